@@ -1,0 +1,113 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "my.hcl", `plugin_dirs = ["bin"]`)
+	c, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(dir, "bin"); len(c.PluginDirs) != 1 || c.PluginDirs[0] != want {
+		t.Errorf("PluginDirs = %q, want %q", c.PluginDirs, want)
+	}
+	if c.Path != path || c.Dir != dir {
+		t.Errorf("Path, Dir = %s, %s, want %s, %s", c.Path, c.Dir, path, dir)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	dir := t.TempDir()
+	cases := map[string]struct {
+		path, want string
+		is         error
+	}{
+		"nothing there":      {filepath.Join(dir, "no.hcl"), `make one with the line plugin_dirs = ["./bin"]`, fs.ErrNotExist},
+		"a folder":           {dir, "is a folder; name a file, such as " + filepath.Join(dir, "config.hcl"), nil},
+		"a file as a folder": {filepath.Join(write(t, dir, "file", ""), "config.hcl"), "config file", nil},
+		"a device":           {os.DevNull, "is not a regular file", nil},
+		"too large":          {write(t, dir, "large.hcl", strings.Repeat("# more\n", 20_000)), "larger than 64 KiB", nil},
+		"not UTF-8":          {write(t, dir, "latin.hcl", "# ok\n# caf\xe9\n"), "latin.hcl:2,6: this byte is not UTF-8\n   2 | # caf\uFFFD", nil},
+		"UTF-16":             {write(t, dir, "wide.hcl", "\xff\xfep\x00"), "the file is UTF-16\n  hint: save it as UTF-8", nil},
+		"with a mistake":     {write(t, dir, "wrong.hcl", "plugin {}"), "wrong.hcl:1,1: this plugin block has no name", nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := Load(c.path)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v\nwants %q", err, c.want)
+			}
+			if c.is != nil && !errors.Is(err, c.is) {
+				t.Errorf("error %v is no %v", err, c.is)
+			}
+		})
+	}
+}
+
+// The configuration that the project comes with is good.
+func TestOwnConfig(t *testing.T) {
+	c, err := Load(filepath.Join("..", "..", "config.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.PluginDirs) == 0 {
+		t.Error("no plugin_dirs")
+	}
+}
+
+// The file is named as people gave it, or from the current folder if that is shorter.
+func TestSource(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Mkdir("sub", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	here, err := filepath.Abs(".") // not dir, which may be a symbolic link
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"config.hcl":                             "config.hcl:2",
+		filepath.Join("sub", "config.hcl"):       filepath.Join("sub", "config.hcl:2"),
+		filepath.Join(here, "config.hcl"):        "config.hcl:2",
+		filepath.Join(here, "sub", "config.hcl"): filepath.Join("sub", "config.hcl:2"),
+		string(filepath.Separator) + "c.hcl":     string(filepath.Separator) + "c.hcl:2",
+	} {
+		c, err := Parse(path, []byte("# a plugin\nplugin \"a\" {}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Plugins[0].Source; got != want {
+			t.Errorf("%s: Source = %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestMistake(t *testing.T) {
+	_, err := Parse("config.hcl", []byte("\nplugin \"a\" {\n  egaer = true\n}\nplugin \"a\" {}\n"))
+	wrong, ok := errors.AsType[*Error](err)
+	if !ok || len(wrong.Mistakes) != 2 {
+		t.Fatalf("error %v, want an *Error with two mistakes", err)
+	}
+	m := wrong.Mistakes[0]
+	if m.Line != 3 || m.Column != 3 || m.Message != `plugin "a": "egaer" is not known here` || m.Hint != `did you mean "eager"?` {
+		t.Errorf("mistake %+v", m)
+	}
+}
+
+func write(t *testing.T, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

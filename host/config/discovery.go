@@ -1,0 +1,33 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// discoveryTimeout is how long a discovery command may take when the file does not say.
+const discoveryTimeout = 10 * time.Second
+
+// discovery reads a plugin_discovery block.
+func (r *reader) discovery(b *hclsyntax.Block, names seen) {
+	name, at, ok := r.label(b, pluginNaming)
+	if ok {
+		names.add(r.report, "plugin_discovery", name, at)
+	}
+	f := r.open(b.Body, "plugin_discovery", fmt.Sprintf("plugin_discovery %q", brief(name)))
+	d := supervise.Discovery{
+		Name:    name,
+		Command: f.command("write the program that prints plugin specs, and its arguments"),
+		Dir:     r.config.Dir,
+		Timeout: cmp.Or(f.duration("timeout", 10*time.Minute), discoveryTimeout),
+		Source:  r.place(b.TypeRange),
+	}
+	f.require("command", `["./list-plugins"]`, b)
+	f.done()
+	r.config.Discovery = append(r.config.Discovery, d)
+}

@@ -1,0 +1,112 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Files made to exhaust the stack, the memory or the time of a naive reader are answered soon.
+func TestHostile(t *testing.T) {
+	t.Setenv("TOOLHOST_TEST_LARGE", strings.Repeat("x", 100_000))
+	again := strings.Repeat
+	cases := map[string]struct{ src, want string }{
+		"parentheses":         {"a = " + again("(", 60_000), "more than 100 brackets"},
+		"lists":               {"a = " + again("[", 60_000), "more than 100 brackets"},
+		"objects":             {"a = " + again("{a=", 20_000), "more than 100 brackets"},
+		"templates":           {"a = " + again(`"${`, 20_000), "more than 100 brackets"},
+		"template directives": {"a = " + again(`"%{if `, 10_000), "more than 100 brackets"},
+		"blocks":              {again("a {\n", 16_000), "more than 100 brackets"},
+		"wrong ends":          {"a = " + again("(]", 30_000), "more than 100 brackets"},
+		"nots":                {"a = " + again("!", 60_000) + "true", "more than 100 brackets or operators"},
+		"minuses on lines":    {"a = (" + again("-\n", 30_000) + "1)", "more than 100 brackets or operators"},
+		"deep enough": {
+			`plugin "a" { config = { a = ` + again("[", 97) + again("]", 97) + " } }", "",
+		},
+		"sum":            {"locals {\n a = " + again("1+", 30_000) + "1\n}", "more than 64 operators"},
+		"conditionals":   {"locals {\n a = " + again("true?1:", 9_000) + "1\n}", "conditionals cannot be used here"},
+		"directives":     {"locals {\n a = \"" + again("%{if true}", 3_000) + again("%{endif}", 3_000) + "\"\n}", "conditionals cannot be used here"},
+		"long product":   {"locals {\n a = " + again("1e300*", 60) + "1\n}", "a number that is too large"},
+		"number in text": {`locals { a = "${1e600000000}" }`, "too long or too large"},
+		"text as number": {`locals { a = "x${-"1e600000000"}" }`, "only written numbers"},
+		"small number":   {"locals { a = 1e-600000000 }", "too long or too large"},
+		"compared text":  {`locals { a = "1e600000000" > 1 }`, ""},
+		"doubling":       {chain(40, `"${%s}${%[2]s}"`, `"x"`), "come to more than 1024 KiB"},
+		"doubling lists": {chain(40, "[%s, %[2]s]", "1"), "come to more than 1024 KiB"},
+		"deepening":      {chain(500, again("[", 20)+"%s"+again("]", 20), "1"), "more than 100 lists or objects inside each other"},
+		"chain":          {chain(3_000, "%s", "1"), ""},
+		"wide circle":    {chain(3_000, "%s", "local.v0"), "needs itself"},
+		"environment":    {"locals {\n" + lines(1500, `e%d = env("TOOLHOST_TEST_LARGE", "")`) + "}", "come to more than 1024 KiB"},
+		"references":     {"locals {\n a = env.TOOLHOST_TEST_LARGE\n b = [" + again("local.a,", 2_000) + "]\n}", "come to more than 1024 KiB"},
+		"loops in loops": {"locals {\n a = [" + again("0,", 9_000) + "]\n b = [for x in local.a : [for y in local.a : y]]\n}", "loops cannot be used here"},
+		"mistakes":       {lines(6_000, "a%d = 1"), "6000 mistakes, the first 50 are shown"},
+		"mistakes in a line": {
+			`plugin "a" { command = [` + again("1,", 30_000) + "] }", "30000 mistakes, the first 50 are shown",
+		},
+		"broken lines":    {again("a = \n", 12_000), "12000 mistakes, the first 50 are shown"},
+		"long names":      {again("a", 60_000) + " = 1", "is not known here"},
+		"long config key": {`plugin "a" { config = { ` + again("k", 30_000) + " = [" + again("0,", 15_000) + "] } }", ""},
+		"control sequence": {
+			"plugin \"a\" { # \x1b]0;title\x07\u202e\n} x", "a new line is missing",
+		},
+		"many locals":    {"locals {\n" + lines(7_000, "a%d=1") + "}", ""},
+		"unknown locals": {"locals {\n" + lines(1_800, "a%04d=1") + "}\nlocals {\n" + lines(1_800, "b%04d=local.c%04[1]d") + "}", "1800 mistakes"},
+		"long label":     {`plugin "` + again("a", 30_000) + "\" {\n" + lines(4_000, "x%d=1") + "}", "4001 mistakes"},
+		"long label of tools": {
+			`plugin "` + again("a", 30_000) + "\" {\n" + lines(2_000, `tool "t%d" {}`) + "}", "a plugin cannot be called",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			text := soon(t, c.src)
+			if (c.want == "") != (text == "") || !strings.Contains(text, c.want) {
+				t.Errorf("error %.2000s\nwants %q", text, c.want)
+			}
+			if strings.ContainsAny(text, "\x1b\x07\u202e") {
+				t.Error("the report has control characters")
+			}
+		})
+	}
+}
+
+// soon is the text of the error for src, "" for none, and fails the test when it takes long.
+func soon(t *testing.T, src string) string {
+	t.Helper()
+	if len(src) > maxSize {
+		t.Fatalf("the case has %d bytes, and would be refused for that", len(src))
+	}
+	result := make(chan string, 1)
+	go func() {
+		if _, err := Parse("config.hcl", []byte(src)); err != nil {
+			result <- err.Error()
+		}
+		close(result)
+	}()
+	select {
+	case text := <-result:
+		return text
+	case <-time.After(20 * time.Second):
+		t.Fatal("no answer within 20 seconds")
+		return ""
+	}
+}
+
+// chain makes locals v0 to vN, each from the next by the format, and the last as given.
+func chain(n int, format, last string) string {
+	var b strings.Builder
+	b.WriteString("locals {\n")
+	for i := range n {
+		fmt.Fprintf(&b, " v%d = "+format+"\n", i, fmt.Sprintf("local.v%d", i+1))
+	}
+	fmt.Fprintf(&b, " v%d = %s\n}\n", n, last)
+	return b.String()
+}
+
+func lines(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format+"\n", i)
+	}
+	return b.String()
+}

@@ -1,0 +1,52 @@
+package config
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// maxResult is the largest max_result_bytes.
+const maxResult = 64 << 20
+
+// tools reads the tool blocks of a plugin, and gives the names of those that are idempotent.
+func (f *fields) tools(plugin string) []string {
+	var idempotent []string
+	names := seen{}
+	for _, b := range f.blocks("tool") {
+		if name, repeatable := f.tool(b, plugin, names); repeatable {
+			idempotent = append(idempotent, name)
+		}
+	}
+	return idempotent
+}
+
+// tool reads a tool block into the settings of the config.
+func (f *fields) tool(b *hclsyntax.Block, plugin string, names seen) (name string, idempotent bool) {
+	name, at, ok := f.label(b, toolNaming)
+	if ok && f.fits(plugin, name, at) {
+		names.add(f.report, "tool", name, at)
+	}
+	in := f.open(b.Body, "tool", fmt.Sprintf("%s, tool %q", f.what, brief(name)))
+	settings := ToolSettings{
+		Timeout:        in.duration("timeout", time.Hour),
+		MaxResultBytes: in.integer("max_result_bytes", 1, maxResult),
+		Source:         f.place(b.TypeRange),
+	}
+	idempotent = in.boolean("idempotent")
+	in.done()
+	f.config.Tools[plugin+"__"+name] = settings
+	return name, idempotent
+}
+
+// fits reports a full name that is too long for model vendors.
+func (f *fields) fits(plugin, tool string, at hcl.Range) bool {
+	full := plugin + "__" + tool
+	if len(full) <= maxToolName {
+		return true
+	}
+	f.add(at, "%s has %d characters", full, len(full)).hint("the full name of a tool has at most %d; give the plugin a shorter one", maxToolName)
+	return false
+}

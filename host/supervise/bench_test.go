@@ -1,0 +1,117 @@
+package supervise
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// The yardstick is go-plugin as it comes, with AutoMTLS, in the same run: compare ratios, not figures of two runs.
+
+// stockPlugin serves nothing but go-plugin's own services.
+func stockPlugin() {
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig: sdk.Handshake,
+		Plugins:         goplugin.PluginSet{"plugin": nothing{}},
+		GRPCServer:      goplugin.DefaultGRPCServer,
+		Logger:          hclog.NewNullLogger(),
+	})
+}
+
+type nothing struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
+
+func (nothing) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error { return nil }
+func (nothing) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, nil
+}
+
+func startStock(b *testing.B) (*goplugin.Client, goplugin.ClientProtocol) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PLAY=stock")
+	c := goplugin.NewClient(&goplugin.ClientConfig{HandshakeConfig: sdk.Handshake, Cmd: cmd, AutoMTLS: true,
+		Plugins: goplugin.PluginSet{"plugin": nothing{}}, AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		Logger: hclog.NewNullLogger(), SyncStdout: io.Discard, SyncStderr: io.Discard})
+	protocol, err := c.Client()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := protocol.Ping(); err != nil {
+		b.Fatal(err)
+	}
+	return c, protocol
+}
+
+// BenchmarkStart is from nothing to the first answer, and the end.
+func BenchmarkStart(b *testing.B) {
+	b.Run("toolhost", func(b *testing.B) {
+		s := supervisor(b)
+		for b.Loop() {
+			p := newProcess(playing("good", "good").withDefaults(), s.log, s.start)
+			if _, err := p.Tools(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			_ = p.Close()
+		}
+	})
+	b.Run("stock", func(b *testing.B) {
+		for b.Loop() {
+			c, _ := startStock(b)
+			c.Kill()
+		}
+	})
+}
+
+// BenchmarkCall is one small call of a running plugin; stock is a Ping, which does less.
+func BenchmarkCall(b *testing.B) {
+	b.Run("toolhost", func(b *testing.B) {
+		p := add(b, supervisor(b), playing("good", "good"))
+		mustCall(b, p, "echo", "warm")
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := p.Call(b.Context(), request("echo", "hello")); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("stock", func(b *testing.B) {
+		c, protocol := startStock(b)
+		defer c.Kill()
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := protocol.Ping(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkDeath is from the SIGKILL of a plugin to the error of the call that was in it, and to the next answer.
+func BenchmarkDeath(b *testing.B) {
+	spec := playing("good", "good")
+	spec.Restart = Restart{MaxCrashes: 1 << 20, Backoff: time.Nanosecond, BackoffMax: time.Nanosecond}
+	p := add(b, supervisor(b), spec)
+	var heard, served time.Duration
+	for b.Loop() {
+		ended := begin(b, b.Context(), p, "")
+		killed := time.Now()
+		_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)
+		<-ended
+		heard += time.Since(killed)
+		mustCall(b, p, "echo", "")
+		served += time.Since(killed)
+	}
+	b.ReportMetric(float64(heard.Microseconds())/float64(b.N), "us-to-error")
+	b.ReportMetric(float64(served.Microseconds())/float64(b.N), "us-to-answer")
+}

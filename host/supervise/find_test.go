@@ -1,0 +1,113 @@
+package supervise
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFind(t *testing.T) {
+	dir, second := t.TempDir(), t.TempDir()
+	script(t, dir, "toolhost-plugin-one", "")
+	script(t, dir, "toolhost-plugin-two", "")
+	script(t, dir, "toolhost-plugin-BAD", "")
+	script(t, dir, "other", "")
+	script(t, second, "toolhost-plugin-two", "")
+	if os.WriteFile(filepath.Join(dir, "toolhost-plugin-plain"), nil, 0o644) != nil || os.Mkdir(filepath.Join(dir, "toolhost-plugin-dir"), 0o755) != nil {
+		t.Fatal("cannot write")
+	}
+	list := script(t, dir, "list", `echo '[{"name":"team","command":["./team"],"env":{"A":"b"}},{"name":"one","command":["x"]},{"name":"Bad","command":["x"]},{"nme":"y"}]'`)
+	specs, problems := Find(t.Context(), Sources{
+		Dirs: []string{dir, second, filepath.Join(dir, "gone")},
+		Plugins: []Spec{
+			{Name: "two", Env: map[string]string{"X": "y"}, Source: "config.hcl:1"},
+			{Name: "mine", Command: []string{"./mine"}, Source: "config.hcl:5"},
+			{Name: "lost", Source: "config.hcl:9"},
+		},
+		Commands: []Discovery{{Name: "team", Command: []string{list}, Dir: dir, Source: "config.hcl:12"}},
+	})
+	var got []string
+	for _, s := range specs {
+		got = append(got, fmt.Sprintf("%s %s %v", s.Name, strings.TrimPrefix(s.Command[0], dir+"/"), s.Env))
+	}
+	want := []string{"mine ./mine map[]", "one toolhost-plugin-one map[]", "team team map[A:b]", "two toolhost-plugin-two map[X:y]"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	checkProblems(t, problems, "BAD", "not executable", "is no program", "gone cannot be read", `plugin "two" is there twice`,
+		`config.hcl:9: plugin "lost" has no command`, `plugin "one" is there twice`, "element 3: plugin name \"Bad\"", `element 4: json: unknown field "nme"`)
+}
+
+func checkProblems(t *testing.T, problems []error, words ...string) {
+	t.Helper()
+	var all strings.Builder
+	for _, p := range problems {
+		all.WriteString(p.Error() + "\n")
+	}
+	for _, w := range words {
+		if !strings.Contains(all.String(), w) {
+			t.Errorf("no problem says %q; there are:\n%s", w, all.String())
+		}
+	}
+}
+
+func TestDiscoveryCommandsThatFail(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ body, words string }{
+		"exit code":     {"echo oh no >&2; exit 3", "exit status 3; it said: oh no"},
+		"no JSON":       {"echo hello", "must print a JSON array"},
+		"an object":     {"echo '{}'", "must print a JSON array"},
+		"hangs":         {"sleep 1000", "did not end within 200ms"},
+		"leaves a hang": {"sleep 1000 &", "must print a JSON array"},
+		"too much":      {"head -c 2000000 /dev/zero", "printed more than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := Discovery{Name: "x", Command: []string{script(t, dir, strings.ReplaceAll(name, " ", "-"), c.body)}, Timeout: 10 * time.Second, Source: "config.hcl:1"}
+			if name == "hangs" {
+				d.Timeout = 200 * time.Millisecond
+			}
+			specs, problems := Find(t.Context(), Sources{Commands: []Discovery{d}})
+			if len(specs) != 0 {
+				t.Error(specs)
+			}
+			checkProblems(t, problems, c.words, `config.hcl:1: plugin_discovery "x"`)
+		})
+	}
+	_, problems := Find(t.Context(), Sources{Commands: []Discovery{{Name: "x", Command: []string{"./gone"}, Dir: dir}}})
+	checkProblems(t, problems, "no such file")
+}
+
+func script(t *testing.T, dir, name, body string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestRunDirsOfTheLivingAreKept(t *testing.T) {
+	base := shortDir(t)
+	one, err := makeRunDir(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := makeRunDir(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(one.path); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder of a living host: %v, %v", info, err)
+	}
+	_ = one.remove()
+	_ = two.remove()
+	if left, _ := os.ReadDir(base); len(left) != 0 {
+		t.Errorf("left over: %v", left)
+	}
+}

@@ -1,0 +1,320 @@
+package supervise
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// The test binary plays plugins, good and bad, and a host: each a real process, told by PLAY what to be.
+func TestMain(m *testing.M) {
+	if play, ok := plays[os.Getenv("PLAY")]; ok {
+		play()
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var plays = map[string]func(){
+	"good":        func() { sdk.Serve(goodPlugin()) },
+	"deaf":        deaf,
+	"dynamic":     func() { sdk.Serve(dynamicPlugin()) },
+	"stock":       stockPlugin,
+	"garbage":     func() { fmt.Println("hello, I am no plugin"); forever() },
+	"half":        func() { fmt.Print("1|1|unix"); forever() },
+	"long":        func() { fmt.Println(strings.Repeat("x", 70<<10)); forever() },
+	"silent":      forever,
+	"stopped":     func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) },
+	"exits":       func() { fmt.Fprintln(os.Stderr, "I cannot go on"); os.Exit(3) },
+	"panics":      func() { panic("no good") },
+	"tcp":         func() { fmt.Println("1|1|tcp|127.0.0.1:22|grpc|"); forever() },
+	"elsewhere":   func() { fmt.Println("1|1|unix|/tmp/x|grpc|"); forever() },
+	"certificate": func() { listenAnd("1|1|unix|%s|grpc|" + strings.Repeat("A", 80)) },
+	"future":      func() { listenAnd("1|2|unix|%s|grpc|") },
+	"mute":        func() { listenAnd("1|1|unix|%s|grpc|") },
+	"netrpc":      func() { listenAnd("1|1|unix|%s|netrpc|") },
+	"flood":       func() { flood(); sdk.Serve(goodPlugin()) },
+	"host":        playHost,
+}
+
+func forever() { select {} }
+
+// listenAnd opens a socket where plugins do, says so in its own way, and never answers on it.
+func listenAnd(format string) {
+	path := filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "plugin1")
+	lis, err := net.Listen("unix", path)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf(format+"\n", path)
+	for {
+		if _, err := lis.Accept(); err != nil {
+			return
+		}
+	}
+}
+
+// flood writes to standard error without end, in the background.
+func flood() {
+	line := []byte(strings.Repeat("flood ", 20) + "\n")
+	go func() {
+		for {
+			if _, err := os.Stderr.Write(line); err != nil {
+				return
+			}
+		}
+	}()
+}
+
+// deaf is a plugin that neither watches its lifeline nor ends for SIGTERM.
+func deaf() {
+	signal.Ignore(syscall.SIGTERM)
+	_ = os.Unsetenv(sdk.EnvLifeline)
+	sdk.Serve(goodPlugin())
+}
+
+type textArgs struct {
+	Text string `json:"text,omitempty"`
+}
+
+func goodPlugin() *sdk.Plugin {
+	p := sdk.New("good", "1.2.3")
+	add := func(name string, f func(ctx context.Context, r *sdk.Request, in textArgs) (*sdk.Result, error)) {
+		sdk.AddTool(p, sdk.Tool{Name: name, Description: "for tests"}, f)
+	}
+	add("echo", func(_ context.Context, r *sdk.Request, in textArgs) (*sdk.Result, error) {
+		return sdk.Text(in.Text), nil
+	})
+	add("env", func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) { return sdk.JSON(os.Environ()), nil })
+	add("pid", func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+		return sdk.Textf("%d", os.Getpid()), nil
+	})
+	add("workdir", func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+		wd, _ := os.Getwd()
+		return sdk.Text(wd), nil
+	})
+	add("print", func(_ context.Context, _ *sdk.Request, in textArgs) (*sdk.Result, error) {
+		fmt.Println("stdout: " + in.Text)
+		fmt.Fprintln(os.Stderr, "stderr: "+in.Text)
+		return sdk.Text("printed"), nil
+	})
+	add("wait", waitTool)
+	add("die", func(_ context.Context, _ *sdk.Request, in textArgs) (*sdk.Result, error) {
+		_, _ = syscall.Write(2, []byte("dying of "+in.Text+"\n"))
+		os.Exit(7)
+		return nil, nil
+	})
+	add("stop", func(ctx context.Context, _ *sdk.Request, _ textArgs) (*sdk.Result, error) {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	add("child", func(_ context.Context, _ *sdk.Request, in textArgs) (*sdk.Result, error) {
+		cmd := exec.Command("sleep", "1000")
+		cmd.Stdout, cmd.Stderr = os.NewFile(1, "stdout"), os.NewFile(2, "stderr") // holds our pipes
+		if err := cmd.Start(); err != nil {
+			return nil, err
+		}
+		return sdk.Textf("%d", cmd.Process.Pid), nil
+	})
+	return p
+}
+
+type dynamicConfig struct {
+	Tools  []string `json:"tools"`
+	Refuse string   `json:"refuse,omitempty"`
+}
+
+// dynamicPlugin has the tools that its configuration names; calling one adds the tool that its argument names.
+func dynamicPlugin() *sdk.Plugin {
+	p := sdk.New("dynamic", "1.0.0")
+	var bound []sdk.BoundTool
+	var add func(name string) error
+	add = func(name string) error {
+		bound = append(bound, sdk.BoundTool{
+			Tool: sdk.Tool{Name: name, Description: "adds another", InputSchema: []byte(`{"type":"object"}`)},
+			Handler: func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+				return sdk.Text("added"), add(strings.Trim(string(r.Arguments), `{}":tex`))
+			},
+		})
+		return p.SetTools(bound, fmt.Sprintf("there are %d now", len(bound)))
+	}
+	sdk.Configure(p, func(_ context.Context, c dynamicConfig) error {
+		for _, name := range c.Tools {
+			if err := add(name); err != nil {
+				return err
+			}
+		}
+		if c.Refuse != "" {
+			return fmt.Errorf("I refuse: %s", c.Refuse)
+		}
+		return nil
+	})
+	return p
+}
+
+// waitTool says that it has begun, and waits for its context's end. With text "deaf" it does not even look at that.
+func waitTool(ctx context.Context, r *sdk.Request, in textArgs) (*sdk.Result, error) {
+	r.Progress(0, 0, "waiting")
+	if in.Text == "deaf" {
+		forever()
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// supervisor makes one that ends with the test.
+func supervisor(t testing.TB) *Supervisor {
+	t.Helper()
+	s, err := New(Options{RunDir: shortDir(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// playing is the spec of a plugin that the test binary plays.
+func playing(name, role string) Spec {
+	return Spec{Name: name, Command: []string{os.Args[0]}, Env: map[string]string{"PLAY": role}, StartTimeout: 5 * time.Second}
+}
+
+func add(t testing.TB, s *Supervisor, spec Spec) *Process {
+	t.Helper()
+	p, err := s.Add(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// call runs a tool and gives its text.
+func call(t testing.TB, p *Process, tool, text string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := p.Call(ctx, request(tool, text))
+	if err != nil {
+		return "", err
+	}
+	if r.Error != nil {
+		return "", r.Error
+	}
+	return r.Content[0].Text, nil
+}
+
+func mustCall(t testing.TB, p *Process, tool, text string) string {
+	t.Helper()
+	out, err := call(t, p, tool, text)
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	return out
+}
+
+func request(tool, text string) *sdk.Request {
+	return &sdk.Request{CallID: "c1", Tool: tool, Arguments: fmt.Appendf(nil, `{"text":%q}`, text), Workdir: "/"}
+}
+
+// begin starts a call of the tool wait and returns when the plugin is in it.
+func begin(t testing.TB, ctx context.Context, p *Process, text string) <-chan error {
+	t.Helper()
+	ended, begun := make(chan error, 1), make(chan struct{})
+	r := request("wait", text)
+	r.Events = func(e sdk.Event) {
+		if e.Type == sdk.EventProgress {
+			close(begun)
+		}
+	}
+	go func() {
+		_, err := p.Call(ctx, r)
+		ended <- err
+	}()
+	select {
+	case <-begun:
+	case err := <-ended:
+		t.Fatalf("the call ended before it began: %v", err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("the call did not begin")
+	}
+	return ended
+}
+
+// soon waits for a condition that an event elsewhere brings about.
+func soon(t testing.TB, what string, within time.Duration, ok func() bool) {
+	t.Helper()
+	deadline := time.After(within)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("not within %s: %s", within, what)
+		}
+	}
+}
+
+// alive says whether a process exists and is no zombie.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return rest != "" && rest[0] != 'Z' && rest[0] != 'X'
+}
+
+// playHost is a host that runs one plugin with a child, tells their pids and that all is as it should be, and waits to
+// be killed. With STRANGER it runs that program in the place of a plugin.
+func playHost() {
+	s := must(New(Options{RunDir: os.Getenv("RUN")}))
+	spec := playing("good", "good")
+	if stranger := os.Getenv("STRANGER"); stranger != "" {
+		spec.Command, spec.StartTimeout = []string{stranger, "1000"}, time.Minute
+	}
+	p := must(s.Add(spec))
+	r := must(p.Call(context.Background(), request("child", "")))
+	pid := p.Status().PID
+	fmt.Println(pid, r.Content[0].Text)
+	if os.Getenv("STOP") != "" {
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	fmt.Println("now")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// shortDir makes a folder whose path leaves room for socket names.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "th")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}

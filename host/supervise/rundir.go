@@ -1,0 +1,92 @@
+//go:build unix
+
+package supervise
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// A runDir is the private folder of one host for its plugins' sockets. The host holds a lock in it for as long as it
+// lives; a folder whose lock is free belonged to a host that died.
+type runDir struct {
+	path string
+	lock *os.File
+}
+
+const (
+	runPrefix = "toolhost-"
+	lockName  = "lock"
+	// maxBase keeps socket paths under the 104 bytes that all systems allow.
+	maxBase = 45
+)
+
+// makeRunDir makes the folder and removes those of dead hosts beside it. It is made under another name first, so that
+// nobody takes it for abandoned before it is locked.
+func makeRunDir(base string) (*runDir, error) {
+	base = chooseBase(base)
+	sweep(base)
+	fresh, err := os.MkdirTemp(base, ".new-"+runPrefix)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := acquireLock(filepath.Join(fresh, lockName))
+	if err != nil {
+		_ = os.RemoveAll(fresh)
+		return nil, err
+	}
+	path := filepath.Join(base, strings.TrimPrefix(filepath.Base(fresh), ".new-"))
+	if err := os.Rename(fresh, path); err != nil {
+		_ = lock.Close()
+		_ = os.RemoveAll(fresh)
+		return nil, err
+	}
+	return &runDir{path, lock}, nil
+}
+
+func chooseBase(base string) string {
+	if base == "" {
+		base = os.Getenv("XDG_RUNTIME_DIR")
+	}
+	if info, err := os.Stat(base); base == "" || err != nil || !info.IsDir() || len(base) > maxBase {
+		base = os.TempDir()
+	}
+	if len(base) > maxBase {
+		base = "/tmp"
+	}
+	return base
+}
+
+func acquireLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// sweep removes the folders whose host is gone. Only the lock decides, never the name or a process id.
+func sweep(base string) {
+	dirs, _ := filepath.Glob(filepath.Join(base, runPrefix+"*"))
+	for _, dir := range dirs {
+		lockPath := filepath.Join(dir, lockName)
+		if info, err := os.Lstat(lockPath); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if lock, err := acquireLock(lockPath); err == nil {
+			_ = os.RemoveAll(dir)
+			_ = lock.Close()
+		}
+	}
+}
+
+func (d *runDir) remove() error {
+	defer d.lock.Close()
+	return os.RemoveAll(d.path)
+}

@@ -1,0 +1,98 @@
+package supervise
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Spec says which plugin to run, and how. Zero values stand for the defaults of Defaults.
+type Spec struct {
+	// Name is the plugin's label, ^[a-z][a-z0-9-]{0,31}$; its tools are called NAME__TOOL.
+	Name string
+	// Command is the program and its arguments. It is never given to a shell.
+	Command []string
+	// Dir is the folder that the plugin starts in; "" is the supervisor's work folder.
+	Dir string
+	// Env is added to the few variables that a plugin gets of the host's environment.
+	Env map[string]string
+	// SHA256 is the checksum, in hex, that the program file must have; "" accepts any.
+	SHA256 string
+	// Eager starts the plugin at once instead of with the first call.
+	Eager bool
+	// StartTimeout is how long the plugin may take from its start until it has described itself.
+	StartTimeout time.Duration
+	// Restart says what happens after a crash.
+	Restart Restart
+	// Config is the plugin's own configuration, a JSON object, or nil.
+	Config json.RawMessage
+	// Idempotent names the tools whose calls may be repeated when the plugin died in one.
+	Idempotent []string
+	// Source tells people where the spec is from, such as "config.hcl:12".
+	Source string
+}
+
+// Restart limits how often a plugin that crashes is started again. The first start after a crash is at once, each
+// further one waits longer, and one crash too many within Window puts the plugin in quarantine.
+type Restart struct {
+	MaxCrashes int           // how many crashes within Window are put up with
+	Window     time.Duration // also how long a plugin must run well to have its crashes forgotten
+	Backoff    time.Duration // the wait before the second restart; it doubles from there
+	BackoffMax time.Duration // the longest wait
+}
+
+// Defaults are what the zero values of a Spec stand for.
+var Defaults = Spec{
+	StartTimeout: 10 * time.Second,
+	Restart:      Restart{MaxCrashes: 5, Window: time.Minute, Backoff: 100 * time.Millisecond, BackoffMax: 30 * time.Second},
+}
+
+var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+
+// Check says what is wrong with the spec by itself; the files it names are not looked at.
+func (s Spec) Check() error {
+	switch {
+	case !pluginName.MatchString(s.Name):
+		return fmt.Errorf("plugin name %q must match %s", s.Name, pluginName)
+	case len(s.Command) == 0 || s.Command[0] == "":
+		return fmt.Errorf("plugin %q has no command", s.Name)
+	case slices.ContainsFunc(s.Command, func(a string) bool { return strings.ContainsRune(a, 0) }):
+		return fmt.Errorf("plugin %q: the command contains a NUL character", s.Name)
+	case s.SHA256 != "" && !isSHA256(s.SHA256):
+		return fmt.Errorf("plugin %q: sha256 must be 64 hex digits, not %q", s.Name, s.SHA256)
+	}
+	return s.Restart.check(s.Name)
+}
+
+func (r Restart) check(name string) error {
+	if r.MaxCrashes < 0 || r.Window < 0 || r.Backoff < 0 || r.BackoffMax < 0 {
+		return fmt.Errorf("plugin %q: restart limits must not be negative", name)
+	}
+	return nil
+}
+
+func isSHA256(s string) bool {
+	return len(s) == 64 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
+}
+
+// withDefaults fills in the zero values.
+func (s Spec) withDefaults() Spec {
+	s.StartTimeout = orDefault(s.StartTimeout, Defaults.StartTimeout)
+	d := Defaults.Restart
+	s.Restart.MaxCrashes = orDefault(s.Restart.MaxCrashes, d.MaxCrashes)
+	s.Restart.Window = orDefault(s.Restart.Window, d.Window)
+	s.Restart.Backoff = orDefault(s.Restart.Backoff, d.Backoff)
+	s.Restart.BackoffMax = orDefault(s.Restart.BackoffMax, d.BackoffMax)
+	return s
+}
+
+func orDefault[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
