@@ -79,7 +79,7 @@ func generate(generator string, request *pluginpb.CodeGeneratorRequest, dir stri
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "run", generator)
+	cmd := exec.CommandContext(context.Background(), "go", "run", generator)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

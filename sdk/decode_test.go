@@ -1,0 +1,137 @@
+package sdk
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
+)
+
+// A sample has one of everything that a schema is inferred from.
+type sample struct {
+	Text     string            `json:"text" jsonschema:"free text"`
+	Level    int               `json:"level" minimum:"0" maximum:"9"`
+	Kind     color             `json:"kind" enum:"red|blue"`
+	Count    uint16            `json:"count,omitempty"`
+	Ratio    float64           `json:"ratio,omitzero"`
+	On       bool              `json:"on"`
+	Blob     []byte            `json:"blob"`
+	When     time.Time         `json:"when"`
+	Addr     netip.Addr        `json:"addr"`
+	Free     any               `json:"free"`
+	Raw      json.RawMessage   `json:"raw,omitempty"`
+	Labels   map[string]string `json:"labels"`
+	Points   []point           `json:"points"`
+	Maybe    *point            `json:"maybe,omitempty"`
+	Untagged string
+	Shared
+	*Extra
+	hidden `json:"hidden"`
+}
+
+// Extra is embedded by pointer.
+type Extra struct {
+	More []int `json:"more,omitempty"`
+}
+
+func TestInferSchemaIsStable(t *testing.T) {
+	first := infer[sample]()
+	for range 100 {
+		if again := infer[sample](); again != first {
+			t.Fatalf("first\n%s\nthen\n%s", first, again)
+		}
+	}
+}
+
+func TestInferredSchemaAcceptsWhatIsDecoded(t *testing.T) {
+	schema := compile(t, infer[sample]())
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawSample(t)
+		raw, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(instance); err != nil {
+			t.Fatalf("%s\n%v", raw, err)
+		}
+		out, err := decode[sample](raw, "bad")
+		if err != nil {
+			t.Fatalf("%s\n%v", raw, err)
+		}
+		again, err := json.Marshal(out)
+		if err != nil || !bytes.Equal(raw, again) {
+			t.Fatalf("%s became\n%s, %v", raw, again, err)
+		}
+	})
+}
+
+func compile(t *testing.T, schema string) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	return c.MustCompile("schema.json")
+}
+
+func drawSample(t *rapid.T) sample {
+	text := rapid.String()
+	aPoint := rapid.Custom(func(t *rapid.T) point { return point{rapid.Int().Draw(t, "x"), rapid.Int().Draw(t, "y")} })
+	in := sample{
+		Text: text.Draw(t, "text"), Level: rapid.IntRange(0, 9).Draw(t, "level"),
+		Kind:  color(rapid.SampledFrom([]string{"red", "blue"}).Draw(t, "kind")),
+		Count: rapid.Uint16().Draw(t, "count"), Ratio: rapid.Float64().Draw(t, "ratio"), On: rapid.Bool().Draw(t, "on"),
+		Blob:   rapid.SliceOf(rapid.Byte()).Draw(t, "blob"),
+		When:   time.Unix(rapid.Int64Range(0, 1<<35).Draw(t, "when"), 0).UTC(),
+		Addr:   netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "addr"))),
+		Free:   rapid.OneOf(rapid.Just[any](nil), text.AsAny(), rapid.Bool().AsAny()).Draw(t, "free"),
+		Raw:    rapid.SampledFrom([]json.RawMessage{nil, []byte(`{"a":[1]}`), []byte("2")}).Draw(t, "raw"),
+		Labels: rapid.MapOf(text, text).Draw(t, "labels"), Points: rapid.SliceOf(aPoint).Draw(t, "points"),
+		Maybe: rapid.Ptr(aPoint, true).Draw(t, "maybe"), Untagged: text.Draw(t, "untagged"),
+		Shared: Shared{ID: text.Draw(t, "id"), Note: text.Draw(t, "note")},
+		hidden: hidden{Seen: text.Draw(t, "seen")},
+	}
+	if rapid.Bool().Draw(t, "extra") {
+		in.Extra = &Extra{More: rapid.SliceOf(rapid.Int()).Draw(t, "more")}
+	}
+	return in
+}
+
+func TestDecode(t *testing.T) {
+	for raw, want := range map[string]string{
+		``:                 "",
+		" \n":              "",
+		`{}`:               "",
+		`{"x":1,"y":2} `:   "",
+		`{"x":1}{"x":2}`:   "bad: there is more behind the JSON object",
+		`{"x":1} trailing`: "bad: there is more behind the JSON object",
+		`{"z":1}`:          `bad: json: unknown field "z"`,
+		`{"x":"1"}`:        "bad: json: cannot unmarshal string into Go struct field point.x of type int",
+		`[]`:               "bad: json: cannot unmarshal array into Go value of type sdk.point",
+		`{`:                "bad: unexpected EOF",
+	} {
+		t.Run(raw, func(t *testing.T) {
+			_, err := decode[point](json.RawMessage(raw), "bad")
+			switch {
+			case want == "" && err != nil:
+				t.Error(err)
+			case want != "" && (err == nil || err.Error() != want || CodeOf(err) != CodeInvalidArgs):
+				t.Errorf("error is %v with code %q, want %q", err, CodeOf(err), want)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+)
+
+// An Error is a failure as data that a model can act on. A handler returns one with Name and Message at least; Code is
+// set by the host.
+type Error struct {
+	// Code is one of the Code constants. Handlers leave it empty, which stands for CodeTool, or set CodeInvalidArgs or
+	// CodeTimeout; other codes are the host's to give.
+	Code Code `json:"code"`
+	// Name says how it failed in one CamelCase word, such as MatchNotFound.
+	Name string `json:"name,omitempty"`
+	// Message says what happened, and where.
+	Message string `json:"message"`
+	// Suggestion says what to do next.
+	Suggestion string `json:"suggestion,omitempty"`
+	// HelpURL points to more.
+	HelpURL string `json:"help_url,omitempty"`
+	// Retryable is true when the same call may work later.
+	Retryable bool `json:"retryable"`
+	// Details is a JSON object for programs, or nil.
+	Details json.RawMessage `json:"details,omitempty"`
+}
+
+// Error gives the message.
+func (e *Error) Error() string { return e.Message }
+
+// Code says who failed, and how. Callers decide by code and show the message.
+type Code string
+
+// The codes of the contract.
+const (
+	CodeTool              Code = "E_TOOL"               // the handler failed; Name says how
+	CodeToolNotFound      Code = "E_TOOL_NOT_FOUND"     // no such tool
+	CodeInvalidArgs       Code = "E_TOOL_INVALID_ARGS"  // not JSON, or not what the schema asks; nothing was run
+	CodeTimeout           Code = "E_TIMEOUT"            // the deadline passed
+	CodeCanceled          Code = "E_CANCELED"           // the caller gave up
+	CodePluginCrashed     Code = "E_PLUGIN_CRASHED"     // the plugin died while the call was in it
+	CodePluginUnavailable Code = "E_PLUGIN_UNAVAILABLE" // the plugin cannot be started, or not now
+	CodeProtocol          Code = "E_PROTOCOL"           // the plugin broke the rules of the wire
+	CodeResultTooLarge    Code = "E_RESULT_TOO_LARGE"   // the result is over the hard cap
+	CodeInternal          Code = "E_INTERNAL"           // a bug of the host
+)
+
+// CodeOf gives the code that err carries, "" for nil, and CodeInternal for an error without one.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return CodeInternal
+}
+
+// Details makes the JSON object of an error's details. A value that has no JSON form gives nil.
+func Details(v any) json.RawMessage {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// asError gives the data for whatever a handler returned. What was put around an *Error stays in the message.
+func asError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*Error](err)
+	switch {
+	case !ok:
+		return plainError(err)
+	case e == nil || err == error(e): //nolint:errorlint // itself, not inside; a nil *Error in an error is no failure
+		return e
+	}
+	e = new(*e)
+	e.Message = err.Error()
+	return e
+}
+
+// plainError names the errors that every Go program knows.
+func plainError(err error) *Error {
+	e := &Error{Name: "Error", Message: err.Error()}
+	switch {
+	case errors.Is(err, context.Canceled):
+		e.Code, e.Name = CodeCanceled, "Canceled"
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Code, e.Name = CodeTimeout, "Timeout"
+	case errors.Is(err, fs.ErrNotExist):
+		e.Name = "NotFound"
+	case errors.Is(err, fs.ErrPermission):
+		e.Name = "PermissionDenied"
+	}
+	return e
+}

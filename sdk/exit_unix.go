@@ -1,0 +1,17 @@
+//go:build unix
+
+package sdk
+
+import (
+	"os"
+	"syscall"
+)
+
+// exit ends the plugin and what it has started. A host that lives would end the process group itself; one that was
+// killed cannot, and which of the two closed the lifeline is not to be told at this moment.
+func exit(code int) {
+	if syscall.Getpgrp() == os.Getpid() {
+		_ = syscall.Kill(0, syscall.SIGKILL)
+	}
+	os.Exit(code)
+}

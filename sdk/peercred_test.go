@@ -1,0 +1,130 @@
+//go:build linux || darwin
+
+package sdk
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolhost/toolhost/sdk/internal/pluginv1"
+)
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	lis, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lis.Close() })
+	return lis
+}
+
+// pair gives both ends of a connection over lis.
+func pair(t *testing.T, lis net.Listener) (client, server net.Conn) {
+	t.Helper()
+	client, err := net.Dial(lis.Addr().Network(), lis.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err = lis.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+	return client, server
+}
+
+func TestPeerCredentials(t *testing.T) {
+	client, server := pair(t, listen(t))
+	ours := os.Getpid()
+	for pid, want := range map[int]string{
+		ours: "", 0: "",
+		ours + 1: fmt.Sprintf("the other end of the socket is process %d, not %d", ours, ours+1),
+	} {
+		c := peerCredentials{pid: pid}
+		_, info, err := c.ClientHandshake(t.Context(), "", client)
+		checkPeer(t, info, err, want)
+		_, info, err = c.Clone().ServerHandshake(server)
+		checkPeer(t, info, err, want)
+	}
+}
+
+func checkPeer(t *testing.T, info credentials.AuthInfo, err error, want string) {
+	t.Helper()
+	switch {
+	case want != "" && (err == nil || err.Error() != want || info != nil):
+		t.Errorf("error is %v, want %s", err, want)
+	case want == "" && err != nil:
+		t.Error(err)
+	case want == "" && credentials.CheckSecurityLevel(info, credentials.PrivacyAndIntegrity) != nil:
+		t.Error("gRPC would not trust the connection")
+	}
+}
+
+func TestPeerCredentialsWithoutAPeer(t *testing.T) {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	overTCP, _ := pair(t, tcp)
+	inMemory, other := net.Pipe()
+	defer other.Close()
+	closed, _ := pair(t, listen(t))
+	_ = closed.Close()
+	for want, conn := range map[string]net.Conn{
+		"peer credentials need a Unix socket, not tcp":  overTCP,
+		"peer credentials need a Unix socket, not pipe": inMemory,
+		"asking who is at the other end of the socket":  closed,
+	} {
+		if _, _, err := (peerCredentials{}).ServerHandshake(conn); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want %s", err, want)
+		}
+	}
+}
+
+// Through gRPC, as host and plugin use it, each end refuses a process that it does not expect.
+func TestPeerCredentialsThroughGRPC(t *testing.T) {
+	ours := os.Getpid()
+	for _, c := range []struct {
+		name           string
+		client, server int // the process that each expects
+		refused        bool
+	}{
+		{"both right", ours, ours, false},
+		{"both open", 0, 0, false},
+		{"the client expects another", ours + 1, ours, true},
+		{"the server expects another", ours, ours + 1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			lis := listen(t)
+			g := grpc.NewServer(grpc.Creds(peerCredentials{pid: c.server}))
+			pluginv1.RegisterPluginServiceServer(g, &server{plugin: New("p", "1"), base: t.Context()})
+			served := make(chan error, 1)
+			go func() { served <- g.Serve(lis) }()
+			conn, err := grpc.NewClient("unix:"+lis.Addr().String(), DialOptions(c.client)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = conn.Close(); g.Stop(); <-served })
+			_, err = NewClient(conn).Describe(t.Context())
+			broken, ok := errors.AsType[*BrokenError](err)
+			switch {
+			case !c.refused && err != nil:
+				t.Error(err)
+			case c.refused && (!ok || broken.Delivered || status.Code(broken.Err) != codes.Unavailable):
+				t.Errorf("error is %v, want a BrokenError that says it was not delivered", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,45 @@
+package sdk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// A PreviewHandler tells what a call would do, without doing it.
+type PreviewHandler func(ctx context.Context, r *Request) (*Preview, error)
+
+// A Preview is shown to whoever decides whether a call may run.
+type Preview struct {
+	// Content is what the call would do, such as a diff.
+	Content []Content
+	// Effect is "", "allow", "ask" or "deny". It can make the host's decision stricter, never looser.
+	Effect string
+	// Reason goes with Effect.
+	Reason string
+}
+
+// AddPreview gives a tool that was added a preview. It panics when there is no such tool.
+func AddPreview[In any](p *Plugin, tool string, f func(ctx context.Context, r *Request, in In) (*Preview, error)) {
+	p.addPreview(tool, func(ctx context.Context, r *Request) (*Preview, error) {
+		in, err := decode[In](r.Arguments, "the arguments do not fit")
+		if err != nil {
+			return nil, err
+		}
+		return f(ctx, r, in)
+	})
+}
+
+func (p *Plugin) addPreview(tool string, f PreviewHandler) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := index(p.tools, tool)
+	if i < 0 {
+		panic(fmt.Sprintf("sdk: AddPreview: there is no tool %q", tool))
+	}
+	e := *p.tools[i]
+	e.Previews, e.preview = true, f
+	tools := slices.Clone(p.tools) // a call may hold the old one
+	tools[i] = &e
+	p.set(tools)
+}

@@ -1,0 +1,140 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// A Result is what the model gets back from a call.
+type Result struct {
+	// Content is for the model to read, in order.
+	Content []Content
+	// Structured is the result as JSON, for programs. A tool with an OutputSchema sets it.
+	Structured json.RawMessage
+	// Error says that, and how, the tool failed; nil when it did not.
+	Error *Error
+	// Truncated says that Content holds less than there was.
+	Truncated bool
+}
+
+func failed(e *Error) *Result { return &Result{Error: e} }
+
+// Text is a result of one text.
+func Text(text string) *Result {
+	return &Result{Content: []Content{TextContent(text)}}
+}
+
+// Textf is Text with fmt.Sprintf.
+func Textf(format string, a ...any) *Result { return Text(fmt.Sprintf(format, a...)) }
+
+// JSON is a result of structured data, with the same JSON as text for models that read nothing else. A value that has no
+// JSON form, such as a channel, makes it an error result.
+func JSON(v any) *Result {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return failed(&Error{Name: "BadResult", Message: "the result has no JSON form: " + err.Error()})
+	}
+	return &Result{Structured: data, Content: []Content{TextContent(string(data))}}
+}
+
+// Add puts more content behind what the result has, and returns the result.
+func (r *Result) Add(parts ...Content) *Result {
+	r.Content = append(r.Content, parts...)
+	return r
+}
+
+// Content is one part of a result. The kinds and their JSON form are those of MCP.
+type Content struct {
+	// Type is "text", "image", "audio", "resource" or "resource_link"; any other kind is in Raw.
+	Type string
+	// Text is the text of a text or of a resource.
+	Text string
+	// Data holds the bytes of an image, an audio or a binary resource; base64 in JSON only.
+	Data []byte
+	// MIMEType is the type of Data or of what URI points to.
+	MIMEType string
+	// URI and Name tell a resource or a link.
+	URI, Name string
+	// Raw is the whole JSON object of a kind that is not known here.
+	Raw json.RawMessage
+}
+
+// TextContent is a part that is text.
+func TextContent(text string) Content { return Content{Type: "text", Text: text} }
+
+// ImageContent is a part that is an image, such as image/png.
+func ImageContent(data []byte, mimeType string) Content {
+	return Content{Type: "image", Data: data, MIMEType: mimeType}
+}
+
+// FileContent is a part that holds a file: its text when mimeType says text, else its bytes.
+func FileContent(uri, mimeType string, data []byte) Content {
+	c := Content{Type: "resource", URI: uri, MIMEType: mimeType}
+	if isText(mimeType) {
+		c.Text = string(data)
+	} else {
+		c.Data = data
+	}
+	return c
+}
+
+// LinkContent is a part that only points to something, such as a file that is too large to show.
+func LinkContent(uri, name, mimeType string) Content {
+	return Content{Type: "resource_link", URI: uri, Name: name, MIMEType: mimeType}
+}
+
+func isText(mimeType string) bool {
+	return strings.HasPrefix(mimeType, "text/") || mimeType == "application/json"
+}
+
+// MarshalJSON writes the part as MCP does.
+func (c Content) MarshalJSON() ([]byte, error) {
+	if c.Raw != nil {
+		return c.Raw, nil
+	}
+	out := contentJSON{Type: c.Type}
+	if c.Data == nil && c.Type != "resource" {
+		c.Data = []byte{} // null is not base64
+	}
+	switch c.Type {
+	case "text":
+		out.Text = &c.Text
+	case "image", "audio":
+		out.Data, out.MIMEType = &c.Data, c.MIMEType
+	case "resource":
+		out.Resource = c.resource()
+	default:
+		out.URI, out.Name, out.MIMEType = c.URI, c.Name, c.MIMEType
+	}
+	return json.Marshal(out)
+}
+
+// contentJSON holds the members of every kind, in the order they are written in. Those that must appear even when they
+// are empty are pointers.
+type contentJSON struct {
+	Type     string        `json:"type"`
+	Text     *string       `json:"text,omitempty"`
+	Data     *[]byte       `json:"data,omitempty"`
+	Resource *resourceJSON `json:"resource,omitempty"`
+	URI      string        `json:"uri,omitempty"`
+	Name     string        `json:"name,omitempty"`
+	MIMEType string        `json:"mimeType,omitempty"`
+}
+
+type resourceJSON struct {
+	URI      string  `json:"uri"`
+	MIMEType string  `json:"mimeType,omitempty"`
+	Text     *string `json:"text,omitempty"`
+	Blob     *[]byte `json:"blob,omitempty"`
+}
+
+func (c Content) resource() *resourceJSON {
+	out := &resourceJSON{URI: c.URI, MIMEType: c.MIMEType}
+	if c.Data == nil {
+		out.Text = &c.Text
+	} else {
+		out.Blob = &c.Data
+	}
+	return out
+}

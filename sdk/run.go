@@ -1,0 +1,66 @@
+package sdk
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+)
+
+// run calls the tool's handler and turns whatever comes of it into a result.
+func (p *Plugin) run(ctx context.Context, r *Request) *Result {
+	e := p.tool(r.Tool)
+	if e == nil {
+		return failed(&Error{Code: CodeToolNotFound, Message: fmt.Sprintf("plugin %s has no tool %q", p.name, r.Tool)})
+	}
+	result, failure := guard(r, "the tool "+r.Tool, func() (*Result, error) { return e.handle(ctx, r) })
+	switch {
+	case result == nil:
+		return failed(failure)
+	case failure != nil:
+		result = new(*result) // the handler may hold on to the one it returned
+		result.Error = failure
+	}
+	return result
+}
+
+// guard turns what f fails with into data, also a panic, and logs where that came from.
+func guard[T any](r *Request, who string, f func() (T, error)) (out T, failure *Error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			log := r.Logger()
+			if r.Events == nil {
+				log = slog.Default()
+			}
+			log.Error(who+" panicked", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			failure = &Error{Name: "Panic", Message: fmt.Sprintf("%s panicked: %v", who, cause),
+				Suggestion: "This is a bug in the plugin; other arguments may avoid it."}
+		}
+	}()
+	out, err := f()
+	return out, asError(err)
+}
+
+// decode fills a Go value from a JSON object, and refuses keys that it does not know.
+func decode[T any](raw json.RawMessage, complaint string) (T, error) {
+	var out T
+	if len(bytes.TrimSpace(raw)) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	err := d.Decode(&out)
+	if err == nil {
+		if _, end := d.Token(); end != io.EOF {
+			err = errors.New("there is more behind the JSON object")
+		}
+	}
+	if err != nil {
+		return out, &Error{Code: CodeInvalidArgs, Name: "InvalidArguments", Message: complaint + ": " + err.Error()}
+	}
+	return out, nil
+}

@@ -1,0 +1,202 @@
+package sdk
+
+import (
+	"cmp"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// inferSchema gives the JSON Schema (2020-12) of a Go struct, for whom is told in errors. The output depends on the type
+// alone, field by field in the order of the source, so that it is the same from build to build.
+func inferSchema[T any](whom string) (json.RawMessage, error) {
+	t := reflect.TypeFor[T]()
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%s: %v is not a struct; only structs have named fields", whom, t)
+	}
+	s, err := schemaOf(t, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", whom, err)
+	}
+	return json.RawMessage(s), nil
+}
+
+var (
+	timeType   = reflect.TypeFor[time.Time]()
+	numberType = reflect.TypeFor[json.Number]()
+	textType   = reflect.TypeFor[encoding.TextUnmarshaler]()
+	jsonType   = reflect.TypeFor[json.Unmarshaler]()
+)
+
+// schemaOf gives the schema of t. Parents are the types around it: a type inside itself has no finite schema here.
+func schemaOf(t reflect.Type, parents []reflect.Type) (string, error) {
+	if s := knownSchema(t); s != "" {
+		return s, nil
+	}
+	if slices.Contains(parents, t) {
+		return "", fmt.Errorf("%v contains itself; use json.RawMessage there, or bring an InputSchema", t)
+	}
+	parents = append(parents, t)
+	switch t.Kind() {
+	case reflect.Pointer:
+		return schemaOf(t.Elem(), parents)
+	case reflect.Slice, reflect.Array:
+		return wrapped(`{"type":"array","items":`, t.Elem(), parents)
+	case reflect.Map:
+		return mapSchema(t, parents)
+	case reflect.Struct:
+		var o object
+		err := o.addFields(t, parents)
+		return o.schema(), err
+	}
+	return "", fmt.Errorf("%v has no JSON Schema; use another type, or bring an InputSchema", t)
+}
+
+// knownSchema gives the schemas of types that hold no others, or "". What a type can be read from counts.
+func knownSchema(t reflect.Type) string {
+	switch {
+	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
+		return "" // nothing says what to make of it
+	case t.Kind() == reflect.Interface:
+		return `{}`
+	case t == timeType:
+		return `{"type":"string","format":"date-time"}`
+	case t == numberType:
+		return `{"type":"number"}`
+	case implements(t, jsonType):
+		return `{}`
+	case implements(t, textType):
+		return `{"type":"string"}`
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+		return `{"type":"string","contentEncoding":"base64"}`
+	}
+	return scalarSchema(t.Kind())
+}
+
+func implements(t, i reflect.Type) bool { return t.Implements(i) || reflect.PointerTo(t).Implements(i) }
+
+func scalarSchema(k reflect.Kind) string {
+	switch {
+	case k == reflect.String:
+		return `{"type":"string"}`
+	case k == reflect.Bool:
+		return `{"type":"boolean"}`
+	case k >= reflect.Int && k <= reflect.Int64:
+		return `{"type":"integer"}`
+	case k >= reflect.Uint && k <= reflect.Uint64:
+		return `{"type":"integer"` + notNegative + `}`
+	case k == reflect.Float32 || k == reflect.Float64:
+		return `{"type":"number"}`
+	}
+	return ""
+}
+
+func wrapped(head string, inner reflect.Type, parents []reflect.Type) (string, error) {
+	s, err := schemaOf(inner, parents)
+	return head + s + "}", err
+}
+
+func mapSchema(t reflect.Type, parents []reflect.Type) (string, error) {
+	if t.Key().Kind() != reflect.String {
+		return "", fmt.Errorf("%v: only maps with string keys are JSON objects", t)
+	}
+	return wrapped(`{"type":"object","additionalProperties":`, t.Elem(), parents)
+}
+
+// An object collects the properties of a struct, in order.
+type object struct {
+	names      []string
+	properties []string
+	required   []string
+}
+
+func (o *object) schema() string {
+	out := `{"type":"object","properties":{` + strings.Join(o.properties, ",") + `}`
+	if len(o.required) > 0 {
+		out += `,"required":[` + strings.Join(o.required, ",") + `]`
+	}
+	return out + `,"additionalProperties":false}`
+}
+
+func (o *object) addFields(t reflect.Type, parents []reflect.Type) error {
+	for f := range t.Fields() {
+		if err := o.addField(f, parents); err != nil {
+			return fmt.Errorf("%v.%s: %w", t, f.Name, err)
+		}
+	}
+	return nil
+}
+
+// addField takes the fields that encoding/json takes, under its names.
+func (o *object) addField(f reflect.StructField, parents []reflect.Type) error {
+	tag := f.Tag.Get("json")
+	name, options, _ := strings.Cut(tag, ",")
+	switch {
+	case tag == "-":
+		return nil
+	case f.Anonymous && name == "" && pointed(f.Type).Kind() == reflect.Struct:
+		return o.embed(f, parents)
+	case !f.IsExported() && !(f.Anonymous && f.Type.Kind() == reflect.Struct):
+		return nil
+	}
+	return o.addProperty(f, cmp.Or(name, f.Name), strings.Split(options, ","), parents)
+}
+
+// embed takes over the fields of an embedded struct. Those of a pointer may all be absent.
+func (o *object) embed(f reflect.StructField, parents []reflect.Type) error {
+	t := pointed(f.Type)
+	switch {
+	case t != f.Type && !f.IsExported():
+		return errors.New("encoding/json cannot fill an embedded pointer to an unexported struct")
+	case slices.Contains(parents, t):
+		return fmt.Errorf("%v contains itself; use json.RawMessage there, or bring an InputSchema", t)
+	}
+	before := len(o.required)
+	err := o.addFields(t, append(parents, t))
+	if t != f.Type {
+		o.required = o.required[:before]
+	}
+	return err
+}
+
+func (o *object) addProperty(f reflect.StructField, name string, options []string, parents []reflect.Type) error {
+	switch {
+	case slices.Contains(o.names, name):
+		return fmt.Errorf("two fields have the JSON name %q", name)
+	case strings.ContainsFunc(name, misfit):
+		return fmt.Errorf("encoding/json does not take the name %q", name)
+	case slices.Contains(options, "string"):
+		return errors.New(`the json option "string" is not supported`)
+	}
+	s, err := schemaOf(f.Type, parents)
+	if err != nil {
+		return err
+	}
+	if s, err = tagged(s, f); err != nil {
+		return err
+	}
+	o.names = append(o.names, name)
+	o.properties = append(o.properties, quote(name)+":"+s)
+	if f.Type.Kind() != reflect.Pointer && !slices.Contains(options, "omitempty") && !slices.Contains(options, "omitzero") {
+		o.required = append(o.required, quote(name))
+	}
+	return nil
+}
+
+// misfit finds what encoding/json does not take in a name, silently using the field's own name instead.
+func misfit(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && (r < ' ' || r > '~' || strings.ContainsRune("\"'`\\", r))
+}
+
+func pointed(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}

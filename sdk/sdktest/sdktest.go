@@ -1,0 +1,90 @@
+// Package sdktest runs a plugin in the memory of a test, over the real wire.
+//
+//	c := sdktest.Start(t, plugin)
+//	result := c.Run(t, "hello", `{"name":"Ada"}`)
+package sdktest
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A Plugin is a plugin under test. It has the methods of *sdk.Client, so that a host can use it too.
+type Plugin struct {
+	*sdk.Client
+	close func() error
+}
+
+// Start serves p over gRPC in memory until the test ends, with the limits that it has as a process. The test fails if a
+// handler runs on after that, though its ctx has ended.
+func Start(t testing.TB, p *sdk.Plugin) *Plugin {
+	t.Helper()
+	lis := bufconn.Listen(1 << 20)
+	conn, err := grpc.NewClient("passthrough:memory", append(sdk.DialOptions(0),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- sdk.ServeListener(ctx, p, lis) }()
+	t.Cleanup(func() {
+		_ = conn.Close()
+		stop()
+		awaitEnd(t, served)
+	})
+	return &Plugin{Client: sdk.NewClient(conn), close: conn.Close}
+}
+
+// patience is how long handlers may clean up. A host gives them a second; a busy test machine may be slow.
+const patience = 5 * time.Second
+
+func awaitEnd(t testing.TB, served <-chan error) {
+	t.Helper()
+	select {
+	case err := <-served:
+		if err != nil {
+			t.Errorf("serving the plugin: %v", err)
+		}
+	case <-time.After(patience):
+		t.Errorf("a handler of the plugin still runs %v after its ctx ended", patience)
+	}
+}
+
+// Close ends the connection; the plugin itself ends with the test.
+func (p *Plugin) Close() error { return p.close() }
+
+// Run calls a tool with JSON arguments in a folder of the test's own, and fails the test if the wire breaks. A tool that
+// fails is a result with an Error.
+func (p *Plugin) Run(t testing.TB, tool, arguments string) *sdk.Result {
+	t.Helper()
+	return p.RunIn(t, t.TempDir(), tool, arguments)
+}
+
+// RunIn is Run with a given work folder.
+func (p *Plugin) RunIn(t testing.TB, workdir, tool, arguments string) *sdk.Result {
+	t.Helper()
+	result, err := p.Call(t.Context(), &sdk.Request{CallID: t.Name(), Tool: tool, Arguments: json.RawMessage(arguments), Workdir: workdir, Attempt: 1})
+	if err != nil {
+		t.Fatalf("calling %s: %v", tool, err)
+	}
+	return result
+}
+
+// MustConfigure hands the plugin its configuration and fails the test if it has something against it.
+func (p *Plugin) MustConfigure(t testing.TB, config string) {
+	t.Helper()
+	if err := p.Configure(t.Context(), json.RawMessage(config), t.TempDir()); err != nil {
+		t.Fatalf("configuring the plugin: %v", err)
+	}
+}

@@ -1,0 +1,73 @@
+package sdk
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+)
+
+// cleanup is how long handlers have to end once the plugin is to stop.
+const cleanup = time.Second
+
+// Serve makes this process the plugin p until its host ends it, and does not return. It is the last line of main. Run by
+// hand it says in one line what it is and exits with 2.
+//
+// While it serves, what the process prints on standard output and standard error goes to the host's log.
+func Serve(p *Plugin) {
+	if os.Getenv(Handshake.MagicCookieKey) != Handshake.MagicCookieValue {
+		fmt.Fprintln(os.Stderr, p.byHand())
+		os.Exit(2)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &server{plugin: p, base: ctx}
+	go lifeline(func() { stop(); s.drain(); exit(0) })
+	serveGoPlugin(s)
+	stop()
+	s.drain()
+	os.Exit(0)
+}
+
+// byHand is what a person who runs the plugin reads.
+func (p *Plugin) byHand() string {
+	var names []string
+	for _, e := range p.tools {
+		names = append(names, e.Name)
+	}
+	tools := "its tools depend on its configuration"
+	if len(names) > 0 {
+		tools = "tools: " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s %s is a toolhost plugin (%s). A host runs it: name this file in a plugin block of config.hcl, then `toolhost discover`.",
+		p.name, p.version, tools)
+}
+
+func serveGoPlugin(s *server) {
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig:  Handshake,
+		VersionedPlugins: map[int]goplugin.PluginSet{1: {"plugin": &glue{server: s}}},
+		GRPCServer: func([]grpc.ServerOption) *grpc.Server {
+			return grpc.NewServer(append(serverOptions(), grpc.Creds(peerCredentials{pid: hostPID()}))...)
+		},
+		// To the real standard error, which the host reads; go-plugin replaces os.Stderr.
+		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, JSONFormat: true, Output: os.Stderr}),
+	})
+}
+
+// drain waits for the handlers, whose contexts have ended, but not for ever. No other begins after it.
+func (s *server) drain() {
+	done := make(chan struct{})
+	go func() {
+		s.running.Lock()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(cleanup):
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sdk_test
+
+func family() {}
+func host()   {}

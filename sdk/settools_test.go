@@ -1,0 +1,133 @@
+package sdk_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/sdktest"
+)
+
+func TestAddToolPanics(t *testing.T) {
+	handle := func(context.Context, *sdk.Request, none) (*sdk.Result, error) { return nil, nil }
+	for want, add := range map[string]func(p *sdk.Plugin){
+		`sdk: tool "x" is there twice`: func(p *sdk.Plugin) {
+			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"}, handle)
+			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"}, handle)
+		},
+		`sdk: tool name "A b" must match ^[a-z0-9][a-z0-9_-]*$`: func(p *sdk.Plugin) {
+			sdk.AddTool(p, sdk.Tool{Name: "A b", Description: "d"}, handle)
+		},
+		`sdk: tool "x" has no description; models need one to choose it`: func(p *sdk.Plugin) {
+			sdk.AddTool(p, sdk.Tool{Name: "x"}, handle)
+		},
+		`sdk: tool "x" has no handler`: func(p *sdk.Plugin) {
+			sdk.AddTool[none](p, sdk.Tool{Name: "x", Description: "d"}, nil)
+		},
+		`sdk: tool "x": the input schema must be a JSON object such as {"type":"object"}`: func(p *sdk.Plugin) {
+			p.AddRawTool(sdk.Tool{Name: "x", Description: "d"}, returns(nil, nil))
+		},
+		`sdk: tool "x": []int is not a struct; only structs have named fields`: func(p *sdk.Plugin) {
+			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"}, func(context.Context, *sdk.Request, []int) (*sdk.Result, error) { return nil, nil })
+		},
+		`sdk: the configuration: int is not a struct; only structs have named fields`: func(p *sdk.Plugin) {
+			sdk.Configure(p, func(context.Context, *sdk.Request, int) error { return nil })
+		},
+		`sdk: AddPreview: there is no tool "x"`: func(p *sdk.Plugin) {
+			sdk.AddPreview(p, "x", func(context.Context, *sdk.Request, none) (*sdk.Preview, error) { return nil, nil })
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != want {
+					t.Errorf("it panics with %s", got)
+				}
+			}()
+			add(sdk.New("p", "1.0.0"))
+		})
+	}
+}
+
+func names(t *testing.T, c *sdk.Client) (out []string) {
+	t.Helper()
+	tools, err := c.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, t := range tools {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+func TestSetTools(t *testing.T) {
+	bound := func(name string) sdk.BoundTool {
+		return sdk.BoundTool{Tool: tool(name), Handler: returns(sdk.Text(name), nil)}
+	}
+	p := with(returns(nil, nil))
+	c := sdktest.Start(t, p)
+	if err := p.SetTools([]sdk.BoundTool{bound("a"), bound("b")}, "c was left out: \xff"); err != nil {
+		t.Fatal(err)
+	}
+	d, err := c.Describe(t.Context())
+	if err != nil || !d.Dynamic || !cmp.Equal(d.Notices, []string{"c was left out: \uFFFD"}) || d.SDK == "" {
+		t.Errorf("the description is %+v, %v", d, err)
+	}
+	for want, tools := range map[string][]sdk.BoundTool{
+		`tool "d" is there twice`:                        {bound("d"), bound("d")},
+		`tool "d" has no handler`:                        {{Tool: tool("d")}},
+		`tool name "D" must match ^[a-z0-9][a-z0-9_-]*$`: {bound("d"), bound("D")},
+	} {
+		if err := p.SetTools(tools); err == nil || err.Error() != want {
+			t.Errorf("error is %v, want %s", err, want)
+		}
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, names(t, c.Client)); diff != "" {
+		t.Error(diff)
+	}
+	if result := c.Run(t, "x", ""); result.Error == nil || result.Error.Code != sdk.CodeToolNotFound {
+		t.Errorf("the tool that was replaced gives %+v", result)
+	}
+	if result := c.Run(t, "b", ""); result.Error != nil || result.Content[0].Text != "b" {
+		t.Errorf("a new tool gives %+v", result)
+	}
+}
+
+// However fast the tools change, whoever watches knows the last of them in the end.
+func TestWatch(t *testing.T) {
+	p := with(returns(nil, nil))
+	c := sdktest.Start(t, p)
+	ctx, stop := context.WithCancel(t.Context())
+	stands, ended, seen := make(chan struct{}, 1), make(chan error, 1), make(chan string, 1000)
+	go func() {
+		ended <- c.Watch(ctx, func() {
+			seen <- strings.Join(names(t, c.Client), " ")
+			select {
+			case stands <- struct{}{}:
+			default:
+			}
+		})
+	}()
+	<-stands
+	for i := range 200 {
+		if err := p.SetTools([]sdk.BoundTool{{Tool: tool(fmt.Sprint("t", i)), Handler: returns(nil, nil)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for last := ""; last != "t199"; {
+		select {
+		case last = <-seen:
+		case <-time.After(soon):
+			t.Fatalf("the last that was seen is %q", last)
+		}
+	}
+	stop()
+	if err := <-ended; sdk.CodeOf(err) != sdk.CodeCanceled {
+		t.Errorf("Watch ends with %v", err)
+	}
+}

@@ -1,0 +1,214 @@
+package sdk
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk/internal/pluginv1"
+)
+
+// This file turns the vocabulary into wire messages and back. Each pair stands side by side; a new field is one visit.
+// Text in proto strings is made valid UTF-8, since gRPC fails the whole call otherwise; JSON and content travel as bytes.
+// Only a work folder stays as it is: another name would be another folder, so Request.check refuses it.
+
+func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func toolToWire(t *Tool) *pluginv1.Tool {
+	return &pluginv1.Tool{
+		Name: t.Name, Title: clean(t.Title), Description: clean(t.Description),
+		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
+		Hints:    hintsToWire(t.Hints),
+		Category: clean(t.Category), CostTier: string(t.CostTier),
+		TimeoutMs: milliseconds(t.Timeout), MaxResultBytes: t.MaxResultBytes,
+		OriginalName: clean(t.OriginalName), Previews: t.Previews,
+	}
+}
+
+func toolFromWire(t *pluginv1.Tool) Tool {
+	return Tool{
+		Name: t.GetName(), Title: t.GetTitle(), Description: t.GetDescription(),
+		InputSchema: orNil(t.GetInputSchema()), OutputSchema: orNil(t.GetOutputSchema()),
+		Hints:    hintsFromWire(t.GetHints()),
+		Category: t.GetCategory(), CostTier: CostTier(t.GetCostTier()),
+		Timeout: time.Duration(max(-1, min(t.GetTimeoutMs(), maxTimeout))) * time.Millisecond, MaxResultBytes: t.GetMaxResultBytes(),
+		OriginalName: t.GetOriginalName(), Previews: t.GetPreviews(),
+	}
+}
+
+// milliseconds rounds up: zero stands for the host's default.
+func milliseconds(d time.Duration) int64 {
+	ms := d.Milliseconds()
+	if d%time.Millisecond > 0 {
+		ms++
+	}
+	return ms
+}
+
+// maxTimeout is the longest that a time.Duration holds, in milliseconds.
+const maxTimeout = math.MaxInt64 / int64(time.Millisecond)
+
+func hintsToWire(h Hints) *pluginv1.Hints {
+	return &pluginv1.Hints{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld}
+}
+
+func hintsFromWire(h *pluginv1.Hints) Hints {
+	if h == nil {
+		return Hints{}
+	}
+	return Hints{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld}
+}
+
+func requestToWire(r *Request) *pluginv1.CallRequest {
+	return &pluginv1.CallRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir,
+		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt)}
+}
+
+func requestFromWire(r *pluginv1.CallRequest) *Request {
+	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
+		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt())}
+}
+
+func previewRequestToWire(r *Request) *pluginv1.PreviewRequest {
+	return &pluginv1.PreviewRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir}
+}
+
+func previewRequestFromWire(r *pluginv1.PreviewRequest) *Request {
+	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir()}
+}
+
+func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {
+	if p == nil {
+		p = &Preview{}
+	}
+	return &pluginv1.PreviewResponse{Content: contentsToWire(p.Content), Effect: clean(p.Effect), Reason: clean(p.Reason),
+		Error: errorToWire(e)}
+}
+
+func previewFromWire(p *pluginv1.PreviewResponse) *Preview {
+	return &Preview{Content: contentsFromWire(p.GetContent()), Effect: p.GetEffect(), Reason: p.GetReason()}
+}
+
+func contentToWire(c Content) *pluginv1.Content {
+	return &pluginv1.Content{Type: clean(c.Type), Text: []byte(c.Text), Data: c.Data, MimeType: clean(c.MIMEType),
+		Uri: clean(c.URI), Name: clean(c.Name), Raw: c.Raw}
+}
+
+func contentFromWire(c *pluginv1.Content) Content {
+	return Content{Type: c.GetType(), Text: string(c.GetText()), Data: c.GetData(), MIMEType: c.GetMimeType(),
+		URI: c.GetUri(), Name: c.GetName(), Raw: validObject(c.GetRaw())}
+}
+
+func contentsToWire(parts []Content) []*pluginv1.Content {
+	out := make([]*pluginv1.Content, len(parts))
+	for i, c := range parts {
+		out[i] = contentToWire(c)
+	}
+	return out
+}
+
+func contentsFromWire(parts []*pluginv1.Content) []Content {
+	var out []Content
+	for _, c := range parts {
+		out = append(out, contentFromWire(c))
+	}
+	return out
+}
+
+func resultToWire(r *Result) *pluginv1.Result {
+	return &pluginv1.Result{Content: contentsToWire(r.Content), Structured: r.Structured, Error: errorToWire(r.Error), Truncated: r.Truncated}
+}
+
+func resultFromWire(r *pluginv1.Result) *Result {
+	return &Result{Content: contentsFromWire(r.GetContent()), Structured: validJSON(r.GetStructured()),
+		Error: errorFromWire(r.GetError()), Truncated: r.GetTruncated()}
+}
+
+func errorToWire(e *Error) *pluginv1.Error {
+	if e == nil {
+		return nil
+	}
+	return &pluginv1.Error{Code: clean(string(e.Code)), Name: clean(e.Name), Message: clean(e.Message), Suggestion: clean(e.Suggestion),
+		HelpUrl: clean(e.HelpURL), Retryable: e.Retryable, Details: e.Details}
+}
+
+// errorFromWire believes a plugin only the codes that are a plugin's to give; everything else is the tool's own failure.
+func errorFromWire(e *pluginv1.Error) *Error {
+	if e == nil {
+		return nil
+	}
+	out := &Error{Code: CodeTool, Name: e.GetName(), Message: e.GetMessage(), Suggestion: e.GetSuggestion(),
+		HelpURL: e.GetHelpUrl(), Retryable: e.GetRetryable(), Details: validObject(e.GetDetails())}
+	switch c := Code(e.GetCode()); c {
+	case CodeInvalidArgs, CodeToolNotFound, CodeTimeout, CodeCanceled, CodeResultTooLarge:
+		out.Code = c
+	}
+	return out
+}
+
+// validJSON drops what is not JSON, so that nobody further on has to fear it.
+func validJSON(raw []byte) json.RawMessage {
+	if len(raw) == 0 || !json.Valid(raw) {
+		return nil
+	}
+	return raw
+}
+
+func validObject(raw []byte) json.RawMessage {
+	if !bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{")) {
+		return nil
+	}
+	return validJSON(raw)
+}
+
+// orNil gives absent bytes one form: the wire does not tell nil from empty.
+func orNil(raw []byte) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	return raw
+}
+
+func eventToWire(e Event) *pluginv1.CallEvent {
+	switch e.Type {
+	case EventStarted:
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Started{Started: &pluginv1.Started{}}}
+	case EventProgress:
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Progress{Progress: &pluginv1.Progress{
+			Done: e.Done, Total: e.Total, Message: clean(e.Message)}}}
+	case EventLog:
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{
+			Level: strings.ToLower(e.Level.String()), Message: clean(e.Message), Attributes: e.Attributes}}}
+	case EventOutput:
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Output{Output: &pluginv1.Output{
+			Stream: clean(e.Stream), Data: e.Data}}}
+	}
+	return nil
+}
+
+// eventFromWire gives false for what is no event for watchers, or not known to this version.
+func eventFromWire(e *pluginv1.CallEvent) (Event, bool) {
+	switch v := e.GetEvent().(type) {
+	case *pluginv1.CallEvent_Started:
+		return Event{Type: EventStarted}, true
+	case *pluginv1.CallEvent_Progress:
+		return Event{Type: EventProgress, Done: v.Progress.GetDone(), Total: v.Progress.GetTotal(), Message: v.Progress.GetMessage()}, true
+	case *pluginv1.CallEvent_Log:
+		return Event{Type: EventLog, Level: levelFromWire(v.Log.GetLevel()), Message: v.Log.GetMessage(),
+			Attributes: validObject(v.Log.GetAttributes())}, true
+	case *pluginv1.CallEvent_Output:
+		return Event{Type: EventOutput, Stream: v.Output.GetStream(), Data: v.Output.GetData()}, true
+	}
+	return Event{}, false
+}
+
+func levelFromWire(text string) slog.Level {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(text)); err != nil {
+		return slog.LevelInfo
+	}
+	return level
+}
