@@ -1,0 +1,51 @@
+//go:build unix
+
+package proctree
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// execError says what the errno of execve means for this program.
+func execError(p program, errno syscall.Errno) *StartError {
+	file := p.path
+	if !filepath.IsAbs(file) && p.dir != "" {
+		file = p.dir + "/" + file // not filepath.Join: "link/.." is to stay
+	}
+	info, err := os.Stat(file)
+	reason := errno.Error()
+	switch {
+	case errno == syscall.EACCES && err == nil && info.IsDir():
+		reason = "is a directory"
+	case errno == syscall.EACCES && err == nil && info.Mode()&0o111 == 0:
+		reason = "permission denied: it is not executable"
+	case errno == syscall.ENOENT && err == nil:
+		reason = "its interpreter does not exist: " + interpreter(file)
+	case errno == syscall.ENOENT && errors.Is(err, os.ErrNotExist):
+		reason = "no such file"
+	case errno == syscall.ENOEXEC:
+		reason = "exec format error: neither a script with a #! line nor a program for this machine"
+	}
+	return &StartError{p.name, reason, errno}
+}
+
+// interpreter returns the one in the #! line of a script.
+func interpreter(file string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	head, _ := io.ReadAll(io.LimitReader(f, 256))
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	if text, ok := strings.CutPrefix(string(line), "#!"); ok {
+		return strings.TrimSpace(text)
+	}
+	return "the loader of the program"
+}

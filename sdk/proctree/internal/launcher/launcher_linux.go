@@ -1,0 +1,233 @@
+// Package launcher is the process between a program and the one that runs it
+// with package proctree. It is apart from proctree for the sake of its imports:
+// packages are initialized in the order of their paths as soon as what they
+// import is, and with so few imports this one comes before most of the rest of a
+// large executable.
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Name is the argv[0] that makes this executable a launcher.
+const Name = "toolhost-launcher"
+
+// SweepLimit is how long the launcher works on killing a tree before it reports
+// the processes that are still there.
+const SweepLimit = 2 * time.Second
+
+// The files that a launcher is started with, besides standard input and output.
+const (
+	controlFile = 3
+	statusFile  = 4
+)
+
+// The pauses of a sweep, while processes that were killed have not ended yet.
+const (
+	firstPause = 50 * time.Microsecond
+	lastPause  = 100 * time.Millisecond
+)
+
+// tick is how often the launcher looks for orphans to reap, if no signal tells
+// it; blindTick, for the program too, where the kernel has no pidfd (before 5.3).
+const (
+	tick      = time.Second
+	blindTick = 10 * time.Millisecond
+)
+
+// syscall.Exit skips exit hooks, such as those of the race detector: they take
+// up to a second and have nothing to say about a launcher.
+func init() {
+	if len(os.Args) > 0 && os.Args[0] == Name {
+		runtime.LockOSThread() // the program's Pdeathsig hangs on this thread
+		syscall.Exit(launch())
+	}
+}
+
+// launcher is the process between a program and its parent. It has one
+// goroutine, which never waits but in one system call at a time: so neither the
+// scheduler nor its load comes between an order and the kill.
+type launcher struct {
+	control *os.File // kept, or it would be closed when collected
+	status  *os.File
+	look    func() lister
+
+	pid      int // of the program
+	pidfd    int // the same, to poll; -1 where there is none
+	started  time.Time
+	ended    bool
+	wait     syscall.WaitStatus
+	took     time.Duration
+	killed   int
+	sweeping bool
+}
+
+// launch runs one program. Its result is the launcher's exit code, which nobody
+// reads unless it was started by hand.
+func launch() int {
+	if !isPipe(controlFile) || !isPipe(statusFile) {
+		_, _ = os.Stderr.WriteString(Name + " is started by a toolhost program, never by hand\n")
+		return 2
+	}
+	keepFiles()
+	l := &launcher{control: os.NewFile(controlFile, "control"), status: os.NewFile(statusFile, "status")}
+	p, err := decodeProgram(l.control)
+	if err != nil {
+		return 1 // the parent has ended already
+	}
+	if step, err := l.start(p); err != nil {
+		l.say(failedLine, step, errnoOf(err))
+		return 1
+	}
+	l.follow()
+	l.sweep()
+	return 0
+}
+
+func isPipe(fd int) bool {
+	var st syscall.Stat_t
+	return syscall.Fstat(fd, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFIFO
+}
+
+// keepFiles sees to it that the program gets files 0 to 2 and no other, not even
+// one that our parent has inherited without knowing.
+func keepFiles() {
+	for _, fd := range numbersIn("/proc/self/fd") {
+		if fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+}
+
+// say writes a line of the status. If the parent has ended nobody listens, which
+// changes nothing.
+func (l *launcher) say(format string, args ...any) { _, _ = fmt.Fprintf(l.status, format, args...) }
+
+// start starts the program. On failure it says at which step.
+func (l *launcher) start(p Program) (step string, err error) {
+	if l.look, err = chooseLister(); err != nil {
+		return "proc", err
+	}
+	const setChildSubreaper = 36
+	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); e != 0 {
+		return "prctl", e
+	}
+	if p.Dir != "" {
+		if err := os.Chdir(p.Dir); err != nil {
+			return "chdir", err
+		}
+	}
+	l.started = time.Now()
+	l.pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{
+		Env:   p.Env,
+		Files: []uintptr{0, 1, 2},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &l.pidfd},
+	})
+	if err != nil {
+		return "exec", err
+	}
+	l.say(startedLine, l.pid)
+	settle()
+	return "", nil
+}
+
+// settle lets go of what was the program's. Signals are ignored only now, since
+// it would have inherited that. Its files are closed, since only the program is to
+// decide when its output has an end.
+func settle() {
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		_ = f.Close()
+	}
+}
+
+// follow returns when the program has ended, or its parent, or when that orders
+// the end. Until then it reaps orphans.
+func (l *launcher) follow() {
+	fds := []pollFD{{fd: controlFile, events: pollIn}, {fd: int32(l.pidfd), events: pollIn}}
+	limit := tick
+	if l.pidfd < 0 {
+		limit = blindTick
+	}
+	for {
+		poll(fds, limit)
+		if l.reap(); l.ended {
+			return
+		}
+		if fds[0].revents != 0 && !l.obey() {
+			return
+		}
+	}
+}
+
+// obey follows one order of the parent. It returns false if that has ended.
+func (l *launcher) obey() bool {
+	order := make([]byte, 1)
+	n, err := l.control.Read(order)
+	if n == 1 && order[0] == TerminateOrder {
+		l.signalTree(syscall.SIGTERM, syscall.SIGCONT)
+	}
+	return err == nil
+}
+
+// sweep kills until no process is left, and says how the program ended. If the
+// killing takes too long it says so, and goes on.
+func (l *launcher) sweep() {
+	l.sweeping = true
+	limit, told := time.Now().Add(SweepLimit), false
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		l.signalTree(syscall.SIGKILL)
+		reaped, left := l.reap()
+		if !left {
+			break
+		}
+		if !told && time.Now().After(limit) {
+			l.tell()
+			told = true
+		}
+		if reaped > 0 { // their orphans are here already
+			pause = firstPause
+			continue
+		}
+		poll(nil, pause)
+	}
+	if !told {
+		l.tell()
+	}
+}
+
+// tell writes the last of the status.
+func (l *launcher) tell() {
+	if l.ended {
+		l.say(endedLine, l.wait, l.took, l.killed)
+	}
+	if left := l.look()(os.Getpid()); len(left) > 0 {
+		l.say(leftLine, len(left), joined(left))
+	}
+	_ = l.status.Close()
+}
+
+// joined names the first few pids.
+func joined(pids []int) string {
+	var texts []string
+	for _, pid := range pids[:min(len(pids), 8)] {
+		texts = append(texts, strconv.Itoa(pid))
+	}
+	return strings.Join(texts, ",")
+}
+
+// errnoOf finds the number to send over the status pipe.
+func errnoOf(err error) syscall.Errno {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno
+	}
+	return syscall.EINVAL
+}

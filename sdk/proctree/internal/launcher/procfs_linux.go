@@ -1,0 +1,88 @@
+package launcher
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// lister returns the children of a process as far as they can be seen. A list
+// may miss a process that starts meanwhile, so killing must go on until wait
+// says that there are no children.
+type lister func(pid int) []int
+
+// chooseLister returns a func that takes a fresh look at the system, by the
+// faster of two ways. It opens what they open: a sandbox may forbid that.
+func chooseLister() (func() lister, error) {
+	self := os.Getpid()
+	if _, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", self, self)); err == nil {
+		return func() lister { return childrenByTask }, nil
+	}
+	if _, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", self)); err != nil {
+		return nil, err
+	}
+	_, err := os.ReadDir("/proc")
+	return childrenByParent, err
+}
+
+// childrenByTask asks the kernel, which keeps a list for each thread.
+func childrenByTask(pid int) []int {
+	tasks := fmt.Sprintf("/proc/%d/task", pid)
+	var children []int
+	for _, task := range numbersIn(tasks) {
+		list, _ := os.ReadFile(fmt.Sprintf("%s/%d/children", tasks, task))
+		for field := range strings.FieldsSeq(string(list)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				children = append(children, child)
+			}
+		}
+	}
+	return children
+}
+
+// childrenByParent asks every process of the system for its parent, for kernels
+// built without the lists.
+func childrenByParent() lister {
+	children := make(map[int][]int)
+	for _, pid := range numbersIn("/proc") {
+		if parent := parentOf(pid); parent > 0 {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	return func(pid int) []int { return children[pid] }
+}
+
+// parentOf returns 0 if there is no such process. The second field of the file,
+// the name, may hold spaces and parentheses.
+func parentOf(pid int) int {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	text := string(stat)
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(fields[1])
+	return parent
+}
+
+// numbersIn returns the entries of a directory that are numbers: processes,
+// threads or open files.
+func numbersIn(path string) []int {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	var numbers []int
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}

@@ -1,0 +1,74 @@
+package launcher
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Both ways to list the tree must find the same, in a tree with sessions and
+// with a program whose name is made to confuse.
+func TestListers(t *testing.T) {
+	sleep := filepath.Join(t.TempDir(), "a) S (1 2")
+	if err := os.Symlink("/bin/sleep", sleep); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("sh", "-c", `setsid sh -c '"$0" 1000 & sleep 1000 & wait' "$0" & sleep 1000 & "$0" 1000 & wait`, sleep)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		for _, pid := range append(pidsBelow(c.Process.Pid, childrenByTask), c.Process.Pid) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		_ = c.Wait()
+	}()
+	var byTask, byParent []int
+	deadline := time.After(10 * time.Second)
+	for len(byTask) != 5 || !slices.Equal(byTask, byParent) {
+		select {
+		case <-deadline:
+			t.Fatalf("by task: %v, by parent: %v, want the same 5", byTask, byParent)
+		default:
+			byTask, byParent = pidsBelow(c.Process.Pid, childrenByTask), pidsBelow(c.Process.Pid, childrenByParent())
+		}
+	}
+}
+
+func pidsBelow(root int, list lister) (pids []int) {
+	for _, m := range below(root, list) {
+		pids = append(pids, m.pid)
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+func TestBelowEndsOnALoop(t *testing.T) {
+	list := func(pid int) []int { return map[int][]int{1: {2, 3}, 2: {3, 4}, 4: {1, 2}}[pid] }
+	want := []member{{2, 1}, {3, 1}, {4, 2}}
+	if got := below(1, list); !slices.Equal(got, want) {
+		t.Errorf("below 1 are %v, want %v", got, want)
+	}
+}
+
+func TestParentOf(t *testing.T) {
+	if parent := parentOf(os.Getpid()); parent != os.Getppid() {
+		t.Errorf("our parent is %d, want %d", parent, os.Getppid())
+	}
+	limit, err := os.ReadFile("/proc/sys/kernel/pid_max")
+	if err != nil {
+		t.Fatal(err)
+	}
+	most, err := strconv.Atoi(string(limit[:len(limit)-1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parent := parentOf(most + 1); parent != 0 {
+		t.Errorf("the parent of no process is %d, want 0", parent)
+	}
+}

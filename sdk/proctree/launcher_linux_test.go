@@ -1,0 +1,294 @@
+//go:build !proctree_group
+
+package proctree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
+)
+
+func TestLauncherIsKilled(t *testing.T) {
+	o := newOutlet(t)
+	c := Command("sh", "-c", "sleep 1000 & echo launcher $PPID; exec sleep 1000")
+	o.attach(c)
+	run := begin(bounded(t), c)
+	o.await(t, 10*time.Second, "launcher ")
+	o.awaitLines(t, 10*time.Second, 1)
+	launcher := number(t, o.seen, "launcher")
+	awaitSettled(t, launcher) // or it could not tell us the process group
+	if err := syscall.Kill(launcher, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	exit, err := run.end(t, 5*time.Second)
+	if !errors.Is(err, ErrLost) || err.Error() != `"sh": lost track of the program: its launcher ended without a report (signal: killed)` {
+		t.Errorf("error is %v", err)
+	}
+	if _, ok := errors.AsType[*StartError](err); ok || exit.Code != -1 || exit.Signal != 0 {
+		t.Errorf("exit is %#v, want one that says nothing", exit)
+	}
+	o.w.Close()
+	o.awaitEnd(t, 2*time.Second) // the program and its group
+}
+
+// What left the process group survives its launcher, but may neither hold up Run
+// nor leave a goroutine behind that feeds it.
+func TestLauncherIsKilledAndFilesHeld(t *testing.T) {
+	tests := []struct {
+		name, redirect string
+		cut            bool // the output is cut off
+	}{
+		{"output and input", "", true},
+		{"input", ">/dev/null 2>&1", false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { testFilesHeld(t, test.redirect, test.cut) })
+	}
+}
+
+func testFilesHeld(t *testing.T, redirect string, cut bool) {
+	routines := runtime.NumGoroutine()
+	out := &trigger{text: "up", do: func() {}}
+	c := Command("sh", "-c", "exec 3<&0; echo launcher $PPID; setsid sh -c 'echo survivor $$; echo up; exec sleep 1000 "+redirect+"' <&3 3<&- & sleep 1000")
+	c.Stdin, c.Stdout = strings.NewReader(strings.Repeat("x", mega)), out
+	run := begin(bounded(t), c)
+	until(t, 10*time.Second, "the tree is up", func() bool { return strings.Contains(out.String(), "up\n") })
+	survivor := number(t, out.String(), "survivor")
+	defer syscall.Kill(survivor, syscall.SIGKILL)
+	until(t, 10*time.Second, "the survivor sleeps", func() bool { return strings.Contains(procStatus(survivor, "Name"), "sleep") })
+	if err := syscall.Kill(number(t, out.String(), "launcher"), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_, err := run.end(t, 5*time.Second)
+	if !errors.Is(err, ErrLost) || errors.Is(err, exec.ErrWaitDelay) != cut {
+		t.Errorf("error is %v, want the launcher in it, and cut off output: %v", err, cut)
+	}
+	if !alive(survivor) {
+		t.Error("there is no survivor: this test shows nothing")
+	}
+	until(t, 5*time.Second, "goroutines end", func() bool { return runtime.NumGoroutine() <= routines })
+}
+
+// A launcher that is stopped can do nothing: Run gives it up.
+func TestLauncherIsStopped(t *testing.T) {
+	o := newOutlet(t)
+	ctx, stop := context.WithCancel(bounded(t))
+	defer stop()
+	c := Command("sh", "-c", "kill -STOP $PPID; echo up; exec sleep 1000")
+	o.attach(c)
+	c.Grace = 10 * time.Millisecond
+	run := begin(ctx, c)
+	o.await(t, 10*time.Second, "up\n")
+	stop()
+	if exit, err := run.end(t, 5*time.Second); !errors.Is(err, ErrLost) || !exit.Canceled {
+		t.Errorf("Run: %#v, %v", exit, err)
+	}
+	o.w.Close()
+	o.awaitEnd(t, 2*time.Second)
+}
+
+func TestLauncherSurvivesSignals(t *testing.T) {
+	input, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	defer end.Close()
+	out := &trigger{text: "\n", do: func() {}}
+	c := Command("sh", "-c", "echo launcher $PPID; read line; exit 5")
+	c.Stdin, c.Stdout = input, out
+	run := begin(bounded(t), c)
+	until(t, 10*time.Second, "the program is up", func() bool { return out.String() != "" })
+	launcher := number(t, out.String(), "launcher")
+	awaitSettled(t, launcher)
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGCHLD} {
+		if err := syscall.Kill(launcher, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end.Close()
+	if exit, err := run.end(t, 5*time.Second); err != nil || exit.Code != 5 {
+		t.Errorf("Run: %v, %v; want exit code 5", exit, err)
+	}
+}
+
+// awaitSettled waits until the launcher has done all that it does at the start.
+// It ignores SIGQUIT (bit 2) last.
+func awaitSettled(t *testing.T, launcher int) {
+	t.Helper()
+	until(t, 10*time.Second, "the launcher ignores signals", func() bool {
+		mask, err := strconv.ParseUint(strings.TrimSpace(strings.TrimPrefix(procStatus(launcher, "SigIgn"), "SigIgn:")), 16, 64)
+		return err == nil && mask&(1<<(syscall.SIGQUIT-1)) != 0
+	})
+}
+
+// procStatus returns a line of /proc/PID/status.
+func procStatus(pid int, key string) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, key+":") {
+			return line
+		}
+	}
+	return ""
+}
+
+// The launcher must not show: signals, files and environment of the program are
+// those that os/exec gives it.
+func TestProgramSeesNoLauncher(t *testing.T) {
+	leak, err := syscall.Dup(0) // a file that exec would pass on
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(leak)
+	tests := []struct{ name, script string }{
+		{"signals", "grep Sig..n /proc/self/status; grep SigBlk /proc/self/status"},
+		{"environment", "exec env"},
+		{"umask", "umask"},
+		{"limits", "ulimit -a"},
+		{"priority", "cut -d' ' -f 18,19 /proc/self/stat"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c, out := script(test.script)
+			mustRun(t, c)
+			want, err := exec.Command("sh", "-c", test.script, "sh").Output()
+			if err != nil || len(want) == 0 {
+				t.Fatalf("os/exec: %q, %v", want, err)
+			}
+			if diff := cmp.Diff(string(want), out.String()); diff != "" {
+				t.Errorf("(-os/exec +proctree):\n%s", diff)
+			}
+		})
+	}
+	t.Run("files", func(t *testing.T) {
+		c, out := script("ls /proc/$$/fd")
+		mustRun(t, c)
+		if out.String() != "0\n1\n2\n" {
+			t.Errorf("the program has the files %q", out)
+		}
+	})
+}
+
+// Neither the terminal of the caller nor that of the program reaches the other,
+// or the launcher between them.
+func TestSessions(t *testing.T) {
+	c, out := script("cat /proc/$$/stat /proc/$PPID/stat")
+	mustRun(t, c)
+	sessions := map[string]bool{}
+	for line := range strings.Lines(out.String()) {
+		f := strings.Fields(line) // pid (name) state ppid pgrp session tty
+		sessions[f[5]] = true
+		if f[0] != f[4] || f[0] != f[5] || f[6] != "0" {
+			t.Errorf("pid %s, group %s, session %s, terminal %s; want the pid three times and 0", f[0], f[4], f[5], f[6])
+		}
+	}
+	if len(sessions) != 2 {
+		t.Errorf("sessions: %v, want that of the program and that of the launcher", sessions)
+	}
+}
+
+// Orphans end as they would under init, also while the program runs.
+func TestOrphansAreReaped(t *testing.T) {
+	input, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	defer end.Close()
+	out := &trigger{text: "\n", do: func() {}}
+	c := Command("sh", "-c", "for i in 1 2 3; do (sleep 0.01 &); done; echo launcher $PPID; read line")
+	c.Stdin, c.Stdout = input, out
+	run := begin(bounded(t), c)
+	until(t, 10*time.Second, "the program is up", func() bool { return out.String() != "" })
+	launcher := number(t, out.String(), "launcher")
+	until(t, 10*time.Second, "only the program is left", func() bool { return len(childrenOf(launcher)) == 1 })
+	end.Close()
+	if exit, err := run.end(t, 5*time.Second); err != nil || exit.Killed != 0 {
+		t.Errorf("Run: %#v, %v", exit, err)
+	}
+}
+
+func TestLauncherHoldsNoSecrets(t *testing.T) {
+	t.Setenv("PROCTREE_SECRET", "ours")
+	t.Setenv("LD_PROCTREE", "for the linker")
+	c, out := script("tr '\\0' '\\n' </proc/$PPID/environ")
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "PROCTREE_SECRET=the program's"}
+	mustRun(t, c)
+	if text := out.String(); strings.Contains(text, "SECRET") || !strings.Contains(text, "LD_PROCTREE=for the linker\n") {
+		t.Errorf("the environment of the launcher is %q", text)
+	}
+}
+
+// A program that closes its output says so to its reader, though it lives on.
+func TestProgramClosesItsOutput(t *testing.T) {
+	o := newOutlet(t)
+	ctx, stop := context.WithCancel(bounded(t))
+	defer stop()
+	c := Command("sh", "-c", "echo up; exec sleep 1000 >/dev/null 2>&1")
+	o.attach(c)
+	run := begin(ctx, c)
+	o.await(t, 10*time.Second, "up\n")
+	o.w.Close()
+	o.awaitEnd(t, 5*time.Second)
+	if within(run.done, 0) {
+		t.Error("the program has ended too")
+	}
+	stop()
+	if exit, err := run.end(t, 5*time.Second); err != nil || !exit.Canceled {
+		t.Errorf("Run: %v, %v", exit, err)
+	}
+}
+
+func TestLauncherByHand(t *testing.T) {
+	c := exec.Command("/proc/self/exe")
+	c.Args = []string{launcher.Name}
+	out, err := c.CombinedOutput()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.ExitCode() != 2 || !strings.Contains(string(out), "never by hand") {
+		t.Errorf("it ended with %v and said %q", err, out)
+	}
+}
+
+// The process that calls Run stays as it is.
+func TestCallerIsNoSubreaper(t *testing.T) {
+	mustRun(t, Command("true"))
+	const getChildSubreaper = 37
+	var flag int32
+	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, getChildSubreaper, uintptr(unsafe.Pointer(&flag)), 0); e != 0 || flag != 0 {
+		t.Errorf("subreaper flag is %d (%v)", flag, e)
+	}
+}
+
+func TestNothingLeaks(t *testing.T) {
+	c, _ := script("sleep 1000 & cat; exit 1")
+	runOnce := func() {
+		c.Stdin = strings.NewReader("input")
+		mustRun(t, c)
+	}
+	runOnce()
+	files, routines := len(numbersIn("/proc/self/fd")), runtime.NumGoroutine()
+	for range 200 {
+		runOnce()
+	}
+	if now := len(numbersIn("/proc/self/fd")); now != files {
+		t.Errorf("%d open files, %d before", now, files)
+	}
+	if left := childrenOf(os.Getpid()); len(left) > 0 {
+		t.Errorf("children are left: %v", left)
+	}
+	until(t, 5*time.Second, "goroutines end", func() bool { return runtime.NumGoroutine() <= routines })
+}

@@ -1,0 +1,115 @@
+package proctree
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// program is what execve needs to know.
+type program struct {
+	name string // as the caller wrote it
+	path string
+	dir  string
+	argv []string
+	env  []string
+}
+
+// resolve finds the program's file. It looks at nothing else: whether the file
+// can be run is for execve to say.
+func (c *Cmd) resolve() (program, error) {
+	p := program{name: c.Path, path: c.Path, dir: c.Dir, argv: append([]string{c.Path}, c.Args...), env: c.environ()}
+	if c.Path == "" {
+		return p, &StartError{c.Path, "no program is named", fs.ErrInvalid}
+	}
+	for _, s := range slices.Concat(p.argv, p.env, []string{p.dir}) {
+		if strings.ContainsRune(s, 0) {
+			return p, &StartError{c.Path, "a NUL byte in its path, arguments, environment or directory", fs.ErrInvalid}
+		}
+	}
+	if strings.ContainsRune(c.Path, '/') || strings.ContainsRune(c.Path, filepath.Separator) {
+		return p, nil
+	}
+	var err error
+	p.path, err = lookPath(c.Path, p.env)
+	return p, err
+}
+
+// lookPath searches the PATH of env. Relative directories in it are passed
+// over: what they hold depends on where the program happens to run.
+func lookPath(name string, env []string) (string, error) {
+	path, set := pathOf(env)
+	if !set {
+		return "", &StartError{name, "not found: its environment has no PATH", exec.ErrNotFound}
+	}
+	fail := &StartError{name, "not found in PATH", notFound{}}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		file := filepath.Join(dir, name)
+		found, err := exec.LookPath(file)
+		if err == nil {
+			return found, nil
+		}
+		if info, seen := os.Stat(file); seen == nil && !info.IsDir() && fail.Err == error(notFound{}) { //nolint:errorlint // its own value
+			fail = &StartError{name, file + " may not be executed", err}
+		}
+	}
+	return "", fail
+}
+
+// notFound is both os/exec's and io/fs's idea of a missing program.
+type notFound struct{}
+
+func (notFound) Error() string        { return exec.ErrNotFound.Error() }
+func (notFound) Is(target error) bool { return target == exec.ErrNotFound || target == fs.ErrNotExist }
+
+func pathOf(env []string) (string, bool) {
+	for _, entry := range slices.Backward(env) {
+		if name, value, ok := strings.Cut(entry, "="); ok && envKey(name) == envKey("PATH") {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// environ is the environment of the program.
+func (c *Cmd) environ() []string {
+	if c.Env != nil {
+		return lastWins(c.Env)
+	}
+	env := os.Environ()
+	if dir, err := filepath.Abs(c.Dir); err == nil && c.Dir != "" {
+		env = append(env, "PWD="+dir)
+	}
+	return lastWins(env)
+}
+
+// lastWins drops all but the last entry of each key: programs disagree about
+// which of two counts.
+func lastWins(env []string) []string {
+	seen := make(map[string]bool, len(env))
+	kept := make([]string, 0, len(env))
+	for _, entry := range slices.Backward(env) {
+		name, _, ok := strings.Cut(entry, "=")
+		if ok && name != "" && seen[envKey(name)] {
+			continue
+		}
+		seen[envKey(name)] = true
+		kept = append(kept, entry)
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+func envKey(name string) string {
+	if runtime.GOOS == "windows" {
+		return strings.ToUpper(name)
+	}
+	return name
+}

@@ -1,0 +1,138 @@
+//go:build unix
+
+package proctree
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// roleVar makes the test binary play a program. The roles beyond "host" are in
+// the files of the tests that need them.
+const roleVar = "PROCTREE_ROLE"
+
+var roles = map[string]func(){"host": playHost}
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVar); role != "" {
+		roles[role]()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// playHost is a process that uses the package: it runs a shell script.
+func playHost() {
+	c := Command("sh", "-c", os.Args[1])
+	c.Env = append(os.Environ(), roleVar+"=") // the script sets it anew where it needs to
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	exit, err := c.Run(context.Background())
+	fmt.Println("host done:", exit, err)
+}
+
+// self is the path of the test binary, for scripts to use.
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// bounded is a context for one run. A test that reaches its end has failed.
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// script returns a Cmd for a shell script that writes both outputs to one buffer.
+func script(text string, args ...string) (*Cmd, *bytes.Buffer) {
+	var out bytes.Buffer
+	c := Command("sh", append([]string{"-c", text, "sh"}, args...)...)
+	c.Stdout, c.Stderr = &out, &out
+	return c, &out
+}
+
+// mustRun fails the test unless the program could be run to its end.
+func mustRun(t *testing.T, c *Cmd) Exit {
+	t.Helper()
+	ctx := bounded(t)
+	exit, err := c.Run(ctx)
+	if err != nil || ctx.Err() != nil {
+		t.Fatalf("Run: %v, %v (context: %v)", exit, err, ctx.Err())
+	}
+	return exit
+}
+
+// outcome is what Run returned, for those that start it in the background.
+type outcome struct {
+	exit Exit
+	err  error
+	done chan struct{}
+}
+
+func begin(ctx context.Context, c *Cmd) *outcome {
+	o := &outcome{done: make(chan struct{})}
+	go func() {
+		defer close(o.done)
+		o.exit, o.err = c.Run(ctx)
+	}()
+	return o
+}
+
+// end returns what Run returned, and fails the test if it does not in time.
+func (o *outcome) end(t *testing.T, limit time.Duration) (Exit, error) {
+	t.Helper()
+	if !within(o.done, limit) {
+		t.Fatalf("Run has not returned after %v", limit)
+	}
+	return o.exit, o.err
+}
+
+// until polls a condition and fails the test if it does not come true in time.
+func until(t *testing.T, limit time.Duration, what string, met func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.Now().Add(limit)
+	for !met() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", limit, what)
+		}
+		<-tick.C
+	}
+}
+
+// trigger is an output that calls do once, when the text has come.
+type trigger struct {
+	mu   sync.Mutex
+	seen bytes.Buffer
+	text string
+	do   func()
+	once sync.Once
+}
+
+func (o *trigger) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.seen.Write(b)
+	if strings.Contains(o.seen.String(), o.text) {
+		o.once.Do(o.do)
+	}
+	return len(b), nil
+}
+
+func (o *trigger) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.seen.String()
+}

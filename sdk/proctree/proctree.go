@@ -1,0 +1,160 @@
+// Package proctree runs a program together with every process it starts, and
+// ends them together. When the program ends, when the context ends, or when
+// this process dies, even by SIGKILL, the whole tree ends: background jobs,
+// processes that called setsid, and daemons that forked twice.
+//
+// On Linux the program runs under a launcher: this executable, started again
+// under the name "toolhost-launcher". The package's init function sees that
+// name and never returns, so main and the init functions of packages with a
+// later import path do not run in it. An executable that imports the package
+// needs no other hook; it must be an ordinary Go program, not a Go library
+// loaded by another one. The launcher adopts the orphans of the tree, and
+// kills all of it when its pipe from this process closes.
+//
+// The promise has limits. A program that another user owns, such as sudo, can
+// only be killed by root. Work handed to a service (docker, systemd-run, at) was
+// never in the tree. A SIGKILL aimed at the launcher takes the program and its
+// process group along, but not what left the group. The launcher needs to read
+// /proc and refuses to start a program without it.
+//
+// Other systems have weaker means, see [Containment]. The build tag
+// proctree_group selects them on Linux, to test them there.
+package proctree
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+const (
+	// defaultGrace is the time from SIGTERM to SIGKILL.
+	defaultGrace = 2 * time.Second
+	// killLimit is how long Run waits for a killed tree. It leaves the launcher
+	// time to report what it cannot kill, and keeps the default stop within 5 s.
+	killLimit = 2500 * time.Millisecond
+)
+
+// Cmd is a program to run. Run only reads it, so a Cmd may be run again.
+type Cmd struct {
+	// Path is the program. Without a slash it is looked up in the absolute
+	// directories of the PATH in Env; a relative path is relative to Dir.
+	Path string
+	// Args are the arguments after the program's name.
+	Args []string
+	// Dir is the working directory; empty means that of this process.
+	Dir string
+	// Env is the whole environment, "key=value" each; of two equal keys the
+	// last counts. Nil means the environment of this process.
+	Env []string
+	// Stdin is the program's input; nil means no input. An *os.File is handed
+	// over as it is. Other readers are copied from, and a Read that blocks may
+	// outlive Run.
+	Stdin io.Reader
+	// Stdout and Stderr receive output as it comes; nil discards it. An *os.File
+	// is handed over as it is. If both are the same writer, the program gets one
+	// pipe for both, which keeps their order, and Write is never called twice
+	// at a time. A Write that fails closes the program's pipe.
+	Stdout, Stderr io.Writer
+	// Grace is the time between SIGTERM and SIGKILL when ctx ends. Zero means 2 s,
+	// less than zero means SIGKILL at once.
+	Grace time.Duration
+}
+
+// Command returns a Cmd that runs the program with the arguments in the
+// directory and the environment of this process.
+func Command(name string, args ...string) *Cmd {
+	return &Cmd{Path: name, Args: args}
+}
+
+// Containment says what Run ends along with the program: "process-tree" (every
+// process it started, also when this process dies) on Linux, "process-group"
+// (those that stayed in its process group, as long as this process lives) on
+// other Unix systems, "process" (the program alone) elsewhere.
+func Containment() string { return containment }
+
+// Run runs the program and returns when its tree has ended and all its output
+// has been written.
+//
+// When ctx ends, every process of the tree gets SIGTERM (and SIGCONT, so that
+// stopped ones see it), and what is left after Grace is killed. Run then returns
+// no later than 5 s after the Grace, with Exit.Canceled set and no error.
+//
+// An exit code other than 0 is no error. Run returns a *[StartError] if the
+// program was not started. With any other error it was: [ErrLost] and [ErrLeft]
+// if its end is not as promised, or an error that says Stdin, Stdout or Stderr was not
+// copied in full.
+func (c *Cmd) Run(ctx context.Context) (Exit, error) {
+	if err := ctx.Err(); err != nil {
+		return Exit{}, &StartError{c.Path, "not started, " + err.Error(), err}
+	}
+	p, err := c.resolve()
+	if err != nil {
+		return Exit{}, err
+	}
+	std, err := c.openStdio()
+	if err != nil {
+		return Exit{}, &StartError{c.Path, "open its input and output: " + err.Error(), err}
+	}
+	t, err := start(p, std.files)
+	std.handOver()
+	if err != nil {
+		std.close()
+		return Exit{}, err
+	}
+	std.copy()
+	canceled := c.await(ctx, t)
+	exit, err := t.result()
+	exit.Canceled = canceled
+	return exit, join(err, std.finish(ctx, t.ended()))
+}
+
+// await returns when the tree has ended, or cannot be ended. It reports whether
+// ctx ended first.
+func (c *Cmd) await(ctx context.Context, t *tree) bool {
+	select {
+	case <-t.done:
+		return false
+	case <-ctx.Done():
+	}
+	if within(t.done, 0) {
+		return false
+	}
+	if grace := c.grace(); grace > 0 {
+		t.terminate()
+		if within(t.done, grace) {
+			return true
+		}
+	}
+	t.kill()
+	if !within(t.done, killLimit) {
+		t.abandon()
+		within(t.done, time.Second)
+	}
+	return true
+}
+
+func (c *Cmd) grace() time.Duration {
+	if c.Grace == 0 {
+		return defaultGrace
+	}
+	return c.Grace
+}
+
+// within waits for done to close, at most for the limit, and reports whether it
+// did.
+func within(done <-chan struct{}, limit time.Duration) bool {
+	select {
+	case <-done:
+		return true
+	default:
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

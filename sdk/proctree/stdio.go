@@ -1,0 +1,186 @@
+package proctree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"reflect"
+	"sync"
+	"time"
+)
+
+const (
+	// drainLimit is how long the copying of output may go on once nobody waits
+	// for it any longer.
+	drainLimit = 500 * time.Millisecond
+	// inputLimit is how long a blocked Read of Stdin may hold Run back.
+	inputLimit = 100 * time.Millisecond
+)
+
+// stdio is the program's input and output, and the copying to and from the
+// readers and writers of the caller.
+type stdio struct {
+	files   [3]*os.File // as the program gets them
+	theirs  []*os.File  // opened for the program, closed once it has them
+	ours    []*os.File  // our ends of the pipes; input is one of them
+	input   *os.File
+	feed    func() error
+	takes   []func() error
+	fed     chan struct{} // closed when feed is done
+	taken   chan struct{} // closed when all takes are done
+	feedErr error
+	takeErr error
+}
+
+func (c *Cmd) openStdio() (*stdio, error) {
+	s := &stdio{fed: make(chan struct{}), taken: make(chan struct{})}
+	err := s.openInput(c.Stdin)
+	if err == nil {
+		s.files[1], err = s.openOutput("stdout", c.Stdout)
+	}
+	if err == nil && same(c.Stdout, c.Stderr) {
+		s.files[2] = s.files[1]
+	} else if err == nil {
+		s.files[2], err = s.openOutput("stderr", c.Stderr)
+	}
+	if err != nil {
+		s.handOver()
+		s.close()
+	}
+	return s, err
+}
+
+// same reports whether two writers are one; comparing may panic for types that
+// cannot be compared.
+func same(a, b io.Writer) bool {
+	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
+}
+
+func (s *stdio) openInput(r io.Reader) (err error) {
+	if f, ok := r.(*os.File); ok && f != nil {
+		s.files[0] = f
+		return nil
+	}
+	if r == nil {
+		s.files[0], err = s.openNull(os.O_RDONLY)
+		return err
+	}
+	theirs, ours, err := s.pipe(false)
+	s.files[0], s.input = theirs, ours
+	s.feed = func() error { return copied("stdin", ours, ours, r) }
+	return err
+}
+
+func (s *stdio) openOutput(name string, w io.Writer) (*os.File, error) {
+	if f, ok := w.(*os.File); ok && f != nil {
+		return f, nil
+	}
+	if w == nil {
+		return s.openNull(os.O_WRONLY)
+	}
+	theirs, ours, err := s.pipe(true)
+	s.takes = append(s.takes, func() error { return copied(name, ours, w, ours) })
+	return theirs, err
+}
+
+func (s *stdio) openNull(flag int) (*os.File, error) {
+	f, err := os.OpenFile(os.DevNull, flag, 0)
+	if err == nil {
+		s.theirs = append(s.theirs, f)
+	}
+	return f, err
+}
+
+func (s *stdio) pipe(output bool) (theirs, ours *os.File, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	theirs, ours = r, w
+	if output {
+		theirs, ours = w, r
+	}
+	s.theirs, s.ours = append(s.theirs, theirs), append(s.ours, ours)
+	return theirs, ours, nil
+}
+
+// handOver closes the files that are the program's now.
+func (s *stdio) handOver() { closeAll(s.theirs) }
+
+// close closes our ends of the pipes, which also wakes whoever waits in them.
+func (s *stdio) close() { closeAll(s.ours) }
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close() // a second Close is no harm
+	}
+}
+
+// copied copies all of r to w and closes the pipe, which is one of them. What
+// happens at the far end of a pipe is no error: a program need not read all.
+func copied(name string, pipe *os.File, w io.Writer, r io.Reader) error {
+	defer pipe.Close()
+	_, err := io.Copy(w, r)
+	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == pipe.Name() {
+		if name == "stdin" || !errors.Is(err, fs.ErrClosed) {
+			return nil
+		}
+		return fmt.Errorf("%s: cut off %v after the end: %w", name, drainLimit, exec.ErrWaitDelay)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// copy starts the copying.
+func (s *stdio) copy() {
+	if s.feed != nil {
+		go func() {
+			defer close(s.fed)
+			s.feedErr = s.feed()
+		}()
+	} else {
+		close(s.fed)
+	}
+	var (
+		wait sync.WaitGroup
+		errs = make([]error, len(s.takes))
+	)
+	for i, take := range s.takes {
+		wait.Go(func() { errs[i] = take() })
+	}
+	go func() {
+		defer close(s.taken)
+		wait.Wait()
+		s.takeErr = errors.Join(errs...)
+	}()
+}
+
+// finish waits for the copying. If the tree has ended, the output has an end
+// too and may take as long as ctx lets it; otherwise somebody may hold it open.
+func (s *stdio) finish(ctx context.Context, ended bool) error {
+	if s.input != nil {
+		_ = s.input.Close()
+	}
+	if ended {
+		select {
+		case <-s.taken:
+		case <-ctx.Done():
+		}
+	}
+	if !within(s.taken, drainLimit) {
+		s.close()
+	}
+	if !within(s.taken, inputLimit) {
+		return fmt.Errorf("the Stdout or Stderr writer blocks; its output is cut off: %w", exec.ErrWaitDelay)
+	}
+	if within(s.fed, inputLimit) {
+		return join(s.takeErr, s.feedErr)
+	}
+	return s.takeErr
+}

@@ -1,0 +1,95 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// Explain makes an error of the operating system, such as one of reading an open file, an *sdk.Error that tells of path:
+// FileNotFound, PermissionDenied, NotADirectory, InvalidPath or IOError. It gives other errors back as they are: nil, an
+// *sdk.Error, and those of a context that ended.
+func Explain(path string, err error) error {
+	if _, ok := errors.AsType[*sdk.Error](err); ok || err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		err = e // its text without the names, which are told already
+	}
+	return &sdk.Error{Name: failure(err), Message: fmt.Sprintf("%s: %v", quote(path), err)}
+}
+
+func failure(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "FileNotFound"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "PermissionDenied"
+	case errors.Is(err, syscall.ENOTDIR):
+		return "NotADirectory"
+	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.EINVAL):
+		return "InvalidPath"
+	}
+	return "IOError"
+}
+
+// Regular gives nil when the place is a regular file that somebody may read, and else says what it is: FileNotFound,
+// IsADirectory, NotARegularFile or PermissionDenied. A mode that lets nobody read counts for the superuser too.
+func (p *Place) Regular() error {
+	switch {
+	case p.Info == nil:
+		return p.notFound()
+	case p.Info.IsDir():
+		return &sdk.Error{Name: "IsADirectory", Message: quote(p.Path) + " is a directory",
+			Suggestion: "Name a file in it; a list tool shows what is there."}
+	case !p.Info.Mode().IsRegular():
+		return &sdk.Error{Name: "NotARegularFile", Message: fmt.Sprintf("%s is a %s, not a regular file", quote(p.Path), Kind(p.Info.Mode()))}
+	case p.Info.Mode().Perm()&0o444 == 0:
+		return &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("nobody may read %s (mode %04o)", quote(p.Path), p.Info.Mode().Perm())}
+	}
+	return nil
+}
+
+// writable is Regular for a file to write: replacing a read-only file by renaming another onto it would work, and is not
+// what its mode asks for.
+func (p *Place) writable() error {
+	if err := p.Regular(); err != nil {
+		return err
+	}
+	if p.Info.Mode().Perm()&0o222 == 0 {
+		return &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("%s is read-only (mode %04o)", quote(p.Path), p.Info.Mode().Perm()),
+			Suggestion: "Leave it, or have its mode changed first."}
+	}
+	return nil
+}
+
+func (p *Place) directory() error {
+	switch {
+	case p.Info == nil:
+		return p.notFound()
+	case !p.Info.IsDir():
+		return notADirectory(p.Path)
+	}
+	return nil
+}
+
+func notADirectory(path string) error {
+	return &sdk.Error{Name: "NotADirectory", Message: quote(path) + " is a file, not a directory", Suggestion: "Name the file itself, or the directory it is in."}
+}
+
+// notFound says which part of the path is missing, and which names there come near.
+func (p *Place) notFound() error {
+	message := fmt.Sprintf("there is no file %s in the workspace %s", quote(p.Path), p.root.dir)
+	if p.Missing != "" {
+		message += fmt.Sprintf("; its directory %s does not exist", quote(p.Missing))
+	}
+	return &sdk.Error{Name: "FileNotFound", Message: message, Suggestion: strings.TrimSpace("List the directory to see what is there. " + p.DidYouMean())}
+}
+
+func quote(s string) string { return strconv.Quote(s) }

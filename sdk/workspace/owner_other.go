@@ -1,0 +1,11 @@
+//go:build !unix
+
+package workspace
+
+import (
+	"io/fs"
+	"os"
+)
+
+// keepOwner does nothing: the owner of a new file follows from its folder here.
+func keepOwner(*os.File, fs.FileInfo) {}

@@ -1,0 +1,122 @@
+package workspace
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A Place is where a path leads. Find and Child make one; it tells what they found, and its methods work on what is there
+// when they are called. None of them leaves the workspace. One goroutine at a time may use it.
+type Place struct {
+	// Path is the path to show: relative to the workspace, with slashes, with links as they were given.
+	Path string
+	// Info tells what is there, or is nil when nothing is. Only a place of Child can be a symlink.
+	Info fs.FileInfo
+	// Target is where a symlink points, as it is written; else it is empty.
+	Target string
+	// Missing is the first folder on the way that does not exist, in the form of Path; empty when all do.
+	Missing string
+
+	root *Root
+	name string // the path with its links resolved, for root
+	gap  string // the first part of name that does not exist; empty when all do
+}
+
+// Real is the absolute path of the place, without links on the way. It is for comparing places, and for programs to run
+// in. Whoever opens it by this name goes where it leads then: open files with Open.
+func (p *Place) Real() string { return filepath.Join(p.root.real, p.name) }
+
+// Open opens a regular file for reading, and makes Info that of the open file. It never waits: a pipe that took the file's
+// place meanwhile is opened without waiting for its other end, and then refused. Its errors are those of Regular, and what
+// the system says (FileNotFound, PermissionDenied, IOError).
+func (p *Place) Open() (*os.File, error) { return p.open(os.O_RDONLY, p.Regular) }
+
+// OpenWritable opens a regular file for reading and writing, as Open does, and refuses one that is read-only with
+// PermissionDenied. To replace what a file holds use Write, with which nobody ever finds half of it.
+func (p *Place) OpenWritable() (*os.File, error) { return p.open(os.O_RDWR, p.writable) }
+
+func (p *Place) open(flag int, check func() error) (*os.File, error) {
+	if err := check(); err != nil {
+		return nil, err
+	}
+	f, err := p.root.root.OpenFile(p.name, flag|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, Explain(p.Path, err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		p.Info = info
+		err = check()
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, Explain(p.Path, err)
+	}
+	return f, nil
+}
+
+// Names gives at most limit names that are in a directory, in no order, or all when limit is not positive. Its errors are
+// FileNotFound, NotADirectory, and what the system says (PermissionDenied, IOError).
+func (p *Place) Names(limit int) ([]string, error) {
+	if err := p.directory(); err != nil {
+		return nil, err
+	}
+	names, err := p.root.names(p.name, limit)
+	return names, Explain(p.Path, err)
+}
+
+func (r *Root) names(dir string, limit int) ([]string, error) {
+	f, err := r.root.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	names, err := f.Readdirnames(limit)
+	if len(names) > 0 || errors.Is(err, io.EOF) {
+		return names, nil
+	}
+	return nil, err
+}
+
+// Child is the place of a name in a directory, one that Names gave. When it is a symlink that is not followed: Info tells
+// of the link, and Open refuses it with NotARegularFile; Find with its Path follows it. The errors are InvalidPath for
+// what is no single name, and what the system says, such as FileNotFound.
+func (p *Place) Child(name string) (*Place, error) {
+	if name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name {
+		return nil, &sdk.Error{Name: "InvalidPath", Message: quote(name) + " is not a name in a directory"}
+	}
+	c := &Place{Path: path.Join(p.Path, name), root: p.root, name: filepath.Join(p.name, name)}
+	info, err := p.root.root.Lstat(c.name)
+	if err != nil {
+		return nil, Explain(c.Path, err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		c.Target, _ = p.root.root.Readlink(c.name) // empty when it is gone since
+	}
+	c.Info = info
+	return c, nil
+}
+
+// Kind says in a word what a file is: file, dir, symlink, pipe, socket or device.
+func Kind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "dir"
+	case m&fs.ModeSymlink != 0:
+		return "symlink"
+	case m&fs.ModeNamedPipe != 0:
+		return "pipe"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	case m.IsRegular():
+		return "file"
+	}
+	return "device"
+}

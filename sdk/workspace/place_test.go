@@ -1,0 +1,140 @@
+package workspace
+
+import (
+	"io"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOpen(t *testing.T) {
+	f := start(t, "file", "text", "readonly", "text", "dir/x", "")
+	check(t, os.Chmod(f.path("readonly"), 0o444))
+	tests := []struct{ path, open, writable string }{ // names of errors
+		{"file", "", ""},
+		{"readonly", "", "PermissionDenied"},
+		{"dir", "IsADirectory", "IsADirectory"},
+		{"nothing", "FileNotFound", "FileNotFound"},
+	}
+	for _, test := range tests {
+		p := f.find(t, test.path)
+		for name, open := range map[string]func() (*os.File, error){test.open: p.Open, test.writable: p.OpenWritable} {
+			file, err := open()
+			if name != "" {
+				fails(t, err, name)
+				continue
+			}
+			check(t, err)
+			if text, err := io.ReadAll(file); err != nil || string(text) != "text" {
+				t.Errorf("%s holds %q (%v)", test.path, text, err)
+			}
+			check(t, file.Close())
+		}
+	}
+}
+
+func TestOpenForWriting(t *testing.T) {
+	f := start(t, "file", "text")
+	file, err := f.find(t, "file").OpenWritable()
+	check(t, err)
+	_, err = file.WriteString("n")
+	check(t, err)
+	check(t, file.Close())
+	f.holds(t, "file", "next")
+}
+
+// A place may be old: Open looks at what is there now, and says so.
+func TestOpenTellsOfTheOpenFile(t *testing.T) {
+	f := start(t, "file", "text")
+	p := f.find(t, "file")
+	f.put(t, "file", "longer text")
+	if p.Info.Size() != 4 {
+		t.Errorf("found with %d bytes", p.Info.Size())
+	}
+	file, err := p.Open()
+	check(t, err)
+	check(t, file.Close())
+	if p.Info.Size() != 11 {
+		t.Errorf("opened with %d bytes", p.Info.Size())
+	}
+	check(t, os.Remove(f.path("file")))
+	_, err = p.Open()
+	fails(t, err, "FileNotFound")
+}
+
+func TestNames(t *testing.T) {
+	f := start(t, "dir/a", "", "dir/b", "", "dir/.c", "", "file", "")
+	check(t, os.Mkdir(f.path("empty"), 0o755))
+	tests := []struct {
+		path  string
+		limit int
+		want  []string
+	}{
+		{"dir", 0, []string{".c", "a", "b"}}, {"dir", -1, []string{".c", "a", "b"}}, {"dir", 3, []string{".c", "a", "b"}}, {"dir", 9, []string{".c", "a", "b"}},
+		{"empty", 0, nil}, {"empty", 5, nil},
+	}
+	for _, test := range tests {
+		names, err := f.find(t, test.path).Names(test.limit)
+		check(t, err)
+		slices.Sort(names)
+		if diff := cmp.Diff(test.want, slices.Clip(names)); diff != "" && len(test.want)+len(names) > 0 {
+			t.Errorf("%s, at most %d (-want +got):\n%s", test.path, test.limit, diff)
+		}
+	}
+	if names, err := f.find(t, "dir").Names(2); err != nil || len(names) != 2 {
+		t.Errorf("two names are %v (%v)", names, err)
+	}
+	for path, want := range map[string]string{"file": "NotADirectory", "nothing": "FileNotFound"} {
+		_, err := f.find(t, path).Names(1)
+		fails(t, err, want)
+	}
+	old := f.find(t, "dir")
+	check(t, os.RemoveAll(f.path("dir")))
+	_, err := old.Names(1)
+	fails(t, err, "FileNotFound")
+	f.put(t, "dir", "a file now")
+	_, err = old.Names(1)
+	fails(t, err, "NotADirectory")
+}
+
+func TestChild(t *testing.T) {
+	f := start(t, "dir/file", "text", "dir/sub/x", "")
+	out := outside(t)
+	f.link(t, map[string]string{"link": "dir", "dir/in": "file", "dir/out": out})
+	dir := f.find(t, "link")
+	tests := []struct{ name, kind, target string }{{"file", "file", ""}, {"sub", "dir", ""}, {"in", "symlink", "file"}, {"out", "symlink", out}}
+	for _, test := range tests {
+		c, err := dir.Child(test.name)
+		check(t, err)
+		if c.Path != "link/"+test.name || Kind(c.Info.Mode()) != test.kind || c.Target != test.target || c.Real() != f.find(t, "dir").Real()+string(os.PathSeparator)+test.name {
+			t.Errorf("%s is a %s at %s, with target %q", c.Path, Kind(c.Info.Mode()), c.Real(), c.Target)
+		}
+		if test.kind == "symlink" { // not even one that stays inside is followed
+			_, err := c.Open()
+			contains(t, fails(t, err, "NotARegularFile").Message, "is a symlink")
+			fails(t, c.Write([]byte("x"), nil), "NotARegularFile")
+			_, err = c.Names(1)
+			fails(t, err, "NotADirectory")
+		}
+	}
+	top, err := f.find(t, ".").Child("dir")
+	check(t, err)
+	if top.Path != "dir" {
+		t.Errorf("in the workspace itself the path is %q", top.Path)
+	}
+}
+
+func TestChildFailures(t *testing.T) {
+	f := start(t, "dir/file", "", "up", "")
+	dir := f.find(t, "dir")
+	for _, name := range []string{"", ".", "..", "../up", "/", "/etc", "file/", "sub/x", "a\x00b"} {
+		_, err := dir.Child(name)
+		fails(t, err, "InvalidPath")
+	}
+	_, err := dir.Child("nothing")
+	fails(t, err, "FileNotFound")
+	_, err = f.find(t, "up").Child("x")
+	fails(t, err, "NotADirectory")
+}

@@ -1,0 +1,100 @@
+// Package workspace opens files for tools and stays in one folder, the workspace of a call.
+//
+// The paths that tools are given come from a model, and what is in the folder may be anybody's work. No "..", absolute
+// path, symlink or race leads out of it, and what looks like a file but is a pipe or a device is refused, not waited for.
+// Symlinks that stay inside are followed, absolute ones too. What it cannot see: hard links to files outside, and other
+// file systems mounted inside.
+//
+// Its errors are of type *sdk.Error, and are for the model: a handler returns them as they are. They are named
+//
+//	WorkspaceUnavailable   the workspace itself cannot be opened
+//	InvalidPath            empty, too long, or not a path
+//	PathOutsideWorkspace   it leads out, by its letters or by a symlink
+//	LinkLoop               it leads through more than 40 symlinks
+//	FileNotFound           nothing is there; the suggestion has names that come near
+//	IsADirectory           a directory where a file is needed
+//	NotADirectory          a file where a directory is needed, or on the way
+//	NotARegularFile        a pipe, a socket, a device
+//	PermissionDenied       by mode, owner or a read-only file system
+//	FileExists             something is there where nothing was
+//	IOError                all else that the system says
+package workspace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A Root is an open workspace. Many goroutines may use it at once.
+type Root struct {
+	root *os.Root // which neither links nor ".." leave, whatever is moved meanwhile
+	dir  string   // as it was given
+	real string   // dir with its links resolved
+}
+
+// Open opens a folder as a workspace, as a rule the Workdir of a request. The folder must be absolute, exist, and be one
+// that this process may read; else the error is WorkspaceUnavailable. Close it after use.
+func Open(dir string) (*Root, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, &sdk.Error{Name: "WorkspaceUnavailable", Message: "the call has no absolute work folder"}
+	}
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	root, err := os.OpenRoot(resolved + string(filepath.Separator)) // which opens no pipe
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return &Root{root: root, dir: filepath.Clean(dir), real: resolved}, nil
+}
+
+func unavailable(err error) error {
+	return &sdk.Error{Name: "WorkspaceUnavailable", Message: "the work folder cannot be opened: " + err.Error()}
+}
+
+// Close closes the workspace. Files that were opened through it stay open.
+func (r *Root) Close() { _ = r.root.Close() } // a folder has nothing left to write that could fail
+
+// Find follows a path, absolute or relative to the workspace, to its place. That nothing is there is no error: the
+// place says so. Errors are PathOutsideWorkspace, InvalidPath, LinkLoop, NotADirectory when the path goes on behind a
+// file, and what the system says (PermissionDenied, IOError).
+func (r *Root) Find(path string) (*Place, error) {
+	if path == "" || strings.ContainsRune(path, 0) {
+		return nil, &sdk.Error{Name: "InvalidPath", Message: "the path is empty or has a NUL character",
+			Suggestion: `Name a file inside the workspace, such as "src/main.go".`}
+	}
+	rel, ok := r.relative(path)
+	if !ok {
+		return nil, r.outside(path)
+	}
+	s := search{Place: &Place{Path: filepath.ToSlash(rel), root: r, name: "."}, todo: parts(rel)}
+	if err := s.run(); err != nil {
+		return nil, err
+	}
+	return s.Place, nil
+}
+
+// relative makes path relative to the workspace, by its letters alone; false when it lies outside.
+func (r *Root) relative(path string) (string, bool) {
+	path = filepath.FromSlash(path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.dir, path)
+	}
+	for _, base := range []string{r.dir, r.real} {
+		if rel, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(rel) {
+			return rel, true
+		}
+	}
+	return "", false
+}
+
+func (r *Root) outside(path string) error {
+	return &sdk.Error{Name: "PathOutsideWorkspace",
+		Message:    fmt.Sprintf("%s leads outside the workspace %s", quote(path), r.dir),
+		Suggestion: "Only files inside the workspace can be used. Name one relative to it, such as \"src/main.go\"."}
+}

@@ -1,0 +1,123 @@
+package workspace
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// Write puts data in place of what the file holds at once: whoever reads it meanwhile, and whoever looks after a crash,
+// finds the old content or the new. Where nothing is it makes a new file, with mode 0644 and the folders that are missing
+// with mode 0755, both less the umask.
+//
+// A file that is replaced becomes a new one with the mode that Info has (without setuid and setgid) and, where this
+// process may, the owner. Other names of the old file (hard links) keep the old content; its extended attributes are not
+// carried over. A symlink that led here stays.
+//
+// Check, unless it is nil, is called when all is ready, right before the new file gets its name. Here a tool that read the
+// file before makes sure that it is still the same. When check fails Write gives its error, and nothing has changed.
+//
+// The other errors are those of Regular; PermissionDenied for a file that is read-only; FileExists when something came up
+// where nothing was; and what the system says (FileNotFound when the folder is gone, PermissionDenied, IOError). After
+// them nothing has changed either, but for folders that were made. Only a crash, or someone who moves the folder away
+// meanwhile, can leave a file behind, whose name starts with ".toolhost-".
+//
+// Info stays as it was: Find again after Write.
+func (p *Place) Write(data []byte, check func() error) error {
+	if p.Info != nil {
+		if err := p.writable(); err != nil {
+			return err
+		}
+	}
+	if p.Missing != "" {
+		if err := p.root.root.MkdirAll(filepath.Dir(p.name), 0o755); err != nil {
+			return Explain(p.Path, err)
+		}
+	}
+	temp, err := p.writeTemp(data)
+	if err != nil {
+		return Explain(p.Path, err)
+	}
+	if err := p.publish(temp, check); err != nil {
+		_ = p.root.root.Remove(temp)
+		return err
+	}
+	p.syncFolder()
+	return nil
+}
+
+// writeTemp writes data, safely on disk, beside the file, and gives its name. It leaves nothing when it fails.
+func (p *Place) writeTemp(data []byte) (name string, err error) {
+	name = filepath.Join(filepath.Dir(p.name), ".toolhost-"+rand.Text())
+	perm := fs.FileMode(0o644)
+	if p.Info != nil {
+		perm = 0o600 // until it has its owner
+	}
+	f, err := p.root.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return "", err
+	}
+	err = p.fill(f, data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		_ = p.root.root.Remove(name)
+	}
+	return name, err
+}
+
+func (p *Place) fill(f *os.File, data []byte) error {
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	if p.Info != nil {
+		keepOwner(f, p.Info)
+		if err := f.Chmod(p.Info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	return f.Sync()
+}
+
+// publish gives temp the file's name, unless someone else was there first.
+func (p *Place) publish(temp string, check func() error) error {
+	if check != nil {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if p.Info == nil {
+		return Explain(p.Path, p.publishNew(temp))
+	}
+	return Explain(p.Path, p.root.root.Rename(temp, p.name))
+}
+
+// publishNew links instead of renaming, as a rename would replace a file that came up meanwhile. Where the file system
+// has no links it looks, then renames.
+func (p *Place) publishNew(temp string) error {
+	err := p.root.root.Link(temp, p.name)
+	if err == nil {
+		_ = p.root.root.Remove(temp) // the file itself is in place
+		return nil
+	}
+	if _, statErr := p.root.root.Lstat(p.name); statErr == nil || errors.Is(err, fs.ErrExist) {
+		return &sdk.Error{Name: "FileExists", Message: fmt.Sprintf("%s exists already; nothing was written", quote(p.Path)),
+			Suggestion: "Read it to see what it holds."}
+	}
+	return p.root.root.Rename(temp, p.name)
+}
+
+// syncFolder makes the new name last through a power cut, where folders can be synced.
+func (p *Place) syncFolder() {
+	if f, err := p.root.root.OpenFile(filepath.Dir(p.name), os.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {
+		_ = f.Sync()
+		_ = f.Close()
+	}
+}
