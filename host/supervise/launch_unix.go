@@ -22,14 +22,15 @@ type child struct {
 	tail    *tail
 	stdin   *os.File // the lifeline: the plugin ends when it closes
 	readers sync.WaitGroup
-	streams []*os.File // what the readers read
+	streams [2]*os.File // what the readers read: standard output, standard error
 
 	mu     sync.Mutex
 	state  *os.ProcessState
 	reason string // why we killed it, if we did
 }
 
-// launch starts the plugin in a session of its own, without a terminal, and gives its standard output.
+// launch starts the plugin in a session of its own, without a terminal, and gives its standard output, which the caller
+// must drain.
 func (s *Supervisor) launch(spec Spec, env []string, log *slog.Logger) (*child, *os.File, error) {
 	var p pipes
 	if err := p.open(); err != nil {
@@ -44,8 +45,10 @@ func (s *Supervisor) launch(spec Spec, env []string, log *slog.Logger) (*child, 
 		return nil, nil, startProblem(spec, err)
 	}
 	p.closeTheirs()
-	c := &child{pid: cmd.Process.Pid, exited: make(chan struct{}), tail: &tail{}, stdin: p.stdin.w}
-	c.drain(p.stderr.r, p.stderr.r, newPump(log, "stderr", c.tail))
+	c := &child{pid: cmd.Process.Pid, exited: make(chan struct{}), tail: &tail{}, stdin: p.stdin.w,
+		streams: [2]*os.File{p.stdout.r, p.stderr.r}}
+	c.readers.Add(len(c.streams)) // one for each drain
+	go c.drain(p.stderr.r, p.stderr.r, newPump(log, "stderr", c.tail))
 	go c.wait(cmd)
 	return c, p.stdout.r, nil
 }

@@ -152,7 +152,7 @@ func dynamicPlugin() *sdk.Plugin {
 		})
 		return p.SetTools(bound, fmt.Sprintf("there are %d now", len(bound)))
 	}
-	sdk.Configure(p, func(_ context.Context, c dynamicConfig) error {
+	sdk.Configure(p, func(_ context.Context, _ *sdk.Request, c dynamicConfig) error {
 		for _, name := range c.Tools {
 			if err := add(name); err != nil {
 				return err

@@ -10,8 +10,7 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func TestBackoffGrowsAndEndsInQuarantine(t *testing.T) {
 	h := history{limits: Restart{MaxCrashes: 5, Window: time.Minute, Backoff: 100 * time.Millisecond, BackoffMax: 300 * time.Millisecond}}
 	now := epoch
-	for i, want := range []time.Duration{0, 100, 200, 300, 300} {
-		want *= time.Millisecond
+	for i, want := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond, 300 * time.Millisecond} {
 		retryAt, quarantined := h.crash(now, time.Time{})
 		if wait := retryAt.Sub(now); quarantined || wait < want*8/10 || wait > want*12/10 {
 			t.Errorf("crash %d: wait %s, want %s and a fifth more or less; quarantined %v", i+1, wait, want, quarantined)

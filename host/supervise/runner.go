@@ -45,10 +45,10 @@ func (r *runner) Start(context.Context) error {
 	defer context.AfterFunc(r.ctx, func() { _ = stdout.SetReadDeadline(time.Now()) })()
 	in := bufio.NewReaderSize(stdout, maxHandshake)
 	if r.line, err = readHandshake(in, r.socketDir); err != nil {
-		_ = stdout.Close()
+		go c.drain(stdout, in, io.Discard)
 		return err
 	}
-	c.drain(stdout, in, newPump(r.log, "stdout", nil))
+	go c.drain(stdout, in, newPump(r.log, "stdout", nil))
 	return nil
 }
 
@@ -95,9 +95,7 @@ var _ goplugin.Runner = (*runner)(nil)
 
 // drain reads what is left of a stream until it ends, so that the plugin never waits for a reader.
 func (c *child) drain(f *os.File, in io.Reader, to io.Writer) {
-	c.readers.Go(func() {
-		_, _ = io.Copy(to, in) // ends with the process
-		_ = f.Close()
-	})
-	c.streams = append(c.streams, f)
+	defer c.readers.Done()
+	_, _ = io.Copy(to, in) // ends with the process
+	_ = f.Close()
 }

@@ -158,6 +158,7 @@ func (o *owner) startEnded(s outcome) {
 		s.g.watch(o.p.describe)
 		o.p.log.Info("plugin is ready", "generation", s.g.number, "pid", s.g.pid())
 	}
+	o.publish() // before those who waited can look
 	o.answerAll(answer{s.g, startError(o, s.err)})
 }
 
@@ -172,7 +173,7 @@ func (o *owner) answerAll(a answer) {
 func (o *owner) failed(err error) {
 	if e, ok := errors.AsType[*invalidError](err); ok {
 		o.state, o.last = Invalid, e
-		o.p.log.Error("plugin cannot be used", "error", err)
+		o.p.log.Warn("plugin cannot be used", "error", err)
 		return
 	}
 	o.last, o.readyAt = err, time.Time{}
@@ -185,6 +186,7 @@ func (o *owner) died() {
 	o.current.release()
 	o.current = nil
 	o.crashed()
+	o.publish()
 }
 
 func (o *owner) crashed() {

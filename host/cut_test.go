@@ -1,0 +1,74 @@
+package host
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+func TestCutTextProperties(t *testing.T) {
+	t.Parallel()
+	const note = "... (truncated)"
+	rapid.Check(t, func(t *rapid.T) {
+		s, limit := anyText(t), rapid.IntRange(0, 50).Draw(t, "limit")
+		out := cutText(s, limit)
+		if utf8.RuneCountInString(s) <= limit {
+			if out != s {
+				t.Fatalf("%q became %q", s, out)
+			}
+			return
+		}
+		head, cut := strings.CutSuffix(out, note)
+		if !cut || !strings.HasPrefix(s, head) || utf8.RuneCountInString(head) != limit {
+			t.Fatalf("%q became %q", s, out)
+		}
+		if utf8.ValidString(s) && !utf8.ValidString(out) {
+			t.Fatalf("%q became invalid: %q", s, out)
+		}
+	})
+}
+
+func TestMiddleCutProperties(t *testing.T) {
+	t.Parallel()
+	const note = "NOTE"
+	rapid.Check(t, func(t *rapid.T) {
+		s := anyText(t)
+		limit := rapid.IntRange(1, 200).Draw(t, "limit")
+		if len(s) <= limit { // then nobody cuts
+			return
+		}
+		out := middleCut(s, limit, note)
+		head, rest, _ := strings.Cut(out, "\n[... ")
+		if !strings.HasPrefix(s, head) {
+			t.Fatalf("%q became %q", s, out)
+		}
+		_, tail, _ := strings.Cut(rest, "NOTE ...]\n")
+		if !strings.HasSuffix(s, tail) || len(head)+len(tail) > limit {
+			t.Fatalf("%q, at most %d bytes, became %q", s, limit, out)
+		}
+		if utf8.ValidString(s) && (!utf8.ValidString(out) || len(head)+len(tail) < limit-2*(utf8.UTFMax-1)) {
+			t.Fatalf("%q, at most %d bytes, became %q", s, limit, out)
+		}
+	})
+}
+
+// anyText draws text of all widths without the note's own marks, or bytes that are no text at all.
+func anyText(t *rapid.T) string {
+	if rapid.Bool().Draw(t, "bytes") {
+		return strings.ReplaceAll(string(rapid.SliceOf(rapid.Byte()).Draw(t, "text")), "\n", "")
+	}
+	return rapid.StringOfN(rapid.SampledFrom([]rune("aé日😀")), -1, 200, -1).Draw(t, "text")
+}
+
+func TestSafeName(t *testing.T) {
+	t.Parallel()
+	cases := map[string]string{"c-1": "c-1", "../../etc/passwd": "______etc_passwd", "a\x00b": "a_b", "é": "_", "": "", "a*b": "a_b",
+		strings.Repeat("x", 200): strings.Repeat("x", 100)}
+	for id, want := range cases {
+		if got := safeName(id); got != want {
+			t.Errorf("%q became %q, want %q", id, got, want)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+// Package host is the route of a tool call, and all that an agent must import: it knows which plugins there are, finds
+// the tool a call means, checks the arguments, runs the call, and always answers with a Result that a model can act on.
+//
+// It does not know how plugins run. Package supervise keeps them as processes; package sdktest runs them in a test.
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A Plugin is what the host needs of a running set of tools. *supervise.Process is one. Its methods may be called at
+// the same time, and return soon after their context ends: the host waits for them, also past a deadline.
+type Plugin interface {
+	// Tools gives the definitions of its tools.
+	Tools(ctx context.Context) ([]sdk.Tool, error)
+	// Call runs one tool. A tool that fails is a result with an Error; an error of Call is an *sdk.Error with a code.
+	Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
+	// Close ends the plugin.
+	Close() error
+}
+
+// A Watcher is a Plugin that can tell when its tools have changed. Watch calls changed each time and returns when ctx
+// ends.
+type Watcher interface {
+	Watch(ctx context.Context, changed func()) error
+}
+
+// Options of a Host. The zero value works; so does every field's zero value.
+type Options struct {
+	// Logger gets one line a call, and what plugins log during calls; nil drops it.
+	Logger *slog.Logger
+	// Workdir is the folder that tools work in, unless a Call names another; "" is the current one.
+	Workdir string
+	// Middleware is put into the route, the first outermost, before the arguments are validated: what it changes is
+	// checked.
+	Middleware []Middleware
+	// Tools holds settings by full tool name, such as "shell__exec".
+	Tools map[string]ToolOptions
+	// DefaultTimeout is for tools that say nothing of their own, and for the listing of a plugin's tools; zero is two
+	// minutes.
+	DefaultTimeout time.Duration
+	// ErrorMessageLimit is how many characters of an error message are kept; zero is 1000.
+	ErrorMessageLimit int
+	// MaxResultBytes is how much text of a result is kept, for tools that say nothing of their own; zero is 128 KiB.
+	MaxResultBytes int64
+	// ResultDir is where results that were cut are kept whole; "" is a new folder in the system's temporary one. Nothing
+	// is removed from it.
+	ResultDir string
+	// OnToolsChanged is told the name of a plugin whose tools may have changed. It must not block.
+	OnToolsChanged func(plugin string)
+}
+
+// ToolOptions are a user's settings for one tool. They win over what the plugin says; zero leaves it to that. No tool
+// may take longer than an hour, or have a larger result than the wire (4 MiB).
+type ToolOptions struct {
+	Timeout        time.Duration
+	MaxResultBytes int64
+}
+
+// A Host runs tool calls. Make one with New; it is safe for concurrent use.
+type Host struct {
+	options  Options
+	log      *slog.Logger
+	registry *registry
+	route    CallFunc
+	results  keeper
+
+	mu      sync.Mutex // held to begin a call, and to end base
+	base    context.Context
+	end     context.CancelFunc
+	running sync.WaitGroup // calls and watches
+}
+
+// New makes a host of the plugins, by their labels. Plugins that can start lazily are not started.
+func New(plugins map[string]Plugin, o Options) (*Host, error) {
+	if err := o.fillIn(); err != nil {
+		return nil, err
+	}
+	r, err := newRegistry(plugins, o)
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{options: o, log: o.Logger, registry: r, results: keeper{dir: o.ResultDir}}
+	h.base, h.end = context.WithCancel(context.Background())
+	h.route = h.buildRoute()
+	h.watchAll(plugins)
+	return h, nil
+}
+
+func (o *Options) fillIn() (err error) {
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.DefaultTimeout = firstPositive(o.DefaultTimeout, 2*time.Minute)
+	o.ErrorMessageLimit = firstPositive(o.ErrorMessageLimit, 1000)
+	o.MaxResultBytes = firstPositive(o.MaxResultBytes, 128<<10)
+	if o.ResultDir != "" {
+		o.ResultDir, err = filepath.Abs(o.ResultDir)
+	}
+	workdir, failed := filepath.Abs(o.Workdir)
+	o.Workdir = workdir
+	return errors.Join(err, failed)
+}
+
+// buildRoute is the one place where the route of a call is put together, outermost first.
+func (h *Host) buildRoute() CallFunc {
+	route := []Middleware{h.audit, h.guard, h.open, h.shape, h.lookup, h.parse}
+	route = append(route, h.options.Middleware...)
+	route = append(route, h.validate, h.limit)
+	return chain(h.dispatch, route...)
+}
+
+// Call runs one tool and always answers: whatever goes wrong is in the result's Error. It returns soon after ctx ends.
+func (h *Host) Call(ctx context.Context, c Call) *Result {
+	started := time.Now()
+	if c.ID == "" {
+		c.ID = newID()
+	}
+	c.Workdir = cmp.Or(c.Workdir, h.options.Workdir)
+	result, err := h.route(ctx, &c)
+	return c.answer(result, err, time.Since(started))
+}
+
+// Tools lists every tool of every plugin, by full name, and tells which plugins or tools had to be left out, and why. It
+// asks the plugins that it has not listed yet, side by side, which starts them. The tools are the host's own: they must
+// not be changed.
+func (h *Host) Tools(ctx context.Context) ([]*Tool, []error) { return h.registry.all(ctx) }
+
+// watchAll forgets what a plugin had for tools when it says that they changed.
+func (h *Host) watchAll(plugins map[string]Plugin) {
+	for name, p := range plugins {
+		w, ok := p.(Watcher)
+		if !ok {
+			continue
+		}
+		h.running.Go(func() {
+			err := w.Watch(h.base, func() { h.toolsChanged(name) })
+			if err != nil && h.base.Err() == nil {
+				h.log.Warn("watching a plugin for changed tools ended", "plugin", name, "error", err)
+			}
+		})
+	}
+}
+
+func (h *Host) toolsChanged(plugin string) {
+	h.registry.forget(plugin)
+	if h.options.OnToolsChanged != nil {
+		h.options.OnToolsChanged(plugin)
+	}
+}

@@ -1,0 +1,39 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// maxTimeout bounds every call, whatever is asked for.
+const maxTimeout = time.Hour
+
+// limit gives the call its deadline.
+func (h *Host) limit(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		d := h.timeout(c)
+		limited, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		result, err := next(limited, c)
+		if e := asError(err); e != nil && e.Code == sdk.CodeTimeout && limited.Err() != nil && ctx.Err() == nil {
+			err = tookTooLong(limited, c.Tool, d)
+		}
+		return result, err
+	}
+}
+
+// tookTooLong is what everybody says of a deadline, with its length.
+func tookTooLong(ctx context.Context, tool string, d time.Duration) *sdk.Error {
+	e := sdk.EndedError(ctx)
+	e.Message = tool + " took longer than its limit of " + d.String() + " and was stopped; what it had done by then is not known"
+	e.Details = sdk.Details(map[string]int64{"timeout_ms": d.Milliseconds()})
+	return e
+}
+
+// timeout is what the caller asks for, else the user's setting, else the tool's own word, else the host's.
+func (h *Host) timeout(c *Call) time.Duration {
+	d := firstPositive(c.Timeout, h.options.Tools[c.Tool].Timeout, c.Definition.Timeout, h.options.DefaultTimeout)
+	return min(d, maxTimeout)
+}

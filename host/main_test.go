@@ -1,0 +1,127 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// Started by a supervisor, the test binary is the plugin of the example.
+func TestMain(m *testing.M) {
+	if os.Getenv(sdk.Handshake.MagicCookieKey) != "" {
+		serveGreet()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// A fake is a plugin without process and wire.
+type fake struct {
+	list  func(ctx context.Context) ([]sdk.Tool, error)
+	call  func(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
+	close func() error
+
+	listed, called, closed atomic.Int64
+}
+
+func (f *fake) Tools(ctx context.Context) ([]sdk.Tool, error) {
+	f.listed.Add(1)
+	return f.list(ctx)
+}
+
+func (f *fake) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+	f.called.Add(1)
+	return f.call(ctx, r)
+}
+
+func (f *fake) Close() error {
+	f.closed.Add(1)
+	if f.close == nil {
+		return nil
+	}
+	return f.close()
+}
+
+// answering is a fake with these tools that gives every call the same answer.
+func answering(r *sdk.Result, err error, tools ...sdk.Tool) *fake {
+	return calling(func(context.Context, *sdk.Request) (*sdk.Result, error) { return r, err }, tools...)
+}
+
+// calling is a fake with these tools, or one called "run", that runs f.
+func calling(f func(context.Context, *sdk.Request) (*sdk.Result, error), tools ...sdk.Tool) *fake {
+	if len(tools) == 0 {
+		tools = []sdk.Tool{tool("run")}
+	}
+	return &fake{call: f, list: func(context.Context) ([]sdk.Tool, error) { return slices.Clone(tools), nil }}
+}
+
+// tool is a definition that takes any object.
+func tool(name string) sdk.Tool {
+	return sdk.Tool{Name: name, Description: "for tests", InputSchema: json.RawMessage(`{"type":"object"}`)}
+}
+
+// newHost makes a host that is closed with the test.
+func newHost(t testing.TB, plugins map[string]host.Plugin, o host.Options) *host.Host {
+	t.Helper()
+	h, err := host.New(plugins, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// single is a host of one plugin called "test".
+func single(t testing.TB, p host.Plugin, o host.Options) *host.Host {
+	t.Helper()
+	return newHost(t, map[string]host.Plugin{"test": p}, o)
+}
+
+// within runs f and fails the test when it takes longer.
+func within(t testing.TB, limit time.Duration, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	await(t, limit, what, done)
+}
+
+func await[T any](t testing.TB, limit time.Duration, what string, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(limit):
+		t.Fatalf("not within %s: %s", limit, what)
+	}
+	return v
+}
+
+// failed gives the error that a result must have.
+func failed(t testing.TB, r *host.Result, code sdk.Code) *sdk.Error {
+	t.Helper()
+	if r.Status != host.StatusError || r.Error == nil {
+		t.Fatalf("status %s, error %v; want the code %s", r.Status, r.Error, code)
+	}
+	if r.Error.Code != code {
+		t.Errorf("code %s, want %s; message: %s", r.Error.Code, code, r.Error.Message)
+	}
+	return r.Error
+}
+
+func succeeded(t testing.TB, r *host.Result) {
+	t.Helper()
+	if r.Status != host.StatusOK || r.Error != nil {
+		t.Fatalf("status %s, error %+v", r.Status, r.Error)
+	}
+}

@@ -1,0 +1,148 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// before is a middleware that does something and goes on.
+func before(f func(c *host.Call) error) host.Middleware {
+	return func(next host.CallFunc) host.CallFunc {
+		return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
+			if err := f(c); err != nil {
+				return nil, err
+			}
+			return next(ctx, c)
+		}
+	}
+}
+
+func TestMiddlewareOrder(t *testing.T) {
+	t.Parallel()
+	var order []string
+	named := func(name string) host.Middleware {
+		return func(next host.CallFunc) host.CallFunc {
+			return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
+				order = append(order, fmt.Sprintf("%s in: %s %s", name, c.Definition.Name, c.Arguments))
+				r, err := next(ctx, c)
+				order = append(order, name+" out: "+r.Content[0].Text)
+				return r, err
+			}
+		}
+	}
+	h := single(t, answering(sdk.Text("done"), nil), host.Options{Middleware: []host.Middleware{named("first"), named("second")}})
+	succeeded(t, h.Call(t.Context(), call("test__run", "")))
+	diff(t, []string{"first in: test__run {}", "second in: test__run {}", "second out: done", "first out: done"}, order)
+}
+
+func TestMiddlewareSeesOnlyWhatCanRun(t *testing.T) {
+	t.Parallel()
+	h := single(t, wire(t), host.Options{Middleware: []host.Middleware{before(func(c *host.Call) error {
+		t.Errorf("it saw %s with %s", c.Tool, c.Arguments)
+		return nil
+	})}})
+	failed(t, h.Call(t.Context(), call("test__none", "")), sdk.CodeToolNotFound)
+	failed(t, h.Call(t.Context(), call("test__echo", "[]")), sdk.CodeInvalidArgs)
+	failed(t, h.Call(t.Context(), call("test__echo", "{")), sdk.CodeInvalidArgs)
+}
+
+func TestWhatMiddlewareChangesIsChecked(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ change, problem string }{
+		"to fit":          {`{"path":"b"}`, ""},
+		"to fit no more":  {`{"path":7}`, "path: must be a string"},
+		"to no JSON":      {`nope`, "not valid JSON"},
+		"to doubled keys": {`{"path":"a","path":"b"}`, "twice"},
+		"to an array":     {`[]`, "must be an object"},
+		"to nothing":      {``, "not valid JSON"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := wire(t)
+			h := single(t, w, host.Options{Middleware: []host.Middleware{before(func(call *host.Call) error {
+				call.Arguments = json.RawMessage(c.change)
+				return nil
+			})}})
+			r := h.Call(t.Context(), call("test__strict", `{"path":"a"}`))
+			if c.problem == "" {
+				succeeded(t, r)
+				return
+			}
+			if e := failed(t, r, sdk.CodeInvalidArgs); !strings.Contains(e.Message, c.problem) || w.ran.Load() != 0 {
+				t.Errorf("ran %d times; message %q, want %q in it", w.ran.Load(), e.Message, c.problem)
+			}
+		})
+	}
+}
+
+func TestMiddlewareRefuses(t *testing.T) {
+	t.Parallel()
+	denied := &sdk.Error{Code: "E_DENIED", Name: "Denied", Message: "not on a Sunday"}
+	cases := map[string]struct {
+		err  error
+		want sdk.Error
+	}{
+		"with a code":    {denied, *denied},
+		"wrapped":        {fmt.Errorf("rule 7: %w", denied), sdk.Error{Code: "E_DENIED", Name: "Denied", Message: "rule 7: not on a Sunday"}},
+		"without a code": {errors.New("no idea"), sdk.Error{Code: sdk.CodeInternal, Name: "Error", Message: "no idea"}},
+		"without a code, at length": {errors.New(strings.Repeat("x", 1001)),
+			sdk.Error{Code: sdk.CodeInternal, Name: "Error", Message: strings.Repeat("x", 1000) + "... (truncated)"}},
+		"with a deadline of its own": {fmt.Errorf("asking: %w", context.DeadlineExceeded),
+			sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: "asking: context deadline exceeded"}},
+		"by giving up": {context.Canceled, sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled", Message: "context canceled"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := answering(sdk.Text(""), nil)
+			h := single(t, p, host.Options{Middleware: []host.Middleware{before(func(*host.Call) error { return c.err })}})
+			diff(t, &c.want, failed(t, h.Call(t.Context(), call("test__run", "")), c.want.Code))
+			if p.called.Load() != 0 {
+				t.Error("the tool ran")
+			}
+		})
+	}
+}
+
+// A nil *sdk.Error in an error is what a Go function easily returns for no error.
+func TestTypedNilIsNoError(t *testing.T) {
+	t.Parallel()
+	var none *sdk.Error
+	h := single(t, answering(sdk.Text("fine"), none), host.Options{})
+	succeeded(t, h.Call(t.Context(), call("test__run", "")))
+	h = single(t, answering(sdk.Text("fine"), fmt.Errorf("something: %w", none)), host.Options{})
+	if e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeInternal); !strings.HasPrefix(e.Message, "something: ") {
+		t.Errorf("error %+v", e)
+	}
+}
+
+func TestPluginWhoseWireBreaks(t *testing.T) {
+	t.Parallel()
+	for _, delivered := range []bool{true, false} {
+		h := single(t, answering(nil, &sdk.BrokenError{Delivered: delivered, Err: errors.New("gone")}), host.Options{})
+		e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodePluginCrashed)
+		if want := fmt.Sprintf(`{"delivered":%v}`, delivered); string(e.Details) != want || strings.Contains(e.Message, "not known") != delivered {
+			t.Errorf("error %+v, want details %s", e, want)
+		}
+	}
+}
+
+func TestWorkdirMustBeAbsolute(t *testing.T) {
+	t.Parallel()
+	p := answering(nil, nil)
+	h := single(t, p, host.Options{})
+	c := call("test__run", "")
+	c.Workdir = "some/where"
+	e := failed(t, h.Call(t.Context(), c), sdk.CodeInvalidArgs)
+	if e.Message != `the work folder "some/where" is not an absolute path; nothing was run` || p.called.Load() != 0 {
+		t.Errorf("error %+v", e)
+	}
+}

@@ -1,0 +1,79 @@
+package host
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// The two words for how a call ended.
+const (
+	StatusOK    = "ok"
+	StatusError = "error"
+)
+
+// A Result is the answer to a call.
+type Result struct {
+	CallID string
+	Tool   string // as it was called
+	Plugin string // "" when the tool was not found
+	Status string // StatusOK or StatusError
+
+	// Content is for the model; it may be there beside an Error.
+	Content    []sdk.Content
+	Structured json.RawMessage
+	// Error is nil when Status is StatusOK.
+	Error *sdk.Error
+	// Truncated says that Content or Structured holds less than there was.
+	Truncated bool
+
+	Duration time.Duration
+	// Attempts is how often the plugin was asked, Generation which of its starts was asked last; zero when the call did
+	// not come so far.
+	Attempts, Generation int
+}
+
+// MarshalJSON writes the result in the form that `toolhost call --format json` prints.
+func (r Result) MarshalJSON() ([]byte, error) {
+	content := r.Content
+	if content == nil {
+		content = []sdk.Content{}
+	}
+	return json.Marshal(struct {
+		CallID     string          `json:"call_id"`
+		Tool       string          `json:"tool"`
+		Plugin     string          `json:"plugin"`
+		Status     string          `json:"status"`
+		Content    []sdk.Content   `json:"content"`
+		Structured json.RawMessage `json:"structured,omitempty"`
+		Error      *sdk.Error      `json:"error,omitempty"`
+		Truncated  bool            `json:"truncated"`
+		DurationMS float64         `json:"duration_ms"`
+		Attempts   int             `json:"attempts"`
+		Generation int             `json:"generation"`
+	}{r.CallID, r.Tool, r.Plugin, r.Status, content, r.Structured, r.Error, r.Truncated,
+		float64(r.Duration.Microseconds()) / 1000, r.Attempts, r.Generation})
+}
+
+// Text is what a model should read: the texts of the content, and for a failed call what went wrong and what to do.
+func (r *Result) Text() string {
+	lines := []string{allText(r.Content)}
+	if r.Error != nil {
+		lines = append(lines, r.Error.Message, r.Error.Suggestion)
+	}
+	return strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")
+}
+
+// allText puts the texts one after the other.
+func allText(parts []sdk.Content) string {
+	var out strings.Builder
+	for _, p := range parts {
+		if p.Type == "text" {
+			out.WriteString(p.Text)
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,43 @@
+package host
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// shape cuts what comes back to what a model should see: error messages, and results, whose whole is kept in a file.
+func (h *Host) shape(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		result, err := next(ctx, c)
+		if result != nil {
+			out := *result // the plugin may hold on to its own
+			out.Error = h.shapeError(out.Error)
+			h.cutterFor(c).result(&out)
+			result = &out
+		}
+		if e := h.shapeError(asError(err)); e != nil {
+			return result, e
+		}
+		return result, nil
+	}
+}
+
+func (h *Host) shapeError(e *sdk.Error) *sdk.Error {
+	if e == nil {
+		return nil
+	}
+	out := *e
+	out.Code = cmp.Or(out.Code, sdk.CodeTool)
+	out.Name = cutText(out.Name, 100)
+	out.Message = cutText(out.Message, h.options.ErrorMessageLimit)
+	out.Suggestion = cutText(out.Suggestion, h.options.ErrorMessageLimit)
+	return &out
+}
+
+// cutterFor has the limit that the user set, else the tool's own word, else the host's.
+func (h *Host) cutterFor(c *Call) cutter {
+	limit := firstPositive(h.options.Tools[c.Tool].MaxResultBytes, c.Definition.MaxResultBytes, h.options.MaxResultBytes)
+	return cutter{limit: int(min(limit, sdk.MaxResult)), id: c.ID, keeper: &h.results}
+}

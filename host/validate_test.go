@@ -1,0 +1,104 @@
+package host_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+func TestArgumentsThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	w := wire(t)
+	h := single(t, w, host.Options{})
+	const usage = "test__strict takes path (string, required), count (integer), mode (string), edits (array)."
+	cases := map[string]struct {
+		arguments string
+		message   []string
+		paths     []string
+		more      int
+	}{
+		"missing":       {`{}`, []string{`required property "path" is missing`}, []string{""}, 0},
+		"unknown":       {`{"path":"a","pth":"b"}`, []string{`unknown property "pth"`, "allowed: path, count, mode, edits"}, []string{""}, 0},
+		"wrong type":    {`{"path":7}`, []string{"path: must be a string"}, []string{"path"}, 0},
+		"out of range":  {`{"path":"a","count":10}`, []string{"count: must be", "9"}, []string{"count"}, 0},
+		"not in enum":   {`{"path":"a","mode":"fats"}`, []string{"mode: must be", `"fast"`, `"slow"`}, []string{"mode"}, 0},
+		"inside a list": {`{"path":"a","edits":[{"old":"x","new":"y"},{"old":"x"}]}`, []string{`edits[1]: required property "new" is missing`}, []string{"edits[1]"}, 0},
+		"many": {`{"path":1,"count":0,"mode":1,"edits":[{"old":1,"new":2},{"old":3,"new":4}]}`, []string{"and 2 more problems"},
+			[]string{"count", "edits[0].new", "edits[0].old", "edits[1].new", "edits[1].old"}, 2},
+		"null for value": {`{"path":null}`, []string{"path: must be a string, got null"}, []string{"path"}, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := h.Call(t.Context(), call("test__strict", c.arguments))
+			e := failed(t, r, sdk.CodeInvalidArgs)
+			for _, words := range append(c.message, "the arguments of test__strict do not fit: ", "; nothing was run") {
+				if !strings.Contains(e.Message, words) {
+					t.Errorf("message %q lacks %q", e.Message, words)
+				}
+			}
+			if e.Name != "InvalidArguments" || e.Suggestion != usage || r.Attempts != 0 {
+				t.Errorf("error %+v", e)
+			}
+			var details struct {
+				Problems []struct{ Path, Message string }
+				More     int
+			}
+			if err := json.Unmarshal(e.Details, &details); err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]bool{}
+			for _, p := range details.Problems {
+				got[p.Path] = p.Message != ""
+			}
+			for _, path := range c.paths {
+				if !got[path] {
+					t.Errorf("details %s lack a problem at %q", e.Details, path)
+				}
+			}
+			if len(details.Problems) != len(c.paths) || details.More != c.more {
+				t.Errorf("details %s, want %d problems and %d more", e.Details, len(c.paths), c.more)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if n := w.ran.Load(); n != 0 {
+			t.Errorf("%d tools were run", n)
+		}
+	})
+}
+
+func TestUsageFollowsTheSchema(t *testing.T) {
+	t.Parallel()
+	var wide []string
+	for i := range 100 {
+		wide = append(wide, fmt.Sprintf(`"property_%02d":{"type":"string"}`, i))
+	}
+	cases := map[string]struct{ schema, want string }{
+		"order":      {`{"type":"object","required":["b"],"properties":{"z":{"type":"integer"},"b":{"type":"string"},"a":true}}`, "test__run takes z (integer), b (string, required), a."},
+		"union":      {`{"type":"object","required":["a"],"properties":{"a":{"type":["string","null"]}}}`, "test__run takes a (required)."},
+		"nothing":    {`{"type":"object","additionalProperties":false,"maxProperties":0}`, "test__run takes no arguments: send {}."},
+		"not listed": {`{"type":"object","maxProperties":0}`, ""},
+		"wide": {`{"type":"object","required":["property_99"],"properties":{` + strings.Join(wide, ",") + `}}`,
+			"test__run takes property_00 (string), property_01 (string), property_02 (string), property_03 (string), property_04 (string), " +
+				"property_05 (string), property_06 (string), property_07 (string), property_08 (string), property_09 (string), property_10 (string), " +
+				"property_11 (string), property_12 (string), property_13 (string), property_14 (string), property_15 (string), property_16 (string), " +
+				"property_17 (string), and 82 more."},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			definition := tool("run")
+			definition.InputSchema = json.RawMessage(c.schema)
+			h := single(t, answering(sdk.Text(""), nil, definition), host.Options{})
+			e := failed(t, h.Call(t.Context(), call("test__run", `{"a":[],"b":[],"property_00":0}`)), sdk.CodeInvalidArgs)
+			if e.Suggestion != c.want {
+				t.Errorf("suggestion %q\nwant       %q", e.Suggestion, c.want)
+			}
+		})
+	}
+}

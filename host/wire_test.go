@@ -1,0 +1,184 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/sdktest"
+)
+
+// wired is a plugin of many tools over real gRPC, and counts how often one of them ran.
+type wired struct {
+	*sdktest.Plugin
+	ran atomic.Int64
+}
+
+// wire starts it for one test.
+func wire(t testing.TB) *wired {
+	t.Helper()
+	w := &wired{}
+	p := sdk.New("wired", "1.0.0")
+	for name, handle := range handlers {
+		p.AddRawTool(tool(name), func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+			w.ran.Add(1)
+			return handle(ctx, r)
+		})
+	}
+	sdk.AddTool(p, sdk.Tool{Name: "strict", Description: "for tests"}, func(context.Context, *sdk.Request, strictArgs) (*sdk.Result, error) {
+		w.ran.Add(1)
+		return sdk.Text("fits"), nil
+	})
+	w.Plugin = sdktest.Start(t, p)
+	return w
+}
+
+type strictArgs struct {
+	Path  string   `json:"path"`
+	Count int      `json:"count,omitempty" minimum:"1" maximum:"9"`
+	Mode  string   `json:"mode,omitempty" enum:"fast|slow"`
+	Edits []strict `json:"edits,omitempty"`
+}
+
+type strict struct {
+	Old string `json:"old"`
+	New string `json:"new"`
+}
+
+var handlers = map[string]sdk.Handler{
+	"echo": func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		return sdk.Text(string(r.Arguments)), nil
+	},
+	"wait": func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+		r.Progress(0, 0, "waiting")
+		<-ctx.Done()
+		return nil, ctx.Err()
+	},
+	"panic": func(context.Context, *sdk.Request) (*sdk.Result, error) { panic("oh no") },
+	"plain": func(context.Context, *sdk.Request) (*sdk.Result, error) { return nil, errors.New("a plain error") },
+	"typed": func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		return nil, &sdk.Error{Name: "MatchNotFound", Message: "no match", Suggestion: "Read the file.", HelpURL: "https://example.org/help",
+			Retryable: true, Details: json.RawMessage(`{"line":3}`)}
+	},
+	"liar": func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		return nil, &sdk.Error{Code: sdk.CodeInternal, Name: "Liar", Message: "this was the host"}
+	},
+	"both": func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		return sdk.Text("half of it"), &sdk.Error{Name: "Stopped", Message: "then it stopped"}
+	},
+	"talk": func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		r.Progress(1, 2, "half")
+		r.Logger().Error("a line", "n", 1)
+		r.Logger().Debug("a quiet line")
+		r.Output("stdout", []byte("printed"))
+		return sdk.Text("done"), nil
+	},
+	"huge": func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		return sdk.Text(strings.Repeat("x", sdk.MaxResult+1)), nil
+	},
+	"request": func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		return sdk.JSON(map[string]any{"call_id": r.CallID, "tool": r.Tool, "workdir": r.Workdir, "session_id": r.SessionID, "attempt": r.Attempt}), nil
+	},
+}
+
+func call(tool, arguments string) host.Call {
+	return host.Call{Tool: tool, Arguments: json.RawMessage(arguments)}
+}
+
+func TestCallOverTheWire(t *testing.T) {
+	t.Parallel()
+	h := single(t, wire(t), host.Options{Workdir: "/srv"})
+	c := call("test__request", " \n")
+	c.ID, c.SessionID = "c-1", "s-1"
+	r := h.Call(t.Context(), c)
+	succeeded(t, r)
+	if want := `{"attempt":1,"call_id":"c-1","session_id":"s-1","tool":"request","workdir":"/srv"}`; r.Text() != want {
+		t.Errorf("the plugin got %s, want %s", r.Text(), want)
+	}
+	if r.CallID != "c-1" || r.Tool != "test__request" || r.Plugin != "test" || r.Attempts != 1 || r.Duration <= 0 {
+		t.Errorf("result %+v", r)
+	}
+}
+
+func TestCallsGetIDsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	h := single(t, answering(sdk.Text(""), nil), host.Options{})
+	seen := map[string]bool{}
+	for range 100 {
+		id := h.Call(t.Context(), call("test__run", "")).CallID
+		if len(id) < 16 || seen[id] {
+			t.Fatalf("id %q after %d calls", id, len(seen))
+		}
+		seen[id] = true
+	}
+}
+
+func TestFailuresOverTheWire(t *testing.T) {
+	t.Parallel()
+	h := single(t, wire(t), host.Options{})
+	cases := map[string]struct {
+		want    sdk.Error
+		content string
+	}{
+		"panic": {want: sdk.Error{Code: sdk.CodeTool, Name: "Panic", Message: "the tool panic panicked: oh no",
+			Suggestion: "This is a bug in the plugin; other arguments may avoid it."}},
+		"plain": {want: sdk.Error{Code: sdk.CodeTool, Name: "Error", Message: "a plain error"}},
+		"typed": {want: sdk.Error{Code: sdk.CodeTool, Name: "MatchNotFound", Message: "no match", Suggestion: "Read the file.",
+			HelpURL: "https://example.org/help", Retryable: true, Details: json.RawMessage(`{"line":3}`)}},
+		"liar": {want: sdk.Error{Code: sdk.CodeTool, Name: "Liar", Message: "this was the host"}},
+		"both": {want: sdk.Error{Code: sdk.CodeTool, Name: "Stopped", Message: "then it stopped"}, content: "half of it\n"},
+		"huge": {want: sdk.Error{Code: sdk.CodeResultTooLarge, Name: "ResultTooLarge", Details: json.RawMessage(`{"limit":4194304}`),
+			Message:    fmt.Sprintf("the result has %d bytes and 68 around them, at most %d and 262144 are allowed", sdk.MaxResult+1, sdk.MaxResult),
+			Suggestion: "Ask for less, such as a range, a filter, or a file to write the result to."}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := h.Call(t.Context(), call("test__"+name, ""))
+			diff(t, &c.want, failed(t, r, c.want.Code))
+			if want := strings.TrimSpace(c.content + c.want.Message + "\n" + c.want.Suggestion); r.Text() != want {
+				t.Errorf("text %q, want %q", r.Text(), want)
+			}
+		})
+	}
+}
+
+func TestEventsOverTheWire(t *testing.T) {
+	t.Parallel()
+	log := &recorder{}
+	h := single(t, wire(t), host.Options{Logger: slog.New(log)})
+	var got []string
+	c := call("test__talk", "")
+	c.ID = "c-1"
+	c.Events = func(e sdk.Event) { got = append(got, fmt.Sprint(e.Type, " ", e.Message, string(e.Data))) }
+	succeeded(t, h.Call(t.Context(), c))
+	diff(t, []string{"started ", "progress half", "log a line", "log a quiet line", "output printed"}, got)
+
+	lines := log.named("a line", "a quiet line")
+	diff(t, []line{
+		{Level: slog.LevelWarn, Message: "a line", Attrs: map[string]string{"call_id": "c-1", "tool": "test__talk", "attributes": `{"n":1}`}},
+		{Level: slog.LevelDebug, Message: "a quiet line", Attrs: map[string]string{"call_id": "c-1", "tool": "test__talk", "attributes": ""}},
+	}, lines)
+}
+
+func TestLongLogLinesAreCut(t *testing.T) {
+	t.Parallel()
+	log := &recorder{}
+	h := single(t, calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		r.Events(sdk.Event{Type: sdk.EventLog, Message: strings.Repeat("x", 1<<20), Attributes: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)})
+		return sdk.Text(""), nil
+	}), host.Options{Logger: slog.New(log)})
+	h.Call(t.Context(), call("test__run", ""))
+	for _, l := range log.all() {
+		if size := len(l.Message) + len(l.Attrs["attributes"]); size > 9000 {
+			t.Errorf("a log line of %d bytes", size)
+		}
+	}
+}
