@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+const (
+	maxSchema   = 64 << 10
+	maxOriginal = 1 << 10 // of a name, in bytes
+	// maxDefinitions bounds all tools together: their list travels in one message.
+	maxDefinitions = 3 << 20
+	maxItems       = 10_000
+	maxNotices     = 50
+)
+
+// A catalog collects the tools that a discovery command printed, and what is to be said about the rest.
+type catalog struct {
+	tools     []sdk.BoundTool
+	originals map[string]string // by the tool's own name
+	size      int
+	items     int // looked at
+	notes     []string
+	more      int // notes beyond the most that are kept
+}
+
+// count counts an item, and says whether it may still be looked at.
+func (c *catalog) count() bool {
+	c.items++
+	return c.items <= maxItems
+}
+
+func (c *catalog) note(format string, a ...any) {
+	if len(c.notes) == maxNotices {
+		c.more++
+		return
+	}
+	c.notes = append(c.notes, fmt.Sprintf(format, a...))
+}
+
+// notices are what the operator reads.
+func (c *catalog) notices() (out []string) {
+	if c.items > maxItems {
+		out = append(out, fmt.Sprintf("only the first %d items are read; the rest is left out", maxItems))
+	}
+	out = append(out, c.notes...)
+	if c.more > 0 {
+		out = append(out, fmt.Sprintf("and %d more notices like these", c.more))
+	}
+	return out
+}
+
+// read adds the tools of a discovery command's output. Only output that is no array is an error: a single bad tool is
+// left out with a notice.
+func (c *catalog) read(printed []byte, s *settings) error {
+	list, err := array(printed)
+	if err != nil {
+		return err
+	}
+	for i, item := range items(list) {
+		if !c.count() {
+			break
+		}
+		c.addItem(fmt.Sprintf("item %d", i), item, s)
+	}
+	if len(c.tools)+len(c.notes) == 0 {
+		c.note("no tools: discovery_command %s printed an empty list", s.discovery)
+	}
+	return nil
+}
+
+// addItem adds the tools of one item, in any of its three forms.
+func (c *catalog) addItem(where string, item json.RawMessage, s *settings) {
+	fields := object(item)
+	if fields == nil {
+		c.note("%s is left out: it is %s, not an object", where, kind(item))
+		return
+	}
+	for _, key := range []string{"function_declarations", "functionDeclarations"} {
+		if kind(fields[key]) == "an array" {
+			for i, member := range items(fields[key]) {
+				if !c.count() {
+					return
+				}
+				c.addMember(fmt.Sprintf("%s, %s %d", where, key, i), member, s)
+			}
+			return
+		}
+	}
+	c.addTool(where, fields, s)
+}
+
+func (c *catalog) addMember(where string, member json.RawMessage, s *settings) {
+	if fields := object(member); fields != nil {
+		c.addTool(where, fields, s)
+		return
+	}
+	c.note("%s is left out: it is %s, not an object", where, kind(member))
+}
+
+// addTool adds the tool that the fields describe, or a notice.
+func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *settings) {
+	var original string
+	if json.Unmarshal(fields["name"], &original) != nil || strings.TrimSpace(original) == "" {
+		c.note("%s is left out: it has no name", where)
+		return
+	}
+	if strings.ContainsRune(original, 0) || len(original) > maxOriginal {
+		c.note("%s is left out: no program can be given the name %q", where, clip(original, 60))
+		return
+	}
+	t, err := c.tool(original, fields, s)
+	if err == nil {
+		err = c.admit(&t, original)
+	}
+	if err != nil {
+		c.note("the tool %q is left out: %v", clip(original, 60), err)
+		return
+	}
+	c.tools = append(c.tools, sdk.BoundTool{Tool: t, Handler: s.handler(original)})
+}
+
+// tool makes the definition.
+func (c *catalog) tool(original string, fields map[string]json.RawMessage, s *settings) (sdk.Tool, error) {
+	schema, err := inputSchema(fields)
+	if err != nil {
+		return sdk.Tool{}, err
+	}
+	t := sdk.Tool{Name: fitName(original), InputSchema: schema, Category: "discovered", Timeout: s.callTimeout + 10*time.Second}
+	if t.Name != original {
+		t.OriginalName = original
+	}
+	t.Description = c.description(original, fields["description"], s)
+	return t, nil
+}
+
+// description is the project's own or, if there is none, what is known of the tool.
+func (c *catalog) description(original string, raw json.RawMessage, s *settings) string {
+	var text string
+	_ = json.Unmarshal(raw, &text) // what is no string is no description
+	if text = strings.TrimSpace(text); text == "" {
+		text = fmt.Sprintf("Runs the project's command %s with the arguments as JSON on standard input, and returns what it prints.",
+			s.call.with(original))
+	}
+	if len(text) > sdk.MaxDescription {
+		short := clip(text, sdk.MaxDescription-len("...")) + "..."
+		c.note("the description of the tool %q is cut from %d to %d bytes", clip(original, 60), len(text), len(short))
+		text = short
+	}
+	return text
+}
+
+// admit checks what the whole list would be refused for.
+func (c *catalog) admit(t *sdk.Tool, original string) error {
+	if first, taken := c.originals[t.Name]; taken {
+		if first == original {
+			return errors.New("there is a tool of that name before it")
+		}
+		return fmt.Errorf("its name becomes %q here, which is that of the tool %q before it", t.Name, clip(first, 60))
+	}
+	if err := t.Check(); err != nil {
+		return err
+	}
+	size := len(t.Name) + len(original) + len(t.Description) + len(t.InputSchema)
+	if c.size+size > maxDefinitions {
+		return fmt.Errorf("with it, the definitions of all tools would have more than %d bytes", maxDefinitions)
+	}
+	if c.originals == nil {
+		c.originals = map[string]string{}
+	}
+	c.size += size
+	c.originals[t.Name] = original
+	return nil
+}

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// someSettings are enough to read a list of tools.
+func someSettings() *settings {
+	words := []string{"bin/call_tool", "--json"}
+	return &settings{discovery: command{words: []string{"bin/get_tools"}}, call: command{words: words}, callTimeout: 2 * time.Minute}
+}
+
+// readTools reads what a discovery command printed.
+func readTools(t *testing.T, printed string) *catalog {
+	t.Helper()
+	var c catalog
+	if err := c.read([]byte(printed), someSettings()); err != nil {
+		t.Fatalf("%s: %v", printed, err)
+	}
+	return &c
+}
+
+// names are the tools' names, with the original ones behind a slash.
+func (c *catalog) names() (out []string) {
+	for _, t := range c.tools {
+		name := t.Name
+		if t.OriginalName != "" {
+			name += "/" + t.OriginalName
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func TestForms(t *testing.T) {
+	for _, test := range []struct {
+		name, printed  string
+		tools, notices []string
+	}{
+		{"bare", `[{"name":"a"},{"name":"b"}]`, []string{"a", "b"}, nil},
+		{"function_declarations", `[{"function_declarations":[{"name":"a"},{"name":"b"}]}]`, []string{"a", "b"}, nil},
+		{"functionDeclarations", `[{"functionDeclarations":[{"name":"a"}]}]`, []string{"a"}, nil},
+		{"all three", `[{"name":"c"},{"functionDeclarations":[{"name":"b"}]},{"function_declarations":[{"name":"a"}]}]`, []string{"c", "b", "a"}, nil},
+		{"the first form counts", `[{"name":"c","functionDeclarations":[{"name":"b"}],"function_declarations":[{"name":"a"}]}]`, []string{"a"}, nil},
+		{"a form that is no list does not count", `[{"name":"c","function_declarations":{},"functionDeclarations":null}]`, []string{"c"}, nil},
+		{"an empty list counts", `[{"name":"c","function_declarations":[]},{"name":"d"}]`, []string{"d"}, nil},
+		{"nothing but empty lists", `[{"function_declarations":[]}]`, nil, []string{"no tools: discovery_command bin/get_tools printed an empty list"}},
+		{"no objects", `[1,"a",null,true,[{"name":"x"}],{"name":"a"}]`, []string{"a"}, []string{
+			"item 1 is left out: it is a number, not an object", "item 2 is left out: it is a string, not an object",
+			"item 3 is left out: it is null, not an object", "item 4 is left out: it is a boolean, not an object",
+			"item 5 is left out: it is an array, not an object"}},
+		{"no objects inside", `[{"functionDeclarations":[1,{"name":"a"},null]}]`, []string{"a"}, []string{
+			"item 1, functionDeclarations 1 is left out: it is a number, not an object",
+			"item 1, functionDeclarations 3 is left out: it is null, not an object"}},
+		{"no names", `[{},{"name":""},{"name":" "},{"name":5},{"name":null},{"Name":"a"},{"functionDeclarations":[{"description":"x"}]}]`, nil, []string{
+			"item 1 is left out: it has no name", "item 2 is left out: it has no name", "item 3 is left out: it has no name",
+			"item 4 is left out: it has no name", "item 5 is left out: it has no name", "item 6 is left out: it has no name",
+			"item 7, functionDeclarations 1 is left out: it has no name"}},
+		{"names that cannot be given", `[{"name":"a\u0000b"},{"name":"` + strings.Repeat("é", 600) + `"},{"name":"a"}]`, []string{"a"}, []string{
+			`item 1 is left out: no program can be given the name "a\x00b"`,
+			`item 2 is left out: no program can be given the name "` + strings.Repeat("é", 30) + `"`}},
+		{"names made to fit", `[{"name":"Get Weather!"},{"name":"get.x"},{"name":"fine_name-2"}]`,
+			[]string{"get_weather_/Get Weather!", "get_x/get.x", "fine_name-2"}, nil},
+		{"the same name", `[{"name":"a","description":"first"},{"name":"a","description":"second"},{"name":"b"}]`, []string{"a", "b"}, []string{
+			`the tool "a" is left out: there is a tool of that name before it`}},
+		{"the same name once it fits", `[{"name":"Do it"},{"name":"do.it"},{"name":"do_it"}]`, []string{"do_it/Do it"}, []string{
+			`the tool "do.it" is left out: its name becomes "do_it" here, which is that of the tool "Do it" before it`,
+			`the tool "do_it" is left out: its name becomes "do_it" here, which is that of the tool "Do it" before it`}},
+		{"a tool that is left out takes no name", `[{"name":"a","parameters":{"type":"array"}},{"name":"a"}]`, []string{"a"}, []string{
+			`the tool "a" is left out: its schema has the type "array", but arguments are always an object`}},
+		{"blanks around", " \n\uFEFF\t[ { \"name\" : \"a\" } ] \n", []string{"a"}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := readTools(t, test.printed)
+			if diff := cmp.Diff(test.tools, c.names()); diff != "" {
+				t.Errorf("tools (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.notices, c.notices()); diff != "" {
+				t.Errorf("notices (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDefinition(t *testing.T) {
+	c := readTools(t, `[{"name":"a","description":" Adds <b> & c. "}]`)
+	tool := c.tools[0].Tool
+	if err := tool.Check(); err != nil {
+		t.Error(err)
+	}
+	if tool.Description != "Adds <b> & c." || tool.Category != "discovered" || tool.Timeout <= 2*time.Minute {
+		t.Errorf("%+v", tool)
+	}
+	if tool.Hints.ReadOnly != nil || tool.Hints.Destructive != nil || tool.Hints.Idempotent != nil || tool.Hints.OpenWorld != nil {
+		t.Errorf("hints that nobody gave: %+v", tool.Hints)
+	}
+}
+
+func TestDescriptions(t *testing.T) {
+	standIn := "Runs the project's command bin/call_tool --json 'My Tool' with the arguments as JSON on standard input, and returns what it prints."
+	for name, raw := range map[string]string{"missing": `"x":1`, "empty": `"description":""`, "blank": `"description":" \n"`, "a number": `"description":5`} {
+		c := readTools(t, `[{"name":"My Tool",`+raw+`}]`)
+		if got := c.tools[0].Description; got != standIn {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	c := readTools(t, `[{"name":"long","description":"`+strings.Repeat("ä", 5000)+`"},{"name":"full","description":"`+strings.Repeat("x", 8192)+`"}]`)
+	if got, want := c.tools[0].Description, strings.Repeat("ä", 4094)+"..."; got != want {
+		t.Errorf("cut to %d bytes, want %d: ...%q", len(got), len(want), got[len(got)-10:])
+	}
+	if got := len(c.tools[1].Description); got != 8192 {
+		t.Errorf("the description that just fits has %d bytes", got)
+	}
+	want := []string{`the description of the tool "long" is cut from 10000 to 8191 bytes`}
+	if diff := cmp.Diff(want, c.notices()); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+}
+
+func TestFitName(t *testing.T) {
+	for original, want := range map[string]string{
+		"add":                      "add",
+		"9lives":                   "9lives",
+		"get-user_2":               "get-user_2",
+		"GetUser":                  "getuser",
+		"a__b":                     "a_b",
+		"a_____b":                  "a_b",
+		"a. .b":                    "a_b",
+		"_private":                 "t_private",
+		"__init__":                 "t_init_",
+		"-flag":                    "t-flag",
+		"--flag":                   "t--flag",
+		"mcp/files/read":           "mcp_files_read",
+		"größe":                    "gr_e",
+		"日本語":                      "tool_77710a",
+		"___":                      "tool_" + shortHash("___"),
+		strings.Repeat("a", 40):    strings.Repeat("a", 40),
+		strings.Repeat("a", 41):    strings.Repeat("a", 33) + "_" + shortHash(strings.Repeat("a", 41)),
+		strings.Repeat("ab__", 40): "ab_ab_ab_ab_ab_ab_ab_ab_ab_ab_ab_" + shortHash(strings.Repeat("ab__", 40)),
+	} {
+		if got := fitName(original); got != want {
+			t.Errorf("%q: got %q, want %q", original, got, want)
+		}
+	}
+	if a, b := fitName(strings.Repeat("a", 50)+"1"), fitName(strings.Repeat("a", 50)+"2"); a == b {
+		t.Errorf("two long names became one: %s", a)
+	}
+}
+
+func TestSchemas(t *testing.T) {
+	for _, test := range []struct{ name, fields, want string }{
+		{"none", `"x":1`, `{"type":"object"}`},
+		{"parametersJsonSchema", `"parametersJsonSchema":{"type":"object","properties":{"a":{"type":"string"}}}`,
+			`{"type":"object","properties":{"a":{"type":"string"}}}`},
+		{"parameters", `"parameters":{"type":"object","required":["a"]}`, `{"type":"object","required":["a"]}`},
+		{"both", `"parametersJsonSchema":{"type":"object","title":"j"},"parameters":{"type":"object","title":"p"}`, `{"type":"object","title":"j"}`},
+		{"the first is no object", `"parametersJsonSchema":[1],"parameters":{"type":"object","title":"p"}`, `{"type":"object","title":"p"}`},
+		{"neither is an object", `"parametersJsonSchema":true,"parameters":"x"`, `{"type":"object"}`},
+		{"null", `"parametersJsonSchema":null`, `{"type":"object"}`},
+		{"empty", `"parameters":{}`, `{"type":"object"}`},
+		{"no type", `"parameters":{ "properties":{"a":{}}}`, `{"type":"object", "properties":{"a":{}}}`},
+		{"fine ones stay byte for byte", `"parameters":{ "type" : "object", "properties" : {"b":{"type":"number","const":1.50}, "a":{}} }`,
+			`{ "type" : "object", "properties" : {"b":{"type":"number","const":1.50}, "a":{}} }`},
+		{"upper case", `"parameters":{"type":"OBJECT","properties":{"b":{"type":"STRING","enum":["STRING"]},"a":{"type":"ARRAY","items":{"type":"INTEGER"}}},"required":["b"]}`,
+			`{"type":"object","properties":{"b":{"type":"string","enum":["STRING"]},"a":{"type":"array","items":{"type":"integer"}}},"required":["b"]}`},
+		{"mixed case, lists of types", `"parameters":{"type":"Object","properties":{"a":{"type":["STRING","Null"]}}}`,
+			`{"type":"object","properties":{"a":{"type":["string","null"]}}}`},
+		{"everywhere a schema may be", `"parameters":{"type":"OBJECT","anyOf":[{"not":{"type":"NULL"}}],"$defs":{"d":{"type":"BOOLEAN"}},"additionalProperties":{"type":"NUMBER"},"items":[{"type":"STRING"}],"then":{"prefixItems":[{"type":"STRING"}]}}`,
+			`{"type":"object","anyOf":[{"not":{"type":"null"}}],"$defs":{"d":{"type":"boolean"}},"additionalProperties":{"type":"number"},"items":[{"type":"string"}],"then":{"prefixItems":[{"type":"string"}]}}`},
+		{"nowhere else", `"parameters":{"type":"object","properties":{"type":{"type":"STRING","default":"STRING","examples":[{"type":"OBJECT"}],"const":{"type":"NULL"}},"items":{"description":"<TYPE & more>"}}}`,
+			`{"type":"object","properties":{"type":{"type":"string","default":"STRING","examples":[{"type":"OBJECT"}],"const":{"type":"NULL"}},"items":{"description":"<TYPE & more>"}}}`},
+		{"a property that is called type", `"parameters":{"type":"OBJECT","properties":{"type":{"enum":["A"]}}}`, `{"type":"object","properties":{"type":{"enum":["A"]}}}`},
+		{"other words stay", `"parameters":{"type":"object","properties":{"a":{"type":"DATE"}}}`, `{"type":"object","properties":{"a":{"type":"DATE"}}}`},
+		{"unspecified", `"parameters":{"type":"TYPE_UNSPECIFIED","properties":{"a":{"type":"TYPE_UNSPECIFIED","title":"A"}}}`,
+			`{"type":"object","properties":{"a":{"title":"A"}}}`},
+		{"counts as strings", `"parameters":{"type":"object","properties":{"a":{"type":"array","minItems":"1","maxItems":"x","maxLength":" 5"}}}`,
+			`{"type":"object","properties":{"a":{"type":"array","minItems":1,"maxItems":"x","maxLength":5}}}`},
+		{"booleans as schemas", `"parameters":{"type":"OBJECT","properties":{"a":true},"additionalProperties":false}`,
+			`{"type":"object","properties":{"a":true},"additionalProperties":false}`},
+		{"big numbers", `"parameters":{"type":"OBJECT","properties":{"a":{"maximum":12345678901234567890}}}`,
+			`{"type":"object","properties":{"a":{"maximum":12345678901234567890}}}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := readTools(t, `[{"name":"a",`+test.fields+`}]`)
+			if len(c.tools) != 1 || len(c.notices()) != 0 {
+				t.Fatalf("%d tools, notices %q", len(c.tools), c.notices())
+			}
+			if got := string(c.tools[0].InputSchema); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestSchemasThatAreRefused(t *testing.T) {
+	deep := strings.Repeat(`{"items":`, 32) + `{}` + strings.Repeat(`}`, 32)
+	for _, test := range []struct{ name, schema, want string }{
+		{"string", `{"type":"string"}`, `its schema has the type "string", but arguments are always an object`},
+		{"upper case", `{"type":"STRING"}`, `its schema has the type "string", but arguments are always an object`},
+		{"a list of types", `{"type":["object","null"]}`, `its schema has the type ["object","null"], but arguments are always an object`},
+		{"no type at all", `{"type":5}`, `its schema has the type 5, but arguments are always an object`},
+		{"deep", deep, "its schema has more than 32 levels"},
+		{"large", `{"title":"` + strings.Repeat("x", 64<<10) + `"}`, "its schema has 65548 bytes, at most 65536 are allowed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := readTools(t, `[{"name":"bad","parameters":`+test.schema+`},{"name":"good"}]`)
+			if diff := cmp.Diff([]string{"good"}, c.names()); diff != "" {
+				t.Errorf("tools (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{`the tool "bad" is left out: ` + test.want}, c.notices()); diff != "" {
+				t.Errorf("notices (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLongListOfNothing(t *testing.T) {
+	million := strings.Repeat("1,", 1_000_000)
+	for name, printed := range map[string]string{
+		"items":   `[{"name":"a"},` + million + `{"name":"b"}]`,
+		"members": `[{"name":"a"},{"functionDeclarations":[` + million + `{"name":"b"}]},{"name":"c"}]`,
+	} {
+		c := readTools(t, printed)
+		if diff := cmp.Diff([]string{"a"}, c.names()); diff != "" {
+			t.Errorf("%s: tools (-want +got):\n%s", name, diff)
+		}
+		if notices := c.notices(); len(notices) != maxNotices+2 || notices[0] != "only the first 10000 items are read; the rest is left out" {
+			t.Errorf("%s: %d notices, the first %q", name, len(notices), notices[0])
+		}
+	}
+}
+
+func FuzzCatalog(f *testing.F) {
+	for _, printed := range []string{`[]`, `[{"name":"a"}]`, `[{"function_declarations":[{"name":"A b","parameters":{"type":"OBJECT"}}]}]`,
+		`[{"name":"é","description":"x"},{"name":"É"}]`, `[{"name":"a","parametersJsonSchema":{"properties":{"type":{"type":["STRING"]}},"items":[{"type":""}]}}]`,
+		"\uFEFF[1,null]", `{"name":"a"}`, `[{"name":"__"},{"name":"a__b","parameters":{"a":1,"a":{"type":"X"}}}]`} {
+		f.Add([]byte(printed))
+	}
+	f.Fuzz(func(t *testing.T, printed []byte) {
+		var c, again catalog
+		err, err2 := c.read(printed, someSettings()), again.read(printed, someSettings())
+		if fmt.Sprint(err) != fmt.Sprint(err2) {
+			t.Fatalf("once %v, then %v", err, err2)
+		}
+		if diff := cmp.Diff([][]string{c.names(), c.notices()}, [][]string{again.names(), again.notices()}); diff != "" {
+			t.Fatalf("once and then:\n%s", diff)
+		}
+		if len(c.notices()) > maxNotices+2 || err == nil && len(c.tools)+len(c.notices()) == 0 {
+			t.Fatalf("%d tools, %d notices", len(c.tools), len(c.notices()))
+		}
+		seen := map[string]bool{}
+		for _, tool := range c.tools {
+			if err := tool.Check(); err != nil {
+				t.Fatal(err)
+			}
+			if seen[tool.Name] || len(tool.Name) > maxName || !json.Valid(tool.InputSchema) || tool.Handler == nil {
+				t.Fatalf("twice %v: %+v", seen[tool.Name], tool.Tool)
+			}
+			seen[tool.Name] = true
+		}
+	})
+}

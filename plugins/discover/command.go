@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/sdk/proctree"
+)
+
+// A command is a program and its arguments.
+type command struct {
+	words   []string // as written
+	program string   // the file to run, or a name to find in the PATH
+}
+
+func (c command) none() bool { return len(c.words) == 0 }
+
+// with is the command with one more word at its end.
+func (c command) with(word string) command {
+	c.words = append(slices.Clip(c.words), word)
+	return c
+}
+
+// String writes the command so that it can be read, and split again.
+func (c command) String() string {
+	words := make([]string, len(c.words))
+	for i, w := range c.words {
+		words[i] = w
+		if again, err := splitWords("x " + w); err != nil || len(again) != 2 || again[1] != w || i == 0 && assignment.MatchString(w) {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// in is the command ready to run in a folder.
+func (c command) in(dir string) *proctree.Cmd {
+	cmd := proctree.Command(c.program, c.words[1:]...)
+	cmd.Dir, cmd.Env = dir, environ(dir)
+	return cmd
+}
+
+// whyNot says why the command could not be run, or not to its end, and what to do.
+func (c command) whyNot(err error, workdir string) string {
+	e, ok := errors.AsType[*proctree.StartError](err)
+	if !ok {
+		return err.Error()
+	}
+	text := fmt.Sprintf("%s cannot be run: %s", e.Path, e.Reason)
+	if errors.Is(err, fs.ErrNotExist) && !hasPath(c.program) {
+		if _, err := os.Stat(filepath.Join(workdir, c.program)); err == nil {
+			text += "; for the file of that name in the work folder write ./" + c.program
+		}
+	}
+	return text
+}
+
+func hasPath(program string) bool { return strings.ContainsRune(filepath.ToSlash(program), '/') }
+
+// readCommand reads a command from the configuration; a missing one has no words. A program with a path is relative to
+// workdir.
+func readCommand(key string, raw json.RawMessage, workdir string) (command, error) {
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
+		return command{}, nil
+	}
+	words, err := commandWords(raw)
+	if err == nil {
+		err = checkWords(words)
+	}
+	if err != nil {
+		return command{}, invalidConfig("%s = %.200s: %v", key, raw, err)
+	}
+	c := command{words: words, program: words[0]}
+	if hasPath(c.program) && !filepath.IsAbs(c.program) {
+		c.program = filepath.Join(workdir, c.program)
+	}
+	return c, nil
+}
+
+func commandWords(raw json.RawMessage) (words []string, err error) {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return splitWords(text)
+	}
+	if json.Unmarshal(raw, &words) != nil {
+		return nil, errors.New("it must be a string or a list of strings")
+	}
+	return words, nil
+}
+
+func checkWords(words []string) error {
+	if len(words) == 0 || strings.TrimSpace(words[0]) == "" {
+		return errors.New("it is empty; name a program")
+	}
+	for _, w := range words {
+		if strings.ContainsRune(w, 0) {
+			return fmt.Errorf("the word %q has a NUL character", w)
+		}
+	}
+	return nil
+}

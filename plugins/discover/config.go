@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// config is what the operator writes. A command is a string, which is split into words, or a list of words.
+type config struct {
+	DiscoveryCommand   json.RawMessage `json:"discovery_command,omitempty" jsonschema:"The command that prints the tools as a JSON array: a string, split into words the way a shell does but not run through one, or a list of words."`
+	CallCommand        json.RawMessage `json:"call_command,omitempty" jsonschema:"The command that runs a tool: it gets the tool's name as its last word and the arguments as JSON on standard input. A string or a list of words."`
+	TimeoutSeconds     float64         `json:"timeout_seconds,omitempty" minimum:"0.001" maximum:"3600" default:"10" jsonschema:"How long the discovery command may run."`
+	CallTimeoutSeconds float64         `json:"call_timeout_seconds,omitempty" minimum:"0.001" maximum:"3600" default:"120" jsonschema:"How long a call may run."`
+	MaxDiscoveryBytes  int             `json:"max_discovery_bytes,omitempty" minimum:"1" maximum:"67108864" default:"10485760" jsonschema:"The most that the discovery command may print."`
+	MaxOutputBytes     int             `json:"max_output_bytes,omitempty" minimum:"1" maximum:"1572864" default:"1048576" jsonschema:"How much of what a call prints its result holds; all of it is streamed."`
+}
+
+const (
+	maxSeconds   = 3600
+	maxDiscovery = 64 << 20
+	// maxOutput keeps a result under the wire's limit: JSON output is in it twice, as text and as structured.
+	maxOutput = 1536 << 10
+)
+
+// settings are a checked config.
+type settings struct {
+	workdir          string
+	discovery, call  command
+	discoveryTimeout time.Duration
+	callTimeout      time.Duration
+	maxDiscovery     int
+	maxOutput        int
+}
+
+// settings checks the configuration. Programs with a path are relative to workdir from then on.
+func (c *config) settings(workdir string) (*settings, error) {
+	s := &settings{workdir: workdir}
+	var err error
+	if s.discovery, err = readCommand("discovery_command", c.DiscoveryCommand, workdir); err != nil {
+		return nil, err
+	}
+	if s.call, err = readCommand("call_command", c.CallCommand, workdir); err != nil {
+		return nil, err
+	}
+	if s.discovery.none() && !s.call.none() {
+		return nil, invalidConfig("discovery_command is missing: name the command that prints the tools")
+	}
+	if s.discoveryTimeout, err = seconds("timeout_seconds", c.TimeoutSeconds, 10); err != nil {
+		return nil, err
+	}
+	if s.callTimeout, err = seconds("call_timeout_seconds", c.CallTimeoutSeconds, 120); err != nil {
+		return nil, err
+	}
+	if s.maxDiscovery, err = size("max_discovery_bytes", c.MaxDiscoveryBytes, 10<<20, maxDiscovery); err != nil {
+		return nil, err
+	}
+	s.maxOutput, err = size("max_output_bytes", c.MaxOutputBytes, 1<<20, maxOutput)
+	return s, err
+}
+
+func seconds(key string, value, fallback float64) (time.Duration, error) {
+	if value == 0 {
+		value = fallback
+	}
+	if value < 0 || value > maxSeconds {
+		return 0, invalidConfig("%s = %v: it must be more than 0 and at most %d", key, value, maxSeconds)
+	}
+	return time.Duration(value * float64(time.Second)), nil
+}
+
+func size(key string, value, fallback, most int) (int, error) {
+	if value == 0 {
+		value = fallback
+	}
+	if value < 1 || value > most {
+		return 0, invalidConfig("%s = %d: it must be from 1 to %d", key, value, most)
+	}
+	return value, nil
+}
+
+func invalidConfig(format string, a ...any) error {
+	return &sdk.Error{Name: "InvalidConfig", Message: fmt.Sprintf(format, a...)}
+}

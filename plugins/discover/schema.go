@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxDepth is how deep schemas may be inside each other.
+const maxDepth = 32
+
+// inputSchema gives the input schema of a declaration, mended where the habits of the format differ from JSON Schema.
+func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
+	schema := json.RawMessage(`{"type":"object"}`)
+	for _, key := range []string{"parameters", "parametersJsonSchema"} {
+		if kind(fields[key]) == "an object" {
+			schema = fields[key] // the later one counts
+		}
+	}
+	if len(schema) > maxSchema {
+		return nil, fmt.Errorf("its schema has %d bytes, at most %d are allowed", len(schema), maxSchema)
+	}
+	schema, err := mend(schema, 1)
+	if err != nil {
+		return nil, err
+	}
+	return rooted(schema)
+}
+
+// rooted sees to it that the schema is one of an object.
+func rooted(schema json.RawMessage) (json.RawMessage, error) {
+	root := object(schema)
+	switch t, ok := root["type"]; {
+	case ok && string(t) == `"object"`:
+		return schema, nil
+	case ok:
+		return nil, fmt.Errorf("its schema has the type %s, but arguments are always an object", clip(string(t), 60))
+	case len(root) == 0:
+		return json.RawMessage(`{"type":"object"}`), nil
+	}
+	return append(json.RawMessage(`{"type":"object",`), bytes.TrimSpace(schema)[1:]...), nil
+}
+
+// Where schemas are inside of schemas.
+var (
+	schemaKeys = []string{"items", "additionalProperties", "additionalItems", "contains", "propertyNames", "not", "if", "then", "else",
+		"unevaluatedItems", "unevaluatedProperties"}
+	listKeys = []string{"prefixItems", "items", "anyOf", "oneOf", "allOf"}
+	mapKeys  = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
+	// countKeys hold whole numbers, which this format may write as strings.
+	countKeys = []string{"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"}
+	types     = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
+)
+
+// mend writes the types of a schema in lower case, its counts as numbers, and leaves out types that say nothing. A schema
+// that is fine stays as it is, byte for byte.
+func mend(schema json.RawMessage, depth int) (json.RawMessage, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("its schema has more than %d levels", maxDepth)
+	}
+	return eachMember(schema, func(key string, value json.RawMessage) (json.RawMessage, error) {
+		of := kind(value)
+		switch {
+		case key == "type":
+			return mendType(value), nil
+		case of == "a string" && slices.Contains(countKeys, key):
+			return mendCount(value), nil
+		case of == "an object" && slices.Contains(schemaKeys, key):
+			return mend(value, depth+1)
+		case of == "an array" && slices.Contains(listKeys, key):
+			return eachItem(value, func(item json.RawMessage) (json.RawMessage, error) { return mend(item, depth+1) })
+		case of == "an object" && slices.Contains(mapKeys, key):
+			return eachMember(value, func(_ string, s json.RawMessage) (json.RawMessage, error) { return mend(s, depth+1) })
+		}
+		return value, nil
+	})
+}
+
+func mendType(value json.RawMessage) json.RawMessage {
+	var name string
+	if json.Unmarshal(value, &name) != nil {
+		value, _ = eachItem(value, func(item json.RawMessage) (json.RawMessage, error) { return mendType(item), nil })
+		return value
+	}
+	switch lower := strings.ToLower(name); {
+	case name == "TYPE_UNSPECIFIED":
+		return nil
+	case lower != name && slices.Contains(types, lower):
+		return json.RawMessage(`"` + lower + `"`)
+	}
+	return value
+}
+
+func mendCount(value json.RawMessage) json.RawMessage {
+	var text string
+	var n uint32
+	if json.Unmarshal(value, &text) == nil && json.Unmarshal([]byte(text), &n) == nil && text != "null" {
+		return json.RawMessage(strings.TrimSpace(text))
+	}
+	return value
+}
+
+// eachMember gives a JSON object with each value as f returns it, nil to leave the member out, in the old order. What is
+// no object, or stays as it was, is returned as it is.
+func eachMember(raw json.RawMessage, f func(key string, value json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
+	if kind(raw) != "an object" {
+		return raw, nil
+	}
+	return each(raw, func(d *json.Decoder) ([]byte, json.RawMessage, json.RawMessage, error) {
+		token, err := d.Token()
+		key, ok := token.(string)
+		if err != nil || !ok {
+			return nil, nil, nil, errors.Join(errors.New("its schema cannot be read"), err)
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, nil, nil, err
+		}
+		changed, err := f(key, value)
+		return append(quote(key), ':'), value, changed, err
+	})
+}
+
+// eachItem is eachMember for arrays.
+func eachItem(raw json.RawMessage, f func(item json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
+	if kind(raw) != "an array" {
+		return raw, nil
+	}
+	return each(raw, func(d *json.Decoder) ([]byte, json.RawMessage, json.RawMessage, error) {
+		var item json.RawMessage
+		if err := d.Decode(&item); err != nil {
+			return nil, nil, nil, err
+		}
+		changed, err := f(item)
+		return nil, item, changed, err
+	})
+}
+
+// each reads an object or array part by part and puts together what next makes of the parts.
+func each(raw json.RawMessage, next func(*json.Decoder) (lead []byte, was, is json.RawMessage, err error)) (json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	out, changed := []byte{raw[0]}, false
+	for d.More() {
+		lead, was, is, err := next(d)
+		if err != nil {
+			return nil, err
+		}
+		changed = changed || !bytes.Equal(was, is)
+		if is == nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(out, lead...), is...)
+	}
+	if !changed {
+		return raw, nil
+	}
+	return append(out, raw[len(raw)-1]), nil
+}
+
+// quote writes a JSON string with <, > and & as they are.
+func quote(text string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string always has a JSON form
+	return bytes.TrimSpace(b.Bytes())
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWrite(t *testing.T) {
+	const mark = "\xEF\xBB\xBF"
+	tests := []struct {
+		name, before, content string // before is "-" where there is no file
+		want                  string
+		summary               string
+		changed               bool
+	}{
+		{"new", "-", "a\nb\n", "a\nb\n", "Created dir/file, 4 bytes.", true},
+		{"new and empty", "-", "", "", "Created dir/file, 0 bytes.", true},
+		{"over a file", "old\n", "new\n", "new\n", "Overwrote dir/file: 4 bytes, before 4.", true},
+		{"over an empty file", "", "new\n", "new\n", "Overwrote dir/file: 4 bytes, before 0.", true},
+		{"empty over a file", "old\n", "", "", "Overwrote dir/file: 0 bytes, before 4.", true},
+		{"the same again", "a\n", "a\n", "a\n", "dir/file holds exactly this already; nothing was written.", false},
+		{"over a binary file", "a\x00b", "text\n", "text\n", "Overwrote dir/file: 5 bytes, before 3.", true},
+		{"crlf is kept", "a\r\nb\r\n", "1\n2\n", "1\r\n2\r\n", "Overwrote dir/file: 6 bytes, before 6. Kept its CRLF line endings.", true},
+		{"crlf is kept, no change", "a\r\nb\r\n", "a\nb\n", "a\r\nb\r\n", "dir/file holds exactly this already; nothing was written.", false},
+		{"own crlf", "a\r\nb\r\n", "1\r\n2\n", "1\r\n2\n", "Overwrote dir/file: 5 bytes, before 6.", true},
+		{"mixed endings are not kept", "a\r\nb\n", "1\n2\n", "1\n2\n", "Overwrote dir/file: 4 bytes, before 5.", true},
+		{"mark is kept", mark + "a\n", "1\n", mark + "1\n", "Overwrote dir/file: 5 bytes, before 5. Kept its UTF-8 byte order mark.", true},
+		{"own mark", mark + "a\n", mark + "1\n", mark + "1\n", "Overwrote dir/file: 5 bytes, before 5.", true},
+		{"mark and crlf", mark + "a\r\n", "1\n", mark + "1\r\n", "Overwrote dir/file: 6 bytes, before 6. Kept its CRLF line endings. Kept its UTF-8 byte order mark.", true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := start(t, "dir/other", "")
+			if test.before != "-" {
+				f.put(t, "dir/file", test.before)
+			}
+			a := args{"path": "dir/file", "content": test.content, "overwrite": test.before != "-"}
+			shown := f.preview(t, "write", a)
+			result := f.run(t, "write", a)
+			f.holds(t, "dir/file", test.want)
+			want := writeOutput{Path: "dir/file", Created: test.before == "-", Changed: test.changed, Bytes: len(test.want)}
+			if diff := cmp.Diff(want, structured[writeOutput](t, result)); diff != "" {
+				t.Errorf("structured (-want +got):\n%s", diff)
+			}
+			summary, diff, _ := strings.Cut(result.Content[0].Text, "\n\n")
+			if summary != test.summary {
+				t.Errorf("says %q, want %q", summary, test.summary)
+			}
+			if !want.Created && test.changed && diff != shown || !test.changed && shown != summary {
+				t.Errorf("the preview shows\n%s\nthe result\n%s", shown, diff)
+			}
+		})
+	}
+}
+
+func TestPreviewOfANewFile(t *testing.T) {
+	f := start(t)
+	shown := f.preview(t, "write", args{"path": "a/b/c", "content": "one\ntwo", "create_dirs": true})
+	if want := "--- /dev/null\n+++ b/a/b/c\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline at end of file"; shown != want {
+		t.Errorf("shows\n%s", shown)
+	}
+	if names, err := os.ReadDir(f.dir); err != nil || len(names) > 0 {
+		t.Errorf("the preview made %v (%v)", names, err)
+	}
+	if shown := f.preview(t, "write", args{"path": "empty", "content": ""}); shown != "--- /dev/null\n+++ b/empty" {
+		t.Errorf("an empty file shows %q", shown)
+	}
+}
+
+func TestWriteFailures(t *testing.T) {
+	f := start(t, "file", "text", "readonly", "text", "large", strings.Repeat("x", maxFile+1))
+	check(t, os.Chmod(f.path("readonly"), 0o444))
+	tests := []struct {
+		name    string
+		args    args
+		want    string
+		message string
+	}{
+		{"exists", args{"path": "file", "content": "x"}, "FileExists", "nothing was written"},
+		{"exists, with the same content", args{"path": "file", "content": "text"}, "FileExists", "exists already"},
+		{"no parent", args{"path": "a/b/c", "content": "x"}, "ParentNotFound", `the directory "a" does not exist`},
+		{"read-only", args{"path": "readonly", "content": "x", "overwrite": true}, "PermissionDenied", "read-only"},
+		{"large", args{"path": "large", "content": "x", "overwrite": true}, "FileTooLarge", "at most 10485760 can be edited"},
+		{"parent is a file", args{"path": "file/x", "content": "x", "create_dirs": true}, "NotADirectory", `"file" is a file`},
+		{"outside", args{"path": "../x/y", "content": "x", "create_dirs": true}, "PathOutsideWorkspace", "outside"},
+		{"long name", args{"path": strings.Repeat("x", 300), "content": "x"}, "InvalidPath", "file name too long"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			contains(t, f.fails(t, test.want, "write", test.args).Message, test.message)
+		})
+	}
+	f.holds(t, "file", "text")
+	f.holds(t, "readonly", "text")
+}
+
+func TestWriteMakesDirectories(t *testing.T) {
+	f := start(t, "a/x", "")
+	f.run(t, "write", args{"path": "a/b/c/d", "content": "x", "create_dirs": true})
+	f.holds(t, "a/b/c/d", "x")
+	f.run(t, "write", args{"path": "a/e", "content": "y", "create_dirs": true})
+	f.holds(t, "a/e", "y")
+	check(t, os.Symlink("b/new", f.path("a/link")))
+	f.run(t, "write", args{"path": "a/link", "content": "z"})
+	f.holds(t, "a/b/new", "z")
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/workspace"
+)
+
+// Limits of one list.
+const (
+	maxEntries = 500
+	maxDepth   = 5
+	maxNames   = 20_000 // of one directory; of more than these the first that the system tells are taken
+)
+
+type listInput struct {
+	Path   string `json:"path,omitempty" jsonschema:"The directory: relative to the workspace, or absolute inside it." default:"."`
+	Depth  int    `json:"depth,omitempty" jsonschema:"How many levels to show; 1 is the directory's own entries." minimum:"1" maximum:"5" default:"1"`
+	Hidden bool   `json:"hidden,omitempty" jsonschema:"Also show names that begin with a dot." default:"false"`
+}
+
+// A listOutput is the structured result.
+type listOutput struct {
+	Path      string  `json:"path"`
+	Entries   []entry `json:"entries"`
+	Hidden    int     `json:"hidden_entries"` // names that begin with a dot, left out
+	Truncated bool    `json:"truncated"`
+}
+
+// An entry is one name in a directory.
+type entry struct {
+	Path   string `json:"path"`            // relative to the workspace, ready to use
+	Type   string `json:"type"`            // file, dir, symlink, pipe, socket or device
+	Size   *int64 `json:"size,omitzero"`   // of a file, in bytes
+	Target string `json:"target,omitzero"` // of a symlink
+}
+
+func addList(p *sdk.Plugin) {
+	sdk.AddTool(p, sdk.Tool{
+		Name:  "list",
+		Title: "List a directory",
+		Description: "Lists a directory of the workspace, one path a line, sorted: directories end with /, files have their size in bytes, symlinks show " +
+			"where they point. Paths can be given to other tools as they are. At most 500 entries, the upper levels first; what was left out is said in [brackets].",
+		Hints: readOnly, Category: "files", CostTier: sdk.Free,
+		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
+	}, list)
+}
+
+func list(ctx context.Context, r *sdk.Request, in listInput) (*sdk.Result, error) {
+	if in.Depth < 0 || in.Depth > maxDepth {
+		return nil, invalid(fmt.Sprintf("depth must be from 1 to %d", maxDepth))
+	}
+	if in.Path == "" {
+		in.Path = "."
+	}
+	w, err := workspace.Open(r.Workdir)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	p, err := w.Find(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	l := listing{hidden: in.Hidden, mostNames: maxNames, entries: []entry{}}
+	if err := l.walk(ctx, p, max(in.Depth, 1)); err != nil {
+		return nil, err
+	}
+	return l.result(p.Path), nil
+}
+
+func (l *listing) result(path string) *sdk.Result {
+	var text strings.Builder
+	for _, e := range l.entries {
+		text.WriteString(e.line() + "\n")
+	}
+	if len(l.entries) == 0 && l.skipped == 0 {
+		text.WriteString("[the directory is empty]\n")
+	}
+	for _, note := range l.notes {
+		fmt.Fprintf(&text, "[%s]\n", note)
+	}
+	if l.skipped > 0 {
+		fmt.Fprintf(&text, "[%d hidden; hidden=true shows them]\n", l.skipped)
+	}
+	result := sdk.Text(strings.TrimSuffix(text.String(), "\n"))
+	result.Structured = encode(listOutput{Path: path, Entries: l.entries, Hidden: l.skipped, Truncated: l.cut})
+	result.Truncated = l.cut
+	return result
+}
+
+// line is the entry for the model.
+func (e entry) line() string {
+	switch name := printable(e.Path); e.Type {
+	case "dir":
+		return name + "/"
+	case "file":
+		return name + " " + strconv.FormatInt(*e.Size, 10)
+	case "symlink":
+		return name + " -> " + printable(e.Target)
+	default:
+		return name + " (" + e.Type + ")"
+	}
+}
+
+// printable quotes a name that would not be read as one: with line breaks, control characters, or bytes that are no text.
+func printable(name string) string {
+	if quoted := strconv.Quote(name); !utf8.ValidString(name) || len(quoted) != len(name)+2 {
+		return quoted
+	}
+	return name
+}
