@@ -1,0 +1,88 @@
+# make help tells what there is. Everything needs Go only; what else is used is fetched at pinned versions into .bin.
+
+GO       ?= go
+VERSION  ?= 0.1.0-dev
+BIN      := bin
+TOOLS    := .bin
+PREFIX   ?= /usr/local
+PLUGINS  := $(notdir $(wildcard plugins/*))
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+# The race detector needs a C compiler; without one the tests run all the same.
+RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
+FUZZTIME ?= 20s
+
+GOLANGCI_VERSION  := v2.15.0
+BENCHSTAT_VERSION := latest
+
+.PHONY: help
+help: ## tell what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build everything, list the tools of config.hcl, and make real calls
+	@.ci/tour
+
+.PHONY: build
+build: ## build toolhost and its plugins into bin/
+	@mkdir -p $(BIN)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/toolhost
+	@for p in $(PLUGINS); do \
+		echo "$(GO) build -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p"; \
+		$(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p || exit 1; \
+	done
+
+.PHONY: test
+test: vet ## run all tests, with the race detector, as CI does
+	$(GO) test $(RACE) ./...
+
+.PHONY: check
+check: fmt-check lint test ## what must be green before a commit: format, linters, tests
+
+.PHONY: vet
+vet:
+	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./sdk/... ./host/... ./cmd/... ./plugins/...
+
+.PHONY: fmt
+fmt: ## format the code
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: fmt-check
+fmt-check:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION) ## run the linters
+	$< run ./...
+
+$(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv $(TOOLS)/golangci-lint $@
+
+.PHONY: gen
+gen: ## regenerate the wire's Go code from plugin.proto
+	$(GO) run ./sdk/internal/pluginv1/gen sdk/internal/pluginv1
+
+.PHONY: bench
+bench: ## run the benchmarks; compare ratios within one run, not figures between runs
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	@.ci/fuzz $(FUZZTIME)
+
+.PHONY: man
+man: ## write the manual pages to dist/man
+	$(GO) run -tags man ./cmd/toolhost man dist/man
+
+.PHONY: install
+install: build man ## install programs, manual pages and completions under PREFIX (/usr/local)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install $(BIN)/toolhost $(BIN)/toolhost-plugin-* $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 dist/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	$(BIN)/toolhost completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/toolhost
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf $(BIN) dist

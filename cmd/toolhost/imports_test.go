@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/toolhost/toolhost"
+
+// rules say what must never be imported, and why. docs/architecture.md shows them.
+var rules = []struct {
+	rooms  string // this room and those in it, "" for all
+	except []string
+	never  []string
+	deep   bool // at any depth, not only directly
+	why    string
+}{
+	{"sdk", nil, []string{module + "/host", hcl}, true, "third parties must not link the host"},
+	{"plugins", nil, []string{module + "/host", module + "/plugins", module + "/cmd"}, true, "our plugins live by third-party rules, or the sdk is a lie"},
+	{"host", []string{"host/supervise", "host/config"}, []string{module + "/host/supervise", module + "/host/config", hcl}, true, "the route does not know how plugins run"},
+	{"host", []string{"host/supervise", "host/config"}, []string{goPlugin, "os/exec"}, false, "the route does not know how plugins run"},
+	{"host/supervise", nil, []string{module + "/host/config", module + "/cmd"}, true, "processes know nothing of rules"},
+	{"", []string{"host/config"}, []string{hcl, "github.com/zclconf/go-cty"}, false, "one reader of the file"},
+	{"", []string{"sdk", "host/supervise"}, []string{goPlugin, "google.golang.org/grpc"}, false, "one seam if the transport changes"},
+	{"", []string{"host/internal/schema"}, []string{"github.com/kaptinlin/jsonschema"}, false, "one guarded door; plugins stay small"},
+}
+
+const (
+	hcl      = "github.com/hashicorp/hcl"
+	goPlugin = "github.com/hashicorp/go-plugin"
+)
+
+type goPackage struct {
+	ImportPath, Doc string
+	Imports, Deps   []string
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range packages(t) {
+		room := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		for _, r := range rules {
+			if !within(room, r.rooms) || slices.ContainsFunc(r.except, func(e string) bool { return within(room, e) }) {
+				continue
+			}
+			imports := p.Imports
+			if r.deep {
+				imports = p.Deps
+			}
+			for _, i := range imports {
+				if forbidden(i, r.never, p.ImportPath) {
+					t.Errorf("%s imports %s: %s", room, i, r.why)
+				}
+			}
+		}
+	}
+}
+
+// host itself is not host/supervise's to import; the prefix rule above would forbid it its own parts.
+func TestSuperviseKnowsNoHost(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.ImportPath != module+"/host/supervise" {
+			continue
+		}
+		for _, i := range p.Deps {
+			if i == module+"/host" {
+				t.Error("host/supervise imports host: processes know nothing of the route")
+			}
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.Doc == "" {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
+
+func within(room, prefix string) bool {
+	return prefix == "" || room == prefix || strings.HasPrefix(room, prefix+"/")
+}
+
+func forbidden(path string, never []string, own string) bool {
+	for _, n := range never {
+		if path != own && (path == n || strings.HasPrefix(path, n+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+func packages(t *testing.T) (out []goPackage) {
+	t.Helper()
+	list, err := exec.Command("go", "list", "-json=ImportPath,Doc,Imports,Deps", module+"/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := json.NewDecoder(strings.NewReader(string(list))); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return out
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p)
+	}
+}

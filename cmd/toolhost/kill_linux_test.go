@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// tree is a command that leaves all sorts of children: in the background, in a session of their own, cut off from their
+// parent twice over, deaf to the polite signals. Each carries the mark in its environment.
+const tree = `trap '' TERM HUP INT; sleep 1000 & setsid sleep 1000 & (setsid setsid nohup sleep 1000 >/dev/null 2>&1 &) ; sleep 1000 | sleep 1000 & echo ready; sleep 1000`
+
+// Nothing of a call outlives a host that is killed, or a plugin that is.
+func TestNothingSurvivesAKill(t *testing.T) {
+	for name, kill := range map[string]func(t *testing.T, host int){
+		"host": func(_ *testing.T, host int) { _ = syscall.Kill(host, syscall.SIGKILL) },
+		"plugin": func(t *testing.T, host int) {
+			_ = syscall.Kill(pluginOf(t, host, "toolhost-plugin-shell"), syscall.SIGKILL)
+		},
+		"call": func(_ *testing.T, host int) { _ = syscall.Kill(host, syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			mark := fmt.Sprintf("KILL_TEST_MARK=%s-%d", name, time.Now().UnixNano())
+			cmd, lines := startCall(t, mark)
+			waitFor(t, lines, "ready")
+			if n := len(marked(mark)); n < 5 {
+				t.Fatalf("only %d processes carry the mark", n)
+			}
+			kill(t, cmd.Process.Pid)
+			last := waitEnd(t, cmd, lines)
+			deadline := time.Now().Add(2 * time.Second)
+			for left := marked(mark); len(left) > 0; left = marked(mark) {
+				if time.Now().After(deadline) {
+					t.Fatalf("still alive two seconds later: %v", left)
+				}
+			}
+			checkLast(t, name, cmd, last)
+		})
+	}
+}
+
+// checkLast looks at what the host said last: nothing when it was killed, else a typed error.
+func checkLast(t *testing.T, name string, cmd *exec.Cmd, last string) {
+	t.Helper()
+	want := map[string]struct {
+		code  string
+		words string
+		exit  int
+	}{
+		"plugin": {"E_PLUGIN_CRASHED", "SIGKILL", 4},
+		"call":   {"E_CANCELED", "canceled", 130},
+	}
+	w, ok := want[name]
+	if !ok {
+		return
+	}
+	var r struct {
+		Error struct{ Code, Message string }
+	}
+	if err := json.Unmarshal([]byte(last), &r); err != nil || r.Error.Code != w.code || !strings.Contains(r.Error.Message, w.words) {
+		t.Errorf("the last line is %s", last)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != w.exit {
+		t.Errorf("exit code %d, want %d", got, w.exit)
+	}
+}
+
+func startCall(t *testing.T, mark string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "config.hcl")
+	if err := os.WriteFile(config, fmt.Appendf(nil, standardConfig, bin), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	name, value, _ := strings.Cut(mark, "=")
+	arguments, err := json.Marshal(map[string]any{"command": tree, "env": map[string]string{name: value}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(bin, "toolhost"), "--config", config, "call", "shell__exec", string(arguments), "--stream")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, bufio.NewScanner(out)
+}
+
+func waitFor(t *testing.T, lines *bufio.Scanner, word string) {
+	t.Helper()
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), word) {
+			return
+		}
+	}
+	t.Fatalf("%q was never printed", word)
+}
+
+// waitEnd gives the last line that the host printed.
+func waitEnd(t *testing.T, cmd *exec.Cmd, lines *bufio.Scanner) (last string) {
+	t.Helper()
+	for lines.Scan() {
+		last = lines.Text()
+	}
+	if err := lines.Err(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // the exit code is looked at later
+	return last
+}
+
+// marked lists the living processes with the mark in their environment.
+func marked(mark string) (out []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, f := range files {
+		env, err := os.ReadFile(f)
+		if err == nil && strings.Contains("\x00"+string(env), "\x00"+mark+"\x00") {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// pluginOf finds a child of the host by the name of its program.
+func pluginOf(t *testing.T, host int, program string) int {
+	t.Helper()
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", host))
+	for _, f := range files {
+		children, _ := os.ReadFile(f)
+		for _, pid := range strings.Fields(string(children)) {
+			if exe, err := os.Readlink("/proc/" + pid + "/exe"); err == nil && filepath.Base(exe) == program {
+				var n int
+				_, _ = fmt.Sscan(pid, &n)
+				return n
+			}
+		}
+	}
+	t.Fatalf("the host has no child %s", program)
+	return 0
+}

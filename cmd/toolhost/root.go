@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// globals are the flags that every sub-command takes.
+type globals struct {
+	terminal
+	config, workdir     string
+	logLevel, logFormat string
+}
+
+func newRoot(t *terminal) *cobra.Command {
+	g := &globals{}
+	root := &cobra.Command{
+		Use:   "toolhost",
+		Short: "Run an agent's tools as supervised plugin processes",
+		Long: "toolhost runs every tool of an agent as a plugin process of its own: found, started, checked, called, watched\n" +
+			"and ended by one host, which always answers with data that a model can act on.",
+		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			t.noColor = g.noColor
+			g.terminal = *t
+			return g.check()
+		},
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&g.config, "config", "", "configuration `file` (default: $TOOLHOST_CONFIG, ./config.hcl, then the user's)")
+	f.StringVar(&g.workdir, "workdir", "", "`folder` that tools work in (default: the current one)")
+	f.StringVar(&g.logLevel, "log-level", "error", "debug, info, warn or error; the log goes to standard error")
+	f.StringVar(&g.logFormat, "log-format", "text", "text or json")
+	f.BoolVar(&g.noColor, "no-color", false, "no colours, also on a terminal")
+	root.AddCommand(newDiscover(g), newCall(g), newValidate(g), newStatus(g), newVersion(g))
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(t.err)
+	extend(root)
+	return root
+}
+
+// unknownCommand refuses what is no sub-command, and names those with near names.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("there is no command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, " or "))
+	}
+	return fmt.Errorf("%s; `toolhost help` lists them", text)
+}
+
+// extend adds commands that only some builds have.
+var extend = func(*cobra.Command) {}
+
+func (g *globals) check() error {
+	if _, err := g.level(); err != nil {
+		return err
+	}
+	if g.logFormat != "text" && g.logFormat != "json" {
+		return fmt.Errorf("--log-format must be text or json, not %q", g.logFormat)
+	}
+	if info, err := os.Stat(g.workdir); g.workdir != "" && (err != nil || !info.IsDir()) {
+		return fmt.Errorf("--workdir %s is not a folder", g.workdir)
+	}
+	return nil
+}
+
+func (g *globals) level() (level slog.Level, err error) {
+	if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
+		return 0, fmt.Errorf("--log-level must be debug, info, warn or error, not %q", g.logLevel)
+	}
+	return level, nil
+}
+
+// logger writes to standard error.
+func (g *globals) logger() *slog.Logger {
+	level, _ := g.level() // checked before any command runs
+	o := &slog.HandlerOptions{Level: level}
+	if g.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(g.err, o))
+	}
+	return slog.New(slog.NewTextHandler(g.err, o))
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// A terminal is where a command reads and writes: the answer goes to out, everything else to err.
+type terminal struct {
+	in       io.Reader
+	out, err io.Writer
+	noColor  bool
+}
+
+type color string
+
+const (
+	bold color = "\x1b[1m"
+	dim  color = "\x1b[2m"
+	red  color = "\x1b[31m"
+)
+
+// paint colours text for standard error, if that is a terminal and nobody objects (no-color.org).
+func (t *terminal) paint(c color, text string) string {
+	if t.noColor || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !isTerminal(t.err) {
+		return text
+	}
+	return string(c) + text + "\x1b[0m"
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width is the number of columns of w, or a default where nobody looks.
+func width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 40 {
+			return columns
+		}
+	}
+	return 120
+}
