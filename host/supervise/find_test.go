@@ -58,17 +58,22 @@ func checkProblems(t *testing.T, problems []error, words ...string) {
 
 func TestDiscoveryCommandsThatFail(t *testing.T) {
 	dir := t.TempDir()
-	for name, c := range map[string]struct{ body, words string }{
+	cases := map[string]struct{ body, words string }{
 		"exit code":     {"echo oh no >&2; exit 3", "exit status 3; it said: oh no"},
 		"no JSON":       {"echo hello", "must print a JSON array"},
 		"an object":     {"echo '{}'", "must print a JSON array"},
 		"hangs":         {"sleep 1000", "did not end within 200ms"},
 		"leaves a hang": {"sleep 1000 &", "must print a JSON array"},
 		"too much":      {"head -c 2000000 /dev/zero", "printed more than"},
-	} {
+	}
+	scripts := map[string]string{} // written before any runs: a process that is forked meanwhile would keep them open
+	for name, c := range cases {
+		scripts[name] = script(t, dir, strings.ReplaceAll(name, " ", "-"), c.body)
+	}
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := Discovery{Name: "x", Command: []string{script(t, dir, strings.ReplaceAll(name, " ", "-"), c.body)}, Timeout: 10 * time.Second, Source: "config.hcl:1"}
+			d := Discovery{Name: "x", Command: []string{scripts[name]}, Timeout: 10 * time.Second, Source: "config.hcl:1"}
 			if name == "hangs" {
 				d.Timeout = 200 * time.Millisecond
 			}

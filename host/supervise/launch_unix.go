@@ -3,6 +3,7 @@
 package supervise
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A child is the process of one generation. Its end is known from wait, never from the end of a pipe, which a
@@ -119,15 +122,8 @@ func (c *child) withLastLines(err error) error {
 	return fmt.Errorf("%w; its last words: %s", err, strings.Join(lines, " | "))
 }
 
-// signalName gives SIGKILL for 9. The syscall package knows only "killed".
 func signalName(s syscall.Signal) string {
-	names := map[syscall.Signal]string{syscall.SIGKILL: "SIGKILL", syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT",
-		syscall.SIGHUP: "SIGHUP", syscall.SIGSEGV: "SIGSEGV", syscall.SIGABRT: "SIGABRT", syscall.SIGBUS: "SIGBUS",
-		syscall.SIGPIPE: "SIGPIPE", syscall.SIGQUIT: "SIGQUIT", syscall.SIGILL: "SIGILL", syscall.SIGFPE: "SIGFPE"}
-	if name, ok := names[s]; ok {
-		return name
-	}
-	return fmt.Sprintf("signal %d", int(s))
+	return cmp.Or(unix.SignalName(s), fmt.Sprintf("signal %d", int(s)))
 }
 
 // startProblem words why the program could not be run.

@@ -34,7 +34,7 @@ func (s *settings) discover(ctx context.Context) ([]byte, error) {
 	case err != nil:
 		return nil, errors.New(s.discovery.whyNot(err, s.workdir))
 	case exit.Signal != 0:
-		return nil, fmt.Errorf("it was ended by %s%s", signalName(exit.Signal), quoted(stderr))
+		return nil, fmt.Errorf("it was ended by %s%s", exit.SignalName(), quoted(stderr))
 	case exit.Code != 0:
 		return nil, fmt.Errorf("it failed with exit code %d%s", exit.Code, quoted(stderr))
 	}

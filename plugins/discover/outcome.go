@@ -75,7 +75,7 @@ func (o *outcome) timeout(c command, limit time.Duration) (*sdk.Result, error) {
 // structured is how the program failed, for programs. What it printed on stdout is in the text.
 func (o *outcome) structured() json.RawMessage {
 	return sdk.Details(map[string]any{
-		"exit_code": o.exit.Code, "signal": signalName(o.exit.Signal), "duration_ms": o.exit.Duration.Milliseconds(),
+		"exit_code": o.exit.Code, "signal": o.exit.SignalName(), "duration_ms": o.exit.Duration.Milliseconds(),
 		"stderr": strings.ToValidUTF8(string(o.stderr.kept), "\uFFFD"), "stdout_bytes": o.stdout.total, "stderr_bytes": o.stderr.total,
 	})
 }
@@ -91,7 +91,7 @@ func (o *outcome) lines(most int) string {
 	}
 	return fmt.Sprintf("Stdout: %s\nStderr: %s\nError: %s\nExit Code: %s\nSignal: %s",
 		or(shortened(o.stdout.text(), most), "(empty)"), or(shortened(o.stderr.text(), most), "(empty)"),
-		or(failed, "(none)"), or(code, "(none)"), or(signalName(o.exit.Signal), "(none)"))
+		or(failed, "(none)"), or(code, "(none)"), or(o.exit.SignalName(), "(none)"))
 }
 
 func or(text, otherwise string) string {

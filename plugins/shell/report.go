@@ -28,7 +28,7 @@ func report(exit proctree.Exit, timedOut bool, stdout, stderr text) *sdk.Result 
 	o := outcome{
 		Stdout: stdout.shown, StdoutBytes: stdout.total,
 		Stderr: stderr.shown, StderrBytes: stderr.total,
-		ExitCode: exit.Code, Signal: signalName(exit.Signal),
+		ExitCode: exit.Code, Signal: exit.SignalName(),
 		TimedOut: timedOut, DurationMS: exit.Duration.Milliseconds(),
 		Truncated: stdout.leftOut+stderr.leftOut > 0,
 	}

@@ -4,12 +4,13 @@
 // processes that called setsid, and daemons that forked twice.
 //
 // On Linux the program runs under a launcher: this executable, started again
-// under the name "toolhost-launcher". The package's init function sees that
-// name and never returns, so main and the init functions of packages with a
-// later import path do not run in it. An executable that imports the package
-// needs no other hook; it must be an ordinary Go program, not a Go library
-// loaded by another one. The launcher adopts the orphans of the tree, and
-// kills all of it when its pipe from this process closes.
+// under the name "toolhost-launcher". An init function sees that name and never
+// returns, so main does not run in it, nor do most other init functions; those of
+// packages with few imports may, so they should have no effect outside. An
+// executable that imports the package needs no other hook, but must be an
+// ordinary Go program, not a Go library loaded by another one. The launcher
+// adopts the orphans of the tree, and kills all of it when its pipe from this
+// process closes.
 //
 // The promise has limits. A program that another user owns, such as sudo, can
 // only be killed by root. Work handed to a service (docker, systemd-run, at) was

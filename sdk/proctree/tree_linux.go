@@ -69,7 +69,7 @@ func (t *tree) spawn(files [3]*os.File) error {
 // launcherEnv is what the dynamic linker needs to load this executable again.
 // The rest of our environment is not for all to read in another process.
 func launcherEnv() []string {
-	env := []string{"GOMAXPROCS=1"} // it mostly waits
+	env := []string{"GOMAXPROCS=1"} // it has one goroutine
 	for _, entry := range os.Environ() {
 		if strings.HasPrefix(entry, "LD_") {
 			env = append(env, entry)

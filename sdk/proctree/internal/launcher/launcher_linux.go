@@ -11,10 +11,9 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // Name is the argv[0] that makes this executable a launcher.
@@ -30,19 +29,6 @@ const (
 	statusFile  = 4
 )
 
-// The pauses of a sweep, while processes that were killed have not ended yet.
-const (
-	firstPause = 50 * time.Microsecond
-	lastPause  = 100 * time.Millisecond
-)
-
-// tick is how often the launcher looks for orphans to reap, if no signal tells
-// it; blindTick, for the program too, where the kernel has no pidfd (before 5.3).
-const (
-	tick      = time.Second
-	blindTick = 10 * time.Millisecond
-)
-
 // syscall.Exit skips exit hooks, such as those of the race detector: they take
 // up to a second and have nothing to say about a launcher.
 func init() {
@@ -53,8 +39,8 @@ func init() {
 }
 
 // launcher is the process between a program and its parent. It has one
-// goroutine, which never waits but in one system call at a time: so neither the
-// scheduler nor its load comes between an order and the kill.
+// goroutine, which waits in one system call for all that may happen: an order
+// must not depend on the scheduler finding another thread for it.
 type launcher struct {
 	control *os.File // kept, or it would be closed when collected
 	status  *os.File
@@ -116,8 +102,7 @@ func (l *launcher) start(p Program) (step string, err error) {
 	if l.look, err = chooseLister(); err != nil {
 		return "proc", err
 	}
-	const setChildSubreaper = 36
-	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); e != 0 {
+	if e := becomeSubreaper(); e != 0 {
 		return "prctl", e
 	}
 	if p.Dir != "" {
@@ -139,6 +124,16 @@ func (l *launcher) start(p Program) (step string, err error) {
 	return "", nil
 }
 
+// becomeSubreaper makes the kernel hand the orphans of the tree to this process
+// and not to init. It also sets the name that ps and top show, else "exe".
+func becomeSubreaper() syscall.Errno {
+	const setName, setChildSubreaper = 15, 36
+	name := []byte(Name[:15] + "\x00")
+	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setName, uintptr(unsafe.Pointer(&name[0])), 0)
+	_, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0)
+	return e
+}
+
 // settle lets go of what was the program's. Signals are ignored only now, since
 // it would have inherited that. Its files are closed, since only the program is to
 // decide when its output has an end.
@@ -147,81 +142,6 @@ func settle() {
 	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
 		_ = f.Close()
 	}
-}
-
-// follow returns when the program has ended, or its parent, or when that orders
-// the end. Until then it reaps orphans.
-func (l *launcher) follow() {
-	fds := []pollFD{{fd: controlFile, events: pollIn}, {fd: int32(l.pidfd), events: pollIn}}
-	limit := tick
-	if l.pidfd < 0 {
-		limit = blindTick
-	}
-	for {
-		poll(fds, limit)
-		if l.reap(); l.ended {
-			return
-		}
-		if fds[0].revents != 0 && !l.obey() {
-			return
-		}
-	}
-}
-
-// obey follows one order of the parent. It returns false if that has ended.
-func (l *launcher) obey() bool {
-	order := make([]byte, 1)
-	n, err := l.control.Read(order)
-	if n == 1 && order[0] == TerminateOrder {
-		l.signalTree(syscall.SIGTERM, syscall.SIGCONT)
-	}
-	return err == nil
-}
-
-// sweep kills until no process is left, and says how the program ended. If the
-// killing takes too long it says so, and goes on.
-func (l *launcher) sweep() {
-	l.sweeping = true
-	limit, told := time.Now().Add(SweepLimit), false
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		l.signalTree(syscall.SIGKILL)
-		reaped, left := l.reap()
-		if !left {
-			break
-		}
-		if !told && time.Now().After(limit) {
-			l.tell()
-			told = true
-		}
-		if reaped > 0 { // their orphans are here already
-			pause = firstPause
-			continue
-		}
-		poll(nil, pause)
-	}
-	if !told {
-		l.tell()
-	}
-}
-
-// tell writes the last of the status.
-func (l *launcher) tell() {
-	if l.ended {
-		l.say(endedLine, l.wait, l.took, l.killed)
-	}
-	if left := l.look()(os.Getpid()); len(left) > 0 {
-		l.say(leftLine, len(left), joined(left))
-	}
-	_ = l.status.Close()
-}
-
-// joined names the first few pids.
-func joined(pids []int) string {
-	var texts []string
-	for _, pid := range pids[:min(len(pids), 8)] {
-		texts = append(texts, strconv.Itoa(pid))
-	}
-	return strings.Join(texts, ",")
 }
 
 // errnoOf finds the number to send over the status pipe.
