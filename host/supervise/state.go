@@ -2,44 +2,9 @@ package supervise
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
-
-	"github.com/toolhost/toolhost/sdk"
 )
-
-// State says where a plugin is in its life.
-type State string
-
-// The states. A plugin begins as known; a call or Eager starts it.
-const (
-	Known       State = "known"       // never started
-	Starting    State = "starting"    // its process runs and has not described itself yet
-	Ready       State = "ready"       // takes calls
-	Crashed     State = "crashed"     // died; the next call starts it
-	Backoff     State = "backoff"     // died again; calls fail at once until the time has come
-	Quarantined State = "quarantined" // died too often; left alone for five minutes, then tried once
-	Invalid     State = "invalid"     // cannot work: wrong checksum, refused configuration; never started again
-	Draining    State = "draining"    // being ended
-	Stopped     State = "stopped"     // ended for good
-)
-
-// Status is a snapshot of one plugin.
-type Status struct {
-	Name       string    `json:"name"`
-	State      State     `json:"state"`
-	PID        int       `json:"pid,omitempty"`
-	Generation int       `json:"generation"`
-	Restarts   int       `json:"restarts"`
-	Version    string    `json:"version,omitempty"`
-	Tools      int       `json:"tools"`
-	LastError  string    `json:"last_error,omitempty"`
-	RetryAt    time.Time `json:"retry_at,omitzero"`
-	Notices    []string  `json:"notices,omitempty"`
-	Source     string    `json:"source,omitempty"`
-}
 
 // A starter brings up one generation of a plugin. It returns when the plugin is ready or has failed, in the time that
 // the spec allows, and leaves no process behind when it fails.
@@ -235,61 +200,6 @@ func (o *owner) end() {
 		o.current.stop()
 		o.current.release()
 	}
-}
-
-func (o *owner) publish() {
-	s := &Status{Name: o.p.spec.Name, State: o.state, Generation: o.number, Restarts: max(0, o.number-1), Source: o.p.spec.Source}
-	if o.current != nil {
-		s.PID = o.current.pid()
-	}
-	if d := o.p.description.Load(); d != nil {
-		s.Version, s.Tools, s.Notices = d.Version, len(d.Tools), d.Notices
-	}
-	if o.last != nil {
-		s.LastError = o.last.Error()
-	}
-	if o.state == Backoff || o.state == Quarantined {
-		s.RetryAt = o.retryAt
-	}
-	o.p.status.Store(s)
-}
-
-func unavailable(o *owner, name string, wait time.Duration, format string, a ...any) *sdk.Error {
-	e := &sdk.Error{Code: sdk.CodePluginUnavailable, Name: name, Message: fmt.Sprintf(format, a...), Retryable: wait > 0,
-		Details: details(map[string]any{"plugin": o.p.spec.Name, "state": o.state})}
-	if wait > 0 {
-		e.Suggestion = fmt.Sprintf("Try again in %s.", rounded(wait))
-		e.Details = details(map[string]any{"plugin": o.p.spec.Name, "state": o.state, "retry_after_ms": wait.Milliseconds()})
-	}
-	return e
-}
-
-// startError is what those hear who waited for a start that failed.
-func startError(o *owner, err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, invalid := errors.AsType[*invalidError](err); invalid {
-		return unavailable(o, "Invalid", 0, "plugin %q cannot be used: %v", o.p.spec.Name, err)
-	}
-	e := unavailable(o, "StartFailed", 0, "plugin %q could not be started: %v", o.p.spec.Name, err)
-	e.Retryable = true
-	return e
-}
-
-func closedError(name string) *sdk.Error {
-	return &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "Closed", Message: fmt.Sprintf("plugin %q has been closed", name)}
-}
-
-func details(m map[string]any) json.RawMessage { return sdk.Details(m) }
-
-// rounded shortens a wait for people, upwards so that it is never too short.
-func rounded(d time.Duration) time.Duration {
-	step := time.Millisecond
-	if d > time.Second {
-		step = time.Second
-	}
-	return (d + step - 1).Truncate(step)
 }
 
 func isClosed(c <-chan struct{}) bool {

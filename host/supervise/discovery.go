@@ -1,0 +1,130 @@
+package supervise
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A Discovery is a command that prints a JSON array of plugin specs:
+//
+//	[{"name": "team-lint", "command": ["./lint-plugin"], "env": {}, "sha256": "", "eager": false, "config": {}}]
+type Discovery struct {
+	Name    string
+	Command []string
+	Dir     string        // where it runs, and where relative programs that it names start from
+	Timeout time.Duration // how long it may take
+	Source  string        // where it was configured, for people
+}
+
+// maxDiscovery bounds what a discovery command may print.
+const maxDiscovery = 1 << 20
+
+func (d Discovery) run(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, orDefault(d.Timeout, 10*time.Second))
+	defer cancel()
+	var stdout, stderr bounded
+	cmd := exec.CommandContext(ctx, d.Command[0], d.Command[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = d.Dir, &stdout, &stderr, time.Second
+	endGroup(cmd)
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = cmd.Cancel() // what it left behind
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s did not end within %s", d.Command[0], orDefault(d.Timeout, 10*time.Second))
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // something it left behind held its output
+		return nil, fmt.Errorf("%s: %w%s", d.Command[0], reason(err), quoted(stderr.kept))
+	case stdout.over:
+		return nil, fmt.Errorf("%s printed more than %d bytes", d.Command[0], maxDiscovery)
+	}
+	return stdout.kept, nil
+}
+
+// quoted gives the beginning of what a program said on standard error.
+func quoted(stderr []byte) string {
+	text := printable(string(stderr[:min(len(stderr), tailWidth)]))
+	if text == "" {
+		return ""
+	}
+	return "; it said: " + text
+}
+
+// A printedSpec is one element of what a discovery command prints.
+type printedSpec struct {
+	Name    string            `json:"name"`
+	Command []string          `json:"command"`
+	Env     map[string]string `json:"env"`
+	SHA256  string            `json:"sha256"`
+	Eager   bool              `json:"eager"`
+	Config  json.RawMessage   `json:"config"`
+}
+
+func (d Discovery) parse(out []byte) ([]Spec, error) {
+	var elements []json.RawMessage
+	if err := json.Unmarshal(out, &elements); err != nil {
+		return nil, fmt.Errorf("it must print a JSON array of plugins: %w", err)
+	}
+	var specs []Spec
+	var wrong []error
+	for i, raw := range elements {
+		s, err := d.spec(raw)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("element %d: %w", i+1, err))
+			continue
+		}
+		specs = append(specs, s)
+	}
+	return specs, errors.Join(wrong...)
+}
+
+func (d Discovery) spec(raw json.RawMessage) (Spec, error) {
+	var p printedSpec
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&p); err != nil {
+		return Spec{}, err
+	}
+	s := Spec{Name: p.Name, Command: p.Command, Env: p.Env, SHA256: p.SHA256, Eager: p.Eager, Config: p.Config,
+		Source: fmt.Sprintf("plugin_discovery %q", d.Name)}
+	if err := s.Check(); err != nil {
+		return Spec{}, err
+	}
+	if program := s.Command[0]; strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		s.Command[0] = filepath.Join(d.Dir, program)
+	}
+	return s, nil
+}
+
+// reason drops what a path or exec error repeats.
+func reason(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*exec.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// A bounded keeps the first maxDiscovery bytes.
+type bounded struct {
+	kept []byte
+	over bool
+}
+
+// Write never fails.
+func (b *bounded) Write(p []byte) (int, error) {
+	room := maxDiscovery - len(b.kept)
+	b.over = b.over || len(p) > room
+	b.kept = append(b.kept, p[:min(len(p), room)]...)
+	return len(p), nil
+}
