@@ -50,4 +50,3 @@ func (o *owner) publish() {
 	}
 	o.p.status.Store(s)
 }
-
