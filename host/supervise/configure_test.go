@@ -87,6 +87,9 @@ func TestChangedToolsAreTold(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "zz"}, toolNames(t, p)); diff != "" {
 		t.Error(diff)
 	}
+	if got := p.Status(); got.Tools != 2 || !cmp.Equal(got.Notices, []string{"there are 2 now"}) {
+		t.Errorf("status: %+v", got)
+	}
 	cancel()
 	if err := <-watched; !errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -27,8 +27,11 @@ type Discovery struct {
 // maxDiscovery bounds what a discovery command may print.
 const maxDiscovery = 1 << 20
 
-func (d Discovery) run(ctx context.Context) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, orDefault(d.Timeout, 10*time.Second))
+func (d Discovery) run(caller context.Context) ([]byte, error) {
+	if len(d.Command) == 0 {
+		return nil, errors.New("it has no command")
+	}
+	ctx, cancel := context.WithTimeout(caller, orDefault(d.Timeout, 10*time.Second))
 	defer cancel()
 	var stdout, stderr bounded
 	cmd := exec.CommandContext(ctx, d.Command[0], d.Command[1:]...)
@@ -39,6 +42,8 @@ func (d Discovery) run(ctx context.Context) ([]byte, error) {
 		_ = cmd.Cancel() // what it left behind
 	}
 	switch {
+	case caller.Err() != nil:
+		return nil, caller.Err()
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s did not end within %s", d.Command[0], orDefault(d.Timeout, 10*time.Second))
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // something it left behind held its output
@@ -95,6 +100,9 @@ func (d Discovery) spec(raw json.RawMessage) (Spec, error) {
 	}
 	s := Spec{Name: p.Name, Command: p.Command, Env: p.Env, SHA256: p.SHA256, Eager: p.Eager, Config: p.Config,
 		Source: fmt.Sprintf("plugin_discovery %q", d.Name)}
+	if string(p.Config) == "null" {
+		s.Config = nil
+	}
 	if err := s.Check(); err != nil {
 		return Spec{}, err
 	}

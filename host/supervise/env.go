@@ -17,15 +17,19 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDI
 // environment is what a plugin's process gets: the allow-list, what the spec adds, and go-plugin's and our own last, so
 // that nothing replaces those.
 func environment(spec Spec, ours []string) []string {
-	var out []string
-	for _, kv := range os.Environ() {
-		if name, _, _ := strings.Cut(kv, "="); slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_") {
-			out = append(out, kv)
-		}
-	}
+	out := inheritedEnvironment()
 	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
 		out = append(out, name+"="+spec.Env[name])
 	}
 	out = append(out, ours...)
 	return append(out, sdk.EnvLifeline+"=stdin", sdk.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
+}
+
+func inheritedEnvironment() (out []string) {
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_") {
+			out = append(out, kv)
+		}
+	}
+	return out
 }

@@ -28,7 +28,7 @@ const binaryPrefix = "toolhost-plugin-"
 // that one. A plugin configured by hand wins over a found one; two found ones of one name are an error, and the first
 // is kept.
 func Find(ctx context.Context, from Sources) ([]Spec, []error) {
-	f := finder{specs: map[string]Spec{}}
+	f := finder{specs: map[string]Spec{}, byHand: map[string]bool{}}
 	binaries := f.search(from.Dirs)
 	for _, s := range from.Plugins {
 		f.configured(s, binaries)
@@ -45,6 +45,7 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 
 type finder struct {
 	specs    map[string]Spec
+	byHand   map[string]bool // these win
 	problems []error
 }
 
@@ -99,13 +100,16 @@ func (f *finder) configured(s Spec, binaries map[string]string) {
 		}
 		s.Command = []string{path}
 	}
-	delete(binaries, s.Name) // by hand wins
-	f.specs[s.Name] = s
+	delete(binaries, s.Name)
+	f.specs[s.Name], f.byHand[s.Name] = s, true
 }
 
 func (f *finder) found(s Spec) {
 	if err := s.Check(); err != nil {
 		f.problem("%s: %w", s.Source, err)
+		return
+	}
+	if f.byHand[s.Name] {
 		return
 	}
 	if other, taken := f.specs[s.Name]; taken {

@@ -1,10 +1,12 @@
 package supervise
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,6 +97,45 @@ func script(t *testing.T, dir, name, body string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func TestDiscoveryOddities(t *testing.T) {
+	dir := t.TempDir()
+	list := script(t, dir, "list", `echo '[{"name":"a","command":["x"],"config":null},{"name":"mine","command":["y"]}]'`)
+	commands := []Discovery{{Name: "empty", Source: "config.hcl:1"}, {Name: "list", Command: []string{list}}}
+	specs, problems := Find(t.Context(), Sources{Plugins: []Spec{{Name: "mine", Command: []string{"./mine"}}}, Commands: commands})
+	checkProblems(t, problems, `plugin_discovery "empty": it has no command`)
+	if len(problems) != 1 || len(specs) != 2 || specs[0].Config != nil || specs[1].Command[0] != "./mine" {
+		t.Errorf("specs %+v, problems %v", specs, problems)
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, problems = Find(canceled, Sources{Commands: commands[1:]})
+	checkProblems(t, problems, "context canceled")
+}
+
+// Many hosts that come and go beside each other leave each other's folders alone.
+func TestRunDirsOfMany(t *testing.T) {
+	base := shortDir(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 100 {
+				d, err := makeRunDir(base)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := os.Stat(d.path); err != nil {
+					t.Error(err)
+				}
+				if err := d.remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestRunDirsOfTheLivingAreKept(t *testing.T) {

@@ -30,11 +30,17 @@ type generation struct {
 	suspecting sync.Mutex
 }
 
+// startTurn is how long a start counts among those that run side by side: one that takes longer waits for something, and
+// keeps nobody else from the machine.
+const startTurn = time.Second
+
 // start brings up one generation: launch, handshake, dial, describe, configure. It is the supervisor's starter.
 func (s *Supervisor) start(ctx context.Context, spec Spec, number int) (*generation, error) {
 	select {
 	case s.starts <- struct{}{}:
-		defer func() { <-s.starts }()
+		done := sync.OnceFunc(func() { <-s.starts })
+		defer done()
+		defer time.AfterFunc(startTurn, done).Stop()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -84,7 +90,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	if _, err := g.wire.Start(); err != nil {
 		return err
 	}
-	config.GRPCDialOptions = sdk.DialOptions(g.child.pid) // read by Client, below
+	config.GRPCDialOptions = dialOptions(g.child, r.socket) // read by Client, below
 	defer context.AfterFunc(ctx, g.child.kill)()
 	protocol, err := g.wire.Client()
 	if err != nil {
@@ -145,9 +151,10 @@ func checkConfig(against, config json.RawMessage) error {
 	return nil
 }
 
-// refused tells a plugin that has something against its configuration from one that broke.
+// refused tells a plugin that has something against its configuration from one that broke, or may take it later.
 func refused(ctx context.Context, err error) error {
-	if e, ok := errors.AsType[*sdk.Error](err); ok && ctx.Err() == nil {
+	e, ok := errors.AsType[*sdk.Error](err)
+	if ok && ctx.Err() == nil && !e.Retryable && e.Code != sdk.CodeTimeout && e.Code != sdk.CodeCanceled {
 		return &invalidError{fmt.Errorf("it refused its configuration: %s", e.Message)}
 	}
 	return fmt.Errorf("configuring it: %w", err)
@@ -155,13 +162,18 @@ func refused(ctx context.Context, err error) error {
 
 // abandon ends a start that failed, and words why.
 func (g *generation) abandon(ctx context.Context, err error) error {
-	if ctx.Err() != nil && !errors.Is(err, errSilent) {
+	switch silent := errors.Is(err, errSilent); {
+	case ctx.Err() == nil && silent: // only the end of the process ends the reading early
+		err = errEnded
+	case ctx.Err() != nil && !silent:
 		err = context.Cause(ctx)
 	}
 	if g.child == nil {
+		g.release()
 		return err
 	}
-	if errors.Is(err, errEnded) && g.diedWithin(settle) {
+	_, broken := errors.AsType[*sdk.BrokenError](err)
+	if ctx.Err() == nil && (broken || errors.Is(err, errEnded)) && g.diedWithin(settle) {
 		err = fmt.Errorf("%w: %w", err, g.child.exit())
 	}
 	g.child.kill()
@@ -190,18 +202,19 @@ func (g *generation) diedWithin(d time.Duration) bool {
 	}
 }
 
-// stop ends the process: lifeline, SIGTERM, SIGKILL. It returns when the process has ended, or after five seconds.
-func (g *generation) stop() {
+// stop ends the process: lifeline, SIGTERM, SIGKILL. It says whether the process has ended within five seconds; one that
+// has not is stuck in the kernel.
+func (g *generation) stop() bool {
 	g.child.closeLifeline()
 	if g.diedWithin(2 * time.Second) {
-		return
+		return true
 	}
 	g.child.terminate()
 	if g.diedWithin(time.Second) {
-		return
+		return true
 	}
 	g.child.kill()
-	g.diedWithin(2 * time.Second)
+	return g.diedWithin(2 * time.Second)
 }
 
 // release frees what go-plugin holds for a process that has ended. Its Kill returns soon then; it is never called

@@ -8,7 +8,7 @@ import (
 )
 
 // watch asks again for the tools whenever a dynamic plugin says that they changed.
-func (g *generation) watch(describe func(*sdk.Description)) {
+func (g *generation) watch(describe func(int, *sdk.Description)) {
 	ctx, stop := context.WithCancel(context.Background())
 	g.stopWatch = stop
 	if !g.description().Dynamic {
@@ -18,12 +18,12 @@ func (g *generation) watch(describe func(*sdk.Description)) {
 	go func() { _ = g.client.Watch(ctx, func() { g.refresh(ctx, describe) }) }()
 }
 
-func (g *generation) refresh(ctx context.Context, describe func(*sdk.Description)) {
+func (g *generation) refresh(ctx context.Context, describe func(int, *sdk.Description)) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	if d, err := g.client.Describe(ctx); err == nil {
 		g.said.Store(d)
-		describe(d)
+		describe(g.number, d)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,7 +18,7 @@ import (
 const (
 	maxLine   = 8 << 10  // bytes of one line; the rest of it is cut
 	maxRate   = 64 << 10 // bytes a second that reach the log
-	tailLines = 20       // lines kept for error messages
+	tailLines = 50       // lines kept for error messages; the trace of a panic is that long
 	tailWidth = 300      // bytes kept of each
 )
 
@@ -77,7 +79,7 @@ func (p *pump) emit() {
 		p.tail.add(r.message)
 	}
 	if p.allowed(len(line)) {
-		p.log.LogAttrs(context.Background(), r.level, r.message, append(r.attrs, slog.String("stream", p.stream))...)
+		p.log.LogAttrs(context.Background(), r.level, r.message, slog.String("stream", p.stream), slog.GroupAttrs("fields", r.attrs...))
 	}
 }
 
@@ -114,9 +116,9 @@ func parseLine(line []byte) record {
 		return record{slog.LevelDebug, printable(string(line)), nil}
 	}
 	r := record{level: levelOf(fields["@level"]), message: printable(message)}
-	for key, value := range fields {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if !strings.HasPrefix(key, "@") {
-			r.attrs = append(r.attrs, slog.Any(printable(key), value))
+			r.attrs = append(r.attrs, slog.Any(printable(key), fields[key]))
 		}
 	}
 	return r
@@ -150,7 +152,6 @@ func printable(s string) string {
 type tail struct {
 	mu    sync.Mutex
 	lines []string
-	panic string // the first line that told of a panic
 }
 
 func (t *tail) add(line string) {
@@ -158,9 +159,6 @@ func (t *tail) add(line string) {
 	defer t.mu.Unlock()
 	if len(line) > tailWidth {
 		line = strings.ToValidUTF8(line[:tailWidth], "") + "..."
-	}
-	if t.panic == "" && (strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")) {
-		t.panic = line
 	}
 	if t.lines = append(t.lines, line); len(t.lines) > tailLines {
 		t.lines = t.lines[1:]
@@ -176,11 +174,11 @@ func (t *tail) last(n int) []string {
 
 // telling gives the few lines that say most: where a panic began, else the last ones.
 func (t *tail) telling() []string {
-	t.mu.Lock()
-	panicked := t.panic
-	t.mu.Unlock()
-	if panicked != "" {
-		return []string{panicked}
+	lines := t.last(tailLines)
+	for _, l := range slices.Backward(lines) {
+		if strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") {
+			return []string{l}
+		}
 	}
-	return t.last(3)
+	return lines[max(0, len(lines)-3):]
 }

@@ -46,7 +46,7 @@ func TestWhatPluginsPrint(t *testing.T) {
 		"plain text":                    {"hello\nworld\n", []string{"DEBUG hello", "DEBUG world"}},
 		"no newline yet":                {"hello", nil},
 		"blank lines":                   {"\n\n  \n", nil},
-		"hclog":                         {`{"@level":"info","@message":"m","@module":"x","n":1}` + "\n", []string{"INFO m n=1"}},
+		"hclog":                         {`{"@level":"info","@message":"m","@module":"x","z":2,"n":1}` + "\n", []string{"INFO m fields=[n=1 z=2]"}},
 		"an error is the host's to say": {`{"@level":"error","@message":"m"}` + "\n", []string{"WARN m"}},
 		"message is no string":          {`{"@message":1}` + "\n", []string{`DEBUG {"@message":1}`}},
 		"level is no string":            {`{"@message":"m","@level":{}}` + "\n", []string{"DEBUG m"}},
@@ -105,6 +105,13 @@ func TestTail(t *testing.T) {
 	if got := tl.telling(); !cmp.Equal(got, []string{"panic: boom"}) {
 		t.Error(got)
 	}
+	for range tailLines {
+		tl.add("long after")
+	}
+	if got := tl.telling(); len(got) != 3 || got[0] != "long after" {
+		t.Errorf("a panic of long ago is told: %q", got)
+	}
+	tl.add(strings.Repeat("é", 1000))
 	if got := tl.last(1)[0]; len(got) > tailWidth+3 || strings.Contains(got, "\uFFFD") {
 		t.Errorf("a wide line is kept with %d bytes", len(got))
 	}

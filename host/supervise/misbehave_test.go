@@ -2,9 +2,12 @@ package supervise
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,6 +31,12 @@ func TestBadStarts(t *testing.T) {
 		"future":      {"version \"2\"", "speaks version 1"},
 		"netrpc":      {"must speak grpc"},
 		"mute":        {"not ready within 1s"},
+		"bequeaths":   {"not ready within 1s"},
+		"unfinished":  {"exit status 3", "the key is missing"},
+		"vanishes":    {"exit status 5"},
+		"daemon":      {"ended before", "exit status 0"},
+		"later":       {"not yet"},
+		"slow":        {"not ready within 1s"},
 	} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
@@ -37,7 +46,7 @@ func TestBadStarts(t *testing.T) {
 			p, good := add(t, s, spec), add(t, s, playing("good", "good"))
 			started := time.Now()
 			_, err := call(t, p, "echo", "")
-			if took := time.Since(started); took > 10*time.Second {
+			if took := time.Since(started); took > 5*time.Second { // the start has one
 				t.Errorf("the error took %s", took)
 			}
 			checkError(t, err, sdk.CodePluginUnavailable, append(words, `plugin "bad"`)...)
@@ -48,6 +57,72 @@ func TestBadStarts(t *testing.T) {
 				t.Errorf("status %+v", s)
 			}
 		})
+	}
+}
+
+// Plugins that wait for something in their start keep others from it for a moment only.
+func TestSilentPluginsDelayNobody(t *testing.T) {
+	s := supervisor(t)
+	for i := range cap(s.starts) {
+		spec := playing(fmt.Sprintf("silent%d", i), "silent")
+		spec.Eager, spec.StartTimeout = true, time.Hour
+		add(t, s, spec)
+	}
+	soon(t, "all are starting", 20*time.Second, func() bool { return len(s.starts) == cap(s.starts) })
+	mustCall(t, add(t, s, playing("good", "good")), "echo", "")
+}
+
+// go-plugin's client keeps for ever what a plugin sends to its broker; ours has none.
+func TestBrokerIsRefused(t *testing.T) {
+	s := supervisor(t)
+	p := add(t, s, playing("knocks", "knocks"))
+	if _, err := p.Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g, err := p.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	g.diedWithin(time.Second) // it lives on, and knocks
+	if grown := int64(heap()) - int64(before); grown > 16<<20 {
+		t.Errorf("the host's memory grew by %d bytes in a second", grown)
+	}
+}
+
+// A second death in a repeated call is told as what it is.
+func TestIdempotentCallDiesTwice(t *testing.T) {
+	spec := playing("good", "good")
+	spec.Idempotent = []string{"die"}
+	_, err := call(t, add(t, supervisor(t), spec), "die", "twice")
+	checkError(t, err, sdk.CodePluginCrashed, "exit status 7")
+}
+
+// A preview that a stopped plugin leaves unanswered is as good a reason to doubt it as a call.
+func TestPreviewOfAStoppedPlugin(t *testing.T) {
+	p := add(t, supervisor(t), playing("good", "good"))
+	mustCall(t, p, "echo", "")
+	_ = syscall.Kill(p.Status().PID, syscall.SIGSTOP)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := p.Preview(ctx, request("echo", ""))
+	checkError(t, err, sdk.CodeTimeout)
+	soon(t, "the stopped process is killed", 10*time.Second, func() bool { return p.Status().State == Crashed })
+}
+
+// Plugins that can be configured later are not given up.
+func TestRefusalForNow(t *testing.T) {
+	p := add(t, supervisor(t), playing("later", "later"))
+	_, err := call(t, p, "echo", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "not yet")
+	if got := p.Status().State; got == Invalid {
+		t.Error("it is never started again")
 	}
 }
 
@@ -87,6 +162,33 @@ func TestBadPrograms(t *testing.T) {
 			checkError(t, err, sdk.CodePluginUnavailable, c.words)
 		})
 	}
+}
+
+// A checksum is taken of the file that runs: in the folder that the plugin starts in, and never of a pipe.
+func TestChecksumOfTheRightFile(t *testing.T) {
+	workdir, elsewhere := t.TempDir(), t.TempDir()
+	for _, dir := range []string{workdir, elsewhere} {
+		if err := os.WriteFile(filepath.Join(dir, "p"), []byte("#!/bin/sh\necho "+filepath.Base(dir)+dir+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(elsewhere)
+	sum, err := checksum("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{RunDir: shortDir(t), Workdir: workdir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = call(t, add(t, s, Spec{Name: "p", Command: []string{"./p"}, SHA256: sum}), "x", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "sha256")
+	if err := syscall.Mkfifo(filepath.Join(workdir, "pipe"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err = call(t, add(t, s, Spec{Name: "pipe", Command: []string{"./pipe"}, SHA256: sum}), "x", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "no regular file")
 }
 
 func TestChecksum(t *testing.T) {

@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -29,10 +32,19 @@ func TestMain(m *testing.M) {
 }
 
 var plays = map[string]func(){
-	"good":        func() { sdk.Serve(goodPlugin()) },
-	"deaf":        deaf,
-	"dynamic":     func() { sdk.Serve(dynamicPlugin()) },
-	"stock":       stockPlugin,
+	"good":       func() { sdk.Serve(goodPlugin()) },
+	"deaf":       deaf,
+	"dynamic":    func() { sdk.Serve(dynamicPlugin()) },
+	"stock":      stockPlugin,
+	"unfinished": func() { fmt.Fprint(os.Stderr, "the key is missing"); os.Exit(3) },
+	"vanishes":   func() { socketAnd(func(net.Listener) { os.Exit(5) }) },
+	"daemon":     func() { leaveBehind(os.Stdout); syscall.Exit(0) }, // the race detector's exit would take a second
+	"bequeaths":  func() { socketAnd(bequeath) },
+	"knocks":     func() { socketAnd(knock) },
+	"later": func() {
+		serveConfigured(func(context.Context) error { return &sdk.Error{Message: "not yet", Retryable: true} })
+	},
+	"slow":        func() { serveConfigured(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }) },
 	"garbage":     func() { fmt.Println("hello, I am no plugin"); forever() },
 	"half":        func() { fmt.Print("1|1|unix"); forever() },
 	"long":        func() { fmt.Println(strings.Repeat("x", 70<<10)); forever() },
@@ -65,6 +77,56 @@ func listenAnd(format string) {
 			return
 		}
 	}
+}
+
+// socketAnd opens a socket where plugins do, says so as they do, and goes on in its own way.
+func socketAnd(then func(net.Listener)) {
+	path := filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "plugin1")
+	lis := must(net.Listen("unix", path))
+	fmt.Printf("1|1|unix|%s|grpc|\n", path)
+	then(lis)
+}
+
+// leaveBehind starts a process that escapes the process group and holds a file for a while.
+func leaveBehind(held *os.File) {
+	cmd := exec.Command("sleep", "20")
+	cmd.Stdout, cmd.ExtraFiles = held, []*os.File{held}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+}
+
+// bequeath leaves the listening socket to a process that never answers on it.
+func bequeath(lis net.Listener) {
+	leaveBehind(must(lis.(*net.UnixListener).File()))
+	forever()
+}
+
+// knock answers nothing but go-plugin's broker, which it tells of one new connection after the other.
+func knock(lis net.Listener) {
+	s := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		if method, _ := grpc.MethodFromServerStream(stream); !strings.Contains(method, "Broker") {
+			return stream.SendMsg(&emptypb.Empty{})
+		}
+		for id := uint64(1); ; id++ {
+			info := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), id) // ConnInfo.service_id
+			info = protowire.AppendBytes(protowire.AppendTag(info, 4, protowire.BytesType), []byte{8, 1})
+			m := &emptypb.Empty{}
+			m.ProtoReflect().SetUnknown(info)
+			if err := stream.SendMsg(m); err != nil {
+				return err
+			}
+		}
+	}))
+	_ = s.Serve(lis)
+}
+
+// serveConfigured is a good plugin whose configuration ends with what f says.
+func serveConfigured(f func(context.Context) error) {
+	p := goodPlugin()
+	sdk.Configure(p, func(ctx context.Context, _ *sdk.Request, _ struct{}) error { return f(ctx) })
+	sdk.Serve(p)
 }
 
 // flood writes to standard error without end, in the background.

@@ -28,6 +28,7 @@ type Process struct {
 	description atomic.Pointer[sdk.Description]
 
 	mu       sync.Mutex
+	speaker  int // the generation that description is from
 	watchers map[*func()]struct{}
 }
 
@@ -47,7 +48,13 @@ func newProcess(spec Spec, log *slog.Logger, start starter) *Process {
 func (p *Process) Name() string { return p.spec.Name }
 
 // Status tells where the plugin is in its life.
-func (p *Process) Status() Status { return *p.status.Load() }
+func (p *Process) Status() Status {
+	s := *p.status.Load()
+	if d := p.description.Load(); d != nil {
+		s.Version, s.Tools, s.Notices = d.Version, len(d.Tools), d.Notices
+	}
+	return s
+}
 
 // Tools gives the plugin's tools. The first time it starts the plugin; later it answers from what the plugin last said,
 // also while it is down.
@@ -81,7 +88,7 @@ func (p *Process) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
 			g.suspect() // the call was left alone: find out whether the plugin still answers
 			return nil, err
 		}
-		if attempt > 1 || !g.diedWithin(settle) || !p.mayRepeat(r, broken) {
+		if !g.diedWithin(settle) || attempt > 1 || !p.mayRepeat(r, broken) {
 			return nil, p.lost(g, r, broken)
 		}
 	}
@@ -101,7 +108,7 @@ func (p *Process) lost(g *generation, r *sdk.Request, broken *sdk.BrokenError) *
 	case isClosed(p.closing):
 		return &sdk.Error{Code: sdk.CodeCanceled, Name: "Closed", Message: "the host was closed during the call", Details: details(facts)}
 	case !isClosed(g.done()):
-		g.kill()
+		g.child.killFor("it broke the rules of the wire")
 		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Protocol", Details: details(facts),
 			Message: fmt.Sprintf("plugin %q broke the rules of the wire and is started anew: %v", p.spec.Name, broken)}
 	}
@@ -128,6 +135,9 @@ func (p *Process) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, er
 	if broken, ok := errors.AsType[*sdk.BrokenError](err); ok {
 		g.diedWithin(settle)
 		return nil, p.lost(g, r, broken)
+	}
+	if ctx.Err() != nil {
+		g.suspect()
 	}
 	return preview, err
 }
@@ -176,14 +186,19 @@ func (p *Process) acquire(ctx context.Context) (*generation, error) {
 	}
 }
 
-// describe keeps what the plugin says of itself, and tells those who watch if the tools are not what they were.
-func (p *Process) describe(d *sdk.Description) {
+// describe keeps what a generation of the plugin says of itself, unless a later one has spoken, and tells those who
+// watch if the tools are not what they were.
+func (p *Process) describe(generation int, d *sdk.Description) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if generation < p.speaker {
+		return
+	}
+	p.speaker = generation
 	old := p.description.Swap(d)
 	if old == nil || sameTools(old.Tools, d.Tools) {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for changed := range p.watchers {
 		go (*changed)()
 	}

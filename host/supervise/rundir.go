@@ -26,13 +26,16 @@ const (
 // makeRunDir makes the folder and removes those of dead hosts beside it. It is made under another name first, so that
 // nobody takes it for abandoned before it is locked.
 func makeRunDir(base string) (*runDir, error) {
-	base = chooseBase(base)
+	base, err := filepath.Abs(chooseBase(base))
+	if err != nil {
+		return nil, err
+	}
 	sweep(base)
 	fresh, err := os.MkdirTemp(base, ".new-"+runPrefix)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := acquireLock(filepath.Join(fresh, lockName))
+	lock, err := acquireLock(filepath.Join(fresh, lockName), os.O_CREATE)
 	if err != nil {
 		_ = os.RemoveAll(fresh)
 		return nil, err
@@ -59,8 +62,8 @@ func chooseBase(base string) string {
 	return base
 }
 
-func acquireLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+func acquireLock(path string, create int) (*os.File, error) {
+	f, err := os.OpenFile(path, create|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +82,7 @@ func sweep(base string) {
 		if info, err := os.Lstat(lockPath); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if lock, err := acquireLock(lockPath); err == nil {
+		if lock, err := acquireLock(lockPath, 0); err == nil {
 			_ = os.RemoveAll(dir)
 			_ = lock.Close()
 		}

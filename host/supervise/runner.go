@@ -26,7 +26,8 @@ type runner struct {
 	env       []string
 	socketDir string
 	child     *child
-	line      string
+	line      string // the handshake
+	socket    string // that it names
 }
 
 func (r *runner) make(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (goplugin.Runner, error) {
@@ -48,6 +49,7 @@ func (r *runner) Start(context.Context) error {
 		go c.drain(stdout, in, io.Discard)
 		return err
 	}
+	r.socket = strings.Split(r.line, "|")[3]
 	go c.drain(stdout, in, newPump(r.log, "stdout", nil))
 	return nil
 }
@@ -96,6 +98,7 @@ var _ goplugin.Runner = (*runner)(nil)
 // drain reads what is left of a stream until it ends, so that the plugin never waits for a reader.
 func (c *child) drain(f *os.File, in io.Reader, to io.Writer) {
 	defer c.readers.Done()
-	_, _ = io.Copy(to, in) // ends with the process
+	_, _ = io.Copy(to, in)        // ends with the process
+	_, _ = to.Write([]byte("\n")) // a last line may lack its end
 	_ = f.Close()
 }

@@ -64,12 +64,13 @@ func (s Spec) Check() error {
 	case s.SHA256 != "" && !isSHA256(s.SHA256):
 		return fmt.Errorf("plugin %q: sha256 must be 64 hex digits, not %q", s.Name, s.SHA256)
 	}
-	return s.Restart.check(s.Name)
+	return s.checkLimits()
 }
 
-func (r Restart) check(name string) error {
-	if r.MaxCrashes < 0 || r.Window < 0 || r.Backoff < 0 || r.BackoffMax < 0 {
-		return fmt.Errorf("plugin %q: restart limits must not be negative", name)
+func (s Spec) checkLimits() error {
+	r := s.Restart
+	if s.StartTimeout < 0 || r.MaxCrashes < 0 || r.Window < 0 || r.Backoff < 0 || r.BackoffMax < 0 {
+		return fmt.Errorf("plugin %q: start timeout and restart limits must not be negative", s.Name)
 	}
 	return nil
 }

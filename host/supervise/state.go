@@ -119,7 +119,7 @@ func (o *owner) startEnded(s outcome) {
 		o.failed(s.err)
 	} else {
 		o.current, o.state, o.readyAt, o.last = s.g, Ready, time.Now(), nil
-		o.p.describe(s.g.description())
+		o.p.describe(s.g.number, s.g.description())
 		s.g.watch(o.p.describe)
 		o.p.log.Info("plugin is ready", "generation", s.g.number, "pid", s.g.pid())
 	}
@@ -196,8 +196,7 @@ func (o *owner) end() {
 		o.current = s.g
 		o.answerAll(answer{err: closedError(o.p.spec.Name)})
 	}
-	if o.current != nil {
-		o.current.stop()
+	if o.current != nil && o.current.stop() {
 		o.current.release()
 	}
 }

@@ -39,9 +39,6 @@ func (o *owner) publish() {
 	if o.current != nil {
 		s.PID = o.current.pid()
 	}
-	if d := o.p.description.Load(); d != nil {
-		s.Version, s.Tools, s.Notices = d.Version, len(d.Tools), d.Notices
-	}
 	if o.last != nil {
 		s.LastError = o.last.Error()
 	}

@@ -18,7 +18,7 @@ import (
 
 // Options of a Supervisor. The zero value works.
 type Options struct {
-	// Logger gets what happens to plugins and what they print; nil drops it.
+	// Logger gets what happens to plugins and what they print; nil drops it. It must not block.
 	Logger *slog.Logger
 	// Workdir is the folder that plugins start in; "" is the current one.
 	Workdir string
@@ -76,6 +76,7 @@ func (s *Supervisor) Add(spec Spec) (*Process, error) {
 		}
 	}
 	spec = spec.withDefaults()
+	spec.Dir = orDefault(spec.Dir, s.workdir)
 	p := newProcess(spec, s.log.With("plugin", spec.Name), s.start)
 	s.processes = append(s.processes, p)
 	return p, nil

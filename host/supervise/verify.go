@@ -3,6 +3,7 @@ package supervise
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,9 +37,26 @@ func Verify(spec Spec) error {
 func program(spec Spec) (string, error) {
 	name := spec.Command[0]
 	if strings.Contains(name, "/") && !filepath.IsAbs(name) {
-		name = filepath.Join(spec.Dir, name)
+		abs, err := filepath.Abs(filepath.Join(spec.Dir, name))
+		if err != nil {
+			return "", err
+		}
+		name = abs
 	}
-	return exec.LookPath(name)
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return path, regular(path)
+}
+
+// regular keeps a pipe from being read for a checksum: that would wait for ever.
+func regular(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	return err
 }
 
 func checksum(path string) (string, error) {
