@@ -258,36 +258,12 @@ func TestTimeout(t *testing.T) {
 	if want := "bin/call_tool 'Tool Two' was not done after 1.5s, and stopped, with everything it had started"; r.Error.Message != want {
 		t.Errorf("message %q, want %q", r.Error.Message, want)
 	}
+	if !strings.Contains(r.Error.Suggestion, "call_timeout_seconds") {
+		t.Errorf("suggestion %q", r.Error.Suggestion)
+	}
 	want := "Stdout: so far\n\nStderr: warning\n\nError: not done after 1.5s, and stopped\nExit Code: (none)\nSignal: SIGTERM"
 	if len(r.Content) != 1 || r.Content[0].Text != want {
 		t.Errorf("content %+v, want %q", r.Content, want)
-	}
-	l.wantEnd(t)
-}
-
-func TestAnswersBeforeTheCallersDeadline(t *testing.T) {
-	c := newProject(t).calling(t, "echo so far; sleep 600", usual)
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-	defer cancel()
-	r, err := call(ctx, t, c, "one", `{}`, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantError(t, r, "Timeout")
-}
-
-func TestCancel(t *testing.T) {
-	l := newLifeline(t)
-	c := newProject(t).calling(t, l.leftBehind()+`exec 8>"`+l.path+`"; echo up; sleep 600`, usual)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	_, err := call(ctx, t, c, "one", `{}`, func(e sdk.Event) {
-		if e.Type == sdk.EventOutput {
-			cancel()
-		}
-	})
-	if code := sdk.CodeOf(err); code != sdk.CodeCanceled {
-		t.Errorf("code %s: %v", code, err)
 	}
 	l.wantEnd(t)
 }

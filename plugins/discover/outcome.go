@@ -2,12 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -61,15 +61,34 @@ func (o *outcome) failure(err *sdk.Error) (*sdk.Result, error) {
 	return r, err
 }
 
-// timeout is a failure with the error that says so, and what went wrong with stopping the program, if anything.
-func (o *outcome) timeout(c command, limit time.Duration) (*sdk.Result, error) {
-	late := fmt.Sprintf("not done after %v, and stopped", limit)
-	if o.err != nil && o.exit.Canceled {
-		late += "; " + o.err.Error()
+// timeout is a failure with the error that says so.
+func (o *outcome) timeout(c command, l limit) (*sdk.Result, error) {
+	what := o.stopped(fmt.Sprintf("not done after %v, and stopped", l.Shown(l.Run)))
+	return o.failure(l.exceeded(fmt.Sprintf("%v was %s", c, what)))
+}
+
+// canceled is a failure too: what was printed until then may still be of use.
+func (o *outcome) canceled(ctx context.Context, c command) (*sdk.Result, error) {
+	what := o.stopped("canceled, and stopped")
+	return o.failure(ended(ctx, fmt.Sprintf("%v was %s", c, what)))
+}
+
+// stopped notes why the program was stopped, and says it: either everything it had started was, or what went wrong.
+func (o *outcome) stopped(why string) string {
+	trouble := o.err
+	o.err = errors.New(why)
+	if trouble == nil {
+		return why + ", with everything it had started"
 	}
-	o.err = errors.New(late)
-	return o.failure(&sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: fmt.Sprintf("%v was %s, with everything it had started", c, late),
-		Suggestion: "Ask for less at once, or have the operator raise call_timeout_seconds."})
+	o.err = fmt.Errorf("%s; %w", why, trouble)
+	return o.err.Error()
+}
+
+// ended is the sdk's error for a call that was canceled, in words of our own.
+func ended(ctx context.Context, text string) *sdk.Error {
+	e := sdk.EndedError(ctx)
+	e.Message = text
+	return e
 }
 
 // structured is how the program failed, for programs. What it printed on stdout is in the text.

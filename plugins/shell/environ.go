@@ -41,7 +41,7 @@ func checkEnv(env map[string]string) error {
 		case !envName.MatchString(name):
 			return invalid("env: %q is no name for a variable; letters, digits and _ only", name)
 		case strings.ContainsRune(env[name], 0):
-			return invalid("env: the value of %s has a NUL character", name)
+			return invalid("env: the value of %s has a NUL character, which no variable can hold; pass it through stdin", name)
 		case reserved(name), strings.HasPrefix(name, "LD_"), strings.HasPrefix(name, "DYLD_"):
 			return invalid("env: %s may not be set here; if the command needs it, write it in the command itself (%s=... program)", name, name)
 		}

@@ -25,8 +25,6 @@ type execArgs struct {
 const (
 	defaultTimeout = 2 * time.Minute
 	maxTimeout     = time.Hour
-	// answerTime is what a caller's deadline must leave for ending the command and telling what it printed.
-	answerTime = 3 * time.Second
 )
 
 // errTimeout is why the context of a command that ran too long ended.
@@ -47,7 +45,7 @@ func (s *shell) exec(ctx context.Context, r *sdk.Request, in execArgs) (*sdk.Res
 	}
 	cmd := proctree.Command(path, append(shells[c.Shell], in.Command)...)
 	cmd.Dir, cmd.Env, cmd.Stdin = dir, environ(in.Env, dir), in.input()
-	return run(ctx, r, cmd, in.timeout(ctx), c.MaxOutputBytes)
+	return run(ctx, r, cmd, limit{proctree.LimitsFor(ctx, in.timeout())}, c.MaxOutputBytes)
 }
 
 // check finds what the schema does not say, or what came past it.
@@ -56,15 +54,16 @@ func (in *execArgs) check() error {
 	case strings.TrimSpace(in.Command) == "":
 		return invalid("command is blank; give the command line to run")
 	case strings.ContainsRune(in.Command, 0):
-		return invalid("command has a NUL character, which no command line can hold; use printf '\\0' or a file")
+		return invalid("command has a NUL character, which no command line can hold; write it as \\0 for printf, or put it in a file")
 	case in.TimeoutSeconds < 0 || in.TimeoutSeconds > maxTimeout.Seconds():
 		return invalid("timeout_seconds is %v; it must be more than 0 and at most %v", in.TimeoutSeconds, maxTimeout.Seconds())
 	}
 	return checkEnv(in.Env)
 }
 
+// invalid is for arguments that no command can be run with.
 func invalid(format string, a ...any) error {
-	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: fmt.Sprintf(format, a...)}
+	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: fmt.Sprintf(format, a...) + "; nothing was run"}
 }
 
 func (in *execArgs) input() io.Reader {
@@ -74,66 +73,64 @@ func (in *execArgs) input() io.Reader {
 	return strings.NewReader(in.Stdin)
 }
 
-// timeout is how long the command may run. When the caller's own deadline comes first, it is a little less than that
-// leaves, so that what was printed still reaches the caller.
-func (in *execArgs) timeout(ctx context.Context) time.Duration {
-	limit := time.Duration(in.TimeoutSeconds * float64(time.Second))
-	if limit == 0 {
-		limit = defaultTimeout
+// timeout is how long the caller wants the command to run at most.
+func (in *execArgs) timeout() time.Duration {
+	if in.TimeoutSeconds == 0 {
+		return defaultTimeout
 	}
-	if deadline, ok := ctx.Deadline(); ok {
-		left := time.Until(deadline)
-		limit = min(limit, max(left-answerTime, left/2))
-	}
-	return limit
+	return time.Duration(in.TimeoutSeconds * float64(time.Second))
 }
 
 // run runs the command and makes a result of however it ends.
-func run(ctx context.Context, r *sdk.Request, cmd *proctree.Cmd, limit time.Duration, keep int) (*sdk.Result, error) {
+func run(ctx context.Context, r *sdk.Request, cmd *proctree.Cmd, l limit, keep int) (*sdk.Result, error) {
 	stdout, stderr := newStream(r, "stdout", keep), newStream(r, "stderr", keep)
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	timed, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+	cmd.Stdout, cmd.Stderr, cmd.Grace = stdout, stderr, l.Grace
+	timed, cancel := context.WithTimeoutCause(ctx, l.Run, errTimeout)
 	defer cancel()
 	exit, err := cmd.Run(timed)
 	out, errs := stdout.close(), stderr.close()
 	if e, ok := errors.AsType[*proctree.StartError](err); ok {
-		return nil, notStarted(ctx, e, limit)
+		return nil, notStarted(ctx, e, l)
 	}
 	timedOut := exit.Canceled && errors.Is(context.Cause(timed), errTimeout)
 	result := report(exit, timedOut, out, errs)
 	switch {
 	case timedOut:
-		return result, timeoutError(limit, err)
+		return result, l.exceeded(err)
 	case exit.Canceled:
-		return result, ctx.Err()
+		return result, canceled(ctx, err)
 	}
 	return result, incomplete(err)
 }
 
-// timeoutError tells of a command that was stopped after the limit, and of what went wrong with stopping it, if anything.
-func timeoutError(limit time.Duration, trouble error) error {
-	e := &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout",
-		Message: fmt.Sprintf("the command was not done after %v and was stopped, with everything it had started",
-			limit.Round(time.Millisecond)),
-		Suggestion: "Give it more time with timeout_seconds (at most 3600), or do the work in smaller steps."}
+// canceled tells of a command that the caller gave up, and of what went wrong with stopping it, if anything.
+func canceled(ctx context.Context, trouble error) error {
+	text := "the call was canceled and the command was stopped"
 	if trouble != nil {
-		e.Message += "; " + trouble.Error()
+		return ended(ctx, text+"; "+trouble.Error())
 	}
+	return ended(ctx, text+", with everything it had started")
+}
+
+// ended is the sdk's error for a call that was canceled, in words of our own.
+func ended(ctx context.Context, text string) error {
+	e := sdk.EndedError(ctx)
+	e.Message = text
 	return e
 }
 
 // notStarted tells why none of the command ran.
-func notStarted(ctx context.Context, err *proctree.StartError, limit time.Duration) error {
+func notStarted(ctx context.Context, err *proctree.StartError, l limit) error {
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return ended(ctx, "the call was canceled before the command was started; nothing was run")
 	case errors.Is(err, context.DeadlineExceeded):
-		return timeoutError(limit, nil)
+		return l.tooShort()
 	case errors.Is(err, syscall.E2BIG):
-		return &sdk.Error{Name: "CommandTooLong", Message: "the command and its environment are longer than the system allows",
+		return &sdk.Error{Name: "CommandTooLong", Message: "the command and its environment are longer than the system allows; nothing was run",
 			Suggestion: "Pass long text through stdin, or write a file first."}
 	}
-	return &sdk.Error{Name: "NotStarted", Message: "the shell was not started: " + err.Error(), Retryable: true}
+	return &sdk.Error{Name: "NotStarted", Message: "the shell was not started: " + err.Error() + "; nothing was run", Retryable: true}
 }
 
 // incomplete makes the error for a command that ran but was not followed to its very end.
@@ -142,7 +139,7 @@ func incomplete(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, proctree.ErrLost):
-		return &sdk.Error{Name: "OutcomeUnknown", Message: err.Error() + "; it was started, and what came of it is not known",
+		return &sdk.Error{Name: "OutcomeUnknown", Message: err.Error(),
 			Suggestion: "Look at what the command was to change before running it again."}
 	case errors.Is(err, proctree.ErrLeft):
 		return &sdk.Error{Name: "ProcessesLeft", Message: "the command ended, but " + err.Error()}

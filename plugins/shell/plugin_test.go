@@ -228,10 +228,10 @@ func TestInvalidArguments(t *testing.T) {
 		args map[string]any
 		want string
 	}{
-		{"no command", map[string]any{}, "command is blank"},
+		{"no command", map[string]any{}, "command is blank; give the command line to run"},
 		{"blank command", map[string]any{"command": " \t\n"}, "command is blank"},
-		{"NUL in the command", map[string]any{"command": "echo a\x00b"}, "command has a NUL character"},
-		{"NUL in the workdir", map[string]any{"command": "true", "workdir": "a\x00b"}, "workdir has a NUL character"},
+		{"NUL in the command", map[string]any{"command": "echo a\x00b"}, "command has a NUL character, which no command line can hold; write it as \\0 for printf"},
+		{"NUL in the workdir", map[string]any{"command": "true", "workdir": "a\x00b"}, "workdir has a NUL character, which no path can hold; give it without"},
 		{"negative timeout", map[string]any{"command": "true", "timeout_seconds": -1}, "timeout_seconds is -1"},
 		{"too long a timeout", map[string]any{"command": "true", "timeout_seconds": 3601}, "at most 3600"},
 		{"no name", map[string]any{"command": "true", "env": map[string]string{"": "x"}}, `env: "" is no name`},
@@ -247,7 +247,11 @@ func TestInvalidArguments(t *testing.T) {
 		{"unknown argument", map[string]any{"command": "true", "cwd": "x"}, `unknown field "cwd"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			wantError(t, execIn(t, p, t.TempDir(), test.args), sdk.CodeInvalidArgs, "InvalidArguments", test.want)
+			words := []string{test.want, "; nothing was run"}
+			if strings.HasPrefix(test.want, "unknown field") {
+				words = words[:1] // the sdk says it
+			}
+			wantError(t, execIn(t, p, t.TempDir(), test.args), sdk.CodeInvalidArgs, "InvalidArguments", words...)
 		})
 	}
 }
@@ -342,7 +346,10 @@ func TestWorkdir(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := execIn(t, p, test.workspace, map[string]any{"command": "pwd -P; pwd", "workdir": test.workdir})
 			if test.fail != "" {
-				wantError(t, r, sdk.CodeTool, test.fail)
+				wantError(t, r, sdk.CodeTool, test.fail, "; nothing was run")
+				if r.Error.Suggestion == "" {
+					t.Error("it does not say what to do")
+				}
 				return
 			}
 			want, err := filepath.EvalSymlinks(filepath.Join(workspace, test.want))

@@ -36,11 +36,12 @@ func report(exit proctree.Exit, timedOut bool, stdout, stderr text) *sdk.Result 
 	if exit.Canceled {
 		left = 0 // ended with the command, not left behind by it
 	}
-	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(o.text(left))}, Structured: encoded(o), Truncated: o.Truncated}
+	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(o.text(exit.Canceled, left))}, Structured: encoded(o), Truncated: o.Truncated}
 }
 
-// text is the outcome as models read it well: the output as it was, then one line for each thing worth knowing.
-func (o *outcome) text(killed int) string {
+// text is the outcome as models read it well: the output as it was, then one line for each thing worth knowing. That a
+// command was stopped, and so the signal that did it, is for the error beside it to say.
+func (o *outcome) text(stopped bool, killed int) string {
 	var b strings.Builder
 	b.WriteString(endLine(o.Stdout))
 	if o.Stderr != "" {
@@ -50,13 +51,10 @@ func (o *outcome) text(killed int) string {
 		b.WriteString("(no output)\n")
 	}
 	switch {
-	case o.Signal != "":
+	case o.Signal != "" && !stopped:
 		fmt.Fprintf(&b, "Signal: %s\n", o.Signal)
-	case o.ExitCode != 0:
+	case o.ExitCode > 0:
 		fmt.Fprintf(&b, "Exit code: %d\n", o.ExitCode)
-	}
-	if o.TimedOut {
-		b.WriteString("Timed out: the command was stopped\n")
 	}
 	if killed > 0 {
 		fmt.Fprintf(&b, "Background processes ended with the call: %d\n", killed)

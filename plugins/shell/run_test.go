@@ -102,8 +102,14 @@ func TestTimeout(t *testing.T) {
 	if !o.TimedOut || o.Stdout != "so far\n" || o.Stderr != "warning\n" || o.DurationMS < 1000 {
 		t.Errorf("structured %+v", o)
 	}
-	if got := contentOf(t, r); !strings.HasPrefix(got, "so far\nStderr:\nwarning\n") || !strings.HasSuffix(got, "\nTimed out: the command was stopped") {
-		t.Errorf("content %q", got)
+	if o.Signal != "SIGTERM" || o.ExitCode != -1 {
+		t.Errorf("structured %+v", o)
+	}
+	if got, want := contentOf(t, r), "so far\nStderr:\nwarning"; got != want { // the rest is in the error
+		t.Errorf("content %q, want %q", got, want)
+	}
+	if !strings.Contains(r.Error.Suggestion, "timeout_seconds") || strings.Contains(r.Error.Message, "the call had") {
+		t.Errorf("error %+v", r.Error)
 	}
 	l.wantEnd(t)
 }
@@ -119,16 +125,12 @@ func TestTimeoutOfACommandThatIgnoresTERM(t *testing.T) {
 	l.wantEnd(t)
 }
 
-func TestAnswersBeforeTheCallersDeadline(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-	defer cancel()
-	r, err := withDeadline(ctx, t, sdktest.Start(t, newPlugin()), nil, map[string]any{"command": "echo so far; sleep 600"})
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestExitCodeAfterATimeout(t *testing.T) {
+	r := execIn(t, sdktest.Start(t, newPlugin()), t.TempDir(), map[string]any{"timeout_seconds": 1,
+		"command": `trap 'echo bye; exit 7' TERM; sleep 600 & wait; wait`})
 	wantError(t, r, sdk.CodeTimeout, "Timeout")
-	if o := outcomeOf(t, r); o.Stdout != "so far\n" {
-		t.Errorf("structured %+v", o)
+	if got := contentOf(t, r); got != "bye\nExit code: 7" {
+		t.Errorf("content %q", got)
 	}
 }
 

@@ -15,11 +15,12 @@ import (
 // keeps calls from starting outside by mistake; what a command does after that is for the sandbox to bound.
 func findWorkdir(workspace, workdir string) (string, error) {
 	if strings.ContainsRune(workdir, 0) {
-		return "", invalid("workdir has a NUL character")
+		return "", invalid("workdir has a NUL character, which no path can hold; give it without")
 	}
 	root, err := filepath.EvalSymlinks(workspace)
 	if err != nil {
-		return "", &sdk.Error{Name: "WorkdirNotFound", Message: fmt.Sprintf("the workspace %s cannot be used: %v", workspace, err)}
+		return "", &sdk.Error{Name: "WorkdirNotFound", Message: fmt.Sprintf("the workspace %s cannot be used: %v; nothing was run", workspace, err),
+			Suggestion: "The user must make it a folder that the plugin can enter, or choose another workspace."}
 	}
 	path := workdir
 	if !filepath.IsAbs(path) {
@@ -55,7 +56,7 @@ func inside(root, path string) bool {
 }
 
 func outside(workdir, workspace string) error {
-	return &sdk.Error{Name: "PathOutsideWorkspace", Message: fmt.Sprintf("workdir %q is outside the workspace %s", workdir, workspace),
+	return &sdk.Error{Name: "PathOutsideWorkspace", Message: fmt.Sprintf("workdir %q is outside the workspace %s; nothing was run", workdir, workspace),
 		Suggestion: "Give a folder relative to the workspace, or leave workdir out."}
 }
 
@@ -64,6 +65,6 @@ func noWorkdir(workdir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		reason = "it does not exist"
 	}
-	return &sdk.Error{Name: "WorkdirNotFound", Message: fmt.Sprintf("workdir %q cannot be used: %s", workdir, reason),
+	return &sdk.Error{Name: "WorkdirNotFound", Message: fmt.Sprintf("workdir %q cannot be used: %s; nothing was run", workdir, reason),
 		Suggestion: "Give an existing folder relative to the workspace, or leave workdir out."}
 }

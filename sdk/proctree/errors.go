@@ -3,13 +3,14 @@ package proctree
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 )
 
 var (
 	// ErrLost reports that the launcher or the program could not be followed to
 	// its end, for example because the launcher was killed. The program was
 	// started; what it did is unknown, and processes that it started may live.
-	ErrLost = errors.New("lost track of the program")
+	ErrLost = errors.New("what the command did is not known, and processes it started may still run")
 	// ErrLeft reports processes that survive SIGKILL: those of another user, or
 	// stuck in the kernel. The launcher stays and goes on trying.
 	ErrLeft = errors.New("processes could not be killed")
@@ -34,4 +35,28 @@ func join(a, b error) error {
 		return errors.Join(a, b)
 	}
 	return fmt.Errorf("%w; %w", a, b)
+}
+
+// cutOff says which output is missing. To errors.Is it is exec.ErrWaitDelay,
+// whose own text only tells Go programmers something.
+type cutOff string
+
+func (c cutOff) Error() string { return string(c) }
+func (cutOff) Unwrap() error   { return exec.ErrWaitDelay }
+
+// implied is an error along with another that its text already covers.
+type implied struct {
+	error
+	other error
+}
+
+func (e implied) Unwrap() []error { return []error{e.error, e.other} }
+
+// conclude joins what went wrong with the program and with its output. Output
+// that processes of a lost program hold open is cut off; "may still run" says so.
+func conclude(run, output error) error {
+	if errors.Is(run, ErrLost) && errors.Is(output, exec.ErrWaitDelay) {
+		return implied{run, output}
+	}
+	return join(run, output)
 }

@@ -15,8 +15,10 @@
 // The promise has limits. A program that another user owns, such as sudo, can
 // only be killed by root. Work handed to a service (docker, systemd-run, at) was
 // never in the tree. A SIGKILL aimed at the launcher takes the program and its
-// process group along, but not what left the group. The launcher needs to read
-// /proc and refuses to start a program without it.
+// process group along, but not what left the group. A launcher that the program
+// stops (SIGSTOP) is woken when the context ends or this process dies; one that is
+// stopped again and again is killed in the first case, and stays in the second. The
+// launcher needs to read /proc and refuses to start a program without it.
 //
 // Other systems have weaker means, see [Containment]. The build tag
 // proctree_group selects them on Linux, to test them there.
@@ -107,7 +109,7 @@ func (c *Cmd) Run(ctx context.Context) (Exit, error) {
 	canceled := c.await(ctx, t)
 	exit, err := t.result()
 	exit.Canceled = canceled
-	return exit, join(err, std.finish(ctx, t.ended()))
+	return exit, conclude(err, std.finish(ctx, t.ended()))
 }
 
 // await returns when the tree has ended, or cannot be ended. It reports whether

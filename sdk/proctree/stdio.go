@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"reflect"
 	"sync"
 	"time"
@@ -129,7 +128,7 @@ func copied(name string, pipe *os.File, w io.Writer, r io.Reader) error {
 		if name == "stdin" || !errors.Is(err, fs.ErrClosed) {
 			return nil
 		}
-		return fmt.Errorf("%s: cut off %v after the end: %w", name, drainLimit, exec.ErrWaitDelay)
+		return cutOff(name + " is cut off: a process held it open after the end")
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -157,7 +156,9 @@ func (s *stdio) copy() {
 	go func() {
 		defer close(s.taken)
 		wait.Wait()
-		s.takeErr = errors.Join(errs...)
+		for _, err := range errs {
+			s.takeErr = join(s.takeErr, err)
+		}
 	}()
 }
 
@@ -177,7 +178,7 @@ func (s *stdio) finish(ctx context.Context, ended bool) error {
 		s.close()
 	}
 	if !within(s.taken, inputLimit) {
-		return fmt.Errorf("the Stdout or Stderr writer blocks; its output is cut off: %w", exec.ErrWaitDelay)
+		return cutOff("the Stdout or Stderr writer blocks; its output is cut off")
 	}
 	if within(s.fed, inputLimit) {
 		return join(s.takeErr, s.feedErr)

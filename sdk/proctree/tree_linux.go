@@ -57,7 +57,9 @@ func (t *tree) spawn(files [3]*os.File) error {
 	t.proc, err = os.StartProcess("/proc/self/exe", []string{launcher.Name}, &os.ProcAttr{
 		Env:   launcherEnv(),
 		Files: append(files[:], orders, report),
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+		// The signal wakes a launcher that was stopped, to find its pipe ended. Should
+		// the thread end before the process, a signal too early does no harm.
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 	})
 	if err != nil {
 		_ = control.Close()
@@ -98,10 +100,18 @@ func (t *tree) watch() {
 func (t *tree) terminate() {
 	_ = t.control.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = t.control.Write([]byte{launcher.TerminateOrder})
+	t.wake()
 }
 
 // kill kills the tree: the launcher does when its control pipe ends.
-func (t *tree) kill() { _ = t.control.Close() }
+func (t *tree) kill() {
+	_ = t.control.Close()
+	t.wake()
+}
+
+// wake lets a launcher go on that its program has stopped. One that has ended
+// needs it no more.
+func (t *tree) wake() { _ = t.proc.Signal(syscall.SIGCONT) }
 
 // abandon gives up a launcher that does not answer.
 func (t *tree) abandon() { _ = t.proc.Kill() }
@@ -113,9 +123,9 @@ func (t *tree) ended() bool {
 
 // result says how it went. It also lets go of the launcher.
 func (t *tree) result() (Exit, error) {
-	t.kill()
+	_ = t.control.Close()
 	if !within(t.done, 0) {
-		return Exit{Code: -1}, fmt.Errorf("%q: %w: its launcher does not end", t.name, ErrLost)
+		return Exit{Code: -1}, fmt.Errorf("the watcher of the command does not end; %w", ErrLost)
 	}
 	r := t.report
 	exit := Exit{Code: -1}
@@ -140,7 +150,18 @@ func (t *tree) lost() error {
 	if t.report.PID > 1 {
 		_ = syscall.Kill(-t.report.PID, syscall.SIGKILL)
 	}
-	return fmt.Errorf("%q: %w: its launcher ended without a report (%v)", t.name, ErrLost, t.state)
+	return fmt.Errorf("the watcher of the command %s; %w", t.fate(), ErrLost)
+}
+
+// fate says how the launcher ended.
+func (t *tree) fate() string {
+	if t.state == nil {
+		return "cannot be waited for"
+	}
+	if e := exitOf(t.state.Sys().(syscall.WaitStatus), 0); e.Signal != 0 {
+		return "was killed (" + e.SignalName() + ")"
+	}
+	return "ended too early (" + t.state.String() + ")"
 }
 
 func (t *tree) startError() error {

@@ -59,7 +59,7 @@ func (t *tree) watch() {
 	took := time.Since(t.started)
 	t.kill()
 	if err != nil {
-		t.exit, t.err = Exit{Code: -1}, fmt.Errorf("%q: %w: %w", t.name, ErrLost, err)
+		t.exit, t.err = Exit{Code: -1}, fmt.Errorf("%q cannot be waited for (%w); %w", t.name, err, ErrLost)
 		return
 	}
 	t.exit = exitOf(state.Sys().(syscall.WaitStatus), took)

@@ -1,0 +1,125 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A program that ignores SIGTERM is killed in time for its output to arrive.
+func TestAnswersBeforeTheCallersDeadline(t *testing.T) {
+	for name, had := range map[string]time.Duration{"4s": 4 * time.Second, "2s": 2 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			c := newProject(t).calling(t, `trap "" TERM; echo so far; while :; do sleep 600 || :; done`, usual)
+			ctx, cancel := context.WithTimeout(t.Context(), had)
+			defer cancel()
+			r, err := call(ctx, t, c, "one", `{}`, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantError(t, r, "Timeout")
+			const why = ", which is set by the caller or the user's configuration; call_timeout_seconds cannot raise it"
+			if !strings.Contains(r.Error.Message, "; the call had ") || !strings.HasSuffix(r.Error.Message, why) || r.Error.Suggestion != "Ask for less at once." {
+				t.Errorf("error %+v", r.Error)
+			}
+			if len(r.Content) != 1 || !strings.HasPrefix(r.Content[0].Text, "Stdout: so far\n\n") || !strings.HasSuffix(r.Content[0].Text, "\nSignal: SIGKILL") {
+				t.Errorf("content %+v", r.Content)
+			}
+		})
+	}
+}
+
+func TestCancel(t *testing.T) {
+	l := newLifeline(t)
+	c := newProject(t).calling(t, l.leftBehind()+`exec 8>"`+l.path+`"; echo up; sleep 600`, usual)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := call(ctx, t, c, "one", `{}`, func(e sdk.Event) {
+		if e.Type == sdk.EventOutput {
+			cancel()
+		}
+	})
+	if code := sdk.CodeOf(err); code != sdk.CodeCanceled {
+		t.Errorf("code %s: %v", code, err)
+	}
+	l.wantEnd(t)
+}
+
+// When the plugin is to stop, whoever made the call gets what there is so far.
+func TestCanceledByThePlugin(t *testing.T) {
+	p := newProject(t)
+	p.prints(t, `[{"name":"one"}]`)
+	p.script(t, "bin/call_tool", "echo so far; exec sleep 600")
+	lis, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient("unix:"+lis.Addr().String(), append(sdk.DialOptions(0), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- sdk.ServeListener(ctx, newPlugin(), lis) }()
+	c := sdk.NewClient(conn)
+	if err := c.Configure(t.Context(), json.RawMessage(usual), p.dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Call(t.Context(), &sdk.Request{CallID: t.Name(), Tool: "one", Workdir: p.dir, Attempt: 1, Arguments: json.RawMessage(`{}`),
+		Events: func(e sdk.Event) {
+			if e.Type == sdk.EventOutput {
+				stop()
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Error == nil || r.Error.Code != sdk.CodeCanceled || r.Error.Message != "bin/call_tool one was canceled, and stopped, with everything it had started" {
+		t.Errorf("error %+v", r.Error)
+	}
+	want := "Stdout: so far\n\nStderr: (empty)\nError: canceled, and stopped\nExit Code: (none)\nSignal: SIGTERM"
+	if len(r.Content) != 1 || r.Content[0].Text != want || len(r.Structured) == 0 {
+		t.Errorf("content %+v, want %q", r.Content, want)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// Calls that are over before their program is started say that it was not.
+func TestEndedBeforeTheStart(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, test := range []struct {
+		name string
+		ctx  context.Context
+		own  time.Duration
+		code sdk.Code
+		want string
+	}{
+		{"canceled", canceled, time.Minute, sdk.CodeCanceled, "the call was canceled before tool was started; nothing was run"},
+		{"no time", t.Context(), 0, sdk.CodeTimeout, "there was no time to start tool; nothing was run"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &settings{callTimeout: test.own, maxOutput: 1 << 10}
+			r, err := s.run(test.ctx, &sdk.Request{}, command{words: []string{"tool"}, program: "tool"}, t.TempDir())
+			if r != nil || sdk.CodeOf(err) != test.code || fmt.Sprint(err) != test.want {
+				t.Errorf("%+v, %v; want %s", r, err, test.want)
+			}
+		})
+	}
+}

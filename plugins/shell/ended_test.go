@@ -1,0 +1,100 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
+	"github.com/toolhost/toolhost/sdk/sdktest"
+)
+
+// A command that ignores SIGTERM is killed in time for its output to arrive.
+func TestAnswersBeforeTheCallersDeadline(t *testing.T) {
+	for name, had := range map[string]time.Duration{"4s": 4 * time.Second, "2s": 2 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), had)
+			defer cancel()
+			r, err := withDeadline(ctx, t, sdktest.Start(t, newPlugin()), nil,
+				map[string]any{"command": `trap "" TERM; echo so far; while :; do sleep 600 || :; done`})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantError(t, r, sdk.CodeTimeout, "Timeout", "the call had ", "timeout_seconds cannot raise it")
+			if o := outcomeOf(t, r); o.Stdout != "so far\n" || o.Signal != "SIGKILL" || !o.TimedOut {
+				t.Errorf("structured %+v", o)
+			}
+			if got := contentOf(t, r); got != "so far" {
+				t.Errorf("content %q", got)
+			}
+		})
+	}
+}
+
+// When the plugin is to stop, whoever made the call gets what there is so far.
+func TestCanceledByThePlugin(t *testing.T) {
+	lis, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient("unix:"+lis.Addr().String(), append(sdk.DialOptions(0), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- sdk.ServeListener(ctx, newPlugin(), lis) }()
+	r, err := sdk.NewClient(conn).Call(t.Context(), &sdk.Request{CallID: t.Name(), Tool: "exec", Workdir: t.TempDir(), Attempt: 1,
+		Arguments: json.RawMessage(`{"command":"echo so far; exec sleep 600"}`), Events: func(e sdk.Event) {
+			if e.Type == sdk.EventOutput {
+				stop()
+			}
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, r, sdk.CodeCanceled, "Canceled", "the call was canceled and the command was stopped, with everything it had started")
+	if o := outcomeOf(t, r); o.Stdout != "so far\n" || o.Signal != "SIGTERM" || o.TimedOut {
+		t.Errorf("structured %+v", o)
+	}
+	if got := contentOf(t, r); got != "so far" {
+		t.Errorf("content %q", got)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEndedBeforeTheStart(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, test := range []struct {
+		name  string
+		ctx   context.Context
+		limit limit
+		code  sdk.Code
+		want  string
+	}{
+		{"canceled", canceled, limit{proctree.Limits{Run: time.Minute}}, sdk.CodeCanceled, "the call was canceled before the command was started; nothing was run"},
+		{"no time", t.Context(), limit{}, sdk.CodeTimeout, "there was no time to start the command; nothing was run"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := run(test.ctx, &sdk.Request{}, proctree.Command("true"), test.limit, minKeep)
+			if r != nil || sdk.CodeOf(err) != test.code || fmt.Sprint(err) != test.want {
+				t.Errorf("%+v, %v; want %s", r, err, test.want)
+			}
+		})
+	}
+}
