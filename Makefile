@@ -7,6 +7,8 @@ TOOLS    := .bin
 PREFIX   ?= /usr/local
 PLUGINS  := $(notdir $(wildcard plugins/*))
 LDFLAGS  := -s -w -X main.version=$(VERSION)
+# Static binaries run on any Linux, whatever its C library.
+BUILD    := CGO_ENABLED=0 $(GO) build -trimpath
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 FUZZTIME ?= 20s
@@ -25,10 +27,10 @@ run: build ## build everything, list the tools of config.hcl, and make real call
 .PHONY: build
 build: ## build toolhost and its plugins into bin/
 	@mkdir -p $(BIN)
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/toolhost
+	$(BUILD) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/toolhost
 	@for p in $(PLUGINS); do \
-		echo "$(GO) build -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p"; \
-		$(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p || exit 1; \
+		echo "$(BUILD) -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p"; \
+		$(BUILD) -ldflags '-s -w' -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p || exit 1; \
 	done
 
 .PHONY: test
@@ -78,10 +80,13 @@ man: ## write the manual pages to dist/man
 
 .PHONY: install
 install: build man ## install programs, manual pages and completions under PREFIX (/usr/local)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install $(BIN)/toolhost $(BIN)/toolhost-plugin-* $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 dist/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	$(BIN)/toolhost completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/toolhost
+	$(BIN)/toolhost completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_toolhost
+	$(BIN)/toolhost completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/toolhost.fish
 
 .PHONY: clean
 clean: ## remove what was built

@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 type callFlags struct {
 	format  string
 	stream  bool
-	timeout time.Duration
+	timeout string
 }
 
 func newCall(g *globals) *cobra.Command {
@@ -25,27 +26,59 @@ func newCall(g *globals) *cobra.Command {
 		Use:   "call TOOL [JSON | -]",
 		Short: "Call one tool and print its result",
 		Long: "Call one tool and print its result. The arguments are a JSON object, given as an argument or, with -, on\n" +
-			"standard input; without any they are {}. Only the tool's own plugin is started.",
+			"standard input; without any they are {}. Only the tool's own plugin is started.\n\n" +
+			"Exit codes: 0 the tool answered; 1 the tool answered with an error, or the answer could not be written;\n" +
+			"2 usage, configuration, unknown tool, or arguments that do not fit; 4 the plugin crashed or cannot be used;\n" +
+			"5 timeout; 130 interrupted. A command that fails inside shell__exec is an answer, not a failure: its own\n" +
+			"exit code is part of the result.",
 		Example: `  toolhost call readfile__read '{"path": "README.md", "end_line": 5}'
   echo '{"command": "ls"}' | toolhost call shell__exec - --format json`,
-		Args:              cobra.RangeArgs(1, 2),
+		Args:              callArgs,
 		ValidArgsFunction: g.completeTools,
 		RunE:              func(cmd *cobra.Command, args []string) error { return g.call(cmd.Context(), args, f) },
 	}
 	cmd.Flags().StringVar(&f.format, "format", "text", "text or json")
 	cmd.Flags().BoolVar(&f.stream, "stream", false, "print each event as a line of JSON, and the result last")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "how long the call may take, such as 30s (default: the tool's own)")
+	cmd.Flags().StringVar(&f.timeout, "timeout", "", "how long the call may take, a `duration` such as 30s (default: the tool's own)")
+	offer(cmd, "format", "text", "json")
+	complete(cmd, "timeout", cobra.NoFileCompletions)
 	return cmd
+}
+
+func callArgs(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("name a tool: toolhost call TOOL [JSON | -]")
+	case len(args) > 2:
+		return fmt.Errorf("after TOOL comes one JSON object, not %d words; put it into single quotes", len(args)-1)
+	}
+	return nil
+}
+
+// wait is how long the call may take; zero leaves it to the tool.
+func (f callFlags) wait() (time.Duration, error) {
+	if f.timeout == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(f.timeout)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("--timeout must be a duration such as 30s, not %q", f.timeout)
+	case d < 0:
+		return 0, errors.New("--timeout must not be negative")
+	}
+	return d, nil
 }
 
 func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	if f.format != "text" && f.format != "json" {
 		return fmt.Errorf("--format must be text or json, not %q", f.format)
 	}
-	if f.timeout < 0 {
-		return fmt.Errorf("--timeout must not be negative")
+	timeout, err := f.wait()
+	if err != nil {
+		return err
 	}
-	arguments, err := g.arguments(args[1:])
+	arguments, err := g.arguments(ctx, args[1:])
 	if err != nil {
 		return err
 	}
@@ -55,27 +88,13 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	}
 	defer s.close(g)
 	watch := g.watcher(f)
-	result := s.host.Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Timeout: f.timeout, Events: watch.event})
+	result := s.host.Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Timeout: timeout, Events: watch.event})
 	watch.end()
 	if result.Error != nil && result.Error.Code == sdk.CodeToolNotFound {
-		s.complain(g)
+		plugin, _, _ := strings.Cut(args[0], "__")
+		s.complain(g, s.notices(plugin)...)
 	}
 	return g.print(result, f)
-}
-
-// arguments are on the command line, on standard input, or not given.
-func (g *globals) arguments(args []string) (json.RawMessage, error) {
-	switch {
-	case len(args) == 0:
-		return nil, nil
-	case args[0] != "-":
-		return json.RawMessage(args[0]), nil
-	}
-	in, err := io.ReadAll(io.LimitReader(g.in, sdk.MaxArguments+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading the arguments from standard input: %w", err)
-	}
-	return in, nil
 }
 
 func (g *globals) print(r *host.Result, f callFlags) error {
@@ -141,23 +160,4 @@ func describe(e *sdk.Error) string {
 		text += "\n  See " + e.HelpURL
 	}
 	return text
-}
-
-// completeTools offers the names of the tools to the shell.
-func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	g.terminal = terminal{out: io.Discard, err: io.Discard}
-	s, err := g.open(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	defer s.close(g)
-	var out []string
-	tools, _ := s.host.Tools(cmd.Context())
-	for _, t := range tools {
-		out = append(out, t.Name+"\t"+firstLine(t.Description))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -19,13 +19,16 @@ func newDiscover(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "List the tools of all plugins",
-		Long: "List the tools of all plugins. Plugins are started for it. What cannot be listed is told on standard error,\n" +
-			"and the exit code is 4 then; the rest is listed all the same.",
-		Args: cobra.NoArgs,
+		Long: "List the tools of all plugins. Plugins are started for it. A plugin or a plugin source that cannot be used is\n" +
+			"told on standard error, and the exit code is 4 then, and only then; the rest is listed all the same. Notices of\n" +
+			"plugins, such as of tools that they had to leave out, are told on standard error too and change no exit code.",
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.discover(cmd.Context(), format, plugins) },
 	}
 	cmd.Flags().StringVar(&format, "format", "table", "table or json")
 	cmd.Flags().StringArrayVar(&plugins, "plugin", nil, "only this `plugin`; may be given again")
+	offer(cmd, "format", "table", "json")
+	complete(cmd, "plugin", g.completePlugins)
 	return cmd
 }
 
@@ -39,6 +42,9 @@ func (g *globals) discover(ctx context.Context, format string, plugins []string)
 	}
 	defer s.close(g)
 	tools, problems := s.host.Tools(ctx)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
 	s.complain(g, append(problems, s.notices()...)...)
 	if err := g.printTools(tools, format); err != nil {
 		return err
@@ -49,9 +55,12 @@ func (g *globals) discover(ctx context.Context, format string, plugins []string)
 	return nil
 }
 
-// notices are what plugins want their operator to know.
-func (s *session) notices() (out []error) {
+// notices are what plugins want their operator to know; only those of the named ones, if any is named.
+func (s *session) notices(only ...string) (out []error) {
 	for _, p := range s.processes {
+		if len(only) > 0 && !slices.Contains(only, p.Name()) {
+			continue
+		}
 		for _, n := range p.Status().Notices {
 			out = append(out, fmt.Errorf("plugin %q: %s", p.Name(), n))
 		}
@@ -66,20 +75,20 @@ func (g *globals) printTools(tools []*host.Tool, format string) error {
 		e.SetEscapeHTML(false)
 		return e.Encode(append([]*host.Tool{}, tools...))
 	}
-	room := width(g.out) - longest(tools) - 22
-	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TOOL\tEFFECT\tCATEGORY\tDESCRIPTION")
-	for _, t := range tools {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.Name, effect(t.Hints), fit(firstOf(t.Category, "-"), 12), fit(firstLine(t.Description), max(room, 30)))
+	if len(tools) == 0 {
+		fmt.Fprintln(g.err, "no tools")
+		return nil
 	}
-	return w.Flush()
+	writeTable(g.out, toolRows(tools), width(g.out.w))
+	return nil
 }
 
-func longest(tools []*host.Tool) (n int) {
+func toolRows(tools []*host.Tool) [][]string {
+	rows := [][]string{{"TOOL", "EFFECT", "CATEGORY", "DESCRIPTION"}}
 	for _, t := range tools {
-		n = max(n, len(t.Name))
+		rows = append(rows, []string{t.Name, effect(t.Hints), fit(firstOf(t.Category, "-"), 12), firstLine(t.Description)})
 	}
-	return n
+	return rows
 }
 
 // effect says in a word what the plugin hints at.

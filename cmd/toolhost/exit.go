@@ -10,6 +10,7 @@ import (
 const (
 	exitOK          = 0
 	exitTool        = 1 // the tool answered with an error
+	exitLost        = 1 // the answer could not be written
 	exitUsage       = 2 // usage, configuration, unknown tool
 	exitUnavailable = 4 // a plugin crashed or is not available
 	exitTimeout     = 5

@@ -3,28 +3,33 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 )
 
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is main without the process around it; it gives the exit code. A second interrupt ends the process at once.
+// run is main without the process around it; it gives the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(context.Background())
 	defer stop()
-	context.AfterFunc(ctx, stop)
-	t := &terminal{in: stdin, out: stdout, err: stderr}
+	t := &terminal{in: stdin, out: &answer{w: stdout}, err: stderr}
 	cmd := newRoot(t)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
+	t.complain(err)
+	lost := t.out.lost()
+	t.complain(lost)
+	return exitCode(errors.Join(err, lost))
+}
+
+// complain tells on standard error what went wrong.
+func (t *terminal) complain(err error) {
 	if err != nil && err.Error() != "" {
-		fmt.Fprintf(stderr, "%s %s\n", t.paint(red, "toolhost:"), err)
+		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), clean(err.Error()))
 	}
-	return exitCode(err)
 }

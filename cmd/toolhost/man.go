@@ -20,8 +20,21 @@ func init() {
 					return err
 				}
 				root.DisableAutoGenTag = true
+				hideCompletions(root)
 				return doc.GenManTree(root, &doc.GenManHeader{Title: "TOOLHOST", Section: "1", Source: "toolhost " + version}, args[0])
 			},
 		})
+	}
+}
+
+// hideCompletions keeps the completions out of the manual: `toolhost completion --help` says what each shell wants.
+func hideCompletions(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		for _, shell := range cmd.Commands() {
+			shell.Hidden = true
+		}
 	}
 }

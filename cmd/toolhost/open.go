@@ -48,6 +48,9 @@ func (s *session) addPlugins(ctx context.Context, only []string) error {
 	specs, problems := supervise.Find(ctx, sources(s.config))
 	s.problems = problems
 	for _, name := range only {
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
 		if !slices.ContainsFunc(specs, func(spec supervise.Spec) bool { return spec.Name == name }) {
 			return errors.Join(fmt.Errorf("there is no plugin %q", name), errors.Join(problems...))
 		}
@@ -78,7 +81,7 @@ func (s *session) makeHost(g *globals) (err error) {
 	for name, t := range s.config.Tools {
 		tools[name] = host.ToolOptions{Timeout: t.Timeout, MaxResultBytes: int64(t.MaxResultBytes)}
 	}
-	s.host, err = host.New(plugins, host.Options{Logger: g.logger(), Workdir: g.workdir, Tools: tools})
+	s.host, err = host.New(plugins, host.Options{Logger: g.logger(), Workdir: g.workdir, Tools: tools, ResultDir: keepResults()})
 	return err
 }
 
@@ -92,7 +95,7 @@ func (s *session) close(g *globals) {
 // complain tells on standard error what had to be left out.
 func (s *session) complain(g *globals, problems ...error) {
 	for _, p := range append(slices.Clone(s.problems), problems...) {
-		fmt.Fprintf(g.err, "%s %s\n", g.paint(red, "toolhost:"), p)
+		g.complain(p)
 	}
 }
 
@@ -118,7 +121,18 @@ func (g *globals) configPath() (string, error) {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("there is no configuration: neither %s; write one, or name one with --config", strings.Join(places, " nor "))
+	return "", fmt.Errorf("there is no configuration: neither %s; write one, or name one with --config. This line is enough for one:\n  plugin_dirs = [%q]",
+		strings.Join(places, " nor "), pluginFolder())
+}
+
+// pluginFolder is where this program is, if plugins are there too.
+func pluginFolder() string {
+	if program, err := os.Executable(); err == nil {
+		if found, _ := filepath.Glob(filepath.Join(filepath.Dir(program), "toolhost-plugin-*")); len(found) > 0 {
+			return filepath.Dir(program)
+		}
+	}
+	return "DIR"
 }
 
 func firstOf(values ...string) string {

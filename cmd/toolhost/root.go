@@ -38,10 +38,12 @@ func newRoot(t *terminal) *cobra.Command {
 	f.StringVar(&g.logLevel, "log-level", "error", "debug, info, warn or error; the log goes to standard error")
 	f.StringVar(&g.logFormat, "log-format", "text", "text or json")
 	f.BoolVar(&g.noColor, "no-color", false, "no colours, also on a terminal")
+	offer(root, "log-level", "debug", "info", "warn", "error")
+	offer(root, "log-format", "text", "json")
 	root.AddCommand(newDiscover(g), newCall(g), newValidate(g), newStatus(g), newVersion(g))
 	root.SetIn(t.in)
 	root.SetOut(t.out)
-	root.SetErr(t.err)
+	root.SetErr(cleaner{t.err})
 	extend(root)
 	return root
 }
@@ -56,6 +58,14 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, " or "))
 	}
 	return fmt.Errorf("%s; `toolhost help` lists them", text)
+}
+
+// noArguments refuses words after a command that takes only flags.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments", cmd.Name())
+	}
+	return nil
 }
 
 // extend adds commands that only some builds have.
@@ -86,7 +96,7 @@ func (g *globals) logger() *slog.Logger {
 	level, _ := g.level() // checked before any command runs
 	o := &slog.HandlerOptions{Level: level}
 	if g.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(g.err, o))
+		return slog.New(slog.NewJSONHandler(cleaner{g.err}, o))
 	}
-	return slog.New(slog.NewTextHandler(g.err, o))
+	return slog.New(slog.NewTextHandler(cleaner{g.err}, o))
 }

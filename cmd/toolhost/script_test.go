@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,33 +17,43 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
-	if os.Getenv("TESTSCRIPT_COMMAND") == "" && len(os.Args) > 0 && filepath.Base(os.Args[0]) != "toolhost" {
-		dir, err := buildAll()
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		bin = dir
-		defer os.RemoveAll(dir)
-	}
-	testscript.Main(m, map[string]func(){"toolhost": main})
+	testscript.Main(built{m}, map[string]func(){"toolhost": main})
 }
 
-func buildAll() (string, error) {
+// built are tests that need the programs. Results that commands keep go where the programs are, not to the user.
+type built struct{ tests *testing.M }
+
+func (b built) Run() int {
 	dir, err := os.MkdirTemp("", "toolhost-test")
-	if err != nil {
-		return "", err
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = errors.Join(buildAll(dir), moveCache(filepath.Join(dir, "cache")))
 	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	bin = dir
+	return b.tests.Run()
+}
+
+// moveCache gives programs another folder for caches, all but Go itself.
+func moveCache(dir string) error {
+	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
+	return errors.Join(err, os.Setenv("GOCACHE", strings.TrimSpace(string(goCache))), os.Setenv("XDG_CACHE_HOME", dir))
+}
+
+func buildAll(dir string) error {
 	plugins, err := filepath.Glob("../../plugins/*")
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, p := range plugins {
 		if err := build(filepath.Join(dir, "toolhost-plugin-"+filepath.Base(p)), p); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return dir, build(filepath.Join(dir, "toolhost"), ".")
+	return build(filepath.Join(dir, "toolhost"), ".")
 }
 
 func build(program, source string) error {
@@ -49,6 +61,32 @@ func build(program, source string) error {
 		return fmt.Errorf("building %s: %w\n%s", source, err, out)
 	}
 	return nil
+}
+
+// The folder of programs goes away with the tests, also when they fail.
+func TestNothingIsLeft(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestFailing$")
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "TEST_FAILING=1")
+	if out, err := cmd.CombinedOutput(); err == nil {
+		t.Errorf("the test did not fail:\n%s", out)
+	}
+	checkEmpty(t, dir)
+}
+
+// TestFailing fails when TestNothingIsLeft asks for it.
+func TestFailing(t *testing.T) {
+	if os.Getenv("TEST_FAILING") != "" {
+		t.Error("as asked")
+	}
+}
+
+func checkEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) > 0 {
+		t.Errorf("left in the temporary folder: %v, %v", entries, err)
+	}
 }
 
 func TestScripts(t *testing.T) {
@@ -59,6 +97,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BIN", bin)
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			return os.WriteFile(filepath.Join(e.WorkDir, "config.hcl"), fmt.Appendf(nil, standardConfig, bin), 0o644)
 		},
 	})

@@ -16,10 +16,11 @@ func newStatus(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Start every plugin and tell how it is",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return g.status(cmd.Context(), format) },
 	}
 	cmd.Flags().StringVar(&format, "format", "table", "table or json")
+	offer(cmd, "format", "table", "json")
 	return cmd
 }
 
@@ -33,9 +34,15 @@ func (g *globals) status(ctx context.Context, format string) error {
 	}
 	defer s.close(g)
 	_, problems := s.host.Tools(ctx)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
 	s.complain(g)
 	if err := g.printStatus(s.statuses(), format); err != nil {
 		return err
+	}
+	if format == "table" {
+		g.printNotices(s)
 	}
 	if len(problems)+len(s.problems) > 0 {
 		return &exitError{code: exitUnavailable}
@@ -62,9 +69,16 @@ func (g *globals) printStatus(all []supervise.Status, format string) error {
 	fmt.Fprintln(w, "PLUGIN\tSTATE\tPID\tGENERATION\tRESTARTS\tTOOLS\tVERSION\tLAST ERROR")
 	for _, p := range all {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", p.Name, p.State, number(p.PID), p.Generation, p.Restarts, p.Tools,
-			firstOf(p.Version, "-"), firstOf(fit(p.LastError, 300), "-"))
+			firstOf(fit(p.Version, 30), "-"), firstOf(fit(p.LastError, 300), "-"))
 	}
 	return w.Flush()
+}
+
+// printNotices prints a line for each notice.
+func (g *globals) printNotices(s *session) {
+	for _, n := range s.notices() {
+		fmt.Fprintln(g.out, fit(n.Error(), 1000))
+	}
 }
 
 func number(n int) string {

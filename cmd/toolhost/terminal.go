@@ -9,9 +9,10 @@ import (
 
 // A terminal is where a command reads and writes: the answer goes to out, everything else to err.
 type terminal struct {
-	in       io.Reader
-	out, err io.Writer
-	noColor  bool
+	in      io.Reader
+	out     *answer
+	err     io.Writer
+	noColor bool
 }
 
 type color string
@@ -30,8 +31,8 @@ func (t *terminal) paint(c color, text string) string {
 	return string(c) + text + "\x1b[0m"
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
@@ -19,7 +16,7 @@ func newValidate(g *globals) *cobra.Command {
 		Short: "Check the configuration and the plugins that it names",
 		Long: "Check the configuration and the plugins that it names. Only plugins with a config block are started: each\n" +
 			"publishes the schema that its block is checked against.",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.validate(cmd.Context()) },
 	}
 }
@@ -39,6 +36,9 @@ func (g *globals) validate(ctx context.Context) error {
 		}
 	}
 	problems = append(problems, g.tryConfigured(ctx, configured)...)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
 	if len(problems) > 0 {
 		return errors.Join(problems...)
 	}
@@ -57,7 +57,11 @@ func (g *globals) tryConfigured(ctx context.Context, names []string) []error {
 	}
 	defer s.close(g)
 	tools, problems := s.host.Tools(ctx)
-	return append(problems, s.unknownTools(tools)...)
+	var out []error
+	for _, p := range problems {
+		out = append(out, located(s.config, p)...)
+	}
+	return append(out, s.unknownTools(tools)...)
 }
 
 func counted(n int, what string) string {
@@ -65,16 +69,4 @@ func counted(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// unknownTools finds settings for tools that their plugin does not have.
-func (s *session) unknownTools(tools []*host.Tool) (problems []error) {
-	for name := range s.config.Tools {
-		plugin, _, _ := strings.Cut(name, "__")
-		started := slices.ContainsFunc(s.processes, func(p *supervise.Process) bool { return p.Name() == plugin })
-		if started && !slices.ContainsFunc(tools, func(t *host.Tool) bool { return t.Name == name }) {
-			problems = append(problems, fmt.Errorf("%s: there are settings for %s, but the plugin has no such tool", s.config.Path, name))
-		}
-	}
-	return problems
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -25,7 +24,7 @@ func (g *globals) watcher(f callFlags) *watcher {
 func (w *watcher) event(e sdk.Event) {
 	switch {
 	case w.stream:
-		_ = json.NewEncoder(w.g.out).Encode(streamed(e)) // the result tells of a broken standard output
+		_ = json.NewEncoder(w.g.out).Encode(streamed(e)) // an answer remembers what went wrong
 	case w.line:
 		w.show(e)
 	}
@@ -82,18 +81,4 @@ func lastLine(s string) string {
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
-}
-
-// fit makes text one line of at most n characters that cannot move the cursor.
-func fit(text string, n int) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	if runes := []rune(text); len(runes) > n {
-		return string(runes[:max(0, n-1)]) + "…"
-	}
-	return text
 }

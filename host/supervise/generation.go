@@ -185,7 +185,6 @@ func (g *generation) abandon(ctx context.Context, err error) error {
 func (g *generation) description() *sdk.Description { return g.said.Load() }
 func (g *generation) done() <-chan struct{}         { return g.child.exited }
 func (g *generation) pid() int                      { return g.child.pid }
-func (g *generation) kill()                         { g.child.kill() }
 
 // end says in words how the process ended; it has.
 func (g *generation) end() string { return g.child.withLastLines(g.child.exit()).Error() }

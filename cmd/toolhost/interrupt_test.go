@@ -1,0 +1,116 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// silentPlugin says that it runs, and then nothing.
+const silentPlugin = "#!/bin/sh\n: > started\nexec sleep 1000\n"
+
+// Every polite signal ends a command in order: no table, one word, exit code 130, nothing left behind.
+func TestInterrupted(t *testing.T) {
+	for name, c := range map[string]struct {
+		args   []string
+		signal syscall.Signal
+	}{
+		"discover, Ctrl-C":   {[]string{"discover"}, syscall.SIGINT},
+		"discover, SIGTERM":  {[]string{"discover", "--format", "json"}, syscall.SIGTERM},
+		"status, SIGHUP":     {[]string{"status"}, syscall.SIGHUP},
+		"validate, Ctrl-C":   {[]string{"validate"}, syscall.SIGINT},
+		"one plugin, SIGHUP": {[]string{"discover", "--plugin", "silent"}, syscall.SIGHUP},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := silentProject(t)
+			cmd, errs, temp := program(t, dir, c.args...)
+			var out strings.Builder
+			cmd.Stdout = &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			awaitFile(t, filepath.Join(dir, "started"))
+			if err := cmd.Process.Signal(c.signal); err != nil {
+				t.Fatal(err)
+			}
+			err := cmd.Wait()
+			if cmd.ProcessState.ExitCode() != exitInterrupted || errs.String() != "toolhost: interrupted\n" || out.Len() > 0 {
+				t.Errorf("%v, on standard output %q, on standard error %q", err, out.String(), errs)
+			}
+			checkEmpty(t, temp)
+		})
+	}
+}
+
+// The first Ctrl-C ends a call that still waits for its arguments.
+func TestInterruptedArguments(t *testing.T) {
+	for name, s := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGHUP": syscall.SIGHUP} {
+		t.Run(name, func(t *testing.T) {
+			cmd, errs, temp := program(t, standardProject(t), "call", "shell__exec", "-")
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := in.Write(make([]byte, 1<<20)); err != nil { // more than a pipe holds: it is being read
+				t.Fatal(err)
+			}
+			if err := cmd.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
+			err = cmd.Wait() // standard input stays open until then
+			if cmd.ProcessState.ExitCode() != exitInterrupted || errs.String() != "toolhost: interrupted\n" {
+				t.Errorf("%v, on standard error %q", err, errs)
+			}
+			checkEmpty(t, temp)
+		})
+	}
+}
+
+// What a parent ignores, as nohup does, is left so.
+func TestIgnoredSignals(t *testing.T) {
+	signal.Ignore(syscall.SIGHUP)
+	t.Cleanup(func() { signal.Reset(syscall.SIGHUP) })
+	want := []os.Signal{syscall.SIGTERM, syscall.SIGPIPE}
+	if got := heeded(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE); !slices.Equal(got, want) {
+		t.Errorf("heeded are %v, want %v", got, want)
+	}
+}
+
+// silentProject has one plugin that never says anything.
+func silentProject(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	config := "plugin \"silent\" {\n  command = [\"./silent\"]\n  config {\n    a = 1\n  }\n}\n"
+	if err := os.WriteFile(filepath.Join(dir, "config.hcl"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "silent"), []byte(silentPlugin), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%s was never written", path)
+		}
+	}
+}
