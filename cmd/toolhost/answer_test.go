@@ -2,14 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A reader that goes away is a quiet end: no words, exit code 0, and nothing left behind.
@@ -95,11 +98,23 @@ func standardProject(t *testing.T) string {
 // program is toolhost in a project, with a temporary folder of its own.
 func program(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, errs *bytes.Buffer, temp string) {
 	t.Helper()
+	defaultSignals(t)
 	temp, errs = t.TempDir(), &bytes.Buffer{}
-	cmd = exec.Command(filepath.Join(bin, "toolhost"), args...)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // should it hang, it is killed
+	t.Cleanup(cancel)
+	cmd = exec.CommandContext(ctx, filepath.Join(bin, "toolhost"), args...)
 	cmd.Dir, cmd.Stderr = dir, errs
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "XDG_RUNTIME_DIR="+temp, "TOOLHOST_CONFIG=")
 	return cmd, errs, temp
+}
+
+// defaultSignals gives programs that are started the signals that a terminal would: whoever runs the tests, such as a
+// shell in the background, may have chosen to ignore some, and programs inherit that. What is caught is not inherited.
+func defaultSignals(t *testing.T) {
+	t.Helper()
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
 }
 
 // brokenPipe is a pipe that nobody reads.
