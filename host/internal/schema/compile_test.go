@@ -95,19 +95,6 @@ func TestEmptySchemaAcceptsAnything(t *testing.T) {
 	}
 }
 
-func TestAcceptsOnlyObjects(t *testing.T) {
-	for raw, want := range map[string]bool{
-		``: false, `true`: false, `{"type":"object"}`: true, `{"type":["object"]}`: true, `{"type":["object","null"]}`: false,
-		`{"properties":{}}`: false, `{"$ref":"#/$defs/a","$defs":{"a":{"type":"object"}}}`: true,
-		`{"anyOf":[{"type":"object"},{"type":"object"}]}`: true, `{"anyOf":[{"type":"object"},{}]}`: false,
-		`{"allOf":[{},{"type":"object"}]}`: true, `{"oneOf":[{"type":"object","required":["a"]}]}`: true,
-	} {
-		if got := mustCompile(t, raw).AcceptsOnlyObjects(); got != want {
-			t.Errorf("%s: got %v, want %v", raw, got, want)
-		}
-	}
-}
-
 // TestShapesFromTheField are forms that generators of several languages write.
 func TestShapesFromTheField(t *testing.T) {
 	for _, c := range []struct{ name, schema, valid, invalid string }{

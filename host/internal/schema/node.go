@@ -89,25 +89,3 @@ func (n *node) inPlace(f func(*node)) {
 		f(m.node)
 	}
 }
-
-// onlyObjects reports whether nothing but an object can be valid.
-func (n *node) onlyObjects() bool {
-	if n.types == kindObject || n.ref != nil && n.ref.onlyObjects() {
-		return true
-	}
-	for _, sub := range n.allOf {
-		if sub.onlyObjects() {
-			return true
-		}
-	}
-	return allOnlyObjects(n.anyOf) || allOnlyObjects(n.oneOf)
-}
-
-func allOnlyObjects(list []*node) bool {
-	for _, sub := range list {
-		if !sub.onlyObjects() {
-			return false
-		}
-	}
-	return len(list) > 0
-}

@@ -61,10 +61,6 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	return &Schema{root: root, fast: newRule(root), lib: lib}, nil
 }
 
-// AcceptsOnlyObjects reports whether the schema itself says that a valid document is an object, as
-// the schema of a tool's arguments must.
-func (s *Schema) AcceptsOnlyObjects() bool { return s.root.onlyObjects() }
-
 // Validate checks one JSON document and returns nil if it is valid. It takes any bytes, answers in bounded time, and
 // refuses what it cannot check within its limits (see MaxDocument) with a problem that says so.
 func (s *Schema) Validate(doc []byte) *Invalid {
