@@ -38,12 +38,15 @@ test: vet ## run all tests, with the race detector, as CI does
 	$(GO) test $(RACE) ./...
 
 .PHONY: check
-check: fmt-check lint test ## what must be green before a commit: format, linters, tests
+check: fmt-check lint vet-macos test ## what must be green before a commit: format, linters, tests
 
 .PHONY: vet
 vet:
 	$(GO) vet ./...
-	GOOS=darwin $(GO) vet ./sdk/... ./host/... ./cmd/... ./plugins/...
+
+.PHONY: vet-macos
+vet-macos:
+	GOOS=darwin $(GO) vet ./...
 
 .PHONY: fmt
 fmt: ## format the code
