@@ -40,7 +40,7 @@ func (s *Supervisor) launch(spec Spec, env []string, log *slog.Logger) (*child, 
 		return nil, nil, fmt.Errorf("making pipes: %w", err)
 	}
 	cmd := exec.Command(spec.Command[0], spec.Command[1:]...) //nolint:noctx // its end is ours to choose
-	cmd.Dir, cmd.Env = orDefault(spec.Dir, s.workdir), env
+	cmd.Dir, cmd.Env = spec.Dir, env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin.r, p.stdout.w, p.stderr.w
 	cmd.SysProcAttr = processAttributes()
 	if err := s.forks.do(cmd.Start); err != nil {

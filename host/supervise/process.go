@@ -35,7 +35,7 @@ type Process struct {
 func newProcess(spec Spec, log *slog.Logger, start starter) *Process {
 	p := &Process{spec: spec, log: log, wants: make(chan want), closing: make(chan struct{}), done: make(chan struct{}),
 		watchers: map[*func()]struct{}{}}
-	o := &owner{p: p, start: start, state: Known, history: history{limits: spec.Restart}, started: make(chan outcome, 1)}
+	o := &owner{p: p, start: start, state: Known, history: history{limits: spec.Restart}, started: make(chan answer, 1)}
 	o.publish()
 	go o.run(p.wants, p.closing)
 	if spec.Eager {
@@ -106,14 +106,14 @@ func (p *Process) lost(g *generation, r *sdk.Request, broken *sdk.BrokenError) *
 	facts := map[string]any{"plugin": p.spec.Name, "generation": g.number, "call_id": r.CallID, "delivered": broken.Delivered}
 	switch {
 	case isClosed(p.closing):
-		return &sdk.Error{Code: sdk.CodeCanceled, Name: "Closed", Message: "the host was closed during the call", Details: details(facts)}
+		return &sdk.Error{Code: sdk.CodeCanceled, Name: "Closed", Message: "the host was closed during the call", Details: sdk.Details(facts)}
 	case !isClosed(g.done()):
 		g.child.killFor("it broke the rules of the wire")
-		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Protocol", Details: details(facts),
+		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Protocol", Details: sdk.Details(facts),
 			Message: fmt.Sprintf("plugin %q broke the rules of the wire and is started anew: %v", p.spec.Name, broken)}
 	}
 	g.child.describeExit(facts)
-	return &sdk.Error{Code: sdk.CodePluginCrashed, Name: "PluginCrashed", Details: details(facts),
+	return &sdk.Error{Code: sdk.CodePluginCrashed, Name: "PluginCrashed", Details: sdk.Details(facts),
 		Message:    fmt.Sprintf("plugin %q died during the call: %s. %s", p.spec.Name, g.end(), outcomeOf(broken)),
 		Suggestion: "Find out what the call has done before you make it again; the plugin is started anew with the next call."}
 }

@@ -1,7 +1,6 @@
 package supervise
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -12,12 +11,13 @@ import (
 // This file words why a plugin takes no calls.
 
 func unavailable(o *owner, name string, wait time.Duration, format string, a ...any) *sdk.Error {
-	e := &sdk.Error{Code: sdk.CodePluginUnavailable, Name: name, Message: fmt.Sprintf(format, a...), Retryable: wait > 0,
-		Details: details(map[string]any{"plugin": o.p.spec.Name, "state": o.state})}
+	e := &sdk.Error{Code: sdk.CodePluginUnavailable, Name: name, Message: fmt.Sprintf(format, a...), Retryable: wait > 0}
+	facts := map[string]any{"plugin": o.p.spec.Name, "state": o.state}
 	if wait > 0 {
 		e.Suggestion = fmt.Sprintf("Try again in %s.", rounded(wait))
-		e.Details = details(map[string]any{"plugin": o.p.spec.Name, "state": o.state, "retry_after_ms": wait.Milliseconds()})
+		facts["retry_after_ms"] = wait.Milliseconds()
 	}
+	e.Details = sdk.Details(facts)
 	return e
 }
 
@@ -37,8 +37,6 @@ func startError(o *owner, err error) error {
 func closedError(name string) *sdk.Error {
 	return &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "Closed", Message: fmt.Sprintf("plugin %q has been closed", name)}
 }
-
-func details(m map[string]any) json.RawMessage { return sdk.Details(m) }
 
 // rounded shortens a wait for people, upwards so that it is never too short.
 func rounded(d time.Duration) time.Duration {

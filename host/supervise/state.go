@@ -24,19 +24,14 @@ type owner struct {
 	readyAt time.Time
 	last    error // of the newest start or life
 	abort   context.CancelFunc
-	started chan outcome
+	started chan answer // how the start under way ended
 }
 
 // A want asks the owner for a running generation.
 type want struct{ reply chan<- answer }
 
+// An answer is a generation, or why there is none: to a want, and of a start.
 type answer struct {
-	g   *generation
-	err error
-}
-
-// An outcome is how a start ended.
-type outcome struct {
 	g   *generation
 	err error
 }
@@ -110,11 +105,11 @@ func (o *owner) begin() {
 	go func() {
 		defer abort()
 		g, err := o.start(ctx, o.p.spec, number)
-		o.started <- outcome{g, err}
+		o.started <- answer{g, err}
 	}()
 }
 
-func (o *owner) startEnded(s outcome) {
+func (o *owner) startEnded(s answer) {
 	if s.err != nil {
 		o.failed(s.err)
 	} else {

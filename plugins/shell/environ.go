@@ -2,33 +2,21 @@ package main
 
 import (
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // environ is the environment of a command: the plugin's own, which its host chose, without what belongs to the plugin or
 // makes shells run more than the command; then what the call adds.
 func environ(extra map[string]string, dir string) []string {
-	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return reserved(name)
-	})
+	env := proctree.Environ()
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		env = append(env, name+"="+extra[name])
 	}
 	return append(env, "PWD="+dir)
-}
-
-// reserved reports variables that no command gets from the plugin.
-func reserved(name string) bool {
-	for _, prefix := range []string{"TOOLHOST_", "PLUGIN_", "BASH_FUNC_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return slices.Contains([]string{"BASH_ENV", "ENV", "BASHOPTS", "SHELLOPTS"}, name)
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -42,7 +30,7 @@ func checkEnv(env map[string]string) error {
 			return invalid("env: %q is no name for a variable; letters, digits and _ only", name)
 		case strings.ContainsRune(env[name], 0):
 			return invalid("env: the value of %s has a NUL character, which no variable can hold; pass it through stdin", name)
-		case reserved(name), strings.HasPrefix(name, "LD_"), strings.HasPrefix(name, "DYLD_"):
+		case proctree.Reserved(name), strings.HasPrefix(name, "LD_"), strings.HasPrefix(name, "DYLD_"):
 			return invalid("env: %s may not be set here; if the command needs it, write it in the command itself (%s=... program)", name, name)
 		}
 	}
