@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// A Query is a call to decide on. It is used by one goroutine, and never again with other Arguments: it remembers what it
+// found in them.
+type Query struct {
+	// Tool is the full name, Plugin the first part of it.
+	Tool, Plugin       string
+	Hints              Hints
+	Category, CostTier string
+	// Caller says on whose behalf the call is made; it may be empty.
+	Caller string
+	// Arguments is a JSON object that has been checked; Workdir is where it runs, absolute.
+	Arguments json.RawMessage
+	Workdir   string
+	// Properties are the names of the arguments that the plugin's tools declare; nil when they are not known.
+	Properties map[string]bool
+
+	fields map[string]json.RawMessage
+	kept   map[string]any
+}
+
+// Kept gives what work gave the first time that it was asked for under this key: conditions of many rules look at the same
+// arguments.
+func (q *Query) Kept(key string, work func() any) any {
+	v, there := q.kept[key]
+	if !there {
+		if q.kept == nil {
+			q.kept = map[string]any{}
+		}
+		v = work()
+		q.kept[key] = v
+	}
+	return v
+}
+
+// Argument gives the text of one top-level argument, or nil. Nothing is copied: what no rule names costs a look at where
+// it ends.
+func (q *Query) Argument(name string) json.RawMessage {
+	if q.fields == nil {
+		q.fields = split(q.Arguments)
+	}
+	return q.fields[name]
+}
+
+// split finds the members of a JSON object. The text has been checked before; of a broken one it gives what it can.
+func split(object json.RawMessage) map[string]json.RawMessage {
+	fields := map[string]json.RawMessage{}
+	for i := skipBlank(object, skipBlank(object, 0)+1); i < len(object) && object[i] == '"'; {
+		end := skipValue(object, i)
+		var name string
+		if json.Unmarshal(object[i:end], &name) != nil {
+			return fields
+		}
+		start := skipBlank(object, skipBlank(object, end)+1) // past the colon
+		end = skipValue(object, start)
+		if start >= end {
+			return fields
+		}
+		fields[name] = object[start:end:end]
+		i = skipBlank(object, skipBlank(object, end)+1) // past the comma
+	}
+	return fields
+}
+
+func skipBlank(text []byte, i int) int {
+	for i < len(text) && bytes.IndexByte([]byte(" \t\r\n"), text[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// skipValue gives where the value that begins at i ends.
+func skipValue(text []byte, i int) int {
+	for depth := 0; i < len(text); {
+		switch text[i] {
+		case '"':
+			i = skipString(text, i)
+		case '{', '[':
+			depth++
+			i++
+			continue
+		case '}', ']':
+			depth--
+			i++
+		case ',', ':', ' ', '\t', '\r', '\n':
+			i++
+			continue
+		default:
+			i = skipScalar(text, i)
+		}
+		if depth <= 0 {
+			return i
+		}
+	}
+	return len(text)
+}
+
+func skipScalar(text []byte, i int) int {
+	if end := bytes.IndexAny(text[i:], ",:]} \t\r\n"); end > 0 {
+		return i + end
+	}
+	return len(text)
+}
+
+// skipString gives where the string that begins at i ends.
+func skipString(text []byte, i int) int {
+	for i++; i < len(text); {
+		quote := bytes.IndexByte(text[i:], '"')
+		if quote < 0 {
+			return len(text)
+		}
+		i += quote + 1
+		if escapes(text[:i-1])%2 == 0 {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// escapes counts the backslashes at the end.
+func escapes(text []byte) int { return len(text) - len(bytes.TrimRight(text, `\`)) }
