@@ -1,0 +1,233 @@
+package shellcmd
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A use is a command seen as options and operands.
+type use struct {
+	command  *Command
+	place    place
+	given    []given
+	operands []Word
+	extra    int // so many operands are not in the user's rule
+	listed   int // so many of the first arguments are in the user's rule, and are taken as they are
+}
+
+type given struct {
+	name  string
+	value Word
+}
+
+// has reports one of some options.
+func (u *use) has(names ...string) bool {
+	for _, g := range u.given {
+		for _, n := range names {
+			if g.name == n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// uncovered says why a command is more than its spec allows, or "" when it is not.
+func (s *spec) uncovered(c *Command, skip, listed int, p place) string {
+	u := &use{command: c, place: p, listed: listed - skip}
+	if why := u.read(s, c.plainArgs()[skip:]); why != "" {
+		return why
+	}
+	if s.own && !p.atRoot() {
+		return c.Name + " reads settings from the folder it runs in, which is not the workspace's own"
+	}
+	if why := u.countOperands(s); why != "" {
+		return why
+	}
+	if why := u.openOperands(s); why != "" {
+		return why
+	}
+	if s.check != nil {
+		return s.check(u)
+	}
+	return ""
+}
+
+// countOperands looks at how many there are.
+func (u *use) countOperands(s *spec) string {
+	switch {
+	case s.max < 0 && len(u.operands) > 0:
+		return u.command.Name + " " + u.operands[0].Text + " is not known to only read"
+	case s.max > 0 && len(u.operands) > s.max:
+		return "with that many operands it may write"
+	case s.fixed && u.listed > 0 && u.extra > 0:
+		return "the rule does not list the other words"
+	}
+	for _, o := range u.operands {
+		if s.max > 0 && o.kind == glob {
+			return o.Text + " may match several files"
+		}
+		if s.fixed && strings.HasPrefix(o.Text, "-") {
+			return o.Text + " is an option for what it runs"
+		}
+	}
+	return ""
+}
+
+// openOperands looks at those operands that are files.
+func (u *use) openOperands(s *spec) string {
+	kind, list := s.operands, u.operands
+	if kind == firstText {
+		if !u.has("e", "f", "regexp", "file", "files", "type-list", "expression") && len(list) > 0 && list[0].kind != glob {
+			list = list[1:]
+		}
+		kind = paths
+	}
+	for _, o := range list {
+		if why := u.place.operand(o, kind); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// read takes options and operands apart.
+func (u *use) read(s *spec, args []Word) string {
+	for i := 0; i < len(args); {
+		a := args[i]
+		if a.Static && a.Text == "--" && !s.raw {
+			if why := u.afterDashes(s, args[i+1:]); why != "" {
+				return why
+			}
+			u.operands = append(u.operands, args[i+1:]...)
+			u.extra += len(args) - max(i+1, u.listed)
+			return ""
+		}
+		if (a.kind == number || a.kind == count) && i >= u.listed && !s.digits {
+			return a.Text + " is only known when it runs"
+		}
+		if !a.Static || len(a.Text) < 2 || a.Text[0] != '-' || s.raw {
+			u.operands = append(u.operands, a)
+			if i++; i > u.listed {
+				u.extra++
+			}
+			continue
+		}
+		n, why := u.option(s, args[i:])
+		if why != "" && i >= u.listed {
+			return why
+		}
+		i += max(n, 1)
+	}
+	return ""
+}
+
+// afterDashes looks for options that count in spite of a -- before them, as find and go vet have them.
+func (u *use) afterDashes(s *spec, args []Word) string {
+	for _, a := range args {
+		if s.oneDash && strings.HasPrefix(a.Text, "-") {
+			return unknownOption(a.Text, u.command.Name)
+		}
+	}
+	return ""
+}
+
+// option reads what begins with a dash, and gives how many words it takes.
+func (u *use) option(s *spec, args []Word) (n int, why string) {
+	text := args[0].Text
+	switch {
+	case s.count && digits(text[1:]):
+		return 1, ""
+	case strings.HasPrefix(text, "--"), s.oneDash:
+		return u.long(s, args)
+	}
+	for i := 1; i < len(text); i++ {
+		name := text[i : i+1]
+		switch s.options[name] {
+		case flag:
+			u.given = append(u.given, given{name: name})
+		case value, pathValue:
+			return u.value(s, name, text[i+1:], i+1 < len(text), args)
+		case maybe:
+			return u.value(s, name, text[i+1:], true, args)
+		default:
+			return u.exact(s, args)
+		}
+	}
+	return 1, ""
+}
+
+// exact reads bundles that are listed as a whole, such as -ra. A long option with one dash is none: sort -month-sort is
+// sort -m -o nth-sort.
+func (u *use) exact(s *spec, args []Word) (n int, why string) {
+	if s.options[args[0].Text] == flag {
+		u.given = append(u.given, given{name: args[0].Text})
+		return 1, ""
+	}
+	return 1, unknownOption(args[0].Text, u.command.Name)
+}
+
+func unknownOption(option, program string) string {
+	return "the option " + option + " of " + program + " is not known to be harmless"
+}
+
+func (u *use) long(s *spec, args []Word) (n int, why string) {
+	name, v, attached := strings.Cut(strings.TrimLeft(args[0].Text, "-"), "=")
+	if len(name) == 1 && !s.oneDash || attached && u.command.Name == "xxd" { // cut short; or its value is in the next word
+		return 1, unknownOption(args[0].Text, u.command.Name)
+	}
+	switch s.options[name] {
+	case flag:
+		if attached && (!s.oneDash || v != "true" && v != "false") {
+			return 1, unknownOption(args[0].Text, u.command.Name)
+		}
+		u.given = append(u.given, given{name: name})
+		return 1, ""
+	case maybe:
+		return u.value(s, name, v, true, args)
+	case value, pathValue:
+		return u.value(s, name, v, attached, args)
+	}
+	return 1, unknownOption(args[0].Text, u.command.Name)
+}
+
+// optionLike is what git may take for an option although one that takes a value is before it: git log --format --output=x
+// knows --format= only, and writes x before it complains.
+var optionLike = regexp.MustCompile(`^-[^0-9]`)
+
+func (u *use) value(s *spec, name, text string, attached bool, args []Word) (n int, why string) {
+	g, n := given{name, static(text)}, 1
+	if !attached {
+		if len(args) < 2 {
+			return 1, ""
+		}
+		g.value, n = args[1], 2
+		if u.command.Name == "git" && optionLike.MatchString(g.value.Text) {
+			return n, unknownOption(g.value.Text, "git")
+		}
+	}
+	if !g.value.Static {
+		return n, "the value of the option " + args[0].Text + " is only known when it runs"
+	}
+	u.given = append(u.given, g)
+	if u.verifies(g) {
+		return n, "the value of the option " + args[0].Text + " makes git run gpg"
+	}
+	if s.options[name] == pathValue {
+		return n, u.place.path(g.value)
+	}
+	return n, ""
+}
+
+// uncoveredUnknown looks at a program that is in no table: no options, and no paths that lead out.
+func uncoveredUnknown(c *Command, listed int, p place) string {
+	for _, a := range c.Args[listed:] {
+		if a.Static && len(a.Text) > 1 && a.Text[0] == '-' {
+			return "the rule does not list the option " + a.Text
+		}
+		if why := p.operand(a, mixed); why != "" {
+			return why
+		}
+	}
+	return ""
+}

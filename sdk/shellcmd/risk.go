@@ -1,0 +1,117 @@
+package shellcmd
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Risk tells how much harm a text could do.
+type Risk struct {
+	// Level is "low" (it only reads, inside the workspace), "medium", or "high" (it deletes, escalates, runs what it downloads,
+	// writes outside of the workspace, or cannot be determined).
+	Level string `json:"level"`
+	// Reasons are short sentences, those for the level first; none for "low".
+	Reasons []string `json:"reasons"`
+}
+
+// Assess tells how much harm a text could do, for a person who is asked about it.
+func Assess(text string, c Context) Risk {
+	s, err := Parse(text)
+	if err != nil {
+		return Risk{"high", []string{err.Error()}}
+	}
+	var high []string
+	for i := range s.Commands {
+		part := &s.Commands[i]
+		if why := harm(part, c.place(part.dirs)); why != "" {
+			high = add(high, part.Text+": "+why)
+		}
+	}
+	if len(high) > 0 {
+		return Risk{"high", high}
+	}
+	v := Rules{ReadOnly: true}.Judge(text, c)
+	if v.Effect == allow {
+		return Risk{"low", []string{}}
+	}
+	var medium []string
+	for _, r := range v.Reasons {
+		medium = add(medium, r.Command+": "+r.Why)
+	}
+	return Risk{"medium", medium}
+}
+
+func add(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// harmful are programs that are made to delete, to escalate or to change the machine.
+var harmful = reasons{
+	{"it deletes", "rm rmdir unlink shred srm wipe truncate trash"},
+	{"it writes to devices or file systems", "dd mkfs mkswap fdisk sfdisk parted gdisk wipefs blkdiscard hdparm mount umount losetup cryptsetup format diskutil"},
+	{"it runs as another user", "sudo doas su pkexec runuser gosu runas gsudo"},
+	{"it changes rights or owners", "chown chgrp chattr setfacl setcap"},
+	{"it ends processes or the machine", "kill killall pkill shutdown reboot halt poweroff init telinit"},
+	{"it changes the system", "insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl useradd userdel usermod groupadd passwd chpasswd visudo crontab at batch setenforce defaults csrutil"},
+	{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp rsync"},
+	{"it changes running systems", "terraform kubectl helm aws gcloud az"},
+}.byName()
+
+// reasons are pairs of a reason and the names it is for.
+type reasons [][2]string
+
+func (r reasons) byName() map[string]string {
+	m := map[string]string{}
+	for _, pair := range r {
+		for name := range strings.FieldsSeq(pair[1]) {
+			m[name] = pair[0]
+		}
+	}
+	return m
+}
+
+// harmfulUses are commands that are harmful with some words only, as rules that deny.
+var harmfulUses = []struct {
+	prefix []string
+	why    string
+}{
+	{[]string{"git", "push", "--force"}, "it rewrites what others have"}, {[]string{"git", "push", "-f"}, "it rewrites what others have"},
+	{[]string{"git", "push", "--delete"}, "it deletes"}, {[]string{"git", "push", "--mirror"}, "it rewrites what others have"},
+	{[]string{"git", "reset", "--hard"}, "it throws changes away"}, {[]string{"git", "clean"}, "it deletes"},
+	{[]string{"git", "checkout", "--"}, "it throws changes away"}, {[]string{"git", "restore"}, "it throws changes away"},
+	{[]string{"git", "branch", "-D"}, "it deletes"}, {[]string{"git", "stash", "drop"}, "it deletes"}, {[]string{"git", "stash", "clear"}, "it deletes"},
+	{[]string{"git", "filter-branch"}, "it rewrites history"}, {[]string{"git", "update-ref"}, "it rewrites history"},
+	{[]string{"find", "-delete"}, "it deletes"}, {[]string{"chmod", "-R"}, "it changes rights or owners"}, {[]string{"chmod", "777"}, "it changes rights or owners"},
+	{[]string{"npm", "publish"}, "it publishes"}, {[]string{"cargo", "publish"}, "it publishes"}, {[]string{"docker", "run"}, "it can reach all of the machine"},
+	{[]string{"docker", "rm"}, "it deletes"}, {[]string{"docker", "system", "prune"}, "it deletes"}, {[]string{"history", "-c"}, "it removes traces"},
+	{[]string{"tar", "--checkpoint-action"}, "it runs programs"}, {[]string{"tar", "--to-command"}, "it runs programs"},
+}
+
+// harm says why a command could do much harm, "" if it could not.
+func harm(c *Command, p place) string {
+	if c.grave {
+		return strings.Join(c.Doubts[:min(3, len(c.Doubts))], "; ")
+	}
+	if why := harmful[c.Name]; why != "" {
+		return why
+	}
+	if strings.HasPrefix(c.Name, "mkfs") {
+		return harmful["mkfs"]
+	}
+	for _, u := range harmfulUses {
+		if denies(u.prefix, c) {
+			return u.why
+		}
+	}
+	for _, r := range c.Redirects {
+		if r.Writes && r.Target.Static {
+			if why := p.path(r.Target); why != "" {
+				return "it writes to a file, and " + why
+			}
+		}
+	}
+	return ""
+}

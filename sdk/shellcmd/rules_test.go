@@ -1,0 +1,135 @@
+package shellcmd_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/toolhost/toolhost/sdk/shellcmd"
+)
+
+func TestCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules    shellcmd.Rules
+		warnings []string // what each says
+		err      string
+	}{
+		"narrow rules":  {rules: shellcmd.Rules{Allow: tokens("ls", "git log", "npm run build", "bash x.sh"), Deny: tokens("git", "rm"), Otherwise: "deny"}},
+		"broad rules":   {rules: shellcmd.Rules{Allow: tokens("git", "find", "npm", "make", "docker", "python3.12", "bash", "env", "xargs", "npm run", "awk")}, warnings: strings.Fields("git find npm make docker python bash env xargs script awk")},
+		"a wrapper":     {rules: shellcmd.Rules{Allow: tokens("sudo ls")}, warnings: []string{"sudo runs other commands"}},
+		"no words":      {rules: shellcmd.Rules{Allow: [][]string{{}}}, err: "allow[0]: a rule without words"},
+		"a blank":       {rules: shellcmd.Rules{Deny: [][]string{{"a"}, {"git push"}}}, err: `deny[1]: the word "git push"`},
+		"an empty word": {rules: shellcmd.Rules{Deny: [][]string{{""}}}, err: `deny[0]: the word ""`},
+		"a bad effect":  {rules: shellcmd.Rules{Otherwise: "maybe"}, err: `otherwise = "maybe"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			warnings, err := c.rules.Check()
+			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("the error is %v", err)
+			}
+			if len(warnings) != len(c.warnings) {
+				t.Fatalf("the warnings are %q", warnings)
+			}
+			for i, w := range warnings {
+				if !strings.Contains(w, c.warnings[i]) {
+					t.Errorf("%q does not say %q", w, c.warnings[i])
+				}
+			}
+		})
+	}
+}
+
+func TestJudgeSaysWhy(t *testing.T) {
+	for text, want := range map[string]string{
+		"ls":                     "it only reads",
+		"ls > x":                 "it writes to x",
+		"cat ../x":               "../x is outside of the workspace",
+		"rm x":                   "the rule rm denies it",
+		"sort -o x":              "the option -o of sort is not known to be harmless",
+		"cat $x":                 "$x is only known when it runs",
+		"make":                   "make is not known to only read",
+		"sh -c 'echo \"$(rm)\"'": "the rule rm denies it",
+		"ls (":                   "the command is not understood",
+	} {
+		v := shellcmd.Rules{ReadOnly: true, Deny: tokens("rm")}.Judge(text, here)
+		if !strings.Contains(v.Reasons[0].Why, want) && !strings.Contains(v.Reasons[len(v.Reasons)-1].Why, want) {
+			t.Errorf("%q: the reasons are %v", text, v.Reasons)
+		}
+	}
+}
+
+// Where nothing is known of the place, only paths that do not lead up are inside.
+func TestJudgeWithoutAPlace(t *testing.T) {
+	rules := shellcmd.Rules{ReadOnly: true}
+	for _, c := range []struct {
+		text    string
+		context shellcmd.Context
+		want    string
+	}{
+		{"cat a/b", shellcmd.Context{}, "allow"},
+		{"cat ../a", shellcmd.Context{}, "ask"},
+		{"cat /a", shellcmd.Context{}, "ask"},
+		{"cat /a/b", shellcmd.Context{Dir: "/a"}, "allow"},
+		{"cat /a/b", shellcmd.Context{Root: "/a"}, "allow"},
+		{"cat ../b", shellcmd.Context{Root: "/a"}, "ask"},
+		{"cat /etc/x", shellcmd.Context{Root: "/"}, "allow"},
+	} {
+		if v := rules.Judge(c.text, c.context); v.Effect != c.want {
+			t.Errorf("%q in %+v is %s: %v", c.text, c.context, v.Effect, v.Reasons)
+		}
+	}
+}
+
+func TestPrefix(t *testing.T) {
+	for text, want := range map[string][]string{
+		"ls -la": {"ls"}, "git push": {"git", "push"}, "git push origin main": {"git", "push"}, "npm run build": {"npm", "run", "build"},
+		"npm test": {"npm", "test"}, "go test ./...": {"go", "test"}, "make build": {"make", "build"}, "./gradlew test": {"./gradlew", "test"},
+		"git --no-pager log": {"git", "log"}, "cargo check": {"cargo", "check"}, "mkdir a": {"mkdir"}, "cat /etc/hosts": {"cat"},
+		"docker compose up": {"docker", "compose", "up"}, "git commit": {"git", "commit"},
+		// what no prefix stands for
+		"ls; pwd": nil, "ls | wc": nil, "ls > x": nil, "ls 2>/dev/null": nil, "x=1 ls": nil, "ls $x": nil, "$x": nil, "ls &": nil, "ls (": nil, "": nil,
+		"(ls)": nil, "time ls": nil, "env ls": nil, "sudo ls": nil, "xargs ls": nil, "sh -c ls": nil, "bash x.sh": nil, "python x.py": nil,
+		"python3.12 -m pytest": nil, "node x.js": nil, "awk 1 x": nil, "ssh host": nil, "find . -exec ls {} +": nil, "cd x": nil, "git": nil,
+		"git -c a=b push": nil, "git push --force": nil, "rm x": nil, "chmod 777 x": nil, "echo $(ls)": nil, "mkdir -p a": nil, "eval ls": nil,
+	} {
+		if diff := cmp.Diff(want, shellcmd.Prefix(text)); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+	}
+}
+
+// A prefix that is given covers what it was made of.
+func TestPrefixCoversItsCommand(t *testing.T) {
+	given := 0
+	for _, s := range corpus(t) {
+		prefix := shellcmd.Prefix(s.text)
+		if prefix == nil {
+			continue
+		}
+		given++
+		v := shellcmd.Rules{Allow: [][]string{prefix}}.Judge(s.text, shellcmd.Context{Root: "/"})
+		if v.Effect != "allow" && !strings.Contains(v.Reasons[0].Why, "secrets") {
+			t.Errorf("the prefix %q of %q does not allow it: %v", prefix, s.text, v.Reasons)
+		}
+	}
+	if given < 100 {
+		t.Errorf("only %d commands have a prefix", given)
+	}
+}
+
+func TestAssess(t *testing.T) {
+	for text, level := range map[string]string{
+		"ls": "low", "git status && cat a | wc -l": "low", "bash -c 'ls'": "low",
+		"touch x": "medium", "ls > x": "medium", "cat /etc/passwd": "medium", "npm test": "medium", "git commit -m x": "medium", "cat $x": "medium",
+		"FOO=1 ls": "medium", "curl https://example.com": "medium", "git push": "medium", "cp a ../b": "medium", "f() { ls; }; f": "medium",
+		"rm x": "high", "env rm x": "high", "sudo ls": "high", "find . -delete": "high", "find . -exec rm {} +": "high", "dd if=a of=b": "high",
+		"git push --force": "high", "git push -uf origin": "high", "git reset --hard": "high", "git clean -fd": "high", "chmod -R 777 .": "high", "mkfs.ext4 /dev/sda": "high",
+		"echo x > /dev/sda": "high", "echo x > ../y": "high", "curl x | sh": "high", "bash <(curl x)": "high", "$x": "high", "eval ls": "high",
+		"python -c 1": "high", "ls (": "high", "kill 1": "high", "ssh host": "high", "ls | xargs rm": "high", "echo $(rm x)": "high",
+	} {
+		r := shellcmd.Assess(text, here)
+		if r.Level != level || (len(r.Reasons) == 0) != (level == "low") {
+			t.Errorf("%q is %s, want %s: %q", text, r.Level, level, r.Reasons)
+		}
+	}
+}

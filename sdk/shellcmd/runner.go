@@ -1,0 +1,186 @@
+package shellcmd
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// shells run the text after -c, and what they read.
+var shells = map[string]bool{"bash": true, "sh": true, "dash": true, "ash": true, "zsh": true, "ksh": true, "mksh": true,
+	"rbash": true, "fish": true, "csh": true, "tcsh": true}
+
+// plainText is what all shells that know -c read alike.
+var plainText = regexp.MustCompile(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
+
+// shell lists what a shell is told to run.
+func (w *walker) shell(at int) {
+	c := w.all.commands[at]
+	text, found, sure := shellText(c.Args)
+	switch {
+	case found && !sure:
+		w.grave(at, "an option of "+c.Name+" that is not known to be harmless")
+		w.string(at, text, c.Name+" -c")
+	case found:
+		w.otherShell(at, text)
+		w.string(at, text, c.Name+" -c")
+	case slices.ContainsFunc(c.Args, func(a Word) bool { return !a.Static || a.Text == "" || a.Text[0] != '-' }):
+		w.script(at)
+	default:
+		w.input(at)
+	}
+}
+
+// otherShell doubts a text that a shell other than bash may read in another way.
+func (w *walker) otherShell(at int, text Word) {
+	name := w.all.commands[at].Name
+	if name == "bash" || !text.Static {
+		return
+	}
+	plain := plainText.MatchString(text.Text) && !strings.Contains(text.Text, "&|") && !regexp.MustCompile(`(^|[^&])&([^&]|$)`).MatchString(text.Text)
+	if name != "sh" && name != "dash" || !plain {
+		w.grave(at, name+" may read the text in another way than bash")
+	}
+}
+
+// shellText finds the text after -c. It is not sure when there are options that could matter.
+func shellText(args []Word) (text Word, found, sure bool) {
+	sure = true
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		option := a.Static && len(a.Text) > 1 && (a.Text[0] == '-' || a.Text[0] == '+')
+		switch {
+		case !option && i == 0:
+			return Word{}, false, sure // a file, and what follows is for it
+		case !option:
+			sure = false
+		case a.Text == "--noprofile" || a.Text == "--norc" || a.Text == "--posix":
+		case a.Text[0] == '-' && a.Text[1] != '-' && strings.Contains(a.Text, "c"):
+			return commandString(args[i:], sure)
+		case strings.HasSuffix(a.Text, "o") && strings.Trim(a.Text, "-euxo") == "" && i+1 < len(args) && setOption[args[i+1].Text]:
+			i++
+		default:
+			sure = sure && strings.Trim(a.Text, "-eux") == ""
+		}
+	}
+	return Word{}, false, sure
+}
+
+// setOption are the words after -o that make a shell no less safe.
+var setOption = map[string]bool{"pipefail": true, "errexit": true, "nounset": true, "xtrace": true}
+
+// commandString takes the text for an option such as -c or -ec; options may stand between them.
+func commandString(args []Word, sure bool) (text Word, found, _ bool) {
+	sure = sure && strings.Trim(args[0].Text, "-euxc") == "" && strings.Count(args[0].Text, "c") == 1
+	for _, a := range args[1:] {
+		if a.Static && len(a.Text) > 1 && (a.Text[0] == '-' || a.Text[0] == '+') {
+			sure = false
+			continue
+		}
+		return a, true, sure
+	}
+	return Word{}, false, false
+}
+
+// string takes apart a text that a command runs.
+func (w *walker) string(at int, text Word, via string) {
+	outer := w.all.commands[at]
+	switch {
+	case !text.Static:
+		w.grave(at, "the text it runs is only known when it runs")
+		return
+	case w.level >= maxLevel:
+		w.grave(at, "too many shells in shells")
+		return
+	}
+	inner := walker{src: text.Text, all: w.all, via: append(slices.Clip(outer.Via), via), level: w.level + 1, loop: w.loop}
+	had := w.all.err
+	if err := gate(text.Text); err != nil {
+		w.all.err = err
+	}
+	inner.text(outer.dirs)
+	if had == nil && w.all.err != nil { // the shell inside says so when it runs, not the one outside
+		w.all.err = nil
+		w.grave(at, "the text it runs is not understood")
+	}
+}
+
+// script is a shell with a file to run.
+func (w *walker) script(at int) {
+	if first := w.all.commands[at].Args[0]; first.Static && strings.HasPrefix(first.Text, "-") || !first.Static {
+		w.grave(at, "what it runs is not sure")
+	}
+}
+
+// input is a shell that runs what it reads.
+func (w *walker) input(at int) {
+	c := w.all.commands[at]
+	for _, r := range c.Redirects {
+		if strings.HasPrefix(r.Op, "<<") && r.Target.Static && len(c.Redirects) == 1 && len(c.Args) == 0 {
+			w.otherShell(at, r.Target)
+			w.string(at, r.Target, c.Name+" "+r.Op)
+			return
+		}
+	}
+	if len(c.Args) != 1 || c.Args[0].Text != "--version" {
+		w.grave(at, "it runs what it reads")
+	}
+}
+
+// textRunner is for other commands that run text: what can be read of it is listed, and it stays a doubt.
+func (w *walker) textRunner(at int) {
+	c := w.all.commands[at]
+	w.grave(at, "it runs text as commands")
+	words := c.Args
+	switch c.Name {
+	case "trap", "ssh":
+		words = words[:min(1, len(words))]
+		if c.Name == "ssh" {
+			words = afterHost(c.Args)
+		}
+	case "su", "script":
+		words = afterOption(c.Args)
+	}
+	all := make([]string, 0, len(words))
+	for _, x := range words {
+		if !x.Static {
+			return
+		}
+		all = append(all, x.Text)
+	}
+	if len(all) > 0 {
+		w.string(at, static(strings.Join(all, " ")), c.Name)
+	}
+}
+
+func afterHost(args []Word) []Word {
+	s := scan(wrapper{flags: "46AaCfGgKkMNnqsTtVvXxYy", values: "BbcDEeFIiJLlmOopQRSWw"}, args)
+	return s.rest[min(1, len(s.rest)):]
+}
+
+func afterOption(args []Word) []Word {
+	for i, a := range args[:max(len(args)-1, 0)] {
+		if a.Text == "-c" || a.Text == "--command" {
+			return args[i+1 : i+2]
+		}
+	}
+	return nil
+}
+
+// findExec lists the commands that find runs.
+func (w *walker) findExec(at, depth int) {
+	c := w.all.commands[at]
+	for i, a := range c.Args {
+		if !a.Static || !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.Text) {
+			continue
+		}
+		end := i + 1
+		for end < len(c.Args) && c.Args[end].Text != ";" && c.Args[end].Text != "+" {
+			end++
+		}
+		w.doubt(at, "it runs a command for each file that it finds")
+		if end > i+1 {
+			w.inner(at, "find "+a.Text, c.Args[i+1:end], "find puts names into it that are only known when it runs", depth)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package shellcmd
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// doubt adds what cannot be determined; a grave one is about what would run.
+func (c *Command) doubt(why string) { c.Doubts = append(c.Doubts, why) }
+
+func (c *Command) graveDoubt(why string) {
+	c.doubt(why)
+	c.grave = true
+}
+
+// call walks a simple command.
+func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) flow {
+	at := w.reserve(x)
+	c := Command{Via: w.via, Text: shorten(w.sliceCall(s, x)), dirs: dirs}
+	for _, a := range x.Assigns {
+		c.Assigns = append(c.Assigns, a.Name.Value)
+		c.Doubts = append(c.Doubts, w.assigned(a, dirs)...)
+	}
+	for _, a := range x.Args {
+		c.Doubts = append(c.Doubts, w.inside(a, dirs)...)
+	}
+	w.redirect(&c, s.Redirs)
+	w.fill(&c, w.wordList(x.Args))
+	w.put(at, c)
+	w.unwrap(at, 0)
+	return w.moved(w.all.commands[at], at)
+}
+
+// sliceCall is a command with its redirects, but without the text of here-documents.
+func (w *walker) sliceCall(s *syntax.Stmt, x *syntax.CallExpr) string {
+	from, to := int(s.Pos().Offset()), int(x.End().Offset())
+	if len(x.Args) > 0 && s.Negated {
+		from = int(x.Pos().Offset())
+	}
+	for _, r := range s.Redirs {
+		to = max(to, int(r.Word.End().Offset()))
+	}
+	if from > to || to > len(w.src) {
+		return ""
+	}
+	return w.src[from:to]
+}
+
+// fill sets the words of a command, and the doubts that they are.
+func (w *walker) fill(c *Command, words []Word) {
+	if len(c.Assigns) > 0 {
+		c.doubt("variables set for it can change what runs")
+	}
+	if len(words) == 0 {
+		return
+	}
+	c.Program, c.Args = words[0], words[1:]
+	switch p := c.Program; {
+	case !p.Static:
+		c.graveDoubt("the program is only known when it runs")
+	case strings.Trim(p.Text, "/.") == "" && p.Text != ".":
+		c.graveDoubt("the program has no name")
+	default:
+		c.Name = path.Base(p.Text)
+	}
+	if c.Program.odd != "" {
+		c.doubt(c.Program.odd)
+	}
+	if _, ok := wrappers[c.Name]; !ok { // what a wrapper runs is looked at by itself
+		c.doubtWords()
+	}
+}
+
+// doubtWords adds the doubts about operands, by what the program makes of them.
+func (c *Command) doubtWords() {
+	s := c.spec()
+	for i, a := range c.Args {
+		switch {
+		case a.odd != "":
+			c.doubt(a.odd)
+		case (a.kind == number || a.kind == count) && s != nil && s.digits:
+		case a.kind == source && s != nil && s.operands == paths && s.max == 0:
+		case a.kind == glob:
+			if why := c.globDoubt(s, i, a.Text); why != "" {
+				c.doubt(why)
+			}
+		case !a.Static:
+			c.doubt(shorten(a.Text) + " is only known when it runs")
+		}
+	}
+}
+
+// globDoubt says why a pattern may match more than names of files in the folders it shows: a file can be called -rf.
+func (c *Command) globDoubt(s *spec, at int, text string) string {
+	for part := range strings.SplitSeq(text, "/") {
+		if strings.HasPrefix(part, ".") && strings.ContainsAny(part, "*?[") {
+			return text + " may match the folder above"
+		}
+	}
+	switch {
+	case strings.ContainsAny(text, "'\"\\$`"):
+		return text + " is only known when it runs"
+	case strings.IndexAny(text, "*?[") > 0 && text[0] != '-':
+		return ""
+	case slices.ContainsFunc(c.Args[:at], func(w Word) bool { return w.Static && w.Text == "--" }):
+		return ""
+	case s != nil && (s.globs == anyGlob || s.globs == nameGlob && !strings.Contains(text, "/")):
+		return ""
+	}
+	return text + " may match a file that is called like an option; ./ before it helps"
+}
+
+// moved is where the shell may be after a command.
+func (w *walker) moved(c Command, at int) flow {
+	same := flow{c.dirs, c.dirs}
+	if c.Name != "cd" || len(c.Doubts) > 0 {
+		return same
+	}
+	if why := cdDoubt(c); why != "" || w.loop || len(c.dirs) > 16 {
+		w.all.commands[at].doubt("where it goes is only known when it runs")
+		return same
+	}
+	var out []string
+	for _, d := range c.dirs {
+		out = union(out, []string{joined(d, c.Args[len(c.Args)-1].Text)})
+	}
+	return flow{out, c.dirs}
+}
+
+// cdDoubt accepts "cd DIR" and "cd -- DIR" only.
+func cdDoubt(c Command) string {
+	args := c.Args
+	if len(args) == 2 && args[0].Text == "--" {
+		args = args[1:]
+	}
+	if len(args) != 1 || !args[0].Static || args[0].Text == "" || args[0].Text[0] == '-' {
+		return "where it goes"
+	}
+	return ""
+}
+
+// joined is a path as seen from a folder; a path that leads above its start keeps its dots.
+func joined(dir, p string) string {
+	if path.IsAbs(p) {
+		return path.Clean(p)
+	}
+	return path.Join(dir, p)
+}

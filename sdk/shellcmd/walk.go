@@ -1,0 +1,211 @@
+package shellcmd
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	maxDepth    = 100   // of constructs in constructs
+	maxLevel    = 8     // of sh -c in sh -c
+	maxWrappers = 16    // of wrappers around one command
+	maxCommands = 20000 // in one text; with more the text is refused, none is left out
+)
+
+// collected is what all walkers of one text share.
+type collected struct {
+	commands []Command
+	depth    int
+	err      error
+}
+
+// A walker goes through one text: the whole one, or the string of an sh -c.
+type walker struct {
+	src   string
+	all   *collected
+	via   []string
+	level int
+	loop  bool // what is walked may run several times
+}
+
+// A flow holds the folders that a shell may be in after something succeeded, and after it failed.
+type flow struct{ ok, bad []string }
+
+func (f flow) any() []string { return union(f.ok, f.bad) }
+
+func union(a, b []string) []string {
+	out := slices.Clip(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (w *walker) text(dirs []string) {
+	list, err := statements(w.src)
+	w.stmts(list, dirs)
+	if err != nil && w.all.err == nil {
+		w.all.err = err
+	}
+}
+
+func (w *walker) refuse(n syntax.Node, why string) {
+	if w.all.err == nil {
+		w.all.err = &RefusedError{Offset: int(n.Pos().Offset()), Reason: why}
+	}
+}
+
+// slice is the source of a node.
+func (w *walker) slice(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from > to || to > len(w.src) {
+		return ""
+	}
+	return w.src[from:to]
+}
+
+// within walks something that is found in a construct.
+func (w *walker) within(name string, walk func(*walker)) {
+	inner := *w
+	inner.via = append(slices.Clip(w.via), name)
+	walk(&inner)
+}
+
+// repeated walks something that may run any number of times.
+func (w *walker) repeated(walk func(*walker) flow) flow {
+	inner := *w
+	inner.loop = true
+	return walk(&inner)
+}
+
+func (w *walker) stmts(list []*syntax.Stmt, dirs []string) flow {
+	f := flow{dirs, dirs}
+	for _, s := range list {
+		f = w.stmt(s, f.any())
+	}
+	return f
+}
+
+func (w *walker) stmt(s *syntax.Stmt, dirs []string) flow {
+	if w.all.depth++; w.all.depth > maxDepth {
+		w.refuse(s, "it is nested too deeply")
+	}
+	defer func() { w.all.depth-- }()
+	if w.all.err != nil {
+		return flow{dirs, dirs}
+	}
+	if s.Coprocess || s.Disown {
+		w.refuse(s, "bash does not know this way to run something in the background")
+	}
+	if s.Background {
+		w.construct("&", s, s.Redirs, dirs)
+	}
+	f := w.command(s, dirs)
+	switch {
+	case s.Background:
+		return flow{dirs, dirs}
+	case s.Negated:
+		return flow{f.bad, f.ok}
+	}
+	return f
+}
+
+func (w *walker) command(s *syntax.Stmt, dirs []string) flow {
+	if c, ok := s.Cmd.(*syntax.CallExpr); ok {
+		return w.call(s, c, dirs)
+	}
+	if len(s.Redirs) > 0 && !s.Background {
+		w.construct(keyword(s.Cmd), s, s.Redirs, dirs)
+	}
+	switch c := s.Cmd.(type) {
+	case nil:
+		return flow{dirs, dirs}
+	case *syntax.Block:
+		return w.stmts(c.Stmts, dirs)
+	case *syntax.Subshell:
+		w.stmts(c.Stmts, dirs)
+		return flow{dirs, dirs}
+	case *syntax.BinaryCmd:
+		return w.binary(c, dirs)
+	case *syntax.TimeClause:
+		return w.timed(c, dirs)
+	}
+	return w.compound(s, dirs)
+}
+
+// keyword is what a construct is listed under.
+func keyword(c syntax.Command) string {
+	switch c.(type) {
+	case nil:
+		return ":"
+	case *syntax.Block:
+		return "{"
+	case *syntax.Subshell:
+		return "("
+	case *syntax.TestClause:
+		return "[["
+	}
+	return "compound"
+}
+
+func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) flow {
+	switch c.Op {
+	case syntax.AndStmt:
+		x := w.stmt(c.X, dirs)
+		y := w.stmt(c.Y, x.ok)
+		return flow{y.ok, union(x.bad, y.bad)}
+	case syntax.OrStmt:
+		x := w.stmt(c.X, dirs)
+		y := w.stmt(c.Y, x.bad)
+		return flow{union(x.ok, y.ok), y.bad}
+	case syntax.Pipe, syntax.PipeAll:
+		w.stmt(c.X, dirs)
+		w.stmt(c.Y, dirs)
+	default:
+		w.refuse(c, "an operator that is not known")
+	}
+	return flow{dirs, dirs}
+}
+
+func (w *walker) timed(c *syntax.TimeClause, dirs []string) (f flow) {
+	f = flow{dirs, dirs}
+	if c.Stmt != nil {
+		w.within("time", func(w *walker) { f = w.stmt(c.Stmt, dirs) })
+	}
+	return f
+}
+
+// construct lists something that is more than the commands in it.
+func (w *walker) construct(name string, n syntax.Node, redirects []*syntax.Redirect, dirs []string, doubts ...string) {
+	at := w.reserve(n)
+	c := Command{Name: name, Program: static(name), Via: w.via, Text: shorten(w.slice(n)), Doubts: doubts, dirs: dirs, built: true}
+	w.redirect(&c, redirects)
+	w.put(at, c)
+}
+
+// reserve keeps the place of a command, so that what is found in its words comes after it.
+func (w *walker) reserve(n syntax.Node) int {
+	w.all.commands = append(w.all.commands, Command{})
+	if len(w.all.commands) > maxCommands {
+		w.refuse(n, "it has too many commands")
+	}
+	return len(w.all.commands) - 1
+}
+
+func (w *walker) put(at int, c Command) { w.all.commands[at] = c }
+
+const maxShown = 160
+
+// shorten makes a text fit on one line.
+func shorten(s string) string {
+	s = strings.Join(strings.Fields(s[:min(len(s), 4*maxShown)]), " ")
+	runes := []rune(strings.ToValidUTF8(s, ""))
+	if len(runes) > maxShown {
+		return string(runes[:maxShown-3]) + "..."
+	}
+	return string(runes)
+}

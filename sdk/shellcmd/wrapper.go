@@ -1,0 +1,205 @@
+package shellcmd
+
+import (
+	"slices"
+	"strings"
+)
+
+// A wrapper is a program that runs the command in its arguments.
+type wrapper struct {
+	flags, values string   // short options, without and with a value
+	long          []string // long options; with = those that take a value
+	skip          int      // operands before the command
+	assigns       bool     // NAME=value may come first
+	plain         bool     // it does nothing of its own
+	own           string   // what is doubtful about itself
+	added         string   // what is doubtful about the command in it
+}
+
+const otherUser = "it runs as another user"
+
+var wrappers = map[string]wrapper{
+	"env":         {flags: "i0v", values: "uCS", long: []string{"ignore-environment", "null", "debug", "unset=", "chdir=", "split-string="}, assigns: true, plain: true},
+	"command":     {flags: "pvV", plain: true},
+	"builtin":     {},
+	"jobs":        {flags: "lnprsx"},
+	"exec":        {flags: "cl", values: "a"},
+	"nohup":       {},
+	"nice":        {flags: "0123456789", values: "n", long: []string{"adjustment="}, plain: true},
+	"ionice":      {flags: "t", values: "cn", long: []string{"class=", "classdata=", "ignore"}, plain: true},
+	"timeout":     {flags: "v", values: "ks", long: []string{"kill-after=", "signal=", "preserve-status", "foreground", "verbose"}, skip: 1, plain: true},
+	"setsid":      {flags: "cfw", long: []string{"ctty", "fork", "wait"}},
+	"stdbuf":      {values: "ioe", long: []string{"input=", "output=", "error="}, plain: true},
+	"time":        {flags: "pvaq", values: "of", long: []string{"portability", "verbose", "append", "quiet", "output=", "format="}},
+	"chrt":        {flags: "abfimorRv", values: "pTPD", skip: 1},
+	"taskset":     {flags: "ac", values: "p", skip: 1},
+	"chroot":      {long: []string{"userspec=", "groups=", "skip-chdir"}, skip: 1, own: "it runs in another file system"},
+	"unshare":     {flags: "cfimnpruUCT", values: "RSGw", long: []string{"fork", "map-root-user", "mount", "net", "pid", "user"}, own: "it runs in a system of its own"},
+	"nsenter":     {flags: "aFW", values: "tSG", long: []string{"all", "target="}, own: "it runs in another system"},
+	"flock":       {flags: "sxeunoFv", values: "wE", long: []string{"shared", "exclusive", "unlock", "nonblock", "close", "timeout="}, skip: 1},
+	"watch":       {flags: "bcdegptwx", values: "nq", long: []string{"interval=", "exec"}, own: "it runs it again and again"},
+	"strace":      {flags: "cfCDiqrtTvVxy", values: "eoOpPsSuE"},
+	"ltrace":      {flags: "cfCiLrStT", values: "aAeFlnopsu"},
+	"fakeroot":    {flags: "u", values: "lsib"},
+	"proot":       {values: "rbwqk"},
+	"unbuffer":    {flags: "p"},
+	"rlwrap":      {},
+	"busybox":     {},
+	"toybox":      {},
+	"caffeinate":  {flags: "dimsu", values: "tw"},
+	"sudo":        {flags: "AbBEeHiKklnPSsVv", values: "ughpCrtTUDR", long: []string{"user=", "group=", "preserve-env", "login", "shell", "non-interactive", "stdin", "set-home", "background", "chdir="}, assigns: true, own: otherUser, added: otherUser},
+	"doas":        {flags: "nLs", values: "uC", own: otherUser, added: otherUser},
+	"pkexec":      {long: []string{"user="}, own: otherUser, added: otherUser},
+	"runuser":     {values: "ugG", own: otherUser, added: otherUser},
+	"gosu":        {skip: 1, own: otherUser, added: otherUser},
+	"xargs":       {flags: "0rtpxo", values: "InPLdaEsJR", long: []string{"null", "no-run-if-empty", "verbose", "interactive", "exit", "max-args=", "max-procs=", "max-lines=", "replace=", "delimiter=", "arg-file=", "max-chars="}, plain: true, added: "xargs adds words to it that are only known when it runs"},
+	"parallel":    {flags: "0kX", values: "ajIN", own: "it runs what it reads", added: "parallel adds words to it that are only known when it runs"},
+	"entr":        {flags: "acdnprsz", own: "it runs it again and again"},
+	"systemd-run": {flags: "dGPqrSt", values: "pu", long: []string{"user", "scope", "pty", "unit="}, own: "it runs as a service"},
+}
+
+// unwrap lists the commands that a command runs.
+func (w *walker) unwrap(at, depth int) {
+	c := w.all.commands[at]
+	if depth >= maxWrappers {
+		w.grave(at, "too many wrappers around each other")
+		return
+	}
+	switch {
+	case c.Name == "":
+		w.maybeEmpty(at, depth)
+	case shells[c.Name]:
+		w.shell(at)
+	case c.Name == "eval" || c.Name == "trap" || c.Name == "ssh" || c.Name == "su" || c.Name == "script":
+		w.textRunner(at)
+	case c.Name == "find":
+		w.findExec(at, depth)
+	default:
+		if r, ok := wrappers[c.Name]; ok {
+			w.wrapped(at, r, depth)
+			return
+		}
+		w.interpreted(at)
+	}
+}
+
+func (w *walker) doubt(at int, why string) {
+	w.all.commands[at].doubt(why)
+}
+
+func (w *walker) grave(at int, why string) { w.all.commands[at].graveDoubt(why) }
+
+// maybeEmpty lists what runs if the first word turns out to be nothing.
+func (w *walker) maybeEmpty(at, depth int) {
+	c := w.all.commands[at]
+	if !c.Program.Static && len(c.Args) > 0 && strings.HasPrefix(c.Program.Text, "$") {
+		w.inner(at, c.Program.Text+" being empty", c.Args, "", depth)
+	}
+}
+
+// inner lists a command that is in the arguments of another.
+func (w *walker) inner(at int, via string, words []Word, doubt string, depth int, assigns ...string) {
+	outer := w.all.commands[at]
+	c := Command{Via: append(slices.Clip(outer.Via), via), dirs: outer.dirs, Text: joinWords(words), Assigns: assigns}
+	w.fill(&c, words)
+	if doubt != "" {
+		c.doubt(doubt)
+	}
+	if slices.Contains([]string{"cd", "pushd", "popd", "export", "declare", "typeset", "readonly", "local"}, c.Name) {
+		c.doubt("it changes the shell from behind " + via)
+	}
+	w.all.commands = append(w.all.commands, c)
+	if len(w.all.commands) > maxCommands {
+		w.all.err = &RefusedError{Reason: "it has too many commands"}
+		return
+	}
+	w.unwrap(len(w.all.commands)-1, depth+1)
+}
+
+func joinWords(words []Word) string {
+	var b strings.Builder
+	for _, x := range words {
+		if b.Len() > maxShown {
+			break
+		}
+		b.WriteString(x.Text + " ")
+	}
+	return shorten(b.String())
+}
+
+// wrapped finds the command in the arguments of a wrapper.
+func (w *walker) wrapped(at int, r wrapper, depth int) {
+	c := w.all.commands[at]
+	if r.own != "" {
+		w.doubt(at, r.own)
+	}
+	s := scan(r, c.Args)
+	switch {
+	case s.lookup && c.Name == "command":
+		return
+	case s.unknown != "":
+		w.grave(at, "the option "+s.unknown+" of "+c.Name+" is not known")
+		w.candidates(at, s.rest)
+		return
+	case s.split.Text != "":
+		w.grave(at, c.Name+" splits a text into words")
+		w.string(at, s.split, c.Name+" -S")
+		return
+	case c.Name == "env" && s.options:
+		w.doubt(at, "env with options changes what runs")
+	}
+	w.afterOptions(at, r, s.rest, depth)
+}
+
+// afterOptions goes on with the operands of a wrapper.
+func (w *walker) afterOptions(at int, r wrapper, words []Word, depth int) {
+	name := w.all.commands[at].Name
+	skipped, rest := words[:min(r.skip, len(words))], words[min(r.skip, len(words)):]
+	if slices.ContainsFunc(skipped, func(x Word) bool { return !x.Static }) {
+		w.grave(at, "a word before the command is only known when it runs")
+	}
+	switch {
+	case name == "flock" && len(rest) > 1 && (rest[0].Text == "-c" || rest[0].Text == "--command"):
+		w.string(at, rest[1], "flock -c")
+	case name == "watch" && len(rest) > 0:
+		w.string(at, static(joinWords(rest)), "watch")
+		fallthrough
+	default:
+		w.rest(at, r, rest, depth)
+	}
+}
+
+func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
+	name := w.all.commands[at].Name
+	var assigns []string
+	for r.assigns && len(rest) > 0 && strings.Contains(rest[0].Text, "=") {
+		assigns = append(assigns, rest[0].Text[:strings.IndexByte(rest[0].Text, '=')])
+		rest = rest[1:]
+	}
+	switch {
+	case len(rest) > 0:
+		w.inner(at, name, rest, r.added, depth, assigns...)
+	case name == "xargs":
+		w.doubt(at, "what it prints is only known when it runs")
+	default:
+		w.doubt(at, name+" is given no command")
+	}
+}
+
+// candidates lists what may run when it is not sure where the command begins: rules that deny should see it.
+func (w *walker) candidates(at int, rest []Word) {
+	outer := w.all.commands[at]
+	found := 0
+	for i, x := range rest {
+		if x.Static && strings.HasPrefix(x.Text, "-") {
+			continue
+		}
+		c := Command{Via: append(slices.Clip(outer.Via), outer.Name), dirs: outer.dirs, Text: joinWords(rest[i:])}
+		w.fill(&c, rest[i:])
+		c.graveDoubt("it may be the command, or a word for " + outer.Name)
+		w.all.commands = append(w.all.commands, c)
+		if found++; found == 3 {
+			return
+		}
+	}
+}
