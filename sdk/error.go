@@ -35,16 +35,22 @@ type Code string
 
 // The codes of the contract.
 const (
-	CodeTool              Code = "E_TOOL"               // the handler failed; Name says how
-	CodeToolNotFound      Code = "E_TOOL_NOT_FOUND"     // no such tool
-	CodeInvalidArgs       Code = "E_TOOL_INVALID_ARGS"  // not JSON, or not what the schema asks; nothing was run
-	CodeTimeout           Code = "E_TIMEOUT"            // the deadline passed
-	CodeCanceled          Code = "E_CANCELED"           // the caller gave up
-	CodePluginCrashed     Code = "E_PLUGIN_CRASHED"     // the plugin died while the call was in it
-	CodePluginUnavailable Code = "E_PLUGIN_UNAVAILABLE" // the plugin cannot be started, or not now
-	CodeProtocol          Code = "E_PROTOCOL"           // the plugin broke the rules of the wire
-	CodeResultTooLarge    Code = "E_RESULT_TOO_LARGE"   // the result is over the hard cap
-	CodeInternal          Code = "E_INTERNAL"           // a bug of the host
+	CodeTool                Code = "E_TOOL"                 // the handler failed; Name says how
+	CodeToolNotFound        Code = "E_TOOL_NOT_FOUND"       // no such tool
+	CodeInvalidArgs         Code = "E_TOOL_INVALID_ARGS"    // not JSON, or not what the schema asks; nothing was run
+	CodeNotInCatalog        Code = "E_TOOL_NOT_IN_CATALOG"  // it exists, but not for this caller
+	CodeDenied              Code = "E_DENIED"               // a policy rule
+	CodeRejected            Code = "E_REJECTED"             // a person said no
+	CodeApprovalTimeout     Code = "E_APPROVAL_TIMEOUT"     // nobody answered
+	CodeApprovalUnavailable Code = "E_APPROVAL_UNAVAILABLE" // nobody can be asked here
+	CodeLimit               Code = "E_LIMIT"                // rate, concurrency, queue or call budget
+	CodeTimeout             Code = "E_TIMEOUT"              // the deadline passed
+	CodeCanceled            Code = "E_CANCELED"             // the caller gave up
+	CodePluginCrashed       Code = "E_PLUGIN_CRASHED"       // the plugin died while the call was in it
+	CodePluginUnavailable   Code = "E_PLUGIN_UNAVAILABLE"   // the plugin cannot be started, or not now
+	CodeProtocol            Code = "E_PROTOCOL"             // the plugin broke the rules of the wire
+	CodeResultTooLarge      Code = "E_RESULT_TOO_LARGE"     // the result is over the hard cap
+	CodeInternal            Code = "E_INTERNAL"             // a bug of the host
 )
 
 // CodeOf gives the code that err carries, "" for nil, and CodeInternal for an error without one.

@@ -9,16 +9,12 @@ import (
 
 // helloArgs are the arguments of the tool hello; its schema is inferred from them.
 type helloArgs struct {
-	Name  string `json:"name" jsonschema:"Who to greet"`
-	Style string `json:"style,omitempty" enum:"plain|loud" jsonschema:"plain, unless told otherwise"`
+	Name string `json:"name" jsonschema:"Who to greet"`
 }
 
 func hello(_ context.Context, _ *sdk.Request, in helloArgs) (*sdk.Result, error) {
-	switch {
-	case in.Name == "":
+	if in.Name == "" {
 		return nil, &sdk.Error{Name: "NobodyThere", Message: "the name is empty", Suggestion: "Ask who to greet."}
-	case in.Style == "loud":
-		return sdk.Textf("HELLO, %s!", in.Name), nil
 	}
 	return sdk.Textf("Hello, %s.", in.Name), nil
 }

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -17,6 +18,9 @@ type Preview struct {
 	Effect string
 	// Reason goes with Effect.
 	Reason string
+	// Structured is the same as JSON, for programs that show it in their own way; nil when there is none. It is an object whose
+	// "kind" says what else is in it.
+	Structured json.RawMessage
 }
 
 // AddPreview gives a tool that was added a preview. It panics when there is no such tool.

@@ -39,7 +39,7 @@ type Event struct {
 	// Done of Total is how far the call has come, in units of its own; Total is zero when not known. For EventProgress.
 	Done  float64 `json:"done,omitempty"`
 	Total float64 `json:"total,omitempty"`
-	// Message is for people. For EventProgress and EventLog.
+	// Message is for people. For EventProgress and EventLog; for EventStatus it is the word.
 	Message string `json:"message,omitempty"`
 	// Level and Attributes belong to EventLog; Attributes is a JSON object or nil.
 	Level      slog.Level      `json:"level,omitempty"`
@@ -58,6 +58,7 @@ const (
 	EventProgress EventType = "progress" // how far it is
 	EventLog      EventType = "log"      // a line for the host's log
 	EventOutput   EventType = "output"   // what the call prints, as it comes
+	EventStatus   EventType = "status"   // the host's word for how far the call is; plugins do not send it
 )
 
 // check tells what keeps a request from travelling, or nil. Both ends ask.

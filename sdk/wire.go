@@ -85,11 +85,12 @@ func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {
 		p = &Preview{}
 	}
 	return &pluginv1.PreviewResponse{Content: contentsToWire(p.Content), Effect: clean(p.Effect), Reason: clean(p.Reason),
-		Error: errorToWire(e)}
+		Error: errorToWire(e), Structured: p.Structured}
 }
 
 func previewFromWire(p *pluginv1.PreviewResponse) *Preview {
-	return &Preview{Content: contentsFromWire(p.GetContent()), Effect: p.GetEffect(), Reason: p.GetReason()}
+	return &Preview{Content: contentsFromWire(p.GetContent()), Effect: p.GetEffect(), Reason: p.GetReason(),
+		Structured: validObject(p.GetStructured())}
 }
 
 func contentToWire(c Content) *pluginv1.Content {

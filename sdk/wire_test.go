@@ -180,9 +180,9 @@ func TestResultCrossesTheWire(t *testing.T) {
 func TestPreviewCrossesTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := arrived(drawResult(t))
-		in := &Preview{Content: r.Content, Effect: anyText.Draw(t, "effect"), Reason: anyText.Draw(t, "reason")}
+		in := &Preview{Content: r.Content, Effect: anyText.Draw(t, "effect"), Reason: anyText.Draw(t, "reason"), Structured: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`{"kind":"x"}`)}).Draw(t, "structured")}
 		out := crosses(t, previewToWire(in, r.Error), &pluginv1.PreviewResponse{})
-		same(t, &Preview{Content: r.Content, Effect: clean(in.Effect), Reason: clean(in.Reason)}, previewFromWire(out))
+		same(t, &Preview{Content: r.Content, Effect: clean(in.Effect), Reason: clean(in.Reason), Structured: in.Structured}, previewFromWire(out))
 		same(t, r.Error, errorFromWire(out.GetError()))
 	})
 }

@@ -126,7 +126,7 @@ func TestDefinitions(t *testing.T) {
 		t.Fatalf("described as %s %s with %d tools", d.Name, d.Version, len(d.Tools))
 	}
 	for _, tool := range d.Tools {
-		if *tool.Hints.ReadOnly || !*tool.Hints.Destructive || !tool.Previews || tool.Category != "files" {
+		if *tool.Hints.ReadOnly || !*tool.Hints.Destructive || !tool.Previews || tool.Category != "edit" {
 			t.Errorf("%s: hints %s, previews %v, category %q", tool.Name, sdk.Details(tool.Hints), tool.Previews, tool.Category)
 		}
 	}

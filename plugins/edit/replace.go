@@ -32,7 +32,7 @@ func addReplace(p *sdk.Plugin, files *locks) {
 		Description: "Replaces text in a file. Read the file first and copy old_string from it: it must match exactly and fit one place, else nothing is changed and the " +
 			"error says where the text is. LF also matches the line endings of a CRLF file, which are kept. Gives a diff of the change.",
 		Hints:    sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.No},
-		Category: "files", CostTier: sdk.Free,
+		Category: "edit", CostTier: sdk.Free,
 	}, func(ctx context.Context, r *sdk.Request, in replaceInput) (*sdk.Result, error) {
 		return perform(ctx, r, files, in.Path, in.plan)
 	})

@@ -32,7 +32,7 @@ func addWrite(p *sdk.Plugin, files *locks) {
 		Description: "Creates a file, or with overwrite=true replaces all that an existing one holds. To change a part of a file use replace. " +
 			"A file that is overwritten keeps its mode, its byte order mark and, if its lines end with CRLF, those.",
 		Hints:    sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.Yes, OpenWorld: sdk.No},
-		Category: "files", CostTier: sdk.Free,
+		Category: "edit", CostTier: sdk.Free,
 	}, func(ctx context.Context, r *sdk.Request, in writeInput) (*sdk.Result, error) {
 		return perform(ctx, r, files, in.Path, in.plan)
 	})

@@ -62,6 +62,7 @@ func newPlugin() *sdk.Plugin {
 		Hints:        sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.Yes},
 		Timeout:      maxTimeout + 30*time.Second, // the call's own timeout comes first
 	}, s.exec)
+	sdk.AddPreview(p, "exec", s.preview)
 	return p
 }
 

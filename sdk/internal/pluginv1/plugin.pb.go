@@ -532,9 +532,11 @@ type PreviewResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Content []*Content             `protobuf:"bytes,1,rep,name=content,proto3" json:"content,omitempty"`
 	// "", "allow", "ask" or "deny"; it can only make the host's decision stricter.
-	Effect        string `protobuf:"bytes,2,opt,name=effect,proto3" json:"effect,omitempty"`
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	Error         *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	Effect string `protobuf:"bytes,2,opt,name=effect,proto3" json:"effect,omitempty"`
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Error  *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	// The same as a JSON object with a "kind", for programs; empty when there is none.
+	Structured    []byte `protobuf:"bytes,5,opt,name=structured,proto3" json:"structured,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -593,6 +595,13 @@ func (x *PreviewResponse) GetReason() string {
 func (x *PreviewResponse) GetError() *Error {
 	if x != nil {
 		return x.Error
+	}
+	return nil
+}
+
+func (x *PreviewResponse) GetStructured() []byte {
+	if x != nil {
+		return x.Structured
 	}
 	return nil
 }
@@ -1603,12 +1612,15 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x03 \x01(\fR\targuments\x12\x18\n" +
-	"\aworkdir\x18\x04 \x01(\tR\aworkdir\"\xa9\x01\n" +
+	"\aworkdir\x18\x04 \x01(\tR\aworkdir\"\xc9\x01\n" +
 	"\x0fPreviewResponse\x125\n" +
 	"\acontent\x18\x01 \x03(\v2\x1b.toolhost.plugin.v1.ContentR\acontent\x12\x16\n" +
 	"\x06effect\x18\x02 \x01(\tR\x06effect\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12/\n" +
-	"\x05error\x18\x04 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\"\xab\x01\n" +
+	"\x05error\x18\x04 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\x12\x1e\n" +
+	"\n" +
+	"structured\x18\x05 \x01(\fR\n" +
+	"structured\"\xab\x01\n" +
 	"\vCallRequest\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1c\n" +
