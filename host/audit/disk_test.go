@@ -1,0 +1,157 @@
+package audit
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestPlacesThatCannotBeUsed(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	write(t, file, "")
+	if err := unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "log.head"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		dir:                        "is not a regular file",
+		filepath.Join(dir, "pipe"): "is not a regular file",
+		"/dev/null":                "is not a regular file",
+		filepath.Join(dir, "log"):  "log.head is not a regular file",
+		filepath.Join(file, "log"): "not a directory",
+		"":                         "no such file",
+	} {
+		if _, err := Open(path, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open(%q): %v, want %q in it", path, err, want)
+		}
+	}
+	if _, err := Verify(filepath.Join(dir, "pipe")); err == nil {
+		t.Error("a pipe was verified")
+	}
+	if _, err := Verify(filepath.Join(dir, "nothing")); err == nil {
+		t.Error("a file that is not there was verified")
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	path := written(t, 1)
+	if err := os.Chmod(path, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(path, Options{})
+	if os.Getuid() == 0 { // root may write all the same
+		if err != nil {
+			t.Error(err)
+		}
+		l.Close()
+		return
+	}
+	if err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("Open: %v", err)
+	}
+}
+
+// A log that was taken away under its host is not replaced by a new one.
+func TestTakenAway(t *testing.T) {
+	for name, act := range map[string]func(path string) error{
+		"removed":      os.Remove,
+		"moved":        func(path string) error { return os.Rename(path, path+".1") },
+		"replaced":     func(path string) error { _ = os.Remove(path); return os.WriteFile(path, nil, 0o600) },
+		"head removed": func(path string) error { return os.Remove(headPath(path)) },
+		"head replaced": func(path string) error {
+			_ = os.Remove(headPath(path))
+			return os.WriteFile(headPath(path), nil, 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := logPath(t)
+			l := openLog(t, path, Options{})
+			add(t, l, call(1))
+			if err := act(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Append(call(2)); err == nil || !strings.Contains(err.Error(), "was removed or replaced while the log was open") {
+				t.Errorf("Append: %v", err)
+			}
+		})
+	}
+}
+
+// A record whose head cannot be written is taken back.
+func TestHeadCannotBeWritten(t *testing.T) {
+	path := logPath(t)
+	l := openLog(t, path, Options{})
+	add(t, l, call(1))
+	writable := l.head
+	readOnly, err := os.Open(headPath(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.head = readOnly
+	if err := l.Append(call(2)); err == nil {
+		t.Error("a record without a head was accepted")
+	}
+	checkWhole(t, path, 1)
+	readOnly.Close()
+	l.head = writable
+	add(t, l, call(2))
+	checkWhole(t, path, 2)
+}
+
+func TestClosed(t *testing.T) {
+	l := openLog(t, logPath(t), Options{})
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("a second Close: %v", err)
+	}
+	if err := l.Append(call(1)); err == nil || !strings.Contains(err.Error(), "it is closed") {
+		t.Errorf("Append: %v", err)
+	}
+}
+
+// A process that is stopped while it holds the lock does not hold the others for ever.
+func TestLockedByAnother(t *testing.T) {
+	path := written(t, 1)
+	other, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	l := openLog(t, path, Options{})
+	if err := unix.Flock(int(other.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for what, try := range map[string]func() error{
+			"Append": func() error { return l.Append(call(2)) },
+			"Open":   func() error { _, err := Open(path, Options{}); return err },
+			"Verify": func() error { _, err := Verify(path); return err },
+		} {
+			if err := try(); err == nil || !strings.Contains(err.Error(), "locked by another process for 5s") {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	})
+	unlock(other)
+	add(t, l, call(2))
+	checkWhole(t, path, 2)
+}
+
+// A file that does not end like a log is not read as a whole to find that out.
+func TestNotALog(t *testing.T) {
+	path := logPath(t)
+	write(t, path, strings.Repeat("x", 3*maxLine))
+	l := openLog(t, path, Options{})
+	if err := l.Append(call(1)); err == nil || !strings.Contains(err.Error(), "does not end as an audit log does") {
+		t.Errorf("Append: %v", err)
+	}
+}

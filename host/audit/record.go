@@ -1,0 +1,113 @@
+package audit
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Kind says what a record is about.
+type Kind string
+
+// The kinds that hosts write, and two that only the log itself writes.
+const (
+	KindDecision Kind = "decision" // the rules, and a person if one was asked, have spoken
+	KindCall     Kind = "call"     // a call has ended
+	KindStart    Kind = "start"    // a plugin's process has started
+	KindExit     Kind = "exit"     // a plugin's process has ended
+
+	KindTorn Kind = "torn" // the line above was left unfinished by a crash; see Record.Torn
+	KindCut  Kind = "cut"  // the log did not end as its head said; see Record.Head
+)
+
+// A Record is one line of the log. What is empty is left out of the line, but for Seq, Time, Kind, Prev and Hash.
+// Texts are redacted and cut at 2048 bytes.
+type Record struct {
+	// Seq counts the records of a file from 1. The log sets it.
+	Seq int64 `json:"seq"`
+	// Time is when it happened; zero stands for now. It is written in UTC, to the nanosecond.
+	Time time.Time `json:"time"`
+	// Kind must be one that hosts write.
+	Kind Kind `json:"kind"`
+
+	// CallID joins the records of one call. It is empty for the starts and exits of plugins.
+	CallID string `json:"call_id,omitempty"`
+	// Tool is the full name, as it was called; there need not be such a tool.
+	Tool   string `json:"tool,omitempty"`
+	Plugin string `json:"plugin,omitempty"`
+	// Caller and SessionID say on whose behalf.
+	Caller    string `json:"caller,omitempty"`
+	SessionID string `json:"session_id,omitempty"`
+	Workdir   string `json:"workdir,omitempty"`
+
+	// ArgumentsSHA256 and ArgumentsBytes are of the arguments byte for byte as they were given, before any redaction.
+	// The log sets them when Arguments is given.
+	ArgumentsSHA256 string `json:"arguments_sha256,omitempty"`
+	ArgumentsBytes  int64  `json:"arguments_bytes,omitempty"`
+	// Arguments are written only with Options.Content: redacted, and as a string if they are no JSON or over 64 KiB.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+
+	// Effect is allow, ask or deny. Rule, Layer and Source tell who said so, and Reason why; for other kinds than
+	// decisions Reason is why it ended so.
+	Effect string `json:"effect,omitempty"`
+	Rule   string `json:"rule,omitempty"`
+	Layer  string `json:"layer,omitempty"`
+	Source string `json:"source,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Approval is what a person said, nil when nobody was asked.
+	Approval *Approval `json:"approval,omitempty"`
+
+	// Status is ok or error, with the error's Code and Name.
+	Status string `json:"status,omitempty"`
+	Code   string `json:"code,omitempty"`
+	Name   string `json:"name,omitempty"`
+	// ResultSHA256, ResultBytes and Result are to the result what the three above are to the arguments.
+	ResultSHA256 string          `json:"result_sha256,omitempty"`
+	ResultBytes  int64           `json:"result_bytes,omitempty"`
+	Result       json.RawMessage `json:"result,omitempty"`
+	// DurationMS is how long it took, in milliseconds.
+	DurationMS float64 `json:"duration_ms,omitempty"`
+	// Attempts is how often the plugin was asked, Generation which of its starts was asked last.
+	Attempts   int `json:"attempts,omitempty"`
+	Generation int `json:"generation,omitempty"`
+
+	// Note says what the log had to leave out.
+	Note string `json:"note,omitempty"`
+	// Torn is set for KindTorn, Head for KindCut: what the head said, all zero if it was gone. Only the log sets them.
+	Torn *Torn `json:"torn,omitempty"`
+	Head *Head `json:"head,omitempty"`
+
+	// Prev is the Hash of the record before, 64 zeros for the first. Hash is the SHA-256 of this line without its
+	// ending `,"hash":"…"` but with the brace. The log sets both.
+	Prev string `json:"prev"`
+	Hash string `json:"hash,omitempty"`
+
+	// Sync makes Append wait until the record is on the disk. Hosts ask for it before a call that may change things.
+	Sync bool `json:"-"`
+}
+
+// An Approval is what a person said to a call.
+type Approval struct {
+	// By is who or what answered.
+	By string `json:"by,omitempty"`
+	// Answer is the word that was given, such as approved, rejected or timeout.
+	Answer string `json:"answer"`
+	// Scope is which later calls the answer stands for, empty for none.
+	Scope string `json:"scope,omitempty"`
+}
+
+// Torn describes the unfinished line above a record of KindTorn.
+type Torn struct {
+	// Bytes is its length, without the line end that was added later, and SHA256 the hash of as much.
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// texts are the fields that hold what others have said.
+func (r *Record) texts() []*string {
+	out := []*string{&r.CallID, &r.Tool, &r.Plugin, &r.Caller, &r.SessionID, &r.Workdir, &r.Effect, &r.Rule, &r.Layer,
+		&r.Source, &r.Reason, &r.Status, &r.Code, &r.Name, &r.Note, &r.ArgumentsSHA256, &r.ResultSHA256}
+	if r.Approval != nil {
+		out = append(out, &r.Approval.By, &r.Approval.Answer, &r.Approval.Scope)
+	}
+	return out
+}

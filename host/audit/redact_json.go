@@ -1,0 +1,132 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// secretName tells names whose values are secret, whatever they look like: those that hold the words, with or without
+// separators. Counts such as max_tokens are none.
+var secretName = regexp.MustCompile(`(?i)(?:passw(?:or)?d|passphrase|secret|api[_-]?key|(?:token|access[_-]?key|private[_-]?key|credentials?|authorization|cookie)$)`)
+
+// JSON gives the text with [redacted] in the place of each secret, which may be written with escapes. Values of names
+// such as password or api_key are secrets as a whole, unless they are null, true, false or "". What was JSON stays JSON;
+// what was not is taken for text. The text itself is never changed, and is the result if there is nothing to redact.
+func (r *Redactor) JSON(text []byte) []byte {
+	plain := string(text)
+	if !json.Valid(text) {
+		return []byte(r.Text(plain))
+	}
+	if !strings.Contains(plain, `\u`) && !strings.Contains(plain, `\/`) && !r.suspects(plain, strings.ToLower(plain)) {
+		return text // nothing is hidden in other escapes: for those there is one spelling only
+	}
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		n := len(token(text[i:]))
+		part := text[i : i+n]
+		out = append(out, r.token(part)...)
+		i += n
+		if part[0] != '"' {
+			continue
+		}
+		if from := nameEnds(text[i:]); from > 0 && secretName.MatchString(unquote(part)) {
+			out = append(out, text[i:i+from]...)
+			i += from
+			n := extent(text[i:])
+			out = append(out, withheld(text[i:i+n])...)
+			i += n
+		}
+	}
+	return out
+}
+
+// token is the first token of valid JSON: a string, a run of blanks, a run of letters and digits, or one other byte.
+func token(text []byte) []byte {
+	if text[0] == '"' {
+		for i := 1; i < len(text); i++ {
+			switch text[i] {
+			case '\\':
+				i++
+			case '"':
+				return text[:i+1]
+			}
+		}
+	}
+	if bytes.IndexByte([]byte("[]{}:,"), text[0]) >= 0 {
+		return text[:1]
+	}
+	if n := bytes.IndexAny(text, "[]{}:,\" \t\r\n"); n > 0 {
+		return text[:n]
+	} else if n == 0 {
+		return text[:len(text)-len(bytes.TrimLeft(text, " \t\r\n"))]
+	}
+	return text
+}
+
+// token redacts one token.
+func (r *Redactor) token(part []byte) []byte {
+	plain := string(part)
+	if part[0] != '"' {
+		if r.Text(plain) != plain { // a number
+			return quote(redacted)
+		}
+		return part
+	}
+	plain = unquote(part)
+	if clean := r.Text(plain); clean != plain {
+		return quote(clean)
+	}
+	return part
+}
+
+// nameEnds is where the value begins if the string before the text was a name, else 0.
+func nameEnds(text []byte) int {
+	rest := bytes.TrimLeft(text, " \t\r\n")
+	if len(rest) == 0 || rest[0] != ':' {
+		return 0
+	}
+	return len(text) - len(bytes.TrimLeft(rest[1:], " \t\r\n"))
+}
+
+// extent is how long the first value of the text is.
+func extent(text []byte) int {
+	depth, i := 0, 0
+	for i < len(text) {
+		part := token(text[i:])
+		i += len(part)
+		switch part[0] {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	return i
+}
+
+// withheld stands for a secret value. What says nothing stays.
+func withheld(value []byte) []byte {
+	switch string(value) {
+	case "null", "true", "false", `""`:
+		return value
+	}
+	return quote(redacted)
+}
+
+func quote(text string) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string can always be written
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+func unquote(text []byte) (out string) {
+	_ = json.Unmarshal(text, &out) // the text is valid
+	return out
+}

@@ -1,0 +1,153 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+// Verify reads the whole log at path, and its head, and reports what does not fit. It has room for one line at a time,
+// however long the log is, and does not look at what is written meanwhile. The error is for a log that cannot be read.
+func Verify(path string) (Report, error) {
+	s, err := look(path)
+	if err != nil {
+		return Report{}, err
+	}
+	defer s.file.Close()
+	report, err := verify(io.NewSectionReader(s.file, 0, s.size), s.head, s.headErr)
+	if err != nil {
+		return Report{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return report, nil
+}
+
+func verify(log io.Reader, head Head, headErr error) (Report, error) {
+	w := walk{head: head, last: Head{Hash: noHash}}
+	for l, err := range lines(log) {
+		if err != nil {
+			return Report{}, err
+		}
+		w.line(l)
+	}
+	w.end(headErr)
+	w.report.Last = w.last
+	return w.report, nil
+}
+
+// A walk is a reader's way along the chain.
+type walk struct {
+	report Report
+	head   Head
+	number int     // of the line last read
+	last   Head    // the record last read
+	odd    *oddity // the line above, if it is no record
+}
+
+// An oddity is a line that is no record. A torn record may follow that explains it.
+type oddity struct {
+	line  int
+	torn  Torn
+	fault Fault
+	text  string
+}
+
+func (w *walk) line(l line) {
+	w.number = l.number
+	k, err := unseal(l.text)
+	if err != nil {
+		w.blame()
+		w.odd = &oddity{line: l.number, torn: Torn{Bytes: int64(len(l.text)), SHA256: hashOf(l.text)}, fault: FaultFormat, text: err.Error()}
+		if l.text == nil {
+			w.odd.text = fmt.Sprintf("it is longer than the %d bytes of a record", maxLine)
+		}
+		if !l.ended {
+			w.odd.fault = FaultTorn
+			w.odd.text = fmt.Sprintf("it is unfinished, after %d bytes; a crash leaves such a line, and the next record sets it aside", len(l.text))
+		}
+		return
+	}
+	w.explain(k)
+	w.record(k)
+}
+
+// explain takes a torn record as the reason for the line above it.
+func (w *walk) explain(k *link) {
+	if w.odd != nil && k.Kind == KindTorn && k.Torn != nil && *k.Torn == w.odd.torn {
+		w.report.Torn++
+		w.odd = nil
+	}
+	w.blame()
+}
+
+// blame reports the line above if nothing has explained it.
+func (w *walk) blame() {
+	if w.odd != nil {
+		w.report.add(w.odd.line, w.odd.fault, "%s", w.odd.text)
+	}
+	w.odd = nil
+}
+
+func (w *walk) record(k *link) {
+	w.report.Records++
+	if k.Hash != k.right {
+		w.report.add(w.number, FaultContent, "its content was changed: its hash is %s, and the line says %s", k.right, k.Hash)
+	}
+	switch {
+	case k.Prev != w.last.Hash:
+		w.report.add(w.number, FaultOrder, "%s", w.misplaced(k.Seq))
+	case k.Kind == KindCut:
+		w.report.add(w.number, FaultCut, "%s", w.missed(k))
+	case k.Seq != w.last.Seq+1:
+		w.report.add(w.number, FaultNumber, "it is record %d, where %d belongs", k.Seq, w.last.Seq+1)
+	}
+	if k.Seq == w.head.Seq && k.Hash != w.head.Hash {
+		w.report.add(w.number, FaultHead, "the head knows another record %d, with the hash %s", k.Seq, w.head.Hash)
+	}
+	w.last = k.place()
+}
+
+// misplaced says what the numbers tell about a line that does not follow the one above.
+func (w *walk) misplaced(seq int64) string {
+	why := "the line above was replaced or added"
+	switch next := w.last.Seq + 1; {
+	case seq > next:
+		why = numbered(next, seq-1, "is", "are") + " missing before it"
+	case seq < next:
+		why = fmt.Sprintf("it is record %d, after record %d: it was moved or added", seq, w.last.Seq)
+	}
+	return "it does not follow the line above: " + why
+}
+
+func (w *walk) missed(k *link) string {
+	switch {
+	case k.Head == nil || k.Head.Hash == "":
+		return "the head was missing or unreadable when this was written: lines may have been cut off here"
+	case k.Head.Seq > w.last.Seq:
+		return numbered(w.last.Seq+1, k.Head.Seq, "was", "were") + " missing when this was written: cut off, or lost with the machine's power"
+	}
+	return fmt.Sprintf("the head knew another record %d when this was written, with the hash %s", k.Head.Seq, k.Head.Hash)
+}
+
+// end compares the end of the log with its head.
+func (w *walk) end(headErr error) {
+	w.blame()
+	switch {
+	case errors.Is(headErr, fs.ErrNotExist):
+		w.report.add(0, FaultHead, "its head is missing, so nobody knows whether lines were cut off the end; the head moves with the log")
+	case headErr != nil:
+		w.report.add(0, FaultHead, "its head cannot be read: %v", headErr)
+	case w.last.Seq < w.head.Seq:
+		w.report.add(w.number, FaultHead, "it ends with record %d, and the head knows record %d: lines were cut off the end", w.last.Seq, w.head.Seq)
+	default:
+		w.report.Newer = w.last.Seq - w.head.Seq
+	}
+}
+
+// numbered names one record, or several, with the verb that goes with them.
+func numbered(first, last int64, is, are string) string {
+	if first == last {
+		return fmt.Sprintf("record %d %s", first, is)
+	}
+	return fmt.Sprintf("records %d to %d %s", first, last, are)
+}
