@@ -2,23 +2,37 @@ package host
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// audit writes one line a call, also for those that were refused.
+// A Recorder keeps the record of what was decided and run. *audit.Log is one. An error of Append means that the record was
+// not written.
+type Recorder interface {
+	Append(r audit.Record) error
+}
+
+// audit writes one line a call to the log, and one record, also for those that were refused.
 func (h *Host) audit(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		started, in := time.Now(), len(c.Arguments)
 		result, err := next(ctx, c)
+		took := time.Since(started)
+		e := failure(result, err)
 		if h.log.Enabled(ctx, slog.LevelInfo) {
 			attempts, generation := c.asked()
-			h.log.LogAttrs(ctx, slog.LevelInfo, "call", append(outcome(failure(result, err)),
+			h.log.LogAttrs(ctx, slog.LevelInfo, "call", append(outcome(e),
 				slog.String("call_id", c.ID), slog.String("tool", cutText(c.Tool, 100)), slog.String("session_id", c.SessionID),
-				slog.Int("arguments_bytes", in), slog.Duration("duration", time.Since(started)),
+				slog.Int("arguments_bytes", in), slog.Duration("duration", took),
 				slog.Int("attempts", attempts), slog.Int("generation", generation))...)
+		}
+		if failed := h.append(c.ended(result, e, took)); failed != nil {
+			h.log.Error("the end of a call is missing from the record", "call_id", c.ID, "error", failed)
 		}
 		return result, err
 	}
@@ -30,3 +44,75 @@ func outcome(e *sdk.Error) []slog.Attr {
 	}
 	return []slog.Attr{slog.String("status", StatusError), slog.String("code", string(e.Code)), slog.String("name", e.Name)}
 }
+
+// record writes down that a call is about to run. One that may change something does not run without.
+func (h *Host) record(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		changes := !isYes(c.Definition.Hints.ReadOnly)
+		r := c.decided()
+		r.Kind, r.Sync = audit.KindDecision, changes
+		if err := h.append(r); err != nil && changes {
+			h.log.Error("a call is refused because it cannot be recorded", "call_id", c.ID, "error", err)
+			return nil, fail(sdk.CodeDenied, "NotRecorded", "%s may change something, and the record of calls cannot be written; nothing was run", c.Tool)
+		}
+		return next(ctx, c)
+	}
+}
+
+// append takes a recorder that panics for one that has not written.
+func (h *Host) append(r audit.Record) (err error) {
+	if h.options.Audit == nil {
+		return nil
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			logPanic(h.log, cause, "call_id", r.CallID)
+			err = fmt.Errorf("the recorder panicked: %v", cause)
+		}
+	}()
+	return h.options.Audit.Append(r)
+}
+
+// decided is the record of a call as far as it was decided.
+func (c *Call) decided() audit.Record {
+	d := c.Decision
+	r := audit.Record{
+		CallID: c.ID, Tool: c.Tool, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir, Arguments: c.Arguments,
+		Effect: string(d.Effect), Rule: d.Rule, Layer: d.Layer, Source: d.Source, Reason: d.Reason, Approval: c.answered,
+	}
+	if c.Definition != nil {
+		r.Plugin = c.Definition.Plugin
+	}
+	return r
+}
+
+// ended is the record of a call that is over.
+func (c *Call) ended(result *sdk.Result, e *sdk.Error, took time.Duration) audit.Record {
+	r := c.decided()
+	r.Kind, r.Status, r.DurationMS = audit.KindCall, StatusOK, float64(took.Microseconds())/1000
+	r.Attempts, r.Generation = c.asked()
+	if e != nil {
+		r.Status, r.Code, r.Name = StatusError, string(e.Code), e.Name
+		r.Reason = e.Message
+	}
+	if result != nil {
+		r.Result, _ = json.Marshal(map[string]any{"content": result.Content, "structured": result.Structured})
+	}
+	return r
+}
+
+// askedFor notes what came of asking a person.
+func (c *Call) askedFor(a Answer, err error) {
+	word := "rejected"
+	switch {
+	case err != nil:
+		word = string(sdk.CodeOf(err))
+	case a.Arguments != nil:
+		word = "changed"
+	case a.Approved:
+		word = "approved"
+	}
+	c.answered = &audit.Approval{Answer: word, Scope: string(a.Scope)}
+}
+
+func isYes(hint *bool) bool { return hint != nil && *hint }

@@ -1,7 +1,10 @@
 package host_test
 
 import (
+	"fmt"
 	"log/slog"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,3 +62,69 @@ func BenchmarkRefusedCall(b *testing.B) {
 type nowhere struct{}
 
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+
+// BenchmarkLimits is what the limits cost a call that none of them holds up.
+func BenchmarkLimits(b *testing.B) {
+	cases := []struct {
+		name   string
+		limits host.Limits
+	}{
+		{"none", host.Limits{}},
+		{"concurrency", host.Limits{Concurrency: 8}},
+		{"rate", host.Limits{Rate: 1e9}},
+		{"max calls", host.Limits{MaxCalls: math.MaxInt}},
+		{"all", host.Limits{Concurrency: 8, Rate: 1e9, MaxCalls: math.MaxInt}},
+	}
+	for _, c := range cases {
+		b.Run(c.name, func(b *testing.B) {
+			o := onPlugin(c.limits)
+			o.Tools = onTool(c.limits).Tools
+			benchmark(b, single(b, answering(sdk.Text("done"), nil, fiveFieldTool()), o), call("test__run", fiveFields))
+		})
+	}
+}
+
+// BenchmarkLine has eight callers share one turn.
+func BenchmarkLine(b *testing.B) {
+	h := single(b, answering(sdk.Text("done"), nil), onTool(host.Limits{Concurrency: 1, Queue: 1000}))
+	c := call("test__run", "")
+	b.ReportAllocs()
+	b.SetParallelism(8)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if r := h.Call(b.Context(), c); r.Error != nil {
+				b.Error(r.Error)
+			}
+		}
+	})
+}
+
+func BenchmarkCallAll(b *testing.B) {
+	h := single(b, answering(sdk.Text("done"), nil), host.Options{})
+	calls := slices.Repeat([]host.Call{call("test__run", "")}, 8)
+	b.ReportAllocs()
+	for b.Loop() {
+		h.CallAll(b.Context(), calls, host.BatchOptions{})
+	}
+}
+
+// BenchmarkAssemble is one call whose arguments come in pieces of 16 bytes. The time for a byte must not grow with them.
+func BenchmarkAssemble(b *testing.B) {
+	for _, size := range []int{1 << 10, 32 << 10, 1 << 20} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			piece := chat(0, "", "", strings.Repeat("x", 16))
+			b.SetBytes(int64(size))
+			for b.Loop() {
+				a := assembler(b, host.FormatOpenAI)
+				add(b, a, chat(0, "call_a", "a__b", `{"text":"`))
+				for range size/16 - 1 {
+					add(b, a, piece)
+				}
+				add(b, a, chat(0, "", "", `"}`), []byte(chatStop))
+				if len(a.Calls()) != 1 {
+					b.Fatal("no call")
+				}
+			}
+		})
+	}
+}

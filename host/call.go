@@ -5,10 +5,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"time"
 
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -20,6 +23,8 @@ type Call struct {
 	Tool string
 	// Arguments is a JSON object; blank stands for {}.
 	Arguments json.RawMessage
+	// Caller says on whose behalf it is made, for rules that name callers; it may be empty.
+	Caller string
 	// SessionID tells sessions apart; it may be empty.
 	SessionID string
 	// Workdir is the folder to work in, absolute; "" is the host's.
@@ -31,8 +36,20 @@ type Call struct {
 
 	// Definition is the tool that Tool names, once the route has looked it up.
 	Definition *Tool
+	// Decision is what the policy said of it, once the route has come to that.
+	Decision policy.Decision
 
-	request *sdk.Request // once dispatched
+	preview  *sdk.Preview
+	doubted  bool      // the preview itself wants a person to be asked
+	approved time.Time // when a person said yes
+	answered *audit.Approval
+	problem  string       // of the arguments that a person gave last
+	cut      string       // the word by which the model's message says that it was cut off in this call
+	edits    int          // how often a person changed the arguments
+	catalog  *Catalog     // which must have the tool; nil has all
+	request  *sdk.Request // once dispatched
+	entry    *entry       // of the batch that the call belongs to, if any
+	counted  bool         // in the budget of its session, while it is on its way
 }
 
 // A CallFunc runs a call, or one part of its route. Its error carries a code: see sdk.CodeOf.
@@ -51,12 +68,29 @@ func chain(f CallFunc, around ...Middleware) CallFunc {
 
 // dispatch is the end of the route: the plugin.
 func (h *Host) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
+	r, err := c.toRequest()
+	if err := errors.Join(err, c.fresh()); err != nil {
+		return nil, err
+	}
+	r.Attempt, r.Events = 1, h.events(ctx, c)
+	c.request = r
+	c.tell(Calling)
+	return c.Definition.plugin.Call(ctx, r)
+}
+
+// toRequest is the call as the plugin sees it.
+func (c *Call) toRequest() (*sdk.Request, error) {
 	if !filepath.IsAbs(c.Workdir) {
 		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run", c.Workdir)
 	}
-	c.request = &sdk.Request{CallID: c.ID, Tool: c.Definition.wire, Arguments: c.Arguments, Workdir: c.Workdir,
-		SessionID: c.SessionID, Attempt: 1, Events: h.events(ctx, c)}
-	return c.Definition.plugin.Call(ctx, c.request)
+	return &sdk.Request{CallID: c.ID, Tool: c.Definition.wire, Arguments: c.Arguments, Workdir: c.Workdir, SessionID: c.SessionID}, nil
+}
+
+// tell tells the caller how far the call is.
+func (c *Call) tell(s CallStatus) {
+	if c.Events != nil {
+		c.Events(sdk.Event{Type: sdk.EventStatus, Message: string(s)})
+	}
 }
 
 // maxLogText is how many characters of a plugin's log line are kept, and as many of its attributes.

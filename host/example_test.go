@@ -64,6 +64,6 @@ func hello(_ context.Context, _ *sdk.Request, in helloArgs) (*sdk.Result, error)
 // serveGreet is the main function of the plugin.
 func serveGreet() {
 	p := sdk.New("greet", "1.0.0")
-	sdk.AddTool(p, sdk.Tool{Name: "hello", Description: "Greets a person."}, hello)
+	sdk.AddTool(p, sdk.Tool{Name: "hello", Description: "Greets a person.", Hints: sdk.Hints{ReadOnly: sdk.Yes}}, hello)
 	sdk.Serve(p)
 }

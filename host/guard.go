@@ -9,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// guard turns a panic further in, such as in an embedder's middleware, into an error.
+// guard turns a panic further in, such as in an embedder's middleware, into an error, and tells the caller how it ended.
 func (h *Host) guard(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
 		defer func() {
@@ -19,7 +19,9 @@ func (h *Host) guard(next CallFunc) CallFunc {
 					"the call was stopped by a panic, which is a bug; the host's log tells more under call id %s", c.ID)
 			}
 		}()
-		return next(ctx, c)
+		result, err = next(ctx, c)
+		c.tell(ending(failure(result, err)))
+		return result, err
 	}
 }
 

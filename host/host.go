@@ -8,8 +8,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,11 +41,31 @@ type Options struct {
 	Logger *slog.Logger
 	// Workdir is the folder that tools work in, unless a Call names another; "" is the current one.
 	Workdir string
+	// Policy decides whether a call may run; nil leaves it to the hints of the tools: those that only read run, others are
+	// asked about.
+	Policy Policy
+	// Approver is asked about calls that need a person's yes; nil refuses them.
+	Approver Approver
+	// Mode says what becomes of such calls; "" is ModeAsk.
+	Mode Mode
+	// ApprovalTimeout is how long an answer may take; zero is ten minutes.
+	ApprovalTimeout time.Duration
+	// Audit keeps the record of decisions and calls; nil keeps none. A call that may change something is refused when it
+	// cannot be recorded.
+	Audit Recorder
+	// Remembered are answers that were saved, and SaveAnswer saves one; nil saves none. Where the answers are saved,
+	// people can read and revoke them.
+	Remembered []Remembered
+	SaveAnswer func(Remembered) error
 	// Middleware is put into the route, the first outermost, before the arguments are validated: what it changes is
 	// checked.
 	Middleware []Middleware
 	// Tools holds settings by full tool name, such as "shell__exec".
 	Tools map[string]ToolOptions
+	// Plugins holds settings by the plugins' labels.
+	Plugins map[string]PluginOptions
+	// MaxCostTier refuses calls of tools that cost more; "" refuses none. A tool that does not tell counts as Cheap.
+	MaxCostTier sdk.CostTier
 	// DefaultTimeout is for tools that say nothing of their own, and for the listing of a plugin's tools; zero is two
 	// minutes.
 	DefaultTimeout time.Duration
@@ -61,8 +83,11 @@ type Options struct {
 // ToolOptions are a user's settings for one tool. They win over what the plugin says; zero leaves it to that. No tool
 // may take longer than an hour, or have a larger result than the wire (4 MiB).
 type ToolOptions struct {
+	// Description stands in for the plugin's.
+	Description    string
 	Timeout        time.Duration
 	MaxResultBytes int64
+	Limits
 }
 
 // A Host runs tool calls. Make one with New; it is safe for concurrent use.
@@ -71,7 +96,14 @@ type Host struct {
 	log      *slog.Logger
 	registry *registry
 	route    CallFunc
+	edited   CallFunc // the route of a call whose arguments a person has changed
+	fitting  CallFunc // whether a call's arguments can be used
 	results  keeper
+	memory   memory
+	asking   chan struct{}    // holds a token while a person is being asked
+	lines    map[string]*line // by plugin; of those that have limits
+	sessions sessions
+	misses   tally
 
 	mu      sync.Mutex // held to begin a call, and to end base
 	base    context.Context
@@ -88,9 +120,11 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{options: o, log: o.Logger, registry: r, results: keeper{dir: o.ResultDir}}
+	h := &Host{options: o, log: o.Logger, registry: r, results: keeper{dir: o.ResultDir}, lines: newLines(o),
+		memory: memory{answers: slices.Clone(o.Remembered)}, asking: make(chan struct{}, 1)}
 	h.base, h.end = context.WithCancel(context.Background())
-	h.route = h.buildRoute()
+	h.registry.hides = h.hides
+	h.buildRoute()
 	h.watchAll(plugins)
 	return h, nil
 }
@@ -100,37 +134,54 @@ func (o *Options) fillIn() (err error) {
 	o.DefaultTimeout = firstPositive(o.DefaultTimeout, 2*time.Minute)
 	o.ErrorMessageLimit = firstPositive(o.ErrorMessageLimit, 1000)
 	o.MaxResultBytes = firstPositive(o.MaxResultBytes, 128<<10)
+	o.ApprovalTimeout = firstPositive(o.ApprovalTimeout, defaultApprovalTimeout)
+	if o.Policy == nil {
+		o.Policy = hintsOnly
+	}
+	if o.MaxCostTier != "" && !slices.Contains(tiers, o.MaxCostTier) {
+		return fmt.Errorf("host: MaxCostTier %q is not one of free, cheap, expensive", o.MaxCostTier)
+	}
 	if o.ResultDir != "" {
 		o.ResultDir, err = filepath.Abs(o.ResultDir)
 	}
 	workdir, failed := filepath.Abs(o.Workdir)
 	o.Workdir = workdir
-	return errors.Join(err, failed)
+	return errors.Join(err, failed, o.Mode.check())
 }
 
-// buildRoute is the one place where the route of a call is put together, outermost first.
-func (h *Host) buildRoute() CallFunc {
-	route := []Middleware{h.audit, h.guard, h.open, h.shape, h.lookup, h.parse}
-	route = append(route, h.options.Middleware...)
-	route = append(route, h.validate, h.limit)
-	return chain(h.dispatch, route...)
+// buildRoute is the one place where the route of a call is put together, outermost first. Nothing behind approve may
+// change the arguments.
+func (h *Host) buildRoute() {
+	outside := []Middleware{h.audit, h.guard, h.open, h.shape, h.lookup, h.parse}
+	inside := []Middleware{h.validate, h.budget, h.enforce, h.preview, h.approve, h.record, h.limit}
+	h.route = chain(h.dispatch, slices.Concat(outside, h.options.Middleware, inside)...)
+	h.edited = chain(h.dispatch, slices.Concat([]Middleware{h.parse}, inside)...)
+	h.fitting = chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.parse, h.validate)
 }
 
 // Call runs one tool and always answers: whatever goes wrong is in the result's Error. It returns soon after ctx ends.
 func (h *Host) Call(ctx context.Context, c Call) *Result {
 	started := time.Now()
+	result, err := h.route(ctx, h.prepare(&c))
+	return c.answer(result, err, time.Since(started))
+}
+
+// prepare fills in what the caller has left to the host.
+func (h *Host) prepare(c *Call) *Call {
 	if c.ID == "" {
 		c.ID = newID()
 	}
 	c.Workdir = cmp.Or(c.Workdir, h.options.Workdir)
-	result, err := h.route(ctx, &c)
-	return c.answer(result, err, time.Since(started))
+	return c
 }
 
-// Tools lists every tool of every plugin, by full name, and tells which plugins or tools had to be left out, and why. It
-// asks the plugins that it has not listed yet, side by side, which starts them. The tools are the host's own: they must
-// not be changed.
-func (h *Host) Tools(ctx context.Context) ([]*Tool, []error) { return h.registry.all(ctx) }
+// Tools lists every tool of every plugin, by full name, but for those that the policy denies in any case, and tells which
+// plugins or tools had to be left out, and why. It asks the plugins that it has not listed yet, side by side, which starts
+// them. The tools are the host's own: they must not be changed.
+func (h *Host) Tools(ctx context.Context) ([]*Tool, []error) {
+	tools, problems, _ := h.registry.all(ctx, nil)
+	return tools, problems
+}
 
 // watchAll forgets what a plugin had for tools when it says that they changed.
 func (h *Host) watchAll(plugins map[string]Plugin) {

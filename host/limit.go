@@ -10,8 +10,29 @@ import (
 // maxTimeout bounds every call, whatever is asked for.
 const maxTimeout = time.Hour
 
-// limit gives the call its deadline.
+// limit has the call wait for its turn, and gives it its deadline, which begins only then.
 func (h *Host) limit(next CallFunc) CallFunc {
+	next = h.timed(next)
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		if l := h.lines[c.Definition.Plugin]; l != nil {
+			t, e := l.enter(ctx, l.pair(c.Definition.Name))
+			if e != nil {
+				return nil, e
+			}
+			defer l.leave(t)
+		}
+		if h.base.Err() != nil { // Close ends calls one after the other, so a turn may have passed on meanwhile
+			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host was closed before the call began; nothing was run")
+		}
+		if e := c.begin(); e != nil {
+			return nil, e
+		}
+		return next(ctx, c)
+	}
+}
+
+// timed gives the call its deadline.
+func (h *Host) timed(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		d := h.timeout(c)
 		limited, cancel := context.WithTimeout(ctx, d)

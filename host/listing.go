@@ -6,16 +6,20 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // A listing is what the registry knows of one plugin.
 type listing struct {
-	name   string
-	plugin Plugin
-	log    *slog.Logger
-	turn   chan struct{} // holds a token while the plugin is being asked
+	name    string
+	plugin  Plugin
+	log     *slog.Logger
+	turn    chan struct{} // holds a token while the plugin is being asked
+	deaf    bool          // to what the plugin says of how its tools behave
+	options map[string]ToolOptions
+	changes *atomic.Uint64 // the registry's; counted under mu
 
 	mu sync.Mutex
 	known
@@ -120,4 +124,5 @@ func (l *listing) forget() {
 	defer l.mu.Unlock()
 	l.tools, l.problems = nil, nil
 	l.forgot++
+	l.changes.Add(1)
 }

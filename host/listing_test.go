@@ -146,7 +146,7 @@ func TestToolJSON(t *testing.T) {
 	definition.Timeout = 90 * time.Second
 	h := single(t, answering(nil, nil, definition), host.Options{})
 	tools, _ := h.Tools(t.Context())
-	const want = `{"plugin":"test","name":"test__run","description":"for tests","input_schema":{"type":"object"},"timeout":"1m30s"}`
+	const want = `{"plugin":"test","name":"test__run","description":"for tests","input_schema":{"type":"object"},"hints":{"read_only":true},"timeout":"1m30s"}`
 	for _, v := range []any{tools[0], *tools[0]} {
 		if got, err := json.Marshal(v); err != nil || string(got) != want {
 			t.Errorf("%s, %v; want %s", got, err, want)
@@ -367,4 +367,11 @@ func TestManyCallsAtOnce(t *testing.T) {
 		})
 	}
 	within(t, time.Minute, "all calls", wg.Wait)
+}
+
+func TestDescriptionOfTheUser(t *testing.T) {
+	t.Parallel()
+	h := single(t, answering(nil, nil, tool("run"), tool("other")), host.Options{Tools: map[string]host.ToolOptions{"test__run": {Description: "in other words"}}})
+	tools, _ := h.Tools(t.Context())
+	diff(t, []string{"for tests", "in other words"}, []string{tools[0].Description, tools[1].Description})
 }

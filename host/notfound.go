@@ -3,7 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -14,39 +13,52 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// notFound names up to three tools that may have been meant: those of the plugin if it is there, else any with a near
-// name. None of them is run.
-func (r *registry) notFound(ctx context.Context, name string, own known) error {
-	e := fail(sdk.CodeToolNotFound, "ToolNotFound", "there is no tool %.100q", name)
+// notFound says that there is no such tool.
+func (r *registry) notFound(ctx context.Context, c *Call, own known) error {
+	e := fail(sdk.CodeToolNotFound, "ToolNotFound", "there is no tool %.100q", c.Tool)
 	for _, p := range own.problems {
-		if out, ok := errors.AsType[*leftOut](p); ok && out.name == name {
-			e.Message += "; " + out.Error()
+		if nameOf(p) == c.Tool && c.catalog.allowsName(c.Tool) {
+			e.Message += "; " + p.Error()
 		}
 	}
-	e.Suggestion = "Call a tool by its full name, PLUGIN__TOOL, as it is listed."
-	if near := r.near(ctx, name, own); len(near) > 0 {
-		e.Suggestion = "Did you mean " + strings.Join(near, ", ") + "?"
-	}
+	e.Suggestion = r.suggest(ctx, c, own, "Call a tool by its full name, PLUGIN__TOOL, as it is listed.")
 	return e
 }
 
-func (r *registry) near(ctx context.Context, name string, own known) []string {
-	switch {
-	case len(name) > 2*maxName:
-		return nil
-	case len(own.tools) > 0:
-		return nearest(name, slices.Collect(maps.Values(own.tools)), len(name)+maxName)
+// notInCatalog says that the tool is not for this caller. That it exists is no secret: whoever may not know of a tool
+// must not share a host with those who may.
+func (r *registry) notInCatalog(ctx context.Context, c *Call, own known) error {
+	e := fail(sdk.CodeNotInCatalog, "NotInCatalog", "the tool %.100q is not in this catalog; nothing was run", c.Tool)
+	e.Suggestion = r.suggest(ctx, c, own, "Call only tools that are listed here, and do not try this one again.")
+	return e
+}
+
+// suggest names up to three tools of the catalog that may have been meant: those of the plugin if it has any there, else
+// any with a near name. None of them is run.
+func (r *registry) suggest(ctx context.Context, c *Call, own known, otherwise string) string {
+	if near := r.near(ctx, c, own); len(near) > 0 {
+		return "Did you mean " + strings.Join(near, ", ") + "?"
 	}
-	return nearest(name, r.suggestable(ctx), min(max(2, len(name)/3), len(name)-1))
+	return otherwise
+}
+
+func (r *registry) near(ctx context.Context, c *Call, own known) []string {
+	if len(c.Tool) > 2*maxName {
+		return nil
+	}
+	if tools, _ := c.catalog.pick(own); len(tools) > 0 {
+		return nearest(c.Tool, tools, len(c.Tool)+maxName)
+	}
+	return nearest(c.Tool, r.suggestable(ctx, c.catalog), min(max(2, len(c.Tool)/3), len(c.Tool)-1))
 }
 
 // maxSuggesting bounds how long plugins are asked only to suggest a name.
 const maxSuggesting = 5 * time.Second
 
-func (r *registry) suggestable(ctx context.Context) []*Tool {
+func (r *registry) suggestable(ctx context.Context, c *Catalog) []*Tool {
 	ctx, cancel := context.WithTimeout(ctx, maxSuggesting)
 	defer cancel()
-	tools, _ := r.all(ctx)
+	tools, _, _ := r.all(ctx, c)
 	return tools
 }
 

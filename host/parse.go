@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,41 +22,67 @@ const (
 )
 
 // parse makes sure that the arguments are one JSON object that everybody further on reads the same way. The bytes stay
-// as they are; only blank ones become {}.
+// as they are, but for what unwrap takes off.
 func (h *Host) parse(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if isBlank(c.Arguments) {
-			c.Arguments = json.RawMessage("{}")
+		if c.cut != "" {
+			return nil, truncated(c)
 		}
-		if e := checkJSON(c.Arguments); e != nil {
-			return nil, e
+		arguments, e := readArguments(c.Arguments)
+		if e != nil {
+			e.Suggestion = strings.TrimSpace(e.Suggestion + " " + usage(c.Definition))
+			return nil, h.refuse(c, e)
 		}
+		c.Arguments = arguments
 		return next(ctx, c)
 	}
 }
 
+// truncated is for a call that may look whole and is not: vendors send what they have, even {} in the place of it.
+func truncated(c *Call) *sdk.Error {
+	e := fail(sdk.CodeInvalidArgs, "TruncatedCall", "the call of %.100q is not complete: the answer was cut off (%.50s); nothing was run", c.Tool, c.cut)
+	e.Suggestion = "Make the call again, in smaller parts if it was long."
+	return e
+}
+
+// readArguments gives the bytes of the one JSON object that the text holds, {} for blanks.
+func readArguments(text json.RawMessage) (json.RawMessage, *sdk.Error) {
+	if len(text) > sdk.MaxArguments {
+		return nil, tooLarge(len(text))
+	}
+	object, around, e := unwrap(text)
+	if e == nil {
+		e = checkJSON(object)
+	}
+	if e != nil {
+		return nil, inside(around, e)
+	}
+	return object, nil
+}
+
 // isBlank knows only what is white space in JSON.
-func isBlank(text []byte) bool { return len(bytes.Trim(text, " \t\r\n")) == 0 }
+func isBlank(text []byte) bool { return len(bytes.Trim(text, blanks)) == 0 }
+
+const blanks = " \t\r\n"
 
 // decoders spare each call a dozen allocations.
 var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
+// checkJSON wants exactly one object, within the limits, in which no two names could be taken for one.
 func checkJSON(arguments json.RawMessage) *sdk.Error {
-	if len(arguments) > sdk.MaxArguments {
-		return tooLarge(len(arguments))
-	}
 	d := decoders.Get().(*jsontext.Decoder) // refuses doubled names, invalid UTF-8 and half surrogate pairs
 	d.Reset(bytes.NewBuffer(arguments))
 	defer decoders.Put(d)
 	if kind := d.PeekKind(); kind != '{' && kind != 0 {
 		return badArguments("must be a JSON object, not %s", kindName(kind))
 	}
-	for nodes := 0; ; {
-		token, err := d.ReadToken()
+	for nodes, odd := 0, false; ; {
+		kind, name, err := readToken(d)
 		if err != nil {
 			return malformed(err, arguments)
 		}
-		if kind := token.Kind(); kind != '}' && kind != ']' {
+		odd = odd || isOdd(name)
+		if kind != '}' && kind != ']' {
 			nodes++
 		}
 		switch {
@@ -64,9 +91,19 @@ func checkJSON(arguments json.RawMessage) *sdk.Error {
 		case nodes > maxNodes:
 			return badAt(d.InputOffset(), arguments, "have more than %d names and values", maxNodes)
 		case d.StackDepth() == 0:
-			return trailing(d.InputOffset(), arguments)
+			return cmp.Or(trailing(d.InputOffset(), arguments), twins(arguments, odd))
 		}
 	}
+}
+
+// readToken reads one token. It gives the bytes of a member's name, and nil for everything else.
+func readToken(d *jsontext.Decoder) (kind jsontext.Kind, name jsontext.Value, err error) {
+	if in, n := d.StackIndex(d.StackDepth()); in == '{' && n%2 == 0 && d.PeekKind() == '"' {
+		name, err = d.ReadValue()
+		return '"', name, err
+	}
+	token, err := d.ReadToken()
+	return token.Kind(), nil, err
 }
 
 // trailing refuses anything but blanks behind the object.
@@ -85,7 +122,25 @@ func malformed(err error, arguments json.RawMessage) *sdk.Error {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return badAt(e.ByteOffset, arguments, "have two properties named %q in one object", e.JSONPointer.LastToken())
 	}
+	if words := slip(arguments[e.ByteOffset:]); words != "" {
+		return badAt(e.ByteOffset, arguments, "%s", words)
+	}
 	return badAt(e.ByteOffset, arguments, "are not valid JSON: %s", e.Err)
+}
+
+// slip names what other languages have and JSON has not, if that is what the text begins with.
+func slip(text []byte) string {
+	comma, behind := bytes.CutPrefix(text, []byte(","))
+	behind = behind && len(bytes.TrimLeft(comma, blanks)) > 0 && bytes.ContainsAny(bytes.TrimLeft(comma, blanks)[:1], "}]")
+	switch {
+	case behind:
+		return "have a comma with nothing behind it"
+	case bytes.HasPrefix(text, []byte("//")), bytes.HasPrefix(text, []byte("/*")), bytes.HasPrefix(text, []byte("#")):
+		return "have a comment, which JSON does not know"
+	case bytes.HasPrefix(text, []byte("'")):
+		return "have a single quote where JSON needs a double one"
+	}
+	return ""
 }
 
 func tooLarge(size int) *sdk.Error {
@@ -94,16 +149,21 @@ func tooLarge(size int) *sdk.Error {
 	return e
 }
 
-// badAt says what is wrong with the text of the arguments, at which byte, and what stands before it.
+// badAt says what is wrong with the text of the arguments, at which byte, and what stands around it.
 func badAt(offset int64, arguments json.RawMessage, format string, a ...any) *sdk.Error {
 	format, a = format+" (at byte %d", append(a, offset)
-	if before := strings.ToValidUTF8(string(arguments[max(0, offset-20):offset]), ""); before != "" {
+	if before := piece(arguments[max(0, offset-20):offset]); before != "" {
 		format, a = format+", after %#q", append(a, before)
+	}
+	if behind := piece(arguments[offset:min(int64(len(arguments)), offset+20)]); behind != "" {
+		format, a = format+", before %#q", append(a, behind)
 	}
 	e := badArguments(format+")", a...)
 	e.Details = sdk.Details(map[string]int64{"offset": offset})
 	return e
 }
+
+func piece(text []byte) string { return strings.ToValidUTF8(string(text), "") }
 
 func badArguments(format string, a ...any) *sdk.Error {
 	e := fail(sdk.CodeInvalidArgs, "MalformedArguments", "the arguments "+format+"; nothing was run", a...)

@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/toolhost/toolhost/host/internal/schema"
 	"github.com/toolhost/toolhost/sdk"
@@ -13,7 +18,7 @@ import (
 // What checkJSON lets through is one JSON object to everybody who may read it, and the same one.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{`{}`, ` {"a":[1,2.50,-0,1e400,"\u00e9\ud83d\ude00",null,true,{"b":{}}]} `, `{"a":1,"a":2}`, `{"a":"\ud800"}`, `{"a":"x`,
-		"{\"a\":\"\xff\"}", `[{}]`, `{}{}`, `{"a":01}`, "\ufeff{}", `{"a":12345678901234567890}`, `{"a":"<\u2028>"}`, `{"\u0061":1,"a":1}`, ``, "\x00"} {
+		"{\"a\":\"\xff\"}", `[{}]`, `{}{}`, `{"a":01}`, "\ufeff{}", `{"a":12345678901234567890}`, `{"a":"<\u2028>"}`, `{"\u0061":1,"a":1}`, `{"A":1,"a":1}`, `{"K":1,"k":[{"ſ":1,"b":2,"S":3}]}`, ``, "\x00"} {
 		f.Add([]byte(seed))
 	}
 	anything, err := schema.Compile(json.RawMessage(`{"type":"object"}`))
@@ -32,6 +37,13 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
+		for _, names := range objectNames(t, text) {
+			for i, a := range names {
+				if slices.ContainsFunc(names[:i], func(b string) bool { return strings.EqualFold(a, b) || norm.NFC.String(a) == norm.NFC.String(b) }) {
+					t.Errorf("two names are taken for one, %q and another of %q", a, names)
+				}
+			}
+		}
 		once := reencoded(t, text)
 		if twice := reencoded(t, once); !bytes.Equal(once, twice) {
 			t.Errorf("encoded once %s, twice %s", once, twice)
@@ -40,6 +52,33 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("the schema's reader refuses it: %v", invalid)
 		}
 	})
+}
+
+// objectNames gives the names in each object of a text.
+func objectNames(t *testing.T, text []byte) (all [][]string) {
+	t.Helper()
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			all = append(all, slices.Collect(maps.Keys(v)))
+			for _, member := range v {
+				walk(member)
+			}
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		}
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	walk(v)
+	return all
 }
 
 // reencoded is what the standard library makes of one object.

@@ -21,47 +21,65 @@ func TestMalformedArguments(t *testing.T) {
 		message   string
 		offset    int // -1: not told
 	}{
-		"a word":              {`hello`, "are not valid JSON: invalid character 'h' at start of value (at byte 0)", 0},
+		"a word":              {`hello`, "are not valid JSON: invalid character 'h' at start of value (at byte 0", 0},
 		"an array":            {` [{}]`, "must be a JSON object, not an array", -1},
-		"a string":            {`"{}"`, "must be a JSON object, not a string", -1},
+		"a string":            {`"hello"`, "inside the string are not valid JSON: invalid character 'h' at start of value (at byte 0, before `hello`", 0},
+		"a string cut off":    {`"{\"a\":1}`, "end too early: the object is not closed (at byte 10", 10},
+		"a string, and more":  {`"{}" {}`, "go on after the object has ended (at byte 4, after `\"{}\"`, before ` {}`", 4},
+		"cut off in a string": {`"{\"a\":"`, "inside the string end too early: the object is not closed (at byte 5, after `{\"a\":`", 5},
+		"four strings":        {quoted(quoted(quoted(quoted(`{}`)))), "inside the string inside the string inside the string must be a JSON object, not a string", -1},
+		"a fence not closed":  {"```json\n{\"a\":1}", "begin with a code fence that is not closed, as if they were cut off (at byte 15", 15},
+		"a fence around half": {"```json\n{\"a\":1\n```", "inside the code fence end too early: the object is not closed", 8},
+		"a fence in a fence":  {"```\n```\n{}\n```\n```", "inside the code fence are not valid JSON: invalid character '`'", 1},
+		"an empty fence":      {"```json\n```", "inside the code fence end too early", 1},
+		"words and a fence":   {"Here:\n```json\n{}\n```", "are not valid JSON: invalid character 'H'", 0},
+		"fence of a language": {"```js\n{}\n```", "inside the code fence are not valid JSON: invalid character 'j'", 0},
+		"twins by case":       {`{"path":1,"Path":2}`, "have two properties in one object, \"path\" and \"Path\", that differ only by letter case or the like (at byte 10, after `{\"path\":1,`, before `\"Path\":2}`", 10},
+		"twins inside":        {`{"a":[{"bC":1,"c":[{}],"Bc":2}]}`, "have two properties in one object, \"bC\" and \"Bc\",", 23},
+		"twins by escape":     {`{"a":1,"\u0041":2}`, "have two properties in one object, \"a\" and \"A\",", 7},
+		"twins by a sign":     {`{"kelvin":1,"Kelvin":2}`, "have two properties in one object,", 12},
+		"twins by form":       {"{\"\u00e9\":1,\"e\u0301\":2}", "have two properties in one object,", 8},
 		"a number":            {`-1`, "must be a JSON object, not a number", -1},
 		"true":                {`true`, "must be a JSON object, not a boolean", -1},
 		"null":                {`null`, "must be a JSON object, not null", -1},
-		"cut off":             {`{"path":"a`, "end too early: the object is not closed (at byte 10, after `{\"path\":\"a`)", 10},
-		"only begun":          {`{`, "end too early: the object is not closed (at byte 1, after `{`)", 1},
-		"line break":          {"{\"a\":\"x\ny\"}", "are not valid JSON: invalid character '\\n' in string (expecting non-control character) (at byte 7, after `{\"a\":\"x`)", 7},
-		"single quotes":       {`{'a':1}`, "are not valid JSON: invalid character '\\'' at start of value (at byte 1, after `{`)", 1},
-		"trailing comma":      {`{"a":1,}`, "are not valid JSON: invalid character ',' at start of value (at byte 6, after `{\"a\":1`)", 6},
-		"a comment":           {`{"a":1/*x*/}`, "are not valid JSON: invalid character '/' after object value (expecting ',' or '}') (at byte 6, after `{\"a\":1`)", 6},
-		"NaN":                 {`{"a":NaN}`, "are not valid JSON: invalid character 'N' at start of value (at byte 5, after `{\"a\":`)", 5},
-		"leading zero":        {`{"a":01}`, "are not valid JSON: invalid character '1' after object value (expecting ',' or '}') (at byte 6, after `{\"a\":0`)", 6},
-		"a byte order mark":   {"\ufeff{}", "are not valid JSON: invalid character '\\ufeff' at start of value (at byte 0)", 0},
-		"doubled":             {`{"a":1,"a":2}`, "have two properties named \"a\" in one object (at byte 7, after `{\"a\":1,`)", 7},
-		"doubled, escaped":    {`{"a":1,"\u0061":2}`, "have two properties named \"a\" in one object (at byte 7, after `{\"a\":1,`)", 7},
-		"doubled inside":      {`{"a":[{"b":1,"b":2}]}`, "have two properties named \"b\" in one object (at byte 13, after `{\"a\":[{\"b\":1,`)", 13},
-		"not UTF-8":           {"{\"a\":\"\xff\"}", "are not valid JSON: invalid UTF-8 (at byte 6, after `{\"a\":\"`)", 6},
-		"name not UTF-8":      {"{\"\xff\":1}", "are not valid JSON: invalid UTF-8 (at byte 2, after `{\"`)", 2},
-		"half a surrogate":    {`{"a":"\ud800"}`, "are not valid JSON: invalid surrogate pair `\\ud800\"}` in string (at byte 6, after `{\"a\":\"`)", 6},
+		"cut off":             {`{"path":"a`, "end too early: the object is not closed (at byte 10, after `{\"path\":\"a`", 10},
+		"only begun":          {`{`, "end too early: the object is not closed (at byte 1, after `{`", 1},
+		"line break":          {"{\"a\":\"x\ny\"}", "are not valid JSON: invalid character '\\n' in string (expecting non-control character) (at byte 7, after `{\"a\":\"x`", 7},
+		"single quotes":       {`{'a':1}`, "have a single quote where JSON needs a double one (at byte 1, after `{`", 1},
+		"trailing comma":      {`{"a":1,}`, "have a comma with nothing behind it (at byte 6, after `{\"a\":1`", 6},
+		"a comment":           {`{"a":1/*x*/}`, "have a comment, which JSON does not know (at byte 6, after `{\"a\":1`", 6},
+		"comma in an array":   {`{"a":[1, ]}`, "have a comma with nothing behind it (at byte 7, after `{\"a\":[1`, before `, ]}`", 7},
+		"comment at the end":  {"{\"a\":1 // x\n}", "have a comment, which JSON does not know (at byte 7, after `{\"a\":1 `, before \"// x\\n}\"", 7},
+		"comment of a shell":  {"{ # x\n}", "have a comment, which JSON does not know (at byte 2", 2},
+		"NaN":                 {`{"a":NaN}`, "are not valid JSON: invalid character 'N' at start of value (at byte 5, after `{\"a\":`", 5},
+		"leading zero":        {`{"a":01}`, "are not valid JSON: invalid character '1' after object value (expecting ',' or '}') (at byte 6, after `{\"a\":0`", 6},
+		"a byte order mark":   {"\ufeff{}", "are not valid JSON: invalid character '\\ufeff' at start of value (at byte 0", 0},
+		"doubled":             {`{"a":1,"a":2}`, "have two properties named \"a\" in one object (at byte 7, after `{\"a\":1,`", 7},
+		"doubled, escaped":    {`{"a":1,"\u0061":2}`, "have two properties named \"a\" in one object (at byte 7, after `{\"a\":1,`", 7},
+		"doubled inside":      {`{"a":[{"b":1,"b":2}]}`, "have two properties named \"b\" in one object (at byte 13, after `{\"a\":[{\"b\":1,`", 13},
+		"not UTF-8":           {"{\"a\":\"\xff\"}", "are not valid JSON: invalid UTF-8 (at byte 6, after `{\"a\":\"`", 6},
+		"name not UTF-8":      {"{\"\xff\":1}", "are not valid JSON: invalid UTF-8 (at byte 2, after `{\"`", 2},
+		"half a surrogate":    {`{"a":"\ud800"}`, "are not valid JSON: invalid surrogate pair `\\ud800\"}` in string (at byte 6, after `{\"a\":\"`", 6},
 		"the other half":      {`{"a":"\udc00"}`, "are not valid JSON: invalid surrogate pair", 6},
-		"two objects":         {`{} {}`, "go on after the object has ended (at byte 2, after `{}`)", 2},
-		"a brace too many":    {`{"a":{}}}`, "go on after the object has ended (at byte 8, after `{\"a\":{}}`)", 8},
-		"a strange blank":     {"{}\u00a0", "go on after the object has ended (at byte 2, after `{}`)", 2},
-		"a NUL":               {"{}\x00", "go on after the object has ended (at byte 2, after `{}`)", 2},
-		"only strange blanks": {"\u00a0", "are not valid JSON: invalid character '\\u00a0' at start of value (at byte 0)", 0},
-		"depth 65":            {deep(65), "are nested more than 64 deep (at byte 69, after `[[[[[[[[[[[[[[[[[[[[`)", 69},
+		"two objects":         {`{} {}`, "go on after the object has ended (at byte 2, after `{}`", 2},
+		"a brace too many":    {`{"a":{}}}`, "go on after the object has ended (at byte 8, after `{\"a\":{}}`", 8},
+		"a strange blank":     {"{}\u00a0", "go on after the object has ended (at byte 2, after `{}`", 2},
+		"a NUL":               {"{}\x00", "go on after the object has ended (at byte 2, after `{}`", 2},
+		"only strange blanks": {"\u00a0", "are not valid JSON: invalid character '\\u00a0' at start of value (at byte 0", 0},
+		"depth 65":            {deep(65), "are nested more than 64 deep (at byte 69, after `[[[[[[[[[[[[[[[[[[[[`", 69},
 		"100001 nodes":        {many(100_000 - 1), "have more than 100000 names and values", 200_001},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := h.Call(t.Context(), call("test__echo", c.arguments))
+			r := h.Call(t.Context(), host.Call{Tool: "test__echo", Arguments: json.RawMessage(c.arguments), SessionID: name})
 			e := failed(t, r, sdk.CodeInvalidArgs)
 			if !strings.HasPrefix(e.Message, "the arguments "+c.message) || !strings.HasSuffix(e.Message, "; nothing was run") {
 				t.Errorf("message %q\nwant    the arguments %s...; nothing was run", e.Message, c.message)
 			}
-			want := ""
+			want := `{"schema":{"type":"object"}}`
 			if c.offset >= 0 {
-				want = fmt.Sprintf(`{"offset":%d}`, c.offset)
+				want = fmt.Sprintf(`{"offset":%d,"schema":{"type":"object"}}`, c.offset)
 			}
 			if string(e.Details) != want {
 				t.Errorf("details %s, want %s", e.Details, want)
@@ -91,7 +109,7 @@ func TestArgumentsTooLarge(t *testing.T) {
 	e := failed(t, h.Call(t.Context(), call("test__echo", sized(sdk.MaxArguments+1))), sdk.CodeInvalidArgs)
 	diff(t, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "MalformedArguments",
 		Message:    "the arguments have 1048577 bytes, at most 1048576 are allowed; nothing was run",
-		Suggestion: "Pass less at once, or the path of a file."}, e)
+		Suggestion: "Pass less at once, or the path of a file.", Details: json.RawMessage(`{"schema":{"type":"object"}}`)}, e)
 	if n := w.ran.Load(); n != 1 {
 		t.Errorf("%d tools were run, want 1", n)
 	}
@@ -109,6 +127,8 @@ func TestArgumentsAreUntouched(t *testing.T) {
 		"angle brackets":  `{"a":"<&>"}`,
 		"line separators": "{\"a\":\"\u2028\u2029\"}",
 		"an empty name":   `{"":0}`,
+		"case in another": `{"Path":{"path":1},"b":[{"B":1},{"b":2}]}`,
+		"camel case":      `{"startLine":1,"endLine":2,"start":3}`,
 		"same in another": `{"a":{"a":{"a":[{"a":1},{"a":2}]}}}`,
 		"depth 64":        `{"a":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`,
 		"100000 nodes":    `{"a":[` + strings.Repeat("0,", 99_996) + `0]}`,
@@ -134,5 +154,40 @@ func TestBlankArguments(t *testing.T) {
 		if r.Text() != "{}" {
 			t.Errorf("%q: the plugin got %q", blank, r.Text())
 		}
+	}
+}
+
+func quoted(s string) string {
+	out, _ := json.Marshal(s)
+	return string(out)
+}
+
+// What leaves no doubt is taken off; the rest arrives byte for byte.
+func TestWrappedArguments(t *testing.T) {
+	t.Parallel()
+	h := single(t, wire(t), host.Options{})
+	const object = `{"a" : 1.50, "b":"\u00e9 \"x\""}`
+	cases := map[string]struct{ arguments, want string }{
+		"a string":           {" " + quoted(object) + "\n", object},
+		"two strings":        {quoted(quoted(object)), object},
+		"three strings":      {quoted(quoted(quoted(object))), object},
+		"blanks inside":      {quoted("\n " + object + " "), "\n " + object + " "},
+		"an empty string":    {`""`, "{}"},
+		"a fence":            {"```json\n" + object + "\n```", "\n" + object + "\n"},
+		"a fence of letters": {"```JSON\r\n" + object + "\r\n```\n", "\r\n" + object + "\r\n"},
+		"a bare fence":       {"\n```\n" + object + "\n```", "\n" + object + "\n"},
+		"a fence on a line":  {"```" + object + "```", object},
+		"a fence in strings": {quoted(quoted("```json\n" + object + "\n```")), "\n" + object + "\n"},
+		"a string in one":    {"```\n" + quoted(object) + "\n```", object},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := h.Call(t.Context(), call("test__echo", c.arguments))
+			succeeded(t, r)
+			if r.Text() != c.want {
+				t.Errorf("the plugin got %q, want %q", r.Text(), c.want)
+			}
+		})
 	}
 }

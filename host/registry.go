@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -17,7 +18,9 @@ import (
 // A registry knows every plugin, and which tools each has. It lists a plugin when the first call needs it.
 type registry struct {
 	plugins map[string]*listing
-	limit   time.Duration // how long a plugin may take to tell its tools
+	limit   time.Duration    // how long a plugin may take to tell its tools
+	hides   func(*Tool) bool // tools that nobody is offered, though they can be called
+	changes atomic.Uint64    // how often the tools of any plugin were forgotten
 }
 
 var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
@@ -31,15 +34,16 @@ func newRegistry(plugins map[string]Plugin, o Options) (*registry, error) {
 		if plugins[name] == nil {
 			return nil, fmt.Errorf("host: plugin %q is nil", name)
 		}
-		r.plugins[name] = &listing{name: name, plugin: plugins[name], log: o.Logger, turn: make(chan struct{}, 1)}
+		r.plugins[name] = &listing{name: name, plugin: plugins[name], log: o.Logger, turn: make(chan struct{}, 1), changes: &r.changes,
+			deaf: o.Plugins[name].IgnoreHints, options: o.Tools}
 	}
 	return r, nil
 }
 
-// lookup finds the tool of a call by its exact full name.
+// lookup finds the tool of a call by its exact full name, if the call's catalog has it.
 func (h *Host) lookup(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		tool, err := h.registry.find(ctx, c.Tool, c.Timeout)
+		tool, err := h.registry.find(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -48,53 +52,84 @@ func (h *Host) lookup(next CallFunc) CallFunc {
 	}
 }
 
-// find asks the plugin if need be, for no longer than the caller's own limit, if he has one.
-func (r *registry) find(ctx context.Context, name string, limit time.Duration) (*Tool, error) {
-	plugin, _, _ := strings.Cut(name, "__")
+func (r *registry) find(ctx context.Context, c *Call) (*Tool, error) {
+	plugin, _, _ := strings.Cut(c.Tool, "__")
 	l := r.plugins[plugin]
 	if l == nil {
-		return nil, r.notFound(ctx, name, known{})
+		return nil, r.notFound(ctx, c, known{})
 	}
-	if t := l.load().tools[name]; t != nil {
-		return t, nil
-	}
-	asking, cancel := context.WithTimeout(ctx, firstPositive(limit, r.limit))
-	defer cancel()
-	own, err := l.list(asking)
+	own, err := r.toolsFor(ctx, c, l)
 	if err != nil {
 		return nil, err
 	}
-	if t := own.tools[name]; t != nil {
-		return t, nil
+	t := own.tools[c.Tool]
+	switch {
+	case t == nil:
+		return nil, r.notFound(ctx, c, own)
+	case !c.catalog.allows(t):
+		return nil, r.notInCatalog(ctx, c, own)
 	}
-	return nil, r.notFound(ctx, name, own)
+	return t, nil
 }
 
-// all lists every plugin, side by side, and gives the tools by name and what is wrong with some.
-func (r *registry) all(ctx context.Context) ([]*Tool, []error) {
+// toolsFor asks the plugin if need be, for no longer than the caller's own limit, if he has one. It does not ask for a
+// name that the catalog refuses whatever the tool is.
+func (r *registry) toolsFor(ctx context.Context, c *Call, l *listing) (known, error) {
+	own := l.load()
+	switch {
+	case own.tools != nil:
+		return own, nil
+	case !c.catalog.allowsName(c.Tool):
+		return known{}, r.notInCatalog(ctx, c, known{})
+	}
+	asking, cancel := context.WithTimeout(ctx, firstPositive(c.Timeout, r.limit))
+	defer cancel()
+	return l.list(asking)
+}
+
+// all gives the tools of a catalog by name, and what is wrong with some. It is complete when every plugin could tell.
+func (r *registry) all(ctx context.Context, c *Catalog) (tools []*Tool, problems []error, complete bool) {
+	complete = true
+	for _, a := range r.gather(ctx, c.reaches) {
+		if a.err != nil {
+			problems, complete = append(problems, a.err), false
+			continue
+		}
+		own, wrong := c.pick(a.known)
+		own = slices.DeleteFunc(own, r.hides)
+		tools, problems = append(tools, own...), append(problems, wrong...)
+	}
+	slices.SortFunc(tools, byName)
+	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return tools, problems, complete
+}
+
+// An answer is what a plugin has for tools, or why it cannot tell.
+type answer struct {
+	plugin string
+	known
+	err error
+}
+
+// gather lists the plugins that are wanted, side by side, in any order.
+func (r *registry) gather(ctx context.Context, wanted func(plugin string) bool) []answer {
 	ctx, cancel := context.WithTimeout(ctx, r.limit)
 	defer cancel()
 	var mu sync.Mutex
-	var tools []*Tool
-	var problems []error
+	var answers []answer
 	var wg sync.WaitGroup
-	for _, l := range r.plugins {
-		wg.Go(func() {
-			own, err := l.list(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				problems = append(problems, err)
-				return
-			}
-			tools = slices.AppendSeq(tools, maps.Values(own.tools))
-			problems = append(problems, own.problems...)
-		})
+	for name, l := range r.plugins {
+		if wanted(name) {
+			wg.Go(func() {
+				own, err := l.list(ctx)
+				mu.Lock()
+				defer mu.Unlock()
+				answers = append(answers, answer{name, own, err})
+			})
+		}
 	}
 	wg.Wait()
-	slices.SortFunc(tools, func(a, b *Tool) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return tools, problems
+	return answers
 }
 
 func (r *registry) forget(plugin string) { r.plugins[plugin].forget() }

@@ -36,8 +36,9 @@ func (h *Host) shapeError(e *sdk.Error) *sdk.Error {
 	return &out
 }
 
-// cutterFor has the limit that the user set, else the tool's own word, else the host's.
+// cutterFor has the limit that the user set, else the tool's own word, else the host's; in a batch the call's share, if
+// that is less.
 func (h *Host) cutterFor(c *Call) cutter {
 	limit := firstPositive(h.options.Tools[c.Tool].MaxResultBytes, c.Definition.MaxResultBytes, h.options.MaxResultBytes)
-	return cutter{limit: int(min(limit, sdk.MaxResult)), id: c.ID, keeper: &h.results}
+	return cutter{limit: int(min(limit, c.share(), sdk.MaxResult)), id: c.ID, keeper: &h.results}
 }

@@ -1,11 +1,15 @@
 package host
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/host/internal/schema"
 	"github.com/toolhost/toolhost/sdk"
@@ -17,9 +21,12 @@ type Tool struct {
 	// Plugin is the label of the plugin.
 	Plugin string
 
-	plugin Plugin
-	wire   string // the name that the plugin knows
-	input  *schema.Schema
+	plugin   Plugin
+	wire     string // the name that the plugin knows
+	input    *schema.Schema
+	siblings map[string]bool // the arguments of all tools of the plugin; nil when they are not known
+	page     func() page     // what search knows of it, made when first asked for
+	spelling *spelling
 }
 
 // MarshalJSON puts the plugin beside the definition.
@@ -40,6 +47,14 @@ type leftOut struct {
 
 func (e *leftOut) Error() string {
 	return fmt.Sprintf("plugin %q: tool %s is left out: %s", e.plugin, cutText(e.name, 100), e.why)
+}
+
+// nameOf gives the full name of a tool that was left out.
+func nameOf(problem error) string {
+	if out, ok := errors.AsType[*leftOut](problem); ok {
+		return out.name
+	}
+	return ""
 }
 
 // take checks the definitions one by one: a wrong one costs only that tool. Two of one name cost both, since nobody can
@@ -63,7 +78,40 @@ func (l *listing) take(defined []sdk.Tool) (map[string]*Tool, []error) {
 		}
 		tools[name] = t
 	}
+	siblings := arguments(tools)
+	for _, t := range tools {
+		t.siblings = siblings
+	}
 	return tools, problems
+}
+
+// arguments are the names that the tools declare; nil when one of them takes others.
+func arguments(tools map[string]*Tool) map[string]bool {
+	names := map[string]bool{}
+	for _, t := range tools {
+		own := t.Arguments()
+		if own == nil {
+			return nil
+		}
+		maps.Copy(names, own)
+	}
+	return names
+}
+
+// Arguments are the names of the arguments that the tool declares; nil when it declares none and takes any.
+func (t *Tool) Arguments() map[string]bool {
+	var input struct {
+		Properties           map[string]json.RawMessage
+		AdditionalProperties any
+	}
+	if json.Unmarshal(t.InputSchema, &input) != nil || (len(input.Properties) == 0 && input.AdditionalProperties != false) {
+		return nil
+	}
+	names := map[string]bool{}
+	for name := range input.Properties {
+		names[name] = true
+	}
+	return names
 }
 
 func (l *listing) tool(d sdk.Tool, name string) (*Tool, error) {
@@ -74,11 +122,16 @@ func (l *listing) tool(d sdk.Tool, name string) (*Tool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("its input schema cannot be used: %w", err)
 	}
-	t := &Tool{Tool: d, Plugin: l.name, plugin: l.plugin, wire: d.Name, input: input}
+	t := &Tool{Tool: d, Plugin: l.name, plugin: l.plugin, wire: d.Name, input: input, spelling: newSpelling(d.InputSchema)}
 	t.Name = name
+	t.Description = cmp.Or(l.options[name].Description, t.Description)
+	if l.deaf {
+		t.Hints, t.Category, t.CostTier = sdk.Hints{}, "", ""
+	}
 	if name != l.name+"__"+d.Name && t.OriginalName == "" {
 		t.OriginalName = d.Name
 	}
+	t.page = sync.OnceValue(func() page { return newPage(t) })
 	return t, nil
 }
 

@@ -11,8 +11,13 @@ import (
 func (h *Host) validate(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if invalid := c.Definition.input.Validate(c.Arguments); invalid != nil {
-			return nil, unfit(c, invalid)
+			return nil, h.refuse(c, unfit(c, invalid))
 		}
+		if e := c.Definition.spelling.misspelt(c.Arguments); e != nil {
+			e.Name, e.Suggestion = "InvalidArguments", usage(c.Definition)
+			return nil, h.refuse(c, e)
+		}
+		h.misses.reset(c)
 		return next(ctx, c)
 	}
 }

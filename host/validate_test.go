@@ -23,6 +23,7 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 	}{
 		"missing":       {`{}`, []string{`required property "path" is missing`}, []string{""}, 0},
 		"unknown":       {`{"path":"a","pth":"b"}`, []string{`unknown property "pth"`, "allowed: path, count, mode, edits"}, []string{""}, 0},
+		"other case":    {`{"Path":"a"}`, []string{`unknown property "Path"`, `(did you mean "path"?)`}, []string{"", ""}, 0},
 		"wrong type":    {`{"path":7}`, []string{"path: must be a string"}, []string{"path"}, 0},
 		"out of range":  {`{"path":"a","count":10}`, []string{"count: must be", "9"}, []string{"count"}, 0},
 		"not in enum":   {`{"path":"a","mode":"fats"}`, []string{"mode: must be", `"fast"`, `"slow"`}, []string{"mode"}, 0},
@@ -34,7 +35,7 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := h.Call(t.Context(), call("test__strict", c.arguments))
+			r := h.Call(t.Context(), host.Call{Tool: "test__strict", Arguments: json.RawMessage(c.arguments), SessionID: name})
 			e := failed(t, r, sdk.CodeInvalidArgs)
 			for _, words := range append(c.message, "the arguments of test__strict do not fit: ", "; nothing was run") {
 				if !strings.Contains(e.Message, words) {
@@ -47,10 +48,12 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 			var details struct {
 				Problems []struct{ Path, Message string }
 				More     int
+				Schema   struct{ Required []string }
 			}
 			if err := json.Unmarshal(e.Details, &details); err != nil {
 				t.Fatal(err)
 			}
+			diff(t, []string{"path"}, details.Schema.Required)
 			got := map[string]bool{}
 			for _, p := range details.Problems {
 				got[p.Path] = p.Message != ""
@@ -98,6 +101,39 @@ func TestUsageFollowsTheSchema(t *testing.T) {
 			e := failed(t, h.Call(t.Context(), call("test__run", `{"a":[],"b":[],"property_00":0}`)), sdk.CodeInvalidArgs)
 			if e.Suggestion != c.want {
 				t.Errorf("suggestion %q\nwant       %q", e.Suggestion, c.want)
+			}
+		})
+	}
+}
+
+// A plugin in Go would take "Path" for "path", whatever the schema allows besides.
+func TestNamesInOtherCase(t *testing.T) {
+	t.Parallel()
+	const open = `"type":"object","properties":{"path":{"type":"string"},"filePath":{},"Path2":{},"path2":{}}`
+	cases := map[string]struct{ schema, arguments, problem string }{
+		"open schema":     {`{` + open + `}`, `{"x":{"Path":1},"Path":"a"}`, `the arguments have the unknown property "Path" (did you mean "path"?) (at byte 16,`},
+		"small for camel": {`{` + open + `}`, `{"filepath":"a"}`, `unknown property "filepath" (did you mean "filePath"?)`},
+		"escaped":         {`{` + open + `}`, `{"\u0050ath":"a"}`, `unknown property "Path"`},
+		"a schema's own":  {`{` + open + `}`, `{"path2":1}`, ""},
+		"escaped, itself": {`{` + open + `}`, `{"\u0070ath":"a"}`, ""},
+		"another name":    {`{` + open + `}`, `{"paths":"a","":{"PATH":1}}`, ""},
+		"closed schema":   {`{` + open + `,"additionalProperties":false}`, `{"PATH":"a"}`, `(did you mean "path"?)`},
+		"any object":      {`{"type":"object"}`, `{"Path":"a"}`, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			definition := tool("run")
+			definition.InputSchema = json.RawMessage(c.schema)
+			p := answering(sdk.Text(""), nil, definition)
+			r := single(t, p, host.Options{}).Call(t.Context(), call("test__run", c.arguments))
+			if c.problem == "" {
+				succeeded(t, r)
+				return
+			}
+			e := failed(t, r, sdk.CodeInvalidArgs)
+			if !strings.Contains(e.Message, c.problem) || e.Name != "InvalidArguments" || p.called.Load() != 0 {
+				t.Errorf("error %+v, want %q in it", e, c.problem)
 			}
 		})
 	}

@@ -32,7 +32,7 @@ func wire(t testing.TB) *wired {
 			return handle(ctx, r)
 		})
 	}
-	sdk.AddTool(p, sdk.Tool{Name: "strict", Description: "for tests"}, func(context.Context, *sdk.Request, strictArgs) (*sdk.Result, error) {
+	sdk.AddTool(p, sdk.Tool{Name: "strict", Description: "for tests", Hints: sdk.Hints{ReadOnly: sdk.Yes}}, func(context.Context, *sdk.Request, strictArgs) (*sdk.Result, error) {
 		w.ran.Add(1)
 		return sdk.Text("fits"), nil
 	})
@@ -159,7 +159,7 @@ func TestEventsOverTheWire(t *testing.T) {
 	c.ID = "c-1"
 	c.Events = func(e sdk.Event) { got = append(got, fmt.Sprint(e.Type, " ", e.Message, string(e.Data))) }
 	succeeded(t, h.Call(t.Context(), c))
-	diff(t, []string{"started ", "progress half", "log a line", "log a quiet line", "output printed"}, got)
+	diff(t, []string{"status calling", "started ", "progress half", "log a line", "log a quiet line", "output printed", "status done"}, got)
 
 	lines := log.named("a line", "a quiet line")
 	diff(t, []line{

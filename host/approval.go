@@ -1,0 +1,73 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// An Approver asks a person, or whoever decides in a person's place. The host asks one question at a time, takes an error
+// or a panic for a refusal, and stops waiting when ctx ends, whether or not Approve returns.
+type Approver interface {
+	Approve(ctx context.Context, r *ApprovalRequest) (Answer, error)
+}
+
+// An ApprovalRequest is the question whether a call may run. It is the approver's own copy.
+type ApprovalRequest struct {
+	CallID, Caller, SessionID, Workdir string
+	// Tool is what would be called.
+	Tool *Tool
+	// Arguments are byte for byte what would run.
+	Arguments json.RawMessage
+	// Preview is what the tool's plugin says that the call would do; nil when it says nothing.
+	Preview *sdk.Preview
+	// Decision is why it is asked: its Reason, and the trace of the rules.
+	Decision policy.Decision
+	// Prefix is the beginning of the command that an answer with ScopePrefix stands for, such as ["git", "push"]; nil when
+	// there is none.
+	Prefix []string
+	// Problem says why the arguments that the last answer gave could not be taken; "" when there were none. Those of before
+	// are asked about again.
+	Problem string
+	// Expires is when nobody waits for the answer any more.
+	Expires time.Time
+}
+
+// An Answer is what a person said. The zero Answer is a no.
+type Answer struct {
+	// Approved lets this call run, once.
+	Approved bool
+	// Scope makes a yes hold for more than this call.
+	Scope Scope
+	// Saved keeps the yes beyond the end of the host, where people can read and revoke it. It needs a Scope.
+	Saved bool
+	// Arguments, when not nil, stand in for those of the call. They are validated, decided and asked about again.
+	Arguments json.RawMessage
+	// Reason is told to the model with a no.
+	Reason string
+	// CancelRest is for a no in a batch: the calls after this one are not run.
+	CancelRest bool
+}
+
+// Scope says which later calls a yes stands for. None of them is asked about; what a rule denies stays denied.
+type Scope string
+
+// The scopes, from narrow to wide.
+const (
+	ScopeOnce      Scope = ""          // this call
+	ScopeArguments Scope = "arguments" // the same tool with the same arguments, in the same folder
+	ScopePrefix    Scope = "prefix"    // commands of the same tool that begin with the request's Prefix
+	ScopeTool      Scope = "tool"      // the same tool
+)
+
+// Yes is a yes to this call.
+func Yes() Answer { return Answer{Approved: true} }
+
+// Always is a yes that also stands for later calls, until the host ends.
+func Always(s Scope) Answer { return Answer{Approved: true, Scope: s} }
+
+// No is a no with a reason that the model sees.
+func No(reason string) Answer { return Answer{Reason: reason} }

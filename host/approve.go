@@ -1,0 +1,211 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// Limits of an approval.
+const (
+	defaultApprovalTimeout = 10 * time.Minute
+	approvalLife           = 5 * time.Minute // from the yes to the run
+	maxEdits               = 20              // rounds of changing the arguments of one call
+)
+
+// approve asks about calls that the policy wants asked about, unless an earlier answer stands for them.
+func (h *Host) approve(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		c.Decision = h.waive(c, c.Decision)
+		if c.Decision.Effect == policy.Allow {
+			return next(ctx, c)
+		}
+		answer, err := h.ask(ctx, c)
+		c.askedFor(answer, err)
+		switch {
+		case err != nil:
+			return nil, err
+		case answer.Arguments != nil:
+			return h.again(ctx, c, answer)
+		case !answer.Approved:
+			return nil, rejected(c, answer)
+		}
+		c.approved = time.Now()
+		return next(ctx, c)
+	}
+}
+
+// ask puts the question when it is this call's turn, and waits for the answer.
+func (h *Host) ask(ctx context.Context, c *Call) (Answer, error) {
+	switch {
+	case h.options.Mode == ModeNeverAsk || h.options.Mode == ModePlan:
+		c.Decision = c.Decision.Tighten(policy.Step{Layer: "approval", Rule: string(h.options.Mode), Effect: policy.Deny, Matched: true,
+			Reason: "it would have to be asked about (" + c.Decision.Why() + "), and nobody is asked in this mode"})
+		return Answer{}, denied(c)
+	case h.options.Approver == nil:
+		return Answer{}, unaskable(c, "nobody can be asked here")
+	}
+	c.tell(AwaitingApproval)
+	if err := h.takeTurn(ctx, c); err != nil {
+		return Answer{}, err
+	}
+	return h.inTurn(ctx, c)
+}
+
+// inTurn puts the question, unless the answer to the one before stands for this call too.
+func (h *Host) inTurn(ctx context.Context, c *Call) (Answer, error) {
+	handedOn := false
+	defer func() {
+		if !handedOn { // also by a panic
+			<-h.asking
+		}
+	}()
+	if c.Decision = h.waive(c, c.Decision); c.Decision.Effect == policy.Allow {
+		return Yes(), nil
+	}
+	asking, cancel := context.WithTimeout(ctx, h.options.ApprovalTimeout)
+	defer cancel()
+	request, asked := h.request(asking, c), *c
+	handedOn = true
+	answer, err := h.question(asking, &asked, request)
+	return answer, h.approverFailed(ctx, asking, c, err)
+}
+
+// takeTurn waits until no other question is open. The turn is given back by taking from h.asking.
+func (h *Host) takeTurn(ctx context.Context, c *Call) error {
+	select {
+	case h.asking <- struct{}{}:
+		if ctx.Err() != nil { // both at once, as after a no that is for the rest of a batch too
+			<-h.asking
+			return canceledBefore(ctx, c)
+		}
+		return nil
+	case <-time.After(h.options.ApprovalTimeout):
+		return unanswered(c, h.options.ApprovalTimeout)
+	case <-ctx.Done():
+		return canceledBefore(ctx, c)
+	}
+}
+
+// question asks the approver, and gives the turn back when he has returned, also long after nobody waits any more.
+func (h *Host) question(ctx context.Context, c *Call, r *ApprovalRequest) (Answer, error) {
+	type reply struct {
+		Answer
+		error
+	}
+	replied := make(chan reply, 1)
+	go func() {
+		defer func() { <-h.asking }()
+		answer, err := h.approver(ctx, c, r)
+		replied <- reply{answer, err}
+	}()
+	select {
+	case r := <-replied:
+		return r.Answer, r.error
+	case <-ctx.Done():
+		return Answer{}, ctx.Err()
+	}
+}
+
+// approver calls the approver, whose panic is a refusal. What his answer means for other calls is settled before one of
+// them is asked about.
+func (h *Host) approver(ctx context.Context, c *Call, r *ApprovalRequest) (a Answer, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			logPanic(h.log, cause, "call_id", r.CallID)
+			err = fmt.Errorf("the approver panicked: %v", cause)
+		}
+	}()
+	a, err = h.options.Approver.Approve(ctx, r)
+	switch {
+	case err != nil || ctx.Err() != nil || a.Arguments != nil:
+		return a, err
+	case a.Approved:
+		return a, h.remember(c, a)
+	}
+	c.reject(a)
+	return a, nil
+}
+
+// approverFailed words why there is no answer. Codes of approvals that the approver gives himself stay.
+func (h *Host) approverFailed(ctx, asking context.Context, c *Call, err error) error {
+	e, coded := errors.AsType[*sdk.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return canceledBefore(ctx, c)
+	case coded && (e.Code == sdk.CodeRejected || e.Code == sdk.CodeApprovalTimeout || e.Code == sdk.CodeApprovalUnavailable || e.Code == sdk.CodeCanceled):
+		return err
+	case asking.Err() != nil:
+		return unanswered(c, h.options.ApprovalTimeout)
+	}
+	return unaskable(c, "asking failed: "+err.Error())
+}
+
+// request is the approver's own copy of what he decides on.
+func (h *Host) request(ctx context.Context, c *Call) *ApprovalRequest {
+	expires, _ := ctx.Deadline()
+	return &ApprovalRequest{
+		CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir, Tool: c.Definition,
+		Arguments: bytes.Clone(c.Arguments), Preview: c.preview, Decision: c.Decision, Prefix: prefixOf(c), Problem: c.problem, Expires: expires,
+	}
+}
+
+// again runs the call with the arguments that the person gave: they are decided and asked about like the first. Those that
+// do not fit are not taken, and the person is told.
+func (h *Host) again(ctx context.Context, c *Call, a Answer) (*sdk.Result, error) {
+	if c.edits++; c.edits > maxEdits {
+		return nil, rejected(c, No(fmt.Sprintf("the arguments were changed %d times", maxEdits)))
+	}
+	changed := *c
+	changed.Arguments = bytes.Clone(a.Arguments)
+	if _, err := h.fitting(ctx, &changed); err != nil {
+		c.problem = err.Error()
+		return h.edited(ctx, c)
+	}
+	c.Arguments, c.preview, c.doubted, c.problem = changed.Arguments, nil, false, ""
+	return h.edited(ctx, c)
+}
+
+func rejected(c *Call, a Answer) *sdk.Error {
+	e := fail(sdk.CodeRejected, "Rejected", "the user said no to %s; nothing was run", c.Tool)
+	if a.Reason != "" {
+		e.Message = fmt.Sprintf("the user said no to %s: %s; nothing was run", c.Tool, a.Reason)
+	}
+	e.Suggestion = "Do not send this call again unless the user asks for it. Do as the user says, or ask."
+	e.Details = sdk.Details(map[string]any{"reason": a.Reason, "cancel_rest": a.CancelRest})
+	return e
+}
+
+func unaskable(c *Call, why string) *sdk.Error {
+	e := fail(sdk.CodeApprovalUnavailable, "ApprovalUnavailable", "%s needs a person's yes (%s), and %s; nothing was run", c.Tool, c.Decision.Why(), why)
+	e.Suggestion = "Use a tool that only reads, or have the user allow this call by a rule."
+	e.Details = decisionDetails(c.Decision)
+	return e
+}
+
+func unanswered(c *Call, waited time.Duration) *sdk.Error {
+	e := fail(sdk.CodeApprovalTimeout, "ApprovalTimeout", "%s needs a person's yes, and nobody answered within %s; nothing was run", c.Tool, waited)
+	e.Suggestion, e.Retryable = "This is not a no. Go on with something else, or ask the user.", true
+	return e
+}
+
+func canceledBefore(ctx context.Context, c *Call) *sdk.Error {
+	e := sdk.EndedError(ctx)
+	e.Message = fmt.Sprintf("the call of %s ended while a person was asked about it; nothing was run", c.Tool)
+	return e
+}
+
+// fresh refuses a yes that is too old to still be meant.
+func (c *Call) fresh() error {
+	if c.approved.IsZero() || time.Since(c.approved) < approvalLife {
+		return nil
+	}
+	return fail(sdk.CodeApprovalTimeout, "ApprovalExpired", "the yes to %s is more than %s old, because the call had to wait; nothing was run", c.Tool, approvalLife)
+}

@@ -1,0 +1,366 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// asked is an Approver that gives the answers one after the other, the last for good, and remembers the questions.
+type asked struct {
+	answers []host.Answer
+	err     error
+
+	mu        sync.Mutex
+	questions []*host.ApprovalRequest
+}
+
+func (a *asked) Approve(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.questions = append(a.questions, r)
+	if len(a.answers) == 0 {
+		return host.Answer{}, a.err
+	}
+	return a.answers[min(len(a.questions), len(a.answers))-1], a.err
+}
+
+type approveFunc func(context.Context, *host.ApprovalRequest) (host.Answer, error)
+
+func (f approveFunc) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	return f(ctx, r)
+}
+
+// writes is the definition of a tool that must be asked about.
+func writes(name string) sdk.Tool {
+	t := tool(name)
+	t.Hints = sdk.Hints{}
+	return t
+}
+
+func echoing(tools ...sdk.Tool) *fake {
+	return calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		return sdk.Text(string(r.Arguments)), nil
+	}, tools...)
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		answer host.Answer
+		err    error
+		code   sdk.Code
+		words  []string
+	}{
+		"yes":                 {answer: host.Yes()},
+		"no":                  {answer: host.Answer{}, code: sdk.CodeRejected, words: []string{"the user said no to test__run; nothing was run"}},
+		"no with a reason":    {answer: host.No("use the other file"), code: sdk.CodeRejected, words: []string{"said no to test__run: use the other file;"}},
+		"an error":            {answer: host.Yes(), err: errors.New("the window was closed"), code: sdk.CodeApprovalUnavailable, words: []string{"the window was closed", "nothing was run"}},
+		"a coded error":       {err: &sdk.Error{Code: sdk.CodeApprovalTimeout, Message: "too late"}, code: sdk.CodeApprovalTimeout, words: []string{"too late"}},
+		"a foreign code":      {answer: host.Yes(), err: &sdk.Error{Code: sdk.CodeTool, Message: "odd"}, code: sdk.CodeApprovalUnavailable, words: []string{"odd"}},
+		"an unknown scope":    {answer: host.Always("everything"), code: sdk.CodeApprovalUnavailable, words: []string{`scope "everything"`}},
+		"a missing prefix":    {answer: host.Always(host.ScopePrefix), code: sdk.CodeApprovalUnavailable, words: []string{`scope "prefix"`}},
+		"nowhere to save":     {answer: host.Answer{Approved: true, Scope: host.ScopeTool, Saved: true}, code: sdk.CodeApprovalUnavailable, words: []string{"no place to save"}},
+		"arguments and yes":   {answer: host.Answer{Approved: true, Arguments: json.RawMessage(`{"a":2}`)}, code: sdk.CodeRejected, words: []string{"changed 20 times"}},
+		"arguments of no use": {answer: host.Answer{Arguments: json.RawMessage(`[]`)}, code: sdk.CodeRejected, words: []string{"changed 20 times"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := echoing(writes("run"))
+			h := single(t, p, host.Options{Approver: &asked{answers: []host.Answer{c.answer}, err: c.err}})
+			r := h.Call(t.Context(), call("test__run", `{"a":1}`))
+			if c.code == "" {
+				succeeded(t, r)
+				return
+			}
+			e := failed(t, r, c.code)
+			for _, w := range c.words {
+				if !strings.Contains(e.Message, w) {
+					t.Errorf("%q lacks %q", e.Message, w)
+				}
+			}
+			if n := p.called.Load(); n != 0 {
+				t.Errorf("the tool ran %d times", n)
+			}
+		})
+	}
+}
+
+func TestNobodyToAsk(t *testing.T) {
+	t.Parallel()
+	p := echoing(writes("run"))
+	e := failed(t, single(t, p, host.Options{}).Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable)
+	if e.Suggestion == "" || p.called.Load() != 0 {
+		t.Errorf("suggestion %q, %d calls", e.Suggestion, p.called.Load())
+	}
+}
+
+func TestApproverSeesWhatRuns(t *testing.T) {
+	t.Parallel()
+	a := &asked{answers: []host.Answer{host.Yes()}}
+	h := single(t, echoing(writes("run")), host.Options{Approver: a})
+	c := call("test__run", `{"b" : 1e400, "a":"\u00e9é"}`)
+	c.Caller, c.SessionID = "agent-1", "s"
+	r := h.Call(t.Context(), c)
+	succeeded(t, r)
+	q := a.questions[0]
+	if string(q.Arguments) != r.Text() || q.Caller != "agent-1" || q.SessionID != "s" || q.Tool.Name != "test__run" || q.CallID != r.CallID {
+		t.Errorf("asked about %s of %+v, ran %s", q.Arguments, q, r.Text())
+	}
+	if q.Decision.Effect != policy.Ask || q.Decision.Layer != policy.ByHints || q.Expires.Before(time.Now()) {
+		t.Errorf("decision %+v, expires %s", q.Decision, q.Expires)
+	}
+}
+
+// The approver's copy is his own: changing it changes nothing that runs.
+func TestApproverCannotChangeBytes(t *testing.T) {
+	t.Parallel()
+	h := single(t, echoing(writes("run")), host.Options{Approver: approveFunc(func(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+		copy(r.Arguments, `{"a":9}`)
+		return host.Yes(), nil
+	})})
+	if r := h.Call(t.Context(), call("test__run", `{"a":1}`)); r.Text() != `{"a":1}` {
+		t.Errorf("ran %s", r.Text())
+	}
+}
+
+func FuzzApprovedBytes(f *testing.F) {
+	for _, seed := range []string{`{}`, ` {"a" : 1.0e+5}`, `{"a":"\ud83d\ude00\u0000"}`, `{"é":"é"}`, "\t{\"a\":[1,{}]}\n", ``} {
+		f.Add([]byte(seed))
+	}
+	a := &asked{answers: []host.Answer{host.Yes()}}
+	p := sdk.New("echo", "1.0.0")
+	p.AddRawTool(writes("echo"), handlers["echo"])
+	h := single(f, startIn(f, p), host.Options{Approver: a, MaxResultBytes: sdk.MaxResult})
+	f.Fuzz(func(t *testing.T, arguments []byte) {
+		a.questions = nil
+		r := h.Call(t.Context(), host.Call{Tool: "test__echo", Arguments: arguments})
+		switch {
+		case r.Error == nil && (len(a.questions) != 1 || string(a.questions[0].Arguments) != r.Text()):
+			t.Errorf("asked about %+v, ran %q", a.questions, r.Text())
+		case r.Error != nil && r.Error.Code != sdk.CodeInvalidArgs:
+			t.Error(r.Error)
+		}
+	})
+}
+
+func TestEditedArgumentsAreCheckedAndAskedAgain(t *testing.T) {
+	t.Parallel()
+	strict := writes("strict")
+	strict.InputSchema = json.RawMessage(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"}}}`)
+	edit := func(s string) host.Answer { return host.Answer{Arguments: json.RawMessage(s)} }
+	deny := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "no-secrets", Effect: policy.Deny, Reason: "it is secret",
+		When: func(q *policy.Query) (policy.Truth, error) {
+			if strings.Contains(string(q.Argument("path")), "secret") {
+				return policy.Yes, nil
+			}
+			return policy.No, nil
+		}}}}))
+	cases := map[string]struct {
+		answers []host.Answer
+		code    sdk.Code
+		asked   int
+		ran     string
+	}{
+		"then yes":       {[]host.Answer{edit(`{"path":"b"}`), host.Yes()}, "", 2, `{"path":"b"}`},
+		"then no":        {[]host.Answer{edit(`{"path":"b"}`), host.No("")}, sdk.CodeRejected, 2, ""},
+		"does not fit":   {[]host.Answer{edit(`{"path":7}`), host.Yes()}, "", 2, `{"path":"a"}`},
+		"is not JSON":    {[]host.Answer{edit(`{"path":`), edit(`{"path":"b"}`), host.Yes()}, "", 3, `{"path":"b"}`},
+		"denied by rule": {[]host.Answer{edit(`{"path":"secret"}`), host.Yes()}, sdk.CodeDenied, 1, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &asked{answers: c.answers}
+			r := single(t, echoing(strict), host.Options{Approver: a, Policy: deny}).Call(t.Context(), call("test__strict", `{"path":"a"}`))
+			if c.code != "" {
+				failed(t, r, c.code)
+			}
+			if r.Text() != c.ran && c.code == "" || len(a.questions) != c.asked {
+				t.Errorf("ran %s, asked %d times", r.Text(), len(a.questions))
+			}
+			if name == "does not fit" && !strings.Contains(a.questions[1].Problem, "path: must be a string") {
+				t.Errorf("the person is told %q", a.questions[1].Problem)
+			}
+		})
+	}
+}
+
+func TestApproverWhoNeverAnswers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		release := make(chan struct{})
+		h := single(t, echoing(writes("run")), host.Options{ApprovalTimeout: time.Minute, Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+			<-release // deaf to its context
+			return host.Yes(), nil
+		})})
+		began := time.Now()
+		e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalTimeout)
+		if took := time.Since(began); took != time.Minute || !e.Retryable {
+			t.Errorf("after %s: %+v", took, e)
+		}
+		failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalTimeout) // he still sits at the first question
+		close(release)
+		synctest.Wait()
+		succeeded(t, h.Call(t.Context(), call("test__run", "")))
+	})
+}
+
+func TestApproverWhoPanics(t *testing.T) {
+	t.Parallel()
+	h := single(t, echoing(writes("run")), host.Options{Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) { panic("oh") })})
+	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable)
+	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable) // the turn was given back
+}
+
+func TestCallerGivesUpWhileAsked(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	h := single(t, echoing(writes("run")), host.Options{Approver: approveFunc(func(asking context.Context, _ *host.ApprovalRequest) (host.Answer, error) {
+		cancel()
+		<-asking.Done()
+		return host.Yes(), nil // too late
+	})})
+	failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled)
+}
+
+func TestWaitingForAPersonIsNotTheToolsTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := single(t, calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
+			deadline, _ := ctx.Deadline()
+			return sdk.Text(time.Until(deadline).String()), nil
+		}, writes("run")), host.Options{Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+			time.Sleep(5 * time.Minute)
+			return host.Yes(), nil
+		})})
+		c := call("test__run", "")
+		c.Timeout = time.Second
+		if r := h.Call(t.Context(), c); r.Text() != "1s" {
+			t.Errorf("the tool had %s", r.Text())
+		}
+	})
+}
+
+func TestOneQuestionAtATime(t *testing.T) {
+	t.Parallel()
+	var open, most atomic.Int64
+	h := single(t, echoing(writes("run")), host.Options{Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+		most.Store(max(most.Load(), open.Add(1)))
+		defer open.Add(-1)
+		return host.Yes(), nil
+	})})
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() { succeeded(t, h.Call(t.Context(), call("test__run", fmt.Sprintf(`{"i":%d}`, i)))) })
+	}
+	all.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d questions were open at once", most.Load())
+	}
+}
+
+func TestModes(t *testing.T) {
+	t.Parallel()
+	reads, edits := tool("look"), writes("change")
+	edits.Category = "edit"
+	askAlways := policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "careful", Effect: policy.Ask, Reason: "be careful"}}}
+	allowAll := policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "all", Effect: policy.Allow}}}
+	cases := []struct {
+		mode  host.Mode
+		layer policy.Layer
+		tool  string
+		code  sdk.Code
+		asked int
+	}{
+		{host.ModeAsk, policy.Layer{}, "look", "", 0},
+		{host.ModeAsk, policy.Layer{}, "change", "", 1},
+		{host.ModeAutoEdit, policy.Layer{}, "change", "", 0},
+		{host.ModeAutoEdit, askAlways, "change", "", 1},
+		{host.ModeAutoEdit, policy.Layer{}, "other", "", 1},
+		{host.ModePlan, policy.Layer{}, "look", "", 0},
+		{host.ModePlan, policy.Layer{}, "change", sdk.CodeDenied, 0},
+		{host.ModePlan, allowAll, "change", sdk.CodeDenied, 0},
+		{host.ModePlan, askAlways, "look", sdk.CodeDenied, 0},
+		{host.ModeNeverAsk, policy.Layer{}, "look", "", 0},
+		{host.ModeNeverAsk, policy.Layer{}, "change", sdk.CodeDenied, 0},
+		{host.ModeNeverAsk, allowAll, "change", "", 0},
+	}
+	for _, c := range cases {
+		t.Run(fmt.Sprint(c.mode, " ", c.layer.Name, " ", c.tool), func(t *testing.T) {
+			t.Parallel()
+			a := &asked{answers: []host.Answer{host.Yes()}}
+			h := single(t, echoing(reads, edits, writes("other")), host.Options{Mode: c.mode, Policy: must(policy.New(c.layer)), Approver: a})
+			r := h.Call(t.Context(), call("test__"+c.tool, ""))
+			if c.code != "" {
+				failed(t, r, c.code)
+			} else {
+				succeeded(t, r)
+			}
+			if len(a.questions) != c.asked {
+				t.Errorf("asked %d times", len(a.questions))
+			}
+		})
+	}
+	if _, err := host.New(nil, host.Options{Mode: "yolo"}); err == nil || !strings.Contains(err.Error(), "auto_edit") {
+		t.Errorf("an unknown mode: %v", err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// agreeing says yes to everything.
+var agreeing = approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) { return host.Yes(), nil })
+
+func TestMapApprover(t *testing.T) {
+	t.Parallel()
+	yes := host.ApproverFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) { return host.Yes(), nil })
+	no := host.ApproverFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) { return host.No(""), nil })
+	for name, c := range map[string]struct {
+		approvers host.MapApprover
+		code      sdk.Code
+	}{
+		"by tool":   {host.MapApprover{"test__run": yes, "test": no, "*": no}, ""},
+		"by plugin": {host.MapApprover{"other__run": no, "test": yes, "*": no}, ""},
+		"by star":   {host.MapApprover{"other": no, "*": yes}, ""},
+		"by nobody": {host.MapApprover{"other": yes}, sdk.CodeApprovalUnavailable},
+	} {
+		r := single(t, echoing(writes("run")), host.Options{Approver: c.approvers}).Call(t.Context(), call("test__run", ""))
+		if sdk.CodeOf(asError(r)) != c.code {
+			t.Errorf("%s: %v", name, r.Error)
+		}
+	}
+}
+
+// asError is the error of a result, nil when it has none.
+func asError(r *host.Result) error {
+	if r.Error == nil {
+		return nil
+	}
+	return r.Error
+}
+
+// A receiver of events that panics while a question is put leaves the turn to others.
+func TestPanicBeforeTheQuestion(t *testing.T) {
+	t.Parallel()
+	h := single(t, echoing(writes("run")), host.Options{Approver: agreeing})
+	c := call("test__run", "")
+	c.Events = func(sdk.Event) { panic("oh") }
+	failed(t, h.Call(t.Context(), c), sdk.CodeInternal)
+	succeeded(t, h.Call(t.Context(), call("test__run", "")))
+}

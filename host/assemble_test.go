@@ -1,0 +1,149 @@
+package host_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+var update = flag.Bool("update", false, "write what is seen to testdata as what is wanted")
+
+// Each archive is a stream: its comment names the format and, behind known:, tools; chunks has one chunk a line; states is
+// what each of them changes, then what the end changes, then the calls. A new case is a new archive with chunks, and go
+// test -update.
+func TestAssembleStreams(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/assemble/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no streams: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := replay(t, string(archive.Comment), archive.Files[0].Data)
+			if *update {
+				archive.Files = append(archive.Files[:1], txtar.File{Name: "states", Data: []byte(got)})
+				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			diff(t, string(archive.Files[1].Data), got)
+		})
+	}
+}
+
+// replay runs one stream and writes down what comes out.
+func replay(t *testing.T, comment string, chunks []byte) string {
+	t.Helper()
+	first, tools, _ := strings.Cut(strings.Split(comment, "\n")[0], " known: ")
+	a := assembler(t, host.Format(strings.TrimSpace(first)), strings.Fields(tools)...)
+	var out strings.Builder
+	for i, chunk := range bytes.Split(bytes.TrimSpace(chunks), []byte("\n")) {
+		states, err := a.Add(chunk)
+		if err != nil {
+			fmt.Fprintf(&out, "%d: error: %v\n", i+1, err)
+		}
+		for _, s := range states {
+			fmt.Fprintf(&out, "%d: %s\n", i+1, stateWords(s, chunks))
+		}
+	}
+	for _, s := range a.End() {
+		fmt.Fprintf(&out, "end: %s\n", stateWords(s, chunks))
+	}
+	for _, c := range a.Calls() {
+		fmt.Fprintf(&out, "call %s %s %s\n", given(c.ID, chunks), c.Tool, c.Arguments)
+	}
+	return out.String()
+}
+
+func assembler(t testing.TB, f host.Format, known ...string) *host.Assembler {
+	t.Helper()
+	a, err := host.NewAssembler(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Known(known...)
+	return a
+}
+
+func stateWords(s host.CallState, chunks []byte) string {
+	out := fmt.Sprintf("[%d] %s %s %s", s.Index, s.Status, given(s.ID, chunks), orDash(s.Tool))
+	if len(s.Arguments) > 0 {
+		out += " " + fmt.Sprintf("%q", s.Arguments)
+	}
+	if s.Status == host.Generating && !s.Partial.IsZero() {
+		out += " shows " + s.Partial.String()
+	}
+	if s.Err != nil {
+		out += fmt.Sprintf("\n    %s %s: %s", s.Err.Code, s.Err.Name, s.Err.Message)
+	}
+	return out
+}
+
+// given is an id, unless it was made here.
+func given(id string, chunks []byte) string {
+	if !bytes.Contains(chunks, []byte(id)) {
+		return "(made)"
+	}
+	return orDash(id)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func TestAssemblerFormats(t *testing.T) {
+	t.Parallel()
+	for _, f := range []host.Format{"mcp", "", "OpenAI"} {
+		if _, err := host.NewAssembler(f); err == nil || !strings.Contains(err.Error(), "use openai, openai-responses, anthropic or gemini") {
+			t.Errorf("%q: error %v", f, err)
+		}
+	}
+}
+
+func TestAssemblerIsForOneStream(t *testing.T) {
+	t.Parallel()
+	a := assembler(t, host.FormatOpenAI)
+	a.End()
+	if _, err := a.Add([]byte(`{}`)); err == nil || a.End() != nil {
+		t.Errorf("it went on after its end: %v", err)
+	}
+}
+
+// chat is a chunk with one delta.
+func chat(index int, id, name, arguments string) []byte {
+	out, _ := json.Marshal(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"tool_calls": []any{
+		map[string]any{"index": index, "id": id, "function": map[string]any{"name": name, "arguments": arguments}}}}}}})
+	return out
+}
+
+const chatStop = `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
+
+func add(t testing.TB, a *host.Assembler, chunks ...[]byte) (last []host.CallState) {
+	t.Helper()
+	for _, c := range chunks {
+		states, err := a.Add(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = states
+	}
+	return last
+}

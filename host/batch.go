@@ -1,0 +1,137 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// BatchOptions say how CallAll runs a batch. The zero value works.
+type BatchOptions struct {
+	// Parallel is how many calls of read-only tools run at once; zero is 8.
+	Parallel int
+	// StopOnRejection cancels, when a person says no to a call, those after it that have not begun. An Answer with
+	// CancelRest does so in any case.
+	StopOnRejection bool
+	// MaxResultBytes is how much text the results of the batch keep together; zero leaves it to the calls. Each call gets
+	// an equal share of what is left when it begins, so that those after a short result get more. What is said about a
+	// cut comes on top.
+	MaxResultBytes int64
+}
+
+// maxBatch is how many calls a batch may have.
+const maxBatch = 128
+
+// CallAll runs the calls that a model made in one turn. There is one result for each, in the order of the calls.
+//
+// Calls of tools that say that they are read-only run in parallel with their neighbors that do so too. Every other call
+// waits until all before it have ended, and runs alone; none after it begins earlier. So a model needs no argument such
+// as wait_for_previous: it writes calls down in the order that it means.
+//
+// A batch has at most 128 calls; a larger one is refused as a whole (CodeLimit). A call with the id of an earlier one of
+// the batch is refused (CodeInvalidArgs). When ctx ends, calls that have not begun are not run.
+func (h *Host) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*Result {
+	b := h.newBatch(calls, o)
+	for _, e := range b.entries {
+		b.start(ctx, e)
+	}
+	b.running.Wait()
+	results := make([]*Result, len(calls))
+	for i, e := range b.entries {
+		results[i] = e.result
+	}
+	return results
+}
+
+// CallAll is Host.CallAll for tools of the catalog.
+func (c *Catalog) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*Result {
+	calls = slices.Clone(calls)
+	for i := range calls {
+		calls[i].catalog = c
+	}
+	return c.host.CallAll(ctx, calls, o)
+}
+
+// A batch is calls that are run together.
+type batch struct {
+	host    *Host
+	options BatchOptions
+	entries []*entry
+	output  purse
+	slots   chan struct{} // holds a token for each call that runs in parallel
+	running sync.WaitGroup
+
+	mu       sync.Mutex
+	rejected *entry // the first in order, once there is one
+}
+
+func (h *Host) newBatch(calls []Call, o BatchOptions) *batch {
+	b := &batch{host: h, options: o, output: purse{limited: o.MaxResultBytes > 0, left: o.MaxResultBytes, calls: len(calls)}}
+	b.slots = make(chan struct{}, min(firstPositive(o.Parallel, 8), maxBatch))
+	seen := map[string]bool{}
+	for i, c := range calls {
+		c.ID = cmp.Or(c.ID, newID())
+		e := &entry{batch: b, index: i, call: c}
+		switch {
+		case len(calls) > maxBatch:
+			e.wrong = batchTooLarge(len(calls))
+		case seen[c.ID]:
+			e.wrong = sameID(c.ID)
+		}
+		seen[c.ID] = true
+		b.entries = append(b.entries, e)
+	}
+	return b
+}
+
+func batchTooLarge(n int) *sdk.Error {
+	e := fail(sdk.CodeLimit, "BatchTooLarge", "the batch has %d calls, at most %d are allowed; nothing was run", n, maxBatch)
+	e.Suggestion = "Make fewer calls at once."
+	e.Details = sdk.Details(limitDetails{Setting: "batch", Limit: maxBatch})
+	return e
+}
+
+func sameID(id string) *sdk.Error {
+	e := fail(sdk.CodeInvalidArgs, "DuplicateCallID", "an earlier call of the batch has the id %.100q too; nothing was run", id)
+	e.Suggestion = "Give each call an id of its own."
+	return e
+}
+
+// start runs the call when it is its turn; it may still run when start returns, if it is read-only.
+func (b *batch) start(ctx context.Context, e *entry) {
+	if !b.host.readsOnly(ctx, e) {
+		b.running.Wait()
+		e.share = b.output.take()
+		e.run(ctx)
+		return
+	}
+	b.slots <- struct{}{}
+	e.share = b.output.take()
+	b.running.Go(func() {
+		defer func() { <-b.slots }()
+		e.run(ctx)
+	})
+}
+
+// readsOnly is a question for the tool's definition only.
+func (h *Host) readsOnly(ctx context.Context, e *entry) bool {
+	if e.tooLate(ctx, nil) != nil {
+		return false
+	}
+	c := e.call
+	look := chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.guard, h.open, h.lookup)
+	if _, err := look(ctx, &c); err != nil {
+		return false
+	}
+	return isYes(c.Definition.Hints.ReadOnly)
+}
+
+// notRun answers a call that does not get as far as the route.
+func (h *Host) notRun(ctx context.Context, c *Call, why *sdk.Error) *Result {
+	refused := h.audit(func(context.Context, *Call) (*sdk.Result, error) { return nil, why })
+	result, err := refused(ctx, c)
+	return c.answer(result, err, 0)
+}

@@ -1,0 +1,410 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// readerAndWriter is a worker with a tool that says it is read-only, one that says it is not, and one that says nothing.
+func readerAndWriter() *worker {
+	w := newWorker()
+	write := tool("write")
+	write.Hints.ReadOnly = sdk.No
+	w.fake = calling(w.work, tool("read"), write, writes("any"))
+	return w
+}
+
+// willing is a host whose user says yes to everything.
+func willing(t *testing.T, p host.Plugin, o host.Options) *host.Host {
+	t.Helper()
+	o.Approver = agreeing
+	return single(t, p, o)
+}
+
+// batchOf makes calls of a second each: r of a tool that reads only, w of one that does not, a of one that does not say,
+// x of one that is not there. Their ids are numbers.
+func batchOf(plan string) (calls []host.Call) {
+	names := map[rune]string{'r': "read", 'w': "write", 'a': "any", 'x': "nothing"}
+	for i, kind := range plan {
+		calls = append(calls, taking(fmt.Sprint(i), names[kind], time.Second))
+	}
+	return calls
+}
+
+// codes gives what became of the calls: ok or a code, after checking that each result stands where its call stood.
+func codes(t *testing.T, results []*host.Result) (out []string) {
+	t.Helper()
+	for i, r := range results {
+		if r == nil || r.CallID != fmt.Sprint(i) {
+			t.Fatalf("result %d is %+v", i, r)
+		}
+		if r.Error == nil {
+			out = append(out, "ok")
+		} else {
+			out = append(out, string(r.Error.Code))
+		}
+	}
+	return out
+}
+
+func TestBatchOrder(t *testing.T) {
+	cases := map[string]struct {
+		plan     string
+		parallel int
+		begins   []int // in which second each begins
+	}{
+		"empty":                        {"", 0, nil},
+		"readers side by side":         {"rrrr", 0, []int{0, 0, 0, 0}},
+		"writers one by one":           {"www", 0, []int{0, 1, 2}},
+		"a tool that says nothing":     {"raar", 0, []int{0, 1, 2, 3}},
+		"no reader overtakes":          {"rrwrr", 0, []int{0, 0, 1, 2, 2}},
+		"no writer overtakes":          {"wrrw", 0, []int{0, 1, 1, 2}},
+		"eight at once":                {"rrrrrrrrrr", 0, []int{0, 0, 0, 0, 0, 0, 0, 0, 1, 1}},
+		"two at once":                  {"rrrrr", 2, []int{0, 0, 1, 1, 2}},
+		"one at once":                  {"rrr", 1, []int{0, 1, 2}},
+		"below zero is the default":    {"rrrrrrrrr", -1, []int{0, 0, 0, 0, 0, 0, 0, 0, 1}},
+		"more at once than calls":      {"rrr", 1 << 40, []int{0, 0, 0}},
+		"those not there cost no time": {"rxrxw", 0, []int{0, -1, 1, -1, 2}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := readerAndWriter()
+				h, start := willing(t, w, host.Options{}), time.Now()
+				results := h.CallAll(t.Context(), batchOf(c.plan), host.BatchOptions{Parallel: c.parallel})
+				for i, code := range codes(t, results) {
+					at := slices.Index(w.begun, fmt.Sprint(i))
+					switch {
+					case c.begins[i] < 0 && (at >= 0 || code != string(sdk.CodeToolNotFound)):
+						t.Errorf("call %d: %s", i, code)
+					case c.begins[i] >= 0 && (at < 0 || w.at[at].Sub(start) != time.Duration(c.begins[i])*time.Second):
+						t.Errorf("call %d does not begin in second %d: %s, %s", i, c.begins[i], w.begun, w.at)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A panic or a failure of one call is the result of that call.
+func TestBatchWithFailures(t *testing.T) {
+	t.Parallel()
+	p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		switch r.CallID {
+		case "1":
+			panic("a bug")
+		case "2":
+			return nil, &sdk.BrokenError{Delivered: true, Err: context.DeadlineExceeded}
+		}
+		return sdk.Text(r.CallID), nil
+	}, tool("read"), writes("write"))
+	h := willing(t, p, host.Options{})
+	calls := batchOf("rrrrww")
+	calls[3].Arguments = json.RawMessage(`[]`)
+	results := h.CallAll(t.Context(), calls, host.BatchOptions{})
+	diff(t, []string{"ok", "E_INTERNAL", "E_PLUGIN_CRASHED", "E_TOOL_INVALID_ARGS", "ok", "ok"}, codes(t, results))
+	diff(t, "5", results[5].Text())
+}
+
+func TestBatchIDs(t *testing.T) {
+	t.Parallel()
+	p, log := answering(sdk.Text("done"), nil), &recorder{}
+	h := willing(t, p, host.Options{Logger: slogTo(log)})
+	results := h.CallAll(t.Context(), []host.Call{{ID: "x", Tool: "test__run"}, {ID: "x", Tool: "test__run"}, {Tool: "test__run"}, {Tool: "test__run"}},
+		host.BatchOptions{})
+	succeeded(t, results[0])
+	diff(t, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "DuplicateCallID", Suggestion: "Give each call an id of its own.",
+		Message: `an earlier call of the batch has the id "x" too; nothing was run`}, failed(t, results[1], sdk.CodeInvalidArgs))
+	succeeded(t, results[2])
+	succeeded(t, results[3])
+	if p.called.Load() != 3 || results[1].CallID != "x" || results[2].CallID == "" || results[2].CallID == results[3].CallID {
+		t.Errorf("%d calls ran; ids %q, %q, %q", p.called.Load(), results[1].CallID, results[2].CallID, results[3].CallID)
+	}
+	if n := len(log.named("call")); n != 4 {
+		t.Errorf("%d lines in the log, want 4", n)
+	}
+}
+
+func TestBatchTooLarge(t *testing.T) {
+	t.Parallel()
+	p := answering(sdk.Text("done"), nil)
+	h := willing(t, p, host.Options{})
+	for _, r := range h.CallAll(t.Context(), make([]host.Call, 129), host.BatchOptions{}) {
+		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "BatchTooLarge", Suggestion: "Make fewer calls at once.",
+			Message: "the batch has 129 calls, at most 128 are allowed; nothing was run", Details: []byte(`{"setting":"batch","limit":128}`)},
+			failed(t, r, sdk.CodeLimit))
+	}
+	if p.called.Load()+p.listed.Load() > 0 {
+		t.Error("the plugin was asked")
+	}
+	for _, r := range h.CallAll(t.Context(), slices.Repeat([]host.Call{call("test__run", "")}, 128), host.BatchOptions{}) {
+		succeeded(t, r)
+	}
+}
+
+// rejecting stands for a person: calls with these ids are rejected, "0" after a second, "1" after two and so on, whether
+// or not they are canceled meanwhile; the others are approved at once.
+func rejecting(details string, ids ...string) host.Middleware {
+	return before(func(c *host.Call) error {
+		if !slices.Contains(ids, c.ID) {
+			return nil
+		}
+		<-time.After(time.Duration(1+c.ID[0]-'0') * time.Second)
+		return &sdk.Error{Code: sdk.CodeRejected, Name: "Rejected", Message: "no", Details: json.RawMessage(details)}
+	})
+}
+
+func TestBatchAfterRejection(t *testing.T) {
+	const no, off = string(sdk.CodeRejected), string(sdk.CodeCanceled)
+	cases := map[string]struct {
+		plan     string
+		stop     bool
+		details  string
+		rejected []string
+		want     []string
+	}{
+		"goes on":                     {"www", false, "", []string{"1"}, []string{"ok", no, "ok"}},
+		"goes on, told so":            {"www", false, `{"cancel_rest":false}`, []string{"1"}, []string{"ok", no, "ok"}},
+		"stops":                       {"wwwrx", true, "", []string{"1"}, []string{"ok", no, off, off, off}},
+		"stops, told so":              {"wwwr", false, `{"cancel_rest":true}`, []string{"1"}, []string{"ok", no, off, off}},
+		"not what has ended":          {"rrrw", true, "", []string{"1"}, []string{"ok", no, "ok", off}},
+		"not what has failed already": {"wxw", true, "", []string{"2"}, []string{"ok", "E_TOOL_NOT_FOUND", no}},
+		"the first counts":            {"rrrrw", true, "", []string{"1", "2"}, []string{"ok", no, no, "ok", off}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w, log := readerAndWriter(), &recorder{}
+				h := willing(t, w, host.Options{Logger: slogTo(log), Middleware: []host.Middleware{rejecting(c.details, c.rejected...)}})
+				results := h.CallAll(t.Context(), batchOf(c.plan), host.BatchOptions{StopOnRejection: c.stop})
+				diff(t, c.want, codes(t, results))
+				for _, r := range results {
+					ran := slices.Contains(w.begun, r.CallID)
+					if want := `the call was canceled because call "1" (test__`; r.Error != nil && (ran ||
+						r.Error.Code == sdk.CodeCanceled && !strings.HasPrefix(r.Error.Message, want)) {
+						t.Errorf("call %s, which did run: %t, has the error %+v", r.CallID, ran, r.Error)
+					}
+				}
+				if n := len(log.named("call")); n != len(c.plan) {
+					t.Errorf("%d lines in the log, want %d", n, len(c.plan))
+				}
+			})
+		})
+	}
+}
+
+// A call that waits for something while another is rejected has not begun: a person is not asked about it any more, and
+// it does not come to the plugin.
+func TestRejectionEndsWaiting(t *testing.T) {
+	const want = `the call was canceled because call "0" (test__read) was rejected; nothing was run`
+	t.Run("for an answer", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			asked := func(next host.CallFunc) host.CallFunc {
+				return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
+					if c.ID != "1" {
+						return next(ctx, c)
+					}
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+			}
+			w := readerAndWriter()
+			h := willing(t, w, host.Options{Middleware: []host.Middleware{rejecting("", "0"), asked}})
+			results := h.CallAll(t.Context(), batchOf("rrr"), host.BatchOptions{StopOnRejection: true})
+			diff(t, want, failed(t, results[1], sdk.CodeCanceled).Message)
+			succeeded(t, results[2])
+			diff(t, []string{"2"}, w.begun)
+		})
+	})
+	t.Run("for something else", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			slow := before(func(c *host.Call) error {
+				if c.ID == "1" {
+					<-time.After(time.Minute) // whatever becomes of its context
+				}
+				return nil
+			})
+			w := readerAndWriter()
+			h := willing(t, w, host.Options{Middleware: []host.Middleware{rejecting("", "0"), slow}})
+			results := h.CallAll(t.Context(), batchOf("rr"), host.BatchOptions{StopOnRejection: true})
+			diff(t, want, failed(t, results[1], sdk.CodeCanceled).Message)
+			if w.called.Load() > 0 {
+				t.Error("the plugin was called")
+			}
+		})
+	})
+	t.Run("in line", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w := readerAndWriter()
+			o := onPlugin(host.Limits{Concurrency: 1})
+			o.Middleware = []host.Middleware{rejecting("", "0")}
+			q := queue{host: willing(t, w, o)}
+			q.add(t.Context(), taking("earlier", "read", time.Minute))
+			results := q.host.CallAll(t.Context(), batchOf("rr"), host.BatchOptions{StopOnRejection: true})
+			diff(t, want, failed(t, results[1], sdk.CodeCanceled).Message)
+			if results[1].Duration != time.Second {
+				t.Errorf("canceled after %s", results[1].Duration)
+			}
+			q.all()
+			diff(t, []string{"earlier"}, w.begun)
+		})
+	})
+}
+
+func TestCancelRest(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		no   host.Answer
+		want []string
+	}{
+		"only this one": {host.No("not that"), []string{"ok", "E_REJECTED", "ok", "ok"}},
+		"and the rest":  {host.Answer{CancelRest: true}, []string{"ok", "E_REJECTED", "E_CANCELED", "E_CANCELED"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &asked{answers: []host.Answer{host.Yes(), c.no, host.Yes()}}
+			h := single(t, answering(sdk.Text("done"), nil, tool("read"), writes("write")), host.Options{Approver: a})
+			diff(t, c.want, codes(t, h.CallAll(t.Context(), batchOf("wwwr"), host.BatchOptions{})))
+		})
+	}
+}
+
+// What runs already is not ended by a no to another call.
+func TestRejectionSparesWhatRuns(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := willing(t, readerAndWriter(), host.Options{Middleware: []host.Middleware{rejecting("", "0")}})
+		results := h.CallAll(t.Context(), []host.Call{taking("0", "read", 0), taking("1", "read", time.Minute), taking("2", "write", 0)},
+			host.BatchOptions{StopOnRejection: true})
+		diff(t, []string{"E_REJECTED", "ok", "E_CANCELED"}, codes(t, results))
+	})
+}
+
+// Only people can say no for the rest of a batch, not plugins.
+func TestPluginsCannotReject(t *testing.T) {
+	t.Parallel()
+	no := &sdk.Error{Code: sdk.CodeRejected, Message: "no", Details: json.RawMessage(`{"cancel_rest":true}`)}
+	h := willing(t, answering(&sdk.Result{Error: no}, nil), host.Options{})
+	for _, r := range h.CallAll(t.Context(), []host.Call{call("test__run", ""), call("test__run", "")}, host.BatchOptions{StopOnRejection: true}) {
+		failed(t, r, sdk.CodeRejected)
+	}
+}
+
+func TestBatchWithoutTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := readerAndWriter()
+		h := willing(t, w, host.Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		results := h.CallAll(ctx, batchOf("wwwr"), host.BatchOptions{})
+		diff(t, []string{"ok", "E_TIMEOUT", "E_TIMEOUT", "E_TIMEOUT"}, codes(t, results))
+		diff(t, []string{"0", "1"}, w.begun)
+		diff(t, "the caller's deadline passed before it began; nothing was run", results[3].Error.Message)
+	})
+}
+
+func TestCloseEndsABatch(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := readerAndWriter()
+		h := willing(t, w, host.Options{})
+		done := make(chan []*host.Result, 1)
+		go func() { done <- h.CallAll(t.Context(), batchOf("rrwr"), host.BatchOptions{}) }()
+		synctest.Wait()
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, r := range <-done {
+			failed(t, r, sdk.CodeCanceled)
+		}
+		if len(w.begun) != 2 {
+			t.Errorf("%s have begun", w.begun)
+		}
+	})
+}
+
+// What short results leave of the output goes to the calls after them.
+func TestBatchOutput(t *testing.T) {
+	const kB = 1000
+	cases := map[string]struct {
+		plan  string
+		limit int64
+		sizes []int // of what the tools give
+		kept  []int // about so much comes back
+	}{
+		"no limit":             {"rrw", 0, []int{9 * kB, 9 * kB, 9 * kB}, []int{9 * kB, 9 * kB, 9 * kB}},
+		"all fit":              {"rrw", 30 * kB, []int{9 * kB, 9 * kB, 9 * kB}, []int{9 * kB, 9 * kB, 9 * kB}},
+		"equal shares":         {"rrrr", 8 * kB, []int{9 * kB, 9 * kB, 9 * kB, 9 * kB}, []int{2 * kB, 2 * kB, 2 * kB, 2 * kB}},
+		"short ones give":      {"www", 9 * kB, []int{1 * kB, 1 * kB, 9 * kB}, []int{1 * kB, 1 * kB, 7 * kB}},
+		"so do groups":         {"rrrw", 16 * kB, []int{9 * kB, 1 * kB, 1 * kB, 20 * kB}, []int{4 * kB, 1 * kB, 1 * kB, 10 * kB}},
+		"and those that fail":  {"xxw", 9 * kB, []int{0, 0, 20 * kB}, []int{0, 0, 9 * kB}},
+		"not above the tool's": {"ww", 1000 * kB, []int{1 * kB, 300 * kB}, []int{1 * kB, 128 << 10}},
+		"hardly any":           {"www", 1, []int{9 * kB, 9 * kB, 9 * kB}, []int{0, 0, 0}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+				return sdk.Text(strings.Repeat("x", c.sizes[r.CallID[0]-'0'])), nil
+			}, tool("read"), writes("write"))
+			h := willing(t, p, host.Options{ResultDir: t.TempDir()})
+			for i, r := range h.CallAll(t.Context(), batchOf(c.plan), host.BatchOptions{MaxResultBytes: c.limit}) {
+				const note = 1000 // where the whole is, and what the notes of others took
+				if n := len(allTexts(r)); n < c.kept[i]-note || n > c.kept[i]+note {
+					t.Errorf("call %d has %d bytes, want about %d", i, n, c.kept[i])
+				}
+				if cut := c.sizes[i] > c.kept[i]; cut != r.Truncated {
+					t.Errorf("call %d is truncated: %t", i, r.Truncated)
+				}
+			}
+		})
+	}
+}
+
+// A structured result that is the text once more counts once.
+func TestBatchOutputStructured(t *testing.T) {
+	t.Parallel()
+	object := `{"lines":"` + strings.Repeat("x", 1488) + `"}` // 1500 bytes
+	cases := map[string]struct {
+		first  *sdk.Result
+		second int // so much fits after it
+	}{
+		"the same": {&sdk.Result{Content: []sdk.Content{sdk.TextContent(object)}, Structured: json.RawMessage(object)}, 2500},
+		"alone":    {&sdk.Result{Structured: json.RawMessage(object)}, 2500},
+		"another":  {&sdk.Result{Content: []sdk.Content{sdk.TextContent(object[:100])}, Structured: json.RawMessage(object)}, 2400},
+		"raw":      {&sdk.Result{Content: []sdk.Content{{Type: "chart", Raw: json.RawMessage(object)}}}, 2500},
+	}
+	for name, c := range cases {
+		for more, truncated := range map[int]bool{0: false, 1: true} {
+			t.Run(fmt.Sprintf("%s, and %d bytes too many", name, more), func(t *testing.T) {
+				t.Parallel()
+				p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+					if r.CallID == "0" {
+						return c.first, nil
+					}
+					return sdk.Text(strings.Repeat("x", c.second+more)), nil
+				}, writes("write"))
+				h := willing(t, p, host.Options{ResultDir: t.TempDir()})
+				results := h.CallAll(t.Context(), batchOf("ww"), host.BatchOptions{MaxResultBytes: 4000})
+				if results[0].Truncated || results[1].Truncated != truncated {
+					t.Errorf("truncated: %t, %t", results[0].Truncated, results[1].Truncated)
+				}
+			})
+		}
+	}
+}
+
+func allTexts(r *host.Result) (all string) {
+	for _, c := range r.Content {
+		all += c.Text
+	}
+	return all
+}

@@ -1,0 +1,148 @@
+package host
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// budget refuses calls that cost too much, and those of a session that has made as many as it may. It stands before
+// anybody is asked whether the call may run. A call that does not run after all is not counted, and one that comes by
+// again, with arguments that a person has changed, is counted once.
+func (h *Host) budget(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
+		if e := h.tooExpensive(c.Definition); e != nil {
+			return nil, e
+		}
+		p, ok := h.counted(c.Definition)
+		if !ok || c.counted {
+			return next(ctx, c)
+		}
+		s, e := h.sessions.count(c.SessionID, p)
+		if e != nil {
+			return nil, e
+		}
+		c.counted = true
+		earlier := c.request
+		defer func() {
+			if c.counted = false; c.request == earlier || notRun(err) {
+				h.sessions.giveBack(s, p)
+			}
+		}()
+		return next(ctx, c)
+	}
+}
+
+// notRun says whether a request did not come to the plugin. An error of the route is never the plugin's own word.
+func notRun(err error) bool { return err != nil && sdk.CodeOf(err) == sdk.CodePluginUnavailable }
+
+// counted gives what bounds the calls of a tool, when they are to be counted.
+func (h *Host) counted(t *Tool) (pair, bool) {
+	l := h.lines[t.Plugin]
+	if l == nil {
+		return pair{}, false
+	}
+	p := l.pair(t.Name)
+	return p, p[0].MaxCalls > 0 || p[1].MaxCalls > 0
+}
+
+// tiers are the cost tiers, in rising order.
+var tiers = []sdk.CostTier{sdk.Free, sdk.Cheap, sdk.Expensive}
+
+// tier is what a call of the tool costs: cheap, when its plugin does not tell.
+func (t *Tool) tier() sdk.CostTier {
+	if t.CostTier == "" {
+		return sdk.Cheap
+	}
+	return t.CostTier
+}
+
+func (t *Tool) costsMore(ceiling sdk.CostTier) bool {
+	return slices.Index(tiers, t.tier()) > slices.Index(tiers, ceiling)
+}
+
+func (h *Host) tooExpensive(t *Tool) *sdk.Error {
+	ceiling := h.options.MaxCostTier
+	if ceiling == "" || !t.costsMore(ceiling) {
+		return nil
+	}
+	cost := "is " + string(t.CostTier)
+	if t.CostTier == "" {
+		cost = "does not tell its cost, and so counts as " + string(t.tier())
+	}
+	e := fail(sdk.CodeLimit, "TooExpensive", "%s %s; calls may be %s at most (max_cost_tier); nothing was run", t.Name, cost, ceiling)
+	e.Suggestion = "Use a tool that costs less, or ask the user to raise the limit."
+	e.Details = sdk.Details(limitDetails{Setting: "max_cost_tier", Limit: ceiling})
+	return e
+}
+
+// maxSessions is how many sessions' calls are remembered.
+const maxSessions = 10_000
+
+// sessions count calls. The session that has not called for longest is forgotten when there are too many.
+type sessions struct {
+	mu     sync.Mutex
+	byID   map[sessionID]*list.Element
+	recent list.List // of *session, the one that called last in front
+}
+
+// A sessionID is a hash: callers' ids may be long.
+type sessionID [sha256.Size]byte
+
+type session struct {
+	id    sessionID
+	calls map[*bound]int
+}
+
+// count counts one call, or says whose limit is reached and counts nothing.
+func (s *sessions) count(id string, p pair) (*session, *sdk.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	caller := s.find(sha256.Sum256([]byte(id)))
+	for _, b := range p {
+		if b.MaxCalls > 0 && caller.calls[b] >= b.MaxCalls {
+			return nil, b.spent()
+		}
+	}
+	for _, b := range p {
+		caller.calls[b]++
+	}
+	return caller, nil
+}
+
+func (s *sessions) giveBack(caller *session, p pair) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range p {
+		caller.calls[b]--
+	}
+}
+
+// find gives the session, which then is the one that called last.
+func (s *sessions) find(id sessionID) *session {
+	if e := s.byID[id]; e != nil {
+		s.recent.MoveToFront(e)
+		return e.Value.(*session)
+	}
+	if s.byID == nil {
+		s.byID = map[sessionID]*list.Element{}
+	}
+	if last := s.recent.Back(); len(s.byID) >= maxSessions {
+		delete(s.byID, s.recent.Remove(last).(*session).id)
+	}
+	caller := &session{id: id, calls: map[*bound]int{}}
+	s.byID[id] = s.recent.PushFront(caller)
+	return caller
+}
+
+func (b *bound) spent() *sdk.Error {
+	e := b.refuse("BudgetSpent", limitDetails{Setting: "max_calls", Limit: b.MaxCalls},
+		fmt.Sprintf("a session may make %d calls, and this one has", b.MaxCalls))
+	e.Suggestion = "Go on without it, or ask the user to raise the limit."
+	return e
+}

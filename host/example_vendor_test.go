@@ -1,0 +1,108 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// greeter is a host with one tool; an agent has plugins that run as processes, as the first example shows.
+func greeter() *host.Host {
+	hello := sdk.Tool{Name: "hello", Description: "Greets a person.", Hints: sdk.Hints{ReadOnly: sdk.Yes}, InputSchema: json.RawMessage(
+		`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`)}
+	p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		var in helloArgs
+		if err := json.Unmarshal(r.Arguments, &in); err != nil {
+			return nil, err
+		}
+		return sdk.Textf("Hello, %s.", in.Name), nil
+	}, hello)
+	h, err := host.New(map[string]host.Plugin{"greet": p}, host.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return h
+}
+
+// turn is one turn of an agent: the tools go out with the request, the model's message comes in, the results go back.
+func turn(f host.Format, message string) {
+	ctx := context.Background()
+	h := greeter()
+	defer h.Close()
+	tools, _ := h.Tools(ctx)
+	list, problems := host.Export(f, tools)
+	for _, p := range problems {
+		log.Print(p)
+	}
+	fmt.Println(string(list))
+
+	calls, err := host.ParseCalls(f, []byte(message))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var results []*host.Result
+	for _, c := range calls {
+		results = append(results, h.Call(ctx, c))
+	}
+	reply, err := host.RenderResults(f, results)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(reply))
+}
+
+// OpenAI's chat completions, and the many servers that copy them.
+func Example_openai() {
+	turn(host.FormatOpenAI, `{"choices":[{"message":{"role":"assistant","tool_calls":[
+		{"id":"call_1","type":"function","function":{"name":"greet__hello","arguments":"{\"name\":\"Ada\"}"}},
+		{"id":"call_2","type":"function","function":{"name":"greet__hello","arguments":"{\"name\":\"Alan\"}"}}]}}]}`)
+	// Output:
+	// [{"type":"function","function":{"name":"greet__hello","description":"Greets a person.","parameters":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false},"strict":true}}]
+	// [{"role":"tool","tool_call_id":"call_1","content":"Hello, Ada."},{"role":"tool","tool_call_id":"call_2","content":"Hello, Alan."}]
+}
+
+// OpenAI's responses API.
+func Example_openaiResponses() {
+	turn(host.FormatOpenAIResponses, `{"output":[{"type":"function_call","call_id":"call_1","name":"greet__hello","arguments":"{\"name\":\"Ada\"}"}]}`)
+	// Output:
+	// [{"type":"function","name":"greet__hello","description":"Greets a person.","parameters":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false},"strict":true}]
+	// [{"type":"function_call_output","call_id":"call_1","output":"Hello, Ada."}]
+}
+
+// Anthropic's messages API. The second call fails; the model is told how to mend it.
+func Example_anthropic() {
+	turn(host.FormatAnthropic, `{"role":"assistant","content":[{"type":"text","text":"I greet both."},
+		{"type":"tool_use","id":"toolu_1","name":"greet__hello","input":{"name":"Ada"}},
+		{"type":"tool_use","id":"toolu_2","name":"greet__helo","input":{"name":"Alan"}}]}`)
+	// Output:
+	// [{"name":"greet__hello","description":"Greets a person.","input_schema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}}]
+	// {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"Hello, Ada."}]},{"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"there is no tool \"greet__helo\"\nDid you mean greet__hello?"}],"is_error":true}]}
+}
+
+// The Gemini API. Its calls may come without ids.
+func Example_gemini() {
+	turn(host.FormatGemini, `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"greet__hello","args":{"name":"Ada"}}}]}}]}`)
+	// Output:
+	// [{"functionDeclarations":[{"name":"greet__hello","description":"Greets a person.","parametersJsonSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}}]}]
+	// {"role":"user","parts":[{"functionResponse":{"name":"greet__hello","response":{"output":"Hello, Ada."}}}]}
+}
+
+// Endpoints of Gemini that know only its subset of OpenAPI.
+func Example_geminiOpenAPI() {
+	turn(host.FormatGeminiOpenAPI, `{"parts":[{"functionCall":{"id":"1","name":"greet__hello","args":{"name":"Ada"}}}]}`)
+	// Output:
+	// [{"functionDeclarations":[{"name":"greet__hello","description":"Greets a person.","parameters":{"type":"OBJECT","properties":{"name":{"type":"STRING"}},"required":["name"]}}]}]
+	// {"role":"user","parts":[{"functionResponse":{"id":"1","name":"greet__hello","response":{"output":"Hello, Ada."}}}]}
+}
+
+// The Model Context Protocol: the tools of tools/list, and tools/call.
+func Example_mcp() {
+	turn(host.FormatMCP, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet__hello","arguments":{"name":"Ada"}}}`)
+	// Output:
+	// [{"name":"greet__hello","description":"Greets a person.","inputSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false},"annotations":{"readOnlyHint":true}}]
+	// {"content":[{"type":"text","text":"Hello, Ada."}],"isError":false}
+}

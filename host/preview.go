@@ -1,0 +1,74 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A Previewer is a Plugin that can tell what a call would do. An error of Preview is an *sdk.Error with a code.
+type Previewer interface {
+	Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, error)
+}
+
+// maxPreviewing bounds how long a plugin may take to tell what a call would do.
+const maxPreviewing = 30 * time.Second
+
+// preview lets the plugin of a tool that has previews tell what the call would do, and be stricter about it than the
+// policy. When it cannot tell, because the call would fail, the call ends here: nobody is asked about what cannot run.
+func (h *Host) preview(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		p, able := c.Definition.plugin.(Previewer)
+		if !able || !c.Definition.Previews {
+			return next(ctx, c)
+		}
+		shown, err := h.previewed(ctx, c, p)
+		if err != nil {
+			return nil, err
+		}
+		c.preview = shown
+		said := previewStep(c.Definition.Plugin, shown)
+		c.doubted = said.Effect == policy.Ask
+		c.Decision = c.Decision.Tighten(said)
+		if c.Decision.Effect == policy.Deny {
+			return nil, denied(c)
+		}
+		return next(ctx, c)
+	}
+}
+
+func (h *Host) previewed(ctx context.Context, c *Call, p Previewer) (*sdk.Preview, error) {
+	r, err := c.toRequest()
+	if err != nil {
+		return nil, err
+	}
+	limit := min(h.timeout(c), maxPreviewing)
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	shown, err := p.Preview(limited, r)
+	switch e := asError(err); {
+	case e == nil && shown == nil:
+		return &sdk.Preview{}, nil
+	case e != nil && e.Code == sdk.CodeTimeout && over(limited) && ctx.Err() == nil:
+		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "%s did not tell within %s what the call would do; nothing was run", c.Tool, limit)
+	case e != nil && (e.Code == "" || e.Code == sdk.CodeRejected): // only people reject
+		e = new(*e)
+		e.Code = sdk.CodeTool
+		return nil, e
+	}
+	return shown, err
+}
+
+// previewStep is what the plugin says of its own call. A word that is no effect counts as ask.
+func previewStep(plugin string, p *sdk.Preview) policy.Step {
+	s := policy.Step{Layer: "preview", Rule: plugin, Effect: policy.Effect(p.Effect), Reason: p.Reason}
+	switch s.Effect {
+	case "", policy.Allow, policy.Ask, policy.Deny:
+	default:
+		s.Effect, s.Note = policy.Ask, "the plugin said "+cutText(p.Effect, 40)
+	}
+	s.Matched = s.Effect != ""
+	return s
+}

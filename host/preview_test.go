@@ -1,0 +1,94 @@
+package host_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/sdktest"
+)
+
+func startIn(t testing.TB, p *sdk.Plugin) *sdktest.Plugin {
+	t.Helper()
+	return sdktest.Start(t, p)
+}
+
+// previewing is a plugin whose one tool tells this of its calls.
+func previewing(t testing.TB, definition sdk.Tool, f func(context.Context) (*sdk.Preview, error)) *sdktest.Plugin {
+	t.Helper()
+	p := sdk.New("previewing", "1.0.0")
+	type in struct {
+		Path string `json:"path,omitempty"`
+	}
+	sdk.AddTool(p, definition, func(_ context.Context, r *sdk.Request, _ in) (*sdk.Result, error) {
+		return sdk.Text(string(r.Arguments)), nil
+	})
+	sdk.AddPreview(p, definition.Name, func(ctx context.Context, _ *sdk.Request, _ in) (*sdk.Preview, error) { return f(ctx) })
+	return startIn(t, p)
+}
+
+func TestPreviewOnlyTightens(t *testing.T) {
+	t.Parallel()
+	effects := []policy.Effect{policy.Allow, policy.Ask, policy.Deny}
+	for _, rule := range effects {
+		for _, said := range append(effects, "", "please") {
+			t.Run(string(rule)+" and "+string(said), func(t *testing.T) {
+				t.Parallel()
+				least := said
+				if said == "please" { // no effect counts as ask
+					least = policy.Ask
+				}
+				want := policy.Strictest(rule, least)
+				a := &asked{answers: []host.Answer{host.Yes()}}
+				p := previewing(t, writes("run"), func(context.Context) (*sdk.Preview, error) {
+					return &sdk.Preview{Content: []sdk.Content{sdk.TextContent("what it would do")}, Effect: string(said), Reason: "the file is new"}, nil
+				})
+				h := single(t, p, host.Options{Approver: a, Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "r", Effect: rule}}}))})
+				r := h.Call(t.Context(), call("test__run", ""))
+				switch want {
+				case policy.Deny:
+					failed(t, r, sdk.CodeDenied)
+				default:
+					succeeded(t, r)
+				}
+				if got := len(a.questions); (want == policy.Ask) != (got == 1) {
+					t.Fatalf("asked %d times", got)
+				}
+				if want == policy.Ask && a.questions[0].Preview.Content[0].Text != "what it would do" {
+					t.Errorf("the approver saw %+v", a.questions[0].Preview)
+				}
+			})
+		}
+	}
+}
+
+// Nobody is asked about a call that cannot run.
+func TestPreviewThatFails(t *testing.T) {
+	t.Parallel()
+	a := &asked{answers: []host.Answer{host.Yes()}}
+	p := previewing(t, writes("run"), func(context.Context) (*sdk.Preview, error) {
+		return nil, &sdk.Error{Name: "MatchNotFound", Message: "not there"}
+	})
+	e := failed(t, single(t, p, host.Options{Approver: a}).Call(t.Context(), call("test__run", "")), sdk.CodeTool)
+	if e.Name != "MatchNotFound" || len(a.questions) != 0 {
+		t.Errorf("%+v, asked %d times", e, len(a.questions))
+	}
+}
+
+func TestPreviewThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	p := previewing(t, tool("run"), func(ctx context.Context) (*sdk.Preview, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	c := call("test__run", "")
+	c.Timeout = 50 * time.Millisecond
+	e := failed(t, single(t, p, host.Options{}).Call(t.Context(), c), sdk.CodeTimeout)
+	if !strings.Contains(e.Message, "nothing was run") {
+		t.Error(e.Message)
+	}
+}

@@ -1,0 +1,144 @@
+package host_test
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// retryAfter gives when a refused call should come back.
+func retryAfter(t *testing.T, e *sdk.Error) time.Duration {
+	t.Helper()
+	var details struct {
+		RetryAfter int64 `json:"retry_after_ms"`
+	}
+	if err := json.Unmarshal(e.Details, &details); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(details.RetryAfter) * time.Millisecond
+}
+
+func TestRate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := answering(sdk.Text("done"), nil)
+		h := single(t, p, onTool(host.Limits{Rate: 2, Burst: 3}))
+		for range 3 {
+			succeeded(t, h.Call(t.Context(), call("test__run", "")))
+		}
+		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "RateLimited", Retryable: true,
+			Message:    `there may be 2 calls a second, 3 at once, and there were as many (rate of tool "test__run"); nothing was run`,
+			Suggestion: "Call again in 500ms.",
+			Details:    []byte(`{"setting":"rate","of":"tool \"test__run\"","limit":2,"retry_after_ms":500}`)},
+			failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit))
+		if n := p.called.Load(); n != 3 {
+			t.Errorf("the plugin was called %d times", n)
+		}
+	})
+}
+
+// Whoever comes back when he was told to is let in; a moment earlier, he is not.
+func TestRetryAfterIsExact(t *testing.T) {
+	cases := map[string]struct {
+		limits host.Limits
+		burst  int
+		pause  time.Duration
+	}{
+		"one a second":          {host.Limits{Rate: 1}, 1, time.Second},
+		"three a second":        {host.Limits{Rate: 3, Burst: 1}, 1, 334 * time.Millisecond},
+		"seven a minute":        {host.Limits{Rate: 7.0 / 60}, 1, 8572 * time.Millisecond},
+		"burst of a second":     {host.Limits{Rate: 2.5}, 3, 400 * time.Millisecond},
+		"burst below zero":      {host.Limits{Rate: 2, Burst: -1}, 2, 500 * time.Millisecond},
+		"one in thousand years": {host.Limits{Rate: 1 / (1000 * 365.25 * 24 * 3600)}, 1, 4611686018428 * time.Millisecond},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				h := single(t, answering(sdk.Text("done"), nil), onTool(c.limits))
+				for range c.burst {
+					succeeded(t, h.Call(t.Context(), call("test__run", "")))
+				}
+				for range 3 { // refused calls do not put the others off
+					if d := retryAfter(t, failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit)); d != c.pause {
+						t.Errorf("retry after %s, want %s", d, c.pause)
+					}
+				}
+				<-time.After(c.pause - time.Millisecond)
+				failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit)
+				if <-time.After(time.Millisecond); c.pause < time.Hour {
+					succeeded(t, h.Call(t.Context(), call("test__run", "")))
+				}
+			})
+		})
+	}
+}
+
+func TestRatesThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for name, rate := range map[string]float64{"below zero": -1, "not a number": math.NaN(), "infinite": math.Inf(1), "minus infinite": math.Inf(-1)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := single(t, answering(sdk.Text("done"), nil), onTool(host.Limits{Rate: rate, Burst: 1}))
+			for range 20 {
+				succeeded(t, h.Call(t.Context(), call("test__run", "")))
+			}
+		})
+	}
+}
+
+// A call that one limit refuses takes up nothing of another.
+func TestRefusedCallsTakeUpNothing(t *testing.T) {
+	t.Run("the tool's rate, of the plugin's", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			o := onPlugin(host.Limits{Rate: 1, Burst: 2})
+			o.Tools = map[string]host.ToolOptions{"test__a": {Limits: host.Limits{Rate: 1, Burst: 1}}}
+			h := single(t, newWorker("a", "b"), o)
+			succeeded(t, h.Call(t.Context(), taking("", "a", 0)))
+			for range 5 {
+				failed(t, h.Call(t.Context(), taking("", "a", 0)), sdk.CodeLimit)
+			}
+			succeeded(t, h.Call(t.Context(), taking("", "b", 0)))
+		})
+	})
+	t.Run("the plugin's rate, of the tool's", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			o := onPlugin(host.Limits{Rate: 1, Burst: 1})
+			o.Tools = map[string]host.ToolOptions{"test__a": {Limits: host.Limits{Rate: 0.001, Burst: 1}}}
+			h := single(t, newWorker("a", "b"), o)
+			succeeded(t, h.Call(t.Context(), taking("", "b", 0)))
+			e := failed(t, h.Call(t.Context(), taking("", "a", 0)), sdk.CodeLimit)
+			<-time.After(retryAfter(t, e))
+			succeeded(t, h.Call(t.Context(), taking("", "a", 0)))
+		})
+	})
+	t.Run("the queue, of the rate", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			q := queue{host: single(t, newWorker("run"), onTool(host.Limits{Concurrency: 1, Queue: -1, Rate: 0.001, Burst: 2}))}
+			q.add(t.Context(), taking("", "run", time.Second))
+			for range 3 {
+				if e := failed(t, q.host.Call(t.Context(), taking("", "run", 0)), sdk.CodeLimit); e.Name != "QueueFull" {
+					t.Errorf("refused by %s", e.Name)
+				}
+			}
+			q.all()
+			succeeded(t, q.host.Call(t.Context(), taking("", "run", 0)))
+		})
+	})
+}
+
+// When two rates refuse a call, it is told the longer time.
+func TestTheSlowerRateTells(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		o := onPlugin(host.Limits{Rate: 0.1, Burst: 1})
+		o.Tools = map[string]host.ToolOptions{"test__run": {Limits: host.Limits{Rate: 1, Burst: 1}}}
+		h := single(t, newWorker("run"), o)
+		succeeded(t, h.Call(t.Context(), taking("", "run", 0)))
+		e := failed(t, h.Call(t.Context(), taking("", "run", 0)), sdk.CodeLimit)
+		if d := retryAfter(t, e); d != 10*time.Second {
+			t.Errorf("retry after %s: %s", d, e.Message)
+		}
+	})
+}

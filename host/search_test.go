@@ -1,0 +1,286 @@
+package host_test
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// workshop is a host with the 70 tools of testdata/tools.json.
+func workshop(t testing.TB) *host.Host {
+	t.Helper()
+	text, err := os.ReadFile("testdata/tools.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var defined map[string][]sdk.Tool
+	if err := json.Unmarshal(text, &defined); err != nil {
+		t.Fatal(err)
+	}
+	plugins := map[string]host.Plugin{}
+	for name, tools := range defined {
+		plugins[name] = answering(sdk.Text("done"), nil, tools...)
+	}
+	h := newHost(t, plugins, host.Options{})
+	if tools, problems := h.Tools(t.Context()); len(tools) != 70 || len(problems) > 0 {
+		t.Fatalf("%d tools, problems %v", len(tools), problems)
+	}
+	return h
+}
+
+func catalog(t testing.TB, h *host.Host, f host.Filter) *host.Catalog {
+	t.Helper()
+	c, err := h.Catalog(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func found(hits []host.Hit) (out []string) {
+	for _, h := range hits {
+		out = append(out, h.Tool.Name)
+	}
+	return out
+}
+
+func TestSearchFindsTheRightTool(t *testing.T) {
+	t.Parallel()
+	c := catalog(t, workshop(t), host.Filter{})
+	cases := []struct {
+		query, want string
+		rank        int // at least this good
+	}{
+		{"read a file", "readfile__read", 1},
+		{"readfile__read", "readfile__read", 1},
+		{"list files in a folder", "readfile__list", 1},
+		{"grep for a regex in files", "readfile__search", 1},
+		{"find files by name pattern", "readfile__glob", 1},
+		{"replace text in a file", "edit__replace", 1},
+		{"overwrite file", "edit__write", 1},
+		{"deleting files", "edit__delete", 1},
+		{"move file", "edit__rename", 1},
+		{"run a bash command", "shell__exec", 1},
+		{"start a dev server in the background", "shell__background", 1},
+		{"kill process", "shell__kill", 1},
+		{"uncommitted changes", "git__status", 3},
+		{"who changed this line", "git__blame", 1},
+		{"switch branches", "git__checkout", 1},
+		{"commit history", "git__log", 2},
+		{"open a github issue", "github__create_issue", 1},
+		{"GitHub pull request create", "github__create_pull_request", 1},
+		{"merge PR pull request", "github__merge_pull_request", 1},
+		{"comment on an issue", "github__add_comment", 1},
+		{"ci workflow runs", "github__list_workflow_runs", 1},
+		{"search the web", "web__search", 1},
+		{"websearch", "web__search", 1},
+		{"download url as markdown", "web__fetch", 1},
+		{"take a screenshot of the page", "browser__screenshot", 1},
+		{"fill in a form field", "browser__type", 3},
+		{"run javascript", "browser__evaluate", 1},
+		{"sql select", "postgres__query", 1},
+		{"columns of a table", "postgres__describe_table", 1},
+		{"apply database migrations", "postgres__migrate", 1},
+		{"cache expiry ttl", "redis__set_key", 1},
+		{"schedule a meeting with people", "calendar__create_event", 2},
+		{"when are all attendees available", "calendar__find_free_time", 1},
+		{"send an email", "mail__send", 3},
+		{"e-mail with attachments", "mail__send", 2},
+		{"unread messages", "mail__search", 1},
+		{"post to slack", "slack__post_message", 1},
+		{"list pods", "k8s__list_pods", 1},
+		{"listpods", "k8s__list_pods", 1},
+		{"container logs", "k8s__get_logs", 1},
+		{"scale replicas", "k8s__scale_deployment", 1},
+		{"kubernetes yaml apply", "k8s__apply_manifest", 1},
+		{"build docker image", "docker__build-image", 1},
+		{"run an image", "docker__run-container", 1},
+		{"upload to bucket", "s3__upload_object", 1},
+		{"temporary download link", "s3__presign", 1},
+		{"draw a picture", "image__generate", 1},
+		{"resize images", "image__resize", 1},
+		{"save facts for later", "memory__remember", 1},
+		{"current time", "time__now", 1},
+		{"convert time zones", "time__convert", 1},
+		{"will it rain", "weather__forecast", 1},
+		{"route between two cities", "maps__directions", 2},
+		{"refund payment", "stripe__create_refund", 1},
+		{"customer invoices", "stripe__list_invoices", 1},
+		{"translate to german", "translate__text", 1},
+		{"unresolved exceptions", "sentry__list_errors", 1},
+		{"jupyter", "notebook__run_cell", 1},
+		// the last word may be unfinished
+		{"transl", "translate__text", 1},
+		{"create a pull requ", "github__create_pull_request", 1},
+		{"weath", "weather__forecast", 1},
+		// typing errors
+		{"wether forecst", "weather__forecast", 1},
+		{"kubernets pods", "k8s__list_pods", 1},
+		{"screnshot", "browser__screenshot", 1},
+		{"refnud", "stripe__create_refund", 1},
+		{"comit message", "git__commit", 1},
+	}
+	for _, k := range cases {
+		t.Run(k.query, func(t *testing.T) {
+			hits := found(c.Search(t.Context(), k.query, 0))
+			if at := slices.Index(hits, k.want); at < 0 || at >= k.rank {
+				t.Errorf("%s is not among the first %d: %v", k.want, k.rank, hits[:min(5, len(hits))])
+			}
+		})
+	}
+}
+
+func TestSearchBounds(t *testing.T) {
+	t.Parallel()
+	c := catalog(t, workshop(t), host.Filter{})
+	for query, want := range map[string]int{"": 0, "  ": 0, "the of and": 0, "?!": 0, "zzzyx": 0, "\xff\xfe": 0, "list": 10} {
+		if hits := c.Search(t.Context(), query, 0); len(hits) != want {
+			t.Errorf("%q finds %v, want %d", query, found(hits), want)
+		}
+	}
+	all := c.Search(t.Context(), "list", 1000)
+	if len(all) <= 10 {
+		t.Errorf("list finds only %v", found(all))
+	}
+	for n, want := range map[int]int{-1: 10, 0: 10, 1: 1, 3: 3} {
+		diff(t, found(all[:want]), found(c.Search(t.Context(), "list", n)))
+	}
+	if hits := c.Search(t.Context(), strings.Repeat("read file ", 1<<20), 1); len(hits) != 1 || hits[0].Tool.Name != "readfile__read" {
+		t.Errorf("a long query finds %v", found(hits))
+	}
+}
+
+// Tools that match alike come by name, and each time alike.
+func TestSearchTies(t *testing.T) {
+	t.Parallel()
+	same := []sdk.Tool{tool("c"), tool("a"), tool("b")}
+	h := newHost(t, map[string]host.Plugin{"two": answering(nil, nil, same...), "one": answering(nil, nil, same...)}, host.Options{})
+	for range 20 {
+		hits := catalog(t, h, host.Filter{}).Search(t.Context(), "tests", 0)
+		diff(t, []string{"one__a", "one__b", "one__c", "two__a", "two__b", "two__c"}, found(hits))
+	}
+}
+
+func TestSearchKeepsToTheCatalog(t *testing.T) {
+	t.Parallel()
+	h := workshop(t)
+	for _, hit := range catalog(t, h, host.Filter{Tools: []string{"git__*"}}).Search(t.Context(), "list github issue commit", 100) {
+		if hit.Tool.Plugin != "git" {
+			t.Errorf("found %s", hit.Tool.Name)
+		}
+	}
+	if hits := catalog(t, h, host.Filter{Tools: []string{}}).Search(t.Context(), "read", 100); len(hits) > 0 {
+		t.Errorf("an empty catalog has %v", found(hits))
+	}
+}
+
+func TestSearchNearWords(t *testing.T) {
+	t.Parallel()
+	c := catalog(t, single(t, answering(nil, nil, tool("alpha"), tool("alphabetic"), tool("creation")), host.Options{}), host.Filter{})
+	cases := map[string][]string{
+		"alpha":      {"test__alpha"}, // as it stands: nothing else counts
+		"zulu alph":  {"test__alpha", "test__alphabetic"},
+		"alph zulu":  nil, // only the last word may be unfinished
+		"c":          nil,
+		"al":         {"test__alpha", "test__alphabetic"},
+		"creates":    {"test__creation"},
+		"alppa zulu": {"test__alpha"},
+		"alppa":      {"test__alpha"},
+		"alxxa":      nil, // two errors in five letters
+		"alphxxetic": {"test__alphabetic"},
+		"alxxxbetic": nil, // three errors
+		"blpha":      nil, // the first letter
+		"apha":       nil, // four letters
+	}
+	for query, want := range cases {
+		diff(t, want, found(c.Search(t.Context(), query, 0)))
+	}
+}
+
+func TestSearchWithoutSpaces(t *testing.T) {
+	t.Parallel()
+	described := func(name, text string) sdk.Tool { return toolWith(name, func(d *sdk.Tool) { d.Description = text }) }
+	p := answering(nil, nil, described("read", "读取工作目录中的文件内容"), described("send", "发送电子邮件"), described("weather", "查询天气预报"))
+	c := catalog(t, single(t, p, host.Options{}), host.Filter{})
+	for query, want := range map[string]string{"文件": "test__read", "读取文件": "test__read", "发邮件": "test__send", "天气": "test__weather"} {
+		if hits := found(c.Search(t.Context(), query, 1)); len(hits) != 1 || hits[0] != want {
+			t.Errorf("%s finds %v, want %s", query, hits, want)
+		}
+	}
+}
+
+// New definitions are searched as soon as they are there.
+func TestSearchSeesChanges(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newChanging(tool("alpha"))
+		c := catalog(t, single(t, p, host.Options{}), host.Filter{})
+		diff(t, []string{"test__alpha"}, found(c.Search(t.Context(), "alpha beta", 0)))
+		p.become(tool("beta"))
+		diff(t, []string{"test__beta"}, found(c.Search(t.Context(), "alpha beta", 0)))
+	})
+}
+
+// Whatever is asked: no more than n hits, each once, best first, and the same again.
+func TestSearchAnything(t *testing.T) {
+	t.Parallel()
+	c := catalog(t, workshop(t), host.Filter{})
+	words := []string{"list", "git", "Fiel", "pullRequest", "a", "-", "_", "é", "日本", "\xff", " "}
+	rapid.Check(t, func(r *rapid.T) {
+		query := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.SampledFrom(words)), func(w []string) string { return strings.Join(w, " ") })).Draw(r, "query")
+		n := rapid.IntRange(1, 80).Draw(r, "n")
+		hits := c.Search(t.Context(), query, n)
+		seen := map[string]bool{}
+		for i, h := range hits {
+			if seen[h.Tool.Name] || i >= n || !(h.Score > 0) || i > 0 && h.Score > hits[i-1].Score {
+				r.Fatalf("%q: hit %d is %s with %g, of %v", query, i, h.Tool.Name, h.Score, found(hits))
+			}
+			seen[h.Tool.Name] = true
+		}
+		if again := c.Search(t.Context(), query, n); !slices.Equal(hits, again) {
+			r.Fatalf("%q: first %v, then %v", query, hits, again)
+		}
+	})
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	definition := tool("run")
+	definition.Description, definition.InputSchema = "a < b", []byte(" { \"type\" : \"object\",\n \"properties\":{} } ")
+	definition.Timeout, definition.Category = time.Minute, "not in a prompt"
+	h := single(t, answering(nil, nil, definition), host.Options{})
+	tools, _ := h.Tools(t.Context())
+	const prompt = `{"name":"test__run","description":"a < b","input_schema":{"type":"object","properties":{}}}`
+	if got, want := tools[0].Tokens(), (len(prompt)+3)/4; got != want {
+		t.Errorf("%d tokens, want %d", got, want)
+	}
+	all, _ := workshop(t).Tools(t.Context())
+	sum := 0
+	for _, tool := range all {
+		sum += tool.Tokens()
+	}
+	// 5085 by cl100k_base, 5183 by o200k_base, counted once with a real tokenizer.
+	if sum < 5183 || sum > 5183*12/10 {
+		t.Errorf("%d tokens in all, want what a tokenizer counts or up to a fifth more", sum)
+	}
+}
+
+func BenchmarkSearch(b *testing.B) {
+	c := catalog(b, hostOf(b, 500), host.Filter{})
+	for name, query := range map[string]string{"exact": "read lines of text files", "typing error": "raed liness of textt fils", "unfinished": "read lines of te"} {
+		b.Run(name, func(b *testing.B) {
+			c.Search(b.Context(), query, 10)
+			b.ReportAllocs()
+			for b.Loop() {
+				c.Search(b.Context(), query, 10)
+			}
+		})
+	}
+}
