@@ -18,7 +18,7 @@ func checkPath(s string) (problem, hint string) {
 	case s == "":
 		return "is empty", `write "." for the folder of this file`
 	case s == "~" || strings.HasPrefix(s, "~/"):
-		return `starts with "~", which only shells know`, `write "${env.HOME}` + s[1:] + `"`
+		return `starts with "~", which only shells know`, `write "${env.HOME}` + visible(s[1:]) + `"`
 	}
 	return checkAny(s)
 }

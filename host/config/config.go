@@ -12,10 +12,13 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
@@ -23,6 +26,8 @@ import (
 type Config struct {
 	// Path is the absolute path of the file.
 	Path string
+	// SHA256 is the hash of the bytes that were read, in hexadecimal.
+	SHA256 string
 	// Dir is the folder of the file, where its relative paths start.
 	Dir string
 	// PluginDirs are the folders to look for toolhost-plugin-* in. They need not exist.
@@ -34,6 +39,20 @@ type Config struct {
 	Discovery []supervise.Discovery
 	// Tools has an entry for each tool block, under the tool's full name such as "shell__exec".
 	Tools map[string]ToolSettings
+	// PluginSettings has an entry for each plugin block, under its name.
+	PluginSettings map[string]PluginSettings
+	// Policies are the rules of the policy blocks: a layer for each name that there is, in the order system, user, project,
+	// profile, session.
+	Policies []policy.Layer
+	// Profiles are the profile blocks by their names.
+	Profiles map[string]Profile
+	Approval Approval
+	// Audit is nil when the file has no audit block.
+	Audit *Audit
+	// Defaults hold for every tool.
+	Defaults Defaults
+	// Warnings are what is not wrong, but probably not meant either, by position.
+	Warnings []Mistake
 
 	shown  string
 	places map[string]place
@@ -41,9 +60,11 @@ type Config struct {
 
 // ToolSettings are what the user says about one tool. Zero values are not set.
 type ToolSettings struct {
+	Description    string        // in place of the plugin's
 	Timeout        time.Duration // at most an hour
 	MaxResultBytes int           // at most 64 MiB
-	Source         string        // such as "config.hcl:12"
+	Limits         Limits
+	Source         string // such as "config.hcl:12"
 }
 
 // Load reads the file. The error is an *Error when the file has mistakes, and wraps fs.ErrNotExist when there is none.
@@ -66,6 +87,9 @@ func Parse(path string, src []byte) (*Config, error) {
 	if err := r.finish(); err != nil {
 		return nil, err
 	}
+	r.config.Warnings = r.sorted(r.warnings)
+	sum := sha256.Sum256(src)
+	r.config.SHA256 = hex.EncodeToString(sum[:])
 	return r.config, nil
 }
 

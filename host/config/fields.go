@@ -59,7 +59,7 @@ func (f *fields) block(kind string) *hclsyntax.Block {
 	all := f.blocks(kind)
 	for i, b := range all {
 		if i > 0 {
-			f.wrong(b.TypeRange, "there is already a %s block at %s", kind, f.place(all[0].TypeRange)).hint("join the two")
+			f.wrong(b.TypeRange, "there is already %s block at %s", article(kind), f.place(all[0].TypeRange)).hint("join the two")
 		}
 		f.unlabelled(b)
 	}
@@ -71,8 +71,16 @@ func (f *fields) block(kind string) *hclsyntax.Block {
 
 func (f *fields) unlabelled(b *hclsyntax.Block) {
 	if len(b.LabelRanges) > 0 {
-		f.wrong(b.LabelRanges[0], "a %s block takes no name", b.Type).hint("write %s {", b.Type)
+		f.wrong(b.LabelRanges[0], "%s block takes no name", article(b.Type)).hint("write %s {", b.Type)
 	}
+}
+
+// article puts "a" or "an" before a word.
+func article(word string) string {
+	if word != "" && strings.ContainsRune("aeiou", rune(word[0])) {
+		return "an " + word
+	}
+	return "a " + word
 }
 
 // require reports an attribute that is missing; example is what to write.

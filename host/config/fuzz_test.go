@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/toolhost/toolhost/host/policy"
 )
 
 // FuzzParse holds for any file: no panic, the same answer twice, and either a config whose parts keep their promises
@@ -72,6 +74,14 @@ func checkConfig(t *testing.T, c *Config) {
 			t.Errorf("config of %s is no JSON: %s", p.Name, p.Config)
 		}
 		c.Locate(p.Name, "a.b")
+	}
+	if _, err := policy.New(c.Policies...); err != nil {
+		t.Error(err)
+	}
+	for _, l := range c.Policies {
+		for _, r := range l.Rules {
+			tryRule(t, &r, `{"command":"ls && $x > y","path":"a/../b"}`)
+		}
 	}
 	for _, d := range c.Discovery {
 		if len(d.Command) == 0 || d.Timeout <= 0 {

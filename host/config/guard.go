@@ -19,7 +19,7 @@ const (
 	maxDepth = 100      // of brackets in brackets; the parser and all that walk its tree recurse
 )
 
-// readFile gives the content of the file, but not more than one byte over the limit.
+// readFile gives the content of a config file.
 func readFile(path string) ([]byte, error) {
 	switch info, err := os.Stat(path); {
 	case os.IsNotExist(err):
@@ -31,16 +31,17 @@ func readFile(path string) ([]byte, error) {
 	case !info.Mode().IsRegular(): // reading a pipe or a terminal could wait for ever
 		return nil, fmt.Errorf("config file %s is not a regular file; copy its content to one", path)
 	}
-	return readStart(path)
+	return readStart(path, maxSize)
 }
 
-func readStart(path string) ([]byte, error) {
+// readStart gives the content of a file, but not more than one byte over the limit.
+func readStart(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("config file: %w", err)
 	}
 	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	src, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, fmt.Errorf("config file: %w", err)
 	}
@@ -65,8 +66,8 @@ func (r *reader) parse() *hclsyntax.Body {
 // plain is false, and says why, when the file is no UTF-8 text of a sensible size.
 func (r *reader) plain() bool {
 	switch {
-	case len(r.src) > maxSize:
-		r.add(hcl.Range{}, "the file is larger than %d KiB", maxSize>>10).
+	case len(r.src) > r.most:
+		r.add(hcl.Range{}, "the file is larger than %d KiB", r.most>>10).
 			hint("no configuration needs that much; move long lists to files of the plugins that use them")
 	case bytes.HasPrefix(r.src, []byte("\xff\xfe")), bytes.HasPrefix(r.src, []byte("\xfe\xff")):
 		r.add(hcl.Range{}, "the file is UTF-16").hint("save it as UTF-8")

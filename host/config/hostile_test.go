@@ -50,9 +50,10 @@ func TestHostile(t *testing.T) {
 		"control sequence": {
 			"plugin \"a\" { # \x1b]0;title\x07\u202e\n} x", "a new line is missing",
 		},
-		"many locals":    {"locals {\n" + lines(7_000, "a%d=1") + "}", ""},
-		"unknown locals": {"locals {\n" + lines(1_800, "a%04d=1") + "}\nlocals {\n" + lines(1_800, "b%04d=local.c%04[1]d") + "}", "1800 mistakes"},
-		"long label":     {`plugin "` + again("a", 30_000) + "\" {\n" + lines(4_000, "x%d=1") + "}", "4001 mistakes"},
+		"control sequence in a hint": {"plugin_dirs = [\"~/\x1b[0m\"]", "which only shells know"},
+		"many locals":                {"locals {\n" + lines(7_000, "a%d=1") + "}", ""},
+		"unknown locals":             {"locals {\n" + lines(1_800, "a%04d=1") + "}\nlocals {\n" + lines(1_800, "b%04d=local.c%04[1]d") + "}", "1800 mistakes"},
+		"long label":                 {`plugin "` + again("a", 30_000) + "\" {\n" + lines(4_000, "x%d=1") + "}", "4001 mistakes"},
 		"long label of tools": {
 			`plugin "` + again("a", 30_000) + "\" {\n" + lines(2_000, `tool "t%d" {}`) + "}", "a plugin cannot be called",
 		},

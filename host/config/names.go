@@ -41,10 +41,10 @@ func (r *reader) label(b *hclsyntax.Block, n naming) (string, hcl.Range, bool) {
 	}
 	name, at := b.Labels[0], b.LabelRanges[0]
 	if len(b.Labels) > 1 {
-		r.add(b.LabelRanges[1], "a %s block has one name only", b.Type).hint("write %s %q {", b.Type, name)
+		r.add(b.LabelRanges[1], "%s block has one name only", article(b.Type)).hint("write %s %q {", b.Type, name)
 	}
 	if !n.ok(name) {
-		r.add(at, "a %s cannot be called %q", b.Type, name).Hint = n.rule + instead(name, n)
+		r.add(at, "%s cannot be called %q", article(b.Type), name).Hint = n.rule + instead(name, n)
 		return name, at, false
 	}
 	return name, at, true

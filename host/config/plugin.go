@@ -33,6 +33,8 @@ func (r *reader) plugin(b *hclsyntax.Block, plugins seen) {
 		Idempotent:   f.tools(name),
 		Config:       f.pluginConfig(name, b),
 	}
+	trust := f.choice("trust_hints")
+	r.config.PluginSettings[name] = PluginSettings{Limits: f.pluginLimits(), IgnoreHints: trust != nil && !*trust, Source: spec.Source}
 	f.done()
 	r.config.Plugins = append(r.config.Plugins, spec)
 }
@@ -54,7 +56,7 @@ func (f *fields) restart() supervise.Restart {
 	}
 	in := f.open(b.Body, "restart", f.what+", restart")
 	out := supervise.Restart{
-		MaxCrashes: in.integer("max_crashes", 1, 1000),
+		MaxCrashes: in.integer("max_crashes", 1000),
 		Window:     in.duration("window", 24*time.Hour),
 		Backoff:    in.duration("backoff", time.Hour),
 		BackoffMax: in.duration("backoff_max", time.Hour),

@@ -12,15 +12,16 @@ type reader struct {
 	*report
 	*scope
 	config *Config
+	most   int // bytes that the file may have
 }
 
 func newReader(abs, shown string, src []byte) *reader {
 	rep := &report{path: shown, src: src}
 	return &reader{
-		report: rep,
-		scope:  &scope{report: rep, locals: map[string]*local{}},
+		report: rep, most: maxSize,
+		scope: &scope{report: rep, locals: map[string]*local{}, steps: maxLoadSteps},
 		config: &Config{
-			Path: abs, Dir: filepath.Dir(abs), Tools: map[string]ToolSettings{},
+			Path: abs, Dir: filepath.Dir(abs), Tools: map[string]ToolSettings{}, PluginSettings: map[string]PluginSettings{},
 			shown: shown, places: map[string]place{},
 		},
 	}
@@ -45,15 +46,21 @@ func (r *reader) file(body *hclsyntax.Body) {
 	for _, b := range f.blocks("plugin_discovery") {
 		r.discovery(b, discoveries)
 	}
+	f.policies()
+	profiles := seen{}
+	for _, b := range f.blocks("profile") {
+		r.profile(b, profiles)
+	}
+	f.approval()
+	f.audit()
+	r.config.Defaults = f.defaults()
 	f.done()
 }
 
 // unbuilt lists, for each kind of block ("" is the file), the words of the configuration language that this version
 // does not enforce. They are refused, because a limit that is written down but not kept is worse than none.
 var unbuilt = map[string][]string{
-	"":       {"profile", "policy", "approval"},
 	"plugin": {"sandbox"},
-	"tool":   {"concurrency", "max_calls"},
 }
 
 // seen remembers where each name was used first.

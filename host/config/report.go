@@ -24,6 +24,7 @@ type Mistake struct {
 	Message      string // what is wrong, in one line
 	Hint         string // what to do about it; may be empty
 
+	path    string
 	at      hcl.Range
 	excerpt string
 }
@@ -33,7 +34,7 @@ type Mistake struct {
 func (e *Error) Error() string {
 	var blocks []string
 	for _, m := range e.Mistakes[:min(len(e.Mistakes), maxShown)] {
-		blocks = append(blocks, m.text(e.Path))
+		blocks = append(blocks, m.String())
 	}
 	switch n := len(e.Mistakes); {
 	case n > maxShown:
@@ -44,9 +45,10 @@ func (e *Error) Error() string {
 	return strings.Join(blocks, "\n\n")
 }
 
-func (m *Mistake) text(path string) string {
+// String gives the mistake as Error shows it: its place, the message, the source line and the hint, on several lines.
+func (m Mistake) String() string {
 	var b strings.Builder
-	b.WriteString(path)
+	b.WriteString(m.path)
 	if m.Line > 0 {
 		fmt.Fprintf(&b, ":%d,%d", m.Line, m.Column)
 	}
@@ -69,6 +71,7 @@ type report struct {
 	path     string // as people know it
 	src      []byte
 	mistakes []*Mistake
+	warnings []*Mistake
 }
 
 // add reports a mistake. The zero range stands for the whole file.
@@ -88,18 +91,26 @@ func (r *report) finish() error {
 	if len(r.mistakes) == 0 {
 		return nil
 	}
-	e := &Error{Path: r.path}
-	for _, m := range r.mistakes {
-		e.Mistakes = append(e.Mistakes, *m)
+	return &Error{Path: r.path, Mistakes: r.sorted(r.mistakes)}
+}
+
+// sorted gives mistakes by position, and adds the source lines of those that are shown.
+func (r *report) sorted(mistakes []*Mistake) []Mistake {
+	var out []Mistake
+	for _, m := range mistakes {
+		out = append(out, *m)
 	}
-	slices.SortStableFunc(e.Mistakes, func(a, b Mistake) int {
+	slices.SortStableFunc(out, func(a, b Mistake) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Message, b.Message))
 	})
-	e.Mistakes = slices.CompactFunc(e.Mistakes, func(a, b Mistake) bool {
+	out = slices.CompactFunc(out, func(a, b Mistake) bool {
 		return a.Line == b.Line && a.Column == b.Column && a.Message == b.Message
 	})
-	for i := range min(len(e.Mistakes), maxShown) {
-		e.Mistakes[i].excerpt = excerpt(r.src, e.Mistakes[i].at)
+	for i := range out {
+		out[i].path = r.path
+		if i < maxShown {
+			out[i].excerpt = excerpt(r.src, out[i].at)
+		}
 	}
-	return e
+	return out
 }

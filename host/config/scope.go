@@ -18,6 +18,10 @@ type scope struct {
 	names  []string // of the locals, sorted
 	chain  []string // the locals being evaluated, each because of the one before
 	copied int      // see maxCopied
+
+	funcs    map[string]function.Function // of conditions
+	patterns patterns                     // of conditions
+	steps    int                          // see maxLoadSteps
 }
 
 // context gives an expression what it refers to and nothing else. It is false when some of that is not there.
@@ -66,7 +70,11 @@ func (s *scope) lookup(root, name string, at hcl.Range) (cty.Value, bool) {
 func (s *scope) unknown(t hcl.Traversal) {
 	root, at := t.RootName(), t[0].SourceRange()
 	m := s.add(at, "there is nothing called %q here", root)
-	switch n := near(root, []string{"local", "env", "true", "false", "null"}); {
+	known := []string{"local", "env"}
+	if len(t) == 1 { // a word alone, such as deny, is never one of those two
+		known = []string{"true", "false", "null"}
+	}
+	switch n := near(root, known); {
 	case n != "":
 		m.hint("did you mean %s?", n)
 	case len(t) == 1:

@@ -2,10 +2,13 @@ package config
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // maxResult is the largest max_result_bytes.
@@ -31,8 +34,10 @@ func (f *fields) tool(b *hclsyntax.Block, plugin string, names seen) (name strin
 	}
 	in := f.open(b.Body, "tool", fmt.Sprintf("%s, tool %q", f.what, brief(name)))
 	settings := ToolSettings{
+		Description:    in.text("description", checkDescription),
 		Timeout:        in.duration("timeout", time.Hour),
-		MaxResultBytes: in.integer("max_result_bytes", 1, maxResult),
+		MaxResultBytes: in.integer("max_result_bytes", maxResult),
+		Limits:         in.limits(),
 		Source:         f.place(b.TypeRange),
 	}
 	idempotent = in.boolean("idempotent")
@@ -49,4 +54,14 @@ func (f *fields) fits(plugin, tool string, at hcl.Range) bool {
 	}
 	f.add(at, "%s has %d characters", full, len(full)).hint("the full name of a tool has at most %d; give the plugin a shorter one", maxToolName)
 	return false
+}
+
+func checkDescription(s string) (problem, hint string) {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return "is blank", "models choose a tool by its description; remove the line to keep the plugin's"
+	case len(s) > sdk.MaxDescription:
+		return fmt.Sprintf("has %d bytes", len(s)), fmt.Sprintf("write %d at most", sdk.MaxDescription)
+	}
+	return "", ""
 }

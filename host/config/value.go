@@ -117,16 +117,16 @@ func (f *fields) boolean(name string) bool {
 	return e != nil && v.True()
 }
 
-// integer reads a whole number from low to high, 0 when there is none.
-func (f *fields) integer(name string, low, high int) int {
-	hint := fmt.Sprintf("write a whole number from %d to %d, without quotes", low, high)
+// integer reads a whole number from 1 to most, 0 when there is none.
+func (f *fields) integer(name string, most int) int {
+	hint := fmt.Sprintf("write a whole number from 1 to %d, without quotes", most)
 	v, e := f.typed(name, numberKind, func(cty.Value) string { return hint })
 	if e == nil {
 		return 0
 	}
 	n, accuracy := v.AsBigFloat().Int64()
-	if accuracy != 0 || n < int64(low) || n > int64(high) {
-		f.wrong(e.Range(), "%s must be a whole number from %d to %d", name, low, high)
+	if accuracy != 0 || n < 1 || n > int64(most) {
+		f.wrong(e.Range(), "%s must be a whole number from 1 to %d", name, most)
 		return 0
 	}
 	return int(n)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/host/policy"
 )
 
 // A view is a Config as JSON that people like to read: what is not set is left out, times are words, and the folder of
@@ -14,6 +16,69 @@ type view struct {
 	Plugins    []pluginView        `json:"plugins,omitempty"`
 	Discovery  []discoveryView     `json:"discovery,omitempty"`
 	Tools      map[string]toolView `json:"tools,omitempty"`
+
+	PluginSettings map[string]pluginSettingsView `json:"plugin_settings,omitempty"`
+	Policies       []layerView                   `json:"policies,omitempty"`
+	Profiles       map[string]profileView        `json:"profiles,omitempty"`
+	Approval       approvalView                  `json:"approval,omitzero"`
+	Audit          *auditView                    `json:"audit,omitempty"`
+	MaxCostTier    string                        `json:"max_cost_tier,omitempty"`
+	Warnings       []string                      `json:"warnings,omitempty"`
+}
+
+type limitsView struct {
+	Concurrency int     `json:"concurrency,omitzero"`
+	Queue       int     `json:"queue,omitzero"`
+	Rate        float64 `json:"rate,omitzero"`
+	Burst       int     `json:"burst,omitzero"`
+	MaxCalls    int     `json:"max_calls,omitzero"`
+}
+
+type pluginSettingsView struct {
+	Limits      limitsView `json:"limits,omitzero"`
+	IgnoreHints bool       `json:"ignore_hints,omitzero"`
+}
+
+type layerView struct {
+	Name  string     `json:"name"`
+	Rules []ruleView `json:"rules"`
+}
+
+type ruleView struct {
+	Name       string       `json:"name"`
+	Source     string       `json:"source"`
+	Tools      []string     `json:"tools,omitempty"`
+	Hints      policy.Hints `json:"hints,omitzero"`
+	Categories []string     `json:"categories,omitempty"`
+	CostTiers  []string     `json:"cost_tiers,omitempty"`
+	Callers    []string     `json:"callers,omitempty"`
+	Names      []string     `json:"names,omitempty"`
+	When       bool         `json:"when,omitempty"`
+	Effect     string       `json:"effect"`
+	Reason     string       `json:"reason,omitempty"`
+}
+
+type profileView struct {
+	Tools       []string   `json:"tools"`
+	Exclude     []string   `json:"exclude,omitempty"`
+	ReadOnly    bool       `json:"read_only,omitempty"`
+	Categories  []string   `json:"categories,omitempty"`
+	MaxCostTier string     `json:"max_cost_tier,omitempty"`
+	Mode        string     `json:"mode,omitempty"`
+	Rules       []ruleView `json:"rules,omitempty"`
+	Source      string     `json:"source"`
+}
+
+type approvalView struct {
+	Mode    string `json:"mode,omitempty"`
+	Timeout span   `json:"timeout,omitzero"`
+}
+
+type auditView struct {
+	Path    string   `json:"path,omitempty"`
+	Content bool     `json:"content,omitempty"`
+	Secrets []string `json:"secrets,omitempty"`
+	Source  string   `json:"source"`
 }
 
 type pluginView struct {
@@ -49,6 +114,8 @@ type toolView struct {
 	Source         string `json:"source"`
 	Timeout        span   `json:"timeout,omitzero"`
 	MaxResultBytes int    `json:"max_result_bytes,omitzero"`
+
+	Limits limitsView `json:"limits,omitzero"`
 }
 
 type span time.Duration
@@ -70,9 +137,44 @@ func viewOf(c *Config) view {
 		v.Discovery = append(v.Discovery, discoveryView{d.Name, d.Source, portable(c, d.Command), dir, span(d.Timeout)})
 	}
 	for name, t := range c.Tools {
-		v.Tools[name] = toolView{t.Source, span(t.Timeout), t.MaxResultBytes}
+		v.Tools[name] = toolView{t.Source, span(t.Timeout), t.MaxResultBytes, limitsView(t.Limits)}
 	}
+	v.rules(c)
 	return v
+}
+
+// rules adds what says whether calls may run.
+func (v *view) rules(c *Config) {
+	v.PluginSettings, v.Profiles = map[string]pluginSettingsView{}, map[string]profileView{}
+	for name, p := range c.PluginSettings {
+		if s := (pluginSettingsView{limitsView(p.Limits), p.IgnoreHints}); s != (pluginSettingsView{}) {
+			v.PluginSettings[name] = s
+		}
+	}
+	for _, l := range c.Policies {
+		v.Policies = append(v.Policies, layerView{l.Name, rulesView(l.Rules)})
+	}
+	for name, p := range c.Profiles {
+		v.Profiles[name] = profileView{p.Tools, p.Exclude, p.ReadOnly, p.Categories, p.MaxCostTier, p.Mode, rulesView(p.Rules.Rules), p.Source}
+	}
+	v.Approval, v.MaxCostTier = approvalView{c.Approval.Mode, span(c.Approval.Timeout)}, c.Defaults.MaxCostTier
+	if a := c.Audit; a != nil {
+		v.Audit = &auditView{portable(c, []string{a.Path})[0], a.Content, a.Secrets, a.Source}
+	}
+	for _, w := range c.Warnings {
+		v.Warnings = append(v.Warnings, w.String())
+	}
+}
+
+func rulesView(rules []policy.Rule) (out []ruleView) {
+	for _, r := range rules {
+		effect := string(r.Effect)
+		if r.Judge != nil {
+			effect = "judged"
+		}
+		out = append(out, ruleView{r.Name, r.Source, r.Tools, r.Hints, r.Categories, r.CostTiers, r.Callers, r.Names, r.When != nil, effect, r.Reason})
+	}
+	return out
 }
 
 func portable(c *Config, paths []string) []string {

@@ -1,0 +1,247 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/toolhost/toolhost/host/policy"
+)
+
+// ruleWith makes a rule with a condition, as a file would.
+func ruleWith(t testing.TB, when string) policy.Rule {
+	t.Helper()
+	c, err := Parse("config.hcl", []byte("policy \"user\" {\n  rule \"r\" {\n    effect = \"deny\"\n    when = "+when+"\n  }\n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Policies[0].Rules[0]
+}
+
+func callWith(arguments string) *policy.Query {
+	return &policy.Query{
+		Tool: "shell__exec", Plugin: "shell", Caller: "agent/1", Workdir: "/project",
+		Arguments: json.RawMessage(arguments),
+	}
+}
+
+func TestCondition(t *testing.T) {
+	const yes, no, unsure = policy.Yes, policy.No, policy.Unsure
+	cases := []struct {
+		when, arguments string
+		want            policy.Truth
+	}{
+		{`args.a == "x"`, `{"a":"x"}`, yes},
+		{`args.a == "x"`, `{"a":"y"}`, no},
+		{`args.a == "x"`, `{}`, no},
+		{`args.a == null`, `{}`, yes},
+		{`args.a == null`, `{"a":null}`, yes},
+		{`args.a != null && args.b == 1`, `{"a":false,"b":1}`, yes},
+		{`args["odd name"] == 1`, `{"odd name":1}`, yes},
+		{`tool == "shell__exec" && caller == "agent/1" && workdir == "/project"`, `{}`, yes},
+		{`args.n == 0.1 && args.m == 12345678901234567890123456789`, `{"n":0.1,"m":12345678901234567890123456789}`, yes},
+		{`args.n == 12345678901234567890`, `{"n":12345678901234567891}`, no},
+		{`"5" == args.n`, `{"n":5}`, no},
+		{`args.n > 4`, `{"n":"5"}`, yes},
+		{`args.l == ["a", "b"]`, `{"l":["a","b"]}`, yes},
+		{`args.o.p[1].q`, `{"o":{"p":[0,{"q":true}]}}`, yes},
+		{`args.a == null ? false : length(args.a) > 2`, `{}`, no},
+		{`args.a == null ? false : length(args.a) > 2`, `{"a":[1,2,3]}`, yes},
+
+		{`matches("^rm\\b", args.a)`, `{"a":"rm -rf"}`, yes},
+		{`matches("^rm\\b", args.a)`, `{"a":"rmdir"}`, no},
+		{`matches("", args.a)`, `{}`, no},
+		{`anytrue([for k, v in args.o : matches("^LD_", k)])`, `{"o":{"LD_PRELOAD":"x"}}`, yes},
+		{`alltrue([for x in args.l : x > 1])`, `{"l":[2,3]}`, yes},
+		{`alltrue([for x in args.l : x > 1])`, `{"l":[2,1]}`, no},
+		{`alltrue([])`, `{}`, yes},
+		{`anytrue([])`, `{}`, no},
+		{`contains(args.l, "b")`, `{"l":["a","b"]}`, yes},
+		{`contains(args.l, 1)`, `{"l":["1"]}`, no},
+		{`length(args.a) == 2 && length(args.l) == 1 && length(args.o) == 0`, `{"a":"äö","l":[1],"o":{}}`, yes},
+		{`lower(args.a) == "ab" && upper(args.a) == "AB" && trimspace(args.b) == "c"`, `{"a":"aB","b":" c\n"}`, yes},
+		{`startswith(args.a, "ab") && endswith(args.a, "cd") && strcontains(args.a, "bc")`, `{"a":"abcd"}`, yes},
+		{`join("-", split(",", args.a)) == "a-b"`, `{"a":"a,b"}`, yes},
+		{`contains(keys(args.o), "k") && contains(values(args.o), 1)`, `{"o":{"k":1}}`, yes},
+		{`lookup(args.o, "k", 2) == 1 && lookup(args.o, "z", 2) == 2`, `{"o":{"k":1}}`, yes},
+		{`coalesce(args.a, "d") == "d"`, `{}`, yes},
+		{`concat(args.l, ["x"]) == ["a", "x"] && flatten([args.l, ["y"]]) == ["a", "y"]`, `{"l":["a"]}`, yes},
+		{`length(distinct(args.l)) == 2`, `{"l":["a","b","a"]}`, yes},
+		{`abs(args.n) == 3 && min(args.n, 1) == -3 && max(1, 2) == 2`, `{"n":-3}`, yes},
+		{`basename(args.a) == "c" && dirname(args.a) == "a/b"`, `{"a":"a/b/c"}`, yes},
+
+		{`inside(args.a, ".")`, `{"a":"b/../c"}`, yes},
+		{`inside(args.a, ".")`, `{"a":"/project"}`, yes},
+		{`inside(args.a, ".")`, `{"a":"/projects"}`, no},
+		{`inside(args.a, ".")`, `{"a":"../project/x"}`, yes},
+		{`inside(args.a, ".")`, `{"a":"b/../../c"}`, no},
+		{`inside(args.a, "src")`, `{"a":"src/x"}`, yes},
+		{`inside(args.a, "/etc")`, `{"a":"/etc/passwd"}`, yes},
+		{`inside(args.a, ".")`, `{"a":"..x"}`, yes},
+		{`inside(args.a, ".")`, `{}`, no},
+
+		{`anytrue([for c in commands(args.command) : c.name == "git"])`, `{"command":"ls && git push"}`, yes},
+		{`anytrue([for c in commands(args.command) : c.name == "git"])`, `{"command":"ls"}`, no},
+		{`anytrue([for c in commands(args.command) : c.name == "git"])`, `{}`, no},
+		{`anytrue([for c in commands(args.command) : c.name == "git"])`, `{"command":"$x push"}`, unsure},
+		{`anytrue([for c in commands(args.command) : c.name == "git"])`, `{"command":"$x push && git status"}`, yes},
+		{`alltrue([for c in commands(args.command) : c.name == "ls"])`, `{"command":"ls && $x"}`, unsure},
+		{`anytrue([for c in commands(args.command) : contains(c.args, "--force")])`, `{"command":"git push $x"}`, unsure},
+		{`anytrue([for c in commands(args.command) : contains(c.args, "--force")])`, `{"command":"git push $x --force"}`, yes},
+		{`anytrue([for c in commands(args.command) : length(c.args) > 1])`, `{"command":"ls $x"}`, unsure},
+		{`anytrue([for c in commands(args.command) : c.dynamic])`, `{"command":"ls $x"}`, yes},
+		{`anytrue([for c in commands(args.command) : c.path == "/bin/ls" && c.name == "ls"])`, `{"command":"/bin/ls"}`, yes},
+		{`anytrue([for c in commands(args.command) : anytrue([for r in c.redirects : r.writes])])`, `{"command":"ls > x"}`, yes},
+		{`!anytrue([for c in commands(args.command) : c.name == "git"])`, `{"command":"$x"}`, unsure},
+		{`anytrue([for c in commands(args.command) : true if c.name == "git"])`, `{"command":"$x"}`, unsure},
+		{`args.a == "x" && anytrue([for c in commands(args.command) : c.name == "git"])`, `{"a":"y","command":"$x"}`, no},
+		{`anytrue([for c in commands(args.command) : matches("^g", c.name)])`, `{"command":"$x"}`, unsure},
+		{`join(",", [for c in commands(args.command) : c.name]) == "ls"`, `{"command":"$x"}`, unsure},
+		{`contains(distinct([for c in commands(args.command) : c.name]), "ls")`, `{"command":"ls && $x"}`, unsure},
+		{`join("-", args.l) == "1-a-true"`, `{"l":[1,"a",true]}`, yes},
+		{`length(commands(args.command)) == 2`, `{"command":"a && b"}`, yes},
+	}
+	for _, c := range cases {
+		t.Run(c.when+" of "+c.arguments, func(t *testing.T) {
+			got, err := ruleWith(t, c.when).When(callWith(c.arguments))
+			if err != nil || got != c.want {
+				t.Errorf("gives %v and the error %v, want %v", got, err, c.want)
+			}
+		})
+	}
+}
+
+// What cannot be told is an error, which counts against the call.
+func TestConditionFails(t *testing.T) {
+	cases := []struct{ when, arguments, want string }{
+		{`args.a > 3`, `{}`, "argument must not be null (config.hcl:4,12)"},
+		{`args.a > 3`, `{"a":"x"}`, "a number is required"},
+		{`args.a`, `{"a":"true"}`, "it gives a string, not true or false"},
+		{`args.a`, `{}`, "it gives null, not true or false"},
+		{`args.a && true`, `{}`, "this is null, and neither true nor false"},
+		{`args.a.b == 1`, `{}`, "this value is null, so it does not have any attributes"},
+		{`args.a.b == 1`, `{"a":{}}`, "this object does not have an attribute named \"b\""},
+		{`args.a[3] == 1`, `{"a":[1]}`, "the given key does not identify an element"},
+		{`anytrue([for x in args.a : x])`, `{}`, "a null value cannot be used as the collection"},
+		{`anytrue(args.a)`, `{"a":[true, 1]}`, ""},
+		{`anytrue(args.a)`, `{"a":[1, true]}`, "item 1 is a number, not true or false"},
+		{`anytrue(args.a)`, `{"a":"x"}`, "it must be a list"},
+		{`contains(args.a, 1)`, `{}`, "argument must not be null"},
+		{`length(args.a) > 1`, `{"a":true}`, "it must be a list, an object or a string, not a bool"},
+		{`startswith(args.a, "x")`, `{}`, "argument must not be null"},
+		{`join(",", args.a) == ""`, `{"a":["x",null]}`, "item 2: it is null"},
+		{`join(",", args.a) == ""`, `{"a":[["x"]]}`, "item 1: "},
+		{`join(",", args.a) == ""`, `{"a":"x"}`, "it must be a list"},
+		{`contains([1], args.a ? 1 : 2)`, `{}`, "null"},
+		{`coalesce(args.a, args.b) == 1`, `{}`, "all of them are null"},
+		{`inside(args.a, ".")`, `{"a":""}`, "it is empty"},
+		{`inside(args.a, ".")`, `{"a":"x\u0000"}`, "it has a NUL character"},
+		{`anytrue([for c in commands(args.a) : c.name == "ls"])`, `{"a":"ls 'x"}`, "(config.hcl:4,30)"},
+		{`args.a == "é"`, `{"a":"e\u0301"}`, "args.a cannot be looked at: it holds letters that are written as a base letter and an accent"},
+		{`args.a == "é"`, `{"a":{"e\u0301":1}}`, "args.a cannot be looked at"},
+		{`args.a == 1`, `{"a":1e999999999}`, "a number that is too long or too large"},
+		{`args.a == 1`, `{"a":1e2000}`, "a number that is too long or too large"},
+		{`args.a == 1`, `{"a":` + strings.Repeat("1", 200) + `}`, "a number that is too long or too large"},
+		{`args.a == 1`, `{"a":{"b":1,"b":2}}`, "two members named \"b\""},
+		{`args.a == 1`, `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, "more than 100 lists or objects"},
+		{`args.a == "x"`, `{"a":"` + strings.Repeat("x", maxArgument) + `"}`, "rules look at 1048576 at most"},
+	}
+	for _, c := range cases {
+		t.Run(fmt.Sprintf("%s of %.40s", c.when, c.arguments), func(t *testing.T) {
+			_, err := ruleWith(t, c.when).When(callWith(c.arguments))
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %v, want %q", err, c.want)
+			}
+			if err != nil && (strings.Contains(err.Error(), "cty") || strings.Contains(err.Error(), "\n")) {
+				t.Errorf("the error is no plain words: %v", err)
+			}
+		})
+	}
+}
+
+// Many calls may be decided at once.
+func TestConditionAtOnce(t *testing.T) {
+	r := ruleWith(t, `anytrue([for c in commands(args.command) : c.name == "git" && matches("^p", c.args[0])]) && inside(args.path, ".")`)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for j := range 50 {
+				command, want := fmt.Sprintf("git push %d", i*j), policy.Yes
+				if j%2 == 0 {
+					command, want = fmt.Sprintf("git log %d", i*j), policy.No
+				}
+				got, err := r.When(callWith(`{"path":"a","command":"` + command + `"}`))
+				if got != want || err != nil {
+					t.Errorf("%s gives %v and the error %v", command, got, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// What a condition does not name cannot hurt it.
+func TestConditionLeavesOthersAlone(t *testing.T) {
+	q := callWith(`{"a":"x","b":"e\u0301","c":1e999999999}`)
+	q.Caller = "e\u0301"
+	got, err := ruleWith(t, `args.a == "x"`).When(q)
+	if got != policy.Yes || err != nil {
+		t.Errorf("gives %v and the error %v", got, err)
+	}
+	for _, when := range []string{`caller == "x"`, `inside(args.a, ".")`} {
+		q.Workdir = "/e\u0301"
+		if _, err := ruleWith(t, when).When(q); err == nil || !strings.Contains(err.Error(), "base letter") {
+			t.Errorf("%s: the error is %v", when, err)
+		}
+	}
+}
+
+// A condition over large arguments stops soon, and with an error.
+func TestConditionStops(t *testing.T) {
+	numbers := strings.TrimSuffix(strings.Repeat("1,", 20_000), ",")
+	var members strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&members, `"k%d":%d,`, i, i)
+	}
+	list := `{"l":[` + numbers + `],"m":["a",` + numbers + `],"t":"` + numbers + `","s":"` + strings.Repeat("a", 500_000) + `",` +
+		`"o":{` + members.String() + `"z":1},"p":{` + members.String() + `"y":"a"}}`
+	for when, wanted := range map[string]string{
+		`(length(args.l) > 1 ? args.t : "x") == ""`:                                                      "",
+		`length(args.l) > 1 ? contains(args.l, 2) : false`:                                               "",
+		`(length(args.l) > 1 ? args.l : args.m) == 1`:                                                    "too much work",
+		`(length(args.l) > 1 ? args.l : args.o) == 1`:                                                    "too much work",
+		`(length(args.l) > 1 ? args.p : args.o) == 1`:                                                    "too much work",
+		`(length(args.l) > 1 ? args.l : split(",", args.t)) == 1`:                                        "too much work",
+		`concat(args.l, args.m) == 1`:                                                                    "",
+		`concat(args.l, split(",", args.t)) == 1`:                                                        "",
+		`length(flatten([args.l, args.m, args.o])) == 1`:                                                 "",
+		`length(values(args.o)) == length(keys(args.p))`:                                                 "",
+		`lookup(args.o, "k1", 1) == 1`:                                                                   "",
+		`min(args.l...) == max(args.l...)`:                                                               "",
+		`coalesce(args.l...) == 1`:                                                                       "",
+		`args.l == args.m`:                                                                               "",
+		`args.o != args.p`:                                                                               "",
+		`length({ for k, v in args.o : v => k... }) == 1`:                                                "",
+		`anytrue([for x in args.l : x == 2])`:                                                            "",
+		`matches("^a*$", args.s)`:                                                                        "",
+		`anytrue([for x in args.l : anytrue([for y in args.l : x == y + 1])])`:                           "too much work",
+		`anytrue([for x in args.l : contains(args.l, 2)])`:                                               "too much work",
+		`anytrue([for x in args.l : args.l == args.s])`:                                                  "too much work",
+		`length(flatten([for x in args.l : args.l])) == 1`:                                               "too much work",
+		`length([for x in args.l : "${args.s}${args.s}"]) == 1`:                                          "too much work",
+		`anytrue([for x in args.l : matches("a+b", args.s)])`:                                            "too much work",
+		`matches("(a|b|c|d|e|f)(a|b|c|d|e|f)(a|b|c|d|e|f)(a|b|c|d|e|f)(a|b|c|d|e|f){20}[0-9]$", args.s)`: "too much work",
+		`join(args.s, args.l) == ""`:                                                                     "more than 1024 KiB",
+		`length(distinct(args.l)) == 1`:                                                                  "at most 1000",
+		`false && anytrue([for x in args.l : contains(args.l, 2)])`:                                      "too much work",
+	} {
+		t.Run(when, func(t *testing.T) {
+			_, err := ruleWith(t, when).When(callWith(list))
+			if (err == nil) != (wanted == "") || err != nil && !strings.Contains(err.Error(), wanted) {
+				t.Errorf("the error is %v, want %q", err, wanted)
+			}
+		})
+	}
+}

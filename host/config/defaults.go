@@ -1,0 +1,21 @@
+package config
+
+import "time"
+
+// Defaults are what holds for every tool that has no word of its own. Zero values are not set.
+type Defaults struct {
+	MaxCostTier       string        // the most expensive tier of tools that may be called, "" for no limit
+	Timeout           time.Duration // at most an hour
+	MaxResultBytes    int           // at most 64 MiB
+	ErrorMessageLimit int           // characters that are kept of an error's message, at most 100000
+}
+
+// defaults reads the attributes of the file itself.
+func (f *fields) defaults() Defaults {
+	return Defaults{
+		MaxCostTier:       f.oneOf("max_cost_tier", costTiers),
+		Timeout:           f.duration("default_timeout", time.Hour),
+		MaxResultBytes:    f.integer("max_result_bytes", maxResult),
+		ErrorMessageLimit: f.integer("error_message_limit", 100_000),
+	}
+}

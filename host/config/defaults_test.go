@@ -1,0 +1,23 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDefaults(t *testing.T) {
+	c, err := Parse("config.hcl", []byte("max_cost_tier = \"cheap\"\ndefault_timeout = \"30s\"\nmax_result_bytes = 4096\nerror_message_limit = 500\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Defaults{"cheap", 30 * time.Second, 4096, 500}); c.Defaults != want {
+		t.Errorf("%+v", c.Defaults)
+	}
+	for _, wrong := range []string{`max_cost_tier = "dear"`, `default_timeout = "2h"`, `max_result_bytes = 0`, `error_message_limit = "long"`} {
+		name, _, _ := strings.Cut(wrong, " ")
+		if _, err := Parse("config.hcl", []byte(wrong)); err == nil || !strings.Contains(err.Error(), "config.hcl:1") || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
