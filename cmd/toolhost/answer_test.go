@@ -17,7 +17,7 @@ import (
 
 // A reader that goes away is a quiet end: no words, exit code 0, and nothing left behind.
 func TestBrokenPipe(t *testing.T) {
-	for _, args := range []string{"version", "help", "discover", "discover|--format|json", "status", "validate", `call|shell__exec|{"command":"echo $PWD"}|--stream`} {
+	for _, args := range []string{"version", "help", "discover", "discover|--format|json", "status", "validate", `call|--approve|always|shell__exec|{"command":"echo $PWD"}|--stream`} {
 		t.Run(args, func(t *testing.T) {
 			cmd, errs, temp := program(t, standardProject(t), strings.Split(args, "|")...)
 			cmd.Stdout = brokenPipe(t)
@@ -41,7 +41,7 @@ func TestBrokenPipeOfFailure(t *testing.T) {
 
 // Programs that are started must not inherit an ignored SIGPIPE: pipelines in a shell would never end.
 func TestChildrenEndByBrokenPipes(t *testing.T) {
-	cmd, _, _ := program(t, standardProject(t), "call", "shell__exec", `{"command":"yes | head -n 1"}`, "--timeout", "20s")
+	cmd, _, _ := program(t, standardProject(t), "call", "--approve", "always", "shell__exec", `{"command":"yes | head -n 1"}`, "--timeout", "20s")
 	if out, err := cmd.Output(); err != nil || !strings.HasPrefix(string(out), "y\n") {
 		t.Errorf("%v: %s", err, out)
 	}

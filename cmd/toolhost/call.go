@@ -18,6 +18,8 @@ type callFlags struct {
 	format  string
 	stream  bool
 	timeout string
+	profile string
+	approve string
 }
 
 func newCall(g *globals) *cobra.Command {
@@ -27,9 +29,11 @@ func newCall(g *globals) *cobra.Command {
 		Short: "Call one tool and print its result",
 		Long: "Call one tool and print its result. The arguments are a JSON object, given as an argument or, with -, on\n" +
 			"standard input; without any they are {}. Only the tool's own plugin is started.\n\n" +
+			"A call that needs a person's yes is shown on the terminal first; without a terminal it is refused, unless\n" +
+			"--approve or a rule says otherwise.\n\n" +
 			"Exit codes: 0 the tool answered; 1 the tool answered with an error, or the answer could not be written;\n" +
-			"2 usage, configuration, unknown tool, or arguments that do not fit; 4 the plugin crashed or cannot be used;\n" +
-			"5 timeout; 130 interrupted. A command that fails inside shell__exec is an answer, not a failure: its own\n" +
+			"2 usage, configuration, unknown tool, or arguments that do not fit; 3 denied by a rule or a person; 4 the\n" +
+			"plugin crashed or cannot be used; 5 timeout; 130 interrupted. A command that fails inside shell__exec is an answer, not a failure: its own\n" +
 			"exit code is part of the result.",
 		Example: `  toolhost call readfile__read '{"path": "README.md", "end_line": 5}'
   echo '{"command": "ls"}' | toolhost call shell__exec - --format json`,
@@ -40,6 +44,8 @@ func newCall(g *globals) *cobra.Command {
 	cmd.Flags().StringVar(&f.format, "format", "text", "text or json")
 	cmd.Flags().BoolVar(&f.stream, "stream", false, "print each event as a line of JSON, and the result last")
 	cmd.Flags().StringVar(&f.timeout, "timeout", "", "how long the call may take, a `duration` such as 30s (default: the tool's own)")
+	g.profileFlag(cmd, &f.profile)
+	approveFlag(cmd, &f.approve)
 	offer(cmd, "format", "text", "json")
 	complete(cmd, "timeout", cobra.NoFileCompletions)
 	return cmd
@@ -82,13 +88,14 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	if err != nil {
 		return err
 	}
-	s, err := g.open(ctx)
+	piped := len(args) > 1 && args[1] == "-"
+	s, err := g.open(ctx, opening{profile: f.profile, approve: f.approve, person: g.personAt(piped)})
 	if err != nil {
 		return err
 	}
 	defer s.close(g)
 	watch := g.watcher(f)
-	result := s.host.Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Timeout: timeout, Events: watch.event})
+	result := s.catalog.Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName, Timeout: timeout, Events: watch.event})
 	watch.end()
 	if result.Error != nil && result.Error.Code == sdk.CodeToolNotFound {
 		plugin, _, _ := strings.Cut(args[0], "__")

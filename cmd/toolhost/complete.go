@@ -17,7 +17,10 @@ func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	g.silence()
-	s, err := g.open(cmd.Context())
+	if !g.mayComplete() {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	s, err := g.open(cmd.Context(), opening{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -30,12 +33,23 @@ func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completePlugins offers the names of the plugins; none is started for it.
+// mayComplete is false where a stranger's configuration says what would be started: whoever presses Tab has not asked for
+// anything to run.
+func (g *globals) mayComplete() bool {
+	c, err := g.load()
+	return err == nil && g.trusts(c)
+}
+
+// completePlugins offers the names of the plugins; none is started for it, but what finds them is, if
+// it may be.
 func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	g.silence()
 	c, err := g.load()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
+	}
+	if !g.trusts(c) {
+		c.Discovery = nil
 	}
 	var out []string
 	specs, _ := supervise.Find(cmd.Context(), sources(c))

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,46 +15,102 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
+type discoverFlags struct {
+	format    string
+	plugins   []string
+	profile   string
+	search    string
+	searching bool // also with an empty search
+	tokens    bool
+}
+
 func newDiscover(g *globals) *cobra.Command {
-	var format string
-	var plugins []string
+	var f discoverFlags
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "List the tools of all plugins",
 		Long: "List the tools of all plugins. Plugins are started for it. A plugin or a plugin source that cannot be used is\n" +
 			"told on standard error, and the exit code is 4 then, and only then; the rest is listed all the same. Notices of\n" +
-			"plugins, such as of tools that they had to leave out, are told on standard error too and change no exit code.",
+			"plugins, such as of tools that they had to leave out, are told on standard error too and change no exit code.\n\n" +
+			"With --search only the ten tools that fit the words best are listed, the best first. --tokens estimates what each\n" +
+			"definition costs in every prompt that offers it, and what offering only a search tool instead would save.\n\n" +
+			"The other formats are what a vendor's API takes for its tools, and mcp is that of the Model Context Protocol; gemini is\n" +
+			"also what Gemini CLI's discovery command has to print. Tools that a format cannot express are left out and told.",
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return g.discover(cmd.Context(), format, plugins) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.searching = cmd.Flags().Changed("search")
+			return g.discover(cmd.Context(), f)
+		},
 	}
-	cmd.Flags().StringVar(&format, "format", "table", "table or json")
-	cmd.Flags().StringArrayVar(&plugins, "plugin", nil, "only this `plugin`; may be given again")
-	offer(cmd, "format", "table", "json")
+	cmd.Flags().StringVar(&f.format, "format", "table", strings.Join(discoverFormats(), ", "))
+	cmd.Flags().StringArrayVar(&f.plugins, "plugin", nil, "only this `plugin`; may be given again")
+	g.profileFlag(cmd, &f.profile)
+	cmd.Flags().StringVar(&f.search, "search", "", "only the tools that fit these `words` best")
+	cmd.Flags().BoolVar(&f.tokens, "tokens", false, "show about how many tokens each definition costs in a prompt")
+	offer(cmd, "format", discoverFormats()...)
 	complete(cmd, "plugin", g.completePlugins)
+	complete(cmd, "search", cobra.NoFileCompletions)
 	return cmd
 }
 
-func (g *globals) discover(ctx context.Context, format string, plugins []string) error {
-	if format != "table" && format != "json" {
-		return fmt.Errorf("--format must be table or json, not %q", format)
+// discoverFormats are the two of our own, then those of others.
+func discoverFormats() []string {
+	out := []string{"table", "json"}
+	for _, f := range host.Formats() {
+		out = append(out, string(f))
 	}
-	s, err := g.open(ctx, plugins...)
+	return out
+}
+
+func (f discoverFlags) check() error {
+	switch {
+	case !slices.Contains(discoverFormats(), f.format):
+		return fmt.Errorf("--format must be one of %s, not %q", strings.Join(discoverFormats(), ", "), f.format)
+	case f.tokens && f.format != "table":
+		return errors.New("--tokens goes with --format table only")
+	case f.searching && strings.TrimSpace(f.search) == "":
+		return errors.New("--search needs words to look for, such as --search \"read a file\"")
+	}
+	return nil
+}
+
+func (g *globals) discover(ctx context.Context, f discoverFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	s, err := g.open(ctx, opening{only: f.plugins, profile: f.profile})
 	if err != nil {
 		return err
 	}
 	defer s.close(g)
-	tools, problems := s.host.Tools(ctx)
+	tools, problems := s.tools(ctx, f)
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
 	s.complain(g, append(problems, s.notices()...)...)
-	if err := g.printTools(tools, format); err != nil {
+	if len(f.plugins)+len(problems)+len(s.problems) == 0 { // all tools are known
+		s.complainOfNames(ctx, g)
+	}
+	if err := g.printTools(tools, f); err != nil {
 		return err
 	}
 	if len(problems)+len(s.problems) > 0 {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil
+}
+
+// tools lists the catalog by name, or what a search finds in it by rank.
+func (s *session) tools(ctx context.Context, f discoverFlags) ([]*host.Tool, []error) {
+	tools, problems := s.catalog.Tools(ctx)
+	if !f.searching {
+		return tools, problems
+	}
+	tools = nil
+	for _, hit := range s.catalog.Search(ctx, f.search, 0) {
+		tools = append(tools, hit.Tool)
+	}
+	return tools, problems
 }
 
 // notices are what plugins want their operator to know; only those of the named ones, if any is named.
@@ -68,25 +126,53 @@ func (s *session) notices(only ...string) (out []error) {
 	return out
 }
 
-func (g *globals) printTools(tools []*host.Tool, format string) error {
-	if format == "json" {
-		e := json.NewEncoder(g.out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(append([]*host.Tool{}, tools...))
-	}
-	if len(tools) == 0 {
+func (g *globals) printTools(tools []*host.Tool, f discoverFlags) error {
+	switch {
+	case f.format == "json":
+		return g.printJSON(append([]*host.Tool{}, tools...))
+	case f.format != "table":
+		return g.export(host.Format(f.format), tools)
+	case len(tools) == 0:
 		fmt.Fprintln(g.err, "no tools")
 		return nil
 	}
-	writeTable(g.out, toolRows(tools), width(g.out.w))
+	writeTable(g.out, toolRows(tools, f.tokens), width(g.out.w))
+	if f.tokens {
+		fmt.Fprint(g.out, "\n"+tokenSum(tools))
+	}
+	if f.tokens && !f.searching {
+		fmt.Fprint(g.out, saving(tools))
+	}
 	return nil
 }
 
-func toolRows(tools []*host.Tool) [][]string {
-	rows := [][]string{{"TOOL", "EFFECT", "CATEGORY", "DESCRIPTION"}}
+func (g *globals) export(f host.Format, tools []*host.Tool) error {
+	exported, problems := host.Export(f, tools)
+	if exported == nil {
+		return errors.Join(problems...)
+	}
+	for _, p := range problems {
+		g.complain(p)
+	}
+	return g.printJSON(exported)
+}
+
+func (g *globals) printJSON(v any) error {
+	e := json.NewEncoder(g.out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+func toolRows(tools []*host.Tool, tokens bool) [][]string {
+	rows := [][]string{{"TOOL", "EFFECT", "CATEGORY", "TOKENS", "DESCRIPTION"}}
 	for _, t := range tools {
-		rows = append(rows, []string{t.Name, effect(t.Hints), fit(firstOf(t.Category, "-"), 12), firstLine(t.Description)})
+		rows = append(rows, []string{t.Name, effect(t.Hints), fit(firstOf(t.Category, "-"), 12), strconv.Itoa(t.Tokens()), firstLine(t.Description)})
+	}
+	if !tokens {
+		for i, row := range rows {
+			rows[i] = slices.Delete(row, 3, 4)
+		}
 	}
 	return rows
 }

@@ -12,6 +12,7 @@ const (
 	exitTool        = 1 // the tool answered with an error
 	exitLost        = 1 // the answer could not be written
 	exitUsage       = 2 // usage, configuration, unknown tool
+	exitDenied      = 3 // by policy or a person
 	exitUnavailable = 4 // a plugin crashed or is not available
 	exitTimeout     = 5
 	exitInterrupted = 130
@@ -41,6 +42,8 @@ func codeFor(e *sdk.Error) int {
 	switch e.Code {
 	case sdk.CodeToolNotFound, sdk.CodeInvalidArgs:
 		return exitUsage
+	case sdk.CodeDenied, sdk.CodeRejected, sdk.CodeApprovalTimeout, sdk.CodeApprovalUnavailable, sdk.CodeNotInCatalog:
+		return exitDenied
 	case sdk.CodePluginCrashed, sdk.CodePluginUnavailable, sdk.CodeProtocol:
 		return exitUnavailable
 	case sdk.CodeTimeout:

@@ -51,7 +51,7 @@ func TestInterrupted(t *testing.T) {
 func TestInterruptedArguments(t *testing.T) {
 	for name, s := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "SIGHUP": syscall.SIGHUP} {
 		t.Run(name, func(t *testing.T) {
-			cmd, errs, temp := program(t, standardProject(t), "call", "shell__exec", "-")
+			cmd, errs, temp := program(t, standardProject(t), "call", "--approve", "always", "shell__exec", "-")
 			in, err := cmd.StdinPipe()
 			if err != nil {
 				t.Fatal(err)

@@ -83,7 +83,7 @@ func startCall(t *testing.T, mark string) (*exec.Cmd, *bufio.Scanner) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(bin, "toolhost"), "--config", config, "call", "shell__exec", string(arguments), "--stream")
+	cmd := exec.Command(filepath.Join(bin, "toolhost"), "--config", config, "call", "--approve", "always", "shell__exec", string(arguments), "--stream")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

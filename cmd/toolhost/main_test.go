@@ -12,7 +12,7 @@ import (
 func TestExitCodes(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.hcl")
-	text := fmt.Sprintf("plugin_dirs = [%q]\nplugin \"gone\" {\n  command = [\"./gone\"]\n}\n", bin)
+	text := fmt.Sprintf("plugin_dirs = [%q]\nplugin \"gone\" {\n  command = [\"./gone\"]\n}\nprofile \"looking\" {\n  read_only = true\n}\n", bin)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestExitCodes(t *testing.T) {
 		want int
 		args string
 	}{
-		{0, `call|shell__exec|{"command":"exit 3"}`},
+		{0, `call|--approve|always|shell__exec|{"command":"exit 3"}`},
 		{1, `call|readfile__read|{"path":"nothing"}`},
 		{2, `call|nosuch__tool|{}`},
 		{2, `call|readfile__read|{"path":1}`},
@@ -29,7 +29,16 @@ func TestExitCodes(t *testing.T) {
 		{2, `--config|gone.hcl|discover`},
 		{4, `call|gone__tool|{}`},
 		{4, `discover`},
-		{5, `call|shell__exec|{"command":"sleep 60"}|--timeout|200ms`},
+		{5, `call|--approve|always|shell__exec|{"command":"sleep 60"}|--timeout|200ms`},
+		{3, `call|shell__exec|{"command":"sleep 60"}`},
+		{3, `call|--approve|ask|shell__exec|{"command":"sleep 60"}`},
+		{3, `call|--approve|never|shell__exec|{"command":"sleep 60"}`},
+		{3, `call|--profile|looking|edit__write|{"path":"a","content":"b"}`},
+		{2, `call|--profile|loking|readfile__list|{}`},
+		{2, `call|--approve|maybe|readfile__list|{}`},
+		{0, `policy|explain|shell__exec|{"command":"sleep 60"}`},
+		{2, `policy|explain|shell__exec|{"command":7}`},
+		{3, `policy|explain|--profile|looking|edit__write|{"path":"a","content":"b"}`},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var out, errs bytes.Buffer

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,34 +12,48 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/sdk"
 )
+
+// An opening says what a command needs of its host.
+type opening struct {
+	only    []string  // plugins to use; none is all
+	profile string    // "" is none
+	approve string    // the flag of that name
+	person  io.Reader // the terminal of who can be asked, or nil
+	lawless bool      // no rules: for a look at all definitions, not for calls
+}
 
 // A session is a host made from the configuration, for one command.
 type session struct {
 	config     *config.Config
+	trusted    bool // the configuration may loosen rules
 	supervisor *supervise.Supervisor
 	host       *host.Host
+	catalog    *host.Catalog // what the profile shows of it
+	record     *record       // nil when none is kept
 	processes  []*supervise.Process
 	problems   []error // plugins that had to be left out
 }
 
-// open joins configuration, supervisor and host. With only, other plugins are left aside.
-func (g *globals) open(ctx context.Context, only ...string) (*session, error) {
+// open joins configuration, supervisor and host.
+func (g *globals) open(ctx context.Context, o opening) (*session, error) {
 	c, err := g.load()
 	if err != nil {
 		return nil, err
 	}
-	s := &session{config: c}
+	s := &session{config: c, trusted: g.trusts(c)}
 	s.supervisor, err = supervise.New(supervise.Options{Logger: g.logger(), Workdir: g.workdir})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.addPlugins(ctx, only); err != nil {
+	if err := s.addPlugins(ctx, o.only); err != nil {
 		return nil, errors.Join(err, s.supervisor.Close())
 	}
-	if err := s.makeHost(g); err != nil {
+	if err := s.makeHost(g, o); err != nil {
 		return nil, errors.Join(err, s.supervisor.Close())
 	}
 	return s, nil
@@ -52,7 +67,7 @@ func (s *session) addPlugins(ctx context.Context, only []string) error {
 			return errInterrupted
 		}
 		if !slices.ContainsFunc(specs, func(spec supervise.Spec) bool { return spec.Name == name }) {
-			return errors.Join(fmt.Errorf("there is no plugin %q", name), errors.Join(problems...))
+			return errors.Join(fmt.Errorf("there is no plugin %q%s", name, meantOf(name, names(specs))), errors.Join(problems...))
 		}
 	}
 	for _, spec := range specs {
@@ -72,22 +87,70 @@ func sources(c *config.Config) supervise.Sources {
 	return supervise.Sources{Plugins: c.Plugins, Dirs: c.PluginDirs, Commands: c.Discovery}
 }
 
-func (s *session) makeHost(g *globals) (err error) {
+func (s *session) makeHost(g *globals, o opening) error {
+	profile, err := s.profile(o.profile)
+	if err != nil {
+		return err
+	}
+	options, err := s.options(g)
+	if err != nil {
+		return err
+	}
+	if !o.lawless {
+		if options.Policy, err = s.rules(profile); err != nil {
+			return err
+		}
+	}
+	if err := g.approval(&options, s.approvals(profile), o.approve, o.person); err != nil {
+		return err
+	}
 	plugins := map[string]host.Plugin{}
 	for _, p := range s.processes {
 		plugins[p.Name()] = p
 	}
-	tools := map[string]host.ToolOptions{}
-	for name, t := range s.config.Tools {
-		tools[name] = host.ToolOptions{Timeout: t.Timeout, MaxResultBytes: int64(t.MaxResultBytes)}
+	if s.host, err = host.New(plugins, options); err != nil {
+		return err
 	}
-	s.host, err = host.New(plugins, host.Options{Logger: g.logger(), Workdir: g.workdir, Tools: tools, ResultDir: keepResults()})
+	s.catalog, err = s.host.Catalog(filter(profile))
 	return err
+}
+
+// approvals are the settings of the configuration and the profile. Who may not loosen rules does not loosen by a mode either.
+func (s *session) approvals(profile *config.Profile) config.Approval {
+	a := s.config.Approval
+	if profile != nil {
+		a.Mode = firstOf(profile.Mode, a.Mode)
+	}
+	if !s.trusted && a.Mode == string(host.ModeAutoEdit) {
+		a.Mode = string(host.ModeAsk)
+	}
+	return a
+}
+
+// options are the host's, but for the rules and who is asked.
+func (s *session) options(g *globals) (host.Options, error) {
+	d := s.config.Defaults
+	o := host.Options{
+		Logger: g.logger(), Workdir: g.workdir, ResultDir: keepResults(),
+		MaxCostTier: sdk.CostTier(d.MaxCostTier), DefaultTimeout: d.Timeout, MaxResultBytes: int64(d.MaxResultBytes), ErrorMessageLimit: d.ErrorMessageLimit,
+		Tools: map[string]host.ToolOptions{}, Plugins: map[string]host.PluginOptions{},
+	}
+	for name, t := range s.config.Tools {
+		o.Tools[name] = host.ToolOptions{Description: t.Description, Timeout: t.Timeout, MaxResultBytes: int64(t.MaxResultBytes), Limits: host.Limits(t.Limits)}
+	}
+	for name, p := range s.config.PluginSettings {
+		o.Plugins[name] = host.PluginOptions{Limits: host.Limits(p.Limits), IgnoreHints: p.IgnoreHints}
+	}
+	if a := s.config.Audit; a != nil {
+		s.record = &record{path: a.Path, options: audit.Options{Content: a.Content, Secrets: a.Secrets}}
+		o.Audit = s.record
+	}
+	return o, savedAnswers(&o)
 }
 
 // close ends every plugin.
 func (s *session) close(g *globals) {
-	if err := errors.Join(s.host.Close(), s.supervisor.Close()); err != nil {
+	if err := errors.Join(s.host.Close(), s.supervisor.Close(), s.record.close()); err != nil {
 		g.logger().Error("closing", "error", err)
 	}
 }

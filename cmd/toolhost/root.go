@@ -32,6 +32,17 @@ func newRoot(t *terminal) *cobra.Command {
 			return g.check()
 		},
 	}
+	g.flags(root)
+	root.AddCommand(newDiscover(g), newCall(g), newPolicy(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g), newAudit(g), newVersion(g))
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(cleaner{t.err})
+	extend(root)
+	return root
+}
+
+// flags are those of every sub-command.
+func (g *globals) flags(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.config, "config", "", "configuration `file` (default: $TOOLHOST_CONFIG, ./config.hcl, then the user's)")
 	f.StringVar(&g.workdir, "workdir", "", "`folder` that tools work in (default: the current one)")
@@ -40,12 +51,6 @@ func newRoot(t *terminal) *cobra.Command {
 	f.BoolVar(&g.noColor, "no-color", false, "no colours, also on a terminal")
 	offer(root, "log-level", "debug", "info", "warn", "error")
 	offer(root, "log-format", "text", "json")
-	root.AddCommand(newDiscover(g), newCall(g), newValidate(g), newStatus(g), newVersion(g))
-	root.SetIn(t.in)
-	root.SetOut(t.out)
-	root.SetErr(cleaner{t.err})
-	extend(root)
-	return root
 }
 
 // unknownCommand refuses what is no sub-command, and names those with near names.

@@ -27,7 +27,7 @@ func (b built) Run() int {
 	dir, err := os.MkdirTemp("", "toolhost-test")
 	if err == nil {
 		defer os.RemoveAll(dir)
-		err = errors.Join(buildAll(dir), moveCache(filepath.Join(dir, "cache")))
+		err = errors.Join(buildAll(dir), moveHome(filepath.Join(dir, "home")))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -37,10 +37,14 @@ func (b built) Run() int {
 	return b.tests.Run()
 }
 
-// moveCache gives programs another folder for caches, all but Go itself.
-func moveCache(dir string) error {
+// moveHome gives programs other folders for what is the user's, all but Go itself its cache.
+func moveHome(dir string) error {
 	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
-	return errors.Join(err, os.Setenv("GOCACHE", strings.TrimSpace(string(goCache))), os.Setenv("XDG_CACHE_HOME", dir))
+	err = errors.Join(err, os.Setenv("GOCACHE", strings.TrimSpace(string(goCache))))
+	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
+		err = errors.Join(err, os.Setenv(name, filepath.Join(dir, name)))
+	}
+	return err
 }
 
 func buildAll(dir string) error {
@@ -94,10 +98,13 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"auditlog": writeAuditLog},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BIN", bin)
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "home", ".config"))
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "home", ".local", "state"))
 			return os.WriteFile(filepath.Join(e.WorkDir, "config.hcl"), fmt.Appendf(nil, standardConfig, bin), 0o644)
 		},
 	})

@@ -28,7 +28,7 @@ func (g *globals) status(ctx context.Context, format string) error {
 	if format != "table" && format != "json" {
 		return fmt.Errorf("--format must be table or json, not %q", format)
 	}
-	s, err := g.open(ctx)
+	s, err := g.open(ctx, opening{})
 	if err != nil {
 		return err
 	}

@@ -18,9 +18,11 @@ type terminal struct {
 type color string
 
 const (
-	bold color = "\x1b[1m"
-	dim  color = "\x1b[2m"
-	red  color = "\x1b[31m"
+	bold  color = "\x1b[1m"
+	dim   color = "\x1b[2m"
+	red   color = "\x1b[31m"
+	green color = "\x1b[32m"
+	cyan  color = "\x1b[36m"
 )
 
 // paint colours text for standard error, if that is a terminal and nobody objects (no-color.org).

@@ -25,7 +25,7 @@ func (w *watcher) event(e sdk.Event) {
 	switch {
 	case w.stream:
 		_ = json.NewEncoder(w.g.out).Encode(streamed(e)) // an answer remembers what went wrong
-	case w.line:
+	case w.line && e.Type != sdk.EventStatus:
 		w.show(e)
 	}
 }
@@ -33,6 +33,7 @@ func (w *watcher) event(e sdk.Event) {
 // A streamedEvent is an event as --stream prints it.
 type streamedEvent struct {
 	Event   sdk.EventType   `json:"event"`
+	Status  string          `json:"status,omitempty"`
 	Done    float64         `json:"done,omitempty"`
 	Total   float64         `json:"total,omitempty"`
 	Level   string          `json:"level,omitempty"`
@@ -44,8 +45,11 @@ type streamedEvent struct {
 
 func streamed(e sdk.Event) streamedEvent {
 	out := streamedEvent{Event: e.Type, Done: e.Done, Total: e.Total, Message: e.Message, Attrs: e.Attributes, Stream: e.Stream, Text: string(e.Data)}
-	if e.Type == sdk.EventLog {
+	switch e.Type {
+	case sdk.EventLog:
 		out.Level = strings.ToLower(e.Level.String())
+	case sdk.EventStatus:
+		out.Status, out.Message = e.Message, ""
 	}
 	return out
 }

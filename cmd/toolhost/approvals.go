@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
+)
+
+func newApprovals(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "List and revoke the answers that hold for good",
+		Long: "List the answers that were given at a prompt and hold for good. They turn a question into a yes and nothing\n" +
+			"else: what a rule denies stays denied. They stand in approvals.hcl in the user's configuration folder.",
+		Args: unknownCommand,
+		RunE: func(*cobra.Command, []string) error { return g.listApprovals() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use: "revoke ID...", Short: "Ask again", Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, ids []string) error { return g.revoke(ids) },
+	})
+	return cmd
+}
+
+func (g *globals) listApprovals() error {
+	path, err := userFile("approvals.hcl")
+	if err != nil {
+		return err
+	}
+	answers, err := config.LoadAnswers(path)
+	if err != nil {
+		return err
+	}
+	if len(answers) == 0 {
+		fmt.Fprintln(g.err, "no answers are saved")
+		return nil
+	}
+	rows := [][]string{{"ID", "TOOL", "SINCE", "FOR"}}
+	for _, a := range answers {
+		rows = append(rows, []string{a.ID, a.Tool, a.Created.Local().Format(time.DateTime), covers(remembered(a))})
+	}
+	writeTable(g.out, rows, width(g.out.w))
+	return nil
+}
+
+// covers says what an answer stands for.
+func covers(r host.Remembered) string {
+	what := "all its calls"
+	switch r.Scope {
+	case host.ScopePrefix:
+		what = "commands that begin with " + strings.Join(r.Prefix, " ")
+	case host.ScopeArguments:
+		what = string(r.Arguments)
+	}
+	if r.Workdir != "" {
+		what += " in " + r.Workdir
+	}
+	if r.Caller != "" && r.Caller != callerName {
+		what += " by " + r.Caller
+	}
+	return what
+}
+
+func (g *globals) revoke(ids []string) error {
+	path, err := userFile("approvals.hcl")
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		found, err := config.RemoveAnswer(path, id)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("there is no saved answer %q; `toolhost approvals` lists them", id)
+		}
+		fmt.Fprintf(g.out, "%s is revoked\n", id)
+	}
+	return nil
+}

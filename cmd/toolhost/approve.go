@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
+)
+
+// callerName is who makes the calls of this program, for rules that name callers.
+const callerName = "cli"
+
+func approveFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "approve", "", "for calls that need a person's yes: ask, always or never (default: the mode of the configuration)")
+	offer(cmd, "approve", "ask", "always", "never")
+}
+
+// approval says who is asked. Whatever the flag, what a rule denies stays denied.
+func (g *globals) approval(o *host.Options, c config.Approval, flag string, person io.Reader) error {
+	o.Mode, o.ApprovalTimeout = host.Mode(c.Mode), c.Timeout
+	if person != nil {
+		o.Approver = newPrompter(g, person)
+	}
+	mode, known := map[string]host.Mode{"": o.Mode, "ask": host.ModeAsk, "always": host.ModeAsk, "never": host.ModeNeverAsk}[flag]
+	if !known {
+		return fmt.Errorf("--approve must be ask, always or never, not %q", flag)
+	}
+	if flag == "always" {
+		o.Approver = yesToAll{}
+	}
+	if o.Mode != host.ModePlan { // which denies, and is about no question that the flag could answer
+		o.Mode = mode
+	}
+	return nil
+}
+
+type yesToAll struct{}
+
+func (yesToAll) Approve(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+	return host.Yes(), nil
+}
+
+// savedAnswers gives the host the answers that were saved, and a place for more.
+func savedAnswers(o *host.Options) error {
+	path, err := userFile("approvals.hcl")
+	if err != nil {
+		return nil //nolint:nilerr // no place, no saving
+	}
+	saved, err := config.LoadAnswers(path)
+	for _, a := range saved {
+		o.Remembered = append(o.Remembered, remembered(a))
+	}
+	o.SaveAnswer = func(r host.Remembered) error { return config.SaveAnswer(path, saveable(r)) }
+	return err
+}
+
+func remembered(a config.Answer) host.Remembered {
+	return host.Remembered{
+		ID: a.ID, Tool: a.Tool, Definition: a.Definition, Caller: a.Caller, Scope: host.Scope(a.Scope),
+		Arguments: a.Arguments, Workdir: a.Workdir, Prefix: a.Prefix, Saved: true, Created: a.Created,
+	}
+}
+
+func saveable(r host.Remembered) config.Answer {
+	return config.Answer{
+		ID: r.ID, Tool: r.Tool, Definition: r.Definition, Caller: r.Caller, Scope: string(r.Scope),
+		Arguments: r.Arguments, Workdir: r.Workdir, Prefix: r.Prefix, Created: r.Created,
+	}
+}

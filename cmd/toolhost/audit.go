@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	exitBroken = 1 // the log has been tampered with, or lines of it were lost
+
+	maxShown = 10000 // records that tail shows at most
+)
+
+func newAudit(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Check and show the record of what was decided and run",
+		Long: "Check and show the record of what was decided and run. The record is a file of JSON lines, each with the hash of\n" +
+			"the one before, and beside it FILE.head with the last hash. Without FILE it is the one of the\n" +
+			"configuration's audit block, else $TOOLHOST_AUDIT, else toolhost/audit.jsonl in $XDG_STATE_HOME or ~/.local/state. To start a new one, move both files while no host runs.",
+		SuggestionsMinimumDistance: 2,
+
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newAuditVerify(g), newAuditTail(g), newAuditShow(g))
+	return cmd
+}
+
+func newAuditVerify(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify [FILE]",
+		Short: "Tell whether lines were changed, removed, added or moved",
+		Long: "Tell whether lines were changed, removed, added or moved, or cut off the end. Each problem is printed with its\n" +
+			"line, and the exit code is 1 then. Who may write both files can write another history: keep the last hash\n" +
+			"somewhere else to notice that.",
+		Args: atMostFile(0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.onLog(args, func(path string) error { return g.verifyAudit(cmd.Context(), path) })
+		},
+	}
+}
+
+func newAuditTail(g *globals) *cobra.Command {
+	var format string
+	var n int
+	cmd := &cobra.Command{
+		Use:   "tail [FILE]",
+		Short: "Show the last records",
+		Args:  atMostFile(0),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return g.onLog(args, func(path string) error { return g.tailAudit(path, n, format) })
+		},
+	}
+	cmd.Flags().IntVarP(&n, "lines", "n", 10, "how many records")
+	cmd.Flags().StringVar(&format, "format", "text", "text or json, which is the log's own")
+	offer(cmd, "format", "text", "json")
+	complete(cmd, "lines", cobra.NoFileCompletions)
+	return cmd
+}
+
+func newAuditShow(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show CALL [FILE]",
+		Short: "Show all records of one call",
+		Args:  atMostFile(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.onLog(args[1:], func(path string) error { return g.showAudit(cmd.Context(), path, args[0]) })
+		},
+	}
+}
+
+// atMostFile wants so many words, and takes one file behind them.
+func atMostFile(words int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < words || len(args) > words+1 || slices.Contains(args, "") {
+			return fmt.Errorf("use it as: %s", cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// onLog runs a command on the log that was named, else on that of the configuration, else on the user's.
+func (g *globals) onLog(args []string, run func(path string) error) error {
+	if len(args) > 0 {
+		return run(args[0])
+	}
+	if c, err := g.load(); err == nil && c.Audit != nil && c.Audit.Path != "" {
+		return run(c.Audit.Path)
+	}
+	path, err := defaultAuditPath()
+	if err != nil {
+		return err
+	}
+	return run(path)
+}
+
+// defaultAuditPath is where the log is, unless somebody names another place.
+func defaultAuditPath() (string, error) {
+	if named := os.Getenv("TOOLHOST_AUDIT"); named != "" {
+		return named, nil
+	}
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) { // a relative one is to be ignored, says the XDG specification
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("there is no place for the audit log: %w; name one with TOOLHOST_AUDIT", err)
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "toolhost", "audit.jsonl"), nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
+)
+
+// namesToolsOf says whether a rule or a profile is about single tools of the plugin, which only the plugin knows.
+func namesToolsOf(c *config.Config, plugin string) bool {
+	var globs []string
+	for _, r := range configRules(c) {
+		globs = append(globs, r.Tools...)
+	}
+	for _, p := range c.Profiles {
+		globs = slices.Concat(globs, p.Tools, p.Exclude)
+	}
+	return slices.ContainsFunc(globs, func(g string) bool {
+		tool, own := strings.CutPrefix(g, plugin+"__")
+		return own && tool != "*"
+	})
+}
+
+// unmatched finds patterns of rules and profiles that name one of the listed plugins and none of its tools: as a rule
+// typing errors.
+func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
+	for _, r := range configRules(c) {
+		warnings = append(warnings, unmatchedBy(fmt.Sprintf("%s: rule %q", r.Source, r.Name), r.Tools, tools)...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
+		p := c.Profiles[name]
+		warnings = append(warnings, unmatchedBy(fmt.Sprintf("%s: profile %q", p.Source, name), slices.Concat(p.Tools, p.Exclude), tools)...)
+	}
+	return warnings
+}
+
+func unmatchedBy(who string, globs []string, tools []*host.Tool) (warnings []error) {
+	for _, glob := range globs {
+		plugin, _, _ := strings.Cut(glob, "__")
+		own := ownNames(tools, plugin)
+		matches := func(name string) bool { ok, err := path.Match(glob, plugin+"__"+name); return ok && err == nil }
+		if len(own) > 0 && !slices.ContainsFunc(own, matches) {
+			_, tool, _ := strings.Cut(glob, "__")
+			warnings = append(warnings, fmt.Errorf("%s is about %q, but plugin %q has no such tool%s", who, glob, plugin, didYouMean(tool, own)))
+		}
+	}
+	return warnings
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+func newPolicy(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Tell what the rules say",
+		Args:  unknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newExplain(g))
+	return cmd
+}
+
+func newExplain(g *globals) *cobra.Command {
+	var format, profile string
+	cmd := &cobra.Command{
+		Use:   "explain TOOL [JSON | -]",
+		Short: "Tell the decision on a call, and the rules that made it",
+		Long: "Tell the decision on a call, and the rules that made it. Nothing is run; the tool's plugin is started for the\n" +
+			"definition of the tool. What the plugin's own preview would say is not asked.",
+		Example:           `  toolhost policy explain shell__exec '{"command": "git push --force"}'`,
+		Args:              callArgs,
+		ValidArgsFunction: g.completeTools,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.explain(cmd.Context(), args, format, profile)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "text", "text or json")
+	offer(cmd, "format", "text", "json")
+	g.profileFlag(cmd, &profile)
+	return cmd
+}
+
+func (g *globals) explain(ctx context.Context, args []string, format, profile string) error {
+	if format != "text" && format != "json" {
+		return fmt.Errorf("--format must be text or json, not %q", format)
+	}
+	arguments, err := g.arguments(ctx, args[1:])
+	if err != nil {
+		return err
+	}
+	s, err := g.open(ctx, opening{profile: profile})
+	if err != nil {
+		return err
+	}
+	defer s.close(g)
+	d, err := s.catalog.Explain(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName})
+	if e, coded := errors.AsType[*sdk.Error](err); coded {
+		return &exitError{codeFor(e), describe(e)}
+	} else if err != nil {
+		return err
+	}
+	if !s.trusted && slices.ContainsFunc(d.Trace, policy.Step.Silenced) {
+		fmt.Fprintf(g.err, "%s may not allow calls: `toolhost trust` lets it, as it is now\n", s.config.Path)
+	}
+	return g.printDecision(d, format)
+}
+
+// printDecision tells who decided what, and then every rule that was asked.
+func (g *globals) printDecision(d policy.Decision, format string) error {
+	if format == "json" {
+		e := json.NewEncoder(g.out)
+		e.SetEscapeHTML(false)
+		return e.Encode(d)
+	}
+	fmt.Fprintf(g.out, "%s, by %s\n", d.Effect, d.By())
+	if d.Reason != "" {
+		fmt.Fprintf(g.out, "  %s\n", d.Reason)
+	}
+	rows := [][]string{{"LAYER", "RULE", "SAYS", "WHERE", "WHY"}}
+	for _, s := range d.Trace {
+		rows = append(rows, []string{s.Layer, s.Rule, firstOf(string(s.Effect), "-"), firstOf(s.Source, "-"), firstOf(s.Note, s.Reason)})
+	}
+	fmt.Fprintln(g.out)
+	writeTable(g.out, rows, 10_000) // a reason is worth more than a neat table
+	return nil
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A pane is a real terminal with a shell in it.
+type pane struct {
+	t      *testing.T
+	socket string
+}
+
+func openPane(t *testing.T, dir string, env ...string) *pane {
+	t.Helper()
+	p := &pane{t, filepath.Join(t.TempDir(), "tmux")}
+	args := []string{"-f", os.DevNull, "new-session", "-d", "-x", "110", "-y", "60", "-c", dir}
+	for _, e := range env {
+		args = append(args, "-e", e)
+	}
+	p.tmux(append(args, "sh")...)
+	t.Cleanup(func() { _ = exec.Command("tmux", "-S", p.socket, "kill-server").Run() })
+	return p
+}
+
+func (p *pane) tmux(args ...string) string {
+	p.t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-S", p.socket}, args...)...).CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("tmux %s: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// enter types a line.
+func (p *pane) enter(text string) {
+	p.t.Helper()
+	p.tmux("send-keys", "-l", text)
+	p.tmux("send-keys", "Enter")
+}
+
+// sees waits until the screen, or what has scrolled off it, shows the text.
+func (p *pane) sees(text string) string {
+	p.t.Helper()
+	return p.shows(text, 1)
+}
+
+// asked waits for the question, for the nth time: what is typed before is forgotten.
+func (p *pane) asked(nth int) {
+	p.t.Helper()
+	p.shows("Run it? [y/N]", nth)
+}
+
+func (p *pane) shows(text string, times int) string {
+	p.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		screen := p.tmux("capture-pane", "-p", "-J", "-S", "-")
+		if strings.Count(screen, text) >= times {
+			return screen
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("the terminal does not show %q %d times but:\n%s", text, times, screen)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// A person at a real terminal is shown the whole of a call and decides on it.
+func TestPersonAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Fatal("this test needs tmux, which every distribution has as a package of that name")
+	}
+	cases := map[string]struct {
+		file, want string
+		do         func(p *pane)
+		exit       string
+	}{
+		"yes": {want: "new\n", exit: "0", do: func(p *pane) {
+			p.sees("+new")
+			p.asked(1)
+			p.enter("y")
+		}},
+		"enter is no": {want: "old\n", exit: "3", do: func(p *pane) {
+			p.asked(1)
+			p.enter("")
+			p.sees("Why not?")
+			p.enter("")
+			p.sees("E_REJECTED")
+		}},
+		"no, with a reason": {want: "old\n", exit: "3", do: func(p *pane) {
+			p.asked(1)
+			p.enter("n")
+			p.sees("Why not?")
+			p.enter("ask me tomorrow")
+			p.sees("said no to edit__replace: ask me tomorrow")
+		}},
+		"a word that is no answer": {want: "old\n", exit: "3", do: func(p *pane) {
+			p.asked(1)
+			p.enter("maybe")
+			p.sees("maybe is none of the answers")
+			p.enter("n")
+			p.sees("Why not?")
+			p.enter("")
+		}},
+		"other arguments": {want: "newer\n", exit: "0", do: func(p *pane) {
+			p.asked(1)
+			p.enter("e")
+			p.sees("as one line of JSON")
+			p.enter(`{"path":"f","old_string":"old","new_string":"newer"}`)
+			p.sees("+newer")
+			p.asked(2)
+			p.enter("y")
+		}},
+		"other arguments that do not fit": {want: "old\n", exit: "3", do: func(p *pane) {
+			p.asked(1)
+			p.enter("e")
+			p.sees("as one line of JSON")
+			p.enter(`{"path":7}`)
+			p.sees("The arguments stay as they were:")
+			p.asked(2)
+			p.enter("")
+			p.sees("Why not?")
+			p.enter("")
+		}},
+		"Ctrl-C": {want: "old\n", exit: "130", do: func(p *pane) {
+			p.asked(1)
+			p.tmux("send-keys", "C-c")
+		}},
+		"the end of the input": {want: "old\n", exit: "3", do: func(p *pane) {
+			p.asked(1)
+			p.tmux("send-keys", "C-d")
+			p.sees("E_APPROVAL_UNAVAILABLE")
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, dir := atTerminal(t)
+			p.enter(`toolhost call edit__replace '{"path":"f","old_string":"old","new_string":"new"}'; echo "exit:$?:"`)
+			c.do(p)
+			p.sees("exit:" + c.exit + ":")
+			if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != c.want {
+				t.Errorf("the file holds %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// An answer for good is asked for once, can be listed, and revoked.
+func TestAlwaysAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	p, _ := atTerminal(t)
+	p.enter(`toolhost call shell__exec '{"command":"touch one"}'; echo "first:$?:"`)
+	p.sees("always, for commands that begin with touch")
+	p.asked(1)
+	p.enter("p")
+	p.sees("first:0:")
+	p.enter(`toolhost call shell__exec '{"command":"touch two"}' </dev/null; echo "second:$?:"`)
+	p.sees("second:0:")
+	p.enter(`toolhost call shell__exec '{"command":"touch two && rm two"}' </dev/null; echo "third:$?:"`)
+	p.sees("third:3:")
+	p.enter(`toolhost approvals revoke $(toolhost approvals | sed -n '2s/ .*//p'); echo "revoked:$?:"`)
+	p.sees("revoked:0:")
+	p.enter(`toolhost call shell__exec '{"command":"touch two"}' </dev/null; echo "fourth:$?:"`)
+	p.sees("fourth:3:")
+}
+
+// What a model writes cannot hide from the person, nor touch the terminal.
+func TestWhatIsShownIsAllThereIs(t *testing.T) {
+	t.Parallel()
+	p, _ := atTerminal(t)
+	p.enter(`toolhost call shell__exec "$(printf '{"command":"touch \342\200\256x\\\\u001b[2K\\\\nrm y"}')"; echo "exit:$?:"`)
+	screen := p.shows("Run it?", 1)
+	for _, want := range []string{`\u{202e}`, `rm y`} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("the terminal does not show %q but:\n%s", want, screen)
+		}
+	}
+	p.enter("n")
+	p.sees("Why not?")
+	p.enter("")
+	p.sees("exit:3:")
+}
+
+// The editor that the person chose is given the arguments, and the terminal.
+func TestEditorAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	p, dir := atTerminal(t, `EDITOR=sed -i s/"new"/"edited"/`)
+	p.enter(`toolhost call edit__replace '{"path":"f","old_string":"old","new_string":"new"}'; echo "exit:$?:"`)
+	p.asked(1)
+	p.enter("e")
+	p.sees("+edited")
+	p.asked(2)
+	p.enter("y")
+	p.sees("exit:0:")
+	if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != "edited\n" {
+		t.Errorf("the file holds %q, %v", got, err)
+	}
+}
+
+// atTerminal gives a terminal in a folder with a configuration, a file f, and toolhost in its PATH.
+func atTerminal(t *testing.T, env ...string) (*pane, string) {
+	t.Helper()
+	dir, home := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{"config.hcl": "plugin_dirs = [\"" + bin + "\"]\n", "f": "old\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env = append(env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home, "PS1=$ ", "TERM=screen", "VISUAL=")
+	return openPane(t, dir, env...), dir
+}

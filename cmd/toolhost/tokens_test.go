@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// sized is a tool whose definition takes so many tokens.
+func sized(t *testing.T, tokens int) *host.Tool {
+	t.Helper()
+	out := &host.Tool{Tool: sdk.Tool{Name: "test__run", InputSchema: []byte(`{"type":"object"}`)}}
+	out.Description = strings.Repeat("word", tokens-out.Tokens())
+	if out.Tokens() != tokens {
+		t.Fatalf("%d tokens, want %d", out.Tokens(), tokens)
+	}
+	return out
+}
+
+func TestTokenSums(t *testing.T) {
+	t.Parallel()
+	if err := (&sdk.Tool{Name: "search", Description: searchTool.Description, InputSchema: searchTool.InputSchema}).Check(); err != nil {
+		t.Errorf("nobody could offer the search tool: %s", err)
+	}
+	alone := searchTool.Tokens()
+	if alone != 121 { // each number below follows from it
+		t.Fatalf("the search tool takes %d tokens", alone)
+	}
+	cases := map[string]struct {
+		tokens []int
+		want   string
+	}{
+		"two":        {[]int{400, 84}, "2 tools: about 484 tokens in each prompt\na search tool instead of them: about 121 tokens, which saves 363 (75 %)\n"},
+		"just more":  {[]int{122}, "1 tool: about 122 tokens in each prompt\na search tool instead of them: about 121 tokens, which saves 1 (0 %)\n"},
+		"just as":    {[]int{121}, "1 tool: about 121 tokens in each prompt\na search tool instead of them: about 121 tokens, which saves nothing\n"},
+		"less":       {[]int{60}, "1 tool: about 60 tokens in each prompt\na search tool instead of them: about 121 tokens, which saves nothing\n"},
+		"a thousand": {[]int{1210, 1210}, "2 tools: about 2420 tokens in each prompt\na search tool instead of them: about 121 tokens, which saves 2299 (95 %)\n"},
+	}
+	for name, c := range cases {
+		var tools []*host.Tool
+		for _, n := range c.tokens {
+			tools = append(tools, sized(t, n))
+		}
+		if got := tokenSum(tools) + saving(tools); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
