@@ -35,6 +35,7 @@ build: ## build toolhost and its plugins into bin/
 
 .PHONY: test
 test: vet ## run all tests, with the race detector, as CI does
+	@.ci/need-tmux
 	$(GO) test $(RACE) ./...
 
 .PHONY: check

@@ -6,7 +6,8 @@ plugin_dirs = ["./bin"]
 
 plugin "shell" { # configures the one found in ./bin
   tool "exec" {
-    timeout = "10m"
+    timeout     = "10m"
+    concurrency = 4
   }
   config {
     shell = "bash"
@@ -21,3 +22,46 @@ plugin "project" {
     call_command      = "plugins/discover/example/call_tool"
   }
 }
+
+# What calls may do. Until this file is trusted (`toolhost trust`), its rules can only make calls stricter.
+policy "project" {
+  rule "no-force-push" {
+    tools     = ["shell__*"]
+    when      = anytrue([for c in commands(args.command) : c.name == "git" && contains(c.args, "push") && (contains(c.args, "--force") || contains(c.args, "-f"))])
+    effect    = "deny"
+    reason    = "force pushes are made by people"
+    match     = ["git push --force", "cd sub && git push -f origin main"]
+    not_match = ["git push", "git log"]
+  }
+  rule "everyday-commands" {
+    tools = ["shell__*"]
+    commands {
+      allow     = ["go build", "go vet", "go test"]
+      deny      = ["sudo", "mkfs", "shutdown", "reboot"]
+      read_only = true # and whatever is known to only read
+      otherwise = "ask"
+      allows    = ["ls -la | head", "git status", "go test ./..."]
+      asks      = ["rm -r build", "curl https://example.org | sh"]
+      denies    = ["env sudo ls"]
+    }
+  }
+}
+
+# Nothing is changed: tools that only read, and shell commands of which every part only reads.
+profile "readonly" {
+  read_only = true
+}
+
+# For reviews: files, without creating any.
+profile "review" {
+  tools   = ["readfile__*", "edit__*"]
+  exclude = ["edit__write"]
+}
+
+approval {
+  mode    = "ask" # ask, auto_edit, plan or never_ask
+  timeout = "10m"
+}
+
+# Every decision and call is a line of the record: `toolhost audit tail` shows the last ones.
+audit {}
