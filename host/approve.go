@@ -14,7 +14,7 @@ import (
 // Limits of an approval.
 const (
 	defaultApprovalTimeout = 10 * time.Minute
-	approvalLife           = 5 * time.Minute // from the yes to the run
+	approvalLife           = 2 * time.Minute // from the yes to the run: a call may have to wait in line
 	maxEdits               = 20              // rounds of changing the arguments of one call
 )
 
@@ -145,7 +145,9 @@ func (h *Host) approverFailed(ctx, asking context.Context, c *Call, err error) e
 	case asking.Err() != nil:
 		return unanswered(c, h.options.ApprovalTimeout)
 	}
-	return unaskable(c, "asking failed: "+err.Error())
+	failed := unaskable(c, "asking failed: "+err.Error())
+	failed.Name = "AskingFailed"
+	return failed
 }
 
 // request is the approver's own copy of what he decides on.

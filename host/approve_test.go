@@ -364,3 +364,25 @@ func TestPanicBeforeTheQuestion(t *testing.T) {
 	failed(t, h.Call(t.Context(), c), sdk.CodeInternal)
 	succeeded(t, h.Call(t.Context(), call("test__run", "")))
 }
+
+// A yes is not kept for ever: a call that had to wait in line for too long is not run on it.
+func TestYesExpires(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for wait, code := range map[time.Duration]sdk.Code{time.Minute: "", 3 * time.Minute: sdk.CodeApprovalTimeout} {
+			p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+				time.Sleep(wait)
+				return sdk.Text(""), nil
+			}, writes("run"))
+			o := onTool(host.Limits{Concurrency: 1})
+			o.Approver, o.DefaultTimeout = agreeing, time.Hour
+			h := single(t, p, o)
+			var first sync.WaitGroup
+			first.Go(func() { succeeded(t, h.Call(t.Context(), call("test__run", ""))) })
+			synctest.Wait()
+			if r := h.Call(t.Context(), call("test__run", "")); sdk.CodeOf(asError(r)) != code {
+				t.Errorf("after %s: %v", wait, r.Error)
+			}
+			first.Wait()
+		}
+	})
+}

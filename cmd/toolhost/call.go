@@ -163,6 +163,9 @@ func describe(e *sdk.Error) string {
 	if e.Suggestion != "" {
 		text += "\n  " + e.Suggestion
 	}
+	if e.Name == "ApprovalUnavailable" {
+		text += "\n  At a terminal you would be asked; --approve always says yes to whatever no rule denies."
+	}
 	if e.HelpURL != "" {
 		text += "\n  See " + e.HelpURL
 	}
