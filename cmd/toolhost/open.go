@@ -46,15 +46,19 @@ func (g *globals) open(ctx context.Context, o opening) (*session, error) {
 		return nil, err
 	}
 	s := &session{config: c, trusted: g.trusts(c)}
-	s.supervisor, err = supervise.New(supervise.Options{Logger: g.logger(), Workdir: g.workdir})
-	if err != nil {
-		return nil, err
+	supervised := supervise.Options{Logger: g.logger(), Workdir: g.workdir}
+	if a := c.Audit; a != nil {
+		s.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: a.Secrets})
+		supervised.OnState = s.record.plugin
+	}
+	if s.supervisor, err = supervise.New(supervised); err != nil {
+		return nil, errors.Join(err, s.record.close())
 	}
 	if err := s.addPlugins(ctx, o.only); err != nil {
-		return nil, errors.Join(err, s.supervisor.Close())
+		return nil, errors.Join(err, s.supervisor.Close(), s.record.close())
 	}
 	if err := s.makeHost(g, o); err != nil {
-		return nil, errors.Join(err, s.supervisor.Close())
+		return nil, errors.Join(err, s.supervisor.Close(), s.record.close())
 	}
 	return s, nil
 }
@@ -141,8 +145,7 @@ func (s *session) options(g *globals) (host.Options, error) {
 	for name, p := range s.config.PluginSettings {
 		o.Plugins[name] = host.PluginOptions{Limits: host.Limits(p.Limits), IgnoreHints: p.IgnoreHints}
 	}
-	if a := s.config.Audit; a != nil {
-		s.record = &record{path: a.Path, options: audit.Options{Content: a.Content, Secrets: a.Secrets}}
+	if s.record != nil {
 		o.Audit = s.record
 	}
 	return o, savedAnswers(&o)

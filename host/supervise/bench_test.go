@@ -58,7 +58,7 @@ func BenchmarkStart(b *testing.B) {
 	b.Run("toolhost", func(b *testing.B) {
 		s := supervisor(b)
 		for b.Loop() {
-			p := newProcess(playing("good", "good").withDefaults(), s.log, s.start)
+			p := newProcess(playing("good", "good").withDefaults(), s.log, s.start, nil)
 			if _, err := p.Tools(b.Context()); err != nil {
 				b.Fatal(err)
 			}

@@ -20,6 +20,7 @@ import (
 type Process struct {
 	spec        Spec
 	log         *slog.Logger
+	onState     func(Status) // or nil
 	wants       chan want
 	closing     chan struct{}
 	closeOnce   sync.Once
@@ -32,8 +33,8 @@ type Process struct {
 	watchers map[*func()]struct{}
 }
 
-func newProcess(spec Spec, log *slog.Logger, start starter) *Process {
-	p := &Process{spec: spec, log: log, wants: make(chan want), closing: make(chan struct{}), done: make(chan struct{}),
+func newProcess(spec Spec, log *slog.Logger, start starter, onState func(Status)) *Process {
+	p := &Process{spec: spec, log: log, onState: onState, wants: make(chan want), closing: make(chan struct{}), done: make(chan struct{}),
 		watchers: map[*func()]struct{}{}}
 	o := &owner{p: p, start: start, state: Known, history: history{limits: spec.Restart}, started: make(chan answer, 1)}
 	o.publish()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ type actor struct {
 	script []error
 	starts []time.Time
 	live   *generation
+	told   []State
 }
 
 func (a *actor) start(ctx context.Context, _ Spec, number int) (*generation, error) {
@@ -34,6 +36,9 @@ func (a *actor) start(ctx context.Context, _ Spec, number int) (*generation, err
 	return g, nil
 }
 
+// note remembers the states that were told.
+func (a *actor) note(s Status) { a.told = append(a.told, s.State) }
+
 // crash ends the live process.
 func (a *actor) crash() {
 	close(a.live.child.exited)
@@ -43,13 +48,30 @@ func (a *actor) crash() {
 func play(t *testing.T, script []error, f func(t *testing.T, p *Process, a *actor)) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &actor{script: script}
-		p := newProcess(Spec{Name: "x"}.withDefaults(), slog.New(slog.DiscardHandler), a.start)
+		p := newProcess(Spec{Name: "x"}.withDefaults(), slog.New(slog.DiscardHandler), a.start, a.note)
 		f(t, p, a)
 		if a.live != nil && !isClosed(a.live.done()) {
 			close(a.live.child.exited) // stop finds it ended
 		}
 		_ = p.Close()
 	})
+}
+
+// Every change of state is told once, in order.
+func TestStatesAreTold(t *testing.T) {
+	var a *actor
+	play(t, []error{errors.New("not yet")}, func(t *testing.T, p *Process, playing *actor) {
+		a = playing
+		if _, err := p.acquire(t.Context()); err == nil {
+			t.Fatal("the first start went well")
+		}
+		if _, err := p.acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if want := []State{Known, Starting, Crashed, Starting, Ready, Backoff, Draining, Stopped}; !slices.Equal(a.told, want) {
+		t.Errorf("told %v, want %v", a.told, want)
+	}
 }
 
 func TestFirstRestartIsAtOnceLaterOnesWait(t *testing.T) {

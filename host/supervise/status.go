@@ -45,5 +45,8 @@ func (o *owner) publish() {
 	if o.state == Backoff || o.state == Quarantined {
 		s.RetryAt = o.retryAt
 	}
-	o.p.status.Store(s)
+	before := o.p.status.Swap(s)
+	if o.p.onState != nil && (before == nil || before.State != s.State || before.Generation != s.Generation) {
+		o.p.onState(*s)
+	}
 }

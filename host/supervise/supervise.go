@@ -22,6 +22,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Workdir is the folder that plugins start in; "" is the current one.
 	Workdir string
+	// OnState is told when a plugin comes to another state, in order for each plugin. It must not block.
+	OnState func(Status)
 	// RunDir is where the private folder for sockets is made; "" is $XDG_RUNTIME_DIR, else the system's temporary folder.
 	RunDir string
 }
@@ -33,6 +35,7 @@ type Supervisor struct {
 	dir     *runDir
 	forks   *forker
 	starts  chan struct{} // holds one token for each start under way
+	onState func(Status)
 
 	mu        sync.Mutex
 	closed    bool
@@ -56,7 +59,7 @@ func New(o Options) (*Supervisor, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Supervisor{log: log, workdir: workdir, dir: dir, forks: newForker(),
+	return &Supervisor{log: log, workdir: workdir, dir: dir, onState: o.OnState, forks: newForker(),
 		starts: make(chan struct{}, max(4, 2*runtime.NumCPU()))}, nil
 }
 
@@ -77,7 +80,7 @@ func (s *Supervisor) Add(spec Spec) (*Process, error) {
 	}
 	spec = spec.withDefaults()
 	spec.Dir = orDefault(spec.Dir, s.workdir)
-	p := newProcess(spec, s.log.With("plugin", spec.Name), s.start)
+	p := newProcess(spec, s.log.With("plugin", spec.Name), s.start, s.onState)
 	s.processes = append(s.processes, p)
 	return p, nil
 }
