@@ -34,9 +34,19 @@ func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p := c.Profiles[name]
-		warnings = append(warnings, unmatchedBy(fmt.Sprintf("%s: profile %q", p.Source, name), slices.Concat(p.Tools, p.Exclude), tools)...)
+		warnings = append(warnings, unmatchedBy(fmt.Sprintf("%s: profile %q", p.Source, name), ownPatterns(c, p), tools)...)
 	}
 	return warnings
+}
+
+// ownPatterns are those of a profile that it does not have from the profiles it includes.
+func ownPatterns(c *config.Config, p config.Profile) []string {
+	return slices.DeleteFunc(slices.Concat(p.Tools, p.Exclude), func(glob string) bool {
+		return slices.ContainsFunc(p.Include, func(name string) bool {
+			other := c.Profiles[name]
+			return slices.Contains(other.Tools, glob) || slices.Contains(other.Exclude, glob)
+		})
+	})
 }
 
 func unmatchedBy(who string, globs []string, tools []*host.Tool) (warnings []error) {

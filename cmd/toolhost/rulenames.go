@@ -27,13 +27,18 @@ func allRules(c *config.Config) ([]policy.Rule, error) {
 	return append(out, configRules(c)...), nil
 }
 
-// configRules are those of the configuration and of all its profiles.
+// configRules are those of the configuration and of all its profiles. A rule that several profiles include is there once.
 func configRules(c *config.Config) (out []policy.Rule) {
 	for _, l := range c.Policies {
 		out = append(out, l.Rules...)
 	}
+	there := map[[2]string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
-		out = append(out, c.Profiles[name].Rules.Rules...)
+		for _, r := range c.Profiles[name].Rules.Rules {
+			if id := [2]string{r.Source, r.Name}; !there[id] {
+				there[id], out = true, append(out, r)
+			}
+		}
 	}
 	return out
 }

@@ -44,7 +44,16 @@ func TestHostilePolicies(t *testing.T) {
 		"long command": {
 			"policy \"user\" {\n rule \"r\" {\n commands {\n asks = [\"" + again("$(a;", 3_000) + again(")", 3_000) + "\"]\n}\n}\n}\n", "",
 		},
-		"many layers": {again("policy \"user\" {\n}\n", 3_000), ""},
+		"many includes": {
+			"profile \"a\" {\n" + lines(800, ` rule "r%d" { effect = "ask" }`) + "}\n" + lines(900, `profile "p%d" { include = ["a"] }`),
+			"the values that this file repeats",
+		},
+		"one profile, many times": {
+			"profile \"a\" {}\nprofile \"b\" {\n include = [" + again(`"a",`, 9_000) + "]\n}\n" + lines(500, `profile "p%d" { include = ["b"] }`),
+			"the values that this file repeats",
+		},
+		"profiles in a circle": {lines(1_000, `profile "p%[1]d" { include = ["p%[1]d", "p0"] }`), "includes itself"},
+		"many layers":          {again("policy \"user\" {\n}\n", 3_000), ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

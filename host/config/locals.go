@@ -60,9 +60,13 @@ func (s *scope) local(name string, at hcl.Range) (cty.Value, bool) {
 
 // circle shows how a local comes to need itself.
 func (s *scope) circle(name string) string {
-	steps := append(slices.Clone(s.chain[slices.Index(s.chain, name):]), name)
+	return strings.Join(shortened(append(slices.Clone(s.chain[slices.Index(s.chain, name):]), name)), " needs ")
+}
+
+// shortened leaves out the middle of a long chain.
+func shortened(steps []string) []string {
 	if len(steps) > 10 {
-		steps = append(append(steps[:5:5], "…"), steps[len(steps)-4:]...)
+		return append(append(steps[:5:5], "…"), steps[len(steps)-4:]...)
 	}
-	return strings.Join(steps, " needs ")
+	return steps
 }

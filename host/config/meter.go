@@ -15,8 +15,13 @@ const (
 	bytesPerStep = 16
 )
 
-// A meter counts down the steps of one evaluation.
-type meter struct{ left int }
+// A meter goes with one evaluation, and counts down its steps.
+type meter struct {
+	left int
+	args map[string]cty.Value    // what the evaluation is about
+	top  func() *hcl.EvalContext // makes the outermost context
+	made *hcl.EvalContext        // by top, once it was needed
+}
 
 // meterName is where an evaluation's context holds its meter; the blank keeps it out of reach of expressions.
 const meterName = " meter"
@@ -85,11 +90,16 @@ type metered struct {
 
 // Value is the expression's, unless there are no steps left for it.
 func (e metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	m := meterOf(ctx)
+	return e.eval(ctx, meterOf(ctx))
+}
+
+// eval is Value with the meter at hand. A context that is nil stands for the outermost.
+func (e metered) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
 	if m.spent() {
 		return cty.DynamicVal, e.wrong("This is too much work.")
 	}
-	v, diags := e.Expression.Value(ctx)
+	g := m.given(e.Expression, ctx)
+	v, diags := g.value, g.diags
 	m.weigh(v)
 	if e.factor > 0 && v.IsKnown() && textKind.is(v) {
 		m.left -= len(v.AsString()) / bytesPerStep * e.factor
@@ -112,7 +122,7 @@ func (e metered) wrong(detail string) hcl.Diagnostics {
 }
 
 // meterParts puts a meter on the expression and on all its parts. The kinds of nodes are those that vetting lets pass.
-func meterParts(e hclsyntax.Expression) hclsyntax.Expression {
+func meterParts(e hclsyntax.Expression) metered {
 	switch n := e.(type) {
 	case *hclsyntax.ForExpr:
 		meterEach(&n.CollExpr, &n.KeyExpr, &n.ValExpr, &n.CondExpr)
@@ -131,7 +141,7 @@ func meterParts(e hclsyntax.Expression) hclsyntax.Expression {
 	default:
 		meterSingle(n)
 	}
-	return metered{Expression: e}
+	return metered{Expression: shorten(e)}
 }
 
 // meterSingle does the nodes that are made of a fixed number of parts.

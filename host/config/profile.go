@@ -10,6 +10,8 @@ import (
 
 // A Profile is a choice of tools, with rules of its own.
 type Profile struct {
+	// Include names the profiles that this one includes. What those hold is in the fields below already.
+	Include []string
 	// Tools and Exclude are patterns of full tool names. Tools that is nil stands for all, and an empty one for none.
 	Tools, Exclude []string
 	// ReadOnly leaves nothing but reading.
@@ -25,8 +27,20 @@ type Profile struct {
 	Source string // such as "config.hcl:12"
 }
 
+// profiles reads the profile blocks. The order of those that include each other does not matter.
+func (f *fields) profiles() {
+	var all []*includer
+	names := seen{}
+	for _, b := range f.blocks("profile") {
+		all = append(all, f.profile(b, names))
+	}
+	if f.link(all) {
+		f.config.Profiles = f.joined(all)
+	}
+}
+
 // profile reads a profile block.
-func (r *reader) profile(b *hclsyntax.Block, names seen) {
+func (r *reader) profile(b *hclsyntax.Block, names seen) *includer {
 	name, at, ok := r.label(b, pluginNaming)
 	if ok {
 		names.add(r.report, "profile", name, at)
@@ -42,9 +56,10 @@ func (r *reader) profile(b *hclsyntax.Block, names seen) {
 		Rules:       policy.Layer{Name: "profile", Rules: f.rules(seen{})},
 		Source:      r.place(b.TypeRange),
 	}
-	f.done()
-	if r.config.Profiles == nil {
-		r.config.Profiles = map[string]Profile{}
+	out := &includer{Profile: p, name: name, at: at, links: f.include()}
+	for _, l := range out.links {
+		out.Include = append(out.Include, l.name)
 	}
-	r.config.Profiles[name] = p
+	f.done()
+	return out
 }

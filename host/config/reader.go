@@ -47,10 +47,7 @@ func (r *reader) file(body *hclsyntax.Body) {
 		r.discovery(b, discoveries)
 	}
 	f.policies()
-	profiles := seen{}
-	for _, b := range f.blocks("profile") {
-		r.profile(b, profiles)
-	}
+	f.profiles()
 	f.approval()
 	f.audit()
 	r.config.Defaults = f.defaults()

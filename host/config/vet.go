@@ -13,9 +13,9 @@ const maxLoops = 2
 
 // vetted is a condition that uses nothing but what conditions may, with its constants worked out.
 type vetted struct {
-	expr        hclsyntax.Expression // metered
-	arguments   []string             // that it names, sorted
-	words       []string             // of tool, caller and workdir, those that it names
+	expr        metered
+	arguments   []string // that it names, sorted
+	words       []string // of tool, caller and workdir, those that it names
 	locals, env map[string]cty.Value
 	paths       bool // it calls inside
 }

@@ -80,7 +80,8 @@ func (v *vetting) pattern(n *hclsyntax.FunctionCallExpr) {
 		return
 	}
 	v.later = append(v.later, func() {
-		n.Args[0] = &hclsyntax.LiteralValueExpr{Val: cty.StringVal(value.AsString()), SrcRange: e.Range()}
+		text := &hclsyntax.LiteralValueExpr{Val: cty.StringVal(value.AsString()), SrcRange: e.Range()}
+		n.Args[0] = pattern{text, v.patterns[value.AsString()]}
 		n.Args[1] = metered{Expression: n.Args[1], factor: work}
 	})
 }

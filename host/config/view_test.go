@@ -59,6 +59,7 @@ type ruleView struct {
 }
 
 type profileView struct {
+	Include     []string   `json:"include,omitempty"`
 	Tools       []string   `json:"tools"`
 	Exclude     []string   `json:"exclude,omitempty"`
 	ReadOnly    bool       `json:"read_only,omitempty"`
@@ -155,7 +156,7 @@ func (v *view) rules(c *Config) {
 		v.Policies = append(v.Policies, layerView{l.Name, rulesView(l.Rules)})
 	}
 	for name, p := range c.Profiles {
-		v.Profiles[name] = profileView{p.Tools, p.Exclude, p.ReadOnly, p.Categories, p.MaxCostTier, p.Mode, rulesView(p.Rules.Rules), p.Source}
+		v.Profiles[name] = profileView{p.Include, p.Tools, p.Exclude, p.ReadOnly, p.Categories, p.MaxCostTier, p.Mode, rulesView(p.Rules.Rules), p.Source}
 	}
 	v.Approval, v.MaxCostTier = approvalView{c.Approval.Mode, span(c.Approval.Timeout)}, c.Defaults.MaxCostTier
 	if a := c.Audit; a != nil {

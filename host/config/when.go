@@ -47,7 +47,7 @@ func (f *fields) when() *condition {
 func (f *fields) plausible(c *condition, at hcl.Range) bool {
 	var v cty.Value
 	var err error
-	f.spend(func(m *meter) { v, err = c.value(c.context(&policy.Query{}, c.unknownArguments(), m), m) })
+	f.spend(func(m *meter) { v, err = c.value(&policy.Query{}, c.unknownArguments(), m) })
 	if err == nil && v.IsKnown() {
 		_, err = truthOf(v)
 	} else if err == nil && v.Type() != cty.DynamicPseudoType && v.Type() != cty.Bool {
@@ -86,7 +86,7 @@ func (c *condition) ask(q *policy.Query, m *meter) (policy.Truth, error) {
 			return policy.No, fmt.Errorf("%s cannot be looked at: it %s", name, problem)
 		}
 	}
-	v, err := c.value(c.context(q, args, m), m)
+	v, err := c.value(q, args, m)
 	if err != nil {
 		return policy.No, err
 	}
@@ -132,13 +132,14 @@ func (c *condition) context(q *policy.Query, args map[string]cty.Value, m *meter
 }
 
 // value evaluates. What was too much work is an error even where && or || would not need it.
-func (c *condition) value(ctx *hcl.EvalContext, m *meter) (v cty.Value, err error) {
+func (c *condition) value(q *policy.Query, args map[string]cty.Value, m *meter) (v cty.Value, err error) {
+	m.args, m.made, m.top = args, nil, func() *hcl.EvalContext { return c.context(q, args, m) }
 	defer func() {
 		if recover() != nil { // HCL panics over some nulls
 			err = errors.New("it cannot be evaluated with these arguments")
 		}
 	}()
-	v, diags := c.expr.Value(ctx)
+	v, diags := c.expr.eval(nil, m)
 	switch {
 	case m.spent():
 		return v, errors.New("it is too much work with arguments of this size")
