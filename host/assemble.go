@@ -21,6 +21,7 @@ const (
 // It is for one stream, and for one goroutine at a time.
 type Assembler struct {
 	read   func(a *Assembler, chunk []byte) error
+	text   *textReader // of FormatText
 	known  map[string]bool
 	drafts []*draft
 	ended  bool
@@ -31,15 +32,20 @@ var streams = map[Format]func(*Assembler, []byte) error{
 	FormatOpenAIResponses: (*Assembler).readResponses,
 	FormatAnthropic:       (*Assembler).readAnthropic,
 	FormatGemini:          (*Assembler).readGemini,
+	FormatText:            (*Assembler).readText,
 }
 
 // NewAssembler makes an Assembler for one stream of a model vendor. MCP has no such stream.
 func NewAssembler(f Format) (*Assembler, error) {
 	read := streams[f]
 	if read == nil {
-		return nil, fmt.Errorf("there are no streams of calls in the format %.100q; use openai, openai-responses, anthropic or gemini", string(f))
+		return nil, fmt.Errorf("there are no streams of calls in the format %.100q; use openai, openai-responses, anthropic, gemini or text", string(f))
 	}
-	return &Assembler{read: read}, nil
+	a := &Assembler{read: read}
+	if f == FormatText {
+		a.text = new(textReader)
+	}
+	return a, nil
 }
 
 // Known names the tools that the model was offered. Where a stream repeats a name or sends it in pieces, they decide what
@@ -54,7 +60,8 @@ func (a *Assembler) Known(tools ...string) {
 }
 
 // Add reads one chunk of the stream: the JSON of one server-sent event, 8 MiB at most. Blanks and [DONE] are nothing. It
-// gives the calls that it changed.
+// gives the calls that it changed. In FormatText a chunk is a piece of the text itself, of any length, cut anywhere: a delta's
+// content, which is never an error and never nothing.
 //
 // An error says that the chunk could not be read. What it held is lost, so the calls that were open then are errored, as
 // the states that are given beside the error show; the stream may go on. Errors that the vendor reports in the stream only
@@ -64,6 +71,8 @@ func (a *Assembler) Add(chunk []byte) ([]CallState, error) {
 	switch {
 	case a.ended:
 		return nil, errors.New("the stream has ended: make an Assembler for the next one")
+	case a.text != nil:
+		err = a.read(a, chunk)
 	case len(chunk) > maxChunk:
 		err = fmt.Errorf("a chunk of the stream has %d bytes, at most %d are read", len(chunk), maxChunk)
 	case !isBlank(chunk) && string(chunk) != "[DONE]":
@@ -76,12 +85,15 @@ func (a *Assembler) Add(chunk []byte) ([]CallState, error) {
 }
 
 // End says that nothing more will come. Calls that are open are generated if their object is closed and not empty, since {}
-// may hold the place of what did not come, and else errored; calls without an id of their own get one. It gives the calls that this changed.
+// may hold the place of what did not come, and else errored, as is in FormatText a call whose block is open; calls without an id of their own get one. It gives the calls that this changed.
 func (a *Assembler) End() []CallState {
 	if a.ended {
 		return nil
 	}
 	a.ended = true
+	if a.text != nil {
+		a.endText()
+	}
 	a.cutOpen("the stream ended")
 	a.giveIDs()
 	return a.changes()

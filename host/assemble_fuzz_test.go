@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"pgregory.net/rapid"
 
 	"github.com/toolhost/toolhost/host"
 )
@@ -18,7 +19,7 @@ func FuzzAssemble(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	formats := []host.Format{host.FormatOpenAI, host.FormatOpenAIResponses, host.FormatAnthropic, host.FormatGemini}
+	formats := []host.Format{host.FormatOpenAI, host.FormatOpenAIResponses, host.FormatAnthropic, host.FormatGemini, host.FormatText}
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
 		if err != nil {
@@ -29,8 +30,11 @@ func FuzzAssemble(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, format byte, chunks []byte) {
-		a := assembler(t, formats[int(format)%len(formats)], "a", "aa")
-		for chunk := range bytes.SplitSeq(chunks, []byte("\n")) {
+		a, split := assembler(t, formats[int(format)%len(formats)], "a", "aa"), bytes.SplitSeq
+		if formats[int(format)%len(formats)] == host.FormatText {
+			split = bytes.SplitAfterSeq
+		}
+		for chunk := range split(chunks, []byte("\n")) {
 			states, _ := a.Add(chunk)
 			checkStates(t, states)
 		}
@@ -46,7 +50,7 @@ func FuzzAssemble(f *testing.F) {
 	})
 }
 
-func checkStates(t *testing.T, states []host.CallState) {
+func checkStates(t rapid.TB, states []host.CallState) {
 	t.Helper()
 	for _, s := range states {
 		if (s.Status == host.Errored) != (s.Err != nil) || !s.Partial.IsZero() && !json.Valid([]byte(s.Partial.String())) {

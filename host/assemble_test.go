@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"pgregory.net/rapid"
 
 	"github.com/toolhost/toolhost/host"
 )
@@ -70,7 +71,7 @@ func replay(t *testing.T, comment string, chunks []byte) string {
 	return out.String()
 }
 
-func assembler(t testing.TB, f host.Format, known ...string) *host.Assembler {
+func assembler(t rapid.TB, f host.Format, known ...string) *host.Assembler {
 	t.Helper()
 	a, err := host.NewAssembler(f)
 	if err != nil {
@@ -112,7 +113,7 @@ func orDash(s string) string {
 func TestAssemblerFormats(t *testing.T) {
 	t.Parallel()
 	for _, f := range []host.Format{"mcp", "", "OpenAI"} {
-		if _, err := host.NewAssembler(f); err == nil || !strings.Contains(err.Error(), "use openai, openai-responses, anthropic or gemini") {
+		if _, err := host.NewAssembler(f); err == nil || !strings.Contains(err.Error(), "use openai, openai-responses, anthropic, gemini or text") {
 			t.Errorf("%q: error %v", f, err)
 		}
 	}
@@ -136,7 +137,7 @@ func chat(index int, id, name, arguments string) []byte {
 
 const chatStop = `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`
 
-func add(t testing.TB, a *host.Assembler, chunks ...[]byte) (last []host.CallState) {
+func add(t rapid.TB, a *host.Assembler, chunks ...[]byte) (last []host.CallState) {
 	t.Helper()
 	for _, c := range chunks {
 		states, err := a.Add(c)

@@ -42,14 +42,23 @@ func (d *draft) add(id, name, piece string) {
 	}
 	d.name.add(name)
 	d.pieces.add(piece)
+	d.bound()
+}
+
+// bound fails a draft that has become too large.
+func (d *draft) bound() {
 	switch {
 	case len(d.id) > maxLabel || len(d.name.sum) > maxLabel:
 		d.id, d.name = "", toolName{}
 		d.fail("LabelTooLong", "has an id or a name of more than %d bytes", maxLabel)
 	case d.pieces.best(false).over:
-		d.pieces = pieces{}
-		d.fail("ArgumentsTooLarge", "has more than %d bytes of arguments", sdk.MaxArguments)
+		d.tooLarge()
 	}
+}
+
+func (d *draft) tooLarge() {
+	d.pieces = pieces{}
+	d.fail("ArgumentsTooLarge", "has more than %d bytes of arguments", sdk.MaxArguments)
 }
 
 // replace takes the whole text of the arguments for all that came before.

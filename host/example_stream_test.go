@@ -74,6 +74,14 @@ func Example_anthropicStream() {
 	// {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"Hello, Ada."}]},{"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"the call of \"greet__hello\" is not complete, its arguments end after 4 bytes: the answer was cut off (max_tokens); nothing was run\nMake the call again, in smaller parts if it was long."}],"is_error":true}]}
 }
 
+// A model without function calling: pieces of its text, the last block cut off.
+func Example_textStream() {
+	streamedTurn(host.FormatText, "I greet both.\n``", "`tool_call\n{\"name\": \"greet__hello\",", " \"arguments\": {\"name\": \"Ada\"}}\n```",
+		"\n```tool_call\n{\"name\": \"greet__hello\", \"arguments\": {\"na")
+	// Output:
+	// "Call 1 of 2, greet__hello, succeeded:\n```tool_result\nHello, Ada.\n```\n\nCall 2 of 2, greet__hello, failed:\n```tool_result\nthe call of \"greet__hello\" is not complete, its block is not closed: the stream ended; nothing was run\nMake the call again, in smaller parts if it was long.\n```\n"
+}
+
 // The Gemini API: parallel calls without ids are answered without ids, in their order.
 func Example_geminiStream() {
 	streamedTurn(host.FormatGemini,

@@ -99,6 +99,49 @@ func Example_geminiOpenAPI() {
 	// {"role":"user","parts":[{"functionResponse":{"id":"1","name":"greet__hello","response":{"output":"Hello, Ada."}}}]}
 }
 
+// A model without function calling: the text of a system message, its answer, and the text of the next user message.
+func Example_text() {
+	ctx := context.Background()
+	h := greeter()
+	defer h.Close()
+	tools, _ := h.Tools(ctx)
+	system, _ := host.Export(host.FormatText, tools)
+	fmt.Println(unquote(system))
+
+	calls, err := host.ParseCalls(host.FormatText, []byte("I greet her.\n\n```tool_call\n{\"name\": \"greet__hello\", \"arguments\": {\"name\": \"Ada\"}}\n```\n"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	reply, err := host.RenderResults(host.FormatText, h.CallAll(ctx, calls, host.BatchOptions{}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(unquote(reply))
+	// Output:
+	// You can call tools. To call one, write a block of these three lines: three backticks and the word tool_call; one JSON object, with the tool's "name" and its "arguments"; three backticks. Like this:
+	//
+	// ```tool_call
+	// {"name": "NAME", "arguments": {"KEY": "VALUE"}}
+	// ```
+	//
+	// Begin it at the beginning of a line and inside no other block. Several blocks are several calls. Stop after your last block: the results come in the next message. These are the tools, one a line; the "parameters" are the JSON Schema that the "arguments" must fit.
+	//
+	// {"name":"greet__hello","description":"Greets a person.","parameters":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}}
+	//
+	// Call 1 of 1, greet__hello, succeeded:
+	// ```tool_result
+	// Hello, Ada.
+	// ```
+}
+
+// unquote gives the text that a JSON string holds.
+func unquote(value json.RawMessage) (text string) {
+	if err := json.Unmarshal(value, &text); err != nil {
+		log.Fatal(err)
+	}
+	return text
+}
+
 // The Model Context Protocol: the tools of tools/list, and tools/call.
 func Example_mcp() {
 	turn(host.FormatMCP, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet__hello","arguments":{"name":"Ada"}}}`)

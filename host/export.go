@@ -13,7 +13,7 @@ import (
 // A Format is the shape in which a vendor's API, or a protocol, has tools, calls and results.
 type Format string
 
-// The formats. In each of them Export gives the whole value of a request's "tools".
+// The formats. In each of them but FormatText Export gives the whole value of a request's "tools".
 const (
 	// FormatOpenAI is OpenAI's chat completions, and that of the many servers that copy it.
 	FormatOpenAI Format = "openai"
@@ -27,6 +27,22 @@ const (
 	FormatGeminiOpenAPI Format = "gemini-openapi"
 	// FormatMCP is the tools of a Model Context Protocol tools/list result.
 	FormatMCP Format = "mcp"
+	// FormatText is plain text, for models that know no function calling: what Export and RenderResults give is one JSON
+	// string, which holds the text of a system message and that of the next user message. The model calls in blocks such as
+	//
+	//	```tool_call
+	//	{"name": "greet__hello", "arguments": {"name": "Ada"}}
+	//	```
+	//
+	// Models know fences and JSON well, and in JSON no line can look like the end of a fence, so nothing needs to be escaped
+	// for it. Fences are those of https://spec.commonmark.org/0.31.2/#fenced-code-blocks with backticks. A block inside
+	// another fence, such as a longer one, is a quotation and no call; so is one that is indented by four blanks.
+	//
+	// Blocks of the word tool are read too, in which a line TOOL_NAME: has the name, and the lines between BEGIN_ARG: KEY and
+	// END_ARG are the text of an argument, whatever they hold. Such arguments are always strings: what else "5" could mean is
+	// not guessed, and where the schema wants a number the model is told. What a model thinks aloud before its answer is no
+	// part of the text: leave it out.
+	FormatText Format = "text"
 )
 
 // A dialect is what a format does.
@@ -54,6 +70,7 @@ var dialects = map[Format]dialect{
 	FormatGemini:          {geminiName, geminiTool, geminiList, geminiCalls, geminiResults},
 	FormatGeminiOpenAPI:   {geminiName, geminiOpenAPITool, geminiList, geminiCalls, geminiTextResults},
 	FormatMCP:             {mcpName, mcpTool, nil, mcpCalls, mcpResults},
+	FormatText:            {plainName, textTool, textList, textCalls, textResults},
 }
 
 // Formats gives all formats, sorted.
@@ -74,10 +91,10 @@ func (f Format) dialect() (dialect, error) {
 	return d, nil
 }
 
-// Export gives the tools in the shape of a vendor, as a JSON array. The tools themselves stay as they are. A tool that the
+// Export gives the tools in the shape of a vendor, as a JSON array, or in FormatText a JSON string. The tools themselves stay as they are. A tool that the
 // format cannot express is left out, with an error that names it and says why; an unknown format gives nil and one error.
 //
-// An empty list is for no request: OpenAI's API, for one, wants "tools" left out then. It also refuses more than 128 tools;
+// An empty list, or an empty text, is for no request: OpenAI's API, for one, wants "tools" left out then. It also refuses more than 128 tools;
 // a Catalog and its Search offer fewer.
 //
 // The same tools give the same bytes, whatever order they come in: they are sorted by name, and keys come in a fixed

@@ -35,7 +35,8 @@ func takeApart(f host.Format, tool map[string]any) exported {
 		e.inner, _ = tool["function"].(map[string]any)
 	}
 	key := map[host.Format]string{host.FormatOpenAI: "parameters", host.FormatOpenAIResponses: "parameters", host.FormatAnthropic: "input_schema",
-		host.FormatGemini: "parametersJsonSchema", host.FormatGeminiOpenAPI: "parameters", host.FormatMCP: "inputSchema"}[f]
+		host.FormatGemini: "parametersJsonSchema", host.FormatGeminiOpenAPI: "parameters", host.FormatMCP: "inputSchema",
+		host.FormatText: "parameters"}[f]
 	e.schema, _ = e.inner[key].(map[string]any)
 	return e
 }
@@ -44,7 +45,7 @@ var (
 	openAIs = []host.Format{host.FormatOpenAI, host.FormatOpenAIResponses}
 	claude  = []host.Format{host.FormatAnthropic}
 	openAPI = []host.Format{host.FormatGeminiOpenAPI}
-	rooted  = []host.Format{host.FormatOpenAI, host.FormatOpenAIResponses, host.FormatAnthropic, host.FormatGemini, host.FormatMCP}
+	rooted  = []host.Format{host.FormatOpenAI, host.FormatOpenAIResponses, host.FormatAnthropic, host.FormatGemini, host.FormatMCP, host.FormatText}
 )
 
 var vendorRules = []vendorRule{
@@ -83,6 +84,8 @@ var vendorRules = []vendorRule{
 	{[]host.Format{host.FormatGemini, host.FormatGeminiOpenAPI}, "names start with a letter or _ and have at most 64 characters",
 		"https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration",
 		func(e exported) string { return name(e, `^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`) }},
+	{[]host.Format{host.FormatText}, "a tool has these members", "the text itself",
+		func(e exported) string { return keys(e.tool, "name", "description", "parameters") }},
 	{openAPI, "a declaration has these members", "https://ai.google.dev/api/caching#FunctionDeclaration",
 		func(e exported) string { return keys(e.tool, "name", "description", "parameters?") }},
 	{openAPI, "parameter names start with a letter or _ and have at most 64 letters, digits and _",

@@ -45,6 +45,9 @@ func zooTools() (out []*host.Tool) {
 // listed are the tools of an exported list.
 func listed(t testing.TB, f host.Format, list json.RawMessage) (out []exported) {
 	t.Helper()
+	if f == host.FormatText {
+		return listedText(t, list)
+	}
 	var tools []map[string]any
 	if err := json.Unmarshal(list, &tools); err != nil {
 		t.Fatalf("%v in %s", err, list)
@@ -212,11 +215,13 @@ func TestExportGolden(t *testing.T) {
 	for _, f := range host.Formats() {
 		list, _ := host.Export(f, tools)
 		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, list, "", " "); err != nil {
+		golden := filepath.Join("testdata", "export", string(f)+".golden.json")
+		if f == host.FormatText {
+			pretty.WriteString(textOf(t, list))
+			golden = filepath.Join("testdata", "export", "text.golden.md")
+		} else if err := json.Indent(&pretty, append(list, '\n'), "", " "); err != nil {
 			t.Fatal(err)
 		}
-		pretty.WriteByte('\n')
-		golden := filepath.Join("testdata", "export", string(f)+".golden.json")
 		if *update {
 			if err := os.WriteFile(golden, pretty.Bytes(), 0o644); err != nil {
 				t.Fatal(err)
@@ -270,7 +275,8 @@ func TestExportRefuses(t *testing.T) {
 func TestExportOfNothing(t *testing.T) {
 	t.Parallel()
 	for _, f := range host.Formats() {
-		if list, problems := host.Export(f, []*host.Tool{nil}); string(list) != "[]" || len(problems) > 0 {
+		want := map[bool]string{true: `""`, false: `[]`}[f == host.FormatText]
+		if list, problems := host.Export(f, []*host.Tool{nil}); string(list) != want || len(problems) > 0 {
 			t.Errorf("%s: %s, %v", f, list, problems)
 		}
 	}

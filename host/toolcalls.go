@@ -23,7 +23,7 @@ const madeID = "toolhost-"
 
 // ParseCalls reads the tool calls of a model's message, in order. The message may be a vendor's whole response, its message
 // or content, or only the calls, one or an array of them; what is not a call, such as text, is passed over. FormatMCP
-// reads the params of tools/call, or the whole request.
+// reads the params of tools/call, or the whole request, and FormatText the text itself, which is no JSON.
 //
 // Ids are kept; a call without one gets one, and two calls with one id are an error. Arguments keep their bytes, so that
 // numbers stay exact; those that come as a string are the string's text. They are not looked at: Host.Call says what is
@@ -33,7 +33,11 @@ func ParseCalls(f Format, message []byte) ([]Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMessage(message); err != nil {
+	check := checkMessage
+	if f == FormatText {
+		check = checkText
+	}
+	if err := check(message); err != nil {
 		return nil, fmt.Errorf("the %s message %w", f, err)
 	}
 	calls, err := d.calls(part{raw: message})
@@ -62,8 +66,8 @@ func identify(calls []Call) error {
 
 // checkMessage makes sure that the message is JSON that everybody reads the same way.
 func checkMessage(message []byte) error {
-	if len(message) > maxMessage {
-		return fmt.Errorf("has %d bytes, at most %d are allowed", len(message), maxMessage)
+	if err := checkSize(message); err != nil {
+		return err
 	}
 	if isBlank(message) {
 		return errors.New("is empty")
@@ -82,6 +86,13 @@ func checkMessage(message []byte) error {
 			return nil
 		}
 	}
+}
+
+func checkSize(message []byte) error {
+	if len(message) > maxMessage {
+		return fmt.Errorf("has %d bytes, at most %d are allowed", len(message), maxMessage)
+	}
+	return nil
 }
 
 // A part is a value of a message and where it stands, such as choices[0].message; "" is the message itself.

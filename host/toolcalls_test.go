@@ -165,17 +165,18 @@ func wrapped(f host.Format, calls []host.Call) string {
 			host.FormatGemini:          fmt.Sprintf(`{"functionCall":{"id":%s,"name":%s,"args":%s}}`, id, name, c.Arguments),
 			host.FormatGeminiOpenAPI:   fmt.Sprintf(`{"functionCall":{"id":%s,"name":%s,"args":%s}}`, id, name, c.Arguments),
 			host.FormatMCP:             fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%s,"arguments":%s}}`, id, name, c.Arguments),
+			host.FormatText:            fmt.Sprintf("I look.\n```tool_call\n{\"name\": %s, \"arguments\": %s}\n```\n", name, c.Arguments),
 		}[f])
 	}
 	list := "[" + strings.Join(items, ",") + "]"
 	return map[host.Format]string{
 		host.FormatOpenAI: `{"choices":[{"message":{"tool_calls":` + list + `}}]}`, host.FormatOpenAIResponses: `{"output":` + list + `}`,
 		host.FormatAnthropic: `{"role":"assistant","content":` + list + `}`, host.FormatGemini: `{"candidates":[{"content":{"parts":` + list + `}}]}`,
-		host.FormatGeminiOpenAPI: `{"parts":` + list + `}`, host.FormatMCP: list,
+		host.FormatGeminiOpenAPI: `{"parts":` + list + `}`, host.FormatMCP: list, host.FormatText: strings.Join(items, ""),
 	}[f]
 }
 
-// answered are the ids, or for MCP the texts, of rendered results, in order.
+// answered are the ids, or for MCP and in a text the texts, of rendered results, in order.
 func answered(t rapid.TB, f host.Format, message json.RawMessage) (ids []string) {
 	var items []map[string]any
 	list := message
@@ -193,6 +194,8 @@ func answered(t rapid.TB, f host.Format, message json.RawMessage) (ids []string)
 			ids = append(ids, p.FunctionResponse.ID)
 		}
 		return ids
+	case host.FormatText:
+		return framedIn(textOf(t, message))
 	case host.FormatMCP:
 		if message[0] == '{' {
 			list = json.RawMessage("[" + string(message) + "]")
@@ -233,10 +236,10 @@ func TestRoundTrip(t *testing.T) {
 		}
 		var results []*host.Result
 		for i, c := range got {
-			if c.ID != calls[i].ID || string(c.Arguments) != string(calls[i].Arguments) {
+			if f != host.FormatText && c.ID != calls[i].ID || string(c.Arguments) != string(calls[i].Arguments) {
 				t.Fatalf("%s: call %d is %+v, not %+v", f, i, c, calls[i])
 			}
-			results = append(results, textResult(c, c.ID))
+			results = append(results, textResult(c, calls[i].ID))
 		}
 		message, err := host.RenderResults(f, results)
 		if err != nil {
@@ -252,6 +255,9 @@ func TestRoundTrip(t *testing.T) {
 func FuzzParseCalls(f *testing.F) {
 	for _, m := range messages {
 		f.Add(string(m.format), []byte(m.message))
+	}
+	for _, m := range textMessages {
+		f.Add(string(host.FormatText), []byte(m.text))
 	}
 	f.Fuzz(func(t *testing.T, format string, message []byte) {
 		calls, err := host.ParseCalls(host.Format(format), message)

@@ -12,8 +12,9 @@ import (
 
 // RenderResults gives what goes back to the model for its calls, in the order of the results: for FormatOpenAI an array of
 // tool messages, for FormatOpenAIResponses an array of input items, for FormatAnthropic one user message, for the Gemini
-// formats one content, and for FormatMCP the result, or an array when there are several or none. The ids are those of the
-// calls, except that Gemini gets none where it gave none, and MCP has them in the envelope around.
+// formats one content, for FormatMCP the result, or an array when there are several or none, and for FormatText a JSON
+// string with the text of all. The ids are those of the calls, except that Gemini gets none where it gave none, MCP has
+// them in the envelope around, and a text has none.
 //
 // A failed call is the text of Result.Text, marked as an error where the vendor has a mark. Images, and PDF files, go as
 // themselves where the vendor takes them in a tool's result, which of Gemini are the models from 3 on; FormatGeminiOpenAPI

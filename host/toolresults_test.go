@@ -153,7 +153,7 @@ func TestRenderResultsMCPOne(t *testing.T) {
 func TestRenderNothing(t *testing.T) {
 	t.Parallel()
 	want := map[host.Format]string{host.FormatOpenAI: `[]`, host.FormatOpenAIResponses: `[]`, host.FormatAnthropic: `{"role":"user","content":[]}`,
-		host.FormatGemini: `{"role":"user","parts":[]}`, host.FormatGeminiOpenAPI: `{"role":"user","parts":[]}`, host.FormatMCP: `[]`}
+		host.FormatGemini: `{"role":"user","parts":[]}`, host.FormatGeminiOpenAPI: `{"role":"user","parts":[]}`, host.FormatMCP: `[]`, host.FormatText: `""`}
 	for _, f := range host.Formats() {
 		got, err := host.RenderResults(f, nil)
 		if err != nil || string(got) != want[f] {

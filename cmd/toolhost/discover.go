@@ -35,7 +35,8 @@ func newDiscover(g *globals) *cobra.Command {
 			"With --search only the ten tools that fit the words best are listed, the best first. --tokens estimates what each\n" +
 			"definition costs in every prompt that offers it, and what offering only a search tool instead would save.\n\n" +
 			"The other formats are what a vendor's API takes for its tools, and mcp is that of the Model Context Protocol; gemini is\n" +
-			"also what Gemini CLI's discovery command has to print. Tools that a format cannot express are left out and told.",
+			"also what Gemini CLI's discovery command has to print. text is part of a prompt, for models that know no function\n" +
+			"calling. Tools that a format cannot express are left out and told.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.searching = cmd.Flags().Changed("search")
@@ -154,7 +155,20 @@ func (g *globals) export(f host.Format, tools []*host.Tool) error {
 	for _, p := range problems {
 		g.complain(p)
 	}
+	if f == host.FormatText {
+		return g.printText(exported)
+	}
 	return g.printJSON(exported)
+}
+
+// printText prints what a JSON string holds.
+func (g *globals) printText(value json.RawMessage) error {
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(g.out, text)
+	return err
 }
 
 func (g *globals) printJSON(v any) error {
