@@ -24,18 +24,23 @@ func (h *Host) audit(next CallFunc) CallFunc {
 		result, err := next(ctx, c)
 		took := time.Since(started)
 		e := failure(result, err)
-		if h.log.Enabled(ctx, slog.LevelInfo) {
-			attempts, generation := c.asked()
-			h.log.LogAttrs(ctx, slog.LevelInfo, "call", append(outcome(e),
-				slog.String("call_id", c.ID), slog.String("tool", cutText(c.Tool, 100)), slog.String("session_id", c.SessionID),
-				slog.Int("arguments_bytes", in), slog.Duration("duration", took),
-				slog.Int("attempts", attempts), slog.Int("generation", generation))...)
-		}
-		if failed := h.append(c.ended(result, e, took)); failed != nil {
+		h.logEnd(ctx, c, e, in, took)
+		if failed := h.append(c, func() audit.Record { return c.ended(result, e, took) }); failed != nil {
 			h.log.Error("the end of a call is missing from the record", "call_id", c.ID, "error", failed)
 		}
 		return result, err
 	}
+}
+
+func (h *Host) logEnd(ctx context.Context, c *Call, e *sdk.Error, in int, took time.Duration) {
+	if !h.log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	attempts, generation := c.asked()
+	h.log.LogAttrs(ctx, slog.LevelInfo, "call", append(outcome(e),
+		slog.String("call_id", c.ID), slog.String("tool", cutText(c.Tool, 100)), slog.String("session_id", c.SessionID),
+		slog.Int("arguments_bytes", in), slog.Duration("duration", took),
+		slog.Int("attempts", attempts), slog.Int("generation", generation))...)
 }
 
 func outcome(e *sdk.Error) []slog.Attr {
@@ -49,9 +54,12 @@ func outcome(e *sdk.Error) []slog.Attr {
 func (h *Host) record(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		changes := !isYes(c.Definition.Hints.ReadOnly)
-		r := c.decided()
-		r.Kind, r.Sync = audit.KindDecision, changes
-		if err := h.append(r); err != nil && changes {
+		decision := func() audit.Record {
+			r := c.decided()
+			r.Kind, r.Sync = audit.KindDecision, changes
+			return r
+		}
+		if err := h.append(c, decision); err != nil && changes {
 			h.log.Error("a call is refused because it cannot be recorded", "call_id", c.ID, "error", err)
 			return nil, fail(sdk.CodeDenied, "NotRecorded", "%s may change something, and the record of calls cannot be written; nothing was run", c.Tool)
 		}
@@ -59,18 +67,19 @@ func (h *Host) record(next CallFunc) CallFunc {
 	}
 }
 
-// append takes a recorder that panics for one that has not written.
-func (h *Host) append(r audit.Record) (err error) {
+// append adds a record, which is only made when somebody keeps it: it holds the whole result as JSON. A recorder that
+// panics is taken for one that has not written.
+func (h *Host) append(c *Call, r func() audit.Record) (err error) {
 	if h.options.Audit == nil {
 		return nil
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			logPanic(h.log, cause, "call_id", r.CallID)
+			logPanic(h.log, cause, "call_id", c.ID)
 			err = fmt.Errorf("the recorder panicked: %v", cause)
 		}
 	}()
-	return h.options.Audit.Append(r)
+	return h.options.Audit.Append(r())
 }
 
 // decided is the record of a call as far as it was decided.

@@ -41,26 +41,7 @@ func TestCatalogFollowsChanges(t *testing.T) {
 
 // A list that was under way when the tools changed is not remembered.
 func TestCatalogForgetsOutdatedLists(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newChanging()
-		answers := make(chan string)
-		p.list = func(context.Context) ([]sdk.Tool, error) { return []sdk.Tool{tool(<-answers)}, nil }
-		c := catalog(t, single(t, p, host.Options{}), host.Filter{})
-		listed := make(chan []string)
-		list := func() {
-			tools, _ := c.Tools(t.Context())
-			listed <- names(tools)
-		}
-		go list()
-		synctest.Wait()
-		p.changes <- struct{}{}
-		synctest.Wait()
-		answers <- "old"
-		diff(t, []string{"test__old"}, <-listed)
-		go list()
-		answers <- "new"
-		diff(t, []string{"test__new"}, <-listed)
-	})
+	checkOutdatedList(t, func(t *testing.T, h *host.Host) lister { return catalog(t, h, host.Filter{}) })
 }
 
 // A plugin that could not tell its tools is asked again, and has them then.

@@ -61,7 +61,7 @@ func (f *Filter) allows(t *Tool) bool {
 	switch {
 	case !f.allowsName(t.Name):
 		return false
-	case f.ReadOnly && (t.Hints.ReadOnly == nil || !*t.Hints.ReadOnly):
+	case f.ReadOnly && !isYes(t.Hints.ReadOnly):
 		return false
 	case f.Categories != nil && !slices.Contains(f.Categories, t.Category):
 		return false

@@ -301,14 +301,24 @@ func TestToolsChange(t *testing.T) {
 
 // A list that was under way when the tools changed may be the old one: it serves who waited for it, and is not kept.
 func TestOutdatedListIsNotKept(t *testing.T) {
+	checkOutdatedList(t, func(t *testing.T, h *host.Host) lister { return h })
+}
+
+// A lister is a host or a catalog.
+type lister interface {
+	Tools(ctx context.Context) ([]*host.Tool, []error)
+}
+
+func checkOutdatedList(t *testing.T, of func(*testing.T, *host.Host) lister) {
+	t.Helper()
 	bubble(t, func(t *testing.T) {
 		p := newChanging()
 		answers := make(chan string)
 		p.list = func(context.Context) ([]sdk.Tool, error) { return []sdk.Tool{tool(<-answers)}, nil }
-		h := single(t, p, host.Options{})
+		all := of(t, single(t, p, host.Options{}))
 		listed := make(chan []string)
 		list := func() {
-			tools, _ := h.Tools(t.Context())
+			tools, _ := all.Tools(t.Context())
 			listed <- names(tools)
 		}
 		go list()

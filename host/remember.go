@@ -175,8 +175,7 @@ func prefixes(answers []Remembered) (out [][]string) {
 // prefixOf is the beginning of the call's command that an answer may stand for, or nil.
 func prefixOf(c *Call) []string { return shelltool.Prefix(c.query()) }
 
-// hash tells one definition of a tool from another.
-func (t *Tool) hash() string {
+func hashOf(t *Tool) string {
 	definition, _ := json.Marshal(t) // a struct of plain fields, which has been JSON before
 	sum := sha256.Sum256(definition)
 	return hex.EncodeToString(sum[:])

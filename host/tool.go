@@ -26,6 +26,7 @@ type Tool struct {
 	input    *schema.Schema
 	siblings map[string]bool // the arguments of all tools of the plugin; nil when they are not known
 	page     func() page     // what search knows of it, made when first asked for
+	hash     func() string   // tells one definition from another, made when first asked for
 	spelling *spelling
 }
 
@@ -132,6 +133,7 @@ func (l *listing) tool(d sdk.Tool, name string) (*Tool, error) {
 		t.OriginalName = d.Name
 	}
 	t.page = sync.OnceValue(func() page { return newPage(t) })
+	t.hash = sync.OnceValue(func() string { return hashOf(t) })
 	return t, nil
 }
 
