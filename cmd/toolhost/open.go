@@ -14,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -25,6 +26,20 @@ type opening struct {
 	approve string    // the flag of that name
 	person  io.Reader // the terminal of who can be asked, or nil
 	lawless bool      // no rules: for a look at all definitions, not for calls
+	found   *found    // nil is to be looked for
+}
+
+// A found is the configuration and the plugins that it leads to.
+type found struct {
+	config   *config.Config
+	specs    []supervise.Spec
+	problems []error // sources of plugins that cannot be used
+}
+
+// find looks for the plugins; discovery commands are run for it.
+func find(ctx context.Context, c *config.Config) *found {
+	specs, problems := supervise.Find(ctx, sources(c))
+	return &found{c, specs, problems}
 }
 
 // A session is a host made from the configuration, for one command.
@@ -33,19 +48,32 @@ type session struct {
 	trusted    bool // the configuration may loosen rules
 	supervisor *supervise.Supervisor
 	host       *host.Host
-	catalog    *host.Catalog // what the profile shows of it
-	record     *record       // nil when none is kept
+	catalog    *host.Catalog  // what the profile shows of it
+	record     *record        // nil when none is kept
+	standing   []policy.Layer // the rules that hold beside every configuration
 	processes  []*supervise.Process
 	problems   []error // plugins that had to be left out
 }
 
 // open joins configuration, supervisor and host.
 func (g *globals) open(ctx context.Context, o opening) (*session, error) {
-	c, err := g.load()
-	if err != nil {
-		return nil, err
+	if o.found == nil {
+		c, err := g.load()
+		if err != nil {
+			return nil, err
+		}
+		o.found = find(ctx, c)
 	}
-	s := &session{config: c, trusted: g.trusts(c)}
+	if len(o.only) > 0 && ctx.Err() != nil { // else what was not found would be taken for not there
+		return nil, errInterrupted
+	}
+	return g.openFound(o)
+}
+
+// openFound is open for what has been found.
+func (g *globals) openFound(o opening) (_ *session, err error) {
+	c := o.found.config
+	s := &session{config: c, trusted: g.trusts(c), problems: o.found.problems}
 	supervised := supervise.Options{Logger: g.logger(), Workdir: g.workdir}
 	if a := c.Audit; a != nil {
 		s.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: a.Secrets})
@@ -54,7 +82,7 @@ func (g *globals) open(ctx context.Context, o opening) (*session, error) {
 	if s.supervisor, err = supervise.New(supervised); err != nil {
 		return nil, errors.Join(err, s.record.close())
 	}
-	if err := s.addPlugins(ctx, o.only); err != nil {
+	if err := s.addPlugins(o.found.specs, o.only); err != nil {
 		return nil, errors.Join(err, s.supervisor.Close(), s.record.close())
 	}
 	if err := s.makeHost(g, o); err != nil {
@@ -63,15 +91,10 @@ func (g *globals) open(ctx context.Context, o opening) (*session, error) {
 	return s, nil
 }
 
-func (s *session) addPlugins(ctx context.Context, only []string) error {
-	specs, problems := supervise.Find(ctx, sources(s.config))
-	s.problems = problems
+func (s *session) addPlugins(specs []supervise.Spec, only []string) error {
 	for _, name := range only {
-		if ctx.Err() != nil {
-			return errInterrupted
-		}
 		if !slices.ContainsFunc(specs, func(spec supervise.Spec) bool { return spec.Name == name }) {
-			return errors.Join(fmt.Errorf("there is no plugin %q%s", name, meantOf(name, names(specs))), errors.Join(problems...))
+			return errors.Join(fmt.Errorf("there is no plugin %q%s", name, meantOf(name, names(specs))), errors.Join(s.problems...))
 		}
 	}
 	for _, spec := range specs {

@@ -49,12 +49,18 @@ func ownPatterns(c *config.Config, p config.Profile) []string {
 	})
 }
 
+// matches takes patterns that have been checked.
+func matches(glob, name string) bool {
+	ok, err := path.Match(glob, name)
+	return ok && err == nil
+}
+
 func unmatchedBy(who string, globs []string, tools []*host.Tool) (warnings []error) {
 	for _, glob := range globs {
 		plugin, _, _ := strings.Cut(glob, "__")
 		own := ownNames(tools, plugin)
-		matches := func(name string) bool { ok, err := path.Match(glob, plugin+"__"+name); return ok && err == nil }
-		if len(own) > 0 && !slices.ContainsFunc(own, matches) {
+		means := func(name string) bool { return matches(glob, plugin+"__"+name) }
+		if len(own) > 0 && !slices.ContainsFunc(own, means) {
 			_, tool, _ := strings.Cut(glob, "__")
 			warnings = append(warnings, fmt.Errorf("%s is about %q, but plugin %q has no such tool%s", who, glob, plugin, didYouMean(tool, own)))
 		}

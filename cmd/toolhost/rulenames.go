@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -15,16 +14,11 @@ import (
 )
 
 // allRules are all the rules that can ever hold with this configuration, whatever the profile.
-func allRules(c *config.Config) ([]policy.Rule, error) {
-	standing, err := standingRules()
-	if err != nil {
-		return nil, err
-	}
-	var out []policy.Rule
+func allRules(standing []policy.Layer, c *config.Config) (out []policy.Rule) {
 	for _, l := range standing {
 		out = append(out, l.Rules...)
 	}
-	return append(out, configRules(c)...), nil
+	return append(out, configRules(c)...)
 }
 
 // configRules are those of the configuration and of all its profiles. A rule that several profiles include is there once.
@@ -52,8 +46,7 @@ func looksInto(r policy.Rule, plugin string) bool {
 // mayName says whether the pattern can be that of a tool of the plugin.
 func mayName(glob, plugin string) bool {
 	part, _, whole := strings.Cut(glob, "__")
-	ok, err := path.Match(part, plugin)
-	return !whole || ok && err == nil
+	return !whole || matches(part, plugin)
 }
 
 // misnamed finds rules that look at an argument which none of the tools has that they are about. In a rule for all tools
@@ -78,12 +71,11 @@ func misnamed(rules []policy.Rule, tools []*host.Tool) (problems, warnings []err
 
 // complainOfNames tells of such rules when all plugins are running anyway. validate is who makes mistakes of them.
 func (s *session) complainOfNames(ctx context.Context, g *globals) {
-	rules, err := allRules(s.config)
 	tools, problems := s.host.Tools(ctx)
-	if err != nil || len(problems) > 0 {
+	if len(problems) > 0 {
 		return
 	}
-	wrong, doubtful := misnamed(rules, tools)
+	wrong, doubtful := misnamed(allRules(s.standing, s.config), tools)
 	g.warn(append(wrong, doubtful...))
 }
 
@@ -91,7 +83,7 @@ func (s *session) complainOfNames(ctx context.Context, g *globals) {
 func argumentsOf(r policy.Rule, tools []*host.Tool) []string {
 	names := map[string]bool{}
 	for _, t := range tools {
-		about := func(glob string) bool { ok, err := path.Match(glob, t.Name); return ok && err == nil }
+		about := func(glob string) bool { return matches(glob, t.Name) }
 		if len(r.Tools) == 0 || slices.ContainsFunc(r.Tools, about) {
 			maps.Copy(names, t.Arguments())
 		}

@@ -22,9 +22,8 @@ import (
 var systemPolicy = "/etc/toolhost/policy.hcl"
 
 // rules joins all the rules that hold: the machine's, the user's, the configuration's, the profile's.
-func (s *session) rules(profile *config.Profile) (*policy.Policy, error) {
-	standing, err := standingRules()
-	if err != nil {
+func (s *session) rules(profile *config.Profile) (_ *policy.Policy, err error) {
+	if s.standing, err = standingRules(); err != nil {
 		return nil, err
 	}
 	configured := slices.Clone(s.config.Policies)
@@ -36,7 +35,7 @@ func (s *session) rules(profile *config.Profile) (*policy.Policy, error) {
 			configured[i].TightenOnly = true
 		}
 	}
-	layers := slices.Concat(standing, configured)
+	layers := slices.Concat(s.standing, configured)
 	if profile != nil && profile.ReadOnly {
 		layers = append(layers, host.ReadOnlyLayer("profile"))
 	}

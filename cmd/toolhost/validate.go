@@ -30,7 +30,8 @@ func (g *globals) validate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	specs, problems := supervise.Find(ctx, sources(c))
+	there := find(ctx, c)
+	specs, problems := there.specs, slices.Clone(there.problems)
 	if len(problems) == 0 { // else the plugin may be one of those that could not be found
 		g.warn(rulesForNobody(c, specs))
 	}
@@ -42,7 +43,7 @@ func (g *globals) validate(ctx context.Context) error {
 			asked = append(asked, spec.Name)
 		}
 	}
-	problems = append(problems, g.try(ctx, asked, rules)...)
+	problems = append(problems, g.try(ctx, there, asked, rules)...)
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -62,8 +63,8 @@ func (g *globals) loadRules() (*config.Config, []policy.Rule, error) {
 	for _, w := range c.Warnings {
 		g.complain(errors.New(w.String()))
 	}
-	rules, err := allRules(c)
-	return c, rules, err
+	standing, err := standingRules()
+	return c, allRules(standing, c), err
 }
 
 // isSpokenOf says whether the configuration says things of the plugin's tools that only the plugin can tell to be right.
@@ -72,11 +73,11 @@ func isSpokenOf(plugin string, c *config.Config, rules []policy.Rule) bool {
 }
 
 // try starts the plugins that know what their config blocks may hold, or what the arguments are that rules look at.
-func (g *globals) try(ctx context.Context, names []string, rules []policy.Rule) []error {
+func (g *globals) try(ctx context.Context, there *found, names []string, rules []policy.Rule) []error {
 	if len(names) == 0 {
 		return nil
 	}
-	s, err := g.open(ctx, opening{only: names, lawless: true})
+	s, err := g.open(ctx, opening{only: names, lawless: true, found: there})
 	if err != nil {
 		return []error{err}
 	}
