@@ -74,7 +74,8 @@ func (c *Client) Configure(ctx context.Context, config json.RawMessage, workdir 
 	return nil
 }
 
-// Preview asks what a call would do. A tool without a preview gives an empty one.
+// Preview asks what a call would do. A tool without a preview gives an empty one. With the error of a call that would fail
+// comes a preview only when the plugin gave something to read with it.
 func (c *Client) Preview(ctx context.Context, r *Request) (*Preview, error) {
 	if e := r.check(); e != nil {
 		return nil, e
@@ -83,10 +84,13 @@ func (c *Client) Preview(ctx context.Context, r *Request) (*Preview, error) {
 	if err != nil {
 		return nil, broken(ctx, err, true)
 	}
-	if e := errorFromWire(out.GetError()); e != nil {
+	preview := previewFromWire(out)
+	if e := errorFromWire(out.GetError()); e != nil && len(preview.Content) > 0 {
+		return preview, e
+	} else if e != nil {
 		return nil, e
 	}
-	return previewFromWire(out), nil
+	return preview, nil
 }
 
 // Call runs one tool. A tool that fails gives a Result with an Error; the error of Call itself says that ctx ended

@@ -97,6 +97,8 @@ func TestPreview(t *testing.T) {
 		switch in.Do {
 		case "fail":
 			return nil, errors.New("no idea")
+		case "explain":
+			return &sdk.Preview{Content: sdk.Text("this is why").Content}, errors.New("no idea")
 		case "panic":
 			panic("ouch")
 		case "nothing":
@@ -121,6 +123,7 @@ func TestPreview(t *testing.T) {
 		"is not there":   {"plain", `{}`, &sdk.Preview{}, "", ""},
 		"has no tool":    {"y", `{}`, &sdk.Preview{}, "", ""},
 		"fails":          {"x", `{"do":"fail"}`, nil, "no idea", sdk.CodeTool},
+		"explains":       {"x", `{"do":"explain"}`, &sdk.Preview{Content: sdk.Text("this is why").Content}, "no idea", sdk.CodeTool},
 		"panics":         {"x", `{"do":"panic"}`, nil, "the preview of x panicked: ouch", sdk.CodeTool},
 		"finds no sense": {"x", `{"undo":1}`, nil, "the arguments do not fit", sdk.CodeInvalidArgs},
 	} {

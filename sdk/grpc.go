@@ -88,6 +88,7 @@ func ServeListener(ctx context.Context, p *Plugin, lis net.Listener) error {
 	defer context.AfterFunc(ctx, g.GracefulStop)()
 	err := g.Serve(lis)
 	g.Stop() // for when the listener broke; it waits for the calls
+	p.end()
 	if ctx.Err() != nil {
 		return nil // also when it ended before Serve began, which is an error to gRPC
 	}

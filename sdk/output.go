@@ -4,7 +4,6 @@ import (
 	"io"
 	"sync"
 	"time"
-	"unicode/utf8"
 )
 
 const (
@@ -54,7 +53,7 @@ func (w *outputWriter) tick() {
 
 // flush passes on what there is, but for the start of a character whose end has not come.
 func (w *outputWriter) flush() {
-	n := wholeRunes(w.pending)
+	n := len(WholeEnd(w.pending))
 	w.request.Output(w.stream, w.pending[:n])
 	w.pending = append(w.pending[:0], w.pending[n:]...)
 }
@@ -68,17 +67,4 @@ func (w *outputWriter) Close() error {
 	w.request.Output(w.stream, w.pending)
 	w.pending, w.closed = nil, true
 	return nil
-}
-
-// wholeRunes is the length of b without an unfinished UTF-8 sequence at its end.
-func wholeRunes(b []byte) int {
-	for i := len(b) - 1; i >= max(0, len(b)-utf8.UTFMax+1); i-- {
-		if utf8.RuneStart(b[i]) {
-			if utf8.FullRune(b[i:]) {
-				return len(b)
-			}
-			return i
-		}
-	}
-	return len(b)
 }

@@ -30,6 +30,7 @@ type Plugin struct {
 	dynamic bool
 	notices []string
 	changed chan struct{} // closed, and made anew, whenever the tools change
+	ends    []func()
 }
 
 // An entry is a tool with the functions that stand behind it.
@@ -146,6 +147,25 @@ func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) er
 			return err
 		}
 		return f(ctx, r, c)
+	}
+}
+
+// AtEnd has f run when the plugin is to stop, for what outlives calls, such as processes and folders. Calls may still be
+// running. It has less than a second, and does not run when the plugin is killed.
+func (p *Plugin) AtEnd(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ends = append(p.ends, f)
+}
+
+// end runs what AtEnd was given, once.
+func (p *Plugin) end() {
+	p.mu.Lock()
+	ends := p.ends
+	p.ends = nil
+	p.mu.Unlock()
+	for _, f := range ends {
+		f()
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// A PreviewHandler tells what a call would do, without doing it.
+// A PreviewHandler tells what a call would do, without doing it. An error says that the call would fail, and ends it; a
+// preview that comes with the error is what the model reads besides, as the result that comes with an error of a Handler.
 type PreviewHandler func(ctx context.Context, r *Request) (*Preview, error)
 
 // A Preview is shown to whoever decides whether a call may run.

@@ -36,8 +36,16 @@ func slow() {
 		return sdk.Text("cleaned up"), os.WriteFile(filepath.Join(r.Workdir, "tidied"), nil, 0o600)
 	})
 	add("stubborn", func(context.Context, *sdk.Request) (*sdk.Result, error) { select {} })
+	p.AtEnd(func() {
+		if path := os.Getenv(atEndVar); path != "" {
+			_ = os.WriteFile(path, nil, 0o600)
+		}
+	})
 	sdk.Serve(p)
 }
+
+// atEndVar names a file that slow writes at its end.
+const atEndVar = "SDK_TEST_AT_END"
 
 // A process is a plugin that runs, with what a host keeps of it.
 type process struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -59,11 +60,15 @@ func serveGoPlugin(s *server) {
 	})
 }
 
-// drain waits for the handlers, whose contexts have ended, but not for ever. No other begins after it.
+// drain waits for the handlers, whose contexts have ended, and for what AtEnd was given, but not for ever. No other handler
+// begins after it.
 func (s *server) drain() {
+	var ends sync.WaitGroup
+	ends.Go(s.plugin.end)
+	ends.Go(s.running.Lock)
 	done := make(chan struct{})
 	go func() {
-		s.running.Lock()
+		ends.Wait()
 		close(done)
 	}()
 	select {

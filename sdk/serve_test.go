@@ -103,6 +103,17 @@ func TestLifeline(t *testing.T) {
 		}
 		<-ended
 	})
+	t.Run("runs what is for the end, beside a handler that ignores it", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "ended")
+		p := start(t, "slow", nil, append(lifelined(), atEndVar+"="+path)...)
+		ended := p.begin(t, "stubborn", t.TempDir())
+		_ = p.lifeline.Close()
+		p.awaitExit(t)
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("it did not run: %v", err)
+		}
+		<-ended
+	})
 	t.Run("does not wait for a handler that ignores it", func(t *testing.T) {
 		p := start(t, "slow", nil, lifelined()...)
 		ended := p.begin(t, "stubborn", t.TempDir())

@@ -73,11 +73,13 @@ func requestFromWire(r *pluginv1.CallRequest) *Request {
 }
 
 func previewRequestToWire(r *Request) *pluginv1.PreviewRequest {
-	return &pluginv1.PreviewRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir}
+	return &pluginv1.PreviewRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir,
+		SessionId: clean(r.SessionID)}
 }
 
 func previewRequestFromWire(r *pluginv1.PreviewRequest) *Request {
-	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir()}
+	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
+		SessionID: r.GetSessionId()}
 }
 
 func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {

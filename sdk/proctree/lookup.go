@@ -17,12 +17,23 @@ type program struct {
 	dir  string
 	argv []string
 	env  []string
+
+	terminal bool // standard input is to be its controlling terminal
+	started  func(pid int)
+}
+
+// runs tells whoever asked that the program has been started.
+func (p *program) runs(pid int) {
+	if p.started != nil {
+		p.started(pid)
+	}
 }
 
 // resolve finds the program's file. It looks at nothing else: whether the file
 // can be run is for execve to say.
 func (c *Cmd) resolve() (program, error) {
-	p := program{name: c.Path, path: c.Path, dir: c.Dir, argv: append([]string{c.Path}, c.Args...), env: c.environ()}
+	p := program{name: c.Path, path: c.Path, dir: c.Dir, argv: append([]string{c.Path}, c.Args...), env: c.environ(),
+		terminal: c.Terminal != nil, started: c.Started}
 	if c.Path == "" {
 		return p, &StartError{c.Path, "no program is named", fs.ErrInvalid}
 	}

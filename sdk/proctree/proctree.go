@@ -59,6 +59,18 @@ type Cmd struct {
 	// pipe for both, which keeps their order, and Write is never called twice
 	// at a time. A Write that fails closes the program's pipe.
 	Stdout, Stderr io.Writer
+	// InOrder has two writers written to one at a time, in the order of the output:
+	// what goes to stdout and then to stderr is written so, and of what goes to both
+	// at one moment stdout comes first. A Write that blocks holds up both.
+	InOrder bool
+	// Terminal gives the program a terminal of this size, its controlling one, for
+	// its input and output; nil means none. What it prints, and what the terminal
+	// echoes, goes to Stdout; Stderr must be nil. Stdin is typed into it at once,
+	// whether or not the program reads, and after it the end of input (^D).
+	Terminal *Size
+	// Started, if not nil, is called when the program runs, with its process id. It
+	// must not block.
+	Started func(pid int)
 	// Grace is the time between SIGTERM and SIGKILL when ctx ends. Zero means 2 s,
 	// less than zero means SIGKILL at once.
 	Grace time.Duration

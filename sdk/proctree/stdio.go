@@ -37,20 +37,54 @@ type stdio struct {
 
 func (c *Cmd) openStdio() (*stdio, error) {
 	s := &stdio{fed: make(chan struct{}), taken: make(chan struct{})}
-	err := s.openInput(c.Stdin)
-	if err == nil {
-		s.files[1], err = s.openOutput("stdout", c.Stdout)
+	open := s.openPipes
+	if c.Terminal != nil {
+		open = s.openTerminal
 	}
-	if err == nil && same(c.Stdout, c.Stderr) {
-		s.files[2] = s.files[1]
-	} else if err == nil {
-		s.files[2], err = s.openOutput("stderr", c.Stderr)
-	}
+	err := open(c)
 	if err != nil {
 		s.handOver()
 		s.close()
 	}
 	return s, err
+}
+
+func (s *stdio) openPipes(c *Cmd) error {
+	if err := s.openInput(c.Stdin); err != nil {
+		return err
+	}
+	if c.InOrder && copies(c.Stdout) && copies(c.Stderr) && !same(c.Stdout, c.Stderr) {
+		return s.openBoth(c)
+	}
+	var err error
+	s.files[1], err = s.openOutput("stdout", c.Stdout)
+	if err == nil && same(c.Stdout, c.Stderr) {
+		s.files[2] = s.files[1]
+	} else if err == nil {
+		s.files[2], err = s.openOutput("stderr", c.Stderr)
+	}
+	return err
+}
+
+// copies reports whether the output for a writer comes through a pipe.
+func copies(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return w != nil && (!ok || f == nil)
+}
+
+// openBoth opens two outputs that are copied in order.
+func (s *stdio) openBoth(c *Cmd) error {
+	stdout, stderr := &lane{name: "stdout", to: c.Stdout}, &lane{name: "stderr", to: c.Stderr}
+	for i, l := range []*lane{stdout, stderr} {
+		theirs, ours, err := s.pipe(true)
+		if err != nil {
+			return err
+		}
+		s.files[i+1], l.pipe = theirs, ours
+	}
+	takes, err := inOrder(stdout, stderr)
+	s.takes = takes
+	return err
 }
 
 // same reports whether two writers are one; comparing may panic for types that
@@ -124,6 +158,11 @@ func closeAll(files []*os.File) {
 func copied(name string, pipe *os.File, w io.Writer, r io.Reader) error {
 	defer pipe.Close()
 	_, err := io.Copy(w, r)
+	return explained(name, pipe, err)
+}
+
+// explained says what an error of a copy means.
+func explained(name string, pipe *os.File, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == pipe.Name() {
 		if name == "stdin" || !errors.Is(err, fs.ErrClosed) {
 			return nil

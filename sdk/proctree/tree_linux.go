@@ -3,8 +3,8 @@
 package proctree
 
 import (
+	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -34,7 +34,7 @@ func start(p program, files [3]*os.File) (*tree, error) {
 		return nil, &StartError{p.name, "start the launcher: " + err.Error(), err}
 	}
 	go t.watch()
-	order := launcher.Program{Path: p.path, Dir: p.dir, Argv: p.argv, Env: p.env}
+	order := launcher.Program{Path: p.path, Dir: p.dir, Argv: p.argv, Env: p.env, Terminal: p.terminal}
 	// The launcher reads this at once. If it has died, watch sees it.
 	_ = t.control.SetWriteDeadline(time.Now().Add(10 * time.Second))
 	_, _ = t.control.Write(order.Encode())
@@ -84,9 +84,8 @@ func launcherEnv() []string {
 // an empty tree has nothing left to do, so a kill only speeds it up; one that
 // still has work goes on alone, and is reaped when it ends.
 func (t *tree) watch() {
-	text, _ := io.ReadAll(t.status)
+	t.report = launcher.ParseReport(t.listen())
 	_ = t.status.Close()
-	t.report = launcher.ParseReport(string(text))
 	if t.report.Left > 0 {
 		go func() { _, _ = t.proc.Wait() }()
 	} else {
@@ -94,6 +93,22 @@ func (t *tree) watch() {
 		t.state, _ = t.proc.Wait()
 	}
 	close(t.done)
+}
+
+// listen gives all that the launcher says, and passes on at once that the program runs.
+func (t *tree) listen() string {
+	var text strings.Builder
+	lines := bufio.NewReader(t.status)
+	for {
+		line, err := lines.ReadString('\n')
+		text.WriteString(line)
+		if err != nil {
+			return text.String()
+		}
+		if pid := launcher.ParseReport(line).PID; pid > 0 {
+			t.program.runs(pid)
+		}
+	}
 }
 
 // terminate asks the tree to end. The launcher may have just ended itself.

@@ -34,6 +34,7 @@ func start(p program, files [3]*os.File) (*tree, error) {
 	if err != nil {
 		return nil, startError(p, err)
 	}
+	p.runs(proc.Pid)
 	t := &tree{name: p.name, proc: proc, started: time.Now(), done: make(chan struct{})}
 	go t.watch()
 	return t, nil

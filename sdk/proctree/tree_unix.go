@@ -27,11 +27,12 @@ func start(p program, files [3]*os.File) (*tree, error) {
 		Dir:   p.dir,
 		Env:   p.env,
 		Files: files[:],
-		Sys:   &syscall.SysProcAttr{Setpgid: true},
+		Sys:   &syscall.SysProcAttr{Setpgid: !p.terminal, Setsid: p.terminal, Setctty: p.terminal},
 	})
 	if err != nil {
 		return nil, startError(p, err)
 	}
+	p.runs(proc.Pid)
 	t := &tree{name: p.name, proc: proc, started: time.Now(), done: make(chan struct{})}
 	go t.watch()
 	return t, nil

@@ -25,6 +25,18 @@ func Explain(path string, err error) error {
 	return &sdk.Error{Name: failure(err), Message: fmt.Sprintf("%s: %v", quote(path), err)}
 }
 
+// unwritten is Explain for what the system says to a write, after which all is as it was.
+func unwritten(path string, err error) error {
+	if _, ok := errors.AsType[*sdk.Error](err); ok || err == nil {
+		return err
+	}
+	e := &sdk.Error{Name: failure(err), Message: Explain(path, err).Error() + "; nothing was written"}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		e.Suggestion = "The disk, or what of it may be used, is full: have room made, then repeat the call."
+	}
+	return e
+}
+
 func failure(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -15,3 +15,10 @@ func keepOwner(f *os.File, old fs.FileInfo) {
 		_ = f.Chown(-1, int(stat.Gid))
 	}
 }
+
+func links(info fs.FileInfo) int {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(stat.Nlink)
+	}
+	return 1
+}

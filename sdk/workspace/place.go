@@ -8,8 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"syscall"
-
-	"github.com/toolhost/toolhost/sdk"
 )
 
 // A Place is where a path leads. Find and Child make one; it tells what they found, and its methods work on what is there
@@ -33,6 +31,17 @@ type Place struct {
 // in. Whoever opens it by this name goes where it leads then: open files with Open.
 func (p *Place) Real() string { return filepath.Join(p.root.real, p.name) }
 
+// Resolved is the path of the place relative to the workspace, with slashes, without links on the way.
+func (p *Place) Resolved() string { return filepath.ToSlash(p.name) }
+
+// Links is how many names (hard links) the file has, as far as the system tells; 1 for a place where nothing is.
+func (p *Place) Links() int {
+	if p.Info == nil {
+		return 1
+	}
+	return links(p.Info)
+}
+
 // Open opens a regular file for reading, and makes Info that of the open file. It never waits: a pipe that took the file's
 // place meanwhile is opened without waiting for its other end, and then refused. Its errors are those of Regular, and what
 // the system says (FileNotFound, PermissionDenied, IOError).
@@ -50,9 +59,7 @@ func (p *Place) open(flag int, check func() error) (*os.File, error) {
 	if err != nil {
 		return nil, Explain(p.Path, err)
 	}
-	info, err := f.Stat()
-	if err == nil {
-		p.Info = info
+	if p.Info, err = opened(p.root.root, p.name, f, p.Info); err == nil {
 		err = check()
 	}
 	if err != nil {
@@ -60,6 +67,20 @@ func (p *Place) open(flag int, check func() error) (*os.File, error) {
 		return nil, Explain(p.Path, err)
 	}
 	return f, nil
+}
+
+// opened tells of a file that was opened by its name; when a symlink took its place meanwhile and was followed, of that: who
+// asked whether the name is one to open did not mean what the link leads to.
+func opened(in *os.Root, name string, f *os.File, before fs.FileInfo) (fs.FileInfo, error) {
+	info, err := f.Stat()
+	if err != nil || before != nil && os.SameFile(before, info) {
+		return info, err
+	}
+	now, err := in.Lstat(name)
+	if err == nil && now.Mode()&fs.ModeSymlink != 0 {
+		return now, nil
+	}
+	return info, nil // what replaced or removed the file is none of our business
 }
 
 // Names gives at most limit names that are in a directory, in no order, or all when limit is not positive. Its errors are
@@ -89,8 +110,8 @@ func (r *Root) names(dir string, limit int) ([]string, error) {
 // of the link, and Open refuses it with NotARegularFile; Find with its Path follows it. The errors are InvalidPath for
 // what is no single name, and what the system says, such as FileNotFound.
 func (p *Place) Child(name string) (*Place, error) {
-	if name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name {
-		return nil, &sdk.Error{Name: "InvalidPath", Message: quote(name) + " is not a name in a directory"}
+	if err := singleName(name); err != nil {
+		return nil, err
 	}
 	c := &Place{Path: path.Join(p.Path, name), root: p.root, name: filepath.Join(p.name, name)}
 	info, err := p.root.root.Lstat(c.name)

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"net"
@@ -90,6 +91,23 @@ func TestLinkInPlaceOfAFile(t *testing.T) {
 			t.Errorf("opened %s outside, as %s", path, file.Name())
 		}
 	}
+}
+
+// What a caller knows of a path, such as that its name is none of a secret, is not so of what a link leads to that took the
+// place of a file or a folder, though that is inside too.
+func TestLinkInsideInPlaceOfAFile(t *testing.T) {
+	f := start(t, "a", "text", "b/c", "text", ".env", "secret", ".ssh/c", "secret")
+	file, dir, top := f.find(t, "a"), f.find(t, "b"), f.folder(t, ".")
+	check(t, errors.Join(os.Remove(f.path("a")), os.RemoveAll(f.path("b"))))
+	f.link(t, map[string]string{"a": ".env", "b": ".ssh"})
+	_, _, err := top.Open("a")
+	contains(t, fails(t, err, "NotARegularFile").Message, "is a symlink")
+	_, err = file.Open()
+	contains(t, fails(t, err, "NotARegularFile").Message, "is a symlink")
+	_, err = top.Folder("b")
+	contains(t, fails(t, err, "NotADirectory").Message, "is a symlink")
+	_, err = dir.Folder()
+	fails(t, err, "NotADirectory")
 }
 
 // Someone changes all the time what is there, between a file, a link out and a pipe, a folder and a link out. Nothing
@@ -197,6 +215,9 @@ func TestNewFilesFollowTheUmask(t *testing.T) {
 func TestHardLinksPart(t *testing.T) {
 	f := start(t, "file", "old")
 	check(t, os.Link(f.path("file"), f.path("other")))
+	if got := [2]int{f.find(t, "file").Links(), f.find(t, "nothing").Links()}; got != [2]int{2, 1} {
+		t.Errorf("counts of links are %v", got)
+	}
 	check(t, f.find(t, "file").Write([]byte("new"), nil))
 	f.holds(t, "file", "new")
 	f.holds(t, "other", "old")

@@ -214,8 +214,8 @@ func TestPlaces(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.path, func(t *testing.T) {
 			p := f.find(t, test.path)
-			got := []any{p.Path, p.Real(), p.Missing, p.Info != nil, p.Target}
-			want := []any{test.shown, filepath.Join(resolved, test.real), test.missing, test.there, ""}
+			got := []any{p.Path, p.Real(), p.Resolved(), p.Missing, p.Info != nil, p.Target}
+			want := []any{test.shown, filepath.Join(resolved, test.real), test.real, test.missing, test.there, ""}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

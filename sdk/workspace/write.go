@@ -30,23 +30,66 @@ import (
 //
 // Info stays as it was: Find again after Write.
 func (p *Place) Write(data []byte, check func() error) error {
+	d, err := p.Prepare(data)
+	if err != nil {
+		return err
+	}
+	return d.Publish(check)
+}
+
+// A Draft is what a file shall hold, safely on disk beside the file under a name of its own. Several drafts are made before
+// the first is published when either all of some files are to change or none. Publish or discard each.
+type Draft struct {
+	place *Place
+	temp  string
+}
+
+// Prepare does the first part of Write: all but giving the new file its name. Its errors are those of Write.
+func (p *Place) Prepare(data []byte) (*Draft, error) {
 	if p.Info != nil {
 		if err := p.writable(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if p.Missing != "" {
 		if err := p.root.root.MkdirAll(filepath.Dir(p.name), 0o755); err != nil {
-			return Explain(p.Path, err)
+			return nil, unwritten(p.Path, err)
 		}
 	}
 	temp, err := p.writeTemp(data)
 	if err != nil {
-		return Explain(p.Path, err)
+		return nil, unwritten(p.Path, err)
 	}
-	if err := p.publish(temp, check); err != nil {
-		_ = p.root.root.Remove(temp)
+	return &Draft{p, temp}, nil
+}
+
+// Publish does the second part of Write, which calls check and puts the new file in place. After an error the draft is
+// gone, and the file as it was.
+func (d *Draft) Publish(check func() error) error {
+	if err := d.place.publish(d.temp, check); err != nil {
+		d.Discard()
 		return err
+	}
+	d.place.syncFolder()
+	return nil
+}
+
+// Discard removes a draft that is not published.
+func (d *Draft) Discard() { _ = d.place.root.root.Remove(d.temp) } // it may be gone with its folder
+
+// Remove removes the regular file at the place, right after check, unless that is nil, found nothing against it. Errors are
+// those of check, of Regular, and what the system says (PermissionDenied, IOError). Info stays as it was.
+func (p *Place) Remove(check func() error) error {
+	if err := p.Regular(); err != nil {
+		return err
+	}
+	if check != nil {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if err := p.root.root.Remove(p.name); err != nil {
+		return Explain(p.Path, err)
 	}
 	p.syncFolder()
 	return nil
@@ -94,9 +137,9 @@ func (p *Place) publish(temp string, check func() error) error {
 		}
 	}
 	if p.Info == nil {
-		return Explain(p.Path, p.publishNew(temp))
+		return unwritten(p.Path, p.publishNew(temp))
 	}
-	return Explain(p.Path, p.root.root.Rename(temp, p.name))
+	return unwritten(p.Path, p.root.root.Rename(temp, p.name))
 }
 
 // publishNew links instead of renaming, as a rename would replace a file that came up meanwhile. Where the file system

@@ -106,3 +106,52 @@ func TestFolderBecomesALinkMeanwhile(t *testing.T) {
 		t.Errorf("found %s outside", c.Path)
 	}
 }
+
+// Drafts are ready, and change nothing until they are published.
+func TestDrafts(t *testing.T) {
+	f := start(t, "a", "old a")
+	var drafts []*Draft
+	for _, path := range []string{"a", "dir/b", "c"} {
+		d, err := f.find(t, path).Prepare([]byte("new " + path))
+		check(t, err)
+		drafts = append(drafts, d)
+	}
+	f.holds(t, "a", "old a")
+	check(t, drafts[0].Publish(nil))
+	check(t, drafts[1].Publish(nil))
+	drafts[2].Discard()
+	f.holds(t, "a", "new a")
+	f.holds(t, "dir/b", "new dir/b")
+	if names, err := filepath.Glob(f.path("*")); err != nil || len(names) != 2 {
+		t.Errorf("the folder holds %v (%v)", names, err)
+	}
+	if temp, _ := filepath.Glob(f.path(".toolhost-*")); len(temp) > 0 {
+		t.Errorf("left over: %v", temp)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	f := start(t, "file", "text", "dir/x", "")
+	f.link(t, map[string]string{"link": "file"})
+	refused := errors.New("refused")
+	if err := f.find(t, "file").Remove(func() error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("removed: %v", err)
+	}
+	fails(t, f.find(t, "dir").Remove(nil), "IsADirectory")
+	fails(t, f.find(t, "nothing").Remove(nil), "FileNotFound")
+	f.holds(t, "file", "text")
+	check(t, f.find(t, "link").Remove(nil))
+	if _, err := os.Lstat(f.path("file")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is there: %v", err)
+	}
+}
+
+func TestResolved(t *testing.T) {
+	f := start(t, "dir/file", "text")
+	f.link(t, map[string]string{"link": "dir/file", "absolute": f.path("dir")})
+	for path, want := range map[string]string{"dir/file": "dir/file", "link": "dir/file", "absolute/file": "dir/file", "absolute/new": "dir/new", ".": "."} {
+		if got := f.find(t, path).Resolved(); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+}

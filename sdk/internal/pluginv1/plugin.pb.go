@@ -466,6 +466,7 @@ type PreviewRequest struct {
 	Tool          string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
 	Arguments     []byte                 `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
 	Workdir       string                 `protobuf:"bytes,4,opt,name=workdir,proto3" json:"workdir,omitempty"`
+	SessionId     string                 `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -524,6 +525,13 @@ func (x *PreviewRequest) GetArguments() []byte {
 func (x *PreviewRequest) GetWorkdir() string {
 	if x != nil {
 		return x.Workdir
+	}
+	return ""
+}
+
+func (x *PreviewRequest) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
 	}
 	return ""
 }
@@ -1607,12 +1615,14 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06config\x18\x01 \x01(\fR\x06config\x12\x18\n" +
 	"\aworkdir\x18\x02 \x01(\tR\aworkdir\"D\n" +
 	"\x11ConfigureResponse\x12/\n" +
-	"\x05error\x18\x01 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\"u\n" +
+	"\x05error\x18\x01 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\"\x94\x01\n" +
 	"\x0ePreviewRequest\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x03 \x01(\fR\targuments\x12\x18\n" +
-	"\aworkdir\x18\x04 \x01(\tR\aworkdir\"\xc9\x01\n" +
+	"\aworkdir\x18\x04 \x01(\tR\aworkdir\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x05 \x01(\tR\tsessionId\"\xc9\x01\n" +
 	"\x0fPreviewResponse\x125\n" +
 	"\acontent\x18\x01 \x03(\v2\x1b.toolhost.plugin.v1.ContentR\acontent\x12\x16\n" +
 	"\x06effect\x18\x02 \x01(\tR\x06effect\x12\x16\n" +

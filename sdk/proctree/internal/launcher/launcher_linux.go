@@ -114,7 +114,7 @@ func (l *launcher) start(p Program) (step string, err error) {
 	l.pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{
 		Env:   p.Env,
 		Files: []uintptr{0, 1, 2},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &l.pidfd},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: p.Terminal, Pdeathsig: syscall.SIGKILL, PidFD: &l.pidfd},
 	})
 	if err != nil {
 		return "exec", err

@@ -19,13 +19,15 @@ const TerminateOrder = 'T'
 type Program struct {
 	Path, Dir string
 	Argv, Env []string
+	// Terminal says that standard input is a terminal, to control the program.
+	Terminal bool
 }
 
 // Encode returns the program as the launcher first reads it from the control
 // pipe: the length of a text in four bytes, then the text, in which NUL bytes
 // divide the fields. So no field may contain one.
 func (p Program) Encode() []byte {
-	fields := []string{p.Path, p.Dir, strconv.Itoa(len(p.Argv))}
+	fields := []string{p.Path, p.Dir, strconv.FormatBool(p.Terminal), strconv.Itoa(len(p.Argv))}
 	fields = append(append(fields, p.Argv...), p.Env...)
 	text := strings.Join(fields, "\x00")
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
@@ -42,15 +44,16 @@ func decodeProgram(r io.Reader) (Program, error) {
 		return Program{}, err
 	}
 	fields := strings.Split(string(text), "\x00")
-	if len(text) != int(length) || len(fields) < 3 {
+	if len(text) != int(length) || len(fields) < 4 {
 		return Program{}, io.ErrUnexpectedEOF
 	}
-	argc, err := strconv.Atoi(fields[2])
-	rest := fields[3:]
-	if err != nil || argc < 0 || argc > len(rest) {
+	terminal, wrongBool := strconv.ParseBool(fields[2])
+	argc, wrongCount := strconv.Atoi(fields[3])
+	rest := fields[4:]
+	if wrongBool != nil || wrongCount != nil || argc < 0 || argc > len(rest) {
 		return Program{}, errors.New("malformed program")
 	}
-	return Program{Path: fields[0], Dir: fields[1], Argv: rest[:argc], Env: rest[argc:]}, nil
+	return Program{Path: fields[0], Dir: fields[1], Argv: rest[:argc], Env: rest[argc:], Terminal: terminal}, nil
 }
 
 // The status pipe carries lines to the parent: either one "failed", or

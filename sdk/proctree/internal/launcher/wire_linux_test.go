@@ -15,6 +15,7 @@ func TestProgramOnTheWire(t *testing.T) {
 	tests := []Program{
 		{Path: "/bin/true", Argv: []string{"true"}},
 		{Path: "x", Dir: "/a dir", Argv: []string{"", "", "two words", "new\nline"}, Env: []string{"A=1", "", "B="}},
+		{Path: "/bin/sh", Argv: []string{"sh"}, Terminal: true},
 		{Path: "x", Argv: []string{"x"}, Env: []string{strings.Repeat("long", 100000)}},
 	}
 	for _, p := range tests {
@@ -39,7 +40,7 @@ func TestProgramCutShort(t *testing.T) {
 
 func FuzzDecodeProgram(f *testing.F) {
 	f.Add(Program{Path: "/bin/true", Argv: []string{"true"}, Env: []string{"A=1"}}.Encode())
-	f.Add([]byte("\x07\x00\x00\x00a\x00b\x00-1\x00"))
+	f.Add([]byte("\x0c\x00\x00\x00a\x00b\x00true\x00-1\x00"))
 	f.Add([]byte("\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := decodeProgram(bytes.NewReader(text))

@@ -1,0 +1,109 @@
+//go:build unix
+
+package proctree
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A lane is one of two pipes that are copied in order.
+type lane struct {
+	name  string
+	pipe  *os.File
+	raw   syscall.RawConn
+	to    io.Writer
+	buf   []byte
+	over  bool  // nothing more comes, or can be written
+	err   error // of the writer
+	order *sync.Mutex
+	first *lane // what is in it is written before what is in this one; nil if none
+}
+
+// inOrder gives two copies that are to run at the same time. What the program writes to stdout and then to stderr is
+// written in this order, also when there is no time between. The other way round that holds only if there is: of what comes
+// at the same moment stdout is the first.
+func inOrder(stdout, stderr *lane) ([]func() error, error) {
+	stdout.order = new(sync.Mutex)
+	stderr.order, stderr.first = stdout.order, stdout
+	for _, l := range []*lane{stdout, stderr} {
+		var err error
+		if l.raw, err = l.pipe.SyscallConn(); err != nil {
+			return nil, err
+		}
+		l.buf = make([]byte, 32<<10)
+	}
+	return []func() error{stdout.copy, stderr.copy}, nil
+}
+
+// copy waits for output without reading it, since only who holds the order may read. Nothing that can take long happens
+// within the calls of raw: the pipe can be closed only between them.
+func (l *lane) copy() error {
+	defer l.pipe.Close()
+	for {
+		err := l.raw.Read(readable)
+		switch over, failure := l.turn(err == nil); {
+		case failure != nil:
+			return fmt.Errorf("%s: %w", l.name, failure)
+		case over:
+			return nil
+		case err != nil:
+			return explained(l.name, l.pipe, &fs.PathError{Op: "read", Path: l.pipe.Name(), Err: fs.ErrClosed}) // all that err can mean
+		}
+	}
+}
+
+func readable(fd uintptr) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+}
+
+// turn moves one piece of this lane, if there may be one, after what is there of the first lane, which is no more than a
+// pipe can hold. It tells whether that was all, or what the writer has against it.
+func (l *lane) turn(ready bool) (over bool, failure error) {
+	l.order.Lock()
+	defer l.order.Unlock()
+	const most = 4
+	for n := 0; l.first != nil && n < most && l.first.move(); n++ {
+	}
+	if ready {
+		l.move()
+	}
+	return l.over, l.err
+}
+
+// move moves one piece, if there is one now. A pipe that was closed has none.
+func (l *lane) move() bool {
+	if l.over {
+		return false
+	}
+	var n int
+	var failure error
+	if err := l.raw.Control(func(fd uintptr) { n, failure = readNow(int(fd), l.buf) }); err != nil || errors.Is(failure, unix.EAGAIN) {
+		return false
+	}
+	if l.over = n <= 0; !l.over {
+		_, l.err = l.to.Write(l.buf[:n])
+		l.over = l.err != nil
+	}
+	if l.over {
+		_ = l.pipe.SetReadDeadline(time.Unix(1, 0)) // wakes copy, if it waits
+	}
+	return true
+}
+
+func readNow(fd int, buf []byte) (n int, err error) {
+	for {
+		if n, err = unix.Read(fd, buf); !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}

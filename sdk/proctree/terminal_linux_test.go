@@ -1,0 +1,75 @@
+//go:build !proctree_group
+
+package proctree
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+func init() {
+	roles["terminal-host"] = func() {
+		c := Command("sh", "-c", os.Args[1])
+		c.Env = append(os.Environ(), roleVar+"=")
+		c.Stdout, c.Terminal = os.Stdout, &Size{80, 24}
+		_, _ = c.Run(context.Background())
+	}
+}
+
+func TestLeftoversOnATerminal(t *testing.T) {
+	for _, l := range leftovers {
+		t.Run(l.name+", program ends", func(t *testing.T) { testLeftoverOnATerminal(t, l.text, false) })
+		t.Run(l.name+", context ends", func(t *testing.T) { testLeftoverOnATerminal(t, l.text, true) })
+	}
+}
+
+func testLeftoverOnATerminal(t *testing.T, text string, cancel bool) {
+	r, prelude := fifoOutlet(t)
+	input, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	defer end.Close()
+	ctx, stop := context.WithCancel(bounded(t))
+	defer stop()
+	up := make(chan struct{})
+	out := &trigger{text: "up\n", do: func() { close(up) }}
+	c := Command("sh", "-c", prelude+text+"\nread line; exit 3", self(t))
+	c.Stdin, c.Stdout, c.Terminal, c.Grace = input, out, &Size{80, 24}, 20*time.Millisecond
+	run := begin(ctx, c)
+	if !within(up, 10*time.Second) {
+		t.Fatalf("nothing comes up: %q", out)
+	}
+	if cancel {
+		stop()
+	} else {
+		end.Close()
+	}
+	exit, err := run.end(t, 5*time.Second)
+	(&outlet{r: r, w: r}).awaitEnd(t, 100*time.Millisecond)
+	// Not all had to be killed: the end of a terminal's controlling process is a SIGHUP to those in front.
+	if err != nil || exit.Canceled != cancel || !cancel && exit.Code != 3 {
+		t.Errorf("Run: %#v, %v", exit, err)
+	}
+}
+
+func TestHostOfATerminalIsKilled(t *testing.T) {
+	r, prelude := fifoOutlet(t)
+	text := prelude + strings.ReplaceAll(everything(), `"$0"`, self(t))
+	host := exec.Command(self(t), text)
+	host.Env = append(os.Environ(), roleVar+"=terminal-host")
+	out := &trigger{text: "all started", do: func() { _ = host.Process.Kill() }}
+	host.Stdout = out
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait()
+	(&outlet{r: r, w: r}).awaitEnd(t, 2*time.Second)
+	launcher := number(t, out.String(), "launcher")
+	until(t, 2*time.Second, "the launcher ends", func() bool { return !alive(launcher) })
+}
