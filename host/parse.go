@@ -48,7 +48,7 @@ func truncated(c *Call) *sdk.Error {
 // readArguments gives the bytes of the one JSON object that the text holds, {} for blanks.
 func readArguments(text json.RawMessage) (json.RawMessage, *sdk.Error) {
 	if len(text) > sdk.MaxArguments {
-		return nil, tooLarge(len(text))
+		return nil, tooLarge()
 	}
 	object, around, e := unwrap(text)
 	if e == nil {
@@ -143,8 +143,9 @@ func slip(text []byte) string {
 	return ""
 }
 
-func tooLarge(size int) *sdk.Error {
-	e := badArguments("have %d bytes, at most %d are allowed", size, sdk.MaxArguments)
+// tooLarge names no size: who reads arguments from a stream need not read on to know it.
+func tooLarge() *sdk.Error {
+	e := badArguments("have more than the %d bytes that are allowed", sdk.MaxArguments)
 	e.Suggestion = "Pass less at once, or the path of a file."
 	return e
 }

@@ -108,7 +108,7 @@ func TestArgumentsTooLarge(t *testing.T) {
 	}
 	e := failed(t, h.Call(t.Context(), call("test__echo", sized(sdk.MaxArguments+1))), sdk.CodeInvalidArgs)
 	diff(t, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "MalformedArguments",
-		Message:    "the arguments have 1048577 bytes, at most 1048576 are allowed; nothing was run",
+		Message:    "the arguments have more than the 1048576 bytes that are allowed; nothing was run",
 		Suggestion: "Pass less at once, or the path of a file.", Details: json.RawMessage(`{"schema":{"type":"object"}}`)}, e)
 	if n := w.ran.Load(); n != 1 {
 		t.Errorf("%d tools were run, want 1", n)

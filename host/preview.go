@@ -26,7 +26,7 @@ func (h *Host) preview(next CallFunc) CallFunc {
 		}
 		shown, err := h.previewed(ctx, c, p)
 		if err != nil {
-			return nil, err
+			return readBesides(shown), err
 		}
 		c.preview = shown
 		said := previewStep(c.Definition.Plugin, shown)
@@ -53,12 +53,22 @@ func (h *Host) previewed(ctx context.Context, c *Call, p Previewer) (*sdk.Previe
 		return &sdk.Preview{}, nil
 	case e != nil && e.Code == sdk.CodeTimeout && over(limited) && ctx.Err() == nil:
 		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "%s did not tell within %s what the call would do; nothing was run", c.Tool, limit)
+	case e != nil && e.Code == sdk.CodeCanceled && ctx.Err() != nil:
+		return nil, fail(sdk.CodeCanceled, "Canceled", "the call was canceled while its plugin told what it would do; nothing was run")
 	case e != nil && (e.Code == "" || e.Code == sdk.CodeRejected): // only people reject
 		e = new(*e)
 		e.Code = sdk.CodeTool
-		return nil, e
+		return shown, e
 	}
 	return shown, err
+}
+
+// readBesides is the result of a call that ends with its preview: what the plugin gave to read with the error.
+func readBesides(p *sdk.Preview) *sdk.Result {
+	if p == nil {
+		return nil
+	}
+	return &sdk.Result{Content: p.Content}
 }
 
 // previewStep is what the plugin says of its own call. A word that is no effect counts as ask.

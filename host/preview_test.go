@@ -79,6 +79,18 @@ func TestPreviewThatFails(t *testing.T) {
 	}
 }
 
+// What the plugin gives to read with the error reaches the model, as if the call had failed.
+func TestPreviewThatFailsWithAText(t *testing.T) {
+	t.Parallel()
+	p := previewing(t, tool("run"), func(context.Context) (*sdk.Preview, error) {
+		return &sdk.Preview{Content: sdk.Text("line 7 has another word").Content}, &sdk.Error{Name: "MatchNotFound", Message: "not there"}
+	})
+	r := single(t, p, host.Options{}).Call(t.Context(), call("test__run", ""))
+	if r.Error == nil || r.Error.Name != "MatchNotFound" || r.Text() != "line 7 has another word\nnot there" {
+		t.Errorf("%+v reads %q", r.Error, r.Text())
+	}
+}
+
 func TestPreviewThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	p := previewing(t, tool("run"), func(ctx context.Context) (*sdk.Preview, error) {
@@ -90,5 +102,21 @@ func TestPreviewThatTakesTooLong(t *testing.T) {
 	e := failed(t, single(t, p, host.Options{}).Call(t.Context(), c), sdk.CodeTimeout)
 	if !strings.Contains(e.Message, "nothing was run") {
 		t.Error(e.Message)
+	}
+}
+
+// Whoever gives up during a preview knows that nothing was run.
+func TestPreviewCanceled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	p := previewing(t, writes("run"), func(ctx context.Context) (*sdk.Preview, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	h := single(t, p, host.Options{Approver: &asked{}})
+	r := h.Call(ctx, call("test__run", ""))
+	if e := failed(t, r, sdk.CodeCanceled); !strings.HasSuffix(e.Message, "nothing was run") {
+		t.Errorf("%s", e.Message)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,7 +13,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/gofrs/flock"
+	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -45,18 +49,18 @@ func (g *globals) trust(path string, revoke bool) error {
 	if strings.ContainsAny(path, "\r\n") {
 		return fmt.Errorf("%q cannot be trusted: the list of trusted files has one to a line, and the name has a line break", path)
 	}
-	known, err := readTrusted()
-	if err != nil {
-		return err
-	}
 	word := "is trusted, as it is now"
 	if revoke {
 		word = "is not trusted"
-		delete(known, path)
-	} else if known[path], err = fingerprint(path); err != nil {
-		return err
 	}
-	if err := writeTrusted(known); err != nil {
+	err = changeTrusted(func(known map[string]string) (err error) {
+		delete(known, path)
+		if !revoke {
+			known[path], err = fingerprint(path)
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(g.out, "%s %s\n", path, word)
@@ -136,7 +140,8 @@ func readTrusted() (map[string]string, error) {
 	return known, lines.Err()
 }
 
-func writeTrusted(known map[string]string) error {
+// changeTrusted rewrites the list, one writer at a time, and whole or not at all.
+func changeTrusted(change func(known map[string]string) error) error {
 	path, err := userFile("trusted")
 	if err != nil {
 		return err
@@ -144,13 +149,23 @@ func writeTrusted(known map[string]string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
+	lock, ctx := flock.New(path+".lock"), context.Background()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil {
+		return fmt.Errorf("the list of trusted files is kept locked by another program (%s): %w", lock.Path(), err)
+	}
+	defer func() { _ = lock.Close() }()
+	known, err := readTrusted()
+	if err == nil {
+		err = change(known)
+	}
+	if err != nil {
+		return err
+	}
 	var text strings.Builder
 	for _, file := range slices.Sorted(maps.Keys(known)) {
 		fmt.Fprintf(&text, "%s  %s\n", known[file], file)
 	}
-	temporary := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if err := os.WriteFile(temporary, []byte(text.String()), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(temporary, path)
+	return renameio.WriteFile(path, []byte(text.String()), 0o600)
 }

@@ -4,7 +4,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/toolhost/toolhost/host/config"
@@ -53,6 +55,25 @@ func TestTrustOfANameWithALineBreak(t *testing.T) {
 	if err := g.trust(filepath.Join(dir, "config.hcl"), false); err == nil {
 		known, err := readTrusted()
 		t.Errorf("now trusted: %v, %v", known, err)
+	}
+}
+
+// Two who trust at the same moment are both heard.
+func TestTrustAtTheSameTime(t *testing.T) {
+	g, dir := trusting(t), t.TempDir()
+	var all sync.WaitGroup
+	for i := range 20 {
+		path := filepath.Join(dir, strconv.Itoa(i))
+		writeConfig(t, path, "")
+		all.Go(func() {
+			if err := g.trust(path, false); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if known, err := readTrusted(); err != nil || len(known) != 20 {
+		t.Errorf("%d of 20 are trusted; %v", len(known), err)
 	}
 }
 

@@ -13,10 +13,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/gofrs/flock"
+	"github.com/google/renameio/v2"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
-	"golang.org/x/sys/unix"
 )
 
 const answersHead = `# Calls that you said "always" to. They run without asking, unless a rule denies them.
@@ -88,21 +89,7 @@ func replaceAnswers(path string, src []byte) error {
 	if _, err := parseAnswers(path, src); err != nil {
 		return fmt.Errorf("nothing was written, because the file would not be as it should:\n%w", err)
 	}
-	return replaceFile(path, src)
-}
-
-// replaceFile puts a file in the place of another one, whole or not at all.
-func replaceFile(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".answers-*") // for its owner only
-	if err != nil {
-		return fmt.Errorf("answers: %w", err)
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // which is not there any more when all went well
-	_, err = f.Write(content)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("answers: %w", err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := renameio.WriteFile(path, src, 0o600); err != nil {
 		return fmt.Errorf("answers: %w", err)
 	}
 	return nil
@@ -172,22 +159,13 @@ func ascii(raw json.RawMessage) (string, error) {
 
 // lockFile keeps other writers out until unlock. It waits for them so long at most.
 func lockFile(path string, most time.Duration) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("answers: %w", err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
-			return func() { f.Close() }, nil
-		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("answers: another program keeps %s locked: %w", path, err), f.Close())
-		}
+	lock := flock.New(path)
+	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); errors.Is(err, context.DeadlineExceeded) {
+		return nil, fmt.Errorf("answers: another program keeps %s locked: %w", path, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("answers: %w", err)
 	}
+	return func() { _ = lock.Close() }, nil
 }

@@ -34,6 +34,14 @@ func TestCondition(t *testing.T) {
 		want            policy.Truth
 	}{
 		{`args.a == "x"`, `{"a":"x"}`, yes},
+		{`contains(paths(), "db/1.sql")`, `{"path":"db/1.sql"}`, yes},
+		{`contains(paths(), "db/1.sql")`, `{"path":"/project/x/../db/./1.sql"}`, yes},
+		{`contains(paths(), "db/1.sql")`, `{"paths":["a","db//1.sql"]}`, yes},
+		{`contains(paths(), "db/1.sql")`, `{"path":"a","edits":[{"path":"b"},{},{"path":"db/1.sql","old_string":"x"}]}`, yes},
+		{`contains(paths(), "db/1.sql")`, `{"path":"../project2/db/1.sql","command":"db/1.sql"}`, no},
+		{`paths() == ["/etc/passwd"]`, `{"path":"../etc/passwd"}`, yes},
+		{`length(paths()) == 0`, `{"path":null,"paths":[],"edits":[]}`, yes},
+		{`anytrue([for p in paths() : startswith(p, "db/")])`, `{"edits":[{"path":"./db/2.sql"}]}`, yes},
 		{`args.a == "x"`, `{"a":"y"}`, no},
 		{`args.a == "x"`, `{}`, no},
 		{`args.a == null`, `{}`, yes},
@@ -118,6 +126,10 @@ func TestConditionFails(t *testing.T) {
 	cases := []struct{ when, arguments, want string }{
 		{`args.a > 3`, `{}`, "argument must not be null (config.hcl:4,12)"},
 		{`args.a > 3`, `{"a":"x"}`, "a number is required"},
+		{`length(paths()) > 0`, `{"path":5}`, "args.path names no paths"},
+		{`length(paths()) > 0`, `{"edits":["a"]}`, "args.edits names no paths"},
+		{`length(paths()) > 0`, `{"paths":["e\u0301"]}`, "a path cannot be looked at"},
+		{`length(paths()) > 0`, `{"path":"a\u0000b"}`, "NUL"},
 		{`args.a`, `{"a":"true"}`, "it gives a string, not true or false"},
 		{`args.a`, `{}`, "it gives null, not true or false"},
 		{`args.a && true`, `{}`, "this is null, and neither true nor false"},

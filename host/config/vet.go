@@ -17,7 +17,7 @@ type vetted struct {
 	arguments   []string // that it names, sorted
 	words       []string // of tool, caller and workdir, those that it names
 	locals, env map[string]cty.Value
-	paths       bool // it calls inside
+	paths       bool // it calls inside or paths
 }
 
 // vet makes sure that an expression is fit to be a condition. It is false, and says why, when it is not.

@@ -26,8 +26,11 @@ var elsewhere = map[string]string{
 // call reports a function that is not there or not called as it must be.
 func (v *vetting) call(n *hclsyntax.FunctionCallExpr) {
 	f, there := v.functions()[n.Name]
-	if n.Name == "inside" {
+	switch n.Name {
+	case "inside":
 		v.out.paths, there, f = true, true, insideFunction("")
+	case "paths":
+		v.out.paths, there, f = true, true, pathsFunction(nil)
 	}
 	if !there {
 		v.missing(n)
@@ -52,7 +55,7 @@ func (v *vetting) missing(n *hclsyntax.FunctionCallExpr) {
 		v.add(n.NameRange, "env(…) cannot be called here").hint(`give it a name outside: locals { a = env("NAME", "default") }, and write local.a here`)
 		return
 	}
-	names := append(slices.Collect(maps.Keys(v.functions())), "inside")
+	names := append(slices.Collect(maps.Keys(v.functions())), "inside", "paths")
 	slices.Sort(names)
 	v.add(n.NameRange, "there is no function %q here", brief(n.Name)).Hint = cmp.Or(elsewhere[n.Name], suggest(n.Name, names, "functions"))
 }

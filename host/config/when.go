@@ -12,6 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"github.com/toolhost/toolhost/host/internal/shelltool"
 	"github.com/toolhost/toolhost/host/policy"
 )
 
@@ -125,8 +126,13 @@ func (c *condition) context(q *policy.Query, args map[string]cty.Value, m *meter
 	for name, text := range c.facts(q) {
 		ctx.Variables[name] = cty.StringVal(text)
 	}
+	ctx.Functions = map[string]function.Function{}
 	if c.paths {
-		ctx.Functions = map[string]function.Function{"inside": insideFunction(q.Workdir)}
+		ctx.Functions["inside"] = insideFunction(q.Workdir)
+		ctx.Functions["paths"] = pathsFunction(q)
+	}
+	if shelltool.Unread(q) {
+		ctx.Functions["commands"] = unreadCommands
 	}
 	return ctx
 }

@@ -72,7 +72,7 @@ func TestFailingJudges(t *testing.T) {
 				r := policy.Rule{Name: "r", Reason: "because of r", When: when, Judge: c.judge}
 				d := decide(t, query(), layer("user", r, rule("b", policy.Allow)), layer("project", rule("c", policy.Allow)))
 				want := policy.Step{Layer: "user", Rule: "r", Matched: true, Effect: policy.Deny, Reason: "because of r", Note: c.note}
-				if diff := cmp.Diff(want, stepOf(t, d, "r")); diff != "" || d.Effect != policy.Deny || d.Reason != "because of r" {
+				if diff := cmp.Diff(want, stepOf(t, d, "r")); diff != "" || d.Effect != policy.Deny || d.Reason != "because of r ("+c.note+")" {
 					t.Errorf("decision %+v; %s", d, diff)
 				}
 			}

@@ -74,8 +74,11 @@ func (p *Policy) Decide(q *Query) Decision {
 	}
 	d := Decision{Effect: strictest.Effect, Rule: strictest.Rule, Layer: strictest.Layer, Source: strictest.Source,
 		Reason: strictest.Reason, Trace: trace}
-	if d.Reason == "" {
+	switch {
+	case d.Reason == "":
 		d.Reason = strictest.Note // such as that the rule's condition failed
+	case strictest.Note != "":
+		d.Reason += " (" + strictest.Note + ")"
 	}
 	return d
 }

@@ -121,7 +121,7 @@ func TestTrace(t *testing.T) {
 	user := layer("user", cheap, sourced(when(rule("ask", policy.Ask), policy.Unsure), "config.hcl:7"), sourced(rule("free", policy.Allow), "config.hcl:9"),
 		rule("not reached", policy.Deny))
 	project := policy.Layer{Name: "project", TightenOnly: true, Rules: []policy.Rule{rule("all", policy.Allow)}}
-	want := policy.Decision{Effect: policy.Ask, Rule: "ask", Layer: "user", Source: "config.hcl:7", Reason: "because of ask", Trace: []policy.Step{
+	want := policy.Decision{Effect: policy.Ask, Rule: "ask", Layer: "user", Source: "config.hcl:7", Reason: "because of ask (whether its condition holds is only known when the call runs)", Trace: []policy.Step{
 		{Layer: "user", Rule: "cheap", Source: "config.hcl:3", Note: `the tool's cost tier is "free"`},
 		{Layer: "user", Rule: "ask", Source: "config.hcl:7", Effect: policy.Ask, Reason: "because of ask",
 			Note: "whether its condition holds is only known when the call runs"},

@@ -1,5 +1,6 @@
 // Package shelltool knows which calls run a shell command, and where: a call of a tool of category "shell" that has a
-// command among its arguments. It joins what a policy asks of such a call with what package shellcmd can tell.
+// command among its arguments. When such a call also names an interpreter, the command is the text of a script for that. It
+// joins what a policy asks of such a call with what package shellcmd can tell.
 package shelltool
 
 import (
@@ -31,7 +32,69 @@ func Judge(q *policy.Query, argument string, rules shellcmd.Rules) (policy.Judge
 	if err != nil {
 		return policy.Judgement{}, err
 	}
+	program, err := foreign(q)
+	if err != nil {
+		return policy.Judgement{}, err
+	}
+	if program != "" {
+		return unread(program, rules.Judge(quoted(program)+" -", where)), nil
+	}
+	if terminal(q) {
+		return onTerminal(rules, command, where), nil
+	}
 	return judgement(rules.Judge(command, where)), nil
+}
+
+// terminal says that a call's command runs on a terminal.
+func terminal(q *policy.Query) bool {
+	raw := string(q.Argument("pty"))
+	return raw != "" && raw != "null" && raw != "false"
+}
+
+// onTerminal judges a command that runs on a terminal. There programs that else only read start pagers and others, which
+// their configuration names and which run what is typed. So only what rules list is allowed, and only without input.
+func onTerminal(rules shellcmd.Rules, command string, where shellcmd.Context) policy.Judgement {
+	elsewhere := judgement(rules.Judge(command, where))
+	rules.ReadOnly = false
+	j := judgement(rules.Judge(command, where))
+	switch {
+	case elsewhere.Effect == policy.Allow && j.Effect != policy.Allow:
+		j.Reason = fmt.Sprintf("%q: on a terminal (pty) it may do more than read", shortened(command))
+	case where.Stdin && j.Effect == policy.Allow:
+		j = policy.Judgement{Effect: policy.Ask, Reason: fmt.Sprintf("%q: what is typed into its terminal (stdin) is not looked into", shortened(command))}
+	}
+	return j
+}
+
+// foreign names the interpreter of a call whose command is no text for a shell, else "".
+func foreign(q *policy.Query) (string, error) {
+	program, _, err := text(q, "interpreter")
+	if program == "bash" || program == "sh" {
+		return "", err
+	}
+	return program, err
+}
+
+// Unread says that the call of a shell tool brings a script that is no text for a shell: nothing is known of it.
+func Unread(q *policy.Query) bool {
+	if q.Category != Category {
+		return false
+	}
+	program, err := foreign(q)
+	return program != "" || err != nil
+}
+
+// quoted makes one word of a text, for a shell.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+// unread is the judgement of a script in a language that is not looked into: that of its interpreter, to which all may be
+// given to run. So it is at least ask, even where a rule allows whatever the program does.
+func unread(program string, v shellcmd.Verdict) policy.Judgement {
+	j := judgement(v)
+	if j.Effect == policy.Allow {
+		j = policy.Judgement{Effect: policy.Ask, Reason: fmt.Sprintf("%q: it runs code that is not looked into", shortened(program))}
+	}
+	return j
 }
 
 // judgement words a verdict in one line, by the part of the command that made it so.
@@ -69,7 +132,8 @@ func Allows(q *policy.Query, prefixes [][]string) bool {
 // Prefix gives the beginning of the call's command that a person can allow for good, or nil.
 func Prefix(q *policy.Query) []string {
 	command, there, err := text(q, Command)
-	if q.Category != Category || err != nil || !there {
+	program, wrong := foreign(q)
+	if q.Category != Category || err != nil || !there || wrong != nil || program != "" {
 		return nil
 	}
 	return shellcmd.Prefix(command)
