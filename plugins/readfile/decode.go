@@ -3,51 +3,49 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"io"
-	"unicode/utf16"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 const (
-	sniffed    = 8 << 10 // how much of a file is looked at to tell text from binary
-	bufferSize = 64 << 10
+	sniffed   = 8 << 10  // how much of a file is looked at to tell text from binary
+	looked    = 1 << 20  // how much to find out its encoding
+	blockSize = 64 << 10 // of reading
 )
 
-// A decoded is the content of a file, made UTF-8 where a byte order mark says how.
+// A decoded is the content of a file, made UTF-8.
 type decoded struct {
+	coding
 	in     *bufio.Reader
 	head   []byte // the first bytes of the file as they are
 	binary bool
 	note   string // what was done, for the model
 }
 
-// decode drops a byte order mark and decodes UTF-16 that has one. All else is taken for UTF-8 or binary.
-func decode(file io.Reader) (decoded, error) {
-	in := bufio.NewReaderSize(file, bufferSize)
-	head, err := in.Peek(sniffed)
-	if ignoreEOF(err) != nil {
+// decode finds out how a file is encoded, unless that is asked for by name, and decodes it. A byte order mark is dropped.
+// Size, if known, keeps the buffer as small as the file.
+func decode(file io.Reader, size int64, asked coding) (decoded, error) {
+	in := bufio.NewReaderSize(file, int(min(max(size+1, blockSize), looked)))
+	look, err := in.Peek(looked)
+	if ignoreEOF(err) != nil && !errors.Is(err, bufio.ErrBufferFull) {
 		return decoded{}, err
 	}
-	out := decoded{in: in, head: bytes.Clone(head)}
-	switch {
-	case bytes.HasPrefix(head, []byte("\xEF\xBB\xBF")):
-		_, err = in.Discard(3)
-		out.note = "the file starts with a UTF-8 byte order mark, which is not shown"
-	case bytes.HasPrefix(head, []byte("\xFF\xFE")):
-		out.in, err = fromUTF16(in, binary.LittleEndian)
-		out.note = "decoded from UTF-16 (little endian)"
-	case bytes.HasPrefix(head, []byte("\xFE\xFF")):
-		out.in, err = fromUTF16(in, binary.BigEndian)
-		out.note = "decoded from UTF-16 (big endian)"
-	}
-	if ignoreEOF(err) != nil {
+	out := decoded{head: bytes.Clone(look[:min(len(look), sniffed)])}
+	drop := out.choose(look, asked)
+	if _, err := in.Discard(drop); err != nil {
 		return decoded{}, err
 	}
-	head, err = out.in.Peek(sniffed)
-	out.binary = isBinary(head)
-	return out, ignoreEOF(err)
+	out.in = out.reader(in)
+	if head, err := out.in.Peek(sniffed); ignoreEOF(err) != nil {
+		return decoded{}, err
+	} else if bytes.IndexByte(head, 0) >= 0 {
+		out.binary = true
+	}
+	return out, nil
 }
 
 func ignoreEOF(err error) error {
@@ -57,72 +55,57 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// isBinary tells whether head, the start of a file, is not text: it has a NUL, or is mostly invalid as UTF-8.
-func isBinary(head []byte) bool {
-	if bytes.IndexByte(head, 0) >= 0 {
-		return true
-	}
-	bad, size := 0, len(head)
-	for len(head) > 0 {
-		r, n := utf8.DecodeRune(head)
-		if r == utf8.RuneError && n == 1 && utf8.FullRune(head) { // a last rune may be cut off
-			bad++
-		}
-		head = head[n:]
-	}
-	return bad*3 > size
+// marks are the byte order marks; the longer ones come first.
+var marks = []struct{ mark, name string }{
+	{"\xEF\xBB\xBF", "utf-8"}, {"\xFF\xFE\x00\x00", "utf-32le"}, {"\x00\x00\xFE\xFF", "utf-32be"}, {"\xFF\xFE", "utf-16le"}, {"\xFE\xFF", "utf-16be"},
 }
 
-func fromUTF16(in *bufio.Reader, order binary.ByteOrder) (*bufio.Reader, error) {
-	_, err := in.Discard(2)
-	return bufio.NewReaderSize(&utf16Reader{in: in, order: order}, bufferSize), err
-}
-
-// A utf16Reader gives UTF-16 as UTF-8. What is no character becomes U+FFFD.
-type utf16Reader struct {
-	in    *bufio.Reader
-	order binary.ByteOrder
-	char  [utf8.UTFMax]byte
-	rest  []byte // of char, what did not fit
-}
-
-func (u *utf16Reader) Read(b []byte) (int, error) {
-	size := 0
-	for size < len(b) {
-		if len(u.rest) == 0 {
-			r, err := u.next()
-			if err != nil && size == 0 {
-				return 0, err
-			} else if err != nil {
-				break // it comes again with the next Read
+// choose settles the encoding and how many bytes of a mark to drop.
+func (d *decoded) choose(look []byte, asked coding) (drop int) {
+	for _, m := range marks {
+		if bytes.HasPrefix(look, []byte(m.mark)) && (asked.name == "" || family(asked.name) == family(m.name)) {
+			d.coding, _ = codingOf(m.name)
+			d.note = "decoded from " + m.name
+			if m.name == "utf-8" {
+				d.note = "the file starts with a UTF-8 byte order mark, which is not shown"
 			}
-			u.rest = utf8.AppendRune(u.char[:0], r)
+			return len(m.mark)
 		}
-		n := copy(b[size:], u.rest)
-		size, u.rest = size+n, u.rest[n:]
 	}
-	return size, nil //nolint:nilerr // the error comes again with the next Read
+	if asked.name != "" {
+		d.coding, d.note = asked, "decoded from "+asked.name+", as asked"
+		return 0
+	}
+	d.recognize(look)
+	return 0
 }
 
-// next takes one or two units of 16 bits, and a lone last byte for one.
-func (u *utf16Reader) next() (rune, error) {
-	units, err := u.in.Peek(4)
-	if len(units) == 0 {
-		return 0, err
-	}
-	r, size := utf8.RuneError, min(len(units), 2)
-	if size == 2 {
-		r = rune(u.order.Uint16(units))
-	}
-	if utf16.IsSurrogate(r) {
-		r = utf8.RuneError
-		if len(units) == 4 {
-			r = utf16.DecodeRune(rune(u.order.Uint16(units)), rune(u.order.Uint16(units[2:])))
+// family is the name without the order of bytes, about which a mark knows better than people.
+func family(name string) string { return strings.TrimSuffix(strings.TrimSuffix(name, "le"), "be") }
+
+// recognize finds out what the bytes of a file without a mark are.
+func (d *decoded) recognize(look []byte) {
+	const doubt = "; if letters look wrong, name the encoding, such as encoding=\"euc-kr\""
+	d.coding = utf8Coding
+	switch {
+	case bytes.IndexByte(d.head, 0) >= 0:
+		name := utf16Without(d.head)
+		if d.binary = name == ""; !d.binary {
+			d.coding, _ = codingOf(name)
+			d.note = "decoded from " + name + ", by a guess" + doubt
 		}
-		if r != utf8.RuneError {
-			size = 4
+	case utf8.Valid(sdk.WholeEnd(look)):
+	case known(d.head) && controls(d.head) > 0: // the looks alone are a few letters, such as BM
+		d.binary = true
+	case mostlyUTF8(look):
+	case noisy(d.head):
+		d.binary = true
+	default:
+		var found bool
+		d.coding, found = guess(look)
+		d.note = "decoded from " + d.name + ", by a guess" + doubt
+		if !found {
+			d.note = "not UTF-8, and no encoding is likely; decoded from " + d.name + doubt
 		}
 	}
-	_, err = u.in.Discard(size)
-	return r, err
 }

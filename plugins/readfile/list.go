@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
@@ -14,21 +15,22 @@ import (
 // Limits of one list.
 const (
 	maxEntries = 500
-	maxDepth   = 5
+	maxDepth   = 10
 	maxNames   = 20_000 // of one directory; of more than these the first that the system tells are taken
 )
 
 type listInput struct {
-	Path   string `json:"path,omitempty" jsonschema:"The directory: relative to the workspace, or absolute inside it." default:"."`
-	Depth  int    `json:"depth,omitempty" jsonschema:"How many levels to show; 1 is the directory's own entries." minimum:"1" maximum:"5" default:"1"`
-	Hidden bool   `json:"hidden,omitempty" jsonschema:"Also show names that begin with a dot." default:"false"`
+	Path  string `json:"path,omitempty" jsonschema:"The directory: relative to the workspace, or absolute inside it." default:"."`
+	Depth int    `json:"depth,omitempty" jsonschema:"How many levels to show; 1 is the directory's own entries." minimum:"1" maximum:"10" default:"1"`
+	seen
 }
 
 // A listOutput is the structured result.
 type listOutput struct {
 	Path      string  `json:"path"`
 	Entries   []entry `json:"entries"`
-	Hidden    int     `json:"hidden_entries"` // names that begin with a dot, left out
+	Hidden    int     `json:"hidden_entries"`  // names that begin with a dot, left out
+	Ignored   int     `json:"ignored_entries"` // left out by ignore rules
 	Truncated bool    `json:"truncated"`
 }
 
@@ -45,7 +47,8 @@ func addList(p *sdk.Plugin) {
 		Name:  "list",
 		Title: "List a directory",
 		Description: "Lists a directory of the workspace, one path a line, sorted: directories end with /, files have their size in bytes, symlinks show " +
-			"where they point. Paths can be given to other tools as they are. At most 500 entries, the upper levels first; what was left out is said in [brackets].",
+			"where they point. Paths can be given to other tools as they are. To find files by a pattern use glob, by what they hold grep. " +
+			"Hidden names and what .gitignore ignores are left out, unless hidden or ignored is set. At most 500 entries, the upper levels first; what was left out is said in [brackets].",
 		Hints: readOnly, Category: "files", CostTier: sdk.Free,
 		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
 	}, list)
@@ -67,7 +70,7 @@ func list(ctx context.Context, r *sdk.Request, in listInput) (*sdk.Result, error
 	if err != nil {
 		return nil, err
 	}
-	l := listing{hidden: in.Hidden, mostNames: maxNames, entries: []entry{}}
+	l := listing{w: w, filter: in.filter(), mostNames: maxNames, entries: []entry{}}
 	if err := l.walk(ctx, p, max(in.Depth, 1)); err != nil {
 		return nil, err
 	}
@@ -79,17 +82,12 @@ func (l *listing) result(path string) *sdk.Result {
 	for _, e := range l.entries {
 		text.WriteString(e.line() + "\n")
 	}
-	if len(l.entries) == 0 && l.skipped == 0 {
+	if len(l.entries) == 0 && l.left == (walk.LeftOut{}) {
 		text.WriteString("[the directory is empty]\n")
 	}
-	for _, note := range l.notes {
-		fmt.Fprintf(&text, "[%s]\n", note)
-	}
-	if l.skipped > 0 {
-		fmt.Fprintf(&text, "[%d hidden; hidden=true shows them]\n", l.skipped)
-	}
+	text.WriteString(bracketed(append(l.notes, leftNotes(l.left)...)...))
 	result := sdk.Text(strings.TrimSuffix(text.String(), "\n"))
-	result.Structured = encode(listOutput{Path: path, Entries: l.entries, Hidden: l.skipped, Truncated: l.cut})
+	result.Structured = encode(listOutput{Path: path, Entries: l.entries, Hidden: l.left.Hidden, Ignored: l.left.Ignored, Truncated: l.cut})
 	result.Truncated = l.cut
 	return result
 }

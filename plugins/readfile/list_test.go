@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
@@ -41,6 +42,23 @@ func TestList(t *testing.T) {
 	}
 }
 
+func TestListLeavesOutWhatIsIgnored(t *testing.T) {
+	f := start(t, ".gitignore", "*.o\n/build/\n", "a.c", "", "a.o", "", "build/x", "", "sub/b.o", "", "sub/b.c", "", "sub/.gitignore", "!b.o\n")
+	tests := []struct{ name, arguments, want string }{
+		{"ignored", `{"depth":2}`, "a.c 0\nsub/\nsub/b.c 0\nsub/b.o 0\n[2 hidden; hidden=true shows them]\n[2 ignored by .gitignore or .ignore; ignored=true shows them]"},
+		{"shown", `{"depth":2,"ignored":true}`, "a.c 0\na.o 0\nbuild/\nbuild/x 0\nsub/\nsub/b.c 0\nsub/b.o 0\n[2 hidden; hidden=true shows them]"},
+		{"by its name", `{"path":"build"}`, "build/x 0"},
+		{"rules from above", `{"path":"sub"}`, "sub/b.c 0\nsub/b.o 0\n[1 hidden; hidden=true shows them]"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, f.run(t, "list", "%s", test.arguments).Content[0].Text); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestListStructured(t *testing.T) {
 	f := start(t, "a/b.txt", "123", "a/.c", "", "a/zero", "")
 	check(t, os.Symlink("b.txt", filepath.Join(f.dir, "a/d")))
@@ -53,7 +71,7 @@ func TestListStructured(t *testing.T) {
 	f.put(t, "none/x", "")
 	check(t, os.Remove(filepath.Join(f.dir, "none/x")))
 	result := f.run(t, "list", `{"path":"none"}`)
-	if got := string(result.Structured); got != `{"path":"none","entries":[],"hidden_entries":0,"truncated":false}` {
+	if got := string(result.Structured); got != `{"path":"none","entries":[],"hidden_entries":0,"ignored_entries":0,"truncated":false}` {
 		t.Errorf("an empty directory is %s", got)
 	}
 	contains(t, result.Content[0].Text, "[the directory is empty]")
@@ -63,7 +81,7 @@ func TestListFailures(t *testing.T) {
 	f := start(t, "file", "")
 	tests := []struct{ arguments, want string }{
 		{`{"path":"file"}`, "NotADirectory"}, {`{"path":"nothing"}`, "FileNotFound"}, {`{"path":".."}`, "PathOutsideWorkspace"},
-		{`{"depth":6}`, "InvalidArguments"}, {`{"depth":-1}`, "InvalidArguments"},
+		{`{"depth":11}`, "InvalidArguments"}, {`{"depth":-1}`, "InvalidArguments"},
 	}
 	for _, test := range tests {
 		f.fails(t, test.want, "list", "%s", test.arguments)
@@ -106,7 +124,7 @@ func TestListCutsTheDeepest(t *testing.T) {
 func TestListOfALargeDirectory(t *testing.T) {
 	f := start(t, "a", "", "b", "", "c", "")
 	for most, want := range map[int]string{3: "a 0\nb 0\nc 0", 2: `["." has more than 2 entries; those beyond are not looked at]`} {
-		l := listing{mostNames: most}
+		l := listing{w: f.root(t), mostNames: most}
 		check(t, l.walk(t.Context(), f.place(t, "."), 1))
 		result := l.result(".")
 		contains(t, result.Content[0].Text, want)
@@ -116,12 +134,17 @@ func TestListOfALargeDirectory(t *testing.T) {
 	}
 }
 
-func (f *fixture) place(t *testing.T, path string) *workspace.Place {
+func (f *fixture) root(t testing.TB) *workspace.Root {
 	t.Helper()
 	w, err := workspace.Open(f.dir)
 	check(t, err)
 	t.Cleanup(w.Close)
-	p, err := w.Find(path)
+	return w
+}
+
+func (f *fixture) place(t testing.TB, path string) *workspace.Place {
+	t.Helper()
+	p, err := f.root(t).Find(path)
 	check(t, err)
 	return p
 }
@@ -130,7 +153,7 @@ func TestListEndsWithTheCall(t *testing.T) {
 	f := start(t, "a/b", "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	l := listing{mostNames: maxNames}
+	l := listing{w: f.root(t), mostNames: maxNames}
 	if err := l.walk(ctx, f.place(t, "."), 5); err != context.Canceled {
 		t.Errorf("walking on after the end of the call: %v", err)
 	}
@@ -139,10 +162,13 @@ func TestListEndsWithTheCall(t *testing.T) {
 // What cannot be looked into is said, and the rest is listed.
 func TestListGoesOnBehindAFailure(t *testing.T) {
 	f := start(t, "gone/x", "", "b/c", "")
-	level := []*workspace.Place{f.place(t, "gone"), f.place(t, "b")}
+	l := listing{w: f.root(t), mostNames: maxNames}
+	top, err := walk.Enter(l.w, f.place(t, "."), l.filter)
+	check(t, err)
+	top.Close()
+	level := []subfolder{{f.place(t, "gone"), top}, {f.place(t, "b"), top}}
 	check(t, os.RemoveAll(level[0].Real()))
-	l := listing{mostNames: maxNames}
-	level, err := l.descend(t.Context(), level)
+	level, err = l.descend(t.Context(), level)
 	if err != nil || len(level) != 0 || len(l.entries) != 1 {
 		t.Errorf("%v, entries %v", err, l.entries)
 	}

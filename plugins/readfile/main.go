@@ -6,9 +6,12 @@ import "github.com/toolhost/toolhost/sdk"
 func main() { sdk.Serve(newPlugin()) }
 
 func newPlugin() *sdk.Plugin {
-	p := sdk.New("readfile", "0.1.0")
-	addRead(p)
+	p, c := sdk.New("readfile", "0.1.0"), newConfig()
+	sdk.Configure(p, c.set)
+	addRead(p, c)
 	addList(p)
+	addGlob(p)
+	addGrep(p, c)
 	return p
 }
 

@@ -22,22 +22,40 @@ func (e *excerpt) endings() ([]byte, string) {
 }
 
 // notes are for the model: what the text is not, and how to get the rest.
-func (e *excerpt) notes(notes ...string) string {
-	all := append([]string{e.rangeNote()}, notes...)
+func (e *excerpt) notes(d *decoded) []string {
+	all := []string{e.rangeNote(), d.note}
 	if len(e.long) > 0 {
-		all = append(all, fmt.Sprintf("cut at %d characters: %s (%d bytes); for the whole of it read it alone: start_line=%d, end_line=%d",
-			e.chars, numbered(e.long), e.longSize, e.long[0], e.long[0]))
+		all = append(all, e.longNote())
 	}
 	if len(e.invalid) > 0 {
 		all = append(all, "not UTF-8, invalid bytes shown as U+FFFD: "+numbered(e.invalid))
 	}
+	if len(e.replaced) > 0 && d.legacy() {
+		all = append(all, "bytes that are not "+d.name+" are shown as U+FFFD: "+numbered(e.replaced))
+	}
+	if e.numbers && e.first < 0 {
+		all = append(all, "line numbers are not known in a file this large, so none are shown")
+	}
+	return all
+}
+
+// bracketed writes notes one a line, those that are empty left out.
+func bracketed(notes ...string) string {
 	var out strings.Builder
-	for _, note := range all {
+	for _, note := range notes {
 		if note != "" {
 			fmt.Fprintf(&out, "[%s]\n", note)
 		}
 	}
 	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func (e *excerpt) longNote() string {
+	note := fmt.Sprintf("cut at %d characters: %s (%d bytes)", e.chars, numbered(e.long), e.longSize)
+	if e.first < 0 {
+		return strings.Replace(note, numbered(e.long), count(len(e.long), "line"), 1)
+	}
+	return note + fmt.Sprintf("; for the whole of it read it alone: start_line=%d, end_line=%d", e.long[0], e.long[0])
 }
 
 // rangeNote says which lines are shown, unless it is all of them in full.
@@ -46,8 +64,10 @@ func (e *excerpt) rangeNote() string {
 	switch {
 	case e.total == 0:
 		return "the file is empty"
+	case e.tail > 0:
+		return e.tailNote()
 	case e.cut > 0:
-		note = fmt.Sprintf("line %d of %s has %d bytes, the first %d are shown; %s", e.first, e.ofTotal(), e.cut, len(e.text), e.raise())
+		note = fmt.Sprintf("line %d of %s has %d bytes, the first %d are shown; %s", e.first, e.ofTotal(), e.cut, e.cutAt, e.raise())
 	case e.full:
 		note += fmt.Sprintf(", cut at %d bytes", e.bytes)
 	case e.first == 1 && !e.more:
@@ -55,6 +75,31 @@ func (e *excerpt) rangeNote() string {
 	}
 	if e.more {
 		note += fmt.Sprintf("; continue with start_line=%d", e.lastShown()+1)
+	}
+	return note
+}
+
+// tailNote is rangeNote for the last lines.
+func (e *excerpt) tailNote() string {
+	note := fmt.Sprintf("lines %d-%d of %s", e.first, e.lastShown(), e.ofTotal())
+	switch {
+	case e.shown == 0:
+		return fmt.Sprintf("the last line is longer than %d bytes; no part of it is shown", tailBytes)
+	case e.first == 1 && !e.full:
+		return ""
+	case e.cut > 0:
+		return fmt.Sprintf("the last line has %d bytes, the first %d are shown; %s", e.cut, e.cutAt, e.raise())
+	case e.first < 0:
+		note = fmt.Sprintf("the last %s of %s", count(e.shown, "line"), e.ofTotal())
+	}
+	switch {
+	case e.far:
+		note += fmt.Sprintf("; %d were asked for, and only the last %d MiB are looked at", e.tail, tailBytes>>20)
+	case e.full:
+		note += fmt.Sprintf(", cut at %d bytes; %d lines were asked for", e.bytes, e.tail)
+	}
+	if e.first > 1 {
+		note += fmt.Sprintf("; for those before use start_line and end_line=%d", e.first-1)
 	}
 	return note
 }

@@ -83,7 +83,7 @@ func contains(t testing.TB, text string, parts ...string) {
 func TestDefinitions(t *testing.T) {
 	d, err := start(t).Describe(t.Context())
 	check(t, err)
-	if d.Name != "readfile" || d.Version != "0.1.0" || len(d.Tools) != 2 {
+	if d.Name != "readfile" || d.Version != "0.1.0" || len(d.Tools) != 4 {
 		t.Fatalf("described as %s %s with %d tools", d.Name, d.Version, len(d.Tools))
 	}
 	for _, tool := range d.Tools {
@@ -119,7 +119,7 @@ func TestRefusedPaths(t *testing.T) {
 		})
 	}
 	f.fails(t, "IsADirectory", "read", `{"path":"dir"}`)
-	f.fails(t, "InvalidPath", "read", `{"path":""}`)
+	f.fails(t, "InvalidPath", "read", `{"paths":[""]}`)
 	f.fails(t, "NotADirectory", "list", `{"path":"a.txt"}`)
 	contains(t, f.fails(t, "FileNotFound", "read", `{"path":"dir/a.txt"}`).Suggestion, `Did you mean "dir/b.txt"?`)
 }
@@ -136,8 +136,8 @@ func TestLinksInside(t *testing.T) {
 func TestNoWorkspace(t *testing.T) {
 	f := start(t)
 	for _, dir := range []string{"", "relative", filepath.Join(f.dir, "nothing")} {
-		for _, tool := range []string{"read", "list"} {
-			result := f.RunIn(t, dir, tool, `{"path":"a"}`)
+		for tool, arguments := range map[string]string{"read": `{"path":"a"}`, "list": `{"path":"a"}`, "glob": `{"pattern":"a"}`, "grep": `{"pattern":"a"}`} {
+			result := f.RunIn(t, dir, tool, arguments)
 			if result.Error == nil || result.Error.Name != "WorkspaceUnavailable" {
 				t.Errorf("%s in %q: %+v", tool, dir, result.Error)
 			}

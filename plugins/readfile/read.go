@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
@@ -19,78 +17,101 @@ const (
 	maxBytes     = 1 << 20
 	maxLineChars = 2000
 	maxImage     = 3 << 20
-	countUpTo    = 64 << 20 // in larger files the lines after the range are not counted
+	maxImages    = 2 << 20  // of all images of several files, which leaves room for their texts
+	countUpTo    = 64 << 20 // of larger files not all is read, so that their lines are not counted and they have no etag
+	maxPaths     = 50
 )
 
 type readInput struct {
-	Path      string `json:"path" jsonschema:"The file: relative to the workspace, or absolute inside it."`
-	StartLine int    `json:"start_line,omitempty" jsonschema:"First line to read, counted from 1." minimum:"1" default:"1"`
-	EndLine   int    `json:"end_line,omitempty" jsonschema:"Last line to read, itself included. Without it up to 2000 lines are read." minimum:"1"`
-	MaxBytes  int    `json:"max_bytes,omitempty" jsonschema:"How much text to give at most." minimum:"1" maximum:"1048576" default:"102400"`
+	Path        string   `json:"path,omitempty" jsonschema:"The file: relative to the workspace, or absolute inside it."`
+	Paths       []string `json:"paths,omitempty" jsonschema:"Instead of path: up to 50 files to read in one call, such as [\"a.go\",\"b.go\"]. The other arguments count for each of them, max_bytes for all together."`
+	StartLine   int      `json:"start_line,omitempty" jsonschema:"First line to read, counted from 1." minimum:"1" default:"1"`
+	EndLine     int      `json:"end_line,omitempty" jsonschema:"Last line to read, itself included. Without it up to 2000 lines are read." minimum:"1"`
+	Tail        int      `json:"tail,omitempty" jsonschema:"Instead of start_line and end_line: how many of the last lines to read." minimum:"1"`
+	LineNumbers bool     `json:"line_numbers,omitempty" jsonschema:"Put the number and a tab before each line. They are not part of the file." default:"false"`
+	MaxBytes    int      `json:"max_bytes,omitempty" jsonschema:"How many bytes of text to give at most." minimum:"1" maximum:"1048576" default:"102400"`
+	Encoding    string   `json:"encoding,omitempty" jsonschema:"How the file is encoded, such as euc-kr or windows-1252. Leave it out to have it found out; give it when a note names one that is wrong."`
+	Raw         bool     `json:"raw,omitempty" jsonschema:"Read a notebook (.ipynb) as the JSON that it is, as editing it needs." default:"false"`
 }
 
-// A readOutput is the structured result. Images have no lines.
-type readOutput struct {
-	Path       string `json:"path"`
-	StartLine  int    `json:"start_line,omitzero"`
-	EndLine    int    `json:"end_line,omitzero"`    // 0 when there is no line
-	TotalLines *int   `json:"total_lines,omitzero"` // nil when not known
-	Bytes      int    `json:"bytes"`                // of the text or image in the result
-	MIMEType   string `json:"mime_type,omitzero"`   // of an image
-	Truncated  bool   `json:"truncated"`
-}
+const readDescription = `Reads a text file, or several in one call. Shows images (PNG, JPEG, GIF, WebP), and notebooks (.ipynb) cell by cell.
 
-func addRead(p *sdk.Plugin) {
+The text comes exactly as it is in the file; CRLF line endings are shown as LF. Notes in [brackets] after it are not part of the file: they say which lines it is, what was left out, and how to get the rest.
+Without a range the first 2000 lines are read, at most 100 KiB, and lines are cut at 2000 characters. For parts of long files give start_line and end_line, or tail for the last lines.
+line_numbers=true puts a number and a tab before each line, for talking about lines; leave them out of text for edit tools.
+Give paths to read several files at once: each comes under a line "==> path <==", and one that fails says so in its place. Patterns such as *.go are not expanded: find names with glob or list, and text in files with grep.
+[etag ...] names what the file holds now; edit tools take it as if_match, to change the file only if it is still the same.
+Text that is not UTF-8 is decoded, and a note says from which encoding; the encoding argument overrides it.
+Refused are other binary files, directories, and files that hold secrets by their names, such as .env and private keys.`
+
+func addRead(p *sdk.Plugin, c *config) {
 	sdk.AddTool(p, sdk.Tool{
-		Name:  "read",
-		Title: "Read a file",
-		Description: "Reads a text file, or shows an image (PNG, JPEG, GIF, WebP). The text comes exactly as it is in the file, without line numbers; " +
-			"notes in [brackets] after it say which lines it is and how to get the rest. For long files give start_line and end_line. " +
-			"CRLF line endings are shown as LF. Other binary files are refused.",
+		Name: "read", Title: "Read a file", Description: readDescription,
 		Hints: readOnly, Category: "files", CostTier: sdk.Free,
 		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own and says how to go on
-	}, read)
+	}, c.read)
 }
 
-func read(ctx context.Context, r *sdk.Request, in readInput) (*sdk.Result, error) {
+func (c *config) read(ctx context.Context, r *sdk.Request, in readInput) (*sdk.Result, error) {
+	call, err := c.reading(in)
+	if err != nil {
+		return nil, err
+	}
+	call.root, err = workspace.Open(r.Workdir)
+	if err != nil {
+		return nil, err
+	}
+	defer call.root.Close()
+	if len(in.Paths) > 0 {
+		return call.many(ctx, in.Paths)
+	}
+	v, err := call.file(ctx, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	return v.result(), nil
+}
+
+// reading makes of the arguments what all files of the call have in common.
+func (c *config) reading(in readInput) (*reading, error) {
+	switch {
+	case in.Path == "" && len(in.Paths) == 0:
+		return nil, invalid("give path, or paths for several files")
+	case in.Path != "" && len(in.Paths) > 0:
+		return nil, invalid("give either path or paths, not both")
+	case len(in.Paths) > maxPaths:
+		return nil, invalid(fmt.Sprintf("paths has %d files, at most %d can be read in one call", len(in.Paths), maxPaths))
+	}
 	window, err := in.window()
 	if err != nil {
 		return nil, err
 	}
-	w, err := workspace.Open(r.Workdir)
-	if err != nil {
-		return nil, err
+	call := &reading{config: c, window: window, raw: in.Raw, images: maxImage}
+	if in.Encoding != "" {
+		call.coding, err = codingOf(in.Encoding)
 	}
-	defer w.Close()
-	p, err := w.Find(in.Path)
-	if err != nil {
-		return nil, err
-	}
-	f, err := p.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return readFrom(ctx, f, p, window)
+	return call, err
 }
 
 // window makes the range to read of the arguments.
 func (in readInput) window() (window, error) {
 	first := max(in.StartLine, 1)
 	switch {
-	case in.StartLine < 0 || in.EndLine < 0 || in.MaxBytes < 0 || in.MaxBytes > maxBytes:
-		return window{}, invalid(fmt.Sprintf("start_line, end_line and max_bytes must be positive, and max_bytes at most %d", maxBytes))
+	case min(in.StartLine, in.EndLine, in.Tail, in.MaxBytes) < 0 || in.MaxBytes > maxBytes:
+		return window{}, invalid(fmt.Sprintf("start_line, end_line, tail and max_bytes must be positive, and max_bytes at most %d", maxBytes))
+	case in.Tail > 0 && (in.StartLine > 1 || in.EndLine > 0): // 1 is what absent means
+		return window{}, invalid("give either tail, or start_line and end_line, not both")
 	case in.EndLine > 0 && in.EndLine < first:
 		return window{}, invalid(fmt.Sprintf("end_line %d lies before start_line %d", in.EndLine, first))
 	}
-	out := window{first: first, last: in.EndLine, bytes: in.MaxBytes, chars: maxLineChars}
+	out := window{first: first, last: in.EndLine, tail: in.Tail, bytes: in.MaxBytes, chars: maxLineChars, numbers: in.LineNumbers}
 	if out.bytes == 0 {
 		out.bytes = defaultBytes
 	}
-	if out.last == 0 {
+	if out.last == 0 && out.tail == 0 {
 		out.last, out.byDefault = first+defaultLines-1, true
 	}
-	if out.first == out.last {
+	if out.first == out.last || out.tail == 1 {
 		out.chars = out.bytes + 1 // never the limit that is met first
 	}
 	return out, nil
@@ -100,61 +121,8 @@ func invalid(message string) error {
 	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: message}
 }
 
-func readFrom(ctx context.Context, f *os.File, p *workspace.Place, window window) (*sdk.Result, error) {
-	text, err := decode(reader{ctx, f})
-	if err != nil {
-		return nil, workspace.Explain(p.Path, err)
-	}
-	if text.binary {
-		return readBinary(f, p, text.head)
-	}
-	e := excerpt{window: window, countRest: p.Info.Size() <= countUpTo}
-	if err := e.read(text.in); err != nil {
-		return nil, workspace.Explain(p.Path, err)
-	}
-	if e.total >= 0 && window.first > max(e.total, 1) {
-		return nil, outOfRange(p, window.first, e.total)
-	}
-	return e.result(p.Path, text.note)
-}
-
-func outOfRange(p *workspace.Place, first, total int) error {
-	return &sdk.Error{Name: "LineOutOfRange", Message: fmt.Sprintf("start_line %d is past the end of %q, which has %s", first, p.Path, count(total, "line")),
-		Suggestion: fmt.Sprintf("Use a start_line of at most %d.", max(total, 1)), Details: sdk.Details(map[string]int{"total_lines": total})}
-}
-
-// result is e for the model: the exact text, then the notes, each a content part of its own.
-func (e *excerpt) result(path, note string) (*sdk.Result, error) {
-	text, endings := e.endings()
-	out := readOutput{Path: path, StartLine: e.first, EndLine: e.lastShown(), Bytes: len(text), Truncated: e.truncated()}
-	if e.total >= 0 {
-		out.TotalLines = &e.total
-	}
-	result := &sdk.Result{Structured: encode(out), Truncated: out.Truncated}
-	if len(text) > 0 {
-		result.Add(sdk.TextContent(string(text)))
-	}
-	if notes := e.notes(note, endings); notes != "" {
-		result.Add(sdk.TextContent(notes))
-	}
-	return result, nil
-}
-
 // encode gives the JSON of our own output structs, which always have one.
 func encode(v any) json.RawMessage {
 	out, _ := json.Marshal(v)
 	return out
-}
-
-// A reader stops when the call does.
-type reader struct {
-	ctx context.Context
-	in  io.Reader
-}
-
-func (r reader) Read(b []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.in.Read(b)
 }

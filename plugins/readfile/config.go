@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/workspace"
+)
+
+// settings are what the operator may write in the plugin's config.
+type settings struct {
+	AllowSecrets []string `json:"allow_secrets,omitempty" jsonschema:"Files that may be read although their names say that they hold secrets: patterns of paths relative to the workspace, such as config/test.pem or testdata/**/*.key."`
+}
+
+// A config holds the settings for the tools. It may be read while it is set.
+type config struct{ settings atomic.Pointer[settings] }
+
+func newConfig() *config {
+	c := &config{}
+	c.settings.Store(&settings{})
+	return c
+}
+
+func (c *config) set(_ context.Context, _ *sdk.Request, s settings) error {
+	for _, pattern := range s.AllowSecrets {
+		if pattern == "" || path.IsAbs(pattern) || !doublestar.ValidatePattern(pattern) {
+			return &sdk.Error{Name: "InvalidConfig", Message: fmt.Sprintf("allow_secrets: %q is no pattern of paths in the workspace", pattern),
+				Suggestion: `Write paths relative to the workspace, such as "config/test.pem" or "testdata/**/*.key"; close each [ and {.`}
+		}
+	}
+	c.settings.Store(&s)
+	return nil
+}
+
+// secret refuses a file that by its name holds secrets. What counts is both the path as it was given and the one behind its
+// links; a file that the operator allows by the latter may be read by any name.
+func (c *config) secret(p *workspace.Place) error {
+	if name, is := c.secretBy(p.Path, p.Resolved()); is {
+		return secretFile(p.Path, name)
+	}
+	return nil
+}
+
+// secretBy tells by which of its paths a file is a secret.
+func (c *config) secretBy(given, resolved string) (name string, is bool) {
+	for _, name := range []string{given, resolved} {
+		if workspace.Secret(name) && !c.allowed(name) && !c.allowed(resolved) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+func (c *config) allowed(name string) bool {
+	for _, pattern := range c.settings.Load().AllowSecrets {
+		if doublestar.MatchUnvalidated(pattern, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func secretFile(given, name string) error {
+	e := &sdk.Error{Name: "SecretFile", Message: strconv.Quote(given) + " is not read: by its name it holds passwords, keys or tokens",
+		Suggestion: fmt.Sprintf("Do without it, or ask the person for what you need from it. The operator can allow it with allow_secrets = [%q] in the plugin's config.", name),
+		Details:    sdk.Details(map[string]string{"path": name})}
+	if given != name {
+		e.Message = fmt.Sprintf("%q is not read: it leads to %q, which by its name holds passwords, keys or tokens", given, name)
+	}
+	return e
+}

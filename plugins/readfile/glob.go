@@ -1,0 +1,200 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/workspace"
+)
+
+// Limits of one glob.
+const (
+	defaultFound = 100
+	maxFound     = 2000
+)
+
+type globInput struct {
+	Pattern    string `json:"pattern" jsonschema:"Which files: *.go is for names at any depth; with a slash it is for paths, counted from path: src/**/*.{ts,tsx}, ./*.md. ** is any number of directories."`
+	Path       string `json:"path,omitempty" jsonschema:"The directory to look in: relative to the workspace, or absolute inside it." default:"."`
+	Sort       string `json:"sort,omitempty" jsonschema:"newest: last changed first. name: by path." enum:"newest|name" default:"newest"`
+	Limit      int    `json:"limit,omitempty" jsonschema:"How many paths to give at most." minimum:"1" maximum:"2000" default:"100"`
+	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"Take upper and lower case for the same." default:"false"`
+	seen
+}
+
+// A globOutput is the structured result.
+type globOutput struct {
+	Files     []foundFile `json:"files"`
+	Total     int         `json:"total"`           // that match
+	Hidden    int         `json:"hidden_entries"`  // left out, whether they match or not
+	Ignored   int         `json:"ignored_entries"` // likewise
+	Truncated bool        `json:"truncated"`
+}
+
+// A foundFile is a file or symlink that matches.
+type foundFile struct {
+	Path     string    `json:"path"` // relative to the workspace, ready to use
+	Size     int64     `json:"size"` // in bytes
+	Modified time.Time `json:"modified"`
+}
+
+func addGlob(p *sdk.Plugin) {
+	sdk.AddTool(p, sdk.Tool{
+		Name:  "glob",
+		Title: "Find files by name",
+		Description: "Finds files by a pattern for their names or paths, in all directories below path, and gives one path a line, last changed first. " +
+			"Use it when you know (part of) a name; use grep to find files by what they hold, and list to see what a directory has.\n" +
+			"A pattern without a slash matches names at any depth: *.go, Makefile, *test*. With a slash it matches whole paths from path on: src/**/*.ts, cmd/*/main.go.\n" +
+			"Wildcards: * and ? (not over a slash), ** as a part of its own (any number of directories), [a-z], [!a-z], {a,b}; \\ before one makes it plain. Upper and lower case differ, unless ignore_case.\n" +
+			"Finds files and symlinks (which are not followed), no directories. Hidden files and what .gitignore leaves out are not looked at, unless asked for; what was left out is said in [brackets].",
+		Hints: readOnly, Category: "files", CostTier: sdk.Free,
+		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
+	}, glob)
+}
+
+func glob(ctx context.Context, r *sdk.Request, in globInput) (*sdk.Result, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	pattern, err := newNamePattern("pattern", in.Pattern, absolute(r.Workdir, in.Path), in.IgnoreCase)
+	if err != nil {
+		return nil, err
+	}
+	w, err := workspace.Open(r.Workdir)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	f := finding{limit: cmp.Or(in.Limit, defaultFound), byName: in.Sort == "name", files: []foundFile{}}
+	left, err := f.findIn(ctx, w, pattern, in)
+	if err != nil {
+		return nil, err
+	}
+	return f.result(in.Pattern, left), nil
+}
+
+func (in *globInput) check() error {
+	switch {
+	case in.Limit < 0 || in.Limit > maxFound:
+		return invalid(fmt.Sprintf("limit must be from 1 to %d", maxFound))
+	case in.Sort != "" && in.Sort != "newest" && in.Sort != "name":
+		return invalid("sort must be newest or name")
+	}
+	return nil
+}
+
+// A finding keeps the best of the files that match.
+type finding struct {
+	limit  int
+	byName bool
+	files  []foundFile
+	total  int
+}
+
+// findIn begins where the pattern has its first wildcard: a folder that it names is looked into, though it may be hidden.
+func (f *finding) findIn(ctx context.Context, w *workspace.Root, pattern *namePattern, in globInput) (left walk.LeftOut, err error) {
+	p, err := w.Find(cmp.Or(in.Path, "."))
+	if err != nil {
+		return left, err
+	}
+	top, err := walk.Enter(w, p, in.filter())
+	if err != nil {
+		return left, err
+	}
+	if pattern.folder == "" {
+		return f.find(ctx, top, pattern)
+	}
+	top.Close()
+	if p, err = w.Find(path.Join(p.Path, pattern.folder)); err != nil || p.Info == nil || !p.Info.IsDir() {
+		return left, err
+	}
+	if top, err = walk.Enter(w, p, in.filter()); err != nil {
+		return left, err
+	}
+	top.Below = path.Clean(pattern.folder)
+	return f.find(ctx, top, pattern)
+}
+
+func (f *finding) find(ctx context.Context, top *walk.Folder, pattern *namePattern) (walk.LeftOut, error) {
+	left, err := walk.Walk[[]foundFile]{
+		Visit: func(_ context.Context, b walk.Batch) []foundFile { return matching(b, pattern) },
+		Each:  f.take,
+	}.Files(ctx, top)
+	f.trim()
+	return left, err
+}
+
+// matching gives the files of a batch that match, with what the system tells of them.
+func matching(b walk.Batch, pattern *namePattern) (out []foundFile) {
+	for _, e := range b.Files {
+		if t := e.Type(); t != 0 && t != fs.ModeSymlink || !pattern.matches(b.Below, e.Name()) {
+			continue
+		}
+		if info, err := b.Lstat(e.Name()); err == nil { // else gone since
+			out = append(out, foundFile{Path: path.Join(b.Path, e.Name()), Size: info.Size(), Modified: info.ModTime().UTC()})
+		}
+	}
+	return out
+}
+
+func (f *finding) take(files []foundFile) bool {
+	f.total += len(files)
+	f.files = append(f.files, files...)
+	if len(f.files) > 2*maxFound {
+		f.trim()
+	}
+	return true
+}
+
+// trim keeps as many files as are asked for. They come in the order of their paths, which newest keeps among equals.
+func (f *finding) trim() {
+	if !f.byName {
+		slices.SortStableFunc(f.files, func(a, b foundFile) int { return b.Modified.Compare(a.Modified) })
+	}
+	keep, size := 0, 0
+	for keep < min(len(f.files), f.limit) && size+len(f.files[keep].Path) <= maxPathBytes {
+		size += len(f.files[keep].Path)
+		keep++
+	}
+	f.files = f.files[:keep]
+}
+
+func (f *finding) result(pattern string, left walk.LeftOut) *sdk.Result {
+	var text strings.Builder
+	for _, file := range f.files {
+		text.WriteString(printable(file.Path) + "\n")
+	}
+	notes := []string{f.cutNote(), crowdedNote(left)}
+	if f.total == 0 {
+		notes = []string{fmt.Sprintf("no file matches %s", printable(pattern)), crowdedNote(left)}
+	}
+	text.WriteString(bracketed(append(notes, leftNotes(left)...)...))
+	cut := len(f.files) < f.total || left.Crowded > 0
+	result := sdk.Text(strings.TrimSuffix(text.String(), "\n"))
+	result.Structured = encode(globOutput{Files: f.files, Total: f.total, Hidden: left.Hidden, Ignored: left.Ignored, Truncated: cut})
+	result.Truncated = cut
+	return result
+}
+
+// cutNote says that there are more, and how to get at them.
+func (f *finding) cutNote() string {
+	if len(f.files) == f.total {
+		return ""
+	}
+	which, more := "last changed", ""
+	if f.byName {
+		which = "first by path"
+	}
+	if f.limit < maxFound {
+		more = fmt.Sprintf("raise limit (up to %d), or ", maxFound)
+	}
+	return fmt.Sprintf("the %d %s of %d that match; %snarrow the pattern or path", len(f.files), which, f.total, more)
+}
