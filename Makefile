@@ -28,6 +28,7 @@ run: build ## build everything, list the tools of config.hcl, and make real call
 build: ## build toolhost and its plugins into bin/
 	@mkdir -p $(BIN)
 	$(BUILD) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/toolhost
+	@ln -sf toolhost $(BIN)/toolhost-call
 	@for p in $(PLUGINS); do \
 		echo "$(BUILD) -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p"; \
 		$(BUILD) -ldflags '-s -w' -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p || exit 1; \
@@ -74,6 +75,10 @@ gen: ## regenerate the wire's Go code from plugin.proto
 bench: ## run the benchmarks; compare ratios within one run, not figures between runs
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: bench-edit
+bench-edit: ## score the edit matcher on noisy edits made from real files; ARGS='-seed 7 -show 20' draws others
+	@$(GO) test ./plugins/edit/internal/corpus -run '^TestCorpus$$' -count=1 -v -args -table $(ARGS)
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (20s)
 	@.ci/fuzz $(FUZZTIME)
@@ -87,6 +92,7 @@ install: build man ## install programs, manual pages and completions under PREFI
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install $(BIN)/toolhost $(BIN)/toolhost-plugin-* $(DESTDIR)$(PREFIX)/bin/
+	ln -sf toolhost $(DESTDIR)$(PREFIX)/bin/toolhost-call
 	install -m 644 dist/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	$(BIN)/toolhost completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/toolhost
 	$(BIN)/toolhost completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_toolhost

@@ -22,6 +22,7 @@ var rules = []struct {
 }{
 	{"sdk", nil, []string{module + "/host", hcl}, true, "third parties must not link the host"},
 	{"plugins", nil, []string{module + "/host", module + "/plugins", module + "/cmd"}, true, "our plugins live by third-party rules, or the sdk is a lie"},
+	{"plugins/edit/internal/match", nil, []string{module, "os", "io/fs"}, false, "where an edit belongs depends on bytes alone"},
 	{"host", []string{"host/supervise", "host/config"}, []string{module + "/host/supervise", module + "/host/config", hcl}, true, "the route does not know how plugins run"},
 	{"host", []string{"host/supervise", "host/config"}, []string{goPlugin, "os/exec"}, false, "the route does not know how plugins run"},
 	{"host/policy", nil, []string{foreign}, true, "a decision depends on rules and query alone"},
@@ -96,11 +97,18 @@ func within(room, prefix string) bool {
 
 func forbidden(path string, never []string, own string) bool {
 	for _, n := range never {
-		if path != own && (within(path, n) || n == foreign && isForeign(path)) {
+		if path != own && !samePlugin(path, own) && (within(path, n) || n == foreign && isForeign(path)) {
 			return true
 		}
 	}
 	return false
+}
+
+// samePlugin says whether both are parts of one of our plugins.
+func samePlugin(a, b string) bool {
+	prefix := module + "/plugins/"
+	first, _, _ := strings.Cut(strings.TrimPrefix(a, prefix), "/")
+	return strings.HasPrefix(a, prefix) && within(b, prefix+first)
 }
 
 // isForeign knows the standard library by its paths, which begin with no domain.

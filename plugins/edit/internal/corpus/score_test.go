@@ -1,0 +1,230 @@
+package corpus_test
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/plugins/edit/internal/corpus"
+	"github.com/toolhost/toolhost/plugins/edit/internal/match"
+)
+
+// A result is what a matcher made of one case.
+type result struct {
+	corpus.Case
+	got     []byte
+	refusal string
+	took    time.Duration
+	verdict corpus.Verdict
+}
+
+// play gives the cases to the matcher, several at a time.
+func play(cases []corpus.Case, s match.Strictness, atATime int) []result {
+	out := make([]result, len(cases))
+	var g sync.WaitGroup
+	for first := range atATime {
+		g.Go(func() {
+			for i := first; i < len(cases); i += atATime {
+				out[i] = playOne(cases[i], s)
+			}
+		})
+	}
+	g.Wait()
+	return out
+}
+
+func playOne(c corpus.Case, s match.Strictness) result {
+	began := time.Now()
+	p, err := match.NewText(c.Name, c.Data).Plan(match.Change{Old: c.Old, New: c.New, All: c.All, Strictness: s})
+	r := result{Case: c, took: time.Since(began)}
+	if err != nil {
+		r.refusal = err.Error()
+	} else {
+		r.got = append([]byte{}, p.Apply(c.Data)...)
+		r.refusal = fmt.Sprintf("pass %d %s", p.Pass, p.PassName)
+	}
+	if r.verdict = c.Judge(r.got); r.verdict == corpus.Correct {
+		r.got = nil // it would only take memory
+	}
+	return r
+}
+
+// A score counts verdicts.
+type score struct{ cases, correct, sloppy, refused, wrong int }
+
+func (s *score) add(v corpus.Verdict) {
+	s.cases++
+	switch v {
+	case corpus.Correct:
+		s.correct++
+	case corpus.Sloppy:
+		s.sloppy++
+	case corpus.Refused:
+		s.refused++
+	default:
+		s.wrong++
+	}
+}
+
+func (s *score) percent(n int) float64 { return 100 * float64(n) / float64(max(s.cases, 1)) }
+
+func (s *score) row(w io.Writer, name string, kinds string) {
+	fmt.Fprintf(w, "%-18s %6d %8.1f %8.1f %8.1f %8.1f  %s\n", name, s.cases,
+		s.percent(s.correct), s.percent(s.sloppy), s.percent(s.refused), s.percent(s.wrong), kinds)
+}
+
+func scoreOf(results []result, fits func(*result) bool) *score {
+	var s score
+	for i := range results {
+		if fits(&results[i]) {
+			s.add(results[i].verdict)
+		}
+	}
+	return &s
+}
+
+func all(*result) bool        { return true }
+func toEdit(r *result) bool   { return !r.Refuse() }
+func toRefuse(r *result) bool { return r.Refuse() }
+
+// table prints the scores: one line a category, then the totals and the time that a plan takes. What must be refused
+// counts as correct when it is.
+func table(w io.Writer, results, exact []result) {
+	fmt.Fprintf(w, "%-18s %6s %8s %8s %8s %8s\n", "category", "cases", "success", "sloppy", "refused", "WRONG")
+	var names []string
+	for i := range results {
+		if name := results[i].Category; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		of := func(r *result) bool { return r.Category == name }
+		scoreOf(results, of).row(w, name, kinds(results, of))
+	}
+	fmt.Fprintln(w)
+	scoreOf(results, toEdit).row(w, "to edit", kinds(results, toEdit))
+	scoreOf(results, toRefuse).row(w, "to refuse", kinds(results, toRefuse))
+	scoreOf(results, all).row(w, "all", "")
+	scoreOf(exact, all).row(w, "all, exact only", kinds(exact, all))
+	p50, p99, most := times(results)
+	fmt.Fprintf(w, "\na plan takes p50 %s, p99 %s, at most %s\n", p50, p99, most)
+}
+
+// kinds tells the kinds of wrong edits.
+func kinds(results []result, fits func(*result) bool) string {
+	count := map[corpus.Verdict]int{}
+	for i := range results {
+		if fits(&results[i]) {
+			count[results[i].verdict]++
+		}
+	}
+	var out []string
+	for v := corpus.WrongPlace; v <= corpus.WrongEdit; v++ {
+		if count[v] > 0 {
+			out = append(out, fmt.Sprintf("%d %s", count[v], v))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func times(results []result) (p50, p99, most time.Duration) {
+	var took []time.Duration
+	for i := range results {
+		took = append(took, results[i].took)
+	}
+	slices.Sort(took)
+	n := len(took)
+	return took[n/2].Round(time.Microsecond), took[n*99/100].Round(time.Microsecond), took[n-1].Round(time.Microsecond)
+}
+
+func showAll(w io.Writer, results []result) {
+	for i := range results {
+		show(w, &results[i])
+	}
+}
+
+// show tells a case in full: who reads it has to see white space.
+func show(w io.Writer, r *result) {
+	fmt.Fprintf(w, "\n=== %s: %s (%s; %s)\n%s\n", r.Category, r.verdict, r.Noise, r.Name, r.refusal)
+	fmt.Fprintf(w, "--- old_string\n%s--- new_string\n%s", visible(r.Old), visible(r.New))
+	if r.got != nil && r.Want != nil {
+		fmt.Fprintf(w, "--- difference: - as it should be, + as it is\n%s", difference(string(r.Want), string(r.got)))
+	} else {
+		want := r.Want
+		if r.got != nil {
+			want = r.got
+		}
+		fmt.Fprintf(w, "--- difference: - the file, + the file after the edit\n%s", difference(string(r.Data), string(want)))
+	}
+}
+
+var marks = strings.NewReplacer("\t", "→", "\r", "␍", "\u00a0", "⍽", "\u200b", "⁞")
+
+func visible(text string) string {
+	var b strings.Builder
+	for l := range strings.Lines(text) {
+		l, ended := strings.CutSuffix(l, "\n")
+		trimmed := strings.TrimRight(l, " ")
+		b.WriteString(marks.Replace(trimmed) + strings.Repeat("·", len(l)-len(trimmed)))
+		if !ended {
+			b.WriteString("⌟")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// difference gives the lines from the first to the last that differ, with two around.
+func difference(want, got string) string {
+	a, b := slices.Collect(strings.Lines(want)), slices.Collect(strings.Lines(got))
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	end := 0
+	for end < min(len(a), len(b))-n && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	var out strings.Builder
+	part := func(mark string, lines []string) {
+		for l := range strings.Lines(visible(strings.Join(lines, ""))) {
+			out.WriteString(mark + l)
+		}
+	}
+	part("  ", a[max(0, n-2):n])
+	part("- ", a[n:len(a)-end])
+	part("+ ", b[n:len(b)-end])
+	part("  ", a[len(a)-end:len(a)-max(0, end-2)])
+	return out.String()
+}
+
+// gate says what a set of results fails on; "" for nothing.
+func gate(results []result) string {
+	s := scoreOf(results, all)
+	switch {
+	case s.wrong > 0:
+		return fmt.Sprintf("%d of %d edits are wrong, none may be", s.wrong, s.cases)
+	case s.percent(s.correct) < 97:
+		return fmt.Sprintf("success is %.1f %%, it must be 97 at least", s.percent(s.correct))
+	}
+	return ""
+}
+
+// worst gives the first results to look at: wrong edits first, then other misses.
+func worst(results []result, most int) []result {
+	var out []result
+	for _, fits := range []func(corpus.Verdict) bool{
+		corpus.Verdict.Wrong,
+		func(v corpus.Verdict) bool { return v == corpus.Sloppy || v == corpus.Refused },
+	} {
+		for i := range results {
+			if fits(results[i].verdict) && len(out) < most {
+				out = append(out, results[i])
+			}
+		}
+	}
+	return out
+}

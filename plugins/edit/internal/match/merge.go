@@ -1,0 +1,155 @@
+package match
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// mergeBody gives the line of the file as the model changed it: what its old and new line have in common stays as the file
+// has it, and only what is between comes from the new line. All three are without indentation. It is false when the file
+// differs from the old line in the very part that changes.
+func (p *projection) mergeBody(old, fresh, file []byte) ([]byte, bool) {
+	if t := bytes.TrimRight(old, " \t"); len(t) < len(old) {
+		old, fresh = t, bytes.TrimRight(fresh, " \t")
+	}
+	a, b := p.stream(old), p.stream(file)
+	if bytes.Equal(p.stream(fresh).text, b.text) {
+		return file, true
+	}
+	head := commonPrefix(old, fresh)
+	tail := commonSuffix(old[head:], fresh[head:])
+	at := stops(a, b)
+	if at == nil {
+		if at = wordStops(a, b); at == nil {
+			return nil, false
+		}
+		head, tail = wholeWords(old, fresh, head, tail)
+	}
+	if !p.clear(a, b, at, head, len(old)-tail) {
+		return nil, false
+	}
+	start, end := changedPart(a, b, at, old, fresh, head, tail, len(file))
+	if head == 0 {
+		start = 0
+	}
+	if end < start {
+		return nil, false
+	}
+	return slices.Concat(file[:start], withoutTwin(fresh[head:len(fresh)-tail], file[end:]), file[end:]), true
+}
+
+// changedPart is the part of the line of the file that the bytes of the old one between head and tail stand for.
+func changedPart(a, b *stream, at []int, old, fresh []byte, head, tail, size int) (start, end int) {
+	from := unitsBefore(a, head)
+	to := max(from, unitsBefore(a, len(old)-tail))
+	start, end = b.cut(at[from], at[to], size, leansRight(old, fresh, head, tail))
+	if from < to {
+		start, end = b.withBlanks(old[head:len(old)-tail], at[from], at[to], start, end)
+	}
+	return start, end
+}
+
+// clear says that bytes from to to of the old line have the same blanks in the file, where these tell words apart.
+func (p *projection) clear(a, b *stream, at []int, from, to int) bool {
+	if p.place.level&noSpace != 0 {
+		return !gluedWords(a, b, at, max(1, unitsBefore(a, from)), unitsBefore(a, to))
+	}
+	return len(a.text) == len(b.text) || despaced(string(a.text)) != despaced(string(b.text)) || sameBlanks(a, b, at, from, to)
+}
+
+// withoutTwin drops a separator at the end of what is put in when the file goes on with it.
+func withoutTwin(in, rest []byte) []byte {
+	if n := len(in); n > 0 && len(rest) > 0 && in[n-1] == rest[0] && (rest[0] == ';' || rest[0] == ',') {
+		return in[:n-1]
+	}
+	return in
+}
+
+// sameBlanks says that bytes from to to of a line, and the blanks around them, are the same in the file.
+func sameBlanks(a, b *stream, at []int, from, to int) bool {
+	x, y := unitsBefore(a, from), unitsBefore(a, to)
+	x, y = max(0, x-1), min(len(a.text), y+1)
+	return bytes.Equal(a.text[x:y], b.text[at[x]:max(at[x], at[y])])
+}
+
+// gluedWords says that between units from and to two words stand together in one text and apart in the other. Who knows then
+// which words of the new line do.
+func gluedWords(a, b *stream, at []int, from, to int) bool {
+	for k := from; k <= to && k < len(a.text); k++ {
+		j := at[k]
+		if !a.border(k) || j < 1 || j >= len(b.text) || (a.start[k] > a.end[k-1]) == (b.start[j] > b.end[j-1]) {
+			continue
+		}
+		before, _ := utf8.DecodeLastRune(a.text[:k])
+		after, _ := utf8.DecodeRune(a.text[k:])
+		if wordRune(before) && wordRune(after) {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeWords shortens what two lines have in common so that no word is taken apart.
+func wholeWords(old, fresh []byte, head, tail int) (int, int) {
+	for head > 0 && (insideWord(old, head) || insideWord(fresh, head)) {
+		head--
+	}
+	for tail > 0 && (insideWord(old, len(old)-tail) || insideWord(fresh, len(fresh)-tail)) {
+		tail--
+	}
+	return head, tail
+}
+
+// leansRight says that what new has more after its first head bytes belongs to what follows there: it goes after the
+// blanks that the file may have there, not before them.
+func leansRight(old, fresh []byte, head, tail int) bool {
+	if head == 0 || blankByte(old[head-1]) || head+tail > len(fresh) || tail == 0 {
+		return head > 0 && blankByte(old[head-1])
+	}
+	before, _ := utf8.DecodeLastRune(old[:head])
+	after, _ := utf8.DecodeRune(old[len(old)-tail:])
+	last, _ := utf8.DecodeLastRune(fresh[:len(fresh)-tail])
+	return !wordRune(before) && wordRune(after) && (wordRune(last) || last == '.' || bytes.ContainsRune([]byte(",;:=+-*/<>&|"), before))
+}
+
+// cut gives the range of the text that units x to y of its stream stand for. When there are none it is a place before or
+// after the blanks there.
+func (s *stream) cut(x, y, size int, right bool) (start, end int) {
+	switch {
+	case x < y:
+		return int(s.start[x]), int(s.end[y-1])
+	case x == 0:
+		return 0, 0
+	case right && x == len(s.text):
+		return size, size
+	case right:
+		return int(s.start[x]), int(s.start[x])
+	}
+	return int(s.end[x-1]), int(s.end[x-1])
+}
+
+// withBlanks takes along the blanks that the file has around units x to y, where the changed part has some itself.
+func (s *stream) withBlanks(changed []byte, x, y, start, end int) (int, int) {
+	if len(changed) > 0 && blankByte(changed[0]) && x > 0 {
+		start = int(s.end[x-1])
+	}
+	if len(changed) > 0 && blankByte(changed[len(changed)-1]) && y < len(s.text) {
+		end = int(s.start[y])
+	}
+	return start, end
+}
+
+// stream is one line in the form of the level that the place was found at, comments included.
+func (p *projection) stream(b []byte) *stream {
+	return canon(newSource(b, nil), p.place.level&^noNotes)
+}
+
+// startsSign says that a text starts with a sign of its own, not within a rune or with a mark on the one before.
+func startsSign(b []byte) bool {
+	return len(b) == 0 || b[0] < utf8.RuneSelf || utf8.RuneStart(b[0]) && norm.NFC.Properties(b).BoundaryBefore()
+}
+
+func blankByte(c byte) bool { return c == ' ' || c == '\t' }

@@ -1,0 +1,172 @@
+package match
+
+import (
+	"bytes"
+	"cmp"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A reading is one way to take what the model sent.
+type reading struct {
+	name     string // "" for the text as it is
+	old      *source
+	new      string
+	lastPass int
+	// spaceBefore and spaceAfter say that old_string starts or ends with white space.
+	spaceBefore, spaceAfter bool
+
+	foreign *bool  // old_string has a word that the file has not
+	index   *index // made for pass 8
+	windows []*window
+}
+
+func newReading(name, old, fresh string, lastPass int, s *syntax) *reading {
+	r := &reading{name: name, old: newSource([]byte(old), s), new: fresh, lastPass: lastPass}
+	r.spaceBefore = old != strings.TrimLeft(old, " \t\r\n")
+	r.spaceAfter = old != strings.TrimRight(old, " \t\r\n")
+	return r
+}
+
+// readings gives the ways to read a change, the likeliest first.
+func (t *Text) readings(c Change) []*reading {
+	if c.Strictness == Exact {
+		return []*reading{newReading("", c.Old, c.New, 9, t.syntax)}
+	}
+	if d, ok := asDiff(c); ok { // the marks would be written into the file
+		if plusLine.Match(t.data) { // which may be meant
+			return []*reading{newReading("", c.Old, c.New, 3, t.syntax)}
+		}
+		return []*reading{newReading("diff", d.Old, d.New, 9, t.syntax)}
+	}
+	old, fresh := t.withoutLastReturn(c)
+	out := []*reading{newReading("", old, fresh, 9, t.syntax)}
+	if old, sep, ok := withoutNumbers(c.Old); ok {
+		out = append(out, newReading("line numbers", old, dropNumbers(c.New, sep, false), 9, t.syntax))
+		if old, ok := dedented(old); ok { // "12 | text": the blank may belong to the bar
+			out = append(out, newReading("line numbers", old, dropNumbers(c.New, sep, true), 9, t.syntax))
+		}
+	}
+	for _, set := range escapeSets {
+		if old := unescape(c.Old, set); old != c.Old {
+			out = append(out, newReading("escapes", old, unescapeNew(c.Old, c.New, set), 6, t.syntax))
+		}
+	}
+	return append(out, t.unwrapped(c)...)
+}
+
+// withoutLastReturn drops a carriage return at the very end, the half of a line ending that was cut, if the file has none.
+func (t *Text) withoutLastReturn(c Change) (old, fresh string) {
+	old, cut := strings.CutSuffix(c.Old, "\r")
+	if !cut || bytes.IndexByte(t.data, '\r') >= 0 {
+		return c.Old, c.New
+	}
+	return old, strings.TrimSuffix(c.New, "\r")
+}
+
+var numbered = regexp.MustCompile(`^[ \t]*(\d+)( ?)(\t|→|\||: ?|$)(.*)$`)
+
+// withoutNumbers takes line numbers from the start of every line, as tools that show files put them there.
+func withoutNumbers(s string) (text, sep string, ok bool) {
+	lines := strings.Split(s, "\n")
+	last := 0
+	for i, l := range lines {
+		if l == "" && i == len(lines)-1 && i > 0 {
+			break
+		}
+		m := numbered.FindStringSubmatch(strings.TrimSuffix(l, "\r"))
+		if m == nil {
+			return "", "", false
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil || last > 0 && n != last+1 || sep != "" && m[3] != "" && m[3] != sep {
+			return "", "", false
+		}
+		last, sep, lines[i] = n, cmp.Or(m[3], sep), m[4]
+	}
+	return strings.Join(lines, "\n"), sep, sep != ""
+}
+
+// dropNumbers takes line numbers of the same form from the lines that have them.
+func dropNumbers(s, sep string, blank bool) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if m := numbered.FindStringSubmatch(l); m != nil && m[3] == sep {
+			lines[i] = m[4]
+			if blank {
+				lines[i] = strings.TrimPrefix(m[4], " ")
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// dedented takes one blank from the start of each line; it is false when a line has none.
+func dedented(s string) (string, bool) {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if l != "" && l[0] != ' ' {
+			return "", false
+		}
+		lines[i] = strings.TrimPrefix(l, " ")
+	}
+	return strings.Join(lines, "\n"), true
+}
+
+// The escapes that models put one time too often, in the sets they come in.
+var escapeSets = []string{`nt"`, `nt"'\/r`, `"`, `t`, `nt`, `"\`, `'`, `\`}
+
+var escaped = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '"': '"', '\'': '\'', '\\': '\\', '/': '/'}
+
+// unescape takes away the backslash before the characters of a set.
+func unescape(s, set string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte(set, s[i+1]) >= 0 {
+			i++
+			b.WriteByte(escaped[s[i]])
+			continue
+		} else if strings.HasPrefix(s[i:], `\\`) {
+			b.WriteByte(s[i]) // a backslash that is escaped itself escapes nothing
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// unescapeNew does the same to new_string, but only for what old_string had escaped and new_string nowhere has bare.
+func unescapeNew(old, fresh, set string) string {
+	var use []byte
+	breaks := strings.IndexByte(set, 'n') >= 0 && strings.Contains(old, `\n`) // such a text is escaped all over
+	for _, c := range []byte(set) {
+		if (breaks || strings.Contains(old, `\`+string(c))) && looksEscaped(fresh, c, set) {
+			use = append(use, c)
+		}
+	}
+	return unescape(fresh, string(use))
+}
+
+// looksEscaped says that s has no bare c; a backslash is bare when none of the set follows it.
+func looksEscaped(s string, c byte, set string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && (s[i+1] == '\\' || strings.IndexByte(set, s[i+1]) >= 0) {
+			i++
+		} else if s[i] == escaped[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// codeLines counts the lines that are neither blank nor comments.
+func (r *reading) codeLines() int {
+	n := 0
+	for i := range r.old.lines {
+		if !isBlankLine(r.old.text(i)) && !r.old.onlyNotes(i) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,158 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Pass 8 is for small files and small old_strings: it compares lines with lines.
+const (
+	maxSimilarLines = 400
+	maxSimilarFile  = 2 << 20
+)
+
+// windows are the parts of the file that come closest to a reading, the best first.
+func (t *Text) windows(r *reading) []*window {
+	if len(t.data) > maxSimilarFile || len(r.old.lines) > maxSimilarLines {
+		return nil
+	}
+	if r.windows != nil {
+		return r.windows
+	}
+	file := t.lineIndex()
+	r.index = newIndex(r.old, canon(r.old, keyLevel))
+	r.windows = t.windowsAt(r, votes(r.index, file))
+	return r.windows
+}
+
+// windowsAt lays a reading on the parts of the file that have the most votes.
+func (t *Text) windowsAt(r *reading, v map[int]float64) (out []*window) {
+	for _, at := range peaks(v) {
+		if w := t.align(r.index, t.lineIndex(), at); w.first >= 0 {
+			out = append(out, w)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *window) int { return cmp.Or(cmp.Compare(b.score, a.score), a.first-b.first) })
+	return out
+}
+
+// similar is pass 8: old_string as a block whose lines are nearly those of the file, in one place that is clearly the best.
+func (t *Text) similar(c Change, readings []*reading) (*Plan, *Refusal) {
+	for _, r := range readings {
+		if r.lastPass < 9 {
+			continue
+		}
+		all := t.windows(r)
+		if len(all) == 0 || !t.near(r, all[0]) || t.renumbered(r, t.placeOf(r, all[0])) {
+			continue
+		}
+		w := all[0]
+		for _, rival := range all[1:] {
+			if !w.overlaps(rival) && !r.index.dominates(w, rival) {
+				return nil, t.rivals(w, rival)
+			}
+		}
+		return t.planSimilar(c, r, w)
+	}
+	return nil, nil
+}
+
+func (t *Text) planSimilar(c Change, r *reading, w *window) (*Plan, *Refusal) {
+	pl := t.placeOf(r, w)
+	if inserted(c, pl.Range) {
+		return nil, t.ownInsertion(pl.Range)
+	}
+	edits, refusal := t.project(8, r, pl)
+	if refusal != nil {
+		return nil, refusal
+	}
+	if len(edits) == 0 {
+		return nil, t.unchanged(pl.Range)
+	}
+	return &Plan{Edits: edits, Places: []Range{pl.Range}, Pass: 8, PassName: passNames[8], Warnings: t.similarWarnings(r, w)}, nil
+}
+
+func (w *window) overlaps(v *window) bool { return w.first <= v.last && v.first <= w.last }
+
+// dominates says that nothing speaks for the rival: it has no line that the winner lacks, and lacks two that the winner has.
+func (x *index) dominates(w, rival *window) bool {
+	fewer := 0
+	for i := range x.keys {
+		if !x.telling(i) || x.note[i] && !w.has(i) {
+			continue
+		}
+		has := w.has(i)
+		other := rival.pairs[i] >= 0 && rival.kinds[i] == same
+		if other && (!has || w.kinds[i] != same) {
+			return false
+		}
+		if has && !other {
+			fewer++
+		}
+	}
+	return fewer >= 2
+}
+
+func (w *window) has(i int) bool {
+	return w.pairs[i] >= 0 && (w.kinds[i] == same || w.kinds[i] == typo)
+}
+
+// repeated says that one word stands for another on several lines: a change of name, not a misspelling.
+func repeated(s []slip) bool {
+	seen := map[slip]bool{}
+	for _, one := range s {
+		if seen[one] {
+			return true
+		}
+		seen[one] = true
+	}
+	return false
+}
+
+// contradicts says that a line differs from the file in a number or in a name that the file has as well: another line then,
+// however like it is.
+func (t *Text) contradicts(r *reading, w *window) bool {
+	for i, k := range w.kinds {
+		if k == altered && w.pairs[i] >= 0 && t.other(r.index.keys[i], t.lineIndex().keys[w.pairs[i]]) {
+			return true
+		}
+	}
+	return false
+}
+
+// other says that two lines have the same shape but name other things.
+func (t *Text) other(old, file string) bool {
+	x, y := tokens.FindAllString(old, -1), tokens.FindAllString(file, -1)
+	if len(x) != len(y) {
+		return false
+	}
+	n, known := 0, false
+	for i := range x {
+		if x[i] != y[i] {
+			n++
+			known = known || digits(x[i]) != digits(y[i]) || t.hasWord(x[i])
+		}
+	}
+	return n <= 2 && known
+}
+
+// placeOf makes cells of a window.
+func (t *Text) placeOf(r *reading, w *window) *place {
+	p := &place{level: keyLevel}
+	p.Start = t.lines[w.first].start + indentLen(t.text(w.first))
+	p.End = t.lines[w.last].end
+	at := w.first
+	for i, j := range w.pairs {
+		if j < 0 {
+			p.cells = append(p.cells, cell{i, i + 1, at, at, filler})
+			if r.index.keys[i] != "" && !r.index.note[i] {
+				p.cells[len(p.cells)-1].kind = altered
+			}
+			continue
+		}
+		p.cells = append(p.cells, span(i, i, at, j)...)
+		p.cells = append(p.cells, cell{i, i + 1, j, j + 1, w.kinds[i]})
+		at = j + 1
+	}
+	return p
+}
