@@ -3,102 +3,68 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
 )
 
 const contextLines = 3 // unchanged lines around a change, as diff -u has them
 
-// A region is a run of whole lines, text[start:end], that became the lines in new.
-type region struct {
-	start, end int
-	new        []byte
+// A difference is the text of a file before and after.
+type difference struct {
+	path          string
+	before, after []byte
+	made, gone    bool // there was no file, or will be none
 }
 
-// regions are the lines that the edit changes, in order. As the places are known nothing needs to be compared: places on
-// the same line make one region, and equal lines at its start and end do not count.
-func (e *edit) regions() (out []region) {
-	text := e.text()
-	var r *region
-	done := 0 // how far text has been taken into r.new
-	finish := func() {
-		if r == nil {
-			return
-		}
-		r.new = append(r.new, text[done:r.end]...)
-		if t := r.trim(text); t.start < t.end || len(t.new) > 0 {
-			out = append(out, t)
-		}
+// write shows the difference as diff -u would. It shows nothing where there is none.
+func (d difference) write(out *page) {
+	if bytes.Equal(d.before, d.after) && !d.made && !d.gone {
+		return
 	}
-	for _, at := range e.at {
-		if r == nil || at >= r.end {
-			finish()
-			done = lineStart(text, at)
-			r = &region{start: done}
-		}
-		r.new = append(append(r.new, text[done:at]...), e.with...)
-		done = at + e.size
-		r.end = lineEnd(text, done)
+	if bytes.IndexByte(d.before, 0) >= 0 || bytes.IndexByte(d.after, 0) >= 0 {
+		out.line("", fmt.Sprintf("Binary file %s: %d bytes become %d.", inText(d.path), len(d.before), len(d.after)))
+		return
 	}
-	finish()
-	return out
-}
-
-// text is what the file held.
-func (e *edit) text() []byte {
-	if e.before == nil {
-		return nil
-	}
-	return e.before.data
-}
-
-// trim drops the lines that are the same before and after.
-func (r region) trim(text []byte) region {
-	for old := text[r.start:r.end]; len(old) > 0; old = text[r.start:r.end] {
-		line := old[:lineEnd(old, 0)]
-		if !bytes.Equal(line, r.new[:lineEnd(r.new, 0)]) {
-			break
-		}
-		r.start, r.new = r.start+len(line), r.new[len(line):]
-	}
-	for old := text[r.start:r.end]; len(old) > 0; old = text[r.start:r.end] {
-		line := old[lastLine(old):]
-		if !bytes.Equal(line, r.new[lastLine(r.new):]) {
-			break
-		}
-		r.end, r.new = r.end-len(line), r.new[:len(r.new)-len(line)]
-	}
-	return r
-}
-
-// diff shows the edit as diff -u would. It is empty when nothing changes.
-func (e *edit) diff(most limits) string {
-	text := e.text()
-	if bytes.IndexByte(text, 0) >= 0 || bytes.IndexByte(e.with, 0) >= 0 {
-		return fmt.Sprintf("Binary file %s: %d bytes become %d.", e.place.Path, len(text), len(e.after))
-	}
-	out := page{most: most}
-	from := "a/" + e.place.Path
-	if e.before == nil {
+	from, to := inHeader("a/"+d.path), inHeader("b/"+d.path)
+	if d.made {
 		from = "/dev/null"
 	}
+	if d.gone {
+		to = "/dev/null"
+	}
 	out.line("", "--- "+from)
-	out.line("", "+++ b/"+e.place.Path)
-	line := counter{text: text}
+	out.line("", "+++ "+to)
+	line := counter{text: d.before}
 	shift := 0 // how many more lines there are, so far, after than before
-	for regions := e.regions(); len(regions) > 0; {
-		n := together(text, regions)
-		shift = out.hunk(text, regions[:n], &line, shift)
+	for regions := compare(d.before, d.after); len(regions) > 0; {
+		n := together(d.before, regions)
+		shift = out.hunk(d.before, regions[:n], &line, shift)
 		regions = regions[n:]
 	}
-	if e.unlisted > 0 {
-		out.line("", fmt.Sprintf("... and %d more places", e.unlisted))
+}
+
+// inText is a path as it stands in a diff or a sentence. One with a line break, or another character that is not plainly to
+// be seen, is quoted: its name could pass for lines of the diff that somebody approves.
+func inText(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(path)
 	}
-	return out.String()
+	return path
+}
+
+// inHeader is a path as it stands behind --- and +++, where patch(1) takes a space for the end, unless a tab comes behind it.
+func inHeader(path string) string {
+	if text := inText(path); text != path || !strings.Contains(path, " ") {
+		return text
+	}
+	return path + "\t"
 }
 
 // together tells how many regions from the first on are so near each other that they make one hunk.
 func together(text []byte, regions []region) int {
 	n := 1
-	for n < len(regions) && bytes.Count(text[regions[n-1].end:regions[n].start], lf) <= 2*contextLines {
+	for n < len(regions) && countLines(text[regions[n-1].end:regions[n].start]) <= 2*contextLines {
 		n++
 	}
 	return n
@@ -149,9 +115,6 @@ func lineEnd(b []byte, at int) int {
 	}
 	return len(b)
 }
-
-// lastLine gives the offset where the last line starts.
-func lastLine(b []byte) int { return lineStart(b, max(len(b)-1, 0)) }
 
 // countLines counts a last line without a newline too.
 func countLines(b []byte) int {

@@ -1,9 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,99 +13,151 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
 var unlimited = limits{lines: 1 << 30, bytes: 1 << 30, lineBytes: 1 << 30}
 
-// editOf is the edit that puts with in place of all of old.
-func editOf(before, old, with string) *edit {
-	m := match{text: []byte(before), old: []byte(old), with: []byte(with)}
-	if err := m.find(true); err != nil {
-		panic(err)
+func shownAs(d difference, most limits) string {
+	out := page{most: most, more: "look there"}
+	if d.path == "" {
+		d.path = "f"
 	}
-	return &edit{place: &workspace.Place{Path: "f"}, before: &snapshot{data: m.text}, after: m.apply(), at: m.at, size: len(m.old), with: m.with, unlisted: m.count - len(m.at)}
+	d.write(&out)
+	return out.String()
 }
 
 func TestDiff(t *testing.T) {
 	ten := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
+	with := func(old, line string) string { return strings.Replace(ten, old, line, 1) }
 	tests := []struct {
-		name string
-		edit *edit
-		want string // the diff without its two head lines
+		name, before, after string
+		want                string // the diff without its two head lines
 	}{
-		{"first line", editOf(ten, "1\n2", "one\n2"), "@@ -1,4 +1,4 @@\n-1\n+one\n 2\n 3\n 4"},
-		{"last line", editOf(ten, "10", "ten"), "@@ -7,4 +7,4 @@\n 7\n 8\n 9\n-10\n+ten"},
-		{"inserted", editOf(ten, "5\n", "5\nx\n"), "@@ -3,6 +3,7 @@\n 3\n 4\n 5\n+x\n 6\n 7\n 8"},
-		{"deleted", editOf(ten, "5\n", ""), "@@ -2,7 +2,6 @@\n 2\n 3\n 4\n-5\n 6\n 7\n 8"},
-		{"equal lines around do not count", editOf(ten, "4\n5\n6\n", "4\nx\n6\n"), "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+x\n 6\n 7\n 8"},
-		{"lines joined", editOf("a\nb\nc\n", "a\n", "a"), "@@ -1,3 +1,2 @@\n-a\n-b\n+ab\n c"},
-		{"two on a line", editOf("a a\nb\n", "a", "x"), "@@ -1,2 +1,2 @@\n-a a\n+x x\n b"},
-		{"near ones make one hunk", editOf("a\n1\n2\n3\n4\n5\n6\na\n", "a", "x"), "@@ -1,8 +1,8 @@\n-a\n+x\n 1\n 2\n 3\n 4\n 5\n 6\n-a\n+x"},
-		{"far ones make two", editOf("a\n1\n2\n3\n4\n5\n6\n7\na\n", "a\n", "x\ny\n"), "@@ -1,4 +1,5 @@\n-a\n+x\n+y\n 1\n 2\n 3\n@@ -6,4 +7,5 @@\n 5\n 6\n 7\n-a\n+x\n+y"},
-		{"no final newline", editOf("a\nb", "b", "c"), "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file"},
-		{"final newline added", editOf("a\nb", "b", "b\n"), "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b"},
-		{"all deleted", editOf("a\n", "a\n", ""), "@@ -1 +0,0 @@\n-a"},
-		{"written into an empty file", &edit{place: &workspace.Place{Path: "f"}, before: &snapshot{}, after: []byte("a\n"), at: []int{0}, with: []byte("a\n")}, "@@ -0,0 +1 @@\n+a"},
-		{"bytes that are no text", editOf("gr\xFCn\na\n", "a", "b"), "@@ -1,2 +1,2 @@\n gr\uFFFDn\n-a\n+b"},
+		{"first line", ten, with("1\n", "one\n"), "@@ -1,4 +1,4 @@\n-1\n+one\n 2\n 3\n 4"},
+		{"last line", ten, with("10", "ten"), "@@ -7,4 +7,4 @@\n 7\n 8\n 9\n-10\n+ten"},
+		{"inserted", ten, with("5\n", "5\nx\n"), "@@ -3,6 +3,7 @@\n 3\n 4\n 5\n+x\n 6\n 7\n 8"},
+		{"inserted at the start", ten, "x\n" + ten, "@@ -1,3 +1,4 @@\n+x\n 1\n 2\n 3"},
+		{"inserted at the end", ten, ten + "x\n", "@@ -8,3 +8,4 @@\n 8\n 9\n 10\n+x"},
+		{"deleted", ten, with("5\n", ""), "@@ -2,7 +2,6 @@\n 2\n 3\n 4\n-5\n 6\n 7\n 8"},
+		{"lines joined", "a\nb\nc\n", "ab\nc\n", "@@ -1,3 +1,2 @@\n-a\n-b\n+ab\n c"},
+		{"a repeated line deleted", "a\na\na\n", "a\na\n", "@@ -1,3 +1,2 @@\n a\n a\n-a"},
+		{"near ones make one hunk", "a\n1\n2\n3\n4\n5\n6\na\n", "x\n1\n2\n3\n4\n5\n6\nx\n", "@@ -1,8 +1,8 @@\n-a\n+x\n 1\n 2\n 3\n 4\n 5\n 6\n-a\n+x"},
+		{"far ones make two", "a\n1\n2\n3\n4\n5\n6\n7\na\n", "x\ny\n1\n2\n3\n4\n5\n6\n7\nx\ny\n", "@@ -1,4 +1,5 @@\n-a\n+x\n+y\n 1\n 2\n 3\n@@ -6,4 +7,5 @@\n 5\n 6\n 7\n-a\n+x\n+y"},
+		{"no final newline", "a\nb", "a\nc", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file"},
+		{"final newline added", "a\nb", "a\nb\n", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b"},
+		{"final newline dropped", "a\nb\n", "a\nb", "@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ No newline at end of file"},
+		{"all deleted", "a\n", "", "@@ -1 +0,0 @@\n-a"},
+		{"written into an empty file", "", "a\n", "@@ -0,0 +1 @@\n+a"},
+		{"bytes that are no text", "gr\xFCn\na\n", "gr\xFCn\nb\n", "@@ -1,2 +1,2 @@\n gr\uFFFDn\n-a\n+b"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := test.edit.diff(unlimited)
-			if diff := cmp.Diff("--- a/f\n+++ b/f\n"+test.want, got); diff != "" {
+			d := difference{before: []byte(test.before), after: []byte(test.after)}
+			if diff := cmp.Diff("--- a/f\n+++ b/f\n"+test.want, shownAs(d, unlimited)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			checkDiff(t, test.edit)
+			checkDiff(t, test.before, test.after)
 		})
 	}
 }
 
-func TestDiffLimits(t *testing.T) {
-	e := editOf(strings.Repeat("a\n\n\n\n\n\n\n\n", 1500), "a", "b")
-	got := e.diff(limits{lines: 5, bytes: 1000, lineBytes: 100})
-	if want := "--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n-a\n+b\n... ("; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "more lines of this diff are left out)") {
-		t.Errorf("cut by lines: %q", got)
-	}
-	if got := e.diff(limits{lines: 1000, bytes: 30, lineBytes: 100}); len(got) > 100 || !strings.HasSuffix(got, "left out)") {
-		t.Errorf("cut by bytes: %q", got)
-	}
-	contains(t, e.diff(unlimited), "\n... and 500 more places")
-	long := editOf(strings.Repeat("ü", 100)+"\n", "ü", "u")
-	contains(t, long.diff(limits{lines: 10, bytes: 1000, lineBytes: 5}), "\n-üü\uFFFD... (200 bytes)\n")
-	binary := &edit{place: &workspace.Place{Path: "f"}, before: &snapshot{data: []byte("a\x00")}, after: []byte("text"), at: []int{0}, size: 2, with: []byte("text")}
-	if got := binary.diff(unlimited); got != "Binary file f: 2 bytes become 4." {
-		t.Errorf("of a binary file: %q", got)
+func TestDiffOfWholeFiles(t *testing.T) {
+	for want, d := range map[string]difference{
+		"":                       {before: []byte("a\n"), after: []byte("a\n")},
+		"--- /dev/null\n+++ b/f": {made: true},
+		"--- a/f\n+++ /dev/null": {gone: true},
+		"--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a":                 {gone: true, before: []byte("a\n")},
+		"Binary file f: 2 bytes become 4.":                          {before: []byte("a\x00"), after: []byte("text")},
+		`--- /dev/null` + "\n" + `+++ "b/x\n@@ -1 +1 @@\n-a\u202e"`: {path: "x\n@@ -1 +1 @@\n-a\u202e", made: true},
+		"--- /dev/null\n+++ b/ü ö.txt\t":                            {path: "ü ö.txt", made: true},
+	} {
+		if got := shownAs(d, unlimited); got != want {
+			t.Errorf("shows %q, want %q", got, want)
+		}
 	}
 }
 
-func TestDiffOfRandomEdits(t *testing.T) {
+func TestDiffLimits(t *testing.T) {
+	spread := strings.Repeat("a\n\n\n\n\n\n\n\n", 1500)
+	d := difference{before: []byte(spread), after: []byte(strings.ReplaceAll(spread, "a", "b"))}
+	got := shownAs(d, limits{lines: 5, bytes: 1000, lineBytes: 100})
+	if want := "--- a/f\n+++ b/f\n@@ -1,"; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "more lines of this diff are left out; look there)") {
+		t.Errorf("cut by lines: %q", got)
+	}
+	if got := shownAs(d, limits{lines: 1000, bytes: 30, lineBytes: 100}); len(got) > 120 || !strings.HasSuffix(got, "look there)") {
+		t.Errorf("cut by bytes: %q", got)
+	}
+	long := difference{before: []byte(strings.Repeat("ü", 100) + "\n"), after: []byte("\n")}
+	contains(t, shownAs(long, limits{lines: 10, bytes: 1000, lineBytes: 5}), "\n-üü\uFFFD... (200 bytes)\n")
+}
+
+// Each place shows as its own hunk, however many there are.
+func TestDiffOfManyPlaces(t *testing.T) {
+	var before strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&before, "line %d\n", i)
+	}
+	after := regexp.MustCompile(`(?m)^(line \d*50)$`).ReplaceAllString(before.String(), "$1 changed")
+	d := difference{before: []byte(before.String()), after: []byte(after)}
+	if n := strings.Count(shownAs(d, unlimited), "\n@@ "); n != 200 {
+		t.Errorf("200 changes make %d hunks", n)
+	}
+	checkDiff(t, before.String(), after)
+}
+
+func TestDiffOfRandomTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func(n int) string {
 		var b strings.Builder
 		for range r.IntN(n) {
-			b.WriteByte("ab\n\n"[r.IntN(4)])
+			b.WriteByte("abc\n\n"[r.IntN(5)])
 		}
 		return b.String()
 	}
 	for range 3000 {
 		before, old, with := text(80), "a"+text(4), text(6)
-		if strings.Contains(before, old) && old != with {
-			checkDiff(t, editOf(before, old, with))
-		}
+		checkDiff(t, before, strings.ReplaceAll(before, old, with))
+		checkDiff(t, before, text(80))
 	}
 }
 
-// checkDiff applies the diff of e to what was before, and compares with what e makes of it.
-func checkDiff(t *testing.T, e *edit) {
+func FuzzDiff(f *testing.F) {
+	f.Add("a\nb\n", "a\nc")
+	f.Add("", "\n")
+	f.Fuzz(func(t *testing.T, before, after string) { checkDiff(t, before, after) })
+}
+
+// checkDiff applies the diff to what was before, and compares with what was after.
+func checkDiff(t *testing.T, before, after string) {
 	t.Helper()
-	before, diff := e.text(), e.diff(unlimited)
-	if e.unlisted > 0 || !utf8.Valid(before) || !utf8.Valid(e.after) || bytes.IndexByte(e.text(), 0) >= 0 || bytes.IndexByte(e.with, 0) >= 0 {
+	if !utf8.ValidString(before) || !utf8.ValidString(after) || strings.ContainsRune(before+after, 0) || before == after {
 		return // such a diff does not have it all
 	}
-	got, err := patch(string(before), diff)
-	if err != nil || got != string(e.after) {
-		t.Fatalf("%v: %q with %q at %v became %q, want %q, by the diff\n%s", err, before, e.with, e.at, got, e.after, diff)
+	diff := shownAs(difference{before: []byte(before), after: []byte(after)}, unlimited)
+	got, err := patch(before, diff)
+	if err != nil || got != after {
+		t.Fatalf("%v: %q became %q, want %q, by the diff\n%s", err, before, got, after, diff)
+	}
+}
+
+// What the tools show is a patch for patch(1).
+func TestDiffIsAPatch(t *testing.T) {
+	tool, err := exec.LookPath("patch")
+	if err != nil {
+		t.Log("there is no patch(1) here; the own reader of diffs is what is tested")
+		return
+	}
+	for _, test := range [][2]string{{"a\nb\nc\n", "a\nx\nc\n"}, {"a\nb", "a\nb\n"}, {"a\r\nb\r\n", "a\r\nc\r\n"}, {"", "a\n"}, {strings.Repeat("a\n", 40), strings.Repeat("a\n", 20) + "b\n" + strings.Repeat("a\n", 20)}} {
+		dir := t.TempDir()
+		check(t, os.WriteFile(filepath.Join(dir, "f"), []byte(test[0]), 0o644))
+		cmd := exec.CommandContext(t.Context(), tool, "-p1", "--binary", "-d", dir)
+		cmd.Stdin = strings.NewReader(shownAs(difference{before: []byte(test[0]), after: []byte(test[1])}, unlimited) + "\n")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("patch: %v\n%s", err, out)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(got) != test[1] {
+			t.Errorf("%q became %q (%v), want %q", test[0], got, err, test[1])
+		}
 	}
 }
 

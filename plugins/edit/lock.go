@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -49,4 +50,23 @@ func (l *locks) leave(name string) {
 	if l.held[name].users--; l.held[name].users == 0 {
 		delete(l.held, name)
 	}
+}
+
+// acquireAll waits for several files, always in the same order, so that no two calls wait for each other.
+func (l *locks) acquireAll(ctx context.Context, names []string) (release func(), err error) {
+	var held []func()
+	release = func() {
+		for _, r := range held {
+			r()
+		}
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		r, err := l.acquire(ctx, name)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, r)
+	}
+	return release, nil
 }

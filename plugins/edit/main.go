@@ -1,4 +1,4 @@
-// Command toolhost-plugin-edit is the plugin that changes files: a part of one, or all of it.
+// Command toolhost-plugin-edit is the plugin that changes files: parts of them, or all they hold.
 package main
 
 import "github.com/toolhost/toolhost/sdk"
@@ -7,8 +7,12 @@ func main() { sdk.Serve(newPlugin()) }
 
 func newPlugin() *sdk.Plugin {
 	p := sdk.New("edit", "0.1.0")
-	files := new(locks)
-	addReplace(p, files)
-	addWrite(p, files)
+	e := new(editor)
+	sdk.Configure(p, e.configure)
+	addReplace(p, e)
+	addMulti(p, e)
+	addWrite(p, e)
+	addUndo(p, e)
+	addDiff(p, e)
 	return p
 }

@@ -12,6 +12,7 @@ type limits struct{ lines, bytes, lineBytes int }
 // A page takes the lines of a diff up to its limits, and says what it leaves out.
 type page struct {
 	most    limits
+	more    string // where the rest is
 	text    strings.Builder
 	count   int
 	dropped int
@@ -44,7 +45,7 @@ func (p *page) line(mark, line string) {
 // String gives the page, with a last line on what is missing.
 func (p *page) String() string {
 	if p.dropped > 0 {
-		return fmt.Sprintf("%s... (%d more lines of this diff are left out)", p.text.String(), p.dropped)
+		return fmt.Sprintf("%s... (%d more lines of this diff are left out; %s)", p.text.String(), p.dropped, p.more)
 	}
 	return strings.TrimSuffix(p.text.String(), "\n")
 }

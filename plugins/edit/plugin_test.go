@@ -122,11 +122,12 @@ func contains(t testing.TB, text string, parts ...string) {
 func TestDefinitions(t *testing.T) {
 	d, err := start(t).Describe(t.Context())
 	check(t, err)
-	if d.Name != "edit" || d.Version != "0.1.0" || len(d.Tools) != 2 {
+	if d.Name != "edit" || d.Version != "0.1.0" || len(d.Tools) != 5 {
 		t.Fatalf("described as %s %s with %d tools", d.Name, d.Version, len(d.Tools))
 	}
 	for _, tool := range d.Tools {
-		if *tool.Hints.ReadOnly || !*tool.Hints.Destructive || !tool.Previews || tool.Category != "edit" {
+		reads := tool.Name == "diff"
+		if *tool.Hints.ReadOnly != reads || *tool.Hints.Destructive == reads || tool.Previews == reads || tool.Category != "edit" || tool.CostTier != sdk.Free {
 			t.Errorf("%s: hints %s, previews %v, category %q", tool.Name, sdk.Details(tool.Hints), tool.Previews, tool.Category)
 		}
 	}
@@ -134,7 +135,7 @@ func TestDefinitions(t *testing.T) {
 
 // Which paths lead where is tested with package workspace; that both tools ask it, here.
 func TestRefusedPaths(t *testing.T) {
-	f := start(t, "a.txt", "text", "dir/b.txt", "text")
+	f := start(t, "a.txt", "text of some length", "dir/b.txt", "text")
 	outside := t.TempDir()
 	secret := filepath.Join(outside, "secret")
 	check(t, os.WriteFile(secret, []byte("text"), 0o644))

@@ -1,85 +1,106 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"strconv"
 
+	"github.com/toolhost/toolhost/plugins/edit/internal/match"
 	"github.com/toolhost/toolhost/sdk"
-	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
 type replaceInput struct {
 	Path       string `json:"path" jsonschema:"The file: relative to the workspace, or absolute inside it."`
-	OldString  string `json:"old_string" jsonschema:"The text to replace, exactly as it is in the file: same indentation, no line numbers. It must fit one place only, so include neighboring lines where needed."`
+	OldString  string `json:"old_string" jsonschema:"The text to replace, copied from the file: same indentation, no line numbers. It must fit one place only, so include neighboring lines where needed."`
 	NewString  string `json:"new_string" jsonschema:"The text to put there; empty deletes."`
 	ReplaceAll bool   `json:"replace_all,omitempty" jsonschema:"Replace every place where old_string occurs." default:"false"`
+	Expected   int    `json:"expected_replacements,omitempty" jsonschema:"How many places there must be, else nothing is changed. More than 1 goes with replace_all." minimum:"0"`
+	NearLine   int    `json:"near_line,omitempty" jsonschema:"The line near which old_string is, to choose between places that fit equally well." minimum:"0"`
+	IfMatch    string `json:"if_match,omitempty" jsonschema:"The etag that reading the file gave: nothing is changed when the file is another one by now."`
+	DryRun     bool   `json:"dry_run,omitempty" jsonschema:"Only show what would be done." default:"false"`
 }
 
 // A replaceOutput is the structured result of replace.
 type replaceOutput struct {
-	Path         string `json:"path"`
-	Replacements int    `json:"replacements"`
-	FirstLine    int    `json:"first_line"` // of the first replacement
-	Bytes        int    `json:"bytes"`      // of the whole file now
+	Path         string      `json:"path"`
+	Applied      bool        `json:"applied"`
+	Replacements int         `json:"replacements"`
+	Pass         int         `json:"pass"`
+	PassName     string      `json:"pass_name"`
+	Ranges       []lineRange `json:"ranges"`
+	Etag         string      `json:"etag"`  // of the file as it is now
+	Bytes        int         `json:"bytes"` // likewise
+	Warnings     []string    `json:"warnings"`
+	DryRun       bool        `json:"dry_run"`
 }
 
-func addReplace(p *sdk.Plugin, files *locks) {
-	sdk.AddTool(p, sdk.Tool{
+const replaceOutputSchema = `{"type":"object","properties":{"path":{"type":"string"},"applied":{"type":"boolean"},"replacements":{"type":"integer"},` +
+	`"pass":{"type":"integer","description":"1 is exact"},"pass_name":{"type":"string"},` +
+	`"ranges":{"type":"array","description":"where the new text is, the first 100 places","items":{"type":"object","properties":{"start_line":{"type":"integer"},"end_line":{"type":"integer"}}}},` +
+	`"etag":{"type":"string"},"bytes":{"type":"integer"},"warnings":{"type":"array","items":{"type":"string"}},"dry_run":{"type":"boolean"}}}`
+
+func addReplace(p *sdk.Plugin, e *editor) {
+	addEdit[replaceInput](p, e, sdk.Tool{
 		Name:  "replace",
 		Title: "Replace text in a file",
-		Description: "Replaces text in a file. Read the file first and copy old_string from it: it must match exactly and fit one place, else nothing is changed and the " +
-			"error says where the text is. LF also matches the line endings of a CRLF file, which are kept. Gives a diff of the change.",
-		Hints:    sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.No},
-		Category: "edit", CostTier: sdk.Free,
-	}, func(ctx context.Context, r *sdk.Request, in replaceInput) (*sdk.Result, error) {
-		return perform(ctx, r, files, in.Path, in.plan)
-	})
-	sdk.AddPreview(p, "replace", func(_ context.Context, r *sdk.Request, in replaceInput) (*sdk.Preview, error) {
-		return preview(r, in.Path, in.plan)
+		Description: "Replaces text in one file: finds old_string, which must mean one place, and puts new_string there.\n" +
+			"Read the file first and copy old_string from it. Small slips (indentation, white space, line endings, typographic quotes, a left-out comment) are put right where the place is beyond doubt, and the result says so; untouched lines keep their bytes.\n" +
+			"Otherwise nothing is changed, and the error shows the nearest places with line numbers.\n" +
+			"For several edits at once use multi, for a new file or all of one use write, to take an edit back use undo.\n" +
+			"Gives the lines that changed, the new etag and a diff of at most 200 lines. Files up to 10 MiB. Files that hold secrets, such as .env, are refused.",
+		Hints:        sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.No},
+		OutputSchema: []byte(replaceOutputSchema),
 	})
 }
 
-func (in replaceInput) plan(p *workspace.Place) (*edit, error) {
-	if err := in.check(); err != nil {
+func (in replaceInput) targets(*scene) ([]string, error) { return []string{in.Path}, nil }
+
+func (in replaceInput) plan(_ context.Context, s *scene) (*outcome, error) {
+	wanted := in.change(s.settings.strictness)
+	if err := checkStrings(wanted); err != nil { // whatever the file holds
 		return nil, err
 	}
-	before, err := load(p)
+	b, err := s.buffer(in.Path, in.IfMatch)
 	if err != nil {
 		return nil, err
 	}
-	if bytes.IndexByte(before.data, 0) >= 0 {
-		return nil, &sdk.Error{Name: "BinaryFile", Message: strconv.Quote(p.Path) + " is not text: it holds NUL bytes, as binary files and UTF-16 do",
-			Suggestion: "Change it with a program that knows its format."}
-	}
-	m := match{path: p.Path, text: before.data, old: []byte(in.OldString), with: []byte(in.NewString)}
-	m.fitEndings()
-	if err := m.find(in.ReplaceAll); err != nil {
+	plan, err := b.apply(wanted)
+	if err != nil {
 		return nil, err
 	}
-	e := &edit{place: p, before: before, after: m.apply(), at: m.at, size: len(m.old), with: m.with, unlisted: m.count - len(m.at)}
-	line := lineOf(before.data, m.at[0])
-	e.output = replaceOutput{Path: p.Path, Replacements: m.count, FirstLine: line, Bytes: len(e.after)}
-	e.summary = fmt.Sprintf("Replaced 1 place in %s, at line %d.", p.Path, line)
-	if m.count > 1 {
-		e.summary = fmt.Sprintf("Replaced %d places in %s, the first at line %d.", m.count, p.Path, line)
+	c, err := b.change()
+	if err != nil {
+		return nil, err
 	}
-	return e, nil
+	places, notes := len(plan.Places), append(howFound(plan), c.costs()...)
+	out := replaceOutput{Path: b.place.Path, Applied: !in.DryRun, DryRun: in.DryRun, Replacements: places, Pass: plan.Pass, PassName: plan.PassName,
+		Ranges: rangesAfter(plan, b.text), Etag: c.etagNow(in.DryRun), Bytes: len(c.after), Warnings: append([]string{}, notes...)}
+	o := &outcome{changes: []*change{c}, dry: in.DryRun, notes: notes, output: out}
+	o.summary = fmt.Sprintf("%s %s in %s, at %s. [etag %s]", done(in.DryRun, "Replaced", "Would replace"), count(places, "place"), inText(out.Path), inWords(out.Ranges), out.Etag)
+	return o, nil
 }
 
-func (in replaceInput) check() error {
-	switch in.OldString {
-	case "":
-		return &sdk.Error{Name: "EmptyOldString", Message: "old_string is empty, which fits everywhere",
-			Suggestion: "To insert text, give a line as old_string, and the line with the text as new_string. To write a whole file use write."}
-	case in.NewString:
-		return noChange()
-	}
-	return nil
+func (in replaceInput) change(level match.Strictness) match.Change {
+	return match.Change{Old: in.OldString, New: in.NewString, All: in.ReplaceAll, Expected: in.Expected, NearLine: in.NearLine, Strictness: level}
 }
 
-func noChange() error {
-	return &sdk.Error{Name: "NoChange", Message: "old_string and new_string are the same, so nothing would change",
-		Suggestion: "Give the text as it shall be as new_string."}
+// howFound says how old_string differs from what it was found to mean, so that a model copies better the next time.
+func howFound(p *match.Plan) []string {
+	if p.Pass <= 1 || len(p.Warnings) > 0 {
+		return p.Warnings
+	}
+	return []string{fmt.Sprintf("old_string does not stand there exactly; it was found by pass %d (%s).", p.Pass, p.PassName)}
+}
+
+func done(dry bool, did, would string) string {
+	if dry {
+		return would
+	}
+	return did
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

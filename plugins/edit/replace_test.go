@@ -1,13 +1,17 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolhost/toolhost/plugins/edit/internal/match"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
@@ -38,8 +42,6 @@ func TestReplace(t *testing.T) {
 		{"crlf file, mixed strings", "one\r\ntwo\r\n", "one\r\ntwo\n", "1\n2\r\n", false, "1\r\n2\r\n", 1, 1},
 		{"crlf file, part of a line", "one\r\ntwo\r\n", "tw", "tw\nx", false, "one\r\ntw\r\nxo\r\n", 1, 2},
 		{"crlf file, all", "a\r\nb\r\na\r\nb\r\n", "a\nb\n", "c\n", true, "c\r\nc\r\n", 2, 1},
-		{"lf file, crlf in new", "one\n", "one", "1\r\n2", false, "1\r\n2\n", 1, 1},
-		{"mixed file, exact bytes", "one\r\ntwo\nthree\r\n", "one\r\ntwo\n", "1\n", false, "1\nthree\r\n", 1, 1},
 		{"mixed file, no conversion", "one\r\ntwo\n", "two\n", "2\n3\n", false, "one\r\n2\n3\n", 1, 2},
 	}
 	for _, test := range tests {
@@ -47,18 +49,30 @@ func TestReplace(t *testing.T) {
 			f := start(t, "dir/file", test.content)
 			a := args{"path": "dir/file", "old_string": test.old, "new_string": test.new, "replace_all": test.all}
 			shown := f.preview(t, "replace", a)
+			a["dry_run"] = true
+			dry := f.run(t, "replace", a)
 			f.holds(t, "dir/file", test.content)
+			a["dry_run"] = false
 			result := f.run(t, "replace", a)
 			f.holds(t, "dir/file", test.want)
-			want := replaceOutput{Path: "dir/file", Replacements: test.count, FirstLine: test.line, Bytes: len(test.want)}
-			if diff := cmp.Diff(want, structured[replaceOutput](t, result)); diff != "" {
+			got := structured[replaceOutput](t, result)
+			want := replaceOutput{Path: "dir/file", Applied: true, Replacements: test.count, Pass: 1, PassName: got.PassName, Ranges: got.Ranges, Etag: workspace.Etag([]byte(test.want)), Bytes: len(test.want), Warnings: []string{}}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("structured (-want +got):\n%s", diff)
 			}
+			if len(got.Ranges) != test.count || got.Ranges[0].Start != test.line {
+				t.Errorf("the ranges are %v, want %d from line %d on", got.Ranges, test.count, test.line)
+			}
 			summary, diff, _ := strings.Cut(result.Content[0].Text, "\n\n")
-			contains(t, summary, "dir/file", fmt.Sprintf("at line %d.", test.line))
+			contains(t, summary, "Replaced ", "dir/file, at line", got.Etag)
 			if diff != shown {
 				t.Errorf("the preview shows\n%s\nthe result\n%s", shown, diff)
 			}
+			want.Applied, want.DryRun, want.Etag = false, true, workspace.Etag([]byte(test.content))
+			if diff := cmp.Diff(want, structured[replaceOutput](t, dry)); diff != "" {
+				t.Errorf("structured of the dry run (-want +got):\n%s", diff)
+			}
+			contains(t, dry.Content[0].Text, "Would replace ", diff)
 		})
 	}
 }
@@ -66,7 +80,7 @@ func TestReplace(t *testing.T) {
 func TestReplaceShowsADiff(t *testing.T) {
 	f := start(t, "file", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n")
 	got := f.run(t, "replace", args{"path": "file", "old_string": "five", "new_string": "5\n5b"}).Content[0].Text
-	want := `Replaced 1 place in file, at line 5.
+	want := `Replaced 1 place in file, at lines 5-6. [etag 4c8b6d8f4d8f]
 
 --- a/file
 +++ b/file
@@ -80,86 +94,131 @@ func TestReplaceShowsADiff(t *testing.T) {
  6
  7
  8`
+	want = strings.Replace(want, "4c8b6d8f4d8f", workspace.Etag([]byte("1\n2\n3\n4\n5\n5b\n6\n7\n8\n9\n")), 1)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
+// The words of a match that is not exact are for the model, so that it copies better the next time.
+func TestReplaceTellsHowItMatched(t *testing.T) {
+	f := start(t, "code.go", "func a() {\n\tif x {\n\t\treturn 1\n\t}\n}\n")
+	a := args{"path": "code.go", "old_string": "    if x {\n        return 1\n    }", "new_string": "    if x {\n        return 2\n    }"}
+	contains(t, f.preview(t, "replace", a), "Note: ", "\n\n--- a/code.go")
+	result := f.run(t, "replace", a)
+	f.holds(t, "code.go", "func a() {\n\tif x {\n\t\treturn 2\n\t}\n}\n")
+	got := structured[replaceOutput](t, result)
+	if got.Pass != 4 || got.PassName == "" || len(got.Warnings) == 0 {
+		t.Errorf("structured: %+v", got)
+	}
+	contains(t, result.Content[0].Text, "pass 4", "\nNote: "+got.Warnings[0])
+}
+
 func TestReplaceFailures(t *testing.T) {
-	many := strings.Repeat("x\n", 30)
-	f := start(t, "code", "func a() {\n\treturn 1\n}\n\nfunc b() {\n\treturn 2\n}\n", "many", many, "aaa", "aaa\n", "mixed", "one\r\ntwo\nthree\n", "lf", "one\ntwo\n",
-		"nul", "a\x00b", "utf16", "\xFF\xFEa\x00", "readonly", "text", "large", "x"+strings.Repeat("\n", maxFile), "full", "x"+strings.Repeat("\n", maxFile-1), "invalid", "gr\xFCn\n",
-		"long", strings.Repeat("long ", 1000)+"\n", "crlf", "a\r\nb\r\n", "nonl", "text", "wide", "if (a  ==  b) {\n")
+	f := start(t, "code", "func a() {\n\treturn 1\n}\n\nfunc b() {\n\treturn 2\n}\n", "many", strings.Repeat("x\n", 30), "readonly", "text", "large", "x"+strings.Repeat("\n", maxFile),
+		"full", "x"+strings.Repeat("\n", maxFile-1), "nul", "a\x00b", "utf32", "\xFF\xFE\x00\x00a\x00\x00\x00", ".env", "A=1\n", "latin", "gr\xFCn\n")
 	check(t, os.Chmod(f.path("readonly"), 0o444))
 	tests := []struct {
-		name, path, old, new string
-		all                  bool
-		want                 string
-		message              string
+		name    string
+		args    args
+		want    string
+		message string
 	}{
-		{"empty", "code", "", "x", false, "EmptyOldString", "old_string is empty"},
-		{"empty, in a new file", "new", "", "x", false, "EmptyOldString", "old_string is empty"},
-		{"equal", "code", "return 1", "return 1", false, "NoChange", "the same"},
-		{"equal but for line endings that are kept", "crlf", "a\nb", "a\r\nb", false, "NoChange", "the same"},
-		{"twice", "code", "return", "yield", false, "AmbiguousMatch", "fits 2 places in \"code\", at lines 2, 6;"},
-		{"very often", "many", "x", "y", false, "AmbiguousMatch", "more than 20 places in \"many\", at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, ...;"},
-		{"overlapping", "aaa", "aa", "b", false, "AmbiguousMatch", "fits 2 places"},
-		{"nowhere", "code", "class C:", "x", false, "MatchNotFound", `No line is like its first, "class C:".`},
-		{"nowhere, all", "code", "class C:", "x", true, "MatchNotFound", "is not in \"code\""},
-		{"indentation", "code", "func b() {\n    return 2\n}", "x", false, "MatchNotFound", `The text is there at line 5 with other white space: line 6 is "\treturn 2", old_string has "    return 2".`},
-		{"indentation of the first line", "code", "    return 2", "x", false, "MatchNotFound", `at line 6 with other white space: line 6 is "\treturn 2"`},
-		{"spaces inside", "wide", "if (a == b) {", "x", false, "MatchNotFound", `line 1 is "if (a  ==  b) {" where old_string has "if (a == b) {"`},
-		{"case", "code", "FUNC A() {", "x", false, "MatchNotFound", `line 1 is "func a() {" where`},
-		{"a later line", "code", "func b() {\n\treturn 3\n}", "x", false, "MatchNotFound", `most like line 5 on, but line 6 is "\treturn 2" where old_string has "\treturn 3"`},
-		{"the best of two", "code", "{\n\treturn 2\n\t}", "x", false, "MatchNotFound", `The text is there at line 5 with other white space: line 7 is "}", old_string has "\t}".`},
-		{"blank lines around", "code", "\n\nfunc a() {\n\treturn 1\n}", "x", false, "MatchNotFound", "at line 1, but not with the line breaks around it"},
-		{"no final newline", "nonl", "text\n", "x", false, "MatchNotFound", "at line 1, but not with the line breaks around it"},
-		{"beyond the end", "code", "\treturn 2\n}\nmore", "x", false, "MatchNotFound", "first 2 lines are at line 6, where the file ends"},
-		{"only white space", "code", "  \n \n", "x", false, "MatchNotFound", "nothing but white space"},
-		{"done already", "code", "return one", "return 1\n}", false, "MatchNotFound", "new_string is there already, at line 2"},
-		{"mixed line endings", "mixed", "one\ntwo", "x", false, "MatchNotFound", "at line 1 with other line endings: the file mixes LF and CRLF"},
-		{"crlf for lf", "lf", "one\r\ntwo", "x", false, "MatchNotFound", "the file has LF, old_string has CRLF"},
-		{"invalid bytes", "invalid", "gr\uFFFDn", "x", false, "MatchNotFound", "U+FFFD"},
-		{"a long line", "long", "long  long", "x", false, "MatchNotFound", `line 1 is "long long`},
-		{"large file", "full", "y", "x", false, "MatchNotFound", "too large to look"},
-		{"nul", "nul", "a", "x", false, "BinaryFile", "NUL"},
-		{"utf-16", "utf16", "a", "x", false, "BinaryFile", "UTF-16"},
-		{"read-only", "readonly", "text", "x", false, "PermissionDenied", "read-only (mode 0444)"},
-		{"too large", "large", "x", "y", false, "FileTooLarge", fmt.Sprintf("has %d bytes", maxFile+1)},
-		{"grows too large", "full", "x", "yy", false, "FileTooLarge", fmt.Sprintf("would grow to %d bytes", maxFile+1)},
-		{"grows much too large", "full", "\n", strings.Repeat("y", 1<<19), true, "FileTooLarge", "would grow to"},
+		{"empty", args{"path": "code", "old_string": "", "new_string": "x"}, "EmptyOldString", "old_string is empty"},
+		{"empty, in a new file", args{"path": "new", "old_string": "", "new_string": "x"}, "EmptyOldString", "old_string is empty"},
+		{"no file", args{"path": "new", "old_string": "x", "new_string": "y"}, "FileNotFound", `there is no file "new"`},
+		{"equal", args{"path": "code", "old_string": "return 1", "new_string": "return 1"}, "NoChange", "the same"},
+		{"twice", args{"path": "code", "old_string": "return", "new_string": "yield"}, "AmbiguousMatch", `Nothing was changed in "code": `},
+		{"other count", args{"path": "many", "old_string": "x", "new_string": "y", "replace_all": true, "expected_replacements": 29}, "AmbiguousMatch", "30"},
+		{"nowhere", args{"path": "code", "old_string": "class C:", "new_string": "x"}, "MatchNotFound", `Nothing was changed in "code": `},
+		{"nowhere, all", args{"path": "code", "old_string": "class C:", "new_string": "x", "replace_all": true}, "MatchNotFound", "in \"code\": "},
+		{"nul", args{"path": "nul", "old_string": "a", "new_string": "x"}, "BinaryFile", "NUL"},
+		{"nul in new", args{"path": "code", "old_string": "return 1", "new_string": "\x00"}, "BinaryFile", "new_string has a NUL"},
+		{"utf-32", args{"path": "utf32", "old_string": "a", "new_string": "x"}, "BinaryFile", "NUL"},
+		{"read-only", args{"path": "readonly", "old_string": "text", "new_string": "x"}, "PermissionDenied", "read-only (mode 0444)"},
+		{"too large", args{"path": "large", "old_string": "x", "new_string": "y"}, "FileTooLarge", fmt.Sprintf("has %d bytes", maxFile+1)},
+		{"grows too large", args{"path": "full", "old_string": "x", "new_string": "yy"}, "FileTooLarge", fmt.Sprintf("would grow to %d bytes", maxFile+1)},
+		{"other etag", args{"path": "code", "old_string": "return 1", "new_string": "x", "if_match": "0123456789ab"}, "FileChanged", `was changed since it was read: its etag is `},
+		{"secret", args{"path": ".env", "old_string": "A", "new_string": "x"}, "SecretFile", "holds secrets"},
+		{"unknown encoding", args{"path": "latin", "old_string": "n", "new_string": "ü"}, "EncodingUnknown", "not UTF-8"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			before, _ := os.ReadFile(f.path(test.path))
-			e := f.fails(t, test.want, "replace", args{"path": test.path, "old_string": test.old, "new_string": test.new, "replace_all": test.all})
+			path := f.path(test.args["path"].(string))
+			before, _ := os.ReadFile(path)
+			e := f.fails(t, test.want, "replace", test.args)
 			contains(t, e.Message, test.message)
-			if e.Suggestion == "" || len(e.Message) > 900 {
+			if e.Suggestion == "" || len([]rune(e.Message)) > 1000 || len([]rune(e.Suggestion)) > 1000 {
 				t.Errorf("message of %d bytes, suggestion %q", len(e.Message), e.Suggestion)
 			}
-			if before != nil {
-				f.holds(t, test.path, string(before))
+			if after, _ := os.ReadFile(path); string(before) != string(after) {
+				t.Errorf("the file holds %.100q now", after)
 			}
 		})
 	}
 }
 
-func TestNotFoundTellsTheLine(t *testing.T) {
-	f := start(t, "code", "a\nb\n\tfoo()\n")
-	e := f.fails(t, "MatchNotFound", "replace", args{"path": "code", "old_string": "  foo()", "new_string": "x"})
-	contains(t, string(e.Details), `{"closest_line":3}`)
-	contains(t, e.Suggestion, "from line 3 on")
+// What is too long for a message is in the result that comes with the error.
+func TestRefusalsAreReadable(t *testing.T) {
+	f := start(t, "code.go", "func a() {\n\treturn firstOfAll(1)\n}\n\nfunc b() {\n\treturn secondOfAll(2)\n}\n")
+	a := args{"path": "code.go", "old_string": "func b() {\n\treturn secondOfAll(3)\n}\n", "new_string": "x"}
+	result := f.RunIn(t, f.dir, "replace", string(a.json()))
+	if result.Error == nil || result.Error.Name != "MatchNotFound" {
+		t.Fatalf("gave %+v", result)
+	}
+	var d refusalDetails
+	check(t, json.Unmarshal(result.Error.Details, &d))
+	if d.Kind != match.NotFound || d.Path != "code.go" || len(d.Candidates) == 0 || d.Candidates[0].StartLine != 5 {
+		t.Errorf("details: %+v", d)
+	}
+	contains(t, result.Content[0].Text, "code.go has, with line numbers:\n", "     5\tfunc b() {", "old_string (-) against the file (+):\n", "-\treturn secondOfAll(3)\n")
+	shown, err := f.Preview(t.Context(), &sdk.Request{CallID: "1", Tool: "replace", Arguments: a.json(), Workdir: f.dir})
+	named(t, err, "MatchNotFound") // and whoever asks first reads the same
+	if diff := cmp.Diff(result.Content, shown.Content); diff != "" {
+		t.Errorf("the preview gives something else to read (-call +preview):\n%s", diff)
+	}
 }
 
-// The work of finding what comes closest is bounded, also when everything is alike.
-func TestClosestInAFileOfEqualLines(t *testing.T) {
-	text := strings.Repeat("a\n", maxCompared/2)
-	m := match{path: "file", text: []byte(text), old: []byte(text[:len(text)/4] + "b\n")}
-	e, ok := m.notFound().(*sdk.Error)
-	if !ok {
-		t.Fatal("no error for the model")
+func TestBytesThatAreNotTextAreExplained(t *testing.T) {
+	f := start(t, "latin", "gr\xFCn, blau\n")
+	e := f.fails(t, "MatchNotFound", "replace", args{"path": "latin", "old_string": "gr\uFFFDn", "new_string": "x"})
+	contains(t, e.Suggestion, "U+FFFD, which stands for bytes")
+}
+
+func TestFitted(t *testing.T) {
+	long := strings.Repeat("größer ", 1000)
+	err := fitted(&sdk.Error{Name: "X", Message: long, Suggestion: "Do."}, "- a\n+ b")
+	r, ok := errors.AsType[*refusal](err)
+	if !ok || utf8.RuneCountInString(r.failure.Message) > 950 || !utf8.ValidString(r.failure.Message) || r.text != long+"\n\n- a\n+ b" || r.failure.Suggestion != "Do." {
+		t.Errorf("fitted as %+v", err)
 	}
-	contains(t, e.Message, `is "a" where old_string has "b"`)
+	contains(t, r.failure.Message, "größer ... (all of it is in the result)")
+	if r := fitted(&sdk.Error{Message: "short"}, "").(*refusal); r.result() != nil || r.failure.Message != "short" {
+		t.Errorf("a short one became %+v", r)
+	}
+}
+
+func TestIfMatch(t *testing.T) {
+	f := start(t, "file", "old\n")
+	etag := workspace.Etag([]byte("old\n"))
+	result := f.run(t, "replace", args{"path": "file", "old_string": "old", "new_string": "new", "if_match": etag})
+	next := structured[replaceOutput](t, result).Etag
+	e := f.fails(t, "FileChanged", "replace", args{"path": "file", "old_string": "new", "new_string": "newer", "if_match": etag})
+	var d map[string]string
+	check(t, json.Unmarshal(e.Details, &d))
+	if d["if_match"] != etag || d["etag"] != next {
+		t.Errorf("details: %s", e.Details)
+	}
+	contains(t, e.Suggestion, "Read the file again")
+	f.fails(t, "FileChanged", "write", args{"path": "file", "content": "x", "overwrite": true, "if_match": etag})
+	contains(t, f.fails(t, "FileChanged", "write", args{"path": "gone", "content": "x", "overwrite": true, "if_match": etag}).Message, "does not exist, so it cannot be the file that was read")
+	f.holds(t, "file", "new\n")
+	f.run(t, "write", args{"path": "file", "content": "newer\n", "overwrite": true, "if_match": `"` + next + `"`})
+	f.holds(t, "file", "newer\n")
+	for _, no := range []string{" ", `""`, "*", "0123", etag + "0", `W/"` + etag + `"`} {
+		contains(t, f.fails(t, "InvalidEtag", "write", args{"path": "file", "content": "x", "overwrite": true, "if_match": no}).Message, "12 hexadecimal digits")
+	}
+	f.run(t, "write", args{"path": "file", "content": "last\n", "overwrite": true, "if_match": strings.ToUpper(workspace.Etag([]byte("newer\n")))})
 }
 
 func TestEditOfALargeFile(t *testing.T) {
@@ -167,51 +226,79 @@ func TestEditOfALargeFile(t *testing.T) {
 	f := start(t, "full", content)
 	f.run(t, "replace", args{"path": "full", "old_string": "x", "new_string": "y"})
 	f.holds(t, "full", "y"+content[1:])
-	result := f.run(t, "replace", args{"path": "full", "old_string": "\n", "new_string": "\t", "replace_all": true})
-	f.holds(t, "full", "y"+strings.Repeat("\t", maxFile-1))
+	result := f.run(t, "replace", args{"path": "full", "old_string": "y", "new_string": "\t", "replace_all": true})
 	if size := len(result.Content[0].Text); size > 22<<10 {
 		t.Errorf("the result has %d bytes", size)
 	}
 }
 
-// Whatever the bytes: an edit is refused, or changes what it replaces and nothing else, and can be undone.
+func TestLongDiffsSayWhereTheRestIs(t *testing.T) {
+	f := start(t, "file", strings.Repeat("a\nb\n", 300))
+	a := args{"path": "file", "old_string": "a", "new_string": "x", "replace_all": true, "dry_run": true}
+	dry := f.run(t, "replace", a)
+	contains(t, dry.Content[0].Text, "left out; make fewer edits at once")
+	a["dry_run"] = false
+	done := f.run(t, "replace", a)
+	contains(t, done.Content[0].Text, "left out; the diff tool shows more")
+	if !dry.Truncated || !done.Truncated {
+		t.Error("what is cut is not marked as such")
+	}
+	if all := f.run(t, "diff", args{"max_lines": 5000}); all.Truncated || strings.Count(all.Content[0].Text, "\n+x") != 300 {
+		t.Errorf("the diff tool shows %.300s", all.Content[0].Text)
+	}
+	contains(t, f.run(t, "undo", args{}).Content[0].Text, "left out; read the files")
+}
+
+func TestHugeFilesAreRefused(t *testing.T) {
+	f := start(t, "huge", "")
+	check(t, os.Truncate(f.path("huge"), 100<<20))
+	for tool, a := range map[string]args{
+		"replace": {"path": "huge", "old_string": "x", "new_string": "y"},
+		"write":   {"path": "huge", "content": "y", "overwrite": true},
+		"multi":   {"path": "huge", "edits": []args{{"old_string": "x", "new_string": "y"}}},
+	} {
+		contains(t, f.fails(t, "FileTooLarge", tool, a).Message, "104857600 bytes")
+	}
+}
+
+// Whatever the bytes: an edit is refused, or changes what it replaces, and undo brings back every byte.
 func FuzzReplace(f *testing.F) {
-	f.Add([]byte("one\ntwo\nthree\n"), []byte("two"), []byte("2"), false)
-	f.Add([]byte("one\r\ntwo\r\n"), []byte("one\ntwo"), []byte("1\n2"), false)
-	f.Add([]byte("aaaa"), []byte("aa"), []byte("a"), true)
-	f.Add([]byte("a\r\nb\n"), []byte("\n"), []byte(""), true)
-	f.Add([]byte("\xEF\xBB\xBFa\xFF"), []byte("a"), []byte("a\n"), false)
-	f.Add([]byte("x\r\n"), []byte("\r"), []byte("\n"), false)
-	f.Fuzz(func(t *testing.T, content, old, with []byte, all bool) {
-		m := match{path: "file", text: content, old: old, with: with}
-		if len(old) == 0 {
+	f.Add([]byte("one\ntwo\nthree\n"), "two", "2", false)
+	f.Add([]byte("one\r\ntwo\r\n"), "one\ntwo", "1\n2", false)
+	f.Add([]byte("aaaa"), "aa", "a", true)
+	f.Add([]byte("\xEF\xBB\xBFa\xFF"), "a", "a\n", false)
+	f.Add([]byte("\xFF\xFEa\x00b\x00"), "b", "ü", false)
+	f.Add([]byte("\xB0\xA1a"), "a", "나", false)
+	f.Fuzz(func(t *testing.T, content []byte, old, with string, all bool) {
+		legacy, err := codePage("cp949")
+		check(t, err)
+		b := &buffer{place: &workspace.Place{Path: "file"}, before: &snapshot{data: content}, form: formOf(content, legacy)}
+		if b.text, err = b.form.decode("file", content); err != nil {
 			return
 		}
-		m.fitEndings()
-		if err := m.find(all); err != nil {
-			if e, ok := err.(*sdk.Error); !ok || e.Message == "" || e.Suggestion == "" {
-				t.Fatalf("refused with %#v", err)
+		before := b.text
+		plan, err := b.apply(match.Change{Old: old, New: with, All: all})
+		if err == nil {
+			var c *change
+			if c, err = b.change(); err == nil {
+				checkChange(t, c, plan, before, b.text)
+				return
 			}
-			return
 		}
-		after := m.apply()
-		if !all {
-			undo(t, m, after)
+		if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Name == "" || e.Message == "" || e.Suggestion == "" {
+			t.Fatalf("refused with %#v", err)
 		}
-		e := &edit{place: &workspace.Place{Path: "file"}, before: &snapshot{data: content}, after: after, at: m.at, size: len(m.old), with: m.with, unlisted: m.count - len(m.at)}
-		checkDiff(t, e)
 	})
 }
 
-func undo(t *testing.T, m match, after []byte) {
+func checkChange(t *testing.T, c *change, plan *match.Plan, before, after []byte) {
 	t.Helper()
-	at := m.at[0]
-	head, tail := string(m.text[:at]), string(m.text[at+len(m.old):])
-	if len(m.at) != 1 || string(m.text[at:at+len(m.old)]) != string(m.old) || string(after) != head+string(m.with)+tail {
-		t.Fatalf("%q with %q for %q at %v became %q", m.text, m.with, m.old, m.at, after)
+	text, err := c.form.decode("file", c.after)
+	if err != nil || string(text) != string(after) {
+		t.Fatalf("%q reads back as %q (%v), want %q", c.after, text, err, after)
 	}
-	back := match{path: "file", text: after, old: m.with, with: m.old}
-	if len(m.with) > 0 && back.find(false) == nil && string(back.apply()) != string(m.text) {
-		t.Fatalf("%q became %q, and that %q", m.text, after, back.apply())
+	if ranges := rangesAfter(plan, after); len(ranges) != min(len(plan.Places), maxRanges) {
+		t.Fatalf("%d places have the ranges %v", len(plan.Places), ranges)
 	}
+	checkDiff(t, string(before), string(after))
 }

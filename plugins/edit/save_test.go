@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,25 +15,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolhost/toolhost/sdk"
-	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
-func (f *fixture) workspace(t *testing.T) *workspace.Root {
+// scene is a call that was begun.
+func (f *fixture) scene(t *testing.T) *scene {
 	t.Helper()
-	w, err := workspace.Open(f.dir)
+	s, err := new(editor).enter(&sdk.Request{Workdir: f.dir, Tool: "test"})
 	check(t, err)
-	t.Cleanup(w.Close)
-	return w
+	t.Cleanup(s.root.Close)
+	return s
 }
 
-// planned is an edit that waits to be saved.
-func (f *fixture) planned(t *testing.T, w *workspace.Root, path string, plan planner) *edit {
+// planned are changes that wait to be saved.
+func (s *scene) planned(t *testing.T, in planner) []*change {
 	t.Helper()
-	p, err := w.Find(path)
+	o, err := in.plan(t.Context(), s)
 	check(t, err)
-	e, err := plan(p)
-	check(t, err)
-	return e
+	return o.changes
 }
 
 func named(t *testing.T, err error, name string) {
@@ -71,10 +70,10 @@ func TestFileChangedMeanwhile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := start(t, "file", "old text")
 			check(t, os.Chtimes(f.path("file"), now, now))
-			w := f.workspace(t)
-			e := f.planned(t, w, "file", replaceInput{OldString: "old text", NewString: "new old text!"}.plan)
+			s := f.scene(t)
+			changes := s.planned(t, replaceInput{Path: "file", OldString: "old text", NewString: "new old text!"})
 			test.change(t, f.path("file"))
-			if err := e.save(w); test.want == "new old text!" {
+			if err := s.save(changes); test.want == "new old text!" {
 				check(t, err)
 			} else {
 				named(t, err, "FileChanged")
@@ -88,19 +87,19 @@ func TestFileChangedMeanwhile(t *testing.T) {
 
 func TestFileMadeReadOnlyMeanwhile(t *testing.T) {
 	f := start(t, "file", "old")
-	w := f.workspace(t)
-	e := f.planned(t, w, "file", replaceInput{OldString: "old", NewString: "new"}.plan)
+	s := f.scene(t)
+	changes := s.planned(t, replaceInput{Path: "file", OldString: "old", NewString: "new"})
 	check(t, os.Chmod(f.path("file"), 0o444))
-	named(t, e.save(w), "PermissionDenied")
+	named(t, s.save(changes), "PermissionDenied")
 	f.holds(t, "file", "old")
 }
 
 func TestFileCreatedMeanwhile(t *testing.T) {
 	f := start(t)
-	w := f.workspace(t)
-	e := f.planned(t, w, "file", writeInput{Content: "mine"}.plan)
+	s := f.scene(t)
+	changes := s.planned(t, writeInput{Path: "file", Content: "mine"})
 	f.put(t, "file", "theirs")
-	failed := e.save(w)
+	failed := s.save(changes)
 	named(t, failed, "FileExists")
 	if diff := cmp.Diff(fileExists("file"), failed); diff != "" {
 		t.Errorf("says something else than when the file was there from the start:\n%s", diff)
@@ -113,7 +112,7 @@ func TestCanceledCallsChangeNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := &sdk.Request{Workdir: f.dir}
-	if _, err := perform(ctx, r, new(locks), "file", replaceInput{OldString: "old", NewString: "new"}.plan); !errors.Is(err, context.Canceled) {
+	if _, err := new(editor).perform(ctx, r, replaceInput{Path: "file", OldString: "old", NewString: "new"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("performed: %v", err)
 	}
 	f.holds(t, "file", "old")
@@ -123,21 +122,21 @@ func TestCanceledCallsChangeNothing(t *testing.T) {
 func TestLinkChangedWhileWaiting(t *testing.T) {
 	f := start(t, "a", "old", "b", "old")
 	check(t, os.Symlink("a", f.path("link")))
-	files := new(locks)
-	a, err := f.workspace(t).Find("a")
+	e := new(editor)
+	a, err := f.scene(t).find("a")
 	check(t, err)
 	key := a.Real()
-	release, err := files.acquire(t.Context(), key)
+	release, err := e.files.acquire(t.Context(), key)
 	check(t, err)
 	done := make(chan error, 1)
 	go func() {
-		_, err := perform(t.Context(), &sdk.Request{Workdir: f.dir}, files, "link", replaceInput{OldString: "old", NewString: "new"}.plan)
+		_, err := e.perform(t.Context(), &sdk.Request{Workdir: f.dir}, replaceInput{Path: "link", OldString: "old", NewString: "new"})
 		done <- err
 	}()
 	for deadline, waiting := time.Now().Add(10*time.Second), false; !waiting; runtime.Gosched() {
-		files.mu.Lock()
-		waiting = files.held[key].users == 2
-		files.mu.Unlock()
+		e.files.mu.Lock()
+		waiting = e.files.held[key].users == 2
+		e.files.mu.Unlock()
 		if time.Now().After(deadline) {
 			t.Fatal("the call does not wait for the file")
 		}
@@ -206,4 +205,104 @@ func TestConcurrentCreation(t *testing.T) {
 	if created != 1 {
 		t.Errorf("%d calls created the file", created)
 	}
+}
+
+// A file that cannot be changed keeps all others from being changed, also when it is found late.
+func TestSaveIsAllOrNothing(t *testing.T) {
+	tests := []struct {
+		name    string
+		disturb func(t *testing.T, f *fixture)
+		late    bool // after the last look at all files
+		want    string
+	}{
+		{"changed before", func(t *testing.T, f *fixture) { f.put(t, "b", "theirs") }, false, "FileChanged"},
+		{"changed late", func(t *testing.T, f *fixture) { f.put(t, "b", "theirs") }, true, "FileChanged"},
+		{"created late", func(t *testing.T, f *fixture) { f.put(t, "new2", "theirs") }, true, "FileExists"},
+		{"read-only", func(t *testing.T, f *fixture) { check(t, os.Chmod(f.path("b"), 0o444)) }, false, "PermissionDenied"},
+		{"gone late", func(t *testing.T, f *fixture) { check(t, os.Remove(f.path("b"))) }, true, "FileChanged"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := start(t, "a", "old", "b", "old")
+			s := f.scene(t)
+			changes := s.planned(t, multiInput{Edits: []multiEdit{{Path: "a", OldString: "old", NewString: "new"}, {Path: "new1", NewString: "x"},
+				{Path: "b", OldString: "old", NewString: "new"}, {Path: "new2", NewString: "x"}}})
+			var err error
+			if test.late {
+				err = s.saveDisturbed(t, changes, func() { test.disturb(t, f) })
+			} else {
+				test.disturb(t, f)
+				err = s.save(changes)
+			}
+			named(t, err, test.want)
+			f.holds(t, "a", "old")
+			if _, err := os.Lstat(f.path("new1")); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("new1 is there: %v", err)
+			}
+		})
+	}
+}
+
+// saveDisturbed is save with something between the last look at all files and the first change.
+func (s *scene) saveDisturbed(t *testing.T, changes []*change, disturb func()) error {
+	drafts, err := prepare(changes)
+	check(t, err)
+	check(t, s.unchanged(changes))
+	disturb()
+	return s.publish(changes, drafts)
+}
+
+// Who changes a file right behind us keeps that, and is told of.
+func TestPutBackLeavesWhatOthersWrote(t *testing.T) {
+	f := start(t, "a", "old", "b", "old")
+	s := f.scene(t)
+	changes := s.planned(t, multiInput{Edits: []multiEdit{{Path: "a", OldString: "old", NewString: "new"}, {Path: "b", OldString: "old", NewString: "new"}}})
+	check(t, s.save(changes))
+	f.put(t, "a", "theirs")
+	err := s.putBack(changes, errors.New("broken"))
+	named(t, err, "PartlyWritten")
+	contains(t, err.Error(), "broken", `"a" (`)
+	f.holds(t, "a", "theirs")
+	f.holds(t, "b", "old")
+
+	f.put(t, "a", "new") // what a held is kept for undo
+	undo := undoInput{}
+	_, err = undo.targets(s)
+	check(t, err)
+	check(t, s.save(s.planned(t, undo)))
+	f.holds(t, "a", "old")
+}
+
+// Calls over the same files in another order lose nothing, and wait for each other, not for ever.
+func TestConcurrentEditsOfSeveralFiles(t *testing.T) {
+	const n = 20
+	var content, want strings.Builder
+	for i := range n {
+		fmt.Fprintf(&content, "marker-%02d\n", i)
+		fmt.Fprintf(&want, "done-%02d\n", i)
+	}
+	f := start(t, "a", content.String(), "b", content.String())
+	var calls sync.WaitGroup
+	failures := make([]error, n)
+	for i := range n {
+		calls.Go(func() {
+			old, done := fmt.Sprintf("marker-%02d", i), fmt.Sprintf("done-%02d", i)
+			all := []args{one("a", old, done), one("b", old, done)}
+			if i%2 == 1 {
+				slices.Reverse(all)
+			}
+			result, err := f.Call(t.Context(), &sdk.Request{CallID: fmt.Sprint(i), Tool: "multi", Arguments: edits(all...).json(), Workdir: f.dir})
+			if err == nil && result.Error != nil {
+				err = result.Error
+			}
+			failures[i] = err
+		})
+	}
+	calls.Wait()
+	check(t, errors.Join(failures...))
+	f.holds(t, "a", want.String())
+	f.holds(t, "b", want.String())
+	f.run(t, "undo", args{"count": n})
+	f.holds(t, "a", content.String())
+	f.holds(t, "b", content.String())
 }

@@ -57,3 +57,45 @@ func TestSymlinksStay(t *testing.T) {
 		}
 	}
 }
+
+func TestSeveralFilesKeepWhatTheyAre(t *testing.T) {
+	f := start(t, "run.sh", "old\n", "dir/private", "old\n")
+	check(t, os.Chmod(f.path("run.sh"), 0o755))
+	check(t, os.Chmod(f.path("dir/private"), 0o600))
+	check(t, os.Symlink("dir/private", f.path("link")))
+	f.run(t, "multi", edits(one("run.sh", "old", "new"), one("link", "old", "new")))
+	f.holds(t, "dir/private", "new\n")
+	if got := [3]fs.FileMode{mode(t, f.path("run.sh")), mode(t, f.path("dir/private")), mode(t, f.path("link")).Type()}; got != [3]fs.FileMode{0o755, 0o600, fs.ModeSymlink} {
+		t.Errorf("modes are %v", got)
+	}
+	f.run(t, "undo", args{})
+	f.holds(t, "dir/private", "old\n")
+	if got := mode(t, f.path("dir/private")); got != 0o600 {
+		t.Errorf("after undo the mode is %v", got)
+	}
+}
+
+// Another name of a file may be outside the workspace, so it keeps what it holds. The model is told.
+func TestHardLinksPart(t *testing.T) {
+	f := start(t, "file", "old\n")
+	outside := t.TempDir() + "/other"
+	check(t, os.Link(f.path("file"), outside))
+	a := args{"path": "file", "old_string": "old", "new_string": "new"}
+	contains(t, f.preview(t, "replace", a), "2 names (hard links)")
+	contains(t, f.run(t, "replace", a).Content[0].Text, "Note: file had 2 names (hard links)")
+	f.holds(t, "file", "new\n")
+	if got, err := os.ReadFile(outside); err != nil || string(got) != "old\n" {
+		t.Errorf("the other name holds %q (%v)", got, err)
+	}
+}
+
+// Two names of one file, edited at once, would become two files with a part of the edits each.
+func TestHardLinksInOneCall(t *testing.T) {
+	f := start(t, "a", "one\ntwo\n")
+	check(t, os.Link(f.path("a"), f.path("b")))
+	e := f.fails(t, "SameFile", "multi", edits(one("a", "one", "1"), one("b", "two", "2")))
+	contains(t, e.Message, `edit 2 of 2 (edits[1]): "a" and "b" are two names of one file`)
+	f.holds(t, "a", "one\ntwo\n")
+	f.run(t, "multi", edits(one("a", "one", "1"), one("./a", "two", "2")))
+	f.holds(t, "a", "1\n2\n")
+}

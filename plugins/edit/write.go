@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
@@ -14,7 +15,8 @@ type writeInput struct {
 	Path       string `json:"path" jsonschema:"The file: relative to the workspace, or absolute inside it."`
 	Content    string `json:"content" jsonschema:"All that the file shall hold. End it with a newline."`
 	CreateDirs bool   `json:"create_dirs,omitempty" jsonschema:"Make the directories on the way that do not exist." default:"false"`
-	Overwrite  bool   `json:"overwrite,omitempty" jsonschema:"Replace the file if it exists; all it held is gone then." default:"false"`
+	Overwrite  bool   `json:"overwrite,omitempty" jsonschema:"Replace the file if it exists; without it an existing file is an error." default:"false"`
+	IfMatch    string `json:"if_match,omitempty" jsonschema:"With overwrite: the etag that reading the file gave. Nothing is written when the file is another one by now."`
 }
 
 // A writeOutput is the structured result of write.
@@ -23,25 +25,31 @@ type writeOutput struct {
 	Created bool   `json:"created"`
 	Changed bool   `json:"changed"`
 	Bytes   int    `json:"bytes"` // of the file now
+	Etag    string `json:"etag"`  // likewise
 }
 
-func addWrite(p *sdk.Plugin, files *locks) {
-	sdk.AddTool(p, sdk.Tool{
+const writeOutputSchema = `{"type":"object","properties":{"path":{"type":"string"},"created":{"type":"boolean"},"changed":{"type":"boolean"},"bytes":{"type":"integer"},"etag":{"type":"string"}}}`
+
+func addWrite(p *sdk.Plugin, e *editor) {
+	addEdit[writeInput](p, e, sdk.Tool{
 		Name:  "write",
 		Title: "Write a file",
-		Description: "Creates a file, or with overwrite=true replaces all that an existing one holds. To change a part of a file use replace. " +
-			"A file that is overwritten keeps its mode, its byte order mark and, if its lines end with CRLF, those.",
-		Hints:    sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.Yes, OpenWorld: sdk.No},
-		Category: "edit", CostTier: sdk.Free,
-	}, func(ctx context.Context, r *sdk.Request, in writeInput) (*sdk.Result, error) {
-		return perform(ctx, r, files, in.Path, in.plan)
-	})
-	sdk.AddPreview(p, "write", func(_ context.Context, r *sdk.Request, in writeInput) (*sdk.Preview, error) {
-		return preview(r, in.Path, in.plan)
+		Description: "Creates a file, or with overwrite=true replaces all that an existing one holds.\n" +
+			"To change a part of a file use replace: it is shorter, and cannot lose the rest.\n" +
+			"A file that is overwritten keeps its mode, its encoding with the byte order mark, its line endings if all are CRLF, and a newline at its end. undo brings back what it held.\n" +
+			"Gives the bytes, the new etag, and a diff when a file was overwritten. Files that hold secrets, such as .env, are refused.",
+		Hints:        sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.Yes, OpenWorld: sdk.No},
+		OutputSchema: []byte(writeOutputSchema),
 	})
 }
 
-func (in writeInput) plan(p *workspace.Place) (*edit, error) {
+func (in writeInput) targets(*scene) ([]string, error) { return []string{in.Path}, nil }
+
+func (in writeInput) plan(_ context.Context, s *scene) (*outcome, error) {
+	p, err := s.find(in.Path)
+	if err != nil {
+		return nil, err
+	}
 	if len(in.Content) > maxFile {
 		return nil, tooLarge(p.Path, fmt.Sprintf("would have %d bytes", len(in.Content)))
 	}
@@ -58,41 +66,112 @@ func (in writeInput) plan(p *workspace.Place) (*edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in.overwrite(p, before), nil
+	if err := before.matches(p.Path, in.IfMatch); err != nil {
+		return nil, err
+	}
+	return in.overwrite(p, before, s.settings.legacy)
 }
 
-func (in writeInput) create(p *workspace.Place) (*edit, error) {
-	if p.Missing != "" && !in.CreateDirs {
-		return nil, &sdk.Error{Name: "ParentNotFound", Message: fmt.Sprintf("the directory %q does not exist; nothing was written", p.Missing),
-			Suggestion: strings.TrimSpace("Check the path, or set create_dirs=true to make it. " + p.DidYouMean())}
+func (in writeInput) create(p *workspace.Place) (*outcome, error) {
+	if err := (*snapshot)(nil).matches(p.Path, in.IfMatch); err != nil {
+		return nil, err
 	}
-	e := &edit{place: p, after: []byte(in.Content), at: []int{0}, with: []byte(in.Content), quiet: true}
-	e.summary = fmt.Sprintf("Created %s, %d bytes.", p.Path, len(e.after))
-	e.output = writeOutput{Path: p.Path, Created: true, Changed: true, Bytes: len(e.after)}
-	return e, nil
+	if err := checkParent(p, in.CreateDirs); err != nil {
+		return nil, err
+	}
+	c := &change{place: p, after: []byte(in.Content), form: plainForm}
+	out := writeOutput{Path: p.Path, Created: true, Changed: true, Bytes: len(c.after), Etag: c.etag()}
+	return &outcome{changes: []*change{c}, output: out, quiet: true,
+		summary: fmt.Sprintf("Created %s, %s. [etag %s]", inText(p.Path), count(out.Bytes, "byte"), out.Etag)}, nil
 }
 
-func (in writeInput) overwrite(p *workspace.Place, before *snapshot) *edit {
-	content, kept := keepForm([]byte(in.Content), before.data)
-	e := &edit{place: p, before: before, after: content, at: []int{0}, size: len(before.data), with: content}
-	e.summary = fmt.Sprintf("Overwrote %s: %d bytes, before %d.%s", p.Path, len(content), len(before.data), kept)
-	if !e.changes() {
-		e.summary = fmt.Sprintf("%s holds exactly this already; nothing was written.", p.Path)
+// checkParent refuses a new file in a directory that is missing too, unless that is to be made.
+func checkParent(p *workspace.Place, create bool) error {
+	if p.Missing == "" || create {
+		return nil
 	}
-	e.output = writeOutput{Path: p.Path, Changed: e.changes(), Bytes: len(content)}
-	return e
+	return &sdk.Error{Name: "ParentNotFound", Message: fmt.Sprintf("the directory %q does not exist; nothing was written", p.Missing),
+		Suggestion: strings.TrimSpace("Check the path, or set create_dirs=true to make it. " + p.DidYouMean())}
 }
 
-var utf8Mark = []byte("\xEF\xBB\xBF")
+func (in writeInput) overwrite(p *workspace.Place, before *snapshot, legacy *form) (*outcome, error) {
+	k, err := keepForm(p.Path, in.Content, before.data, legacy)
+	if err != nil {
+		return nil, err
+	}
+	if len(k.data) > maxFile {
+		return nil, tooLarge(p.Path, fmt.Sprintf("would have %d bytes", len(k.data)))
+	}
+	c := &change{place: p, before: before, after: k.data, form: k.form}
+	out := writeOutput{Path: p.Path, Changed: c.changes(), Bytes: len(c.after), Etag: c.etag()}
+	o := &outcome{changes: []*change{c}, notes: c.costs(), output: out}
+	o.summary = fmt.Sprintf("Overwrote %s: %s, before %d.%s [etag %s]", inText(p.Path), count(out.Bytes, "byte"), len(before.data), k.did(), out.Etag)
+	if !out.Changed {
+		o.summary = fmt.Sprintf("%s holds exactly this already; nothing was written. [etag %s]", inText(p.Path), out.Etag)
+	}
+	return o, nil
+}
 
-// keepForm gives content the byte order mark and the CRLF line endings of the file that it replaces. Models do not see
-// those when they read, so content without them does not mean that they shall go. It says what it did.
-func keepForm(content, before []byte) (out []byte, did string) {
-	if n := bytes.Count(before, crlf); n > 0 && n == bytes.Count(before, lf) && bytes.Contains(content, lf) && !bytes.Contains(content, crlf) {
-		content, did = toCRLF(content), " Kept its CRLF line endings."
+// kept is content in the form of the file that it replaces.
+type kept struct {
+	data []byte
+	form form
+	what []string // of the form, that the content did not have itself
+	lost bool     // the file was in no form that could be kept
+}
+
+// keepForm gives content the encoding, the byte order mark, the CRLF line endings and the last newline of what was before.
+// Models do not see those when they read, so content without them does not mean that they shall go.
+func keepForm(path, content string, before []byte, legacy *form) (*kept, error) {
+	k := &kept{form: formOf(before, legacy)}
+	old, err := k.form.decode(path, before)
+	k.lost = err != nil || k.form.codec == nil && !utf8.Valid(before)
+	if err != nil { // no text, which has no form to keep
+		k.form, old = plainForm, nil
 	}
-	if bytes.HasPrefix(before, utf8Mark) && !bytes.HasPrefix(content, utf8Mark) {
-		content, did = append(bytes.Clone(utf8Mark), content...), did+" Kept its UTF-8 byte order mark."
+	text := []byte(content)
+	if n := bytes.Count(old, crlf); n > 0 && n == bytes.Count(old, lf) && bytes.Contains(text, lf) && !bytes.Contains(text, crlf) {
+		text = bytes.ReplaceAll(text, lf, crlf)
+		k.what = append(k.what, "its CRLF line endings")
 	}
-	return content, did
+	text = k.lastNewline(text, old)
+	if own := bytes.TrimPrefix(text, utf8Mark); len(own) < len(text) && len(k.form.mark) > 0 {
+		text = own // the file has one already
+	} else if k.form.codec != nil || len(k.form.mark) > 0 {
+		k.what = append(k.what, k.form.inWords())
+	}
+	k.data, err = k.form.encode(path, text)
+	return k, err
+}
+
+// lastNewline ends text with one if the file had one.
+func (k *kept) lastNewline(text, old []byte) []byte {
+	if len(text) == 0 || !bytes.HasSuffix(old, lf) || bytes.HasSuffix(text, lf) {
+		return text
+	}
+	k.what = append(k.what, "the newline at its end")
+	if bytes.HasSuffix(old, crlf) && (bytes.Contains(text, crlf) || !bytes.Contains(text, lf)) {
+		return append(text, crlf...)
+	}
+	return append(text, lf...)
+}
+
+func (f form) inWords() string {
+	switch {
+	case f.codec == nil:
+		return "its UTF-8 byte order mark"
+	case len(f.mark) > 0:
+		return "its encoding, " + f.name + " with a byte order mark"
+	}
+	return "its encoding, " + f.name
+}
+
+func (k *kept) did() string {
+	switch {
+	case k.lost:
+		return " It was not UTF-8 text before, and is now."
+	case len(k.what) == 0:
+		return ""
+	}
+	return " Kept " + strings.Join(k.what, " and ") + "."
 }

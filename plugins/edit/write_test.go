@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
 func TestWrite(t *testing.T) {
@@ -22,14 +24,20 @@ func TestWrite(t *testing.T) {
 		{"over an empty file", "", "new\n", "new\n", "Overwrote dir/file: 4 bytes, before 0.", true},
 		{"empty over a file", "old\n", "", "", "Overwrote dir/file: 0 bytes, before 4.", true},
 		{"the same again", "a\n", "a\n", "a\n", "dir/file holds exactly this already; nothing was written.", false},
-		{"over a binary file", "a\x00b", "text\n", "text\n", "Overwrote dir/file: 5 bytes, before 3.", true},
+		{"over a binary file", "a\x00b", "text\n", "text\n", "Overwrote dir/file: 5 bytes, before 3. It was not UTF-8 text before, and is now.", true},
+		{"over other text than UTF-8", "gr\xFCn\n", "grün\n", "grün\n", "Overwrote dir/file: 6 bytes, before 5. It was not UTF-8 text before, and is now.", true},
+		{"over broken utf-16", "\xFF\xFE\x00\xD8", "a", "a", "Overwrote dir/file: 1 byte, before 4. It was not UTF-8 text before, and is now.", true},
 		{"crlf is kept", "a\r\nb\r\n", "1\n2\n", "1\r\n2\r\n", "Overwrote dir/file: 6 bytes, before 6. Kept its CRLF line endings.", true},
 		{"crlf is kept, no change", "a\r\nb\r\n", "a\nb\n", "a\r\nb\r\n", "dir/file holds exactly this already; nothing was written.", false},
 		{"own crlf", "a\r\nb\r\n", "1\r\n2\n", "1\r\n2\n", "Overwrote dir/file: 5 bytes, before 6.", true},
 		{"mixed endings are not kept", "a\r\nb\n", "1\n2\n", "1\n2\n", "Overwrote dir/file: 4 bytes, before 5.", true},
 		{"mark is kept", mark + "a\n", "1\n", mark + "1\n", "Overwrote dir/file: 5 bytes, before 5. Kept its UTF-8 byte order mark.", true},
 		{"own mark", mark + "a\n", mark + "1\n", mark + "1\n", "Overwrote dir/file: 5 bytes, before 5.", true},
-		{"mark and crlf", mark + "a\r\n", "1\n", mark + "1\r\n", "Overwrote dir/file: 6 bytes, before 6. Kept its CRLF line endings. Kept its UTF-8 byte order mark.", true},
+		{"newline at the end is kept", "a\n", "1", "1\n", "Overwrote dir/file: 2 bytes, before 2. Kept the newline at its end.", true},
+		{"newline at the end is kept, crlf", "a\r\n", "1", "1\r\n", "Overwrote dir/file: 3 bytes, before 3. Kept the newline at its end.", true},
+		{"newline at the end, where none was", "a", "1\n", "1\n", "Overwrote dir/file: 2 bytes, before 1.", true},
+		{"utf-16 is kept", "\xFF\xFEa\x00\n\x00", "ü\n", "\xFF\xFE\xFC\x00\n\x00", "Overwrote dir/file: 6 bytes, before 6. Kept its encoding, UTF-16LE with a byte order mark.", true},
+		{"mark and crlf", mark + "a\r\n", "1\n", mark + "1\r\n", "Overwrote dir/file: 6 bytes, before 6. Kept its CRLF line endings and its UTF-8 byte order mark.", true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -41,13 +49,13 @@ func TestWrite(t *testing.T) {
 			shown := f.preview(t, "write", a)
 			result := f.run(t, "write", a)
 			f.holds(t, "dir/file", test.want)
-			want := writeOutput{Path: "dir/file", Created: test.before == "-", Changed: test.changed, Bytes: len(test.want)}
+			want := writeOutput{Path: "dir/file", Created: test.before == "-", Changed: test.changed, Bytes: len(test.want), Etag: workspace.Etag([]byte(test.want))}
 			if diff := cmp.Diff(want, structured[writeOutput](t, result)); diff != "" {
 				t.Errorf("structured (-want +got):\n%s", diff)
 			}
 			summary, diff, _ := strings.Cut(result.Content[0].Text, "\n\n")
-			if summary != test.summary {
-				t.Errorf("says %q, want %q", summary, test.summary)
+			if summary != test.summary+" [etag "+want.Etag+"]" {
+				t.Errorf("says %q, want %q and the etag", summary, test.summary)
 			}
 			if !want.Created && test.changed && diff != shown || !test.changed && shown != summary {
 				t.Errorf("the preview shows\n%s\nthe result\n%s", shown, diff)
@@ -83,7 +91,7 @@ func TestWriteFailures(t *testing.T) {
 		{"exists, with the same content", args{"path": "file", "content": "text"}, "FileExists", "exists already"},
 		{"no parent", args{"path": "a/b/c", "content": "x"}, "ParentNotFound", `the directory "a" does not exist`},
 		{"read-only", args{"path": "readonly", "content": "x", "overwrite": true}, "PermissionDenied", "read-only"},
-		{"large", args{"path": "large", "content": "x", "overwrite": true}, "FileTooLarge", "at most 10485760 can be edited"},
+		{"large", args{"path": "large", "content": "x", "overwrite": true}, "FileTooLarge", "at most 10485760 bytes can be edited"},
 		{"parent is a file", args{"path": "file/x", "content": "x", "create_dirs": true}, "NotADirectory", `"file" is a file`},
 		{"outside", args{"path": "../x/y", "content": "x", "create_dirs": true}, "PathOutsideWorkspace", "outside"},
 		{"long name", args{"path": strings.Repeat("x", 300), "content": "x"}, "InvalidPath", "file name too long"},

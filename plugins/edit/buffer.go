@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/plugins/edit/internal/match"
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/workspace"
+)
+
+// A buffer is the text of a file in memory, while edits are made to it.
+type buffer struct {
+	place    *workspace.Place
+	before   *snapshot // nil when the file is new
+	form     form
+	text     []byte
+	inserted []match.Range // the parts of text that edits have put there
+}
+
+// buffer reads a file that is there, and is the one that if_match tells of.
+func (s *scene) buffer(path, ifMatch string) (*buffer, error) {
+	p, err := s.find(path)
+	if err != nil {
+		return nil, err
+	}
+	before, err := load(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := before.matches(p.Path, ifMatch); err != nil {
+		return nil, err
+	}
+	b := &buffer{place: p, before: before, form: formOf(before.data, s.settings.legacy)}
+	b.text, err = b.form.decode(p.Path, before.data)
+	return b, err
+}
+
+// apply makes a change to the text.
+func (b *buffer) apply(c match.Change) (*match.Plan, error) {
+	if err := checkStrings(c); err != nil {
+		return nil, err
+	}
+	if err := b.form.fits(b.place.Path, c.New); err != nil {
+		return nil, err
+	}
+	c.Inserted = b.inserted
+	plan, err := match.NewText(b.place.Path, b.text).Plan(c)
+	if err != nil {
+		return nil, refused(b.place.Path, err)
+	}
+	if size := sizeAfter(len(b.text), plan.Edits); size > maxFile {
+		return nil, tooLarge(b.place.Path, fmt.Sprintf("would grow to %d bytes", size))
+	}
+	b.text = plan.Apply(b.text)
+	b.inserted = insertedAfter(b.inserted, plan.Edits)
+	return plan, nil
+}
+
+func checkStrings(c match.Change) error {
+	switch {
+	case c.Old == "":
+		return &sdk.Error{Name: "EmptyOldString", Message: "old_string is empty, which fits everywhere; nothing was changed",
+			Suggestion: "To insert text, give a line as old_string, and the line with the text as new_string. To write a whole file use write."}
+	case c.Old == c.New:
+		return &sdk.Error{Name: "NoChange", Message: "old_string and new_string are the same, so nothing would change",
+			Suggestion: "Give the text as it shall be as new_string."}
+	case strings.ContainsRune(c.New, 0):
+		return &sdk.Error{Name: "BinaryFile", Message: "new_string has a NUL character, which no text file holds; nothing was changed",
+			Suggestion: "Leave it out, or write it as an escape of the language that the file is in."}
+	}
+	return nil
+}
+
+func sizeAfter(size int, edits []match.Edit) int {
+	for _, e := range edits {
+		size += len(e.With) - (e.End - e.Start)
+	}
+	return size
+}
+
+// change is what the edits so far make of the file.
+func (b *buffer) change() (*change, error) {
+	after, err := b.form.encode(b.place.Path, b.text)
+	if err != nil {
+		return nil, err
+	}
+	if len(after) > maxFile {
+		return nil, tooLarge(b.place.Path, fmt.Sprintf("would grow to %d bytes", len(after)))
+	}
+	return &change{place: b.place, before: b.before, after: after, form: b.form}, nil
+}
+
+// insertedAfter moves the inserted parts to where they are after more edits, and adds what those insert.
+func insertedAfter(inserted []match.Range, edits []match.Edit) []match.Range {
+	m := mover{edits: edits}
+	var out []match.Range
+	for _, r := range inserted {
+		start := m.start(r.Start)
+		if moved := (match.Range{Start: start, End: m.end(r.End)}); moved.Start < moved.End {
+			out = append(out, moved)
+		}
+	}
+	shift := 0
+	for _, e := range edits {
+		start := e.Start + shift
+		if len(e.With) > 0 {
+			out = append(out, match.Range{Start: start, End: start + len(e.With)})
+		}
+		shift += len(e.With) - (e.End - e.Start)
+	}
+	return merged(out)
+}
+
+// merged sorts ranges and joins those that touch.
+func merged(ranges []match.Range) (out []match.Range) {
+	slices.SortFunc(ranges, func(a, b match.Range) int { return a.Start - b.Start })
+	for _, r := range ranges {
+		if n := len(out); n > 0 && r.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, r.End)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// costs are what a change to the file does besides.
+func (c *change) costs() []string {
+	if n := c.place.Links(); n > 1 && c.before != nil && !bytes.Equal(c.before.data, c.after) {
+		return []string{fmt.Sprintf("%s had %d names (hard links); this one is a file of its own now, the others keep the old content.", inText(c.place.Path), n)}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+var (
+	lf, crlf = []byte("\n"), []byte("\r\n")
+	utf8Mark = []byte("\xEF\xBB\xBF")
+)
+
+// A form is how text stands in a file as bytes. Models see and give the text alone.
+type form struct {
+	name  string
+	mark  []byte            // the byte order mark in front
+	codec encoding.Encoding // nil when the bytes are the text
+	odd   bool              // the bytes are not UTF-8, and nothing says what they are
+}
+
+var (
+	plainForm = form{name: "UTF-8"}
+	wideForms = []form{
+		{name: "UTF-16LE", mark: []byte("\xFF\xFE"), codec: unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)},
+		{name: "UTF-16BE", mark: []byte("\xFE\xFF"), codec: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
+	}
+)
+
+// formOf tells the form of what a file holds. Legacy is that of files that are not UTF-8, or nil.
+func formOf(data []byte, legacy *form) form {
+	if bytes.HasPrefix(data, utf8Mark) {
+		return form{name: "UTF-8", mark: utf8Mark, odd: !mostlyUTF8(data)}
+	}
+	for _, f := range wideForms {
+		if bytes.HasPrefix(data, f.mark) {
+			return f
+		}
+	}
+	if utf8.Valid(data) {
+		return plainForm
+	}
+	if legacy != nil && bytes.IndexByte(data, 0) < 0 {
+		return *legacy
+	}
+	return form{name: "UTF-8", odd: !mostlyUTF8(data)}
+}
+
+// mostlyUTF8 is true for text with a few stray bytes, and false for one in some other encoding.
+func mostlyUTF8(data []byte) bool {
+	good, bad := 0, 0
+	for i := 0; i < len(data); {
+		if data[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(data[i:])
+		if i += n; r == utf8.RuneError && n == 1 {
+			bad++
+		} else {
+			good++
+		}
+	}
+	return good >= bad
+}
+
+// decode gives the text of a file. It fails when the file is no text (BinaryFile), and when the text does not lead back to
+// the same bytes, all of them (EncodingNotKept).
+func (f form) decode(path string, data []byte) ([]byte, error) {
+	text := data[len(f.mark):]
+	if f.codec != nil {
+		var err error
+		if text, err = f.codec.NewDecoder().Bytes(text); err != nil {
+			return nil, f.notKept(path)
+		}
+	}
+	if bytes.IndexByte(text, 0) >= 0 {
+		return nil, &sdk.Error{Name: "BinaryFile", Message: fmt.Sprintf("%q is not text: it holds NUL characters; nothing was changed", path),
+			Suggestion: "Change it with a program that knows its format."}
+	}
+	if f.codec != nil {
+		if back, err := f.encode(path, text); err != nil || !bytes.Equal(back, data) {
+			return nil, f.notKept(path)
+		}
+	}
+	return text, nil
+}
+
+func (f form) notKept(path string) error {
+	return &sdk.Error{Name: "EncodingNotKept", Message: fmt.Sprintf("%q is not %s throughout: some of its bytes would not stay as they are; nothing was changed", path, f.name),
+		Suggestion: "Change it with a program that works on bytes, or convert the file to UTF-8 first."}
+}
+
+// encode gives the bytes of text in this form. It fails with NotInEncoding when they would not lead back to the text.
+func (f form) encode(path string, text []byte) ([]byte, error) {
+	if f.codec == nil {
+		return append(bytes.Clone(f.mark), text...), nil
+	}
+	data, err := f.codec.NewEncoder().Bytes(text)
+	if err == nil {
+		var back []byte
+		if back, err = f.codec.NewDecoder().Bytes(data); err == nil && bytes.Equal(back, text) {
+			return append(bytes.Clone(f.mark), data...), nil
+		}
+	}
+	return nil, &sdk.Error{Name: "NotInEncoding", Message: fmt.Sprintf("%q is %s, which has no %s; nothing was changed", path, f.name, f.foreign(text)),
+		Suggestion: "Write it with other characters, or as an escape of the language that the file is in."}
+}
+
+// foreign quotes the first character that the form cannot hold.
+func (f form) foreign(text []byte) string {
+	for _, r := range string(text) {
+		c := []byte(string(r))
+		data, err := f.codec.NewEncoder().Bytes(c)
+		if err != nil {
+			return fmt.Sprintf("%q (%U)", r, r)
+		}
+		if back, err := f.codec.NewDecoder().Bytes(data); err != nil || !bytes.Equal(back, c) {
+			return fmt.Sprintf("%q (%U)", r, r)
+		}
+	}
+	return "place for this text"
+}
+
+// fits refuses text for a file whose encoding is not known, unless it is ASCII, which nearly all have in common.
+func (f form) fits(path, text string) error {
+	if !f.odd {
+		return nil
+	}
+	for _, r := range text {
+		if r >= utf8.RuneSelf {
+			return &sdk.Error{Name: "EncodingUnknown", Message: fmt.Sprintf("%q is not UTF-8, so it is not known how to write %q into it; nothing was changed", path, r),
+				Suggestion: "Use ASCII characters only, or have the operator set the plugin's encoding, such as encoding = \"windows-1252\"."}
+		}
+	}
+	return nil
+}
+
+// shown is the text of a file for a diff, or its bytes where it is no text.
+func (f form) shown(data []byte) []byte {
+	if !bytes.HasPrefix(data, f.mark) {
+		return data
+	}
+	if text, err := f.decode("", data); err == nil {
+		return text
+	}
+	return data
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	maxHistory = 64 << 20 // bytes of the contents that are kept
+	maxEntries = 10_000   // calls, of all sessions
+)
+
+// A history keeps what the edits of each session did, so that they can be shown and taken back. It lives as long as the
+// process. Beyond its limits the oldest edits are dropped, of whatever session. The zero value is ready.
+type history struct {
+	limit int // in place of maxHistory, for tests
+
+	mu       sync.Mutex
+	entries  []*entry // oldest first
+	contents map[[sha256.Size]byte]*content
+	bytes    int
+	dropped  map[string]int // by session
+}
+
+// An entry is what one call did.
+type entry struct {
+	session, tool string
+	at            time.Time
+	files         []record
+}
+
+// A record is what one call did to one file.
+type record struct {
+	path          string // as the call named it
+	real          string
+	before, after *content // nil where there was no file
+}
+
+// A content is what files held, kept once however often they did.
+type content struct {
+	data  []byte
+	key   [sha256.Size]byte
+	users int
+}
+
+func (c *content) is(data []byte) bool { return c != nil && c.key == sha256.Sum256(data) }
+
+// add remembers what a call did. It gives false when that is too large to be kept.
+func (h *history) add(session, tool string, changes []*change) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := &entry{session: session, tool: tool, at: time.Now()}
+	for _, c := range changes {
+		r := record{path: c.place.Path, real: c.place.Real()}
+		if c.before != nil {
+			r.before = h.keep(c.before.data)
+		}
+		if !c.remove {
+			r.after = h.keep(c.after)
+		}
+		e.files = append(e.files, r)
+	}
+	h.entries = append(h.entries, e)
+	limit := cmp.Or(h.limit, maxHistory)
+	if e.size() > limit { // what came before goes too: an undo that is to take back this edit must not take back another one
+		h.drop(func(old *entry) bool { return old.session == session })
+		return false
+	}
+	for h.bytes > limit || len(h.entries) > maxEntries {
+		oldest := h.entries[0]
+		h.drop(func(old *entry) bool { return old == oldest })
+	}
+	return true
+}
+
+// size is the bytes that an entry would keep if it was the only one.
+func (e *entry) size() (n int) {
+	seen := map[*content]bool{nil: true}
+	for _, r := range e.files {
+		for _, c := range []*content{r.before, r.after} {
+			if !seen[c] {
+				seen[c] = true
+				n += len(c.data)
+			}
+		}
+	}
+	return n
+}
+
+func (h *history) keep(data []byte) *content {
+	key := sha256.Sum256(data)
+	c := h.contents[key]
+	if c == nil {
+		if h.contents == nil {
+			h.contents = map[[sha256.Size]byte]*content{}
+		}
+		c = &content{data: data, key: key}
+		h.contents[key] = c
+		h.bytes += len(data)
+	}
+	c.users++
+	return c
+}
+
+// drop takes entries out, and counts them for those who ask for them later.
+func (h *history) drop(which func(*entry) bool) {
+	for _, e := range h.take(which) {
+		if len(h.dropped) >= maxEntries || h.dropped == nil {
+			h.dropped = map[string]int{}
+		}
+		h.dropped[e.session]++
+	}
+}
+
+// take takes entries out.
+func (h *history) take(which func(*entry) bool) (taken []*entry) {
+	h.entries = slices.DeleteFunc(h.entries, func(e *entry) bool {
+		found := which(e)
+		if found {
+			h.release(e)
+			taken = append(taken, e)
+		}
+		return found
+	})
+	return taken
+}
+
+func (h *history) release(e *entry) {
+	for _, r := range e.files {
+		for _, c := range []*content{r.before, r.after} {
+			if c == nil {
+				continue
+			}
+			if c.users--; c.users == 0 {
+				delete(h.contents, c.key)
+				h.bytes -= len(c.data)
+			}
+		}
+	}
+}
+
+// forget takes out entries that were taken back.
+func (h *history) forget(taken []*entry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.take(func(e *entry) bool { return slices.Contains(taken, e) })
+}
+
+// of gives the entries of a session, newest first, and how many older ones were dropped.
+func (h *history) of(session string) (out []*entry, dropped int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range slices.Backward(h.entries) {
+		if e.session == session {
+			out = append(out, e)
+		}
+	}
+	return out, h.dropped[session]
+}

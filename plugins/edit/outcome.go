@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// An outcome is what a call does, for the model and for the disk.
+type outcome struct {
+	changes []*change
+	summary string   // what was done
+	notes   []string // what the model should know about it
+	output  any      // the structured result
+	quiet   bool     // the diff would only repeat what the model wrote
+	dry     bool     // nothing is to be done
+	undoes  []*entry // what the changes take back; nil for an edit
+}
+
+// real are the changes that change something.
+func (o *outcome) real() (out []*change) {
+	for _, c := range o.changes {
+		if c.changes() {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (o *outcome) result() *sdk.Result {
+	text, cut := o.summary+listed(o.notes), false
+	if !o.quiet {
+		var diff string
+		if diff, cut = o.diff(limits{lines: 200, bytes: 20 << 10, lineBytes: 500}, o.rest()); diff != "" {
+			text += "\n\n" + diff
+		}
+	}
+	result := sdk.Text(text)
+	result.Truncated = cut
+	result.Structured, _ = json.Marshal(o.output) // our own structs always have a JSON form
+	return result
+}
+
+// rest tells how to see what a diff leaves out.
+func (o *outcome) rest() string {
+	switch {
+	case o.undoes != nil:
+		return "read the files to see them"
+	case o.dry:
+		return "make fewer edits at once to see them all"
+	}
+	return "the diff tool shows more"
+}
+
+// preview is the diff, and what there is to say about it.
+func (o *outcome) preview() string {
+	diff, _ := o.diff(limits{lines: 5000, bytes: 1 << 20, lineBytes: 1 << 20}, "there is no room for them")
+	switch {
+	case diff == "":
+		return o.summary + listed(o.notes)
+	case len(o.notes) > 0:
+		return listed(o.notes)[1:] + "\n\n" + diff
+	}
+	return diff
+}
+
+func (o *outcome) diff(most limits, rest string) (diff string, cut bool) {
+	out := page{most: most, more: rest}
+	for _, c := range o.real() {
+		c.difference().write(&out)
+	}
+	return out.String(), out.dropped > 0
+}
+
+func listed(notes []string) (out string) {
+	for _, n := range notes {
+		out += "\nNote: " + n
+	}
+	return out
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+type undoInput struct {
+	Count  int  `json:"count,omitempty" jsonschema:"How many calls that edited to take back, the last first." minimum:"1" maximum:"100" default:"1"`
+	DryRun bool `json:"dry_run,omitempty" jsonschema:"Only show what would be done, and list the edits that can be taken back." default:"false"`
+}
+
+// An undoOutput is the structured result of undo.
+type undoOutput struct {
+	Applied bool       `json:"applied"`
+	DryRun  bool       `json:"dry_run"`
+	Files   []undoFile `json:"files"`
+	Left    int        `json:"left"` // edits that can be taken back after these
+}
+
+type undoFile struct {
+	Path    string `json:"path"`
+	Removed bool   `json:"removed"`
+	Etag    string `json:"etag"`
+}
+
+func addUndo(p *sdk.Plugin, e *editor) {
+	addEdit[undoInput](p, e, sdk.Tool{
+		Name:  "undo",
+		Title: "Take edits back",
+		Description: "Takes back the last edits of this session that replace, multi and write made: files hold again what they held before, and a file that an edit created is removed.\n" +
+			"One call of multi is taken back as a whole. All or nothing: a file that was changed otherwise since is refused, with a diff of what was changed.\n" +
+			"With dry_run=true it lists what can be taken back. An undo cannot be undone; directories that were made stay.\n" +
+			"Edits are kept in the memory of this plugin, at most 64 MiB: they are gone when its process ends.",
+		Hints: sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.No},
+	})
+}
+
+// targets picks the edits to take back, and gives their files.
+func (in undoInput) targets(s *scene) (paths []string, err error) {
+	entries, dropped := s.history.of(s.session)
+	if len(entries) == 0 {
+		return nil, &sdk.Error{Name: "NothingToUndo", Message: "no edits of this session are kept" + older(dropped),
+			Suggestion: "Edits are kept by the plugin's process, for the session that made them. Use version control, or edit the file again."}
+	}
+	n := max(in.Count, 1)
+	if n > len(entries) {
+		return nil, &sdk.Error{Name: "NothingToUndo", Message: fmt.Sprintf("only %s of this session can be taken back, not %d%s; nothing was changed", count(len(entries), "edit"), n, older(dropped)),
+			Suggestion: fmt.Sprintf("Set count to at most %d.", len(entries))}
+	}
+	s.taken = entries[:n]
+	for _, e := range s.taken {
+		for _, r := range e.files {
+			paths = append(paths, r.real)
+		}
+	}
+	return paths, nil
+}
+
+func older(dropped int) string {
+	if dropped == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (older ones, %d of them, were dropped, as the history holds %d MiB)", dropped, maxHistory>>20)
+}
+
+func (in undoInput) plan(_ context.Context, s *scene) (*outcome, error) {
+	entries, _ := s.history.of(s.session)
+	back := takingBack{scene: s, files: map[string]*change{}}
+	for _, e := range s.taken {
+		if !slices.Contains(entries, e) {
+			return nil, &sdk.Error{Name: "NothingToUndo", Message: "another call has taken back these edits meanwhile", Suggestion: "Call undo with dry_run=true to see what is left."}
+		}
+		for _, r := range e.files {
+			if err := back.take(r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return in.outcome(back.order, s.taken, entries[len(s.taken):]), nil
+}
+
+func (in undoInput) outcome(changes []*change, taken, left []*entry) *outcome {
+	out := undoOutput{Applied: !in.DryRun, DryRun: in.DryRun, Left: len(left)}
+	var files []string
+	for _, c := range changes {
+		out.Files = append(out.Files, undoFile{Path: c.place.Path, Removed: c.remove, Etag: c.etagNow(in.DryRun)})
+		if c.remove {
+			files = append(files, inText(c.place.Path)+" (removed)")
+		} else {
+			files = append(files, fmt.Sprintf("%s [etag %s]", inText(c.place.Path), c.etagNow(in.DryRun)))
+		}
+	}
+	o := &outcome{changes: changes, dry: in.DryRun, output: out, undoes: taken}
+	o.summary = fmt.Sprintf("%s back %s in %s: %s. %s", done(in.DryRun, "Took", "Would take"), count(len(taken), "edit"), count(len(files), "file"), strings.Join(files, ", "), remaining(left))
+	if in.DryRun {
+		o.summary += inOrder(append(slices.Clip(taken), left...))
+	}
+	return o
+}
+
+func remaining(left []*entry) string {
+	if len(left) == 0 {
+		return "No older edit can be taken back."
+	}
+	return count(len(left), "older edit") + " can be taken back."
+}
+
+// inOrder lists entries, the last first.
+func inOrder(entries []*entry) string {
+	var b strings.Builder
+	b.WriteString("\nThe edits that are kept, the last first:")
+	for i, e := range entries[:min(len(entries), 20)] {
+		var paths []string
+		for _, r := range e.files[:min(len(e.files), 5)] {
+			paths = append(paths, inText(r.path))
+		}
+		if len(e.files) > len(paths) {
+			paths = append(paths, fmt.Sprintf("and %d more", len(e.files)-len(paths)))
+		}
+		fmt.Fprintf(&b, "\n%d. %s of %s, %v ago", i+1, e.tool, strings.Join(paths, ", "), time.Since(e.at).Round(time.Second))
+	}
+	if more := len(entries) - 20; more > 0 {
+		fmt.Fprintf(&b, "\n... and %s", count(more, "older edit"))
+	}
+	return b.String()
+}
