@@ -91,7 +91,7 @@ func TestEndedBeforeTheStart(t *testing.T) {
 		{"no time", t.Context(), limit{}, sdk.CodeTimeout, "there was no time to start the command; nothing was run"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := run(test.ctx, &sdk.Request{}, proctree.Command("true"), test.limit, minKeep)
+			r, err := testShell(t).run(test.ctx, &sdk.Request{}, proctree.Command("true"), test.limit)
 			if r != nil || sdk.CodeOf(err) != test.code || fmt.Sprint(err) != test.want {
 				t.Errorf("%+v, %v; want %s", r, err, test.want)
 			}

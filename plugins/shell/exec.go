@@ -2,35 +2,52 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
+// surroundings are the arguments that exec and script share.
+type surroundings struct {
+	Workdir        string            `json:"workdir,omitempty" jsonschema:"The folder to run in: relative to the workspace, or inside it. Default: the workspace."`
+	TimeoutSeconds float64           `json:"timeout_seconds,omitempty" minimum:"0.001" maximum:"3600" default:"120" jsonschema:"How long it may run. In the background there is no limit unless one is given."`
+	Env            map[string]string `json:"env,omitempty" jsonschema:"Environment variables to add."`
+	Stdin          string            `json:"stdin,omitempty" jsonschema:"What it reads from its standard input. Default: nothing."`
+}
+
 // execArgs are the arguments of the tool exec.
 type execArgs struct {
-	Command        string            `json:"command" jsonschema:"The command line, as typed into a shell."`
-	Workdir        string            `json:"workdir,omitempty" jsonschema:"The folder to run in: relative to the workspace, or inside it. Default: the workspace."`
-	TimeoutSeconds float64           `json:"timeout_seconds,omitempty" minimum:"0.001" maximum:"3600" default:"120" jsonschema:"How long the command may run."`
-	Env            map[string]string `json:"env,omitempty" jsonschema:"Environment variables to add."`
-	Stdin          string            `json:"stdin,omitempty" jsonschema:"What the command reads from its standard input. Default: nothing."`
+	Command string `json:"command" jsonschema:"The command line, as typed into a shell."`
+	surroundings
+	Background bool `json:"background,omitempty" jsonschema:"Start it as a job and return at once, with the job's id and its first output. For servers, watchers and long builds."`
+	PTY        bool `json:"pty,omitempty" jsonschema:"Run it on a terminal, for programs that want one. stdin is typed into it at once, followed by the end of input. Output is one stream, without colours and cursor moves."`
+	Columns    int  `json:"columns,omitempty" minimum:"1" maximum:"1000" default:"80" jsonschema:"Width of the terminal."`
+	Rows       int  `json:"rows,omitempty" minimum:"1" maximum:"1000" default:"24" jsonschema:"Height of the terminal."`
 }
 
 const (
 	defaultTimeout = 2 * time.Minute
 	maxTimeout     = time.Hour
+	maxSide        = 1000 // of a terminal
+	maxTyped       = 1000 // bytes of a line that all systems let be typed
 )
 
-// errTimeout is why the context of a command that ran too long ended.
-var errTimeout = errors.New("timed out")
-
 func (s *shell) exec(ctx context.Context, r *sdk.Request, in execArgs) (*sdk.Result, error) {
+	cmd, err := s.command(r, &in)
+	if err != nil {
+		return nil, err
+	}
+	if in.Background {
+		return s.background(ctx, r, cmd, &in)
+	}
+	return s.run(ctx, r, cmd, limit{proctree.LimitsFor(ctx, in.timeout())})
+}
+
+// command makes the command ready to run.
+func (s *shell) command(r *sdk.Request, in *execArgs) (*proctree.Cmd, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -38,14 +55,45 @@ func (s *shell) exec(ctx context.Context, r *sdk.Request, in execArgs) (*sdk.Res
 	if err != nil {
 		return nil, err
 	}
-	c := s.config.Load()
-	path, err := findShell(c.Shell)
+	name := s.config.Load().Shell
+	path, err := findShell(name)
 	if err != nil {
 		return nil, err
 	}
-	cmd := proctree.Command(path, append(shells[c.Shell], in.Command)...)
+	cmd := in.prepare(path, dir, append(shells[name][:len(shells[name]):len(shells[name])], "-c", in.Command))
+	if in.PTY {
+		cmd.Terminal = in.size()
+		cmd.Env = append(cmd.Env, in.terminalEnv()...)
+	}
+	return cmd, nil
+}
+
+func (in *surroundings) prepare(path, dir string, args []string) *proctree.Cmd {
+	cmd := proctree.Command(path, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = dir, environ(in.Env, dir), in.input()
-	return run(ctx, r, cmd, limit{proctree.LimitsFor(ctx, in.timeout())}, c.MaxOutputBytes)
+	return cmd
+}
+
+// terminalEnv is what programs are told of the terminal. Nobody turns pages there, and what a pager reads may be commands.
+func (in *execArgs) terminalEnv() (env []string) {
+	for _, entry := range []string{"TERM=xterm-256color", "PAGER=cat", "GIT_PAGER=cat", "SYSTEMD_PAGER=cat"} {
+		name, _, _ := strings.Cut(entry, "=")
+		if _, set := in.Env[name]; !set {
+			env = append(env, entry)
+		}
+	}
+	return env
+}
+
+func (in *execArgs) size() *proctree.Size {
+	s := proctree.Size{Columns: 80, Rows: 24}
+	if in.Columns > 0 {
+		s.Columns = uint16(in.Columns)
+	}
+	if in.Rows > 0 {
+		s.Rows = uint16(in.Rows)
+	}
+	return &s
 }
 
 // check finds what the schema does not say, or what came past it.
@@ -55,18 +103,32 @@ func (in *execArgs) check() error {
 		return invalid("command is blank; give the command line to run")
 	case strings.ContainsRune(in.Command, 0):
 		return invalid("command has a NUL character, which no command line can hold; write it as \\0 for printf, or put it in a file")
-	case in.TimeoutSeconds < 0 || in.TimeoutSeconds > maxTimeout.Seconds():
+	case (in.Columns != 0 || in.Rows != 0) && !in.PTY:
+		return invalid("columns and rows are the size of a terminal, and there is none; set pty too, or leave them out")
+	case in.Columns < 0 || in.Columns > maxSide || in.Rows < 0 || in.Rows > maxSide:
+		return invalid("the terminal is %d by %d; columns and rows must be from 1 to %d", in.Columns, in.Rows, maxSide)
+	case in.PTY && longestLine(in.Stdin) > maxTyped:
+		return invalid("stdin has a line of %d bytes, and a terminal takes at most %d and loses the rest; break the line, or leave pty out",
+			longestLine(in.Stdin), maxTyped)
+	}
+	return in.surroundings.check()
+}
+
+func longestLine(text string) (most int) {
+	for line := range strings.Lines(text) {
+		most = max(most, len(strings.TrimSuffix(line, "\n")))
+	}
+	return most
+}
+
+func (in *surroundings) check() error {
+	if in.TimeoutSeconds < 0 || in.TimeoutSeconds > maxTimeout.Seconds() {
 		return invalid("timeout_seconds is %v; it must be more than 0 and at most %v", in.TimeoutSeconds, maxTimeout.Seconds())
 	}
 	return checkEnv(in.Env)
 }
 
-// invalid is for arguments that no command can be run with.
-func invalid(format string, a ...any) error {
-	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: fmt.Sprintf(format, a...) + "; nothing was run"}
-}
-
-func (in *execArgs) input() io.Reader {
+func (in *surroundings) input() io.Reader {
 	if in.Stdin == "" {
 		return nil
 	}
@@ -74,75 +136,9 @@ func (in *execArgs) input() io.Reader {
 }
 
 // timeout is how long the caller wants the command to run at most.
-func (in *execArgs) timeout() time.Duration {
+func (in *surroundings) timeout() time.Duration {
 	if in.TimeoutSeconds == 0 {
 		return defaultTimeout
 	}
 	return time.Duration(in.TimeoutSeconds * float64(time.Second))
-}
-
-// run runs the command and makes a result of however it ends.
-func run(ctx context.Context, r *sdk.Request, cmd *proctree.Cmd, l limit, keep int) (*sdk.Result, error) {
-	stdout, stderr := newStream(r, "stdout", keep), newStream(r, "stderr", keep)
-	cmd.Stdout, cmd.Stderr, cmd.Grace = stdout, stderr, l.Grace
-	timed, cancel := context.WithTimeoutCause(ctx, l.Run, errTimeout)
-	defer cancel()
-	exit, err := cmd.Run(timed)
-	out, errs := stdout.close(), stderr.close()
-	if e, ok := errors.AsType[*proctree.StartError](err); ok {
-		return nil, notStarted(ctx, e, l)
-	}
-	timedOut := exit.Canceled && errors.Is(context.Cause(timed), errTimeout)
-	result := report(exit, timedOut, out, errs)
-	switch {
-	case timedOut:
-		return result, l.exceeded(err)
-	case exit.Canceled:
-		return result, canceled(ctx, err)
-	}
-	return result, incomplete(err)
-}
-
-// canceled tells of a command that the caller gave up, and of what went wrong with stopping it, if anything.
-func canceled(ctx context.Context, trouble error) error {
-	text := "the call was canceled and the command was stopped"
-	if trouble != nil {
-		return ended(ctx, text+"; "+trouble.Error())
-	}
-	return ended(ctx, text+", with everything it had started")
-}
-
-// ended is the sdk's error for a call that was canceled, in words of our own.
-func ended(ctx context.Context, text string) error {
-	e := sdk.EndedError(ctx)
-	e.Message = text
-	return e
-}
-
-// notStarted tells why none of the command ran.
-func notStarted(ctx context.Context, err *proctree.StartError, l limit) error {
-	switch {
-	case ctx.Err() != nil:
-		return ended(ctx, "the call was canceled before the command was started; nothing was run")
-	case errors.Is(err, context.DeadlineExceeded):
-		return l.tooShort()
-	case errors.Is(err, syscall.E2BIG):
-		return &sdk.Error{Name: "CommandTooLong", Message: "the command and its environment are longer than the system allows; nothing was run",
-			Suggestion: "Pass long text through stdin, or write a file first."}
-	}
-	return &sdk.Error{Name: "NotStarted", Message: "the shell was not started: " + err.Error() + "; nothing was run", Retryable: true}
-}
-
-// incomplete makes the error for a command that ran but was not followed to its very end.
-func incomplete(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, proctree.ErrLost):
-		return &sdk.Error{Name: "OutcomeUnknown", Message: err.Error(),
-			Suggestion: "Look at what the command was to change before running it again."}
-	case errors.Is(err, proctree.ErrLeft):
-		return &sdk.Error{Name: "ProcessesLeft", Message: "the command ended, but " + err.Error()}
-	}
-	return &sdk.Error{Name: "OutputIncomplete", Message: "some of the output is missing: " + err.Error()}
 }

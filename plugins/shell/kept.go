@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // kept holds the start and the end of a stream, up to half bytes each, however long the stream is.
@@ -32,38 +33,50 @@ func (k *kept) add(p []byte) {
 	}
 }
 
-// text is what a result shows of a stream.
-type text struct {
-	shown   string // valid UTF-8
-	total   int64  // bytes that were printed
-	leftOut int64  // of them not shown
+// full reports whether n more bytes would be too many to keep all.
+func (k *kept) full(n int) bool { return k.total+int64(n) > 2*int64(k.half) }
+
+// A snapshot is what is kept of a stream at one moment: the bytes before head and those from tail on. Where they do not
+// meet, neither ends in the middle of a character.
+type snapshot struct {
+	head, tail []byte
+	from       int64 // where the tail begins
+	total      int64
 }
 
-func (k *kept) text() text {
+func (k *kept) snapshot() snapshot {
 	tail := slices.Concat(k.tail[k.oldest:], k.tail[:k.oldest])
-	left := k.total - int64(len(k.head)+len(tail))
-	if left == 0 {
-		return text{shown: valid(slices.Concat(k.head, tail)), total: k.total}
+	s := snapshot{head: k.head, tail: tail, from: k.total - int64(len(tail)), total: k.total}
+	if s.from > int64(len(s.head)) {
+		s.head, s.tail = sdk.WholeEnd(s.head), sdk.WholeStart(tail)
+		s.from += int64(len(tail) - len(s.tail))
 	}
-	head := k.head[:whole(k.head)]
-	tail = tail[broken(tail):]
-	left = k.total - int64(len(head)+len(tail))
-	return text{
-		shown:   fmt.Sprintf("%s[... %d bytes left out ...]\n%s", endLine(valid(head)), left, valid(tail)),
-		total:   k.total,
-		leftOut: left,
-	}
+	return s
 }
 
-// broken is the length of the end of a UTF-8 sequence at the start of b.
-func broken(b []byte) int {
-	for i := range min(len(b), utf8.UTFMax) {
-		if utf8.RuneStart(b[i]) {
-			return i
-		}
+// cut gives what is kept of the bytes from a to b, and how many between the two parts are not.
+func (s *snapshot) cut(a, b int64) (start []byte, missing int64, end []byte) {
+	head := int64(len(s.head))
+	if a < head {
+		start = s.head[a:min(b, head)]
 	}
-	return 0
+	missing = max(0, min(b, s.from)-max(a, head))
+	if b > s.from {
+		end = s.tail[max(a, s.from)-s.from : b-s.from]
+	}
+	return start, missing, end
 }
+
+// text is what a result shows of a stream: valid UTF-8, and how many bytes are left out of it.
+func (s *snapshot) text(from int64) (shown string, leftOut int64) {
+	start, missing, end := s.cut(from, s.total)
+	if missing == 0 {
+		return valid(slices.Concat(start, end)), 0
+	}
+	return endLine(valid(start)) + leftOutMark(missing) + valid(end), missing
+}
+
+func leftOutMark(n int64) string { return fmt.Sprintf("[... %d bytes left out ...]\n", n) }
 
 func valid(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 

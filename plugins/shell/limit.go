@@ -29,11 +29,11 @@ func (l limit) tooShort() error {
 // error says what would help: a longer timeout_seconds does only if that is what was too short.
 func (l limit) error(text string) error {
 	e := &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: text,
-		Suggestion: "Give it more time with timeout_seconds (at most 3600), or do the work in smaller steps."}
+		Suggestion: "Give it more time with timeout_seconds (at most 3600), do the work in smaller steps, or have exec run it in the background."}
 	if l.Call != 0 {
 		e.Message += fmt.Sprintf("; the call had %v, which is set by the caller or the user's configuration; timeout_seconds cannot raise it",
 			l.Shown(l.Call))
-		e.Suggestion = "Do the work in smaller steps."
+		e.Suggestion = "Do the work in smaller steps, or have exec run it in the background."
 	}
 	return e
 }

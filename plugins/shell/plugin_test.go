@@ -32,10 +32,25 @@ func execIn(t *testing.T, p *sdktest.Plugin, workdir string, args map[string]any
 	return p.RunIn(t, workdir, "exec", string(encodeArgs(t, args)))
 }
 
+// A flatOutcome is the structured result of a call, with all keys beside each other.
+type flatOutcome struct {
+	Stdout, Stderr, Signal string
+	Truncated              bool
+	StdoutBytes            int64  `json:"stdout_bytes"`
+	StderrBytes            int64  `json:"stderr_bytes"`
+	StdoutFile             string `json:"stdout_file"`
+	StderrFile             string `json:"stderr_file"`
+	ExitCode               int    `json:"exit_code"`
+	TimedOut               bool   `json:"timed_out"`
+	DurationMS             int64  `json:"duration_ms"`
+	Job                    *jobLine
+	Jobs                   []jobLine
+}
+
 // outcomeOf reads the structured result.
-func outcomeOf(t *testing.T, r *sdk.Result) outcome {
+func outcomeOf(t *testing.T, r *sdk.Result) flatOutcome {
 	t.Helper()
-	var o outcome
+	var o flatOutcome
 	if err := json.Unmarshal(r.Structured, &o); err != nil {
 		t.Fatalf("structured %q: %v (error %+v)", r.Structured, err, r.Error)
 	}
@@ -76,12 +91,14 @@ func TestDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Name != "shell" || d.Version != "0.1.0" || d.Dynamic || len(d.Tools) != 1 {
+	if d.Name != "shell" || d.Version != version || d.Dynamic || len(d.Tools) != 3 {
 		t.Fatalf("plugin %s %s, dynamic %v, %d tools", d.Name, d.Version, d.Dynamic, len(d.Tools))
 	}
 	tool := d.Tools[0]
-	if err := tool.Check(); err != nil {
-		t.Error(err)
+	for _, tool := range d.Tools {
+		if err := tool.Check(); err != nil {
+			t.Error(err)
+		}
 	}
 	want := sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.Yes}
 	if diff := cmp.Diff(want, tool.Hints); diff != "" {
@@ -93,7 +110,7 @@ func TestDefinition(t *testing.T) {
 	if tool.Category != "shell" {
 		t.Errorf("category %q", tool.Category)
 	}
-	for _, word := range []string{"fresh shell", "Background processes end with the call", "no terminal"} {
+	for _, word := range []string{"fresh shell", "also what was started with &", "no terminal"} {
 		if !strings.Contains(tool.Description, word) {
 			t.Errorf("the description does not say %q", word)
 		}
@@ -110,6 +127,13 @@ func TestConfigure(t *testing.T) {
 		{"too little output", `{"max_output_bytes":1023}`, "max_output_bytes = 1023: it must be from 1024 to 262144"},
 		{"too much output", `{"max_output_bytes":262145}`, "max_output_bytes = 262145: it must be from 1024 to 262144"},
 		{"negative output", `{"max_output_bytes":-1}`, "max_output_bytes = -1: it must be from 1024 to 262144"},
+		{"no such jobs", `{"max_jobs":65}`, "max_jobs = 65: it must be from 1 to 64"},
+		{"one job", `{"max_jobs":1}`, ""},
+		{"nothing saved", `{"save_output_bytes":0}`, ""},
+		{"too much saved", `{"save_output_bytes":1073741825}`, "save_output_bytes = 1073741825: it must be from 0 to 1073741824"},
+		{"interpreters", `{"interpreters":["python3.12","g++"]}`, ""},
+		{"an interpreter with a folder", `{"interpreters":["/bin/sh"]}`, `interpreters has "/bin/sh": it must be the name of a program`},
+		{"an interpreter with options", `{"interpreters":["node -e"]}`, `interpreters has "node -e"`},
 		{"unknown key", `{"sheel":"sh"}`, `unknown field "sheel"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -149,34 +173,34 @@ func TestExec(t *testing.T) {
 		name    string
 		args    map[string]any
 		content string
-		want    outcome
+		want    flatOutcome
 	}{
 		{"stdout", map[string]any{"command": "echo out"}, "out",
-			outcome{Stdout: "out\n", StdoutBytes: 4}},
+			flatOutcome{Stdout: "out\n", StdoutBytes: 4}},
 		{"no line break at the end", map[string]any{"command": "printf out"}, "out",
-			outcome{Stdout: "out", StdoutBytes: 3}},
-		{"stderr alone", map[string]any{"command": "echo err >&2"}, "Stderr:\nerr",
-			outcome{Stderr: "err\n", StderrBytes: 4}},
-		{"both and an exit code", map[string]any{"command": "printf out; printf err >&2; exit 3"}, "out\nStderr:\nerr\nExit code: 3",
-			outcome{Stdout: "out", StdoutBytes: 3, Stderr: "err", StderrBytes: 3, ExitCode: 3}},
-		{"silence", map[string]any{"command": "true"}, "(no output)", outcome{}},
-		{"silent failure", map[string]any{"command": "false"}, "(no output)\nExit code: 1", outcome{ExitCode: 1}},
+			flatOutcome{Stdout: "out", StdoutBytes: 3}},
+		{"stderr alone", map[string]any{"command": "echo err >&2"}, "[stderr]\nerr",
+			flatOutcome{Stderr: "err\n", StderrBytes: 4}},
+		{"both and an exit code", map[string]any{"command": "printf out; printf err >&2; exit 3"}, "out\n[stderr]\nerr\nExit code: 3",
+			flatOutcome{Stdout: "out", StdoutBytes: 3, Stderr: "err", StderrBytes: 3, ExitCode: 3}},
+		{"silence", map[string]any{"command": "true"}, "(no output)", flatOutcome{}},
+		{"silent failure", map[string]any{"command": "false"}, "(no output)\nExit code: 1", flatOutcome{ExitCode: 1}},
 		{"signal", map[string]any{"command": "echo x; kill -KILL $$"}, "x\nSignal: SIGKILL",
-			outcome{Stdout: "x\n", StdoutBytes: 2, ExitCode: -1, Signal: "SIGKILL"}},
-		{"unknown command", map[string]any{"command": "no-such-command-anywhere 2>/dev/null"}, "(no output)\nExit code: 127", outcome{ExitCode: 127}},
+			flatOutcome{Stdout: "x\n", StdoutBytes: 2, ExitCode: -1, Signal: "SIGKILL"}},
+		{"unknown command", map[string]any{"command": "no-such-command-anywhere 2>/dev/null"}, "(no output)\nExit code: 127", flatOutcome{ExitCode: 127}},
 		{"input", map[string]any{"command": "cat", "stdin": "läßt\ngrüßen"}, "läßt\ngrüßen",
-			outcome{Stdout: "läßt\ngrüßen", StdoutBytes: 15}},
-		{"no input", map[string]any{"command": "cat; echo end"}, "end", outcome{Stdout: "end\n", StdoutBytes: 4}},
+			flatOutcome{Stdout: "läßt\ngrüßen", StdoutBytes: 15}},
+		{"no input", map[string]any{"command": "cat; echo end"}, "end", flatOutcome{Stdout: "end\n", StdoutBytes: 4}},
 		{"no terminal", map[string]any{"command": "test -t 0 || test -t 1 || test -t 2 || echo none"}, "none",
-			outcome{Stdout: "none\n", StdoutBytes: 5}},
+			flatOutcome{Stdout: "none\n", StdoutBytes: 5}},
 		{"environment", map[string]any{"command": `echo "$A-$B"`, "env": map[string]string{"A": "1 2", "B": "$A"}}, "1 2-$A",
-			outcome{Stdout: "1 2-$A\n", StdoutBytes: 7}},
-		{"several lines", map[string]any{"command": "for i in 1 2\ndo echo $i\ndone"}, "1\n2", outcome{Stdout: "1\n2\n", StdoutBytes: 4}},
+			flatOutcome{Stdout: "1 2-$A\n", StdoutBytes: 7}},
+		{"several lines", map[string]any{"command": "for i in 1 2\ndo echo $i\ndone"}, "1\n2", flatOutcome{Stdout: "1\n2\n", StdoutBytes: 4}},
 		{"bash syntax", map[string]any{"command": `[[ ab == a* ]] && echo "${BASH_VERSION:+bash}"`}, "bash",
-			outcome{Stdout: "bash\n", StdoutBytes: 5}},
-		{"not UTF-8", map[string]any{"command": `printf 'a\377\376b'`}, "a\uFFFDb", outcome{Stdout: "a\uFFFDb", StdoutBytes: 4}},
-		{"HTML is not escaped", map[string]any{"command": `echo '<a&b>'`}, "<a&b>", outcome{Stdout: "<a&b>\n", StdoutBytes: 6}},
-		{"zero timeout is the default", map[string]any{"command": "echo x", "timeout_seconds": 0}, "x", outcome{Stdout: "x\n", StdoutBytes: 2}},
+			flatOutcome{Stdout: "bash\n", StdoutBytes: 5}},
+		{"not UTF-8", map[string]any{"command": `printf 'a\377\376b'`}, "a\uFFFDb", flatOutcome{Stdout: "a\uFFFDb", StdoutBytes: 4}},
+		{"HTML is not escaped", map[string]any{"command": `echo '<a&b>'`}, "<a&b>", flatOutcome{Stdout: "<a&b>\n", StdoutBytes: 6}},
+		{"zero timeout is the default", map[string]any{"command": "echo x", "timeout_seconds": 0}, "x", flatOutcome{Stdout: "x\n", StdoutBytes: 2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := execIn(t, p, t.TempDir(), test.args)
@@ -199,25 +223,41 @@ func TestExec(t *testing.T) {
 }
 
 func TestStructuredHasTheKeysOfTheSchema(t *testing.T) {
+	p := sdktest.Start(t, newPlugin())
+	for name, args := range map[string]map[string]any{
+		"short":       {"command": "true"},
+		"long":        {"command": "seq 1 100000 | tee /dev/stderr"},
+		"in the back": {"command": "sleep 600", "background": true},
+	} {
+		wantKeys(t, name, execSchema, execIn(t, p, t.TempDir(), args).Structured)
+	}
+	wantKeys(t, "list", jobSchema, jobIn(t, p, "", jobArgs{Action: "list"}).Structured)
+	wantKeys(t, "output", jobSchema, jobIn(t, p, "", jobArgs{Action: "output", ID: "job-1"}).Structured)
+}
+
+// wantKeys finds keys that a schema requires and that are not there, and those that it does not describe.
+func wantKeys(t *testing.T, name, text string, structured json.RawMessage) {
+	t.Helper()
 	var schema struct {
 		Properties map[string]json.RawMessage
 		Required   []string
 	}
-	if err := json.Unmarshal([]byte(outputSchema), &schema); err != nil {
+	if err := json.Unmarshal([]byte(text), &schema); err != nil {
 		t.Fatal(err)
 	}
-	r := execIn(t, sdktest.Start(t, newPlugin()), t.TempDir(), map[string]any{"command": "true"})
 	var got map[string]any
-	if err := json.Unmarshal(r.Structured, &got); err != nil {
+	if err := json.Unmarshal(structured, &got); err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range schema.Required {
 		if _, ok := got[key]; !ok || schema.Properties[key] == nil {
-			t.Errorf("%s: in the result: %v, described: %s", key, ok, schema.Properties[key])
+			t.Errorf("%s: %s: in the result: %v, described: %s", name, key, ok, schema.Properties[key])
 		}
 	}
-	if len(got) != len(schema.Required) || len(got) != len(schema.Properties) {
-		t.Errorf("%d keys in the result, %d required, %d described", len(got), len(schema.Required), len(schema.Properties))
+	for key := range got {
+		if schema.Properties[key] == nil {
+			t.Errorf("%s: %s is not described", name, key)
+		}
 	}
 }
 

@@ -18,10 +18,13 @@ const maxListed = 50
 
 // A foretold is the structured preview.
 type foretold struct {
-	Kind     string        `json:"kind"`
-	Commands []part        `json:"commands"`
-	LeftOut  int           `json:"left_out,omitempty"` // commands that are not listed
-	Risk     shellcmd.Risk `json:"risk"`
+	Kind        string        `json:"kind"`
+	Interpreter string        `json:"interpreter,omitempty"` // of a script
+	Background  bool          `json:"background,omitempty"`
+	PTY         bool          `json:"pty,omitempty"`
+	Commands    []part        `json:"commands"`
+	LeftOut     int           `json:"left_out,omitempty"` // commands that are not listed
+	Risk        shellcmd.Risk `json:"risk"`
 }
 
 // A part is one simple command in the command line.
@@ -33,24 +36,49 @@ type part struct {
 	Doubts []string `json:"doubts"`
 }
 
-// preview tells what a command line would do. It looks at the text alone.
-func (s *shell) preview(_ context.Context, r *sdk.Request, in execArgs) (*sdk.Preview, error) {
+// previewExec tells what a command line would do. It looks at the text alone.
+func (s *shell) previewExec(_ context.Context, r *sdk.Request, in execArgs) (*sdk.Preview, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	f := foretell(in.Command, in.context(r.Workdir), s.config.Load().Shell)
-	p := &sdk.Preview{Content: sdk.Text(f.text(in.Command)).Content, Structured: encoded(f)}
-	switch {
-	case f.Risk.Level == "high":
-		p.Effect, p.Reason = "ask", "it could do much harm: "+f.Risk.Reasons[0]
-	case s.config.Load().Shell != "bash":
-		p.Effect, p.Reason = "ask", f.Risk.Reasons[0]
-	}
-	return p, nil
+	shell := s.config.Load().Shell
+	f := foretell(in.Command, in.context(r.Workdir), shell)
+	f.Background, f.PTY = in.Background, in.PTY
+	return f.preview(in.Command, shell), nil
 }
 
-// context is where the command would run, as far as the text tells.
-func (in *execArgs) context(workspace string) shellcmd.Context {
+// previewScript tells what a script would do, if it is for a shell. Of other languages nothing is known.
+func (s *shell) previewScript(_ context.Context, r *sdk.Request, in scriptArgs) (*sdk.Preview, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	name := in.interpreter()
+	var f *foretold
+	if shells[name] != nil {
+		f = foretell(in.Command, in.context(r.Workdir), name)
+	} else {
+		why := fmt.Sprintf("it runs %s code that is not looked into", name)
+		f = &foretold{Kind: "command", Commands: []part{}, Risk: shellcmd.Risk{Level: "high", Reasons: []string{why}}}
+	}
+	f.Interpreter = name
+	return f.preview(in.Command, name), nil
+}
+
+func (f *foretold) preview(command, shell string) *sdk.Preview {
+	p := &sdk.Preview{Content: sdk.Text(f.text(command)).Content, Structured: encoded(f)}
+	switch {
+	case shells[shell] == nil:
+		p.Effect, p.Reason = "ask", f.Risk.Reasons[0]
+	case f.Risk.Level == "high":
+		p.Effect, p.Reason = "ask", "it could do much harm: "+f.Risk.Reasons[0]
+	case shell != "bash":
+		p.Effect, p.Reason = "ask", f.Risk.Reasons[0]
+	}
+	return p
+}
+
+// context is where it would run, as far as the text tells.
+func (in *surroundings) context(workspace string) shellcmd.Context {
 	dir := in.Workdir
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(workspace, dir)
@@ -93,23 +121,25 @@ func newPart(x shellcmd.Command, foreign []string) part {
 // text is the preview for a person.
 func (f *foretold) text(command string) string {
 	var b strings.Builder
-	if len(f.Commands) == 0 {
-		b.WriteString("The command line, with what cannot be seen written out:\n  " + shown(command) + "\n")
-	} else {
+	switch {
+	case f.Interpreter != "" && shells[f.Interpreter] == nil:
+		fmt.Fprintf(&b, "Would run %s code:\n%s\n", f.Interpreter, indented(command))
+	case len(f.Commands) == 0:
+		b.WriteString("The command line, with what cannot be seen written out:\n  " + shownAll(command) + "\n")
+	default:
 		b.WriteString("Would run:\n")
 	}
 	for _, p := range f.Commands {
-		b.WriteString("  " + p.Text)
-		if len(p.Via) > 0 {
-			b.WriteString("  [in " + strings.Join(p.Via, ", ") + "]")
-		}
-		if len(p.Doubts) > 0 {
-			b.WriteString("  [not sure: " + strings.Join(p.Doubts, "; ") + "]")
-		}
-		b.WriteString("\n")
+		p.write(&b)
 	}
 	if f.LeftOut > 0 {
 		fmt.Fprintf(&b, "  and %d more\n", f.LeftOut)
+	}
+	if f.Background {
+		b.WriteString("In the background: it goes on after the call, until it ends or is stopped.\n")
+	}
+	if f.PTY {
+		b.WriteString("On a terminal: stdin is typed into whatever reads from it.\n")
 	}
 	b.WriteString("Risk: " + f.Risk.Level)
 	for _, why := range f.Risk.Reasons[:min(maxListed, len(f.Risk.Reasons))] {
@@ -118,12 +148,37 @@ func (f *foretold) text(command string) string {
 	return b.String()
 }
 
-// shown writes a text so that nothing in it is hidden.
-func shown(text string) string {
-	const most = 2000
-	quoted := strconv.QuoteToASCII(text[:min(len(text), most)])
-	if len(text) > most {
-		return quoted + fmt.Sprintf(" and %d bytes more", len(text)-most)
+func (p *part) write(b *strings.Builder) {
+	b.WriteString("  " + p.Text)
+	if len(p.Via) > 0 {
+		b.WriteString("  [in " + strings.Join(p.Via, ", ") + "]")
+	}
+	if len(p.Doubts) > 0 {
+		b.WriteString("  [not sure: " + strings.Join(p.Doubts, "; ") + "]")
+	}
+	b.WriteString("\n")
+}
+
+const mostShown = 2000 // bytes of a text in a preview
+
+// shownAll writes a text so that nothing in it is hidden.
+func shownAll(text string) string {
+	quoted := strconv.QuoteToASCII(text[:min(len(text), mostShown)])
+	if len(text) > mostShown {
+		return quoted + fmt.Sprintf(" and %d bytes more", len(text)-mostShown)
 	}
 	return quoted
+}
+
+// indented shows a text line by line, also so that nothing in it is hidden.
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text[:min(len(text), mostShown)]) {
+		quoted := strconv.QuoteToGraphic(strings.TrimSuffix(line, "\n"))
+		b.WriteString("  " + strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`), `\\`, `\`) + "\n")
+	}
+	if len(text) > mostShown {
+		fmt.Fprintf(&b, "  and %d bytes more\n", len(text)-mostShown)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

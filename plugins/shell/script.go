@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
+)
+
+// scriptArgs are the arguments of the tool script. Its text has the name that policies know a shell's text by.
+type scriptArgs struct {
+	Command     string   `json:"command" jsonschema:"The text of the script, any number of lines."`
+	Interpreter string   `json:"interpreter,omitempty" default:"bash" jsonschema:"The program that runs it: bash, sh, python3, node, perl, ruby, or another that the operator allows."`
+	Args        []string `json:"args,omitempty" jsonschema:"The script's arguments."`
+	surroundings
+}
+
+const maxScript = 512 << 10
+
+func (s *shell) script(ctx context.Context, r *sdk.Request, in scriptArgs) (*sdk.Result, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	dir, err := findWorkdir(r.Workdir, in.Workdir)
+	if err != nil {
+		return nil, err
+	}
+	path, err := s.config.Load().findInterpreter(in.interpreter())
+	if err != nil {
+		return nil, err
+	}
+	file, remove, err := s.library.script("script"+languages[in.interpreter()].extension, in.Command)
+	if err != nil {
+		return nil, &sdk.Error{Name: "ScriptNotWritten", Message: fmt.Sprintf("the script could not be written to a file: %v; nothing was run", err),
+			Suggestion: "Use exec with a short command, or tell the operator that the plugin's TMPDIR cannot be written."}
+	}
+	defer remove()
+	args := append(append(shells[in.interpreter()][:len(shells[in.interpreter()]):len(shells[in.interpreter()])], file), in.Args...)
+	cmd := in.prepare(path, dir, args)
+	cmd.Env = in.modules(cmd.Env, dir)
+	return s.run(ctx, r, cmd, limit{proctree.LimitsFor(ctx, in.timeout())})
+}
+
+func (in *scriptArgs) interpreter() string {
+	if in.Interpreter == "" {
+		return "bash"
+	}
+	return in.Interpreter
+}
+
+// languages say what an interpreter wants a file to be called, and where it is told to look for modules: a script is to
+// find those of its work folder, though its file is elsewhere.
+var languages = map[string]struct{ extension, path string }{
+	"bash": {".sh", ""}, "sh": {".sh", ""}, "python3": {".py", "PYTHONPATH"}, "python": {".py", "PYTHONPATH"},
+	"node": {".js", "NODE_PATH"}, "perl": {".pl", "PERL5LIB"}, "ruby": {".rb", "RUBYLIB"}, "php": {".php", ""}, "lua": {".lua", ""},
+	"deno": {".ts", ""}, "bun": {".ts", "NODE_PATH"},
+}
+
+// modules adds the work folder to where modules are looked for.
+func (in *scriptArgs) modules(env []string, dir string) []string {
+	name := languages[in.interpreter()].path
+	if name == "" {
+		return env
+	}
+	value := dir
+	for _, entry := range env {
+		if old, ok := strings.CutPrefix(entry, name+"="); ok && old != "" {
+			value = dir + string(filepath.ListSeparator) + old // of two equal names the last counts
+		}
+	}
+	return append(env, name+"="+value)
+}
+
+// check finds what the schema does not say, or what came past it.
+func (in *scriptArgs) check() error {
+	switch {
+	case strings.TrimSpace(in.Command) == "":
+		return invalid("command is blank; give the text of the script")
+	case strings.ContainsRune(in.Command, 0):
+		return invalid("the script has a NUL character, which no script can hold")
+	case len(in.Command) > maxScript:
+		return invalid("the script has %d bytes, at most %d are allowed; pass data through stdin, or write a file", len(in.Command), maxScript)
+	case strings.ContainsRune(strings.Join(in.Args, ""), 0):
+		return invalid("args has a NUL character, which no argument can hold; pass it through stdin")
+	}
+	if err := in.checkFirstLine(); err != nil {
+		return err
+	}
+	return in.surroundings.check()
+}
+
+// checkFirstLine refuses a #! line that asks for what the script would not get. Options of other languages than shells only
+// change how they work, and most of those read the line themselves.
+func (in *scriptArgs) checkFirstLine() error {
+	first, _, _ := strings.Cut(in.Command, "\n")
+	line, ok := strings.CutPrefix(first, "#!")
+	words := strings.Fields(line)
+	if !ok || len(words) == 0 {
+		return nil
+	}
+	name, options := asked(words)
+	switch {
+	case name == "":
+	case family(name) != family(in.interpreter()):
+		return invalid("the first line asks for %s, but interpreter says %s; set interpreter, or leave the line out", name, in.interpreter())
+	case len(options) > 0 && shells[in.interpreter()] != nil:
+		return invalid("the first line has options (%s), which would not count; write them as a command, such as set -e, and leave them out there",
+			strings.Join(options, " "))
+	}
+	return nil
+}
+
+// asked gives the interpreter that a #! line names, directly or through env, and the options for it.
+func asked(words []string) (name string, options []string) {
+	if filepath.Base(words[0]) != "env" {
+		return filepath.Base(words[0]), words[1:]
+	}
+	for i, w := range words[1:] {
+		if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
+			return filepath.Base(w), words[i+2:]
+		}
+	}
+	return "", nil
+}
+
+// family treats the versions of an interpreter as one, and bash as able to run what is for sh.
+func family(name string) string {
+	if name == "sh" {
+		return "bash"
+	}
+	return strings.TrimRight(name, ".0123456789")
+}
