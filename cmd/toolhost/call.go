@@ -159,12 +159,17 @@ func join(words ...string) (out string) {
 
 // describe words an error for people.
 func describe(e *sdk.Error) string {
+	return worded(e, "At a terminal you would be asked; --approve always says yes to whatever no rule denies.")
+}
+
+// worded is describe with the way out of a question that nobody could be asked.
+func worded(e *sdk.Error, unasked string) string {
 	text := fmt.Sprintf("%s: %s", join(string(e.Code), e.Name), e.Message)
 	if e.Suggestion != "" {
 		text += "\n  " + e.Suggestion
 	}
 	if e.Name == "ApprovalUnavailable" {
-		text += "\n  At a terminal you would be asked; --approve always says yes to whatever no rule denies."
+		text += "\n  " + unasked
 	}
 	if e.HelpURL != "" {
 		text += "\n  See " + e.HelpURL

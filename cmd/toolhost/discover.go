@@ -30,7 +30,8 @@ func newDiscover(g *globals) *cobra.Command {
 		Use:   "discover",
 		Short: "List the tools of all plugins",
 		Long: "List the tools of all plugins. Plugins are started for it. A plugin or a plugin source that cannot be used is\n" +
-			"told on standard error, and the exit code is 4 then, and only then; the rest is listed all the same. Notices of\n" +
+			"told on standard error, and the exit code is 4 then, and only then (with --format gemini it is 0 all the same,\n" +
+			"since Gemini CLI would not start otherwise); the rest is listed all the same. Notices of\n" +
 			"plugins, such as of tools that they had to leave out, are told on standard error too and change no exit code.\n\n" +
 			"With --search only the ten tools that fit the words best are listed, the best first. --tokens estimates what each\n" +
 			"definition costs in every prompt that offers it, and what offering only a search tool instead would save.\n\n" +
@@ -95,10 +96,10 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if err := g.printTools(tools, f); err != nil {
 		return err
 	}
-	if len(problems)+len(s.problems) > 0 {
+	if len(problems)+len(s.problems) > 0 && f.format != string(host.FormatGemini) {
 		return &exitError{code: exitUnavailable}
 	}
-	return nil
+	return nil // Gemini CLI does not start with a discovery command that fails; the other tools are better than none
 }
 
 // tools lists the catalog by name, or what a search finds in it by rank.
@@ -148,6 +149,9 @@ func (g *globals) printTools(tools []*host.Tool, f discoverFlags) error {
 }
 
 func (g *globals) export(f host.Format, tools []*host.Tool) error {
+	if f == host.FormatGemini {
+		tools = slices.DeleteFunc(slices.Clone(tools), g.tooLongForGemini)
+	}
 	exported, problems := host.Export(f, tools)
 	if exported == nil {
 		return errors.Join(problems...)
@@ -155,10 +159,34 @@ func (g *globals) export(f host.Format, tools []*host.Tool) error {
 	for _, p := range problems {
 		g.complain(p)
 	}
-	if f == host.FormatText {
+	switch {
+	case f == host.FormatText:
 		return g.printText(exported)
+	case f == host.FormatGemini && len(exported) > maxIndented:
+		_, err := fmt.Fprintf(g.out, "%s\n", exported)
+		return err
 	}
 	return g.printJSON(exported)
+}
+
+const (
+	// geminiPrefix is what Gemini CLI puts in front of a tool's name, and geminiName how long a name Gemini takes: one that
+	// is longer makes it refuse every request.
+	geminiPrefix = "discovered_tool_"
+	geminiName   = 64
+	// maxIndented keeps the list below the 10 MiB that Gemini CLI reads: indented it has up to ten times the size.
+	maxIndented = 1 << 20
+)
+
+// tooLongForGemini says so, and tells.
+func (g *globals) tooLongForGemini(t *host.Tool) bool {
+	most := geminiName - len(geminiPrefix)
+	if len(t.Name) <= most {
+		return false
+	}
+	g.complain(fmt.Errorf("tool %s is left out of format gemini: its name has %d characters, at most %d leave room for the %s that Gemini CLI puts in front; a shorter name for the plugin helps",
+		t.Name, len(t.Name), most, geminiPrefix))
+	return true
 }
 
 // printText prints what a JSON string holds.

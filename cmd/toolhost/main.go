@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(named(os.Args[0])(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run is main without the process around it; it gives the exit code.

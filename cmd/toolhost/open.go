@@ -27,6 +27,8 @@ type opening struct {
 	person  io.Reader // the terminal of who can be asked, or nil
 	lawless bool      // no rules: for a look at all definitions, not for calls
 	found   *found    // nil is to be looked for
+
+	middleware []host.Middleware // put into the route of calls
 }
 
 // A found is the configuration and the plugins that it leads to.
@@ -123,6 +125,7 @@ func (s *session) makeHost(g *globals, o opening) error {
 	if err != nil {
 		return err
 	}
+	options.Middleware = o.middleware
 	if !o.lawless {
 		if options.Policy, err = s.rules(profile); err != nil {
 			return err

@@ -8,19 +8,26 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
+// A job is the program to run for one call.
+type job struct {
+	command
+	input       []byte // what its standard input holds; nil is nothing at all
+	timeout     time.Duration
+	setting     string // where the command was configured
+	timeSetting string // where the timeout was
+}
+
 // handler runs the call command for the tool that the project knows as original.
 func (s *settings) handler(original string) sdk.Handler {
 	return func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-		dir := r.Workdir
-		if dir == "" {
-			dir = s.workdir
-		}
-		return s.run(ctx, r, s.call.with(original), dir)
+		return s.run(ctx, r, job{command: s.call.with(original), input: input(r), timeout: s.callTimeout,
+			setting: "call_command", timeSetting: "call_timeout_seconds"})
 	}
 }
 
@@ -32,22 +39,26 @@ func input(r *sdk.Request) []byte {
 	return r.Arguments
 }
 
-// run runs the command and makes a result of however it ends.
-func (s *settings) run(ctx context.Context, r *sdk.Request, c command, dir string) (*sdk.Result, error) {
-	l := limit{proctree.LimitsFor(ctx, s.callTimeout)}
-	o := s.follow(ctx, r, c, dir, l)
+// run runs the job and makes a result of however it ends.
+func (s *settings) run(ctx context.Context, r *sdk.Request, j job) (*sdk.Result, error) {
+	dir := r.Workdir
+	if dir == "" {
+		dir = s.workdir
+	}
+	l := limit{proctree.LimitsFor(ctx, j.timeout), j.timeSetting}
+	o := s.follow(ctx, r, j, dir, l)
 	start, notStarted := errors.AsType[*proctree.StartError](o.err)
 	switch {
 	case o.late && notStarted:
-		return nil, l.exceeded(fmt.Sprintf("there was no time to start %v; nothing was run", c))
+		return nil, l.exceeded(fmt.Sprintf("there was no time to start %s; nothing was run", j.short()))
 	case o.late:
-		return o.timeout(c, l)
+		return o.timeout(j.command, l)
 	case o.exit.Canceled:
-		return o.canceled(ctx, c)
+		return o.canceled(ctx, j.command)
 	case notStarted && ctx.Err() != nil:
-		return nil, ended(ctx, fmt.Sprintf("the call was canceled before %v was started; nothing was run", c))
+		return nil, ended(ctx, fmt.Sprintf("the call was canceled before %s was started; nothing was run", j.short()))
 	case notStarted:
-		return nil, s.notStarted(start, dir)
+		return nil, j.notStarted(start, dir, s.workdir)
 	case o.err == nil && o.exit.Signal == 0 && o.exit.Code == 0:
 		return o.success(), nil
 	case errors.Is(o.err, proctree.ErrLost):
@@ -58,12 +69,15 @@ func (s *settings) run(ctx context.Context, r *sdk.Request, c command, dir strin
 		Suggestion: "The tool's program failed. Change the arguments if they are the cause; otherwise its author must mend it."})
 }
 
-// follow runs the command to its end, or to that of the time it has.
-func (s *settings) follow(ctx context.Context, r *sdk.Request, c command, dir string, l limit) outcome {
+// follow runs the job to its end, or to that of the time it has.
+func (s *settings) follow(ctx context.Context, r *sdk.Request, j job, dir string, l limit) outcome {
 	stdout := newStream(r, "stdout", s.maxOutput)
 	stderr := newStream(r, "stderr", min(s.maxOutput, keptStderr))
-	cmd := c.in(dir)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input(r)), stdout, stderr
+	cmd := j.in(dir)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if j.input != nil {
+		cmd.Stdin = bytes.NewReader(j.input)
+	}
 	cmd.Grace = l.Grace
 	timed, cancel := context.WithTimeoutCause(ctx, l.Run, errTimeout)
 	defer cancel()
@@ -73,14 +87,16 @@ func (s *settings) follow(ctx context.Context, r *sdk.Request, c command, dir st
 	return o
 }
 
-// notStarted tells why none of the command ran.
-func (s *settings) notStarted(err *proctree.StartError, dir string) error {
+// notStarted tells why none of the job ran. Programs with a path were looked for in root.
+func (j job) notStarted(err *proctree.StartError, dir, root string) error {
 	if _, missing := os.Stat(dir); missing != nil {
 		return &sdk.Error{Name: "WorkdirNotFound", Message: fmt.Sprintf("the work folder %s cannot be used: %v; nothing was run", dir, missing)}
 	}
-	e := &sdk.Error{Name: "NotStarted", Message: "call_command: " + s.call.whyNot(err, s.workdir),
-		Suggestion: "The operator must make the call_command of the plugin's config a program that can be run."}
+	e := &sdk.Error{Name: "NotStarted", Message: j.setting + ": " + j.whyNot(err, root),
+		Suggestion: "The operator must make the " + j.setting + " of the plugin's config a program that can be run."}
 	switch {
+	case errors.Is(err, syscall.E2BIG):
+		e.Name, e.Suggestion = "ArgumentsTooLong", "Pass less in the arguments, or the path of a file."
 	case errors.Is(err, fs.ErrNotExist):
 		e.Name = "CommandNotFound"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):

@@ -74,60 +74,59 @@ func call(ctx context.Context, t *testing.T, p *sdktest.Plugin, tool, arguments 
 	return p.Call(ctx, &sdk.Request{CallID: t.Name(), Tool: tool, Arguments: json.RawMessage(arguments), Workdir: t.TempDir(), Attempt: 1, Events: events})
 }
 
-// languages are the ways to write a project's tools that this machine offers. Each is one file that lists the tools, or
-// calls one: add gives a sum, echo the arguments.
-func languages() map[string]string {
-	all := map[string]string{
-		"sh": `if [ "$1" = --list ]; then
-  echo '[{"name":"add","parametersJsonSchema":{"type":"object"}},{"name":"Echo It"}]'; exit
-fi
-case "$2" in
-add) sed 's/.*"a":\([0-9]*\).*"b":\([0-9]*\).*/\1 \2/' | { read -r a b; echo $((a + b)); } ;;
-"Echo It") printf '{"got":%s}' "$(cat)" ;;
-esac`,
-		"python3": `import json, sys
-if sys.argv[1] == "--list":
-    print(json.dumps([{"name": "add", "parametersJsonSchema": {"type": "object"}}, {"name": "Echo It"}]))
-    sys.exit()
-args = json.load(sys.stdin)
-print(args["a"] + args["b"] if sys.argv[2] == "add" else json.dumps({"got": args}, ensure_ascii=False), end="")`,
-		"node": `if (process.argv[2] === "--list") {
-  console.log(JSON.stringify([{functionDeclarations: [{name: "add", parametersJsonSchema: {type: "object"}}, {name: "Echo It"}]}]));
-} else {
-  const args = JSON.parse(require("fs").readFileSync(0, "utf8"));
-  process.stdout.write(process.argv[3] === "add" ? String(args.a + args.b) : JSON.stringify({got: args}));
-}`,
-	}
-	for name := range all {
-		if _, err := exec.LookPath(name); err != nil {
-			delete(all, name)
+// languages are the scripts of testdata/tools that this machine can run.
+func languages(t *testing.T) (scripts map[string]string) {
+	t.Helper()
+	scripts = map[string]string{}
+	for _, name := range []string{"sh", "python3", "node", "perl"} {
+		script, err := filepath.Abs("testdata/tools/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := exec.Command(script).Run(); err == nil || name == "sh" {
+			scripts[name] = script
 		}
 	}
-	return all
+	return scripts
 }
 
 func TestProjectsInSeveralLanguages(t *testing.T) {
-	for program, text := range languages() {
-		t.Run(program, func(t *testing.T) {
+	for language, script := range languages(t) {
+		t.Run(language, func(t *testing.T) {
 			p := newProject(t)
-			p.file(t, "my tools.x", text, 0o644)
-			c, d := configured(t, `{"timeout_seconds":60,"discovery_command":"`+program+` 'my tools.x' --list","call_command":["`+program+`","my tools.x","--call"]}`)
-			if len(d.Tools) != 2 || len(d.Notices) != 0 || d.Tools[1].Name != "echo_it" {
-				t.Fatalf("%+v, notices %q", d.Tools, d.Notices)
+			c, d := configured(t, `{"timeout_seconds":60,"discovery_command":"`+script+`","call_command":"`+script+`"}`)
+			var names []string
+			for _, tool := range d.Tools {
+				names = append(names, tool.Name)
 			}
-			if got := strings.TrimSpace(contentOf(t, c.RunIn(t, p.dir, "add", `{"a":40,"b":2}`))); got != "42" {
+			if diff := cmp.Diff([]string{"add", "echo_it", "warn", "fail"}, names); diff != "" || len(d.Notices) != 0 {
+				t.Fatalf("notices %q, tools (-want +got):\n%s", d.Notices, diff)
+			}
+			if got := contentOf(t, c.RunIn(t, p.dir, "add", `{"a":40,"b":2}`)); got != "42" {
 				t.Errorf("the sum is %q", got)
 			}
-			r := c.RunIn(t, p.dir, "echo_it", `{"text":"grüße 日本 😀","wait_for_previous":true}`)
-			var got, want any
-			if err := json.Unmarshal(r.Structured, &got); err != nil {
-				t.Fatalf("%s: %v (error %+v)", r.Structured, err, r.Error)
+			if got := contentOf(t, c.RunIn(t, p.dir, "warn", `{}`)); got != "done" {
+				t.Errorf("with a warning it gives %q", got)
 			}
-			_ = json.Unmarshal([]byte(`{"got":{"text":"grüße 日本 😀","wait_for_previous":true}}`), &want)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+			r := c.RunIn(t, p.dir, "fail", `{}`)
+			if wantError(t, r, "ToolFailed"); !strings.HasPrefix(r.Error.Message, "Stdout: partial\n") || !strings.Contains(r.Error.Message, "\nExit Code: 3\n") {
+				t.Errorf("the failure is %+v", r.Error)
 			}
+			echoes(t, c, p.dir, `{"text":"grüße 日本 😀","wait_for_previous":true}`)
 		})
+	}
+}
+
+func echoes(t *testing.T, c *sdktest.Plugin, dir, arguments string) {
+	t.Helper()
+	r := c.RunIn(t, dir, "echo_it", arguments)
+	var got, want any
+	if err := json.Unmarshal(r.Structured, &got); err != nil {
+		t.Fatalf("%s: %v (error %+v)", r.Structured, err, r.Error)
+	}
+	_ = json.Unmarshal([]byte(`{"got":`+arguments+`}`), &want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -350,7 +349,7 @@ func TestFloodOfOutput(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	// 1 MiB ends in the middle of a character, which is left out too.
-	want := strings.Repeat("ä\n", 349525) + "\n[... 198951425 bytes left out ...]"
+	want := strings.Repeat("ä\n", 349525) + "\n[... 198951425 bytes left out ...] Only the start is kept; ask for less at once."
 	if got := contentOf(t, r); got != want || !r.Truncated || streamed != printed {
 		t.Errorf("kept %d bytes, want %d, ...%q; truncated %v, streamed %d", len(got), len(want), got[max(0, len(got)-60):], r.Truncated, streamed)
 	}

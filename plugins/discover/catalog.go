@@ -110,8 +110,12 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 		c.note("%s is left out: it has no name", where)
 		return
 	}
-	if strings.ContainsRune(original, 0) || len(original) > maxOriginal {
-		c.note("%s is left out: no program can be given the name %q", where, clip(original, 60))
+	switch {
+	case strings.ContainsRune(original, 0):
+		c.note("%s is left out: its name %q has a NUL character, which no program can be given", where, clip(original, 60))
+		return
+	case len(original) > maxOriginal:
+		c.note("%s is left out: its name %q... has %d bytes, at most %d are allowed", where, clip(original, 60), len(original), maxOriginal)
 		return
 	}
 	t, err := c.tool(original, fields, s)

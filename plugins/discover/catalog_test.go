@@ -63,8 +63,8 @@ func TestForms(t *testing.T) {
 			"item 4 is left out: it has no name", "item 5 is left out: it has no name", "item 6 is left out: it has no name",
 			"item 7, functionDeclarations 1 is left out: it has no name"}},
 		{"names that cannot be given", `[{"name":"a\u0000b"},{"name":"` + strings.Repeat("é", 600) + `"},{"name":"a"}]`, []string{"a"}, []string{
-			`item 1 is left out: no program can be given the name "a\x00b"`,
-			`item 2 is left out: no program can be given the name "` + strings.Repeat("é", 30) + `"`}},
+			`item 1 is left out: its name "a\x00b" has a NUL character, which no program can be given`,
+			`item 2 is left out: its name "` + strings.Repeat("é", 30) + `"... has 1200 bytes, at most 1024 are allowed`}},
 		{"names made to fit", `[{"name":"Get Weather!"},{"name":"get.x"},{"name":"fine_name-2"}]`,
 			[]string{"get_weather_/Get Weather!", "get_x/get.x", "fine_name-2"}, nil},
 		{"the same name", `[{"name":"a","description":"first"},{"name":"a","description":"second"},{"name":"b"}]`, []string{"a", "b"}, []string{

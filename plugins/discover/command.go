@@ -47,6 +47,15 @@ func (c command) in(dir string) *proctree.Cmd {
 	return cmd
 }
 
+// short is String for messages, which arguments must not fill.
+func (c command) short() string {
+	text := c.String()
+	if len(text) <= shownInMessage {
+		return text
+	}
+	return clip(text, shownInMessage) + "..."
+}
+
 // whyNot says why the command could not be run, or not to its end, and what to do.
 func (c command) whyNot(err error, workdir string) string {
 	e, ok := errors.AsType[*proctree.StartError](err)
@@ -70,7 +79,7 @@ func readCommand(key string, raw json.RawMessage, workdir string) (command, erro
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
 		return command{}, nil
 	}
-	words, err := commandWords(raw)
+	words, err := commandWords(raw, workdir)
 	if err == nil {
 		err = checkWords(words)
 	}
@@ -84,15 +93,31 @@ func readCommand(key string, raw json.RawMessage, workdir string) (command, erro
 	return c, nil
 }
 
-func commandWords(raw json.RawMessage) (words []string, err error) {
+// commandWords takes a string that names a file to run, as a whole, for that file, whatever characters it has: Gemini CLI
+// splits no call command either.
+func commandWords(raw json.RawMessage, workdir string) (words []string, err error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
+		if namesProgram(text, workdir) {
+			return []string{text}, nil
+		}
 		return splitWords(text)
 	}
 	if json.Unmarshal(raw, &words) != nil {
 		return nil, errors.New("it must be a string or a list of strings")
 	}
 	return words, nil
+}
+
+func namesProgram(text, workdir string) bool {
+	if !hasPath(text) {
+		return false
+	}
+	if !filepath.IsAbs(text) {
+		text = filepath.Join(workdir, text)
+	}
+	info, err := os.Stat(text)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
 func checkWords(words []string) error {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
 func TestBrokenDiscovery(t *testing.T) {
@@ -71,6 +71,26 @@ func TestBrokenDiscovery(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 		})
+	}
+}
+
+// A host does without a plugin that is not ready in time, also without the tools that need no discovery.
+func TestDiscoveryEndsBeforeItsHostGivesUp(t *testing.T) {
+	p := newProject(t)
+	p.script(t, "bin/get_tools", "echo working >&2; sleep 600")
+	c := started(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	config := `{"discovery_command":"bin/get_tools","call_command":"x","tool":{"labels":["own"],"description":"d","command":["true"]}}`
+	if err := c.Configure(ctx, json.RawMessage(config), p.dir); err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(saying(t, c), "\n")
+	for _, want := range []string{"own\nonly the tools of the configuration: discovery_command bin/get_tools: it was not done after ",
+		"s and was stopped; the plugin's start_timeout leaves it no more, raise that; stderr: working"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it says %q, without %q", said, want)
+		}
 	}
 }
 
@@ -136,7 +156,7 @@ func TestManyTools(t *testing.T) {
 
 func TestConfigureAnnouncesTheTools(t *testing.T) {
 	newProject(t).prints(t, `[{"name":"one"}]`)
-	c := sdktest.Start(t, newPlugin())
+	c := started(t)
 	changes := make(chan struct{}, 10)
 	watching := make(chan error, 1)
 	go func() { watching <- c.Watch(t.Context(), func() { changes <- struct{}{} }) }()

@@ -115,8 +115,9 @@ func TestEndedBeforeTheStart(t *testing.T) {
 		{"no time", t.Context(), 0, sdk.CodeTimeout, "there was no time to start tool; nothing was run"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &settings{callTimeout: test.own, maxOutput: 1 << 10}
-			r, err := s.run(test.ctx, &sdk.Request{}, command{words: []string{"tool"}, program: "tool"}, t.TempDir())
+			s := &settings{maxOutput: 1 << 10}
+			j := job{command: command{words: []string{"tool"}, program: "tool"}, timeout: test.own}
+			r, err := s.run(test.ctx, &sdk.Request{Workdir: t.TempDir()}, j)
 			if r != nil || sdk.CodeOf(err) != test.code || fmt.Sprint(err) != test.want {
 				t.Errorf("%+v, %v; want %s", r, err, test.want)
 			}

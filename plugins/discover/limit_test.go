@@ -15,9 +15,9 @@ func TestWhoseLimit(t *testing.T) {
 		limit      limit
 		raiseable  bool
 	}{
-		{"own", "late", limit{proctree.Limits{Run: time.Second}}, true},
+		{"own", "late", limit{proctree.Limits{Run: time.Second}, "call_timeout_seconds"}, true},
 		{"the caller's", "late; the call had 10s, which is set by the caller or the user's configuration; call_timeout_seconds cannot raise it",
-			limit{proctree.Limits{Run: 8998 * time.Millisecond, Call: 9997 * time.Millisecond}}, false},
+			limit{proctree.Limits{Run: 8998 * time.Millisecond, Call: 9997 * time.Millisecond}, "call_timeout_seconds"}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e := test.limit.exceeded("late")

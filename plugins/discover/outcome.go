@@ -36,7 +36,9 @@ func (o *outcome) success() *sdk.Result {
 		return &sdk.Result{}
 	}
 	r := sdk.Text(text)
-	r.Truncated = o.stdout.leftOut() > 0
+	if r.Truncated = o.stdout.leftOut() > 0; r.Truncated {
+		r.Content[0].Text += " Only the start is kept; ask for less at once."
+	}
 	if !r.Truncated {
 		r.Structured = structured(o.stdout.kept)
 	}
@@ -64,13 +66,13 @@ func (o *outcome) failure(err *sdk.Error) (*sdk.Result, error) {
 // timeout is a failure with the error that says so.
 func (o *outcome) timeout(c command, l limit) (*sdk.Result, error) {
 	what := o.stopped(fmt.Sprintf("not done after %v, and stopped", l.Shown(l.Run)))
-	return o.failure(l.exceeded(fmt.Sprintf("%v was %s", c, what)))
+	return o.failure(l.exceeded(fmt.Sprintf("%s was %s", c.short(), what)))
 }
 
 // canceled is a failure too: what was printed until then may still be of use.
 func (o *outcome) canceled(ctx context.Context, c command) (*sdk.Result, error) {
 	what := o.stopped("canceled, and stopped")
-	return o.failure(ended(ctx, fmt.Sprintf("%v was %s", c, what)))
+	return o.failure(ended(ctx, fmt.Sprintf("%s was %s", c.short(), what)))
 }
 
 // stopped notes why the program was stopped, and says it: either everything it had started was, or what went wrong.
@@ -126,7 +128,6 @@ func shortened(text string, most int) string {
 		return text
 	}
 	front := clip(text, most/2)
-	back := text[len(text)-most/2:]
-	back = back[broken([]byte(back)):]
+	back := sdk.WholeStart([]byte(text[len(text)-most/2:]))
 	return fmt.Sprintf("%s [... %d bytes left out ...] %s", front, len(text)-len(front)-len(back), back)
 }

@@ -58,9 +58,17 @@ const usual = `{"discovery_command":"bin/get_tools","call_command":"bin/call_too
 // configured gives a running plugin and what it says of itself.
 func configured(t *testing.T, config string) (*sdktest.Plugin, *sdk.Description) {
 	t.Helper()
-	c := sdktest.Start(t, newPlugin())
+	c := started(t)
 	configureHere(t, c, config)
 	return c, describe(t, c)
+}
+
+// started runs a plugin that watches nothing any more once the test is over.
+func started(t *testing.T) *sdktest.Plugin {
+	t.Helper()
+	k := newKeeper()
+	t.Cleanup(k.close)
+	return sdktest.Start(t, k.plugin)
 }
 
 func describe(t *testing.T, c *sdktest.Plugin) *sdk.Description {
@@ -111,7 +119,7 @@ func contentOf(t *testing.T, r *sdk.Result) string {
 }
 
 func TestBeforeConfiguration(t *testing.T) {
-	d := describe(t, sdktest.Start(t, newPlugin()))
+	d := describe(t, started(t))
 	if d.Name != "discover" || d.Version != "0.1.0" || !d.Dynamic || len(d.Tools) != 0 || len(d.Notices) != 0 {
 		t.Errorf("%+v", d)
 	}
@@ -119,7 +127,7 @@ func TestBeforeConfiguration(t *testing.T) {
 
 // A host that finds the plugin in a folder has no configuration for it: no tools, and nothing to complain of.
 func TestWithoutConfiguration(t *testing.T) {
-	c := sdktest.Start(t, newPlugin())
+	c := started(t)
 	configureHere(t, c, `{}`)
 	if d := describe(t, c); len(d.Tools) != 0 || len(d.Notices) != 0 {
 		t.Errorf("%+v", d)
@@ -152,7 +160,7 @@ func TestMistakesInTheConfiguration(t *testing.T) {
 		{"much discovery", `{"discovery_command":"x","max_discovery_bytes":67108865}`, "max_discovery_bytes = 67108865: it must be from 1 to 67108864"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := sdktest.Start(t, newPlugin())
+			c := started(t)
 			err := c.Configure(t.Context(), json.RawMessage(test.config), here(t))
 			if err == nil || err.Error() != test.want {
 				t.Errorf("got  %v\nwant %s", err, test.want)

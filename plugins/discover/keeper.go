@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A keeper keeps the plugin's tools in step with what the project says.
+type keeper struct {
+	plugin *sdk.Plugin
+	mu     sync.Mutex // for configure and close
+	stop   func()     // ends the watch, and waits until nothing of it runs; nil when there is none
+}
+
+// configure offers the tools that there are, and watches for others from then on. Only mistakes in the configuration are
+// errors: a project whose discovery command is broken has no tools and a notice that says why, and its host starts all
+// the same.
+func (k *keeper) configure(ctx context.Context, workdir string, c config) error {
+	s, err := c.settings(workdir)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.unwatch()
+	if s.discovery.none() { // nothing to find: tools of the configuration, or found in a plugin folder and not configured
+		own := s.own()
+		return k.plugin.SetTools(own.tools, own.notices()...)
+	}
+	w := newWatch(s.watched()) // stands before the first discovery, which would else miss what changes meanwhile
+	f := &finding{settings: s, plugin: k.plugin, notes: w.notes}
+	if err := f.first(ctx); err != nil {
+		w.close()
+		return err
+	}
+	k.follow(w, f)
+	return nil
+}
+
+// follow lets a watch run until unwatch.
+func (k *keeper) follow(w *watch, f *finding) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	k.stop = func() {
+		cancel()
+		w.close()
+		<-done
+	}
+	go func() {
+		defer close(done)
+		w.follow(ctx, f.again)
+	}()
+}
+
+func (k *keeper) unwatch() {
+	if k.stop != nil {
+		k.stop()
+		k.stop = nil
+	}
+}
+
+func (k *keeper) close() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.unwatch()
+}
+
+// A finding is what the discovery of one configuration has found so far.
+type finding struct {
+	*settings
+	plugin *sdk.Plugin
+	notes  []string // what there is to say beside
+	last   *catalog // that was good; nil is none yet
+
+	tools   []sdk.BoundTool // as the plugin has them
+	notices []string
+}
+
+var errNoCall = errors.New("call_command is missing")
+
+// first makes the first discovery. Only a mistake in the configuration is an error, or the end of ctx.
+func (f *finding) first(ctx context.Context) error {
+	found, err := f.find(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errNoCall):
+		return invalidConfig("%v", err)
+	}
+	_, err = f.take(found, err)
+	return err
+}
+
+// again makes another discovery, and says whether anything is different. One that fails leaves the tools as they are.
+func (f *finding) again(ctx context.Context) (changed bool) {
+	found, err := f.find(ctx)
+	if ctx.Err() != nil {
+		return false
+	}
+	changed, err = f.take(found, err)
+	return changed && err == nil
+}
+
+// own gives the tools of the configuration.
+func (s *settings) own() *catalog {
+	found := &catalog{}
+	for _, t := range s.tools {
+		if err := found.admit(&t.Tool, t.Name); err != nil {
+			found.note("the tool %q is left out: %v", t.Name, err)
+			continue
+		}
+		found.tools = append(found.tools, t)
+	}
+	return found
+}
+
+// find adds those that the discovery command prints.
+func (s *settings) find(ctx context.Context) (*catalog, error) {
+	found := s.own()
+	own := len(found.tools)
+	printed, err := s.discover(ctx)
+	if err == nil {
+		err = found.read(printed, s)
+	}
+	if n := len(found.tools) - own; err == nil && n > 0 && s.call.none() {
+		err = fmt.Errorf("%w: discovery_command found %d tools, and there is nothing to call them with", errNoCall, n)
+	}
+	return found, err
+}
+
+// take offers what was found or, if that failed, what was found before, with a notice that says so.
+func (f *finding) take(found *catalog, err error) (changed bool, _ error) {
+	switch {
+	case err == nil:
+		f.last = found
+		return f.show(found.tools, found.notices())
+	case f.last != nil:
+		why := fmt.Sprintf("the tools are those of before: discovery_command %s: %v", f.discovery, err)
+		return f.show(f.last.tools, append([]string{why}, f.last.notices()...))
+	case len(found.tools) > 0:
+		found.note("only the tools of the configuration: discovery_command %s: %v", f.discovery, err)
+	default:
+		found.note("no tools: discovery_command %s: %v", f.discovery, err)
+	}
+	return f.show(found.tools, found.notices())
+}
+
+// show gives the plugin the tools if they, or the notices, are not what it has.
+func (f *finding) show(tools []sdk.BoundTool, notices []string) (changed bool, err error) {
+	notices = slices.Concat(notices, f.notes)
+	if f.notices != nil && slices.Equal(notices, f.notices) && slices.EqualFunc(tools, f.tools, sameTool) {
+		return false, nil
+	}
+	if err := f.plugin.SetTools(tools, notices...); err != nil {
+		return false, err
+	}
+	f.tools, f.notices = tools, append([]string{}, notices...)
+	return true, nil
+}
+
+// sameTool compares what hosts see; the handlers of one name are the same too.
+func sameTool(a, b sdk.BoundTool) bool { return reflect.DeepEqual(a.Tool, b.Tool) }

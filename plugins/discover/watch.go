@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// watched are the paths whose changes call for another discovery: the files that the command names, and those of the
+// configuration.
+func (s *settings) watched() []string {
+	paths := slices.Clone(s.watch)
+	for i, word := range s.discovery.words {
+		if i == 0 && !hasPath(word) || word == "" {
+			continue // found in the PATH
+		}
+		path := s.absolute(word)
+		if info, err := os.Stat(path); i == 0 || err == nil && info.Mode().IsRegular() {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// A watch tells of changes of some paths, be they there yet or not. It looks at folders, since files are often replaced
+// rather than written to.
+type watch struct {
+	paths  []string // as configured
+	notes  []string // what is not watched, and why
+	system *fsnotify.Watcher
+	dirty  chan struct{} // a change that nobody has looked at yet
+	pumped sync.WaitGroup
+
+	mu    sync.Mutex
+	names []string // the paths, and what they are links to
+}
+
+func newWatch(paths []string) *watch {
+	w := &watch{paths: paths, dirty: make(chan struct{}, 1)}
+	if len(paths) == 0 {
+		return w
+	}
+	var err error
+	if w.system, err = fsnotify.NewWatcher(); err != nil {
+		w.notes = []string{fmt.Sprintf("changes of the tools will not be noticed: the system gives no watch (%v); restart the plugin to find them", err)}
+		return w
+	}
+	w.notes = w.arm()
+	w.pumped.Go(w.pump)
+	return w
+}
+
+func (w *watch) close() {
+	if w.system != nil {
+		_ = w.system.Close()
+		w.pumped.Wait()
+	}
+}
+
+// arm makes the system watch the folders in which a change can concern the paths, as things are now, and says where it
+// cannot.
+func (w *watch) arm() (failed []string) {
+	names := slices.Clone(w.paths)
+	for _, path := range w.paths {
+		if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
+			names = append(names, target)
+		}
+	}
+	w.mu.Lock()
+	w.names = names
+	w.mu.Unlock()
+	for _, path := range names {
+		if err := w.add(path); err != nil {
+			failed = append(failed, fmt.Sprintf("changes of %s will not be noticed: %v; restart the plugin to find them", path, err))
+		}
+	}
+	return failed
+}
+
+func (w *watch) add(path string) error {
+	for _, folder := range foldersOf(path) {
+		if err := w.system.Add(folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foldersOf are those in which a change can concern a path: itself if it is one, the nearest above it that is there, and
+// those that hold a link on the way to it, which may be set anew.
+func foldersOf(path string) (out []string) {
+	if isFolder(path) {
+		out = append(out, path)
+	}
+	parent := filepath.Dir(path)
+	for !isFolder(parent) && parent != filepath.Dir(parent) {
+		parent = filepath.Dir(parent)
+	}
+	out = append(out, parent)
+	for ; parent != filepath.Dir(parent); parent = filepath.Dir(parent) {
+		if info, err := os.Lstat(parent); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			out = append(out, filepath.Dir(parent))
+		}
+	}
+	return out
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// pump turns the system's events into marks, without ever making it wait.
+func (w *watch) pump() {
+	for {
+		select {
+		case e, ok := <-w.system.Events:
+			if !ok {
+				return
+			}
+			if w.concerns(e.Name) {
+				w.mark()
+			}
+		case _, ok := <-w.system.Errors:
+			if !ok {
+				return
+			}
+			w.mark() // events may be lost
+		}
+	}
+}
+
+func (w *watch) mark() {
+	select {
+	case w.dirty <- struct{}{}:
+	default: // there is one
+	}
+}
+
+// concerns says whether a change of name may be one of the paths: itself, what holds it, or what a folder holds.
+func (w *watch) concerns(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.names, func(path string) bool {
+		return name == path || filepath.Dir(name) == path || strings.HasPrefix(path, strings.TrimSuffix(name, "/")+"/")
+	})
+}
