@@ -20,6 +20,7 @@ import (
 var (
 	unusable = regexp.MustCompile(`(?s)^(plugin "([^"]+)" cannot be used: )(.*)$`)
 	wrong    = "its configuration is wrong: "
+	refused  = "it refused its configuration: "
 	part     = regexp.MustCompile(`^([\w.\[\]-]+): `)
 	unknown  = regexp.MustCompile(`^(?:[\w.\[\]-]+: )?unknown property "([^"]+)"`)
 )
@@ -37,7 +38,7 @@ func located(c *config.Config, err error) []error {
 	var out []error
 	words, several := strings.CutPrefix(m[3], wrong)
 	if !several {
-		return []error{fmt.Errorf("%s: %w", c.Locate(m[2], ""), err)}
+		return []error{fmt.Errorf("%s: %w", c.Locate(m[2], pathIn(strings.TrimPrefix(m[3], refused))), err)}
 	}
 	for _, mistake := range split(words) {
 		out = append(out, fmt.Errorf("%s: %s%s%s", c.Locate(m[2], pathIn(mistake)), m[1], wrong, mistake))

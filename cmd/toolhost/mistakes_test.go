@@ -43,6 +43,8 @@ func TestLocated(t *testing.T) {
 				`config.hcl:6: plugin "p" cannot be used: its configuration is wrong: server.port: must be an integer`,
 				`config.hcl:7: plugin "p" cannot be used: its configuration is wrong: server: unknown property "prot"; allowed: port; and 2 more problems`,
 			}},
+		"refused at a place": {unusable("it refused its configuration: server.port: is taken"),
+			[]string{`config.hcl:6: plugin "p" cannot be used: it refused its configuration: server.port: is taken`}},
 		"refused": {unusable("it refused its configuration: no such host"),
 			[]string{`config.hcl:3: plugin "p" cannot be used: it refused its configuration: no such host`}},
 		"another": {errors.New("plugin \"p\" could not be started"), []string{`plugin "p" could not be started`}},

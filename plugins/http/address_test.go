@@ -1,0 +1,109 @@
+package main
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAddresses(t *testing.T) {
+	for address, why := range map[string]string{
+		"1.1.1.1": "", "8.8.8.8": "", "172.15.255.255": "", "172.32.0.0": "", "100.63.255.255": "", "100.128.0.0": "", "192.0.1.0": "", "223.255.255.255": "",
+		"2606:4700:4700::1111": "", "2a00:1450:4001:830::200e": "", "64:ff9b::8.8.8.8": "", "2002:808:808::1": "", "::ffff:8.8.8.8": "", "2001:4860:4860::8888": "",
+
+		"0.0.0.0": "an unspecified", "0.1.2.3": "an unspecified", "10.0.0.1": "a private", "10.255.255.255": "a private", "100.64.0.1": "a carrier-grade NAT",
+		"127.0.0.1": "a loopback", "127.255.255.254": "a loopback", "169.254.1.1": "a link-local", "172.16.0.1": "a private", "172.31.255.255": "a private",
+		"192.0.0.8": "a reserved", "192.0.2.1": "a documentation", "192.88.99.1": "a reserved", "192.168.1.1": "a private", "198.18.0.1": "a benchmark",
+		"198.19.255.255": "a benchmark", "198.51.100.7": "a documentation", "203.0.113.9": "a documentation", "224.0.0.1": "a multicast", "239.255.255.250": "a multicast",
+		"240.0.0.1": "a reserved", "255.255.255.255": "a reserved",
+
+		"::": "an unspecified", "::1": "a loopback", "::1%eth0": "a loopback", "fe80::1": "a link-local", "fe80::1%eth0": "a link-local", "fec0::1": "a reserved",
+		"fc00::1": "a unique-local", "fd12:3456::1": "a unique-local", "ff02::1": "a multicast", "2001:db8::1": "a documentation", "3fff::1": "a documentation",
+		"2001::1": "a reserved", "2001:0:a9fe:a9fe::1": "a reserved", "100::1": "a reserved", "5f00::1": "a reserved", "4000::1": "a reserved", "::7f00:1": "a reserved",
+		"::ffff:0:127.0.0.1": "a reserved", "64:ff9b:1::1": "a reserved",
+		"::ffff:127.0.0.1": "a loopback", "::ffff:10.0.0.1": "a private", "64:ff9b::127.0.0.1": "a loopback", "64:ff9b::c0a8:101": "a private", "2002:7f00:1::1": "a loopback",
+		"2002:a00:1::": "a private",
+
+		"169.254.169.254": "credentials", "::ffff:169.254.169.254": "credentials", "64:ff9b::a9fe:a9fe": "credentials", "2002:a9fe:a9fe::1": "credentials",
+		"169.254.170.2": "credentials", "100.100.100.200": "credentials", "168.63.129.16": "credentials", "192.0.0.192": "credentials", "fd00:ec2::254": "credentials", "fd20:ce::254": "credentials",
+		"169.254.42.42": "credentials", "fd00:42::42": "credentials", "fd00:c1::a9fe:a9fe": "credentials", "fe80::a9fe:a9fe%eth0": "credentials",
+	} {
+		t.Run(address, func(t *testing.T) {
+			r := (&guard{}).check("a.example", netip.AddrPortFrom(netip.MustParseAddr(address), 80))
+			switch {
+			case why == "" && r != nil:
+				t.Errorf("refused: %v", r)
+			case why != "" && r == nil:
+				t.Error("allowed")
+			case why != "" && (!strings.Contains(r.Error(), why) || !strings.Contains(r.Error(), netip.MustParseAddr(address).String())):
+				t.Errorf("refused with %q, want %q", r, why)
+			}
+			all := guard{allow: []allowance{{prefix: netip.MustParsePrefix("0.0.0.0/0")}, {prefix: netip.MustParsePrefix("::/0")}, {hosts: pattern{name: "*"}}}}
+			if r := all.check("a.example", netip.AddrPortFrom(netip.MustParseAddr(address), 80)); (r != nil) != (why == "credentials") {
+				t.Errorf("with everything allowed: %v", r)
+			}
+		})
+	}
+}
+
+func TestAllowances(t *testing.T) {
+	for _, c := range []struct {
+		allow    string
+		yes, not []string // "host address:port"
+	}{
+		{"127.0.0.1:8080", []string{"x 127.0.0.1:8080", "localhost 127.0.0.1:8080", "x [::ffff:127.0.0.1]:8080"}, []string{"x 127.0.0.1:80", "x 127.0.0.2:8080", "x [::1]:8080"}},
+		{"127.0.0.1", []string{"x 127.0.0.1:80", "x 127.0.0.1:8080"}, []string{"x 10.0.0.1:80"}},
+		{"10.0.0.0/8", []string{"x 10.0.0.1:80", "x 10.255.0.1:9000", "x [64:ff9b::10.0.0.1]:80"}, []string{"x 11.0.0.1:0", "x 127.0.0.1:80"}},
+		{"10.1.2.3/8", []string{"x 10.0.0.1:80"}, nil},
+		{"fd00::/8", []string{"x [fd00::1]:80"}, []string{"x [fc00::1]:80"}},
+		{"[::1]:8080", []string{"x [::1]:8080"}, []string{"x [::1]:80", "x 127.0.0.1:8080"}},
+		{"::1", []string{"x [::1]:8080"}, nil},
+		{"::ffff:127.0.0.1", []string{"x 127.0.0.1:1"}, nil},
+		{"Host.Internal.", []string{"host.internal 10.0.0.1:80", "host.internal 127.0.0.1:9"}, []string{"other.internal 10.0.0.1:80", "x.host.internal 10.0.0.1:80"}},
+		{"host.internal:9000", []string{"host.internal 10.0.0.1:9000"}, []string{"host.internal 10.0.0.1:80"}},
+		{"*.internal", []string{"a.internal 10.0.0.1:80", "b.a.internal 10.0.0.1:80"}, []string{"internal 10.0.0.1:80", "xinternal 10.0.0.1:80"}},
+	} {
+		t.Run(c.allow, func(t *testing.T) {
+			a, err := parseAllowance(c.allow)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := guard{allow: []allowance{a}}
+			for _, where := range slices.Concat(c.yes, c.not) {
+				host, address, _ := strings.Cut(where, " ")
+				to := netip.MustParseAddrPort(address)
+				if kindOf(plain(to.Addr())) == "" {
+					continue // public in any case
+				}
+				if r := g.check(host, to); (r == nil) != slices.Contains(c.yes, where) {
+					t.Errorf("%s: %v", where, r)
+				}
+			}
+		})
+	}
+}
+
+func TestPorts(t *testing.T) {
+	if !slices.IsSorted(badPorts) {
+		t.Error("the ports are not sorted")
+	}
+	ssh, err := parseAllowance("git.internal:22")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		host    string
+		port    uint16
+		allow   []allowance
+		refused bool
+	}{
+		{"a.example", 80, nil, false}, {"a.example", 443, nil, false}, {"a.example", 8443, nil, false}, {"a.example", 22, nil, true}, {"a.example", 25, nil, true},
+		{"a.example", 6667, nil, true}, {"8.8.8.8", 53, nil, true}, {"git.internal", 22, []allowance{ssh}, false}, {"git.internal", 25, []allowance{ssh}, true},
+		{"a.example", 22, []allowance{ssh}, true},
+	} {
+		if r := (&guard{allow: c.allow}).checkURL(c.host, c.port); (r != nil) != c.refused {
+			t.Errorf("%s:%d: %v", c.host, c.port, r)
+		}
+	}
+}

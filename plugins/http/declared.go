@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+const maxDeclared = 200
+
+// toolBlocks are the tool blocks of the configuration: one is an object, several are an array.
+type toolBlocks []json.RawMessage
+
+// UnmarshalJSON takes both forms. What is in the blocks is read by declare, which can name them in its errors.
+func (b *toolBlocks) UnmarshalJSON(data []byte) error {
+	data = bytes.TrimSpace(data)
+	if len(data) > 0 && data[0] == '{' {
+		*b = toolBlocks{bytes.Clone(data)}
+		return nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		return errors.New("tool must be blocks, as in tool \"name\" { ... }")
+	}
+	*b = list
+	return nil
+}
+
+// A toolBlock is a tool that the operator declares: a URL that arguments are posted to.
+type toolBlock struct {
+	Labels         []string          `json:"labels"`
+	URL            string            `json:"url"`
+	Title          string            `json:"title"`
+	Description    string            `json:"description"`
+	Schema         json.RawMessage   `json:"schema"`
+	Headers        map[string]string `json:"headers"`
+	TimeoutSeconds float64           `json:"timeout_seconds"`
+	ReadOnly       *bool             `json:"read_only"`
+}
+
+// A declared is a checked toolBlock.
+type declared struct {
+	block   toolBlock
+	url     *url.URL
+	header  http.Header
+	timeout time.Duration
+	client  *client
+	hidden  hider
+}
+
+// declare makes the tools. Each has a client of its own, which may reach the host of the tool's URL wherever it is: that
+// is the operator's word. It holds for no other host.
+func (b toolBlocks) declare(s *settings, outside seam) ([]*declared, error) {
+	if len(b) > maxDeclared {
+		return nil, invalidConfig("there are %d tool blocks, at most %d are allowed", len(b), maxDeclared)
+	}
+	var out []*declared
+	taken := []string{"get", "post"}
+	for i, raw := range b {
+		place := "tool"
+		if len(b) > 1 {
+			place = fmt.Sprintf("tool[%d]", i)
+		}
+		d, err := declareOne(raw, s, outside, taken)
+		if err != nil {
+			return nil, err.in(place)
+		}
+		out, taken = append(out, d), append(taken, d.block.Labels[0])
+	}
+	return out, nil
+}
+
+// A mistake is something wrong in a tool block.
+type mistake struct {
+	name  string // of the tool, if it has one
+	field string // "" for the block as a whole
+	why   string
+}
+
+// in gives the error of a mistake, which begins with its place in the configuration.
+func (m *mistake) in(place string) error {
+	if m.field != "" {
+		place += "." + m.field
+	}
+	if m.name != "" {
+		place += fmt.Sprintf(": tool %q", m.name)
+	}
+	return invalidConfig("%s: %s", place, m.why)
+}
+
+func wrong(field, format string, a ...any) *mistake {
+	return &mistake{field: field, why: fmt.Sprintf(format, a...)}
+}
+
+func declareOne(raw json.RawMessage, s *settings, outside seam, taken []string) (*declared, *mistake) {
+	block, m := readBlock(raw)
+	if m != nil {
+		return nil, m
+	}
+	d, m := block.declare()
+	name := block.Labels[0]
+	switch {
+	case m != nil:
+	case slices.Contains(taken, name):
+		m = wrong("", "there is a tool of that name already")
+	default:
+		m = d.connect(s, outside)
+	}
+	if m != nil {
+		m.name = name
+	}
+	return d, m
+}
+
+// connect gives the tool its client. A URL that could never be called is a mistake.
+func (d *declared) connect(s *settings, outside seam) *mistake {
+	host, port := hostAndPort(d.url)
+	own := allowance{hosts: pattern{host, port}, port: port}
+	d.client = newClient(guard{allow: append(slices.Clip(s.allow), own), deny: s.deny}, outside)
+	if e := d.client.permit(d.url); e != nil {
+		return wrong("url", "%s", strings.TrimSuffix(e.Message, "; nothing was sent there"))
+	}
+	return nil
+}
+
+func readBlock(raw json.RawMessage) (toolBlock, *mistake) {
+	var b toolBlock
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	err := d.Decode(&b)
+	if len(b.Labels) != 1 {
+		return b, wrong("", "a tool block needs one name, as in tool \"name\" { ... }")
+	}
+	if err == nil {
+		return b, nil
+	}
+	m := wrong("", "%v", err)
+	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		m = wrong(typed.Field, "it must not be of the type %s", typed.Value)
+	}
+	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		m = wrong(strings.Trim(field, `"`), "a tool block has no %s, only url, title, description, schema, headers, timeout_seconds and read_only", field)
+	}
+	m.name = b.Labels[0]
+	return b, m
+}
+
+func (b toolBlock) declare() (*declared, *mistake) {
+	u, e := parseURL(b.URL)
+	if e != nil {
+		return nil, wrong("url", "%s", e.Message)
+	}
+	header, err := plainHeaders(b.Headers)
+	if err != nil {
+		return nil, wrong("headers", "%v", err)
+	}
+	if b.TimeoutSeconds < 0 || b.TimeoutSeconds > maxSeconds {
+		return nil, wrong("timeout_seconds", "%v must be more than 0 and at most %d", b.TimeoutSeconds, maxSeconds)
+	}
+	if b.TimeoutSeconds == 0 {
+		b.TimeoutSeconds = defaultSeconds
+	}
+	if b.Schema == nil {
+		b.Schema = json.RawMessage(`{"type":"object"}`)
+	}
+	d := &declared{block: b, url: u, header: header, timeout: time.Duration(b.TimeoutSeconds * float64(time.Second)), hidden: newHider(header, u)}
+	setDefault(header, "Content-Type", "application/json")
+	setDefault(header, "Accept", "application/json, */*;q=0.5")
+	setDefault(header, "User-Agent", "toolhost-http/"+version)
+	t := d.tool()
+	if err := t.Check(); err != nil {
+		return nil, wrong("", "%s", strings.TrimPrefix(err.Error(), fmt.Sprintf("tool %q: ", t.Name)))
+	}
+	return d, nil
+}
+
+func setDefault(h http.Header, name, value string) {
+	if h[name] == nil {
+		h.Set(name, value)
+	}
+}
+
+// tool is the definition that models see.
+func (d *declared) tool() sdk.Tool {
+	return sdk.Tool{Name: d.block.Labels[0], Title: d.block.Title, Description: d.block.Description, InputSchema: d.block.Schema, Category: "web",
+		Hints: sdk.Hints{ReadOnly: d.block.ReadOnly, OpenWorld: sdk.Yes}, Timeout: d.timeout + 10*time.Second}
+}

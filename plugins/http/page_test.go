@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+var somewhere = &url.URL{Scheme: "https", Host: "example.org", Path: "/dir/page"}
+
+// repeated is a text of about size bytes.
+func repeated(piece string, size int) string { return strings.Repeat(piece, size/len(piece)+1) }
+
+// bombs are pages made to take long, or to become long.
+func bombs(size int) map[string]string {
+	return map[string]string{
+		"brackets":            repeated("[", size),
+		"links":               repeated("[a](", size),
+		"open elements":       repeated("<b>", size),
+		"wrongly nested":      repeated("<a><b><i>x</a></b></i>", size),
+		"nested quotes":       strings.Repeat("<blockquote>", 400) + repeated("x<br>", size),
+		"nested lists":        strings.Repeat("<ul><li>", 200) + repeated("x<br>", size),
+		"nested tables":       strings.Repeat("<table><tr><td>", 160) + repeated("x<br>", size),
+		"out of a table":      "<table>" + repeated("<b>x</b>", size),
+		"a row of cells":      "<table><tr>" + repeated("<td>x", size),
+		"a span of cells":     "<table><tr><td colspan=1000000 rowspan=1000000>x</table>" + repeated("x ", size),
+		"backticks":           "<pre>" + repeated("`\n", size) + "</pre>",
+		"one attribute":       "<p " + repeated("a=b ", size) + ">x",
+		"a wide cell":         "<table><tr><td>" + strings.Repeat("x", size/2) + repeated("<tr><td>x", size/2),
+		"a wide row":          "<table><tr>" + repeated("<td>x", size/2) + repeated("<tr><td>x", size/2),
+		"wide numbers":        strings.Repeat("<ol start=9999999999999999999><li>", 9) + "<pre>" + repeated("\n", size),
+		"many lines in lists": strings.Repeat("<ul><li>", 9) + "<pre>" + repeated("\n", size),
+		"a long base":         "<base href=//x/" + repeated("a/", size/2) + ">" + repeated("<a href=b>x</a>", size/2),
+		"a base of a URL":     "<base href=//x/" + repeated("a/", maxURL/2) + ">" + repeated("<a href=b>x</a>", size),
+		"many beginnings":     repeated("<BODY a=b c>", size),
+		"breaks in a link":    "<a href=x>" + repeated("x<br><br>", size) + "</a>",
+	}
+}
+
+func TestBombs(t *testing.T) {
+	const size = 100_000
+	for name, text := range bombs(size) {
+		t.Run(name, func(t *testing.T) {
+			p, err := readPage(t.Context(), text, somewhere)
+			if e, ok := errors.AsType[*sdk.Error](err); err != nil && (!ok || e.Name != "PageUnreadable") {
+				t.Fatal(err)
+			}
+			if len(p.markdown) > 30*size {
+				t.Errorf("%d bytes became %d", len(text), len(p.markdown))
+			}
+		})
+	}
+}
+
+// What would take too long, or become too long, is refused before it does.
+func TestPagesThatAreRefused(t *testing.T) {
+	for name, why := range map[string]string{"many beginnings": "begins more than 50 times", "a base of a URL": "many times as long", "many lines in lists": "many times as long"} {
+		_, err := readPage(t.Context(), bombs(500_000)[name], somewhere)
+		if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Name != "PageUnreadable" || !strings.Contains(e.Message, why) {
+			t.Errorf("%s: error is %v", name, err)
+		}
+	}
+}
+
+func TestTablesStayTables(t *testing.T) {
+	p, err := readPage(t.Context(), "<table><tr><th>a<th>b<tr><td>c<tr><td>longer<td>d</table>", somewhere)
+	if want := "| a | b |\n|---|---|\n| c |  |\n| longer | d |"; err != nil || p.markdown != want {
+		t.Errorf("got %q, error %v; want %q", p.markdown, err, want)
+	}
+}
+
+func TestPageThatIsTooDeep(t *testing.T) {
+	_, err := readPage(t.Context(), strings.Repeat("<div>", 600), somewhere)
+	if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Name != "PageUnreadable" || !strings.Contains(e.Suggestion, "raw=true") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// overdue is a context that ends after it has been asked some times, so that a test can end work in its middle.
+type overdue struct {
+	context.Context
+	left int
+}
+
+func (o *overdue) Err() error {
+	if o.left--; o.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestPageObeysItsContext(t *testing.T) {
+	text := repeated("<p>some <b>text</b> ", 200_000)
+	for _, left := range []int{0, 1, 10, 60, 1000} {
+		start := &overdue{t.Context(), left}
+		_, err := readPage(start, text, somewhere)
+		if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Code != sdk.CodeCanceled && e.Code != sdk.CodeTimeout {
+			t.Errorf("after %d looks: %v", left, err)
+		}
+	}
+}
+
+func TestOnlySomePagesAtOnce(t *testing.T) {
+	w := newWeb()
+	for range maxConverting {
+		w.converting <- struct{}{}
+	}
+	ctx, cancel := limited(t.Context(), time.Millisecond)
+	defer cancel()
+	a := &answer{url: somewhere, mediaType: "text/html", body: []byte("<p>x")}
+	if _, _, _, err := w.readable(ctx, a, false); err == nil || !strings.Contains(err.Error(), "waiting to make Markdown") {
+		t.Errorf("error is %v", err)
+	}
+	if text, _, _, err := w.readable(ctx, a, true); text != "<p>x" || err != nil {
+		t.Errorf("raw needs no turn: %q, %v", text, err)
+	}
+}
+
+func FuzzPage(f *testing.F) {
+	for _, text := range []string{"<p>x<a href=//y>z</a>", "<table><tr><td><ul><li>x</table>", "<title>&amp;</title><base href=x>", "<svg><p>", "<a href='java\nscript:x'>y", "<pre><code>`` ` ```"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := readPage(t.Context(), text, somewhere)
+		if e, ok := errors.AsType[*sdk.Error](err); err != nil && (!ok || e.Name != "PageUnreadable") {
+			t.Fatal(err)
+		}
+		if utf8.ValidString(text) && (!utf8.ValidString(p.markdown) || !utf8.ValidString(p.title)) {
+			t.Fatalf("%q became invalid: %q", text, p.markdown)
+		}
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add("text/html", "euc-kr", []byte("<meta charset=shift_jis>\x82\xb1"), true)
+	f.Add("text/plain", "", []byte("\xff\xfea"), false)
+	f.Add("application/json", "utf-7", []byte("\xe3\x81"), true)
+	f.Fuzz(func(t *testing.T, mediaType, charset string, body []byte, cut bool) {
+		a := &answer{url: somewhere, mediaType: mediaType, charset: charset, body: body, cut: cut}
+		if text, name := a.decode(); !utf8.ValidString(text) || name == "" {
+			t.Fatalf("%q in %q", text, name)
+		}
+	})
+}
+
+// A page ten times as long takes about ten times as long.
+func BenchmarkPage(b *testing.B) {
+	for _, size := range []int{20_000, 200_000} {
+		for name, text := range map[string]string{"prose": repeated("<p>some <b>bold</b> text with a <a href=x>link</a></p>\n", size), "brackets": repeated("[", size),
+			"nested quotes": strings.Repeat("<blockquote>", 400) + repeated("x<br>", size)} {
+			b.Run(name+"/"+strconv.Itoa(size), func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					if _, err := readPage(b.Context(), text, somewhere); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
