@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,8 +20,9 @@ var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
 // session gives what it says.
 func TestSamples(t *testing.T) {
 	docs, _ := filepath.Glob("../../docs/*.md")
+	plugins, _ := filepath.Glob("../../plugins/*/README.md")
 	counts := map[string]int{}
-	for _, doc := range append(docs, "../../README.md") {
+	for _, doc := range append(slices.Concat(docs, plugins), "../../README.md") {
 		text, err := os.ReadFile(doc)
 		if err != nil {
 			t.Fatal(err)
@@ -96,14 +98,16 @@ func checkHCL(t *testing.T, text string) {
 func checkConsole(t *testing.T, text string) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, target := range map[string]string{"bin": bin, "plugins": "../../plugins"} {
-		abs, err := filepath.Abs(target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(abs, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+	programs, err := filepath.Abs(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(programs, filepath.Join(dir, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	const example = "plugins/discover/example" // no link: file tools would not follow it
+	if err := os.CopyFS(filepath.Join(dir, example), os.DirFS("../../"+example)); err != nil {
+		t.Fatal(err)
 	}
 	configuration, err := os.ReadFile("../../config.hcl")
 	if err != nil {

@@ -57,7 +57,7 @@ func buildAll(dir string) error {
 			return err
 		}
 	}
-	return build(filepath.Join(dir, "toolhost"), ".")
+	return errors.Join(build(filepath.Join(dir, "toolhost"), "."), os.Symlink("toolhost", filepath.Join(dir, callProgram)))
 }
 
 func build(program, source string) error {
