@@ -44,6 +44,9 @@ type excerpt struct {
 // read takes the lines of the window, one at a time and no more of each than is shown.
 func (e *excerpt) read(in *bufio.Reader) error {
 	for n := 1; ; n++ {
+		if n > e.last && !e.countRest {
+			return e.goesOn(in, n-1)
+		}
 		keep := 0
 		if n >= e.first && n <= e.last && !e.full {
 			keep = e.keep()
@@ -62,6 +65,16 @@ func (e *excerpt) read(in *bufio.Reader) error {
 			return e.count(in, n)
 		}
 	}
+}
+
+// goesOn finds out whether there is a line after n of them, without reading it: it may have any length.
+func (e *excerpt) goesOn(in *bufio.Reader, n int) error {
+	_, err := in.Peek(1)
+	e.more, e.total = err == nil, -1
+	if errors.Is(err, io.EOF) {
+		e.total = n
+	}
+	return ignoreEOF(err)
 }
 
 // count finds out how many lines there are when n of them have been read, if that is wanted.

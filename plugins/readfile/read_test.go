@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -154,6 +158,19 @@ func TestImages(t *testing.T) {
 		if diff := cmp.Diff(out, structured[readOutput](t, result)); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// The line behind those that are asked for is not read: it may be as long as the file.
+func TestTheNextLineIsNotRead(t *testing.T) {
+	e := excerpt{window: window{first: 1, last: 2, bytes: 100, chars: 100}}
+	endless := io.MultiReader(strings.NewReader("a\nb\n"), strings.NewReader(strings.Repeat("x", 1<<20)), iotest.ErrReader(errors.New("read on")))
+	if err := e.read(bufio.NewReader(endless)); err != nil || string(e.text) != "a\nb\n" || !e.more || e.total != -1 {
+		t.Errorf("%q, more %t, %d lines; %v", e.text, e.more, e.total, err)
+	}
+	e = excerpt{window: window{first: 1, last: 2, bytes: 100, chars: 100}}
+	if err := e.read(bufio.NewReader(strings.NewReader("a\nb\n"))); err != nil || e.more || e.total != 2 {
+		t.Errorf("at the end: more %t, %d lines; %v", e.more, e.total, err)
 	}
 }
 
