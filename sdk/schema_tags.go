@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -78,11 +77,5 @@ func literalOf(t reflect.Type, text string) (string, error) {
 	return "", fmt.Errorf("%q is not %v", text, t)
 }
 
-// quote writes a JSON string, with <, > and & as they are: models read this.
-func quote(s string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always has a JSON form
-	return strings.TrimSuffix(b.String(), "\n")
-}
+// quote writes a JSON string.
+func quote(s string) string { return string(Encode(s)) }

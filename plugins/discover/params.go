@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // paramsSchema gives the schema that params are short for: no other arguments, all required but those with a question mark.
@@ -16,9 +18,9 @@ func paramsSchema(params map[string]json.RawMessage) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("params: %s: %w", name, err)
 		}
-		properties = append(properties, string(quote(name))+":"+property)
+		properties = append(properties, string(sdk.Encode(name))+":"+property)
 		if !optional {
-			required = append(required, string(quote(name)))
+			required = append(required, string(sdk.Encode(name)))
 		}
 	}
 	text := `{"type":"object","properties":{` + strings.Join(properties, ",") + `}`
@@ -46,7 +48,7 @@ func param(raw json.RawMessage) (property string, optional bool, err error) {
 		property = `{"type":"array","items":{"type":"` + kind + `"}`
 	}
 	if description = strings.TrimSpace(description); description != "" {
-		property += `,"description":` + string(quote(description))
+		property += `,"description":` + string(sdk.Encode(description))
 	}
 	return property + "}", optional, nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // maxDepth is how deep schemas may be inside each other.
@@ -120,7 +122,7 @@ func eachMember(raw json.RawMessage, f func(key string, value json.RawMessage) (
 			return nil, nil, nil, err
 		}
 		changed, err := f(key, value)
-		return append(quote(key), ':'), value, changed, err
+		return append(sdk.Encode(key), ':'), value, changed, err
 	})
 }
 
@@ -164,13 +166,4 @@ func each(raw json.RawMessage, next func(*json.Decoder) (lead []byte, was, is js
 		return raw, nil
 	}
 	return append(out, raw[len(raw)-1]), nil
-}
-
-// quote writes a JSON string with <, > and & as they are.
-func quote(text string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string always has a JSON form
-	return bytes.TrimSpace(b.Bytes())
 }

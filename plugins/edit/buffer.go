@@ -51,7 +51,7 @@ func (b *buffer) apply(c match.Change) (*match.Plan, error) {
 	if err != nil {
 		return nil, refused(b.place.Path, err)
 	}
-	if size := sizeAfter(len(b.text), plan.Edits); size > maxFile {
+	if size := len(b.text) + plan.Growth(); size > maxFile {
 		return nil, tooLarge(b.place.Path, fmt.Sprintf("would grow to %d bytes", size))
 	}
 	b.text = plan.Apply(b.text)
@@ -72,13 +72,6 @@ func checkStrings(c match.Change) error {
 			Suggestion: "Leave it out, or write it as an escape of the language that the file is in."}
 	}
 	return nil
-}
-
-func sizeAfter(size int, edits []match.Edit) int {
-	for _, e := range edits {
-		size += len(e.With) - (e.End - e.Start)
-	}
-	return size
 }
 
 // change is what the edits so far make of the file.

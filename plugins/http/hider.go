@@ -75,7 +75,7 @@ func parts(name, value string) []string {
 
 // spellings are the ways in which JSON, HTML and URLs write a text.
 func spellings(s string) []string {
-	plain := string(encoded(s))
+	plain := string(sdk.Encode(s))
 	escaped, _ := json.Marshal(s)
 	out := []string{s, html.EscapeString(s), url.QueryEscape(s), url.PathEscape(s)}
 	for _, quoted := range []string{plain, string(escaped)} {

@@ -51,7 +51,7 @@ func (w *web) previewPost(_ context.Context, _ *sdk.Request, in postArgs) (*sdk.
 
 func (s *settings) preview(o order) (*sdk.Preview, error) {
 	f := foretell(o)
-	p := &sdk.Preview{Content: sdk.Text(f.text()).Content, Structured: encoded(f)}
+	p := &sdk.Preview{Content: sdk.Text(f.text()).Content, Structured: sdk.Encode(f)}
 	if s.deny.match(hostAndPort(o.url)) {
 		p.Effect, p.Reason = "deny", "deny_hosts of the plugin's config names "+o.url.Host
 		return p, nil

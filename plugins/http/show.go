@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -72,7 +70,7 @@ func (a *answer) image() (*sdk.Result, error) {
 	}
 	out := a.report()
 	note := fmt.Sprintf("[%s: %s, %d bytes%s]", shownURL(a.url), a.mediaType, len(a.body), a.journey())
-	r := &sdk.Result{Structured: encoded(out)}
+	r := &sdk.Result{Structured: sdk.Encode(out)}
 	return r.Add(sdk.TextContent(note), sdk.ImageContent(a.body, a.mediaType)), nil
 }
 
@@ -108,7 +106,7 @@ func (w *web) text(ctx context.Context, a *answer, v view) (*sdk.Result, error) 
 	out := a.report()
 	out.Charset, out.Title, out.Start, out.End, out.TextBytes = charset, title, start, end, len(text)
 	out.Truncated = a.cut || start > 0 || end < len(text)
-	r := &sdk.Result{Structured: encoded(out), Truncated: out.Truncated}
+	r := &sdk.Result{Structured: sdk.Encode(out), Truncated: out.Truncated}
 	r.Add(sdk.TextContent(a.heading(out, a.html() && !v.raw)))
 	if end > start {
 		r.Add(sdk.TextContent(text[start:end]))
@@ -117,15 +115,4 @@ func (w *web) text(ctx context.Context, a *answer, v view) (*sdk.Result, error) 
 		r.Add(sdk.TextContent(notes))
 	}
 	return r, nil
-}
-
-// encoded writes JSON with <, > and & as they are.
-func encoded(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return nil
-	}
-	return bytes.TrimSpace(b.Bytes())
 }

@@ -31,7 +31,7 @@ func (w *web) statusError(ctx context.Context, r *http.Response, hops []hop) (*s
 	out.Charset, out.Title, out.TextBytes = charset, title, len(said)
 	_, out.End = window(said, 0, shownRefuse)
 	out.Truncated = a.cut || out.End < len(said)
-	result := &sdk.Result{Structured: encoded(out), Truncated: out.Truncated}
+	result := &sdk.Result{Structured: sdk.Encode(out), Truncated: out.Truncated}
 	result.Add(sdk.TextContent(a.heading(out, a.html())), sdk.TextContent(said[:out.End]))
 	if out.Truncated {
 		result.Add(sdk.TextContent("[the rest of what the server said is left out]"))

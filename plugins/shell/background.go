@@ -57,11 +57,11 @@ func (j *job) begins() *sdk.Result {
 	text := v.text() + v.where()
 	if j.over() {
 		o.ExitCode, o.Signal, o.TimedOut = &j.exit.Code, j.exit.SignalName(), line.State == stateTimedOut
-		return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text + j.tell())}, Structured: encoded(o), Truncated: v.truncated}
+		return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text + j.tell())}, Structured: sdk.Encode(o), Truncated: v.truncated}
 	}
 	if v.combined == "" {
 		text = "(no output yet)\n"
 	}
 	text += j.tell() + "\nThe tool job shows more of its output (action output or wait) and ends it (stop)."
-	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text)}, Structured: encoded(o), Truncated: v.truncated}
+	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text)}, Structured: sdk.Encode(o), Truncated: v.truncated}
 }

@@ -109,7 +109,7 @@ func (j *job) show(tail int) *sdk.Result {
 		Job jobLine `json:"job"`
 		shown
 	}{j.line(), v.shown()}
-	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text + v.where() + j.tell())}, Structured: encoded(structured), Truncated: v.truncated}
+	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text + v.where() + j.tell())}, Structured: sdk.Encode(structured), Truncated: v.truncated}
 }
 
 func (j *job) line() jobLine {
@@ -155,5 +155,5 @@ func list(all []*job) *sdk.Result {
 	if len(all) == 0 {
 		text.WriteString("This session has no background jobs. exec with background starts one.\n")
 	}
-	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(strings.TrimSuffix(text.String(), "\n"))}, Structured: encoded(map[string]any{"jobs": lines})}
+	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(strings.TrimSuffix(text.String(), "\n"))}, Structured: sdk.Encode(map[string]any{"jobs": lines})}
 }

@@ -65,7 +65,7 @@ func (s *shell) previewScript(_ context.Context, r *sdk.Request, in scriptArgs) 
 }
 
 func (f *foretold) preview(command, shell string) *sdk.Preview {
-	p := &sdk.Preview{Content: sdk.Text(f.text(command)).Content, Structured: encoded(f)}
+	p := &sdk.Preview{Content: sdk.Text(f.text(command)).Content, Structured: sdk.Encode(f)}
 	switch {
 	case shells[shell] == nil:
 		p.Effect, p.Reason = "ask", f.Risk.Reasons[0]

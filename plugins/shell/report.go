@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -51,7 +49,7 @@ func report(exit proctree.Exit, timedOut bool, v view) *sdk.Result {
 		text += fmt.Sprintf("Background processes ended with the call: %d\n", left)
 	}
 	text += v.where() + fmt.Sprintf("Duration: %v", exit.Duration.Round(time.Millisecond))
-	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text)}, Structured: encoded(o), Truncated: v.truncated}
+	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text)}, Structured: sdk.Encode(o), Truncated: v.truncated}
 }
 
 // text is the output as models read it well: as it was, in whole lines.
@@ -80,15 +78,4 @@ func fate(exit proctree.Exit, stopped bool) string {
 		return fmt.Sprintf("Exit code: %d\n", exit.Code)
 	}
 	return ""
-}
-
-// encoded writes JSON with <, > and & as they are, which keeps it as small as the output was.
-func encoded(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return nil
-	}
-	return bytes.TrimSpace(b.Bytes())
 }

@@ -64,7 +64,7 @@ func advance(s *source, i, offset int) int {
 // file both have.
 func (t *Text) fill(old *source, cells []cell) []cell {
 	first, last := cells[0], cells[len(cells)-1]
-	out := t.head(old, first.o0, first.f0)
+	out := t.headCells(old, first.o0, first.f0)
 	for i, c := range cells {
 		if i > 0 {
 			before := cells[i-1]

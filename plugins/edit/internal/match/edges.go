@@ -62,7 +62,7 @@ func (s *source) notesIn(from, to int) (out []string) {
 func (r *reading) code() (first, last int) {
 	first = -1
 	for i := range r.old.lines {
-		if !isBlankLine(r.old.text(i)) && !r.old.onlyNotes(i) {
+		if !r.old.weightless(i) {
 			if last = i; first < 0 {
 				first = i
 			}
@@ -87,10 +87,11 @@ func (t *Text) below(f, n int) int {
 	return f
 }
 
-func (t *Text) weightless(f int) bool { return isBlankLine(t.text(f)) || t.onlyNotes(f) }
+// weightless says that line i is blank or a comment.
+func (s *source) weightless(i int) bool { return isBlankLine(s.text(i)) || s.onlyNotes(i) }
 
-// head pairs the lines of old_string before those that the pass has compared, tail the lines after them.
-func (t *Text) head(old *source, o1, f1 int) []cell {
+// headCells pairs the lines of old_string before those that the pass has compared, tailCells the lines after them.
+func (t *Text) headCells(old *source, o1, f1 int) []cell {
 	if len(old.notesIn(0, o1)) == 0 {
 		return t.outer(0, o1, f1, -1)
 	}

@@ -69,13 +69,17 @@ type Plan struct {
 	Warnings []string
 }
 
+// Growth is how many bytes the text gets longer by the edits; less than 0 when it gets shorter.
+func (p *Plan) Growth() (n int) {
+	for _, e := range p.Edits {
+		n += len(e.With) - (e.End - e.Start)
+	}
+	return n
+}
+
 // Apply gives the text after the edits.
 func (p *Plan) Apply(data []byte) []byte {
-	size := len(data)
-	for _, e := range p.Edits {
-		size += len(e.With) - (e.End - e.Start)
-	}
-	out := make([]byte, 0, size)
+	out := make([]byte, 0, len(data)+p.Growth())
 	at := 0
 	for _, e := range p.Edits {
 		out = append(append(out, data[at:e.Start]...), e.With...)

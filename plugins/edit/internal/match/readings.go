@@ -164,7 +164,7 @@ func looksEscaped(s string, c byte, set string) bool {
 func (r *reading) codeLines() int {
 	n := 0
 	for i := range r.old.lines {
-		if !isBlankLine(r.old.text(i)) && !r.old.onlyNotes(i) {
+		if !r.old.weightless(i) {
 			n++
 		}
 	}
