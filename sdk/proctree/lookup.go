@@ -1,6 +1,7 @@
 package proctree
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -18,8 +19,9 @@ type program struct {
 	argv []string
 	env  []string
 
-	terminal bool // standard input is to be its controlling terminal
-	started  func(pid int)
+	terminal  bool // standard input is to be its controlling terminal
+	namespace bool // it is to run in a process namespace, which the system allows
+	started   func(pid int)
 }
 
 // runs tells whoever asked that the program has been started.
@@ -32,8 +34,8 @@ func (p *program) runs(pid int) {
 // resolve finds the program's file. It looks at nothing else: whether the file
 // can be run is for execve to say.
 func (c *Cmd) resolve() (program, error) {
-	p := program{name: c.Path, path: c.Path, dir: c.Dir, argv: append([]string{c.Path}, c.Args...), env: c.environ(),
-		terminal: c.Terminal != nil, started: c.Started}
+	p := program{name: c.Path, path: c.Path, dir: c.Dir, argv: append([]string{cmp.Or(c.Name, c.Path)}, c.Args...), env: c.environ(),
+		terminal: c.Terminal != nil, namespace: c.Containment() == inNamespace, started: c.Started}
 	if c.Path == "" {
 		return p, &StartError{c.Path, "no program is named", fs.ErrInvalid}
 	}

@@ -17,6 +17,9 @@ import (
 // the files of the tests that need them.
 const roleVar = "PROCTREE_ROLE"
 
+// namespaceVar has the role "host" ask for a namespace.
+const namespaceVar = "PROCTREE_NAMESPACE"
+
 var roles = map[string]func(){"host": playHost}
 
 func TestMain(m *testing.M) {
@@ -31,6 +34,7 @@ func TestMain(m *testing.M) {
 func playHost() {
 	c := Command("sh", "-c", os.Args[1])
 	c.Env = append(os.Environ(), roleVar+"=") // the script sets it anew where it needs to
+	c.Namespace = os.Getenv(namespaceVar) != ""
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	exit, err := c.Run(context.Background())
 	fmt.Println("host done:", exit, err)
@@ -135,4 +139,13 @@ func (o *trigger) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.seen.String()
+}
+
+// unmarked drops the one variable that a program gets besides those it is to have.
+func unmarked(environ string) string {
+	before, mark, found := strings.Cut(environ, "PROCTREE_ID=")
+	if _, after, ended := strings.Cut(mark, "\n"); found && ended {
+		return before + after
+	}
+	return environ
 }

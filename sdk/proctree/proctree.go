@@ -15,10 +15,13 @@
 // The promise has limits. A program that another user owns, such as sudo, can
 // only be killed by root. Work handed to a service (docker, systemd-run, at) was
 // never in the tree. A SIGKILL aimed at the launcher takes the program and its
-// process group along, but not what left the group. A launcher that the program
-// stops (SIGSTOP) is woken when the context ends or this process dies; one that is
-// stopped again and again is killed in the first case, and stays in the second. The
-// launcher needs to read /proc and refuses to start a program without it.
+// process group along; what left the group is found by a random mark in its
+// environment, the variable PROCTREE_ID, unless it has cleared that or changes its
+// pid faster than one can look. A launcher that the program stops (SIGSTOP) is woken
+// when the context ends or this process dies; one that is stopped again and again is
+// killed in the first case, and stays in the second. Programs in a process namespace,
+// see [Cmd], can do neither. The launcher needs to read /proc and refuses to start a
+// program without it.
 //
 // Other systems have weaker means, see [Containment]. The build tag
 // proctree_group selects them on Linux, to test them there.
@@ -30,12 +33,22 @@ import (
 	"time"
 )
 
+// What a run ends along with its program, see [Cmd.Containment].
+const (
+	inNamespace = "pid-namespace"
+	inTree      = "process-tree"
+	inGroup     = "process-group"
+	inProcess   = "process"
+)
+
 const (
 	// defaultGrace is the time from SIGTERM to SIGKILL.
 	defaultGrace = 2 * time.Second
 	// killLimit is how long Run waits for a killed tree. It leaves the launcher
 	// time to report what it cannot kill, and keeps the default stop within 5 s.
 	killLimit = 2500 * time.Millisecond
+	// answerLimit is how long Run waits until it looks whether the launcher is at work.
+	answerLimit = time.Second
 )
 
 // Cmd is a program to run. Run only reads it, so a Cmd may be run again.
@@ -43,6 +56,8 @@ type Cmd struct {
 	// Path is the program. Without a slash it is looked up in the absolute
 	// directories of the PATH in Env; a relative path is relative to Dir.
 	Path string
+	// Name is what the program is told that it is called, argv[0]; empty means Path.
+	Name string
 	// Args are the arguments after the program's name.
 	Args []string
 	// Dir is the working directory; empty means that of this process.
@@ -68,8 +83,16 @@ type Cmd struct {
 	// echoes, goes to Stdout; Stderr must be nil. Stdin is typed into it at once,
 	// whether or not the program reads, and after it the end of input (^D).
 	Terminal *Size
-	// Started, if not nil, is called when the program runs, with its process id. It
-	// must not block.
+	// Namespace runs the program and all that it starts in a process namespace of their
+	// own, with a /proc and a /dev/shm of their own, if the system allows it, see
+	// [Namespaces]: they see, signal and trace no process outside, cannot end their
+	// launcher, and the kernel ends them all when that ends by whatever. Users other than root need a user namespace for
+	// it, in which programs such as sudo gain nothing, and files of other users and groups
+	// show as nobody's.
+	Namespace bool
+	// Started, if not nil, is called when the program runs, with its process id, or 0 if
+	// that cannot be found out. The number is not another's before Started returns, which
+	// must not take long.
 	Started func(pid int)
 	// Grace is the time between SIGTERM and SIGKILL when ctx ends. Zero means 2 s,
 	// less than zero means SIGKILL at once.
@@ -87,6 +110,16 @@ func Command(name string, args ...string) *Cmd {
 // (those that stayed in its process group, as long as this process lives) on
 // other Unix systems, "process" (the program alone) elsewhere.
 func Containment() string { return containment }
+
+// Containment is the same for this program: "pid-namespace" (every process it started,
+// whatever happens to the launcher and this process) if it asks for a namespace and the
+// system allows one. A run never has less: it fails instead.
+func (c *Cmd) Containment() string {
+	if c.Namespace && Namespaces() == nil {
+		return inNamespace
+	}
+	return containment
+}
 
 // Run runs the program and returns when its tree has ended and all its output
 // has been written.
@@ -142,7 +175,7 @@ func (c *Cmd) await(ctx context.Context, t *tree) bool {
 		}
 	}
 	t.kill()
-	if !within(t.done, killLimit) {
+	if !t.answers(answerLimit) || !within(t.done, killLimit-answerLimit) {
 		t.abandon()
 		within(t.done, time.Second)
 	}

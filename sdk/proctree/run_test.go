@@ -80,7 +80,7 @@ func TestEnvironment(t *testing.T) {
 					t.Errorf("no %q in:\n%s", line, &out)
 				}
 			}
-			if strings.Contains(out.String(), test.not) {
+			if strings.Contains(unmarked(out.String()), test.not) {
 				t.Errorf("%q in:\n%s", test.not, &out)
 			}
 		})

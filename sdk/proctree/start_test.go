@@ -99,3 +99,12 @@ func TestContextEndedBefore(t *testing.T) {
 		t.Errorf("the program ran: %q", out)
 	}
 }
+
+func TestProgramIsToldItsName(t *testing.T) {
+	c, out := script("")
+	c.Args, c.Name = []string{"-c", "echo $0"}, "another"
+	mustRun(t, c)
+	if out.String() != "another\n" {
+		t.Errorf("its name is %q", out)
+	}
+}

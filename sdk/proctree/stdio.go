@@ -219,6 +219,7 @@ func (s *stdio) finish(ctx context.Context, ended bool) error {
 	if !within(s.taken, inputLimit) {
 		return cutOff("the Stdout or Stderr writer blocks; its output is cut off")
 	}
+	s.close() // of a terminal; the pipes are closed
 	if within(s.fed, inputLimit) {
 		return join(s.takeErr, s.feedErr)
 	}

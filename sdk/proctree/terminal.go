@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/creack/pty"
 )
@@ -28,9 +29,19 @@ func (s *stdio) openTerminal(c *Cmd) error {
 	if c.Stdout != nil {
 		out = c.Stdout
 	}
-	s.takes = append(s.takes, func() error { return copied("the terminal", ours, out, ours) })
+	s.takes = append(s.takes, func() error { return shown(ours, out) })
 	s.feed = func() error { return typed(ours, c.Stdin) }
 	return pty.Setsize(ours, &pty.Winsize{Cols: c.Terminal.Columns, Rows: c.Terminal.Rows})
+}
+
+// shown copies what the terminal shows. When no process holds the terminal it stays open until finish: its end is a SIGHUP
+// to the program, which may have closed its files and not ended yet, as wc does.
+func shown(terminal *os.File, out io.Writer) error {
+	_, err := io.Copy(out, terminal)
+	if !errors.Is(err, syscall.EIO) {
+		_ = terminal.Close()
+	}
+	return explained("the terminal", terminal, err)
 }
 
 // typed types a text and the end of input. In the middle of a line the first ^D only hands over the line.

@@ -73,3 +73,14 @@ func TestHostOfATerminalIsKilled(t *testing.T) {
 	launcher := number(t, out.String(), "launcher")
 	until(t, 2*time.Second, "the launcher ends", func() bool { return !alive(launcher) })
 }
+
+// A program that closes its files before it ends, as wc does, is not hung up on.
+func TestTerminalIsOpenToTheEnd(t *testing.T) {
+	for range 20 {
+		c := Command("bash", "-c", "exec <&- >&- 2>&-; for i in {1..2000}; do :; done; exit 3")
+		c.Terminal = &Size{80, 24}
+		if exit := mustRun(t, c); exit.Signal != 0 || exit.Code != 3 {
+			t.Fatal(exit)
+		}
+	}
+}

@@ -4,8 +4,10 @@ package proctree
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -13,32 +15,46 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
 )
 
-const containment = "process-tree"
+const containment = inTree
 
 // tree is our side of a launcher.
 type tree struct {
 	name    string
 	program program
+	mark    string // in the environment of the program; empty in a namespace
 	proc    *os.Process
 	control *os.File
 	status  *os.File
+	sweeps  chan struct{}   // closed when the launcher kills what is there
 	done    chan struct{}   // closed when the launcher has reported or ended
-	report  launcher.Report // and state: to be read after done
+	report  launcher.Report // and pid and state: to be read after done
+	pid     int             // of the program
 	state   *os.ProcessState
 }
 
 // start starts the launcher and gives it the program.
 func start(p program, files [3]*os.File) (*tree, error) {
-	t := &tree{name: p.name, program: p, done: make(chan struct{})}
+	t := &tree{name: p.name, program: p, sweeps: make(chan struct{}), done: make(chan struct{})}
 	if err := t.spawn(files); err != nil {
 		return nil, &StartError{p.name, "start the launcher: " + err.Error(), err}
 	}
+	env := t.environ()
 	go t.watch()
-	order := launcher.Program{Path: p.path, Dir: p.dir, Argv: p.argv, Env: p.env, Terminal: p.terminal}
+	order := launcher.Program{Path: p.path, Dir: p.dir, Argv: p.argv, Env: env, Terminal: p.terminal}
 	// The launcher reads this at once. If it has died, watch sees it.
 	_ = t.control.SetWriteDeadline(time.Now().Add(10 * time.Second))
 	_, _ = t.control.Write(order.Encode())
 	return t, nil
+}
+
+// environ is that of the program, with the mark.
+func (t *tree) environ() []string {
+	if t.program.namespace {
+		return t.program.env // the kernel ends what is in there
+	}
+	t.mark = newMark()
+	env := slices.DeleteFunc(slices.Clone(t.program.env), func(entry string) bool { return strings.HasPrefix(entry, markName) })
+	return append(env, t.mark)
 }
 
 func (t *tree) spawn(files [3]*os.File) error {
@@ -57,15 +73,24 @@ func (t *tree) spawn(files [3]*os.File) error {
 	t.proc, err = os.StartProcess("/proc/self/exe", []string{launcher.Name}, &os.ProcAttr{
 		Env:   launcherEnv(),
 		Files: append(files[:], orders, report),
-		// The signal wakes a launcher that was stopped, to find its pipe ended. Should
-		// the thread end before the process, a signal too early does no harm.
-		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
+		Sys:   t.attributes(),
 	})
 	if err != nil {
 		_ = control.Close()
 		_ = status.Close()
 	}
 	return err
+}
+
+// attributes are those of the launcher. The signal wakes one that was stopped, to find
+// its pipe ended. Should the thread end before the process, a signal too early does no
+// harm.
+func (t *tree) attributes() *syscall.SysProcAttr {
+	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
+	if t.program.namespace {
+		enclose(sys)
+	}
+	return sys
 }
 
 // launcherEnv is what the dynamic linker needs to load this executable again.
@@ -95,7 +120,7 @@ func (t *tree) watch() {
 	close(t.done)
 }
 
-// listen gives all that the launcher says, and passes on at once that the program runs.
+// listen gives all that the launcher says, and hears each line at once.
 func (t *tree) listen() string {
 	var text strings.Builder
 	lines := bufio.NewReader(t.status)
@@ -105,17 +130,35 @@ func (t *tree) listen() string {
 		if err != nil {
 			return text.String()
 		}
-		if pid := launcher.ParseReport(line).PID; pid > 0 {
-			t.program.runs(pid)
+		t.hear(launcher.ParseReport(line))
+	}
+}
+
+// hear passes on that the program runs, and remembers that it is to end.
+func (t *tree) hear(line launcher.Report) {
+	switch {
+	case line.PID > 0:
+		t.pid = line.PID
+		if t.program.namespace {
+			t.pid = t.outside(line.PID)
 		}
+		t.program.runs(t.pid)
+		t.order(launcher.FoundOrder)
+	case line.Sweeps:
+		close(t.sweeps)
 	}
 }
 
 // terminate asks the tree to end. The launcher may have just ended itself.
 func (t *tree) terminate() {
-	_ = t.control.SetWriteDeadline(time.Now().Add(time.Second))
-	_, _ = t.control.Write([]byte{launcher.TerminateOrder})
+	t.order(launcher.TerminateOrder)
 	t.wake()
+}
+
+// order writes one byte for the launcher.
+func (t *tree) order(o byte) {
+	_ = t.control.SetWriteDeadline(time.Now().Add(time.Second))
+	_, _ = t.control.Write([]byte{o})
 }
 
 // kill kills the tree: the launcher does when its control pipe ends.
@@ -128,65 +171,15 @@ func (t *tree) kill() {
 // needs it no more.
 func (t *tree) wake() { _ = t.proc.Signal(syscall.SIGCONT) }
 
+// answers reports whether the launcher has ended within the limit, or is at work. One
+// that is stopped again and again is not.
+func (t *tree) answers(limit time.Duration) bool {
+	if within(t.done, limit) {
+		return true
+	}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.proc.Pid))
+	return within(t.sweeps, 0) && !bytes.Contains(stat, []byte(") T "))
+}
+
 // abandon gives up a launcher that does not answer.
 func (t *tree) abandon() { _ = t.proc.Kill() }
-
-// ended reports whether no process of the tree is left.
-func (t *tree) ended() bool {
-	return within(t.done, 0) && t.report.Left == 0 && (t.report.Ended || t.report.Failed != "")
-}
-
-// result says how it went. It also lets go of the launcher.
-func (t *tree) result() (Exit, error) {
-	_ = t.control.Close()
-	if !within(t.done, 0) {
-		return Exit{Code: -1}, fmt.Errorf("the watcher of the command does not end; %w", ErrLost)
-	}
-	r := t.report
-	exit := Exit{Code: -1}
-	if r.Ended {
-		exit = exitOf(r.Status, r.Took)
-		exit.Killed = r.Killed
-	}
-	switch {
-	case r.Failed != "":
-		return Exit{}, t.startError()
-	case r.Left > 0:
-		return exit, fmt.Errorf("%q: %w: %d after %v (pid %s)", t.name, ErrLeft, r.Left, launcher.SweepLimit, r.PIDs)
-	case !r.Ended:
-		return exit, t.lost()
-	}
-	return exit, nil
-}
-
-// lost is for a launcher that ended without a word. The kernel has killed the
-// program; its process group is known to us, so take that along too.
-func (t *tree) lost() error {
-	if t.report.PID > 1 {
-		_ = syscall.Kill(-t.report.PID, syscall.SIGKILL)
-	}
-	return fmt.Errorf("the watcher of the command %s; %w", t.fate(), ErrLost)
-}
-
-// fate says how the launcher ended.
-func (t *tree) fate() string {
-	if t.state == nil {
-		return "cannot be waited for"
-	}
-	if e := exitOf(t.state.Sys().(syscall.WaitStatus), 0); e.Signal != 0 {
-		return "was killed (" + e.SignalName() + ")"
-	}
-	return "ended too early (" + t.state.String() + ")"
-}
-
-func (t *tree) startError() error {
-	switch t.report.Failed {
-	case "exec":
-		return execError(t.program, t.report.Errno)
-	case "chdir":
-		return &StartError{t.name, fmt.Sprintf("chdir %s: %v", t.program.dir, t.report.Errno), t.report.Errno}
-	case "proc":
-		return &StartError{t.name, "the launcher cannot read /proc: " + t.report.Errno.Error(), t.report.Errno}
-	}
-	return &StartError{t.name, t.report.Failed + ": " + t.report.Errno.Error(), t.report.Errno}
-}

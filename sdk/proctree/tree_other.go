@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-const containment = "process"
+const containment = inProcess
 
 // tree is the program alone.
 type tree struct {
@@ -78,6 +78,9 @@ func (t *tree) watch() {
 func (t *tree) terminate() {}
 
 func (t *tree) kill() { _ = t.proc.Kill() }
+
+// answers has nobody to ask.
+func (t *tree) answers(time.Duration) bool { return true }
 
 // abandon has no more than kill to offer.
 func (t *tree) abandon() {}

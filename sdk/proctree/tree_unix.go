@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const containment = "process-group"
+const containment = inGroup
 
 // tree is the program and its process group.
 type tree struct {
@@ -74,6 +74,9 @@ func (t *tree) terminate() {
 func (t *tree) kill() { t.signal(syscall.SIGKILL) }
 
 func (t *tree) signal(s syscall.Signal) { _ = syscall.Kill(-t.proc.Pid, s) }
+
+// answers has nobody to ask.
+func (t *tree) answers(time.Duration) bool { return true }
 
 // abandon has no more than kill to offer.
 func (t *tree) abandon() {}

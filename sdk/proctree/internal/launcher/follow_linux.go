@@ -24,6 +24,9 @@ const (
 // follow returns when the program has ended, or its parent, or when that orders
 // the end. Until then it reaps orphans.
 func (l *launcher) follow() {
+	if !l.meet() {
+		return
+	}
 	fds := []pollFD{{fd: controlFile, events: pollIn}, {fd: int32(l.pidfd), events: pollIn}}
 	limit := tick
 	if l.pidfd < 0 {
@@ -40,12 +43,28 @@ func (l *launcher) follow() {
 	}
 }
 
+// meet waits until the parent has heard of the program, so that its pid is not
+// another's by then. It returns false if the parent has ended, or orders the end.
+func (l *launcher) meet() bool {
+	fds := []pollFD{{fd: controlFile, events: pollIn}}
+	for !l.found {
+		poll(fds, tick)
+		if fds[0].revents != 0 && !l.obey() {
+			return false
+		}
+	}
+	return true
+}
+
 // obey follows one order of the parent. It returns false if that has ended.
 func (l *launcher) obey() bool {
 	order := make([]byte, 1)
-	n, err := l.control.Read(order)
-	if n == 1 && order[0] == TerminateOrder {
+	_, err := l.control.Read(order)
+	switch order[0] {
+	case TerminateOrder:
 		l.signalTree(syscall.SIGTERM, syscall.SIGCONT)
+	case FoundOrder:
+		l.found = true
 	}
 	return err == nil
 }
@@ -54,6 +73,7 @@ func (l *launcher) obey() bool {
 // killing takes too long it says so, and goes on.
 func (l *launcher) sweep() {
 	l.sweeping = true
+	l.say(sweepLine)
 	limit, told := time.Now().Add(SweepLimit), false
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		l.signalTree(syscall.SIGKILL)

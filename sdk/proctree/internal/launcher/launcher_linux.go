@@ -46,8 +46,9 @@ type launcher struct {
 	status  *os.File
 	look    func() lister
 
-	pid      int // of the program
-	pidfd    int // the same, to poll; -1 where there is none
+	pid      int  // of the program
+	found    bool // the parent has heard of it
+	pidfd    int  // the same, to poll; -1 where there is none
 	started  time.Time
 	ended    bool
 	wait     syscall.WaitStatus
@@ -99,6 +100,11 @@ func (l *launcher) say(format string, args ...any) { _, _ = fmt.Fprintf(l.status
 
 // start starts the program. On failure it says at which step.
 func (l *launcher) start(p Program) (step string, err error) {
+	if os.Getpid() == namespaceInit {
+		if step, err := furnish(); err != nil {
+			return step, err
+		}
+	}
 	if l.look, err = chooseLister(); err != nil {
 		return "proc", err
 	}
@@ -125,13 +131,27 @@ func (l *launcher) start(p Program) (step string, err error) {
 }
 
 // becomeSubreaper makes the kernel hand the orphans of the tree to this process
-// and not to init. It also sets the name that ps and top show, else "exe".
+// and not to init. It also sets the name that ps and top show, else "exe", and
+// forbids the tree to trace this process, which is of the same user.
 func becomeSubreaper() syscall.Errno {
-	const setName, setChildSubreaper = 15, 36
+	const setDumpable, setName, setChildSubreaper = 4, 15, 36
 	name := []byte(Name[:15] + "\x00")
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setName, uintptr(unsafe.Pointer(&name[0])), 0)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setDumpable, 0, 0)
 	_, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0)
 	return e
+}
+
+// crashing are the signals at which a Go program crashes, also when another process sends them. The first process of a
+// namespace is safe from those sent within only as long as it does not handle them.
+var crashing = []syscall.Signal{syscall.SIGABRT, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGSTKFLT,
+	syscall.SIGSYS, syscall.SIGTRAP}
+
+// ignore goes past the runtime, which lets nobody ignore a signal that a fault of its own may cause. The kernel still
+// ends who causes one.
+func ignore(s syscall.Signal) {
+	action := [8]uintptr{1} // struct sigaction with SIG_IGN
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 }
 
 // settle lets go of what was the program's. Signals are ignored only now, since
@@ -139,6 +159,9 @@ func becomeSubreaper() syscall.Errno {
 // decide when its output has an end.
 func settle() {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	for _, s := range crashing {
+		ignore(s)
+	}
 	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
 		_ = f.Close()
 	}

@@ -45,6 +45,10 @@ type member struct{ pid, parent int }
 // handle, after a check that it is still a process of the tree.
 func (l *launcher) signalTree(signals ...syscall.Signal) {
 	self := os.Getpid()
+	if self == namespaceInit {
+		signalNamespace(signals)
+		return
+	}
 	for _, m := range below(self, l.look()) {
 		if m.parent != self {
 			signalOther(m, self, signals)

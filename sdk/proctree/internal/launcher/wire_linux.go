@@ -11,9 +11,12 @@ import (
 	"time"
 )
 
-// TerminateOrder is the byte on the control pipe that sends SIGTERM to the tree.
-// The end of the pipe is the order to kill it.
-const TerminateOrder = 'T'
+// The orders, a byte each on the control pipe. The end of the pipe is the order to
+// kill the tree.
+const (
+	TerminateOrder = 'T' // send SIGTERM to the tree
+	FoundOrder     = 'F' // the parent has heard of the program, which may be reaped from now on
+)
 
 // Program is what execve needs to know, and the directory to be in.
 type Program struct {
@@ -57,20 +60,22 @@ func decodeProgram(r io.Reader) (Program, error) {
 }
 
 // The status pipe carries lines to the parent: either one "failed", or
-// "started" and, if the program could be followed to its end, "ended"; "left"
-// follows if there are processes that do not die.
+// "started", "sweeping" and, if the program could be followed to its end, "ended";
+// "left" follows if there are processes that do not die.
 const (
 	failedLine  = "failed %s %d\n"          // step, errno
-	startedLine = "started %d\n"            // pid
+	startedLine = "started %d\n"            // pid, as the launcher sees it
+	sweepLine   = "sweeping\n"              // the program has ended, or is to
 	endedLine   = "ended %d %d %d\n"        // wait status, nanoseconds, processes killed
 	leftLine    = "left %d processes: %s\n" // how many, pids joined by commas
 )
 
 // Report is what the launcher said.
 type Report struct {
-	Failed string        // the step that failed before the program ran: "proc", "prctl", "chdir" or "exec"
+	Failed string        // the step that failed before the program ran: "proc", "mount", "capset", "prctl", "chdir" or "exec"
 	Errno  syscall.Errno // and why
-	PID    int           // of the program, which is also its process group
+	PID    int           // of the program, which is also its process group, in the launcher's namespace
+	Sweeps bool          // the launcher has begun to kill what is there
 	Ended  bool          // the launcher could follow the program to its end
 	Status syscall.WaitStatus
 	Took   time.Duration // by the program
@@ -98,6 +103,8 @@ func (r *Report) parseLine(line string) {
 		r.Errno = syscall.Errno(errno)
 	case "started":
 		_, _ = fmt.Sscanf(line, startedLine, &r.PID)
+	case "sweeping\n":
+		r.Sweeps = true
 	case "ended":
 		n, _ = fmt.Sscanf(line, endedLine, &wait, &r.Took, &r.Killed)
 		r.Ended = n == 3

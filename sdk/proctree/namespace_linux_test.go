@@ -1,0 +1,307 @@
+//go:build !proctree_group
+
+package proctree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// allowed reports whether this machine has namespaces. If not, a Cmd that asks for one
+// must say that it has the process tree, and run in it.
+func allowed(t *testing.T) bool {
+	t.Helper()
+	err := Namespaces()
+	if err == nil {
+		return true
+	}
+	t.Logf("this machine has none: %v", err)
+	c, out := script("echo $PPID")
+	c.Namespace = true
+	mustRun(t, c)
+	if c.Containment() != inTree || out.String() == "1\n" {
+		t.Errorf("containment %s, the launcher is %s", c.Containment(), out)
+	}
+	return false
+}
+
+// isolated runs everything in a namespace and returns when all of it is up, with the
+// pids of the program and the launcher as we see them.
+func isolated(t *testing.T, ctx context.Context) (o *outlet, run *outcome, program, launcher int) {
+	t.Helper()
+	o = newOutlet(t)
+	c := Command("sh", "-c", everything(), self(t))
+	o.attach(c)
+	started := make(chan int, 1)
+	c.Namespace, c.Started, c.Grace = true, func(pid int) { started <- pid }, 20*time.Millisecond
+	run = begin(ctx, c)
+	o.await(t, 10*time.Second, "all started\n")
+	program = <-started
+	return o, run, program, parent(program)
+}
+
+func parent(pid int) (ppid int) {
+	_, _ = fmt.Sscanf(procStatus(pid, "PPid"), "PPid: %d", &ppid)
+	return ppid
+}
+
+// Whoever is killed, nothing is left.
+func TestNamespaceEnds(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	tests := []struct {
+		name string
+		end  func(program, launcher int, cancel func())
+		lost bool
+	}{
+		{"program killed", func(program, _ int, _ func()) { _ = syscall.Kill(program, syscall.SIGKILL) }, false},
+		{"launcher killed", func(_, launcher int, _ func()) { _ = syscall.Kill(launcher, syscall.SIGKILL) }, true},
+		{"launcher stopped and killed", func(_, launcher int, _ func()) {
+			_ = syscall.Kill(launcher, syscall.SIGSTOP)
+			_ = syscall.Kill(launcher, syscall.SIGKILL)
+		}, true},
+		{"canceled", func(_, _ int, cancel func()) { cancel() }, false},
+		{"launcher stopped and canceled", func(_, launcher int, cancel func()) { _ = syscall.Kill(launcher, syscall.SIGSTOP); cancel() }, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(bounded(t))
+			defer cancel()
+			o, run, program, launcher := isolated(t, ctx)
+			test.end(program, launcher, cancel)
+			o.w.Close()
+			o.awaitEnd(t, 2*time.Second)
+			if _, err := run.end(t, 5*time.Second); errors.Is(err, ErrLost) != test.lost || !test.lost && err != nil {
+				t.Errorf("Run: %v", err)
+			}
+			if alive(launcher) {
+				t.Error("the launcher is alive")
+			}
+		})
+	}
+}
+
+// The numbers that we hear are ours, and the program has its own, with a /proc for them.
+func TestNamespaceNumbers(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	var pid, inner int
+	c, out := script("echo $$ $PPID; set -- /proc/[0-9]*; echo $#; cat /proc/1/comm; readlink /proc/self/ns/pid; ls -x /proc/$$/fd")
+	c.Namespace, c.Started = true, func(n int) { pid, inner = n, innerPID(n) }
+	mustRun(t, c)
+	lines := strings.Split(out.String(), "\n")
+	if pid < 2 || lines[0] != fmt.Sprintf("%d 1", inner) || lines[1] != "2" || lines[2] != "toolhost-launch" {
+		t.Errorf("pid %d, inside %d; the program sees %q", pid, inner, lines)
+	}
+	if lines[4] != "0  1  2" {
+		t.Errorf("its files are %s", lines[4])
+	}
+	if ours, _ := os.Readlink("/proc/self/ns/pid"); lines[3] == ours || c.Containment() != inNamespace {
+		t.Errorf("containment %s, namespace %s, ours %s", c.Containment(), lines[3], ours)
+	}
+}
+
+// What is inside reaches neither its launcher nor anybody outside.
+func TestNamespaceHoldsSignals(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	c, out := script("kill -KILL 1; kill -STOP 1; kill -KILL \"$1\" 2>/dev/null || echo nobody; exit 3", fmt.Sprint(os.Getpid()))
+	c.Namespace = true
+	if exit := mustRun(t, c); exit.Code != 3 || out.String() != "nobody\n" {
+		t.Errorf("exit %v, output %q", exit, out)
+	}
+}
+
+// What programs share in memory stays among them, and ends with them.
+func TestNamespaceMemory(t *testing.T) {
+	const shared = "/dev/shm"
+	if info, err := os.Stat(shared); err != nil || !info.IsDir() || !allowed(t) {
+		t.Logf("this machine has no %s, or no namespaces", shared)
+		return
+	}
+	outside, err := os.CreateTemp(shared, "proctree-test-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(outside.Name())
+	_ = outside.Close()
+	c, out := script(`ls /dev/shm; echo kept > "$1" && cat "$1"; stat -c %a /dev/shm`, outside.Name())
+	c.Namespace = true
+	mustRun(t, c)
+	if text, err := os.ReadFile(outside.Name()); err != nil || len(text) > 0 || out.String() != "kept\n1777\n" {
+		t.Errorf("inside: %q; outside: %q, %v", out, text, err)
+	}
+}
+
+func init() { roles["signals"] = sendSignals }
+
+// sendSignals sends the first process each signal as kill does, and as one that brings a value.
+func sendSignals() {
+	const queued = -1 // SI_QUEUE
+	for n := range uintptr(64) {
+		info := [16]uint64{uint64(n + 1), uint64(queued & 0xffffffff)} // siginfo_t
+		_ = syscall.Kill(1, syscall.Signal(n+1))
+		_, _, _ = syscall.RawSyscall(syscall.SYS_RT_SIGQUEUEINFO, 1, n+1, uintptr(unsafe.Pointer(&info)))
+	}
+	within(nil, 50*time.Millisecond) // the last are on their way
+	os.Exit(7)
+}
+
+// No signal from within ends or stops the launcher, not even one at which a Go program crashes.
+func TestNamespaceKeepsItsLauncher(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	c := Command(self(t))
+	c.Namespace, c.Env = true, append(os.Environ(), roleVar+"=signals")
+	if exit := mustRun(t, c); exit.Code != 7 {
+		t.Error(exit)
+	}
+}
+
+// Apart from what it sees of others a program runs as it would outside.
+func TestNamespaceKeepsTheRest(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	tests := []struct{ name, script string }{
+		{"user", "id -u; id -ru; id -g; id -rg"},
+		{"folder", "pwd -P"},
+		{"signals", "grep Sig..n /proc/self/status; grep SigBlk /proc/self/status"},
+		{"environment", "exec env"},
+		{"umask and limits", "umask; ulimit -a"},
+		{"mounts", "cut -d' ' -f 2 /proc/mounts | grep -v -e ^/proc -e ^/dev/shm | sort"},
+		{"own file", "f=$(mktemp) && stat -c '%u %g' $f && rm $f"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c, out := script(test.script)
+			c.Namespace, c.Dir = true, "/tmp"
+			mustRun(t, c)
+			ours := exec.Command("sh", "-c", test.script, "sh")
+			ours.Dir = "/tmp"
+			want, err := ours.Output()
+			if err != nil || len(want) == 0 {
+				t.Fatalf("os/exec: %q, %v", want, err)
+			}
+			if diff := cmp.Diff(string(want), out.String()); diff != "" {
+				t.Errorf("(-os/exec +proctree):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Root keeps its capabilities; other users get none of those that the namespace took.
+func TestNamespaceCapabilities(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	const show = "grep ^Cap /proc/self/status"
+	c, out := script(show)
+	c.Namespace = true
+	mustRun(t, c)
+	want := ""
+	for _, set := range []string{"Inh", "Prm", "Eff", "Bnd", "Amb"} {
+		want += "Cap" + set + ":\t0000000000000000\n"
+	}
+	if os.Geteuid() == 0 {
+		text, _ := exec.Command("sh", "-c", show).Output()
+		want = string(text)
+	}
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNamespaceWithTerminal(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	out := &trigger{text: "none", do: func() {}}
+	c := Command("sh", "-c", "test -t 0 && stty size </dev/tty && exit 4")
+	c.Namespace, c.Terminal, c.Stdout = true, &Size{Columns: 80, Rows: 24}, out
+	if exit := mustRun(t, c); exit.Code != 4 || out.String() != "24 80\r\n" {
+		t.Errorf("exit %v, output %q", exit, out)
+	}
+}
+
+// A user of the package inside ends each tree by itself, and what is beside it goes on.
+func TestNamespaceWithinNamespace(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	for name, asks := range map[string]string{"tree": "", "namespace": "1"} {
+		t.Run(name, func(t *testing.T) {
+			c, out := script(`sleep 1000 & p=$!
+PROCTREE_ROLE=host PROCTREE_NAMESPACE=`+asks+` "$1" 'setsid sleep 1001 & (sleep 1002 &) ; sleep 1003 & exit 5'
+for x in /proc/[0-9]*/cmdline; do tr '\0' ' ' <$x; echo; done | grep '^sleep'; kill $p`, self(t))
+			c.Namespace = true
+			if exit := mustRun(t, c); exit.Code != 0 || out.String() != "host done: exit code 5 <nil>\nsleep 1000 \n" {
+				t.Errorf("exit %v, output %q", exit, out)
+			}
+		})
+	}
+}
+
+// Where the machine refuses, the program runs in its tree, and says so.
+func TestNamespaceRefused(t *testing.T) {
+	before := namespaces
+	defer func() { namespaces = before }()
+	namespaces = func() error { return errors.New("refused") }
+	c, out := script("echo $PPID")
+	c.Namespace = true
+	mustRun(t, c)
+	if c.Containment() != inTree || out.String() == "1\n" {
+		t.Errorf("containment %s, the launcher is %s", c.Containment(), out)
+	}
+}
+
+func TestRefusalInWords(t *testing.T) {
+	tests := map[string]error{
+		"refuses a process namespace: start the launcher: no space left on device; the limits user.max_user_namespaces": &StartError{"", "start the launcher: no space left on device", syscall.ENOSPC},
+		"refuses a process namespace: mount: operation not permitted; a container":                                      &StartError{"", "mount: operation not permitted", syscall.EPERM},
+		"refuses a process namespace: " + ErrLost.Error():                                                               ErrLost,
+	}
+	for want, err := range tests {
+		if got := refusal(err); !strings.Contains(got.Error(), want) {
+			t.Errorf("%v, want %q", got, want)
+		}
+	}
+}
+
+func TestNamespaceStartErrors(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	for _, c := range []*Cmd{{Path: "/no/such/program"}, {Path: "/bin/true", Dir: "/no/such/folder"}} {
+		c.Namespace = true
+		_, err := c.Run(bounded(t))
+		if e, ok := errors.AsType[*StartError](err); !ok || !errors.Is(err, syscall.ENOENT) {
+			t.Errorf("%s: %v, %v", c.Path, e, err)
+		}
+	}
+}
+
+func BenchmarkRunInNamespace(b *testing.B) {
+	c := Command("/bin/true")
+	c.Namespace = true
+	for b.Loop() {
+		if _, err := c.Run(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(0, c.Containment())
+}
