@@ -23,6 +23,8 @@ type Error struct {
 	HelpURL string `json:"help_url,omitempty"`
 	// Retryable is true when the same call may work later.
 	Retryable bool `json:"retryable"`
+	// Outcome says what became of the call. Whoever made the call sets it: it does not travel from a plugin.
+	Outcome Outcome `json:"outcome,omitempty"`
 	// Details is a JSON object for programs, or nil.
 	Details json.RawMessage `json:"details,omitempty"`
 }
@@ -52,6 +54,9 @@ const (
 	CodeResultTooLarge      Code = "E_RESULT_TOO_LARGE"     // the result is over the hard cap
 	CodeInternal            Code = "E_INTERNAL"             // a bug of the host
 )
+
+// NameListedOtherwise is the Name of the error of a call that was decided on by a definition that its tool no longer has.
+const NameListedOtherwise = "ListedOtherwise"
 
 // CodeOf gives the code that err carries, "" for nil, and CodeInternal for an error without one.
 func CodeOf(err error) Code {

@@ -27,6 +27,11 @@ var Handshake = goplugin.HandshakeConfig{
 const (
 	// EnvHostPID is the process that may connect; without it any process of the same user may.
 	EnvHostPID = "TOOLHOST_HOST_PID"
+	// EnvKeepDir is a folder for temporary files that are to be there for a while when the plugin has ended, unlike those in
+	// TMPDIR. It is not the plugin's own; whoever puts something there makes a private folder, and removes it in time.
+	EnvKeepDir = "TOOLHOST_KEEP_DIR"
+	// EnvToken is what the host shows with each request, see WithToken; without it nobody needs to.
+	EnvToken = "TOOLHOST_TOKEN"
 	// EnvLifeline is "stdin" when the plugin must end as soon as its standard input does.
 	EnvLifeline = "TOOLHOST_LIFELINE"
 )
@@ -39,7 +44,7 @@ func PluginSet() goplugin.PluginSet { return goplugin.PluginSet{"plugin": &glue{
 func DialOptions(pid int) []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(peerCredentials{pid: pid}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(sparing)),
 		grpc.WithMaxHeaderListSize(64 << 10),
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),

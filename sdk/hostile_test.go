@@ -30,6 +30,17 @@ func (s *stranger) Call(_ *pluginv1.CallRequest, stream grpc.ServerStreamingServ
 	return s.call(stream.Send)
 }
 
+// A crowd is a stranger that has more of everything than fits.
+type crowd struct{ *stranger }
+
+func (crowd) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	return &pluginv1.DescribeResponse{Tools: emptyTools(1 << 20)}, nil
+}
+
+func (crowd) Preview(context.Context, *pluginv1.PreviewRequest) (*pluginv1.PreviewResponse, error) {
+	return &pluginv1.PreviewResponse{Content: emptyContents(1 << 20)}, nil
+}
+
 // clientOf connects to a server in memory, with no limit on what that may send.
 func clientOf(t *testing.T, s pluginv1.PluginServiceServer) *Client {
 	t.Helper()
@@ -38,12 +49,7 @@ func clientOf(t *testing.T, s pluginv1.PluginServiceServer) *Client {
 	pluginv1.RegisterPluginServiceServer(g, s)
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(lis) }()
-	conn, err := grpc.NewClient("passthrough:memory", append(DialOptions(0),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }),
-		grpc.WithTransportCredentials(insecure.NewCredentials()))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dialMemory(t, lis)
 	t.Cleanup(func() {
 		_ = conn.Close()
 		g.Stop()
@@ -52,6 +58,18 @@ func clientOf(t *testing.T, s pluginv1.PluginServiceServer) *Client {
 		}
 	})
 	return NewClient(conn)
+}
+
+// dialMemory connects as a host does.
+func dialMemory(t *testing.T, lis *bufconn.Listener) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:memory", append(DialOptions(0),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
 }
 
 // script sends events in order and ends the call with err.
@@ -98,7 +116,7 @@ func TestStrangersBreakRules(t *testing.T) {
 		"a last message over the limit":     {script(nil, textPart("ab", 2), last(&pluginv1.Result{Structured: []byte(`"` + strings.Repeat("x", MaxResult) + `"`)})), "at most 4194304", CodeResultTooLarge},
 		"one message over the limit":        {script(nil, last(&pluginv1.Result{Structured: make([]byte, maxMessage)})), "one message that is too large", CodeResultTooLarge},
 		"parts without end":                 {endless(textPart(strings.Repeat("x", maxPiece), maxPiece)), "at most 4194304", CodeResultTooLarge},
-		"empty parts without end":           {endless(part(nil, 0)), "at most 4194304 and 262144", CodeResultTooLarge},
+		"empty parts without end":           {endless(part(nil, 0)), "has 4001 parts, at most 4000", CodeResultTooLarge},
 		"long names without end":            {endless(part(&pluginv1.Content{Uri: strings.Repeat("x", 1<<10)}, 0)), "at most 4194304 and 262144", CodeResultTooLarge},
 		"pieces without end":                {endless(piece(strings.Repeat("x", maxPiece))), "where 0 were to come", ""},
 		"a status":                          {script(status.Error(codes.Internal, "it broke")), "it broke (Internal)", ""},
@@ -140,7 +158,7 @@ func TestStrangersHaveTheirWays(t *testing.T) {
 		"a status after the result":     {script(status.Error(codes.Internal, "late"), last(text("done"))), Text("done")},
 		"events of a later version":     {script(nil, &pluginv1.CallEvent{}, last(text("done"))), Text("done")},
 		"an empty result":               {script(nil, last(nil)), &Result{}},
-		"a code that is not its own":    {script(nil, last(&pluginv1.Result{Error: denied})), &Result{Error: &Error{Code: CodeTool, Message: "I decide"}}},
+		"a code that is not its own":    {script(nil, last(&pluginv1.Result{Error: denied})), &Result{Error: &Error{Code: CodeTool, Message: "I decide", Outcome: OutcomeFailed}}},
 		"JSON that is none":             {script(nil, last(&pluginv1.Result{Structured: []byte("{"), Content: []*pluginv1.Content{{Type: "odd", Raw: []byte("{")}}})), &Result{Content: []Content{{Type: "odd"}}}},
 		"text that begins empty":        {script(nil, textPart("", 3), piece("ab"), piece(""), piece("c"), last(nil)), Text("abc")},
 		"data that begins empty":        {script(nil, part(&pluginv1.Content{Type: "image"}, 2), piece("ab"), last(nil)), &Result{Content: []Content{{Type: "image", Data: []byte("ab")}}}},

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/toolhost/toolhost/sdk/internal/pluginv1"
 )
@@ -18,6 +19,8 @@ const (
 	maxPiece    = 256 << 10               // a part larger than this travels in pieces
 	maxEnvelope = 256 << 10               // what a result may have around its bytes: types, names, its error
 	maxMessage  = MaxResult + maxEnvelope // the largest message
+	maxParts    = 4000                    // parts of a result, or of a preview
+	maxPieces   = 1 << 16                 // that follow the first of their parts
 )
 
 // result sends the large parts ahead, piece by piece, and then the result with the rest.
@@ -25,11 +28,16 @@ func (s *sender) result(r *Result) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done = true
+	if e, ok := s.meter.told(); ok {
+		if err := s.stream.Send(eventToWire(e)); err != nil {
+			return err
+		}
+	}
 	var w weight
 	w.add(r.Content...)
 	inPieces := w.payload > maxPiece
 	w.addRest(r)
-	if e := w.check(); e != nil {
+	if e := w.check("result"); e != nil {
 		r, inPieces = failed(e), false
 	}
 	if inPieces {
@@ -72,46 +80,77 @@ func cut(b *[]byte) []byte {
 func inText(c Content) bool { return c.Text != "" || c.Type == "text" }
 
 // A weight is what counts against the limits of a result.
-type weight struct{ payload, envelope int }
+type weight struct {
+	payload, envelope, parts int
+	excess                   string // what is wrong with the first part, or JSON, that is over a limit of its own
+}
 
 func (w *weight) add(parts ...Content) {
 	const head = 64 // more than the wire needs for an empty part
 	for _, c := range parts {
 		w.payload += len(c.Text) + len(c.Data) + len(c.Raw)
 		w.envelope += head + len(c.Type) + len(c.MIMEType) + len(c.URI) + len(c.Name)
+		w.parts++
+		if excess := partExcess(c); excess != "" {
+			w.note("part "+strconv.Itoa(w.parts), excess)
+		}
 	}
+}
+
+func (w *weight) note(what, excess string) {
+	if w.excess == "" && excess != "" {
+		w.excess = what + " of it: " + excess
+	}
+}
+
+func partExcess(c Content) string {
+	words := tooLong(bounded{"type", c.Type, maxType}, bounded{"MIME type", c.MIMEType, maxMIME}, bounded{"URI", c.URI, maxURI}, bounded{"name", c.Name, maxName})
+	if words == "" && jsonExcess(c.Raw) != "" {
+		return "its JSON " + jsonExcess(c.Raw)
+	}
+	return words
 }
 
 // addRest adds what a result has besides its parts.
 func (w *weight) addRest(r *Result) {
 	w.payload += len(r.Structured)
+	w.note("the JSON", jsonExcess(r.Structured))
 	if e := r.Error; e != nil {
+		w.note("the details of the error", jsonExcess(e.Details))
 		w.envelope += len(e.Code) + len(e.Name) + len(e.Message) + len(e.Suggestion) + len(e.HelpURL) + len(e.Details)
 	}
 }
 
-// check tells that a result is too large to travel, or nil.
-func (w *weight) check() *Error {
-	if w.payload <= MaxResult && w.envelope <= maxEnvelope {
-		return nil
+// check tells that a result, or what else it is, is too large to travel, or nil.
+func (w *weight) check(what string) *Error {
+	switch {
+	case w.payload > MaxResult || w.envelope > maxEnvelope:
+		return tooLarge(fmt.Sprintf("the %s has %d bytes and %d around them, at most %d and %d are allowed",
+			what, w.payload, w.envelope, MaxResult, maxEnvelope))
+	case w.parts > maxParts:
+		return tooLarge(fmt.Sprintf("the %s has %d parts, at most %d are allowed", what, w.parts, maxParts))
+	case w.excess != "":
+		return tooLarge(fmt.Sprintf("the %s is over a limit; %s", what, w.excess))
 	}
-	return tooLarge(fmt.Sprintf("the result has %d bytes and %d around them, at most %d and %d are allowed",
-		w.payload, w.envelope, MaxResult, maxEnvelope))
+	return nil
 }
 
 func tooLarge(message string) *Error {
-	return &Error{Code: CodeResultTooLarge, Name: "ResultTooLarge", Message: message,
+	return &Error{Code: CodeResultTooLarge, Name: "ResultTooLarge", Message: message, Outcome: OutcomeFailed,
 		Suggestion: "Ask for less, such as a range, a filter, or a file to write the result to.",
 		Details:    Details(map[string]any{"limit": MaxResult})}
 }
 
 // A reassembly puts a result together from the parts sent ahead and the last message. A part tells its size first, and
-// the size counts at once: a plugin cannot make its host hold more than the limits.
+// the size counts at once, but takes no memory until its bytes come: a plugin cannot make its host hold more than the
+// limits, nor more than it has sent.
 type reassembly struct {
 	weight  weight
 	parts   []Content
 	tail    []byte // of the last part, while it is incomplete
 	missing int    // how many bytes the tail lacks
+	pieces  int    // that came after the first of their parts
+	meter   meter
 }
 
 // take gives the result once it is there. Events go to those who watch r.
@@ -122,29 +161,38 @@ func (in *reassembly) take(e *pluginv1.CallEvent, r *Request) (*Result, error) {
 	case *pluginv1.CallEvent_More:
 		return nil, in.more(v.More.GetData())
 	case *pluginv1.CallEvent_Result:
-		return in.end(resultFromWire(v.Result))
+		return in.end(resultFromWire(v.Result), r)
 	}
-	if event, ok := eventFromWire(e); ok {
+	return nil, in.event(e, r)
+}
+
+func (in *reassembly) event(e *pluginv1.CallEvent, r *Request) error {
+	event, known := eventFromWire(e)
+	if in.meter.pass(&event) && known {
 		r.emit(event)
 	}
-	return nil, nil
+	if flood := in.meter.flooded(); flood != nil {
+		return flood
+	}
+	return nil
 }
 
 func (in *reassembly) begin(p *pluginv1.Part) error {
 	c := contentFromWire(p.GetContent())
-	missing := p.GetSize() - int64(len(c.Text)+len(c.Data))
+	had := len(p.GetContent().GetText()) + len(p.GetContent().GetData())
+	missing := p.GetSize() - int64(had)
 	switch {
 	case in.missing > 0:
 		return broke("a part began while the one before it lacked %d bytes", in.missing)
 	case missing < 0:
-		return broke("a part of %d bytes says that it has %d", len(c.Text)+len(c.Data), p.GetSize())
+		return broke("a part of %d bytes says that it has %d", had, p.GetSize())
 	case missing > MaxResult:
 		return tooLarge(fmt.Sprintf("the result has a part of %d bytes, at most %d are allowed", p.GetSize(), MaxResult))
 	}
 	in.missing = int(missing)
 	in.weight.add(c)
 	in.weight.payload += in.missing
-	if err := in.weight.check(); err != nil {
+	if err := in.weight.check("result"); err != nil {
 		return err
 	}
 	in.parts = append(in.parts, c)
@@ -153,15 +201,19 @@ func (in *reassembly) begin(p *pluginv1.Part) error {
 		if inText(c) {
 			first = p.GetContent().GetText()
 		}
-		in.tail = append(make([]byte, 0, len(first)+in.missing), first...)
+		in.tail = append(make([]byte, 0, len(first)), first...)
 	}
 	return nil
 }
 
 func (in *reassembly) more(data []byte) error {
+	if in.pieces++; in.pieces > maxPieces { // each costs time, however little is in it
+		return tooLarge(fmt.Sprintf("the result comes in more than %d pieces", maxPieces))
+	}
 	if len(data) > in.missing {
 		return broke("a piece of %d bytes came where %d were to come", len(data), in.missing)
 	}
+	in.grow(len(data))
 	in.tail = append(in.tail, data...)
 	in.missing -= len(data)
 	if in.missing > 0 || in.tail == nil {
@@ -176,16 +228,28 @@ func (in *reassembly) more(data []byte) error {
 	return nil
 }
 
-func (in *reassembly) end(r *Result) (*Result, error) {
+// grow makes room for n bytes: twice what there was, so that each byte is copied about once, but no more than is to come.
+func (in *reassembly) grow(n int) {
+	if cap(in.tail)-len(in.tail) >= n {
+		return
+	}
+	room := min(max(2*cap(in.tail), len(in.tail)+n), len(in.tail)+in.missing)
+	in.tail = append(make([]byte, 0, room), in.tail...)
+}
+
+func (in *reassembly) end(r *Result, watched *Request) (*Result, error) {
 	if in.missing > 0 {
 		return nil, broke("the result came while a part lacked %d bytes", in.missing)
 	}
 	in.weight.add(r.Content...)
 	in.weight.addRest(r)
-	if err := in.weight.check(); err != nil {
+	if err := in.weight.check("result"); err != nil {
 		return nil, err
 	}
-	r.Content = append(in.parts, r.Content...)
+	if e, ok := in.meter.told(); ok {
+		watched.emit(e)
+	}
+	r.Content = legible(append(in.parts, r.Content...))
 	return r, nil
 }
 

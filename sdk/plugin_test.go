@@ -44,11 +44,11 @@ func TestResultOfAHandler(t *testing.T) {
 	refused := &sdk.Error{Code: "E_DENIED", Name: "Refused", Message: "no", Suggestion: "ask", HelpURL: "https://example.com",
 		Retryable: true, Details: json.RawMessage(`{"a":1}`)}
 	seen := *refused
-	seen.Code = sdk.CodeTool
+	seen.Code, seen.Outcome = sdk.CodeTool, sdk.OutcomeFailed
 	inside := seen
 	inside.Message = "reading it: no"
 	tooled := func(name, message string) *sdk.Result {
-		return &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Name: name, Message: message}}
+		return &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Name: name, Message: message, Outcome: sdk.OutcomeFailed}}
 	}
 	_, missing := os.Open("/nowhere/at/all")
 	for name, c := range map[string]struct {
@@ -61,12 +61,12 @@ func TestResultOfAHandler(t *testing.T) {
 		"a nil *Error":        {sdk.Text("a"), (*sdk.Error)(nil), sdk.Text("a")},
 		"content and error":   {sdk.Text("half"), refused, &sdk.Result{Content: sdk.Text("half").Content, Error: &seen}},
 		"an error inside":     {nil, fmt.Errorf("reading it: %w", refused), &sdk.Result{Error: &inside}},
-		"its own code":        {nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd"}, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd"}}},
+		"its own code":        {nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd"}, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd", Outcome: sdk.OutcomeFailed}}},
 		"a plain error":       {nil, errors.New("broke"), tooled("Error", "broke")},
 		"no such file":        {nil, missing, tooled("NotFound", "open /nowhere/at/all: no such file or directory")},
 		"no permission":       {nil, fs.ErrPermission, tooled("PermissionDenied", "permission denied")},
-		"a canceled context":  {nil, context.Canceled, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled", Message: "context canceled"}}},
-		"a passed deadline":   {nil, context.DeadlineExceeded, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: "context deadline exceeded"}}},
+		"a canceled context":  {nil, context.Canceled, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled", Message: "context canceled", Outcome: sdk.OutcomeFailed}}},
+		"a passed deadline":   {nil, context.DeadlineExceeded, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: "context deadline exceeded", Outcome: sdk.OutcomeFailed}}},
 		"broken text":         {nil, errors.New("a\xffb"), tooled("Error", "a\uFFFDb")},
 		"JSON":                {sdk.JSON(map[string]int{"a": 1}), nil, &sdk.Result{Structured: []byte(`{"a":1}`), Content: sdk.Text(`{"a":1}`).Content}},
 		"what is not JSON":    {sdk.JSON(make(chan int)), nil, tooled("BadResult", "the result has no JSON form: json: unsupported type: chan int")},
@@ -126,7 +126,7 @@ func TestHandlerThatDoesNotReturn(t *testing.T) {
 
 func TestUnknownTool(t *testing.T) {
 	result := sdktest.Start(t, with(returns(nil, nil))).Run(t, "y", "{}")
-	want := &sdk.Error{Code: sdk.CodeToolNotFound, Message: `plugin p has no tool "y"`}
+	want := &sdk.Error{Code: sdk.CodeToolNotFound, Message: `plugin p has no tool "y"`, Outcome: sdk.OutcomeFailed}
 	if diff := cmp.Diff(want, result.Error); diff != "" {
 		t.Error(diff)
 	}

@@ -12,8 +12,11 @@ import (
 
 // A Request is one call of one tool. A handler reads it and may tell through it what goes on meanwhile.
 type Request struct {
-	// CallID names this call in logs and results. It is unique within a host.
+	// CallID names this call in logs and results. The host's caller chose it, and may choose it again.
 	CallID string
+	// RunID is unique within a host: a plugin refuses a second run with an id that it has had. "" leaves that to CallID, if
+	// there is one. A second attempt has the ids of the first.
+	RunID string
 	// Tool is the tool's own name, without the plugin.
 	Tool string
 	// Arguments is a JSON object, byte for byte what was checked and approved.
@@ -25,6 +28,9 @@ type Request struct {
 	// Attempt is 1 for the first try.
 	Attempt int
 
+	// Listed is the tool as its plugin defined it when the call was decided on; nil when nobody knows. It stays with the host:
+	// whoever keeps the plugin running does not make the call when the tool is another by then.
+	Listed *Tool
 	// Generation is the number of the start of the plugin that the call ran on. Whoever keeps the plugin running sets it.
 	Generation int
 	// Events receives what happens while the call runs; nil drops it. It must not block and is never called by two
@@ -71,6 +77,10 @@ func (r *Request) check() *Error {
 	case !utf8.ValidString(r.Workdir):
 		return &Error{Code: CodeInvalidArgs, Name: "BadWorkdir", Message: fmt.Sprintf("the work folder %q is not UTF-8", r.Workdir)}
 	}
+	if words := tooLong(bounded{"call id", r.CallID, maxID}, bounded{"session id", r.SessionID, maxID}, bounded{"tool's name", r.Tool, maxID},
+		bounded{"work folder", r.Workdir, maxWorkdir}); words != "" {
+		return &Error{Code: CodeInvalidArgs, Name: "NameTooLong", Message: "the " + words}
+	}
 	return nil
 }
 
@@ -86,10 +96,11 @@ func (r *Request) Progress(done, total float64, format string, a ...any) {
 }
 
 // Output passes on what the call prints, as it comes, for people who watch. Stream is "stdout" or "stderr". It does not
-// become part of the result. Data is not kept after Output returns.
+// become part of the result. Data is not kept after Output returns. What is more than 2 MiB a second, and 8 MiB at once, is
+// dropped, and that is told.
 func (r *Request) Output(stream string, data []byte) {
-	if len(data) > 0 {
-		r.emit(Event{Type: EventOutput, Stream: stream, Data: data})
+	for piece := range slices.Chunk(data, maxEventData) {
+		r.emit(Event{Type: EventOutput, Stream: stream, Data: piece})
 	}
 }
 

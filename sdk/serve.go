@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -49,11 +50,13 @@ func (p *Plugin) byHand() string {
 }
 
 func serveGoPlugin(s *server) {
+	shown := token(os.Getenv(EnvToken))
+	_ = os.Unsetenv(EnvToken) // it is not for what the plugin starts
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig:  Handshake,
 		VersionedPlugins: map[int]goplugin.PluginSet{1: {"plugin": &glue{server: s}}},
 		GRPCServer: func([]grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(serverOptions(), grpc.Creds(peerCredentials{pid: hostPID()}))...)
+			return grpc.NewServer(slices.Concat(serverOptions(), shown.options(), []grpc.ServerOption{grpc.Creds(peerCredentials{pid: hostPID()})})...)
 		},
 		// To the real standard error, which the host reads; go-plugin replaces os.Stderr.
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, JSONFormat: true, Output: os.Stderr}),

@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -15,6 +16,7 @@ type server struct {
 	plugin  *Plugin
 	base    context.Context // ends when the plugin is to stop
 	running sync.RWMutex    // held for reading while a handler runs
+	calls   memory
 }
 
 // version is what the Go author kit calls itself on the wire.
@@ -74,7 +76,12 @@ func (s *server) Preview(ctx context.Context, r *pluginv1.PreviewRequest) (*plug
 func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer[pluginv1.CallEvent]) (err error) {
 	ctx, end := s.begin(stream.Context())
 	defer end()
-	out := &sender{stream: stream}
+	id := cmp.Or(r.GetRunId(), r.GetCallId())
+	if !s.calls.begin(id) {
+		return repeated(r)
+	}
+	defer s.calls.end(id)
+	out := &sender{stream: stream, meter: newMeter(1)}
 	request := requestFromWire(r)
 	request.Events = out.event
 	out.event(Event{Type: EventStarted})
@@ -117,12 +124,16 @@ type sender struct {
 	mu     sync.Mutex
 	stream grpc.ServerStreamingServer[pluginv1.CallEvent]
 	done   bool
+	meter  meter
 }
 
 func (s *sender) event(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m := eventToWire(e); m != nil && !s.done {
+	if s.done || !s.meter.pass(&e) {
+		return
+	}
+	if m := eventToWire(e); m != nil {
 		_ = s.stream.Send(m) // a broken stream ends the call's context too
 	}
 }

@@ -23,7 +23,7 @@ type Tool struct {
 	// Name is the tool's own name, ^[a-z0-9][a-z0-9_-]*$ without "__". The host puts "PLUGIN__" before it; both
 	// together have at most 64 characters.
 	Name string `json:"name"`
-	// Title is a short name for people.
+	// Title is a short name for people, of at most 256 bytes.
 	Title string `json:"title,omitempty"`
 	// Description tells the model what the tool does and when to use it. Required; at most 8 KiB.
 	Description string `json:"description"`
@@ -33,7 +33,7 @@ type Tool struct {
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 	// Hints say how the tool behaves. They are the plugin's word, which a host need not trust.
 	Hints Hints `json:"hints,omitzero"`
-	// Category is a free word to group tools by.
+	// Category is a free word to group tools by, of at most 64 bytes.
 	Category string `json:"category,omitempty"`
 	// CostTier says what a call costs: Free, Cheap, Expensive, or "" for not told.
 	CostTier CostTier `json:"cost_tier,omitempty"`
@@ -136,12 +136,18 @@ func (t *Tool) checkText() error {
 		return fmt.Errorf("tool %q has no description; models need one to choose it", t.Name)
 	case len(t.Description) > MaxDescription:
 		return fmt.Errorf("tool %q: the description has %d bytes, at most %d are allowed", t.Name, len(t.Description), MaxDescription)
+	case t.tooLong() != "":
+		return fmt.Errorf("tool %q: the %s", t.Name, t.tooLong())
 	case !slices.Contains([]CostTier{"", Free, Cheap, Expensive}, t.CostTier):
 		return fmt.Errorf("tool %q: cost tier %q is not one of free, cheap, expensive", t.Name, t.CostTier)
 	case t.Timeout < 0 || t.MaxResultBytes < 0:
 		return fmt.Errorf("tool %q: timeout and max_result_bytes must not be negative", t.Name)
 	}
 	return nil
+}
+
+func (t *Tool) tooLong() string {
+	return tooLong(bounded{"title", t.Title, maxTitle}, bounded{"category", t.Category, maxCategory}, bounded{"original name", t.OriginalName, maxOriginal})
 }
 
 func (t *Tool) checkOutput() error {

@@ -3,6 +3,7 @@ package sdk
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"math"
 	"strings"
@@ -64,12 +65,12 @@ func hintsFromWire(h *pluginv1.Hints) Hints {
 
 func requestToWire(r *Request) *pluginv1.CallRequest {
 	return &pluginv1.CallRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir,
-		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt)}
+		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID)}
 }
 
 func requestFromWire(r *pluginv1.CallRequest) *Request {
 	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
-		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt())}
+		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId()}
 }
 
 func previewRequestToWire(r *Request) *pluginv1.PreviewRequest {
@@ -91,7 +92,7 @@ func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {
 }
 
 func previewFromWire(p *pluginv1.PreviewResponse) *Preview {
-	return &Preview{Content: contentsFromWire(p.GetContent()), Effect: p.GetEffect(), Reason: p.GetReason(),
+	return &Preview{Content: legible(contentsFromWire(p.GetContent())), Effect: p.GetEffect(), Reason: p.GetReason(),
 		Structured: validObject(p.GetStructured())}
 }
 
@@ -121,6 +122,14 @@ func contentsFromWire(parts []*pluginv1.Content) []Content {
 	return out
 }
 
+// legible makes the texts valid UTF-8, which a plugin of another kit may have sent otherwise.
+func legible(parts []Content) []Content {
+	for i := range parts {
+		parts[i].Text = clean(parts[i].Text)
+	}
+	return parts
+}
+
 func resultToWire(r *Result) *pluginv1.Result {
 	return &pluginv1.Result{Content: contentsToWire(r.Content), Structured: r.Structured, Error: errorToWire(r.Error), Truncated: r.Truncated}
 }
@@ -138,13 +147,14 @@ func errorToWire(e *Error) *pluginv1.Error {
 		HelpUrl: clean(e.HelpURL), Retryable: e.Retryable, Details: e.Details}
 }
 
-// errorFromWire believes a plugin only the codes that are a plugin's to give; everything else is the tool's own failure.
+// errorFromWire believes a plugin only the codes that are a plugin's to give; everything else is the tool's own failure. Its
+// outcome is that there is an answer.
 func errorFromWire(e *pluginv1.Error) *Error {
 	if e == nil {
 		return nil
 	}
 	out := &Error{Code: CodeTool, Name: e.GetName(), Message: e.GetMessage(), Suggestion: e.GetSuggestion(),
-		HelpURL: e.GetHelpUrl(), Retryable: e.GetRetryable(), Details: validObject(e.GetDetails())}
+		HelpURL: e.GetHelpUrl(), Retryable: e.GetRetryable(), Outcome: OutcomeFailed, Details: detailsFromWire(e.GetDetails())}
 	switch c := Code(e.GetCode()); c {
 	case CodeInvalidArgs, CodeToolNotFound, CodeTimeout, CodeCanceled, CodeResultTooLarge:
 		out.Code = c
@@ -152,12 +162,19 @@ func errorFromWire(e *pluginv1.Error) *Error {
 	return out
 }
 
+func detailsFromWire(raw []byte) json.RawMessage {
+	if len(raw) > maxDetails {
+		return Details(map[string]string{"left_out": fmt.Sprintf("details of %d bytes, at most %d are allowed", len(raw), maxDetails)})
+	}
+	return validObject(raw)
+}
+
 // validJSON drops what is not JSON, so that nobody further on has to fear it.
 func validJSON(raw []byte) json.RawMessage {
 	if len(raw) == 0 || !json.Valid(raw) {
 		return nil
 	}
-	return raw
+	return cleanBytes(raw)
 }
 
 func validObject(raw []byte) json.RawMessage {
@@ -198,14 +215,22 @@ func eventFromWire(e *pluginv1.CallEvent) (Event, bool) {
 	case *pluginv1.CallEvent_Started:
 		return Event{Type: EventStarted}, true
 	case *pluginv1.CallEvent_Progress:
-		return Event{Type: EventProgress, Done: v.Progress.GetDone(), Total: v.Progress.GetTotal(), Message: v.Progress.GetMessage()}, true
+		return Event{Type: EventProgress, Done: finite(v.Progress.GetDone()), Total: finite(v.Progress.GetTotal()), Message: v.Progress.GetMessage()}, true
 	case *pluginv1.CallEvent_Log:
 		return Event{Type: EventLog, Level: levelFromWire(v.Log.GetLevel()), Message: v.Log.GetMessage(),
 			Attributes: validObject(v.Log.GetAttributes())}, true
 	case *pluginv1.CallEvent_Output:
-		return Event{Type: EventOutput, Stream: v.Output.GetStream(), Data: v.Output.GetData()}, true
+		return Event{Type: EventOutput, Stream: streamFromWire(v.Output.GetStream()), Data: v.Output.GetData()}, true
 	}
 	return Event{}, false
+}
+
+// streamFromWire takes any stream but one for standard output.
+func streamFromWire(name string) string {
+	if name == "stderr" {
+		return name
+	}
+	return "stdout"
 }
 
 func levelFromWire(text string) slog.Level {

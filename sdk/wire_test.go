@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -109,7 +110,8 @@ func TestTimeoutCrossesTheWire(t *testing.T) {
 func TestRequestCrossesTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := Request{CallID: anyText.Draw(t, "id"), Tool: anyText.Draw(t, "tool"), Arguments: drawJSON(t, "arguments"),
-			Workdir: anyText.Draw(t, "workdir"), SessionID: anyText.Draw(t, "session"), Attempt: int(rapid.Int32().Draw(t, "attempt"))}
+			Workdir: anyText.Draw(t, "workdir"), SessionID: anyText.Draw(t, "session"), Attempt: int(rapid.Int32().Draw(t, "attempt")),
+			RunID: anyText.Draw(t, "run")}
 		if !utf8.ValidString(in.Workdir) {
 			if e := in.check(); e == nil || e.Name != "BadWorkdir" {
 				t.Fatalf("the work folder %q gives %v", in.Workdir, e)
@@ -117,9 +119,9 @@ func TestRequestCrossesTheWire(t *testing.T) {
 			in.Workdir = ""
 		}
 		want := in
-		want.CallID, want.Tool, want.SessionID = clean(in.CallID), clean(in.Tool), clean(in.SessionID)
+		want.CallID, want.Tool, want.SessionID, want.RunID = clean(in.CallID), clean(in.Tool), clean(in.SessionID), clean(in.RunID)
 		same(t, want, *requestFromWire(crosses(t, requestToWire(&in), &pluginv1.CallRequest{})))
-		want.Attempt = 0
+		want.Attempt, want.RunID = 0, ""
 		same(t, want, *previewRequestFromWire(crosses(t, previewRequestToWire(&in), &pluginv1.PreviewRequest{})))
 	})
 }
@@ -158,11 +160,18 @@ func arrived(r *Result) *Result {
 	return out
 }
 
+// cleanTexts is what becomes of the texts once they are whole.
+func cleanTexts(r *Result) {
+	for i, c := range r.Content {
+		r.Content[i].Text = strings.ToValidUTF8(c.Text, "\uFFFD")
+	}
+}
+
 func arrivedError(e *Error) *Error {
 	if e == nil {
 		return nil
 	}
-	out := &Error{Code: CodeTool, Name: clean(e.Name), Message: clean(e.Message), Suggestion: clean(e.Suggestion),
+	out := &Error{Code: CodeTool, Outcome: OutcomeFailed, Name: clean(e.Name), Message: clean(e.Message), Suggestion: clean(e.Suggestion),
 		HelpURL: clean(e.HelpURL), Retryable: e.Retryable, Details: isObject(e.Details)}
 	if slices.Contains([]Code{CodeInvalidArgs, CodeToolNotFound, CodeTimeout, CodeCanceled, CodeResultTooLarge}, e.Code) {
 		out.Code = e.Code
@@ -182,6 +191,7 @@ func TestPreviewCrossesTheWire(t *testing.T) {
 		r := arrived(drawResult(t))
 		in := &Preview{Content: r.Content, Effect: anyText.Draw(t, "effect"), Reason: anyText.Draw(t, "reason"), Structured: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`{"kind":"x"}`)}).Draw(t, "structured")}
 		out := crosses(t, previewToWire(in, r.Error), &pluginv1.PreviewResponse{})
+		cleanTexts(r)
 		same(t, &Preview{Content: r.Content, Effect: clean(in.Effect), Reason: clean(in.Reason), Structured: in.Structured}, previewFromWire(out))
 		same(t, r.Error, errorFromWire(out.GetError()))
 	})
@@ -198,11 +208,14 @@ func TestEventCrossesTheWire(t *testing.T) {
 				return Event{Type: EventLog, Level: slog.Level(rapid.Int32().Draw(t, "level")), Message: anyText.Draw(t, "message"), Attributes: drawJSON(t, "attributes")}
 			}),
 			rapid.Custom(func(t *rapid.T) Event {
-				return Event{Type: EventOutput, Stream: anyText.Draw(t, "stream"), Data: orNil(anyBytes.Draw(t, "data"))}
+				return Event{Type: EventOutput, Stream: rapid.SampledFrom([]string{"stdout", "stderr", "", "\xff"}).Draw(t, "stream"), Data: orNil(anyBytes.Draw(t, "data"))}
 			}),
 		).Draw(t, "event")
 		want := in
-		want.Message, want.Stream, want.Attributes = clean(in.Message), clean(in.Stream), isObject(in.Attributes)
+		want.Message, want.Attributes = clean(in.Message), isObject(in.Attributes)
+		if in.Type == EventOutput && in.Stream != "stderr" {
+			want.Stream = "stdout"
+		}
 		got, ok := eventFromWire(crosses(t, eventToWire(in), &pluginv1.CallEvent{}))
 		if !ok {
 			t.Fatal("it is no event at the other end")

@@ -6,6 +6,7 @@ package sdktest
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"net"
 	"testing"
@@ -74,7 +75,8 @@ func (p *Plugin) Run(t testing.TB, tool, arguments string) *sdk.Result {
 // RunIn is Run with a given work folder.
 func (p *Plugin) RunIn(t testing.TB, workdir, tool, arguments string) *sdk.Result {
 	t.Helper()
-	result, err := p.Call(t.Context(), &sdk.Request{CallID: t.Name(), Tool: tool, Arguments: json.RawMessage(arguments), Workdir: workdir, Attempt: 1})
+	result, err := p.Call(t.Context(), &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: tool, Arguments: json.RawMessage(arguments),
+		Workdir: workdir, Attempt: 1})
 	if err != nil {
 		t.Fatalf("calling %s: %v", tool, err)
 	}

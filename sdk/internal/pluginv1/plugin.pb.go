@@ -615,14 +615,20 @@ func (x *PreviewResponse) GetStructured() []byte {
 }
 
 type CallRequest struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	CallId    string                 `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	Tool      string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	Arguments []byte                 `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
-	Workdir   string                 `protobuf:"bytes,4,opt,name=workdir,proto3" json:"workdir,omitempty"`
-	SessionId string                 `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// 1 for the first try.
-	Attempt       int32 `protobuf:"varint,6,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For logs and results. It may come again: the host's caller chooses it.
+	CallId    string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	Tool      string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	Arguments []byte `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	Workdir   string `protobuf:"bytes,4,opt,name=workdir,proto3" json:"workdir,omitempty"`
+	SessionId string `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// 1 for the first try. The second has the ids of the first, and goes to another process of the plugin.
+	Attempt int32 `protobuf:"varint,6,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// Unique within a host; empty: call_id is. A transport may bring one call twice: gRPC sends a call anew that it takes for
+	// not looked at, also where retries are off. A plugin must not run it again. The Go kit ends a repeat with the status
+	// ALREADY_EXISTS, while the first runs and until 4096 more calls have ended; a kit that does not know ids again runs such
+	// a call twice.
+	RunId         string `protobuf:"bytes,7,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -697,6 +703,13 @@ func (x *CallRequest) GetAttempt() int32 {
 		return x.Attempt
 	}
 	return 0
+}
+
+func (x *CallRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
 }
 
 type CallEvent struct {
@@ -1630,7 +1643,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05error\x18\x04 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\x12\x1e\n" +
 	"\n" +
 	"structured\x18\x05 \x01(\fR\n" +
-	"structured\"\xab\x01\n" +
+	"structured\"\xc2\x01\n" +
 	"\vCallRequest\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1c\n" +
@@ -1638,7 +1651,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\aworkdir\x18\x04 \x01(\tR\aworkdir\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x05 \x01(\tR\tsessionId\x12\x18\n" +
-	"\aattempt\x18\x06 \x01(\x05R\aattempt\"\x82\x03\n" +
+	"\aattempt\x18\x06 \x01(\x05R\aattempt\x12\x15\n" +
+	"\x06run_id\x18\a \x01(\tR\x05runId\"\x82\x03\n" +
 	"\tCallEvent\x127\n" +
 	"\astarted\x18\x01 \x01(\v2\x1b.toolhost.plugin.v1.StartedH\x00R\astarted\x12:\n" +
 	"\bprogress\x18\x02 \x01(\v2\x1c.toolhost.plugin.v1.ProgressH\x00R\bprogress\x12+\n" +
