@@ -55,22 +55,43 @@ func startStock(b *testing.B) (*goplugin.Client, goplugin.ClientProtocol) {
 
 // BenchmarkStart is from nothing to the first answer, and the end.
 func BenchmarkStart(b *testing.B) {
-	b.Run("toolhost", func(b *testing.B) {
-		s := supervisor(b)
-		for b.Loop() {
-			p := newProcess(playing("good", "good").withDefaults(), s.log, s.start, nil)
-			if _, err := p.Tools(b.Context()); err != nil {
-				b.Fatal(err)
+	for _, level := range []Level{Supervised, Confined} {
+		b.Run("toolhost/"+string(level), func(b *testing.B) {
+			s := supervisor(b)
+			spec := playing("good", "good").withDefaults()
+			spec.Sandbox.Level = level
+			for b.Loop() {
+				p := newProcess(spec, s.log, s.start, nil)
+				if _, err := p.Tools(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				_ = p.Close()
 			}
-			_ = p.Close()
-		}
-	})
+		})
+	}
 	b.Run("stock", func(b *testing.B) {
 		for b.Loop() {
 			c, _ := startStock(b)
 			c.Kill()
 		}
 	})
+}
+
+// BenchmarkStartAtLevel is BenchmarkStart for each level of the sandbox.
+func BenchmarkStartAtLevel(b *testing.B) {
+	for _, level := range knownLevels {
+		b.Run(string(level), func(b *testing.B) {
+			s, spec := supervisor(b), playing("good", "good")
+			spec.Sandbox.Level, spec.Dir = level, s.workdir
+			for b.Loop() {
+				p := newProcess(spec.withDefaults(), s.log, s.start, nil)
+				if _, err := p.Tools(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				_ = p.Close()
+			}
+		})
+	}
 }
 
 // BenchmarkCall is one small call of a running plugin; stock is a Ping, which does less.
@@ -114,4 +135,33 @@ func BenchmarkDeath(b *testing.B) {
 	}
 	b.ReportMetric(float64(heard.Microseconds())/float64(b.N), "us-to-error")
 	b.ReportMetric(float64(served.Microseconds())/float64(b.N), "us-to-answer")
+}
+
+// BenchmarkList is a whole host that lists a hundred plugins: from the cache, by starting them, and as go-plugin comes, one
+// after the other.
+func BenchmarkList(b *testing.B) {
+	c := newCaching(b)
+	specs := c.linked(100)
+	settleProgram(b)
+	c.list(Options{}, specs...)
+	c.wantStarts(len(specs), "to fill the cache")
+	b.Run("cached", func(b *testing.B) {
+		for b.Loop() {
+			c.list(Options{}, specs...)
+		}
+		c.wantStarts(0, "from the cache")
+	})
+	b.Run("started", func(b *testing.B) {
+		for b.Loop() {
+			c.list(Options{Refresh: true}, specs...)
+		}
+	})
+	b.Run("stock", func(b *testing.B) {
+		for b.Loop() {
+			for range specs {
+				client, _ := startStock(b)
+				client.Kill()
+			}
+		}
+	})
 }

@@ -12,9 +12,15 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// dialOptions are those of the sdk, over a connection that ends with the process, and without go-plugin's broker.
-func dialOptions(c *child, socket string) []grpc.DialOption {
-	return append(sdk.DialOptions(c.pid), grpc.WithContextDialer(c.dialer(socket)), grpc.WithStreamInterceptor(noBroker))
+// dialOptions are those of the sdk, with the token that the plugin knows us by, over a connection that ends with the process, and without go-plugin's broker.
+// Behind a wrapper the plugin may be another process than the one we started; then it need only be of our user, in the
+// private folder.
+func dialOptions(c *child, r *runner, same bool) []grpc.DialOption {
+	pid := 0
+	if same {
+		pid = c.pid
+	}
+	return append(sdk.DialOptions(pid), sdk.WithToken(r.token), grpc.WithContextDialer(c.dialer(r.socket)), grpc.WithStreamInterceptor(noBroker))
 }
 
 // dialer connects to the plugin's socket. The connection ends with the process, whoever else holds the socket:

@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // A Discovery is a command that prints a JSON array of plugin specs:
@@ -31,23 +32,22 @@ func (d Discovery) run(caller context.Context) ([]byte, error) {
 	if len(d.Command) == 0 {
 		return nil, errors.New("it has no command")
 	}
+	if _, err := (Spec{Command: d.Command, Dir: d.Dir}).locate(); isInvalid(err) { // another fault is told when it is run
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(caller, orDefault(d.Timeout, 10*time.Second))
 	defer cancel()
 	var stdout, stderr bounded
-	cmd := exec.CommandContext(ctx, d.Command[0], d.Command[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = d.Dir, &stdout, &stderr, time.Second
-	endGroup(cmd)
-	err := cmd.Run()
-	if cmd.Process != nil {
-		_ = cmd.Cancel() // what it left behind
-	}
+	cmd := &proctree.Cmd{Path: d.Command[0], Args: d.Command[1:], Dir: d.Dir, Env: inheritedEnvironment(),
+		Stdout: &stdout, Stderr: &stderr, Grace: -1}
+	exit, err := cmd.Run(ctx)
 	switch {
 	case caller.Err() != nil:
 		return nil, caller.Err()
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s did not end within %s", d.Command[0], orDefault(d.Timeout, 10*time.Second))
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // something it left behind held its output
-		return nil, fmt.Errorf("%s: %w%s", d.Command[0], reason(err), quoted(stderr.kept))
+	case err != nil || exit.Signal != 0 || exit.Code != 0:
+		return nil, fmt.Errorf("%s: %w%s", d.Command[0], failure(exit, err), quoted(stderr.kept))
 	case stdout.over:
 		return nil, fmt.Errorf("%s printed more than %d bytes", d.Command[0], maxDiscovery)
 	}
@@ -80,6 +80,10 @@ func (d Discovery) parse(out []byte) ([]Spec, error) {
 	}
 	var specs []Spec
 	var wrong []error
+	if n := len(elements) - maxPlugins; n > 0 {
+		wrong = append(wrong, fmt.Errorf("it prints %d plugins, at most %d are allowed: the last %d are left out", len(elements), maxPlugins, n))
+		elements = elements[:maxPlugins]
+	}
 	for i, raw := range elements {
 		s, err := d.spec(raw)
 		if err != nil {
@@ -112,12 +116,23 @@ func (d Discovery) spec(raw json.RawMessage) (Spec, error) {
 	return s, nil
 }
 
-// reason drops what a path or exec error repeats.
+// failure says what went wrong with a program, without its name.
+func failure(exit proctree.Exit, err error) error {
+	e, notStarted := errors.AsType[*proctree.StartError](err)
+	switch {
+	case notStarted:
+		return errors.New(e.Reason)
+	case err != nil:
+		return err
+	case exit.Signal != 0:
+		return fmt.Errorf("killed by %s", exit.SignalName())
+	}
+	return fmt.Errorf("exit status %d", exit.Code)
+}
+
+// reason drops what a path error repeats.
 func reason(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	if e, ok := errors.AsType[*exec.Error](err); ok {
 		return e.Err
 	}
 	return err

@@ -14,15 +14,15 @@ import (
 // all, stays with the host.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "TERM"}
 
-// environment is what a plugin's process gets: the allow-list, what the spec adds, and go-plugin's and our own last, so
-// that nothing replaces those.
-func environment(spec Spec, ours []string) []string {
-	out := inheritedEnvironment()
+// environment is what a plugin's process gets: the allow-list, a folder for temporary files in the place of ours, what the
+// spec adds, and go-plugin's and our own last, so that nothing replaces those.
+func environment(spec Spec, temp string, ours []string) []string {
+	out := append(inheritedEnvironment(), "TMPDIR="+temp)
 	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
 		out = append(out, name+"="+spec.Env[name])
 	}
 	out = append(out, ours...)
-	return append(out, sdk.EnvLifeline+"=stdin", sdk.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
+	return append(out, sdk.EnvKeepDir+"="+os.TempDir(), sdk.EnvLifeline+"=stdin", sdk.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
 }
 
 func inheritedEnvironment() (out []string) {

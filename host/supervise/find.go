@@ -39,6 +39,9 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 	for _, d := range from.Commands {
 		f.discover(ctx, d)
 	}
+	if f.surplus > 0 {
+		f.problem("%d plugins that were found are left out: at most %d are used; name those that you want in plugin blocks", f.surplus, maxPlugins)
+	}
 	specs := slices.SortedFunc(maps.Values(f.specs), func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
 	return specs, f.problems
 }
@@ -47,7 +50,11 @@ type finder struct {
 	specs    map[string]Spec
 	byHand   map[string]bool // these win
 	problems []error
+	surplus  int // plugins found over maxPlugins
 }
+
+// maxPlugins is how many plugins one host has.
+const maxPlugins = 256
 
 func (f *finder) problem(format string, a ...any) {
 	f.problems = append(f.problems, fmt.Errorf(format, a...))
@@ -60,6 +67,10 @@ func (f *finder) search(dirs []string) map[string]string {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			f.problem("plugin folder %s cannot be read: %w", dir, reason(err))
+			continue
+		}
+		if err := ownOnly(dir); err != nil {
+			f.problem("plugin folder %s is left out: %w", dir, err)
 			continue
 		}
 		for _, e := range entries {
@@ -114,6 +125,10 @@ func (f *finder) found(s Spec) {
 	}
 	if other, taken := f.specs[s.Name]; taken {
 		f.problem("plugin %q is there twice: %s is used, %s is not", s.Name, other.Source, s.Source)
+		return
+	}
+	if len(f.specs) >= maxPlugins {
+		f.surplus++
 		return
 	}
 	f.specs[s.Name] = s

@@ -157,3 +157,49 @@ func TestRunDirsOfTheLivingAreKept(t *testing.T) {
 		t.Errorf("left over: %v", left)
 	}
 }
+
+func TestLimitOfPlugins(t *testing.T) {
+	elements := func(n int) []byte {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf(`{"name":"p%d","command":["x"]}`, i))
+		}
+		return []byte("[" + strings.Join(list, ",") + "]")
+	}
+	for n, words := range map[int]string{256: "", 257: "it prints 257 plugins, at most 256 are allowed: the last 1 are left out"} {
+		specs, err := Discovery{Name: "d"}.parse(elements(n))
+		if len(specs) != 256 || (err != nil) != (words != "") || err != nil && !strings.Contains(err.Error(), words) {
+			t.Errorf("%d elements give %d plugins, %v", n, len(specs), err)
+		}
+	}
+	f := finder{specs: map[string]Spec{}}
+	for i := range 258 {
+		f.found(Spec{Name: fmt.Sprintf("p%d", i), Command: []string{"x"}})
+	}
+	if len(f.specs) != 256 || f.surplus != 2 {
+		t.Errorf("%d plugins are found, %d are left out", len(f.specs), f.surplus)
+	}
+}
+
+func TestLimitOfFoundPlugins(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 257 {
+		script(t, dir, fmt.Sprintf("toolhost-plugin-p%d", i), "")
+	}
+	byHand := []Spec{{Name: "mine", Command: []string{"x"}}}
+	specs, problems := Find(t.Context(), Sources{Dirs: []string{dir}, Plugins: byHand})
+	if len(specs) != 256 || specs[0].Name != "mine" {
+		t.Errorf("%d plugins, the first %q", len(specs), specs[0].Name)
+	}
+	checkProblems(t, problems, "2 plugins that were found are left out: at most 256 are used")
+}
+
+func TestLimitOfSupervisedPlugins(t *testing.T) {
+	s := supervisor(t)
+	for i := range maxPlugins {
+		add(t, s, Spec{Name: fmt.Sprintf("p%d", i), Command: []string{"x"}})
+	}
+	if _, err := s.Add(Spec{Name: "more", Command: []string{"x"}}); err == nil || !strings.Contains(err.Error(), `plugin "more" is one too many: at most 256`) {
+		t.Errorf("one more gives %v", err)
+	}
+}

@@ -1,9 +1,7 @@
 package supervise
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -12,22 +10,28 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
 
-	"github.com/toolhost/toolhost/host/internal/schema"
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // A generation is one start of a plugin: a process, the connection to it, and what it said of itself. It never comes
 // back; the next start is another generation with a higher number.
 type generation struct {
-	number int
-	child  *child
-	client *sdk.Client
-	wire   *goplugin.Client
+	number  int
+	program string // the file that is run
+	child   *child
+	client  *sdk.Client
+	conn    *grpc.ClientConn // under client, for what is go-plugin's
+	wire    *goplugin.Client
 
-	said       atomic.Pointer[sdk.Description]
-	stopWatch  context.CancelFunc
-	suspecting sync.Mutex
+	confinement *Confinement // nil before it was launched
+	hint        string       // see stage
+
+	said      atomic.Pointer[sdk.Description]
+	visits    visits
+	doubt     doubt
+	stopWatch context.CancelFunc
 }
 
 // startTurn is how long a start counts among those that run side by side: one that takes longer waits for something, and
@@ -46,13 +50,47 @@ func (s *Supervisor) start(ctx context.Context, spec Spec, number int) (*generat
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, spec.StartTimeout, fmt.Errorf("it was not ready within %s", spec.StartTimeout))
 	defer cancel()
-	if err := Verify(spec); err != nil {
+	ended := make(chan answer, 1)
+	go func() {
+		g, err := s.raise(ctx, spec, number)
+		ended <- answer{g, err}
+	}()
+	return inTime(ctx, ended)
+}
+
+// inTime waits for a start's end, and not for one that hangs in the kernel, on a file or a process, after its time.
+func inTime(ctx context.Context, ended <-chan answer) (*generation, error) {
+	select {
+	case a := <-ended:
+		return a.g, a.err
+	case <-ctx.Done():
+	}
+	t := time.NewTimer(stopTime)
+	defer t.Stop()
+	select {
+	case a := <-ended:
+		return a.g, a.err
+	case <-t.C:
+		go func() { discard(<-ended) }()
+		return nil, fmt.Errorf("%w; what was begun hangs in the system", context.Cause(ctx))
+	}
+}
+
+// raise is start without the wait for a turn.
+func (s *Supervisor) raise(ctx context.Context, spec Spec, number int) (*generation, error) {
+	path, err := s.verified(spec)
+	if err != nil {
 		return nil, err
 	}
-	g := &generation{number: number}
+	if s.offline {
+		return nil, &invalidError{errors.New("nothing is started offline, and what it offers is not known from an earlier start")}
+	}
+	kept := s.cache.slot(ctx, spec, path)
+	g := &generation{number: number, program: path}
 	if err := g.bringUp(ctx, s, spec); err != nil {
 		return nil, g.abandon(ctx, err)
 	}
+	kept.keep(ctx, g.description())
 	return g, nil
 }
 
@@ -84,13 +122,14 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 			err = fmt.Errorf("the handshake made go-plugin panic: %v", cause)
 		}
 	}()
-	r := &runner{ctx: ctx, spec: spec, supervisor: s, log: s.log.With("plugin", spec.Name), adopt: func(c *child) { g.child = c }}
+	r := &runner{ctx: ctx, spec: spec, program: g.program, supervisor: s, log: s.log.With("plugin", spec.Name),
+		staged: func(how stage) { g.confinement, g.hint = how.confinement, how.hint }, adopt: func(c *child) { g.child = c }}
 	config := s.clientConfig(r, spec)
 	g.wire = goplugin.NewClient(config)
 	if _, err := g.wire.Start(); err != nil {
 		return err
 	}
-	config.GRPCDialOptions = dialOptions(g.child, r.socket) // read by Client, below
+	config.GRPCDialOptions = dialOptions(g.child, r, g.confinement.Wrapper == "") // read by Client, below
 	defer context.AfterFunc(ctx, g.child.kill)()
 	protocol, err := g.wire.Client()
 	if err != nil {
@@ -100,7 +139,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	if err != nil {
 		return err
 	}
-	g.client = raw.(*sdk.Client)
+	g.client, g.conn = raw.(*sdk.Client), protocol.(*goplugin.GRPCClient).Conn
 	return nil
 }
 
@@ -117,47 +156,6 @@ func (s *Supervisor) clientConfig(r *runner, spec Spec) *goplugin.ClientConfig {
 		SyncStderr:       newPump(r.log, "stderr", nil),
 		Logger:           hclog.NewNullLogger(), // it never parses what a plugin prints; logs.go does
 	}
-}
-
-// configure checks the plugin's configuration against the schema it publishes, and hands it over.
-func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spec, workdir string) error {
-	if len(d.ConfigSchema) == 0 {
-		if spec.Config != nil && string(bytes.TrimSpace(spec.Config)) != "{}" {
-			return &invalidError{fmt.Errorf("it takes no configuration, but %s has a config block for it", orDefault(spec.Source, "its spec"))}
-		}
-		return nil
-	}
-	config := spec.Config
-	if config == nil {
-		config = json.RawMessage("{}")
-	}
-	if err := checkConfig(d.ConfigSchema, config); err != nil {
-		return &invalidError{err}
-	}
-	if err := g.client.Configure(ctx, config, workdir); err != nil {
-		return refused(ctx, err)
-	}
-	return nil
-}
-
-func checkConfig(against, config json.RawMessage) error {
-	s, err := schema.Compile(against)
-	if err != nil {
-		return fmt.Errorf("the schema of its configuration is broken: %w", err)
-	}
-	if invalid := s.Validate(config); invalid != nil {
-		return fmt.Errorf("its configuration is wrong: %w", invalid)
-	}
-	return nil
-}
-
-// refused tells a plugin that has something against its configuration from one that broke, or may take it later.
-func refused(ctx context.Context, err error) error {
-	e, ok := errors.AsType[*sdk.Error](err)
-	if ok && ctx.Err() == nil && !e.Retryable && e.Code != sdk.CodeTimeout && e.Code != sdk.CodeCanceled {
-		return &invalidError{fmt.Errorf("it refused its configuration: %s", e.Message)}
-	}
-	return fmt.Errorf("configuring it: %w", err)
 }
 
 // abandon ends a start that failed, and words why.
@@ -177,52 +175,22 @@ func (g *generation) abandon(ctx context.Context, err error) error {
 		err = fmt.Errorf("%w: %w", err, g.child.exit())
 	}
 	g.child.kill()
-	<-g.child.exited
-	g.release()
-	return g.child.withLastLines(err)
+	if g.diedWithin(killTime) {
+		g.release()
+	}
+	return &failedStart{g.withHint(g.child.withLastLines(err)), g.child.tail.last(statusLines)}
 }
+
+// A failedStart is why a start failed, with the last that the process printed.
+type failedStart struct {
+	error
+	stderr []string
+}
+
+// Unwrap gives the reason alone.
+func (e *failedStart) Unwrap() error { return e.error }
 
 func (g *generation) description() *sdk.Description { return g.said.Load() }
 func (g *generation) done() <-chan struct{}         { return g.child.exited }
 func (g *generation) pid() int                      { return g.child.pid }
-
-// end says in words how the process ended; it has.
-func (g *generation) end() string { return g.child.withLastLines(g.child.exit()).Error() }
-
-// diedWithin waits for the process's end, but not longer than d.
-func (g *generation) diedWithin(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-g.done():
-		return true
-	case <-t.C:
-		return false
-	}
-}
-
-// stop ends the process: lifeline, SIGTERM, SIGKILL. It says whether the process has ended within five seconds; one that
-// has not is stuck in the kernel.
-func (g *generation) stop() bool {
-	g.child.closeLifeline()
-	if g.diedWithin(2 * time.Second) {
-		return true
-	}
-	g.child.terminate()
-	if g.diedWithin(time.Second) {
-		return true
-	}
-	g.child.kill()
-	return g.diedWithin(2 * time.Second)
-}
-
-// release frees what go-plugin holds for a process that has ended. Its Kill returns soon then; it is never called
-// before, because it waits without limit for a plugin that does not answer.
-func (g *generation) release() {
-	if g.stopWatch != nil {
-		g.stopWatch()
-	}
-	if g.wire != nil {
-		g.wire.Kill()
-	}
-}
+func (g *generation) containment() string           { return g.child.containment }

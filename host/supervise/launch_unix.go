@@ -4,6 +4,7 @@ package supervise
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,76 +15,131 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// A child is the process of one generation. Its end is known from wait, never from the end of a pipe, which a
-// grandchild may hold open.
+// A child is the process of one generation, under a launcher of its own, which ends all that it has started. Its end is
+// known from there, never from the end of a pipe, which a grandchild may hold open.
 type child struct {
-	pid     int
-	exited  chan struct{} // closed when the process has ended and its last words are read
-	tail    *tail
-	stdin   *os.File // the lifeline: the plugin ends when it closes
-	readers sync.WaitGroup
-	streams [2]*os.File // what the readers read: standard output, standard error
+	pid         int           // as this process sees it
+	handle      *os.Process   // means this process and no other of the same number
+	containment string        // see proctree.Cmd.Containment
+	end         func()        // kills everything
+	exited      chan struct{} // closed when nothing of it is left and its last words are read
+	tail        *tail
+	stdin       *os.File // the lifeline: the plugin ends when it closes
+	readers     sync.WaitGroup
+	streams     [2]*os.File // what the readers read: standard output, standard error
 
 	mu     sync.Mutex
-	state  *os.ProcessState
-	reason string // why we killed it, if we did
+	over   bool
+	how    proctree.Exit // and lost: once it is over
+	lost   error         // it could not be followed to its end
+	reason string        // why we killed it, if we did
 }
 
 // launch starts the plugin in a session of its own, without a terminal, and gives its standard output, which the caller
-// must drain.
-func (s *Supervisor) launch(spec Spec, env []string, log *slog.Logger) (*child, *os.File, error) {
+// must drain. The end of ctx ends the start, not what was started.
+func (s *Supervisor) launch(ctx context.Context, spec Spec, how stage, log *slog.Logger) (*child, *os.File, error) {
 	var p pipes
 	if err := p.open(); err != nil {
 		return nil, nil, fmt.Errorf("making pipes: %w", err)
 	}
-	cmd := exec.Command(spec.Command[0], spec.Command[1:]...) //nolint:noctx // its end is ours to choose
-	cmd.Dir, cmd.Env = spec.Dir, env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin.r, p.stdout.w, p.stderr.w
-	cmd.SysProcAttr = processAttributes()
-	if err := s.forks.do(cmd.Start); err != nil {
+	cmd := &proctree.Cmd{Path: how.path, Name: how.argv[0], Args: how.argv[1:], Dir: spec.Dir, Env: how.env, Namespace: how.namespace,
+		Stdin: p.stdin.r, Stdout: p.stdout.w, Stderr: p.stderr.w, Grace: -1} // a gentle end is ours to give, see stop
+	c := &child{containment: cmd.Containment(), exited: make(chan struct{}), tail: &tail{}, stdin: p.stdin.w,
+		streams: [2]*os.File{p.stdout.r, p.stderr.r}}
+	ended, err := c.run(ctx, cmd)
+	p.closeTheirs()
+	if err != nil {
 		p.closeAll()
 		return nil, nil, startProblem(spec, err)
 	}
-	p.closeTheirs()
-	c := &child{pid: cmd.Process.Pid, exited: make(chan struct{}), tail: &tail{}, stdin: p.stdin.w,
-		streams: [2]*os.File{p.stdout.r, p.stderr.r}}
 	c.readers.Add(len(c.streams)) // one for each drain
 	go c.drain(p.stderr.r, p.stderr.r, newPump(log, "stderr", c.tail))
-	go c.wait(cmd)
+	go c.wait(ended, how.temp)
 	return c, p.stdout.r, nil
 }
 
-// wait sees the process's end, takes the rest of its process group along, and collects its last words.
-func (c *child) wait(cmd *exec.Cmd) {
-	c.reap(cmd)
+// run returns when the program runs; ended closes when nothing of it is left.
+func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	life, end := context.WithCancel(context.Background())
+	defer context.AfterFunc(ctx, end)()
+	c.end, ended = end, make(chan struct{})
+	started := make(chan error, 1)
+	cmd.Started = func(pid int) { started <- c.find(pid) }
+	go func() {
+		defer close(ended)
+		defer end()
+		c.how, c.lost = cmd.Run(life)
+	}()
+	select {
+	case err = <-started:
+	case <-ended:
+		if len(started) == 0 {
+			return nil, cmp.Or(c.lost, errEnded)
+		}
+		err = <-started
+	}
+	if err != nil {
+		end()
+		<-ended
+	}
+	return ended, err
+}
+
+// find takes hold of the process, while nobody else can have its number.
+func (c *child) find(pid int) (err error) {
+	c.pid = pid
+	if c.handle, err = os.FindProcess(pid); err != nil {
+		return fmt.Errorf("its process cannot be found: %w", err)
+	}
+	return nil
+}
+
+// wait sees the end of all that the process started, and collects its last words. What it leaves in its folder for
+// temporary files goes with it.
+func (c *child) wait(ended <-chan struct{}, temp string) {
+	<-ended
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
+	_ = c.handle.Release()
 	_ = c.stdin.Close()
 	for _, f := range c.streams {
 		_ = f.SetReadDeadline(time.Now().Add(lastWords))
 	}
 	c.readers.Wait()
 	close(c.exited)
+	_ = removeAll(temp)
 }
 
-// lastWords is how long a pipe is read after the process has ended: what it wrote is there already, and a grandchild
-// that escaped the process group may hold the pipe for ever.
+// lastWords is how long a pipe is read after the process has ended: what it wrote is there already, and a process that
+// could not be killed may hold the pipe for ever.
 const lastWords = 50 * time.Millisecond
 
 func (c *child) closeLifeline() { _ = c.stdin.Close() }
 func (c *child) terminate()     { c.signal(syscall.SIGTERM, "") }
-func (c *child) kill()          { c.signal(syscall.SIGKILL, "") }
+func (c *child) kill()          { c.killFor("") }
 
-// killFor kills the process and keeps why.
-func (c *child) killFor(reason string) { c.signal(syscall.SIGKILL, reason) }
+// killFor kills the process with all that it has started, and keeps why.
+func (c *child) killFor(reason string) {
+	c.signal(syscall.SIGKILL, reason)
+	c.end()
+}
 
 // signal goes to the whole process group, unless the process has ended: its number may be another's by then.
 func (c *child) signal(sig syscall.Signal, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state == nil {
-		c.reason = orDefault(c.reason, reason)
+	if c.over {
+		return
+	}
+	c.reason = orDefault(c.reason, reason)
+	if c.handle.Signal(syscall.Signal(0)) == nil {
 		_ = syscall.Kill(-c.pid, sig)
 	}
 }
@@ -92,23 +148,28 @@ func (c *child) signal(sig syscall.Signal, reason string) {
 func (c *child) exit() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.reason != "" {
+	switch {
+	case c.reason != "":
 		return errors.New(c.reason + " and was killed")
+	case errors.Is(c.lost, proctree.ErrLost):
+		return errors.New("killed by SIGKILL, since its launcher was killed")
+	case c.how.Signal != 0:
+		return fmt.Errorf("killed by %s", c.how.SignalName())
+	case c.how.Code < 0:
+		return c.lost
 	}
-	status, _ := c.state.Sys().(syscall.WaitStatus)
-	if status.Signaled() {
-		return fmt.Errorf("killed by %s", signalName(status.Signal()))
-	}
-	return fmt.Errorf("exit status %d", status.ExitStatus())
+	return fmt.Errorf("exit status %d", c.how.Code)
 }
 
 // describeExit puts how the process ended among the facts of an error.
 func (c *child) describeExit(facts map[string]any) {
-	status, _ := c.state.Sys().(syscall.WaitStatus)
-	if status.Signaled() {
-		facts["signal"] = signalName(status.Signal())
-	} else {
-		facts["exit_code"] = status.ExitStatus()
+	switch {
+	case c.how.Signal != 0:
+		facts["signal"] = c.how.SignalName()
+	case errors.Is(c.lost, proctree.ErrLost):
+		facts["signal"] = "SIGKILL"
+	default:
+		facts["exit_code"] = c.how.Code
 	}
 	facts["last_stderr"] = c.tail.last(tailLines)
 }
@@ -120,10 +181,6 @@ func (c *child) withLastLines(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w; its last words: %s", err, strings.Join(lines, " | "))
-}
-
-func signalName(s syscall.Signal) string {
-	return cmp.Or(unix.SignalName(s), fmt.Sprintf("signal %d", int(s)))
 }
 
 // startProblem words why the program could not be run.
@@ -142,40 +199,4 @@ func startProblem(spec Spec, err error) error {
 		return fmt.Errorf("%s cannot be run: it is no program for this machine", program)
 	}
 	return fmt.Errorf("%s cannot be run: %w", program, err)
-}
-
-// A pipe has an end to read and one to write.
-type pipe struct{ r, w *os.File }
-
-// pipes are the three streams of a process.
-type pipes struct{ stdin, stdout, stderr pipe }
-
-func (p *pipes) open() (err error) {
-	for _, one := range []*pipe{&p.stdin, &p.stdout, &p.stderr} {
-		if one.r, one.w, err = os.Pipe(); err != nil {
-			p.closeAll()
-			return err
-		}
-	}
-	return nil
-}
-
-// closeTheirs closes the ends that the process has copies of.
-func (p *pipes) closeTheirs() { closeFiles(p.stdin.r, p.stdout.w, p.stderr.w) }
-
-func (p *pipes) closeAll() {
-	p.closeTheirs()
-	closeFiles(p.stdin.w, p.stdout.r, p.stderr.r)
-}
-
-func closeFiles(files ...*os.File) {
-	for _, f := range files {
-		_ = f.Close() // also nil
-	}
-}
-
-// endGroup makes the end of cmd's context the end of its whole process group.
-func endGroup(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }

@@ -108,7 +108,7 @@ func TestIdempotentCallDiesTwice(t *testing.T) {
 func TestPreviewOfAStoppedPlugin(t *testing.T) {
 	p := add(t, supervisor(t), playing("good", "good"))
 	mustCall(t, p, "echo", "")
-	_ = syscall.Kill(p.Status().PID, syscall.SIGSTOP)
+	stop(t, p.Status().PID)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err := p.Preview(ctx, request("echo", ""))
@@ -173,7 +173,7 @@ func TestChecksumOfTheRightFile(t *testing.T) {
 		}
 	}
 	t.Chdir(elsewhere)
-	sum, err := checksum("p")
+	sum, err := sumOf("p")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestChecksumOfTheRightFile(t *testing.T) {
 }
 
 func TestChecksum(t *testing.T) {
-	sum, err := checksum(os.Args[0])
+	sum, err := sumOf(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,9 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
@@ -34,7 +36,9 @@ func TestMain(m *testing.M) {
 var plays = map[string]func(){
 	"good":       func() { sdk.Serve(goodPlugin()) },
 	"deaf":       deaf,
-	"dynamic":    func() { sdk.Serve(dynamicPlugin()) },
+	"dynamic":    func() { noteStart(); sdk.Serve(dynamicPlugin()) },
+	"noted":      func() { noteStart(); sdk.Serve(goodPlugin()) },
+	"fickle":     func() { noteStart(); sdk.Serve(ficklePlugin()) },
 	"stock":      stockPlugin,
 	"unfinished": func() { fmt.Fprint(os.Stderr, "the key is missing"); os.Exit(3) },
 	"vanishes":   func() { socketAnd(func(net.Listener) { os.Exit(5) }) },
@@ -59,6 +63,7 @@ var plays = map[string]func(){
 	"mute":        func() { listenAnd("1|1|unix|%s|grpc|") },
 	"netrpc":      func() { listenAnd("1|1|unix|%s|netrpc|") },
 	"flood":       func() { flood(); sdk.Serve(goodPlugin()) },
+	"marks":       playMarks,
 	"host":        playHost,
 }
 
@@ -173,6 +178,13 @@ func goodPlugin() *sdk.Plugin {
 		fmt.Fprintln(os.Stderr, "stderr: "+in.Text)
 		return sdk.Text("printed"), nil
 	})
+	add("litter", func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+		dir := filepath.Join(os.TempDir(), "locked", "in")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		return sdk.Text(os.TempDir()), os.Chmod(filepath.Dir(dir), 0)
+	})
 	add("wait", waitTool)
 	add("die", func(_ context.Context, _ *sdk.Request, in textArgs) (*sdk.Result, error) {
 		_, _ = syscall.Write(2, []byte("dying of "+in.Text+"\n"))
@@ -228,6 +240,27 @@ func dynamicPlugin() *sdk.Plugin {
 	return p
 }
 
+// noteStart adds a line to the file that STARTS names.
+func noteStart() {
+	if path := os.Getenv("STARTS"); path != "" {
+		f := must(os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))
+		must(f.WriteString("started\n"))
+		_ = f.Close()
+	}
+}
+
+// ficklePlugin has a tool for each line NAME DESCRIPTION of the file that FICKLE names, and does not say that they change.
+func ficklePlugin() *sdk.Plugin {
+	p := sdk.New("fickle", "1.0.0")
+	for line := range strings.Lines(string(must(os.ReadFile(os.Getenv("FICKLE"))))) {
+		name, description, _ := strings.Cut(strings.TrimSpace(line), " ")
+		sdk.AddTool(p, sdk.Tool{Name: name, Description: description}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+			return sdk.Text("done"), nil
+		})
+	}
+	return p
+}
+
 // waitTool says that it has begun, and waits for its context's end. With text "deaf" it does not even look at that.
 func waitTool(ctx context.Context, r *sdk.Request, in textArgs) (*sdk.Result, error) {
 	r.Progress(0, 0, "waiting")
@@ -255,7 +288,8 @@ func supervisor(t testing.TB) *Supervisor {
 
 // playing is the spec of a plugin that the test binary plays.
 func playing(name, role string) Spec {
-	return Spec{Name: name, Command: []string{os.Args[0]}, Env: map[string]string{"PLAY": role}, StartTimeout: 5 * time.Second}
+	return Spec{Name: name, Command: []string{os.Args[0]}, Env: map[string]string{"PLAY": role}, StartTimeout: 5 * time.Second,
+		Sandbox: Sandbox{Level: Supervised}} // so that what it says of pids is what the test sees
 }
 
 func add(t testing.TB, s *Supervisor, spec Spec) *Process {
@@ -292,7 +326,7 @@ func mustCall(t testing.TB, p *Process, tool, text string) string {
 }
 
 func request(tool, text string) *sdk.Request {
-	return &sdk.Request{CallID: "c1", Tool: tool, Arguments: fmt.Appendf(nil, `{"text":%q}`, text), Workdir: "/"}
+	return &sdk.Request{CallID: "c1", RunID: rand.Text(), Tool: tool, Arguments: fmt.Appendf(nil, `{"text":%q}`, text), Workdir: "/"}
 }
 
 // begin starts a call of the tool wait and returns when the plugin is in it.
@@ -348,7 +382,9 @@ func alive(pid int) bool {
 // be killed. With STRANGER it runs that program in the place of a plugin.
 func playHost() {
 	s := must(New(Options{RunDir: os.Getenv("RUN")}))
-	spec := playing("good", "good")
+	spec := playing("good", cmp.Or(os.Getenv("ROLE"), "good"))
+	spec.Sandbox.Level = cmp.Or(Level(os.Getenv("LEVEL")), Supervised)
+	spec.Env["MARK"] = os.Getenv("MARK")
 	if stranger := os.Getenv("STRANGER"); stranger != "" {
 		spec.Command, spec.StartTimeout = []string{stranger, "1000"}, time.Minute
 	}

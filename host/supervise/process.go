@@ -1,9 +1,7 @@
 package supervise
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,132 +10,197 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // A Process is one plugin under supervision: the same value through every crash and restart of the process itself. It
 // is safe for concurrent use, and has the methods of a host.Plugin.
 type Process struct {
-	spec        Spec
+	name        string
+	spec        atomic.Pointer[Spec] // complete; another one after a reload
+	workdir     string               // for specs that name no folder
 	log         *slog.Logger
 	onState     func(Status) // or nil
 	wants       chan want
+	reloads     chan reload
+	resets      chan chan<- struct{}
+	turn        chan struct{} // holds a token during a reload
+	leaving     chan struct{} // closed: no new calls, and the end when those that run have ended
 	closing     chan struct{}
+	leaveOnce   sync.Once
 	closeOnce   sync.Once
 	done        chan struct{} // the owner has ended
-	status      atomic.Pointer[Status]
+	calls       atomic.Int64  // that run now
+	status      atomic.Pointer[snapshot]
 	description atomic.Pointer[sdk.Description]
+	recall      func(context.Context, Spec) *sdk.Description // what is known without a start, or nil; may be nil
 
 	mu       sync.Mutex
-	speaker  int // the generation that description is from
+	speaker  int      // the generation that description is from
+	recalled identity // of what was known without a start, if it was used
 	watchers map[*func()]struct{}
 }
 
 func newProcess(spec Spec, log *slog.Logger, start starter, onState func(Status)) *Process {
-	p := &Process{spec: spec, log: log, onState: onState, wants: make(chan want), closing: make(chan struct{}), done: make(chan struct{}),
-		watchers: map[*func()]struct{}{}}
-	o := &owner{p: p, start: start, state: Known, history: history{limits: spec.Restart}, started: make(chan answer, 1)}
-	o.publish()
-	go o.run(p.wants, p.closing)
+	p := &Process{name: spec.Name, log: log, onState: onState, wants: make(chan want), reloads: make(chan reload),
+		resets: make(chan chan<- struct{}), turn: make(chan struct{}, 1), leaving: make(chan struct{}), closing: make(chan struct{}),
+		done: make(chan struct{}), watchers: map[*func()]struct{}{}}
+	p.spec.Store(&spec)
+	o := &owner{p: p, start: start, history: history{limits: spec.Restart}, drained: make(chan *generation)}
+	o.to(Known, "the first call starts it")
 	if spec.Eager {
-		go func() { _, _ = p.acquire(context.Background()) }() // what goes wrong is logged, and told to the first call
+		o.alarm = time.After(0) // what goes wrong is logged, and told to the first call
 	}
+	o.show()
+	go o.run()
 	return p
 }
 
 // Name is the plugin's label.
-func (p *Process) Name() string { return p.spec.Name }
+func (p *Process) Name() string { return p.name }
 
-// Status tells where the plugin is in its life.
-func (p *Process) Status() Status {
-	s := *p.status.Load()
-	if d := p.description.Load(); d != nil {
-		s.Version, s.Tools, s.Notices = d.Version, len(d.Tools), d.Notices
-	}
-	return s
-}
-
-// Tools gives the plugin's tools. The first time it starts the plugin; later it answers from what the plugin last said,
-// also while it is down.
+// Tools gives the plugin's tools. The first time it starts the plugin, unless the supervisor's cache knows it; later it
+// answers from what the plugin last said, also while it is down.
 func (p *Process) Tools(ctx context.Context) ([]sdk.Tool, error) {
-	if d := p.description.Load(); d != nil && !isClosed(p.closing) {
+	if d := p.described(ctx); d != nil && !isClosed(p.closing) {
 		return slices.Clone(d.Tools), nil
 	}
-	if _, err := p.acquire(ctx); err != nil {
+	g, err := p.acquire(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(p.description.Load().Tools), nil
+	return slices.Clone(g.description().Tools), nil
 }
 
-// Call runs one tool, and starts the plugin if it does not run. A tool that fails gives a result with an Error. The
-// error of Call itself is an *sdk.Error: the plugin is not available, died in the call, broke the rules of the wire, or
-// ctx ended. A call that provably never reached the plugin, or whose tool the spec calls idempotent, is made once more
-// when the plugin dies.
+// Call runs one tool, once at most, and starts the plugin if it does not run. A tool that fails gives a result with an
+// Error. The error of Call itself is an *sdk.Error with its Outcome: the plugin is not available, died in the call, broke
+// the rules of the wire, or ctx ended. When the plugin dies, a call that provably never reached it, or whose tool the spec
+// calls idempotent, is made once more, with the same id and in what is left of ctx's time. One whose tool turns out to be
+// another than was listed, once the plugin runs, is not made.
 func (p *Process) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-	for attempt := 1; ; attempt++ {
-		g, err := p.acquire(ctx)
-		if err != nil {
-			return nil, err
-		}
-		r.Attempt, r.Generation = attempt, g.number
-		result, err := g.client.Call(ctx, r)
-		if err == nil {
-			return result, nil
-		}
-		broken, ok := errors.AsType[*sdk.BrokenError](err)
-		if !ok {
-			g.suspect() // the call was left alone: find out whether the plugin still answers
-			return nil, err
-		}
-		if !g.diedWithin(settle) || attempt > 1 || !p.mayRepeat(r, broken) {
-			return nil, p.lost(g, r, broken)
-		}
+	listed := p.description.Load()
+	result, died, err := p.attempt(ctx, r, 1, listed)
+	if died == nil || ctx.Err() != nil || isClosed(p.closing) || !p.mayRepeat(r, died) {
+		return result, err
 	}
+	result, _, err = p.attempt(ctx, r, 2, listed)
+	if e, ok := errors.AsType[*sdk.Error](err); ok && died.Delivered && e.Outcome == sdk.OutcomeNotSent {
+		err = withOutcome(e, sdk.OutcomeUnknown) // of the first attempt
+	}
+	return result, err
+}
+
+// attempt makes the call of a tool as it was listed. Died is set when the plugin has died in it.
+func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, listed *sdk.Description) (result *sdk.Result, died *sdk.BrokenError, err error) {
+	v, err := p.enter(ctx)
+	if err != nil {
+		return nil, nil, p.notSent(err)
+	}
+	defer v.leave()
+	g := v.generation
+	if err := outdated(p.name, r, listed, g.description()); err != nil {
+		return nil, nil, p.notSent(err)
+	}
+	r.Attempt, r.Generation = number, g.number
+	result, err = g.client.Call(v.ctx, r)
+	if err == nil {
+		return result, nil, nil
+	}
+	broken, ok := v.broken(err)
+	if !ok {
+		v.leave()
+		if sdk.CodeOf(err) != sdk.CodeResultTooLarge { // which is an answer
+			g.suspect() // the call was left alone: find out whether the plugin still answers
+		}
+		return nil, nil, err
+	}
+	if !v.cut() && g.diedWithin(settle) && isCut(broken) {
+		died = broken
+	}
+	return nil, died, withOutcome(p.lost(g, r, broken), outcomeOf(broken))
 }
 
 // settle is how long the death of a process may take to show after its connection broke. Measured: 2 to 9 ms.
 const settle = 500 * time.Millisecond
 
 func (p *Process) mayRepeat(r *sdk.Request, broken *sdk.BrokenError) bool {
-	return !broken.Delivered || slices.Contains(p.spec.Idempotent, r.Tool)
+	return !broken.Delivered || slices.Contains(p.spec.Load().Idempotent, r.Tool)
 }
 
-// lost says what became of a call whose plugin or connection broke.
+// isCut tells a connection that was cut from a plugin that answered with something else than its result.
+func isCut(b *sdk.BrokenError) bool {
+	return !b.Delivered || status.Code(b.Err) == codes.Unavailable
+}
+
+func outcomeOf(b *sdk.BrokenError) sdk.Outcome {
+	if b.Delivered {
+		return sdk.OutcomeUnknown
+	}
+	return sdk.OutcomeNotSent
+}
+
+// withOutcome leaves e as it is: others may have it too.
+func withOutcome(e *sdk.Error, o sdk.Outcome) *sdk.Error {
+	e = new(*e)
+	e.Outcome = o
+	return e
+}
+
+// notSent says of a call that found no plugin to go to that nothing was run.
+func (p *Process) notSent(err error) error {
+	e, ok := errors.AsType[*sdk.Error](err)
+	if !ok {
+		return err
+	}
+	e = withOutcome(e, sdk.OutcomeNotSent)
+	if e.Code == sdk.CodeTimeout || e.Code == sdk.CodeCanceled {
+		e.Message = fmt.Sprintf("%s before plugin %q was ready; nothing was run", e.Message, p.name)
+	}
+	return e
+}
+
+// lost says how it came that a plugin or its connection broke in a call.
 func (p *Process) lost(g *generation, r *sdk.Request, broken *sdk.BrokenError) *sdk.Error {
-	facts := map[string]any{"plugin": p.spec.Name, "generation": g.number, "call_id": r.CallID, "delivered": broken.Delivered}
+	facts := map[string]any{"plugin": p.name, "generation": g.number, "call_id": r.CallID, "delivered": broken.Delivered}
 	switch {
 	case isClosed(p.closing):
 		return &sdk.Error{Code: sdk.CodeCanceled, Name: "Closed", Message: "the host was closed during the call", Details: sdk.Details(facts)}
+	case g.visits.wereCut():
+		return &sdk.Error{Code: sdk.CodeCanceled, Name: "Replaced", Details: sdk.Details(facts),
+			Message: fmt.Sprintf("plugin %q was reloaded or removed, and the old process got no more time for the call", p.name)}
 	case !isClosed(g.done()):
 		g.child.killFor("it broke the rules of the wire")
 		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Protocol", Details: sdk.Details(facts),
-			Message: fmt.Sprintf("plugin %q broke the rules of the wire and is started anew: %v", p.spec.Name, broken)}
+			Message: fmt.Sprintf("plugin %q broke the rules of the wire and is started anew: %v", p.name, broken)}
 	}
 	g.child.describeExit(facts)
-	return &sdk.Error{Code: sdk.CodePluginCrashed, Name: "PluginCrashed", Details: sdk.Details(facts),
-		Message:    fmt.Sprintf("plugin %q died during the call: %s. %s", p.spec.Name, g.end(), outcomeOf(broken)),
-		Suggestion: "Find out what the call has done before you make it again; the plugin is started anew with the next call."}
-}
-
-func outcomeOf(b *sdk.BrokenError) string {
-	if b.Delivered {
-		return "What the call had done by then is not known"
+	e := &sdk.Error{Code: sdk.CodePluginCrashed, Name: "PluginCrashed", Details: sdk.Details(facts),
+		Message:    fmt.Sprintf("plugin %q died during the call: %s", p.name, g.end()),
+		Suggestion: "The plugin is started anew with the next call."}
+	if !broken.Delivered {
+		e.Message = fmt.Sprintf("plugin %q died before the call reached it: %s", p.name, g.end())
 	}
-	return "The call had not reached it"
+	return e
 }
 
 // Preview asks what a call would do.
 func (p *Process) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, error) {
-	g, err := p.acquire(ctx)
+	v, err := p.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	preview, err := g.client.Preview(ctx, r)
-	if broken, ok := errors.AsType[*sdk.BrokenError](err); ok {
-		g.diedWithin(settle)
+	defer v.leave()
+	g := v.generation
+	preview, err := g.client.Preview(v.ctx, r)
+	if broken, ok := v.broken(err); ok {
+		_ = v.cut() || g.diedWithin(settle)
 		return nil, p.lost(g, r, broken)
 	}
 	if ctx.Err() != nil {
+		v.leave()
 		g.suspect()
 	}
 	return preview, err
@@ -157,25 +220,36 @@ func (p *Process) Watch(ctx context.Context, changed func()) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-p.done:
-		return closedError(p.spec.Name)
+		return closedError(p.name)
 	}
 }
 
-// Close ends the plugin: by closing its lifeline, then with SIGTERM, then with SIGKILL, all within five seconds. Calls
-// that run get CodeCanceled.
+// Close ends the plugin: its calls, which get CodeCanceled, then the process by closing its lifeline, by SIGTERM, by
+// SIGKILL, all within five seconds. Closing again waits for the same end.
 func (p *Process) Close() error {
 	p.closeOnce.Do(func() { close(p.closing) })
 	<-p.done
 	return nil
 }
 
+// Reset forgets the plugin's crashes: one that is in backoff, quarantined or invalid is started by the next call, an eager
+// one at once. One that runs is left alone.
+func (p *Process) Reset() {
+	taken := make(chan struct{})
+	select {
+	case p.resets <- taken:
+		<-taken
+	case <-p.done:
+	}
+}
+
 // acquire gives a generation that takes calls, starting one if need be.
 func (p *Process) acquire(ctx context.Context) (*generation, error) {
 	reply := make(chan answer, 1)
 	select {
-	case p.wants <- want{reply}:
+	case p.wants <- want{reply, p.program()}:
 	case <-p.done:
-		return nil, closedError(p.spec.Name)
+		return nil, closedError(p.name)
 	case <-ctx.Done():
 		return nil, sdk.EndedError(ctx)
 	}
@@ -185,28 +259,4 @@ func (p *Process) acquire(ctx context.Context) (*generation, error) {
 	case <-ctx.Done():
 		return nil, sdk.EndedError(ctx)
 	}
-}
-
-// describe keeps what a generation of the plugin says of itself, unless a later one has spoken, and tells those who
-// watch if the tools are not what they were.
-func (p *Process) describe(generation int, d *sdk.Description) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if generation < p.speaker {
-		return
-	}
-	p.speaker = generation
-	old := p.description.Swap(d)
-	if old == nil || sameTools(old.Tools, d.Tools) {
-		return
-	}
-	for changed := range p.watchers {
-		go (*changed)()
-	}
-}
-
-func sameTools(a, b []sdk.Tool) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
 }

@@ -92,7 +92,8 @@ func TestKilledDuringACall(t *testing.T) {
 	if took := time.Since(died); took > time.Second { // typically 3 ms; the bound only tells it from a timeout
 		t.Errorf("the call heard of the death after %s", took)
 	}
-	checkError(t, err, sdk.CodePluginCrashed, "SIGKILL", "not known")
+	checkError(t, err, sdk.CodePluginCrashed, "SIGKILL")
+	checkOutcome(t, err, sdk.OutcomeUnknown)
 	facts := factsOf(t, err)
 	if facts["signal"] != "SIGKILL" || facts["delivered"] != true || facts["generation"] != 1.0 || facts["plugin"] != "good" {
 		t.Errorf("details: %v", facts)
@@ -260,6 +261,13 @@ func checkError(t testing.TB, err error, code sdk.Code, words ...string) {
 		if !strings.Contains(err.Error(), w) {
 			t.Errorf("%q does not say %q", err, w)
 		}
+	}
+}
+
+func checkOutcome(t testing.TB, err error, want sdk.Outcome) {
+	t.Helper()
+	if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Outcome != want {
+		t.Errorf("outcome of %#v, want %s", err, want)
 	}
 }
 

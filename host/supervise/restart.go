@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -37,6 +38,20 @@ func (h *history) recent(now time.Time) []time.Time {
 			out = append(out, c)
 		}
 	}
+	return out
+}
+
+// count gives how many crashes are held against a plugin that is ready since readyAt (zero: it is not).
+func (h *history) count(now, readyAt time.Time) int {
+	if !readyAt.IsZero() && now.Sub(readyAt) >= h.limits.Window {
+		return 0
+	}
+	return len(h.recent(now))
+}
+
+func (h *history) clone() history {
+	out := *h
+	out.crashes = slices.Clone(h.crashes)
 	return out
 }
 

@@ -3,7 +3,9 @@
 package supervise
 
 import (
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -49,6 +51,9 @@ func makeRunDir(base string) (*runDir, error) {
 	return &runDir{path, lock}, nil
 }
 
+// RunBase is the folder that supervisors make their private folders in, unless their options name another.
+func RunBase() string { return chooseBase("") }
+
 func chooseBase(base string) string {
 	if base == "" {
 		base = os.Getenv("XDG_RUNTIME_DIR")
@@ -83,13 +88,51 @@ func sweep(base string) {
 			continue
 		}
 		if lock, err := acquireLock(lockPath, 0); err == nil {
-			_ = os.RemoveAll(dir)
+			_ = removeAll(dir)
 			_ = lock.Close()
 		}
 	}
 }
 
+// forTemps gives the folder for temporary files: this one, unless it is in $XDG_RUNTIME_DIR, which is for small things and
+// takes memory.
+func (d *runDir) forTemps(asked string) (*runDir, error) {
+	if asked != "" || filepath.Dir(d.path) != filepath.Clean(os.Getenv("XDG_RUNTIME_DIR")) {
+		return d, nil
+	}
+	return makeRunDir(os.TempDir())
+}
+
+// temp makes a folder for the temporary files of one generation.
+func (d *runDir) temp() (string, error) { return os.MkdirTemp(d.path, "t") }
+
 func (d *runDir) remove() error {
 	defer d.lock.Close()
-	return os.RemoveAll(d.path)
+	return removeAll(d.path)
+}
+
+// removeAll removes a folder, also if a plugin has locked folders in it with their modes.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil {
+		return nil
+	}
+	above, openErr := os.OpenRoot(filepath.Dir(path))
+	if openErr != nil {
+		return err
+	}
+	defer func() { _ = above.Close() }()
+	unlock(above, filepath.Base(path))
+	return above.RemoveAll(filepath.Base(path))
+}
+
+// unlock opens the folder and those in it, each before it is looked into.
+func unlock(root *os.Root, dir string) {
+	_ = root.Chmod(dir, 0o700)
+	entries, _ := fs.ReadDir(root.FS(), dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			unlock(root, path.Join(dir, e.Name()))
+		}
+	}
 }

@@ -3,15 +3,20 @@ package supervise
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin/runner"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // A runner is our process in the form that go-plugin wants (its RunnerFunc). go-plugin gets the handshake line, already
@@ -19,11 +24,14 @@ import (
 type runner struct {
 	ctx        context.Context // ends when the start has taken too long
 	spec       Spec
+	program    string // the file to run
 	supervisor *Supervisor
 	log        *slog.Logger
+	staged     func(stage)
 	adopt      func(*child)
 
 	env       []string
+	token     string // what the plugin knows us by
 	socketDir string
 	child     *child
 	line      string // the handshake
@@ -31,13 +39,14 @@ type runner struct {
 }
 
 func (r *runner) make(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (goplugin.Runner, error) {
-	r.env, r.socketDir = cmd.Env, socketDir
+	r.token = rand.Text()
+	r.env, r.socketDir = slices.Concat(cmd.Env, []string{sdk.EnvToken + "=" + r.token}), socketDir
 	return r, nil
 }
 
 // Start launches the process and waits for its handshake.
 func (r *runner) Start(context.Context) error {
-	c, stdout, err := r.supervisor.launch(r.spec, environment(r.spec, r.env), r.log)
+	c, stdout, err := r.launch()
 	if err != nil {
 		return err
 	}
@@ -47,11 +56,30 @@ func (r *runner) Start(context.Context) error {
 	in := bufio.NewReaderSize(stdout, maxHandshake)
 	if r.line, err = readHandshake(in, r.socketDir); err != nil {
 		go c.drain(stdout, in, io.Discard)
-		return err
+		return notStaged(r.spec, err)
 	}
 	r.socket = strings.Split(r.line, "|")[3]
 	go c.drain(stdout, in, newPump(r.log, "stdout", nil))
 	return nil
+}
+
+// launch starts the process with a folder of its own for temporary files.
+func (r *runner) launch() (*child, *os.File, error) {
+	temp, err := r.supervisor.temps.temp()
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a folder for its temporary files: %w", err)
+	}
+	how, err := r.supervisor.stage(r.spec, r.program, temp, environment(r.spec, temp, r.env))
+	if err != nil {
+		_ = os.Remove(temp)
+		return nil, nil, err
+	}
+	r.staged(how)
+	c, stdout, err := r.supervisor.launch(r.ctx, r.spec, how, r.log)
+	if err != nil {
+		_ = removeAll(temp) // it may have run for a moment
+	}
+	return c, stdout, err
 }
 
 // Stdout gives the handshake line.

@@ -21,18 +21,35 @@ type Spec struct {
 	Env map[string]string
 	// SHA256 is the checksum, in hex, that the program file must have; "" accepts any.
 	SHA256 string
+	// Lock is what a lock file says of the plugin.
+	Lock Lock
 	// Eager starts the plugin at once instead of with the first call.
 	Eager bool
 	// StartTimeout is how long the plugin may take from its start until it has described itself.
 	StartTimeout time.Duration
+	// DrainTimeout is how long calls may go on in the old process after a reload, or after the plugin was removed; zero is
+	// as long as their deadlines allow. It is at most an hour.
+	DrainTimeout time.Duration
 	// Restart says what happens after a crash.
 	Restart Restart
 	// Config is the plugin's own configuration, a JSON object, or nil.
 	Config json.RawMessage
 	// Idempotent names the tools whose calls may be repeated when the plugin died in one.
 	Idempotent []string
+	// Sandbox says how it is kept from the rest of the machine.
+	Sandbox Sandbox
 	// Source tells people where the spec is from, such as "config.hcl:12".
 	Source string
+}
+
+// A Lock is what a lock file says of a plugin. The zero value is nothing.
+type Lock struct {
+	// SHA256 is the checksum, in hex, that the program file must have, beside that of the spec; "" accepts any.
+	SHA256 string
+	// Source tells people where that stands, such as "toolhost.lock.hcl:12", and Advice what to do about another program.
+	Source, Advice string
+	// Refused says why the plugin must not be started at all; "" when it may be.
+	Refused string
 }
 
 // Restart limits how often a plugin that crashes is started again. The first start after a crash is at once, each
@@ -63,14 +80,19 @@ func (s Spec) Check() error {
 		return fmt.Errorf("plugin %q: the command contains a NUL character", s.Name)
 	case s.SHA256 != "" && !isSHA256(s.SHA256):
 		return fmt.Errorf("plugin %q: sha256 must be 64 hex digits, not %q", s.Name, s.SHA256)
+	case s.Lock.SHA256 != "" && !isSHA256(s.Lock.SHA256):
+		return fmt.Errorf("plugin %q: the locked sha256 must be 64 hex digits, not %q", s.Name, s.Lock.SHA256)
+	}
+	if err := s.Sandbox.Check(); err != nil {
+		return fmt.Errorf("plugin %q: %w", s.Name, err)
 	}
 	return s.checkLimits()
 }
 
 func (s Spec) checkLimits() error {
 	r := s.Restart
-	if s.StartTimeout < 0 || r.MaxCrashes < 0 || r.Window < 0 || r.Backoff < 0 || r.BackoffMax < 0 {
-		return fmt.Errorf("plugin %q: start timeout and restart limits must not be negative", s.Name)
+	if s.StartTimeout < 0 || s.DrainTimeout < 0 || r.MaxCrashes < 0 || r.Window < 0 || r.Backoff < 0 || r.BackoffMax < 0 {
+		return fmt.Errorf("plugin %q: timeouts and restart limits must not be negative", s.Name)
 	}
 	return nil
 }

@@ -2,7 +2,7 @@ package supervise
 
 import (
 	"context"
-	"errors"
+	"sync"
 	"time"
 )
 
@@ -13,22 +13,35 @@ type starter func(ctx context.Context, spec Spec, number int) (*generation, erro
 // An owner is the one goroutine that holds a plugin's state; everybody else sends it events. Between events nothing
 // changes.
 type owner struct {
-	p       *Process
-	start   starter
-	state   State
-	number  int         // of the newest start
-	current *generation // while ready or draining
-	waiters []chan<- answer
-	history history
-	retryAt time.Time
-	readyAt time.Time
-	last    error // of the newest start or life
-	abort   context.CancelFunc
-	started chan answer // how the start under way ended
+	p        *Process
+	start    starter
+	state    State
+	since    time.Time
+	reason   string
+	number   int         // of the newest start
+	told     int         // the generation that the state is about
+	restarts int         // starts after the first, without reloads
+	current  *generation // takes calls, or nil
+	attempt  *attempt    // the one start under way, or nil
+	waiters  []chan<- answer
+	history  history
+	retryAt  time.Time
+	alarm    <-chan time.Time // when an eager plugin is started without a call; nil is never
+	readyAt  time.Time
+	ran      identity // the program of the newest start
+	last     error    // of the newest start or life
+	stderr   []string // of the last process, when none runs
+	draining []*generation
+	drained  chan *generation
+	shown    Status         // when others were told last
+	drains   sync.WaitGroup // what ends generations in the background
 }
 
-// A want asks the owner for a running generation.
-type want struct{ reply chan<- answer }
+// A want asks the owner for a running generation, and tells what the program is now, if that matters.
+type want struct {
+	reply   chan<- answer
+	program identity
+}
 
 // An answer is a generation, or why there is none: to a want, and of a start.
 type answer struct {
@@ -36,19 +49,39 @@ type answer struct {
 	err error
 }
 
-func (o *owner) run(wants <-chan want, closing <-chan struct{}) {
+// An attempt is a start under way.
+type attempt struct {
+	spec    Spec
+	abort   context.CancelFunc
+	program identity // set when it has ended
+	ended   chan answer
+	reload  *reload // that asked for it, beside the generation that runs; or nil
+}
+
+func (o *owner) run() {
 	defer close(o.p.done)
 	for {
 		o.publish()
 		select {
-		case w := <-wants:
+		case w := <-o.p.wants:
 			o.want(w)
-		case s := <-o.started:
-			o.startEnded(s)
+		case a := <-o.attemptEnded():
+			o.startEnded(a)
 		case <-o.exited():
 			o.died()
-		case <-closing:
-			o.close(wants)
+		case r := <-o.reloads():
+			o.reload(r)
+		case g := <-o.drained:
+			o.forgetDrained(g)
+		case <-o.alarm:
+			o.wake()
+		case taken := <-o.p.resets:
+			o.reset(taken)
+		case <-o.p.leaving:
+			o.close("it is no longer among the plugins")
+			return
+		case <-o.p.closing:
+			o.close("the host closes it")
 			return
 		}
 	}
@@ -62,64 +95,94 @@ func (o *owner) exited() <-chan struct{} {
 	return o.current.done()
 }
 
+func (o *owner) attemptEnded() <-chan answer {
+	if o.attempt == nil {
+		return nil
+	}
+	return o.attempt.ended
+}
+
 func (o *owner) want(w want) {
 	if isClosed(o.exited()) {
 		o.died()
+	}
+	if w.program.known() && o.ran.known() && w.program != o.ran {
+		o.forgive("its program has changed")
 	}
 	switch {
 	case o.current != nil:
 		w.reply <- answer{g: o.current}
 		return
-	case o.state != Starting:
+	case o.attempt == nil:
 		if err := o.mayStart(); err != nil {
 			w.reply <- answer{err: err}
 			return
 		}
-		o.begin()
+		o.begin("a call needs it", *o.p.spec.Load(), nil)
 	}
 	o.waiters = append(o.waiters, w.reply)
 }
 
-// mayStart gives nil, or why the plugin is not started now.
-func (o *owner) mayStart() error {
-	wait := time.Until(o.retryAt)
-	switch {
-	case o.state == Invalid:
-		return unavailable(o, "Invalid", 0, "plugin %q cannot be used: %v", o.p.spec.Name, o.last)
-	case o.state == Quarantined && wait > 0:
-		return unavailable(o, "Quarantined", wait, "plugin %q crashed %d times and is left alone for another %s; the last time: %v",
-			o.p.spec.Name, len(o.history.crashes), rounded(wait), o.last)
-	case o.state == Backoff && wait > 0:
-		return unavailable(o, "Backoff", wait, "plugin %q crashed and is not started again for another %s; the last time: %v",
-			o.p.spec.Name, rounded(wait), o.last)
-	}
-	return nil
-}
-
-func (o *owner) begin() {
-	o.state = Starting
+// begin starts a generation. At most one start is under way.
+func (o *owner) begin(why string, spec Spec, r *reload) {
 	o.number++
-	ctx, abort := context.WithCancel(context.Background())
-	o.abort = abort
-	number := o.number
-	go func() {
+	o.alarm = nil
+	parent := context.Background()
+	if r != nil {
+		parent = r.ctx
+	} else {
+		o.to(Starting, why)
+		o.told = o.number
+		o.restarts += min(o.number-1, 1)
+	}
+	ctx, abort := context.WithCancel(parent)
+	a := &attempt{spec: spec, abort: abort, ended: make(chan answer, 1), reload: r}
+	o.attempt = a
+	go func(number int) {
 		defer abort()
-		g, err := o.start(ctx, o.p.spec, number)
-		o.started <- answer{g, err}
-	}()
+		a.program = idOf(spec) // before the start: a program that changes in between is tried once more
+		g, err := o.start(ctx, spec, number)
+		a.ended <- answer{g, err}
+	}(o.number)
 }
 
-func (o *owner) startEnded(s answer) {
-	if s.err != nil {
-		o.failed(s.err)
-	} else {
-		o.current, o.state, o.readyAt, o.last = s.g, Ready, time.Now(), nil
-		o.p.describe(s.g.number, s.g.description())
-		s.g.watch(o.p.describe)
-		o.p.log.Info("plugin is ready", "generation", s.g.number, "pid", s.g.pid())
+func (o *owner) startEnded(ended answer) {
+	a := o.attempt
+	o.attempt = nil
+	switch {
+	case ended.err == nil:
+		o.ready(a, ended.g)
+	case a.reload != nil:
+		o.reloadFailed(a.reload, ended.err)
+		return
+	default:
+		o.ran = a.program
+		o.failed(ended.err)
 	}
 	o.publish() // before those who waited can look
-	o.answerAll(answer{s.g, startError(o, s.err)})
+	o.answerAll(answer{ended.g, startError(o, ended.err)})
+	if a.reload != nil {
+		a.reload.reply <- nil
+	}
+}
+
+// ready makes a generation the one that takes calls.
+func (o *owner) ready(a *attempt, g *generation) {
+	old, why := o.current, "it has started and described itself"
+	if a.reload != nil {
+		why = "it was reloaded"
+		o.p.spec.Store(&a.spec)
+		o.history = history{limits: a.spec.Restart}
+	}
+	o.current, o.told, o.readyAt, o.last, o.stderr, o.ran = g, g.number, time.Now(), nil, nil, a.program
+	o.to(Ready, why)
+	g.visits.heard()
+	o.p.describe(g.number, g.description())
+	g.watch(o.p.describe)
+	o.p.log.Info("plugin is ready", "generation", g.number, "pid", g.pid())
+	if old != nil {
+		o.drain(old)
+	}
 }
 
 func (o *owner) answerAll(a answer) {
@@ -127,73 +190,6 @@ func (o *owner) answerAll(a answer) {
 		w <- a
 	}
 	o.waiters = nil
-}
-
-// failed takes note of a start that came to nothing.
-func (o *owner) failed(err error) {
-	if e, ok := errors.AsType[*invalidError](err); ok {
-		o.state, o.last = Invalid, e
-		o.p.log.Warn("plugin cannot be used", "error", err)
-		return
-	}
-	o.last, o.readyAt = err, time.Time{}
-	o.crashed()
-}
-
-// died takes note of a generation that ended by itself.
-func (o *owner) died() {
-	o.last = errors.New(o.current.end())
-	o.current.release()
-	o.current = nil
-	o.crashed()
-	o.publish()
-}
-
-func (o *owner) crashed() {
-	retryAt, quarantined := o.history.crash(time.Now(), o.readyAt)
-	o.retryAt = retryAt
-	switch {
-	case quarantined:
-		o.state = Quarantined
-	case time.Until(retryAt) > 0:
-		o.state = Backoff
-	default:
-		o.state = Crashed
-	}
-	o.p.log.Warn("plugin crashed", "generation", o.number, "state", string(o.state), "error", o.last)
-}
-
-// close ends whatever runs, while it goes on answering those who ask.
-func (o *owner) close(wants <-chan want) {
-	o.state = Draining
-	o.publish()
-	ended := make(chan struct{})
-	go func() { defer close(ended); o.end() }()
-	for {
-		select {
-		case w := <-wants:
-			w.reply <- answer{err: closedError(o.p.spec.Name)}
-		case <-ended:
-			o.state, o.current = Stopped, nil
-			o.publish()
-			return
-		}
-	}
-}
-
-// end stops the current generation, or the one that is starting.
-func (o *owner) end() {
-	if o.abort != nil {
-		o.abort()
-	}
-	if len(o.waiters) > 0 {
-		s := <-o.started
-		o.current = s.g
-		o.answerAll(answer{err: closedError(o.p.spec.Name)})
-	}
-	if o.current != nil && o.current.stop() {
-		o.current.release()
-	}
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -204,6 +200,3 @@ func isClosed(c <-chan struct{}) bool {
 		return false
 	}
 }
-
-// An invalidError says that starting again cannot help.
-type invalidError struct{ error }

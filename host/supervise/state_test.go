@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +17,16 @@ import (
 // script: nil is a start that works.
 type actor struct {
 	script []error
-	starts []time.Time
+	mu     sync.Mutex
+	began  []time.Time
 	live   *generation
 	told   []State
 }
 
 func (a *actor) start(ctx context.Context, _ Spec, number int) (*generation, error) {
-	a.starts = append(a.starts, time.Now())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.began = append(a.began, time.Now())
 	var err error
 	if len(a.script) > 0 {
 		err, a.script = a.script[0], a.script[1:]
@@ -34,6 +38,13 @@ func (a *actor) start(ctx context.Context, _ Spec, number int) (*generation, err
 	g.said.Store(&sdk.Description{Name: "made up"})
 	a.live = g
 	return g, nil
+}
+
+// starts are when it was started.
+func (a *actor) starts() []time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.began)
 }
 
 // note remembers the states that were told.
@@ -89,8 +100,8 @@ func TestFirstRestartIsAtOnceLaterOnesWait(t *testing.T) {
 				time.Sleep(time.Second) // of made-up time
 			}
 		}
-		if _, err := p.acquire(t.Context()); err != nil || len(a.starts) != 4 {
-			t.Errorf("%d starts, %v", len(a.starts), err)
+		if _, err := p.acquire(t.Context()); err != nil || len(a.starts()) != 4 {
+			t.Errorf("%d starts, %v", len(a.starts()), err)
 		}
 	})
 }
@@ -116,8 +127,8 @@ func TestACrashWhileIdleStartsNothing(t *testing.T) {
 		a.crash()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if len(a.starts) != 1 {
-			t.Errorf("%d starts without a call", len(a.starts))
+		if len(a.starts()) != 1 {
+			t.Errorf("%d starts without a call", len(a.starts()))
 		}
 	})
 }
@@ -138,8 +149,8 @@ func TestQuarantineIsLeftAfterFiveMinutesByOneProbe(t *testing.T) {
 		time.Sleep(quarantine)
 		_, err = p.acquire(t.Context()) // the probe, which fails
 		checkError(t, err, sdk.CodePluginUnavailable, "bad")
-		if got := p.Status().State; got != Quarantined || len(a.starts) != 7 {
-			t.Fatalf("after a failed probe: %s, %d starts", got, len(a.starts))
+		if got := p.Status().State; got != Quarantined || len(a.starts()) != 7 {
+			t.Fatalf("after a failed probe: %s, %d starts", got, len(a.starts()))
 		}
 		time.Sleep(quarantine)
 		if _, err := p.acquire(t.Context()); err != nil || p.Status().State != Ready {
@@ -155,8 +166,8 @@ func TestInvalidIsNeverStartedAgain(t *testing.T) {
 			checkError(t, err, sdk.CodePluginUnavailable, "cannot be used", "wrong checksum")
 			time.Sleep(time.Hour)
 		}
-		if got := p.Status().State; got != Invalid || len(a.starts) != 1 {
-			t.Errorf("%s after %d starts", got, len(a.starts))
+		if got := p.Status().State; got != Invalid || len(a.starts()) != 1 {
+			t.Errorf("%s after %d starts", got, len(a.starts()))
 		}
 	})
 }

@@ -7,37 +7,91 @@ type State string
 
 // The states. A plugin begins as known; a call or Eager starts it.
 const (
-	Known       State = "known"       // never started
+	Known       State = "known"       // the next call starts it as if for the first time
 	Starting    State = "starting"    // its process runs and has not described itself yet
 	Ready       State = "ready"       // takes calls
 	Crashed     State = "crashed"     // died; the next call starts it
 	Backoff     State = "backoff"     // died again; calls fail at once until the time has come
 	Quarantined State = "quarantined" // died too often; left alone for five minutes, then tried once
-	Invalid     State = "invalid"     // cannot work: wrong checksum, refused configuration; never started again
-	Draining    State = "draining"    // being ended
+	Invalid     State = "invalid"     // cannot work: wrong checksum, refused configuration; see Process.Reset
+	Draining    State = "draining"    // takes no more calls, and ends when those that run have ended
 	Stopped     State = "stopped"     // ended for good
 )
 
 // Status is a snapshot of one plugin.
 type Status struct {
-	Name       string    `json:"name"`
-	State      State     `json:"state"`
-	PID        int       `json:"pid,omitempty"`
-	Generation int       `json:"generation"`
-	Restarts   int       `json:"restarts"`
-	Version    string    `json:"version,omitempty"`
-	Tools      int       `json:"tools"`
-	LastError  string    `json:"last_error,omitempty"`
-	RetryAt    time.Time `json:"retry_at,omitzero"`
-	Notices    []string  `json:"notices,omitempty"`
-	Source     string    `json:"source,omitempty"`
+	Name string `json:"name"`
+	// State is where the plugin is, Since when, and Reason why, in words.
+	State  State     `json:"state"`
+	Since  time.Time `json:"since,omitzero"`
+	Reason string    `json:"reason,omitempty"`
+	PID    int       `json:"pid,omitempty"`
+	// Containment says what ends along with the process that runs, see proctree.Cmd.Containment.
+	Containment string `json:"containment,omitempty"`
+	Generation  int    `json:"generation"` // the number of the start that serves, or of the last one
+	Restarts    int    `json:"restarts"`   // starts after the first, without reloads
+	Crashes     int    `json:"crashes,omitempty"`
+	Calls       int    `json:"calls,omitempty"`    // that run now
+	Draining    int    `json:"draining,omitempty"` // processes of earlier generations that end when their calls have
+	Version     string `json:"version,omitempty"`
+	Tools       int    `json:"tools"`
+	Dynamic     bool   `json:"dynamic,omitempty"` // it may change its tools while it runs
+	// LastError is how the last process ended, or why the last start or reload failed.
+	LastError string `json:"last_error,omitempty"`
+	// Stderr are the last few lines that the plugin printed, each cut at 300 bytes.
+	Stderr  []string  `json:"stderr,omitempty"`
+	RetryAt time.Time `json:"retry_at,omitzero"`
+	Notices []string  `json:"notices,omitempty"`
+	Source  string    `json:"source,omitempty"`
+	// Sandbox is what the running process is kept from; nil when none runs.
+	Sandbox *Confinement `json:"sandbox,omitempty"`
 }
 
-// publish makes the state known to those who ask.
+// statusLines is how many of the last lines a status tells.
+const statusLines = 5
+
+// A snapshot is a status without what changes from one moment to the next, and where that is found.
+type snapshot struct {
+	Status
+	process *generation // that runs, or nil
+	stderr  []string    // of the last process, when none runs
+	history history
+	readyAt time.Time
+	ran     identity
+}
+
+// Status tells where the plugin is in its life.
+func (p *Process) Status() Status {
+	now := p.status.Load()
+	s := now.Status
+	s.Calls, s.Crashes, s.Stderr = int(p.calls.Load()), now.history.count(time.Now(), now.readyAt), now.stderr
+	if now.process != nil {
+		s.Stderr = now.process.child.tail.last(statusLines)
+	}
+	if d := p.description.Load(); d != nil {
+		s.Version, s.Tools, s.Dynamic, s.Notices = d.Version, len(d.Tools), d.Dynamic, d.Notices
+	}
+	return s
+}
+
+// to takes the plugin to another state.
+func (o *owner) to(s State, reason string) { o.state, o.since, o.reason = s, time.Now(), reason }
+
+// publish makes the state known to those who ask, and tells of a change.
 func (o *owner) publish() {
-	s := &Status{Name: o.p.spec.Name, State: o.state, Generation: o.number, Restarts: max(0, o.number-1), Source: o.p.spec.Source}
+	s := o.show()
+	if o.p.onState != nil && (s.State != o.shown.State || s.Generation != o.shown.Generation) {
+		o.p.onState(s)
+	}
+	o.shown = s
+}
+
+// show makes the state known to those who ask.
+func (o *owner) show() Status {
+	s := Status{Name: o.p.name, State: o.state, Since: o.since, Reason: o.reason, Generation: o.told, Restarts: o.restarts,
+		Draining: len(o.draining), Source: o.p.spec.Load().Source}
 	if o.current != nil {
-		s.PID = o.current.pid()
+		s.PID, s.Containment, s.Sandbox = o.current.pid(), o.current.containment(), o.current.confinement
 	}
 	if o.last != nil {
 		s.LastError = o.last.Error()
@@ -45,8 +99,6 @@ func (o *owner) publish() {
 	if o.state == Backoff || o.state == Quarantined {
 		s.RetryAt = o.retryAt
 	}
-	before := o.p.status.Swap(s)
-	if o.p.onState != nil && (before == nil || before.State != s.State || before.Generation != s.Generation) {
-		o.p.onState(*s)
-	}
+	o.p.status.Store(&snapshot{s, o.current, o.stderr, o.history.clone(), o.readyAt, o.ran})
+	return s
 }

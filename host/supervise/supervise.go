@@ -1,19 +1,24 @@
-// Package supervise keeps plugin processes running: it finds them, starts each with the first call, speaks to it over
-// go-plugin's handshake and gRPC, notices its death within milliseconds, starts it again within limits, and ends it with
-// everything it started. It knows no rules, no people and no route; package host does.
+// Package supervise keeps plugin processes running: it finds them, starts each with the first call, keeps it from what its
+// sandbox does not allow, speaks to it over go-plugin's handshake and gRPC, notices its death within milliseconds, starts it
+// again within limits, and ends it with everything it started. It knows no rules, no people and no route; package host does.
 //
 // A Supervisor owns what the processes share. A Process is one plugin, whatever becomes of its process; it is used as a
 // host.Plugin.
 package supervise
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // Options of a Supervisor. The zero value works.
@@ -22,24 +27,45 @@ type Options struct {
 	Logger *slog.Logger
 	// Workdir is the folder that plugins start in; "" is the current one.
 	Workdir string
-	// OnState is told when a plugin comes to another state, in order for each plugin. It must not block.
+	// OnState is told when a plugin comes to another state or, by a reload, to another generation, in order for each
+	// plugin. It must not block or call the plugin. Supervisor.Events tells the same to readers that may.
 	OnState func(Status)
-	// RunDir is where the private folder for sockets is made; "" is $XDG_RUNTIME_DIR, else the system's temporary folder.
+	// RunDir is where the private folder for sockets and the plugins' temporary files is made; "" is $XDG_RUNTIME_DIR for the
+	// sockets, if there is one, and else the system's temporary folder.
 	RunDir string
+	// CacheDir is a folder of the user's own that keeps what plugins say of themselves, so that listing a plugin that has not
+	// changed since does not start it; it is made if need be. "" keeps nothing. Plugins whose tools are dynamic, and programs
+	// that only run others, such as scripts, are started all the same.
+	CacheDir string
+	// Refresh starts plugins to list them whatever CacheDir has, and renews that.
+	Refresh bool
+	// Offline starts nothing. What CacheDir has is listed, also of plugins whose tools may be others by now, which a notice
+	// tells; the others cannot be used.
+	Offline bool
+	// BinDir is where copies of programs with a checksum are kept, which are run in their place; "" is toolhost/bin in the
+	// user's cache folder, or the private folder when there is none. Hosts may share it.
+	BinDir string
 }
 
 // A Supervisor owns plugin processes and what they share.
 type Supervisor struct {
 	log     *slog.Logger
 	workdir string
-	dir     *runDir
-	forks   *forker
+	dir     *runDir // for sockets
+	temps   *runDir // for the plugins' temporary files; it may be the same
+	vault   *vault
 	starts  chan struct{} // holds one token for each start under way
+	machine func() Means  // Machine, but in tests
 	onState func(Status)
+	events  events
+	turn    chan struct{} // holds a token during a reload
+	offline bool
+	cache   *cache // or nil
 
 	mu        sync.Mutex
 	closed    bool
 	processes []*Process
+	leaving   map[*Process]struct{} // removed, with calls that may end
 }
 
 // New makes a supervisor and its private folder, and removes the folders that dead hosts have left.
@@ -55,15 +81,21 @@ func New(o Options) (*Supervisor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("supervise: making a private folder for sockets: %w", err)
 	}
+	temps, err := dir.forTemps(o.RunDir)
+	if err != nil {
+		_ = dir.remove()
+		return nil, fmt.Errorf("supervise: making a private folder for temporary files: %w", err)
+	}
 	log := o.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Supervisor{log: log, workdir: workdir, dir: dir, onState: o.OnState, forks: newForker(),
-		starts: make(chan struct{}, max(4, 2*runtime.NumCPU()))}, nil
+	return &Supervisor{log: log, workdir: workdir, dir: dir, temps: temps, machine: Machine, onState: o.OnState, leaving: map[*Process]struct{}{},
+		vault: newVault(o.BinDir, filepath.Join(dir.path, "bin")), cache: newCache(o, workdir, log), offline: o.Offline,
+		turn: make(chan struct{}, 1), starts: make(chan struct{}, max(4, 2*runtime.NumCPU()))}, nil
 }
 
-// Add takes a plugin under supervision. Nothing is started unless the spec is eager.
+// Add takes a plugin under supervision, up to 256 of them. Nothing is started unless the spec is eager.
 func (s *Supervisor) Add(spec Spec) (*Process, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
@@ -73,23 +105,54 @@ func (s *Supervisor) Add(spec Spec) (*Process, error) {
 	if s.closed {
 		return nil, errors.New("supervise: the supervisor is closed")
 	}
+	if len(s.processes) >= maxPlugins {
+		return nil, fmt.Errorf("plugin %q is one too many: at most %d are allowed", spec.Name, maxPlugins)
+	}
 	for _, p := range s.processes {
-		if p.spec.Name == spec.Name {
-			return nil, fmt.Errorf("plugin %q is there twice: %s and %s", spec.Name, p.spec.Source, spec.Source)
+		if p.name == spec.Name {
+			return nil, fmt.Errorf("plugin %q is there twice: %s and %s", spec.Name, p.spec.Load().Source, spec.Source)
 		}
 	}
-	spec = spec.withDefaults()
-	spec.Dir = orDefault(spec.Dir, s.workdir)
-	p := newProcess(spec, s.log.With("plugin", spec.Name), s.start, s.onState)
+	p := newProcess(spec.complete(s.workdir), s.log.With("plugin", spec.Name), s.start, s.teller())
+	p.workdir, p.recall = s.workdir, s.recall
 	s.processes = append(s.processes, p)
 	return p, nil
+}
+
+// Process gives the plugin of that name, or nil.
+func (s *Supervisor) Process(name string) *Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.processes, func(p *Process) bool { return p.name == name }); i >= 0 {
+		return s.processes[i]
+	}
+	return nil
+}
+
+// Processes gives all plugins, in the order in which they were added.
+func (s *Supervisor) Processes() []*Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.processes)
+}
+
+// recall gives what is known of a plugin without a start, or nil.
+func (s *Supervisor) recall(ctx context.Context, spec Spec) *sdk.Description {
+	if s.cache == nil {
+		return nil
+	}
+	path, err := s.verified(spec)
+	if err != nil {
+		return nil // which the start tells
+	}
+	return s.cache.recall(ctx, spec, path)
 }
 
 // Close ends all plugins, in parallel, each within five seconds, and removes the private folder. Closing again does
 // nothing.
 func (s *Supervisor) Close() error {
 	s.mu.Lock()
-	processes, again := s.processes, s.closed
+	processes, again := slices.AppendSeq(slices.Clone(s.processes), maps.Keys(s.leaving)), s.closed
 	s.closed = true
 	s.mu.Unlock()
 	if again {
@@ -100,6 +163,10 @@ func (s *Supervisor) Close() error {
 		wg.Go(func() { _ = p.Close() })
 	}
 	wg.Wait()
-	s.forks.close()
+	s.events.close()
+	s.vault.close()
+	if s.temps != s.dir {
+		_ = s.temps.remove()
+	}
 	return s.dir.remove()
 }

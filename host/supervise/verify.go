@@ -1,36 +1,154 @@
 package supervise
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 )
 
-// Verify checks, without running it, that the plugin's program is there, can be run, and has the checksum that the spec
-// asks for.
+// A Program is the file that a plugin's command names, as it is now.
+type Program struct {
+	// Path is absolute, as exec finds it.
+	Path string
+	// SHA256 is the checksum of its bytes, in hex.
+	SHA256 string
+	// InPlace says that it runs from its own path, since it needs what is beside it: a script, or a program that looks for
+	// its libraries there. What it loads is not in the checksum.
+	InPlace bool
+}
+
+// Inspect looks at the program of a plugin without running it. It fails when others than the user and root could put
+// another in its place.
+func Inspect(spec Spec) (Program, error) {
+	path, err := spec.locate()
+	if err != nil {
+		return Program{}, err
+	}
+	f, err := openProgram(path)
+	if err != nil {
+		return Program{}, startProblem(spec, err)
+	}
+	defer f.Close()
+	sum, err := hashOf(f, io.Discard)
+	if err != nil {
+		return Program{}, startProblem(spec, err)
+	}
+	return Program{Path: path, SHA256: sum, InPlace: inPlace(f)}, nil
+}
+
+// Verify checks, without running it, that the plugin may be started, and that its program is there, can be changed by
+// nobody but the user and root, and has the checksum that the spec asks for.
 func Verify(spec Spec) error {
-	path, err := program(spec)
+	if err := errors.Join(spec.mayStart(), spec.Sandbox.folders(folders{work: spec.Dir})); err != nil {
+		return err
+	}
+	if spec.sum() == "" {
+		_, err := spec.locate()
+		return err
+	}
+	p, err := Inspect(spec)
 	if err != nil {
-		return startProblem(spec, err)
+		return err
 	}
-	if spec.SHA256 == "" {
-		return nil
+	return spec.accepts(p.Path, p.SHA256)
+}
+
+// verified gives the file to run, whose bytes are those that the spec asks for: a copy that is the user's alone, of a
+// program that can run from elsewhere. Whether it can is seen in the copy, since the program may be another by then.
+func (s *Supervisor) verified(spec Spec) (string, error) {
+	if err := spec.mayStart(); err != nil {
+		return "", err
 	}
-	sum, err := checksum(path)
+	path, err := spec.locate()
+	if err != nil || spec.sum() == "" {
+		return path, err
+	}
+	f, err := openProgram(path)
 	if err != nil {
-		return startProblem(spec, err)
+		return "", startProblem(spec, err)
 	}
-	if !strings.EqualFold(sum, spec.SHA256) {
-		return &invalidError{fmt.Errorf("%s has the sha256 %s, but %s asks for %s; it was changed or is another version",
-			path, sum, orDefault(spec.Source, "its spec"), spec.SHA256)}
+	defer f.Close()
+	kept, err := s.vault.keep(f, spec.sum(), func(sum string) error { return spec.accepts(path, sum) })
+	if err != nil {
+		return "", err
+	}
+	defer kept.Close()
+	if inPlace(kept) {
+		return path, nil
+	}
+	return kept.Name(), nil
+}
+
+func (s Spec) mayStart() error {
+	if s.Lock.Refused != "" {
+		return &invalidError{errors.New(s.Lock.Refused)}
 	}
 	return nil
+}
+
+// sum is the checksum that the program must have, "" when any will do.
+func (s Spec) sum() string { return strings.ToLower(cmp.Or(s.SHA256, s.Lock.SHA256)) }
+
+// accepts says what is wrong with a program of this checksum.
+func (s Spec) accepts(path, sum string) error {
+	if s.SHA256 != "" && !strings.EqualFold(sum, s.SHA256) {
+		return &invalidError{fmt.Errorf("%s has the sha256 %s, but %s asks for %s; it was changed or is another version",
+			path, sum, cmp.Or(s.Source, "its spec"), s.SHA256)}
+	}
+	if l := s.Lock; l.SHA256 != "" && !strings.EqualFold(sum, l.SHA256) {
+		return &invalidError{fmt.Errorf("%s is not the program that was locked at %s%s; it has the sha256 %s, not %s",
+			path, cmp.Or(l.Source, "the lock"), l.advice(), sum, l.SHA256)}
+	}
+	return nil
+}
+
+func (l Lock) advice() string {
+	if l.Advice == "" {
+		return ""
+	}
+	return "; " + l.Advice
+}
+
+// locate finds the program, which others cannot change.
+func (s Spec) locate() (string, error) {
+	path, err := program(s)
+	if err == nil {
+		err = ownOnly(path)
+	}
+	if err == nil || isInvalid(err) {
+		return path, err
+	}
+	return "", startProblem(s, err)
+}
+
+func isInvalid(err error) bool {
+	_, invalid := errors.AsType[*invalidError](err)
+	return invalid
+}
+
+// openProgram never waits, as for the other end of a pipe that was put there meanwhile.
+func openProgram(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // program finds the file that the command names, as exec does.
@@ -59,15 +177,16 @@ func regular(path string) error {
 	return err
 }
 
-func checksum(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
+// inPlace says whether a program must run from its own path.
+func inPlace(f *os.File) bool {
+	if !isNative(f) {
+		return true
 	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
+	program, err := elf.NewFile(f)
+	if err != nil { // it is one of macOS
+		return false
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	rpath, _ := program.DynString(elf.DT_RPATH)
+	runpath, _ := program.DynString(elf.DT_RUNPATH)
+	return slices.ContainsFunc(append(rpath, runpath...), func(p string) bool { return strings.Contains(p, "ORIGIN") })
 }

@@ -1,0 +1,356 @@
+package supervise
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+func init() {
+	plays["attacker"] = func() { sdk.Serve(attackerPlugin()) }
+	plays["mounter"] = func() { fmt.Print(message(syscall.Mount("none", os.Getenv("AT"), "tmpfs", 0, ""))) }
+}
+
+// A prey is what an attacker knows of the world outside.
+type prey struct {
+	Outside, Inside string // folders; Inside has the folders a and b
+	Secret          string // a file in Outside
+	Host            int    // our pid
+	TCP, UDP        string // addresses
+	Abstract, Unix  string // sockets
+	Gram            string // a socket for datagrams
+}
+
+// attacks try something from inside a plugin; nil is that it worked. Each must leave the world as it was.
+var attacks = map[string]func(p prey) error{
+	"create outside":       func(p prey) error { return undo(p.Outside+"/new", os.WriteFile(p.Outside+"/new", nil, 0o600)) },
+	"overwrite outside":    func(p prey) error { return opened(os.OpenFile(p.Secret, os.O_WRONLY, 0)) },
+	"append outside":       func(p prey) error { return opened(os.OpenFile(p.Secret, os.O_WRONLY|os.O_APPEND, 0)) },
+	"truncate outside":     func(p prey) error { return os.Truncate(p.Outside+"/waste", 0) },
+	"remove outside":       func(p prey) error { return os.Remove(p.Outside + "/doomed") },
+	"mkdir outside":        func(p prey) error { return undo(p.Outside+"/d", os.Mkdir(p.Outside+"/d", 0o700)) },
+	"symlink outside":      func(p prey) error { return undo(p.Outside+"/s", os.Symlink("/", p.Outside+"/s")) },
+	"fifo outside":         func(p prey) error { return undo(p.Outside+"/f", syscall.Mkfifo(p.Outside+"/f", 0o600)) },
+	"link in from outside": func(p prey) error { return undo(p.Inside+"/l", os.Link(p.Secret, p.Inside+"/l")) },
+	"link out":             func(p prey) error { return undo(p.Outside+"/l", os.Link(p.Inside+"/mine", p.Outside+"/l")) },
+	"move in from outside": func(p prey) error { return moveAndBack(p.Secret, p.Inside+"/m") },
+	"move out":             func(p prey) error { return moveAndBack(p.Inside+"/mine", p.Outside+"/m") },
+	"write by symlink":     writeBySymlink,
+	"chmod outside":        func(p prey) error { return os.Chmod(p.Secret, 0o600) },
+	"make a disk":          func(p prey) error { return undo(p.Inside+"/disk", syscall.Mknod(p.Inside+"/disk", syscall.S_IFBLK, 0)) },
+	"read outside":         func(p prey) error { return opened(os.Open(p.Secret)) },
+	"list outside":         func(p prey) error { _, err := os.ReadDir(p.Outside); return err },
+	"run from outside":     func(p prey) error { return exec.Command(p.Outside + "/run").Run() },
+	"host's environment":   func(p prey) error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.Host)); return err },
+	"host's memory":        func(p prey) error { return opened(os.Open(fmt.Sprintf("/proc/%d/mem", p.Host))) },
+	"trace the host":       func(p prey) error { return seize(p.Host) },
+	"signal the host":      func(p prey) error { return syscall.Kill(p.Host, 0) },
+	"limit the host": func(p prey) error {
+		var none unix.Rlimit
+		return errnoOf(syscall.RawSyscall6(unix.SYS_PRLIMIT64, uintptr(p.Host), unix.RLIMIT_MEMLOCK, 0, uintptr(unsafe.Pointer(&none)), 0, 0))
+	},
+	"signal its parent":    func(prey) error { return syscall.Kill(os.Getppid(), 0) },
+	"signal its group":     func(prey) error { return syscall.Kill(0, 0) },
+	"tcp":                  func(p prey) error { return dialled("tcp", p.TCP) },
+	"tcp listen":           func(prey) error { return listened("tcp", "127.0.0.1:0") },
+	"udp":                  udp,
+	"mptcp":                mptcp,
+	"netlink":              func(prey) error { return socketOf(unix.AF_NETLINK, unix.SOCK_RAW, 0) },
+	"vsock":                func(prey) error { return socketOf(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
+	"unix socket outside":  func(p prey) error { return dialled("unix", p.Unix) },
+	"datagram outside":     datagram,
+	"abstract socket":      func(p prey) error { return dialled("unix", p.Abstract) },
+	"own unix socket":      func(prey) error { return listened("unix", os.Getenv("TMPDIR")+"/own") },
+	"own socket pair":      socketPair,
+	"io_uring":             ioUring,
+	"pidfd_getfd":          func(p prey) error { return getfd(p.Host) },
+	"mount in namespaces":  mountInNamespaces,
+	"new mount namespace":  func(prey) error { return unshare(unix.CLONE_NEWNS) },
+	"x32":                  func(prey) error { return errnoOf(syscall.RawSyscall(0x40000000|unix.SYS_GETPPID, 0, 0, 0)) },
+	"keys":                 func(prey) error { _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false); return err },
+	"terminal":             terminal,
+	"move between folders": func(p prey) error { return moveAndBack(p.Inside+"/a/file", p.Inside+"/b/file") },
+	"write inside":         func(p prey) error { return undo(p.Inside+"/new", os.WriteFile(p.Inside+"/new", []byte("x"), 0o600)) },
+	"write to TMPDIR": func(prey) error {
+		return undo(os.Getenv("TMPDIR")+"/new", os.WriteFile(os.Getenv("TMPDIR")+"/new", nil, 0o600))
+	},
+	"shared memory": func(p prey) error {
+		file := fmt.Sprintf("%s/toolhost-test-%d", sharedMemory, os.Getpid())
+		return undo(file, os.WriteFile(file, []byte("x"), 0o600))
+	},
+	"write to /dev/null": func(prey) error { return os.WriteFile("/dev/null", []byte("x"), 0) },
+	"run a shell":        func(prey) error { return exec.Command("/bin/sh", "-c", "cat /etc/passwd | wc -l > /dev/null").Run() },
+	"threads":            threads,
+}
+
+func attackerPlugin() *sdk.Plugin {
+	p := sdk.New("attacker", "1.0.0")
+	sdk.AddTool(p, sdk.Tool{Name: "attack", Description: "tries everything"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+		var target prey
+		if err := json.Unmarshal([]byte(os.Getenv("PREY")), &target); err != nil {
+			return nil, err
+		}
+		out := map[string]string{}
+		for name, attack := range attacks {
+			out[name] = message(attack(target))
+		}
+		return sdk.JSON(out), nil
+	})
+	sdk.AddTool(p, sdk.Tool{Name: "run", Description: "runs a script"}, func(_ context.Context, _ *sdk.Request, in textArgs) (*sdk.Result, error) {
+		out, err := exec.Command("/bin/sh", "-c", in.Text).CombinedOutput()
+		return sdk.Textf("%s%s", out, message(err)), nil
+	})
+	sdk.AddTool(p, sdk.Tool{Name: "facts", Description: "tells what it is"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+		return sdk.JSON(factsOfMyself()), nil
+	})
+	sdk.AddTool(p, sdk.Tool{Name: "give-up", Description: "dies of what it may not do"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+		err := os.WriteFile("/nobody-may-write-here/x", nil, 0o600)
+		if err := os.WriteFile(filepath.Join(os.Getenv("HOME"), ".toolhost-test"), nil, 0o600); err != nil {
+			_, _ = syscall.Write(2, []byte(err.Error()+"\n"))
+		}
+		_, _ = syscall.Write(2, []byte(err.Error()+"\n"))
+		os.Exit(3)
+		return nil, nil
+	})
+	return p
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// A self is what a plugin finds out about its own process.
+type self struct {
+	Umask                int
+	Core, Files, File    uint64
+	Memory               uint64
+	NoNewPrivs, Admin    bool
+	Environment, Foreign []string // names of variables; what open files are that are none of its own
+}
+
+func factsOfMyself() self {
+	s := self{Umask: syscall.Umask(0)}
+	for resource, to := range map[int]*uint64{unix.RLIMIT_CORE: &s.Core, unix.RLIMIT_NOFILE: &s.Files, unix.RLIMIT_FSIZE: &s.File, unix.RLIMIT_DATA: &s.Memory} {
+		var l syscall.Rlimit
+		_ = syscall.Getrlimit(resource, &l)
+		*to = l.Max
+	}
+	no, _ := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
+	s.NoNewPrivs = no == 1
+	header, data := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
+	_ = unix.Capget(&header, &data[0])
+	s.Admin = data[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		s.Environment = append(s.Environment, name)
+	}
+	files, _ := filepath.Glob("/proc/self/fd/*")
+	for _, f := range files {
+		if to, err := os.Readlink(f); err == nil && strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "/sys/") && to != "/dev/null" {
+			s.Foreign = append(s.Foreign, to)
+		}
+	}
+	return s
+}
+
+// undo removes what an attack made.
+func undo(path string, err error) error {
+	if err == nil {
+		_ = os.Remove(path)
+	}
+	return err
+}
+
+func moveAndBack(from, to string) error {
+	err := os.Rename(from, to)
+	if err == nil {
+		return os.Rename(to, from)
+	}
+	return err
+}
+
+func writeBySymlink(p prey) error {
+	link := p.Inside + "/way-out"
+	if err := os.Symlink(p.Secret, link); err != nil {
+		return err
+	}
+	defer os.Remove(link)
+	return opened(os.OpenFile(link, os.O_WRONLY, 0))
+}
+
+func opened(f *os.File, err error) error {
+	if err == nil {
+		_ = f.Close()
+	}
+	return err
+}
+
+func dialled(network, address string) error {
+	c, err := net.Dial(network, address)
+	if err == nil {
+		_ = c.Close()
+	}
+	return err
+}
+
+func listened(network, address string) error {
+	l, err := net.Listen(network, address)
+	if err == nil {
+		_ = l.Close()
+	}
+	return err
+}
+
+func udp(p prey) error {
+	c, err := net.Dial("udp", p.UDP)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.Write([]byte("x"))
+	return err
+}
+
+func datagram(p prey) error {
+	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Net: "unixgram", Name: p.Gram})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.Write([]byte("x"))
+	return err
+}
+
+func socketPair(prey) error {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err == nil {
+		_, _ = unix.Close(fds[0]), unix.Close(fds[1])
+	}
+	return err
+}
+
+func socketOf(domain, kind, protocol int) error {
+	fd, err := unix.Socket(domain, kind, protocol)
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return err
+}
+
+// mptcp connects by multipath TCP, which Landlock does not know.
+func mptcp(p prey) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 262)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	to, err := net.ResolveTCPAddr("tcp", p.TCP)
+	if err != nil {
+		return err
+	}
+	return unix.Connect(fd, &unix.SockaddrInet4{Port: to.Port, Addr: [4]byte{127, 0, 0, 1}})
+}
+
+// seize traces a process without stopping it; the end of the thread lets it go.
+func seize(pid int) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		done <- errnoOf(syscall.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(pid), 0, 0, 0, 0))
+	}()
+	return <-done
+}
+
+func unshare(flags int) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlock: the thread ends with its namespace
+		done <- unix.Unshare(flags)
+	}()
+	return <-done
+}
+
+func ioUring(prey) error {
+	var params [120]byte
+	fd, _, errno := syscall.RawSyscall(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)), 0)
+	if errno == 0 {
+		_ = unix.Close(int(fd))
+	}
+	return errnoOf(0, 0, errno)
+}
+
+func getfd(pid int) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	got, err := unix.PidfdGetfd(fd, 0, 0)
+	if err == nil {
+		_ = unix.Close(got)
+	}
+	return err
+}
+
+func errnoOf(_, _ uintptr, errno syscall.Errno) error {
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func mountInNamespaces(p prey) error {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = []string{"PLAY=mounter", "AT=" + p.Inside}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}}
+	out, err := cmd.Output()
+	if err == nil && len(out) > 0 {
+		err = fmt.Errorf("mount: %s", out)
+	}
+	return err
+}
+
+// terminal makes a terminal and opens its other end.
+func terminal(prey) error {
+	m, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if err := unix.IoctlSetPointerInt(int(m.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		return err
+	}
+	n, err := unix.IoctlGetInt(int(m.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		return err
+	}
+	return opened(os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0))
+}
+
+// threads starts some at once.
+func threads(prey) error {
+	done := make(chan bool)
+	for range 8 {
+		go func() { runtime.LockOSThread(); done <- true }()
+	}
+	for range 8 {
+		<-done
+	}
+	return nil
+}

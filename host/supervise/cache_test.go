@@ -1,0 +1,301 @@
+package supervise
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A caching is a cache folder, and plugins that note each start.
+type caching struct {
+	t      testing.TB
+	folder string
+	starts string
+}
+
+func newCaching(t testing.TB) *caching {
+	t.Helper()
+	dir := t.TempDir()
+	return &caching{t, filepath.Join(dir, "cache"), filepath.Join(dir, "starts")}
+}
+
+// playing is a plugin that notes its starts.
+func (c *caching) playing(name, role string) Spec {
+	s := playing(name, role)
+	s.Env["STARTS"] = c.starts
+	return s
+}
+
+// list makes a host with the plugins, has each tell its tools, and ends it.
+func (c *caching) list(o Options, specs ...Spec) (all [][]sdk.Tool) {
+	c.t.Helper()
+	err := c.with(o, func(s *Supervisor) error {
+		for _, spec := range specs {
+			tools, err := add(c.t, s, spec).Tools(c.t.Context())
+			if err != nil {
+				return err
+			}
+			all = append(all, tools)
+		}
+		return nil
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return all
+}
+
+// with runs f with a host of its own.
+func (c *caching) with(o Options, f func(*Supervisor) error) error {
+	c.t.Helper()
+	o.RunDir, o.CacheDir = shortDir(c.t), c.folder
+	s, err := New(o)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	return f(s)
+}
+
+// started is how many plugins were started since it was last asked.
+func (c *caching) started() int {
+	c.t.Helper()
+	text, err := os.ReadFile(c.starts)
+	if err != nil {
+		return 0
+	}
+	if err := os.Remove(c.starts); err != nil {
+		c.t.Fatal(err)
+	}
+	return strings.Count(string(text), "\n")
+}
+
+func (c *caching) wantStarts(n int, when string) {
+	c.t.Helper()
+	if got := c.started(); got != n {
+		c.t.Errorf("%s: %d starts, want %d", when, got, n)
+	}
+}
+
+// entries are the descriptions that are kept.
+func (c *caching) entries() []string {
+	c.t.Helper()
+	found, err := filepath.Glob(filepath.Join(c.folder, descriptions+"*"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return found
+}
+
+// linked are n plugins of n programs, which are links to this one.
+func (c *caching) linked(n int) (specs []Spec) {
+	c.t.Helper()
+	dir := c.t.TempDir()
+	for i := range n {
+		name := fmt.Sprintf("p%d", i)
+		path := filepath.Join(dir, binaryPrefix+name)
+		if err := os.Symlink(must(filepath.Abs(os.Args[0])), path); err != nil {
+			c.t.Fatal(err)
+		}
+		s := c.playing(name, "noted")
+		s.Command = []string{path, "-number", name}
+		specs = append(specs, s)
+	}
+	return specs
+}
+
+// settle waits until the test's own program is no longer so young that it would be read each time.
+func settleProgram(t testing.TB) {
+	t.Helper()
+	soon(t, "the test binary to have some age", 10*time.Second, func() bool {
+		return idOf(Spec{Command: os.Args[:1]}).settled(time.Now())
+	})
+}
+
+// A hundred plugins are listed again without a start, and all that they said is there, to the byte.
+func TestListingAgainStartsNothing(t *testing.T) {
+	c := newCaching(t)
+	specs := c.linked(100)
+	settleProgram(t)
+	first := c.list(Options{}, specs...)
+	c.wantStarts(100, "first")
+	second := c.list(Options{}, specs...)
+	c.wantStarts(0, "second")
+	if diff := cmp.Diff(first, second); diff != "" || len(first[0]) < 3 {
+		t.Errorf("-started +listed:\n%s", diff)
+	}
+	c.list(Options{Refresh: true}, specs[:3]...)
+	c.wantStarts(3, "refreshed")
+}
+
+// A call starts what a listing did not.
+func TestCallAfterACachedListing(t *testing.T) {
+	c := newCaching(t)
+	c.list(Options{}, c.playing("p", "noted"))
+	c.wantStarts(1, "first")
+	err := c.with(Options{}, func(s *Supervisor) error {
+		p := add(t, s, c.playing("p", "noted"))
+		if tools, err := p.Tools(t.Context()); err != nil || len(tools) == 0 {
+			return fmt.Errorf("%v, %w", tools, err)
+		}
+		if got := p.Status(); got.State != Known || got.Tools == 0 || got.Version == "" {
+			t.Errorf("listed, it is %+v", got)
+		}
+		if got := mustCall(t, p, "echo", "hello"); got != "hello" {
+			t.Errorf("it says %q", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	c.wantStarts(1, "the call")
+}
+
+// A plugin that says something else when it starts is believed: who watches is told, calls that were decided by what it
+// said before are not made, and the next host knows.
+func TestCacheIsCorrectedByTheStart(t *testing.T) {
+	c := newCaching(t)
+	spec := c.playing("p", "fickle")
+	tools := filepath.Join(t.TempDir(), "tools")
+	spec.Env["FICKLE"] = tools
+	rewrite(t, tools, []byte("stays as it is\nchanges from this\ngoes away\n"))
+	c.list(Options{}, spec)
+	rewrite(t, tools, []byte("stays as it is\nchanges to that\ncomes new\n"))
+	for tool, want := range map[string]sdk.Code{"stays": "", "changes": sdk.CodePluginUnavailable, "goes": sdk.CodeToolNotFound} {
+		t.Run(tool, func(t *testing.T) {
+			mine := *c
+			mine.folder = t.TempDir()
+			check(t, os.Chmod(mine.folder, 0o700))
+			check(t, os.CopyFS(mine.folder, os.DirFS(c.folder)))
+			for _, e := range mine.entries() {
+				check(t, os.Chmod(e, 0o600)) // the copy is more open
+			}
+			check(t, mine.with(Options{}, func(s *Supervisor) error {
+				checkCorrected(t, add(t, s, spec), tool, want)
+				return nil
+			}))
+			mine.started()
+			if got := mine.list(Options{}, spec)[0]; len(got) != 3 || got[2].Name != "comes" {
+				t.Errorf("the next host lists %v", got)
+			}
+			mine.wantStarts(0, "the next host")
+		})
+	}
+}
+
+func checkCorrected(t *testing.T, p *Process, tool string, want sdk.Code) {
+	t.Helper()
+	if listed := must(p.Tools(t.Context())); len(listed) != 3 || listed[2].Name != "goes" {
+		t.Fatalf("listed are %v", listed)
+	}
+	told := make(chan struct{}, 1)
+	watching, stop := context.WithCancel(t.Context())
+	var watcher sync.WaitGroup
+	defer watcher.Wait()
+	defer stop()
+	watcher.Go(func() { _ = p.Watch(watching, func() { told <- struct{}{} }) })
+	soon(t, "somebody to watch", 5*time.Second, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.watchers) == 1
+	})
+	_, err := call(t, p, tool, "")
+	if want == "" && err != nil {
+		t.Error(err)
+	} else if want != "" {
+		checkError(t, err, want, "nothing was run")
+	}
+	select {
+	case <-told:
+	case <-time.After(5 * time.Second):
+		t.Error("who watches is not told")
+	}
+	if got := must(p.Tools(t.Context())); len(got) != 3 || got[2].Name != "comes" {
+		t.Errorf("now the tools are %v", got)
+	}
+	if tool == "changes" { // who has listed again may call it
+		mustCall(t, p, tool, "")
+	}
+}
+
+// Offline nothing is started: what is known is listed, with a word on what may have changed; the rest cannot be used.
+func TestOffline(t *testing.T) {
+	c := newCaching(t)
+	known, dynamic, unknown := c.playing("known", "noted"), c.playing("dynamic", "dynamic"), c.playing("unknown", "noted")
+	dynamic.Config = json.RawMessage(`{"tools":["a"]}`)
+	unknown.Command, unknown.Eager = append(unknown.Command, "-x"), true
+	c.list(Options{}, known, dynamic)
+	c.wantStarts(2, "first")
+	check(t, c.with(Options{Offline: true}, func(s *Supervisor) error {
+		for spec, notice := range map[string]string{"known": "", "dynamic": stale} {
+			p := add(t, s, map[string]Spec{"known": known, "dynamic": dynamic}[spec])
+			tools, err := p.Tools(t.Context())
+			if err != nil || len(tools) == 0 {
+				t.Errorf("%s: %v, %v", spec, tools, err)
+			}
+			if told := strings.Join(p.Status().Notices, "\n"); !strings.Contains(told, notice) || notice == "" && told != "" {
+				t.Errorf("%s: the notices are %q", spec, told)
+			}
+			_, err = call(t, p, tools[0].Name, "")
+			checkError(t, err, sdk.CodePluginUnavailable, "nothing is started offline")
+		}
+		_, err := add(t, s, unknown).Tools(t.Context())
+		checkError(t, err, sdk.CodePluginUnavailable, "not known from an earlier start")
+		return nil
+	}))
+	c.wantStarts(0, "offline")
+	elsewhere := Options{Offline: true, Workdir: t.TempDir()}
+	check(t, c.with(elsewhere, func(s *Supervisor) error {
+		_, err := add(t, s, dynamic).Tools(t.Context())
+		checkError(t, err, sdk.CodePluginUnavailable, "not known") // what it said in another folder
+		return nil
+	}))
+}
+
+// A checksum holds for what is listed too.
+func TestCacheAndChecksum(t *testing.T) {
+	c := newCaching(t)
+	spec := c.playing("p", "noted")
+	spec.SHA256 = must(Inspect(spec)).SHA256
+	c.list(Options{}, spec)
+	c.list(Options{}, spec)
+	c.wantStarts(1, "with the right checksum")
+	spec.SHA256 = strings.Repeat("0", 64)
+	check(t, c.with(Options{}, func(s *Supervisor) error {
+		_, err := add(t, s, spec).Tools(t.Context())
+		checkError(t, err, sdk.CodePluginUnavailable, "sha256")
+		return nil
+	}))
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rewrite(t testing.TB, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func chtimes(t testing.TB, path string, at time.Time) {
+	t.Helper()
+	if err := os.Chtimes(path, at, at); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,407 @@
+package supervise
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A holding says at which knownLevels an attack works.
+type holding struct{ supervised, confined, isolated bool }
+
+var (
+	always   = holding{true, true, true}
+	reach    = holding{true, true, false}  // from Isolated on it does not
+	touch    = holding{true, false, false} // from Confined on it does not
+	holdings = map[string]holding{
+		"create outside": touch, "overwrite outside": touch, "append outside": touch, "truncate outside": touch, "remove outside": touch,
+		"mkdir outside": touch, "symlink outside": touch, "fifo outside": touch, "link in from outside": touch, "link out": touch,
+		"move in from outside": touch, "move out": touch, "write by symlink": touch, "make a disk": touch,
+		"chmod outside": always, // Landlock knows no right for it
+		"read outside":  reach, "list outside": reach, "run from outside": reach,
+		"host's environment": touch, "host's memory": touch, "trace the host": touch, "signal the host": touch, "limit the host": touch, "signal its parent": touch,
+		"signal its group": always, "pidfd_getfd": touch, "terminal": touch, "mount in namespaces": touch,
+		"tcp": reach, "tcp listen": reach, "udp": reach, "mptcp": reach, "netlink": reach, "vsock": reach,
+		"unix socket outside": reach, "datagram outside": reach, "abstract socket": touch, "own unix socket": always, "own socket pair": always,
+		"io_uring": reach, "new mount namespace": touch, "x32": reach, "keys": reach,
+		"move between folders": always, "write inside": always, "write to TMPDIR": always, "write to /dev/null": always, "shared memory": always,
+		"run a shell": always, "threads": always,
+	}
+)
+
+func (h holding) at(l Level) bool {
+	return map[Level]bool{Supervised: h.supervised, Confined: h.confined, Isolated: h.isolated}[l]
+}
+
+// makePrey makes a world to attack.
+func makePrey(t *testing.T) prey {
+	t.Helper()
+	dir := shortDir(t)
+	p := prey{Outside: dir + "/outside", Inside: dir + "/inside", Secret: dir + "/outside/secret", Host: os.Getpid(),
+		Unix: dir + "/outside/unix", Gram: dir + "/outside/gram", Abstract: "@" + dir}
+	for _, d := range []string{p.Outside, p.Inside + "/a", p.Inside + "/b"} {
+		must(0, os.MkdirAll(d, 0o755))
+	}
+	for _, f := range []string{p.Secret, p.Outside + "/waste", p.Outside + "/doomed", p.Inside + "/mine", p.Inside + "/a/file"} {
+		must(0, os.WriteFile(f, []byte("text"), 0o644))
+	}
+	must(0, os.WriteFile(p.Outside+"/run", []byte("#!/bin/sh\n"), 0o755))
+	tcp := must(net.Listen("tcp", "127.0.0.1:0"))
+	unixes := []net.Listener{tcp, must(net.Listen("unix", p.Unix)), must(net.Listen("unix", p.Abstract))}
+	udp := must(net.ListenPacket("udp", "127.0.0.1:0"))
+	gram := must(net.ListenPacket("unixgram", p.Gram))
+	t.Cleanup(func() {
+		for _, l := range unixes {
+			_ = l.Close()
+		}
+		_, _ = udp.Close(), gram.Close()
+	})
+	p.TCP, p.UDP = tcp.Addr().String(), udp.LocalAddr().String()
+	return p
+}
+
+// attacker is the spec of one that may write to the inside.
+func attacker(p prey, box Sandbox) Spec {
+	spec := playing("attacker", "attacker")
+	if box.Write == nil {
+		box.Write = []string{p.Inside}
+	}
+	spec.Env["PREY"], spec.Sandbox = string(must(json.Marshal(p))), box
+	return spec
+}
+
+// freely says which attacks work without any sandbox on this machine, as this user.
+func freely(t *testing.T, p prey) map[string]bool {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PLAY=attacks", "TMPDIR="+p.Inside, "PREY="+string(must(json.Marshal(p))))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, works := map[string]string{}, map[string]bool{}
+	must(0, json.Unmarshal(out, &said))
+	for name, problem := range said {
+		works[name] = problem == ""
+	}
+	return works
+}
+
+func init() {
+	plays["attacks"] = func() {
+		var p prey
+		must(0, json.Unmarshal([]byte(os.Getenv("PREY")), &p))
+		out := map[string]string{}
+		for name, attack := range attacks {
+			out[name] = message(attack(p))
+		}
+		must(0, json.NewEncoder(os.Stdout).Encode(out))
+	}
+}
+
+// Each attack is tried at each level, with process namespaces and without. What does not even work without a sandbox, on
+// this machine and as this user, works at no level; where the machine lacks what a level needs, what was got is what must hold.
+func TestAttacks(t *testing.T) {
+	free := freely(t, makePrey(t))
+	for _, level := range knownLevels {
+		for _, namespaces := range []bool{Machine().Namespaces, false} {
+			t.Run(fmt.Sprintf("%s %t", level, namespaces), func(t *testing.T) {
+				attackAt(t, level, namespaces, free)
+			})
+		}
+	}
+}
+
+func attackAt(t *testing.T, level Level, namespaces bool, free map[string]bool) {
+	p, s, m := makePrey(t), supervisor(t), Machine()
+	m.Namespaces = namespaces
+	s.machine = func() Means { return m }
+	proc := add(t, s, attacker(p, Sandbox{Level: level}))
+	var said map[string]string
+	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
+	got := proc.Status().Sandbox.Got
+	for name := range attacks {
+		h, known := holdings[name]
+		if !known {
+			t.Errorf("%s: nobody says at which levels it works", name)
+		}
+		switch {
+		case namespaces:
+		case name == "x32", // its calls cannot be told apart by the filter that keeps limits
+			name == "shared memory": // which others have theirs in
+			h = touch
+		}
+		if want, works := h.at(got) && free[name], said[name] == ""; want != works {
+			t.Errorf("%s at %s: works: %t, want %t (%s)", name, got, works, want, said[name])
+		}
+	}
+}
+
+// What holds at every level from Supervised on.
+func TestEveryLevel(t *testing.T) {
+	leak := must(syscall.Open(makePrey(t).Secret, syscall.O_RDONLY, 0)) // not closed on exec
+	defer syscall.Close(leak)
+	t.Setenv("SECRET_TOKEN", "s3cret")
+	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM PLAY PREY PLUGIN_UNIX_SOCKET_DIR PLUGIN_MIN_PORT PLUGIN_MAX_PORT " +
+		"PLUGIN_PROTOCOL_VERSIONS TOOLHOST_PLUGIN TOOLHOST_LIFELINE TOOLHOST_HOST_PID TOOLHOST_KEEP_DIR PROCTREE_ID")
+	for _, level := range knownLevels {
+		t.Run(string(level), func(t *testing.T) {
+			p := makePrey(t)
+			proc := add(t, supervisor(t), attacker(p, Sandbox{Level: level, Limits: SandboxLimits{Memory: 1 << 30, Files: 512, FileSize: 1 << 20}}))
+			var f self
+			must(0, json.Unmarshal([]byte(mustCall(t, proc, "facts", "")), &f))
+			if f.Umask != 0o077 || f.Core != 0 || f.Files != 512 || f.File != 1<<20 || f.Memory != 1<<30 || !f.NoNewPrivs {
+				t.Errorf("umask and limits: %+v", f)
+			}
+			if f.Admin && level != Supervised {
+				t.Error("it may administer the system")
+			}
+			if len(f.Foreign) > 0 {
+				t.Errorf("it has files of ours: %v", f.Foreign)
+			}
+			for _, name := range f.Environment {
+				if !slices.Contains(known, name) && !strings.HasPrefix(name, "LC_") {
+					t.Errorf("it has the variable %s", name)
+				}
+			}
+			if out := mustCall(t, proc, "run", fmt.Sprintf("cd %s; head -c 2000000 /dev/zero > big; stat -c %%s big", p.Inside)); !strings.Contains(out, "1048576") {
+				t.Errorf("a file of 2 MB: %s", out)
+			}
+		})
+	}
+}
+
+func TestDefaultLimits(t *testing.T) {
+	var own syscall.Rlimit
+	must(0, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own))
+	var f self
+	must(0, json.Unmarshal([]byte(mustCall(t, add(t, supervisor(t), attacker(makePrey(t), Sandbox{HostUmask: true})), "facts", "")), &f))
+	ours := syscall.Umask(0o022)
+	syscall.Umask(ours)
+	if f.Files != min(defaultFiles, own.Max) || f.File != defaultFileSize || f.Umask != ours {
+		t.Errorf("%+v", f)
+	}
+}
+
+// network = false holds the network back at every level, and network = true gives it to an isolated plugin.
+func TestNetwork(t *testing.T) {
+	free := freely(t, makePrey(t))
+	for _, level := range knownLevels {
+		for _, network := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s %t", level, network), func(t *testing.T) {
+				proc := add(t, supervisor(t), attacker(makePrey(t), Sandbox{Level: level, Network: &network}))
+				var said map[string]string
+				must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
+				open := proc.Status().Sandbox.Network
+				if open != (network || !Machine().Seccomp) {
+					t.Errorf("the status says %t of the network", open)
+				}
+				for _, name := range []string{"tcp", "tcp listen", "udp", "mptcp", "netlink", "vsock"} {
+					if want := open && free[name]; (said[name] == "") != want {
+						t.Errorf("%s: works: %t, want %t (%s)", name, said[name] == "", want, said[name])
+					}
+				}
+				for _, name := range []string{"own unix socket", "own socket pair", "write inside"} {
+					if said[name] != "" {
+						t.Errorf("%s: %s", name, said[name])
+					}
+				}
+			})
+		}
+	}
+}
+
+// Ordinary programs work in a confined plugin's folders.
+func TestProgramsInside(t *testing.T) {
+	scripts := map[string]string{
+		"bash":    `echo "$(cat <<< text)" > bash.txt && cat <(cat bash.txt)`,
+		"git":     `git init -q repo && cd repo && echo x > f && git add f && git -c user.name=a -c user.email=a@b commit -qm one && git log --oneline && git checkout -q -b two && git mv f g`,
+		"python3": `python3 -c 'import subprocess, tempfile; t = tempfile.NamedTemporaryFile(); print(subprocess.check_output(["/bin/echo", "text"]).decode())'`,
+	}
+	p := makePrey(t)
+	proc := add(t, supervisor(t), attacker(p, Sandbox{Level: Confined}))
+	for program, script := range scripts {
+		if exec.Command(program, "--version").Run() != nil {
+			t.Logf("there is no %s here", program)
+			continue
+		}
+		cmd := exec.Command(program, "-c", "cd "+p.Inside+" && "+script)
+		if program != "bash" {
+			script = "cd " + p.Inside + " && " + script
+		} else {
+			script = strings.Join(cmd.Args[:2], " ") + " '" + cmd.Args[2] + "'"
+		}
+		if out := mustCall(t, proc, "run", script+" && echo worked"); !strings.HasSuffix(out, "worked\n") {
+			t.Errorf("%s: %s", program, out)
+		}
+	}
+}
+
+// A plugin may be a script with an interpreter.
+func TestScriptPlugin(t *testing.T) {
+	for _, level := range knownLevels {
+		t.Run(string(level), func(t *testing.T) {
+			dir := shortDir(t)
+			script := filepath.Join(dir, "plugin")
+			must(0, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nexec %s \"$@\"\n", os.Args[0]), 0o755))
+			spec := playing("good", "good")
+			spec.Command, spec.Sandbox = []string{script, "an argument"}, Sandbox{Level: level, Read: []string{filepath.Dir(os.Args[0])}}
+			if got := mustCall(t, add(t, supervisor(t), spec), "echo", "hello"); got != "hello" {
+				t.Errorf("it answered %q", got)
+			}
+		})
+	}
+}
+
+// The folder of an isolated plugin's program can be read, but not when that is where the user lives.
+func TestProgramFolder(t *testing.T) {
+	home := shortDir(t)
+	t.Setenv("HOME", home+"/user")
+	for command, want := range map[string]string{home + "/user/bin/plugin": home + "/user/bin", home + "/user/plugin": home + "/user/plugin", home + "/plugin": home + "/plugin"} {
+		must(0, os.MkdirAll(filepath.Dir(command), 0o755))
+		must(0, os.WriteFile(command, nil, 0o755))
+		if got := programFolders(Spec{Command: []string{command}}, "run", "run"); !slices.Equal(got, []string{"run", "run", want}) {
+			t.Errorf("%s: %v, want %s", command, got, want)
+		}
+	}
+}
+
+// With /dev/pts among its folders a confined plugin has terminals.
+func TestTerminalsAreGranted(t *testing.T) {
+	if !freely(t, makePrey(t))["terminal"] {
+		t.Log("this user has no terminals at all")
+		return
+	}
+	p := makePrey(t)
+	proc := add(t, supervisor(t), attacker(p, Sandbox{Write: []string{p.Inside, "/dev/pts"}}))
+	var said map[string]string
+	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
+	if said["terminal"] != "" {
+		t.Error(said["terminal"])
+	}
+}
+
+func TestNewPrivileges(t *testing.T) {
+	proc := add(t, supervisor(t), attacker(makePrey(t), Sandbox{Level: Supervised, NewPrivileges: true}))
+	var f self
+	must(0, json.Unmarshal([]byte(mustCall(t, proc, "facts", "")), &f))
+	if f.NoNewPrivs {
+		t.Error("sudo cannot work")
+	}
+}
+
+// A plugin that dies of what it may not do is told of together with what it may.
+func TestHint(t *testing.T) {
+	t.Setenv("HOME", shortDir(t))
+	p := makePrey(t)
+	proc := add(t, supervisor(t), attacker(p, Sandbox{Level: Confined}))
+	_, err := call(t, proc, "give-up", "")
+	words := []string{"permission denied", `sandbox level "confined"`, p.Inside, "write = "}
+	if Machine().Landlock == 0 {
+		words = []string{"exit status 3"}
+	}
+	checkError(t, err, sdk.CodePluginCrashed, words...)
+	proc = add(t, supervisor(t), attacker(p, Sandbox{Level: Supervised}))
+	_, err = call(t, proc, "give-up", "")
+	if err == nil || strings.Contains(err.Error(), "sandbox") {
+		t.Errorf("a plugin that may write: %v", err)
+	}
+}
+
+// A plugin that requires more than the machine has is not run at all; one that does not is run, and its status says what it
+// lacks.
+func TestLesserMachines(t *testing.T) {
+	mark := filepath.Join(shortDir(t), "ran")
+	for name, c := range map[string]struct {
+		lack    func(*Means)
+		level   Level
+		require Level
+		got     Level // "" for no start
+		works   string
+	}{
+		"no Landlock":                   {func(m *Means) { m.Landlock = 0 }, Confined, "", Supervised, "create outside"},
+		"no Landlock, required":         {func(m *Means) { m.Landlock = 0 }, Confined, Confined, "", ""},
+		"the fifth Landlock":            {func(m *Means) { m.Landlock, m.Namespaces = min(m.Landlock, 5), false }, Confined, "", Supervised, "signal the host"},
+		"no filters":                    {func(m *Means) { m.Seccomp = false }, Isolated, "", Machine().reach(Confined), "udp"},
+		"no filters, required":          {func(m *Means) { m.Seccomp = false }, Isolated, Isolated, "", ""},
+		"no filters, required: less":    {func(m *Means) { m.Seccomp, m.Landlock = false, 0 }, Isolated, Supervised, "", ""}, // the network is open
+		"no Landlock, but filters":      {func(m *Means) { m.Landlock = 0 }, Isolated, "", Supervised, "read outside"},
+		"nothing, and nothing asked of": {func(m *Means) { m.Landlock, m.Seccomp = 0, false }, Supervised, Supervised, Supervised, "udp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, m := supervisor(t), Machine()
+			c.lack(&m)
+			s.machine = func() Means { return m }
+			spec := attacker(makePrey(t), Sandbox{Level: c.level, Require: c.require})
+			if c.got == "" {
+				spec.Command = []string{"/bin/sh", "-c", "touch " + mark}
+			}
+			p := add(t, s, spec)
+			out, err := call(t, p, "attack", "")
+			if c.got == "" {
+				checkError(t, err, sdk.CodePluginUnavailable, "it requires")
+				if p.Status().State != Invalid {
+					t.Errorf("the state is %s", p.Status().State)
+				}
+				return
+			}
+			var said map[string]string
+			if err != nil || json.Unmarshal([]byte(out), &said) != nil {
+				t.Fatal(err)
+			}
+			if box := p.Status().Sandbox; box.Got != c.got || said[c.works] != "" || box.Got != box.Asked && len(box.Missing) == 0 {
+				t.Errorf("the status says %+v, and %s: %q", box, c.works, said[c.works])
+			}
+		})
+	}
+	if _, err := os.Stat(mark); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a program was run")
+	}
+}
+
+// A sandbox that cannot be set up is told as such.
+func TestSandboxThatFails(t *testing.T) {
+	s := supervisor(t)
+	if Machine().Landlock == 0 {
+		t.Log("nothing can fail here that this test knows of")
+		return
+	}
+	_, err := call(t, add(t, s, Spec{Name: "x", Command: []string{"/bin/true"}, Sandbox: Sandbox{Level: Isolated, Read: []string{"/etc/passwd/x"}}}), "x", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "its sandbox cannot be set up", "/etc/passwd/x", "ENOTDIR")
+}
+
+// A start that asks for more than there is comes to nothing, and nothing is run.
+func TestRefusedStarts(t *testing.T) {
+	mark := filepath.Join(shortDir(t), "ran")
+	toucher := func(box Sandbox) Spec {
+		return Spec{Name: "toucher", Command: []string{"/bin/sh", "-c", "touch " + mark}, Sandbox: box}
+	}
+	for name, c := range map[string]struct {
+		spec  Spec
+		words string
+	}{
+		"a folder to write to is missing": {toucher(Sandbox{Write: []string{"/nowhere/at/all"}}), "/nowhere/at/all, which is not there"},
+		"no wrapper":                      {toucher(Sandbox{Wrapper: []string{"no-such-wrapper"}}), "no-such-wrapper cannot be run"},
+		"no program":                      {Spec{Name: "x", Command: []string{"/bin/sh/x"}}, "/bin/sh/x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := call(t, add(t, supervisor(t), c.spec), "x", "")
+			if err == nil || !strings.Contains(err.Error(), c.words) {
+				t.Errorf("got %v, want words %q", err, c.words)
+			}
+		})
+	}
+	if _, err := os.Stat(mark); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the program was run")
+	}
+}

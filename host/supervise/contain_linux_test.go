@@ -1,0 +1,315 @@
+package supervise
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
+)
+
+func init() {
+	plays["ugly"] = func() { growUgly(); sdk.Serve(goodPlugin()) }
+	plays["embedder"] = playEmbedder
+}
+
+// uglyTree leaves a group, a session, a daemon that is deaf to what can be heard, a pipeline, and one that is stopped.
+const uglyTree = `sleep 1000 &
+bash -mc 'sleep 1000 & wait' &
+setsid sleep 1000 &
+setsid sh -c '(trap "" HUP TERM INT; (exec sleep 1000) &) &' &
+sh -c 'sleep 1000 | sleep 1000 | sleep 1000' &
+setsid sh -c 'kill -STOP $$' &
+echo grown`
+
+// growUgly starts the ugly tree and goes on once all of it has been started.
+func growUgly() {
+	cmd := exec.Command("sh", "-c", uglyTree)
+	cmd.Env = append(os.Environ(), "PLAY=")
+	out := must(cmd.StdoutPipe())
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	_ = must(out.Read(make([]byte, 10)))
+}
+
+// levels are those with and without a process namespace, where the machine has them.
+var levels = []Level{Supervised, Confined}
+
+// contained is what holds at a level on this machine.
+func contained(l Level) string {
+	return (&proctree.Cmd{Namespace: l != Supervised}).Containment()
+}
+
+// A mark names the processes of one test, by a variable that they inherit.
+func newMark(t *testing.T) string {
+	return fmt.Sprintf("%s-%d-%d", t.Name(), os.Getpid(), rand.Uint64())
+}
+
+func markedProcesses(mark string) (found []string) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		env, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		if bytes.Contains(env, []byte("MARK="+mark+"\x00")) {
+			cmdline, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+			found = append(found, filepath.Base(dir)+" "+strings.ReplaceAll(string(cmdline), "\x00", " "))
+		}
+	}
+	return found
+}
+
+// checkGone gives what has the mark two seconds to end.
+func checkGone(t *testing.T, mark string) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Second)
+	for left := markedProcesses(mark); len(left) > 0; left = markedProcesses(mark) {
+		if time.Now().After(deadline) {
+			t.Fatalf("left after 2 s:\n%s", strings.Join(left, "\n"))
+		}
+	}
+}
+
+func ugly(t *testing.T, l Level) (spec Spec, mark string) {
+	spec, mark = playing("ugly", "ugly"), newMark(t)
+	spec.Env["MARK"], spec.Sandbox.Level = mark, l
+	return spec, mark
+}
+
+// launcherOf gives the parent of a process.
+func launcherOf(pid int) (ppid int) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, _ = fmt.Sscanf(string(text[bytes.LastIndexByte(text, ')')+1:]), " %c %d", new(rune), &ppid)
+	return ppid
+}
+
+// At whatever moment the host is killed, nothing of its plugin is left, and the next host finds nothing in its way.
+func TestHostKilledAtAnyMoment(t *testing.T) {
+	for _, l := range levels {
+		t.Run(string(l), func(t *testing.T) {
+			seed := uint64(time.Now().UnixNano())
+			t.Logf("seed %d, %s", seed, contained(l))
+			random := rand.New(rand.NewPCG(seed, 0))
+			for range 20 {
+				killedHost(t, l, time.Duration(random.IntN(60_000))*time.Microsecond)
+			}
+		})
+	}
+}
+
+func killedHost(t *testing.T, l Level, after time.Duration) {
+	run, mark := shortDir(t), newMark(t)
+	h := playedHost(t, "RUN="+run, "ROLE=ugly", "LEVEL="+string(l), "MARK="+mark)
+	soon(t, "the host has its folder", 10*time.Second, func() bool {
+		made, _ := filepath.Glob(filepath.Join(run, runPrefix+"*"))
+		return len(made) > 0
+	})
+	<-time.After(after)
+	h.kill(t)
+	checkGone(t, mark)
+	checkSwept(t, run)
+}
+
+// A launcher that somebody kills takes the plugin along. The call that ran hears of it, and the next one has a new process.
+func TestLauncherKilled(t *testing.T) {
+	for _, l := range levels {
+		t.Run(string(l), func(t *testing.T) {
+			spec, mark := ugly(t, l)
+			p := add(t, supervisor(t), spec)
+			ended := begin(t, t.Context(), p, "")
+			if err := syscall.Kill(launcherOf(p.Status().PID), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			checkError(t, <-ended, sdk.CodePluginCrashed, "SIGKILL", "its launcher was killed")
+			checkGone(t, mark)
+			if got := mustCall(t, p, "echo", "again"); got != "again" || p.Status().Generation != 2 {
+				t.Errorf("the next call gave %q, generation %d", got, p.Status().Generation)
+			}
+		})
+	}
+}
+
+// A launcher that is stopped is in nobody's way: neither of calls nor of the end.
+func TestLauncherStopped(t *testing.T) {
+	for _, l := range levels {
+		t.Run(string(l), func(t *testing.T) {
+			spec, mark := ugly(t, l)
+			s := supervisor(t)
+			p := add(t, s, spec)
+			mustCall(t, p, "echo", "")
+			launcher := launcherOf(p.Status().PID)
+			if err := syscall.Kill(launcher, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			soon(t, "it is stopped", 5*time.Second, func() bool { return stateOf(launcher) == "T" })
+			mustCall(t, p, "echo", "")
+			started := time.Now()
+			_ = s.Close()
+			if took := time.Since(started); took > 5*time.Second {
+				t.Errorf("the end took %s", took)
+			}
+			checkGone(t, mark)
+			if alive(launcher) {
+				t.Error("the launcher is still there")
+			}
+		})
+	}
+}
+
+// So is one that is stopped again and again, which only somebody outside can do in a namespace.
+func TestLauncherStoppedAgainAndAgain(t *testing.T) {
+	spec, mark := ugly(t, Supervised)
+	s := supervisor(t)
+	p := add(t, s, spec)
+	mustCall(t, p, "echo", "")
+	launcher := launcherOf(p.Status().PID)
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		for !isClosed(over) {
+			_ = syscall.Kill(launcher, syscall.SIGSTOP)
+		}
+	}()
+	started := time.Now()
+	_ = s.Close()
+	if took := time.Since(started); took > 5*time.Second {
+		t.Errorf("the end took %s", took)
+	}
+	checkGone(t, mark)
+}
+
+func stateOf(pid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, after, _ := strings.Cut(string(text), ") ")
+	return after[:min(1, len(after))]
+}
+
+// All that a plugin leaves ends with it, however it ends.
+func TestUglyPluginsLeaveNothing(t *testing.T) {
+	ends := map[string]func(*testing.T, *Supervisor, *Process){
+		"killed": func(t *testing.T, _ *Supervisor, p *Process) { _ = syscall.Kill(p.Status().PID, syscall.SIGKILL) },
+		"exits":  func(t *testing.T, _ *Supervisor, p *Process) { _, _ = call(t, p, "die", "it") },
+		"closed": func(t *testing.T, s *Supervisor, _ *Process) { _ = s.Close() },
+	}
+	for _, l := range levels {
+		for name, end := range ends {
+			t.Run(string(l)+"/"+name, func(t *testing.T) {
+				spec, mark := ugly(t, l)
+				s := supervisor(t)
+				p := add(t, s, spec)
+				mustCall(t, p, "echo", "")
+				end(t, s, p)
+				checkGone(t, mark)
+			})
+		}
+	}
+}
+
+// The status says what holds for the process that runs, and its pid is ours, whatever the plugin takes for its own.
+func TestStatusTellsContainment(t *testing.T) {
+	for _, l := range levels {
+		t.Run(string(l), func(t *testing.T) {
+			spec := playing("good", "good")
+			spec.Sandbox.Level = l
+			p := add(t, supervisor(t), spec)
+			if got := p.Status().Containment; got != "" {
+				t.Errorf("before the start: %q", got)
+			}
+			inner := mustCall(t, p, "pid", "")
+			s := p.Status()
+			if s.Containment != contained(l) || !alive(s.PID) || stateOf(launcherOf(s.PID)) == "" {
+				t.Errorf("status %+v, want %s", s, contained(l))
+			}
+			if same := inner == strconv.Itoa(s.PID); same != (s.Containment != "pid-namespace") {
+				t.Errorf("it has the pid %s here, and %d outside", inner, s.PID)
+			}
+		})
+	}
+}
+
+// What is told of an end is the same in a namespace.
+func TestEndsInANamespace(t *testing.T) {
+	spec := playing("good", "good")
+	spec.Sandbox.Level = Confined
+	p := add(t, supervisor(t), spec)
+	ended := begin(t, t.Context(), p, "")
+	_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)
+	err := <-ended
+	checkError(t, err, sdk.CodePluginCrashed, "killed by SIGKILL")
+	checkOutcome(t, err, sdk.OutcomeUnknown)
+	_, err = call(t, p, "die", "boredom")
+	checkError(t, err, sdk.CodePluginCrashed, "exit status 7", "dying of boredom")
+	spec = playing("bad", "exits")
+	spec.Sandbox.Level = Confined
+	_, err = call(t, add(t, supervisor(t), spec), "echo", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "exit status 3", "I cannot go on")
+}
+
+// A plugin cannot end, stop or see its launcher or host from within a namespace.
+func TestNamespaceKeepsPluginsFromTheHost(t *testing.T) {
+	s := supervisor(t)
+	spec := Spec{Name: "attacker", Sandbox: Sandbox{Level: Confined}, Command: []string{"sh", "-c",
+		`kill -KILL $PPID; kill -STOP $PPID; kill -KILL $TOOLHOST_HOST_PID; test -e /proc/$TOOLHOST_HOST_PID; echo "seen: $?" >&2; exit 3`}}
+	if contained(Confined) != "pid-namespace" {
+		spec.Command[2] = "echo seen: 1 >&2; exit 3" // without one there is nothing that keeps it
+	}
+	_, err := call(t, add(t, s, spec), "x", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "exit status 3", "seen: 1")
+}
+
+// A plugin gets three files, whatever the host has open.
+func TestPluginsHaveThreeFiles(t *testing.T) {
+	leak, err := syscall.Dup(0) // which exec would pass on
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(leak)
+	for _, l := range levels {
+		spec := Spec{Name: "files", Sandbox: Sandbox{Level: l}, Command: []string{"sh", "-c",
+			`for f in /proc/$$/fd/*; do test -e "$f" && have="$have ${f##*/}"; done; echo "files:$have." >&2; exit 3`}}
+		_, err := call(t, add(t, supervisor(t), spec), "x", "")
+		checkError(t, err, sdk.CodePluginUnavailable, "files: 0 1 2.")
+	}
+}
+
+// Nothing is left open in the host after many starts.
+func TestStartsLeakNoFiles(t *testing.T) {
+	s := supervisor(t)
+	start := func(l Level) {
+		spec := playing("good", "good").withDefaults()
+		spec.Sandbox.Level = l
+		p := newProcess(spec, s.log, s.start, nil)
+		mustCall(t, p, "echo", "")
+		_ = p.Close()
+	}
+	files := func() int { entries, _ := os.ReadDir("/proc/self/fd"); return len(entries) }
+	start(Supervised)
+	start(Confined)
+	before := files()
+	for range 10 {
+		start(Supervised)
+		start(Confined)
+	}
+	soon(t, "as many files as before", 5*time.Second, func() bool { return files() <= before })
+}
+
+// The end of the start's context while the launcher has not started anything yet ends it.
+func TestStartEndsBeforeItHasBegun(t *testing.T) {
+	s := supervisor(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	spec := playing("good", "good").withDefaults()
+	_, _, err := s.launch(ctx, spec, stage{path: os.Args[0], argv: spec.Command, env: []string{"PLAY=silent"}}, s.log)
+	if err == nil {
+		t.Error("it was started")
+	}
+}

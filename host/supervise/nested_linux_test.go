@@ -1,0 +1,78 @@
+package supervise
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+func TestThrough(t *testing.T) {
+	dir := resolved(shortDir(t))
+	for _, d := range []string{"/work/sub/deep", "/other", "/work-not"} {
+		must(0, os.MkdirAll(dir+d, 0o755))
+	}
+	for link, to := range map[string]string{"/alias": dir + "/work", "/work/out": dir + "/other", "/down": dir + "/work/sub"} {
+		must(0, os.Symlink(to, dir+link))
+	}
+	for _, c := range []struct{ path, folder, want string }{
+		{"/work", "/work", ""},
+		{"/other", "/work", ""},
+		{"/work-not", "/work", ""},
+		{"/work/sub", "/work", "/work"},
+		{"/work/sub/deep", "/work", "/work"},
+		{"/work/none/at/all", "/work", "/work"},
+		{"/work/out", "/work", "/work"},
+		{"/alias/sub", "/work", "/work"},
+		{"/alias/out/x", "/work", "/work"},
+		{"/work/sub", "/alias", "/alias"},
+		{"/alias", "/work", ""}, // the link itself is outside
+		{"/down/deep", "/work", "/work"},
+	} {
+		if c.want != "" {
+			c.want = dir + c.want
+		}
+		if got := through(dir+c.path, []string{"/nowhere", dir + c.folder}); got != c.want {
+			t.Errorf("%s leads through %q, want %q", c.path, got, c.want)
+		}
+	}
+	paths := []string{dir + "/work/sub", dir + "/other", dir + "/work"}
+	if diff := cmp.Diff([]string{dir + "/other", dir + "/work"}, withoutNested(slices.Clone(paths), paths)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a plugin puts in the place of a folder that it may write to gives it nothing at the next start.
+func TestLinksInOwnFolders(t *testing.T) {
+	if Machine().Landlock < landlockTruncate {
+		t.Logf("this machine confines nothing: Landlock %d", Machine().Landlock)
+		return
+	}
+	for _, level := range []Level{Confined, Isolated} {
+		t.Run(string(level), func(t *testing.T) {
+			p := makePrey(t)
+			box := Sandbox{Level: level, Write: []string{p.Inside, p.Inside + "/a"}, Read: []string{p.Inside + "/b"}}
+			proc := add(t, supervisor(t), attacker(p, box))
+			mustCall(t, proc, "run", "cd "+p.Inside+" && echo new > a/file && cat b/file a/file; rm -r a b && ln -s "+p.Outside+" a && ln -s "+p.Outside+" b")
+			_, _ = call(t, proc, "give-up", "")
+			_, err := call(t, proc, "run", "echo changed > "+p.Secret)
+			checkError(t, err, sdk.CodePluginUnavailable, "leads to "+p.Outside, "name "+p.Outside+" itself")
+			if text := string(must(os.ReadFile(p.Secret))); text != "text" {
+				t.Errorf("it wrote %q outside", text)
+			}
+		})
+	}
+}
+
+// Nor does what it puts there while it is looked at: such a path never becomes a rule.
+func TestNestedFoldersAreNoRules(t *testing.T) {
+	p := makePrey(t)
+	f := folders{work: p.Inside, tmp: p.Outside, socket: p.Inside + "/a"}
+	o := Sandbox{Level: Isolated, Write: []string{p.Inside, p.Inside + "/a"}}.orders(Means{NoNewPrivs: true, Landlock: 7}, Confinement{Asked: Isolated}, f)
+	if diff := cmp.Diff([]string{p.Outside, p.Inside}, o.Write[len(devices):]); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,293 @@
+package supervise
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+func init() {
+	plays["counts"] = func() { sdk.Serve(countingPlugin()) }
+	plays["gated"] = func() {
+		_ = mark(os.Getenv("GATE") + ".reached")
+		for {
+			switch contents(os.Getenv("GATE")) {
+			case "open":
+				sdk.Serve(countingPlugin())
+			case "shut":
+				os.Exit(3)
+			}
+			<-time.After(time.Millisecond)
+		}
+	}
+}
+
+// countingPlugin notes each run of its tool count in a file of the call's id. What it is called and which other tools it has
+// comes from its environment.
+func countingPlugin() *sdk.Plugin {
+	p := sdk.New("counts", os.Getenv("VERSION"))
+	sdk.AddTool(p, sdk.Tool{Name: "count", Description: "notes its run"}, func(_ context.Context, r *sdk.Request, _ textArgs) (*sdk.Result, error) {
+		if dir := os.Getenv("DIR"); dir != "" {
+			return sdk.Text(os.Getenv("VERSION")), mark(filepath.Join(dir, r.CallID))
+		}
+		return sdk.Text(os.Getenv("VERSION")), nil
+	})
+	sdk.AddTool(p, sdk.Tool{Name: "wait", Description: "waits"}, waitTool)
+	sdk.AddTool(p, sdk.Tool{Name: "die", Description: "ends the plugin"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+		os.Exit(7)
+		return nil, nil
+	})
+	for name := range strings.FieldsSeq(os.Getenv("TOOLS")) {
+		sdk.AddTool(p, sdk.Tool{Name: name, Description: "one more"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+			return sdk.Text(name), nil
+		})
+	}
+	return p
+}
+
+// mark makes a file one byte longer.
+func mark(path string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.Write([]byte("x"))
+	return err
+}
+
+func counting(version string, env ...string) Spec {
+	spec := playing("counts", "counts")
+	spec.Env["VERSION"] = version
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		spec.Env[name] = value
+	}
+	return spec
+}
+
+func mustReload(t testing.TB, p *Process, spec Spec) {
+	t.Helper()
+	if err := p.Reload(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Over a hundred reloads under load every call is answered, by one process, and run once.
+func TestReloadsUnderLoad(t *testing.T) {
+	const callers, reloads = 8, 100
+	dir := t.TempDir()
+	p := add(t, supervisor(t), counting("0", "DIR="+dir))
+	mustCall(t, p, "count", "")
+	goroutines, files := runtime.NumGoroutine(), openFiles()
+	var answered atomic.Int64
+	var wg sync.WaitGroup
+	over := make(chan struct{})
+	for c := range callers {
+		wg.Go(func() {
+			for n := 0; !isClosed(over); n++ {
+				id := fmt.Sprintf("c%d-%d", c, n)
+				r := &sdk.Request{CallID: id, Tool: "count", Arguments: []byte(`{}`), Workdir: "/"}
+				if result, err := p.Call(t.Context(), r); err != nil || result.Error != nil {
+					t.Errorf("%s: %+v, %v", id, result, err)
+				}
+				if ran, err := os.ReadFile(filepath.Join(dir, id)); err != nil || len(ran) != 1 {
+					t.Errorf("%s ran %d times, %v", id, len(ran), err)
+				}
+				answered.Add(1)
+			}
+		})
+	}
+	for i := range reloads {
+		version := fmt.Sprint(i + 1)
+		mustReload(t, p, counting(version, "DIR="+dir))
+		if got := mustCall(t, p, "count", ""); got != version {
+			t.Errorf("after reload %s version %s answers", version, got)
+		}
+	}
+	close(over)
+	wg.Wait()
+	soon(t, "the old processes end", 10*time.Second, func() bool { return p.Status().Draining == 0 })
+	soon(t, "nothing is left of them", 10*time.Second, func() bool {
+		return runtime.NumGoroutine() <= goroutines+2 && openFiles() <= files+2
+	})
+	if s := p.Status(); s.Generation != reloads+1 || s.Restarts != 0 || s.Crashes != 0 || s.State != Ready {
+		t.Errorf("status: %+v", s)
+	}
+	t.Logf("%d calls", answered.Load())
+}
+
+// What is wrong with a reload costs nothing but the reload.
+func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
+	s := supervisor(t)
+	for name, spec := range map[string]Spec{
+		"ends at once":   playing("counts", "exits"),
+		"no plugin":      playing("counts", "garbage"),
+		"never ready":    playing("counts", "silent"),
+		"no program":     {Name: "counts", Command: []string{"/no/such/program"}},
+		"wrong checksum": {Name: "counts", Command: os.Args[:1], SHA256: strings.Repeat("0", 64)},
+		"configuration":  {Name: "counts", Command: os.Args[:1], Env: map[string]string{"PLAY": "good"}, Config: []byte(`{"a":1}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProcess(counting("old").complete(s.workdir), s.log, s.start, nil)
+			defer p.Close()
+			before := mustCall(t, p, "count", "")
+			spec.StartTimeout = time.Second
+			err := p.Reload(t.Context(), spec)
+			checkError(t, err, sdk.CodePluginUnavailable, "not reloaded", "left as it was")
+			if got := mustCall(t, p, "count", ""); got != before {
+				t.Errorf("%s answers", got)
+			}
+			status := p.Status()
+			if status.State != Ready || status.Generation != 1 || status.Crashes != 0 || status.Draining != 0 || !strings.Contains(err.Error(), strings.TrimPrefix(status.LastError, "not reloaded: ")) {
+				t.Errorf("status: %+v", status)
+			}
+			mustReload(t, p, counting("new"))
+			if got := mustCall(t, p, "count", ""); got != "new" || p.Status().LastError != "" {
+				t.Errorf("%s answers, last error %q", got, p.Status().LastError)
+			}
+		})
+	}
+}
+
+// Who watches is told once of changed tools, and not of a reload that changes none.
+func TestReloadTellsOfChangedTools(t *testing.T) {
+	p := add(t, supervisor(t), counting("1", "TOOLS=a b"))
+	_ = toolNames(t, p)
+	var told atomic.Int64
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { _ = p.Watch(ctx, func() { told.Add(1) }) }()
+	soon(t, "the watch stands", 5*time.Second, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.watchers) == 1 })
+	mustReload(t, p, counting("2", "TOOLS=a b"))
+	mustReload(t, p, counting("3", "TOOLS=a c"))
+	soon(t, "told", 5*time.Second, func() bool { return told.Load() > 0 })
+	if diff := cmp.Diff([]string{"count", "wait", "die", "a", "c"}, toolNames(t, p)); diff != "" {
+		t.Error(diff)
+	}
+	mustReload(t, p, counting("4", "TOOLS=a c"))
+	if n := told.Load(); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+}
+
+// A new process that dies right after the swap is started again as any other.
+func TestCrashAfterTheSwap(t *testing.T) {
+	p := add(t, supervisor(t), counting("1"))
+	ended := begin(t, t.Context(), p, "")
+	mustReload(t, p, counting("2"))
+	_, err := call(t, p, "die", "")
+	checkError(t, err, sdk.CodePluginCrashed, "exit status 7")
+	if got := mustCall(t, p, "count", ""); got != "2" {
+		t.Errorf("version %s answers", got)
+	}
+	if s := p.Status(); s.Crashes != 1 || s.Restarts != 1 || s.Generation != 3 || s.Draining != 1 {
+		t.Errorf("status: %+v", s)
+	}
+	_ = p.Close()
+	checkError(t, <-ended, sdk.CodeCanceled, "closed")
+}
+
+// A plugin that does not run only gets the spec.
+func TestReloadOfAPluginThatDoesNotRun(t *testing.T) {
+	p := add(t, supervisor(t), counting("1"))
+	mustReload(t, p, counting("2"))
+	if s := p.Status(); s.State != Known || s.Generation != 0 {
+		t.Errorf("status: %+v", s)
+	}
+	checkError(t, p.Reload(t.Context(), Spec{Name: "counts", Command: []string{"/no/such/program"}}), sdk.CodePluginUnavailable, "not reloaded")
+	if err := p.Reload(t.Context(), playing("other", "good")); err == nil || !strings.Contains(err.Error(), "its name stays") {
+		t.Error(err)
+	}
+	if got := mustCall(t, p, "count", ""); got != "2" {
+		t.Errorf("version %s answers", got)
+	}
+}
+
+// A reload ends with its context or with the plugin, and leaves no process.
+func TestReloadGivenUp(t *testing.T) {
+	for name, giveUp := range map[string]func(p *Process, cancel func()){
+		"by its caller": func(_ *Process, cancel func()) { cancel() },
+		"by Close":      func(p *Process, _ func()) { go p.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := add(t, supervisor(t), counting("1"))
+			mustCall(t, p, "count", "")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			pids := filepath.Join(t.TempDir(), "pids")
+			spec := playing("counts", "silent")
+			spec.Command, spec.StartTimeout = []string{"/bin/sh", "-c", "echo $$ >> " + pids + "; exec sleep 1000"}, time.Hour
+			reloaded := make(chan error, 1)
+			go func() { reloaded <- p.Reload(ctx, spec) }()
+			var pid int
+			soon(t, "the new process runs", 10*time.Second, func() bool {
+				text, _ := os.ReadFile(pids)
+				_, err := fmt.Sscan(string(text), &pid)
+				return err == nil
+			})
+			giveUp(p, cancel)
+			checkError(t, <-reloaded, sdk.CodePluginUnavailable)
+			soon(t, "the new process ends", 5*time.Second, func() bool { return !alive(pid) })
+		})
+	}
+}
+
+// When the old process dies while the new one starts, calls wait for the new one; and when that does not come up, they are
+// answered as after any crash.
+func TestOldDiesWhileTheNewStarts(t *testing.T) {
+	for gate, version := range map[string]string{"open": "2", "shut": "1"} {
+		t.Run(gate, func(t *testing.T) {
+			p := add(t, supervisor(t), counting("1"))
+			mustCall(t, p, "count", "")
+			path := filepath.Join(t.TempDir(), "gate")
+			spec := counting("2", "GATE="+path)
+			spec.Env["PLAY"] = "gated"
+			reloaded, answered := make(chan error, 1), make(chan string, 1)
+			go func() { reloaded <- p.Reload(t.Context(), spec) }()
+			soon(t, "the new one starts", 5*time.Second, func() bool { return size(path+".reached") > 0 })
+			_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)
+			soon(t, "the old one is dead", 5*time.Second, func() bool { return p.Status().PID == 0 })
+			if s := p.Status(); s.State != Crashed || s.Generation != 1 {
+				t.Errorf("status: %+v", s)
+			}
+			go func() { answered <- mustCall(t, p, "count", "") }()
+			if err := os.WriteFile(path, []byte(gate), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-reloaded; (err == nil) != (gate == "open") {
+				t.Errorf("the reload: %v", err)
+			}
+			if got := <-answered; got != version {
+				t.Errorf("version %s answers, want %s", got, version)
+			}
+		})
+	}
+}
+
+// Reloads of one plugin come one after the other.
+func TestReloadsWaitForEachOther(t *testing.T) {
+	p := add(t, supervisor(t), counting("0"))
+	mustCall(t, p, "count", "")
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() { mustReload(t, p, counting(fmt.Sprint(i))) })
+	}
+	wg.Wait()
+	if s := p.Status(); s.Generation != 7 || s.State != Ready {
+		t.Errorf("status: %+v", s)
+	}
+	mustCall(t, p, "count", "")
+}

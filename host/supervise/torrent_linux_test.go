@@ -1,0 +1,353 @@
+package supervise
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+func init() {
+	plays["torrent"] = torrent
+	plays["flooded host"] = floodedHost
+}
+
+// gibibyte is what a torrent pours, if it is let.
+const gibibyte = 1 << 30
+
+// torrent is a plugin that no gRPC library keeps within any limit: each of its tools pours out a gibibyte of something.
+func torrent() {
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
+	socketAnd(func(lis net.Listener) {
+		s := &http.Server{Handler: http.HandlerFunc(pourOut), Protocols: new(http.Protocols), ReadHeaderTimeout: time.Minute}
+		s.Protocols.SetUnencryptedHTTP2(true)
+		_ = s.Serve(lis)
+	})
+}
+
+func pourOut(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/grpc")
+	defer w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
+	body, _ := io.ReadAll(r.Body)
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/Watch") && os.Getenv("WATCH") != "":
+		_ = again(nil)(w)
+	case strings.HasSuffix(r.URL.Path, "/StreamStdio"), strings.HasSuffix(r.URL.Path, "/Watch"):
+		<-r.Context().Done()
+	case strings.HasSuffix(r.URL.Path, "/Describe") && os.Getenv("DESCRIBE") != "":
+		_ = torrents[os.Getenv("DESCRIBE")](w)
+	case strings.HasSuffix(r.URL.Path, "/Call"):
+		_ = torrents[toolOf(body[5:])](w)
+	case strings.HasSuffix(r.URL.Path, "/Describe"):
+		described.Add(1)
+		_ = frame(w, number(6, 1)) // dynamic
+	default:
+		_ = frame(w, nil)
+	}
+}
+
+var described atomic.Int64 // how often the torrent was asked what it is
+
+// toolOf reads a CallRequest's tool.
+func toolOf(request []byte) string {
+	for len(request) > 0 {
+		n, kind, size := protowire.ConsumeTag(request)
+		if n == 2 && kind == protowire.BytesType {
+			tool, _ := protowire.ConsumeString(request[size:])
+			return tool
+		}
+		request = request[size+protowire.ConsumeFieldValue(n, kind, request[size:]):]
+	}
+	return ""
+}
+
+// frame writes one gRPC message.
+func frame(w io.Writer, payload []byte) error {
+	head := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(payload)))
+	_, err := w.Write(append(head, payload...))
+	return err
+}
+
+// field is a field of bytes.
+func field(n protowire.Number, parts ...[]byte) []byte {
+	var value []byte
+	for _, p := range parts {
+		value = append(value, p...)
+	}
+	return protowire.AppendBytes(protowire.AppendTag(nil, n, protowire.BytesType), value)
+}
+
+func number(n protowire.Number, v int) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(nil, n, protowire.VarintType), uint64(v))
+}
+
+// again writes one message until a gibibyte is out.
+func again(payload []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		for out := 0; out < gibibyte; out += len(payload) + 5 {
+			if err := frame(w, payload); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// printed fills one of the process's own streams, and then answers.
+func printed(f *os.File) func(io.Writer) error {
+	return func(w io.Writer) error {
+		lines := []byte(strings.Repeat(strings.Repeat("x", 1023)+"\n", 64))
+		for out := 0; out < gibibyte/8; out += len(lines) { // every line is read, however many are dropped
+			if _, err := f.Write(lines); err != nil {
+				return err
+			}
+		}
+		return frame(w, text("printed"))
+	}
+}
+
+func text(s string) []byte { return field(7, field(1, field(1, []byte("text")), field(2, []byte(s)))) }
+
+// The numbers are those of plugin.proto.
+var torrents = map[string]func(io.Writer) error{
+	"asked":    func(w io.Writer) error { return frame(w, text(fmt.Sprint(described.Load()))) },
+	"echo":     func(w io.Writer) error { return frame(w, text("through")) },
+	"largest":  func(w io.Writer) error { return frame(w, text(strings.Repeat("x", sdk.MaxResult))) },
+	"parts":    again(field(5, field(1, field(1, []byte("text")), field(2, make([]byte, 64<<10))), number(2, 64<<10))),
+	"progress": again(field(2, field(3, make([]byte, 1<<10)))),
+	"ticks":    again(field(2)),
+	"logs":     again(field(3, field(2, make([]byte, 64<<10)))),
+	"output":   again(field(4, field(2, make([]byte, 256<<10)))),
+	"unknown":  again(field(99, make([]byte, 1<<10))),
+	"stderr":   printed(os.Stderr),
+	"stdout":   printed(os.Stdout),
+	"pieces": func(w io.Writer) error {
+		head, more := field(5, field(1, field(1, []byte("text"))), number(2, sdk.MaxResult)), field(6, field(1, make([]byte, 64<<10)))
+		for out := 0; out < gibibyte; out += sdk.MaxResult {
+			for i := range sdk.MaxResult/(64<<10) + 1 {
+				if err := frame(w, [][]byte{head, more}[min(i, 1)]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	},
+	"one message": func(w io.Writer) error {
+		_, err := w.Write([]byte{0, 0x40, 0, 0, 0}) // 1 GiB is to come
+		for block := make([]byte, 64<<10); err == nil; {
+			_, err = w.Write(block)
+		}
+		return err
+	},
+	"elements": func(w io.Writer) error {
+		return frame(w, field(7, []byte(strings.Repeat("\x0a\x00", sdk.MaxResult/2))))
+	},
+	"tools": func(w io.Writer) error { return frame(w, []byte(strings.Repeat("\x22\x00", sdk.MaxResult/2))) },
+	"never": func(io.Writer) error { forever(); return nil },
+	"status": func(w io.Writer) error {
+		h := w.(http.ResponseWriter)
+		h.WriteHeader(http.StatusOK)
+		h.(http.Flusher).Flush()
+		h.Header().Set(http.TrailerPrefix+"Grpc-Message", strings.Repeat("x", 16<<20))
+		return nil
+	},
+}
+
+// A spill is what came of a gibibyte poured on a host.
+type spill struct {
+	Grown  int            // MiB that the host's peak of memory rose by
+	Codes  map[string]int // of the calls that poured, "" for a result
+	Others []string       // what went wrong with calls beside them
+	Told   string         // the first call's error
+}
+
+// floodedHost is a host that makes CALLS calls of the tool POUR at once, makes others beside them on the same plugin and
+// on another, and prints the spill.
+func floodedHost() {
+	s := must(New(Options{RunDir: os.Getenv("RUN"), Logger: slog.New(slog.DiscardHandler)}))
+	bad, good := must(s.Add(playing("torrent", "torrent"))), must(s.Add(playing("good", "good")))
+	var out spill
+	out.beside(bad, good)
+	before := peak()
+	done := make(chan struct{})
+	go func() { defer close(done); out.pour(bad) }()
+	out.besideUntil(done, bad, good)
+	<-done
+	out.beside(bad, good)
+	out.Grown = (peak() - before) >> 10
+	_ = json.NewEncoder(os.Stdout).Encode(out)
+	_ = s.Close()
+}
+
+func (f *spill) pour(p *Process) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	f.Codes = map[string]int{}
+	for range must(strconv.Atoi(os.Getenv("CALLS"))) {
+		wg.Go(func() {
+			_, err := p.Call(context.Background(), request(os.Getenv("POUR"), ""))
+			mu.Lock()
+			defer mu.Unlock()
+			f.Codes[string(sdk.CodeOf(err))]++
+			if err != nil && f.Told == "" {
+				f.Told = err.Error()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (f *spill) besideUntil(done <-chan struct{}, plugins ...*Process) {
+	for !isClosed(done) {
+		f.beside(plugins...)
+	}
+}
+
+func (f *spill) beside(plugins ...*Process) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for _, p := range plugins {
+		r, err := p.Call(ctx, request("echo", "through"))
+		if err != nil || len(r.Content) != 1 || r.Content[0].Text != "through" {
+			f.Others = append(f.Others, fmt.Sprintf("%s: %+v, %v", p.Name(), r, err))
+		}
+	}
+}
+
+// peak is the most memory that this process ever had, in KiB.
+func peak() int {
+	status := string(must(os.ReadFile("/proc/self/status")))
+	_, rest, _ := strings.Cut(status, "VmHWM:")
+	return must(strconv.Atoi(strings.Fields(rest)[0]))
+}
+
+func floodHost(t *testing.T, pour string, calls int) (f spill) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), "PLAY=flooded host", "RUN="+shortDir(t), "POUR="+pour, "CALLS="+strconv.Itoa(calls))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &f)
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return f
+}
+
+// bound is what the limits let the memory of a host grow by, in MiB: what runs beside, and for each call a message, what
+// it is taken apart into, and the garbage of both. The race detector needs more.
+func bound(calls int) int {
+	most := 40 + 13*calls
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		most *= 4
+	}
+	return most
+}
+
+// Whatever a plugin pours out, its host's memory grows by what the limits say, the call ends with what it was, and other
+// calls, on the same plugin and on another, get their answers.
+func TestGibibytes(t *testing.T) {
+	const tooLarge = string(sdk.CodeResultTooLarge)
+	for pour, c := range map[string]struct {
+		calls      []int
+		code, told string
+	}{
+		"largest":     {[]int{1}, "", ""},
+		"parts":       {[]int{1, 64}, tooLarge, "at most 4194304"},
+		"pieces":      {[]int{1, 64}, tooLarge, "at most 4194304"},
+		"one message": {[]int{1, 64}, tooLarge, "one message that is too large"},
+		"elements":    {[]int{1, 64}, tooLarge, "2097152 elements in one message, at most 4000"},
+		"progress":    {[]int{1}, tooLarge, "200000 events or 16777216 bytes"},
+		"ticks":       {[]int{1}, tooLarge, "200000 events"},
+		"logs":        {[]int{1}, tooLarge, "16777216 bytes"},
+		"output":      {[]int{1, 64}, tooLarge, "16777216 bytes"},
+		"unknown":     {[]int{1}, tooLarge, "200000 events"},
+		"stderr":      {[]int{1}, "", ""},
+		"stdout":      {[]int{1}, "", ""},
+	} {
+		for _, calls := range c.calls {
+			t.Run(fmt.Sprintf("%s in %d", pour, calls), func(t *testing.T) {
+				f := floodHost(t, pour, calls)
+				t.Logf("%d MiB, %v, %s", f.Grown, f.Codes, f.Told)
+				if f.Codes[c.code] != calls || !strings.Contains(f.Told, c.told) {
+					t.Errorf("%d calls end with %v, %q; want %q with %q", calls, f.Codes, f.Told, c.code, c.told)
+				}
+				if f.Grown > bound(calls) {
+					t.Errorf("the host's memory grew by %d MiB, at most %d are allowed", f.Grown, bound(calls))
+				}
+				if len(f.Others) > 0 {
+					t.Errorf("%d other calls went wrong: %.1000q", len(f.Others), f.Others)
+				}
+			})
+		}
+	}
+}
+
+// Headers far over their limit break the connection: that costs the plugin its calls, and nobody else.
+func TestStatusOfSixteenMebibytes(t *testing.T) {
+	f := floodHost(t, "status", 1)
+	if f.Codes[""] > 0 || len(f.Told) > 5000 || f.Grown > bound(1) {
+		t.Errorf("%v, %.200q, %d MiB", f.Codes, f.Told, f.Grown)
+	}
+	for _, other := range f.Others {
+		if !strings.HasPrefix(other, "torrent: ") {
+			t.Errorf("another plugin's call went wrong: %.1000q", other)
+		}
+	}
+}
+
+// A plugin whose description is over a limit, or never comes, is not started; the error says which limit.
+func TestEndlessDescriptions(t *testing.T) {
+	for describe, words := range map[string]string{
+		"tools":       "2097152 elements in one message, at most 16384",
+		"one message": "larger than max (1073741824 vs. 4456448)",
+		"ticks":       "could not be started", // a second answer to one question
+		"never":       "not ready within 1s",
+	} {
+		t.Run(describe, func(t *testing.T) {
+			t.Parallel()
+			s := supervisor(t)
+			spec := playing("bad", "torrent")
+			spec.Env["DESCRIBE"], spec.StartTimeout = describe, time.Second
+			_, err := call(t, add(t, s, spec), "echo", "")
+			checkError(t, err, sdk.CodePluginUnavailable, words)
+			mustCall(t, add(t, s, playing("good", "good")), "echo", "")
+		})
+	}
+}
+
+// A plugin that tells of changes without end is asked for its tools a few times a second.
+func TestChangesWithoutEnd(t *testing.T) {
+	spec := playing("restless", "torrent")
+	spec.Env["WATCH"] = "1"
+	p := add(t, supervisor(t), spec)
+	asked := func() int { return must(strconv.Atoi(mustCall(t, p, "asked", ""))) }
+	mustCall(t, p, "echo", "")
+	began, first := time.Now(), asked()
+	soon(t, "it is asked again", 20*time.Second, func() bool { return asked() > first+3 })
+	if n, most := asked()-first, 5+int(time.Since(began)/betweenChanges); n > most {
+		t.Errorf("it was asked %d times in %s", n, time.Since(began))
+	}
+}
