@@ -19,10 +19,15 @@ const (
 )
 
 // approve asks about calls that the policy wants asked about, unless an earlier answer stands for them.
-func (h *Host) approve(next CallFunc) CallFunc {
+func (h *hosting) approve(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		c.Decision = h.waive(c, c.Decision)
 		if c.Decision.Effect == policy.Allow {
+			c.approved = time.Time{}
+			return next(ctx, c)
+		}
+		question := h.consent(c)
+		if question.covered(c) {
 			return next(ctx, c)
 		}
 		answer, err := h.ask(ctx, c)
@@ -35,13 +40,16 @@ func (h *Host) approve(next CallFunc) CallFunc {
 		case !answer.Approved:
 			return nil, rejected(c, answer)
 		}
-		c.approved = time.Now()
+		c.approved, c.consent = time.Now(), consent{}
+		if c.Decision.Effect == policy.Ask { // else it is an answer to another question that stands for this one
+			c.consent = question
+		}
 		return next(ctx, c)
 	}
 }
 
 // ask puts the question when it is this call's turn, and waits for the answer.
-func (h *Host) ask(ctx context.Context, c *Call) (Answer, error) {
+func (h *hosting) ask(ctx context.Context, c *Call) (Answer, error) {
 	switch {
 	case h.options.Mode == ModeNeverAsk || h.options.Mode == ModePlan:
 		c.Decision = c.Decision.Tighten(policy.Step{Layer: "approval", Rule: string(h.options.Mode), Effect: policy.Deny, Matched: true,
@@ -58,7 +66,7 @@ func (h *Host) ask(ctx context.Context, c *Call) (Answer, error) {
 }
 
 // inTurn puts the question, unless the answer to the one before stands for this call too.
-func (h *Host) inTurn(ctx context.Context, c *Call) (Answer, error) {
+func (h *hosting) inTurn(ctx context.Context, c *Call) (Answer, error) {
 	handedOn := false
 	defer func() {
 		if !handedOn { // also by a panic
@@ -77,7 +85,7 @@ func (h *Host) inTurn(ctx context.Context, c *Call) (Answer, error) {
 }
 
 // takeTurn waits until no other question is open. The turn is given back by taking from h.asking.
-func (h *Host) takeTurn(ctx context.Context, c *Call) error {
+func (h *hosting) takeTurn(ctx context.Context, c *Call) error {
 	select {
 	case h.asking <- struct{}{}:
 		if ctx.Err() != nil { // both at once, as after a no that is for the rest of a batch too
@@ -93,7 +101,7 @@ func (h *Host) takeTurn(ctx context.Context, c *Call) error {
 }
 
 // question asks the approver, and gives the turn back when he has returned, also long after nobody waits any more.
-func (h *Host) question(ctx context.Context, c *Call, r *ApprovalRequest) (Answer, error) {
+func (h *hosting) question(ctx context.Context, c *Call, r *ApprovalRequest) (Answer, error) {
 	type reply struct {
 		Answer
 		error
@@ -114,7 +122,7 @@ func (h *Host) question(ctx context.Context, c *Call, r *ApprovalRequest) (Answe
 
 // approver calls the approver, whose panic is a refusal. What his answer means for other calls is settled before one of
 // them is asked about.
-func (h *Host) approver(ctx context.Context, c *Call, r *ApprovalRequest) (a Answer, err error) {
+func (h *hosting) approver(ctx context.Context, c *Call, r *ApprovalRequest) (a Answer, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			logPanic(h.log, cause, "call_id", r.CallID)
@@ -133,7 +141,7 @@ func (h *Host) approver(ctx context.Context, c *Call, r *ApprovalRequest) (a Ans
 }
 
 // approverFailed words why there is no answer. Codes of approvals that the approver gives himself stay.
-func (h *Host) approverFailed(ctx, asking context.Context, c *Call, err error) error {
+func (h *hosting) approverFailed(ctx, asking context.Context, c *Call, err error) error {
 	e, coded := errors.AsType[*sdk.Error](err)
 	switch {
 	case err == nil:
@@ -151,7 +159,7 @@ func (h *Host) approverFailed(ctx, asking context.Context, c *Call, err error) e
 }
 
 // request is the approver's own copy of what he decides on.
-func (h *Host) request(ctx context.Context, c *Call) *ApprovalRequest {
+func (h *hosting) request(ctx context.Context, c *Call) *ApprovalRequest {
 	expires, _ := ctx.Deadline()
 	return &ApprovalRequest{
 		CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir, Tool: c.Definition,
@@ -161,7 +169,7 @@ func (h *Host) request(ctx context.Context, c *Call) *ApprovalRequest {
 
 // again runs the call with the arguments that the person gave: they are decided and asked about like the first. Those that
 // do not fit are not taken, and the person is told.
-func (h *Host) again(ctx context.Context, c *Call, a Answer) (*sdk.Result, error) {
+func (h *hosting) again(ctx context.Context, c *Call, a Answer) (*sdk.Result, error) {
 	if c.edits++; c.edits > maxEdits {
 		return nil, rejected(c, No(fmt.Sprintf("the arguments were changed %d times", maxEdits)))
 	}

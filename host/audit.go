@@ -18,7 +18,7 @@ type Recorder interface {
 }
 
 // audit writes one line a call to the log, and one record, also for those that were refused.
-func (h *Host) audit(next CallFunc) CallFunc {
+func (h *hosting) audit(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		started, in := time.Now(), len(c.Arguments)
 		result, err := next(ctx, c)
@@ -32,7 +32,7 @@ func (h *Host) audit(next CallFunc) CallFunc {
 	}
 }
 
-func (h *Host) logEnd(ctx context.Context, c *Call, e *sdk.Error, in int, took time.Duration) {
+func (h *hosting) logEnd(ctx context.Context, c *Call, e *sdk.Error, in int, took time.Duration) {
 	if !h.log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
@@ -47,11 +47,12 @@ func outcome(e *sdk.Error) []slog.Attr {
 	if e == nil {
 		return []slog.Attr{slog.String("status", StatusOK)}
 	}
-	return []slog.Attr{slog.String("status", StatusError), slog.String("code", string(e.Code)), slog.String("name", e.Name)}
+	return []slog.Attr{slog.String("status", StatusError), slog.String("code", string(e.Code)), slog.String("name", e.Name),
+		slog.String("outcome", string(e.Outcome))}
 }
 
 // record writes down that a call is about to run. One that may change something does not run without.
-func (h *Host) record(next CallFunc) CallFunc {
+func (h *hosting) record(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		changes := !isYes(c.Definition.Hints.ReadOnly)
 		decision := func() audit.Record {
@@ -69,7 +70,7 @@ func (h *Host) record(next CallFunc) CallFunc {
 
 // append adds a record, which is only made when somebody keeps it: it holds the whole result as JSON. A recorder that
 // panics is taken for one that has not written.
-func (h *Host) append(c *Call, r func() audit.Record) (err error) {
+func (h *hosting) append(c *Call, r func() audit.Record) (err error) {
 	if h.options.Audit == nil {
 		return nil
 	}
@@ -101,7 +102,7 @@ func (c *Call) ended(result *sdk.Result, e *sdk.Error, took time.Duration) audit
 	r.Kind, r.Status, r.DurationMS = audit.KindCall, StatusOK, float64(took.Microseconds())/1000
 	r.Attempts, r.Generation = c.asked()
 	if e != nil {
-		r.Status, r.Code, r.Name = StatusError, string(e.Code), e.Name
+		r.Status, r.Code, r.Name, r.Outcome = StatusError, string(e.Code), e.Name, string(e.Outcome)
 		r.Reason = e.Message
 	}
 	if result != nil {

@@ -34,10 +34,10 @@ func TestAuditLines(t *testing.T) {
 		want            map[string]string
 	}{
 		"ok":        {"test__run", `{"a":1}`, map[string]string{"status": "ok", "attempts": "2", "generation": "7"}},
-		"failed":    {"test__run", `{"a":"fail"}`, map[string]string{"status": "error", "code": "E_TOOL", "name": "MatchNotFound", "attempts": "2", "generation": "7"}},
-		"denied":    {"test__run", `{"a":"secret"}`, map[string]string{"status": "error", "code": "E_DENIED", "name": "Denied", "attempts": "0", "generation": "0"}},
-		"malformed": {"test__run", `{`, map[string]string{"status": "error", "code": "E_TOOL_INVALID_ARGS", "name": "MalformedArguments", "attempts": "0", "generation": "0"}},
-		"not found": {"test__none", ``, map[string]string{"status": "error", "code": "E_TOOL_NOT_FOUND", "name": "ToolNotFound", "attempts": "0", "generation": "0"}},
+		"failed":    {"test__run", `{"a":"fail"}`, map[string]string{"status": "error", "code": "E_TOOL", "name": "MatchNotFound", "outcome": "failed", "attempts": "2", "generation": "7"}},
+		"denied":    {"test__run", `{"a":"secret"}`, map[string]string{"status": "error", "code": "E_DENIED", "name": "Denied", "outcome": "not_sent", "attempts": "0", "generation": "0"}},
+		"malformed": {"test__run", `{`, map[string]string{"status": "error", "code": "E_TOOL_INVALID_ARGS", "name": "MalformedArguments", "outcome": "not_sent", "attempts": "0", "generation": "0"}},
+		"not found": {"test__none", ``, map[string]string{"status": "error", "code": "E_TOOL_NOT_FOUND", "name": "ToolNotFound", "outcome": "not_sent", "attempts": "0", "generation": "0"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -102,7 +102,7 @@ func sameID(id string) *sdk.Error {
 
 // start runs the call when it is its turn; it may still run when start returns, if it is read-only.
 func (b *batch) start(ctx context.Context, e *entry) {
-	if !b.host.readsOnly(ctx, e) {
+	if !b.host.now.Load().readsOnly(ctx, e) {
 		b.running.Wait()
 		e.share = b.output.take()
 		e.run(ctx)
@@ -117,7 +117,7 @@ func (b *batch) start(ctx context.Context, e *entry) {
 }
 
 // readsOnly is a question for the tool's definition only.
-func (h *Host) readsOnly(ctx context.Context, e *entry) bool {
+func (h *hosting) readsOnly(ctx context.Context, e *entry) bool {
 	if e.tooLate(ctx, nil) != nil {
 		return false
 	}
@@ -130,8 +130,8 @@ func (h *Host) readsOnly(ctx context.Context, e *entry) bool {
 }
 
 // notRun answers a call that does not get as far as the route.
-func (h *Host) notRun(ctx context.Context, c *Call, why *sdk.Error) *Result {
-	refused := h.audit(func(context.Context, *Call) (*sdk.Result, error) { return nil, why })
+func (h *hosting) notRun(ctx context.Context, c *Call, why *sdk.Error) *Result {
+	refused := chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, why }, h.audit, h.conclude)
 	result, err := refused(ctx, c)
 	return c.answer(result, err, 0)
 }

@@ -122,7 +122,7 @@ func TestBatchIDs(t *testing.T) {
 	results := h.CallAll(t.Context(), []host.Call{{ID: "x", Tool: "test__run"}, {ID: "x", Tool: "test__run"}, {Tool: "test__run"}, {Tool: "test__run"}},
 		host.BatchOptions{})
 	succeeded(t, results[0])
-	diff(t, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "DuplicateCallID", Suggestion: "Give each call an id of its own.",
+	diff(t, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "DuplicateCallID", Outcome: sdk.OutcomeNotSent, Suggestion: "Give each call an id of its own.",
 		Message: `an earlier call of the batch has the id "x" too; nothing was run`}, failed(t, results[1], sdk.CodeInvalidArgs))
 	succeeded(t, results[2])
 	succeeded(t, results[3])
@@ -139,7 +139,7 @@ func TestBatchTooLarge(t *testing.T) {
 	p := answering(sdk.Text("done"), nil)
 	h := willing(t, p, host.Options{})
 	for _, r := range h.CallAll(t.Context(), make([]host.Call, 129), host.BatchOptions{}) {
-		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "BatchTooLarge", Suggestion: "Make fewer calls at once.",
+		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "BatchTooLarge", Outcome: sdk.OutcomeNotSent, Suggestion: "Make fewer calls at once.",
 			Message: "the batch has 129 calls, at most 128 are allowed; nothing was run", Details: []byte(`{"setting":"batch","limit":128}`)},
 			failed(t, r, sdk.CodeLimit))
 	}

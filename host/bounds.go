@@ -1,7 +1,7 @@
 package host
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"strings"
 	"time"
@@ -12,11 +12,12 @@ import (
 // Limits bound the calls of one tool, or of all tools of one plugin together. Zero is no limit. A call over a limit is
 // refused with CodeLimit: it never reaches the plugin and does not count as a failure of it.
 type Limits struct {
-	// Concurrency is how many calls run at once. Others wait in line, first come, first served, for five minutes at most;
-	// that time is no part of their own timeout.
+	// Concurrency is how many calls run at once. Others wait in line for five minutes at most; that time is no part of their
+	// own timeout. The callers in line take turns, and one caller's calls run in the order in which they came.
 	Concurrency int
-	// Queue is how many calls may wait for Concurrency; one more is refused at once. That of a plugin counts all that wait
-	// for any of its tools. Zero is 16 times Concurrency; below zero, none may wait.
+	// Queue is how many calls may wait for Concurrency; one more is refused at once, or the last of the caller who has most in
+	// line, if the one more is of a caller with fewer. That of a plugin counts all that wait for any of its tools. Zero is 16
+	// times Concurrency; below zero, none may wait.
 	Queue int
 	// Rate is how many calls a second there may be, in the long run; one too early is refused at once.
 	Rate float64
@@ -50,45 +51,81 @@ func (l Limits) filled() Limits {
 
 // A bound is what is set for one tool or plugin, and what its calls take up of it.
 type bound struct {
-	Limits
-	of   string        // such as `tool "shell__exec"`
-	rate *rate.Limiter // of Rate and Burst
+	of string // such as `tool "shell__exec"`
 
-	running, waiting int           // guarded by the line's lock
-	typical          time.Duration // how long calls take lately; guarded too
+	Limits                         // guarded by the line's lock, like all that follows
+	rate             *rate.Limiter // of Rate and Burst
+	running, waiting int
+	typical          time.Duration // how long calls take lately
 }
 
 func newBound(of string, l Limits) *bound {
 	l = l.filled()
-	b := &bound{Limits: l, of: of, rate: rate.NewLimiter(rate.Inf, 0)}
-	if l.Rate > 0 {
-		b.rate = rate.NewLimiter(rate.Limit(l.Rate), l.Burst)
-	}
-	return b
+	return &bound{Limits: l, of: of, rate: newRate(l)}
 }
 
 // A pair is what bounds one call: its tool and its plugin.
 type pair [2]*bound
 
-// newLines makes a line for each plugin that has limits, or one of whose tools has.
-func newLines(o Options) map[string]*line {
-	lines := map[string]*line{}
-	of := func(plugin string) *line {
-		if lines[plugin] == nil {
-			lines[plugin] = newLine(plugin, o.Plugins[plugin].Limits)
-		}
-		return lines[plugin]
+// set changes the limits. What calls take up of them stays.
+func (b *bound) set(l Limits) {
+	l = l.filled()
+	if l.Rate != b.Rate || l.Burst != b.Burst {
+		b.rate = newRate(l)
 	}
+	b.Limits = l
+}
+
+func newRate(l Limits) *rate.Limiter {
+	if l.Rate == 0 {
+		return rate.NewLimiter(rate.Inf, 0)
+	}
+	return rate.NewLimiter(rate.Limit(l.Rate), l.Burst)
+}
+
+// limitsOfAll are those of all calls together.
+func limitsOfAll(o Options) Limits {
+	return Limits{Concurrency: o.MaxConcurrency, Queue: 4 * min(o.MaxConcurrency, math.MaxInt/4)}
+}
+
+// adoptLines gives a line to each plugin that has limits, or one of whose tools has. Lines that there are go on under the
+// new limits, or under none while there are calls in them.
+func adoptLines(old map[string]*line, o Options) map[string]*line {
+	lines, tools := map[string]*line{}, limitsOfTools(o)
 	for name, p := range o.Plugins {
-		if p.Limits != (Limits{}) {
-			of(name)
+		if p.Limits != (Limits{}) || tools[name] != nil {
+			lines[name] = cmp.Or(old[name], newLine(name, Limits{}))
 		}
 	}
-	for name, t := range o.Tools {
-		if t.Limits != (Limits{}) {
-			plugin, _, _ := strings.Cut(name, "__")
-			of(plugin).tools[name] = newBound(fmt.Sprintf("tool %q", name), t.Limits)
+	for name := range tools {
+		lines[name] = cmp.Or(lines[name], old[name], newLine(name, Limits{}))
+	}
+	for name, l := range old {
+		if lines[name] == nil {
+			l.adopt(Limits{}, nil) // nothing holds up those who wait
+			if l.busy() {
+				lines[name] = l // they count when there are limits again
+			}
 		}
+	}
+	for name, l := range lines {
+		l.adopt(o.Plugins[name].Limits, tools[name])
 	}
 	return lines
+}
+
+// limitsOfTools are those that are set, by plugin and by full name.
+func limitsOfTools(o Options) map[string]map[string]Limits {
+	out := map[string]map[string]Limits{}
+	for name, t := range o.Tools {
+		plugin, _, _ := strings.Cut(name, "__")
+		switch {
+		case t.Limits == (Limits{}):
+			continue
+		case out[plugin] == nil:
+			out[plugin] = map[string]Limits{}
+		}
+		out[plugin][name] = t.Limits
+	}
+	return out
 }

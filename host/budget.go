@@ -14,41 +14,45 @@ import (
 // budget refuses calls that cost too much, and those of a session that has made as many as it may. It stands before
 // anybody is asked whether the call may run. A call that does not run after all is not counted, and one that comes by
 // again, with arguments that a person has changed, is counted once.
-func (h *Host) budget(next CallFunc) CallFunc {
+func (h *hosting) budget(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
 		if e := h.tooExpensive(c.Definition); e != nil {
 			return nil, e
 		}
-		p, ok := h.counted(c.Definition)
-		if !ok || c.counted {
+		of := h.allowances(c.Definition)
+		if of == nil || c.counted {
 			return next(ctx, c)
 		}
-		s, e := h.sessions.count(c.SessionID, p)
+		s, e := h.sessions.count(c.SessionID, of)
 		if e != nil {
 			return nil, e
 		}
 		c.counted = true
 		earlier := c.request
 		defer func() {
-			if c.counted = false; c.request == earlier || notRun(err) {
-				h.sessions.giveBack(s, p)
+			if c.counted = false; c.request == earlier || c.outcome == sdk.OutcomeNotSent {
+				h.sessions.giveBack(s, of)
 			}
 		}()
 		return next(ctx, c)
 	}
 }
 
-// notRun says whether a request did not come to the plugin. An error of the route is never the plugin's own word.
-func notRun(err error) bool { return err != nil && sdk.CodeOf(err) == sdk.CodePluginUnavailable }
+// An allowance is how many calls a session may make.
+type allowance struct {
+	of   string // a tool or a plugin, as errors name it
+	most int
+}
 
-// counted gives what bounds the calls of a tool, when they are to be counted.
-func (h *Host) counted(t *Tool) (pair, bool) {
-	l := h.lines[t.Plugin]
-	if l == nil {
-		return pair{}, false
+// allowances are those that a call of the tool is counted against.
+func (h *hosting) allowances(t *Tool) (all []allowance) {
+	if n := h.options.Tools[t.Name].MaxCalls; n > 0 {
+		all = append(all, allowance{fmt.Sprintf("tool %q", t.Name), n})
 	}
-	p := l.pair(t.Name)
-	return p, p[0].MaxCalls > 0 || p[1].MaxCalls > 0
+	if n := h.options.Plugins[t.Plugin].MaxCalls; n > 0 {
+		all = append(all, allowance{fmt.Sprintf("plugin %q", t.Plugin), n})
+	}
+	return all
 }
 
 // tiers are the cost tiers, in rising order.
@@ -66,7 +70,7 @@ func (t *Tool) costsMore(ceiling sdk.CostTier) bool {
 	return slices.Index(tiers, t.tier()) > slices.Index(tiers, ceiling)
 }
 
-func (h *Host) tooExpensive(t *Tool) *sdk.Error {
+func (h *hosting) tooExpensive(t *Tool) *sdk.Error {
 	ceiling := h.options.MaxCostTier
 	if ceiling == "" || !t.costsMore(ceiling) {
 		return nil
@@ -96,30 +100,30 @@ type sessionID [sha256.Size]byte
 
 type session struct {
 	id    sessionID
-	calls map[*bound]int
+	calls map[string]int // by what the allowances are of
 }
 
 // count counts one call, or says whose limit is reached and counts nothing.
-func (s *sessions) count(id string, p pair) (*session, *sdk.Error) {
+func (s *sessions) count(id string, of []allowance) (*session, *sdk.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	caller := s.find(sha256.Sum256([]byte(id)))
-	for _, b := range p {
-		if b.MaxCalls > 0 && caller.calls[b] >= b.MaxCalls {
-			return nil, b.spent()
+	for _, a := range of {
+		if caller.calls[a.of] >= a.most {
+			return nil, a.spent()
 		}
 	}
-	for _, b := range p {
-		caller.calls[b]++
+	for _, a := range of {
+		caller.calls[a.of]++
 	}
 	return caller, nil
 }
 
-func (s *sessions) giveBack(caller *session, p pair) {
+func (s *sessions) giveBack(caller *session, of []allowance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, b := range p {
-		caller.calls[b]--
+	for _, a := range of {
+		caller.calls[a.of]--
 	}
 }
 
@@ -135,14 +139,14 @@ func (s *sessions) find(id sessionID) *session {
 	if last := s.recent.Back(); len(s.byID) >= maxSessions {
 		delete(s.byID, s.recent.Remove(last).(*session).id)
 	}
-	caller := &session{id: id, calls: map[*bound]int{}}
+	caller := &session{id: id, calls: map[string]int{}}
 	s.byID[id] = s.recent.PushFront(caller)
 	return caller
 }
 
-func (b *bound) spent() *sdk.Error {
-	e := b.refuse("BudgetSpent", limitDetails{Setting: "max_calls", Limit: b.MaxCalls},
-		fmt.Sprintf("a session may make %d calls, and this one has", b.MaxCalls))
+func (a allowance) spent() *sdk.Error {
+	e := overLimit("BudgetSpent", limitDetails{Setting: "max_calls", Of: a.of, Limit: a.most},
+		fmt.Sprintf("a session may make %d calls, and this one has", a.most))
 	e.Suggestion = "Go on without it, or ask the user to raise the limit."
 	return e
 }

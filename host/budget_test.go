@@ -63,7 +63,7 @@ func TestBudgetSpent(t *testing.T) {
 		succeeded(t, h.Call(t.Context(), call("test__run", "")))
 	}
 	r := h.Call(t.Context(), call("test__run", ""))
-	diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "BudgetSpent",
+	diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "BudgetSpent", Outcome: sdk.OutcomeNotSent,
 		Message:    `a session may make 2 calls, and this one has (max_calls of tool "test__run"); nothing was run`,
 		Suggestion: "Go on without it, or ask the user to raise the limit.",
 		Details:    []byte(`{"setting":"max_calls","of":"tool \"test__run\"","limit":2}`)}, failed(t, r, sdk.CodeLimit))
@@ -244,7 +244,7 @@ func TestTooExpensive(t *testing.T) {
 			definition := tool("run")
 			definition.CostTier = c.tier
 			h := single(t, answering(sdk.Text("done"), nil, definition), host.Options{MaxCostTier: sdk.Free})
-			diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "TooExpensive", Message: c.want,
+			diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "TooExpensive", Message: c.want, Outcome: sdk.OutcomeNotSent,
 				Suggestion: "Use a tool that costs less, or ask the user to raise the limit.",
 				Details:    []byte(`{"setting":"max_cost_tier","limit":"free"}`)},
 				failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit))

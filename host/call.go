@@ -42,12 +42,14 @@ type Call struct {
 	preview  *sdk.Preview
 	doubted  bool      // the preview itself wants a person to be asked
 	approved time.Time // when a person said yes
+	consent  consent   // the question that this was the answer to
 	answered *audit.Approval
 	problem  string       // of the arguments that a person gave last
 	cut      string       // the word by which the model's message says that it was cut off in this call
 	edits    int          // how often a person changed the arguments
 	catalog  *Catalog     // which must have the tool; nil has all
 	request  *sdk.Request // once dispatched
+	outcome  sdk.Outcome  // of what was dispatched so far; "" before
 	entry    *entry       // of the batch that the call belongs to, if any
 	counted  bool         // in the budget of its session, while it is on its way
 }
@@ -67,15 +69,33 @@ func chain(f CallFunc, around ...Middleware) CallFunc {
 }
 
 // dispatch is the end of the route: the plugin.
-func (h *Host) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
+func (h *hosting) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	r, err := c.toRequest()
 	if err := errors.Join(err, c.fresh()); err != nil {
 		return nil, err
 	}
-	r.Attempt, r.Events = 1, h.events(ctx, c)
+	r.RunID, r.Attempt, r.Events = newID(), 1, h.events(ctx, c)
 	c.request = r
 	c.tell(Calling)
-	return c.Definition.plugin.Call(ctx, r)
+	before := c.outcome
+	c.outcome = sdk.OutcomeUnknown // if the plugin's side panics
+	result, err := c.Definition.plugin.Call(ctx, r)
+	h.heed(c, err)
+	c.outcome = worse(before, outcomeOf(result, err))
+	return c.checkOutput(result, err)
+}
+
+// heed has a plugin listed anew that says that what was listed of it holds no more: the word of a change may be on its way
+// still, or was told before anybody watched.
+func (h *hosting) heed(c *Call, err error) {
+	e := asError(err)
+	if e == nil || e.Name != sdk.NameListedOtherwise {
+		return
+	}
+	if l := h.now.Load().listing(c.Definition.Plugin); l != nil && l.load().tools[c.Tool] == c.Definition {
+		l.forget()
+		h.tellChanged(l.name)
+	}
 }
 
 // toRequest is the call as the plugin sees it.
@@ -83,7 +103,27 @@ func (c *Call) toRequest() (*sdk.Request, error) {
 	if !filepath.IsAbs(c.Workdir) {
 		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run", c.Workdir)
 	}
-	return &sdk.Request{CallID: c.ID, Tool: c.Definition.wire, Arguments: c.Arguments, Workdir: c.Workdir, SessionID: c.SessionID}, nil
+	return &sdk.Request{CallID: c.ID, Tool: c.Definition.said.Name, Arguments: c.Arguments, Workdir: c.Workdir, SessionID: c.SessionID,
+		Listed: c.Definition.said}, nil
+}
+
+// Limits of what names a call, in bytes. The wire has the same.
+const (
+	maxCallName = 256
+	maxWorkdir  = 4096
+)
+
+// checkNames refuses names that nobody means: they would be kept, logged and sent.
+func (c *Call) checkNames() *sdk.Error {
+	for _, n := range []struct {
+		what, name string
+		most       int
+	}{{"call id", c.ID, maxCallName}, {"session id", c.SessionID, maxCallName}, {"caller", c.Caller, maxCallName}, {"work folder", c.Workdir, maxWorkdir}} {
+		if len(n.name) > n.most {
+			return fail(sdk.CodeInvalidArgs, "NameTooLong", "the %s has %d bytes, at most %d are allowed; nothing was run", n.what, len(n.name), n.most)
+		}
+	}
+	return nil
 }
 
 // tell tells the caller how far the call is.
@@ -97,7 +137,7 @@ func (c *Call) tell(s CallStatus) {
 const maxLogText = 4000
 
 // events passes a call's events on, and its log lines to the log as well. The level of a plugin's word is at most warn.
-func (h *Host) events(ctx context.Context, c *Call) func(sdk.Event) {
+func (h *hosting) events(ctx context.Context, c *Call) func(sdk.Event) {
 	return func(e sdk.Event) {
 		if e.Type == sdk.EventLog {
 			h.log.LogAttrs(ctx, min(e.Level, slog.LevelWarn), cutText(e.Message, maxLogText), slog.String("call_id", c.ID),

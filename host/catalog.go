@@ -39,12 +39,11 @@ func (c *Catalog) Narrow(f Filter) (*Catalog, error) {
 // had to be left out, and why. It asks the plugins that may have tools of the catalog and are not listed yet, which starts
 // them, and no others. The tools are the host's own: they must not be changed.
 func (c *Catalog) Tools(ctx context.Context) ([]*Tool, []error) {
-	r := c.host.registry
-	changes := r.changes.Load() // before looking: a later change outdates what is seen
+	changes := c.host.changes.Load() // before looking: a later change outdates what is seen
 	if v := c.seen.Load(); v != nil && v.changes == changes {
 		return slices.Clone(v.tools), slices.Clone(v.problems)
 	}
-	tools, problems, complete := r.all(ctx, c)
+	tools, problems, complete := c.host.now.Load().registry.all(ctx, c)
 	if complete {
 		c.seen.Store(&view{changes, slices.Clone(tools), slices.Clone(problems)})
 	}
@@ -66,7 +65,7 @@ func (c *Catalog) Unmatched(ctx context.Context) []string {
 	for _, f := range c.filters {
 		globs = slices.Concat(globs, f.Tools, f.Exclude)
 	}
-	asked := c.host.registry.gather(ctx, func(plugin string) bool {
+	asked := c.host.now.Load().registry.gather(ctx, func(plugin string) bool {
 		return slices.ContainsFunc(globs, func(g string) bool { return globReaches(g, plugin) })
 	})
 	var out []string
@@ -115,7 +114,7 @@ func (c *Catalog) pick(k known) (tools []*Tool, problems []error) {
 		}
 	}
 	for _, p := range k.problems {
-		if c.allowsName(nameOf(p)) {
+		if name := nameOf(p); name == "" || c.allowsName(name) {
 			problems = append(problems, p)
 		}
 	}

@@ -17,7 +17,7 @@ type Policy interface {
 var hintsOnly = must(policy.New())
 
 // enforce asks the policy. What it denies goes no further.
-func (h *Host) enforce(next CallFunc) CallFunc {
+func (h *hosting) enforce(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		c.Decision = h.decide(c)
 		if c.Decision.Effect == policy.Deny {
@@ -36,17 +36,18 @@ func (c *Catalog) Explain(ctx context.Context, call Call) (policy.Decision, erro
 
 // Explain is Catalog.Explain for all tools.
 func (h *Host) Explain(ctx context.Context, c Call) (policy.Decision, error) {
+	now := h.now.Load()
 	decide := func(_ context.Context, c *Call) (*sdk.Result, error) {
-		c.Decision = h.waive(c, h.decide(c))
+		c.Decision = now.waive(c, now.decide(c))
 		return nil, nil
 	}
-	explain := chain(decide, h.guard, h.open, h.lookup, h.parse, h.validate)
-	_, err := explain(ctx, h.prepare(&c))
+	explain := chain(decide, now.guard, now.open, now.lookup, now.parse, now.validate)
+	_, err := explain(ctx, now.prepare(&c))
 	return c.Decision, err
 }
 
 // decide gives the policy's decision as the mode of approval changes it.
-func (h *Host) decide(c *Call) policy.Decision {
+func (h *hosting) decide(c *Call) policy.Decision {
 	q := c.query()
 	return h.options.Mode.apply(spoken(h.options.Policy.Decide(q)), q)
 }
@@ -75,7 +76,7 @@ func (c *Call) query() *policy.Query {
 }
 
 // hides says whether the policy denies every call of the tool, as far as it can tell.
-func (h *Host) hides(t *Tool) bool {
+func (h *hosting) hides(t *Tool) bool {
 	p, able := h.options.Policy.(interface{ Hides(*policy.Query) bool })
 	return able && p.Hides((&Call{Definition: t}).query())
 }

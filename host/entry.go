@@ -25,7 +25,7 @@ func (e *entry) run(ctx context.Context) {
 	defer cancel()
 	b := e.batch
 	if why := e.tooLate(ctx, cancel); why != nil {
-		e.result = b.host.notRun(ctx, &e.call, why)
+		e.result = b.host.now.Load().notRun(ctx, &e.call, why)
 	} else {
 		c := e.call
 		c.entry = e
@@ -82,7 +82,7 @@ func (e *entry) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if why := e.dropped(); why != nil && !e.begun && e.result.Error != nil && e.result.Error.Code == sdk.CodeCanceled {
-		e.result.Error = why
+		e.result.Error = e.call.concluded(why)
 	}
 	if b.stops(e.result) {
 		e.reject()

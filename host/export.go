@@ -146,7 +146,7 @@ func (d dialect) export(t *Tool) (any, error) {
 }
 
 func (f Format) leftOut(t *Tool, why string) error {
-	return &leftOut{t.Name, t.Plugin, fmt.Sprintf("format %s: %s", f, why)}
+	return &leftOut{name: t.Name, plugin: t.Plugin, why: fmt.Sprintf("format %s: %s", f, why)}
 }
 
 // encode writes JSON with <, > and & as they are, since models read it.

@@ -48,8 +48,9 @@ func asError(err error) *sdk.Error {
 // broken is for plugins that nobody supervises, such as one in a test; a supervisor knows more.
 func broken(b *sdk.BrokenError) *sdk.Error {
 	e := fail(sdk.CodePluginCrashed, "PluginCrashed", "%s", b)
+	e.Outcome = sdk.OutcomeNotSent
 	if b.Delivered {
-		e.Message += "; what the call had done by then is not known"
+		e.Outcome = sdk.OutcomeUnknown
 	}
 	e.Details = sdk.Details(map[string]any{"delivered": b.Delivered})
 	return e

@@ -7,12 +7,14 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -23,7 +25,9 @@ import (
 type Plugin interface {
 	// Tools gives the definitions of its tools.
 	Tools(ctx context.Context) ([]sdk.Tool, error)
-	// Call runs one tool. A tool that fails is a result with an Error; an error of Call is an *sdk.Error with a code.
+	// Call runs one tool. A tool that fails is a result with an Error; an error of Call is an *sdk.Error with a code. Its Name
+	// is sdk.NameListedOtherwise when the tool is not the one that r.Listed says, and so was not run: the host lists the
+	// plugin again.
 	Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
 	// Close ends the plugin.
 	Close() error
@@ -64,12 +68,23 @@ type Options struct {
 	Tools map[string]ToolOptions
 	// Plugins holds settings by the plugins' labels.
 	Plugins map[string]PluginOptions
+	// Pins says which tools a plugin may have: by the plugin's label and the tool's own name, the hash that Definition gives
+	// of it. Another tool, or one with another definition, is disabled: it is not offered, and a call of it is denied. A plugin
+	// that is not in Pins, or has nil there, is free.
+	Pins map[string]map[string]string
+	// Pinned gives the definition that has a hash of Pins, to tell what has changed since; nil, and an answer of nil, tell
+	// the hash alone.
+	Pinned func(hash string) json.RawMessage
 	// MaxCostTier refuses calls of tools that cost more; "" refuses none. A tool that does not tell counts as Cheap.
 	MaxCostTier sdk.CostTier
+	// MaxConcurrency is how many calls run at once, of all plugins together; zero is 256. Four times as many wait in line, as
+	// with Limits; more are refused with CodeLimit.
+	MaxConcurrency int
 	// DefaultTimeout is for tools that say nothing of their own, and for the listing of a plugin's tools; zero is two
 	// minutes.
 	DefaultTimeout time.Duration
-	// ErrorMessageLimit is how many characters of an error message are kept; zero is 1000.
+	// ErrorMessageLimit is how many characters of an error message are kept; zero is 1000. What is said about an outcome that
+	// is not known comes on top.
 	ErrorMessageLimit int
 	// MaxResultBytes is how much text of a result is kept, for tools that say nothing of their own; zero is 128 KiB.
 	MaxResultBytes int64
@@ -92,23 +107,20 @@ type ToolOptions struct {
 
 // A Host runs tool calls. Make one with New; it is safe for concurrent use.
 type Host struct {
-	options  Options
-	log      *slog.Logger
-	registry *registry
-	route    CallFunc
-	edited   CallFunc // the route of a call whose arguments a person has changed
-	fitting  CallFunc // whether a call's arguments can be used
-	results  keeper
+	now      atomic.Pointer[hosting]
 	memory   memory
-	asking   chan struct{}    // holds a token while a person is being asked
-	lines    map[string]*line // by plugin; of those that have limits
+	asking   chan struct{} // holds a token while a person is being asked
+	all      *line         // of all calls
 	sessions sessions
 	misses   tally
+	changes  atomic.Uint64 // how often the tools of any plugin were forgotten, or what is offered of them changed
 
-	mu      sync.Mutex // held to begin a call, and to end base
-	base    context.Context
-	end     context.CancelFunc
-	running sync.WaitGroup // calls and watches
+	reloading sync.Mutex
+	mu        sync.Mutex // held to begin a call, to change what the host works with, and to end base
+	base      context.Context
+	end       context.CancelFunc
+	running   sync.WaitGroup   // calls and watches
+	watches   map[string]watch // by plugin
 }
 
 // New makes a host of the plugins, by their labels. Plugins that can start lazily are not started.
@@ -116,22 +128,21 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 	if err := o.fillIn(); err != nil {
 		return nil, err
 	}
-	r, err := newRegistry(plugins, o)
+	h := &Host{memory: memory{answers: slices.Clone(o.Remembered)}, asking: make(chan struct{}, 1), watches: map[string]watch{},
+		all: &line{plugin: newBound("the host", Limits{}), others: newBound("", Limits{})}}
+	first, err := h.newHosting(plugins, o, nil)
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{options: o, log: o.Logger, registry: r, results: keeper{dir: o.ResultDir}, lines: newLines(o),
-		memory: memory{answers: slices.Clone(o.Remembered)}, asking: make(chan struct{}, 1)}
 	h.base, h.end = context.WithCancel(context.Background())
-	h.registry.hides = h.hides
-	h.buildRoute()
-	h.watchAll(plugins)
+	h.change(first)
 	return h, nil
 }
 
 func (o *Options) fillIn() (err error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.DefaultTimeout = firstPositive(o.DefaultTimeout, 2*time.Minute)
+	o.MaxConcurrency = firstPositive(o.MaxConcurrency, 256)
 	o.ErrorMessageLimit = firstPositive(o.ErrorMessageLimit, 1000)
 	o.MaxResultBytes = firstPositive(o.MaxResultBytes, 128<<10)
 	o.ApprovalTimeout = firstPositive(o.ApprovalTimeout, defaultApprovalTimeout)
@@ -149,59 +160,17 @@ func (o *Options) fillIn() (err error) {
 	return errors.Join(err, failed, o.Mode.check())
 }
 
-// buildRoute is the one place where the route of a call is put together, outermost first. Nothing behind approve may
-// change the arguments.
-func (h *Host) buildRoute() {
-	outside := []Middleware{h.audit, h.guard, h.open, h.shape, h.lookup, h.parse}
-	inside := []Middleware{h.validate, h.budget, h.enforce, h.preview, h.approve, h.record, h.limit}
-	h.route = chain(h.dispatch, slices.Concat(outside, h.options.Middleware, inside)...)
-	h.edited = chain(h.dispatch, slices.Concat([]Middleware{h.parse}, inside)...)
-	h.fitting = chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.parse, h.validate)
-}
-
 // Call runs one tool and always answers: whatever goes wrong is in the result's Error. It returns soon after ctx ends.
 func (h *Host) Call(ctx context.Context, c Call) *Result {
-	started := time.Now()
-	result, err := h.route(ctx, h.prepare(&c))
+	started, now := time.Now(), h.now.Load()
+	result, err := now.route(ctx, now.prepare(&c))
 	return c.answer(result, err, time.Since(started))
-}
-
-// prepare fills in what the caller has left to the host.
-func (h *Host) prepare(c *Call) *Call {
-	if c.ID == "" {
-		c.ID = newID()
-	}
-	c.Workdir = cmp.Or(c.Workdir, h.options.Workdir)
-	return c
 }
 
 // Tools lists every tool of every plugin, by full name, but for those that the policy denies in any case, and tells which
 // plugins or tools had to be left out, and why. It asks the plugins that it has not listed yet, side by side, which starts
 // them. The tools are the host's own: they must not be changed.
 func (h *Host) Tools(ctx context.Context) ([]*Tool, []error) {
-	tools, problems, _ := h.registry.all(ctx, nil)
+	tools, problems, _ := h.now.Load().registry.all(ctx, nil)
 	return tools, problems
-}
-
-// watchAll forgets what a plugin had for tools when it says that they changed.
-func (h *Host) watchAll(plugins map[string]Plugin) {
-	for name, p := range plugins {
-		w, ok := p.(Watcher)
-		if !ok {
-			continue
-		}
-		h.running.Go(func() {
-			err := w.Watch(h.base, func() { h.toolsChanged(name) })
-			if err != nil && h.base.Err() == nil {
-				h.log.Warn("watching a plugin for changed tools ended", "plugin", name, "error", err)
-			}
-		})
-	}
-}
-
-func (h *Host) toolsChanged(plugin string) {
-	h.registry.forget(plugin)
-	if h.options.OnToolsChanged != nil {
-		h.options.OnToolsChanged(plugin)
-	}
 }

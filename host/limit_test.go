@@ -62,7 +62,8 @@ func TestTimeout(t *testing.T) {
 				h := single(t, waiting(end), host.Options{DefaultTimeout: 90 * time.Second})
 				r := h.Call(t.Context(), call("test__run", ""))
 				diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout",
-					Message:    "test__run took longer than its limit of 1m30s and was stopped; what it had done by then is not known",
+					Message:    "test__run took longer than its limit of 1m30s and was stopped. It is not known whether the call has done its work, or a part: check before you repeat it.",
+					Outcome:    sdk.OutcomeUnknown,
 					Suggestion: "Ask for less at once, or for a longer timeout.", Details: []byte(`{"timeout_ms":90000}`)},
 					failed(t, r, sdk.CodeTimeout))
 				if r.Duration != 90*time.Second || r.Attempts != 1 {
@@ -152,7 +153,7 @@ func TestCancel(t *testing.T) {
 	within(t, 10*time.Second, "the answer", func() {
 		r := h.Call(ctx, c)
 		e := failed(t, r, sdk.CodeCanceled)
-		if e.Message != "the call was canceled; what it had done by then is not known" || r.Attempts != 1 {
+		if e.Message != "the call was canceled. It is not known whether the call has done its work, or a part: check before you repeat it." || e.Outcome != sdk.OutcomeUnknown || r.Attempts != 1 {
 			t.Errorf("result %+v, error %+v", r, e)
 		}
 	})

@@ -17,17 +17,21 @@ const maxWait = 5 * time.Minute
 // of both at once: none holds up others while it waits for the second.
 type line struct {
 	plugin *bound
-	tools  map[string]*bound // by full name
-	others *bound            // for tools without limits of their own
+	others *bound // for tools without limits of their own
 
 	mu      sync.Mutex
-	waiting []*waiter // in the order in which they came; none of them could run now
+	tools   map[string]*bound // by full name
+	waiting []*waiter         // in the order in which they get their turn; none of them could run now
+	round   int               // of the call that got its turn last, of those that were in line
 }
 
 // A waiter is a call in line.
 type waiter struct {
 	pair
-	ready chan struct{} // closed when it is its turn
+	caller  caller
+	round   int
+	ready   chan struct{} // closed when it is its turn, or refused
+	refused *sdk.Error    // set before ready is closed
 }
 
 // A turn is a call that may run.
@@ -40,7 +44,35 @@ func newLine(plugin string, l Limits) *line {
 	return &line{plugin: newBound(fmt.Sprintf("plugin %q", plugin), l), tools: map[string]*bound{}, others: newBound("", Limits{})}
 }
 
+// adopt puts other limits in the place of those that there are. Calls that run and wait count on.
+func (l *line) adopt(plugin Limits, tools map[string]Limits) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.plugin.set(plugin)
+	for name, b := range l.tools {
+		b.set(tools[name])
+		if _, limited := tools[name]; !limited && b.running+b.waiting == 0 { // else it may have limits again before they end
+			delete(l.tools, name)
+		}
+	}
+	for name, t := range tools {
+		if l.tools[name] == nil {
+			l.tools[name] = newBound(fmt.Sprintf("tool %q", name), t)
+		}
+	}
+	l.callUp()
+}
+
+// busy says whether calls run or wait.
+func (l *line) busy() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.plugin.running+l.plugin.waiting > 0
+}
+
 func (l *line) pair(tool string) pair {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if b := l.tools[tool]; b != nil {
 		return pair{b, l.plugin}
 	}
@@ -48,8 +80,8 @@ func (l *line) pair(tool string) pair {
 }
 
 // enter returns when it is the call's turn, which ends with leave, or tells why it does not come.
-func (l *line) enter(ctx context.Context, p pair) (turn, *sdk.Error) {
-	w, e := l.join(p)
+func (l *line) enter(ctx context.Context, p pair, by caller) (turn, *sdk.Error) {
+	w, e := l.join(p, by)
 	if e == nil && w != nil {
 		e = l.await(ctx, w)
 	}
@@ -65,7 +97,7 @@ func (l *line) enter(ctx context.Context, p pair) (turn, *sdk.Error) {
 }
 
 // join gives the call its turn, for which there is no waiter, or a place in the line. What is refused takes up nothing.
-func (l *line) join(p pair) (*waiter, *sdk.Error) {
+func (l *line) join(p pair, by caller) (*waiter, *sdk.Error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -73,8 +105,10 @@ func (l *line) join(p pair) (*waiter, *sdk.Error) {
 		return nil, e
 	}
 	free := p.free()
-	if b := p.full(); !free && b != nil {
-		return nil, b.queueFull()
+	for b := p.full(); !free && b != nil; b = p.full() {
+		if !l.makeRoom(b, by) {
+			return nil, b.queueFull()
+		}
 	}
 	for _, b := range p {
 		b.rate.AllowN(now, 1)
@@ -83,9 +117,8 @@ func (l *line) join(p pair) (*waiter, *sdk.Error) {
 		p.begin()
 		return nil, nil
 	}
-	w := &waiter{p, make(chan struct{})}
-	p.wait(+1)
-	l.waiting = append(l.waiting, w)
+	w := &waiter{pair: p, caller: by, ready: make(chan struct{})}
+	l.add(w)
 	return w, nil
 }
 
@@ -94,7 +127,7 @@ func (l *line) await(ctx context.Context, w *waiter) *sdk.Error {
 	defer limit.Stop()
 	select {
 	case <-w.ready:
-		return nil
+		return w.refused
 	case <-ctx.Done():
 		return l.giveUp(w, func() *sdk.Error { return notBegun(ctx, "while it waited in line") })
 	case <-limit.C:
@@ -106,26 +139,29 @@ func (l *line) await(ctx context.Context, w *waiter) *sdk.Error {
 func (l *line) giveUp(w *waiter, why func() *sdk.Error) *sdk.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.Index(l.waiting, w)
-	if i < 0 {
-		return nil
+	if !l.remove(w) {
+		return w.refused
 	}
-	l.waiting = slices.Delete(l.waiting, i, i+1)
-	w.wait(-1)
 	return why()
 }
 
-// leave ends a turn. Of those in line, the first that can run now do.
+// leave ends a turn.
 func (l *line) leave(t turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.end(time.Since(t.began))
+	l.callUp()
+}
+
+// callUp gives those in line that can run now their turn, the first first.
+func (l *line) callUp() {
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
 		if !w.free() {
 			return false
 		}
 		w.wait(-1)
 		w.begin()
+		l.round = max(l.round, w.round)
 		close(w.ready)
 		return true
 	})

@@ -13,11 +13,11 @@ func TestTurnAtTheLastMoment(t *testing.T) {
 	for range 50 { // either may be noticed first
 		l := newLine("test", Limits{Concurrency: 1})
 		p := l.pair("test__run")
-		first, e := l.enter(t.Context(), p)
+		first, e := l.enter(t.Context(), p, caller{})
 		if e != nil {
 			t.Fatal(e)
 		}
-		w, e := l.join(p)
+		w, e := l.join(p, caller{})
 		if e != nil || w == nil {
 			t.Fatalf("the second call does not wait: %v", e)
 		}

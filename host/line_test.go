@@ -102,7 +102,7 @@ func onPlugin(l host.Limits) host.Options {
 	return host.Options{Plugins: map[string]host.PluginOptions{"test": {Limits: l}}}
 }
 
-// One session's many calls do not keep another's from its turn: whoever comes first is served first.
+// The calls of one caller run in the order in which they came.
 func TestFirstComeFirstServed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorker("run")
@@ -110,10 +110,6 @@ func TestFirstComeFirstServed(t *testing.T) {
 		var want []string
 		for i := range 60 {
 			c := taking(fmt.Sprint(i), "run", time.Second)
-			c.SessionID = "many"
-			if i%20 == 10 {
-				c.SessionID = "few"
-			}
 			want = append(want, c.ID)
 			q.add(t.Context(), c)
 		}
@@ -196,7 +192,7 @@ func TestQueueFull(t *testing.T) {
 					q.add(t.Context(), taking("", "run", time.Second))
 				}
 				r := h.Call(t.Context(), taking("", "run", time.Second))
-				c.want.Code, c.want.Name, c.want.Retryable, c.want.Suggestion = sdk.CodeLimit, "QueueFull", true, suggestion
+				c.want.Code, c.want.Name, c.want.Retryable, c.want.Suggestion, c.want.Outcome = sdk.CodeLimit, "QueueFull", true, suggestion, sdk.OutcomeNotSent
 				diff(t, &c.want, failed(t, r, sdk.CodeLimit))
 				if r.Duration != 0 || r.Attempts != 0 {
 					t.Errorf("refused after %s, with %d attempts", r.Duration, r.Attempts)
@@ -251,7 +247,7 @@ func TestWaitedTooLong(t *testing.T) {
 				q := queue{host: single(t, w, c.options)}
 				q.add(t.Context(), taking("long", "run", 10*time.Minute))
 				r := q.host.Call(t.Context(), taking("short", "run", time.Second))
-				want := &sdk.Error{Code: sdk.CodeLimit, Name: "WaitedTooLong", Retryable: true,
+				want := &sdk.Error{Code: sdk.CodeLimit, Name: "WaitedTooLong", Outcome: sdk.OutcomeNotSent, Retryable: true,
 					Message:    "the call waited 5m0s in line, since there may be 1 at once (concurrency of " + c.of + "); nothing was run",
 					Suggestion: "Call again when calls that run now have ended."}
 				e := failed(t, r, sdk.CodeLimit)

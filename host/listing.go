@@ -15,11 +15,12 @@ import (
 type listing struct {
 	name    string
 	plugin  Plugin
-	log     *slog.Logger
+	log     func() *slog.Logger
 	turn    chan struct{} // holds a token while the plugin is being asked
 	deaf    bool          // to what the plugin says of how its tools behave
 	options map[string]ToolOptions
-	changes *atomic.Uint64 // the registry's; counted under mu
+	pins    pins
+	changes *atomic.Uint64 // the host's; counted under mu
 
 	mu sync.Mutex
 	known
@@ -83,7 +84,7 @@ func (l *listing) ask(ctx context.Context, forgot int) (known, error) {
 func (l *listing) defined(ctx context.Context) (tools []sdk.Tool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			logPanic(l.log, cause, "plugin", l.name)
+			logPanic(l.log(), cause, "plugin", l.name)
 			err = l.unavailable(fmt.Sprintf("it panicked: %v", cause))
 		}
 	}()

@@ -37,7 +37,7 @@ func TestToolNotFound(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := h.Call(t.Context(), call(c.name, "not even JSON"))
-			diff(t, &sdk.Error{Code: sdk.CodeToolNotFound, Name: "ToolNotFound", Message: c.message, Suggestion: c.suggestion},
+			diff(t, &sdk.Error{Code: sdk.CodeToolNotFound, Name: "ToolNotFound", Message: c.message, Suggestion: c.suggestion, Outcome: sdk.OutcomeNotSent},
 				failed(t, r, sdk.CodeToolNotFound))
 			if r.Tool != c.name || r.Plugin != "" || r.Attempts != 0 {
 				t.Errorf("result %+v", r)
@@ -91,10 +91,10 @@ func TestTimeoutHoldsForListing(t *testing.T) {
 	c := call("test__run", "")
 	c.Timeout = 10 * time.Millisecond
 	diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: `plugin "test" did not tell its tools in time; nothing was run`,
-		Suggestion: "Try again: the plugin may still be starting.", Retryable: true}, failed(t, h.Call(t.Context(), c), sdk.CodeTimeout))
+		Suggestion: "Try again: the plugin may still be starting.", Retryable: true, Outcome: sdk.OutcomeNotSent}, failed(t, h.Call(t.Context(), c), sdk.CodeTimeout))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	diff(t, &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled", Message: `the call was canceled while plugin "test" was asked for its tools; nothing was run`},
+	diff(t, &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled", Message: `the call was canceled while plugin "test" was asked for its tools; nothing was run`, Outcome: sdk.OutcomeNotSent},
 		failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled))
 	if n := p.called.Load(); n != 0 {
 		t.Errorf("%d tools were run", n)

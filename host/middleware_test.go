@@ -104,6 +104,7 @@ func TestMiddlewareRefuses(t *testing.T) {
 			t.Parallel()
 			p := answering(sdk.Text(""), nil)
 			h := single(t, p, host.Options{Middleware: []host.Middleware{before(func(*host.Call) error { return c.err })}})
+			c.want.Outcome = sdk.OutcomeNotSent
 			diff(t, &c.want, failed(t, h.Call(t.Context(), call("test__run", "")), c.want.Code))
 			if p.called.Load() != 0 {
 				t.Error("the tool ran")

@@ -17,7 +17,7 @@ import (
 func (r *registry) notFound(ctx context.Context, c *Call, own known) error {
 	e := fail(sdk.CodeToolNotFound, "ToolNotFound", "there is no tool %.100q", c.Tool)
 	for _, p := range own.problems {
-		if nameOf(p) == c.Tool && c.catalog.allowsName(c.Tool) {
+		if concerns(p, c.Tool) && c.catalog.allowsName(c.Tool) {
 			e.Message += "; " + p.Error()
 		}
 	}
@@ -79,5 +79,5 @@ func nearest(name string, tools []*Tool, most int) []string {
 // distance counts the edits from what was said to the tool's full name, its own, or that of its plugin.
 func distance(name string, t *Tool) int {
 	name = strings.ToLower(name)
-	return min(levenshtein.Distance(name, t.Name, nil), levenshtein.Distance(name, t.wire, nil), levenshtein.Distance(name, t.Plugin, nil))
+	return min(levenshtein.Distance(name, t.Name, nil), levenshtein.Distance(name, t.said.Name, nil), levenshtein.Distance(name, t.Plugin, nil))
 }

@@ -34,12 +34,12 @@ func (h *Host) enter() bool {
 // patience is how long Close waits for calls whose context has ended.
 const patience = 5 * time.Second
 
-// Close lets no more calls in, ends those that run, and then closes all plugins. Calls that do not end within five
-// seconds are left to themselves. Closing again does nothing.
+// Close lets no more calls in, ends those that run, and then closes all plugins that it has. Calls that do not end within
+// five seconds are left to themselves. Closing again does nothing.
 func (h *Host) Close() error {
 	if h.shut() {
 		h.awaitCalls()
-		return h.registry.close()
+		return h.now.Load().registry.close()
 	}
 	return nil
 }
@@ -59,6 +59,6 @@ func (h *Host) awaitCalls() {
 	select {
 	case <-ended:
 	case <-time.After(patience):
-		h.log.Warn("closing the host while calls run on, though their context has ended")
+		h.logger().Warn("closing the host while calls run on, though their context has ended")
 	}
 }

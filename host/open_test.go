@@ -50,7 +50,7 @@ func TestCallAfterClose(t *testing.T) {
 		}
 	}
 	e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeCanceled)
-	diff(t, &sdk.Error{Code: sdk.CodeCanceled, Name: "HostClosed", Message: "the host is closed; nothing was run"}, e)
+	diff(t, &sdk.Error{Code: sdk.CodeCanceled, Name: "HostClosed", Message: "the host is closed; nothing was run", Outcome: sdk.OutcomeNotSent}, e)
 	if p.called.Load() != 0 || p.listed.Load() != 0 || p.closed.Load() != 1 {
 		t.Errorf("listed %d times, called %d, closed %d", p.listed.Load(), p.called.Load(), p.closed.Load())
 	}

@@ -107,7 +107,7 @@ func TestArgumentsTooLarge(t *testing.T) {
 		t.Errorf("the plugin got %d bytes, want %d", got, sdk.MaxArguments)
 	}
 	e := failed(t, h.Call(t.Context(), call("test__echo", sized(sdk.MaxArguments+1))), sdk.CodeInvalidArgs)
-	diff(t, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "MalformedArguments",
+	diff(t, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "MalformedArguments", Outcome: sdk.OutcomeNotSent,
 		Message:    "the arguments have more than the 1048576 bytes that are allowed; nothing was run",
 		Suggestion: "Pass less at once, or the path of a file.", Details: json.RawMessage(`{"schema":{"type":"object"}}`)}, e)
 	if n := w.ran.Load(); n != 1 {

@@ -16,9 +16,12 @@ type Previewer interface {
 // maxPreviewing bounds how long a plugin may take to tell what a call would do.
 const maxPreviewing = 30 * time.Second
 
+// maxReason is how many characters of a plugin's reason are kept.
+const maxReason = 1000
+
 // preview lets the plugin of a tool that has previews tell what the call would do, and be stricter about it than the
 // policy. When it cannot tell, because the call would fail, the call ends here: nobody is asked about what cannot run.
-func (h *Host) preview(next CallFunc) CallFunc {
+func (h *hosting) preview(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		p, able := c.Definition.plugin.(Previewer)
 		if !able || !c.Definition.Previews {
@@ -39,7 +42,7 @@ func (h *Host) preview(next CallFunc) CallFunc {
 	}
 }
 
-func (h *Host) previewed(ctx context.Context, c *Call, p Previewer) (*sdk.Preview, error) {
+func (h *hosting) previewed(ctx context.Context, c *Call, p Previewer) (*sdk.Preview, error) {
 	r, err := c.toRequest()
 	if err != nil {
 		return nil, err
@@ -55,12 +58,20 @@ func (h *Host) previewed(ctx context.Context, c *Call, p Previewer) (*sdk.Previe
 		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "%s did not tell within %s what the call would do; nothing was run", c.Tool, limit)
 	case e != nil && e.Code == sdk.CodeCanceled && ctx.Err() != nil:
 		return nil, fail(sdk.CodeCanceled, "Canceled", "the call was canceled while its plugin told what it would do; nothing was run")
-	case e != nil && (e.Code == "" || e.Code == sdk.CodeRejected): // only people reject
-		e = new(*e)
-		e.Code = sdk.CodeTool
-		return shown, e
+	case e != nil:
+		return shown, previewFailed(e)
 	}
-	return shown, err
+	return shown, nil
+}
+
+// previewFailed is the error of a call that ends with its preview: whatever became of that, the call was not made.
+func previewFailed(e *sdk.Error) *sdk.Error {
+	e = new(*e)
+	e.Outcome = sdk.OutcomeNotSent
+	if e.Code == "" || e.Code == sdk.CodeRejected { // only people reject
+		e.Code = sdk.CodeTool
+	}
+	return e
 }
 
 // readBesides is the result of a call that ends with its preview: what the plugin gave to read with the error.
@@ -73,7 +84,7 @@ func readBesides(p *sdk.Preview) *sdk.Result {
 
 // previewStep is what the plugin says of its own call. A word that is no effect counts as ask.
 func previewStep(plugin string, p *sdk.Preview) policy.Step {
-	s := policy.Step{Layer: "preview", Rule: plugin, Effect: policy.Effect(p.Effect), Reason: p.Reason}
+	s := policy.Step{Layer: "preview", Rule: plugin, Effect: policy.Effect(p.Effect), Reason: cutText(p.Reason, maxReason)}
 	switch s.Effect {
 	case "", policy.Allow, policy.Ask, policy.Deny:
 	default:

@@ -29,7 +29,7 @@ func TestRate(t *testing.T) {
 		for range 3 {
 			succeeded(t, h.Call(t.Context(), call("test__run", "")))
 		}
-		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "RateLimited", Retryable: true,
+		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "RateLimited", Retryable: true, Outcome: sdk.OutcomeNotSent,
 			Message:    `there may be 2 calls a second, 3 at once, and there were as many (rate of tool "test__run"); nothing was run`,
 			Suggestion: "Call again in 500ms.",
 			Details:    []byte(`{"setting":"rate","of":"tool \"test__run\"","limit":2,"retry_after_ms":500}`)},

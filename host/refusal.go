@@ -18,10 +18,14 @@ type limitDetails struct {
 	RetryAfter int64 `json:"retry_after_ms,omitempty"`
 }
 
-// refuse is for a call over a limit. It names the setting; what says why.
 func (b *bound) refuse(name string, d limitDetails, what string) *sdk.Error {
 	d.Of = b.of
-	e := fail(sdk.CodeLimit, name, "%s (%s of %s); nothing was run", what, d.Setting, b.of)
+	return overLimit(name, d, what)
+}
+
+// overLimit is for a call over a limit. It names the setting; what says why.
+func overLimit(name string, d limitDetails, what string) *sdk.Error {
+	e := fail(sdk.CodeLimit, name, "%s (%s of %s); nothing was run", what, d.Setting, d.Of)
 	e.Details = sdk.Details(d)
 	return e
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -20,12 +19,12 @@ type registry struct {
 	plugins map[string]*listing
 	limit   time.Duration    // how long a plugin may take to tell its tools
 	hides   func(*Tool) bool // tools that nobody is offered, though they can be called
-	changes atomic.Uint64    // how often the tools of any plugin were forgotten
 }
 
 var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
-func newRegistry(plugins map[string]Plugin, o Options) (*registry, error) {
+// newRegistry takes over the listings of plugins for which nothing has changed.
+func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *hosting) (*registry, error) {
 	r := &registry{plugins: map[string]*listing{}, limit: o.DefaultTimeout}
 	for _, name := range slices.Sorted(maps.Keys(plugins)) {
 		if !pluginName.MatchString(name) {
@@ -34,15 +33,22 @@ func newRegistry(plugins map[string]Plugin, o Options) (*registry, error) {
 		if plugins[name] == nil {
 			return nil, fmt.Errorf("host: plugin %q is nil", name)
 		}
-		r.plugins[name] = &listing{name: name, plugin: plugins[name], log: o.Logger, turn: make(chan struct{}, 1), changes: &r.changes,
-			deaf: o.Plugins[name].IgnoreHints, options: o.Tools}
+		l := &listing{name: name, plugin: plugins[name], log: h.logger, turn: make(chan struct{}, 1), changes: &h.changes,
+			deaf: o.Plugins[name].IgnoreHints, options: o.Tools, pins: pins{o.Pins[name], o.Pinned}}
+		if before := old.listing(name); before.fits(l) {
+			l = before
+		}
+		r.plugins[name] = l
 	}
 	return r, nil
 }
 
 // lookup finds the tool of a call by its exact full name, if the call's catalog has it.
-func (h *Host) lookup(next CallFunc) CallFunc {
+func (h *hosting) lookup(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		if e := c.checkNames(); e != nil {
+			return nil, e
+		}
 		tool, err := h.registry.find(ctx, c)
 		if err != nil {
 			return nil, err
@@ -65,6 +71,9 @@ func (r *registry) find(ctx context.Context, c *Call) (*Tool, error) {
 	t := own.tools[c.Tool]
 	switch {
 	case t == nil:
+		if e := own.refused(c); e != nil {
+			return nil, e
+		}
 		return nil, r.notFound(ctx, c, own)
 	case !c.catalog.allows(t):
 		return nil, r.notInCatalog(ctx, c, own)
@@ -131,8 +140,6 @@ func (r *registry) gather(ctx context.Context, wanted func(plugin string) bool) 
 	wg.Wait()
 	return answers
 }
-
-func (r *registry) forget(plugin string) { r.plugins[plugin].forget() }
 
 // close ends all plugins, side by side.
 func (r *registry) close() error {

@@ -2,8 +2,6 @@ package host
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -60,8 +58,21 @@ func (h *Host) Revoke(id string) bool {
 	return len(h.memory.answers) < before
 }
 
+// replaceSaved puts other saved answers in the place of those that there are; nil leaves them.
+func (m *memory) replaceSaved(by []Remembered) {
+	if by == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept := slices.DeleteFunc(slices.Clone(m.answers), func(r Remembered) bool {
+		return r.Saved || slices.ContainsFunc(by, func(b Remembered) bool { return b.ID == r.ID })
+	})
+	m.answers = slices.Concat(by, kept)
+}
+
 // remember keeps an answer with a scope. One that cannot be saved is an error, so that nobody trusts in it.
-func (h *Host) remember(c *Call, a Answer) error {
+func (h *hosting) remember(c *Call, a Answer) error {
 	if a.Scope == ScopeOnce {
 		return nil
 	}
@@ -90,7 +101,7 @@ func (s Scope) known() bool {
 	return slices.Contains([]Scope{ScopeArguments, ScopePrefix, ScopeTool}, s)
 }
 
-func (h *Host) save(r Remembered) error {
+func (h *hosting) save(r Remembered) error {
 	if !r.Saved {
 		return nil
 	}
@@ -174,9 +185,3 @@ func prefixes(answers []Remembered) (out [][]string) {
 
 // prefixOf is the beginning of the call's command that an answer may stand for, or nil.
 func prefixOf(c *Call) []string { return shelltool.Prefix(c.query()) }
-
-func hashOf(t *Tool) string {
-	definition, _ := json.Marshal(t) // a struct of plain fields, which has been JSON before
-	sum := sha256.Sum256(definition)
-	return hex.EncodeToString(sum[:])
-}

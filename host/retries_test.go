@@ -68,7 +68,7 @@ func TestMissesAreForgotten(t *testing.T) {
 	h := single(t, answering(sdk.Text(""), nil), host.Options{})
 	misses(t, h, "s", "test__run {", "test__run {")
 	for i := range 1023 {
-		misses(t, h, fmt.Sprint(i, strings.Repeat("x", 1000)), "test__run {")
+		misses(t, h, fmt.Sprint(i, strings.Repeat("x", 200)), "test__run {")
 	}
 	diff(t, []string{"3rd call of test__run"}, misses(t, h, "s", "test__run {"))
 	misses(t, h, "one more", "test__run {")

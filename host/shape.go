@@ -3,12 +3,14 @@ package host
 import (
 	"cmp"
 	"context"
+	"net/url"
+	"strings"
 
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // shape cuts what comes back to what a model should see: error messages, and results, whose whole is kept in a file.
-func (h *Host) shape(next CallFunc) CallFunc {
+func (h *hosting) shape(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		result, err := next(ctx, c)
 		if result != nil {
@@ -24,7 +26,7 @@ func (h *Host) shape(next CallFunc) CallFunc {
 	}
 }
 
-func (h *Host) shapeError(e *sdk.Error) *sdk.Error {
+func (h *hosting) shapeError(e *sdk.Error) *sdk.Error {
 	if e == nil {
 		return nil
 	}
@@ -33,12 +35,25 @@ func (h *Host) shapeError(e *sdk.Error) *sdk.Error {
 	out.Name = cutText(out.Name, 100)
 	out.Message = cutText(out.Message, h.options.ErrorMessageLimit)
 	out.Suggestion = cutText(out.Suggestion, h.options.ErrorMessageLimit)
+	out.HelpURL = helpURL(out.HelpURL)
 	return &out
+}
+
+// maxURL is the longest link of an error, in bytes.
+const maxURL = 2 << 10
+
+// helpURL drops what is no link that a person could follow: it is a plugin's word, and shown beside ours.
+func helpURL(link string) string {
+	u, err := url.Parse(link)
+	if err != nil || len(link) > maxURL || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsFunc(link, isUnseen) {
+		return ""
+	}
+	return link
 }
 
 // cutterFor has the limit that the user set, else the tool's own word, else the host's; in a batch the call's share, if
 // that is less.
-func (h *Host) cutterFor(c *Call) cutter {
+func (h *hosting) cutterFor(c *Call) cutter {
 	limit := firstPositive(h.options.Tools[c.Tool].MaxResultBytes, c.Definition.MaxResultBytes, h.options.MaxResultBytes)
-	return cutter{limit: int(min(limit, c.share(), sdk.MaxResult)), id: c.ID, keeper: &h.results}
+	return cutter{limit: int(min(limit, c.share(), sdk.MaxResult)), id: c.ID, keeper: h.results}
 }

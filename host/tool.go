@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,10 +21,14 @@ type Tool struct {
 	sdk.Tool
 	// Plugin is the label of the plugin.
 	Plugin string
+	// Unseen is how many characters that people cannot see were taken out of its descriptions: somebody may have hidden
+	// words in them.
+	Unseen int
 
 	plugin   Plugin
-	wire     string // the name that the plugin knows
+	said     *sdk.Tool // as the plugin defines it, under the name that it knows
 	input    *schema.Schema
+	output   *schema.Schema  // nil: none is declared
 	siblings map[string]bool // the arguments of all tools of the plugin; nil when they are not known
 	page     func() page     // what search knows of it, made when first asked for
 	hash     func() string   // tells one definition from another, made when first asked for
@@ -41,9 +46,10 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 
 // A leftOut is a tool that a plugin declares and nobody can call.
 type leftOut struct {
-	name   string // in full
-	plugin string
-	why    string
+	name    string // in full
+	plugin  string
+	why     string
+	refused *sdk.Error // the answer to a call of it, nil for what is no tool at all
 }
 
 func (e *leftOut) Error() string {
@@ -58,13 +64,44 @@ func nameOf(problem error) string {
 	return ""
 }
 
+// A surplus is all that a plugin declares over the limit.
+type surplus struct {
+	plugin string
+	tools  []sdk.Tool // by name
+}
+
+func (e *surplus) Error() string {
+	return fmt.Sprintf("plugin %q declares %d tools, at most %d are allowed: those from %.70q on, by name, are left out",
+		e.plugin, maxTools+len(e.tools), maxTools, e.tools[0].Name)
+}
+
+// concerns says whether a problem is why there is no tool of this full name.
+func concerns(problem error, tool string) bool {
+	if s, ok := errors.AsType[*surplus](problem); ok {
+		return slices.ContainsFunc(s.tools, func(d sdk.Tool) bool { return fullName(s.plugin, d.Name) == tool })
+	}
+	return nameOf(problem) == tool
+}
+
+// maxTools is how many tools a plugin may have: more than any model can choose from.
+const maxTools = 256
+
+// few keeps the first tools by name, whatever order the plugin has them in, and says what becomes of the others.
+func (l *listing) few(all []sdk.Tool) ([]sdk.Tool, []error) {
+	if len(all) <= maxTools {
+		return all, nil
+	}
+	sorted := slices.SortedStableFunc(slices.Values(all), func(a, b sdk.Tool) int { return strings.Compare(a.Name, b.Name) })
+	return sorted[:maxTools], []error{&surplus{l.name, slices.Clone(sorted[maxTools:])}}
+}
+
 // take checks the definitions one by one: a wrong one costs only that tool. Two of one name cost both, since nobody can
 // say which is meant.
-func (l *listing) take(defined []sdk.Tool) (map[string]*Tool, []error) {
+func (l *listing) take(all []sdk.Tool) (map[string]*Tool, []error) {
+	defined, problems := l.few(all)
 	tools := map[string]*Tool{}
-	var problems []error
 	count := map[string]int{}
-	for _, d := range defined {
+	for _, d := range all {
 		count[fullName(l.name, d.Name)]++
 	}
 	for _, d := range defined {
@@ -74,7 +111,11 @@ func (l *listing) take(defined []sdk.Tool) (map[string]*Tool, []error) {
 			err = fmt.Errorf("the plugin declares it %d times", count[name])
 		}
 		if err != nil {
-			problems = append(problems, &leftOut{name, l.name, strings.ReplaceAll(err.Error(), "\n", "; ")})
+			problems = append(problems, &leftOut{name: name, plugin: l.name, why: strings.ReplaceAll(err.Error(), "\n", "; ")})
+			continue
+		}
+		if e := l.pins.check(d, name, l.name); e != nil {
+			problems = append(problems, &leftOut{name, l.name, e.Message + "; " + e.Suggestion, e})
 			continue
 		}
 		tools[name] = t
@@ -119,12 +160,14 @@ func (l *listing) tool(d sdk.Tool, name string) (*Tool, error) {
 	if err := d.Check(); err != nil {
 		return nil, err
 	}
-	input, err := schema.Compile(d.InputSchema)
-	if err != nil {
-		return nil, fmt.Errorf("its input schema cannot be used: %w", err)
+	t := &Tool{Tool: d, Plugin: l.name, plugin: l.plugin, said: &d}
+	if err := errors.Join(t.showAll(), t.compile()); err != nil {
+		return nil, err
 	}
-	t := &Tool{Tool: d, Plugin: l.name, plugin: l.plugin, wire: d.Name, input: input, spelling: newSpelling(d.InputSchema)}
-	t.Name = name
+	if t.Unseen > 0 {
+		l.log().Warn("characters that people cannot see were taken out of a tool's description; it may hide words from them", "tool", name, "characters", t.Unseen)
+	}
+	t.Name, t.spelling = name, newSpelling(t.InputSchema)
 	t.Description = cmp.Or(l.options[name].Description, t.Description)
 	if l.deaf {
 		t.Hints, t.Category, t.CostTier = sdk.Hints{}, "", ""
@@ -135,6 +178,44 @@ func (l *listing) tool(d sdk.Tool, name string) (*Tool, error) {
 	t.page = sync.OnceValue(func() page { return newPage(t) })
 	t.hash = sync.OnceValue(func() string { return hashOf(t) })
 	return t, nil
+}
+
+// showAll takes out of the tool's words what people cannot see.
+func (t *Tool) showAll() error {
+	var n [6]int
+	t.Title, n[0] = withoutUnseen(t.Title)
+	t.Description, n[1] = withoutUnseen(t.Description)
+	t.Category, n[2] = withoutUnseen(t.Category)
+	t.OriginalName, n[3] = withoutUnseen(t.OriginalName)
+	var inputErr, outputErr error
+	t.InputSchema, n[4], inputErr = withoutUnseenIn(t.InputSchema)
+	t.OutputSchema, n[5], outputErr = withoutUnseenIn(t.OutputSchema)
+	for _, unseen := range n {
+		t.Unseen += unseen
+	}
+	switch {
+	case inputErr != nil:
+		return fmt.Errorf("its input schema cannot be used: %w", inputErr)
+	case outputErr != nil:
+		return fmt.Errorf("its output schema cannot be used: %w", outputErr)
+	case strings.TrimSpace(t.Description) == "":
+		return errors.New("its description has only characters that cannot be seen")
+	}
+	return nil
+}
+
+// compile makes ready to check arguments and structured results.
+func (t *Tool) compile() (err error) {
+	if t.input, err = schema.Compile(t.InputSchema); err != nil {
+		return fmt.Errorf("its input schema cannot be used: %w", err)
+	}
+	if t.OutputSchema == nil {
+		return nil
+	}
+	if t.output, err = schema.Compile(t.OutputSchema); err != nil {
+		return fmt.Errorf("its output schema cannot be used: %w", err)
+	}
+	return nil
 }
 
 // maxName is the longest full name; model vendors allow no more.

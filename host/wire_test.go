@@ -142,6 +142,7 @@ func TestFailuresOverTheWire(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := h.Call(t.Context(), call("test__"+name, ""))
+			c.want.Outcome = sdk.OutcomeFailed
 			diff(t, &c.want, failed(t, r, c.want.Code))
 			if want := strings.TrimSpace(c.content + c.want.Message + "\n" + c.want.Suggestion); r.Text() != want {
 				t.Errorf("text %q, want %q", r.Text(), want)

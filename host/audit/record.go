@@ -56,10 +56,11 @@ type Record struct {
 	// Approval is what a person said, nil when nobody was asked.
 	Approval *Approval `json:"approval,omitempty"`
 
-	// Status is ok or error, with the error's Code and Name.
-	Status string `json:"status,omitempty"`
-	Code   string `json:"code,omitempty"`
-	Name   string `json:"name,omitempty"`
+	// Status is ok or error, with the error's Code, Name and Outcome: not_sent, failed or outcome_unknown.
+	Status  string `json:"status,omitempty"`
+	Code    string `json:"code,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
 	// ResultSHA256, ResultBytes and Result are to the result what the three above are to the arguments.
 	ResultSHA256 string          `json:"result_sha256,omitempty"`
 	ResultBytes  int64           `json:"result_bytes,omitempty"`
@@ -105,7 +106,7 @@ type Torn struct {
 // texts are the fields that hold what others have said.
 func (r *Record) texts() []*string {
 	out := []*string{&r.CallID, &r.Tool, &r.Plugin, &r.Caller, &r.SessionID, &r.Workdir, &r.Effect, &r.Rule, &r.Layer,
-		&r.Source, &r.Reason, &r.Status, &r.Code, &r.Name, &r.Note, &r.ArgumentsSHA256, &r.ResultSHA256}
+		&r.Source, &r.Reason, &r.Status, &r.Code, &r.Name, &r.Outcome, &r.Note, &r.ArgumentsSHA256, &r.ResultSHA256}
 	if r.Approval != nil {
 		out = append(out, &r.Approval.By, &r.Approval.Answer, &r.Approval.Scope)
 	}

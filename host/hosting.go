@@ -1,0 +1,61 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A hosting is what a host works with until the next Reload: plugins, options, and the route made of them. It never
+// changes, and a call that is on its way sees one at a time.
+type hosting struct {
+	*Host
+	options  Options
+	log      *slog.Logger
+	registry *registry
+	results  *keeper
+	lines    map[string]*line // by plugin; of those that have limits
+	route    CallFunc
+	renewed  CallFunc // the route of a call that was on its way when its rules were replaced
+	edited   CallFunc // the route of a call whose arguments a person has changed
+	fitting  CallFunc // whether a call's arguments can be used
+}
+
+// newHosting prepares a hosting that takes over from old what is the same; old is nil for the first. Nothing changes
+// before it is put in place.
+func (h *Host) newHosting(plugins map[string]Plugin, o Options, old *hosting) (*hosting, error) {
+	r, err := h.newRegistry(plugins, o, old)
+	if err != nil {
+		return nil, err
+	}
+	n := &hosting{Host: h, options: o, log: o.Logger, registry: r, results: &keeper{dir: o.ResultDir}}
+	if old != nil && old.options.ResultDir == o.ResultDir {
+		n.results = old.results
+	}
+	r.hides = n.hides
+	n.buildRoute()
+	return n, nil
+}
+
+// buildRoute is the one place where the route of a call is put together, outermost first. Nothing behind approve may
+// change the arguments.
+func (h *hosting) buildRoute() {
+	outside := []Middleware{h.audit, h.conclude, h.guard, h.open, h.shape, h.lookup, h.parse}
+	inside := []Middleware{h.renew, h.validate, h.budget, h.enforce, h.preview, h.approve, h.record, h.limit}
+	h.route = chain(h.dispatch, slices.Concat(outside, h.options.Middleware, inside)...)
+	h.renewed = chain(h.dispatch, slices.Concat([]Middleware{h.lookup, h.parse}, inside)...)
+	h.edited = chain(h.dispatch, slices.Concat([]Middleware{h.parse}, inside)...)
+	h.fitting = chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.parse, h.validate)
+}
+
+// prepare fills in what the caller has left to the host.
+func (h *hosting) prepare(c *Call) *Call {
+	if c.ID == "" {
+		c.ID = newID()
+	}
+	c.Workdir = cmp.Or(c.Workdir, h.options.Workdir)
+	return c
+}

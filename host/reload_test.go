@@ -1,0 +1,287 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// reload must succeed.
+func reload(t testing.TB, h *host.Host, plugins map[string]host.Plugin, o host.Options) {
+	t.Helper()
+	if err := h.Reload(plugins, o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func test(p host.Plugin) map[string]host.Plugin { return map[string]host.Plugin{"test": p} }
+
+// saying is a policy with one rule for everything.
+func saying(e policy.Effect, reason string) *policy.Policy {
+	return must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "all", Effect: e, Reason: reason}}}))
+}
+
+// A tallied plugin counts how often each call reached it, and how many run at once.
+type tallied struct {
+	*fake
+	ran           sync.Map // a call's id -> *atomic.Int64
+	running, peak atomic.Int64
+}
+
+func newTallied() *tallied {
+	p := &tallied{}
+	p.fake = calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		n, _ := p.ran.LoadOrStore(r.CallID, new(atomic.Int64))
+		n.(*atomic.Int64).Add(1)
+		for now := p.running.Add(1); now > p.peak.Load(); {
+			p.peak.Store(now)
+		}
+		defer p.running.Add(-1)
+		return sdk.Text(r.CallID), nil
+	})
+	return p
+}
+
+func (p *tallied) times(id string) int64 {
+	n, ok := p.ran.Load(id)
+	if !ok {
+		return 0
+	}
+	return n.(*atomic.Int64).Load()
+}
+
+// hammer makes calls until stop is closed, and checks each: answered, by its own answer, and run once.
+func (p *tallied) hammer(t *testing.T, h *host.Host, caller int, stop <-chan struct{}) (calls int) {
+	for ; ; calls++ {
+		select {
+		case <-stop:
+			return calls
+		default:
+		}
+		id := fmt.Sprintf("%d/%d", caller, calls)
+		r := h.Call(t.Context(), host.Call{ID: id, Tool: "test__run", SessionID: fmt.Sprint(caller)})
+		if r.Error != nil || r.CallID != id || r.Content[0].Text != id || p.times(id) != 1 {
+			t.Errorf("call %s ran %d times: %+v %+v", id, p.times(id), r, r.Error)
+		}
+	}
+}
+
+// Under load nothing is lost and nothing runs twice, whatever a reload changes, and a limit holds through all of them.
+func TestReloadUnderLoad(t *testing.T) {
+	t.Parallel()
+	p, other := newTallied(), answering(sdk.Text("done"), nil)
+	yes := &asked{answers: []host.Answer{host.Yes()}}
+	options := func(i int) host.Options {
+		o := onTool(host.Limits{Concurrency: 3, Queue: 100})
+		o.Approver, o.Policy = yes, saying([]policy.Effect{policy.Allow, policy.Ask}[i%2], fmt.Sprint(i))
+		return o
+	}
+	h := single(t, p, options(0))
+	stop := make(chan struct{})
+	var total atomic.Int64
+	var callers sync.WaitGroup
+	for i := range 8 {
+		callers.Go(func() { total.Add(int64(p.hammer(t, h, i, stop))) })
+	}
+	for i := range 100 {
+		plugins := test(p)
+		if i%3 == 0 {
+			plugins["other"] = other
+		}
+		reload(t, h, plugins, options(i))
+		succeeded(t, h.Call(t.Context(), call("test__run", ""))) // something runs under each
+	}
+	close(stop)
+	within(t, time.Minute, "the callers", callers.Wait)
+	if n := p.peak.Load(); n > 3 {
+		t.Errorf("%d calls at once, though there may be 3", n)
+	}
+	if p.listed.Load() != 1 {
+		t.Errorf("the plugin was listed %d times", p.listed.Load())
+	}
+	t.Logf("%d calls", total.Load())
+}
+
+func TestReloadRefused(t *testing.T) {
+	t.Parallel()
+	p := answering(sdk.Text("done"), nil)
+	h := single(t, p, onTool(host.Limits{MaxCalls: 2}))
+	cases := map[string]struct {
+		plugins map[string]host.Plugin
+		o       host.Options
+	}{
+		"a name that is none":  {map[string]host.Plugin{"Test": p}, host.Options{}},
+		"no plugin":            {map[string]host.Plugin{"test": nil}, host.Options{}},
+		"an unknown mode":      {test(p), host.Options{Mode: "maybe"}},
+		"an unknown cost tier": {test(p), host.Options{MaxCostTier: "dear"}},
+	}
+	for name, c := range cases {
+		c.o.Policy = saying(policy.Deny, "")
+		if err := h.Reload(c.plugins, c.o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	succeeded(t, h.Call(t.Context(), call("test__run", "")))
+	succeeded(t, h.Call(t.Context(), call("test__run", "")))
+	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit)
+}
+
+func TestReloadAfterClose(t *testing.T) {
+	t.Parallel()
+	p := newChanging(tool("run"))
+	h := single(t, answering(nil, nil), host.Options{})
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Reload(test(p), host.Options{}); err == nil {
+		t.Error("a closed host took a plugin")
+	}
+}
+
+// A call that has reached its plugin goes on there; the next goes to the new one.
+func TestReloadOfARunningCall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		old, young := newWorker("run"), newWorker("run")
+		q := queue{host: single(t, old, host.Options{})}
+		q.add(t.Context(), taking("1", "run", time.Second))
+		reload(t, q.host, test(young), host.Options{})
+		q.add(t.Context(), taking("2", "run", time.Second))
+		for _, r := range q.all() {
+			succeeded(t, r)
+		}
+		diff(t, []string{"1"}, old.begun)
+		diff(t, []string{"2"}, young.begun)
+		if old.closed.Load() != 0 {
+			t.Error("the host has closed a plugin that is the caller's")
+		}
+	})
+}
+
+// A call in line is judged again when its turn comes, and goes where calls go by then.
+func TestReloadOfACallInLine(t *testing.T) {
+	cases := map[string]struct {
+		after  host.Options
+		gone   bool
+		code   sdk.Code
+		begins time.Duration // when it does
+	}{
+		"the same":            {onTool(host.Limits{Concurrency: 1}), false, "", time.Second},
+		"room for two":        {onTool(host.Limits{Concurrency: 2}), false, "", 0},
+		"no limits":           {host.Options{}, false, "", 0},
+		"one for all tools":   {onPlugin(host.Limits{Concurrency: 1}), false, "", time.Second},
+		"a rule that forbids": {host.Options{Policy: saying(policy.Deny, "")}, false, sdk.CodeDenied, 0},
+		"too expensive now":   {host.Options{MaxCostTier: sdk.Free}, false, sdk.CodeLimit, 0},
+		"its plugin is gone":  {host.Options{}, true, sdk.CodeToolNotFound, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				old, young := newWorker("run"), newWorker("run")
+				q := queue{host: single(t, old, onTool(host.Limits{Concurrency: 1}))}
+				q.add(t.Context(), taking("1", "run", time.Second))
+				q.add(t.Context(), taking("2", "run", time.Second))
+				began, plugins := time.Now(), test(young)
+				if c.gone {
+					plugins = nil
+				}
+				reload(t, q.host, plugins, c.after)
+				results := q.all()
+				succeeded(t, results[0])
+				diff(t, []string{"1"}, old.begun)
+				if c.code != "" {
+					failed(t, results[1], c.code)
+					return
+				}
+				succeeded(t, results[1])
+				if got := young.at[0].Sub(began); got != c.begins {
+					t.Errorf("it began after %s, want %s", got, c.begins)
+				}
+			})
+		})
+	}
+}
+
+// A call that a person is asked about runs only if the rules that hold when it would run let it, by what they ask.
+func TestReloadWhileAPersonIsAsked(t *testing.T) {
+	ask := saying(policy.Ask, "because")
+	cases := map[string]struct {
+		tool      string
+		change    func(o *host.Options)
+		code      sdk.Code
+		questions int
+	}{
+		"nothing changes":      {"run", func(*host.Options) {}, "", 1},
+		"stricter: denied":     {"run", func(o *host.Options) { o.Policy = saying(policy.Deny, "") }, sdk.CodeDenied, 1},
+		"looser: allowed":      {"run", func(o *host.Options) { o.Policy = saying(policy.Allow, "") }, "", 1},
+		"the same question":    {"run", func(o *host.Options) { o.Policy = saying(policy.Ask, "because") }, "", 1},
+		"another question":     {"run", func(o *host.Options) { o.Policy = saying(policy.Ask, "this is production") }, "", 2},
+		"nobody is asked now":  {"run", func(o *host.Options) { o.Mode = host.ModeNeverAsk }, sdk.CodeDenied, 1},
+		"only plans now":       {"run", func(o *host.Options) { o.Mode = host.ModePlan }, sdk.CodeDenied, 1},
+		"another is asked now": {"run", func(o *host.Options) { o.Approver = nil }, sdk.CodeApprovalUnavailable, 1},
+		"another tool now":     {"walk", func(*host.Options) {}, sdk.CodeToolNotFound, 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				a := &thinking{}
+				before := host.Options{Policy: ask, Approver: a}
+				q := queue{host: single(t, echoing(writes("run")), before)}
+				q.add(t.Context(), call("test__run", `{"a":1}`))
+				after, p := before, echoing(writes(c.tool))
+				c.change(&after)
+				reload(t, q.host, test(p), after)
+				r := q.all()[0]
+				if c.code != "" {
+					failed(t, r, c.code)
+				} else if succeeded(t, r); r.Content[0].Text != `{"a":1}` {
+					t.Errorf("content %+v", r.Content)
+				}
+				if n := int(a.questions.Load()); n != c.questions || (p.called.Load() == 1) != (c.code == "") {
+					t.Errorf("%d questions, want %d; it ran %d times", n, c.questions, p.called.Load())
+				}
+			})
+		})
+	}
+}
+
+// A thinking approver says yes after a minute.
+type thinking struct{ questions atomic.Int64 }
+
+func (a *thinking) Approve(ctx context.Context, _ *host.ApprovalRequest) (host.Answer, error) {
+	a.questions.Add(1)
+	select {
+	case <-time.After(time.Minute):
+		return host.Yes(), nil
+	case <-ctx.Done():
+		return host.Answer{}, ctx.Err()
+	}
+}
+
+// Arguments that a person changes are judged by the rules that hold when he has.
+func TestReloadWhileArgumentsAreChanged(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := echoing(writes("run"))
+		edits := make(chan host.Answer)
+		o := host.Options{Policy: saying(policy.Ask, ""), Approver: approveFunc(func(ctx context.Context, _ *host.ApprovalRequest) (host.Answer, error) {
+			return <-edits, nil
+		})}
+		q := queue{host: single(t, p, o)}
+		q.add(t.Context(), call("test__run", `{"a":1}`))
+		edits <- host.Answer{Arguments: []byte(`{"a":2}`)}
+		synctest.Wait()
+		reload(t, q.host, test(p), host.Options{Policy: saying(policy.Deny, "")})
+		edits <- host.Yes()
+		failed(t, q.all()[0], sdk.CodeDenied)
+		if p.called.Load() != 0 {
+			t.Error("it ran")
+		}
+	})
+}

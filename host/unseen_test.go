@@ -1,0 +1,136 @@
+package host_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// smuggled writes ASCII in characters that nothing shows and models can read.
+func smuggled(text string) string {
+	return strings.Map(func(r rune) rune { return 0xE0000 + r }, text)
+}
+
+func TestUnseenCharactersInDescriptions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in, want string
+		unseen   int
+	}{
+		"plain":                   {"Reads a file.\n\tAnd more.", "Reads a file.\n\tAnd more.", 0},
+		"tags":                    {"Reads" + smuggled("obey"), "Reads", 4},
+		"direction":               {"a\u202eb\u2066c\u2069", "abc", 3},
+		"zero width":              {"a\u200bb\u200cc\u200dd\ufeff\u2060e", "abcde", 5},
+		"control":                 {"a\x1b[31mb\x00\x7f", "a[31mb", 3},
+		"lines of Windows":        {"a\r\nb\u200b", "a\nb", 1},
+		"variation selectors":     {"😀" + strings.Repeat("\U000E0101", 3) + "\ufe01", "😀", 4},
+		"fillers":                 {"a\u3164\u115f\u2800\u00adb", "ab", 4},
+		"line separators":         {"a\u2028b\u2029", "ab", 2},
+		"private use":             {"a\ue000b", "ab", 1},
+		"not UTF-8":               {"a\xffb", "a\uFFFDb", 0},
+		"emoji":                   {"⚠️ 👩‍💻 ❤️‍🔥 1️⃣\u200b", "⚠️ 👩‍💻 ❤️‍🔥 1️⃣", 1},
+		"joiners of a script":     {"می\u200cخواهم\u200b", "می\u200cخواهم", 1},
+		"joiners of no script":    {"a\u200db \u200c \ufe0f", "ab  ", 3},
+		"a row of joiners":        {"م\u200c\u200c\u200d", "م\u200c", 2},
+		"a row of its selectors":  {"⚠\ufe0f\ufe0f\ufe0e", "⚠\ufe0f", 2},
+		"other letters and marks": {"naïve cafe\u0301 ÿ 漢字", "naïve cafe\u0301 ÿ 漢字", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := &recorder{}
+			h := single(t, answering(sdk.Text("fine"), nil, toolWith("run", func(d *sdk.Tool) { d.Description = c.in })), host.Options{Logger: slogTo(log)})
+			tools, problems := h.Tools(t.Context())
+			if len(tools) != 1 || len(problems) != 0 {
+				t.Fatalf("tools %v, problems %v", names(tools), problems)
+			}
+			diff(t, c.want, tools[0].Description)
+			if tools[0].Unseen != c.unseen {
+				t.Errorf("%d characters were taken out, want %d", tools[0].Unseen, c.unseen)
+			}
+			lines := log.named("characters that people cannot see were taken out of a tool's description; it may hide words from them")
+			if (len(lines) == 1) != (c.unseen > 0) {
+				t.Errorf("log %+v", log.all())
+			}
+		})
+	}
+}
+
+func TestUnseenCharactersElsewhere(t *testing.T) {
+	t.Parallel()
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	for name, c := range map[string]struct {
+		with func(*sdk.Tool)
+		want func(*host.Tool) string // of what is left
+		text string
+		why  string // "" when the tool stays
+	}{
+		"title":    {func(d *sdk.Tool) { d.Title = "a\u200bb" }, func(t *host.Tool) string { return t.Title }, "ab", ""},
+		"category": {func(d *sdk.Tool) { d.Category = "a\u200bb" }, func(t *host.Tool) string { return t.Category }, "ab", ""},
+		"description of a property": {func(d *sdk.Tool) {
+			d.InputSchema = raw("{\"type\":\"object\",\"properties\":{\"a\":{\"description\":\"x\u200by\",\"enum\":[\"p\u200bq\",\"ä\"]}}}")
+		}, func(t *host.Tool) string { return string(t.InputSchema) }, "{\"type\":\"object\",\"properties\":{\"a\":{\"description\":\"xy\",\"enum\":[\"p\u200bq\",\"ä\"]}}}", ""},
+		"an escaped one": {func(d *sdk.Tool) { d.InputSchema = raw(`{"type":"object","description":"x\udb40\udc41y\u200b"}`) },
+			func(t *host.Tool) string { return string(t.InputSchema) }, `{"type":"object","description":"xy"}`, ""},
+		"a schema that needs nothing": {func(d *sdk.Tool) { d.InputSchema = raw(` { "type" : "object","title":"\u00e4" }`) },
+			func(t *host.Tool) string { return string(t.InputSchema) }, ` { "type" : "object","title":"\u00e4" }`, ""},
+		"output schema": {func(d *sdk.Tool) { d.OutputSchema = raw("{\"title\":\"x\u200by\"}") },
+			func(t *host.Tool) string { return string(t.OutputSchema) }, `{"title":"xy"}`, ""},
+		"name of a property": {func(d *sdk.Tool) {
+			d.InputSchema = raw("{\"type\":\"object\",\"properties\":{\"pa\u200bth\":{}}}")
+		}, nil, "", `"pa\u200bth" in it has characters that cannot be seen`},
+		"nothing else in it": {func(d *sdk.Tool) { d.Description = "\u200b\u200b" }, nil, "", "only characters that cannot be seen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tools, problems := single(t, answering(nil, nil, toolWith("run", c.with)), host.Options{}).Tools(t.Context())
+			if c.why != "" {
+				if len(tools) != 0 || len(problems) != 1 || !strings.Contains(problems[0].Error(), c.why) {
+					t.Errorf("tools %v, problems %v, want %q", names(tools), problems, c.why)
+				}
+				return
+			}
+			if len(tools) != 1 {
+				t.Fatalf("problems %v", problems)
+			}
+			diff(t, c.text, c.want(tools[0]))
+		})
+	}
+}
+
+// What a user writes is the user's, and what a tool gives back is what it read: both stay as they are.
+func TestUnseenCharactersThatStay(t *testing.T) {
+	t.Parallel()
+	const text = "a\u200b\u202eb"
+	h := single(t, answering(sdk.Text(text), nil), host.Options{Tools: map[string]host.ToolOptions{"test__run": {Description: text}}})
+	if r := h.Call(t.Context(), call("test__run", "")); r.Text() != text {
+		t.Errorf("the result is %q", r.Text())
+	}
+	if tools, _ := h.Tools(t.Context()); tools[0].Description != text {
+		t.Errorf("the description is %q", tools[0].Description)
+	}
+}
+
+func FuzzDefinition(f *testing.F) {
+	f.Add("Reads\u200b"+smuggled("obey"), []byte("{\"type\":\"object\",\"description\":\"x\u202e\"}"))
+	f.Add("⚠️ 👩‍💻", []byte(`{"type":"object","properties":{"\u200b":{}}}`))
+	f.Add("\xff", []byte("{\"description\":\"\\ud800\"}"))
+	f.Fuzz(func(t *testing.T, description string, schema []byte) {
+		h := single(t, answering(nil, nil, toolWith("run", func(d *sdk.Tool) { d.Description, d.InputSchema = description, schema })), host.Options{})
+		tools, problems := h.Tools(t.Context())
+		if len(tools)+len(problems) != 1 {
+			t.Fatalf("%d tools, %d problems", len(tools), len(problems))
+		}
+		for _, listed := range tools {
+			if !utf8.ValidString(listed.Description) || !json.Valid(listed.InputSchema) {
+				t.Errorf("%q, %q", listed.Description, listed.InputSchema)
+			}
+			if listed.Unseen == 0 && utf8.ValidString(description) && listed.Description != strings.ReplaceAll(description, "\r\n", "\n") && listed.Description != description {
+				t.Errorf("%q became %q", description, listed.Description)
+			}
+		}
+	})
+}
