@@ -49,6 +49,10 @@ type Config struct {
 	Approval Approval
 	// Audit is nil when the file has no audit block.
 	Audit *Audit
+	// LockMode is LockWarn, LockRequire or LockOff; "" is LockWarn when there is a lock file.
+	LockMode string
+	// Locked is what the lock file beside the file says; nil when there is none, and after Parse.
+	Locked *Lock
 	// Defaults hold for every tool.
 	Defaults Defaults
 	// Warnings are what is not wrong, but probably not meant either, by position.
@@ -67,16 +71,23 @@ type ToolSettings struct {
 	Source         string // such as "config.hcl:12"
 }
 
-// Load reads the file. The error is an *Error when the file has mistakes, and wraps fs.ErrNotExist when there is none.
+// Load reads the file and the lock file beside it. The error is an *Error when the file has mistakes, and wraps fs.ErrNotExist when there is none.
 func Load(path string) (*Config, error) {
 	src, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(path, src)
+	c, err := Parse(path, src)
+	if err != nil {
+		return nil, err
+	}
+	if c.Locked, err = readLock(filepath.Join(c.Dir, LockName)); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
-// Parse is Load for a file that has been read: path says where it is, and need not exist.
+// Parse is Load for a file that has been read, without a lock file: path says where it is, and need not exist.
 func Parse(path string, src []byte) (*Config, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

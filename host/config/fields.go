@@ -108,8 +108,6 @@ func (f *fields) done() {
 // hint are what to say about those.
 func (f *fields) stray(name string, at hcl.Range, other words, is, hint string) {
 	switch {
-	case slices.Contains(unbuilt[f.kind], name):
-		f.wrong(at, "this version does not enforce %q", name).hint("remove it; nothing would act on it")
 	case other[name]:
 		f.wrong(at, "%q %s", name, is).Hint = hint
 	default:

@@ -22,7 +22,9 @@ type PluginSettings struct {
 	Limits Limits
 	// IgnoreHints is trust_hints = false: what the plugin says of its tools counts for nothing.
 	IgnoreHints bool
-	Source      string // such as "config.hcl:12"
+	// FreeTools is pin_tools = false: the lock file says nothing of its tools.
+	FreeTools bool
+	Source    string // such as "config.hcl:12"
 }
 
 // limits reads the limits that stand in a block.

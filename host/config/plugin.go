@@ -31,10 +31,12 @@ func (r *reader) plugin(b *hclsyntax.Block, plugins seen) {
 		StartTimeout: f.duration("start_timeout", 10*time.Minute),
 		Restart:      f.restart(),
 		Idempotent:   f.tools(name),
+		Sandbox:      f.sandbox(),
 		Config:       f.pluginConfig(name, b),
 	}
-	trust := f.choice("trust_hints")
-	r.config.PluginSettings[name] = PluginSettings{Limits: f.pluginLimits(), IgnoreHints: trust != nil && !*trust, Source: spec.Source}
+	trust, pin := f.choice("trust_hints"), f.choice("pin_tools")
+	r.config.PluginSettings[name] = PluginSettings{Limits: f.pluginLimits(), IgnoreHints: trust != nil && !*trust,
+		FreeTools: pin != nil && !*pin, Source: spec.Source}
 	f.done()
 	r.config.Plugins = append(r.config.Plugins, spec)
 }

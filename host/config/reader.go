@@ -50,14 +50,9 @@ func (r *reader) file(body *hclsyntax.Body) {
 	f.profiles()
 	f.approval()
 	f.audit()
+	r.config.LockMode = f.oneOf("lock", lockModes)
 	r.config.Defaults = f.defaults()
 	f.done()
-}
-
-// unbuilt lists, for each kind of block ("" is the file), the words of the configuration language that this version
-// does not enforce. They are refused, because a limit that is written down but not kept is worse than none.
-var unbuilt = map[string][]string{
-	"plugin": {"sandbox"},
 }
 
 // seen remembers where each name was used first.

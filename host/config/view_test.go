@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/host/supervise"
 )
 
 // A view is a Config as JSON that people like to read: what is not set is left out, times are words, and the folder of
@@ -23,6 +24,7 @@ type view struct {
 	Approval       approvalView                  `json:"approval,omitzero"`
 	Audit          *auditView                    `json:"audit,omitempty"`
 	MaxCostTier    string                        `json:"max_cost_tier,omitempty"`
+	Lock           string                        `json:"lock,omitempty"`
 	Warnings       []string                      `json:"warnings,omitempty"`
 }
 
@@ -37,6 +39,7 @@ type limitsView struct {
 type pluginSettingsView struct {
 	Limits      limitsView `json:"limits,omitzero"`
 	IgnoreHints bool       `json:"ignore_hints,omitzero"`
+	FreeTools   bool       `json:"free_tools,omitzero"`
 }
 
 type layerView struct {
@@ -93,7 +96,32 @@ type pluginView struct {
 	StartTimeout span              `json:"start_timeout,omitzero"`
 	Restart      restartView       `json:"restart,omitzero"`
 	Idempotent   []string          `json:"idempotent,omitempty"`
+	Sandbox      sandboxView       `json:"sandbox,omitzero"`
 	Config       json.RawMessage   `json:"config,omitempty"`
+}
+
+type sandboxView struct {
+	Level         string   `json:"level,omitempty"`
+	Require       string   `json:"require,omitempty"`
+	Write         []string `json:"write,omitzero"`
+	Read          []string `json:"read,omitzero"`
+	Network       *bool    `json:"network,omitempty"`
+	NewPrivileges bool     `json:"new_privileges,omitempty"`
+	HostUmask     bool     `json:"host_umask,omitempty"`
+	Wrapper       []string `json:"wrapper,omitempty"`
+	Memory        int64    `json:"memory,omitempty"`
+	Processes     int      `json:"processes,omitempty"`
+	Files         int      `json:"files,omitempty"`
+	FileSize      int64    `json:"file_size,omitempty"`
+}
+
+func sandboxViewOf(c *Config, s supervise.Sandbox) sandboxView {
+	v := sandboxView{string(s.Level), string(s.Require), portable(c, s.Write), portable(c, s.Read), s.Network, s.NewPrivileges, s.HostUmask,
+		portable(c, s.Wrapper), s.Limits.Memory, s.Limits.Processes, s.Limits.Files, s.Limits.FileSize}
+	if s.Write != nil && v.Write == nil {
+		v.Write = []string{} // none is not the default
+	}
+	return v
 }
 
 type restartView struct {
@@ -124,12 +152,13 @@ type span time.Duration
 func (s span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
 
 func viewOf(c *Config) view {
-	v := view{PluginDirs: portable(c, c.PluginDirs), Tools: map[string]toolView{}}
+	v := view{PluginDirs: portable(c, c.PluginDirs), Tools: map[string]toolView{}, Lock: c.LockMode}
 	for _, p := range c.Plugins {
 		r := p.Restart
 		v.Plugins = append(v.Plugins, pluginView{
 			Name: p.Name, Source: p.Source, Command: portable(c, p.Command), Dir: portable(c, []string{p.Dir})[0], Env: p.Env,
 			SHA256: p.SHA256, Eager: p.Eager, StartTimeout: span(p.StartTimeout), Idempotent: p.Idempotent, Config: p.Config,
+			Sandbox: sandboxViewOf(c, p.Sandbox),
 			Restart: restartView{r.MaxCrashes, span(r.Window), span(r.Backoff), span(r.BackoffMax)},
 		})
 	}
@@ -148,7 +177,7 @@ func viewOf(c *Config) view {
 func (v *view) rules(c *Config) {
 	v.PluginSettings, v.Profiles = map[string]pluginSettingsView{}, map[string]profileView{}
 	for name, p := range c.PluginSettings {
-		if s := (pluginSettingsView{limitsView(p.Limits), p.IgnoreHints}); s != (pluginSettingsView{}) {
+		if s := (pluginSettingsView{limitsView(p.Limits), p.IgnoreHints, p.FreeTools}); s != (pluginSettingsView{}) {
 			v.PluginSettings[name] = s
 		}
 	}

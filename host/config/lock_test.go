@@ -1,0 +1,352 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+var ab, cd = strings.Repeat("ab", 32), strings.Repeat("cd", 32)
+
+func sampleLock() []LockedPlugin {
+	return []LockedPlugin{
+		{Name: "edit", Version: "1.0.0", Source: "plugin_dirs", Program: "./bin/toolhost-plugin-edit", Level: "confined",
+			SHA256: map[string]string{"linux_amd64": ab, "darwin_arm64": cd}, Tools: map[string]string{"replace": ab, "0-write": cd}},
+		{Name: "py", Program: "python3", Args: []string{"${x}.py", "%{y}", `"q"\`, "\n"}, Env: []string{"A", "B_C"}, Level: "isolated",
+			SHA256: map[string]string{"linux_amd64": cd}, Dynamic: true},
+		{Name: "quiet", Program: "/opt/q", Level: "supervised", SHA256: map[string]string{}, Tools: map[string]string{}},
+	}
+}
+
+var ofLocks = cmp.Options{cmpopts.IgnoreUnexported(LockedPlugin{}), cmpopts.EquateEmpty()}
+
+func putAll(plugins ...LockedPlugin) func(*Lock) error {
+	return func(l *Lock) error {
+		for _, p := range plugins {
+			l.Put(p)
+		}
+		return nil
+	}
+}
+
+func change(t *testing.T, path string, f func(*Lock) error) {
+	t.Helper()
+	if err := UpdateLock(path, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func loadLock(t *testing.T, path string) *Lock {
+	t.Helper()
+	l, err := readLock(path)
+	if err != nil || l == nil {
+		t.Fatal(l, err)
+	}
+	return l
+}
+
+func TestLockFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), LockName)
+	if l, err := readLock(path); l != nil || err != nil {
+		t.Fatalf("a file that is not there has %v and the error %v", l, err)
+	}
+	sample := sampleLock()
+	change(t, path, putAll(sample[2], sample[0], sample[1]))
+	l := loadLock(t, path)
+	if diff := cmp.Diff(sample, l.Plugins, ofLocks); diff != "" {
+		t.Error(diff)
+	}
+	if l.Plugin("quiet").Tools == nil || l.Plugin("py").Tools != nil {
+		t.Error("no tools and free tools are the same")
+	}
+	first, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(t, path, func(l *Lock) error { l.Remove("py"); l.Remove("nobody"); return nil })
+	change(t, path, putAll(sample[1]))
+	if again, err := os.ReadFile(path); err != nil || string(again) != string(first) {
+		t.Errorf("the same lock is written in another way:\n%s", again)
+	}
+	if err := UpdateLock(path, func(l *Lock) error { l.Remove("py"); return errors.New("no") }); err == nil || loadLock(t, path).Plugin("py") == nil {
+		t.Errorf("a change that failed was written, %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("left in the folder: %v, %v", left, err)
+	}
+}
+
+func TestLockThatCannotBeWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), LockName)
+	for word, p := range map[string]LockedPlugin{
+		"is not UTF-8":         {Name: "a", Program: "\xff", Level: "confined"},
+		"accent":               {Name: "a", Program: "x", Args: []string{"e\u0301"}, Level: "confined"},
+		"cannot be called":     {Name: "A B", Program: "x", Level: "confined"},
+		"level is missing":     {Name: "a", Program: "x"},
+		"64 hex digits":        {Name: "a", Program: "x", Level: "confined", SHA256: map[string]string{"linux_amd64": "AB"}},
+		"is no platform":       {Name: "a", Program: "x", Level: "confined", SHA256: map[string]string{"linux": ab}},
+		"is no tool's name":    {Name: "a", Program: "x", Level: "confined", Tools: map[string]string{"a__b": ab}},
+		"is no name of a vari": {Name: "a", Program: "x", Level: "confined", Env: []string{"A=B"}},
+	} {
+		if err := UpdateLock(path, putAll(p)); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("%q: %v", word, err)
+		}
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a file was written")
+	}
+}
+
+func TestLockMistakes(t *testing.T) {
+	good := "plugin \"a\" {\n  program = \"./a\"\n  level   = \"confined\"\n  sha256  = { \"linux_amd64\" = \"" + ab + "\" }\n}\n"
+	if _, err := parseLock("l", []byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	edit := func(old, now string) string { return strings.Replace(good, old, now, 1) }
+	for name, c := range map[string]struct{ src, want string }{
+		"a digit too few":   {edit(ab, ab[1:]), "l:4,"},
+		"a capital digit":   {edit(ab, "A"+ab[1:]), "in small letters"},
+		"a letter":          {edit(ab, "x"+ab[1:]), "64 hex digits"},
+		"no program":        {edit("program", "source"), "l:1,1: plugin \"a\": program is missing"},
+		"no checksums":      {edit("sha256", "tools"), "sha256 is missing"},
+		"unknown level":     {edit("confined", "confine"), `did you mean "confined"?`},
+		"unknown word":      {edit("program", "programme = \"\"\nprogram"), `did you mean "program"?`},
+		"twice":             {good + good, "already defined at l:1"},
+		"other blocks":      {good + "policy \"x\" {}", `"policy" is not known here`},
+		"top level":         {good + "lock = \"off\"", `"lock" is not known here`},
+		"the environment":   {edit(`"./a"`, "env.PATH"), "l:2,13: a lock file has plain values only"},
+		"in a text":         {edit(`"./a"`, `"./${env("X", "")}"`), "plain values only"},
+		"a computed sum":    {edit(`"`+ab+`"`, `false ? "" : "`+ab+`"`), "plain values only"},
+		"an empty program":  {edit(`"./a"`, `""`), "l:2,13"},
+		"tools as a list":   {edit("sha256", "tools = []\nsha256"), "tools must be an object"},
+		"nested":            {strings.Repeat("[", 1000), "more than 100 brackets"},
+		"too large":         {"#" + strings.Repeat(" ", maxLock), "larger than 1024 KiB"},
+		"syntax":            {edit("}\n}", "}\n"), "no end"},
+		"no UTF-8":          {"\xff", "not UTF-8"},
+		"a half of a write": {good[:len(good)/2], "l:"},
+	} {
+		_, err := parseLock("l", []byte(c.src))
+		if _, ours := errors.AsType[*Error](err); !ours || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %.500v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestLockFileThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, LockName)
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readLock(path); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Error(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("nowhere", link); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := readLock(link); err == nil {
+		t.Errorf("a link that leads nowhere is %v", l)
+	}
+	config := filepath.Join(dir, "config.hcl")
+	if err := os.WriteFile(config, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(config); err == nil {
+		t.Error("a configuration is loaded without its lock file")
+	}
+}
+
+// Writers do not lose each other's plugins.
+func TestLockWriters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), LockName)
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			p := LockedPlugin{Name: fmt.Sprintf("p%d", i), Program: "x", Level: "confined"}
+			if err := UpdateLock(path, putAll(p)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if l := loadLock(t, path); len(l.Plugins) != 20 {
+		t.Errorf("%d plugins", len(l.Plugins))
+	}
+}
+
+// What is written is what is read.
+func TestLockRoundTrip(t *testing.T) {
+	sum := rapid.StringMatching(`[0-9a-f]{64}`)
+	text := rapid.Map(rapid.StringN(0, 20, -1), func(s string) string { return norm.NFC.String(strings.ReplaceAll(s, "\x00", "")) })
+	plugin := rapid.Custom(func(t *rapid.T) LockedPlugin {
+		return LockedPlugin{
+			Name: rapid.StringMatching(`[a-z][a-z0-9-]{0,8}`).Draw(t, "name"), Version: text.Draw(t, "version"), Source: text.Draw(t, "source"),
+			Program: norm.NFC.String("./x" + text.Draw(t, "program")), Args: rapid.SliceOf(text).Draw(t, "args"), Dynamic: rapid.Bool().Draw(t, "dynamic"),
+			Level:  rapid.SampledFrom([]supervise.Level{supervise.Supervised, supervise.Confined, supervise.Isolated}).Draw(t, "level"),
+			SHA256: rapid.MapOf(rapid.StringMatching(`[a-z0-9]{1,5}_[a-z0-9]{1,5}`), sum).Draw(t, "sums"),
+			Tools:  rapid.MapOf(rapid.StringMatching(`[a-z0-9]+(-[a-z0-9]+)?(_[a-z0-9]+)?`), sum).Draw(t, "tools"),
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		var l Lock
+		for _, p := range rapid.SliceOfN(plugin, 1, 4).Draw(t, "plugins") {
+			l.Put(p)
+		}
+		src, err := l.text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := parseLock("l", src)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, src)
+		}
+		if diff := cmp.Diff(l.Plugins, back.Plugins, ofLocks); diff != "" {
+			t.Errorf("%s\n%s", diff, src)
+		}
+	})
+}
+
+func FuzzLock(f *testing.F) {
+	l := Lock{Plugins: sampleLock()}
+	src, err := l.text()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(src)
+	f.Fuzz(func(t *testing.T, src []byte) {
+		l, err := parseLock("l", src)
+		if err != nil {
+			return
+		}
+		text, err := l.text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := parseLock("l", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(l.Plugins, back.Plugins, ofLocks); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestLockdown(t *testing.T) {
+	const dir = "/project"
+	spec := supervise.Spec{Name: "a", Command: []string{dir + "/bin/a", "-x"}, Env: map[string]string{"A": "1"}, Source: "config.hcl:7"}
+	locked := LockedAs(spec, dir)
+	locked.SHA256 = map[string]string{Platform(): ab}
+	if diff := cmp.Diff(LockedPlugin{Name: "a", Source: "config.hcl", Program: "./bin/a", Args: []string{"-x"}, Env: []string{"A"}, Level: "confined",
+		SHA256: locked.SHA256}, locked, ofLocks); diff != "" {
+		t.Error(diff)
+	}
+	with := func(f func(*supervise.Spec)) supervise.Spec {
+		s := spec
+		s.Command = slices.Clone(s.Command)
+		f(&s)
+		return s
+	}
+	elsewhere := locked
+	elsewhere.SHA256 = map[string]string{"plan9_mips": ab}
+	strict := locked
+	strict.Level = supervise.Isolated
+	for name, c := range map[string]struct {
+		mode            string
+		lock            *LockedPlugin
+		spec            supervise.Spec
+		sum             string
+		refused, notice string
+	}{
+		"as locked":          {"", &locked, spec, ab, "", ""},
+		"another folder":     {"", &locked, with(func(s *supervise.Spec) { s.Command[0] = "/other/a" }), ab, "", ""},
+		"arguments":          {"", &locked, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), ab, `its arguments are ["-y"], unlike what was locked at l:3`, ""},
+		"more arguments":     {LockRequire, &locked, with(func(s *supervise.Spec) { s.Command = append(s.Command, "z") }), ab, "toolhost plugin lock a", ""},
+		"variables":          {"", &locked, with(func(s *supervise.Spec) { s.Env = map[string]string{"LD_PRELOAD": "x"} }), ab, "LD_PRELOAD", ""},
+		"another value":      {"", &locked, with(func(s *supervise.Spec) { s.Env = map[string]string{"A": "2"} }), ab, "", ""},
+		"less sandbox":       {"", &strict, spec, ab, `its sandbox level is "confined", less than "isolated"`, ""},
+		"more sandbox":       {"", &locked, with(func(s *supervise.Spec) { s.Sandbox.Level = supervise.Isolated }), ab, "", ""},
+		"not locked":         {"", nil, spec, "", "", `plugin "a" is not in toolhost.lock.hcl; it runs all the same`},
+		"not locked, must":   {LockRequire, nil, spec, "", `it is not in toolhost.lock.hcl, and lock = "require" wants that`, ""},
+		"not locked, off":    {LockOff, nil, spec, "", "", ""},
+		"changed, off":       {LockOff, &locked, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), "", "", ""},
+		"elsewhere":          {LockWarn, &elsewhere, spec, "", "", "but not for " + Platform()},
+		"elsewhere, must":    {LockRequire, &elsewhere, spec, "", "but not for " + Platform(), ""},
+		"elsewhere, changed": {LockWarn, &elsewhere, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), "", "its arguments are", "but not for"},
+	} {
+		conf := &Config{Dir: dir, LockMode: c.mode, Locked: &Lock{shown: "l"}}
+		if c.lock != nil {
+			p := *c.lock
+			p.line = 3
+			conf.Locked.Put(p)
+		}
+		specs, notices := conf.Lockdown([]supervise.Spec{c.spec})
+		l, notice := specs[0].Lock, fmt.Sprint(notices)
+		if l.SHA256 != c.sum || (l.Refused == "") != (c.refused == "") || !strings.Contains(l.Refused, c.refused) ||
+			(len(notices) == 0) != (c.notice == "") || !strings.Contains(notice, c.notice) {
+			t.Errorf("%s: %+v, %s", name, l, notice)
+		}
+	}
+}
+
+// Without a lock file nothing is asked of plugins, unless the configuration wants one.
+func TestLockdownWithoutALock(t *testing.T) {
+	specs := []supervise.Spec{{Name: "a", Command: []string{"a"}}}
+	for mode, refused := range map[string]bool{"": false, LockWarn: false, LockOff: false, LockRequire: true} {
+		out, notices := (&Config{LockMode: mode}).Lockdown(specs)
+		if (out[0].Lock.Refused != "") != refused || (len(notices) > 0) != (mode == LockWarn) {
+			t.Errorf("%q: %+v, %v", mode, out[0].Lock, notices)
+		}
+	}
+}
+
+func TestPins(t *testing.T) {
+	c := &Config{Locked: &Lock{}, PluginSettings: map[string]PluginSettings{"free": {FreeTools: true}}}
+	tools := map[string]string{"x": ab}
+	c.Locked.Put(LockedPlugin{Name: "free", Tools: tools})
+	c.Locked.Put(LockedPlugin{Name: "pinned", Tools: tools})
+	c.Locked.Put(LockedPlugin{Name: "old"})
+	if diff := cmp.Diff(map[string]map[string]string{"pinned": tools}, c.Pins()); diff != "" {
+		t.Error(diff)
+	}
+	c.LockMode = LockOff
+	if c.Pins() != nil || (&Config{}).Pins() != nil {
+		t.Error("tools are pinned by a lock that is off, or not there")
+	}
+}
+
+func TestRelative(t *testing.T) {
+	for _, c := range []struct{ path, dir, want string }{
+		{"sh", "/home/a/p", "sh"}, {"/home/a/p/bin/x", "/home/a/p", "./bin/x"}, {"/home/a/p", "/home/a/p", "./."},
+		{"/home/a/bin/x", "/home/a/p", "../bin/x"}, {"/home/b/x", "/home/a/p", "/home/b/x"}, {"/home/a/pp/x", "/home/a/p", "../pp/x"},
+		{"/usr/bin/x", "/p", "/usr/bin/x"}, {"/p/x", "/p", "./x"}, {"/x", "/", "./x"},
+	} {
+		if got := relative(c.path, c.dir); got != c.want {
+			t.Errorf("%s from %s: %s, want %s", c.path, c.dir, got, c.want)
+		}
+	}
+}
+
+func TestSourceOf(t *testing.T) {
+	for source, want := range map[string]string{
+		"config.hcl:12": "config.hcl", "../x/config.hcl:1": "config.hcl", "/p/bin/toolhost-plugin-a": "./bin",
+		"/usr/lib/toolhost-plugin-a": "/usr/lib", `plugin_discovery "team"`: `plugin_discovery "team"`, "": "",
+	} {
+		if got := sourceOf(supervise.Spec{Source: source}, "/p"); got != want {
+			t.Errorf("%q: %q, want %q", source, got, want)
+		}
+	}
+}

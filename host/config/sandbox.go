@@ -1,0 +1,123 @@
+package config
+
+import (
+	"cmp"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+var sandboxLevels = []string{string(supervise.Supervised), string(supervise.Confined), string(supervise.Isolated)}
+
+// sandbox reads the sandbox block of a plugin.
+func (f *fields) sandbox() supervise.Sandbox {
+	b := f.block("sandbox")
+	if b == nil {
+		return supervise.Sandbox{}
+	}
+	in := f.open(b.Body, "sandbox", f.what+", sandbox")
+	before := len(in.mistakes)
+	out := supervise.Sandbox{
+		Level:         supervise.Level(in.oneOf("level", sandboxLevels)),
+		Require:       supervise.Level(in.oneOf("require", sandboxLevels)),
+		Write:         in.paths("write"),
+		Read:          in.paths("read"),
+		Network:       in.choice("network"),
+		NewPrivileges: in.boolean("new_privileges"),
+		HostUmask:     in.boolean("host_umask"),
+		Wrapper:       in.wrapper(),
+		Limits:        in.processLimits(),
+	}
+	in.done()
+	if len(in.mistakes) == before { // else it may be another sandbox that is meant
+		in.consistent(out, b)
+	}
+	return out
+}
+
+// paths reads a list of files and folders: nil when there is none, empty when it is.
+func (f *fields) paths(name string) []string {
+	all, ok := f.texts(name, checkPath)
+	if !ok {
+		return nil
+	}
+	for i, path := range all {
+		all[i] = f.config.absolute(path)
+	}
+	return all
+}
+
+// wrapper reads the command that is put before a plugin's.
+func (f *fields) wrapper() []string {
+	words, ok := f.texts("wrapper", checkAny)
+	if !ok {
+		return nil
+	}
+	at := f.body.Attributes["wrapper"].Expr
+	if len(words) == 0 {
+		f.wrong(at.Range(), "wrapper is empty").hint(`write the program and its options, such as ["bwrap", "--unshare-all", …], or remove it`)
+		return nil
+	}
+	if problem, hint := checkPath(words[0]); problem != "" {
+		if words[0] == "" {
+			hint = "the first item is the program to run"
+		}
+		f.wrong(itemRange(at, 0), "the program of wrapper %s", problem).Hint = hint
+		return nil
+	}
+	words[0] = f.config.program(words[0])
+	return words
+}
+
+// minMemory is what a plugin written in Go needs to start.
+const minMemory = 64 << 20
+
+// processLimits reads the limits of each process.
+func (f *fields) processLimits() supervise.SandboxLimits {
+	b := f.block("limits")
+	if b == nil {
+		return supervise.SandboxLimits{}
+	}
+	in := f.open(b.Body, "sandbox limits", f.what+", limits")
+	out := supervise.SandboxLimits{
+		Memory:    in.bytes("memory"),
+		Processes: in.integer("processes", 1_000_000),
+		Files:     in.integer("files", 1_000_000),
+		FileSize:  in.bytes("file_size"),
+	}
+	in.done()
+	if out.Memory > 0 && out.Memory < minMemory {
+		in.wrong(in.body.Attributes["memory"].Expr.Range(), "memory is less than 64MiB").hint("no plugin written in Go starts with less")
+	}
+	if out.Files > 0 && out.Files < 16 {
+		in.wrong(in.body.Attributes["files"].Expr.Range(), "files is less than 16").hint("a plugin needs about ten for itself")
+	}
+	return out
+}
+
+// consistent reports what does not go together, at the attribute that asks too much.
+func (f *fields) consistent(s supervise.Sandbox, b *hclsyntax.Block) {
+	at := b.DefRange()
+	for _, name := range []string{"require", "new_privileges"} {
+		if f.given[name] {
+			at = f.body.Attributes[name].SrcRange
+		}
+	}
+	if err := s.Check(); err != nil {
+		f.wrong(at, "%s", err).hint("change one of the two")
+		return
+	}
+	level := cmp.Or(s.Level, supervise.Confined)
+	if s.Level == "" && s.Wrapper != nil {
+		level = supervise.Supervised
+	}
+	if f.given["write"] && level == supervise.Supervised {
+		f.wrong(f.body.Attributes["write"].NameRange, "write means nothing at the level %q, where everything can be written", level).
+			hint(`add level = "confined", or remove it`)
+	}
+	if f.given["read"] && level != supervise.Isolated {
+		f.wrong(f.body.Attributes["read"].NameRange, "read means nothing at the level %q, where everything can be read", level).
+			hint(`add level = "isolated", or remove it`)
+	}
+}
