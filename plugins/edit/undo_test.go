@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -91,7 +92,7 @@ func TestUndoStopsAtOthersChanges(t *testing.T) {
 
 func (f *fixture) inSession(t *testing.T, session, tool string, a args) *sdk.Result {
 	t.Helper()
-	result, err := f.Call(t.Context(), &sdk.Request{CallID: session, SessionID: session, Tool: tool, Arguments: a.json(), Workdir: f.dir, Attempt: 1})
+	result, err := f.Call(t.Context(), &sdk.Request{CallID: session, RunID: rand.Text(), SessionID: session, Tool: tool, Arguments: a.json(), Workdir: f.dir, Attempt: 1})
 	check(t, err)
 	return result
 }

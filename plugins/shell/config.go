@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -89,7 +88,7 @@ func (s *shell) configure(_ context.Context, _ *sdk.Request, c config) error {
 		return err
 	}
 	s.config.Store(&c)
-	sweep(os.TempDir())
+	sweep(keepDir())
 	return nil
 }
 

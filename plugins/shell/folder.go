@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // A folder is private to this process, which holds the lock in it as long as it lives. So the next process can tell the
@@ -28,6 +31,9 @@ const (
 	leftFolders = 20
 	leftBytes   = 2 << 30
 )
+
+// keepDir is where folders outlive the plugin: the host removes the plugin's own TMPDIR.
+func keepDir() string { return cmp.Or(os.Getenv(sdk.EnvKeepDir), os.TempDir()) }
 
 // makeFolder makes a folder for this process in dir. Another process that sweeps may take it in the moment before it is
 // locked.

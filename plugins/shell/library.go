@@ -66,7 +66,10 @@ func (l *library) create(name string) (*os.File, error) {
 		return nil, errClosed
 	}
 	if l.folder == nil {
-		f, err := makeFolder(os.TempDir())
+		f, err := makeFolder(keepDir())
+		if err != nil {
+			f, err = makeFolder(os.TempDir()) // gone with the plugin, but of use until then
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // newShelf is a place for files of up to limit bytes, in a folder of the test's own.
@@ -247,5 +249,21 @@ func TestFullDisk(t *testing.T) {
 	}
 	if err := b.write([]byte("x")); !errors.Is(err, syscall.ENOSPC) || b.size != 0 {
 		t.Errorf("%v, size %d", err, b.size)
+	}
+}
+
+// Output is kept where the host says, and in the plugin's own folder where that cannot be used.
+func TestFolderIsWhereTheHostKeeps(t *testing.T) {
+	own, kept := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", own)
+	for keep, want := range map[string]string{kept: kept, filepath.Join(kept, "nowhere"): own, "": own} {
+		t.Setenv(sdk.EnvKeepDir, keep)
+		l := &library{}
+		path, remove, err := l.script("script.sh", "true")
+		if err != nil || filepath.Dir(filepath.Dir(path)) != want {
+			t.Errorf("told %q: %q, %v; want it below %q", keep, path, err, want)
+		}
+		remove()
+		l.close()
 	}
 }

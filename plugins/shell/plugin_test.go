@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -406,5 +407,5 @@ func TestWorkdir(t *testing.T) {
 // withDeadline calls the tool with a context of its own.
 func withDeadline(ctx context.Context, t *testing.T, p *sdktest.Plugin, events func(sdk.Event), args map[string]any) (*sdk.Result, error) {
 	t.Helper()
-	return p.Call(ctx, &sdk.Request{CallID: t.Name(), Tool: "exec", Arguments: encodeArgs(t, args), Workdir: t.TempDir(), Attempt: 1, Events: events})
+	return p.Call(ctx, &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: "exec", Arguments: encodeArgs(t, args), Workdir: t.TempDir(), Attempt: 1, Events: events})
 }
