@@ -79,6 +79,12 @@ bench: ## run the benchmarks; compare ratios within one run, not figures between
 bench-edit: ## score the edit matcher on noisy edits made from real files; ARGS='-seed 7 -show 20' draws others
 	@$(GO) test ./plugins/edit/internal/corpus -run '^TestCorpus$$' -count=1 -v -args -table $(ARGS)
 
+.PHONY: chaos
+chaos: ## break plugins and hosts under load for ten minutes; ARGS='-seed 7 -for 1m' for another run
+	@mkdir -p $(BIN)
+	$(BUILD) -o $(BIN)/chaos ./host/supervise/chaos
+	@$(BIN)/chaos $(ARGS)
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (20s)
 	@.ci/fuzz $(FUZZTIME)

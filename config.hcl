@@ -23,7 +23,7 @@ plugin "project" {
   }
 }
 
-# What calls may do. Until this file is trusted (`toolhost trust`), its rules can only make calls stricter.
+# What calls may do. Until this file is trusted (`toolhost trust`), it allows nothing and starts nothing.
 policy "project" {
   rule "no-force-push" {
     tools     = ["shell__*"]

@@ -95,7 +95,7 @@ func standardProject(t *testing.T) string {
 	return dir
 }
 
-// program is toolhost in a project, with a temporary folder of its own.
+// program is toolhost in a project whose configuration it is told to use, with a temporary folder of its own.
 func program(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, errs *bytes.Buffer, temp string) {
 	t.Helper()
 	defaultSignals(t)
@@ -104,7 +104,7 @@ func program(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, errs *byt
 	t.Cleanup(cancel)
 	cmd = exec.CommandContext(ctx, filepath.Join(bin, "toolhost"), args...)
 	cmd.Dir, cmd.Stderr = dir, errs
-	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "XDG_RUNTIME_DIR="+temp, "TOOLHOST_CONFIG=")
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "XDG_RUNTIME_DIR="+temp, "TOOLHOST_CONFIG=config.hcl")
 	return cmd, errs, temp
 }
 

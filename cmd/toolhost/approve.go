@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -20,11 +19,9 @@ func approveFlag(cmd *cobra.Command, to *string) {
 }
 
 // approval says who is asked. Whatever the flag, what a rule denies stays denied.
-func (g *globals) approval(o *host.Options, c config.Approval, flag string, person io.Reader) error {
+func approval(o *host.Options, c config.Approval, flag string, approver host.Approver) error {
 	o.Mode, o.ApprovalTimeout = host.Mode(c.Mode), c.Timeout
-	if person != nil {
-		o.Approver = newPrompter(g, person)
-	}
+	o.Approver = approver
 	mode, known := map[string]host.Mode{"": o.Mode, "ask": host.ModeAsk, "always": host.ModeAsk, "never": host.ModeNeverAsk}[flag]
 	if !known {
 		return fmt.Errorf("--approve must be ask, always or never, not %q", flag)
@@ -51,6 +48,7 @@ func savedAnswers(o *host.Options) error {
 		return nil //nolint:nilerr // no place, no saving
 	}
 	saved, err := config.LoadAnswers(path)
+	o.Remembered = []host.Remembered{} // also when none are left
 	for _, a := range saved {
 		o.Remembered = append(o.Remembered, remembered(a))
 	}

@@ -89,10 +89,10 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 	if len(args) > 0 {
 		return run(args[0])
 	}
-	if c, err := g.load(); err == nil && c.Audit != nil && c.Audit.Path != "" {
-		return run(c.Audit.Path)
+	path, err := g.admittedRecord()
+	if err == nil && path == "" {
+		path, err = defaultAuditPath()
 	}
-	path, err := defaultAuditPath()
 	if err != nil {
 		return err
 	}

@@ -97,9 +97,11 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	watch := g.watcher(f)
 	result := s.catalog.Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName, Timeout: timeout, Events: watch.event})
 	watch.end()
+	plugin, _, _ := strings.Cut(args[0], "__")
 	if result.Error != nil && result.Error.Code == sdk.CodeToolNotFound {
-		plugin, _, _ := strings.Cut(args[0], "__")
 		s.complain(g, s.notices(plugin)...)
+	} else {
+		g.warn(s.found.unlocked(plugin))
 	}
 	return g.print(result, f)
 }

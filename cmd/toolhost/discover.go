@@ -22,6 +22,8 @@ type discoverFlags struct {
 	search    string
 	searching bool // also with an empty search
 	tokens    bool
+	refresh   bool
+	offline   bool
 }
 
 func newDiscover(g *globals) *cobra.Command {
@@ -29,7 +31,9 @@ func newDiscover(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "List the tools of all plugins",
-		Long: "List the tools of all plugins. Plugins are started for it. A plugin or a plugin source that cannot be used is\n" +
+		Long: "List the tools of all plugins. A plugin is started for it unless its program and settings are those of an earlier\n" +
+			"start; those whose tools may change by themselves, and scripts, always are. --refresh starts all; --offline starts\n" +
+			"nothing, and lists what is known from earlier starts. A plugin or a plugin source that cannot be used is\n" +
 			"told on standard error, and the exit code is 4 then, and only then (with --format gemini it is 0 all the same,\n" +
 			"since Gemini CLI would not start otherwise); the rest is listed all the same. Notices of\n" +
 			"plugins, such as of tools that they had to leave out, are told on standard error too and change no exit code.\n\n" +
@@ -49,6 +53,8 @@ func newDiscover(g *globals) *cobra.Command {
 	g.profileFlag(cmd, &f.profile)
 	cmd.Flags().StringVar(&f.search, "search", "", "only the tools that fit these `words` best")
 	cmd.Flags().BoolVar(&f.tokens, "tokens", false, "show about how many tokens each definition costs in a prompt")
+	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "start every plugin to list it, and remember what it says")
+	cmd.Flags().BoolVar(&f.offline, "offline", false, "start nothing; list what is known from earlier starts")
 	offer(cmd, "format", discoverFormats()...)
 	complete(cmd, "plugin", g.completePlugins)
 	complete(cmd, "search", cobra.NoFileCompletions)
@@ -70,6 +76,8 @@ func (f discoverFlags) check() error {
 		return fmt.Errorf("--format must be one of %s, not %q", strings.Join(discoverFormats(), ", "), f.format)
 	case f.tokens && f.format != "table":
 		return errors.New("--tokens goes with --format table only")
+	case f.refresh && f.offline:
+		return errors.New("--refresh starts every plugin and --offline none; give one of them")
 	case f.searching && strings.TrimSpace(f.search) == "":
 		return errors.New("--search needs words to look for, such as --search \"read a file\"")
 	}
@@ -80,7 +88,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	s, err := g.open(ctx, opening{only: f.plugins, profile: f.profile})
+	s, err := g.open(ctx, opening{only: f.plugins, profile: f.profile, refresh: f.refresh, offline: f.offline})
 	if err != nil {
 		return err
 	}
@@ -89,7 +97,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	s.complain(g, append(problems, s.notices()...)...)
+	s.complain(g, append(problems, s.notices(f.plugins...)...)...)
 	if len(f.plugins)+len(problems)+len(s.problems) == 0 { // all tools are known
 		s.complainOfNames(ctx, g)
 	}
@@ -115,8 +123,9 @@ func (s *session) tools(ctx context.Context, f discoverFlags) ([]*host.Tool, []e
 	return tools, problems
 }
 
-// notices are what plugins want their operator to know; only those of the named ones, if any is named.
+// notices are what plugins want their operator to know, and the lock file; only those of the named ones, if any is named.
 func (s *session) notices(only ...string) (out []error) {
+	out = s.found.unlocked(only...)
 	for _, p := range s.processes {
 		if len(only) > 0 && !slices.Contains(only, p.Name()) {
 			continue

@@ -11,6 +11,7 @@ const (
 	exitOK          = 0
 	exitTool        = 1 // the tool answered with an error
 	exitLost        = 1 // the answer could not be written
+	exitDiffers     = 1 // a check found a difference
 	exitUsage       = 2 // usage, configuration, unknown tool
 	exitDenied      = 3 // by policy or a person
 	exitUnavailable = 4 // a plugin crashed or is not available

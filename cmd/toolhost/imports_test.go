@@ -29,6 +29,8 @@ var rules = []struct {
 	{"host/policy", nil, []string{"os", "io", "net", "time", "syscall", "path/filepath", "log", "embed", "math/rand", "crypto/rand", "testing"}, false,
 		"a decision depends on rules and query alone"},
 	{"host/supervise", nil, []string{module + "/host/config", module + "/cmd"}, true, "processes know nothing of rules"},
+	{"host/supervise/internal/confine", nil, []string{module, "os/exec", "net", "encoding", "context"}, false, "it runs before most of a program is initialized"},
+	{"sdk/proctree/internal/launcher", nil, []string{foreign}, true, "it runs before most of a program is initialized"},
 	{"host/audit", nil, []string{module + "/host", module + "/cmd"}, true, "the record can be checked without the host"},
 	{"", []string{"host/config"}, []string{hcl, "github.com/zclconf/go-cty"}, false, "one reader of the file"},
 	{"", []string{"sdk", "host/supervise"}, []string{goPlugin, "google.golang.org/grpc"}, false, "one seam if the transport changes"},

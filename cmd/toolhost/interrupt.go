@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -13,16 +15,64 @@ var errInterrupted = &exitError{exitInterrupted, "interrupted"}
 // interruptible gives a context that an interrupt, a polite end or the end of the terminal cancels. A second interrupt
 // ends the process at once. A signal that the parent chose to ignore, as nohup does, stays ignored.
 func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(parent, heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)...)
+	ctx, stop := signal.NotifyContext(parent, heeded(os.Interrupt, syscall.SIGTERM)...)
+	ctx, cancel := context.WithCancel(ctx)
 	context.AfterFunc(ctx, stop)
-	// Nobody reads these. A broken pipe becomes an error of the write, and a terminal that ends tells so more than once.
-	// They are not ignored, since programs that are started would inherit that.
+	// Nobody reads these: a broken pipe becomes an error of the write. They are not ignored, since programs that are started
+	// would inherit that.
 	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, heeded(syscall.SIGPIPE, syscall.SIGHUP)...)
-	return ctx, func() {
-		stop()
+	signal.Notify(unread, syscall.SIGPIPE)
+	h := heedHangups(cancel)
+	return context.WithValue(ctx, hangupKey{}, h), sync.OnceFunc(func() {
+		cancel()
 		signal.Stop(unread)
+		h.end()
+	})
+}
+
+// A hangup is SIGHUP: it ends a command, unless the command takes it for a wish to reload. A terminal that ends tells so
+// more than once.
+type hangup struct {
+	signals chan os.Signal
+	taken   atomic.Bool
+	wishes  chan struct{} // one that nobody has looked at yet
+}
+
+type hangupKey struct{}
+
+func heedHangups(cancel context.CancelFunc) *hangup {
+	h := &hangup{signals: make(chan os.Signal, 1), wishes: make(chan struct{}, 1)}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(h.signals, syscall.SIGHUP)
 	}
+	go func() {
+		for range h.signals {
+			if !h.taken.Load() {
+				cancel()
+				continue
+			}
+			select {
+			case h.wishes <- struct{}{}:
+			default: // there is one
+			}
+		}
+	}()
+	return h
+}
+
+func (h *hangup) end() {
+	signal.Stop(h.signals)
+	close(h.signals)
+}
+
+// reloadWishes takes SIGHUP for a wish to reload from now on.
+func reloadWishes(ctx context.Context) <-chan struct{} {
+	h, ok := ctx.Value(hangupKey{}).(*hangup)
+	if !ok {
+		return nil
+	}
+	h.taken.Store(true)
+	return h.wishes
 }
 
 // heeded leaves out the signals that are ignored. What is left is never empty: that would mean all signals.

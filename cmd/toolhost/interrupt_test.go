@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // silentPlugin says that it runs, and then nothing.
@@ -100,17 +99,5 @@ func silentProject(t *testing.T) string {
 
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("%s was never written", path)
-		}
-	}
+	eventually(t, path+" is written", func() bool { _, err := os.Stat(path); return err == nil })
 }

@@ -28,6 +28,15 @@ func keepResults() string {
 	return dir
 }
 
+// definitionsCache is the user's own folder for what plugins say of themselves, "" when there is none.
+func definitionsCache() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "toolhost", "definitions-cache")
+}
+
 // removeOld removes files that were last written before the time. What cannot be removed stays.
 func removeOld(dir string, before time.Time) {
 	f, err := os.Open(dir)

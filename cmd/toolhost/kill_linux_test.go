@@ -130,20 +130,29 @@ func marked(mark string) (out []string) {
 	return out
 }
 
-// pluginOf finds a child of the host by the name of its program.
+// pluginOf finds a plugin of the host, below its launcher, by the name of its program.
 func pluginOf(t *testing.T, host int, program string) int {
 	t.Helper()
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", host))
-	for _, f := range files {
-		children, _ := os.ReadFile(f)
-		for _, pid := range strings.Fields(string(children)) {
-			if exe, err := os.Readlink("/proc/" + pid + "/exe"); err == nil && filepath.Base(exe) == program {
-				var n int
-				_, _ = fmt.Sscan(pid, &n)
-				return n
+	for _, launcher := range childrenOf(host) {
+		for _, pid := range childrenOf(launcher) {
+			if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && filepath.Base(exe) == program {
+				return pid
 			}
 		}
 	}
-	t.Fatalf("the host has no child %s", program)
+	t.Fatalf("the host has no plugin %s", program)
 	return 0
+}
+
+func childrenOf(pid int) (children []int) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		for field := range strings.FieldsSeq(string(text)) {
+			var n int
+			_, _ = fmt.Sscan(field, &n)
+			children = append(children, n)
+		}
+	}
+	return children
 }

@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
@@ -27,44 +23,40 @@ type opening struct {
 	person  io.Reader // the terminal of who can be asked, or nil
 	lawless bool      // no rules: for a look at all definitions, not for calls
 	found   *found    // nil is to be looked for
+	refresh bool      // list plugins by starting them, also those that have not changed
+	offline bool      // start nothing
 
-	middleware []host.Middleware // put into the route of calls
-}
-
-// A found is the configuration and the plugins that it leads to.
-type found struct {
-	config   *config.Config
-	specs    []supervise.Spec
-	problems []error // sources of plugins that cannot be used
-}
-
-// find looks for the plugins; discovery commands are run for it.
-func find(ctx context.Context, c *config.Config) *found {
-	specs, problems := supervise.Find(ctx, sources(c))
-	return &found{c, specs, problems}
+	middleware     []host.Middleware      // put into the route of calls
+	approver       host.Approver          // asked in the place of person; nil is one who asks person
+	onState        func(supervise.Status) // is told of the plugins' states, or nil
+	onToolsChanged func(plugin string)    // as host.Options has it
 }
 
 // A session is a host made from the configuration, for one command.
 type session struct {
+	opening    opening
 	config     *config.Config
+	found      *found
 	trusted    bool // the configuration may loosen rules
 	supervisor *supervise.Supervisor
 	host       *host.Host
 	catalog    *host.Catalog  // what the profile shows of it
 	record     *record        // nil when none is kept
 	standing   []policy.Layer // the rules that hold beside every configuration
+	specs      []supervise.Spec
 	processes  []*supervise.Process
 	problems   []error // plugins that had to be left out
+	failures   []error // plugins that could not be reloaded
 }
 
 // open joins configuration, supervisor and host.
 func (g *globals) open(ctx context.Context, o opening) (*session, error) {
 	if o.found == nil {
-		c, err := g.load()
+		f, err := g.find(ctx, o)
 		if err != nil {
 			return nil, err
 		}
-		o.found = find(ctx, c)
+		o.found = f
 	}
 	if len(o.only) > 0 && ctx.Err() != nil { // else what was not found would be taken for not there
 		return nil, errInterrupted
@@ -75,34 +67,44 @@ func (g *globals) open(ctx context.Context, o opening) (*session, error) {
 // openFound is open for what has been found.
 func (g *globals) openFound(o opening) (_ *session, err error) {
 	c := o.found.config
-	s := &session{config: c, trusted: g.trusts(c), problems: o.found.problems}
-	supervised := supervise.Options{Logger: g.logger(), Workdir: g.workdir}
-	if a := c.Audit; a != nil {
-		s.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: a.Secrets})
-		supervised.OnState = s.record.plugin
+	if o.approver == nil && o.person != nil {
+		o.approver = newPrompter(g, o.person)
 	}
+	s := &session{opening: o, config: c, found: o.found, trusted: g.trusts(c), problems: o.found.problems}
+	supervised := supervise.Options{Logger: g.logger(), Workdir: g.workdir, CacheDir: definitionsCache(), Refresh: o.refresh, Offline: o.offline}
+	if a := c.Audit; a != nil && !o.offline { // else there is nothing to record, and the path may be a stranger's
+		s.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: a.Secrets})
+	}
+	supervised.OnState = s.onState
 	if s.supervisor, err = supervise.New(supervised); err != nil {
 		return nil, errors.Join(err, s.record.close())
 	}
 	if err := s.addPlugins(o.found.specs, o.only); err != nil {
 		return nil, errors.Join(err, s.supervisor.Close(), s.record.close())
 	}
-	if err := s.makeHost(g, o); err != nil {
+	if err := s.makeHost(g); err != nil {
 		return nil, errors.Join(err, s.supervisor.Close(), s.record.close())
 	}
 	return s, nil
 }
 
+func (s *session) onState(status supervise.Status) {
+	if s.record != nil {
+		s.record.plugin(status)
+	}
+	if s.opening.onState != nil {
+		s.opening.onState(status)
+	}
+}
+
 func (s *session) addPlugins(specs []supervise.Spec, only []string) error {
 	for _, name := range only {
-		if !slices.ContainsFunc(specs, func(spec supervise.Spec) bool { return spec.Name == name }) {
+		if !slices.Contains(names(specs), name) {
 			return errors.Join(fmt.Errorf("there is no plugin %q%s", name, meantOf(name, names(specs))), errors.Join(s.problems...))
 		}
 	}
-	for _, spec := range specs {
-		if len(only) > 0 && !slices.Contains(only, spec.Name) {
-			continue
-		}
+	s.specs = wanted(specs, only)
+	for _, spec := range s.specs {
 		p, err := s.supervisor.Add(spec)
 		if err != nil {
 			return err
@@ -112,37 +114,50 @@ func (s *session) addPlugins(specs []supervise.Spec, only []string) error {
 	return nil
 }
 
-func sources(c *config.Config) supervise.Sources {
-	return supervise.Sources{Plugins: c.Plugins, Dirs: c.PluginDirs, Commands: c.Discovery}
+// wanted leaves those of the names, or all when there are none.
+func wanted(specs []supervise.Spec, only []string) []supervise.Spec {
+	return slices.DeleteFunc(slices.Clone(specs), func(spec supervise.Spec) bool {
+		return len(only) > 0 && !slices.Contains(only, spec.Name)
+	})
 }
 
-func (s *session) makeHost(g *globals, o opening) error {
-	profile, err := s.profile(o.profile)
+func (s *session) makeHost(g *globals) error {
+	options, shown, err := s.settings(g)
 	if err != nil {
 		return err
 	}
-	options, err := s.options(g)
-	if err != nil {
+	if s.host, err = host.New(plugins(s.processes), options); err != nil {
 		return err
 	}
-	options.Middleware = o.middleware
-	if !o.lawless {
-		if options.Policy, err = s.rules(profile); err != nil {
-			return err
+	s.catalog, err = s.host.Catalog(shown)
+	return err
+}
+
+func plugins(processes []*supervise.Process) map[string]host.Plugin {
+	out := map[string]host.Plugin{}
+	for _, p := range processes {
+		out[p.Name()] = p
+	}
+	return out
+}
+
+// settings are the host's options, and what the profile shows.
+func (s *session) settings(g *globals) (o host.Options, shown host.Filter, err error) {
+	profile, err := s.profile(s.opening.profile)
+	if err != nil {
+		return o, shown, err
+	}
+	if o, err = s.options(g); err != nil {
+		return o, shown, err
+	}
+	o.Middleware, o.OnToolsChanged = s.opening.middleware, s.opening.onToolsChanged
+	o.Pins, o.Pinned = s.found.pins, keptDefinition
+	if !s.opening.lawless {
+		if o.Policy, err = s.rules(profile); err != nil {
+			return o, shown, err
 		}
 	}
-	if err := g.approval(&options, s.approvals(profile), o.approve, o.person); err != nil {
-		return err
-	}
-	plugins := map[string]host.Plugin{}
-	for _, p := range s.processes {
-		plugins[p.Name()] = p
-	}
-	if s.host, err = host.New(plugins, options); err != nil {
-		return err
-	}
-	s.catalog, err = s.host.Catalog(filter(profile))
-	return err
+	return o, filter(profile), approval(&o, s.approvals(profile), s.opening.approve, s.opening.approver)
 }
 
 // approvals are the settings of the configuration and the profile. Who may not loosen rules does not loosen by a mode either.
@@ -189,42 +204,6 @@ func (s *session) complain(g *globals, problems ...error) {
 	for _, p := range append(slices.Clone(s.problems), problems...) {
 		g.complain(p)
 	}
-}
-
-// load reads the configuration from where --config says, else from the first place that has one.
-func (g *globals) load() (*config.Config, error) {
-	path, err := g.configPath()
-	if err != nil {
-		return nil, err
-	}
-	return config.Load(path)
-}
-
-func (g *globals) configPath() (string, error) {
-	if named := firstOf(g.config, os.Getenv("TOOLHOST_CONFIG")); named != "" {
-		return named, nil
-	}
-	places := []string{"config.hcl"}
-	if dir, err := os.UserConfigDir(); err == nil {
-		places = append(places, filepath.Join(dir, "toolhost", "config.hcl"))
-	}
-	for _, p := range places {
-		if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
-			return p, nil
-		}
-	}
-	return "", fmt.Errorf("there is no configuration: neither %s; write one, or name one with --config. This line is enough for one:\n  plugin_dirs = [%q]",
-		strings.Join(places, " nor "), pluginFolder())
-}
-
-// pluginFolder is where this program is, if plugins are there too.
-func pluginFolder() string {
-	if program, err := os.Executable(); err == nil {
-		if found, _ := filepath.Glob(filepath.Join(filepath.Dir(program), "toolhost-plugin-*")); len(found) > 0 {
-			return filepath.Dir(program)
-		}
-	}
-	return "DIR"
 }
 
 func firstOf(values ...string) string {

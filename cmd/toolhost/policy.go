@@ -31,7 +31,8 @@ func newExplain(g *globals) *cobra.Command {
 		Use:   "explain TOOL [JSON | -]",
 		Short: "Tell the decision on a call, and the rules that made it",
 		Long: "Tell the decision on a call, and the rules that made it. Nothing is run; the tool's plugin is started for the\n" +
-			"definition of the tool. What the plugin's own preview would say is not asked.",
+			"definition of the tool, unless that is known from an earlier start. For a configuration that is not trusted nothing is\n" +
+			"started at all. What the plugin's own preview would say is not asked.",
 		Example:           `  toolhost policy explain shell__exec '{"command": "git push --force"}'`,
 		Args:              callArgs,
 		ValidArgsFunction: g.completeTools,
@@ -53,13 +54,19 @@ func (g *globals) explain(ctx context.Context, args []string, format, profile st
 	if err != nil {
 		return err
 	}
-	s, err := g.open(ctx, opening{profile: profile})
+	c, err := g.load()
+	if err != nil {
+		return err
+	}
+	s, err := g.open(ctx, opening{profile: profile, offline: !g.trusts(c)})
 	if err != nil {
 		return err
 	}
 	defer s.close(g)
 	d, err := s.catalog.Explain(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName})
-	if e, coded := errors.AsType[*sdk.Error](err); coded {
+	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.trusted {
+		return untrusted(s.config) // and so the tool's definition is not known
+	} else if coded {
 		return &exitError{codeFor(e), describe(e)}
 	} else if err != nil {
 		return err

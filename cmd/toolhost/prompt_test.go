@@ -204,7 +204,7 @@ func TestEditorAtTheTerminal(t *testing.T) {
 	}
 }
 
-// atTerminal gives a terminal in a folder with a configuration, a file f, and toolhost in its PATH.
+// atTerminal gives a terminal in a folder with a trusted configuration, a file f, and toolhost in its PATH.
 func atTerminal(t *testing.T, env ...string) (*pane, string) {
 	t.Helper()
 	dir, home := t.TempDir(), t.TempDir()
@@ -212,6 +212,9 @@ func atTerminal(t *testing.T, env ...string) (*pane, string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := trustFor(home, filepath.Join(dir, "config.hcl")); err != nil {
+		t.Fatal(err)
 	}
 	env = append(env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home, "PS1=$ ", "TERM=screen", "VISUAL=")
 	return openPane(t, dir, env...), dir

@@ -116,6 +116,13 @@ func checkConsole(t *testing.T, text string) {
 	if err := os.WriteFile(filepath.Join(dir, "config.hcl"), configuration, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(text, "toolhost trust") { // README.md shows it once, for all
+		cmd := exec.Command("bin/toolhost", "trust")
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
 	var got strings.Builder
 	for line := range strings.Lines(text) {
 		command, ok := strings.CutPrefix(line, "$ ")

@@ -33,7 +33,7 @@ func newRoot(t *terminal) *cobra.Command {
 		},
 	}
 	g.flags(root)
-	root.AddCommand(newDiscover(g), newCall(g), newPolicy(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g), newAudit(g), newVersion(g))
+	root.AddCommand(newDiscover(g), newCall(g), newPolicy(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g), newDoctor(g), newAudit(g), newPlugin(g), newVersion(g))
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(cleaner{t.err})

@@ -114,7 +114,7 @@ func (g *globals) profileFlag(cmd *cobra.Command, to *string) {
 	})
 }
 
-// trusts says whether the configuration may loosen rules.
+// trusts says whether the configuration may start what it names, and loosen rules.
 func (g *globals) trusts(c *config.Config) bool {
 	return !g.projectOwn(c) || isTrusted(c.Path, c.SHA256)
 }
@@ -122,6 +122,9 @@ func (g *globals) trusts(c *config.Config) bool {
 // projectOwn says whether the configuration is one that was found in the current folder, rather than named or the user's.
 func (g *globals) projectOwn(c *config.Config) bool {
 	if firstOf(g.config, os.Getenv("TOOLHOST_CONFIG")) != "" {
+		return false
+	}
+	if own, err := userFile("config.hcl"); err == nil && own == c.Path {
 		return false
 	}
 	here, err := filepath.Abs("config.hcl")

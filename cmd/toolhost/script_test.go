@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/toolhost/toolhost/host/supervise"
 )
 
 // bin holds toolhost and its plugins, built once for all tests. In scripts, toolhost is the test binary under another
@@ -17,6 +19,9 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
+	if marker := os.Getenv(faultyVar); marker != "" {
+		serveFaulty(marker)
+	}
 	testscript.Main(built{m}, map[string]func(){"toolhost": main})
 }
 
@@ -57,7 +62,7 @@ func buildAll(dir string) error {
 			return err
 		}
 	}
-	return errors.Join(build(filepath.Join(dir, "toolhost"), "."), os.Symlink("toolhost", filepath.Join(dir, callProgram)))
+	return errors.Join(build(filepath.Join(dir, "toolhost"), "."), build(filepath.Join(dir, "versioned"), "testdata/versioned"), os.Symlink("toolhost", filepath.Join(dir, callProgram)))
 }
 
 func build(program, source string) error {
@@ -98,19 +103,43 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"auditlog": writeAuditLog},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"auditlog": writeAuditLog, "append": appendTo, "flip": flipDigit},
+		Condition:           isolates,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BIN", bin)
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "home", ".config"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "home", ".local", "state"))
-			return os.WriteFile(filepath.Join(e.WorkDir, "config.hcl"), fmt.Appendf(nil, standardConfig, bin), 0o644)
+			config := filepath.Join(e.WorkDir, "config.hcl")
+			err := os.WriteFile(config, fmt.Appendf(nil, standardConfig, bin), 0o644)
+			return errors.Join(err, trustFor(e.Getenv("XDG_CONFIG_HOME"), config))
 		},
 	})
 }
 
-// standardConfig is what a script has unless it writes its own.
+// isolates is the condition of that name: this machine can do all that the sandbox promises.
+func isolates(condition string) (bool, error) {
+	if condition != "isolates" {
+		return false, fmt.Errorf("there is no condition %q", condition)
+	}
+	got, _ := supervise.Sandbox{Level: supervise.Isolated}.On(supervise.Machine())
+	return got.Got == supervise.Isolated, nil
+}
+
+// trustFor has the user whose configuration folder that is trust a file as it is now.
+func trustFor(home, config string) error {
+	sum, err := fingerprint(config)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(home, "toolhost"), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(home, "toolhost", "trusted"), []byte(sum+"  "+config+"\n"), 0o600)
+}
+
+// standardConfig is what a script has, and trusts, unless it writes its own.
 const standardConfig = `
 plugin_dirs = [%q]
 `

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ func (g *globals) status(ctx context.Context, format string) error {
 	if format != "table" && format != "json" {
 		return fmt.Errorf("--format must be table or json, not %q", format)
 	}
-	s, err := g.open(ctx, opening{})
+	s, err := g.open(ctx, opening{refresh: true})
 	if err != nil {
 		return err
 	}
@@ -38,11 +39,12 @@ func (g *globals) status(ctx context.Context, format string) error {
 		return errInterrupted
 	}
 	s.complain(g)
-	if err := g.printStatus(s.statuses(), format); err != nil {
+	all := s.statuses(ctx)
+	if err := g.printStatus(all, format); err != nil {
 		return err
 	}
 	if format == "table" {
-		g.printNotices(s)
+		g.printNotices(s, all)
 	}
 	if len(problems)+len(s.problems) > 0 {
 		return &exitError{code: exitUnavailable}
@@ -50,33 +52,59 @@ func (g *globals) status(ctx context.Context, format string) error {
 	return nil
 }
 
-func (s *session) statuses() []supervise.Status {
-	out := []supervise.Status{}
+// A pluginStatus is how a plugin is, and how it stands to the lock file.
+type pluginStatus struct {
+	supervise.Status
+	Lock string `json:"lock,omitempty"`
+}
+
+func (s *session) statuses(ctx context.Context) []pluginStatus {
+	out := []pluginStatus{}
 	for _, p := range s.processes {
-		out = append(out, p.Status())
+		lock, notice := s.lockState(ctx, p)
+		status := pluginStatus{p.Status(), lock}
+		if notice != "" {
+			status.Notices = append(slices.Clone(status.Notices), notice)
+		}
+		out = append(out, status)
 	}
 	return out
 }
 
-func (g *globals) printStatus(all []supervise.Status, format string) error {
+func (g *globals) printStatus(all []pluginStatus, format string) error {
 	if format == "json" {
 		e := json.NewEncoder(g.out)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		return e.Encode(all)
 	}
+	locks := slices.ContainsFunc(all, func(p pluginStatus) bool { return p.Lock != "" })
 	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PLUGIN\tSTATE\tPID\tGENERATION\tRESTARTS\tTOOLS\tVERSION\tLAST ERROR")
+	fmt.Fprintln(w, "PLUGIN\tSTATE\tPID\tGENERATION\tRESTARTS\tTOOLS\tVERSION\tSANDBOX\tCONTAINMENT\t"+column(locks, "LOCK")+"LAST ERROR")
 	for _, p := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", p.Name, p.State, number(p.PID), p.Generation, p.Restarts, p.Tools,
-			firstOf(fit(p.Version, 30), "-"), firstOf(fit(p.LastError, 300), "-"))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s%s\n", p.Name, p.State, number(p.PID), p.Generation, p.Restarts, p.Tools,
+			firstOf(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), firstOf(p.Containment, "-"), column(locks, firstOf(p.Lock, "-")), firstOf(fit(p.LastError, 300), "-"))
 	}
 	return w.Flush()
 }
 
+// column is a cell of a column that may not be there.
+func column(there bool, cell string) string {
+	if !there {
+		return ""
+	}
+	return cell + "\t"
+}
+
 // printNotices prints a line for each notice.
-func (g *globals) printNotices(s *session) {
-	for _, n := range s.notices() {
+func (g *globals) printNotices(s *session, all []pluginStatus) {
+	notices := s.found.unlocked()
+	for _, p := range all {
+		for _, n := range p.Notices {
+			notices = append(notices, fmt.Errorf("plugin %q: %s", p.Name, n))
+		}
+	}
+	for _, n := range notices {
 		fmt.Fprintln(g.out, fit(n.Error(), 1000))
 	}
 }

@@ -136,7 +136,7 @@ func (g *globals) toolCall(ctx context.Context, tool string, o opening) error {
 		return nil
 	}
 	return &exitError{codeFor(r.Error), worded(r.Error, callProgram+" asks nobody. Allow it with a rule, or call it once at a terminal with\n"+
-		"  `toolhost call` and answer always; a project's own rules can allow calls once `toolhost trust` was run.")}
+		"  `toolhost call` and answer always.")}
 }
 
 // dropWaitForPrevious takes the word to Gemini CLI out of the arguments of tools that do not know it.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -18,22 +19,30 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 func newTrust(g *globals) *cobra.Command {
 	var revoke, list bool
 	cmd := &cobra.Command{
 		Use:   "trust [FILE]",
-		Short: "Let a project's configuration allow calls, not only forbid them",
-		Long: "Let a project's configuration allow calls, not only forbid them. A config.hcl that toolhost finds in the current\n" +
-			"folder can be anybody's: until it is trusted, its rules only make calls stricter. Trust is for the file as it is\n" +
-			"now; once it changes, it must be given again. A file named with --config is the user's own word and needs none.",
+		Short: "Let a project's configuration run its programs",
+		Long: "Let a project's configuration run its programs. A config.hcl that toolhost finds in the current folder can be\n" +
+			"anybody's: until it is trusted, nothing that it names is started, and its rules allow nothing. What it would run\n" +
+			"is listed first. Trust is for the file as it is now; once it changes, it must be given again. A file named with\n" +
+			"--config or $TOOLHOST_CONFIG is the user's own word and needs none, and so is the one in the user's own folder.\n\n" +
+			"Only the file is covered: a program that it names, such as ./bin/tool, may change and is still run. Name its\n" +
+			"checksum in the file (sha256) to have it covered too.",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if list {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := firstOf(append(args, "config.hcl")...)
+			switch {
+			case list:
 				return g.listTrusted()
+			case revoke:
+				return g.revokeTrust(path)
 			}
-			return g.trust(firstOf(append(args, "config.hcl")...), revoke)
+			return g.trustFile(cmd.Context(), path)
 		},
 	}
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "trust it no longer")
@@ -41,29 +50,19 @@ func newTrust(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) trust(path string, revoke bool) error {
+func (g *globals) revokeTrust(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	if strings.ContainsAny(path, "\r\n") {
-		return fmt.Errorf("%q cannot be trusted: the list of trusted files has one to a line, and the name has a line break", path)
-	}
-	word := "is trusted, as it is now"
-	if revoke {
-		word = "is not trusted"
-	}
-	err = changeTrusted(func(known map[string]string) (err error) {
+	err = changeTrusted(func(known map[string]string) error {
 		delete(known, path)
-		if !revoke {
-			known[path], err = fingerprint(path)
-		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(g.out, "%s %s\n", path, word)
+	fmt.Fprintf(g.out, "%s is not trusted\n", visible(shortened(path)))
 	return nil
 }
 
@@ -92,13 +91,21 @@ func isTrusted(path, fingerprint string) bool {
 	return err == nil && fingerprint != "" && known[path] == fingerprint
 }
 
+// fingerprint is a file's checksum. It never waits, as for the other end of a pipe.
 func fingerprint(path string) (string, error) {
-	text, err := os.ReadFile(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", errors.Join(err, fmt.Errorf("%s is no regular file", path))
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // userFile is where a file of the user's is, such as his rules.
@@ -152,7 +159,9 @@ func changeTrusted(change func(known map[string]string) error) error {
 	lock, ctx := flock.New(path+".lock"), context.Background()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil {
+	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("the list of trusted files cannot be changed: %w", err)
+	} else if err != nil {
 		return fmt.Errorf("the list of trusted files is kept locked by another program (%s): %w", lock.Path(), err)
 	}
 	defer func() { _ = lock.Close() }()

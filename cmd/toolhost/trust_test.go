@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -8,6 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/config"
 )
@@ -29,7 +33,7 @@ func writeConfig(t *testing.T, path, text string) {
 func TestTrustIsForWhatWasRead(t *testing.T) {
 	g, path := trusting(t), filepath.Join(t.TempDir(), "config.hcl")
 	writeConfig(t, path, "# good\n")
-	if err := g.trust(path, false); err != nil {
+	if err := g.trustFile(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]bool{"# good\n": true, "# evil\n": false} {
@@ -52,9 +56,39 @@ func TestTrustOfANameWithALineBreak(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeConfig(t, filepath.Join(dir, "config.hcl"), "")
-	if err := g.trust(filepath.Join(dir, "config.hcl"), false); err == nil {
+	if err := g.trustFile(t.Context(), filepath.Join(dir, "config.hcl")); err == nil {
 		known, err := readTrusted()
 		t.Errorf("now trusted: %v, %v", known, err)
+	}
+	c, err := config.Load(filepath.Join(dir, "config.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remember(c); err == nil { // as when a person at the terminal says yes
+		known, err := readTrusted()
+		t.Errorf("now trusted by a yes: %v, %v", known, err)
+	}
+}
+
+// A trusted file may be a pipe by now, which nobody writes to.
+func TestListTrustedPipe(t *testing.T) {
+	g, path := trusting(t), filepath.Join(t.TempDir(), "config.hcl")
+	writeConfig(t, path, "")
+	if err := g.trustFile(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	listed := make(chan error, 1)
+	go func() { listed <- g.listTrusted() }()
+	select {
+	case err := <-listed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for a writer")
 	}
 }
 
@@ -66,7 +100,7 @@ func TestTrustAtTheSameTime(t *testing.T) {
 		path := filepath.Join(dir, strconv.Itoa(i))
 		writeConfig(t, path, "")
 		all.Go(func() {
-			if err := g.trust(path, false); err != nil {
+			if err := g.trustFile(t.Context(), path); err != nil {
 				t.Error(err)
 			}
 		})

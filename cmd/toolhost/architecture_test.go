@@ -1,0 +1,92 @@
+package main
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const architecture = "../../docs/architecture.md"
+
+// A room may be named by the end of its path, one in a plugin by its last word, and plugins are all of one kind.
+func TestEveryRoomIsOnTheMap(t *testing.T) {
+	text := readText(t, architecture)
+	for _, p := range packages(t) {
+		room := strings.TrimPrefix(p.ImportPath, module+"/")
+		names := []string{room, room[max(0, strings.Index(room, "internal/")):]}
+		if strings.HasPrefix(room, "plugins/") {
+			names = append(names, path.Base(room))
+		}
+		isProgram := path.Dir(room) == "plugins" || strings.Contains(room, "testdata") || path.Base(room) == "gen"
+		if !isProgram && !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(text, "`"+n+"`") }) {
+			t.Errorf("docs/architecture.md does not name %s", room)
+		}
+	}
+}
+
+var (
+	routeLists = regexp.MustCompile(`(?:outside|inside) := \[\]Middleware\{([^}]*)\}`)
+	tableStep  = regexp.MustCompile("(?m)^\\| ([a-z]+) \\| (?:`|the embedder)")
+)
+
+func TestEveryStepIsOnTheMap(t *testing.T) {
+	lists := routeLists.FindAllStringSubmatch(readText(t, "../../host/hosting.go"), -1)
+	if len(lists) != 2 {
+		t.Fatal("host/hosting.go has no lists of steps any more")
+	}
+	route := lists[0][1] + ", h.middleware, " + lists[1][1] + ", h.dispatch"
+	steps := strings.Split(strings.ReplaceAll(route, "h.", ""), ", ")
+	_, table, _ := strings.Cut(readText(t, architecture), "## One call, from the top")
+	var told []string
+	for _, m := range tableStep.FindAllStringSubmatch(table[:strings.Index(table, "\n## ")], -1) {
+		told = append(told, m[1])
+	}
+	if diff := cmp.Diff(steps, told); diff != "" {
+		t.Errorf("docs/architecture.md tells another route:\n%s", diff)
+	}
+}
+
+var namedFile = regexp.MustCompile("`([a-z_0-9*/]+\\.go)`")
+
+// What prose calls a file of ours is one. A name alone may be in any room.
+func TestFilesThatProseNames(t *testing.T) {
+	docs, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, p := range packages(t) {
+		files, _ := filepath.Glob(filepath.Join("../..", strings.TrimPrefix(p.ImportPath, module), "*.go"))
+		all = append(all, files...)
+	}
+	for _, doc := range append(docs, "../../README.md", "../../CONTRIBUTING.md") {
+		for _, m := range namedFile.FindAllStringSubmatch(readText(t, doc), -1) {
+			if !slices.ContainsFunc(all, func(file string) bool { return isNamed(m[1], file) }) {
+				t.Errorf("%s names %s, which is not there", doc, m[1])
+			}
+		}
+	}
+}
+
+// isNamed matches as many of the last elements of the file's path as the name has.
+func isNamed(name, file string) bool {
+	elements := strings.Split(file, "/")
+	n := min(strings.Count(name, "/")+1, len(elements))
+	ok, err := path.Match(name, strings.Join(elements[len(elements)-n:], "/"))
+	return err == nil && ok
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// Whatever is missing has a consequence and a remedy; what is there has neither.
+func TestExamine(t *testing.T) {
+	whole := supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true, Bubblewrap: "/usr/bin/bwrap"}
+	for name, c := range map[string]struct {
+		machine supervise.Means
+		missing string // names
+	}{
+		"all there":     {whole, ""},
+		"bare":          {supervise.Means{Stage: true}, "no_new_privs landlock seccomp namespaces bubblewrap"},
+		"old Landlock":  {supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 4, Seccomp: true, Namespaces: true, Bubblewrap: "x"}, "landlock"},
+		"other systems": {supervise.Means{}, "sandbox"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var missing []string
+			for _, f := range examine(c.machine) {
+				if f.OK != (f.Consequence == "" && f.Remedy == "") || f.OK == (f.Detail == "") {
+					t.Errorf("%+v", f)
+				}
+				if !f.OK {
+					missing = append(missing, f.Name)
+				}
+			}
+			if got := strings.Join(missing, " "); got != c.missing {
+				t.Errorf("missing: %q, want %q", got, c.missing)
+			}
+		})
+	}
+}
+
+// A plugin that requires what the machine does not have makes the exit code 4.
+func TestDoctorOfAnUnmetRequirement(t *testing.T) {
+	c, err := config.Parse("config.hcl", []byte("plugin \"a\" {\n command = [\"a\"]\n sandbox {\n require = \"confined\"\n }\n}\nplugin \"b\" {\n command = [\"b\"]\n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d diagnosis
+	d.plugins(findOffline(t.Context(), c), supervise.Means{Stage: true, NoNewPrivs: true})
+	if exitCode(d.verdict()) != exitUnavailable || d.Plugins[0].Refused == "" || d.Plugins[1].Refused != "" {
+		t.Errorf("%+v", d.Plugins)
+	}
+	var out bytes.Buffer
+	g := &globals{terminal: terminal{out: &answer{w: &out}, err: io.Discard}}
+	d.printTables(g)
+	for _, want := range []string{"confined→supervised", `it requires the sandbox level "confined"`, "no Landlock"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, out.String())
+		}
+	}
+	d = diagnosis{}
+	d.plugins(findOffline(t.Context(), c), supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 6, Seccomp: true})
+	if err := d.verdict(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Only plugins of toolhost's own, beside toolhost itself, are trusted like it.
+func TestOwnPlugins(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	for _, program := range []string{dir + "/toolhost-plugin-edit", dir + "/toolhost-plugin-lint", other + "/toolhost-plugin-edit"} {
+		if err := os.WriteFile(program, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(other+"/toolhost-plugin-edit", dir+"/toolhost-plugin-shell"); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		program string
+		own     bool
+	}{
+		"ours":              {dir + "/toolhost-plugin-edit", true},
+		"another name":      {dir + "/toolhost-plugin-lint", false},
+		"another folder":    {other + "/toolhost-plugin-edit", false},
+		"a link to another": {dir + "/toolhost-plugin-shell", false},
+		"not there":         {dir + "/toolhost-plugin-http", false},
+		"in PATH":           {"toolhost-plugin-edit", false},
+	} {
+		if got := isOwn(supervise.Spec{Command: []string{c.program}}, folder); got != c.own {
+			t.Errorf("%s: %t, want %t", name, got, c.own)
+		}
+	}
+}
+
+// What was locked as confined, with a toolhost elsewhere, is not refused because this one would loosen it.
+func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
+	program := filepath.Join(programFolder(), "toolhost-plugin-edit")
+	if err := os.WriteFile(program, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(program)
+	for level, want := range map[supervise.Level]supervise.Level{"": supervise.Supervised, supervise.Supervised: supervise.Supervised, supervise.Confined: ""} {
+		var lock *config.Lock
+		if level != "" {
+			lock = &config.Lock{Plugins: []config.LockedPlugin{{Name: "edit", Level: level}}}
+		}
+		got := trustOwn([]supervise.Spec{{Name: "edit", Command: []string{program}}}, lock)
+		if got[0].Sandbox.Level != want {
+			t.Errorf("locked as %q: %q, want %q", level, got[0].Sandbox.Level, want)
+		}
+	}
+}
+
+func TestDoctorRefusesFormats(t *testing.T) {
+	var out bytes.Buffer
+	if code := run([]string{"doctor", "--format", "xml"}, nil, &out, &out); code != exitUsage || !strings.Contains(out.String(), "table or json") {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+}

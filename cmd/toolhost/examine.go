@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// A finding is one thing that a machine offers, or not.
+type finding struct {
+	Name        string `json:"name"`
+	OK          bool   `json:"ok"`
+	Detail      string `json:"detail,omitempty"`
+	Consequence string `json:"consequence,omitempty"` // of what is missing
+	Remedy      string `json:"remedy,omitempty"`
+}
+
+func (f finding) state() string {
+	if f.OK {
+		return "ok"
+	}
+	return "missing"
+}
+
+func (f finding) text() string {
+	if f.OK {
+		return f.Detail
+	}
+	return f.Consequence + "; " + f.Remedy
+}
+
+// examine says what the machine offers to keep plugins in, item by item.
+func examine(m supervise.Means) []finding {
+	if !m.Stage {
+		return []finding{{Name: "sandbox", Consequence: "plugins can do what their user can", Remedy: "run toolhost on Linux"}}
+	}
+	return []finding{
+		checked(finding{Name: "no_new_privs", Detail: "plugins gain no privileges", Consequence: "no sandbox level holds", Remedy: "use Linux 3.5 or newer"}, m.NoNewPrivs),
+		examineLandlock(m.Landlock),
+		checked(finding{Name: "seccomp", Detail: "system calls can be filtered", Consequence: "isolated plugins reach the network, and the kernel's rare calls",
+			Remedy: "use a kernel with CONFIG_SECCOMP_FILTER on amd64 or arm64, or let the container's own filter allow seccomp"}, m.Seccomp),
+		checked(finding{Name: "namespaces", Detail: "plugins can have process namespaces of their own",
+			Consequence: "what a plugin hides from its launcher outlives a launcher that is killed (" + m.NoNamespaces + ")",
+			Remedy:      "allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces)"}, m.Namespaces),
+		checked(finding{Name: "bubblewrap", Detail: m.Bubblewrap, Consequence: "bwrap cannot be a plugin's wrapper, which only those need that ask for it",
+			Remedy: "install the package bubblewrap"}, m.Bubblewrap != ""),
+	}
+}
+
+func checked(f finding, ok bool) finding {
+	if f.OK = ok; ok {
+		f.Consequence, f.Remedy = "", ""
+	} else {
+		f.Detail = ""
+	}
+	return f
+}
+
+// examineLandlock: version 6 brought the last of what the level confined needs by itself.
+func examineLandlock(abi int) finding {
+	f := finding{Name: "landlock", Detail: fmt.Sprintf("version %d", abi), Remedy: "use Linux 6.12 or newer"}
+	switch {
+	case abi == 0:
+		f.Consequence = "plugins can write wherever their user can"
+		f.Remedy = "use Linux 6.12 or newer with landlock among its security modules (kernel option lsm=landlock,…), or let the container's filter allow it"
+	case abi < 3:
+		f.Consequence = fmt.Sprintf("version %d: files outside can be emptied, so that plugins are supervised and not confined", abi)
+	case abi < 6:
+		f.Consequence = fmt.Sprintf("version %d: signals and abstract sockets are not kept in", abi)
+	}
+	return checked(f, abi >= 6)
+}
+
+// A folderFinding is a place where toolhost reads or writes.
+type folderFinding struct {
+	Name  string `json:"name"`
+	Path  string `json:"path,omitempty"`
+	State string `json:"state"`
+}
+
+// folders are those in use; c is nil when there is no configuration that can be read.
+func (g *globals) folders(c *config.Config) []folderFinding {
+	out := []folderFinding{{"configuration", "", "none that can be read"}}
+	if c != nil {
+		out[0] = folderFinding{"configuration", c.Path, "not trusted: nothing of it is started"}
+		if g.trusts(c) {
+			out[0].State = "trusted"
+		}
+	}
+	for _, f := range []struct {
+		name string
+		dir  func() (string, error)
+	}{{"user's configuration", os.UserConfigDir}, {"cache", os.UserCacheDir}} {
+		dir, err := f.dir()
+		if err != nil {
+			out = append(out, folderFinding{f.name, "", "not known: " + err.Error()})
+			continue
+		}
+		dir = filepath.Join(dir, "toolhost")
+		out = append(out, folderFinding{f.name, dir, writable(dir)})
+	}
+	run := supervise.RunBase()
+	return append(out, folderFinding{"plugins' sockets", run, writable(run)})
+}
+
+// writable says in a word what can be done with a folder. One that is not there yet is made when it is needed.
+func writable(dir string) string {
+	info, err := os.Stat(dir)
+	switch {
+	case os.IsNotExist(err):
+		if above := nearest(dir); unix.Access(above, unix.W_OK) != nil {
+			return "not there, and cannot be made"
+		}
+		return "made when needed"
+	case err != nil:
+		return "cannot be looked at"
+	case !info.IsDir():
+		return "no folder"
+	case unix.Access(dir, unix.W_OK) != nil:
+		return "not writable"
+	}
+	return "writable"
+}
+
+// nearest is the first folder above that is there.
+func nearest(dir string) string {
+	for dir = filepath.Dir(dir); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil {
+			return dir
+		}
+	}
+	return dir
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Each way to change a file is told once it is over, with the system's help or without.
+func TestFileWatch(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(t *testing.T, dir string){
+		"written to": func(t *testing.T, dir string) { writeText(t, filepath.Join(dir, "file"), "new") },
+		"as an editor does": func(t *testing.T, dir string) {
+			writeText(t, filepath.Join(dir, ".file.swp"), "draft")
+			writeText(t, filepath.Join(dir, "file~"), "old")
+			writeText(t, filepath.Join(dir, "file.tmp"), "new")
+			rename(t, filepath.Join(dir, "file.tmp"), filepath.Join(dir, "file"))
+		},
+		"removed":       func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "file")) },
+		"made":          func(t *testing.T, dir string) { writeText(t, filepath.Join(dir, "later"), "new") },
+		"a plugin more": func(t *testing.T, dir string) { writeText(t, filepath.Join(dir, "plugins", "toolhost-plugin-b"), "b") },
+		"a plugin less": func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "plugins", "toolhost-plugin-a")) },
+		"behind a link": func(t *testing.T, dir string) { writeText(t, filepath.Join(dir, "elsewhere", "target"), "new") },
+		"another link": func(t *testing.T, dir string) {
+			link(t, filepath.Join(dir, "file"), filepath.Join(dir, "link.new"))
+			rename(t, filepath.Join(dir, "link.new"), filepath.Join(dir, "link"))
+		},
+		"another folder": func(t *testing.T, dir string) {
+			rename(t, filepath.Join(dir, "plugins"), filepath.Join(dir, "old"))
+			makeFolder(t, filepath.Join(dir, "plugins"))
+		},
+	}
+	for name, change := range cases {
+		for _, heard := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				dir, w := watchedFolder(t, heard)
+				change(t, dir)
+				awaitChange(t, w)
+				writeText(t, filepath.Join(dir, "unrelated"), "new")
+				writeText(t, filepath.Join(dir, "plugins", "README"), "new")
+				select {
+				case <-w.changed:
+					t.Error("a file that is not watched was told of, or one change twice")
+				case <-time.After(2 * quietFor):
+				}
+			})
+		}
+	}
+}
+
+// watchedFolder has files to watch, and a watch that the system helps or not.
+func watchedFolder(t *testing.T, heard bool) (string, *fileWatch) {
+	t.Helper()
+	dir := t.TempDir()
+	makeFolder(t, filepath.Join(dir, "plugins"))
+	makeFolder(t, filepath.Join(dir, "elsewhere"))
+	for _, path := range []string{"file", "plugins/toolhost-plugin-a", "elsewhere/target"} {
+		writeText(t, filepath.Join(dir, path), "old")
+	}
+	link(t, filepath.Join(dir, "elsewhere", "target"), filepath.Join(dir, "link"))
+	var files []watchedFile
+	for _, path := range []string{"file", "later", "plugins", "link"} {
+		files = append(files, watchedFile{path: filepath.Join(dir, path)})
+	}
+	return dir, watching(t, files, heard)
+}
+
+func watching(t *testing.T, files []watchedFile, heard bool) *fileWatch {
+	t.Helper()
+	w := newFileWatch(func() []watchedFile { return files })
+	if w.system == nil {
+		t.Fatal("the system gives no watch")
+	}
+	if !heard {
+		_ = w.system.Close()
+		w.system = nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return w
+}
+
+func awaitChange(t *testing.T, w *fileWatch) {
+	t.Helper()
+	select {
+	case <-w.changed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("no change was told")
+	}
+}
+
+// A program that is being written is told of when it is complete, and only then: it must be quiet, and can be run.
+func TestFileWatchWaitsForThePrograms(t *testing.T) {
+	t.Parallel()
+	for _, heard := range []bool{true, false} {
+		v := newVersioned(t, t.TempDir(), "a")
+		w := watching(t, []watchedFile{{v.path, true}}, heard)
+		remove(t, v.path)
+		writeText(t, v.path, "half")
+		select {
+		case <-w.changed:
+			t.Error("a program that cannot be run was told of")
+		case <-time.After(3 * quietFor):
+		}
+		v.rewrite("2 a")
+		awaitChange(t, w)
+		if !isProgram(v.path) {
+			t.Error("told too early")
+		}
+	}
+}
+
+// A file that is written to all the time is told of when that ends, however long it goes on.
+func TestFileWatchWaitsForQuiet(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file")
+	writeText(t, path, "")
+	synctest.Test(t, func(t *testing.T) {
+		w := &fileWatch{files: func() []watchedFile { return []watchedFile{{path: path}} }, changed: make(chan struct{}, 1)}
+		w.told = look(w.files())
+		w.seen = w.told
+		for i := range 100 {
+			writeText(t, path, "%s", strings.Repeat("x", i+1))
+			<-time.After(min(w.check(), quietFor/2))
+		}
+		if len(w.changed) > 0 {
+			t.Error("told while it was written to")
+		}
+		last := time.Now()
+		for next := w.check(); len(w.changed) == 0 && time.Since(last) < time.Minute; next = w.check() {
+			<-time.After(next)
+		}
+		if quiet := time.Since(last); quiet > quietFor {
+			t.Errorf("told after %s", quiet)
+		}
+	})
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func link(t *testing.T, to, path string) {
+	t.Helper()
+	if err := os.Symlink(to, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func makeFolder(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/config"
+)
+
+// load reads the configuration from where --config says, else from the first place that has one.
+func (g *globals) load() (*config.Config, error) {
+	path, err := g.configPath()
+	if err != nil {
+		return nil, err
+	}
+	return config.Load(path)
+}
+
+func (g *globals) configPath() (string, error) {
+	if named := firstOf(g.config, os.Getenv("TOOLHOST_CONFIG")); named != "" {
+		return named, nil
+	}
+	places := []string{"config.hcl"}
+	if dir, err := os.UserConfigDir(); err == nil {
+		places = append(places, filepath.Join(dir, "toolhost", "config.hcl"))
+	}
+	for _, p := range places {
+		if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("there is no configuration: neither %s; write one, or name one with --config. This line is enough for one:\n  plugin_dirs = [%q]",
+		strings.Join(places, " nor "), pluginFolder())
+}
+
+// pluginFolder is where this program is, if plugins are there too.
+func pluginFolder() string {
+	if program, err := os.Executable(); err == nil {
+		if found, _ := filepath.Glob(filepath.Join(filepath.Dir(program), "toolhost-plugin-*")); len(found) > 0 {
+			return filepath.Dir(program)
+		}
+	}
+	return "DIR"
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// show prints how a plugin differs from what was locked.
+func (l *locker) show(p *lockable) {
+	switch {
+	case p.problem != nil: // which is told at the end
+	case p.now == nil:
+		fmt.Fprintf(l.out, "%s: removed, since there is no such plugin any more\n", p.name)
+	case !p.differs():
+		fmt.Fprintf(l.out, "%s: as it was locked\n", p.name)
+	case p.old == nil:
+		fmt.Fprintf(l.out, "%s: added\n", p.name)
+		l.showProgram(p, &config.LockedPlugin{SHA256: map[string]string{}})
+		l.showNew(p)
+	default:
+		fmt.Fprintf(l.out, "%s: changed\n", p.name)
+		l.showProgram(p, p.old)
+		l.showTools(p)
+	}
+}
+
+// showProgram prints what is other than it was.
+func (l *locker) showProgram(p *lockable, old *config.LockedPlugin) {
+	now := p.now
+	for _, part := range []struct{ name, old, now string }{
+		{"version", old.Version, now.Version}, {"source", old.Source, now.Source}, {"program", old.Program, now.Program},
+		{"args", quoted(old.Args), quoted(now.Args)}, {"env", quoted(old.Env), quoted(now.Env)}, {"level", string(old.Level), string(now.Level)},
+	} {
+		l.showPart(part.name, part.old, part.now)
+	}
+	kept := ""
+	for _, platform := range slices.Sorted(maps.Keys(now.SHA256)) {
+		l.showPart("sha256 of "+platform, old.SHA256[platform], now.SHA256[platform])
+		if _, given := l.sums[platform]; !given && platform != config.Platform() {
+			kept += " " + platform
+		}
+	}
+	if kept != "" && old.SHA256[config.Platform()] != now.SHA256[config.Platform()] {
+		l.note("the checksums of other platforms stay as they were:%s", kept)
+	}
+	if p.inPlace {
+		l.note("%s", partly)
+	}
+	for _, file := range l.files(p.spec) {
+		l.note("the argument %s names a file, whose content is not locked", visible(file))
+	}
+	if now.Dynamic && now.Tools != nil {
+		l.note("it changes its tools while it runs; those that are others than now are disabled, unless its block says pin_tools = false")
+	}
+}
+
+// files are the arguments of a command that name files, such as the script for an interpreter.
+func (l *locker) files(spec supervise.Spec) (out []string) {
+	for _, arg := range spec.Command[1:] {
+		path := arg
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(firstOf(spec.Dir, l.workdir), path)
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			out = append(out, arg)
+		}
+	}
+	return out
+}
+
+func quoted(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%q", words)
+}
+
+func (l *locker) showPart(name, old, now string) {
+	switch old {
+	case now:
+	case "":
+		fmt.Fprintf(l.out, "  %s: %s\n", name, visible(now))
+	default:
+		fmt.Fprintf(l.out, "  %s: %s -> %s\n", name, visible(old), firstOf(visible(now), "none"))
+	}
+}
+
+func (l *locker) note(format string, a ...any) {
+	fmt.Fprintln(l.out, "  note: "+fmt.Sprintf(format, a...))
+}
+
+// showNew lists the tools of a plugin that was not locked.
+func (l *locker) showNew(p *lockable) {
+	if !p.asked {
+		l.note("it is not started to be checked, so its tools are not known")
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.tools)) {
+		fmt.Fprintf(l.out, "  tool %s: %s\n", name, summary(p.tools[name]))
+	}
+}
+
+// showTools prints how the tools differ.
+func (l *locker) showTools(p *lockable) {
+	if !p.asked {
+		l.note("another program is not started to be checked, so its tools are not compared")
+		return
+	}
+	if (p.old.Tools == nil) != (p.now.Tools == nil) {
+		l.note("its tools are pinned: %t", p.now.Tools != nil)
+	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(p.old.Tools)), maps.Keys(p.now.Tools))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		l.showTool(name, p.old.Tools[name], p.now.Tools[name], p.tools[name])
+	}
+}
+
+func (l *locker) showTool(name, old, now string, definition json.RawMessage) {
+	switch {
+	case old == now:
+	case now == "":
+		fmt.Fprintf(l.out, "  tool %s: removed\n", name)
+	case old == "":
+		fmt.Fprintf(l.out, "  tool %s: added: %s\n", name, summary(definition))
+	default:
+		fmt.Fprintf(l.out, "  tool %s: changed\n", name)
+		before := keptDefinition(old)
+		if before == nil {
+			l.note("the old definition, %s…, was not kept on this machine; this is the new one", old[:12])
+		}
+		for _, c := range host.Changes(before, definition) {
+			fmt.Fprintf(l.out, "    %s\n", c.Part)
+			for _, line := range c.Lines {
+				fmt.Fprintf(l.out, "      %s\n", line)
+			}
+		}
+	}
+}
+
+// summary is the first line of a definition's description.
+func summary(definition json.RawMessage) string {
+	var t struct{ Description string }
+	_ = json.Unmarshal(definition, &t) // it was made here
+	return visible(fit(firstLine(strings.TrimSpace(t.Description)), 100))
+}

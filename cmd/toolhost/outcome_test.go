@@ -1,0 +1,262 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// faultyVar makes the test binary a plugin that goes wrong in its calls, and writes each run into the file it names.
+const faultyVar = "FAULTY_PLUGIN"
+
+type faultyArgs struct {
+	Text string `json:"text,omitempty"`
+}
+
+func serveFaulty(marker string) {
+	if _, err := os.Stat(marker + ".dead"); err == nil {
+		os.Exit(3)
+	}
+	p := sdk.New("faulty", "1.0.0")
+	add := func(name string, f func(context.Context, *sdk.Request) (*sdk.Result, error)) {
+		sdk.AddTool(p, sdk.Tool{Name: name, Description: "for tests"}, func(ctx context.Context, r *sdk.Request, _ faultyArgs) (*sdk.Result, error) {
+			if err := addLine(marker, name); err != nil {
+				return nil, err
+			}
+			r.Progress(1, 0, "it runs")
+			return f(ctx, r)
+		})
+	}
+	add("fails", func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		return nil, &sdk.Error{Name: "No", Message: "no"}
+	})
+	add("dies", func(context.Context, *sdk.Request) (*sdk.Result, error) { os.Exit(7); return nil, nil })
+	add("stops", func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	add("large", func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		return sdk.Text(strings.Repeat("x", sdk.MaxResult+1)), nil
+	})
+	add("waits", func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+		for ctx.Err() == nil { // progress buys no time
+			r.Progress(1, 0, "still here")
+			select {
+			case <-ctx.Done():
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+		<-time.After(500 * time.Millisecond) // the caller's clock comes first
+		return nil, ctx.Err()
+	})
+	add("babbles", func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
+		babble()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	sdk.Serve(p)
+}
+
+func addLine(path, line string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, line)
+	return errors.Join(err, f.Close())
+}
+
+// babble writes what is no HTTP/2 to whoever is connected.
+func babble() {
+	for fd := 3; fd < 64; fd++ {
+		if _, err := syscall.Getpeername(fd); err == nil {
+			_, _ = syscall.Write(fd, []byte(strings.Repeat("I speak no HTTP/2. ", 100)))
+		}
+	}
+}
+
+// A faulty is a host with that plugin.
+type faulty struct {
+	*host.Host
+	process *supervise.Process
+	marker  string
+}
+
+func startFaulty(t *testing.T, idempotent ...string) *faulty {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "th") // short, for the socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s, err := supervise.New(supervise.Options{RunDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	f := &faulty{marker: filepath.Join(dir, "runs")}
+	f.process, err = s.Add(supervise.Spec{Name: "faulty", Command: []string{os.Args[0]}, Env: map[string]string{faultyVar: f.marker}, Idempotent: idempotent,
+		Sandbox: supervise.Sandbox{Write: []string{dir}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Host, err = host.New(map[string]host.Plugin{"faulty": f.process}, host.Options{
+		Policy: deniesFails{}, Tools: map[string]host.ToolOptions{"faulty__waits": {Limits: host.Limits{Concurrency: 1, Queue: 1}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	if _, problems := f.Tools(t.Context()); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return f
+}
+
+// deniesFails denies the tool fails when its argument is "denied".
+type deniesFails struct{}
+
+func (deniesFails) Decide(q *policy.Query) policy.Decision {
+	if strings.Contains(string(q.Arguments), "denied") {
+		return policy.Decision{Effect: policy.Deny, Reason: "a test says so"}
+	}
+	return policy.Decision{Effect: policy.Allow}
+}
+
+// runs counts what the plugin did, not what anybody says.
+func (f *faulty) runs(tool string) int {
+	text, _ := os.ReadFile(f.marker)
+	return strings.Count(string(text), tool+"\n")
+}
+
+// hold keeps the tool waits busy until the test ends.
+func (f *faulty) hold(t *testing.T) {
+	begun := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	c := host.Call{Tool: "faulty__waits", Events: func(e sdk.Event) {
+		if e.Type == sdk.EventProgress && e.Message == "it runs" {
+			close(begun)
+		}
+	}}
+	go func() { defer close(ended); f.Call(ctx, c) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	select {
+	case <-begun:
+	case <-ended:
+		t.Fatal("the call ended before it ran")
+	}
+}
+
+// kill returns when the death has been noticed: what is sent to a plugin that has just died may have reached it.
+func (f *faulty) kill(t *testing.T) {
+	t.Helper()
+	if err := syscall.Kill(f.process.Status().PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the death is noticed", func() bool { return f.process.Status().State != supervise.Ready })
+}
+
+// die has the plugin die now, and at every start from now on.
+func (f *faulty) die(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(f.marker+".dead", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.kill(t)
+}
+
+// For each way in which a call can fail: what its result says of it, and how often the tool ran in truth.
+func TestOutcomes(t *testing.T) {
+	canceled := func(c *host.Call, cancel func()) {
+		c.Events = func(e sdk.Event) {
+			if e.Type == sdk.EventProgress {
+				cancel()
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		tool, arguments string
+		before          func(*testing.T, *faulty)
+		call            func(*host.Call, func()) // may cancel it
+		idempotent      bool
+		limit           time.Duration // of the caller
+		code            sdk.Code
+		want            sdk.Outcome
+		runs            int
+	}{
+		"the tool fails":              {tool: "fails", code: sdk.CodeTool, want: sdk.OutcomeFailed, runs: 1},
+		"result too large":            {tool: "large", code: sdk.CodeResultTooLarge, want: sdk.OutcomeFailed, runs: 1},
+		"no such tool":                {tool: "nothing", code: sdk.CodeToolNotFound, want: sdk.OutcomeNotSent},
+		"invalid arguments":           {tool: "fails", arguments: `{"text":1}`, code: sdk.CodeInvalidArgs, want: sdk.OutcomeNotSent},
+		"denied":                      {tool: "fails", arguments: `{"text":"denied"}`, code: sdk.CodeDenied, want: sdk.OutcomeNotSent},
+		"host closed":                 {tool: "fails", before: func(_ *testing.T, f *faulty) { _ = f.Close() }, code: sdk.CodeCanceled, want: sdk.OutcomeNotSent},
+		"cannot be started":           {tool: "fails", before: func(t *testing.T, f *faulty) { f.die(t) }, code: sdk.CodePluginUnavailable, want: sdk.OutcomeNotSent},
+		"in backoff":                  {tool: "fails", before: func(t *testing.T, f *faulty) { f.die(t); f.Call(t.Context(), host.Call{Tool: "faulty__fails"}) }, code: sdk.CodePluginUnavailable, want: sdk.OutcomeNotSent},
+		"died before the call":        {tool: "fails", before: func(t *testing.T, f *faulty) { f.kill(t) }, code: sdk.CodeTool, want: sdk.OutcomeFailed, runs: 1},
+		"dies in the call":            {tool: "dies", code: sdk.CodePluginCrashed, want: sdk.OutcomeUnknown, runs: 1},
+		"dies in it, idempotent":      {tool: "dies", idempotent: true, code: sdk.CodePluginCrashed, want: sdk.OutcomeUnknown, runs: 2},
+		"stops itself":                {tool: "stops", limit: 300 * time.Millisecond, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
+		"garbage on the wire":         {tool: "babbles", code: sdk.CodeProtocol, want: sdk.OutcomeUnknown, runs: 1},
+		"garbage, idempotent":         {tool: "babbles", idempotent: true, code: sdk.CodeProtocol, want: sdk.OutcomeUnknown, runs: 1},
+		"canceled in the call":        {tool: "waits", call: canceled, code: sdk.CodeCanceled, want: sdk.OutcomeUnknown, runs: 1},
+		"deadline in the call":        {tool: "waits", call: func(c *host.Call, _ func()) { c.Timeout = 200 * time.Millisecond }, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
+		"caller's deadline in it":     {tool: "waits", limit: 200 * time.Millisecond, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
+		"canceled in line":            {tool: "waits", before: func(t *testing.T, f *faulty) { f.hold(t) }, call: func(_ *host.Call, cancel func()) { time.AfterFunc(50*time.Millisecond, cancel) }, code: sdk.CodeCanceled, want: sdk.OutcomeNotSent, runs: 1},
+		"deadline in line":            {tool: "waits", before: func(t *testing.T, f *faulty) { f.hold(t) }, limit: 100 * time.Millisecond, code: sdk.CodeTimeout, want: sdk.OutcomeNotSent, runs: 1},
+		"canceled before it was made": {tool: "fails", call: func(_ *host.Call, cancel func()) { cancel() }, code: sdk.CodeCanceled, want: sdk.OutcomeNotSent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var idempotent []string
+			if c.idempotent {
+				idempotent = []string{c.tool}
+			}
+			f := startFaulty(t, idempotent...)
+			if c.before != nil {
+				c.before(t, f)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(c.limit, 20*time.Second))
+			defer cancel()
+			made := host.Call{Tool: "faulty__" + c.tool, Arguments: json.RawMessage(c.arguments)}
+			if c.call != nil {
+				c.call(&made, cancel)
+			}
+			started := time.Now()
+			checkOutcome(t, f.Call(ctx, made), c.code, c.want)
+			if took := time.Since(started); took > 15*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			if got := f.runs(c.tool); got != c.runs {
+				t.Errorf("the tool ran %d times, want %d", got, c.runs)
+			}
+		})
+	}
+}
+
+// checkOutcome looks at the result as a program and as a model does.
+func checkOutcome(t *testing.T, r *host.Result, code sdk.Code, want sdk.Outcome) {
+	t.Helper()
+	if r.Error == nil || r.Error.Code != code || r.Error.Outcome != want {
+		t.Fatalf("error %+v, want %s and %s", r.Error, code, want)
+	}
+	if told := strings.Count(r.Text(), "not known whether"); told != map[bool]int{true: 1}[want == sdk.OutcomeUnknown] {
+		t.Errorf("it is told %d times that the outcome is not known: %s", told, r.Text())
+	}
+	if text, err := json.Marshal(r); err != nil || !strings.Contains(string(text), fmt.Sprintf(`"outcome":%q`, want)) {
+		t.Errorf("the JSON is %s, %v", text, err)
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// ours are the plugins that come with toolhost.
+var ours = []string{"discover", "edit", "http", "readfile", "shell"}
+
+// trustOwn takes the plugins that come with this very program for what it is itself: they are supervised, and the files that
+// they make for the user get the user's modes. All others stay confined, and so do these if their sandbox says anything
+// that needs it, or the lock file has them as more, as another toolhost that they do not come with has locked them.
+func trustOwn(specs []supervise.Spec, lock *config.Lock) []supervise.Spec {
+	folder := programFolder()
+	specs = slices.Clone(specs)
+	for i, s := range specs {
+		locked := lock.Plugin(s.Name)
+		if (locked == nil || locked.Level == supervise.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" && !asksForMore(s.Sandbox) {
+			specs[i].Sandbox.Level, specs[i].Sandbox.HostUmask = supervise.Supervised, true
+		}
+	}
+	return specs
+}
+
+// asksForMore says whether the sandbox means something only from Confined on.
+func asksForMore(s supervise.Sandbox) bool {
+	return s.Require != "" || s.Write != nil || s.Read != nil || len(s.Wrapper) > 0
+}
+
+// programFolder is where this program really is, "" if that is not known.
+func programFolder() string {
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Dir(resolved(program))
+}
+
+// isOwn says whether the plugin's program is one of ours beside this one.
+func isOwn(s supervise.Spec, folder string) bool {
+	if len(s.Command) == 0 || folder == "" {
+		return false
+	}
+	program, err := exec.LookPath(s.Command[0])
+	if err != nil || !filepath.IsAbs(program) {
+		return false
+	}
+	program = resolved(program)
+	return filepath.Dir(program) == folder && slices.ContainsFunc(ours, func(name string) bool {
+		return filepath.Base(program) == "toolhost-plugin-"+name
+	})
+}
+
+// resolved follows links as far as that is possible.
+func resolved(path string) string {
+	if end, err := filepath.EvalSymlinks(path); err == nil {
+		return end
+	}
+	return path
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+const runHelp = "Lines:\n" +
+	"  TOOL {json}    call a tool, by its own name or PLUGIN__TOOL; without arguments they are {}\n" +
+	"  TOOL {json} &  the same, without waiting for the answer before the next line is read\n" +
+	"  tools          list the tools\n" +
+	"  help           list these lines\n" +
+	"  quit           end, as the end of the input does"
+
+// maxLine is how long a line may be: a call with the largest arguments.
+const maxLine = sdk.MaxArguments + 1<<10
+
+// A line of the input, or why there is none.
+type inputLine struct {
+	text string
+	err  error
+}
+
+// read does what the lines say until they end or ctx does. A line is read only when the one before is done: at a terminal
+// the lines between are answers.
+func (r *pluginRun) read(ctx context.Context) error {
+	wanted, lines := make(chan struct{}), make(chan inputLine)
+	defer close(wanted)
+	go readLines(r.g.in, wanted, lines)
+	for {
+		select {
+		case wanted <- struct{}{}:
+		case <-ctx.Done():
+			return errInterrupted
+		}
+		select {
+		case <-ctx.Done():
+			return errInterrupted
+		case l := <-lines:
+			if l.err != nil {
+				return endOfInput(l.err)
+			}
+			more := r.do(ctx, strings.TrimSpace(l.text))
+			if ctx.Err() != nil {
+				return errInterrupted
+			} else if !more {
+				return nil
+			}
+		}
+	}
+}
+
+// readLines reads a line each time that one is wanted. A read that nobody waits for any more ends with the process.
+func readLines(in io.Reader, wanted <-chan struct{}, lines chan<- inputLine) {
+	scan := bufio.NewScanner(in)
+	scan.Buffer(nil, maxLine)
+	for range wanted {
+		l := inputLine{err: io.EOF}
+		if scan.Scan() {
+			l = inputLine{text: scan.Text()}
+		} else if err := scan.Err(); err != nil {
+			l.err = err
+		}
+		select {
+		case lines <- l:
+		case <-wanted: // closed: nobody waits
+			return
+		}
+	}
+}
+
+func endOfInput(err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("a line on standard input has more than %d bytes; nothing of it was run", maxLine)
+	}
+	return fmt.Errorf("reading standard input: %w", err)
+}
+
+// do does what a line says; false ends the command.
+func (r *pluginRun) do(ctx context.Context, line string) bool {
+	switch line {
+	case "":
+	case "quit":
+		return false
+	case "help":
+		fmt.Fprintln(r.g.err, runHelp)
+	case "tools":
+		r.listTools(ctx)
+	default:
+		r.call(ctx, line)
+	}
+	return true
+}
+
+// listTools prints a line for each tool: its name and what it is for, or its definition.
+func (r *pluginRun) listTools(ctx context.Context) {
+	tools, problems := r.session.Load().catalog.Tools(ctx)
+	for _, p := range problems {
+		r.say("%v", p)
+	}
+	r.lines.Lock()
+	defer r.lines.Unlock()
+	rows := [][]string{}
+	for _, t := range tools {
+		if r.f.format == "json" {
+			_ = json.NewEncoder(r.g.out).Encode(t) // an answer remembers what went wrong
+		}
+		rows = append(rows, []string{t.Name, firstLine(t.Description)})
+	}
+	if r.f.format == "text" {
+		writeTable(r.g.out, rows, width(r.g.out.w))
+	}
+}
+
+// call makes the call of a line.
+func (r *pluginRun) call(ctx context.Context, line string) {
+	line, background := strings.CutSuffix(line, " &")
+	tool, arguments := line, ""
+	if i := strings.IndexAny(line, " \t{"); i >= 0 {
+		tool, arguments = line[:i], strings.TrimSpace(line[i:])
+	}
+	if !strings.Contains(tool, "__") {
+		tool = r.name + "__" + tool
+	}
+	c := host.Call{ID: rand.Text(), Tool: tool, Arguments: json.RawMessage(arguments), Caller: callerName}
+	if !background {
+		r.answer(r.session.Load().catalog.Call(ctx, c))
+		return
+	}
+	r.aside.Store(c.ID, true)
+	r.calls.Go(func() {
+		defer r.aside.Delete(c.ID)
+		r.answer(r.session.Load().catalog.Call(ctx, c))
+	})
+}
+
+// answer prints a result, whole.
+func (r *pluginRun) answer(result *host.Result) {
+	r.lines.Lock()
+	defer r.lines.Unlock()
+	if r.f.format == "json" {
+		_ = json.NewEncoder(r.g.out).Encode(result) // an answer remembers what went wrong
+		return
+	}
+	r.g.printContent(result.Content)
+	if result.Error != nil {
+		fmt.Fprintln(r.g.out, describe(result.Error))
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// open makes the session of the one plugin.
+func (r *pluginRun) open(ctx context.Context, args []string) (*session, error) {
+	o := opening{refresh: true, approve: r.f.approve, onState: r.tellState, onToolsChanged: func(string) { mark(r.changed) }}
+	typed := isTerminal(r.g.in)
+	if person := r.g.personAt(!typed); person != nil {
+		o.approver = newPrompter(r.g, person)
+		if typed {
+			o.approver = &foreground{o.approver, &r.aside}
+		}
+	}
+	if !isPath(args[0]) {
+		o.only = args[:1]
+		return r.g.open(ctx, o)
+	}
+	program, err := filepath.Abs(args[0])
+	if err != nil {
+		return nil, err
+	}
+	r.name = labelOf(program)
+	spec := supervise.Spec{Name: r.name, Command: append([]string{program}, args[1:]...), Source: program}
+	o.found = &found{config: &config.Config{}, specs: []supervise.Spec{spec}}
+	return r.g.openFound(o)
+}
+
+var noLabel = regexp.MustCompile(`[^a-z0-9]+`)
+
+// labelOf makes the name of a plugin of that of its program.
+func labelOf(program string) string {
+	name := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(program), ".exe"), "toolhost-plugin-")
+	name = strings.TrimLeft(noLabel.ReplaceAllString(strings.ToLower(name), "-"), "-0123456789")
+	return firstOf(strings.Trim(name[:min(len(name), 32)], "-"), "plugin")
+}
+
+// A foreground has those calls refused that run in the background and would have to be asked about: the terminal is read
+// for the next line meanwhile.
+type foreground struct {
+	host.Approver
+	aside *sync.Map
+}
+
+// Approve asks about calls that are waited for.
+func (a *foreground) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	if _, aside := a.aside.Load(r.CallID); aside {
+		return host.Answer{}, errors.New("it runs in the background; call it without the &")
+	}
+	return a.Approver.Approve(ctx, r)
+}

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A project is a configuration that a session goes on with when it changes.
+type project struct {
+	t      *testing.T
+	g      *globals
+	dir    string
+	plugin *versioned
+	now    *session
+}
+
+func newProject(t *testing.T, o opening) *project {
+	t.Helper()
+	dir := t.TempDir()
+	p := &project{t: t, dir: dir, plugin: newVersioned(t, dir, "tell")}
+	p.g = &globals{terminal: terminal{in: strings.NewReader(""), out: &answer{w: io.Discard}, err: io.Discard}, config: filepath.Join(dir, "config.hcl"), workdir: dir}
+	p.configure("")
+	s, err := p.g.open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.now = s
+	t.Cleanup(func() { s.close(p.g) })
+	return p
+}
+
+// configure writes the configuration, with more than the plugin.
+func (p *project) configure(format string, a ...any) {
+	p.t.Helper()
+	text := fmt.Sprintf("plugin \"versioned\" {\n  command = [%q, %q]\n}\n", p.plugin.path, p.plugin.ran) + fmt.Sprintf(format, a...)
+	writeText(p.t, p.g.config, "%s", text)
+}
+
+func (p *project) reload() {
+	p.t.Helper()
+	next, err := p.now.reload(p.t.Context(), p.g)
+	if err != nil || len(next.failures) > 0 {
+		p.t.Fatalf("%v %v", err, next)
+	}
+	p.now = next
+}
+
+// call gives the text of the answer, or the code of the error.
+func (p *project) call(tool string) string {
+	p.t.Helper()
+	r := p.now.catalog.Call(p.t.Context(), host.Call{Tool: tool})
+	if r.Error != nil {
+		return string(r.Error.Code)
+	}
+	return r.Text()
+}
+
+func (p *project) check(tool, want string) {
+	p.t.Helper()
+	if got := p.call(tool); got != want {
+		p.t.Errorf("%s: %s, want %s", tool, got, want)
+	}
+}
+
+const nobodyTells = `
+policy "project" {
+  rule "no" {
+    tools  = ["versioned__tell"]
+    effect = "deny"
+  }
+}
+`
+
+// What the configuration says and what the programs are holds after a reload, and only then.
+func TestReloadSession(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, opening{})
+	p.check("versioned__tell", "1")
+	p.configure(nobodyTells)
+	p.check("versioned__tell", "1")
+	p.reload()
+	p.check("versioned__tell", string(sdk.CodeDenied))
+	p.plugin.rename("2 tell")
+	p.configure("plugin_dirs = [%q]\n", bin)
+	p.reload()
+	p.check("versioned__tell", "2")
+	if got := p.call("readfile__list"); !strings.Contains(got, "config.hcl") {
+		t.Errorf("a plugin that was added: %s", got)
+	}
+	p.configure("")
+	p.reload()
+	p.check("readfile__list", string(sdk.CodeToolNotFound))
+	p.check("versioned__tell", "2")
+	if n := len(p.now.supervisor.Processes()); n != 1 {
+		t.Errorf("%d plugins are supervised", n)
+	}
+}
+
+// Whatever a reload reads is watched.
+func TestWatchedFiles(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, opening{})
+	for _, file := range []string{p.g.config, filepath.Join(p.dir, config.LockName), p.plugin.path} {
+		before := look(p.now.watched(p.dir))
+		text, _ := os.ReadFile(file)
+		writeText(t, file, "%s\n", text)
+		if look(p.now.watched(p.dir)) == before {
+			t.Errorf("a change of %s calls for no reload", file)
+		}
+	}
+}
+
+// With any mistake everything goes on as it was, the old rules too.
+func TestReloadSessionRefused(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		o      opening
+		change func(p *project)
+		words  string
+	}{
+		"a mistake":            {opening{}, func(p *project) { p.configure("plugin {") }, "config.hcl"},
+		"no file":              {opening{}, func(p *project) { remove(p.t, p.g.config) }, "does not exist"},
+		"another record":       {opening{}, func(p *project) { p.configure("audit {\n  path = %q\n}\n", filepath.Join(p.dir, "log")) }, "start again"},
+		"no such profile":      {opening{profile: "a"}, func(p *project) { p.configure("") }, `no profile "a"`},
+		"the plugin is gone":   {opening{only: []string{"versioned"}}, func(p *project) { writeText(p.t, p.g.config, "") }, `no plugin "versioned" any more`},
+		"a mistake of a regex": {opening{}, func(p *project) { p.configure("policy \"project\" {\n  rule \"a\" {\n  }\n}\n") }, "config.hcl"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			profile := c.o.profile
+			c.o.profile = ""
+			p := newProject(t, c.o)
+			p.now.opening.profile = profile
+			p.plugin.rename("2 tell")
+			c.change(p)
+			if _, err := p.now.reload(t.Context(), p.g); err == nil || !strings.Contains(err.Error(), c.words) {
+				t.Errorf("error %v", err)
+			}
+			if n := p.now.processes[0].Status().Generation; n != 0 {
+				t.Errorf("the plugin was started: generation %d", n)
+			}
+			p.check("versioned__tell", "2") // it was never started before
+		})
+	}
+}
+
+// A program that cannot be run costs nothing but a word: the old one goes on, also under new rules.
+func TestReloadSessionWithABrokenBuild(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, opening{})
+	p.check("versioned__tell", "1")
+	for name, text := range map[string]string{"it fails": "#!/bin/sh\necho no luck >&2\nexit 3\n", "no program": "garbage", "empty": "", "garbage": "#!/bin/sh\necho 1\n"} {
+		p.plugin.renameText([]byte(text))
+		next, err := p.now.reload(t.Context(), p.g)
+		if err != nil || len(next.failures) != 1 {
+			t.Fatalf("%s: %v, %+v", name, err, next)
+		}
+		p.now = next
+		p.check("versioned__tell", "1")
+	}
+	p.plugin.rename("2 tell")
+	p.reload()
+	p.check("versioned__tell", "2")
+}
+
+// A folder of plugins that cannot be read at the moment ends none of its plugins.
+func TestReloadSessionKeepsWhatCannotBeLookedFor(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, opening{})
+	plugins := filepath.Join(p.dir, "plugins")
+	makeFolder(t, plugins)
+	link(t, filepath.Join(bin, "toolhost-plugin-readfile"), filepath.Join(plugins, "toolhost-plugin-readfile"))
+	p.configure("plugin_dirs = [%q]\n", plugins)
+	p.reload()
+	for _, name := range []string{"plugins", "gone", "gone", "plugins"} {
+		if name == "gone" {
+			_ = os.Rename(plugins, filepath.Join(p.dir, "gone")) // the second time it is gone already
+		} else {
+			_ = os.Rename(filepath.Join(p.dir, "gone"), plugins)
+		}
+		next, err := p.now.reload(t.Context(), p.g)
+		if err != nil || name == "gone" && len(next.problems) == 0 {
+			t.Fatalf("%s: %v", name, err)
+		}
+		p.now = next
+		if got := p.call("readfile__list"); !strings.Contains(got, "config.hcl") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// A file that was found here, trusted, and then changed is not followed until it is trusted again.
+func TestReloadSessionAsksForTrust(t *testing.T) {
+	g, dir := trusting(t), t.TempDir()
+	t.Chdir(dir)
+	v := newVersioned(t, dir, "tell")
+	write := func(more string) {
+		writeText(t, "config.hcl", "plugin \"versioned\" {\n  command = [%q]\n}\n%s", v.path, more)
+	}
+	trust := func() {
+		if code := run([]string{"trust"}, strings.NewReader(""), io.Discard, io.Discard); code != 0 {
+			t.Fatal("exit code", code)
+		}
+	}
+	write("")
+	trust()
+	s, err := g.open(t.Context(), opening{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close(g)
+	write(nobodyTells)
+	if _, err := s.reload(t.Context(), g); err == nil || !strings.Contains(err.Error(), "toolhost trust") {
+		t.Errorf("error %v", err)
+	}
+	trust()
+	if s, err = s.reload(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.catalog.Call(t.Context(), host.Call{Tool: "versioned__tell"}); r.Error == nil || r.Error.Code != sdk.CodeDenied {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Over 100 reloads of program and configuration under load, each call is answered once and has run once, and nothing of
+// the processes is left.
+func TestReloadSessionUnderLoad(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, opening{})
+	catalog, stop := p.now.catalog, make(chan struct{})
+	var mu sync.Mutex
+	made := map[string]bool{}
+	var callers sync.WaitGroup
+	for caller := range 8 {
+		callers.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				id := fmt.Sprintf("%d/%d", caller, i)
+				arguments, _ := json.Marshal(map[string]string{"id": id})
+				if r := catalog.Call(t.Context(), host.Call{Tool: "versioned__tell", Arguments: arguments}); r.Error != nil {
+					t.Errorf("call %s: %+v", id, r.Error)
+				}
+				mu.Lock()
+				made[id] = true
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range 100 {
+		p.plugin.rename(fmt.Sprintf("%d tell", i+2))
+		p.configure("profile \"p%d\" {\n  read_only = true\n}\n", i)
+		p.reload()
+		p.check("versioned__tell", fmt.Sprint(i+2))
+	}
+	close(stop)
+	callers.Wait()
+	p.counted(made)
+}
+
+// counted checks that each call that was made ran once, and that no other did.
+func (p *project) counted(made map[string]bool) {
+	p.t.Helper()
+	runs := p.plugin.runs()
+	for id := range made {
+		if runs[id] != 1 {
+			p.t.Errorf("call %s ran %d times", id, runs[id])
+		}
+	}
+	if len(runs) != len(made) {
+		p.t.Errorf("%d calls were made, and %d ran", len(made), len(runs))
+	}
+	process := p.now.processes[0]
+	eventually(p.t, "the old processes are gone", func() bool { return process.Status().Draining == 0 })
+	p.t.Logf("%d calls", len(made))
+}
+
+// Who locks a plugin at another terminal need not touch the configuration to have that heard.
+func TestTheLockFileIsWatched(t *testing.T) {
+	p := newProject(t, opening{})
+	lock := watchedFile{path: filepath.Join(p.dir, config.LockName)}
+	if files := p.now.watched(p.dir); !slices.Contains(files, lock) {
+		t.Errorf("it is not among %v", files)
+	}
+}

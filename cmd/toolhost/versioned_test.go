@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var versionedProgram = sync.OnceValues(func() ([]byte, error) { return os.ReadFile(filepath.Join(bin, "versioned")) })
+
+// A versioned plugin can be built again, as another version with other tools.
+type versioned struct {
+	t    testing.TB
+	path string
+	ran  string // a line for each call
+}
+
+func newVersioned(t testing.TB, dir, tools string) *versioned {
+	t.Helper()
+	v := &versioned{t, filepath.Join(dir, "toolhost-plugin-versioned"), filepath.Join(dir, "ran")}
+	v.rename("1 " + tools)
+	return v
+}
+
+// text is the program with its last line.
+func (v *versioned) text(line string) []byte {
+	v.t.Helper()
+	program, err := versionedProgram()
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return bytes.Join([][]byte{program, []byte(line)}, []byte("\n"))
+}
+
+// rename puts the build in place as careful builders do.
+func (v *versioned) rename(line string) { v.t.Helper(); v.renameText(v.text(line)) }
+
+func (v *versioned) renameText(text []byte) {
+	v.t.Helper()
+	syscall.ForkLock.RLock() // a child that begins meanwhile would have the file open, and a file that is written cannot be run
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(v.path+".new", text, 0o755); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := os.Rename(v.path+".new", v.path); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// rewrite puts the build in place as linkers do: the old file goes, and the new one is written in pieces and can be run
+// only at the end.
+func (v *versioned) rewrite(line string) {
+	v.t.Helper()
+	syscall.ForkLock.RLock() // as above
+	defer syscall.ForkLock.RUnlock()
+	if err := os.Remove(v.path); err != nil {
+		v.t.Fatal(err)
+	}
+	f, err := os.OpenFile(v.path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	text := v.text(line)
+	for len(text) > 0 {
+		n, err := f.Write(text[:min(len(text), 1<<20)])
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		text = text[n:]
+	}
+	if err := f.Close(); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := os.Chmod(v.path, 0o755); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// runs counts how often each call ran.
+func (v *versioned) runs() map[string]int {
+	v.t.Helper()
+	text, err := os.ReadFile(v.ran)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	out := map[string]int{}
+	for _, id := range strings.Fields(string(text)) {
+		out[id]++
+	}
+	return out
+}
+
+// eventually waits for a condition that nobody tells of.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(20 * time.Second); !is(); {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("not within 20 seconds: %s", what)
+		}
+	}
+}
+
+// A shared text may be written and read at the same time.
+type shared struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+func writeText(t testing.TB, path, format string, a ...any) {
+	t.Helper()
+	if err := os.WriteFile(path, fmt.Appendf(nil, format, a...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
