@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -128,8 +129,8 @@ func auditRows(records []audit.Record) [][]string {
 			took = fmt.Sprintf("%.1f ms", r.DurationMS)
 		}
 		row := []string{r.Time.UTC().Format(time.DateTime) + "Z"}
-		for _, cell := range []string{string(r.Kind), r.CallID, firstOf(r.Tool, r.Plugin), r.Effect, r.Status, r.Code, took} {
-			row = append(row, firstOf(fit(cell, 64), "-"))
+		for _, cell := range []string{string(r.Kind), r.CallID, cmp.Or(r.Tool, r.Plugin), r.Effect, r.Status, r.Code, took} {
+			row = append(row, cmp.Or(fit(cell, 64), "-"))
 		}
 		rows = append(rows, row)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,7 +133,7 @@ func (g *globals) printContent(parts []sdk.Content) {
 	for _, c := range parts {
 		text := c.Text
 		if c.Type != "text" {
-			text = fmt.Sprintf("[%s]", firstOf(join(c.Type, c.MIMEType, c.URI, size(c.Data)), "content"))
+			text = fmt.Sprintf("[%s]", cmp.Or(join(c.Type, c.MIMEType, c.URI, size(c.Data)), "content"))
 		}
 		fmt.Fprint(g.out, text)
 		if len(text) > 0 && text[len(text)-1] != '\n' {

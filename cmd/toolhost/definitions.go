@@ -20,10 +20,7 @@ const (
 	maxDefinition   = 1 << 20
 )
 
-func definitionsFolder() (string, error) {
-	cache, err := os.UserCacheDir()
-	return filepath.Join(cache, "toolhost", "definitions"), err
-}
+func definitionsFolder() (string, error) { return cacheFolder("definitions") }
 
 // keepDefinitions keeps them by hash, if that can be done, and removes old ones.
 func keepDefinitions(definitions map[string]json.RawMessage) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -218,7 +219,7 @@ func (g *globals) printJSON(v any) error {
 func toolRows(tools []*host.Tool, tokens bool) [][]string {
 	rows := [][]string{{"TOOL", "EFFECT", "CATEGORY", "TOKENS", "DESCRIPTION"}}
 	for _, t := range tools {
-		rows = append(rows, []string{t.Name, effect(t.Hints), fit(firstOf(t.Category, "-"), 12), strconv.Itoa(t.Tokens()), firstLine(t.Description)})
+		rows = append(rows, []string{t.Name, effect(t.Hints), fit(cmp.Or(t.Category, "-"), 12), strconv.Itoa(t.Tokens()), firstLine(t.Description)})
 	}
 	if !tokens {
 		for i, row := range rows {
@@ -237,5 +238,5 @@ func effect(h sdk.Hints) string {
 	case h.Destructive != nil && *h.Destructive:
 		words = append(words, "changes")
 	}
-	return firstOf(strings.Join(words, " "), "-")
+	return cmp.Or(strings.Join(words, " "), "-")
 }

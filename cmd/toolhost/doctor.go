@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -101,10 +101,7 @@ const widest = 1000
 
 func (d *diagnosis) print(g *globals, format string) error {
 	if format == "json" {
-		e := json.NewEncoder(g.out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(d)
+		return g.printJSON(d)
 	}
 	d.printTables(g)
 	return nil
@@ -134,7 +131,7 @@ func (d *diagnosis) printPlugins(g *globals) {
 		if !p.Network {
 			network = "no"
 		}
-		rows = append(rows, []string{p.Name, sandboxWords(&p.Confinement), network, firstOf(p.Refused, strings.Join(p.Missing, "; "))})
+		rows = append(rows, []string{p.Name, sandboxWords(&p.Confinement), network, cmp.Or(p.Refused, strings.Join(p.Missing, "; "))})
 	}
 	if len(d.Plugins) > 0 {
 		fmt.Fprintln(g.out)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -216,7 +217,7 @@ func (g *geminiCLI) result(state *os.ProcessState, failed error, stdout, stderr 
 		return stdout, true
 	}
 	return fmt.Sprintf("Stdout: %s\nStderr: %s\nError: %s\nExit Code: %s\nSignal: %s",
-		firstOf(stdout, "(empty)"), firstOf(stderr, "(empty)"), problem, code, signal), false
+		cmp.Or(stdout, "(empty)"), cmp.Or(stderr, "(empty)"), problem, code, signal), false
 }
 
 // The client is held to what was seen of Gemini CLI itself.

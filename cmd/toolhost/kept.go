@@ -16,12 +16,8 @@ const (
 // keepResults gives the user's own folder for results that were cut, and removes old ones from it. Without such a
 // folder it gives "": then the host makes one in the system's temporary folder.
 func keepResults() string {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	dir := filepath.Join(cache, "toolhost", "results")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	dir, err := cacheFolder("results")
+	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return ""
 	}
 	removeOld(dir, time.Now().Add(-keptFor))
@@ -30,11 +26,17 @@ func keepResults() string {
 
 // definitionsCache is the user's own folder for what plugins say of themselves, "" when there is none.
 func definitionsCache() string {
-	cache, err := os.UserCacheDir()
+	dir, err := cacheFolder("definitions-cache")
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(cache, "toolhost", "definitions-cache")
+	return dir
+}
+
+// cacheFolder is where a folder of the user's cache is, or would be.
+func cacheFolder(name string) (string, error) {
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "toolhost", name), err
 }
 
 // removeOld removes files that were last written before the time. What cannot be removed stays.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,7 +22,7 @@ func (g *globals) load() (*config.Config, error) {
 }
 
 func (g *globals) configPath() (string, error) {
-	if named := firstOf(g.config, os.Getenv("TOOLHOST_CONFIG")); named != "" {
+	if named := cmp.Or(g.config, os.Getenv("TOOLHOST_CONFIG")); named != "" {
 		return named, nil
 	}
 	places := []string{"config.hcl"}

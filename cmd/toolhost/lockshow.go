@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -68,7 +69,7 @@ func (l *locker) files(spec supervise.Spec) (out []string) {
 	for _, arg := range spec.Command[1:] {
 		path := arg
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(firstOf(spec.Dir, l.workdir), path)
+			path = filepath.Join(cmp.Or(spec.Dir, l.workdir), path)
 		}
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			out = append(out, arg)
@@ -90,7 +91,7 @@ func (l *locker) showPart(name, old, now string) {
 	case "":
 		fmt.Fprintf(l.out, "  %s: %s\n", name, visible(now))
 	default:
-		fmt.Fprintf(l.out, "  %s: %s -> %s\n", name, visible(old), firstOf(visible(now), "none"))
+		fmt.Fprintf(l.out, "  %s: %s -> %s\n", name, visible(old), cmp.Or(visible(now), "none"))
 	}
 }
 

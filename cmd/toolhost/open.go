@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,7 +165,7 @@ func (s *session) settings(g *globals) (o host.Options, shown host.Filter, err e
 func (s *session) approvals(profile *config.Profile) config.Approval {
 	a := s.config.Approval
 	if profile != nil {
-		a.Mode = firstOf(profile.Mode, a.Mode)
+		a.Mode = cmp.Or(profile.Mode, a.Mode)
 	}
 	if !s.trusted && a.Mode == string(host.ModeAutoEdit) {
 		a.Mode = string(host.ModeAsk)
@@ -204,13 +205,4 @@ func (s *session) complain(g *globals, problems ...error) {
 	for _, p := range append(slices.Clone(s.problems), problems...) {
 		g.complain(p)
 	}
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

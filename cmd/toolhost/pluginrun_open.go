@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -43,7 +44,7 @@ var noLabel = regexp.MustCompile(`[^a-z0-9]+`)
 func labelOf(program string) string {
 	name := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(program), ".exe"), "toolhost-plugin-")
 	name = strings.TrimLeft(noLabel.ReplaceAllString(strings.ToLower(name), "-"), "-0123456789")
-	return firstOf(strings.Trim(name[:min(len(name), 32)], "-"), "plugin")
+	return cmp.Or(strings.Trim(name[:min(len(name), 32)], "-"), "plugin")
 }
 
 // A foreground has those calls refused that run in the background and would have to be asked about: the terminal is read

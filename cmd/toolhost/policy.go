@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,7 +91,7 @@ func (g *globals) printDecision(d policy.Decision, format string) error {
 	}
 	rows := [][]string{{"LAYER", "RULE", "SAYS", "WHERE", "WHY"}}
 	for _, s := range d.Trace {
-		rows = append(rows, []string{s.Layer, s.Rule, firstOf(string(s.Effect), "-"), firstOf(s.Source, "-"), firstOf(s.Note, s.Reason)})
+		rows = append(rows, []string{s.Layer, s.Rule, cmp.Or(string(s.Effect), "-"), cmp.Or(s.Source, "-"), cmp.Or(s.Note, s.Reason)})
 	}
 	fmt.Fprintln(g.out)
 	writeTable(g.out, rows, 10_000) // a reason is worth more than a neat table

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 
 // edited gives the arguments as the person wants them: from the editor that $VISUAL or $EDITOR names, else from one line.
 func (p *prompter) edited(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-	editor := strings.Fields(firstOf(os.Getenv("VISUAL"), os.Getenv("EDITOR")))
+	editor := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")))
 	if len(editor) == 0 {
 		text, err := p.line(ctx, "The arguments, as one line of JSON ($EDITOR would open an editor): ")
 		return bytes.TrimSpace([]byte(text)), err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -128,7 +129,7 @@ func (s *session) watched(workdir string) (files []watchedFile) {
 func filesOf(spec supervise.Spec, workdir string) []watchedFile {
 	absolute := func(path string) string {
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(firstOf(spec.Dir, workdir, "."), path)
+			path = filepath.Join(cmp.Or(spec.Dir, workdir, "."), path)
 		}
 		path, _ = filepath.Abs(path) // fails only where there is no current folder
 		return path

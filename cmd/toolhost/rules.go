@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -83,7 +84,7 @@ func (s *session) profile(name string) (*config.Profile, error) {
 	p, ok := s.config.Profiles[name]
 	if !ok {
 		names := slices.Sorted(maps.Keys(s.config.Profiles))
-		return nil, fmt.Errorf("there is no profile %q in %s; it has %s", name, s.config.Path, firstOf(strings.Join(names, ", "), "none"))
+		return nil, fmt.Errorf("there is no profile %q in %s; it has %s", name, s.config.Path, cmp.Or(strings.Join(names, ", "), "none"))
 	}
 	return &p, nil
 }
@@ -121,7 +122,7 @@ func (g *globals) trusts(c *config.Config) bool {
 
 // projectOwn says whether the configuration is one that was found in the current folder, rather than named or the user's.
 func (g *globals) projectOwn(c *config.Config) bool {
-	if firstOf(g.config, os.Getenv("TOOLHOST_CONFIG")) != "" {
+	if cmp.Or(g.config, os.Getenv("TOOLHOST_CONFIG")) != "" {
 		return false
 	}
 	if own, err := userFile("config.hcl"); err == nil && own == c.Path {

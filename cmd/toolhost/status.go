@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"text/tabwriter"
@@ -73,17 +73,14 @@ func (s *session) statuses(ctx context.Context) []pluginStatus {
 
 func (g *globals) printStatus(all []pluginStatus, format string) error {
 	if format == "json" {
-		e := json.NewEncoder(g.out)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(all)
+		return g.printJSON(all)
 	}
 	locks := slices.ContainsFunc(all, func(p pluginStatus) bool { return p.Lock != "" })
 	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PLUGIN\tSTATE\tPID\tGENERATION\tRESTARTS\tTOOLS\tVERSION\tSANDBOX\tCONTAINMENT\t"+column(locks, "LOCK")+"LAST ERROR")
 	for _, p := range all {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s%s\n", p.Name, p.State, number(p.PID), p.Generation, p.Restarts, p.Tools,
-			firstOf(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), firstOf(p.Containment, "-"), column(locks, firstOf(p.Lock, "-")), firstOf(fit(p.LastError, 300), "-"))
+			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"), column(locks, cmp.Or(p.Lock, "-")), cmp.Or(fit(p.LastError, 300), "-"))
 	}
 	return w.Flush()
 }

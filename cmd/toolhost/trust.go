@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -35,7 +36,7 @@ func newTrust(g *globals) *cobra.Command {
 			"checksum in the file (sha256) to have it covered too.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := firstOf(append(args, "config.hcl")...)
+			path := cmp.Or(append(args, "config.hcl")...)
 			switch {
 			case list:
 				return g.listTrusted()

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -49,7 +50,7 @@ func TestWhatIsListedAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newCaching(t)
-			spec := k.playing("p", orDefault(c.role, "noted"))
+			spec := k.playing("p", cmp.Or(c.role, "noted"))
 			if c.role == "dynamic" {
 				spec.Config = json.RawMessage(`{"tools":["b"]}`)
 			}

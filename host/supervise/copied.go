@@ -49,12 +49,18 @@ func (c copied) write(k known) {
 	if err != nil {
 		return
 	}
-	f, err := os.CreateTemp(c.dir, fresh)
+	putWhole(c.record(), fresh, text)
+}
+
+// putWhole writes a file whole or not at all; what cannot be written is not there. The pattern is of the names of files
+// that are not complete.
+func putWhole(path, pattern string, text []byte) {
+	f, err := os.CreateTemp(filepath.Dir(path), pattern)
 	if err != nil {
 		return
 	}
 	_, err = f.Write(text)
-	if errors.Join(err, f.Close()) != nil || os.Rename(f.Name(), c.record()) != nil {
+	if errors.Join(err, f.Close()) != nil || os.Rename(f.Name(), path) != nil {
 		_ = os.Remove(f.Name())
 	}
 }

@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,7 @@ func (d Discovery) run(caller context.Context) ([]byte, error) {
 	if _, err := (Spec{Command: d.Command, Dir: d.Dir}).locate(); isInvalid(err) { // another fault is told when it is run
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(caller, orDefault(d.Timeout, 10*time.Second))
+	ctx, cancel := context.WithTimeout(caller, cmp.Or(d.Timeout, 10*time.Second))
 	defer cancel()
 	var stdout, stderr bounded
 	cmd := &proctree.Cmd{Path: d.Command[0], Args: d.Command[1:], Dir: d.Dir, Env: inheritedEnvironment(),
@@ -45,7 +46,7 @@ func (d Discovery) run(caller context.Context) ([]byte, error) {
 	case caller.Err() != nil:
 		return nil, caller.Err()
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("%s did not end within %s", d.Command[0], orDefault(d.Timeout, 10*time.Second))
+		return nil, fmt.Errorf("%s did not end within %s", d.Command[0], cmp.Or(d.Timeout, 10*time.Second))
 	case err != nil || exit.Signal != 0 || exit.Code != 0:
 		return nil, fmt.Errorf("%s: %w%s", d.Command[0], failure(exit, err), quoted(stderr.kept))
 	case stdout.over:

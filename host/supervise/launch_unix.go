@@ -138,7 +138,7 @@ func (c *child) signal(sig syscall.Signal, reason string) {
 	if c.over {
 		return
 	}
-	c.reason = orDefault(c.reason, reason)
+	c.reason = cmp.Or(c.reason, reason)
 	if c.handle.Signal(syscall.Signal(0)) == nil {
 		_ = syscall.Kill(-c.pid, sig)
 	}

@@ -12,25 +12,25 @@ import (
 
 func TestThrough(t *testing.T) {
 	dir := resolved(shortDir(t))
-	for _, d := range []string{"/work/sub/deep", "/other", "/work-not"} {
+	for _, d := range []string{"/own/sub/deep", "/other", "/own-not"} {
 		must(0, os.MkdirAll(dir+d, 0o755))
 	}
-	for link, to := range map[string]string{"/alias": dir + "/work", "/work/out": dir + "/other", "/down": dir + "/work/sub"} {
+	for link, to := range map[string]string{"/alias": dir + "/own", "/own/out": dir + "/other", "/down": dir + "/own/sub"} {
 		must(0, os.Symlink(to, dir+link))
 	}
 	for _, c := range []struct{ path, folder, want string }{
-		{"/work", "/work", ""},
-		{"/other", "/work", ""},
-		{"/work-not", "/work", ""},
-		{"/work/sub", "/work", "/work"},
-		{"/work/sub/deep", "/work", "/work"},
-		{"/work/none/at/all", "/work", "/work"},
-		{"/work/out", "/work", "/work"},
-		{"/alias/sub", "/work", "/work"},
-		{"/alias/out/x", "/work", "/work"},
-		{"/work/sub", "/alias", "/alias"},
-		{"/alias", "/work", ""}, // the link itself is outside
-		{"/down/deep", "/work", "/work"},
+		{"/own", "/own", ""},
+		{"/other", "/own", ""},
+		{"/own-not", "/own", ""},
+		{"/own/sub", "/own", "/own"},
+		{"/own/sub/deep", "/own", "/own"},
+		{"/own/none/at/all", "/own", "/own"},
+		{"/own/out", "/own", "/own"},
+		{"/alias/sub", "/own", "/own"},
+		{"/alias/out/x", "/own", "/own"},
+		{"/own/sub", "/alias", "/alias"},
+		{"/alias", "/own", ""}, // the link itself is outside
+		{"/down/deep", "/own", "/own"},
 	} {
 		if c.want != "" {
 			c.want = dir + c.want
@@ -39,8 +39,8 @@ func TestThrough(t *testing.T) {
 			t.Errorf("%s leads through %q, want %q", c.path, got, c.want)
 		}
 	}
-	paths := []string{dir + "/work/sub", dir + "/other", dir + "/work"}
-	if diff := cmp.Diff([]string{dir + "/other", dir + "/work"}, withoutNested(slices.Clone(paths), paths)); diff != "" {
+	paths := []string{dir + "/own/sub", dir + "/other", dir + "/own"}
+	if diff := cmp.Diff([]string{dir + "/other", dir + "/own"}, withoutNested(slices.Clone(paths), paths)); diff != "" {
 		t.Error(diff)
 	}
 }

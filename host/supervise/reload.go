@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -67,7 +68,7 @@ func (p *Process) notReloaded(why error) *sdk.Error {
 // complete fills in what the spec leaves open.
 func (s Spec) complete(workdir string) Spec {
 	s = s.withDefaults()
-	s.Dir = orDefault(s.Dir, workdir)
+	s.Dir = cmp.Or(s.Dir, workdir)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func (s *Supervisor) Reload(ctx context.Context, specs []Spec) []error {
 	var wg sync.WaitGroup
 	for i, spec := range specs {
 		if slices.ContainsFunc(specs[:i], func(o Spec) bool { return o.Name == spec.Name }) {
-			problems[i] = fmt.Errorf("plugin %q is there twice; %s is left out", spec.Name, orDefault(spec.Source, "the second"))
+			problems[i] = fmt.Errorf("plugin %q is there twice; %s is left out", spec.Name, cmp.Or(spec.Source, "the second"))
 			continue
 		}
 		wg.Go(func() { problems[i] = s.reloadOne(ctx, known[spec.Name], spec) })

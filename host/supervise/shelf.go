@@ -3,7 +3,6 @@ package supervise
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -80,17 +79,7 @@ func (s *shelf) write(kind, name string, text []byte) {
 	if len(text) > maxEntry-shelfChecksum-1 {
 		return
 	}
-	f, err := os.CreateTemp(s.dir, unfinished)
-	if err != nil {
-		return
-	}
-	_, err = f.WriteString(hashed(text) + "\n" + string(text))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), s.path(kind, name))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
+	putWhole(s.path(kind, name), unfinished, []byte(hashed(text)+"\n"+string(text)))
 }
 
 func (s *shelf) path(kind, name string) string { return filepath.Join(s.dir, kind+name) }

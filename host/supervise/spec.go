@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -103,19 +104,11 @@ func isSHA256(s string) bool {
 
 // withDefaults fills in the zero values.
 func (s Spec) withDefaults() Spec {
-	s.StartTimeout = orDefault(s.StartTimeout, Defaults.StartTimeout)
+	s.StartTimeout = cmp.Or(s.StartTimeout, Defaults.StartTimeout)
 	d := Defaults.Restart
-	s.Restart.MaxCrashes = orDefault(s.Restart.MaxCrashes, d.MaxCrashes)
-	s.Restart.Window = orDefault(s.Restart.Window, d.Window)
-	s.Restart.Backoff = orDefault(s.Restart.Backoff, d.Backoff)
-	s.Restart.BackoffMax = orDefault(s.Restart.BackoffMax, d.BackoffMax)
+	s.Restart.MaxCrashes = cmp.Or(s.Restart.MaxCrashes, d.MaxCrashes)
+	s.Restart.Window = cmp.Or(s.Restart.Window, d.Window)
+	s.Restart.Backoff = cmp.Or(s.Restart.Backoff, d.Backoff)
+	s.Restart.BackoffMax = cmp.Or(s.Restart.BackoffMax, d.BackoffMax)
 	return s
-}
-
-func orDefault[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
 }

@@ -141,7 +141,7 @@ func (p *code) add(op uint16, yes, no uint8, k uint32) {
 func (p *code) load(at uint32)    { p.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, 0, 0, at) }
 func (p *code) give(value uint32) { p.add(unix.BPF_RET|unix.BPF_K, 0, 0, value) }
 
-// when ends the program with a value when what was loaded compares so, unless when it is not equal.
+// when ends the program with a value when what was loaded compares so to k, unless ends it when it is not k.
 func (p *code) when(compare uint16, k, value uint32) {
 	p.add(unix.BPF_JMP|compare|unix.BPF_K, 0, 1, k)
 	p.give(value)
