@@ -40,7 +40,7 @@ func addEdit[In planner](p *sdk.Plugin, e *editor, t sdk.Tool) {
 		if err != nil {
 			return nil, err
 		}
-		return &sdk.Preview{Content: []sdk.Content{sdk.TextContent(o.preview())}}, nil
+		return o.shown(), nil
 	})
 }
 

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
 // An outcome is what a call does, for the model and for the disk.
@@ -50,6 +52,18 @@ func (o *outcome) rest() string {
 		return "make fewer edits at once to see them all"
 	}
 	return "the diff tool shows more"
+}
+
+// shown is what a person sees who is asked, and that one must be asked where others run or obey what is changed.
+func (o *outcome) shown() *sdk.Preview {
+	p := &sdk.Preview{Content: []sdk.Content{sdk.TextContent(o.preview())}}
+	for _, c := range o.real() {
+		if !o.dry && (workspace.Obeyed(c.place.Path) || workspace.Obeyed(c.place.Resolved())) {
+			p.Effect, p.Reason = "ask", fmt.Sprintf("other programs run or obey %s without asking", c.place.Path)
+			return p
+		}
+	}
+	return p
 }
 
 // preview is the diff, and what there is to say about it.
