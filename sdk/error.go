@@ -23,7 +23,8 @@ type Error struct {
 	HelpURL string `json:"help_url,omitempty"`
 	// Retryable is true when the same call may work later.
 	Retryable bool `json:"retryable"`
-	// Outcome says what became of the call. Whoever made the call sets it: it does not travel from a plugin.
+	// Outcome says what became of the call. Whoever made the call sets it; of a handler's words only OutcomeUnknown travels,
+	// for a tool that lost sight of what it had begun. The caller is then told to check before it repeats the call.
 	Outcome Outcome `json:"outcome,omitempty"`
 	// Details is a JSON object for programs, or nil.
 	Details json.RawMessage `json:"details,omitempty"`

@@ -10,7 +10,7 @@ const (
 	// OutcomeFailed: the plugin answered. The call ran to its end, whatever its error says of what it did; also when the
 	// answer is too large to be used.
 	OutcomeFailed Outcome = "failed"
-	// OutcomeUnknown: the plugin was sent the call and did not answer. It died, its connection broke, the deadline passed, or
-	// the caller gave up; the call may have done nothing, a part, or all.
+	// OutcomeUnknown: the call may have done nothing, a part, or all. The plugin was sent it and did not answer: it died, its
+	// connection broke, the deadline passed, or the caller gave up. Or its tool answered that it does not know (see Error).
 	OutcomeUnknown Outcome = "outcome_unknown"
 )

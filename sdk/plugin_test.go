@@ -62,6 +62,8 @@ func TestResultOfAHandler(t *testing.T) {
 		"content and error":   {sdk.Text("half"), refused, &sdk.Result{Content: sdk.Text("half").Content, Error: &seen}},
 		"an error inside":     {nil, fmt.Errorf("reading it: %w", refused), &sdk.Result{Error: &inside}},
 		"its own code":        {nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd"}, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd", Outcome: sdk.OutcomeFailed}}},
+		"an unknown outcome":  {nil, &sdk.Error{Code: sdk.CodeTool, Name: "Lost", Message: "lost", Outcome: sdk.OutcomeUnknown}, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Name: "Lost", Message: "lost", Outcome: sdk.OutcomeUnknown}}},
+		"another outcome":     {nil, &sdk.Error{Code: sdk.CodeTool, Name: "No", Message: "no", Outcome: sdk.OutcomeNotSent}, tooled("No", "no")},
 		"a plain error":       {nil, errors.New("broke"), tooled("Error", "broke")},
 		"no such file":        {nil, missing, tooled("NotFound", "open /nowhere/at/all: no such file or directory")},
 		"no permission":       {nil, fs.ErrPermission, tooled("PermissionDenied", "permission denied")},

@@ -144,17 +144,21 @@ func errorToWire(e *Error) *pluginv1.Error {
 		return nil
 	}
 	return &pluginv1.Error{Code: clean(string(e.Code)), Name: clean(e.Name), Message: clean(e.Message), Suggestion: clean(e.Suggestion),
-		HelpUrl: clean(e.HelpURL), Retryable: e.Retryable, Details: e.Details}
+		HelpUrl: clean(e.HelpURL), Retryable: e.Retryable, Details: e.Details,
+		OutcomeUnknown: e.Outcome == OutcomeUnknown}
 }
 
 // errorFromWire believes a plugin only the codes that are a plugin's to give; everything else is the tool's own failure. Its
-// outcome is that there is an answer.
+// outcome is that there is an answer, unless that says that nobody knows.
 func errorFromWire(e *pluginv1.Error) *Error {
 	if e == nil {
 		return nil
 	}
 	out := &Error{Code: CodeTool, Name: e.GetName(), Message: e.GetMessage(), Suggestion: e.GetSuggestion(),
 		HelpURL: e.GetHelpUrl(), Retryable: e.GetRetryable(), Outcome: OutcomeFailed, Details: detailsFromWire(e.GetDetails())}
+	if e.GetOutcomeUnknown() {
+		out.Outcome = OutcomeUnknown
+	}
 	switch c := Code(e.GetCode()); c {
 	case CodeInvalidArgs, CodeToolNotFound, CodeTimeout, CodeCanceled, CodeResultTooLarge:
 		out.Code = c

@@ -173,6 +173,9 @@ func arrivedError(e *Error) *Error {
 	}
 	out := &Error{Code: CodeTool, Outcome: OutcomeFailed, Name: clean(e.Name), Message: clean(e.Message), Suggestion: clean(e.Suggestion),
 		HelpURL: clean(e.HelpURL), Retryable: e.Retryable, Details: isObject(e.Details)}
+	if e.Outcome == OutcomeUnknown {
+		out.Outcome = OutcomeUnknown
+	}
 	if slices.Contains([]Code{CodeInvalidArgs, CodeToolNotFound, CodeTimeout, CodeCanceled, CodeResultTooLarge}, e.Code) {
 		out.Code = e.Code
 	}

@@ -62,7 +62,7 @@ func (s *settings) run(ctx context.Context, r *sdk.Request, j job) (*sdk.Result,
 	case o.err == nil && o.exit.Signal == 0 && o.exit.Code == 0:
 		return o.success(), nil
 	case errors.Is(o.err, proctree.ErrLost):
-		return o.failure(&sdk.Error{Name: "OutcomeUnknown", Message: o.err.Error(),
+		return o.failure(&sdk.Error{Name: "OutcomeUnknown", Outcome: sdk.OutcomeUnknown, Message: o.err.Error(),
 			Suggestion: "Look at what the tool was to change before calling it again."})
 	}
 	return o.failure(&sdk.Error{Name: "ToolFailed", Message: o.lines(shownInMessage),

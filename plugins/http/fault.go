@@ -106,7 +106,7 @@ func sent(err error) error {
 		return err
 	}
 	out := *e
-	out.Retryable = false
+	out.Retryable, out.Outcome = false, sdk.OutcomeUnknown
 	out.Suggestion = "The server may have done what it was asked for. Look for that before sending it again."
 	return &out
 }

@@ -260,6 +260,9 @@ func TestPostThatMayHaveArrived(t *testing.T) {
 		"IncompleteBody": raw(t, func(w io.Writer) { io.WriteString(w, head+"Content-Length: 9\r\n\r\nabc") })} {
 		r := p.Run(t, "post", args(t, map[string]any{"url": url, "timeout_seconds": 0.5}))
 		wantError(t, r, name, "may have done what it was asked for")
+		if r.Error.Outcome != sdk.OutcomeUnknown {
+			t.Errorf("%s: outcome %q", name, r.Error.Outcome)
+		}
 		if r.Error.Retryable {
 			t.Errorf("%s is said to be safe to repeat", name)
 		}

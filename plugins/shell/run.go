@@ -96,7 +96,7 @@ func incomplete(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, proctree.ErrLost):
-		return &sdk.Error{Name: "OutcomeUnknown", Message: err.Error(),
+		return &sdk.Error{Name: "OutcomeUnknown", Outcome: sdk.OutcomeUnknown, Message: err.Error(),
 			Suggestion: "Look at what the command was to change before running it again."}
 	case errors.Is(err, proctree.ErrLeft):
 		return &sdk.Error{Name: "ProcessesLeft", Message: "the command ended, but " + err.Error(),

@@ -17,6 +17,9 @@ func TestWatcherIsKilled(t *testing.T) {
 	if r.Error.Message != want {
 		t.Errorf("message %q, want %q", r.Error.Message, want)
 	}
+	if r.Error.Outcome != sdk.OutcomeUnknown {
+		t.Errorf("outcome %q", r.Error.Outcome)
+	}
 	if got := contentOf(t, r); got != "so far" {
 		t.Errorf("content %q", got)
 	}

@@ -1360,9 +1360,11 @@ type Error struct {
 	HelpUrl    string                 `protobuf:"bytes,5,opt,name=help_url,json=helpUrl,proto3" json:"help_url,omitempty"`
 	Retryable  bool                   `protobuf:"varint,6,opt,name=retryable,proto3" json:"retryable,omitempty"`
 	// A JSON object.
-	Details       []byte `protobuf:"bytes,7,opt,name=details,proto3" json:"details,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Details []byte `protobuf:"bytes,7,opt,name=details,proto3" json:"details,omitempty"`
+	// The tool cannot tell whether it has done its work, or a part.
+	OutcomeUnknown bool `protobuf:"varint,8,opt,name=outcome_unknown,json=outcomeUnknown,proto3" json:"outcome_unknown,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Error) Reset() {
@@ -1442,6 +1444,13 @@ func (x *Error) GetDetails() []byte {
 		return x.Details
 	}
 	return nil
+}
+
+func (x *Error) GetOutcomeUnknown() bool {
+	if x != nil {
+		return x.OutcomeUnknown
+	}
+	return false
 }
 
 type WatchRequest struct {
@@ -1695,7 +1704,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\tmime_type\x18\x04 \x01(\tR\bmimeType\x12\x10\n" +
 	"\x03uri\x18\x05 \x01(\tR\x03uri\x12\x12\n" +
 	"\x04name\x18\x06 \x01(\tR\x04name\x12\x10\n" +
-	"\x03raw\x18\a \x01(\fR\x03raw\"\xbc\x01\n" +
+	"\x03raw\x18\a \x01(\fR\x03raw\"\xe5\x01\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -1705,7 +1714,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"suggestion\x12\x19\n" +
 	"\bhelp_url\x18\x05 \x01(\tR\ahelpUrl\x12\x1c\n" +
 	"\tretryable\x18\x06 \x01(\bR\tretryable\x12\x18\n" +
-	"\adetails\x18\a \x01(\fR\adetails\"\x0e\n" +
+	"\adetails\x18\a \x01(\fR\adetails\x12'\n" +
+	"\x0foutcome_unknown\x18\b \x01(\bR\x0eoutcomeUnknown\"\x0e\n" +
 	"\fWatchRequest\"^\n" +
 	"\n" +
 	"WatchEvent\x12G\n" +
