@@ -47,7 +47,7 @@ const (
 
 // A dialect is what a format does.
 type dialect struct {
-	name    *regexp.Regexp
+	name    func() *regexp.Regexp
 	tool    func(*Tool) (any, error) // one tool of the list
 	wrap    func([]any) any          // the list, when it is not simply an array
 	calls   func(part) ([]Call, error)
@@ -56,11 +56,11 @@ type dialect struct {
 
 var (
 	// plainName is what OpenAI's and Anthropic's references ask for; Anthropic's API takes 128 characters by now.
-	plainName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	plainName = lazily(`^[a-zA-Z0-9_-]{1,64}$`)
 	// geminiName is from https://ai.google.dev/api/caching#FunctionDeclaration and Vertex AI's reference, the stricter of both.
-	geminiName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
+	geminiName = lazily(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 	// mcpName is from https://modelcontextprotocol.io/specification/2025-11-25/server/tools
-	mcpName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,128}$`)
+	mcpName = lazily(`^[a-zA-Z0-9_.-]{1,128}$`)
 )
 
 var dialects = map[Format]dialect{
@@ -139,8 +139,8 @@ func Export(f Format, tools []*Tool) (json.RawMessage, []error) {
 }
 
 func (d dialect) export(t *Tool) (any, error) {
-	if !d.name.MatchString(t.Name) {
-		return nil, fmt.Errorf("its name does not match %s", d.name)
+	if !d.name().MatchString(t.Name) {
+		return nil, fmt.Errorf("its name does not match %s", d.name())
 	}
 	return d.tool(t)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,14 +20,14 @@ type registry struct {
 	hides   func(*Tool) bool // tools that nobody is offered, though they can be called
 }
 
-var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+var pluginName = lazily(`^[a-z][a-z0-9-]{0,31}$`)
 
 // newRegistry takes over the listings of plugins for which nothing has changed.
 func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *hosting) (*registry, error) {
 	r := &registry{plugins: map[string]*listing{}, limit: o.DefaultTimeout}
 	for _, name := range slices.Sorted(maps.Keys(plugins)) {
-		if !pluginName.MatchString(name) {
-			return nil, fmt.Errorf("host: plugin name %q must match %s", name, pluginName)
+		if !pluginName().MatchString(name) {
+			return nil, fmt.Errorf("host: plugin name %q must match %s", name, pluginName())
 		}
 		if plugins[name] == nil {
 			return nil, fmt.Errorf("host: plugin %q is nil", name)

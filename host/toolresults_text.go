@@ -2,12 +2,11 @@ package host
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
 // backticks are what could be taken for the end of a fence.
-var backticks = regexp.MustCompile("`{3,}")
+var backticks = lazily("`{3,}")
 
 // textResults is a text that has the result of each call in a block. The block's fence is longer than any row of backticks
 // in the result, so that the result cannot end it.
@@ -25,7 +24,7 @@ func textResults(results []*Result) (any, error) {
 
 func framed(text string) string {
 	fence := "```"
-	for _, row := range backticks.FindAllString(text, -1) {
+	for _, row := range backticks().FindAllString(text, -1) {
 		fence = strings.Repeat("`", max(len(fence), len(row)+1))
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -36,7 +35,7 @@ func framed(text string) string {
 
 // toolLabel is the name by which a tool was called; what the model wrote there need not be one.
 func toolLabel(name string) string {
-	if mcpName.MatchString(name) {
+	if mcpName().MatchString(name) {
 		return name
 	}
 	return fmt.Sprintf("%.100q", name)

@@ -3,13 +3,12 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
 )
 
 // secretName tells names whose values are secret, whatever they look like: those that hold the words, with or without
 // separators. Counts such as max_tokens are none.
-var secretName = regexp.MustCompile(`(?i)(?:passw(?:or)?d|passphrase|secret|api[_-]?key|(?:token|access[_-]?key|private[_-]?key|credentials?|authorization|cookie)$)`)
+var secretName = lazily(`(?i)(?:passw(?:or)?d|passphrase|secret|api[_-]?key|(?:token|access[_-]?key|private[_-]?key|credentials?|authorization|cookie)$)`)
 
 // JSON gives the text with [redacted] in the place of each secret, which may be written with escapes. Values of names
 // such as password or api_key are secrets as a whole, unless they are null, true, false or "". What was JSON stays JSON;
@@ -31,7 +30,7 @@ func (r *Redactor) JSON(text []byte) []byte {
 		if part[0] != '"' {
 			continue
 		}
-		if from := nameEnds(text[i:]); from > 0 && secretName.MatchString(unquote(part)) {
+		if from := nameEnds(text[i:]); from > 0 && secretName().MatchString(unquote(part)) {
 			out = append(out, text[i:i+from]...)
 			i += from
 			n := extent(text[i:])

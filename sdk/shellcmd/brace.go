@@ -1,7 +1,6 @@
 package shellcmd
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -10,8 +9,8 @@ import (
 const maxBraces = 64
 
 var (
-	braceLike  = regexp.MustCompile(`(?s)\{.*(,|\.\.).*\}`)
-	braceChars = regexp.MustCompile(`^[A-Za-z0-9_./,={}*?+-]*$`)
+	braceLike  = lazily(`(?s)\{.*(,|\.\.).*\}`)
+	braceChars = lazily(`^[A-Za-z0-9_./,={}*?+-]*$`)
 )
 
 // hasBraces reports a word that bash might expand, such as a{b,c}.
@@ -22,13 +21,13 @@ func hasBraces(x *syntax.Word) bool {
 			b.WriteString(l.Value)
 		}
 	}
-	return strings.Contains(b.String(), "{") && braceLike.MatchString(b.String())
+	return strings.Contains(b.String(), "{") && braceLike().MatchString(b.String())
 }
 
 // braces expands plain lists like a{b,c}d. It gives up on anything where a shell might think otherwise: sequences, empty
 // elements, lone braces, quotes, or more than maxBraces words.
 func braces(s string) (out []string, ok bool) {
-	if strings.Count(s, "{") > 6 || strings.Contains(s, "..") || !braceChars.MatchString(s) {
+	if strings.Count(s, "{") > 6 || strings.Contains(s, "..") || !braceChars().MatchString(s) {
 		return nil, false
 	}
 	open := strings.IndexByte(s, '{')

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The checks look at what options and paths do not tell: operands that are small programs, or that set things.
@@ -25,7 +26,7 @@ const (
 	sedCommand = `(` + sedAddress + `(,` + sedAddress + `|,\+\d+)?)?!?`
 )
 
-var sedScript = sedScripts()
+var sedScript = sync.OnceValue(sedScripts)
 
 // sedScripts puts the pattern together: any of a few characters may stand between the parts of a replacement.
 func sedScripts() *regexp.Regexp {
@@ -55,7 +56,7 @@ func checkSed(u *use) string {
 		scripts = []string{u.operands[0].Text}
 	}
 	for _, s := range scripts {
-		if !sedScript.MatchString(s) {
+		if !sedScript().MatchString(s) {
 			return "a sed script that is not known to be harmless"
 		}
 	}
@@ -63,20 +64,20 @@ func checkSed(u *use) string {
 }
 
 // A name after a dot, as in .env, is a field.
-var jqReaches = regexp.MustCompile(`(^|[^.\w])(import|include|env|input_filename|get_search_list|modulemeta|debug|halt|halt_error)\b|\$(\s|#)|\$ENV|\$__`)
+var jqReaches = lazily(`(^|[^.\w])(import|include|env|input_filename|get_search_list|modulemeta|debug|halt|halt_error)\b|\$(\s|#)|\$ENV|\$__`)
 
 func checkJq(u *use) string {
-	if len(u.operands) > 0 && jqReaches.MatchString(u.operands[0].Text) {
+	if len(u.operands) > 0 && jqReaches().MatchString(u.operands[0].Text) {
 		return "a jq filter that looks at more than its input"
 	}
 	return ""
 }
 
-var printfSets = regexp.MustCompile(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`)
+var printfSets = lazily(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`)
 
 // checkPrintf refuses formats that set variables, and those that make very much of little.
 func checkPrintf(u *use) string {
-	if len(u.operands) > 0 && (!u.operands[0].Static || strings.Contains(u.operands[0].Text, "%n") || printfSets.MatchString(u.operands[0].Text)) {
+	if len(u.operands) > 0 && (!u.operands[0].Static || strings.Contains(u.operands[0].Text, "%n") || printfSets().MatchString(u.operands[0].Text)) {
 		return "a printf format that is not known to be harmless"
 	}
 	return ""
@@ -101,22 +102,22 @@ func noLists(u *use) string {
 	return ""
 }
 
-var cargoPasses = regexp.MustCompile(`^--?(nocapture|no-capture|show-output|ignored|include-ignored|exact|list|quiet|q|[DWA]|test-threads(=\d+)?)$`)
+var cargoPasses = lazily(`^--?(nocapture|no-capture|show-output|ignored|include-ignored|exact|list|quiet|q|[DWA]|test-threads(=\d+)?)$`)
 
 // checkCargo looks at the options after --, which are for what it runs: tests can write a log file, clippy anything.
 func checkCargo(u *use) string {
 	for _, o := range u.operands {
-		if strings.HasPrefix(o.Text, "-") && !cargoPasses.MatchString(o.Text) {
+		if strings.HasPrefix(o.Text, "-") && !cargoPasses().MatchString(o.Text) {
 			return o.Text + " is an option for what it runs"
 		}
 	}
 	return ""
 }
 
-var shortSleep = regexp.MustCompile(`^\d{1,3}(\.\d+)?s?$`)
+var shortSleep = lazily(`^\d{1,3}(\.\d+)?s?$`)
 
 func checkSleep(u *use) string {
-	if len(u.operands) != 1 || !shortSleep.MatchString(u.operands[0].Text) {
+	if len(u.operands) != 1 || !shortSleep().MatchString(u.operands[0].Text) {
 		return "a long sleep"
 	}
 	return ""
@@ -184,10 +185,10 @@ func onlyListed(u *use) string {
 }
 
 // gitVerifies are the parts of formats and orders for which git checks signatures, with another program.
-var gitVerifies = regexp.MustCompile(`%[-+ ]?G|%\(\*?signature|^-?\*?signature`)
+var gitVerifies = lazily(`%[-+ ]?G|%\(\*?signature|^-?\*?signature`)
 
 func (u *use) verifies(g given) bool {
-	return u.command.Name == "git" && slices.Contains([]string{"format", "pretty", "sort"}, g.name) && gitVerifies.MatchString(g.value.Text)
+	return u.command.Name == "git" && slices.Contains([]string{"format", "pretty", "sort"}, g.name) && gitVerifies().MatchString(g.value.Text)
 }
 
 func checkGitConfig(u *use) string {

@@ -1,15 +1,14 @@
 package shellcmd
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
 
 var (
-	psLetters = regexp.MustCompile(`^([acfjlruvwx]+|\d+)$`)
-	psEach    = regexp.MustCompile(`^-e(f|F|l|ly|fl|fw+|Lf|fH|jH|j|o|wwo?)?$`)
-	psNamed   = regexp.MustCompile(`^-[Cfo]$`)
+	psLetters = lazily(`^([acfjlruvwx]+|\d+)$`)
+	psEach    = lazily(`^-e(f|F|l|ly|fl|fw+|Lf|fH|jH|j|o|wwo?)?$`)
+	psNamed   = lazily(`^-[Cfo]$`)
 )
 
 // checkPs refuses the letter e without a dash: it prints the variables of other processes.
@@ -20,7 +19,7 @@ func checkPs(u *use) string {
 		}
 	}
 	for _, o := range u.operands {
-		if !psLetters.MatchString(o.Text) {
+		if !psLetters().MatchString(o.Text) {
 			return "ps may show the variables of processes"
 		}
 	}
@@ -55,7 +54,7 @@ func (u *use) psAccepts() bool {
 	seen := map[string]bool{}
 	for _, a := range u.command.Args {
 		short := strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "--")
-		if short && (seen[a.Text] || a.Text != "-o" && !sure.MatchString(a.Text)) {
+		if short && (seen[a.Text] || a.Text != "-o" && !sure().MatchString(a.Text)) {
 			return false
 		}
 		seen[a.Text] = true

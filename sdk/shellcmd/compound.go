@@ -1,7 +1,6 @@
 package shellcmd
 
 import (
-	"regexp"
 	"slices"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -63,12 +62,12 @@ func (w *walker) ifs(c *syntax.IfClause, dirs []string) flow {
 }
 
 // loopName is what a loop may count with; other names mean something to the shell or to programs.
-var loopName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-oq-z0-9][a-z0-9]*)*$`)
+var loopName = lazily(`^[a-z][a-z0-9]*(_[a-oq-z0-9][a-z0-9]*)*$`)
 
 func (w *walker) fors(c *syntax.ForClause, dirs []string) flow {
 	var doubts []string
 	if iter, ok := c.Loop.(*syntax.WordIter); ok {
-		if !loopName.MatchString(iter.Name.Value) {
+		if !loopName().MatchString(iter.Name.Value) {
 			doubts = append(doubts, "a loop that sets the variable "+iter.Name.Value)
 		}
 		for _, x := range iter.Items {

@@ -1,7 +1,6 @@
 package shellcmd
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -193,7 +192,7 @@ func (u *use) long(s *spec, args []Word) (n int, why string) {
 
 // optionLike is what git may take for an option although one that takes a value is before it: git log --format --output=x
 // knows --format= only, and writes x before it complains.
-var optionLike = regexp.MustCompile(`^-[^0-9]`)
+var optionLike = lazily(`^-[^0-9]`)
 
 func (u *use) value(s *spec, name, text string, attached bool, args []Word) (n int, why string) {
 	g, n := given{name, static(text)}, 1
@@ -202,7 +201,7 @@ func (u *use) value(s *spec, name, text string, attached bool, args []Word) (n i
 			return 1, ""
 		}
 		g.value, n = args[1], 2
-		if u.command.Name == "git" && optionLike.MatchString(g.value.Text) {
+		if u.command.Name == "git" && optionLike().MatchString(g.value.Text) {
 			return n, unknownOption(g.value.Text, "git")
 		}
 	}

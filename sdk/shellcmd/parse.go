@@ -3,7 +3,6 @@ package shellcmd
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -99,10 +98,10 @@ func readDifferently(text string, file *syntax.File) error {
 	if at := oddComment(text, file); at >= 0 {
 		return &RefusedError{Offset: at, Reason: "bash may not take this # for the start of a comment"}
 	}
-	if at := longComment.FindStringIndex(text); at != nil {
+	if at := longComment().FindStringIndex(text); at != nil {
 		return &RefusedError{Offset: at[0], Reason: "a line with # ends with a backslash, and the comment may or may not go on"}
 	}
-	if at := joinedLine.FindStringIndex(text); at != nil {
+	if at := joinedLine().FindStringIndex(text); at != nil {
 		return &RefusedError{Offset: at[0], Reason: "a backslash joins two lines inside of a word; a blank before it helps"}
 	}
 	return nil
@@ -110,10 +109,10 @@ func readDifferently(text string, file *syntax.File) error {
 
 // joinedLine is a line that goes on in the next one without a blank before the backslash: $\ and ( in the next line are $( to
 // bash, and two things to the parser.
-var joinedLine = regexp.MustCompile(`(^|[^ \t\n\\])(\\\\)*\\\n|[ \t\n](\\\\)+\\\n`)
+var joinedLine = lazily(`(^|[^ \t\n\\])(\\\\)*\\\n|[ \t\n](\\\\)+\\\n`)
 
 // longComment may be a comment that the parser, unlike bash, takes for one that goes on in the next line.
-var longComment = regexp.MustCompile(`#[^\n]*\\\n`)
+var longComment = lazily(`#[^\n]*\\\n`)
 
 // oddComment finds what the parser takes for a comment in the middle of a word; -1 when there is none. To bash only what
 // begins a word is one.

@@ -11,7 +11,7 @@ var shells = map[string]bool{"bash": true, "sh": true, "dash": true, "ash": true
 	"rbash": true, "fish": true, "csh": true, "tcsh": true}
 
 // plainText is what all shells that know -c read alike.
-var plainText = regexp.MustCompile(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
+var plainText = lazily(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
 
 // shell lists what a shell is told to run.
 func (w *walker) shell(at int) {
@@ -37,7 +37,7 @@ func (w *walker) otherShell(at int, text Word) {
 	if name == "bash" || !text.Static {
 		return
 	}
-	plain := plainText.MatchString(text.Text) && !strings.Contains(text.Text, "&|") && !regexp.MustCompile(`(^|[^&])&([^&]|$)`).MatchString(text.Text)
+	plain := plainText().MatchString(text.Text) && !strings.Contains(text.Text, "&|") && !regexp.MustCompile(`(^|[^&])&([^&]|$)`).MatchString(text.Text)
 	if name != "sh" && name != "dash" || !plain {
 		w.grave(at, name+" may read the text in another way than bash")
 	}

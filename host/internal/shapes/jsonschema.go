@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // MCP gives a schema as it is but for the type of its root, which MCP requires, and for properties of it that are true or
@@ -71,7 +72,7 @@ func bareRef(o *object) {
 }
 
 // anthropicKey is what the API demands of the names of arguments.
-var anthropicKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+var anthropicKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`) })
 
 // Anthropic gives a schema for input_schema: JSON Schema 2020-12 without combiners at the root, and with
 // additionalProperties false there when it lists properties and says nothing about others, so that models invent none.
@@ -89,8 +90,8 @@ func Anthropic(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	if properties := s.root.object("properties"); properties != nil {
 		for _, name := range properties.names {
-			if !anthropicKey.MatchString(name) {
-				return nil, fmt.Errorf("the name of its property %.80q does not match %s", name, anthropicKey)
+			if !anthropicKey().MatchString(name) {
+				return nil, fmt.Errorf("the name of its property %.80q does not match %s", name, anthropicKey())
 			}
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // parameterName is what Vertex AI demands of the names of arguments.
 // https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration
-var parameterName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`)
+var parameterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`) })
 
 // GeminiOpenAPI gives a schema for parameters, the older field, which takes a subset of OpenAPI 3.0's schemas and refuses
 // the whole request for a keyword outside of it. References are inlined. It is nil for a tool without named arguments,
@@ -31,8 +32,8 @@ func GeminiOpenAPI(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	for _, name := range f.names {
-		if !parameterName.MatchString(name) {
-			return nil, fmt.Errorf("the name of its property %.80q does not match %s", name, parameterName)
+		if !parameterName().MatchString(name) {
+			return nil, fmt.Errorf("the name of its property %.80q does not match %s", name, parameterName())
 		}
 	}
 	c := openapi{schema: s, active: map[string]bool{}}
