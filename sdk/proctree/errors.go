@@ -9,11 +9,18 @@ import (
 var (
 	// ErrLost reports that the launcher or the program could not be followed to
 	// its end, for example because the launcher was killed. The program was
-	// started; what it did is unknown, and processes that it started may live.
-	ErrLost = errors.New("what the command did is not known, and processes it started may still run")
+	// started; what it did is unknown. Nothing of it is left, unless the error is
+	// ErrLoose as well.
+	ErrLost = errors.New("what the command did is not known")
+	// ErrLoose comes with ErrLost if nobody can say that all of the tree has ended. In
+	// a namespace the kernel sees to that when the launcher ends.
+	ErrLoose = errors.New("processes it started may still run")
 	// ErrLeft reports processes that survive SIGKILL: those of another user, or
 	// stuck in the kernel. The launcher stays and goes on trying.
 	ErrLeft = errors.New("processes could not be killed")
+	// ErrNamespace reports a program that was not started, since it was to run in a process
+	// namespace, which the system does not allow.
+	ErrNamespace = errors.New("the system refuses a process namespace")
 )
 
 // StartError reports that the program was not started: none of its code ran.
@@ -53,9 +60,9 @@ type implied struct {
 func (e implied) Unwrap() []error { return []error{e.error, e.other} }
 
 // conclude joins what went wrong with the program and with its output. Output
-// that processes of a lost program hold open is cut off; "may still run" says so.
+// that loose processes hold open is cut off; "may still run" says so.
 func conclude(run, output error) error {
-	if errors.Is(run, ErrLost) && errors.Is(output, exec.ErrWaitDelay) {
+	if errors.Is(run, ErrLoose) && errors.Is(output, exec.ErrWaitDelay) {
 		return implied{run, output}
 	}
 	return join(run, output)

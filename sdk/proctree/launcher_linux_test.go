@@ -37,7 +37,7 @@ func TestLauncherIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	exit, err := run.end(t, 5*time.Second)
-	if !errors.Is(err, ErrLost) || err.Error() != lostText {
+	if !errors.Is(err, ErrLost) || !errors.Is(err, ErrLoose) || err.Error() != lostText {
 		t.Errorf("error is %v", err)
 	}
 	if _, ok := errors.AsType[*StartError](err); ok || exit.Code != -1 || exit.Signal != 0 {
@@ -76,7 +76,7 @@ func testFilesHeld(t *testing.T, redirect string, cut bool) {
 		t.Fatal(err)
 	}
 	_, err := run.end(t, 5*time.Second)
-	if !errors.Is(err, ErrLost) || errors.Is(err, exec.ErrWaitDelay) != cut || err.Error() != lostText {
+	if !errors.Is(err, ErrLost) || !errors.Is(err, ErrLoose) || errors.Is(err, exec.ErrWaitDelay) != cut || err.Error() != lostText {
 		t.Errorf("error is %v, want the launcher in it, and cut off output: %v", err, cut)
 	}
 	if !alive(survivor) {
@@ -110,8 +110,7 @@ func TestLauncherSurvivesSignals(t *testing.T) {
 	}
 }
 
-// awaitSettled waits until the launcher has done all that it does at the start.
-// It ignores SIGQUIT (bit 2) last.
+// awaitSettled waits until the launcher ignores signals, of which SIGQUIT is bit 2.
 func awaitSettled(t *testing.T, launcher int) {
 	t.Helper()
 	until(t, 10*time.Second, "the launcher ignores signals", func() bool {
@@ -236,6 +235,20 @@ func TestProgramClosesItsOutput(t *testing.T) {
 	stop()
 	if exit, err := run.end(t, 5*time.Second); err != nil || !exit.Canceled {
 		t.Errorf("Run: %v, %v", exit, err)
+	}
+}
+
+// A program of root can speak for its launcher, which harms nobody else.
+func TestProgramSpeaksForItsLauncher(t *testing.T) {
+	for name, text := range map[string]string{"twice": `printf 'sweeping\nsweeping\n'`, "without end": "cat /dev/zero"} {
+		t.Run(name, func(t *testing.T) {
+			c, _ := script("(" + text + " >/proc/$PPID/fd/4) 2>/dev/null; exit 3")
+			ctx := bounded(t)
+			exit, err := c.Run(ctx)
+			if ctx.Err() != nil || exit.Code != 3 && !errors.Is(err, ErrLost) {
+				t.Errorf("Run: %v, %v (context: %v)", exit, err, ctx.Err())
+			}
+		})
 	}
 }
 

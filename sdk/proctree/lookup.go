@@ -2,6 +2,8 @@ package proctree
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -9,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // program is what execve needs to know.
@@ -20,8 +23,11 @@ type program struct {
 	env  []string
 
 	terminal  bool // standard input is to be its controlling terminal
-	namespace bool // it is to run in a process namespace, which the system allows
+	namespace bool // it is to run in a process namespace
+	restrict  *Restrictions
 	started   func(pid int)
+
+	fixed, readOnly []string
 }
 
 // runs tells whoever asked that the program has been started.
@@ -35,14 +41,23 @@ func (p *program) runs(pid int) {
 // can be run is for execve to say.
 func (c *Cmd) resolve() (program, error) {
 	p := program{name: c.Path, path: c.Path, dir: c.Dir, argv: append([]string{cmp.Or(c.Name, c.Path)}, c.Args...), env: c.environ(),
-		terminal: c.Terminal != nil, namespace: c.Containment() == inNamespace, started: c.Started}
+		terminal: c.Terminal != nil, namespace: c.Namespace, restrict: c.Restrict, started: c.Started, fixed: c.Fixed, readOnly: c.ReadOnly}
 	if c.Path == "" {
 		return p, &StartError{c.Path, "no program is named", fs.ErrInvalid}
 	}
-	for _, s := range slices.Concat(p.argv, p.env, []string{p.dir}) {
+	if no := NamespacesRefused(); c.Namespace && no != nil {
+		return p, &StartError{c.Path, no.Error(), no}
+	}
+	if c.Restrict != nil && !Offered().Restrictions {
+		return p, p.unrestricted("none is known on "+runtime.GOOS, syscall.ENOSYS)
+	}
+	for _, s := range slices.Concat(p.argv, p.env, p.fixed, p.readOnly, []string{p.dir}) {
 		if strings.ContainsRune(s, 0) {
 			return p, &StartError{c.Path, "a NUL byte in its path, arguments, environment or directory", fs.ErrInvalid}
 		}
+	}
+	if err := p.unfixable(); err != nil {
+		return p, err
 	}
 	if strings.ContainsRune(c.Path, '/') || strings.ContainsRune(c.Path, filepath.Separator) {
 		return p, nil
@@ -50,6 +65,20 @@ func (c *Cmd) resolve() (program, error) {
 	var err error
 	p.path, err = lookPath(c.Path, p.env)
 	return p, err
+}
+
+// unfixable says why the files to be fixed, if any, cannot be. A mount over the root is one that nobody sees.
+func (p *program) unfixable() error {
+	paths := slices.Concat(p.fixed, p.readOnly)
+	if len(paths) > 0 && !p.namespace {
+		return &StartError{p.name, "there is no process namespace, which fixed and read-only files need", errors.ErrUnsupported}
+	}
+	for _, path := range paths {
+		if !filepath.IsAbs(path) || filepath.Dir(path) == filepath.Clean(path) {
+			return &StartError{p.name, fmt.Sprintf("%q cannot be fixed or read-only: it is not an absolute path, or the root", path), fs.ErrInvalid}
+		}
+	}
+	return nil
 }
 
 // lookPath searches the PATH of env. Relative directories in it are passed

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 func playHost() {
 	c := Command("sh", "-c", os.Args[1])
 	c.Env = append(os.Environ(), roleVar+"=") // the script sets it anew where it needs to
-	c.Namespace = os.Getenv(namespaceVar) != ""
+	c.Namespace = os.Getenv(namespaceVar) != "" && Namespaces() == nil
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	exit, err := c.Run(context.Background())
 	fmt.Println("host done:", exit, err)

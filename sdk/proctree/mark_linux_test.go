@@ -38,7 +38,7 @@ func TestLauncherIsKilledAndAllElseEnds(t *testing.T) {
 			}
 			o.w.Close()
 			o.awaitEnd(t, 2*time.Second)
-			if _, err := run.end(t, 5*time.Second); !errors.Is(err, ErrLost) {
+			if _, err := run.end(t, 5*time.Second); !errors.Is(err, ErrLost) || !errors.Is(err, ErrLoose) {
 				t.Errorf("Run: %v", err)
 			}
 		})

@@ -6,10 +6,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,17 +20,47 @@ import (
 )
 
 // Namespaces is nil if the system allows a process namespace with its own /proc to this
-// process, else it says why not. It tries once, in some milliseconds; later calls have
-// the same answer.
-func Namespaces() error { return namespaces() }
+// process, else it says why not, in an [ErrNamespace]. If no run has found that out yet it tries,
+// in some milliseconds; later calls have the same answer, unless it could not even try.
+func Namespaces() error {
+	trying.Lock()
+	defer trying.Unlock()
+	if learned.known() {
+		return NamespacesRefused()
+	}
+	return tryNamespace()
+}
 
-var namespaces = sync.OnceValue(tryNamespace)
+// NamespacesRefused is what Namespaces says as far as that is known: nil also if nobody has tried.
+func NamespacesRefused() error { return learned.get() }
+
+// trying is held during a try, so that there is one.
+var trying sync.Mutex
+
+// learned is whether the system allows namespaces: the first answer stays.
+var learned answer
+
+type answer struct {
+	once sync.Once
+	said atomic.Pointer[error]
+}
+
+func (a *answer) known() bool { return a.said.Load() != nil }
+
+func (a *answer) learn(refusal error) { a.once.Do(func() { a.said.Store(&refusal) }) }
+
+func (a *answer) get() error {
+	if said := a.said.Load(); said != nil {
+		return *said
+	}
+	return nil
+}
 
 // tryLimit is how long the try may take.
 const tryLimit = 5 * time.Second
 
 // tryNamespace starts a launcher in a namespace with a program that does not exist: all
-// that can be refused comes before that.
+// that can be refused comes before that, and is learned as from any run.
 func tryNamespace() error {
 	t, err := start(program{name: "nothing", path: "/nonexistent/program", namespace: true}, [3]*os.File{})
 	if err != nil {
@@ -44,25 +77,66 @@ func tryNamespace() error {
 	return refusal(err)
 }
 
-// refusal says what an error of the try means.
-func refusal(err error) error {
-	hint := ""
+// refused makes an error of a start that the system has refused, and remembers if it was for the
+// namespace. What may be otherwise the next time, such as too many processes, is no answer.
+func (t *tree) refused(reason string, err error) *StartError {
 	switch {
-	case errors.Is(err, syscall.ENOSPC):
-		hint = "; the limits user.max_user_namespaces and user.max_pid_namespaces of sysctl allow no more"
-	case errors.Is(err, syscall.EPERM):
-		hint = "; a container that masks parts of /proc forbids it, or a setting such as kernel.apparmor_restrict_unprivileged_userns"
+	case !t.program.namespace:
+		return &StartError{t.name, reason, err}
+	case passing(err):
+		return &StartError{t.name, reason + hint(err), err}
 	}
+	no := refusal(&StartError{t.name, reason, err})
+	learned.learn(no)
+	return &StartError{t.name, no.Error(), no}
+}
+
+// passing says whether an error of a start may be otherwise the next time. ENOSPC is that there are too many namespaces.
+func passing(err error) bool {
+	is := func(errno syscall.Errno) bool { return errors.Is(err, errno) }
+	return slices.ContainsFunc([]syscall.Errno{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE}, is) || is(syscall.ENOSPC) && !noneAllowed()
+}
+
+// noneAllowed says whether a limit forbids even the first namespace.
+func noneAllowed() bool {
+	return slices.ContainsFunc([]string{"user", "pid", "mnt", "ipc"}, func(kind string) bool {
+		limit, err := os.ReadFile("/proc/sys/user/max_" + kind + "_namespaces")
+		return err != nil || string(limit) == "0\n"
+	})
+}
+
+// refusal says what an error of a start in a namespace means.
+func refusal(err error) error {
+	if errors.Is(err, ErrNamespace) {
+		return errors.Unwrap(err) // of the StartError
+	}
+	cause := hint(err)
 	if e, ok := errors.AsType[*StartError](err); ok {
 		err = errors.New(e.Reason)
+		if refused, ok := errors.AsType[*fs.PathError](e); ok { // that this program cannot be started so
+			err = refused.Err
+		}
 	}
-	return fmt.Errorf("the system refuses a process namespace: %w%s", err, hint)
+	return fmt.Errorf("%w: %w%s", ErrNamespace, err, cause)
+}
+
+// hint says what may be behind an error of a start in a namespace.
+func hint(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return "; the limits user.max_*_namespaces of sysctl allow no more"
+	case errors.Is(err, syscall.EINVAL):
+		return "; the kernel was built without namespaces for users, processes or IPC"
+	case errors.Is(err, syscall.EPERM):
+		return "; a container that masks parts of /proc forbids it, or a setting such as kernel.apparmor_restrict_unprivileged_userns"
+	}
+	return ""
 }
 
 // enclose has the launcher start as the first process of its own namespaces. A user
 // namespace, which is what allows that to ordinary users, keeps their user and group.
 func enclose(sys *syscall.SysProcAttr) {
-	sys.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS
+	sys.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC
 	uid, gid := os.Geteuid(), os.Getegid()
 	if uid == 0 {
 		return

@@ -3,9 +3,11 @@
 package proctree
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -18,7 +20,7 @@ import (
 )
 
 // allowed reports whether this machine has namespaces. If not, a Cmd that asks for one
-// must say that it has the process tree, and run in it.
+// must not run.
 func allowed(t *testing.T) bool {
 	t.Helper()
 	err := Namespaces()
@@ -26,11 +28,10 @@ func allowed(t *testing.T) bool {
 		return true
 	}
 	t.Logf("this machine has none: %v", err)
-	c, out := script("echo $PPID")
+	c, out := script("echo ran")
 	c.Namespace = true
-	mustRun(t, c)
-	if c.Containment() != inTree || out.String() == "1\n" {
-		t.Errorf("containment %s, the launcher is %s", c.Containment(), out)
+	if _, err := c.Run(bounded(t)); !errors.Is(err, ErrNamespace) || out.Len() > 0 {
+		t.Errorf("%v, output %q", err, out)
 	}
 	return false
 }
@@ -82,7 +83,7 @@ func TestNamespaceEnds(t *testing.T) {
 			test.end(program, launcher, cancel)
 			o.w.Close()
 			o.awaitEnd(t, 2*time.Second)
-			if _, err := run.end(t, 5*time.Second); errors.Is(err, ErrLost) != test.lost || !test.lost && err != nil {
+			if _, err := run.end(t, 5*time.Second); fmt.Sprint(err) != endText(test.lost) || errors.Is(err, ErrLost) != test.lost || errors.Is(err, ErrLoose) {
 				t.Errorf("Run: %v", err)
 			}
 			if alive(launcher) {
@@ -90,6 +91,13 @@ func TestNamespaceEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+func endText(lost bool) string {
+	if lost {
+		return "the watcher of the command was killed (SIGKILL); what the command did is not known, and the kernel has ended all processes it started"
+	}
+	return "<nil>"
 }
 
 // The numbers that we hear are ours, and the program has its own, with a /proc for them.
@@ -183,7 +191,7 @@ func TestNamespaceKeepsTheRest(t *testing.T) {
 		{"signals", "grep Sig..n /proc/self/status; grep SigBlk /proc/self/status"},
 		{"environment", "exec env"},
 		{"umask and limits", "umask; ulimit -a"},
-		{"mounts", "cut -d' ' -f 2 /proc/mounts | grep -v -e ^/proc -e ^/dev/shm | sort"},
+		{"mounts", "cut -d' ' -f 2 /proc/mounts | grep -v -e ^/proc -e ^/dev/shm -e ^/dev/mqueue | sort"},
 		{"own file", "f=$(mktemp) && stat -c '%u %g' $f && rm $f"},
 	}
 	for _, test := range tests {
@@ -256,24 +264,135 @@ for x in /proc/[0-9]*/cmdline; do tr '\0' ' ' <$x; echo; done | grep '^sleep'; k
 	}
 }
 
-// Where the machine refuses, the program runs in its tree, and says so.
-func TestNamespaceRefused(t *testing.T) {
-	before := namespaces
-	defer func() { namespaces = before }()
-	namespaces = func() error { return errors.New("refused") }
-	c, out := script("echo $PPID")
-	c.Namespace = true
+// A run whose namespace is refused fails, and the next one knows. One that has been given one shows that they are allowed.
+// Both are learned without a try, in a process of its own.
+func TestNamespacesAreLearned(t *testing.T) {
+	allowedHere := allowed(t)
+	for name, refuse := range map[string]*Restrictions{
+		"allowed":           nil,
+		"no new namespaces": {NoNewPrivileges: true, NoKernel: true},
+		"no mounts":         {NoNewPrivileges: true, ABI: Offered().Landlock, Writes: true, Write: []string{"/"}},
+	} {
+		if refuse != nil && (refuse.NoKernel && !Offered().Filters || refuse.Writes && refuse.ABI == 0) {
+			t.Logf("nothing refuses here: %s", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			c := Command(self(t))
+			c.Env, c.Stdout, c.Stderr, c.Restrict = []string{roleVar + "=learner"}, &out, &out, refuse
+			mustRun(t, c)
+			want := "refused false, then ran true, refused false, then ran true\n"
+			if refuse != nil || !allowedHere {
+				want = "refused false, then ran false, refused true, then ran false\n"
+			}
+			if out.String() != want {
+				t.Errorf("it says %q, want %q", out.String(), want)
+			}
+		})
+	}
+}
+
+func init() {
+	roles["learner"] = func() {
+		run := func() bool {
+			c := Command("/bin/true")
+			c.Namespace = true
+			_, err := c.Run(context.Background())
+			if err != nil && (!errors.Is(err, ErrNamespace) || NamespacesRefused() == nil) {
+				fmt.Println(err)
+			}
+			return err == nil
+		}
+		fmt.Printf("refused %t, then ran %t, ", NamespacesRefused() != nil, run())
+		fmt.Printf("refused %t, then ran %t\n", Namespaces() != nil, run())
+	}
+}
+
+// What may be otherwise the next time is no answer.
+func TestPassingErrorsAreNoRefusal(t *testing.T) {
+	tr := &tree{name: "x", program: program{namespace: true}}
+	for _, errno := range []syscall.Errno{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
+		if err := tr.refused("fork", errno); errors.Is(err, ErrNamespace) || !errors.Is(err, errno) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// A process that cannot try for lack of files has learned nothing.
+func TestNamespacesAreTriedAgain(t *testing.T) {
+	c, out := script("")
+	c.Path, c.Env = self(t), []string{roleVar + "=crowded"}
 	mustRun(t, c)
-	if c.Containment() != inTree || out.String() == "1\n" {
-		t.Errorf("containment %s, the launcher is %s", c.Containment(), out)
+	if want := fmt.Sprintf("tried true, learned false, then refused %t\n", !allowed(t)); out.String() != want {
+		t.Errorf("it says %q, want %q", out, want)
+	}
+}
+
+func init() {
+	roles["crowded"] = func() {
+		var files syscall.Rlimit
+		_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files)
+		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: files.Max})
+		fmt.Printf("tried %t, learned %t, ", errors.Is(Namespaces(), ErrNamespace), NamespacesRefused() != nil)
+		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files)
+		fmt.Printf("then refused %t\n", Namespaces() != nil)
+	}
+}
+
+// Too many namespaces are no refusal, none at all are one.
+func TestLimitsOfNamespaces(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	for limit, want := range map[string]string{"1": "ran false, refused false, then ran true\n", "0": "ran false, refused true, then ran false\n"} {
+		var out bytes.Buffer
+		c := exec.Command(self(t), limit)
+		c.Env, c.Stdout, c.Stderr = []string{roleVar + "=limited"}, &out, &out
+		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: mapped(os.Getuid()), GidMappings: mapped(os.Getgid())}
+		if err := c.Run(); err != nil {
+			t.Logf("this machine has no namespaces of users: %v", err)
+			return
+		}
+		if out.String() != want {
+			t.Errorf("with a limit of %s it says %q, want %q", limit, out.String(), want)
+		}
+	}
+}
+
+// mapped makes one of our users or groups root.
+func mapped(id int) []syscall.SysProcIDMap { return []syscall.SysProcIDMap{{HostID: id, Size: 1}} }
+
+func init() {
+	roles["limited"] = func() {
+		if err := os.WriteFile("/proc/sys/user/max_pid_namespaces", []byte(os.Args[1]), 0); err != nil {
+			os.Exit(1)
+		}
+		holder := exec.Command("/bin/sleep", "1000")
+		holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+		held := holder.Start() == nil
+		c := Command("/bin/true")
+		c.Namespace = true
+		_, err := c.Run(context.Background())
+		fmt.Printf("ran %t, refused %t, ", err == nil, NamespacesRefused() != nil)
+		if held {
+			_ = holder.Process.Kill()
+			_ = holder.Wait()
+		}
+		for deadline := time.Now().Add(5 * time.Second); err != nil && NamespacesRefused() == nil && time.Now().Before(deadline); {
+			_, err = c.Run(context.Background()) // the kernel takes a moment to forget one
+		}
+		fmt.Printf("then ran %t\n", err == nil)
 	}
 }
 
 func TestRefusalInWords(t *testing.T) {
 	tests := map[string]error{
-		"refuses a process namespace: start the launcher: no space left on device; the limits user.max_user_namespaces": &StartError{"", "start the launcher: no space left on device", syscall.ENOSPC},
-		"refuses a process namespace: mount: operation not permitted; a container":                                      &StartError{"", "mount: operation not permitted", syscall.EPERM},
-		"refuses a process namespace: " + ErrLost.Error():                                                               ErrLost,
+		"refuses a process namespace: no space left on device; the limits user.max_*_namespaces": &StartError{"", "start the launcher: x", &fs.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: syscall.ENOSPC}},
+		"refuses a process namespace: mount: operation not permitted; a container":               &StartError{"", "mount: operation not permitted", syscall.EPERM},
+		"refuses a process namespace: invalid argument; the kernel was built without":            &StartError{"", "start the launcher: x", &fs.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: syscall.EINVAL}},
+		"refuses a process namespace: " + ErrLost.Error():                                        ErrLost,
+		"refuses a process namespace, once":                                                      &StartError{"", "", fmt.Errorf("%w, once", ErrNamespace)},
 	}
 	for want, err := range tests {
 		if got := refusal(err); !strings.Contains(got.Error(), want) {

@@ -2,10 +2,13 @@
 
 package proctree
 
-import "errors"
+import "fmt"
 
 // Namespaces is nil if the system allows a process namespace to this process, else it
-// says why not.
+// says why not, in an [ErrNamespace].
 func Namespaces() error { return errNoNamespaces }
 
-var errNoNamespaces = errors.New("only Linux has process namespaces")
+// NamespacesRefused is what Namespaces says as far as that is known.
+func NamespacesRefused() error { return errNoNamespaces }
+
+var errNoNamespaces = fmt.Errorf("%w: only Linux has them", ErrNamespace)

@@ -10,17 +10,20 @@
 // executable that imports the package needs no other hook, but must be an
 // ordinary Go program, not a Go library loaded by another one. The launcher
 // adopts the orphans of the tree, and kills all of it when its pipe from this
-// process closes.
+// process closes. [Restrictions] that it cannot take upon itself are set up by a
+// stage, this executable once more under the name "toolhost-confine", which then
+// becomes the program.
 //
 // The promise has limits. A program that another user owns, such as sudo, can
 // only be killed by root. Work handed to a service (docker, systemd-run, at) was
 // never in the tree. A SIGKILL aimed at the launcher takes the program and its
 // process group along; what left the group is found by a random mark in its
 // environment, the variable PROCTREE_ID, unless it has cleared that or changes its
-// pid faster than one can look. A launcher that the program stops (SIGSTOP) is woken
-// when the context ends or this process dies; one that is stopped again and again is
-// killed in the first case, and stays in the second. Programs in a process namespace,
-// see [Cmd], can do neither. The launcher needs to read /proc and refuses to start a
+// pid faster than one can look. A launcher that is stopped (SIGSTOP) is woken when the
+// program or the context ends, or this process dies; one that is stopped again and again
+// is killed in the first two cases, and stays in the last. Kernels before 5.3 do not tell
+// the end of the program. Programs in a process namespace, see [Cmd], cannot stop or kill
+// their launcher. The launcher needs to read /proc and refuses to start a
 // program without it.
 //
 // Other systems have weaker means, see [Containment]. The build tag
@@ -84,12 +87,23 @@ type Cmd struct {
 	// whether or not the program reads, and after it the end of input (^D).
 	Terminal *Size
 	// Namespace runs the program and all that it starts in a process namespace of their
-	// own, with a /proc and a /dev/shm of their own, if the system allows it, see
-	// [Namespaces]: they see, signal and trace no process outside, cannot end their
-	// launcher, and the kernel ends them all when that ends by whatever. Users other than root need a user namespace for
-	// it, in which programs such as sudo gain nothing, and files of other users and groups
-	// show as nobody's.
+	// own, with a /proc and a /dev/shm of their own: they see, signal and trace no process outside, cannot end their
+	// launcher, and the kernel ends them all when that ends by whatever. Shared memory,
+	// semaphores and message queues, those of System V and of POSIX, are their own too.
+	// Users other than root need a user namespace for it, in which programs such as sudo
+	// gain nothing, and files of other users and groups show as nobody's. A system that
+	// does not allow it fails the start with [ErrNamespace]; [Namespaces] tells in advance.
 	Namespace bool
+	// Fixed are files and folders that nothing in the namespace can move, remove or
+	// replace, ReadOnly those that it cannot change either, nor what is in them. Paths are
+	// absolute and without symbolic links, not the root, and what they name must be there. Links to
+	// and from them cannot be made, nor can files be renamed into or out of a fixed
+	// folder. What is replaced from outside is fixed no longer. They need Namespace, and
+	// Linux 5.12; a run without fails with a [StartError]. Root can undo them unless
+	// Restrictions.Writes takes that from it.
+	Fixed, ReadOnly []string
+	// Restrict takes from the program, and all that it starts, what it is not to have; nil is nothing.
+	Restrict *Restrictions
 	// Started, if not nil, is called when the program runs, with its process id, or 0 if
 	// that cannot be found out. The number is not another's before Started returns, which
 	// must not take long.
@@ -112,10 +126,10 @@ func Command(name string, args ...string) *Cmd {
 func Containment() string { return containment }
 
 // Containment is the same for this program: "pid-namespace" (every process it started,
-// whatever happens to the launcher and this process) if it asks for a namespace and the
-// system allows one. A run never has less: it fails instead.
+// whatever happens to the launcher and this process) if it asks for a namespace. A run
+// never has less: it fails instead.
 func (c *Cmd) Containment() string {
-	if c.Namespace && Namespaces() == nil {
+	if c.Namespace {
 		return inNamespace
 	}
 	return containment
@@ -129,8 +143,8 @@ func (c *Cmd) Containment() string {
 // no later than 5 s after the Grace, with Exit.Canceled set and no error.
 //
 // An exit code other than 0 is no error. Run returns a *[StartError] if the
-// program was not started. With any other error it was: [ErrLost] and [ErrLeft]
-// if its end is not as promised, or an error that says Stdin, Stdout or Stderr was not
+// program was not started. With any other error it was: [ErrLost], [ErrLoose] and
+// [ErrLeft] if its end is not as promised, or an error that says Stdin, Stdout or Stderr was not
 // copied in full.
 func (c *Cmd) Run(ctx context.Context) (Exit, error) {
 	if err := ctx.Err(); err != nil {

@@ -11,14 +11,18 @@ import (
 
 // ended reports whether no process of the tree is left.
 func (t *tree) ended() bool {
-	return within(t.done, 0) && t.report.Left == 0 && (t.report.Ended || t.report.Failed != "")
+	return within(t.done, 0) && t.report.Left == 0 && (t.report.Ended || t.report.Failed != "" || t.endedByKernel())
 }
+
+// endedByKernel reports whether the launcher was the first process of a namespace and has ended: the kernel lets it do so
+// only after all others.
+func (t *tree) endedByKernel() bool { return t.program.namespace && t.state != nil }
 
 // result says how it went. It also lets go of the launcher.
 func (t *tree) result() (Exit, error) {
 	_ = t.control.Close()
 	if !within(t.done, 0) {
-		return Exit{Code: -1}, fmt.Errorf("the watcher of the command does not end; %w", ErrLost)
+		return Exit{Code: -1}, fmt.Errorf("the watcher of the command does not end; %w, and %w", ErrLost, ErrLoose)
 	}
 	r := t.report
 	exit := Exit{Code: -1}
@@ -41,13 +45,16 @@ func (t *tree) result() (Exit, error) {
 // and the whole of a namespace. Otherwise the process group of the program is known to
 // us, and what left that has the mark.
 func (t *tree) lost() error {
+	if t.endedByKernel() {
+		return fmt.Errorf("the watcher of the command %s; %w, and the kernel has ended all processes it started", t.fate(), ErrLost)
+	}
 	if !t.program.namespace {
 		if t.pid > 1 {
 			_ = syscall.Kill(-t.pid, syscall.SIGKILL)
 		}
 		endMarked(t.mark)
 	}
-	return fmt.Errorf("the watcher of the command %s; %w", t.fate(), ErrLost)
+	return fmt.Errorf("the watcher of the command %s; %w, and %w", t.fate(), ErrLost, ErrLoose)
 }
 
 // fate says how the launcher ended.
@@ -65,10 +72,14 @@ func (t *tree) startError() error {
 	switch t.report.Failed {
 	case "exec":
 		return execError(t.program, t.report.Errno)
+	case "restrict", "fix":
+		return t.program.unrestricted(t.report.Call, t.report.Errno)
 	case "chdir":
 		return &StartError{t.name, fmt.Sprintf("chdir %s: %v", t.program.dir, t.report.Errno), t.report.Errno}
 	case "mount":
-		return &StartError{t.name, "a /proc or /dev/shm of its own cannot be mounted: " + t.report.Errno.Error(), t.report.Errno}
+		return t.refused("a /proc, /dev/shm or /dev/mqueue of its own cannot be mounted: "+t.report.Errno.Error(), t.report.Errno)
+	case "capset":
+		return t.refused("capset: "+t.report.Errno.Error(), t.report.Errno)
 	case "proc":
 		return &StartError{t.name, "the launcher cannot read /proc: " + t.report.Errno.Error(), t.report.Errno}
 	}

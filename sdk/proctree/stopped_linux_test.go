@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // stopsLauncher leaves the tree without a watcher before it says "up".
@@ -68,6 +70,81 @@ func TestHostOfStoppedLauncherIsKilled(t *testing.T) {
 	until(t, 2*time.Second, "the launcher ends", func() bool { return !alive(launcher) })
 }
 
+// handles reports whether the system tells the end of a process that is no child.
+func handles() bool {
+	fd, err := unix.PidfdOpen(os.Getpid(), 0)
+	_ = unix.Close(fd)
+	return err == nil
+}
+
+// stopping runs a program that leaves a process in a session of its own, and stops the launcher: once, or without end.
+func stopping(t *testing.T, ctx context.Context, namespace, again bool) (o *outlet, run *outcome, program int) {
+	t.Helper()
+	o = newOutlet(t)
+	c := Command("sh", "-c", "setsid sleep 1000 & echo up; read line; exit 3")
+	o.attach(c)
+	started := make(chan int, 1)
+	c.Namespace, c.Started = namespace, func(pid int) { started <- pid }
+	input, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { input.Close(); end.Close() })
+	c.Stdin = input
+	run = begin(ctx, c)
+	o.await(t, 10*time.Second, "up\n")
+	program = <-started
+	launcher := parent(program)
+	awaitSettled(t, launcher)
+	handle, err := os.FindProcess(launcher)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := func() { _ = handle.Signal(syscall.SIGSTOP) }
+	stop()
+	if again {
+		go func() {
+			for !within(run.done, 0) {
+				stop()
+			}
+		}()
+	}
+	until(t, 10*time.Second, "the launcher is stopped", func() bool { return isStopped(launcher) })
+	return o, run, program
+}
+
+// A program that ends while its launcher is stopped is told at once, with how it ended: nothing has to end the wait. A
+// launcher that is stopped again and again knows nothing.
+func TestProgramOfStoppedLauncherEnds(t *testing.T) {
+	tests := []struct {
+		name             string
+		namespace, again bool
+	}{{name: "once"}, {name: "again and again", again: true}, {"once, in a namespace", true, false}, {"again and again, in a namespace", true, true}}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if test.namespace && !allowed(t) {
+				return
+			}
+			ctx, cancel := context.WithCancel(bounded(t))
+			defer cancel()
+			o, run, program := stopping(t, ctx, test.namespace, test.again)
+			if err := syscall.Kill(program, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if !handles() {
+				cancel() // which is what it takes then
+			}
+			exit, err := run.end(t, 5*time.Second)
+			told := err == nil && exit.Signal == syscall.SIGKILL && exit.Killed == 1
+			if lost := errors.Is(err, ErrLost); !told && !(test.again && lost) {
+				t.Errorf("Run: %#v, %v", exit, err)
+			}
+			o.w.Close()
+			o.awaitEnd(t, 2*time.Second)
+		})
+	}
+}
+
 // A launcher that cannot be woken is given up.
 func TestLauncherIsGivenUp(t *testing.T) {
 	o := newOutlet(t)
@@ -93,7 +170,7 @@ func TestLauncherIsGivenUp(t *testing.T) {
 	if !within(tree.done, 5*time.Second) {
 		t.Fatal("the launcher is still there")
 	}
-	if _, err := tree.result(); !errors.Is(err, ErrLost) || err.Error() != lostText {
+	if _, err := tree.result(); !errors.Is(err, ErrLost) || !errors.Is(err, ErrLoose) || err.Error() != lostText {
 		t.Errorf("error is %v", err)
 	}
 	o.w.Close()

@@ -4,8 +4,7 @@ package proctree
 
 import (
 	"bufio"
-	"bytes"
-	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -34,13 +33,18 @@ type tree struct {
 
 // start starts the launcher and gives it the program.
 func start(p program, files [3]*os.File) (*tree, error) {
+	orders, err := p.orders()
+	if err != nil {
+		return nil, err
+	}
 	t := &tree{name: p.name, program: p, sweeps: make(chan struct{}), done: make(chan struct{})}
 	if err := t.spawn(files); err != nil {
-		return nil, &StartError{p.name, "start the launcher: " + err.Error(), err}
+		return nil, t.refused("start the launcher: "+err.Error(), err)
 	}
 	env := t.environ()
 	go t.watch()
-	order := launcher.Program{Path: p.path, Dir: p.dir, Argv: p.argv, Env: env, Terminal: p.terminal}
+	order := launcher.Program{Path: p.path, Dir: p.dir, Argv: p.argv, Env: env, Terminal: p.terminal, Orders: orders,
+		Fixed: p.fixed, ReadOnly: p.readOnly}
 	// The launcher reads this at once. If it has died, watch sees it.
 	_ = t.control.SetWriteDeadline(time.Now().Add(10 * time.Second))
 	_, _ = t.control.Write(order.Encode())
@@ -120,10 +124,13 @@ func (t *tree) watch() {
 	close(t.done)
 }
 
+// longestReport is more than a launcher has to say. A program of root can open its launcher's files, and say anything.
+const longestReport = 1 << 20
+
 // listen gives all that the launcher says, and hears each line at once.
 func (t *tree) listen() string {
 	var text strings.Builder
-	lines := bufio.NewReader(t.status)
+	lines := bufio.NewReader(io.LimitReader(t.status, longestReport))
 	for {
 		line, err := lines.ReadString('\n')
 		text.WriteString(line)
@@ -136,15 +143,19 @@ func (t *tree) listen() string {
 
 // hear passes on that the program runs, and remembers that it is to end.
 func (t *tree) hear(line launcher.Report) {
+	if t.program.namespace && line.Furnished() {
+		learned.learn(nil)
+	}
 	switch {
 	case line.PID > 0:
 		t.pid = line.PID
 		if t.program.namespace {
 			t.pid = t.outside(line.PID)
 		}
+		go t.attend()
 		t.program.runs(t.pid)
 		t.order(launcher.FoundOrder)
-	case line.Sweeps:
+	case line.Sweeps && !within(t.sweeps, 0):
 		close(t.sweeps)
 	}
 }
@@ -177,8 +188,7 @@ func (t *tree) answers(limit time.Duration) bool {
 	if within(t.done, limit) {
 		return true
 	}
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.proc.Pid))
-	return within(t.sweeps, 0) && !bytes.Contains(stat, []byte(") T "))
+	return within(t.sweeps, 0) && !t.stopped()
 }
 
 // abandon gives up a launcher that does not answer.

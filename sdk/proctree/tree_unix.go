@@ -60,7 +60,7 @@ func (t *tree) watch() {
 	took := time.Since(t.started)
 	t.kill()
 	if err != nil {
-		t.exit, t.err = Exit{Code: -1}, fmt.Errorf("%q cannot be waited for (%w); %w", t.name, err, ErrLost)
+		t.exit, t.err = Exit{Code: -1}, fmt.Errorf("%q cannot be waited for (%w); %w, and %w", t.name, err, ErrLost, ErrLoose)
 		return
 	}
 	t.exit = exitOf(state.Sys().(syscall.WaitStatus), took)

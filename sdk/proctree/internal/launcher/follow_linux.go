@@ -3,7 +3,6 @@ package launcher
 import (
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -113,9 +112,9 @@ func joined(pids []int) string {
 	if len(pids) == 0 {
 		return "unknown"
 	}
-	var texts []string
+	var text []byte
 	for _, pid := range pids[:min(len(pids), 8)] {
-		texts = append(texts, strconv.Itoa(pid))
+		text = append(strconv.AppendInt(text, int64(pid), 10), ',')
 	}
-	return strings.Join(texts, ",")
+	return string(text[:len(text)-1])
 }

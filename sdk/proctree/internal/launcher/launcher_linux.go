@@ -2,14 +2,15 @@
 // with package proctree. It is apart from proctree for the sake of its imports:
 // packages are initialized in the order of their paths as soon as what they
 // import is, and with so few imports this one comes before most of the rest of a
-// large executable.
+// large executable. A single import whose name comes late, such as strings, would
+// undo that: bytes does the same, and is early.
 package launcher
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"syscall"
 	"time"
@@ -60,9 +61,8 @@ type launcher struct {
 // launch runs one program. Its result is the launcher's exit code, which nobody
 // reads unless it was started by hand.
 func launch() int {
-	if !isPipe(controlFile) || !isPipe(statusFile) {
-		_, _ = os.Stderr.WriteString(Name + " is started by a toolhost program, never by hand\n")
-		return 2
+	if !startedByUs(Name) {
+		return usage
 	}
 	keepFiles()
 	l := &launcher{control: os.NewFile(controlFile, "control"), status: os.NewFile(statusFile, "status")}
@@ -71,12 +71,24 @@ func launch() int {
 		return 1 // the parent has ended already
 	}
 	if step, err := l.start(p); err != nil {
-		l.say(failedLine, step, errnoOf(err))
+		tellFailure(l.status, step, err)
 		return 1
 	}
 	l.follow()
 	l.sweep()
 	return 0
+}
+
+// usage is the exit code of a launcher, or stage, that somebody else has started.
+const usage = 2
+
+// startedByUs tells whoever has not started this process from here that he should not.
+func startedByUs(name string) bool {
+	ours := isPipe(controlFile) && isPipe(statusFile)
+	if !ours {
+		_, _ = os.Stderr.WriteString(name + " is started by a toolhost program, never by hand\n")
+	}
+	return ours
 }
 
 func isPipe(fd int) bool {
@@ -101,7 +113,7 @@ func (l *launcher) say(format string, args ...any) { _, _ = fmt.Fprintf(l.status
 // start starts the program. On failure it says at which step.
 func (l *launcher) start(p Program) (step string, err error) {
 	if os.Getpid() == namespaceInit {
-		if step, err := furnish(); err != nil {
+		if step, err := furnish(p); err != nil {
 			return step, err
 		}
 	}
@@ -116,18 +128,34 @@ func (l *launcher) start(p Program) (step string, err error) {
 			return "chdir", err
 		}
 	}
+	for _, s := range ignored {
+		ignore(s)
+	}
 	l.started = time.Now()
-	l.pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{
-		Env:   p.Env,
-		Files: []uintptr{0, 1, 2},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: p.Terminal, Pdeathsig: syscall.SIGKILL, PidFD: &l.pidfd},
-	})
-	if err != nil {
-		return "exec", err
+	if step, err := l.startProgram(p); err != nil {
+		return step, err
 	}
 	l.say(startedLine, l.pid)
 	settle()
 	return "", nil
+}
+
+// startProgram starts the program with no more than its orders leave it. When the launcher itself follows those, what it has
+// to do later must not need what they take.
+func (l *launcher) startProgram(p Program) (step string, err error) {
+	if p.Orders.apart(os.Getpid() == namespaceInit) {
+		return "stage", l.startStage(p)
+	}
+	if err := p.Orders.follow(); err != nil {
+		return "restrict", err
+	}
+	l.pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{Env: p.Env, Files: []uintptr{0, 1, 2}, Sys: l.attributes(p)})
+	return "exec", err
+}
+
+// attributes are those of the program.
+func (l *launcher) attributes(p Program) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Setctty: p.Terminal, Pdeathsig: syscall.SIGKILL, PidFD: &l.pidfd}
 }
 
 // becomeSubreaper makes the kernel hand the orphans of the tree to this process
@@ -142,35 +170,38 @@ func becomeSubreaper() syscall.Errno {
 	return e
 }
 
-// crashing are the signals at which a Go program crashes, also when another process sends them. The first process of a
-// namespace is safe from those sent within only as long as it does not handle them.
-var crashing = []syscall.Signal{syscall.SIGABRT, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGSTKFLT,
-	syscall.SIGSYS, syscall.SIGTRAP}
+// ignored are the signals that end a launcher, those too at which a Go program crashes when another process sends them. The
+// first process of a namespace is safe from those sent within only as long as it does not handle them.
+var ignored = []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGBUS,
+	syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGSTKFLT, syscall.SIGSYS, syscall.SIGTRAP}
 
-// ignore goes past the runtime, which lets nobody ignore a signal that a fault of its own may cause. The kernel still
-// ends who causes one.
+// ignore goes past the runtime, which lets nobody ignore a signal that a fault of its own may cause; the kernel still ends
+// who causes one. And since the runtime knows of nothing, it gives a child the default for each, as for all that it handles:
+// so this may come before there is a program to send any.
 func ignore(s syscall.Signal) {
 	action := [8]uintptr{1} // struct sigaction with SIG_IGN
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 }
 
-// settle lets go of what was the program's. Signals are ignored only now, since
-// it would have inherited that. Its files are closed, since only the program is to
-// decide when its output has an end.
+// settle closes the program's files, since only that is to decide when its output has an end.
 func settle() {
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	for _, s := range crashing {
-		ignore(s)
-	}
 	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
 		_ = f.Close()
 	}
 }
 
-// errnoOf finds the number to send over the status pipe.
-func errnoOf(err error) syscall.Errno {
-	if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		return errno
+// tellFailure writes the line of the status that says why the program was not started. A stage has worded its own.
+func tellFailure(status io.Writer, step string, err error) {
+	if t, ok := errors.AsType[*told](err); ok {
+		_, _ = status.Write(t.line)
+		return
 	}
-	return syscall.EINVAL
+	call, errno := "", syscall.EINVAL
+	if f, ok := errors.AsType[*Failure](err); ok {
+		call = f.Call
+	}
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		errno = e
+	}
+	_, _ = fmt.Fprintf(status, failedLine, step, errno, call)
 }

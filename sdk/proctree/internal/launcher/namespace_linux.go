@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"syscall"
-	"unsafe"
 )
 
 // namespaceInit is the pid of a launcher that was started in a process namespace of
@@ -15,30 +14,45 @@ const namespaceInit = 1
 // mount /proc and to give up all capabilities: CAP_SETPCAP and CAP_SYS_ADMIN.
 var NamespaceCapabilities = []uintptr{8, 21}
 
-// furnish gives the namespace a /proc that shows it and nothing else, and shared memory
-// that ends with it, and gives up what that took. On failure it says at which step.
-func furnish() (step string, err error) {
+// A mount is a file system of the namespace's own.
+type mount struct {
+	kind, path, options string
+	optional            bool // there are systems without
+}
+
+// furniture is a /proc that shows the namespace and nothing else, shared memory that ends with it, and its own message
+// queues, which could else be opened by the paths of those outside.
+var furniture = []mount{
+	{kind: "proc", path: "/proc"},
+	{kind: "tmpfs", path: "/dev/shm", options: "mode=1777,size=25%", optional: true},
+	{kind: "mqueue", path: "/dev/mqueue", optional: true},
+}
+
+// furnish gives the namespace its furniture, fixes what the program is not to change, and gives up what that took. On
+// failure it says at which step.
+func furnish(p Program) (step string, err error) {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return "mount", err
 	}
-	const mode = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
-	if err := syscall.Mount("proc", "/proc", "proc", mode, ""); err != nil {
-		return "mount", err
+	for _, m := range furniture {
+		err := syscall.Mount(m.kind, m.path, m.kind, syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, m.options)
+		if missing := errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENODEV); err != nil && !(m.optional && missing) {
+			return "mount", err
+		}
 	}
-	err = syscall.Mount("tmpfs", "/dev/shm", "tmpfs", mode, "mode=1777,size=25%")
-	if err != nil && !errors.Is(err, syscall.ENOENT) { // a system without
-		return "mount", err
+	if err := p.fix(); err != nil {
+		return "fix", err
 	}
 	if os.Geteuid() == 0 {
 		return "", nil // there is no user namespace: the capabilities are those of our parent
 	}
-	return "capset", dropCapabilities()
+	return "capset", dropAllCapabilities()
 }
 
-// dropCapabilities leaves this thread, and so the program that it starts, without
+// dropAllCapabilities leaves this thread, and so the program that it starts, without
 // any, and without a way to get some.
-func dropCapabilities() error {
-	const dropBounding, ambient, clearAmbient, version = 24, 47, 4, 0x20080522
+func dropAllCapabilities() error {
+	const dropBounding, ambient, clearAmbient = 24, 47, 4
 	for number := uintptr(0); ; number++ {
 		_, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, dropBounding, number, 0)
 		if e == syscall.EINVAL {
@@ -51,16 +65,7 @@ func dropCapabilities() error {
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PRCTL, ambient, clearAmbient, 0, 0, 0, 0); e != 0 {
 		return e
 	}
-	header := struct {
-		version uint32
-		pid     int32
-	}{version: version}
-	var none [2]struct{ effective, permitted, inheritable uint32 }
-	_, _, e := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0)
-	if e != 0 {
-		return e
-	}
-	return nil
+	return failed("capset", capset([2]capabilitySets{}))
 }
 
 // signalNamespace reaches every process of the namespace but this one in one step.

@@ -1,10 +1,10 @@
 package launcher
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 )
 
 // lister returns the children of a process as far as they can be seen. A list
@@ -41,8 +41,8 @@ func childrenByTask(pid int) []int {
 	var children []int
 	for _, task := range numbersIn(tasks) {
 		list, _ := os.ReadFile(fmt.Sprintf("%s/%d/children", tasks, task))
-		for field := range strings.FieldsSeq(string(list)) {
-			if child, err := strconv.Atoi(field); err == nil {
+		for field := range bytes.FieldsSeq(list) {
+			if child, err := strconv.Atoi(string(field)); err == nil {
 				children = append(children, child)
 			}
 		}
@@ -69,12 +69,11 @@ func parentOf(pid int) int {
 	if err != nil {
 		return 0
 	}
-	text := string(stat)
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 2 {
 		return 0
 	}
-	parent, _ := strconv.Atoi(fields[1])
+	parent, _ := strconv.Atoi(string(fields[1]))
 	return parent
 }
 

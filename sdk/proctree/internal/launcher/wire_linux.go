@@ -1,12 +1,12 @@
 package launcher
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -24,16 +24,27 @@ type Program struct {
 	Argv, Env []string
 	// Terminal says that standard input is a terminal, to control the program.
 	Terminal bool
+	// Orders restrict it.
+	Orders Orders
+	// Fixed and ReadOnly are paths for fix, which needs a namespace.
+	Fixed, ReadOnly []string
 }
 
 // Encode returns the program as the launcher first reads it from the control
 // pipe: the length of a text in four bytes, then the text, in which NUL bytes
 // divide the fields. So no field may contain one.
 func (p Program) Encode() []byte {
-	fields := []string{p.Path, p.Dir, strconv.FormatBool(p.Terminal), strconv.Itoa(len(p.Argv))}
-	fields = append(append(fields, p.Argv...), p.Env...)
-	text := strings.Join(fields, "\x00")
-	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
+	fields := []string{p.Path, p.Dir, string(p.Orders.encode()), strconv.FormatBool(p.Terminal)}
+	for _, list := range [][]string{p.Argv, p.Fixed, p.ReadOnly} {
+		fields = append(append(fields, strconv.Itoa(len(list))), list...)
+	}
+	text := make([]byte, 4)
+	for _, field := range append(fields, p.Env...) {
+		text = append(append(text, field...), 0)
+	}
+	text = text[:len(text)-1]
+	binary.LittleEndian.PutUint32(text, uint32(len(text)-4))
+	return text
 }
 
 // decodeProgram reads what Encode wrote.
@@ -46,24 +57,53 @@ func decodeProgram(r io.Reader) (Program, error) {
 	if err != nil {
 		return Program{}, err
 	}
-	fields := strings.Split(string(text), "\x00")
-	if len(text) != int(length) || len(fields) < 4 {
+	if len(text) != int(length) {
 		return Program{}, io.ErrUnexpectedEOF
 	}
-	terminal, wrongBool := strconv.ParseBool(fields[2])
-	argc, wrongCount := strconv.Atoi(fields[3])
+	var fields []string
+	for _, field := range bytes.Split(text, []byte{0}) {
+		fields = append(fields, string(field))
+	}
+	return parseProgram(fields)
+}
+
+func parseProgram(fields []string) (p Program, err error) {
+	if len(fields) < 4 {
+		return Program{}, io.ErrUnexpectedEOF
+	}
+	orders, wrongOrders := decodeOrders([]byte(fields[2]))
+	terminal, wrongBool := strconv.ParseBool(fields[3])
+	p = Program{Path: fields[0], Dir: fields[1], Terminal: terminal}
 	rest := fields[4:]
-	if wrongBool != nil || wrongCount != nil || argc < 0 || argc > len(rest) {
+	for _, list := range []*[]string{&p.Argv, &p.Fixed, &p.ReadOnly} {
+		if *list, rest = takeList(rest); rest == nil {
+			break
+		}
+	}
+	if wrongOrders != nil || wrongBool != nil || rest == nil {
 		return Program{}, errors.New("malformed program")
 	}
-	return Program{Path: fields[0], Dir: fields[1], Argv: rest[:argc], Env: rest[argc:], Terminal: terminal}, nil
+	p.Orders, p.Env = *orders, rest
+	return p, nil
+}
+
+// takeList parts a list, which its length precedes, from the fields. The rest is nil if it is not whole.
+func takeList(fields []string) (list, rest []string) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	n, err := strconv.Atoi(fields[0])
+	if err != nil || n < 0 || n >= len(fields) {
+		return nil, nil
+	}
+	return fields[1 : 1+n], fields[1+n:]
 }
 
 // The status pipe carries lines to the parent: either one "failed", or
 // "started", "sweeping" and, if the program could be followed to its end, "ended";
 // "left" follows if there are processes that do not die.
 const (
-	failedLine  = "failed %s %d\n"          // step, errno
+	failedLine  = "failed %s %d %s\n"       // step, errno, what it was about
 	startedLine = "started %d\n"            // pid, as the launcher sees it
 	sweepLine   = "sweeping\n"              // the program has ended, or is to
 	endedLine   = "ended %d %d %d\n"        // wait status, nanoseconds, processes killed
@@ -72,8 +112,9 @@ const (
 
 // Report is what the launcher said.
 type Report struct {
-	Failed string        // the step that failed before the program ran: "proc", "mount", "capset", "prctl", "chdir" or "exec"
+	Failed string        // the step that failed before the program ran: "proc", "mount", "fix", "capset", "prctl", "chdir", "stage", "restrict" or "exec"
 	Errno  syscall.Errno // and why
+	Call   string        // and what the system was asked for, of "restrict" and "fix"
 	PID    int           // of the program, which is also its process group, in the launcher's namespace
 	Sweeps bool          // the launcher has begun to kill what is there
 	Ended  bool          // the launcher could follow the program to its end
@@ -84,11 +125,16 @@ type Report struct {
 	PIDs   string        // some of those, to tell the user
 }
 
+// Furnished says that the launcher has come past the making of its namespace, if it was to make one.
+func (r Report) Furnished() bool {
+	return r.PID > 0 || r.Failed != "" && r.Failed != "mount" && r.Failed != "capset"
+}
+
 // ParseReport reads all that came over the status pipe.
 func ParseReport(text string) Report {
 	var r Report
-	for line := range strings.Lines(text) {
-		r.parseLine(line)
+	for line := range bytes.Lines([]byte(text)) {
+		r.parseLine(string(line))
 	}
 	return r
 }
@@ -97,10 +143,11 @@ func (r *Report) parseLine(line string) {
 	var n int
 	var errno uint
 	var wait uint32
-	switch word, _, _ := strings.Cut(line, " "); word {
+	switch word, _, _ := bytes.Cut([]byte(line), []byte(" ")); string(word) {
 	case "failed":
-		_, _ = fmt.Sscanf(line, failedLine, &r.Failed, &errno)
+		_, _ = fmt.Sscanf(line, "failed %s %d", &r.Failed, &errno)
 		r.Errno = syscall.Errno(errno)
+		r.Call = fromFourth(line)
 	case "started":
 		_, _ = fmt.Sscanf(line, startedLine, &r.PID)
 	case "sweeping\n":
@@ -112,4 +159,13 @@ func (r *Report) parseLine(line string) {
 	case "left":
 		_, _ = fmt.Sscanf(line, leftLine, &r.Left, &r.PIDs)
 	}
+}
+
+// fromFourth gives what follows the third word of a line.
+func fromFourth(line string) string {
+	words := bytes.SplitN([]byte(line), []byte(" "), 4)
+	if len(words) < 4 {
+		return ""
+	}
+	return string(bytes.TrimSuffix(words[3], []byte("\n")))
 }

@@ -40,7 +40,7 @@ func TestProgramCutShort(t *testing.T) {
 
 func FuzzDecodeProgram(f *testing.F) {
 	f.Add(Program{Path: "/bin/true", Argv: []string{"true"}, Env: []string{"A=1"}}.Encode())
-	f.Add([]byte("\x0c\x00\x00\x00a\x00b\x00true\x00-1\x00"))
+	f.Add([]byte("\x10\x00\x00\x00a\x00b\x00end\x00true\x00-1\x00"))
 	f.Add([]byte("\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := decodeProgram(bytes.NewReader(text))
@@ -61,6 +61,7 @@ func TestParseReport(t *testing.T) {
 	}{
 		{"nothing", "", Report{}},
 		{"not started", "failed exec 2\n", Report{Failed: "exec", Errno: syscall.ENOENT}},
+		{"not restricted", "failed restrict 20 opening \"/a b\"\n", Report{Failed: "restrict", Errno: syscall.ENOTDIR, Call: `opening "/a b"`}},
 		{"lost on the way", "started 12\n", Report{PID: 12}},
 		{"ended", "started 12\nended 256 1500000 3\n", Report{PID: 12, Ended: true, Status: 256, Took: 1500 * time.Microsecond, Killed: 3}},
 		{"processes left", "started 12\nended 9 7 0\nleft 2 processes: 34,56\n",

@@ -1,0 +1,297 @@
+//go:build !proctree_group
+
+package proctree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// fixedFolder has a repository, a program, a file and a link.
+func fixedFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{".git/hooks/post": "old", "tools/bin/lint": "old", "settings": "old", "free": "old"} {
+		path = filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(".git", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// changes are ways to put another file in the place of one, or something into a folder; each prints the error that the
+// kernel gives.
+var changes = map[string]string{
+	"write":             "echo new > .git/hooks/post",
+	"write by a link":   "echo new > link/hooks/post",
+	"write from within": "cd .git/hooks && echo new > post",
+	"make":              "echo new > .git/config",
+	"make a folder":     "mkdir .git/objects",
+	"remove":            "rm .git/hooks/post",
+	"remove all":        "rm -r .git",
+	"change the mode":   "chmod 777 .git/hooks/post",
+	"move away":         "mv -T .git other",
+	"move over":         "mkdir other; mv -T other .git",
+	"move into":         "mv free .git/hooks/pre",
+	"move out of":       "mv .git/hooks/post free",
+	"link into":         "ln free .git/hooks/pre",
+	"link out of":       "ln .git/hooks/post out && echo new > out",
+	"file":              "echo new > settings",
+	"file removed":      "rm -f settings",
+	"file moved over":   "mv free settings",
+	"file moved":        "mv settings other",
+	"program":           "echo new > tools/bin/lint",
+	"folder above":      "mv -T tools other",
+	"folder above gone": "rm -r tools",
+	"mount away":        "umount .git",
+	"mount over":        "mount -t tmpfs none .git",
+	"mount writable":    "mount -o remount,bind,rw .git",
+}
+
+// Nothing in the namespace changes what is read-only, nor moves what is fixed; and the rest is as free as before.
+func TestFixedFiles(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			if os.Geteuid() == 0 && strings.HasPrefix(change, "umount") || os.Geteuid() == 0 && strings.HasPrefix(change, "mount") {
+				return // root has the capability: a sandbox takes it away
+			}
+			dir := fixedFolder(t)
+			c, out := script("(" + change + ") 2>&1 && echo it works; cat .git/hooks/post settings tools/bin/lint; echo free > free; cat free; mkdir new && mv new newer && rmdir newer")
+			c.Dir, c.Namespace = dir, true
+			c.Fixed, c.ReadOnly = in(dir, "tools"), in(dir, ".git", "tools/bin", "settings")
+			exit := mustRun(t, c)
+			if !strings.HasSuffix(out.String(), "oldoldoldfree\n") || strings.Contains(out.String(), "it works") || exit.Code != 0 {
+				t.Errorf("exit %v, output %q", exit, out)
+			}
+			if text, err := os.ReadFile(filepath.Join(dir, ".git/hooks/post")); err != nil || string(text) != "old" {
+				t.Errorf("outside there is %q, %v", text, err)
+			}
+		})
+	}
+}
+
+// Who may open files by handle gets at them by the folder that they are in, under the mounts.
+func TestFixedFilesByHandle(t *testing.T) {
+	if !allowed(t) || Offered().Landlock == 0 {
+		return // root keeps all capabilities
+	}
+	dir := fixedFolder(t)
+	c, out := script(`exec "$1"`, self(t))
+	c.Dir, c.Env = dir, append(os.Environ(), roleVar+"=handle")
+	c.Namespace, c.ReadOnly, c.Restrict = true, in(dir, ".git"), all(dir)
+	c.Restrict.Reads, c.Restrict.NoKernel, c.Restrict.NoSockets = false, false, false
+	if mustRun(t, c); out.String() != "operation not permitted\n" && out.String() != "operation not supported\n" { // by the file system
+		t.Errorf("output %q", out)
+	}
+}
+
+func init() {
+	roles["handle"] = func() {
+		folder, err := unix.Open(".", unix.O_RDONLY, 0)
+		handle, _, noHandle := unix.NameToHandleAt(unix.AT_FDCWD, ".git/hooks/post", 0)
+		if err = errors.Join(err, noHandle); err == nil {
+			_, err = unix.OpenByHandleAt(folder, handle, unix.O_WRONLY)
+		}
+		fmt.Println(err)
+	}
+}
+
+func in(dir string, names ...string) (paths []string) {
+	for _, name := range names {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	return paths
+}
+
+// The folder that a program starts in may itself be read-only.
+func TestFixedFolderToStartIn(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	dir := fixedFolder(t)
+	t.Chdir(filepath.Join(dir, ".git"))
+	c, out := script("echo new > hooks/post; cat hooks/post")
+	c.Namespace, c.ReadOnly = true, in(dir, ".git")
+	c.Stderr = nil
+	if mustRun(t, c); out.String() != "old" {
+		t.Errorf("output %q", out)
+	}
+}
+
+// Nor does it matter that one cannot come back to the folder that this process is in, if the program is to be elsewhere.
+func TestFixedFolderLeftBehind(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	dir, behind := fixedFolder(t), filepath.Join(t.TempDir(), "closed")
+	if err := os.MkdirAll(filepath.Join(behind, "here"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join(behind, "here"))
+	if err := os.Chmod(behind, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(behind, 0o755) })
+	c, out := script("pwd")
+	c.Namespace, c.ReadOnly, c.Dir = true, in(dir, ".git"), dir
+	if mustRun(t, c); out.String() != dir+"\n" {
+		t.Errorf("output %q", out)
+	}
+	if os.Geteuid() == 0 {
+		return // who can come back
+	}
+	c.Dir = ""
+	_, err := c.Run(bounded(t))
+	if e, ok := errors.AsType[*RestrictionError](err); !ok || e.Errno != syscall.EACCES || !strings.HasSuffix(e.Call, `/closed/here"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// The order of the paths does not matter, nor that many lie below each other, or are there twice.
+func TestFixedFoldersBelowEachOther(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	dir, deepest := fixedFolder(t), strings.Repeat("a/", 20)
+	if err := os.MkdirAll(filepath.Join(dir, deepest), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for path := filepath.Join(dir, deepest); path != dir; path = filepath.Dir(path) {
+		paths = append(paths, path, path)
+	}
+	for _, readOnly := range []bool{false, true} {
+		c, out := script("mv -T a b; rmdir $1; echo new > $1/file && cat $1/file", deepest)
+		c.Dir, c.Namespace, c.Fixed, c.Stderr = dir, true, paths, nil
+		want := "new\n"
+		if readOnly {
+			c.ReadOnly, want = paths, ""
+		}
+		if mustRun(t, c); out.String() != want {
+			t.Errorf("read-only %t: output %q, want %q", readOnly, out, want)
+		}
+	}
+}
+
+// Outside nothing is fixed.
+func TestFixedInsideOnly(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	dir := fixedFolder(t)
+	o := newOutlet(t)
+	c := Command("sh", "-c", "echo ready; read x; cat .git/hooks/post settings 2>/dev/null || echo gone", "sh")
+	o.attach(c)
+	in1, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdin, c.Dir, c.Namespace, c.ReadOnly = in1, dir, true, in(dir, ".git", "settings")
+	run := begin(bounded(t), c)
+	o.await(t, 10*time.Second, "ready\n")
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, ".git/hooks/post"), []byte("mine"), 0o600), os.RemoveAll(filepath.Join(dir, "settings"))); err != nil {
+		t.Error(err)
+	}
+	_ = w.Close()
+	o.await(t, 10*time.Second, "minegone\n")
+	o.w.Close()
+	if _, err := run.end(t, 10*time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
+// A kernel without the calls that it takes says so in advance, and starts nothing that needs them.
+func TestFixedFilesOnOldKernels(t *testing.T) {
+	if !allowed(t) || !Offered().Filters {
+		return
+	}
+	dir := fixedFolder(t)
+	c, out := script(`exec "$1" "$2"`, self(t), in(dir, "settings")[0])
+	c.Env = append(os.Environ(), roleVar+"=old kernel")
+	if mustRun(t, c); out.String() != "offered false, function not implemented, <nil>\n" || !Offered().Fixed {
+		t.Errorf("output %q; offered here: %t", out, Offered().Fixed)
+	}
+}
+
+func init() {
+	roles["old kernel"] = func() {
+		filter := []unix.SockFilter{
+			{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS},
+			{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_MOUNT_SETATTR, Jf: 1},
+			{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
+			{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW},
+		}
+		program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+		runtime.LockOSThread()
+		_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		_, _, _ = unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+		run := func(readOnly ...string) error {
+			c := Command("/bin/true")
+			c.Namespace, c.ReadOnly = true, readOnly
+			_, err := c.Run(context.Background())
+			return err
+		}
+		refused, _ := errors.AsType[*RestrictionError](run(os.Args[1]))
+		fmt.Printf("offered %t, %v, %v\n", Offered().Fixed, refused.Unwrap(), run())
+	}
+}
+
+func TestFixedMistakes(t *testing.T) {
+	dir := fixedFolder(t)
+	tests := map[string]struct {
+		path string
+		want error
+	}{
+		"not there":   {"nothing", fs.ErrNotExist},
+		"a link":      {"link", syscall.ELOOP},
+		"by a link":   {"link/hooks", syscall.ELOOP},
+		"NUL":         {"a\x00b", fs.ErrInvalid},
+		"not allowed": {"settings", errors.ErrUnsupported},
+		"the root":    {strings.Repeat("/..", 20), fs.ErrInvalid},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, readOnly := range []bool{true, false} {
+				c, _ := script("true")
+				c.Namespace = name != "not allowed"
+				want := test.want
+				if c.Namespace && Namespaces() != nil {
+					want = ErrNamespace
+				}
+				if c.Fixed = in(dir, test.path); readOnly {
+					c.Fixed, c.ReadOnly = nil, c.Fixed
+				}
+				_, err := c.Run(bounded(t))
+				if e, ok := errors.AsType[*StartError](err); !ok || !errors.Is(err, want) {
+					t.Errorf("%v, %v; want %v", e, err, want)
+				}
+				if e, ok := errors.AsType[*RestrictionError](err); ok && e.Call != "mounting "+strconv.Quote(in(dir, test.path)[0]) {
+					t.Errorf("it is about %q", e.Call)
+				}
+			}
+		})
+	}
+}

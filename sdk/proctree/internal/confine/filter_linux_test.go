@@ -1,0 +1,145 @@
+package confine
+
+import (
+	"encoding/binary"
+	"runtime"
+	"testing"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// A made is a system call as a filter sees it.
+type made struct {
+	number, arch uint32
+	args         [6]uint32
+}
+
+// words are struct seccomp_data in the order of bytes of the machine that runs the filter here.
+func (m made) words() []byte {
+	out := make([]byte, 0, 64)
+	for _, w := range []uint32{m.number, m.arch, 0, 0} {
+		out = binary.BigEndian.AppendUint32(out, w)
+	}
+	for _, a := range m.args {
+		out = binary.BigEndian.AppendUint32(out, a)
+		out = binary.BigEndian.AppendUint32(out, 0)
+	}
+	return out
+}
+
+const (
+	allowed = unix.SECCOMP_RET_ALLOW
+	refused = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	killed  = unix.SECCOMP_RET_KILL_PROCESS
+)
+
+// The filters are run by a machine of their own, call by call: also those calls that this kernel or this user cannot make.
+func TestFilter(t *testing.T) {
+	sockets, kernel := Restrictions{NoSockets: true}, Restrictions{NoKernel: true}
+	both := Restrictions{NoSockets: true, NoKernel: true}
+	ours := architecture()
+	call := func(number int, args ...uint32) made {
+		m := made{number: uint32(number), arch: ours}
+		copy(m.args[:], args)
+		return m
+	}
+	for name, c := range map[string]struct {
+		call                  made
+		sockets, kernel, both uint32
+	}{
+		"read":                      {call(unix.SYS_READ), allowed, allowed, allowed},
+		"another processor's":       {made{number: unix.SYS_READ, arch: unix.AUDIT_ARCH_I386}, killed, killed, killed},
+		"connect":                   {call(unix.SYS_CONNECT), refused, allowed, refused},
+		"a TCP socket":              {call(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM), refused, allowed, refused},
+		"a TCP6 socket":             {call(unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM), refused, allowed, refused},
+		"a packet socket":           {call(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW), refused, allowed, refused},
+		"a Unix socket":             {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM), allowed, allowed, allowed},
+		"a Unix socket, with flags": {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK), allowed, allowed, allowed},
+		"a datagram socket":         {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), refused, allowed, refused},
+		"a raw Unix socket":         {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_RAW), refused, allowed, refused},
+		"a pair":                    {call(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_STREAM), allowed, allowed, allowed},
+		"a pair for datagrams":      {call(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_DGRAM), refused, allowed, refused},
+		"bind, listen, accept":      {call(unix.SYS_ACCEPT4), allowed, allowed, allowed},
+		"io_uring":                  {call(unix.SYS_IO_URING_SETUP), refused, refused, refused},
+		"pidfd_getfd":               {call(unix.SYS_PIDFD_GETFD), refused, refused, refused},
+		"ptrace":                    {call(unix.SYS_PTRACE), allowed, refused, refused},
+		"mount":                     {call(unix.SYS_MOUNT), allowed, refused, refused},
+		"the last of the uncommon":  {call(int(uncommon[len(uncommon)-1])), allowed, refused, refused},
+		"clone3":                    {call(unix.SYS_CLONE3), allowed, unknown, unknown},
+		"a thread":                  {call(unix.SYS_CLONE, unix.CLONE_VM|unix.CLONE_FS|unix.CLONE_FILES|unix.CLONE_SIGHAND|unix.CLONE_THREAD), allowed, allowed, allowed},
+		"a child":                   {call(unix.SYS_CLONE, uint32(unix.SIGCHLD)|unix.CLONE_VFORK|unix.CLONE_VM), allowed, allowed, allowed},
+		"a child in a namespace":    {call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uint32(unix.SIGCHLD)), allowed, refused, refused},
+		"a new network":             {call(unix.SYS_UNSHARE, unix.CLONE_NEWNET), allowed, refused, refused},
+		"own files":                 {call(unix.SYS_UNSHARE, unix.CLONE_FILES), allowed, allowed, allowed},
+		"typing for a terminal":     {call(unix.SYS_IOCTL, 0, unix.TIOCSTI), allowed, refused, refused},
+		"another ioctl":             {call(unix.SYS_IOCTL, unix.TIOCSTI, unix.TCGETS), allowed, allowed, allowed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for orders, want := range map[*Restrictions]uint32{&sockets: c.sockets, &kernel: c.kernel, &both: c.both} {
+				if got := runFilter(t, orders, c.call); got != want {
+					t.Errorf("with sockets %t, kernel %t: %#x, want %#x", orders.NoSockets, orders.NoKernel, got, want)
+				}
+			}
+		})
+	}
+	if runtime.GOARCH == "amd64" {
+		if got := runFilter(t, &sockets, call(x32|unix.SYS_READ)); got != refused {
+			t.Errorf("x32: %#x", got)
+		}
+	}
+}
+
+// Without interference everything else goes, also for the 32-bit programs that this processor can run.
+func TestFilterOfNoInterference(t *testing.T) {
+	old, prlimit := map[string][2]uint32{"amd64": {unix.AUDIT_ARCH_I386, 340}, "arm64": {unix.AUDIT_ARCH_ARM, 369}}[runtime.GOARCH], uint32(unix.SYS_PRLIMIT64)
+	for name, c := range map[string]struct {
+		call made
+		want uint32
+	}{
+		"its own":             {made{number: prlimit, arch: architecture()}, allowed},
+		"another's":           {made{number: prlimit, arch: architecture(), args: [6]uint32{77}}, refused},
+		"its own, 32 bit":     {made{number: old[1], arch: old[0]}, allowed},
+		"another's, 32 bit":   {made{number: old[1], arch: old[0], args: [6]uint32{77}}, refused},
+		"read, 32 bit":        {made{number: 3, arch: old[0], args: [6]uint32{77}}, allowed},
+		"a lease":             {made{number: unix.SYS_FCNTL, arch: architecture(), args: [6]uint32{3, unix.F_SETLEASE, unix.F_WRLCK}}, refused},
+		"a lock":              {made{number: unix.SYS_FCNTL, arch: architecture(), args: [6]uint32{3, unix.F_SETLK}}, allowed},
+		"a lease, 32 bit":     {made{number: 221, arch: old[0], args: [6]uint32{3, unix.F_SETLEASE}}, refused},
+		"an older one":        {made{number: 55, arch: old[0], args: [6]uint32{3, unix.F_SETLEASE}}, refused},
+		"io_uring":            {made{number: unix.SYS_IO_URING_SETUP, arch: architecture()}, allowed},
+		"a foreign processor": {made{number: 3, arch: unix.AUDIT_ARCH_S390}, killed},
+	} {
+		if got := runFilter(t, &Restrictions{NoInterference: true}, c.call); got != c.want {
+			t.Errorf("%s: %#x, want %#x", name, got, c.want)
+		}
+	}
+	strict := Restrictions{NoInterference: true, NoKernel: true}
+	if got := runFilter(t, &strict, made{number: 3, arch: old[0]}); got != killed {
+		t.Errorf("32 bit when all is strict: %#x", got)
+	}
+	if got := runFilter(t, &strict, made{number: prlimit, arch: architecture(), args: [6]uint32{77}}); got != refused {
+		t.Errorf("another's when all is strict: %#x", got)
+	}
+}
+
+func runFilter(t *testing.T, o *Restrictions, m made) uint32 {
+	t.Helper()
+	var raw []bpf.RawInstruction
+	for _, i := range programOf(o) {
+		raw = append(raw, bpf.RawInstruction{Op: i.Code, Jt: i.Jt, Jf: i.Jf, K: i.K})
+	}
+	program, ok := bpf.Disassemble(raw)
+	if !ok {
+		t.Fatal("the filter has instructions that are none")
+	}
+	vm, err := bpf.NewVM(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := vm.Run(m.words())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint32(out)
+}

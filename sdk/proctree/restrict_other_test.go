@@ -1,0 +1,19 @@
+//go:build !linux || proctree_group
+
+package proctree
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+)
+
+// A system without restrictions runs nothing that asks for some.
+func TestNoRestrictionsHere(t *testing.T) {
+	c := Command("/bin/true")
+	c.Restrict = &Restrictions{}
+	_, err := c.Run(t.Context())
+	if e, ok := errors.AsType[*RestrictionError](err); !ok || e.Errno != syscall.ENOSYS {
+		t.Errorf("%v", err)
+	}
+}
