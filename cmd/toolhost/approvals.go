@@ -17,11 +17,11 @@ func newApprovals(g *globals) *cobra.Command {
 		Short: "List and revoke the answers that hold for good",
 		Long: "List the answers that were given at a prompt and hold for good. They turn a question into a yes and nothing\n" +
 			"else: what a rule denies stays denied. They stand in approvals.hcl in the user's configuration folder.",
-		Args: unknownCommand,
+		Args: unknownCommand, SuggestionsMinimumDistance: 2,
 		RunE: func(*cobra.Command, []string) error { return g.listApprovals() },
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "revoke ID...", Short: "Ask again", Args: cobra.MinimumNArgs(1),
+		Use: "revoke ID...", Short: "Ask again", Args: someIDs,
 		RunE: func(_ *cobra.Command, ids []string) error { return g.revoke(ids) },
 	})
 	return cmd

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,12 +40,16 @@ func newAuditVerify(g *globals) *cobra.Command {
 		Long: "Tell whether lines were changed, removed, added or moved, or cut off the end. Each problem is printed with its\n" +
 			"line, and the exit code is 1 then. Who may write both files can write another history: keep the last hash\n" +
 			"somewhere else to notice that.",
-		Args: atMostFile(0),
+		Args: atMostFile(0), DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.onLog(args, func(path string) error { return g.verifyAudit(cmd.Context(), path) })
 		},
 	}
 }
+
+// outcomeWords tell what a failed call may have left.
+const outcomeWords = "The outcome of a call that failed is not_sent (the plugin never saw it), failed\n" +
+	"(it ended with an error) or outcome_unknown (it may have done something: look before you repeat it)."
 
 func newAuditTail(g *globals) *cobra.Command {
 	var format string
@@ -51,6 +57,7 @@ func newAuditTail(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail [FILE]",
 		Short: "Show the last records",
+		Long:  "Show the last records, a line each. " + outcomeWords,
 		Args:  atMostFile(0),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return g.onLog(args, func(path string) error { return g.tailAudit(path, n, format) })
@@ -67,7 +74,8 @@ func newAuditShow(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show CALL [FILE]",
 		Short: "Show all records of one call",
-		Args:  atMostFile(1),
+		Long:  "Show all records of one call, as indented JSON. " + outcomeWords,
+		Args:  atMostFile(1), DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.onLog(args[1:], func(path string) error { return g.showAudit(cmd.Context(), path, args[0]) })
 		},
@@ -96,7 +104,10 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 	if err != nil {
 		return err
 	}
-	return run(path)
+	if err = run(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no record yet: %w; a line `audit {}` in the configuration has calls recorded", err)
+	}
+	return err
 }
 
 // defaultAuditPath is where the log is, unless somebody names another place.

@@ -93,7 +93,7 @@ func (g *globals) tailAudit(path string, n int, format string) error {
 		}
 		return nil
 	}
-	writeTable(g.out, auditRows(records), width(g.out.w))
+	writeTable(g.out, auditRows(records), widest) // a code is worth more than a neat table
 	return nil
 }
 
@@ -122,14 +122,14 @@ func (g *globals) showAudit(ctx context.Context, path, call string) error {
 
 // auditRows are the records as a table.
 func auditRows(records []audit.Record) [][]string {
-	rows := [][]string{{"TIME", "KIND", "CALL", "TOOL", "EFFECT", "STATUS", "CODE", "DURATION"}}
+	rows := [][]string{{"TIME", "KIND", "CALL", "TOOL", "EFFECT", "STATUS", "CODE", "OUTCOME", "DURATION"}}
 	for _, r := range records {
 		took := ""
 		if r.DurationMS > 0 {
 			took = fmt.Sprintf("%.1f ms", r.DurationMS)
 		}
 		row := []string{r.Time.UTC().Format(time.DateTime) + "Z"}
-		for _, cell := range []string{string(r.Kind), r.CallID, cmp.Or(r.Tool, r.Plugin), r.Effect, r.Status, r.Code, took} {
+		for _, cell := range []string{string(r.Kind), r.CallID, cmp.Or(r.Tool, r.Plugin), r.Effect, r.Status, r.Code, r.Outcome, took} {
 			row = append(row, cmp.Or(fit(cell, 64), "-"))
 		}
 		rows = append(rows, row)

@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +27,8 @@ func auditRecords() []audit.Record {
 			Reason: "no list has it", Arguments: json.RawMessage(`{"command":"make"}`), Approval: &audit.Approval{By: "terminal", Answer: "approved"}, Sync: true},
 		{Time: at(3), Kind: audit.KindCall, CallID: "c1", Tool: "shell__exec", Plugin: "shell", Status: "ok", DurationMS: 1234.5, Attempts: 1, Generation: 1},
 		{Time: at(4), Kind: audit.KindDecision, CallID: "c2", Tool: "shell__exec", Plugin: "shell", Effect: "deny", Rule: "no-force", Layer: "project", Reason: "by people \x1b[31m\u202e"},
-		{Time: at(4), Kind: audit.KindCall, CallID: "c2", Tool: "shell__exec", Plugin: "shell", Status: "error", Code: "E_DENIED", DurationMS: 0.2},
-		{Time: at(5), Kind: audit.KindCall, CallID: "c3\x1b[2J", Tool: "no\u202esuch", Status: "error", Code: "E_TOOL_NOT_FOUND"},
+		{Time: at(4), Kind: audit.KindCall, CallID: "c2", Tool: "shell__exec", Plugin: "shell", Status: "error", Code: "E_DENIED", Outcome: "not_sent", DurationMS: 0.2},
+		{Time: at(5), Kind: audit.KindCall, CallID: "c3\x1b[2J", Tool: "no\u202esuch", Status: "error", Code: "E_TOOL_NOT_FOUND", Outcome: "not_sent"},
 	}
 }
 
@@ -105,4 +108,48 @@ func TestInterruptedAudit(t *testing.T) {
 	if err := g.verifyAudit(t.Context(), path); err != nil {
 		t.Errorf("verify: %v", err)
 	}
+}
+
+// What became of each call that failed is told, in the list and in the whole record.
+func TestAuditTellsOutcomes(t *testing.T) {
+	dir := t.TempDir()
+	config, record := filepath.Join(dir, "config.hcl"), filepath.Join(dir, "audit.jsonl")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeConfig(t, config, fmt.Sprintf("plugin \"faulty\" {\n  command = [%q]\n  env     = { %s = %q }\n}\naudit {\n  path = %q\n}\n",
+		program, faultyVar, filepath.Join(dir, "ran"), record))
+	toolhost := func(args ...string) string {
+		var out, errs bytes.Buffer
+		run(append([]string{"--config", config, "--workdir", dir}, args...), strings.NewReader(""), &out, &errs)
+		return out.String() + errs.String()
+	}
+	for _, c := range []struct{ tool, arguments, outcome string }{
+		{"fails", `{"text":7}`, "not_sent"}, {"fails", `{}`, "failed"}, {"dies", `{}`, "outcome_unknown"},
+	} {
+		id := lastCall(t, record, func() { toolhost("call", "--approve", "always", "faulty__"+c.tool, c.arguments) })
+		if out := toolhost("audit", "show", id); !strings.Contains(out, `"outcome": "`+c.outcome+`"`) {
+			t.Errorf("%s %s: show does not tell %s but:\n%s", c.tool, c.arguments, c.outcome, out)
+		}
+		told := regexp.MustCompile(`call +` + id + ` .* error +E_[A-Z_]+ +` + c.outcome + ` +[0-9.]+ ms\n`)
+		if out := toolhost("audit", "tail", "-n", "20"); !told.MatchString(out) {
+			t.Errorf("%s %s: tail does not tell %s but:\n%s", c.tool, c.arguments, c.outcome, out)
+		}
+	}
+}
+
+// lastCall gives the id of the call that do makes.
+func lastCall(t *testing.T, record string, do func()) (id string) {
+	t.Helper()
+	do()
+	for r, err := range audit.Read(record) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Kind == audit.KindCall {
+			id = r.CallID
+		}
+	}
+	return id
 }

@@ -118,7 +118,16 @@ func (g *globals) print(r *host.Result, f callFlags) error {
 	if r.Error == nil {
 		return nil
 	}
-	return &exitError{codeFor(r.Error), describe(r.Error)}
+	return &exitError{codeFor(r.Error), listed(r.Error)}
+}
+
+// listed is describe with a way to the names of tools.
+func listed(e *sdk.Error) string {
+	text := describe(e)
+	if e.Code == sdk.CodeToolNotFound {
+		text += "\n  `toolhost discover` lists the tools."
+	}
+	return text
 }
 
 // quietly gives the exit code of a failure that the printed result has told already.

@@ -99,6 +99,9 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		return errInterrupted
 	}
 	s.complain(g, append(problems, s.notices(f.plugins...)...)...)
+	if len(tools) == 0 && f.format == "table" {
+		s.tellNone(g, f)
+	}
 	if len(f.plugins)+len(problems)+len(s.problems) == 0 { // all tools are known
 		s.complainOfNames(ctx, g)
 	}
@@ -109,6 +112,23 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil // Gemini CLI does not start with a discovery command that fails; the other tools are better than none
+}
+
+// tellNone says why there is nothing to list.
+func (s *session) tellNone(g *globals, f discoverFlags) {
+	switch {
+	case len(s.specs)+len(s.problems) == 0:
+		s.tellNoPlugins(g)
+	case f.searching:
+		fmt.Fprintf(g.err, "no tool fits %q\n", clean(f.search))
+	default:
+		fmt.Fprintln(g.err, "no tools")
+	}
+}
+
+// tellNoPlugins says how to come to some.
+func (s *session) tellNoPlugins(g *globals) {
+	fmt.Fprintf(g.err, "no plugins: %s leads to none; this line leads to all that are in the folder:\n  plugin_dirs = [%q]\n", s.config.Path, pluginFolder())
 }
 
 // tools lists the catalog by name, or what a search finds in it by rank.
@@ -145,7 +165,6 @@ func (g *globals) printTools(tools []*host.Tool, f discoverFlags) error {
 	case f.format != "table":
 		return g.export(host.Format(f.format), tools)
 	case len(tools) == 0:
-		fmt.Fprintln(g.err, "no tools")
 		return nil
 	}
 	writeTable(g.out, toolRows(tools, f.tokens), width(g.out.w))

@@ -21,8 +21,9 @@ func newDoctor(g *globals) *cobra.Command {
 		Use:   "doctor",
 		Short: "Tell what this machine offers: sandbox levels, versions, folders",
 		Long: "Tell what this machine offers to keep plugins in, which versions and folders are used, and for each plugin of the\n" +
-			"configuration the sandbox level that is asked for and the one that can be reached. No plugin is started, and no\n" +
-			"discovery command is run. The exit code is 4 if a plugin requires more than this machine can do, else 0.",
+			"configuration the sandbox level that is asked for and the one that can be reached, or why it could not be started.\n" +
+			"No plugin is started, and no discovery command is run. The exit code is 4 if a plugin could not be started, as one\n" +
+			"that requires more than this machine can do, or whose program is not there; else 0.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.doctor(cmd.Context(), format) },
 	}
@@ -37,10 +38,12 @@ type diagnosis struct {
 	Machine  []finding         `json:"machine"`
 	Folders  []folderFinding   `json:"folders"`
 	Plugins  []pluginFinding   `json:"plugins"`
-	Problems []string          `json:"problems,omitempty"`
+	// Discovery are the commands that find plugins.
+	Discovery []pluginFinding `json:"discovery,omitempty"`
+	Problems  []string        `json:"problems,omitempty"`
 }
 
-// A pluginFinding is what keeps one plugin in, if it were started now.
+// A pluginFinding is what keeps one plugin in, or one discovery command, if it were started now.
 type pluginFinding struct {
 	Name string `json:"name"`
 	supervise.Confinement
@@ -57,7 +60,9 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 	if err != nil {
 		d.Problems = append(d.Problems, err.Error())
 	} else {
-		d.plugins(findOffline(ctx, c), supervise.Machine())
+		there := findOffline(ctx, c)
+		d.plugins(there, g.supervising(there), supervise.Machine())
+		d.discovery(c.Discovery, supervise.Machine())
 	}
 	if err := d.print(g, format); err != nil {
 		return err
@@ -65,9 +70,9 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 	return d.verdict()
 }
 
-// verdict is an error when a plugin cannot have what it requires.
+// verdict is an error when a plugin could not be started.
 func (d *diagnosis) verdict() error {
-	if slices.ContainsFunc(d.Plugins, func(p pluginFinding) bool { return p.Refused != "" }) {
+	if slices.ContainsFunc(slices.Concat(d.Plugins, d.Discovery), func(p pluginFinding) bool { return p.Refused != "" }) {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil
@@ -82,18 +87,30 @@ func versions() map[string]string {
 		"kernel": strings.TrimSpace(string(kernel)), "plugin_protocol": fmt.Sprint(sdk.Handshake.ProtocolVersion)}
 }
 
-func (d *diagnosis) plugins(there *found, m supervise.Means) {
+func (d *diagnosis) plugins(there *found, o supervise.Options, m supervise.Means) {
 	for _, p := range there.problems {
 		d.Problems = append(d.Problems, p.Error())
 	}
 	for _, s := range there.specs {
-		got, err := s.Sandbox.On(m)
-		p := pluginFinding{Name: s.Name, Confinement: got, Source: s.Source}
-		if err != nil {
-			p.Refused = err.Error()
-		}
-		d.Plugins = append(d.Plugins, p)
+		got, err := o.Confine(s, m)
+		d.Plugins = append(d.Plugins, findingOf(s, got, err))
 	}
+}
+
+func (d *diagnosis) discovery(commands []supervise.Discovery, m supervise.Means) {
+	for _, c := range commands {
+		got, err := c.On(m)
+		d.Discovery = append(d.Discovery, findingOf(supervise.Spec{Name: c.Name, Source: c.Source, Command: c.Command, Dir: c.Dir}, got, err))
+	}
+}
+
+// findingOf tells first what is wrong with the sandbox.
+func findingOf(spec supervise.Spec, got supervise.Confinement, err error) pluginFinding {
+	p := pluginFinding{Name: spec.Name, Confinement: got, Source: spec.Source}
+	if err = cmp.Or(err, supervise.Verify(spec)); err != nil {
+		p.Refused = err.Error()
+	}
+	return p
 }
 
 // widest is where lines are cut. What is missing is worth a line that a terminal breaks.
@@ -127,19 +144,37 @@ func (d *diagnosis) printTables(g *globals) {
 func (d *diagnosis) printPlugins(g *globals) {
 	rows := [][]string{{"PLUGIN", "SANDBOX", "NETWORK", ""}}
 	for _, p := range d.Plugins {
-		network := "yes"
-		if !p.Network {
-			network = "no"
-		}
-		rows = append(rows, []string{p.Name, sandboxWords(&p.Confinement), network, cmp.Or(p.Refused, strings.Join(p.Missing, "; "))})
+		rows = append(rows, p.row(p.Name))
 	}
-	if len(d.Plugins) > 0 {
+	for _, p := range d.Discovery {
+		rows = append(rows, p.row("discovery "+p.Name))
+	}
+	if len(rows) > 1 {
 		fmt.Fprintln(g.out)
 		writeTable(g.out, rows, widest)
 	}
 	for _, p := range d.Problems {
 		fmt.Fprintf(g.out, "\n%s\n", clean(p))
 	}
+}
+
+func readOnlyWords(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	short := make([]string, len(paths))
+	for i, path := range paths {
+		short[i] = shortened(path)
+	}
+	return "cannot change " + strings.Join(short, ", ")
+}
+
+func (p pluginFinding) row(name string) []string {
+	network := "yes"
+	if !p.Network {
+		network = "no"
+	}
+	return []string{name, sandboxWords(&p.Confinement), network, cmp.Or(p.Refused, strings.Join(p.Missing, "; "), readOnlyWords(p.ReadOnly))}
 }
 
 // sandboxWords is a level in a table: what was asked for and what was got, if that is less.

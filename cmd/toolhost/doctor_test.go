@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -43,12 +44,12 @@ func TestExamine(t *testing.T) {
 
 // A plugin that requires what the machine does not have makes the exit code 4.
 func TestDoctorOfAnUnmetRequirement(t *testing.T) {
-	c, err := config.Parse("config.hcl", []byte("plugin \"a\" {\n command = [\"a\"]\n sandbox {\n require = \"confined\"\n }\n}\nplugin \"b\" {\n command = [\"b\"]\n}\n"))
+	c, err := config.Parse("config.hcl", []byte("plugin \"a\" {\n command = [\"sh\"]\n sandbox {\n require = \"confined\"\n }\n}\nplugin \"b\" {\n command = [\"sh\"]\n}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var d diagnosis
-	d.plugins(findOffline(t.Context(), c), supervise.Means{Stage: true, NoNewPrivs: true})
+	d.plugins(findOffline(t.Context(), c), supervise.Options{}, supervise.Means{Stage: true, NoNewPrivs: true})
 	if exitCode(d.verdict()) != exitUnavailable || d.Plugins[0].Refused == "" || d.Plugins[1].Refused != "" {
 		t.Errorf("%+v", d.Plugins)
 	}
@@ -61,9 +62,117 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 		}
 	}
 	d = diagnosis{}
-	d.plugins(findOffline(t.Context(), c), supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 6, Seccomp: true})
+	d.plugins(findOffline(t.Context(), c), supervise.Options{}, supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 6, Seccomp: true})
 	if err := d.verdict(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A plugin whose program cannot be run does not look as if it could, nor does a discovery command.
+func TestDoctorOfPrograms(t *testing.T) {
+	const other = "0000000000000000000000000000000000000000000000000000000000000000"
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config.hcl")
+	text := `plugin "gone" {
+  command = ["./nothing"]
+}
+plugin "other" {
+  command = ["sh"]
+  sha256  = "` + other + `"
+}
+plugin "well" {
+  command = ["sh"]
+}
+plugin_discovery "gone" {
+  command = ["./nothing"]
+}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if code := run([]string{"--config", path, "doctor"}, nil, &out, &out); code != exitUnavailable {
+		t.Errorf("the exit code is %d", code)
+	}
+	for _, want := range []string{`(?m)^gone .*nothing.* is not there$`, `(?m)^other .*, but .* asks for ` + other, `(?m)^well +\S+ +yes( +cannot change .*)?$`,
+		`(?m)^discovery gone .*nothing.* is not there$`} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("%s is not told:\n%s", want, &out)
+		}
+	}
+}
+
+// A configuration that cannot be used is told with its path.
+func TestDoctorOfAMistakenConfiguration(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.hcl")
+	if err := os.WriteFile(path, []byte("plugin \"a\" {\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	code := run([]string{"--config", path, "doctor"}, nil, &out, &out)
+	if want := regexp.MustCompile(`configuration +cannot be used: see below +` + regexp.QuoteMeta(path)); code != 0 || !want.MatchString(out.String()) || !strings.Contains(out.String(), "config.hcl:1") {
+		t.Errorf("exit code %d:\n%s", code, &out)
+	}
+}
+
+// The status says what is missing, also at a level that was reached.
+func TestStatusOfLess(t *testing.T) {
+	asked := supervise.Sandbox{Level: supervise.Isolated}
+	for name, c := range map[string]struct {
+		machine supervise.Means
+		want    string
+	}{
+		"less":    {supervise.Means{Stage: true, NoNewPrivs: true, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "supervised" only: the kernel has no Landlock`},
+		"reached": {supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true}, `plugin "x" is kept at the level "isolated", but: there are no process namespaces`},
+		"all":     {supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, ""},
+	} {
+		got, err := supervise.Options{Workdir: t.TempDir()}.Confine(supervise.Spec{Sandbox: asked}, c.machine)
+		if err != nil {
+			t.Fatalf("%s: %+v, %v", name, got, err)
+		}
+		said := ""
+		for _, line := range lessThanAsked("x", &got) {
+			said += line.Error()
+		}
+		if (said == "") != (c.want == "") || !strings.HasPrefix(said, c.want) {
+			t.Errorf("%s: %q, want %q", name, said, c.want)
+		}
+	}
+}
+
+// Discovery commands are told like plugins, and what runs when they are found, with their wrappers.
+func TestDoctorOfDiscovery(t *testing.T) {
+	c, err := config.Parse("config.hcl", []byte(`plugin_discovery "plain" {
+  command = ["list"]
+}
+plugin_discovery "boxed" {
+  command = ["list", "all"]
+  sandbox {
+    wrapper = ["bwrap", "--unshare-all"]
+  }
+}
+plugin_discovery "strict" {
+  command = ["list"]
+  sandbox { require = "confined" }
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d diagnosis
+	d.discovery(c.Discovery, supervise.Means{Stage: true, NoNewPrivs: true})
+	var out bytes.Buffer
+	d.printTables(&globals{terminal: terminal{out: &answer{w: &out}, err: io.Discard}})
+	for _, want := range []string{`discovery plain +supervised +yes`, `discovery boxed +container \(bwrap\) +yes`, `discovery strict +confined→supervised +yes +it requires`} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("the table lacks %q:\n%s", want, out.String())
+		}
+	}
+	if exitCode(d.verdict()) != exitUnavailable {
+		t.Error("a requirement that is not met is no failure")
+	}
+	if got := strings.Join(whatRuns(t.Context(), c), "\n"); !strings.Contains(got, "discovery boxed: bwrap --unshare-all list all, and every") {
+		t.Errorf("what runs: %s", got)
 	}
 }
 

@@ -42,11 +42,11 @@ func examine(m supervise.Means) []finding {
 	return []finding{
 		checked(finding{Name: "no_new_privs", Detail: "plugins gain no privileges", Consequence: "no sandbox level holds", Remedy: "use Linux 3.5 or newer"}, m.NoNewPrivs),
 		examineLandlock(m.Landlock),
-		checked(finding{Name: "seccomp", Detail: "system calls can be filtered", Consequence: "isolated plugins reach the network, and the kernel's rare calls",
+		checked(finding{Name: "seccomp", Detail: "system calls can be filtered", Consequence: "isolated plugins reach the network, services on Unix sockets, and the kernel's rare calls",
 			Remedy: "use a kernel with CONFIG_SECCOMP_FILTER on amd64 or arm64, or let the container's own filter allow seccomp"}, m.Seccomp),
 		checked(finding{Name: "namespaces", Detail: "plugins can have process namespaces of their own",
-			Consequence: "what a plugin hides from its launcher outlives a launcher that is killed (" + m.NoNamespaces + ")",
-			Remedy:      "allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces)"}, m.Namespaces),
+			Consequence: "plugins see other processes and reach their shared memory, and what one hides from its launcher outlives a launcher that is killed (" + m.NoNamespaces + ")",
+			Remedy:      "allow them, to users other than root with user namespaces (sysctl user.max_*_namespaces, kernel.apparmor_restrict_unprivileged_userns=0)"}, m.Namespaces),
 		checked(finding{Name: "bubblewrap", Detail: m.Bubblewrap, Consequence: "bwrap cannot be a plugin's wrapper, which only those need that ask for it",
 			Remedy: "install the package bubblewrap"}, m.Bubblewrap != ""),
 	}
@@ -66,12 +66,12 @@ func examineLandlock(abi int) finding {
 	f := finding{Name: "landlock", Detail: fmt.Sprintf("version %d", abi), Remedy: "use Linux 6.12 or newer"}
 	switch {
 	case abi == 0:
-		f.Consequence = "plugins can write wherever their user can"
+		f.Consequence = "plugins can write wherever their user can, and isolated ones read"
 		f.Remedy = "use Linux 6.12 or newer with landlock among its security modules (kernel option lsm=landlock,…), or let the container's filter allow it"
 	case abi < 3:
 		f.Consequence = fmt.Sprintf("version %d: files outside can be emptied, so that plugins are supervised and not confined", abi)
 	case abi < 6:
-		f.Consequence = fmt.Sprintf("version %d: signals and abstract sockets are not kept in", abi)
+		f.Consequence = fmt.Sprintf("version %d: plugins reach abstract sockets of other programs, and without namespaces signal other processes", abi)
 	}
 	return checked(f, abi >= 6)
 }
@@ -83,15 +83,26 @@ type folderFinding struct {
 	State string `json:"state"`
 }
 
-// folders are those in use; c is nil when there is no configuration that can be read.
-func (g *globals) folders(c *config.Config) []folderFinding {
-	out := []folderFinding{{"configuration", "", "none that can be read"}}
-	if c != nil {
-		out[0] = folderFinding{"configuration", c.Path, "not trusted: nothing of it is started"}
-		if g.trusts(c) {
-			out[0].State = "trusted"
+// configuration is the one in use; c is nil when that cannot be used, or is not there.
+func (g *globals) configuration(c *config.Config) folderFinding {
+	f := folderFinding{Name: "configuration", State: "none"}
+	switch path, err := g.configPath(); {
+	case c != nil && g.trusts(c):
+		f.Path, f.State = c.Path, "trusted"
+	case c != nil:
+		f.Path, f.State = c.Path, "not trusted: nothing of it is started"
+	case err == nil:
+		f.Path, f.State = path, "cannot be used: see below"
+		if abs, err := filepath.Abs(path); err == nil {
+			f.Path = abs
 		}
 	}
+	return f
+}
+
+// folders are those in use; c is nil when there is no configuration that can be used.
+func (g *globals) folders(c *config.Config) []folderFinding {
+	out := []folderFinding{g.configuration(c)}
 	for _, f := range []struct {
 		name string
 		dir  func() (string, error)

@@ -148,7 +148,8 @@ func foldersOf(path string) []string {
 	return out
 }
 
-// look gives words for how the files are, others for each way to be. A folder is as its plugins are.
+// look gives words for how the files are, others for each way to be. A folder is as its plugins are: without any it is as
+// good as none, such as one that is held for as long as a plugin runs.
 func look(files []watchedFile) string {
 	var all strings.Builder
 	for _, f := range files {
@@ -166,11 +167,8 @@ func look(files []watchedFile) string {
 // stamp tells one state of a file from another.
 func stamp(path string) string {
 	var s unix.Stat_t
-	switch err := unix.Stat(path, &s); {
-	case err != nil:
+	if err := unix.Stat(path, &s); err != nil || s.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return "none"
-	case s.Mode&unix.S_IFMT == unix.S_IFDIR:
-		return "folder"
 	}
 	return fmt.Sprint(s.Dev, s.Ino, s.Mode, s.Size, s.Mtim, s.Ctim)
 }

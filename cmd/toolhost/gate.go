@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -78,7 +79,9 @@ func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
 // trustFile trusts a file that a person has chosen to, and tells first what it would run.
 func (g *globals) trustFile(ctx context.Context, path string) error {
 	c, err := config.Load(path)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no %s to trust; name the file that is meant: toolhost trust FILE", path)
+	} else if err != nil {
 		return err
 	}
 	g.showWhatRuns(ctx, g.out, c)

@@ -34,8 +34,8 @@ func (g *globals) configPath() (string, error) {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("there is no configuration: neither %s; write one, or name one with --config. This line is enough for one:\n  plugin_dirs = [%q]",
-		strings.Join(places, " nor "), pluginFolder())
+	return "", fmt.Errorf("there is no configuration at %s; write one, or name one with --config. This line is enough for one:\n  plugin_dirs = [%q]",
+		strings.Join(places, " or "), pluginFolder())
 }
 
 // pluginFolder is where this program is, if plugins are there too.

@@ -26,11 +26,12 @@ func newPluginLock(g *globals) *cobra.Command {
 			"configuration. From then on a plugin whose program, arguments or variables are others is not started, and a tool\n" +
 			"whose definition is another, or that is new, is disabled, until they are locked again.\n\n" +
 			"Without names all plugins are locked, and those that are gone are removed. The plugins are started, to ask them for\n" +
-			"their tools, and what has changed is shown before it is written. --check starts only programs that are locked.\n\n" +
+			"their tools, and what has changed is shown before it is written. One that would run something else than was locked is\n" +
+			"shown, and started only when a person at the terminal says so, or --yes does. --check starts only what is locked.\n\n" +
 			"The checksum is that of the program alone: not of an interpreter, of libraries, or of files that it loads. It is kept\n" +
 			"for each platform; --platform adds that of a program for another one.\n\n" +
 			"Exit codes: 0 all is locked; 1 --check found something that is not; 2 usage, configuration, or changes without --yes\n" +
-			"and nobody to ask; 3 a person said no; 4 a plugin cannot be used, and is not locked; 130 interrupted.",
+			"and nobody to ask; 3 a person said no; 4 a plugin cannot be used, and its lock is as before; 130 interrupted.",
 		Example: `  toolhost plugin lock
   toolhost plugin lock edit --platform darwin_arm64=dist/darwin/toolhost-plugin-edit
   toolhost plugin lock --check`,
@@ -38,7 +39,7 @@ func newPluginLock(g *globals) *cobra.Command {
 		RunE:              func(cmd *cobra.Command, names []string) error { return g.lockPlugins(cmd.Context(), names, f) },
 	}
 	cmd.Flags().BoolVar(&f.check, "check", false, "change nothing; the exit code is 1 if there would be changes")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before what is locked is changed")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before a program that is not the locked one is started, and before what is locked is changed")
 	cmd.Flags().StringArrayVar(&f.platforms, "platform", nil, "also lock a program for another platform, `OS_ARCH=FILE`; may be given again")
 	return cmd
 }
@@ -96,6 +97,8 @@ type locker struct {
 	sums    map[string]string // of programs for other platforms
 	all     bool              // plugins are looked at
 	plugins []*lockable
+
+	startOthers bool // than were locked: a person, or --yes, says so
 }
 
 // failure tells which plugins could not be looked at.
@@ -103,13 +106,29 @@ func (l *locker) failure() error {
 	var all []error
 	for _, p := range l.plugins {
 		if p.problem != nil {
-			all = append(all, fmt.Errorf("plugin %q is not locked: %w", p.name, p.problem))
+			all = append(all, p.failure(l.flags.check))
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
 	return &exitError{exitUnavailable, errors.Join(all...).Error()}
+}
+
+// failure says what became of the plugin, and why. The reason may begin with its name, too.
+func (p *lockable) failure(check bool) error {
+	what := "is not locked"
+	switch {
+	case check:
+		what = "cannot be checked"
+	case p.old != nil:
+		what = "stays locked as it was"
+	}
+	why := p.problem.Error()
+	if rest, named := strings.CutPrefix(why, fmt.Sprintf("plugin %q ", p.name)); named {
+		why = "it " + rest
+	}
+	return fmt.Errorf("plugin %q %s: %s", p.name, what, why)
 }
 
 // interesting are the plugins to look at: the named ones, or all.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,6 +35,8 @@ func TestLockAtTheTerminal(t *testing.T) {
 	}
 	for i, answer := range []struct{ word, exit string }{{"", "3"}, {"perhaps", "3"}, {"y", "0"}} {
 		p.enter(`toolhost plugin lock readfile; echo "` + answer.word + `:$?:"`)
+		p.shows("to see the tools? [y/N]", i+1)
+		p.enter("y")
 		p.shows("Lock this? [y/N]", i+1)
 		p.enter(answer.word)
 		p.sees(answer.word + ":" + answer.exit + ":")
@@ -42,6 +46,60 @@ func TestLockAtTheTerminal(t *testing.T) {
 		}
 	}
 	p.sees("level: isolated -> confined")
+}
+
+// A program that is not the one that was locked does not run before a person has seen what it is and said yes, nor where
+// nobody can.
+func TestLockAsksBeforeItStarts(t *testing.T) {
+	t.Parallel()
+	p, dir := atTerminal(t)
+	program, ran := filepath.Join(dir, "spy"), filepath.Join(dir, "ran")
+	text := func(note string) {
+		t.Helper()
+		script := fmt.Sprintf("#!/bin/sh\n%s\nexec %s/toolhost-plugin-readfile\n", note, bin)
+		if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs := func() bool {
+		_, err := os.Stat(ran)
+		return err == nil
+	}
+	text("")
+	writeConfig(t, filepath.Join(dir, "own.hcl"), "plugin \"spy\" {\n  command = [\"./spy\"]\n}\n")
+	p.enter(`toolhost --config own.hcl plugin lock; echo "added:$?:"`)
+	p.sees("added:0:")
+	before, err := fingerprint(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text("touch " + ran)
+	after, err := fingerprint(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.enter(`toolhost --config own.hcl plugin lock </dev/null; echo "nobody:$?:"`)
+	p.sees("and nobody can be asked here; nothing was written")
+	p.sees("nobody:2:")
+	for i, answer := range []struct{ word, exit string }{{"", "3"}, {"n", "3"}, {"y", "3"}} {
+		p.enter(`toolhost --config own.hcl plugin lock; echo "` + answer.word + `:$?:"`)
+		p.shows("Start it as it is now, to see the tools? [y/N]", i+1)
+		for _, shown := range []string{"program: " + program, "sha256: " + before, "-> " + after} {
+			p.shows(shown, i+1)
+		}
+		if runs() {
+			t.Fatalf("%d: it ran before anybody said yes", i)
+		}
+		p.enter(answer.word)
+		if answer.word == "y" {
+			p.sees("Lock this? [y/N]")
+			p.enter("n")
+		}
+		p.sees(answer.word + ":" + answer.exit + ":")
+	}
+	if !runs() {
+		t.Error("it did not run although it was to be asked for its tools")
+	}
 }
 
 // appendTo adds a line to a file: append FILE TEXT.
@@ -69,4 +127,24 @@ func flipDigit(ts *testscript.TestScript, _ bool, args []string) {
 		*digit = '0'
 	}
 	ts.Check(os.WriteFile(path, text, 0o644))
+}
+
+// What became of a plugin that cannot be used is said once, and so is its name.
+func TestWordsOfWhatIsNotLocked(t *testing.T) {
+	started := errors.New(`plugin "p" could not be started: it ended`)
+	for name, c := range map[string]struct {
+		plugin lockable
+		check  bool
+		want   string
+	}{
+		"new":     {lockable{problem: started}, false, `plugin "p" is not locked: it could not be started: it ended`},
+		"locked":  {lockable{problem: started, old: &config.LockedPlugin{}}, false, `plugin "p" stays locked as it was: it could not be started: it ended`},
+		"checked": {lockable{problem: started, old: &config.LockedPlugin{}}, true, `plugin "p" cannot be checked: it could not be started: it ended`},
+		"other":   {lockable{problem: errors.New("there is no program x in PATH")}, false, `plugin "p" is not locked: there is no program x in PATH`},
+	} {
+		c.plugin.name = "p"
+		if got := c.plugin.failure(c.check).Error(); got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
 }

@@ -22,6 +22,7 @@ type lockable struct {
 	old, now    *config.LockedPlugin       // nil: not locked; gone
 	tools       map[string]json.RawMessage // what is said of them now, by their own names
 	definitions map[string]json.RawMessage // the same, by hash
+	path        string                     // of the program, absolute
 	inPlace     bool                       // the checksum does not cover all that runs
 	asked       bool                       // for its tools
 	problem     error                      // why it cannot be looked at
@@ -51,6 +52,9 @@ func (l *locker) look(ctx context.Context, named []string) error {
 	if l.all && len(problems) == 0 { // else it may only have been left out
 		l.addGone(names(specs))
 	}
+	if err := l.agreeToStart(ctx); err != nil {
+		return err
+	}
 	return l.ask(ctx)
 }
 
@@ -63,7 +67,7 @@ func (l *locker) lockable(spec supervise.Spec) *lockable {
 		return p
 	}
 	now := config.LockedAs(spec, l.config.Dir)
-	now.SHA256, p.inPlace = map[string]string{}, program.InPlace
+	now.SHA256, p.path, p.inPlace = map[string]string{}, program.Path, program.InPlace
 	if p.old != nil {
 		maps.Copy(now.SHA256, p.old.SHA256)
 		now.Version, now.Tools, now.Dynamic = p.old.Version, p.old.Tools, p.old.Dynamic
@@ -85,14 +89,6 @@ func (l *locker) addGone(there []string) {
 			l.plugins = append(l.plugins, &lockable{name: old.Name, old: &old})
 		}
 	}
-}
-
-// mayAsk says whether the plugin is started: when it is only checked, not unless its program is the one that was locked.
-func (l *locker) mayAsk(p *lockable) bool {
-	if p.problem != nil || p.now == nil {
-		return false
-	}
-	return !l.flags.check || p.old != nil && p.old.Runs(*p.now)
 }
 
 // ask starts plugins for what they say of themselves.

@@ -37,15 +37,12 @@ func (l *locker) show(p *lockable) {
 // showProgram prints what is other than it was.
 func (l *locker) showProgram(p *lockable, old *config.LockedPlugin) {
 	now := p.now
-	for _, part := range []struct{ name, old, now string }{
-		{"version", old.Version, now.Version}, {"source", old.Source, now.Source}, {"program", old.Program, now.Program},
-		{"args", quoted(old.Args), quoted(now.Args)}, {"env", quoted(old.Env), quoted(now.Env)}, {"level", string(old.Level), string(now.Level)},
-	} {
-		l.showPart(part.name, part.old, part.now)
+	for _, w := range append([]difference{{"version", old.Version, now.Version}}, ways(old, now)...) {
+		l.showPart(w)
 	}
 	kept := ""
 	for _, platform := range slices.Sorted(maps.Keys(now.SHA256)) {
-		l.showPart("sha256 of "+platform, old.SHA256[platform], now.SHA256[platform])
+		l.showPart(difference{"sha256 of " + platform, old.SHA256[platform], now.SHA256[platform]})
 		if _, given := l.sums[platform]; !given && platform != config.Platform() {
 			kept += " " + platform
 		}
@@ -85,15 +82,28 @@ func quoted(words []string) string {
 	return fmt.Sprintf("%q", words)
 }
 
-func (l *locker) showPart(name, old, now string) {
-	switch old {
-	case now:
-	case "":
-		fmt.Fprintf(l.out, "  %s: %s\n", name, visible(now))
-	default:
-		fmt.Fprintf(l.out, "  %s: %s -> %s\n", name, visible(old), cmp.Or(visible(now), "none"))
+// A difference is something of a plugin as it was locked and as it is.
+type difference struct{ name, old, now string }
+
+// ways are how a plugin is run.
+func ways(old, now *config.LockedPlugin) []difference {
+	return []difference{
+		{"source", old.Source, now.Source}, {"program", old.Program, now.Program}, {"args", quoted(old.Args), quoted(now.Args)},
+		{"env", quoted(old.Env), quoted(now.Env)}, {"level", string(old.Level), string(now.Level)},
 	}
 }
+
+func (l *locker) showPart(p difference) {
+	switch p.old {
+	case p.now:
+	case "":
+		fmt.Fprintf(l.out, "  %s: %s\n", p.name, visible(p.now))
+	default:
+		fmt.Fprintf(l.out, "  %s: %s -> %s\n", p.name, visible(p.old), orNone(p.now))
+	}
+}
+
+func orNone(text string) string { return cmp.Or(visible(text), "none") }
 
 func (l *locker) note(format string, a ...any) {
 	fmt.Fprintln(l.out, "  note: "+fmt.Sprintf(format, a...))

@@ -37,7 +37,7 @@ func (l *locker) finish(ctx context.Context) error {
 func (l *locker) agreed(ctx context.Context) error {
 	person := l.personAt(false)
 	if person == nil {
-		return errors.New("what was locked has changed, and nobody can be asked here; nothing was written. Look at the changes, then lock them with --yes")
+		return errors.New("what was locked has changed, and nobody can be asked here; nothing was written. Look at the changes, then lock them with --yes, which also starts changed programs")
 	}
 	yes, err := newPrompter(l.globals, person).sure(ctx, "Lock this? [y/N] ")
 	switch {

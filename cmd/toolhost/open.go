@@ -67,12 +67,16 @@ func (g *globals) open(ctx context.Context, o opening) (*session, error) {
 
 // openFound is open for what has been found.
 func (g *globals) openFound(o opening) (_ *session, err error) {
+	if err := g.checkFolder(); err != nil {
+		return nil, err
+	}
 	c := o.found.config
 	if o.approver == nil && o.person != nil {
 		o.approver = newPrompter(g, o.person)
 	}
 	s := &session{opening: o, config: c, found: o.found, trusted: g.trusts(c), problems: o.found.problems}
-	supervised := supervise.Options{Logger: g.logger(), Workdir: g.workdir, CacheDir: definitionsCache(), Refresh: o.refresh, Offline: o.offline}
+	supervised := g.supervising(o.found)
+	supervised.Refresh, supervised.Offline = o.refresh, o.offline
 	if a := c.Audit; a != nil && !o.offline { // else there is nothing to record, and the path may be a stranger's
 		s.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: a.Secrets})
 	}
@@ -178,7 +182,7 @@ func (s *session) options(g *globals) (host.Options, error) {
 	d := s.config.Defaults
 	o := host.Options{
 		Logger: g.logger(), Workdir: g.workdir, ResultDir: keepResults(),
-		MaxCostTier: sdk.CostTier(d.MaxCostTier), DefaultTimeout: d.Timeout, MaxResultBytes: int64(d.MaxResultBytes), ErrorMessageLimit: d.ErrorMessageLimit,
+		MaxCostTier: sdk.CostTier(d.MaxCostTier), DefaultTimeout: d.Timeout, MaxResultBytes: int64(d.MaxResultBytes), ErrorMessageLimit: d.ErrorMessageLimit, MaxConcurrency: d.MaxConcurrency,
 		Tools: map[string]host.ToolOptions{}, Plugins: map[string]host.PluginOptions{},
 	}
 	for name, t := range s.config.Tools {

@@ -43,6 +43,9 @@ func serveFaulty(marker string) {
 	add("fails", func(context.Context, *sdk.Request) (*sdk.Result, error) {
 		return nil, &sdk.Error{Name: "No", Message: "no"}
 	})
+	add("loses", func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		return nil, &sdk.Error{Name: "Lost", Outcome: sdk.OutcomeUnknown, Message: "lost sight of it"}
+	})
 	add("dies", func(context.Context, *sdk.Request) (*sdk.Result, error) { os.Exit(7); return nil, nil })
 	add("stops", func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
@@ -199,6 +202,8 @@ func TestOutcomes(t *testing.T) {
 		runs            int
 	}{
 		"the tool fails":              {tool: "fails", code: sdk.CodeTool, want: sdk.OutcomeFailed, runs: 1},
+		"the tool cannot tell":        {tool: "loses", code: sdk.CodeTool, want: sdk.OutcomeUnknown, runs: 1},
+		"it cannot tell, idempotent":  {tool: "loses", idempotent: true, code: sdk.CodeTool, want: sdk.OutcomeUnknown, runs: 1},
 		"result too large":            {tool: "large", code: sdk.CodeResultTooLarge, want: sdk.OutcomeFailed, runs: 1},
 		"no such tool":                {tool: "nothing", code: sdk.CodeToolNotFound, want: sdk.OutcomeNotSent},
 		"invalid arguments":           {tool: "fails", arguments: `{"text":1}`, code: sdk.CodeInvalidArgs, want: sdk.OutcomeNotSent},

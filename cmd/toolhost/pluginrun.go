@@ -27,7 +27,7 @@ const runLong = "Run one plugin under the host with everything that a call goes 
 	runHelp + "\n\n" +
 	"Answers go to standard output; what the plugin prints, how it is, and what has changed go to standard error.\n\n" +
 	"With --watch the plugin is started anew when its program changes, or the script that it runs, and with a NAME\n" +
-	"when the configuration does; SIGHUP does so at any time. The new process takes over once it is ready; calls that run\n" +
+	"when the configuration does; SIGHUP and the line reload do so at any time. The new process takes over once it is ready; calls that run\n" +
 	"end on the old one. If it does not come up, the old one goes on, and it is told why.\n\n" +
 	"Exit codes: 0 the input has ended; 2 usage or configuration; 4 the plugin cannot be used, and is not watched; 130\n" +
 	"interrupted. How the calls end changes nothing."
@@ -88,8 +88,9 @@ type pluginRun struct {
 	calls   sync.WaitGroup          // in the background
 	aside   sync.Map                // their ids
 
-	known []sdk.Tool // what the plugin last said, once it has
-	ran   string     // how its files were then
+	reloading sync.Mutex // held for the two below
+	known     []sdk.Tool // what the plugin last said, once it has
+	ran       string     // how its files were then
 }
 
 func (g *globals) runPlugin(ctx context.Context, args []string, f runFlags) error {
@@ -128,6 +129,9 @@ func (r *pluginRun) process() *supervise.Process { return r.session.Load().proce
 func (r *pluginRun) begin(ctx context.Context) error {
 	s := r.session.Load()
 	r.written(s.specs[0])
+	if err := supervise.Verify(s.specs[0]); err != nil && !r.f.watch { // nothing needs to be tried for it
+		return &exitError{exitUnavailable, fmt.Sprintf("plugin %q: %v", r.name, err)}
+	}
 	tools, err := r.process().Tools(ctx)
 	s.complain(r.g, s.notices()...)
 	switch {
@@ -158,7 +162,7 @@ func (r *pluginRun) tellState(s supervise.Status) {
 	if text += ")"; s.Reason != "" {
 		text += ": " + s.Reason
 	}
-	if s.State != supervise.Known {
+	if ended := s.State == supervise.Draining || s.State == supervise.Stopped; s.State != supervise.Known && (s.Generation > 0 || !ended) {
 		r.say("%s", text)
 	}
 }

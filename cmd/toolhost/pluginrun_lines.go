@@ -18,8 +18,12 @@ const runHelp = "Lines:\n" +
 	"  TOOL {json}    call a tool, by its own name or PLUGIN__TOOL; without arguments they are {}\n" +
 	"  TOOL {json} &  the same, without waiting for the answer before the next line is read\n" +
 	"  tools          list the tools\n" +
+	"  status         tell how the plugin is: its state and why, restarts, sandbox, what it printed last, the next try\n" +
+	"  reload         go on with the program and the configuration as they are now; calls that run end on the old process\n" +
+	"  reset          forget the plugin's crashes: the next call starts it\n" +
 	"  help           list these lines\n" +
-	"  quit           end, as the end of the input does"
+	"  quit           end, as the end of the input does\n" +
+	"A tool that has one of these names is called with arguments: status {}"
 
 // maxLine is how long a line may be: a call with the largest arguments.
 const maxLine = sdk.MaxArguments + 1<<10
@@ -98,6 +102,12 @@ func (r *pluginRun) do(ctx context.Context, line string) bool {
 		fmt.Fprintln(r.g.err, runHelp)
 	case "tools":
 		r.listTools(ctx)
+	case "status":
+		r.tellStatus(ctx)
+	case "reload":
+		r.goOn(ctx, true)
+	case "reset":
+		r.reset()
 	default:
 		r.call(ctx, line)
 	}
@@ -136,7 +146,9 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 	}
 	c := host.Call{ID: rand.Text(), Tool: tool, Arguments: json.RawMessage(arguments), Caller: callerName}
 	if !background {
-		r.answer(r.session.Load().catalog.Call(ctx, c))
+		result := r.session.Load().catalog.Call(ctx, c)
+		r.answer(result)
+		r.tellWords(line, result.Error)
 		return
 	}
 	r.aside.Store(c.ID, true)

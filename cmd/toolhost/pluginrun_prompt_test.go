@@ -24,6 +24,12 @@ func TestPluginRunAtTheTerminal(t *testing.T) {
 	p.sees("Why not?")
 	p.enter("")
 	p.sees("E_REJECTED")
+	p.enter("status")
+	p.sees("state        ready since ")
+	p.enter("reload")
+	p.sees("shell: reloaded; its tools are the same")
+	p.enter("reset")
+	p.sees("shell: its crashes are forgotten; it is ready")
 	p.enter("quit")
 	p.sees("exit:0:")
 	for name, want := range map[string]bool{"one": true, "two": false, "three": false} {

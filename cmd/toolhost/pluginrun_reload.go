@@ -27,9 +27,17 @@ func (r *pluginRun) follow(ctx context.Context, wishes <-chan struct{}) {
 			wished = true
 		case <-changes:
 		}
-		if err := r.reload(ctx, wished); err != nil && ctx.Err() == nil {
-			r.say("not reloaded: %v", err)
-		}
+		r.goOn(ctx, wished)
+	}
+}
+
+// goOn reloads, and tells why that could not be. It is called for files that have changed and for lines that were typed,
+// and done for one after the other.
+func (r *pluginRun) goOn(ctx context.Context, wished bool) {
+	r.reloading.Lock()
+	defer r.reloading.Unlock()
+	if err := r.reload(ctx, wished); err != nil && ctx.Err() == nil {
+		r.say("not reloaded: %v", err)
 	}
 }
 

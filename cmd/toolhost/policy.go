@@ -19,8 +19,8 @@ func newPolicy(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Tell what the rules say",
-		Args:  unknownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:  unknownCommand, SuggestionsMinimumDistance: 2,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newExplain(g))
 	return cmd
@@ -68,7 +68,7 @@ func (g *globals) explain(ctx context.Context, args []string, format, profile st
 	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.trusted {
 		return untrusted(s.config) // and so the tool's definition is not known
 	} else if coded {
-		return &exitError{codeFor(e), describe(e)}
+		return &exitError{codeFor(e), listed(e)}
 	} else if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,6 +170,32 @@ func TestAlwaysAtTheTerminal(t *testing.T) {
 	p.sees("revoked:0:")
 	p.enter(`toolhost call shell__exec '{"command":"touch two"}' </dev/null; echo "fourth:$?:"`)
 	p.sees("fourth:3:")
+}
+
+// Nothing is coloured where that is not wanted, also when the command never came to run.
+func TestColoursAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	p, _ := atTerminal(t)
+	const red = "\x1b[31m"
+	for i, c := range []struct {
+		command string
+		colours bool
+	}{
+		{"toolhost nosuch", true},
+		{"toolhost --config gone.hcl discover", true},
+		{"toolhost nosuch --no-color", false},
+		{"toolhost --no-color nosuch", false},
+		{"toolhost --no-color --config gone.hcl discover", false},
+		{"NO_COLOR=1 toolhost nosuch", false},
+		{"TERM=dumb toolhost nosuch", false},
+	} {
+		p.enter(fmt.Sprintf("clear; %s; echo end:%d:", c.command, i))
+		p.sees(fmt.Sprintf("\nend:%d:", i))
+		screen := p.tmux("capture-pane", "-p", "-e")
+		if !strings.Contains(screen, "toolhost:") || strings.Contains(screen, red) != c.colours {
+			t.Errorf("%s: want colours: %t; the terminal shows:\n%q", c.command, c.colours, screen)
+		}
+	}
 }
 
 // What a model writes cannot hide from the person, nor touch the terminal.

@@ -27,28 +27,28 @@ func newRoot(t *terminal) *cobra.Command {
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			t.noColor = g.noColor
 			g.terminal = *t
 			return g.check()
 		},
 	}
-	g.flags(root)
+	g.flags(root, t)
 	root.AddCommand(newDiscover(g), newCall(g), newPolicy(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g), newDoctor(g), newAudit(g), newPlugin(g), newVersion(g))
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(cleaner{t.err})
+	explainUsage(root)
 	extend(root)
 	return root
 }
 
-// flags are those of every sub-command.
-func (g *globals) flags(root *cobra.Command) {
+// flags are those of every sub-command. The colours are t's, who complains of commands that never came to run.
+func (g *globals) flags(root *cobra.Command, t *terminal) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.config, "config", "", "configuration `file` (default: $TOOLHOST_CONFIG, ./config.hcl, then the user's)")
 	f.StringVar(&g.workdir, "workdir", "", "`folder` that tools work in (default: the current one)")
 	f.StringVar(&g.logLevel, "log-level", "error", "debug, info, warn or error; the log goes to standard error")
 	f.StringVar(&g.logFormat, "log-format", "text", "text or json")
-	f.BoolVar(&g.noColor, "no-color", false, "no colours, also on a terminal")
+	f.BoolVar(&t.noColor, "no-color", false, "no colours, also on a terminal")
 	offer(root, "log-level", "debug", "info", "warn", "error")
 	offer(root, "log-format", "text", "json")
 }
@@ -62,7 +62,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, " or "))
 	}
-	return fmt.Errorf("%s; `toolhost help` lists them", text)
+	return fmt.Errorf("%s; `%s --help` lists them", text, cmd.CommandPath())
 }
 
 // noArguments refuses words after a command that takes only flags.
@@ -85,6 +85,14 @@ func (g *globals) check() error {
 	}
 	if info, err := os.Stat(g.workdir); g.workdir != "" && (err != nil || !info.IsDir()) {
 		return fmt.Errorf("--workdir %s is not a folder", g.workdir)
+	}
+	return nil
+}
+
+// checkFolder makes sure that there is a folder for tools to work in.
+func (g *globals) checkFolder() error {
+	if _, err := os.Getwd(); g.workdir == "" && err != nil {
+		return fmt.Errorf("the current folder cannot be found (%w); go to one that is there, or name one with --workdir", err)
 	}
 	return nil
 }

@@ -108,6 +108,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BIN", bin)
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // with the race detector each command would end a second later
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "home", ".config"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "home", ".local", "state"))
@@ -123,7 +124,7 @@ func isolates(condition string) (bool, error) {
 	if condition != "isolates" {
 		return false, fmt.Errorf("there is no condition %q", condition)
 	}
-	got, _ := supervise.Sandbox{Level: supervise.Isolated}.On(supervise.Machine())
+	got, _ := supervise.Options{}.Confine(supervise.Spec{Sandbox: supervise.Sandbox{Level: supervise.Isolated}}, supervise.Machine())
 	return got.Got == supervise.Isolated, nil
 }
 

@@ -39,6 +39,9 @@ func (g *globals) status(ctx context.Context, format string) error {
 		return errInterrupted
 	}
 	s.complain(g)
+	if len(s.specs)+len(s.problems) == 0 {
+		s.tellNoPlugins(g)
+	}
 	all := s.statuses(ctx)
 	if err := g.printStatus(all, format); err != nil {
 		return err
@@ -100,10 +103,26 @@ func (g *globals) printNotices(s *session, all []pluginStatus) {
 		for _, n := range p.Notices {
 			notices = append(notices, fmt.Errorf("plugin %q: %s", p.Name, n))
 		}
+		notices = append(notices, lessThanAsked(p.Name, p.Sandbox)...)
 	}
 	for _, n := range notices {
 		fmt.Fprintln(g.out, fit(n.Error(), 1000))
 	}
+}
+
+// lessThanAsked says what a plugin lacks of the level that was asked for it.
+func lessThanAsked(name string, c *supervise.Confinement) (out []error) {
+	if c == nil {
+		return nil
+	}
+	level := fmt.Sprintf("%q only", c.Got)
+	if c.Got == c.Asked {
+		level = fmt.Sprintf("%q, but", c.Got)
+	}
+	for _, m := range c.Missing {
+		out = append(out, fmt.Errorf("plugin %q is kept at the level %s: %s", name, level, m))
+	}
+	return out
 }
 
 func number(n int) string {

@@ -89,13 +89,17 @@ func newToolCall(t *terminal) *cobra.Command {
 			"The exit codes are those of `toolhost call`.",
 		Example:       "  echo '{\"path\": \"README.md\"}' | toolhost-call readfile__read",
 		SilenceErrors: true, SilenceUsage: true,
-		Args:              toolCallArgs,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return g.check() },
+		Args: toolCallArgs,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			g.noColor = t.noColor
+			return g.check()
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.toolCall(cmd.Context(), args[0], opening{profile: profile, approve: approve})
 		},
 	}
-	g.flags(cmd)
+	g.flags(cmd, t)
+	cmd.SetFlagErrorFunc(flagMistake)
 	g.profileFlag(cmd, &profile)
 	approveFlag(cmd, &approve)
 	cmd.SetIn(t.in)

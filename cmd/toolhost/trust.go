@@ -31,12 +31,13 @@ func newTrust(g *globals) *cobra.Command {
 		Long: "Let a project's configuration run its programs. A config.hcl that toolhost finds in the current folder can be\n" +
 			"anybody's: until it is trusted, nothing that it names is started, and its rules allow nothing. What it would run\n" +
 			"is listed first. Trust is for the file as it is now; once it changes, it must be given again. A file named with\n" +
-			"--config or $TOOLHOST_CONFIG is the user's own word and needs none, and so is the one in the user's own folder.\n\n" +
+			"--config or $TOOLHOST_CONFIG is the user's own word and needs none, and so is the one in the user's own folder.\n" +
+			"Without FILE the file of --config is meant, else the config.hcl of the current folder.\n\n" +
 			"Only the file is covered: a program that it names, such as ./bin/tool, may change and is still run. Name its\n" +
 			"checksum in the file (sha256) to have it covered too.",
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := cmp.Or(append(args, "config.hcl")...)
+			path := cmp.Or(append(args, g.config, "config.hcl")...)
 			switch {
 			case list:
 				return g.listTrusted()
@@ -56,14 +57,20 @@ func (g *globals) revokeTrust(path string) error {
 	if err != nil {
 		return err
 	}
+	was := false
 	err = changeTrusted(func(known map[string]string) error {
+		was = known[path] != ""
 		delete(known, path)
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case was:
+		fmt.Fprintf(g.out, "%s is not trusted\n", visible(shortened(path)))
+	default:
+		fmt.Fprintf(g.out, "%s was not trusted; `toolhost trust --list` lists what is\n", visible(shortened(path)))
 	}
-	fmt.Fprintf(g.out, "%s is not trusted\n", visible(shortened(path)))
 	return nil
 }
 
@@ -71,6 +78,9 @@ func (g *globals) listTrusted() error {
 	known, err := readTrusted()
 	if err != nil {
 		return err
+	}
+	if len(known) == 0 {
+		fmt.Fprintln(g.err, "nothing is trusted")
 	}
 	for _, path := range slices.Sorted(maps.Keys(known)) {
 		now, err := fingerprint(path)
@@ -155,13 +165,13 @@ func changeTrusted(change func(known map[string]string) error) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+		return unchangeable(err)
 	}
 	lock, ctx := flock.New(path+".lock"), context.Background()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the list of trusted files cannot be changed: %w", err)
+		return unchangeable(err)
 	} else if err != nil {
 		return fmt.Errorf("the list of trusted files is kept locked by another program (%s): %w", lock.Path(), err)
 	}
@@ -177,5 +187,13 @@ func changeTrusted(change func(known map[string]string) error) error {
 	for _, file := range slices.Sorted(maps.Keys(known)) {
 		fmt.Fprintf(&text, "%s  %s\n", known[file], file)
 	}
-	return renameio.WriteFile(path, []byte(text.String()), 0o600)
+	return unchangeable(renameio.WriteFile(path, []byte(text.String()), 0o600))
+}
+
+// unchangeable says what could not be done, and how to do without.
+func unchangeable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the list of trusted files cannot be changed: %w; --config FILE uses a file without being listed there", err)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -41,7 +42,8 @@ func (g *globals) showWhatRuns(ctx context.Context, w io.Writer, c *config.Confi
 // whatRuns has a line for each thing. Discovery commands come first: what they name is known only once they have run.
 func whatRuns(ctx context.Context, c *config.Config) (lines []string) {
 	for _, d := range c.Discovery {
-		lines = append(lines, fmt.Sprintf("discovery %s: %s, and every program that it names", d.Name, commandLine(d.Command)))
+		box := cmp.Or(d.Sandbox, &supervise.Sandbox{})
+		lines = append(lines, fmt.Sprintf("discovery %s: %s, and every program that it names", d.Name, wrapped(box.Wrapper, d.Command)))
 	}
 	still := findStill(ctx, c)
 	for _, s := range still.specs {
@@ -57,10 +59,7 @@ func whatRuns(ctx context.Context, c *config.Config) (lines []string) {
 }
 
 func pluginLine(s supervise.Spec) string {
-	line := fmt.Sprintf("plugin %s: %s", s.Name, commandLine(s.Command))
-	if len(s.Sandbox.Wrapper) > 0 { // which is what runs
-		line = fmt.Sprintf("plugin %s: %s %s", s.Name, commandLine(s.Sandbox.Wrapper), commandLine(s.Command))
-	}
+	line := fmt.Sprintf("plugin %s: %s", s.Name, wrapped(s.Sandbox.Wrapper, s.Command))
 	if len(s.Env) > 0 { // the values may be secrets
 		line += ", with " + strings.Join(slices.Sorted(maps.Keys(s.Env)), ", ") + " in its environment"
 	}
@@ -68,6 +67,14 @@ func pluginLine(s supervise.Spec) string {
 		line += ", configured with " + string(s.Config)
 	}
 	return line
+}
+
+// wrapped is a command line with that of its wrapper before it, which is what runs.
+func wrapped(wrapper, command []string) string {
+	if len(wrapper) == 0 {
+		return commandLine(command)
+	}
+	return commandLine(wrapper) + " " + commandLine(command)
 }
 
 // commandLine shows where one word ends and the next begins. A program of the current folder is not to be taken for one

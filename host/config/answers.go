@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -31,7 +30,7 @@ type Answer struct {
 	Created time.Time
 }
 
-var answerNaming = naming{regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`).MatchString, `an ID has at most 64 letters, digits, "_" and "-"`}
+var answerNaming = naming{lazily(`^[A-Za-z0-9_-]{1,64}$`), `an ID has at most 64 letters, digits, "_" and "-"`}
 
 var scopes = []string{"arguments", "prefix", "tool"}
 

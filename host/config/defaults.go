@@ -8,6 +8,7 @@ type Defaults struct {
 	Timeout           time.Duration // at most an hour
 	MaxResultBytes    int           // at most 64 MiB
 	ErrorMessageLimit int           // characters that are kept of an error's message, at most 100000
+	MaxConcurrency    int           // calls at once in the host, of all plugins together, at most 10000
 }
 
 // defaults reads the attributes of the file itself.
@@ -17,5 +18,6 @@ func (f *fields) defaults() Defaults {
 		Timeout:           f.duration("default_timeout", time.Hour),
 		MaxResultBytes:    f.integer("max_result_bytes", maxResult),
 		ErrorMessageLimit: f.integer("error_message_limit", 100_000),
+		MaxConcurrency:    f.integer("max_concurrency", 10_000),
 	}
 }

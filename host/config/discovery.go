@@ -25,6 +25,7 @@ func (r *reader) discovery(b *hclsyntax.Block, names seen) {
 		Command: f.command("write the program that prints plugin specs, and its arguments"),
 		Dir:     r.config.Dir,
 		Timeout: cmp.Or(f.duration("timeout", 10*time.Minute), discoveryTimeout),
+		Sandbox: f.ownSandbox(),
 		Source:  r.place(b.TypeRange),
 	}
 	f.require("command", `["./list-plugins"]`, b)

@@ -31,7 +31,7 @@ func parseDuration(s string, most time.Duration) (d time.Duration, problem, hint
 	case d <= 0:
 		return 0, "must be more than zero", "remove it to have the default"
 	case d < time.Millisecond || d > most:
-		return 0, fmt.Sprintf("must be from 1ms to %s", short(most)), ""
+		return 0, fmt.Sprintf("must be from 1ms to %s", short(most)), "remove it to have the default"
 	}
 	return d, "", ""
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
@@ -16,6 +17,12 @@ const maxToolName = 64
 type naming struct {
 	ok   func(string) bool
 	rule string // in words
+}
+
+// lazily compiles an expression when it is first asked for: most files name nothing of the kind.
+func lazily(expression string) func(string) bool {
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+	return func(s string) bool { return compiled().MatchString(s) }
 }
 
 var (

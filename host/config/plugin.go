@@ -29,6 +29,7 @@ func (r *reader) plugin(b *hclsyntax.Block, plugins seen) {
 		SHA256:       strings.ToLower(f.text("sha256", checkSHA256)),
 		Eager:        f.boolean("eager"),
 		StartTimeout: f.duration("start_timeout", 10*time.Minute),
+		DrainTimeout: f.duration("drain_timeout", time.Hour),
 		Restart:      f.restart(),
 		Idempotent:   f.tools(name),
 		Sandbox:      f.sandbox(),

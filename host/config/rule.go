@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -12,7 +11,7 @@ import (
 )
 
 var ruleNaming = naming{
-	regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`).MatchString,
+	lazily(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`),
 	`a rule's name has at most 64 characters, which are letters, digits, ".", "_" and "-"`,
 }
 

@@ -10,6 +10,14 @@ import (
 
 var sandboxLevels = []string{string(supervise.Supervised), string(supervise.Confined), string(supervise.Isolated)}
 
+// ownSandbox reads the sandbox block of something that is not kept in one by default; nil when there is none.
+func (f *fields) ownSandbox() *supervise.Sandbox {
+	if len(f.blocks("sandbox")) == 0 {
+		return nil
+	}
+	return new(f.sandbox())
+}
+
 // sandbox reads the sandbox block of a plugin.
 func (f *fields) sandbox() supervise.Sandbox {
 	b := f.block("sandbox")

@@ -126,7 +126,7 @@ func (f *fields) integer(name string, most int) int {
 	}
 	n, accuracy := v.AsBigFloat().Int64()
 	if accuracy != 0 || n < 1 || n > int64(most) {
-		f.wrong(e.Range(), "%s must be a whole number from 1 to %d", name, most)
+		f.wrong(e.Range(), "%s must be a whole number from 1 to %d", name, most).hint("remove it to have the default")
 		return 0
 	}
 	return int(n)

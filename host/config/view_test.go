@@ -24,6 +24,7 @@ type view struct {
 	Approval       approvalView                  `json:"approval,omitzero"`
 	Audit          *auditView                    `json:"audit,omitempty"`
 	MaxCostTier    string                        `json:"max_cost_tier,omitempty"`
+	MaxConcurrency int                           `json:"max_concurrency,omitempty"`
 	Lock           string                        `json:"lock,omitempty"`
 	Warnings       []string                      `json:"warnings,omitempty"`
 }
@@ -94,6 +95,7 @@ type pluginView struct {
 	SHA256       string            `json:"sha256,omitempty"`
 	Eager        bool              `json:"eager,omitempty"`
 	StartTimeout span              `json:"start_timeout,omitzero"`
+	DrainTimeout span              `json:"drain_timeout,omitzero"`
 	Restart      restartView       `json:"restart,omitzero"`
 	Idempotent   []string          `json:"idempotent,omitempty"`
 	Sandbox      sandboxView       `json:"sandbox,omitzero"`
@@ -137,6 +139,8 @@ type discoveryView struct {
 	Command []string `json:"command"`
 	Dir     string   `json:"dir"`
 	Timeout span     `json:"timeout"`
+
+	Sandbox *sandboxView `json:"sandbox,omitempty"`
 }
 
 type toolView struct {
@@ -157,14 +161,18 @@ func viewOf(c *Config) view {
 		r := p.Restart
 		v.Plugins = append(v.Plugins, pluginView{
 			Name: p.Name, Source: p.Source, Command: portable(c, p.Command), Dir: portable(c, []string{p.Dir})[0], Env: p.Env,
-			SHA256: p.SHA256, Eager: p.Eager, StartTimeout: span(p.StartTimeout), Idempotent: p.Idempotent, Config: p.Config,
+			SHA256: p.SHA256, Eager: p.Eager, StartTimeout: span(p.StartTimeout), DrainTimeout: span(p.DrainTimeout), Idempotent: p.Idempotent, Config: p.Config,
 			Sandbox: sandboxViewOf(c, p.Sandbox),
 			Restart: restartView{r.MaxCrashes, span(r.Window), span(r.Backoff), span(r.BackoffMax)},
 		})
 	}
 	for _, d := range c.Discovery {
 		dir := portable(c, []string{d.Dir})[0]
-		v.Discovery = append(v.Discovery, discoveryView{d.Name, d.Source, portable(c, d.Command), dir, span(d.Timeout)})
+		seen := discoveryView{d.Name, d.Source, portable(c, d.Command), dir, span(d.Timeout), nil}
+		if d.Sandbox != nil {
+			seen.Sandbox = new(sandboxViewOf(c, *d.Sandbox))
+		}
+		v.Discovery = append(v.Discovery, seen)
 	}
 	for name, t := range c.Tools {
 		v.Tools[name] = toolView{t.Source, span(t.Timeout), t.MaxResultBytes, limitsView(t.Limits)}
@@ -188,6 +196,7 @@ func (v *view) rules(c *Config) {
 		v.Profiles[name] = profileView{p.Include, p.Tools, p.Exclude, p.ReadOnly, p.Categories, p.MaxCostTier, p.Mode, rulesView(p.Rules.Rules), p.Source}
 	}
 	v.Approval, v.MaxCostTier = approvalView{c.Approval.Mode, span(c.Approval.Timeout)}, c.Defaults.MaxCostTier
+	v.MaxConcurrency = c.Defaults.MaxConcurrency
 	if a := c.Audit; a != nil {
 		v.Audit = &auditView{portable(c, []string{a.Path})[0], a.Content, a.Secrets, a.Source}
 	}

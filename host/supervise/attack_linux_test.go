@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -26,7 +27,7 @@ func init() {
 // A prey is what an attacker knows of the world outside.
 type prey struct {
 	Outside, Inside string // folders; Inside has the folders a and b
-	Secret          string // a file in Outside
+	Secret, Lease   string // files in Outside
 	Host            int    // our pid
 	TCP, UDP        string // addresses
 	Abstract, Unix  string // sockets
@@ -55,13 +56,17 @@ var attacks = map[string]func(p prey) error{
 	"run from outside":     func(p prey) error { return exec.Command(p.Outside + "/run").Run() },
 	"host's environment":   func(p prey) error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.Host)); return err },
 	"host's memory":        func(p prey) error { return opened(os.Open(fmt.Sprintf("/proc/%d/mem", p.Host))) },
+	"parent's memory":      func(prey) error { return opened(os.Open(fmt.Sprintf("/proc/%d/mem", os.Getppid()))) },
+	"parent's environment": func(prey) error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", os.Getppid())); return err },
+	"parent's files":       func(prey) error { _, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/3", os.Getppid())); return err },
 	"trace the host":       func(p prey) error { return seize(p.Host) },
 	"signal the host":      func(p prey) error { return syscall.Kill(p.Host, 0) },
 	"limit the host": func(p prey) error {
 		var none unix.Rlimit
 		return errnoOf(syscall.RawSyscall6(unix.SYS_PRLIMIT64, uintptr(p.Host), unix.RLIMIT_MEMLOCK, 0, uintptr(unsafe.Pointer(&none)), 0, 0))
 	},
-	"signal its parent":    func(prey) error { return syscall.Kill(os.Getppid(), 0) },
+	"lease outside":        lease,
+	"signal its parent":    func(prey) error { return signalParent() },
 	"signal its group":     func(prey) error { return syscall.Kill(0, 0) },
 	"tcp":                  func(p prey) error { return dialled("tcp", p.TCP) },
 	"tcp listen":           func(prey) error { return listened("tcp", "127.0.0.1:0") },
@@ -174,6 +179,18 @@ func undo(path string, err error) error {
 		_ = os.Remove(path)
 	}
 	return err
+}
+
+// signalParent sends whatever could end or stop it to a parent that is the first process of a namespace: if one did, that
+// would be the end of us.
+func signalParent() error {
+	if os.Getppid() != 1 {
+		return syscall.Kill(os.Getppid(), 0)
+	}
+	for s := syscall.Signal(1); s <= 64; s++ {
+		_ = syscall.Kill(1, s)
+	}
+	return errors.New("it takes none")
 }
 
 func moveAndBack(from, to string) error {
@@ -316,7 +333,7 @@ func errnoOf(_, _ uintptr, errno syscall.Errno) error {
 
 func mountInNamespaces(p prey) error {
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = []string{"PLAY=mounter", "AT=" + p.Inside}
+	cmd.Env = []string{"PLAY=mounter", "AT=" + p.Inside, raceOptions + "=" + races}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}}
 	out, err := cmd.Output()
@@ -353,4 +370,15 @@ func threads(prey) error {
 		<-done
 	}
 	return nil
+}
+
+// lease would hold up whoever opens the file.
+func lease(p prey) error {
+	f, err := os.Open(p.Lease)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
+	return err
 }

@@ -90,7 +90,7 @@ func (c *caching) wantStarts(n int, when string) {
 // entries are the descriptions that are kept.
 func (c *caching) entries() []string {
 	c.t.Helper()
-	found, err := filepath.Glob(filepath.Join(c.folder, descriptions+"*"))
+	found, err := filepath.Glob(filepath.Join(c.folder, "description-*"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -118,17 +118,19 @@ func (c *caching) linked(n int) (specs []Spec) {
 func settleProgram(t testing.TB) {
 	t.Helper()
 	soon(t, "the test binary to have some age", 10*time.Second, func() bool {
-		return idOf(Spec{Command: os.Args[:1]}).settled(time.Now())
+		return idOf(Spec{Command: os.Args[:1]}).Settled(time.Now())
 	})
 }
 
-// A hundred plugins are listed again without a start, and all that they said is there, to the byte.
+// Many plugins are listed again without a start, and all that they said is there, to the byte.
 func TestListingAgainStartsNothing(t *testing.T) {
+	t.Parallel()
 	c := newCaching(t)
-	specs := c.linked(100)
+	const plugins = 30
+	specs := c.linked(plugins)
 	settleProgram(t)
 	first := c.list(Options{}, specs...)
-	c.wantStarts(100, "first")
+	c.wantStarts(plugins, "first")
 	second := c.list(Options{}, specs...)
 	c.wantStarts(0, "second")
 	if diff := cmp.Diff(first, second); diff != "" || len(first[0]) < 3 {
@@ -140,6 +142,7 @@ func TestListingAgainStartsNothing(t *testing.T) {
 
 // A call starts what a listing did not.
 func TestCallAfterACachedListing(t *testing.T) {
+	t.Parallel()
 	c := newCaching(t)
 	c.list(Options{}, c.playing("p", "noted"))
 	c.wantStarts(1, "first")
@@ -231,6 +234,7 @@ func checkCorrected(t *testing.T, p *Process, tool string, want sdk.Code) {
 
 // Offline nothing is started: what is known is listed, with a word on what may have changed; the rest cannot be used.
 func TestOffline(t *testing.T) {
+	t.Parallel()
 	c := newCaching(t)
 	known, dynamic, unknown := c.playing("known", "noted"), c.playing("dynamic", "dynamic"), c.playing("unknown", "noted")
 	dynamic.Config = json.RawMessage(`{"tools":["a"]}`)
@@ -238,7 +242,7 @@ func TestOffline(t *testing.T) {
 	c.list(Options{}, known, dynamic)
 	c.wantStarts(2, "first")
 	check(t, c.with(Options{Offline: true}, func(s *Supervisor) error {
-		for spec, notice := range map[string]string{"known": "", "dynamic": stale} {
+		for spec, notice := range map[string]string{"known": "", "dynamic": "its tools are those of an earlier start"} {
 			p := add(t, s, map[string]Spec{"known": known, "dynamic": dynamic}[spec])
 			tools, err := p.Tools(t.Context())
 			if err != nil || len(tools) == 0 {

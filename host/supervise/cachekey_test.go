@@ -2,15 +2,12 @@ package supervise
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // What may make a plugin say something else makes it be asked again.
@@ -66,51 +63,6 @@ func TestWhatIsListedAnew(t *testing.T) {
 	}
 }
 
-// A program that is overwritten by one of its size and time is read again: its stamp has another change time.
-func TestStampsAreNotFooled(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "program")
-	chtimes := func() { chtimes(t, path, time.Now().Add(-time.Hour)) }
-	if err := os.WriteFile(path, []byte("one"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	chtimes()
-	c := &cache{shelf: must(openShelf(filepath.Join(t.TempDir(), "cache")))}
-	one := c.identify(t.Context(), path)
-	if kept := must(filepath.Glob(filepath.Join(c.shelf.dir, programs+"*"))); len(kept) > 0 {
-		t.Errorf("a file that was changed just now is believed to stay: %v", kept)
-	}
-	if err := os.WriteFile(path, []byte("two"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	chtimes()
-	if two := c.identify(t.Context(), path); one.content == "" || two.content == "" || one == two {
-		t.Errorf("%v and %v", one, two)
-	}
-}
-
-// A file that has been left alone is not read again.
-func TestProgramsAreRecognized(t *testing.T) {
-	settleProgram(t)
-	c := &cache{shelf: must(openShelf(filepath.Join(t.TempDir(), "cache")))}
-	first := c.identify(t.Context(), os.Args[0])
-	if !first.native || !first.self || len(first.content) != 64 {
-		t.Errorf("the test is taken for %+v", first)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if again := c.identify(ended, os.Args[0]); again != first { // which cannot read
-		t.Errorf("first %+v, then %+v", first, again)
-	}
-	if other := c.identify(t.Context(), "/bin/sh"); !other.native || other.self {
-		t.Errorf("the shell is taken for %+v", other)
-	}
-	for _, path := range []string{filepath.Join(t.TempDir(), "gone"), t.TempDir(), os.DevNull, fifo(t)} {
-		if got := c.identify(t.Context(), path); got != (image{}) {
-			t.Errorf("%s is taken for %+v", path, got)
-		}
-	}
-}
-
 func copyFile(t testing.TB, from, to string) {
 	t.Helper()
 	in := must(os.Open(from))
@@ -140,48 +92,5 @@ func appendTo(t testing.TB, path string) {
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func fifo(t testing.TB) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "pipe")
-	check(t, unix.Mkfifo(path, 0o600))
-	return path
-}
-
-// No two settings share a key, and the same have the same, whatever the order of the environment.
-func TestKeys(t *testing.T) {
-	t.Setenv("LC_A", "1")
-	base := func() slot {
-		return slot{cache: &cache{workdir: "/w"}, path: "/p", image: image{content: "c"}, spec: Spec{Command: []string{"p", "a"}, Env: map[string]string{"A": "1", "B": "2"}}}
-	}
-	keys := map[string]string{base().key(steady): "nothing"}
-	if again := base(); keys[again.key(steady)] == "" {
-		t.Error("a key changes by itself")
-	}
-	for name, change := range map[string]func(*slot){
-		"path":               func(s *slot) { s.path = "/q" },
-		"content":            func(s *slot) { s.content = "d" },
-		"words":              func(s *slot) { s.spec.Command = []string{"p a"} },
-		"bytes":              func(s *slot) { s.spec.Command = []string{"p", "\xff"} },
-		"other bytes":        func(s *slot) { s.spec.Command = []string{"p", "\xfe"} },
-		"a replacement":      func(s *slot) { s.spec.Command = []string{"p", "\ufffd"} },
-		"environment":        func(s *slot) { s.spec.Env = map[string]string{"A": "12", "B": ""} },
-		"no environment":     func(s *slot) { s.spec.Env = nil },
-		"configuration":      func(s *slot) { s.spec.Config = json.RawMessage(`{}`) },
-		"more configuration": func(s *slot) { s.spec.Config = json.RawMessage(`{"a":1}`) },
-	} {
-		s := base()
-		change(&s)
-		if other, taken := keys[s.key(steady)]; taken {
-			t.Errorf("%s and %s have one key", name, other)
-		}
-		keys[s.key(steady)] = name
-	}
-	elsewhere := base()
-	elsewhere.cache.workdir = "/x"
-	if base().key(unsteady) == elsewhere.key(unsteady) || base().key(steady) != elsewhere.key(steady) || base().key(steady) == base().key(unsteady) {
-		t.Error("the work folder counts where it should not, or does not where it should")
 	}
 }

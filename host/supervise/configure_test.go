@@ -45,6 +45,7 @@ func TestToolsComeFromTheConfiguration(t *testing.T) {
 }
 
 func TestWrongConfiguration(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		config string
 		words  []string
@@ -56,6 +57,7 @@ func TestWrongConfiguration(t *testing.T) {
 		"bad tool":    {`{"tools":["BAD"]}`, []string{"refused its configuration", "BAD"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := dynamic(t, c.config)
 			_, err := p.Tools(t.Context())
 			checkError(t, err, sdk.CodePluginUnavailable, c.words...)

@@ -23,17 +23,19 @@ var (
 	always   = holding{true, true, true}
 	reach    = holding{true, true, false}  // from Isolated on it does not
 	touch    = holding{true, false, false} // from Confined on it does not
+	roots    = holding{supervised: os.Geteuid() == 0}
 	holdings = map[string]holding{
 		"create outside": touch, "overwrite outside": touch, "append outside": touch, "truncate outside": touch, "remove outside": touch,
 		"mkdir outside": touch, "symlink outside": touch, "fifo outside": touch, "link in from outside": touch, "link out": touch,
 		"move in from outside": touch, "move out": touch, "write by symlink": touch, "make a disk": touch,
 		"chmod outside": always, // Landlock knows no right for it
 		"read outside":  reach, "list outside": reach, "run from outside": reach,
-		"host's environment": touch, "host's memory": touch, "trace the host": touch, "signal the host": touch, "limit the host": touch, "signal its parent": touch,
+		"host's environment": touch, "host's memory": touch, "trace the host": touch, "signal the host": touch, "limit the host": touch, "lease outside": touch, "signal its parent": touch,
+		"parent's memory": roots, "parent's environment": roots, "parent's files": roots,
 		"signal its group": always, "pidfd_getfd": touch, "terminal": touch, "mount in namespaces": touch,
 		"tcp": reach, "tcp listen": reach, "udp": reach, "mptcp": reach, "netlink": reach, "vsock": reach,
 		"unix socket outside": reach, "datagram outside": reach, "abstract socket": touch, "own unix socket": always, "own socket pair": always,
-		"io_uring": reach, "new mount namespace": touch, "x32": reach, "keys": reach,
+		"io_uring": reach, "new mount namespace": touch, "x32": touch, "keys": reach,
 		"move between folders": always, "write inside": always, "write to TMPDIR": always, "write to /dev/null": always, "shared memory": always,
 		"run a shell": always, "threads": always,
 	}
@@ -47,12 +49,12 @@ func (h holding) at(l Level) bool {
 func makePrey(t *testing.T) prey {
 	t.Helper()
 	dir := shortDir(t)
-	p := prey{Outside: dir + "/outside", Inside: dir + "/inside", Secret: dir + "/outside/secret", Host: os.Getpid(),
+	p := prey{Outside: dir + "/outside", Inside: dir + "/inside", Secret: dir + "/outside/secret", Lease: dir + "/outside/lease", Host: os.Getpid(),
 		Unix: dir + "/outside/unix", Gram: dir + "/outside/gram", Abstract: "@" + dir}
 	for _, d := range []string{p.Outside, p.Inside + "/a", p.Inside + "/b"} {
 		must(0, os.MkdirAll(d, 0o755))
 	}
-	for _, f := range []string{p.Secret, p.Outside + "/waste", p.Outside + "/doomed", p.Inside + "/mine", p.Inside + "/a/file"} {
+	for _, f := range []string{p.Secret, p.Lease, p.Outside + "/waste", p.Outside + "/doomed", p.Inside + "/mine", p.Inside + "/a/file"} {
 		must(0, os.WriteFile(f, []byte("text"), 0o644))
 	}
 	must(0, os.WriteFile(p.Outside+"/run", []byte("#!/bin/sh\n"), 0o755))
@@ -114,19 +116,19 @@ func init() {
 func TestAttacks(t *testing.T) {
 	free := freely(t, makePrey(t))
 	for _, level := range knownLevels {
-		for _, namespaces := range []bool{Machine().Namespaces, false} {
-			t.Run(fmt.Sprintf("%s %t", level, namespaces), func(t *testing.T) {
-				attackAt(t, level, namespaces, free)
-			})
-		}
+		t.Run(string(level), func(t *testing.T) { attackAt(t, Sandbox{Level: level}, Machine().Namespaces, free) })
+		t.Run(string(level)+" by a stage", func(t *testing.T) { // which a limit of memory asks for
+			attackAt(t, Sandbox{Level: level, Limits: SandboxLimits{Memory: 1 << 40}}, Machine().Namespaces, free)
+		})
+		t.Run(string(level)+" without namespaces", func(t *testing.T) { attackAt(t, Sandbox{Level: level}, false, free) })
 	}
 }
 
-func attackAt(t *testing.T, level Level, namespaces bool, free map[string]bool) {
+func attackAt(t *testing.T, box Sandbox, namespaces bool, free map[string]bool) {
 	p, s, m := makePrey(t), supervisor(t), Machine()
 	m.Namespaces = namespaces
 	s.machine = func() Means { return m }
-	proc := add(t, s, attacker(p, Sandbox{Level: level}))
+	proc := add(t, s, attacker(p, box))
 	var said map[string]string
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
 	got := proc.Status().Sandbox.Got
@@ -152,32 +154,44 @@ func TestEveryLevel(t *testing.T) {
 	leak := must(syscall.Open(makePrey(t).Secret, syscall.O_RDONLY, 0)) // not closed on exec
 	defer syscall.Close(leak)
 	t.Setenv("SECRET_TOKEN", "s3cret")
-	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM PLAY PREY PLUGIN_UNIX_SOCKET_DIR PLUGIN_MIN_PORT PLUGIN_MAX_PORT " +
+	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM PLAY PREY GORACE PLUGIN_UNIX_SOCKET_DIR PLUGIN_MIN_PORT PLUGIN_MAX_PORT " +
 		"PLUGIN_PROTOCOL_VERSIONS TOOLHOST_PLUGIN TOOLHOST_LIFELINE TOOLHOST_HOST_PID TOOLHOST_KEEP_DIR PROCTREE_ID")
 	for _, level := range knownLevels {
-		t.Run(string(level), func(t *testing.T) {
-			p := makePrey(t)
-			proc := add(t, supervisor(t), attacker(p, Sandbox{Level: level, Limits: SandboxLimits{Memory: 1 << 30, Files: 512, FileSize: 1 << 20}}))
-			var f self
-			must(0, json.Unmarshal([]byte(mustCall(t, proc, "facts", "")), &f))
-			if f.Umask != 0o077 || f.Core != 0 || f.Files != 512 || f.File != 1<<20 || f.Memory != 1<<30 || !f.NoNewPrivs {
-				t.Errorf("umask and limits: %+v", f)
-			}
-			if f.Admin && level != Supervised {
-				t.Error("it may administer the system")
-			}
-			if len(f.Foreign) > 0 {
-				t.Errorf("it has files of ours: %v", f.Foreign)
-			}
-			for _, name := range f.Environment {
-				if !slices.Contains(known, name) && !strings.HasPrefix(name, "LC_") {
-					t.Errorf("it has the variable %s", name)
+		for _, memory := range []int64{0, 1 << 30} { // for which there is a stage
+			t.Run(fmt.Sprintf("%s %d", level, memory), func(t *testing.T) {
+				p := makePrey(t)
+				proc := add(t, supervisor(t), attacker(p, Sandbox{Level: level, Limits: SandboxLimits{Memory: memory, Files: 512, FileSize: 1 << 20}}))
+				var f self
+				must(0, json.Unmarshal([]byte(mustCall(t, proc, "facts", "")), &f))
+				f.check(t, level, memory, known)
+				if out := mustCall(t, proc, "run", fmt.Sprintf("cd %s; head -c 2000000 /dev/zero > big; stat -c %%s big", p.Inside)); !strings.Contains(out, "1048576") {
+					t.Errorf("a file of 2 MB: %s", out)
 				}
-			}
-			if out := mustCall(t, proc, "run", fmt.Sprintf("cd %s; head -c 2000000 /dev/zero > big; stat -c %%s big", p.Inside)); !strings.Contains(out, "1048576") {
-				t.Errorf("a file of 2 MB: %s", out)
-			}
-		})
+			})
+		}
+	}
+}
+
+func (f *self) check(t *testing.T, level Level, memory int64, known []string) {
+	t.Helper()
+	var own syscall.Rlimit
+	must(0, syscall.Getrlimit(syscall.RLIMIT_DATA, &own))
+	if memory > 0 {
+		own.Max = min(own.Max, uint64(memory))
+	}
+	if f.Umask != 0o077 || f.Core != 0 || f.Files != 512 || f.File != 1<<20 || f.Memory != own.Max || !f.NoNewPrivs {
+		t.Errorf("umask and limits: %+v", f)
+	}
+	if f.Admin && level != Supervised {
+		t.Error("it may administer the system")
+	}
+	if len(f.Foreign) > 0 {
+		t.Errorf("it has files of ours: %v", f.Foreign)
+	}
+	for _, name := range f.Environment {
+		if !slices.Contains(known, name) && !strings.HasPrefix(name, "LC_") {
+			t.Errorf("it has the variable %s", name)
+		}
 	}
 }
 

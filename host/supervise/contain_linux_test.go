@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -71,12 +73,13 @@ func markedProcesses(mark string) (found []string) {
 // checkGone gives what has the mark two seconds to end.
 func checkGone(t *testing.T, mark string) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Second)
-	for left := markedProcesses(mark); len(left) > 0; left = markedProcesses(mark) {
-		if time.Now().After(deadline) {
-			t.Fatalf("left after 2 s:\n%s", strings.Join(left, "\n"))
+	var left []string
+	defer func() {
+		if len(left) > 0 {
+			t.Logf("left are:\n%s", strings.Join(left, "\n"))
 		}
-	}
+	}()
+	soon(t, "all with the mark end", 2*time.Second, func() bool { left = markedProcesses(mark); return len(left) == 0 })
 }
 
 func ugly(t *testing.T, l Level) (spec Spec, mark string) {
@@ -121,15 +124,18 @@ func killedHost(t *testing.T, l Level, after time.Duration) {
 
 // A launcher that somebody kills takes the plugin along. The call that ran hears of it, and the next one has a new process.
 func TestLauncherKilled(t *testing.T) {
+	t.Parallel()
 	for _, l := range levels {
 		t.Run(string(l), func(t *testing.T) {
+			t.Parallel()
 			spec, mark := ugly(t, l)
 			p := add(t, supervisor(t), spec)
 			ended := begin(t, t.Context(), p, "")
 			if err := syscall.Kill(launcherOf(p.Status().PID), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			checkError(t, <-ended, sdk.CodePluginCrashed, "SIGKILL", "its launcher was killed")
+			rest := map[string]string{"pid-namespace": "the kernel has ended all that it started", "process-tree": "processes that it started may still run"}
+			checkError(t, <-ended, sdk.CodePluginCrashed, "SIGKILL", "its launcher was killed; "+rest[contained(l)])
 			checkGone(t, mark)
 			if got := mustCall(t, p, "echo", "again"); got != "again" || p.Status().Generation != 2 {
 				t.Errorf("the next call gave %q, generation %d", got, p.Status().Generation)
@@ -140,8 +146,10 @@ func TestLauncherKilled(t *testing.T) {
 
 // A launcher that is stopped is in nobody's way: neither of calls nor of the end.
 func TestLauncherStopped(t *testing.T) {
+	t.Parallel()
 	for _, l := range levels {
 		t.Run(string(l), func(t *testing.T) {
+			t.Parallel()
 			spec, mark := ugly(t, l)
 			s := supervisor(t)
 			p := add(t, s, spec)
@@ -165,8 +173,38 @@ func TestLauncherStopped(t *testing.T) {
 	}
 }
 
-// So is one that is stopped again and again, which only somebody outside can do in a namespace.
+// A plugin that dies while its launcher is stopped is told as one that died, and the next one starts at once.
+func TestPluginOfStoppedLauncherDies(t *testing.T) {
+	for _, l := range levels {
+		t.Run(string(l), func(t *testing.T) {
+			spec, mark := ugly(t, l)
+			p := add(t, supervisor(t), spec)
+			ended := begin(t, t.Context(), p, "")
+			launcher := launcherOf(p.Status().PID)
+			if err := syscall.Kill(launcher, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			soon(t, "it is stopped", 5*time.Second, func() bool { return stateOf(launcher) == "T" })
+			_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)
+			err := <-ended
+			if fd, missing := unix.PidfdOpen(os.Getpid(), 0); missing != nil {
+				checkError(t, err, sdk.CodeProtocol) // the kernel does not tell the end of those that are no children
+			} else {
+				_ = unix.Close(fd)
+				checkError(t, err, sdk.CodePluginCrashed, "killed by SIGKILL")
+			}
+			checkOutcome(t, err, sdk.OutcomeUnknown)
+			checkGone(t, mark)
+			if got := mustCall(t, p, "echo", "again"); got != "again" || p.Status().Generation != 2 {
+				t.Errorf("the next call gave %q, generation %d", got, p.Status().Generation)
+			}
+		})
+	}
+}
+
+// A launcher that is stopped again and again, which only somebody outside can do in a namespace, is in nobody's way either.
 func TestLauncherStoppedAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	spec, mark := ugly(t, Supervised)
 	s := supervisor(t)
 	p := add(t, s, spec)
@@ -195,6 +233,7 @@ func stateOf(pid int) string {
 
 // All that a plugin leaves ends with it, however it ends.
 func TestUglyPluginsLeaveNothing(t *testing.T) {
+	t.Parallel()
 	ends := map[string]func(*testing.T, *Supervisor, *Process){
 		"killed": func(t *testing.T, _ *Supervisor, p *Process) { _ = syscall.Kill(p.Status().PID, syscall.SIGKILL) },
 		"exits":  func(t *testing.T, _ *Supervisor, p *Process) { _, _ = call(t, p, "die", "it") },
@@ -203,6 +242,7 @@ func TestUglyPluginsLeaveNothing(t *testing.T) {
 	for _, l := range levels {
 		for name, end := range ends {
 			t.Run(string(l)+"/"+name, func(t *testing.T) {
+				t.Parallel()
 				spec, mark := ugly(t, l)
 				s := supervisor(t)
 				p := add(t, s, spec)
@@ -238,6 +278,7 @@ func TestStatusTellsContainment(t *testing.T) {
 
 // What is told of an end is the same in a namespace.
 func TestEndsInANamespace(t *testing.T) {
+	t.Parallel()
 	spec := playing("good", "good")
 	spec.Sandbox.Level = Confined
 	p := add(t, supervisor(t), spec)
@@ -291,15 +332,14 @@ func TestStartsLeakNoFiles(t *testing.T) {
 		mustCall(t, p, "echo", "")
 		_ = p.Close()
 	}
-	files := func() int { entries, _ := os.ReadDir("/proc/self/fd"); return len(entries) }
 	start(Supervised)
 	start(Confined)
-	before := files()
+	before := openFiles()
 	for range 10 {
 		start(Supervised)
 		start(Confined)
 	}
-	soon(t, "as many files as before", 5*time.Second, func() bool { return files() <= before })
+	soon(t, "as many files as before", 5*time.Second, func() bool { return openFiles() <= before })
 }
 
 // The end of the start's context while the launcher has not started anything yet ends it.

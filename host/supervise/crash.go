@@ -4,10 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/owned"
 )
 
 // An invalidError says that starting again cannot help.
 type invalidError struct{ error }
+
+// isInvalid says whether starting again cannot help: as with a program that others could change.
+func isInvalid(err error) bool {
+	_, invalid := errors.AsType[*invalidError](err)
+	_, open := errors.AsType[*owned.Error](err)
+	return invalid || open
+}
 
 // failed takes note of a start that came to nothing.
 func (o *owner) failed(err error) {
@@ -15,7 +24,7 @@ func (o *owner) failed(err error) {
 		o.stderr = e.stderr
 	}
 	o.last, o.readyAt = err, time.Time{}
-	if _, ok := errors.AsType[*invalidError](err); ok {
+	if isInvalid(err) {
 		o.to(Invalid, "it cannot work as it is; it is tried again when its program or its configuration has changed")
 		o.p.log.Warn("plugin cannot be used", "error", err)
 		return

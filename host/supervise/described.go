@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/toolhost/toolhost/host/supervise/internal/programs"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -17,25 +18,33 @@ func (p *Process) described(ctx context.Context) *sdk.Description {
 		return d
 	}
 	spec := p.spec.Load()
-	program := idOf(*spec)
-	if d := p.recall(ctx, *spec); d != nil {
-		p.keepRecalled(spec, program, d)
+	r, _ := aside(ctx, p, p.recalls, func() recalled {
+		return recalled{idOf(*spec), p.recall(ctx, *spec)}
+	})
+	if r.description != nil {
+		p.keepRecalled(spec, r)
 	}
 	return p.description.Load()
 }
 
+// recalled is what is known of a plugin without a start, and of which program.
+type recalled struct {
+	program     programs.Identity
+	description *sdk.Description
+}
+
 // keepRecalled keeps what is known of a spec, unless the plugin, which knows better, has spoken or has another spec by now.
-func (p *Process) keepRecalled(of *Spec, program identity, d *sdk.Description) {
+func (p *Process) keepRecalled(of *Spec, r recalled) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.spec.Load() == of && p.description.CompareAndSwap(nil, d) {
-		p.recalled = program
+	if p.spec.Load() == of && p.description.CompareAndSwap(nil, r.description) {
+		p.recalled = r.program
 	}
 }
 
 // describedBy gives the program that the description is from, as far as is known: the one that ran last, else the one that
 // was recalled.
-func (p *Process) describedBy(ran identity) identity {
+func (p *Process) describedBy(ran programs.Identity) programs.Identity {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return cmp.Or(ran, p.recalled)
@@ -67,7 +76,7 @@ func sameTools(a, b []sdk.Tool) bool {
 func (p *Process) undescribe() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.recalled = identity{}
+	p.recalled = programs.Identity{}
 	if p.description.Swap(nil) != nil {
 		p.tellWatchers()
 	}

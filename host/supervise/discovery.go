@@ -23,7 +23,10 @@ type Discovery struct {
 	Command []string
 	Dir     string        // where it runs, and where relative programs that it names start from
 	Timeout time.Duration // how long it may take
-	Source  string        // where it was configured, for people
+	// Sandbox says how it is kept from the rest of the machine; nil is Supervised. It is that of a plugin, but that nil for
+	// its Write is no folder.
+	Sandbox *Sandbox
+	Source  string // where it was configured, for people
 }
 
 // maxDiscovery bounds what a discovery command may print.
@@ -33,26 +36,23 @@ func (d Discovery) run(caller context.Context) ([]byte, error) {
 	if len(d.Command) == 0 {
 		return nil, errors.New("it has no command")
 	}
-	if _, err := (Spec{Command: d.Command, Dir: d.Dir}).locate(); isInvalid(err) { // another fault is told when it is run
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(caller, cmp.Or(d.Timeout, 10*time.Second))
+	limit := cmp.Or(d.Timeout, 10*time.Second)
+	ctx, cancel := context.WithTimeout(caller, limit)
 	defer cancel()
-	var stdout, stderr bounded
-	cmd := &proctree.Cmd{Path: d.Command[0], Args: d.Command[1:], Dir: d.Dir, Env: inheritedEnvironment(),
-		Stdout: &stdout, Stderr: &stderr, Grace: -1}
-	exit, err := cmd.Run(ctx)
+	o, hint, err := d.runStaged(ctx)
 	switch {
 	case caller.Err() != nil:
 		return nil, caller.Err()
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("%s did not end within %s", d.Command[0], cmp.Or(d.Timeout, 10*time.Second))
-	case err != nil || exit.Signal != 0 || exit.Code != 0:
-		return nil, fmt.Errorf("%s: %w%s", d.Command[0], failure(exit, err), quoted(stderr.kept))
-	case stdout.over:
+		return nil, fmt.Errorf("%s did not end within %s", d.Command[0], limit)
+	case err != nil:
+		return nil, err
+	case o.err != nil || o.exit.Signal != 0 || o.exit.Code != 0:
+		return nil, o.withHint(fmt.Errorf("%s: %w%s", d.Command[0], failure(o.exit, o.err), quoted(o.stderr.kept)), hint)
+	case o.stdout.over:
 		return nil, fmt.Errorf("%s printed more than %d bytes", d.Command[0], maxDiscovery)
 	}
-	return stdout.kept, nil
+	return o.stdout.kept, nil
 }
 
 // quoted gives the beginning of what a program said on standard error.

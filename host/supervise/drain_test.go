@@ -11,6 +11,7 @@ import (
 
 // A call that runs ends in the process that it began in, while new calls go to the new one.
 func TestReloadDrains(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), counting("1"))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := begin(t, ctx, p, "")
@@ -29,6 +30,7 @@ func TestReloadDrains(t *testing.T) {
 
 // The crash of an old process is told to its calls and changes nothing else.
 func TestCrashWhileDraining(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), counting("1"))
 	ended := begin(t, t.Context(), p, "")
 	old := p.Status().PID
@@ -43,11 +45,13 @@ func TestCrashWhileDraining(t *testing.T) {
 
 // An old process gets no more time than the spec or its calls' deadlines allow.
 func TestDrainEnds(t *testing.T) {
+	t.Parallel()
 	for name, limit := range map[string]struct{ spec, call time.Duration }{
 		"by the spec":     {100 * time.Millisecond, time.Hour},
 		"by the deadline": {time.Hour, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := add(t, supervisor(t), counting("1"))
 			mustCall(t, p, "count", "")
 			ctx, cancel := context.WithTimeout(t.Context(), limit.call)
@@ -75,6 +79,7 @@ func TestDrainEnds(t *testing.T) {
 
 // Calls that never end cannot be used to pile up processes.
 func TestTooManyOldProcesses(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), counting("1"))
 	for range maxDraining {
 		begin(t, t.Context(), p, "")

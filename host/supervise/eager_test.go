@@ -165,7 +165,7 @@ func TestStartsAreCounted(t *testing.T) {
 	spec.Env["MORE"] = "1"
 	mustReload(t, p, spec) // another spec
 	quarantined(12)
-	replaceFile(t, os.Args[0], program) // another program
+	replace(t, program, os.Args[0]) // another program
 	if got := mustCall(t, p, "echo", "mended"); got != "mended" || runs() != 12 {
 		t.Errorf("%q after %d runs", got, runs())
 	}

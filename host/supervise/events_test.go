@@ -18,6 +18,7 @@ func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelF
 
 // An embedder sees each step of a plugin's life, with its reason, and then the end of the channel.
 func TestEventsOfALife(t *testing.T) {
+	t.Parallel()
 	s := supervisor(t)
 	events := s.Events(t.Context())
 	spec := playing("good", "good")

@@ -77,6 +77,7 @@ func TestFaultsHaveTests(t *testing.T) {
 }
 
 func TestFailedStartLeavesNoProcess(t *testing.T) {
+	t.Parallel()
 	for _, role := range []string{"mute", "netrpc", "half", "slow", "later", "silent"} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
@@ -173,6 +174,7 @@ func TestLinesStayInOrder(t *testing.T) {
 
 // A panic costs the call that it was in, and no other.
 func TestPanicInAHandler(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), playing("good", "panicky"))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := begin(t, ctx, p, "")

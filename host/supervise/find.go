@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/owned"
 )
 
 // Sources are the three places that plugins come from.
@@ -69,7 +71,7 @@ func (f *finder) search(dirs []string) map[string]string {
 			f.problem("plugin folder %s cannot be read: %w", dir, reason(err))
 			continue
 		}
-		if err := ownOnly(dir); err != nil {
+		if err := owned.Check(dir); err != nil {
 			f.problem("plugin folder %s is left out: %w", dir, err)
 			continue
 		}

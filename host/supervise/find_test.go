@@ -87,7 +87,7 @@ func TestDiscoveryCommandsThatFail(t *testing.T) {
 		})
 	}
 	_, problems := Find(t.Context(), Sources{Commands: []Discovery{{Name: "x", Command: []string{"./gone"}, Dir: dir}}})
-	checkProblems(t, problems, "no such file")
+	checkProblems(t, problems, "./gone cannot be run", "is not there")
 }
 
 func script(t *testing.T, dir, name, body string) string {

@@ -85,12 +85,12 @@ func (s *Supervisor) raise(ctx context.Context, spec Spec, number int) (*generat
 	if s.offline {
 		return nil, &invalidError{errors.New("nothing is started offline, and what it offers is not known from an earlier start")}
 	}
-	kept := s.cache.slot(ctx, spec, path)
+	kept := s.cache.Slot(ctx, s.describing(spec, path))
 	g := &generation{number: number, program: path}
 	if err := g.bringUp(ctx, s, spec); err != nil {
 		return nil, g.abandon(ctx, err)
 	}
-	kept.keep(ctx, g.description())
+	kept.Keep(ctx, g.description())
 	return g, nil
 }
 

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/toolhost/toolhost/host/supervise/internal/confine"
 )
 
 // maxHandshake bounds the one line that a plugin prints to say where it listens.
@@ -26,8 +24,6 @@ func readHandshake(r *bufio.Reader, socketDir string) (string, error) {
 	line, err := r.ReadSlice('\n')
 	text := strings.TrimRight(string(line), "\r\n")
 	switch {
-	case confine.ParseFailure(text) != nil:
-		return "", confine.ParseFailure(text)
 	case errors.Is(err, bufio.ErrBufferFull):
 		return "", notAPlugin(text)
 	case errors.Is(err, io.EOF) && text == "":

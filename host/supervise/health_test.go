@@ -95,6 +95,7 @@ func sickening(t *testing.T, health string) *sick {
 // After a call that was given up the plugin is asked whether it lives: it is killed only when it does not say so, and when
 // other calls run in it, only after three questions.
 func TestAbandonedCallAsksForHealth(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		health string
 		others int

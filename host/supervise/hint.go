@@ -7,8 +7,8 @@ import (
 )
 
 // hint tells what a confined plugin may do, and how it may do more.
-func (s Sandbox) hint(f folders) string {
-	text := fmt.Sprintf("it is kept at the sandbox level %q and can write to %s and its TMPDIR only", s.level(), strings.Join(s.writable(f), ", "))
+func (s Sandbox) hint(f folders, readOnly []string) string {
+	text := fmt.Sprintf("it is kept at the sandbox level %q and can write to %s%s and its TMPDIR only", s.level(), strings.Join(s.writable(f), ", "), butNot(readOnly))
 	if len(s.writable(f)) == 0 {
 		text = fmt.Sprintf("it is kept at the sandbox level %q and can write to its TMPDIR only", s.level())
 	}
@@ -23,7 +23,14 @@ func (s Sandbox) hint(f folders) string {
 	return text + "; " + more
 }
 
-var notPermitted = regexp.MustCompile(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|PermissionError|read-only file system`)
+func butNot(readOnly []string) string {
+	if len(readOnly) == 0 {
+		return ""
+	}
+	return " (but not to " + strings.Join(readOnly, ", ") + ", whoever wants that names it)"
+}
+
+var notPermitted = regexp.MustCompile(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|PermissionError|read-only file system|\bEROFS\b|resource busy|\bEBUSY\b|cross-device link|\bEXDEV\b`)
 
 // withHint adds to what is said of a plugin's end what its sandbox may have had to do with it.
 func (g *generation) withHint(err error) error {

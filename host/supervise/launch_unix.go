@@ -45,8 +45,8 @@ func (s *Supervisor) launch(ctx context.Context, spec Spec, how stage, log *slog
 	if err := p.open(); err != nil {
 		return nil, nil, fmt.Errorf("making pipes: %w", err)
 	}
-	cmd := &proctree.Cmd{Path: how.path, Name: how.argv[0], Args: how.argv[1:], Dir: spec.Dir, Env: how.env, Namespace: how.namespace,
-		Stdin: p.stdin.r, Stdout: p.stdout.w, Stderr: p.stderr.w, Grace: -1} // a gentle end is ours to give, see stop
+	cmd := how.command(spec.Dir)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin.r, p.stdout.w, p.stderr.w
 	c := &child{containment: cmd.Containment(), exited: make(chan struct{}), tail: &tail{}, stdin: p.stdin.w,
 		streams: [2]*os.File{p.stdout.r, p.stderr.r}}
 	ended, err := c.run(ctx, cmd)
@@ -57,7 +57,7 @@ func (s *Supervisor) launch(ctx context.Context, spec Spec, how stage, log *slog
 	}
 	c.readers.Add(len(c.streams)) // one for each drain
 	go c.drain(p.stderr.r, p.stderr.r, newPump(log, "stderr", c.tail))
-	go c.wait(ended, how.temp)
+	go c.wait(ended, how)
 	return c, p.stdout.r, nil
 }
 
@@ -102,7 +102,7 @@ func (c *child) find(pid int) (err error) {
 
 // wait sees the end of all that the process started, and collects its last words. What it leaves in its folder for
 // temporary files goes with it.
-func (c *child) wait(ended <-chan struct{}, temp string) {
+func (c *child) wait(ended <-chan struct{}, how stage) {
 	<-ended
 	c.mu.Lock()
 	c.over = true
@@ -113,8 +113,9 @@ func (c *child) wait(ended <-chan struct{}, temp string) {
 		_ = f.SetReadDeadline(time.Now().Add(lastWords))
 	}
 	c.readers.Wait()
+	how.release()
 	close(c.exited)
-	_ = removeAll(temp)
+	_ = removeAll(how.temp)
 }
 
 // lastWords is how long a pipe is read after the process has ended: what it wrote is there already, and a process that
@@ -144,10 +145,21 @@ func (c *child) signal(sig syscall.Signal, reason string) {
 	}
 }
 
-// exit says how the process ended; it has.
+// exit says how the process ended, and what became of those that it started if they did not end as they should; it has.
 func (c *child) exit() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	switch {
+	case errors.Is(c.lost, proctree.ErrLoose), errors.Is(c.lost, proctree.ErrLeft):
+		return fmt.Errorf("%w; processes that it started may still run", c.ownExit())
+	case errors.Is(c.lost, proctree.ErrLost):
+		return fmt.Errorf("%w; the kernel has ended all that it started", c.ownExit())
+	}
+	return c.ownExit()
+}
+
+// ownExit is exit for the process alone.
+func (c *child) ownExit() error {
 	switch {
 	case c.reason != "":
 		return errors.New(c.reason + " and was killed")
@@ -186,7 +198,11 @@ func (c *child) withLastLines(err error) error {
 // startProblem words why the program could not be run.
 func startProblem(spec Spec, err error) error {
 	program := spec.Command[0]
+	if e, ok := errors.AsType[*proctree.RestrictionError](err); ok {
+		return notRestricted(e)
+	}
 	switch {
+	case errors.Is(err, proctree.ErrNamespace): // whose number is not the program's
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("there is no program %s in PATH", program)
 	case errors.Is(err, os.ErrNotExist):

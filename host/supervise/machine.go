@@ -5,33 +5,45 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/confine"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // Means are what a machine offers to keep plugins in.
 type Means struct {
-	Stage        bool   `json:"stage"`                   // this system has the stage that restricts plugins: Linux
+	Stage        bool   `json:"stage"`                   // this system can restrict plugins: Linux
 	NoNewPrivs   bool   `json:"no_new_privs"`            // programs can be kept from gaining privileges
 	Landlock     int    `json:"landlock"`                // version of its interface, 0 for none
 	Seccomp      bool   `json:"seccomp"`                 // filters of system calls
 	Namespaces   bool   `json:"namespaces"`              // process namespaces
 	NoNamespaces string `json:"no_namespaces,omitempty"` // why not
+	NoFixing     bool   `json:"no_fixing,omitempty"`     // files cannot be fixed in them: Linux before 5.12
 	Bubblewrap   string `json:"bubblewrap,omitempty"`    // the program bwrap in PATH, for wrappers
 }
 
 // Machine finds out what this machine offers, once: later calls give the same. The first takes a few milliseconds.
-func Machine() Means { return probed() }
+func Machine() Means {
+	_ = proctree.Namespaces() // so that it is known
+	return presumed()
+}
 
-var probed = sync.OnceValue(func() Means {
-	m := Means{Stage: confine.Here, NoNewPrivs: confine.NoNewPrivileges(), Landlock: confine.Landlock(), Seccomp: confine.Seccomp()}
-	if err := proctree.Namespaces(); err != nil {
-		m.NoNamespaces = err.Error()
-	} else {
-		m.Namespaces = true
+// presumed is Machine without a try: process namespaces are there until a start finds out that they are not.
+func presumed() Means {
+	m, no := offered(), proctree.NamespacesRefused()
+	if m.Namespaces = no == nil; no != nil {
+		m.NoNamespaces = no.Error()
 	}
+	return m
+}
+
+// protects says whether paths can be kept from a plugin in its own folders.
+func (m Means) protects() bool { return m.Namespaces && !m.NoFixing }
+
+var offered = sync.OnceValue(func() Means {
+	o := proctree.Offered()
+	m := Means{Stage: o.Restrictions, NoNewPrivs: o.NoNewPrivileges, Landlock: o.Landlock, Seccomp: o.Filters, NoFixing: !o.Fixed}
 	m.Bubblewrap, _ = exec.LookPath("bwrap")
 	return m
 })
@@ -43,14 +55,17 @@ type Confinement struct {
 	Got Level `json:"got"`
 	// Missing says what of Asked is not there, and what follows from that.
 	Missing []string `json:"missing,omitempty"`
+	// ReadOnly are files and folders that it cannot change, though they are in folders that it may write to: what toolhost
+	// and others run or obey, such as .git. Some may not be there.
+	ReadOnly []string `json:"read_only,omitempty"`
 	// Network says whether the plugin can reach the network.
 	Network bool `json:"network"`
 	// Wrapper is the wrapper's program, "" for none.
 	Wrapper string `json:"wrapper,omitempty"`
 }
 
-// On says what the sandbox comes to on a machine. It fails when that is less than the sandbox requires.
-func (s Sandbox) On(m Means) (Confinement, error) {
+// on says what the sandbox comes to on a machine. It fails when that is less than the sandbox requires.
+func (s Sandbox) on(m Means) (Confinement, error) {
 	c := Confinement{Asked: s.level(), Network: s.network() || !m.Seccomp}
 	if len(s.Wrapper) > 0 {
 		c.Wrapper = s.Wrapper[0]
@@ -97,6 +112,7 @@ func (m Means) reach(asked Level) Level {
 const (
 	landlockRefer    = 2
 	landlockTruncate = 3
+	landlockTCP      = 4
 	landlockIoctl    = 5
 	landlockScopes   = 6
 )
@@ -117,7 +133,7 @@ func (m Means) lackingLandlock(asked Level) (out []string) {
 		return nil
 	}
 	if m.Landlock == 0 {
-		return []string{"the kernel has no Landlock, or it is not among its active security modules (lsm=landlock,…): nothing keeps the plugin from writing elsewhere or from other processes"}
+		return []string{"the kernel has no Landlock, or it is not among its active security modules (lsm=landlock,…): nothing keeps the plugin from " + m.openWithoutLandlock(asked)}
 	}
 	say := func(since int, consequence string) {
 		if m.Landlock < since {
@@ -134,21 +150,45 @@ func (m Means) lackingLandlock(asked Level) (out []string) {
 	return out
 }
 
+// openWithoutLandlock says what nothing else closes.
+func (m Means) openWithoutLandlock(asked Level) string {
+	open := []string{"writing elsewhere"}
+	if asked == Isolated {
+		open = []string{"reading and writing elsewhere"}
+	}
+	if !m.Namespaces {
+		open = append(open, "from signals to other processes")
+	}
+	return strings.Join(append(open, "from their abstract sockets"), ", ")
+}
+
 func (m Means) lackingOthers(asked Level, network bool) (out []string) {
 	if !m.Stage {
 		return nil
 	}
 	if asked.rank() >= Confined.rank() && !m.Namespaces {
-		out = append(out, "there are no process namespaces ("+m.NoNamespaces+"): the plugin sees other processes, can change their priority, and what it hides from its launcher outlives a launcher that is killed")
+		out = append(out, "there are no process namespaces ("+m.NoNamespaces+"): the plugin sees other processes, can change their priority and reach their shared memory and message queues, and what it hides from its launcher outlives a launcher that is killed")
 	}
-	if asked.rank() >= Confined.rank() && !m.Namespaces && !m.Seccomp {
-		out = append(out, "there are no filters of system calls either: the plugin can change the limits of other processes, which can end them")
+	if asked.rank() >= Confined.rank() && !m.Seccomp {
+		out = append(out, "there are no filters of system calls: the plugin can hold up others that open a file, by a lease on it"+m.otherLimits())
 	}
 	if !m.Seccomp && asked == Isolated {
-		out = append(out, "there are no filters of system calls: the kernel's rare calls are open to the plugin")
+		out = append(out, "there are no filters of system calls: the kernel's rare calls (mounts, io_uring, bpf, keys, …) are open to the plugin")
 	}
-	if !m.Seccomp && !network {
-		out = append(out, "there are no filters of system calls: the network is open but for TCP, and TCP too if Landlock is older than version 4")
+	switch {
+	case m.Seccomp || network:
+	case m.Landlock < landlockTCP:
+		out = append(out, "there are no filters of system calls: the network is open, and services that listen on Unix sockets can be asked")
+	default:
+		out = append(out, "there are no filters of system calls: the network is open but for TCP, and services that listen on Unix sockets can be asked")
 	}
 	return out
+}
+
+// otherLimits: in a namespace there is nobody else to set them for.
+func (m Means) otherLimits() string {
+	if m.Namespaces {
+		return ""
+	}
+	return ", and change the limits of other processes, which can end them"
 }

@@ -17,6 +17,7 @@ import (
 // Each is a real process that goes wrong at its start: a typed error within the start's time, no process left, and
 // another plugin that works on.
 func TestBadStarts(t *testing.T) {
+	t.Parallel()
 	for role, words := range map[string][]string{
 		"garbage":     {"hello, I am no plugin", "no toolhost plugin"},
 		"half":        {"did not say in time"},
@@ -62,6 +63,7 @@ func TestBadStarts(t *testing.T) {
 
 // Plugins that wait for something in their start keep others from it for a moment only.
 func TestSilentPluginsDelayNobody(t *testing.T) {
+	t.Parallel()
 	s := supervisor(t)
 	for i := range cap(s.starts) {
 		spec := playing(fmt.Sprintf("silent%d", i), "silent")
@@ -94,6 +96,7 @@ func TestBrokerIsRefused(t *testing.T) {
 	if grown := int64(heap()) - int64(before); grown > 16<<20 {
 		t.Errorf("the host's memory grew by %d bytes in a second", grown)
 	}
+	g.child.kill() // it heeds nothing else
 }
 
 // A second death in a repeated call is told as what it is.
@@ -106,6 +109,7 @@ func TestIdempotentCallDiesTwice(t *testing.T) {
 
 // A preview that a stopped plugin leaves unanswered is as good a reason to doubt it as a call.
 func TestPreviewOfAStoppedPlugin(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), playing("good", "good"))
 	mustCall(t, p, "echo", "")
 	stop(t, p.Status().PID)
@@ -210,6 +214,7 @@ func TestChecksum(t *testing.T) {
 
 // A plugin that dies at every start is tried less and less often, and calls in between fail at once.
 func TestDyingAtEveryStart(t *testing.T) {
+	t.Parallel()
 	spec := playing("bad", "exits")
 	spec.Restart = Restart{MaxCrashes: 3, Window: time.Hour, Backoff: time.Millisecond, BackoffMax: time.Millisecond}
 	p := add(t, supervisor(t), spec)

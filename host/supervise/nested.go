@@ -3,6 +3,7 @@ package supervise
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 )
@@ -18,13 +19,17 @@ func withoutNested(paths, folders []string) []string {
 // through gives the first of the folders that a path leads through, "" for none. It looks from the top, and so at nothing
 // that could have been replaced.
 func through(path string, folders []string) string {
+	var ends []string
+	for _, f := range folders {
+		ends = append(ends, resolved(f))
+	}
 	for i, c := range path {
 		if c != filepath.Separator {
 			continue
 		}
 		at := resolved(path[:max(i, 1)])
-		for _, f := range folders {
-			if f != path && within(at, resolved(f)) {
+		for n, f := range folders {
+			if f != path && within(at, ends[n]) {
 				return f
 			}
 		}
@@ -53,4 +58,41 @@ func resolved(path string) string {
 func within(path, folder string) bool {
 	inside, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(inside)
+}
+
+// onTheWay gives the path without links, and the symbolic links on the way there.
+func onTheWay(path string) (to string, links []string) {
+	link, rest := firstLink(path)
+	if link == "" {
+		return filepath.Clean(path), nil
+	}
+	to = resolved(path)
+	const most = 40 // as the kernel
+	for n := 0; n < most && link != ""; n++ {
+		links = append(links, link)
+		target, err := os.Readlink(link)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(link), target)
+		}
+		link, rest = firstLink(filepath.Join(target, rest))
+	}
+	return to, links
+}
+
+// firstLink parts a path behind the first symbolic link in it; without one the link is "".
+func firstLink(path string) (link, rest string) {
+	for i := 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != filepath.Separator {
+			continue
+		}
+		if info, err := os.Lstat(path[:i]); err != nil {
+			return "", ""
+		} else if info.Mode()&os.ModeSymlink != 0 {
+			return path[:i], path[i:]
+		}
+	}
+	return "", ""
 }

@@ -56,7 +56,7 @@ func TestLinksInOwnFolders(t *testing.T) {
 			p := makePrey(t)
 			box := Sandbox{Level: level, Write: []string{p.Inside, p.Inside + "/a"}, Read: []string{p.Inside + "/b"}}
 			proc := add(t, supervisor(t), attacker(p, box))
-			mustCall(t, proc, "run", "cd "+p.Inside+" && echo new > a/file && cat b/file a/file; rm -r a b && ln -s "+p.Outside+" a && ln -s "+p.Outside+" b")
+			mustCall(t, proc, "run", "cd "+p.Inside+" && echo new > a/file && cat b/file a/file; rm -r a; rm -r b; ln -sT "+p.Outside+" a; ln -sT "+p.Outside+" b")
 			_, _ = call(t, proc, "give-up", "")
 			_, err := call(t, proc, "run", "echo changed > "+p.Secret)
 			checkError(t, err, sdk.CodePluginUnavailable, "leads to "+p.Outside, "name "+p.Outside+" itself")

@@ -13,8 +13,10 @@ import (
 
 // A call that was decided on before a reload is not made of a tool that is another since, whether the plugin ran or not.
 func TestACallIsOfTheToolThatWasListed(t *testing.T) {
+	t.Parallel()
 	for name, runs := range map[string]bool{"runs": true, "does not run": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ran := t.TempDir()
 			p := add(t, supervisor(t), counting("1", "TOOLS=gone"))
 			listed := map[string]sdk.Tool{}

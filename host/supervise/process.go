@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolhost/toolhost/host/supervise/internal/programs"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -28,6 +29,9 @@ type Process struct {
 	reloads     chan reload
 	resets      chan chan<- struct{}
 	turn        chan struct{} // holds a token during a reload
+	looks       turn          // to find out which program it is
+	recalls     turn          // to find out what is known without a start
+	checks      turn          // to find out what is wrong with a program
 	leaving     chan struct{} // closed: no new calls, and the end when those that run have ended
 	closing     chan struct{}
 	leaveOnce   sync.Once
@@ -39,14 +43,15 @@ type Process struct {
 	recall      func(context.Context, Spec) *sdk.Description // what is known without a start, or nil; may be nil
 
 	mu       sync.Mutex
-	speaker  int      // the generation that description is from
-	recalled identity // of what was known without a start, if it was used
+	speaker  int               // the generation that description is from
+	recalled programs.Identity // of what was known without a start, if it was used
 	watchers map[*func()]struct{}
 }
 
 func newProcess(spec Spec, log *slog.Logger, start starter, onState func(Status)) *Process {
 	p := &Process{name: spec.Name, log: log, onState: onState, wants: make(chan want), reloads: make(chan reload),
-		resets: make(chan chan<- struct{}), turn: make(chan struct{}, 1), leaving: make(chan struct{}), closing: make(chan struct{}),
+		resets: make(chan chan<- struct{}), turn: make(chan struct{}, 1), looks: make(turn, 1), recalls: make(turn, 1), checks: make(turn, 1),
+		leaving: make(chan struct{}), closing: make(chan struct{}),
 		done: make(chan struct{}), watchers: map[*func()]struct{}{}}
 	p.spec.Store(&spec)
 	o := &owner{p: p, start: start, history: history{limits: spec.Restart}, drained: make(chan *generation)}
@@ -245,9 +250,16 @@ func (p *Process) Reset() {
 
 // acquire gives a generation that takes calls, starting one if need be.
 func (p *Process) acquire(ctx context.Context) (*generation, error) {
+	program, ok := p.program(ctx)
+	switch {
+	case !ok && ctx.Err() != nil:
+		return nil, sdk.EndedError(ctx)
+	case !ok:
+		return nil, closedError(p.name)
+	}
 	reply := make(chan answer, 1)
 	select {
-	case p.wants <- want{reply, p.program()}:
+	case p.wants <- want{reply, program}:
 	case <-p.done:
 		return nil, closedError(p.name)
 	case <-ctx.Done():

@@ -17,6 +17,7 @@ import (
 )
 
 func TestLazySingleFlightStart(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), playing("good", "good"))
 	if s := p.Status(); s.State != Known || s.PID != 0 {
 		t.Fatalf("before the first call: %+v", s)
@@ -80,6 +81,7 @@ func TestPluginStartsInTheWorkdir(t *testing.T) {
 
 // A plugin that is killed in a call costs that call alone, which hears of it at once; the next call has a new process.
 func TestKilledDuringACall(t *testing.T) {
+	t.Parallel()
 	s := supervisor(t)
 	p, other := add(t, s, playing("good", "good")), add(t, s, playing("other", "good"))
 	before := mustCall(t, other, "pid", "")
@@ -110,6 +112,7 @@ func TestKilledDuringACall(t *testing.T) {
 }
 
 func TestExitDuringACallTellsCodeAndLastWords(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), playing("good", "good"))
 	_, err := call(t, p, "die", "boredom")
 	checkError(t, err, sdk.CodePluginCrashed, "exit status 7", "dying of boredom")
@@ -121,6 +124,7 @@ func TestExitDuringACallTellsCodeAndLastWords(t *testing.T) {
 
 // A grandchild that holds the plugin's pipes must not hide the plugin's death.
 func TestDeathIsSeenThroughAGrandchild(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), playing("good", "good"))
 	grandchild, _ := strconv.Atoi(mustCall(t, p, "child", ""))
 	ended := begin(t, t.Context(), p, "")
@@ -135,6 +139,7 @@ func TestDeathIsSeenThroughAGrandchild(t *testing.T) {
 }
 
 func TestIdempotentCallIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	spec := playing("good", "good")
 	spec.Idempotent = []string{"wait"}
 	p := add(t, supervisor(t), spec)
@@ -161,6 +166,7 @@ func TestIdempotentCallIsMadeAgain(t *testing.T) {
 }
 
 func TestCallsEndWithTheirContext(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), playing("good", "good"))
 	for _, how := range []string{"", "deaf"} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -178,6 +184,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 
 // A plugin that stops itself answers nobody: its call ends with its deadline, and the plugin is replaced.
 func TestStoppedDuringACall(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), playing("good", "good"))
 	mustCall(t, p, "echo", "")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -192,8 +199,10 @@ func TestStoppedDuringACall(t *testing.T) {
 }
 
 func TestCloseEndsCallsAndProcess(t *testing.T) {
+	t.Parallel()
 	for _, role := range []string{"good", "deaf"} {
 		t.Run(role, func(t *testing.T) {
+			t.Parallel()
 			s := supervisor(t)
 			p := add(t, s, playing("good", role))
 			ended := begin(t, t.Context(), p, "deaf")
@@ -219,6 +228,7 @@ func TestCloseEndsCallsAndProcess(t *testing.T) {
 }
 
 func TestCloseDuringTheStart(t *testing.T) {
+	t.Parallel()
 	s := supervisor(t)
 	p := add(t, s, playing("silent", "silent"))
 	ended := make(chan error, 1)
@@ -229,6 +239,7 @@ func TestCloseDuringTheStart(t *testing.T) {
 }
 
 func TestToolsAreKnownWhileThePluginIsDown(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), playing("good", "good"))
 	tools, err := p.Tools(t.Context())
 	if err != nil || len(tools) == 0 {

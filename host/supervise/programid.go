@@ -1,29 +1,53 @@
 package supervise
 
-import "golang.org/x/sys/unix"
+import (
+	"context"
+	"fmt"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+)
 
 // absentProgram stands for a program that is not there.
-var absentProgram = identity{Size: -1}
+var absentProgram = programs.Identity{Size: -1}
 
 // idOf tells whether a program's file is still the one that was started.
-func idOf(spec Spec) identity {
+func idOf(spec Spec) programs.Identity {
 	if len(spec.Command) == 0 {
 		return absentProgram
 	}
 	path, err := program(spec)
-	var st unix.Stat_t
-	if err != nil || unix.Stat(path, &st) != nil {
+	if err != nil {
 		return absentProgram
 	}
-	return identityOf(&st)
+	id, err := programs.Identify(path)
+	if err != nil {
+		return absentProgram
+	}
+	return id
 }
 
 // program tells which the program is now, if that matters: a plugin that is down for what its program
-// did is started anew when the program has changed.
-func (p *Process) program() identity {
+// did is started anew when the program has changed. It is not ok when ctx or the plugin ended first.
+func (p *Process) program(ctx context.Context) (id programs.Identity, ok bool) {
 	switch p.status.Load().State {
 	case Crashed, Backoff, Quarantined, Invalid:
-		return idOf(*p.spec.Load())
+		return p.look(ctx, *p.spec.Load())
 	}
-	return identity{}
+	return programs.Identity{}, true
+}
+
+// look is idOf for as long as ctx and the plugin last.
+func (p *Process) look(ctx context.Context, spec Spec) (id programs.Identity, ok bool) {
+	return aside(ctx, p, p.looks, func() programs.Identity { return idOf(spec) })
+}
+
+// lookToStart is look in the time that the spec allows for a start.
+func (p *Process) lookToStart(ctx context.Context, spec Spec) (programs.Identity, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, spec.StartTimeout, fmt.Errorf("it was not ready within %s", spec.StartTimeout))
+	defer cancel()
+	id, ok := p.look(ctx, spec)
+	if !ok {
+		return id, fmt.Errorf("%w; looking at its program hangs in the system", context.Cause(ctx))
+	}
+	return id, nil
 }

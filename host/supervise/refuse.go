@@ -1,7 +1,6 @@
 package supervise
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -42,7 +41,7 @@ func startError(o *owner, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, invalid := errors.AsType[*invalidError](err); invalid {
+	if isInvalid(err) {
 		return unavailable(o, "Invalid", 0, "plugin %q cannot be used: %v", o.p.name, err)
 	}
 	e := unavailable(o, "StartFailed", 0, "plugin %q could not be started: %v", o.p.name, err)

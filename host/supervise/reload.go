@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/toolhost/toolhost/host/supervise/internal/programs"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -16,9 +17,9 @@ const maxDraining = 8
 type reload struct {
 	ctx     context.Context
 	spec    Spec
-	program identity // the spec's program
-	forced  bool     // starts a new generation in any case, else only if something has changed
-	problem error    // what is wrong with the spec's program, as far as can be seen without running it
+	program programs.Identity // the spec's program
+	forced  bool              // starts a new generation in any case, else only if something has changed
+	problem error             // what is wrong with the spec's program, as far as can be seen without running it
 	reply   chan<- error
 }
 
@@ -35,7 +36,29 @@ func (p *Process) Reload(ctx context.Context, spec Spec) error {
 		return fmt.Errorf("plugin %q cannot be reloaded as %q: its name stays", p.name, spec.Name)
 	}
 	spec = spec.complete(p.workdir)
-	return p.ask(reload{ctx: ctx, spec: spec, program: idOf(spec), forced: true, problem: Verify(spec)})
+	program, ok := p.look(ctx, spec)
+	if !ok {
+		return p.unasked(ctx)
+	}
+	return p.askVerified(reload{ctx: ctx, spec: spec, program: program, forced: true})
+}
+
+// askVerified is ask, once it is known whether the program will do.
+func (p *Process) askVerified(r reload) error {
+	problem, ok := aside(r.ctx, p, p.checks, func() error { return Verify(r.spec) })
+	if !ok {
+		return p.unasked(r.ctx)
+	}
+	r.problem = problem
+	return p.ask(r)
+}
+
+// unasked is the error of a reload whose time was over, or whose plugin had ended, before it began.
+func (p *Process) unasked(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return p.notReloaded(context.Cause(ctx))
+	}
+	return closedError(p.name)
 }
 
 // ask has the owner reload. It returns soon after r's ctx ends.
@@ -111,7 +134,7 @@ func (o *owner) unchanged(r reload) bool {
 // describes says whether what is known of the plugin's tools holds for another spec and its program.
 func (o *owner) describes(r reload) bool {
 	by := o.p.describedBy(o.ran)
-	return (!by.known() || by == r.program) && sameProcess(*o.p.spec.Load(), r.spec)
+	return (!by.Known() || by == r.program) && sameProcess(*o.p.spec.Load(), r.spec)
 }
 
 // care takes over how the plugin is to be looked after.
@@ -131,7 +154,7 @@ func (o *owner) respec(r reload) {
 	o.last, o.stderr = nil, nil
 	o.forgive("it was reloaded while it did not run")
 	if !same {
-		o.ran = identity{}
+		o.ran = programs.Identity{}
 		o.p.undescribe()
 	}
 }

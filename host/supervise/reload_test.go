@@ -34,11 +34,14 @@ func init() {
 	}
 }
 
-// countingPlugin notes each run of its tool count in a file of the call's id. What it is called and which other tools it has
-// comes from its environment.
+// countingPlugin notes each run of its tool count in a file of the call's id. What it is called, how long a run takes and
+// which other tools it has comes from its environment.
 func countingPlugin() *sdk.Plugin {
 	p := sdk.New("counts", os.Getenv("VERSION"))
 	sdk.AddTool(p, sdk.Tool{Name: "count", Description: "notes its run"}, func(_ context.Context, r *sdk.Request, _ textArgs) (*sdk.Result, error) {
+		if takes, err := time.ParseDuration(os.Getenv("TAKES")); err == nil {
+			<-time.After(takes)
+		}
 		if dir := os.Getenv("DIR"); dir != "" {
 			return sdk.Text(os.Getenv("VERSION")), mark(filepath.Join(dir, r.CallID))
 		}
@@ -85,14 +88,15 @@ func mustReload(t testing.TB, p *Process, spec Spec) {
 	}
 }
 
-// Over a hundred reloads under load every call is answered, by one process, and run once.
+// Over a hundred reloads under load every call is answered, by one process, and run once. The calls take a while, so that
+// each new process finds some that are still in the old one.
 func TestReloadsUnderLoad(t *testing.T) {
-	const callers, reloads = 8, 100
+	const callers, reloads, takes = 8, 100, "TAKES=20ms"
 	dir := t.TempDir()
-	p := add(t, supervisor(t), counting("0", "DIR="+dir))
+	p := add(t, supervisor(t), counting("0", "DIR="+dir, takes))
 	mustCall(t, p, "count", "")
 	goroutines, files := runtime.NumGoroutine(), openFiles()
-	var answered atomic.Int64
+	var answered, overtaken atomic.Int64
 	var wg sync.WaitGroup
 	over := make(chan struct{})
 	for c := range callers {
@@ -107,12 +111,15 @@ func TestReloadsUnderLoad(t *testing.T) {
 					t.Errorf("%s ran %d times, %v", id, len(ran), err)
 				}
 				answered.Add(1)
+				if r.Generation < p.Status().Generation {
+					overtaken.Add(1)
+				}
 			}
 		})
 	}
 	for i := range reloads {
 		version := fmt.Sprint(i + 1)
-		mustReload(t, p, counting(version, "DIR="+dir))
+		mustReload(t, p, counting(version, "DIR="+dir, takes))
 		if got := mustCall(t, p, "count", ""); got != version {
 			t.Errorf("after reload %s version %s answers", version, got)
 		}
@@ -126,11 +133,15 @@ func TestReloadsUnderLoad(t *testing.T) {
 	if s := p.Status(); s.Generation != reloads+1 || s.Restarts != 0 || s.Crashes != 0 || s.State != Ready {
 		t.Errorf("status: %+v", s)
 	}
-	t.Logf("%d calls", answered.Load())
+	t.Logf("%d calls, of which a reload overtook %d", answered.Load(), overtaken.Load())
+	if overtaken.Load() < reloads {
+		t.Error("too few calls were in the old processes")
+	}
 }
 
 // What is wrong with a reload costs nothing but the reload.
 func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
+	t.Parallel()
 	s := supervisor(t)
 	for name, spec := range map[string]Spec{
 		"ends at once":   playing("counts", "exits"),
@@ -141,6 +152,7 @@ func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
 		"configuration":  {Name: "counts", Command: os.Args[:1], Env: map[string]string{"PLAY": "good"}, Config: []byte(`{"a":1}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newProcess(counting("old").complete(s.workdir), s.log, s.start, nil)
 			defer p.Close()
 			before := mustCall(t, p, "count", "")
@@ -164,6 +176,7 @@ func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
 
 // Who watches is told once of changed tools, and not of a reload that changes none.
 func TestReloadTellsOfChangedTools(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), counting("1", "TOOLS=a b"))
 	_ = toolNames(t, p)
 	var told atomic.Int64
@@ -185,6 +198,7 @@ func TestReloadTellsOfChangedTools(t *testing.T) {
 
 // A new process that dies right after the swap is started again as any other.
 func TestCrashAfterTheSwap(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), counting("1"))
 	ended := begin(t, t.Context(), p, "")
 	mustReload(t, p, counting("2"))
@@ -218,11 +232,13 @@ func TestReloadOfAPluginThatDoesNotRun(t *testing.T) {
 
 // A reload ends with its context or with the plugin, and leaves no process.
 func TestReloadGivenUp(t *testing.T) {
+	t.Parallel()
 	for name, giveUp := range map[string]func(p *Process, cancel func()){
 		"by its caller": func(_ *Process, cancel func()) { cancel() },
 		"by Close":      func(p *Process, _ func()) { go p.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := add(t, supervisor(t), counting("1"))
 			mustCall(t, p, "count", "")
 			ctx, cancel := context.WithCancel(t.Context())
@@ -248,8 +264,10 @@ func TestReloadGivenUp(t *testing.T) {
 // When the old process dies while the new one starts, calls wait for the new one; and when that does not come up, they are
 // answered as after any crash.
 func TestOldDiesWhileTheNewStarts(t *testing.T) {
+	t.Parallel()
 	for gate, version := range map[string]string{"open": "2", "shut": "1"} {
 		t.Run(gate, func(t *testing.T) {
+			t.Parallel()
 			p := add(t, supervisor(t), counting("1"))
 			mustCall(t, p, "count", "")
 			path := filepath.Join(t.TempDir(), "gate")
@@ -279,6 +297,7 @@ func TestOldDiesWhileTheNewStarts(t *testing.T) {
 
 // Reloads of one plugin come one after the other.
 func TestReloadsWaitForEachOther(t *testing.T) {
+	t.Parallel()
 	p := add(t, supervisor(t), counting("0"))
 	mustCall(t, p, "count", "")
 	var wg sync.WaitGroup

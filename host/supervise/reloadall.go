@@ -86,10 +86,13 @@ func (s *Supervisor) remove(p *Process) {
 func (p *Process) follow(ctx context.Context, spec Spec) error {
 	spec = spec.complete(p.workdir)
 	now, known := p.status.Load(), *p.spec.Load()
-	r, by := reload{ctx: ctx, spec: spec, program: idOf(spec)}, p.describedBy(now.ran)
+	program, ok := p.look(ctx, spec)
+	r, by := reload{ctx: ctx, spec: spec, program: program}, p.describedBy(now.ran)
 	switch {
-	case !sameProcess(known, spec), by.known() && by != r.program:
-		r.problem = Verify(spec)
+	case !ok:
+		return p.unasked(ctx)
+	case !sameProcess(known, spec), by.Known() && by != program:
+		return p.askVerified(r)
 	case now.State != Starting && reflect.DeepEqual(known, spec):
 		return nil
 	}

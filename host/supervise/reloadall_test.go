@@ -2,9 +2,7 @@ package supervise
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,29 +12,10 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-func replaceFile(t testing.TB, from, to string) {
-	t.Helper()
-	in, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to+".new", os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(out.Close(), os.Rename(to+".new", to)); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // The supervisor's reload adds, removes and reloads what has changed, and touches nothing else.
 func TestSupervisorReload(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
-	replaceFile(t, os.Args[0], program)
+	replace(t, program, os.Args[0])
 	spec := func(name, version string) Spec {
 		s := counting(version)
 		s.Name, s.Command = name, []string{program}
@@ -79,7 +58,7 @@ func TestSupervisorReload(t *testing.T) {
 	checkError(t, <-ended, sdk.CodeCanceled)
 	soon(t, "it has gone", 5*time.Second, func() bool { return goes.Status().State == Stopped })
 
-	replaceFile(t, os.Args[0], program) // another file of the same name
+	replace(t, program, os.Args[0]) // another file of the same name
 	if problems := s.Reload(t.Context(), []Spec{moved, spec("changes", "2")}); len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -92,6 +71,7 @@ func TestSupervisorReload(t *testing.T) {
 
 // A plugin that its user has closed is waited for as any other, also when a reload has found it so.
 func TestCloseWaitsForWhatAReloadFoundClosed(t *testing.T) {
+	t.Parallel()
 	s := supervisor(t)
 	p := add(t, s, playing("deaf", "deaf"))
 	if _, err := p.Tools(t.Context()); err != nil {
@@ -115,7 +95,7 @@ func TestReloadForgetsWhatItKnewOfAnotherProgram(t *testing.T) {
 	tools, program := filepath.Join(dir, "tools"), filepath.Join(dir, "program")
 	spec.Env["FICKLE"], spec.Command = tools, []string{program}
 	rewrite(t, tools, []byte("old one\n"))
-	replaceFile(t, os.Args[0], program)
+	replace(t, program, os.Args[0])
 	c.list(Options{}, spec)
 	c.wantStarts(1, "the first listing")
 	check(t, c.with(Options{}, func(s *Supervisor) error {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
 )
 
 // A runDir is the private folder of one host for its plugins' sockets. The host holds a lock in it for as long as it
@@ -88,6 +90,7 @@ func sweep(base string) {
 			continue
 		}
 		if lock, err := acquireLock(lockPath, 0); err == nil {
+			placeholder.RemoveNoted(dir)
 			_ = removeAll(dir)
 			_ = lock.Close()
 		}
@@ -106,8 +109,10 @@ func (d *runDir) forTemps(asked string) (*runDir, error) {
 // temp makes a folder for the temporary files of one generation.
 func (d *runDir) temp() (string, error) { return os.MkdirTemp(d.path, "t") }
 
+// remove is for when all plugins have ended. A placeholder that somebody else had a lock on then may be left.
 func (d *runDir) remove() error {
 	defer d.lock.Close()
+	placeholder.RemoveNoted(d.path)
 	return removeAll(d.path)
 }
 

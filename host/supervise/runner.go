@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,12 +12,14 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin/runner"
 
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // A runner is our process in the form that go-plugin wants (its RunnerFunc). go-plugin gets the handshake line, already
@@ -56,7 +59,7 @@ func (r *runner) Start(context.Context) error {
 	in := bufio.NewReaderSize(stdout, maxHandshake)
 	if r.line, err = readHandshake(in, r.socketDir); err != nil {
 		go c.drain(stdout, in, io.Discard)
-		return notStaged(r.spec, err)
+		return err
 	}
 	r.socket = strings.Split(r.line, "|")[3]
 	go c.drain(stdout, in, newPump(r.log, "stdout", nil))
@@ -69,17 +72,35 @@ func (r *runner) launch() (*child, *os.File, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
+	c, stdout, err := r.launchIn(temp)
+	refused := errors.Is(err, proctree.ErrNamespace) && !r.supervisor.machine().Namespaces // which was not known before
+	if refused || moved(err) {
+		c, stdout, err = r.launchIn(temp)
+	}
+	if err != nil {
+		_ = removeAll(temp) // it may have run for a moment
+	}
+	return c, stdout, err
+}
+
+// moved says whether what was to be kept from the plugin has gone, or become a link, since it was looked at.
+func moved(err error) bool {
+	return !isInvalid(err) && (errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ELOOP))
+}
+
+func (r *runner) launchIn(temp string) (*child, *os.File, error) {
 	how, err := r.supervisor.stage(r.spec, r.program, temp, environment(r.spec, temp, r.env))
 	if err != nil {
-		_ = os.Remove(temp)
 		return nil, nil, err
 	}
 	r.staged(how)
 	c, stdout, err := r.supervisor.launch(r.ctx, r.spec, how, r.log)
 	if err != nil {
-		_ = removeAll(temp) // it may have run for a moment
+		how.release()
+		return nil, nil, err
 	}
-	return c, stdout, err
+	r.supervisor.warnOfLess(r.spec.Name, *how.confinement)
+	return c, stdout, nil
 }
 
 // Stdout gives the handshake line.

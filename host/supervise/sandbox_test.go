@@ -61,7 +61,9 @@ func TestWhatMachinesReach(t *testing.T) {
 		"no more than asked":            {all, Sandbox{Level: Supervised}, Supervised, "", true, ""},
 		"a wrapper":                     {all, Sandbox{Wrapper: []string{"bwrap"}}, Container, "", true, ""},
 		"no Landlock":                   {landlock(0), Sandbox{}, Supervised, "no Landlock", true, ""},
-		"no Landlock, isolated":         {landlock(0), Sandbox{Level: Isolated}, Supervised, "no Landlock", false, ""},
+		"no Landlock, isolated":         {landlock(0), Sandbox{Level: Isolated}, Supervised, "from reading and writing elsewhere, from their abstract", false, ""},
+		"no Landlock, no namespaces":    {bare(0), Sandbox{}, Supervised, "from writing elsewhere, from signals to other processes, from", true, ""},
+		"no namespaces, memory":         {bare(7), Sandbox{}, Confined, "reach their shared memory and message queues", true, ""},
 		"no Landlock, required":         {landlock(0), Sandbox{Require: Confined}, Supervised, "no Landlock", true, "reaches \"supervised\""},
 		"no Landlock, supervised":       {landlock(0), Sandbox{Level: Supervised, Require: Supervised}, Supervised, "", true, ""},
 		"the first Landlock":            {landlock(1), Sandbox{}, Supervised, "moved from one folder", true, ""},
@@ -72,17 +74,18 @@ func TestWhatMachinesReach(t *testing.T) {
 		"the sixth, without namespaces": {bare(6), Sandbox{Require: Confined}, Confined, "no process namespaces", true, ""},
 		"neither namespaces nor filters": {with(func(m *Means) { m.Namespaces, m.Seccomp = false, false }), Sandbox{}, Supervised,
 			"limits of other processes", true, ""},
-		"no filters":                       {noFilters, Sandbox{Level: Isolated}, Confined, "rare calls", true, ""},
-		"no filters, required":             {noFilters, Sandbox{Level: Isolated, Require: Isolated}, Confined, "filters", true, "reaches \"confined\""},
-		"no filters, no network":           {noFilters, Sandbox{Network: new(false)}, Confined, "network is open", true, ""},
-		"no filters, no network, required": {noFilters, Sandbox{Network: new(false), Require: Confined}, Confined, "network is open", true, "no network"},
-		"isolated with network":            {all, Sandbox{Level: Isolated, Network: new(true)}, Isolated, "", true, ""},
-		"no no_new_privs":                  {with(func(m *Means) { m.NoNewPrivs = false }), Sandbox{}, None, "sudo", true, ""},
-		"another system":                   {Means{}, Sandbox{}, None, "this system", true, ""},
-		"another system, required":         {Means{}, Sandbox{Require: Supervised}, None, "this system", true, "reaches \"none\""},
+		"no filters":                           {noFilters, Sandbox{Level: Isolated}, Confined, "rare calls", true, ""},
+		"no filters, required":                 {noFilters, Sandbox{Level: Isolated, Require: Isolated}, Confined, "filters", true, "reaches \"confined\""},
+		"no filters, no network":               {noFilters, Sandbox{Network: new(false)}, Confined, "network is open", true, ""},
+		"no filters, no network, required":     {noFilters, Sandbox{Network: new(false), Require: Confined}, Confined, "network is open", true, "no network"},
+		"no filters, no network, old Landlock": {with(func(m *Means) { m.Seccomp, m.Landlock = false, 3 }), Sandbox{Network: new(false)}, Confined, "the network is open, and services", true, ""},
+		"isolated with network":                {all, Sandbox{Level: Isolated, Network: new(true)}, Isolated, "", true, ""},
+		"no no_new_privs":                      {with(func(m *Means) { m.NoNewPrivs = false }), Sandbox{}, None, "sudo", true, ""},
+		"another system":                       {Means{}, Sandbox{}, None, "this system", true, ""},
+		"another system, required":             {Means{}, Sandbox{Require: Supervised}, None, "this system", true, "reaches \"none\""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := c.box.On(c.machine)
+			got, err := c.box.on(c.machine)
 			if got.Got != c.got || got.Network != c.network {
 				t.Errorf("got %q, network %t; want %q, %t", got.Got, got.Network, c.got, c.network)
 			}

@@ -40,8 +40,10 @@ func visitorPlugin() *sdk.Plugin {
 
 // A plugin finds the sockets of others, but they answer the host alone, also where they cannot tell who connects.
 func TestPluginsDoNotCallEachOther(t *testing.T) {
+	t.Parallel()
 	for _, l := range levels {
 		t.Run(string(l), func(t *testing.T) {
+			t.Parallel()
 			s := supervisor(t)
 			victim, visitor := playing("good", "good"), playing("visitor", "visitor")
 			victim.Sandbox.Level, visitor.Sandbox.Level = l, l

@@ -12,16 +12,21 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/confine"
+	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // A stage is how a plugin's program is really run.
 type stage struct {
 	path      string // of the program to start
 	argv, env []string
+	restrict  *proctree.Restrictions
 	namespace bool   // in a process namespace of its own, where the system allows it
 	temp      string // the folder for its temporary files, its own
+
+	fixed, readOnly []string // see proctree.Cmd
+	held            []*placeholder.Placeholder
 
 	confinement *Confinement
 	hint        string // what to tell of a plugin that was not allowed something, "" at levels that allow all
@@ -36,10 +41,8 @@ const (
 // stage puts what keeps the plugin in around its program.
 func (s *Supervisor) stage(spec Spec, program, temp string, env []string) (stage, error) {
 	box, f := spec.Sandbox, folders{work: s.workdir, tmp: temp, socket: lastOf(env, "PLUGIN_UNIX_SOCKET_DIR")}
-	got, err := box.On(s.machine())
-	if err == nil {
-		err = cmp.Or(box.folders(f), s.exposed(box, f, &got))
-	}
+	m := s.machine() // once: a start beside this one may find out more
+	got, h, err := box.confine(f, s.places, m)
 	how := stage{path: program, argv: slices.Clone(spec.Command), env: env, temp: temp, confinement: &got}
 	if err == nil {
 		how.path, how.argv, err = box.wrap(how, f)
@@ -50,19 +53,51 @@ func (s *Supervisor) stage(spec Spec, program, temp string, env []string) (stage
 	if got.Asked != Supervised { // it can keep nothing elsewhere
 		how.env = append(how.env, sdk.EnvKeepDir+"="+f.tmp)
 	}
-	s.warnOfLess(spec.Name, got)
-	if !confine.Here {
+	if !m.Stage {
 		return how, nil
 	}
-	o := box.orders(s.machine(), got, f)
-	if o.Reads {
-		o.Read = append(o.Read, withoutNested(programFolders(spec, program, how.path), box.writable(f))...)
+	how.restrict = box.orders(m, got, f)
+	if how.restrict.Reads {
+		how.restrict.Read = append(how.restrict.Read, withoutNested(programFolders(spec, program, how.path), box.writable(f))...)
 	}
-	if o.Writes {
-		how.hint = box.hint(f)
+	if how.restrict.Writes {
+		how.hint = box.hint(f, h.readOnly)
 	}
-	how.namespace = got.Asked.rank() >= Confined.rank() && s.machine().Namespaces
-	return how.behind(o), nil
+	if how.namespace = got.Asked.rank() >= Confined.rank() && m.Namespaces; how.namespace {
+		how.held = h.raise(s.dir.path, &got.Missing)
+		how.fixed, how.readOnly = h.fixed, h.readOnly
+	}
+	return how, nil
+}
+
+// confine says what keeps the plugin in on a machine, and what is kept from it in its folders.
+func (s Sandbox) confine(f folders, ours func() []sighted, m Means) (got Confinement, h shield, err error) {
+	if got, err = s.on(m); err != nil {
+		return got, h, err
+	}
+	if err := s.folders(f); err != nil || got.Asked.rank() < Confined.rank() {
+		return got, h, err
+	}
+	if m.Namespaces {
+		if err := s.ownMemory(f); err != nil {
+			return got, h, err
+		}
+	}
+	h = s.shield(f, ours(), m.protects())
+	return got, h, got.protect(s, h)
+}
+
+// command is what runs it, in a folder. A gentle end is for the caller to give.
+func (s stage) command(dir string) *proctree.Cmd {
+	return &proctree.Cmd{Path: s.path, Name: s.argv[0], Args: s.argv[1:], Dir: dir, Env: s.env, Namespace: s.namespace, Fixed: s.fixed,
+		ReadOnly: s.readOnly, Restrict: s.restrict, Grace: -1}
+}
+
+// release lets go of what stands in its folders for the process, which has ended with all that it started.
+func (s stage) release() {
+	for _, p := range s.held {
+		p.Release()
+	}
 }
 
 // warnOfLess tells once a start that the plugin has not got what was asked for it.
@@ -70,13 +105,6 @@ func (s *Supervisor) warnOfLess(name string, c Confinement) {
 	if c.Got != c.Asked {
 		s.log.Warn("plugin is kept in less than was asked", "plugin", name, "asked", string(c.Asked), "got", string(c.Got), "missing", c.Missing)
 	}
-}
-
-// behind has this executable follow the orders before it becomes the program.
-func (s stage) behind(o *confine.Orders) stage {
-	o.Program = s.path
-	s.path, s.argv, s.env = "/proc/self/exe", append([]string{confine.Name}, s.argv...), append(s.env, o.Variable())
-	return s
 }
 
 // folders are the ones that every plugin has.
@@ -109,6 +137,16 @@ func (s Sandbox) folders(f folders) error {
 	return errors.Join(wrong...)
 }
 
+// ownMemory says which folder to write to is not there in a namespace, which has shared memory of its own.
+func (s Sandbox) ownMemory(f folders) error {
+	for _, path := range s.writable(f) {
+		if path = resolved(path); path != sharedMemory && within(path, sharedMemory) {
+			return fmt.Errorf("it would not find %s: in its sandbox it has a %s of its own; work in a folder elsewhere", path, sharedMemory)
+		}
+	}
+	return nil
+}
+
 // wrap gives the program and the arguments with the wrapper before them.
 func (s Sandbox) wrap(how stage, f folders) (path string, argv []string, err error) {
 	if len(s.Wrapper) == 0 {
@@ -125,9 +163,9 @@ func (s Sandbox) wrap(how stage, f folders) (path string, argv []string, err err
 }
 
 // orders say what of the sandbox this machine can do.
-func (s Sandbox) orders(m Means, got Confinement, f folders) *confine.Orders {
+func (s Sandbox) orders(m Means, got Confinement, f folders) *proctree.Restrictions {
 	confined := got.Asked.rank() >= Confined.rank()
-	o := &confine.Orders{
+	o := &proctree.Restrictions{
 		Umask: !s.HostUmask, NoNewPrivileges: !s.NewPrivileges && m.NoNewPrivs, ABI: m.Landlock,
 		Files: uint64(cmp.Or(s.Limits.Files, defaultFiles)), FileSize: uint64(cmp.Or(s.Limits.FileSize, defaultFileSize)),
 		Memory: uint64(s.Limits.Memory), Processes: uint64(s.Limits.Processes),
@@ -139,7 +177,7 @@ func (s Sandbox) orders(m Means, got Confinement, f folders) *confine.Orders {
 	o.Reads = o.Writes && got.Asked == Isolated
 	o.NoTCP, o.NoSockets = !s.network(), !s.network() && m.Seccomp
 	o.NoKernel = got.Asked == Isolated && m.Seccomp
-	o.OwnLimits = confined && m.Seccomp && !m.Namespaces // in one there is nobody else
+	o.NoInterference = confined && m.Seccomp
 	own := slices.Concat([]string{f.tmp, f.socket}, s.writable(f))
 	if confined && m.Namespaces {
 		own = append(own, sharedMemory)
@@ -174,14 +212,7 @@ func programFolders(spec Spec, run, wrapper string) []string {
 	return append(out, folder)
 }
 
-// notStaged words why what was to become the plugin did not.
-func notStaged(spec Spec, err error) error {
-	f, ok := errors.AsType[*confine.Failure](err)
-	switch {
-	case !ok:
-		return err
-	case f.Call == "execve":
-		return startProblem(spec, f.Errno)
-	}
-	return fmt.Errorf("it was not run, because its sandbox cannot be set up: %.200q: %s (%w)", f.Call, cmp.Or(unix.ErrnoName(f.Errno), "error"), f.Errno)
+// notRestricted words why the program was not run.
+func notRestricted(e *proctree.RestrictionError) error {
+	return fmt.Errorf("it was not run, because its sandbox cannot be set up: %.200q: %s (%w)", e.Call, cmp.Or(unix.ErrnoName(e.Errno), "error"), e.Errno)
 }

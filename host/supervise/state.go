@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/programs"
 )
 
 // A starter brings up one generation of a plugin. It returns when the plugin is ready or has failed, in the time that
@@ -28,9 +30,9 @@ type owner struct {
 	retryAt  time.Time
 	alarm    <-chan time.Time // when an eager plugin is started without a call; nil is never
 	readyAt  time.Time
-	ran      identity // the program of the newest start
-	last     error    // of the newest start or life
-	stderr   []string // of the last process, when none runs
+	ran      programs.Identity // the program of the newest start
+	last     error             // of the newest start or life
+	stderr   []string          // of the last process, when none runs
 	draining []*generation
 	drained  chan *generation
 	shown    Status         // when others were told last
@@ -40,7 +42,7 @@ type owner struct {
 // A want asks the owner for a running generation, and tells what the program is now, if that matters.
 type want struct {
 	reply   chan<- answer
-	program identity
+	program programs.Identity
 }
 
 // An answer is a generation, or why there is none: to a want, and of a start.
@@ -53,7 +55,7 @@ type answer struct {
 type attempt struct {
 	spec    Spec
 	abort   context.CancelFunc
-	program identity // set when it has ended
+	program programs.Identity // set when it has ended
 	ended   chan answer
 	reload  *reload // that asked for it, beside the generation that runs; or nil
 }
@@ -106,7 +108,7 @@ func (o *owner) want(w want) {
 	if isClosed(o.exited()) {
 		o.died()
 	}
-	if w.program.known() && o.ran.known() && w.program != o.ran {
+	if w.program.Known() && o.ran.Known() && w.program != o.ran {
 		o.forgive("its program has changed")
 	}
 	switch {
@@ -140,10 +142,19 @@ func (o *owner) begin(why string, spec Spec, r *reload) {
 	o.attempt = a
 	go func(number int) {
 		defer abort()
-		a.program = idOf(spec) // before the start: a program that changes in between is tried once more
-		g, err := o.start(ctx, spec, number)
-		a.ended <- answer{g, err}
+		a.ended <- o.try(ctx, a, number)
 	}(o.number)
+}
+
+// try looks at the program before it starts it: one that changes in between is tried once more.
+func (o *owner) try(ctx context.Context, a *attempt, number int) answer {
+	program, err := o.p.lookToStart(ctx, a.spec)
+	if err != nil {
+		return answer{err: err}
+	}
+	a.program = program
+	g, err := o.start(ctx, a.spec, number)
+	return answer{g, err}
 }
 
 func (o *owner) startEnded(ended answer) {

@@ -1,6 +1,10 @@
 package supervise
 
-import "time"
+import (
+	"time"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+)
 
 // State says where a plugin is in its life.
 type State string
@@ -57,7 +61,7 @@ type snapshot struct {
 	stderr  []string    // of the last process, when none runs
 	history history
 	readyAt time.Time
-	ran     identity
+	ran     programs.Identity
 }
 
 // Status tells where the plugin is in its life.

@@ -64,6 +64,7 @@ func closes(t *testing.T, p *Process) {
 
 // Whatever a plugin is in, it ends in time, and its calls have their answer at once.
 func TestCloseIsBounded(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		role string
 		then func(t *testing.T, p *Process)
@@ -116,6 +117,7 @@ func kill(p *Process, in State) {
 
 // A plugin that takes no calls ends in time too, and those who wait for it hear of it.
 func TestCloseWithoutAProcess(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		role string
 		in   State
@@ -159,6 +161,7 @@ func TestCloseWithoutAProcess(t *testing.T) {
 
 // Closing twice and from many sides waits for one end.
 func TestCloseManyTimes(t *testing.T) {
+	t.Parallel()
 	s := supervisor(t)
 	p := add(t, s, playing("x", "good"))
 	mustCall(t, p, "echo", "")
@@ -179,6 +182,7 @@ func TestCloseManyTimes(t *testing.T) {
 
 // A removed plugin with calls that go on does not keep the supervisor from its end.
 func TestCloseDuringARemoval(t *testing.T) {
+	t.Parallel()
 	s := supervisor(t)
 	p := add(t, s, playing("x", "deaf"))
 	ended := begin(t, t.Context(), p, "deaf")

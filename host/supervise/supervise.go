@@ -7,7 +7,6 @@
 package supervise
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,7 +17,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/host/supervise/internal/definitions"
+	"github.com/toolhost/toolhost/host/supervise/internal/programs"
 )
 
 // Options of a Supervisor. The zero value works.
@@ -43,8 +43,13 @@ type Options struct {
 	// tells; the others cannot be used.
 	Offline bool
 	// BinDir is where copies of programs with a checksum are kept, which are run in their place; "" is toolhost/bin in the
-	// user's cache folder, or the private folder when there is none. Hosts may share it.
+	// user's cache folder, or the private folder when there is none. Hosts may share it. A copy that cannot be made
+	// there, or that another process keeps locked, is made in the private folder, and Logger told.
 	BinDir string
+	// Protect are files and folders that no confined plugin may change unless its sandbox names them with Write, such as
+	// configuration and records. One that ends in a slash is a folder that they cannot make either. Plugins' programs and the
+	// folders above need not be named. It takes process namespaces, and Linux 5.12.
+	Protect []string
 }
 
 // A Supervisor owns plugin processes and what they share.
@@ -53,14 +58,16 @@ type Supervisor struct {
 	workdir string
 	dir     *runDir // for sockets
 	temps   *runDir // for the plugins' temporary files; it may be the same
-	vault   *vault
+	vault   *programs.Vault
 	starts  chan struct{} // holds one token for each start under way
-	machine func() Means  // Machine, but in tests
+	machine func() Means  // presumed, but in tests
 	onState func(Status)
 	events  events
 	turn    chan struct{} // holds a token during a reload
 	offline bool
-	cache   *cache // or nil
+	protect []string
+	sights  sights
+	cache   *definitions.Cache // or nil
 
 	mu        sync.Mutex
 	closed    bool
@@ -90,8 +97,8 @@ func New(o Options) (*Supervisor, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Supervisor{log: log, workdir: workdir, dir: dir, temps: temps, machine: Machine, onState: o.OnState, leaving: map[*Process]struct{}{},
-		vault: newVault(o.BinDir, filepath.Join(dir.path, "bin")), cache: newCache(o, workdir, log), offline: o.Offline,
+	return &Supervisor{log: log, workdir: workdir, dir: dir, temps: temps, machine: presumed, onState: o.OnState, leaving: map[*Process]struct{}{},
+		vault: programs.NewVault(o.BinDir, filepath.Join(dir.path, "bin"), log), cache: openCache(o, log), offline: o.Offline, protect: o.Protect,
 		turn: make(chan struct{}, 1), starts: make(chan struct{}, max(4, 2*runtime.NumCPU()))}, nil
 }
 
@@ -136,18 +143,6 @@ func (s *Supervisor) Processes() []*Process {
 	return slices.Clone(s.processes)
 }
 
-// recall gives what is known of a plugin without a start, or nil.
-func (s *Supervisor) recall(ctx context.Context, spec Spec) *sdk.Description {
-	if s.cache == nil {
-		return nil
-	}
-	path, err := s.verified(spec)
-	if err != nil {
-		return nil // which the start tells
-	}
-	return s.cache.recall(ctx, spec, path)
-}
-
 // Close ends all plugins, in parallel, each within five seconds, and removes the private folder. Closing again does
 // nothing.
 func (s *Supervisor) Close() error {
@@ -164,7 +159,7 @@ func (s *Supervisor) Close() error {
 	}
 	wg.Wait()
 	s.events.close()
-	s.vault.close()
+	s.vault.Close()
 	if s.temps != s.dir {
 		_ = s.temps.remove()
 	}

@@ -10,8 +10,10 @@ import (
 
 // Each generation has a private folder for temporary files, which is gone after it with all that is in it.
 func TestTemporaryFolder(t *testing.T) {
+	t.Parallel()
 	for _, l := range []Level{Supervised, Confined} {
 		t.Run(string(l), func(t *testing.T) {
+			t.Parallel()
 			s := supervisor(t)
 			spec := playing("good", "good")
 			spec.Sandbox.Level = l

@@ -2,16 +2,16 @@ package supervise
 
 import (
 	"cmp"
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/owned"
+	"github.com/toolhost/toolhost/host/supervise/internal/programs"
 )
 
 // A Program is the file that a plugin's command names, as it is now.
@@ -32,16 +32,16 @@ func Inspect(spec Spec) (Program, error) {
 	if err != nil {
 		return Program{}, err
 	}
-	f, err := openProgram(path)
+	f, err := programs.Open(path)
 	if err != nil {
 		return Program{}, startProblem(spec, err)
 	}
 	defer f.Close()
-	sum, err := hashOf(f, io.Discard)
+	sum, err := f.SHA256(io.Discard)
 	if err != nil {
 		return Program{}, startProblem(spec, err)
 	}
-	return Program{Path: path, SHA256: sum, InPlace: inPlace(f)}, nil
+	return Program{Path: path, SHA256: sum, InPlace: f.InPlace()}, nil
 }
 
 // Verify checks, without running it, that the plugin may be started, and that its program is there, can be changed by
@@ -71,17 +71,17 @@ func (s *Supervisor) verified(spec Spec) (string, error) {
 	if err != nil || spec.sum() == "" {
 		return path, err
 	}
-	f, err := openProgram(path)
+	f, err := programs.Open(path)
 	if err != nil {
 		return "", startProblem(spec, err)
 	}
 	defer f.Close()
-	kept, err := s.vault.keep(f, spec.sum(), func(sum string) error { return spec.accepts(path, sum) })
+	kept, err := s.vault.Keep(f, spec.sum(), func(sum string) error { return spec.accepts(path, sum) })
 	if err != nil {
 		return "", err
 	}
 	defer kept.Close()
-	if inPlace(kept) {
+	if kept.InPlace() {
 		return path, nil
 	}
 	return kept.Name(), nil
@@ -121,7 +121,7 @@ func (l Lock) advice() string {
 func (s Spec) locate() (string, error) {
 	path, err := program(s)
 	if err == nil {
-		err = ownOnly(path)
+		err = owned.Check(path)
 	}
 	if err == nil || isInvalid(err) {
 		return path, err
@@ -129,43 +129,24 @@ func (s Spec) locate() (string, error) {
 	return "", startProblem(s, err)
 }
 
-func isInvalid(err error) bool {
-	_, invalid := errors.AsType[*invalidError](err)
-	return invalid
-}
-
-// openProgram never waits, as for the other end of a pipe that was put there meanwhile.
-func openProgram(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
 // program finds the file that the command names, as exec does.
 func program(spec Spec) (string, error) {
-	name := spec.Command[0]
-	if strings.Contains(name, "/") && !filepath.IsAbs(name) {
-		abs, err := filepath.Abs(filepath.Join(spec.Dir, name))
-		if err != nil {
-			return "", err
-		}
-		name = abs
-	}
-	path, err := exec.LookPath(name)
+	path, err := exec.LookPath(spec.named())
 	if err != nil {
 		return "", err
 	}
 	return path, regular(path)
+}
+
+// named is the command's first word: an absolute path, or a name to be looked up in PATH.
+func (s Spec) named() string {
+	name := s.Command[0]
+	if strings.Contains(name, "/") && !filepath.IsAbs(name) {
+		if abs, err := filepath.Abs(filepath.Join(s.Dir, name)); err == nil {
+			return abs
+		}
+	}
+	return name
 }
 
 // regular keeps a pipe from being read for a checksum: that would wait for ever.
@@ -175,18 +156,4 @@ func regular(path string) error {
 		err = errors.New("it is no regular file")
 	}
 	return err
-}
-
-// inPlace says whether a program must run from its own path.
-func inPlace(f *os.File) bool {
-	if !isNative(f) {
-		return true
-	}
-	program, err := elf.NewFile(f)
-	if err != nil { // it is one of macOS
-		return false
-	}
-	rpath, _ := program.DynString(elf.DT_RPATH)
-	runpath, _ := program.DynString(elf.DT_RUNPATH)
-	return slices.ContainsFunc(append(rpath, runpath...), func(p string) bool { return strings.Contains(p, "ORIGIN") })
 }

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// supervising are the options for the supervisor of what was found.
+func (g *globals) supervising(f *found) supervise.Options {
+	return supervise.Options{Logger: g.logger(), Workdir: g.workdir, CacheDir: definitionsCache(), Protect: f.protect()}
+}
+
+// protect are the files and folders by which a plugin that could change them would have its way the next time: what is
+// run, what is believed, and what was recorded.
+func (f *found) protect() []string {
+	c := f.config
+	out := []string{c.Path, filepath.Join(c.Dir, config.LockName)}
+	for _, dir := range c.PluginDirs {
+		out = append(out, dir+"/") // what is found in one that it makes would be a plugin
+	}
+	for _, s := range f.specs {
+		if len(s.Command) > 0 && filepath.IsAbs(s.Command[0]) {
+			out = append(out, s.Command[0])
+		}
+	}
+	for _, d := range c.Discovery {
+		if filepath.IsAbs(d.Command[0]) {
+			out = append(out, d.Command[0])
+		}
+	}
+	if c.Audit != nil && c.Audit.Path != "" {
+		out = append(out, c.Audit.Path, c.Audit.Path+".head")
+	}
+	return append(out, userFolders()...)
+}
+
+// userFolders are those that toolhost has in the user's home.
+func userFolders() (dirs []string) {
+	for _, folder := range []func() (string, error){os.UserConfigDir, os.UserCacheDir} {
+		if dir, err := folder(); err == nil {
+			dirs = append(dirs, filepath.Join(dir, "toolhost"))
+		}
+	}
+	if log, err := defaultAuditPath(); err == nil {
+		dirs = append(dirs, log, log+".head")
+	}
+	return dirs
+}

@@ -1,0 +1,130 @@
+//go:build unix
+
+// Package placeholder puts empty folders in the place of ones that are not there, so that these can be kept from a plugin.
+// A sticky bit tells them from folders of the user's. A shared lock keeps one for as long as a process is kept from it; the
+// last to let go removes it. A folder of the host's has a note of each, for the next host to find if this one is killed.
+package placeholder
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/dirlock"
+)
+
+// A Placeholder is held until its Release.
+type Placeholder struct {
+	path   string
+	folder *os.File
+}
+
+const (
+	mode       = 0o755 | fs.ModeSticky
+	notePrefix = "held-"
+	// holdTries is how often somebody else may remove what we are about to hold, or have it alone to do so; who has it for
+	// longer than so many pauses is no host.
+	holdTries = 300
+	holdPause = time.Millisecond
+)
+
+// Hold makes a placeholder at the path, or joins those who hold it, with a note in the folder notes. It is nil when the user
+// has a file or a folder there.
+func Hold(path, notes string) (*Placeholder, error) {
+	for range holdTries {
+		made := os.Mkdir(path, mode)
+		if made != nil && !errors.Is(made, fs.ErrExist) {
+			return nil, made
+		}
+		folder, err := dirlock.Shared(path)
+		switch {
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			time.Sleep(holdPause)
+			continue
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, dirlock.ErrReplaced):
+			continue
+		case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
+			return nil, nil
+		case err != nil: // there are file systems without locks
+			if made == nil {
+				_ = syscall.Rmdir(path)
+			}
+			return nil, err
+		case made == nil && !sticky(folder): // nobody could tell it from one of the user's
+			_ = syscall.Rmdir(path)
+			return nil, errors.Join(fmt.Errorf("the file system of %s has no sticky bits", path), folder.Close())
+		case !empty(folder):
+			return nil, folder.Close()
+		}
+		leaveNote(path, notes)
+		return &Placeholder{path, folder}, nil
+	}
+	return nil, fmt.Errorf("%s changes all the time", path)
+}
+
+// leaveNote leaves a note that stays: the next start in the same folder finds it, and need not make one.
+func leaveNote(path, notes string) {
+	note := filepath.Join(notes, fmt.Sprintf("%s%x", notePrefix, sha256.Sum256([]byte(path))))
+	_ = os.Symlink(path, note)
+}
+
+// empty says whether the folder is one of ours that has not come into use.
+func empty(folder *os.File) bool {
+	if !sticky(folder) {
+		return false
+	}
+	_, err := folder.Readdirnames(1)
+	return errors.Is(err, io.EOF)
+}
+
+func sticky(folder *os.File) bool {
+	info, err := folder.Stat()
+	return err == nil && info.Mode()&fs.ModeSticky != 0
+}
+
+// Release removes the placeholder if nobody else holds it. One that has come into use stays.
+func (p *Placeholder) Release() {
+	defer p.folder.Close()
+	if dirlock.Upgrade(p.folder) {
+		p.remove()
+	}
+}
+
+// remove is for who has it alone. One that has come into use is the user's, with the mode that it was given since.
+func (p *Placeholder) remove() {
+	if !dirlock.Is(p.folder, p.path) {
+		return
+	}
+	if err := syscall.Rmdir(p.path); errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST) {
+		if info, err := p.folder.Stat(); err == nil {
+			_ = p.folder.Chmod(info.Mode() &^ fs.ModeSticky)
+		}
+	}
+}
+
+// RemoveNoted removes what a host that is dead has left, by its notes.
+func RemoveNoted(notes string) {
+	all, _ := filepath.Glob(filepath.Join(notes, notePrefix+"*"))
+	for _, note := range all {
+		if path, err := os.Readlink(note); err == nil {
+			removeLeft(path)
+		}
+	}
+}
+
+func removeLeft(path string) {
+	folder, err := dirlock.Alone(path)
+	if err != nil {
+		return
+	}
+	defer folder.Close()
+	if sticky(folder) {
+		(&Placeholder{path: path, folder: folder}).remove()
+	}
+}

@@ -1,0 +1,90 @@
+//go:build unix
+
+package programs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/dirlock"
+	"github.com/toolhost/toolhost/host/supervise/internal/owned"
+)
+
+// makeFolder makes a folder for programs with what is above it.
+func makeFolder(dir string) error { return fit(dir, os.MkdirAll(dir, 0o700)) }
+
+// makeInside makes one in a folder that is there: it does not come back when its owner has removed that.
+func makeInside(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	return fit(dir, err)
+}
+
+// fit says what is wrong with a folder for programs that was made, or not.
+func fit(dir string, err error) error {
+	if err == nil && !runsPrograms(dir) {
+		err = errors.New(dir + " is on a file system that runs no programs (noexec)")
+	}
+	if err == nil {
+		err = owned.Folder(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("copies of checked programs cannot be kept: %w", err)
+	}
+	return nil
+}
+
+// The folder of a copy has two kinds of locks. Those who use the copy share one; who removes it wants one alone, and gives
+// up at once. Any process that can read the folder can take either, and a plugin may be one: so nobody waits long for a
+// lock, and nothing but the life of a copy depends on one.
+
+// How long a lock is waited for. Only who removes the copy has it rightly, for a moment.
+const (
+	lockPatience = 300 * time.Millisecond
+	lockPause    = 5 * time.Millisecond
+)
+
+// claim makes the folder, or finds it, and holds it until the file is closed.
+func claim(dir string) (*os.File, error) {
+	for end := time.Now().Add(lockPatience); ; time.Sleep(lockPause) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		f, err := holdFolder(dir)
+		if err == nil || !mayPass(err) || time.Now().After(end) {
+			return f, err
+		}
+	}
+}
+
+// mayPass says whether a folder may be held soon that cannot be now: it is being removed.
+func mayPass(err error) bool {
+	return errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, os.ErrNotExist) || errors.Is(err, dirlock.ErrReplaced)
+}
+
+// holdFolder keeps a folder from being removed until the file is closed.
+func holdFolder(dir string) (*os.File, error) {
+	f, err := dirlock.Shared(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := owned.Folder(dir); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// unlessHeld removes a folder, or does what else it is told, if nobody holds the folder.
+func unlessHeld(dir string, remove func(dir string) error) {
+	if f, err := dirlock.Alone(dir); err == nil {
+		_ = remove(dir)
+		_ = f.Close()
+	}
+}
