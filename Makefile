@@ -38,6 +38,7 @@ build: ## build toolhost and its plugins into bin/
 test: vet ## run all tests, with the race detector, as CI does
 	@.ci/need-tmux
 	$(GO) test $(RACE) ./...
+	$(GO) test -run 'TestGibibytes|TestStatusOfSixteenMebibytes' ./host/supervise # memory is measured best without the race detector
 
 .PHONY: check
 check: fmt-check lint vet-macos test ## what must be green before a commit: format, linters, tests
