@@ -62,7 +62,7 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 	} else {
 		there := findOffline(ctx, c)
 		d.plugins(there, g.supervising(there), supervise.Machine())
-		d.discovery(c.Discovery, supervise.Machine())
+		d.discovery(sources(c).Commands, supervise.Machine())
 	}
 	if err := d.print(g, format); err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
@@ -71,5 +72,9 @@ func findToCheck(ctx context.Context, c *config.Config, trusted bool) *found {
 }
 
 func sources(c *config.Config) supervise.Sources {
-	return supervise.Sources{Plugins: c.Plugins, Dirs: c.PluginDirs, Commands: c.Discovery}
+	commands := slices.Clone(c.Discovery)
+	for i := range commands {
+		commands[i].Protect = protect(c, c.Plugins)
+	}
+	return supervise.Sources{Plugins: c.Plugins, Dirs: c.PluginDirs, Commands: commands}
 }

@@ -10,18 +10,17 @@ import (
 
 // supervising are the options for the supervisor of what was found.
 func (g *globals) supervising(f *found) supervise.Options {
-	return supervise.Options{Logger: g.logger(), Workdir: g.workdir, CacheDir: definitionsCache(), Protect: f.protect()}
+	return supervise.Options{Logger: g.logger(), Workdir: g.workdir, CacheDir: definitionsCache(), Protect: protect(f.config, f.specs)}
 }
 
 // protect are the files and folders by which a plugin that could change them would have its way the next time: what is
 // run, what is believed, and what was recorded.
-func (f *found) protect() []string {
-	c := f.config
+func protect(c *config.Config, specs []supervise.Spec) []string {
 	out := []string{c.Path, filepath.Join(c.Dir, config.LockName)}
 	for _, dir := range c.PluginDirs {
 		out = append(out, dir+"/") // what is found in one that it makes would be a plugin
 	}
-	for _, s := range f.specs {
+	for _, s := range specs {
 		if len(s.Command) > 0 && filepath.IsAbs(s.Command[0]) {
 			out = append(out, s.Command[0])
 		}

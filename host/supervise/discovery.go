@@ -26,7 +26,8 @@ type Discovery struct {
 	// Sandbox says how it is kept from the rest of the machine; nil is Supervised. It is that of a plugin, but that nil for
 	// its Write is no folder.
 	Sandbox *Sandbox
-	Source  string // where it was configured, for people
+	Protect []string // as Options.Protect
+	Source  string   // where it was configured, for people
 }
 
 // maxDiscovery bounds what a discovery command may print.

@@ -3,6 +3,7 @@ package supervise
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,23 @@ func TestDiscoveryInASandbox(t *testing.T) {
 				t.Errorf("%q, %v; want %q", out, err, test.want)
 			}
 		})
+	}
+}
+
+// A command that may write to the folder of the configuration cannot change that, nor what git runs.
+func TestDiscoveryChangesNoConfiguration(t *testing.T) {
+	dir := project(t, "config.hcl", ".git/config")
+	d := Discovery{Name: "x", Command: []string{"sh", "-c", "echo new >config.hcl; echo new >.git/config; echo x >made; cat config.hcl .git/config made"}, Dir: dir,
+		Sandbox: &Sandbox{Write: []string{dir}}, Protect: []string{filepath.Join(dir, "config.hcl")}}
+	got, err := d.On(Machine())
+	if err != nil || slices.Contains(got.ReadOnly, filepath.Join(dir, "config.hcl")) != namespaces(t) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if out, err := d.run(t.Context()); err != nil || namespaces(t) && string(out) != "oldoldx\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if !missing(filepath.Join(dir, ".vscode")) {
+		t.Error("a placeholder is left")
 	}
 }
 

@@ -12,7 +12,9 @@ import (
 )
 
 // On says what keeps the command in on a machine. It fails when the command would be refused for it.
-func (d Discovery) On(m Means) (Confinement, error) { return d.box().on(m) }
+func (d Discovery) On(m Means) (Confinement, error) {
+	return Options{Workdir: d.Dir, Protect: d.Protect}.Confine(Spec{Sandbox: d.box()}, m)
+}
 
 // box is the sandbox with its defaults. The folder of a configuration is not a command's to change, unless it is named.
 func (d Discovery) box() Sandbox {
@@ -30,12 +32,12 @@ func (d Discovery) box() Sandbox {
 // folder for temporary files, which the next host removes if this one is killed.
 type room struct{ s *Supervisor }
 
-func newRoom(workdir string) (room, error) {
+func (d Discovery) room() (room, error) {
 	dir, err := makeRunDir(os.TempDir())
 	if err != nil {
 		return room{}, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
-	return room{&Supervisor{log: slog.New(slog.DiscardHandler), workdir: workdir, dir: dir, temps: dir, vault: programs.NewVault("", "", nil), machine: Machine}}, nil
+	return room{&Supervisor{log: slog.New(slog.DiscardHandler), workdir: d.Dir, protect: d.Protect, dir: dir, temps: dir, vault: programs.NewVault("", "", nil), machine: Machine}}, nil
 }
 
 func (r room) close() { _ = r.s.dir.remove() }
@@ -67,7 +69,7 @@ type output struct {
 
 // runStaged runs the command to its end, or to that of ctx.
 func (d Discovery) runStaged(ctx context.Context) (o output, hint string, err error) {
-	r, err := newRoom(d.Dir)
+	r, err := d.room()
 	if err != nil {
 		return output{}, "", err
 	}
