@@ -4,8 +4,10 @@ package proctree
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -14,7 +16,7 @@ import (
 // it is in place. $0 is the test binary.
 var leftovers = []struct{ name, text string }{
 	{"background job", `sh -c 'echo up; exec sleep 1000' &`},
-	{"own process group", `bash -mc '(echo up; exec sleep 1000) & wait' &`},
+	{"own process group", `PROCTREE_ROLE=group "$0" &`},
 	{"own session", `setsid sh -c 'echo up; exec sleep 1000' &`},
 	{"daemon", `setsid sh -c '(trap "" HUP TERM INT; (echo up; exec sleep 1000) &) &' &`},
 	{"pipeline", `sh -c '(echo up >&2; exec sleep 1000) | sleep 1000 | sleep 1000' &`},
@@ -24,6 +26,15 @@ var leftovers = []struct{ name, text string }{
 	{"hopper", `PROCTREE_ROLE=hopper "$0" &`},
 	{"hopper in sessions", `PROCTREE_ROLE=hopper-setsid "$0" &`},
 	{"user of proctree", `PROCTREE_ROLE=host "$0" 'setsid sh -c "echo up; exec sleep 1000" & sleep 1000' &`},
+}
+
+// A shell with job control would take the terminal from the program, if there is one.
+func init() {
+	roles["group"] = func() {
+		_ = syscall.Setpgid(0, 0)
+		fmt.Println("up")
+		_ = syscall.Exec("/bin/sh", []string{"sh", "-c", "exec sleep 1000"}, os.Environ())
+	}
 }
 
 func TestLeftovers(t *testing.T) {
