@@ -133,7 +133,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	defer context.AfterFunc(ctx, g.child.kill)()
 	protocol, err := g.wire.Client()
 	if err != nil {
-		return fmt.Errorf("connecting to it: %w", err)
+		return fmt.Errorf("%w: %w", errConnecting, err)
 	}
 	raw, err := protocol.Dispense("plugin")
 	if err != nil {
@@ -158,6 +158,9 @@ func (s *Supervisor) clientConfig(r *runner, spec Spec) *goplugin.ClientConfig {
 	}
 }
 
+// errConnecting begins what is said when a plugin said where it listens and could not be reached there.
+var errConnecting = errors.New("connecting to it")
+
 // abandon ends a start that failed, and words why.
 func (g *generation) abandon(ctx context.Context, err error) error {
 	switch silent := errors.Is(err, errSilent); {
@@ -171,7 +174,7 @@ func (g *generation) abandon(ctx context.Context, err error) error {
 		return err
 	}
 	_, broken := errors.AsType[*sdk.BrokenError](err)
-	if ctx.Err() == nil && (broken || errors.Is(err, errEnded)) && g.diedWithin(settle) {
+	if ctx.Err() == nil && (broken || errors.Is(err, errEnded) || errors.Is(err, errConnecting)) && g.diedWithin(settle) {
 		err = fmt.Errorf("%w: %w", err, g.child.exit())
 	}
 	g.child.kill()
