@@ -37,11 +37,12 @@ func through(path string, folders []string) string {
 	return ""
 }
 
-// nested says what is wrong with a path of the sandbox that leads into a folder that the plugin may write to, and out again.
-func nested(path string, folders []string) error {
+// nested says what is wrong with a path that leads into a folder that the plugin may write to, and out again; the words
+// before it are said of the path.
+func nested(words, path string, folders []string) error {
 	f := through(path, folders)
 	if to := resolved(path); f != "" && !within(to, resolved(f)) {
-		return fmt.Errorf("its sandbox names %s, which leads to %s by a link in %s, where the plugin can change links; name %s itself", path, to, f, to)
+		return fmt.Errorf("%s %s, which leads to %s by a link in %s, where the plugin can change links; name %s itself", words, path, to, f, to)
 	}
 	return nil
 }

@@ -76,3 +76,17 @@ func TestNestedFoldersAreNoRules(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A program that is found by a link in a folder of the plugin's cannot be read at isolated, and that is said.
+func TestProgramByALinkInOwnFolders(t *testing.T) {
+	if Machine().reach(Isolated) != Isolated {
+		t.Logf("this machine reaches %s", Machine().reach(Isolated))
+		return
+	}
+	p := makePrey(t)
+	must(0, os.Symlink(os.Args[0], p.Inside+"/plugin"))
+	spec := attacker(p, Sandbox{Level: Isolated})
+	spec.Command = []string{p.Inside + "/plugin"}
+	_, err := call(t, add(t, supervisor(t), spec), "facts", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "it is run as "+p.Inside+"/plugin, which leads to "+os.Args[0], "name "+os.Args[0]+" itself")
+}

@@ -131,7 +131,7 @@ func (s Sandbox) folders(f folders) error {
 	}
 	if s.level().rank() >= Confined.rank() {
 		for _, path := range slices.Concat(s.Write, s.Read) {
-			wrong = append(wrong, nested(path, s.writable(f)))
+			wrong = append(wrong, nested("its sandbox names", path, s.writable(f)))
 		}
 	}
 	return errors.Join(wrong...)
@@ -149,8 +149,11 @@ func (s Sandbox) ownMemory(f folders) error {
 
 // wrap gives the program and the arguments with the wrapper before them.
 func (s Sandbox) wrap(how stage, f folders) (path string, argv []string, err error) {
-	if len(s.Wrapper) == 0 {
-		return how.path, how.argv, nil
+	if s.level() == Isolated { // which could not read it
+		err = nested("it is run as", how.path, s.writable(f))
+	}
+	if err != nil || len(s.Wrapper) == 0 {
+		return how.path, how.argv, err
 	}
 	if path, err = exec.LookPath(s.Wrapper[0]); err != nil {
 		return "", nil, fmt.Errorf("its wrapper %s cannot be run: %w", s.Wrapper[0], reason(err))
