@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/internal/lazy"
 )
 
 // A Format is the shape in which a vendor's API, or a protocol, has tools, calls and results.
@@ -56,11 +58,11 @@ type dialect struct {
 
 var (
 	// plainName is what OpenAI's and Anthropic's references ask for; Anthropic's API takes 128 characters by now.
-	plainName = lazily(`^[a-zA-Z0-9_-]{1,64}$`)
+	plainName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
 	// geminiName is from https://ai.google.dev/api/caching#FunctionDeclaration and Vertex AI's reference, the stricter of both.
-	geminiName = lazily(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
+	geminiName = lazy.Regexp(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 	// mcpName is from https://modelcontextprotocol.io/specification/2025-11-25/server/tools
-	mcpName = lazily(`^[a-zA-Z0-9_.-]{1,128}$`)
+	mcpName = lazy.Regexp(`^[a-zA-Z0-9_.-]{1,128}$`)
 )
 
 var dialects = map[Format]dialect{

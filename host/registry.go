@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/internal/lazy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -20,7 +21,7 @@ type registry struct {
 	hides   func(*Tool) bool // tools that nobody is offered, though they can be called
 }
 
-var pluginName = lazily(`^[a-z][a-z0-9-]{0,31}$`)
+var pluginName = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
 
 // newRegistry takes over the listings of plugins for which nothing has changed.
 func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *hosting) (*registry, error) {

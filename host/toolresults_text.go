@@ -3,10 +3,12 @@ package host
 import (
 	"fmt"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/internal/lazy"
 )
 
 // backticks are what could be taken for the end of a fence.
-var backticks = lazily("`{3,}")
+var backticks = lazy.Regexp("`{3,}")
 
 // textResults is a text that has the result of each call in a block. The block's fence is longer than any row of backticks
 // in the result, so that the result cannot end it.

@@ -3,11 +3,12 @@ package config
 import (
 	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/toolhost/toolhost/host/internal/lazy"
 )
 
 // maxToolName is how long PLUGIN__TOOL may be; model vendors refuse longer names.
@@ -21,7 +22,7 @@ type naming struct {
 
 // lazily compiles an expression when it is first asked for: most files name nothing of the kind.
 func lazily(expression string) func(string) bool {
-	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+	compiled := lazy.Regexp(expression)
 	return func(s string) bool { return compiled().MatchString(s) }
 }
 

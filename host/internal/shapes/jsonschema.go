@@ -3,9 +3,9 @@ package shapes
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
-	"sync"
+
+	"github.com/toolhost/toolhost/host/internal/lazy"
 )
 
 // MCP gives a schema as it is but for the type of its root, which MCP requires, and for properties of it that are true or
@@ -72,7 +72,7 @@ func bareRef(o *object) {
 }
 
 // anthropicKey is what the API demands of the names of arguments.
-var anthropicKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`) })
+var anthropicKey = lazy.Regexp(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // Anthropic gives a schema for input_schema: JSON Schema 2020-12 without combiners at the root, and with
 // additionalProperties false there when it lists properties and says nothing about others, so that models invent none.

@@ -4,17 +4,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/host/internal/lazy"
 )
 
 // parameterName is what Vertex AI demands of the names of arguments.
 // https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration
-var parameterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`) })
+var parameterName = lazy.Regexp(`^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`)
 
 // GeminiOpenAPI gives a schema for parameters, the older field, which takes a subset of OpenAPI 3.0's schemas and refuses
 // the whole request for a keyword outside of it. References are inlined. It is nil for a tool without named arguments,
