@@ -13,16 +13,13 @@ import (
 
 // withoutNested drops the paths that lead through one of the folders.
 func withoutNested(paths, folders []string) []string {
-	return slices.DeleteFunc(paths, func(path string) bool { return through(path, folders) != "" })
+	ends := allResolved(folders)
+	return slices.DeleteFunc(paths, func(path string) bool { return through(path, folders, ends) != "" })
 }
 
 // through gives the first of the folders that a path leads through, "" for none. It looks from the top, and so at nothing
-// that could have been replaced.
-func through(path string, folders []string) string {
-	var ends []string
-	for _, f := range folders {
-		ends = append(ends, resolved(f))
-	}
+// that could have been replaced. The ends are the folders without links.
+func through(path string, folders, ends []string) string {
 	for i, c := range path {
 		if c != filepath.Separator {
 			continue
@@ -40,7 +37,7 @@ func through(path string, folders []string) string {
 // nested says what is wrong with a path that leads into a folder that the plugin may write to, and out again; the words
 // before it are said of the path.
 func nested(words, path string, folders []string) error {
-	f := through(path, folders)
+	f := through(path, folders, allResolved(folders))
 	if to := resolved(path); f != "" && !within(to, resolved(f)) {
 		return fmt.Errorf("%s %s, which leads to %s by a link in %s, where the plugin can change links; name %s itself", words, path, to, f, to)
 	}
@@ -53,6 +50,13 @@ func resolved(path string) string {
 		return cmp.Or(to, path)
 	}
 	return filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
+}
+
+func allResolved(paths []string) (ends []string) {
+	for _, path := range paths {
+		ends = append(ends, resolved(path))
+	}
+	return ends
 }
 
 // within says whether a path is the folder or in it.

@@ -36,13 +36,14 @@ type shield struct {
 	open            bool     // of that, some takes it out of its level
 }
 
-// shield says what is to be kept from the plugin, by mounts if they can be had. Nothing is changed.
+// shield says what is to be kept from the plugin, by mounts if they can be had. Named is what the user lets it write to in so
+// many words. Nothing is changed.
 func (s Sandbox) shield(f folders, ours []sighted, mounts bool) (out shield) {
 	roots := s.roots(f)
-	named := s.named()
+	named, home := allResolved(s.Write), homeFolder()
 	out.judgeOurs(roots, named, ours, mounts)
-	out.judgeNames(roots, named, mounts)
-	out.judgeHome(roots)
+	out.judgeNames(roots, named, home, mounts)
+	out.judgeHome(roots, home)
 	out.simplify(roots)
 	return out
 }
@@ -56,14 +57,6 @@ func (s Sandbox) roots(f folders) (roots []string) {
 		}
 	}
 	return roots
-}
-
-// named are what the user lets the plugin write to in so many words.
-func (s Sandbox) named() (named []string) {
-	for _, path := range s.Write {
-		named = append(named, resolved(path))
-	}
-	return named
 }
 
 // judgeOurs looks at what is toolhost's own. What cannot be kept from the plugin lets it have its own programs run in the
@@ -124,9 +117,9 @@ func rootOf(path string, roots []string) (root string) {
 }
 
 // judgeNames looks at what other programs run.
-func (h *shield) judgeNames(roots, named []string, mounts bool) {
+func (h *shield) judgeNames(roots, named []string, home string, mounts bool) {
 	var open []string
-	for _, path := range candidates(roots) {
+	for _, path := range candidates(roots, home) {
 		info, err := os.Lstat(path)
 		held := slices.Contains(heldNames, filepath.Base(path)) && slices.Contains(roots, filepath.Dir(path))
 		switch {
@@ -151,7 +144,7 @@ func (h *shield) judgeNames(roots, named []string, mounts bool) {
 }
 
 // candidates are all paths that have one of the names.
-func candidates(roots []string) (paths []string) {
+func candidates(roots []string, home string) (paths []string) {
 	for _, r := range roots {
 		if slices.ContainsFunc(strings.Split(r, "/"), func(part string) bool { return slices.Contains(heldNames, part) }) {
 			continue // nobody looks for them in there
@@ -160,7 +153,7 @@ func candidates(roots []string) (paths []string) {
 			paths = append(paths, filepath.Join(r, name))
 		}
 	}
-	if home := homeFolder(); home != "" {
+	if home != "" {
 		for _, name := range homeNames {
 			if path := filepath.Join(home, name); rootOf(path, roots) != "" {
 				paths = append(paths, path)
@@ -170,6 +163,7 @@ func candidates(roots []string) (paths []string) {
 	return paths
 }
 
+// homeFolder is the user's, without links, "" when there is none.
 func homeFolder() string {
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {
@@ -179,8 +173,7 @@ func homeFolder() string {
 }
 
 // judgeHome: too much in a home folder is run by others for a list of it.
-func (h *shield) judgeHome(roots []string) {
-	home := homeFolder()
+func (h *shield) judgeHome(roots []string, home string) {
 	if root := rootOf(home, roots); home != "" && root != "" {
 		h.open = true
 		h.missing = append(h.missing, fmt.Sprintf("it can write to %s, and so to your home folder, much of which is run by others; name less with write, or work in a folder below", root))

@@ -28,22 +28,24 @@ func (d Discovery) box() Sandbox {
 	return box
 }
 
-// A room is what a command that is no plugin needs to be staged like one: as much of a supervisor as that takes, and a
-// folder for temporary files, which the next host removes if this one is killed.
-type room struct{ s *Supervisor }
-
-func (d Discovery) room() (room, error) {
+// room is what a command that is no plugin needs to be staged like one: as much of a supervisor as that takes, and a folder
+// for temporary files, which the next host removes if this one is killed. Only from Confined on it matters whether there are
+// namespaces, which is found out by a try.
+func (d Discovery) room() (*Supervisor, error) {
 	dir, err := makeRunDir(os.TempDir())
 	if err != nil {
-		return room{}, fmt.Errorf("making a folder for its temporary files: %w", err)
+		return nil, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
-	return room{&Supervisor{log: slog.New(slog.DiscardHandler), workdir: d.Dir, protect: d.Protect, dir: dir, temps: dir, vault: programs.NewVault("", "", nil), machine: Machine}}, nil
+	machine := presumed
+	if d.box().level().rank() >= Confined.rank() {
+		machine = Machine
+	}
+	return &Supervisor{log: slog.New(slog.DiscardHandler), workdir: d.Dir, protect: d.Protect, dir: dir, temps: dir,
+		vault: programs.NewVault("", "", nil), machine: machine}, nil
 }
 
-func (r room) close() { _ = r.s.dir.remove() }
-
 // staged gives the command as it is really run.
-func (d Discovery) staged(r room) (how stage, err error) {
+func (d Discovery) staged(s *Supervisor) (how stage, err error) {
 	box := d.box()
 	if err := box.Check(); err != nil {
 		return how, err
@@ -53,11 +55,11 @@ func (d Discovery) staged(r room) (how stage, err error) {
 	if err != nil {
 		return how, err
 	}
-	temp, err := r.s.temps.temp()
+	temp, err := s.temps.temp()
 	if err != nil {
 		return how, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
-	return r.s.stage(spec, path, temp, append(inheritedEnvironment(), "TMPDIR="+temp))
+	return s.stage(spec, path, temp, append(inheritedEnvironment(), "TMPDIR="+temp))
 }
 
 // output is what a command printed, and how it ended.
@@ -69,12 +71,12 @@ type output struct {
 
 // runStaged runs the command to its end, or to that of ctx.
 func (d Discovery) runStaged(ctx context.Context) (o output, hint string, err error) {
-	r, err := d.room()
+	s, err := d.room()
 	if err != nil {
 		return output{}, "", err
 	}
-	defer r.close()
-	how, err := d.staged(r)
+	defer func() { _ = s.dir.remove() }()
+	how, err := d.staged(s)
 	if err != nil {
 		return output{}, "", err
 	}

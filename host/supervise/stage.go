@@ -209,7 +209,7 @@ func programFolders(spec Spec, run, wrapper string) []string {
 		return out
 	}
 	folder := filepath.Dir(named)
-	if inside, err := filepath.Rel(folder, os.Getenv("HOME")); err == nil && filepath.IsLocal(inside) {
+	if within(os.Getenv("HOME"), folder) {
 		return append(out, named)
 	}
 	return append(out, folder)

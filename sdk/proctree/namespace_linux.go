@@ -40,14 +40,11 @@ var trying sync.Mutex
 // learned is whether the system allows namespaces: the first answer stays.
 var learned answer
 
-type answer struct {
-	once sync.Once
-	said atomic.Pointer[error]
-}
+type answer struct{ said atomic.Pointer[error] }
 
 func (a *answer) known() bool { return a.said.Load() != nil }
 
-func (a *answer) learn(refusal error) { a.once.Do(func() { a.said.Store(&refusal) }) }
+func (a *answer) learn(refusal error) { a.said.CompareAndSwap(nil, &refusal) }
 
 func (a *answer) get() error {
 	if said := a.said.Load(); said != nil {
