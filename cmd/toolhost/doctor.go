@@ -56,13 +56,14 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 		return fmt.Errorf("--format must be table or json, not %q", format)
 	}
 	c, err := g.load()
-	d := diagnosis{Versions: versions(), Machine: examine(supervise.Machine()), Folders: g.folders(c), Plugins: []pluginFinding{}}
+	m := supervise.Machine()
+	d := diagnosis{Versions: versions(), Machine: examine(m), Folders: g.folders(c), Plugins: []pluginFinding{}}
 	if err != nil {
 		d.Problems = append(d.Problems, err.Error())
 	} else {
 		there := findOffline(ctx, c)
-		d.plugins(there, g.supervising(there), supervise.Machine())
-		d.discovery(sources(c).Commands, supervise.Machine())
+		d.plugins(there, g.supervising(there), m)
+		d.discovery(sources(c).Commands, m)
 	}
 	if err := d.print(g, format); err != nil {
 		return err

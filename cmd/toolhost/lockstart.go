@@ -64,8 +64,8 @@ func (l *locker) mayAsk(p *lockable) bool {
 func (l *locker) showOther(p *lockable) {
 	fmt.Fprintf(l.err, "%s is not what was locked, and was not started yet:\n", p.name)
 	fmt.Fprintf(l.err, "  program: %s\n", visible(p.path))
-	sum := config.Platform()
-	parts := append(ways(p.old, p.now), difference{"sha256", p.old.SHA256[sum], p.now.SHA256[sum]})
+	here := config.Platform()
+	parts := append(ways(p.old, p.now), difference{"sha256", p.old.SHA256[here], p.now.SHA256[here]})
 	for _, w := range parts {
 		if w.old != w.now {
 			fmt.Fprintf(l.err, "  %s: %s\n    -> %s\n", w.name, orNone(w.old), orNone(w.now))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/toolhost/toolhost/host/config"
@@ -38,9 +37,9 @@ func protect(c *config.Config, specs []supervise.Spec) []string {
 
 // userFolders are those that toolhost has in the user's home.
 func userFolders() (dirs []string) {
-	for _, folder := range []func() (string, error){os.UserConfigDir, os.UserCacheDir} {
-		if dir, err := folder(); err == nil {
-			dirs = append(dirs, filepath.Join(dir, "toolhost"))
+	for _, in := range []func(name string) (string, error){userFile, cacheFolder} {
+		if dir, err := in(""); err == nil {
+			dirs = append(dirs, dir)
 		}
 	}
 	if log, err := defaultAuditPath(); err == nil {

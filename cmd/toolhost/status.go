@@ -125,9 +125,4 @@ func lessThanAsked(name string, c *supervise.Confinement) (out []error) {
 	return out
 }
 
-func number(n int) string {
-	if n == 0 {
-		return "-"
-	}
-	return fmt.Sprint(n)
-}
+func number(n int) string { return cmp.Or(positive(n), "-") }
