@@ -12,7 +12,7 @@ import (
 )
 
 func TestCancel(t *testing.T) {
-	const short, long = 150 * time.Millisecond, 20 * time.Second
+	const short, long = 150 * time.Millisecond, 2 * patience
 	tests := []struct {
 		name   string
 		script string // says "up" when it is to be canceled
@@ -65,11 +65,26 @@ func TestGrace(t *testing.T) {
 	}
 }
 
+// A late is a context whose deadline passes when the test says so.
+type late struct {
+	context.Context
+	passed chan struct{}
+}
+
+func (l late) Done() <-chan struct{} { return l.passed }
+
+func (l late) Err() error {
+	if within(l.passed, 0) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
 func TestDeadline(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	ctx := late{t.Context(), make(chan struct{})}
 	c, _ := script("exec sleep 1000")
-	exit, err := c.Run(ctx)
+	c.Grace, c.Started = time.Hour, func(int) { close(ctx.passed) }
+	exit, err := begin(ctx, c).end(t, patience)
 	if err != nil || !exit.Canceled || exit.Signal != syscall.SIGTERM {
 		t.Errorf("Run: %v, %v, want terminated and canceled", exit, err)
 	}
@@ -82,7 +97,7 @@ func TestCancelAtAnyTime(t *testing.T) {
 		defer cancel()
 		c, _ := script("sleep 1000 & sleep 1000")
 		c.Grace = time.Hour
-		exit, err := begin(ctx, c).end(t, 10*time.Second)
+		exit, err := begin(ctx, c).end(t, patience)
 		if _, ok := errors.AsType[*StartError](err); !ok && (err != nil || !exit.Canceled || exit.Signal != syscall.SIGTERM) {
 			t.Errorf("canceled after %d00us: %v, %v", i, exit, err)
 		}

@@ -22,11 +22,11 @@ type Exit struct {
 	Duration time.Duration
 }
 
-// String returns a text such as "exit code 3" or "signal: killed (canceled)".
+// String returns a text such as "exit code 3" or "killed by SIGKILL (canceled)".
 func (e Exit) String() string {
 	text := fmt.Sprintf("exit code %d", e.Code)
 	if e.Signal != 0 {
-		text = "signal: " + e.Signal.String()
+		text = "killed by " + e.SignalName()
 	}
 	if e.Canceled {
 		text += " (canceled)"

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -196,6 +195,48 @@ func TestFixedFoldersBelowEachOther(t *testing.T) {
 	}
 }
 
+// A hidden file is empty in the namespace, and nothing in there reaches the one outside: not its text, nor its locks.
+func TestHiddenFiles(t *testing.T) {
+	if !allowed(t) {
+		return
+	}
+	for name, above := range map[string]string{"alone": "", "in a fixed folder": "tools", "in a read-only folder": ".git"} {
+		t.Run(name, func(t *testing.T) {
+			dir := fixedFolder(t)
+			record := filepath.Join(dir, above, "record")
+			if err := os.WriteFile(record, []byte("secret"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c, out := script(`cat record; exec 3<record && flock -n 3 && echo locked; echo more 2>/dev/null >>record
+rm -f record 2>/dev/null || mv record other 2>/dev/null || ln record other 2>/dev/null || echo stays`)
+			c.Dir = filepath.Join(dir, above)
+			c.Namespace, c.Hidden = true, []string{record}
+			switch above {
+			case "tools":
+				c.Fixed = in(dir, above)
+			case ".git":
+				c.ReadOnly = in(dir, above)
+			}
+			file, err := os.Open(record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			c.Started = func(int) {
+				if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+					t.Error(err)
+				}
+			}
+			if mustRun(t, c); out.String() != "locked\nstays\n" {
+				t.Errorf("output %q", out)
+			}
+			if text, err := os.ReadFile(record); err != nil || string(text) != "secret" {
+				t.Errorf("outside it is %q, %v", text, err)
+			}
+		})
+	}
+}
+
 // Outside nothing is fixed.
 func TestFixedInsideOnly(t *testing.T) {
 	if !allowed(t) {
@@ -211,14 +252,14 @@ func TestFixedInsideOnly(t *testing.T) {
 	}
 	c.Stdin, c.Dir, c.Namespace, c.ReadOnly = in1, dir, true, in(dir, ".git", "settings")
 	run := begin(bounded(t), c)
-	o.await(t, 10*time.Second, "ready\n")
+	o.await(t, patience, "ready\n")
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, ".git/hooks/post"), []byte("mine"), 0o600), os.RemoveAll(filepath.Join(dir, "settings"))); err != nil {
 		t.Error(err)
 	}
 	_ = w.Close()
-	o.await(t, 10*time.Second, "minegone\n")
+	o.await(t, patience, "minegone\n")
 	o.w.Close()
-	if _, err := run.end(t, 10*time.Second); err != nil {
+	if _, err := run.end(t, patience); err != nil {
 		t.Error(err)
 	}
 }
@@ -274,16 +315,18 @@ func TestFixedMistakes(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			for _, readOnly := range []bool{true, false} {
+			for _, as := range []func(c *Cmd, paths []string){
+				func(c *Cmd, paths []string) { c.Fixed = paths },
+				func(c *Cmd, paths []string) { c.ReadOnly = paths },
+				func(c *Cmd, paths []string) { c.Hidden = paths },
+			} {
 				c, _ := script("true")
 				c.Namespace = name != "not allowed"
 				want := test.want
 				if c.Namespace && Namespaces() != nil {
 					want = ErrNamespace
 				}
-				if c.Fixed = in(dir, test.path); readOnly {
-					c.Fixed, c.ReadOnly = nil, c.Fixed
-				}
+				as(c, in(dir, test.path))
 				_, err := c.Run(bounded(t))
 				if e, ok := errors.AsType[*StartError](err); !ok || !errors.Is(err, want) {
 					t.Errorf("%v, %v; want %v", e, err, want)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -49,15 +50,42 @@ func killHost(t *testing.T, namespace string, lines int, delay time.Duration) {
 		t.Fatal(err)
 	}
 	o.w.Close()
-	o.awaitLines(t, 10*time.Second, lines)
+	o.awaitLines(t, patience, lines)
 	<-time.After(delay)
 	_ = host.Process.Kill()
 	_ = host.Wait()
 	begun := time.Now()
-	o.awaitEnd(t, 2*time.Second)
+	o.awaitEnd(t, patience)
 	t.Logf("%d lines, %v: all gone %v after the host", strings.Count(o.seen, "\n"), delay, time.Since(begun))
 	if strings.Contains(o.seen, "launcher ") && !strings.Contains(o.seen, "launcher 1\n") {
 		launcher := number(t, o.seen, "launcher")
-		until(t, 2*time.Second, "the launcher ends", func() bool { return !alive(launcher) })
+		until(t, patience, "the launcher ends", func() bool { return !alive(launcher) })
 	}
+}
+
+// A program ends with its launcher, also when nobody is left to see to that.
+func TestProgramEndsWithItsLauncher(t *testing.T) {
+	o := newOutlet(t)
+	defer o.r.Close()
+	host := exec.Command(self(t), "echo launcher $PPID; echo program $$; exec sleep 1000")
+	host.Env = append(os.Environ(), roleVar+"=host", o.mark)
+	host.Stdout, host.Stderr = o.w, o.w
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = host.Process.Kill(); _ = host.Wait() }()
+	o.w.Close()
+	o.awaitLines(t, patience, 2)
+	launcher, program := number(t, o.seen, "launcher"), number(t, o.seen, "program")
+	if err := host.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(host.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("the host is not stopped: %v, %v", status, err)
+	}
+	if err := syscall.Kill(launcher, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, "the program ends", func() bool { return !alive(program) })
 }

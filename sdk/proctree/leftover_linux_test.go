@@ -60,13 +60,13 @@ func testLeftover(t *testing.T, text string, cancel bool) {
 	o.attach(c)
 	c.Stdin, c.Grace = input, 20*time.Millisecond
 	run := begin(ctx, c)
-	o.await(t, 10*time.Second, "up\n")
+	o.await(t, patience, "up\n")
 	if cancel {
 		stop()
 	} else {
 		end.Close()
 	}
-	exit, err := run.end(t, 5*time.Second)
+	exit, err := run.end(t, patience)
 	o.mustBeOver(t)
 	if err != nil || exit.Canceled != cancel || !cancel && (exit.Code != 3 || exit.Killed < 1) {
 		t.Errorf("Run: %#v, %v", exit, err)
@@ -101,11 +101,12 @@ func TestTermReachesAll(t *testing.T) {
 	defer stop()
 	const child = `trap "echo child ended; exit" TERM; echo up; while :; do sleep 0.01; done`
 	c := Command("sh", "-c", "trap 'wait; exit 3' TERM; setsid sh -c '"+child+"' & wait")
+	c.Grace = time.Hour
 	o.attach(c)
 	run := begin(ctx, c)
-	o.await(t, 10*time.Second, "up\n")
+	o.await(t, patience, "up\n")
 	stop()
-	exit, err := run.end(t, 5*time.Second)
+	exit, err := run.end(t, patience)
 	o.mustBeOver(t)
 	if err != nil || exit.Code != 3 || !strings.Contains(o.seen, "child ended\n") {
 		t.Errorf("Run: %v, %v; output %q", exit, err, o.seen)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // What left the process group of a program whose launcher is killed is found by its mark,
@@ -30,15 +29,15 @@ func TestLauncherIsKilledAndAllElseEnds(t *testing.T) {
 			c := Command("sh", "-c", l.text+"\necho launcher $PPID; exec sleep 1000", self(t))
 			o.attach(c)
 			run := begin(bounded(t), c)
-			o.await(t, 10*time.Second, "up\n")
-			o.await(t, 10*time.Second, "launcher ")
-			o.awaitLines(t, 10*time.Second, 2)
+			o.await(t, patience, "up\n")
+			o.await(t, patience, "launcher ")
+			o.awaitLines(t, patience, 2)
 			if err := syscall.Kill(number(t, o.seen, "launcher"), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
 			o.w.Close()
-			o.awaitEnd(t, 2*time.Second)
-			if _, err := run.end(t, 5*time.Second); !errors.Is(err, ErrLost) || !errors.Is(err, ErrLoose) {
+			o.awaitEnd(t, patience)
+			if _, err := run.end(t, patience); !errors.Is(err, ErrLost) || !errors.Is(err, ErrLoose) {
 				t.Errorf("Run: %v", err)
 			}
 		})

@@ -46,7 +46,7 @@ func isolated(t *testing.T, ctx context.Context) (o *outlet, run *outcome, progr
 	started := make(chan int, 1)
 	c.Namespace, c.Started, c.Grace = true, func(pid int) { started <- pid }, 20*time.Millisecond
 	run = begin(ctx, c)
-	o.await(t, 10*time.Second, "all started\n")
+	o.await(t, patience, "all started\n")
 	program = <-started
 	return o, run, program, parent(program)
 }
@@ -82,8 +82,8 @@ func TestNamespaceEnds(t *testing.T) {
 			o, run, program, launcher := isolated(t, ctx)
 			test.end(program, launcher, cancel)
 			o.w.Close()
-			o.awaitEnd(t, 2*time.Second)
-			if _, err := run.end(t, 5*time.Second); fmt.Sprint(err) != endText(test.lost) || errors.Is(err, ErrLost) != test.lost || errors.Is(err, ErrLoose) {
+			o.awaitEnd(t, patience)
+			if _, err := run.end(t, patience); fmt.Sprint(err) != endText(test.lost) || errors.Is(err, ErrLost) != test.lost || errors.Is(err, ErrLoose) {
 				t.Errorf("Run: %v", err)
 			}
 			if alive(launcher) {
@@ -379,7 +379,7 @@ func init() {
 			_ = holder.Process.Kill()
 			_ = holder.Wait()
 		}
-		for deadline := time.Now().Add(5 * time.Second); err != nil && NamespacesRefused() == nil && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(patience); err != nil && NamespacesRefused() == nil && time.Now().Before(deadline); {
 			_, err = c.Run(context.Background()) // the kernel takes a moment to forget one
 		}
 		fmt.Printf("then ran %t\n", err == nil)

@@ -38,7 +38,13 @@ func TestInOrder(t *testing.T) {
 			t.Fatalf("the output is %q", all)
 		}
 	}
-	c, all := inOneText("echo err >&2; sleep 0.2; echo out")
+	c, all := inOneText("echo err >&2; read seen; echo out")
+	seen, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seen.Close()
+	c.Stdin, c.Stderr = seen, io.MultiWriter(c.Stderr, &trigger{text: "err", do: func() { _ = end.Close() }})
 	mustRun(t, c)
 	if all.String() != "2:err\n1:out\n" {
 		t.Errorf("the output is %q", all)

@@ -95,13 +95,14 @@ type Cmd struct {
 	// does not allow it fails the start with [ErrNamespace]; [Namespaces] tells in advance.
 	Namespace bool
 	// Fixed are files and folders that nothing in the namespace can move, remove or
-	// replace, ReadOnly those that it cannot change either, nor what is in them. Paths are
+	// replace, ReadOnly those that it cannot change either, nor what is in them, and Hidden
+	// files that are empty in there, so that nothing can read or lock them. Paths are
 	// absolute and without symbolic links, not the root, and what they name must be there. Links to
 	// and from them cannot be made, nor can files be renamed into or out of a fixed
 	// folder. What is replaced from outside is fixed no longer. They need Namespace, and
 	// Linux 5.12; a run without fails with a [StartError]. Root can undo them unless
 	// Restrictions.Writes takes that from it.
-	Fixed, ReadOnly []string
+	Fixed, ReadOnly, Hidden []string
 	// Restrict takes from the program, and all that it starts, what it is not to have; nil is nothing.
 	Restrict *Restrictions
 	// Started, if not nil, is called when the program runs, with its process id, or 0 if

@@ -6,7 +6,7 @@ import (
 )
 
 // Restrictions are what a program, and all that it starts, is to be without. The zero value of a field leaves that as it is.
-// None is ever skipped: what cannot be set up fails the start with a [*RestrictionError], before the program's first
+// But for Expendable none is ever skipped: what cannot be set up fails the start with a [*RestrictionError], before the program's first
 // instruction. Only Linux has them. In all cases there are no core dumps.
 type Restrictions struct {
 	// Umask sets the umask to 077.
@@ -32,6 +32,9 @@ type Restrictions struct {
 	// NoInterference forbids, by the same filter, two ways to disturb other processes of the user: to set their resource
 	// limits, since one of processor time ends them, and leases on files, which hold up for a minute whoever opens them.
 	NoInterference bool
+	// Expendable has the kernel end the program, and what it starts, before others that are as large when there is no memory
+	// left: its oom_score_adj is 500 at least. Where that cannot be set, it stays as it is.
+	Expendable bool
 }
 
 // A RestrictionError is why a program was not restricted, and so not run. It is the cause of a [*StartError].

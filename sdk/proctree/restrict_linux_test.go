@@ -82,11 +82,11 @@ func TestRestrictedTreesEnd(t *testing.T) {
 				c.Restrict, c.Namespace, c.Grace = all(t.TempDir()), r.namespace && Namespaces() == nil, 20*time.Millisecond
 				c.Restrict.Memory, c.Started = r.memory, func(pid int) { started <- pid }
 				run := begin(ctx, c)
-				o.await(t, 10*time.Second, "all started\n")
+				o.await(t, patience, "all started\n")
 				end(<-started, cancel)
 				o.w.Close()
-				o.awaitEnd(t, 2*time.Second)
-				if _, err := run.end(t, 5*time.Second); err != nil && !errors.Is(err, ErrLost) {
+				o.awaitEnd(t, patience)
+				if _, err := run.end(t, patience); err != nil && !errors.Is(err, ErrLost) {
 					t.Errorf("Run: %v", err)
 				}
 			})

@@ -26,9 +26,9 @@ func TestExit(t *testing.T) {
 		{"exit 0", 0, 0, "exit code 0"},
 		{"exit 1", 1, 0, "exit code 1"},
 		{"exit 255", 255, 0, "exit code 255"},
-		{"kill -KILL $$", -1, syscall.SIGKILL, "signal: killed"},
-		{"kill -TERM $$", -1, syscall.SIGTERM, "signal: terminated"},
-		{"kill -HUP $$", -1, syscall.SIGHUP, "signal: hangup"},
+		{"kill -KILL $$", -1, syscall.SIGKILL, "killed by SIGKILL"},
+		{"kill -TERM $$", -1, syscall.SIGTERM, "killed by SIGTERM"},
+		{"kill -HUP $$", -1, syscall.SIGHUP, "killed by SIGHUP"},
 	}
 	for _, test := range tests {
 		t.Run(test.script, func(t *testing.T) {

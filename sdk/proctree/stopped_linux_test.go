@@ -27,7 +27,7 @@ func TestStoppedLauncherIsCanceled(t *testing.T) {
 		grace  time.Duration
 		signal syscall.Signal
 	}{
-		{"with a grace", 20 * time.Second, syscall.SIGTERM},
+		{"with a grace", time.Hour, syscall.SIGTERM},
 		{"without", -1, syscall.SIGKILL},
 	}
 	for _, test := range tests {
@@ -39,15 +39,15 @@ func TestStoppedLauncherIsCanceled(t *testing.T) {
 			o.attach(c)
 			c.Grace = test.grace
 			run := begin(ctx, c)
-			o.await(t, 10*time.Second, "up\n")
+			o.await(t, patience, "up\n")
 			launcher := number(t, o.seen, "launcher")
-			until(t, 10*time.Second, "the launcher is stopped", func() bool { return isStopped(launcher) })
+			until(t, patience, "the launcher is stopped", func() bool { return isStopped(launcher) })
 			stop()
-			if exit, err := run.end(t, 5*time.Second); err != nil || !exit.Canceled || exit.Signal != test.signal {
+			if exit, err := run.end(t, patience); err != nil || !exit.Canceled || exit.Signal != test.signal {
 				t.Errorf("Run: %v, %v; want canceled by %v", exit, err, test.signal)
 			}
 			o.w.Close()
-			o.awaitEnd(t, 2*time.Second)
+			o.awaitEnd(t, patience)
 		})
 	}
 }
@@ -61,13 +61,13 @@ func TestHostOfStoppedLauncherIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.w.Close()
-	o.await(t, 10*time.Second, "up\n")
+	o.await(t, patience, "up\n")
 	launcher := number(t, o.seen, "launcher")
-	until(t, 10*time.Second, "the launcher is stopped", func() bool { return isStopped(launcher) })
+	until(t, patience, "the launcher is stopped", func() bool { return isStopped(launcher) })
 	_ = host.Process.Kill()
 	_ = host.Wait()
-	o.awaitEnd(t, 2*time.Second)
-	until(t, 2*time.Second, "the launcher ends", func() bool { return !alive(launcher) })
+	o.awaitEnd(t, patience)
+	until(t, patience, "the launcher ends", func() bool { return !alive(launcher) })
 }
 
 // handles reports whether the system tells the end of a process that is no child.
@@ -92,7 +92,7 @@ func stopping(t *testing.T, ctx context.Context, namespace, again bool) (o *outl
 	t.Cleanup(func() { input.Close(); end.Close() })
 	c.Stdin = input
 	run = begin(ctx, c)
-	o.await(t, 10*time.Second, "up\n")
+	o.await(t, patience, "up\n")
 	program = <-started
 	launcher := parent(program)
 	awaitSettled(t, launcher)
@@ -109,7 +109,7 @@ func stopping(t *testing.T, ctx context.Context, namespace, again bool) (o *outl
 			}
 		}()
 	}
-	until(t, 10*time.Second, "the launcher is stopped", func() bool { return isStopped(launcher) })
+	until(t, patience, "the launcher is stopped", func() bool { return isStopped(launcher) })
 	return o, run, program
 }
 
@@ -134,13 +134,13 @@ func TestProgramOfStoppedLauncherEnds(t *testing.T) {
 			if !handles() {
 				cancel() // which is what it takes then
 			}
-			exit, err := run.end(t, 5*time.Second)
+			exit, err := run.end(t, patience)
 			told := err == nil && exit.Signal == syscall.SIGKILL && exit.Killed == 1
 			if lost := errors.Is(err, ErrLost); !told && !(test.again && lost) {
 				t.Errorf("Run: %#v, %v", exit, err)
 			}
 			o.w.Close()
-			o.awaitEnd(t, 2*time.Second)
+			o.awaitEnd(t, patience)
 		})
 	}
 }
@@ -158,23 +158,23 @@ func TestLauncherIsGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.await(t, 10*time.Second, "launcher ")
-	o.awaitLines(t, 10*time.Second, 1)
+	o.await(t, patience, "launcher ")
+	o.awaitLines(t, patience, 1)
 	launcher := number(t, o.seen, "launcher")
 	awaitSettled(t, launcher)
 	if err := syscall.Kill(launcher, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	until(t, 10*time.Second, "the launcher is stopped", func() bool { return isStopped(launcher) })
+	until(t, patience, "the launcher is stopped", func() bool { return isStopped(launcher) })
 	tree.abandon()
-	if !within(tree.done, 5*time.Second) {
+	if !within(tree.done, patience) {
 		t.Fatal("the launcher is still there")
 	}
 	if _, err := tree.result(); !errors.Is(err, ErrLost) || !errors.Is(err, ErrLoose) || err.Error() != lostText {
 		t.Errorf("error is %v", err)
 	}
 	o.w.Close()
-	o.awaitEnd(t, 2*time.Second)
+	o.awaitEnd(t, patience)
 }
 
 // What ps and top show, which would be the name of the link to this executable.

@@ -42,7 +42,7 @@ func testLeftoverOnATerminal(t *testing.T, text string, cancel bool) {
 	c := Command("sh", "-c", prelude+text+"\nread line; exit 3", self(t))
 	c.Stdin, c.Stdout, c.Terminal, c.Grace = input, out, &Size{80, 24}, 20*time.Millisecond
 	run := begin(ctx, c)
-	if !within(up, 10*time.Second) {
+	if !within(up, patience) {
 		t.Fatalf("nothing comes up: %q", out)
 	}
 	if cancel {
@@ -50,8 +50,8 @@ func testLeftoverOnATerminal(t *testing.T, text string, cancel bool) {
 	} else {
 		end.Close()
 	}
-	exit, err := run.end(t, 5*time.Second)
-	(&outlet{r: r, w: r}).awaitEnd(t, 100*time.Millisecond)
+	exit, err := run.end(t, patience)
+	(&outlet{r: r}).mustBeOver(t)
 	// Not all had to be killed: the end of a terminal's controlling process is a SIGHUP to those in front.
 	if err != nil || exit.Canceled != cancel || !cancel && exit.Code != 3 {
 		t.Errorf("Run: %#v, %v", exit, err)
@@ -69,9 +69,9 @@ func TestHostOfATerminalIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = host.Wait()
-	(&outlet{r: r, w: r}).awaitEnd(t, 2*time.Second)
+	(&outlet{r: r, w: r}).awaitEnd(t, patience)
 	launcher := number(t, out.String(), "launcher")
-	until(t, 2*time.Second, "the launcher ends", func() bool { return !alive(launcher) })
+	until(t, patience, "the launcher ends", func() bool { return !alive(launcher) })
 }
 
 // A program that closes its files before it ends, as wc does, is not hung up on.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // onTerminal returns a Cmd for a shell script on a terminal of 100 by 30.
@@ -81,7 +80,7 @@ func TestTerminalCanceled(t *testing.T) {
 	defer stop()
 	c, _ := onTerminal("trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done", "")
 	out := &trigger{text: "up", do: stop}
-	c.Stdout, c.Grace = out, 20*time.Second
+	c.Stdout, c.Grace = out, patience
 	exit, err := c.Run(ctx)
 	if err != nil || exit.Code != 7 || !exit.Canceled || !strings.HasSuffix(out.String(), "bye\r\n") {
 		t.Errorf("%v, %v, output %q", exit, err, out)

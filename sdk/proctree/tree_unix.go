@@ -4,25 +4,14 @@ package proctree
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
-	"time"
 )
 
 const containment = inGroup
 
-// tree is the program and its process group.
-type tree struct {
-	name    string
-	proc    *os.Process
-	started time.Time
-	done    chan struct{} // closed when the program has been reaped
-	exit    Exit          // and err: to be read after done
-	err     error
-}
-
-func start(p program, files [3]*os.File) (*tree, error) {
+// startProcess starts the program in a process group of its own.
+func startProcess(p program, files [3]*os.File) (*os.Process, error) {
 	proc, err := os.StartProcess(p.path, p.argv, &os.ProcAttr{
 		Dir:   p.dir,
 		Env:   p.env,
@@ -32,10 +21,7 @@ func start(p program, files [3]*os.File) (*tree, error) {
 	if err != nil {
 		return nil, startError(p, err)
 	}
-	p.runs(proc.Pid)
-	t := &tree{name: p.name, proc: proc, started: time.Now(), done: make(chan struct{})}
-	go t.watch()
-	return t, nil
+	return proc, nil
 }
 
 // startError tells a bad directory from a bad program.
@@ -53,19 +39,6 @@ func startError(p program, err error) error {
 	return &StartError{p.name, err.Error(), err}
 }
 
-// watch reaps the program and kills what it left in its group.
-func (t *tree) watch() {
-	defer close(t.done)
-	state, err := t.proc.Wait()
-	took := time.Since(t.started)
-	t.kill()
-	if err != nil {
-		t.exit, t.err = Exit{Code: -1}, fmt.Errorf("%q cannot be waited for (%w); %w, and %w", t.name, err, ErrLost, ErrLoose)
-		return
-	}
-	t.exit = exitOf(state.Sys().(syscall.WaitStatus), took)
-}
-
 func (t *tree) terminate() {
 	t.signal(syscall.SIGTERM)
 	t.signal(syscall.SIGCONT)
@@ -74,19 +47,3 @@ func (t *tree) terminate() {
 func (t *tree) kill() { t.signal(syscall.SIGKILL) }
 
 func (t *tree) signal(s syscall.Signal) { _ = syscall.Kill(-t.proc.Pid, s) }
-
-// answers has nobody to ask.
-func (t *tree) answers(time.Duration) bool { return true }
-
-// abandon has no more than kill to offer.
-func (t *tree) abandon() {}
-
-// ended is never sure: a process that left the group may hold the output open.
-func (t *tree) ended() bool { return false }
-
-func (t *tree) result() (Exit, error) {
-	if !within(t.done, 0) {
-		return Exit{Code: -1}, fmt.Errorf("%q: %w: pid %d", t.name, ErrLeft, t.proc.Pid)
-	}
-	return t.exit, t.err
-}

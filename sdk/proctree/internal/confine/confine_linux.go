@@ -19,6 +19,7 @@ type Restrictions struct {
 	Write, Read                        []string
 	NoTCP, NoSockets, NoKernel         bool
 	NoInterference                     bool
+	Expendable                         bool
 }
 
 // Orders are what the launcher has to do for all of it. The error is a *launcher.Failure with ENOSYS: files need Landlock,
@@ -27,10 +28,13 @@ func (r *Restrictions) Orders() (launcher.Orders, error) {
 	if (r.Writes || r.Reads) && r.ABI <= 0 {
 		return launcher.Orders{}, &launcher.Failure{Call: "landlock", Errno: syscall.ENOSYS}
 	}
-	attr := rulesetOf(r)
+	attr, score := rulesetOf(r), 0
+	if r.Expendable {
+		score = 500 // half of what there is
+	}
 	filter, err := filterOf(r)
 	return launcher.Orders{
-		Umask: r.Umask, NoNewPrivileges: r.NoNewPrivileges, Limits: limitsOf(r), Drop: r.Writes || r.NoKernel, Keep: kept,
+		Umask: r.Umask, NoNewPrivileges: r.NoNewPrivileges, Limits: limitsOf(r), Drop: r.Writes || r.NoKernel, Keep: kept, Score: score,
 		Ruleset: [3]uint64{attr.Handled_access_fs, attr.Handled_access_net, attr.Scoped},
 		Rules:   rulesOf(r, attr.Handled_access_fs), Filter: filter,
 	}, err

@@ -7,19 +7,17 @@ import (
 	"unsafe"
 )
 
-// fix makes mounts of their own of what the program is not to move, and read-only ones of what it is not to change: the
-// kernel renames and removes no mount. What lies in a folder that was fixed before is found in there, also from the
-// folder that we are in.
+// fix makes mounts of their own of what the program is not to move, read-only ones of what it is not to change, and mounts an
+// empty file on what it is not to see: the kernel renames and removes no mount. What lies in a folder that was fixed before
+// is found in there, also from the folder that we are in.
 func (p Program) fix() error {
-	slices.Sort(p.Fixed) // what is above comes first: a copy of it has the mounts below twice
-	slices.Sort(p.ReadOnly)
-	paths := slices.Concat(p.Fixed, p.ReadOnly)
-	for i, path := range paths {
-		if err := mountOnItself(path, i >= len(p.Fixed)); err != nil {
-			return failed("mounting "+strconv.Quote(path), err)
+	covers := slices.Concat(alike(cover{}, p.Fixed), alike(cover{readOnly: true}, p.ReadOnly), alike(cover{what: "/dev/null"}, p.Hidden))
+	for _, c := range covers {
+		if err := c.mount(); err != nil {
+			return failed("mounting "+strconv.Quote(c.on), err)
 		}
 	}
-	if len(paths) == 0 || len(p.Dir) > 0 && p.Dir[0] == '/' {
+	if len(covers) == 0 || len(p.Dir) > 0 && p.Dir[0] == '/' {
 		return nil // nothing is left in the folder that we are in, which may be one that we could not enter
 	}
 	here, err := syscall.Getwd()
@@ -56,32 +54,74 @@ func CanFix() bool {
 	return e == syscall.EINVAL
 }
 
-// mountOnItself works on open files: what others do to the path meanwhile changes nothing.
-func mountOnItself(path string, readOnly bool) error {
-	at, err := openPath(path)
+// A cover is a mount on a path.
+type cover struct {
+	on       string
+	what     string // "" is what is there already
+	readOnly bool
+}
+
+// alike are covers on several paths.
+func alike(c cover, paths []string) (all []cover) {
+	slices.Sort(paths) // what is above comes first: a copy of it has the mounts below twice
+	for _, c.on = range paths {
+		all = append(all, c)
+	}
+	return all
+}
+
+// mount works on open files: what others do to the path meanwhile changes nothing.
+func (c cover) mount() error {
+	at, err := openPath(c.on)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = syscall.Close(at) }()
-	var empty [1]byte
-	none := uintptr(unsafe.Pointer(&empty[0]))
-	tree, _, e := syscall.Syscall(sysOpenTree, uintptr(at), none, emptyPath|cloneTree|syscall.O_CLOEXEC)
-	if e != 0 {
-		return e
+	tree, err := c.tree(at)
+	if err != nil {
+		return err
 	}
-	defer func() { _ = syscall.Close(int(tree)) }()
-	if readOnly {
-		attributes := [4]uint64{readOnlyMount} // struct mount_attr: set, clear, propagation, user namespace
-		_, _, e = syscall.Syscall6(sysMountSetattr, tree, none, emptyPath|recursive, uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes), 0)
-		if e != 0 {
-			return e
-		}
+	defer func() { _ = syscall.Close(tree) }()
+	if err := c.limit(tree); err != nil {
+		return err
 	}
-	if _, _, e = syscall.Syscall6(sysMoveMount, tree, none, uintptr(at), none, bothEmpty, 0); e != 0 {
+	if _, _, e := syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(noPath), uintptr(at), uintptr(noPath), bothEmpty, 0); e != 0 {
 		return e
 	}
 	return nil
 }
+
+// tree opens what is to be mounted.
+func (c cover) tree(at int) (int, error) {
+	if c.what != "" {
+		what, err := openPath(c.what)
+		if err != nil {
+			return -1, err
+		}
+		defer func() { _ = syscall.Close(what) }()
+		at = what
+	}
+	tree, _, e := syscall.Syscall(sysOpenTree, uintptr(at), uintptr(noPath), emptyPath|cloneTree|syscall.O_CLOEXEC)
+	if e != 0 {
+		return -1, e
+	}
+	return int(tree), nil
+}
+
+func (c cover) limit(tree int) error {
+	if !c.readOnly {
+		return nil
+	}
+	attributes := [4]uint64{readOnlyMount} // struct mount_attr: set, clear, propagation, user namespace
+	_, _, e := syscall.Syscall6(sysMountSetattr, uintptr(tree), uintptr(noPath), emptyPath|recursive, uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes), 0)
+	if e != 0 {
+		return e
+	}
+	return nil
+}
+
+// noPath is the empty path of system calls that are given an open file.
+var noPath = unsafe.Pointer(new(byte))
 
 // openPath opens a file or a folder itself, without a look into it, if no part of its path is a symbolic link.
 func openPath(path string) (int, error) {

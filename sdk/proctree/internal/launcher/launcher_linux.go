@@ -117,6 +117,7 @@ func (l *launcher) start(p Program) (step string, err error) {
 			return step, err
 		}
 	}
+	p.Orders.raiseScore()
 	if l.look, err = chooseLister(); err != nil {
 		return "proc", err
 	}

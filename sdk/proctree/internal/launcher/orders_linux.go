@@ -12,6 +12,7 @@ import (
 type Orders struct {
 	Umask           bool // is set to 077
 	NoNewPrivileges bool // needed by the ruleset and the filter
+	Score           int  // oom_score_adj, at least
 	Limits          []Limit
 	Drop            bool                 // all capabilities but Keep
 	Keep            uint32               // bits of the first 32
@@ -53,7 +54,7 @@ func (o *Orders) apart(first bool) bool {
 
 // encode gives the orders as text without NUL bytes: a line for each, and a last one, so that none can be missing.
 func (o *Orders) encode() []byte {
-	text := fmt.Appendf(nil, "umask %t\nno_new_privileges %t\ndrop %t\nkeep %d\n", o.Umask, o.NoNewPrivileges, o.Drop, o.Keep)
+	text := fmt.Appendf(nil, "umask %t\nno_new_privileges %t\ndrop %t\nkeep %d\nscore %d\n", o.Umask, o.NoNewPrivileges, o.Drop, o.Keep, o.Score)
 	for _, l := range o.Limits {
 		text = fmt.Appendf(text, "limit %q %d %d\n", l.Name, l.Resource, l.Most)
 	}
@@ -134,6 +135,8 @@ func (o *Orders) setNumbers(key, name string, n []uint64) error {
 	switch {
 	case key == "keep" && len(n) == 1:
 		o.Keep = uint32(n[0])
+	case key == "score" && len(n) == 1:
+		o.Score = int(n[0])
 	case key == "limit" && len(n) == 2:
 		o.Limits = append(o.Limits, Limit{name, int(n[0]), n[1]})
 	case key == "ruleset" && len(n) == 3:

@@ -16,7 +16,7 @@ var anyOrders = rapid.Custom(func(t *rapid.T) *Orders {
 	name := rapid.StringN(1, 20, -1)
 	return &Orders{
 		Umask: rapid.Bool().Draw(t, "umask"), NoNewPrivileges: rapid.Bool().Draw(t, "privileges"),
-		Drop: rapid.Bool().Draw(t, "drop"), Keep: rapid.Uint32().Draw(t, "keep"),
+		Drop: rapid.Bool().Draw(t, "drop"), Score: rapid.IntRange(0, 1000).Draw(t, "score"), Keep: rapid.Uint32().Draw(t, "keep"),
 		Limits: rapid.SliceOf(rapid.Custom(func(t *rapid.T) Limit {
 			return Limit{name.Draw(t, "name"), rapid.IntRange(0, 99).Draw(t, "number"), rapid.Uint64().Draw(t, "most")}
 		})).Draw(t, "limits"),

@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
 	"syscall"
@@ -41,6 +42,25 @@ func (o *Orders) follow() error {
 		}
 	}
 	return nil
+}
+
+// raiseScore has the kernel end this, and what it starts, before others when there is no memory left, see
+// https://man7.org/linux/man-pages/man5/proc_pid_oom_score_adj.5.html. Where that cannot be asked for, nothing else is lost.
+// It takes a process that is dumpable.
+func (o *Orders) raiseScore() {
+	if o.Score == 0 {
+		return
+	}
+	fd, err := syscall.Open("/proc/self/oom_score_adj", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer func() { _ = syscall.Close(fd) }()
+	var text [8]byte
+	n, _ := syscall.Read(fd, text[:])
+	if now, err := strconv.Atoi(string(bytes.TrimSpace(text[:max(n, 0)]))); err == nil && now < o.Score {
+		_, _ = syscall.Write(fd, strconv.AppendInt(nil, int64(o.Score), 10))
+	}
 }
 
 // limit uses package syscall, which then no longer puts back the limit of open files that Go has raised for itself.

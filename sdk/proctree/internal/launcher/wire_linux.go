@@ -26,8 +26,8 @@ type Program struct {
 	Terminal bool
 	// Orders restrict it.
 	Orders Orders
-	// Fixed and ReadOnly are paths for fix, which needs a namespace.
-	Fixed, ReadOnly []string
+	// Fixed, ReadOnly and Hidden are paths for fix, which needs a namespace.
+	Fixed, ReadOnly, Hidden []string
 }
 
 // Encode returns the program as the launcher first reads it from the control
@@ -35,7 +35,7 @@ type Program struct {
 // divide the fields. So no field may contain one.
 func (p Program) Encode() []byte {
 	fields := []string{p.Path, p.Dir, string(p.Orders.encode()), strconv.FormatBool(p.Terminal)}
-	for _, list := range [][]string{p.Argv, p.Fixed, p.ReadOnly} {
+	for _, list := range [][]string{p.Argv, p.Fixed, p.ReadOnly, p.Hidden} {
 		fields = append(append(fields, strconv.Itoa(len(list))), list...)
 	}
 	text := make([]byte, 4)
@@ -75,7 +75,7 @@ func parseProgram(fields []string) (p Program, err error) {
 	terminal, wrongBool := strconv.ParseBool(fields[3])
 	p = Program{Path: fields[0], Dir: fields[1], Terminal: terminal}
 	rest := fields[4:]
-	for _, list := range []*[]string{&p.Argv, &p.Fixed, &p.ReadOnly} {
+	for _, list := range []*[]string{&p.Argv, &p.Fixed, &p.ReadOnly, &p.Hidden} {
 		if *list, rest = takeList(rest); rest == nil {
 			break
 		}

@@ -1,0 +1,60 @@
+//go:build !linux || proctree_group
+
+package proctree
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// tree is a program that no launcher watches.
+type tree struct {
+	name    string
+	proc    *os.Process
+	started time.Time
+	done    chan struct{} // closed when the program has been reaped
+	exit    Exit          // and err: to be read after done
+	err     error
+}
+
+func start(p program, files [3]*os.File) (*tree, error) {
+	proc, err := startProcess(p, files)
+	if err != nil {
+		return nil, err
+	}
+	p.runs(proc.Pid)
+	t := &tree{name: p.name, proc: proc, started: time.Now(), done: make(chan struct{})}
+	go t.watch()
+	return t, nil
+}
+
+// watch reaps the program and kills what it left, as far as that can be known.
+func (t *tree) watch() {
+	defer close(t.done)
+	state, err := t.proc.Wait()
+	took := time.Since(t.started)
+	t.kill()
+	if err != nil {
+		t.exit, t.err = Exit{Code: -1}, fmt.Errorf("%q cannot be waited for (%w); %w, and %w", t.name, err, ErrLost, ErrLoose)
+		return
+	}
+	t.exit = exitOf(state.Sys().(syscall.WaitStatus), took)
+}
+
+// answers has nobody to ask.
+func (t *tree) answers(time.Duration) bool { return true }
+
+// abandon has no more than kill to offer.
+func (t *tree) abandon() {}
+
+// ended is never sure: a process that it started may be out of reach, and hold the output open.
+func (t *tree) ended() bool { return false }
+
+func (t *tree) result() (Exit, error) {
+	if !within(t.done, 0) {
+		return Exit{Code: -1}, fmt.Errorf("%q: %w: pid %d", t.name, ErrLeft, t.proc.Pid)
+	}
+	return t.exit, t.err
+}
