@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"syscall"
 )
 
 // An Error is a failure as data that a model can act on. A handler returns one with Name and Message at least; Code is
@@ -36,7 +37,7 @@ func (e *Error) Error() string { return e.Message }
 // Code says who failed, and how. Callers decide by code and show the message.
 type Code string
 
-// The codes of the contract.
+// The codes.
 const (
 	CodeTool                Code = "E_TOOL"                 // the handler failed; Name says how
 	CodeToolNotFound        Code = "E_TOOL_NOT_FOUND"       // no such tool
@@ -106,7 +107,7 @@ func plainError(err error) *Error {
 		e.Code, e.Name = CodeTimeout, "Timeout"
 	case errors.Is(err, fs.ErrNotExist):
 		e.Name = "NotFound"
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		e.Name = "PermissionDenied"
 	}
 	return e

@@ -41,6 +41,16 @@ func (crowd) Preview(context.Context, *pluginv1.PreviewRequest) (*pluginv1.Previ
 	return &pluginv1.PreviewResponse{Content: emptyContents(1 << 20)}, nil
 }
 
+// A boaster is a stranger whose words for itself are as long as it likes.
+type boaster struct {
+	*stranger
+	word string
+}
+
+func (b boaster) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	return &pluginv1.DescribeResponse{Name: b.word, Version: b.word, Sdk: b.word}, nil
+}
+
 // clientOf connects to a server in memory, with no limit on what that may send.
 func clientOf(t *testing.T, s pluginv1.PluginServiceServer) *Client {
 	t.Helper()

@@ -311,6 +311,19 @@ func TestWhatIsShown(t *testing.T) {
 	}
 }
 
+// What a plugin calls itself is cut where it is too long to be shown.
+func TestLimitsOfWords(t *testing.T) {
+	for n, want := range map[int]string{100: xs(100), 101: xs(100) + "... (cut)"} {
+		d, err := clientOf(t, boaster{&stranger{}, xs(n)}).Describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&Description{Name: want, Version: want, SDK: want}, d); diff != "" {
+			t.Errorf("of %d characters: %s", n, diff)
+		}
+	}
+}
+
 func TestNotices(t *testing.T) {
 	long := make([]string, 65)
 	for i := range long {

@@ -84,6 +84,23 @@ func TestRateOfEvents(t *testing.T) {
 	}
 }
 
+// The limits of bytes hold to the byte.
+func TestBytesOfEvents(t *testing.T) {
+	output := func(n int) Event { return Event{Type: EventOutput, Data: make([]byte, n)} }
+	synctest.Test(t, func(t *testing.T) {
+		m := newMeter(1)
+		for _, full := range []int{8<<20/(64<<10) - 1, 2<<20/(64<<10) - 1} { // at once, and one second later
+			if got := passed(&m, full, output(64<<10)) + passed(&m, 1, output(64<<10-1)); got != full+1 {
+				t.Errorf("%d of %d events pass", got, full+1)
+			}
+			if two, one := passed(&m, 1, output(2)), passed(&m, 1, output(1)); two != 0 || one != 1 {
+				t.Errorf("where there is room for one byte, %d events of two and %d of one pass", two, one)
+			}
+			<-time.After(time.Second)
+		}
+	})
+}
+
 func TestFloodOfEvents(t *testing.T) {
 	for name, c := range map[string]struct {
 		e      Event

@@ -41,13 +41,20 @@ func (c peerCredentials) check(conn net.Conn) (net.Conn, credentials.AuthInfo, e
 	if err != nil {
 		return nil, nil, fmt.Errorf("asking who is at the other end of the socket: %w", err)
 	}
-	if p.uid != os.Getuid() {
-		return nil, nil, fmt.Errorf("the other end of the socket belongs to user %d, not to %d", p.uid, os.Getuid())
-	}
-	if c.pid != 0 && p.pid != 0 && p.pid != c.pid {
-		return nil, nil, fmt.Errorf("the other end of the socket is process %d, not %d", p.pid, c.pid)
+	if err := c.accepts(p); err != nil {
+		return nil, nil, err
 	}
 	return conn, peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}, nil
+}
+
+func (c peerCredentials) accepts(p peer) error {
+	switch {
+	case p.uid != os.Getuid():
+		return fmt.Errorf("the other end of the socket belongs to user %d, not to %d", p.uid, os.Getuid())
+	case c.pid != 0 && p.pid != 0 && p.pid != c.pid:
+		return fmt.Errorf("the other end of the socket is process %d, not %d", p.pid, c.pid)
+	}
+	return nil
 }
 
 // Info names the scheme to gRPC.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -67,6 +68,7 @@ func TestResultOfAHandler(t *testing.T) {
 		"a plain error":       {nil, errors.New("broke"), tooled("Error", "broke")},
 		"no such file":        {nil, missing, tooled("NotFound", "open /nowhere/at/all: no such file or directory")},
 		"no permission":       {nil, fs.ErrPermission, tooled("PermissionDenied", "permission denied")},
+		"read only":           {nil, syscall.EROFS, tooled("PermissionDenied", "read-only file system")},
 		"a canceled context":  {nil, context.Canceled, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled", Message: "context canceled", Outcome: sdk.OutcomeFailed}}},
 		"a passed deadline":   {nil, context.DeadlineExceeded, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: "context deadline exceeded", Outcome: sdk.OutcomeFailed}}},
 		"broken text":         {nil, errors.New("a\xffb"), tooled("Error", "a\uFFFDb")},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -38,6 +39,7 @@ func slow() {
 	add("stubborn", func(context.Context, *sdk.Request) (*sdk.Result, error) { select {} })
 	p.AtEnd(func() {
 		if path := os.Getenv(atEndVar); path != "" {
+			fmt.Fprintln(os.Stderr, "the end")
 			_ = os.WriteFile(path, nil, 0o600)
 		}
 	})

@@ -20,7 +20,8 @@ const cleanup = time.Second
 // Serve makes this process the plugin p until its host ends it, and does not return. It is the last line of main. Run by
 // hand it says in one line what it is and exits with 2.
 //
-// While it serves, what the process prints on standard output and standard error goes to the host's log.
+// While it serves, what the process prints on standard output and standard error goes to the host's log. The last lines of
+// standard error are told with the end of a plugin that dies.
 func Serve(p *Plugin) {
 	if os.Getenv(Handshake.MagicCookieKey) != Handshake.MagicCookieValue {
 		fmt.Fprintln(os.Stderr, p.byHand())
@@ -52,14 +53,14 @@ func (p *Plugin) byHand() string {
 func serveGoPlugin(s *server) {
 	shown := token(os.Getenv(EnvToken))
 	_ = os.Unsetenv(EnvToken) // it is not for what the plugin starts
+	stderr := keepStderr()
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig:  Handshake,
 		VersionedPlugins: map[int]goplugin.PluginSet{1: {"plugin": &glue{server: s}}},
 		GRPCServer: func([]grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(slices.Concat(serverOptions(), shown.options(), []grpc.ServerOption{grpc.Creds(peerCredentials{pid: hostPID()})})...)
+			return grpc.NewServer(slices.Concat(serverOptions(), shown.options(), []grpc.ServerOption{grpc.Creds(peerCredentials{pid: hostPID()}), stderr.option()})...)
 		},
-		// To the real standard error, which the host reads; go-plugin replaces os.Stderr.
-		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, JSONFormat: true, Output: os.Stderr}),
+		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, JSONFormat: true, Output: stderr.given}),
 	})
 }
 

@@ -103,9 +103,9 @@ func TestLifeline(t *testing.T) {
 		}
 		<-ended
 	})
-	t.Run("runs what is for the end, beside a handler that ignores it", func(t *testing.T) {
+	t.Run("runs what is for the end, beside a handler that ignores it, and with nobody to hear of it", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "ended")
-		p := start(t, "slow", nil, append(lifelined(), atEndVar+"="+path)...)
+		p := start(t, "slow", unheard, append(lifelined(), atEndVar+"="+path)...)
 		ended := p.begin(t, "stubborn", t.TempDir())
 		_ = p.lifeline.Close()
 		p.awaitExit(t)
@@ -130,4 +130,14 @@ func TestLifeline(t *testing.T) {
 			t.Errorf("without %s the tools are %+v, %v", sdk.EnvLifeline, tools, err)
 		}
 	})
+}
+
+// unheard gives cmd a standard error that nobody reads, as when the host was killed.
+func unheard(cmd *exec.Cmd) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	_ = r.Close()
+	cmd.Stderr = w
 }

@@ -73,12 +73,11 @@ func (s *settings) run(ctx context.Context, r *sdk.Request, j job) (*sdk.Result,
 func (s *settings) follow(ctx context.Context, r *sdk.Request, j job, dir string, l limit) outcome {
 	stdout := newStream(r, "stdout", s.maxOutput)
 	stderr := newStream(r, "stderr", min(s.maxOutput, keptStderr))
-	cmd := j.in(dir)
+	cmd := j.in(dir, l.Limits)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if j.input != nil {
 		cmd.Stdin = bytes.NewReader(j.input)
 	}
-	cmd.Grace = l.Grace
 	timed, cancel := context.WithTimeoutCause(ctx, l.Run, errTimeout)
 	defer cancel()
 	exit, err := cmd.Run(timed)

@@ -40,10 +40,10 @@ func (c command) String() string {
 	return strings.Join(words, " ")
 }
 
-// in is the command ready to run in a folder.
-func (c command) in(dir string) *proctree.Cmd {
+// in is the command ready to run in a folder, and to be ended within the limits.
+func (c command) in(dir string, l proctree.Limits) *proctree.Cmd {
 	cmd := proctree.Command(c.program, c.words[1:]...)
-	cmd.Dir, cmd.Env = dir, environ(dir)
+	cmd.Dir, cmd.Env, cmd.Grace = dir, environ(dir), l.Grace
 	return cmd
 }
 

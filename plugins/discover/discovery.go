@@ -27,8 +27,8 @@ func (s *settings) discover(ctx context.Context) ([]byte, error) {
 	defer cancel()
 	stdout := &head{limit: s.maxDiscovery, over: func() { stop(errTooLarge) }}
 	stderr := &head{limit: shownStderr}
-	c := s.discovery.in(s.workdir)
-	c.Stdout, c.Stderr, c.Grace = stdout, stderr, l.Grace
+	c := s.discovery.in(s.workdir, l)
+	c.Stdout, c.Stderr = stdout, stderr
 	exit, err := c.Run(ctx)
 	switch {
 	case stdout.leftOut() > 0:

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
 func TestBrokenDiscovery(t *testing.T) {
@@ -78,14 +79,17 @@ func TestBrokenDiscovery(t *testing.T) {
 func TestDiscoveryEndsBeforeItsHostGivesUp(t *testing.T) {
 	p := newProject(t)
 	p.script(t, "bin/get_tools", "echo working >&2; sleep 600")
-	c := started(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	config := `{"discovery_command":"bin/get_tools","call_command":"x","tool":{"labels":["own"],"description":"d","command":["true"]}}`
-	if err := c.Configure(ctx, json.RawMessage(config), p.dir); err != nil {
+	var c config
+	err := json.Unmarshal([]byte(`{"discovery_command":"bin/get_tools","call_command":"x","tool":{"labels":["own"],"description":"d","command":["true"]}}`), &c)
+	if err != nil {
 		t.Fatal(err)
 	}
-	said := strings.Join(saying(t, c), "\n")
+	k := newKeeper()
+	defer k.close()
+	if err := k.configure(deadline{t.Context(), time.Now().Add(5 * time.Second)}, p.dir, c); err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(saying(t, sdktest.Start(t, k.plugin)), "\n")
 	for _, want := range []string{"own\nonly the tools of the configuration: discovery_command bin/get_tools: it was not done after ",
 		"s and was stopped; the plugin's start_timeout leaves it no more, raise that; stderr: working"} {
 		if !strings.Contains(said, want) {

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -16,19 +17,30 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// A program that ignores SIGTERM is killed in time for its output to arrive.
-func TestAnswersBeforeTheCallersDeadline(t *testing.T) {
-	for name, had := range map[string]time.Duration{"4s": 4 * time.Second, "2s": 2 * time.Second} {
+// A deadline is one that the program has to end before, and that nobody else keeps: a busy machine may need any time to
+// notice an end.
+type deadline struct {
+	context.Context
+	at time.Time
+}
+
+func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
+
+// A program that ignores SIGTERM is killed before the caller's deadline, so that its output can arrive.
+func TestEndsBeforeTheCallersDeadline(t *testing.T) {
+	script := command{words: []string{"sh", "-c", `trap "" TERM; echo so far; while :; do sleep 600 || :; done`}, program: "/bin/sh"}
+	for name, had := range map[string]time.Duration{"4s": 4 * time.Second, "3s": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
-			c := newProject(t).calling(t, `trap "" TERM; echo so far; while :; do sleep 600 || :; done`, usual)
-			ctx, cancel := context.WithTimeout(t.Context(), had)
-			defer cancel()
-			r, err := call(ctx, t, c, "one", `{}`, nil)
-			if err != nil {
-				t.Fatal(err)
+			ctx, s := deadline{t.Context(), time.Now().Add(had)}, &settings{maxOutput: 1 << 10}
+			r, err := s.run(ctx, &sdk.Request{Workdir: t.TempDir()}, job{command: script, timeout: time.Minute, timeSetting: "call_timeout_seconds"})
+			e, ok := errors.AsType[*sdk.Error](err)
+			if r == nil || !ok {
+				t.Fatal(r, err)
 			}
+			r.Error = e
 			wantError(t, r, "Timeout")
 			const why = ", which is set by the caller or the user's configuration; call_timeout_seconds cannot raise it"
 			if !strings.Contains(r.Error.Message, "; the call had ") || !strings.HasSuffix(r.Error.Message, why) || r.Error.Suggestion != "Ask for less at once." {
@@ -38,6 +50,14 @@ func TestAnswersBeforeTheCallersDeadline(t *testing.T) {
 				t.Errorf("content %+v", r.Content)
 			}
 		})
+	}
+}
+
+// From its SIGTERM to its SIGKILL passes no more time than the caller's deadline leaves.
+func TestGraceOfACall(t *testing.T) {
+	l := proctree.LimitsFor(deadline{t.Context(), time.Now().Add(3 * time.Second)}, time.Minute)
+	if cmd := (command{words: []string{"true"}, program: "/bin/true"}).in(t.TempDir(), l); l.Grace >= time.Second || cmd.Grace != l.Grace {
+		t.Errorf("it has a grace of %s, and the deadline leaves %s", cmd.Grace, l.Grace)
 	}
 }
 

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // This file reads what a discovery command printed as JSON. Keys are compared exactly, as the format does.
@@ -78,8 +79,5 @@ func clip(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
+	return string(sdk.WholeEnd([]byte(text[:n])))
 }

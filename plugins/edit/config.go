@@ -5,25 +5,25 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
 
 	"github.com/toolhost/toolhost/plugins/edit/internal/match"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
 // A config is what the operator writes into the plugin's config block.
 type config struct {
-	Strictness   string   `json:"strictness,omitempty" jsonschema:"How far old_string may be from what the file holds: exact, safe (but for what can be compared for equality, such as white space, comments and typographic quotes) or full (also small slips)." enum:"exact|safe|full" default:"full"`
-	AllowSecrets []string `json:"allow_secrets,omitempty" jsonschema:"Files that may be edited though their names say that they hold secrets: patterns for paths relative to the workspace, such as config/test.pem or testdata/**/*.key."`
-	Encoding     string   `json:"encoding,omitempty" jsonschema:"What files are in that are not UTF-8, such as windows-1252, euc-kr, cp949, shift_jis, gb18030 or big5. Without it their bytes are carried as they are."`
+	Strictness   string                   `json:"strictness,omitempty" jsonschema:"How far old_string may be from what the file holds: exact, safe (but for what can be compared for equality, such as white space, comments and typographic quotes) or full (also small slips)." enum:"exact|safe|full" default:"full"`
+	AllowSecrets workspace.AllowedSecrets `json:"allow_secrets,omitempty" jsonschema:"Files that may be edited though their names say that they hold secrets: patterns for paths relative to the workspace, such as config/test.pem or testdata/**/*.key."`
+	Encoding     string                   `json:"encoding,omitempty" jsonschema:"What files are in that are not UTF-8, such as windows-1252, euc-kr, cp949, shift_jis, gb18030 or big5. Without it their bytes are carried as they are."`
 }
 
 // settings are what a config means. The zero value stands for an empty one.
 type settings struct {
 	strictness   match.Strictness
-	allowSecrets []string
+	allowSecrets workspace.AllowedSecrets
 	legacy       *form // of files that are not UTF-8; nil when there is none
 }
 
@@ -35,10 +35,8 @@ func (e *editor) configure(_ context.Context, _ *sdk.Request, c config) error {
 	case "safe":
 		s.strictness = match.Safe
 	}
-	for _, pattern := range c.AllowSecrets {
-		if !doublestar.ValidatePattern(pattern) {
-			return fmt.Errorf("allow_secrets: %q is not a pattern; write one such as \"config/*.pem\" or \"testdata/**\"", pattern)
-		}
+	if err := c.AllowSecrets.Check(); err != nil {
+		return err
 	}
 	if c.Encoding != "" {
 		legacy, err := codePage(c.Encoding)

@@ -113,7 +113,7 @@ func TestConfigurationFailures(t *testing.T) {
 		`{"encoding":"utf-8"}`:           "none for files",
 		`{"encoding":"iso-2022-jp"}`:     "none for files",
 		`{"encoding":"klingon"}`:         `"klingon"`,
-		`{"allow_secrets":["config/["]}`: "is not a pattern",
+		`{"allow_secrets":["config/["]}`: "is no pattern of paths",
 	} {
 		err := sdktest.Start(t, newPlugin()).Configure(t.Context(), []byte(config), t.TempDir())
 		if err == nil {
@@ -157,4 +157,12 @@ func TestSecrets(t *testing.T) {
 		f.run(t, "undo", args{})
 	}
 	f.holds(t, ".env", "A=1\n")
+}
+
+// Where the workspace lies is the user's choice, and makes no secret of what is in it.
+func TestSecretsBelowASecretFolder(t *testing.T) {
+	f := start(t, ".ssh/work/plain", "x\n", ".ssh/work/id_rsa", "x\n")
+	f.dir = f.path(".ssh/work")
+	f.run(t, "replace", args{"path": "plain", "old_string": "x", "new_string": "y"})
+	f.fails(t, "SecretFile", "replace", args{"path": "id_rsa", "old_string": "x", "new_string": "y"})
 }

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
@@ -34,29 +32,11 @@ func (s *scene) find(path string) (*workspace.Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.secret(p) {
+	if name := s.settings.allowSecrets.Against(p.Path, p.Resolved()); name != "" {
 		return nil, &sdk.Error{Name: "SecretFile", Message: fmt.Sprintf("%q holds secrets, as its name or that of the file behind it says, so it is neither shown nor changed", p.Path),
-			Suggestion: fmt.Sprintf("Ask the user to change it. The operator can allow it in the plugin's config: allow_secrets = [%q].", p.Resolved())}
+			Suggestion: fmt.Sprintf("Ask the user to change it. The operator can allow it in the plugin's config: allow_secrets = [%q].", name)}
 	}
 	return p, nil
-}
-
-// secret judges the path as it was given, and the file that it leads to, which is what the operator allows.
-func (s *scene) secret(p *workspace.Place) bool {
-	switch {
-	case s.allowed(p.Resolved()):
-		return false
-	case workspace.Secret(p.Real()):
-		return true
-	}
-	return workspace.Secret(p.Path) && !s.allowed(p.Path)
-}
-
-func (s *scene) allowed(path string) bool {
-	return slices.ContainsFunc(s.settings.allowSecrets, func(pattern string) bool {
-		ok, _ := doublestar.Match(pattern, path) // patterns are checked when they are read
-		return ok
-	})
 }
 
 // lock waits until the call is alone in the files at some paths.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -126,8 +125,5 @@ func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + clipped
+	return string(sdk.WholeEnd([]byte(text[:most]))) + clipped
 }

@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"path"
 	"strconv"
 	"sync/atomic"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
@@ -15,7 +12,7 @@ import (
 
 // settings are what the operator may write in the plugin's config.
 type settings struct {
-	AllowSecrets []string `json:"allow_secrets,omitempty" jsonschema:"Files that may be read although their names say that they hold secrets: patterns of paths relative to the workspace, such as config/test.pem or testdata/**/*.key."`
+	AllowSecrets workspace.AllowedSecrets `json:"allow_secrets,omitempty" jsonschema:"Files that may be read although their names say that they hold secrets: patterns of paths relative to the workspace, such as config/test.pem or testdata/**/*.key."`
 }
 
 // A config holds the settings for the tools. It may be read while it is set.
@@ -28,42 +25,24 @@ func newConfig() *config {
 }
 
 func (c *config) set(_ context.Context, _ *sdk.Request, s settings) error {
-	for _, pattern := range s.AllowSecrets {
-		if pattern == "" || path.IsAbs(pattern) || !doublestar.ValidatePattern(pattern) {
-			return &sdk.Error{Name: "InvalidConfig", Message: fmt.Sprintf("allow_secrets: %q is no pattern of paths in the workspace", pattern),
-				Suggestion: `Write paths relative to the workspace, such as "config/test.pem" or "testdata/**/*.key"; close each [ and {.`}
-		}
+	if err := s.AllowSecrets.Check(); err != nil {
+		return err
 	}
 	c.settings.Store(&s)
 	return nil
 }
 
-// secret refuses a file that by its name holds secrets. What counts is both the path as it was given and the one behind its
-// links; a file that the operator allows by the latter may be read by any name.
+// secret refuses a file that by its name holds secrets.
 func (c *config) secret(p *workspace.Place) error {
-	if name, is := c.secretBy(p.Path, p.Resolved()); is {
+	if name := c.secretBy(p.Path, p.Resolved()); name != "" {
 		return secretFile(p.Path, name)
 	}
 	return nil
 }
 
-// secretBy tells by which of its paths a file is a secret.
-func (c *config) secretBy(given, resolved string) (name string, is bool) {
-	for _, name := range []string{given, resolved} {
-		if workspace.Secret(name) && !c.allowed(name) && !c.allowed(resolved) {
-			return name, true
-		}
-	}
-	return "", false
-}
-
-func (c *config) allowed(name string) bool {
-	for _, pattern := range c.settings.Load().AllowSecrets {
-		if doublestar.MatchUnvalidated(pattern, name) {
-			return true
-		}
-	}
-	return false
+// secretBy tells by which of its paths a file is a secret, or "".
+func (c *config) secretBy(given, resolved string) string {
+	return c.settings.Load().AllowSecrets.Against(given, resolved)
 }
 
 func secretFile(given, name string) error {

@@ -112,7 +112,7 @@ func (g *grepping) searchBatch(ctx context.Context, s *searcher, b walk.Batch) (
 // searchEntry searches one file of many; what goes wrong with it is only counted.
 func (g *grepping) searchEntry(s *searcher, b walk.Batch, e fs.DirEntry, out *batchReport) {
 	name := path.Join(b.Path, e.Name())
-	if _, is := g.secretBy(name, b.Resolved(e.Name())); is {
+	if g.secretBy(name, b.Resolved(e.Name())) != "" {
 		out.skipped.Secret++
 		return
 	}

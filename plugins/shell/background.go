@@ -24,7 +24,7 @@ func (s *shell) background(ctx context.Context, r *sdk.Request, cmd *proctree.Cm
 	if err := s.await(ctx, j); err != nil {
 		return nil, err
 	}
-	j.settle(ctx, proctree.LimitsFor(ctx, firstOutput).Run)
+	j.settle(ctx, proctree.LimitsFor(ctx, s.jobs.first).Run, s.jobs.more)
 	if ctx.Err() != nil { // nobody would know of it
 		j.stop(errStopped)
 		return nil, ended(ctx, "the call was canceled and the job is stopped, with everything it has started")

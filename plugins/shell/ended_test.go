@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -16,20 +17,29 @@ import (
 
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
-	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-// A command that ignores SIGTERM is killed in time for its output to arrive.
-func TestAnswersBeforeTheCallersDeadline(t *testing.T) {
-	for name, had := range map[string]time.Duration{"4s": 4 * time.Second, "2s": 2 * time.Second} {
+// A deadline is one that the command has to end before, and that nobody else keeps: a busy machine may need any time to
+// notice an end.
+type deadline struct {
+	context.Context
+	at time.Time
+}
+
+func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
+
+// A command that ignores SIGTERM is killed before the caller's deadline, so that its output can arrive.
+func TestEndsBeforeTheCallersDeadline(t *testing.T) {
+	for name, had := range map[string]time.Duration{"4s": 4 * time.Second, "3s": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), had)
-			defer cancel()
-			r, err := withDeadline(ctx, t, sdktest.Start(t, newPlugin()), nil,
-				map[string]any{"command": `trap "" TERM; echo so far; while :; do sleep 600 || :; done`})
-			if err != nil {
-				t.Fatal(err)
+			ctx := deadline{t.Context(), time.Now().Add(had)}
+			r, err := testShell(t).exec(ctx, &sdk.Request{Workdir: t.TempDir()},
+				execArgs{Command: `trap "" TERM; echo so far; while :; do sleep 600 || :; done`})
+			e, ok := errors.AsType[*sdk.Error](err)
+			if r == nil || !ok {
+				t.Fatal(r, err)
 			}
+			r.Error = e
 			wantError(t, r, sdk.CodeTimeout, "Timeout", "the call had ", "timeout_seconds cannot raise it")
 			if o := outcomeOf(t, r); o.Stdout != "so far\n" || o.Signal != "SIGKILL" || !o.TimedOut {
 				t.Errorf("structured %+v", o)
@@ -38,6 +48,15 @@ func TestAnswersBeforeTheCallersDeadline(t *testing.T) {
 				t.Errorf("content %q", got)
 			}
 		})
+	}
+}
+
+// From its SIGTERM to its SIGKILL passes no more time than the caller's deadline leaves.
+func TestGraceOfACall(t *testing.T) {
+	ctx := deadline{t.Context(), time.Now().Add(3 * time.Second)}
+	s, cmd, l := testShell(t), proctree.Command("true"), limit{proctree.LimitsFor(ctx, time.Minute)}
+	if _, err := s.run(ctx, &sdk.Request{}, cmd, l); err != nil || l.Grace >= time.Second || cmd.Grace != l.Grace {
+		t.Errorf("%v; it has a grace of %s, and the deadline leaves %s", err, cmd.Grace, l.Grace)
 	}
 }
 

@@ -42,17 +42,16 @@ const (
 	stateTimedOut = "timed_out"
 )
 
-// run runs the command. No limit means that it may go on until it is stopped.
+// run runs the command. The limit holds from when it runs; none means that it may go on until it is stopped.
 func (j *job) run(ctx context.Context, cmd *proctree.Cmd, limit time.Duration) {
 	defer close(j.done)
 	cmd.Started = func(pid int) {
 		j.pid.Store(int64(pid))
+		if limit > 0 {
+			over := time.AfterFunc(limit, func() { j.stop(errTimeout) })
+			context.AfterFunc(ctx, func() { over.Stop() })
+		}
 		close(j.started)
-	}
-	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTimeout)
-		defer cancel()
 	}
 	j.exit, j.err = cmd.Run(ctx)
 	j.transcript.close()
@@ -89,17 +88,12 @@ func (j *job) duration() time.Duration {
 	return time.Since(j.begun)
 }
 
-const (
-	firstOutput = time.Second            // how long a call waits for a job to say something
-	moreOutput  = 200 * time.Millisecond // and for what comes right after it
-)
-
-// settle waits for the first output of a job, or its end.
-func (j *job) settle(ctx context.Context, limit time.Duration) {
+// settle waits for the first output of a job, and a little for more, or for its end.
+func (j *job) settle(ctx context.Context, limit, more time.Duration) {
 	for _, wait := range []struct {
 		limit time.Duration
 		over  <-chan struct{}
-	}{{limit, j.transcript.begun}, {min(limit, moreOutput), nil}} {
+	}{{limit, j.transcript.begun}, {min(limit, more), nil}} {
 		timer := time.NewTimer(wait.limit)
 		defer timer.Stop()
 		select {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -66,7 +67,7 @@ func wantLines(t *testing.T, got, want string) {
 }
 
 func TestJob(t *testing.T) {
-	p, g, last := sdktest.Start(t, newPlugin()), newGate(t), newGate(t)
+	p, g, last := patient(t, 0), newGate(t), newGate(t)
 	r := startJob(t, p, "s", "echo one; "+g.wait()+"echo two; echo three >&2; "+last.wait()+"exit 3", nil)
 	wantLines(t, textOf(t, r), "one\njob-1 runs, for …, as process …: echo one; read go …\nThe tool job shows more of its output (action output or wait) and ends it (stop).")
 	o := outcomeOf(t, r)
@@ -122,11 +123,34 @@ func TestJobTimeout(t *testing.T) {
 }
 
 func TestJobThatEndsAtOnce(t *testing.T) {
-	p := sdktest.Start(t, newPlugin())
+	p := patient(t, time.Minute)
 	r := startJob(t, p, "", "echo no such port >&2; exit 2", nil)
 	wantLines(t, textOf(t, r), "[stderr]\nno such port\njob-1 ended after …: exit code 2")
 	if o := outcomeOf(t, r); o.ExitCode != 2 || o.Job.State != "ended" {
 		t.Errorf("structured %s", r.Structured)
+	}
+}
+
+// The call that starts a job waits a second for its first words, and a moment for those that follow.
+func TestFirstWordsOfAJob(t *testing.T) {
+	for name, c := range map[string]struct{ speaks, ends, want time.Duration }{
+		"silent":            {time.Hour, time.Hour, time.Second},
+		"speaks":            {300 * time.Millisecond, time.Hour, 500 * time.Millisecond},
+		"speaks at the end": {300 * time.Millisecond, 350 * time.Millisecond, 350 * time.Millisecond},
+		"ends":              {time.Hour, 300 * time.Millisecond, 300 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				jobs, j := newJobs(), &job{transcript: &transcript{begun: make(chan struct{})}, done: make(chan struct{})}
+				defer time.AfterFunc(c.speaks, func() { close(j.transcript.begun) }).Stop()
+				defer time.AfterFunc(c.ends, func() { close(j.done) }).Stop()
+				began := time.Now()
+				j.settle(t.Context(), jobs.first, jobs.more)
+				if took := time.Since(began); took != c.want {
+					t.Errorf("it waits for %s, want %s", took, c.want)
+				}
+			})
+		})
 	}
 }
 
@@ -137,7 +161,7 @@ func TestWaitEndsBeforeTheJob(t *testing.T) {
 }
 
 func TestJobOnATerminal(t *testing.T) {
-	p, g := sdktest.Start(t, newPlugin()), newGate(t)
+	p, g := patient(t, 0), newGate(t)
 	r := startJob(t, p, "", `test -t 1 && printf '\033[32mName:\033[0m '; `+g.wait()+`echo done`, map[string]any{"pty": true})
 	wantLines(t, textOf(t, r), "Name: \njob-1 runs, …")
 	g.open(t)
@@ -164,7 +188,7 @@ func TestJobsOfASession(t *testing.T) {
 }
 
 func TestEndedJobsAreForgotten(t *testing.T) {
-	p := sdktest.Start(t, newPlugin())
+	p := patient(t, 0)
 	startJob(t, p, "", "echo up; exec sleep 600", nil)
 	for range keptJobs + 3 {
 		startJob(t, p, "", "true", nil)
@@ -220,7 +244,7 @@ func TestLongOutputOfAJob(t *testing.T) {
 
 func TestCallThatStartsAJobIsCanceled(t *testing.T) {
 	l := newLifeline(t)
-	p := sdktest.Start(t, newPlugin())
+	p := patient(t, time.Minute)
 	ctx, cancel := contextUntilOutput(t)
 	_, err := withDeadline(ctx, t, p, cancel, map[string]any{"background": true, "command": `exec 9>"` + l.path + `"; echo up; sleep 600`})
 	if code := sdk.CodeOf(err); code != sdk.CodeCanceled {
@@ -243,6 +267,6 @@ func TestStoppingDoesNotHang(t *testing.T) {
 }
 
 func TestJobTellsWhatItLeft(t *testing.T) {
-	p := sdktest.Start(t, newPlugin())
+	p := patient(t, time.Minute)
 	wantLines(t, textOf(t, startJob(t, p, "", "sleep 600 & echo up", nil)), "up\njob-1 ended after …: exit code 0; background processes ended with it: 1")
 }

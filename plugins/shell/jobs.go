@@ -17,6 +17,8 @@ type jobs struct {
 	base    context.Context // ends with the plugin
 	stop    context.CancelCauseFunc
 	running sync.WaitGroup
+	first   time.Duration // how long a call waits for a job to say something
+	more    time.Duration // and for what comes right after it
 
 	mu    sync.Mutex
 	all   []*job // the oldest first
@@ -31,7 +33,7 @@ const (
 )
 
 func newJobs() *jobs {
-	j := &jobs{}
+	j := &jobs{first: time.Second, more: 200 * time.Millisecond}
 	j.base, j.stop = context.WithCancelCause(context.Background())
 	return j
 }

@@ -17,11 +17,17 @@ type shell struct {
 	library *library
 }
 
-func newPlugin() *sdk.Plugin {
+func newPlugin() *sdk.Plugin { return newShell().plugin() }
+
+func newShell() *shell {
 	s := &shell{jobs: newJobs(), library: &library{}}
 	c := &config{}
 	c.complete()
 	s.config.Store(c)
+	return s
+}
+
+func (s *shell) plugin() *sdk.Plugin {
 	p := sdk.New("shell", version)
 	sdk.Configure(p, s.configure)
 	sdk.AddTool(p, runs(sdk.Tool{Name: "exec", Title: "Run a shell command", Description: execDescription}), s.exec)

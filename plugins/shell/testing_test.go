@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/sdktest"
@@ -14,12 +15,17 @@ import (
 func testShell(t *testing.T) *shell {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
-	s := &shell{jobs: newJobs(), library: &library{}}
-	c := &config{}
-	c.complete()
-	s.config.Store(c)
+	s := newShell()
 	t.Cleanup(s.end)
 	return s
+}
+
+// patient is the plugin with all the time that a job may need until it says something, and more for what follows.
+func patient(t *testing.T, more time.Duration) *sdktest.Plugin {
+	t.Helper()
+	s := newShell()
+	s.jobs.first, s.jobs.more = time.Minute, more
+	return sdktest.Start(t, s.plugin())
 }
 
 // callIn calls a tool in a folder, for a session.

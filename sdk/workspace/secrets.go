@@ -13,7 +13,7 @@ import (
 // both cases.
 //
 // The path has slashes, and is relative to the workspace or absolute. Only its letters count: what a link points to is to
-// be asked for by its own path, as that of Place.Real.
+// be asked for by its own path, see AllowedSecrets.Against.
 func Secret(name string) bool {
 	name = oneCase(path.Clean(name))
 	folder, base := path.Split(name)

@@ -1,0 +1,43 @@
+package workspace
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// AllowedSecrets are the files that tools may have though their names say that they hold secrets: patterns of paths relative
+// to the workspace, with slashes, such as config/test.pem or testdata/**/*.key. It is what operators write as allow_secrets
+// in a plugin's configuration; Check it before use.
+type AllowedSecrets []string
+
+// Check refuses what is no such pattern, with InvalidConfig.
+func (a AllowedSecrets) Check() error {
+	for _, pattern := range a {
+		if pattern == "" || path.IsAbs(pattern) || !doublestar.ValidatePattern(pattern) {
+			return &sdk.Error{Name: "InvalidConfig", Message: fmt.Sprintf("allow_secrets: %q is no pattern of paths in the workspace", pattern),
+				Suggestion: `Write paths relative to the workspace, such as "config/test.pem" or "testdata/**/*.key"; close each [ and {.`}
+		}
+	}
+	return nil
+}
+
+// Against gives the path by which a file is a Secret that is not allowed, or "". Both paths are relative to the workspace, with
+// slashes: the one that was given, and the one behind its links. A file that is allowed by the latter is so by any name.
+// Where the workspace lies does not count: who works in a folder below .ssh has chosen it.
+func (a AllowedSecrets) Against(given, resolved string) string {
+	for _, name := range []string{given, resolved} {
+		if Secret(name) && !a.has(name) && !a.has(resolved) {
+			return name
+		}
+	}
+	return ""
+}
+
+func (a AllowedSecrets) has(name string) bool {
+	return slices.ContainsFunc(a, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, name) })
+}
