@@ -9,21 +9,22 @@ import (
 )
 
 // Append adds a record. An error means that it was not written, and says why: a host must then refuse calls that change
-// things. It waits at most five seconds for other processes that write, and longer only for a slow disk.
+// things. It waits five seconds at most for a process that holds the log and writes nothing, a minute for others that write
+// all the time, and longer only for a slow disk.
 func (l *Log) Append(r Record) error {
 	if err := l.prepare(&r); err != nil {
 		return l.refused(err)
 	}
-	until := time.Now().Add(lockWait)
+	began := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
 		return l.refused(errors.New("it is closed"))
 	}
-	if err := lockForOne(l.file, until); err != nil {
+	if err := l.lock(began); err != nil {
 		return l.refused(err)
 	}
-	defer unlock(l.file)
+	defer l.unlock()
 	return l.refused(l.append(r))
 }
 

@@ -34,8 +34,9 @@ type Log struct {
 	redact  *Redactor
 
 	mu         sync.Mutex
-	file, head *os.File // nil once closed
-	known      ending   // how the file ended after our last record
+	file, head *os.File  // nil once closed
+	known      ending    // how the file ended after our last record
+	heard      time.Time // when we had the file last
 }
 
 // An ending is where a chain goes on.
@@ -68,10 +69,10 @@ func (l *Log) open() (err error) {
 	if l.head, err = openFile(headPath(l.path), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
-	if err := lockForOne(l.file, time.Now().Add(lockWait)); err != nil {
+	if err := l.lock(time.Now()); err != nil {
 		return err
 	}
-	defer unlock(l.file)
+	defer l.unlock()
 	return l.begin()
 }
 

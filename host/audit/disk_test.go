@@ -1,11 +1,14 @@
 package audit
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -126,24 +129,90 @@ func TestLockedByAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	l := openLog(t, path, Options{})
-	if err := unix.Flock(int(other.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
 	synctest.Test(t, func(t *testing.T) {
+		l := openLog(t, path, Options{})
+		if err := unix.Flock(int(other.Fd()), unix.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
 		for what, try := range map[string]func() error{
 			"Append": func() error { return l.Append(call(2)) },
 			"Open":   func() error { _, err := Open(path, Options{}); return err },
 			"Verify": func() error { _, err := Verify(path); return err },
 		} {
-			if err := try(); err == nil || !strings.Contains(err.Error(), "locked by another process for 5s") {
+			err := try()
+			if err == nil || !strings.Contains(err.Error(), "locked by another process for 5s") {
 				t.Errorf("%s: %v", what, err)
+			}
+			if holder(other) != "" && !strings.Contains(err.Error(), fmt.Sprintf(", process %d (", os.Getpid())) {
+				t.Errorf("%s does not tell who: %v", what, err)
 			}
 		}
 	})
 	unlock(other)
-	add(t, l, call(2))
+	if by := holder(other); by != "" {
+		t.Errorf("nobody has it, and yet%s", by)
+	}
+	add(t, openLog(t, path, Options{}), call(2))
 	checkWhole(t, path, 2)
+}
+
+// Who waits while others write has a turn later, and is not told that one of them is stopped.
+func TestLockedByMany(t *testing.T) {
+	path := logPath(t)
+	for _, c := range []struct {
+		busy time.Duration
+		want string
+	}{{3 * lockWait, ""}, {2 * turnWait, "had others write to it for 1m0s"}} {
+		other, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Flock(int(other.Fd()), unix.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			var others sync.WaitGroup
+			defer others.Wait()
+			others.Go(func() { // hold the lock all the time between them
+				defer unlock(other)
+				for began := time.Now(); time.Since(began) < c.busy; <-time.After(lockWait / 2) {
+					_, _ = other.WriteString("x")
+				}
+			})
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if err := lockForReading(f); (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+		other.Close()
+	}
+}
+
+// Who waits behind others of this process, while other processes write, is not told that one of those is stopped.
+func TestLockedByManyForSeveral(t *testing.T) {
+	path := written(t, 1)
+	other, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	synctest.Test(t, func(t *testing.T) {
+		l, came := openLog(t, path, Options{}), time.Now()
+		for range 3 {
+			if err := unix.Flock(int(other.Fd()), unix.LOCK_EX); err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(lockWait-time.Second, func() { unlock(other) })
+			if err := l.lock(came); err != nil {
+				t.Fatalf("after %v: %v", time.Since(came), err)
+			}
+			l.unlock()
+		}
+	})
 }
 
 // A file that does not end like a log is not read as a whole to find that out.
