@@ -74,6 +74,9 @@ func checkJSON(arguments json.RawMessage) *sdk.Error {
 	d.Reset(bytes.NewBuffer(arguments))
 	defer decoders.Put(d)
 	if kind := d.PeekKind(); kind != '{' && kind != 0 {
+		if _, err := d.ReadToken(); err != nil { // "name=x" is no null, though it begins like one
+			return malformed(err, arguments)
+		}
 		return badArguments("must be a JSON object, not %s", kindName(kind))
 	}
 	for nodes, odd := 0, false; ; {
@@ -87,9 +90,9 @@ func checkJSON(arguments json.RawMessage) *sdk.Error {
 		}
 		switch {
 		case d.StackDepth() > maxDepth:
-			return badAt(d.InputOffset(), arguments, "are nested more than %d deep", maxDepth)
+			return tooMuch(badAt(d.InputOffset(), arguments, "are nested more than %d deep", maxDepth))
 		case nodes > maxNodes:
-			return badAt(d.InputOffset(), arguments, "have more than %d names and values", maxNodes)
+			return tooMuch(badAt(d.InputOffset(), arguments, "have more than %d names and values", maxNodes))
 		case d.StackDepth() == 0:
 			return cmp.Or(trailing(d.InputOffset(), arguments), twins(arguments, odd))
 		}
@@ -145,7 +148,11 @@ func slip(text []byte) string {
 
 // tooLarge names no size: who reads arguments from a stream need not read on to know it.
 func tooLarge() *sdk.Error {
-	e := badArguments("have more than the %d bytes that are allowed", sdk.MaxArguments)
+	return tooMuch(badArguments("have more than the %d bytes that are allowed", sdk.MaxArguments))
+}
+
+// tooMuch is for arguments that are well formed.
+func tooMuch(e *sdk.Error) *sdk.Error {
 	e.Suggestion = "Pass less at once, or the path of a file."
 	return e
 }

@@ -147,3 +147,24 @@ func TestSavedAnswers(t *testing.T) {
 		t.Error("ran although the answer could not be saved")
 	}
 }
+
+// An answer to arguments that names no folder holds in none: a path among them would be another file elsewhere.
+func TestAnswerToArgumentsWithoutAFolder(t *testing.T) {
+	t.Parallel()
+	var saved []host.Remembered
+	always := host.Answer{Approved: true, Scope: host.ScopeArguments, Saved: true}
+	first := host.Call{Tool: "test__run", Arguments: []byte(`{"a":1}`), Workdir: "/tmp"}
+	options := host.Options{Approver: &asked{answers: []host.Answer{always}}, SaveAnswer: func(r host.Remembered) error {
+		saved = append(saved, r)
+		return nil
+	}}
+	succeeded(t, single(t, echoing(writes("run")), options).Call(t.Context(), first))
+	for folder, questions := range map[string]int{"/tmp": 0, "": 1} {
+		known, a := slices.Clone(saved), &asked{answers: []host.Answer{host.Yes()}}
+		known[0].Workdir = folder
+		succeeded(t, single(t, echoing(writes("run")), host.Options{Approver: a, Remembered: known}).Call(t.Context(), first))
+		if len(a.questions) != questions {
+			t.Errorf("remembered for %q: asked %d times, want %d", folder, len(a.questions), questions)
+		}
+	}
+}
