@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -14,25 +13,19 @@ import (
 const callerName = "cli"
 
 func approveFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "approve", "", "for calls that need a person's yes: ask, always or never (default: the mode of the configuration)")
-	offer(cmd, "approve", "ask", "always", "never")
+	choose(cmd, to, "approve", "for calls that need a person's yes: %s (default: the mode of the configuration)", "ask", "always", "never")
 }
 
 // approval says who is asked. Whatever the flag, what a rule denies stays denied.
-func approval(o *host.Options, c config.Approval, flag string, approver host.Approver) error {
+func approval(o *host.Options, c config.Approval, flag string, approver host.Approver) {
 	o.Mode, o.ApprovalTimeout = host.Mode(c.Mode), c.Timeout
 	o.Approver = approver
-	mode, known := map[string]host.Mode{"": o.Mode, "ask": host.ModeAsk, "always": host.ModeAsk, "never": host.ModeNeverAsk}[flag]
-	if !known {
-		return fmt.Errorf("--approve must be ask, always or never, not %q", flag)
-	}
 	if flag == "always" {
 		o.Approver = yesToAll{}
 	}
 	if o.Mode != host.ModePlan { // which denies, and is about no question that the flag could answer
-		o.Mode = mode
+		o.Mode = map[string]host.Mode{"": o.Mode, "ask": host.ModeAsk, "always": host.ModeAsk, "never": host.ModeNeverAsk}[flag]
 	}
-	return nil
 }
 
 type yesToAll struct{}

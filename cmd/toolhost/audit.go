@@ -64,8 +64,7 @@ func newAuditTail(g *globals) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVarP(&n, "lines", "n", 10, "how many records")
-	cmd.Flags().StringVar(&format, "format", "text", "text or json, which is the log's own")
-	offer(cmd, "format", "text", "json")
+	chooseFormat(cmd, &format, "%s, which is the log's own", "text", "json")
 	complete(cmd, "lines", cobra.NoFileCompletions)
 	return cmd
 }
@@ -98,8 +97,8 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 		return run(args[0])
 	}
 	path, err := g.admittedRecord()
-	if err == nil && path == "" {
-		path, err = defaultAuditPath()
+	if err == nil {
+		path, err = auditPath(path)
 	}
 	if err != nil {
 		return err
@@ -108,6 +107,14 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 		return fmt.Errorf("there is no record yet: %w; a line `audit {}` in the configuration has calls recorded", err)
 	}
 	return err
+}
+
+// auditPath is where the log is, named or not.
+func auditPath(named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	return defaultAuditPath()
 }
 
 // defaultAuditPath is where the log is, unless somebody names another place.

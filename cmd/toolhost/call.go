@@ -42,20 +42,19 @@ func newCall(g *globals) *cobra.Command {
 		ValidArgsFunction: g.completeTools,
 		RunE:              func(cmd *cobra.Command, args []string) error { return g.call(cmd.Context(), args, f) },
 	}
-	cmd.Flags().StringVar(&f.format, "format", "text", "text or json")
+	chooseFormat(cmd, &f.format, "%s", "text", "json")
 	cmd.Flags().BoolVar(&f.stream, "stream", false, "print each event as a line of JSON, and the result last")
 	cmd.Flags().StringVar(&f.timeout, "timeout", "", "how long the call may take, a `duration` such as 30s (default: the tool's own)")
 	g.profileFlag(cmd, &f.profile)
 	approveFlag(cmd, &f.approve)
-	offer(cmd, "format", "text", "json")
 	complete(cmd, "timeout", cobra.NoFileCompletions)
 	return cmd
 }
 
-func callArgs(_ *cobra.Command, args []string) error {
+func callArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return errors.New("name a tool: toolhost call TOOL [JSON | -]")
+		return fmt.Errorf("name a tool: %s TOOL [JSON | -]", cmd.CommandPath())
 	case len(args) > 2:
 		return fmt.Errorf("after TOOL comes one JSON object, not %d words; put it into single quotes", len(args)-1)
 	}
@@ -78,9 +77,6 @@ func (f callFlags) wait() (time.Duration, error) {
 }
 
 func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
-	if f.format != "text" && f.format != "json" {
-		return fmt.Errorf("--format must be text or json, not %q", f.format)
-	}
 	timeout, err := f.wait()
 	if err != nil {
 		return err

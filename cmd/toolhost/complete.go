@@ -62,11 +62,7 @@ func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]s
 // silence keeps a completion from writing into the command line.
 func (g *globals) silence() { g.terminal = terminal{out: &answer{w: io.Discard}, err: io.Discard} }
 
-// offer makes the shell complete a flag's values.
-func offer(cmd *cobra.Command, flag string, values ...string) {
-	complete(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-}
-
+// complete makes the shell complete a flag's values.
 func complete(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
 		panic(err) // the flag is not there: a mistake in this package

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -27,8 +28,7 @@ func newDoctor(g *globals) *cobra.Command {
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.doctor(cmd.Context(), format) },
 	}
-	cmd.Flags().StringVar(&format, "format", "table", "table or json")
-	offer(cmd, "format", "table", "json")
+	chooseFormat(cmd, &format, "%s", "table", "json")
 	return cmd
 }
 
@@ -46,17 +46,14 @@ type diagnosis struct {
 // A pluginFinding is what keeps one plugin in, or one discovery command, if it were started now.
 type pluginFinding struct {
 	Name string `json:"name"`
-	supervise.Confinement
+	sandbox.Confinement
 	Refused string `json:"refused,omitempty"` // why it would not be started
 	Source  string `json:"source,omitempty"`
 }
 
 func (g *globals) doctor(ctx context.Context, format string) error {
-	if format != "table" && format != "json" {
-		return fmt.Errorf("--format must be table or json, not %q", format)
-	}
 	c, err := g.load()
-	m := supervise.Machine()
+	m := sandbox.Machine()
 	d := diagnosis{Versions: versions(), Machine: examine(m), Folders: g.folders(c), Plugins: []pluginFinding{}}
 	if err != nil {
 		d.Problems = append(d.Problems, err.Error())
@@ -88,7 +85,7 @@ func versions() map[string]string {
 		"kernel": strings.TrimSpace(string(kernel)), "plugin_protocol": fmt.Sprint(sdk.Handshake.ProtocolVersion)}
 }
 
-func (d *diagnosis) plugins(there *found, o supervise.Options, m supervise.Means) {
+func (d *diagnosis) plugins(there *found, o supervise.Options, m sandbox.Means) {
 	for _, p := range there.problems {
 		d.Problems = append(d.Problems, p.Error())
 	}
@@ -98,7 +95,7 @@ func (d *diagnosis) plugins(there *found, o supervise.Options, m supervise.Means
 	}
 }
 
-func (d *diagnosis) discovery(commands []supervise.Discovery, m supervise.Means) {
+func (d *diagnosis) discovery(commands []supervise.Discovery, m sandbox.Means) {
 	for _, c := range commands {
 		got, err := c.On(m)
 		d.Discovery = append(d.Discovery, findingOf(supervise.Spec{Name: c.Name, Source: c.Source, Command: c.Command, Dir: c.Dir}, got, err))
@@ -106,7 +103,7 @@ func (d *diagnosis) discovery(commands []supervise.Discovery, m supervise.Means)
 }
 
 // findingOf tells first what is wrong with the sandbox.
-func findingOf(spec supervise.Spec, got supervise.Confinement, err error) pluginFinding {
+func findingOf(spec supervise.Spec, got sandbox.Confinement, err error) pluginFinding {
 	p := pluginFinding{Name: spec.Name, Confinement: got, Source: spec.Source}
 	if err = cmp.Or(err, supervise.Verify(spec)); err != nil {
 		p.Refused = err.Error()
@@ -179,7 +176,7 @@ func (p pluginFinding) row(name string) []string {
 }
 
 // sandboxWords is a level in a table: what was asked for and what was got, if that is less.
-func sandboxWords(c *supervise.Confinement) string {
+func sandboxWords(c *sandbox.Confinement) string {
 	switch {
 	case c == nil:
 		return "-"

@@ -11,19 +11,20 @@ import (
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // Whatever is missing has a consequence and a remedy; what is there has neither.
 func TestExamine(t *testing.T) {
-	whole := supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true, Bubblewrap: "/usr/bin/bwrap"}
+	whole := sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true, Bubblewrap: "/usr/bin/bwrap"}
 	for name, c := range map[string]struct {
-		machine supervise.Means
+		machine sandbox.Means
 		missing string // names
 	}{
 		"all there":     {whole, ""},
-		"bare":          {supervise.Means{Stage: true}, "no_new_privs landlock seccomp namespaces bubblewrap"},
-		"old Landlock":  {supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 4, Seccomp: true, Namespaces: true, Bubblewrap: "x"}, "landlock"},
-		"other systems": {supervise.Means{}, "sandbox"},
+		"bare":          {sandbox.Means{Stage: true}, "no_new_privs landlock seccomp namespaces bubblewrap"},
+		"old Landlock":  {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 4, Seccomp: true, Namespaces: true, Bubblewrap: "x"}, "landlock"},
+		"other systems": {sandbox.Means{}, "sandbox"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var missing []string
@@ -49,7 +50,7 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 		t.Fatal(err)
 	}
 	var d diagnosis
-	d.plugins(findOffline(t.Context(), c), supervise.Options{}, supervise.Means{Stage: true, NoNewPrivs: true})
+	d.plugins(findOffline(t.Context(), c), supervise.Options{}, sandbox.Means{Stage: true, NoNewPrivs: true})
 	if exitCode(d.verdict()) != exitUnavailable || d.Plugins[0].Refused == "" || d.Plugins[1].Refused != "" {
 		t.Errorf("%+v", d.Plugins)
 	}
@@ -62,7 +63,7 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 		}
 	}
 	d = diagnosis{}
-	d.plugins(findOffline(t.Context(), c), supervise.Options{}, supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 6, Seccomp: true})
+	d.plugins(findOffline(t.Context(), c), supervise.Options{}, sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 6, Seccomp: true})
 	if err := d.verdict(); err != nil {
 		t.Error(err)
 	}
@@ -117,14 +118,14 @@ func TestDoctorOfAMistakenConfiguration(t *testing.T) {
 
 // The status says what is missing, also at a level that was reached.
 func TestStatusOfLess(t *testing.T) {
-	asked := supervise.Sandbox{Level: supervise.Isolated}
+	asked := sandbox.Spec{Level: sandbox.Isolated}
 	for name, c := range map[string]struct {
-		machine supervise.Means
+		machine sandbox.Means
 		want    string
 	}{
-		"less":    {supervise.Means{Stage: true, NoNewPrivs: true, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "supervised" only: the kernel has no Landlock`},
-		"reached": {supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true}, `plugin "x" is kept at the level "isolated", but: there are no process namespaces`},
-		"all":     {supervise.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, ""},
+		"less":    {sandbox.Means{Stage: true, NoNewPrivs: true, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "supervised" only: the kernel has no Landlock`},
+		"reached": {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true}, `plugin "x" is kept at the level "isolated", but: there are no process namespaces`},
+		"all":     {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, ""},
 	} {
 		got, err := supervise.Options{Workdir: t.TempDir()}.Confine(supervise.Spec{Sandbox: asked}, c.machine)
 		if err != nil {
@@ -160,7 +161,7 @@ plugin_discovery "strict" {
 		t.Fatal(err)
 	}
 	var d diagnosis
-	d.discovery(c.Discovery, supervise.Means{Stage: true, NoNewPrivs: true})
+	d.discovery(c.Discovery, sandbox.Means{Stage: true, NoNewPrivs: true})
 	var out bytes.Buffer
 	d.printTables(&globals{terminal: terminal{out: &answer{w: &out}, err: io.Discard}})
 	for _, want := range []string{`discovery plain +supervised +yes`, `discovery boxed +container \(bwrap\) +yes`, `discovery strict +confined→supervised +yes +it requires`} {
@@ -215,7 +216,7 @@ func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(program)
-	for level, want := range map[supervise.Level]supervise.Level{"": supervise.Supervised, supervise.Supervised: supervise.Supervised, supervise.Confined: ""} {
+	for level, want := range map[sandbox.Level]sandbox.Level{"": sandbox.Supervised, sandbox.Supervised: sandbox.Supervised, sandbox.Confined: ""} {
 		var lock *config.Lock
 		if level != "" {
 			lock = &config.Lock{Plugins: []config.LockedPlugin{{Name: "edit", Level: level}}}

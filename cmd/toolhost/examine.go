@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // A finding is one thing that a machine offers, or not.
@@ -35,7 +36,7 @@ func (f finding) text() string {
 }
 
 // examine says what the machine offers to keep plugins in, item by item.
-func examine(m supervise.Means) []finding {
+func examine(m sandbox.Means) []finding {
 	if !m.Stage {
 		return []finding{{Name: "sandbox", Consequence: "plugins can do what their user can", Remedy: "run toolhost on Linux"}}
 	}

@@ -40,8 +40,11 @@ func TestFileWatch(t *testing.T) {
 		for _, heard := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				dir, w := watchedFolder(t, heard)
+				var changing sync.Mutex
+				dir, w := watchedFolder(t, heard, &changing)
+				changing.Lock()
 				change(t, dir)
+				changing.Unlock()
 				awaitChange(t, w)
 				writeText(t, filepath.Join(dir, "unrelated"), "new")
 				writeText(t, filepath.Join(dir, "plugins", "README"), "new")
@@ -55,8 +58,9 @@ func TestFileWatch(t *testing.T) {
 	}
 }
 
-// watchedFolder has files to watch, and a watch that the system helps or not.
-func watchedFolder(t *testing.T, heard bool) (string, *fileWatch) {
+// watchedFolder has files to watch, and a watch that the system helps or not. It does not look again while they change:
+// the steps of one change may be far apart where the machine is busy.
+func watchedFolder(t *testing.T, heard bool, changing sync.Locker) (string, *fileWatch) {
 	t.Helper()
 	dir := t.TempDir()
 	makeFolder(t, filepath.Join(dir, "plugins"))
@@ -69,12 +73,16 @@ func watchedFolder(t *testing.T, heard bool) (string, *fileWatch) {
 	for _, path := range []string{"file", "later", "plugins", "link"} {
 		files = append(files, watchedFile{path: filepath.Join(dir, path)})
 	}
-	return dir, watching(t, files, heard)
+	return dir, watching(t, heard, func() []watchedFile {
+		changing.Lock()
+		defer changing.Unlock()
+		return files
+	})
 }
 
-func watching(t *testing.T, files []watchedFile, heard bool) *fileWatch {
+func watching(t *testing.T, heard bool, files func() []watchedFile) *fileWatch {
 	t.Helper()
-	w := newFileWatch(func() []watchedFile { return files })
+	w := newFileWatch(files)
 	if w.system == nil {
 		t.Fatal("the system gives no watch")
 	}
@@ -103,7 +111,7 @@ func TestFileWatchWaitsForThePrograms(t *testing.T) {
 	t.Parallel()
 	for _, heard := range []bool{true, false} {
 		v := newVersioned(t, t.TempDir(), "a")
-		w := watching(t, []watchedFile{{v.path, true}}, heard)
+		w := watching(t, heard, func() []watchedFile { return []watchedFile{{v.path, true}} })
 		remove(t, v.path)
 		writeText(t, v.path, "half")
 		select {

@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/toolhost/toolhost/host/config"
-	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // A person is asked before what was locked is changed, and not before something is added.
@@ -23,7 +24,7 @@ func TestLockAtTheTerminal(t *testing.T) {
 	p.sees("added:0:")
 	path := filepath.Join(dir, config.LockName)
 	err := config.UpdateLock(path, func(l *config.Lock) error {
-		l.Plugin("readfile").Level = supervise.Isolated
+		l.Plugin("readfile").Level = sandbox.Isolated
 		return nil
 	})
 	if err != nil {
@@ -57,6 +58,8 @@ func TestLockAsksBeforeItStarts(t *testing.T) {
 	text := func(note string) {
 		t.Helper()
 		script := fmt.Sprintf("#!/bin/sh\n%s\nexec %s/toolhost-plugin-readfile\n", note, bin)
+		syscall.ForkLock.RLock() // a child that begins meanwhile would have the file open, and it could not be run
+		defer syscall.ForkLock.RUnlock()
 		if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -71,6 +71,9 @@ func (g *globals) openFound(o opening) (_ *session, err error) {
 		return nil, err
 	}
 	c := o.found.config
+	if c.Audit != nil {
+		g.secrets = c.Audit.Secrets
+	}
 	if o.approver == nil && o.person != nil {
 		o.approver = newPrompter(g, o.person)
 	}
@@ -162,7 +165,8 @@ func (s *session) settings(g *globals) (o host.Options, shown host.Filter, err e
 			return o, shown, err
 		}
 	}
-	return o, filter(profile), approval(&o, s.approvals(profile), s.opening.approve, s.opening.approver)
+	approval(&o, s.approvals(profile), s.opening.approve, s.opening.approver)
+	return o, filter(profile), nil
 }
 
 // approvals are the settings of the configuration and the profile. Who may not loosen rules does not loosen by a mode either.

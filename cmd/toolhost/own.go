@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // ours are the plugins that come with toolhost.
@@ -21,15 +22,15 @@ func trustOwn(specs []supervise.Spec, lock *config.Lock) []supervise.Spec {
 	specs = slices.Clone(specs)
 	for i, s := range specs {
 		locked := lock.Plugin(s.Name)
-		if (locked == nil || locked.Level == supervise.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" && !asksForMore(s.Sandbox) {
-			specs[i].Sandbox.Level, specs[i].Sandbox.HostUmask = supervise.Supervised, true
+		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" && !asksForMore(s.Sandbox) {
+			specs[i].Sandbox.Level, specs[i].Sandbox.HostUmask = sandbox.Supervised, true
 		}
 	}
 	return specs
 }
 
 // asksForMore says whether the sandbox means something only from Confined on.
-func asksForMore(s supervise.Sandbox) bool {
+func asksForMore(s sandbox.Spec) bool {
 	return s.Require != "" || s.Write != nil || s.Read != nil || len(s.Wrapper) > 0
 }
 

@@ -53,9 +53,8 @@ func newPluginRun(g *globals) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "start the plugin anew when its program changes")
-	cmd.Flags().StringVar(&f.format, "format", "text", "text or json: one object a line")
+	chooseFormat(cmd, &f.format, "%s: one object a line", "text", "json")
 	approveFlag(cmd, &f.approve)
-	offer(cmd, "format", "text", "json")
 	return cmd
 }
 
@@ -94,9 +93,6 @@ type pluginRun struct {
 }
 
 func (g *globals) runPlugin(ctx context.Context, args []string, f runFlags) error {
-	if f.format != "text" && f.format != "json" {
-		return fmt.Errorf("--format must be text or json, not %q", f.format)
-	}
 	r := &pluginRun{g: g, f: f, name: args[0], changed: make(chan struct{}, 1)}
 	wishes := reloadWishes(ctx)
 	s, err := r.open(ctx, args)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -26,7 +28,8 @@ func (r *pluginRun) open(ctx context.Context, args []string) (*session, error) {
 	}
 	if !isPath(args[0]) {
 		o.only = args[:1]
-		return r.g.open(ctx, o)
+		s, err := r.g.open(ctx, o)
+		return s, orFile(args[0], err)
 	}
 	program, err := filepath.Abs(args[0])
 	if err != nil {
@@ -36,6 +39,14 @@ func (r *pluginRun) open(ctx context.Context, args []string) (*session, error) {
 	spec := supervise.Spec{Name: r.name, Command: append([]string{program}, args[1:]...), Source: program}
 	o.found = &found{config: &config.Config{}, specs: []supervise.Spec{spec}}
 	return r.g.openFound(o)
+}
+
+// orFile tells whoever named a program in this folder, where a plugin's name was expected, how to name it.
+func orFile(word string, err error) error {
+	if info, e := os.Stat(word); err == nil || e != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return fmt.Errorf("%w\nfor the program %s in this folder write ./%s", err, word, word)
 }
 
 var noLabel = regexp.MustCompile(`[^a-z0-9]+`)

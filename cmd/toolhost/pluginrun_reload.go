@@ -36,9 +36,15 @@ func (r *pluginRun) follow(ctx context.Context, wishes <-chan struct{}) {
 func (r *pluginRun) goOn(ctx context.Context, wished bool) {
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
-	if err := r.reload(ctx, wished); err != nil && ctx.Err() == nil {
-		r.say("not reloaded: %v", err)
+	err := r.reload(ctx, wished)
+	if err == nil || ctx.Err() != nil {
+		return
 	}
+	if e, ok := errors.AsType[*sdk.Error](err); ok && e.Name == "NotReloaded" { // which its message says
+		r.say("%s", e.Message)
+		return
+	}
+	r.say("not reloaded: %v", err)
 }
 
 // reload has the plugin go on as its program and its settings are now, and tells what has changed.

@@ -144,16 +144,19 @@ func TestPluginRunStarts(t *testing.T) {
 	}
 }
 
+// notReloaded begins why a build was not gone over to.
+const notReloaded = "versioned: plugin \"versioned\" was not reloaded and is left as it was: "
+
 // Builds that cannot be run leave the old one, and the word of why.
 func TestPluginRunBrokenBuilds(t *testing.T) {
 	t.Parallel()
 	r := runVersioned(t, "tell", "--watch")
 	r.v.renameText([]byte("#!/bin/sh\necho the linker was drunk >&2\nexit 3\n"))
-	r.told("versioned: not reloaded: ")
+	r.told(notReloaded)
 	r.told("the linker was drunk")
 	r.call("tell", "1")
 	r.v.renameText(r.v.text("")[:1<<20])
-	eventually(t, "the second build is refused", func() bool { return strings.Count(r.errs.String(), "versioned: not reloaded: ") == 2 })
+	eventually(t, "the second build is refused", func() bool { return strings.Count(r.errs.String(), notReloaded) == 2 })
 	r.call("tell", "1")
 	r.v.rename("2 tell")
 	r.told("versioned: reloaded; its tools are the same")
@@ -167,7 +170,7 @@ func TestPluginRunBrokenFromTheStart(t *testing.T) {
 	v := newVersioned(t, t.TempDir(), "tell")
 	v.renameText([]byte("#!/bin/sh\nexit 3\n"))
 	cmd, errs, temp := program(t, filepath.Dir(v.path), "plugin", "run", v.path)
-	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitUnavailable || !strings.Contains(errs.String(), "exit status 3") {
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitUnavailable || !strings.Contains(errs.String(), "exit code 3") {
 		t.Errorf("%v: %s", err, errs)
 	}
 	checkEmpty(t, temp)

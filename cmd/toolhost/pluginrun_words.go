@@ -79,10 +79,13 @@ func nextTry(s supervise.Status, now time.Time) string {
 	case s.RetryAt.IsZero():
 		return ""
 	case s.RetryAt.After(now):
-		return fmt.Sprintf("from %s on, in %s; `reset` does not wait", s.RetryAt.Local().Format(time.TimeOnly), s.RetryAt.Sub(now).Round(time.Second))
+		return fmt.Sprintf("from %s on, in %s; `reset` does not wait", s.RetryAt.Local().Format(time.TimeOnly), upwards(s.RetryAt.Sub(now)))
 	}
 	return "with the next call"
 }
+
+// upwards rounds a wait to seconds, so that it is never told as over before it is.
+func upwards(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
 func positive(n int) string {
 	if n <= 0 {

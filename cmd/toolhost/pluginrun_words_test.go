@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // status asks how the plugin is.
@@ -72,7 +73,7 @@ func TestPluginRunMends(t *testing.T) {
 	}
 	v.renameText([]byte("#!/bin/sh\nexit 3\n"))
 	r.enter("reload")
-	r.told("versioned: not reloaded: ")
+	r.told(notReloaded)
 	r.call("tell", "2")
 	r.end(exitOK)
 }
@@ -108,13 +109,17 @@ func TestStatusRows(t *testing.T) {
 		"known": {supervise.Status{State: supervise.Known}, [][]string{{"state", "known"}, {"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
 		"ready, less kept in than asked": {supervise.Status{State: supervise.Ready, Since: now.Add(-time.Minute), Reason: "it has started", PID: 7, Generation: 2, Restarts: 1, Crashes: 1,
 			Calls: 3, Draining: 1, Version: "1.0", Tools: 4, Containment: "process-tree", Notices: []string{"n"}, Stderr: []string{"s"},
-			Sandbox: &supervise.Confinement{Asked: supervise.Confined, Got: supervise.Supervised, Missing: []string{"m"}}},
+			Sandbox: &sandbox.Confinement{Asked: sandbox.Confined, Got: sandbox.Supervised, Missing: []string{"m"}}},
 			[][]string{{"state", "ready since " + at(-time.Minute) + ", for 1m0s"}, {"reason", "it has started"}, {"pid", "7"}, {"generation", "2"}, {"restarts", "1"},
 				{"crashes", "1"}, {"calls", "3"}, {"draining", "1"}, {"version", "1.0"}, {"tools", "4"}, {"sandbox", "confined→supervised; m"},
 				{"containment", "process-tree"}, {"notice", "n"}, {"stderr", "its last lines:"}}},
 		"quarantined": {supervise.Status{State: supervise.Quarantined, Since: now, Reason: "it crashed", RetryAt: now.Add(5 * time.Minute), LastError: "exit status 3"},
 			[][]string{{"state", "quarantined since " + at(0) + ", for 0s"}, {"reason", "it crashed"}, {"next try", "from " + at(5*time.Minute) + " on, in 5m0s; `reset` does not wait"},
 				{"generation", "0"}, {"restarts", "0"}, {"tools", "0"}, {"last error", "exit status 3"}}},
+		"backoff": {supervise.Status{State: supervise.Backoff, RetryAt: now.Add(1001 * time.Millisecond)},
+			[][]string{{"state", "backoff"}, {"next try", "from " + at(1001*time.Millisecond) + " on, in 2s; `reset` does not wait"}, {"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
+		"backoff for a moment": {supervise.Status{State: supervise.Backoff, RetryAt: now.Add(time.Millisecond)},
+			[][]string{{"state", "backoff"}, {"next try", "from " + at(time.Millisecond) + " on, in 1s; `reset` does not wait"}, {"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
 		"backoff is over": {supervise.Status{State: supervise.Backoff, RetryAt: now.Add(-time.Second)},
 			[][]string{{"state", "backoff"}, {"next try", "with the next call"}, {"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
 		"invalid": {supervise.Status{State: supervise.Invalid, Reason: "a line\nbreak"},

@@ -41,16 +41,12 @@ func newExplain(g *globals) *cobra.Command {
 			return g.explain(cmd.Context(), args, format, profile)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "text or json")
-	offer(cmd, "format", "text", "json")
+	chooseFormat(cmd, &format, "%s", "text", "json")
 	g.profileFlag(cmd, &profile)
 	return cmd
 }
 
 func (g *globals) explain(ctx context.Context, args []string, format, profile string) error {
-	if format != "text" && format != "json" {
-		return fmt.Errorf("--format must be text or json, not %q", format)
-	}
 	arguments, err := g.arguments(ctx, args[1:])
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 // supervising are the options for the supervisor of what was found.
 func (g *globals) supervising(f *found) supervise.Options {
-	return supervise.Options{Logger: g.logger(), Workdir: g.workdir, CacheDir: definitionsCache(), Protect: protect(f.config, f.specs)}
+	return supervise.Options{Logger: g.logger(), Workdir: g.workdir, CacheDir: definitionsCache(), Protect: protect(f.config, f.specs), Hide: hide(f.config)}
 }
 
 // protect are the files and folders by which a plugin that could change them would have its way the next time: what is
@@ -33,6 +33,21 @@ func protect(c *config.Config, specs []supervise.Spec) []string {
 		out = append(out, c.Audit.Path, c.Audit.Path+".head")
 	}
 	return append(out, userFolders()...)
+}
+
+// hide is the record, if there is one: who may read it may lock it, and so hold up every call that is to be recorded.
+func hide(c *config.Config) []string {
+	if c.Audit == nil {
+		return nil
+	}
+	path, err := auditPath(c.Audit.Path)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return nil // nothing can be recorded, which calls are told
+	}
+	return []string{path}
 }
 
 // userFolders are those that toolhost has in the user's home.

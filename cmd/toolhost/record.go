@@ -2,6 +2,7 @@ package main
 
 import (
 	"sync"
+	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/supervise"
@@ -12,9 +13,10 @@ type record struct {
 	path    string // "" is the default
 	options audit.Options
 
-	once sync.Once
-	log  *audit.Log
-	err  error
+	opening sync.Mutex
+	log     *audit.Log
+	err     error     // of the last try to open it
+	tried   time.Time // when that ended
 
 	mu     sync.Mutex // held to give something to the writer, and to end it
 	later  chan audit.Record
@@ -25,30 +27,54 @@ type record struct {
 func newRecord(path string, o audit.Options) *record {
 	later := make(chan audit.Record, 1000)
 	r := &record{path: path, options: o, later: later}
-	r.writer.Go(func() {
-		for a := range later {
-			_ = r.Append(a) // a call that needs the record finds out by itself
-		}
-	})
+	r.writer.Go(func() { r.write(later) })
 	return r
 }
 
-// Append adds a record. It fails, each time, when the log could not be opened.
-func (r *record) Append(a audit.Record) error {
-	r.once.Do(r.open)
-	if r.err != nil {
-		return r.err
-	}
-	return r.log.Append(a)
-}
-
-func (r *record) open() {
-	if r.path == "" {
-		if r.path, r.err = defaultAuditPath(); r.err != nil {
+// write adds what was left for later. When that fails, a call that needs the record finds out by itself, and who closes it does
+// not wait for the others: each try may take as long as a lock is waited for.
+func (r *record) write(later <-chan audit.Record) {
+	for a := range later {
+		if r.Append(a) != nil && r.closing() {
 			return
 		}
 	}
-	r.log, r.err = audit.Open(r.path, r.options)
+}
+
+func (r *record) closing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.later == nil
+}
+
+// Append adds a record. It fails as long as the log cannot be opened.
+func (r *record) Append(a audit.Record) error {
+	log, err := r.opened()
+	if err != nil {
+		return err
+	}
+	return log.Append(a)
+}
+
+// opened tries to open the log again when the last try failed: what stood in the way, such as a lock, may be gone. Those who
+// waited for a try have its result.
+func (r *record) opened() (*audit.Log, error) {
+	asked := time.Now()
+	r.opening.Lock()
+	defer r.opening.Unlock()
+	if r.log == nil && !r.tried.After(asked) {
+		r.log, r.err = r.open()
+		r.tried = time.Now()
+	}
+	return r.log, r.err
+}
+
+func (r *record) open() (*audit.Log, error) {
+	path, err := auditPath(r.path)
+	if err != nil {
+		return nil, err
+	}
+	return audit.Open(path, r.options)
 }
 
 // plugin takes note of a plugin's start or end, without waiting until it is written.
@@ -80,6 +106,8 @@ func (r *record) close() error {
 	r.later = nil
 	r.mu.Unlock()
 	r.writer.Wait()
+	r.opening.Lock()
+	defer r.opening.Unlock()
 	if r.log == nil {
 		return nil
 	}

@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/audit"
 )
 
 // globals are the flags that every sub-command takes.
@@ -14,6 +17,7 @@ type globals struct {
 	terminal
 	config, workdir     string
 	logLevel, logFormat string
+	secrets             []string // texts that the log must not have; they come with a configuration
 }
 
 func newRoot(t *terminal) *cobra.Command {
@@ -46,11 +50,10 @@ func (g *globals) flags(root *cobra.Command, t *terminal) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.config, "config", "", "configuration `file` (default: $TOOLHOST_CONFIG, ./config.hcl, then the user's)")
 	f.StringVar(&g.workdir, "workdir", "", "`folder` that tools work in (default: the current one)")
-	f.StringVar(&g.logLevel, "log-level", "error", "debug, info, warn or error; the log goes to standard error")
-	f.StringVar(&g.logFormat, "log-format", "text", "text or json")
 	f.BoolVar(&t.noColor, "no-color", false, "no colours, also on a terminal")
-	offer(root, "log-level", "debug", "info", "warn", "error")
-	offer(root, "log-format", "text", "json")
+	g.logLevel, g.logFormat = "error", "text"
+	choose(root, &g.logLevel, "log-level", "%s; the log goes to standard error", "debug", "info", "warn", "error")
+	choose(root, &g.logFormat, "log-format", "%s", "text", "json")
 }
 
 // unknownCommand refuses what is no sub-command, and names those with near names.
@@ -77,12 +80,6 @@ func noArguments(cmd *cobra.Command, args []string) error {
 var extend = func(*cobra.Command) {}
 
 func (g *globals) check() error {
-	if _, err := g.level(); err != nil {
-		return err
-	}
-	if g.logFormat != "text" && g.logFormat != "json" {
-		return fmt.Errorf("--log-format must be text or json, not %q", g.logFormat)
-	}
 	if info, err := os.Stat(g.workdir); g.workdir != "" && (err != nil || !info.IsDir()) {
 		return fmt.Errorf("--workdir %s is not a folder", g.workdir)
 	}
@@ -97,19 +94,26 @@ func (g *globals) checkFolder() error {
 	return nil
 }
 
-func (g *globals) level() (level slog.Level, err error) {
-	if err := level.UnmarshalText([]byte(g.logLevel)); err != nil {
-		return 0, fmt.Errorf("--log-level must be debug, info, warn or error, not %q", g.logLevel)
+// logger writes to standard error, without the secrets, and what looks like one.
+func (g *globals) logger() *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(g.logLevel)) // one of four words
+	o, redact := &slog.HandlerOptions{Level: level}, audit.NewRedactor(g.secrets...)
+	if g.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(discreet{cleaner{g.err}, redact.JSON}, o))
 	}
-	return level, nil
+	return slog.New(slog.NewTextHandler(discreet{cleaner{g.err}, func(line []byte) []byte { return []byte(redact.Text(string(line))) }}, o))
 }
 
-// logger writes to standard error.
-func (g *globals) logger() *slog.Logger {
-	level, _ := g.level() // checked before any command runs
-	o := &slog.HandlerOptions{Level: level}
-	if g.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(cleaner{g.err}, o))
+// discreet is where a log writes its records, each at once.
+type discreet struct {
+	w      io.Writer
+	redact func(line []byte) []byte
+}
+
+func (d discreet) Write(p []byte) (int, error) {
+	if _, err := d.w.Write(d.redact(p)); err != nil {
+		return 0, err
 	}
-	return slog.New(slog.NewTextHandler(cleaner{g.err}, o))
+	return len(p), nil
 }

@@ -96,6 +96,9 @@ func meantOf(name string, names []string) string {
 	if meant := didYouMean(name, names); meant != "" || len(names) == 0 || len(names) > 20 {
 		return meant
 	}
+	if len(names) == 1 {
+		return "; there is only " + names[0]
+	}
 	return "; there are " + strings.Join(names, ", ")
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // bin holds toolhost and its plugins, built once for all tests. In scripts, toolhost is the test binary under another
@@ -52,40 +53,43 @@ func moveHome(dir string) error {
 	return err
 }
 
+// buildAll builds all programs at once, without what only a debugger reads.
 func buildAll(dir string) error {
+	if made := os.Getenv(failingVar); made != "" {
+		return os.Symlink(filepath.Join(made, "toolhost"), filepath.Join(dir, "toolhost"))
+	}
 	plugins, err := filepath.Glob("../../plugins/*")
 	if err != nil {
 		return err
 	}
-	for _, p := range plugins {
-		if err := build(filepath.Join(dir, "toolhost-plugin-"+filepath.Base(p)), p); err != nil {
-			return err
-		}
+	args := append([]string{"build", "-ldflags", "-s -w", "-o", dir, ".", "./testdata/versioned"}, plugins...)
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", args, err, out)
 	}
-	return errors.Join(build(filepath.Join(dir, "toolhost"), "."), build(filepath.Join(dir, "versioned"), "testdata/versioned"), os.Symlink("toolhost", filepath.Join(dir, callProgram)))
+	for _, p := range plugins {
+		name := filepath.Base(p)
+		err = errors.Join(err, os.Rename(filepath.Join(dir, name), filepath.Join(dir, "toolhost-plugin-"+name)))
+	}
+	return errors.Join(err, os.Symlink("toolhost", filepath.Join(dir, callProgram)))
 }
 
-func build(program, source string) error {
-	if out, err := exec.Command("go", "build", "-o", program, "./"+source).CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", source, err, out)
-	}
-	return nil
-}
+// failingVar has TestFailing fail, with the programs of the folder that it names.
+const failingVar = "TEST_FAILING"
 
 // The folder of programs goes away with the tests, also when they fail.
 func TestNothingIsLeft(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestFailing$")
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "TEST_FAILING=1")
-	if out, err := cmd.CombinedOutput(); err == nil {
-		t.Errorf("the test did not fail:\n%s", out)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, failingVar+"="+bin)
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "as asked") {
+		t.Errorf("the test did not fail as it should: %v\n%s", err, out)
 	}
 	checkEmpty(t, dir)
 }
 
 // TestFailing fails when TestNothingIsLeft asks for it.
 func TestFailing(t *testing.T) {
-	if os.Getenv("TEST_FAILING") != "" {
+	if os.Getenv(failingVar) != "" {
 		t.Error("as asked")
 	}
 }
@@ -104,7 +108,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"auditlog": writeAuditLog, "append": appendTo, "flip": flipDigit},
-		Condition:           isolates,
+		Condition:           offers,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BIN", bin)
 			e.Setenv("NO_COLOR", "1")
@@ -119,13 +123,16 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// isolates is the condition of that name: this machine can do all that the sandbox promises.
-func isolates(condition string) (bool, error) {
-	if condition != "isolates" {
-		return false, fmt.Errorf("there is no condition %q", condition)
+// offers are the conditions of what this machine can do of what the sandbox promises: all of it, or to keep paths from plugins.
+func offers(condition string) (bool, error) {
+	switch condition {
+	case "isolates":
+		got, _ := supervise.Options{}.Confine(supervise.Spec{Sandbox: sandbox.Spec{Level: sandbox.Isolated}}, sandbox.Machine())
+		return got.Got == sandbox.Isolated, nil
+	case "protects":
+		return sandbox.Machine().Protects(), nil
 	}
-	got, _ := supervise.Options{}.Confine(supervise.Spec{Sandbox: supervise.Sandbox{Level: supervise.Isolated}}, supervise.Machine())
-	return got.Got == supervise.Isolated, nil
+	return false, fmt.Errorf("there is no condition %q", condition)
 }
 
 // trustFor has the user whose configuration folder that is trust a file as it is now.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 func newStatus(g *globals) *cobra.Command {
@@ -20,15 +21,11 @@ func newStatus(g *globals) *cobra.Command {
 		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return g.status(cmd.Context(), format) },
 	}
-	cmd.Flags().StringVar(&format, "format", "table", "table or json")
-	offer(cmd, "format", "table", "json")
+	chooseFormat(cmd, &format, "%s", "table", "json")
 	return cmd
 }
 
 func (g *globals) status(ctx context.Context, format string) error {
-	if format != "table" && format != "json" {
-		return fmt.Errorf("--format must be table or json, not %q", format)
-	}
 	s, err := g.open(ctx, opening{refresh: true})
 	if err != nil {
 		return err
@@ -111,7 +108,7 @@ func (g *globals) printNotices(s *session, all []pluginStatus) {
 }
 
 // lessThanAsked says what a plugin lacks of the level that was asked for it.
-func lessThanAsked(name string, c *supervise.Confinement) (out []error) {
+func lessThanAsked(name string, c *sandbox.Confinement) (out []error) {
 	if c == nil {
 		return nil
 	}

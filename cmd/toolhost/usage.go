@@ -44,6 +44,9 @@ var (
 
 // flagMistake names the flag that was probably meant, and where all of them are told.
 func flagMistake(cmd *cobra.Command, err error) error {
+	if wrong, is := errors.AsType[mischoice](err); is {
+		return wrong
+	}
 	text, _, _ := strings.Cut(err.Error(), ": strconv.") // what Go calls it tells nobody anything
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
 		if meant := didYouMean(m[1], flagsOf(cmd)); meant != "" {

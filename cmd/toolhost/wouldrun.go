@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 const (
@@ -42,7 +43,7 @@ func (g *globals) showWhatRuns(ctx context.Context, w io.Writer, c *config.Confi
 // whatRuns has a line for each thing. Discovery commands come first: what they name is known only once they have run.
 func whatRuns(ctx context.Context, c *config.Config) (lines []string) {
 	for _, d := range c.Discovery {
-		box := cmp.Or(d.Sandbox, &supervise.Sandbox{})
+		box := cmp.Or(d.Sandbox, &sandbox.Spec{})
 		lines = append(lines, fmt.Sprintf("discovery %s: %s, and every program that it names", d.Name, wrapped(box.Wrapper, d.Command)))
 	}
 	still := findStill(ctx, c)

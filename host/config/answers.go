@@ -85,11 +85,7 @@ func parseAnswers(path string, src []byte) ([]Answer, error) {
 
 // answer reads an always block.
 func (f *fields) answer(b *hclsyntax.Block, ids seen) Answer {
-	id, at, ok := f.label(b, answerNaming)
-	if ok {
-		ids.add(f.report, "always", id, at)
-	}
-	in := f.open(b.Body, "always", fmt.Sprintf("always %q", brief(id)))
+	id, in := f.named(b, answerNaming, ids)
 	a := Answer{
 		ID: id, Tool: in.text("tool", checkFullName), Scope: in.oneOf("scope", scopes),
 		Arguments: in.argumentsOf("arguments"),

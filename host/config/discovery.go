@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -15,11 +14,7 @@ const discoveryTimeout = 10 * time.Second
 
 // discovery reads a plugin_discovery block.
 func (r *reader) discovery(b *hclsyntax.Block, names seen) {
-	name, at, ok := r.label(b, pluginNaming)
-	if ok {
-		names.add(r.report, "plugin_discovery", name, at)
-	}
-	f := r.open(b.Body, "plugin_discovery", fmt.Sprintf("plugin_discovery %q", brief(name)))
+	name, f := r.named(b, pluginNaming, names)
 	d := supervise.Discovery{
 		Name:    name,
 		Command: f.command("write the program that prints plugin specs, and its arguments"),

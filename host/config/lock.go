@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // LockName is the file beside a configuration that says what its plugins were when somebody agreed to them.
@@ -33,7 +34,7 @@ type LockedPlugin struct {
 	Program   string
 	Args, Env []string
 	// Level is the least that keeps it from the rest of the machine.
-	Level supervise.Level
+	Level sandbox.Level
 	// SHA256 holds the checksums of the program by platform, such as "linux_amd64".
 	SHA256 map[string]string
 	// Tools holds the hash of each tool's definition by the tool's own name; nil leaves the tools free.
@@ -101,7 +102,7 @@ func (l *Lock) Remove(name string) {
 func LockedAs(spec supervise.Spec, dir string) LockedPlugin {
 	return LockedPlugin{
 		Name: spec.Name, Source: sourceOf(spec, dir), Program: relative(spec.Command[0], dir), Args: slices.Clone(spec.Command[1:]),
-		Env: slices.Sorted(maps.Keys(spec.Env)), Level: cmp.Or(spec.Sandbox.Level, supervise.Confined),
+		Env: slices.Sorted(maps.Keys(spec.Env)), Level: cmp.Or(spec.Sandbox.Level, sandbox.Confined),
 	}
 }
 

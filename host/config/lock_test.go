@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 var ab, cd = strings.Repeat("ab", 32), strings.Repeat("cd", 32)
@@ -195,7 +196,7 @@ func TestLockRoundTrip(t *testing.T) {
 		return LockedPlugin{
 			Name: rapid.StringMatching(`[a-z][a-z0-9-]{0,8}`).Draw(t, "name"), Version: text.Draw(t, "version"), Source: text.Draw(t, "source"),
 			Program: norm.NFC.String("./x" + text.Draw(t, "program")), Args: rapid.SliceOf(text).Draw(t, "args"), Dynamic: rapid.Bool().Draw(t, "dynamic"),
-			Level:  rapid.SampledFrom([]supervise.Level{supervise.Supervised, supervise.Confined, supervise.Isolated}).Draw(t, "level"),
+			Level:  rapid.SampledFrom([]sandbox.Level{sandbox.Supervised, sandbox.Confined, sandbox.Isolated}).Draw(t, "level"),
 			SHA256: rapid.MapOf(rapid.StringMatching(`[a-z0-9]{1,5}_[a-z0-9]{1,5}`), sum).Draw(t, "sums"),
 			Tools:  rapid.MapOf(rapid.StringMatching(`[a-z0-9]+(-[a-z0-9]+)?(_[a-z0-9]+)?`), sum).Draw(t, "tools"),
 		}
@@ -263,7 +264,7 @@ func TestLockdown(t *testing.T) {
 	elsewhere := locked
 	elsewhere.SHA256 = map[string]string{"plan9_mips": ab}
 	strict := locked
-	strict.Level = supervise.Isolated
+	strict.Level = sandbox.Isolated
 	for name, c := range map[string]struct {
 		mode            string
 		lock            *LockedPlugin
@@ -278,7 +279,7 @@ func TestLockdown(t *testing.T) {
 		"variables":          {"", &locked, with(func(s *supervise.Spec) { s.Env = map[string]string{"LD_PRELOAD": "x"} }), ab, "LD_PRELOAD", ""},
 		"another value":      {"", &locked, with(func(s *supervise.Spec) { s.Env = map[string]string{"A": "2"} }), ab, "", ""},
 		"less sandbox":       {"", &strict, spec, ab, `its sandbox level is "confined", less than "isolated"`, ""},
-		"more sandbox":       {"", &locked, with(func(s *supervise.Spec) { s.Sandbox.Level = supervise.Isolated }), ab, "", ""},
+		"more sandbox":       {"", &locked, with(func(s *supervise.Spec) { s.Sandbox.Level = sandbox.Isolated }), ab, "", ""},
 		"not locked":         {"", nil, spec, "", "", `plugin "a" is not in toolhost.lock.hcl; it runs all the same`},
 		"not locked, must":   {LockRequire, nil, spec, "", `it is not in toolhost.lock.hcl, and lock = "require" wants that`, ""},
 		"not locked, off":    {LockOff, nil, spec, "", "", ""},

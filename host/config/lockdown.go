@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // Lock modes say what becomes of a plugin that is not locked.
@@ -71,7 +72,7 @@ func (c *Config) lockOf(spec supervise.Spec) (l supervise.Lock, notice string) {
 
 // differs says in which way the spec gives a plugin more, or something else, than when it was locked.
 func (p *LockedPlugin) differs(now LockedPlugin) string {
-	levels := []supervise.Level{supervise.Supervised, supervise.Confined, supervise.Isolated}
+	levels := []sandbox.Level{sandbox.Supervised, sandbox.Confined, sandbox.Isolated}
 	switch {
 	case !slices.Equal(p.Args, now.Args):
 		return fmt.Sprintf("its arguments are %q", now.Args)

@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // This file is the only reader of lock files, and lockwrite.go the only writer.
@@ -81,20 +81,16 @@ func (r *reader) literal(body *hclsyntax.Body) bool {
 
 var (
 	platformPattern = regexp.MustCompile(`^[a-z0-9]+_[a-z0-9]+$`)
-	levels          = []string{string(supervise.Confined), string(supervise.Isolated), string(supervise.Supervised)}
+	levels          = []string{string(sandbox.Confined), string(sandbox.Isolated), string(sandbox.Supervised)}
 )
 
 // locked reads the block of a plugin.
 func (f *fields) locked(b *hclsyntax.Block, names seen) LockedPlugin {
-	name, at, ok := f.label(b, pluginNaming)
-	if ok {
-		names.add(f.report, "plugin", name, at)
-	}
-	in := f.open(b.Body, "plugin", fmt.Sprintf("plugin %q", brief(name)))
+	name, in := f.named(b, pluginNaming, names)
 	p := LockedPlugin{
 		Name: name, line: b.TypeRange.Start.Line,
 		Version: in.text("version", checkAny), Source: in.text("source", checkAny), Program: in.text("program", checkPath),
-		Level: supervise.Level(in.oneOf("level", levels)), Dynamic: in.boolean("dynamic"),
+		Level: sandbox.Level(in.oneOf("level", levels)), Dynamic: in.boolean("dynamic"),
 		SHA256: in.sums("sha256", checkPlatform), Tools: in.sums("tools", checkToolName),
 	}
 	p.Args, _ = in.texts("args", checkAny)

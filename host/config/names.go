@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -56,6 +57,15 @@ func (r *reader) label(b *hclsyntax.Block, n naming) (string, hcl.Range, bool) {
 		return name, at, false
 	}
 	return name, at, true
+}
+
+// named opens a block of one label, which no other of its kind may have. The name is that of label, be it good or not.
+func (r *reader) named(b *hclsyntax.Block, n naming, names seen) (string, *fields) {
+	name, at, ok := r.label(b, n)
+	if ok {
+		names.add(r.report, b.Type, name, at)
+	}
+	return name, r.open(b.Body, b.Type, fmt.Sprintf("%s %q", b.Type, brief(name)))
 }
 
 // maxWord is how much of a name is repeated in reports, in bytes.

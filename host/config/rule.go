@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -17,11 +16,7 @@ var ruleNaming = naming{
 
 // rule reads a rule block. Names are those of the layer's rules so far.
 func (f *fields) rule(b *hclsyntax.Block, names seen) policy.Rule {
-	name, at, ok := f.label(b, ruleNaming)
-	if ok {
-		names.add(f.report, "rule", name, at)
-	}
-	in := f.open(b.Body, "rule", fmt.Sprintf("rule %q", brief(name)))
+	name, in := f.named(b, ruleNaming, names)
 	out := policy.Rule{
 		Name:       name,
 		Source:     f.place(b.TypeRange),

@@ -5,13 +5,13 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
-var sandboxLevels = []string{string(supervise.Supervised), string(supervise.Confined), string(supervise.Isolated)}
+var sandboxLevels = []string{string(sandbox.Supervised), string(sandbox.Confined), string(sandbox.Isolated)}
 
 // ownSandbox reads the sandbox block of something that is not kept in one by default; nil when there is none.
-func (f *fields) ownSandbox() *supervise.Sandbox {
+func (f *fields) ownSandbox() *sandbox.Spec {
 	if len(f.blocks("sandbox")) == 0 {
 		return nil
 	}
@@ -19,16 +19,16 @@ func (f *fields) ownSandbox() *supervise.Sandbox {
 }
 
 // sandbox reads the sandbox block of a plugin.
-func (f *fields) sandbox() supervise.Sandbox {
+func (f *fields) sandbox() sandbox.Spec {
 	b := f.block("sandbox")
 	if b == nil {
-		return supervise.Sandbox{}
+		return sandbox.Spec{}
 	}
 	in := f.open(b.Body, "sandbox", f.what+", sandbox")
 	before := len(in.mistakes)
-	out := supervise.Sandbox{
-		Level:         supervise.Level(in.oneOf("level", sandboxLevels)),
-		Require:       supervise.Level(in.oneOf("require", sandboxLevels)),
+	out := sandbox.Spec{
+		Level:         sandbox.Level(in.oneOf("level", sandboxLevels)),
+		Require:       sandbox.Level(in.oneOf("require", sandboxLevels)),
 		Write:         in.paths("write"),
 		Read:          in.paths("read"),
 		Network:       in.choice("network"),
@@ -82,13 +82,13 @@ func (f *fields) wrapper() []string {
 const minMemory = 64 << 20
 
 // processLimits reads the limits of each process.
-func (f *fields) processLimits() supervise.SandboxLimits {
+func (f *fields) processLimits() sandbox.Limits {
 	b := f.block("limits")
 	if b == nil {
-		return supervise.SandboxLimits{}
+		return sandbox.Limits{}
 	}
 	in := f.open(b.Body, "sandbox limits", f.what+", limits")
-	out := supervise.SandboxLimits{
+	out := sandbox.Limits{
 		Memory:    in.bytes("memory"),
 		Processes: in.integer("processes", 1_000_000),
 		Files:     in.integer("files", 1_000_000),
@@ -105,7 +105,7 @@ func (f *fields) processLimits() supervise.SandboxLimits {
 }
 
 // consistent reports what does not go together, at the attribute that asks too much.
-func (f *fields) consistent(s supervise.Sandbox, b *hclsyntax.Block) {
+func (f *fields) consistent(s sandbox.Spec, b *hclsyntax.Block) {
 	at := b.DefRange()
 	for _, name := range []string{"require", "new_privileges"} {
 		if f.given[name] {
@@ -116,15 +116,15 @@ func (f *fields) consistent(s supervise.Sandbox, b *hclsyntax.Block) {
 		f.wrong(at, "%s", err).hint("change one of the two")
 		return
 	}
-	level := cmp.Or(s.Level, supervise.Confined)
+	level := cmp.Or(s.Level, sandbox.Confined)
 	if s.Level == "" && s.Wrapper != nil {
-		level = supervise.Supervised
+		level = sandbox.Supervised
 	}
-	if f.given["write"] && level == supervise.Supervised {
+	if f.given["write"] && level == sandbox.Supervised {
 		f.wrong(f.body.Attributes["write"].NameRange, "write means nothing at the level %q, where everything can be written", level).
 			hint(`add level = "confined", or remove it`)
 	}
-	if f.given["read"] && level != supervise.Isolated {
+	if f.given["read"] && level != sandbox.Isolated {
 		f.wrong(f.body.Attributes["read"].NameRange, "read means nothing at the level %q, where everything can be read", level).
 			hint(`add level = "isolated", or remove it`)
 	}

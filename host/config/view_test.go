@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/policy"
-	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // A view is a Config as JSON that people like to read: what is not set is left out, times are words, and the folder of
@@ -117,7 +117,7 @@ type sandboxView struct {
 	FileSize      int64    `json:"file_size,omitempty"`
 }
 
-func sandboxViewOf(c *Config, s supervise.Sandbox) sandboxView {
+func sandboxViewOf(c *Config, s sandbox.Spec) sandboxView {
 	v := sandboxView{string(s.Level), string(s.Require), portable(c, s.Write), portable(c, s.Read), s.Network, s.NewPrivileges, s.HostUmask,
 		portable(c, s.Wrapper), s.Limits.Memory, s.Limits.Processes, s.Limits.Files, s.Limits.FileSize}
 	if s.Write != nil && v.Write == nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -58,7 +59,7 @@ func hungMount(at, run string) error {
 	}
 	began := time.Now()
 	err = s.Close()
-	if took := time.Since(began); took > stopTime+time.Second {
+	if took := time.Since(began); took > slack*stopTime {
 		err = fmt.Errorf("closing took %s", took)
 	}
 	return err
@@ -74,9 +75,9 @@ func neighbors(at, run string) error {
 	if _, err := s.Add(Spec{Name: "hung", Command: []string{filepath.Join(at, "plugin")}}); err != nil {
 		return err
 	}
-	for _, level := range []Level{Supervised, Confined} {
+	for _, level := range []sandbox.Level{sandbox.Supervised, sandbox.Confined} {
 		spec := playing(string(level), "good")
-		spec.StartTimeout, spec.Sandbox = 10*time.Second, Sandbox{Level: level, Write: []string{run}}
+		spec.Sandbox = sandbox.Spec{Level: level, Write: []string{run}}
 		p, err := s.Add(spec)
 		if err != nil {
 			return err
@@ -125,7 +126,7 @@ func leaves(ask func(context.Context) error) error {
 			return fmt.Errorf("it ended with %w", err)
 		}
 		return nil
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		return errors.New("it did not leave")
 	}
 }
@@ -134,7 +135,7 @@ func leaves(ask func(context.Context) error) error {
 // often it asks.
 func TestHungFileSystem(t *testing.T) {
 	t.Run("a mount", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), slack*patience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, os.Args[0])
 		cmd.Env = append(os.Environ(), "PLAY=hung", "AT="+t.TempDir(), "RUN="+shortDir(t))

@@ -13,6 +13,7 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -55,7 +56,7 @@ func startStock(b *testing.B) (*goplugin.Client, goplugin.ClientProtocol) {
 
 // BenchmarkStart is from nothing to the first answer, and the end.
 func BenchmarkStart(b *testing.B) {
-	for _, level := range []Level{Supervised, Confined} {
+	for _, level := range []sandbox.Level{sandbox.Supervised, sandbox.Confined} {
 		b.Run("toolhost/"+string(level), func(b *testing.B) {
 			s := supervisor(b)
 			spec := playing("good", "good").withDefaults()
@@ -79,7 +80,7 @@ func BenchmarkStart(b *testing.B) {
 
 // BenchmarkStartAtLevel is BenchmarkStart for each level of the sandbox.
 func BenchmarkStartAtLevel(b *testing.B) {
-	for _, level := range knownLevels {
+	for _, level := range allLevels {
 		b.Run(string(level), func(b *testing.B) {
 			s, spec := supervisor(b), playing("good", "good")
 			spec.Sandbox.Level, spec.Dir = level, s.workdir

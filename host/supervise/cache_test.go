@@ -117,7 +117,7 @@ func (c *caching) linked(n int) (specs []Spec) {
 // settle waits until the test's own program is no longer so young that it would be read each time.
 func settleProgram(t testing.TB) {
 	t.Helper()
-	soon(t, "the test binary to have some age", 10*time.Second, func() bool {
+	soon(t, "the test binary to have some age", patience, func() bool {
 		return idOf(Spec{Command: os.Args[:1]}).Settled(time.Now())
 	})
 }
@@ -208,7 +208,7 @@ func checkCorrected(t *testing.T, p *Process, tool string, want sdk.Code) {
 	defer watcher.Wait()
 	defer stop()
 	watcher.Go(func() { _ = p.Watch(watching, func() { told <- struct{}{} }) })
-	soon(t, "somebody to watch", 5*time.Second, func() bool {
+	soon(t, "somebody to watch", patience, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return len(p.watchers) == 1
@@ -221,7 +221,7 @@ func checkCorrected(t *testing.T, p *Process, tool string, want sdk.Code) {
 	}
 	select {
 	case <-told:
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		t.Error("who watches is not told")
 	}
 	if got := must(p.Tools(t.Context())); len(got) != 3 || got[2].Name != "comes" {

@@ -16,7 +16,7 @@ import (
 func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spec, workdir string) error {
 	if len(d.ConfigSchema) == 0 {
 		if spec.Config != nil && string(bytes.TrimSpace(spec.Config)) != "{}" {
-			return &invalidError{fmt.Errorf("it takes no configuration, but %s has a config block for it", cmp.Or(spec.Source, "its spec"))}
+			return &invalidError{fmt.Errorf("it takes no configuration, but %s has a config block for it; remove that", cmp.Or(spec.Source, "its spec"))}
 		}
 		return nil
 	}

@@ -79,11 +79,11 @@ func TestChangedToolsAreTold(t *testing.T) {
 		watched <- p.Watch(ctx, func() { told <- struct{}{} })
 	}()
 	<-watching
-	soon(t, "the watch stands", 5*time.Second, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.watchers) == 1 })
+	soon(t, "the watch stands", patience, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.watchers) == 1 })
 	mustCall(t, p, "a", "zz")
 	select {
 	case <-told:
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("nobody told of the new tool")
 	}
 	if diff := cmp.Diff([]string{"a", "zz"}, toolNames(t, p)); diff != "" {

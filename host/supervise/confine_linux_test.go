@@ -13,10 +13,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A holding says at which knownLevels an attack works.
+// A holding says at which levels an attack works.
 type holding struct{ supervised, confined, isolated bool }
 
 var (
@@ -41,8 +42,8 @@ var (
 	}
 )
 
-func (h holding) at(l Level) bool {
-	return map[Level]bool{Supervised: h.supervised, Confined: h.confined, Isolated: h.isolated}[l]
+func (h holding) at(l sandbox.Level) bool {
+	return map[sandbox.Level]bool{sandbox.Supervised: h.supervised, sandbox.Confined: h.confined, sandbox.Isolated: h.isolated}[l]
 }
 
 // makePrey makes a world to attack.
@@ -73,7 +74,7 @@ func makePrey(t *testing.T) prey {
 }
 
 // attacker is the spec of one that may write to the inside.
-func attacker(p prey, box Sandbox) Spec {
+func attacker(p prey, box sandbox.Spec) Spec {
 	spec := playing("attacker", "attacker")
 	if box.Write == nil {
 		box.Write = []string{p.Inside}
@@ -115,19 +116,19 @@ func init() {
 // this machine and as this user, works at no level; where the machine lacks what a level needs, what was got is what must hold.
 func TestAttacks(t *testing.T) {
 	free := freely(t, makePrey(t))
-	for _, level := range knownLevels {
-		t.Run(string(level), func(t *testing.T) { attackAt(t, Sandbox{Level: level}, Machine().Namespaces, free) })
+	for _, level := range allLevels {
+		t.Run(string(level), func(t *testing.T) { attackAt(t, sandbox.Spec{Level: level}, sandbox.Machine().Namespaces, free) })
 		t.Run(string(level)+" by a stage", func(t *testing.T) { // which a limit of memory asks for
-			attackAt(t, Sandbox{Level: level, Limits: SandboxLimits{Memory: 1 << 40}}, Machine().Namespaces, free)
+			attackAt(t, sandbox.Spec{Level: level, Limits: sandbox.Limits{Memory: 1 << 40}}, sandbox.Machine().Namespaces, free)
 		})
-		t.Run(string(level)+" without namespaces", func(t *testing.T) { attackAt(t, Sandbox{Level: level}, false, free) })
+		t.Run(string(level)+" without namespaces", func(t *testing.T) { attackAt(t, sandbox.Spec{Level: level}, false, free) })
 	}
 }
 
-func attackAt(t *testing.T, box Sandbox, namespaces bool, free map[string]bool) {
-	p, s, m := makePrey(t), supervisor(t), Machine()
+func attackAt(t *testing.T, box sandbox.Spec, namespaces bool, free map[string]bool) {
+	p, s, m := makePrey(t), supervisor(t), sandbox.Machine()
 	m.Namespaces = namespaces
-	s.machine = func() Means { return m }
+	s.machine = func() sandbox.Means { return m }
 	proc := add(t, s, attacker(p, box))
 	var said map[string]string
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
@@ -156,11 +157,11 @@ func TestEveryLevel(t *testing.T) {
 	t.Setenv("SECRET_TOKEN", "s3cret")
 	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM PLAY PREY GORACE PLUGIN_UNIX_SOCKET_DIR PLUGIN_MIN_PORT PLUGIN_MAX_PORT " +
 		"PLUGIN_PROTOCOL_VERSIONS TOOLHOST_PLUGIN TOOLHOST_LIFELINE TOOLHOST_HOST_PID TOOLHOST_KEEP_DIR PROCTREE_ID")
-	for _, level := range knownLevels {
+	for _, level := range allLevels {
 		for _, memory := range []int64{0, 1 << 30} { // for which there is a stage
 			t.Run(fmt.Sprintf("%s %d", level, memory), func(t *testing.T) {
 				p := makePrey(t)
-				proc := add(t, supervisor(t), attacker(p, Sandbox{Level: level, Limits: SandboxLimits{Memory: memory, Files: 512, FileSize: 1 << 20}}))
+				proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: level, Limits: sandbox.Limits{Memory: memory, Files: 512, FileSize: 1 << 20}}))
 				var f self
 				must(0, json.Unmarshal([]byte(mustCall(t, proc, "facts", "")), &f))
 				f.check(t, level, memory, known)
@@ -172,7 +173,7 @@ func TestEveryLevel(t *testing.T) {
 	}
 }
 
-func (f *self) check(t *testing.T, level Level, memory int64, known []string) {
+func (f *self) check(t *testing.T, level sandbox.Level, memory int64, known []string) {
 	t.Helper()
 	var own syscall.Rlimit
 	must(0, syscall.Getrlimit(syscall.RLIMIT_DATA, &own))
@@ -182,7 +183,7 @@ func (f *self) check(t *testing.T, level Level, memory int64, known []string) {
 	if f.Umask != 0o077 || f.Core != 0 || f.Files != 512 || f.File != 1<<20 || f.Memory != own.Max || !f.NoNewPrivs {
 		t.Errorf("umask and limits: %+v", f)
 	}
-	if f.Admin && level != Supervised {
+	if f.Admin && level != sandbox.Supervised {
 		t.Error("it may administer the system")
 	}
 	if len(f.Foreign) > 0 {
@@ -199,10 +200,10 @@ func TestDefaultLimits(t *testing.T) {
 	var own syscall.Rlimit
 	must(0, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own))
 	var f self
-	must(0, json.Unmarshal([]byte(mustCall(t, add(t, supervisor(t), attacker(makePrey(t), Sandbox{HostUmask: true})), "facts", "")), &f))
+	must(0, json.Unmarshal([]byte(mustCall(t, add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{HostUmask: true})), "facts", "")), &f))
 	ours := syscall.Umask(0o022)
 	syscall.Umask(ours)
-	if f.Files != min(defaultFiles, own.Max) || f.File != defaultFileSize || f.Umask != ours {
+	if f.Files != min(sandbox.DefaultFiles, own.Max) || f.File != sandbox.DefaultFileSize || f.Umask != ours {
 		t.Errorf("%+v", f)
 	}
 }
@@ -210,14 +211,14 @@ func TestDefaultLimits(t *testing.T) {
 // network = false holds the network back at every level, and network = true gives it to an isolated plugin.
 func TestNetwork(t *testing.T) {
 	free := freely(t, makePrey(t))
-	for _, level := range knownLevels {
+	for _, level := range allLevels {
 		for _, network := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s %t", level, network), func(t *testing.T) {
-				proc := add(t, supervisor(t), attacker(makePrey(t), Sandbox{Level: level, Network: &network}))
+				proc := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Level: level, Network: &network}))
 				var said map[string]string
 				must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
 				open := proc.Status().Sandbox.Network
-				if open != (network || !Machine().Seccomp) {
+				if open != (network || !sandbox.Machine().Seccomp) {
 					t.Errorf("the status says %t of the network", open)
 				}
 				for _, name := range []string{"tcp", "tcp listen", "udp", "mptcp", "netlink", "vsock"} {
@@ -243,7 +244,7 @@ func TestProgramsInside(t *testing.T) {
 		"python3": `python3 -c 'import subprocess, tempfile; t = tempfile.NamedTemporaryFile(); print(subprocess.check_output(["/bin/echo", "text"]).decode())'`,
 	}
 	p := makePrey(t)
-	proc := add(t, supervisor(t), attacker(p, Sandbox{Level: Confined}))
+	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: sandbox.Confined}))
 	for program, script := range scripts {
 		if exec.Command(program, "--version").Run() != nil {
 			t.Logf("there is no %s here", program)
@@ -263,30 +264,17 @@ func TestProgramsInside(t *testing.T) {
 
 // A plugin may be a script with an interpreter.
 func TestScriptPlugin(t *testing.T) {
-	for _, level := range knownLevels {
+	for _, level := range allLevels {
 		t.Run(string(level), func(t *testing.T) {
 			dir := shortDir(t)
 			script := filepath.Join(dir, "plugin")
 			must(0, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nexec %s \"$@\"\n", os.Args[0]), 0o755))
 			spec := playing("good", "good")
-			spec.Command, spec.Sandbox = []string{script, "an argument"}, Sandbox{Level: level, Read: []string{filepath.Dir(os.Args[0])}}
+			spec.Command, spec.Sandbox = []string{script, "an argument"}, sandbox.Spec{Level: level, Read: []string{filepath.Dir(os.Args[0])}}
 			if got := mustCall(t, add(t, supervisor(t), spec), "echo", "hello"); got != "hello" {
 				t.Errorf("it answered %q", got)
 			}
 		})
-	}
-}
-
-// The folder of an isolated plugin's program can be read, but not when that is where the user lives.
-func TestProgramFolder(t *testing.T) {
-	home := shortDir(t)
-	t.Setenv("HOME", home+"/user")
-	for command, want := range map[string]string{home + "/user/bin/plugin": home + "/user/bin", home + "/user/plugin": home + "/user/plugin", home + "/plugin": home + "/plugin"} {
-		must(0, os.MkdirAll(filepath.Dir(command), 0o755))
-		must(0, os.WriteFile(command, nil, 0o755))
-		if got := programFolders(Spec{Command: []string{command}}, "run", "run"); !slices.Equal(got, []string{"run", "run", want}) {
-			t.Errorf("%s: %v, want %s", command, got, want)
-		}
 	}
 }
 
@@ -297,7 +285,7 @@ func TestTerminalsAreGranted(t *testing.T) {
 		return
 	}
 	p := makePrey(t)
-	proc := add(t, supervisor(t), attacker(p, Sandbox{Write: []string{p.Inside, "/dev/pts"}}))
+	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Write: []string{p.Inside, "/dev/pts"}}))
 	var said map[string]string
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
 	if said["terminal"] != "" {
@@ -306,7 +294,7 @@ func TestTerminalsAreGranted(t *testing.T) {
 }
 
 func TestNewPrivileges(t *testing.T) {
-	proc := add(t, supervisor(t), attacker(makePrey(t), Sandbox{Level: Supervised, NewPrivileges: true}))
+	proc := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Level: sandbox.Supervised, NewPrivileges: true}))
 	var f self
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "facts", "")), &f))
 	if f.NoNewPrivs {
@@ -318,14 +306,14 @@ func TestNewPrivileges(t *testing.T) {
 func TestHint(t *testing.T) {
 	t.Setenv("HOME", shortDir(t))
 	p := makePrey(t)
-	proc := add(t, supervisor(t), attacker(p, Sandbox{Level: Confined}))
+	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: sandbox.Confined}))
 	_, err := call(t, proc, "give-up", "")
 	words := []string{"permission denied", `sandbox level "confined"`, p.Inside, "write = "}
-	if Machine().Landlock == 0 {
-		words = []string{"exit status 3"}
+	if sandbox.Machine().Landlock == 0 {
+		words = []string{"exit code 3"}
 	}
 	checkError(t, err, sdk.CodePluginCrashed, words...)
-	proc = add(t, supervisor(t), attacker(p, Sandbox{Level: Supervised}))
+	proc = add(t, supervisor(t), attacker(p, sandbox.Spec{Level: sandbox.Supervised}))
 	_, err = call(t, proc, "give-up", "")
 	if err == nil || strings.Contains(err.Error(), "sandbox") {
 		t.Errorf("a plugin that may write: %v", err)
@@ -337,26 +325,26 @@ func TestHint(t *testing.T) {
 func TestLesserMachines(t *testing.T) {
 	mark := filepath.Join(shortDir(t), "ran")
 	for name, c := range map[string]struct {
-		lack    func(*Means)
-		level   Level
-		require Level
-		got     Level // "" for no start
+		lack    func(*sandbox.Means)
+		level   sandbox.Level
+		require sandbox.Level
+		got     sandbox.Level // "" for no start
 		works   string
 	}{
-		"no Landlock":                   {func(m *Means) { m.Landlock = 0 }, Confined, "", Supervised, "create outside"},
-		"no Landlock, required":         {func(m *Means) { m.Landlock = 0 }, Confined, Confined, "", ""},
-		"the fifth Landlock":            {func(m *Means) { m.Landlock, m.Namespaces = min(m.Landlock, 5), false }, Confined, "", Supervised, "signal the host"},
-		"no filters":                    {func(m *Means) { m.Seccomp = false }, Isolated, "", Machine().reach(Confined), "udp"},
-		"no filters, required":          {func(m *Means) { m.Seccomp = false }, Isolated, Isolated, "", ""},
-		"no filters, required: less":    {func(m *Means) { m.Seccomp, m.Landlock = false, 0 }, Isolated, Supervised, "", ""}, // the network is open
-		"no Landlock, but filters":      {func(m *Means) { m.Landlock = 0 }, Isolated, "", Supervised, "read outside"},
-		"nothing, and nothing asked of": {func(m *Means) { m.Landlock, m.Seccomp = 0, false }, Supervised, Supervised, Supervised, "udp"},
+		"no Landlock":                   {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Confined, "", sandbox.Supervised, "create outside"},
+		"no Landlock, required":         {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Confined, sandbox.Confined, "", ""},
+		"the fifth Landlock":            {func(m *sandbox.Means) { m.Landlock, m.Namespaces = min(m.Landlock, 5), false }, sandbox.Confined, "", sandbox.Supervised, "signal the host"},
+		"no filters":                    {func(m *sandbox.Means) { m.Seccomp = false }, sandbox.Isolated, "", reached(sandbox.Confined), "udp"},
+		"no filters, required":          {func(m *sandbox.Means) { m.Seccomp = false }, sandbox.Isolated, sandbox.Isolated, "", ""},
+		"no filters, required: less":    {func(m *sandbox.Means) { m.Seccomp, m.Landlock = false, 0 }, sandbox.Isolated, sandbox.Supervised, "", ""}, // the network is open
+		"no Landlock, but filters":      {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Isolated, "", sandbox.Supervised, "read outside"},
+		"nothing, and nothing asked of": {func(m *sandbox.Means) { m.Landlock, m.Seccomp = 0, false }, sandbox.Supervised, sandbox.Supervised, sandbox.Supervised, "udp"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, m := supervisor(t), Machine()
+			s, m := supervisor(t), sandbox.Machine()
 			c.lack(&m)
-			s.machine = func() Means { return m }
-			spec := attacker(makePrey(t), Sandbox{Level: c.level, Require: c.require})
+			s.machine = func() sandbox.Means { return m }
+			spec := attacker(makePrey(t), sandbox.Spec{Level: c.level, Require: c.require})
 			if c.got == "" {
 				spec.Command = []string{"/bin/sh", "-c", "touch " + mark}
 			}
@@ -386,26 +374,26 @@ func TestLesserMachines(t *testing.T) {
 // A sandbox that cannot be set up is told as such.
 func TestSandboxThatFails(t *testing.T) {
 	s := supervisor(t)
-	if Machine().Landlock == 0 {
+	if sandbox.Machine().Landlock == 0 {
 		t.Log("nothing can fail here that this test knows of")
 		return
 	}
-	_, err := call(t, add(t, s, Spec{Name: "x", Command: []string{"/bin/true"}, Sandbox: Sandbox{Level: Isolated, Read: []string{"/etc/passwd/x"}}}), "x", "")
+	_, err := call(t, add(t, s, Spec{Name: "x", Command: []string{"/bin/true"}, Sandbox: sandbox.Spec{Level: sandbox.Isolated, Read: []string{"/etc/passwd/x"}}}), "x", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "its sandbox cannot be set up", "/etc/passwd/x", "ENOTDIR")
 }
 
 // A start that asks for more than there is comes to nothing, and nothing is run.
 func TestRefusedStarts(t *testing.T) {
 	mark := filepath.Join(shortDir(t), "ran")
-	toucher := func(box Sandbox) Spec {
+	toucher := func(box sandbox.Spec) Spec {
 		return Spec{Name: "toucher", Command: []string{"/bin/sh", "-c", "touch " + mark}, Sandbox: box}
 	}
 	for name, c := range map[string]struct {
 		spec  Spec
 		words string
 	}{
-		"a folder to write to is missing": {toucher(Sandbox{Write: []string{"/nowhere/at/all"}}), "/nowhere/at/all, which is not there"},
-		"no wrapper":                      {toucher(Sandbox{Wrapper: []string{"no-such-wrapper"}}), "no-such-wrapper cannot be run"},
+		"a folder to write to is missing": {toucher(sandbox.Spec{Write: []string{"/nowhere/at/all"}}), "/nowhere/at/all, which is not there"},
+		"no wrapper":                      {toucher(sandbox.Spec{Wrapper: []string{"no-such-wrapper"}}), "no-such-wrapper cannot be run"},
 		"no program":                      {Spec{Name: "x", Command: []string{"/bin/sh/x"}}, "/bin/sh/x"},
 	} {
 		t.Run(name, func(t *testing.T) {

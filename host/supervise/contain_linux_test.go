@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -46,11 +48,11 @@ func growUgly() {
 }
 
 // levels are those with and without a process namespace, where the machine has them.
-var levels = []Level{Supervised, Confined}
+var levels = []sandbox.Level{sandbox.Supervised, sandbox.Confined}
 
 // contained is what holds at a level on this machine.
-func contained(l Level) string {
-	return (&proctree.Cmd{Namespace: l != Supervised}).Containment()
+func contained(l sandbox.Level) string {
+	return (&proctree.Cmd{Namespace: l != sandbox.Supervised}).Containment()
 }
 
 // A mark names the processes of one test, by a variable that they inherit.
@@ -70,7 +72,7 @@ func markedProcesses(mark string) (found []string) {
 	return found
 }
 
-// checkGone gives what has the mark two seconds to end.
+// checkGone waits until nothing has the mark.
 func checkGone(t *testing.T, mark string) {
 	t.Helper()
 	var left []string
@@ -79,10 +81,10 @@ func checkGone(t *testing.T, mark string) {
 			t.Logf("left are:\n%s", strings.Join(left, "\n"))
 		}
 	}()
-	soon(t, "all with the mark end", 2*time.Second, func() bool { left = markedProcesses(mark); return len(left) == 0 })
+	soon(t, "all with the mark end", patience, func() bool { left = markedProcesses(mark); return len(left) == 0 })
 }
 
-func ugly(t *testing.T, l Level) (spec Spec, mark string) {
+func ugly(t *testing.T, l sandbox.Level) (spec Spec, mark string) {
 	spec, mark = playing("ugly", "ugly"), newMark(t)
 	spec.Env["MARK"], spec.Sandbox.Level = mark, l
 	return spec, mark
@@ -109,10 +111,10 @@ func TestHostKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-func killedHost(t *testing.T, l Level, after time.Duration) {
+func killedHost(t *testing.T, l sandbox.Level, after time.Duration) {
 	run, mark := shortDir(t), newMark(t)
 	h := playedHost(t, "RUN="+run, "ROLE=ugly", "LEVEL="+string(l), "MARK="+mark)
-	soon(t, "the host has its folder", 10*time.Second, func() bool {
+	soon(t, "the host has its folder", patience, func() bool {
 		made, _ := filepath.Glob(filepath.Join(run, runPrefix+"*"))
 		return len(made) > 0
 	})
@@ -158,11 +160,11 @@ func TestLauncherStopped(t *testing.T) {
 			if err := syscall.Kill(launcher, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			soon(t, "it is stopped", 5*time.Second, func() bool { return stateOf(launcher) == "T" })
+			soon(t, "it is stopped", patience, func() bool { return stateOf(launcher) == "T" })
 			mustCall(t, p, "echo", "")
 			started := time.Now()
 			_ = s.Close()
-			if took := time.Since(started); took > 5*time.Second {
+			if took := time.Since(started); took > slack*stopTime {
 				t.Errorf("the end took %s", took)
 			}
 			checkGone(t, mark)
@@ -184,7 +186,7 @@ func TestPluginOfStoppedLauncherDies(t *testing.T) {
 			if err := syscall.Kill(launcher, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			soon(t, "it is stopped", 5*time.Second, func() bool { return stateOf(launcher) == "T" })
+			soon(t, "it is stopped", patience, func() bool { return stateOf(launcher) == "T" })
 			_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)
 			err := <-ended
 			if fd, missing := unix.PidfdOpen(os.Getpid(), 0); missing != nil {
@@ -205,24 +207,23 @@ func TestPluginOfStoppedLauncherDies(t *testing.T) {
 // A launcher that is stopped again and again, which only somebody outside can do in a namespace, is in nobody's way either.
 func TestLauncherStoppedAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	spec, mark := ugly(t, Supervised)
+	spec, mark := ugly(t, sandbox.Supervised)
 	s := supervisor(t)
 	p := add(t, s, spec)
 	mustCall(t, p, "echo", "")
-	launcher := launcherOf(p.Status().PID)
-	over := make(chan struct{})
-	defer close(over)
-	go func() {
-		for !isClosed(over) {
-			_ = syscall.Kill(launcher, syscall.SIGSTOP)
+	launcher := must(os.FindProcess(launcherOf(p.Status().PID))) // and no other of its number, once it has ended
+	var stopping sync.WaitGroup
+	stopping.Go(func() {
+		for launcher.Signal(syscall.SIGSTOP) == nil {
 		}
-	}()
+	})
 	started := time.Now()
 	_ = s.Close()
-	if took := time.Since(started); took > 5*time.Second {
+	if took := time.Since(started); took > slack*stopTime {
 		t.Errorf("the end took %s", took)
 	}
 	checkGone(t, mark)
+	stopping.Wait()
 }
 
 func stateOf(pid int) string {
@@ -280,7 +281,7 @@ func TestStatusTellsContainment(t *testing.T) {
 func TestEndsInANamespace(t *testing.T) {
 	t.Parallel()
 	spec := playing("good", "good")
-	spec.Sandbox.Level = Confined
+	spec.Sandbox.Level = sandbox.Confined
 	p := add(t, supervisor(t), spec)
 	ended := begin(t, t.Context(), p, "")
 	_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)
@@ -288,23 +289,23 @@ func TestEndsInANamespace(t *testing.T) {
 	checkError(t, err, sdk.CodePluginCrashed, "killed by SIGKILL")
 	checkOutcome(t, err, sdk.OutcomeUnknown)
 	_, err = call(t, p, "die", "boredom")
-	checkError(t, err, sdk.CodePluginCrashed, "exit status 7", "dying of boredom")
+	checkError(t, err, sdk.CodePluginCrashed, "exit code 7", "dying of boredom")
 	spec = playing("bad", "exits")
-	spec.Sandbox.Level = Confined
+	spec.Sandbox.Level = sandbox.Confined
 	_, err = call(t, add(t, supervisor(t), spec), "echo", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "exit status 3", "I cannot go on")
+	checkError(t, err, sdk.CodePluginUnavailable, "exit code 3", "I cannot go on")
 }
 
 // A plugin cannot end, stop or see its launcher or host from within a namespace.
 func TestNamespaceKeepsPluginsFromTheHost(t *testing.T) {
 	s := supervisor(t)
-	spec := Spec{Name: "attacker", Sandbox: Sandbox{Level: Confined}, Command: []string{"sh", "-c",
+	spec := Spec{Name: "attacker", Sandbox: sandbox.Spec{Level: sandbox.Confined}, Command: []string{"sh", "-c",
 		`kill -KILL $PPID; kill -STOP $PPID; kill -KILL $TOOLHOST_HOST_PID; test -e /proc/$TOOLHOST_HOST_PID; echo "seen: $?" >&2; exit 3`}}
-	if contained(Confined) != "pid-namespace" {
+	if contained(sandbox.Confined) != "pid-namespace" {
 		spec.Command[2] = "echo seen: 1 >&2; exit 3" // without one there is nothing that keeps it
 	}
 	_, err := call(t, add(t, s, spec), "x", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "exit status 3", "seen: 1")
+	checkError(t, err, sdk.CodePluginUnavailable, "exit code 3", "seen: 1")
 }
 
 // A plugin gets three files, whatever the host has open.
@@ -315,7 +316,7 @@ func TestPluginsHaveThreeFiles(t *testing.T) {
 	}
 	defer syscall.Close(leak)
 	for _, l := range levels {
-		spec := Spec{Name: "files", Sandbox: Sandbox{Level: l}, Command: []string{"sh", "-c",
+		spec := Spec{Name: "files", Sandbox: sandbox.Spec{Level: l}, Command: []string{"sh", "-c",
 			`for f in /proc/$$/fd/*; do test -e "$f" && have="$have ${f##*/}"; done; echo "files:$have." >&2; exit 3`}}
 		_, err := call(t, add(t, supervisor(t), spec), "x", "")
 		checkError(t, err, sdk.CodePluginUnavailable, "files: 0 1 2.")
@@ -325,21 +326,40 @@ func TestPluginsHaveThreeFiles(t *testing.T) {
 // Nothing is left open in the host after many starts.
 func TestStartsLeakNoFiles(t *testing.T) {
 	s := supervisor(t)
-	start := func(l Level) {
+	start := func(l sandbox.Level) {
 		spec := playing("good", "good").withDefaults()
 		spec.Sandbox.Level = l
 		p := newProcess(spec, s.log, s.start, nil)
 		mustCall(t, p, "echo", "")
 		_ = p.Close()
 	}
-	start(Supervised)
-	start(Confined)
+	start(sandbox.Supervised)
+	start(sandbox.Confined)
 	before := openFiles()
 	for range 10 {
-		start(Supervised)
-		start(Confined)
+		start(sandbox.Supervised)
+		start(sandbox.Confined)
 	}
-	soon(t, "as many files as before", 5*time.Second, func() bool { return openFiles() <= before })
+	soon(t, "as many files as before", patience, func() bool { return openFiles() <= before })
+}
+
+// When there is no memory left the kernel ends plugins before the host, and confined ones cannot change that.
+func TestPluginsGoFirstWithoutMemory(t *testing.T) {
+	score := func(pid string) int {
+		return must(strconv.Atoi(strings.TrimSpace(string(must(os.ReadFile("/proc/" + pid + "/oom_score_adj"))))))
+	}
+	before := score("self")
+	want := max(before, 500)
+	for _, level := range allLevels {
+		p := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Level: level}))
+		out := mustCall(t, p, "run", "echo 0 > /proc/self/oom_score_adj; cat /proc/self/oom_score_adj")
+		if got, own := score(fmt.Sprint(p.Status().PID)), strings.HasSuffix(strings.TrimSpace(out), fmt.Sprint(want)); got != want || level != sandbox.Supervised && reached(level) == level && !own {
+			t.Errorf("%s: %d; in it: %s", level, got, out)
+		}
+	}
+	if now := score("self"); now != before {
+		t.Errorf("the host had %d and has %d", before, now)
+	}
 }
 
 // The end of the start's context while the launcher has not started anything yet ends it.
@@ -348,8 +368,29 @@ func TestStartEndsBeforeItHasBegun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	spec := playing("good", "good").withDefaults()
-	_, _, err := s.launch(ctx, spec, stage{path: os.Args[0], argv: spec.Command, env: []string{"PLAY=silent"}}, s.log)
-	if err == nil {
+	how := must(s.stage(spec, os.Args[0], t.TempDir(), []string{"PLAY=silent"}, s.programs))
+	if _, _, err := s.launch(ctx, spec, how, s.log); err == nil {
 		t.Error("it was started")
+	}
+}
+
+// A process that got away, with the plugin's output in its hands, hides the plugin's end from nobody.
+func TestOutputInStrangeHands(t *testing.T) {
+	t.Parallel()
+	p := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Level: sandbox.Supervised}))
+	// Without an environment it has no mark, and in a session of its own no group that anybody knows.
+	out := mustCall(t, p, "run", "env -i setsid sleep 100 </dev/null >/proc/$PPID/fd/1 2>/proc/$PPID/fd/2 & echo $!")
+	away, err := strconv.Atoi(strings.TrimSpace(out))
+	if err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	defer func() { _ = syscall.Kill(away, syscall.SIGKILL) }()
+	soon(t, "it is in a session of its own", patience, func() bool { s, err := unix.Getsid(away); return err == nil && s == away })
+	if err := syscall.Kill(launcherOf(p.Status().PID), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "the plugin's end is known", patience, func() bool { return p.Status().State == Crashed })
+	if !alive(away) {
+		t.Error("it did not get away, so this shows nothing")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -25,7 +26,7 @@ type Discovery struct {
 	Timeout time.Duration // how long it may take
 	// Sandbox says how it is kept from the rest of the machine; nil is Supervised. It is that of a plugin, but that nil for
 	// its Write is no folder.
-	Sandbox *Sandbox
+	Sandbox *sandbox.Spec
 	Protect []string // as Options.Protect
 	Source  string   // where it was configured, for people
 }
@@ -126,10 +127,8 @@ func failure(exit proctree.Exit, err error) error {
 		return errors.New(e.Reason)
 	case err != nil:
 		return err
-	case exit.Signal != 0:
-		return fmt.Errorf("killed by %s", exit.SignalName())
 	}
-	return fmt.Errorf("exit status %d", exit.Code)
+	return errors.New(exit.String())
 }
 
 // reason drops what a path error repeats.

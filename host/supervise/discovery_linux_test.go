@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // discovered is what a shell script finds that runs as a discovery command.
-func discovered(t *testing.T, dir string, box *Sandbox, text string) (string, error) {
+func discovered(t *testing.T, dir string, box *sandbox.Spec, text string) (string, error) {
 	t.Helper()
-	d := Discovery{Name: "team", Command: []string{"sh", "-c", text}, Dir: dir, Timeout: 10 * time.Second, Sandbox: box}
+	d := Discovery{Name: "team", Command: []string{"sh", "-c", text}, Dir: dir, Timeout: patience, Sandbox: box}
 	out, err := d.run(t.Context())
 	return string(out), err
 }
@@ -23,7 +24,7 @@ func TestDiscoveryIsSupervised(t *testing.T) {
 	t.Setenv("TMPDIR", temps)
 	out, err := discovered(t, dir, nil, `umask; ulimit -n; ulimit -c; grep NoNewPrivs /proc/self/status; ls -x /proc/$$/fd; pwd; echo x >made; echo x >"$TMPDIR"/x && dirname "$(dirname "$TMPDIR")"; env | grep -c TOOLHOST || :`)
 	want := []string{"0077", "4096", "0", "NoNewPrivs:\t1", "0  1  2", dir, temps, "0", ""}
-	if !Machine().NoNewPrivs {
+	if !sandbox.Machine().NoNewPrivs {
 		want[3] = "NoNewPrivs:\t0"
 	}
 	if got := strings.Split(out, "\n"); err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -46,21 +47,21 @@ func TestDiscoveryInASandbox(t *testing.T) {
 	write, read := `echo x >made || exit 3; echo written`, `cat `+secret
 	tests := []struct {
 		name, text string
-		box        Sandbox
+		box        sandbox.Spec
 		want       string // words of the error where its sandbox holds, "" if that lets it
 		free       string // what it prints where it is let
 	}{
-		{"confined, writes", write, Sandbox{}, "can write to its TMPDIR only", "written\n"},
-		{"confined, may write", write, Sandbox{Write: []string{dir}}, "", "written\n"},
-		{"confined, reads", read, Sandbox{}, "", "s3cret"},
-		{"isolated, reads", read, Sandbox{Level: Isolated}, "reads no more than it needs to run", "s3cret"},
-		{"isolated, may read", read, Sandbox{Level: Isolated, Read: []string{secret}}, "", "s3cret"},
-		{"wrapped", "echo inner", Sandbox{Wrapper: []string{"sh", "-c", `echo outer; exec "$@"`, "sh"}}, "", "outer\ninner\n"},
+		{"confined, writes", write, sandbox.Spec{}, "can write to its TMPDIR only", "written\n"},
+		{"confined, may write", write, sandbox.Spec{Write: []string{dir}}, "", "written\n"},
+		{"confined, reads", read, sandbox.Spec{}, "", "s3cret"},
+		{"isolated, reads", read, sandbox.Spec{Level: sandbox.Isolated}, "reads no more than it needs to run", "s3cret"},
+		{"isolated, may read", read, sandbox.Spec{Level: sandbox.Isolated, Read: []string{secret}}, "", "s3cret"},
+		{"wrapped", "echo inner", sandbox.Spec{Wrapper: []string{"sh", "-c", `echo outer; exec "$@"`, "sh"}}, "", "outer\ninner\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			out, err := discovered(t, dir, &test.box, test.text)
-			if test.want == "" || Machine().Landlock == 0 {
+			if test.want == "" || sandbox.Machine().Landlock == 0 {
 				if err != nil || out != test.free {
 					t.Errorf("%q, %v; want %q", out, err, test.free)
 				}
@@ -77,8 +78,8 @@ func TestDiscoveryInASandbox(t *testing.T) {
 func TestDiscoveryChangesNoConfiguration(t *testing.T) {
 	dir := project(t, "config.hcl", ".git/config")
 	d := Discovery{Name: "x", Command: []string{"sh", "-c", "echo new >config.hcl; echo new >.git/config; echo x >made; cat config.hcl .git/config made"}, Dir: dir,
-		Sandbox: &Sandbox{Write: []string{dir}}, Protect: []string{filepath.Join(dir, "config.hcl")}}
-	got, err := d.On(Machine())
+		Sandbox: &sandbox.Spec{Write: []string{dir}}, Protect: []string{filepath.Join(dir, "config.hcl")}}
+	got, err := d.On(sandbox.Machine())
 	if err != nil || slices.Contains(got.ReadOnly, filepath.Join(dir, "config.hcl")) != namespaces(t) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -94,12 +95,12 @@ func TestDiscoveryChangesNoConfiguration(t *testing.T) {
 func TestDiscoveryIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	tests := map[string]struct {
-		box   Sandbox
+		box   sandbox.Spec
 		words string
 	}{
-		"contradiction": {Sandbox{Level: Supervised, Require: Isolated}, `require = "isolated" is more than the level asked for`},
-		"folder":        {Sandbox{Write: []string{"/no/such/folder"}}, "its sandbox lets it write to /no/such/folder, which is not there"},
-		"wrapper":       {Sandbox{Wrapper: []string{"no-such-wrapper"}}, "its wrapper no-such-wrapper cannot be run"},
+		"contradiction": {sandbox.Spec{Level: sandbox.Supervised, Require: sandbox.Isolated}, `require = "isolated" is more than the level asked for`},
+		"folder":        {sandbox.Spec{Write: []string{"/no/such/folder"}}, "its sandbox lets it write to /no/such/folder, which is not there"},
+		"wrapper":       {sandbox.Spec{Wrapper: []string{"no-such-wrapper"}}, "its wrapper no-such-wrapper cannot be run"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -111,10 +112,10 @@ func TestDiscoveryIsRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (Discovery{Name: "x", Command: []string{"sh"}, Sandbox: &Sandbox{Require: Confined}}).On(Means{}); err == nil {
+	if _, err := (Discovery{Name: "x", Command: []string{"sh"}, Sandbox: &sandbox.Spec{Require: sandbox.Confined}}).On(sandbox.Means{}); err == nil {
 		t.Error("a machine without means reaches what is required")
 	}
-	if got, err := (Discovery{Name: "x", Command: []string{"sh"}}).On(Machine()); err != nil || got.Asked != Supervised {
+	if got, err := (Discovery{Name: "x", Command: []string{"sh"}}).On(sandbox.Machine()); err != nil || got.Asked != sandbox.Supervised {
 		t.Errorf("asked is %+v, %v", got, err)
 	}
 }

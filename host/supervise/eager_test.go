@@ -149,7 +149,7 @@ func TestStartsAreCounted(t *testing.T) {
 	p := add(t, supervisor(t), spec)
 	quarantined := func(want int) {
 		t.Helper()
-		soon(t, "quarantine", 10*time.Second, func() bool { return p.Status().State == Quarantined })
+		soon(t, "quarantine", patience, func() bool { return p.Status().State == Quarantined })
 		if got := runs(); got != want {
 			t.Errorf("run %d times, want %d", got, want)
 		}

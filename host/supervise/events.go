@@ -11,12 +11,14 @@ type Event struct {
 	Time   time.Time `json:"time"`
 	Plugin string    `json:"plugin"`
 	// From is "" for a plugin that has just been added.
-	From       State     `json:"from"`
-	To         State     `json:"to"`
-	Generation int       `json:"generation"`
-	Reason     string    `json:"reason"`
-	Error      string    `json:"error,omitempty"`
-	RetryAt    time.Time `json:"retry_at,omitzero"`
+	From       State  `json:"from"`
+	To         State  `json:"to"`
+	Generation int    `json:"generation"`
+	Reason     string `json:"reason"`
+	Error      string `json:"error,omitempty"`
+	// Stderr are the last few lines that the plugin has printed, as in Status.
+	Stderr  []string  `json:"stderr,omitempty"`
+	RetryAt time.Time `json:"retry_at,omitzero"`
 	// Lost is how many older events the reader was too slow for, besides those that an earlier event has told of.
 	Lost int `json:"lost,omitempty"`
 }
@@ -37,7 +39,7 @@ func (s *Supervisor) teller() func(Status) {
 			s.onState(now)
 		}
 		s.events.tell(Event{Time: now.Since, Plugin: now.Name, From: from, To: now.State, Generation: now.Generation,
-			Reason: now.Reason, Error: now.LastError, RetryAt: now.RetryAt})
+			Reason: now.Reason, Error: now.LastError, Stderr: now.Stderr, RetryAt: now.RetryAt})
 		from = now.State
 	}
 }

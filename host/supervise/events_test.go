@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -30,7 +31,7 @@ func TestEventsOfALife(t *testing.T) {
 	mustReload(t, p, spec)
 	_, _ = call(t, p, "die", "two")
 	_, _ = call(t, p, "die", "three")
-	soon(t, "quarantine", 5*time.Second, func() bool { return p.Status().State == Quarantined })
+	soon(t, "quarantine", patience, func() bool { return p.Status().State == Quarantined })
 	_ = s.Close()
 	var got []Event
 	for e := range events {
@@ -40,6 +41,8 @@ func TestEventsOfALife(t *testing.T) {
 		}
 		if down := e.To == Crashed || e.To == Quarantined; down && e.Error == "" || (e.To == Quarantined) == e.RetryAt.IsZero() {
 			t.Errorf("%+v", e)
+		} else if down && (len(e.Stderr) == 0 || !strings.HasPrefix(e.Stderr[len(e.Stderr)-1], "dying of ")) {
+			t.Errorf("the last words are missing: %+v", e)
 		}
 	}
 	want := []Event{
@@ -49,7 +52,7 @@ func TestEventsOfALife(t *testing.T) {
 		{From: Crashed, To: Starting, Generation: 4}, {From: Starting, To: Ready, Generation: 4}, {From: Ready, To: Quarantined, Generation: 4},
 		{From: Quarantined, To: Draining, Generation: 4}, {From: Draining, To: Stopped, Generation: 4},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Event{}, "Time", "Plugin", "Reason", "Error", "RetryAt")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Event{}, "Time", "Plugin", "Reason", "Error", "Stderr", "RetryAt")); diff != "" {
 		t.Error(diff)
 	}
 	if _, open := <-s.Events(t.Context()); open {
@@ -123,7 +126,7 @@ func TestEventsEndWithTheirContext(t *testing.T) {
 	events := e.subscribe(ctx)
 	e.tell(Event{Generation: 1})
 	cancel()
-	soon(t, "nobody listens", 5*time.Second, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return len(e.listeners) == 0 })
+	soon(t, "nobody listens", patience, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return len(e.listeners) == 0 })
 	e.tell(Event{Generation: 2})
 	var got []int
 	for one := range events {

@@ -7,10 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -23,6 +26,7 @@ func init() {
 			fmt.Fprintln(os.Stderr, "line", i)
 		}
 	}
+	plays["overflows"] = func() { debug.SetMaxStack(1 << 20); fmt.Println(deep(1 << 30)) }
 	plays["panicky"] = func() {
 		p := goodPlugin()
 		sdk.AddTool(p, sdk.Tool{Name: "panic", Description: "panics"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
@@ -32,13 +36,23 @@ func init() {
 	}
 }
 
+// deep calls itself n times, which takes more stack than there is.
+func deep(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return deep(n-1) + n
+}
+
 // faults are the known faults of go-plugin and of programs that use it as it comes, and which test holds us to be without
 // each of them.
 var faults = []struct{ fault, test string }{
 	{"a log line with fields of a wrong type makes the host panic", "TestWhatPluginsPrint"},
 	{"a certificate that nobody asked for makes the host panic", "TestHandshake"},
+	{"a panic in a start is the host's", "TestPanicInAStart"},
 	{"a stopped plugin cannot be stopped, and no question to it ends", "TestCloseIsBounded"},
 	{"a grandchild that holds a pipe hides the plugin's end", "TestDeathIsSeenThroughAGrandchild"},
+	{"whoever else holds a pipe hides the plugin's end", "TestDeathIsSeenWhilePipesAreHeld"},
 	{"a client that fails after the start leaves the process", "TestFailedStartLeavesNoProcess"},
 	{"each crash leaves goroutines", "TestCrashesLeaveNothing"},
 	{"each crash leaves a socket", "TestCrashesLeaveNothing"},
@@ -76,6 +90,22 @@ func TestFaultsHaveTests(t *testing.T) {
 	}
 }
 
+// Pipes that are held by a process that nothing can end, since it is none of the plugin's, hide the plugin's end no better.
+func TestDeathIsSeenWhilePipesAreHeld(t *testing.T) {
+	t.Parallel()
+	p := add(t, supervisor(t), playing("good", "good"))
+	mustCall(t, p, "echo", "")
+	pid := p.Status().PID
+	for fd := 1; fd <= 2; fd++ {
+		held := must(os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), os.O_WRONLY, 0))
+		defer held.Close()
+	}
+	ended := begin(t, t.Context(), p, "")
+	check(t, syscall.Kill(pid, syscall.SIGKILL))
+	checkError(t, <-ended, sdk.CodePluginCrashed, "killed by SIGKILL")
+	mustCall(t, p, "echo", "")
+}
+
 func TestFailedStartLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{"mute", "netrpc", "half", "slow", "later", "silent"} {
@@ -83,7 +113,7 @@ func TestFailedStartLeavesNoProcess(t *testing.T) {
 			t.Parallel()
 			pids := filepath.Join(t.TempDir(), "pids")
 			spec := playing("bad", role)
-			spec.StartTimeout = 300 * time.Millisecond
+			spec.StartTimeout = 3 * time.Second // which it must have begun in
 			spec.Command = []string{"/bin/sh", "-c", "echo $$ >> " + pids + "; exec " + os.Args[0]}
 			p := add(t, supervisor(t), spec)
 			_, err := call(t, p, "echo", "")
@@ -99,6 +129,26 @@ func TestFailedStartLeavesNoProcess(t *testing.T) {
 			}
 		})
 	}
+}
+
+// go-plugin panics where nobody expects it, and the checks before it may miss how.
+func TestPanicInAStart(t *testing.T) {
+	t.Parallel()
+	s := supervisor(t)
+	good := s.machine
+	s.machine = func() sandbox.Means { panic("no reason") }
+	p := add(t, s, playing("good", "good"))
+	_, err := call(t, p, "echo", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "go-plugin panic: no reason")
+	s.machine = good
+	mustCall(t, p, "echo", "")
+}
+
+// What says most is told of a death, also when the trace of all goroutines comes after it.
+func TestLongTrace(t *testing.T) {
+	t.Parallel()
+	_, err := call(t, add(t, supervisor(t), playing("bad", "overflows")), "echo", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "its last words: fatal error: stack overflow")
 }
 
 func contents(path string) string {
@@ -130,10 +180,10 @@ func TestCrashesLeaveNothing(t *testing.T) {
 		crash()
 	}
 	mustCall(t, p, "echo", "")
-	soon(t, "goroutines and files are as before", 10*time.Second, func() bool {
+	soon(t, "goroutines and files are as before", patience, func() bool {
 		return runtime.NumGoroutine() <= goroutines+2 && openFiles() <= files+2
 	})
-	soon(t, "one socket is left", 5*time.Second, func() bool { return len(sockets(t, s)) == 1 })
+	soon(t, "one socket is left", patience, func() bool { return len(sockets(t, s)) == 1 })
 }
 
 func sockets(t *testing.T, s *Supervisor) (out []string) {

@@ -90,8 +90,10 @@ func (f *finder) look(dir string, e fs.DirEntry, out map[string]string) {
 	path := filepath.Join(dir, e.Name())
 	info, err := os.Stat(path)
 	switch {
-	case err != nil || !info.Mode().IsRegular():
-		f.problem("%s is no program: it is left out", path)
+	case err != nil:
+		f.problem("%s cannot be followed: it is left out; mend the link, or remove it: %w", path, reason(err))
+	case !info.Mode().IsRegular():
+		f.problem("%s is no program: it is left out; remove it, or give it another name", path)
 	case info.Mode()&0o111 == 0:
 		f.problem("%s is not executable: it is left out; chmod +x it", path)
 	case !pluginName.MatchString(name):

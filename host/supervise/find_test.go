@@ -23,6 +23,9 @@ func TestFind(t *testing.T) {
 	if os.WriteFile(filepath.Join(dir, "toolhost-plugin-plain"), nil, 0o644) != nil || os.Mkdir(filepath.Join(dir, "toolhost-plugin-dir"), 0o755) != nil {
 		t.Fatal("cannot write")
 	}
+	if err := os.Symlink("/nowhere", filepath.Join(dir, "toolhost-plugin-link")); err != nil {
+		t.Fatal(err)
+	}
 	list := script(t, dir, "list", `echo '[{"name":"team","command":["./team"],"env":{"A":"b"}},{"name":"one","command":["x"]},{"name":"Bad","command":["x"]},{"nme":"y"}]'`)
 	specs, problems := Find(t.Context(), Sources{
 		Dirs: []string{dir, second, filepath.Join(dir, "gone")},
@@ -41,7 +44,7 @@ func TestFind(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	checkProblems(t, problems, "BAD", "not executable", "is no program", "gone cannot be read", `plugin "two" is there twice`,
+	checkProblems(t, problems, "BAD", "not executable", "is no program", "toolhost-plugin-link cannot be followed", "gone cannot be read", `plugin "two" is there twice`,
 		`config.hcl:9: plugin "lost" has no command`, `plugin "one" is there twice`, "element 3: plugin name \"Bad\"", `element 4: json: unknown field "nme"`)
 }
 
@@ -61,7 +64,7 @@ func checkProblems(t *testing.T, problems []error, words ...string) {
 func TestDiscoveryCommandsThatFail(t *testing.T) {
 	dir := t.TempDir()
 	cases := map[string]struct{ body, words string }{
-		"exit code":     {"echo oh no >&2; exit 3", "exit status 3; it said: oh no"},
+		"exit code":     {"echo oh no >&2; exit 3", "exit code 3; it said: oh no"},
 		"no JSON":       {"echo hello", "must print a JSON array"},
 		"an object":     {"echo '{}'", "must print a JSON array"},
 		"hangs":         {"sleep 1000", "did not end within 200ms"},
@@ -75,7 +78,7 @@ func TestDiscoveryCommandsThatFail(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := Discovery{Name: "x", Command: []string{scripts[name]}, Timeout: 10 * time.Second, Source: "config.hcl:1"}
+			d := Discovery{Name: "x", Command: []string{scripts[name]}, Timeout: patience, Source: "config.hcl:1"}
 			if name == "hangs" {
 				d.Timeout = 200 * time.Millisecond
 			}
@@ -155,6 +158,37 @@ func TestRunDirsOfTheLivingAreKept(t *testing.T) {
 	_ = two.remove()
 	if left, _ := os.ReadDir(base); len(left) != 0 {
 		t.Errorf("left over: %v", left)
+	}
+}
+
+// A host that is killed while it makes its folder leaves it unfinished; a later one removes it, but none that is being made.
+func TestUnfinishedRunDirs(t *testing.T) {
+	base, old := shortDir(t), time.Now().Add(-2*makingTime)
+	for name, c := range map[string]struct{ lock, old bool }{
+		"empty": {false, true}, "locked once": {true, true}, "being made": {false, false}, "being locked": {true, false},
+	} {
+		dir := filepath.Join(base, unfinished+name)
+		check(t, os.Mkdir(dir, 0o700))
+		if c.lock {
+			check(t, os.WriteFile(filepath.Join(dir, lockName), nil, 0o600))
+		}
+		if c.old {
+			check(t, os.Chtimes(dir, old, old))
+		}
+	}
+	elsewhere := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(elsewhere, lockName), nil, 0o600))
+	check(t, os.Symlink(elsewhere, filepath.Join(base, unfinished+"link")))
+	check(t, must(makeRunDir(base)).remove())
+	var left []string
+	for _, e := range must(os.ReadDir(base)) {
+		left = append(left, strings.TrimPrefix(e.Name(), unfinished))
+	}
+	if diff := cmp.Diff([]string{"being locked", "being made", "link"}, left); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Join(elsewhere, lockName)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
+	"github.com/toolhost/toolhost/host/supervise/internal/stage"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -24,9 +26,10 @@ type generation struct {
 	client  *sdk.Client
 	conn    *grpc.ClientConn // under client, for what is go-plugin's
 	wire    *goplugin.Client
+	sockets string // the folder of the plugin's socket, once it was made
 
-	confinement *Confinement // nil before it was launched
-	hint        string       // see stage
+	confinement *sandbox.Confinement // nil before it was launched
+	hint        string               // see stage
 
 	said      atomic.Pointer[sdk.Description]
 	visits    visits
@@ -123,10 +126,11 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 		}
 	}()
 	r := &runner{ctx: ctx, spec: spec, program: g.program, supervisor: s, log: s.log.With("plugin", spec.Name),
-		staged: func(how stage) { g.confinement, g.hint = how.confinement, how.hint }, adopt: func(c *child) { g.child = c }}
+		staged: func(how stage.Stage) { g.confinement, g.hint = &how.Confinement, how.Hint }, adopt: func(c *child) { g.child = c }}
 	config := s.clientConfig(r, spec)
 	g.wire = goplugin.NewClient(config)
-	if _, err := g.wire.Start(); err != nil {
+	_, err = g.wire.Start()
+	if g.sockets = r.socketDir; err != nil {
 		return err
 	}
 	config.GRPCDialOptions = dialOptions(g.child, r, g.confinement.Wrapper == "") // read by Client, below
@@ -174,7 +178,7 @@ func (g *generation) abandon(ctx context.Context, err error) error {
 		return err
 	}
 	_, broken := errors.AsType[*sdk.BrokenError](err)
-	if ctx.Err() == nil && (broken || errors.Is(err, errEnded) || errors.Is(err, errConnecting)) && g.diedWithin(settle) {
+	if ctx.Err() == nil && (broken || errors.Is(err, errEnded) || errors.Is(err, errConnecting)) && g.died() {
 		err = fmt.Errorf("%w: %w", err, g.child.exit())
 	}
 	g.child.kill()

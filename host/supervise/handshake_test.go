@@ -21,6 +21,10 @@ func TestHandshake(t *testing.T) {
 	if os.WriteFile(file, nil, 0o600) != nil || os.Symlink(socket, link) != nil {
 		t.Fatal("cannot write")
 	}
+	long := func(length int) string {
+		line := "1|1|unix|" + dir + "/plugin1|grpc|\n"
+		return strings.Replace(line, "/plugin1", strings.Repeat("/", length-len(line)+1)+"plugin1", 1)
+	}
 	for name, c := range map[string]struct{ line, words string }{
 		"right":                  {"1|1|unix|" + socket + "|grpc|\n", ""},
 		"right, without the end": {"1|1|unix|" + socket + "|grpc", ""},
@@ -39,7 +43,8 @@ func TestHandshake(t *testing.T) {
 		"gone":                   {"1|1|unix|" + dir + "/nothing|grpc|\n", "not there"},
 		"a file":                 {"1|1|unix|" + file + "|grpc|\n", "no socket"},
 		"a link":                 {"1|1|unix|" + link + "|grpc|\n", "no socket"},
-		"too long":               {strings.Repeat("1", maxHandshake+1), "no toolhost plugin"},
+		"as long as it may be":   {long(4 << 10), ""},
+		"one byte longer":        {long(4<<10 + 1), "no toolhost plugin"},
 		"many fields":            {"1|1|unix|" + socket + "|grpc|||||\n", "no toolhost plugin"},
 	} {
 		t.Run(name, func(t *testing.T) {

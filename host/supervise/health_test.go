@@ -79,7 +79,7 @@ func (s *sick) call(t *testing.T, ctx context.Context) {
 	t.Helper()
 	before := size(s.called)
 	go func() { _, err := s.Call(ctx, request("any", "")); s.ended <- err }()
-	soon(t, "the plugin has the call", 10*time.Second, func() bool { return size(s.called) > before })
+	soon(t, "the plugin has the call", patience, func() bool { return size(s.called) > before })
 }
 
 func sickening(t *testing.T, health string) *sick {
@@ -131,7 +131,7 @@ func TestAbandonedCallAsksForHealth(t *testing.T) {
 				t.Errorf("asked %d times, want %d", n, c.asked)
 			}
 			if c.killed {
-				soon(t, "it is killed", 5*time.Second, func() bool { return strings.Contains(p.Status().LastError, "no longer answered") })
+				soon(t, "it is killed", patience, func() bool { return strings.Contains(p.Status().LastError, "no longer answered") })
 				for range c.others {
 					checkError(t, <-p.ended, sdk.CodePluginCrashed)
 				}
@@ -154,7 +154,7 @@ func TestOneCheckForCallsAbandonedAtOnce(t *testing.T) {
 	for range 5 {
 		checkError(t, <-p.ended, sdk.CodeCanceled)
 	}
-	soon(t, "it is asked", 5*time.Second, func() bool { return size(p.asked) > 0 })
+	soon(t, "it is asked", patience, func() bool { return size(p.asked) > 0 })
 	if err := mark(p.held); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func awaitVerdict(t *testing.T, g *generation) {
 	g.doubt.mu.Unlock()
 	select {
 	case <-end:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the question has no end")
 	}
 }
@@ -184,7 +184,13 @@ func stop(t *testing.T, pid int) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "it is stopped", 5*time.Second, func() bool {
+	awaitStopped(t, pid)
+}
+
+// awaitStopped waits until a process has been stopped, by whom ever, with all its threads.
+func awaitStopped(t *testing.T, pid int) {
+	t.Helper()
+	soon(t, "it is stopped", patience, func() bool {
 		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 		for _, task := range tasks {
 			if stat, err := os.ReadFile(task); err == nil && !strings.Contains(string(stat), ") T ") {
@@ -241,7 +247,7 @@ func TestGivenUpWhileAnIdlePluginIsAsked(t *testing.T) {
 	agePlugin(t, p.Process)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { _, err := p.Call(ctx, request("any", "")); p.ended <- err }()
-	soon(t, "it is asked", 10*time.Second, func() bool { return size(p.asked) == 1 })
+	soon(t, "it is asked", patience, func() bool { return size(p.asked) == 1 })
 	cancel()
 	checkError(t, <-p.ended, sdk.CodeCanceled)
 	if err := mark(p.held); err != nil {

@@ -15,6 +15,10 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/removal"
+	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -40,12 +44,12 @@ type child struct {
 
 // launch starts the plugin in a session of its own, without a terminal, and gives its standard output, which the caller
 // must drain. The end of ctx ends the start, not what was started.
-func (s *Supervisor) launch(ctx context.Context, spec Spec, how stage, log *slog.Logger) (*child, *os.File, error) {
+func (s *Supervisor) launch(ctx context.Context, spec Spec, how stage.Stage, log *slog.Logger) (*child, *os.File, error) {
 	var p pipes
 	if err := p.open(); err != nil {
-		return nil, nil, fmt.Errorf("making pipes: %w", err)
+		return nil, nil, startProblem(spec, fmt.Errorf("making pipes: %w", err))
 	}
-	cmd := how.command(spec.Dir)
+	cmd := how.Command(spec.Dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin.r, p.stdout.w, p.stderr.w
 	c := &child{containment: cmd.Containment(), exited: make(chan struct{}), tail: &tail{}, stdin: p.stdin.w,
 		streams: [2]*os.File{p.stdout.r, p.stderr.r}}
@@ -56,7 +60,7 @@ func (s *Supervisor) launch(ctx context.Context, spec Spec, how stage, log *slog
 		return nil, nil, startProblem(spec, err)
 	}
 	c.readers.Add(len(c.streams)) // one for each drain
-	go c.drain(p.stderr.r, p.stderr.r, newPump(log, "stderr", c.tail))
+	go c.drain(p.stderr.r, &lastWords{from: p.stderr.r}, newPump(log, "stderr", c.tail))
 	go c.wait(ended, how)
 	return c, p.stdout.r, nil
 }
@@ -102,7 +106,7 @@ func (c *child) find(pid int) (err error) {
 
 // wait sees the end of all that the process started, and collects its last words. What it leaves in its folder for
 // temporary files goes with it.
-func (c *child) wait(ended <-chan struct{}, how stage) {
+func (c *child) wait(ended <-chan struct{}, how stage.Stage) {
 	<-ended
 	c.mu.Lock()
 	c.over = true
@@ -110,17 +114,13 @@ func (c *child) wait(ended <-chan struct{}, how stage) {
 	_ = c.handle.Release()
 	_ = c.stdin.Close()
 	for _, f := range c.streams {
-		_ = f.SetReadDeadline(time.Now().Add(lastWords))
+		_ = f.SetReadDeadline(time.Now()) // what it wrote is there already, and one that could not be killed may hold the pipe for ever
 	}
 	c.readers.Wait()
-	how.release()
+	how.Release()
 	close(c.exited)
-	_ = removeAll(how.temp)
+	_ = removal.All(how.Temp, removalAside)
 }
-
-// lastWords is how long a pipe is read after the process has ended: what it wrote is there already, and a process that
-// could not be killed may hold the pipe for ever.
-const lastWords = 50 * time.Millisecond
 
 func (c *child) closeLifeline() { _ = c.stdin.Close() }
 func (c *child) terminate()     { c.signal(syscall.SIGTERM, "") }
@@ -145,6 +145,16 @@ func (c *child) signal(sig syscall.Signal, reason string) {
 	}
 }
 
+// gone says whether the process itself has ended, which the kernel knows before the launcher has ended the rest and tells.
+// It is false where the kernel does not say.
+func (c *child) gone() (is bool) {
+	_ = c.handle.WithHandle(func(handle uintptr) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 0)
+		is = err == nil && n > 0
+	})
+	return is
+}
+
 // exit says how the process ended, and what became of those that it started if they did not end as they should; it has.
 func (c *child) exit() error {
 	c.mu.Lock()
@@ -165,12 +175,12 @@ func (c *child) ownExit() error {
 		return errors.New(c.reason + " and was killed")
 	case errors.Is(c.lost, proctree.ErrLost):
 		return errors.New("killed by SIGKILL, since its launcher was killed")
-	case c.how.Signal != 0:
-		return fmt.Errorf("killed by %s", c.how.SignalName())
-	case c.how.Code < 0:
+	case c.how.Signal == 0 && c.how.Code < 0:
 		return c.lost
 	}
-	return fmt.Errorf("exit status %d", c.how.Code)
+	how := c.how
+	how.Canceled = false // which is for us to say, and a reason
+	return errors.New(how.String())
 }
 
 // describeExit puts how the process ended among the facts of an error.
@@ -211,8 +221,19 @@ func startProblem(spec Spec, err error) error {
 		return fmt.Errorf("%s is a folder, not a program", program)
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("%s cannot be run: permission denied; is it executable?", program)
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return fmt.Errorf("%s cannot be run: too many files are open; close some, or raise the limit (ulimit -n)", program)
+	case errors.Is(err, syscall.EAGAIN):
+		return fmt.Errorf("%s cannot be run: its user has too many processes; end some, or raise the limit (ulimit -u)", program)
+	case errors.Is(err, syscall.ETXTBSY):
+		return fmt.Errorf("%s cannot be run: something still writes to it; try again when it is complete", program)
 	case errors.Is(err, syscall.ENOEXEC):
 		return fmt.Errorf("%s cannot be run: it is no program for this machine", program)
 	}
 	return fmt.Errorf("%s cannot be run: %w", program, err)
+}
+
+// notRestricted words why the program was not run.
+func notRestricted(e *proctree.RestrictionError) error {
+	return fmt.Errorf("it was not run, because its sandbox cannot be set up: %.200q: %s (%w)", e.Call, cmp.Or(unix.ErrnoName(e.Errno), "error"), e.Errno)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,8 +19,9 @@ import (
 const (
 	maxLine   = 8 << 10  // bytes of one line; the rest of it is cut
 	maxRate   = 64 << 10 // bytes a second that reach the log
-	tailLines = 50       // lines kept for error messages; the trace of a panic is that long
+	tailLines = 50       // lines kept for error messages
 	tailWidth = 300      // bytes kept of each
+	traceGap  = 250      // lines between a panic and its trace's first goroutine, or two of them, at most; Go prints 100 calls of one
 )
 
 // A pump is a writer that logs what a plugin prints, line by line. Lines are data: their level is at most warn, and
@@ -118,10 +120,22 @@ func parseLine(line []byte) record {
 	r := record{level: levelOf(fields["@level"]), message: printable(message)}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if !strings.HasPrefix(key, "@") {
-			r.attrs = append(r.attrs, slog.Any(printable(key), fields[key]))
+			r.attrs = append(r.attrs, slog.Any(printable(key), plain(fields[key])))
 		}
 	}
 	return r
+}
+
+// plain makes of a value what is no more than a line's own text.
+func plain(v any) any {
+	switch v := v.(type) {
+	case string:
+		return printable(v)
+	case map[string]any, []any:
+		text, _ := json.Marshal(v) // it came from JSON
+		return printable(string(text))
+	}
+	return v
 }
 
 // levelOf never gives more than warn: how bad it is for the host, the host knows.
@@ -148,10 +162,15 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
+// traceStart is how a Go program begins to tell why it ends: by a panic, by its runtime, or by a signal that it was sent.
+var traceStart = regexp.MustCompile(`^(panic|fatal error|SIG[A-Z]+): `)
+
 // A tail keeps the last lines that a plugin printed.
 type tail struct {
-	mu    sync.Mutex
-	lines []string
+	mu       sync.Mutex
+	lines    []string
+	panicked string // where the panic began whose trace the newest lines may be; or ""
+	since    int    // lines since then, or since the trace's newest goroutine
 }
 
 func (t *tail) add(line string) {
@@ -162,6 +181,19 @@ func (t *tail) add(line string) {
 	}
 	if t.lines = append(t.lines, line); len(t.lines) > tailLines {
 		t.lines = t.lines[1:]
+	}
+	t.follow(line)
+}
+
+// follow keeps where a panic began for as long as its trace goes on, which may be thousands of lines.
+func (t *tail) follow(line string) {
+	switch t.since++; {
+	case traceStart.MatchString(line):
+		t.panicked, t.since = line, 0
+	case strings.HasPrefix(line, "goroutine "):
+		t.since = 0
+	case t.since > traceGap:
+		t.panicked = ""
 	}
 }
 
@@ -174,11 +206,10 @@ func (t *tail) last(n int) []string {
 
 // telling gives the few lines that say most: where a panic began, else the last ones.
 func (t *tail) telling() []string {
-	lines := t.last(tailLines)
-	for _, l := range slices.Backward(lines) {
-		if strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") {
-			return []string{l}
-		}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.panicked != "" {
+		return []string{t.panicked}
 	}
-	return lines[max(0, len(lines)-3):]
+	return slices.Clone(t.lines[max(0, len(t.lines)-3):])
 }

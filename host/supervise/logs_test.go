@@ -51,6 +51,7 @@ func TestWhatPluginsPrint(t *testing.T) {
 		"message is no string":          {`{"@message":1}` + "\n", []string{`DEBUG {"@message":1}`}},
 		"level is no string":            {`{"@message":"m","@level":{}}` + "\n", []string{"DEBUG m"}},
 		"broken JSON":                   {`{"@message":` + "\n", []string{`DEBUG {"@message":`}},
+		"control characters in fields":  {`{"@message":"m","a\u001b":"\u001b[2J\u202ex","b":[{"c\u0007":"\u202e"}]}` + "\n", []string{`DEBUG m fields=[a=[2Jx b=[{"c\u0007":""}]]`}},
 		"control characters":            {"a\x1b[2Jb\x00c\u202e\td\r\n", []string{"DEBUG a[2Jbc d"}},
 		"invalid UTF-8":                 {"a\xffb\n", []string{"DEBUG a\uFFFDb"}},
 		"a line that is too long":       {strings.Repeat("x", maxLine+5) + "\nnext\n", []string{"DEBUG " + strings.Repeat("x", maxLine) + "... (cut)", "DEBUG next"}},
@@ -105,7 +106,7 @@ func TestTail(t *testing.T) {
 	if got := tl.telling(); !cmp.Equal(got, []string{"panic: boom"}) {
 		t.Error(got)
 	}
-	for range tailLines {
+	for range traceGap {
 		tl.add("long after")
 	}
 	if got := tl.telling(); len(got) != 3 || got[0] != "long after" {
@@ -114,6 +115,23 @@ func TestTail(t *testing.T) {
 	tl.add(strings.Repeat("é", 1000))
 	if got := tl.last(1)[0]; len(got) > tailWidth+3 || strings.Contains(got, "\uFFFD") {
 		t.Errorf("a wide line is kept with %d bytes", len(got))
+	}
+}
+
+// The trace of a panic may be longer than what is kept of it.
+func TestTailOfALongTrace(t *testing.T) {
+	for _, start := range []string{"panic: boom", "fatal error: stack overflow", "SIGSEGV: segmentation violation"} {
+		var tl tail
+		tl.add(start)
+		for range 100 {
+			tl.add("goroutine 1 [running]:")
+			for range 200 {
+				tl.add("main.f(0x1)")
+			}
+		}
+		if got := tl.telling(); !cmp.Equal(got, []string{start}) {
+			t.Errorf("of %q is told %q", start, got)
+		}
 	}
 }
 
@@ -129,7 +147,7 @@ func FuzzPump(f *testing.F) {
 			t.Errorf("%d lines made %d records", n, len(r.lines))
 		}
 		for _, l := range r.lines {
-			if strings.ContainsAny(l, "\n\r\x1b\x00") && !strings.Contains(l, "=") {
+			if strings.ContainsAny(l, "\n\r\x1b\x00\u202e") {
 				t.Errorf("a control character got through: %q", l)
 			}
 		}

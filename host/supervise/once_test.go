@@ -25,7 +25,7 @@ func TestADeadProcessGetsNothing(t *testing.T) {
 	}
 	_ = syscall.Kill(g.pid(), syscall.SIGKILL)
 	<-g.done()
-	soon(t, "the connection is cut", 5*time.Second, func() bool {
+	soon(t, "the connection is cut", patience, func() bool {
 		_, err := g.client.Call(t.Context(), request("echo", ""))
 		b, ok := errors.AsType[*sdk.BrokenError](err)
 		return ok && !b.Delivered
@@ -40,6 +40,7 @@ func TestWhatIsACut(t *testing.T) {
 	}{
 		"not delivered":    {sdk.BrokenError{Err: status.Error(codes.Internal, "")}, true},
 		"connection cut":   {sdk.BrokenError{Delivered: true, Err: status.Error(codes.Unavailable, "")}, true},
+		"our end closed":   {sdk.BrokenError{Delivered: true, Err: status.Error(codes.Canceled, "")}, true},
 		"no result":        {sdk.BrokenError{Delivered: true, Err: context.Canceled}, false},
 		"another status":   {sdk.BrokenError{Delivered: true, Err: status.Error(codes.Internal, "")}, false},
 		"parts that lie":   {sdk.BrokenError{Delivered: true, Err: errors.New("a part began")}, false},
@@ -53,15 +54,37 @@ func TestWhatIsACut(t *testing.T) {
 	}
 }
 
+// A call is cut as well when the host has heard of the plugin's end, and closed the connection, before that broke.
+func TestAConnectionThatWeClose(t *testing.T) {
+	t.Parallel()
+	p := add(t, supervisor(t), playing("good", "good"))
+	g, err := p.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	r := request("wait", "")
+	r.Events = func(e sdk.Event) {
+		if e.Type == sdk.EventProgress {
+			close(begun)
+		}
+	}
+	go func() { _, err := g.client.Call(t.Context(), r); ended <- err }()
+	<-begun
+	_ = g.conn.Close()
+	if b, ok := errors.AsType[*sdk.BrokenError](<-ended); !ok || !b.Delivered || !isCut(b) {
+		t.Errorf("it is told as %+v", b)
+	}
+}
+
 // The second attempt gets what is left of the time, the ids of the first, and a process that marks its run once more.
 func TestASecondAttemptHasTheTimeThatIsLeft(t *testing.T) {
 	spec := playing("marks", "marks")
 	marker := filepath.Join(t.TempDir(), "runs")
 	spec.Env["MARKER"], spec.Idempotent = marker, []string{"dies"}
 	p := add(t, supervisor(t), spec)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	deadline, _ := ctx.Deadline()
+	at := time.Now().Add(2 * time.Hour)
+	ctx := shrinking{t.Context(), at, at.Add(-time.Hour), marker}
 	_, err := p.Call(ctx, request("dies", ""))
 	checkError(t, err, sdk.CodePluginCrashed)
 	checkOutcome(t, err, sdk.OutcomeUnknown)
@@ -70,12 +93,26 @@ func TestASecondAttemptHasTheTimeThatIsLeft(t *testing.T) {
 	if len(lines) != 4 || lines[0] != "c1" || lines[2] != "c1" {
 		t.Fatalf("runs: %q", lines)
 	}
-	for _, i := range []int{1, 3} {
+	for i, deadline := range map[int]time.Time{1: ctx.first, 3: ctx.then} {
 		at, err := time.Parse(time.RFC3339Nano, lines[i])
-		if d := at.Sub(deadline).Abs(); err != nil || d > time.Second {
+		if d := at.Sub(deadline).Abs(); err != nil || d > patience {
 			t.Errorf("the deadline of a run is %s off, %v", d, err)
 		}
 	}
+}
+
+// A shrinking context has an hour less once the call has run, as if that had taken so long.
+type shrinking struct {
+	context.Context
+	first, then time.Time
+	marker      string
+}
+
+func (s shrinking) Deadline() (time.Time, bool) {
+	if size(s.marker) > 0 {
+		return s.then, true
+	}
+	return s.first, true
 }
 
 // When the second attempt finds no plugin, what became of the first is still not known.

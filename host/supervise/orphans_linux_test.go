@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // When the host is killed its plugin and the plugin's child end by themselves, also when the plugin is stopped, and the
@@ -24,9 +23,9 @@ func TestHostKilled(t *testing.T) {
 			launcher := launcherOf(plugin)
 			h.line(t) // it is as it should be
 			h.kill(t)
-			soon(t, "the plugin ends", 2*time.Second, func() bool { return !alive(plugin) })
-			soon(t, "its child ends", 2*time.Second, func() bool { return !alive(child) })
-			soon(t, "its launcher ends", 2*time.Second, func() bool { return !alive(launcher) })
+			soon(t, "the plugin ends", patience, func() bool { return !alive(plugin) })
+			soon(t, "its child ends", patience, func() bool { return !alive(child) })
+			soon(t, "its launcher ends", patience, func() bool { return !alive(launcher) })
 			checkSwept(t, run)
 		})
 	}
@@ -36,12 +35,12 @@ func TestHostKilled(t *testing.T) {
 func TestHostKilledWhileItStartsAStranger(t *testing.T) {
 	h := playedHost(t, "RUN="+shortDir(t), "STRANGER=sleep")
 	var stranger int
-	soon(t, "the stranger runs", 10*time.Second, func() bool {
+	soon(t, "the stranger runs", patience, func() bool {
 		stranger = childOf(childOf(h.cmd.Process.Pid))
 		return stranger != 0
 	})
 	h.kill(t)
-	soon(t, "the stranger ends", 2*time.Second, func() bool { return !alive(stranger) })
+	soon(t, "the stranger ends", patience, func() bool { return !alive(stranger) })
 }
 
 func checkSwept(t *testing.T, run string) {
@@ -50,7 +49,7 @@ func checkSwept(t *testing.T, run string) {
 		t.Fatalf("a killed host leaves its folder: %v", left)
 	}
 	// A process that was being started when the host was killed may hold the lock for another moment.
-	soon(t, "the next host removes it", 2*time.Second, func() bool {
+	soon(t, "the next host removes it", patience, func() bool {
 		s, err := New(Options{RunDir: run})
 		if err != nil {
 			t.Fatal(err)

@@ -60,7 +60,7 @@ func mustStop(t *testing.T, p *Process) error {
 		t.Fatal(err)
 	}
 	g.child.kill()
-	soon(t, "its end is known", killTime, func() bool { return p.Status().State == Crashed })
+	soon(t, "its end is known", patience, func() bool { return p.Status().State == Crashed })
 	return err
 }
 

@@ -5,14 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // Folders of ours in a work folder are kept from the plugin. If they cannot be, it is not called confined, and is not
 // started when it must be.
 func TestOwnFoldersInAWorkFolder(t *testing.T) {
-	if Machine().reach(Confined) != Confined {
-		t.Logf("this machine reaches %s", Machine().reach(Confined))
+	if reached(sandbox.Confined) != sandbox.Confined {
+		t.Logf("this machine reaches %s", reached(sandbox.Confined))
 		return
 	}
 	for name, place := range map[string]func(o *Options, work string){
@@ -26,19 +27,19 @@ func TestOwnFoldersInAWorkFolder(t *testing.T) {
 			place(&o, o.Workdir)
 			s := must(New(o))
 			t.Cleanup(func() { _ = s.Close() })
-			p := add(t, s, attackerOf(t, "loose", Sandbox{Level: Confined}))
+			p := add(t, s, attackerOf(t, "loose", sandbox.Spec{Level: sandbox.Confined}))
 			mustCall(t, p, "facts", "")
-			want, box := Confined, p.Status().Sandbox
-			if name == "the sockets" || name != "nothing" && !Machine().Namespaces {
-				want = Supervised
+			want, box := sandbox.Confined, p.Status().Sandbox
+			if name == "the sockets" || name != "nothing" && !sandbox.Machine().Namespaces {
+				want = sandbox.Supervised
 			}
-			if box.Got != want || (want == Supervised) != strings.Contains(strings.Join(box.Missing, "\n"), "it can write to "+o.Workdir) {
+			if box.Got != want || (want == sandbox.Supervised) != strings.Contains(strings.Join(box.Missing, "\n"), "it can write to "+o.Workdir) {
 				t.Errorf("the status says %+v", box)
 			}
-			_, err := call(t, add(t, s, attackerOf(t, "strict", Sandbox{Level: Confined, Require: Confined})), "facts", "")
-			if want == Confined && err != nil {
+			_, err := call(t, add(t, s, attackerOf(t, "strict", sandbox.Spec{Level: sandbox.Confined, Require: sandbox.Confined})), "facts", "")
+			if want == sandbox.Confined && err != nil {
 				t.Error(err)
-			} else if want != Confined {
+			} else if want != sandbox.Confined {
 				checkError(t, err, sdk.CodePluginUnavailable, `requires the sandbox level "confined"`, "it can write to "+o.Workdir)
 			}
 		})
@@ -46,7 +47,7 @@ func TestOwnFoldersInAWorkFolder(t *testing.T) {
 }
 
 // attackerOf may write to its work folder.
-func attackerOf(t *testing.T, name string, box Sandbox) Spec {
+func attackerOf(t *testing.T, name string, box sandbox.Spec) Spec {
 	spec := attacker(makePrey(t), box)
 	spec.Name, spec.Sandbox.Write = name, nil
 	return spec

@@ -1,6 +1,12 @@
 package supervise
 
-import "os"
+import (
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // A pipe has an end to read and one to write.
 type pipe struct{ r, w *os.File }
@@ -30,4 +36,40 @@ func closeFiles(files ...*os.File) {
 	for _, f := range files {
 		_ = f.Close() // also nil
 	}
+}
+
+// lastWords reads a pipe, and after its read deadline no more than what is in it already.
+type lastWords struct {
+	from *os.File
+	late int // bytes read after the deadline
+}
+
+// maxLate is what a pipe holds at most: who goes on writing is not read without end.
+const maxLate = 1 << 20
+
+func (l *lastWords) Read(b []byte) (int, error) {
+	n, err := l.from.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) && l.late < maxLate {
+		n, err = l.now(b)
+		l.late += n
+	}
+	return n, err
+}
+
+// now reads without waiting.
+func (l *lastWords) now(b []byte) (n int, err error) {
+	conn, err := l.from.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	closed := conn.Control(func(fd uintptr) { n, err = unix.Read(int(fd), b) })
+	switch {
+	case closed != nil:
+		return 0, closed
+	case err != nil || n < 0:
+		return 0, os.ErrDeadlineExceeded // nothing is there
+	case n == 0:
+		return 0, io.EOF
+	}
+	return n, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -36,8 +38,30 @@ func TestMain(m *testing.M) {
 		_ = flag.Set("test.parallel", "6")
 	}
 	_ = os.Setenv(raceOptions, races)
-	goleak.VerifyTestMain(m)
+	code := m.Run()
+	if err := leaked(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
+
+// leaked says which goroutines do not end.
+func leaked() (err error) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if err = goleak.Find(); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// patience is how long a test waits for what is bound to come. Only one that fails waits so long: it is for machines that
+// are far too busy.
+const patience = 30 * time.Second
+
+// slack is how many times longer than it promises something may take on such a machine.
+const slack = 4
 
 // given says whether a flag is on the command line.
 func given(name string) (is bool) {
@@ -205,8 +229,11 @@ func goodPlugin() *sdk.Plugin {
 		return sdk.Text(os.TempDir()), os.Chmod(filepath.Dir(dir), 0)
 	})
 	add("wait", waitTool)
+	add("fail", func(_ context.Context, _ *sdk.Request, in textArgs) (*sdk.Result, error) {
+		return nil, errors.New(in.Text)
+	})
 	add("die", func(_ context.Context, _ *sdk.Request, in textArgs) (*sdk.Result, error) {
-		_, _ = syscall.Write(2, []byte("dying of "+in.Text+"\n"))
+		fmt.Fprintln(os.Stderr, "dying of "+in.Text)
 		os.Exit(7)
 		return nil, nil
 	})
@@ -307,8 +334,8 @@ func supervisor(t testing.TB) *Supervisor {
 
 // playing is the spec of a plugin that the test binary plays.
 func playing(name, role string) Spec {
-	return Spec{Name: name, Command: []string{os.Args[0]}, Env: map[string]string{"PLAY": role, raceOptions: races}, StartTimeout: 5 * time.Second,
-		Sandbox: Sandbox{Level: Supervised}} // so that what it says of pids is what the test sees
+	return Spec{Name: name, Command: []string{os.Args[0]}, Env: map[string]string{"PLAY": role, raceOptions: races}, StartTimeout: patience,
+		Sandbox: sandbox.Spec{Level: sandbox.Supervised}} // so that what it says of pids is what the test sees
 }
 
 func add(t testing.TB, s *Supervisor, spec Spec) *Process {
@@ -323,7 +350,7 @@ func add(t testing.TB, s *Supervisor, spec Spec) *Process {
 // call runs a tool and gives its text.
 func call(t testing.TB, p *Process, tool, text string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	r, err := p.Call(ctx, request(tool, text))
 	if err != nil {
@@ -348,6 +375,27 @@ func request(tool, text string) *sdk.Request {
 	return &sdk.Request{CallID: "c1", RunID: rand.Text(), Tool: tool, Arguments: fmt.Appendf(nil, `{"text":%q}`, text), Workdir: "/"}
 }
 
+// A late is a context whose deadline passes when the test says so.
+type late struct {
+	context.Context
+	passed chan struct{}
+}
+
+func lateIn(t testing.TB) *late { return &late{t.Context(), make(chan struct{})} }
+
+// Done, and Err, are of the deadline alone: the test ends it.
+func (l *late) Done() <-chan struct{} { return l.passed }
+
+func (l *late) Err() error {
+	if isClosed(l.passed) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// pass lets the deadline pass.
+func (l *late) pass() { close(l.passed) }
+
 // begin starts a call of the tool wait and returns when the plugin is in it.
 func begin(t testing.TB, ctx context.Context, p *Process, text string) <-chan error {
 	t.Helper()
@@ -359,17 +407,29 @@ func begin(t testing.TB, ctx context.Context, p *Process, text string) <-chan er
 		}
 	}
 	go func() {
-		_, err := p.Call(ctx, r)
+		result, err := p.Call(ctx, r)
+		if err == nil && result.Error != nil {
+			err = result.Error
+		}
 		ended <- err
 	}()
 	select {
 	case <-begun:
 	case err := <-ended:
 		t.Fatalf("the call ended before it began: %v", err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * patience):
 		t.Fatal("the call did not begin")
 	}
 	return ended
+}
+
+// allLevels are those that can be asked for, from the loosest.
+var allLevels = []sandbox.Level{sandbox.Supervised, sandbox.Confined, sandbox.Isolated}
+
+// reached is the level that this machine reaches if that one is asked for.
+func reached(asked sandbox.Level) sandbox.Level {
+	got, _ := sandbox.Spec{Level: asked}.On(sandbox.Machine())
+	return got.Got
 }
 
 // soon waits for a condition that an event elsewhere brings about.
@@ -405,7 +465,7 @@ func alive(pid int) bool {
 func playHost() {
 	s := must(New(Options{RunDir: os.Getenv("RUN")}))
 	spec := playing("good", cmp.Or(os.Getenv("ROLE"), "good"))
-	spec.Sandbox.Level = cmp.Or(Level(os.Getenv("LEVEL")), Supervised)
+	spec.Sandbox.Level = cmp.Or(sandbox.Level(os.Getenv("LEVEL")), sandbox.Supervised)
 	spec.Env["MARK"] = os.Getenv("MARK")
 	if stranger := os.Getenv("STRANGER"); stranger != "" {
 		spec.Command, spec.StartTimeout = []string{stranger, "1000"}, time.Minute

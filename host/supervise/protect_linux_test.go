@@ -12,20 +12,20 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/toolhost/toolhost/host/supervise/internal/stage"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
-	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
 // namespaces says whether paths can be protected here; if not, it is told.
 func namespaces(t *testing.T) bool {
-	if !Machine().Namespaces {
-		t.Logf("this machine has no namespaces: %s", Machine().NoNamespaces)
+	if !sandbox.Machine().Namespaces {
+		t.Logf("this machine has no namespaces: %s", sandbox.Machine().NoNamespaces)
 	}
-	return Machine().Namespaces
+	return sandbox.Machine().Namespaces
 }
 
 // project is a work folder with what a project has, and the home folder, which is elsewhere.
@@ -41,7 +41,7 @@ func project(t *testing.T, files ...string) string {
 }
 
 // vandal may write to its work folder and what else the box names.
-func vandal(box Sandbox) Spec {
+func vandal(box sandbox.Spec) Spec {
 	spec := playing("vandal", "attacker")
 	spec.Env["PREY"] = "{}"
 	spec.Sandbox = box
@@ -61,7 +61,7 @@ func supervisorOf(t *testing.T, o Options) *Supervisor {
 // What others run or obey is not a plugin's to change, nor to make where it is not.
 func TestProtectedPaths(t *testing.T) {
 	files := []string{".git/config", ".git/hooks/pre-commit", ".idea/tasks.xml", "config.hcl", "bin/deep/lint", ".claude/settings.json", "free/file"}
-	for _, level := range []Level{Confined, Isolated} {
+	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
 		t.Run(string(level), func(t *testing.T) {
 			dir := project(t, files...)
 			must(0, os.Chmod(filepath.Join(dir, "bin/deep/lint"), 0o755))
@@ -69,7 +69,7 @@ func TestProtectedPaths(t *testing.T) {
 			lint := playing("lint", "good")
 			lint.Command = []string{filepath.Join(dir, "bin/deep/lint")}
 			add(t, s, lint)
-			spec := vandal(Sandbox{Level: level})
+			spec := vandal(sandbox.Spec{Level: level})
 			spec.Env["EXE"] = must(os.Executable())
 			p := add(t, s, spec)
 			for script, allowed := range map[string]bool{
@@ -110,7 +110,7 @@ func TestProtectedPaths(t *testing.T) {
 			}
 			box := p.Status().Sandbox
 			if !namespaces(t) {
-				if text := strings.Join(box.Missing, "\n"); !strings.Contains(text, "it can change "+dir+"/.git") || box.Got != Supervised {
+				if text := strings.Join(box.Missing, "\n"); !strings.Contains(text, "it can change "+dir+"/.git") || box.Got != sandbox.Supervised {
 					t.Errorf("the status says %+v", box)
 				}
 				return
@@ -138,9 +138,9 @@ func TestProtectedPaths(t *testing.T) {
 // What the user names with write is the plugin's.
 func TestProtectedPathsThatAreNamed(t *testing.T) {
 	dir := project(t, ".git/config", ".idea/x")
-	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(Sandbox{Level: Confined, Write: []string{dir, filepath.Join(dir, ".git")}}))
+	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Level: sandbox.Confined, Write: []string{dir, filepath.Join(dir, ".git")}}))
 	if out := mustCall(t, p, "run", "echo new > .git/config && echo works; echo new > .idea/x || echo kept"); strings.Contains(out, "works") != true ||
-		strings.Contains(out, "kept") != Machine().Namespaces {
+		strings.Contains(out, "kept") != sandbox.Machine().Namespaces {
 		t.Error(out)
 	}
 }
@@ -151,9 +151,9 @@ func TestProtectedPathsAreTold(t *testing.T) {
 		return
 	}
 	dir := project(t, ".git/config")
-	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(Sandbox{Level: Confined}))
+	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Level: sandbox.Confined}))
 	_, err := call(t, p, "give-up", "")
-	checkError(t, err, sdk.CodePluginCrashed, "can write to "+dir+" (but not to ", dir+"/.git", "whoever wants that names it")
+	checkError(t, err, sdk.CodePluginCrashed, "can write to "+dir+" (but not to ", dir+"/.git", "unless its write names them")
 }
 
 // A link cannot be protected, and a home folder has too much in it: both are told.
@@ -163,7 +163,7 @@ func TestWhatCannotBeProtected(t *testing.T) {
 	}
 	dir, elsewhere := project(t), shortDir(t)
 	must(0, os.Symlink(elsewhere, filepath.Join(dir, ".git")))
-	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(Sandbox{Level: Confined}))
+	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Level: sandbox.Confined}))
 	mustCall(t, p, "facts", "")
 	if box := p.Status().Sandbox; !strings.Contains(strings.Join(box.Missing, "\n"), dir+"/.git is a symbolic link") {
 		t.Errorf("the status says %+v", box)
@@ -171,12 +171,12 @@ func TestWhatCannotBeProtected(t *testing.T) {
 	home := project(t, ".bashrc", ".config/fish/x", ".ssh/authorized_keys")
 	t.Setenv("HOME", home)
 	s := supervisorOf(t, Options{Workdir: home})
-	p = add(t, s, vandal(Sandbox{Level: Confined}))
+	p = add(t, s, vandal(sandbox.Spec{Level: sandbox.Confined}))
 	out := mustCall(t, p, "run", "echo new > .bashrc; mv .config other; echo new >> .ssh/authorized_keys; cat .bashrc .config/fish/x .ssh/authorized_keys")
-	if box := p.Status().Sandbox; !strings.HasSuffix(out, "oldoldold") || box.Got != Supervised || !strings.Contains(strings.Join(box.Missing, "\n"), "your home folder") {
+	if box := p.Status().Sandbox; !strings.HasSuffix(out, "oldoldold") || box.Got != sandbox.Supervised || !strings.Contains(strings.Join(box.Missing, "\n"), "your home folder") {
 		t.Errorf("the status says %+v; %s", box, out)
 	}
-	strict := vandal(Sandbox{Level: Confined, Require: Confined})
+	strict := vandal(sandbox.Spec{Level: sandbox.Confined, Require: sandbox.Confined})
 	strict.Name = "strict"
 	_, err := call(t, add(t, s, strict), "facts", "")
 	checkError(t, err, sdk.CodePluginUnavailable, `requires the sandbox level "confined"`, "your home folder")
@@ -185,13 +185,13 @@ func TestWhatCannotBeProtected(t *testing.T) {
 // On a kernel that cannot protect them plugins run all the same, and their status says what they can change.
 func TestProtectedPathsOnOldKernels(t *testing.T) {
 	dir := project(t, ".git/config")
-	s, m := supervisorOf(t, Options{Workdir: dir}), Machine()
+	s, m := supervisorOf(t, Options{Workdir: dir}), sandbox.Machine()
 	m.NoFixing = true
-	s.machine = func() Means { return m }
-	p := add(t, s, vandal(Sandbox{Level: Confined}))
+	s.machine = func() sandbox.Means { return m }
+	p := add(t, s, vandal(sandbox.Spec{Level: sandbox.Confined}))
 	out := mustCall(t, p, "run", "echo new > .git/config && echo works")
 	told := strings.Contains(strings.Join(p.Status().Sandbox.Missing, "\n"), dir+"/.git")
-	if !strings.Contains(out, "works") || told != (m.reach(Confined) == Confined) {
+	if !strings.Contains(out, "works") || told != (reached(sandbox.Confined) == sandbox.Confined) {
 		t.Errorf("the status says %+v; %s", p.Status().Sandbox, out)
 	}
 }
@@ -213,25 +213,25 @@ func TestLinksToOurs(t *testing.T) {
 		filepath.Join(dir, "nowhere"):             "nowhere",
 		filepath.Join(dir, "nowhere/file"):        "nowhere",
 	} {
-		got := must(Options{Workdir: dir, Protect: []string{path}}.Confine(vandal(Sandbox{}), Machine()))
+		got := must(Options{Workdir: dir, Protect: []string{path}}.Confine(vandal(sandbox.Spec{}), sandbox.Machine()))
 		told := strings.Contains(strings.Join(got.Missing, "\n"), "the symbolic link "+filepath.Join(dir, link))
-		if told != (link != "") || namespaces(t) && (got.Got == Supervised) != told {
+		if told != (link != "") || namespaces(t) && (got.Got == sandbox.Supervised) != told {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
 	must(0, errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755), os.Symlink("../out/file", filepath.Join(dir, "bin/link"))))
 	kept := Options{Workdir: dir, Protect: []string{filepath.Join(dir, "bin"), filepath.Join(dir, "bin/link")}}
-	if got := must(kept.Confine(vandal(Sandbox{}), Machine())); strings.Contains(strings.Join(got.Missing, "\n"), "bin/link") == namespaces(t) {
+	if got := must(kept.Confine(vandal(sandbox.Spec{}), sandbox.Machine())); strings.Contains(strings.Join(got.Missing, "\n"), "bin/link") == namespaces(t) {
 		t.Errorf("a link in a protected folder: %+v", got)
 	}
 	s := supervisorOf(t, Options{Workdir: dir, Protect: []string{filepath.Join(dir, "nowhere")}})
-	mustCall(t, add(t, s, vandal(Sandbox{})), "facts", "") // which a link that leads nowhere does not prevent
+	mustCall(t, add(t, s, vandal(sandbox.Spec{})), "facts", "") // which a link that leads nowhere does not prevent
 }
 
 // Who may write to something in a protected folder can write to all of it, which is told; nothing is put in there.
 func TestProtectedPathsThatAreNamedInPart(t *testing.T) {
 	dir := project(t, ".git/objects/x")
-	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(Sandbox{Write: []string{dir, filepath.Join(dir, ".git/objects")}}))
+	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Write: []string{dir, filepath.Join(dir, ".git/objects")}}))
 	out := mustCall(t, p, "run", "ls -A .git .git/objects")
 	if text := strings.Join(p.Status().Sandbox.Missing, "\n"); !strings.Contains(text, "all of "+dir+"/.git") || strings.Contains(out, ".vscode") {
 		t.Errorf("it is told %q, and there is %s", text, out)
@@ -248,7 +248,7 @@ func TestPlaceholdersThatCannotBeMade(t *testing.T) {
 		sub := filepath.Join(dir, "sub")
 		must(0, os.Chmod(sub, mode))
 		t.Cleanup(func() { _ = os.Chmod(sub, 0o755) })
-		p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(Sandbox{Write: []string{dir, sub}}))
+		p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Write: []string{dir, sub}}))
 		made := strings.Contains(mustCall(t, p, "run", "chmod 755 sub && mkdir -p sub/.git/hooks && echo it works"), "it works")
 		box := p.Status().Sandbox
 		if told := strings.Contains(strings.Join(box.Missing, "\n"), "it can make "+sub+"/.git"); made != told || made != (os.Geteuid() != 0) {
@@ -267,7 +267,7 @@ func TestPlaceholderThatIsLocked(t *testing.T) {
 	}
 	dir := project(t)
 	s := supervisorOf(t, Options{Workdir: dir})
-	p := add(t, s, vandal(Sandbox{}))
+	p := add(t, s, vandal(sandbox.Spec{}))
 	mustCall(t, p, "facts", "")
 	f := must(os.Open(filepath.Join(dir, ".git")))
 	must(0, syscall.Flock(int(f.Fd()), syscall.LOCK_SH))
@@ -284,7 +284,7 @@ func TestAPathGoesDuringAStart(t *testing.T) {
 	}
 	dir, times := project(t, ".claude/settings.json"), 0
 	s := supervisorOf(t, Options{Workdir: dir})
-	r := &runner{ctx: t.Context(), spec: vandal(Sandbox{}).complete(dir), program: os.Args[0], supervisor: s, log: s.log, staged: func(stage) {
+	r := &runner{ctx: t.Context(), spec: vandal(sandbox.Spec{}).complete(dir), program: os.Args[0], supervisor: s, log: s.log, staged: func(stage.Stage) {
 		times++
 		must(0, os.RemoveAll(filepath.Join(dir, ".claude")))
 	}}
@@ -304,15 +304,43 @@ func TestFoldersInSharedMemory(t *testing.T) {
 	}
 	dir := project(t)
 	s := supervisorOf(t, Options{Workdir: dir})
-	if out := mustCall(t, add(t, s, vandal(Sandbox{Write: []string{dir, sharedMemory}})), "run", "mkdir -p /dev/shm/.git/x && echo it works"); !strings.Contains(out, "it works") {
+	if out := mustCall(t, add(t, s, vandal(sandbox.Spec{Write: []string{dir, stage.SharedMemory}})), "run", "mkdir -p /dev/shm/.git/x && echo it works"); !strings.Contains(out, "it works") {
 		t.Error(out)
 	}
-	inside := must(os.MkdirTemp(sharedMemory, "toolhost-test-"))
+	inside := must(os.MkdirTemp(stage.SharedMemory, "toolhost-test-"))
 	t.Cleanup(func() { _ = os.RemoveAll(inside) })
-	spec := vandal(Sandbox{Write: []string{inside}})
+	spec := vandal(sandbox.Spec{Write: []string{inside}})
 	spec.Name = "inside"
 	_, err := call(t, add(t, s, spec), "facts", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "it would not find "+inside, "of its own")
+}
+
+// A plugin that could lock the record would hold up every call of all hosts that is to be recorded.
+func TestHiddenFilesCannotBeLocked(t *testing.T) {
+	dir, state := project(t, "kept"), filepath.Join(must(filepath.EvalSymlinks(shortDir(t))), "state")
+	inside, outside := filepath.Join(dir, "kept"), filepath.Join(state, "record")
+	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
+		t.Run(string(level), func(t *testing.T) {
+			s := supervisorOf(t, Options{Workdir: dir, Hide: []string{inside, outside}})
+			p := add(t, s, vandal(sandbox.Spec{Level: level}))
+			mustCall(t, p, "run", "echo begin")
+			for _, path := range []string{inside, outside} {
+				out := mustCall(t, p, "run", "cat "+path+"; exec 3<"+path+" && flock -n 3; sleep 1000 >/dev/null 2>&1 & rm -f "+path+"; mv "+path+" "+path+"2")
+				f, err := os.Open(path)
+				if err == nil {
+					err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+					_ = f.Close()
+				}
+				if protected := err == nil && !strings.Contains(out, "old"); protected != namespaces(t) {
+					t.Errorf("%s: %v; %s", path, err, out)
+				}
+			}
+			box := p.Status().Sandbox
+			if told := strings.Contains(strings.Join(box.Missing, "\n"), "it can read "+inside); told == namespaces(t) || told == slices.Contains(box.Hidden, outside) {
+				t.Errorf("the status says %+v", box)
+			}
+		})
+	}
 }
 
 // doctor knows of the folder for temporary files also when sockets are elsewhere.
@@ -320,31 +348,9 @@ func TestTemporaryFilesAreInTheWorkFolder(t *testing.T) {
 	dir := project(t)
 	t.Setenv("XDG_RUNTIME_DIR", must(filepath.EvalSymlinks(shortDir(t))))
 	t.Setenv("TMPDIR", dir)
-	spec := vandal(Sandbox{Require: Confined})
-	if _, err := (Options{Workdir: dir}).Confine(spec, Machine()); err == nil || !strings.Contains(err.Error(), "what toolhost reads or runs in "+dir) {
+	spec := vandal(sandbox.Spec{Require: sandbox.Confined})
+	if _, err := (Options{Workdir: dir}).Confine(spec, sandbox.Machine()); err == nil || !strings.Contains(err.Error(), "what toolhost reads or runs in "+dir) {
 		t.Errorf("it says %v", err)
-	}
-}
-
-// A program that hangs when it is looked at is not said to be protected.
-func TestProgramsThatHangAreNotProtected(t *testing.T) {
-	dir := project(t)
-	s := supervisorOf(t, Options{Workdir: dir})
-	add(t, s, Spec{Name: "hung", Command: []string{"./bin/hung"}})
-	s.sights.under = map[string]*sight{dir + "/bin/hung": {}} // as one who looks and waits
-	p := add(t, s, vandal(Sandbox{Level: Confined}))
-	mustCall(t, p, "facts", "")
-	if box := p.Status().Sandbox; box.Got != Supervised || !strings.Contains(strings.Join(box.Missing, "\n"), dir+"/bin/hung") {
-		t.Errorf("the status says %+v", box)
-	}
-}
-
-// What is kept from plugins is not edited without a question either.
-func TestProtectedNamesAreObeyed(t *testing.T) {
-	for _, name := range slices.Concat(heldNames, guardedNames, homeNames) {
-		if name != "bin" && !workspace.Obeyed(name) {
-			t.Errorf("%s is not", name)
-		}
 	}
 }
 
@@ -371,7 +377,7 @@ func writeByHandle() {
 // holdAndWait is a host that has a confined plugin until it is killed.
 func holdAndWait() {
 	s := must(New(Options{Workdir: os.Getenv("WORKDIR"), RunDir: os.Getenv("RUN")}))
-	p := must(s.Add(vandal(Sandbox{Level: Confined})))
+	p := must(s.Add(vandal(sandbox.Spec{Level: sandbox.Confined})))
 	_ = must(p.Call(context.Background(), request("facts", "")))
 	_ = must(os.Stdout.WriteString("ready\n"))
 	select {}
@@ -395,7 +401,7 @@ func TestPlaceholdersOfAKilledHost(t *testing.T) {
 	if missing(filepath.Join(dir, ".git")) {
 		t.Fatal("there was no placeholder")
 	}
-	soon(t, "the next host removes it", 5*time.Second, func() bool {
+	soon(t, "the next host removes it", patience, func() bool {
 		_ = must(New(Options{RunDir: run})).Close()
 		return missing(filepath.Join(dir, ".git"))
 	})

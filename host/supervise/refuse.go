@@ -14,7 +14,7 @@ func (o *owner) mayStart() error {
 	wait := time.Until(o.retryAt)
 	switch {
 	case o.state == Invalid:
-		return unavailable(o, "Invalid", 0, "plugin %q cannot be used: %v", o.p.name, o.last)
+		return unusable(o, o.last)
 	case o.state == Quarantined && wait > 0:
 		return unavailable(o, "Quarantined", wait, "plugin %q crashed %d times and is left alone for another %s; the last time: %v",
 			o.p.name, len(o.history.crashes), rounded(wait), o.last)
@@ -42,10 +42,16 @@ func startError(o *owner, err error) error {
 		return nil
 	}
 	if isInvalid(err) {
-		return unavailable(o, "Invalid", 0, "plugin %q cannot be used: %v", o.p.name, err)
+		return unusable(o, err)
 	}
 	e := unavailable(o, "StartFailed", 0, "plugin %q could not be started: %v", o.p.name, err)
-	e.Retryable = true
+	e.Retryable, e.Suggestion = true, "Try again once; then do without its tools, or have the user mend it."
+	return e
+}
+
+func unusable(o *owner, err error) *sdk.Error {
+	e := unavailable(o, "Invalid", 0, "plugin %q cannot be used: %v", o.p.name, err)
+	e.Suggestion = "Do without its tools, or have the user mend it."
 	return e
 }
 

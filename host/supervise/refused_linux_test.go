@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/toolhost/toolhost/host/supervise/internal/stage"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -19,7 +21,7 @@ func playRefused() {
 	s := must(New(Options{RunDir: os.Getenv("RUN")}))
 	for _, name := range []string{"first", "second"} {
 		spec := playing(name, "good")
-		spec.Sandbox.Level = Confined
+		spec.Sandbox.Level = sandbox.Confined
 		p := must(s.Add(spec))
 		_ = must(p.Call(context.Background(), request("echo", "")))
 		fmt.Println(string(must(json.Marshal(p.Status().Sandbox))), p.Status().Containment)
@@ -33,7 +35,7 @@ func playRefused() {
 func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
 	for name, refuse := range map[string]*proctree.Restrictions{"as it is": nil, "refused": {NoNewPrivileges: true, NoKernel: true}} {
 		t.Run(name, func(t *testing.T) {
-			m, containment := Machine(), "pid-namespace"
+			m, containment := sandbox.Machine(), "pid-namespace"
 			if refuse != nil && !m.Seccomp {
 				t.Log("nothing refuses here")
 				refuse = nil
@@ -47,10 +49,10 @@ func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
 				t.Fatalf("%v, %v: %s", exit, err, out.String())
 			}
 			lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
-			want := must(Options{}.Confine(Spec{Sandbox: Sandbox{Level: Confined}}, m))
+			want := must(Options{}.Confine(Spec{Sandbox: sandbox.Spec{Level: sandbox.Confined}}, m))
 			for _, line := range lines {
 				text, contained, _ := bytes.Cut(line, []byte("} "))
-				var got Confinement
+				var got sandbox.Confinement
 				if err := json.Unmarshal(append(slices.Clone(text), '}'), &got); err != nil || string(contained) != containment {
 					t.Fatalf("%s: %v", line, err)
 				}
@@ -68,14 +70,15 @@ func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
 // What a start beside this one finds out does not make half of its sandbox one for another machine.
 func TestAStartLooksAtTheMachineOnce(t *testing.T) {
 	s, looks := supervisor(t), 0
-	s.machine = func() Means {
+	s.machine = func() sandbox.Means {
 		looks++
-		return Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: looks == 1}
+		return sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: looks == 1}
 	}
 	spec := playing("good", "good")
-	spec.Sandbox = Sandbox{Write: []string{shortDir(t)}}
-	how, err := s.stage(spec, os.Args[0], t.TempDir(), nil)
-	if err != nil || looks != 1 || !how.namespace || !how.restrict.NoInterference || !slices.Contains(how.restrict.Write, sharedMemory) {
-		t.Errorf("after %d looks: %v, %+v", looks, err, how.restrict)
+	spec.Sandbox = sandbox.Spec{Write: []string{shortDir(t)}}
+	how, err := s.stage(spec, os.Args[0], t.TempDir(), nil, s.programs)
+	cmd := how.Command("")
+	if err != nil || looks != 1 || !cmd.Namespace || !cmd.Restrict.NoInterference || !slices.Contains(cmd.Restrict.Write, stage.SharedMemory) {
+		t.Errorf("after %d looks: %v, %+v", looks, err, cmd.Restrict)
 	}
 }

@@ -141,10 +141,12 @@ func (o *owner) describes(r reload) bool {
 func (o *owner) care(spec Spec) {
 	o.p.spec.Store(&spec)
 	o.history.limits = spec.Restart
-	if o.current == nil {
-		o.alarm = nil
-		o.arm()
+	if o.current != nil {
+		o.last = nil // of a reload to what is wanted no longer
+		return
 	}
+	o.alarm = nil
+	o.arm()
 }
 
 // respec gives a plugin that does not run another spec, or another program. What its tools will be is not known then.

@@ -93,7 +93,7 @@ func (p *Process) follow(ctx context.Context, spec Spec) error {
 		return p.unasked(ctx)
 	case !sameProcess(known, spec), by.Known() && by != program:
 		return p.askVerified(r)
-	case now.State != Starting && reflect.DeepEqual(known, spec):
+	case now.State != Starting && now.LastError == "" && reflect.DeepEqual(known, spec):
 		return nil
 	}
 	return p.ask(r)

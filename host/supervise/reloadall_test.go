@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -56,7 +55,7 @@ func TestSupervisorReload(t *testing.T) {
 	}
 	cancel()
 	checkError(t, <-ended, sdk.CodeCanceled)
-	soon(t, "it has gone", 5*time.Second, func() bool { return goes.Status().State == Stopped })
+	soon(t, "it has gone", patience, func() bool { return goes.Status().State == Stopped })
 
 	replace(t, program, os.Args[0]) // another file of the same name
 	if problems := s.Reload(t.Context(), []Spec{moved, spec("changes", "2")}); len(problems) > 0 {
@@ -66,6 +65,24 @@ func TestSupervisorReload(t *testing.T) {
 		if got := p.Status().Generation; got != want {
 			t.Errorf("%s: generation %d after its program was replaced, want %d", p.Name(), got, want)
 		}
+	}
+}
+
+// What a reload could not do is told for as long as it is wanted.
+func TestReloadToWhatRuns(t *testing.T) {
+	t.Parallel()
+	s, good := supervisor(t), playing("x", "good")
+	p := add(t, s, good)
+	mustCall(t, p, "echo", "")
+	bad := playing("x", "exits")
+	if problems := s.Reload(t.Context(), []Spec{bad}); len(problems) != 1 || !strings.Contains(p.Status().LastError, "not reloaded: ") {
+		t.Errorf("problems %v, status %+v", problems, p.Status())
+	}
+	if problems := s.Reload(t.Context(), []Spec{good}); len(problems) != 0 {
+		t.Error(problems)
+	}
+	if got := p.Status(); got.LastError != "" || got.State != Ready || got.Generation != 1 {
+		t.Errorf("after a reload to what runs: %+v", got)
 	}
 }
 

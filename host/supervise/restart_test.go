@@ -57,3 +57,16 @@ func TestDelayNeverOverflows(t *testing.T) {
 		}
 	}
 }
+
+// Many plugins that crash together do not come back together.
+func TestDelaysDiffer(t *testing.T) {
+	h := history{limits: Restart{Backoff: time.Second, BackoffMax: time.Minute}}
+	soonest, latest := time.Minute, time.Duration(0)
+	for range 200 {
+		d := h.delay(2)
+		soonest, latest = min(soonest, d), max(latest, d)
+	}
+	if soonest < 800*time.Millisecond || soonest > 900*time.Millisecond || latest < 1100*time.Millisecond || latest > 1200*time.Millisecond {
+		t.Errorf("from %s to %s", soonest, latest)
+	}
+}

@@ -3,14 +3,14 @@
 package supervise
 
 import (
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
+	"github.com/toolhost/toolhost/host/supervise/internal/removal"
 )
 
 // A runDir is the private folder of one host for its plugins' sockets. The host holds a lock in it for as long as it
@@ -27,6 +27,13 @@ const (
 	maxBase = 45
 )
 
+// How long a host works on removing what plugins have left. What remains is the next host's to remove.
+const (
+	removalTime  = 2 * time.Second        // while somebody waits for that
+	removalAside = time.Minute            // when nobody does
+	sweepTime    = 500 * time.Millisecond // at the start, for what other hosts have left
+)
+
 // makeRunDir makes the folder and removes those of dead hosts beside it. It is made under another name first, so that
 // nobody takes it for abandoned before it is locked.
 func makeRunDir(base string) (*runDir, error) {
@@ -35,19 +42,20 @@ func makeRunDir(base string) (*runDir, error) {
 		return nil, err
 	}
 	sweep(base)
-	fresh, err := os.MkdirTemp(base, ".new-"+runPrefix)
+	sweepUnfinished(base)
+	fresh, err := os.MkdirTemp(base, unfinished)
 	if err != nil {
 		return nil, err
 	}
 	lock, err := acquireLock(filepath.Join(fresh, lockName), os.O_CREATE)
 	if err != nil {
-		_ = os.RemoveAll(fresh)
+		unmake(fresh)
 		return nil, err
 	}
-	path := filepath.Join(base, strings.TrimPrefix(filepath.Base(fresh), ".new-"))
+	path := filepath.Join(base, runPrefix+strings.TrimPrefix(filepath.Base(fresh), unfinished))
 	if err := os.Rename(fresh, path); err != nil {
 		_ = lock.Close()
-		_ = os.RemoveAll(fresh)
+		unmake(fresh)
 		return nil, err
 	}
 	return &runDir{path, lock}, nil
@@ -81,20 +89,27 @@ func acquireLock(path string, create int) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes the folders whose host is gone. Only the lock decides, never the name or a process id.
+// sweep removes the folders whose host is gone, as far as there is time. Only the lock decides, never the name or a process id.
 func sweep(base string) {
+	until := time.Now().Add(sweepTime)
 	dirs, _ := filepath.Glob(filepath.Join(base, runPrefix+"*"))
 	for _, dir := range dirs {
 		lockPath := filepath.Join(dir, lockName)
-		if info, err := os.Lstat(lockPath); err != nil || !info.Mode().IsRegular() {
+		if info, err := os.Lstat(lockPath); err != nil || !info.Mode().IsRegular() || !ownFolder(dir) {
 			continue
 		}
 		if lock, err := acquireLock(lockPath, 0); err == nil {
 			placeholder.RemoveNoted(dir)
-			_ = removeAll(dir)
+			_ = removal.Keeping(dir, lockName, time.Until(until))
 			_ = lock.Close()
 		}
 	}
+}
+
+// ownFolder says whether it is a folder of the user's. Others may make theirs beside it, in /tmp.
+func ownFolder(dir string) bool {
+	var st syscall.Stat_t
+	return syscall.Lstat(dir, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR && int(st.Uid) == os.Geteuid()
 }
 
 // forTemps gives the folder for temporary files: this one, unless it is in $XDG_RUNTIME_DIR, which is for small things and
@@ -109,35 +124,10 @@ func (d *runDir) forTemps(asked string) (*runDir, error) {
 // temp makes a folder for the temporary files of one generation.
 func (d *runDir) temp() (string, error) { return os.MkdirTemp(d.path, "t") }
 
-// remove is for when all plugins have ended. A placeholder that somebody else had a lock on then may be left.
+// remove is for when all plugins have ended. A placeholder that somebody else had a lock on then may be left. The lock goes last:
+// without it nobody would look for what is left.
 func (d *runDir) remove() error {
 	defer d.lock.Close()
 	placeholder.RemoveNoted(d.path)
-	return removeAll(d.path)
-}
-
-// removeAll removes a folder, also if a plugin has locked folders in it with their modes.
-func removeAll(path string) error {
-	err := os.RemoveAll(path)
-	if err == nil {
-		return nil
-	}
-	above, openErr := os.OpenRoot(filepath.Dir(path))
-	if openErr != nil {
-		return err
-	}
-	defer func() { _ = above.Close() }()
-	unlock(above, filepath.Base(path))
-	return above.RemoveAll(filepath.Base(path))
-}
-
-// unlock opens the folder and those in it, each before it is looked into.
-func unlock(root *os.Root, dir string) {
-	_ = root.Chmod(dir, 0o700)
-	entries, _ := fs.ReadDir(root.FS(), dir)
-	for _, e := range entries {
-		if e.IsDir() {
-			unlock(root, path.Join(dir, e.Name()))
-		}
-	}
+	return removal.Keeping(d.path, lockName, removalTime)
 }

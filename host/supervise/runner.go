@@ -18,6 +18,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin/runner"
 
+	"github.com/toolhost/toolhost/host/supervise/internal/removal"
+	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -30,7 +32,7 @@ type runner struct {
 	program    string // the file to run
 	supervisor *Supervisor
 	log        *slog.Logger
-	staged     func(stage)
+	staged     func(stage.Stage)
 	adopt      func(*child)
 
 	env       []string
@@ -56,7 +58,7 @@ func (r *runner) Start(context.Context) error {
 	r.child = c
 	r.adopt(c)
 	defer context.AfterFunc(r.ctx, func() { _ = stdout.SetReadDeadline(time.Now()) })()
-	in := bufio.NewReaderSize(stdout, maxHandshake)
+	in := bufio.NewReaderSize(&lastWords{from: stdout}, maxHandshake)
 	if r.line, err = readHandshake(in, r.socketDir); err != nil {
 		go c.drain(stdout, in, io.Discard)
 		return err
@@ -78,7 +80,7 @@ func (r *runner) launch() (*child, *os.File, error) {
 		c, stdout, err = r.launchIn(temp)
 	}
 	if err != nil {
-		_ = removeAll(temp) // it may have run for a moment
+		_ = removal.All(temp, removalTime) // it may have run for a moment
 	}
 	return c, stdout, err
 }
@@ -89,17 +91,17 @@ func moved(err error) bool {
 }
 
 func (r *runner) launchIn(temp string) (*child, *os.File, error) {
-	how, err := r.supervisor.stage(r.spec, r.program, temp, environment(r.spec, temp, r.env))
+	how, err := r.supervisor.stage(r.spec, r.program, temp, environment(r.spec, temp, r.env), r.supervisor.programs)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.staged(how)
 	c, stdout, err := r.supervisor.launch(r.ctx, r.spec, how, r.log)
 	if err != nil {
-		how.release()
+		how.Release()
 		return nil, nil, err
 	}
-	r.supervisor.warnOfLess(r.spec.Name, *how.confinement)
+	r.supervisor.warnOfLess(r.spec.Name, how.Confinement)
 	return c, stdout, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // A Spec says which plugin to run, and how. Zero values stand for the defaults of Defaults.
@@ -38,7 +40,7 @@ type Spec struct {
 	// Idempotent names the tools whose calls may be repeated when the plugin died in one.
 	Idempotent []string
 	// Sandbox says how it is kept from the rest of the machine.
-	Sandbox Sandbox
+	Sandbox sandbox.Spec
 	// Source tells people where the spec is from, such as "config.hcl:12".
 	Source string
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // State says where a plugin is in its life.
@@ -48,7 +49,7 @@ type Status struct {
 	Notices []string  `json:"notices,omitempty"`
 	Source  string    `json:"source,omitempty"`
 	// Sandbox is what the running process is kept from; nil when none runs.
-	Sandbox *Confinement `json:"sandbox,omitempty"`
+	Sandbox *sandbox.Confinement `json:"sandbox,omitempty"`
 }
 
 // statusLines is how many of the last lines a status tells.
@@ -58,7 +59,6 @@ const statusLines = 5
 type snapshot struct {
 	Status
 	process *generation // that runs, or nil
-	stderr  []string    // of the last process, when none runs
 	history history
 	readyAt time.Time
 	ran     programs.Identity
@@ -68,7 +68,7 @@ type snapshot struct {
 func (p *Process) Status() Status {
 	now := p.status.Load()
 	s := now.Status
-	s.Calls, s.Crashes, s.Stderr = int(p.calls.Load()), now.history.count(time.Now(), now.readyAt), now.stderr
+	s.Calls, s.Crashes = int(p.calls.Load()), now.history.count(time.Now(), now.readyAt)
 	if now.process != nil {
 		s.Stderr = now.process.child.tail.last(statusLines)
 	}
@@ -85,7 +85,7 @@ func (o *owner) to(s State, reason string) { o.state, o.since, o.reason = s, tim
 func (o *owner) publish() {
 	s := o.show()
 	if o.p.onState != nil && (s.State != o.shown.State || s.Generation != o.shown.Generation) {
-		o.p.onState(s)
+		o.p.onState(o.p.Status())
 	}
 	o.shown = s
 }
@@ -93,7 +93,7 @@ func (o *owner) publish() {
 // show makes the state known to those who ask.
 func (o *owner) show() Status {
 	s := Status{Name: o.p.name, State: o.state, Since: o.since, Reason: o.reason, Generation: o.told, Restarts: o.restarts,
-		Draining: len(o.draining), Source: o.p.spec.Load().Source}
+		Draining: len(o.draining), Source: o.p.spec.Load().Source, Stderr: o.stderr}
 	if o.current != nil {
 		s.PID, s.Containment, s.Sandbox = o.current.pid(), o.current.containment(), o.current.confinement
 	}
@@ -103,6 +103,6 @@ func (o *owner) show() Status {
 	if o.state == Backoff || o.state == Quarantined {
 		s.RetryAt = o.retryAt
 	}
-	o.p.status.Store(&snapshot{s, o.current, o.stderr, o.history.clone(), o.readyAt, o.ran})
+	o.p.status.Store(&snapshot{s, o.current, o.history.clone(), o.readyAt, o.ran})
 	return s
 }

@@ -1,6 +1,13 @@
 package supervise
 
-import "time"
+import (
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/removal"
+)
 
 // end says in words how the process ended; it has.
 func (g *generation) end() string { return g.withHint(g.child.withLastLines(g.child.exit())).Error() }
@@ -15,6 +22,12 @@ func (g *generation) diedWithin(d time.Duration) bool {
 	case <-t.C:
 		return false
 	}
+}
+
+// died says whether the process has ended, now that the connection to it broke. It may be gone while its launcher still ends
+// what it left, which takes a moment, and more on a busy machine.
+func (g *generation) died() bool {
+	return g.diedWithin(settle) || g.child.gone() && g.diedWithin(killTime)
 }
 
 // How long a process may take to end, by its own will, after SIGTERM, and after SIGKILL.
@@ -53,7 +66,20 @@ func (g *generation) release() {
 	if g.stopWatch != nil {
 		g.stopWatch()
 	}
+	g.removeSockets()
 	if g.wire != nil {
 		g.wire.Kill()
+	}
+}
+
+// removeSockets removes the folder of the plugin's socket, in which it could leave anything. go-plugin's own way takes as long
+// as that takes.
+func (g *generation) removeSockets() {
+	if g.sockets == "" {
+		return
+	}
+	aside := filepath.Join(filepath.Dir(g.sockets), "s"+rand.Text())
+	if os.Rename(g.sockets, aside) == nil {
+		go func() { _ = removal.All(aside, removalAside) }()
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/internal/definitions"
 	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // Options of a Supervisor. The zero value works.
@@ -50,23 +51,21 @@ type Options struct {
 	// configuration and records. One that ends in a slash is a folder that they cannot make either. Plugins' programs and the
 	// folders above need not be named. It takes process namespaces, and Linux 5.12.
 	Protect []string
+	// Hide are files that confined plugins find empty, so that they can neither read nor lock them, such as the record of calls.
+	// One that is not there is made. It takes what Protect takes.
+	Hide []string
 }
 
 // A Supervisor owns plugin processes and what they share.
 type Supervisor struct {
+	site
 	log     *slog.Logger
-	workdir string
-	dir     *runDir // for sockets
-	temps   *runDir // for the plugins' temporary files; it may be the same
 	vault   *programs.Vault
 	starts  chan struct{} // holds one token for each start under way
-	machine func() Means  // presumed, but in tests
 	onState func(Status)
 	events  events
 	turn    chan struct{} // holds a token during a reload
 	offline bool
-	protect []string
-	sights  sights
 	cache   *definitions.Cache // or nil
 
 	mu        sync.Mutex
@@ -86,20 +85,23 @@ func New(o Options) (*Supervisor, error) {
 	}
 	dir, err := makeRunDir(o.RunDir)
 	if err != nil {
-		return nil, fmt.Errorf("supervise: making a private folder for sockets: %w", err)
+		return nil, fmt.Errorf("supervise: making a private folder for sockets: %w; XDG_RUNTIME_DIR or TMPDIR can name another place", err)
 	}
 	temps, err := dir.forTemps(o.RunDir)
 	if err != nil {
 		_ = dir.remove()
-		return nil, fmt.Errorf("supervise: making a private folder for temporary files: %w", err)
+		return nil, fmt.Errorf("supervise: making a private folder for temporary files: %w; TMPDIR can name another place", err)
 	}
 	log := o.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Supervisor{log: log, workdir: workdir, dir: dir, temps: temps, machine: presumed, onState: o.OnState, leaving: map[*Process]struct{}{},
-		vault: programs.NewVault(o.BinDir, filepath.Join(dir.path, "bin"), log), cache: openCache(o, log), offline: o.Offline, protect: o.Protect,
-		turn: make(chan struct{}, 1), starts: make(chan struct{}, max(4, 2*runtime.NumCPU()))}, nil
+	vault, cache := programs.NewVault(o.BinDir, filepath.Join(dir.path, "bin"), log), openCache(o, log)
+	return &Supervisor{
+		site: site{workdir: workdir, dir: dir, temps: temps, stores: []string{vault.Dir(), cache.Dir()}, protect: o.Protect, hide: o.Hide, machine: sandbox.Presumed},
+		log:  log, vault: vault, cache: cache, offline: o.Offline, onState: o.OnState, leaving: map[*Process]struct{}{},
+		turn: make(chan struct{}, 1), starts: make(chan struct{}, max(4, 2*runtime.NumCPU())),
+	}, nil
 }
 
 // Add takes a plugin under supervision, up to 256 of them. Nothing is started unless the spec is eager.
@@ -143,8 +145,16 @@ func (s *Supervisor) Processes() []*Process {
 	return slices.Clone(s.processes)
 }
 
-// Close ends all plugins, in parallel, each within five seconds, and removes the private folder. Closing again does
-// nothing.
+// programs are those of all plugins, as they are named.
+func (s *Supervisor) programs() (paths []string) {
+	for _, p := range s.Processes() {
+		paths = append(paths, p.spec.Load().named())
+	}
+	return paths
+}
+
+// Close ends all plugins, in parallel, each within five seconds, and removes the private folder. What plugins have left there
+// is removed for two seconds at most; an error tells of more, which is the next host's to remove. Closing again does nothing.
 func (s *Supervisor) Close() error {
 	s.mu.Lock()
 	processes, again := slices.AppendSeq(slices.Clone(s.processes), maps.Keys(s.leaving)), s.closed

@@ -26,7 +26,7 @@ func (c *tally) one(t *testing.T, p *Process, dir, id string) {
 	defer cancel()
 	began := time.Now()
 	result, err := p.Call(ctx, &sdk.Request{CallID: id, Tool: "count", Arguments: []byte(`{}`), Workdir: "/"})
-	if took := time.Since(began); took > deadline+time.Second {
+	if took := time.Since(began); took > deadline+stopTime {
 		t.Errorf("%s was answered after %s", id, took)
 	}
 	runs := size(filepath.Join(dir, id))
@@ -98,9 +98,9 @@ func TestTorment(t *testing.T) {
 		t.Log("reloaded, since the last spec it took is the broken one")
 		mustReload(t, p, spec)
 	}
-	soon(t, "the plugin works", 20*time.Second, func() bool { _, err := call(t, p, "count", ""); return err == nil })
-	soon(t, "old processes have ended", 20*time.Second, func() bool { return p.Status().Draining == 0 })
-	soon(t, "nothing is left", 20*time.Second, func() bool {
+	soon(t, "the plugin works", patience, func() bool { _, err := call(t, p, "count", ""); return err == nil })
+	soon(t, "old processes have ended", patience, func() bool { return p.Status().Draining == 0 })
+	soon(t, "nothing is left", patience, func() bool {
 		return runtime.NumGoroutine() <= goroutines+3 && openFiles() <= files+3 && len(sockets(t, s)) == 1
 	})
 	t.Logf("%d answered, %d failed, %d late", counts.ok.Load(), counts.failed.Load(), counts.late.Load())

@@ -228,7 +228,7 @@ func (f *spill) besideUntil(done <-chan struct{}, plugins ...*Process) {
 }
 
 func (f *spill) beside(plugins ...*Process) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
 	for _, p := range plugins {
 		r, err := p.Call(ctx, request("echo", "through"))
@@ -252,7 +252,7 @@ func floodHost(t *testing.T, pour string, calls int) (f spill) {
 	t.Helper()
 	floods <- struct{}{}
 	defer func() { <-floods }()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), "PLAY=flooded host", "RUN="+shortDir(t), "POUR="+pour, "CALLS="+strconv.Itoa(calls))
@@ -343,10 +343,10 @@ func TestEndlessDescriptions(t *testing.T) {
 		words string
 		limit time.Duration
 	}{
-		"tools":       {"2097152 elements in one message, at most 16384", 20 * time.Second},
-		"one message": {"larger than max (1073741824 vs. 4456448)", 20 * time.Second},
-		"ticks":       {"could not be started", 20 * time.Second}, // a second answer to one question
-		"never":       {"not ready within 1s", time.Second},
+		"tools":       {"2097152 elements in one message, at most 16384", patience},
+		"one message": {"larger than max (1073741824 vs. 4456448)", patience},
+		"ticks":       {"could not be started", patience}, // a second answer to one question
+		"never":       {"not ready within 10s", 10 * time.Second},
 	} {
 		t.Run(describe, func(t *testing.T) {
 			t.Parallel()
@@ -368,7 +368,7 @@ func TestChangesWithoutEnd(t *testing.T) {
 	asked := func() int { return must(strconv.Atoi(mustCall(t, p, "asked", ""))) }
 	mustCall(t, p, "echo", "")
 	began, first := time.Now(), asked()
-	soon(t, "it is asked again", 20*time.Second, func() bool { return asked() > first+3 })
+	soon(t, "it is asked again", patience, func() bool { return asked() > first+3 })
 	if n, most := asked()-first, 5+int(time.Since(began)/betweenChanges); n > most {
 		t.Errorf("it was asked %d times in %s", n, time.Since(began))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/internal/owned"
 	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 )
 
 // A Program is the file that a plugin's command names, as it is now.
@@ -47,7 +48,7 @@ func Inspect(spec Spec) (Program, error) {
 // Verify checks, without running it, that the plugin may be started, and that its program is there, can be changed by
 // nobody but the user and root, and has the checksum that the spec asks for.
 func Verify(spec Spec) error {
-	if err := errors.Join(spec.mayStart(), spec.Sandbox.folders(folders{work: spec.Dir})); err != nil {
+	if err := errors.Join(spec.mayStart(), stage.Plan{Box: spec.Sandbox, Folders: stage.Folders{Work: spec.Dir}}.Check()); err != nil {
 		return err
 	}
 	if spec.sum() == "" {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -51,7 +52,7 @@ func TestAPluginThatLocksCopies(t *testing.T) {
 	check(t, first.Close())
 	s := host()
 	locker := playing("locker", "locker")
-	locker.Env["DIRS"], locker.Sandbox = bin+":"+run, Sandbox{Level: Confined, Write: []string{t.TempDir()}}
+	locker.Env["DIRS"], locker.Sandbox = bin+":"+run, sandbox.Spec{Level: sandbox.Confined, Write: []string{t.TempDir()}}
 	l, p := add(t, s, locker), add(t, s, spec)
 	for i := range 3 {
 		if n := mustCall(t, l, "lock", ""); i == 0 && n == "0" { // later it has most of it

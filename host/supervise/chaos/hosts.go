@@ -135,7 +135,7 @@ func (h *hostProcess) take(r *report, name, line string) {
 	}
 }
 
-// checkGone looks for what the host has left two seconds after its end, and tidies up.
+// checkGone looks for what the host has left a while after its end, and tidies up.
 func (h *hostProcess) checkGone(r *report, name string) {
 	if left := await(func() []string { return alive(h.mark) }); len(left) > 0 {
 		r.mu.Lock()

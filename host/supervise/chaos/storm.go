@@ -61,7 +61,7 @@ func inWorld(name string, r *report, f func(*world, *ledger)) {
 	if err := w.close(); err != nil {
 		r.breach("%s: closing: %v", name, err)
 	}
-	if took := time.Since(began); took > 12*time.Second { // five for the host's plugins, side by side, and room
+	if took := time.Since(began); took > slack { // five seconds for the host's plugins, side by side, and room
 		r.breach("%s: closing took %s", name, took)
 	}
 	l.settle(w.ledger)

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // The plugins of a world: victims are what is broken, the last of them within limits; the guest comes and goes, the bystander
@@ -111,8 +112,8 @@ func (w *world) guestSpec() supervise.Spec {
 func victimName(i int) string { return fmt.Sprintf("victim%d", i) }
 
 func (w *world) spec(name string, r supervise.Restart) supervise.Spec {
-	return supervise.Spec{Name: name, Command: []string{programPath()}, StartTimeout: 5 * time.Second, Restart: r,
-		Sandbox: supervise.Sandbox{Write: []string{w.dir}}, Source: "chaos",
+	return supervise.Spec{Name: name, Command: []string{programPath()}, StartTimeout: slack, Restart: r,
+		Sandbox: sandbox.Spec{Write: []string{w.dir}}, Source: "chaos",
 		Env: map[string]string{envPart: "victim", envMark: w.mark, envLedger: w.ledger, "TMPDIR": w.temp()}}
 }
 

@@ -7,15 +7,17 @@ package dirlock
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
+	"time"
 )
 
-// ErrReplaced says that the folder at the path was another one once it was locked.
-var ErrReplaced = errors.New("it is being replaced")
+// errReplaced says that the folder at the path was another one once it was locked.
+var errReplaced = errors.New("it is being replaced")
 
 // Shared locks the folder at the path, which is no link, beside others that do; at once or not at all. Closing the file ends
-// the lock. The error is EWOULDBLOCK when another process has it alone, and ErrReplaced.
+// the lock. The error is EWOULDBLOCK when another process has it alone.
 func Shared(dir string) (*os.File, error) { return lock(dir, syscall.LOCK_SH) }
 
 // Alone is Shared for one that nobody else has.
@@ -27,7 +29,7 @@ func lock(dir string, how int) (*os.File, error) {
 		return nil, err
 	}
 	if err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err == nil && !Is(f, dir) {
-		err = ErrReplaced
+		err = errReplaced
 	}
 	if err != nil {
 		_ = f.Close()
@@ -41,6 +43,42 @@ func lockError(dir string, err error) error {
 		return fmt.Errorf("another process has a lock on %s: %w", dir, err)
 	}
 	return fmt.Errorf("%s cannot be locked: %w", dir, err)
+}
+
+// Who removes a folder has it alone for a moment; who has it for longer than so many pauses is no host.
+const (
+	tries = 300
+	pause = time.Millisecond
+)
+
+// Make makes a folder at the path, in one that is there, or finds it, and gives it as Shared does; made says which. One that
+// is being removed is waited for, 300 pauses of a millisecond at most. What was made and cannot be locked at all is removed.
+func Make(dir string, mode fs.FileMode) (f *os.File, made bool, err error) {
+	for range tries {
+		if made, err = mkdir(dir, mode); err != nil {
+			return nil, false, err
+		}
+		if f, err = Shared(dir); !passes(err) {
+			break
+		}
+		time.Sleep(pause)
+	}
+	if err != nil && made && !passes(err) { // there are file systems without locks
+		_ = syscall.Rmdir(dir)
+	}
+	return f, made, err
+}
+
+func mkdir(dir string, mode fs.FileMode) (made bool, err error) {
+	if err = os.Mkdir(dir, mode); errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// passes says whether a folder cannot be locked because it is being removed.
+func passes(err error) bool {
+	return errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errReplaced)
 }
 
 // Upgrade says whether a shared lock could be made one that nobody else has.

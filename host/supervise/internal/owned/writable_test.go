@@ -57,6 +57,11 @@ func TestGroupWritable(t *testing.T) {
 	if err := Check(path); (err == nil) != own {
 		t.Errorf("the group is the user's own: %t; %v", own, err)
 	}
+	if os.Chown(path, -1, 1) == nil { // which only root can do, whose own group would pass
+		if err := Check(path); err == nil || !strings.Contains(err.Error(), "chmod g-w") {
+			t.Errorf("a group of others may write: %v", err)
+		}
+	}
 	if !privateGroup(0, 0) {
 		t.Error("root's group is not root's")
 	}

@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/dirlock"
 )
@@ -28,44 +27,25 @@ type Placeholder struct {
 const (
 	mode       = 0o755 | fs.ModeSticky
 	notePrefix = "held-"
-	// holdTries is how often somebody else may remove what we are about to hold, or have it alone to do so; who has it for
-	// longer than so many pauses is no host.
-	holdTries = 300
-	holdPause = time.Millisecond
 )
 
 // Hold makes a placeholder at the path, or joins those who hold it, with a note in the folder notes. It is nil when the user
-// has a file or a folder there.
+// has a file or a folder there. One that another process keeps for itself alone is an error, after some 300 ms.
 func Hold(path, notes string) (*Placeholder, error) {
-	for range holdTries {
-		made := os.Mkdir(path, mode)
-		if made != nil && !errors.Is(made, fs.ErrExist) {
-			return nil, made
-		}
-		folder, err := dirlock.Shared(path)
-		switch {
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			time.Sleep(holdPause)
-			continue
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, dirlock.ErrReplaced):
-			continue
-		case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
-			return nil, nil
-		case err != nil: // there are file systems without locks
-			if made == nil {
-				_ = syscall.Rmdir(path)
-			}
-			return nil, err
-		case made == nil && !sticky(folder): // nobody could tell it from one of the user's
-			_ = syscall.Rmdir(path)
-			return nil, errors.Join(fmt.Errorf("the file system of %s has no sticky bits", path), folder.Close())
-		case !empty(folder):
-			return nil, folder.Close()
-		}
-		leaveNote(path, notes)
-		return &Placeholder{path, folder}, nil
+	folder, made, err := dirlock.Make(path, mode)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case made && !sticky(folder): // nobody could tell it from one of the user's
+		_ = syscall.Rmdir(path)
+		return nil, errors.Join(fmt.Errorf("the file system of %s has no sticky bits", path), folder.Close())
+	case !empty(folder):
+		return nil, folder.Close()
 	}
-	return nil, fmt.Errorf("%s changes all the time", path)
+	leaveNote(path, notes)
+	return &Placeholder{path, folder}, nil
 }
 
 // leaveNote leaves a note that stays: the next start in the same folder finds it, and need not make one.

@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
-	"time"
+	"path/filepath"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/dirlock"
 	"github.com/toolhost/toolhost/host/supervise/internal/owned"
@@ -44,37 +43,24 @@ func fit(dir string, err error) error {
 // up at once. Any process that can read the folder can take either, and a plugin may be one: so nobody waits long for a
 // lock, and nothing but the life of a copy depends on one.
 
-// How long a lock is waited for. Only who removes the copy has it rightly, for a moment.
-const (
-	lockPatience = 300 * time.Millisecond
-	lockPause    = 5 * time.Millisecond
-)
-
 // claim makes the folder, or finds it, and holds it until the file is closed.
 func claim(dir string) (*os.File, error) {
-	for end := time.Now().Add(lockPatience); ; time.Sleep(lockPause) {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, err
-		}
-		f, err := holdFolder(dir)
-		if err == nil || !mayPass(err) || time.Now().After(end) {
-			return f, err
-		}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, err
 	}
-}
-
-// mayPass says whether a folder may be held soon that cannot be now: it is being removed.
-func mayPass(err error) bool {
-	return errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, os.ErrNotExist) || errors.Is(err, dirlock.ErrReplaced)
+	f, _, err := dirlock.Make(dir, 0o700)
+	return usersAlone(f, err)
 }
 
 // holdFolder keeps a folder from being removed until the file is closed.
-func holdFolder(dir string) (*os.File, error) {
-	f, err := dirlock.Shared(dir)
+func holdFolder(dir string) (*os.File, error) { return usersAlone(dirlock.Shared(dir)) }
+
+// usersAlone refuses a folder that is locked, but that others may change.
+func usersAlone(f *os.File, err error) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := owned.Folder(dir); err != nil {
+	if err := owned.Folder(f.Name()); err != nil {
 		_ = f.Close()
 		return nil, err
 	}

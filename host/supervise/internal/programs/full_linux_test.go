@@ -36,7 +36,7 @@ func playFull() {
 // On a full disk a copy is made for the host alone; where there is no room for that either, it is told what to do.
 func TestFullDisk(t *testing.T) {
 	r, at, own := newRace(t), t.TempDir(), filepath.Join(t.TempDir(), "own")
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), "PLAY=full", "AT="+at, "OWN="+own, "PROGRAM="+r.path, "SUM="+r.sum)

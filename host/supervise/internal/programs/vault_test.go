@@ -88,7 +88,7 @@ func TestUnchangedProgramsAreNotHashed(t *testing.T) {
 // record waits until the last change of the program is so old that its state is recorded.
 func (r *race) record(t *testing.T, v *Vault, c copied) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); len(c.read().Sources) != 1; r.mustKeep(t, v) {
+	for end := time.Now().Add(30 * time.Second); len(c.read().Sources) != 1; r.mustKeep(t, v) {
 		if time.Now().After(end) {
 			t.Fatal("the state is not recorded")
 		}

@@ -1,4 +1,4 @@
-package supervise
+package stage
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // What others run or obey without being asked must not be a plugin's to change, though it lies in a folder that the plugin
@@ -32,16 +33,19 @@ type shield struct {
 	fixed, readOnly []string // see proctree.Cmd
 	held            []string // of readOnly, those to hold
 	made            []string // of readOnly, folders of ours that are to be made first
+	hidden          []string // see proctree.Cmd
 	missing         []string // what is not kept from it, and what follows
 	open            bool     // of that, some takes it out of its level
 }
 
-// shield says what is to be kept from the plugin, by mounts if they can be had. Named is what the user lets it write to in so
-// many words. Nothing is changed.
-func (s Sandbox) shield(f folders, ours []sighted, mounts bool) (out shield) {
-	roots := s.roots(f)
-	named, home := allResolved(s.Write), homeFolder()
-	out.judgeOurs(roots, named, ours, mounts)
+// shield says what is to be kept from the plugin, by mounts if they can be had. Nothing is changed.
+func (s Plan) shield() (out shield) {
+	roots, mounts := s.roots(), s.Means.Protects()
+	named, home := allResolved(s.Box.Write), homeFolder() // named is what the user lets it write to in so many words
+	out.judgeOurs(roots, named, s.Own(), mounts)
+	if !mounts {
+		out.judgeSight(s.Box.Asked())
+	}
 	out.judgeNames(roots, named, home, mounts)
 	out.judgeHome(roots, home)
 	out.simplify(roots)
@@ -49,10 +53,10 @@ func (s Sandbox) shield(f folders, ours []sighted, mounts bool) (out shield) {
 }
 
 // roots are the user's folders that the plugin may write to, without links.
-func (s Sandbox) roots(f folders) (roots []string) {
-	for _, folder := range s.writable(f) {
+func (s Plan) roots() (roots []string) {
+	for _, folder := range s.writable() {
 		folder = resolved(folder)
-		if info, err := os.Stat(folder); err == nil && info.IsDir() && folder != sharedMemory { // which is the plugin's own
+		if info, err := os.Stat(folder); err == nil && info.IsDir() && folder != SharedMemory { // which is the plugin's own
 			roots = append(roots, folder)
 		}
 	}
@@ -61,7 +65,7 @@ func (s Sandbox) roots(f folders) (roots []string) {
 
 // judgeOurs looks at what is toolhost's own. What cannot be kept from the plugin lets it have its own programs run in the
 // place of others.
-func (h *shield) judgeOurs(roots, named []string, ours []sighted, mounts bool) {
+func (h *shield) judgeOurs(roots, named []string, ours []Sighted, mounts bool) {
 	var open, links []string
 	for _, p := range ours {
 		for _, link := range p.links {
@@ -69,13 +73,16 @@ func (h *shield) judgeOurs(roots, named []string, ours []sighted, mounts bool) {
 				links = append(links, link)
 			}
 		}
-		path, root := p.path, rootOf(p.path, roots)
+		path, root := p.Path, rootOf(p.Path, roots)
+		if p.Kind == Unseen && !p.silent && !p.dangling && path != "" && !allows(named, path) {
+			h.hidden = append(h.hidden, path)
+		}
 		switch {
 		case path == "" || root == "" || p.dangling:
-		case p.kind == private || p.silent || !mounts || path == root || allows(named, path):
+		case p.Kind == Private || p.silent || !mounts || path == root || allows(named, path):
 			open = append(open, path)
 		default:
-			h.keep(path, p.kind)
+			h.keep(path, p.Kind)
 		}
 	}
 	for _, link := range links {
@@ -89,15 +96,23 @@ func (h *shield) judgeOurs(roots, named []string, ours []sighted, mounts bool) {
 	}
 }
 
+// judgeSight gives up what cannot be hidden. Isolated plugins cannot open it anyhow.
+func (h *shield) judgeSight(asked sandbox.Level) {
+	if len(h.hidden) > 0 && asked != sandbox.Isolated {
+		h.missing = append(h.missing, fmt.Sprintf("it can read %s, and lock it, which holds up calls that are to be recorded: that takes process namespaces, and Linux 5.12", strings.Join(h.hidden, ", ")))
+	}
+	h.hidden = nil
+}
+
 // keep has one of ours kept from the plugin.
-func (h *shield) keep(path string, kind placeKind) {
+func (h *shield) keep(path string, kind Kind) {
 	h.readOnly = append(h.readOnly, path)
 	switch kind {
-	case made:
+	case Made:
 		h.made = append(h.made, path)
-	case hollow:
+	case Hollow:
 		h.held = append(h.held, path)
-	case found, private:
+	case Found, Private, Unseen:
 	}
 }
 
@@ -199,20 +214,17 @@ func (h *shield) simplify(roots []string) {
 	h.fixed = slices.Compact(h.fixed)
 }
 
-// protect puts the shield among what is told of the plugin's sandbox.
-func (c *Confinement) protect(box Sandbox, h shield) error {
-	c.ReadOnly = slices.Clone(h.readOnly)
-	if c.Got.rank() < Confined.rank() {
+// protect puts the shield among what is told of the plugin's sandbox. It fails when that is less than is required.
+func (s Plan) protect(c *sandbox.Confinement, h shield) error {
+	c.ReadOnly, c.Hidden = slices.Clone(h.readOnly), slices.Clone(h.hidden)
+	if !c.Got.AtLeast(sandbox.Confined) {
 		return nil
 	}
 	c.Missing = append(c.Missing, h.missing...)
 	if h.open {
-		c.Got = Supervised
+		c.Got = sandbox.Supervised
 	}
-	if c.Got.rank() < box.Require.rank() {
-		return fmt.Errorf("it requires the sandbox level %q: %w", box.Require, sentences(c.Missing))
-	}
-	return nil
+	return c.Meets(s.Box.Require)
 }
 
 // raise makes what must be there to be kept from the plugin, and adds to what is missing what could not be made.
@@ -229,7 +241,10 @@ func (h *shield) raise(notes string, missing *[]string) (held []*placeholder.Pla
 			*missing = append(*missing, fmt.Sprintf("it can make %s, which other programs run or obey: no folder can stand in for it (%v)", path, reason(err)))
 		}
 	}
-	h.fixed, h.readOnly = slices.DeleteFunc(h.fixed, absent), slices.DeleteFunc(h.readOnly, absent)
+	for _, path := range h.hidden {
+		makeFile(path)
+	}
+	h.fixed, h.readOnly, h.hidden = slices.DeleteFunc(h.fixed, absent), slices.DeleteFunc(h.readOnly, absent), slices.DeleteFunc(h.hidden, absent)
 	return held
 }
 
@@ -241,6 +256,14 @@ func closed(path string, err error) bool {
 	}
 	var above syscall.Stat_t
 	return syscall.Stat(filepath.Dir(path), &above) == nil && int(above.Uid) != os.Geteuid()
+}
+
+// makeFile makes an empty file that only the user can read. If it cannot be made, nothing has to be hidden.
+func makeFile(path string) {
+	_ = os.MkdirAll(filepath.Dir(path), 0o700)
+	if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		_ = f.Close()
+	}
 }
 
 func absent(path string) bool {

@@ -4,22 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/stage"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // On says what keeps the command in on a machine. It fails when the command would be refused for it.
-func (d Discovery) On(m Means) (Confinement, error) {
+func (d Discovery) On(m sandbox.Means) (sandbox.Confinement, error) {
 	return Options{Workdir: d.Dir, Protect: d.Protect}.Confine(Spec{Sandbox: d.box()}, m)
 }
 
 // box is the sandbox with its defaults. The folder of a configuration is not a command's to change, unless it is named.
-func (d Discovery) box() Sandbox {
+func (d Discovery) box() sandbox.Spec {
 	if d.Sandbox == nil {
-		return Sandbox{Level: Supervised}
+		return sandbox.Spec{Level: sandbox.Supervised}
 	}
 	box := *d.Sandbox
 	if box.Write == nil {
@@ -28,24 +29,22 @@ func (d Discovery) box() Sandbox {
 	return box
 }
 
-// room is what a command that is no plugin needs to be staged like one: as much of a supervisor as that takes, and a folder
-// for temporary files, which the next host removes if this one is killed. Only from Confined on it matters whether there are
-// namespaces, which is found out by a try.
-func (d Discovery) room() (*Supervisor, error) {
+// site is where a command that is no plugin is staged like one. Its folder is removed by the next host if this one is killed.
+// Only from Confined on it matters whether there are namespaces, which is found out by a try.
+func (d Discovery) site() (*site, error) {
 	dir, err := makeRunDir(os.TempDir())
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
-	machine := presumed
-	if d.box().level().rank() >= Confined.rank() {
-		machine = Machine
+	machine := sandbox.Presumed
+	if d.box().Asked().AtLeast(sandbox.Confined) {
+		machine = sandbox.Machine
 	}
-	return &Supervisor{log: slog.New(slog.DiscardHandler), workdir: d.Dir, protect: d.Protect, dir: dir, temps: dir,
-		vault: programs.NewVault("", "", nil), machine: machine}, nil
+	return &site{workdir: d.Dir, dir: dir, temps: dir, stores: []string{programs.NewVault("", "", nil).Dir()}, protect: d.Protect, machine: machine}, nil
 }
 
 // staged gives the command as it is really run.
-func (d Discovery) staged(s *Supervisor) (how stage, err error) {
+func (d Discovery) staged(s *site) (how stage.Stage, err error) {
 	box := d.box()
 	if err := box.Check(); err != nil {
 		return how, err
@@ -59,7 +58,7 @@ func (d Discovery) staged(s *Supervisor) (how stage, err error) {
 	if err != nil {
 		return how, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
-	return s.stage(spec, path, temp, append(inheritedEnvironment(), "TMPDIR="+temp))
+	return s.stage(spec, path, temp, append(inheritedEnvironment(), "TMPDIR="+temp), func() []string { return nil })
 }
 
 // output is what a command printed, and how it ended.
@@ -71,7 +70,7 @@ type output struct {
 
 // runStaged runs the command to its end, or to that of ctx.
 func (d Discovery) runStaged(ctx context.Context) (o output, hint string, err error) {
-	s, err := d.room()
+	s, err := d.site()
 	if err != nil {
 		return output{}, "", err
 	}
@@ -80,11 +79,11 @@ func (d Discovery) runStaged(ctx context.Context) (o output, hint string, err er
 	if err != nil {
 		return output{}, "", err
 	}
-	defer how.release()
-	cmd := how.command(d.Dir)
+	defer how.Release()
+	cmd := how.Command(d.Dir)
 	cmd.Stdout, cmd.Stderr = &o.stdout, &o.stderr
 	o.exit, o.err = cmd.Run(ctx)
-	return o, how.hint, d.notStarted(o)
+	return o, how.Hint, d.notStarted(o)
 }
 
 // notStarted words why the command was not run, nil if it was.

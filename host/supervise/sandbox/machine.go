@@ -1,10 +1,8 @@
-package supervise
+package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 
@@ -26,11 +24,11 @@ type Means struct {
 // Machine finds out what this machine offers, once: later calls give the same. The first takes a few milliseconds.
 func Machine() Means {
 	_ = proctree.Namespaces() // so that it is known
-	return presumed()
+	return Presumed()
 }
 
-// presumed is Machine without a try: process namespaces are there until a start finds out that they are not.
-func presumed() Means {
+// Presumed is Machine without a try: process namespaces are there until a start finds out that they are not.
+func Presumed() Means {
 	m, no := offered(), proctree.NamespacesRefused()
 	if m.Namespaces = no == nil; no != nil {
 		m.NoNamespaces = no.Error()
@@ -38,8 +36,8 @@ func presumed() Means {
 	return m
 }
 
-// protects says whether paths can be kept from a plugin in its own folders.
-func (m Means) protects() bool { return m.Namespaces && !m.NoFixing }
+// Protects says whether paths can be kept from a plugin in its own folders.
+func (m Means) Protects() bool { return m.Namespaces && !m.NoFixing }
 
 var offered = sync.OnceValue(func() Means {
 	o := proctree.Offered()
@@ -47,51 +45,6 @@ var offered = sync.OnceValue(func() Means {
 	m.Bubblewrap, _ = exec.LookPath("bwrap")
 	return m
 })
-
-// A Confinement is what was asked for a plugin, and what it has.
-type Confinement struct {
-	Asked Level `json:"asked"`
-	// Got is the highest level, at most Asked, all of whose promises hold.
-	Got Level `json:"got"`
-	// Missing says what of Asked is not there, and what follows from that.
-	Missing []string `json:"missing,omitempty"`
-	// ReadOnly are files and folders that it cannot change, though they are in folders that it may write to: what toolhost
-	// and others run or obey, such as .git. Some may not be there.
-	ReadOnly []string `json:"read_only,omitempty"`
-	// Network says whether the plugin can reach the network.
-	Network bool `json:"network"`
-	// Wrapper is the wrapper's program, "" for none.
-	Wrapper string `json:"wrapper,omitempty"`
-}
-
-// on says what the sandbox comes to on a machine. It fails when that is less than the sandbox requires.
-func (s Sandbox) on(m Means) (Confinement, error) {
-	c := Confinement{Asked: s.level(), Network: s.network() || !m.Seccomp}
-	if len(s.Wrapper) > 0 {
-		c.Wrapper = s.Wrapper[0]
-	}
-	c.Got = m.reach(c.Asked)
-	c.Missing = slices.Concat(m.lackingStage(), m.lackingLandlock(c.Asked), m.lackingOthers(c.Asked, s.network()))
-	switch {
-	case s.Require == "":
-	case c.Got.rank() < s.Require.rank():
-		return c, fmt.Errorf("it requires the sandbox level %q, but this machine reaches %q: %w", s.Require, c.Got, sentences(c.Missing))
-	case c.Network && !s.network():
-		return c, fmt.Errorf("it requires that there be no network, which this machine cannot do: %w", sentences(c.Missing))
-	}
-	return c, nil
-}
-
-func sentences(all []string) error {
-	var out []error
-	for _, s := range all {
-		out = append(out, errors.New(s))
-	}
-	if len(out) == 1 {
-		return out[0]
-	}
-	return errors.Join(out...)
-}
 
 // reach is the highest level up to the one asked for whose promises all hold here.
 func (m Means) reach(asked Level) Level {
@@ -129,7 +82,7 @@ func (m Means) lackingStage() []string {
 
 // lackingLandlock says what the version of Landlock leaves open.
 func (m Means) lackingLandlock(asked Level) (out []string) {
-	if asked.rank() < Confined.rank() || !m.Stage {
+	if !asked.AtLeast(Confined) || !m.Stage {
 		return nil
 	}
 	if m.Landlock == 0 {
@@ -166,10 +119,10 @@ func (m Means) lackingOthers(asked Level, network bool) (out []string) {
 	if !m.Stage {
 		return nil
 	}
-	if asked.rank() >= Confined.rank() && !m.Namespaces {
+	if asked.AtLeast(Confined) && !m.Namespaces {
 		out = append(out, "there are no process namespaces ("+m.NoNamespaces+"): the plugin sees other processes, can change their priority and reach their shared memory and message queues, and what it hides from its launcher outlives a launcher that is killed")
 	}
-	if asked.rank() >= Confined.rank() && !m.Seccomp {
+	if asked.AtLeast(Confined) && !m.Seccomp {
 		out = append(out, "there are no filters of system calls: the plugin can hold up others that open a file, by a lease on it"+m.otherLimits())
 	}
 	if !m.Seccomp && asked == Isolated {

@@ -1,4 +1,4 @@
-package supervise
+package stage
 
 // devices are what every program may write to. Terminals are not among them: a plugin has none, and one that can open
 // /dev/pts can write to its user's, and read what is typed there. Whoever needs them says so: write = ["/dev/pts"].
@@ -17,6 +17,6 @@ var readable = []string{
 	"/etc/bash.bashrc", "/etc/profile", "/etc/gitconfig",
 }
 
-// sharedMemory is where programs keep what their processes share, locks above all. It is a plugin's own in a process
+// SharedMemory is where programs keep what their processes share, locks above all. It is a plugin's own in a process
 // namespace; without one it is where other programs of the user have theirs.
-const sharedMemory = "/dev/shm"
+const SharedMemory = "/dev/shm"

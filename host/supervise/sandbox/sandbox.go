@@ -1,4 +1,6 @@
-package supervise
+// Package sandbox says what is asked for to keep a plugin from the rest of the machine, and what a machine can do of that.
+// Package supervise does it.
+package sandbox
 
 import (
 	"errors"
@@ -8,40 +10,8 @@ import (
 	"strings"
 )
 
-// A Level says how far a plugin is kept from the rest of the machine.
-type Level string
-
-// The levels. Each of the first three has what the one before it has.
-const (
-	// Supervised: a launcher that ends what it started, no terminal, a short environment, limits, a private TMPDIR, no new
-	// privileges.
-	Supervised Level = "supervised"
-	// Confined: it can write to its folders only, and cannot signal or trace processes outside. What it can still do is
-	// change modes and times of its user's files, and ask services such as D-Bus or docker for things by their Unix sockets;
-	// these a Sandbox keeps from it whose Network is false.
-	Confined Level = "confined"
-	// Isolated: it can read only what it needs, and has no network.
-	Isolated Level = "isolated"
-	// Container: Supervised, and a wrapper of the user's around it, which says what else it is kept from. It cannot be asked
-	// for but by a wrapper.
-	Container Level = "container"
-	// None: not even Supervised. It cannot be asked for; systems without the means have nothing better.
-	None Level = "none"
-)
-
-// knownLevels are those that can be asked for, from the loosest.
-var knownLevels = []Level{Supervised, Confined, Isolated}
-
-// rank orders levels by what we know they hold. Nobody knows what a wrapper does.
-func (l Level) rank() int {
-	if l == Container {
-		return 0
-	}
-	return slices.Index(knownLevels, l) // -1 for None and ""
-}
-
-// A Sandbox says how a plugin is to be kept from the rest of the machine.
-type Sandbox struct {
+// A Spec says how a plugin is to be kept from the rest of the machine.
+type Spec struct {
 	// Level is what is asked for; "" is Confined, with a Wrapper Container. What the system cannot do is left out and told,
 	// see Confinement.
 	Level Level
@@ -61,21 +31,27 @@ type Sandbox struct {
 	// {socket_dir}, {tmp_dir} and {workdir} stand for the folders that the plugin must find, the first two for writing.
 	Wrapper []string
 	// Limits are those of each of its processes.
-	Limits SandboxLimits
+	Limits Limits
 }
 
-// SandboxLimits are resource limits of each process of a plugin. None is set above what the host itself has.
-type SandboxLimits struct {
+// What a plugin's processes are limited to that have no other limits. They are there to be out of the way of all that is sane.
+const (
+	DefaultFiles    = 4096
+	DefaultFileSize = 16 << 30
+)
+
+// Limits are resource limits of each process of a plugin. None is set above what the host itself has.
+type Limits struct {
 	Memory    int64 // bytes of private memory (RLIMIT_DATA); 0 is no limit
-	Processes int   // processes and threads of the user, all counted (RLIMIT_NPROC); 0 is no limit
-	Files     int   // open files (RLIMIT_NOFILE); 0 is 4096
-	FileSize  int64 // bytes of one file (RLIMIT_FSIZE); 0 is 16 GiB
+	Processes int   // processes and threads of the user, all counted (RLIMIT_NPROC); 0 is no limit, and root's are not limited
+	Files     int   // open files (RLIMIT_NOFILE); 0 is DefaultFiles
+	FileSize  int64 // bytes of one file (RLIMIT_FSIZE); 0 is DefaultFileSize
 }
 
-// level is what is asked for.
-func (s Sandbox) level() Level {
+// Asked is what is asked for.
+func (s Spec) Asked() Level {
 	switch {
-	case len(s.Wrapper) > 0 && s.Level.rank() < Confined.rank():
+	case len(s.Wrapper) > 0 && !s.Level.AtLeast(Confined):
 		return Container
 	case s.Level == "":
 		return Confined
@@ -83,30 +59,30 @@ func (s Sandbox) level() Level {
 	return s.Level
 }
 
-// network says whether the plugin is to have the network.
-func (s Sandbox) network() bool {
+// HasNetwork says whether the plugin is to have the network.
+func (s Spec) HasNetwork() bool {
 	if s.Network != nil {
 		return *s.Network
 	}
-	return s.level() != Isolated
+	return s.Asked() != Isolated
 }
 
 // Check says what in the sandbox contradicts itself; the folders it names are not looked at.
-func (s Sandbox) Check() error {
+func (s Spec) Check() error {
 	for _, l := range []Level{s.Level, s.Require} {
 		if l != "" && !slices.Contains(knownLevels, l) {
 			return fmt.Errorf("there is no sandbox level %q, only supervised, confined and isolated", l)
 		}
 	}
-	level, limits := s.level(), s.Limits
+	level, limits := s.Asked(), s.Limits
 	switch {
-	case s.Require.rank() > level.rank() && level == Container:
+	case !level.AtLeast(s.Require) && level == Container:
 		return fmt.Errorf("require = %q cannot be met by a wrapper, whose effect is not known; ask for that level too", s.Require)
-	case s.Require.rank() > level.rank():
+	case !level.AtLeast(s.Require):
 		return fmt.Errorf("require = %q is more than the level asked for, %q", s.Require, level)
-	case s.NewPrivileges && level.rank() > Supervised.rank():
+	case s.NewPrivileges && !Supervised.AtLeast(level):
 		return fmt.Errorf("new privileges break the level %q; they need \"supervised\"", level)
-	case s.NewPrivileges && !s.network():
+	case s.NewPrivileges && !s.HasNetwork():
 		return errors.New("whoever gains privileges gains the network; allow it, or no new privileges")
 	case len(s.Wrapper) > 0 && s.Wrapper[0] == "":
 		return errors.New("the wrapper has no program")
@@ -116,7 +92,7 @@ func (s Sandbox) Check() error {
 	return s.checkText()
 }
 
-func (s Sandbox) checkText() error {
+func (s Spec) checkText() error {
 	for _, path := range slices.Concat(s.Write, s.Read) {
 		if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 			return fmt.Errorf("the sandbox names %q, which is no absolute path", path)

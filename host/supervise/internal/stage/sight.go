@@ -1,4 +1,4 @@
-package supervise
+package stage
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// sights look at paths beside those who ask, since a file system may hang. Each path is looked at once at a time, by whom
+// Sights look at paths beside those who ask, since a file system may hang. Each path is looked at once at a time, by whom
 // all wait that ask for it. The zero value is ready.
-type sights struct {
+type Sights struct {
 	mu    sync.Mutex
 	under map[string]*sight // under way
 }
@@ -25,7 +25,7 @@ type sight struct {
 	dangling bool // the path is a link that leads nowhere
 }
 
-func (s *sights) look(path string) *sight {
+func (s *Sights) look(path string) *sight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at := s.under[path]; at != nil {
@@ -69,36 +69,41 @@ func (s *sight) seen(ctx context.Context) bool {
 	case <-s.done:
 	case <-ctx.Done():
 	}
-	return isClosed(s.done)
+	select { // both may have ended
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // sightPatience is how long places are looked at, so that one on a file system that hangs keeps no plugin from starting.
 const sightPatience = time.Second
 
-// A sighted place is one that was looked at; silent, if that could not be done in time.
-type sighted struct {
-	place
+// A Sighted place is one that was looked at; silent, if that could not be done in time.
+type Sighted struct {
+	Place
 	links    []string
 	dangling bool // there is nothing but links
 	silent   bool
 }
 
-// places gives them without links, and leaves out what need not be there and is not.
-func (s *sights) places(named []place) (out []sighted) {
+// Places gives them without links, and leaves out what need not be there and is not.
+func (s *Sights) Places(named []Place) (out []Sighted) {
 	ctx, cancel := context.WithTimeout(context.Background(), sightPatience)
 	defer cancel()
 	looks := make([]*sight, len(named))
 	for i, p := range named {
-		looks[i] = s.look(p.path)
+		looks[i] = s.look(p.Path)
 	}
 	for i, p := range named {
 		switch at := looks[i]; {
 		case !at.seen(ctx):
-			out = append(out, sighted{place: p, silent: true})
-		case at.there || p.kind != found:
-			out = append(out, sighted{place: place{at.path, p.kind}, links: at.links, dangling: at.dangling})
+			out = append(out, Sighted{Place: p, silent: true})
+		case at.there || p.Kind != Found:
+			out = append(out, Sighted{Place: Place{at.path, p.Kind}, links: at.links, dangling: at.dangling})
 		case len(at.links) > 0:
-			out = append(out, sighted{place: p, links: at.links, dangling: true})
+			out = append(out, Sighted{Place: p, links: at.links, dangling: true})
 		}
 	}
 	return out

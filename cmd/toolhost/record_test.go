@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// What keeps the record from being opened for a while does not keep it closed for good.
+func TestRecordIsOpenedLater(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := newRecord(path, audit.Options{})
+	for range 2 {
+		if r.Append(audit.Record{Kind: audit.KindStart}) == nil {
+			t.Fatal("a folder took a record")
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			if err := r.Append(audit.Record{Kind: audit.KindStart}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	if err := r.close(); err != nil {
+		t.Error(err)
+	}
+	if written, err := audit.Tail(path, 100); err != nil || len(written) != 8 {
+		t.Errorf("%d records, %v", len(written), err)
+	}
+	if err := r.Append(audit.Record{Kind: audit.KindStart}); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// However many starts and ends of plugins are still to be written, a record that another process holds is closed in the time
+// that two of them are waited for: the one under way, and the one that finds out that it is the end.
+func TestRecordThatIsHeldIsClosed(t *testing.T) {
+	for name, open := range map[string]bool{"before it is open": false, "once it is open": true} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "audit.jsonl")
+			other, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRecord(path, audit.Options{})
+				if open {
+					if err := r.Append(audit.Record{Kind: audit.KindStart}); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := syscall.Flock(int(other.Fd()), syscall.LOCK_EX); err != nil {
+					t.Error(err)
+				}
+				for range 100 {
+					r.plugin(supervise.Status{Name: "x", State: supervise.Ready, Generation: 1})
+				}
+				began := time.Now()
+				if err := r.close(); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(began); took > 12*time.Second {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}

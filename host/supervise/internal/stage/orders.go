@@ -1,0 +1,36 @@
+package stage
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk/proctree"
+)
+
+// orders say what of the sandbox this machine can do.
+func (s Plan) orders() *proctree.Restrictions {
+	box, m, f, confined := s.Box, s.Means, s.Folders, s.confined()
+	o := &proctree.Restrictions{
+		Expendable: true, Umask: !box.HostUmask, NoNewPrivileges: !box.NewPrivileges && m.NoNewPrivs, ABI: m.Landlock,
+		Files: uint64(cmp.Or(box.Limits.Files, sandbox.DefaultFiles)), FileSize: uint64(cmp.Or(box.Limits.FileSize, sandbox.DefaultFileSize)),
+		Memory: uint64(box.Limits.Memory), Processes: uint64(box.Limits.Processes),
+	}
+	if !o.NoNewPrivileges { // nothing below can be done without
+		return o
+	}
+	o.Writes = confined && m.Landlock > 0
+	o.Reads = o.Writes && box.Asked() == sandbox.Isolated
+	o.NoTCP, o.NoSockets = !box.HasNetwork(), !box.HasNetwork() && m.Seccomp
+	o.NoKernel = box.Asked() == sandbox.Isolated && m.Seccomp
+	o.NoInterference = confined && m.Seccomp
+	own := slices.Concat([]string{f.Temp, f.Socket}, s.writable())
+	if confined && m.Namespaces {
+		own = append(own, SharedMemory)
+	}
+	o.Write = slices.Concat(devices, withoutNested(own, s.writable()))
+	if o.Reads {
+		o.Read = slices.Concat(readable, withoutNested(slices.Clone(box.Read), s.writable()))
+	}
+	return o
+}

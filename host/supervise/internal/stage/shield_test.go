@@ -1,0 +1,36 @@
+package stage
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk/workspace"
+)
+
+// What is kept from plugins is not edited without a question either.
+func TestProtectedNamesAreObeyed(t *testing.T) {
+	for _, name := range slices.Concat(heldNames, guardedNames, homeNames) {
+		if name != "bin" && !workspace.Obeyed(name) {
+			t.Errorf("%s is not", name)
+		}
+	}
+}
+
+// A program that hangs when it is looked at is not said to be protected.
+func TestProgramsThatHangAreNotProtected(t *testing.T) {
+	dir := t.TempDir()
+	program := dir + "/bin/hung"
+	looks := Sights{under: map[string]*sight{program: {}}} // as one who looks and waits
+	s := Plan{Means: sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, Folders: Folders{Work: dir},
+		Own: func() []Sighted { return looks.Places([]Place{{program, Found}}) }}
+	got, err := s.Confine()
+	if err != nil || got.Got != sandbox.Supervised || !strings.Contains(strings.Join(got.Missing, "\n"), program) {
+		t.Errorf("it has %+v, %v", got, err)
+	}
+	s.Box.Require = sandbox.Confined
+	if _, err := s.Confine(); err == nil || !strings.Contains(err.Error(), program) {
+		t.Errorf("required: %v", err)
+	}
+}

@@ -1,0 +1,108 @@
+package sandbox
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheck(t *testing.T) {
+	no := new(false)
+	for name, c := range map[string]struct {
+		box   Spec
+		words string
+	}{
+		"nothing asked":               {Spec{}, ""},
+		"all asked":                   {Spec{Level: Isolated, Require: Confined, Write: []string{"/a"}, Read: []string{"/b"}, Network: new(true)}, ""},
+		"a wrapper":                   {Spec{Wrapper: []string{"bwrap"}, Require: Supervised}, ""},
+		"a wrapper and a level":       {Spec{Wrapper: []string{"nice"}, Level: Confined, Require: Confined}, ""},
+		"unknown level":               {Spec{Level: "jailed"}, "no sandbox level"},
+		"a level for wrappers alone":  {Spec{Level: Container}, "no sandbox level"},
+		"unknown requirement":         {Spec{Require: "jailed"}, "no sandbox level"},
+		"more than asked":             {Spec{Require: Isolated}, "more than the level"},
+		"a wrapper's unknown effect":  {Spec{Wrapper: []string{"bwrap"}, Require: Confined}, "wrapper"},
+		"privileges when confined":    {Spec{NewPrivileges: true}, "privileges"},
+		"privileges without network":  {Spec{Level: Supervised, NewPrivileges: true, Network: no}, "network"},
+		"a wrapper without a program": {Spec{Wrapper: []string{""}}, "no program"},
+		"a NUL in the wrapper":        {Spec{Wrapper: []string{"a", "\x00"}}, "NUL"},
+		"a relative folder":           {Spec{Write: []string{"a"}}, "absolute"},
+		"a NUL in a folder":           {Spec{Read: []string{"/\x00"}}, "absolute"},
+		"a negative limit":            {Spec{Limits: Limits{Files: -1}}, "negative"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.box.Check()
+			if c.words == "" && err != nil || c.words != "" && (err == nil || !strings.Contains(err.Error(), c.words)) {
+				t.Errorf("got %v, want words %q", err, c.words)
+			}
+		})
+	}
+}
+
+// What a machine cannot do is never called done.
+func TestWhatMachinesReach(t *testing.T) {
+	all := Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}
+	with := func(change func(*Means)) Means {
+		m := all
+		change(&m)
+		return m
+	}
+	landlock := func(abi int) Means { return with(func(m *Means) { m.Landlock = abi }) }
+	bare := func(abi int) Means { return with(func(m *Means) { m.Landlock, m.Namespaces = abi, false }) }
+	noFilters := with(func(m *Means) { m.Seccomp = false })
+	for name, c := range map[string]struct {
+		machine Means
+		box     Spec
+		got     Level
+		missing string // words, "" for nothing at all
+		network bool
+		refused string
+	}{
+		"all there":                     {all, Spec{Level: Isolated, Require: Isolated}, Isolated, "", false, ""},
+		"all there, the default":        {all, Spec{}, Confined, "", true, ""},
+		"no more than asked":            {all, Spec{Level: Supervised}, Supervised, "", true, ""},
+		"a wrapper":                     {all, Spec{Wrapper: []string{"bwrap"}}, Container, "", true, ""},
+		"no Landlock":                   {landlock(0), Spec{}, Supervised, "no Landlock", true, ""},
+		"no Landlock, isolated":         {landlock(0), Spec{Level: Isolated}, Supervised, "from reading and writing elsewhere, from their abstract", false, ""},
+		"no Landlock, no namespaces":    {bare(0), Spec{}, Supervised, "from writing elsewhere, from signals to other processes, from", true, ""},
+		"no namespaces, memory":         {bare(7), Spec{}, Confined, "reach their shared memory and message queues", true, ""},
+		"no Landlock, required":         {landlock(0), Spec{Require: Confined}, Supervised, "no Landlock", true, "would have \"supervised\""},
+		"no Landlock, supervised":       {landlock(0), Spec{Level: Supervised, Require: Supervised}, Supervised, "", true, ""},
+		"the first Landlock":            {landlock(1), Spec{}, Supervised, "moved from one folder", true, ""},
+		"the second":                    {landlock(2), Spec{}, Supervised, "emptied", true, ""},
+		"the third":                     {landlock(3), Spec{}, Confined, "ioctl", true, ""},
+		"the third, without namespaces": {bare(3), Spec{}, Supervised, "signals", true, ""},
+		"the fifth, without namespaces": {bare(5), Spec{}, Supervised, "signals", true, ""},
+		"the sixth, without namespaces": {bare(6), Spec{Require: Confined}, Confined, "no process namespaces", true, ""},
+		"neither namespaces nor filters": {with(func(m *Means) { m.Namespaces, m.Seccomp = false, false }), Spec{}, Supervised,
+			"limits of other processes", true, ""},
+		"no filters":                           {noFilters, Spec{Level: Isolated}, Confined, "rare calls", true, ""},
+		"no filters, required":                 {noFilters, Spec{Level: Isolated, Require: Isolated}, Confined, "filters", true, "would have \"confined\""},
+		"no filters, no network":               {noFilters, Spec{Network: new(false)}, Confined, "network is open", true, ""},
+		"no filters, no network, required":     {noFilters, Spec{Network: new(false), Require: Confined}, Confined, "network is open", true, "no network"},
+		"no filters, no network, old Landlock": {with(func(m *Means) { m.Seccomp, m.Landlock = false, 3 }), Spec{Network: new(false)}, Confined, "the network is open, and services", true, ""},
+		"isolated with network":                {all, Spec{Level: Isolated, Network: new(true)}, Isolated, "", true, ""},
+		"no no_new_privs":                      {with(func(m *Means) { m.NoNewPrivs = false }), Spec{}, None, "sudo", true, ""},
+		"another system":                       {Means{}, Spec{}, None, "this system", true, ""},
+		"another system, required":             {Means{}, Spec{Require: Supervised}, None, "this system", true, "would have \"none\""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := c.box.On(c.machine)
+			if got.Got != c.got || got.Network != c.network {
+				t.Errorf("got %q, network %t; want %q, %t", got.Got, got.Network, c.got, c.network)
+			}
+			if said := strings.Join(got.Missing, "\n"); (said == "") != (c.missing == "") || !strings.Contains(said, c.missing) {
+				t.Errorf("missing: %q, want words %q", said, c.missing)
+			}
+			if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+				t.Errorf("error %v, want words %q", err, c.refused)
+			}
+		})
+	}
+}
+
+// A system that limits nothing is not said to make root an exception.
+func TestIdleLimits(t *testing.T) {
+	got, err := Spec{Limits: Limits{Processes: 1}}.On(Means{})
+	if err != nil || len(got.Missing) != 1 {
+		t.Errorf("%q, %v", got.Missing, err)
+	}
+}
