@@ -36,7 +36,7 @@ var ErrLate = errors.New("it takes too long; the next host goes on with it")
 // removed.
 func All(path string, most time.Duration) error { return Keeping(path, "", most) }
 
-// Keeping is All, with one file that goes last.
+// Keeping is All, with one file that goes last, unless it is a folder.
 func Keeping(path, keep string, most time.Duration) error {
 	above, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -48,6 +48,9 @@ func Keeping(path, keep string, most time.Duration) error {
 		return unlessMissing(err)
 	}
 	defer func() { _ = top.Close() }()
+	if info, err := top.Lstat(keep); err == nil && info.IsDir() { // put there by a plugin: a folder would never go
+		keep = ""
+	}
 	r := &removal{top, time.Now().Add(most)}
 	err = r.repeat(".", keep, func() error {
 		if keep != "" {

@@ -63,6 +63,15 @@ func TestEveryMode(t *testing.T) {
 	}
 }
 
+// A folder in the place of the file that goes last holds up nothing.
+func TestAFolderThatWasToBeKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dir")
+	check(t, os.MkdirAll(filepath.Join(dir, "kept", "full"), 0o700))
+	if err := Keeping(dir, "kept", time.Minute); err != nil || !missing(dir) {
+		t.Error(err)
+	}
+}
+
 // Folders may be deeper than paths can be long, and than one has files open, and hold more than is read at once.
 func TestDeepFolders(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "dir")
