@@ -222,7 +222,7 @@ func startProblem(spec Spec, err error) error {
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("%s cannot be run: permission denied; is it executable?", program)
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return fmt.Errorf("%s cannot be run: too many files are open; close some, or raise the limit (ulimit -n)", program)
+		return fmt.Errorf("%s cannot be run: too many open files; close some, or raise the limit (ulimit -n)", program)
 	case errors.Is(err, syscall.EAGAIN):
 		return fmt.Errorf("%s cannot be run: its user has too many processes; end some, or raise the limit (ulimit -u)", program)
 	case errors.Is(err, syscall.ETXTBSY):

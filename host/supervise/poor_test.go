@@ -65,8 +65,8 @@ func TestTooFewFiles(t *testing.T) {
 // What the machine has against a start is told with what can be done.
 func TestStartProblems(t *testing.T) {
 	for why, words := range map[error]string{
-		syscall.EMFILE:  "too many files are open; close some, or raise the limit (ulimit -n)",
-		syscall.ENFILE:  "too many files are open; close some, or raise the limit (ulimit -n)",
+		syscall.EMFILE:  "too many open files; close some, or raise the limit (ulimit -n)",
+		syscall.ENFILE:  "too many open files; close some, or raise the limit (ulimit -n)",
 		syscall.EAGAIN:  "its user has too many processes; end some, or raise the limit (ulimit -u)",
 		syscall.ETXTBSY: "something still writes to it; try again when it is complete",
 	} {
