@@ -76,7 +76,7 @@ func TestAStartLooksAtTheMachineOnce(t *testing.T) {
 	}
 	spec := playing("good", "good")
 	spec.Sandbox = sandbox.Spec{Write: []string{shortDir(t)}}
-	how, err := s.stage(spec, os.Args[0], t.TempDir(), nil, s.programs)
+	how, err := s.stage(spec, os.Args[0], stage.Folders{Temp: t.TempDir()}, nil, s.programs)
 	cmd := how.Command("")
 	if err != nil || looks != 1 || !cmd.Namespace || !cmd.Restrict.NoInterference || !slices.Contains(cmd.Restrict.Write, stage.SharedMemory) {
 		t.Errorf("after %d looks: %v, %+v", looks, err, cmd.Restrict)

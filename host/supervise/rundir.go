@@ -42,7 +42,6 @@ func makeRunDir(base string) (*runDir, error) {
 		return nil, err
 	}
 	sweep(base)
-	sweepUnfinished(base)
 	fresh, err := os.MkdirTemp(base, unfinished)
 	if err != nil {
 		return nil, err
@@ -89,20 +88,30 @@ func acquireLock(path string, create int) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes the folders whose host is gone, as far as there is time. Only the lock decides, never the name or a process id.
+// sweep removes the folders whose host is gone, as far as there is time.
 func sweep(base string) {
 	until := time.Now().Add(sweepTime)
-	dirs, _ := filepath.Glob(filepath.Join(base, runPrefix+"*"))
+	dirs, _ := filepath.Glob(filepath.Join(base, "*"+runPrefix+"*"))
 	for _, dir := range dirs {
-		lockPath := filepath.Join(dir, lockName)
-		if info, err := os.Lstat(lockPath); err != nil || !info.Mode().IsRegular() || !ownFolder(dir) {
-			continue
+		switch name := filepath.Base(dir); {
+		case strings.HasPrefix(name, unfinished):
+			sweepUnfinished(dir)
+		case strings.HasPrefix(name, runPrefix):
+			sweepFinished(dir, until)
 		}
-		if lock, err := acquireLock(lockPath, 0); err == nil {
-			placeholder.RemoveNoted(dir)
-			_ = removal.Keeping(dir, lockName, time.Until(until))
-			_ = lock.Close()
-		}
+	}
+}
+
+// sweepFinished removes a folder if its host is gone. Only the lock decides, never the name or a process id.
+func sweepFinished(dir string, until time.Time) {
+	lockPath := filepath.Join(dir, lockName)
+	if info, err := os.Lstat(lockPath); err != nil || !info.Mode().IsRegular() || !ownFolder(dir) {
+		return
+	}
+	if lock, err := acquireLock(lockPath, 0); err == nil {
+		placeholder.RemoveNoted(dir)
+		_ = removal.Keeping(dir, lockName, time.Until(until))
+		_ = lock.Close()
 	}
 }
 

@@ -91,7 +91,7 @@ func moved(err error) bool {
 }
 
 func (r *runner) launchIn(temp string) (*child, *os.File, error) {
-	how, err := r.supervisor.stage(r.spec, r.program, temp, environment(r.spec, temp, r.env), r.supervisor.programs)
+	how, err := r.supervisor.stage(r.spec, r.program, stage.Folders{Temp: temp, Socket: r.socketDir}, environment(r.spec, temp, r.env), r.supervisor.programs)
 	if err != nil {
 		return nil, nil, err
 	}

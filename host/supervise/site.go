@@ -24,34 +24,22 @@ type site struct {
 	sights  stage.Sights
 }
 
-// stage puts what keeps the plugin in around its program, the file at path. Others gives the programs beside it.
-func (s *site) stage(spec Spec, path, temp string, env []string, others func() []string) (stage.Stage, error) {
-	named, err := program(spec)
-	if err != nil {
-		named = ""
-	}
+// stage puts what keeps the plugin in around its program, the file at path, with the folders of this start. Others gives the
+// programs beside it.
+func (s *site) stage(spec Spec, path string, f stage.Folders, env []string, others func() []string) (stage.Stage, error) {
+	f.Work = s.workdir
 	how, err := stage.Plan{
 		Box: spec.Sandbox, Means: s.machine(), // once: a start beside this one may find out more
-		Folders: stage.Folders{Work: s.workdir, Temp: temp, Socket: lastOf(env, "PLUGIN_UNIX_SOCKET_DIR")},
+		Folders: f,
 		Own: func() []stage.Sighted {
 			return s.sights.Places(ours([]string{s.dir.path, s.temps.path}, s.stores, s.protect, s.hide, others()))
 		},
 		Notes: s.dir.path,
-	}.Build(stage.Program{Named: named, Path: path, Argv: slices.Clone(spec.Command), Env: env})
+	}.Build(stage.Program{Named: func() (string, error) { return program(spec) }, Path: path, Argv: slices.Clone(spec.Command), Env: env})
 	if err != nil {
 		return how, &invalidError{err}
 	}
 	return how, nil
-}
-
-// lastOf gives a variable's value as the plugin will see it.
-func lastOf(env []string, name string) (value string) {
-	for _, entry := range env {
-		if v, ok := strings.CutPrefix(entry, name+"="); ok {
-			value = v
-		}
-	}
-	return value
 }
 
 // warnOfLess tells once a start that the plugin has not got what was asked for it.

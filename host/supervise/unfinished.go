@@ -16,14 +16,11 @@ const (
 	makingTime = time.Hour
 )
 
-// sweepUnfinished removes our folders that no host can still be making.
-func sweepUnfinished(base string) {
-	dirs, _ := filepath.Glob(filepath.Join(base, unfinished+"*"))
-	for _, dir := range dirs {
-		info, err := os.Lstat(dir)
-		if err == nil && time.Since(info.ModTime()) >= makingTime && ownFolder(dir) {
-			unmake(dir)
-		}
+// sweepUnfinished removes a folder of ours that no host can still be making.
+func sweepUnfinished(dir string) {
+	info, err := os.Lstat(dir)
+	if err == nil && time.Since(info.ModTime()) >= makingTime && ownFolder(dir) {
+		unmake(dir)
 	}
 }
 

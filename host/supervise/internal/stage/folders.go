@@ -66,12 +66,13 @@ func reason(err error) error {
 // user's home. Run is the file that is started, such as a wrapper.
 func programFolders(p Program, run string) []string {
 	out := []string{p.Path, run}
-	folder := filepath.Dir(p.Named)
-	switch {
-	case p.Named == "":
+	named, err := p.Named()
+	if err != nil {
 		return out
-	case within(os.Getenv("HOME"), folder):
-		return append(out, p.Named)
+	}
+	folder := filepath.Dir(named)
+	if within(os.Getenv("HOME"), folder) {
+		return append(out, named)
 	}
 	return append(out, folder)
 }

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"os"
 	"slices"
 	"testing"
 )
@@ -9,11 +10,11 @@ import (
 func TestProgramFolder(t *testing.T) {
 	t.Setenv("HOME", "/home/user")
 	for named, want := range map[string]string{"/home/user/bin/plugin": "/home/user/bin", "/home/user/plugin": "/home/user/plugin", "/home/plugin": "/home/plugin"} {
-		if got := programFolders(Program{Named: named, Path: "/kept/copy"}, "/usr/bin/wrapper"); !slices.Equal(got, []string{"/kept/copy", "/usr/bin/wrapper", want}) {
+		if got := programFolders(Program{Named: func() (string, error) { return named, nil }, Path: "/kept/copy"}, "/usr/bin/wrapper"); !slices.Equal(got, []string{"/kept/copy", "/usr/bin/wrapper", want}) {
 			t.Errorf("%s: %v, want %s", named, got, want)
 		}
 	}
-	if got := programFolders(Program{Path: "/kept/copy"}, "run"); !slices.Equal(got, []string{"/kept/copy", "run"}) {
+	if got := programFolders(Program{Named: func() (string, error) { return "", os.ErrNotExist }, Path: "/kept/copy"}, "run"); !slices.Equal(got, []string{"/kept/copy", "run"}) {
 		t.Errorf("without a program: %v", got)
 	}
 }

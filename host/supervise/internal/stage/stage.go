@@ -27,8 +27,8 @@ type Plan struct {
 
 // A Program is what is to be run.
 type Program struct {
-	Named string // the file that the user names, "" if it is not there
-	Path  string // the file to run, which may be a copy
+	Named func() (string, error) // finds the file that the user names
+	Path  string                 // the file to run, which may be a copy
 	Argv  []string
 	Env   []string
 }
