@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 
+	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/supervise"
 )
@@ -30,7 +31,7 @@ func protect(c *config.Config, specs []supervise.Spec) []string {
 		}
 	}
 	if c.Audit != nil && c.Audit.Path != "" {
-		out = append(out, c.Audit.Path, c.Audit.Path+".head")
+		out = append(out, audit.Files(c.Audit.Path)...)
 	}
 	return append(out, userFolders()...)
 }
@@ -58,7 +59,7 @@ func userFolders() (dirs []string) {
 		}
 	}
 	if log, err := defaultAuditPath(); err == nil {
-		dirs = append(dirs, log, log+".head")
+		dirs = append(dirs, audit.Files(log)...)
 	}
 	return dirs
 }

@@ -19,6 +19,9 @@ type Head struct {
 // headSize is 20 digits, a blank, a hash and the line's end.
 const headSize = 20 + 1 + 64 + 1
 
+// Files are those of the log at path: the records, and their head.
+func Files(path string) []string { return []string{path, headPath(path)} }
+
 // headPath is where the head of a log is.
 func headPath(log string) string { return log + ".head" }
 
