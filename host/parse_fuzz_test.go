@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/toolhost/toolhost/host/internal/schema"
+	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/sdk"
 )
 

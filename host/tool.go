@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolhost/toolhost/host/internal/schema"
+	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/sdk"
 )
 

@@ -3,7 +3,7 @@ package host
 import (
 	"context"
 
-	"github.com/toolhost/toolhost/host/internal/schema"
+	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/sdk"
 )
 

@@ -32,7 +32,7 @@ func TestConfigure(t *testing.T) {
 		}
 		return nil
 	})
-	c := sdktest.Start(t, p)
+	c := sdktest.Start(t, p).Unchecked()
 	log := ownLog(t)
 	d, err := c.Describe(t.Context())
 	want := `{"type":"object","properties":{"shell":{"type":"string","default":"sh"},"limit":{"type":"integer","minimum":1}},"additionalProperties":false}`

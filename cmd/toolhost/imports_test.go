@@ -38,7 +38,10 @@ var rules = []struct {
 	{"", []string{"sdk", "host/supervise"}, []string{goPlugin, "google.golang.org/grpc"}, false, "one seam if the transport changes"},
 	{"", []string{"sdk/shellcmd"}, []string{shellParser}, false, "one reader of shell commands, whose doubts all share"},
 	{"sdk", []string{"sdk/shellcmd"}, []string{shellParser}, true, "a plugin links a shell parser only if it asks for one"},
-	{"", []string{"host/internal/schema"}, []string{"github.com/kaptinlin/jsonschema"}, false, "one guarded door; plugins stay small"},
+	{"", []string{"internal/schema"}, []string{"github.com/kaptinlin/jsonschema"}, false, "one guarded door; plugins stay small"},
+	{"sdk", []string{"sdk/sdktest"}, []string{module + "/internal/schema"}, true, "a plugin links no JSON Schema library; its tests may"},
+	{"plugins", nil, []string{module + "/internal/schema"}, true, "a plugin links no JSON Schema library; its tests may"},
+	{"internal/schema", nil, []string{module}, true, "both sides of the wire validate with it, so it knows neither"},
 }
 
 const (

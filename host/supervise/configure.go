@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/toolhost/toolhost/host/internal/schema"
+	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/sdk"
 )
 

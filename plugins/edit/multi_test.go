@@ -123,6 +123,7 @@ func TestMultiFailures(t *testing.T) {
 	for i := range maxFiles + 1 {
 		manyFiles = append(manyFiles, one(fmt.Sprintf("new%d", i), "", "x"))
 	}
+	f.Plugin = f.Unchecked()
 	good := one("b", "1", "x")
 	tests := []struct {
 		name    string

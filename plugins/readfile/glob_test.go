@@ -109,6 +109,7 @@ func TestGlobOfMany(t *testing.T) {
 
 func TestGlobFailures(t *testing.T) {
 	f := start(t, "file", "")
+	f.Plugin = f.Unchecked()
 	tests := []struct{ name, arguments, want, message string }{
 		{"no pattern", `{"pattern":""}`, "InvalidPattern", "it is empty"},
 		{"upwards", `{"pattern":"../*.go"}`, "InvalidPattern", "leads out of the directory"},

@@ -148,6 +148,7 @@ func TestGrepSecrets(t *testing.T) {
 
 func TestGrepFailures(t *testing.T) {
 	f := start(t, "file", "", "bin", "\x00")
+	f.Plugin = f.Unchecked()
 	tests := []struct{ name, arguments, want, message, suggestion string }{
 		{"no pattern", `{"pattern":""}`, "InvalidPattern", "pattern is empty", "use read"},
 		{"broken", `{"pattern":"a("}`, "InvalidPattern", `pattern "a(" cannot be used: missing closing ): a( at offset 0`, "set literal=true"},

@@ -113,6 +113,7 @@ func TestRead(t *testing.T) {
 func TestReadFailures(t *testing.T) {
 	f := start(t, "nine", numberedLines(9), "empty", "", "nul", "a\x00b", "far nul", strings.Repeat("a", sniffed-1)+"\x00", "noise", strings.Repeat("\xB0\x01\xB3\x02 ", 50),
 		"pdf", "%PDF-1.7\n%\xE2\xE3\xCF\xD3\n\x01", "program", "\x7FELF\x02\x01\x01\x00\x00", "zip", "PK\x03\x04\x14\x00\x00", "utf16 of zeros", "\xFF\xFE\x00\x00\x00\x00\x00\x00", "large.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("\x00", maxImage))
+	f.Plugin = f.Unchecked()
 	tests := []struct{ name, arguments, want, message string }{
 		{"past the end", `{"path":"nine","start_line":10}`, "LineOutOfRange", "has 9 lines"},
 		{"past an empty file", `{"path":"empty","start_line":2}`, "LineOutOfRange", "has 0 lines"},

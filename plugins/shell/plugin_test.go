@@ -138,7 +138,7 @@ func TestConfigure(t *testing.T) {
 		{"unknown key", `{"sheel":"sh"}`, `unknown field "sheel"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := sdktest.Start(t, newPlugin()).Configure(t.Context(), json.RawMessage(test.config), t.TempDir())
+			err := sdktest.Start(t, newPlugin()).Unchecked().Configure(t.Context(), json.RawMessage(test.config), t.TempDir())
 			if got := fmt.Sprint(err); test.want == "" && err != nil || !strings.Contains(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
@@ -169,7 +169,7 @@ func TestShellMissing(t *testing.T) {
 }
 
 func TestExec(t *testing.T) {
-	p := sdktest.Start(t, newPlugin())
+	p := sdktest.Start(t, newPlugin()).Unchecked()
 	for _, test := range []struct {
 		name    string
 		args    map[string]any
@@ -263,7 +263,7 @@ func wantKeys(t *testing.T, name, text string, structured json.RawMessage) {
 }
 
 func TestInvalidArguments(t *testing.T) {
-	p := sdktest.Start(t, newPlugin())
+	p := sdktest.Start(t, newPlugin()).Unchecked()
 	for _, test := range []struct {
 		name string
 		args map[string]any

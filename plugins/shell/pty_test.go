@@ -71,7 +71,7 @@ func TestTerminalTimeout(t *testing.T) {
 }
 
 func TestBadTerminals(t *testing.T) {
-	p := sdktest.Start(t, newPlugin())
+	p := sdktest.Start(t, newPlugin()).Unchecked()
 	for want, args := range map[string]map[string]any{
 		"columns and rows are the size of a terminal, and there is none; set pty too": {"command": "true", "columns": 100},
 		"the terminal is 1001 by 0; columns and rows must be from 1 to 1000":          {"command": "true", "pty": true, "columns": 1001},

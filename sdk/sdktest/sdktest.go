@@ -1,4 +1,5 @@
-// Package sdktest runs a plugin in the memory of a test, over the real wire.
+// Package sdktest runs a plugin in the memory of a test, over the real wire, and checks arguments, structured results and
+// configuration against the plugin's schemas, as a host does.
 //
 //	c := sdktest.Start(t, plugin)
 //	result := c.Run(t, "hello", `{"name":"Ada"}`)
@@ -9,6 +10,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +24,17 @@ import (
 // A Plugin is a plugin under test. It has the methods of *sdk.Client, so that a host can use it too.
 type Plugin struct {
 	*sdk.Client
-	close func() error
+	close     func() error
+	schemas   *schemas
+	unchecked bool
+}
+
+// Unchecked is the same plugin, whose Run, RunIn, Configure and MustConfigure check nothing: for tests of what it does itself
+// about input that a host would have refused.
+func (p *Plugin) Unchecked() *Plugin {
+	out := *p
+	out.unchecked = true
+	return &out
 }
 
 // Start serves p over gRPC in memory until the test ends, with the limits that it has as a process. The test fails if a
@@ -44,7 +56,7 @@ func Start(t testing.TB, p *sdk.Plugin) *Plugin {
 		stop()
 		awaitEnd(t, served)
 	})
-	return &Plugin{Client: sdk.NewClient(conn), close: conn.Close}
+	return &Plugin{Client: sdk.NewClient(conn), close: conn.Close, schemas: &schemas{}}
 }
 
 // patience is how long handlers may clean up. A host gives them a second; a busy test machine may be slow.
@@ -65,8 +77,10 @@ func awaitEnd(t testing.TB, served <-chan error) {
 // Close ends the connection; the plugin itself ends with the test.
 func (p *Plugin) Close() error { return p.close() }
 
-// Run calls a tool with JSON arguments in a folder of the test's own, and fails the test if the wire breaks. A tool that
-// fails is a result with an Error.
+// Run calls a tool with JSON arguments in a folder of the test's own. Arguments that do not fit the input schema never
+// reach the handler: as with a host, the result is an error with the code E_TOOL_INVALID_ARGS. A tool that fails is a result
+// with an Error. The test fails if the wire breaks, if a host would not offer the tool, and if the structured result does
+// not fit the output schema. Call, of the Client, checks nothing.
 func (p *Plugin) Run(t testing.TB, tool, arguments string) *sdk.Result {
 	t.Helper()
 	return p.RunIn(t, t.TempDir(), tool, arguments)
@@ -75,12 +89,45 @@ func (p *Plugin) Run(t testing.TB, tool, arguments string) *sdk.Result {
 // RunIn is Run with a given work folder.
 func (p *Plugin) RunIn(t testing.TB, workdir, tool, arguments string) *sdk.Result {
 	t.Helper()
-	result, err := p.Call(t.Context(), &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: tool, Arguments: json.RawMessage(arguments),
-		Workdir: workdir, Attempt: 1})
+	definition, err := p.definition(t.Context(), tool)
 	if err != nil {
 		t.Fatalf("calling %s: %v", tool, err)
 	}
+	request := &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: tool, Arguments: objectOf(json.RawMessage(arguments)), Workdir: workdir, Attempt: 1}
+	if definition != nil {
+		refusal, err := p.checkArguments(definition, request.Arguments)
+		if err != nil {
+			t.Fatalf("calling %s: %v", tool, err)
+		}
+		if refusal != nil {
+			return refusal
+		}
+	}
+	result, err := p.Call(t.Context(), request)
+	if err != nil {
+		t.Fatalf("calling %s: %v", tool, err)
+	}
+	if definition != nil {
+		if err := p.checkOutput(definition, result); err != nil {
+			t.Errorf("calling %s: %v", tool, err)
+		}
+	}
 	return result
+}
+
+// definition is what the plugin says of the tool now, nil when there is none, or nothing is checked.
+func (p *Plugin) definition(ctx context.Context, tool string) (*sdk.Tool, error) {
+	if p.unchecked {
+		return nil, nil
+	}
+	d, err := p.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(d.Tools, func(t sdk.Tool) bool { return t.Name == tool }); i >= 0 {
+		return &d.Tools[i], nil
+	}
+	return nil, nil
 }
 
 // MustConfigure hands the plugin its configuration and fails the test if it has something against it.

@@ -1,0 +1,102 @@
+package sdktest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/toolhost/toolhost/internal/schema"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// schemas are those of a plugin, each compiled once.
+type schemas struct {
+	mu       sync.Mutex
+	compiled map[string]*schema.Schema
+}
+
+// validate checks a document against a schema, as a host does. Err is what is wrong with the schema.
+func (s *schemas) validate(against, document json.RawMessage) (invalid *schema.Invalid, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, there := s.compiled[string(against)]
+	if !there {
+		if c, err = schema.Compile(against); err != nil {
+			return nil, err
+		}
+		if s.compiled == nil {
+			s.compiled = map[string]*schema.Schema{}
+		}
+		s.compiled[string(against)] = c
+	}
+	return c.Validate(document), nil
+}
+
+// objectOf is what a host makes of arguments or a configuration that nobody has written.
+func objectOf(document json.RawMessage) json.RawMessage {
+	if len(bytes.TrimSpace(document)) == 0 {
+		return json.RawMessage("{}")
+	}
+	return document
+}
+
+// checkArguments gives the result of a call whose arguments a host would not hand over, or nil. Err says that a host would
+// not offer the tool at all.
+func (p *Plugin) checkArguments(tool *sdk.Tool, arguments json.RawMessage) (*sdk.Result, error) {
+	if err := tool.Check(); err != nil {
+		return nil, fmt.Errorf("a host would leave it out: %w", err)
+	}
+	invalid, err := p.schemas.validate(tool.InputSchema, arguments)
+	if err != nil {
+		return nil, fmt.Errorf("a host would leave it out: its input schema %w", err)
+	}
+	if invalid == nil {
+		return nil, nil
+	}
+	return &sdk.Result{Error: &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments",
+		Message: fmt.Sprintf("the arguments of %s do not fit: %s; nothing was run", tool.Name, invalid)}}, nil
+}
+
+// checkOutput says what is wrong with a structured result, which a host would drop.
+func (p *Plugin) checkOutput(tool *sdk.Tool, result *sdk.Result) error {
+	if tool.OutputSchema == nil || result.Error != nil {
+		return nil
+	}
+	if result.Structured == nil {
+		return errors.New("it has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no OutputSchema")
+	}
+	invalid, err := p.schemas.validate(tool.OutputSchema, result.Structured)
+	switch {
+	case err != nil:
+		return fmt.Errorf("a host would leave it out: its output schema %w", err)
+	case invalid != nil:
+		return fmt.Errorf("a host would drop its structured result, which does not fit the output schema: %w", invalid)
+	}
+	return nil
+}
+
+// Configure hands the plugin its configuration, a JSON object, after checking it against the schema that the plugin
+// publishes, as a host does. The error says what is wrong with it, or why the plugin refuses it.
+func (p *Plugin) Configure(ctx context.Context, config json.RawMessage, workdir string) error {
+	if p.unchecked {
+		return p.Client.Configure(ctx, config, workdir)
+	}
+	d, err := p.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	config = objectOf(config)
+	if len(d.ConfigSchema) > 0 {
+		invalid, err := p.schemas.validate(d.ConfigSchema, config)
+		switch {
+		case err != nil:
+			return fmt.Errorf("the schema of its configuration is broken: %w", err)
+		case invalid != nil:
+			return fmt.Errorf("its configuration is wrong: %w", invalid)
+		}
+	}
+	return p.Client.Configure(ctx, config, workdir)
+}
