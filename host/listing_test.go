@@ -113,6 +113,33 @@ func TestDoubledToolsAreLeftOut(t *testing.T) {
 	}
 }
 
+func TestNamesInCapitals(t *testing.T) {
+	t.Parallel()
+	p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) { return sdk.Text(r.Tool), nil },
+		tool("getWeather"), tool("setChatAction"), tool("sendmail"), tool("sendMail"))
+	h := single(t, p, host.Options{})
+	tools, problems := h.Tools(t.Context())
+	diff(t, []string{"test__getWeather", "test__setChatAction"}, names(tools))
+	const why = "the plugin declares test__sendMail and test__sendmail, whose names differ only by letter case"
+	diff(t, []string{`plugin "test": tool test__sendMail is left out: ` + why, `plugin "test": tool test__sendmail is left out: ` + why}, texts(problems))
+	r := h.Call(t.Context(), call("test__getWeather", ""))
+	if succeeded(t, r); r.Text() != "getWeather" {
+		t.Errorf("the plugin got the tool %q", r.Text())
+	}
+	for name, want := range map[string]string{
+		"test__getweather": "Did you mean test__getWeather", "test__SETCHATACTION": "Did you mean test__setChatAction", "test__sendMail": why,
+	} {
+		if e := failed(t, h.Call(t.Context(), call(name, "")), sdk.CodeToolNotFound); !strings.Contains(e.Message+" "+e.Suggestion, want) {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+	for _, f := range host.Formats() {
+		if list, problems := host.Export(f, tools); len(problems) > 0 || !strings.Contains(string(list), "test__getWeather") {
+			t.Errorf("%s: %s, %v", f, list, problems)
+		}
+	}
+}
+
 func TestLongNamesAreShortened(t *testing.T) {
 	t.Parallel()
 	label := strings.Repeat("p", 32)

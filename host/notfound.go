@@ -79,5 +79,6 @@ func nearest(name string, tools []*Tool, most int) []string {
 // distance counts the edits from what was said to the tool's full name, its own, or that of its plugin.
 func distance(name string, t *Tool) int {
 	name = strings.ToLower(name)
-	return min(levenshtein.Distance(name, t.Name, nil), levenshtein.Distance(name, t.said.Name, nil), levenshtein.Distance(name, t.Plugin, nil))
+	return min(levenshtein.Distance(name, strings.ToLower(t.Name), nil), levenshtein.Distance(name, strings.ToLower(t.said.Name), nil),
+		levenshtein.Distance(name, t.Plugin, nil))
 }

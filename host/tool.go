@@ -56,20 +56,25 @@ func (l *listing) few(all []sdk.Tool) ([]sdk.Tool, []error) {
 	return sorted[:maxTools], []error{&surplus{l.name, slices.Clone(sorted[maxTools:])}}
 }
 
-// take checks the definitions one by one: a wrong one costs only that tool. Two of one name cost both, since nobody can
-// say which is meant.
+// take checks the definitions one by one: a wrong one costs only that tool. Two of one name, or of names that differ
+// only by letter case, cost both, since nobody can say which is meant.
 func (l *listing) take(all []sdk.Tool) (map[string]*Tool, []error) {
 	defined, problems := l.few(all)
 	tools := map[string]*Tool{}
-	count := map[string]int{}
+	clashes := map[string]map[string]int{} // how often each spelling of a name is declared
 	for _, d := range all {
-		count[fullName(l.name, d.Name)]++
+		name := fullName(l.name, d.Name)
+		folded := strings.ToLower(name)
+		if clashes[folded] == nil {
+			clashes[folded] = map[string]int{}
+		}
+		clashes[folded][name]++
 	}
 	for _, d := range defined {
 		name := fullName(l.name, d.Name)
 		t, err := l.tool(d, name)
-		if err == nil && count[name] > 1 {
-			err = fmt.Errorf("the plugin declares it %d times", count[name])
+		if err == nil {
+			err = clash(name, clashes[strings.ToLower(name)])
 		}
 		if err != nil {
 			problems = append(problems, &leftOut{name: name, plugin: l.name, why: strings.ReplaceAll(err.Error(), "\n", "; ")})
@@ -86,6 +91,17 @@ func (l *listing) take(all []sdk.Tool) (map[string]*Tool, []error) {
 		t.siblings = siblings
 	}
 	return tools, problems
+}
+
+// clash says why a name cannot be told from others of its plugin; nil when it can.
+func clash(name string, spellings map[string]int) error {
+	if n := spellings[name]; n > 1 {
+		return fmt.Errorf("the plugin declares it %d times", n)
+	}
+	if len(spellings) > 1 {
+		return fmt.Errorf("the plugin declares %s, whose names differ only by letter case", strings.Join(slices.Sorted(maps.Keys(spellings)), " and "))
+	}
+	return nil
 }
 
 // arguments are the names that the tools declare; nil when one of them takes others.

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -111,8 +112,13 @@ func add(tools []*entry, e *entry) ([]*entry, error) {
 	if e.handle == nil {
 		return nil, fmt.Errorf("tool %q has no handler", e.Name)
 	}
-	if index(tools, e.Name) >= 0 {
-		return nil, fmt.Errorf("tool %q is there twice", e.Name)
+	for _, other := range tools {
+		switch {
+		case other.Name == e.Name:
+			return nil, fmt.Errorf("tool %q is there twice", e.Name)
+		case strings.EqualFold(other.Name, e.Name):
+			return nil, fmt.Errorf("tools %q and %q have names that differ only by letter case; rename one of them", other.Name, e.Name)
+		}
 	}
 	return append(slices.Clip(tools), e), nil
 }

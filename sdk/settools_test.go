@@ -20,7 +20,7 @@ func TestAddToolPanics(t *testing.T) {
 			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"}, handle)
 			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"}, handle)
 		},
-		`sdk: tool name "A b" must match ^[a-z0-9][a-z0-9_-]*$`: func(p *sdk.Plugin) {
+		`sdk: tool name "A b" must match ^[A-Za-z0-9][A-Za-z0-9_-]*$`: func(p *sdk.Plugin) {
 			sdk.AddTool(p, sdk.Tool{Name: "A b", Description: "d"}, handle)
 		},
 		`sdk: tool "x" has no description; models need one to choose it`: func(p *sdk.Plugin) {
@@ -79,9 +79,10 @@ func TestSetTools(t *testing.T) {
 		t.Errorf("the description is %+v, %v", d, err)
 	}
 	for want, tools := range map[string][]sdk.BoundTool{
-		`tool "d" is there twice`:                        {bound("d"), bound("d")},
-		`tool "d" has no handler`:                        {{Tool: tool("d")}},
-		`tool name "D" must match ^[a-z0-9][a-z0-9_-]*$`: {bound("d"), bound("D")},
+		`tool "d" is there twice`:                              {bound("d"), bound("d")},
+		`tool "d" has no handler`:                              {{Tool: tool("d")}},
+		`tool name "É" must match ^[A-Za-z0-9][A-Za-z0-9_-]*$`: {bound("d"), bound("É")},
+		`tools "getWeather" and "getweather" have names that differ only by letter case; rename one of them`: {bound("getWeather"), bound("d"), bound("getweather")},
 	} {
 		if err := p.SetTools(tools); err == nil || err.Error() != want {
 			t.Errorf("error is %v, want %s", err, want)

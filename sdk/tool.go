@@ -20,8 +20,8 @@ type Handler func(ctx context.Context, r *Request) (*Result, error)
 
 // A Tool is the definition of a tool: what a model reads before it calls, and what the host needs to know.
 type Tool struct {
-	// Name is the tool's own name, ^[a-z0-9][a-z0-9_-]*$ without "__". The host puts "PLUGIN__" before it; both
-	// together have at most 64 characters.
+	// Name is the tool's own name, ^[A-Za-z0-9][A-Za-z0-9_-]*$ without "__". The host puts "PLUGIN__" before it; both
+	// together have at most 64 characters. No two tools of a plugin may have names that differ only by letter case.
 	Name string `json:"name"`
 	// Title is a short name for people, of at most 256 bytes.
 	Title string `json:"title,omitempty"`
@@ -111,7 +111,7 @@ const (
 	maxToolName = 61 // leaves room for the shortest "PLUGIN__"
 )
 
-var toolName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
+var toolName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // Check says what is wrong with a definition, all of it, or nil. Hosts call it on what plugins declare.
 func (t *Tool) Check() error {

@@ -29,7 +29,7 @@ func lazily(expression string) func(string) bool {
 
 var (
 	pluginPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
-	toolPattern   = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
+	toolPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 	pluginNaming = naming{
 		pluginPattern.MatchString,
@@ -37,7 +37,7 @@ var (
 	}
 	toolNaming = naming{
 		func(s string) bool { return toolPattern.MatchString(s) && !strings.Contains(s, "__") },
-		`a tool's name starts with a small letter or a digit and has small letters, digits, "-" and single "_"`,
+		`a tool's name starts with a letter or a digit and has letters, digits, "-" and single "_"`,
 	}
 )
 
@@ -79,15 +79,16 @@ func brief(name string) string {
 	return strings.ToValidUTF8(name[:maxWord], "") + "…"
 }
 
-var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+var notInName = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // instead suggests a name that is allowed, when there is one close by.
 func instead(name string, n naming) string {
-	s := strings.Trim(notInName.ReplaceAllString(strings.ToLower(name), "-"), "-")
-	if !n.ok(s) {
-		return ""
+	for _, s := range []string{name, strings.ToLower(name)} {
+		if s = strings.Trim(notInName.ReplaceAllString(s, "-"), "-"); n.ok(s) {
+			return `; "` + s + `" would do`
+		}
 	}
-	return `; "` + s + `" would do`
+	return ""
 }
 
 // near gives the known name that is most like the one given, or "". It looks at the first 200.
@@ -100,7 +101,7 @@ func near(name string, known []string) string {
 		if len(k) > maxWord {
 			continue
 		}
-		d := levenshtein.Distance(strings.ToLower(name), k, nil)
+		d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil)
 		if d < least && d < len(name) {
 			best, least = k, d
 		}
