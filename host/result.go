@@ -58,9 +58,18 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		float64(r.Duration.Microseconds()) / 1000, r.Attempts, r.Generation})
 }
 
-// Text is what a model should read: the texts of the content, and for a failed call what went wrong and what to do.
+// Readable is the content or, where a call that succeeded has none but empty text, the structured result as one text.
+func (r *Result) Readable() []sdk.Content {
+	isEmpty := func(c sdk.Content) bool { return c.Type == "text" && c.Text == "" }
+	if r.Error == nil && len(r.Structured) > 0 && !slices.ContainsFunc(r.Content, func(c sdk.Content) bool { return !isEmpty(c) }) {
+		return []sdk.Content{sdk.TextContent(string(r.Structured))}
+	}
+	return r.Content
+}
+
+// Text is what a model should read: the texts of the readable content, and for a failed call what went wrong and what to do.
 func (r *Result) Text() string {
-	lines := []string{allText(r.Content)}
+	lines := []string{allText(r.Readable())}
 	if r.Error != nil {
 		lines = append(lines, r.Error.Message, r.Error.Suggestion)
 	}

@@ -79,6 +79,29 @@ func order(t *testing.T, text string) (names []string) {
 	return names
 }
 
+// A call that succeeds has something to read wherever it gave something.
+func TestReadable(t *testing.T) {
+	t.Parallel()
+	structured, image := json.RawMessage(`{"n":1}`), sdk.Content{Type: "image", Data: []byte("x"), MIMEType: "image/png"}
+	for name, c := range map[string]struct {
+		result host.Result
+		want   []sdk.Content
+		text   string
+	}{
+		"nothing":         {host.Result{}, nil, ""},
+		"only structured": {host.Result{Structured: structured}, []sdk.Content{sdk.TextContent(`{"n":1}`)}, `{"n":1}`},
+		"empty text":      {host.Result{Structured: structured, Content: []sdk.Content{sdk.TextContent("")}}, []sdk.Content{sdk.TextContent(`{"n":1}`)}, `{"n":1}`},
+		"text":            {host.Result{Structured: structured, Content: []sdk.Content{sdk.TextContent("one")}}, []sdk.Content{sdk.TextContent("one")}, "one"},
+		"an image":        {host.Result{Structured: structured, Content: []sdk.Content{image}}, []sdk.Content{image}, ""},
+		"a failure":       {host.Result{Structured: structured, Error: &sdk.Error{Message: "no"}}, nil, "no"},
+	} {
+		diff(t, c.want, c.result.Readable())
+		if got := c.result.Text(); got != c.text {
+			t.Errorf("%s: the text is %q", name, got)
+		}
+	}
+}
+
 func TestResultText(t *testing.T) {
 	t.Parallel()
 	bad := &sdk.Error{Message: "it failed", Suggestion: "Try again."}

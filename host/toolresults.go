@@ -44,15 +44,12 @@ func needID(r *Result) error {
 	return nil
 }
 
-// shown are the parts that a model should see. A result that has only structured data has that as text.
+// shown are the parts that a model should see.
 func shown(r *Result) []sdk.Content {
-	switch {
-	case r.Error != nil:
+	if r.Error != nil {
 		return []sdk.Content{sdk.TextContent(r.Text())}
-	case len(r.Content) == 0 && len(r.Structured) > 0:
-		return []sdk.Content{sdk.TextContent(string(r.Structured))}
 	}
-	return r.Content
+	return r.Readable()
 }
 
 // natives are the types of bytes that a vendor takes in a tool's result.

@@ -110,7 +110,7 @@ func (g *globals) print(r *host.Result, f callFlags) error {
 		}
 		return quietly(r.Error)
 	}
-	g.printContent(r.Content)
+	g.printContent(r.Readable())
 	if r.Error == nil {
 		return nil
 	}

@@ -74,6 +74,7 @@ func serveFaulty(marker string) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
+	addOneCallTools(p)
 	sdk.Serve(p)
 }
 

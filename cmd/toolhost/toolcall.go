@@ -135,7 +135,7 @@ func (g *globals) toolCall(ctx context.Context, tool string, o opening) error {
 	}
 	defer s.close(g)
 	r := s.catalog.Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName})
-	g.printContent(r.Content)
+	g.printContent(r.Readable())
 	if r.Error == nil {
 		return nil
 	}
