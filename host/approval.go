@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/toolhost/toolhost/host/policy"
@@ -14,6 +15,9 @@ import (
 type Approver interface {
 	Approve(ctx context.Context, r *ApprovalRequest) (Answer, error)
 }
+
+// ErrNobodyToAsk is the error of an Approver that cannot reach a person: the call ends with CodeApprovalUnavailable.
+var ErrNobodyToAsk = errors.New("nobody can be asked here")
 
 // An ApprovalRequest is the question whether a call may run. It is the approver's own copy.
 type ApprovalRequest struct {
@@ -35,6 +39,10 @@ type ApprovalRequest struct {
 	// Expires is when nobody waits for the answer any more.
 	Expires time.Time
 }
+
+// Fresh says that only a person's yes to this very call counts: an approver that answers by itself must not, and a Scope in the
+// answer is taken for ScopeOnce.
+func (r *ApprovalRequest) Fresh() bool { return r.Decision.Effect == policy.AlwaysAsk }
 
 // An Answer is what a person said. The zero Answer is a no.
 type Answer struct {

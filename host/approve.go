@@ -41,7 +41,7 @@ func (h *hosting) approve(next CallFunc) CallFunc {
 			return nil, rejected(c, answer)
 		}
 		c.approved, c.consent = time.Now(), consent{}
-		if c.Decision.Effect == policy.Ask { // else it is an answer to another question that stands for this one
+		if c.Decision.Effect.Asks() { // else it is an answer to another question that stands for this one
 			c.consent = question
 		}
 		return next(ctx, c)
@@ -56,7 +56,7 @@ func (h *hosting) ask(ctx context.Context, c *Call) (Answer, error) {
 			Reason: "it would have to be asked about (" + c.Decision.Why() + "), and nobody is asked in this mode"})
 		return Answer{}, denied(c)
 	case h.options.Approver == nil:
-		return Answer{}, unaskable(c, "nobody can be asked here")
+		return Answer{}, unaskable(c, ErrNobodyToAsk.Error())
 	}
 	c.tell(AwaitingApproval)
 	if err := h.takeTurn(ctx, c); err != nil {
@@ -134,6 +134,9 @@ func (h *hosting) approver(ctx context.Context, c *Call, r *ApprovalRequest) (a 
 	case err != nil || ctx.Err() != nil || a.Arguments != nil:
 		return a, err
 	case a.Approved:
+		if c.Decision.Effect == policy.AlwaysAsk { // which no answer to another call stands for, nor this one for others
+			a.Scope, a.Saved = ScopeOnce, false
+		}
 		return a, h.remember(c, a)
 	}
 	c.reject(a)
@@ -152,6 +155,8 @@ func (h *hosting) approverFailed(ctx, asking context.Context, c *Call, err error
 		return err
 	case asking.Err() != nil:
 		return unanswered(c, h.options.ApprovalTimeout)
+	case errors.Is(err, ErrNobodyToAsk):
+		return unaskable(c, err.Error())
 	}
 	failed := unaskable(c, "asking failed: "+err.Error())
 	failed.Name = "AskingFailed"
@@ -163,7 +168,7 @@ func (h *hosting) request(ctx context.Context, c *Call) *ApprovalRequest {
 	expires, _ := ctx.Deadline()
 	return &ApprovalRequest{
 		CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir, Tool: c.Definition,
-		Arguments: bytes.Clone(c.Arguments), Preview: c.preview, Decision: c.Decision, Prefix: prefixOf(c), Problem: c.problem, Expires: expires,
+		Arguments: bytes.Clone(c.Arguments), Preview: c.preview, Decision: c.Decision, Prefix: offered(c), Problem: c.problem, Expires: expires,
 	}
 }
 
@@ -196,6 +201,9 @@ func rejected(c *Call, a Answer) *sdk.Error {
 func unaskable(c *Call, why string) *sdk.Error {
 	e := fail(sdk.CodeApprovalUnavailable, "ApprovalUnavailable", "%s needs a person's yes (%s), and %s; nothing was run", c.Tool, c.Decision.Why(), why)
 	e.Suggestion = "Use a tool that only reads, or have the user allow this call by a rule."
+	if c.Decision.Effect == policy.AlwaysAsk {
+		e.Suggestion = "Only a person can say yes to this call, each time: ask the user to make it at a terminal, or reach the goal another way."
+	}
 	e.Details = decisionDetails(c.Decision)
 	return e
 }

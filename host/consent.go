@@ -25,5 +25,5 @@ func (q consent) covered(c *Call) bool {
 	given := c.consent
 	a, b := q.decision, given.decision
 	return !c.approved.IsZero() && c.fresh() == nil && same(q.approver, given.approver) && q.mode == given.mode && q.definition == given.definition &&
-		a.Rule == b.Rule && a.Layer == b.Layer && a.Reason == b.Reason && reflect.DeepEqual(q.preview, given.preview)
+		a.Effect == b.Effect && a.Rule == b.Rule && a.Layer == b.Layer && a.Reason == b.Reason && reflect.DeepEqual(q.preview, given.preview)
 }

@@ -56,7 +56,7 @@ func (h *hosting) decide(c *Call) policy.Decision {
 // denies.
 func spoken(d policy.Decision) policy.Decision {
 	switch d.Effect {
-	case policy.Allow, policy.Ask, policy.Deny:
+	case policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny:
 	case "":
 		d.Effect, d.Reason = policy.Ask, cmp.Or(d.Reason, "the policy says nothing of it")
 	default:

@@ -33,7 +33,7 @@ func (h *hosting) preview(next CallFunc) CallFunc {
 		}
 		c.preview = shown
 		said := previewStep(c.Definition.Plugin, shown)
-		c.doubted = said.Effect == policy.Ask
+		c.doubted = said.Effect.Asks()
 		c.Decision = c.Decision.Tighten(said)
 		if c.Decision.Effect == policy.Deny {
 			return nil, denied(c)
@@ -86,7 +86,7 @@ func readBesides(p *sdk.Preview) *sdk.Result {
 func previewStep(plugin string, p *sdk.Preview) policy.Step {
 	s := policy.Step{Layer: "preview", Rule: plugin, Effect: policy.Effect(p.Effect), Reason: cutText(p.Reason, maxReason)}
 	switch s.Effect {
-	case "", policy.Allow, policy.Ask, policy.Deny:
+	case "", policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny:
 	default:
 		s.Effect, s.Note = policy.Ask, "the plugin said "+cutText(p.Effect, 40)
 	}

@@ -183,5 +183,13 @@ func prefixes(answers []Remembered) (out [][]string) {
 	return out
 }
 
+// offered is the Prefix of a request: none where no answer is remembered.
+func offered(c *Call) []string {
+	if c.Decision.Effect == policy.AlwaysAsk {
+		return nil
+	}
+	return prefixOf(c)
+}
+
 // prefixOf is the beginning of the call's command that an answer may stand for, or nil.
 func prefixOf(c *Call) []string { return shelltool.Prefix(c.query()) }

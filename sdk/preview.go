@@ -15,7 +15,7 @@ type PreviewHandler func(ctx context.Context, r *Request) (*Preview, error)
 type Preview struct {
 	// Content is what the call would do, such as a diff.
 	Content []Content
-	// Effect is "", "allow", "ask" or "deny". It can make the host's decision stricter, never looser.
+	// Effect is "", "allow", "ask", "always_ask" or "deny". It can make the host's decision stricter, never looser.
 	Effect string
 	// Reason goes with Effect.
 	Reason string

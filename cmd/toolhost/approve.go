@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -21,17 +22,24 @@ func approval(o *host.Options, c config.Approval, flag string, approver host.App
 	o.Mode, o.ApprovalTimeout = host.Mode(c.Mode), c.Timeout
 	o.Approver = approver
 	if flag == "always" {
-		o.Approver = yesToAll{}
+		o.Approver = yesToAll{approver}
 	}
 	if o.Mode != host.ModePlan { // which denies, and is about no question that the flag could answer
 		o.Mode = map[string]host.Mode{"": o.Mode, "ask": host.ModeAsk, "always": host.ModeAsk, "never": host.ModeNeverAsk}[flag]
 	}
 }
 
-type yesToAll struct{}
+// yesToAll says yes, but for what only a person can say yes to: that is left to who can be asked.
+type yesToAll struct{ person host.Approver }
 
-func (yesToAll) Approve(context.Context, *host.ApprovalRequest) (host.Answer, error) {
-	return host.Yes(), nil
+func (y yesToAll) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	switch {
+	case !r.Fresh():
+		return host.Yes(), nil
+	case y.person != nil:
+		return y.person.Approve(ctx, r)
+	}
+	return host.Answer{}, fmt.Errorf("--approve always does not stand for it: %w", host.ErrNobodyToAsk)
 }
 
 // savedAnswers gives the host the answers that were saved, and a place for more.

@@ -79,12 +79,14 @@ func (p *prompter) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answe
 
 // menu lists the answers. Those that hold for good are saved, since this host ends with its one call.
 func (p *prompter) menu(r *host.ApprovalRequest) {
-	lines := []string{"y  yes, this once", "n  no (the default); you may tell the model why", "e  change the arguments first",
-		"a  always, for these very arguments in this folder"}
-	if r.Prefix != nil {
-		lines = append(lines, "p  always, for commands that begin with "+visible(strings.Join(r.Prefix, " ")))
+	lines := []string{"y  yes, this once", "n  no (the default); you may tell the model why", "e  change the arguments first"}
+	if !r.Fresh() {
+		lines = append(lines, "a  always, for these very arguments in this folder")
+		if r.Prefix != nil {
+			lines = append(lines, "p  always, for commands that begin with "+visible(strings.Join(r.Prefix, " "))+", in this folder")
+		}
+		lines = append(lines, "t  always, for "+r.Tool.Name+" in this folder, whatever its arguments")
 	}
-	lines = append(lines, "t  always, for "+r.Tool.Name+", whatever its arguments")
 	for _, l := range lines {
 		fmt.Fprintln(p.g.err, "  "+l)
 	}
@@ -101,6 +103,9 @@ func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequ
 	case word == "" || strings.EqualFold(word, "n") || strings.EqualFold(word, "no"):
 		reason, err := p.line(ctx, "Why not? The model is told (or just press Enter): ")
 		return host.No(strings.TrimSpace(reason)), true, err
+	case r.Fresh() && (word == "a" || word == "t" || word == "p"):
+		fmt.Fprintln(p.g.err, "A rule wants this asked each time: no answer to it is remembered.")
+		return host.Answer{}, false, nil
 	case word == "a":
 		return always(host.ScopeArguments)
 	case word == "t":

@@ -172,6 +172,29 @@ func TestAlwaysAtTheTerminal(t *testing.T) {
 	p.sees("fourth:3:")
 }
 
+// What a rule always asks about is asked again each time, and no answer to it can be kept.
+func TestAlwaysAskAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	p, dir := atTerminal(t)
+	config := filepath.Join(dir, "config.hcl")
+	text := "plugin_dirs = [\"" + bin + "\"]\npolicy \"project\" {\n  rule \"fresh\" {\n    tools = [\"shell__*\"]\n    effect = \"always_ask\"\n  }\n}\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for nth := 1; nth <= 2; nth++ {
+		p.enter(`toolhost --config config.hcl call shell__exec '{"command":"touch one"}' --approve always; echo "end:$?:"`)
+		p.asked(2*nth - 1)
+		p.enter("t")
+		screen := p.shows("no answer to it is remembered", nth)
+		if strings.Contains(screen, "t  always") || strings.Contains(screen, "p  always") || strings.Contains(screen, "a  always") {
+			t.Fatalf("answers that are remembered are offered:\n%s", screen)
+		}
+		p.asked(2 * nth)
+		p.enter("y")
+		p.shows("end:0:", nth)
+	}
+}
+
 // Nothing is coloured where that is not wanted, also when the command never came to run.
 func TestColoursAtTheTerminal(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,7 @@ type Record struct {
 	// Arguments are written only with Options.Content: redacted, and as a string if they are no JSON or over 64 KiB.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
-	// Effect is allow, ask or deny. Rule, Layer and Source tell who said so, and Reason why; for other kinds than
+	// Effect is allow, ask, always_ask or deny. Rule, Layer and Source tell who said so, and Reason why; for other kinds than
 	// decisions Reason is why it ended so.
 	Effect string `json:"effect,omitempty"`
 	Rule   string `json:"rule,omitempty"`

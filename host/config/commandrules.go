@@ -16,6 +16,7 @@ import (
 type commandJudge struct {
 	argument string // which holds the command
 	rules    shellcmd.Rules
+	always   bool // what is asked about is so always
 }
 
 // commands reads the commands block of a rule.
@@ -25,6 +26,9 @@ func (f *fields) commands(r *policy.Rule, b *hclsyntax.Block) {
 		Allow: in.prefixes("allow"), Deny: in.prefixes("deny"),
 		ReadOnly: in.boolean("read_only"), Otherwise: in.oneOf("otherwise", effects),
 	}}
+	if j.rules.Otherwise == string(policy.AlwaysAsk) {
+		j.rules.Otherwise, j.always = string(policy.Ask), true
+	}
 	if a := in.text("argument", checkLine); a != "" {
 		j.argument = a
 	}
@@ -74,5 +78,9 @@ func checkPrefix(s string) (problem, hint string) {
 
 // judge looks at the command of a call. A call without one is not spoken of.
 func (j commandJudge) judge(q *policy.Query) (policy.Judgement, error) {
-	return shelltool.Judge(q, j.argument, j.rules)
+	said, err := shelltool.Judge(q, j.argument, j.rules)
+	if j.always && said.Effect == policy.Ask {
+		said.Effect = policy.AlwaysAsk
+	}
+	return said, err
 }

@@ -101,7 +101,7 @@ func (f *fields) judged(name string, effect policy.Effect, j commandJudge) {
 	}
 	for i, line := range lines {
 		said, err := j.judge(exampleQuery(map[string]any{j.argument: line}, nil))
-		if err == nil && said.Effect == effect {
+		if err == nil && (said.Effect == effect || effect == policy.Ask && said.Effect.Asks()) {
 			continue
 		}
 		why := cmp.Or(said.Reason, "no reason is given")

@@ -57,13 +57,13 @@ func (f *fields) choice(name string) *bool {
 	return nil
 }
 
-var effects = []string{"allow", "ask", "deny"}
+var effects = []string{"allow", "ask", "always_ask", "deny"}
 
 // outcome reads what the rule says: an effect, or commands that it judges.
 func (f *fields) outcome(r *policy.Rule, b *hclsyntax.Block) {
 	effect, commands := f.oneOf("effect", effects), f.block("commands")
 	if commands == nil {
-		f.require("effect", `"ask"; the effects are allow, ask and deny`, b)
+		f.require("effect", `"ask"; the effects are allow, ask, always_ask and deny`, b)
 		r.Effect = policy.Effect(effect)
 		return
 	}

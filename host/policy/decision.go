@@ -45,7 +45,7 @@ func (d Decision) Tighten(s Step) Decision {
 	return d
 }
 
-// Waive turns ask into allow, for the reason in s, and changes nothing else: a deny stays.
+// Waive turns ask into allow, for the reason in s, and changes nothing else: always_ask and deny stay.
 func (d Decision) Waive(s Step) Decision {
 	if d.Effect != Ask {
 		return d

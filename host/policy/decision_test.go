@@ -35,7 +35,7 @@ func TestTighten(t *testing.T) {
 func TestWaive(t *testing.T) {
 	t.Parallel()
 	// Whatever effect the step comes with, it is a yes.
-	for _, said := range []policy.Effect{"", policy.Allow, policy.Ask, policy.Deny} {
+	for _, said := range []policy.Effect{"", policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny} {
 		step := policy.Step{Layer: "approvals", Rule: "always", Source: "s", Effect: said, Reason: "said before"}
 		asks := decide(t, query(), layer("user", rule("r", policy.Ask)))
 		done := step
@@ -93,7 +93,7 @@ func TestDecisionAsJSON(t *testing.T) {
 
 func TestStrictest(t *testing.T) {
 	t.Parallel()
-	order := []policy.Effect{"", policy.Allow, policy.Ask, policy.Deny}
+	order := []policy.Effect{"", policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny}
 	for i, a := range order {
 		for j, b := range order {
 			if a.Stricter(b) != (i > j) {

@@ -27,7 +27,7 @@ type judge = func(*policy.Query) (policy.Judgement, error)
 
 // judges are all that a judge can come to.
 var judges = map[string]judge{
-	"allow": judging("", policy.Allow).Judge, "ask": judging("", policy.Ask).Judge, "deny": judging("", policy.Deny).Judge, "nothing": judging("", "").Judge,
+	"allow": judging("", policy.Allow).Judge, "ask": judging("", policy.Ask).Judge, "always_ask": judging("", policy.AlwaysAsk).Judge, "deny": judging("", policy.Deny).Judge, "nothing": judging("", "").Judge,
 	"no effect": judging("", "perhaps").Judge, "panicking": func(*policy.Query) (policy.Judgement, error) { panic("oops") },
 	"failing": func(*policy.Query) (policy.Judgement, error) {
 		return policy.Judgement{Effect: policy.Allow}, errors.New("too long")
@@ -45,7 +45,7 @@ func oneNamed[T any](t *rapid.T, label string, values map[string]T) T {
 	return values[rapid.SampledFrom(slices.Sorted(maps.Keys(values))).Draw(t, label)]
 }
 
-func anyEffect() *rapid.Generator[policy.Effect] { return oneOf(policy.Allow, policy.Ask, policy.Deny) }
+func anyEffect() *rapid.Generator[policy.Effect] { return oneOf(policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny) }
 
 // anyHints draws hints of which most are not told: else few rules would match.
 func anyHints() *rapid.Generator[policy.Hints] {
@@ -122,6 +122,6 @@ func anyDeny(q *policy.Query) *rapid.Generator[policy.Layer] {
 func anyStep() *rapid.Generator[policy.Step] {
 	return rapid.Custom(func(t *rapid.T) policy.Step {
 		return policy.Step{Layer: oneOf("preview", "approvals").Draw(t, "layer"), Rule: "step", Matched: rapid.Bool().Draw(t, "matched"),
-			Effect: oneOf(policy.Effect(""), policy.Allow, policy.Ask, policy.Deny, "perhaps").Draw(t, "effect")}
+			Effect: oneOf(policy.Effect(""), policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny, "perhaps").Draw(t, "effect")}
 	})
 }

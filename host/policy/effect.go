@@ -7,7 +7,9 @@ type Effect string
 const (
 	Allow Effect = "allow" // it may run
 	Ask   Effect = "ask"   // a person must say yes
-	Deny  Effect = "deny"  // it must not run
+	// AlwaysAsk wants a person's yes to this very call: no mode, no remembered answer and no automatic yes stands for it.
+	AlwaysAsk Effect = "always_ask"
+	Deny      Effect = "deny" // it must not run
 )
 
 // rank orders effects; "" is no word at all, and what is no effect counts as the strictest.
@@ -19,8 +21,10 @@ func (e Effect) rank() int {
 		return 1
 	case Ask:
 		return 2
+	case AlwaysAsk:
+		return 3
 	}
-	return 3
+	return 4
 }
 
 // Stricter says whether e leaves less than other does.
@@ -36,4 +40,7 @@ func Strictest(effects ...Effect) (strictest Effect) {
 	return strictest
 }
 
-func (e Effect) valid() bool { return e == Allow || e == Ask || e == Deny }
+// Asks says whether a person is asked.
+func (e Effect) Asks() bool { return e == Ask || e == AlwaysAsk }
+
+func (e Effect) valid() bool { return e == Allow || e.Asks() || e == Deny }

@@ -47,7 +47,7 @@ func New(layers ...Layer) (*Policy, error) {
 
 func (r *Rule) check() error {
 	if r.Judge == nil && !r.Effect.valid() || r.Judge != nil && r.Effect != "" {
-		return fmt.Errorf("it needs an effect (allow, ask, deny) or a Judge, and not both; the effect is %q", r.Effect)
+		return fmt.Errorf("it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the effect is %q", r.Effect)
 	}
 	for _, glob := range slices.Concat(r.Tools, r.Callers) {
 		if _, err := path.Match(glob, ""); err != nil {

@@ -146,10 +146,10 @@ func TestNewTellsAllThatIsWrong(t *testing.T) {
 		layer("user", rule("fine", policy.Ask), rule("no effect", ""), rule("bogus", "Deny"), both, bogus),
 		layer("project", about(rule("tools", policy.Deny), "p__*", "[", "*x[a"), callers), layer("hints"))
 	want := []string{
-		`layer "user", rule "no effect": it needs an effect (allow, ask, deny) or a Judge, and not both; the effect is ""`,
-		`layer "user", rule "bogus": it needs an effect (allow, ask, deny) or a Judge, and not both; the effect is "Deny"`,
-		`layer "user", rule "both": it needs an effect (allow, ask, deny) or a Judge, and not both; the effect is "allow"`,
-		`layer "user", rule "bogus beside a judge": it needs an effect (allow, ask, deny) or a Judge, and not both; the effect is "perhaps"`,
+		`layer "user", rule "no effect": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the effect is ""`,
+		`layer "user", rule "bogus": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the effect is "Deny"`,
+		`layer "user", rule "both": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the effect is "allow"`,
+		`layer "user", rule "bogus beside a judge": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the effect is "perhaps"`,
 		`layer "project", rule "tools": the pattern "[" is not well formed`,
 		`layer "project", rule "callers": the pattern "\\" is not well formed`,
 		`a layer cannot be called "hints": decisions that no rule made are told by that name`,

@@ -93,7 +93,7 @@ func (s *Step) fail(r *Rule, note string) {
 		return
 	}
 	plainAllow := s.Effect == Allow && r.Judge == nil
-	s.Matched, s.Effect = false, Ask
+	s.Matched, s.Effect = false, Strictest(Ask, s.Effect)
 	if plainAllow {
 		s.Effect = ""
 	}
@@ -105,6 +105,7 @@ func (s *Step) doubt(r *Rule) {
 	switch {
 	case s.Effect == Allow && r.Judge == nil:
 		s.Effect = ""
+	case s.Effect == AlwaysAsk:
 	case s.Effect != "" && (r.Judge == nil || s.Effect == Allow):
 		s.Effect = Ask
 	}

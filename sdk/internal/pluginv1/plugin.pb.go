@@ -539,7 +539,7 @@ func (x *PreviewRequest) GetSessionId() string {
 type PreviewResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Content []*Content             `protobuf:"bytes,1,rep,name=content,proto3" json:"content,omitempty"`
-	// "", "allow", "ask" or "deny"; it can only make the host's decision stricter.
+	// "", "allow", "ask", "always_ask" or "deny"; it can only make the host's decision stricter.
 	Effect string `protobuf:"bytes,2,opt,name=effect,proto3" json:"effect,omitempty"`
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	Error  *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
