@@ -60,13 +60,14 @@ type Answer struct {
 	CancelRest bool
 }
 
-// Scope says which later calls a yes stands for. None of them is asked about; what a rule denies stays denied.
+// Scope says which later calls in the same work folder a yes stands for. None of them is asked about; what a rule denies
+// stays denied.
 type Scope string
 
 // The scopes, from narrow to wide.
 const (
 	ScopeOnce      Scope = ""          // this call
-	ScopeArguments Scope = "arguments" // the same tool with the same arguments, in the same folder
+	ScopeArguments Scope = "arguments" // the same tool with the same arguments
 	ScopePrefix    Scope = "prefix"    // commands of the same tool that begin with the request's Prefix
 	ScopeTool      Scope = "tool"      // the same tool
 )

@@ -25,7 +25,7 @@ type Remembered struct {
 	Scope            Scope
 	// Arguments belong to ScopeArguments: to the byte, or, if Saved, whatever their blanks and escapes.
 	Arguments json.RawMessage
-	// Workdir is the folder that it holds in; "" is any, but for ScopeArguments, which needs one.
+	// Workdir is the work folder that it holds in, the one where it was given; with "" it holds nowhere.
 	Workdir string
 	// Prefix belongs to ScopePrefix.
 	Prefix []string
@@ -76,12 +76,12 @@ func (h *hosting) remember(c *Call, a Answer) error {
 	if a.Scope == ScopeOnce {
 		return nil
 	}
-	r := Remembered{ID: newID()[:8], Tool: c.Tool, Definition: c.Definition.hash(), Caller: c.Caller, Scope: a.Scope, SessionID: c.SessionID,
+	r := Remembered{ID: newID()[:8], Tool: c.Tool, Definition: c.Definition.hash(), Caller: c.Caller, Scope: a.Scope, Workdir: c.Workdir, SessionID: c.SessionID,
 		Saved: a.Saved, Created: time.Now().UTC().Truncate(time.Second)}
 	switch a.Scope {
 	case ScopeTool:
 	case ScopeArguments:
-		r.Arguments, r.Workdir = bytes.Clone(c.Arguments), c.Workdir
+		r.Arguments = bytes.Clone(c.Arguments)
 	case ScopePrefix:
 		r.Prefix = prefixOf(c)
 	}
@@ -147,7 +147,7 @@ func (h *Host) standing(c *Call) []Remembered {
 	hash := c.Definition.hash()
 	var out []Remembered
 	for _, r := range h.memory.answers {
-		here := (r.Workdir == "" || r.Workdir == c.Workdir) && (r.Saved || r.SessionID == c.SessionID)
+		here := r.Workdir == c.Workdir && (r.Saved || r.SessionID == c.SessionID)
 		if here && r.Tool == c.Tool && r.Definition == hash && r.Caller == c.Caller {
 			out = append(out, r)
 		}
@@ -156,8 +156,7 @@ func (h *Host) standing(c *Call) []Remembered {
 }
 
 func (r Remembered) sameArguments(c *Call) bool {
-	same := bytes.Equal(r.Arguments, c.Arguments) || r.Saved && bytes.Equal(plain(r.Arguments), plain(c.Arguments))
-	return same && r.Workdir == c.Workdir
+	return bytes.Equal(r.Arguments, c.Arguments) || r.Saved && bytes.Equal(plain(r.Arguments), plain(c.Arguments))
 }
 
 // plain writes arguments in one way, whatever their blanks and escapes: where an answer is saved, it keeps its meaning and

@@ -24,6 +24,8 @@ func TestRememberedAnswers(t *testing.T) {
 		"tool, another tool":              {host.ScopeTool, with(func(c *host.Call) { c.Tool = "test__other" }), true},
 		"tool, another session":           {host.ScopeTool, with(func(c *host.Call) { c.SessionID = "t" }), true},
 		"tool, another caller":            {host.ScopeTool, with(func(c *host.Call) { c.Caller = "stranger" }), true},
+		"tool, another folder":            {host.ScopeTool, with(func(c *host.Call) { c.Workdir = "/" }), true},
+		"tool, a folder in the folder":    {host.ScopeTool, with(func(c *host.Call) { c.Workdir = "/tmp/a" }), true},
 		"arguments":                       {host.ScopeArguments, first, false},
 		"arguments, others":               {host.ScopeArguments, with(func(c *host.Call) { c.Arguments = []byte(`{"a":2}`) }), true},
 		"arguments, the same but a blank": {host.ScopeArguments, with(func(c *host.Call) { c.Arguments = []byte(`{"a": 1}`) }), true},
@@ -148,21 +150,32 @@ func TestSavedAnswers(t *testing.T) {
 	}
 }
 
-// An answer to arguments that names no folder holds in none: a path among them would be another file elsewhere.
-func TestAnswerToArgumentsWithoutAFolder(t *testing.T) {
+// An answer that names no folder holds in none: the same path, and the same make build, would be another's elsewhere.
+func TestAnswersWithoutAFolder(t *testing.T) {
 	t.Parallel()
+	for _, scope := range []host.Scope{host.ScopeArguments, host.ScopePrefix, host.ScopeTool} {
+		t.Run(string(scope), func(t *testing.T) {
+			t.Parallel()
+			answersWithoutAFolder(t, scope)
+		})
+	}
+}
+
+func answersWithoutAFolder(t *testing.T, scope host.Scope) {
 	var saved []host.Remembered
-	always := host.Answer{Approved: true, Scope: host.ScopeArguments, Saved: true}
-	first := host.Call{Tool: "test__run", Arguments: []byte(`{"a":1}`), Workdir: "/tmp"}
+	shell := writes("run")
+	shell.Category = "shell"
+	always := host.Answer{Approved: true, Scope: scope, Saved: true}
+	first := host.Call{Tool: "test__run", Arguments: []byte(`{"command":"make build"}`), Workdir: "/tmp"}
 	options := host.Options{Approver: &asked{answers: []host.Answer{always}}, SaveAnswer: func(r host.Remembered) error {
 		saved = append(saved, r)
 		return nil
 	}}
-	succeeded(t, single(t, echoing(writes("run")), options).Call(t.Context(), first))
-	for folder, questions := range map[string]int{"/tmp": 0, "": 1} {
+	succeeded(t, single(t, echoing(shell), options).Call(t.Context(), first))
+	for folder, questions := range map[string]int{"/tmp": 0, "": 1, "/": 1, "/tmp/a": 1} {
 		known, a := slices.Clone(saved), &asked{answers: []host.Answer{host.Yes()}}
 		known[0].Workdir = folder
-		succeeded(t, single(t, echoing(writes("run")), host.Options{Approver: a, Remembered: known}).Call(t.Context(), first))
+		succeeded(t, single(t, echoing(shell), host.Options{Approver: a, Remembered: known}).Call(t.Context(), first))
 		if len(a.questions) != questions {
 			t.Errorf("remembered for %q: asked %d times, want %d", folder, len(a.questions), questions)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -15,8 +16,10 @@ func newApprovals(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approvals",
 		Short: "List and revoke the answers that hold for good",
-		Long: "List the answers that were given at a prompt and hold for good. They turn a question into a yes and nothing\n" +
-			"else: what a rule denies stays denied. They stand in approvals.hcl in the user's configuration folder.",
+		Long: "List the answers that were given at a prompt and hold for good, in the work folder where they were given; one that\n" +
+			"names no folder, as older versions wrote them, holds nowhere. They turn a question into a yes and nothing else: what a\n" +
+			"rule denies stays denied, what one always asks about is asked. They stand in approvals.hcl in the user's configuration\n" +
+			"folder.",
 		Args: unknownCommand, SuggestionsMinimumDistance: 2,
 		RunE: func(*cobra.Command, []string) error { return g.listApprovals() },
 	}
@@ -40,9 +43,9 @@ func (g *globals) listApprovals() error {
 		fmt.Fprintln(g.err, "no answers are saved")
 		return nil
 	}
-	rows := [][]string{{"ID", "TOOL", "SINCE", "FOR"}}
+	rows := [][]string{{"ID", "TOOL", "SINCE", "IN", "FOR"}}
 	for _, a := range answers {
-		rows = append(rows, []string{a.ID, a.Tool, a.Created.Local().Format(time.DateTime), covers(remembered(a))})
+		rows = append(rows, []string{a.ID, a.Tool, a.Created.Local().Format(time.DateTime), cmp.Or(a.Workdir, "no folder"), covers(remembered(a))})
 	}
 	writeTable(g.out, rows, width(g.out.w))
 	return nil
@@ -56,9 +59,6 @@ func covers(r host.Remembered) string {
 		what = "commands that begin with " + strings.Join(r.Prefix, " ")
 	case host.ScopeArguments:
 		what = string(r.Arguments)
-	}
-	if r.Workdir != "" {
-		what += " in " + r.Workdir
 	}
 	if r.Caller != "" && r.Caller != callerName {
 		what += " by " + r.Caller

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,16 +43,26 @@ func (y yesToAll) Approve(ctx context.Context, r *host.ApprovalRequest) (host.An
 	return host.Answer{}, fmt.Errorf("--approve always does not stand for it: %w", host.ErrNobodyToAsk)
 }
 
-// savedAnswers gives the host the answers that were saved, and a place for more.
-func savedAnswers(o *host.Options) error {
+// savedAnswers gives the host the answers that were saved, and a place for more. Those of before that are bound to no work
+// folder are left out: they would hold in every project.
+func (g *globals) savedAnswers(o *host.Options) error {
 	path, err := userFile("approvals.hcl")
 	if err != nil {
 		return nil //nolint:nilerr // no place, no saving
 	}
 	saved, err := config.LoadAnswers(path)
 	o.Remembered = []host.Remembered{} // also when none are left
+	var lapsed []string
 	for _, a := range saved {
+		if a.Workdir == "" {
+			lapsed = append(lapsed, a.ID)
+			continue
+		}
 		o.Remembered = append(o.Remembered, remembered(a))
+	}
+	if len(lapsed) > 0 {
+		g.complain(fmt.Errorf("saved answers that name no work folder no longer hold (%s); `toolhost approvals` shows them, `toolhost approvals revoke %[1]s` removes them",
+			strings.Join(lapsed, " ")))
 	}
 	o.SaveAnswer = func(r host.Remembered) error { return config.SaveAnswer(path, saveable(r)) }
 	return err

@@ -198,7 +198,7 @@ func (s *session) options(g *globals) (host.Options, error) {
 	if s.record != nil {
 		o.Audit = s.record
 	}
-	return o, savedAnswers(&o)
+	return o, g.savedAnswers(&o)
 }
 
 // close ends every plugin.

@@ -156,7 +156,7 @@ func TestPersonAtTheTerminal(t *testing.T) {
 // An answer for good is asked for once, can be listed, and revoked.
 func TestAlwaysAtTheTerminal(t *testing.T) {
 	t.Parallel()
-	p, _ := atTerminal(t)
+	p, dir := atTerminal(t)
 	p.enter(`toolhost call shell__exec '{"command":"touch one"}'; echo "first:$?:"`)
 	p.sees("always, for commands that begin with touch")
 	p.asked(1)
@@ -166,6 +166,9 @@ func TestAlwaysAtTheTerminal(t *testing.T) {
 	p.sees("second:0:")
 	p.enter(`toolhost call shell__exec '{"command":"touch two && rm two"}' </dev/null; echo "third:$?:"`)
 	p.sees("third:3:")
+	p.enter(`toolhost approvals; mkdir -p other; toolhost --config config.hcl --workdir other call shell__exec '{"command":"touch two"}' </dev/null; echo "other:$?:"`)
+	p.sees("other:3:")
+	p.sees("  " + dir + "  ")
 	p.enter(`toolhost approvals revoke $(toolhost approvals | sed -n '2s/ .*//p'); echo "revoked:$?:"`)
 	p.sees("revoked:0:")
 	p.enter(`toolhost call shell__exec '{"command":"touch two"}' </dev/null; echo "fourth:$?:"`)

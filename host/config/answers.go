@@ -23,7 +23,7 @@ type Answer struct {
 	Prefix []string
 	// Arguments is a JSON object, for the scope "arguments". It keeps its meaning, not its bytes.
 	Arguments json.RawMessage
-	// Workdir binds the yes to a folder, "" is any but for the scope "arguments"; Definition (a SHA-256) and Caller bind it to
+	// Workdir binds the yes to a work folder; with "", as in files of before, it holds nowhere. Definition (a SHA-256) and Caller bind it to
 	// the tool's definition and to a caller, and "" to none that has one.
 	Workdir, Definition, Caller string
 	// Created is when the person answered, to the second.

@@ -45,7 +45,9 @@ func oneNamed[T any](t *rapid.T, label string, values map[string]T) T {
 	return values[rapid.SampledFrom(slices.Sorted(maps.Keys(values))).Draw(t, label)]
 }
 
-func anyEffect() *rapid.Generator[policy.Effect] { return oneOf(policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny) }
+func anyEffect() *rapid.Generator[policy.Effect] {
+	return oneOf(policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny)
+}
 
 // anyHints draws hints of which most are not told: else few rules would match.
 func anyHints() *rapid.Generator[policy.Hints] {
