@@ -185,10 +185,36 @@ func onlyListed(u *use) string {
 }
 
 // gitVerifies are the parts of formats and orders for which git checks signatures, with another program.
-var gitVerifies = lazily(`%[-+ ]?G|%\(\*?signature|^-?\*?signature`)
+var gitVerifies = lazily(`%[-+ ]?G|%\(\*?signature`)
 
-func (u *use) verifies(g given) bool {
-	return u.command.Name == "git" && slices.Contains([]string{"format", "pretty", "sort"}, g.name) && gitVerifies().MatchString(g.value.Text)
+// gitFormats are the formats that git knows by name. Others are names from the settings of a repository, and those can hold anything.
+var gitFormats = strings.Fields("oneline short medium full fuller reference email raw mboxrd")
+
+// gitFormat says why a format or an order is more than it seems.
+func (u *use) gitFormat(g given) string {
+	if u.command.Name != "git" {
+		return ""
+	}
+	text := g.value.Text
+	switch g.name {
+	case "format", "pretty", "group":
+		if gitVerifies().MatchString(text) {
+			return "makes git run gpg"
+		}
+		if u.pretty && g.name != "group" && text != "" && !strings.Contains(text, "%") && !slices.Contains(gitFormats, text) &&
+			!strings.HasPrefix(text, "format:") && !strings.HasPrefix(text, "tformat:") {
+			return "names a format in the settings"
+		}
+	case "sort":
+		if strings.Contains(strings.ToLower(text), "signature") {
+			return "makes git run gpg"
+		}
+	case "ignore-submodules":
+		if text != "" && text != "all" && text != "dirty" {
+			return "makes git look into other repositories"
+		}
+	}
+	return ""
 }
 
 func checkGitConfig(u *use) string {

@@ -12,6 +12,7 @@ type use struct {
 	operands []Word
 	extra    int // so many operands are not in the user's rule
 	listed   int // so many of the first arguments are in the user's rule, and are taken as they are
+	pretty   bool
 }
 
 type given struct {
@@ -33,7 +34,7 @@ func (u *use) has(names ...string) bool {
 
 // uncovered says why a command is more than its spec allows, or "" when it is not.
 func (s *spec) uncovered(c *Command, skip, listed int, p place) string {
-	u := &use{command: c, place: p, listed: listed - skip}
+	u := &use{command: c, place: p, listed: listed - skip, pretty: s.pretty}
 	if why := u.read(s, c.plainArgs()[skip:]); why != "" {
 		return why
 	}
@@ -94,7 +95,7 @@ func (u *use) openOperands(s *spec) string {
 func (u *use) read(s *spec, args []Word) string {
 	for i := 0; i < len(args); {
 		a := args[i]
-		if a.Static && a.Text == "--" && !s.raw {
+		if a.Static && a.Text == "--" && !s.raw && !(s.first && len(u.operands) > 0) {
 			if why := u.afterDashes(s, args[i+1:]); why != "" {
 				return why
 			}
@@ -105,7 +106,7 @@ func (u *use) read(s *spec, args []Word) string {
 		if (a.kind == number || a.kind == count) && i >= u.listed && !s.digits {
 			return a.Text + " is only known when it runs"
 		}
-		if !a.Static || len(a.Text) < 2 || a.Text[0] != '-' || s.raw {
+		if !a.Static || len(a.Text) < 2 || a.Text[0] != '-' || s.raw || s.first && len(u.operands) > 0 {
 			u.operands = append(u.operands, a)
 			if i++; i > u.listed {
 				u.extra++
@@ -113,6 +114,9 @@ func (u *use) read(s *spec, args []Word) string {
 			continue
 		}
 		n, why := u.option(s, args[i:])
+		if why == "" && n == 2 && len(u.operands) > 0 && !s.oneDash && (s.operands == paths || s.operands == firstText) {
+			why = u.place.path(args[i+1]) // a system whose programs stop at the first operand opens it
+		}
 		if why != "" && i >= u.listed {
 			return why
 		}
@@ -146,6 +150,9 @@ func (u *use) option(s *spec, args []Word) (n int, why string) {
 		case flag:
 			u.given = append(u.given, given{name: name})
 		case value, pathValue:
+			if s.apart && (i > 1 || len(text) > 2 && !digits(text[2:])) {
+				return 1, unknownOption(text, u.command.Name) // the letters after it are options, too
+			}
 			return u.value(s, name, text[i+1:], i+1 < len(text), args)
 		case maybe:
 			return u.value(s, name, text[i+1:], true, args)
@@ -209,8 +216,8 @@ func (u *use) value(s *spec, name, text string, attached bool, args []Word) (n i
 		return n, "the value of the option " + args[0].Text + " is only known when it runs"
 	}
 	u.given = append(u.given, g)
-	if u.verifies(g) {
-		return n, "the value of the option " + args[0].Text + " makes git run gpg"
+	if why := u.gitFormat(g); why != "" {
+		return n, "the value of the option " + args[0].Text + " " + why
 	}
 	if s.options[name] == pathValue {
 		return n, u.place.path(g.value)

@@ -19,6 +19,9 @@ type spec struct {
 	fixed    bool      // operands mean something to run: a rule that lists one covers no others
 	raw      bool      // it has no options; what looks like one is an operand
 	own      bool      // it is judged by its place: it reads settings from the folder it runs in
+	first    bool      // options end at the first operand: what follows is operands, whatever it looks like
+	apart    bool      // the value of a short option is always the next word; only digits may be attached
+	pretty   bool      // --format and --pretty may name a format in the settings of git
 	check    func(*use) string
 }
 

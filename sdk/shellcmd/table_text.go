@@ -3,7 +3,7 @@ package shellcmd
 // textRows are programs that change text on its way through.
 var textRows = []row{
 	{"sort", "b c C d f g h i k= m M n r R s S= t= u V z check? ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse sort= version-sort batch-size= key= merge buffer-size= stable field-separator= parallel= unique zero-terminated", spec{operands: paths}},
-	{"uniq", "c d D f= i s= u w= z count repeated all-repeated? skip-fields= group? ignore-case skip-chars= unique zero-terminated check-chars=", spec{operands: paths, max: 1}},
+	{"uniq", "c d D f= i s= u w= z count repeated all-repeated? skip-fields= group? ignore-case skip-chars= unique zero-terminated check-chars=", spec{operands: paths, max: 1, first: true}},
 	{"cut", "b= c= d= f= n s z bytes= characters= delimiter= fields= complement only-delimited output-delimiter= zero-terminated", spec{operands: paths, globs: anyGlob}},
 	{"tr", "c C d s t complement delete squeeze-repeats truncate-set1", spec{operands: texts}},
 	{"paste", "d= s z delimiters= serial zero-terminated", spec{operands: paths, globs: anyGlob}},
@@ -15,7 +15,7 @@ var textRows = []row{
 	{"rev", "", spec{operands: paths, globs: anyGlob}},
 	{"base64|base32", "d i w= decode ignore-garbage wrap=", spec{operands: paths, globs: anyGlob}},
 	{"echo", "", spec{raw: true, operands: texts, globs: anyGlob, digits: true}},
-	{"printf", "", spec{operands: texts, digits: true, globs: anyGlob, check: checkPrintf}},
+	{"printf", "", spec{operands: texts, digits: true, globs: anyGlob, first: true, check: checkPrintf}},
 	{"expr", "", spec{raw: true, operands: texts, digits: true}},
 	{"seq", "f= s= w format= separator= equal-width", spec{operands: texts, count: true}},
 	{"basename", "a s= z multiple suffix= zero", spec{operands: texts, globs: anyGlob}},
