@@ -31,25 +31,12 @@ func (p *projection) mergeBody(old, fresh, file []byte) ([]byte, bool) {
 	if !p.clear(a, b, at, head, len(old)-tail) {
 		return nil, false
 	}
-	start, end := changedPart(a, b, at, old, fresh, head, tail, len(file))
-	if head == 0 {
-		start = 0
-	}
+	m := merge{old: old, fresh: fresh, file: file, a: a, b: b, at: at, head: head, tail: tail}
+	start, end, middle := m.middle()
 	if end < start {
 		return nil, false
 	}
-	return slices.Concat(file[:start], withoutTwin(fresh[head:len(fresh)-tail], file[end:]), file[end:]), true
-}
-
-// changedPart is the part of the line of the file that the bytes of the old one between head and tail stand for.
-func changedPart(a, b *stream, at []int, old, fresh []byte, head, tail, size int) (start, end int) {
-	from := unitsBefore(a, head)
-	to := max(from, unitsBefore(a, len(old)-tail))
-	start, end = b.cut(at[from], at[to], size, leansRight(old, fresh, head, tail))
-	if from < to {
-		start, end = b.withBlanks(old[head:len(old)-tail], at[from], at[to], start, end)
-	}
-	return start, end
+	return slices.Concat(file[:start], withoutTwin(middle, file[end:]), file[end:]), true
 }
 
 // clear says that bytes from to to of the old line have the same blanks in the file, where these tell words apart.
@@ -101,45 +88,6 @@ func wholeWords(old, fresh []byte, head, tail int) (int, int) {
 		tail--
 	}
 	return head, tail
-}
-
-// leansRight says that what new has more after its first head bytes belongs to what follows there: it goes after the
-// blanks that the file may have there, not before them.
-func leansRight(old, fresh []byte, head, tail int) bool {
-	if head == 0 || blankByte(old[head-1]) || head+tail > len(fresh) || tail == 0 {
-		return head > 0 && blankByte(old[head-1])
-	}
-	before, _ := utf8.DecodeLastRune(old[:head])
-	after, _ := utf8.DecodeRune(old[len(old)-tail:])
-	last, _ := utf8.DecodeLastRune(fresh[:len(fresh)-tail])
-	return !wordRune(before) && wordRune(after) && (wordRune(last) || last == '.' || bytes.ContainsRune([]byte(",;:=+-*/<>&|"), before))
-}
-
-// cut gives the range of the text that units x to y of its stream stand for. When there are none it is a place before or
-// after the blanks there.
-func (s *stream) cut(x, y, size int, right bool) (start, end int) {
-	switch {
-	case x < y:
-		return int(s.start[x]), int(s.end[y-1])
-	case x == 0:
-		return 0, 0
-	case right && x == len(s.text):
-		return size, size
-	case right:
-		return int(s.start[x]), int(s.start[x])
-	}
-	return int(s.end[x-1]), int(s.end[x-1])
-}
-
-// withBlanks takes along the blanks that the file has around units x to y, where the changed part has some itself.
-func (s *stream) withBlanks(changed []byte, x, y, start, end int) (int, int) {
-	if len(changed) > 0 && blankByte(changed[0]) && x > 0 {
-		start = int(s.end[x-1])
-	}
-	if len(changed) > 0 && blankByte(changed[len(changed)-1]) && y < len(s.text) {
-		end = int(s.start[y])
-	}
-	return start, end
 }
 
 // stream is one line in the form of the level that the place was found at, comments included.
