@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/host/policy"
@@ -166,10 +167,25 @@ func (h *hosting) approverFailed(ctx, asking context.Context, c *Call, err error
 // request is the approver's own copy of what he decides on.
 func (h *hosting) request(ctx context.Context, c *Call) *ApprovalRequest {
 	expires, _ := ctx.Deadline()
+	d := c.Decision
+	d.Trace = slices.Clone(d.Trace)
 	return &ApprovalRequest{
-		CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir, Tool: c.Definition,
-		Arguments: bytes.Clone(c.Arguments), Preview: c.preview, Decision: c.Decision, Prefix: offered(c), Problem: c.problem, Expires: expires,
+		CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir, Tool: c.Definition.clone(),
+		Arguments: bytes.Clone(c.Arguments), Preview: clonePreview(c.preview), Decision: d, Prefix: offered(c), Problem: c.problem, Expires: expires,
 	}
+}
+
+// clonePreview copies a preview that the host goes on to compare with others.
+func clonePreview(p *sdk.Preview) *sdk.Preview {
+	if p == nil {
+		return nil
+	}
+	out := *p
+	out.Structured, out.Content = bytes.Clone(p.Structured), slices.Clone(p.Content)
+	for i, c := range out.Content {
+		out.Content[i].Data, out.Content[i].Raw = bytes.Clone(c.Data), bytes.Clone(c.Raw)
+	}
+	return &out
 }
 
 // again runs the call with the arguments that the person gave: they are decided and asked about like the first. Those that

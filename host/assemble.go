@@ -117,7 +117,7 @@ func (a *Assembler) Refused() []*Result {
 	var results []*Result
 	for _, d := range a.drafts {
 		if d.status == Errored {
-			results = append(results, &Result{CallID: d.id, Tool: d.name.in(a.known), Status: StatusError, Error: (&Call{}).concluded(d.err)})
+			results = append(results, &Result{CallID: d.id, Tool: d.name.in(a.known), Status: StatusError, Error: concluded(d.err, "")})
 		}
 	}
 	return results

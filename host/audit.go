@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,9 +25,10 @@ func (h *hosting) audit(next CallFunc) CallFunc {
 		result, err := next(ctx, c)
 		took := time.Since(started)
 		e := failure(result, err)
-		h.logEnd(ctx, c, e, in, took)
-		if failed := h.append(c, func() audit.Record { return c.ended(result, e, took) }); failed != nil {
-			h.log.Error("the end of a call is missing from the record", "call_id", c.ID, "error", failed)
+		about := c.recorded()
+		h.logEnd(ctx, about, e, in, took)
+		if failed := h.append(about, func() audit.Record { return about.endRecord(result, e, took) }); failed != nil {
+			h.log.Error("the end of a call is missing from the record", "call_id", c.id, "error", failed)
 		}
 		return result, err
 	}
@@ -80,7 +82,11 @@ func (h *hosting) append(c *Call, r func() audit.Record) (err error) {
 			err = fmt.Errorf("the recorder panicked: %v", cause)
 		}
 	}()
-	return h.options.Audit.Append(r())
+	record := r()
+	if _, ours := h.options.Audit.(*audit.Log); !ours { // which changes nothing of it
+		record.Arguments = bytes.Clone(record.Arguments)
+	}
+	return h.options.Audit.Append(record)
 }
 
 // decided is the record of a call as far as it was decided.
@@ -96,8 +102,8 @@ func (c *Call) decided() audit.Record {
 	return r
 }
 
-// ended is the record of a call that is over.
-func (c *Call) ended(result *sdk.Result, e *sdk.Error, took time.Duration) audit.Record {
+// endRecord is the record of a call that is over.
+func (c *Call) endRecord(result *sdk.Result, e *sdk.Error, took time.Duration) audit.Record {
 	r := c.decided()
 	r.Kind, r.Status, r.DurationMS = audit.KindCall, StatusOK, float64(took.Microseconds())/1000
 	r.Attempts, r.Generation = c.asked()

@@ -74,6 +74,7 @@ func (h *Host) newBatch(calls []Call, o BatchOptions) *batch {
 	seen := map[string]bool{}
 	for i, c := range calls {
 		c.ID = cmp.Or(c.ID, newID())
+		c.keepArguments()
 		e := &entry{batch: b, index: i, call: c}
 		switch {
 		case len(calls) > maxBatch:
@@ -122,6 +123,7 @@ func (h *hosting) readsOnly(ctx context.Context, e *entry) bool {
 		return false
 	}
 	c := e.call
+	h.prepare(&c)
 	look := chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.guard, h.open, h.lookup)
 	if _, err := look(ctx, &c); err != nil {
 		return false
@@ -132,6 +134,6 @@ func (h *hosting) readsOnly(ctx context.Context, e *entry) bool {
 // notRun answers a call that does not get as far as the route.
 func (h *hosting) notRun(ctx context.Context, c *Call, why *sdk.Error) *Result {
 	refused := chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, why }, h.audit, h.conclude)
-	result, err := refused(ctx, c)
-	return c.answer(result, err, 0)
+	result, err := refused(ctx, h.prepare(c))
+	return h.answered(c, result, err, 0)
 }

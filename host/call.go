@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -10,7 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -39,25 +39,20 @@ type Call struct {
 	// Decision is what the policy said of it, once the route has come to that.
 	Decision policy.Decision
 
-	preview  *sdk.Preview
-	doubted  bool      // the preview itself wants a person to be asked
-	approved time.Time // when a person said yes
-	consent  consent   // the question that this was the answer to
-	answered *audit.Approval
-	problem  string       // of the arguments that a person gave last
-	cut      string       // the word by which the model's message says that it was cut off in this call
-	edits    int          // how often a person changed the arguments
-	catalog  *Catalog     // which must have the tool; nil has all
-	request  *sdk.Request // once dispatched
-	outcome  sdk.Outcome  // of what was dispatched so far; "" before
-	entry    *entry       // of the batch that the call belongs to, if any
-	counted  bool         // in the budget of its session, while it is on its way
+	cut     string   // the word by which the model's message says that it was cut off in this call
+	catalog *Catalog // which must have the tool; nil has all
+
+	*life // once the host has it
 }
 
 // A CallFunc runs a call, or one part of its route. Its error carries a code: see sdk.CodeOf.
 type CallFunc func(ctx context.Context, c *Call) (*sdk.Result, error)
 
-// A Middleware wraps one part of the route around the rest of it.
+// A Middleware wraps one part of the route around the rest of it. Those of Options see every call, also of tools that there
+// are not, whose Definition is nil, and with arguments that cannot be read. What one sets before it goes on holds: another
+// Tool is looked up, and catalog, rules and limits hold for that one; Arguments are checked. It may not set ID, Definition
+// or Decision, nor pass on another Call: such a call is refused. What it sets after that changes neither the result nor the
+// record, which are about what ran.
 type Middleware func(next CallFunc) CallFunc
 
 // chain puts the middlewares around f, the first outermost.
@@ -98,12 +93,12 @@ func (h *hosting) heed(c *Call, err error) {
 	}
 }
 
-// toRequest is the call as the plugin sees it.
+// toRequest is the call as the plugin sees it, with arguments of its own.
 func (c *Call) toRequest() (*sdk.Request, error) {
 	if !filepath.IsAbs(c.Workdir) {
 		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run", c.Workdir)
 	}
-	return &sdk.Request{CallID: c.ID, Tool: c.Definition.said.Name, Arguments: c.Arguments, Workdir: c.Workdir, SessionID: c.SessionID,
+	return &sdk.Request{CallID: c.ID, Tool: c.Definition.said.Name, Arguments: bytes.Clone(c.Arguments), Workdir: c.Workdir, SessionID: c.SessionID,
 		Listed: c.Definition.said}, nil
 }
 
@@ -126,13 +121,6 @@ func (c *Call) checkNames() *sdk.Error {
 	return nil
 }
 
-// tell tells the caller how far the call is.
-func (c *Call) tell(s CallStatus) {
-	if c.Events != nil {
-		c.Events(sdk.Event{Type: sdk.EventStatus, Message: string(s)})
-	}
-}
-
 // maxLogText is how many characters of a plugin's log line are kept, and as many of its attributes.
 const maxLogText = 4000
 
@@ -143,23 +131,21 @@ func (h *hosting) events(ctx context.Context, c *Call) func(sdk.Event) {
 			h.log.LogAttrs(ctx, min(e.Level, slog.LevelWarn), cutText(e.Message, maxLogText), slog.String("call_id", c.ID),
 				slog.String("tool", c.Tool), slog.String("attributes", cutText(string(e.Attributes), maxLogText)))
 		}
-		if c.Events != nil {
-			c.Events(e)
-		}
+		c.pass(e)
 	}
 }
 
 // answer makes the result of whatever came back along the route.
 func (c *Call) answer(r *sdk.Result, err error, took time.Duration) *Result {
-	out := &Result{CallID: c.ID, Tool: c.Tool, Status: StatusOK, Error: failure(r, err), Duration: took}
+	out := &Result{CallID: c.id, Tool: c.called, Status: StatusOK, Error: failure(r, err), Duration: took}
 	if out.Error != nil {
 		out.Status = StatusError
 	}
 	if r != nil {
 		out.Content, out.Structured, out.Truncated = r.Content, r.Structured, r.Truncated
 	}
-	if c.Definition != nil {
-		out.Plugin = c.Definition.Plugin
+	if t := c.recorded().Definition; t != nil {
+		out.Plugin = t.Plugin
 	}
 	out.Attempts, out.Generation = c.asked()
 	return out

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -66,12 +67,12 @@ func spoken(d policy.Decision) policy.Decision {
 	return d
 }
 
-// query is the call as the policy sees it.
+// query is the call as the policy sees it, with arguments of its own.
 func (c *Call) query() *policy.Query {
 	t := c.Definition
 	return &policy.Query{
 		Tool: t.Name, Plugin: t.Plugin, Hints: policy.Hints(t.Hints), Category: t.Category, CostTier: string(t.CostTier),
-		Caller: c.Caller, Arguments: c.Arguments, Workdir: c.Workdir, Properties: t.siblings,
+		Caller: c.Caller, Arguments: bytes.Clone(c.Arguments), Workdir: c.Workdir, Properties: t.siblings,
 	}
 }
 

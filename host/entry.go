@@ -27,9 +27,7 @@ func (e *entry) run(ctx context.Context) {
 	if why := e.tooLate(ctx, cancel); why != nil {
 		e.result = b.host.now.Load().notRun(ctx, &e.call, why)
 	} else {
-		c := e.call
-		c.entry = e
-		e.result = b.host.Call(ctx, c)
+		e.result = b.host.call(ctx, e.call, e)
 	}
 	b.output.settle(e.share, e.result)
 	e.end()
@@ -82,7 +80,7 @@ func (e *entry) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if why := e.dropped(); why != nil && !e.begun && e.result.Error != nil && e.result.Error.Code == sdk.CodeCanceled {
-		e.result.Error = e.call.concluded(why)
+		e.result.Error = concluded(why, "")
 	}
 	if b.stops(e.result) {
 		e.reject()

@@ -9,19 +9,17 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// guard turns a panic further in, such as in an embedder's middleware, into an error, and tells the caller how it ended.
+// guard turns a panic further in, such as in an embedder's middleware, into an error.
 func (h *hosting) guard(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
 		defer func() {
 			if cause := recover(); cause != nil {
-				logPanic(h.log, cause, "call_id", c.ID, "tool", cutText(c.Tool, 100))
+				logPanic(h.log, cause, "call_id", c.id, "tool", cutText(c.called, 100))
 				result, err = nil, fail(sdk.CodeInternal, "Panic",
-					"the call was stopped by a panic, which is a bug; the host's log tells more under call id %s", c.ID)
+					"the call was stopped by a panic, which is a bug; the host's log tells more under call id %s", c.id)
 			}
 		}()
-		result, err = next(ctx, c)
-		c.tell(ending(failure(result, err)))
-		return result, err
+		return next(ctx, c)
 	}
 }
 

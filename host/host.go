@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -61,8 +62,8 @@ type Options struct {
 	// people can read and revoke them.
 	Remembered []Remembered
 	SaveAnswer func(Remembered) error
-	// Middleware is put into the route, the first outermost, before the arguments are validated: what it changes is
-	// checked.
+	// Middleware is put into the route, the first outermost, before the tool is looked up and the arguments are read: what it
+	// changes is checked.
 	Middleware []Middleware
 	// Tools holds settings by full tool name, such as "shell__exec".
 	Tools map[string]ToolOptions
@@ -128,7 +129,7 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 	if err := o.fillIn(); err != nil {
 		return nil, err
 	}
-	h := &Host{memory: memory{answers: slices.Clone(o.Remembered)}, asking: make(chan struct{}, 1), watches: map[string]watch{},
+	h := &Host{memory: memory{answers: o.Remembered}, asking: make(chan struct{}, 1), watches: map[string]watch{},
 		all: &line{plugin: newBound("the host", Limits{}), others: newBound("", Limits{})}}
 	first, err := h.newHosting(plugins, o, nil)
 	if err != nil {
@@ -140,6 +141,7 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 }
 
 func (o *Options) fillIn() (err error) {
+	o.own()
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.DefaultTimeout = firstPositive(o.DefaultTimeout, 2*time.Minute)
 	o.MaxConcurrency = firstPositive(o.MaxConcurrency, 256)
@@ -160,11 +162,36 @@ func (o *Options) fillIn() (err error) {
 	return errors.Join(err, failed, o.Mode.check())
 }
 
+// own makes copies of what the embedder may change later.
+func (o *Options) own() {
+	o.Remembered = copies(o.Remembered)
+	o.Middleware = slices.Clone(o.Middleware)
+	o.Tools, o.Plugins = maps.Clone(o.Tools), maps.Clone(o.Plugins)
+	o.Pins = maps.Clone(o.Pins)
+	for plugin, tools := range o.Pins {
+		o.Pins[plugin] = maps.Clone(tools)
+	}
+}
+
 // Call runs one tool and always answers: whatever goes wrong is in the result's Error. It returns soon after ctx ends.
 func (h *Host) Call(ctx context.Context, c Call) *Result {
+	c.keepArguments()
+	return h.call(ctx, c, nil)
+}
+
+// call is Call for a call whose arguments are its own, of a batch or of none.
+func (h *Host) call(ctx context.Context, c Call, of *entry) *Result {
 	started, now := time.Now(), h.now.Load()
-	result, err := now.route(ctx, now.prepare(&c))
-	return c.answer(result, err, time.Since(started))
+	now.prepare(&c).entry = of
+	result, err := now.route(ctx, &c)
+	return now.answered(&c, result, err, time.Since(started))
+}
+
+// answered is the end of every call.
+func (h *hosting) answered(c *Call, r *sdk.Result, err error, took time.Duration) *Result {
+	out := c.answer(r, err, took)
+	c.recorded().tellEnd(h.log, out.Error)
+	return out
 }
 
 // Tools lists every tool of every plugin, by full name, but for those that the policy denies in any case, and tells which

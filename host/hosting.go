@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -43,19 +44,30 @@ func (h *Host) newHosting(plugins map[string]Plugin, o Options, old *hosting) (*
 // buildRoute is the one place where the route of a call is put together, outermost first. Nothing behind approve may
 // change the arguments.
 func (h *hosting) buildRoute() {
-	outside := []Middleware{h.audit, h.conclude, h.guard, h.open, h.shape, h.lookup, h.parse}
+	outside := []Middleware{h.audit, h.conclude, h.guard, h.open, h.shape}
+	if len(h.options.Middleware) > 0 {
+		outside = slices.Concat(outside, []Middleware{h.survey}, h.options.Middleware, []Middleware{h.own})
+	}
+	known := []Middleware{h.lookup, h.parse}
 	inside := []Middleware{h.renew, h.validate, h.budget, h.enforce, h.preview, h.approve, h.record, h.limit}
-	h.route = chain(h.dispatch, slices.Concat(outside, h.options.Middleware, inside)...)
-	h.renewed = chain(h.dispatch, slices.Concat([]Middleware{h.lookup, h.parse}, inside)...)
+	h.route = chain(h.dispatch, slices.Concat(outside, known, inside)...)
+	h.renewed = chain(h.dispatch, slices.Concat(known, inside)...)
 	h.edited = chain(h.dispatch, slices.Concat([]Middleware{h.parse}, inside)...)
 	h.fitting = chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.parse, h.validate)
 }
 
-// prepare fills in what the caller has left to the host.
+// prepare begins a call's life.
 func (h *hosting) prepare(c *Call) *Call {
+	h.fillIn(c)
+	c.Definition, c.Decision = nil, policy.Decision{}
+	c.life = &life{id: c.ID, called: c.Tool}
+	return c
+}
+
+// fillIn fills in what the caller has left to the host.
+func (h *hosting) fillIn(c *Call) {
 	if c.ID == "" {
 		c.ID = newID()
 	}
 	c.Workdir = cmp.Or(c.Workdir, h.options.Workdir)
-	return c
 }

@@ -42,15 +42,19 @@ func TestMiddlewareOrder(t *testing.T) {
 	diff(t, []string{"first in: test__run {}", "second in: test__run {}", "second out: done", "first out: done"}, order)
 }
 
-func TestMiddlewareSeesOnlyWhatCanRun(t *testing.T) {
+// Middleware sees what cannot run too: to count it, to log it, or to make it fit.
+func TestMiddlewareSeesWhatCannotRun(t *testing.T) {
 	t.Parallel()
+	var saw []string
 	h := single(t, wire(t), host.Options{Middleware: []host.Middleware{before(func(c *host.Call) error {
-		t.Errorf("it saw %s with %s", c.Tool, c.Arguments)
+		saw = append(saw, fmt.Sprintf("%s %s %t", c.Tool, c.Arguments, c.Definition != nil))
 		return nil
 	})}})
 	failed(t, h.Call(t.Context(), call("test__none", "")), sdk.CodeToolNotFound)
+	failed(t, h.Call(t.Context(), call("nowhere", "")), sdk.CodeToolNotFound)
 	failed(t, h.Call(t.Context(), call("test__echo", "[]")), sdk.CodeInvalidArgs)
 	failed(t, h.Call(t.Context(), call("test__echo", "{")), sdk.CodeInvalidArgs)
+	diff(t, []string{"test__none {} false", "nowhere {} false", "test__echo [] true", "test__echo { true"}, saw)
 }
 
 func TestWhatMiddlewareChangesIsChecked(t *testing.T) {
@@ -59,9 +63,9 @@ func TestWhatMiddlewareChangesIsChecked(t *testing.T) {
 		"to fit":          {`{"path":"b"}`, ""},
 		"to fit no more":  {`{"path":7}`, "path: must be a string"},
 		"to no JSON":      {`nope`, "not valid JSON"},
-		"to doubled keys": {`{"path":"a","path":"b"}`, "twice"},
-		"to an array":     {`[]`, "must be an object"},
-		"to nothing":      {``, "not valid JSON"},
+		"to doubled keys": {`{"path":"a","path":"b"}`, "two properties"},
+		"to an array":     {`[]`, "must be a JSON object"},
+		"to nothing":      {``, "\"path\" is missing"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -29,9 +29,11 @@ const unknown = "It is not known whether the call has done its work, or a part: 
 
 // concluded is the error with the outcome of the call: the worst of what the route says and what came of each time that
 // the plugin was asked.
-func (c *Call) concluded(e *sdk.Error) *sdk.Error {
+func (c *Call) concluded(e *sdk.Error) *sdk.Error { return concluded(e, c.outcome) }
+
+func concluded(e *sdk.Error, of sdk.Outcome) *sdk.Error {
 	e = new(*e)
-	e.Outcome = worse(cmp.Or(e.Outcome, sdk.OutcomeNotSent), c.outcome)
+	e.Outcome = worse(cmp.Or(e.Outcome, sdk.OutcomeNotSent), of)
 	if e.Outcome == sdk.OutcomeUnknown {
 		e.Message = sentence(e.Message) + unknown
 	}

@@ -49,6 +49,9 @@ func (h *hosting) lookup(next CallFunc) CallFunc {
 		if e := c.checkNames(); e != nil {
 			return nil, e
 		}
+		if u := c.unlisted; u.by == h && u.tool == c.Tool {
+			return nil, u.err
+		}
 		tool, err := h.registry.find(ctx, c)
 		if err != nil {
 			return nil, err

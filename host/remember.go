@@ -45,7 +45,21 @@ type memory struct {
 func (h *Host) Remembered() []Remembered {
 	h.memory.mu.Lock()
 	defer h.memory.mu.Unlock()
-	return slices.Clone(h.memory.answers)
+	return copies(h.memory.answers)
+}
+
+// copies are answers that share nothing with the given ones. Nil stays nil.
+func copies(answers []Remembered) []Remembered {
+	out := slices.Clone(answers)
+	for i := range out {
+		out[i] = out[i].clone()
+	}
+	return out
+}
+
+func (r Remembered) clone() Remembered {
+	r.Arguments, r.Prefix = bytes.Clone(r.Arguments), slices.Clone(r.Prefix)
+	return r
 }
 
 // Revoke forgets an answer; false means that there is none with this id. A saved one is also to be removed from where it
@@ -107,7 +121,7 @@ func (h *hosting) save(r Remembered) error {
 	}
 	err := error(fail("", "", "this host has no place to save answers"))
 	if h.options.SaveAnswer != nil {
-		err = h.options.SaveAnswer(r)
+		err = h.options.SaveAnswer(r.clone())
 	}
 	if err != nil {
 		return fail(sdk.CodeApprovalUnavailable, "NotSaved", "the answer to %s could not be saved: %s; nothing was run", r.Tool, err)

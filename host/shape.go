@@ -54,6 +54,9 @@ func helpURL(link string) string {
 // cutterFor has the limit that the user set, else the tool's own word, else the host's; in a batch the call's share, if
 // that is less.
 func (h *hosting) cutterFor(c *Call) cutter {
-	limit := firstPositive(h.options.Tools[c.Tool].MaxResultBytes, c.Definition.MaxResultBytes, h.options.MaxResultBytes)
+	limit := h.options.MaxResultBytes
+	if t := c.recorded().Definition; t != nil { // else a middleware has answered a call of no tool
+		limit = firstPositive(h.options.Tools[t.Name].MaxResultBytes, t.MaxResultBytes, limit)
+	}
 	return cutter{limit: int(min(limit, c.share(), sdk.MaxResult)), id: c.ID, keeper: h.results}
 }

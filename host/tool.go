@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -42,6 +43,18 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	return fmt.Appendf(nil, `{"plugin":%q,%s`, t.Plugin, definition[1:]), nil
+}
+
+// clone is a tool that may be changed.
+func (t *Tool) clone() *Tool {
+	out := *t
+	out.InputSchema, out.OutputSchema = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema)
+	for _, hint := range []**bool{&out.Hints.ReadOnly, &out.Hints.Destructive, &out.Hints.Idempotent, &out.Hints.OpenWorld} {
+		if *hint != nil {
+			*hint = new(**hint)
+		}
+	}
+	return &out
 }
 
 // maxTools is how many tools a plugin may have: more than any model can choose from.

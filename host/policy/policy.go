@@ -25,7 +25,7 @@ type Layer struct {
 	Rules       []Rule
 }
 
-// New checks the rules, which must not be changed afterwards; the error tells everything that is wrong with them. Without
+// New checks the rules, of which it makes copies; the error tells everything that is wrong with them. Without
 // layers the hints decide.
 func New(layers ...Layer) (*Policy, error) {
 	var wrong []error
@@ -42,7 +42,16 @@ func New(layers ...Layer) (*Policy, error) {
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
-	return &Policy{slices.Clone(layers)}, nil
+	own := slices.Clone(layers)
+	for i := range own {
+		own[i].Rules = slices.Clone(own[i].Rules)
+		for j := range own[i].Rules {
+			r := &own[i].Rules[j]
+			r.Tools, r.Categories, r.CostTiers, r.Callers = slices.Clone(r.Tools), slices.Clone(r.Categories), slices.Clone(r.CostTiers), slices.Clone(r.Callers)
+			r.Names = slices.Clone(r.Names)
+		}
+	}
+	return &Policy{own}, nil
 }
 
 func (r *Rule) check() error {

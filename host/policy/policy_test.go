@@ -198,3 +198,16 @@ func TestAskFor(t *testing.T) {
 		}
 	}
 }
+
+// What is done to the rules after New changes nothing.
+func TestRulesAreCopied(t *testing.T) {
+	layer := policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "never", Tools: []string{"a__*"}, Callers: []string{"cli"}, Effect: policy.Deny}}}
+	p, err := policy.New(layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer.Rules[0].Tools[0], layer.Rules[0].Callers[0], layer.Rules[0].Effect = "b__*", "nobody", policy.Allow
+	if d := p.Decide(&policy.Query{Tool: "a__b", Caller: "cli", Arguments: []byte(`{}`)}); d.Effect != policy.Deny {
+		t.Errorf("decision %+v", d)
+	}
+}

@@ -88,9 +88,9 @@ func (p *Process) notReloaded(why error) *sdk.Error {
 		Details: sdk.Details(map[string]any{"plugin": p.name})}
 }
 
-// complete fills in what the spec leaves open.
+// complete fills in what the spec leaves open. It shares nothing with the given one.
 func (s Spec) complete(workdir string) Spec {
-	s = s.withDefaults()
+	s = s.clone().withDefaults()
 	s.Dir = cmp.Or(s.Dir, workdir)
 	return s
 }

@@ -1,9 +1,11 @@
 package supervise
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -102,6 +104,16 @@ func (s Spec) checkLimits() error {
 
 func isSHA256(s string) bool {
 	return len(s) == 64 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
+}
+
+func (s Spec) clone() Spec {
+	s.Command, s.Env, s.Config, s.Idempotent = slices.Clone(s.Command), maps.Clone(s.Env), bytes.Clone(s.Config), slices.Clone(s.Idempotent)
+	b := &s.Sandbox
+	b.Write, b.Read, b.Wrapper = slices.Clone(b.Write), slices.Clone(b.Read), slices.Clone(b.Wrapper)
+	if b.Network != nil {
+		b.Network = new(*b.Network)
+	}
+	return s
 }
 
 // withDefaults fills in the zero values.
