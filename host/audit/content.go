@@ -40,7 +40,7 @@ func (l *Log) redactTexts(texts []*string) {
 	for _, text := range texts {
 		all.WriteString(*text + "\n")
 	}
-	found := l.redact.suspects(all.String(), strings.ToLower(all.String()))
+	found := l.redact.suspects(all.String())
 	for _, text := range texts {
 		if found {
 			*text = l.redact.Text(*text)

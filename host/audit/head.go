@@ -49,3 +49,11 @@ func writeHead(f *os.File, h Head) error {
 	_, err := f.WriteAt([]byte(h.line()), 0)
 	return err
 }
+
+// records says how many records the head knows.
+func (h Head) records() string {
+	if h.Seq == 1 {
+		return "1 record"
+	}
+	return fmt.Sprintf("%d records", h.Seq)
+}

@@ -4,21 +4,28 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// A pattern finds secrets by how they look. The secret is the group that has matched, if there are groups, else all.
+// A pattern finds secrets by how they look. The secret is the last group that matched, if there are groups, else all.
 type pattern struct {
-	hints      []string // in lower case; without any of them in the text the expression need not be tried
+	hints      []string // in lower case; a text without any of them has no match
 	expression func() *regexp.Regexp
-}
-
-// likely says whether the expression needs to be tried on a text, which is in lower case.
-func (p pattern) likely(lower string) bool {
-	return slices.ContainsFunc(p.hints, func(h string) bool { return strings.Contains(lower, h) })
+	scope      func() *regexp.Regexp // or nil; the expression is then looked for in each match of the scope only
 }
 
 // find adds what the pattern finds.
 func (p pattern) find(found []span, text string) []span {
+	if p.scope == nil {
+		return p.findIn(found, text, 0)
+	}
+	for _, m := range p.scope().FindAllStringIndex(text, -1) {
+		found = p.findIn(found, text[m[0]:m[1]], m[0])
+	}
+	return found
+}
+
+func (p pattern) findIn(found []span, text string, offset int) []span {
 	for _, m := range p.expression().FindAllStringSubmatchIndex(text, -1) {
 		s := span{m[0], m[1]}
 		for g := 2; g < len(m); g += 2 {
@@ -27,7 +34,7 @@ func (p pattern) find(found []span, text string) []span {
 			}
 		}
 		if s.from < s.to && text[s.from:s.to] != redacted {
-			found = append(found, s)
+			found = append(found, span{s.from + offset, s.to + offset})
 		}
 	}
 	return found
@@ -36,37 +43,190 @@ func (p pattern) find(found []span, text string) []span {
 // named are ends of names whose values are secret, and value is a value, within quotes or not. What is named token needs
 // more of a look where it does not follow "=".
 const (
-	named = `(?:passw(?:or)?d|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key|credentials?|cookie)`
+	named = `(?:passw(?:or)?d|passphrase|passcode|secret|` + namedKey + `|credentials?|cookie|mnemonic|seed[_ -]?phrase)`
 	value = `(?:"((?:[^"\\]|\\.)*)|'([^']*)|\\+"([^"\\]*)|(\[redacted\]|[^\s"'\\,;&(){}<>]+))`
+
+	namedKey = `(?:api|access|private|secret|account|signing|encryption|master|shared|deploy|license)[_. -]?key`
+	word     = `(?:"([^"]*)|'([^']*)|([^\s"']+))` // an argument of a command
+	rest     = `(?:"[^"\n]*"|'[^'\n]*'|[^\n|;&"'])*`
 )
 
-var namedHints = []string{"passw", "passphrase", "secret", "key", "credential", "cookie", "token"}
+var namedHints = []string{"passw", "passphrase", "passcode", "secret", "key", "credential", "cookie", "token", "mnemonic", "seed"}
 
-var patterns = []pattern{
-	{[]string{"ghp_", "gho_", "ghr_", "ghs_", "ghu_"}, lazily(`\bgh[oprsu]_[A-Za-z0-9]{16,}`)},
-	{[]string{"github_pat_"}, lazily(`\bgithub_pat_\w{16,}`)},
-	{[]string{"akia", "asia"}, lazily(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`)},
-	{[]string{"aiza"}, lazily(`\bAIza[\w-]{30,}`)},
-	{[]string{"sk-"}, lazily(`\bsk-[\w-]{16,}`)},
-	{[]string{"xox"}, lazily(`\bxox[a-z]-[\w-]{8,}`)},
-	{[]string{"glpat-"}, lazily(`\bglpat-[\w-]{16,}`)},
-	{[]string{"eyj"}, lazily(`\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)*`)},
-	{[]string{"private key-----"}, lazily(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)`)},
-	{[]string{"://"}, lazily(`://[^\s/?#@:"]*:([^\s/?#"]+)@`)},
-	{[]string{"authorization"}, lazily(`(?i)authorization\\*["']?\s*[:=]\s*\\*["']?([^\s"'\\][^"'\\\r\n]*)`)},
-	{[]string{"bearer"}, lazily(`(?i)\bbearer\s+([\w.~+/=-]{16,})`)},
-	{namedHints, lazily(`(?i)(?:` + named + `|token)\\*["']?\s*=\s*` + value)},
-	{namedHints, lazily(`(?i)` + named + `\\*["']?\s*:\s*` + value)},
-	{[]string{"token"}, lazily(`(?i)token\\*["']?\s*:\s*\\*["']?([\w.~+/=-]{16,})`)},
-	{namedHints, lazily(`(?i)--[\w-]*(?:` + named + `|token)\s+` + value)},
+// nameHints stand in the names of JSON that only redact_json.go knows.
+var nameHints = []string{"pwd", "auth", "connection", "webhook", "--", "-u", "-a"}
+
+// patterns are keys and tokens of well-known services by their published prefixes, private keys, credentials in URLs and
+// headers, values behind telling names, and passwords among the arguments of well-known commands.
+var patterns = slices.Concat([]pattern{
+	prefixed(`gh[oprsu]_[A-Za-z0-9]{16,}`, "ghp_", "gho_", "ghr_", "ghs_", "ghu_"),
+	prefixed(`github_pat_\w{16,}`, "github_pat_"),
+	prefixed(`gl[a-z]{1,6}-[\w.-]{16,}`, "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-", "glsoat-", "glffct-", "glwt-"),
+	prefixed(`(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`, "akia", "asia", "abia", "acca"),
+	prefixed(`AIza[\w-]{30,}`, "aiza"),
+	prefixed(`GOCSPX-[\w-]{20,}`, "gocspx-"),
+	prefixed(`ya29\.[\w-]{20,}`, "ya29."),
+	prefixed(`sk-[\w-]{16,}`, "sk-"),
+	prefixed(`(?:sk|rk)_(?:live|test|prod)_\w{10,}`, "k_live_", "k_test_", "k_prod_"),
+	prefixed(`whsec_[\w+/=]{16,}`, "whsec_"),
+	prefixed(`xox[a-z](?:\.xox[a-z])?-[\w-]{8,}`, "xox"),
+	prefixed(`xapp-[\w-]{16,}`, "xapp-"),
+	prefixed(`npm_[A-Za-z0-9]{20,}`, "npm_"),
+	prefixed(`pypi-[\w-]{16,}`, "pypi-"),
+	prefixed(`rubygems_[0-9a-f]{32,}`, "rubygems_"),
+	prefixed(`cio[A-Za-z0-9]{32}\b`, "cio"),
+	prefixed(`dckr_[a-z]{2,4}_[\w-]{16,}`, "dckr_"),
+	prefixed(`hf_[A-Za-z0-9]{20,}`, "hf_"),
+	prefixed(`api_org_[A-Za-z0-9]{20,}`, "api_org_"),
+	prefixed(`SG\.[\w-]{16,}\.[\w-]{16,}`, "sg."),
+	prefixed(`key-[0-9a-f]{32}\b`, "key-"),
+	prefixed(`AGE-(?:SECRET-KEY|PLUGIN-[A-Z0-9]+)-1[A-Z0-9]{16,}`, "age-secret-key-1", "age-plugin-"),
+	prefixed(`hv[sbr]\.[\w-]{20,}`, "hvs.", "hvb.", "hvr."),
+	prefixed(`[A-Za-z0-9]{10,}\.atlasv1\.[\w-]{30,}`, ".atlasv1."),
+	prefixed(`do[opr]_v1_[0-9a-f]{32,}`, "o_v1_", "p_v1_", "r_v1_"),
+	prefixed(`shp(?:at|ss|ca|pa)_[0-9a-fA-F]{16,}`, "shpat_", "shpss_", "shpca_", "shppa_"),
+	prefixed(`sq0[a-z]{3}-[\w-]{20,}`, "sq0"),
+	prefixed(`(?:pul|r8|gsk|tvly|fw|nvapi|xai|pplx)[-_][\w-]{20,}`, "pul-", "r8_", "gsk_", "tvly-", "fw_", "nvapi-", "xai-", "pplx-"),
+	prefixed(`lin_(?:api|oauth)_\w{20,}`, "lin_api_", "lin_oauth_"),
+	prefixed(`ntn_\w{20,}`, "ntn_"),
+	prefixed(`fig[doc]_[\w-]{20,}`, "figd_", "figo_", "figc_"),
+	prefixed(`gl(?:sa|c)_[\w+/=]{20,}`, "glsa_", "glc_"),
+	prefixed(`sntry[su]_[\w+/=.-]{20,}`, "sntrys_", "sntryu_"),
+	prefixed(`NR(?:AK|II|JS|AL)-[\w-]{16,}`, "nrak-", "nrii-", "nrjs-", "nral-"),
+	prefixed(`dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{20,}`, "dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."),
+	prefixed(`PMAK-[\w-]{20,}`, "pmak-"),
+	prefixed(`AT(?:ATT|CTT|BB)[\w=-]{20,}`, "atatt", "atctt", "atbb"),
+	prefixed(`dapi[0-9a-f]{32}\b`, "dapi"),
+	prefixed(`tskey-[\w-]{16,}`, "tskey-"),
+	prefixed(`\d{8,10}:AA[\w-]{32,}`, ":aa"),
+	prefixed(`\w{3}[78]Q~[\w.~-]{30,}`, "q~"),
+	prefixed(`eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)*`, "eyj"),
+	seen(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`, "private key"),
+	seen(`(?is)\bPrivate-Lines:\s*\d+(.*?)(?:Private-MAC|\z)`, "private-lines:"),
+	seen(`://[^\s/?#@:"]*:([^\s/?#"]+)@`, "://"),
+	seen(`://([\w.~%+-]{16,})@`, "://"),
+	seen(`hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([\w/-]{8,})`, "hooks.slack"),
+	seen(`discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/([\w-]{16,})`, "/webhooks/"),
+	seen(`webhook\.office\.com/webhookb2/([^\s"'<>]{16,})`, "webhook.office.com"),
+	seen(`(?i)[?&](?:sig|x-amz-signature|x-goog-signature|signature)=([\w%+/=.-]{16,})`, "sig=", "signature="),
+	seen(`(?i)(?:authorization|(?:private|auth|access|csrf)-token|api-key)\\*["']?\s*[:=]\s*\\*["']?([^\s"'\\][^"'\\\r\n]*)`,
+		"authorization", "-token", "api-key"),
+	seen(`(?i)\bcookie\\*["']?\s*:\s*\\*["']?([^\s"'\\][^"'\\\r\n]*)`, "cookie"),
+	seen(`(?i)\bbearer\s+([\w.~+/=-]{16,})`, "bearer"),
+	seen(`(?i)\b_auth\s*=\s*([\w+/=]{8,})`, "_auth"),
+	seen(`(?i)(?:^|[_;"'\s])pwd=([^;"'\s/\\$][^;"'\s]*)`, "pwd="),
+	seen(`(?i)\blogin\s+\S+\s+password\s+(\S+)`, "password"),
+	seen(`(?i)(?:`+named+`|token)\\*["']?\s*=\s*`+value, namedHints...),
+	seen(`(?i)`+named+`\\*["']?\s*:\s*`+value, namedHints...),
+	seen(`(?i)token\\*["']?\s*:\s*\\*["']?([\w.~+/=-]{16,})`, "token"),
+	seen(`(?i)--[\w-]*(?:`+named+`|token)\s+`+value, namedHints...),
+}, commandPatterns())
+
+// commandPatterns find passwords among the arguments of programs that take them there.
+func commandPatterns() (out []pattern) {
+	for _, c := range []struct {
+		hints              []string
+		programs, argument string
+	}{
+		{[]string{"curl", "wget"}, `curl|wget2?`, `\s(?:-[A-Za-z#]*[uU]\s*|--(?:proxy-)?user[\s=]+)["']?[^\s"':]*:([^"'\s]+)`},
+		{[]string{"http ", "https ", "xh ", "xhs "}, `https?|xhs?`, `\s(?:-a\s*|--auth[\s=]+)["']?[^\s"':]*:([^"'\s]+)`},
+		{[]string{"mysql", "mariadb"}, `(?:mysql|mariadb)[\w-]*`, `\s-p` + word},
+		{[]string{"sshpass"}, `sshpass`, `\s-p\s*` + word},
+		{[]string{"redis-cli", "valkey-cli"}, `redis-cli|valkey-cli`, `\s-a\s+` + word},
+		{[]string{"login"}, `(?:docker|podman|nerdctl|helm|oras|crane|skopeo|buildah|az|oc|cf)\s+(?:[\w-]+\s+)?login`, `\s-p\s*` + word},
+		{[]string{"ldap"}, `ldap\w+`, `\s-w\s*` + word},
+		{[]string{"openssl"}, `openssl`, `\s(?:pass:|-[kK]\s+)` + word},
+		{[]string{"7z", "rar "}, `7z[arz]?|rar|unrar`, `\s-p` + word},
+		{[]string{"zip "}, `zip|unzip`, `\s-P\s*` + word},
+		{[]string{"smb", "rpcclient"}, `smb\w+|rpcclient`, `\s(?:-U\s*|--user[\s=]+)["']?[^\s"'%]+%([^"'\s]+)`},
+		{[]string{"mongo", "cqlsh", "influx"}, `mongo\w*|cqlsh|influx`, `\s-p\s+` + word},
+		{[]string{"sqlcmd", "bcp ", "isql", "tsql"}, `sqlcmd|bcp|isql|tsql|osql`, `\s-P\s*` + word},
+		{[]string{"ftp "}, `lftp|ncftp\w*`, `\s-[up]\s*(?:[^\s,]+,)?` + word},
+		{[]string{"htpasswd"}, `htpasswd`, `\s-\w*b\w*\s+(?:-\w+\s+)*\S+\s+(?:\S+\s+)?` + word + `\s*$`},
+	} {
+		out = append(out, pattern{
+			hints:      c.hints,
+			expression: lazily(c.argument),
+			scope:      lazily("(?:^|[\\s/\"'=;&|(`])(?:" + c.programs + `)(?:\.exe)?\s` + rest),
+		})
+	}
+	return out
 }
 
-// allHints are the hints of all patterns. They stand in every text in which there is something to find, and in every
-// name that is about secrets.
-var allHints = func() (out []string) {
-	for _, p := range patterns {
-		out = append(out, p.hints...)
+// prefixed finds tokens that begin in a way of their own.
+func prefixed(expression string, hints ...string) pattern {
+	return pattern{hints: hints, expression: lazily(`\b` + expression)}
+}
+
+func seen(expression string, hints ...string) pattern {
+	return pattern{hints: hints, expression: lazily(expression)}
+}
+
+// A patternSet is a set of indexes of patterns.
+type patternSet [4]uint64
+
+func (s *patternSet) add(i int)     { s[i/64] |= 1 << (i % 64) }
+func (s patternSet) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
+
+// A hint is one that stands in texts, and the patterns that it is for.
+type hint struct {
+	text     string
+	patterns patternSet
+}
+
+// A hintIndex has all hints by their first two bytes, so that a text is read once however many there are.
+type hintIndex struct {
+	begins [1 << 16 / 64]uint64 // which two bytes begin a hint
+	hints  map[uint16][]hint
+}
+
+var hints = sync.OnceValue(func() *hintIndex {
+	index := &hintIndex{hints: map[uint16][]hint{}}
+	add := func(i int, hints []string) {
+		for _, text := range hints {
+			key := pair(text[0], text[1])
+			index.begins[key/64] |= 1 << (key % 64)
+			same := index.hints[key]
+			n := slices.IndexFunc(same, func(h hint) bool { return h.text == text })
+			if n < 0 {
+				same, n = append(same, hint{text: text}), len(same)
+			}
+			same[n].patterns.add(i)
+			index.hints[key] = same
+		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}()
+	for i, p := range patterns {
+		add(i, p.hints)
+	}
+	add(len(patterns), nameHints)
+	return index
+})
+
+// likely are the patterns that may have a match in the text.
+func likely(text string) (set patternSet) {
+	index := hints()
+	for i := 1; i < len(text); i++ {
+		key := pair(text[i-1], text[i])
+		if index.begins[key/64]&(1<<(key%64)) == 0 {
+			continue
+		}
+		for _, h := range index.hints[key] {
+			if end := i - 1 + len(h.text); end <= len(text) && strings.EqualFold(text[i-1:end], h.text) {
+				for w := range set {
+					set[w] |= h.patterns[w]
+				}
+			}
+		}
+	}
+	return set
+}
+
+// pair is two bytes in lower case.
+func pair(a, b byte) uint16 { return uint16(lower(a))<<8 | uint16(lower(b)) }
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 )
@@ -22,13 +24,40 @@ type snapshot struct {
 func look(path string) (*snapshot, error) {
 	f, err := openFile(path, os.O_RDONLY)
 	if err != nil {
-		return nil, err
+		return nil, lost(path, err)
 	}
 	s := &snapshot{file: f}
 	if err := s.take(headPath(path)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return s, nil
+}
+
+// A lostError says that a log is gone whose head is still there.
+type lostError struct {
+	path string
+	head Head
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("%s is gone, and its head knows %s: it was removed, or moved without its head; put it back, or move the head away as well",
+		e.path, e.head.records())
+}
+
+// lost tells a log that was removed from one that never was: its head is there, and knows records.
+func lost(path string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, headErr := openFile(headPath(path), os.O_RDONLY)
+	if headErr != nil {
+		return err
+	}
+	defer f.Close()
+	if head, headErr := readHead(f); headErr == nil && head.Seq > 0 {
+		return &lostError{path: path, head: head}
+	}
+	return err
 }
 
 func (s *snapshot) take(headPath string) error {

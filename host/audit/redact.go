@@ -2,10 +2,14 @@ package audit
 
 import (
 	"cmp"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -18,27 +22,49 @@ const (
 // A Redactor takes secrets out of what is written down: values that it knows, and what looks like the keys and tokens of
 // well-known services. It cannot know a secret that looks like any other word. It may be used from several goroutines.
 type Redactor struct {
-	secrets []string
+	secrets []string // as they stand in texts
+	encoded []string // as they stand within longer runs of base64
 }
 
-// NewRedactor gives a redactor that also knows these values, in plain and as they stand in JSON and in URLs. Values under
-// 6 bytes are ignored.
+// NewRedactor gives a redactor that also knows these values, in plain and as they stand in JSON, in URLs, in hexadecimal
+// and in base64, wherever in the encoded text they begin. Values under 6 bytes are ignored.
 func NewRedactor(secrets ...string) *Redactor {
 	r := &Redactor{}
 	for _, s := range secrets {
 		if len(s) >= minSecret {
 			r.secrets = append(r.secrets, spellings(s)...)
+			r.encoded = append(r.encoded, inBase64(s)...)
 		}
 	}
 	slices.Sort(r.secrets)
 	r.secrets = slices.Compact(r.secrets)
+	slices.Sort(r.encoded)
+	r.encoded = slices.Compact(r.encoded)
 	return r
 }
 
 // spellings are the ways to write a secret.
 func spellings(secret string) []string {
 	inJSON, _ := json.Marshal(secret) // a string can always be written
-	return []string{secret, string(inJSON[1 : len(inJSON)-1]), quoted(secret), unquote(inJSON), url.QueryEscape(secret), url.PathEscape(secret)}
+	inHex := hex.EncodeToString([]byte(secret))
+	var percent, escaped strings.Builder
+	for i := range len(secret) {
+		fmt.Fprintf(&percent, "%%%02X", secret[i])
+		fmt.Fprintf(&escaped, `\x%02x`, secret[i])
+	}
+	return []string{secret, string(inJSON[1 : len(inJSON)-1]), quoted(secret), unquote(inJSON), url.QueryEscape(secret), url.PathEscape(secret),
+		inHex, strings.ToUpper(inHex), percent.String(), strings.ToLower(percent.String()), escaped.String()}
+}
+
+// inBase64 are the characters that base64 always has for a secret, whatever stands before and after it: three spellings,
+// one for each place in a group of three bytes where it may begin, and three more in the alphabet of URLs.
+func inBase64(secret string) (out []string) {
+	for before := range 3 {
+		text := base64.StdEncoding.EncodeToString(append(make([]byte, before), secret...))
+		from, to := (before*8+5)/6, (before+len(secret))*8/6
+		out = append(out, text[from:to], strings.NewReplacer("+", "-", "/", "_").Replace(text[from:to]))
+	}
+	return out
 }
 
 // quoted is the text within the quotes of JSON, with no more escapes than JSON needs.
@@ -49,26 +75,113 @@ func quoted(text string) string {
 
 // Text gives the text with [redacted] in the place of each secret.
 func (r *Redactor) Text(text string) string {
-	lower := strings.ToLower(text)
-	if !r.suspects(text, lower) {
-		return text
-	}
-	var found []span
-	for _, s := range r.secrets {
-		found = occurrences(found, text, s)
-	}
-	for _, p := range patterns {
-		if p.likely(lower) {
-			found = p.find(found, text)
-		}
-	}
-	return replaced(text, found)
+	return replaced(text, r.find(text))
 }
 
 // suspects says quickly of most texts that there is nothing to find in them.
-func (r *Redactor) suspects(text, lower string) bool {
-	return slices.ContainsFunc(allHints, func(h string) bool { return strings.Contains(lower, h) }) ||
-		slices.ContainsFunc(r.secrets, func(s string) bool { return strings.Contains(text, s) })
+func (r *Redactor) suspects(text string) bool {
+	plain := text
+	if wide(text) {
+		plain, _ = narrowed(text)
+	}
+	return likely(plain) != patternSet{} || slices.ContainsFunc(r.secrets, func(s string) bool { return strings.Contains(text, s) }) ||
+		len(r.findEncoded(nil, text)) > 0
+}
+
+func (r *Redactor) find(text string) (found []span) {
+	for _, s := range r.secrets {
+		found = occurrences(found, text, s)
+	}
+	found = r.findEncoded(found, text)
+	if wide(text) {
+		plain, at := narrowed(text)
+		for _, s := range findPatterns(nil, plain) {
+			found = append(found, span{at[s.from], at[s.to]})
+		}
+		return found
+	}
+	return findPatterns(found, text)
+}
+
+func findPatterns(found []span, text string) []span {
+	set := likely(text)
+	if set == (patternSet{}) {
+		return found
+	}
+	for i, p := range patterns {
+		if set.has(i) {
+			found = p.find(found, text)
+		}
+	}
+	return found
+}
+
+// findEncoded finds known secrets within base64, also where lines of it were broken, and takes the whole run of base64.
+func (r *Redactor) findEncoded(found []span, text string) []span {
+	if len(r.encoded) == 0 {
+		return found
+	}
+	joined := text
+	if strings.Contains(text, "\n") {
+		joined = lineBreaks.Replace(text)
+	}
+	if !slices.ContainsFunc(r.encoded, func(s string) bool { return strings.Contains(joined, s) }) {
+		return found
+	}
+	var at []int // where each byte of joined stands in text
+	for i := range len(text) {
+		if text[i] != '\r' && text[i] != '\n' {
+			at = append(at, i)
+		}
+	}
+	at = append(at, len(text))
+	if len(joined) == len(text) { // nothing was joined
+		for i := range at {
+			at[i] = i
+		}
+	}
+	for _, s := range r.encoded {
+		for _, o := range occurrences(nil, joined, s) {
+			for o.from > 0 && isBase64(joined[o.from-1]) {
+				o.from--
+			}
+			for o.to < len(joined) && isBase64(joined[o.to]) {
+				o.to++
+			}
+			found = append(found, span{at[o.from], at[o.to-1] + 1})
+		}
+	}
+	return found
+}
+
+var lineBreaks = strings.NewReplacer("\r\n", "", "\n", "", "\r", "")
+
+func isBase64(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("+/-_=", c) >= 0
+}
+
+// wide says whether a text has letters in full width, which people read as the plain ones.
+func wide(text string) bool {
+	return strings.Contains(text, "\xef\xbc") || strings.Contains(text, "\xef\xbd")
+}
+
+// narrowed gives the text with plain letters in the place of those in full width, and where each byte came from.
+func narrowed(text string) (string, []int) {
+	out, at := make([]byte, 0, len(text)), make([]int, 0, len(text)+1)
+	for i, c := range text {
+		size := utf8.RuneLen(c)
+		if c == utf8.RuneError {
+			_, size = utf8.DecodeRuneInString(text[i:])
+		}
+		if '\uff01' <= c && c <= '\uff5e' {
+			out, at = append(out, byte(c-'\uff01'+'!')), append(at, i)
+			continue
+		}
+		for n := range size {
+			out, at = append(out, text[i+n]), append(at, i+n)
+		}
+	}
+	return string(out), append(at, len(text))
 }
 
 // A span is a part of a text that is secret.
@@ -91,6 +204,9 @@ func occurrences(found []span, text, secret string) []span {
 }
 
 func replaced(text string, found []span) string {
+	if len(found) == 0 {
+		return text
+	}
 	slices.SortFunc(found, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	var out strings.Builder
 	end := 0 // of what is done

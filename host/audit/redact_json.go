@@ -3,12 +3,33 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // secretName tells names whose values are secret, whatever they look like: those that hold the words, with or without
 // separators. Counts such as max_tokens are none.
-var secretName = lazily(`(?i)(?:passw(?:or)?d|passphrase|secret|api[_-]?key|(?:token|access[_-]?key|private[_-]?key|credentials?|authorization|cookie)$)`)
+var secretName = lazily(`(?i)(?:passw(?:or)?d|passphrase|passcode|secret|api[_. -]?key|mnemonic|seed[_. -]?phrase` +
+	`|(?:token|` + namedKey + `|credentials?|authorization|cookie|^pwd|(?:^|_)auth|connection[_. -]?string|webhook[_. -]?url)$)`)
+
+// secretFlag tells arguments of a program whose next argument is secret.
+var secretFlag = lazily(`(?i)^--?[\w-]*(?:` + named + `|token)$`)
+
+// credentialOptions are followed by a name and a password, with a colon between. User and group ids are no password.
+var (
+	credentialOptions = []string{"-u", "-U", "-a", "--user", "--proxy-user", "--auth"}
+	credentialPair    = lazily(`^([^\s:/]*:)[^/\s]*[^/\s0-9][^/\s]*$`)
+)
+
+// namesSecret says whether a name is one whose value is secret, however blanks and letters in full width dress it up.
+func namesSecret(name string) bool {
+	return secretName().MatchString(strings.TrimFunc(norm.NFKC.String(name), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}))
+}
 
 // JSON gives the text with [redacted] in the place of each secret, which may be written with escapes. Values of names
 // such as password or api_key are secrets as a whole, unless they are null, true, false or "". What was JSON stays JSON;
@@ -18,19 +39,26 @@ func (r *Redactor) JSON(text []byte) []byte {
 	if !json.Valid(text) {
 		return []byte(r.Text(plain))
 	}
-	if !strings.Contains(plain, `\u`) && !strings.Contains(plain, `\/`) && !r.suspects(plain, strings.ToLower(plain)) {
+	if !strings.Contains(plain, `\u`) && !strings.Contains(plain, `\/`) && !r.suspects(plain) {
 		return text // nothing is hidden in other escapes: for those there is one spelling only
 	}
 	out := make([]byte, 0, len(text))
+	option := "" // the string before, if a comma is all that follows it: in an array of arguments it may say what comes next
 	for i := 0; i < len(text); {
 		n := len(token(text[i:]))
 		part := text[i : i+n]
-		out = append(out, r.token(part)...)
 		i += n
-		if part[0] != '"' {
+		from := nameEnds(text[i:])
+		if part[0] == '"' && from == 0 {
+			out = append(out, r.argument(option, part)...)
+			option = unquote(part)
 			continue
 		}
-		if from := nameEnds(text[i:]); from > 0 && secretName().MatchString(unquote(part)) {
+		if len(bytes.Trim(part, ", \t\r\n")) > 0 {
+			option = ""
+		}
+		out = append(out, r.token(part)...)
+		if part[0] == '"' && namesSecret(unquote(part)) {
 			out = append(out, text[i:i+from]...)
 			i += from
 			n := extent(text[i:])
@@ -62,6 +90,17 @@ func token(text []byte) []byte {
 		return text[:len(text)-len(bytes.TrimLeft(text, " \t\r\n"))]
 	}
 	return text
+}
+
+// argument redacts a string that may be what the option before it takes.
+func (r *Redactor) argument(option string, part []byte) []byte {
+	if secretFlag().MatchString(option) {
+		return withheld(part)
+	}
+	if m := credentialPair().FindStringSubmatch(unquote(part)); m != nil && slices.Contains(credentialOptions, option) {
+		return quote(m[1] + redacted)
+	}
+	return r.token(part)
 }
 
 // token redacts one token.

@@ -8,9 +8,15 @@ import (
 )
 
 // Verify reads the whole log at path, and its head, and reports what does not fit. It has room for one line at a time,
-// however long the log is, and does not look at what is written meanwhile. The error is for a log that cannot be read.
+// however long the log is, and does not look at what is written meanwhile. A log that is gone while its head is there is
+// a problem of the report. The error is for a log that cannot be read, or never was (fs.ErrNotExist).
 func Verify(path string) (Report, error) {
 	s, err := look(path)
+	if gone, ok := errors.AsType[*lostError](err); ok {
+		r := Report{Last: Head{Hash: noHash}}
+		r.add(0, FaultHead, "the record is gone, and its head knows %s: it was removed, or moved without its head", gone.head.records())
+		return r, nil
+	}
 	if err != nil {
 		return Report{}, err
 	}

@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -191,5 +193,41 @@ func TestReportIsBounded(t *testing.T) {
 	r := verified(t, path)
 	if len(r.Problems) != maxProblems || r.More != 5000+1-maxProblems {
 		t.Errorf("%d problems and %d more", len(r.Problems), r.More)
+	}
+}
+
+// A record that was removed while its head stayed is a loss, and no new beginning.
+func TestRemovedLog(t *testing.T) {
+	path := written(t, 3)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Verify(path)
+	if err != nil || r.OK() || r.Problems[0].Fault != FaultHead || !strings.Contains(r.Problems[0].Text, "its head knows 3 records") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, err := range Read(path) {
+		if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "its head knows 3 records") {
+			t.Errorf("reading: %v", err)
+		}
+	}
+	if _, err := Tail(path, 1); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the tail: %v", err)
+	}
+	l := openLog(t, path, Options{}) // a host goes on, and the loss stays told
+	add(t, l, call(4))
+	if r, err := Verify(path); err != nil || r.OK() || r.Problems[0].Fault != FaultCut {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A log that was opened and never written to knows no records: removing it loses none.
+func TestRemovedEmptyLog(t *testing.T) {
+	path := written(t, 0)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }

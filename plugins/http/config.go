@@ -11,7 +11,7 @@ type config struct {
 	AllowPrivate    []string   `json:"allow_private,omitempty" jsonschema:"Addresses and hosts that may be used though they are not public: an address, a block such as 10.0.0.0/8, or a host; address and host with a port or for all ports. *.example.org is every host below example.org."`
 	Hosts           []string   `json:"hosts,omitempty" jsonschema:"Hosts that get may read from without asking, such as go.dev or *.golang.org; * is every host."`
 	DenyHosts       []string   `json:"deny_hosts,omitempty" jsonschema:"Hosts that nothing is sent to, also not after a redirect."`
-	CredentialHosts []string   `json:"credential_hosts,omitempty" jsonschema:"Hosts that calls may send the headers Authorization, Cookie, X-Api-Key and X-Auth-Token to."`
+	CredentialHosts []string   `json:"credential_hosts,omitempty" jsonschema:"Hosts that calls may send headers with credentials to: Authorization and Cookie, names with words such as Token or Secret or that end with Key, and values that begin with Bearer or Basic."`
 	Tool            toolBlocks `json:"tool,omitempty" jsonschema:"A block for each tool of the operator's own, labelled with its name: url, description, schema, headers, timeout_seconds, read_only."`
 }
 

@@ -245,6 +245,9 @@ func TestHeadersThatAreRefused(t *testing.T) {
 		{"Accept-Encoding", "br", "HeaderRefused"}, {"X-HTTP-Method-Override", "DELETE", "HeaderRefused"}, {"Proxy-Authorization", "x", "HeaderRefused"},
 		{"a b", "x", "HeaderRefused"}, {"", "x", "HeaderRefused"}, {"A", "x\r\nB: y", "HeaderRefused"}, {"A", strings.Repeat("x", maxHeaderBytes), "HeaderRefused"},
 		{"authorization", "Bearer secret-word", "CredentialsRefused"}, {"Cookie", "a=secret-word", "CredentialsRefused"}, {"x-api-key", "secret-word", "CredentialsRefused"},
+		{"Api-Key", "secret-word", "CredentialsRefused"}, {"PRIVATE-TOKEN", "secret-word", "CredentialsRefused"}, {"X-Vault-Token", "secret-word", "CredentialsRefused"},
+		{"Ocp-Apim-Subscription-Key", "secret-word", "CredentialsRefused"}, {"X-Auth", "secret-word", "CredentialsRefused"}, {"x_api_key", "secret-word", "CredentialsRefused"},
+		{"X-Custom", "Bearer secret-word", "CredentialsRefused"}, {"X-Goog-Iam-Authorization-Token", "secret-word", "CredentialsRefused"}, {"Apikey", "secret-word", "CredentialsRefused"},
 	} {
 		r := p.Run(t, "get", args(t, map[string]any{"url": url, "headers": map[string]string{c.name: c.value}}))
 		wantError(t, r, c.fail, "nothing was sent")

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -24,8 +25,26 @@ var ofConnection = []string{"Accept-Encoding", "Connection", "Content-Length", "
 var reserved = []string{"Forwarded", "Proxy-Authenticate", "Proxy-Authorization", "Via", "X-Forwarded-For", "X-Forwarded-Host",
 	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url"}
 
-// credentials are headers that say who asks.
-var credentials = []string{"Authorization", "Cookie", "X-Api-Key", "X-Auth-Token"}
+// A header carries credentials if its name has one of these words, or ends with Key, but for keys that are no secrets.
+var (
+	credentialWords = []string{"auth", "authorization", "authentication", "token", "cookie", "secret", "password", "passwd", "credential",
+		"credentials", "apikey", "accesskey", "jwt", "assertion", "session", "sessionid"}
+	plainKeys = []string{"Idempotency-Key", "X-Idempotency-Key", "Sec-Websocket-Key", "Surrogate-Key", "Cache-Key", "Partition-Key", "Routing-Key", "Sort-Key"}
+	schemes   = []string{"basic ", "bearer ", "digest ", "token ", "apikey ", "negotiate ", "aws4-hmac-sha256 "} // of the values of Authorization
+)
+
+// carriesCredentials says whether a header says who asks, by its name or by how its value begins.
+func carriesCredentials(name, value string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' })
+	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(credentialWords, w) }) {
+		return name != "Mcp-Session-Id"
+	}
+	if len(words) > 0 && strings.HasSuffix(words[len(words)-1], "key") && !slices.Contains(plainKeys, name) {
+		return true
+	}
+	value = strings.ToLower(strings.TrimSpace(value))
+	return slices.ContainsFunc(schemes, func(s string) bool { return strings.HasPrefix(value, s) })
+}
 
 // portable headers may follow a redirect to another server; whatever else a caller gives was meant for the first one.
 var portable = []string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}
@@ -36,11 +55,11 @@ func headersOf(given map[string]string, trusted bool) (http.Header, error) {
 	if err != nil {
 		return nil, refuseHeader("%v", err)
 	}
-	for name := range out {
+	for _, name := range slices.Sorted(maps.Keys(out)) {
 		switch {
 		case slices.Contains(reserved, name):
 			return nil, refuseHeader("the header %s may not be given", name)
-		case slices.Contains(credentials, name) && !trusted:
+		case carriesCredentials(name, out.Get(name)) && !trusted:
 			return nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "CredentialsRefused",
 				Message:    fmt.Sprintf("the header %s carries credentials, which may not be sent to this host; nothing was sent", name),
 				Suggestion: "Call without it. The operator can name the host in credential_hosts of the plugin's config."}
