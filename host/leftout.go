@@ -4,7 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -17,7 +21,16 @@ type leftOut struct {
 }
 
 func (e *leftOut) Error() string {
-	return fmt.Sprintf("plugin %q: tool %s is left out: %s", e.plugin, cutText(e.name, 100), e.why)
+	return fmt.Sprintf("plugin %q: tool %s is left out: %s", e.plugin, shownName(e.name), e.why)
+}
+
+// shownName is a tool's name in a message: as it is, unless there is more in it than names may have.
+func shownName(name string) string {
+	name = cutText(name, 100)
+	if strings.ContainsFunc(name, func(r rune) bool { return r == '\n' || r == '\t' || r == '"' || textutil.Invisible(r) }) || !utf8.ValidString(name) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // nameOf gives the full name of a tool that was left out.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -45,7 +46,7 @@ const maxURL = 2 << 10
 // helpURL drops what is no link that a person could follow: it is a plugin's word, and shown beside ours.
 func helpURL(link string) string {
 	u, err := url.Parse(link)
-	if err != nil || len(link) > maxURL || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsFunc(link, isUnseen) {
+	if err != nil || len(link) > maxURL || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.ContainsFunc(link, textutil.Invisible) {
 		return ""
 	}
 	return link

@@ -4,55 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // This file keeps words that people cannot see, and models read, out of definitions. Results stay as they are: they are
 // marked as data, and a file must be read as it is to be edited.
 
-// isUnseen tells characters that show nothing, or turn what is around them.
-func isUnseen(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t' || r >= ' ' && r < 0x7f:
-		return false
-	case r == '\u2800': // the braille blank
-		return true
-	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
-}
-
-// joins tells the unseen characters that scripts and emoji need: one, behind a character that can be seen.
-func joins(r, before rune) bool {
-	switch r {
-	case '\ufe0e', '\ufe0f': // how an emoji, or a digit on a key, is drawn
-		return before > ' ' && !isUnseen(before)
-	case '\u200c', '\u200d': // between letters of Persian or Hindi, or the parts of an emoji
-		return before > unicode.MaxASCII && (!isUnseen(before) || before == '\ufe0f')
-	}
-	return false
-}
-
-// withoutUnseen takes them out, and counts them. Most texts have none and stay as they are.
-func withoutUnseen(text string) (string, int) {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if strings.IndexFunc(text, isUnseen) < 0 {
-		return text, 0
-	}
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	var before rune
-	n := 0
-	return strings.Map(func(r rune) rune {
-		if isUnseen(r) && !joins(r, before) {
-			n++
-			return -1
-		}
-		before = r
-		return r
-	}, text), n
-}
+// withoutUnseen takes them out, and counts them.
+func withoutUnseen(text string) (string, int) { return textutil.Visible(text, -1) }
 
 // withoutUnseenIn does it for the titles and descriptions in a JSON Schema. Elsewhere in it, such as in the name of a
 // property, the characters mean something to the plugin, so they are an error.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 func (g *globals) verifyAudit(ctx context.Context, path string) error {
@@ -163,4 +164,4 @@ func escaped(text string) string {
 	return out.String()
 }
 
-func unsafeInJSON(r rune) bool { return r != '\n' && hazardous(r) }
+func unsafeInJSON(r rune) bool { return r == '\t' || textutil.Invisible(r) }

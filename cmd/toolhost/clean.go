@@ -4,20 +4,16 @@ import (
 	"io"
 	"strings"
 	"unicode"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// clean makes text safe for a terminal: lines and tabs stay, whatever could move the cursor, change colours or turn the
-// direction of writing becomes a replacement character.
+// clean makes text safe for a terminal: lines and tabs stay, whatever could move the cursor, change colours, turn the
+// direction of writing, or be there unseen becomes a replacement character.
 func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && hazardous(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ReplaceAll(text, "\r\n", "\n"))
+	text, _ = textutil.Visible(text, unicode.ReplacementChar)
+	return text
 }
-
-func hazardous(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // A cleaner passes on clean text. Each write must hold whole characters.
 type cleaner struct{ w io.Writer }
@@ -31,12 +27,8 @@ func (c cleaner) Write(p []byte) (int, error) {
 
 // fit makes text one line of at most n columns that cannot move the cursor.
 func fit(text string, n int) string {
-	text = strings.Map(func(r rune) rune {
-		if hazardous(r) {
-			return ' '
-		}
-		return r
-	}, text)
+	text, _ = textutil.Visible(text, ' ')
+	text = strings.NewReplacer("\n", " ", "\t", " ").Replace(text)
 	used, end := 0, 0 // end is where the text is cut, so that the sign for it still fits
 	for i, r := range text {
 		if used+columns(r) > n {

@@ -8,14 +8,15 @@ import (
 
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
-		"two\n\tlines":     "two\n\tlines",
-		"Windows\r\nlines": "Windows\nlines",
-		"a\x1b[31mb":       "a\ufffd[31mb",
-		"a\rb\x07\x00":     "a\ufffdb\ufffd\ufffd",
-		"a\u009b2Jb":       "a\ufffd2Jb",
-		"a\u202eb\u2066c":  "a\ufffdb\ufffdc",
-		"bytes \x9b\xff":   "bytes \ufffd\ufffd",
-		"grüße, 世界 👋🏽":     "grüße, 世界 👋🏽",
+		"two\n\tlines":       "two\n\tlines",
+		"Windows\r\nlines":   "Windows\nlines",
+		"a\x1b[31mb":         "a\ufffd[31mb",
+		"a\rb\x07\x00":       "a\ufffdb\ufffd\ufffd",
+		"a\u009b2Jb":         "a\ufffd2Jb",
+		"a\u202eb\u2066c":    "a\ufffdb\ufffdc",
+		"bytes \x9b\xff":     "bytes \ufffd",
+		"a\u200bb\U000e0041": "a\ufffdb\ufffd",
+		"grüße, 世界 👋🏽 👩‍👧 ❤️": "grüße, 世界 👋🏽 👩‍👧 ❤️",
 	} {
 		if got := clean(in); got != want {
 			t.Errorf("clean(%q) gives %q, want %q", in, got, want)

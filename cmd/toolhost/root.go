@@ -2,14 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/internal/redact"
 )
 
 // globals are the flags that every sub-command takes.
@@ -94,26 +93,33 @@ func (g *globals) checkFolder() error {
 	return nil
 }
 
-// logger writes to standard error, without the secrets, and what looks like one.
+// logger writes to standard error, without the secrets, and what looks like one. Texts are redacted before they are
+// formatted: in a line that is formatted, a secret without an end would take with it what follows.
 func (g *globals) logger() *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(g.logLevel)) // one of four words
-	o, redact := &slog.HandlerOptions{Level: level}, audit.NewRedactor(g.secrets...)
+	secrets := redact.New(g.secrets...)
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return redactedAttr(secrets, a) }}
 	if g.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(discreet{cleaner{g.err}, redact.JSON}, o))
+		return slog.New(slog.NewJSONHandler(cleaner{g.err}, o))
 	}
-	return slog.New(slog.NewTextHandler(discreet{cleaner{g.err}, func(line []byte) []byte { return []byte(redact.Text(string(line))) }}, o))
+	return slog.New(slog.NewTextHandler(cleaner{g.err}, o))
 }
 
-// discreet is where a log writes its records, each at once.
-type discreet struct {
-	w      io.Writer
-	redact func(line []byte) []byte
-}
-
-func (d discreet) Write(p []byte) (int, error) {
-	if _, err := d.w.Write(d.redact(p)); err != nil {
-		return 0, err
+func redactedAttr(secrets *redact.Redactor, a slog.Attr) slog.Attr {
+	a.Value = a.Value.Resolve()
+	switch k := a.Value.Kind(); {
+	case k == slog.KindBool || k == slog.KindDuration || k == slog.KindTime || a.Key == slog.LevelKey:
+		return a
+	case redact.Name(a.Key):
+		a.Value = slog.AnyValue(redact.Value(a.Value.Any()))
+	case k == slog.KindString:
+		a.Value = slog.StringValue(secrets.Text(a.Value.String()))
+	default: // numbers, errors, lists: as they are, unless they show a secret
+		text := a.Value.String()
+		if clean := secrets.Text(text); clean != text {
+			a.Value = slog.StringValue(clean)
+		}
 	}
-	return len(p), nil
+	return a
 }

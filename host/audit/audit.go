@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/redact"
 )
 
 // Options say what a log holds.
@@ -31,7 +33,7 @@ type Options struct {
 type Log struct {
 	path    string
 	content bool
-	redact  *Redactor
+	redact  *redact.Redactor
 
 	mu         sync.Mutex
 	file, head *os.File  // nil once closed
@@ -51,7 +53,7 @@ var unknown = ending{size: -1}
 // Open opens the log at path, and makes it, its head and its folder if they are not there; only the user can read them.
 // It fails if the file cannot be written or is not a regular file.
 func Open(path string, o Options) (*Log, error) {
-	l := &Log{path: path, content: o.Content, redact: NewRedactor(o.Secrets...), known: unknown}
+	l := &Log{path: path, content: o.Content, redact: redact.New(o.Secrets...), known: unknown}
 	if err := l.open(); err != nil {
 		_ = l.Close()
 		return nil, fmt.Errorf("the audit log cannot be used: %w", err)

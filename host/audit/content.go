@@ -30,23 +30,10 @@ func (l *Log) prepare(r *Record) error {
 	}
 	l.keep(r, "arguments", &r.Arguments, &r.ArgumentsSHA256, &r.ArgumentsBytes)
 	l.keep(r, "result", &r.Result, &r.ResultSHA256, &r.ResultBytes)
-	l.redactTexts(r.texts())
+	for _, text := range r.texts() {
+		*text = cutText(l.redact.Text(*text), maxText)
+	}
 	return nil
-}
-
-// redactTexts looks at all texts together first, since most records hold no secret.
-func (l *Log) redactTexts(texts []*string) {
-	var all strings.Builder
-	for _, text := range texts {
-		all.WriteString(*text + "\n")
-	}
-	found := l.redact.suspects(all.String())
-	for _, text := range texts {
-		if found {
-			*text = l.redact.Text(*text)
-		}
-		*text = cutText(*text, maxText)
-	}
 }
 
 // keep hashes the content, and then keeps what may be kept of it.

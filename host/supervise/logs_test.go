@@ -93,7 +93,7 @@ func TestFloodIsDroppedAndCounted(t *testing.T) {
 func TestTail(t *testing.T) {
 	var tl tail
 	for i := range 100 {
-		tl.add(fmt.Sprint(i))
+		tl.add([]byte(fmt.Sprint(i)), false)
 	}
 	if got := tl.last(3); !cmp.Equal(got, []string{"97", "98", "99"}) {
 		t.Error(got)
@@ -101,18 +101,18 @@ func TestTail(t *testing.T) {
 	if got := tl.last(1000); len(got) != tailLines {
 		t.Error(len(got))
 	}
-	tl.add("panic: boom")
-	tl.add(strings.Repeat("é", 1000))
+	tl.add([]byte("panic: boom"), false)
+	tl.add([]byte(strings.Repeat("é", 1000)), false)
 	if got := tl.telling(); !cmp.Equal(got, []string{"panic: boom"}) {
 		t.Error(got)
 	}
 	for range traceGap {
-		tl.add("long after")
+		tl.add([]byte("long after"), false)
 	}
 	if got := tl.telling(); len(got) != 3 || got[0] != "long after" {
 		t.Errorf("a panic of long ago is told: %q", got)
 	}
-	tl.add(strings.Repeat("é", 1000))
+	tl.add([]byte(strings.Repeat("é", 1000)), false)
 	if got := tl.last(1)[0]; len(got) > tailWidth+3 || strings.Contains(got, "\uFFFD") {
 		t.Errorf("a wide line is kept with %d bytes", len(got))
 	}
@@ -122,11 +122,11 @@ func TestTail(t *testing.T) {
 func TestTailOfALongTrace(t *testing.T) {
 	for _, start := range []string{"panic: boom", "fatal error: stack overflow", "SIGSEGV: segmentation violation"} {
 		var tl tail
-		tl.add(start)
+		tl.add([]byte(start), false)
 		for range 100 {
-			tl.add("goroutine 1 [running]:")
+			tl.add([]byte("goroutine 1 [running]:"), false)
 			for range 200 {
-				tl.add("main.f(0x1)")
+				tl.add([]byte("main.f(0x1)"), false)
 			}
 		}
 		if got := tl.telling(); !cmp.Equal(got, []string{start}) {
@@ -152,4 +152,78 @@ func FuzzPump(f *testing.F) {
 			}
 		}
 	})
+}
+
+// However a flood comes, in what pieces, the log, the count and the tail are the same: lines that are dropped at once are
+// not treated otherwise than those that are dropped one by one.
+func TestFloodInAnyPieces(t *testing.T) {
+	key := "-----BEGIN PRIVATE" + " KEY-----\n" + strings.Repeat("QUJD\n", 30) + "-----END PRIVATE" + " KEY-----\n"
+	for name, in := range map[string]string{
+		"short lines": strings.Repeat("y\n", 300_000),
+		"a panic":     strings.Repeat("y\n", 100_000) + "panic: boom\n" + strings.Repeat("goroutine 1:\nmain.f()\n", 50_000),
+		"a signal":    strings.Repeat("y\n", 100_000) + "SIGSEGV: oh\n" + strings.Repeat("x\n", 100),
+		"a key":       strings.Repeat("some line\n", 50_000) + key + strings.Repeat("more\n", 20_000) + key,
+		"an end":      strings.Repeat("some line\n", 50_000) + strings.Repeat("z", 3*maxLine) + "\nlast\nno end",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var logs [][]string
+				var tails []*tail
+				for _, piece := range []int{len(in), 32 << 10, 100} {
+					r, tl := &recorder{}, &tail{}
+					p := newPump(slog.New(r), "stderr", tl)
+					for rest := []byte(in); len(rest) > 0; rest = rest[min(piece, len(rest)):] {
+						_, _ = p.Write(rest[:min(piece, len(rest))])
+					}
+					time.Sleep(time.Second)
+					_, _ = p.Write([]byte("\n"))
+					logs, tails = append(logs, r.lines), append(tails, tl)
+				}
+				for i := range logs {
+					if diff := cmp.Diff(logs[0], logs[i]); diff != "" {
+						t.Errorf("the log of pieces %d differs: %.2000s", i, diff)
+					}
+					if diff := cmp.Diff(tails[0].last(tailLines), tails[i].last(tailLines)); diff != "" {
+						t.Errorf("the tail of pieces %d differs: %s", i, diff)
+					}
+					if diff := cmp.Diff(tails[0].telling(), tails[i].telling()); diff != "" {
+						t.Errorf("what is told of pieces %d differs: %s", i, diff)
+					}
+				}
+				if !strings.Contains(strings.Join(logs[0], "\n"), "lines were dropped") {
+					t.Error("nothing was dropped")
+				}
+			})
+		})
+	}
+}
+
+// A private key that is printed line by line reaches neither the log nor what errors show.
+func TestKeysThatArePrinted(t *testing.T) {
+	r, tl := &recorder{}, &tail{}
+	p := newPump(slog.New(r), "stderr", tl)
+	for _, line := range []string{"before", "key: -----BEGIN RSA PRIVATE" + " KEY-----", "Proc-Type: 4,ENCRYPTED", "", "U0VDUkVU", "-----END RSA PRIVATE" + " KEY-----",
+		`{"@message":"login","password":"U0VDUkVU","n":1,"url":"https://a:U0VDUkVU@x"}`, "use gh" + "p_" + strings.Repeat("aB3", 12)} {
+		_, _ = p.Write([]byte(line + "\n"))
+	}
+	want := []string{"DEBUG before", "DEBUG key: [redacted]", "DEBUG login fields=[n=1 password=[redacted] url=https://a:[redacted]@x]", "DEBUG use [redacted]"}
+	if diff := cmp.Diff(want, r.lines); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"before", "key: [redacted]", "login", "use [redacted]"}, tl.last(tailLines)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func BenchmarkFlood(b *testing.B) {
+	for name, line := range map[string]string{"short": "y\n", "long": strings.Repeat("some words of a line that is not short ", 10) + "\n", "json": `{"@level":"info","@message":"m","n":1}` + "\n"} {
+		b.Run(name, func(b *testing.B) {
+			p := newPump(slog.New(slog.DiscardHandler), "stderr", &tail{})
+			chunk := bytes.Repeat([]byte(line), 32<<10/len(line))
+			b.SetBytes(int64(len(chunk)))
+			for b.Loop() {
+				_, _ = p.Write(chunk)
+			}
+		})
+	}
 }

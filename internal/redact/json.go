@@ -1,4 +1,4 @@
-package audit
+package redact
 
 import (
 	"bytes"
@@ -23,13 +23,6 @@ var (
 	credentialOptions = []string{"-u", "-U", "-a", "--user", "--proxy-user", "--auth"}
 	credentialPair    = lazily(`^([^\s:/]*:)[^/\s]*[^/\s0-9][^/\s]*$`)
 )
-
-// namesSecret says whether a name is one whose value is secret, however blanks and letters in full width dress it up.
-func namesSecret(name string) bool {
-	return secretName().MatchString(strings.TrimFunc(norm.NFKC.String(name), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}))
-}
 
 // JSON gives the text with [redacted] in the place of each secret, which may be written with escapes. Values of names
 // such as password or api_key are secrets as a whole, unless they are null, true, false or "". What was JSON stays JSON;
@@ -58,7 +51,7 @@ func (r *Redactor) JSON(text []byte) []byte {
 			option = ""
 		}
 		out = append(out, r.token(part)...)
-		if part[0] == '"' && namesSecret(unquote(part)) {
+		if part[0] == '"' && Name(unquote(part)) {
 			out = append(out, text[i:i+from]...)
 			i += from
 			n := extent(text[i:])
@@ -90,6 +83,12 @@ func token(text []byte) []byte {
 		return text[:len(text)-len(bytes.TrimLeft(text, " \t\r\n"))]
 	}
 	return text
+}
+
+// suspects says quickly of most texts that they have neither secrets nor names of secrets.
+func (r *Redactor) suspects(text string) bool {
+	return wide(text) || likely(text) != patternSet{} || slices.ContainsFunc(r.secrets, func(s string) bool { return strings.Contains(text, s) }) ||
+		len(r.findEncoded(nil, text)) > 0
 }
 
 // argument redacts a string that may be what the option before it takes.
@@ -167,4 +166,21 @@ func quote(text string) []byte {
 func unquote(text []byte) (out string) {
 	_ = json.Unmarshal(text, &out) // the text is valid
 	return out
+}
+
+// Name says whether what stands behind a name is a secret, whatever it looks like: password, api_key, Authorization, also
+// with blanks around it or in letters of full width.
+func Name(name string) bool {
+	return secretName().MatchString(strings.TrimFunc(norm.NFKC.String(name), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}))
+}
+
+// Value stands for the value behind a name that Name knows. What says nothing (nil, a bool, "") stays.
+func Value(v any) any {
+	switch v {
+	case nil, true, false, "":
+		return v
+	}
+	return redacted
 }

@@ -1,4 +1,6 @@
-package audit
+// Package redact takes secrets out of texts that are written down or shown: the record of calls, logs, and what plugins
+// print. It knows values that it is given and the forms of well-known credentials, and looks at nothing but the text.
+package redact
 
 import (
 	"cmp"
@@ -26,9 +28,9 @@ type Redactor struct {
 	encoded []string // as they stand within longer runs of base64
 }
 
-// NewRedactor gives a redactor that also knows these values, in plain and as they stand in JSON, in URLs, in hexadecimal
+// New gives a redactor that also knows these values, in plain and as they stand in JSON, in URLs, in hexadecimal
 // and in base64, wherever in the encoded text they begin. Values under 6 bytes are ignored.
-func NewRedactor(secrets ...string) *Redactor {
+func New(secrets ...string) *Redactor {
 	r := &Redactor{}
 	for _, s := range secrets {
 		if len(s) >= minSecret {
@@ -76,16 +78,6 @@ func quoted(text string) string {
 // Text gives the text with [redacted] in the place of each secret.
 func (r *Redactor) Text(text string) string {
 	return replaced(text, r.find(text))
-}
-
-// suspects says quickly of most texts that there is nothing to find in them.
-func (r *Redactor) suspects(text string) bool {
-	plain := text
-	if wide(text) {
-		plain, _ = narrowed(text)
-	}
-	return likely(plain) != patternSet{} || slices.ContainsFunc(r.secrets, func(s string) bool { return strings.Contains(text, s) }) ||
-		len(r.findEncoded(nil, text)) > 0
 }
 
 func (r *Redactor) find(text string) (found []span) {

@@ -1,4 +1,4 @@
-package audit
+package redact
 
 import (
 	"encoding/base64"
@@ -27,12 +27,12 @@ func TestTokensOfServices(t *testing.T) {
 	}
 	for _, token := range tokens {
 		for _, around := range []string{"%s", "use %s now", "a=%s", `"%s"`, "(%s)", "x: %s,", "https://x/?a=1&t=%s&b=2", "\n%s\n", "curl -H 'X-Key: %s' https://x"} {
-			got := NewRedactor().Text(fmt.Sprintf(around, token))
+			got := New().Text(fmt.Sprintf(around, token))
 			if want := fmt.Sprintf(around, "[redacted]"); got != want {
 				t.Errorf("%s in %q became %q", token[:8], around, got)
 			}
 			in, _ := json.Marshal(map[string]string{"text": fmt.Sprintf(around, token)})
-			if out := string(NewRedactor().JSON(in)); strings.Contains(out, token) || !strings.Contains(out, redacted) {
+			if out := string(New().JSON(in)); strings.Contains(out, token) || !strings.Contains(out, redacted) {
 				t.Errorf("%s in %q became %s as JSON", token[:8], around, out)
 			}
 		}
@@ -61,7 +61,7 @@ func TestCredentialsByTheirPlace(t *testing.T) {
 		}
 		at := strings.Index(in, "@")
 		full := in[:at] + secret + in[at+1:]
-		if got, want := NewRedactor().Text(full), in[:at]+redacted+in[at+1:]; got != want {
+		if got, want := New().Text(full), in[:at]+redacted+in[at+1:]; got != want {
 			t.Errorf("Text(%q) = %q, want %q", full, got, want)
 		}
 	}
@@ -74,7 +74,7 @@ func TestNoCredentials(t *testing.T) {
 		"keyboard: qwerty", "token_count=5 tokens: 7", "the cookie jar", "net -p x", "zip -r a.zip b", "7z x a.7z", "git log --author=x -p", "grep -rn private-token docs", "2024-11-05:AAaa",
 		"Ｈｅｌｌｏ， ｗｏｒｌｄ", "价格：１２元，密码不在这里", "http://x/webhooks/list", "see hooks.slack.com/docs",
 	} {
-		if got := NewRedactor().Text(in); got != in {
+		if got := New().Text(in); got != in {
 			t.Errorf("Text(%q) = %q", in, got)
 		}
 	}
@@ -84,13 +84,13 @@ func TestSecretNames(t *testing.T) {
 	for _, name := range []string{"password ", " password", "password\u00a0", "ｐａｓｓｗｏｒｄ", "passwordｓ", "API KEY", "api.key", "_auth", "auth", "pwd", "account_key", "AccountKey", "signingKey", "webhook_url",
 		"connectionString", "seed_phrase", "X-Api-Key", "Private-Token", "--token", "clientSecret:", "mnemonic"} {
 		in, _ := json.Marshal(map[string]string{name: "x"})
-		if out := NewRedactor().JSON(in); !strings.Contains(string(out), redacted) {
+		if out := New().JSON(in); !strings.Contains(string(out), redacted) {
 			t.Errorf("%q: %s", name, out)
 		}
 	}
 	for _, name := range []string{"author", "authority", "key", "pwd_length", "max_tokens", "keyboard", "account", "signature", "seed", "hook"} {
 		in, _ := json.Marshal(map[string]string{name: "x"})
-		if out := NewRedactor().JSON(in); string(out) != string(in) {
+		if out := New().JSON(in); string(out) != string(in) {
 			t.Errorf("%q: %s", name, out)
 		}
 	}
@@ -106,7 +106,7 @@ func TestArgumentsOfPrograms(t *testing.T) {
 		`{"a":"--token","b":"c"}`:                   `{"a":"--token","b":"c"}`,
 		`["--token-file","x"]`:                      `["--token-file","x"]`,
 	} {
-		if got := string(NewRedactor().JSON([]byte(in))); got != want {
+		if got := string(New().JSON([]byte(in))); got != want {
 			t.Errorf("JSON(%s) = %s, want %s", in, got, want)
 		}
 	}
@@ -129,7 +129,7 @@ func TestEncodedSecretsAreGone(t *testing.T) {
 		if strings.HasPrefix(text, base64.StdEncoding.EncodeToString(all)) {
 			text = wrapped(text, rapid.SampledFrom([]int{1000, 76, 64}).Draw(t, "width"))
 		}
-		out := NewRedactor(secret).Text("the value " + text + " is here")
+		out := New(secret).Text("the value " + text + " is here")
 		for _, left := range []string{secret, base64.RawStdEncoding.EncodeToString([]byte(secret)), hex.EncodeToString([]byte(secret)), url.QueryEscape(secret)} {
 			if strings.Contains(strings.ReplaceAll(out, "\n", ""), left) {
 				t.Fatalf("%q is left of %q in %q", left, secret, out)

@@ -1,4 +1,4 @@
-package audit
+package redact
 
 import (
 	"encoding/json"
@@ -44,7 +44,7 @@ func TestTextPatterns(t *testing.T) {
 		"login --api-key=hunter2":                           "login --api-key=[redacted]",
 		"secret: [redacted], password=[redacted]":           "secret: [redacted], password=[redacted]",
 	} {
-		if got := NewRedactor().Text(in); got != want {
+		if got := New().Text(in); got != want {
 			t.Errorf("Text(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -54,14 +54,14 @@ func TestTextStays(t *testing.T) {
 	for _, in := range []string{"", "max_tokens=100", "unexpected token: }", "unexpected token: expected a name", "http://host:80/a@b", "http://[::1]:80/",
 		"task-force-of-the-many-people", "asset", "ghp_short", "the secret of success", "bearer of news", "password", "--token-file path", "key = value",
 		"a:b@c", "eyJ.x.y", "sk-short", "monkey: banana", `{"password":""}`} {
-		if got := NewRedactor().Text(in); got != in {
+		if got := New().Text(in); got != in {
 			t.Errorf("Text(%q) = %q", in, got)
 		}
 	}
 }
 
 func TestKnownSecrets(t *testing.T) {
-	r := NewRedactor("hunter22", `qu"ote\é<&`, "aaaaaa", "zzzzzz", "overlap-one", "one-and-two", "short", "")
+	r := New("hunter22", `qu"ote\é<&`, "aaaaaa", "zzzzzz", "overlap-one", "one-and-two", "short", "")
 	for in, want := range map[string]string{
 		"x hunter22 y hunter22":            "x [redacted] y [redacted]",
 		`in JSON qu\"ote\\é<&`:             "in JSON [redacted]",
@@ -80,7 +80,7 @@ func TestKnownSecrets(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	r := NewRedactor("hunter22", "12345678", `qu"ote\n`, "not\xffUTF-8")
+	r := New("hunter22", "12345678", `qu"ote\n`, "not\xffUTF-8")
 	for in, want := range map[string]string{
 		`{"a":"hunter22"}`:                                  `{"a":"[redacted]"}`,
 		`{"a":"hunt\u0065r22"}`:                             `{"a":"[redacted]"}`,
@@ -121,7 +121,7 @@ func TestEscapedSecretsAreGone(t *testing.T) {
 			}
 		}
 		around := rapid.SampledFrom([]string{`{"a":"x%sy"}`, `[1,{"b":["%s"]}]`, `{"%s":1}`, ` "%s " `}).Draw(t, "around")
-		out := NewRedactor(secret).JSON([]byte(strings.Replace(around, "%s", escaped.String(), 1)))
+		out := New(secret).JSON([]byte(strings.Replace(around, "%s", escaped.String(), 1)))
 		var value any
 		if err := json.Unmarshal(out, &value); err != nil {
 			t.Fatalf("%v: %s", err, out)
