@@ -54,7 +54,7 @@ func TestWrongConfiguration(t *testing.T) {
 		"wrong type":  {`{"tools":[1]}`, []string{"configuration is wrong", "tools[0]", "string"}},
 		"unknown key": {`{"tools":[],"tols":1}`, []string{"configuration is wrong", "tols"}},
 		"refused":     {`{"tools":[],"refuse":"today"}`, []string{"refused its configuration", "I refuse: today"}},
-		"bad tool":    {`{"tools":["BAD"]}`, []string{"refused its configuration", "BAD"}},
+		"bad tool":    {`{"tools":["bad tool"]}`, []string{"refused its configuration", "bad tool"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
