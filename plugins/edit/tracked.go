@@ -111,6 +111,9 @@ func (m *multi) create(p *workspace.Place, ed multiEdit) error {
 	if err := (*snapshot)(nil).matches(p.Path, ed.IfMatch); err != nil {
 		return err
 	}
+	if err := m.settings.meant(p.Path, nil, ed.NewString); err != nil {
+		return err
+	}
 	b := &buffer{place: p, form: plainForm, text: []byte(ed.NewString), inserted: []match.Range{{End: len(ed.NewString)}}}
 	m.found = append(m.found, multiFound{Path: p.Path})
 	return m.enlist(&tracked{buffer: b, original: b.text})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/plugins/edit/internal/match"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
@@ -54,6 +55,9 @@ func (in writeInput) plan(_ context.Context, s *scene) (*outcome, error) {
 		return nil, tooLarge(p.Path, fmt.Sprintf("would have %d bytes", len(in.Content)))
 	}
 	if p.Info == nil {
+		if err := s.settings.meant(p.Path, nil, in.Content); err != nil {
+			return nil, err
+		}
 		return in.create(p)
 	}
 	if err := p.Regular(); err != nil {
@@ -69,7 +73,23 @@ func (in writeInput) plan(_ context.Context, s *scene) (*outcome, error) {
 	if err := before.matches(p.Path, in.IfMatch); err != nil {
 		return nil, err
 	}
+	if err := s.settings.meant(p.Path, before.data, in.Content); err != nil {
+		return nil, err
+	}
 	return in.overwrite(p, before, s.settings.legacy)
+}
+
+// meant refuses content that most likely was not meant to be in the file as it is: with a line for code that was left out,
+// or all in the fence of a code block. Before is nil for a new file.
+func (s settings) meant(path string, before []byte, content string) error {
+	if s.strictness == match.Exact || len(content) > maxJudged || len(before) > maxJudged {
+		return nil
+	}
+	if r := match.Content(path, before, []byte(content)); r != nil {
+		r.Message = strings.ReplaceAll(r.Message, "new_string", "content")
+		return refused(path, r)
+	}
+	return nil
 }
 
 func (in writeInput) create(p *workspace.Place) (*outcome, error) {

@@ -115,3 +115,46 @@ func TestWriteMakesDirectories(t *testing.T) {
 	f.run(t, "write", args{"path": "a/link", "content": "z"})
 	f.holds(t, "a/b/new", "z")
 }
+
+// What models write around or in place of code is no content.
+func TestWriteRefusesWhatIsNotMeant(t *testing.T) {
+	const code = "package a\n\nfunc one() {\n\trun()\n}\n\nfunc two() {\n\tstop()\n}\n"
+	f := start(t)
+	f.put(t, "a.go", code)
+	for name, content := range map[string]string{
+		"code left out": "package a\n\nfunc one() {\n\trun(1)\n}\n\n// ... rest of the file unchanged ...\n",
+		"dots":          "package a\n\nfunc one() {\n\trun(1)\n}\n\n// ...\n",
+		"a fence":       "```go\n" + code + "```\n",
+	} {
+		e := f.fails(t, "EditRefused", "write", args{"path": "a.go", "content": content, "overwrite": true})
+		contains(t, e.Message, "content has the", `"a.go"`)
+		if e.Suggestion == "" {
+			t.Errorf("%s: no suggestion", name)
+		}
+	}
+	f.holds(t, "a.go", code)
+	f.fails(t, "EditRefused", "write", args{"path": "b.go", "content": "```go\n" + code + "```\n"})
+	f.fails(t, "EditRefused", "write", args{"path": "b.md", "content": "```markdown\n# Title\n\nText.\n```\n"})
+	f.fails(t, "EditRefused", "multi", edits(one("b.go", "", "```go\n"+code+"```\n")))
+	f.fails(t, "EditRefused", "multi", edits(one("a.go", "\trun()\n", "\trun(1)\n"), one("a.go", "func two() {\n\tstop()\n}\n", "func two() {\n\t// ...\n}\n")))
+	f.fails(t, "AlreadyApplied", "multi", edits(one("a.go", "\trun()\n", "\trun()\n\tlog(x)\n"), one("a.go", "\trun()\n", "\trun()\n\tlog(x)\n")))
+	f.holds(t, "a.go", code)
+
+	f.run(t, "write", args{"path": "c.md", "content": "```sh\nmake\n```\n"})
+	f.run(t, "write", args{"path": "c.pyi", "content": "class A:\n    def f(self) -> int:\n        ...\n"})
+	f.run(t, "write", args{"path": "a.go", "content": code + "\n// Three...\nfunc three(all ...int) {}\n", "overwrite": true})
+	f.run(t, "multi", edits(one("a.go", "\trun()\n", "\trun()\n\tlog(x)\n"), one("a.go", "\tstop()\n", "\tlog(x)\n\tstop()\n")))
+}
+
+func TestLineBreaksThatNewStringLost(t *testing.T) {
+	f := start(t)
+	f.put(t, "a.py", "x = 1\nreturn x\n")
+	result := f.run(t, "replace", args{"path": "a.py", "old_string": "x = 1\n", "new_string": "x = 5"})
+	f.holds(t, "a.py", "x = 5\nreturn x\n")
+	contains(t, result.Content[0].Text, "Note: new_string lost the line break that old_string ends with; it was kept")
+	if w := structured[replaceOutput](t, result).Warnings; len(w) != 1 {
+		t.Errorf("warnings %q", w)
+	}
+	f.run(t, "multi", edits(one("a.py", "x = 5\n", "x = 6"), one("a.py", "\nreturn x", "return y")))
+	f.holds(t, "a.py", "x = 6\nreturn y\n")
+}

@@ -51,6 +51,13 @@ func (t *Text) unchanged(at Range) *Refusal {
 	return r
 }
 
+// shown adds the lines from one to another, the last not included, to a refusal that is about them.
+func (t *Text) shown(r *Refusal, from, to int) *Refusal {
+	r.Candidates = []Candidate{{StartLine: from + 1, EndLine: to, Similarity: 1}}
+	r.Excerpt, r.Exact = t.numberedLines(from, to), t.exactText(from, to)
+	return r
+}
+
 // exactText is the text of lines as old_string would need it, or nothing when it is long.
 func (t *Text) exactText(from, to int) string {
 	if from >= to || to-from > maxShown {

@@ -1,9 +1,6 @@
 package match
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // guard refuses changes that make no sense, whatever the file holds.
 func (t *Text) guard(c Change) *Refusal {
@@ -18,22 +15,8 @@ func (t *Text) guard(c Change) *Refusal {
 		return &Refusal{Kind: Guard, Message: "old_string and new_string are the same, so nothing would change.",
 			Hint: "Give the text as it shall be as new_string."}
 	}
-	if p := placeholder(c); p != "" {
-		return &Refusal{Kind: Guard, Message: "new_string has the line " + quoteShort(p) + ", which stands for code left out. It would be written into the file as it is.",
-			Hint: "Write new_string in full, or choose a smaller old_string that holds only what changes."}
-	}
 	return nil
 }
-
-// Lines that models put in place of code they do not want to repeat: what is left of the comment signs, brackets and dots
-// around it says that something stays, and there are dots or a word for leaving out.
-var (
-	wrapping = regexp.MustCompile(`^[\s/#\-*<!;%{(\[>]+|[\s/*\->})\]]+$`)
-	dots     = regexp.MustCompile(`\.\.\.|…`)
-	leftOut  = regexp.MustCompile(`(?i)\b(rest|remainder|remaining|existing|unchanged|omitted|same as before|as before|previous code|other (code|methods|functions)|more code|your code|original code|snip|truncated)\b`)
-	restOf   = regexp.MustCompile(`(?i)^((the )?(rest|remainder) of (the |this )?(\w+ ){0,2}(code|file|function|method|methods|class|implementation|content|logic|functions|imports)` +
-		`|(existing|remaining) (code|content|implementation|methods?|functions?|lines?|logic|imports)|(code|rest|everything else|other (code|methods|functions)) (is |are )?(unchanged|omitted)|no changes? (here|below|above))( .{0,30})?$`)
-)
 
 // small is the size of a file that a refusal can show, which says more than that it is too small.
 const small = 2000
@@ -64,38 +47,4 @@ func inked(b []byte) (n int) {
 
 func guardTooLong() *Refusal {
 	return &Refusal{Kind: Guard, Message: "old_string is longer than the whole file.", Hint: "Read the file again: this may be another one than you think."}
-}
-
-func standsForMore(l string) bool {
-	bare := wrapping.ReplaceAllString(l, "")
-	if bare == l || bare == "" && !strings.Contains(l, "...") {
-		bare = strings.TrimSpace(l)
-	}
-	isComment := bare != strings.TrimSpace(l) || strings.HasPrefix(bare, "...") || strings.HasPrefix(bare, "…")
-	if len(bare) > 100 || !isComment {
-		return false
-	}
-	text := strings.Trim(bare, ".… :()[]")
-	return restOf.MatchString(text) || dots.MatchString(l) && len(strings.Fields(text)) <= 8 && leftOut.MatchString(text) && edgeDots(bare)
-}
-
-// edgeDots says that the dots are at the start or the end.
-func edgeDots(s string) bool {
-	s = strings.Trim(s, " :()[]")
-	for _, d := range []string{"...", "…"} {
-		if strings.HasPrefix(s, d) || strings.HasSuffix(s, d) {
-			return true
-		}
-	}
-	return false
-}
-
-// placeholder gives the first line of new_string that stands for code left out and that old_string does not have.
-func placeholder(c Change) string {
-	for l := range strings.SplitSeq(c.New, "\n") {
-		if len(l) < 400 && standsForMore(l) && !strings.Contains(c.Old, strings.TrimSpace(l)) {
-			return strings.TrimSpace(l)
-		}
-	}
-	return ""
 }

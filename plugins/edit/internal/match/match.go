@@ -9,6 +9,7 @@ package match
 // A Text is a file that changes are planned for. One goroutine at a time may use it.
 type Text struct {
 	*source
+	name    string
 	streams map[level]*stream
 	index   *index
 	words   map[string]bool // whether the file has it
@@ -18,7 +19,7 @@ type Text struct {
 // NewText takes the content of a file: UTF-8 without a byte order mark, or nearly, as bytes that are not are carried
 // along. The name tells the kind of file by its extension. Data must not change afterwards.
 func NewText(name string, data []byte) *Text {
-	return &Text{source: newSource(data, syntaxOf(name)), streams: map[level]*stream{}, words: map[string]bool{}}
+	return &Text{name: name, source: newSource(data, syntaxOf(name)), streams: map[level]*stream{}, words: map[string]bool{}}
 }
 
 // A Change is what a model asks for.

@@ -66,7 +66,6 @@ func TestPasses(t *testing.T) {
 	}{
 		{"exact within a line", "a.txt", "one two three\n", "two", "2", "one 2 three\n", 1},
 		{"exact over lines", "a.txt", "a\nb\nc\n", "a\nb\n", "x\n", "x\nc\n", 1},
-		{"exact is literal, without a line break", "a.txt", "a\nb\nc\n", "b\n", "B", "a\nBc\n", 1},
 		{"exact with $ and backslashes in new", "a.txt", "a\nb\n", "b", `$& \1 $1`, "a\n$& \\1 $1\n", 1},
 		{"LF finds CRLF, which stays", "a.txt", "a\r\nb\r\nc\r\n", "a\nb\n", "a\nx\nb\n", "a\r\nx\r\nb\r\nc\r\n", 1},
 		{"CRLF finds LF, which stays", "a.txt", "a\nb\nc\n", "a\r\nb\r\n", "a\r\nx\r\n", "a\nx\nc\n", 1},

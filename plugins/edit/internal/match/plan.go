@@ -24,6 +24,9 @@ func (t *Text) plan(c Change) (*Plan, *Refusal) {
 	if f := t.find(c, readings); f != nil {
 		return t.decide(c, f)
 	}
+	if refusal := t.harmful(c, readings[0], nil); refusal != nil {
+		return nil, refusal
+	}
 	if t.tooLong(readings) {
 		return nil, guardTooLong()
 	}
@@ -118,15 +121,26 @@ func (t *Text) decide(c Change, f *finding) (*Plan, *Refusal) {
 	}
 	p := &Plan{Pass: f.number, PassName: passNames[f.number], Warnings: t.warnings(f)}
 	for _, h := range f.hits {
-		if f.number > 1 && inserted(c, h.Range) {
-			return nil, t.ownInsertion(h.Range)
-		}
-		edits, refusal := t.edits(f, h)
-		if refusal != nil {
+		p.Places = append(p.Places, h.Range)
+	}
+	if refusal := t.harmful(c, f.reading, p.Places); refusal != nil {
+		return nil, refusal
+	}
+	if f.number == 1 && c.Strictness != Exact {
+		if refusal := t.exact(c, f, p); refusal != nil {
 			return nil, refusal
 		}
-		p.Edits = append(p.Edits, edits...)
-		p.Places = append(p.Places, h.Range)
+	} else {
+		for _, h := range f.hits {
+			if f.number > 1 && inserted(c, h.Range) {
+				return nil, t.ownInsertion(h.Range)
+			}
+			edits, refusal := t.edits(f, h)
+			if refusal != nil {
+				return nil, refusal
+			}
+			p.Edits = append(p.Edits, edits...)
+		}
 	}
 	if overlap(p.Edits) {
 		return nil, t.conflictAt(p.Places[0], "the places of old_string lie so close that their changes overlap")
@@ -153,6 +167,10 @@ func (t *Text) literal(r *reading, at Range) []Edit {
 	was := t.data[at.Start:at.End]
 	with := []byte(r.new)
 	if !bytes.Equal(toLF(with), toLF(r.old.data)) {
+		if at.Start > 0 && was[0] == '\n' && t.data[at.Start-1] == '\r' {
+			at.Start-- // a line ending is changed as a whole
+			was = t.data[at.Start:at.End]
+		}
 		with = t.fitEndings(r, at)
 	}
 	if bytes.Equal(was, with) {

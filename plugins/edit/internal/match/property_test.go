@@ -77,7 +77,8 @@ func TestPlansCanBeTakenBack(t *testing.T) {
 	})
 }
 
-// What is quoted exactly and once is changed literally, whatever else a looser pass could make of it.
+// What is quoted exactly and once is changed literally, whatever else a looser pass could make of it. Unless the strictness
+// is exact, line breaks at its edges stay and what was done before is not done twice.
 func TestExactOnceIsLiteral(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := strings.ReplaceAll(genText(t, "text", 20), "\r", "")
@@ -87,12 +88,21 @@ func TestExactOnceIsLiteral(t *testing.T) {
 		if strings.TrimSpace(old) == "" || old == fresh || occurrencesOf(data, old) != 1 {
 			return
 		}
-		p, err := NewText("a.py", []byte(data)).Plan(Change{Old: old, New: fresh})
+		p, err := NewText("a.py", []byte(data)).Plan(Change{Old: old, New: fresh, Strictness: Exact})
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		if got, want := string(p.Apply([]byte(data))), strings.Replace(data, old, fresh, 1); got != want || p.Pass != 1 {
+		want := strings.Replace(data, old, fresh, 1)
+		if got := string(p.Apply([]byte(data))); got != want || p.Pass != 1 {
 			t.Fatalf("pass %d: %s", p.Pass, cmp.Diff(want, got))
+		}
+		if p, err = NewText("a.py", []byte(data)).Plan(Change{Old: old, New: fresh}); err == nil {
+			got := string(p.Apply([]byte(data)))
+			if despaced(got) != despaced(want) || p.Pass != 1 || strings.Count(got, "\n") < strings.Count(want, "\n") {
+				t.Fatalf("pass %d: %s", p.Pass, cmp.Diff(want, got))
+			}
+		} else if r, _ := errors.AsType[*Refusal](err); r.Kind != AlreadyApplied && r.Kind != Guard {
+			t.Fatalf("%v", err)
 		}
 	})
 }

@@ -62,6 +62,9 @@ func (t *Text) planSimilar(c Change, r *reading, w *window) (*Plan, *Refusal) {
 	if inserted(c, pl.Range) {
 		return nil, t.ownInsertion(pl.Range)
 	}
+	if refusal := t.harmful(c, r, []Range{pl.Range}); refusal != nil {
+		return nil, refusal
+	}
 	edits, refusal := t.project(8, r, pl)
 	if refusal != nil {
 		return nil, refusal
