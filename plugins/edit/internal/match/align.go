@@ -20,7 +20,8 @@ type aligner struct {
 	t         *Text
 	old, file *index
 	lo, hi    int
-	first     int // significant line of old_string
+	taken     Range // lines of the file that may not be used
+	first     int   // significant line of old_string
 	last      int
 	cost      []float32
 	pair      []float32 // cost of a pair, for each line of old_string and each column of its band
@@ -29,9 +30,9 @@ type aligner struct {
 
 const band = 2*slack + 1
 
-// align lays old_string on the file from line at on, give or take some lines.
-func (t *Text) align(old, file *index, at int) *window {
-	a := &aligner{t: t, old: old, file: file, lo: at - slack, hi: at + len(old.keys) + slack}
+// align lays old_string on the file from line at on, give or take some lines, but on none of those taken.
+func (t *Text) align(old, file *index, at int, taken Range) *window {
+	a := &aligner{t: t, old: old, file: file, lo: at - slack, hi: at + len(old.keys) + slack, taken: taken}
 	n := len(old.keys)
 	a.first, a.last = old.ends()
 	a.cost = make([]float32, (n+1)*(n+band+1))
@@ -61,13 +62,18 @@ func (x *index) ends() (first, last int) {
 
 // price is what it costs to take line i of old_string for line j of the file, and whether that one is but misspelt.
 func (a *aligner) price(i, j int) (cost float64, misspelt bool) {
-	if j < 0 || j >= len(a.file.keys) {
+	if j < 0 || j >= len(a.file.keys) || j >= a.taken.Start && j < a.taken.End {
 		return math.Inf(1), false
 	}
 	x, y := a.old.keys[i], a.file.keys[j]
 	switch {
 	case x == y:
 		return 0, false
+	case a.old.note[i] != a.file.note[j] && x != "" && y != "": // where a text is cut out, a part of it may be a comment no more
+		if alike := a.t.compare(x, y); alike >= minMisspelt && a.t.isMisspelt(x, y) {
+			return (1 - alike) * max(a.old.weight[i], a.file.weight[j]), true
+		}
+		return math.Inf(1), false
 	case a.old.note[i] != a.file.note[j], a.old.significant(i) != a.file.significant(j), x == "", y == "":
 		return math.Inf(1), false
 	}

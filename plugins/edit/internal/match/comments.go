@@ -3,6 +3,7 @@ package match
 import (
 	"bytes"
 	"regexp"
+	"slices"
 )
 
 // scan finds comments from the start of a text on, which is taken to be outside of strings and comments.
@@ -21,6 +22,35 @@ func (x *syntax) scan(data []byte) []Range {
 		at = end
 	}
 	return out
+}
+
+// unbalanced says that a comment of a text starts before it or ends behind it.
+func (x *syntax) unbalanced(data []byte) bool {
+	starts := x.starters()
+	for at := 0; at < len(data); {
+		for _, b := range x.block {
+			if bytes.HasPrefix(data[at:], []byte(b[1])) && b[1] != "]]" { // which ends other things as well
+				return true
+			}
+		}
+		if !starts[data[at]] {
+			at++
+			continue
+		}
+		end, comment := x.token(data, at)
+		if comment && end == len(data) && x.open(data[at:]) {
+			return true
+		}
+		at = end
+	}
+	return false
+}
+
+// open says that a text starts with a comment that has no end.
+func (x *syntax) open(b []byte) bool {
+	return slices.ContainsFunc(x.block, func(m [2]string) bool {
+		return bytes.HasPrefix(b, []byte(m[0])) && !bytes.Contains(b[len(m[0]):], []byte(m[1]))
+	})
 }
 
 // starters are the bytes that comments and strings begin with.

@@ -57,6 +57,9 @@ func (m *indents) believes(first sample) bool {
 	if len(m.samples) == 0 {
 		return true
 	}
+	if m.identity && m.shown {
+		return false // the others are as in the file: it has lost its indentation
+	}
 	for _, s := range m.samples {
 		step, ok := m.convert(s.old)
 		if s.file != first.file+step && (!ok || s.file != first.file+s.old) {

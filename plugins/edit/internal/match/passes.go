@@ -103,7 +103,7 @@ func (t *Text) undoubted(f *finding) *finding {
 		return g
 	case g == nil || g.hits[0].Range != f.hits[0].Range:
 		return nil
-	case len(f.hits) == 1 && t.misquoted(f.reading, t.place(f, f.hits[0])):
+	case len(f.hits) == 1 && (t.misquoted(f.reading, t.place(f, f.hits[0])) || t.rivaled(f.reading, f.hits[0])):
 		return nil
 	}
 	return f
@@ -115,10 +115,8 @@ func (p pass) allows(r *reading, old *stream) bool {
 	switch p.number {
 	case 2, 3, 4, 5, 6:
 		return letters >= 3
-	case 7:
-		return r.old.syntax != nil && letters >= 12 && r.codeLines() >= 2
 	}
-	return letters >= 12 && (p.level&noNotes == 0 || r.old.syntax != nil && r.codeLines() >= 2)
+	return letters >= 12 && (p.level&noNotes == 0 || r.old.syntax != nil && r.codeLines() >= 2 && !r.old.syntax.unbalanced(r.old.data))
 }
 
 // fits says whether a place ends and starts where words do, and where lines do when it must.

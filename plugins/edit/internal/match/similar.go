@@ -28,7 +28,7 @@ func (t *Text) windows(r *reading) []*window {
 // windowsAt lays a reading on the parts of the file that have the most votes.
 func (t *Text) windowsAt(r *reading, v map[int]float64) (out []*window) {
 	for _, at := range peaks(v) {
-		if w := t.align(r.index, t.lineIndex(), at); w.first >= 0 {
+		if w := t.align(r.index, t.lineIndex(), at, Range{}); w.first >= 0 {
 			out = append(out, w)
 		}
 	}
@@ -47,7 +47,7 @@ func (t *Text) similar(c Change, readings []*reading) (*Plan, *Refusal) {
 			continue
 		}
 		w := all[0]
-		for _, rival := range all[1:] {
+		for _, rival := range append(all[1:], t.beside(r, w)...) {
 			if !w.overlaps(rival) && !r.index.dominates(w, rival) {
 				return nil, t.rivals(w, rival)
 			}
@@ -55,6 +55,34 @@ func (t *Text) similar(c Change, readings []*reading) (*Plan, *Refusal) {
 		return t.planSimilar(c, r, w)
 	}
 	return nil, nil
+}
+
+// rivaled says that, line by line, another part of the file is as like a reading as the place h, or a part of what is a
+// comment there. What is a comment at one place need not be one at the other.
+func (t *Text) rivaled(r *reading, h hit) bool {
+	from, to := t.span(h.Range)
+	here := &window{first: from, last: to - 1}
+	all := t.windows(r)
+	if r.index == nil {
+		return false
+	}
+	for i, key := range r.index.keys {
+		if r.index.significant(i) && slices.ContainsFunc(t.lineIndex().at[key], func(j int) bool { return j >= from && j < to && t.lineIndex().note[j] }) {
+			return true
+		}
+	}
+	at := slices.IndexFunc(all, here.overlaps)
+	return at >= 0 && slices.ContainsFunc(all, func(w *window) bool { return !w.overlaps(here) && !r.index.dominates(all[at], w) })
+}
+
+// beside are the windows right before and after another one, which lie too close to it to have votes of their own.
+func (t *Text) beside(r *reading, w *window) (out []*window) {
+	for _, at := range []int{w.first - len(r.index.keys), w.last + 1} {
+		if v := t.align(r.index, t.lineIndex(), at, Range{w.first, w.last + 1}); v.first >= 0 {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 func (t *Text) planSimilar(c Change, r *reading, w *window) (*Plan, *Refusal) {
@@ -77,19 +105,18 @@ func (t *Text) planSimilar(c Change, r *reading, w *window) (*Plan, *Refusal) {
 
 func (w *window) overlaps(v *window) bool { return w.first <= v.last && v.first <= w.last }
 
-// dominates says that nothing speaks for the rival: it has no line that the winner lacks, and lacks two that the winner has.
+// dominates says that nothing speaks for the rival: no line of old_string is nearer to one of its lines than to one of the
+// winner's, and it lacks two lines that the winner has. A misspelt line is one of both when both have what it misspells.
 func (x *index) dominates(w, rival *window) bool {
 	fewer := 0
 	for i := range x.keys {
 		if !x.telling(i) || x.note[i] && !w.has(i) {
 			continue
 		}
-		has := w.has(i)
-		other := rival.pairs[i] >= 0 && rival.kinds[i] == same
-		if other && (!has || w.kinds[i] != same) {
+		switch has, other := w.has(i), rival.has(i); {
+		case other && (!has || w.kinds[i] != same && rival.kinds[i] == same):
 			return false
-		}
-		if has && !other {
+		case has && !other:
 			fewer++
 		}
 	}
