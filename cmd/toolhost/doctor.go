@@ -62,10 +62,23 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 		d.plugins(there, g.supervising(there), m)
 		d.discovery(sources(c).Commands, m)
 	}
+	d.conceal(g)
 	if err := d.print(g, format); err != nil {
 		return err
 	}
 	return d.verdict()
+}
+
+// conceal takes the values by reference out of what went wrong.
+func (d *diagnosis) conceal(g *globals) {
+	for i, p := range d.Problems {
+		d.Problems[i] = g.hide(p)
+	}
+	for _, findings := range [][]pluginFinding{d.Plugins, d.Discovery} {
+		for i, p := range findings {
+			findings[i].Refused = g.hide(p.Refused)
+		}
+	}
 }
 
 // verdict is an error when a plugin could not be started.

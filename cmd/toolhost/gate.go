@@ -78,7 +78,7 @@ func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
 
 // trustFile trusts a file that a person has chosen to, and tells first what it would run.
 func (g *globals) trustFile(ctx context.Context, path string) error {
-	c, err := config.Load(path)
+	c, err := g.loadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no %s to trust; name the file that is meant: toolhost trust FILE", path)
 	} else if err != nil {

@@ -18,7 +18,16 @@ func (g *globals) load() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(path)
+	return g.loadFile(path)
+}
+
+// loadFile reads a configuration. What it takes from elsewhere is no longer told from here on.
+func (g *globals) loadFile(path string) (*config.Config, error) {
+	c, err := config.Load(path)
+	if err == nil {
+		g.conceal(c.References)
+	}
+	return c, err
 }
 
 func (g *globals) configPath() (string, error) {

@@ -17,7 +17,7 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(context.Background())
 	defer stop()
-	t := &terminal{in: stdin, out: &answer{w: stdout}, err: stderr}
+	t := newTerminal(stdin, stdout, stderr)
 	cmd := newRoot(t)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
@@ -30,6 +30,6 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // complain tells on standard error what went wrong.
 func (t *terminal) complain(err error) {
 	if err != nil && err.Error() != "" {
-		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), clean(err.Error()))
+		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), clean(t.hide(err.Error())))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/toolhost/toolhost/host"
@@ -71,8 +72,9 @@ func (g *globals) openFound(o opening) (_ *session, err error) {
 		return nil, err
 	}
 	c := o.found.config
+	g.secrets = slices.Collect(maps.Keys(c.References.Texts))
 	if c.Audit != nil {
-		g.secrets = c.Audit.Secrets
+		g.secrets = append(g.secrets, c.Audit.Secrets...)
 	}
 	if o.approver == nil && o.person != nil {
 		o.approver = newPrompter(g, o.person)
@@ -81,7 +83,7 @@ func (g *globals) openFound(o opening) (_ *session, err error) {
 	supervised := g.supervising(o.found)
 	supervised.Refresh, supervised.Offline = o.refresh, o.offline
 	if a := c.Audit; a != nil && !o.offline { // else there is nothing to record, and the path may be a stranger's
-		s.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: a.Secrets})
+		s.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: g.secrets})
 	}
 	supervised.OnState = s.onState
 	if s.supervisor, err = supervise.New(supervised); err != nil {

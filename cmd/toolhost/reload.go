@@ -76,7 +76,7 @@ func (s *session) configured(g *globals) (*config.Config, error) {
 	if s.config.Path == "" { // there is none
 		return s.config, nil
 	}
-	c, err := config.Load(s.config.Path)
+	c, err := g.loadFile(s.config.Path)
 	if err != nil {
 		return nil, err
 	}

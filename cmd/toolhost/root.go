@@ -99,14 +99,15 @@ func (g *globals) logger() *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(g.logLevel)) // one of four words
 	secrets := redact.New(g.secrets...)
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return redactedAttr(secrets, a) }}
+	clean := func(text string) string { return secrets.Text(g.hide(text)) }
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return redactedAttr(clean, a) }}
 	if g.logFormat == "json" {
 		return slog.New(slog.NewJSONHandler(cleaner{g.err}, o))
 	}
 	return slog.New(slog.NewTextHandler(cleaner{g.err}, o))
 }
 
-func redactedAttr(secrets *redact.Redactor, a slog.Attr) slog.Attr {
+func redactedAttr(clean func(string) string, a slog.Attr) slog.Attr {
 	a.Value = a.Value.Resolve()
 	switch k := a.Value.Kind(); {
 	case k == slog.KindBool || k == slog.KindDuration || k == slog.KindTime || a.Key == slog.LevelKey:
@@ -114,11 +115,11 @@ func redactedAttr(secrets *redact.Redactor, a slog.Attr) slog.Attr {
 	case redact.Name(a.Key):
 		a.Value = slog.AnyValue(redact.Value(a.Value.Any()))
 	case k == slog.KindString:
-		a.Value = slog.StringValue(secrets.Text(a.Value.String()))
+		a.Value = slog.StringValue(clean(a.Value.String()))
 	default: // numbers, errors, lists: as they are, unless they show a secret
 		text := a.Value.String()
-		if clean := secrets.Text(text); clean != text {
-			a.Value = slog.StringValue(clean)
+		if cleaned := clean(text); cleaned != text {
+			a.Value = slog.StringValue(cleaned)
 		}
 	}
 	return a

@@ -2,9 +2,13 @@ package main
 
 import (
 	"io"
+	"maps"
 	"os"
+	"sync/atomic"
 
 	"golang.org/x/term"
+
+	"github.com/toolhost/toolhost/host/supervise"
 )
 
 // A terminal is where a command reads and writes: the answer goes to out, everything else to err.
@@ -13,6 +17,32 @@ type terminal struct {
 	out     *answer
 	err     io.Writer
 	noColor bool
+	hidden  *atomic.Pointer[supervise.References] // the values by reference of what was loaded; shared by all copies
+}
+
+func newTerminal(in io.Reader, out, err io.Writer) *terminal {
+	return &terminal{in: in, out: &answer{w: out}, err: err, hidden: &atomic.Pointer[supervise.References]{}}
+}
+
+// conceal has the values of a configuration hidden from here on, beside those of an earlier one.
+func (t *terminal) conceal(r supervise.References) {
+	if t.hidden == nil {
+		return
+	}
+	all := map[string]string{}
+	if old := t.hidden.Load(); old != nil {
+		maps.Copy(all, old.Texts)
+	}
+	maps.Copy(all, r.Texts)
+	t.hidden.Store(&supervise.References{Texts: all})
+}
+
+// hide gives a text without the values that the configuration takes from elsewhere.
+func (t *terminal) hide(text string) string {
+	if t.hidden == nil || t.hidden.Load() == nil {
+		return text
+	}
+	return t.hidden.Load().Hide(text)
 }
 
 type color string

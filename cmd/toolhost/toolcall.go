@@ -36,7 +36,7 @@ func runToolCall(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := interruptible(context.Background())
 	defer stop()
 	held := &held{}
-	t := &terminal{in: stdin, out: &answer{w: stdout}, err: held}
+	t := newTerminal(stdin, stdout, held)
 	cmd := newToolCall(t)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)

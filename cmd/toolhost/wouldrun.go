@@ -30,7 +30,7 @@ func (g *globals) showWhatRuns(ctx context.Context, w io.Writer, c *config.Confi
 	}
 	fmt.Fprintln(w, "It would run, as you:")
 	for _, l := range lines[:min(len(lines), maxRuns)] {
-		fmt.Fprintln(w, "  "+cutText(visible(l), maxRunning))
+		fmt.Fprintln(w, "  "+cutText(visible(c.References.Hide(l)), maxRunning))
 	}
 	if more := len(lines) - maxRuns; more > 0 {
 		fmt.Fprintf(w, "  and %d more, see the file\n", more)
@@ -60,12 +60,12 @@ func whatRuns(ctx context.Context, c *config.Config) (lines []string) {
 }
 
 func pluginLine(s supervise.Spec) string {
-	line := fmt.Sprintf("plugin %s: %s", s.Name, wrapped(s.Sandbox.Wrapper, s.Command))
+	line := fmt.Sprintf("plugin %s: %s", s.Name, wrapped(s.Sandbox.Wrapper, s.ShownCommand()))
 	if len(s.Env) > 0 { // the values may be secrets
 		line += ", with " + strings.Join(slices.Sorted(maps.Keys(s.Env)), ", ") + " in its environment"
 	}
 	if s.Config != nil {
-		line += ", configured with " + string(s.Config)
+		line += ", configured with " + s.ShownConfig()
 	}
 	return line
 }

@@ -53,6 +53,8 @@ type Config struct {
 	LockMode string
 	// Locked is what the lock file beside the file says; nil when there is none, and after Parse.
 	Locked *Lock
+	// References has the values by reference of the whole file, as its Texts.
+	References supervise.References
 	// Defaults hold for every tool.
 	Defaults Defaults
 	// Warnings are what is not wrong, but probably not meant either, by position.

@@ -22,6 +22,7 @@ func (s *scope) env(name string, at hcl.Range) (cty.Value, bool) {
 		s.add(at, "the environment variable %s %s", name, problem).hint("write the value here instead")
 		return cty.DynamicVal, false
 	}
+	s.hidden.AddText(v, "env."+name)
 	return cty.StringVal(v), true
 }
 
@@ -41,6 +42,7 @@ func (s *scope) envFunction() function.Function {
 			if s.copied += len(v); s.copied > maxCopied {
 				return cty.DynamicVal, fmt.Errorf("the values that this file repeats come to more than %d KiB", maxCopied>>10)
 			}
+			s.hidden.AddText(v, "env."+args[0].AsString())
 			return cty.StringVal(v), nil
 		},
 	})

@@ -101,9 +101,17 @@ func (l *Lock) Remove(name string) {
 // LockedAs gives what a lock file in the folder says of the spec itself: all but the version, the checksum and the tools.
 func LockedAs(spec supervise.Spec, dir string) LockedPlugin {
 	return LockedPlugin{
-		Name: spec.Name, Source: sourceOf(spec, dir), Program: relative(spec.Command[0], dir), Args: slices.Clone(spec.Command[1:]),
-		Env: slices.Sorted(maps.Keys(spec.Env)), Level: cmp.Or(spec.Sandbox.Level, sandbox.Confined),
+		Name: spec.Name, Source: sourceOf(spec, dir), Program: relative(spec.Command[0], dir), Args: spec.LockedCommand()[1:],
+		Env: shownNames(spec), Level: cmp.Or(spec.Sandbox.Level, sandbox.Confined),
 	}
+}
+
+// shownNames are those of the variables that a plugin is given.
+func shownNames(spec supervise.Spec) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
+		out = append(out, spec.References.Hide(name))
+	}
+	return out
 }
 
 // sourceOf says where a spec is from, without what changes with each line that is added above it.

@@ -33,7 +33,14 @@ func (r *reader) plugin(b *hclsyntax.Block, plugins seen) {
 		Restart:      f.restart(),
 		Idempotent:   f.tools(name),
 		Sandbox:      f.sandbox(),
-		Config:       f.pluginConfig(name, b),
+	}
+	values := map[string]string{}
+	if spec.Config = f.pluginConfig(name, b, values); len(values) > 0 {
+		spec.References.Config = values
+	}
+	spec.References.Words, spec.References.Locked = f.writtenWords("command", spec.Command)
+	if env := f.body.Attributes["env"]; env != nil {
+		f.referLocals(env.Expr)
 	}
 	trust, pin := f.choice("trust_hints"), f.choice("pin_tools")
 	r.config.PluginSettings[name] = PluginSettings{Limits: f.pluginLimits(), IgnoreHints: trust != nil && !*trust,

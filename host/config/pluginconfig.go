@@ -11,8 +11,8 @@ import (
 
 // pluginConfig reads what a plugin is configured with, a config block or a config attribute, into a JSON object. It
 // gives nil when there is none. The lines of all values are kept for Locate.
-func (f *fields) pluginConfig(plugin string, block *hclsyntax.Block) json.RawMessage {
-	t := &tree{fields: f, lines: map[string]int{}}
+func (f *fields) pluginConfig(plugin string, block *hclsyntax.Block, references map[string]string) json.RawMessage {
+	t := &tree{fields: f, lines: map[string]int{}, references: references}
 	if _, taken := f.config.places[plugin]; !taken {
 		f.config.places[plugin] = place{line: block.TypeRange.Start.Line, lines: t.lines}
 	}
@@ -31,6 +31,7 @@ func (f *fields) pluginConfig(plugin string, block *hclsyntax.Block) json.RawMes
 		return nil
 	}
 	t.mark("", e)
+	t.refer("", e, v)
 	return encode(plain(v))
 }
 
@@ -47,7 +48,8 @@ func encode(v any) json.RawMessage {
 // A tree turns a free body into what JSON can say, and notes the line of each value under its JSON pointer.
 type tree struct {
 	*fields
-	lines map[string]int
+	lines      map[string]int
+	references map[string]string // by pointer, see supervise.References
 }
 
 // body makes an object: of the attributes, and of the blocks by their types.
@@ -56,6 +58,7 @@ func (t *tree) body(b *hclsyntax.Body, pointer string) map[string]any {
 	for _, a := range inOrder(b.Attributes) {
 		if v, ok := t.eval(a.Expr); ok {
 			out[a.Name] = plain(v)
+			t.refer(child(pointer, a.Name), a.Expr, v)
 		}
 		t.mark(child(pointer, a.Name), a.Expr)
 	}

@@ -53,6 +53,12 @@ func (r *reader) file(body *hclsyntax.Body) {
 	r.config.LockMode = f.oneOf("lock", lockModes)
 	r.config.Defaults = f.defaults()
 	f.done()
+	if len(r.hidden.Texts) > 0 {
+		r.config.References = r.hidden
+		for i := range r.config.Plugins {
+			r.config.Plugins[i].References.Texts = r.hidden.Texts
+		}
+	}
 }
 
 // seen remembers where each name was used first.

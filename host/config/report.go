@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/host/supervise"
 )
 
 // maxShown is how many mistakes the text of an Error describes; a broken file can have thousands.
@@ -72,6 +74,7 @@ type report struct {
 	src      []byte
 	mistakes []*Mistake
 	warnings []*Mistake
+	hidden   supervise.References // its Texts: the values by reference, which no mistake tells
 }
 
 // add reports a mistake. The zero range stands for the whole file.
@@ -98,7 +101,9 @@ func (r *report) finish() error {
 func (r *report) sorted(mistakes []*Mistake) []Mistake {
 	var out []Mistake
 	for _, m := range mistakes {
-		out = append(out, *m)
+		shown := *m
+		shown.Message, shown.Hint = r.hidden.Hide(m.Message), r.hidden.Hide(m.Hint)
+		out = append(out, shown)
 	}
 	slices.SortStableFunc(out, func(a, b Mistake) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Message, b.Message))

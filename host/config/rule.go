@@ -25,7 +25,7 @@ func (f *fields) rule(b *hclsyntax.Block, names seen) policy.Rule {
 		Categories: in.words("category", checkLine),
 		CostTiers:  in.words("cost_tier", checkCostTier),
 		Callers:    in.globs("callers", checkGlob, false),
-		Reason:     in.text("reason", checkLine),
+		Reason:     f.hidden.Hide(in.text("reason", checkLine)),
 	}
 	before := len(f.mistakes)
 	when := in.when()

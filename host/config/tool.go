@@ -40,6 +40,7 @@ func (f *fields) tool(b *hclsyntax.Block, plugin string, names seen) (name strin
 		Limits:         in.limits(),
 		Source:         f.place(b.TypeRange),
 	}
+	settings.Description = f.hidden.Hide(settings.Description)
 	idempotent = in.boolean("idempotent")
 	in.done()
 	f.config.Tools[plugin+"__"+name] = settings

@@ -24,7 +24,7 @@ func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spe
 	if config == nil {
 		config = json.RawMessage("{}")
 	}
-	if err := checkConfig(d.ConfigSchema, config); err != nil {
+	if err := checkConfig(d.ConfigSchema, config, spec.References.Config); err != nil {
 		return &invalidError{err}
 	}
 	if err := g.client.Configure(ctx, config, workdir); err != nil {
@@ -33,12 +33,12 @@ func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spe
 	return nil
 }
 
-func checkConfig(against, config json.RawMessage) error {
+func checkConfig(against, config json.RawMessage, shown map[string]string) error {
 	s, err := schema.Compile(against)
 	if err != nil {
 		return fmt.Errorf("the schema of its configuration is broken: %w", err)
 	}
-	if invalid := s.Validate(config); invalid != nil {
+	if invalid := s.ValidateShowing(config, shown); invalid != nil {
 		return fmt.Errorf("its configuration is wrong: %w", invalid)
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 type generation struct {
 	number  int
 	program string // the file that is run
+	hidden  References
 	child   *child
 	client  *sdk.Client
 	conn    *grpc.ClientConn // under client, for what is go-plugin's
@@ -56,7 +57,7 @@ func (s *Supervisor) start(ctx context.Context, spec Spec, number int) (*generat
 	ended := make(chan answer, 1)
 	go func() {
 		g, err := s.raise(ctx, spec, number)
-		ended <- answer{g, err}
+		ended <- answer{g, spec.References.hideError(err)}
 	}()
 	return inTime(ctx, ended)
 }
@@ -89,7 +90,7 @@ func (s *Supervisor) raise(ctx context.Context, spec Spec, number int) (*generat
 		return nil, &invalidError{errors.New("nothing is started offline, and what it offers is not known from an earlier start")}
 	}
 	kept := s.cache.Slot(ctx, s.describing(spec, path))
-	g := &generation{number: number, program: path}
+	g := &generation{number: number, program: path, hidden: spec.References}
 	if err := g.bringUp(ctx, s, spec); err != nil {
 		return nil, g.abandon(ctx, err)
 	}
@@ -101,7 +102,7 @@ func (g *generation) bringUp(ctx context.Context, s *Supervisor, spec Spec) erro
 	if err := g.connect(ctx, s, spec); err != nil {
 		return err
 	}
-	d, err := g.client.Describe(ctx)
+	d, err := g.describe(ctx)
 	if err != nil {
 		return fmt.Errorf("asking what it is: %w", err)
 	}
@@ -109,12 +110,24 @@ func (g *generation) bringUp(ctx context.Context, s *Supervisor, spec Spec) erro
 		return err
 	}
 	if len(d.ConfigSchema) > 0 { // what it has may depend on its configuration
-		if d, err = g.client.Describe(ctx); err != nil {
+		if d, err = g.describe(ctx); err != nil {
 			return fmt.Errorf("asking for its tools: %w", err)
 		}
 	}
 	g.said.Store(d)
 	return nil
+}
+
+// describe asks the plugin what it is. Its notices, which may quote its configuration, do not tell values by reference.
+func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
+	d, err := g.client.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, notice := range d.Notices {
+		d.Notices[i] = g.hidden.Hide(notice)
+	}
+	return d, nil
 }
 
 // connect runs go-plugin's client over our own process. It has no context of its own, so the end of ctx kills the
@@ -156,8 +169,8 @@ func (s *Supervisor) clientConfig(r *runner, spec Spec) *goplugin.ClientConfig {
 		SkipHostEnv:      true,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: s.dir.path},
 		StartTimeout:     spec.StartTimeout + time.Second, // ours comes first
-		SyncStdout:       newPump(r.log, "stdout", nil),
-		SyncStderr:       newPump(r.log, "stderr", nil),
+		SyncStdout:       newPump(r.log, "stdout", nil).hiding(spec.References),
+		SyncStderr:       newPump(r.log, "stderr", nil).hiding(spec.References),
 		Logger:           hclog.NewNullLogger(), // it never parses what a plugin prints; logs.go does
 	}
 }

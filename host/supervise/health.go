@@ -41,7 +41,7 @@ func pause(ctx context.Context, d time.Duration) {
 func (g *generation) refresh(ctx context.Context, describe func(int, *sdk.Description)) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if d, err := g.client.Describe(ctx); err == nil {
+	if d, err := g.describe(ctx); err == nil {
 		g.said.Store(d)
 		describe(g.number, d)
 	}

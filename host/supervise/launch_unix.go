@@ -60,7 +60,7 @@ func (s *Supervisor) launch(ctx context.Context, spec Spec, how stage.Stage, log
 		return nil, nil, startProblem(spec, err)
 	}
 	c.readers.Add(len(c.streams)) // one for each drain
-	go c.drain(p.stderr.r, &lastWords{from: p.stderr.r}, newPump(log, "stderr", c.tail))
+	go c.drain(p.stderr.r, &lastWords{from: p.stderr.r}, newPump(log, "stderr", c.tail).hiding(spec.References))
 	go c.wait(ended, how)
 	return c, p.stdout.r, nil
 }

@@ -31,6 +31,7 @@ type pump struct {
 	log    *slog.Logger
 	stream string
 	tail   *tail // or nil
+	hidden []spelling
 
 	mu      sync.Mutex
 	line    []byte
@@ -43,6 +44,12 @@ type pump struct {
 
 func newPump(log *slog.Logger, stream string, t *tail) *pump {
 	return &pump{log: log, stream: stream, tail: t}
+}
+
+// hiding has the pump tell the names of values by reference in their place.
+func (p *pump) hiding(r References) *pump {
+	p.hidden = r.spellings()
+	return p
 }
 
 // Write never fails.
@@ -103,6 +110,11 @@ func (p *pump) emit() {
 	p.line, p.cut = p.line[:0], false
 	if p.keys.Inside(line) || len(bytes.TrimSpace(line)) == 0 {
 		return
+	}
+	if len(p.hidden) > 0 {
+		if line = []byte(hideIn(string(line), p.hidden)); cut {
+			line = []byte(hideEnd(string(line), p.hidden))
+		}
 	}
 	if p.tail != nil {
 		p.tail.add(line, cut)

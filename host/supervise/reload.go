@@ -194,6 +194,7 @@ func sameProcess(a, b Spec) bool {
 func (s Spec) bare() Spec {
 	s.Source, s.Eager, s.StartTimeout, s.DrainTimeout, s.Restart, s.Idempotent = "", false, 0, 0, Restart{}, nil
 	s.Lock.Source, s.Lock.Advice = "", "" // words
+	s.References = References{}
 	if len(s.Env) == 0 {
 		s.Env = nil
 	}

@@ -64,7 +64,7 @@ func (r *runner) Start(context.Context) error {
 		return err
 	}
 	r.socket = strings.Split(r.line, "|")[3]
-	go c.drain(stdout, in, newPump(r.log, "stdout", nil))
+	go c.drain(stdout, in, newPump(r.log, "stdout", nil).hiding(r.spec.References))
 	return nil
 }
 

@@ -39,6 +39,8 @@ type Spec struct {
 	Restart Restart
 	// Config is the plugin's own configuration, a JSON object, or nil.
 	Config json.RawMessage
+	// References are the values that are not to be shown.
+	References References
 	// Idempotent names the tools whose calls may be repeated when the plugin died in one.
 	Idempotent []string
 	// Sandbox says how it is kept from the rest of the machine.

@@ -12,9 +12,39 @@ import (
 type checker struct {
 	work      int // steps left
 	findings  []finding
-	uncounted int  // findings beyond maxFindings
-	quiet     int  // above 0, findings are dropped: the value has one already that explains them
-	wordless  bool // only whether there are findings matters
+	uncounted int               // findings beyond maxFindings
+	quiet     int               // above 0, findings are dropped: the value has one already that explains them
+	wordless  bool              // only whether there are findings matters
+	shown     map[string]string // see ValidateShowing
+}
+
+// name is what a value by reference is called; it is false for a value that may be shown.
+func (c *checker) name(at *place) (string, bool) {
+	for ; len(c.shown) > 0; at = at.up {
+		if name, there := c.shown[at.pointer()]; there {
+			return "the value of " + shorten(name, 2*maxQuoted), true
+		}
+		if at == nil {
+			break
+		}
+	}
+	return "", false
+}
+
+// show is show for a value of the document.
+func (c *checker) show(v any, at *place) string {
+	if name, there := c.name(at); there {
+		return name
+	}
+	return show(v)
+}
+
+// showTyped is showTyped for a value of the document.
+func (c *checker) showTyped(v any, at *place) string {
+	if name, there := c.name(at); there {
+		return kindOf(v).String() + ", " + name
+	}
+	return showTyped(v)
 }
 
 // full reports that the words of another finding would not be read.
@@ -91,12 +121,12 @@ func (c *checker) checkValue(n *node, v any, at *place) bool {
 			c.work -= len(n.enum) * numberSize(number) / 64
 		}
 		if !n.enumSet[canonical(v)] {
-			c.add(at, "enum", "must be %s", enumWords(n.enum, v))
+			c.add(at, "enum", "must be %s", c.enumWords(n.enum, v, at))
 			return false
 		}
 	}
 	if !n.types.holds(v) {
-		c.add(at, "type", "must be %s, got %s%s", typeWords(n.typeWords), showTyped(v), packedHint(n.types, v))
+		c.add(at, "type", "must be %s, got %s%s", typeWords(n.typeWords), c.showTyped(v, at), packedHint(n.types, v))
 		return false
 	}
 	return true
@@ -126,7 +156,7 @@ func (c *checker) text(n *node, s string, at *place) {
 		return
 	}
 	if c.work -= len(s) * n.pattern.size / 100; c.work >= 0 && !n.pattern.re.MatchString(s) {
-		c.add(at, "pattern", "must match the pattern %s, got %s", shorten(n.pattern.text, 2*maxQuoted), quote(s))
+		c.add(at, "pattern", "must match the pattern %s, got %s", shorten(n.pattern.text, 2*maxQuoted), c.show(s, at))
 	}
 }
 
@@ -151,7 +181,7 @@ func (c *checker) number(n *node, v json.Number, at *place) {
 	exact := rational(v)
 	limit := func(b *bound, word, asks string, refused func(int) bool) {
 		if b != nil && refused(exact.Cmp(b.exact)) {
-			c.add(at, word, "must be %s %s, got %s", asks, show(b.text), show(v))
+			c.add(at, word, "must be %s %s, got %s", asks, show(b.text), c.show(v, at))
 		}
 	}
 	limit(n.minimum, "minimum", "at least", func(order int) bool { return order < 0 })
@@ -159,6 +189,6 @@ func (c *checker) number(n *node, v json.Number, at *place) {
 	limit(n.exclusiveMinimum, "exclusiveMinimum", "more than", func(order int) bool { return order <= 0 })
 	limit(n.exclusiveMaximum, "exclusiveMaximum", "less than", func(order int) bool { return order >= 0 })
 	if m := n.multipleOf; m != nil && !exact.Quo(exact, m.exact).IsInt() {
-		c.add(at, "multipleOf", "must be a multiple of %s, got %s", show(m.text), show(v))
+		c.add(at, "multipleOf", "must be a multiple of %s, got %s", show(m.text), c.show(v, at))
 	}
 }

@@ -21,7 +21,7 @@ func (c *checker) combine(n *node, v any, at *place) {
 		c.oneOf(n, v, at)
 	}
 	if n.not != nil && c.valid(n.not, v, at) {
-		c.add(at, "not", "must not be %s, got %s", n.not.describe(), show(v))
+		c.add(at, "not", "must not be %s, got %s", n.not.describe(), c.show(v, at))
 	}
 	if n.cond != nil {
 		c.conditional(n, v, at)
@@ -55,7 +55,7 @@ func (c *checker) valid(n *node, v any, at *place) bool {
 }
 
 func (c *checker) aside(n *node, v any, at *place, wordless bool) []finding {
-	side := checker{work: c.work, wordless: wordless}
+	side := checker{work: c.work, wordless: wordless, shown: c.shown}
 	side.check(n, v, at)
 	c.work = side.work
 	return side.findings
@@ -102,7 +102,7 @@ func (c *checker) noneFits(word string, subs []*node, tried [][]finding, v any, 
 		return
 	}
 	c.work -= 50 // for the words
-	c.add(at, word, "must be %s got %s", alternatives(subs), showTyped(v))
+	c.add(at, word, "must be %s got %s", alternatives(subs), c.showTyped(v, at))
 }
 
 // theOneMeant is the only alternative that the value's own type and constants, or else those of its properties, do not rule out.

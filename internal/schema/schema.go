@@ -63,7 +63,11 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 
 // Validate checks one JSON document and returns nil if it is valid. It takes any bytes, answers in bounded time, and
 // refuses what it cannot check within its limits (see MaxDocument) with a problem that says so.
-func (s *Schema) Validate(doc []byte) *Invalid {
+func (s *Schema) Validate(doc []byte) *Invalid { return s.ValidateShowing(doc, nil) }
+
+// ValidateShowing is Validate for a document with values that are not to be shown. In messages each is called by the name
+// that shown has for its JSON pointer, or for that of a value around it.
+func (s *Schema) ValidateShowing(doc []byte, shown map[string]string) *Invalid {
 	if len(doc) > MaxDocument {
 		return invalid("is %d bytes long, the limit is %d", len(doc), MaxDocument)
 	}
@@ -74,7 +78,7 @@ func (s *Schema) Validate(doc []byte) *Invalid {
 	if err != nil {
 		return &Invalid{Problems: []Problem{{Path: err.place().String(), Message: err.reason}}}
 	}
-	c := checker{work: maxWork}
+	c := checker{work: maxWork, shown: shown}
 	c.check(s.root, v, nil)
 	if c.work < 0 {
 		return invalid("is too much work to check against its schema; send a smaller value or simplify the schema")
@@ -85,6 +89,8 @@ func (s *Schema) Validate(doc []byte) *Invalid {
 		return nil
 	case len(c.findings) > 0:
 		return c.invalid()
+	case len(shown) > 0: // the library's words may tell a value
+		return invalid("does not fit its schema")
 	}
 	return words()
 }

@@ -134,15 +134,19 @@ func packedHint(want kind, v any) string {
 	return ""
 }
 
-func enumWords(allowed []any, got any) string {
+func (c *checker) enumWords(allowed []any, got any, at *place) string {
+	shown, meant := c.show(got, at), ""
+	if _, there := c.name(at); !there {
+		meant = nearestValue(allowed, got)
+	}
 	if len(allowed) == 1 {
-		return fmt.Sprintf("%s, got %s", showWhole(allowed[0]), show(got))
+		return fmt.Sprintf("%s, got %s", showWhole(allowed[0]), shown)
 	}
 	words := make([]string, len(allowed))
 	for i, v := range allowed {
 		words[i] = showWhole(v)
 	}
-	return fmt.Sprintf("one of %s; got %s%s", listed(words, ", "), show(got), nearestValue(allowed, got))
+	return fmt.Sprintf("one of %s; got %s%s", listed(words, ", "), shown, meant)
 }
 
 func nearestValue(allowed []any, got any) string {
