@@ -10,8 +10,10 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// An Approver asks a person, or whoever decides in a person's place. The host asks one question at a time, takes an error
-// or a panic for a refusal, and stops waiting when ctx ends, whether or not Approve returns.
+// An Approver asks a person, or whoever decides in a person's place. The host asks one question of a session at a time, in
+// the order of its calls, and those of many sessions at once, unless Options.OneQuestion is set; calls without a SessionID
+// are of one session. It takes an error or a panic for a refusal, and stops waiting when ctx ends, whether or not Approve
+// returns; but an Approver that does not return gets no other question of that session.
 type Approver interface {
 	Approve(ctx context.Context, r *ApprovalRequest) (Answer, error)
 }

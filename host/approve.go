@@ -60,18 +60,19 @@ func (h *hosting) ask(ctx context.Context, c *Call) (Answer, error) {
 		return Answer{}, unaskable(c, ErrNobodyToAsk.Error())
 	}
 	c.tell(AwaitingApproval)
-	if err := h.takeTurn(ctx, c); err != nil {
+	turns, err := h.takeTurn(ctx, c)
+	if err != nil {
 		return Answer{}, err
 	}
-	return h.inTurn(ctx, c)
+	return h.inTurn(ctx, c, turns)
 }
 
 // inTurn puts the question, unless the answer to the one before stands for this call too.
-func (h *hosting) inTurn(ctx context.Context, c *Call) (Answer, error) {
+func (h *hosting) inTurn(ctx context.Context, c *Call, turns questionTurns) (Answer, error) {
 	handedOn := false
 	defer func() {
 		if !handedOn { // also by a panic
-			<-h.asking
+			turns.leave()
 		}
 	}()
 	if c.Decision = h.waive(c, c.Decision); c.Decision.Effect == policy.Allow {
@@ -81,35 +82,56 @@ func (h *hosting) inTurn(ctx context.Context, c *Call) (Answer, error) {
 	defer cancel()
 	request, asked := h.request(asking, c), *c
 	handedOn = true
-	answer, err := h.question(asking, &asked, request)
+	turns.show()
+	answer, err := h.question(asking, &asked, request, turns)
 	return answer, h.approverFailed(ctx, asking, c, err)
 }
 
-// takeTurn waits until no other question is open. The turn is given back by taking from h.asking.
-func (h *hosting) takeTurn(ctx context.Context, c *Call) error {
-	select {
-	case h.asking <- struct{}{}:
-		if ctx.Err() != nil { // both at once, as after a no that is for the rest of a batch too
-			<-h.asking
-			return canceledBefore(ctx, c)
-		}
-		return nil
-	case <-time.After(h.options.ApprovalTimeout):
-		return unanswered(c, h.options.ApprovalTimeout)
-	case <-ctx.Done():
-		return canceledBefore(ctx, c)
+// questionTurns are those that a question needs: that of its session, and where only one question may be open, that of all.
+type questionTurns []*questionTurn
+
+func (all questionTurns) show() {
+	for _, t := range all {
+		t.show()
 	}
 }
 
-// question asks the approver, and gives the turn back when he has returned, also long after nobody waits any more.
-func (h *hosting) question(ctx context.Context, c *Call, r *ApprovalRequest) (Answer, error) {
+func (all questionTurns) leave() {
+	for _, t := range all {
+		t.leave()
+	}
+}
+
+// takeTurn waits until no other question of the session is open, and then, if need be, until none is.
+func (h *hosting) takeTurn(ctx context.Context, c *Call) (turns questionTurns, err error) {
+	by := []asker{{session: c.SessionID}}
+	if h.options.OneQuestion { // in this order, so that each session has one in the queue of all
+		by = append(by, asker{all: true})
+	}
+	for _, a := range by {
+		t, err := h.asking.enter(ctx, a, h.options.ApprovalTimeout)
+		switch {
+		case errors.Is(err, errStuckQuestion):
+			turns.leave()
+			return nil, unasked(c)
+		case err != nil:
+			turns.leave()
+			return nil, canceledBefore(ctx, c)
+		}
+		turns = append(turns, t)
+	}
+	return turns, nil
+}
+
+// question asks the approver, and gives the turns back when he has returned, also long after nobody waits any more.
+func (h *hosting) question(ctx context.Context, c *Call, r *ApprovalRequest, turns questionTurns) (Answer, error) {
 	type reply struct {
 		Answer
 		error
 	}
 	replied := make(chan reply, 1)
 	go func() {
-		defer func() { <-h.asking }()
+		defer turns.leave()
 		answer, err := h.approver(ctx, c, r)
 		replied <- reply{answer, err}
 	}()
@@ -226,6 +248,13 @@ func unaskable(c *Call, why string) *sdk.Error {
 
 func unanswered(c *Call, waited time.Duration) *sdk.Error {
 	e := fail(sdk.CodeApprovalTimeout, "ApprovalTimeout", "%s needs a person's yes, and nobody answered within %s; nothing was run", c.Tool, waited)
+	e.Suggestion, e.Retryable = "This is not a no. Go on with something else, or ask the user.", true
+	return e
+}
+
+// unasked is for a call whose question could not be put.
+func unasked(c *Call) *sdk.Error {
+	e := fail(sdk.CodeApprovalTimeout, "ApprovalTimeout", "%s needs a person's yes, and could not be asked about: %s; nothing was run", c.Tool, errStuckQuestion)
 	e.Suggestion, e.Retryable = "This is not a no. Go on with something else, or ask the user.", true
 	return e
 }

@@ -6,12 +6,16 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
+	"github.com/toolhost/toolhost/host/internal/shelltool"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // BatchOptions say how CallAll runs a batch. The zero value works.
 type BatchOptions struct {
-	// Parallel is how many calls of read-only tools run at once; zero is 8.
+	// Parallel is how many calls that only read run at once; zero is 8.
 	Parallel int
 	// StopOnRejection cancels, when a person says no to a call, those after it that have not begun. An Answer with
 	// CancelRest does so in any case.
@@ -27,9 +31,11 @@ const maxBatch = 128
 
 // CallAll runs the calls that a model made in one turn. There is one result for each, in the order of the calls.
 //
-// Calls of tools that say that they are read-only run in parallel with their neighbors that do so too. Every other call
-// waits until all before it have ended, and runs alone; none after it begins earlier. So a model needs no argument such
-// as wait_for_previous: it writes calls down in the order that it means.
+// Calls that only read run in parallel with their neighbors that do so too: those of tools that say that they are
+// read-only, and shell commands of which the host knows that each part only reads. Every other call waits until all before
+// it have ended, and runs alone; none after it begins earlier. So a model needs no argument such as wait_for_previous: it
+// writes calls down in the order that it means. A call that a person or a middleware makes another, which does not only
+// read, waits until none of the batch runs, and then runs alone.
 //
 // A batch has at most 128 calls; a larger one is refused as a whole (CodeLimit). A call with the id of an earlier one of
 // the batch is refused (CodeInvalidArgs). When ctx ends, calls that have not begun are not run.
@@ -63,6 +69,7 @@ type batch struct {
 	output  purse
 	slots   chan struct{} // holds a token for each call that runs in parallel
 	running sync.WaitGroup
+	alone   *semaphore.Weighted // held in part by calls that only read, in whole by others
 
 	mu       sync.Mutex
 	rejected *entry // the first in order, once there is one
@@ -70,6 +77,7 @@ type batch struct {
 
 func (h *Host) newBatch(calls []Call, o BatchOptions) *batch {
 	b := &batch{host: h, options: o, output: purse{limited: o.MaxResultBytes > 0, left: o.MaxResultBytes, calls: len(calls)}}
+	b.alone = semaphore.NewWeighted(maxBatch)
 	b.slots = make(chan struct{}, min(firstPositive(o.Parallel, 8), maxBatch))
 	seen := map[string]bool{}
 	for i, c := range calls {
@@ -101,7 +109,7 @@ func sameID(id string) *sdk.Error {
 	return e
 }
 
-// start runs the call when it is its turn; it may still run when start returns, if it is read-only.
+// start runs the call when it is its turn; it may still run when start returns, if it only reads.
 func (b *batch) start(ctx context.Context, e *entry) {
 	if !b.host.now.Load().readsOnly(ctx, e) {
 		b.running.Wait()
@@ -117,7 +125,7 @@ func (b *batch) start(ctx context.Context, e *entry) {
 	})
 }
 
-// readsOnly is a question for the tool's definition only.
+// readsOnly says whether the call, as its caller gave it, only reads.
 func (h *hosting) readsOnly(ctx context.Context, e *entry) bool {
 	if e.tooLate(ctx, nil) != nil {
 		return false
@@ -128,7 +136,40 @@ func (h *hosting) readsOnly(ctx context.Context, e *entry) bool {
 	if _, err := look(ctx, &c); err != nil {
 		return false
 	}
-	return isYes(c.Definition.Hints.ReadOnly)
+	object, malformed := readArguments(c.Arguments)
+	if malformed != nil {
+		return false
+	}
+	c.Arguments = object
+	return c.reads()
+}
+
+// reads says whether the call only reads: by its tool's word, or, of a shell command, by what the host makes of each part.
+func (c *Call) reads() bool {
+	if isYes(c.Definition.Hints.ReadOnly) {
+		return true
+	}
+	if c.Definition.Category != shelltool.Category {
+		return false
+	}
+	j, err := commandsThatRead(c.query())
+	return err == nil && j.Effect == policy.Allow
+}
+
+// besides waits until the call may run beside those of its batch that run, and keeps others waiting until leave.
+func (c *Call) besides(ctx context.Context) (leave func(), e *sdk.Error) {
+	if c.entry == nil {
+		return func() {}, nil
+	}
+	n := int64(maxBatch)
+	if c.reads() {
+		n = 1
+	}
+	alone := c.entry.batch.alone
+	if alone.Acquire(ctx, n) != nil {
+		return nil, notBegun(ctx, "while it waited for others of its batch")
+	}
+	return func() { alone.Release(n) }, nil
 }
 
 // notRun answers a call that does not get as far as the route.

@@ -53,8 +53,12 @@ type Options struct {
 	Approver Approver
 	// Mode says what becomes of such calls; "" is ModeAsk.
 	Mode Mode
-	// ApprovalTimeout is how long an answer may take; zero is ten minutes.
+	// ApprovalTimeout is how long an answer may take, from when the Approver is called; zero is ten minutes. The wait for
+	// other questions does not count.
 	ApprovalTimeout time.Duration
+	// OneQuestion has the Approver called for one question at a time, as a terminal needs it; the sessions take turns. False
+	// is one for each session at a time, and many sessions at once.
+	OneQuestion bool
 	// Audit keeps the record of decisions and calls; nil keeps none. A call that may change something is refused when it
 	// cannot be recorded.
 	Audit Recorder
@@ -110,8 +114,8 @@ type ToolOptions struct {
 type Host struct {
 	now      atomic.Pointer[hosting]
 	memory   memory
-	asking   chan struct{} // holds a token while a person is being asked
-	all      *line         // of all calls
+	asking   questions
+	all      *line // of all calls
 	sessions sessions
 	misses   tally
 	changes  atomic.Uint64 // how often the tools of any plugin were forgotten, or what is offered of them changed
@@ -129,7 +133,7 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 	if err := o.fillIn(); err != nil {
 		return nil, err
 	}
-	h := &Host{memory: memory{answers: o.Remembered}, asking: make(chan struct{}, 1), watches: map[string]watch{},
+	h := &Host{memory: memory{answers: o.Remembered}, watches: map[string]watch{},
 		all: &line{plugin: newBound("the host", Limits{}), others: newBound("", Limits{})}}
 	first, err := h.newHosting(plugins, o, nil)
 	if err != nil {

@@ -22,6 +22,7 @@ func approveFlag(cmd *cobra.Command, to *string) {
 func approval(o *host.Options, c config.Approval, flag string, approver host.Approver) {
 	o.Mode, o.ApprovalTimeout = host.Mode(c.Mode), c.Timeout
 	o.Approver = approver
+	_, o.OneQuestion = approver.(*prompter)
 	if flag == "always" {
 		o.Approver = yesToAll{approver}
 	}
