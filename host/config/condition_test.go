@@ -257,3 +257,17 @@ func TestConditionStops(t *testing.T) {
 		})
 	}
 }
+
+// An argument with more values than a condition can look at is an error before it is worked on.
+func TestArgumentOfManyValues(t *testing.T) {
+	r := ruleWith(t, `anytrue([for x in args.xs : anytrue([for y in args.xs : x == y && x != y])])`)
+	for item, n := range map[string]int{`"a"`: maxValues, `1`: maxValues, `[]`: maxValues, `{"a":1}`: maxValues / 2, `[1,[2]]`: maxValues / 4} {
+		_, err := r.When(callWith(`{"xs":[` + strings.Repeat(item+",", n) + `null]}`))
+		if err == nil || !strings.Contains(err.Error(), "args.xs cannot be looked at: it has more than 32768 values") {
+			t.Errorf("%d of %s: %v", n, item, err)
+		}
+	}
+	if got, err := r.When(callWith(`{"xs":["a","b"]}`)); err != nil || got != policy.No {
+		t.Errorf("two: %v, %v", got, err)
+	}
+}

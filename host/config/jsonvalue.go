@@ -15,6 +15,10 @@ import (
 // maxArgument bounds an argument that a rule looks at, in bytes of JSON.
 const maxArgument = 1 << 20
 
+// maxValues bounds the values in it, at any depth: each costs a condition some hundred bytes and a microsecond, before it
+// is looked at.
+const maxValues = 1 << 15
+
 var errNotJSON = errors.New("it is not JSON")
 
 var errComposition = errors.New("it holds letters that are written as a base letter and an accent, which a rule would see as one character and the tool as two")
@@ -37,7 +41,7 @@ func valueOf(raw json.RawMessage) (cty.Value, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	r := jsonReader{d}
+	r := &jsonReader{Decoder: d}
 	v, err := r.value(0)
 	if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
 		return cty.NilVal, errors.New("it is not one JSON value")
@@ -45,9 +49,15 @@ func valueOf(raw json.RawMessage) (cty.Value, error) {
 	return v, err
 }
 
-type jsonReader struct{ *json.Decoder }
+type jsonReader struct {
+	*json.Decoder
+	values int // read so far
+}
 
-func (r jsonReader) value(depth int) (cty.Value, error) {
+func (r *jsonReader) value(depth int) (cty.Value, error) {
+	if r.values++; r.values > maxValues {
+		return cty.NilVal, fmt.Errorf("it has more than %d values, which is too much work", maxValues)
+	}
 	if depth > maxDepth {
 		return cty.NilVal, fmt.Errorf("it has more than %d lists or objects inside each other", maxDepth)
 	}
@@ -71,7 +81,7 @@ func (r jsonReader) value(depth int) (cty.Value, error) {
 	return cty.NullVal(cty.DynamicPseudoType), nil
 }
 
-func (r jsonReader) list(depth int) (cty.Value, error) {
+func (r *jsonReader) list(depth int) (cty.Value, error) {
 	var items []cty.Value
 	for r.More() {
 		v, err := r.value(depth + 1)
@@ -84,7 +94,7 @@ func (r jsonReader) list(depth int) (cty.Value, error) {
 	return cty.TupleVal(items), err
 }
 
-func (r jsonReader) object(depth int) (cty.Value, error) {
+func (r *jsonReader) object(depth int) (cty.Value, error) {
 	items := map[string]cty.Value{}
 	for r.More() {
 		key, err := r.value(maxDepth)

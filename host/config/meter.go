@@ -8,10 +8,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A condition may loop over what a stranger sent, and so is metered: each part that is evaluated costs a step, and its
-// value another one for each item and each bytesPerStep bytes of text. All the steps of one evaluation take about a second.
+// A condition may loop over what a stranger sent, and so is metered: each part that is evaluated costs partSteps, and its
+// value a step, another one for each item and each bytesPerStep bytes of text. All the steps of one evaluation take some
+// tenths of a second, and some tens of megabytes on the way.
 const (
 	maxSteps     = 1 << 20
+	partSteps    = 4
 	bytesPerStep = 16
 )
 
@@ -98,6 +100,7 @@ func (e metered) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostic
 	if m.spent() {
 		return cty.DynamicVal, e.wrong("This is too much work.")
 	}
+	m.left -= partSteps
 	g := m.given(e.Expression, ctx)
 	v, diags := g.value, g.diags
 	m.weigh(v)

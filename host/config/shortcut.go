@@ -153,7 +153,7 @@ func constantOf(n *hclsyntax.TemplateExpr) (constant, bool) {
 			return constant{}, false
 		}
 		text += part.Val.AsString()
-		steps += 1 + len(part.Val.AsString())/bytesPerStep
+		steps += partSteps + 1 + len(part.Val.AsString())/bytesPerStep
 	}
 	return constant{n, &hclsyntax.LiteralValueExpr{Val: cty.StringVal(text), SrcRange: n.SrcRange}, steps}, true
 }

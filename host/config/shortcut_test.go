@@ -31,7 +31,7 @@ func TestShortcuts(t *testing.T) {
 func bothWays(t *rapid.T) string {
 	src := drawTruth(t, maxLoops)
 	args := map[string]cty.Value{"a": drawArgument(t), "b": drawArgument(t), "o": drawArgument(t), "l": drawArgument(t)}
-	steps := rapid.OneOf(rapid.Just(maxSteps), rapid.IntRange(0, 60)).Draw(t, "steps")
+	steps := rapid.OneOf(rapid.Just(maxSteps), rapid.IntRange(0, 300)).Draw(t, "steps")
 	short, long := conditionOf(t, src), conditionOf(t, src)
 	long.expr = lengthen(t, long.expr).(metered)
 	m, n := &meter{left: steps}, &meter{left: steps}
