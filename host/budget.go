@@ -23,7 +23,7 @@ func (h *hosting) budget(next CallFunc) CallFunc {
 		if of == nil || c.counted {
 			return next(ctx, c)
 		}
-		s, e := h.sessions.count(c.SessionID, of)
+		giveBack, e := h.count(ctx, c.SessionID, of)
 		if e != nil {
 			return nil, e
 		}
@@ -31,7 +31,7 @@ func (h *hosting) budget(next CallFunc) CallFunc {
 		earlier := c.request
 		defer func() {
 			if c.counted = false; c.request == earlier || c.outcome == sdk.OutcomeNotSent {
-				h.sessions.giveBack(s, of)
+				giveBack()
 			}
 		}()
 		return next(ctx, c)

@@ -65,7 +65,7 @@ func chain(f CallFunc, around ...Middleware) CallFunc {
 
 // dispatch is the end of the route: the plugin.
 func (h *hosting) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
-	r, err := c.toRequest()
+	r, err := h.toRequest(c)
 	if err := errors.Join(err, c.fresh()); err != nil {
 		return nil, err
 	}
@@ -94,12 +94,12 @@ func (h *hosting) heed(c *Call, err error) {
 }
 
 // toRequest is the call as the plugin sees it, with arguments of its own.
-func (c *Call) toRequest() (*sdk.Request, error) {
+func (h *hosting) toRequest(c *Call) (*sdk.Request, error) {
 	if !filepath.IsAbs(c.Workdir) {
 		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run", c.Workdir)
 	}
 	return &sdk.Request{CallID: c.ID, Tool: c.Definition.said.Name, Arguments: bytes.Clone(c.Arguments), Workdir: c.Workdir, SessionID: c.SessionID,
-		Listed: c.Definition.said}, nil
+		SingleCall: h.options.SingleCall, Listed: c.Definition.said}, nil
 }
 
 // Limits of what names a call, in bytes. The wire has the same.

@@ -76,8 +76,11 @@ func (c *Call) query() *policy.Query {
 	}
 }
 
-// hides says whether the policy denies every call of the tool, as far as it can tell.
+// hides says whether the policy denies every call of the tool, as far as it can tell, or the host cannot offer it.
 func (h *hosting) hides(t *Tool) bool {
+	if h.options.SingleCall && t.Stateful {
+		return true
+	}
 	p, able := h.options.Policy.(interface{ Hides(*policy.Query) bool })
 	return able && p.Hides((&Call{Definition: t}).query())
 }

@@ -96,6 +96,11 @@ type Options struct {
 	// ResultDir is where results that were cut are kept whole; "" is a new folder in the system's temporary one. Nothing
 	// is removed from it.
 	ResultDir string
+	// SingleCall is for a host that makes one call and ends, and its plugins with it: tools that are Stateful are not offered,
+	// a call of one is refused with CodeNotInCatalog, and plugins are told that nothing may go on after the call.
+	SingleCall bool
+	// Counter keeps what MaxCalls and Rate count beyond the life of the host; nil counts in the host's memory.
+	Counter Counter
 	// OnToolsChanged is told the name of a plugin whose tools may have changed. It must not block.
 	OnToolsChanged func(plugin string)
 }

@@ -24,6 +24,9 @@ func (h *hosting) limit(next CallFunc) CallFunc {
 			return nil, e
 		}
 		defer together()
+		if e := h.pace(ctx, c.Definition); e != nil {
+			return nil, e
+		}
 		if h.base.Err() != nil { // Close ends calls one after the other, so a turn may have passed on meanwhile
 			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host was closed before the call began; nothing was run")
 		}

@@ -43,7 +43,7 @@ func (h *hosting) preview(next CallFunc) CallFunc {
 }
 
 func (h *hosting) previewed(ctx context.Context, c *Call, p Previewer) (*sdk.Preview, error) {
-	r, err := c.toRequest()
+	r, err := h.toRequest(c)
 	if err != nil {
 		return nil, err
 	}

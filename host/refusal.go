@@ -42,9 +42,14 @@ func (p pair) tooEarly(now time.Time) *sdk.Error {
 	if slow == nil {
 		return nil
 	}
-	ms := milliseconds(longest)
-	e := slow.refuse("RateLimited", limitDetails{Setting: "rate", Limit: slow.Rate, RetryAfter: ms},
-		fmt.Sprintf("there may be %g calls a second, %d at once, and there were as many", slow.Rate, slow.Burst))
+	return slow.early(longest)
+}
+
+// early refuses a call that may come again after a pause.
+func (b *bound) early(pause time.Duration) *sdk.Error {
+	ms := milliseconds(pause)
+	e := b.refuse("RateLimited", limitDetails{Setting: "rate", Limit: b.Rate, RetryAfter: ms},
+		fmt.Sprintf("there may be %g calls a second, %d at once, and there were as many", b.Rate, b.Burst))
 	e.Retryable = true
 	e.Suggestion = fmt.Sprintf("Call again in %s.", time.Duration(ms)*time.Millisecond)
 	return e

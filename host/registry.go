@@ -19,13 +19,14 @@ type registry struct {
 	plugins map[string]*listing
 	limit   time.Duration    // how long a plugin may take to tell its tools
 	hides   func(*Tool) bool // tools that nobody is offered, though they can be called
+	single  bool             // the host makes one call
 }
 
 var pluginName = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
 
 // newRegistry takes over the listings of plugins for which nothing has changed.
 func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *hosting) (*registry, error) {
-	r := &registry{plugins: map[string]*listing{}, limit: o.DefaultTimeout}
+	r := &registry{plugins: map[string]*listing{}, limit: o.DefaultTimeout, single: o.SingleCall}
 	for _, name := range slices.Sorted(maps.Keys(plugins)) {
 		if !pluginName().MatchString(name) {
 			return nil, fmt.Errorf("host: plugin name %q must match %s", name, pluginName())
@@ -80,6 +81,9 @@ func (r *registry) find(ctx context.Context, c *Call) (*Tool, error) {
 		return nil, r.notFound(ctx, c, own)
 	case !c.catalog.allows(t):
 		return nil, r.notInCatalog(ctx, c, own)
+	}
+	if e := r.offered(t); e != nil {
+		return nil, e
 	}
 	return t, nil
 }

@@ -27,6 +27,9 @@ type Request struct {
 	SessionID string
 	// Attempt is 1 for the first try.
 	Attempt int
+	// SingleCall is true when the host, and the plugin with it, ends after this call. A handler refuses what would have to
+	// go on, such as a background job: it would be killed at once.
+	SingleCall bool
 
 	// Listed is the tool as its plugin defined it when the call was decided on; nil when nobody knows. It stays with the host:
 	// whoever keeps the plugin running does not make the call when the tool is another by then.

@@ -45,6 +45,9 @@ type Tool struct {
 	OriginalName string `json:"original_name,omitempty"`
 	// Previews is true when the plugin can tell what a call would do; set by AddPreview.
 	Previews bool `json:"previews,omitempty"`
+	// Stateful is true for a tool that works with what other calls left in the plugin's process, such as jobs or a history.
+	// A host that makes one call and ends does not offer it.
+	Stateful bool `json:"stateful,omitempty"`
 }
 
 // MarshalJSON writes the timeout the way configuration does, as "1m30s".

@@ -19,8 +19,8 @@ func TestCheck(t *testing.T) {
 		"good":              {func(*sdk.Tool) {}, ""},
 		"longest name":      {func(t *sdk.Tool) { t.Name = strings.Repeat("a", 61) }, ""},
 		"longer name":       {func(t *sdk.Tool) { t.Name = strings.Repeat("a", 62) }, "has 62 characters, at most 61 are allowed"},
-		"no name":           {func(t *sdk.Tool) { t.Name = "" }, `tool name "" must match ^[a-z0-9][a-z0-9_-]*$`},
-		"upper case":        {func(t *sdk.Tool) { t.Name = "Read" }, `tool name "Read" must match`},
+		"no name":           {func(t *sdk.Tool) { t.Name = "" }, `tool name "" must match ^[A-Za-z0-9][A-Za-z0-9_-]*$`},
+		"upper case":        {func(t *sdk.Tool) { t.Name = "readFile" }, ""},
 		"line break":        {func(t *sdk.Tool) { t.Name = "a\n" }, `tool name "a\n" must match`},
 		"separator":         {func(t *sdk.Tool) { t.Name = "a__b" }, `tool name "a__b" must not contain "__"`},
 		"no description":    {func(t *sdk.Tool) { t.Description = " \n" }, `tool "x" has no description`},
@@ -52,11 +52,11 @@ func TestCheck(t *testing.T) {
 func TestToolAsJSON(t *testing.T) {
 	full := sdk.Tool{Name: "x", Title: "X", Description: "d", InputSchema: json.RawMessage(`{"type":"object"}`),
 		OutputSchema: json.RawMessage(`{}`), Hints: sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No}, Category: "c", CostTier: sdk.Cheap,
-		Timeout: 90 * time.Second, MaxResultBytes: 5, OriginalName: "X!", Previews: true}
+		Timeout: 90 * time.Second, MaxResultBytes: 5, OriginalName: "X!", Previews: true, Stateful: true}
 	for want, in := range map[string]sdk.Tool{
 		`{"name":"x","description":"For tests.","input_schema":{"type":"object"}}`: tool("x"),
 		`{"name":"x","title":"X","description":"d","input_schema":{"type":"object"},"output_schema":{},"hints":{"read_only":true,"destructive":false},` +
-			`"category":"c","cost_tier":"cheap","max_result_bytes":5,"original_name":"X!","previews":true,"timeout":"1m30s"}`: full,
+			`"category":"c","cost_tier":"cheap","max_result_bytes":5,"original_name":"X!","previews":true,"stateful":true,"timeout":"1m30s"}`: full,
 	} {
 		got, err := json.Marshal(in)
 		if err != nil || string(got) != want {

@@ -25,7 +25,7 @@ func toolToWire(t *Tool) *pluginv1.Tool {
 		Hints:    hintsToWire(t.Hints),
 		Category: clean(t.Category), CostTier: string(t.CostTier),
 		TimeoutMs: milliseconds(t.Timeout), MaxResultBytes: t.MaxResultBytes,
-		OriginalName: clean(t.OriginalName), Previews: t.Previews,
+		OriginalName: clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful,
 	}
 }
 
@@ -36,7 +36,7 @@ func toolFromWire(t *pluginv1.Tool) Tool {
 		Hints:    hintsFromWire(t.GetHints()),
 		Category: t.GetCategory(), CostTier: CostTier(t.GetCostTier()),
 		Timeout: time.Duration(max(-1, min(t.GetTimeoutMs(), maxTimeout))) * time.Millisecond, MaxResultBytes: t.GetMaxResultBytes(),
-		OriginalName: t.GetOriginalName(), Previews: t.GetPreviews(),
+		OriginalName: t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(),
 	}
 }
 
@@ -65,22 +65,22 @@ func hintsFromWire(h *pluginv1.Hints) Hints {
 
 func requestToWire(r *Request) *pluginv1.CallRequest {
 	return &pluginv1.CallRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir,
-		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID)}
+		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID), SingleCall: r.SingleCall}
 }
 
 func requestFromWire(r *pluginv1.CallRequest) *Request {
 	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
-		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId()}
+		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall()}
 }
 
 func previewRequestToWire(r *Request) *pluginv1.PreviewRequest {
 	return &pluginv1.PreviewRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir,
-		SessionId: clean(r.SessionID)}
+		SessionId: clean(r.SessionID), SingleCall: r.SingleCall}
 }
 
 func previewRequestFromWire(r *pluginv1.PreviewRequest) *Request {
 	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
-		SessionID: r.GetSessionId()}
+		SessionID: r.GetSessionId(), SingleCall: r.GetSingleCall()}
 }
 
 func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {

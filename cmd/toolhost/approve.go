@@ -18,6 +18,11 @@ func approveFlag(cmd *cobra.Command, to *string) {
 	choose(cmd, to, "approve", "for calls that need a person's yes: %s (default: the mode of the configuration)", "ask", "always", "never")
 }
 
+func sessionFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "session", "", "count the call for the `session` of this name (default: that of the work folder, which ends after an hour without calls)")
+	complete(cmd, "session", cobra.NoFileCompletions)
+}
+
 // approval says who is asked. Whatever the flag, what a rule denies stays denied.
 func approval(o *host.Options, c config.Approval, flag string, approver host.Approver) {
 	o.Mode, o.ApprovalTimeout = host.Mode(c.Mode), c.Timeout

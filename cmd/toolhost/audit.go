@@ -122,13 +122,22 @@ func defaultAuditPath() (string, error) {
 	if named := os.Getenv("TOOLHOST_AUDIT"); named != "" {
 		return named, nil
 	}
+	path, err := stateFolder("audit.jsonl")
+	if err != nil {
+		return "", fmt.Errorf("there is no place for the audit log: %w; name one with TOOLHOST_AUDIT", err)
+	}
+	return path, nil
+}
+
+// stateFolder is where something of the user's state is, or would be.
+func stateFolder(name string) (string, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) { // a relative one is to be ignored, says the XDG specification
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("there is no place for the audit log: %w; name one with TOOLHOST_AUDIT", err)
+			return "", err
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
-	return filepath.Join(state, "toolhost", "audit.jsonl"), nil
+	return filepath.Join(state, "toolhost", name), nil
 }

@@ -21,6 +21,7 @@ type callFlags struct {
 	timeout string
 	profile string
 	approve string
+	session string
 }
 
 func newCall(g *globals) *cobra.Command {
@@ -47,6 +48,7 @@ func newCall(g *globals) *cobra.Command {
 	cmd.Flags().StringVar(&f.timeout, "timeout", "", "how long the call may take, a `duration` such as 30s (default: the tool's own)")
 	g.profileFlag(cmd, &f.profile)
 	approveFlag(cmd, &f.approve)
+	sessionFlag(cmd, &f.session)
 	complete(cmd, "timeout", cobra.NoFileCompletions)
 	return cmd
 }
@@ -86,13 +88,13 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	piped := len(args) > 1 && args[1] == "-"
-	s, err := g.open(ctx, opening{profile: f.profile, approve: f.approve, person: g.personAt(piped)})
+	s, err := g.open(ctx, opening{profile: f.profile, approve: f.approve, person: g.personAt(piped), single: true})
 	if err != nil {
 		return err
 	}
 	defer s.close(g)
 	watch := g.watcher(f)
-	result := s.catalog.Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName, Timeout: timeout, Events: watch.event})
+	result := s.catalog.Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName, SessionID: f.session, Timeout: timeout, Events: watch.event})
 	watch.end()
 	plugin, _, _ := strings.Cut(args[0], "__")
 	if result.Error != nil && result.Error.Code == sdk.CodeToolNotFound {
@@ -120,8 +122,11 @@ func (g *globals) print(r *host.Result, f callFlags) error {
 // listed is describe with a way to the names of tools.
 func listed(e *sdk.Error) string {
 	text := describe(e)
-	if e.Code == sdk.CodeToolNotFound {
+	switch {
+	case e.Code == sdk.CodeToolNotFound:
 		text += "\n  `toolhost discover` lists the tools."
+	case e.Name == "BudgetSpent":
+		text += "\n  The session is that of the work folder, and ends after an hour without calls; --session NAME begins another."
 	}
 	return text
 }

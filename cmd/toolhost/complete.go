@@ -20,7 +20,7 @@ func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]
 	if !g.mayComplete() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	s, err := g.open(cmd.Context(), opening{})
+	s, err := g.open(cmd.Context(), opening{single: true})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -82,7 +82,8 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	s, err := g.open(ctx, opening{only: f.plugins, profile: f.profile, refresh: f.refresh, offline: f.offline})
+	s, err := g.open(ctx, opening{only: f.plugins, profile: f.profile, refresh: f.refresh, offline: f.offline,
+		single: f.format == string(host.FormatGemini)})
 	if err != nil {
 		return err
 	}

@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -29,6 +34,7 @@ func addOneCallTools(p *sdk.Plugin) {
 		return &sdk.Result{Content: []sdk.Content{sdk.TextContent("one")}, Structured: json.RawMessage(`{"n":1}`)}
 	})
 	add(sdk.Tool{Name: "silent", Hints: reads}, func() *sdk.Result { return &sdk.Result{} })
+	add(sdk.Tool{Name: "history", Hints: reads, Stateful: true}, func() *sdk.Result { return sdk.Text("of nothing") })
 }
 
 // A oneCall is a folder with a configuration in it, and the programs that make calls there.
@@ -71,5 +77,149 @@ func TestStructuredResultIsPrinted(t *testing.T) {
 		if code, out, errs := o.run(callProgram, "{}", "faulty__"+tool); code != exitOK || out != want || errs != "" {
 			t.Errorf("%s %s: exit code %d, %q\n%s", callProgram, tool, code, out, errs)
 		}
+	}
+}
+
+// What works with what earlier calls left is not offered by a host that ends after one, and refused with the reason.
+func TestOneCallOffersNothingThatNeedsMore(t *testing.T) {
+	o := newOneCall(t, "", "policy \"user\" {\n  rule \"all\" {\n    tools  = [\"*\"]\n    effect = \"allow\"\n  }\n}\n")
+	code, out, errs := o.run("toolhost", "", "discover", "--format", "gemini")
+	if code != exitOK || !strings.Contains(out, "edit__replace") || !strings.Contains(out, "faulty__structured") {
+		t.Fatalf("exit code %d\n%s\n%s", code, out, errs)
+	}
+	for _, tool := range []string{"edit__undo", "edit__diff", "shell__job", "faulty__history"} {
+		if strings.Contains(out, `"`+tool+`"`) {
+			t.Errorf("%s is offered", tool)
+		}
+		arguments := map[string]string{"shell__job": `{"action":"list"}`}[tool]
+		for program, run := range map[string]func() (int, string, string){
+			"toolhost":  func() (int, string, string) { return o.run("toolhost", arguments, "call", tool, "-") },
+			callProgram: func() (int, string, string) { return o.run(callProgram, arguments, tool) },
+		} {
+			if code, out, errs := run(); code != exitDenied || out != "" || !strings.Contains(errs, "NeedsLastingHost: "+tool+" works with what earlier calls left") {
+				t.Errorf("%s %s: exit code %d, %q\n%s", program, tool, code, out, errs)
+			}
+		}
+	}
+	code, out, errs = o.run(callProgram, `{"command":"sleep 600","background":true}`, "shell__exec")
+	if code != exitTool || out != "" || !strings.Contains(errs, "NeedsLastingHost: background: this host makes one call and ends") {
+		t.Errorf("background: exit code %d, %q\n%s", code, out, errs)
+	}
+	if code, out, _ := o.run("toolhost", "", "discover", "--format", "json"); code != exitOK || !strings.Contains(out, `"faulty__history"`) {
+		t.Errorf("who embeds the host is not shown all tools: exit code %d\n%s", code, out)
+	}
+}
+
+// Each call is a host of its own, and they count together.
+func TestLimitsAreKeptFromCallToCall(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	o := newOneCall(t, `
+  tool "structured" {
+    max_calls = 2
+  }
+  tool "both" {
+    rate  = "0.001/s"
+    burst = 1
+  }`, "")
+	other := &oneCall{t.TempDir(), o.config, t}
+	for i, c := range []struct {
+		from *oneCall
+		tool string
+		args []string
+		want string // "" is a success
+	}{
+		{o, "structured", nil, ""},
+		{o, "structured", nil, ""},
+		{o, "structured", nil, "E_LIMIT BudgetSpent"},
+		{o, "structured", []string{"--session", "next"}, ""},
+		{other, "structured", nil, ""},
+		{o, "structured", nil, "E_LIMIT BudgetSpent"},
+		{o, "both", nil, ""},
+		{o, "both", nil, "E_LIMIT RateLimited"},
+		{other, "both", []string{"--session", "next"}, "E_LIMIT RateLimited"}, // the machine is no faster for another session
+		{o, "silent", nil, ""},
+	} {
+		program, stdin, args := "toolhost", "", append([]string{"call", "faulty__" + c.tool}, c.args...)
+		if i%2 == 1 {
+			program, stdin, args = callProgram, "{}", args[1:]
+		}
+		code, _, errs := c.from.run(program, stdin, args...)
+		if (code == exitOK) != (c.want == "") || !strings.Contains(errs, c.want) {
+			t.Errorf("call %d, %s: exit code %d, want %q\n%s", i, c.tool, code, c.want, errs)
+		}
+	}
+}
+
+// A limit that cannot be counted is not taken for kept.
+func TestLimitsThatCannotBeCounted(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	o := newOneCall(t, "  tool \"structured\" {\n    max_calls = 2\n  }", "")
+	calls := func(tool, want string) {
+		t.Helper()
+		code, _, errs := o.run("toolhost", "", "call", "faulty__"+tool)
+		if (code == exitOK) != (want == "") || !strings.Contains(errs, want) {
+			t.Errorf("exit code %d, want %q\n%s", code, want, errs)
+		}
+	}
+	calls("structured", "")
+	files, err := filepath.Glob(filepath.Join(state, "toolhost", "counts", "*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	for text, want := range map[string]string{"{": "is broken", strings.Repeat(" ", maxCountedFile+1): "is no file of counts"} {
+		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		calls("structured", "E_LIMIT NotCounted: the calls of this tool are limited, and they cannot be counted: "+files[0]+" "+want)
+		calls("silent", "")
+	}
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	calls("structured", "")
+}
+
+// Calls that come at once are counted one by one.
+func TestCountsOfManyHosts(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	const hosts, most = 24, 7
+	var passed atomic.Int32
+	var wg sync.WaitGroup
+	full := errors.New("full")
+	for range hosts {
+		wg.Go(func() {
+			c, err := newCounts("a.hcl", "")
+			if err == nil {
+				err = c.Change(t.Context(), "", func(k *host.Counted) error {
+					if k.Calls["x"] == most {
+						return full
+					}
+					k.Calls = map[string]int{"x": k.Calls["x"] + 1}
+					return nil
+				})
+			}
+			if err == nil {
+				passed.Add(1)
+			} else if !errors.Is(err, full) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if passed.Load() != most {
+		t.Errorf("%d of %d passed, want %d", passed.Load(), hosts, most)
+	}
+}
+
+func TestSessionsThatRemain(t *testing.T) {
+	now := time.Now()
+	all := map[string]*countedSession{"over": {Ends: now}, "nil": nil, "far": {Ends: now.Add(100 * namedSession)}}
+	for i := range maxCounted + 5 {
+		all[fmt.Sprint(i)] = &countedSession{Ends: now.Add(time.Duration(i+1) * time.Second)}
+	}
+	got := remaining(all, now)
+	if len(got) != maxCounted-1 || got["over"] != nil || got["far"] != nil || got["5"] != nil || got["6"] == nil {
+		t.Errorf("%d sessions remain", len(got))
 	}
 }

@@ -27,6 +27,7 @@ type opening struct {
 	found   *found    // nil is to be looked for
 	refresh bool      // list plugins by starting them, also those that have not changed
 	offline bool      // start nothing
+	single  bool      // the host makes one call, and what limits count is kept for the next
 
 	middleware     []host.Middleware      // put into the route of calls
 	approver       host.Approver          // asked in the place of person; nil is one who asks person
@@ -143,6 +144,20 @@ func (s *session) makeHost(g *globals) error {
 	return err
 }
 
+// counter keeps what limits count; where there is no place to, calls with limits are refused.
+func (s *session) counter(g *globals) host.Counter {
+	c, err := newCounts(s.config.Path, g.workdir)
+	if err != nil {
+		return uncountable{err}
+	}
+	return c
+}
+
+// An uncountable has no place for counts.
+type uncountable struct{ why error }
+
+func (u uncountable) Change(context.Context, string, func(*host.Counted) error) error { return u.why }
+
 func plugins(processes []*supervise.Process) map[string]host.Plugin {
 	out := map[string]host.Plugin{}
 	for _, p := range processes {
@@ -162,6 +177,9 @@ func (s *session) settings(g *globals) (o host.Options, shown host.Filter, err e
 	}
 	o.Middleware, o.OnToolsChanged = s.opening.middleware, s.opening.onToolsChanged
 	o.Pins, o.Pinned = s.found.pins, keptDefinition
+	if s.opening.single {
+		o.SingleCall, o.Counter = true, s.counter(g)
+	}
 	if !s.opening.lawless {
 		if o.Policy, err = s.rules(profile); err != nil {
 			return o, shown, err

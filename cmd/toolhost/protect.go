@@ -58,6 +58,9 @@ func userFolders() (dirs []string) {
 			dirs = append(dirs, dir)
 		}
 	}
+	if dir, err := stateFolder("counts"); err == nil {
+		dirs = append(dirs, dir)
+	}
 	if log, err := defaultAuditPath(); err == nil {
 		dirs = append(dirs, audit.Files(log)...)
 	}

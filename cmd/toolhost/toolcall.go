@@ -79,7 +79,7 @@ func (h *held) writeTo(w io.Writer) {
 
 func newToolCall(t *terminal) *cobra.Command {
 	g := &globals{terminal: *t}
-	var profile, approve string
+	var profile, approve, session string
 	cmd := &cobra.Command{
 		Use:   callProgram + " TOOL",
 		Short: "Call one tool with the arguments on standard input",
@@ -95,13 +95,14 @@ func newToolCall(t *terminal) *cobra.Command {
 			return g.check()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.toolCall(cmd.Context(), args[0], opening{profile: profile, approve: approve})
+			return g.toolCall(cmd.Context(), args[0], opening{profile: profile, approve: approve, single: true}, session)
 		},
 	}
 	g.flags(cmd, t)
 	cmd.SetFlagErrorFunc(flagMistake)
 	g.profileFlag(cmd, &profile)
 	approveFlag(cmd, &approve)
+	sessionFlag(cmd, &session)
 	cmd.SetIn(t.in)
 	cmd.SetOut(t.out)
 	cmd.SetErr(cleaner{t.err})
@@ -115,7 +116,7 @@ func toolCallArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func (g *globals) toolCall(ctx context.Context, tool string, o opening) error {
+func (g *globals) toolCall(ctx context.Context, tool string, o opening, session string) error {
 	if isTerminal(g.in) {
 		return errors.New("the arguments come on standard input, which is a terminal here; pipe them in, or use: toolhost call " + tool + " JSON")
 	}
@@ -134,7 +135,7 @@ func (g *globals) toolCall(ctx context.Context, tool string, o opening) error {
 		return err
 	}
 	defer s.close(g)
-	r := s.catalog.Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName})
+	r := s.catalog.Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName, SessionID: session})
 	g.printContent(r.Readable())
 	if r.Error == nil {
 		return nil

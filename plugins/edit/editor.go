@@ -86,7 +86,7 @@ func (s *scene) carryOut(o *outcome) error {
 	switch {
 	case o.undoes != nil:
 		s.history.forget(o.undoes)
-	case len(changes) > 0 && !s.history.add(s.session, s.tool, changes):
+	case len(changes) > 0 && !s.single && !s.history.add(s.session, s.tool, changes):
 		o.notes = append(o.notes, "This edit is too large to be kept for undo and diff, and the edits of this session before it are not kept any more either.")
 	}
 	return nil

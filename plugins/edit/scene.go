@@ -15,6 +15,7 @@ type scene struct {
 	*editor
 	root          *workspace.Root
 	session, tool string
+	single        bool     // nothing can be taken back later
 	taken         []*entry // those that undo is to take back
 }
 
@@ -23,7 +24,7 @@ func (e *editor) enter(r *sdk.Request) (*scene, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scene{editor: e, root: w, session: r.SessionID, tool: r.Tool}, nil
+	return &scene{editor: e, root: w, session: r.SessionID, tool: r.Tool, single: r.SingleCall}, nil
 }
 
 // find finds a file that may be shown and changed.

@@ -35,7 +35,7 @@ func addDiff(p *sdk.Plugin, e *editor) {
 			"Use it to check the whole of a change before saying that it is done. Changes by others, such as a formatter or a shell command, are in it only if edits of the same file came after them.\n" +
 			"Edits are kept in the memory of this plugin, at most 64 MiB: they are gone when its process ends. Then use version control.",
 		Hints:    sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.Yes, OpenWorld: sdk.No},
-		Category: "edit", CostTier: sdk.Free,
+		Category: "edit", CostTier: sdk.Free, Stateful: true,
 	}, func(ctx context.Context, r *sdk.Request, in diffInput) (*sdk.Result, error) {
 		return e.diff(ctx, r, in)
 	})

@@ -31,8 +31,9 @@ type undoFile struct {
 
 func addUndo(p *sdk.Plugin, e *editor) {
 	addEdit[undoInput](p, e, sdk.Tool{
-		Name:  "undo",
-		Title: "Take edits back",
+		Name:     "undo",
+		Title:    "Take edits back",
+		Stateful: true,
 		Description: "Takes back the last edits of this session that replace, multi and write made: files hold again what they held before, and a file that an edit created is removed.\n" +
 			"One call of multi is taken back as a whole. All or nothing: a file that was changed otherwise since is refused, with a diff of what was changed.\n" +
 			"With dry_run=true it lists what can be taken back. An undo cannot be undone; directories that were made stay.\n" +

@@ -3,11 +3,21 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
+
+// lasting refuses what would have to run on after the call where the plugin ends with it: a job would be killed at once.
+func (in *execArgs) lasting(r *sdk.Request) error {
+	if !in.Background || !r.SingleCall {
+		return nil
+	}
+	return &sdk.Error{Name: "NeedsLastingHost", Message: "background: this host makes one call and ends, and the job would be killed with it; nothing was run",
+		Suggestion: fmt.Sprintf("Leave background out: the call then waits for the command to end, for timeout_seconds (at most %d). What has to go on longer must be started by the user.", int(maxTimeout.Seconds()))}
+}
 
 // background starts the command as a job, and answers with what it has to say at first.
 func (s *shell) background(ctx context.Context, r *sdk.Request, cmd *proctree.Cmd, in *execArgs) (*sdk.Result, error) {

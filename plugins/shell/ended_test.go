@@ -54,7 +54,7 @@ func TestEndsBeforeTheCallersDeadline(t *testing.T) {
 // From its SIGTERM to its SIGKILL passes no more time than the caller's deadline leaves.
 func TestGraceOfACall(t *testing.T) {
 	ctx := deadline{t.Context(), time.Now().Add(3 * time.Second)}
-	s, cmd, l := testShell(t), proctree.Command("true"), limit{proctree.LimitsFor(ctx, time.Minute)}
+	s, cmd, l := testShell(t), proctree.Command("true"), limit{Limits: proctree.LimitsFor(ctx, time.Minute)}
 	if _, err := s.run(ctx, &sdk.Request{}, cmd, l); err != nil || l.Grace >= time.Second || cmd.Grace != l.Grace {
 		t.Errorf("%v; it has a grace of %s, and the deadline leaves %s", err, cmd.Grace, l.Grace)
 	}
@@ -106,7 +106,7 @@ func TestEndedBeforeTheStart(t *testing.T) {
 		code  sdk.Code
 		want  string
 	}{
-		{"canceled", canceled, limit{proctree.Limits{Run: time.Minute}}, sdk.CodeCanceled, "the call was canceled before the command was started; nothing was run"},
+		{"canceled", canceled, limit{Limits: proctree.Limits{Run: time.Minute}}, sdk.CodeCanceled, "the call was canceled before the command was started; nothing was run"},
 		{"no time", t.Context(), limit{}, sdk.CodeTimeout, "there was no time to start the command; nothing was run"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -36,6 +36,9 @@ const (
 )
 
 func (s *shell) exec(ctx context.Context, r *sdk.Request, in execArgs) (*sdk.Result, error) {
+	if err := in.lasting(r); err != nil {
+		return nil, err
+	}
 	cmd, err := s.command(r, &in)
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func (s *shell) exec(ctx context.Context, r *sdk.Request, in execArgs) (*sdk.Res
 	if in.Background {
 		return s.background(ctx, r, cmd, &in)
 	}
-	return s.run(ctx, r, cmd, limit{proctree.LimitsFor(ctx, in.timeout())})
+	return s.run(ctx, r, cmd, limit{proctree.LimitsFor(ctx, in.timeout()), r.SingleCall})
 }
 
 // command makes the command ready to run.

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -269,4 +271,29 @@ func TestStoppingDoesNotHang(t *testing.T) {
 func TestJobTellsWhatItLeft(t *testing.T) {
 	p := patient(t, time.Minute)
 	wantLines(t, textOf(t, startJob(t, p, "", "sleep 600 & echo up", nil)), "up\njob-1 ended after …: exit code 0; background processes ended with it: 1")
+}
+
+// A host that ends after the call would kill the job at once, so it is refused, before a person is asked about it too.
+func TestNoJobWhereTheHostEnds(t *testing.T) {
+	p, dir := sdktest.Start(t, newPlugin()), t.TempDir()
+	request := func(arguments string) *sdk.Request {
+		return &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: "exec", Arguments: json.RawMessage(arguments), Workdir: dir, Attempt: 1, SingleCall: true}
+	}
+	r, err := p.Call(t.Context(), request(`{"command":"touch ran","background":true}`))
+	if err != nil || r.Error == nil || r.Error.Name != "NeedsLastingHost" {
+		t.Errorf("the call gives %+v, %v", r, err)
+	}
+	if _, err := p.Preview(t.Context(), request(`{"command":"touch ran","background":true}`)); err == nil || !strings.Contains(err.Error(), "this host makes one call and ends") {
+		t.Errorf("the preview gives %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("it ran")
+	}
+	if r, err := p.Call(t.Context(), request(`{"command":"echo here"}`)); err != nil || !strings.HasPrefix(textOf(t, r), "here\n") {
+		t.Errorf("without background: %+v, %v", r, err)
+	}
+	r, err = p.Call(t.Context(), request(`{"command":"sleep 600","timeout_seconds":0.01}`))
+	if err != nil || r.Error == nil || r.Error.Code != sdk.CodeTimeout || strings.Contains(r.Error.Suggestion, "background") {
+		t.Errorf("a timeout suggests %+v, %v", r.Error, err)
+	}
 }

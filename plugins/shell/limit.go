@@ -8,7 +8,10 @@ import (
 )
 
 // A limit is how long a call may run, and says whose word that is when it is over.
-type limit struct{ proctree.Limits }
+type limit struct {
+	proctree.Limits
+	single bool // nothing can run on after the call
+}
 
 // exceeded tells of a command that was stopped, and of what went wrong with stopping it, if anything.
 func (l limit) exceeded(trouble error) error {
@@ -30,10 +33,16 @@ func (l limit) tooShort() error {
 func (l limit) error(text string) error {
 	e := &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: text,
 		Suggestion: "Give it more time with timeout_seconds (at most 3600), do the work in smaller steps, or have exec run it in the background."}
+	if l.single {
+		e.Suggestion = "Give it more time with timeout_seconds (at most 3600), or do the work in smaller steps."
+	}
 	if l.Call != 0 {
 		e.Message += fmt.Sprintf("; the call had %v, which is set by the caller or the user's configuration; timeout_seconds cannot raise it",
 			l.Shown(l.Call))
 		e.Suggestion = "Do the work in smaller steps, or have exec run it in the background."
+		if l.single {
+			e.Suggestion = "Do the work in smaller steps."
+		}
 	}
 	return e
 }

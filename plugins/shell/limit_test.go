@@ -12,7 +12,7 @@ import (
 
 func TestWhoseLimit(t *testing.T) {
 	const call = "; the call had 10s, which is set by the caller or the user's configuration; timeout_seconds cannot raise it"
-	own, callers := limit{proctree.Limits{Run: 1250 * time.Millisecond}}, limit{proctree.Limits{Run: 8998 * time.Millisecond, Call: 9997 * time.Millisecond}}
+	own, callers := limit{Limits: proctree.Limits{Run: 1250 * time.Millisecond}}, limit{Limits: proctree.Limits{Run: 8998 * time.Millisecond, Call: 9997 * time.Millisecond}}
 	for _, test := range []struct {
 		name      string
 		err       error

@@ -39,7 +39,7 @@ func (s *shell) plugin() *sdk.Plugin {
 		OutputSchema: json.RawMessage(jobSchema),
 		// It changes nothing but jobs that the session itself was allowed to start.
 		Hints:   sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.No, OpenWorld: sdk.No},
-		Timeout: maxWait + 30*time.Second,
+		Timeout: maxWait + 30*time.Second, Stateful: true,
 	}, s.job)
 	p.AtEnd(s.end)
 	return p

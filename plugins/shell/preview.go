@@ -41,6 +41,9 @@ func (s *shell) previewExec(_ context.Context, r *sdk.Request, in execArgs) (*sd
 	if err := in.check(); err != nil {
 		return nil, err
 	}
+	if err := in.lasting(r); err != nil {
+		return nil, err
+	}
 	shell := s.config.Load().Shell
 	f := foretell(in.Command, in.context(r.Workdir), shell)
 	f.Background, f.PTY = in.Background, in.PTY

@@ -41,7 +41,7 @@ func (s *shell) script(ctx context.Context, r *sdk.Request, in scriptArgs) (*sdk
 	args := append(append(shells[in.interpreter()][:len(shells[in.interpreter()]):len(shells[in.interpreter()])], file), in.Args...)
 	cmd := in.prepare(path, dir, args)
 	cmd.Env = in.modules(cmd.Env, dir)
-	return s.run(ctx, r, cmd, limit{proctree.LimitsFor(ctx, in.timeout())})
+	return s.run(ctx, r, cmd, limit{proctree.LimitsFor(ctx, in.timeout()), r.SingleCall})
 }
 
 func (in *scriptArgs) interpreter() string {

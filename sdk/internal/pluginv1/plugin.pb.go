@@ -177,7 +177,10 @@ type Tool struct {
 	// The name where the tool comes from, when it had to be made to fit.
 	OriginalName string `protobuf:"bytes,11,opt,name=original_name,json=originalName,proto3" json:"original_name,omitempty"`
 	// Preview works for this tool.
-	Previews      bool `protobuf:"varint,12,opt,name=previews,proto3" json:"previews,omitempty"`
+	Previews bool `protobuf:"varint,12,opt,name=previews,proto3" json:"previews,omitempty"`
+	// The tool works with what other calls left in the plugin's process, such as jobs or a history. A host that makes one call
+	// and ends does not offer it, and refuses its calls.
+	Stateful      bool `protobuf:"varint,13,opt,name=stateful,proto3" json:"stateful,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -292,6 +295,13 @@ func (x *Tool) GetOriginalName() string {
 func (x *Tool) GetPreviews() bool {
 	if x != nil {
 		return x.Previews
+	}
+	return false
+}
+
+func (x *Tool) GetStateful() bool {
+	if x != nil {
+		return x.Stateful
 	}
 	return false
 }
@@ -461,12 +471,14 @@ func (x *ConfigureResponse) GetError() *Error {
 }
 
 type PreviewRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	CallId        string                 `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	Tool          string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	Arguments     []byte                 `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
-	Workdir       string                 `protobuf:"bytes,4,opt,name=workdir,proto3" json:"workdir,omitempty"`
-	SessionId     string                 `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	CallId    string                 `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
+	Tool      string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
+	Arguments []byte                 `protobuf:"bytes,3,opt,name=arguments,proto3" json:"arguments,omitempty"`
+	Workdir   string                 `protobuf:"bytes,4,opt,name=workdir,proto3" json:"workdir,omitempty"`
+	SessionId string                 `protobuf:"bytes,5,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	// As in CallRequest.
+	SingleCall    bool `protobuf:"varint,6,opt,name=single_call,json=singleCall,proto3" json:"single_call,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -534,6 +546,13 @@ func (x *PreviewRequest) GetSessionId() string {
 		return x.SessionId
 	}
 	return ""
+}
+
+func (x *PreviewRequest) GetSingleCall() bool {
+	if x != nil {
+		return x.SingleCall
+	}
+	return false
 }
 
 type PreviewResponse struct {
@@ -628,7 +647,10 @@ type CallRequest struct {
 	// not looked at, also where retries are off. A plugin must not run it again. The Go kit ends a repeat with the status
 	// ALREADY_EXISTS, while the first runs and until 4096 more calls have ended; a kit that does not know ids again runs such
 	// a call twice.
-	RunId         string `protobuf:"bytes,7,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	RunId string `protobuf:"bytes,7,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The host ends after this call, and the plugin with it. A call that would leave something running, or state for a later
+	// call that the caller counts on, is to be refused with the reason: it could not keep what it promises.
+	SingleCall    bool `protobuf:"varint,8,opt,name=single_call,json=singleCall,proto3" json:"single_call,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -710,6 +732,13 @@ func (x *CallRequest) GetRunId() string {
 		return x.RunId
 	}
 	return ""
+}
+
+func (x *CallRequest) GetSingleCall() bool {
+	if x != nil {
+		return x.SingleCall
+	}
+	return false
 }
 
 type CallEvent struct {
@@ -1604,7 +1633,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05tools\x18\x04 \x03(\v2\x18.toolhost.plugin.v1.ToolR\x05tools\x12#\n" +
 	"\rconfig_schema\x18\x05 \x01(\fR\fconfigSchema\x12\x18\n" +
 	"\adynamic\x18\x06 \x01(\bR\adynamic\x12\x18\n" +
-	"\anotices\x18\a \x03(\tR\anotices\"\x8e\x03\n" +
+	"\anotices\x18\a \x03(\tR\anotices\"\xaa\x03\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1619,7 +1648,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x10max_result_bytes\x18\n" +
 	" \x01(\x03R\x0emaxResultBytes\x12#\n" +
 	"\roriginal_name\x18\v \x01(\tR\foriginalName\x12\x1a\n" +
-	"\bpreviews\x18\f \x01(\bR\bpreviews\"\xd5\x01\n" +
+	"\bpreviews\x18\f \x01(\bR\bpreviews\x12\x1a\n" +
+	"\bstateful\x18\r \x01(\bR\bstateful\"\xd5\x01\n" +
 	"\x05Hints\x12 \n" +
 	"\tread_only\x18\x01 \x01(\bH\x00R\breadOnly\x88\x01\x01\x12%\n" +
 	"\vdestructive\x18\x02 \x01(\bH\x01R\vdestructive\x88\x01\x01\x12#\n" +
@@ -1637,14 +1667,16 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06config\x18\x01 \x01(\fR\x06config\x12\x18\n" +
 	"\aworkdir\x18\x02 \x01(\tR\aworkdir\"D\n" +
 	"\x11ConfigureResponse\x12/\n" +
-	"\x05error\x18\x01 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\"\x94\x01\n" +
+	"\x05error\x18\x01 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\"\xb5\x01\n" +
 	"\x0ePreviewRequest\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1c\n" +
 	"\targuments\x18\x03 \x01(\fR\targuments\x12\x18\n" +
 	"\aworkdir\x18\x04 \x01(\tR\aworkdir\x12\x1d\n" +
 	"\n" +
-	"session_id\x18\x05 \x01(\tR\tsessionId\"\xc9\x01\n" +
+	"session_id\x18\x05 \x01(\tR\tsessionId\x12\x1f\n" +
+	"\vsingle_call\x18\x06 \x01(\bR\n" +
+	"singleCall\"\xc9\x01\n" +
 	"\x0fPreviewResponse\x125\n" +
 	"\acontent\x18\x01 \x03(\v2\x1b.toolhost.plugin.v1.ContentR\acontent\x12\x16\n" +
 	"\x06effect\x18\x02 \x01(\tR\x06effect\x12\x16\n" +
@@ -1652,7 +1684,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05error\x18\x04 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\x12\x1e\n" +
 	"\n" +
 	"structured\x18\x05 \x01(\fR\n" +
-	"structured\"\xc2\x01\n" +
+	"structured\"\xe3\x01\n" +
 	"\vCallRequest\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1c\n" +
@@ -1661,7 +1693,9 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x05 \x01(\tR\tsessionId\x12\x18\n" +
 	"\aattempt\x18\x06 \x01(\x05R\aattempt\x12\x15\n" +
-	"\x06run_id\x18\a \x01(\tR\x05runId\"\x82\x03\n" +
+	"\x06run_id\x18\a \x01(\tR\x05runId\x12\x1f\n" +
+	"\vsingle_call\x18\b \x01(\bR\n" +
+	"singleCall\"\x82\x03\n" +
 	"\tCallEvent\x127\n" +
 	"\astarted\x18\x01 \x01(\v2\x1b.toolhost.plugin.v1.StartedH\x00R\astarted\x12:\n" +
 	"\bprogress\x18\x02 \x01(\v2\x1c.toolhost.plugin.v1.ProgressH\x00R\bprogress\x12+\n" +

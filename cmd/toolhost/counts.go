@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/google/renameio/v2"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+// Limits of what is kept of calls that commands with a host of their own have made.
+const (
+	// folderSession is how long a work folder may be left without a call until its next one begins a session: nobody says
+	// when that of a client or a terminal ends.
+	folderSession = time.Hour
+	// namedSession is the same for a session that has a name.
+	namedSession = 7 * 24 * time.Hour
+	// countsKept is how long the counts of a configuration are kept that nobody uses.
+	countsKept     = 30 * 24 * time.Hour
+	maxCountedFile = 1 << 20
+	maxCounted     = 1000 // sessions of one configuration; of more, those that called last are kept
+	countsWait     = 5 * time.Second
+)
+
+// counts are what limits counted of the calls of one configuration, in a file of the user's. Each command that makes one
+// call has a host of its own, which would begin to count at none.
+type counts struct {
+	dir, config, workdir string
+}
+
+// A countsFile is what is in the file.
+type countsFile struct {
+	Config   string                     `json:"config"`
+	Rates    map[string]host.Tokens     `json:"rates,omitempty"`
+	Sessions map[string]*countedSession `json:"sessions,omitempty"`
+}
+
+type countedSession struct {
+	Ends  time.Time      `json:"ends"` // unless there is a call before
+	Calls map[string]int `json:"calls"`
+}
+
+// newCounts are those of a configuration; calls without a session belong to that of the work folder.
+func newCounts(config, workdir string) (*counts, error) {
+	dir, err := stateFolder("counts")
+	if err != nil {
+		return nil, err
+	}
+	workdir, err = filepath.Abs(workdir)
+	return &counts{dir, config, resolved(workdir)}, err
+}
+
+// Change is host.Counter's.
+func (c *counts) Change(ctx context.Context, session string, change func(*host.Counted) error) error {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	unlock, err := lockCounts(ctx, c.dir+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	path := filepath.Join(c.dir, shortSum(c.config)+".json")
+	file, err := readCounts(path)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	id, life := "named:"+shortSum(session), namedSession
+	if session == "" {
+		id, life = "folder:"+shortSum(c.workdir), folderSession
+	}
+	file.Config = c.config
+	file.Sessions = remaining(file.Sessions, now)
+	s := file.Sessions[id]
+	if s == nil {
+		s = &countedSession{}
+		file.Sessions[id] = s
+	}
+	kept := host.Counted{Calls: s.Calls, Rates: file.Rates}
+	if err := change(&kept); err != nil {
+		return err
+	}
+	s.Calls, file.Rates, s.Ends = kept.Calls, kept.Rates, now.Add(life)
+	removeOld(c.dir, now.Add(-countsKept))
+	text, err := json.Marshal(file)
+	if err != nil {
+		return err
+	}
+	return renameio.WriteFile(path, text, 0o600)
+}
+
+// remaining are the sessions that have not ended, and room for one more.
+func remaining(all map[string]*countedSession, now time.Time) map[string]*countedSession {
+	out := map[string]*countedSession{}
+	for id, s := range all {
+		if s != nil && now.Before(s.Ends) && s.Ends.Before(now.Add(2*namedSession)) { // else the clock was set back
+			out[id] = s
+		}
+	}
+	if len(out) < maxCounted {
+		return out
+	}
+	oldest := slices.SortedFunc(maps.Keys(out), func(a, b string) int { return out[a].Ends.Compare(out[b].Ends) })
+	for _, id := range oldest[:len(out)-maxCounted+1] {
+		delete(out, id)
+	}
+	return out
+}
+
+// readCounts reads the file; there is nothing in one that is not there.
+func readCounts(path string) (*countsFile, error) {
+	file := &countsFile{}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return file, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > maxCountedFile:
+		return nil, fmt.Errorf("%s is no file of counts; remove it", path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, file); err != nil {
+		return nil, fmt.Errorf("%s is broken (%w); remove it, and the calls are counted from none", path, err)
+	}
+	return file, nil
+}
+
+// lockCounts waits until no other host counts.
+func lockCounts(ctx context.Context, path string) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, countsWait)
+	defer cancel()
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("%s cannot be locked: %w", path, err)
+	}
+	return func() { _ = lock.Close() }, nil
+}
+
+func shortSum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
