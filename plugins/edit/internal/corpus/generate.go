@@ -72,6 +72,7 @@ func (r recipe) cases(m *maker, count int) ([]Case, error) {
 type maker struct {
 	*rand.Rand
 	kinds   [][]*Source // the files by language
+	alike   [][]*Source // likewise, each language once
 	foreign []*Source   // those that are not all ASCII
 }
 
@@ -92,6 +93,7 @@ func newMaker(sources []Source, seed uint64, name string) *maker {
 		}
 	}
 	for _, ext := range sorted(by) {
+		m.alike = append(m.alike, by[ext])
 		for range cmp.Or(weights[ext], 2) {
 			m.kinds = append(m.kinds, by[ext])
 		}

@@ -18,18 +18,21 @@ const (
 	WrongSpace                // only white space or line endings are wrong
 	WrongText                 // the text is wrong
 	WrongEdit                 // an edit was made that must be refused
+	Harmful                   // by the letter it is what was asked for, and yet nobody would have wanted it
 )
 
-var verdicts = [...]string{"correct", "sloppy", "refused", "wrong place", "wrong white space", "wrong text", "wrong to edit"}
+var verdicts = [...]string{"correct", "sloppy", "refused", "wrong place", "wrong white space", "wrong text", "wrong to edit", "harmful by the letter"}
 
 func (v Verdict) String() string { return verdicts[v] }
 
 // Wrong says whether it is a wrong edit, the worst that can be.
-func (v Verdict) Wrong() bool { return v >= WrongPlace }
+func (v Verdict) Wrong() bool { return v >= WrongPlace && v <= WrongEdit }
 
 // Judge says what to think of the file that came out of a case; nil when the edit was refused.
 func (c *Case) Judge(got []byte) Verdict {
 	switch {
+	case got != nil && !bytes.Equal(got, c.Want) && c.letter(got):
+		return Harmful
 	case c.Want == nil && got != nil:
 		return WrongEdit
 	case c.Want == nil, got != nil && bytes.Equal(got, c.Want):
@@ -47,6 +50,14 @@ func (c *Case) Judge(got []byte) Verdict {
 		return WrongSpace
 	}
 	return WrongText
+}
+
+// letter says whether the file is what replacing old_string by new_string gives.
+func (c *Case) letter(got []byte) bool {
+	if c.Old == "" || bytes.Count(c.Data, []byte(c.Old)) != 1 {
+		return false
+	}
+	return string(got) == strings.Replace(string(c.Data), c.Old, c.New, 1)
 }
 
 // around says whether the file around the place is as it was.

@@ -75,3 +75,17 @@ func TestJudgeEverywhere(t *testing.T) {
 		}
 	}
 }
+
+func TestJudgeByTheLetter(t *testing.T) {
+	c := &Case{Data: []byte("a = 1\nb = 2\n"), Old: "a = 1\n", New: "a = 5", Want: []byte("a = 5\nb = 2\n"), end: 6}
+	if got := c.Judge([]byte("a = 5b = 2\n")); got != Harmful || got.Wrong() {
+		t.Errorf("two lines joined by the letter are %s", got)
+	}
+	if got := c.Judge(c.Want); got != Correct {
+		t.Errorf("the break kept is %s", got)
+	}
+	c.Want = nil
+	if got := c.Judge([]byte("a = 5b = 2\n")); got != Harmful {
+		t.Errorf("what must be refused, done by the letter, is %s", got)
+	}
+}

@@ -1,5 +1,10 @@
 package corpus
 
+import (
+	"slices"
+	"strings"
+)
+
 // recipes are the categories, in the order of the table.
 var recipes = []recipe{
 	edits("exact", 1, 20, (*draft).exact),
@@ -39,4 +44,22 @@ var recipes = []recipe{
 	{"neardup_ambig", (*maker).eitherTwin},
 	{"sibling_absent", (*maker).noSibling},
 	{"guards", (*maker).senseless},
+	family("blank_eaten", 1, 8, finished((*draft).blankMore)),
+	family("blank_doubled", 1, 8, finished((*draft).blankLess)),
+	family("twins_typos", 5, 15, (*draft).misspeltTwins),
+	family("prefixes", 2, 15, finished(after(false, (*draft).prefixed))),
+	family("escapes_mixed", 2, 12, finished(after(false, (*draft).halfEscaped))),
+	{"number_keys", (*maker).numberKeys},
+	{"number_absent", (*maker).otherKeys},
+	family("breaks_lost", 1, 10, finished((*draft).breakLost)),
+	family("placeholders", 4, 14, (*draft).stubbed),
+	family("fences", 2, 12, (*draft).onlyNewFenced),
+	family("inserted_twice", 1, 6, (*draft).twice),
+	family("meant", 1, 6, finished((*draft).meant)),
 }
+
+// families are the categories of faults that use has shown. Each must hold by itself.
+var families = strings.Fields("blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys number_absent breaks_lost placeholders fences inserted_twice meant")
+
+// Families are the names of those categories.
+func Families() []string { return slices.Clone(families) }

@@ -83,7 +83,10 @@ func TestPlaceholders(t *testing.T) {
 
 func TestDotsThatAreMeant(t *testing.T) {
 	for _, c := range []struct{ name, file, data, old, fresh string }{
-		{"spread", "a.js", "one(a, b)\n", "one(a, b)", "one(\n  ...args,\n  ...more\n)"},
+		{"spread", "a.js", "one(a, b)\n", "one(a, b)", "one(\n  ...args,\n  ...existing,\n  ...rest\n)"},
+		{"spread for more", "a.ts", "one(\n  a,\n  b,\n  c,\n)\n", "  a,\n  b,\n  c,\n", "  ...rest,\n"},
+		{"a comment that goes on, with a word for the rest", "a.go", "a()\nb()\n", "b()\n", "// First one thing...\n// ...and the rest is unchanged.\nb()\n"},
+		{"a long comment with dots", "a.go", "a()\nb()\n", "b()\n", "// ...and then, unchanged, the other one.\nb()\n"},
 		{"a comment that goes on", "a.go", "a()\nb()\n", "a()\n", "// First one thing...\n// ...and then the other.\na()\n"},
 		{"the rest of a sentence", "a.py", "one(a, b)\n", "one(a, b)", "// The rest of the world is unaffected by this function, as it says below.\none()"},
 		{"a comment that stays", "a.py", "# ... rest of code\none(a, b)\n", "# ... rest of code\none(a, b)", "# ... rest of code\ntwo()"},

@@ -61,10 +61,14 @@ func stubOf(line string) stub {
 	}
 	set := dotted.FindAllString(text, -1)
 	apart := bracketed.MatchString(text)
+	most := 9
+	if len(set) == 1 && !apart {
+		most = 5 // dots at one end only: a sentence may go on
+	}
 	switch {
-	case !isNote && !apart && len(set) == 0:
+	case !isNote && !apart && (len(set) == 0 || words == 1): // one word behind dots is code: ...rest
 		return noStub
-	case restOf.MatchString(inner), len(set) > 0 && leftOut.MatchString(inner), apart && unchangedOnly.MatchString(inner):
+	case restOf.MatchString(inner), len(set) > 0 && words <= most && leftOut.MatchString(inner), apart && unchangedOnly.MatchString(inner):
 		return strongStub
 	case len(set) == 2 && (isNote || apart) && words <= 6:
 		return strongStub
@@ -165,6 +169,8 @@ func (t *Text) standsForMore(kind stub, s stubHunk, places []Range) bool {
 		return false // the variadic parameter of C, the end of a document
 	case isPrompt(before):
 		return false
+	case commentLike(before) && strings.HasSuffix(before, "..."):
+		return false // the sentence of a comment goes on
 	}
 	return kind != notesDots || !commentLike(before) && !commentLike(after) // else it is in a longer comment
 }
