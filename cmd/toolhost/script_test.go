@@ -103,6 +103,10 @@ func checkEmpty(t *testing.T, dir string) {
 }
 
 func TestScripts(t *testing.T) {
+	shipped, err := filepath.Abs("../../config.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -111,6 +115,7 @@ func TestScripts(t *testing.T) {
 		Condition:           offers,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BIN", bin)
+			e.Setenv("SHIPPED", shipped)
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // with the race detector each command would end a second later
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))

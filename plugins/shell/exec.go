@@ -39,7 +39,7 @@ func (s *shell) exec(ctx context.Context, r *sdk.Request, in execArgs) (*sdk.Res
 	if err := in.lasting(r); err != nil {
 		return nil, err
 	}
-	cmd, err := s.command(r, &in)
+	cmd, err := s.command(ctx, r, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *shell) exec(ctx context.Context, r *sdk.Request, in execArgs) (*sdk.Res
 }
 
 // command makes the command ready to run.
-func (s *shell) command(r *sdk.Request, in *execArgs) (*proctree.Cmd, error) {
+func (s *shell) command(ctx context.Context, r *sdk.Request, in *execArgs) (*proctree.Cmd, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,9 @@ func (s *shell) command(r *sdk.Request, in *execArgs) (*proctree.Cmd, error) {
 		cmd.Terminal = in.size()
 		cmd.Env = append(cmd.Env, in.terminalEnv()...)
 	}
-	return cmd, nil
+	quiet, err := quietGit(ctx, in.Command, in.context(r.Workdir), cmd.Env)
+	cmd.Env = append(cmd.Env, quiet...)
+	return cmd, err
 }
 
 func (in *surroundings) prepare(path, dir string, args []string) *proctree.Cmd {

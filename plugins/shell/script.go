@@ -41,6 +41,13 @@ func (s *shell) script(ctx context.Context, r *sdk.Request, in scriptArgs) (*sdk
 	args := append(append(shells[in.interpreter()][:len(shells[in.interpreter()]):len(shells[in.interpreter()])], file), in.Args...)
 	cmd := in.prepare(path, dir, args)
 	cmd.Env = in.modules(cmd.Env, dir)
+	if shells[in.interpreter()] != nil {
+		quiet, err := quietGit(ctx, in.Command, in.context(r.Workdir), cmd.Env)
+		if err != nil {
+			return nil, err
+		}
+		cmd.Env = append(cmd.Env, quiet...)
+	}
 	return s.run(ctx, r, cmd, limit{proctree.LimitsFor(ctx, in.timeout()), r.SingleCall})
 }
 
