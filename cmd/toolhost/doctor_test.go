@@ -63,7 +63,7 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 		}
 	}
 	d = diagnosis{}
-	d.plugins(findOffline(t.Context(), c), supervise.Options{}, sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 6, Seccomp: true})
+	d.plugins(findOffline(t.Context(), c), supervise.Options{}, sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 6, Seccomp: true, Namespaces: true})
 	if err := d.verdict(); err != nil {
 		t.Error(err)
 	}
@@ -124,7 +124,9 @@ func TestStatusOfLess(t *testing.T) {
 		want    string
 	}{
 		"less":    {sandbox.Means{Stage: true, NoNewPrivs: true, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "supervised" only: the kernel has no Landlock`},
-		"reached": {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true}, `plugin "x" is kept at the level "isolated", but: there are no process namespaces`},
+		"no namespaces": {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true},
+			`plugin "x" is kept at the level "supervised" only: there are no process namespaces`},
+		"reached": {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 5, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "isolated", but: Landlock is version 5`},
 		"all":     {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, ""},
 	} {
 		got, err := supervise.Options{Workdir: t.TempDir()}.Confine(supervise.Spec{Sandbox: asked}, c.machine)

@@ -14,16 +14,16 @@ import (
 // ours are the plugins that come with toolhost.
 var ours = []string{"discover", "edit", "http", "readfile", "shell"}
 
-// trustOwn takes the plugins that come with this very program for what it is itself: they are supervised, and the files that
-// they make for the user get the user's modes. All others stay confined, and so do these if their sandbox says anything
-// that needs it, or the lock file has them as more, as another toolhost that they do not come with has locked them.
+// trustOwn takes the plugins that come with this very program for what it is itself: they are supervised. All others stay
+// confined, and so do these if their sandbox says anything that needs it, or the lock file has them as more, as another
+// toolhost that they do not come with has locked them.
 func trustOwn(specs []supervise.Spec, lock *config.Lock) []supervise.Spec {
 	folder := programFolder()
 	specs = slices.Clone(specs)
 	for i, s := range specs {
 		locked := lock.Plugin(s.Name)
 		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" && !asksForMore(s.Sandbox) {
-			specs[i].Sandbox.Level, specs[i].Sandbox.HostUmask = sandbox.Supervised, true
+			specs[i].Sandbox.Level = sandbox.Supervised
 		}
 	}
 	return specs

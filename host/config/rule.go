@@ -57,6 +57,12 @@ func (f *fields) choice(name string) *bool {
 	return nil
 }
 
+// declined says whether there is a false.
+func (f *fields) declined(name string) bool {
+	choice := f.choice(name)
+	return choice != nil && !*choice
+}
+
 var effects = []string{"allow", "ask", "always_ask", "deny"}
 
 // outcome reads what the rule says: an effect, or commands that it judges.

@@ -33,7 +33,7 @@ func (f *fields) sandbox() sandbox.Spec {
 		Read:          in.paths("read"),
 		Network:       in.choice("network"),
 		NewPrivileges: in.boolean("new_privileges"),
-		HostUmask:     in.boolean("host_umask"),
+		PrivateFiles:  in.declined("host_umask"),
 		Wrapper:       in.wrapper(),
 		Limits:        in.processLimits(),
 	}

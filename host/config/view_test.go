@@ -109,7 +109,7 @@ type sandboxView struct {
 	Read          []string `json:"read,omitzero"`
 	Network       *bool    `json:"network,omitempty"`
 	NewPrivileges bool     `json:"new_privileges,omitempty"`
-	HostUmask     bool     `json:"host_umask,omitempty"`
+	PrivateFiles  bool     `json:"private_files,omitempty"`
 	Wrapper       []string `json:"wrapper,omitempty"`
 	Memory        int64    `json:"memory,omitempty"`
 	Processes     int      `json:"processes,omitempty"`
@@ -118,7 +118,7 @@ type sandboxView struct {
 }
 
 func sandboxViewOf(c *Config, s sandbox.Spec) sandboxView {
-	v := sandboxView{string(s.Level), string(s.Require), portable(c, s.Write), portable(c, s.Read), s.Network, s.NewPrivileges, s.HostUmask,
+	v := sandboxView{string(s.Level), string(s.Require), portable(c, s.Write), portable(c, s.Read), s.Network, s.NewPrivileges, s.PrivateFiles,
 		portable(c, s.Wrapper), s.Limits.Memory, s.Limits.Processes, s.Limits.Files, s.Limits.FileSize}
 	if s.Write != nil && v.Write == nil {
 		v.Write = []string{} // none is not the default

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -51,6 +52,41 @@ var attacks = map[string]func(p prey) error{
 	"move out":             func(p prey) error { return moveAndBack(p.Inside+"/mine", p.Outside+"/m") },
 	"write by symlink":     writeBySymlink,
 	"chmod outside":        func(p prey) error { return os.Chmod(p.Secret, 0o600) },
+	"fchmod outside":       func(p prey) error { return withOpen(p.Secret, func(fd int) error { return unix.Fchmod(fd, 0o600) }) },
+	"fchmodat2 outside": func(p prey) error {
+		return withPath(p.Secret, func(fd int) error { return unix.Fchmodat(fd, "", 0o600, unix.AT_EMPTY_PATH) })
+	},
+	"chmod by /proc": func(p prey) error {
+		return withPath(p.Secret, func(fd int) error { return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), 0o600) })
+	},
+	"chown outside":               func(p prey) error { return os.Chown(p.Secret, os.Getuid(), os.Getgid()) },
+	"lchown outside":              func(p prey) error { return os.Lchown(p.Outside+"/run", os.Getuid(), os.Getgid()) },
+	"times outside":               func(p prey) error { return os.Chtimes(p.Secret, time.Unix(1, 0), time.Unix(1, 0)) },
+	"old times outside":           func(p prey) error { return unix.Utimes(p.Secret, []unix.Timeval{{Sec: 1}, {Sec: 1}}) },
+	"attribute outside":           func(p prey) error { return unix.Setxattr(p.Secret, "user.toolhost", []byte("x"), 0) },
+	"attribute removed":           func(p prey) error { return unix.Removexattr(p.Outside+"/marked", "user.toolhost") },
+	"attribute by a call of 2024": func(p prey) error { return setxattrat(p.Secret) },
+	"access list outside":         func(p prey) error { return unix.Setxattr(p.Secret, "system.posix_acl_access", accessList, 0) },
+	"flags outside":               func(p prey) error { return withOpen(p.Secret, setFlags) },
+	"folder's mode outside":       func(p prey) error { return os.Chmod(p.Outside, 0o755) },
+	"setuid outside":              func(p prey) error { return unix.Chmod(p.Outside+"/run", 0o4755) },
+	"setuid inside":               func(p prey) error { return unix.Chmod(p.Inside+"/tool", 0o4755) },
+	"setgid inside": func(p prey) error {
+		return withOpen(p.Inside+"/tool", func(fd int) error { return unix.Fchmod(fd, 0o2755) })
+	},
+	"new setuid file": func(p prey) error { return makeSetuid(p.Inside + "/new-tool") },
+	"setuid node": func(p prey) error {
+		return undo(p.Inside+"/node", unix.Mknod(p.Inside+"/node", unix.S_IFREG|0o6755, 0))
+	},
+	"openat2":         func(p prey) error { return openat2(p.Inside + "/new-tool") },
+	"chmod inside":    func(p prey) error { return os.Chmod(p.Inside+"/mine", 0o644) },
+	"times inside":    func(p prey) error { return os.Chtimes(p.Inside+"/mine", time.Unix(1, 0), time.Unix(1, 0)) },
+	"chmod in TMPDIR": func(prey) error { return os.Chmod(os.Getenv("TMPDIR"), 0o700) },
+	"hook inside": func(p prey) error {
+		return undo(p.Inside+"/.git/hooks/pre-commit", os.WriteFile(p.Inside+"/.git/hooks/pre-commit", nil, 0o755))
+	},
+	"hook's mode":          func(p prey) error { return os.Chmod(p.Inside+"/.git/hooks", 0o755) },
+	"priority of the host": renice,
 	"make a disk":          func(p prey) error { return undo(p.Inside+"/disk", syscall.Mknod(p.Inside+"/disk", syscall.S_IFBLK, 0)) },
 	"read outside":         func(p prey) error { return opened(os.Open(p.Secret)) },
 	"list outside":         func(p prey) error { _, err := os.ReadDir(p.Outside); return err },
@@ -99,6 +135,78 @@ var attacks = map[string]func(p prey) error{
 	"write to /dev/null": func(prey) error { return os.WriteFile("/dev/null", []byte("x"), 0) },
 	"run a shell":        func(prey) error { return exec.Command("/bin/sh", "-c", "cat /etc/passwd | wc -l > /dev/null").Run() },
 	"threads":            threads,
+}
+
+// withOpen opens a file for reading, withPath without even that.
+func withOpen(path string, do func(fd int) error) error { return withFlags(path, unix.O_RDONLY, do) }
+func withPath(path string, do func(fd int) error) error { return withFlags(path, unix.O_PATH, do) }
+
+func withFlags(path string, flags int, do func(fd int) error) error {
+	fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return do(fd)
+}
+
+// accessList gives the user with the number 1 the right to read, in the kernel's form.
+var accessList = []byte{2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 4, 0, 1, 0, 0, 0, 4, 0, 4, 0, 255, 255, 255, 255,
+	16, 0, 4, 0, 255, 255, 255, 255, 32, 0, 4, 0, 255, 255, 255, 255}
+
+func setxattrat(path string) error {
+	text, name, value := append([]byte(path), 0), []byte("user.toolhost\x00"), []byte("x")
+	args := struct {
+		value uint64
+		size  uint32
+		flags uint32
+	}{uint64(uintptr(unsafe.Pointer(&value[0]))), 1, 0}
+	current := unix.AT_FDCWD
+	err := errnoOf(syscall.RawSyscall6(463, uintptr(current), uintptr(unsafe.Pointer(&text[0])), 0, uintptr(unsafe.Pointer(&name[0])), uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args)))
+	runtime.KeepAlive(value)
+	return err
+}
+
+// renice sets the priority of the host to what it is. The kernel gives that as 20 less it.
+func renice(p prey) error {
+	is, err := unix.Getpriority(unix.PRIO_PROCESS, p.Host)
+	if err != nil {
+		return err
+	}
+	return unix.Setpriority(unix.PRIO_PROCESS, p.Host, 20-is)
+}
+
+// setFlags sets the flags of a file to what they are, which takes the same right.
+func setFlags(fd int) error {
+	flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
+	if err != nil {
+		return err
+	}
+	return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags)
+}
+
+// makeSetuid makes a file with the bit, if it has that afterwards.
+func makeSetuid(path string) error {
+	fd, err := unix.Open(path, unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o4755)
+	return hasSetuid(path, fd, err)
+}
+
+func openat2(path string) error {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY | unix.O_CLOEXEC, Mode: 0o4755})
+	return hasSetuid(path, fd, err)
+}
+
+func hasSetuid(path string, fd int, err error) error {
+	if err != nil {
+		return err
+	}
+	defer os.Remove(path)
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_ISUID == 0 {
+		return errors.New("it has no such bit")
+	}
+	return nil
 }
 
 func attackerPlugin() *sdk.Plugin {

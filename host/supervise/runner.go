@@ -21,7 +21,6 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
 	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/sdk"
-	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // A runner is our process in the form that go-plugin wants (its RunnerFunc). go-plugin gets the handshake line, already
@@ -74,8 +73,9 @@ func (r *runner) launch() (*child, *os.File, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
+	before := r.supervisor.machine()
 	c, stdout, err := r.launchIn(temp)
-	refused := errors.Is(err, proctree.ErrNamespace) && !r.supervisor.machine().Namespaces // which was not known before
+	refused := err != nil && r.supervisor.machine() != before // it was found out that the machine can do less
 	if refused || moved(err) {
 		c, stdout, err = r.launchIn(temp)
 	}

@@ -47,7 +47,7 @@ func TestWrapper(t *testing.T) {
 	}
 	var f self
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "facts", "")), &f))
-	if f.Umask != 0o077 || f.Core != 0 || f.Files > sandbox.DefaultFiles || !f.NoNewPrivs {
+	if f.Umask != umask() || f.Core != 0 || f.Files > sandbox.DefaultFiles || !f.NoNewPrivs {
 		t.Errorf("what holds at every level does not around a wrapper: %+v", f)
 	}
 }

@@ -56,10 +56,14 @@ func (a *answer) get() error {
 // tryLimit is how long the try may take.
 const tryLimit = 5 * time.Second
 
-// tryNamespace starts a launcher in a namespace with a program that does not exist: all
+// fixing is whether it allows the mounts that sealed and fixed files take. A refusal is learned from any run, as that of
+// namespaces is.
+var fixing answer
+
+// tryNamespace starts a launcher in a sealed namespace with a program that cannot exist: all
 // that can be refused comes before that, and is learned as from any run.
 func tryNamespace() error {
-	t, err := start(program{name: "nothing", path: "/nonexistent/program", namespace: true}, [3]*os.File{})
+	t, err := start(program{name: "nothing", path: os.DevNull + "/nothing", namespace: true, sealed: launcher.CanFix()}, [3]*os.File{})
 	if err != nil {
 		return refusal(err)
 	}
@@ -68,7 +72,7 @@ func tryNamespace() error {
 		within(t.done, tryLimit)
 	}
 	_, err = t.result()
-	if within(t.done, 0) && t.report.Failed == "exec" {
+	if within(t.done, 0) && (t.report.Failed == "exec" || t.report.Failed == "fix") {
 		return nil
 	}
 	return refusal(err)
@@ -86,6 +90,17 @@ func (t *tree) refused(reason string, err error) *StartError {
 	no := refusal(&StartError{t.name, reason, err})
 	learned.learn(no)
 	return &StartError{t.name, no.Error(), no}
+}
+
+// unfixed remembers a failure to fix files that is not about one of them: the system lets nobody mount so.
+func (t *tree) unfixed() *StartError {
+	err := t.program.unrestricted(t.report.Call, t.report.Errno)
+	for _, call := range []string{"mount_setattr ", "open_tree ", "move_mount "} {
+		if strings.HasPrefix(t.report.Call, call) && !passing(t.report.Errno) {
+			fixing.learn(err)
+		}
+	}
+	return err
 }
 
 // passing says whether an error of a start may be otherwise the next time. ENOSPC is that there are too many namespaces.

@@ -94,6 +94,12 @@ type Cmd struct {
 	// gain nothing, and files of other users and groups show as nobody's. A system that
 	// does not allow it fails the start with [ErrNamespace]; [Namespaces] tells in advance.
 	Namespace bool
+	// Sealed makes every file system read-only in the namespace, but for the files and folders of Writable, with all in
+	// them, and /dev/shm: elsewhere nothing can be written, and no mode, owner, time or attribute be changed, whoever owns the
+	// file. Devices, sockets and named pipes can be written to all the same. Paths of Writable are as those of Fixed, but one
+	// that is not there is left out.
+	Sealed   bool
+	Writable []string
 	// Fixed are files and folders that nothing in the namespace can move, remove or
 	// replace, ReadOnly those that it cannot change either, nor what is in them, and Hidden
 	// files that are empty in there, so that nothing can read or lock them. Paths are

@@ -32,6 +32,10 @@ type Restrictions struct {
 	// NoInterference forbids, by the same filter, two ways to disturb other processes of the user: to set their resource
 	// limits, since one of processor time ends them, and leases on files, which hold up for a minute whoever opens them.
 	NoInterference bool
+	// NoSetID forbids, by the same filter, to give files the bits that make a program run with the rights of its owner or group,
+	// and takes most capabilities from root. A folder cannot be given its group's bit either. NoMetadata forbids to change
+	// modes, owners, times and attributes of files at all, for programs that are not in a sealed namespace, see [Cmd].
+	NoSetID, NoMetadata bool
 	// Expendable has the kernel end the program, and what it starts, before others that are as large when there is no memory
 	// left: its oom_score_adj is 500 at least. Where that cannot be set, it stays as it is.
 	Expendable bool

@@ -9,10 +9,11 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
 )
 
-// Offered says what this system has to restrict programs with. It asks the kernel each time, and starts nothing.
+// Offered says what this system has to restrict programs with. It asks the kernel each time, and starts nothing; what
+// [Namespaces] or a run has found out about fixed files counts.
 func Offered() Offer {
 	return Offer{Restrictions: true, NoNewPrivileges: confine.NoNewPrivileges(), Landlock: confine.Landlock(), Filters: confine.Seccomp(),
-		Fixed: launcher.CanFix()}
+		Fixed: launcher.CanFix() && fixing.get() == nil}
 }
 
 // orders are those that the launcher of the program gets.

@@ -72,7 +72,9 @@ func (t *tree) startError() error {
 	switch t.report.Failed {
 	case "exec":
 		return execError(t.program, t.report.Errno)
-	case "restrict", "fix":
+	case "fix":
+		return t.unfixed()
+	case "restrict":
 		return t.program.unrestricted(t.report.Call, t.report.Errno)
 	case "chdir":
 		return &StartError{t.name, fmt.Sprintf("chdir %s: %v", t.program.dir, t.report.Errno), t.report.Errno}

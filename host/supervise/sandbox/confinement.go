@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -33,7 +32,7 @@ func (s Spec) On(m Means) (Confinement, error) {
 		c.Wrapper = s.Wrapper[0]
 	}
 	c.Got = m.reach(c.Asked)
-	c.Missing = slices.Concat(m.lackingStage(), m.lackingLandlock(c.Asked), m.lackingOthers(c.Asked, s.HasNetwork()), s.idleLimits(m))
+	c.Missing = append(m.lacking(c.Asked, s.HasNetwork()), s.idleLimits(m)...)
 	if err := c.Meets(s.Require); err != nil {
 		return c, err
 	}

@@ -25,8 +25,8 @@ type Spec struct {
 	Network *bool
 	// NewPrivileges lets programs such as sudo work, at Supervised only.
 	NewPrivileges bool
-	// HostUmask gives files that it makes the modes that the host's own would have, and not 0600 and 0700.
-	HostUmask bool
+	// PrivateFiles gives files that it makes the modes 0600 and 0700, and not those that the host's own would have.
+	PrivateFiles bool
 	// Wrapper is a command that runs the plugin's command, such as bwrap with its options; empty is none. In its words
 	// {socket_dir}, {tmp_dir} and {workdir} stand for the folders that the plugin must find, the first two for writing.
 	Wrapper []string

@@ -48,6 +48,8 @@ func TestWhatMachinesReach(t *testing.T) {
 	landlock := func(abi int) Means { return with(func(m *Means) { m.Landlock = abi }) }
 	bare := func(abi int) Means { return with(func(m *Means) { m.Landlock, m.Namespaces = abi, false }) }
 	noFilters := with(func(m *Means) { m.Seccomp = false })
+	noFixing := with(func(m *Means) { m.NoFixing = true })
+	noNamespaces := with(func(m *Means) { m.Namespaces, m.NoNamespaces = false, "EPERM" })
 	for name, c := range map[string]struct {
 		machine Means
 		box     Spec
@@ -56,29 +58,35 @@ func TestWhatMachinesReach(t *testing.T) {
 		network bool
 		refused string
 	}{
-		"all there":                     {all, Spec{Level: Isolated, Require: Isolated}, Isolated, "", false, ""},
-		"all there, the default":        {all, Spec{}, Confined, "", true, ""},
-		"no more than asked":            {all, Spec{Level: Supervised}, Supervised, "", true, ""},
-		"a wrapper":                     {all, Spec{Wrapper: []string{"bwrap"}}, Container, "", true, ""},
-		"no Landlock":                   {landlock(0), Spec{}, Supervised, "no Landlock", true, ""},
-		"no Landlock, isolated":         {landlock(0), Spec{Level: Isolated}, Supervised, "from reading and writing elsewhere, from their abstract", false, ""},
-		"no Landlock, no namespaces":    {bare(0), Spec{}, Supervised, "from writing elsewhere, from signals to other processes, from", true, ""},
-		"no namespaces, memory":         {bare(7), Spec{}, Confined, "reach their shared memory and message queues", true, ""},
-		"no Landlock, required":         {landlock(0), Spec{Require: Confined}, Supervised, "no Landlock", true, "would have \"supervised\""},
-		"no Landlock, supervised":       {landlock(0), Spec{Level: Supervised, Require: Supervised}, Supervised, "", true, ""},
-		"the first Landlock":            {landlock(1), Spec{}, Supervised, "moved from one folder", true, ""},
-		"the second":                    {landlock(2), Spec{}, Supervised, "emptied", true, ""},
-		"the third":                     {landlock(3), Spec{}, Confined, "ioctl", true, ""},
-		"the third, without namespaces": {bare(3), Spec{}, Supervised, "signals", true, ""},
-		"the fifth, without namespaces": {bare(5), Spec{}, Supervised, "signals", true, ""},
-		"the sixth, without namespaces": {bare(6), Spec{Require: Confined}, Confined, "no process namespaces", true, ""},
-		"neither namespaces nor filters": {with(func(m *Means) { m.Namespaces, m.Seccomp = false, false }), Spec{}, Supervised,
-			"limits of other processes", true, ""},
-		"no filters":                           {noFilters, Spec{Level: Isolated}, Confined, "rare calls", true, ""},
-		"no filters, required":                 {noFilters, Spec{Level: Isolated, Require: Isolated}, Confined, "filters", true, "would have \"confined\""},
-		"no filters, no network":               {noFilters, Spec{Network: new(false)}, Confined, "network is open", true, ""},
-		"no filters, no network, required":     {noFilters, Spec{Network: new(false), Require: Confined}, Confined, "network is open", true, "no network"},
-		"no filters, no network, old Landlock": {with(func(m *Means) { m.Seccomp, m.Landlock = false, 3 }), Spec{Network: new(false)}, Confined, "the network is open, and services", true, ""},
+		"all there":                  {all, Spec{Level: Isolated, Require: Isolated}, Isolated, "", false, ""},
+		"all there, the default":     {all, Spec{}, Confined, "", true, ""},
+		"no more than asked":         {all, Spec{Level: Supervised}, Supervised, "", true, ""},
+		"a wrapper":                  {all, Spec{Wrapper: []string{"bwrap"}}, Container, "", true, ""},
+		"no Landlock":                {landlock(0), Spec{}, Supervised, "write to terminals, devices", true, ""},
+		"no Landlock, isolated":      {landlock(0), Spec{Level: Isolated}, Supervised, "read all that its user may read. It takes Linux 5.13", false, ""},
+		"no Landlock, no namespaces": {bare(0), Spec{}, Supervised, "write to files elsewhere; write to terminals", true, ""},
+		"no Landlock, required":      {landlock(0), Spec{Require: Confined}, Supervised, "no Landlock", true, "would have \"supervised\": the kernel has no Landlock"},
+		"no Landlock, supervised":    {landlock(0), Spec{Level: Supervised, Require: Supervised}, Supervised, "", true, ""},
+		"the first Landlock":         {landlock(1), Spec{}, Confined, "moved from one folder", true, ""},
+		"the second":                 {landlock(2), Spec{Level: Isolated}, Isolated, "ioctl", false, ""},
+		"the second, without mounts": {with(func(m *Means) { m.Landlock, m.NoFixing = 2, true }), Spec{}, Supervised, "the plugin can empty files elsewhere", true, ""},
+
+		"no namespaces":                  {noNamespaces, Spec{}, Supervised, "no process namespaces (EPERM): the plugin can see other processes", true, ""},
+		"no namespaces, isolated":        {noNamespaces, Spec{Level: Isolated}, Supervised, "change what others run or obey in its folders, such as .git", false, ""},
+		"no namespaces, required":        {noNamespaces, Spec{Level: Isolated, Require: Isolated}, Supervised, "Allow user namespaces", false, "sysctl user.max_user_namespaces"},
+		"no namespaces, less required":   {noNamespaces, Spec{Level: Isolated, Require: Confined}, Supervised, "such as .git", false, "such as .git"},
+		"no namespaces, old Landlock":    {bare(5), Spec{}, Supervised, "end other processes by signals", true, ""},
+		"neither namespaces nor filters": {with(func(m *Means) { m.Namespaces, m.Seccomp = false, false }), Spec{}, Supervised, "change the limits of other processes", true, ""},
+		"no read-only mounts":            {noFixing, Spec{}, Supervised, "files cannot be made read-only by mounts: the plugin can change what others run", true, ""},
+		"no read-only mounts, isolated":  {noFixing, Spec{Level: Isolated}, Supervised, "cannot be changed at all", false, ""},
+		"no read-only mounts, required":  {noFixing, Spec{Require: Confined}, Supervised, "open_tree", true, "modes, owners, times"},
+
+		"no filters":                           {noFilters, Spec{Level: Isolated}, Supervised, "rare calls", true, ""},
+		"no filters, required":                 {noFilters, Spec{Level: Isolated, Require: Confined}, Supervised, "setuid", true, "would have \"supervised\""},
+		"no filters, no network":               {noFilters, Spec{Network: new(false)}, Supervised, "network is open", true, ""},
+		"no filters, supervised, no network":   {noFilters, Spec{Level: Supervised, Network: new(false)}, Supervised, "network is open but for TCP", true, ""},
+		"no filters, no network, required":     {noFilters, Spec{Level: Supervised, Network: new(false), Require: Supervised}, Supervised, "network is open", true, "no network"},
+		"no filters, no network, old Landlock": {with(func(m *Means) { m.Seccomp, m.Landlock = false, 3 }), Spec{Network: new(false)}, Supervised, "the network is open, and services", true, ""},
 		"isolated with network":                {all, Spec{Level: Isolated, Network: new(true)}, Isolated, "", true, ""},
 		"no no_new_privs":                      {with(func(m *Means) { m.NoNewPrivs = false }), Spec{}, None, "sudo", true, ""},
 		"another system":                       {Means{}, Spec{}, None, "this system", true, ""},

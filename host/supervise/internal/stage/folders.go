@@ -21,6 +21,27 @@ func (s Plan) writable() []string {
 	return s.Box.Write
 }
 
+// seal says whether all file systems are to be read-only for the plugin, and the folders that are not. They are not when it
+// may write everywhere, which is told.
+func (s Plan) seal() (sealed bool, writable []string) {
+	if !s.Means.Protects() {
+		return false, nil
+	}
+	for _, path := range s.ownFolders() {
+		if path = resolved(path); path == "/" {
+			return false, nil
+		}
+		writable = append(writable, path)
+	}
+	return true, writable
+}
+
+// ownFolders are all that the plugin may write to, but for shared memory. What is reached through another of them comes with that.
+func (s Plan) ownFolders() []string {
+	own := slices.DeleteFunc([]string{s.Folders.Temp, s.Folders.Socket}, func(path string) bool { return path == "" })
+	return withoutNested(slices.Concat(own, s.writable()), s.writable())
+}
+
 // Check says which folder to write to is not there, and which leads elsewhere: leaving it out would only show in the
 // middle of a call.
 func (s Plan) Check() error {

@@ -10,9 +10,9 @@ import (
 
 // orders say what of the sandbox this machine can do.
 func (s Plan) orders() *proctree.Restrictions {
-	box, m, f, confined := s.Box, s.Means, s.Folders, s.confined()
+	box, m, confined := s.Box, s.Means, s.confined()
 	o := &proctree.Restrictions{
-		Expendable: true, Umask: !box.HostUmask, NoNewPrivileges: !box.NewPrivileges && m.NoNewPrivs, ABI: m.Landlock,
+		Expendable: true, Umask: box.PrivateFiles, NoNewPrivileges: !box.NewPrivileges && m.NoNewPrivs, ABI: m.Landlock,
 		Files: uint64(cmp.Or(box.Limits.Files, sandbox.DefaultFiles)), FileSize: uint64(cmp.Or(box.Limits.FileSize, sandbox.DefaultFileSize)),
 		Memory: uint64(box.Limits.Memory), Processes: uint64(box.Limits.Processes),
 	}
@@ -23,12 +23,12 @@ func (s Plan) orders() *proctree.Restrictions {
 	o.Reads = o.Writes && box.Asked() == sandbox.Isolated
 	o.NoTCP, o.NoSockets = !box.HasNetwork(), !box.HasNetwork() && m.Seccomp
 	o.NoKernel = box.Asked() == sandbox.Isolated && m.Seccomp
-	o.NoInterference = confined && m.Seccomp
-	own := slices.Concat([]string{f.Temp, f.Socket}, s.writable())
+	o.NoInterference, o.NoSetID = confined && m.Seccomp, confined && m.Seccomp
+	o.NoMetadata = o.NoKernel && !m.Protects() // else what is not the plugin's is read-only
+	o.Write = slices.Concat(devices, s.ownFolders())
 	if confined && m.Namespaces {
-		own = append(own, SharedMemory)
+		o.Write = append(o.Write, SharedMemory)
 	}
-	o.Write = slices.Concat(devices, withoutNested(own, s.writable()))
 	if o.Reads {
 		o.Read = slices.Concat(readable, withoutNested(slices.Clone(box.Read), s.writable()))
 	}

@@ -217,11 +217,8 @@ func (h *shield) simplify(roots []string) {
 // protect puts the shield among what is told of the plugin's sandbox. It fails when that is less than is required.
 func (s Plan) protect(c *sandbox.Confinement, h shield) error {
 	c.ReadOnly, c.Hidden = slices.Clone(h.readOnly), slices.Clone(h.hidden)
-	if !c.Got.AtLeast(sandbox.Confined) {
-		return nil
-	}
 	c.Missing = append(c.Missing, h.missing...)
-	if h.open {
+	if h.open && c.Got.AtLeast(sandbox.Confined) {
 		c.Got = sandbox.Supervised
 	}
 	return c.Meets(s.Box.Require)

@@ -19,6 +19,7 @@ type Restrictions struct {
 	Write, Read                        []string
 	NoTCP, NoSockets, NoKernel         bool
 	NoInterference                     bool
+	NoSetID, NoMetadata                bool
 	Expendable                         bool
 }
 
@@ -34,7 +35,7 @@ func (r *Restrictions) Orders() (launcher.Orders, error) {
 	}
 	filter, err := filterOf(r)
 	return launcher.Orders{
-		Umask: r.Umask, NoNewPrivileges: r.NoNewPrivileges, Limits: limitsOf(r), Drop: r.Writes || r.NoKernel, Keep: kept, Score: score,
+		Umask: r.Umask, NoNewPrivileges: r.NoNewPrivileges, Limits: limitsOf(r), Drop: r.Writes || r.NoKernel || r.NoSetID, Keep: kept, Score: score,
 		Ruleset: [3]uint64{attr.Handled_access_fs, attr.Handled_access_net, attr.Scoped},
 		Rules:   rulesOf(r, attr.Handled_access_fs), Filter: filter,
 	}, err

@@ -24,8 +24,8 @@ const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS |
 // x32 is set in the numbers of another way to call the same kernel.
 const x32 = 0x40000000
 
-// rings take calls in bulk, which no filter sees; pidfd_getfd takes a file, such as a socket, from another process.
-var rings = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_PIDFD_GETFD}
+// rings take calls in bulk, which no filter sees. Their numbers are the same on all processors.
+var rings = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
 // uncommon are calls that ordinary programs do not make.
 var uncommon = []uint32{
@@ -46,7 +46,7 @@ func architecture() uint32 {
 
 // filterOf is the filter for the kernel, none if nothing needs one.
 func filterOf(r *Restrictions) (filter []syscall.SockFilter, err error) {
-	if !r.NoSockets && !r.NoKernel && !r.NoInterference {
+	if !r.NoSockets && !r.NoKernel && !r.NoInterference && !r.NoSetID && !r.NoMetadata {
 		return nil, nil
 	}
 	if architecture() == 0 {
@@ -64,18 +64,17 @@ type code []unix.SockFilter
 func programOf(r *Restrictions) code {
 	var p code
 	p.load(atArchitecture)
-	if !r.NoSockets && !r.NoKernel {
-		p.older()
+	if !r.NoSockets && !r.NoKernel && !r.NoMetadata {
+		p.older(r)
 	}
 	p.unless(architecture(), unix.SECCOMP_RET_KILL_PROCESS)
 	p.load(atNumber)
 	if runtime.GOARCH == "amd64" {
 		p.when(unix.BPF_JGE, x32, refusal(unix.EPERM))
 	}
-	if r.NoInterference {
-		p.interference(unix.SYS_PRLIMIT64, unix.SYS_FCNTL)
-	}
+	p.files(r, tables[runtime.GOARCH])
 	if r.NoSockets || r.NoKernel {
+		p.refuse(unix.SYS_PIDFD_GETFD, unix.EPERM)
 		p.refuseAll(rings)
 	}
 	if r.NoKernel {
@@ -88,27 +87,73 @@ func programOf(r *Restrictions) code {
 	return p
 }
 
-// older lets programs for the 32-bit processor run that ours can also be, without interference. Both have the numbers 55
-// and 221 for fcntl and fcntl64.
-func (p *code) older() {
-	arch, prlimit := uint32(unix.AUDIT_ARCH_I386), uint32(340)
+// older lets programs for the 32-bit processor run that ours can also be, with what holds for files.
+func (p *code) older(r *Restrictions) {
+	arch, table := uint32(unix.AUDIT_ARCH_I386), tables["386"]
 	if runtime.GOARCH == "arm64" {
-		arch, prlimit = unix.AUDIT_ARCH_ARM, 369
+		arch, table = unix.AUDIT_ARCH_ARM, tables["arm"]
 	}
 	var inner code
 	inner.load(atNumber)
-	inner.interference(prlimit, 55, 221)
+	inner.files(r, table)
 	inner.give(unix.SECCOMP_RET_ALLOW)
 	p.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, uint8(len(inner)), arch)
 	*p = append(*p, inner...)
 }
 
+// files are the rules for files and limits, by the numbers of a processor.
+func (p *code) files(r *Restrictions, t table) {
+	if r.NoInterference {
+		p.interference(t)
+	}
+	if r.NoMetadata {
+		p.metadata(t)
+	} else if r.NoSetID {
+		p.setID(t)
+	}
+}
+
 // interference takes prlimit for one's own process only when it is given as 0, as libraries do, and no leases.
-func (p *code) interference(prlimit uint32, fcntl ...uint32) {
-	p.only(prlimit, 0, func(b *code) { b.unless(0, refusal(unix.EPERM)) })
-	for _, number := range fcntl {
+func (p *code) interference(t table) {
+	p.only(t.prlimit, 0, func(b *code) { b.unless(0, refusal(unix.EPERM)) })
+	for _, number := range t.fcntl {
 		p.only(number, 1, func(b *code) { b.when(unix.BPF_JEQ, unix.F_SETLEASE, refusal(unix.EPERM)) })
 	}
+}
+
+const (
+	setIDs = unix.S_ISUID | unix.S_ISGID
+	// creating are O_CREAT and the bit of O_TMPFILE, with which open has a mode: what it is given without is left over in a
+	// register.
+	creating = 0x40 | 0x400000
+)
+
+// setID refuses modes with the bits that give a program the rights of its owner or group. The mode of openat2 cannot be seen,
+// nor what rings are given; who is told that there is no openat2 uses openat.
+func (p *code) setID(t table) {
+	p.refuseAll(rings)
+	p.refuse(unix.SYS_OPENAT2, unix.ENOSYS)
+	for _, call := range t.modes {
+		p.only(call[0], call[1], func(b *code) { b.when(unix.BPF_JSET, setIDs, refusal(unix.EPERM)) })
+	}
+	for _, call := range t.opens {
+		p.only(call[0], call[1], func(b *code) {
+			b.add(unix.BPF_JMP|unix.BPF_JSET|unix.BPF_K, 0, 3, creating)
+			b.load(atArguments + 8*(call[1]+1))
+			b.when(unix.BPF_JSET, setIDs, refusal(unix.EPERM))
+		})
+	}
+}
+
+// metadata refuses all that changes what the kernel keeps of a file besides its content, and setID too.
+func (p *code) metadata(t table) {
+	p.refuseAll(t.metadata)
+	p.only(unix.SYS_IOCTL, 1, func(b *code) {
+		for _, request := range []uint32{unix.FS_IOC_SETFLAGS, fsSetXattr, fsSetVersion} {
+			b.when(unix.BPF_JEQ, request, refusal(unix.EPERM))
+		}
+	})
+	p.setID(t)
 }
 
 // kernel refuses what is uncommon, and new namespaces. The flags of clone3 cannot be seen; libraries that are told that

@@ -123,6 +123,51 @@ func TestFilterOfNoInterference(t *testing.T) {
 	}
 }
 
+// Modes that give a program the rights of its owner or group are refused by whatever call, and all changes of what is known of a
+// file where nothing else keeps them in.
+func TestFilterOfModes(t *testing.T) {
+	for arch, name := range map[uint32]string{unix.AUDIT_ARCH_X86_64: "amd64", unix.AUDIT_ARCH_I386: "386", unix.AUDIT_ARCH_AARCH64: "arm64", unix.AUDIT_ARCH_ARM: "arm"} {
+		numbers := tables[name]
+		own := arch == architecture()
+		foreign := runtime.GOARCH == "amd64" && name != "amd64" && name != "386" || runtime.GOARCH == "arm64" && name != "arm64" && name != "arm"
+		check := func(what string, o Restrictions, want, number uint32, args ...uint32) {
+			t.Helper()
+			m := made{number: number, arch: arch}
+			copy(m.args[:], args)
+			if foreign || o.NoMetadata && !own {
+				want = killed
+			}
+			if got := runFilter(t, &o, m); got != want {
+				t.Errorf("%s, %s (%d %#o): %#x, want %#x", name, what, number, args, got, want)
+			}
+		}
+		setID := Restrictions{NoSetID: true, NoInterference: true}
+		for _, c := range numbers.modes {
+			with := func(mode uint32) []uint32 { return append(make([]uint32, c[1]), mode) }
+			for mode, want := range map[uint32]uint32{0o644: allowed, 0o1777: allowed, 0o100755: allowed, 0o4755: refused, 0o2755: refused, 0o106777: refused} {
+				check("a mode", setID, want, c[0], with(mode)...)
+			}
+		}
+		for _, c := range numbers.opens {
+			with := func(flags, mode uint32) []uint32 { return append(make([]uint32, c[1]), flags, mode) }
+			check("reading, with what a register held", setID, allowed, c[0], with(0, 0o6755)...)
+			check("a new file", setID, allowed, c[0], with(unix.O_CREAT|unix.O_WRONLY, 0o755)...)
+			check("a new program with its owner's rights", setID, refused, c[0], with(unix.O_CREAT|unix.O_WRONLY, 0o4755)...)
+			check("one without a name", setID, refused, c[0], with(unix.O_TMPFILE|unix.O_WRONLY, 0o2755)...)
+		}
+		check("openat2", setID, unknown, unix.SYS_OPENAT2)
+		check("io_uring", setID, refused, unix.SYS_IO_URING_SETUP)
+		check("another's limits", setID, refused, numbers.prlimit, 77)
+		for _, number := range numbers.metadata {
+			check("what is known of a file", Restrictions{NoMetadata: true, NoSetID: true}, refused, number)
+		}
+	}
+	ioctl := made{number: unix.SYS_IOCTL, arch: architecture(), args: [6]uint32{3, unix.FS_IOC_SETFLAGS}}
+	if got := runFilter(t, &Restrictions{NoMetadata: true}, ioctl); got != refused {
+		t.Errorf("flags: %#x", got)
+	}
+}
+
 func runFilter(t *testing.T, o *Restrictions, m made) uint32 {
 	t.Helper()
 	var raw []bpf.RawInstruction

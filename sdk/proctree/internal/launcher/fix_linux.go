@@ -7,17 +7,23 @@ import (
 	"unsafe"
 )
 
-// fix makes mounts of their own of what the program is not to move, read-only ones of what it is not to change, and mounts an
-// empty file on what it is not to see: the kernel renames and removes no mount. What lies in a folder that was fixed before
-// is found in there, also from the folder that we are in.
+// fix makes all file systems read-only but for the writable paths, if the program is sealed; mounts of their own of what it
+// is not to move, read-only ones of what it is not to change; and mounts an empty file on what it is not to see: the kernel
+// renames and removes no mount. What lies in a folder that was fixed before is found in there, also from the folder that we
+// are in.
 func (p Program) fix() error {
+	if p.Sealed {
+		if err := p.seal(); err != nil {
+			return err
+		}
+	}
 	covers := slices.Concat(alike(cover{}, p.Fixed), alike(cover{readOnly: true}, p.ReadOnly), alike(cover{what: "/dev/null"}, p.Hidden))
 	for _, c := range covers {
 		if err := c.mount(); err != nil {
 			return failed("mounting "+strconv.Quote(c.on), err)
 		}
 	}
-	if len(covers) == 0 || len(p.Dir) > 0 && p.Dir[0] == '/' {
+	if len(covers) == 0 && !p.Sealed || len(p.Dir) > 0 && p.Dir[0] == '/' {
 		return nil // nothing is left in the folder that we are in, which may be one that we could not enter
 	}
 	here, err := syscall.Getwd()
@@ -28,6 +34,53 @@ func (p Program) fix() error {
 		return failed("getcwd", err)
 	}
 	return failed("chdir "+strconv.Quote(here), syscall.Chdir(here))
+}
+
+// seal makes every mount of the namespace read-only, and puts what is writable back as it was. The copies of that are made
+// first: what is read-only in a namespace of an ordinary user never becomes writable again. A path that is not there, or that
+// we cannot reach, is left out, as in a ruleset.
+func (p Program) seal() error {
+	type copied struct {
+		path string
+		tree int
+	}
+	var trees []copied
+	writable := append(slices.Clone(p.Writable), sharedMemory)
+	slices.Sort(writable) // what is above comes first: a copy of it has the mounts below twice
+	for _, path := range slices.Compact(writable) {
+		at, err := openPath(path)
+		if err == syscall.ENOENT || err == syscall.EACCES || err == syscall.ELOOP && path == sharedMemory {
+			continue
+		} else if err != nil {
+			return failed("opening "+strconv.Quote(path), err)
+		}
+		tree, err := cover{}.tree(at)
+		_ = syscall.Close(at)
+		if err != nil {
+			return failed("open_tree "+strconv.Quote(path), err)
+		}
+		trees = append(trees, copied{path, tree})
+	}
+	root, err := openPath("/")
+	if err != nil {
+		return failed(`opening "/"`, err)
+	}
+	defer func() { _ = syscall.Close(root) }()
+	if err := (cover{readOnly: true}).limit(root); err != nil {
+		return failed(`mount_setattr "/"`, err)
+	}
+	for _, c := range trees {
+		at, err := openPath(c.path)
+		if err != nil {
+			return failed("opening "+strconv.Quote(c.path), err)
+		}
+		err = moveMount(c.tree, at)
+		_, _ = syscall.Close(at), syscall.Close(c.tree)
+		if err != nil {
+			return failed("move_mount "+strconv.Quote(c.path), err)
+		}
+	}
+	return nil
 }
 
 // System calls and constants that package syscall lacks; the numbers are the same on all architectures, see
@@ -85,6 +138,11 @@ func (c cover) mount() error {
 	if err := c.limit(tree); err != nil {
 		return err
 	}
+	return moveMount(tree, at)
+}
+
+// moveMount puts a tree that was opened on an open file or folder.
+func moveMount(tree, at int) error {
 	if _, _, e := syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(noPath), uintptr(at), uintptr(noPath), bothEmpty, 0); e != 0 {
 		return e
 	}

@@ -112,12 +112,12 @@ func (l *launcher) say(format string, args ...any) { _, _ = fmt.Fprintf(l.status
 
 // start starts the program. On failure it says at which step.
 func (l *launcher) start(p Program) (step string, err error) {
+	p.Orders.raiseScore() // before /proc is read-only
 	if os.Getpid() == namespaceInit {
 		if step, err := furnish(p); err != nil {
 			return step, err
 		}
 	}
-	p.Orders.raiseScore()
 	if l.look, err = chooseLister(); err != nil {
 		return "proc", err
 	}

@@ -14,6 +14,8 @@ const namespaceInit = 1
 // mount /proc and to give up all capabilities: CAP_SETPCAP and CAP_SYS_ADMIN.
 var NamespaceCapabilities = []uintptr{8, 21}
 
+const sharedMemory = "/dev/shm"
+
 // A mount is a file system of the namespace's own.
 type mount struct {
 	kind, path, options string
@@ -24,7 +26,7 @@ type mount struct {
 // queues, which could else be opened by the paths of those outside.
 var furniture = []mount{
 	{kind: "proc", path: "/proc"},
-	{kind: "tmpfs", path: "/dev/shm", options: "mode=1777,size=25%", optional: true},
+	{kind: "tmpfs", path: sharedMemory, options: "mode=1777,size=25%", optional: true},
 	{kind: "mqueue", path: "/dev/mqueue", optional: true},
 }
 

@@ -26,16 +26,17 @@ type Program struct {
 	Terminal bool
 	// Orders restrict it.
 	Orders Orders
-	// Fixed, ReadOnly and Hidden are paths for fix, which needs a namespace.
-	Fixed, ReadOnly, Hidden []string
+	// Sealed and the paths are for fix, which needs a namespace.
+	Sealed                            bool
+	Writable, Fixed, ReadOnly, Hidden []string
 }
 
 // Encode returns the program as the launcher first reads it from the control
 // pipe: the length of a text in four bytes, then the text, in which NUL bytes
 // divide the fields. So no field may contain one.
 func (p Program) Encode() []byte {
-	fields := []string{p.Path, p.Dir, string(p.Orders.encode()), strconv.FormatBool(p.Terminal)}
-	for _, list := range [][]string{p.Argv, p.Fixed, p.ReadOnly, p.Hidden} {
+	fields := []string{p.Path, p.Dir, string(p.Orders.encode()), strconv.FormatBool(p.Terminal), strconv.FormatBool(p.Sealed)}
+	for _, list := range [][]string{p.Argv, p.Writable, p.Fixed, p.ReadOnly, p.Hidden} {
 		fields = append(append(fields, strconv.Itoa(len(list))), list...)
 	}
 	text := make([]byte, 4)
@@ -68,19 +69,20 @@ func decodeProgram(r io.Reader) (Program, error) {
 }
 
 func parseProgram(fields []string) (p Program, err error) {
-	if len(fields) < 4 {
+	if len(fields) < 5 {
 		return Program{}, io.ErrUnexpectedEOF
 	}
 	orders, wrongOrders := decodeOrders([]byte(fields[2]))
-	terminal, wrongBool := strconv.ParseBool(fields[3])
-	p = Program{Path: fields[0], Dir: fields[1], Terminal: terminal}
-	rest := fields[4:]
-	for _, list := range []*[]string{&p.Argv, &p.Fixed, &p.ReadOnly, &p.Hidden} {
+	terminal, wrongTerminal := strconv.ParseBool(fields[3])
+	sealed, wrongSealed := strconv.ParseBool(fields[4])
+	p = Program{Path: fields[0], Dir: fields[1], Terminal: terminal, Sealed: sealed}
+	rest := fields[5:]
+	for _, list := range []*[]string{&p.Argv, &p.Writable, &p.Fixed, &p.ReadOnly, &p.Hidden} {
 		if *list, rest = takeList(rest); rest == nil {
 			break
 		}
 	}
-	if wrongOrders != nil || wrongBool != nil || rest == nil {
+	if wrongOrders != nil || wrongTerminal != nil || wrongSealed != nil || rest == nil {
 		return Program{}, errors.New("malformed program")
 	}
 	p.Orders, p.Env = *orders, rest
