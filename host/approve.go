@@ -53,7 +53,7 @@ func (h *hosting) approve(next CallFunc) CallFunc {
 func (h *hosting) ask(ctx context.Context, c *Call) (Answer, error) {
 	switch {
 	case h.options.Mode == ModeNeverAsk || h.options.Mode == ModePlan:
-		c.Decision = c.Decision.Tighten(policy.Step{Layer: "approval", Rule: string(h.options.Mode), Effect: policy.Deny, Matched: true,
+		c.Decision = c.Decision.Tighten(policy.Step{Layer: modeLayer, Rule: string(h.options.Mode), Effect: policy.Deny, Matched: true,
 			Reason: "it would have to be asked about (" + c.Decision.Why() + "), and nobody is asked in this mode"})
 		return Answer{}, denied(c)
 	case h.options.Approver == nil:

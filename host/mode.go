@@ -10,6 +10,9 @@ import (
 // Mode says what becomes of calls that a person would be asked about.
 type Mode string
 
+// modeLayer is the layer of a decision that a mode made.
+const modeLayer = "approval"
+
 // The modes.
 const (
 	ModeAsk      Mode = "ask"       // the approver is asked; "" is the same
@@ -35,7 +38,7 @@ func (m Mode) apply(d policy.Decision, q *policy.Query) policy.Decision {
 	case m == ModePlan:
 		return plan(d, planned.Decide(q), byHints)
 	case m == ModeAutoEdit && byHints && q.Category == "edit":
-		return d.Waive(policy.Step{Layer: "approval", Rule: string(m), Reason: "edits are not asked about in this mode"})
+		return d.Waive(policy.Step{Layer: modeLayer, Rule: string(m), Reason: "edits are not asked about in this mode"})
 	}
 	return d
 }

@@ -33,6 +33,9 @@ func (h *hosting) preview(next CallFunc) CallFunc {
 		}
 		c.preview = shown
 		said := previewStep(c.Definition.Plugin, shown)
+		if shown.UnlessAllowed && allowedByRule(c.Decision) {
+			said = policy.Step{Layer: said.Layer, Rule: said.Rule, Note: "a rule allows the call, else: " + said.Reason}
+		}
 		c.doubted = said.Effect.Asks()
 		c.Decision = c.Decision.Tighten(said)
 		if c.Decision.Effect == policy.Deny {
@@ -40,6 +43,11 @@ func (h *hosting) preview(next CallFunc) CallFunc {
 		}
 		return next(ctx, c)
 	}
+}
+
+// allowedByRule says whether a rule allows a call, not its hints or a mode.
+func allowedByRule(d policy.Decision) bool {
+	return d.Effect == policy.Allow && d.Layer != policy.ByHints && d.Layer != modeLayer
 }
 
 func (h *hosting) previewed(ctx context.Context, c *Call, p Previewer) (*sdk.Preview, error) {

@@ -120,3 +120,36 @@ func TestPreviewCanceled(t *testing.T) {
 		t.Errorf("%s", e.Message)
 	}
 }
+
+// What a plugin wants asked unless a rule allows it is asked under the hints and in auto_edit, and not where a rule allows it.
+func TestPreviewUnlessAllowed(t *testing.T) {
+	t.Parallel()
+	edit := writes("run")
+	edit.Category = "edit"
+	rule := func(e policy.Effect) host.Policy {
+		return must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "r", Effect: e}}}))
+	}
+	for name, c := range map[string]struct {
+		mode   host.Mode
+		policy host.Policy
+		asked  bool
+	}{
+		"by hints":               {host.ModeAsk, nil, true},
+		"in auto_edit":           {host.ModeAutoEdit, nil, true},
+		"a rule allows":          {host.ModeAsk, rule(policy.Allow), false},
+		"a rule allows, in auto": {host.ModeAutoEdit, rule(policy.Allow), false},
+		"a rule asks":            {host.ModeAutoEdit, rule(policy.Ask), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := previewing(t, edit, func(context.Context) (*sdk.Preview, error) {
+				return &sdk.Preview{Effect: "ask", Reason: "make runs it", UnlessAllowed: true}, nil
+			})
+			a := &asked{answers: []host.Answer{host.Yes()}}
+			succeeded(t, single(t, p, host.Options{Approver: a, Mode: c.mode, Policy: c.policy}).Call(t.Context(), call("test__run", `{}`)))
+			if (len(a.questions) == 1) != c.asked {
+				t.Errorf("asked %d times", len(a.questions))
+			}
+		})
+	}
+}

@@ -18,6 +18,12 @@ const (
 	maxWorkdir = 4096 // PATH_MAX of Linux
 )
 
+// Limits of the paths that a request names besides its arguments.
+const (
+	MaxPaths      = 10_000  // to leave out, and of roots
+	maxPathsBytes = 1 << 20 // of both together
+)
+
 // Limits of a tool's words, in bytes. That of its name is in tool.go.
 const (
 	maxTitle    = 256

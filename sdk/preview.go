@@ -17,6 +17,8 @@ type Preview struct {
 	Content []Content
 	// Effect is "", "allow", "ask", "always_ask" or "deny". It can make the host's decision stricter, never looser.
 	Effect string
+	// UnlessAllowed makes Effect count only where no rule of the operator allows the call: a mode, or the tool's hints, do not.
+	UnlessAllowed bool
 	// Reason goes with Effect.
 	Reason string
 	// Structured is the same as JSON, for programs that show it in their own way; nil when there is none. It is an object whose

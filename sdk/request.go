@@ -30,6 +30,11 @@ type Request struct {
 	// SingleCall is true when the host, and the plugin with it, ends after this call. A handler refuses what would have to
 	// go on, such as a background job: it would be killed at once.
 	SingleCall bool
+	// LeaveOut are files and folders that a tool that is PathAware must not show, nor what is in them: relative to Workdir, or
+	// absolute, with slashes.
+	LeaveOut []string
+	// Roots are absolute folders outside of Workdir in which a tool that is PathAware may read during this call.
+	Roots []string
 
 	// Listed is the tool as its plugin defined it when the call was decided on; nil when nobody knows. It stays with the host:
 	// whoever keeps the plugin running does not make the call when the tool is another by then.
@@ -77,6 +82,10 @@ func (r *Request) check() *Error {
 		return &Error{Code: CodeInvalidArgs, Name: "ArgumentsTooLarge",
 			Message:    fmt.Sprintf("the arguments have %d bytes, at most %d are allowed", len(r.Arguments), MaxArguments),
 			Suggestion: "Pass less at once, or the path of a file."}
+	case len(r.LeaveOut) > MaxPaths || len(r.Roots) > MaxPaths || sizeOf(r.LeaveOut)+sizeOf(r.Roots) > maxPathsBytes:
+		return &Error{Code: CodeInvalidArgs, Name: "TooManyPaths",
+			Message:    fmt.Sprintf("the call has %d paths to leave out and %d roots, at most %d of each and 1 MiB are allowed", len(r.LeaveOut), len(r.Roots), MaxPaths),
+			Suggestion: "Name a smaller folder."}
 	case !utf8.ValidString(r.Workdir):
 		return &Error{Code: CodeInvalidArgs, Name: "BadWorkdir", Message: fmt.Sprintf("the work folder %q is not UTF-8", r.Workdir)}
 	}
@@ -85,6 +94,13 @@ func (r *Request) check() *Error {
 		return &Error{Code: CodeInvalidArgs, Name: "NameTooLong", Message: "the " + words}
 	}
 	return nil
+}
+
+func sizeOf(paths []string) (n int) {
+	for _, p := range paths {
+		n += len(p)
+	}
+	return n
 }
 
 func (r *Request) emit(e Event) {

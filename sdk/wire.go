@@ -25,7 +25,7 @@ func toolToWire(t *Tool) *pluginv1.Tool {
 		Hints:    hintsToWire(t.Hints),
 		Category: clean(t.Category), CostTier: string(t.CostTier),
 		TimeoutMs: milliseconds(t.Timeout), MaxResultBytes: t.MaxResultBytes,
-		OriginalName: clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful,
+		OriginalName: clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful, PathAware: t.PathAware,
 	}
 }
 
@@ -36,7 +36,7 @@ func toolFromWire(t *pluginv1.Tool) Tool {
 		Hints:    hintsFromWire(t.GetHints()),
 		Category: t.GetCategory(), CostTier: CostTier(t.GetCostTier()),
 		Timeout: time.Duration(max(-1, min(t.GetTimeoutMs(), maxTimeout))) * time.Millisecond, MaxResultBytes: t.GetMaxResultBytes(),
-		OriginalName: t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(),
+		OriginalName: t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(), PathAware: t.GetPathAware(),
 	}
 }
 
@@ -65,12 +65,29 @@ func hintsFromWire(h *pluginv1.Hints) Hints {
 
 func requestToWire(r *Request) *pluginv1.CallRequest {
 	return &pluginv1.CallRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir,
-		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID), SingleCall: r.SingleCall}
+		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID), SingleCall: r.SingleCall,
+		LeaveOut: pathsToWire(r.LeaveOut), Roots: pathsToWire(r.Roots)}
 }
 
 func requestFromWire(r *pluginv1.CallRequest) *Request {
 	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
-		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall()}
+		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall(),
+		LeaveOut: pathsFromWire(r.GetLeaveOut()), Roots: pathsFromWire(r.GetRoots())}
+}
+
+// pathsToWire keeps the bytes of names that are no UTF-8.
+func pathsToWire(paths []string) (out [][]byte) {
+	for _, p := range paths {
+		out = append(out, []byte(p))
+	}
+	return out
+}
+
+func pathsFromWire(paths [][]byte) (out []string) {
+	for _, p := range paths {
+		out = append(out, string(p))
+	}
+	return out
 }
 
 func previewRequestToWire(r *Request) *pluginv1.PreviewRequest {
@@ -88,12 +105,12 @@ func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {
 		p = &Preview{}
 	}
 	return &pluginv1.PreviewResponse{Content: contentsToWire(p.Content), Effect: clean(p.Effect), Reason: clean(p.Reason),
-		Error: errorToWire(e), Structured: p.Structured}
+		Error: errorToWire(e), Structured: p.Structured, UnlessAllowed: p.UnlessAllowed}
 }
 
 func previewFromWire(p *pluginv1.PreviewResponse) *Preview {
 	return &Preview{Content: legible(contentsFromWire(p.GetContent())), Effect: p.GetEffect(), Reason: p.GetReason(),
-		Structured: validObject(p.GetStructured())}
+		Structured: validObject(p.GetStructured()), UnlessAllowed: p.GetUnlessAllowed()}
 }
 
 func contentToWire(c Content) *pluginv1.Content {

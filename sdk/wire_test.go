@@ -79,7 +79,7 @@ func TestToolCrossesTheWire(t *testing.T) {
 				Idempotent: hint.Draw(t, "idempotent"), OpenWorld: hint.Draw(t, "open_world")},
 			Category: anyText.Draw(t, "category"), CostTier: rapid.SampledFrom([]CostTier{"", Free, Cheap, Expensive}).Draw(t, "cost"),
 			Timeout:        time.Duration(rapid.Int64Range(0, maxTimeout).Draw(t, "timeout")) * time.Millisecond,
-			MaxResultBytes: rapid.Int64().Draw(t, "max"), OriginalName: anyText.Draw(t, "original"), Previews: rapid.Bool().Draw(t, "previews"),
+			MaxResultBytes: rapid.Int64().Draw(t, "max"), OriginalName: anyText.Draw(t, "original"), Previews: rapid.Bool().Draw(t, "previews"), PathAware: rapid.Bool().Draw(t, "path aware"),
 		}
 		want := in
 		want.Title, want.Description, want.Category, want.OriginalName =
@@ -192,10 +192,10 @@ func TestResultCrossesTheWire(t *testing.T) {
 func TestPreviewCrossesTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := arrived(drawResult(t))
-		in := &Preview{Content: r.Content, Effect: anyText.Draw(t, "effect"), Reason: anyText.Draw(t, "reason"), Structured: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`{"kind":"x"}`)}).Draw(t, "structured")}
+		in := &Preview{Content: r.Content, Effect: anyText.Draw(t, "effect"), Reason: anyText.Draw(t, "reason"), Structured: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`{"kind":"x"}`)}).Draw(t, "structured"), UnlessAllowed: rapid.Bool().Draw(t, "unless")}
 		out := crosses(t, previewToWire(in, r.Error), &pluginv1.PreviewResponse{})
 		cleanTexts(r)
-		same(t, &Preview{Content: r.Content, Effect: clean(in.Effect), Reason: clean(in.Reason), Structured: in.Structured}, previewFromWire(out))
+		same(t, &Preview{Content: r.Content, Effect: clean(in.Effect), Reason: clean(in.Reason), Structured: in.Structured, UnlessAllowed: in.UnlessAllowed}, previewFromWire(out))
 		same(t, r.Error, errorFromWire(out.GetError()))
 	})
 }

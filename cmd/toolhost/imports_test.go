@@ -25,6 +25,7 @@ var rules = []struct {
 	{"plugins/edit/internal/match", nil, []string{module, "os", "io/fs"}, false, "where an edit belongs depends on bytes alone"},
 	{"host", []string{"host/supervise", "host/config"}, []string{module + "/host/supervise", module + "/host/config", hcl}, true, "the route does not know how plugins run"},
 	{"host", []string{"host/supervise", "host/config"}, []string{goPlugin, "os/exec"}, false, "the route does not know how plugins run"},
+	{"sdk/filenames", nil, []string{module, "os", "io/fs"}, false, "what a name tells depends on the name alone, for whoever asks"},
 	{"host/policy", nil, []string{foreign}, true, "a decision depends on rules and query alone"},
 	{"host/policy", nil, []string{"os", "io", "net", "time", "syscall", "path/filepath", "log", "embed", "math/rand", "crypto/rand", "testing"}, false,
 		"a decision depends on rules and query alone"},

@@ -26,7 +26,7 @@ func (s *scene) buffer(path, ifMatch string) (*buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	before, err := load(p)
+	before, err := s.load(p)
 	if err != nil {
 		return nil, err
 	}

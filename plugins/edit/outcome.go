@@ -3,9 +3,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"path"
+	"reflect"
+	"strings"
 
 	"github.com/toolhost/toolhost/sdk"
-	"github.com/toolhost/toolhost/sdk/workspace"
+	"github.com/toolhost/toolhost/sdk/filenames"
 )
 
 // An outcome is what a call does, for the model and for the disk.
@@ -54,16 +57,43 @@ func (o *outcome) rest() string {
 	return "the diff tool shows more"
 }
 
-// shown is what a person sees who is asked, and that one must be asked where others run or obey what is changed.
+// shown is what a person sees who is asked, and that one must be asked where others run or follow what is changed.
 func (o *outcome) shown() *sdk.Preview {
 	p := &sdk.Preview{Content: []sdk.Content{sdk.TextContent(o.preview())}}
 	for _, c := range o.real() {
-		if !o.dry && (workspace.Obeyed(c.place.Path) || workspace.Obeyed(c.place.Resolved())) {
-			p.Effect, p.Reason = "ask", fmt.Sprintf("other programs run or obey %s without asking", c.place.Path)
+		switch {
+		case o.dry:
+		case filenames.AutoExecuted(c.place.Path) || filenames.AutoExecuted(c.place.Resolved()):
+			p.Effect, p.Reason, p.UnlessAllowed = "ask", fmt.Sprintf("other programs run or follow %s without being asked", c.place.Path), false
 			return p
+		case c.entryPoint():
+			p.Effect, p.Reason, p.UnlessAllowed = "ask", fmt.Sprintf("builds, tests, CI or agents run or follow %s", c.place.Path), true
 		}
 	}
 	return p
+}
+
+// entryPoint tells whether the change is to what a build or an agent begins with. Of a package.json that is what it runs, and
+// not what the project needs.
+func (c *change) entryPoint() bool {
+	if !filenames.EntryPoint(c.place.Path) && !filenames.EntryPoint(c.place.Resolved()) {
+		return false
+	}
+	return !strings.EqualFold(path.Base(c.place.Resolved()), "package.json") || c.before == nil || c.remove || !sameScripts(c.before.data, c.after)
+}
+
+// sameScripts tells whether two package.json run the same.
+func sameScripts(before, after []byte) bool {
+	var a, b map[string]any
+	if json.Unmarshal(before, &a) != nil || json.Unmarshal(after, &b) != nil {
+		return false
+	}
+	for _, key := range []string{"scripts", "bin", "husky", "lint-staged", "simple-git-hooks", "pre-commit", "config", "gypfile"} {
+		if !reflect.DeepEqual(a[key], b[key]) {
+			return false
+		}
+	}
+	return true
 }
 
 // preview is the diff, and what there is to say about it.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/filenames"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
@@ -33,11 +34,32 @@ func (s *scene) find(path string) (*workspace.Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name := s.settings.allowSecrets.Against(p.Path, p.Resolved()); name != "" {
-		return nil, &sdk.Error{Name: "SecretFile", Message: fmt.Sprintf("%q holds secrets, as its name or that of the file behind it says, so it is neither shown nor changed", p.Path),
-			Suggestion: fmt.Sprintf("Ask the user to change it. The operator can allow it in the plugin's config: allow_secrets = [%q].", name)}
+	if name := s.settings.allowSecrets.Against(p.Path, p.Resolved()); name != "" && !filenames.EntryPoint(name) {
+		return nil, secretFile(p.Path, name, "as its name or that of the file behind it says")
 	}
 	return p, nil
+}
+
+// load reads a file that find gave. Of those whose names leave it open, such as config.json and .envrc, it refuses those that
+// hold secrets.
+func (s *scene) load(p *workspace.Place) (*snapshot, error) {
+	before, err := load(p)
+	if err != nil {
+		return nil, err
+	}
+	name := s.settings.allowSecrets.AgainstText(p.Path, p.Resolved(), before.data)
+	if name == "" && filenames.HoldsSecret(before.data) {
+		name = s.settings.allowSecrets.Against(p.Path, p.Resolved())
+	}
+	if name != "" {
+		return nil, secretFile(p.Path, name, "as its name lets expect, and its text shows")
+	}
+	return before, nil
+}
+
+func secretFile(given, name, why string) error {
+	return &sdk.Error{Name: "SecretFile", Message: fmt.Sprintf("%q holds secrets, %s, so it is neither shown nor changed", given, why),
+		Suggestion: fmt.Sprintf("Ask the user to change it. The operator can allow it in the plugin's config: allow_secrets = [%q].", name)}
 }
 
 // lock waits until the call is alone in the files at some paths.

@@ -66,7 +66,7 @@ func (in writeInput) plan(_ context.Context, s *scene) (*outcome, error) {
 	if !in.Overwrite {
 		return nil, fileExists(p.Path)
 	}
-	before, err := load(p)
+	before, err := s.load(p)
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"sync/atomic"
 
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/filenames"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
@@ -43,6 +45,24 @@ func (c *config) secret(p *workspace.Place) error {
 // secretBy tells by which of its paths a file is a secret, or "".
 func (c *config) secretBy(given, resolved string) string {
 	return c.settings.Load().AllowSecrets.Against(given, resolved)
+}
+
+// holdsSecret tells whether an open file, whose name leaves it open as that of config.json does, holds secrets; by which of its
+// paths, or "".
+func (c *config) holdsSecret(f *os.File, given, resolved string) string {
+	if !filenames.MaySecret(given) && !filenames.MaySecret(resolved) {
+		return ""
+	}
+	head := make([]byte, 1<<20)
+	n, _ := f.ReadAt(head, 0) // what cannot be read is not shown either
+	return c.settings.Load().AllowSecrets.AgainstText(given, resolved, head[:n])
+}
+
+// turnedOut is secretFile for a file whose text shows what its name leaves open.
+func turnedOut(given, name string) error {
+	e := secretFile(given, name).(*sdk.Error)
+	e.Message = strconv.Quote(given) + " is not read: its text holds what looks like a password, key or token"
+	return e
 }
 
 func secretFile(given, name string) error {

@@ -89,7 +89,14 @@ func (r *reading) open(path string) (*workspace.Place, *os.File, error) {
 		return nil, nil, noPattern(path, err)
 	}
 	f, err := p.Open()
-	return p, f, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if name := r.holdsSecret(f, p.Path, p.Resolved()); name != "" {
+		_ = f.Close()
+		return nil, nil, turnedOut(p.Path, name)
+	}
+	return p, f, nil
 }
 
 // noPattern says to those who give a pattern that it is taken for a name.

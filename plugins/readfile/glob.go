@@ -46,7 +46,7 @@ type foundFile struct {
 	Modified time.Time `json:"modified"`
 }
 
-func addGlob(p *sdk.Plugin) {
+func addGlob(p *sdk.Plugin, c *config) {
 	sdk.AddTool(p, sdk.Tool{
 		Name:  "glob",
 		Title: "Find files by name",
@@ -54,13 +54,13 @@ func addGlob(p *sdk.Plugin) {
 			"Use it when you know (part of) a name; use grep to find files by what they hold, and list to see what a directory has.\n" +
 			"A pattern without a slash matches names at any depth: *.go, Makefile, *test*. With a slash it matches whole paths from path on: src/**/*.ts, cmd/*/main.go.\n" +
 			"Wildcards: * and ? (not over a slash), ** as a part of its own (any number of directories), [a-z], [!a-z], {a,b}; \\ before one makes it plain. Upper and lower case differ, unless ignore_case.\n" +
-			"Finds files and symlinks (which are not followed), no directories. Hidden files and what .gitignore leaves out are not looked at, unless asked for; what was left out is said in [brackets].",
+			"Finds files and symlinks (which are not followed), no directories. Hidden files and what .gitignore leaves out are not looked at, unless asked for, nor are files that by their names hold secrets; what was left out is said in [brackets].",
 		Hints: readOnly, Category: "files", CostTier: sdk.Free,
 		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
-	}, glob)
+	}, c.glob)
 }
 
-func glob(ctx context.Context, r *sdk.Request, in globInput) (*sdk.Result, error) {
+func (c *config) glob(ctx context.Context, r *sdk.Request, in globInput) (*sdk.Result, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func glob(ctx context.Context, r *sdk.Request, in globInput) (*sdk.Result, error
 	}
 	defer w.Close()
 	f := finding{limit: cmp.Or(in.Limit, defaultFound), byName: in.Sort == "name", files: []foundFile{}}
-	left, err := f.findIn(ctx, w, pattern, in)
+	left, err := f.findIn(ctx, w, pattern, in, c.filter(in.seen))
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +100,12 @@ type finding struct {
 }
 
 // findIn begins where the pattern has its first wildcard: a folder that it names is looked into, though it may be hidden.
-func (f *finding) findIn(ctx context.Context, w *workspace.Root, pattern *namePattern, in globInput) (left walk.LeftOut, err error) {
+func (f *finding) findIn(ctx context.Context, w *workspace.Root, pattern *namePattern, in globInput, filter walk.Filter) (left walk.LeftOut, err error) {
 	p, err := w.Find(cmp.Or(in.Path, "."))
 	if err != nil {
 		return left, err
 	}
-	top, err := walk.Enter(w, p, in.filter())
+	top, err := walk.Enter(w, p, filter)
 	if err != nil {
 		return left, err
 	}
@@ -116,7 +116,7 @@ func (f *finding) findIn(ctx context.Context, w *workspace.Root, pattern *namePa
 	if p, err = w.Find(path.Join(p.Path, pattern.folder)); err != nil || p.Info == nil || !p.Info.IsDir() {
 		return left, err
 	}
-	if top, err = walk.Enter(w, p, in.filter()); err != nil {
+	if top, err = walk.Enter(w, p, filter); err != nil {
 		return left, err
 	}
 	top.Below = path.Clean(pattern.folder)

@@ -135,7 +135,7 @@ func TestGlobEndsWithTheCall(t *testing.T) {
 	f := start(t, "a/b", "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := glob(ctx, &sdk.Request{Workdir: f.dir}, globInput{Pattern: "*"}); err != context.Canceled {
+	if _, err := newConfig().glob(ctx, &sdk.Request{Workdir: f.dir}, globInput{Pattern: "*"}); err != context.Canceled {
 		t.Errorf("going on after the end of the call: %v", err)
 	}
 }

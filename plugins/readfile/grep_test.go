@@ -29,7 +29,7 @@ func grepTree(t *testing.T) *fixture {
 
 func TestGrep(t *testing.T) {
 	f := grepTree(t)
-	const left = "\n[not searched: 1 binary file, 1 file that by its name holds secrets]\n[2 hidden; hidden=true shows them]\n[1 ignored by .gitignore or .ignore; ignored=true shows them]"
+	const left = "\n[not searched: 1 binary file, 1 file that by its name or text holds secrets]\n[2 hidden; hidden=true shows them]\n[1 ignored by .gitignore or .ignore; ignored=true shows them]"
 	const all = "a.txt:2:two foo\na.txt:5:foo five\nbom:1:foo\nlegacy:1:gr\uFFFDn foo\n\"new\\nline\":1:foo\nsrc/b.go:2:bar(foo)\nsrc/c_test.go:1:foo\nsrc/deep/d.md:1:# foo [x]\nutf16:1:foo €"
 	tests := []struct{ name, arguments, want string }{
 		{"everywhere", `"pattern":"foo"`, all + left},
@@ -37,8 +37,8 @@ func TestGrep(t *testing.T) {
 		{"one file", `"pattern":"foo","path":"a.txt"`, "a.txt:2:two foo\na.txt:5:foo five"},
 		{"a file by a link", `"pattern":"five","path":"link"`, "link:5:foo five"},
 		{"an ignored file by its name", `"pattern":"foo","path":"build/x"`, "build/x:1:foo"},
-		{"included names", `"pattern":"foo","include":"*.go"`, "src/b.go:2:bar(foo)\nsrc/c_test.go:1:foo" + strings.Replace(left, "[not searched: 1 binary file, 1 file that by its name holds secrets]\n", "", 1)},
-		{"included paths", `"pattern":"foo","include":"src/**/*.{md,txt}"`, "src/deep/d.md:1:# foo [x]" + strings.Replace(left, "[not searched: 1 binary file, 1 file that by its name holds secrets]\n", "", 1)},
+		{"included names", `"pattern":"foo","include":"*.go"`, "src/b.go:2:bar(foo)\nsrc/c_test.go:1:foo" + strings.Replace(left, "[not searched: 1 binary file, 1 file that by its name or text holds secrets]\n", "", 1)},
+		{"included paths", `"pattern":"foo","include":"src/**/*.{md,txt}"`, "src/deep/d.md:1:# foo [x]" + strings.Replace(left, "[not searched: 1 binary file, 1 file that by its name or text holds secrets]\n", "", 1)},
 		{"excluded names", `"pattern":"foo","path":"src","exclude":"*_test.go"`, "src/b.go:2:bar(foo)\nsrc/deep/d.md:1:# foo [x]"},
 		{"excluded directories", `"pattern":"foo","path":"src","exclude":"{deep,*_test.go}"`, "src/b.go:2:bar(foo)"},
 		{"excluded paths", `"pattern":"foo","path":"src","exclude":"deep/**"`, "src/b.go:2:bar(foo)\nsrc/c_test.go:1:foo"},
@@ -49,7 +49,7 @@ func TestGrep(t *testing.T) {
 		{"begin of a file with a mark", `"pattern":"^foo","path":"bom"`, "bom:1:foo"},
 		{"lines before and after", `"pattern":"foo","path":"a.txt","before":1,"after":1`, "a.txt-1-one\na.txt:2:two foo\na.txt-3-three\na.txt-4-four\na.txt:5:foo five\na.txt-6-six"},
 		{"groups", `"pattern":"one|six","path":"a.txt","after":1`, "a.txt:1:one\na.txt-2-two foo\n--\na.txt:6:six"},
-		{"groups of files", `"pattern":"five|Foo","include":"{a.txt,b.go}","before":1,"path":"."`, "a.txt-4-four\na.txt:5:foo five\n--\nsrc/b.go:1:Foo()" + strings.Replace(left, "[not searched: 1 binary file, 1 file that by its name holds secrets]\n", "", 1)},
+		{"groups of files", `"pattern":"five|Foo","include":"{a.txt,b.go}","before":1,"path":"."`, "a.txt-4-four\na.txt:5:foo five\n--\nsrc/b.go:1:Foo()" + strings.Replace(left, "[not searched: 1 binary file, 1 file that by its name or text holds secrets]\n", "", 1)},
 		{"files", `"pattern":"foo","path":"src","mode":"files"`, "src/b.go\nsrc/c_test.go\nsrc/deep/d.md"},
 		{"counts", `"pattern":"(?i)foo","path":"src","mode":"count"`, "src/b.go:2\nsrc/c_test.go:1\nsrc/deep/d.md:1\n[4 matching lines in 3 files of 3 searched]"},
 		{"nothing", `"pattern":"nowhere","path":"src"`, "[no matches in 3 files]"},
@@ -131,7 +131,7 @@ func TestGrepSecrets(t *testing.T) {
 	f.MustConfigure(t, `{"allow_secrets":["a/ok.pem"]}`)
 	for _, at := range []string{"a", "."} {
 		got := f.run(t, "grep", `{"pattern":"TOKEN","hidden":true,"path":%q}`, at).Content[0].Text
-		if want := "a/b.txt:1:TOKEN\na/ok.pem:1:TOKEN\n[not searched: 1 file that by its name holds secrets]"; got != want {
+		if want := "a/b.txt:1:TOKEN\na/ok.pem:1:TOKEN\n[not searched: 1 file that by its name or text holds secrets]"; got != want {
 			t.Errorf("in %s: %q", at, got)
 		}
 	}

@@ -55,6 +55,9 @@ func (g *grepping) searchOne(ctx context.Context, p *workspace.Place) error {
 		return err
 	}
 	defer func() { _ = f.Close() }()
+	if name := g.holdsSecret(f, p.Path, p.Resolved()); name != "" {
+		return turnedOut(p.Path, name)
+	}
 	found, err := newSearcher(ctx, g.pattern, g.most).search(f, p.Info.Size())
 	if errors.Is(err, errBinary) {
 		return &sdk.Error{Name: "BinaryFile", Message: printable(p.Path) + " is not text, and was not searched", Suggestion: "Use a program that knows this format, through a shell tool."}
@@ -124,6 +127,10 @@ func (g *grepping) searchEntry(s *searcher, b walk.Batch, e fs.DirEntry, out *ba
 	defer func() { _ = f.Close() }()
 	if info.Size() > maxSearched {
 		out.skipped.Large++
+		return
+	}
+	if g.holdsSecret(f, name, b.Resolved(e.Name())) != "" {
+		out.skipped.Secret++
 		return
 	}
 	g.searchOpen(s, f, info.Size(), name, out)

@@ -75,7 +75,7 @@ func (g *grepping) skippedNote() string {
 		}
 	}
 	part(g.skipped.Binary, "binary file", "binary files")
-	part(g.skipped.Secret, "file that by its name holds secrets", "files that by their names hold secrets")
+	part(g.skipped.Secret, "file that by its name or text holds secrets", "files that by their names or texts hold secrets")
 	part(g.skipped.Large, "file over 50 MB (give it as path)", "files over 50 MB (give one as path)")
 	part(g.skipped.Unreadable, "file that cannot be read", "files that cannot be read")
 	if len(parts) == 0 {

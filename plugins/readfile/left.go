@@ -14,6 +14,13 @@ type seen struct {
 
 func (s seen) filter() walk.Filter { return walk.Filter{Hidden: s.Hidden, Ignored: s.Ignored} }
 
+// filter is that of the tools that show names: it leaves files with secrets out.
+func (c *config) filter(s seen) walk.Filter {
+	f := s.filter()
+	f.Secret = func(shown, resolved string) bool { return c.secretBy(shown, resolved) != "" }
+	return f
+}
+
 // leftNotes say what a walk left out, and how to see it.
 func leftNotes(l walk.LeftOut) (notes []string) {
 	if l.Hidden > 0 {
@@ -21,6 +28,12 @@ func leftNotes(l walk.LeftOut) (notes []string) {
 	}
 	if l.Ignored > 0 {
 		notes = append(notes, fmt.Sprintf("%d ignored by .gitignore or .ignore; ignored=true shows them", l.Ignored))
+	}
+	if l.Secret > 0 {
+		notes = append(notes, countOf(l.Secret, "file that by its name holds secrets is", "files that by their names hold secrets are")+" left out")
+	}
+	if l.Denied > 0 {
+		notes = append(notes, fmt.Sprintf("%d left out, as rules deny or ask about them; name one to be told", l.Denied))
 	}
 	if l.Unreadable > 0 {
 		notes = append(notes, fmt.Sprintf("%s or ignore files could not be read, or are too deep or too large; a shell tool may say why", countOf(l.Unreadable, "directory", "directories")))

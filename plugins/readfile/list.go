@@ -42,19 +42,19 @@ type entry struct {
 	Target string `json:"target,omitzero"` // of a symlink
 }
 
-func addList(p *sdk.Plugin) {
+func addList(p *sdk.Plugin, c *config) {
 	sdk.AddTool(p, sdk.Tool{
 		Name:  "list",
 		Title: "List a directory",
 		Description: "Lists a directory of the workspace, one path a line, sorted: directories end with /, files have their size in bytes, symlinks show " +
 			"where they point. Paths can be given to other tools as they are. To find files by a pattern use glob, by what they hold grep. " +
-			"Hidden names and what .gitignore ignores are left out, unless hidden or ignored is set. At most 500 entries, the upper levels first; what was left out is said in [brackets].",
+			"Hidden names and what .gitignore ignores are left out, unless hidden or ignored is set, and so are files that by their names hold secrets. At most 500 entries, the upper levels first; what was left out is said in [brackets].",
 		Hints: readOnly, Category: "files", CostTier: sdk.Free,
 		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
-	}, list)
+	}, c.list)
 }
 
-func list(ctx context.Context, r *sdk.Request, in listInput) (*sdk.Result, error) {
+func (c *config) list(ctx context.Context, r *sdk.Request, in listInput) (*sdk.Result, error) {
 	if in.Depth < 0 || in.Depth > maxDepth {
 		return nil, invalid(fmt.Sprintf("depth must be from 1 to %d", maxDepth))
 	}
@@ -70,7 +70,7 @@ func list(ctx context.Context, r *sdk.Request, in listInput) (*sdk.Result, error
 	if err != nil {
 		return nil, err
 	}
-	l := listing{w: w, filter: in.filter(), mostNames: maxNames, entries: []entry{}}
+	l := listing{w: w, filter: c.filter(in.seen), mostNames: maxNames, entries: []entry{}}
 	if err := l.walk(ctx, p, max(in.Depth, 1)); err != nil {
 		return nil, err
 	}

@@ -99,6 +99,8 @@ func (l *listing) visible(ctx context.Context, in *walk.Folder) ([]fs.DirEntry, 
 	l.left.Hidden += left.Hidden
 	l.left.Ignored += left.Ignored
 	l.left.Unreadable += left.Unreadable
+	l.left.Denied += left.Denied
+	l.left.Secret += left.Secret
 	return entries, err
 }
 

@@ -9,8 +9,8 @@ func newPlugin() *sdk.Plugin {
 	p, c := sdk.New("readfile", "0.1.0"), newConfig()
 	sdk.Configure(p, c.set)
 	addRead(p, c)
-	addList(p)
-	addGlob(p)
+	addList(p, c)
+	addGlob(p, c)
 	addGrep(p, c)
 	return p
 }

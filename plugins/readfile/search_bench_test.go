@@ -61,7 +61,7 @@ func BenchmarkGlob(b *testing.B) {
 	dir := sources(b)
 	b.Run("glob", func(b *testing.B) {
 		for b.Loop() {
-			_, err := glob(b.Context(), &sdk.Request{Workdir: dir}, globInput{Pattern: "*_test.go", Sort: "name"})
+			_, err := newConfig().glob(b.Context(), &sdk.Request{Workdir: dir}, globInput{Pattern: "*_test.go", Sort: "name"})
 			check(b, err)
 		}
 	})

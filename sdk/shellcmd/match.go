@@ -29,6 +29,9 @@ func uncoveredBy(prefix []string, c *Command, input bool, p place) string {
 	if strings.Contains(prefix[0], "/") && !path.IsAbs(prefix[0]) && !p.atRoot() {
 		return prefix[0] + " is another program in another folder"
 	}
+	if why := guarded(c, prefix, p); why != "" {
+		return why
+	}
 	words := len(prefix) - 1
 	s, n := c.find()
 	switch {

@@ -56,7 +56,7 @@ func (p place) path(x Word) string {
 	switch {
 	case x.kind == source || text == "-" || text == "/dev/null" || p.any:
 		return ""
-	case secret(text):
+	case secret(x):
 		return text + " may hold secrets"
 	}
 	for _, d := range p.dirs {
@@ -86,33 +86,4 @@ func (p place) operand(x Word, kind operands) string {
 		}
 	}
 	return ""
-}
-
-var (
-	secretNames = []string{".env", ".envrc", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials", ".htpasswd", ".vault-token", "id_rsa", "id_dsa",
-		"id_ecdsa", "id_ed25519", "credentials", "credentials.json", "kubeconfig", ".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure"}
-	secretEnds = []string{".pem", ".key", ".p12", ".pfx", ".kdbx", ".jks", ".keystore", ".asc", ".gpg"}
-	shared     = []string{".env.example", ".env.sample", ".env.template", ".env.dist", ".env.test"}
-)
-
-// secret reports paths that by custom hold keys or passwords.
-func secret(text string) bool {
-	if strings.HasSuffix(strings.TrimRight(path.Clean(text), "/"), ".git/config") {
-		return true
-	}
-	for part := range strings.SplitSeq(strings.ToLower(text), "/") {
-		switch {
-		case slices.Contains(shared, part):
-		case slices.Contains(secretNames, part), strings.HasPrefix(part, ".env."), globbed(part),
-			slices.ContainsFunc(secretEnds, func(e string) bool { return strings.HasSuffix(part, e) }):
-			return true
-		}
-	}
-	return false
-}
-
-// globbed reports patterns that look as if they were made for secrets; * alone is not.
-func globbed(part string) bool {
-	at := strings.IndexAny(part, "*?[")
-	return at > 0 && slices.ContainsFunc(secretNames, func(n string) bool { return strings.HasPrefix(n, part[:at]) && at > 2 })
 }

@@ -106,8 +106,16 @@ func harm(c *Command, p place) string {
 			return u.why
 		}
 	}
+	if slices.Contains(writers, c.Name) && c.Name != "git" && onlyReads(c, p) != "" {
+		if why := p.overwrites(c); why != "" {
+			return why
+		}
+	}
 	for _, r := range c.Redirects {
 		if r.Writes && r.Target.Static {
+			if why := p.overwrites(&Command{Name: "tee", Args: []Word{r.Target}}); why != "" {
+				return "it writes to a file, and " + why
+			}
 			if why := p.path(r.Target); why != "" {
 				return "it writes to a file, and " + why
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/filenames"
 )
 
 // AllowedSecrets are the files that tools may have though their names say that they hold secrets: patterns of paths relative
@@ -26,12 +27,23 @@ func (a AllowedSecrets) Check() error {
 	return nil
 }
 
-// Against gives the path by which a file is a Secret that is not allowed, or "". Both paths are relative to the workspace, with
+// Against gives the path by which a file is a filenames.Secret that is not allowed, or "". Both paths are relative to the workspace, with
 // slashes: the one that was given, and the one behind its links. A file that is allowed by the latter is so by any name.
 // Where the workspace lies does not count: who works in a folder below .ssh has chosen it.
 func (a AllowedSecrets) Against(given, resolved string) string {
 	for _, name := range []string{given, resolved} {
-		if Secret(name) && !a.has(name) && !a.has(resolved) {
+		if filenames.Secret(name) && !a.has(name) && !a.has(resolved) {
+			return name
+		}
+	}
+	return ""
+}
+
+// AgainstText is Against for files whose names say only that they may hold secrets (filenames.MaySecret): text is what the file
+// holds, or its first MiB.
+func (a AllowedSecrets) AgainstText(given, resolved string, text []byte) string {
+	for _, name := range []string{given, resolved} {
+		if filenames.MaySecret(name) && !a.has(name) && !a.has(resolved) && filenames.HoldsSecret(text) {
 			return name
 		}
 	}

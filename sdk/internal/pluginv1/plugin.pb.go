@@ -180,7 +180,9 @@ type Tool struct {
 	Previews bool `protobuf:"varint,12,opt,name=previews,proto3" json:"previews,omitempty"`
 	// The tool works with what other calls left in the plugin's process, such as jobs or a history. A host that makes one call
 	// and ends does not offer it, and refuses its calls.
-	Stateful      bool `protobuf:"varint,13,opt,name=stateful,proto3" json:"stateful,omitempty"`
+	Stateful bool `protobuf:"varint,13,opt,name=stateful,proto3" json:"stateful,omitempty"`
+	// The tool keeps to leave_out and roots of a call.
+	PathAware     bool `protobuf:"varint,14,opt,name=path_aware,json=pathAware,proto3" json:"path_aware,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -302,6 +304,13 @@ func (x *Tool) GetPreviews() bool {
 func (x *Tool) GetStateful() bool {
 	if x != nil {
 		return x.Stateful
+	}
+	return false
+}
+
+func (x *Tool) GetPathAware() bool {
+	if x != nil {
+		return x.PathAware
 	}
 	return false
 }
@@ -563,7 +572,9 @@ type PreviewResponse struct {
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	Error  *Error `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	// The same as a JSON object with a "kind", for programs; empty when there is none.
-	Structured    []byte `protobuf:"bytes,5,opt,name=structured,proto3" json:"structured,omitempty"`
+	Structured []byte `protobuf:"bytes,5,opt,name=structured,proto3" json:"structured,omitempty"`
+	// The effect does not hold where a rule of the operator allows the call.
+	UnlessAllowed bool `protobuf:"varint,6,opt,name=unless_allowed,json=unlessAllowed,proto3" json:"unless_allowed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -633,6 +644,13 @@ func (x *PreviewResponse) GetStructured() []byte {
 	return nil
 }
 
+func (x *PreviewResponse) GetUnlessAllowed() bool {
+	if x != nil {
+		return x.UnlessAllowed
+	}
+	return false
+}
+
 type CallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// For logs and results. It may come again: the host's caller chooses it.
@@ -650,7 +668,12 @@ type CallRequest struct {
 	RunId string `protobuf:"bytes,7,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The host ends after this call, and the plugin with it. A call that would leave something running, or state for a later
 	// call that the caller counts on, is to be refused with the reason: it could not keep what it promises.
-	SingleCall    bool `protobuf:"varint,8,opt,name=single_call,json=singleCall,proto3" json:"single_call,omitempty"`
+	SingleCall bool `protobuf:"varint,8,opt,name=single_call,json=singleCall,proto3" json:"single_call,omitempty"`
+	// For tools that are path_aware. Files and folders that the call must not show, nor what is in them: relative to the work
+	// folder, or absolute, with slashes.
+	LeaveOut [][]byte `protobuf:"bytes,9,rep,name=leave_out,json=leaveOut,proto3" json:"leave_out,omitempty"`
+	// Absolute folders outside of the work folder in which this call may read.
+	Roots         [][]byte `protobuf:"bytes,10,rep,name=roots,proto3" json:"roots,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -739,6 +762,20 @@ func (x *CallRequest) GetSingleCall() bool {
 		return x.SingleCall
 	}
 	return false
+}
+
+func (x *CallRequest) GetLeaveOut() [][]byte {
+	if x != nil {
+		return x.LeaveOut
+	}
+	return nil
+}
+
+func (x *CallRequest) GetRoots() [][]byte {
+	if x != nil {
+		return x.Roots
+	}
+	return nil
 }
 
 type CallEvent struct {
@@ -1633,7 +1670,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05tools\x18\x04 \x03(\v2\x18.toolhost.plugin.v1.ToolR\x05tools\x12#\n" +
 	"\rconfig_schema\x18\x05 \x01(\fR\fconfigSchema\x12\x18\n" +
 	"\adynamic\x18\x06 \x01(\bR\adynamic\x12\x18\n" +
-	"\anotices\x18\a \x03(\tR\anotices\"\xaa\x03\n" +
+	"\anotices\x18\a \x03(\tR\anotices\"\xc9\x03\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1649,7 +1686,9 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	" \x01(\x03R\x0emaxResultBytes\x12#\n" +
 	"\roriginal_name\x18\v \x01(\tR\foriginalName\x12\x1a\n" +
 	"\bpreviews\x18\f \x01(\bR\bpreviews\x12\x1a\n" +
-	"\bstateful\x18\r \x01(\bR\bstateful\"\xd5\x01\n" +
+	"\bstateful\x18\r \x01(\bR\bstateful\x12\x1d\n" +
+	"\n" +
+	"path_aware\x18\x0e \x01(\bR\tpathAware\"\xd5\x01\n" +
 	"\x05Hints\x12 \n" +
 	"\tread_only\x18\x01 \x01(\bH\x00R\breadOnly\x88\x01\x01\x12%\n" +
 	"\vdestructive\x18\x02 \x01(\bH\x01R\vdestructive\x88\x01\x01\x12#\n" +
@@ -1676,7 +1715,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\x05 \x01(\tR\tsessionId\x12\x1f\n" +
 	"\vsingle_call\x18\x06 \x01(\bR\n" +
-	"singleCall\"\xc9\x01\n" +
+	"singleCall\"\xf0\x01\n" +
 	"\x0fPreviewResponse\x125\n" +
 	"\acontent\x18\x01 \x03(\v2\x1b.toolhost.plugin.v1.ContentR\acontent\x12\x16\n" +
 	"\x06effect\x18\x02 \x01(\tR\x06effect\x12\x16\n" +
@@ -1684,7 +1723,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05error\x18\x04 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\x12\x1e\n" +
 	"\n" +
 	"structured\x18\x05 \x01(\fR\n" +
-	"structured\"\xe3\x01\n" +
+	"structured\x12%\n" +
+	"\x0eunless_allowed\x18\x06 \x01(\bR\runlessAllowed\"\x96\x02\n" +
 	"\vCallRequest\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1c\n" +
@@ -1695,7 +1735,10 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\aattempt\x18\x06 \x01(\x05R\aattempt\x12\x15\n" +
 	"\x06run_id\x18\a \x01(\tR\x05runId\x12\x1f\n" +
 	"\vsingle_call\x18\b \x01(\bR\n" +
-	"singleCall\"\x82\x03\n" +
+	"singleCall\x12\x1b\n" +
+	"\tleave_out\x18\t \x03(\fR\bleaveOut\x12\x14\n" +
+	"\x05roots\x18\n" +
+	" \x03(\fR\x05roots\"\x82\x03\n" +
 	"\tCallEvent\x127\n" +
 	"\astarted\x18\x01 \x01(\v2\x1b.toolhost.plugin.v1.StartedH\x00R\astarted\x12:\n" +
 	"\bprogress\x18\x02 \x01(\v2\x1c.toolhost.plugin.v1.ProgressH\x00R\bprogress\x12+\n" +

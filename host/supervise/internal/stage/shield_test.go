@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
-	"github.com/toolhost/toolhost/sdk/workspace"
+	"github.com/toolhost/toolhost/sdk/filenames"
 )
 
 // What is kept from plugins is not edited without a question either.
-func TestProtectedNamesAreObeyed(t *testing.T) {
+func TestProtectedNamesAreAutoExecuted(t *testing.T) {
 	for _, name := range slices.Concat(heldNames, guardedNames, homeNames) {
-		if name != "bin" && !workspace.Obeyed(name) {
+		if name != "bin" && !filenames.AutoExecuted(name) {
 			t.Errorf("%s is not", name)
 		}
 	}

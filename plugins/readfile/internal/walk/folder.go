@@ -16,6 +16,10 @@ import (
 type Filter struct {
 	Hidden  bool // names that begin with a dot
 	Ignored bool // what ignore rules leave out
+	// Denied tells of files and directories that are not to be shown whatever is asked for, Secret of files that hold secrets,
+	// by their path in the workspace as it is shown, and without links. Nil is none.
+	Denied func(resolved string) bool
+	Secret func(shown, resolved string) bool
 }
 
 // LeftOut counts what a look or a walk left out.
@@ -24,6 +28,8 @@ type LeftOut struct {
 	Ignored    int // files and directories that ignore rules name
 	Unreadable int // directories and ignore files that could not be read, or are too deep or too large
 	Crowded    int // directories with more entries than are looked at
+	Denied     int // files and directories that are not to be shown
+	Secret     int // files that hold secrets
 }
 
 func (l *LeftOut) add(more LeftOut) {
@@ -31,6 +37,8 @@ func (l *LeftOut) add(more LeftOut) {
 	l.Ignored += more.Ignored
 	l.Unreadable += more.Unreadable
 	l.Crowded += more.Crowded
+	l.Denied += more.Denied
+	l.Secret += more.Secret
 }
 
 // A Folder is an open directory, with the rules that hold in it.
@@ -155,10 +163,14 @@ func (f *Folder) shows(e fs.DirEntry, out *LeftOut) bool {
 		verdict = f.rules.Match(f.Resolved(e.Name()), e.IsDir())
 	}
 	switch {
+	case f.filter.Denied != nil && f.filter.Denied(f.Resolved(e.Name())):
+		out.Denied++
 	case verdict == ignore.Ignored:
 		out.Ignored++
 	case verdict == ignore.None && !f.filter.Hidden && e.Name()[0] == '.':
 		out.Hidden++
+	case f.filter.Secret != nil && !e.IsDir() && f.filter.Secret(path.Join(f.Path, e.Name()), f.Resolved(e.Name())):
+		out.Secret++
 	default:
 		return true
 	}

@@ -1,0 +1,151 @@
+package filenames
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Secret tells whether a file by its name holds passwords, tokens or private keys, which no model needs to see: .env files,
+// private keys and key stores, and where programs keep their logins (.netrc, .aws, all that is in .ssh). Examples and
+// templates of .env files are no secrets, nor are public keys (*.pub).
+//
+// What a link points to is to be asked for by its own path.
+func Secret(name string) bool {
+	return copies(canonical(name), secret)
+}
+
+// MaySecret tells whether a file has a common name that often holds secrets beside other things, such as config.json, or is an
+// old copy of any file. Whether it does is told by HoldsSecret.
+func MaySecret(name string) bool {
+	name = canonical(name)
+	return !copies(name, secret) && (copies(name, maySecret) || oldCopy(path.Base(name)) ||
+		inOneOf(looseFolders, path.Dir(name)) && !public(path.Base(name)))
+}
+
+// copies tells whether a file, or the one that it is an older copy of, is what is tells.
+func copies(name string, is func(name string) bool) bool {
+	folder, base := path.Split(name)
+	base = strings.TrimRight(strings.Trim(base, "#"), "~") // an editor's copy is no better
+	if is(folder + base) {
+		return true
+	}
+	first := original(base)
+	return first != base && is(folder+first)
+}
+
+var copyEndings = []string{".bak", ".backup", ".old", ".orig", ".save", ".swp", ".copy"}
+
+// original is the name of the file that this one may be an older copy of.
+func original(base string) string {
+	for slices.Contains(copyEndings, path.Ext(base)) {
+		base = strings.TrimRight(strings.TrimSuffix(base, path.Ext(base)), "~")
+	}
+	return base
+}
+
+func oldCopy(base string) bool {
+	return original(base) != base && !publicEndings[path.Ext(original(base))]
+}
+
+func secret(name string) bool {
+	base := path.Base(name)
+	ending := path.Ext(base)
+	switch {
+	case envFile(base):
+		return true
+	case ending == ".pub":
+		return false
+	}
+	if secretEndings[ending] || secretNames[base] || namedLike(base) || placedNames[base] && inPlace(secretPlaces, name) {
+		return true
+	}
+	folder := name[:len(name)-len(base)]
+	return inOneOf(secretFolders, folder) || inOneOf(codeFolders, folder) && !public(base)
+}
+
+// namedLike tells of names that match one of secretPatterns; a look at a part of each comes first, as that is cheaper.
+func namedLike(base string) bool {
+	for _, part := range []string{"id_", "ssh_host_", "service", "client", "firebase", ".keystore."} {
+		if strings.Contains(base, part) {
+			return matchesAny(secretPatterns, base)
+		}
+	}
+	return false
+}
+
+// inOneOf tells whether a path of folders goes through one of them.
+func inOneOf(folders map[string]bool, name string) bool {
+	for len(name) > 0 {
+		part := name
+		if i := strings.IndexByte(name, '/'); i >= 0 {
+			part, name = name[:i], name[i+1:]
+		} else {
+			name = ""
+		}
+		if folders[part] {
+			return true
+		}
+	}
+	return false
+}
+
+// public tells of code and prose, which may well be about secrets.
+func public(base string) bool { return publicEndings[path.Ext(base)] || publicNames[base] }
+
+// envFile tells of .env, .env.local, .env-prod, .envrc or prod.env, and of prod.env.local, but not of those that are there to
+// be copied.
+func envFile(base string) bool {
+	rest, dotted := strings.CutPrefix(base, ".env")
+	dotted = dotted && (rest == "" || rest == "rc" || rest == "s" || strings.IndexByte("._-0123456789", rest[0]) >= 0)
+	if !dotted && path.Ext(base) != ".env" && !strings.Contains(base, ".env.") || typedEnv[path.Ext(base)] {
+		return false
+	}
+	words := strings.FieldsFunc(base, func(r rune) bool { return strings.ContainsRune("._-", r) })
+	example := slices.ContainsFunc(words, func(word string) bool { return envExamples[word] })
+	return !example || matchesAny([]string{"*.local", "*.bak"}, base)
+}
+
+func maySecret(name string) bool {
+	base := path.Base(name)
+	return mayEndings[path.Ext(base)] || mayNames[base] || matchesAny(mayPatterns, base)
+}
+
+var (
+	typedEnv    = setOf(".ts .js .go .rs .md") // as in .env.d.ts
+	envExamples = setOf("example examples sample template tmpl dist default defaults schema")
+
+	// secretEndings make a file secret wherever it is, secretNames and secretPatterns (of path.Match) its whole name. The first
+	// two are maps, since walks ask for each of many files.
+	secretEndings = setOf(`.pem .key .p12 .pfx .pkcs12 .p8 .jks .keystore .truststore .bks .crt .cer .der .ppk .kdb .kdbx .kubeconfig .gpg .pgp
+		.secret .secrets .token .tokens .ovpn .keychain .keychain-db .agekey .db .sqlite .sqlite3 .mdb .accdb`)
+	secretNames = setOf(`id_rsa id_dsa id_ecdsa id_ed25519 id_xmss .netrc _netrc .npmrc .pypirc .git-credentials .htpasswd .htdigest .pgpass .my.cnf
+		.mylogin.cnf .vault-token .vault_pass .vault-password .dockercfg .dockerconfigjson .s3cfg .boto .terraformrc terraform.rc .databrickscfg .authinfo
+		.msmtprc .smbcredentials application_default_credentials.json kubeconfig credentials.tfrc.json credentials credentials.json credentials.yml
+		credentials.yaml credentials.toml credentials.xml credentials.csv .credentials .credentials.json oauth_creds.json auth.json token .token
+		token.json .secret .secrets secrets.json secrets.yml secrets.yaml secrets.toml secrets.xml secrets.ini secrets.properties secrets.txt
+		password.txt passwords.txt passwd.txt serviceaccountkey.json rclone.conf wallet.dat logins.json .bash_history .zsh_history .sh_history .psql_history
+		.mysql_history .rediscli_history .python_history .node_repl_history .sqlite_history`)
+	secretPatterns = []string{"id_rsa[._\\-]*", "id_dsa[._\\-]*", "id_ecdsa[._\\-]*", "id_ed25519[._\\-]*", "ssh_host_*_key", "service-account*.json",
+		"service_account*.json", "client_secret*.json", "client-secret*.json", "*firebase-adminsdk*.json", "*.keystore.*"}
+	// secretPlaces are files with a common name, with the folder that makes them secret.
+	secretPlaces = []string{".docker/config.json", ".cargo/credentials", "gh/hosts.yml", "gcloud/credentials.db", "gcloud/access_tokens.db",
+		"github-copilot/hosts.json", "github-copilot/apps.json", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
+		".git/config", "etc/shadow", "etc/gshadow", "etc/sudoers"}
+	placedNames = basesOf(secretPlaces)
+	// secretFolders are those in which everything is secret, codeFolders those in which all but code and prose is. What else
+	// stands in one of looseFolders may be.
+	secretFolders = setOf(".ssh .gnupg .gpg .password-store .azure .aws .gcp .gcloud .kube")
+	codeFolders   = setOf("secrets .secrets .env .private")
+	looseFolders  = setOf("private certs certificates keys .docker")
+
+	mayEndings = setOf(".tfvars .tfstate .asc .properties")
+	mayNames   = setOf(`config.json config.yaml config.yml config.toml config.ini settings.json local_settings.py appsettings.json docker-compose.override.yml
+		docker-compose.override.yaml compose.override.yml compose.override.yaml wp-config.php database.yml secret.yml secret.yaml secret.json .yarnrc .yarnrc.yml
+		nuget.config google-services.json googleservice-info.plist .curlrc .wgetrc .pip.conf pip.conf`)
+	mayPatterns = []string{"appsettings.*.json", "*.tfvars.json", "*secret*.yml", "*secret*.yaml", "*secret*.json"}
+
+	publicEndings = setOf(`.go .py .js .jsx .ts .tsx .mjs .cjs .rs .java .kt .kts .scala .c .h .cc .cpp .hpp .cs .fs .rb .php .swift .m .lua .ex .exs .erl .hs .ml .dart
+		.vue .svelte .sh .bash .ps1 .proto .graphql .html .css .scss .md .mdx .rst .adoc .tf .nix .zig .pl .r .jl .clj .groovy .gradle .sol .pyi .d .svg .png`)
+	publicNames = setOf("readme license makefile dockerfile .gitignore .gitkeep .keep build build.bazel")
+)
