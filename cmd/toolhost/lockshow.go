@@ -63,8 +63,8 @@ func (l *locker) showProgram(p *lockable, old *config.LockedPlugin) {
 
 // files are the arguments of a command that name files, such as the script for an interpreter.
 func (l *locker) files(spec supervise.Spec) (out []string) {
-	for _, arg := range spec.Command[1:] {
-		path := arg
+	for i, arg := range spec.LockedCommand()[1:] {
+		path := spec.Command[i+1]
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(cmp.Or(spec.Dir, l.workdir), path)
 		}

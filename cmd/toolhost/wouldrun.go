@@ -87,6 +87,8 @@ func commandLine(command []string) string {
 			if w = shortened(w); w != command[0] && !strings.Contains(w, "/") {
 				w = "./" + w
 			}
+		} else if filepath.IsAbs(w) {
+			w = shortened(w)
 		}
 		if w == "" || strings.ContainsAny(w, " \t\r\n'\"\\") {
 			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"

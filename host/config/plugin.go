@@ -39,6 +39,8 @@ func (r *reader) plugin(b *hclsyntax.Block, plugins seen) {
 		spec.References.Config = values
 	}
 	spec.References.Words, spec.References.Locked = f.writtenWords("command", spec.Command)
+	f.resolve(&spec)
+	f.checkModule(spec)
 	if env := f.body.Attributes["env"]; env != nil {
 		f.referLocals(env.Expr)
 	}

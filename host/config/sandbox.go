@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
@@ -75,6 +76,7 @@ func (f *fields) wrapper() []string {
 		return nil
 	}
 	words[0] = f.config.program(words[0])
+	words, _ = supervise.ResolvePaths(words, f.config.Dir)
 	return words
 }
 

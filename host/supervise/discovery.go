@@ -116,6 +116,12 @@ func (d Discovery) spec(raw json.RawMessage) (Spec, error) {
 	if program := s.Command[0]; strings.Contains(program, "/") && !filepath.IsAbs(program) {
 		s.Command[0] = filepath.Join(d.Dir, program)
 	}
+	if d.Dir != "" {
+		var script int
+		if s.Command, script = ResolvePaths(s.Command, d.Dir); script > 0 {
+			s.Script = s.Command[script]
+		}
+	}
 	return s, nil
 }
 

@@ -20,6 +20,9 @@ type Spec struct {
 	Name string
 	// Command is the program and its arguments. It is never given to a shell.
 	Command []string
+	// Script is the file among the arguments that an interpreter runs, absolute; "" when there is none or it is not known. It must
+	// be there.
+	Script string
 	// Dir is the folder that the plugin starts in; "" is the supervisor's work folder.
 	Dir string
 	// Env is added to the few variables that a plugin gets of the host's environment.

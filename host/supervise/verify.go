@@ -51,6 +51,9 @@ func Verify(spec Spec) error {
 	if err := errors.Join(spec.mayStart(), stage.Plan{Box: spec.Sandbox, Folders: stage.Folders{Work: spec.Dir}}.Check()); err != nil {
 		return err
 	}
+	if err := spec.checkScript(); err != nil {
+		return err
+	}
 	if spec.sum() == "" {
 		_, err := spec.locate()
 		return err
@@ -69,6 +72,9 @@ func (s *Supervisor) verified(spec Spec) (string, error) {
 		return "", err
 	}
 	path, err := spec.locate()
+	if err == nil {
+		err = spec.checkScript()
+	}
 	if err != nil || spec.sum() == "" {
 		return path, err
 	}
@@ -86,6 +92,21 @@ func (s *Supervisor) verified(spec Spec) (string, error) {
 		return path, nil
 	}
 	return kept.Name(), nil
+}
+
+// checkScript says what is wrong with the script that an interpreter is to run, before the interpreter says it in its own words.
+func (s Spec) checkScript() error {
+	if s.Script == "" {
+		return nil
+	}
+	_, err := os.Stat(s.Script)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("there is no %s, which %s is to run; a path in command starts from the folder of the configuration, or from dir", s.Script, filepath.Base(s.Command[0]))
+	case err != nil:
+		return fmt.Errorf("%s, which %s is to run, cannot be read: %w", s.Script, filepath.Base(s.Command[0]), err)
+	}
+	return nil
 }
 
 func (s Spec) mayStart() error {
