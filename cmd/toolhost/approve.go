@@ -14,8 +14,17 @@ import (
 // callerName is who makes the calls of this program, for rules that name callers.
 const callerName = "cli"
 
+// approveClient is the word for a client that has asked its user before it makes a call.
+const approveClient = "client"
+
 func approveFlag(cmd *cobra.Command, to *string) {
 	choose(cmd, to, "approve", "for calls that need a person's yes: %s (default: the mode of the configuration)", "ask", "always", "never")
+}
+
+// clientApproveFlag is approveFlag for a program that clients run, who may have asked already.
+func clientApproveFlag(cmd *cobra.Command, to *string) {
+	choose(cmd, to, "approve", "for calls that need a person's yes: %s; client: the client has asked its user (default: the mode of the configuration)",
+		"ask", "always", "never", approveClient)
 }
 
 func sessionFlag(cmd *cobra.Command, to *string) {
@@ -28,8 +37,12 @@ func approval(o *host.Options, c config.Approval, flag string, approver host.App
 	o.Mode, o.ApprovalTimeout = host.Mode(c.Mode), c.Timeout
 	o.Approver = approver
 	_, o.OneQuestion = approver.(*prompter)
-	if flag == "always" {
+	switch flag {
+	case "always":
 		o.Approver = yesToAll{approver}
+	case approveClient:
+		o.Approver = clientAsked{}
+		return // the configuration may have chosen that nobody is asked
 	}
 	if o.Mode != host.ModePlan { // which denies, and is about no question that the flag could answer
 		o.Mode = map[string]host.Mode{"": o.Mode, "ask": host.ModeAsk, "always": host.ModeAsk, "never": host.ModeNeverAsk}[flag]
@@ -47,6 +60,16 @@ func (y yesToAll) Approve(ctx context.Context, r *host.ApprovalRequest) (host.An
 		return y.person.Approve(ctx, r)
 	}
 	return host.Answer{}, fmt.Errorf("--approve always does not stand for it: %w", host.ErrNobodyToAsk)
+}
+
+// clientAsked passes on the yes that the user has given to the client, where a yes that was given elsewhere counts.
+type clientAsked struct{}
+
+func (clientAsked) Approve(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	if r.Fresh() {
+		return host.Answer{}, fmt.Errorf("a yes that was given to the client does not stand for it: %w", host.ErrNobodyToAsk)
+	}
+	return host.Yes(), nil
 }
 
 // savedAnswers gives the host the answers that were saved, and a place for more. Those of before that are bound to no work

@@ -388,7 +388,7 @@ func TestGeminiUsesToolhost(t *testing.T) {
 		{"not what the schema asks", "readfile__read", map[string]any{"path": 5}, "Exit Code: 2\n", false},
 		{"no such tool", "readfile__raed", map[string]any{}, "E_TOOL_NOT_FOUND", false},
 		{"needs a yes", "shell__exec", map[string]any{"command": "touch x"}, "Exit Code: 3\n", false},
-		{"how to give it", "shell__exec", map[string]any{"command": "touch x"}, "toolhost-call asks nobody. Allow it with a rule, or ", false},
+		{"how to give it", "shell__exec", map[string]any{"command": "touch x"}, "toolhost-call asks nobody. Where the client has asked its user, start it with --approve client", false},
 		{"very large arguments", "readfile__read", map[string]any{"path": strings.Repeat("x", 9_000_000)}, "Exit Code: 2\n", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -58,8 +58,10 @@ func userFolders() (dirs []string) {
 			dirs = append(dirs, dir)
 		}
 	}
-	if dir, err := stateFolder("counts"); err == nil {
-		dirs = append(dirs, dir)
+	for _, name := range []string{"counts", "gemini"} {
+		if dir, err := stateFolder(name); err == nil {
+			dirs = append(dirs, dir)
+		}
 	}
 	if log, err := defaultAuditPath(); err == nil {
 		dirs = append(dirs, audit.Files(log)...)

@@ -16,6 +16,7 @@ type globals struct {
 	terminal
 	config, workdir     string
 	logLevel, logFormat string
+	checkTrust          bool
 	secrets             []string // texts that the log must not have; they come with a configuration
 }
 
@@ -48,6 +49,7 @@ func newRoot(t *terminal) *cobra.Command {
 func (g *globals) flags(root *cobra.Command, t *terminal) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.config, "config", "", "configuration `file` (default: $TOOLHOST_CONFIG, ./config.hcl, then the user's)")
+	f.BoolVar(&g.checkTrust, "check-trust", false, "use the file of --config only as it was trusted (toolhost trust)")
 	f.StringVar(&g.workdir, "workdir", "", "`folder` that tools work in (default: the current one)")
 	f.BoolVar(&t.noColor, "no-color", false, "no colours, also on a terminal")
 	g.logLevel, g.logFormat = "error", "text"

@@ -120,8 +120,12 @@ func (g *globals) trusts(c *config.Config) bool {
 	return !g.projectOwn(c) || isTrusted(c.Path, c.SHA256)
 }
 
-// projectOwn says whether the configuration is one that was found in the current folder, rather than named or the user's.
+// projectOwn says whether the configuration is one that was found in the current folder, rather than named or the user's, or
+// is to be taken for one.
 func (g *globals) projectOwn(c *config.Config) bool {
+	if g.checkTrust {
+		return true
+	}
 	if cmp.Or(g.config, os.Getenv("TOOLHOST_CONFIG")) != "" {
 		return false
 	}

@@ -85,7 +85,9 @@ func newToolCall(t *terminal) *cobra.Command {
 		Short: "Call one tool with the arguments on standard input",
 		Long: "Call one tool with the arguments on standard input, a JSON object, and print its result: Gemini CLI's call command,\n" +
 			"for the tools that `toolhost discover --format gemini` prints. Nothing is written to standard error when the call\n" +
-			"succeeds. Nobody is asked: a call that needs a person's yes is refused, unless a rule or an earlier answer allows it.\n\n" +
+			"succeeds. Nobody is asked: a call that needs a person's yes is refused, unless a rule or an earlier answer allows it, or\n" +
+			"--approve client says that the client has asked its user. What a rule denies or always asks about stays refused then.\n\n" +
+			"Gemini CLI can give no flags: `toolhost discover --format gemini` writes a script with them, and says where it is.\n\n" +
 			"The exit codes are those of `toolhost call`.",
 		Example:       "  echo '{\"path\": \"README.md\"}' | toolhost-call readfile__read",
 		SilenceErrors: true, SilenceUsage: true,
@@ -101,7 +103,7 @@ func newToolCall(t *terminal) *cobra.Command {
 	g.flags(cmd, t)
 	cmd.SetFlagErrorFunc(flagMistake)
 	g.profileFlag(cmd, &profile)
-	approveFlag(cmd, &approve)
+	clientApproveFlag(cmd, &approve)
 	sessionFlag(cmd, &session)
 	cmd.SetIn(t.in)
 	cmd.SetOut(t.out)
@@ -140,14 +142,22 @@ func (g *globals) toolCall(ctx context.Context, tool string, o opening, session 
 	if r.Error == nil {
 		return nil
 	}
-	return &exitError{codeFor(r.Error), worded(r.Error, callProgram+" asks nobody. Allow it with a rule, or call it once at a terminal with\n"+
-		"  `toolhost call` and answer always.")}
+	return &exitError{codeFor(r.Error), worded(r.Error, unasked(o.approve))}
+}
+
+// unasked says what lets a call run that a person would have to be asked about.
+func unasked(approve string) string {
+	if approve == approveClient || approve == "always" {
+		return callProgram + " asks nobody. The rule always asks: make the call at a terminal with `toolhost call`."
+	}
+	return callProgram + " asks nobody. Where the client has asked its user, start it with --approve " + approveClient + ", as the script does that\n" +
+		"  `toolhost discover --format gemini` names; or allow the call with a rule, or call it once at a terminal with\n  `toolhost call` and answer always."
 }
 
 // dropWaitForPrevious takes the word to Gemini CLI out of the arguments of tools that do not know it.
 func dropWaitForPrevious(next host.CallFunc) host.CallFunc {
 	return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
-		if !describes(c.Definition.InputSchema, waitForPrevious) {
+		if c.Definition != nil && !describes(c.Definition.InputSchema, waitForPrevious) {
 			c.Arguments = without(c.Arguments, waitForPrevious)
 		}
 		return next(ctx, c)

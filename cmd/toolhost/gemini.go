@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+)
+
+// This file is what Gemini CLI needs of a source of tools beside the list: that the discovery never fails, since Gemini CLI
+// does not start then, and settings that name the same configuration for the discovery and for each call.
+
+// listNothing answers a discovery that came to no list with an empty one, and tells why on standard error.
+func (g *globals) listNothing(ctx context.Context, why error) error {
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	g.complain(why)
+	fmt.Fprintln(g.err, "toolhost: the list is empty, so that Gemini CLI starts all the same; it reads the list again when it is started again")
+	_, err := fmt.Fprintln(g.out, "[]")
+	return err
+}
+
+// A geminiSource is what both commands of Gemini CLI have to say alike.
+type geminiSource struct {
+	program string   // this one
+	flags   []string // of both commands
+	only    []string // of the discovery alone
+	profile string
+}
+
+// geminiSource gives the words for the configuration that was found: Gemini CLI may run the commands in another folder, and
+// in GitHub Actions without the variables that name it.
+func (g *globals) geminiSource(s *session, f discoverFlags) (geminiSource, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return geminiSource{}, err
+	}
+	path, err := filepath.Abs(s.config.Path)
+	if err != nil {
+		return geminiSource{}, err
+	}
+	src := geminiSource{program: program, flags: []string{"--config", path}, profile: f.profile}
+	if g.projectOwn(s.config) || g.checkTrust {
+		src.flags = append(src.flags, "--check-trust") // a name on a command line is else the user's own word for whatever the file becomes
+	}
+	if g.workdir != "" {
+		workdir, err := filepath.Abs(g.workdir)
+		if err != nil {
+			return geminiSource{}, err
+		}
+		src.flags = append(src.flags, "--workdir", workdir)
+	}
+	for _, p := range f.plugins {
+		src.only = append(src.only, "--plugin", p)
+	}
+	return src, nil
+}
+
+func (s geminiSource) discovery() []string {
+	words := append(slices.Concat([]string{s.program}, s.flags, []string{"discover", "--format", "gemini"}), s.only...)
+	if s.profile != "" {
+		words = append(words, "--profile", s.profile)
+	}
+	return words
+}
+
+// script is the call command. Gemini CLI takes that setting for the path of one program, so what toolhost-call is to be told
+// stands in a file.
+func (s geminiSource) script(program string) string {
+	words := append([]string{program}, s.flags...)
+	if s.profile != "" {
+		words = append(words, "--profile", s.profile)
+	}
+	words = append(words, "--approve", approveClient)
+	return "#!/bin/sh\n# The call command of Gemini CLI, written by: toolhost discover --format gemini\n" +
+		"# --approve " + approveClient + ": Gemini CLI has asked its user. Without it, a call that needs a yes is refused.\n" +
+		"exec " + shellWords(words) + " \"$@\"\n"
+}
+
+// save writes the script into the user's own folder and gives its path, which stays the same for the same words.
+func (s geminiSource) save() (string, error) {
+	sum := sha256.Sum256([]byte(strings.Join(append(s.discovery(), "\x00"), "\x00")))
+	dir, err := stateFolder(filepath.Join("gemini", hex.EncodeToString(sum[:6])))
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	program := filepath.Join(filepath.Dir(s.program), callProgram)
+	if _, err := os.Stat(program); err != nil {
+		program = filepath.Join(dir, "program", callProgram)
+		if err := linkTo(program, s.program); err != nil {
+			return "", err
+		}
+	}
+	path, text := filepath.Join(dir, callProgram), s.script(program)
+	if now, err := os.ReadFile(path); err == nil && string(now) == text {
+		return path, os.Chmod(path, 0o700) //nolint:gosec // it is a program of the user's own
+	}
+	return path, renameio.WriteFile(path, []byte(text), 0o700)
+}
+
+// linkTo makes a link, in the place of an older one.
+func linkTo(link, target string) error {
+	if now, err := os.Readlink(link); err == nil && now == target {
+		return nil
+	}
+	return errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), renameio.Symlink(target, link))
+}
+
+// tellGeminiSettings prints what belongs into Gemini CLI's settings.json. It goes to standard error, which Gemini CLI does
+// not read.
+func (g *globals) tellGeminiSettings(s *session, f discoverFlags) {
+	src, err := g.geminiSource(s, f)
+	var script string
+	if err == nil {
+		script, err = src.save()
+	}
+	if err != nil {
+		g.complain(fmt.Errorf("there are no settings for Gemini CLI to show: the script that its call command is cannot be written: %w", err))
+		return
+	}
+	fmt.Fprintf(g.err, "For Gemini CLI's settings.json:\n  \"tools\": {\n    \"discoveryCommand\": %s,\n    \"callCommand\": %s\n  }\n"+
+		"With them the user's yes in Gemini CLI lets a call run that a person is to be asked about; what a rule denies or always asks\n"+
+		"about stays refused. Remove `--approve %s` from a copy of the script to have such calls refused instead.\n",
+		jsonText(shellWords(src.discovery())), jsonText(script), approveClient)
+}
+
+// jsonText writes a JSON string as people read it.
+func jsonText(s string) string {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string has a JSON form
+	return strings.TrimSpace(out.String())
+}
+
+// shellWords writes words so that a shell, and the parser that Gemini CLI has for its discovery command, reads the same ones.
+func shellWords(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w
+		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+,=-") != "" {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
