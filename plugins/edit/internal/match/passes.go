@@ -56,6 +56,8 @@ type finding struct {
 	file    *stream
 	old     *stream
 	hits    []hit
+	also    []*finding // what other readings have found in the same pass
+	literal bool       // new_string takes the place as it is, in a later pass than the first
 }
 
 // search looks for a reading of old_string in the stream of a pass. It gives nil when there is no place.
@@ -76,7 +78,7 @@ func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
 		h := hit{i: from + i, j: from + i + len(old.text)}
 		h.Range = Range{int(file.start[h.i]), int(file.end[h.j-1])}
 		from = h.i + 1
-		if file.border(h.i) && file.border(h.j) && (p.number == 1 || t.fits(f, h)) {
+		if file.border(h.i) && file.border(h.j) && (p.number == 1 || t.fits(f, h)) && (r.numbers == nil || t.numberedAt(f, h)) {
 			f.hits = append(f.hits, h)
 			if all {
 				from = h.j

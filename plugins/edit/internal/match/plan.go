@@ -84,11 +84,15 @@ func (t *Text) find(c Change, readings []*reading) *finding {
 	return earliest(found)
 }
 
-// earliest is the finding of the strictest pass.
+// earliest is the finding of the strictest pass, with those that other readings of the same name have in that pass.
 func earliest(all []*finding) (best *finding) {
 	for _, f := range all {
-		if f != nil && (best == nil || f.order < best.order) {
-			best = f
+		switch {
+		case f == nil:
+		case best == nil || f.order < best.order:
+			best, f.also = f, nil
+		case f.order == best.order && f.reading.name == best.reading.name:
+			best.also = append(best.also, f)
 		}
 	}
 	return best
@@ -117,6 +121,13 @@ func (t *Text) raw(c Change) *finding {
 // decide makes the plan for what a pass has found, or says why it may not be done.
 func (t *Text) decide(c Change, f *finding) (*Plan, *Refusal) {
 	if refusal := t.choose(c, f); refusal != nil {
+		return nil, refusal
+	}
+	if refusal := t.frame(f); refusal != nil {
+		return nil, refusal
+	}
+	var refusal *Refusal
+	if f.reading, refusal = t.alone(c, f.reading, t.lineAt(f.hits[0].Start)); refusal != nil {
 		return nil, refusal
 	}
 	p := &Plan{Pass: f.number, PassName: passNames[f.number], Warnings: t.warnings(f)}
@@ -153,7 +164,7 @@ func (t *Text) decide(c Change, f *finding) (*Plan, *Refusal) {
 
 // edits are those for one hit.
 func (t *Text) edits(f *finding, h hit) ([]Edit, *Refusal) {
-	if f.number == 1 {
+	if f.number == 1 || f.literal {
 		return t.literal(f.reading, h.Range), nil
 	}
 	if t.appliedAt(f, h) {

@@ -2,9 +2,6 @@ package match
 
 import (
 	"bytes"
-	"cmp"
-	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -16,6 +13,10 @@ type reading struct {
 	lastPass int
 	// spaceBefore and spaceAfter say that old_string starts or ends with white space.
 	spaceBefore, spaceAfter bool
+
+	numbers *numbered // what old_string had before its lines, if anything; such a text is of whole lines
+	notes   []string  // what a model should know of how it was read
+	bareNew bool      // new_string had no numbers then
 
 	foreign *bool  // old_string has a word that the file has not
 	index   *index // made for pass 8
@@ -42,12 +43,7 @@ func (t *Text) readings(c Change) []*reading {
 	}
 	old, fresh := t.withoutLastReturn(c)
 	out := []*reading{newReading("", old, fresh, 9, t.syntax)}
-	if old, sep, ok := withoutNumbers(c.Old); ok {
-		out = append(out, newReading("line numbers", old, dropNumbers(c.New, sep, false), 9, t.syntax))
-		if old, ok := dedented(old); ok { // "12 | text": the blank may belong to the bar
-			out = append(out, newReading("line numbers", old, dropNumbers(c.New, sep, true), 9, t.syntax))
-		}
-	}
+	out = append(out, t.withoutNumbers(c)...)
 	for _, set := range escapeSets {
 		if old := unescape(c.Old, set); old != c.Old {
 			out = append(out, newReading("escapes", old, unescapeNew(c.Old, c.New, set), 6, t.syntax))
@@ -63,55 +59,6 @@ func (t *Text) withoutLastReturn(c Change) (old, fresh string) {
 		return c.Old, c.New
 	}
 	return old, strings.TrimSuffix(c.New, "\r")
-}
-
-var numbered = regexp.MustCompile(`^[ \t]*(\d+)( ?)(\t|→|\||: ?|$)(.*)$`)
-
-// withoutNumbers takes line numbers from the start of every line, as tools that show files put them there.
-func withoutNumbers(s string) (text, sep string, ok bool) {
-	lines := strings.Split(s, "\n")
-	last := 0
-	for i, l := range lines {
-		if l == "" && i == len(lines)-1 && i > 0 {
-			break
-		}
-		m := numbered.FindStringSubmatch(strings.TrimSuffix(l, "\r"))
-		if m == nil {
-			return "", "", false
-		}
-		n, err := strconv.Atoi(m[1])
-		if err != nil || last > 0 && n != last+1 || sep != "" && m[3] != "" && m[3] != sep {
-			return "", "", false
-		}
-		last, sep, lines[i] = n, cmp.Or(m[3], sep), m[4]
-	}
-	return strings.Join(lines, "\n"), sep, sep != ""
-}
-
-// dropNumbers takes line numbers of the same form from the lines that have them.
-func dropNumbers(s, sep string, blank bool) string {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		if m := numbered.FindStringSubmatch(l); m != nil && m[3] == sep {
-			lines[i] = m[4]
-			if blank {
-				lines[i] = strings.TrimPrefix(m[4], " ")
-			}
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// dedented takes one blank from the start of each line; it is false when a line has none.
-func dedented(s string) (string, bool) {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		if l != "" && l[0] != ' ' {
-			return "", false
-		}
-		lines[i] = strings.TrimPrefix(l, " ")
-	}
-	return strings.Join(lines, "\n"), true
 }
 
 // The escapes that models put one time too often, in the sets they come in.

@@ -93,6 +93,10 @@ func (t *Text) planSimilar(c Change, r *reading, w *window) (*Plan, *Refusal) {
 	if refusal := t.harmful(c, r, []Range{pl.Range}); refusal != nil {
 		return nil, refusal
 	}
+	r, refusal := t.alone(c, r, w.first)
+	if refusal != nil {
+		return nil, refusal
+	}
 	edits, refusal := t.project(8, r, pl)
 	if refusal != nil {
 		return nil, refusal

@@ -35,6 +35,7 @@ func (t *Text) warnings(f *finding) []string {
 	case "escapes":
 		out = append(out, "old_string was escaped once too often: give quotes, tabs and line breaks as they are.")
 	}
+	out = append(out, f.reading.notes...)
 	if f.number == 1 {
 		return out
 	}
@@ -62,6 +63,7 @@ func (t *Text) blanksDiffer(f *finding) string {
 // similarWarnings says which lines of old_string were not as they are in the file.
 func (t *Text) similarWarnings(r *reading, w *window) []string {
 	out := []string{"old_string is not in the file as it is; the lines most like it were changed. Copy old_string from the file next time."}
+	out = append(out, r.notes...)
 	for i, k := range w.kinds {
 		j := w.pairs[i]
 		switch {
