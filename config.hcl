@@ -27,11 +27,11 @@ plugin "project" {
 policy "project" {
   rule "no-force-push" {
     tools     = ["shell__*"]
-    when      = anytrue([for c in commands(args.command) : c.name == "git" && contains(c.args, "push") && (contains(c.args, "--force") || contains(c.args, "-f"))])
+    when      = runs(args.command, ["git push --force", "git push --delete"]) # however that is written
     effect    = "deny"
     reason    = "force pushes are made by people"
-    match     = ["git push --force", "cd sub && git push -f origin main"]
-    not_match = ["git push", "git log"]
+    match     = ["git push --force", "cd sub && git push -uf origin main", "git push origin +main", "git push origin :feature", "git push --mirror"]
+    not_match = ["git push", "git push origin main", "git log"]
   }
   rule "everyday-commands" {
     tools = ["shell__*"]

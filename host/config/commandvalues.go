@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"github.com/zclconf/go-cty/cty"
@@ -13,21 +14,21 @@ import (
 type commandCache struct{ last atomic.Pointer[parsedCommand] }
 
 type parsedCommand struct {
-	text     string
+	script   *shellcmd.Script
 	commands cty.Value
 }
 
-func (c *commandCache) commands(text string) (cty.Value, error) {
-	if p := c.last.Load(); p != nil && p.text == text {
-		return p.commands, nil
+func (c *commandCache) parse(text string) (*parsedCommand, error) {
+	if p := c.last.Load(); p != nil && p.script.Text == text {
+		return p, nil
 	}
 	script, err := shellcmd.Parse(text)
 	if err != nil {
-		return cty.DynamicVal, err
+		return nil, err
 	}
-	v := commandValues(script)
-	c.last.Store(&parsedCommand{text, v})
-	return v, nil
+	p := &parsedCommand{script, commandValues(script)}
+	c.last.Store(p)
+	return p, nil
 }
 
 // commandsFunction is commands(TEXT): every simple command in a command line. No text is no commands.
@@ -39,10 +40,57 @@ func commandsFunction(c *commandCache) function.Function {
 			if args[0].IsNull() {
 				return cty.EmptyTupleVal, nil
 			}
-			return c.commands(args[0].AsString())
+			p, err := c.parse(args[0].AsString())
+			if err != nil {
+				return cty.DynamicVal, err
+			}
+			return p.commands, nil
 		},
 	})
 }
+
+var runsParameters = []function.Parameter{{Name: "text", Type: cty.String, AllowNull: true}, {Name: "commands", Type: cty.DynamicPseudoType}}
+
+// runsFunction is runs(TEXT, LIST): whether a command line runs one of the commands, as a list of denied commands is read. It is
+// unknown where that is only known when it runs. No text runs nothing.
+func runsFunction(c *commandCache) function.Function {
+	return function.New(&function.Spec{
+		Params: runsParameters,
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if !listKind.is(args[1]) {
+				return cty.False, function.NewArgError(1, errNoList)
+			}
+			if args[0].IsNull() {
+				return cty.False, nil
+			}
+			p, err := c.parse(args[0].AsString())
+			if err != nil {
+				return cty.UnknownVal(cty.Bool), err
+			}
+			out := cty.False
+			for _, item := range args[1].AsValueSlice() {
+				if !item.IsKnown() || !textKind.is(item) || strings.TrimSpace(item.AsString()) == "" {
+					return out, function.NewArgErrorf(1, "each must be the beginning of a command, such as \"git push --force\"")
+				}
+				switch yes, sure := p.script.Runs(strings.Fields(item.AsString())); {
+				case yes:
+					return cty.True, nil
+				case !sure:
+					out = cty.UnknownVal(cty.Bool)
+				}
+			}
+			return out, nil
+		},
+	})
+}
+
+// unreadRuns is runs(TEXT, LIST) for a script in another language than the shell's.
+var unreadRuns = function.New(&function.Spec{
+	Params: runsParameters,
+	Type:   function.StaticReturnType(cty.Bool),
+	Impl:   func([]cty.Value, cty.Type) (cty.Value, error) { return cty.UnknownVal(cty.Bool), nil },
+})
 
 // unreadCommands is commands(TEXT) for a script in another language than the shell's: which commands it runs is not known.
 var unreadCommands = function.New(&function.Spec{

@@ -47,7 +47,7 @@ var usage = map[string]string{
 	"commands": "commands(TEXT)", "contains": "contains(LIST, VALUE)", "dirname": "dirname(PATH)", "distinct": "distinct(LIST)",
 	"endswith": "endswith(TEXT, END)", "flatten": "flatten(LIST)", "inside": "inside(PATH, FOLDER)", "join": "join(SEPARATOR, LIST)",
 	"keys": "keys(OBJECT)", "length": "length(LIST)", "lookup": "lookup(OBJECT, KEY, DEFAULT)", "lower": "lower(TEXT)",
-	"matches": "matches(PATTERN, TEXT)", "paths": "paths()", "split": "split(SEPARATOR, TEXT)", "startswith": "startswith(TEXT, START)",
+	"matches": "matches(PATTERN, TEXT)", "paths": "paths()", "runs": "runs(TEXT, LIST)", "split": "split(SEPARATOR, TEXT)", "startswith": "startswith(TEXT, START)",
 	"strcontains": "strcontains(TEXT, PART)", "trimspace": "trimspace(TEXT)", "upper": "upper(TEXT)", "values": "values(OBJECT)",
 }
 

@@ -132,7 +132,7 @@ func (c *condition) context(q *policy.Query, args map[string]cty.Value, m *meter
 		ctx.Functions["paths"] = pathsFunction(q)
 	}
 	if shelltool.Unread(q) {
-		ctx.Functions["commands"] = unreadCommands
+		ctx.Functions["commands"], ctx.Functions["runs"] = unreadCommands, unreadRuns
 	}
 	return ctx
 }
@@ -193,7 +193,8 @@ func (s *scope) functions() map[string]function.Function {
 		s.patterns = patterns{}
 		s.funcs = maps.Clone(plainFunctions)
 		s.funcs["matches"] = s.patterns.function()
-		s.funcs["commands"] = commandsFunction(&commandCache{})
+		cache := &commandCache{}
+		s.funcs["commands"], s.funcs["runs"] = commandsFunction(cache), runsFunction(cache)
 	}
 	return s.funcs
 }

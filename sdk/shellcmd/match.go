@@ -56,6 +56,9 @@ func denies(prefix []string, c *Command) bool {
 	if c.Name != "" && c.Name != baseName(prefix[0]) {
 		return false
 	}
+	if sub, rest := c.gitArgs(); len(prefix) > 1 && prefix[1] == "push" && (sub == "push" || sub == "send-pack") {
+		return deniesPush(prefix[2:], rest)
+	}
 	var words []string
 	for _, token := range prefix[1:] {
 		if !strings.HasPrefix(token, "-") || token == "-" {

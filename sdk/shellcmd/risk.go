@@ -78,8 +78,7 @@ var harmfulUses = []struct {
 	prefix []string
 	why    string
 }{
-	{[]string{"git", "push", "--force"}, "it rewrites what others have"}, {[]string{"git", "push", "-f"}, "it rewrites what others have"},
-	{[]string{"git", "push", "--delete"}, "it deletes"}, {[]string{"git", "push", "--mirror"}, "it rewrites what others have"},
+	{[]string{"git", "push", "--force"}, "it rewrites what others have"}, {[]string{"git", "push", "--delete"}, "it deletes"},
 	{[]string{"git", "reset", "--hard"}, "it throws changes away"}, {[]string{"git", "clean"}, "it deletes"},
 	{[]string{"git", "checkout", "--"}, "it throws changes away"}, {[]string{"git", "restore"}, "it throws changes away"},
 	{[]string{"git", "branch", "-D"}, "it deletes"}, {[]string{"git", "stash", "drop"}, "it deletes"}, {[]string{"git", "stash", "clear"}, "it deletes"},

@@ -4,6 +4,11 @@ const gitShow = " p u s U? patch no-patch stat? shortstat numstat name-only name
 
 const gitLog = gitShow + " n= oneline graph decorate? no-decorate all branches? tags? remotes? max-count= skip= since= after= until= before= author= committer= grep= i E F P all-match invert-grep merges no-merges first-parent reverse topo-order date-order author-date-order date= pretty? format= abbrev-commit no-abbrev-commit follow L= c cc m full-history simplify-by-decoration ancestry-path cherry-pick left-right boundary no-walk? regexp-ignore-case fixed-strings extended-regexp notes? no-notes relative-date parents children source exclude= "
 
+// changeRows are sub-commands that change something, and that a rule must list. It then covers these options.
+var changeRows = []row{
+	{"git push", "u v q n 4 6 set-upstream verbose quiet dry-run porcelain progress no-progress atomic tags follow-tags ipv4 ipv6 no-force no-delete no-prune no-mirror", spec{operands: mixed, check: checkPush}},
+}
+
 // gitRows are the sub-commands of git that only read. A repository's own settings can name programs for git to run, so they
 // count only in the workspace's own folder, not in one below it that may be a repository of strangers.
 var gitRows = []row{
