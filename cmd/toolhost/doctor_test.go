@@ -22,7 +22,7 @@ func TestExamine(t *testing.T) {
 		missing string // names
 	}{
 		"all there":     {whole, ""},
-		"bare":          {sandbox.Means{Stage: true}, "no_new_privs landlock seccomp namespaces bubblewrap"},
+		"bare":          {sandbox.Means{Stage: true}, "no_new_privs landlock seccomp namespaces mounts bubblewrap"},
 		"old Landlock":  {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 4, Seccomp: true, Namespaces: true, Bubblewrap: "x"}, "landlock"},
 		"other systems": {sandbox.Means{}, "sandbox"},
 	} {
@@ -123,7 +123,7 @@ func TestStatusOfLess(t *testing.T) {
 		machine sandbox.Means
 		want    string
 	}{
-		"less":    {sandbox.Means{Stage: true, NoNewPrivs: true, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "supervised" only: the kernel has no Landlock`},
+		"less": {sandbox.Means{Stage: true, NoNewPrivs: true, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "supervised" only: the kernel has no Landlock`},
 		"no namespaces": {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true},
 			`plugin "x" is kept at the level "supervised" only: there are no process namespaces`},
 		"reached": {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 5, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "isolated", but: Landlock is version 5`},

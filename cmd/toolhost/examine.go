@@ -43,11 +43,13 @@ func examine(m sandbox.Means) []finding {
 	return []finding{
 		checked(finding{Name: "no_new_privs", Detail: "plugins gain no privileges", Consequence: "no sandbox level holds", Remedy: "use Linux 3.5 or newer"}, m.NoNewPrivs),
 		examineLandlock(m.Landlock),
-		checked(finding{Name: "seccomp", Detail: "system calls can be filtered", Consequence: "isolated plugins reach the network, services on Unix sockets, and the kernel's rare calls",
+		checked(finding{Name: "seccomp", Detail: "system calls can be filtered", Consequence: "no plugin is confined: they can lease files and make setuid ones, and isolated ones reach the network, services on Unix sockets, and the kernel's rare calls",
 			Remedy: "use a kernel with CONFIG_SECCOMP_FILTER on amd64 or arm64, or let the container's own filter allow seccomp"}, m.Seccomp),
 		checked(finding{Name: "namespaces", Detail: "plugins can have process namespaces of their own",
-			Consequence: "plugins see other processes and reach their shared memory, and what one hides from its launcher outlives a launcher that is killed (" + m.NoNamespaces + ")",
+			Consequence: "no plugin is confined: they see other processes and reach their shared memory, and what one hides from its launcher outlives a launcher that is killed (" + m.NoNamespaces + ")",
 			Remedy:      "allow them, to users other than root with user namespaces (sysctl user.max_*_namespaces, kernel.apparmor_restrict_unprivileged_userns=0)"}, m.Namespaces),
+		checked(finding{Name: "mounts", Detail: "files can be read-only for a plugin", Consequence: "no plugin is confined: they can change .git and its like in the work folder, and modes, owners and times of their user's files",
+			Remedy: "allow namespaces, and use Linux 5.12 or newer; a container must allow mount_setattr, open_tree and move_mount"}, m.Protects()),
 		checked(finding{Name: "bubblewrap", Detail: m.Bubblewrap, Consequence: "bwrap cannot be a plugin's wrapper, which only those need that ask for it",
 			Remedy: "install the package bubblewrap"}, m.Bubblewrap != ""),
 	}
@@ -62,17 +64,17 @@ func checked(f finding, ok bool) finding {
 	return f
 }
 
-// examineLandlock: version 6 brought the last of what the level confined needs by itself.
+// examineLandlock: version 6 brought the last of what toolhost uses.
 func examineLandlock(abi int) finding {
 	f := finding{Name: "landlock", Detail: fmt.Sprintf("version %d", abi), Remedy: "use Linux 6.12 or newer"}
 	switch {
 	case abi == 0:
-		f.Consequence = "plugins can write wherever their user can, and isolated ones read"
+		f.Consequence = "no plugin is confined: they can write to devices and terminals, without mounts wherever their user can, and isolated ones read all"
 		f.Remedy = "use Linux 6.12 or newer with landlock among its security modules (kernel option lsm=landlock,…), or let the container's filter allow it"
-	case abi < 3:
-		f.Consequence = fmt.Sprintf("version %d: files outside can be emptied, so that plugins are supervised and not confined", abi)
+	case abi < 2:
+		f.Consequence = fmt.Sprintf("version %d: plugins reach abstract sockets of other programs, and cannot move files from one folder to another", abi)
 	case abi < 6:
-		f.Consequence = fmt.Sprintf("version %d: plugins reach abstract sockets of other programs, and without namespaces signal other processes", abi)
+		f.Consequence = fmt.Sprintf("version %d: plugins reach abstract sockets of other programs", abi)
 	}
 	return checked(f, abi >= 6)
 }

@@ -86,7 +86,10 @@ func (g *globals) openFound(o opening) (_ *session, err error) {
 	if a := c.Audit; a != nil && !o.offline { // else there is nothing to record, and the path may be a stranger's
 		s.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: g.secrets})
 	}
-	supervised.OnState = s.onState
+	supervised.OnState = func(status supervise.Status) {
+		s.onState(status)
+		g.complainOfLess(status)
+	}
 	if s.supervisor, err = supervise.New(supervised); err != nil {
 		return nil, errors.Join(err, s.record.close())
 	}

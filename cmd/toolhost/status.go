@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -105,6 +106,16 @@ func (g *globals) printNotices(s *session, all []pluginStatus) {
 	for _, n := range notices {
 		fmt.Fprintln(g.out, fit(n.Error(), 1000))
 	}
+}
+
+// complainOfLess warns of a plugin that has come up without the level that was asked for it, whatever is logged.
+func (g *globals) complainOfLess(status supervise.Status) {
+	c := status.Sandbox
+	if status.State != supervise.Ready || c == nil || c.Got == c.Asked {
+		return
+	}
+	g.complain(fmt.Errorf("warning: plugin %q asks for the sandbox level %q, and is kept at %q: %s (toolhost doctor tells more)",
+		status.Name, c.Asked, c.Got, fit(strings.Join(c.Missing, "; "), 1000)))
 }
 
 // lessThanAsked says what a plugin lacks of the level that was asked for it.

@@ -28,6 +28,9 @@ type site struct {
 // programs beside it.
 func (s *site) stage(spec Spec, path string, f stage.Folders, env []string, others func() []string) (stage.Stage, error) {
 	f.Work = s.workdir
+	if spec.Sandbox.Require != "" {
+		sandbox.Machine() // so that all that is missing is known before a start
+	}
 	how, err := stage.Plan{
 		Box: spec.Sandbox, Means: s.machine(), // once: a start beside this one may find out more
 		Folders: f,
