@@ -353,3 +353,33 @@ func (d *draft) meant() bool {
 	d.cells = slices.Insert(d.cells, i+1, cells...)
 	return true
 }
+
+// staleLine quotes one line as it is not: another number or name in it. The place is where the line is.
+func (d *draft) staleLine() (Case, bool) {
+	c := &d.cells[0]
+	text := c.old
+	was := d.otherNumber(text)
+	if d.yes(2) || was == text {
+		was = d.otherName(text)
+	}
+	known := wordsOf(d.lines)
+	found := tokens.FindAllStringIndex(was, -1)
+	if squash(was) == squash(text) || len(found) == 0 || letters(was) < 6 || strings.Contains(joinLines(d.lines), strings.TrimSpace(was)) {
+		return Case{}, false
+	}
+	if d.yes(3) && len(names.FindAllString(text, -1)) > 0 { // a name that the file does not have
+		name := one(d.Rand, names.FindAllString(text, -1))
+		if was = swapWord(text, name, "never_"+name); known["never_"+name] {
+			return Case{}, false
+		}
+	}
+	if d.yes(2) {
+		was = strings.TrimLeft(was, " \t")
+	}
+	d.note("one line with another word")
+	fresh := strings.Replace(was, strings.TrimSpace(was), strings.TrimSpace(was)+" "+d.instead("changed"), 1)
+	from := len(joinLines(d.lines[:d.from]))
+	once := strings.Count("\n"+joinLines(d.lines), "\n"+text+"\n") == 1
+	absent := !strings.Contains(strings.Join(keys(d.lines), ""), squash(was))
+	return Case{Name: d.src.Name, Noise: strings.Join(d.notes, ", "), Data: []byte(joinLines(d.lines)), Old: was, New: fresh, start: from, end: from + len(text)}, once && absent && d.statement(text)
+}

@@ -18,7 +18,7 @@ var categories = strings.Fields(`exact replace_all delete_fuzzy trim_blank trail
 	collapsed_spaces comments_dropped comments_changed unicode_punct unicode_nf typos typos_ctx line_altered line_missing wrapped
 	line_extra blank_lines escape lineno_prefix format_drift rewrap partial_line eof cjk mixed_noise neardup_unique
 	ambiguous_exact ambiguous_fuzzy absent absent_hard already_applied neardup_ambig sibling_absent guards
-	blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys number_absent breaks_lost placeholders fences inserted_twice meant`)
+	blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys number_absent breaks_lost placeholders fences inserted_twice stale_line meant`)
 
 func tally(cases []corpus.Case) map[string]int {
 	out := map[string]int{}

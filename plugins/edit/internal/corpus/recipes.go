@@ -55,11 +55,12 @@ var recipes = []recipe{
 	family("placeholders", 4, 14, (*draft).stubbed),
 	family("fences", 2, 12, (*draft).onlyNewFenced),
 	family("inserted_twice", 1, 6, (*draft).twice),
+	family("stale_line", 1, 1, (*draft).staleLine),
 	family("meant", 1, 6, finished((*draft).meant)),
 }
 
 // families are the categories of faults that use has shown. Each must hold by itself.
-var families = strings.Fields("blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys number_absent breaks_lost placeholders fences inserted_twice meant")
+var families = strings.Fields("blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys number_absent breaks_lost placeholders fences inserted_twice stale_line meant")
 
 // Families are the names of those categories.
 func Families() []string { return slices.Clone(families) }

@@ -1,6 +1,7 @@
 package corpus_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,6 +20,8 @@ type result struct {
 	refusal string
 	took    time.Duration
 	verdict corpus.Verdict
+	shown   bool // a refusal that another try could follow
+	retried bool // and that succeeds when what it shows is copied
 }
 
 // play gives the cases to the matcher, several at a time.
@@ -42,6 +45,9 @@ func playOne(c corpus.Case, s match.Strictness) result {
 	r := result{Case: c, took: time.Since(began)}
 	if err != nil {
 		r.refusal = err.Error()
+		if refusal, ok := errors.AsType[*match.Refusal](err); ok && s == match.Full {
+			r.shown, r.retried = retry(&c, refusal)
+		}
 	} else {
 		r.got = append([]byte{}, p.Apply(c.Data)...)
 		r.refusal = fmt.Sprintf("pass %d %s", p.Pass, p.PassName)
@@ -50,6 +56,64 @@ func playOne(c corpus.Case, s match.Strictness) result {
 		r.got = nil // it would only take memory
 	}
 	return r
+}
+
+// retry does what a model does that was refused: it takes the lines that are shown for its old_string. Due says that there is
+// something to try: the file has a place, and nothing is done yet.
+func retry(c *corpus.Case, r *match.Refusal) (due, ok bool) {
+	if r.Kind == match.AlreadyApplied || r.Kind == match.Guard && r.Excerpt == "" {
+		return false, false
+	}
+	for _, block := range blocks(r) {
+		at := strings.Index(string(c.Data), block)
+		if block == "" || at < 0 {
+			continue
+		}
+		fresh := "// what shall be there\n"
+		if start, end := c.Around(); c.Want == nil && c.Category == "stale_line" && (at > start || at+len(block) < end) {
+			continue // another line
+		}
+		if c.Want != nil {
+			rest := len(c.Data) - at - len(block)
+			if len(c.Want) < at+rest || string(c.Want[:at]) != string(c.Data[:at]) || string(c.Want[len(c.Want)-rest:]) != string(c.Data[len(c.Data)-rest:]) {
+				continue // another place
+			}
+			fresh = string(c.Want[at : len(c.Want)-rest])
+		}
+		p, err := match.NewText(c.Name, c.Data).Plan(match.Change{Old: block, New: fresh})
+		if err == nil && (c.Want == nil || string(p.Apply(c.Data)) == string(c.Want)) {
+			return true, true
+		}
+	}
+	return true, false
+}
+
+// blocks are the runs of numbered lines that a refusal shows, without their numbers.
+func blocks(r *match.Refusal) []string {
+	var out []string
+	for block := range strings.SplitSeq(strings.TrimSuffix(r.Excerpt, "\n"), "\n\n") {
+		var lines []string
+		for l := range strings.SplitSeq(block, "\n") {
+			if _, text, ok := strings.Cut(l, "\t"); ok {
+				lines = append(lines, text)
+			}
+		}
+		out = append(out, strings.Join(lines, "\n"))
+	}
+	return out
+}
+
+// retries counts the refusals that can be followed, and those where copying what they show succeeds.
+func retries(results []result) (due, ok int) {
+	for i := range results {
+		if results[i].shown {
+			due++
+		}
+		if results[i].retried {
+			ok++
+		}
+	}
+	return due, ok
 }
 
 // A score counts verdicts.
@@ -111,6 +175,8 @@ func table(w io.Writer, results, exact []result) {
 	scoreOf(results, toRefuse).row(w, "to refuse", kinds(results, toRefuse))
 	scoreOf(results, all).row(w, "all", "")
 	scoreOf(exact, all).row(w, "all, exact only", kinds(exact, all))
+	due, ok := retries(results)
+	fmt.Fprintf(w, "\n%d refusals have a next try; copying what they show as old_string succeeds for %d, %.1f %%\n", due, ok, 100*float64(ok)/float64(max(1, due)))
 	p50, p99, most := times(results)
 	fmt.Fprintf(w, "\na plan takes p50 %s, p99 %s, at most %s\n", p50, p99, most)
 }
@@ -217,6 +283,9 @@ func gate(results []result) string {
 		return fmt.Sprintf("%d of %d edits do harm by the letter, at most 0.5 %% may", s.harmful, s.cases)
 	case s.percent(s.correct) < 97:
 		return fmt.Sprintf("success is %.1f %%, it must be 97 at least", s.percent(s.correct))
+	}
+	if due, ok := retries(results); due > 20 && ok*100 < 90*due {
+		return fmt.Sprintf("copying what refusals show succeeds for %d of %d, it must for 90 %%", ok, due)
 	}
 	for _, name := range corpus.Families() {
 		f := scoreOf(results, func(r *result) bool { return r.Category == name })

@@ -16,7 +16,7 @@ const (
 func (t *Text) ambiguous(f *finding) *Refusal {
 	r := t.several(f)
 	r.Message = fmt.Sprintf("old_string fits %s places%s, at lines %s.", many(r.Count), butFor(f.number), t.lineList(f.hits))
-	r.Hint = "Add the line above or below that tells the one you mean from the others to both old_string and new_string" + unlessAll(f.number)
+	r.Hint = "Use as old_string the lines that show the one you mean, all of them, or add another line above or below that tells it from the others, to both old_string and new_string" + unlessAll(f.number)
 	return r
 }
 
@@ -62,19 +62,27 @@ func (t *Text) several(f *finding) *Refusal {
 			why = fmt.Sprintf("line %d above it is %s", above+1, quoteShort(squeeze(t.text(above))))
 		}
 		r.Candidates = append(r.Candidates, Candidate{StartLine: from + 1, EndLine: to, Similarity: 1, Why: why})
-		if b.Len() > maxExcerpt {
+		if b.Len() > maxExcerpt*2/3 && i > 1 {
 			continue
 		}
-		if above >= 0 && above < from-1 {
-			b.WriteString(t.numberedLines(above, above+1) + "   ...\n")
-		}
-		b.WriteString(t.numberedLines(from-1, min(to+1, from+2)))
-		if i < len(shown)-1 {
+		if i > 0 {
 			b.WriteString("\n")
 		}
+		b.WriteString(t.numberedLines(t.apart(from, to, above)))
 	}
 	r.Excerpt = b.String()
 	return r
+}
+
+// apart gives the lines that show a place: with the line above that tells it from the others, or as many more as it takes.
+func (t *Text) apart(from, to, above int) (first, last int) {
+	if above >= 0 && from-above <= maxMore && t.once(above, to) {
+		return above, to
+	}
+	if first, last = t.unique(from, to); first < from || last > to {
+		return first, last
+	}
+	return max(0, from-1), min(len(t.lines), to+1)
 }
 
 // telling is the closest line above a place that the other places do not have at the same distance, or -1.
@@ -111,6 +119,6 @@ func (t *Text) rivals(w, v *window) *Refusal {
 	r.Message = fmt.Sprintf("old_string is not in the file as it is, and comes close to two places: %s and %s.", lineSpan(w.first, w.last+1), lineSpan(v.first, v.last+1))
 	r.Hint = "Copy old_string from the one that you mean, exactly, with a line that only this one has."
 	r.Candidates = []Candidate{t.candidate(w), t.candidate(v)}
-	r.Excerpt = t.numberedLines(w.first, min(w.last+1, w.first+12)) + "\n" + t.numberedLines(v.first, min(v.last+1, v.first+12))
+	r.Excerpt = t.numberedLines(t.unique(w.first, w.last+1)) + "\n" + t.numberedLines(t.unique(v.first, v.last+1))
 	return r
 }

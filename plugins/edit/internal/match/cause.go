@@ -51,7 +51,7 @@ func (t *Text) lineCause(old string, j int) string {
 			}
 		}
 	}
-	return fmt.Sprintf("Line %d is %s; old_string has %s.", j+1, quoteShort(file), quoteShort(old))
+	return fmt.Sprintf("Line %d is %s; old_string has %s.", j+1, quoteAround(file, old), quoteAround(old, file))
 }
 
 // windowDiff shows old_string against a window, the lines that differ and those next to them.
@@ -70,10 +70,14 @@ func (t *Text) windowDiff(r *reading, w *window) string {
 			continue
 		}
 		if !isBlankLine(r.old.text(i)) {
-			lines = append(lines, "-"+cutLine(r.old.text(i)))
+			other := []byte(nil)
+			if j >= 0 {
+				other = t.text(j)
+			}
+			lines = append(lines, "-"+cutAround(r.old.text(i), other))
 		}
 		if j >= 0 {
-			lines = append(lines, "+"+cutLine(t.text(j)))
+			lines = append(lines, "+"+cutAround(t.text(j), r.old.text(i)))
 		}
 	}
 	return nearChanges(lines)

@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -29,11 +30,14 @@ func (t *Text) notFound(c Change, readings []*reading) *Refusal {
 			r.Candidates = append(r.Candidates, t.candidate(w))
 		}
 	}
-	if len(r.Candidates) == 0 {
-		r.Hint = t.noClue(c)
+	if len(r.Candidates) > 0 {
+		t.describe(r, read, all[0])
 		return r
 	}
-	t.describe(r, read, all[0])
+	if t.nearestLines(c, read, r) {
+		return r
+	}
+	r.Hint = t.noClue(c)
 	return r
 }
 
@@ -54,8 +58,8 @@ func (t *Text) strict(c Change, r *Refusal) bool {
 	if c.All {
 		r.Hint = "For replace_all old_string must be as it is in the file, but for white space: copy it from there, exactly."
 	}
-	r.Candidates = []Candidate{{StartLine: from + 1, EndLine: to, Similarity: 1, Why: "the same" + butFor(f.number)}}
-	r.Excerpt, r.Exact = t.numberedLines(from, to), t.exactText(from, to)
+	t.shown(r, from, to)
+	r.Candidates[0].Why = "the same" + butFor(f.number)
 	return true
 }
 
@@ -85,13 +89,47 @@ func (t *Text) describe(r *Refusal, read *reading, w *window) {
 	if cause := t.cause(read, w); cause != "" {
 		r.Message += " " + cause
 	}
-	r.Excerpt = t.numberedLines(w.first, w.last+1)
 	r.Diff = t.windowDiff(read, w)
-	r.Exact = t.exactText(w.first, w.last+1)
-	r.Hint = "If that is the place, copy old_string from it exactly; else read the file again."
-	if r.Exact != "" {
-		r.Hint = "If that is the place, use the text of these lines as old_string, exactly as they are; else read the file again."
+	all := r.Candidates
+	from, to := t.extent(w)
+	t.shown(r, from, to)
+	if r.Exact == "" { // too long: where it begins to differ
+		from = w.firstOther()
+		t.shown(r, max(w.first, from-5), min(w.last+1, from+15))
 	}
+	r.Candidates, r.Hint = all, copyHint
+}
+
+const copyHint = "If that is the place, use the text of these lines as old_string, exactly as they are; else read the file again."
+
+// extent are the lines of the file that a window is on, with as many more at its ends as old_string has there that are in none.
+func (t *Text) extent(w *window) (from, to int) {
+	paired := func(j int) bool { return j >= 0 }
+	head := slices.IndexFunc(w.pairs, paired)
+	tail := 0
+	for tail < len(w.pairs) && w.pairs[len(w.pairs)-1-tail] < 0 {
+		tail++
+	}
+	from, to = max(0, w.first-head), min(len(t.lines), w.last+1+tail)
+	for from < w.first && isBlankLine(t.text(from)) {
+		from++
+	}
+	for to > w.last+1 && isBlankLine(t.text(to-1)) {
+		to--
+	}
+	return from, to
+}
+
+// firstOther is the line of the file where a window begins to differ from old_string.
+func (w *window) firstOther() int {
+	at := w.first
+	for i, j := range w.pairs {
+		if j < 0 || w.kinds[i] != same || j > at {
+			return at
+		}
+		at = j + 1
+	}
+	return at
 }
 
 // noClue says what may be wrong when nothing in the file is like old_string.
@@ -104,5 +142,5 @@ func (t *Text) noClue(c Change) string {
 	case len(strings.Split(c.Old, "\n")) > maxSimilarLines:
 		return "old_string is too long to look for what comes close. Make several edits with short ones of it."
 	}
-	return "Nothing in the file comes close. Read it again, and see whether it is the right file: old_string must be copied from it."
+	return "Little in the file comes close. Read it again, and see whether it is the right file: old_string must be copied from it."
 }

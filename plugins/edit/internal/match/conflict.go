@@ -1,30 +1,38 @@
 package match
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
 
 // conflict refuses because the file has something at a cell of the place that old_string does not know of.
 func (t *Text) conflict(p *place, c cell, why string) *Refusal {
-	from, to := c.f0, max(c.f1, c.f0+1)
-	r := t.conflictAt(p.Range, why)
+	at := p.Range
+	for _, c := range p.cells { // comments and blank lines at the edges are part of what old_string quotes
+		if c.o1 > c.o0 && c.f1 > c.f0 {
+			at.Start, at.End = min(at.Start, t.lines[c.f0].start), max(at.End, t.lines[c.f1-1].end)
+		}
+	}
+	r := t.conflictAt(at, why)
 	if c.f1 > c.f0 {
 		r.Message += fmt.Sprintf(" See line %d: %s.", c.f0+1, quoteShort(strings.TrimSpace(string(t.text(c.f0)))))
 	}
-	r.Excerpt = t.numberedLines(from-2, to+2)
+	if r.Exact == "" { // too long to be shown as a whole
+		from, to := max(0, c.f0-2), min(len(t.lines), max(c.f1, c.f0+1)+2)
+		r.Excerpt = t.numberedLines(from, to)
+	}
 	return r
 }
 
 // conflictAt does so for a place as a whole.
 func (t *Text) conflictAt(at Range, why string) *Refusal {
 	from, to := t.span(at)
-	return &Refusal{Kind: Conflict,
-		Message:    fmt.Sprintf("old_string is about %s, but %s.", lineSpan(from, to), why),
-		Hint:       "Read these lines again, and copy old_string from there with all that is between.",
-		Candidates: []Candidate{{StartLine: from + 1, EndLine: to, Similarity: 1, Why: why}},
-		Excerpt:    t.numberedLines(from, to),
-		Exact:      t.exactText(from, to)}
+	r := t.shown(&Refusal{Kind: Conflict,
+		Message: fmt.Sprintf("old_string is about %s, but %s.", lineSpan(from, to), why),
+		Hint:    "Read these lines again, and copy old_string from there with all that is between."}, from, to)
+	r.Candidates[0].Why = why
+	return r
 }
 
 // ownInsertion refuses a place that an earlier change of the same call has written.
@@ -51,11 +59,36 @@ func (t *Text) unchanged(at Range) *Refusal {
 	return r
 }
 
-// shown adds the lines from one to another, the last not included, to a refusal that is about them.
+// shown adds the lines from one to another, the last not included, to a refusal that is about them: as many more as it takes
+// for them to be in the file once, so that they can be used as old_string.
 func (t *Text) shown(r *Refusal, from, to int) *Refusal {
 	r.Candidates = []Candidate{{StartLine: from + 1, EndLine: to, Similarity: 1}}
-	r.Excerpt, r.Exact = t.numberedLines(from, to), t.exactText(from, to)
+	first, last := t.unique(from, to)
+	r.Excerpt, r.Exact = t.numberedLines(first, last), t.exactText(first, last)
 	return r
+}
+
+// unique widens a range of lines until their text is in the file once. It gives the range as it was when that takes too many.
+func (t *Text) unique(from, to int) (first, last int) {
+	if from >= to || t.once(from, to) {
+		return from, to
+	}
+	for n := 1; n <= 2*maxMore; n++ {
+		for up := 0; up <= min(n, maxMore); up++ {
+			first, last = from-up, to+n-up
+			if n-up <= maxMore && first >= 0 && last <= len(t.lines) && t.once(first, last) {
+				return first, last
+			}
+		}
+	}
+	return from, to
+}
+
+// once says that the text of lines is nowhere else in the file.
+func (t *Text) once(from, to int) bool {
+	s := t.data[t.lines[from].start:t.lines[to-1].end]
+	i := bytes.Index(t.data, s)
+	return len(bytes.TrimSpace(s)) > 0 && i == t.lines[from].start && bytes.Index(t.data[i+1:], s) < 0
 }
 
 // exactText is the text of lines as old_string would need it, or nothing when it is long.
