@@ -19,9 +19,10 @@ type life struct {
 	entry  *entry // of the batch that the call belongs to, if any
 
 	preview  *sdk.Preview
-	doubted  bool      // the preview itself wants a person to be asked
-	approved time.Time // when a person said yes
-	consent  consent   // the question that this was the answer to
+	looked   time.Duration // how long the preview took, which counts against the call's timeout
+	doubted  bool          // the preview itself wants a person to be asked
+	approved time.Time     // when a person said yes
+	consent  consent       // the question that this was the answer to
 	answered *audit.Approval
 	problem  string       // of the arguments that a person gave last
 	edits    int          // how often a person changed the arguments

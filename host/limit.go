@@ -59,11 +59,11 @@ func (h *hosting) turn(ctx context.Context, c *Call) (leave func(), e *sdk.Error
 	return func() { h.all.leave(t); own() }, nil
 }
 
-// timed gives the call its deadline.
+// timed gives the call its deadline: its timeout, less what its preview took of it.
 func (h *hosting) timed(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		d := h.timeout(c)
-		limited, cancel := context.WithTimeout(ctx, d)
+		limited, cancel := context.WithTimeout(ctx, d-c.looked)
 		defer cancel()
 		result, err := next(limited, c)
 		if e := asError(err); e != nil && e.Code == sdk.CodeTimeout && over(limited) && ctx.Err() == nil {

@@ -13,7 +13,7 @@ type Previewer interface {
 	Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, error)
 }
 
-// maxPreviewing bounds how long a plugin may take to tell what a call would do.
+// maxPreviewing bounds how long a plugin may take to say what a call would do. The time counts against the call's timeout.
 const maxPreviewing = 30 * time.Second
 
 // maxReason is how many characters of a plugin's reason are kept.
@@ -58,7 +58,9 @@ func (h *hosting) previewed(ctx context.Context, c *Call, p Previewer) (*sdk.Pre
 	limit := min(h.timeout(c), maxPreviewing)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	begun := time.Now()
 	shown, err := p.Preview(limited, r)
+	c.looked = time.Since(begun)
 	switch e := asError(err); {
 	case e == nil && shown == nil:
 		return &sdk.Preview{}, nil

@@ -105,6 +105,34 @@ func TestPreviewThatTakesTooLong(t *testing.T) {
 	}
 }
 
+// A slowPreviewer takes 20 seconds to say what a call would do.
+type slowPreviewer struct{ *fake }
+
+func (slowPreviewer) Preview(context.Context, *sdk.Request) (*sdk.Preview, error) {
+	time.Sleep(20 * time.Second)
+	return &sdk.Preview{}, nil
+}
+
+// Preview and call have one timeout together, and a person's time is not counted.
+func TestPreviewAndCallHaveOneTimeout(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
+			<-ctx.Done()
+			return nil, sdk.EndedError(ctx)
+		}, toolWith("run", func(d *sdk.Tool) { d.Previews = true }))
+		slow := host.ApproverFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+			time.Sleep(time.Minute)
+			return host.Yes(), nil
+		})
+		h := single(t, slowPreviewer{p}, host.Options{DefaultTimeout: 30 * time.Second, Approver: slow, Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "r", Effect: policy.Ask}}}))})
+		r := h.Call(t.Context(), call("test__run", ""))
+		e := failed(t, r, sdk.CodeTimeout)
+		if r.Duration != 90*time.Second || !strings.Contains(e.Message, "its limit of 30s") {
+			t.Errorf("after %s: %s", r.Duration, e.Message)
+		}
+	})
+}
+
 // Whoever gives up during a preview knows that nothing was run.
 func TestPreviewCanceled(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,7 @@ func (p *prompter) show(r *host.ApprovalRequest) {
 		fmt.Fprintf(w, "\nThe arguments stay as they were: %s\n", visible(r.Problem))
 	}
 	fmt.Fprintf(w, "\n%s wants to run.\n", p.g.paint(bold, visible(r.Tool.Name)))
+	p.field("the tool", described(r.Tool.Description))
 	p.field("why asked", r.Decision.Why())
 	if r.Caller != "" {
 		p.field("caller", r.Caller)
@@ -39,6 +40,20 @@ func (p *prompter) show(r *host.ApprovalRequest) {
 	for _, c := range r.Preview.Content {
 		p.preview(c)
 	}
+}
+
+// maxDescribed is how many characters of a tool's description a question shows: a long one must not push the arguments
+// out of sight.
+const maxDescribed = 300
+
+// described is the first paragraph of a description, on one line.
+func described(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > maxDescribed {
+		return strings.TrimSpace(string(runes[:maxDescribed])) + "…"
+	}
+	return string(runes)
 }
 
 func (p *prompter) field(name, text string) {

@@ -83,6 +83,7 @@ func TestPersonAtTheTerminal(t *testing.T) {
 		exit       string
 	}{
 		"yes": {want: "new\n", exit: "0", do: func(p *pane) {
+			p.sees("the tool: ")
 			p.sees("+new")
 			p.asked(1)
 			p.enter("y")
@@ -271,4 +272,18 @@ func atTerminal(t *testing.T, env ...string) (*pane, string) {
 	}
 	env = append(env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home, "PS1=$ ", "TERM=screen", "VISUAL=")
 	return openPane(t, dir, env...), dir
+}
+
+func TestDescribed(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                  "",
+		" Reads a file.\n\nWith examples. ":  "Reads a file.",
+		"Reads\n  a\tfile.":                 "Reads a file.",
+		strings.Repeat("ä", maxDescribed):   strings.Repeat("ä", maxDescribed),
+		strings.Repeat("ä", maxDescribed+1): strings.Repeat("ä", maxDescribed) + "…",
+	} {
+		if got := described(in); got != want {
+			t.Errorf("described(%q) gives %q", in, got)
+		}
+	}
 }

@@ -33,6 +33,7 @@ type readOutput struct {
 	Encoding   string     `json:"encoding,omitzero"`    // of a text that is not UTF-8
 	Cells      int        `json:"cells,omitzero"`       // of a notebook; its lines are those of the view
 	Etag       string     `json:"etag,omitzero"`        // of a text; "" when the file is too large
+	HardLinks  int        `json:"hard_links,omitzero"`  // the names of the file, if there are several
 	Truncated  bool       `json:"truncated"`
 	Error      *sdk.Error `json:"error,omitzero"` // one of several files could not be read
 }
@@ -70,10 +71,16 @@ func (r *reading) file(ctx context.Context, path string) (*view, error) {
 		return nil, err
 	}
 	defer closeWith(ctx, f)()
+	read := r.text
 	if !r.raw && isNotebook(p.Path) {
-		return r.notebook(ctx, f, p)
+		read = r.notebook
 	}
-	return r.text(ctx, f, p)
+	v, err := read(ctx, f, p)
+	if n := p.Links(); err == nil && n > 1 {
+		v.HardLinks = n
+		v.notes = append(v.notes, fmt.Sprintf("the file has %d names (hard links); others may be outside the workspace", n))
+	}
+	return v, err
 }
 
 // open opens a regular file that holds no secrets.

@@ -48,13 +48,17 @@ func TestLinksOutOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// A hard link is the file itself; nothing tells it from one that was made inside.
+// A hard link is the file itself; nothing tells it from one that was made inside. That there are several names is told.
 func TestHardLink(t *testing.T) {
 	f, outside := start(t), filepath.Join(t.TempDir(), "file")
 	check(t, os.WriteFile(outside, []byte("outside"), 0o600))
 	check(t, os.Link(outside, filepath.Join(f.dir, "inside")))
-	if got := f.run(t, "read", `{"path":"inside"}`).Content[0].Text; got != "outside" {
+	r := f.run(t, "read", `{"path":"inside"}`)
+	if got := r.Content[0].Text; got != "outside" {
 		t.Errorf("read %q", got)
+	}
+	if !strings.Contains(r.Content[1].Text, "the file has 2 names (hard links)") || !strings.Contains(string(r.Structured), `"hard_links":2`) {
+		t.Errorf("the second name is not told: %q, %s", r.Content[1].Text, r.Structured)
 	}
 }
 

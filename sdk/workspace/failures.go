@@ -105,3 +105,12 @@ func (p *Place) notFound() error {
 }
 
 func quote(s string) string { return strconv.Quote(s) }
+
+// quoteShort is quote for a path that may be too long to be read.
+func quoteShort(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return quote(s)
+	}
+	return quote(strings.ToValidUTF8(s[:most/2], "")) + "..." + quote(strings.ToValidUTF8(s[len(s)-most/2:], ""))
+}

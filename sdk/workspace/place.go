@@ -2,12 +2,15 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"syscall"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // A Place is where a path leads. Find and Child make one; it tells what they found, and its methods work on what is there
@@ -61,6 +64,9 @@ func (p *Place) open(flag int, check func() error) (*os.File, error) {
 	}
 	if p.Info, err = opened(p.root.root, p.name, f, p.Info); err == nil {
 		err = check()
+	}
+	if name := kernelFilesystem(f); err == nil && name != "" {
+		err = &sdk.Error{Name: "NotARegularFile", Message: fmt.Sprintf("%s is made up by the kernel (%s), not a regular file", quote(p.Path), name)}
 	}
 	if err != nil {
 		_ = f.Close()

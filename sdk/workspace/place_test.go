@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,4 +138,22 @@ func TestChildFailures(t *testing.T) {
 	fails(t, err, "FileNotFound")
 	_, err = f.find(t, "up").Child("x")
 	fails(t, err, "NotADirectory")
+}
+
+// A path of thousands of parts costs as many looks at each part before: it is refused at once, also when a link brings it.
+func TestPathsOfManyParts(t *testing.T) {
+	f := start(t)
+	deep := strings.Repeat("a/", 300) + "a"
+	check(t, os.MkdirAll(f.path(deep), 0o755))
+	f.link(t, map[string]string{"long": deep, "a/again": deep})
+	if p := f.find(t, deep); p.Info == nil {
+		t.Error("a path of 301 parts is not found")
+	}
+	for _, path := range []string{strings.Repeat("a/", 3000) + "x", strings.Repeat("b/", 2000), strings.Repeat("a/", 513), "long/" + deep, "long/" + strings.Repeat("b/", 300)} {
+		_, err := f.Find(path)
+		e := fails(t, err, "InvalidPath")
+		if len(e.Message) > 400 {
+			t.Errorf("the message has %d characters", len(e.Message))
+		}
+	}
 }

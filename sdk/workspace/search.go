@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,11 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-const maxLinks = 40 // on the way of one path, as Linux has it
+const (
+	maxLinks = 40      // on the way of one path, as Linux has it
+	maxPath  = 4 << 10 // bytes, likewise
+	maxParts = 512     // of a path and of the links on its way; each is looked for from the workspace on
+)
 
 // A search walks a path part by part, and makes its place. os.Root would follow links too, but refuses absolute ones
 // that stay inside, and does not tell where a link leads, which replacing a file behind a link needs.
@@ -18,6 +23,7 @@ type search struct {
 	*Place
 	todo  []string
 	links int
+	taken int // parts of the path, and of links
 }
 
 func parts(rel string) []string { return strings.Split(rel, string(filepath.Separator)) }
@@ -25,6 +31,10 @@ func parts(rel string) []string { return strings.Split(rel, string(filepath.Sepa
 func (s *search) run() error {
 	err := s.restart()
 	for err == nil && s.Info != nil && len(s.todo) > 0 {
+		if s.taken++; s.taken+len(s.todo) > maxParts {
+			return &sdk.Error{Name: "InvalidPath",
+				Message: fmt.Sprintf("%s leads through more than %d folders and links", quoteShort(s.Path), maxParts)}
+		}
 		part := s.todo[0]
 		s.todo = s.todo[1:]
 		switch part {

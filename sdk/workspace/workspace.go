@@ -8,13 +8,13 @@
 // Its errors are of type *sdk.Error, and are for the model: a handler returns them as they are. They are named
 //
 //	WorkspaceUnavailable   the workspace itself cannot be opened
-//	InvalidPath            empty, too long, or not a path
+//	InvalidPath            empty, over 4096 bytes, through more than 512 folders and links, or not a path
 //	PathOutsideWorkspace   it leads out, by its letters or by a symlink
 //	LinkLoop               it leads through more than 40 symlinks
 //	FileNotFound           nothing is there; the suggestion has names that come near
 //	IsADirectory           a directory where a file is needed
 //	NotADirectory          a file where a directory is needed, or on the way
-//	NotARegularFile        a pipe, a socket, a device
+//	NotARegularFile        a pipe, a socket, a device, a file that the kernel makes up (procfs, sysfs)
 //	PermissionDenied       by mode, owner or a read-only file system
 //	FileExists             something is there where nothing was
 //	IOError                all else that the system says
@@ -67,6 +67,9 @@ func (r *Root) Find(path string) (*Place, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return nil, &sdk.Error{Name: "InvalidPath", Message: "the path is empty or has a NUL character",
 			Suggestion: `Name a file inside the workspace, such as "src/main.go".`}
+	}
+	if len(path) > maxPath {
+		return nil, &sdk.Error{Name: "InvalidPath", Message: fmt.Sprintf("the path %s has %d bytes, at most %d are allowed", quoteShort(path), len(path), maxPath)}
 	}
 	rel, ok := r.relative(path)
 	if !ok {

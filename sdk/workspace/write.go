@@ -17,8 +17,8 @@ import (
 // with mode 0755, both less the umask.
 //
 // A file that is replaced becomes a new one with the mode that Info has (without setuid and setgid) and, where this
-// process may, the owner. Other names of the old file (hard links) keep the old content; its extended attributes are not
-// carried over. A symlink that led here stays.
+// process may, the owner and the extended attributes (Linux). Other names of the old file (hard links) keep the old
+// content. A symlink that led here stays.
 //
 // Check, unless it is nil, is called when all is ready, right before the new file gets its name. Here a tool that read the
 // file before makes sure that it is still the same. When check fails Write gives its error, and nothing has changed.
@@ -125,8 +125,21 @@ func (p *Place) fill(f *os.File, data []byte) error {
 		if err := f.Chmod(p.Info.Mode().Perm()); err != nil {
 			return err
 		}
+		if err := p.keepAttributes(f); err != nil {
+			return err
+		}
 	}
 	return f.Sync()
+}
+
+func (p *Place) keepAttributes(to *os.File) error {
+	from := *p // whose Info stays
+	old, err := from.Open()
+	if err != nil {
+		return nil // who may not read the file cannot see them; that it is gone is for check to find
+	}
+	defer func() { _ = old.Close() }()
+	return keepAttributes(to, old)
 }
 
 // publish gives temp the file's name, unless someone else was there first.
