@@ -148,7 +148,7 @@ func TestPanicInAStart(t *testing.T) {
 func TestLongTrace(t *testing.T) {
 	t.Parallel()
 	_, err := call(t, add(t, supervisor(t), playing("bad", "overflows")), "echo", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "its last words: fatal error: stack overflow")
+	checkError(t, err, sdk.CodePluginUnavailable, "its last lines: fatal error: stack overflow")
 }
 
 func contents(path string) string {

@@ -192,7 +192,7 @@ func (g *generation) abandon(ctx context.Context, err error) error {
 	}
 	_, broken := errors.AsType[*sdk.BrokenError](err)
 	if ctx.Err() == nil && (broken || errors.Is(err, errEnded) || errors.Is(err, errConnecting)) && g.died() {
-		err = fmt.Errorf("%w: %w", err, g.child.exit())
+		err = g.endedEarly(err)
 	}
 	g.child.kill()
 	if g.diedWithin(killTime) {
@@ -200,6 +200,28 @@ func (g *generation) abandon(ctx context.Context, err error) error {
 	}
 	return &failedStart{g.withHint(g.child.withLastLines(err)), g.child.tail.last(statusLines)}
 }
+
+// endedEarly says how the process ended that should have become a plugin, and why, as a rule.
+func (g *generation) endedEarly(err error) error {
+	c := g.child
+	exit, why := c.exit(), diagnose(g.program)
+	byItself := errors.Is(err, errEnded) && c.reason == "" && c.how.Signal == 0
+	switch {
+	case why != "":
+		return fmt.Errorf("%w: %w; %s", err, exit, why)
+	case byItself && c.how.Code == 0:
+		return fmt.Errorf("exited with code 0 before the handshake: did main call sdk.Serve?%w", silently{err})
+	case byItself && (c.how.Code == 126 || c.how.Code == 127):
+		return fmt.Errorf("%w: %w; a program, an interpreter or a shared library that it needs was not found or cannot be run", err, exit)
+	}
+	return fmt.Errorf("%w: %w", err, exit)
+}
+
+// A silently is in an error without a word of its own.
+type silently struct{ error }
+
+func (silently) Error() string   { return "" }
+func (s silently) Unwrap() error { return s.error }
 
 // A failedStart is why a start failed, with the last that the process printed.
 type failedStart struct {

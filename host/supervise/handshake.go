@@ -14,8 +14,8 @@ import (
 const maxHandshake = 4 << 10
 
 var (
-	errEnded  = errors.New("it ended before it said where it listens")
-	errSilent = errors.New("it did not say in time where it listens; is it a toolhost plugin, and is sdk.Serve reached?")
+	errEnded  = errors.New("it ended before the handshake")
+	errSilent = errors.New("no handshake in time; is it a toolhost plugin, and does main call sdk.Serve?")
 )
 
 // readHandshake reads the first line that the plugin prints, and checks it, before go-plugin sees it: go-plugin would
@@ -70,5 +70,5 @@ func checkSocket(path, socketDir string) error {
 }
 
 func notAPlugin(line string) error {
-	return fmt.Errorf("it printed %.80q where a plugin says where it listens: it is no toolhost plugin, or prints before sdk.Serve", line)
+	return fmt.Errorf("it printed %.80q in place of the handshake: it is no toolhost plugin, or prints on standard output before sdk.Serve", line)
 }

@@ -202,7 +202,7 @@ func (c *child) withLastLines(err error) error {
 	if len(lines) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w; its last words: %s", err, strings.Join(lines, " | "))
+	return fmt.Errorf("%w; its last lines: %s", err, strings.Join(lines, " | "))
 }
 
 // startProblem words why the program could not be run.
@@ -211,10 +211,18 @@ func startProblem(spec Spec, err error) error {
 	if e, ok := errors.AsType[*proctree.RestrictionError](err); ok {
 		return notRestricted(e)
 	}
+	why := ""
+	if path, found := spec.file(); found {
+		why = diagnose(path)
+	}
 	switch {
 	case errors.Is(err, proctree.ErrNamespace): // whose number is not the program's
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("there is no program %s in PATH", program)
+	case why != "" && isFormat(err):
+		return fmt.Errorf("%s cannot be run: %s", program, why)
+	case errors.Is(err, os.ErrNotExist) && spec.absent():
+		return fmt.Errorf("%s cannot be run: it is not there", program)
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%s cannot be run: it, or the interpreter it names, or the folder to start in, is not there", program)
 	case errors.Is(err, syscall.EISDIR):
@@ -231,6 +239,16 @@ func startProblem(spec Spec, err error) error {
 		return fmt.Errorf("%s cannot be run: it is no program for this machine", program)
 	}
 	return fmt.Errorf("%s cannot be run: %w", program, err)
+}
+
+// isFormat says whether an error can be about what is in a file, or its modes.
+func isFormat(err error) bool {
+	for _, e := range []error{os.ErrNotExist, os.ErrPermission, syscall.EISDIR, syscall.ENOEXEC, syscall.EINVAL, syscall.ELIBBAD, errIrregular} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // notRestricted words why the program was not run.

@@ -23,10 +23,10 @@ func TestBadStarts(t *testing.T) {
 	}
 	for role, words := range map[string][]string{
 		"garbage":     {"hello, I am no plugin", "no toolhost plugin"},
-		"half":        {"did not say in time"},
+		"half":        {"no handshake in time"},
 		"long":        {"no toolhost plugin"},
-		"silent":      {"did not say in time", "sdk.Serve"},
-		"stopped":     {"did not say in time"},
+		"silent":      {"no handshake in time", "sdk.Serve"},
+		"stopped":     {"no handshake in time"},
 		"exits":       {"ended before", "exit code 3", "I cannot go on"},
 		"panics":      {"exit code 2", "panic: no good"},
 		"tcp":         {"must listen on a Unix socket"},
@@ -38,7 +38,7 @@ func TestBadStarts(t *testing.T) {
 		"bequeaths":   {"not ready within 10s"},
 		"unfinished":  {"exit code 3", "the key is missing"},
 		"vanishes":    {"exit code 5"},
-		"daemon":      {"ended before", "exit code 0"},
+		"daemon":      {"exited with code 0 before the handshake: did main call sdk.Serve?"},
 		"later":       {"not yet"},
 		"slow":        {"could not be started"}, // by its own word, or by our clock
 	} {
@@ -164,7 +164,7 @@ func TestBadPrograms(t *testing.T) {
 		"a folder":       {dir, "is a folder"},
 		"no program":     {write("text", "just text", 0o755), "cannot be run"},
 		"no interpreter": {write("script", "#!/no/such/interpreter\n", 0o755), "interpreter"},
-		"ends at once":   {write("true", "#!/bin/sh\nexit 0\n", 0o755), "ended before"},
+		"ends at once":   {write("true", "#!/bin/sh\nexit 0\n", 0o755), "exited with code 0 before the handshake: did main call sdk.Serve?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := add(t, supervisor(t), Spec{Name: "bad", Command: []string{c.program}})

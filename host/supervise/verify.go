@@ -171,11 +171,33 @@ func (s Spec) named() string {
 	return name
 }
 
+// file is where the program is, if that is known without a lookup of what can be run.
+func (s Spec) file() (path string, found bool) {
+	if len(s.Command) == 0 {
+		return "", false
+	}
+	if path = s.named(); filepath.IsAbs(path) {
+		_, err := os.Lstat(path)
+		return path, err == nil
+	}
+	path, err := exec.LookPath(path)
+	return path, err == nil
+}
+
+// absent says whether the program is named by its path and not there.
+func (s Spec) absent() bool {
+	path := s.named()
+	_, err := os.Lstat(path)
+	return filepath.IsAbs(path) && errors.Is(err, os.ErrNotExist)
+}
+
+var errIrregular = errors.New("it is no regular file")
+
 // regular keeps a pipe from being read for a checksum: that would wait for ever.
 func regular(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
+		err = errIrregular
 	}
 	return err
 }

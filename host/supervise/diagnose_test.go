@@ -1,0 +1,144 @@
+package supervise
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// built is a small Go program for a system and a machine; "" when it cannot be built here.
+func builtFor(t *testing.T, dir, system, arch string) string {
+	t.Helper()
+	source, out := filepath.Join(dir, "main.go"), filepath.Join(dir, system+"-"+arch)
+	check(t, os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o644))
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, source)
+	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0", "GO111MODULE=off")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building for %s/%s: %v\n%s", system, arch, err, text)
+	}
+	return out
+}
+
+// header is the smallest ELF file that names a machine.
+func header(class elf.Class, order binary.ByteOrder, machine elf.Machine, kind elf.Type) []byte {
+	data := elf.ELFDATA2LSB
+	if order == binary.ByteOrder(binary.BigEndian) {
+		data = elf.ELFDATA2MSB
+	}
+	var b bytes.Buffer
+	b.Write([]byte{0x7f, 'E', 'L', 'F', byte(class), byte(data), 1, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	for _, v := range []any{uint16(kind), uint16(machine), uint32(1)} {
+		_ = binary.Write(&b, order, v)
+	}
+	if class == elf.ELFCLASS64 {
+		b.Write(make([]byte, 64-b.Len()))
+	} else {
+		b.Write(make([]byte, 52-b.Len()))
+	}
+	return b.Bytes()
+}
+
+// Each way in which a file is no program is named, with what to do. What is read is what a person reads.
+func TestProgramsThatCannotRun(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the messages are those of Linux")
+	}
+	dir := t.TempDir()
+	write := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		check(t, os.WriteFile(path, []byte(text), mode))
+		check(t, os.Chmod(path, mode))
+		return path
+	}
+	other := map[string]string{"amd64": "arm64", "arm64": "amd64"}[runtime.GOARCH]
+	if other == "" {
+		t.Skip("no other machine is known for this one")
+	}
+	goOther := builtFor(t, dir, "linux", other)
+	whole := contents(goOther)
+	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	own := header(elf.ELFCLASS64, binary.LittleEndian, machine, elf.ET_REL)
+	check(t, os.Mkdir(filepath.Join(dir, "folder"), 0o755))
+	check(t, os.Symlink("nowhere", filepath.Join(dir, "link")))
+	here := "this machine is linux/" + runtime.GOARCH
+	for name, c := range map[string]struct{ program, words string }{
+		"missing":                  {filepath.Join(dir, "none"), "cannot be run: it is not there"},
+		"a link to nothing":        {filepath.Join(dir, "link"), "it is a link to nowhere, which is not there"},
+		"a folder":                 {filepath.Join(dir, "folder"), "is a folder, not a program"},
+		"empty":                    {write("empty", "", 0o755), "cannot be run: it is an empty file"},
+		"empty and not marked":     {write("empty2", "", 0o644), "cannot be run: it is an empty file"},
+		"not executable":           {write("plain", "#!/bin/sh\n", 0o644), "permission denied: it is not executable; run: chmod +x " + dir},
+		"another machine":          {goOther, "cannot be run: it was built for linux/" + other + ", " + here + "; build it with GOOS=linux GOARCH=" + runtime.GOARCH},
+		"darwin":                   {builtFor(t, dir, "darwin", "arm64"), "it was built for darwin/arm64, " + here},
+		"windows":                  {builtFor(t, dir, "windows", "amd64"), "it was built for windows/amd64, " + here},
+		"riscv":                    {write("riscv", string(header(elf.ELFCLASS64, binary.LittleEndian, elf.EM_RISCV, elf.ET_EXEC)), 0o755), "it was built for linux/riscv64, " + here},
+		"a big-endian machine":     {write("s390x", string(header(elf.ELFCLASS64, binary.BigEndian, elf.EM_S390, elf.ET_EXEC)), 0o755), "it was built for linux/s390x, " + here},
+		"another machine, damaged": {write("cut", whole[:20], 0o755), "it is damaged, or was not copied whole"},
+		"an object file":           {write("object", string(own), 0o755), "it is an object file, not a program"},
+		"an archive":               {write("archive", "!<arch>\n__.PKGDEF", 0o755), "is its package called main?"},
+		"text":                     {write("text", "import os\n", 0o755), "it is a text with no #! line"},
+		"noise":                    {write("noise", "\x00\x01\x02", 0o755), "it is no program for linux/"},
+		"a byte order mark":        {write("bom", "\xef\xbb\xbf#!/bin/sh\n", 0o755), "a byte order mark stands before its #! line"},
+		"a blank line first":       {write("blank", "\n#!/bin/sh\n", 0o755), "its #! line is not its first line"},
+		"no interpreter":           {write("lost", "#!/no/such/python3 -u\n", 0o755), "the interpreter of its #! line, /no/such/python3, is not there"},
+		"nothing after #!":         {write("none1", "#!\n", 0o755), "its #! line names no interpreter"},
+		"Windows line ends":        {write("crlf", "#!/bin/sh\r\necho\r\n", 0o755), "its lines end with CR LF, as on Windows"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := add(t, supervisor(t), Spec{Name: "bad", Command: []string{c.program}})
+			_, err := call(t, p, "echo", "")
+			checkError(t, err, sdk.CodePluginUnavailable, c.words)
+			if err != nil && strings.Count(err.Error(), "cannot be run")+strings.Count(err.Error(), "is a folder") == 0 {
+				t.Errorf("it is not said that it cannot be run: %v", err)
+			}
+			t.Log(err)
+		})
+	}
+}
+
+// A program of another system may be started before anybody notices.
+func TestProgramOfAnotherSystem(t *testing.T) {
+	if why, want := diagnose(builtFor(t, t.TempDir(), "freebsd", runtime.GOARCH)), "it was built for freebsd/"+runtime.GOARCH; !strings.HasPrefix(why, want) {
+		t.Errorf("got %q, want %q", why, want)
+	}
+	if why := diagnose(builtFor(t, t.TempDir(), runtime.GOOS, runtime.GOARCH)); why != "" {
+		t.Errorf("a good program is said to be bad: %s", why)
+	}
+	if why := diagnose("/bin/sh"); why != "" {
+		t.Errorf("/bin/sh is said to be bad: %s", why)
+	}
+}
+
+// What was started and ended by itself before the handshake says so, and what it probably lacks.
+func TestProgramsThatEndEarly(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ script, words string }{
+		"no Serve":          {"exit 0", "exited with code 0 before the handshake: did main call sdk.Serve?"},
+		"a code":            {"echo why >&2; exit 3", "it ended before the handshake: exit code 3; its last lines: why"},
+		"env and CR LF":     {"exec env 'python3\r'", "it ended before the handshake: exit code 127; a program, an interpreter or a shared library that it needs was not found"},
+		"a missing library": {"echo 'error while loading shared libraries: libx.so.1' >&2; exit 127", "a shared library that it needs was not found or cannot be run; its last lines: error while loading shared libraries: libx.so.1"},
+		"CR LF for env":     {"", "exit code 127; its lines end with CR LF, as on Windows, so that its #! line names \"sh\\r\"; save it with LF alone"},
+		"a signal":          {"kill -SEGV $$", "it ended before the handshake: killed by SIGSEGV"},
+		"other words":       {"echo hello; sleep 60", `it printed "hello" in place of the handshake: it is no toolhost plugin, or prints on standard output before sdk.Serve`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
+			text := "#!/bin/sh\n" + c.script + "\n"
+			if c.script == "" {
+				text = "#!/usr/bin/env sh\r\nexit 0\r\n"
+			}
+			check(t, os.WriteFile(path, []byte(text), 0o755))
+			p := add(t, supervisor(t), Spec{Name: "bad", Command: []string{path}})
+			_, err := call(t, p, "echo", "")
+			checkError(t, err, sdk.CodePluginUnavailable, c.words)
+		})
+	}
+}
