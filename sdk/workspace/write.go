@@ -132,14 +132,15 @@ func (p *Place) fill(f *os.File, data []byte) error {
 	return f.Sync()
 }
 
+// keepAttributes leaves a file that cannot be opened to others: who may not read it cannot see its attributes, and that it
+// is gone or another is for check to find.
 func (p *Place) keepAttributes(to *os.File) error {
 	from := *p // whose Info stays
-	old, err := from.Open()
-	if err != nil {
-		return nil // who may not read the file cannot see them; that it is gone is for check to find
+	if old, err := from.Open(); err == nil {
+		defer func() { _ = old.Close() }()
+		return keepAttributes(to, old)
 	}
-	defer func() { _ = old.Close() }()
-	return keepAttributes(to, old)
+	return nil
 }
 
 // publish gives temp the file's name, unless someone else was there first.
