@@ -49,6 +49,9 @@ type Options struct {
 	// Policy decides whether a call may run; nil leaves it to the hints of the tools: those that only read run, others are
 	// asked about.
 	Policy Policy
+	// WithoutFloor takes away what holds in every host whatever the Policy says: commands that would destroy the machine, a home
+	// folder or a disk (shellcmd.Catastrophe) are denied.
+	WithoutFloor bool
 	// Approver is asked about calls that need a person's yes; nil refuses them.
 	Approver Approver
 	// Mode says what becomes of such calls; "" is ModeAsk.

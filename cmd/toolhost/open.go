@@ -209,7 +209,7 @@ func (s *session) options(g *globals) (host.Options, error) {
 	d := s.config.Defaults
 	o := host.Options{
 		Logger: g.logger(), Workdir: g.workdir, ResultDir: keepResults(),
-		MaxCostTier: sdk.CostTier(d.MaxCostTier), DefaultTimeout: d.Timeout, MaxResultBytes: int64(d.MaxResultBytes), ErrorMessageLimit: d.ErrorMessageLimit, MaxConcurrency: d.MaxConcurrency,
+		WithoutFloor: d.WithoutFloor && s.trusted, MaxCostTier: sdk.CostTier(d.MaxCostTier), DefaultTimeout: d.Timeout, MaxResultBytes: int64(d.MaxResultBytes), ErrorMessageLimit: d.ErrorMessageLimit, MaxConcurrency: d.MaxConcurrency,
 		Tools: map[string]host.ToolOptions{}, Plugins: map[string]host.PluginOptions{},
 	}
 	for name, t := range s.config.Tools {

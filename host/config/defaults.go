@@ -9,15 +9,18 @@ type Defaults struct {
 	MaxResultBytes    int           // at most 64 MiB
 	ErrorMessageLimit int           // characters that are kept of an error's message, at most 100000
 	MaxConcurrency    int           // calls at once in the host, of all plugins together, at most 10000
+	WithoutFloor      bool          // commands that would destroy the machine are left to the rules
 }
 
 // defaults reads the attributes of the file itself.
 func (f *fields) defaults() Defaults {
+	floor := f.choice("floor")
 	return Defaults{
 		MaxCostTier:       f.oneOf("max_cost_tier", costTiers),
 		Timeout:           f.duration("default_timeout", time.Hour),
 		MaxResultBytes:    f.integer("max_result_bytes", maxResult),
 		ErrorMessageLimit: f.integer("error_message_limit", 100_000),
 		MaxConcurrency:    f.integer("max_concurrency", 10_000),
+		WithoutFloor:      floor != nil && !*floor,
 	}
 }

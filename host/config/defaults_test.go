@@ -11,7 +11,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Defaults{"cheap", 30 * time.Second, 4096, 500, 64}); c.Defaults != want {
+	if want := (Defaults{"cheap", 30 * time.Second, 4096, 500, 64, false}); c.Defaults != want {
 		t.Errorf("%+v", c.Defaults)
 	}
 	for _, wrong := range []string{`max_cost_tier = "dear"`, `default_timeout = "2h"`, `max_result_bytes = 0`, `error_message_limit = "long"`, `max_concurrency = 10001`} {

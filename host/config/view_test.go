@@ -25,6 +25,7 @@ type view struct {
 	Audit          *auditView                    `json:"audit,omitempty"`
 	MaxCostTier    string                        `json:"max_cost_tier,omitempty"`
 	MaxConcurrency int                           `json:"max_concurrency,omitempty"`
+	WithoutFloor   bool                          `json:"without_floor,omitempty"`
 	Lock           string                        `json:"lock,omitempty"`
 	Warnings       []string                      `json:"warnings,omitempty"`
 }
@@ -196,7 +197,7 @@ func (v *view) rules(c *Config) {
 		v.Profiles[name] = profileView{p.Include, p.Tools, p.Exclude, p.ReadOnly, p.Categories, p.MaxCostTier, p.Mode, rulesView(p.Rules.Rules), p.Source}
 	}
 	v.Approval, v.MaxCostTier = approvalView{c.Approval.Mode, span(c.Approval.Timeout)}, c.Defaults.MaxCostTier
-	v.MaxConcurrency = c.Defaults.MaxConcurrency
+	v.MaxConcurrency, v.WithoutFloor = c.Defaults.MaxConcurrency, c.Defaults.WithoutFloor
 	if a := c.Audit; a != nil {
 		v.Audit = &auditView{portable(c, []string{a.Path})[0], a.Content, a.Secrets, a.Source}
 	}

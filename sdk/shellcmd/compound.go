@@ -38,6 +38,7 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) flow {
 }
 
 func (w *walker) whiles(c *syntax.WhileClause, dirs []string) flow {
+	w.bombs(endlessBomb(c))
 	return w.repeated(func(w *walker) flow {
 		out := w.stmts(c.Cond, dirs).any()
 		return w.join(out, w.stmts(c.Do, out))
@@ -108,6 +109,7 @@ func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
 	if c.Name != nil {
 		name = c.Name.Value
 	}
+	w.bombs(forkBomb(c, name))
 	w.construct("function", c, nil, dirs, "a function gives the name "+name+" a new meaning")
 	w.within("function "+name, func(w *walker) {
 		w.repeated(func(w *walker) flow { return w.stmt(c.Body, dirs) })
@@ -119,6 +121,7 @@ func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
 	d := Command{Name: c.Variant.Value, Program: static(c.Variant.Value), Via: w.via, Text: shorten(w.slice(c)), dirs: dirs, built: true}
 	for _, a := range c.Args {
 		if a.Name != nil && !a.Naked {
+			w.keepValue(a)
 			d.Assigns = append(d.Assigns, a.Name.Value)
 		}
 		if a.Value != nil && a.Name == nil {

@@ -15,6 +15,9 @@ type Script struct {
 	// functions, behind wrappers, in the strings of sh -c, and in here-documents for a shell. A construct that is more than its
 	// parts, such as a function, a background mark or a group with a redirect, is there under its keyword.
 	Commands []Command
+
+	bomb   string            // what starts processes without end
+	values map[string]string // that variables are set to, as far as they are known
 }
 
 // A Command is one simple command.
@@ -68,7 +71,7 @@ func parse(text string) (s *Script, err error) {
 	}
 	w := &walker{src: text, all: &collected{}}
 	defer func() {
-		s.Commands = w.all.commands
+		s.Commands, s.bomb, s.values = w.all.commands, w.all.bomb, w.all.values
 		if p := recover(); p != nil { // the parser is a stranger's; nothing may end the host
 			err = &RefusedError{Reason: "the parser failed on it"}
 		}

@@ -21,6 +21,7 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) flow {
 	at := w.reserve(x)
 	c := Command{Via: w.via, Text: shorten(w.sliceCall(s, x)), dirs: dirs}
 	for _, a := range x.Assigns {
+		w.keepValue(a)
 		c.Assigns = append(c.Assigns, a.Name.Value)
 		c.Doubts = append(c.Doubts, w.assigned(a, dirs)...)
 	}

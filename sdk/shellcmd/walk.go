@@ -19,6 +19,8 @@ type collected struct {
 	commands []Command
 	depth    int
 	err      error
+	bomb     string            // what starts processes without end
+	values   map[string]string // that variables are set to, as far as they are known
 }
 
 // A walker goes through one text: the whole one, or the string of an sh -c.

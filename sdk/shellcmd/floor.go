@@ -1,0 +1,276 @@
+package shellcmd
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Catastrophe tells why a text would destroy a system, a home folder or a disk, or bring the machine to a stop: what nobody who
+// writes it for an agent means, such as rm -rf /, mkfs on a device, or a fork bomb. It is "" for everything else, and for what
+// only mentions such a command. It looks behind wrappers, quotes, and variables that the text itself sets.
+func Catastrophe(text string, c Context) string {
+	if !suspicious(text) {
+		return ""
+	}
+	if c.Dir == "" && c.Root == "" {
+		c.Dir = "/an/unknown/folder/far/below/the/root" // so that ../.. leads to nothing in particular
+	}
+	s, _ := parse(text) // of a text with trouble in it, what is before that: bash would run it
+	if s.bomb != "" {
+		return s.bomb
+	}
+	f := floor{values: s.values, commands: s.Commands}
+	for i := range s.Commands {
+		if why := f.command(&s.Commands[i], c.place(s.Commands[i].dirs)); why != "" {
+			return shorten(s.Commands[i].Text) + ": " + why
+		}
+	}
+	return ""
+}
+
+// suspects stand in every text that could be one: most texts need no further look.
+var suspects = strings.Fields("rm mk dd /dev /proc /etc chmod chown chgrp setfacl chattr mv kill () function while until fork shred wipefs blkdiscard find rsync truncate " +
+	"sgdisk parted fdisk zpool diskutil hdparm nvme cryptsetup badblocks vgremove pvremove lvremove unlink system rmtree $'")
+
+func suspicious(text string) bool {
+	plain := strings.NewReplacer("'", "", `"`, "", "\\", "").Replace(text)
+	return slices.ContainsFunc(suspects, func(s string) bool { return strings.Contains(plain, s) || strings.Contains(text, s) })
+}
+
+// A floor looks at the commands of one text.
+type floor struct {
+	values   map[string]string
+	commands []Command
+	atHome   bool // the last cd went to a home folder
+}
+
+const wholeSystem, wholeHome, wholeDisk = "it would destroy the system", "it would destroy a home folder", "it would destroy what is on a disk"
+
+func (f *floor) command(c *Command, p place) string {
+	if why := f.redirects(c); why != "" {
+		return why
+	}
+	name, args := path.Base(f.text(c.Program)), f.texts(c.Args)
+	if name == "" || c.built {
+		return ""
+	}
+	var operands []string
+	for i, a := range args {
+		if a == "--" {
+			operands = append(operands, args[i+1:]...)
+			break
+		}
+		if len(a) < 2 || a[0] != '-' {
+			operands = append(operands, a)
+		}
+	}
+	has := func(letters string, long ...string) bool { return option(args, letters, long...) }
+	switch name {
+	case "cd":
+		f.atHome = len(operands) == 0 || f.target(operands[0], p) == wholeHome
+	case "rm":
+		return f.remove(args, operands, p)
+	case "mv":
+		return f.any(operands[:max(len(operands)-1, 0)], p)
+	case "chmod", "chown", "chgrp", "chattr", "setfacl":
+		return f.rights(name, operands, has("R", "recursive", "no-preserve-root"), p)
+	case "find":
+		return f.find(args, p)
+	case "rsync":
+		if has("", "delete", "del") && len(operands) > 1 {
+			return f.any(operands[len(operands)-1:], p)
+		}
+	case "kill":
+		return killsAll(args)
+	case "xargs", "parallel":
+		return f.piped(args, p)
+	}
+	if why := disks(name, args, operands, has); why != "" {
+		return why
+	}
+	return f.program(name, args)
+}
+
+func (f *floor) remove(args, operands []string, p place) string {
+	if slices.ContainsFunc(args, func(a string) bool { return a == "--no-preserve-root" || strings.HasPrefix(a, "--no-p") }) {
+		return wholeSystem
+	}
+	recursive := option(args, "rR", "recursive")
+	for _, o := range operands {
+		why := f.target(o, p)
+		if why != "" && (recursive || strings.ContainsAny(o, "*?[")) {
+			return why
+		}
+	}
+	return ""
+}
+
+// rights looks at changes of modes and owners. That of a home folder may be meant, but for one that opens or closes it to all.
+func (f *floor) rights(name string, operands []string, recursive bool, p place) string {
+	if !recursive || len(operands) < 2 && name != "setfacl" {
+		return ""
+	}
+	for _, o := range operands[min(1, len(operands)):] {
+		why := f.target(o, p)
+		if why == wholeSystem || why == wholeHome && name == "chmod" && slices.Contains([]string{"777", "0777", "000", "0", "a+rwx", "ugo+rwx", "a-rwx", "+rwx"}, operands[0]) {
+			return strings.Replace(why, "destroy", "change the rights of all in", 1)
+		}
+	}
+	return ""
+}
+
+// findNarrows are the tests of find that choose among what it finds.
+var findNarrows = strings.Fields("-name -iname -path -ipath -wholename -regex -iregex -newer -newermt -mtime -mmin -atime -amin -ctime -cmin -size -empty -user -group -perm -lname -samefile -inum -links -uid -gid -nouser -nogroup")
+
+func (f *floor) find(args []string, p place) string {
+	deletes := slices.Contains(args, "-delete")
+	for i, a := range args {
+		if (strings.HasPrefix(a, "-exec") || strings.HasPrefix(a, "-ok")) && i+1 < len(args) {
+			deletes = deletes || slices.Contains([]string{"rm", "shred", "unlink", "srm"}, path.Base(args[i+1]))
+		}
+	}
+	if !deletes || slices.ContainsFunc(args, func(a string) bool { return slices.Contains(findNarrows, a) }) {
+		return ""
+	}
+	for _, a := range args {
+		if strings.HasPrefix(a, "-") && !slices.Contains([]string{"-H", "-L", "-P"}, a) || a == "(" || a == "!" {
+			break
+		}
+		if why := f.target(a, p); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// piped looks for echo / | xargs rm -rf.
+func (f *floor) piped(args []string, p place) string {
+	i := slices.IndexFunc(args, func(a string) bool { return path.Base(a) == "rm" })
+	if i < 0 || !option(args[i:], "rR", "recursive") {
+		return ""
+	}
+	for j := range f.commands {
+		if c := &f.commands[j]; c.Name == "echo" || c.Name == "printf" {
+			if why := f.any(f.texts(c.Args), p); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+func (f *floor) any(operands []string, p place) string {
+	for _, o := range operands {
+		if why := f.target(o, p); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// killsAll reports kill with -1 for the processes.
+func killsAll(args []string) string {
+	for i, a := range args {
+		last := i > 0 && args[i-1] != "-s" && args[i-1] != "-n" && args[i-1] != "--signal"
+		if a == "-1" && last || a == "--" && i+1 < len(args) && args[i+1] == "-1" {
+			return "it would end all processes"
+		}
+	}
+	return ""
+}
+
+// runsOne are calls in other languages that run the text in them.
+var runsOne = lazily(`(?:system|popen|exec|execSync|call|run|check_call|check_output|Popen|shell_exec|passthru|qx)\s*\(?\s*(?:"([^"]*)"|'([^']*)')`)
+
+// forks start processes without end, in other languages.
+var forks = lazily(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|True|fork)\s*\)?\s*[:;{]?\s*\{?\s*(os\.)?fork\b|loop\s*\{\s*(Process\.)?fork\b|\bfork\s+while\b`)
+
+var wipesTree = lazily(`(?:rmtree|rm_rf|remove_tree|rmSync|remove_dir_all)\s*\(\s*["']/?[*.]?["']`)
+
+// program looks into the text of an interpreter.
+func (f *floor) program(name string, args []string) string {
+	base := strings.TrimRight(name, ".0123456789")
+	if _, ok := interpreters[base]; !ok {
+		return ""
+	}
+	for _, a := range args {
+		switch {
+		case forks().MatchString(a):
+			return "it starts processes without end"
+		case wipesTree().MatchString(a) && !strings.Contains(a, `("")`):
+			return wholeSystem
+		}
+		for _, found := range runsOne().FindAllStringSubmatch(a, 10) {
+			if why := Catastrophe(found[1]+found[2], Context{}); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// option looks for a short option in a bundle, or the beginning of a long one.
+func option(args []string, letters string, long ...string) bool {
+	for _, a := range args {
+		if a == "--" {
+			return false
+		}
+		switch {
+		case strings.HasPrefix(a, "--"):
+			name, _, _ := strings.Cut(a[2:], "=")
+			if len(name) > 1 && slices.ContainsFunc(long, func(l string) bool { return strings.HasPrefix(l, name) }) {
+				return true
+			}
+		case len(a) > 1 && a[0] == '-' && letters != "" && strings.ContainsAny(a[1:], letters):
+			return true
+		}
+	}
+	return false
+}
+
+func (f *floor) texts(words []Word) (out []string) {
+	for _, w := range words {
+		out = append(out, f.text(w))
+	}
+	return out
+}
+
+var (
+	variable  = lazily(`\$\{([A-Za-z_]\w*)(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*)`)
+	printed   = lazily(`^(?:\$\(|` + "`" + `)\s*(?:echo|printf)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
+	fallbacks = regexp.MustCompile(`^:?[-=](.*)$`)
+)
+
+// text is a word as far as it can be read: without quotes, and with the values of variables. A home folder is ~.
+func (f *floor) text(w Word) string {
+	if w.Static {
+		return w.Text
+	}
+	text := strings.NewReplacer(`"`, "", "'", "").Replace(w.Text)
+	for range 4 {
+		expanded := variable().ReplaceAllStringFunc(text, func(found string) string {
+			m := variable().FindStringSubmatch(found)
+			name := m[1] + m[3]
+			switch value, known := f.values[name]; {
+			case known:
+				return strings.NewReplacer(`"`, "", "'", "").Replace(value)
+			case name == "HOME":
+				return "~"
+			}
+			if m := fallbacks.FindStringSubmatch(m[2]); m != nil {
+				return m[1]
+			}
+			return found
+		})
+		if m := printed().FindStringSubmatch(expanded); m != nil {
+			expanded = strings.TrimSpace(m[1])
+		}
+		if expanded == text || len(expanded) > maxText {
+			break
+		}
+		text = expanded
+	}
+	return text
+}
