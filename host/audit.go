@@ -107,6 +107,7 @@ func (c *Call) endRecord(result *sdk.Result, e *sdk.Error, took time.Duration) a
 	r := c.decided()
 	r.Kind, r.Status, r.DurationMS = audit.KindCall, StatusOK, float64(took.Microseconds())/1000
 	r.Attempts, r.Generation = c.asked()
+	r.Later = e != nil && e.Code == sdk.CodeLimit && c.request == nil
 	if e != nil {
 		r.Status, r.Code, r.Name, r.Outcome = StatusError, string(e.Code), e.Name, string(e.Outcome)
 		r.Reason = e.Message

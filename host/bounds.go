@@ -57,6 +57,10 @@ type bound struct {
 	rate             *rate.Limiter // of Rate and Burst
 	running, waiting int
 	typical          time.Duration // how long calls take lately
+
+	queue   waiters           // of a tool: its calls in line
+	callers map[caller]*share // what each has in line
+	ranks   shares            // the same, by how much it is
 }
 
 func newBound(of string, l Limits) *bound {
@@ -81,6 +85,20 @@ func newRate(l Limits) *rate.Limiter {
 		return rate.NewLimiter(rate.Inf, 0)
 	}
 	return rate.NewLimiter(rate.Limit(l.Rate), l.Burst)
+}
+
+// limitsOfEach are what each plugin may take up of that, without limits of its own: a quarter is left for the others, so
+// that a flood of calls to one plugin holds up no other. A host of few calls is one plugin's if need be.
+func limitsOfEach(plugins map[string]*listing, o Options) map[string]Limits {
+	all := limitsOfAll(o).filled()
+	if all.Concurrency < 16 {
+		return nil
+	}
+	out := map[string]Limits{}
+	for name := range plugins {
+		out[name] = Limits{Concurrency: all.Concurrency - all.Concurrency/4, Queue: all.Queue - all.Queue/4}
+	}
+	return out
 }
 
 // limitsOfAll are those of all calls together.

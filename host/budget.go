@@ -119,6 +119,20 @@ func (s *sessions) count(id string, of []allowance) (*session, *sdk.Error) {
 	return caller, nil
 }
 
+// spent says that the call's session has made as many calls as it may; nil when it has not. Nothing is counted.
+func (h *hosting) spent(c *Call, t *Tool) *sdk.Error {
+	of := h.allowances(t)
+	h.sessions.mu.Lock()
+	defer h.sessions.mu.Unlock()
+	e := h.sessions.byID[sha256.Sum256([]byte(c.SessionID))]
+	for _, a := range of {
+		if e != nil && !c.counted && e.Value.(*session).calls[a.of] >= a.most {
+			return a.spent()
+		}
+	}
+	return nil
+}
+
 func (s *sessions) giveBack(caller *session, of []allowance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

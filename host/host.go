@@ -86,7 +86,8 @@ type Options struct {
 	// MaxCostTier refuses calls of tools that cost more; "" refuses none. A tool that does not tell counts as Cheap.
 	MaxCostTier sdk.CostTier
 	// MaxConcurrency is how many calls run at once, of all plugins together; zero is 256. Four times as many wait in line, as
-	// with Limits; more are refused with CodeLimit.
+	// with Limits; more are refused with CodeLimit. From 16 on one plugin has three quarters of both at most, so that the
+	// others are not held up by it.
 	MaxConcurrency int
 	// DefaultTimeout is for tools that say nothing of their own, and for the listing of a plugin's tools; zero is two
 	// minutes.
@@ -129,7 +130,7 @@ type Host struct {
 	changes  atomic.Uint64 // how often the tools of any plugin were forgotten, or what is offered of them changed
 
 	reloading sync.Mutex
-	mu        sync.Mutex // held to begin a call, to change what the host works with, and to end base
+	mu        briefMutex // held to begin a call, to change what the host works with, and to end base
 	base      context.Context
 	end       context.CancelFunc
 	running   sync.WaitGroup   // calls and watches
@@ -142,7 +143,8 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{memory: memory{answers: o.Remembered}, watches: map[string]watch{},
-		all: &line{plugin: newBound("the host", Limits{}), others: newBound("", Limits{})}}
+		all: newLine("", Limits{})}
+	h.all.plugin.of, h.all.kind = "the host", "the host, for plugin"
 	first, err := h.newHosting(plugins, o, nil)
 	if err != nil {
 		return nil, err

@@ -44,12 +44,12 @@ func (h *Host) newHosting(plugins map[string]Plugin, o Options, old *hosting) (*
 // buildRoute is the one place where the route of a call is put together, outermost first. Nothing behind approve may
 // change the arguments.
 func (h *hosting) buildRoute() {
-	outside := []Middleware{h.audit, h.conclude, h.guard, h.open, h.shape}
+	outside := []Middleware{h.audit, h.conclude, h.guard, h.shed, h.open, h.shape}
 	if len(h.options.Middleware) > 0 {
 		outside = slices.Concat(outside, []Middleware{h.survey}, h.options.Middleware, []Middleware{h.own})
 	}
-	known := []Middleware{h.lookup, h.parse}
-	inside := []Middleware{h.renew, h.validate, h.budget, h.enforce, h.preview, h.approve, h.record, h.limit}
+	known := []Middleware{h.lookup, h.admit, h.parse}
+	inside := []Middleware{h.renew, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit, h.record, h.start, h.timed}
 	h.route = chain(h.dispatch, slices.Concat(outside, known, inside)...)
 	h.renewed = chain(h.dispatch, slices.Concat(known, inside)...)
 	h.edited = chain(h.dispatch, slices.Concat([]Middleware{h.parse}, inside)...)

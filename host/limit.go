@@ -1,7 +1,9 @@
 package host
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -10,9 +12,62 @@ import (
 // maxTimeout bounds every call, whatever is asked for.
 const maxTimeout = time.Hour
 
-// limit has the call wait for its turn, and gives it its deadline, which begins only then.
+// shed is admit for tools that are known, before the call has even a context of its own: ten thousand calls that share one
+// wait for each other there. Middleware, which sees every call, comes before admit.
+func (h *hosting) shed(next CallFunc) CallFunc {
+	if len(h.options.Middleware) > 0 {
+		return next
+	}
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		if t := h.listed(c); t != nil {
+			if e := h.overLimits(c, t); e != nil {
+				c.Definition = t // for result and record
+				return nil, e
+			}
+		}
+		return next(ctx, c)
+	}
+}
+
+// listed finds the tool of a call without asking anybody; nil if that takes more, or the call is refused for another reason.
+func (h *hosting) listed(c *Call) *Tool {
+	plugin, _, _ := strings.Cut(c.Tool, "__")
+	l := h.registry.plugins[plugin]
+	if l == nil || c.checkNames() != nil || h.base.Err() != nil {
+		return nil
+	}
+	if t := l.load().tools[c.Tool]; t != nil && c.catalog.allows(t) {
+		return t
+	}
+	return nil
+}
+
+// admit refuses a call at once that limit would refuse, before anything is done for it.
+func (h *hosting) admit(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		if e := h.overLimits(c, c.Definition); e != nil {
+			return nil, e
+		}
+		return next(ctx, c)
+	}
+}
+
+// overLimits says why a call would be refused that came now. What no wait mends comes first: it is nothing to try again.
+func (h *hosting) overLimits(c *Call, t *Tool) (e *sdk.Error) {
+	if l := h.lines[t.Plugin]; l != nil {
+		e = l.refusal(t.Name, c.by())
+	}
+	if e == nil {
+		e = h.all.refusal(t.Plugin, c.by())
+	}
+	if e == nil {
+		return nil
+	}
+	return cmp.Or(h.tooExpensive(t), h.spent(c, t), e)
+}
+
+// limit has the call wait for its turn.
 func (h *hosting) limit(next CallFunc) CallFunc {
-	next = h.timed(next)
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		leave, e := h.turn(ctx, c)
 		if e != nil {
@@ -27,11 +82,21 @@ func (h *hosting) limit(next CallFunc) CallFunc {
 		if e := h.pace(ctx, c.Definition); e != nil {
 			return nil, e
 		}
+		return next(ctx, c)
+	}
+}
+
+// start is the last look before the plugin gets the call.
+func (h *hosting) start(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if h.base.Err() != nil { // Close ends calls one after the other, so a turn may have passed on meanwhile
 			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host was closed before the call began; nothing was run")
 		}
 		if h.replaced() {
 			return nil, errReplaced
+		}
+		if ctx.Err() != nil {
+			return nil, notBegun(ctx, "before it began")
 		}
 		if e := c.begin(); e != nil {
 			return nil, e
@@ -51,7 +116,7 @@ func (h *hosting) turn(ctx context.Context, c *Call) (leave func(), e *sdk.Error
 		}
 		own = func() { l.leave(t) }
 	}
-	t, e := h.all.enter(ctx, h.all.pair(""), c.by())
+	t, e := h.all.enter(ctx, h.all.pair(c.Definition.Plugin), c.by())
 	if e != nil {
 		own()
 		return nil, e
@@ -59,7 +124,7 @@ func (h *hosting) turn(ctx context.Context, c *Call) (leave func(), e *sdk.Error
 	return func() { h.all.leave(t); own() }, nil
 }
 
-// timed gives the call its deadline: its timeout, less what its preview took of it.
+// timed gives the call its deadline, which begins only now: its timeout, less what its preview took of it.
 func (h *hosting) timed(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		d := h.timeout(c)

@@ -1,10 +1,9 @@
 package host
 
 import (
+	"container/list"
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -16,13 +15,14 @@ const maxWait = 5 * time.Minute
 // A line has the calls of one plugin wait for their turn. It holds the tools' limits too, so that a call takes its turn
 // of both at once: none holds up others while it waits for the second.
 type line struct {
+	kind   string // of what tools has bounds, in words
 	plugin *bound
 	others *bound // for tools without limits of their own
 
-	mu      sync.Mutex
-	tools   map[string]*bound // by full name
-	waiting []*waiter         // in the order in which they get their turn; none of them could run now
-	round   int               // of the call that got its turn last, of those that were in line
+	mu    briefMutex
+	tools map[string]*bound // by full name; their waiters could not run now
+	round int               // of the call that got its turn last, of those that were in line
+	came  uint64            // how many calls have been in line
 }
 
 // A waiter is a call in line.
@@ -30,8 +30,12 @@ type waiter struct {
 	pair
 	caller  caller
 	round   int
-	ready   chan struct{} // closed when it is its turn, or refused
-	refused *sdk.Error    // set before ready is closed
+	number  uint64           // in the order in which they came
+	index   int              // in the tool's queue
+	places  [2]*list.Element // among the caller's calls, of both bounds
+	waits   bool             // it is in line
+	ready   chan struct{}    // closed when it is its turn, or refused
+	refused *boundState      // by a full queue; set before ready is closed
 }
 
 // A turn is a call that may run.
@@ -41,7 +45,7 @@ type turn struct {
 }
 
 func newLine(plugin string, l Limits) *line {
-	return &line{plugin: newBound(fmt.Sprintf("plugin %q", plugin), l), tools: map[string]*bound{}, others: newBound("", Limits{})}
+	return &line{kind: "tool", plugin: newBound(fmt.Sprintf("plugin %q", plugin), l), tools: map[string]*bound{}, others: newBound("", Limits{})}
 }
 
 // adopt puts other limits in the place of those that there are. Calls that run and wait count on.
@@ -57,7 +61,7 @@ func (l *line) adopt(plugin Limits, tools map[string]Limits) {
 	}
 	for name, t := range tools {
 		if l.tools[name] == nil {
-			l.tools[name] = newBound(fmt.Sprintf("tool %q", name), t)
+			l.tools[name] = newBound(l.kind+fmt.Sprintf(" %q", name), t)
 		}
 	}
 	l.callUp()
@@ -73,6 +77,11 @@ func (l *line) busy() bool {
 func (l *line) pair(tool string) pair {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.pairOf(tool)
+}
+
+// pairOf is for those who hold the lock.
+func (l *line) pairOf(tool string) pair {
 	if b := l.tools[tool]; b != nil {
 		return pair{b, l.plugin}
 	}
@@ -98,16 +107,25 @@ func (l *line) enter(ctx context.Context, p pair, by caller) (turn, *sdk.Error) 
 
 // join gives the call its turn, for which there is no waiter, or a place in the line. What is refused takes up nothing.
 func (l *line) join(p pair, by caller) (*waiter, *sdk.Error) {
+	w, r, full := l.place(p, by)
+	if full {
+		return nil, r.queueFull()
+	}
+	return w, r.early()
+}
+
+// place is join without the words: r is what refuses the call, and full says that it is the queue.
+func (l *line) place(p pair, by caller) (w *waiter, r *boundState, full bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	if e := p.tooEarly(now); e != nil {
-		return nil, e
+	if r := p.tooEarly(now); r != nil {
+		return nil, r, false
 	}
 	free := p.free()
 	for b := p.full(); !free && b != nil; b = p.full() {
 		if !l.makeRoom(b, by) {
-			return nil, b.queueFull()
+			return nil, b.read(), true
 		}
 	}
 	for _, b := range p {
@@ -115,11 +133,11 @@ func (l *line) join(p pair, by caller) (*waiter, *sdk.Error) {
 	}
 	if free {
 		p.begin()
-		return nil, nil
+		return nil, nil, false
 	}
-	w := &waiter{pair: p, caller: by, ready: make(chan struct{})}
+	w = &waiter{pair: p, caller: by, ready: make(chan struct{})}
 	l.add(w)
-	return w, nil
+	return w, nil, false
 }
 
 func (l *line) await(ctx context.Context, w *waiter) *sdk.Error {
@@ -127,7 +145,7 @@ func (l *line) await(ctx context.Context, w *waiter) *sdk.Error {
 	defer limit.Stop()
 	select {
 	case <-w.ready:
-		return w.refused
+		return w.outcome()
 	case <-ctx.Done():
 		return l.giveUp(w, func() *sdk.Error { return notBegun(ctx, "while it waited in line") })
 	case <-limit.C:
@@ -140,9 +158,17 @@ func (l *line) giveUp(w *waiter, why func() *sdk.Error) *sdk.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.remove(w) {
-		return w.refused
+		return w.outcome()
 	}
 	return why()
+}
+
+// outcome is nil for a call whose turn has come.
+func (w *waiter) outcome() *sdk.Error {
+	if w.refused == nil {
+		return nil
+	}
+	return w.refused.queueFull()
 }
 
 // leave ends a turn.
@@ -155,27 +181,59 @@ func (l *line) leave(t turn) {
 
 // callUp gives those in line that can run now their turn, the first first.
 func (l *line) callUp() {
-	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
-		if !w.free() {
-			return false
-		}
-		w.wait(-1)
+	for w := l.next(); w != nil; w = l.next() {
+		l.remove(w)
 		w.begin()
 		l.round = max(l.round, w.round)
 		close(w.ready)
-		return true
-	})
+	}
+}
+
+// next is the first in line that can run now, or nil: each tool has a queue, and of those that are free the first one's
+// head is it.
+func (l *line) next() (first *waiter) {
+	if l.plugin.waiting == 0 || !l.plugin.free() {
+		return nil
+	}
+	look := func(b *bound) {
+		if len(b.queue) > 0 && b.free() && (first == nil || b.queue[0].before(first)) {
+			first = b.queue[0]
+		}
+	}
+	look(l.others)
+	for _, b := range l.tools {
+		look(b)
+	}
+	return first
+}
+
+// refusal says why a call would be refused that came now; nil when it would not. It takes up nothing.
+func (l *line) refusal(tool string, by caller) *sdk.Error {
+	r, full := l.look(tool, by)
+	if r == nil || !full {
+		return r.early()
+	}
+	return r.queueFull()
+}
+
+// look gives what refuses a call that came now, or nil; full says that it is the queue.
+func (l *line) look(tool string, by caller) (r *boundState, full bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.pairOf(tool)
+	if r := p.tooEarly(time.Now()); r != nil {
+		return r, false
+	}
+	if b := p.full(); !p.free() && b != nil && b.excess(by) == nil {
+		return b.read(), true
+	}
+	return nil, false
 }
 
 // free says whether one more call may run.
-func (p pair) free() bool {
-	for _, b := range p {
-		if b.Concurrency > 0 && b.running >= b.Concurrency {
-			return false
-		}
-	}
-	return true
-}
+func (b *bound) free() bool { return b.Concurrency == 0 || b.running < b.Concurrency }
+
+func (p pair) free() bool { return p[0].free() && p[1].free() }
 
 // full gives the bound for which no more calls may wait, or nil.
 func (p pair) full() *bound {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -22,7 +21,7 @@ type listing struct {
 	pins    pins
 	changes *atomic.Uint64 // the host's; counted under mu
 
-	mu sync.Mutex
+	mu briefMutex
 	known
 }
 

@@ -18,11 +18,6 @@ type limitDetails struct {
 	RetryAfter int64 `json:"retry_after_ms,omitempty"`
 }
 
-func (b *bound) refuse(name string, d limitDetails, what string) *sdk.Error {
-	d.Of = b.of
-	return overLimit(name, d, what)
-}
-
 // overLimit is for a call over a limit. It names the setting; what says why.
 func overLimit(name string, d limitDetails, what string) *sdk.Error {
 	e := fail(sdk.CodeLimit, name, "%s (%s of %s); nothing was run", what, d.Setting, d.Of)
@@ -30,26 +25,44 @@ func overLimit(name string, d limitDetails, what string) *sdk.Error {
 	return e
 }
 
-// tooEarly refuses a call that comes before the rates allow it; nil when it may come now.
-func (p pair) tooEarly(now time.Time) *sdk.Error {
-	var slow *bound
+// A boundState is what a bound says at one moment. Errors are made of it without the line's lock.
+type boundState struct {
+	of string
+	Limits
+	pause   time.Duration // until the rate lets one more call through
+	backlog int64         // see bound.backlog
+	blocked bool          // as many run as may
+}
+
+func (b *bound) read() *boundState {
+	return &boundState{of: b.of, Limits: b.Limits, backlog: b.backlog(), blocked: !b.free()}
+}
+
+func (r *boundState) refuse(name string, d limitDetails, what string) *sdk.Error {
+	d.Of = r.of
+	return overLimit(name, d, what)
+}
+
+// tooEarly gives the bound whose rate a call comes too early for; nil when it may come now.
+func (p pair) tooEarly(now time.Time) (r *boundState) {
 	var longest time.Duration
 	for _, b := range p {
 		if d := b.pause(now); d > longest {
-			slow, longest = b, d
+			r, longest = b.read(), d
+			r.pause = d
 		}
 	}
-	if slow == nil {
-		return nil
-	}
-	return slow.early(longest)
+	return r
 }
 
-// early refuses a call that may come again after a pause.
-func (b *bound) early(pause time.Duration) *sdk.Error {
-	ms := milliseconds(pause)
-	e := b.refuse("RateLimited", limitDetails{Setting: "rate", Limit: b.Rate, RetryAfter: ms},
-		fmt.Sprintf("there may be %g calls a second, %d at once, and there were as many", b.Rate, b.Burst))
+// early refuses a call that comes before the rate allows it; nil when there is none.
+func (r *boundState) early() *sdk.Error {
+	if r == nil {
+		return nil
+	}
+	ms := milliseconds(r.pause)
+	e := r.refuse("RateLimited", limitDetails{Setting: "rate", Limit: r.Rate, RetryAfter: ms},
+		fmt.Sprintf("there may be %g calls a second, %d at once, and there were as many", r.Rate, r.Burst))
 	e.Retryable = true
 	e.Suggestion = fmt.Sprintf("Call again in %s.", time.Duration(ms)*time.Millisecond)
 	return e
@@ -65,27 +78,27 @@ func (b *bound) pause(now time.Time) time.Duration {
 	return time.Duration(min(max(seconds*float64(time.Second), 0), float64(math.MaxInt64/2)))
 }
 
-func (b *bound) queueFull() *sdk.Error {
-	what := fmt.Sprintf("there may be %d at once and %d in line, and there are as many", b.Concurrency, b.Queue)
-	d := limitDetails{Setting: "queue", Limit: b.Queue, RetryAfter: b.backlog()}
-	if b.Queue == 0 {
-		what = fmt.Sprintf("there may be %d at once and none in line, and there are as many", b.Concurrency)
+func (r *boundState) queueFull() *sdk.Error {
+	what := fmt.Sprintf("there may be %d at once and %d in line, and there are as many", r.Concurrency, r.Queue)
+	d := limitDetails{Setting: "queue", Limit: r.Queue, RetryAfter: r.backlog}
+	if r.Queue == 0 {
+		what = fmt.Sprintf("there may be %d at once and none in line, and there are as many", r.Concurrency)
 	}
-	return b.busy("QueueFull", d, what)
+	return r.busy("QueueFull", d, what)
 }
 
 // waitedTooLong blames what kept the call waiting.
 func (p pair) waitedTooLong() *sdk.Error {
-	b := p[0]
-	if b.Concurrency == 0 || b.running < b.Concurrency {
-		b = p[1]
+	r := p[0].read()
+	if r.Concurrency == 0 || !r.blocked {
+		r = p[1].read()
 	}
-	d := limitDetails{Setting: "concurrency", Limit: b.Concurrency, RetryAfter: b.backlog()}
-	return b.busy("WaitedTooLong", d, fmt.Sprintf("the call waited %s in line, since there may be %d at once", maxWait, b.Concurrency))
+	d := limitDetails{Setting: "concurrency", Limit: r.Concurrency, RetryAfter: r.backlog}
+	return r.busy("WaitedTooLong", d, fmt.Sprintf("the call waited %s in line, since there may be %d at once", maxWait, r.Concurrency))
 }
 
-func (b *bound) busy(name string, d limitDetails, what string) *sdk.Error {
-	e := b.refuse(name, d, what)
+func (r *boundState) busy(name string, d limitDetails, what string) *sdk.Error {
+	e := r.refuse(name, d, what)
 	e.Retryable = true
 	e.Suggestion = "Call again when calls that run now have ended."
 	return e
@@ -93,6 +106,9 @@ func (b *bound) busy(name string, d limitDetails, what string) *sdk.Error {
 
 // backlog estimates when a call that comes now would have its turn, in milliseconds; zero when nothing is known.
 func (b *bound) backlog() int64 {
+	if b.Concurrency == 0 {
+		return 0
+	}
 	return milliseconds(time.Duration(float64(b.typical) * float64(b.waiting+1) / float64(b.Concurrency)))
 }
 

@@ -63,7 +63,7 @@ func (h *Host) change(n *hosting) bool {
 		h.memory.replaceSaved(n.options.Remembered)
 	}
 	n.lines = adoptLines(old, n.options)
-	h.all.adopt(limitsOfAll(n.options), nil)
+	h.all.adopt(limitsOfAll(n.options), limitsOfEach(n.registry.plugins, n.options))
 	h.now.Store(n)
 	h.changes.Add(1) // after that: who looks in between looks again
 	h.watchOnly(n)

@@ -88,7 +88,9 @@ func (h *hosting) pace(ctx context.Context, t *Tool) *sdk.Error {
 		for _, b := range limited {
 			left[b.of] = c.Rates[b.of].at(now, b.Limits)
 			if pause := (1 - left[b.of]) / b.Rate; pause > 0 {
-				return b.early(time.Duration(pause * float64(time.Second)))
+				early := b.read()
+				early.pause = time.Duration(pause * float64(time.Second))
+				return early.early()
 			}
 		}
 		for _, b := range limited {

@@ -12,8 +12,20 @@ import (
 // things. It waits five seconds at most for a process that holds the log and writes nothing, a minute for others that write
 // all the time, and longer only for a slow disk.
 func (l *Log) Append(r Record) error {
-	if err := l.prepare(&r); err != nil {
-		return l.refused(err)
+	if r.Later {
+		later := r // so that others need no memory of their own
+		if l.postpone(&later) {
+			return l.later.problem()
+		}
+	}
+	return l.appendAll([]Record{r})
+}
+
+func (l *Log) appendAll(records []Record) error {
+	for i := range records {
+		if err := l.prepare(&records[i]); err != nil {
+			return l.refused(err)
+		}
 	}
 	began := time.Now()
 	l.mu.Lock()
@@ -25,7 +37,7 @@ func (l *Log) Append(r Record) error {
 		return l.refused(err)
 	}
 	defer l.unlock()
-	return l.refused(l.append(r))
+	return l.refused(l.append(records))
 }
 
 func (l *Log) refused(err error) error {
@@ -36,7 +48,7 @@ func (l *Log) refused(err error) error {
 }
 
 // append writes while the file is locked.
-func (l *Log) append(r Record) error {
+func (l *Log) append(records []Record) error {
 	size, err := l.size()
 	if err != nil {
 		return err
@@ -47,11 +59,15 @@ func (l *Log) append(r Record) error {
 			return err
 		}
 	}
-	if err := c.add(r); err != nil {
-		return err
+	sync := false
+	for _, r := range records {
+		if err := c.add(r); err != nil {
+			return err
+		}
+		sync = sync || r.Sync
 	}
 	l.known = unknown
-	if err := l.write(c, r.Sync); err != nil {
+	if err := l.write(c, sync); err != nil {
 		return errors.Join(err, l.undo(size))
 	}
 	l.known = ending{size: size + int64(len(c.text)), last: c.last}

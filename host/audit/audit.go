@@ -35,6 +35,8 @@ type Log struct {
 	content bool
 	redact  *redact.Redactor
 
+	later backlog
+
 	mu         sync.Mutex
 	file, head *os.File  // nil once closed
 	known      ending    // how the file ended after our last record
@@ -54,6 +56,7 @@ var unknown = ending{size: -1}
 // It fails if the file cannot be written or is not a regular file.
 func Open(path string, o Options) (*Log, error) {
 	l := &Log{path: path, content: o.Content, redact: redact.New(o.Secrets...), known: unknown}
+	l.later.records = make(chan *Record, maxLater)
 	if err := l.open(); err != nil {
 		_ = l.Close()
 		return nil, fmt.Errorf("the audit log cannot be used: %w", err)
@@ -112,11 +115,12 @@ func openFile(path string, flags int) (*os.File, error) {
 	return os.OpenFile(path, flags, 0o600)
 }
 
-// Close closes the files. Records that Append accepted stay; a second Close does nothing.
+// Close writes the records that were left for later, and closes the files. Records that Append accepted stay; a second
+// Close does nothing.
 func (l *Log) Close() error {
+	err := l.closeLater()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var err error
 	for _, f := range []*os.File{l.file, l.head} {
 		if f != nil {
 			err = errors.Join(err, f.Close())

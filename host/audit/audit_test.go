@@ -2,6 +2,8 @@ package audit
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -189,4 +191,65 @@ func records(t testing.TB, path string) (out []Record) {
 		out = append(out, r)
 	}
 	return out
+}
+
+// What is left for later is in the record when the log is closed, in a chain that verifies, with the time when it came.
+func TestLater(t *testing.T) {
+	t.Parallel()
+	path := logPath(t)
+	l, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			for j := range 50 {
+				r := Record{Kind: KindCall, CallID: fmt.Sprintf("%d-%d", i, j), Status: "error", Code: "E_LIMIT", Later: j%5 > 0, Sync: j%10 == 0,
+					Arguments: []byte(`{"a":1}`)}
+				if err := l.Append(r); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	report, err := Verify(path)
+	if err != nil || !report.OK() || report.Records != 2000 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	seen := map[string]bool{}
+	for r, err := range Read(path) {
+		if err != nil || seen[r.CallID] || r.ArgumentsBytes != 7 || r.Time.IsZero() {
+			t.Fatalf("record %+v, %v", r, err)
+		}
+		seen[r.CallID] = true
+	}
+	if err := l.Append(Record{Kind: KindCall, Later: true}); err == nil {
+		t.Error("a closed log took a record for later")
+	}
+}
+
+// That records could not be written is told, once, and closing does not try them all.
+func TestLaterThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	path := logPath(t)
+	l, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil { // which it finds out with the next record
+		t.Fatal(err)
+	}
+	var told error
+	for range 1000 {
+		told = errors.Join(told, l.Append(Record{Kind: KindCall, Later: true}))
+	}
+	told = errors.Join(told, l.Close())
+	if told == nil || !strings.Contains(told.Error(), "missing") || !strings.Contains(told.Error(), "was removed") {
+		t.Errorf("error %v", told)
+	}
 }

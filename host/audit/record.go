@@ -84,6 +84,10 @@ type Record struct {
 
 	// Sync makes Append wait until the record is on the disk. Hosts ask for it before a call that may change things.
 	Sync bool `json:"-"`
+	// Later lets Append return before the record is written, which it is within moments, and at the latest when the log is
+	// closed; a process that is killed before loses it. That it could not be written is the error of a later Append, or of
+	// Close. Hosts ask for it for calls over a limit, which were not run: an overload must not make others wait for the disk.
+	Later bool `json:"-"`
 }
 
 // An Approval is what a person said to a call.
