@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"path"
 )
 
 // Options say which cases to make.
@@ -86,7 +85,7 @@ func newMaker(sources []Source, seed uint64, name string) *maker {
 	by := map[string][]*Source{}
 	for i := range sources {
 		s := &sources[i]
-		ext := path.Ext(s.Name)
+		ext := extension(s.Name)
 		by[ext] = append(by[ext], s)
 		if !ascii(string(s.Data)) {
 			m.foreign = append(m.foreign, s)

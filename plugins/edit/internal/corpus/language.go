@@ -48,11 +48,35 @@ var languages = map[string]*language{
 	".json": {name: "json", braces: true, inserts: [][]string{{`"W_extra": true,`}, {`"W_limit": 30,`, `"W_path": "/tmp",`}}},
 	".css":  {name: "css", braces: true, inserts: [][]string{{"margin-top: 3px;"}, {"color: teal;", "padding: 2px;"}}},
 	".html": {name: "html", inserts: [][]string{{"<p>W goes here</p>"}, {"<ul>", "\t<li>W</li>", "</ul>"}}},
-	".md":   {name: "text", prose: true, inserts: [][]string{{"The W is looked at twice."}, {"See also W, which does the same", "in a single step."}}},
-	".txt":  {name: "text", prose: true, inserts: [][]string{{"exec checked W"}, {"stdout W-done", "grep W second"}, {"env W=3"}}},
+	".cs": {name: "csharp", comment: "//", braces: true, inserts: [][]string{
+		{"Trace(W);"}, {"seen.Add(W);", "total += 1;"}, {"if (W is null)", "{", "\treturn;", "}"}}},
+	".kt": {name: "kotlin", comment: "//", braces: true, inserts: [][]string{
+		{"trace(W)"}, {"val copy = W.copy()", "seen.add(copy)"}, {"if (W == null) {", "\treturn", "}"}}},
+	".swift": {name: "swift", comment: "//", braces: true, inserts: [][]string{
+		{"trace(W)"}, {"let copy = W", "seen.append(copy)"}, {"guard ready(W) else {", "\treturn", "}"}}},
+	".php": {name: "php", comment: "//", braces: true, inserts: [][]string{
+		{"trace($W);"}, {"$seen[] = $W;", "$total++;"}, {"if ($W === null) {", "\treturn;", "}"}}},
+	".cpp":       {name: "c", comment: "//", braces: true, inserts: cLike},
+	".proto":     {name: "proto", comment: "//", braces: true, inserts: [][]string{{"string W_extra = 90;"}, {"// Of W.", "bool W_known = 91;"}}},
+	".rb":        {name: "ruby", comment: "#", inserts: [][]string{{"trace(W)"}, {"@seen << W", "@total += 1"}, {"if W.nil?", "\treturn", "end"}}},
+	".lua":       {name: "lua", comment: "--", inserts: [][]string{{"trace(W)"}, {"local copy = clone(W)", "seen[copy] = true"}, {"if not W then", "\treturn 0", "end"}}},
+	".tf":        {name: "hcl", comment: "#", inserts: [][]string{{`W_extra = true`}, {`W_limit = 30`, `W_path = "/tmp"`}, {"W_options {", "\tfirst = 1", "}"}}},
+	".toml":      {name: "toml", comment: "#", inserts: [][]string{{`W_extra = true`}, {`W_limit = 30`, `W_path = "/tmp"`}}},
+	".xml":       {name: "xml", inserts: [][]string{{"<note>W goes here</note>"}, {"<list>", "\t<item>W</item>", "</list>"}}},
+	"Dockerfile": {name: "docker", comment: "#", inserts: [][]string{{"RUN checked W"}, {"ENV W_LIMIT=30", "ENV W_PATH=/tmp"}}},
+	".md":        {name: "text", prose: true, inserts: [][]string{{"The W is looked at twice."}, {"See also W, which does the same", "in a single step."}}},
+	".txt":       {name: "text", prose: true, inserts: [][]string{{"exec checked W"}, {"stdout W-done", "grep W second"}, {"env W=3"}}},
 }
 
-func languageOf(name string) *language { return languages[path.Ext(name)] }
+func languageOf(name string) *language { return languages[extension(name)] }
+
+// extension is that of a file's name, or the name where it has none.
+func extension(name string) string {
+	if ext := path.Ext(name); ext != "" {
+		return ext
+	}
+	return path.Base(name)
+}
 
 // split cuts a line into its code and its comment, the blanks between them going with the comment. Sure is false when
 // the line is one that a few lines of program should not judge.

@@ -73,10 +73,27 @@ func (d *draft) forged(file []line, note string, lines []line) (Case, bool) {
 	d.note(note)
 	d.lines = slices.Concat(file[:d.from], lines, file[d.from+d.count:])
 	d.look(d.from, d.count)
-	if !d.plan(false) {
+	if !d.plan(false) || d.codeThere(file) {
 		return Case{}, false
 	}
 	return d.refused(file)
+}
+
+// codeThere says that the file has what is quoted, but for comments, which may just be out of date.
+func (d *draft) codeThere(file []line) bool {
+	code := func(texts []string) string {
+		return squash(strings.Join(slices.DeleteFunc(texts, func(text string) bool { return !d.statement(text) }), ""))
+	}
+	var old, all []string
+	for i := range d.cells {
+		if d.cells[i].hasOld() {
+			old = append(old, d.cells[i].old)
+		}
+	}
+	for _, l := range file {
+		all = append(all, l.text)
+	}
+	return strings.Contains(code(all), code(old))
 }
 
 // foreignLines gives the window with a part of it taken from elsewhere in the file.
@@ -87,11 +104,17 @@ func (d *draft) foreignLines(from, to int) []line {
 	if far := 3*d.count + 20; at > d.from-far && at < d.from+far || n < 3 {
 		return nil // from nearby it could be the place with some lines left out
 	}
+	said := 0
 	for i := range n {
 		if squash(d.lines[at+i].text) == squash(out[from+i].text) {
 			return nil
 		}
-		out[from+i] = d.lines[at+i]
+		if out[from+i] = d.lines[at+i]; letters(out[from+i].text) >= 3 && d.statement(out[from+i].text) {
+			said++
+		}
+	}
+	if said < 2 {
+		return nil // a comment may just be out of date
 	}
 	return out
 }

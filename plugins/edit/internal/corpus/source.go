@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"embed"
 	"io/fs"
-	"path"
 	"strings"
 	"unicode/utf8"
 )
@@ -37,7 +36,7 @@ func Load(fsys fs.FS) ([]Source, error) {
 		if err != nil {
 			return err
 		}
-		if ext := path.Ext(name); languages[ext] != nil && d.Type().IsRegular() {
+		if ext := extension(name); languages[ext] != nil && d.Type().IsRegular() {
 			kinds[ext] = append(kinds[ext], name)
 		}
 		return nil

@@ -110,7 +110,7 @@ func (t *Text) leavesOut(r *reading, places []Range) *Refusal {
 	for i, l := range fresh {
 		trimmed[i] = strings.TrimRight(l, spaces)
 	}
-	for _, h := range diffLines(old, trimmed) {
+	for _, h := range joined(diffLines(old, trimmed), trimmed) {
 		for j := h.na; j < h.nb; j++ {
 			kind, key := stubOf(fresh[j]), squeeze([]byte(fresh[j]))
 			if kind == noStub {
@@ -128,6 +128,20 @@ func (t *Text) leavesOut(r *reading, places []Range) *Refusal {
 	return nil
 }
 
+// joined makes one of the hunks between which there is nothing but blank lines and brackets: those lie where chance has them.
+func joined(hunks []hunk, fresh []string) (out []hunk) {
+	for _, h := range hunks {
+		n := len(out)
+		if n > 0 && !slices.ContainsFunc(fresh[out[n-1].nb:h.na], func(l string) bool { return alnums([]byte(l)) > 0 }) {
+			out[n-1].b, out[n-1].nb = h.b, h.nb
+			continue
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// stubRefusal words the refusal of a line.
 func (t *Text) stubRefusal(line string, places []Range) *Refusal {
 	r := &Refusal{Kind: Guard, Message: "new_string has the line " + quoteShort(line) + ", which stands for code left out and is not in the file at that place. It would be written as it is, and the code would be lost.",
 		Hint: "Write new_string in full, or choose a smaller old_string that holds only what changes."}

@@ -29,7 +29,11 @@ func (p *projection) mergeBody(old, fresh, file []byte) ([]byte, bool) {
 		head, tail = wholeWords(old, fresh, head, tail)
 	}
 	if !p.clear(a, b, at, head, len(old)-tail) {
-		return nil, false
+		if gluedWords(a, b, at, max(1, unitsBefore(a, head)), unitsBefore(a, len(old)-tail)) {
+			return nil, false
+		}
+		text := beside(old, fresh, file, head, tail)
+		return text, text != nil
 	}
 	m := merge{old: old, fresh: fresh, file: file, a: a, b: b, at: at, head: head, tail: tail}
 	start, end, middle := m.middle()
@@ -37,6 +41,16 @@ func (p *projection) mergeBody(old, fresh, file []byte) ([]byte, bool) {
 		return nil, false
 	}
 	return slices.Concat(file[:start], withoutTwin(middle, file[end:]), file[end:]), true
+}
+
+// beside gives the changed line when the file has the bytes of the old one before and behind the changed part, and only blanks
+// beside or in that part differ: then those of the new line are written. It is nil when there is more that differs.
+func beside(old, fresh, file []byte, head, tail int) []byte {
+	before, behind := bytes.TrimRight(old[:head], " \t"), bytes.TrimLeft(old[len(old)-tail:], " \t")
+	if len(before)+len(behind) > min(len(file), len(fresh)) || !bytes.HasPrefix(file, before) || !bytes.HasSuffix(file, behind) || despaced(string(old)) != despaced(string(file)) {
+		return nil
+	}
+	return bytes.Clone(fresh)
 }
 
 // clear says that bytes from to to of the old line have the same blanks in the file, where these tell words apart.
