@@ -73,6 +73,14 @@ func checkJq(u *use) string {
 	return ""
 }
 
+// checkAwk repeats what the walker found out: a rule that lists awk covers the same programs.
+func checkAwk(u *use) string {
+	if !plainAwk(u.command) {
+		return "an awk program that is not known to be harmless"
+	}
+	return ""
+}
+
 var printfSets = lazily(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`)
 
 // checkPrintf refuses formats that set variables, and those that make very much of little.

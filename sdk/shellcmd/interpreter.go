@@ -36,6 +36,9 @@ func (w *walker) interpreted(at int) {
 	if len(c.Args) == 1 && c.Args[0].Static && slices.Contains(strings.Fields(r.prints), c.Args[0].Text) {
 		return
 	}
+	if plainAwk(&c) {
+		return
+	}
 	if why := asText(r.text, c.Args); why != "" {
 		w.grave(at, why)
 	}

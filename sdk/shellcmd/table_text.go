@@ -14,6 +14,7 @@ var textRows = []row{
 	{"expand|unexpand", "a i t= all initial first-only tabs=", spec{operands: paths, globs: anyGlob}},
 	{"rev", "", spec{operands: paths, globs: anyGlob}},
 	{"base64|base32", "d i w= decode ignore-garbage wrap=", spec{operands: paths, globs: anyGlob}},
+	{"awk|gawk|mawk|nawk", "F= v=", spec{operands: firstText, check: checkAwk}},
 	{"echo", "", spec{raw: true, operands: texts, globs: anyGlob, digits: true}},
 	{"printf", "", spec{operands: texts, digits: true, globs: anyGlob, first: true, check: checkPrintf}},
 	{"expr", "", spec{raw: true, operands: texts, digits: true}},
