@@ -1,5 +1,5 @@
-# The configuration that runs out of the box. Paths start from this file's folder, in arguments of commands too; only
-# the commands of the discover plugin start from the work folder.
+# The configuration that runs out of the box. Paths start from this file's folder; only the
+# commands of the discover plugin start from the work folder.
 
 # Every toolhost-plugin-NAME in these folders is a plugin called NAME: readfile and edit come from here.
 plugin_dirs = ["./bin"]

@@ -14,6 +14,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,16 +42,25 @@ type entry struct {
 	preview PreviewHandler
 }
 
+var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+
 // New makes a plugin without tools. The name and version are what it says of itself; the name it goes by in a host is
 // the label in the host's configuration.
+//
+// It panics when no configuration could name the plugin so: ^[a-z][a-z0-9-]{0,31}$.
 func New(name, version string) *Plugin {
+	if !pluginName.MatchString(name) {
+		panic(fmt.Sprintf("sdk: plugin name %q must match %s", name, pluginName))
+	}
 	return &Plugin{name: name, version: version, changed: make(chan struct{})}
 }
 
 // AddTool adds a tool whose arguments are a Go struct. The input schema is inferred from In, unless t brings one:
 // fields appear under their json names, in order; a field without omitempty or omitzero that is no pointer is required;
-// other keys are refused. Tags say more: jsonschema:"the description", enum:"a|b", minimum:"1", maximum:"9", and
-// default:"x", which tells the model what an absent field means: the handler itself fills it in.
+// other keys are refused. Tags say more: jsonschema:"the description", and each keyword under its own name: enum:"a|b",
+// minimum:"1", maximum:"9", minLength:"1", maxLength:"80", pattern:"^[a-z]+$", format:"email", minItems:"1", maxItems:"9", and
+// default:"x", which tells the model what an absent field means: the handler itself fills it in. On a list those about single
+// values hold for its items.
 //
 // It panics when the definition is wrong or the name is taken: those are the author's mistakes, found by the first run.
 func AddTool[In any](p *Plugin, t Tool, handle func(ctx context.Context, r *Request, in In) (*Result, error)) {
@@ -146,6 +156,9 @@ func (p *Plugin) tool(name string) *entry {
 // host checks what the user wrote against it; f runs once, before the first call, and its error keeps the plugin from
 // being used. Without any configuration f gets what `{}` decodes to. Of the request only Workdir and Arguments are set.
 func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) error) {
+	if p.configure != nil {
+		panic("sdk: Configure is called twice; the second would replace the first")
+	}
 	p.configSchema = must(inferSchema[C]("the configuration"))
 	p.configure = func(ctx context.Context, r *Request) error {
 		c, err := decode[C](r.Arguments, "the configuration does not fit")

@@ -57,7 +57,11 @@ func TestResultOfAHandler(t *testing.T) {
 		err    error
 		want   *sdk.Result
 	}{
-		"nothing":             {nil, nil, &sdk.Result{}},
+		"nothing":             {nil, nil, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Name: "NoResult", Message: "the tool x has run, but returned neither a result nor an error", Suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again.", Outcome: sdk.OutcomeUnknown}}},
+		"an empty result":     {&sdk.Result{}, nil, &sdk.Result{}},
+		"an empty error":      {nil, &sdk.Error{}, tooled("", "the tool x failed with an error without a name and no message")},
+		"a bare name":         {nil, &sdk.Error{Name: "Lost"}, tooled("Lost", "the tool x failed with Lost and no message")},
+		"an empty one inside": {&sdk.Result{Error: &sdk.Error{}}, nil, tooled("", "the tool x failed with an error without a name and no message")},
 		"content":             {sdk.Text("a"), nil, sdk.Text("a")},
 		"a nil *Error":        {sdk.Text("a"), (*sdk.Error)(nil), sdk.Text("a")},
 		"content and error":   {sdk.Text("half"), refused, &sdk.Result{Content: sdk.Text("half").Content, Error: &seen}},
@@ -227,7 +231,7 @@ func TestCallsRunInParallel(t *testing.T) {
 		case <-meet:
 		case <-ctx.Done():
 		}
-		return nil, ctx.Err()
+		return &sdk.Result{}, ctx.Err()
 	}))
 	results := make(chan *sdk.Result, 2)
 	for range 2 {

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,14 +19,35 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 		return failed(&Error{Code: CodeToolNotFound, Message: fmt.Sprintf("plugin %s has no tool %q", p.name, r.Tool)})
 	}
 	result, failure := guard(r, "the tool "+r.Tool, func() (*Result, error) { return e.handle(ctx, r) })
+	failure = worded(failure, r.Tool)
 	switch {
+	case result == nil && failure == nil:
+		return failed(&Error{Name: "NoResult", Message: "the tool " + r.Tool + " has run, but returned neither a result nor an error", Outcome: OutcomeUnknown,
+			Suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again."})
 	case result == nil:
 		return failed(failure)
 	case failure != nil:
 		result = new(*result) // the handler may hold on to the one it returned
 		result.Error = failure
 	}
+	if result.Error != nil && result.Error.Message == "" {
+		result = new(*result)
+		result.Error = worded(result.Error, r.Tool)
+	}
+	if e.OutputSchema != nil && result.Error == nil && result.Structured == nil && r.Events != nil {
+		r.Logger().Warn("the tool " + r.Tool + " has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no OutputSchema")
+	}
 	return result
+}
+
+// worded gives a failure that says nothing a message.
+func worded(failure *Error, tool string) *Error {
+	if failure == nil || failure.Message != "" {
+		return failure
+	}
+	failure = new(*failure)
+	failure.Message = fmt.Sprintf("the tool %s failed with %s and no message", tool, cmp.Or(failure.Name, "an error without a name"))
+	return failure
 }
 
 // guard turns what f fails with into data, also a panic, and logs where that came from.

@@ -21,10 +21,22 @@ func inferSchema[T any](whom string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("%s: %v is not a struct; only structs have named fields", whom, t)
 	}
 	s, err := schemaOf(t, nil)
+	if err == nil && t.NumField() > 0 && knownSchema(t) == "" && !anyExported(t) {
+		err = fmt.Errorf("%v has no exported field, so encoding/json never fills it; begin the names of its fields with capitals", t)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", whom, err)
 	}
 	return json.RawMessage(s), nil
+}
+
+func anyExported(t reflect.Type) bool {
+	for f := range t.Fields() {
+		if f.IsExported() || f.Anonymous {
+			return true
+		}
+	}
+	return false
 }
 
 var (
@@ -143,9 +155,19 @@ func (o *object) addField(f reflect.StructField, parents []reflect.Type) error {
 	case f.Anonymous && name == "" && pointed(f.Type).Kind() == reflect.Struct:
 		return o.embed(f, parents)
 	case !f.IsExported() && !(f.Anonymous && f.Type.Kind() == reflect.Struct):
-		return nil
+		return hiddenField(f)
 	}
 	return o.addProperty(f, cmp.Or(name, f.Name), strings.Split(options, ","), parents)
+}
+
+// hiddenField says that a field that was meant for JSON is never filled. One without tags is the author's own.
+func hiddenField(f reflect.StructField) error {
+	for _, name := range tagNames(f.Tag) {
+		if name == "json" || slices.ContainsFunc(schemaTags, func(k schemaTag) bool { return k.tag == name }) {
+			return fmt.Errorf("the field has tags but is not exported, so encoding/json never fills it; begin its name with a capital")
+		}
+	}
+	return nil
 }
 
 // embed takes over the fields of an embedded struct. Those of a pointer may all be absent.

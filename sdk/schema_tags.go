@@ -4,20 +4,44 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
-// schemaTags are the tags that a field's schema is made of, besides its type: tag, JSON Schema keyword, and how the
-// tag's text becomes JSON.
-var schemaTags = []struct {
+// A schemaTag says how the text of a field's tag becomes a keyword of its schema. A tag is called as its keyword, but for
+// jsonschema, which is the description.
+type schemaTag struct {
 	tag, keyword string
+	of           target
 	literal      func(t reflect.Type, text string) (string, error)
-}{
-	{"jsonschema", "description", func(_ reflect.Type, text string) (string, error) { return quote(text), nil }},
-	{"minimum", "minimum", numberOf},
-	{"maximum", "maximum", numberOf},
-	{"default", "default", literalOf},
-	{"enum", "enum", listOf},
+}
+
+// A target is what a keyword is about. Those about strings, numbers or single values are put on the items of an array.
+type target int
+
+const (
+	ofField target = iota
+	ofValue
+	ofString
+	ofNumber
+	ofArray
+)
+
+// schemaTags are in the order in which they stand in a schema.
+var schemaTags = []schemaTag{
+	{"jsonschema", "description", ofField, description},
+	{"minimum", "minimum", ofNumber, literalOf},
+	{"maximum", "maximum", ofNumber, literalOf},
+	{"minLength", "minLength", ofString, countOf},
+	{"maxLength", "maxLength", ofString, countOf},
+	{"pattern", "pattern", ofString, patternOf},
+	{"format", "format", ofString, formatOf},
+	{"minItems", "minItems", ofArray, countOf},
+	{"maxItems", "maxItems", ofArray, countOf},
+	{"default", "default", ofField, literalOf},
+	{"enum", "enum", ofValue, listOf},
 }
 
 // notNegative is what an unsigned number has until a tag says better.
@@ -25,32 +49,101 @@ const notNegative = `,"minimum":0`
 
 // tagged puts what the field's tags say into its schema, a JSON object.
 func tagged(schema string, f reflect.StructField) (string, error) {
+	if err := strangeTag(f); err != nil {
+		return "", err
+	}
+	t := pointed(f.Type)
+	own, items := "", ""
 	for _, k := range schemaTags {
 		text, ok := f.Tag.Lookup(k.tag)
 		if !ok {
 			continue
 		}
-		literal, err := k.literal(pointed(f.Type), text)
+		to, inner, err := k.of.in(t)
+		if err == nil {
+			var literal string
+			if literal, err = k.literal(to, text); err == nil {
+				member := "," + quote(k.keyword) + ":" + literal
+				if k.tag == "minimum" {
+					schema = strings.Replace(schema, notNegative, "", 1)
+				}
+				if inner {
+					items += member
+				} else {
+					own += member
+				}
+			}
+		}
 		if err != nil {
 			return "", fmt.Errorf("tag %s: %w", k.tag, err)
 		}
-		if k.tag == "minimum" {
-			schema = strings.Replace(schema, notNegative, "", 1)
-		}
-		member := quote(k.keyword) + ":" + literal + "}"
-		if schema != "{}" {
-			member = "," + member
-		}
-		schema = strings.TrimSuffix(schema, "}") + member
 	}
-	return schema, nil
+	if err := contradiction(f, t); err != nil {
+		return "", err
+	}
+	if items != "" { // the schema of an array ends with that of its items
+		schema = with(strings.TrimSuffix(schema, "}"), items) + "}"
+	}
+	return with(schema, own), nil
 }
 
-func numberOf(t reflect.Type, text string) (string, error) {
-	if k := t.Kind(); t != numberType && (k < reflect.Int || k > reflect.Float64) {
-		return "", fmt.Errorf("%v is not a number", t)
+// with adds members, each with a comma before it, to a JSON object.
+func with(schema, members string) string {
+	if schema == "{}" {
+		members = strings.TrimPrefix(members, ",")
 	}
-	return literalOf(t, text)
+	return strings.TrimSuffix(schema, "}") + members + "}"
+}
+
+// in gives the type whose values the keyword is about: the field's, or that of its items.
+func (of target) in(t reflect.Type) (to reflect.Type, items bool, err error) {
+	array := (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && knownSchema(t) == ""
+	if array && of != ofField && of != ofArray {
+		t, items = pointed(t.Elem()), true
+	}
+	known := knownSchema(t)
+	fits := true
+	switch of {
+	case ofArray:
+		fits = array
+	case ofNumber:
+		fits = t == numberType || t.Kind() >= reflect.Int && t.Kind() <= reflect.Float64
+	case ofString:
+		fits = strings.HasPrefix(known, `{"type":"string"`)
+	case ofValue:
+		fits = known != ""
+	}
+	if !fits {
+		return nil, false, fmt.Errorf("%v is not %s", t, [...]string{"", "a string, a number or a bool", "a string", "a number", "a list"}[of])
+	}
+	return t, items, nil
+}
+
+func description(_ reflect.Type, text string) (string, error) { return quote(text), nil }
+
+// countOf is a whole number.
+func countOf(_ reflect.Type, text string) (string, error) {
+	if n, err := strconv.Atoi(text); err != nil || n < 0 || strconv.Itoa(n) != text {
+		return "", fmt.Errorf("%q is not a whole number from 0 on", text)
+	}
+	return text, nil
+}
+
+// patternOf is an expression that hosts can compile: RE2, as in package regexp.
+func patternOf(_ reflect.Type, text string) (string, error) {
+	if _, err := regexp.Compile(text); err != nil {
+		return "", err
+	}
+	return quote(text), nil
+}
+
+var formatName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+func formatOf(_ reflect.Type, text string) (string, error) {
+	if !formatName.MatchString(text) {
+		return "", fmt.Errorf("%q is not the name of a format, such as date-time, email, uri or uuid", text)
+	}
+	return quote(text), nil
 }
 
 func listOf(t reflect.Type, text string) (string, error) {
@@ -60,9 +153,29 @@ func listOf(t reflect.Type, text string) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if slices.Contains(out, literal) {
+			return "", fmt.Errorf("%q is there twice", value)
+		}
 		out = append(out, literal)
 	}
 	return "[" + strings.Join(out, ",") + "]", nil
+}
+
+// contradiction says which tags of a field no value can satisfy.
+func contradiction(f reflect.StructField, t reflect.Type) error {
+	for _, pair := range [][2]string{{"minimum", "maximum"}, {"minLength", "maxLength"}, {"minItems", "maxItems"}} {
+		least, err := strconv.ParseFloat(f.Tag.Get(pair[0]), 64)
+		most, failed := strconv.ParseFloat(f.Tag.Get(pair[1]), 64)
+		if err == nil && failed == nil && least > most {
+			return fmt.Errorf("tag %s is %s, more than %s, which is %s", pair[0], f.Tag.Get(pair[0]), pair[1], f.Tag.Get(pair[1]))
+		}
+	}
+	standard, hasDefault := f.Tag.Lookup("default")
+	enum, hasEnum := f.Tag.Lookup("enum")
+	if hasDefault && hasEnum && t.Kind() != reflect.Slice && t.Kind() != reflect.Array && !slices.Contains(strings.Split(enum, "|"), standard) {
+		return fmt.Errorf("tag default: %q is not one of the enum, %s", standard, strings.ReplaceAll(enum, "|", ", "))
+	}
+	return nil
 }
 
 // literalOf writes a tag's text as the JSON that a field of type t is read from: as it is, or as a string.

@@ -124,8 +124,11 @@ func TestInferSchemaOfTypes(t *testing.T) {
 func TestInferSchemaOfFields(t *testing.T) {
 	const none = `{"type":"object","properties":{},"additionalProperties":false}`
 	for name, c := range map[string]struct{ got, want string }{
-		"no fields":  {infer[struct{}](), none},
-		"unexported": {infer[struct{ f string }](), none},
+		"no fields": {infer[struct{}](), none},
+		"unexported": {infer[struct {
+			F string `json:"-"`
+			f string
+		}](), none},
 		"left out": {infer[struct {
 			F string `json:"-"`
 		}](), none},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -127,7 +129,20 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	for i, notice := range d.Notices {
 		d.Notices[i] = g.hidden.Hide(notice)
 	}
+	d.Notices = append(d.Notices, mistakesOf(d, g.program)...)
 	return d, nil
+}
+
+// mistakesOf are what its author probably got wrong, and would not notice.
+func mistakesOf(d *sdk.Description, program string) (out []string) {
+	file, ours := strings.CutPrefix(strings.TrimSuffix(filepath.Base(program), ".exe"), "toolhost-plugin-")
+	if ours && d.Name != "" && d.Name != file {
+		out = append(out, fmt.Sprintf("it calls itself %q (sdk.New), but its program is toolhost-plugin-%s; people look for its tools under that name", d.Name, file))
+	}
+	if len(d.Tools) == 0 && !d.Dynamic && len(d.Notices) == 0 {
+		out = append(out, "it has no tools; add some before sdk.Serve (sdk.AddTool)")
+	}
+	return out
 }
 
 // connect runs go-plugin's client over our own process. It has no context of its own, so the end of ctx kills the

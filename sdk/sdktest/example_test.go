@@ -46,3 +46,36 @@ func TestCountNothing(t *testing.T) {
 		t.Errorf("the result is %+v", result)
 	}
 }
+
+type searchArgs struct {
+	Query string   `json:"query" jsonschema:"What to look for, as a person would say it" minLength:"1" maxLength:"200"`
+	Since string   `json:"since,omitempty" jsonschema:"Only what is newer" format:"date"`
+	Kinds []string `json:"kinds,omitempty" jsonschema:"Only these kinds" enum:"page|issue|file" minItems:"1"`
+	Repo  string   `json:"repo,omitempty" pattern:"^[a-z]+/[a-z]+$"`
+	Limit int      `json:"limit,omitempty" minimum:"1" maximum:"100" default:"10"`
+}
+
+// Keywords of the schema are tags of the fields: what does not fit them never reaches the handler.
+func TestSearchArguments(t *testing.T) {
+	p := sdk.New("search", "1.0.0")
+	sdk.AddTool(p, sdk.Tool{Name: "find", Description: "Finds pages."}, func(_ context.Context, _ *sdk.Request, in searchArgs) (*sdk.Result, error) {
+		return sdk.Text(in.Query), nil
+	})
+	c := sdktest.Start(t, p)
+	for arguments, want := range map[string]string{
+		`{"query":"x","since":"2026-11-22","kinds":["page"],"repo":"a/b","limit":5}`: "",
+		`{"query":""}`:                      "query: must not be empty",
+		`{"query":"x","kinds":[]}`:          "kinds: must have at least 1 item",
+		`{"query":"x","kinds":["picture"]}`: `kinds[0]: must be one of "page", "issue", "file"`,
+		`{"query":"x","repo":"a"}`:          "repo: must match the pattern",
+		`{"query":"x","limit":0}`:           "limit: must be at least 1, got 0",
+	} {
+		result, message := c.Run(t, "find", arguments), ""
+		if result.Error != nil {
+			message = result.Error.Message
+		}
+		if !strings.Contains(message, want) || (message == "") != (want == "") {
+			t.Errorf("%s gives %q, want %q", arguments, message, want)
+		}
+	}
+}
