@@ -23,6 +23,9 @@ func Catastrophe(text string, c Context) string {
 	}
 	f := floor{values: s.values, commands: s.Commands}
 	for i := range s.Commands {
+		if s.Commands[i].elsewhere() {
+			continue
+		}
 		if why := f.command(&s.Commands[i], c.place(s.Commands[i].dirs)); why != "" {
 			return shorten(s.Commands[i].Text) + ": " + why
 		}

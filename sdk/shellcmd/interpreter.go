@@ -41,6 +41,17 @@ func (w *walker) interpreted(at int) {
 	}
 	if why := asText(r.text, c.Args); why != "" {
 		w.grave(at, why)
+		for _, a := range c.Args {
+			if a.Static {
+				w.guessLiterals(at, a.Text)
+			}
+		}
+		for _, r := range c.Redirects {
+			if strings.HasPrefix(r.Op, "<<") && r.Target.Static {
+				w.guessLiterals(at, r.Target.Text)
+				w.guessText(at, r.Target.Text)
+			}
+		}
 	}
 }
 

@@ -65,6 +65,8 @@ func (r Rules) part(c *Command, at Context, refused bool) (effect, why string) {
 		}
 	}
 	switch {
+	case c.maybe:
+		return allow, "it is judged with what may run it"
 	case refused:
 		return stricter(ask, r.otherwise()), "it is part of a text that is not understood"
 	case len(c.Doubts) > 0:
@@ -94,6 +96,8 @@ func (r Rules) known(c *Command, at Context) (effect, why string) {
 		return stricter(ask, r.otherwise()), why
 	case c.built && c.Name == "&":
 		return r.otherwise(), "it runs in the background"
+	case r.otherwise() == allow && unseen(c) != "":
+		return ask, unseen(c)
 	case r.ReadOnly:
 		return r.otherwise(), onlyReads(c, p)
 	}

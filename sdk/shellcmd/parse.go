@@ -12,8 +12,9 @@ import (
 type Script struct {
 	Text string
 	// Commands holds every simple command in the text, in its order: also those in pipes, lists, substitutions, groups,
-	// functions, behind wrappers, in the strings of sh -c, and in here-documents for a shell. A construct that is more than its
-	// parts, such as a function, a background mark or a group with a redirect, is there under its keyword.
+	// functions, behind wrappers, in the strings of sh -c, and in here-documents for a shell. Of programs that run what they are
+	// given, such as tmux or perl -e, it holds what they may run, as far as that can be read, found in "perhaps NAME". A construct
+	// that is more than its parts, such as a function, a background mark or a group with a redirect, is there under its keyword.
 	Commands []Command
 
 	bomb   string            // what starts processes without end
@@ -40,6 +41,7 @@ type Command struct {
 
 	built bool     // it stands for a construct
 	grave bool     // one of the doubts is about what would run
+	maybe bool     // it is a guess at what another command runs
 	dirs  []string // the folders it may run in, relative to the first one or absolute
 }
 
@@ -72,6 +74,9 @@ func parse(text string) (s *Script, err error) {
 	w := &walker{src: text, all: &collected{}}
 	defer func() {
 		s.Commands, s.bomb, s.values = w.all.commands, w.all.bomb, w.all.values
+		if w.all.guesses > maxGuesses && len(s.Commands) > 0 {
+			s.Commands[0].graveDoubt("more may be run in it than can be looked at")
+		}
 		if p := recover(); p != nil { // the parser is a stranger's; nothing may end the host
 			err = &RefusedError{Reason: "the parser failed on it"}
 		}

@@ -11,7 +11,7 @@ import (
 // a rule would not cover, because of an option that is not known.
 func Prefix(text string) []string {
 	s, err := Parse(text)
-	if err != nil || len(s.Commands) != 1 {
+	if err != nil || len(s.Commands) == 0 || slices.ContainsFunc(s.Commands[1:], func(c Command) bool { return !c.maybe }) {
 		return nil
 	}
 	c := &s.Commands[0]

@@ -21,7 +21,6 @@ type spec struct {
 	own      bool      // it is judged by its place: it reads settings from the folder it runs in
 	first    bool      // options end at the first operand: what follows is operands, whatever it looks like
 	apart    bool      // the value of a short option is always the next word; only digits may be attached
-	builds   bool      // it runs what the project holds
 	pretty   bool      // --format and --pretty may name a format in the settings of git
 	check    func(*use) string
 }
@@ -69,14 +68,6 @@ var specs = sync.OnceValue(func() map[string]*spec {
 	}
 	addRows(m, changeRows, false)
 	addRows(m, buildRows, false)
-	for _, r := range buildRows {
-		first, rest, _ := strings.Cut(r.names, " ")
-		for name := range strings.SplitSeq(first, "|") {
-			for tail := range strings.SplitSeq(rest, "|") {
-				m[strings.TrimSpace(name+" "+tail)].builds = true
-			}
-		}
-	}
 	return m
 })
 

@@ -18,7 +18,7 @@ type Rules struct {
 	// ReadOnly also allows the everyday commands that only read, with the options known to only read.
 	ReadOnly bool
 	// Otherwise is the effect for all others: "allow", "ask" or "deny"; "" is "ask". A command with doubts is asked about even
-	// with "allow".
+	// with "allow", and so is one that runs what is not seen here: a file, or what a project holds (sh x.sh, make, npm test).
 	Otherwise string
 }
 

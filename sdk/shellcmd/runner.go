@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,11 +22,13 @@ func (w *walker) shell(at int) {
 	case found && !sure:
 		w.grave(at, "an option of "+c.Name+" that is not known to be harmless")
 		w.string(at, text, c.Name+" -c")
+		w.guessTexts(at)
 	case found:
 		w.otherShell(at, text)
 		w.string(at, text, c.Name+" -c")
 	case slices.ContainsFunc(c.Args, func(a Word) bool { return !a.Static || a.Text == "" || a.Text[0] != '-' }):
 		w.script(at)
+		w.guessTexts(at)
 	default:
 		w.input(at)
 	}
@@ -57,6 +60,8 @@ func shellText(args []Word) (text Word, found, sure bool) {
 		case a.Text == "--noprofile" || a.Text == "--norc" || a.Text == "--posix":
 		case a.Text[0] == '-' && a.Text[1] != '-' && strings.Contains(a.Text, "c"):
 			return commandString(args[i:], sure)
+		case a.Text[0] == '+' && strings.Contains(a.Text, "c"):
+			return commandString(args[i:], false)
 		case strings.HasSuffix(a.Text, "o") && strings.Trim(a.Text, "-euxo") == "" && i+1 < len(args) && setOption[args[i+1].Text]:
 			i++
 		default:
@@ -107,8 +112,21 @@ func (w *walker) string(at int, text Word, via string) {
 
 // script is a shell with a file to run.
 func (w *walker) script(at int) {
-	if first := w.all.commands[at].Args[0]; first.Static && strings.HasPrefix(first.Text, "-") || !first.Static {
+	first := w.all.commands[at].Args[0]
+	switch {
+	case !first.Static, first.Text == "", first.Text[0] == '-', first.Text[0] == '+':
 		w.grave(at, "what it runs is not sure")
+	case strings.HasPrefix(path.Clean(first.Text), "/dev/") || strings.HasPrefix(path.Clean(first.Text), "/proc/"):
+		w.grave(at, "it runs what it reads")
+	}
+}
+
+// guessTexts takes all words of a shell for texts: one of them may be what it runs.
+func (w *walker) guessTexts(at int) {
+	for _, a := range w.all.commands[at].Args {
+		if a.Static && !strings.HasPrefix(a.Text, "-") {
+			w.guessText(at, a.Text)
+		}
 	}
 }
 
@@ -125,12 +143,20 @@ func (w *walker) input(at int) {
 	if len(c.Args) != 1 || c.Args[0].Text != "--version" {
 		w.grave(at, "it runs what it reads")
 	}
+	for _, r := range c.Redirects {
+		if strings.HasPrefix(r.Op, "<<") && r.Target.Static {
+			w.guessText(at, r.Target.Text)
+		}
+	}
 }
 
 // textRunner is for other commands that run text: what can be read of it is listed, and it stays a doubt.
 func (w *walker) textRunner(at int) {
 	c := w.all.commands[at]
 	w.grave(at, "it runs text as commands")
+	if c.Name != "eval" && c.Name != "trap" { // of those all is read below
+		w.guessAll(at, c.Args)
+	}
 	words := c.Args
 	switch c.Name {
 	case "trap", "ssh":

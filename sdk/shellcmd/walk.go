@@ -18,6 +18,7 @@ const (
 type collected struct {
 	commands []Command
 	depth    int
+	guesses  int
 	err      error
 	bomb     string            // what starts processes without end
 	values   map[string]string // that variables are set to, as far as they are known
@@ -165,12 +166,32 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) flow {
 		y := w.stmt(c.Y, x.bad)
 		return flow{union(x.ok, y.ok), y.bad}
 	case syntax.Pipe, syntax.PipeAll:
+		from := len(w.all.commands)
 		w.stmt(c.X, dirs)
+		to := len(w.all.commands)
 		w.stmt(c.Y, dirs)
+		if to == from+1 && to < len(w.all.commands) {
+			w.piped(from, to)
+		}
 	default:
 		w.refuse(c, "an operator that is not known")
 	}
 	return flow{dirs, dirs}
+}
+
+// piped guesses at what one command prints for another that runs what it reads.
+func (w *walker) piped(from, to int) {
+	x := w.all.commands[from]
+	if x.Name != "echo" && x.Name != "printf" || !w.all.commands[to].grave {
+		return
+	}
+	for _, a := range x.Args {
+		if a.Static && !strings.HasPrefix(a.Text, "-") {
+			w.guessText(to, strings.ReplaceAll(a.Text, `\n`, "\n"))
+			w.guessLiterals(to, a.Text)
+		}
+	}
+	w.guessText(to, joinWords(x.Args))
 }
 
 func (w *walker) timed(c *syntax.TimeClause, dirs []string) (f flow) {

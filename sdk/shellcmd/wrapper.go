@@ -79,6 +79,7 @@ func (w *walker) unwrap(at, depth int) {
 			w.wrapped(at, r, depth)
 			return
 		}
+		w.runner(at)
 		w.interpreted(at)
 	}
 }
@@ -140,6 +141,7 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 	case s.unknown != "":
 		w.grave(at, "the option "+s.unknown+" of "+c.Name+" is not known")
 		w.candidates(at, s.rest)
+		w.guessAll(at, c.Args)
 		return
 	case s.split.Text != "":
 		w.grave(at, c.Name+" splits a text into words")
@@ -147,6 +149,9 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 		return
 	case c.Name == "env" && s.options:
 		w.doubt(at, "env with options changes what runs")
+	}
+	if slices.Contains([]string{"parallel", "systemd-run", "entr", "unbuffer", "time"}, c.Name) {
+		w.guessAll(at, c.Args)
 	}
 	w.afterOptions(at, r, s.rest, depth)
 }

@@ -1,0 +1,296 @@
+package shellcmd
+
+import (
+	"slices"
+	"strings"
+)
+
+// What a program may run is guessed where its words do not tell for sure: rules that deny look at all guesses, others at none.
+
+const (
+	// maxGuesses is how many commands of one text are guessed at, where each KiB counts as one; what has more is a doubt.
+	maxGuesses = 100
+	// maxGuessed is how many words of one command are guessed at.
+	maxGuessed = 40
+)
+
+// guess walks what may be run, and lists it as such.
+func (w *walker) guess(at, size int, walk func(*walker)) {
+	if w.all.guesses > maxGuesses {
+		return // which parse makes a doubt
+	}
+	if w.all.guesses += 1 + size>>10; w.all.guesses > maxGuesses {
+		return
+	}
+	inner, from, had := *w, len(w.all.commands), w.all.err
+	outer := w.all.commands[at]
+	inner.via = append(slices.Clip(outer.Via), "perhaps "+outer.Name)
+	walk(&inner)
+	w.all.err = had
+	for i := from; i < len(w.all.commands); i++ {
+		c := &w.all.commands[i]
+		c.maybe, c.grave, c.Doubts = true, false, nil
+	}
+}
+
+// apart are programs whose words run in another system, or may be no commands at all.
+var apart = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl systemd-nspawn limactl distrobox toolbox vagrant heroku fly ansible salt mail mailx mutt dialog whiptail git npm")
+
+// elsewhere reports a guess that, even when it is right, does not run in this system for sure.
+func (c *Command) elsewhere() bool {
+	return c.maybe && slices.ContainsFunc(c.Via, func(via string) bool {
+		name, guessed := strings.CutPrefix(via, "perhaps ")
+		return guessed && apart[name]
+	})
+}
+
+// guessWords takes all words from some on for a command.
+func (w *walker) guessWords(at int, args []Word) {
+	if len(args) == 0 {
+		return
+	}
+	args = args[:min(len(args), maxGuessed)]
+	w.guess(at, len(args)<<5, func(inner *walker) {
+		outer := w.all.commands[at]
+		c := Command{Via: inner.via, dirs: outer.dirs, Text: joinWords(args)}
+		inner.fill(&c, args)
+		inner.all.commands = append(inner.all.commands, c)
+		inner.unwrap(len(inner.all.commands)-1, 1)
+	})
+}
+
+// guessText takes a text for one that a shell runs.
+func (w *walker) guessText(at int, text string) {
+	if strings.TrimSpace(text) == "" || w.level >= maxLevel || gate(text) != nil {
+		return
+	}
+	w.guess(at, len(text), func(inner *walker) {
+		deeper := walker{src: text, all: w.all, via: inner.via, level: w.level + 1}
+		w.all.err = nil
+		deeper.text(w.all.commands[at].dirs)
+	})
+}
+
+// guessAll guesses at all words of a command: where each begins, and as texts.
+func (w *walker) guessAll(at int, args []Word) {
+	if len(args) > maxGuessed {
+		w.all.guesses = maxGuesses + 1
+	}
+	for i, a := range args[:min(len(args), maxGuessed)] {
+		if !a.Static {
+			continue
+		}
+		if !strings.HasPrefix(a.Text, "-") {
+			w.guessWords(at, args[i:])
+		}
+		w.guessIn(at, a.Text)
+	}
+}
+
+// textStarts are what stands before a text for a shell in the words of programs.
+var textStarts = lazily(`(?i)(=|!|:|\|+|\.s[a-z]*\s|\bshell\s|\bexec\s|\bspawn\s|\bsystem\s|\brun\s|\bpipe\s|\bexec:|\bsystem:|\be\s)`)
+
+// guessIn guesses at the texts in a word: all of it, and what comes after some signs.
+func (w *walker) guessIn(at int, text string) {
+	if strings.ContainsAny(text, " \t\n;|&") {
+		w.guessText(at, text)
+	}
+	for _, m := range textStarts().FindAllStringIndex(text, 8) {
+		w.guessText(at, strings.TrimRight(strings.TrimLeft(text[m[1]:], "!:|\"' \t"), ")}\"'"))
+	}
+	w.guessLiterals(at, text)
+}
+
+var (
+	literal   = lazily("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|\\(([^()\"'`]+)\\)|\\{([^{}\"'`]+)\\}|\\[([^\\[\\]\"'`]+)\\]|<([^<>\"'`]+)>|\\|([^|\"'`]+)\\||/([^/\"'`]+)/")
+	runsCode  = lazily(`(?i)system|exec|popen|spawn|subprocess|call|run|getline|shell|fork|eval|require|import|qx|%x|\||` + "`")
+	separated = lazily(`^[\s,]*$`)
+)
+
+// guessLiterals takes the strings in code for texts and for lists of words, if the code looks as if it ran something.
+func (w *walker) guessLiterals(at int, code string) {
+	if !runsCode().MatchString(code) {
+		return
+	}
+	var list []Word
+	end := -1
+	for _, m := range literal().FindAllStringSubmatchIndex(code, 40) {
+		text := ""
+		for g := 2; g < len(m); g += 2 {
+			if m[g] >= 0 {
+				text = code[m[g]:m[g+1]]
+			}
+		}
+		if end < 0 || !separated().MatchString(code[end:m[0]]) {
+			w.guessWords(at, list)
+			list = nil
+		}
+		list, end = append(list, static(text)), m[1]
+		w.guessText(at, unescape(text, `"'`))
+	}
+	w.guessWords(at, list)
+}
+
+// runner guesses at what a runner runs, and doubts it. It reports whether the command is one.
+func (w *walker) runner(at int) bool {
+	c := w.all.commands[at]
+	switch {
+	case len(c.Args) == 1 && (c.Args[0].Text == "--version" || c.Args[0].Text == "--help" || c.Args[0].Text == "-V"):
+		return false
+	case runners[c.Name] || loader().MatchString(c.Name):
+		w.grave(at, c.Name+" runs what it is given")
+		w.guessAll(at, c.Args)
+		return true
+	case packaged[c.Name]:
+		w.guessAll(at, c.Args)
+	case c.Name == "sed" || c.Name == "gsed":
+		w.sed(at)
+	case c.Name == "less" || c.Name == "more" || c.Name == "most" || c.Name == "pg":
+		for _, a := range c.Args {
+			if strings.HasPrefix(a.Text, "+") {
+				w.grave(at, a.Text+" is a command for "+c.Name)
+				w.guessIn(at, a.Text)
+			}
+		}
+	case c.Name == "ip" && slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "exec" }):
+		w.grave(at, "ip runs what it is given")
+		w.guessAll(at, c.Args)
+	}
+	if c.Name == "tar" && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-") && strings.ContainsAny(c.Args[0].Text, "IF") {
+		w.grave(at, "a letter of "+c.Args[0].Text+" names a program to run")
+		w.guessAll(at, c.Args[1:])
+	}
+	w.programOptions(at)
+	return false
+}
+
+// loader are the names of the program that starts programs.
+var loader = lazily(`^(ld(-linux.*|-musl.*|64)?\.so(\.\d+)*|ld-[0-9.]+\.so|ld-musl-.*\.so\.1)$`)
+
+// programOptions doubts options that take a program, and guesses at it.
+func (w *walker) programOptions(at int) {
+	c := w.all.commands[at]
+	options, args := programOptions[c.Name], c.Args
+	if c.Name == "git" {
+		w.gitPrograms(at)
+		var sub string
+		sub, args = c.gitArgs()
+		options = gitProgramOptions[sub]
+	}
+	for i, a := range args {
+		for _, o := range options {
+			value, has := optionValue(a.Text, o)
+			if !has {
+				continue
+			}
+			w.grave(at, a.Text+" names a program to run")
+			switch {
+			case value != "":
+				w.guessText(at, value)
+				w.guessIn(at, value)
+			case i+1 < len(args):
+				w.guessWords(at, args[i+1:])
+				if args[i+1].Static {
+					w.guessText(at, args[i+1].Text)
+					w.guessIn(at, args[i+1].Text)
+				}
+			}
+		}
+	}
+}
+
+// optionValue reports that a word is an option, perhaps cut short or in a bundle, and gives the value that is attached.
+func optionValue(text, option string) (value string, has bool) {
+	name, value, _ := strings.Cut(text, "=")
+	switch {
+	case text == option || name == option:
+		return value, true
+	case strings.HasPrefix(option, "--"):
+		return value, len(name) > 2 && strings.HasPrefix(option, name)
+	case len(option) == 2 && option[0] == '-' && len(text) > 1 && text[0] == '-' && text[1] != '-':
+		if at := strings.IndexByte(text, option[1]); at > 0 {
+			return text[at+1:], true
+		}
+	}
+	return "", false
+}
+
+// gitPrograms doubts settings, transports and sub-commands of git that name programs.
+func (w *walker) gitPrograms(at int) {
+	c := w.all.commands[at]
+	for i, a := range c.Args {
+		if transport := strings.Index(a.Text, "ext::"); transport >= 0 {
+			w.grave(at, a.Text+" names a program to run")
+			w.guessText(at, strings.ReplaceAll(a.Text[transport+5:], "% ", `\ `))
+			w.guessText(at, strings.ReplaceAll(a.Text[transport+5:], "% ", " "))
+		}
+		if a.Text == "-c" && i+1 < len(c.Args) || a.Text == "--config-env" {
+			w.guessIn(at, c.Args[min(i+1, len(c.Args)-1)].Text)
+		}
+	}
+	if sub, rest := c.gitArgs(); sub == "config" || sub == "hook" || sub == "for-each-repo" {
+		w.guessAll(at, rest)
+	}
+}
+
+var sedRuns = lazily(`^[0-9,$!~+\s]*e\s*`)
+
+// sed doubts scripts that are not known to be harmless, and guesses at the commands in them.
+func (w *walker) sed(at int) {
+	var scripts, operands []Word
+	expression := false
+	args := w.all.commands[at].Args
+	for i := 0; i < len(args); i++ {
+		text := args[i].Text
+		if !args[i].Static || len(text) < 2 || text[0] != '-' {
+			operands = append(operands, args[i])
+			continue
+		}
+		for _, o := range []string{"--expression", "--file", "--line-length", "-e", "-f", "-l"} {
+			v, has := optionValue(text, o)
+			if !has || strings.HasPrefix(text, "-i") || strings.HasPrefix(text, "--") && !strings.HasPrefix(o, "--") {
+				continue
+			}
+			value := static(v)
+			if v == "" && i+1 < len(args) {
+				i++
+				value = args[i]
+			}
+			switch strings.TrimLeft(o, "-")[0] {
+			case 'e':
+				expression, scripts = true, append(scripts, value)
+			case 'f':
+				expression = true
+				w.grave(at, "the script of sed is in a file")
+			}
+			break
+		}
+	}
+	if !expression {
+		scripts = operands[:min(1, len(operands))]
+	}
+	for _, s := range scripts {
+		w.sedScript(at, s)
+	}
+}
+
+func (w *walker) sedScript(at int, s Word) {
+	switch {
+	case !s.Static:
+		w.grave(at, "the script of sed is only known when it runs")
+		return
+	case sedScript().MatchString(s.Text):
+		return
+	case sedWrites().MatchString(s.Text):
+		w.grave(at, "the script of sed may run commands or write files")
+	}
+	for _, piece := range append(sedPieces().Split(s.Text, 40), s.Text) {
+		w.guessText(at, piece)
+		w.guessText(at, sedRuns().ReplaceAllString(piece, ""))
+	}
+}
+
+var sedPieces = lazily(`[/|,;#@:\n{}]`)
+
+// sedWrites finds letters that may be the commands e, w and W, or the flags e and w.
+var sedWrites = lazily(`[eEwW]`)
