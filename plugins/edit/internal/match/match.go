@@ -13,7 +13,8 @@ type Text struct {
 	streams map[level]*stream
 	index   *index
 	words   map[string]bool // whether the file has it
-	work    int             // spent on distances in this plan
+	lineSet map[string]bool
+	work    int // spent on distances in this plan
 }
 
 // NewText takes the content of a file: UTF-8 without a byte order mark, or nearly, as bytes that are not are carried

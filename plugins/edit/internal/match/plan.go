@@ -127,7 +127,7 @@ func (t *Text) decide(c Change, f *finding) (*Plan, *Refusal) {
 		return nil, refusal
 	}
 	var refusal *Refusal
-	if f.reading, refusal = t.alone(c, f.reading, t.lineAt(f.hits[0].Start)); refusal != nil {
+	if f.reading, refusal = t.alone(c, f.reading, f.hits[0].Range); refusal != nil {
 		return nil, refusal
 	}
 	p := &Plan{Pass: f.number, PassName: passNames[f.number], Warnings: t.warnings(f)}

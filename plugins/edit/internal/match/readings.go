@@ -44,11 +44,7 @@ func (t *Text) readings(c Change) []*reading {
 	old, fresh := t.withoutLastReturn(c)
 	out := []*reading{newReading("", old, fresh, 9, t.syntax)}
 	out = append(out, t.withoutNumbers(c)...)
-	for _, set := range escapeSets {
-		if old := unescape(c.Old, set); old != c.Old {
-			out = append(out, newReading("escapes", old, unescapeNew(c.Old, c.New, set), 6, t.syntax))
-		}
-	}
+	out = append(out, t.unescaped(c)...)
 	return append(out, t.unwrapped(c)...)
 }
 
@@ -59,52 +55,6 @@ func (t *Text) withoutLastReturn(c Change) (old, fresh string) {
 		return c.Old, c.New
 	}
 	return old, strings.TrimSuffix(c.New, "\r")
-}
-
-// The escapes that models put one time too often, in the sets they come in.
-var escapeSets = []string{`nt"`, `nt"'\/r`, `"`, `t`, `nt`, `"\`, `'`, `\`}
-
-var escaped = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '"': '"', '\'': '\'', '\\': '\\', '/': '/'}
-
-// unescape takes away the backslash before the characters of a set.
-func unescape(s, set string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte(set, s[i+1]) >= 0 {
-			i++
-			b.WriteByte(escaped[s[i]])
-			continue
-		} else if strings.HasPrefix(s[i:], `\\`) {
-			b.WriteByte(s[i]) // a backslash that is escaped itself escapes nothing
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// unescapeNew does the same to new_string, but only for what old_string had escaped and new_string nowhere has bare.
-func unescapeNew(old, fresh, set string) string {
-	var use []byte
-	breaks := strings.IndexByte(set, 'n') >= 0 && strings.Contains(old, `\n`) // such a text is escaped all over
-	for _, c := range []byte(set) {
-		if (breaks || strings.Contains(old, `\`+string(c))) && looksEscaped(fresh, c, set) {
-			use = append(use, c)
-		}
-	}
-	return unescape(fresh, string(use))
-}
-
-// looksEscaped says that s has no bare c; a backslash is bare when none of the set follows it.
-func looksEscaped(s string, c byte, set string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && (s[i+1] == '\\' || strings.IndexByte(set, s[i+1]) >= 0) {
-			i++
-		} else if s[i] == escaped[c] {
-			return false
-		}
-	}
-	return true
 }
 
 // codeLines counts the lines that are neither blank nor comments.

@@ -93,7 +93,7 @@ func (t *Text) planSimilar(c Change, r *reading, w *window) (*Plan, *Refusal) {
 	if refusal := t.harmful(c, r, []Range{pl.Range}); refusal != nil {
 		return nil, refusal
 	}
-	r, refusal := t.alone(c, r, w.first)
+	r, refusal := t.alone(c, r, pl.Range)
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// What models copy along with a text: the fence around code, the mark of a quotation, the first column of a diff, the
-// entities of HTML.
+// What models copy along with a text: the fence around code, the mark of a quotation, the first column of a diff.
 
 var fence = regexp.MustCompile("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
 
@@ -51,16 +50,6 @@ func withoutColumn(s, marks string) (string, bool) {
 	return strings.Join(lines, "\n"), true
 }
 
-var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&apos;", "'", "&amp;", "&")
-
-// withoutEntities gives the text that was escaped for HTML; it is false when a part of it was not.
-func withoutEntities(s string) (string, bool) {
-	bare := entities.Replace(s)
-	return bare, !strings.ContainsAny(s, "<>") && strings.Count(s, "&") == len(entity.FindAllString(s, -1))
-}
-
-var entity = regexp.MustCompile("&(lt|gt|quot|#34|#39|apos|amp);")
-
 // quotation is the change without the marks of a quotation, "> " or ">".
 func quotation(c Change) (old, fresh string, ok bool) {
 	old, ok = withoutColumn(c.Old, ">")
@@ -73,22 +62,12 @@ func quotation(c Change) (old, fresh string, ok bool) {
 	return old, fresh, ok
 }
 
-// escapedForHTML is the change without entities. A new_string that is escaped in part could mean either.
-func escapedForHTML(c Change) (old, fresh string, ok bool) {
-	old, ok = withoutEntities(c.Old)
-	fresh, all := withoutEntities(c.New)
-	if !all {
-		fresh, ok = c.New, ok && !entity.MatchString(c.New)
-	}
-	return old, fresh, ok
-}
-
 // unwrapped gives the readings of a change without what was copied along.
 func (t *Text) unwrapped(c Change) (out []*reading) {
 	for _, w := range []struct {
 		name string
 		bare func(Change) (old, fresh string, ok bool)
-	}{{"fence", fenced}, {"quotation", quotation}, {"entities", escapedForHTML}} {
+	}{{"fence", fenced}, {"quotation", quotation}} {
 		if old, fresh, ok := w.bare(c); ok && old != c.Old && strings.TrimSpace(old) != "" {
 			out = append(out, newReading(w.name, old, fresh, 6, t.syntax))
 		}

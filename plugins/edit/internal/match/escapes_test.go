@@ -1,0 +1,121 @@
+package match
+
+import (
+	"strings"
+	"testing"
+)
+
+var jsonEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`)
+
+// overEscaped are the ways in which models escape once too often.
+var overEscaped = map[string]func(string) string{
+	"quotes":         strings.NewReplacer(`"`, `\"`).Replace,
+	"single quotes":  strings.NewReplacer(`'`, `\'`).Replace,
+	"tabs":           strings.NewReplacer("\t", `\t`).Replace,
+	"backslashes":    strings.NewReplacer(`\`, `\\`).Replace,
+	"JSON":           jsonEscapes.Replace,
+	"JSON, one line": func(s string) string { return strings.ReplaceAll(jsonEscapes.Replace(s), "\n", `\n`) },
+	"letters":        strings.NewReplacer("é", `\u00e9`, "한", `\ud55c`, "😀", `\ud83d\ude00`).Replace,
+	"entities":       strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;").Replace,
+	"hex entities":   strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#x27;").Replace,
+	"one entity":     strings.NewReplacer("'", "&#x27;").Replace,
+}
+
+const escapable = "func f() {\n\tif a < b && c > 'd' {\n\t\tprint(\"café\", 'x') // 한 😀\n\t\tlog(\"a\\tb \\\"q\\\"\", '\\n', \"it's\")\n\t}\n\tfirst(\"one\", 'y')\n}\n"
+
+// new_string is read the way old_string was, and a line that the edit does not change never gets an escape.
+func TestEscapes(t *testing.T) {
+	old := escapable[strings.Index(escapable, "\tif") : strings.Index(escapable, "\tfirst")-1]
+	edits := map[string]string{
+		"a word changes": strings.Replace(old, "print(", "show(", 1), "a string changes": strings.Replace(old, "café", "thé", 1),
+		"a line comes": strings.Replace(old, "\t\tlog", "\t\tmore(\"two\", 'z')\n\t\tlog", 1), "a line goes": strings.Replace(old, "\t\tprint(\"café\", 'x') // 한 😀\n", "", 1),
+	}
+	for way, escape := range overEscaped {
+		for name, fresh := range edits {
+			want := strings.Replace(escapable, old, fresh, 1)
+			check := func(where, from, to string, due bool) {
+				t.Helper()
+				if from == to || from == old && to == fresh {
+					return
+				}
+				p, err := NewText("a.go", []byte(escapable)).Plan(Change{Old: from, New: to})
+				if err != nil {
+					if due {
+						t.Errorf("%s, %s, %s: refused: %v\n%s\n---\n%s", way, name, where, err, from, to)
+					}
+					return
+				}
+				if got := string(p.Apply([]byte(escapable))); got != want {
+					t.Errorf("%s, %s, %s: pass %d\n%s\n---\n%s\n--- gives\n%s", way, name, where, p.Pass, from, to, got)
+				}
+				if len(p.Warnings) == 0 {
+					t.Errorf("%s, %s, %s: no warning", way, name, where)
+				}
+			}
+			check("in both", escape(old), escape(fresh), true)
+			check("in old", escape(old), fresh, true)
+			if way != "letters" { // which a string may well have
+				check("in new", old, escape(fresh), false)
+			}
+			lines, news := strings.Split(old, "\n"), strings.Split(fresh, "\n")
+			for i := range lines { // one line of the two is escaped, or all but one are
+				for _, but := range []bool{false, true} {
+					check("in lines of old", someLines(lines, i, but, escape), fresh, true)
+					check("in lines of both", someLines(lines, i, but, escape), someLines(news, i, but, escape), false)
+					check("in lines of new, old escaped", escape(old), someLines(news, i, but, escape), false)
+				}
+			}
+		}
+	}
+}
+
+func someLines(lines []string, i int, but bool, escape func(string) string) string {
+	var out []string
+	for j, l := range lines {
+		if (i == j) != but {
+			l = escape(l)
+		}
+		out = append(out, l)
+	}
+	return strings.Join(out, "\n")
+}
+
+// Escapes that the file has, or that are the change, stay.
+func TestEscapesThatAreMeant(t *testing.T) {
+	for _, c := range []struct{ name, file, data, old, fresh, want string }{
+		{"of a string", "a.go", "x := 1\n", "x := 1", `x := "say \"hi\"\n"`, `x := "say \"hi\"\n"` + "\n"},
+		{"of a string in single quotes", "a.py", "x = 1\n", "x = 1", `x = 'say \"hi\"'`, `x = 'say \"hi\"'` + "\n"},
+		{"of a regular expression", "a.js", "x = 1\n", "x = 1", `x = y.replace(/\"/g, z)`, `x = y.replace(/\"/g, z)` + "\n"},
+		{"the change escapes", "a.sh", "echo \"hi\"\nrun \"it\"\n", "echo \"hi\"\nrun \"it\"", "echo \\\"hi\\\"\nrun \\\"it\\\"", "echo \\\"hi\\\"\nrun \\\"it\\\"\n"},
+		{"a part of a string", "a.go", "x := \"hello world\"\n", "hello world", `hello world\nsecond`, "x := \"hello world\\nsecond\"\n"},
+		{"entities of a page", "a.html", "<p>one</p>\n", "<p>one</p>", "<p>one &lt; two &amp; &quot;three&quot;</p>", "<p>one &lt; two &amp; &quot;three&quot;</p>\n"},
+		{"entities of a program", "a.go", "x := 1\n", "x := 1", `x := "&lt;"`, `x := "&lt;"` + "\n"},
+		{"new_string has them in a string", "a.go", "print(\"a\")\nnext(1)\n", `print(\"a\")`, `print("a \"b\"")`, "print(\"a \\\"b\\\"\")\nnext(1)\n"},
+		{"commands of TeX", "a.tex", "\\textbf{one}\n\\newline\n", "\\textbf{one} \n\\newline", "\\textbf{two} \n\\newline", "\\textbf{two}\n\\newline\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if p, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
+				t.Errorf("pass %d: %q", p.Pass, got)
+			}
+		})
+	}
+}
+
+// Where it cannot be told whether an escape is meant nothing is written.
+func TestEscapesInDoubt(t *testing.T) {
+	for _, c := range []struct{ name, file, data, old, fresh string }{
+		{"quotes of a program", "a.go", "x := f(1)\ny := 2\n", "x := f(1)", `x := f(\"a\")`},
+		{"the only line, escaped", "a.yaml", "run: echo \"a\" now\n", "run: echo \"a\" now", `run: echo \"a\" later`},
+		{"entities of a program", "a.py", "x = f(1)\n", "x = f(1)", "x = f(&quot;a&quot;)"},
+		{"the text may have been put into a string", "a.sh", "echo \"a\"\necho \"b\"\n", "echo \"a\"\necho \"b\"\n", "sh -c \"\necho \\\"a\\\"\necho \\\"b\\\"\n\"\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if r := refused(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); r.Hint == "" {
+				t.Error("no hint")
+			}
+			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh, Strictness: Exact}); got != strings.Replace(c.data, c.old, c.fresh, 1) {
+				t.Errorf("exact: %q", got)
+			}
+		})
+	}
+}
