@@ -25,6 +25,8 @@ type Tool struct {
 	// Unseen is how many characters that people cannot see were taken out of its descriptions: somebody may have hidden
 	// words in them.
 	Unseen int
+	// Unchecked says which parts of a foreign schema are not checked, and why.
+	Unchecked []string
 
 	plugin   Plugin
 	said     *sdk.Tool // as the plugin defines it, under the name that it knows
@@ -196,7 +198,7 @@ func (t *Tool) showAll() error {
 
 // compile makes ready to check arguments and structured results.
 func (t *Tool) compile() (err error) {
-	if t.input, err = schema.Compile(t.InputSchema); err != nil {
+	if t.input, err = t.compileInput(); err != nil {
 		return fmt.Errorf("its input schema cannot be used: %w", err)
 	}
 	if t.OutputSchema == nil {
@@ -206,6 +208,19 @@ func (t *Tool) compile() (err error) {
 		return fmt.Errorf("its output schema cannot be used: %w", err)
 	}
 	return nil
+}
+
+// compileInput takes a foreign schema that cannot be used for none: who wrote it has other clients, and checks for itself.
+func (t *Tool) compileInput() (s *schema.Schema, err error) {
+	if !t.ForeignSchema {
+		return schema.Compile(t.InputSchema)
+	}
+	s, t.Unchecked, err = schema.CompileForeign(t.InputSchema)
+	if err != nil {
+		t.Unchecked = []string{fmt.Sprintf("its arguments are not checked, since its schema cannot be used: %v", err)}
+		s, err = schema.Compile(json.RawMessage(`{"type":"object"}`))
+	}
+	return s, err
 }
 
 // maxName is the longest full name; model vendors allow no more.

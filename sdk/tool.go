@@ -48,6 +48,10 @@ type Tool struct {
 	// Stateful is true for a tool that works with what other calls left in the plugin's process, such as jobs or a history.
 	// A host that makes one call and ends does not offer it.
 	Stateful bool `json:"stateful,omitempty"`
+	// ForeignSchema is true when the input schema was written for clients of another kind, as those of discovered tools are.
+	// A host checks the formats that it names, and offers the tool also where it cannot use a part of the schema, such as a
+	// pattern with a lookahead, which is then not checked.
+	ForeignSchema bool `json:"foreign_schema,omitempty"`
 	// PathAware says that the tool takes files and folders as path or paths, the work folder where it is given none, that it
 	// leaves out what Request.LeaveOut names, and reads in Request.Roots. Where a rule denies a part of a folder, the host
 	// refuses the folder to other tools.

@@ -25,7 +25,7 @@ func toolToWire(t *Tool) *pluginv1.Tool {
 		Hints:    hintsToWire(t.Hints),
 		Category: clean(t.Category), CostTier: string(t.CostTier),
 		TimeoutMs: milliseconds(t.Timeout), MaxResultBytes: t.MaxResultBytes,
-		OriginalName: clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful, PathAware: t.PathAware,
+		OriginalName: clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful, ForeignSchema: t.ForeignSchema, PathAware: t.PathAware,
 	}
 }
 
@@ -36,7 +36,7 @@ func toolFromWire(t *pluginv1.Tool) Tool {
 		Hints:    hintsFromWire(t.GetHints()),
 		Category: t.GetCategory(), CostTier: CostTier(t.GetCostTier()),
 		Timeout: time.Duration(max(-1, min(t.GetTimeoutMs(), maxTimeout))) * time.Millisecond, MaxResultBytes: t.GetMaxResultBytes(),
-		OriginalName: t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(), PathAware: t.GetPathAware(),
+		OriginalName: t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(), ForeignSchema: t.GetForeignSchema(), PathAware: t.GetPathAware(),
 	}
 }
 

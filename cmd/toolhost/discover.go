@@ -97,6 +97,11 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		return errInterrupted
 	}
 	s.complain(g, append(problems, s.notices(f.plugins...)...)...)
+	for _, t := range tools {
+		for _, what := range t.Unchecked {
+			g.complain(fmt.Errorf("tool %s: %s", t.Name, what))
+		}
+	}
 	if len(tools) == 0 && f.format == "table" {
 		s.tellNone(g, f)
 	}

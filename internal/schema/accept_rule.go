@@ -71,7 +71,7 @@ func (n *node) beyondAccept() bool {
 		n.patternProperties != nil || n.propertyNames != nil || n.unevaluatedProperties != nil ||
 		n.dependentSchemas != nil || n.dependentRequired != nil || n.minProperties != nil || n.maxProperties != nil ||
 		n.prefixItems != nil || n.contains != nil || n.unevaluatedItems != nil || n.uniqueItems ||
-		n.multipleOf != nil || len(n.properties) > 256
+		n.multipleOf != nil || n.format != nil || len(n.properties) > 256
 }
 
 func (m *ruleMaker) fill(r *rule, n *node) {

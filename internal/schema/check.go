@@ -152,6 +152,11 @@ func (c *checker) text(n *node, s string, at *place) {
 	if n.minLength != nil || n.maxLength != nil {
 		c.length(n, utf8.RuneCountInString(s), at)
 	}
+	if n.format != nil {
+		if c.work -= len(s) / 50; !n.format.holds(s) {
+			c.add(at, "format", "must be %s, got %s", n.format.words, c.show(s, at))
+		}
+	}
 	if n.pattern == nil {
 		return
 	}

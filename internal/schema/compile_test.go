@@ -141,7 +141,7 @@ func TestShapesFromTheField(t *testing.T) {
 
 // TestNormalForm: the library never sees an annotation, an identifier or a keyword that it would misread.
 func TestNormalForm(t *testing.T) {
-	root, shared, err := read([]byte(`{"$id":"http://x/y","$schema":"http://json-schema.org/draft-07/schema#","title":"T","format":"f",
+	root, shared, err := (&reader{dialect: draft2020, index: map[string]*node{}}).read([]byte(`{"$id":"http://x/y","$schema":"http://json-schema.org/draft-07/schema#","title":"T","format":"f",
 		"properties":{"a":{"$ref":"#/definitions/d"},"b":true,"c":false},"definitions":{"d":{"contentEncoding":"base64","$comment":"c","x-y":1,"pattern":"\\u0041"}}}`))
 	if err != nil {
 		t.Fatal(err)

@@ -55,6 +55,9 @@ func (n *node) keywords() map[string]any {
 	if n.pattern != nil {
 		out["pattern"] = n.pattern.re.String()
 	}
+	if n.format != nil {
+		out["format"] = n.format.name
+	}
 	if len(n.required) > 0 {
 		out["required"] = n.required
 	}

@@ -42,6 +42,9 @@ type node struct {
 	minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf *bound
 	minLength, maxLength                                             *int
 	pattern                                                          *pattern
+	format                                                           *format // nil: none that is checked
+	formatName                                                       string
+	openEnded                                                        bool // a pattern of its properties was left out
 
 	shared int // number among the nodes that are referred to, from 1; 0 if none refers to it
 	spread int // how many schemas are applied to a value when this one is, itself included

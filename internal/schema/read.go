@@ -15,6 +15,8 @@ type reader struct {
 	refs     []*node          // those with a $ref
 	embedded []string         // pointers of inner schemas with an $id of their own
 	programs int              // instructions of all patterns
+	foreign  bool             // see CompileForeign
+	notes    []string         // what is left out of a foreign schema
 }
 
 // fault is an error at a JSON pointer of the schema.
@@ -23,12 +25,11 @@ func fault(at, format string, args ...any) error {
 }
 
 // read parses, checks and links a schema. It returns its root and the nodes that others refer to.
-func read(raw []byte) (root *node, shared []*node, err error) {
+func (r *reader) read(raw []byte) (root *node, shared []*node, err error) {
 	v, bad := decode(raw, limits{depth: maxSchemaDepth, values: maxSchemaValues}, true)
 	if bad != nil {
 		return nil, nil, fault(bad.place().pointer(), "%s", bad.reason)
 	}
-	r := &reader{dialect: draft2020, index: map[string]*node{}}
 	if err := r.chooseDialect(v); err != nil {
 		return nil, nil, err
 	}
@@ -80,6 +81,7 @@ func (r *reader) keywords(n *node, o *object) error {
 		}
 		n.asserts = n.asserts || asserts
 	}
+	n.nullable(o)
 	r.settle(n)
 	return nil
 }

@@ -5,6 +5,8 @@ import "strings"
 // silent reads the keywords that assert nothing.
 func (r *reader) silent(n *node, word, at string, v any) error {
 	switch word {
+	case "format":
+		r.format(n, v)
 	case "$schema":
 		return r.innerDialect(n, at, v)
 	case "$id", "id":
@@ -24,6 +26,14 @@ func (r *reader) silent(n *node, word, at string, v any) error {
 		n.title = v.(string)
 	}
 	return nil
+}
+
+// format takes a foreign schema's word for what a text must be.
+func (r *reader) format(n *node, v any) {
+	if name, ok := v.(string); ok && r.foreign {
+		n.format = formats[name]
+		n.formatName = name
+	}
 }
 
 func (r *reader) innerDialect(n *node, at string, v any) error {

@@ -33,7 +33,7 @@ func readPattern(r *reader, n *node, at string, v any) (err error) {
 	if !ok {
 		return fault(at, "must be a regular expression in a string, got %s", showPlain(v))
 	}
-	n.pattern, err = r.compile(at, s)
+	n.pattern, err = r.patternOf(at, s)
 	return err
 }
 
@@ -41,17 +41,23 @@ func readPatternProperties(r *reader, n *node, at string, v any) (err error) {
 	if n.patternProperties, err = r.members(at, v); err != nil {
 		return err
 	}
-	seen := map[string]bool{}
-	for i, m := range n.patternProperties {
-		p, err := r.compile(at+"/"+pointerStep(m.name), m.name)
+	seen, all := map[string]bool{}, n.patternProperties
+	n.patternProperties = nil
+	for _, m := range all {
+		p, err := r.patternOf(at+"/"+pointerStep(m.name), m.name)
 		if err != nil {
 			return err
+		}
+		if p == nil {
+			n.openEnded = true
+			continue
 		}
 		if seen[p.re.String()] {
 			return fault(at, "pattern %s is there twice, written differently", quote(m.name))
 		}
 		seen[p.re.String()] = true
-		n.patternProperties[i].pattern = p
+		m.pattern = p
+		n.patternProperties = append(n.patternProperties, m)
 	}
 	return nil
 }

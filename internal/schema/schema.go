@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
 // Limits on schemas. Strangers write them, so each bounds what compiling or validating can cost.
 const (
@@ -39,26 +36,7 @@ type Schema struct {
 // Nothing at all, or only white space, is the schema {} which accepts every document.
 // An error says what is wrong and, as a JSON pointer, where.
 func Compile(raw json.RawMessage) (*Schema, error) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
-		raw = []byte("{}")
-	}
-	if len(raw) > maxSchemaSize {
-		return nil, fault("", "is %d bytes long, the limit is %d", len(raw), maxSchemaSize)
-	}
-	root, shared, err := read(raw)
-	if err != nil {
-		return nil, err
-	}
-	normal, err := emit(root, shared)
-	if err != nil {
-		return nil, fault("", "cannot be written out: %v", err)
-	}
-	lib, err := newLibrary(normal)
-	if err != nil {
-		return nil, err
-	}
-	return &Schema{root: root, fast: newRule(root), lib: lib}, nil
+	return compile(raw, &reader{dialect: draft2020, index: map[string]*node{}})
 }
 
 // Validate checks one JSON document and returns nil if it is valid. It takes any bytes, answers in bounded time, and

@@ -14,6 +14,11 @@ func (r *reader) settle(n *node) {
 	if n.exclusiveMaximumFlag && n.maximum != nil {
 		n.maximum, n.exclusiveMaximum = nil, n.maximum
 	}
+	n.numberFormat(n.formatName)
+	n.asserts = n.asserts || n.format != nil
+	if n.openEnded { // what the pattern would have named is not known to be additional
+		n.additional, n.unevaluatedProperties = nil, nil
+	}
 	if n.tuple {
 		n.items = n.additionalItems
 	}

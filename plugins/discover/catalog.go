@@ -2,8 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,11 +22,19 @@ const (
 // A catalog collects the tools that a discovery command printed, and what is to be said about the rest.
 type catalog struct {
 	tools     []sdk.BoundTool
+	found     []found           // that were printed, until settle
+	printed   map[string]int    // their places, by original name
 	originals map[string]string // by the tool's own name
 	size      int
 	items     int // looked at
 	notes     []string
 	more      int // notes beyond the most that are kept
+}
+
+// A found is a tool that was printed, under the name that it would have if it were alone.
+type found struct {
+	original string
+	tool     sdk.BoundTool
 }
 
 // count counts an item, and says whether it may still be looked at.
@@ -68,6 +76,7 @@ func (c *catalog) read(printed []byte, s *settings) error {
 		}
 		c.addItem(fmt.Sprintf("item %d", i), item, s)
 	}
+	c.settle()
 	if len(c.tools)+len(c.notes) == 0 {
 		c.note("no tools: discovery_command %s printed an empty list", s.discovery)
 	}
@@ -119,26 +128,70 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 		return
 	}
 	t, err := c.tool(original, fields, s)
-	if err == nil {
-		err = c.admit(&t, original)
-	}
 	if err != nil {
 		c.note("the tool %q is left out: %v", clip(original, 60), err)
 		return
 	}
-	c.tools = append(c.tools, sdk.BoundTool{Tool: t, Handler: s.handler(original)})
+	bound := sdk.BoundTool{Tool: t, Handler: s.handler(original)}
+	if again, there := c.printed[original]; there {
+		c.note("the tool %q is there twice; the last one counts", clip(original, 60))
+		c.found[again].tool = bound
+		return
+	}
+	if c.printed == nil {
+		c.printed = map[string]int{}
+	}
+	c.printed[original] = len(c.found)
+	c.found = append(c.found, found{original, bound})
+}
+
+// settle gives the tools that were printed their names, and adds those that can be offered. Names that differ by letter case
+// alone, and different ones that had to be made to fit, may clash: the first by its original name keeps the plain one,
+// whatever the order they are printed in.
+func (c *catalog) settle() {
+	owner := map[string]string{} // by the name in small letters
+	for own := range c.originals {
+		owner[strings.ToLower(own)] = own
+	}
+	fits := func(f found) bool { return f.tool.Name == f.original }
+	ranked := slices.SortedFunc(slices.Values(c.found), func(a, b found) int {
+		if fits(a) != fits(b) {
+			return map[bool]int{true: -1, false: 1}[fits(a)]
+		}
+		return strings.Compare(a.original, b.original)
+	})
+	for _, f := range ranked {
+		if small := strings.ToLower(f.tool.Name); owner[small] == "" {
+			owner[small] = f.original
+		}
+	}
+	for _, f := range c.found {
+		t := f.tool
+		if first := owner[strings.ToLower(t.Name)]; first != f.original {
+			t.Name = hashedName(t.Name, f.original)
+			c.note("the tool %q is called %q here, since %q has its name", clip(f.original, 60), t.Name, clip(first, 60))
+		}
+		if t.Name != f.original {
+			t.OriginalName = f.original
+		}
+		if err := c.admit(&t.Tool, f.original); err != nil {
+			c.note("the tool %q is left out: %v", clip(f.original, 60), err)
+			continue
+		}
+		c.tools = append(c.tools, t)
+	}
 }
 
 // tool makes the definition.
 func (c *catalog) tool(original string, fields map[string]json.RawMessage, s *settings) (sdk.Tool, error) {
 	schema, err := inputSchema(fields)
-	if err != nil {
+	switch {
+	case schema == nil:
 		return sdk.Tool{}, err
+	case err != nil:
+		c.note("the arguments of the tool %q are not checked: %v", clip(original, 60), err)
 	}
-	t := sdk.Tool{Name: fitName(original), InputSchema: schema, Category: "discovered", Timeout: s.callTimeout + 10*time.Second}
-	if t.Name != original {
-		t.OriginalName = original
-	}
+	t := sdk.Tool{Name: fitName(original), InputSchema: schema, ForeignSchema: true, Category: "discovered", Timeout: s.callTimeout + 10*time.Second}
 	t.Description = c.description(original, fields["description"], s)
 	return t, nil
 }
@@ -161,11 +214,10 @@ func (c *catalog) description(original string, raw json.RawMessage, s *settings)
 
 // admit checks what the whole list would be refused for.
 func (c *catalog) admit(t *sdk.Tool, original string) error {
-	if first, taken := c.originals[t.Name]; taken {
-		if first == original {
-			return errors.New("there is a tool of that name before it")
+	for name := range c.originals {
+		if strings.EqualFold(name, t.Name) {
+			return fmt.Errorf("its name becomes %q here, which is that of the tool %q before it", t.Name, clip(c.originals[name], 60))
 		}
-		return fmt.Errorf("its name becomes %q here, which is that of the tool %q before it", t.Name, clip(first, 60))
 	}
 	if err := t.Check(); err != nil {
 		return err

@@ -68,10 +68,15 @@ func TestForms(t *testing.T) {
 		{"names made to fit", `[{"name":"Get Weather!"},{"name":"get.x"},{"name":"fine_name-2"}]`,
 			[]string{"get_weather_/Get Weather!", "get_x/get.x", "fine_name-2"}, nil},
 		{"the same name", `[{"name":"a","description":"first"},{"name":"a","description":"second"},{"name":"b"}]`, []string{"a", "b"}, []string{
-			`the tool "a" is left out: there is a tool of that name before it`}},
-		{"the same name once it fits", `[{"name":"Do it"},{"name":"do.it"},{"name":"do_it"}]`, []string{"do_it/Do it"}, []string{
-			`the tool "do.it" is left out: its name becomes "do_it" here, which is that of the tool "Do it" before it`,
-			`the tool "do_it" is left out: its name becomes "do_it" here, which is that of the tool "Do it" before it`}},
+			`the tool "a" is there twice; the last one counts`}},
+		{"the same name once it fits", `[{"name":"Do it"},{"name":"do.it"},{"name":"do_it"}]`, []string{"do_it_8af08d/Do it", "do_it_94431f/do.it", "do_it"}, []string{
+			`the tool "Do it" is called "do_it_8af08d" here, since "do_it" has its name`,
+			`the tool "do.it" is called "do_it_94431f" here, since "do_it" has its name`}},
+		{"names that differ by case", `[{"name":"getuser"},{"name":"getUser"},{"name":"GETUSER"}]`, []string{"getuser_69398c/getuser", "getUser_e28ebf/getUser", "GETUSER"}, []string{
+			`the tool "getuser" is called "getuser_69398c" here, since "GETUSER" has its name`,
+			`the tool "getUser" is called "getUser_e28ebf" here, since "GETUSER" has its name`}},
+		{"the same in another order", `[{"name":"GETUSER"},{"name":"getUser"}]`, []string{"GETUSER", "getUser_e28ebf/getUser"}, []string{
+			`the tool "getUser" is called "getUser_e28ebf" here, since "GETUSER" has its name`}},
 		{"a tool that is left out takes no name", `[{"name":"a","parameters":{"type":"array"}},{"name":"a"}]`, []string{"a"}, []string{
 			`the tool "a" is left out: its schema has the type "array", but arguments are always an object`}},
 		{"blanks around", " \n\uFEFF\t[ { \"name\" : \"a\" } ] \n", []string{"a"}, nil},
@@ -128,7 +133,8 @@ func TestFitName(t *testing.T) {
 		"add":                      "add",
 		"9lives":                   "9lives",
 		"get-user_2":               "get-user_2",
-		"GetUser":                  "getuser",
+		"GetUser":                  "GetUser",
+		"Get User":                 "get_user",
 		"a__b":                     "a_b",
 		"a_____b":                  "a_b",
 		"a. .b":                    "a_b",
@@ -183,6 +189,10 @@ func TestSchemas(t *testing.T) {
 			`{"type":"object","properties":{"a":{"type":"array","minItems":1,"maxItems":"x","maxLength":5}}}`},
 		{"booleans as schemas", `"parameters":{"type":"OBJECT","properties":{"a":true},"additionalProperties":false}`,
 			`{"type":"object","properties":{"a":true},"additionalProperties":false}`},
+		{"nullable", `"parameters":{"type":"OBJECT","properties":{"a":{"type":"STRING","nullable":true},"b":{"nullable":true,"type":["string","null"]},"c":{"type":"string","nullable":false},"nullable":{"type":"boolean"}}}`,
+			`{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":["string","null"]},"c":{"type":"string"},"nullable":{"type":"boolean"}}}`},
+		{"nullable without a type", `"parameters":{"type":"object","properties":{"a":{"$ref":"#/$defs/x","nullable":true}},"$defs":{"x":{"type":"string"}}}`,
+			`{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#/$defs/x"},{"type":"null"}]}},"$defs":{"x":{"type":"string"}}}`},
 		{"big numbers", `"parameters":{"type":"OBJECT","properties":{"a":{"maximum":12345678901234567890}}}`,
 			`{"type":"object","properties":{"a":{"maximum":12345678901234567890}}}`},
 	} {
@@ -198,15 +208,34 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-func TestSchemasThatAreRefused(t *testing.T) {
+// A schema that cannot be used costs its own checks and not the tool, as in Gemini CLI.
+func TestSchemasThatAreLeftOut(t *testing.T) {
 	deep := strings.Repeat(`{"items":`, 32) + `{}` + strings.Repeat(`}`, 32)
+	for _, test := range []struct{ name, schema, want string }{
+		{"deep", deep, "its schema has more than 32 levels"},
+		{"large", `{"title":"` + strings.Repeat("x", 64<<10) + `"}`, "its schema has 65548 bytes, at most 65536 are allowed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := readTools(t, `[{"name":"bad","parameters":`+test.schema+`},{"name":"good"}]`)
+			if diff := cmp.Diff([]string{"bad", "good"}, c.names()); diff != "" {
+				t.Errorf("tools (-want +got):\n%s", diff)
+			}
+			if got := string(c.tools[0].InputSchema); got != `{"type":"object"}` || !c.tools[0].ForeignSchema {
+				t.Errorf("schema %s", got)
+			}
+			if diff := cmp.Diff([]string{`the arguments of the tool "bad" are not checked: ` + test.want}, c.notices()); diff != "" {
+				t.Errorf("notices (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSchemasThatAreRefused(t *testing.T) {
 	for _, test := range []struct{ name, schema, want string }{
 		{"string", `{"type":"string"}`, `its schema has the type "string", but arguments are always an object`},
 		{"upper case", `{"type":"STRING"}`, `its schema has the type "string", but arguments are always an object`},
 		{"a list of types", `{"type":["object","null"]}`, `its schema has the type ["object","null"], but arguments are always an object`},
 		{"no type at all", `{"type":5}`, `its schema has the type 5, but arguments are always an object`},
-		{"deep", deep, "its schema has more than 32 levels"},
-		{"large", `{"title":"` + strings.Repeat("x", 64<<10) + `"}`, "its schema has 65548 bytes, at most 65536 are allowed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := readTools(t, `[{"name":"bad","parameters":`+test.schema+`},{"name":"good"}]`)

@@ -14,7 +14,8 @@ import (
 // maxDepth is how deep schemas may be inside each other.
 const maxDepth = 32
 
-// inputSchema gives the input schema of a declaration, mended where the habits of the format differ from JSON Schema.
+// inputSchema gives the input schema of a declaration, mended where the habits of the format differ from JSON Schema. With an
+// error it is one that takes any object, or nil when none would be taken.
 func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
 	schema := json.RawMessage(`{"type":"object"}`)
 	for _, key := range []string{"parameters", "parametersJsonSchema"} {
@@ -23,14 +24,17 @@ func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
 		}
 	}
 	if len(schema) > maxSchema {
-		return nil, fmt.Errorf("its schema has %d bytes, at most %d are allowed", len(schema), maxSchema)
+		return unchecked, fmt.Errorf("its schema has %d bytes, at most %d are allowed", len(schema), maxSchema)
 	}
 	schema, err := mend(schema, 1)
 	if err != nil {
-		return nil, err
+		return unchecked, err
 	}
 	return rooted(schema)
 }
+
+// unchecked is the schema of a tool whose own cannot be used.
+var unchecked = json.RawMessage(`{"type":"object"}`)
 
 // rooted sees to it that the schema is one of an object.
 func rooted(schema json.RawMessage) (json.RawMessage, error) {
@@ -57,17 +61,23 @@ var (
 	types     = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 )
 
-// mend writes the types of a schema in lower case, its counts as numbers, and leaves out types that say nothing. A schema
+// mend writes the types of a schema in lower case, its counts as numbers, nullable as a union with null, and leaves out types that
+// say nothing. A schema
 // that is fine stays as it is, byte for byte.
 func mend(schema json.RawMessage, depth int) (json.RawMessage, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("its schema has more than %d levels", maxDepth)
 	}
-	return eachMember(schema, func(key string, value json.RawMessage) (json.RawMessage, error) {
+	orNull := mayBeNull(schema)
+	mended, err := eachMember(schema, func(key string, value json.RawMessage) (json.RawMessage, error) {
 		of := kind(value)
 		switch {
+		case key == "type" && orNull:
+			return withNull(mendType(value)), nil
 		case key == "type":
 			return mendType(value), nil
+		case key == "nullable" && of == "a boolean":
+			return nil, nil
 		case of == "a string" && slices.Contains(countKeys, key):
 			return mendCount(value), nil
 		case of == "an object" && slices.Contains(schemaKeys, key):
@@ -79,6 +89,31 @@ func mend(schema json.RawMessage, depth int) (json.RawMessage, error) {
 		}
 		return value, nil
 	})
+	if err == nil && orNull && depth > 1 && object(mended)["type"] == nil {
+		mended = slices.Concat(json.RawMessage(`{"anyOf":[`), mended, json.RawMessage(`,{"type":"null"}]}`))
+	}
+	return mended, err
+}
+
+// mayBeNull says whether the schema has OpenAPI's word for a value that may also be null.
+func mayBeNull(schema json.RawMessage) bool { return string(object(schema)["nullable"]) == "true" }
+
+// withNull adds null to a type, or to several; none at all stays none.
+func withNull(types json.RawMessage) json.RawMessage {
+	var one string
+	var all []string
+	switch {
+	case types == nil:
+		return nil
+	case json.Unmarshal(types, &one) == nil:
+		all = []string{one}
+	case json.Unmarshal(types, &all) != nil:
+		return types
+	}
+	if slices.Contains(all, "null") {
+		return types
+	}
+	return sdk.Encode(append(all, "null"))
 }
 
 func mendType(value json.RawMessage) json.RawMessage {

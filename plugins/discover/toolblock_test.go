@@ -137,10 +137,10 @@ func TestToolBlocksBesideDiscovery(t *testing.T) {
 	p.prints(t, `[{"name":"one"},{"name":"Say"}]`)
 	p.script(t, "bin/call_tool", `echo "$1"`)
 	c, d := configured(t, `{"tool":`+say+`,"discovery_command":"bin/get_tools","call_command":"bin/call_tool"}`)
-	if len(d.Tools) != 2 || d.Tools[0].Name != "say" || d.Tools[1].Name != "one" {
+	if len(d.Tools) != 3 || d.Tools[0].Name != "say" || d.Tools[1].Name != "one" || d.Tools[2].Name != "Say_64f3cd" {
 		t.Errorf("%+v", d.Tools)
 	}
-	want := []string{`the tool "Say" is left out: its name becomes "say" here, which is that of the tool "say" before it`}
+	want := []string{`the tool "Say" is called "Say_64f3cd" here, since "say" has its name`}
 	if diff := cmp.Diff(want, d.Notices); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}

@@ -19,12 +19,12 @@ type schemas struct {
 }
 
 // validate checks a document against a schema, as a host does. Err is what is wrong with the schema.
-func (s *schemas) validate(against, document json.RawMessage) (invalid *schema.Invalid, err error) {
+func (s *schemas) validate(against, document json.RawMessage, foreign bool) (invalid *schema.Invalid, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, there := s.compiled[string(against)]
 	if !there {
-		if c, err = schema.Compile(against); err != nil {
+		if c, err = compile(against, foreign); err != nil {
 			return nil, err
 		}
 		if s.compiled == nil {
@@ -33,6 +33,17 @@ func (s *schemas) validate(against, document json.RawMessage) (invalid *schema.I
 		s.compiled[string(against)] = c
 	}
 	return c.Validate(document), nil
+}
+
+// compile compiles a schema as a host does, which takes a foreign one that it cannot use for none.
+func compile(raw json.RawMessage, foreign bool) (*schema.Schema, error) {
+	if !foreign {
+		return schema.Compile(raw)
+	}
+	if s, _, err := schema.CompileForeign(raw); err == nil {
+		return s, nil
+	}
+	return schema.Compile(json.RawMessage(`{"type":"object"}`))
 }
 
 // objectOf is what a host makes of arguments or a configuration that nobody has written.
@@ -49,7 +60,7 @@ func (p *Plugin) checkArguments(tool *sdk.Tool, arguments json.RawMessage) (*sdk
 	if err := tool.Check(); err != nil {
 		return nil, fmt.Errorf("a host would leave it out: %w", err)
 	}
-	invalid, err := p.schemas.validate(tool.InputSchema, arguments)
+	invalid, err := p.schemas.validate(tool.InputSchema, arguments, tool.ForeignSchema)
 	if err != nil {
 		return nil, fmt.Errorf("a host would leave it out: its input schema %w", err)
 	}
@@ -68,7 +79,7 @@ func (p *Plugin) checkOutput(tool *sdk.Tool, result *sdk.Result) error {
 	if result.Structured == nil {
 		return errors.New("it has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no OutputSchema")
 	}
-	invalid, err := p.schemas.validate(tool.OutputSchema, result.Structured)
+	invalid, err := p.schemas.validate(tool.OutputSchema, result.Structured, false)
 	switch {
 	case err != nil:
 		return fmt.Errorf("a host would leave it out: its output schema %w", err)
@@ -90,7 +101,7 @@ func (p *Plugin) Configure(ctx context.Context, config json.RawMessage, workdir 
 	}
 	config = objectOf(config)
 	if len(d.ConfigSchema) > 0 {
-		invalid, err := p.schemas.validate(d.ConfigSchema, config)
+		invalid, err := p.schemas.validate(d.ConfigSchema, config, false)
 		switch {
 		case err != nil:
 			return fmt.Errorf("the schema of its configuration is broken: %w", err)

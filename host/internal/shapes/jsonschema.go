@@ -20,6 +20,7 @@ func MCP(raw json.RawMessage) (json.RawMessage, error) {
 	if !root.has("type") {
 		root.lead("type", "object")
 	}
+	each(root, nullUnion)
 	if properties := root.object("properties"); properties != nil {
 		for _, name := range properties.names {
 			properties.members[name] = spelled(properties.members[name])

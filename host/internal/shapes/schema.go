@@ -68,6 +68,21 @@ func each(o *object, f func(*object)) {
 	}
 }
 
+// nullUnion writes OpenAPI's nullable as the union that it stands for.
+func nullUnion(o *object) {
+	types := kinds(o.members["type"])
+	if o.members["nullable"] == true && len(types) > 0 && !slices.Contains(types, "null") {
+		union := []any{}
+		for _, kind := range append(types, "null") {
+			union = append(union, kind)
+		}
+		o.set("type", union)
+	}
+	if _, is := o.members["nullable"].(bool); is && len(types) > 0 {
+		o.drop("nullable")
+	}
+}
+
 // modernise writes what older drafts say in another way as 2020-12 does. No keyword means two things, so it needs not
 // know the draft. An inner $id changes nothing here: references below one are refused before.
 func modernise(o *object) {
@@ -75,6 +90,7 @@ func modernise(o *object) {
 	if _, ok := o.members["id"].(string); ok {
 		o.drop("id")
 	}
+	nullUnion(o)
 	if items, ok := o.members["items"].([]any); ok {
 		rest, more := o.members["additionalItems"]
 		o.drop("items")

@@ -181,6 +181,9 @@ type Tool struct {
 	// The tool works with what other calls left in the plugin's process, such as jobs or a history. A host that makes one call
 	// and ends does not offer it, and refuses its calls.
 	Stateful bool `protobuf:"varint,13,opt,name=stateful,proto3" json:"stateful,omitempty"`
+	// The input schema was written for clients of another kind. A host checks the formats that it names, and offers the tool
+	// also where it cannot use a part of the schema, which is then not checked.
+	ForeignSchema bool `protobuf:"varint,15,opt,name=foreign_schema,json=foreignSchema,proto3" json:"foreign_schema,omitempty"`
 	// The tool keeps to leave_out and roots of a call.
 	PathAware     bool `protobuf:"varint,14,opt,name=path_aware,json=pathAware,proto3" json:"path_aware,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -304,6 +307,13 @@ func (x *Tool) GetPreviews() bool {
 func (x *Tool) GetStateful() bool {
 	if x != nil {
 		return x.Stateful
+	}
+	return false
+}
+
+func (x *Tool) GetForeignSchema() bool {
+	if x != nil {
+		return x.ForeignSchema
 	}
 	return false
 }
@@ -1670,7 +1680,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05tools\x18\x04 \x03(\v2\x18.toolhost.plugin.v1.ToolR\x05tools\x12#\n" +
 	"\rconfig_schema\x18\x05 \x01(\fR\fconfigSchema\x12\x18\n" +
 	"\adynamic\x18\x06 \x01(\bR\adynamic\x12\x18\n" +
-	"\anotices\x18\a \x03(\tR\anotices\"\xc9\x03\n" +
+	"\anotices\x18\a \x03(\tR\anotices\"\xf0\x03\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1686,7 +1696,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	" \x01(\x03R\x0emaxResultBytes\x12#\n" +
 	"\roriginal_name\x18\v \x01(\tR\foriginalName\x12\x1a\n" +
 	"\bpreviews\x18\f \x01(\bR\bpreviews\x12\x1a\n" +
-	"\bstateful\x18\r \x01(\bR\bstateful\x12\x1d\n" +
+	"\bstateful\x18\r \x01(\bR\bstateful\x12%\n" +
+	"\x0eforeign_schema\x18\x0f \x01(\bR\rforeignSchema\x12\x1d\n" +
 	"\n" +
 	"path_aware\x18\x0e \x01(\bR\tpathAware\"\xd5\x01\n" +
 	"\x05Hints\x12 \n" +
