@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -70,38 +71,63 @@ func (p *prompter) preview(c sdk.Content) {
 	if text == "" {
 		text = fmt.Sprintf("[%s]", join(c.Type, c.MIMEType, c.URI, size(c.Data)))
 	}
-	lines := strings.Split(visible(strings.TrimRight(text, "\n")), "\n")
-	for i, l := range lines {
-		lines[i] = "    " + p.g.paintDiff(l, lines)
-	}
-	fmt.Fprintf(p.g.err, "  %s\n%s\n", p.g.paint(dim, "it would:"), strings.Join(lines, "\n"))
+	lines := p.g.paintDiff(strings.Split(visible(strings.TrimRight(text, "\n")), "\n"))
+	fmt.Fprintf(p.g.err, "  %s\n    %s\n", p.g.paint(dim, "it would:"), strings.Join(lines, "\n    "))
 }
 
-// paintDiff colours a line of a diff; text that holds no diff stays plain.
-func (t *terminal) paintDiff(line string, all []string) string {
-	if !isDiff(all) {
-		return line
-	}
-	switch {
-	case strings.HasPrefix(line, "+++") || strings.HasPrefix(line, "---") || strings.HasPrefix(line, "diff "):
-		return t.paint(bold, line)
-	case strings.HasPrefix(line, "@@"):
-		return t.paint(cyan, line)
-	case strings.HasPrefix(line, "+"):
-		return t.paint(green, line)
-	case strings.HasPrefix(line, "-"):
-		return t.paint(red, line)
-	}
-	return line
-}
+var hunkHeader = regexp.MustCompile(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
 
-func isDiff(lines []string) bool {
-	for _, l := range lines {
-		if strings.HasPrefix(l, "@@ ") {
-			return true
+// paintDiff gives the lines with those of diffs coloured. A hunk has as many lines as its header says: a line of it that was
+// removed may begin with "--", and one after it with "+".
+func (t *terminal) paintDiff(lines []string) []string {
+	out := make([]string, len(lines))
+	before, after := 0, 0 // lines that the hunk has left, of the old text and of the new
+	for i, line := range lines {
+		header := hunkHeader.FindStringSubmatch(line)
+		switch {
+		case before+after > 0 && strings.HasPrefix(line, "+"):
+			after--
+			line = t.paint(green, line)
+		case before+after > 0 && strings.HasPrefix(line, "-"):
+			before--
+			line = t.paint(red, line)
+		case before+after > 0 && strings.HasPrefix(line, `\`): // no newline at the end
+		case header != nil:
+			before, after = lineCount(header[1]), lineCount(header[2])
+			line = t.paint(cyan, line)
+		case before+after > 0:
+			before, after = before-1, after-1
+		case isFileHeader(lines, i):
+			line = t.paint(bold, line)
 		}
+		before, after = max(before, 0), max(after, 0)
+		out[i] = line
 	}
-	return false
+	return out
+}
+
+// isFileHeader says whether a line outside of hunks names the files of a diff.
+func isFileHeader(lines []string, i int) bool {
+	line := lines[i]
+	switch {
+	case strings.HasPrefix(line, "diff "):
+		return true
+	case strings.HasPrefix(line, "--- "):
+		return i+1 < len(lines) && strings.HasPrefix(lines[i+1], "+++ ")
+	}
+	return strings.HasPrefix(line, "+++ ") && i > 0 && strings.HasPrefix(lines[i-1], "--- ")
+}
+
+// lineCount is a number of lines in a hunk's header, where one is not written.
+func lineCount(text string) int {
+	if text == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // indented is the JSON with a line for each member; its tokens stay as they are.
