@@ -135,6 +135,8 @@ func (w *walker) guessLiterals(at int, code string) {
 func (w *walker) runner(at int) bool {
 	c := w.all.commands[at]
 	switch {
+	case strings.HasPrefix(c.Name, "-"):
+		w.guessAll(at, c.Args)
 	case len(c.Args) == 1 && (c.Args[0].Text == "--version" || c.Args[0].Text == "--help" || c.Args[0].Text == "-V"):
 		return false
 	case runners[c.Name] || loader().MatchString(c.Name):

@@ -43,6 +43,11 @@ compgen -C QUOTED
 complete -C QUOTED ls
 env CMD
 env -S QUOTED
+env - CMD
+env -u X - CMD
+sh -c 'time -o f CMD'
+strace -o '|CMD' ls
+git -C . -c core.pager=QUOTED log
 env --chdir=x CMD
 nice -n 3 CMD
 ionice -c 3 CMD

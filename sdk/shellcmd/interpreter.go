@@ -96,12 +96,14 @@ func runsWords(c *Command) bool {
 
 // setsGit reports settings before the sub-command: they can name programs, and new sub-commands.
 func setsGit(args []Word) bool {
-	for _, a := range args {
-		switch name, _, _ := strings.Cut(a.Text, "="); {
-		case !a.Static || a.Text == "" || a.Text[0] != '-':
+	for i := 0; i < len(args); i++ {
+		switch name, _, _ := strings.Cut(args[i].Text, "="); {
+		case !args[i].Static || args[i].Text == "" || args[i].Text[0] != '-':
 			return false
 		case name == "-c" || name == "--config-env" || name == "--exec-path":
 			return true
+		case strings.Contains(globalValues["git"], " "+args[i].Text+" "):
+			i++
 		}
 	}
 	return false

@@ -66,6 +66,9 @@ func (w *walker) fill(c *Command, words []Word) {
 		c.graveDoubt("the program has no name")
 	default:
 		c.Name = path.Base(p.Text)
+		if c.Name[0] == '-' { // such as time -o x ls, where the keyword ends at -o and the program does not
+			c.graveDoubt("the program is called like an option")
+		}
 	}
 	if c.Program.odd != "" {
 		c.doubt(c.Program.odd)

@@ -147,8 +147,17 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 		w.grave(at, c.Name+" splits a text into words")
 		w.string(at, s.split, c.Name+" -S")
 		return
+	case c.Name == "env" && len(s.rest) > 0 && s.rest[0].Text == "-":
+		w.doubt(at, "env with options changes what runs") // as with -i
+		s.rest = s.rest[1:]
 	case c.Name == "env" && s.options:
 		w.doubt(at, "env with options changes what runs")
+	}
+	for _, a := range c.Args { // strace -o '|command'
+		if a.Static && len(a.Text) > 1 && strings.ContainsAny(a.Text[:1], "|!") {
+			w.grave(at, "what is after "+a.Text[:1]+" may be run")
+			w.guessText(at, a.Text[1:])
+		}
 	}
 	if slices.Contains([]string{"parallel", "systemd-run", "entr", "unbuffer", "time"}, c.Name) {
 		w.guessAll(at, c.Args)
