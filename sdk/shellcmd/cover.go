@@ -193,8 +193,25 @@ func (u *use) long(s *spec, args []Word) (n int, why string) {
 		return u.value(s, name, v, true, args)
 	case value, pathValue:
 		return u.value(s, name, v, attached, args)
+	case pair, pairPath:
+		return u.pair(s, name, args)
 	}
 	return 1, unknownOption(args[0].Text, u.command.Name)
+}
+
+// pair reads an option with two words, the second of which may be any text unless it is a path.
+func (u *use) pair(s *spec, name string, args []Word) (n int, why string) {
+	if len(args) < 3 || !args[1].Static || args[0].Text != "--"+name {
+		return 1, unknownOption(args[0].Text, u.command.Name)
+	}
+	u.given = append(u.given, given{name, args[2]})
+	if s.options[name] == pairPath {
+		if !args[2].Static {
+			return 3, "the value of the option " + args[0].Text + " is only known when it runs"
+		}
+		return 3, u.place.path(args[2])
+	}
+	return 3, ""
 }
 
 // optionLike is what git may take for an option although one that takes a value is before it: git log --format --output=x

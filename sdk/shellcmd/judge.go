@@ -167,7 +167,7 @@ func plumbing(c *Command) string {
 
 // onlyReads says why a command may do more than read.
 func onlyReads(c *Command, p place) string {
-	s, n := c.find()
+	s, n := c.reading()
 	switch {
 	case c.Program.Text != c.Name || c.built:
 		return "it is not the system's own " + c.Name
@@ -182,10 +182,14 @@ func onlyReads(c *Command, p place) string {
 	return s.uncovered(c, n, 0, p)
 }
 
-// versioned are programs that only say which they are when asked for their version. Not among them are those of languages:
-// go, rustup, pyenv, asdf and the like look into the workspace for the version to run.
-var versioned = strings.Fields("gcc g++ clang make cmake docker curl wget tar sqlite3 psql")
+// versioned are programs that only say which they are when asked for their version, in these ways. Not among them are those
+// that look into the workspace for the program to run, or run what it names: rustc, cargo, yarn, pnpm, wrappers of builds.
+var versioned = map[string]string{"node": "--version -v", "npm": "--version -v", "python": "--version -V", "python3": "--version -V", "pip": "--version -V", "pip3": "--version -V",
+	"java": "-version --version", "javac": "-version --version", "ruby": "--version -v", "perl": "--version -v", "php": "--version -v", "deno": "--version", "bun": "--version",
+	"bash": "--version", "gcc": "--version", "g++": "--version", "clang": "--version", "make": "--version -v", "cmake": "--version", "docker": "--version -v", "podman": "--version -v",
+	"kubectl": "--version", "curl": "--version -V", "wget": "--version -V", "tar": "--version", "sqlite3": "--version -version", "psql": "--version -V", "ssh": "-V", "openssl": "version",
+	"jq": "--version", "rg": "--version", "fd": "--version", "gh": "--version version", "helm": "version", "terraform": "--version", "tmux": "-V", "vim": "--version", "dotnet": "--version"}
 
 func tellsVersion(c *Command) bool {
-	return slices.Contains(versioned, c.Name) && len(c.Args) == 1 && c.Args[0].Static && c.Args[0].Text == "--version"
+	return len(c.Args) == 1 && c.Args[0].Static && slices.Contains(strings.Fields(versioned[c.Name]), c.Args[0].Text)
 }

@@ -33,6 +33,8 @@ const (
 	value           // any text
 	pathValue       // a path
 	maybe           // nothing, or text after =
+	pair            // two words of text
+	pairPath        // a word of text, and a path
 )
 
 // operands says what the words that are no options are.
@@ -54,7 +56,7 @@ const (
 )
 
 // A row is a line of the tables. Options are words: one letter is a short option, more are a long one; a sign at the end
-// tells what follows: = text, / a path, ? perhaps text after =.
+// tells what follows: = text, / a path, ? perhaps text after =, == two words of text, =/ one and a path.
 type row struct {
 	names   string // with | between programs that are alike; with blanks for sub-commands
 	options string
@@ -92,6 +94,12 @@ func addRows(m map[string]*spec, list []row, read bool) {
 }
 
 func arityOf(option string) arity {
+	switch {
+	case strings.HasSuffix(option, "=="):
+		return pair
+	case strings.HasSuffix(option, "=/"):
+		return pairPath
+	}
 	switch option[len(option)-1] {
 	case '=':
 		return value
@@ -128,15 +136,17 @@ var tabled = sync.OnceValue(func() map[string]bool {
 })
 
 // find also gives how many arguments are the name of the sub-command.
-func (c *Command) find() (s *spec, n int) {
+func (c *Command) find() (s *spec, n int) { return c.findIn(specs()) }
+
+func (c *Command) findIn(table map[string]*spec) (s *spec, n int) {
 	name := c.Name
-	best, at := specs()[name], 0
+	best, at := table[name], 0
 	for i, a := range c.plainArgs()[:min(2, len(c.plainArgs()))] {
 		if !a.Static {
 			break
 		}
 		name += " " + a.Text
-		if sub := specs()[name]; sub != nil {
+		if sub := table[name]; sub != nil {
 			best, at = sub, i+1
 		}
 	}

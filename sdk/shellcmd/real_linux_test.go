@@ -61,7 +61,7 @@ func newTraps(t testing.TB, programs []string) (root, bin, marks string) {
 		if path, err := exec.LookPath(name); err == nil {
 			if path, err = filepath.EvalSymlinks(path); err == nil {
 				_ = os.Remove(filepath.Join(bin, name))
-				write(filepath.Join(bin, name), "#!/bin/sh\nexec "+path+" \"$@\"\n", 0o755)
+				write(filepath.Join(bin, name), "#!/bin/bash\nexec -a "+name+" "+path+" \"$@\"\n", 0o755) // several programs are one file
 			}
 		}
 	}
@@ -143,10 +143,10 @@ func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\'
 func readingKeys(t testing.TB) (keys, programs []string) {
 	t.Helper()
 	var missing []string
-	for _, key := range slices.Sorted(maps.Keys(specs())) {
+	for _, key := range slices.Sorted(maps.Keys(readingSpecs())) {
 		program, _, _ := strings.Cut(key, " ")
 		switch {
-		case !specs()[key].read || slices.Contains(untried, program):
+		case !readingSpecs()[key].read || slices.Contains(untried, program):
 		case slices.Contains(joints, program) || slices.Contains(constructs, program) || program == "type" || program == "echo" || program == "printf":
 			keys = append(keys, key)
 		default:
@@ -159,6 +159,13 @@ func readingKeys(t testing.TB) (keys, programs []string) {
 	}
 	t.Logf("not installed here, and so not tried: %s; left to other tests: %s", strings.Join(missing, ", "), strings.Join(untried, ", "))
 	return keys, programs
+}
+
+// readingSpecs are the specs of programs, and of those uses of other programs that read.
+func readingSpecs() map[string]*spec {
+	m := maps.Clone(specs())
+	maps.Copy(m, useSpecs())
+	return m
 }
 
 // tryReading runs commands of each program until some of them were judged as reading, and checks what they did.
@@ -174,7 +181,7 @@ func tryReading(t *testing.T, seed uint64, each int) (ran int) {
 		}
 		allowed := 0
 		for tries := 0; allowed < each && tries < 60*each; tries++ {
-			text := drawCommand(r, key, specs()[key])
+			text := drawCommand(r, key, readingSpecs()[key])
 			if (Rules{ReadOnly: true}).Judge(text, at).Effect != allow {
 				continue
 			}
