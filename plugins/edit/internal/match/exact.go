@@ -36,7 +36,11 @@ func (t *Text) exact(c Change, f *finding, p *Plan) *Refusal {
 		}
 		r := *f.reading
 		r.new = fresh
-		p.Edits = append(p.Edits, t.literal(&r, t.wholeLine(&r, h.Range))...)
+		stayed, at, refusal := t.stayNote(&r, t.wholeLine(&r, h.Range))
+		if refusal != nil {
+			return refusal
+		}
+		p.Edits = append(p.Edits, t.literal(stayed, at)...)
 		p.Places = append(p.Places, h.Range)
 	}
 	if left > 0 {

@@ -25,11 +25,14 @@ func foldRune(r rune) rune {
 	return r
 }
 
+// ellipsis stands for three dots.
+const ellipsis = '\u2026'
+
 var folded = map[rune]rune{
 	'\u2018': '\'', '\u2019': '\'', '\u201a': '\'', '\u201b': '\'', '\u2032': '\'',
 	'\u201c': '"', '\u201d': '"', '\u201e': '"', '\u201f': '"', '\u2033': '"',
 	'\u2010': '-', '\u2011': '-', '\u2012': '-', '\u2013': '-', '\u2014': '-', '\u2015': '-', '\u2212': '-',
-	'\u3002': '.', '\uff61': '.', '\u3001': ',', '\uff64': ',', '\u2026': '\u2026',
+	'\u3002': '.', '\uff61': '.', '\u3001': ',', '\uff64': ',',
 	'\u200b': -1, '\u200c': -1, '\u200d': -1, '\u2060': -1, '\ufeff': -1, '\u00ad': -1, '\u200e': -1, '\u200f': -1,
 }
 
@@ -51,6 +54,10 @@ func (s *stream) unit(seg []byte, from, to int) {
 		r, n := utf8.DecodeRune(seg)
 		if r == utf8.RuneError && n == 1 {
 			s.add(seg[0], from, to)
+		} else if r == ellipsis {
+			for range 3 {
+				s.add('.', from, to)
+			}
 		} else if r = foldRune(r); r >= 0 {
 			var buf [utf8.UTFMax]byte
 			for _, c := range buf[:utf8.EncodeRune(buf[:], r)] {

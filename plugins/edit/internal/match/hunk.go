@@ -146,6 +146,9 @@ func (p *projection) remove(u cell, inner bool, units []cell) *Refusal {
 	if refusal := p.sameNote(u); refusal != nil {
 		return refusal
 	}
+	if p.moved(u) {
+		return p.conflict(u, "a line that new_string has in another place has a comment in the file that old_string does not have")
+	}
 	from := u.f0
 	if inner {
 		for from > units[0].f0 && p.unquoted(from-1) {
@@ -157,6 +160,22 @@ func (p *projection) remove(u cell, inner bool, units []cell) *Refusal {
 	}
 	p.edit(p.t.lines[from].start, p.t.lines[u.f1-1].next, nil)
 	return nil
+}
+
+// moved says that a line which goes has a comment that old_string did not quote, and comes again elsewhere.
+func (p *projection) moved(u cell) bool {
+	if !u.single() || p.t.onlyNotes(u.f0) || p.t.tail(u.f0) == p.t.lines[u.f0].end || p.old.tail(u.o0) < p.old.lines[u.o0].end {
+		return false
+	}
+	count := func(s *source) (n int) {
+		for i := range s.lines {
+			if squeeze(s.text(i)) == squeeze(p.old.text(u.o0)) {
+				n++
+			}
+		}
+		return n
+	}
+	return count(p.new) >= count(p.old)
 }
 
 // unquoted says that no line of old_string stands for line f of the file.

@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -57,6 +58,7 @@ type finding struct {
 	old     *stream
 	hits    []hit
 	also    []*finding // what other readings have found in the same pass
+	short   bool       // old_string has so little in it that it must be whole lines, with the same signs in the same order
 	literal bool       // new_string takes the place as it is, in a later pass than the first
 }
 
@@ -66,10 +68,15 @@ func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
 	if p.trim {
 		old = old.trimmed()
 	}
-	if len(old.text) == 0 || p.number > 1 && !p.allows(r, old) {
+	if len(old.text) == 0 {
 		return nil
 	}
 	f := &finding{pass: p, reading: r, file: file, old: old}
+	if p.number > 1 && !p.allows(r, old) {
+		if f.short = p.allowsShort(old); !f.short {
+			return nil
+		}
+	}
 	for from := 0; len(f.hits) < maxHits; {
 		i := bytes.Index(file.text[from:], old.text)
 		if i < 0 {
@@ -121,12 +128,25 @@ func (p pass) allows(r *reading, old *stream) bool {
 	return letters >= 12 && (p.level&noNotes == 0 || r.old.syntax != nil && r.codeLines() >= 2 && !r.old.syntax.unbalanced(r.old.data))
 }
 
+// allowsShort says whether old_string has at least enough in it to be looked for as whole lines that differ in blanks.
+func (p pass) allowsShort(old *stream) bool {
+	return alnums(old.text) > 0 && len(old.text) > 1 && p.level&(noNotes|noSemi) == 0
+}
+
+// sameSigns says that a place has the words and signs of old_string, whatever blanks are between them.
+func (t *Text) sameSigns(r *reading, h hit) bool {
+	return slices.Equal(tokens.FindAllString(string(r.old.data), -1), tokens.FindAllString(string(t.data[h.Start:h.End]), -1))
+}
+
 // fits says whether a place ends and starts where words do, and where lines do when it must.
 func (t *Text) fits(f *finding, h hit) bool {
 	if insideWord(t.data, h.Start) || insideWord(t.data, h.End) {
 		return false
 	}
 	starts, ends := t.startsLine(f.file, h), t.endsLine(f.file, h, f.level)
+	if f.short && (!starts || !ends || !t.sameSigns(f.reading, h)) {
+		return false
+	}
 	if f.number >= 7 || f.bare(starts, ends) {
 		return starts && ends && (f.level&(noNotes|maybe) != noNotes || t.edgeNotes(f.reading, h))
 	}

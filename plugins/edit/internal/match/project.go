@@ -23,6 +23,7 @@ type projection struct {
 func (t *Text) project(number int, r *reading, p *place) ([]Edit, *Refusal) {
 	pr := &projection{t: t, number: number, old: r.old, new: newSource([]byte(r.new), t.syntax), place: p}
 	pr.adopt()
+	pr.keepOuter()
 	if bytes.HasSuffix(pr.new.data, newline) && !bytes.HasSuffix(r.old.data, newline) {
 		n := len(pr.new.data)
 		pr.new.lines = append(pr.new.lines, line{n, n, n})
@@ -41,6 +42,31 @@ func (t *Text) project(number int, r *reading, p *place) ([]Edit, *Refusal) {
 		return nil, refusal
 	}
 	return pr.finish()
+}
+
+// keepOuter lets new_string begin and end with as many blank lines as old_string does. That it has fewer, and text, says that
+// it was trimmed: how many there are in the file is none of its business.
+func (p *projection) keepOuter() {
+	outer := func(s *source) (head, tail int) {
+		for head < len(s.lines) && isBlankLine(s.text(head)) {
+			head++
+		}
+		for tail < len(s.lines)-head && isBlankLine(s.text(len(s.lines)-1-tail)) {
+			tail++
+		}
+		return head, tail
+	}
+	head, tail := outer(p.old)
+	newHead, newTail := outer(p.new)
+	if newHead == len(p.new.lines) || head <= newHead && tail <= newTail {
+		return
+	}
+	data := p.new.data
+	if tail > newTail && !bytes.HasSuffix(data, newline) {
+		data = append(bytes.Clone(data), '\n')
+	}
+	data = slices.Concat(bytes.Repeat(newline, max(0, head-newHead)), data, bytes.Repeat(newline, max(0, tail-newTail)))
+	p.new = newSource(data, p.t.syntax)
 }
 
 // run goes through the hunks of the model's change.

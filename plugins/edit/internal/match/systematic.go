@@ -51,6 +51,10 @@ func plain(old, file []byte) *strings.Replacer {
 	seen := map[rune]bool{}
 	for _, r := range string(old) {
 		to := foldRune(r)
+		if r == ellipsis && !seen[r] && !bytes.ContainsRune(file, r) && bytes.Contains(file, []byte("...")) {
+			seen[r] = true
+			swap = append(swap, string(r), "...")
+		}
 		if r < utf8.RuneSelf || to == r || seen[r] || bytes.ContainsRune(file, r) {
 			continue
 		}

@@ -1,0 +1,94 @@
+package match
+
+import (
+	"strings"
+	"testing"
+)
+
+// Blank lines around a place are the file's, when old_string or new_string was trimmed.
+func TestOuterBlankLines(t *testing.T) {
+	const data = "first()\n\n\n\tif ready {\n\t\trun(all)\n\t}\n\n\nlast()\n"
+	old, fresh := "    if ready {\n        run(all)\n    }", "    if ready {\n        run(some)\n    }"
+	want := strings.Replace(data, "run(all)", "run(some)", 1)
+	for before := range 4 {
+		for after := range 4 {
+			for newBefore := range 3 {
+				for newAfter := range 3 {
+					breaks := func(n int) string { return strings.Repeat("\n", n) }
+					c := Change{Old: breaks(before) + old + breaks(after), New: breaks(newBefore) + fresh + breaks(newAfter)}
+					p, err := NewText("a.go", []byte(data)).Plan(c)
+					if err != nil {
+						continue
+					}
+					got := string(p.Apply([]byte(data)))
+					if newBefore <= before && newAfter <= after && got != want {
+						t.Errorf("old has %d and %d, new %d and %d breaks: %q", before, after, newBefore, newAfter, got)
+					}
+					if strings.Count(got, "\n") < strings.Count(want, "\n") {
+						t.Errorf("old has %d and %d, new %d and %d breaks: a line is gone: %q", before, after, newBefore, newAfter, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A comment at the end of a line that old_string does not quote stays at the end of that line.
+func TestCommentsStayOnTheirLine(t *testing.T) {
+	const data = "start()\nfirst(one)  // one is small\nsecond(two)  // two is not\nlast()\n"
+	for _, c := range []struct{ name, old, fresh, want string }{
+		{"a line comes behind the last", "start()\nfirst(one)", "start()\nfirst(one)\nmore(three)", "start()\nfirst(one)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
+		{"a line comes behind the only one", "first(one)", "first(one)\nmore(three)", "start()\nfirst(one)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
+		{"the last line changes, and one comes", "start()\nfirst(one)", "start()\nfirst(one, 1)\nmore(three)", "start()\nfirst(one, 1)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
+		{"the last line goes", "start()\nfirst(one)", "start()", ""},
+		{"the lines change places", "first(one)\nsecond(two)", "second(two)\nfirst(one)", ""},
+		{"a line goes, where comments are left out", "start()\nfirst(one)\nsecond(two)\nlast()", "start()\nsecond(two)\nlast()", "start()\nsecond(two)  // two is not\nlast()\n"},
+		{"a line comes, where comments are left out", "start()\nfirst(one)\nsecond(two)\nlast()", "start()\nfirst(one)\nmore(three)\nsecond(two)\nlast()", "start()\nfirst(one)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			change := Change{Old: c.old, New: c.fresh}
+			if c.want == "" {
+				refused(t, "a.go", data, change)
+			} else if p, got := planned(t, "a.go", data, change); got != c.want {
+				t.Errorf("pass %d: %q", p.Pass, got)
+			}
+		})
+	}
+}
+
+// A line that is short, but unique, may differ in blanks.
+func TestShortLines(t *testing.T) {
+	for _, c := range []struct{ file, line, old, fresh, want string }{
+		{"a.c", "\tfoo( a, b );", "foo(a,b);", "foo(a,c);", "\tfoo( a, c );"},
+		{"a.js", "  x = 1;", "  x=1;", "  x=2;", "  x = 2;"},
+		{"a.go", "\ti++", "\ti ++", "\ti --", "\ti--"},
+		{"a.yaml", "  a: 1", "  a:  1", "  a:  2", "  a: 2"},
+		{"a.py", "    f( )", "    f()", "    f(1)", "    f(1 )"},
+		{"a.sql", "SET x=1;", "SET x = 1;", "SET x = 3;", "SET x=3;"},
+		{"a.go", "\tx := 1", "  x := 1 ", "  x := 2 ", "\tx := 2"},
+	} {
+		data := "first line of it\n" + c.line + "\nlast line of it\n"
+		if p, got := planned(t, c.file, data, Change{Old: c.old, New: c.fresh}); got != "first line of it\n"+c.want+"\nlast line of it\n" {
+			t.Errorf("%q: pass %d gives %q", c.old, p.Pass, got)
+		}
+		refused(t, c.file, data+c.line+"\n", Change{Old: c.old + "\n", New: c.fresh + "\n"})
+	}
+	for _, c := range []struct{ data, old string }{
+		{"x = 12\ny = 3\n", "x=1"}, {"a(b c)\n", "a(bc)"}, {"call(x = 1)\n", "x=1"}, {"'a'\n", `"a"`}, {"if (x) {\n}\n", "{ \n}"},
+	} {
+		refused(t, "a.js", c.data, Change{Old: c.old, New: c.old + "0"})
+	}
+}
+
+// An ellipsis is three dots.
+func TestEllipsis(t *testing.T) {
+	for _, c := range []struct{ data, old, fresh, want string }{
+		{"print(\"wait...\")\nrun()\n", "print(\"wait…\")", "print(\"wait longer…\")", "print(\"wait longer...\")\nrun()\n"},
+		{"print(\"wait…\")\nrun()\n", "print(\"wait...\")", "show(\"wait...\")", "show(\"wait…\")\nrun()\n"},
+		{"func f(args ...any) {\n\trun(args...)\n}\n", "func f(args …any) {\n\trun(args…)\n", "func f(args …any) {\n\tlog(args…)\n\trun(args…)\n", "func f(args ...any) {\n\tlog(args...)\n\trun(args...)\n}\n"},
+	} {
+		if p, got := planned(t, "a.go", c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
+			t.Errorf("pass %d: %q, want %q", p.Pass, got, c.want)
+		}
+	}
+}
