@@ -9,9 +9,12 @@ import (
 // A fence is a line that starts or ends a block of code in Markdown.
 var fenceLine = regexp.MustCompile("^[ \t]*(`{3,}|~{3,})[ \t]*([A-Za-z0-9_+.#-]*)([ \t].*|\\{[^`]*\\})?$")
 
+// A fenceRow is a line under a title, or one that sets parts apart.
+var fenceRow = regexp.MustCompile("^[ \t]*(`{9,}|~{9,})$")
+
 func isFence(l string) bool {
 	l = strings.TrimRight(l, spaces)
-	return fenceLine.MatchString(l) && !strings.HasSuffix(strings.TrimLeft(l, "`~ \t"), "`")
+	return !fenceRow.MatchString(l) && fenceLine.MatchString(l) && !strings.HasSuffix(strings.TrimLeft(l, "`~ \t"), "`")
 }
 
 // fencedAlone refuses new_string when it has the fence of a code block that neither old_string nor the file has at the
@@ -44,8 +47,8 @@ func (t *Text) fencedAlone(r *reading, places []Range) *Refusal {
 	switch {
 	case !t.fencesBelong(r, places):
 		why = "The file is none where such fences belong."
-	case open == "" && len(inner) == len(lines):
-		return nil
+	case open == "" && len(inner) == len(lines), t.prose() && countFences(t.source, 0, len(t.lines))%2 == 1 && fences%2 == 1:
+		return nil // or the one that was missing
 	case countFences(t.source, 0, from)%2 == 1 && t.prose():
 		why = "The place is within a code block of the file already."
 	case t.prose() && len(inner) == len(lines)-2 && (open == "markdown" || open == "md"):
@@ -113,9 +116,6 @@ func (t *Text) fencesBelong(r *reading, places []Range) bool {
 	}
 	lines := strings.Split(r.new, "\n")
 	first := slices.IndexFunc(lines, isFence)
-	if t.kind() == "yaml" {
-		return indentLen([]byte(lines[first])) > 0
-	}
 	return t.inText(lines, first, places)
 }
 

@@ -57,7 +57,9 @@ func TestPlaceholders(t *testing.T) {
 	lines := []string{"...", "…", "    ...", "// ...", "//...", "# ...", "#…", "/* ... */", "<!-- ... -->", "-- ...", "; ...", "% ...", "{/* ... */}", "(* ... *)", "{- ... -}",
 		"// (unchanged)", "# (unchanged)", "/* rest of the code */", "-- existing code --", "-- existing code", "// existing code", "# rest of the file", "<!-- rest of the page unchanged -->",
 		"// ... other methods ...", "# ... more cases ...", "/* ... existing code ... */", "[... rest of the file ...]", "<rest of the code unchanged>", "(rest of the code)", "{# ... #}",
-		"\" ...", "' ...", "REM ...", "! ...", "// unchanged", "# same as before", "// rest of function remains the same", "// ... 기존 코드 ...", "# 기존 코드 ...", "<%# ... %>", "// [...]", "--[[ ... ]]", "* ...", "// ... lines 10 to 20 ..."}
+		"\" ...", "' ...", "REM ...", "! ...", "// unchanged", "# same as before", "// rest of function remains the same", "// ... 기존 코드 ...", "# 기존 코드 ...", "<%# ... %>", "// [...]", "--[[ ... ]]", "* ...", "// ... lines 10 to 20 ...",
+		"// existing code here", "// (same as above)", "// Keep the rest the same", "// Rest of the component remains the same", "{/* rest of JSX */}", "# (rest of the function is unchanged)", "// ---- unchanged ----",
+		"# [lines 12 to 30 unchanged]", "// other imports", "# etc ...", "// and so on...", "/* ... rest of styles ... */", "// your code here", "// 나머지 코드는 동일", "# 이하 생략", "// 他のコードは変更なし", "// 其余代码不变"}
 	const data = "one(alpha)\ntwo(beta)\nthree(gamma)\nfour(delta)\n"
 	for _, name := range []string{"a.go", "a.py", "a.js", "a.rb", "a.sql", "a.html", "a.css", "a.yaml", "a.lua", "a.md", "a.unknown", "Makefile"} {
 		for _, l := range lines {
@@ -103,8 +105,11 @@ func TestDotsThatAreMeant(t *testing.T) {
 		{"yada", "a.pl", "sub one { 1 }\n", "sub one { 1 }\n", "sub one { 1 }\nsub two {\n    ...\n}\n"},
 		{"code in a doc comment", "a.go", "package a\n", "package a\n", "// Package a does it:\n//\n//\tif ok {\n//\t...\n//\t}\npackage a\n"},
 		{"code shown in Markdown", "a.md", "# Use\n\nText.\n", "Text.\n", "Text.\n\n```go\nfunc f() {\n\t// ...\n}\n```\n"},
+		{"what stays, shown in Markdown", "a.md", "# Use\n\nText.\n", "Text.\n", "Text.\n\n```go\nfunc f() {\n// ... existing code ...\n}\n```\n"},
+		{"what stays, shown in a block of the file", "a.md", "# Use\n\n```js\na();\nb();\n```\n", "b();\n", "b();\n// ... existing code ...\n"},
 		{"output shown in Markdown", "a.md", "# Use\n\nText.\n", "Text.\n", "Text:\n\n```\nfirst\n...\nlast\n```\n"},
 		{"a string of many lines", "a.py", "x = \"\"\"\nfirst\nlast\n\"\"\"\n", "first\n", "first\n...\n"},
+		{"comments with such words", "a.go", "a()\nb()\n", "b()\n", "// Other methods of HTTP are refused.\nb()\n// the rest of the bytes\nc()\n// original code points\nd()\n# no change in the total\n"},
 		{"a comment of one word", "a.go", "a()\nb()\n", "b()\n", "// unchanged\nb()\nc()\n"},
 		{"range and rest", "a.rs", "let a = b;\n", "let a = b;", "let Foo { x, .. } = b;\nlet r = 1..=2;"},
 	} {
@@ -204,5 +209,26 @@ func TestTheSameInsertionTwice(t *testing.T) {
 	}
 	if r := refused(t, "a.go", got, Change{Old: "foo", New: "foo_bar", All: true}); r.Kind != AlreadyApplied {
 		t.Errorf("all places twice: %v", r)
+	}
+}
+
+// Lines of this kind are in real files.
+func TestDotsOfRealFiles(t *testing.T) {
+	for _, c := range []struct{ name, file, data, old, fresh string }{
+		{"steps in a comment", "a.go", "// f does:\n//\nfunc f() {}\n", "//\nfunc f() {}\n", "//\n//\t... set up y ...\n//\t... use x ...\nfunc f() {}\n"},
+		{"a row", "a.go", "a()\n", "a()\n", "//......................................................................\na()\n"},
+		{"a row of tildes", "a.py", "'''\nTitle\n'''\n", "Title\n", "Title\n~~~~~~~~~~~~~~~~~~~~~~~~\n"},
+		{"preformatted text", "a.html", "<pre>\none\ntwo\n</pre>\n", "one\n", "one\n...\n"},
+		{"a text in YAML", "a.yaml", "body:\n  value: |\n    first\n    last\n", "    first\n", "    first\n    ...\n"},
+		{"documentation in Perl", "a.pm", "use strict;\n\n=head1 USE\n\n    f();\n\n=cut\n", "    f();\n", "    f();\n    ...\n"},
+		{"formals of Nix", "a.nix", "{\n  pkgs,\n}:\npkgs.x\n", "  pkgs,\n", "  pkgs,\n  ...\n"},
+		{"a fence that was missing", "a.md", "```sh\nmake\n\nText.\n", "make\n", "make\n```\n"},
+		{"a remark on the rest of a file", "a.go", "a()\n", "a()\n", "// Rest of file is in the format\n// Existing lines are moved down.\n// previous line\na()\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old, c.fresh, 1) {
+				t.Errorf("got %q", got)
+			}
+		})
 	}
 }

@@ -15,7 +15,7 @@ const (
 	noStub     stub = iota
 	weakStub        // a comment such as "unchanged": so only where lines of old_string are gone
 	dotsOnly        // nothing but dots, which are text or code in some places
-	notesDots       // a comment of nothing but dots
+	notesDots       // a comment of nothing but dots, or with dots on both sides
 	strongStub      // it says so: "... existing code ...", "(unchanged)", "rest of the function"
 )
 
@@ -23,7 +23,7 @@ var (
 	// What starts and ends comments, or sets a remark apart, in any language; bullets and marks of quotations as well.
 	noteStart = regexp.MustCompile(`(?i)^(//+!?|/\*+!?|<!--|--+(\[\[)?|#+\||#+!?|;+|%+|\(\*|\{/\*+|\{-|"""|'''|["'!*+>]+|rem\b|dnl\b|@\*|<%--|<%#?|\{#|\{\{!(--)?|::|\.\.(?:\s|$)|=+|~+)\s*`)
 	noteEnd   = regexp.MustCompile(`\s*(\*+/\}?|-->|--%>|%>|\*\)|-\}|"""|'''|#\}|(--)?\}\}|\*@|\]\]|\|#|#+|--+|=+|~+)$`)
-	allDots   = regexp.MustCompile(`^[\[({<]?\s*(\.{3,}|…+|\.( \.){2,}|⋮|\.{3,}\s+\.{3,})\s*[\])}>]?[,;]?$`)
+	allDots   = regexp.MustCompile(`^[\[({<]?\s*(\.{3,6}|…{1,3}|\.( \.){2,}|⋮|\.{3,}\s+\.{3,})\s*[\])}>]?[,;]?$`)
 	dotted    = regexp.MustCompile(`^[\[({<\s]*(\.{3,}|…)|(\.{3,}|…)[\])}>\s]*$`)
 	bracketed = regexp.MustCompile(`^(\(.*\)|\[.*\]|<.*>|\{.*\})$`)
 
@@ -31,9 +31,12 @@ var (
 	leftOut = regexp.MustCompile(`(?i)\b(rest|remainder|remaining|existing|unchanged|unmodified|omitted|elided|same as before|as before|previous (code|content)|other (code|methods|functions|fields|imports)|` +
 		`more code|your code|original code|snip|truncated|no changes?|stays? the same|remains? the same|for brevity)\b|기존|나머지|생략|省略|既存|其余|其他代码|保持不变`)
 	restOf = regexp.MustCompile(`(?i)^(((the|keep|all)( the)? )?(rest|remainder) of (the |this )?(\w+ ){0,2}(code|file|function|method|methods|class|implementation|content|logic|functions|imports|body|config|script|page|document|section|block|module|struct|table|query|tests?|rules|styles|template|markup|list|options|fields)` +
-		`|((all|keep)( the)? )?(existing|remaining|original|previous) (code|content|implementation|methods?|functions?|lines?|logic|imports|fields)|(code|(the )?rest|everything else|other (code|methods|functions)) ((is|are|remains?|stays?) )?(unchanged|omitted|the same|as is)` +
-		`|no changes? (here|below|above))( .{0,30})?$`)
-	unchangedOnly = regexp.MustCompile(`(?i)^((code |lines? |body |implementation |rest )?(is |are |remains? )?(unchanged|unmodified|omitted( for brevity)?|elided|snip(ped)?|truncated)|(same|as) (as )?before|no changes?|remains? (the same|unchanged)|existing|the rest)$`)
+		`|((all|keep)( the)? )?((existing|remaining) (code|content|implementation|methods?|functions?|lines?|logic|imports|fields)|(original|previous) (code|content|implementation|logic))|(code|(the )?rest|everything else|other (code|methods|functions)) ((is|are|remains?|stays?) )?(unchanged|omitted|the same|as is)` +
+		`|no changes? (here|below|above))( (here|below|above|goes here|continues|follows|unchanged|omitted|as (is|before)|(remains?|stays?)|(remains?|stays?|is|are) (exactly )?(the same|unchanged|as (is|before)|identical|omitted|kept|here|below|above|intact|untouched))(,? .{0,20})?)?$`)
+	unchangedOnly = regexp.MustCompile(`(?i)^((code |lines? |body |implementation |rest )?(is |are |remains? )?(unchanged|unmodified|omitted( for brevity)?|elided|snip(ped)?|truncated)|(same|as) (as )?(before|above)|same( (code|logic|body|implementation))?` +
+		`|no (other |further |more )?changes?( needed)?( here| below| above)?|existing|(the|keep the) rest( the same)?|(and )?so on|etc|(your|more|other|existing|previous|remaining|original) (\w+ )?(code|logic|methods?|functions?|imports?|fields?|cases?|lines?|content|items?|entries|keys|rules|styles)( here)?` +
+		`|(the )?rest of (\w+ ){0,3}\w+|(\w+ ){1,4}(remains?|stays?)( the same| unchanged| as is)?|(unchanged )?lines? \d+( ?(-|–|to) ?\d+)?( unchanged| omitted)?)$` +
+		`|^나머지|동일|유지|^이하|생략|変更なし|省略|不变|不變|其余`)
 )
 
 // maxStub is how long a line may be that stands for others, in bytes.
@@ -71,7 +74,7 @@ func stubOf(line string) stub {
 	case restOf.MatchString(inner), len(set) > 0 && words <= most && leftOut.MatchString(inner), apart && unchangedOnly.MatchString(inner):
 		return strongStub
 	case len(set) == 2 && (isNote || apart) && words <= 6:
-		return strongStub
+		return notesDots
 	case isNote && unchangedOnly.MatchString(inner):
 		return weakStub
 	}
@@ -157,7 +160,10 @@ func (t *Text) standsForMore(kind stub, s stubHunk, places []Range) bool {
 	if kind == dotsOnly && t.isBody(s) {
 		return false
 	}
-	isText := t.prose() || t.inText(s.fresh, s.at, places)
+	isText := t.prose() || kind == dotsOnly && t.kind() == "page" || t.inText(s.fresh, s.at, places)
+	if t.prose() && kind == strongStub && !t.shownAsCode(s, places) {
+		return true // in a text it says something only within code that is shown
+	}
 	gone, came := 0, 0
 	for _, l := range s.old[s.hunk.a:s.hunk.b] {
 		if !isBlank(l) {
@@ -179,7 +185,7 @@ func (t *Text) standsForMore(kind stub, s stubHunk, places []Range) bool {
 		return false
 	case kind == dotsOnly && strings.HasPrefix(t.kind(), "py") && strings.HasSuffix(s.fresh[s.at], ","): // among arguments or indices
 		return false
-	case kind == dotsOnly && (strings.HasSuffix(before, ",") && strings.HasPrefix(after, ")") || t.kind() == "yaml" && s.fresh[s.at] == "..."):
+	case kind == dotsOnly && (strings.HasSuffix(before, ",") && (strings.HasPrefix(after, ")") || t.kind() == "nix" && strings.HasPrefix(after, "}")) || t.kind() == "yaml" && s.fresh[s.at] == "..."):
 		return false // the variadic parameter of C, the end of a document
 	case isPrompt(before):
 		return false
@@ -187,6 +193,21 @@ func (t *Text) standsForMore(kind stub, s stubHunk, places []Range) bool {
 		return false // the sentence of a comment goes on
 	}
 	return kind != notesDots || !commentLike(before) && !commentLike(after) // else it is in a longer comment
+}
+
+// shownAsCode says that a line of new_string comes to stand in a block of code of a text: between fences, or indented.
+func (t *Text) shownAsCode(s stubHunk, places []Range) bool {
+	n := 0
+	if len(places) > 0 {
+		from, _ := t.span(places[0])
+		n = countFences(t.source, 0, from)
+	}
+	for _, l := range s.fresh[:s.at] {
+		if isFence(l) {
+			n++
+		}
+	}
+	return n%2 == 1 || indentLen([]byte(s.fresh[s.at])) > 0
 }
 
 // neighbor is the closest line of new_string, in a direction, that is not blank.
@@ -204,11 +225,11 @@ func isPrompt(l string) bool {
 	return strings.HasPrefix(l, ">>>") || strings.HasPrefix(l, "... ") || strings.HasPrefix(l, "$ ") || strings.HasPrefix(l, "In [")
 }
 
-// commentLike says that a line is a comment that says something.
+// commentLike says that a line is a comment, or a part of one.
 func commentLike(l string) bool {
 	for _, mark := range []string{"//", "#", "*", "--", ";", "%", "/*", "<!--"} {
 		if strings.HasPrefix(l, mark) {
-			return stubOf(l) == noStub && alnums([]byte(l)) > 0
+			return stubOf(l) != strongStub && !allDots.MatchString(strings.TrimSpace(strings.TrimPrefix(l, mark)))
 		}
 	}
 	return false
@@ -270,8 +291,34 @@ func (t *Text) inText(fresh []string, i int, places []Range) bool {
 	for _, l := range fresh[:i] {
 		offset += len(l) + 1
 	}
-	return t.syntax.within(after, offset)
+	return t.syntax.within(after, offset) || t.kind() == "yaml" && inScalar(string(after), offset) || t.kind() == "pl" && inPod(string(after[:offset]))
 }
+
+// inPod says that the text behind some lines of Perl is documentation.
+func inPod(before string) bool {
+	all := podLine.FindAllString(before, -1)
+	return len(all) > 0 && all[len(all)-1] != "=cut"
+}
+
+var podLine = regexp.MustCompile(`(?m)^=[a-z]+\d?`)
+
+// inScalar says that the line at an offset is in a text of several lines of YAML.
+func inScalar(data string, offset int) bool {
+	line := data[offset : offset+lineLen([]byte(data[offset:]))]
+	depth := indentLen([]byte(line))
+	above := strings.Split(data[:offset], "\n")
+	for i := len(above) - 2; i >= 0 && depth > 0; i-- {
+		if n := indentLen([]byte(above[i])); !isBlank(above[i]) && n < depth {
+			if blockScalar.MatchString(above[i]) {
+				return true
+			}
+			depth = n
+		}
+	}
+	return false
+}
+
+var blockScalar = regexp.MustCompile(`(^|[:\-\s])[|>][+-]?\d?[+-]?\s*(#.*)?$`)
 
 // within says that an offset at the start of a line is inside a string or a comment that began on a line before.
 func (x *syntax) within(data []byte, offset int) bool {
@@ -297,7 +344,7 @@ func (t *Text) prose() bool { return t.kind() == "prose" || t.kind() == "rst" }
 func (t *Text) unknown() bool { return t.syntax == nil && t.kind() == "" }
 
 var kinds = kindsOf(map[string]string{
-	"yaml": "yaml yml", "pl": "pl pm raku t", "py": "py pyw bzl", "pyi": "pyi", "rst": "rst",
+	"page": "html htm xhtml", "yaml": "yaml yml", "pl": "pl pm raku t", "py": "py pyw bzl", "nix": "nix", "pyi": "pyi", "rst": "rst",
 	"prose": "md markdown mdx mdown mkd mdc rmd qmd adoc asciidoc txt text tex org textile rdoc pod wiki po",
 	"code": "json ipynb csv tsv env lock mod sum work bat cmd vb vbs f f90 f95 for pas ada adb ads plist gradle sln rego cue sol cr vhd vhdl asm wat ml mli " +
 		"re res purs idr lean cls cob cbl abap jl awk sed vim gitignore dockerignore editorconfig",

@@ -28,7 +28,11 @@ func (t *Text) plan(c Change) (*Plan, *Refusal) {
 		return nil, refusal
 	}
 	if t.tooLong(readings) {
-		return nil, guardTooLong()
+		r := guardTooLong()
+		if near := (&Refusal{}); t.nearestLines(c, readings[0], near) {
+			r.Candidates, r.Excerpt, r.Exact = near.Candidates, near.Excerpt, near.Exact
+		}
+		return nil, r
 	}
 	if refusal := t.present(c, readings); refusal != nil {
 		return nil, refusal
