@@ -83,9 +83,10 @@ func stubOf(line string) stub {
 
 // A stubHunk is what surrounds a line that may stand for others.
 type stubHunk struct {
-	old, fresh []string // all lines of both texts
-	at         int      // the line, of fresh
-	hunk       hunk     // that it is part of
+	old, fresh []string  // all lines of both texts
+	at         int       // the line, of fresh
+	hunk       hunk      // that it is part of
+	near       [2]string // the lines of the file before and behind all of it
 }
 
 // leavesOut refuses new_string when a line of it stands for code that was left out and neither old_string nor the file has
@@ -123,12 +124,27 @@ func (t *Text) leavesOut(r *reading, places []Range) *Refusal {
 				have[key]--
 				continue
 			}
-			if s := (stubHunk{old, trimmed, j, h}); t.standsForMore(kind, s, places) {
+			if s := (stubHunk{old, trimmed, j, h, t.outside(places)}); t.standsForMore(kind, s, places) {
 				return t.stubRefusal(strings.TrimSpace(fresh[j]), places)
 			}
 		}
 	}
 	return nil
+}
+
+// outside gives the closest lines before and behind the first place that are not blank.
+func (t *Text) outside(places []Range) (near [2]string) {
+	if len(places) == 0 {
+		return near
+	}
+	from, to := t.span(places[0])
+	for i := from - 1; i >= 0 && near[0] == ""; i-- {
+		near[0] = strings.TrimSpace(string(t.text(i)))
+	}
+	for i := to; i < len(t.lines) && near[1] == ""; i++ {
+		near[1] = strings.TrimSpace(string(t.text(i)))
+	}
+	return near
 }
 
 // joined makes one of the hunks between which there is nothing but blank lines and brackets: those lie where chance has them.
@@ -217,7 +233,7 @@ func (s stubHunk) neighbor(step int) string {
 			return l
 		}
 	}
-	return ""
+	return s.near[(step+1)/2]
 }
 
 // isPrompt says that a line is one of an interactive session, which goes on with dots.
@@ -235,6 +251,9 @@ func commentLike(l string) bool {
 	return false
 }
 
+// A header is a line of Python that the body of a function can follow, or the end of its docstring.
+var header = regexp.MustCompile(`(:\s*(#.*)?|"""|''')$`)
+
 // isBody says that dots are all that a function has, as Python and Perl have it, and that they take no code's place.
 func (t *Text) isBody(s stubHunk) bool {
 	before, after := s.neighbor(-1), s.neighbor(+1)
@@ -243,7 +262,7 @@ func (t *Text) isBody(s stubHunk) bool {
 		for i := s.at - 1; i >= 0 && strings.HasPrefix(before, "#"); i-- {
 			before = strings.TrimSpace(s.fresh[i])
 		}
-		if !strings.HasSuffix(before, ":") && !strings.HasSuffix(before, `"""`) && !strings.HasSuffix(before, "'''") && !strings.Contains(before, ": #") && s.at > 0 && before != "" {
+		if !header.MatchString(before) {
 			return false
 		}
 		indent := indentLen([]byte(s.fresh[s.at]))
