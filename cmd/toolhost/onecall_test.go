@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -221,5 +222,46 @@ func TestSessionsThatRemain(t *testing.T) {
 	got := remaining(all, now)
 	if len(got) != maxCounted-1 || got["over"] != nil || got["far"] != nil || got["5"] != nil || got["6"] == nil {
 		t.Errorf("%d sessions remain", len(got))
+	}
+}
+
+// The project's own commands have what the user's shell has, unless the operator says otherwise; other plugins do not.
+func TestEnvironmentOfProjectCommands(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(bin, "toolhost")
+	for name, c := range map[string]struct{ inBlock, want string }{
+		"as in the shell": {"", "MY_API_TOKEN=t0,VIRTUAL_ENV=/venv,https_proxy=p,AWS_PROFILE=a,SSH_AUTH_SOCK=/s,BASH_ENV=,TOOLHOST_X=,"},
+		"not":             {"  inherit_env = false\n", "MY_API_TOKEN=,VIRTUAL_ENV=,https_proxy=,AWS_PROFILE=,SSH_AUTH_SOCK=,BASH_ENV=,TOOLHOST_X=,"},
+		"confined":        {"  sandbox {\n    level = \"confined\"\n  }\n", "MY_API_TOKEN=,VIRTUAL_ENV=,https_proxy=,AWS_PROFILE=,SSH_AUTH_SOCK=,BASH_ENV=,TOOLHOST_X=,"},
+	} {
+		config := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".hcl")
+		writeConfig(t, config, fmt.Sprintf(`plugin_dirs = [%q]
+plugin "shell" {
+  sandbox {
+    new_privileges = true
+  }
+}
+plugin "own" {
+  command = [%q]
+%s  config {
+    tool "show" {
+      description = "Shows variables."
+      command     = ["sh", "-c", "for v in MY_API_TOKEN VIRTUAL_ENV https_proxy AWS_PROFILE SSH_AUTH_SOCK BASH_ENV TOOLHOST_X; do eval printf '%%s=%%s,' $v \\\"\\$$v\\\"; done"]
+      read_only   = true
+    }
+  }
+}
+`, bin, filepath.Join(bin, "toolhost-plugin-discover"), c.inBlock))
+		for _, call := range []struct{ tool, arguments, want string }{
+			{"own__show", "{}", c.want}, {"shell__exec", `{"command":"echo $MY_API_TOKEN$VIRTUAL_ENV."}`, ".\n"},
+		} {
+			cmd := exec.Command(program, "--config", config, "--workdir", dir, "call", call.tool, call.arguments, "--approve", "always")
+			cmd.Env = append(os.Environ(), "MY_API_TOKEN=t0", "VIRTUAL_ENV=/venv", "https_proxy=p", "AWS_PROFILE=a", "SSH_AUTH_SOCK=/s", "BASH_ENV=/nowhere", "TOOLHOST_X=y")
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			if out, err := cmd.Output(); err != nil || !strings.HasPrefix(string(out), call.want) {
+				t.Errorf("%s, %s: %v, %q\n%s", name, call.tool, err, out, errs.String())
+			}
+		}
 	}
 }

@@ -24,6 +24,9 @@ func trustOwn(specs []supervise.Spec, lock *config.Lock) []supervise.Spec {
 		locked := lock.Plugin(s.Name)
 		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" && !asksForMore(s.Sandbox) {
 			specs[i].Sandbox.Level = sandbox.Supervised
+			if s.InheritEnv == nil && filepath.Base(resolved(programOf(s))) == "toolhost-plugin-discover" {
+				specs[i].InheritEnv = new(true) // it runs what the project has written for the user's own shell
+			}
 		}
 	}
 	return specs
@@ -45,17 +48,25 @@ func programFolder() string {
 
 // isOwn says whether the plugin's program is one of ours beside this one.
 func isOwn(s supervise.Spec, folder string) bool {
-	if len(s.Command) == 0 || folder == "" {
+	program := resolved(programOf(s))
+	if program == "" || folder == "" {
 		return false
 	}
-	program, err := exec.LookPath(s.Command[0])
-	if err != nil || !filepath.IsAbs(program) {
-		return false
-	}
-	program = resolved(program)
 	return filepath.Dir(program) == folder && slices.ContainsFunc(ours, func(name string) bool {
 		return filepath.Base(program) == "toolhost-plugin-"+name
 	})
+}
+
+// programOf is the file that the plugin runs, "" when there is none.
+func programOf(s supervise.Spec) string {
+	if len(s.Command) == 0 {
+		return ""
+	}
+	path, err := exec.LookPath(s.Command[0])
+	if err != nil || !filepath.IsAbs(path) {
+		return ""
+	}
+	return path
 }
 
 // resolved follows links as far as that is possible.

@@ -61,6 +61,9 @@ func whatRuns(ctx context.Context, c *config.Config) (lines []string) {
 
 func pluginLine(s supervise.Spec) string {
 	line := fmt.Sprintf("plugin %s: %s", s.Name, wrapped(s.Sandbox.Wrapper, s.ShownCommand()))
+	if s.InheritEnv != nil && *s.InheritEnv {
+		line += ", with all of your environment"
+	}
 	if len(s.Env) > 0 { // the values may be secrets
 		line += ", with " + strings.Join(slices.Sorted(maps.Keys(s.Env)), ", ") + " in its environment"
 	}

@@ -26,14 +26,15 @@ func (r *reader) plugin(b *hclsyntax.Block, plugins seen) {
 		Command:      f.command("write the program and its arguments, or remove it to run toolhost-plugin-" + name + " from plugin_dirs"),
 		Dir:          f.folder("dir"),
 		Env:          f.textMap("env", checkEnvName, checkAny),
+		InheritEnv:   f.choice("inherit_env"),
 		SHA256:       strings.ToLower(f.text("sha256", checkSHA256)),
 		Eager:        f.boolean("eager"),
 		StartTimeout: f.duration("start_timeout", 10*time.Minute),
 		DrainTimeout: f.duration("drain_timeout", time.Hour),
 		Restart:      f.restart(),
 		Idempotent:   f.tools(name),
-		Sandbox:      f.sandbox(),
 	}
+	spec.Sandbox = f.sandbox(mayBeOurs(name, spec.Command))
 	values := map[string]string{}
 	if spec.Config = f.pluginConfig(name, b, values); len(values) > 0 {
 		spec.References.Config = values

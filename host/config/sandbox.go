@@ -2,6 +2,9 @@ package config
 
 import (
 	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -16,11 +19,23 @@ func (f *fields) ownSandbox() *sandbox.Spec {
 	if len(f.blocks("sandbox")) == 0 {
 		return nil
 	}
-	return new(f.sandbox())
+	return new(f.sandbox(false))
 }
 
-// sandbox reads the sandbox block of a plugin.
-func (f *fields) sandbox() sandbox.Spec {
+// mayBeOurs says whether the plugin may be one of those that come with toolhost, which are supervised unless they are asked to
+// be kept in more. Whether it is turns out when its program is found.
+func mayBeOurs(name string, command []string) bool {
+	if len(command) > 0 {
+		program := filepath.Base(command[0])
+		if name = strings.TrimPrefix(program, "toolhost-plugin-"); name == program {
+			return false
+		}
+	}
+	return slices.Contains([]string{"discover", "edit", "http", "readfile", "shell"}, name)
+}
+
+// sandbox reads the sandbox block of a plugin, which may be one of ours.
+func (f *fields) sandbox(ours bool) sandbox.Spec {
 	b := f.block("sandbox")
 	if b == nil {
 		return sandbox.Spec{}
@@ -40,7 +55,7 @@ func (f *fields) sandbox() sandbox.Spec {
 	}
 	in.done()
 	if len(in.mistakes) == before { // else it may be another sandbox that is meant
-		in.consistent(out, b)
+		in.consistent(out, ours, b)
 	}
 	return out
 }
@@ -107,14 +122,18 @@ func (f *fields) processLimits() sandbox.Limits {
 }
 
 // consistent reports what does not go together, at the attribute that asks too much.
-func (f *fields) consistent(s sandbox.Spec, b *hclsyntax.Block) {
+func (f *fields) consistent(s sandbox.Spec, ours bool, b *hclsyntax.Block) {
 	at := b.DefRange()
 	for _, name := range []string{"require", "new_privileges"} {
 		if f.given[name] {
 			at = f.body.Attributes[name].SrcRange
 		}
 	}
-	if err := s.Check(); err != nil {
+	checked := s
+	if ours && s.Level == "" && s.Require == "" && len(s.Wrapper) == 0 && s.Write == nil && s.Read == nil {
+		checked.Level = sandbox.Supervised
+	}
+	if err := checked.Check(); err != nil {
 		f.wrong(at, "%s", err).hint("change one of the two")
 		return
 	}

@@ -58,7 +58,7 @@ func (d Discovery) staged(s *site) (how stage.Stage, err error) {
 	if err != nil {
 		return how, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
-	return s.stage(spec, path, stage.Folders{Temp: temp}, append(inheritedEnvironment(), "TMPDIR="+temp), func() []string { return nil })
+	return s.stage(spec, path, stage.Folders{Temp: temp}, append(inheritedEnvironment(spec), "TMPDIR="+temp), func() []string { return nil })
 }
 
 // output is what a command printed, and how it ended.

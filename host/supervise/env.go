@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // inherited are the variables of the host's environment that plugins get, besides LC_*. Everything else, tokens above
@@ -17,7 +18,7 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDI
 // environment is what a plugin's process gets: the allow-list, a folder for temporary files in the place of ours, what the
 // spec adds, and go-plugin's and our own last, so that nothing replaces those.
 func environment(spec Spec, temp string, ours []string) []string {
-	out := append(inheritedEnvironment(), "TMPDIR="+temp)
+	out := append(inheritedEnvironment(spec), "TMPDIR="+temp)
 	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
 		out = append(out, name+"="+spec.Env[name])
 	}
@@ -25,7 +26,10 @@ func environment(spec Spec, temp string, ours []string) []string {
 	return append(out, sdk.EnvKeepDir+"="+os.TempDir(), sdk.EnvLifeline+"=stdin", sdk.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
 }
 
-func inheritedEnvironment() (out []string) {
+func inheritedEnvironment(spec Spec) (out []string) {
+	if spec.InheritEnv != nil && *spec.InheritEnv {
+		return proctree.Environ()
+	}
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_") {
 			out = append(out, kv)

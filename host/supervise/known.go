@@ -36,6 +36,6 @@ func (s *Supervisor) recall(ctx context.Context, spec Spec) *sdk.Description {
 
 // describing is what the description of a plugin depends on, whose program is the file at path.
 func (s *Supervisor) describing(spec Spec, path string) definitions.Plugin {
-	return definitions.Plugin{Program: path, Command: spec.Command, Env: spec.Env, Inherited: inheritedEnvironment(),
+	return definitions.Plugin{Program: path, Command: spec.Command, Env: spec.Env, Inherited: inheritedEnvironment(spec),
 		Dir: spec.Dir, Workdir: s.workdir, Config: spec.Config}
 }

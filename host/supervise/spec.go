@@ -27,6 +27,9 @@ type Spec struct {
 	Dir string
 	// Env is added to the few variables that a plugin gets of the host's environment.
 	Env map[string]string
+	// InheritEnv gives the plugin all of the host's environment instead of these few, but for what is between a plugin and its
+	// host and what makes shells run more than they are told; nil does not.
+	InheritEnv *bool
 	// SHA256 is the checksum, in hex, that the program file must have; "" accepts any.
 	SHA256 string
 	// Lock is what a lock file says of the plugin.
