@@ -28,8 +28,9 @@ func newPluginLock(g *globals) *cobra.Command {
 			"Without names all plugins are locked, and those that are gone are removed. The plugins are started, to ask them for\n" +
 			"their tools, and what has changed is shown before it is written. One that would run something else than was locked is\n" +
 			"shown, and started only when a person at the terminal says so, or --yes does. --check starts only what is locked.\n\n" +
-			"The checksum is that of the program alone: not of an interpreter, of libraries, or of files that it loads. It is kept\n" +
-			"for each platform; --platform adds that of a program for another one.\n\n" +
+			"The checksum is that of the program, and for a script of the interpreter that its first line names too: not of libraries,\n" +
+			"or of files that it loads. It is kept for each platform, and where there is none the plugin is not started; --platform\n" +
+			"adds that of a program for another one.\n\n" +
 			"Exit codes: 0 all is locked; 1 --check found something that is not; 2 usage, configuration, or changes without --yes\n" +
 			"and nobody to ask; 3 a person said no; 4 a plugin cannot be used, and its lock is as before; 130 interrupted.",
 		Example: `  toolhost plugin lock

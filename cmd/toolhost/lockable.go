@@ -70,13 +70,14 @@ func (l *locker) lockable(spec supervise.Spec) *lockable {
 	now.SHA256, p.path, p.inPlace = map[string]string{}, program.Path, program.InPlace
 	if p.old != nil {
 		maps.Copy(now.SHA256, p.old.SHA256)
-		now.Version, now.Tools, now.Dynamic = p.old.Version, p.old.Tools, p.old.Dynamic
+		now.Version, now.Tools, now.Dynamic, now.Interpreters = p.old.Version, p.old.Tools, p.old.Dynamic, p.old.Interpreters
 	}
 	maps.Copy(now.SHA256, l.sums)
 	now.SHA256[config.Platform()] = program.SHA256
+	now.SetInterpretersHere(program.Interpreters)
 	p.now = &now
 	// What is asked is what was hashed, and no other program.
-	p.spec.Lock = supervise.Lock{SHA256: program.SHA256, Source: "what was read a moment ago"}
+	p.spec.Lock = supervise.Lock{SHA256: program.SHA256, Interpreters: now.InterpretersHere(), Source: "what was read a moment ago"}
 	return p
 }
 

@@ -47,6 +47,9 @@ func (l *locker) showProgram(p *lockable, old *config.LockedPlugin) {
 			kept += " " + platform
 		}
 	}
+	for _, d := range interpretersOf(old, now) {
+		l.showPart(d)
+	}
 	if kept != "" && old.SHA256[config.Platform()] != now.SHA256[config.Platform()] {
 		l.note("the checksums of other platforms stay as they were:%s", kept)
 	}
@@ -59,6 +62,17 @@ func (l *locker) showProgram(p *lockable, old *config.LockedPlugin) {
 	if now.Dynamic && now.Tools != nil {
 		l.note("it changes its tools while it runs; those that are others than now are disabled, unless its block says pin_tools = false")
 	}
+}
+
+// interpretersOf are the programs that run a script here.
+func interpretersOf(old, now *config.LockedPlugin) (out []difference) {
+	before, after := old.InterpretersHere(), now.InterpretersHere()
+	both := maps.Clone(before)
+	maps.Copy(both, after)
+	for _, path := range slices.Sorted(maps.Keys(both)) {
+		out = append(out, difference{"interpreter " + path, before[path], after[path]})
+	}
+	return out
 }
 
 // files are the arguments of a command that name files, such as the script for an interpreter.

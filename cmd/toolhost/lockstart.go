@@ -66,7 +66,7 @@ func (l *locker) showOther(p *lockable) {
 	fmt.Fprintf(l.err, "  program: %s\n", visible(p.path))
 	here := config.Platform()
 	parts := append(ways(p.old, p.now), difference{"sha256", p.old.SHA256[here], p.now.SHA256[here]})
-	for _, w := range parts {
+	for _, w := range append(parts, interpretersOf(p.old, p.now)...) {
 		if w.old != w.now {
 			fmt.Fprintf(l.err, "  %s: %s\n    -> %s\n", w.name, orNone(w.old), orNone(w.now))
 		}

@@ -118,9 +118,15 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SHIPPED", shipped)
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // with the race detector each command would end a second later
-			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
-			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "home", ".config"))
-			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "home", ".local", "state"))
+			home := e.WorkDir + "-home"             // these are beside the work folder: in it, no plugin would be confined
+			e.Defer(func() { _ = os.RemoveAll(home) })
+			if err := os.MkdirAll(filepath.Join(home, "tmp"), 0o700); err != nil {
+				return err
+			}
+			e.Setenv("TMPDIR", filepath.Join(home, "tmp"))
+			e.Setenv("HOME", home)
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+			e.Setenv("XDG_STATE_HOME", filepath.Join(home, ".local", "state"))
 			config := filepath.Join(e.WorkDir, "config.hcl")
 			err := os.WriteFile(config, fmt.Appendf(nil, standardConfig, bin), 0o644)
 			return errors.Join(err, trustFor(e.Getenv("XDG_CONFIG_HOME"), config))

@@ -37,6 +37,9 @@ type LockedPlugin struct {
 	Level sandbox.Level
 	// SHA256 holds the checksums of the program by platform, such as "linux_amd64".
 	SHA256 map[string]string
+	// Interpreters holds those of the programs that run it, if it is a script, or env, by platform and path:
+	// "linux_amd64:/usr/bin/python3".
+	Interpreters map[string]string
 	// Tools holds the hash of each tool's definition by the tool's own name; nil leaves the tools free.
 	Tools map[string]string
 	// Dynamic says that the plugin may change its tools while it runs.
@@ -80,7 +83,34 @@ func (p *LockedPlugin) Same(q *LockedPlugin) bool {
 // Runs says whether now would run what was locked: the same program on this platform, with the same arguments and
 // variables, kept in as well.
 func (p *LockedPlugin) Runs(now LockedPlugin) bool {
-	return p.SHA256[Platform()] == now.SHA256[Platform()] && p.differs(now) == ""
+	return p.SHA256[Platform()] == now.SHA256[Platform()] && maps.Equal(p.InterpretersHere(), now.InterpretersHere()) && p.differs(now) == ""
+}
+
+// InterpretersHere are those of this platform, by path.
+func (p *LockedPlugin) InterpretersHere() map[string]string {
+	out := map[string]string{}
+	for key, sum := range p.Interpreters {
+		if path, here := strings.CutPrefix(key, Platform()+":"); here {
+			out[path] = sum
+		}
+	}
+	return out
+}
+
+// SetInterpretersHere puts these in the place of this platform's; those of others stay.
+func (p *LockedPlugin) SetInterpretersHere(interpreters []supervise.Interpreter) {
+	all := map[string]string{}
+	for key, sum := range p.Interpreters {
+		if !strings.HasPrefix(key, Platform()+":") {
+			all[key] = sum
+		}
+	}
+	for _, i := range interpreters {
+		all[Platform()+":"+i.Path] = i.SHA256
+	}
+	if p.Interpreters = all; len(all) == 0 {
+		p.Interpreters = nil
+	}
 }
 
 // Put adds a plugin, in the place of one with the same name.

@@ -284,9 +284,11 @@ func TestLockdown(t *testing.T) {
 		"not locked, must":   {LockRequire, nil, spec, "", `it is not in toolhost.lock.hcl, and lock = "require" wants that`, ""},
 		"not locked, off":    {LockOff, nil, spec, "", "", ""},
 		"changed, off":       {LockOff, &locked, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), "", "", ""},
-		"elsewhere":          {LockWarn, &elsewhere, spec, "", "", "but not for " + Platform()},
+		"elsewhere":          {LockWarn, &elsewhere, spec, "", "but not for " + Platform() + "; if its program here is meant, run on this platform: toolhost plugin lock a", ""},
+		"elsewhere, no mode": {"", &elsewhere, spec, "", "but not for " + Platform(), ""},
+		"elsewhere, off":     {LockOff, &elsewhere, spec, "", "", ""},
 		"elsewhere, must":    {LockRequire, &elsewhere, spec, "", "but not for " + Platform(), ""},
-		"elsewhere, changed": {LockWarn, &elsewhere, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), "", "its arguments are", "but not for"},
+		"elsewhere, changed": {LockWarn, &elsewhere, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), "", "its arguments are", ""},
 	} {
 		conf := &Config{Dir: dir, LockMode: c.mode, Locked: &Lock{shown: "l"}}
 		if c.lock != nil {

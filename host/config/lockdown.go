@@ -48,16 +48,15 @@ func (c *Config) Lockdown(specs []supervise.Spec) (out []supervise.Spec, notices
 func (c *Config) lockOf(spec supervise.Spec) (l supervise.Lock, notice string) {
 	approve := "toolhost plugin lock " + spec.Name
 	p := c.Locked.Plugin(spec.Name)
-	switch {
-	case p == nil:
+	if p == nil {
 		notice = "is not in " + LockName
-	case p.SHA256[Platform()] == "":
-		notice = fmt.Sprintf("is locked at %s:%d, but not for %s", c.Locked.shown, p.line, Platform())
-	}
-	if p != nil {
-		l = supervise.Lock{SHA256: p.SHA256[Platform()], Source: fmt.Sprintf("%s:%d", c.Locked.shown, p.line), Advice: "if this program is meant: " + approve}
+	} else {
+		l = supervise.Lock{SHA256: p.SHA256[Platform()], Interpreters: p.InterpretersHere(), Source: fmt.Sprintf("%s:%d", c.Locked.shown, p.line),
+			Advice: "if this program is meant: " + approve}
 		if differs := p.differs(LockedAs(spec, c.Dir)); differs != "" {
 			l.Refused = fmt.Sprintf("%s, unlike what was locked at %s; if that is meant: %s", differs, l.Source, approve)
+		} else if l.SHA256 == "" { // any program would do, on the one platform where nobody agreed to it
+			l.Refused = fmt.Sprintf("it is locked at %s, but not for %s; if its program here is meant, run on this platform: %s", l.Source, Platform(), approve)
 		}
 	}
 	if notice != "" && c.locking() == LockRequire {

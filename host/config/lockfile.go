@@ -91,7 +91,7 @@ func (f *fields) locked(b *hclsyntax.Block, names seen) LockedPlugin {
 		Name: name, line: b.TypeRange.Start.Line,
 		Version: in.text("version", checkAny), Source: in.text("source", checkAny), Program: in.text("program", checkPath),
 		Level: sandbox.Level(in.oneOf("level", levels)), Dynamic: in.boolean("dynamic"),
-		SHA256: in.sums("sha256", checkPlatform), Tools: in.sums("tools", checkToolName),
+		SHA256: in.sums("sha256", checkPlatform), Interpreters: in.sums("interpreters", checkPlatformPath), Tools: in.sums("tools", checkToolName),
 	}
 	p.Args, _ = in.texts("args", checkAny)
 	p.Env, _ = in.texts("env", checkEnvName)
@@ -118,6 +118,14 @@ func checkPlatform(s string) (problem, hint string) {
 		return "", ""
 	}
 	return "is no platform", `platforms look like "` + Platform() + `"`
+}
+
+func checkPlatformPath(s string) (problem, hint string) {
+	platform, path, ok := strings.Cut(s, ":")
+	if ok && platformPattern.MatchString(platform) && filepath.IsAbs(path) && filepath.Clean(path) == path {
+		return "", ""
+	}
+	return "is no platform with a path", `they look like "` + Platform() + `:/usr/bin/python3"`
 }
 
 func checkToolName(s string) (problem, hint string) {

@@ -92,7 +92,7 @@ func (l *Lock) text() ([]byte, error) {
 }
 
 func (p LockedPlugin) write(b *hclwrite.Body) error {
-	for _, s := range slices.Concat([]string{p.Program, p.Version, p.Source}, p.Args, p.Env) {
+	for _, s := range slices.Concat([]string{p.Program, p.Version, p.Source}, p.Args, p.Env, slices.Sorted(maps.Keys(p.Interpreters))) {
 		if problem := foreign(s); problem != "" {
 			return fmt.Errorf("%.100q %s", s, problem)
 		}
@@ -116,6 +116,9 @@ func (p LockedPlugin) write(b *hclwrite.Body) error {
 		b.SetAttributeValue("dynamic", cty.True)
 	}
 	b.SetAttributeRaw("sha256", objectOf(p.SHA256))
+	if len(p.Interpreters) > 0 {
+		b.SetAttributeRaw("interpreters", objectOf(p.Interpreters))
+	}
 	if p.Tools != nil {
 		b.SetAttributeRaw("tools", objectOf(p.Tools))
 	}

@@ -59,6 +59,9 @@ type Spec struct {
 type Lock struct {
 	// SHA256 is the checksum, in hex, that the program file must have, beside that of the spec; "" accepts any.
 	SHA256 string
+	// Interpreters are the checksums, by path, of the programs that run it if it is a script, or env; any other is refused. It
+	// counts with SHA256.
+	Interpreters map[string]string
 	// Source tells people where that stands, such as "toolhost.lock.hcl:12", and Advice what to do about another program.
 	Source, Advice string
 	// Refused says why the plugin must not be started at all; "" when it may be.

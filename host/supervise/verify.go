@@ -24,6 +24,8 @@ type Program struct {
 	// InPlace says that it runs from its own path, since it needs what is beside it: a script, or a program that looks for
 	// its libraries there. What it loads is not in the checksum.
 	InPlace bool
+	// Interpreters are the programs that run it, if it is a script, or env.
+	Interpreters []Interpreter
 }
 
 // Inspect looks at the program of a plugin without running it. It fails when others than the user and root could put
@@ -42,7 +44,11 @@ func Inspect(spec Spec) (Program, error) {
 	if err != nil {
 		return Program{}, startProblem(spec, err)
 	}
-	return Program{Path: path, SHA256: sum, InPlace: f.InPlace()}, nil
+	run, err := spec.inspectInterpreters(path)
+	if isInvalid(err) { // what else is wrong is for a start to tell
+		return Program{}, err
+	}
+	return Program{Path: path, SHA256: sum, InPlace: f.InPlace(), Interpreters: run}, nil
 }
 
 // Verify checks, without running it, that the plugin may be started, and that its program is there, can be changed by
@@ -55,14 +61,20 @@ func Verify(spec Spec) error {
 		return err
 	}
 	if spec.sum() == "" {
-		_, err := spec.locate()
-		return err
+		path, err := spec.locate()
+		if err != nil {
+			return err
+		}
+		return spec.checkInterpreters(path)
 	}
 	p, err := Inspect(spec)
 	if err != nil {
 		return err
 	}
-	return spec.accepts(p.Path, p.SHA256)
+	if err := spec.accepts(p.Path, p.SHA256); err != nil {
+		return err
+	}
+	return spec.checkInterpreters(p.Path)
 }
 
 // verified gives the file to run, whose bytes are those that the spec asks for: a copy that is the user's alone, of a
@@ -74,6 +86,9 @@ func (s *Supervisor) verified(spec Spec) (string, error) {
 	path, err := spec.locate()
 	if err == nil {
 		err = spec.checkScript()
+	}
+	if err == nil {
+		err = spec.checkInterpreters(path)
 	}
 	if err != nil || spec.sum() == "" {
 		return path, err
