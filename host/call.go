@@ -77,7 +77,7 @@ func (h *hosting) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	result, err := c.Definition.plugin.Call(ctx, r)
 	h.heed(c, err)
 	c.outcome = worse(before, outcomeOf(result, err))
-	return c.checkOutput(result, err)
+	return c.checkOutput(checkResult(result, err))
 }
 
 // heed has a plugin listed anew that says that what was listed of it holds no more: the word of a change may be on its way

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -11,9 +12,33 @@ import (
 // allowlist too. Host.Catalog makes one, cheap enough for each turn of a model. It never changes, but the tools do:
 // one that comes meanwhile and that the filter holds is in the catalog at once. It is safe for concurrent use.
 type Catalog struct {
-	host    *Host
-	filters []Filter // all must allow
-	seen    atomic.Pointer[view]
+	host     *Host
+	filters  []Filter // all must allow
+	defaults CallDefaults
+	seen     atomic.Pointer[view]
+}
+
+// CallDefaults are what the calls of a catalog have that say nothing of their own: on whose behalf they are made, in which
+// session, and where. What is empty is left to the host.
+type CallDefaults struct {
+	Caller, SessionID string
+	// Workdir is absolute.
+	Workdir string
+}
+
+// WithDefaults makes a catalog of the same tools whose calls have these defaults, as for one sub-agent or one session. What
+// is empty in d stays as it was. Calls of it that name a caller, session or work folder keep theirs. Catalogs narrowed from it
+// have the defaults too.
+func (c *Catalog) WithDefaults(d CallDefaults) *Catalog {
+	out := c.with(c.filters)
+	out.defaults = CallDefaults{cmp.Or(d.Caller, c.defaults.Caller), cmp.Or(d.SessionID, c.defaults.SessionID), cmp.Or(d.Workdir, c.defaults.Workdir)}
+	out.seen.Store(c.seen.Load())
+	return out
+}
+
+// with is a catalog like this one with other filters.
+func (c *Catalog) with(filters []Filter) *Catalog {
+	return &Catalog{host: c.host, filters: filters, defaults: c.defaults}
 }
 
 // A view is what a catalog held when the tools last changed.
@@ -32,7 +57,7 @@ func (c *Catalog) Narrow(f Filter) (*Catalog, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	return &Catalog{host: c.host, filters: append(slices.Clone(c.filters), f.clone())}, nil
+	return c.with(append(slices.Clone(c.filters), f.clone())), nil
 }
 
 // Tools lists the catalog by full name, but for tools that the policy denies in any case, and tells which plugins or tools

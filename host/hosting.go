@@ -66,6 +66,10 @@ func (h *hosting) prepare(c *Call) *Call {
 
 // fillIn fills in what the caller has left to the host.
 func (h *hosting) fillIn(c *Call) {
+	if c.catalog != nil {
+		d := c.catalog.defaults
+		c.Caller, c.SessionID, c.Workdir = cmp.Or(c.Caller, d.Caller), cmp.Or(c.SessionID, d.SessionID), cmp.Or(c.Workdir, d.Workdir)
+	}
 	if c.ID == "" {
 		c.ID = newID()
 	}

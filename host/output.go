@@ -22,3 +22,33 @@ func (c *Call) checkOutput(result *sdk.Result, err error) (*sdk.Result, error) {
 	e.Suggestion = "Read the content instead. Find out what the call has done before you make it again."
 	return &out, e
 }
+
+// checkResult leaves out what of a result cannot be read, and says so: an empty success would hide it. Of plugins behind the
+// wire, that has been done.
+func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
+	if result == nil || err != nil {
+		return result, err
+	}
+	broken := result.Check()
+	if broken == nil {
+		return result, nil
+	}
+	out := *result
+	if (&sdk.Result{Structured: out.Structured}).Check() != nil {
+		out.Structured = nil
+	}
+	out.Content = nil
+	for _, p := range result.Content {
+		if (&sdk.Result{Content: []sdk.Content{p}}).Check() == nil {
+			out.Content = append(out.Content, p)
+		}
+	}
+	if result.Error != nil {
+		out.Error = new(*result.Error)
+		out.Error.Message += "; besides, the result is broken: " + broken.Error()
+		return &out, nil
+	}
+	e := fail(sdk.CodeProtocol, "BrokenResult", "the result is broken: %s; the tool has run, and what can be read of its result is kept", broken)
+	e.Suggestion = "Find out what the call has done before you make it again."
+	return &out, e
+}

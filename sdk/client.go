@@ -86,6 +86,9 @@ func (c *Client) Preview(ctx context.Context, r *Request) (*Preview, error) {
 	if err != nil {
 		return nil, broken(ctx, err, true)
 	}
+	if e := brokenPreview(out); e != nil {
+		return nil, e
+	}
 	preview := previewFromWire(out)
 	if e := preview.excess(out.GetError()); e != nil {
 		return nil, e

@@ -163,13 +163,15 @@ func TestStrangersHaveTheirWays(t *testing.T) {
 		stranger *stranger
 		want     *Result
 	}{
-		"two results":                   {script(nil, last(text("first")), last(text("second"))), Text("first")},
-		"events after the result":       {script(nil, last(text("done")), progress, piece("x")), Text("done")},
-		"a status after the result":     {script(status.Error(codes.Internal, "late"), last(text("done"))), Text("done")},
-		"events of a later version":     {script(nil, &pluginv1.CallEvent{}, last(text("done"))), Text("done")},
-		"an empty result":               {script(nil, last(nil)), &Result{}},
-		"a code that is not its own":    {script(nil, last(&pluginv1.Result{Error: denied})), &Result{Error: &Error{Code: CodeTool, Message: "I decide", Outcome: OutcomeFailed}}},
-		"JSON that is none":             {script(nil, last(&pluginv1.Result{Structured: []byte("{"), Content: []*pluginv1.Content{{Type: "odd", Raw: []byte("{")}}})), &Result{Content: []Content{{Type: "odd"}}}},
+		"two results":                {script(nil, last(text("first")), last(text("second"))), Text("first")},
+		"events after the result":    {script(nil, last(text("done")), progress, piece("x")), Text("done")},
+		"a status after the result":  {script(status.Error(codes.Internal, "late"), last(text("done"))), Text("done")},
+		"events of a later version":  {script(nil, &pluginv1.CallEvent{}, last(text("done"))), Text("done")},
+		"an empty result":            {script(nil, last(nil)), &Result{}},
+		"a code that is not its own": {script(nil, last(&pluginv1.Result{Error: denied})), &Result{Error: &Error{Code: CodeTool, Message: "I decide", Outcome: OutcomeFailed}}},
+		"JSON that is none": {script(nil, last(&pluginv1.Result{Structured: []byte("{"), Content: []*pluginv1.Content{{Type: "odd", Raw: []byte("{")}}})),
+			&Result{Error: &Error{Code: CodeProtocol, Name: "BrokenResult", Outcome: OutcomeFailed, Suggestion: "Find out what the call has done before you make it again.",
+				Message: "the result is broken: part 1 (odd) has JSON that is not valid; the structured JSON is not valid; the tool has run, and what can be read of its result is kept"}}},
 		"text that begins empty":        {script(nil, textPart("", 3), piece("ab"), piece(""), piece("c"), last(nil)), Text("abc")},
 		"data that begins empty":        {script(nil, part(&pluginv1.Content{Type: "image"}, 2), piece("ab"), last(nil)), &Result{Content: []Content{{Type: "image", Data: []byte("ab")}}}},
 		"parts ahead and in the result": {script(nil, textPart("a", 1), last(text("b"))), Text("a").Add(TextContent("b"))},

@@ -147,9 +147,10 @@ func tooLarge(message string) *Error {
 type reassembly struct {
 	weight  weight
 	parts   []Content
-	tail    []byte // of the last part, while it is incomplete
-	missing int    // how many bytes the tail lacks
-	pieces  int    // that came after the first of their parts
+	raws    [][]byte // the JSON of the parts, as it came
+	tail    []byte   // of the last part, while it is incomplete
+	missing int      // how many bytes the tail lacks
+	pieces  int      // that came after the first of their parts
 	meter   meter
 }
 
@@ -161,7 +162,7 @@ func (in *reassembly) take(e *pluginv1.CallEvent, r *Request) (*Result, error) {
 	case *pluginv1.CallEvent_More:
 		return nil, in.more(v.More.GetData())
 	case *pluginv1.CallEvent_Result:
-		return in.end(resultFromWire(v.Result), r)
+		return in.end(v.Result, r)
 	}
 	return nil, in.event(e, r)
 }
@@ -195,7 +196,7 @@ func (in *reassembly) begin(p *pluginv1.Part) error {
 	if err := in.weight.check("result"); err != nil {
 		return err
 	}
-	in.parts = append(in.parts, c)
+	in.parts, in.raws = append(in.parts, c), append(in.raws, p.GetContent().GetRaw())
 	if in.missing > 0 {
 		first := p.GetContent().GetData()
 		if inText(c) {
@@ -237,7 +238,8 @@ func (in *reassembly) grow(n int) {
 	in.tail = append(make([]byte, 0, room), in.tail...)
 }
 
-func (in *reassembly) end(r *Result, watched *Request) (*Result, error) {
+func (in *reassembly) end(w *pluginv1.Result, watched *Request) (*Result, error) {
+	r := resultFromWire(w)
 	if in.missing > 0 {
 		return nil, broke("the result came while a part lacked %d bytes", in.missing)
 	}
@@ -249,8 +251,10 @@ func (in *reassembly) end(r *Result, watched *Request) (*Result, error) {
 	if e, ok := in.meter.told(); ok {
 		watched.emit(e)
 	}
-	r.Content = legible(append(in.parts, r.Content...))
-	return r, nil
+	for _, c := range w.GetContent() {
+		in.raws = append(in.raws, c.GetRaw())
+	}
+	return mended(r, legible(append(in.parts, r.Content...)), func(i int) []byte { return in.raws[i] }, w), nil
 }
 
 func broke(format string, a ...any) *BrokenError {

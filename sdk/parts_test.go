@@ -143,6 +143,13 @@ func TestAnyResultInPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := arrived(in)
+		raw := func(i int) []byte { return in.Content[i].Raw }
+		var faults []string
+		want.Content, faults = readable(want.Content, raw)
+		if len(in.Structured) > 0 && want.Structured == nil {
+			faults = append(faults, "the structured JSON "+jsonFault(in.Structured))
+		}
+		want.Error = brokenResult(want.Error, faults)
 		var w weight
 		w.add(in.Content...)
 		w.addRest(in)

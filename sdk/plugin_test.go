@@ -79,7 +79,9 @@ func TestResultOfAHandler(t *testing.T) {
 		"JSON":                {sdk.JSON(map[string]int{"a": 1}), nil, &sdk.Result{Structured: []byte(`{"a":1}`), Content: sdk.Text(`{"a":1}`).Content}},
 		"what is not JSON":    {sdk.JSON(make(chan int)), nil, tooled("BadResult", "the result has no JSON form: json: unsupported type: chan int")},
 		"truncated":           {&sdk.Result{Truncated: true}, nil, &sdk.Result{Truncated: true}},
-		"structured, no JSON": {&sdk.Result{Structured: []byte("{")}, nil, &sdk.Result{}},
+		"structured, no JSON": {&sdk.Result{Structured: []byte("{")}, nil, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeProtocol, Name: "BrokenResult", Outcome: sdk.OutcomeFailed,
+			Message:    "the result is broken: the structured JSON is not valid; the tool has run, and what can be read of its result is kept",
+			Suggestion: "Find out what the call has done before you make it again."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := c.result
