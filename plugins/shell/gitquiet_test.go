@@ -160,6 +160,29 @@ func TestGitRunsNothingOfARepository(t *testing.T) {
 	}
 }
 
+// A repository in a folder below has settings of its own, under names of its own.
+func TestGitRunsNothingOfARepositoryBelow(t *testing.T) {
+	r := newHostileRepo(t)
+	c := exec.CommandContext(t.Context(), "bash", "-euc", `
+git init -q --template= below; cd below; echo '*.txt diff=other filter=other' > .gitattributes; echo a > a.txt; git add .; git commit -qm a
+for s in core.fsmonitor diff.other.command filter.other.clean filter.other.process; do git config "$s" "$TRAP"; done; echo b > a.txt; rm -f "$TRAP_MARKS"`)
+	c.Dir, c.Env = r.dir, r.env
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, text := range []string{"cd below && git status && git diff", "git -C below diff", "cd below && git diff; git -C . status", "(cd below && git diff) && git diff"} {
+		if v := (shellcmd.Rules{ReadOnly: true}).Judge(text, shellcmd.Context{Dir: r.dir, Root: r.dir}); v.Effect != "allow" {
+			t.Errorf("%s is %s: %v", text, v.Effect, v.Reasons)
+		}
+		if out, ran := r.run(t, text, true); ran != "" || !strings.Contains(out, "+b") {
+			t.Errorf("%s printed\n%s\nand ran\n%s", text, out, ran)
+		}
+	}
+	if _, ran := r.run(t, "git -C below diff", false); ran == "" {
+		t.Error("the traps do not work")
+	}
+}
+
 // What git prints of such a repository is what it holds.
 func TestGitTellsTheTruthOfARepository(t *testing.T) {
 	r := newHostileRepo(t)

@@ -38,9 +38,6 @@ func (s *spec) uncovered(c *Command, skip, listed int, p place) string {
 	if why := u.read(s, c.plainArgs()[skip:]); why != "" {
 		return why
 	}
-	if s.own && !p.atRoot() {
-		return c.Name + " reads settings from the folder it runs in, which is not the workspace's own"
-	}
 	if why := u.countOperands(s); why != "" {
 		return why
 	}

@@ -41,6 +41,7 @@ type Command struct {
 
 	built bool     // it stands for a construct
 	grave bool     // one of the doubts is about what would run
+	moved bool     // git has -C, which dirs have followed
 	maybe bool     // it is a guess at what another command runs
 	dirs  []string // the folders it may run in, relative to the first one or absolute
 }

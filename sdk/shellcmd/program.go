@@ -18,7 +18,6 @@ type spec struct {
 	count    bool      // -5 is an option
 	fixed    bool      // operands mean something to run: a rule that lists one covers no others
 	raw      bool      // it has no options; what looks like one is an operand
-	own      bool      // it is judged by its place: it reads settings from the folder it runs in
 	first    bool      // options end at the first operand: what follows is operands, whatever it looks like
 	apart    bool      // the value of a short option is always the next word; only digits may be attached
 	pretty   bool      // --format and --pretty may name a format in the settings of git
@@ -156,8 +155,15 @@ func (c *Command) findIn(table map[string]*spec) (s *spec, n int) {
 // plainArgs are the arguments without options that only say how things are shown.
 func (c *Command) plainArgs() []Word {
 	args := c.Args
-	for c.Name == "git" && len(args) > 0 && (args[0].Text == "--no-pager" || args[0].Text == "-P") {
-		args = args[1:]
+	for c.Name == "git" && len(args) > 0 {
+		switch {
+		case args[0].Text == "--no-pager" || args[0].Text == "-P":
+			args = args[1:]
+		case c.moved && len(args) > 1 && args[0].Text == "-C":
+			args = args[2:]
+		default:
+			return args
+		}
 	}
 	return args
 }

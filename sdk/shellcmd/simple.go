@@ -70,11 +70,30 @@ func (w *walker) fill(c *Command, words []Word) {
 			c.graveDoubt("the program is called like an option")
 		}
 	}
+	c.moveGit()
 	if c.Program.odd != "" {
 		c.doubt(c.Program.odd)
 	}
 	if _, ok := wrappers[c.Name]; !ok { // what a wrapper runs is looked at by itself
 		c.doubtWords()
+	}
+}
+
+// moveGit follows -C before the sub-command of git. Redirects are seen from the folder before.
+func (c *Command) moveGit() {
+	for args := c.Args; c.Name == "git" && len(c.Redirects) == 0 && len(args) > 1; {
+		switch {
+		case args[0].Text == "--no-pager" || args[0].Text == "-P":
+			args = args[1:]
+		case args[0].Text == "-C" && args[1].Static && args[1].Text != "":
+			dirs := make([]string, len(c.dirs))
+			for i, d := range c.dirs {
+				dirs[i] = joined(d, args[1].Text)
+			}
+			c.dirs, c.moved, args = dirs, true, args[2:]
+		default:
+			return
+		}
 	}
 }
 
