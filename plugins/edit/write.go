@@ -86,7 +86,7 @@ func (s settings) meant(path string, before []byte, content string) error {
 		return nil
 	}
 	if r := match.Content(path, before, []byte(content)); r != nil {
-		r.Message = strings.ReplaceAll(r.Message, "new_string", "content")
+		r.Message = strings.NewReplacer("new_string", "content", "old_string", "the file").Replace(r.Message)
 		return refused(path, r)
 	}
 	return nil

@@ -95,7 +95,7 @@ func drawnCases(t *testing.T) []corpus.Case {
 	return cases
 }
 
-// No edit may be wrong, and nearly all must succeed.
+// No edit may be wrong, and nearly all must succeed. With less leeway fewer do, and none is wrong either.
 func TestCorpus(t *testing.T) {
 	cases := drawnCases(t)
 	atATime := runtime.GOMAXPROCS(0)
@@ -103,6 +103,9 @@ func TestCorpus(t *testing.T) {
 		atATime = 1 // which gives honest times
 	}
 	results := play(cases, match.Full, atATime)
+	if safe := scoreOf(play(cases, match.Safe, atATime), all); safe.wrong > 0 || safe.percent(safe.harmful) > 0.5 {
+		t.Errorf("with strictness safe %d of %d edits are wrong and %d do harm by the letter", safe.wrong, safe.cases, safe.harmful)
+	}
 	if *printTable {
 		table(os.Stdout, results, play(cases, match.Exact, atATime))
 		showAll(os.Stdout, worst(results, *most))

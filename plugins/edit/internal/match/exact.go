@@ -20,9 +20,9 @@ func (t *Text) exact(c Change, f *finding, p *Plan) *Refusal {
 	p.Places = p.Places[:0]
 	left, said := 0, map[string]bool{}
 	for _, h := range f.hits {
-		if t.twice(f.reading, h.Range) {
+		if there, ok := t.twice(f.reading, h.Range); ok {
 			if left++; !c.All || left == len(f.hits) {
-				return t.appliedTwice(h.Range)
+				return t.appliedTwice(there)
 			}
 			continue
 		}

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// twice says that an exact match of old_string is a part of new_string already: the same insertion was made before. Brackets
-// and words that only close something are often needed twice, and are not looked at.
-func (t *Text) twice(r *reading, at Range) bool {
+// twice says that an exact match of old_string is a part of new_string already, and where that is: the same insertion was made
+// before. Brackets and words that only close something are often needed twice, and are not looked at.
+func (t *Text) twice(r *reading, at Range) (there Range, ok bool) {
 	const lv = trail // indentation counts: a block may be moved
 	fresh, old := canon(newSource([]byte(r.new), t.syntax), lv).trimmed(), canon(r.old, lv).trimmed()
 	if len(fresh.text) <= len(old.text) || !bytes.Contains(fresh.text, old.text) {
-		return false
+		return there, false
 	}
 	if !telling(strings.Replace(string(fresh.text), string(old.text), " ", 1)) {
-		return false
+		return there, false
 	}
 	first, last := t.span(at)
 	n := bytes.Count(fresh.text, newline) + 1
@@ -27,10 +27,10 @@ func (t *Text) twice(r *reading, at Range) bool {
 	to := at.End - base - len(was) + len(bytes.TrimRight(was, spaces))
 	for _, got := range near.occurrences(canon(near.source, lv), fresh) {
 		if got.Start <= from && got.End >= to {
-			return true
+			return Range{base + got.Start, base + got.End}, true
 		}
 	}
-	return false
+	return there, false
 }
 
 // closers are words that end a block or a branch.
