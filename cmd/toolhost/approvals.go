@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 )
 
 func newApprovals(g *globals) *cobra.Command {
+	var format string
 	cmd := &cobra.Command{
 		Use:   "approvals",
 		Short: "List and revoke the answers that hold for good",
@@ -21,8 +23,9 @@ func newApprovals(g *globals) *cobra.Command {
 			"rule denies stays denied, what one always asks about is asked. They stand in approvals.hcl in the user's configuration\n" +
 			"folder.",
 		Args: unknownCommand, SuggestionsMinimumDistance: 2,
-		RunE: func(*cobra.Command, []string) error { return g.listApprovals() },
+		RunE: func(*cobra.Command, []string) error { return g.listApprovals(format) },
 	}
+	chooseFormat(cmd, &format, "%s", "table", "json")
 	cmd.AddCommand(&cobra.Command{
 		Use: "revoke ID...", Short: "Ask again", Args: someIDs,
 		RunE: func(_ *cobra.Command, ids []string) error { return g.revoke(ids) },
@@ -30,7 +33,19 @@ func newApprovals(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) listApprovals() error {
+// A shownAnswer is a remembered answer as programs read it.
+type shownAnswer struct {
+	ID        string          `json:"id"`
+	Tool      string          `json:"tool"`
+	Created   time.Time       `json:"created"`
+	Scope     string          `json:"scope"`
+	Prefix    []string        `json:"prefix,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Workdir   string          `json:"workdir,omitempty"`
+	Caller    string          `json:"caller,omitempty"`
+}
+
+func (g *globals) listApprovals(format string) error {
 	path, err := userFile("approvals.hcl")
 	if err != nil {
 		return err
@@ -38,6 +53,14 @@ func (g *globals) listApprovals() error {
 	answers, err := config.LoadAnswers(path)
 	if err != nil {
 		return err
+	}
+	if format == "json" {
+		out := []shownAnswer{}
+		for _, a := range answers {
+			r := remembered(a)
+			out = append(out, shownAnswer{a.ID, a.Tool, a.Created, string(r.Scope), r.Prefix, r.Arguments, r.Workdir, r.Caller})
+		}
+		return g.printJSON(out)
 	}
 	if len(answers) == 0 {
 		fmt.Fprintln(g.err, "no answers are saved")

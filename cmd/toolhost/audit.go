@@ -54,16 +54,19 @@ const outcomeWords = "The outcome of a call that failed is not_sent (the plugin 
 func newAuditTail(g *globals) *cobra.Command {
 	var format string
 	var n int
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "tail [FILE]",
-		Short: "Show the last records",
-		Long:  "Show the last records, a line each. " + outcomeWords,
-		Args:  atMostFile(0),
+		Short: "Show the last calls and decisions",
+		Long: "Show the last calls and decisions, a line each; --all shows starts and ends of plugins too.\n" +
+			outcomeWords,
+		Args: atMostFile(0),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return g.onLog(args, func(path string) error { return g.tailAudit(path, n, format) })
+			return g.onLog(args, func(path string) error { return g.tailAudit(path, n, all, format) })
 		},
 	}
 	cmd.Flags().IntVarP(&n, "lines", "n", 10, "how many records")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also starts and ends of plugins")
 	chooseFormat(cmd, &format, "%s, which is the log's own", "text", "json")
 	complete(cmd, "lines", cobra.NoFileCompletions)
 	return cmd

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,11 +76,11 @@ func auditNotes(r audit.Report) (out []string) {
 	return out
 }
 
-func (g *globals) tailAudit(path string, n int, format string) error {
+func (g *globals) tailAudit(path string, n int, all bool, format string) error {
 	if n < 1 || n > maxShown {
 		return fmt.Errorf("-n must be from 1 to %d, not %d", maxShown, n)
 	}
-	records, err := audit.Tail(path, n)
+	records, err := lastRecords(path, n, all)
 	if err != nil {
 		return err
 	}
@@ -93,6 +94,21 @@ func (g *globals) tailAudit(path string, n int, format string) error {
 	}
 	writeTable(g.out, auditRows(records), widest) // a code is worth more than a neat table
 	return nil
+}
+
+// lastRecords gives the last records, without those of starts and ends unless all are wanted. It reads back as far as it must.
+func lastRecords(path string, n int, all bool) ([]audit.Record, error) {
+	for read := n; ; read *= 4 {
+		records, err := audit.Tail(path, read)
+		if err != nil || all {
+			return records, err
+		}
+		complete := len(records) < read
+		records = slices.DeleteFunc(records, func(r audit.Record) bool { return r.Kind == audit.KindStart || r.Kind == audit.KindExit })
+		if complete || len(records) >= n {
+			return records[max(0, len(records)-n):], nil
+		}
+	}
 }
 
 func (g *globals) showAudit(ctx context.Context, path, call string) error {

@@ -27,10 +27,14 @@ type callFlags struct {
 func newCall(g *globals) *cobra.Command {
 	var f callFlags
 	cmd := &cobra.Command{
-		Use:   "call TOOL [JSON | -]",
+		Use:   "call TOOL [JSON | - | KEY=VALUE...]",
 		Short: "Call one tool and print its result",
 		Long: "Call one tool and print its result. The arguments are a JSON object, given as an argument or, with -, on\n" +
 			"standard input; without any they are {}. Only the tool's own plugin is started.\n\n" +
+			"They may also be words, which are read by the tool's schema: KEY=VALUE, where a number, true or false is one if the\n" +
+			"tool asks for it; KEY=@FILE for what is in a file; KEY:=JSON for anything; A.B=VALUE for a member of an object, and\n" +
+			"A.0.B=VALUE of a list's item. A key that is given again is the next item of a list.\n\n" +
+			"toolhost call TOOL --help describes the tool and its arguments.\n\n" +
 			"A call that needs a person's yes is shown on the terminal first; without a terminal it is refused, unless\n" +
 			"--approve or a rule says otherwise.\n\n" +
 			"Exit codes: 0 the tool answered; 1 the tool answered with an error, or the answer could not be written;\n" +
@@ -38,6 +42,7 @@ func newCall(g *globals) *cobra.Command {
 			"plugin crashed or cannot be used; 5 timeout; 130 interrupted. A command that fails inside shell__exec is an answer, not a failure: its own\n" +
 			"exit code is part of the result.",
 		Example: `  toolhost call readfile__read '{"path": "README.md", "end_line": 5}'
+  toolhost call readfile__read path=README.md end_line=5
   echo '{"command": "ls"}' | toolhost call shell__exec - --format json`,
 		Args:              callArgs,
 		ValidArgsFunction: g.completeTools,
@@ -50,15 +55,21 @@ func newCall(g *globals) *cobra.Command {
 	approveFlag(cmd, &f.approve)
 	sessionFlag(cmd, &f.session)
 	complete(cmd, "timeout", cobra.NoFileCompletions)
+	g.helpWithTools(cmd, &f.profile)
 	return cmd
 }
 
 func callArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return fmt.Errorf("name a tool: %s TOOL [JSON | -]", cmd.CommandPath())
-	case len(args) > 2:
-		return fmt.Errorf("after TOOL comes one JSON object, not %d words; put it into single quotes", len(args)-1)
+		return fmt.Errorf("name a tool: %s TOOL [JSON | - | KEY=VALUE...]", cmd.CommandPath())
+	case len(args) == 2 || len(args) == 1:
+		return nil
+	}
+	for _, word := range args[1:] {
+		if !isArgWord(word) {
+			return fmt.Errorf("after TOOL comes one JSON object, not %d words; put it into single quotes, or write KEY=VALUE: %q is neither", len(args)-1, word)
+		}
 	}
 	return nil
 }
@@ -93,6 +104,11 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	defer s.close(g)
+	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
+		if arguments, err = s.typedArguments(ctx, args[0], given); err != nil {
+			return err
+		}
+	}
 	watch := g.watcher(f)
 	result := s.catalog.Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName, SessionID: f.session, Timeout: timeout, Events: watch.event})
 	watch.end()

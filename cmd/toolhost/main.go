@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	t := newTerminal(stdin, stdout, stderr)
 	cmd := newRoot(t)
 	cmd.SetArgs(args)
-	err := cmd.ExecuteContext(ctx)
+	err := cmp.Or(cmd.ExecuteContext(ctx), *t.late)
 	t.complain(err)
 	lost := t.out.lost()
 	t.complain(lost)

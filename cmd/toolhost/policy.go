@@ -29,7 +29,7 @@ func newPolicy(g *globals) *cobra.Command {
 func newExplain(g *globals) *cobra.Command {
 	var format, profile string
 	cmd := &cobra.Command{
-		Use:   "explain TOOL [JSON | -]",
+		Use:   "explain TOOL [JSON | - | KEY=VALUE...]",
 		Short: "Tell the decision on a call, and the rules that made it",
 		Long: "Tell the decision on a call, and the rules that made it. Nothing is run; the tool's plugin is started for the\n" +
 			"definition of the tool, unless that is known from an earlier start. For a configuration that is not trusted nothing is\n" +
@@ -60,6 +60,11 @@ func (g *globals) explain(ctx context.Context, args []string, format, profile st
 		return err
 	}
 	defer s.close(g)
+	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
+		if arguments, err = s.typedArguments(ctx, args[0], given); err != nil {
+			return err
+		}
+	}
 	d, err := s.catalog.Explain(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName})
 	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.trusted {
 		return untrusted(s.config) // and so the tool's definition is not known

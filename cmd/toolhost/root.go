@@ -17,11 +17,12 @@ type globals struct {
 	config, workdir     string
 	logLevel, logFormat string
 	checkTrust          bool
+	late                *error   // what went wrong in a help text, which cobra has no errors for
 	secrets             []string // texts that the log must not have; they come with a configuration
 }
 
 func newRoot(t *terminal) *cobra.Command {
-	g := &globals{}
+	g := &globals{late: t.late}
 	root := &cobra.Command{
 		Use:   "toolhost",
 		Short: "Run an agent's tools as supervised plugin processes",

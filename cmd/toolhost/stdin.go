@@ -12,7 +12,7 @@ import (
 // arguments are on the command line, on standard input, or not given.
 func (g *globals) arguments(ctx context.Context, args []string) (json.RawMessage, error) {
 	switch {
-	case len(args) == 0:
+	case len(args) == 0, isArgWord(args[0]): // words are read by the tool's schema
 		return nil, nil
 	case args[0] != "-":
 		return json.RawMessage(args[0]), nil

@@ -17,11 +17,12 @@ type terminal struct {
 	out     *answer
 	err     io.Writer
 	noColor bool
+	late    *error                                // see globals
 	hidden  *atomic.Pointer[supervise.References] // the values by reference of what was loaded; shared by all copies
 }
 
 func newTerminal(in io.Reader, out, err io.Writer) *terminal {
-	return &terminal{in: in, out: &answer{w: out}, err: err, hidden: &atomic.Pointer[supervise.References]{}}
+	return &terminal{in: in, out: &answer{w: out}, err: err, hidden: &atomic.Pointer[supervise.References]{}, late: new(error)}
 }
 
 // conceal has the values of a configuration hidden from here on, beside those of an earlier one.

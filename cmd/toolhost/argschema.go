@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An argSchema is what the command line needs to know of the schema of a value: enough to read words by it and to describe
+// it. The host validates.
+type argSchema struct {
+	root  *argSchema // for references
+	raw   map[string]json.RawMessage
+	names []string // of the properties, in the order of the schema
+}
+
+// readSchema reads a schema; one that is none says nothing.
+func readSchema(raw json.RawMessage, root *argSchema) *argSchema {
+	s := &argSchema{root: root}
+	_ = json.Unmarshal(raw, &s.raw) // true and false are schemas too
+	if s.root == nil {
+		s.root = s
+	}
+	d := json.NewDecoder(bytes.NewReader(s.raw["properties"]))
+	if t, err := d.Token(); err == nil && t == json.Delim('{') {
+		for d.More() {
+			name, err := d.Token()
+			var value json.RawMessage
+			if text, ok := name.(string); err != nil || !ok || d.Decode(&value) != nil {
+				break
+			} else if !slices.Contains(s.names, text) {
+				s.names = append(s.names, text)
+			}
+		}
+	}
+	return s
+}
+
+// get reads a keyword.
+func (s *argSchema) get(keyword string, into any) bool {
+	return s.raw[keyword] != nil && json.Unmarshal(s.raw[keyword], into) == nil
+}
+
+// follow goes where a local reference leads, a few steps at most.
+func (s *argSchema) follow() *argSchema {
+	for range 8 {
+		var ref string
+		if !s.get("$ref", &ref) || !strings.HasPrefix(ref, "#/") {
+			break
+		}
+		at, _ := json.Marshal(s.root.raw)
+		for step := range strings.SplitSeq(ref[2:], "/") {
+			var members map[string]json.RawMessage
+			if json.Unmarshal(at, &members) != nil {
+				return s
+			}
+			at = members[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+		}
+		s = readSchema(at, s.root)
+	}
+	return s
+}
+
+// alternatives are the schemas one of which a value must fit: the schema itself, when it has none.
+func (s *argSchema) alternatives() []*argSchema {
+	s = s.follow()
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		var all []json.RawMessage
+		if s.get(keyword, &all) && len(all) > 0 && s.raw["type"] == nil {
+			var out []*argSchema
+			for _, raw := range all {
+				out = append(out, readSchema(raw, s.root).follow())
+			}
+			return out
+		}
+	}
+	return []*argSchema{s}
+}
+
+// types are the types that the value may have, nil when any will do.
+func (s *argSchema) types() (out []string) {
+	for _, a := range s.alternatives() {
+		var one string
+		var several []string
+		switch {
+		case a.get("type", &one):
+			out = append(out, one)
+		case a.get("type", &several):
+			out = append(out, several...)
+		case len(a.names) > 0:
+			out = append(out, "object")
+		case a.raw["enum"] != nil || a.raw["const"] != nil:
+			out = append(out, a.typesOfValues()...)
+		default:
+			return nil
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// typesOfValues are the types of the values that the schema lists.
+func (s *argSchema) typesOfValues() (out []string) {
+	for _, v := range s.values() {
+		switch v[0] {
+		case '"':
+			out = append(out, "string")
+		case 't', 'f':
+			out = append(out, "boolean")
+		case '{':
+			out = append(out, "object")
+		case '[':
+			out = append(out, "array")
+		case 'n':
+			out = append(out, "null")
+		default:
+			out = append(out, "number")
+		}
+	}
+	return out
+}
+
+// values are those of enum or const, as JSON.
+func (s *argSchema) values() (out []json.RawMessage) {
+	if s.get("enum", &out) {
+		return out
+	}
+	if one := s.raw["const"]; one != nil {
+		return []json.RawMessage{one}
+	}
+	return nil
+}
+
+// takes says whether the value may have a type.
+func (s *argSchema) takes(kind string) bool {
+	types := s.types()
+	return types == nil || slices.Contains(types, kind) || kind == "integer" && slices.Contains(types, "number")
+}
+
+// property is the schema of a member, nil when the object has none of that name and takes no others.
+func (s *argSchema) property(name string) *argSchema {
+	open := false
+	for _, a := range s.alternatives() {
+		var members map[string]json.RawMessage
+		if a.get("properties", &members) && members[name] != nil {
+			return readSchema(members[name], s.root)
+		}
+		var more bool
+		switch {
+		case a.raw["additionalProperties"] == nil:
+			open = open || a.takes("object")
+		case a.get("additionalProperties", &more):
+			open = open || more
+		default:
+			return readSchema(a.raw["additionalProperties"], s.root)
+		}
+	}
+	if !open {
+		return nil
+	}
+	return readSchema(nil, s.root)
+}
+
+// properties are the names of the members that the schema lists.
+func (s *argSchema) properties() (out []string) {
+	for _, a := range s.alternatives() {
+		out = append(out, a.names...)
+	}
+	return out
+}
+
+// items is the schema of the items of an array.
+func (s *argSchema) items() *argSchema {
+	for _, a := range s.alternatives() {
+		if a.raw["items"] != nil {
+			return readSchema(a.raw["items"], s.root)
+		}
+	}
+	return readSchema(nil, s.root)
+}
+
+// required are the names of members that must be there.
+func (s *argSchema) required() (out []string) {
+	s.follow().get("required", &out)
+	return out
+}
+
+// describe says in a few words what the value may be, such as "list of strings" or "integer, 1 to 100".
+func (s *argSchema) describe() string {
+	var words []string
+	for _, a := range s.alternatives() {
+		words = append(words, a.describeOne())
+	}
+	words = slices.Compact(slices.DeleteFunc(words, func(w string) bool { return w == "null" && len(words) > 1 }))
+	return strings.Join(words, " or ")
+}
+
+func (s *argSchema) describeOne() string {
+	if values := s.values(); len(values) > 0 {
+		var words []string
+		for _, v := range values {
+			words = append(words, string(v))
+		}
+		return orWords(words[:min(len(words), 12)])
+	}
+	types := s.types()
+	kind := orWords(slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "null" && len(types) > 1 }))
+	if kind == "array" {
+		kind = "list"
+		if items := s.items().describe(); items != "anything" {
+			kind = "list of " + items
+		}
+	}
+	if kind == "" {
+		kind = "anything"
+	}
+	for _, k := range []struct{ keyword, words string }{
+		{"format", "as %s"}, {"minimum", "at least %s"}, {"exclusiveMinimum", "more than %s"}, {"maximum", "at most %s"},
+		{"exclusiveMaximum", "less than %s"}, {"minLength", "at least %s characters"}, {"maxLength", "at most %s characters"}, {"pattern", "matching %s"},
+		{"minItems", "at least %s items"}, {"maxItems", "at most %s items"},
+	} {
+		if raw := s.raw[k.keyword]; raw != nil {
+			kind += ", " + fmt.Sprintf(k.words, strings.Trim(string(raw), `"`))
+		}
+	}
+	return kind
+}
+
+// orWords joins words with commas and a last "or".
+func orWords(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
+	}
+	return strings.Join(words, "")
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// argWord is KEY=VALUE or KEY:=JSON; a key is names with dots between them.
+var argWord = regexp.MustCompile(`(?s)^([^=:\s{}"'\[\]]+)(:?=)(.*)$`)
+
+// isArgWord tells an argument that is a word from one that is JSON.
+func isArgWord(text string) bool { return argWord.MatchString(text) }
+
+// A wordReader makes arguments of words by the schema of a tool.
+type wordReader struct {
+	tool     string
+	schema   *argSchema
+	readFile func(path string) ([]byte, error)
+	members  map[string]any
+	listed   map[string]bool // lists whose items come one by one
+}
+
+// argumentsInWords reads KEY=VALUE, KEY=@FILE and KEY:=JSON by a tool's schema: a number is a number where the schema asks for one, a key
+// that is given again is the next item of a list, and A.B=1 is a member of A. It names the word that is wrong.
+func argumentsInWords(tool string, schema json.RawMessage, words []string) (json.RawMessage, error) {
+	r := &wordReader{tool: tool, schema: readSchema(schema, nil), readFile: readArgument, members: map[string]any{}, listed: map[string]bool{}}
+	for _, word := range words {
+		if err := r.word(word); err != nil {
+			return nil, &exitError{exitUsage, fmt.Sprintf("%s\n  `toolhost call %s --help` shows the arguments.", err, tool)}
+		}
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(r.members); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}
+
+func readArgument(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	case info.Size() > sdk.MaxArguments:
+		return nil, fmt.Errorf("%s is %d bytes long; arguments have at most %d", path, info.Size(), sdk.MaxArguments)
+	}
+	return os.ReadFile(path)
+}
+
+func (r *wordReader) word(word string) error {
+	m := argWord.FindStringSubmatch(word)
+	if m == nil {
+		return fmt.Errorf("%q is no argument; write KEY=VALUE, KEY:=JSON, or one JSON object alone", word)
+	}
+	key, value := m[1], m[3]
+	steps := strings.Split(key, ".")
+	if slices.Contains(r.schema.properties(), key) { // a name with dots in it
+		steps = []string{key}
+	}
+	updated, err := r.put(r.members, r.schema, steps, "", func(s *argSchema, old any, path string) (any, error) {
+		return r.value(s, old, path, m[2] == ":=", value)
+	})
+	if err == nil {
+		r.members = updated.(map[string]any)
+	}
+	return err
+}
+
+// put changes the value that the steps lead to.
+func (r *wordReader) put(at any, s *argSchema, steps []string, path string, change func(*argSchema, any, string) (any, error)) (any, error) {
+	if len(steps) == 0 {
+		return change(s, at, path)
+	}
+	step, below := steps[0], strings.TrimPrefix(path+"."+steps[0], ".")
+	if n, err := strconv.Atoi(step); err == nil && s.takes("array") && (s.types() != nil || isList(at)) {
+		list, _ := at.([]any)
+		if n < 0 || n > len(list) {
+			return nil, fmt.Errorf("%s: the next item of %s is number %d", below, path, len(list))
+		}
+		if n == len(list) {
+			list = append(list, nil)
+		}
+		var failed error
+		list[n], failed = r.put(list[n], s.items(), steps[1:], below, change)
+		return list, failed
+	}
+	if at != nil {
+		if _, is := at.(map[string]any); !is {
+			return nil, fmt.Errorf("%s: %s is %s already", below, path, "a value")
+		}
+	}
+	if path != "" && !s.takes("object") {
+		return nil, fmt.Errorf("%s: %s is %s, and has no members", below, path, s.describe())
+	}
+	member := s.property(step)
+	if member == nil {
+		return nil, r.unknown(s, step, path)
+	}
+	members, _ := at.(map[string]any)
+	if members == nil {
+		members = map[string]any{}
+	}
+	value, err := r.put(members[step], member, steps[1:], below, change)
+	if err == nil {
+		members[step] = value
+	}
+	return members, err
+}
+
+func isList(v any) bool {
+	_, is := v.([]any)
+	return is
+}
+
+func (r *wordReader) unknown(s *argSchema, name, path string) error {
+	known, what := s.properties(), r.tool
+	if path != "" {
+		what = path
+	}
+	if len(known) == 0 {
+		return fmt.Errorf("%s takes no arguments, so no %q", what, name)
+	}
+	if meant := didYouMean(name, known); meant != "" {
+		return fmt.Errorf("%s has no argument %q%s", what, name, meant)
+	}
+	return fmt.Errorf("%s has no argument %q; it has %s", what, name, strings.Join(known, ", "))
+}
+
+// value reads the text of a word by its schema.
+func (r *wordReader) value(s *argSchema, old any, path string, isJSON bool, text string) (any, error) {
+	if isJSON {
+		v, err := parseJSON(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: what stands behind := must be JSON, and %w", path, err)
+		}
+		return r.once(old, path, v)
+	}
+	if name, ok := strings.CutPrefix(text, "@"); ok && name != "" {
+		content, err := r.readFile(name)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w; for a text that begins with @ write %s:='\"@…\"'", path, err, path)
+		case !utf8.Valid(content):
+			return nil, fmt.Errorf("%s: %s is not UTF-8 text, which arguments are", path, name)
+		}
+		text = string(content)
+	}
+	if s.takes("array") && s.types() != nil && !s.takes("string") {
+		return r.item(s, old, path, text)
+	}
+	v, err := typed(s, path, text)
+	if err != nil {
+		return nil, err
+	}
+	return r.once(old, path, v)
+}
+
+// item adds to a list, or gives a whole one that is written as JSON.
+func (r *wordReader) item(s *argSchema, old any, path, text string) (any, error) {
+	if strings.HasPrefix(strings.TrimSpace(text), "[") && !r.listed[path] {
+		if v, err := parseJSON(text); err == nil {
+			if _, whole := v.([]any); whole && !s.items().takes("array") {
+				return r.once(old, path, v)
+			}
+		}
+	}
+	v, err := typed(s.items(), path, text)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil && !r.listed[path] {
+		return nil, fmt.Errorf("%s is given twice, once as a whole list", path)
+	}
+	r.listed[path] = true
+	list, _ := old.([]any)
+	return append(list, v), nil
+}
+
+func (r *wordReader) once(old any, path string, v any) (any, error) {
+	if old != nil {
+		return nil, fmt.Errorf("%s is given twice, and is no list", path)
+	}
+	return v, nil
+}
+
+// typed reads a text as what the schema asks for.
+func typed(s *argSchema, path, text string) (any, error) {
+	trimmed := strings.TrimSpace(text)
+	switch v, err := parseJSON(trimmed); v := v.(type) {
+	case json.Number:
+		if s.takes("number") || s.takes("integer") && !strings.ContainsAny(v.String(), ".eE") {
+			return v, nil
+		}
+	case bool:
+		if s.takes("boolean") {
+			return v, nil
+		}
+	case map[string]any:
+		if s.takes("object") {
+			return v, nil
+		}
+	case []any:
+		if s.takes("array") {
+			return v, nil
+		}
+	case nil:
+		if err == nil && s.takes("null") && (s.types() != nil || trimmed == "null") {
+			return nil, nil
+		}
+	}
+	if s.takes("string") {
+		return text, nil
+	}
+	return nil, fmt.Errorf("%s must be %s, not %s", path, s.describe(), strconv.Quote(fit(text, 60)))
+}
+
+func parseJSON(text string) (v any, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err = d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("%s is none", strconv.Quote(fit(text, 60)))
+	}
+	if d.More() {
+		return nil, fmt.Errorf("more than one value stands there: %s", strconv.Quote(fit(text, 60)))
+	}
+	return v, nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+const wordSchema = `{"type":"object","properties":{
+	"text":{"type":"string","description":"What to say"},
+	"count":{"type":"integer","minimum":1,"default":10},
+	"ratio":{"type":"number"},
+	"deep":{"type":"object","properties":{"on":{"type":"boolean"},"name":{"type":"string"},"more":{"type":"array","items":{"type":"integer"}}},"additionalProperties":false},
+	"tags":{"type":"array","items":{"type":"string"}},
+	"edits":{"type":"array","items":{"$ref":"#/$defs/edit"}},
+	"maybe":{"anyOf":[{"type":"integer"},{"type":"null"}]},
+	"either":{"type":["integer","string"]},
+	"any":{},
+	"mode":{"enum":["a","b"]},
+	"level":{"enum":[1,2]},
+	"env":{"type":"object","additionalProperties":{"type":"string"}},
+	"a.b":{"type":"string"}},
+	"required":["text"],"additionalProperties":false,
+	"$defs":{"edit":{"type":"object","properties":{"path":{"type":"string"},"line":{"type":"integer"}},"required":["path"]}}}`
+
+func TestArgumentsInWords(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeConfig(t, "file", "line one\nline two\n")
+	if err := os.WriteFile("binary", []byte{0xff, 0xfe}, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for words, want := range map[string]string{
+		"text=hello":                   `{"text":"hello"}`,
+		"text=":                        `{"text":""}`,
+		"text=5":                       `{"text":"5"}`,
+		"text=true":                    `{"text":"true"}`,
+		`text={"a":1}`:                 `{"text":"{\"a\":1}"}`,
+		"text=a=b:=c":                  `{"text":"a=b:=c"}`,
+		"count=5":                      `{"count":5}`,
+		"count=-5":                     `{"count":-5}`,
+		"ratio=1.50":                   `{"ratio":1.50}`,
+		"ratio=12345678901234567890.5": `{"ratio":12345678901234567890.5}`,
+		"deep.on=true|deep.name=x":     `{"deep":{"name":"x","on":true}}`,
+		"deep.more=1|deep.more=2":      `{"deep":{"more":[1,2]}}`,
+		`deep={"on":false}`:            `{"deep":{"on":false}}`,
+		"tags=a|tags=b,c":              `{"tags":["a","b,c"]}`,
+		`tags=["a","b"]`:               `{"tags":["a","b"]}`,
+		"tags=[a":                      `{"tags":["[a"]}`,
+		"edits.0.path=x|edits.0.line=3|edits.1.path=y": `{"edits":[{"line":3,"path":"x"},{"path":"y"}]}`,
+		`edits={"path":"x"}|edits={"path":"y"}`:        `{"edits":[{"path":"x"},{"path":"y"}]}`,
+		"maybe=4":                                      `{"maybe":4}`,
+		"maybe=null":                                   `{"maybe":null}`,
+		"either=4|any=4":                               `{"any":4,"either":4}`,
+		"either=x|any=x":                               `{"any":"x","either":"x"}`,
+		"any=[1]":                                      `{"any":[1]}`,
+		"mode=a|level=2":                               `{"level":2,"mode":"a"}`,
+		"env.HOME=/x|env.N=1":                          `{"env":{"HOME":"/x","N":"1"}}`,
+		"a.b=x":                                        `{"a.b":"x"}`,
+		"text=@file":                                   `{"text":"line one\nline two\n"}`,
+		`text:="@file"|count:=7`:                       `{"count":7,"text":"@file"}`,
+		"text=<>&":                                     `{"text":"<>&"}`,
+	} {
+		got, err := argumentsInWords("p__x", json.RawMessage(wordSchema), strings.Split(words, "|"))
+		if err != nil || string(got) != want {
+			t.Errorf("%s gives %s, %v; want %s", words, got, err, want)
+		}
+	}
+	for words, want := range map[string]string{
+		"txt=a":               `p__x has no argument "txt"; did you mean "text"?`,
+		"colour=a":            `p__x has no argument "colour"; it has text, count, ratio, deep,`,
+		"deep.of=a":           `deep has no argument "of"; did you mean "on"?`,
+		"text.a=b":            "text.a: text is string, and has no members",
+		"count=five":          `count must be integer, at least 1, not "five"`,
+		"count=1.5":           `count must be integer, at least 1, not "1.5"`,
+		"count=":              `count must be integer, at least 1, not ""`,
+		"deep.on=yes":         `deep.on must be boolean, not "yes"`,
+		"deep.more=x":         `deep.more must be integer, not "x"`,
+		"count=1|count=2":     "count is given twice, and is no list",
+		`tags=["a"]|tags=b`:   "tags is given twice, once as a whole list",
+		"edits.1.path=x":      "edits.1: the next item of edits is number 0",
+		"count:=x":            `count: what stands behind := must be JSON, and "x" is none`,
+		"count:=1 2":          "more than one value stands there",
+		"text=@none":          "text: stat none: no such file or directory; for a text that begins with @ write text:='\"@…\"'",
+		"text=@binary":        "text: binary is not UTF-8 text",
+		"text=@.":             "text: . is no regular file",
+		"text=a|more":         `"more" is no argument; write KEY=VALUE`,
+		"maybe=x":             `maybe must be integer, not "x"`,
+		"deep=1|deep.on=true": `deep must be object, not "1"`,
+	} {
+		got, err := argumentsInWords("p__x", json.RawMessage(wordSchema), strings.Split(words, "|"))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "`toolhost call p__x --help` shows the arguments.") {
+			t.Errorf("%s gives %s and the error %v; want %s", words, got, err, want)
+		}
+		if e, is := errors.AsType[*exitError](err); !is || e.code != exitUsage {
+			t.Errorf("%s: the exit code is another: %v", words, err)
+		}
+	}
+	if _, err := argumentsInWords("p__x", json.RawMessage(`{"type":"object","additionalProperties":false}`), []string{"a=b"}); err == nil || !strings.Contains(err.Error(), `p__x takes no arguments, so no "a"`) {
+		t.Errorf("a tool without arguments: %v", err)
+	}
+	for word, is := range map[string]bool{"a=b": true, "a.b:=1": true, "a=": true, `{"a":"b=c"}`: false, "-": false, "[1]": false, `"a=b"`: false, "=b": false, "a b=c": false} {
+		if isArgWord(word) != is {
+			t.Errorf("%s is taken for the other kind", word)
+		}
+	}
+}
+
+func TestDescribeTool(t *testing.T) {
+	var out bytes.Buffer
+	describeTool(&out, &host.Tool{Tool: sdk.Tool{Description: "Says things.\x1b[2J", Name: "p__x", InputSchema: json.RawMessage(wordSchema)}}, 80)
+	for _, want := range []string{
+		"Says things.", "toolhost call p__x text=… [count=…]", "  text (string; required)\n      What to say\n", "  count (integer, at least 1; default 10)\n",
+		"  tags (list of string)\n", "      deep.on (boolean)\n", "      edits.0.path (string)\n", `  mode ("a" or "b")`, "  maybe (integer)\n",
+		"  toolhost call p__x text=TEXT\n", `  toolhost call p__x '{"text":"TEXT"}'`,
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "\x1b") {
+		t.Error("the description moves the cursor")
+	}
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+// helpWithTools has `call TOOL --help` describe the tool. What goes wrong is kept for the exit code.
+func (g *globals) helpWithTools(cmd *cobra.Command, profile *string) {
+	plain := cmd.HelpFunc()
+	cmd.SetHelpFunc(func(c *cobra.Command, args []string) {
+		words := c.Flags().Args()
+		if len(words) == 0 {
+			plain(c, args)
+			return
+		}
+		err := c.Root().PersistentPreRunE(c, nil)
+		if err == nil {
+			err = g.helpWith(c.Context(), words[0], *profile)
+		}
+		if g.late != nil {
+			*g.late = err
+		}
+	})
+}
+
+// helpWith describes one tool.
+func (g *globals) helpWith(ctx context.Context, tool, profile string) error {
+	s, err := g.open(ctx, opening{profile: profile, person: g.personAt(false), single: true})
+	if err != nil {
+		return err
+	}
+	defer s.close(g)
+	t := s.tool(ctx, tool)
+	if t == nil { // the host knows near names, and why a tool is not there
+		r := s.catalog.Call(ctx, host.Call{Tool: tool, Arguments: json.RawMessage("[]"), Caller: callerName})
+		return &exitError{codeFor(r.Error), listed(r.Error)}
+	}
+	describeTool(g.out, t, width(g.out.w))
+	return nil
+}
+
+// tool is the definition of one tool of the catalog, nil when there is none. Only its plugin is started.
+func (s *session) tool(ctx context.Context, name string) *host.Tool {
+	only, err := s.catalog.Narrow(host.Filter{Tools: []string{name}})
+	if err != nil {
+		return nil
+	}
+	tools, _ := only.Tools(ctx)
+	if i := slices.IndexFunc(tools, func(t *host.Tool) bool { return t.Name == name }); i >= 0 {
+		return tools[i]
+	}
+	return nil
+}
+
+// typedArguments makes arguments of words by the tool's schema. Those of a tool that is not there are as good as none.
+func (s *session) typedArguments(ctx context.Context, tool string, words []string) (json.RawMessage, error) {
+	t := s.tool(ctx, tool)
+	if t == nil {
+		return json.RawMessage("{}"), nil
+	}
+	return argumentsInWords(tool, t.InputSchema, words)
+}
+
+// describeTool prints what a person needs to call a tool.
+func describeTool(w io.Writer, t *host.Tool, room int) {
+	schema := readSchema(t.InputSchema, nil)
+	fmt.Fprintln(w, clean(strings.TrimSpace(t.Description)))
+	fmt.Fprintf(w, "\nUsage:\n  toolhost call %s%s\n", t.Name, usageOf(schema))
+	if names := schema.properties(); len(names) > 0 {
+		fmt.Fprintln(w, "\nArguments:")
+		for _, name := range names {
+			describeArgument(w, schema, name, room)
+		}
+	}
+	words, object := exampleOf(schema)
+	fmt.Fprintf(w, "\nExamples:\n  toolhost call %s%s\n  toolhost call %s '%s'\n", t.Name, words, t.Name, strings.ReplaceAll(object, "'", `'\''`))
+}
+
+func usageOf(schema *argSchema) (out string) {
+	required := schema.required()
+	for _, name := range schema.properties() {
+		if word := clean(name) + "=…"; slices.Contains(required, name) {
+			out += " " + word
+		} else {
+			out += " [" + word + "]"
+		}
+	}
+	return out
+}
+
+// describeArgument prints one argument: its type and whether it must be there, then what it means.
+func describeArgument(w io.Writer, schema *argSchema, name string, room int) {
+	s := schema.property(name)
+	if s == nil {
+		return
+	}
+	facts := s.describe()
+	if slices.Contains(schema.required(), name) {
+		facts += "; required"
+	}
+	if standard := s.follow().raw["default"]; standard != nil {
+		facts += "; default " + string(standard)
+	}
+	fmt.Fprintf(w, "  %s (%s)\n", clean(name), clean(facts))
+	var meaning string
+	if s.get("description", &meaning) || s.follow().get("description", &meaning) {
+		for _, line := range wrapWords(clean(meaning), max(room, 40)-6) {
+			fmt.Fprintln(w, "      "+line)
+		}
+	}
+	for _, inner := range innerNames(s) {
+		fmt.Fprintln(w, "      "+clean(name+inner))
+	}
+}
+
+// innerNames are the members of an object, or of the objects of a list, with their types.
+func innerNames(s *argSchema) (out []string) {
+	prefix := "."
+	if s.takes("array") && s.types() != nil {
+		s, prefix = s.items(), ".0."
+	}
+	for _, name := range s.properties() {
+		if member := s.property(name); member != nil {
+			out = append(out, fmt.Sprintf("%s%s (%s)", prefix, name, member.describe()))
+		}
+	}
+	return out
+}
+
+// wrapWords breaks a text into lines.
+func wrapWords(text string, room int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && textColumns(line)+1+textColumns(word) > room {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
+}
+
+// exampleOf are the required arguments with values to replace, as words and as JSON. A tool that needs none has its first.
+func exampleOf(schema *argSchema) (words, object string) {
+	names := schema.required()
+	if len(names) == 0 && len(schema.properties()) > 0 {
+		names = schema.properties()[:1]
+	}
+	var members []string
+	for _, name := range names {
+		s := schema.property(name)
+		if s == nil {
+			continue
+		}
+		word, value := sampleOf(s, name, 0)
+		words += " " + clean(name) + word
+		key, _ := json.Marshal(name)
+		members = append(members, string(key)+":"+value)
+	}
+	return words, "{" + strings.Join(members, ",") + "}"
+}
+
+// sampleOf is a value of a schema, as the rest of a word and as JSON.
+func sampleOf(s *argSchema, name string, depth int) (word, value string) {
+	one := s.alternatives()[0]
+	if values := one.values(); len(values) > 0 {
+		value = string(values[0])
+	} else if standard := one.raw["default"]; standard != nil {
+		value = string(standard)
+	}
+	types := one.types()
+	switch {
+	case value != "":
+	case slices.Contains(types, "string") || types == nil:
+		quoted, _ := json.Marshal(strings.ToUpper(name))
+		value = string(quoted)
+	case slices.Contains(types, "integer"), slices.Contains(types, "number"):
+		value = "1"
+		if least := one.raw["minimum"]; least != nil {
+			value = string(least)
+		}
+	case slices.Contains(types, "boolean"):
+		value = "true"
+	case slices.Contains(types, "array") && depth < 3:
+		_, item := sampleOf(one.items(), name, depth+1)
+		value = "[" + item + "]"
+	case slices.Contains(types, "object") && depth < 3:
+		var members []string
+		for _, inner := range one.required() {
+			if member := one.property(inner); member != nil {
+				key, _ := json.Marshal(inner)
+				_, v := sampleOf(member, inner, depth+1)
+				members = append(members, string(key)+":"+v)
+			}
+		}
+		value = "{" + strings.Join(members, ",") + "}"
+	default:
+		value = "null"
+	}
+	var text string
+	if json.Unmarshal([]byte(value), &text) == nil && value[0] == '"' {
+		if strings.ContainsAny(text, " '\"\\$&|;<>()*?[]#~!`\n\t") {
+			text = "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+		}
+		return "=" + text, value
+	}
+	if strings.ContainsAny(value, "{[\" ") {
+		return ":='" + strings.ReplaceAll(value, "'", `'\''`) + "'", value
+	}
+	return "=" + value, value
+}
