@@ -228,6 +228,11 @@ func (m *unescaper) fresh(s string, breaks escaping, used string) (string, bool)
 			y[j] = d
 		}
 	}
+	for j, l := range lines {
+		if y[j] == strings.TrimRight(l, " \t") && slices.Contains(x, y[j]) {
+			m.bareSigns += without(m.signs(l), quoting) // a line that both have is not escaped
+		}
+	}
 	o, n := 0, 0
 	for _, h := range append(diffLines(x, y), hunk{len(x), len(x), len(y), len(y)}) {
 		for ; o < h.a; o, n = o+1, n+1 {

@@ -119,3 +119,12 @@ func TestEscapesInDoubt(t *testing.T) {
 		})
 	}
 }
+
+// A line that old_string and new_string both have, escaped in one of them only, says that the other one is as it should be.
+func TestBackslashesOfAPlainNew(t *testing.T) {
+	const data = "a = '\\\\' + first\nb = '\\\\' + second\n"
+	_, got := planned(t, "a.js", data, Change{Old: strings.ReplaceAll(strings.TrimSuffix(data, "\n"), `\`, `\\`), New: "a : '\\\\' + first\nb = '\\\\' + second"})
+	if want := strings.Replace(data, "a =", "a :", 1); got != want {
+		t.Errorf("%q", got)
+	}
+}

@@ -33,10 +33,14 @@ func (m *merge) middle() (start, end int, with []byte) {
 		left = gap(wasLeft, left, hereLeft, ahead, firstRune(fresh))
 		right = gap(wasRight, right, hereRight, lastRune(fresh), behind)
 	case hi == len(m.old):
-	case len(was) > 0 && bytes.Equal(wasLeft, left):
-		left = gap(wasLeft, left, hereLeft, ahead, behind)
 	case len(was) > 0:
-		left = gap(wasRight, left, hereRight, ahead, behind)
+		old, file := wasLeft, hereLeft
+		if !bytes.Equal(wasLeft, left) || len(left) > 0 && len(hereLeft) == 0 {
+			old, file = wasRight, hereRight
+		}
+		if len(left) == 0 || len(file) > 0 {
+			left = gap(old, left, file, ahead, behind)
+		}
 	case len(fresh) > 0:
 		onLeft, onRight := m.sides(wasLeft, left, hereLeft, fresh, right, ahead, behind)
 		if onLeft {
@@ -52,6 +56,12 @@ func (m *merge) middle() (start, end int, with []byte) {
 // inFile is the range of the file's line that bytes lo to hi of the old one stand for, blanks around it included.
 func (m *merge) inFile(lo, hi int) (start, end int) {
 	x, y := m.at[unitsBefore(m.a, lo)], m.at[unitsBefore(m.a, hi)]
+	for x > 0 && blankByte(m.b.text[x-1]) {
+		x--
+	}
+	for y < len(m.b.text) && blankByte(m.b.text[y]) {
+		y++
+	}
 	if lo > 0 && x > 0 {
 		start = int(m.b.end[x-1])
 	}

@@ -76,6 +76,7 @@ func TestGaps(t *testing.T) {
 		{"the model did not change it", "name    string // who is it", "name string // who is it", "name []byte // who is it", "name    []byte // who is it"},
 		{"the model changed it", "name    string // who is it", "name string // who is it", "name  []byte // who is it", "name  []byte // who is it"},
 		{"a part goes, its blank too", "alpha  beta gamma", "alpha beta gamma", "alpha gamma", "alpha  gamma"},
+		{"a part goes, and one blank of two is the file's", "alpha\" -beta gamma", "alpha \" -beta gamma", "alpha -beta gamma", "alpha -beta gamma"},
 		{"the last part goes, no blank is left", "alpha beta = gamma", "alpha beta =gamma", "alpha beta =", "alpha beta ="},
 		{"a part comes between", "alpha  gamma delta", "alpha gamma delta", "alpha beta gamma delta", "alpha  beta gamma delta"},
 		{"an element comes into a list", "call(alpha, gamma, delta)", "call(alpha,gamma,delta)", "call(alpha,beta,gamma,delta)", "call(alpha, beta, gamma, delta)"},

@@ -15,6 +15,7 @@ type indents struct {
 	shown   bool     // a line of the match is indented
 	plain   bool     // no line of the file is
 	samples []sample // in the order of lines
+	lost    bool     // the first line has lost its indentation, and says nothing of the others
 	step
 }
 
@@ -45,7 +46,8 @@ func (t *Text) indents(old, fresh *source, p *place) *indents {
 		cut = 1
 	}
 	m.units(t, old, fresh, cut)
-	if first != nil && m.believes(*first) {
+	m.lost = first != nil && !m.believes(*first)
+	if first != nil && !m.lost {
 		m.learn(*first)
 		m.units(t, old, fresh, cut)
 	}
@@ -85,6 +87,9 @@ func leading(b []byte) string { return string(b[:indentLen(b)]) }
 // of gives the file's indentation for one of the model's, near a line of old_string. It is false when the lines of the
 // match do not tell, and for tabs and blanks in one that no line of the file has there.
 func (m *indents) of(ind string, near int) (string, bool) {
+	if m.lost && ind == "" && near <= 1 {
+		return "", false // it may be the one of the first line
+	}
 	file, ok := m.tell(ind, near)
 	if ok && file != ind && strings.Contains(file, "\t") && strings.Contains(file, " ") {
 		ok = slices.ContainsFunc(m.samples, func(s sample) bool { return s.file == file })

@@ -19,9 +19,14 @@ func (p *projection) mergeBody(old, fresh, file []byte) ([]byte, bool) {
 	if bytes.Equal(p.stream(fresh).text, b.text) {
 		return file, true
 	}
+	at := stops(a, b)
+	if at == nil {
+		old, fresh = p.t.spelled(old, fresh, string(a.text), string(b.text))
+		a = p.stream(old)
+		at = stops(a, b)
+	}
 	head := commonPrefix(old, fresh)
 	tail := commonSuffix(old[head:], fresh[head:])
-	at := stops(a, b)
 	if at == nil {
 		if at = wordStops(a, b); at == nil {
 			return nil, false
@@ -41,6 +46,20 @@ func (p *projection) mergeBody(old, fresh, file []byte) ([]byte, bool) {
 		return nil, false
 	}
 	return slices.Concat(file[:start], withoutTwin(middle, file[end:]), file[end:]), true
+}
+
+// spelled gives an old line and a new one with the words that the old one misspells as the file spells them.
+func (t *Text) spelled(old, fresh []byte, was, is string) (a, b []byte) {
+	slips, _ := t.slips(was, is)
+	right := func(word []byte) []byte {
+		for _, s := range slips {
+			if string(word) == s.old {
+				return []byte(s.file)
+			}
+		}
+		return word
+	}
+	return tokens.ReplaceAllFunc(old, right), tokens.ReplaceAllFunc(fresh, right)
 }
 
 // beside gives the changed line when the file has the bytes of the old one before and behind the changed part, and only blanks

@@ -201,21 +201,30 @@ func (t *Text) numberedAt(f *finding, h hit) bool {
 // meant: new_string without numbers has the indentation of the file.
 func (t *Text) frame(f *finding) *Refusal {
 	r := f.reading
-	if r.numbers == nil || f.level&(lead|noSpace) == 0 {
+	if r.numbers == nil {
+		return nil
+	}
+	exact := f.level&(lead|noSpace) == 0
+	if exact && !(r.bareNew && r.shifted()) {
 		return nil
 	}
 	p := t.place(f, f.hits[0])
 	doubt := t.conflictAt(f.hits[0].Range, "old_string has line numbers, and it does not follow from it how far the lines behind them are indented")
 	doubt.Hint = "Give old_string and new_string without line numbers, indented as the file is."
+	if exact {
+		return doubt
+	}
 	if r.bareNew {
-		asOld, asFile := t.framed(f, p)
-		switch {
-		case asFile && !asOld && len(f.hits) == 1:
-			t.takeLines(f)
-			return nil
-		case !asOld:
+		for _, g := range append([]*finding{f}, f.also...) {
+			if asOld, _ := g.reading.framed(t, t.place(g, g.hits[0])); asOld && g.hits[0].Range == f.hits[0].Range {
+				f.reading, f.old, f.file, f.hits = g.reading, g.old, g.file, g.hits
+				return nil
+			}
+		}
+		if _, asFile := r.framed(t, p); !asFile || len(f.hits) > 1 {
 			return doubt
 		}
+		t.takeLines(f)
 		return nil
 	}
 	mine, refusal := t.project(f.number, r, p)
@@ -230,16 +239,30 @@ func (t *Text) frame(f *finding) *Refusal {
 	return nil
 }
 
-// framed says whether the lines that new_string keeps are indented as in old_string, and whether they are so as in the file.
-func (t *Text) framed(f *finding, p *place) (asOld, asFile bool) {
-	fresh := strings.Split(f.reading.new, "\n")
+// shifted says that all indented lines that new_string keeps are indented in another way.
+func (r *reading) shifted() bool {
+	fresh := strings.Split(r.new, "\n")
+	moved := false
+	for _, pair := range r.kept() {
+		was, is := leading(r.old.text(pair[0])), leading([]byte(fresh[pair[1]]))
+		if pair[2] == 0 || was == is && was != "" {
+			return false
+		}
+		moved = moved || was != is
+	}
+	return moved
+}
+
+// framed says whether the lines that new_string keeps are indented as in old_string, and whether they are as in the file.
+func (r *reading) framed(t *Text, p *place) (asOld, asFile bool) {
+	fresh := strings.Split(r.new, "\n")
 	asOld, asFile = true, true
-	for _, pair := range f.reading.kept() {
+	for _, pair := range r.kept() {
 		for _, c := range p.cells {
 			if c.o0 <= pair[0] && pair[0] < c.o1 {
-				ind := leading([]byte(fresh[pair[1]]))
-				asOld = asOld && ind == leading(f.reading.old.text(pair[0]))
-				asFile = asFile && c.single() && ind == leading(t.text(c.f0))
+				l := []byte(strings.TrimRight(fresh[pair[1]], " \t"))
+				asOld = asOld && leading(l) == leading(r.old.text(pair[0]))
+				asFile = asFile && c.single() && (bytes.Equal(l, bytes.TrimRight(t.text(c.f0), " \t")) || pair[2] == 0 && leading(l) == leading(t.text(c.f0)))
 			}
 		}
 	}
@@ -260,13 +283,13 @@ func (t *Text) takeLines(f *finding) {
 }
 
 // kept pairs the lines of old_string and new_string that are the same but for blanks around them. When there are none it is
-// the first lines that say something.
-func (r *reading) kept() (out [][2]int) {
+// the first lines that say something. The third number is 1 for lines that are the same.
+func (r *reading) kept() (out [][3]int) {
 	fresh := strings.Split(r.new, "\n")
 	for n, l := range fresh {
 		for o := range r.old.lines {
 			if s := squeeze([]byte(l)); s != "" && s == squeeze(r.old.text(o)) {
-				out = append(out, [2]int{o, n})
+				out = append(out, [3]int{o, n, 1})
 			}
 		}
 	}
@@ -276,7 +299,7 @@ func (r *reading) kept() (out [][2]int) {
 	spoken := func(l string) bool { return strings.TrimSpace(l) != "" }
 	o := slices.IndexFunc(strings.Split(string(r.old.data), "\n"), spoken)
 	if n := slices.IndexFunc(fresh, spoken); n >= 0 && o >= 0 {
-		out = append(out, [2]int{o, n})
+		out = append(out, [3]int{o, n, 0})
 	}
 	return out
 }

@@ -85,6 +85,8 @@ func TestIndentationBehindNumbers(t *testing.T) {
 		{"the text is trimmed, new is as the file", "2:if v:\n3:return 1", "    if v:\n        log()\n        return 1", "    if v:→    if v:\n        log()"},
 		{"one blank is lost, new is as the file", "2:   if v:\n3:       return 1", "    if v:\n        log()\n        return 1", "    if v:→    if v:\n        log()"},
 		{"one blank is lost everywhere", "2:   if v:\n3:       return 1", "2:   if v:\n3:       log()\n4:       return 1", "    if v:→    if v:\n        log()"},
+		{"all is shifted", "     2\t    if v:\n     3\t        return 1", " if v:\n     log()\n     return 1", ""},
+		{"a block is indented further", "     1\tdef f(v):\n     2\t    if v:\n     3\t        return 1", "def f(v):\n    if v:\n        if w:\n            return 1", "        return 1→        if w:\n            return 1"},
 		{"two frames", "2:   if v:\n3:       return 1", "      if v:\n          log()\n          return 1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -47,6 +47,9 @@ func (t *Text) similar(c Change, readings []*reading) (*Plan, *Refusal) {
 			continue
 		}
 		w := all[0]
+		if asOld, _ := r.framed(t, t.placeOf(r, w)); r.bareNew && !asOld {
+			continue // how far new_string is indented does not follow from what is behind the numbers
+		}
 		for _, rival := range append(all[1:], t.beside(r, w)...) {
 			if !w.overlaps(rival) && !r.index.dominates(w, rival) {
 				return nil, t.rivals(w, rival)
