@@ -1,6 +1,9 @@
 package match
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 const spaces = " \t\r\n"
 
@@ -64,11 +67,16 @@ func (t *Text) onlyBreak(at Range) *Refusal {
 	return r
 }
 
-// wholeLine widens a range that is deleted to the start of its line when nothing but indentation is before it and it ends
-// with the line: the next line would be indented by it.
+// wholeLine widens a range to the start of its line when nothing but indentation is before it and the next line would be
+// indented by it: all of the range is deleted and it ends with the line, or the first line goes and a later one stays.
 func (t *Text) wholeLine(r *reading, at Range) Range {
 	before, _ := t.around(at)
-	if r.new == "" && before != "" && isBlank(before) && at.End > at.Start && t.data[at.End-1] == '\n' {
+	if before == "" || !isBlank(before) || at.End == at.Start {
+		return at
+	}
+	first, lines := firstLine(r.new), strings.Split(string(r.old.data), "\n")
+	kept := leading([]byte(first)) != "" && leading(r.old.data) == "" && slices.Contains(lines[1:], first)
+	if kept || r.new == "" && t.data[at.End-1] == '\n' {
 		at.Start -= len(before)
 	}
 	return at

@@ -92,3 +92,12 @@ func TestEllipsis(t *testing.T) {
 		}
 	}
 }
+
+// The indentation of a first line that old_string quotes without it goes with that line.
+func TestIndentationGoesWithItsLine(t *testing.T) {
+	const data = "if ready {\n    first(one,\n        two)\n    second()\n}\n"
+	_, got := planned(t, "a.go", data, Change{Old: "first(one,\n        two)\n    second()", New: "    second()"})
+	if want := "if ready {\n    second()\n}\n"; got != want {
+		t.Errorf("%q", got)
+	}
+}
