@@ -37,6 +37,7 @@ build: ## build toolhost and its plugins into bin/
 .PHONY: test
 test: vet ## run all tests, with the race detector, as CI does
 	@.ci/need-tmux
+	@.ci/need-gemini
 	$(GO) test $(RACE) ./...
 	$(GO) test -run 'TestGibibytes|TestStatusOfSixteenMebibytes' ./host/supervise # memory is measured best without the race detector
 
