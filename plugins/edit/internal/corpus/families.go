@@ -199,6 +199,9 @@ func (d *draft) breakLost() bool {
 		return false
 	}
 	d.note("line breaks lost")
+	if d.yes(3) && !one(d.Rand, []func(*draft) bool{(*draft).tabs, (*draft).shift, (*draft).returns, (*draft).spaced})(d) {
+		return false
+	}
 	trim := head && d.yes(2)
 	d.wrap = append(d.wrap, func(old, fresh string) (string, string) {
 		if head {
@@ -301,9 +304,13 @@ func (d *draft) twice() (Case, bool) {
 	}
 	d.literal = true
 	d.cells = slices.Insert(d.cells, at, d.fresh(i)...)
+	noisy := d.yes(3)
+	if noisy && !one(d.Rand, []func(*draft) bool{(*draft).tabs, (*draft).spaced})(d) {
+		return Case{}, false
+	}
 	d.note("made already")
 	c, ok := d.finish()
-	if !ok || strings.Count(string(c.Want), c.Old) != 1 || strings.Count(string(c.Data), c.New) != 0 {
+	if !ok || !noisy && strings.Count(string(c.Want), c.Old) != 1 || strings.Count(string(c.Data), c.New) != 0 {
 		return Case{}, false
 	}
 	return Case{Name: c.Name, Noise: c.Noise, Data: c.Want, Old: c.Old, New: c.New}, true

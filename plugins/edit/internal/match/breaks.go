@@ -1,7 +1,11 @@
 package match
 
 import (
+<<<<<<< HEAD
 	"slices"
+=======
+	"bytes"
+>>>>>>> 051e936 (edit: the indentation that new_string lost with its first line break comes back in every pass)
 	"strings"
 )
 
@@ -21,13 +25,9 @@ func (t *Text) keepBreaks(r *reading, at Range) (fresh, note string, refusal *Re
 		return fresh, "", nil
 	}
 	var edges []string
-	kept := fresh
-	if own := fresh[:strings.Index(fresh, bare)]; strings.Contains(head, "\n") && !strings.Contains(own, "\n") {
+	kept := withHead(head, fresh)
+	if kept != fresh {
 		edges = append(edges, "begins")
-		if kept = head + bare; own != "" {
-			kept = head[:strings.LastIndexByte(head, '\n')+1] + own + bare
-		}
-		kept += fresh[len(own)+len(bare):]
 	}
 	if own := kept[len(strings.TrimRight(kept, spaces)):]; strings.Contains(tail, "\n") && !strings.Contains(own, "\n") {
 		edges = append(edges, "ends")
@@ -43,6 +43,23 @@ func (t *Text) keepBreaks(r *reading, at Range) (fresh, note string, refusal *Re
 	}
 	return kept, noteKept(strings.Join(edges, " and ")), nil
 }
+
+// withHead gives new_string the line break that it lost of the white space which old_string starts with, and the indentation
+// behind it when that is lost as well.
+func withHead(head, fresh string) string {
+	bare := strings.TrimLeft(fresh, spaces)
+	own := fresh[:len(fresh)-len(bare)]
+	switch {
+	case bare == "" || !strings.Contains(head, "\n") || strings.Contains(own, "\n"):
+		return fresh
+	case own == "":
+		return head + bare
+	}
+	return head[:strings.LastIndexByte(head, '\n')+1] + own + bare
+}
+
+// outerHead is the white space that a text starts with.
+func outerHead(b []byte) string { return string(b[:len(b)-len(bytes.TrimLeft(b, spaces))]) }
 
 func noteKept(where string) string {
 	return "new_string lost the line break that old_string " + where + " with; it was kept, as two lines would have become one. " +

@@ -21,7 +21,8 @@ type projection struct {
 
 // project makes the edits for one place.
 func (t *Text) project(number int, r *reading, p *place) ([]Edit, *Refusal) {
-	pr := &projection{t: t, number: number, old: r.old, new: newSource([]byte(r.new), t.syntax), place: p}
+	fresh := withHead(outerHead(r.old.data), r.new)
+	pr := &projection{t: t, number: number, old: r.old, new: newSource([]byte(fresh), t.syntax), place: p}
 	pr.adopt()
 	pr.keepOuter()
 	if bytes.HasSuffix(pr.new.data, newline) && !bytes.HasSuffix(r.old.data, newline) {
