@@ -105,7 +105,7 @@ func (a *Assembler) Calls() []Call {
 	var calls []Call
 	for _, d := range a.drafts {
 		if d.status == Generated {
-			calls = append(calls, Call{ID: d.id, Tool: d.name.in(a.known), Arguments: d.arguments})
+			calls = append(calls, Call{ID: d.id, Tool: d.name.in(a.known), Arguments: d.arguments, texts: d.texts})
 		}
 	}
 	return calls

@@ -136,7 +136,7 @@ func (h *hosting) readsOnly(ctx context.Context, e *entry) bool {
 	if _, err := look(ctx, &c); err != nil {
 		return false
 	}
-	object, malformed := readArguments(c.Arguments)
+	object, malformed := readArguments(c.Arguments, c.Definition.schema())
 	if malformed != nil {
 		return false
 	}

@@ -39,6 +39,7 @@ type Call struct {
 	// Decision is what the policy said of it, once the route has come to that.
 	Decision policy.Decision
 
+	texts   bool     // its arguments are texts: each becomes what the tool's schema asks for
 	cut     string   // the word by which the model's message says that it was cut off in this call
 	catalog *Catalog // which must have the tool; nil has all
 

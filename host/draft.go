@@ -23,6 +23,7 @@ type draft struct {
 	doubted bool // it may be a repetition of the call before: it needs arguments of its own
 
 	arguments json.RawMessage // once generated
+	texts     bool            // see Call
 	changed   bool
 }
 
@@ -96,7 +97,7 @@ func (d *draft) finish(known map[string]bool) {
 	case d.doubted && isBlank(text):
 		d.fail("ArgumentsMissing", "came under the number of another one, without arguments")
 	default:
-		arguments, e := readArguments(text)
+		arguments, e := readArguments(text, nil)
 		if e != nil {
 			d.end(e)
 			return

@@ -41,8 +41,8 @@ const (
 	// another fence, such as a longer one, is a quotation and no call; so is one that is indented by four blanks.
 	//
 	// Blocks of the word tool are read too, in which a line TOOL_NAME: has the name, and the lines between BEGIN_ARG: KEY and
-	// END_ARG are the text of an argument, whatever they hold. Such arguments are always strings: what else "5" could mean is
-	// not guessed, and where the schema wants a number the model is told. What a model thinks aloud before its answer is no
+	// END_ARG are the text of an argument, whatever they hold. Host.Call reads such a text as the tool's schema wants it: as a string
+	// where it may be one, else as the number, boolean, null, array or object that it stands for. What a model thinks aloud before its answer is no
 	// part of the text: leave it out.
 	FormatText Format = "text"
 )

@@ -27,7 +27,7 @@ func (h *hosting) survey(next CallFunc) CallFunc {
 		}
 		given := *c
 		given.Definition = h.peek(ctx, c)
-		if object, e := readArguments(c.Arguments); e == nil {
+		if object, e := readArguments(c.Arguments, nil); e == nil {
 			given.Arguments = object
 		}
 		given.Arguments = bytes.Clone(given.Arguments)

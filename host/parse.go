@@ -28,12 +28,16 @@ func (h *Host) parse(next CallFunc) CallFunc {
 		if c.cut != "" {
 			return nil, truncated(c)
 		}
-		arguments, e := readArguments(c.Arguments)
+		arguments, e := readArguments(c.Arguments, c.Definition.schema())
 		if e != nil {
 			e.Suggestion = strings.TrimSpace(e.Suggestion + " " + usage(c.Definition))
 			return nil, h.refuse(c, e)
 		}
 		c.Arguments = arguments
+		if c.texts {
+			c.Arguments = c.Definition.typed(arguments)
+			c.texts = false // they have been read
+		}
 		return next(ctx, c)
 	}
 }
@@ -45,14 +49,15 @@ func truncated(c *Call) *sdk.Error {
 	return e
 }
 
-// readArguments gives the bytes of the one JSON object that the text holds, {} for blanks.
-func readArguments(text json.RawMessage) (json.RawMessage, *sdk.Error) {
+// readArguments gives the bytes of the one JSON object that the text holds, {} for blanks. Without a schema, names that
+// differ only by case are not looked at: whether they may stand side by side is the tool's to say.
+func readArguments(text json.RawMessage, of *argumentSchema) (json.RawMessage, *sdk.Error) {
 	if len(text) > sdk.MaxArguments {
 		return nil, tooLarge()
 	}
 	object, around, e := unwrap(text)
 	if e == nil {
-		e = checkJSON(object)
+		e = checkJSON(object, of)
 	}
 	if e != nil {
 		return nil, inside(around, e)
@@ -69,7 +74,7 @@ const blanks = " \t\r\n"
 var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
 // checkJSON wants exactly one object, within the limits, in which no two names could be taken for one.
-func checkJSON(arguments json.RawMessage) *sdk.Error {
+func checkJSON(arguments json.RawMessage, of *argumentSchema) *sdk.Error {
 	d := decoders.Get().(*jsontext.Decoder) // refuses doubled names, invalid UTF-8 and half surrogate pairs
 	d.Reset(bytes.NewBuffer(arguments))
 	defer decoders.Put(d)
@@ -94,7 +99,7 @@ func checkJSON(arguments json.RawMessage) *sdk.Error {
 		case nodes > maxNodes:
 			return tooMuch(badAt(d.InputOffset(), arguments, "have more than %d names and values", maxNodes))
 		case d.StackDepth() == 0:
-			return cmp.Or(trailing(d.InputOffset(), arguments), twins(arguments, odd))
+			return cmp.Or(trailing(d.InputOffset(), arguments), twins(arguments, odd, of))
 		}
 	}
 }

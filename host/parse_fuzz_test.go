@@ -27,7 +27,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		before := bytes.Clone(text)
-		e := checkJSON(text)
+		e := checkJSON(text, newArgumentSchema(nil))
 		if !bytes.Equal(before, text) {
 			t.Fatal("the bytes were changed")
 		}

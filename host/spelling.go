@@ -18,14 +18,14 @@ type spelling struct {
 
 func newSpelling(schema json.RawMessage) *spelling {
 	var s struct {
-		Properties           map[string]json.RawMessage `json:"properties"`
-		AdditionalProperties any                        `json:"additionalProperties"`
+		AdditionalProperties any `json:"additionalProperties"`
 	}
-	if json.Unmarshal(schema, &s) != nil || len(s.Properties) == 0 || s.AdditionalProperties == false {
+	names := newArgumentSchema(schema).top().names()
+	if json.Unmarshal(schema, &s) != nil || len(names) == 0 || s.AdditionalProperties == false {
 		return nil
 	}
 	out := &spelling{exact: map[string]bool{}, folded: map[string]string{}}
-	for name := range s.Properties {
+	for name := range names {
 		out.exact[name], out.folded[fold(name)] = true, name
 	}
 	return out

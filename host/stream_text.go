@@ -37,6 +37,7 @@ func (a *Assembler) closeBlock(b *textBlock) {
 	name, arguments := b.call()
 	d.name, d.pieces = toolName{}, pieces{}
 	d.add("", name, string(arguments))
+	d.texts = b.listed
 	d.finish(a.known)
 }
 

@@ -36,7 +36,10 @@ type Tool struct {
 	page     func() page     // what search knows of it, made when first asked for
 	hash     func() string   // tells one definition from another, made when first asked for
 	spelling *spelling
+	places   func() *argumentSchema // its input schema to look places up in, made when first asked for
 }
+
+func (t *Tool) schema() *argumentSchema { return t.places() }
 
 // MarshalJSON puts the plugin beside the definition.
 func (t Tool) MarshalJSON() ([]byte, error) {
@@ -167,6 +170,7 @@ func (l *listing) tool(d sdk.Tool, name string) (*Tool, error) {
 	if name != l.name+"__"+d.Name && t.OriginalName == "" {
 		t.OriginalName = d.Name
 	}
+	t.places = sync.OnceValue(func() *argumentSchema { return newArgumentSchema(t.InputSchema) })
 	t.page = sync.OnceValue(func() page { return newPage(t) })
 	t.hash = sync.OnceValue(func() string { return hashOf(t) })
 	return t, nil

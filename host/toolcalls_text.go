@@ -34,6 +34,7 @@ func textCalls(p part) (calls []Call, err error) {
 		if c.Tool, c.Arguments = b.call(); c.Tool == "" {
 			return nil, fmt.Errorf("block %d of its calls has no tool's name: it must hold %s", i+1, b.form())
 		}
+		c.texts = b.listed
 		if !b.closed {
 			c.cut = unclosed
 		}
