@@ -118,6 +118,9 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 	} else {
 		g.warn(s.found.unlocked(plugin))
 	}
+	if f.format == "text" && !f.stream && result.Error != nil && len(result.Readable()) == 0 { // such as after Ctrl-C
+		g.printContent([]sdk.Content{sdk.TextContent(watch.printed())})
+	}
 	return g.print(result, f)
 }
 

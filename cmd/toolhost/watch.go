@@ -3,31 +3,76 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A watcher shows what happens while a call runs: as lines of JSON with --stream, as one line that changes on a
-// terminal, and else not at all.
+// A watcher shows what happens while a call runs: as lines of JSON with --stream, as the last few lines of what it prints on a
+// terminal, and else not at all. It keeps what was printed for a call that ends without an answer.
 type watcher struct {
 	g      *globals
 	stream bool
-	line   bool // show the line
-	shown  bool
+	live   bool // show the lines
+
+	mu    sync.Mutex
+	kept  []byte // of what the tool printed, the last part
+	cut   bool   // kept is not all
+	word  string // the newest that was said of progress, or logged
+	drawn int    // lines that stand on the terminal
+	over  bool
 }
 
+const (
+	liveLines = 8       // shown at once
+	maxPrints = 1 << 20 // bytes kept
+)
+
 func (g *globals) watcher(f callFlags) *watcher {
-	return &watcher{g: g, stream: f.stream, line: !f.stream && isTerminal(g.err)}
+	return &watcher{g: g, stream: f.stream, live: !f.stream && isTerminal(g.err)}
 }
 
 func (w *watcher) event(e sdk.Event) {
-	switch {
-	case w.stream:
+	if w.stream {
 		_ = json.NewEncoder(w.g.out).Encode(streamed(e)) // an answer remembers what went wrong
-	case w.line && e.Type != sdk.EventStatus:
-		w.show(e)
+		return
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.over:
+		return
+	case e.Type == sdk.EventOutput:
+		w.keep(e.Data)
+	case e.Type == sdk.EventProgress && e.Total > 0:
+		w.word = fmt.Sprintf("%3.0f%% %s", 100*e.Done/e.Total, e.Message)
+	case e.Type != sdk.EventStatus && e.Message != "":
+		w.word = e.Message
+	}
+	if w.live {
+		w.draw()
+	}
+}
+
+func (w *watcher) keep(data []byte) {
+	w.kept = append(w.kept, data...)
+	if over := len(w.kept) - maxPrints; over > maxPrints/4 { // not with every line
+		w.kept, w.cut = append([]byte(nil), w.kept[over:]...), true
+	}
+}
+
+// printed is what the tool has printed so far, for a call that ended without an answer.
+func (w *watcher) printed() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := strings.ToValidUTF8(string(w.kept), "\uFFFD")
+	if w.cut {
+		_, text, _ = strings.Cut(text, "\n")
+		text = "[... what was printed before is left out ...]\n" + text
+	}
+	return text
 }
 
 // A streamedEvent is an event as --stream prints it.
@@ -54,32 +99,55 @@ func streamed(e sdk.Event) streamedEvent {
 	return out
 }
 
-// show replaces the line with the newest word of the call.
-func (w *watcher) show(e sdk.Event) {
-	text := e.Message
-	switch {
-	case e.Type == sdk.EventOutput:
-		text = lastLine(string(e.Data))
-	case e.Type == sdk.EventProgress && e.Total > 0:
-		text = fmt.Sprintf("%3.0f%% %s", 100*e.Done/e.Total, text)
+// draw puts the last lines, and the newest word of the call, in the place of those that stand there.
+func (w *watcher) draw() {
+	lines := lastLines(string(w.kept[max(0, len(w.kept)-liveLines*1000):]), liveLines)
+	if w.word != "" {
+		lines = append(lines, w.word)
 	}
-	if text == "" {
+	if len(lines) == 0 {
 		return
 	}
-	fmt.Fprintf(w.g.err, "\r\x1b[K%s", w.g.paint(dim, fit(text, width(w.g.err)-1)))
-	w.shown = true
-}
-
-// end takes the line away.
-func (w *watcher) end() {
-	if w.shown {
-		fmt.Fprint(w.g.err, "\r\x1b[K")
+	var out strings.Builder
+	out.WriteString(w.wipe())
+	for i, line := range lines {
+		if i > 0 {
+			out.WriteString("\r\n")
+		}
+		out.WriteString(w.g.paint(dim, fit(visible(strings.TrimRight(line, "\r")), width(w.g.err)-1)))
 	}
+	w.drawn = len(lines)
+	fmt.Fprint(w.g.err, out.String())
 }
 
-func lastLine(s string) string {
-	s = strings.TrimRight(s, "\r\n")
-	return s[strings.LastIndexAny(s, "\r\n")+1:]
+// wipe takes away what stands there.
+func (w *watcher) wipe() string {
+	switch {
+	case w.drawn == 0:
+		return ""
+	case w.drawn == 1:
+		return "\r\x1b[K"
+	}
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", w.drawn-1)
+}
+
+// end takes the lines away. What comes later is not shown.
+func (w *watcher) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fmt.Fprint(w.g.err, w.wipe())
+	w.drawn, w.over = 0, true
+}
+
+// lastLines are the last lines of a text that are not blank.
+func lastLines(text string, n int) []string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
+	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" })
+	for i, line := range lines { // of one that was written over, what stands there
+		line = strings.TrimRight(line, "\r")
+		lines[i] = line[strings.LastIndexByte(line, '\r')+1:]
+	}
+	return lines[max(0, len(lines)-n):]
 }
 
 func firstLine(s string) string {
