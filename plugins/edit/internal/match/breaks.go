@@ -1,11 +1,8 @@
 package match
 
 import (
-<<<<<<< HEAD
-	"slices"
-=======
 	"bytes"
->>>>>>> 051e936 (edit: the indentation that new_string lost with its first line break comes back in every pass)
+	"slices"
 	"strings"
 )
 
