@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // A format is what the keyword of that name says of a text.
@@ -29,8 +30,8 @@ var formats = formatsByName(
 	format{"hostname", "a host name such as example.org", isHostname},
 	format{"ipv4", "an IPv4 address such as 192.0.2.1", func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }},
 	format{"ipv6", "an IPv6 address such as 2001:db8::1", func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is6() && a.Zone() == "" }},
-	format{"uri", "a whole URI such as https://example.org/x", func(s string) bool { u, ok := uri(s); return ok && u.Scheme != "" }},
-	format{"uri-reference", "a URI or a part of one such as ../x", func(s string) bool { _, ok := uri(s); return ok }},
+	format{"uri", "a whole URI such as https://example.org/x", isURI},
+	format{"uri-reference", "a URI or a part of one such as ../x", isURIReference},
 	format{"uri-template", "a URI template such as /users/{id}", isURITemplate},
 	format{"url", "a URL such as https://example.org/x", isURL},
 	format{"uuid", "a UUID", uuid.MatchString},
@@ -56,6 +57,7 @@ var (
 	jsonPointer     = regexp.MustCompile(`^(?:/(?:[^~/]|~[01])*)*$`)
 	relativePointer = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^~/]|~[01])*)*)$`)
 	uriChars        = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$`)
+	percents        = regexp.MustCompile(`^(?:[^%]|%[0-9A-Fa-f]{2})*$`)
 	templateVar     = regexp.MustCompile(`^[+#./;?&=,!@|]?(?:[A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+(?:\*|:[1-9][0-9]{0,3})?(?:,(?:[A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+(?:\*|:[1-9][0-9]{0,3})?)*$`)
 )
 
@@ -103,7 +105,11 @@ func isEmail(s string) bool {
 		return false
 	}
 	a, err := mail.ParseAddress(s)
-	return err == nil && a.Address == s && local != "" && isHostname(host)
+	return err == nil && a.Address == s && local != "" && isASCII(local) && isHostname(host) && strings.Contains(host, ".")
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
 func isHostname(s string) bool {
@@ -119,20 +125,29 @@ func isHostname(s string) bool {
 	return true
 }
 
-func uri(s string) (*url.URL, bool) {
+func isURI(s string) bool {
 	u, err := url.Parse(s)
-	return u, err == nil && uriChars.MatchString(s) && strings.Count(s, "#") <= 1
+	return err == nil && isURIReference(s) && u.Scheme != "" && len(s) > len(u.Scheme)+len(":")
 }
 
+func isURIReference(s string) bool { return uriChars.MatchString(s) && strings.Count(s, "#") <= 1 }
+
+// isURL takes what is on the public network only, as clients that check this format do.
 func isURL(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "ftp") && u.Hostname() != "" && !strings.ContainsAny(s, " \t\r\n")
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "ftp" || strings.ContainsAny(s, " \t\r\n") {
+		return false
+	}
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return a.Is4() && !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast()
+	}
+	return strings.Contains(strings.Trim(u.Hostname(), "."), ".")
 }
 
 func isURITemplate(s string) bool {
 	for s != "" {
 		before, rest, open := strings.Cut(s, "{")
-		if strings.ContainsAny(before, "} \t\r\n\"'<>\\^`|") {
+		if strings.ContainsAny(before, "} \t\r\n\"'<>\\^`|") || !percents.MatchString(before) {
 			return false
 		}
 		if !open {
