@@ -100,7 +100,7 @@ func (h *hosting) toRequest(c *Call) (*sdk.Request, error) {
 		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run", c.Workdir)
 	}
 	return &sdk.Request{CallID: c.ID, Tool: c.Definition.said.Name, Arguments: bytes.Clone(c.Arguments), Workdir: c.Workdir, SessionID: c.SessionID,
-		SingleCall: h.options.SingleCall, Listed: c.Definition.said}, nil
+		SingleCall: h.options.SingleCall, LeaveOut: c.leaveOut, Roots: c.roots, Listed: c.Definition.said}, nil
 }
 
 // Limits of what names a call, in bytes. The wire has the same.

@@ -50,7 +50,7 @@ func (h *Host) Explain(ctx context.Context, c Call) (policy.Decision, error) {
 // decide gives the policy's decision as the mode of approval changes it.
 func (h *hosting) decide(c *Call) policy.Decision {
 	q := c.query()
-	return h.options.Mode.apply(h.floored(spoken(h.options.Policy.Decide(q)), q), q)
+	return h.options.Mode.apply(h.pathed(c, q, h.floored(spoken(h.options.Policy.Decide(q)), q)), q)
 }
 
 // spoken makes sure that there is a decision, since not every Policy is ours: no word asks, and a word that is no effect

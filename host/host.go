@@ -49,6 +49,8 @@ type Options struct {
 	// Policy decides whether a call may run; nil leaves it to the hints of the tools: those that only read run, others are
 	// asked about.
 	Policy Policy
+	// Roots are folders outside of the work folder in which tools that are sdk.Tool.PathAware may read.
+	Roots []Root
 	// WithoutFloor takes away what holds in every host whatever the Policy says: commands that would destroy the machine, a home
 	// folder or a disk (shellcmd.Catastrophe) are denied.
 	WithoutFloor bool
@@ -173,7 +175,7 @@ func (o *Options) fillIn() (err error) {
 	}
 	workdir, failed := filepath.Abs(o.Workdir)
 	o.Workdir = workdir
-	return errors.Join(err, failed, o.Mode.check())
+	return errors.Join(err, failed, o.Mode.check(), o.checkRoots())
 }
 
 // own makes copies of what the embedder may change later.

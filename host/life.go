@@ -14,9 +14,11 @@ import (
 // A life is what the host itself knows of one call, from its entry to its result. Copies of a Call share it, so what an
 // embedder does to a Call changes nothing here.
 type life struct {
-	id     string // as the caller gave it
-	called string // the name that the caller used
-	entry  *entry // of the batch that the call belongs to, if any
+	leaveOut []string // paths that the tool must not show
+	roots    []string // folders outside of the work folder that it may read in
+	id       string   // as the caller gave it
+	called   string   // the name that the caller used
+	entry    *entry   // of the batch that the call belongs to, if any
 
 	preview  *sdk.Preview
 	looked   time.Duration // how long the preview took, which counts against the call's timeout

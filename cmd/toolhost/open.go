@@ -218,6 +218,11 @@ func (s *session) options(g *globals) (host.Options, error) {
 	for name, p := range s.config.PluginSettings {
 		o.Plugins[name] = host.PluginOptions{Limits: host.Limits(p.Limits), IgnoreHints: p.IgnoreHints}
 	}
+	for _, r := range s.config.Roots {
+		if s.trusted {
+			o.Roots = append(o.Roots, host.Root{Path: r.Path, Effect: r.Effect})
+		}
+	}
 	if s.record != nil {
 		o.Audit = s.record
 	}

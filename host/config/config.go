@@ -47,6 +47,8 @@ type Config struct {
 	// Profiles are the profile blocks by their names.
 	Profiles map[string]Profile
 	Approval Approval
+	// Roots are folders outside of the work folder that may be read.
+	Roots []Root
 	// Audit is nil when the file has no audit block.
 	Audit *Audit
 	// LockMode is LockWarn, LockRequire or LockOff; "" is LockWarn when there is a lock file.

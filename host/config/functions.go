@@ -34,7 +34,7 @@ var plainFunctions = map[string]function.Function{
 	"max":         stdlib.MaxFunc,
 	"min":         stdlib.MinFunc,
 	"split":       stdlib.SplitFunc,
-	"startswith":  texts2(strings.HasPrefix),
+	"startswith":  startsWithFunction,
 	"strcontains": texts2(strings.Contains),
 	"trimspace":   stdlib.TrimSpaceFunc,
 	"upper":       stdlib.UpperFunc,
@@ -70,6 +70,25 @@ func texts2(f func(a, b string) bool) function.Function {
 		},
 	})
 }
+
+// startsWithFunction knows also of a text of which only the beginning is known whether it begins so.
+var startsWithFunction = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "text", Type: cty.String, AllowUnknown: true}, {Name: "part", Type: cty.String}},
+	Type:   function.StaticReturnType(cty.Bool),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		part := args[1].AsString()
+		if args[0].IsKnown() {
+			return cty.BoolVal(strings.HasPrefix(args[0].AsString(), part)), nil
+		}
+		switch prefix := prefixOf(args[0]); {
+		case strings.HasPrefix(prefix, part):
+			return cty.True, nil
+		case strings.HasPrefix(part, prefix):
+			return cty.UnknownVal(cty.Bool), nil
+		}
+		return cty.False, nil
+	},
+})
 
 // listParameter is for lists of any kind, whose items may be null or unknown.
 var listParameter = function.Parameter{Name: "list", Type: cty.DynamicPseudoType}

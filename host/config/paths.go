@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -18,6 +19,13 @@ func pathsFunction(q *policy.Query) function.Function {
 	return function.New(&function.Spec{
 		Type: function.StaticReturnType(cty.DynamicPseudoType),
 		Impl: func([]cty.Value, cty.Type) (cty.Value, error) {
+			if q != nil && q.Path != nil {
+				v := pathValue(q.Path)
+				if problem := foreign(q.Path.Name); problem != "" {
+					return cty.DynamicVal, errors.New("a path cannot be looked at: it " + problem)
+				}
+				return cty.TupleVal([]cty.Value{v}), nil
+			}
 			if q.Arguments == nil { // no call yet: a look at the condition alone
 				return cty.DynamicVal, nil
 			}
@@ -25,6 +33,33 @@ func pathsFunction(q *policy.Query) function.Function {
 			return found.value, found.err
 		},
 	})
+}
+
+// pathValue is a path that is asked about: what is in a folder is not known but for its beginning.
+func pathValue(p *policy.Path) cty.Value {
+	switch {
+	case !p.Below:
+		return cty.StringVal(p.Name)
+	case p.Name == "." || p.Name == "":
+		return cty.UnknownVal(cty.String).RefineNotNull()
+	}
+	return cty.UnknownVal(cty.String).Refine().NotNull().StringPrefixFull(strings.TrimSuffix(p.Name, "/") + "/").NewValue()
+}
+
+// probed is an argument of a call that is asked about another path.
+func probed(p *policy.Path, argument string) cty.Value {
+	if argument == "path" {
+		return pathValue(p)
+	}
+	return cty.NullVal(cty.DynamicPseudoType)
+}
+
+// prefixOf is what a text that is not known begins with.
+func prefixOf(v cty.Value) string {
+	if v.IsKnown() || !v.Type().Equals(cty.String) {
+		return ""
+	}
+	return v.Range().StringPrefix()
 }
 
 // pathsOf finds what tools call a path: path, paths, and the path of each item of edits.

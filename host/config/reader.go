@@ -50,6 +50,7 @@ func (r *reader) file(body *hclsyntax.Body) {
 	f.profiles()
 	f.approval()
 	f.audit()
+	f.roots()
 	r.config.LockMode = f.oneOf("lock", lockModes)
 	r.config.Defaults = f.defaults()
 	f.done()

@@ -30,7 +30,7 @@ func (f *fields) rule(b *hclsyntax.Block, names seen) policy.Rule {
 	before := len(f.mistakes)
 	when := in.when()
 	if when != nil {
-		out.When, out.Names = when.holds, slices.Clone(when.arguments)
+		out.When, out.Names, out.Paths = when.holds, slices.Clone(when.arguments), when.looksAtPaths()
 	}
 	in.outcome(&out, b)
 	if len(f.mistakes) == before {

@@ -25,9 +25,14 @@ type view struct {
 	Audit          *auditView                    `json:"audit,omitempty"`
 	MaxCostTier    string                        `json:"max_cost_tier,omitempty"`
 	MaxConcurrency int                           `json:"max_concurrency,omitempty"`
+	Roots          []rootView                    `json:"roots,omitempty"`
 	WithoutFloor   bool                          `json:"without_floor,omitempty"`
 	Lock           string                        `json:"lock,omitempty"`
 	Warnings       []string                      `json:"warnings,omitempty"`
+}
+
+type rootView struct {
+	Name, Path, Effect, Source string
 }
 
 type limitsView struct {
@@ -198,6 +203,9 @@ func (v *view) rules(c *Config) {
 	}
 	v.Approval, v.MaxCostTier = approvalView{c.Approval.Mode, span(c.Approval.Timeout)}, c.Defaults.MaxCostTier
 	v.MaxConcurrency, v.WithoutFloor = c.Defaults.MaxConcurrency, c.Defaults.WithoutFloor
+	for _, r := range c.Roots {
+		v.Roots = append(v.Roots, rootView{r.Name, portable(c, []string{r.Path})[0], string(r.Effect), r.Source})
+	}
 	if a := c.Audit; a != nil {
 		v.Audit = &auditView{portable(c, []string{a.Path})[0], a.Content, a.Secrets, a.Source}
 	}

@@ -76,6 +76,10 @@ func (c *condition) holds(q *policy.Query) (policy.Truth, error) {
 func (c *condition) ask(q *policy.Query, m *meter) (policy.Truth, error) {
 	args := make(map[string]cty.Value, len(c.arguments))
 	for _, name := range c.arguments {
+		if q.Path != nil && slices.Contains(pathArguments, name) {
+			args[name] = probed(q.Path, name)
+			continue
+		}
 		a := q.Kept(name, func() any { return argumentOf(q, name) }).(argument)
 		if a.err != nil {
 			return policy.No, fmt.Errorf("args.%s cannot be looked at: %w", name, a.err)
@@ -92,6 +96,14 @@ func (c *condition) ask(q *policy.Query, m *meter) (policy.Truth, error) {
 		return policy.No, err
 	}
 	return truthOf(v)
+}
+
+// pathArguments are those in which tools are given paths.
+var pathArguments = []string{"path", "paths", "edits"}
+
+// looksAtPaths says whether the condition may come to another answer when the call names another path.
+func (c *condition) looksAtPaths() bool {
+	return c.paths || slices.ContainsFunc(c.arguments, func(name string) bool { return slices.Contains(pathArguments, name) })
 }
 
 // An argument is one of a call's, as expressions work with it.

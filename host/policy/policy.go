@@ -115,6 +115,14 @@ func (l *Layer) speak(q *Query) (said Step, steps []Step) {
 	return said, steps
 }
 
+// LooksAtPaths says whether a rule about the tool looks at the paths that its calls name, so that the decision on a folder and
+// those on what is in it may differ.
+func (p *Policy) LooksAtPaths(q *Query) bool {
+	return slices.ContainsFunc(p.layers, func(l Layer) bool {
+		return slices.ContainsFunc(l.Rules, func(r Rule) bool { return r.Paths && r.concerns(q) && r.differs(q) == "" })
+	})
+}
+
 // Hides says whether a tool is denied whatever its arguments and whoever calls, so that nobody need be offered it.
 func (p *Policy) Hides(q *Query) bool {
 	return slices.ContainsFunc(p.layers, func(l Layer) bool { return l.hides(q) })

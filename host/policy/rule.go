@@ -22,6 +22,8 @@ type Rule struct {
 	Callers []string
 	// When looks at the arguments.
 	When func(*Query) (Truth, error)
+	// Paths says that When looks at the paths that a call names.
+	Paths bool
 	// Names are the arguments that When and Judge look at, so that a name which no tool knows is found.
 	Names []string
 
@@ -78,6 +80,7 @@ func (r *Rule) apply(q *Query) Step {
 	case err != nil:
 		s.fail(r, "its condition failed: "+err.Error())
 	case truth != Yes:
+		q.unsure = q.unsure || r.Paths
 		s.doubt(r)
 	case !s.Matched:
 		s.Note = "it has nothing to say of this call"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync/atomic"
 
@@ -44,6 +45,9 @@ func (c *config) secret(p *workspace.Place) error {
 
 // secretBy tells by which of its paths a file is a secret, or "".
 func (c *config) secretBy(given, resolved string) string {
+	if filepath.IsAbs(given) { // in a root, for which nothing is allowed
+		return workspace.AllowedSecrets(nil).Against(resolved, resolved)
+	}
 	return c.settings.Load().AllowSecrets.Against(given, resolved)
 }
 
@@ -55,6 +59,9 @@ func (c *config) holdsSecret(f *os.File, given, resolved string) string {
 	}
 	head := make([]byte, 1<<20)
 	n, _ := f.ReadAt(head, 0) // what cannot be read is not shown either
+	if filepath.IsAbs(given) {
+		return workspace.AllowedSecrets(nil).AgainstText(resolved, resolved, head[:n])
+	}
 	return c.settings.Load().AllowSecrets.AgainstText(given, resolved, head[:n])
 }
 

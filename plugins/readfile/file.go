@@ -19,7 +19,7 @@ type reading struct {
 	coding coding // asked for; without a name it is found out
 	raw    bool
 	images int // how many bytes of images may still be given
-	root   *workspace.Root
+	places places
 }
 
 // A readOutput is the structured result for a file. Images have no lines.
@@ -85,7 +85,11 @@ func (r *reading) file(ctx context.Context, path string) (*view, error) {
 
 // open opens a regular file that holds no secrets.
 func (r *reading) open(path string) (*workspace.Place, *os.File, error) {
-	p, err := r.root.Find(path)
+	root, err := r.places.at(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := root.Find(path)
 	if err == nil {
 		err = p.Regular()
 	}

@@ -55,7 +55,7 @@ func addGlob(p *sdk.Plugin, c *config) {
 			"A pattern without a slash matches names at any depth: *.go, Makefile, *test*. With a slash it matches whole paths from path on: src/**/*.ts, cmd/*/main.go.\n" +
 			"Wildcards: * and ? (not over a slash), ** as a part of its own (any number of directories), [a-z], [!a-z], {a,b}; \\ before one makes it plain. Upper and lower case differ, unless ignore_case.\n" +
 			"Finds files and symlinks (which are not followed), no directories. Hidden files and what .gitignore leaves out are not looked at, unless asked for, nor are files that by their names hold secrets; what was left out is said in [brackets].",
-		Hints: readOnly, Category: "files", CostTier: sdk.Free,
+		Hints: readOnly, PathAware: true, Category: "files", CostTier: sdk.Free,
 		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
 	}, c.glob)
 }
@@ -68,13 +68,13 @@ func (c *config) glob(ctx context.Context, r *sdk.Request, in globInput) (*sdk.R
 	if err != nil {
 		return nil, err
 	}
-	w, err := workspace.Open(r.Workdir)
+	w, err := workspace.OpenAt(r, in.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
 	f := finding{limit: cmp.Or(in.Limit, defaultFound), byName: in.Sort == "name", files: []foundFile{}}
-	left, err := f.findIn(ctx, w, pattern, in, c.filter(in.seen))
+	left, err := f.findIn(ctx, w, pattern, in, c.withoutSecrets(filter(r, w, in.seen)))
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +115,9 @@ func (f *finding) findIn(ctx context.Context, w *workspace.Root, pattern *namePa
 	top.Close()
 	if p, err = w.Find(path.Join(p.Path, pattern.folder)); err != nil || p.Info == nil || !p.Info.IsDir() {
 		return left, err
+	}
+	if filter.Denies(p.Resolved()) {
+		return walk.LeftOut{Denied: 1}, nil
 	}
 	if top, err = walk.Enter(w, p, filter); err != nil {
 		return left, err

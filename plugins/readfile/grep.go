@@ -47,7 +47,7 @@ func addGrep(p *sdk.Plugin, c *config) {
 			"With before and after, lines around matches come as path-11-text, and -- stands between groups. Start with mode files or count when many matches are likely.\n" +
 			"Hidden files, what .gitignore leaves out, binary files, files that by their names hold secrets, and files over 50 MB are skipped; symlinks are not followed. " +
 			"At most limit matches and 64 KiB, in the order of paths; long lines are cut around the match. What was left out is said in [brackets]. No match is no error.",
-		Hints: readOnly, Category: "files", CostTier: sdk.Free,
+		Hints: readOnly, PathAware: true, Category: "files", CostTier: sdk.Free,
 		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
 	}, c.grep)
 }
@@ -57,7 +57,7 @@ func (c *config) grep(ctx context.Context, r *sdk.Request, in grepInput) (*sdk.R
 	if err != nil {
 		return nil, err
 	}
-	w, err := workspace.Open(r.Workdir)
+	w, err := workspace.OpenAt(r, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (c *config) grep(ctx context.Context, r *sdk.Request, in grepInput) (*sdk.R
 		return nil, err
 	}
 	if p.Info != nil && p.Info.IsDir() {
-		err = g.searchAll(ctx, w, p, in.filter())
+		err = g.searchAll(ctx, w, p, filter(r, w, in.seen))
 	} else {
 		err = g.searchOne(ctx, p)
 	}

@@ -12,15 +12,6 @@ type seen struct {
 	Ignored bool `json:"ignored,omitempty" jsonschema:"Also what .gitignore, .ignore and .git/info/exclude leave out, such as build results." default:"false"`
 }
 
-func (s seen) filter() walk.Filter { return walk.Filter{Hidden: s.Hidden, Ignored: s.Ignored} }
-
-// filter is that of the tools that show names: it leaves files with secrets out.
-func (c *config) filter(s seen) walk.Filter {
-	f := s.filter()
-	f.Secret = func(shown, resolved string) bool { return c.secretBy(shown, resolved) != "" }
-	return f
-}
-
 // leftNotes say what a walk left out, and how to see it.
 func leftNotes(l walk.LeftOut) (notes []string) {
 	if l.Hidden > 0 {

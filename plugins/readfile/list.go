@@ -49,7 +49,7 @@ func addList(p *sdk.Plugin, c *config) {
 		Description: "Lists a directory of the workspace, one path a line, sorted: directories end with /, files have their size in bytes, symlinks show " +
 			"where they point. Paths can be given to other tools as they are. To find files by a pattern use glob, by what they hold grep. " +
 			"Hidden names and what .gitignore ignores are left out, unless hidden or ignored is set, and so are files that by their names hold secrets. At most 500 entries, the upper levels first; what was left out is said in [brackets].",
-		Hints: readOnly, Category: "files", CostTier: sdk.Free,
+		Hints: readOnly, PathAware: true, Category: "files", CostTier: sdk.Free,
 		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
 	}, c.list)
 }
@@ -61,7 +61,7 @@ func (c *config) list(ctx context.Context, r *sdk.Request, in listInput) (*sdk.R
 	if in.Path == "" {
 		in.Path = "."
 	}
-	w, err := workspace.Open(r.Workdir)
+	w, err := workspace.OpenAt(r, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (c *config) list(ctx context.Context, r *sdk.Request, in listInput) (*sdk.R
 	if err != nil {
 		return nil, err
 	}
-	l := listing{w: w, filter: c.filter(in.seen), mostNames: maxNames, entries: []entry{}}
+	l := listing{w: w, filter: c.withoutSecrets(filter(r, w, in.seen)), mostNames: maxNames, entries: []entry{}}
 	if err := l.walk(ctx, p, max(in.Depth, 1)); err != nil {
 		return nil, err
 	}

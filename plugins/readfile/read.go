@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/toolhost/toolhost/sdk"
-	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
 // Limits of one read. A line's length and the count of lines are limits of what is not asked for by number: a range that
@@ -47,7 +46,7 @@ Refused are other binary files, directories, and files that hold secrets by thei
 func addRead(p *sdk.Plugin, c *config) {
 	sdk.AddTool(p, sdk.Tool{
 		Name: "read", Title: "Read a file", Description: readDescription,
-		Hints: readOnly, Category: "files", CostTier: sdk.Free,
+		Hints: readOnly, PathAware: true, Category: "files", CostTier: sdk.Free,
 		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own and says how to go on
 	}, c.read)
 }
@@ -57,11 +56,8 @@ func (c *config) read(ctx context.Context, r *sdk.Request, in readInput) (*sdk.R
 	if err != nil {
 		return nil, err
 	}
-	call.root, err = workspace.Open(r.Workdir)
-	if err != nil {
-		return nil, err
-	}
-	defer call.root.Close()
+	call.places.request = r
+	defer call.places.close()
 	if len(in.Paths) > 0 {
 		return call.many(ctx, in.Paths)
 	}

@@ -32,7 +32,7 @@ func (p *Place) DidYouMean() string {
 	}
 	var near []string
 	for _, n := range names[:min(len(names), 3)] {
-		near = append(near, quote(filepath.ToSlash(filepath.Join(folder, n))))
+		near = append(near, quote(p.root.shows(filepath.Join(folder, n))))
 	}
 	return "Did you mean " + strings.Join(near, " or ") + "?"
 }

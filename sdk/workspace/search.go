@@ -69,7 +69,7 @@ func (s *search) step(next string, out bool) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return s.follow(next)
 	case !info.IsDir() && len(s.todo) > 0:
-		return notADirectory(filepath.ToSlash(next))
+		return notADirectory(s.root.shows(next))
 	}
 	s.name, s.Info = next, info
 	return nil
@@ -82,7 +82,7 @@ func (s *search) stop(gap string) error {
 		return s.root.outside(s.Path)
 	}
 	if s.name != gap {
-		s.Missing = filepath.ToSlash(gap)
+		s.Missing = s.root.shows(gap)
 	}
 	return nil
 }

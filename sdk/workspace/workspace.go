@@ -34,6 +34,7 @@ type Root struct {
 	root *os.Root // which neither links nor ".." leave, whatever is moved meanwhile
 	dir  string   // as it was given
 	real string   // dir with its links resolved
+	away bool     // it is not the work folder, and so its places show absolute paths
 }
 
 // Open opens a folder as a workspace, as a rule the Workdir of a request. The folder must be absolute, exist, and be one
@@ -51,6 +52,49 @@ func Open(dir string) (*Root, error) {
 		return nil, unavailable(err)
 	}
 	return &Root{root: root, dir: filepath.Clean(dir), real: resolved}, nil
+}
+
+// OpenAt opens the folder that a path of a call belongs to, by its letters: the work folder, or the innermost of the request's
+// Roots that it is in, whose places show absolute paths. A root that cannot be opened is RootUnavailable.
+func OpenAt(r *sdk.Request, path string) (*Root, error) {
+	full := filepath.FromSlash(path)
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(r.Workdir, full)
+	}
+	inmost := ""
+	for _, root := range r.Roots {
+		if rel, err := filepath.Rel(root, full); err == nil && filepath.IsLocal(rel) && len(root) > len(inmost) {
+			inmost = root
+		}
+	}
+	w, err := Open(r.Workdir)
+	if err != nil || inmost == "" {
+		return w, err
+	}
+	if _, within := w.relative(full); within {
+		return w, nil
+	}
+	w.Close()
+	if w, err = Open(inmost); err != nil {
+		return nil, &sdk.Error{Name: "RootUnavailable", Message: fmt.Sprintf("the folder %s, which the configuration opens for reading, cannot be opened: %v", inmost, err),
+			Suggestion: "Go on without it, or have the operator look at its root block."}
+	}
+	w.away = true
+	return w, nil
+}
+
+// Away tells whether this is a folder outside of the work folder, which OpenAt opened.
+func (r *Root) Away() bool { return r.away }
+
+// Dir is the folder as it was given.
+func (r *Root) Dir() string { return r.dir }
+
+// shows is a path in the folder as it is shown.
+func (r *Root) shows(rel string) string {
+	if r.away {
+		rel = filepath.Join(r.dir, rel)
+	}
+	return filepath.ToSlash(rel)
 }
 
 func unavailable(err error) error {
@@ -75,7 +119,7 @@ func (r *Root) Find(path string) (*Place, error) {
 	if !ok {
 		return nil, r.outside(path)
 	}
-	s := search{Place: &Place{Path: filepath.ToSlash(rel), root: r, name: "."}, todo: parts(rel)}
+	s := search{Place: &Place{Path: r.shows(rel), root: r, name: "."}, todo: parts(rel)}
 	if err := s.run(); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,19 @@ type Filter struct {
 	Secret func(shown, resolved string) bool
 }
 
+// Denies tells whether a path, or a folder that it is in, is not to be shown.
+func (f Filter) Denies(resolved string) bool {
+	for f.Denied != nil {
+		if f.Denied(resolved) {
+			return true
+		}
+		if resolved = path.Dir(resolved); resolved == "." || resolved == "/" {
+			return false
+		}
+	}
+	return false
+}
+
 // LeftOut counts what a look or a walk left out.
 type LeftOut struct {
 	Hidden     int // names that begin with a dot, of files and directories

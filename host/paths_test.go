@@ -1,0 +1,187 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// pathRule speaks of paths that hold says something of: of a folder's content it is unsure, unless the folder's name settles it.
+func pathRule(e policy.Effect, holds func(name string) bool, folder string) policy.Rule {
+	return policy.Rule{Name: "paths", Effect: e, Paths: true, When: func(q *policy.Query) (policy.Truth, error) {
+		switch {
+		case q.Path == nil: // as a call that names no path
+			return policy.No, nil
+		case q.Path.Below && folder != "" && strings.HasPrefix(q.Path.Name+"/", folder):
+			return policy.Yes, nil
+		case q.Path.Below && (folder == "" || q.Path.Name == "." || strings.HasPrefix(folder, q.Path.Name+"/")):
+			return policy.Unsure, nil
+		case !q.Path.Below && holds(q.Path.Name):
+			return policy.Yes, nil
+		}
+		return policy.No, nil
+	}}
+}
+
+func treeOf(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		full := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// seeing is a plugin that notes what its calls are to leave out, and may read.
+type seeing struct {
+	*fake
+	leaveOut, roots []string
+}
+
+func pathAware(t *testing.T, aware bool) (*seeing, *fake) {
+	t.Helper()
+	s := &seeing{}
+	reader := tool("look")
+	reader.Hints, reader.PathAware = sdk.Hints{ReadOnly: sdk.Yes}, aware
+	reader.InputSchema = []byte(`{"type":"object"}`)
+	s.fake = calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		s.leaveOut, s.roots = r.LeaveOut, r.Roots
+		return sdk.Text("ok"), nil
+	}, reader)
+	return s, s.fake
+}
+
+// What rules deny or ask about in a folder is left out of it, and a tool that cannot leave anything out does not get the folder.
+func TestRulesAboutPathsHoldInFolders(t *testing.T) {
+	t.Parallel()
+	dir := treeOf(t, "a.txt", "private/x", "private/deep/y", "src/b.key", "src/c.go", "src/sub/d.key")
+	if err := os.Symlink("private", filepath.Join(dir, "alias")); err != nil {
+		t.Fatal(err)
+	}
+	inPrivate := pathRule(policy.Deny, func(name string) bool { return strings.HasPrefix(name, "private/") }, "private/")
+	keys := pathRule(policy.Ask, func(name string) bool { return strings.HasSuffix(name, ".key") }, "")
+	for name, c := range map[string]struct {
+		rule      policy.Rule
+		aware     bool
+		arguments string
+		code      sdk.Code
+		leaveOut  []string
+	}{
+		"a folder":                   {inPrivate, true, `{"path":"."}`, "", []string{"private"}},
+		"none named":                 {inPrivate, true, `{}`, "", []string{"private"}},
+		"by its absolute path":       {inPrivate, true, fmt.Sprintf(`{"path":%q}`, dir), "", []string{"private"}},
+		"one without any":            {inPrivate, true, `{"path":"src"}`, "", nil},
+		"the part itself":            {inPrivate, true, `{"path":"private"}`, sdk.CodeDenied, nil},
+		"by a link":                  {inPrivate, true, `{"path":"alias"}`, sdk.CodeDenied, nil},
+		"a file by a link":           {inPrivate, true, `{"path":"alias/x"}`, sdk.CodeDenied, nil},
+		"a new file by a link":       {inPrivate, true, `{"path":"alias/new/one"}`, sdk.CodeDenied, nil},
+		"several":                    {inPrivate, true, `{"paths":["src","private/deep"]}`, sdk.CodeDenied, nil},
+		"names by their end":         {keys, true, `{"path":"."}`, "", []string{"src/b.key", "src/sub/d.key"}},
+		"below":                      {keys, true, `{"path":"src/sub"}`, "", []string{"src/sub/d.key"}},
+		"a tool that knows of none":  {inPrivate, false, `{"path":"."}`, sdk.CodeDenied, nil},
+		"such a tool elsewhere":      {inPrivate, false, `{"path":"src"}`, "", nil},
+		"such a tool, without paths": {inPrivate, false, `{}`, "", nil},
+		"such a tool, one that asks": {keys, false, `{"path":"."}`, sdk.CodeApprovalUnavailable, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{c.rule}}))
+			s, p := pathAware(t, c.aware)
+			r := single(t, p, host.Options{Policy: rules}).Call(t.Context(), host.Call{Tool: "test__look", Arguments: []byte(c.arguments), Workdir: dir})
+			if c.code != "" {
+				failed(t, r, c.code)
+				return
+			}
+			succeeded(t, r)
+			slices.Sort(s.leaveOut)
+			if diff := cmp.Diff(c.leaveOut, s.leaveOut); diff != "" {
+				t.Errorf("left out (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Where there is too much to look at, a person is asked.
+func TestRulesAboutPathsInVeryManyFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 300 {
+		sub := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.Mkdir(sub, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for j := range 70 {
+			if err := os.Link(os.Args[0], filepath.Join(sub, fmt.Sprint(j))); err != nil {
+				if err := os.WriteFile(filepath.Join(sub, fmt.Sprint(j)), nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	rules := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{pathRule(policy.Deny, func(string) bool { return false }, "")}}))
+	_, p := pathAware(t, true)
+	h := single(t, p, host.Options{Policy: rules})
+	e := failed(t, h.Call(t.Context(), host.Call{Tool: "test__look", Arguments: []byte(`{}`), Workdir: dir}), sdk.CodeApprovalUnavailable)
+	if !strings.Contains(e.Message, "name a smaller folder") {
+		t.Error(e.Message)
+	}
+	succeeded(t, h.Call(t.Context(), host.Call{Tool: "test__look", Arguments: []byte(`{"path":"7"}`), Workdir: dir}))
+}
+
+// Roots are for tools that know of them, each with its effect, and the strictest of those that a path is in.
+func TestRoots(t *testing.T) {
+	t.Parallel()
+	work, data := t.TempDir(), treeOf(t, "a", "nested/b", "fresh/c")
+	roots := []host.Root{{Path: data, Effect: policy.Allow}, {Path: filepath.Join(data, "nested")}, {Path: filepath.Join(data, "fresh"), Effect: policy.AlwaysAsk}}
+	for name, c := range map[string]struct {
+		path     string
+		aware    bool
+		effect   policy.Effect
+		roots    []string
+		leaveOut []string
+	}{
+		"in it":              {data + "/a", true, policy.Allow, []string{data}, nil},
+		"all of it":          {data, true, policy.Allow, []string{data}, []string{data + "/nested", data + "/fresh"}},
+		"by dots":            {work + "/x/../../" + filepath.Base(filepath.Dir(data)) + "/nowhere", true, policy.Allow, nil, nil},
+		"nested":             {data + "/nested/b", true, policy.Ask, []string{data + "/nested"}, nil},
+		"asked about always": {data + "/fresh", true, policy.AlwaysAsk, []string{data + "/fresh"}, nil},
+		"beside it":          {data + "x/a", true, policy.Allow, nil, nil},
+		"the work folder":    {work + "/a", true, policy.Allow, nil, nil},
+		"another tool":       {data + "/nested/b", false, policy.Allow, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, p := pathAware(t, c.aware)
+			a := &asked{answers: []host.Answer{host.Yes()}}
+			r := single(t, p, host.Options{Roots: roots, Approver: a}).Call(t.Context(), host.Call{Tool: "test__look", Arguments: fmt.Appendf(nil, `{"path":%q}`, c.path), Workdir: work})
+			succeeded(t, r)
+			if asks := len(a.questions) == 1; asks != c.effect.Asks() || asks && a.questions[0].Decision.Effect != c.effect {
+				t.Errorf("asked %d times, want %s", len(a.questions), c.effect)
+			}
+			if diff := cmp.Diff(c.roots, s.roots) + cmp.Diff(c.leaveOut, s.leaveOut); diff != "" {
+				t.Errorf("roots and what is left out (-want +got):\n%s", diff)
+			}
+		})
+	}
+	for _, wrong := range []host.Root{{Path: "/"}, {Path: "relative"}, {Path: "/srv", Effect: policy.Deny}, {}} {
+		if _, err := host.New(nil, host.Options{Roots: []host.Root{wrong}}); err == nil {
+			t.Errorf("%+v is taken for a root", wrong)
+		}
+	}
+}
