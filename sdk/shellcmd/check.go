@@ -67,7 +67,7 @@ func checkSed(u *use) string {
 var jqReaches = lazily(`(^|[^.\w])(import|include|env|input_filename|get_search_list|modulemeta|debug|halt|halt_error)\b|\$(\s|#)|\$ENV|\$__`)
 
 func checkJq(u *use) string {
-	if len(u.operands) > 0 && jqReaches().MatchString(u.operands[0].Text) {
+	if len(u.operands) > 0 && (!u.operands[0].Static || jqReaches().MatchString(u.operands[0].Text)) {
 		return "a jq filter that looks at more than its input"
 	}
 	return ""

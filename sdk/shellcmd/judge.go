@@ -71,6 +71,8 @@ func (r Rules) part(c *Command, at Context, refused bool) (effect, why string) {
 		return stricter(ask, r.otherwise()), "it is part of a text that is not understood"
 	case len(c.Doubts) > 0:
 		return stricter(ask, r.otherwise()), strings.Join(c.Doubts[:min(3, len(c.Doubts))], "; ")
+	case c.fed(at.place(c.dirs)) != "":
+		return stricter(ask, r.otherwise()), c.fed(at.place(c.dirs))
 	case len(at.Env) > 0:
 		return stricter(ask, r.otherwise()), "the variables given for it can change what runs"
 	}

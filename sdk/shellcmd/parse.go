@@ -36,12 +36,15 @@ type Command struct {
 	Via []string
 	// Text is the command as it stands in the text, on one line and at most some 160 characters long.
 	Text string
+	// Fed says what puts names of files into it that are only known when it runs, such as xargs; "" if nothing does.
+	Fed string
 	// Doubts are what cannot be determined about it, each a short phrase; none means that all is known.
 	Doubts []string
 
 	built bool     // it stands for a construct
 	grave bool     // one of the doubts is about what would run
 	moved bool     // git has -C, which dirs have followed
+	kept  []Word   // of find: the arguments without the commands in them; nil for all
 	maybe bool     // it is a guess at what another command runs
 	dirs  []string // the folders it may run in, relative to the first one or absolute
 }

@@ -18,7 +18,7 @@ func Prefix(text string) []string {
 	if c.Text != shorten(strings.TrimRight(text, " \t\n;")) {
 		return nil // there is something around it
 	}
-	if len(c.Doubts)+len(c.Redirects)+len(c.Via) > 0 || runsText(c.Name) || slices.Contains(joints, c.Name) {
+	if len(c.Doubts)+len(c.Redirects)+len(c.Via) > 0 || c.kept != nil || runsText(c.Name) || slices.Contains(joints, c.Name) {
 		return nil
 	}
 	prefix := c.prefix()

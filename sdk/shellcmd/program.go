@@ -155,6 +155,9 @@ func (c *Command) findIn(table map[string]*spec) (s *spec, n int) {
 // plainArgs are the arguments without options that only say how things are shown.
 func (c *Command) plainArgs() []Word {
 	args := c.Args
+	if c.kept != nil {
+		return c.kept
+	}
 	for c.Name == "git" && len(args) > 0 {
 		switch {
 		case args[0].Text == "--no-pager" || args[0].Text == "-P":

@@ -143,7 +143,7 @@ func (s *Script) Runs(prefix []string) (yes, sure bool) {
 			return true, true
 		}
 		dynamic := func(x Word) bool { return !x.Static }
-		if c.grave || sure && c.Name == baseName(prefix[0]) && slices.ContainsFunc(c.Args, dynamic) {
+		if c.grave || sure && c.Name == baseName(prefix[0]) && slices.ContainsFunc(c.Args, dynamic) || sure && c.Fed != "" && c.Name == baseName(prefix[0]) {
 			sure = false
 		}
 	}

@@ -218,3 +218,43 @@ func FuzzReadingPrograms(f *testing.F) {
 		tryReading(t, seed, 4)
 	})
 }
+
+// Names of files are given to programs that only read; a folder of strangers may hold any names.
+func TestProgramsThatAreGivenNamesOnlyRead(t *testing.T) {
+	keys, programs := readingKeys(t)
+	root, bin, marks := newTraps(t, append(programs, "find", "xargs", "ls"))
+	for _, name := range []string{"x -o out", "x -i y", "x --output=out", "-i", "-exec mark", "x;mark", "$(mark)", "x\n-o\nout", "x /etc/passwd", "--files0-from=list"} {
+		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), []byte("a b\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slow := strings.Fields("tail man apropos whatis whereis lsof") // tail -f waits, as it may
+	before, ran := fingerprint(t, root), 0
+	for _, key := range keys {
+		for _, form := range []string{"ls | xargs CMD", "find . -type f | xargs CMD a", "find . -type f -exec CMD {} +", "find . -name 'x*' -exec CMD a {} ';'"} {
+			text := strings.ReplaceAll(form, "CMD", key)
+			if slices.Contains(slow, key) || (Rules{ReadOnly: true}).Judge(text, Context{Dir: root, Root: root}).Effect != allow {
+				continue
+			}
+			ran++
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			c := exec.CommandContext(ctx, "/bin/bash", "--noprofile", "--norc", "-c", text)
+			c.Dir, c.Env = root, []string{"PATH=" + bin, "TRAP_MARKS=" + marks, "LC_ALL=C", "HOME=" + root, "TMPDIR=" + filepath.Dir(root)}
+			out, _ := c.CombinedOutput()
+			cancel()
+			if did, err := os.ReadFile(marks); err == nil {
+				t.Fatalf("%s ran %s\n%s", text, did, out)
+			}
+			if after := fingerprint(t, root); !maps.Equal(before, after) {
+				maps.DeleteFunc(after, func(path, now string) bool { return before[path] == now })
+				t.Fatalf("%s changed %v\n%s", text, slices.Sorted(maps.Keys(after)), out)
+			}
+		}
+	}
+	if ran < 100 {
+		t.Errorf("only %d commands were run", ran)
+	}
+}

@@ -192,21 +192,3 @@ func afterOption(args []Word) []Word {
 	}
 	return nil
 }
-
-// findExec lists the commands that find runs.
-func (w *walker) findExec(at, depth int) {
-	c := w.all.commands[at]
-	for i, a := range c.Args {
-		if !a.Static || !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.Text) {
-			continue
-		}
-		end := i + 1
-		for end < len(c.Args) && c.Args[end].Text != ";" && c.Args[end].Text != "+" {
-			end++
-		}
-		w.doubt(at, "it runs a command for each file that it finds")
-		if end > i+1 {
-			w.inner(at, "find "+a.Text, c.Args[i+1:end], "find puts names into it that are only known when it runs", depth)
-		}
-	}
-}

@@ -126,6 +126,8 @@ func (c *Command) globDoubt(s *spec, at int, text string) string {
 	switch {
 	case strings.ContainsAny(text, "'\"\\$`"):
 		return text + " is only known when it runs"
+	case text == "{}": // of find: it begins with a folder that is named
+		return ""
 	case strings.IndexAny(text, "*?[") > 0 && text[0] != '-':
 		return ""
 	case slices.ContainsFunc(c.Args[:at], func(w Word) bool { return w.Static && w.Text == "--" }):

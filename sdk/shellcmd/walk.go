@@ -31,6 +31,7 @@ type walker struct {
 	via   []string
 	level int
 	loop  bool // what is walked may run several times
+	names bool // it reads names of files
 }
 
 // A flow holds the folders that a shell may be in after something succeeded, and after it failed.
@@ -169,7 +170,9 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) flow {
 		from := len(w.all.commands)
 		w.stmt(c.X, dirs)
 		to := len(w.all.commands)
-		w.stmt(c.Y, dirs)
+		right := *w
+		right.names = printsNames(w.all.commands[from:to])
+		right.stmt(c.Y, dirs)
 		if to == from+1 && to < len(w.all.commands) {
 			w.piped(from, to)
 		}

@@ -191,6 +191,10 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 		rest = rest[1:]
 	}
 	switch {
+	case len(rest) > 0 && name == "xargs" && w.feedsNames(at, rest):
+		from := len(w.all.commands)
+		w.inner(at, name, rest, "", depth)
+		w.all.commands[from].Fed = r.added
 	case len(rest) > 0:
 		w.inner(at, name, rest, r.added, depth, assigns...)
 	case name == "xargs":
