@@ -36,7 +36,7 @@ func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]
 // mayComplete is false where a stranger's configuration says what would be started: whoever presses Tab has not asked for
 // anything to run.
 func (g *globals) mayComplete() bool {
-	c, err := g.load()
+	c, err := g.loadOrShipped()
 	return err == nil && g.trusts(c)
 }
 
@@ -44,7 +44,7 @@ func (g *globals) mayComplete() bool {
 // it may be.
 func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	g.silence()
-	c, err := g.load()
+	c, err := g.loadOrShipped()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -83,7 +83,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		return err
 	}
 	s, err := g.open(ctx, opening{only: f.plugins, profile: f.profile, refresh: f.refresh, offline: f.offline,
-		single: f.format == string(host.FormatGemini)})
+		single: f.format == string(host.FormatGemini), configured: f.format == string(host.FormatGemini)})
 	forGemini := f.format == string(host.FormatGemini)
 	switch {
 	case err != nil && forGemini:
@@ -97,6 +97,9 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		return errInterrupted
 	}
 	s.complain(g, append(problems, s.notices(f.plugins...)...)...)
+	if s.config.Path == "" && f.format == "table" {
+		fmt.Fprintf(g.err, "there is no configuration, so these are the plugins of %s; `toolhost validate` says where one is looked for\n", s.config.PluginDirs[0])
+	}
 	for _, t := range tools {
 		for _, what := range t.Unchecked {
 			g.complain(fmt.Errorf("tool %s: %s", t.Name, what))

@@ -21,7 +21,11 @@ type found struct {
 
 // find reads the configuration and looks for its plugins, if it may.
 func (g *globals) find(ctx context.Context, o opening) (*found, error) {
-	c, err := g.load()
+	load := g.loadOrShipped
+	if o.configured {
+		load = g.load
+	}
+	c, err := load()
 	if err != nil {
 		return nil, err
 	}

@@ -43,8 +43,24 @@ func (g *globals) configPath() (string, error) {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("there is no configuration at %s; write one, or name one with --config. This line is enough for one:\n  plugin_dirs = [%q]",
-		strings.Join(places, " or "), pluginFolder())
+	return "", errNoConfiguration{fmt.Errorf("there is no configuration at %s; write one, or name one with --config. This line is enough for one:\n  plugin_dirs = [%q]",
+		strings.Join(places, " or "), pluginFolder())}
+}
+
+// errNoConfiguration says that none was named, and none is at the usual places.
+type errNoConfiguration struct{ error }
+
+// loadOrShipped is load, which without any configuration gives one with the plugins beside this program.
+func (g *globals) loadOrShipped() (*config.Config, error) {
+	c, err := g.load()
+	if _, none := errors.AsType[errNoConfiguration](err); !none {
+		return c, err
+	}
+	dir := pluginFolder()
+	if !filepath.IsAbs(dir) { // there are none
+		return nil, err
+	}
+	return &config.Config{PluginDirs: []string{dir}}, nil
 }
 
 // pluginFolder is where this program is, if plugins are there too.

@@ -27,6 +27,8 @@ type opening struct {
 	found   *found    // nil is to be looked for
 	refresh bool      // list plugins by starting them, also those that have not changed
 	offline bool      // start nothing
+
+	configured bool // a configuration is needed; else there are the plugins beside this program without one
 	single  bool      // the host makes one call, and what limits count is kept for the next
 
 	middleware     []host.Middleware      // put into the route of calls

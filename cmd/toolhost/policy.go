@@ -51,7 +51,7 @@ func (g *globals) explain(ctx context.Context, args []string, format, profile st
 	if err != nil {
 		return err
 	}
-	c, err := g.load()
+	c, err := g.loadOrShipped()
 	if err != nil {
 		return err
 	}

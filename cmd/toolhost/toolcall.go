@@ -97,7 +97,7 @@ func newToolCall(t *terminal) *cobra.Command {
 			return g.check()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.toolCall(cmd.Context(), args[0], opening{profile: profile, approve: approve, single: true}, session)
+			return g.toolCall(cmd.Context(), args[0], opening{profile: profile, approve: approve, single: true, configured: true}, session)
 		},
 	}
 	g.flags(cmd, t)
