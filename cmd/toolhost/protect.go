@@ -10,16 +10,26 @@ import (
 
 // supervising are the options for the supervisor of what was found.
 func (g *globals) supervising(f *found) supervise.Options {
-	return supervise.Options{Logger: g.logger(), Workdir: g.workdir, CacheDir: definitionsCache(), Protect: protect(f.config, f.specs), Hide: hide(f.config)}
+	return supervise.Options{Logger: g.logger(), Workdir: g.workdir, CacheDir: definitionsCache(), Protect: protect(f.config, f.specs), Hide: hide(f.config),
+		Reserve: reserve(f.config, f.specs)}
 }
 
 // protect are the files and folders by which a plugin that could change them would have its way the next time: what is
 // run, what is believed, and what was recorded.
 func protect(c *config.Config, specs []supervise.Spec) []string {
-	out := []string{c.Path, filepath.Join(c.Dir, config.LockName)}
+	out := []string{c.Path}
 	for _, dir := range c.PluginDirs {
 		out = append(out, dir+"/") // what is found in one that it makes would be a plugin
 	}
+	if c.Audit != nil && c.Audit.Path != "" {
+		out = append(out, audit.Files(c.Audit.Path)...)
+	}
+	return append(out, userFolders()...)
+}
+
+// reserve are those files that may not be there yet: the lock, and programs.
+func reserve(c *config.Config, specs []supervise.Spec) []string {
+	out := []string{filepath.Join(c.Dir, config.LockName)}
 	for _, s := range specs {
 		if len(s.Command) > 0 && filepath.IsAbs(s.Command[0]) {
 			out = append(out, s.Command[0])
@@ -30,10 +40,7 @@ func protect(c *config.Config, specs []supervise.Spec) []string {
 			out = append(out, d.Command[0])
 		}
 	}
-	if c.Audit != nil && c.Audit.Path != "" {
-		out = append(out, audit.Files(c.Audit.Path)...)
-	}
-	return append(out, userFolders()...)
+	return out
 }
 
 // hide is the record, if there is one: who may read it may lock it, and so hold up every call that is to be recorded.

@@ -353,3 +353,25 @@ func TestSourceOf(t *testing.T) {
 		}
 	}
 }
+
+// A placeholder of a host that runs is no lock file, and is replaced by one.
+func TestPlaceholderOfALock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), LockName)
+	if err := os.Symlink("/proc/toolhost-placeholder", path); err != nil {
+		t.Fatal(err)
+	}
+	if !supervise.IsPlaceholder(path) {
+		t.Log("this system has none")
+		return
+	}
+	if l, err := readLock(path); l != nil || err != nil {
+		t.Errorf("%v, %v", l, err)
+	}
+	err := UpdateLock(path, func(l *Lock) error {
+		l.Put(LockedPlugin{Name: "a", Program: "./a", Level: sandbox.Confined, SHA256: map[string]string{Platform(): strings.Repeat("ab", 32)}})
+		return nil
+	})
+	if l, readErr := readLock(path); err != nil || readErr != nil || l.Plugin("a") == nil || supervise.IsPlaceholder(path) {
+		t.Errorf("%v, %v, %v", l, err, readErr)
+	}
+}

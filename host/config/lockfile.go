@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
@@ -25,7 +26,7 @@ const maxLock = 1 << 20
 func readLock(path string) (*Lock, error) {
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !isLink(path): // a link that leads nowhere is no word for no lock
+	case errors.Is(err, fs.ErrNotExist) && (!isLink(path) || supervise.IsPlaceholder(path)): // another link that leads nowhere is no word for no lock
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("lock file: %w", err)

@@ -446,7 +446,7 @@ func TestRefusedStarts(t *testing.T) {
 		spec  Spec
 		words string
 	}{
-		"a folder to write to is missing": {toucher(sandbox.Spec{Write: []string{"/nowhere/at/all"}}), "/nowhere/at/all, which is not there"},
+		"a folder to write to is missing": {toucher(sandbox.Spec{Write: []string{"/proc/nowhere/at/all"}}), "/proc/nowhere/at/all, which is not there"},
 		"no wrapper":                      {toucher(sandbox.Spec{Wrapper: []string{"no-such-wrapper"}}), "no-such-wrapper cannot be run"},
 		"no program":                      {Spec{Name: "x", Command: []string{"/bin/sh/x"}}, "/bin/sh/x"},
 	} {

@@ -23,7 +23,7 @@ func TestFind(t *testing.T) {
 	if os.WriteFile(filepath.Join(dir, "toolhost-plugin-plain"), nil, 0o644) != nil || os.Mkdir(filepath.Join(dir, "toolhost-plugin-dir"), 0o755) != nil {
 		t.Fatal("cannot write")
 	}
-	if err := os.Symlink("/nowhere", filepath.Join(dir, "toolhost-plugin-link")); err != nil {
+	if err := os.Symlink("/proc/nowhere", filepath.Join(dir, "toolhost-plugin-link")); err != nil {
 		t.Fatal(err)
 	}
 	list := script(t, dir, "list", `echo '[{"name":"team","command":["./team"],"env":{"A":"b"}},{"name":"one","command":["x"]},{"name":"Bad","command":["x"]},{"nme":"y"}]'`)

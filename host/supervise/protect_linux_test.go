@@ -269,11 +269,80 @@ func TestPlaceholderThatIsLocked(t *testing.T) {
 	s := supervisorOf(t, Options{Workdir: dir})
 	p := add(t, s, vandal(sandbox.Spec{}))
 	mustCall(t, p, "facts", "")
-	f := must(os.Open(filepath.Join(dir, ".git")))
+	f := must(os.Open(filepath.Join(dir, ".vscode")))
 	must(0, syscall.Flock(int(f.Fd()), syscall.LOCK_SH))
 	must(0, errors.Join(p.Close(), f.Close()))
-	if must(0, s.Close()); !missing(filepath.Join(dir, ".git")) {
+	if must(0, s.Close()); !missing(filepath.Join(dir, ".vscode")) || !missing(filepath.Join(dir, ".git")) {
 		t.Error("it is left")
+	}
+}
+
+// What is not there yet can be made by no plugin, in whatever way, and other programs see nothing of what keeps it from that.
+func TestWhatIsNotThereYet(t *testing.T) {
+	if !namespaces(t) {
+		return
+	}
+	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
+		t.Run(string(level), func(t *testing.T) {
+			dir := project(t, "tools/beside")
+			reserved := []string{".git", "toolhost.lock.hcl", "tools/lint", "bin/deep/lint"}
+			s := supervisorOf(t, Options{Workdir: dir, Reserve: []string{filepath.Join(dir, "toolhost.lock.hcl"), filepath.Join(dir, "tools/lint")}})
+			later := playing("later", "good")
+			later.Command = []string{filepath.Join(dir, "bin/deep/lint")}
+			add(t, s, later)
+			other := supervisorOf(t, Options{Workdir: dir})
+			mustCall(t, add(t, other, vandal(sandbox.Spec{Level: level})), "facts", "")
+			p := add(t, s, vandal(sandbox.Spec{Level: level}))
+			mustCall(t, p, "run", "mkdir full && echo x > full/config && echo x > one")
+			for _, path := range reserved {
+				top, _, _ := strings.Cut(path, "/deep")
+				for _, way := range []string{"mkdir -p %[1]s", "mkdir -p %[1]s/hooks", "echo new > %[1]s", "mv -T full %[2]s", "mv one %[1]s", "ln -sfn full %[2]s", "ln -f one %[1]s",
+					"rm -rf %[2]s; mkdir -p %[1]s", "mv -T %[2]s away; mkdir -p %[1]s", "git init -q . && test -d %[1]s", "mv --exchange -T full %[2]s", "umount %[2]s; mkdir -p %[1]s", "unshare -rm umount %[2]s"} {
+					script := fmt.Sprintf(way, path, top)
+					if out := mustCall(t, p, "run", "("+script+") 2>&1 && echo it works"); strings.Contains(out, "it works") {
+						t.Errorf("%s: %s", script, out)
+					}
+				}
+				if _, err := os.Stat(filepath.Join(dir, path)); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("others see %s: %v", path, err)
+				}
+				if !slices.Contains(p.Status().Sandbox.ReadOnly, filepath.Join(dir, path)) {
+					t.Errorf("the status says %q", p.Status().Sandbox.ReadOnly)
+				}
+			}
+			if out := mustCall(t, p, "run", "echo x > tools/new && mv tools/new tools/newer && echo it works"); !strings.Contains(out, "it works") {
+				t.Errorf("beside them: %s", out)
+			}
+			if out, err := exec.Command("git", "-C", dir, "status").CombinedOutput(); err == nil || !strings.Contains(string(out), "not a git repository") && !errors.Is(err, exec.ErrNotFound) {
+				t.Errorf("git says %v: %s", err, out)
+			}
+			must(0, s.Close())
+			if missing(filepath.Join(dir, ".git")) || !missing(filepath.Join(dir, "bin")) || !missing(filepath.Join(dir, "tools/lint")) || !missing(filepath.Join(dir, "toolhost.lock.hcl")) {
+				t.Error("what another host needs is gone, or what none needs is left")
+			}
+			if must(0, other.Close()); !missing(filepath.Join(dir, ".git")) {
+				t.Error("it is left")
+			}
+		})
+	}
+}
+
+// What the user makes in the place of a placeholder is the user's, and stays.
+func TestPlaceholderThatIsReplaced(t *testing.T) {
+	if !namespaces(t) {
+		return
+	}
+	dir := project(t)
+	lock := filepath.Join(dir, "toolhost.lock.hcl")
+	s := supervisorOf(t, Options{Workdir: dir, Reserve: []string{lock}})
+	mustCall(t, add(t, s, vandal(sandbox.Spec{})), "facts", "")
+	if !IsPlaceholder(lock) {
+		t.Fatal("there is no placeholder")
+	}
+	must(0, errors.Join(os.WriteFile(lock+".new", []byte("mine"), 0o600), os.Rename(lock+".new", lock)))
+	must(0, s.Close())
+	if text, err := os.ReadFile(lock); err != nil || string(text) != "mine" || IsPlaceholder(lock) {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 

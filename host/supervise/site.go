@@ -20,6 +20,7 @@ type site struct {
 	stores  []string // folders of verified programs and of definitions
 	protect []string // see Options.Protect
 	hide    []string // see Options.Hide
+	reserve []string // see Options.Reserve
 	machine func() sandbox.Means
 	sights  stage.Sights
 }
@@ -35,7 +36,7 @@ func (s *site) stage(spec Spec, path string, f stage.Folders, env []string, othe
 		Box: spec.Sandbox, Means: s.machine(), // once: a start beside this one may find out more
 		Folders: f,
 		Own: func() []stage.Sighted {
-			return s.sights.Places(ours([]string{s.dir.path, s.temps.path}, s.stores, s.protect, s.hide, others()))
+			return s.sights.Places(ours([]string{s.dir.path, s.temps.path}, s.stores, s.protect, s.hide, slices.Concat(s.reserve, others())))
 		},
 		Notes: s.dir.path,
 	}.Build(stage.Program{Named: func() (string, error) { return program(spec) }, Path: path, Argv: slices.Clone(spec.Command), Env: env})
@@ -53,7 +54,7 @@ func (s *Supervisor) warnOfLess(name string, c sandbox.Confinement) {
 }
 
 // ours are the places of toolhost and its plugins. One in protect that ends in a slash is a folder that they cannot make.
-func ours(runDirs, stores, protect, hide, programs []string) (out []stage.Place) {
+func ours(runDirs, stores, protect, hide, reserved []string) (out []stage.Place) {
 	add := func(kind stage.Kind, paths ...string) {
 		for _, path := range paths {
 			out = append(out, stage.Place{Path: path, Kind: kind})
@@ -61,7 +62,7 @@ func ours(runDirs, stores, protect, hide, programs []string) (out []stage.Place)
 	}
 	add(stage.Private, runDirs...)
 	add(stage.Made, stores...)
-	add(stage.Found, programs...)
+	add(stage.Reserved, reserved...)
 	add(stage.Unseen, hide...)
 	for _, path := range protect {
 		kind := stage.Found
@@ -79,7 +80,7 @@ func (o Options) Confine(spec Spec, m sandbox.Means) (sandbox.Confinement, error
 	if err != nil {
 		return sandbox.Confinement{}, err
 	}
-	places := ours([]string{chooseBase(o.RunDir), chooseBase(cmp.Or(o.RunDir, os.TempDir()))}, []string{programs.NewVault(o.BinDir, "", nil).Dir(), o.CacheDir}, o.Protect, o.Hide, nil)
+	places := ours([]string{chooseBase(o.RunDir), chooseBase(cmp.Or(o.RunDir, os.TempDir()))}, []string{programs.NewVault(o.BinDir, "", nil).Dir(), o.CacheDir}, o.Protect, o.Hide, o.Reserve)
 	return stage.Plan{Box: spec.Sandbox, Means: m, Folders: stage.Folders{Work: workdir},
 		Own: func() []stage.Sighted { return new(stage.Sights).Places(places) }}.Confine()
 }

@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/definitions"
+	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
 	"github.com/toolhost/toolhost/host/supervise/internal/programs"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
@@ -54,7 +55,15 @@ type Options struct {
 	// Hide are files that confined plugins find empty, so that they can neither read nor lock them, such as the record of calls.
 	// One that is not there is made. It takes what Protect takes.
 	Hide []string
+	// Reserve are files that no confined plugin may make where they are not there, nor change where they are, such as a lock
+	// file; plugins' programs need not be named. While one runs, a link that leads nowhere stands in for each that is not there.
+	// It takes what Protect takes.
+	Reserve []string
 }
+
+// IsPlaceholder says whether a path is a link that leads nowhere, which stands in for what confined plugins must not make: nothing
+// is there.
+func IsPlaceholder(path string) bool { return placeholder.IsLink(path) }
 
 // A Supervisor owns plugin processes and what they share.
 type Supervisor struct {
@@ -98,7 +107,7 @@ func New(o Options) (*Supervisor, error) {
 	}
 	vault, cache := programs.NewVault(o.BinDir, filepath.Join(dir.path, "bin"), log), openCache(o, log)
 	return &Supervisor{
-		site: site{workdir: workdir, dir: dir, temps: temps, stores: []string{vault.Dir(), cache.Dir()}, protect: o.Protect, hide: o.Hide, machine: sandbox.Presumed},
+		site: site{workdir: workdir, dir: dir, temps: temps, stores: []string{vault.Dir(), cache.Dir()}, protect: o.Protect, hide: o.Hide, reserve: o.Reserve, machine: sandbox.Presumed},
 		log:  log, vault: vault, cache: cache, offline: o.Offline, onState: o.OnState, leaving: map[*Process]struct{}{},
 		turn: make(chan struct{}, 1), starts: make(chan struct{}, max(4, 2*runtime.NumCPU())),
 	}, nil

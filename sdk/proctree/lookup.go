@@ -27,8 +27,8 @@ type program struct {
 	restrict  *Restrictions
 	started   func(pid int)
 
-	sealed                            bool
-	writable, fixed, readOnly, hidden []string
+	sealed                                   bool
+	writable, fixed, readOnly, hidden, links []string
 }
 
 // runs tells whoever asked that the program has been started.
@@ -43,7 +43,7 @@ func (p *program) runs(pid int) {
 func (c *Cmd) resolve() (program, error) {
 	p := program{name: c.Path, path: c.Path, dir: c.Dir, argv: append([]string{cmp.Or(c.Name, c.Path)}, c.Args...), env: c.environ(),
 		terminal: c.Terminal != nil, namespace: c.Namespace, restrict: c.Restrict, started: c.Started,
-		sealed: c.Sealed, writable: c.Writable, fixed: c.Fixed, readOnly: c.ReadOnly, hidden: c.Hidden}
+		sealed: c.Sealed, writable: c.Writable, fixed: c.Fixed, readOnly: c.ReadOnly, hidden: c.Hidden, links: c.Links}
 	if c.Path == "" {
 		return p, &StartError{c.Path, "no program is named", fs.ErrInvalid}
 	}
@@ -53,7 +53,7 @@ func (c *Cmd) resolve() (program, error) {
 	if c.Restrict != nil && !Offered().Restrictions {
 		return p, p.unrestricted("none is known on "+runtime.GOOS, syscall.ENOSYS)
 	}
-	for _, s := range slices.Concat(p.argv, p.env, p.writable, p.fixed, p.readOnly, p.hidden, []string{p.dir}) {
+	for _, s := range slices.Concat(p.argv, p.env, p.writable, p.fixed, p.readOnly, p.hidden, p.links, []string{p.dir}) {
 		if strings.ContainsRune(s, 0) {
 			return p, &StartError{c.Path, "a NUL byte in its path, arguments, environment or directory", fs.ErrInvalid}
 		}
@@ -71,7 +71,7 @@ func (c *Cmd) resolve() (program, error) {
 
 // unfixable says why the files to be fixed, if any, cannot be. A mount over the root is one that nobody sees.
 func (p *program) unfixable() error {
-	paths := slices.Concat(p.writable, p.fixed, p.readOnly, p.hidden)
+	paths := slices.Concat(p.writable, p.fixed, p.readOnly, p.hidden, p.links)
 	if (p.sealed || len(paths) > 0) && !p.namespace {
 		return &StartError{p.name, "there is no process namespace, which fixed, read-only and hidden files need", errors.ErrUnsupported}
 	}

@@ -109,6 +109,9 @@ type Cmd struct {
 	// Linux 5.12; a run without fails with a [StartError]. Root can undo them unless
 	// Restrictions.Writes takes that from it.
 	Fixed, ReadOnly, Hidden []string
+	// Links are symbolic links that nothing in the namespace can move, remove or replace, as with Fixed; of their paths only
+	// the last part is a link. One that leads nowhere keeps everybody in there from making what it stands for.
+	Links []string
 	// Restrict takes from the program, and all that it starts, what it is not to have; nil is nothing.
 	Restrict *Restrictions
 	// Started, if not nil, is called when the program runs, with its process id, or 0 if

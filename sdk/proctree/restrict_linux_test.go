@@ -122,7 +122,7 @@ func TestRestrictionsThatFail(t *testing.T) {
 		"a path through a file":  {"/bin/sh", func(r *Restrictions) { r.Read = append(r.Read, "/etc/passwd/x") }, `opening "/etc/passwd/x"`, syscall.ENOTDIR},
 		"a path that is no text": {"/bin/sh", func(r *Restrictions) { r.Read = append(r.Read, "/a\x00b\n\xff") }, `opening "/a\x00b\n\xff"`, syscall.EINVAL},
 		"files without Landlock": {"/bin/sh", func(r *Restrictions) { r.Writes, r.ABI = true, 0 }, "landlock", syscall.ENOSYS},
-		"no program":             {"/nowhere/at/all", nil, "", syscall.ENOENT},
+		"no program":             {"/proc/nowhere/at/all", nil, "", syscall.ENOENT},
 		"no executable":          {"/usr/lib/os-release", nil, "", syscall.EACCES},
 		"no format":              {script, nil, "", syscall.ENOEXEC},
 	} {

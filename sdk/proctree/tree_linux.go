@@ -44,7 +44,7 @@ func start(p program, files [3]*os.File) (*tree, error) {
 	env := t.environ()
 	go t.watch()
 	order := launcher.Program{Path: p.path, Dir: p.dir, Argv: p.argv, Env: env, Terminal: p.terminal, Orders: orders,
-		Sealed: p.sealed, Writable: p.writable, Fixed: p.fixed, ReadOnly: p.readOnly, Hidden: p.hidden}
+		Sealed: p.sealed, Writable: p.writable, Fixed: p.fixed, ReadOnly: p.readOnly, Hidden: p.hidden, Links: p.links}
 	// The launcher reads this at once. If it has died, watch sees it.
 	_ = t.control.SetWriteDeadline(time.Now().Add(10 * time.Second))
 	_, _ = t.control.Write(order.Encode())

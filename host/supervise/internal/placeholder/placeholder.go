@@ -1,6 +1,7 @@
 //go:build unix
 
-// Package placeholder puts empty folders in the place of ones that are not there, so that these can be kept from a plugin.
+// Package placeholder puts something in the place of files and folders that are not there, so that these can be kept from a
+// plugin: links that lead nowhere, or empty folders where others would see a link and not a folder.
 // A sticky bit tells them from folders of the user's. A shared lock keeps one for as long as a process is kept from it; the
 // last to let go removes it. A folder of the host's has a note of each, for the next host to find if this one is killed.
 package placeholder
@@ -21,7 +22,8 @@ import (
 // A Placeholder is held until its Release.
 type Placeholder struct {
 	path   string
-	folder *os.File
+	folder *os.File // that is the placeholder or, of a link, that it is in
+	link   bool
 }
 
 const (
@@ -45,7 +47,7 @@ func Hold(path, notes string) (*Placeholder, error) {
 		return nil, folder.Close()
 	}
 	leaveNote(path, notes)
-	return &Placeholder{path, folder}, nil
+	return &Placeholder{path: path, folder: folder}, nil
 }
 
 // leaveNote leaves a note that stays: the next start in the same folder finds it, and need not make one.
@@ -71,6 +73,10 @@ func sticky(folder *os.File) bool {
 // Release removes the placeholder if nobody else holds it. One that has come into use stays.
 func (p *Placeholder) Release() {
 	defer p.folder.Close()
+	if p.link {
+		p.releaseLink()
+		return
+	}
 	if dirlock.Upgrade(p.folder) {
 		p.remove()
 	}
@@ -99,6 +105,10 @@ func RemoveNoted(notes string) {
 }
 
 func removeLeft(path string) {
+	if IsLink(path) {
+		removeLeftLink(path)
+		return
+	}
 	folder, err := dirlock.Alone(path)
 	if err != nil {
 		return

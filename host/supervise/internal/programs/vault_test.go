@@ -123,7 +123,7 @@ func TestCopiesOfOtherModes(t *testing.T) {
 func TestObstacles(t *testing.T) {
 	for name, stand := range map[string]func(dir string) error{
 		"a file for a folder": func(dir string) error { return os.WriteFile(dir, nil, 0o600) },
-		"a link for a folder": func(dir string) error { return os.Symlink("/nowhere", dir) },
+		"a link for a folder": func(dir string) error { return os.Symlink("/proc/nowhere", dir) },
 		"a folder for a copy": func(dir string) error { return os.MkdirAll(filepath.Join(dir, "plugin", "x"), 0o700) },
 		"an open folder":      func(dir string) error { return errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o777)) },
 	} {

@@ -35,7 +35,7 @@ func TestThrough(t *testing.T) {
 		if c.want != "" {
 			c.want = dir + c.want
 		}
-		folders := []string{"/nowhere", dir + c.folder}
+		folders := []string{"/proc/nowhere", dir + c.folder}
 		if got := through(dir+c.path, folders, allResolved(folders)); got != c.want {
 			t.Errorf("%s leads through %q, want %q", c.path, got, c.want)
 		}

@@ -11,9 +11,10 @@ type Kind int
 
 // The kinds.
 const (
-	Found   Kind = iota // it may be there
-	Hollow              // a folder that may be there, and is not the plugin's to make
-	Made                // a folder that toolhost makes
-	Private             // where plugins have sockets and temporary files, and so must write
-	Unseen              // a file that toolhost writes, and plugins must not even see; it is made
+	Found    Kind = iota // it may be there
+	Reserved             // a file that may be there, and is not the plugin's to make
+	Hollow               // a folder that may be there, and is not the plugin's to make
+	Made                 // a folder that toolhost makes
+	Private              // where plugins have sockets and temporary files, and so must write
+	Unseen               // a file that toolhost writes, and plugins must not even see; it is made
 )

@@ -20,6 +20,10 @@ import (
 // heldNames are folders at the top of a writable one that are kept from the plugin also while they are not there.
 var heldNames = []string{".git", ".vscode", ".idea"}
 
+// linkedName is the one of them that others must not see as a folder: git, go and their like take it for a repository. The others
+// would be seen by git if they were links.
+const linkedName = ".git"
+
 // guardedNames are kept from it if they are there: settings of editors and agents that name commands, and usual places of
 // git hooks.
 var guardedNames = []string{".husky", ".githooks", ".devcontainer", ".zed", ".fleet", ".mcp.json", ".claude", ".codex", ".continue", ".cursor", ".gemini"}
@@ -31,7 +35,8 @@ var homeNames = []string{".profile", ".bash_profile", ".bash_login", ".bashrc", 
 // A shield is what a plugin must not change in its folders.
 type shield struct {
 	fixed, readOnly []string // see proctree.Cmd
-	held            []string // of readOnly, those to hold
+	held            []string // of readOnly, those to hold as folders
+	links           []string // of readOnly, those to hold as links
 	made            []string // of readOnly, folders of ours that are to be made first
 	hidden          []string // see proctree.Cmd
 	missing         []string // what is not kept from it, and what follows
@@ -112,8 +117,18 @@ func (h *shield) keep(path string, kind Kind) {
 		h.made = append(h.made, path)
 	case Hollow:
 		h.held = append(h.held, path)
+	case Reserved:
+		if missing(path) {
+			h.links = append(h.links, path)
+		}
 	case Found, Private, Unseen:
 	}
+}
+
+// missing says whether nothing is there but a placeholder.
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && placeholder.IsLink(path)
 }
 
 // allows says whether the user lets the plugin change the path, or something in it.
@@ -144,6 +159,8 @@ func (h *shield) judgeNames(roots, named []string, home string, mounts bool) {
 		case err != nil && !(held && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission))):
 		case !mounts:
 			open = append(open, path)
+		case missing(path) && filepath.Base(path) == linkedName:
+			h.readOnly, h.links = append(h.readOnly, path), append(h.links, path)
 		case err == nil && info.Mode()&os.ModeSymlink != 0:
 			h.missing = append(h.missing, path+" is a symbolic link, which it can replace")
 		default:
@@ -225,24 +242,47 @@ func (s Plan) protect(c *sandbox.Confinement, h shield) error {
 }
 
 // raise makes what must be there to be kept from the plugin, and adds to what is missing what could not be made.
-func (h *shield) raise(notes string, missing *[]string) (held []*placeholder.Placeholder) {
+func (h *shield) raise(notes string, lacks *[]string) (held []*placeholder.Placeholder) {
 	for _, path := range h.made {
 		_ = os.MkdirAll(path, 0o700)
 	}
-	for _, path := range h.held {
-		p, err := placeholder.Hold(path, notes)
+	hold := func(path string, how func(path, notes string) (*placeholder.Placeholder, error)) bool {
+		p, err := how(path, notes)
 		switch {
 		case p != nil:
 			held = append(held, p)
-		case err != nil && absent(path) && !closed(path, err):
-			*missing = append(*missing, fmt.Sprintf("it can make %s, which other programs run or obey: no folder can stand in for it (%v)", path, reason(err)))
+		case err != nil && (absent(path) || placeholder.IsLink(path)) && !closed(path, err):
+			*lacks = append(*lacks, fmt.Sprintf("it can make %s, which other programs run or obey: nothing can stand in for it (%v)", path, reason(err)))
+		}
+		return p != nil
+	}
+	for _, path := range h.held {
+		hold(path, placeholder.Hold)
+	}
+	links := h.links
+	h.links = nil
+	for _, path := range links {
+		if !slices.Contains(h.readOnly, path) { // it is in a folder that is
+			continue
+		}
+		if path = uppermost(path); hold(path, placeholder.HoldLink) {
+			h.links = append(h.links, path)
 		}
 	}
+	h.readOnly, h.fixed = slices.DeleteFunc(h.readOnly, placeholder.IsLink), slices.DeleteFunc(h.fixed, placeholder.IsLink)
 	for _, path := range h.hidden {
 		makeFile(path)
 	}
 	h.fixed, h.readOnly, h.hidden = slices.DeleteFunc(h.fixed, absent), slices.DeleteFunc(h.readOnly, absent), slices.DeleteFunc(h.hidden, absent)
 	return held
+}
+
+// uppermost is the path, or of the folders above that are not there the uppermost.
+func uppermost(path string) string {
+	for above := filepath.Dir(path); above != path && missing(above); above = filepath.Dir(above) {
+		path = above
+	}
+	return path
 }
 
 // closed says whether the plugin cannot make the path either, for the reason that we could not: a folder that may not be

@@ -4,9 +4,12 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
 )
 
 // Sights look at paths beside those who ask, since a file system may hang. Each path is looked at once at a time, by whom
@@ -57,6 +60,11 @@ func (s *sight) see(path string) {
 			return
 		}
 		path = found
+	}
+	if placeholder.IsLink(path) { // nothing is there
+		s.path, s.links = onTheWay(filepath.Dir(path))
+		s.path = filepath.Join(s.path, filepath.Base(path))
+		return
 	}
 	s.path, s.links = onTheWay(path)
 	info, err := os.Lstat(s.path)

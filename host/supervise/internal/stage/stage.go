@@ -97,6 +97,7 @@ func (s Plan) restrict(how *Stage, p Program, h shield) {
 	how.cmd.Restrict = o
 	if s.confined() && s.Means.Namespaces {
 		how.held = h.raise(s.Notes, &how.Confinement.Missing)
+		how.cmd.Links = h.links
 		how.cmd.Sealed, how.cmd.Writable = s.seal()
 		how.cmd.Namespace, how.cmd.Fixed, how.cmd.ReadOnly, how.cmd.Hidden = true, h.fixed, h.readOnly, h.hidden
 	}

@@ -17,7 +17,7 @@ func (p Program) fix() error {
 			return err
 		}
 	}
-	covers := slices.Concat(alike(cover{}, p.Fixed), alike(cover{readOnly: true}, p.ReadOnly), alike(cover{what: "/dev/null"}, p.Hidden))
+	covers := slices.Concat(alike(cover{}, p.Fixed), alike(cover{readOnly: true}, p.ReadOnly), alike(cover{what: "/dev/null"}, p.Hidden), alike(cover{link: true}, p.Links))
 	for _, c := range covers {
 		if err := c.mount(); err != nil {
 			return failed("mounting "+strconv.Quote(c.on), err)
@@ -112,6 +112,7 @@ type cover struct {
 	on       string
 	what     string // "" is what is there already
 	readOnly bool
+	link     bool // it is a symbolic link, and stays one
 }
 
 // alike are covers on several paths.
@@ -125,7 +126,11 @@ func alike(c cover, paths []string) (all []cover) {
 
 // mount works on open files: what others do to the path meanwhile changes nothing.
 func (c cover) mount() error {
-	at, err := openPath(c.on)
+	open := openPath
+	if c.link {
+		open = openLink
+	}
+	at, err := open(c.on)
 	if err != nil {
 		return err
 	}
@@ -182,12 +187,31 @@ func (c cover) limit(tree int) error {
 var noPath = unsafe.Pointer(new(byte))
 
 // openPath opens a file or a folder itself, without a look into it, if no part of its path is a symbolic link.
-func openPath(path string) (int, error) {
+func openPath(path string) (int, error) { return openWith(path, 0) }
+
+// openLink opens a symbolic link itself. What is none is as good as gone.
+func openLink(path string) (int, error) {
+	fd, err := openWith(path, syscall.O_NOFOLLOW)
+	if err != nil {
+		return -1, err
+	}
+	var st syscall.Stat_t
+	if err = syscall.Fstat(fd, &st); err == nil && st.Mode&syscall.S_IFMT != syscall.S_IFLNK {
+		err = syscall.ENOENT
+	}
+	if err != nil {
+		_ = syscall.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func openWith(path string, flags uint64) (int, error) {
 	name, err := syscall.BytePtrFromString(path)
 	if err != nil {
 		return -1, err
 	}
-	how := [3]uint64{pathOnly | syscall.O_CLOEXEC, 0, withoutSymlinks} // struct open_how: flags, mode, resolve
+	how := [3]uint64{pathOnly | syscall.O_CLOEXEC | flags, 0, withoutSymlinks} // struct open_how: flags, mode, resolve
 	current := atCurrent
 	fd, _, e := syscall.Syscall6(sysOpenat2, uintptr(current), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
 	if e != 0 {

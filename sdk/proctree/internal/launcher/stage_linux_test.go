@@ -103,7 +103,7 @@ func TestItFailsClosed(t *testing.T) {
 		want   Report
 		needs  bool // Landlock; without it that is what fails
 	}{
-		"no program":                  {"/nowhere", Orders{}, Report{Failed: "exec", Errno: syscall.ENOENT}, false},
+		"no program":                  {"/proc/nowhere", Orders{}, Report{Failed: "exec", Errno: syscall.ENOENT}, false},
 		"no executable":               {"/etc/passwd", Orders{}, Report{Failed: "exec", Errno: syscall.EACCES}, false},
 		"a path through a file":       {"/bin/sh", Orders{NoNewPrivileges: true, Ruleset: writes, Rules: []Rule{{"/etc/passwd/x", writes[0]}}}, Report{Errno: syscall.ENOTDIR, Call: `opening "/etc/passwd/x"`}, true},
 		"Landlock with privileges":    {"/bin/sh", Orders{Ruleset: writes}, Report{Errno: syscall.EPERM, Call: "landlock_restrict_self"}, true},

@@ -27,8 +27,8 @@ type Program struct {
 	// Orders restrict it.
 	Orders Orders
 	// Sealed and the paths are for fix, which needs a namespace.
-	Sealed                            bool
-	Writable, Fixed, ReadOnly, Hidden []string
+	Sealed                                   bool
+	Writable, Fixed, ReadOnly, Hidden, Links []string
 }
 
 // Encode returns the program as the launcher first reads it from the control
@@ -36,7 +36,7 @@ type Program struct {
 // divide the fields. So no field may contain one.
 func (p Program) Encode() []byte {
 	fields := []string{p.Path, p.Dir, string(p.Orders.encode()), strconv.FormatBool(p.Terminal), strconv.FormatBool(p.Sealed)}
-	for _, list := range [][]string{p.Argv, p.Writable, p.Fixed, p.ReadOnly, p.Hidden} {
+	for _, list := range [][]string{p.Argv, p.Writable, p.Fixed, p.ReadOnly, p.Hidden, p.Links} {
 		fields = append(append(fields, strconv.Itoa(len(list))), list...)
 	}
 	text := make([]byte, 4)
@@ -77,7 +77,7 @@ func parseProgram(fields []string) (p Program, err error) {
 	sealed, wrongSealed := strconv.ParseBool(fields[4])
 	p = Program{Path: fields[0], Dir: fields[1], Terminal: terminal, Sealed: sealed}
 	rest := fields[5:]
-	for _, list := range []*[]string{&p.Argv, &p.Writable, &p.Fixed, &p.ReadOnly, &p.Hidden} {
+	for _, list := range []*[]string{&p.Argv, &p.Writable, &p.Fixed, &p.ReadOnly, &p.Hidden, &p.Links} {
 		if *list, rest = takeList(rest); rest == nil {
 			break
 		}

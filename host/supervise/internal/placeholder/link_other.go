@@ -1,0 +1,15 @@
+//go:build unix && !linux
+
+package placeholder
+
+import "errors"
+
+// HoldLink is for Linux alone, where mounts keep placeholders.
+func HoldLink(string, string) (*Placeholder, error) { return nil, errors.ErrUnsupported }
+
+// IsLink says whether there is a placeholder of HoldLink.
+func IsLink(string) bool { return false }
+
+func (p *Placeholder) releaseLink() {}
+
+func removeLeftLink(string) {}
