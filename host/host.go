@@ -118,6 +118,9 @@ type ToolOptions struct {
 	Description    string
 	Timeout        time.Duration
 	MaxResultBytes int64
+	// Aliases are other names that the tool may be called by, such as those of another agent's tools. Catalogs, rules, limits and
+	// the record go by the tool's own name. They match ^[A-Za-z_][A-Za-z0-9_-]{0,63}$, and no two tools share one.
+	Aliases []string
 	Limits
 }
 

@@ -17,6 +17,7 @@ type hosting struct {
 	options  Options
 	log      *slog.Logger
 	registry *registry
+	aliases  map[string]string // full names of tools, by their other names
 	results  *keeper
 	lines    map[string]*line // by plugin; of those that have limits
 	route    CallFunc
@@ -35,6 +36,9 @@ func (h *Host) newHosting(plugins map[string]Plugin, o Options, old *hosting) (*
 	n := &hosting{Host: h, options: o, log: o.Logger, registry: r, results: &keeper{dir: o.ResultDir}}
 	if old != nil && old.options.ResultDir == o.ResultDir {
 		n.results = old.results
+	}
+	if n.aliases, err = aliases(plugins, o.Tools); err != nil {
+		return nil, err
 	}
 	r.hides = n.hides
 	n.buildRoute()
@@ -61,6 +65,7 @@ func (h *hosting) prepare(c *Call) *Call {
 	h.fillIn(c)
 	c.Definition, c.Decision = nil, policy.Decision{}
 	c.life = &life{id: c.ID, called: c.Tool}
+	c.Tool = h.meant(c.Tool)
 	return c
 }
 

@@ -49,7 +49,14 @@ func (r *registry) near(ctx context.Context, c *Call, own known) []string {
 	if tools, _ := c.catalog.pick(own); len(tools) > 0 {
 		return nearest(c.Tool, tools, len(c.Tool)+maxName)
 	}
-	return nearest(c.Tool, r.suggestable(ctx, c.catalog), min(max(2, len(c.Tool)/3), len(c.Tool)-1))
+	tools := r.suggestable(ctx, c.catalog)
+	same := sameUse(c.Tool, tools)
+	for _, name := range nearest(c.Tool, tools, min(max(2, len(c.Tool)/3), len(c.Tool)-1)) {
+		if !slices.Contains(same, name) {
+			same = append(same, name)
+		}
+	}
+	return same[:min(3, len(same))]
 }
 
 // maxSuggesting bounds how long plugins are asked only to suggest a name.

@@ -107,12 +107,12 @@ func (l *listing) fits(other *listing) bool {
 		(l.pins.hashes == nil) == (other.pins.hashes == nil) && maps.Equal(l.pins.hashes, other.pins.hashes)
 }
 
-// descriptions are those that stand in for the plugin's own.
+// descriptions are those that stand in for the plugin's own, and the aliases.
 func (l *listing) descriptions() map[string]string {
 	out := map[string]string{}
 	for name, o := range l.options {
-		if o.Description != "" && strings.HasPrefix(name, l.name+"__") {
-			out[name] = o.Description
+		if (o.Description != "" || len(o.Aliases) > 0) && strings.HasPrefix(name, l.name+"__") {
+			out[name] = strings.Join(append(o.Aliases[:len(o.Aliases):len(o.Aliases)], o.Description), "\n")
 		}
 	}
 	return out

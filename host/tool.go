@@ -27,6 +27,8 @@ type Tool struct {
 	Unseen int
 	// Unchecked says which parts of a foreign schema are not checked, and why.
 	Unchecked []string
+	// Aliases are other names that it may be called by.
+	Aliases []string
 
 	plugin   Plugin
 	said     *sdk.Tool // as the plugin defines it, under the name that it knows
@@ -46,6 +48,9 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 	definition, err := json.Marshal(t.Tool)
 	if err != nil {
 		return nil, err
+	}
+	if len(t.Aliases) > 0 {
+		definition = slices.Concat([]byte(`{"aliases":`), sdk.Encode(t.Aliases), []byte(","), definition[1:])
 	}
 	return fmt.Appendf(nil, `{"plugin":%q,%s`, t.Plugin, definition[1:]), nil
 }
@@ -164,6 +169,7 @@ func (l *listing) tool(d sdk.Tool, name string) (*Tool, error) {
 	}
 	t.Name, t.spelling = name, newSpelling(t.InputSchema)
 	t.Description = cmp.Or(l.options[name].Description, t.Description)
+	t.Aliases = l.options[name].Aliases
 	if l.deaf {
 		t.Hints, t.Category, t.CostTier = sdk.Hints{}, "", ""
 	}

@@ -265,3 +265,22 @@ plugin "own" {
 		}
 	}
 }
+
+// A person and a client may call a tool by another name; the record has its own.
+func TestAliasesOfCommands(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "audit.jsonl")
+	o := newOneCall(t, "  tool \"both\" {\n    aliases = [\"read_both\"]\n  }", fmt.Sprintf("audit {\n  path = %q\n}\npolicy \"user\" {\n  rule \"no\" {\n    tools  = [\"faulty__both\"]\n    effect = \"deny\"\n  }\n}\n", record))
+	if code, _, errs := o.run("toolhost", "", "call", "read_both"); code != exitDenied || !strings.Contains(errs, "faulty__both was denied") {
+		t.Errorf("a rule about the tool does not hold for its alias: exit code %d\n%s", code, errs)
+	}
+	if code, out, errs := o.run("toolhost", "", "policy", "explain", "read_both"); code != exitOK || !strings.Contains(out, "deny") {
+		t.Errorf("explain: exit code %d\n%s\n%s", code, out, errs)
+	}
+	if code, _, errs := o.run(callProgram, "{}", "grep_search"); code != exitUsage || !strings.Contains(errs, "Did you mean readfile__grep") {
+		t.Errorf("another agent's name: exit code %d\n%s", code, errs)
+	}
+	text, err := os.ReadFile(record)
+	if err != nil || !strings.Contains(string(text), `"tool":"faulty__both"`) || strings.Contains(string(text), "read_both") {
+		t.Errorf("the record says %s, %v", text, err)
+	}
+}

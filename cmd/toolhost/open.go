@@ -215,7 +215,8 @@ func (s *session) options(g *globals) (host.Options, error) {
 		Tools: map[string]host.ToolOptions{}, Plugins: map[string]host.PluginOptions{},
 	}
 	for name, t := range s.config.Tools {
-		o.Tools[name] = host.ToolOptions{Description: t.Description, Timeout: t.Timeout, MaxResultBytes: int64(t.MaxResultBytes), Limits: host.Limits(t.Limits)}
+		o.Tools[name] = host.ToolOptions{Description: t.Description, Timeout: t.Timeout, MaxResultBytes: int64(t.MaxResultBytes), Aliases: t.Aliases,
+			Limits: host.Limits(t.Limits)}
 	}
 	for name, p := range s.config.PluginSettings {
 		o.Plugins[name] = host.PluginOptions{Limits: host.Limits(p.Limits), IgnoreHints: p.IgnoreHints}

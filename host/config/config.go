@@ -71,6 +71,7 @@ type ToolSettings struct {
 	Description    string        // in place of the plugin's
 	Timeout        time.Duration // at most an hour
 	MaxResultBytes int           // at most 64 MiB
+	Aliases        []string      // other names that it may be called by
 	Limits         Limits
 	Source         string // such as "config.hcl:12"
 }

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +39,7 @@ func (f *fields) tool(b *hclsyntax.Block, plugin string, names seen) (name strin
 		Description:    in.text("description", checkDescription),
 		Timeout:        in.duration("timeout", time.Hour),
 		MaxResultBytes: in.integer("max_result_bytes", maxResult),
+		Aliases:        in.aliases(plugin + "__" + name),
 		Limits:         in.limits(),
 		Source:         f.place(b.TypeRange),
 	}
@@ -45,6 +48,27 @@ func (f *fields) tool(b *hclsyntax.Block, plugin string, names seen) (name strin
 	in.done()
 	f.config.Tools[plugin+"__"+name] = settings
 	return name, idempotent
+}
+
+var aliasPattern = lazily(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+
+// aliases reads the other names of a tool. One that another tool has too is reported with both.
+func (f *fields) aliases(tool string) []string {
+	names, _ := f.texts("aliases", func(s string) (problem, hint string) {
+		if !aliasPattern(s) {
+			return "is no name for a tool", "a name has at most 64 letters, digits, \"_\" and \"-\", and begins with a letter or \"_\""
+		}
+		return "", ""
+	})
+	for _, alias := range names {
+		for _, owner := range slices.Sorted(maps.Keys(f.config.Tools)) {
+			same := func(s string) bool { return strings.EqualFold(s, alias) }
+			if owner != tool && slices.ContainsFunc(f.config.Tools[owner].Aliases, same) {
+				f.wrong(f.body.Attributes["aliases"].NameRange, "%s and %s have the alias %q both", owner, tool, alias).hint("keep one of the two")
+			}
+		}
+	}
+	return names
 }
 
 // fits reports a full name that is too long for model vendors.
