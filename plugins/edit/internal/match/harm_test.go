@@ -232,3 +232,18 @@ func TestDotsOfRealFiles(t *testing.T) {
 		})
 	}
 }
+
+func TestBlankLinesAtTheEndsOfNoisyStrings(t *testing.T) {
+	const data = "one(first)\n\ttwo(second)\n\n\tthree(third)\n"
+	for _, c := range []struct{ name, old, fresh, want string }{
+		{"a line goes, and the blank line behind it", "one(first)\n    two(second)\n\n", "one(first)\n", "one(first)\n\tthree(third)\n"},
+		{"new_string is trimmed", "one(first)\n    two(second)\n\n", "one(first)\n    two(x)", "one(first)\n\ttwo(x)\n\n\tthree(third)\n"},
+		{"new_string is trimmed at the start", "\n    three(third)\n", "three(x)\n", "one(first)\n\ttwo(second)\n\n\tthree(x)\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, got := planned(t, "a.go", data, Change{Old: c.old, New: c.fresh}); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

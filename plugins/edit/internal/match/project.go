@@ -59,6 +59,12 @@ func (p *projection) keepOuter() {
 	}
 	head, tail := outer(p.old)
 	newHead, newTail := outer(p.new)
+	if p.ends(p.old, head) != p.ends(p.new, newHead) && p.has(p.ends(p.new, newHead)) {
+		head = newHead // the first line goes, and the blank lines before it may as well
+	}
+	if p.ends(p.old, -1-tail) != p.ends(p.new, -1-newTail) && p.has(p.ends(p.new, -1-newTail)) {
+		tail = newTail
+	}
 	if newHead == len(p.new.lines) || head <= newHead && tail <= newTail {
 		return
 	}
@@ -68,6 +74,27 @@ func (p *projection) keepOuter() {
 	}
 	data = slices.Concat(bytes.Repeat(newline, max(0, head-newHead)), data, bytes.Repeat(newline, max(0, tail-newTail)))
 	p.new = newSource(data, p.t.syntax)
+}
+
+// ends is line i of a text, counted from its end when i is less than 0.
+func (p *projection) ends(s *source, i int) string {
+	if i < 0 {
+		i += len(s.lines)
+	}
+	if i < 0 || i >= len(s.lines) {
+		return ""
+	}
+	return squeeze(s.text(i))
+}
+
+// has says that old_string has a line.
+func (p *projection) has(line string) bool {
+	for i := range p.old.lines {
+		if line != "" && squeeze(p.old.text(i)) == line {
+			return true
+		}
+	}
+	return false
 }
 
 // run goes through the hunks of the model's change.
