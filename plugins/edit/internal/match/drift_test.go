@@ -1,6 +1,7 @@
 package match
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,6 +53,7 @@ func TestCommentsThatSpeakAgainstAPlace(t *testing.T) {
 		{"another number", "\tif b == 0 {\n\t\treturn 0, errDivision // see issue 21\n\t}\n", "\tif b <= 0 {\n\t\treturn 0, errDivision // see issue 21\n\t}\n"},
 		{"the comment that changes", "// Add adds two numbers.\nfunc Add(a, b int) int {\n\treturn a + b\n", "// Add gives a sum.\nfunc Add(a, b int) int {\n\treturn a + b\n"},
 		{"the comment that goes", "// Add adds two numbers.\nfunc Add(a, b int) int {\n\treturn a + b\n", "func Add(a, b int) int {\n\treturn a + b\n"},
+		{"one that stands elsewhere", "// Add returns the sum of a and b.\n\n\tif b == 0 {\n\t\treturn 0, errDivision // see issue 12\n\t}\n", "// Add returns the sum of a and b.\n\n\tif b < 0 {\n\t\treturn 0, errDivision // see issue 12\n\t}\n"},
 		{"more of them than code", "}\n\n// one thing\n// and another\n// and a third\nfunc Div(a, b int) (int, error) {\n", "}\n\n// one thing\n// and another\n// and a third\nfunc Div(b, a int) (int, error) {\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -81,6 +83,13 @@ func TestStepsThatTheMatchDoesNotShow(t *testing.T) {
 	}
 	const aligned = "\t\tfor j {\n\t\t  if x &&\n\t\t     y {\n"
 	refused(t, "a.c", aligned, Change{Old: "                for j {\n                  if x &&\n", New: "                for j {\n                if (v) {\n                        return;\n                }\n                  if x &&\n"})
+}
+
+// One indentation of old_string stands for two of the file: the lines above and below a new one must agree on it.
+func TestOneIndentationForTwo(t *testing.T) {
+	const data = "ALTER ONE ADD\n\tFUNCTION 1 (one);\n\nALTER TWO ADD\n\tFUNCTION 2 (two);\n"
+	old := strings.ReplaceAll(data, "\t", "")
+	refused(t, "a.sql", data, Change{Old: old, New: strings.Replace(old, "\n\nALTER TWO", "\nFUNCTION 3 (three);\n\nALTER TWO", 1)})
 }
 
 // A bracket that is a part of a line says nothing of where old_string ends.

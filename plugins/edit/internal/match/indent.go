@@ -74,7 +74,7 @@ func (m *indents) believes(first sample) bool {
 func (m *indents) learn(s sample) {
 	m.samples = append(m.samples, s)
 	if have, ok := m.known[s.old]; ok && have != s.file {
-		m.twofold = true
+		m.twofold, m.identity = true, false
 		return
 	}
 	m.known[s.old] = s.file

@@ -5,11 +5,14 @@ import (
 	"unicode"
 )
 
+// tellingNote is how many letters and digits a comment has that stands at one place only.
+const tellingNote = 20
+
 // maxMisquoted is how many comments in other words a line of code may bear.
 const maxMisquoted = 2
 
 // misquoted says that the comments of old_string, of which the pass took no notice, speak against a place: there are more of
-// them in other words than the code can bear, or one differs in its numbers only.
+// them in other words than the code can bear, one stands elsewhere in the file, or one differs in its numbers only.
 func (t *Text) misquoted(r *reading, p *place) bool {
 	notes, code := 0, 0
 	for _, c := range p.cells {
@@ -17,6 +20,9 @@ func (t *Text) misquoted(r *reading, p *place) bool {
 			switch {
 			case r.old.onlyNotes(o) && c.kind == filler:
 				notes++
+				if key := squeeze(r.old.text(o)); alnums([]byte(key)) >= tellingNote && len(t.lineIndex().at[key]) > 0 {
+					return true
+				}
 			case !r.old.onlyNotes(o) && alnums(r.old.text(o)) >= 3:
 				code++
 			}
