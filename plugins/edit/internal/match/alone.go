@@ -27,7 +27,7 @@ func (t *Text) alone(c Change, r *reading, place Range) (*reading, *Refusal) {
 // escapesAlone gives new_string without escapes that it has and old_string has not. Lines that old_string has as well tell
 // that they are not meant.
 func (t *Text) escapesAlone(r *reading, whole bool) (fresh string, ok bool, refusal *Refusal) {
-	if !strings.ContainsAny(r.new, `\&`) {
+	if !strings.ContainsAny(r.new, `\&`) || len(r.new)+len(r.old.data) > maxEscaped {
 		return "", false, nil
 	}
 	old := strings.Split(strings.TrimSuffix(string(r.old.data), "\n"), "\n")
@@ -61,10 +61,15 @@ func escapedInPart() *Refusal {
 // can be escaped.
 func (t *Text) likely(e escaping, s string, old []string, whole bool) (m *unescaper, text string, n int) {
 	signs := e.signs(s)
+	if signs == "" {
+		return nil, s, 0
+	}
+	known := lineSet(old)
+	few := strings.Count(s, "\n")*len(old) <= maxPairs // to be compared with each other
 	if strings.Contains(signs, "n") && whole && !strings.Contains(strings.TrimSuffix(s, "\n"), "\n") {
 		s = e.only("nr").decode(s)
 		for _, l := range strings.Split(s, "\n") {
-			if alnums([]byte(l)) > 0 && slices.Contains(old, l) {
+			if alnums([]byte(l)) > 0 && known[l] {
 				n++
 			}
 		}
@@ -73,23 +78,31 @@ func (t *Text) likely(e escaping, s string, old []string, whole bool) (m *unesca
 	for _, l := range strings.Split(s, "\n") {
 		d := m.decode(l)
 		switch {
-		case slices.Contains(old, l):
+		case known[l]:
 			m.mixed = m.mixed || m.anyBare(l)
-		case alnums([]byte(d)) > 0 && slices.Contains(old, d):
+		case alnums([]byte(d)) > 0 && known[d]:
 			n += 2
-		case d != l && strings.HasPrefix(strings.TrimLeft(l, " \t"), `\t`) && slices.ContainsFunc(old, func(o string) bool {
+		case few && d != l && strings.HasPrefix(strings.TrimLeft(l, " \t"), `\t`) && slices.ContainsFunc(old, func(o string) bool {
 			return leading([]byte(o)) == leading([]byte(d)) && similarity(o, d) >= minSameLine
 		}):
 			n++
-		case d != l && strings.HasSuffix(l, `\\`) && slices.ContainsFunc(old, func(o string) bool {
+		case few && d != l && strings.HasSuffix(l, `\\`) && slices.ContainsFunc(old, func(o string) bool {
 			return strings.HasSuffix(o, `\`) && !strings.HasSuffix(o, `\\`) && similarity(o, d) >= minSameLine
 		}):
 			n++
-		case d != l && t.strayEscape(l) && slices.ContainsFunc(old, func(o string) bool { return m.anyBare(o) && similarity(o, d) >= minSameLine }):
+		case few && d != l && t.strayEscape(l) && slices.ContainsFunc(old, func(o string) bool { return m.anyBare(o) && similarity(o, d) >= minSameLine }):
 			n++
 		}
 	}
 	return m, s, n
+}
+
+func lineSet(lines []string) map[string]bool {
+	set := make(map[string]bool, len(lines))
+	for _, l := range lines {
+		set[l] = true
+	}
+	return set
 }
 
 func (m *unescaper) anyBare(l string) bool {
@@ -99,9 +112,9 @@ func (m *unescaper) anyBare(l string) bool {
 // wraps says that all lines kept of old_string are escaped, and that new ones have quotes as they are: a text may have been
 // put into a string.
 func (m *unescaper) wraps(s string) bool {
-	added := false
+	added, known := false, lineSet(m.plain)
 	for _, l := range strings.Split(s, "\n") {
-		if m.anyBare(l) && slices.Contains(m.plain, l) {
+		if m.anyBare(l) && known[l] {
 			return false
 		}
 		added = added || m.anyBare(l)
@@ -116,8 +129,10 @@ func (t *Text) suspicious(fresh string, old []string) *Refusal {
 		l := string(t.data[f.start:f.end])
 		return t.strayEscape(l) || quotesEscaped(l)
 	}
-	for _, l := range strings.Split(fresh, "\n") {
-		if !slices.Contains(old, l) && (t.strayEscape(l) || escapedOf(l, old)) {
+	known, lines := lineSet(old), strings.Split(fresh, "\n")
+	few := len(lines)*len(old) <= maxPairs
+	for _, l := range lines {
+		if !known[l] && (t.strayEscape(l) || few && escapedOf(l, old)) {
 			if slices.ContainsFunc(t.lines, usual) {
 				return nil
 			}
@@ -232,6 +247,10 @@ func (t *Text) counts(n numbering, at, number int) bool {
 // numbers are those of the file, and whether all lines have one.
 func (t *Text) nearestText(n numbered, old []string, at int) (text string, shared int, placed, all bool) {
 	shared = -1
+	where := map[string]int{}
+	for o, l := range slices.Backward(old) {
+		where[l] = o
+	}
 	for _, after := range n.after {
 		s, ok := n.without(after)
 		if !ok {
@@ -239,7 +258,10 @@ func (t *Text) nearestText(n numbered, old []string, at int) (text string, share
 		}
 		same, here := 0, true
 		for i, l := range strings.Split(s, "\n") {
-			o := slices.Index(old, l)
+			o, ok := where[l]
+			if !ok {
+				o = -1
+			}
 			if n.number[i] == 0 || strings.TrimSpace(l) == "" {
 				continue
 			}

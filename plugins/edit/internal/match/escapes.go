@@ -154,8 +154,14 @@ type unescaper struct {
 	bareSigns  string   // that new_string has as they are
 }
 
+// maxEscaped is how long old_string and new_string together may be to be looked at for escapes.
+const maxEscaped = 256 << 10
+
 // unescaped gives the readings of a change whose old_string is escaped once too often.
 func (t *Text) unescaped(c Change) (out []*reading) {
+	if len(c.Old)+len(c.New) > maxEscaped {
+		return nil
+	}
 	for _, e := range escapings {
 		old, fresh, ok := t.unescape(e, c)
 		if ok && strings.TrimSpace(old) != "" && !slices.ContainsFunc(out, func(r *reading) bool { return string(r.old.data) == old }) {
@@ -219,17 +225,19 @@ func (m *unescaper) fresh(s string, breaks escaping, used string) (string, bool)
 	lines := strings.Split(s, "\n")
 	out := make([]string, len(lines))
 	x, y := make([]string, len(m.plain)), make([]string, len(lines))
+	known := map[string]bool{}
 	for i, l := range m.plain {
 		x[i] = strings.TrimRight(l, " \t")
+		known[x[i]] = true
 	}
 	for j, l := range lines {
 		y[j] = strings.TrimRight(l, " \t")
-		if d, ok := anyDecoded(l, x); ok {
+		if d, ok := anyDecoded(l, known); ok {
 			y[j] = d
 		}
 	}
 	for j, l := range lines {
-		if y[j] == strings.TrimRight(l, " \t") && slices.Contains(x, y[j]) {
+		if y[j] == strings.TrimRight(l, " \t") && known[y[j]] {
 			m.bareSigns += without(m.signs(l), quoting) // a line that both have is not escaped
 		}
 	}
@@ -250,8 +258,8 @@ func (m *unescaper) fresh(s string, breaks escaping, used string) (string, bool)
 }
 
 // anyDecoded gives the line of some that another one is, in whatever way that is escaped.
-func anyDecoded(l string, lines []string) (string, bool) {
-	if slices.Contains(lines, strings.TrimRight(l, " \t")) || !strings.ContainsAny(l, `\&`) {
+func anyDecoded(l string, lines map[string]bool) (string, bool) {
+	if lines[strings.TrimRight(l, " \t")] || !strings.ContainsAny(l, `\&`) {
 		return "", false
 	}
 	for _, e := range slices.Concat(escapings, []escaping{{}}) {
@@ -259,7 +267,7 @@ func anyDecoded(l string, lines []string) (string, bool) {
 		if e.set != "" || e.entities {
 			d = e.decode(l)
 		}
-		if d = strings.TrimRight(d, " \t"); d != "" && slices.Contains(lines, d) {
+		if d = strings.TrimRight(d, " \t"); d != "" && lines[d] {
 			return d, true
 		}
 	}
@@ -272,6 +280,9 @@ func (m *unescaper) partner(h hunk, n int, l string) int {
 		return h.a + n - h.na
 	}
 	best, most := -1, 0.5
+	if (h.b-h.a)*(h.nb-h.na) > maxPairs {
+		return best
+	}
 	for o := h.a; o < h.b; o++ {
 		if s := similarity(m.plain[o], m.decode(l)); s > most {
 			best, most = o, s

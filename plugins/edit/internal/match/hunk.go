@@ -167,15 +167,16 @@ func (p *projection) moved(u cell) bool {
 	if !u.single() || p.t.onlyNotes(u.f0) || p.t.tail(u.f0) == p.t.lines[u.f0].end || p.old.tail(u.o0) < p.old.lines[u.o0].end {
 		return false
 	}
-	count := func(s *source) (n int) {
-		for i := range s.lines {
-			if squeeze(s.text(i)) == squeeze(p.old.text(u.o0)) {
-				n++
-			}
+	if p.more == nil {
+		p.more = map[string]int{}
+		for i := range p.new.lines {
+			p.more[squeeze(p.new.text(i))]++
 		}
-		return n
+		for i := range p.old.lines {
+			p.more[squeeze(p.old.text(i))]--
+		}
 	}
-	return count(p.new) >= count(p.old)
+	return p.more[squeeze(p.old.text(u.o0))] >= 0
 }
 
 // unquoted says that no line of old_string stands for line f of the file.

@@ -140,7 +140,8 @@ func (n numbered) renumbered(s string) (out numbered, ok bool) {
 		}
 	}
 	last += len(out.text)
-	known := func(l string) bool { return strings.TrimSpace(l) != "" && slices.Contains(n.text, l) }
+	texts := lineSet(n.text)
+	known := func(l string) bool { return strings.TrimSpace(l) != "" && texts[l] }
 	twice := slices.ContainsFunc(n.text, func(l string) bool { number, _, marked := n.line(l); return number > 0 && marked })
 	lines := strings.Split(s, "\n")
 	taken, left := 0, 0
@@ -257,14 +258,20 @@ func (r *reading) shifted() bool {
 func (r *reading) framed(t *Text, p *place) (asOld, asFile bool) {
 	fresh := strings.Split(r.new, "\n")
 	asOld, asFile = true, true
-	for _, pair := range r.kept() {
-		for _, c := range p.cells {
-			if c.o0 <= pair[0] && pair[0] < c.o1 {
-				l := []byte(strings.TrimRight(fresh[pair[1]], " \t"))
-				asOld = asOld && leading(l) == leading(r.old.text(pair[0]))
-				asFile = asFile && c.single() && (bytes.Equal(l, bytes.TrimRight(t.text(c.f0), " \t")) || pair[2] == 0 && leading(l) == leading(t.text(c.f0)))
-			}
+	cellOf := map[int]cell{}
+	for _, c := range p.cells {
+		for o := c.o0; o < c.o1; o++ {
+			cellOf[o] = c
 		}
+	}
+	for _, pair := range r.kept() {
+		c, ok := cellOf[pair[0]]
+		if !ok {
+			continue
+		}
+		l := []byte(strings.TrimRight(fresh[pair[1]], " \t"))
+		asOld = asOld && leading(l) == leading(r.old.text(pair[0]))
+		asFile = asFile && c.single() && (bytes.Equal(l, bytes.TrimRight(t.text(c.f0), " \t")) || pair[2] == 0 && leading(l) == leading(t.text(c.f0)))
 	}
 	return asOld, asFile
 }
@@ -286,11 +293,13 @@ func (t *Text) takeLines(f *finding) {
 // the first lines that say something. The third number is 1 for lines that are the same.
 func (r *reading) kept() (out [][3]int) {
 	fresh := strings.Split(r.new, "\n")
+	lines := map[string][]int{}
+	for o := range r.old.lines {
+		lines[squeeze(r.old.text(o))] = append(lines[squeeze(r.old.text(o))], o)
+	}
 	for n, l := range fresh {
-		for o := range r.old.lines {
-			if s := squeeze([]byte(l)); s != "" && s == squeeze(r.old.text(o)) {
-				out = append(out, [3]int{o, n, 1})
-			}
+		if s := squeeze([]byte(l)); s != "" && len(lines[s]) == 1 {
+			out = append(out, [3]int{lines[s][0], n, 1})
 		}
 	}
 	if len(out) > 0 {

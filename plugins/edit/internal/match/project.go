@@ -15,8 +15,9 @@ type projection struct {
 	indents  *indents
 	cellOf   []int // index of the cell of each old line
 	edits    []Edit
-	near     int  // the old line that the hunk at work starts with
-	trims    bool // blanks at the end of the model's lines are its own
+	more     map[string]int // how many more lines of a text new_string has than old_string; made when asked for
+	near     int            // the old line that the hunk at work starts with
+	trims    bool           // blanks at the end of the model's lines are its own
 }
 
 // project makes the edits for one place.

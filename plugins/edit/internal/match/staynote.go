@@ -10,8 +10,11 @@ import (
 func (t *Text) stayNote(r *reading, at Range) (out *reading, place Range, refusal *Refusal) {
 	last := t.lineAt(at.End)
 	l := t.lines[last]
+	if at.End <= l.start || at.End >= l.end || isBlankLine(t.data[at.End:l.end]) {
+		return r, at, nil
+	}
 	note := t.tail(last)
-	if at.End <= l.start || note >= l.end || note < at.End || !isBlank(string(t.data[at.End:note])) {
+	if note >= l.end || note < at.End || !isBlankLine(t.data[at.End:note]) {
 		return r, at, nil
 	}
 	old, fresh := strings.Split(string(toLF(r.old.data)), "\n"), strings.Split(string(toLF([]byte(r.new))), "\n")
