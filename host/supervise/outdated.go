@@ -41,7 +41,8 @@ func sameDefinition(a, b *sdk.Tool) bool {
 	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && a.Category == b.Category &&
 		bytes.Equal(a.InputSchema, b.InputSchema) && bytes.Equal(a.OutputSchema, b.OutputSchema) && sameHints(a.Hints, b.Hints) &&
 		a.CostTier == b.CostTier && a.Timeout == b.Timeout && a.MaxResultBytes == b.MaxResultBytes &&
-		a.OriginalName == b.OriginalName && a.Previews == b.Previews
+		a.OriginalName == b.OriginalName && a.Previews == b.Previews &&
+		a.Stateful == b.Stateful && a.ForeignSchema == b.ForeignSchema && a.PathAware == b.PathAware
 }
 
 func sameHints(a, b sdk.Hints) bool {

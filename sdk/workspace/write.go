@@ -26,7 +26,7 @@ import (
 // The other errors are those of Regular; PermissionDenied for a file that is read-only; FileExists when something came up
 // where nothing was; and what the system says (FileNotFound when the folder is gone, PermissionDenied, IOError). After
 // them nothing has changed either, but for folders that were made. Only a crash, or someone who moves the folder away
-// meanwhile, can leave a file behind, whose name starts with ".toolhost-".
+// meanwhile, can leave a file behind, whose name starts with ".toolhost-"; the next process that writes to the folder removes it.
 //
 // Info stays as it was: Find again after Write.
 func (p *Place) Write(data []byte, check func() error) error {
@@ -42,6 +42,7 @@ func (p *Place) Write(data []byte, check func() error) error {
 type Draft struct {
 	place *Place
 	temp  string
+	file  *os.File // whose lock says that the draft is alive
 }
 
 // Prepare does the first part of Write: all but giving the new file its name. Its errors are those of Write.
@@ -56,11 +57,12 @@ func (p *Place) Prepare(data []byte) (*Draft, error) {
 			return nil, unwritten(p.Path, err)
 		}
 	}
-	temp, err := p.writeTemp(data)
+	p.root.sweep(filepath.Dir(p.name))
+	temp, file, err := p.writeTemp(data)
 	if err != nil {
 		return nil, unwritten(p.Path, err)
 	}
-	return &Draft{p, temp}, nil
+	return &Draft{p, temp, file}, nil
 }
 
 // Publish does the second part of Write, which calls check and puts the new file in place. After an error the draft is
@@ -70,12 +72,16 @@ func (d *Draft) Publish(check func() error) error {
 		d.Discard()
 		return err
 	}
+	_ = d.file.Close()
 	d.place.syncFolder()
 	return nil
 }
 
 // Discard removes a draft that is not published.
-func (d *Draft) Discard() { _ = d.place.root.root.Remove(d.temp) } // it may be gone with its folder
+func (d *Draft) Discard() {
+	_ = d.place.root.root.Remove(d.temp) // it may be gone with its folder
+	_ = d.file.Close()
+}
 
 // Remove removes the regular file at the place, right after check, unless that is nil, found nothing against it. Errors are
 // those of check, of Regular, and what the system says (PermissionDenied, IOError). Info stays as it was.
@@ -95,25 +101,29 @@ func (p *Place) Remove(check func() error) error {
 	return nil
 }
 
-// writeTemp writes data, safely on disk, beside the file, and gives its name. It leaves nothing when it fails.
-func (p *Place) writeTemp(data []byte) (name string, err error) {
-	name = filepath.Join(filepath.Dir(p.name), ".toolhost-"+rand.Text())
+// writeTemp writes data, safely on disk, beside the file, and gives its name and the open file, which is locked. It leaves
+// nothing when it fails.
+func (p *Place) writeTemp(data []byte) (name string, f *os.File, err error) {
 	perm := fs.FileMode(0o644)
 	if p.Info != nil {
 		perm = 0o600 // until it has its owner
 	}
-	f, err := p.root.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-	if err != nil {
-		return "", err
+	for f == nil {
+		name = filepath.Join(filepath.Dir(p.name), tempPrefix+rand.Text())
+		if f, err = p.root.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm); err != nil {
+			return "", nil, err
+		}
+		if !keepAlive(f) { // it was taken for one that was left, in the moment before it had its lock
+			_ = f.Close()
+			f = nil
+		}
 	}
-	err = p.fill(f, data)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	if err = p.fill(f, data); err != nil {
 		_ = p.root.root.Remove(name)
+		_ = f.Close()
+		return "", nil, err
 	}
-	return name, err
+	return name, f, nil
 }
 
 func (p *Place) fill(f *os.File, data []byte) error {
