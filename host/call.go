@@ -75,6 +75,9 @@ func (h *hosting) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	c.tell(Calling)
 	before := c.outcome
 	c.outcome = sdk.OutcomeUnknown // if the plugin's side panics
+	if isBuiltIn(c.Definition.plugin) {
+		ctx = context.WithValue(ctx, catalogKey{}, c.catalog)
+	}
 	result, err := c.Definition.plugin.Call(ctx, r)
 	h.heed(c, err)
 	c.outcome = worse(before, outcomeOf(result, err))

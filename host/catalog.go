@@ -15,6 +15,7 @@ type Catalog struct {
 	host     *Host
 	filters  []Filter // all must allow
 	defaults CallDefaults
+	deferral *deferral // what it lists; nil is all
 	seen     atomic.Pointer[view]
 }
 
@@ -38,7 +39,7 @@ func (c *Catalog) WithDefaults(d CallDefaults) *Catalog {
 
 // with is a catalog like this one with other filters.
 func (c *Catalog) with(filters []Filter) *Catalog {
-	return &Catalog{host: c.host, filters: filters, defaults: c.defaults}
+	return &Catalog{host: c.host, filters: filters, defaults: c.defaults, deferral: c.deferral}
 }
 
 // A view is what a catalog held when the tools last changed.
@@ -64,6 +65,20 @@ func (c *Catalog) Narrow(f Filter) (*Catalog, error) {
 // had to be left out, and why. It asks the plugins that may have tools of the catalog and are not listed yet, which starts
 // them, and no others. The tools are the host's own: they must not be changed.
 func (c *Catalog) Tools(ctx context.Context) ([]*Tool, []error) {
+	tools, problems := c.all(ctx)
+	if c.deferral == nil {
+		return tools, problems
+	}
+	listed := c.deferral.lists(tools)
+	if t := c.searchDefinition(ctx); t != nil {
+		listed = append(listed, t)
+	}
+	slices.SortFunc(listed, byName)
+	return listed, problems
+}
+
+// all are the tools that the catalog holds, listed or not.
+func (c *Catalog) all(ctx context.Context) ([]*Tool, []error) {
 	changes := c.host.changes.Load() // before looking: a later change outdates what is seen
 	if v := c.seen.Load(); v != nil && v.changes == changes {
 		return slices.Clone(v.tools), slices.Clone(v.problems)
@@ -119,12 +134,12 @@ func (a answer) mayHave(glob string) bool {
 
 // allows tells whether a tool is in the catalog. Every tool is in a nil one.
 func (c *Catalog) allows(t *Tool) bool {
-	return c == nil || !slices.ContainsFunc(c.filters, func(f Filter) bool { return !f.allows(t) })
+	return c == nil || isBuiltIn(t.plugin) || !slices.ContainsFunc(c.filters, func(f Filter) bool { return !f.allows(t) })
 }
 
 // allowsName tells it from the name, as far as that goes.
 func (c *Catalog) allowsName(name string) bool {
-	return c == nil || !slices.ContainsFunc(c.filters, func(f Filter) bool { return !f.allowsName(name) })
+	return c == nil || name == SearchToolName || !slices.ContainsFunc(c.filters, func(f Filter) bool { return !f.allowsName(name) })
 }
 
 func (c *Catalog) reaches(plugin string) bool {

@@ -78,6 +78,9 @@ func (c *Call) query() *policy.Query {
 
 // hides says whether the policy denies every call of the tool, as far as it can tell, or the host cannot offer it.
 func (h *hosting) hides(t *Tool) bool {
+	if isBuiltIn(t.plugin) { // deferred catalogs list it
+		return true
+	}
 	if h.options.SingleCall && t.Stateful {
 		return true
 	}

@@ -27,6 +27,13 @@ var pluginName = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
 // newRegistry takes over the listings of plugins for which nothing has changed.
 func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *hosting) (*registry, error) {
 	r := &registry{plugins: map[string]*listing{}, limit: o.DefaultTimeout, single: o.SingleCall}
+	plugins = maps.Clone(plugins)
+	if _, taken := plugins[builtIn]; !taken {
+		if plugins == nil {
+			plugins = map[string]Plugin{}
+		}
+		plugins[builtIn] = searcher{h}
+	}
 	for _, name := range slices.Sorted(maps.Keys(plugins)) {
 		if !pluginName().MatchString(name) {
 			return nil, fmt.Errorf("host: plugin name %q must match %s", name, pluginName())

@@ -26,7 +26,7 @@ func (c *Catalog) Search(ctx context.Context, query string, n int) []Hit {
 	if len(terms) == 0 {
 		return nil
 	}
-	tools, _ := c.Tools(ctx)
+	tools, _ := c.all(ctx)
 	scores := score(terms, tools)
 	var hits []Hit
 	for i, t := range tools {
@@ -74,13 +74,29 @@ func score(terms []term, tools []*Tool) []float64 {
 		pages[i] = t.page()
 		total += pages[i].length
 	}
-	for _, t := range terms {
-		weights, n := t.weigh(pages)
+	add := func(weights []float64, n int, share float64) {
 		rarity := math.Log(1 + (float64(len(pages)-n)+0.5)/(float64(n)+0.5))
 		for i, w := range weights {
 			size := pages[i].length * float64(len(pages)) / total
-			scores[i] += rarity * w * (saturation + 1) / (w + saturation*(1-lengths+lengths*size))
+			scores[i] += share * rarity * w * (saturation + 1) / (w + saturation*(1-lengths+lengths*size))
 		}
+	}
+	for _, s := range phrasesIn(terms) {
+		weights, n := countIn(term{word: s, stem: s}, pages)
+		add(weights, n, synonymShare)
+	}
+	for _, t := range terms {
+		if meant := synonyms[t.word]; len(meant) > 0 {
+			for _, s := range meant {
+				weights, n := countIn(term{word: s, stem: s}, pages)
+				add(weights, n, synonymShare)
+			}
+			if _, n := countIn(t, pages); n == 0 {
+				continue // it is the name of a program: no tool has it, but for typing errors
+			}
+		}
+		weights, n := t.weigh(pages)
+		add(weights, n, 1)
 	}
 	return scores
 }
@@ -97,6 +113,16 @@ func (t term) weigh(pages []page) (weights []float64, n int) {
 		}
 		if n > 0 {
 			break
+		}
+	}
+	return weights, n
+}
+
+func countIn(t term, pages []page) (weights []float64, n int) {
+	weights = make([]float64, len(pages))
+	for i, p := range pages {
+		if weights[i] = t.in(p); weights[i] > 0 {
+			n++
 		}
 	}
 	return weights, n

@@ -19,6 +19,7 @@ type discoverFlags struct {
 	search    string
 	searching bool // also with an empty search
 	tokens    bool
+	deferred  bool
 	refresh   bool
 	offline   bool
 }
@@ -50,6 +51,7 @@ func newDiscover(g *globals) *cobra.Command {
 	g.profileFlag(cmd, &f.profile)
 	cmd.Flags().StringVar(&f.search, "search", "", "only the tools that fit these `words` best")
 	cmd.Flags().BoolVar(&f.tokens, "tokens", false, "show about how many tokens each definition costs in a prompt")
+	cmd.Flags().BoolVar(&f.deferred, "deferred", false, "only what a prompt offers that defers all tools: the tool that finds the others")
 	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "start every plugin to list it, and remember what it says")
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "start nothing; list what is known from earlier starts")
 	complete(cmd, "plugin", g.completePlugins)
@@ -70,6 +72,8 @@ func (f discoverFlags) check() error {
 	switch {
 	case f.tokens && f.format != "table":
 		return errors.New("--tokens goes with --format table only")
+	case f.deferred && f.searching:
+		return errors.New("--deferred lists the search tool and --search what it finds; give one of them")
 	case f.refresh && f.offline:
 		return errors.New("--refresh starts every plugin and --offline none; give one of them")
 	case f.searching && strings.TrimSpace(f.search) == "":
@@ -93,6 +97,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	}
 	defer s.close(g)
 	tools, problems := s.tools(ctx, f)
+	alone, _ := s.deferred(ctx)
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -111,7 +116,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if len(f.plugins)+len(problems)+len(s.problems) == 0 { // all tools are known
 		s.complainOfNames(ctx, g)
 	}
-	if err := g.printTools(tools, f); err != nil {
+	if err := g.printTools(tools, alone, f); err != nil {
 		return err
 	}
 	if forGemini && !f.searching && !f.offline {
@@ -142,6 +147,9 @@ func (s *session) tellNoPlugins(g *globals) {
 
 // tools lists the catalog by name, or what a search finds in it by rank.
 func (s *session) tools(ctx context.Context, f discoverFlags) ([]*host.Tool, []error) {
+	if f.deferred {
+		return s.deferred(ctx)
+	}
 	tools, problems := s.catalog.Tools(ctx)
 	if !f.searching {
 		return tools, problems

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-func (g *globals) printTools(tools []*host.Tool, f discoverFlags) error {
+func (g *globals) printTools(tools, deferred []*host.Tool, f discoverFlags) error {
 	switch {
 	case f.format == "json":
 		return g.printJSON(append([]*host.Tool{}, tools...))
@@ -26,8 +26,8 @@ func (g *globals) printTools(tools []*host.Tool, f discoverFlags) error {
 	if f.tokens {
 		fmt.Fprint(g.out, "\n"+tokenSum(tools))
 	}
-	if f.tokens && !f.searching {
-		fmt.Fprint(g.out, saving(tools))
+	if f.tokens && !f.searching && !f.deferred {
+		fmt.Fprint(g.out, saving(tools, deferred))
 	}
 	return nil
 }
