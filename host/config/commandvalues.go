@@ -117,7 +117,7 @@ func commandValue(c shellcmd.Command) cty.Value {
 		"assigns":   tupleOf(c.Assigns, cty.StringVal),
 		"redirects": tupleOf(c.Redirects, redirectValue),
 		"via":       tupleOf(c.Via, cty.StringVal),
-		"dynamic":   cty.BoolVal(len(c.Doubts) > 0 || c.Fed != ""),
+		"dynamic":   cty.BoolVal(c.Dynamic()),
 	})
 }
 

@@ -179,6 +179,39 @@ func checkTest(u *use) string {
 	return ""
 }
 
+var testProgram = map[string]bool{"test": true, "[": true, "[[": true}
+
+// testedText reports that a word of a test may be any text: it is in quotes, and what is before and behind it leaves no doubt
+// that it is not taken for an operator.
+func (c *Command) testedText(i int) bool {
+	args := c.Args
+	if c.Name == "[" {
+		if len(args) == 0 || args[len(args)-1].Text != "]" {
+			return false
+		}
+		args = args[:len(args)-1]
+	}
+	if i >= len(args) || args[i].split && c.Name != "[[" {
+		return false
+	}
+	if len(args) > 0 && args[0].Text == "!" {
+		args, i = args[1:], i-1
+	}
+	harmless := func(x Word) bool { return x.Static && slices.Contains(textTests, x.Text) }
+	switch len(args) {
+	case 1:
+		return true
+	case 2:
+		return i == 1 && harmless(args[0])
+	case 3:
+		return i != 1 && harmless(args[1])
+	}
+	return false
+}
+
+// textTests are tests that only look at text and files.
+var textTests = strings.Fields("-n -z -e -f -d -r -w -x -s -L -h = == != < > =~ -nt -ot -ef")
+
 func numeric(x Word) bool { return x.kind == number || digits(strings.TrimPrefix(x.Text, "-")) }
 
 // onlyListed is for git branch and git tag, which make one of a name unless told to list.

@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"maps"
 	"slices"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -39,6 +40,8 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) flow {
 
 func (w *walker) whiles(c *syntax.WhileClause, dirs []string) flow {
 	w.bombs(endlessBomb(c))
+	w.forget(c.Cond...)
+	w.forget(c.Do...)
 	return w.repeated(func(w *walker) flow {
 		out := w.stmts(c.Cond, dirs).any()
 		return w.join(out, w.stmts(c.Do, out))
@@ -55,11 +58,13 @@ func (w *walker) ifs(c *syntax.IfClause, dirs []string) flow {
 	if len(c.Cond) > 0 { // a final else has none
 		cond = w.stmts(c.Cond, dirs)
 	}
-	out := w.join(cond.bad, w.stmts(c.Then, cond.ok))
-	if c.Else != nil {
-		return w.join(out.ok, w.ifs(c.Else, cond.bad))
-	}
-	return out
+	return w.perhaps(func(w *walker) flow {
+		out := w.join(cond.bad, w.stmts(c.Then, cond.ok))
+		if c.Else != nil {
+			return w.join(out.ok, w.ifs(c.Else, cond.bad))
+		}
+		return out
+	})
 }
 
 // loopName is what a loop may count with; other names mean something to the shell or to programs.
@@ -67,13 +72,16 @@ var loopName = lazily(`^[a-z][a-z0-9]*(_[a-oq-z0-9][a-z0-9]*)*$`)
 
 func (w *walker) fors(c *syntax.ForClause, dirs []string) flow {
 	var doubts []string
+	var items []Word
+	name := ""
 	if iter, ok := c.Loop.(*syntax.WordIter); ok {
-		if !loopName().MatchString(iter.Name.Value) {
-			doubts = append(doubts, "a loop that sets the variable "+iter.Name.Value)
+		if name = iter.Name.Value; !loopName().MatchString(name) {
+			doubts = append(doubts, "a loop that sets the variable "+name)
 		}
 		for _, x := range iter.Items {
+			from := len(w.all.commands)
 			doubts = append(doubts, w.inside(x, dirs)...)
-			w.words(x)
+			items = append(items, w.items(x, printsNames(w.all.commands[from:]))...)
 		}
 	} else {
 		doubts = append(doubts, "arithmetic with variables can run commands")
@@ -85,7 +93,50 @@ func (w *walker) fors(c *syntax.ForClause, dirs []string) flow {
 	if len(doubts) > 0 {
 		w.construct("for", c, nil, dirs, doubts...)
 	}
-	return w.repeated(func(w *walker) flow { return w.join(dirs, w.stmts(c.Do, dirs)) })
+	return w.each(name, items, c.Do, dirs)
+}
+
+// maxUnrolled is how often the body of a loop is walked, with one item after the other.
+const maxUnrolled = 24
+
+// each walks the body of a loop once for each item that is known, or once with an item that is not.
+func (w *walker) each(name string, items []Word, body []*syntax.Stmt, dirs []string) flow {
+	w.forget(body...)
+	if len(items)*max(w.unrolled, 1) > maxUnrolled || len(items) == 0 {
+		items = []Word{late}
+	}
+	out := flow{dirs, dirs}
+	for _, item := range items {
+		f := w.repeated(func(w *walker) flow {
+			w.unrolled = max(w.unrolled, 1) * len(items)
+			w.variables = maps.Clone(w.variables)
+			if w.variables == nil {
+				w.variables = map[string]Word{}
+			}
+			w.variables[name] = item
+			return w.join(dirs, w.stmts(body, dirs))
+		})
+		out = flow{union(out.ok, f.ok), union(out.bad, f.bad)}
+	}
+	w.bind(name, late)
+	w.forget(body...)
+	return out
+}
+
+// items are what a loop may set its variable to for one of its words. Listed says that the commands in the word print names of
+// files.
+func (w *walker) items(x *syntax.Word, listed bool) []Word {
+	if _, ok := x.Parts[0].(*syntax.CmdSubst); ok && listed && len(x.Parts) == 1 {
+		return []Word{{Text: "*", kind: glob}}
+	}
+	out := w.words(x)
+	for i, is := range out {
+		if is.kind != known && is.kind != glob || is.odd != "" {
+			out[i] = late
+		}
+		out[i].split = false
+	}
+	return out
 }
 
 func (w *walker) cases(c *syntax.CaseClause, dirs []string) flow {
@@ -96,7 +147,7 @@ func (w *walker) cases(c *syntax.CaseClause, dirs []string) flow {
 			doubts = append(doubts, w.inside(p, dirs)...)
 		}
 		// ;& falls through into the next one, from any of those before
-		out = union(out, w.stmts(item.Stmts, out).any())
+		out = union(out, w.perhaps(func(w *walker) flow { return w.stmts(item.Stmts, out) }).any())
 	}
 	if len(doubts) > 0 {
 		w.construct("case", c, nil, dirs, doubts...)
@@ -159,7 +210,7 @@ func (w *walker) test(c *syntax.TestClause, dirs []string) {
 		case *syntax.BinaryTest:
 			t.Doubts = append(t.Doubts, w.comparison(n)...)
 		case *syntax.Word:
-			t.Args = append(t.Args, readWord(n, w.slice(n)))
+			t.Args = append(t.Args, w.word(n))
 			t.Doubts = append(t.Doubts, w.inside(n, dirs)...)
 			return false
 		}

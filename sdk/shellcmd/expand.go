@@ -58,7 +58,7 @@ func (w *walker) insidePart(p syntax.WordPart, dirs []string) (doubts []string) 
 	case *syntax.CmdSubst:
 		return w.substitution(p, dirs)
 	case *syntax.ProcSubst:
-		w.within(p.Op.String()+"...)", func(w *walker) { w.stmts(p.Stmts, dirs) })
+		w.within(p.Op.String()+"...)", func(w *walker) { w.apart(func(w *walker) { w.stmts(p.Stmts, dirs) }) })
 	case *syntax.ParamExp:
 		return w.insideParam(p, dirs)
 	case *syntax.ArithmExp:
@@ -75,7 +75,7 @@ func (w *walker) insidePart(p syntax.WordPart, dirs []string) (doubts []string) 
 }
 
 func (w *walker) substitution(p *syntax.CmdSubst, dirs []string) (doubts []string) {
-	w.within("$(...)", func(w *walker) { w.stmts(p.Stmts, dirs) })
+	w.within("$(...)", func(w *walker) { w.apart(func(w *walker) { w.stmts(p.Stmts, dirs) }) })
 	switch {
 	case p.TempFile || p.ReplyVar:
 		return []string{"a substitution that is not known"}
@@ -86,7 +86,7 @@ func (w *walker) substitution(p *syntax.CmdSubst, dirs []string) (doubts []strin
 }
 
 func (w *walker) insideParam(p *syntax.ParamExp, dirs []string) (doubts []string) {
-	if plainParam(p) {
+	if harmlessParam(p) {
 		return nil
 	}
 	w.hiddenIn(p, dirs)

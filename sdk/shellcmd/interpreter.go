@@ -13,7 +13,7 @@ var interpreters = map[string]struct{ text, prints string }{
 	"nodejs": {"epr", "-v --version"}, "bun": {"e", "--version"}, "deno": {"e", "--version"}, "php": {"rBRE", "-v --version"},
 	"lua": {"el", "-v"}, "tclsh": {"", ""}, "Rscript": {"e", "--version"}, "osascript": {"e", ""}, "gdb": {"xe", "--version"},
 	"awk": {"*", "--version"}, "gawk": {"*", "--version"}, "mawk": {"*", ""}, "nawk": {"*", ""}, "ed": {"*", "--version"},
-	"ex": {"*", ""}, "vi": {"*", ""}, "vim": {"*", "--version"}, "bc": {"*", "--version"}, "dc": {"*", "--version"}, "at": {"*", ""}, "batch": {"*", ""},
+	"ex": {"*", ""}, "vi": {"*", ""}, "vim": {"*", "--version"}, "dc": {"*", "--version"}, "at": {"*", ""}, "batch": {"*", ""},
 	"m4": {"*", "--version"}, "expect": {"*", ""}, "source": {"*", ""}, ".": {"*", ""}, "crontab": {"*", ""},
 	"mapfile": {"*", ""}, "readarray": {"*", ""}, "coproc": {"*", ""}, "fc": {"*", ""}, "alias": {"*", ""}, "enable": {"*", ""},
 	"bind": {"*", ""}, "complete": {"*", ""}, "compgen": {"*", ""}, "unset": {"*", ""}, "read": {"*", ""}, "let": {"*", ""}, "shopt": {"*", ""},
@@ -34,6 +34,12 @@ func (w *walker) interpreted(at int) {
 		}
 	}
 	if len(c.Args) == 1 && c.Args[0].Static && slices.Contains(strings.Fields(r.prints), c.Args[0].Text) {
+		return
+	}
+	if names, ok := plainRead(&c); ok {
+		for _, name := range names {
+			w.bind(name, late)
+		}
 		return
 	}
 	if plainAwk(&c) {

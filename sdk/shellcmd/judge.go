@@ -71,12 +71,26 @@ func (r Rules) part(c *Command, at Context, refused bool) (effect, why string) {
 		return stricter(ask, r.otherwise()), "it is part of a text that is not understood"
 	case len(c.Doubts) > 0:
 		return stricter(ask, r.otherwise()), strings.Join(c.Doubts[:min(3, len(c.Doubts))], "; ")
+	case r.mayDeny(c) != nil:
+		return stricter(ask, r.otherwise()), "what the rule " + strings.Join(r.mayDeny(c), " ") + " denies may be in it"
 	case c.fed(at.place(c.dirs)) != "":
 		return stricter(ask, r.otherwise()), c.fed(at.place(c.dirs))
 	case len(at.Env) > 0:
 		return stricter(ask, r.otherwise()), "the variables given for it can change what runs"
 	}
 	return r.known(c, at)
+}
+
+// mayDeny gives a rule that could deny a command, if the words that are only known when it runs are those of the rule.
+func (r Rules) mayDeny(c *Command) []string {
+	if !c.Dynamic() {
+		return nil
+	}
+	i := slices.IndexFunc(r.Deny, func(prefix []string) bool { return len(prefix) > 1 && c.Name == baseName(prefix[0]) })
+	if i < 0 {
+		return nil
+	}
+	return r.Deny[i]
 }
 
 // known decides about a command without doubts.
@@ -152,8 +166,13 @@ func plumbing(c *Command) string {
 	switch {
 	case c.Program.Text != c.Name:
 		return ""
+	case c.sets:
+		return "it only sets variables"
 	case c.built && slices.Contains(constructs, c.Name), !c.built && slices.Contains(joints, c.Name):
 		return "it only joins others"
+	}
+	if _, ok := plainRead(c); ok {
+		return "it only sets variables"
 	}
 	if w, ok := wrappers[c.Name]; ok && w.plain && len(c.Args) > 0 {
 		return "what it runs is judged by itself"

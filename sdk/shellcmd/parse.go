@@ -42,6 +42,7 @@ type Command struct {
 	Doubts []string
 
 	built bool     // it stands for a construct
+	sets  bool     // it is nothing but assignments to variables that no program looks at
 	grave bool     // one of the doubts is about what would run
 	moved bool     // git has -C, which dirs have followed
 	kept  []Word   // of find: the arguments without the commands in them; nil for all

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // A Context is where a text would run.
@@ -36,9 +38,47 @@ func (c Context) place(dirs []string) place {
 	}
 	p := place{root: path.Clean(root)}
 	for _, d := range dirs {
-		p.dirs = append(p.dirs, joined(path.Clean(dir), d))
+		p.dirs = append(p.dirs, p.real(joined(path.Clean(dir), d)))
 	}
 	return p
+}
+
+// topFolder stands for the folder that git names as the top of what is checked out. It counts as the workspace: a workspace is one,
+// or lies in one.
+const topFolder = "/(top)"
+
+func (p place) real(file string) string {
+	if rest, ok := strings.CutPrefix(file, topFolder); ok && (rest == "" || rest[0] == '/') {
+		return path.Clean(p.root + rest)
+	}
+	return file
+}
+
+// folderOf gives the folder that a substitution prints: that of $(pwd), or topFolder; "" for any other.
+func folderOf(c *syntax.CmdSubst) string {
+	if len(c.Stmts) != 1 || c.Stmts[0].Background || c.Stmts[0].Negated {
+		return ""
+	}
+	for _, r := range c.Stmts[0].Redirs {
+		if to := readWord(r.Word, ""); to.Text != "/dev/null" || r.N == nil || r.N.Value != "2" {
+			return ""
+		}
+	}
+	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 {
+		return ""
+	}
+	var words []string
+	for _, a := range call.Args {
+		words = append(words, a.Lit())
+	}
+	switch strings.Join(words, " ") {
+	case "pwd":
+		return "."
+	case "git rev-parse --show-toplevel":
+		return topFolder
+	}
+	return ""
 }
 
 // atRoot reports that it can run in no folder but the workspace's own.
@@ -53,15 +93,18 @@ func (p place) inside(file string) bool {
 // path says why a file may not be opened.
 func (p place) path(x Word) string {
 	text := x.Text
+	if x.kind == folder {
+		text = x.file
+	}
 	switch {
 	case x.kind == source || text == "-" || text == "/dev/null" || p.any:
 		return ""
-	case secret(x):
+	case secret(x), x.kind == folder && secret(static(text)):
 		return text + " may hold secrets"
 	}
 	for _, d := range p.dirs {
-		if !p.inside(joined(d, text)) {
-			return text + " is outside of the workspace"
+		if !p.inside(p.real(joined(d, text))) {
+			return x.Text + " is outside of the workspace"
 		}
 	}
 	return ""

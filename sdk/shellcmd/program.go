@@ -13,6 +13,7 @@ type spec struct {
 	max      int       // the most operands; 0 for any number, -1 for none
 	read     bool      // it only reads
 	digits   bool      // operands may be digits that are only known when it runs
+	says     bool      // operands may be any text that is only known when it runs
 	globs    globLevel // how it bears names of files that look like options
 	oneDash  bool      // long options have one dash, as those of go and find
 	count    bool      // -5 is an option

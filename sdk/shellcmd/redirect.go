@@ -22,7 +22,7 @@ func (w *walker) redirect(c *Command, list []*syntax.Redirect) {
 }
 
 func (w *walker) oneRedirect(c *Command, r *syntax.Redirect) Redirect {
-	out := Redirect{Op: r.Op.String(), Target: readWord(r.Word, w.slice(r.Word))}
+	out := Redirect{Op: r.Op.String(), Target: w.word(r.Word)}
 	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 		c.doubt("a redirect that sets the variable " + r.N.Value)
 	}

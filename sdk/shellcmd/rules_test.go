@@ -133,3 +133,14 @@ func TestAssess(t *testing.T) {
 		}
 	}
 }
+
+// A word that is only known when the command runs may be what a rule denies.
+func TestWordsThatMayBeDenied(t *testing.T) {
+	r := shellcmd.Rules{ReadOnly: true, Otherwise: "allow", Deny: tokens("echo secret", "rm")}
+	for text, want := range map[string]string{`echo "$x"`: "ask", `echo $(date)`: "ask", `echo x`: "allow", `x=secret; echo $x`: "deny", `for x in a secret; do echo $x; done`: "deny",
+		`cat $(pwd)/a`: "allow", `printf %s "$x"`: "allow"} {
+		if v := r.Judge(text, here); v.Effect != want {
+			t.Errorf("%s: %v, want %s", text, v, want)
+		}
+	}
+}

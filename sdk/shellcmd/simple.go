@@ -29,7 +29,11 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) flow {
 		c.Doubts = append(c.Doubts, w.inside(a, dirs)...)
 	}
 	w.redirect(&c, s.Redirs)
+	c.sets = len(x.Args) == 0 && plainSets(x.Assigns)
 	w.fill(&c, w.wordList(x.Args))
+	if c.sets {
+		w.sets(x.Assigns)
+	}
 	w.put(at, c)
 	w.unwrap(at, 0)
 	return w.moved(w.all.commands[at], at)
@@ -52,7 +56,8 @@ func (w *walker) sliceCall(s *syntax.Stmt, x *syntax.CallExpr) string {
 
 // fill sets the words of a command, and the doubts that they are.
 func (w *walker) fill(c *Command, words []Word) {
-	if len(c.Assigns) > 0 {
+	split := len(words) > 0 && words[0].Text == "read" && slices.Equal(c.Assigns, []string{"IFS"}) // how a line falls apart
+	if len(c.Assigns) > 0 && !c.sets && !split {
 		c.doubt("variables set for it can change what runs")
 	}
 	if len(words) == 0 {
@@ -85,10 +90,10 @@ func (c *Command) moveGit() {
 		switch {
 		case args[0].Text == "--no-pager" || args[0].Text == "-P":
 			args = args[1:]
-		case args[0].Text == "-C" && args[1].Static && args[1].Text != "":
+		case args[0].Text == "-C" && args[1].where() != "":
 			dirs := make([]string, len(c.dirs))
 			for i, d := range c.dirs {
-				dirs[i] = joined(d, args[1].Text)
+				dirs[i] = joined(d, args[1].where())
 			}
 			c.dirs, c.moved, args = dirs, true, args[2:]
 		default:
@@ -105,10 +110,17 @@ func (c *Command) doubtWords() {
 		case a.odd != "":
 			c.doubt(a.odd)
 		case (a.kind == number || a.kind == count) && s != nil && s.digits:
+		case (a.kind == runtime || a.kind == folder) && s != nil && s.says && a.odd == "":
+		case a.kind == folder && s != nil && (!a.split || s.globs != noGlob) && a.odd == "":
+		case a.kind == folder && c.Name == "git" && i > 0 && c.Args[i-1].Text == "-C":
+		case a.kind == runtime && testProgram[c.Name] && c.testedText(i):
+		case a.kind == runtime && c.Name == "jq" && i > 1 && !a.split && (c.Args[i-2].Text == "--arg" || c.Args[i-2].Text == "--argjson"):
 		case a.kind == source && s != nil && s.operands == paths && s.max == 0:
 		case a.kind == glob:
-			if why := c.globDoubt(s, i, a.Text); why != "" {
+			if why := c.globDoubt(s, i, a); why != "" {
 				c.doubt(why)
+			} else if a.split && (s == nil || s.globs == noGlob) {
+				c.doubt(a.Text + " may fall apart into several words; quotes around the variable help")
 			}
 		case !a.Static:
 			c.doubt(shorten(a.Text) + " is only known when it runs")
@@ -117,7 +129,8 @@ func (c *Command) doubtWords() {
 }
 
 // globDoubt says why a pattern may match more than names of files in the folders it shows: a file can be called -rf.
-func (c *Command) globDoubt(s *spec, at int, text string) string {
+func (c *Command) globDoubt(s *spec, at int, x Word) string {
+	text := x.Text
 	for part := range strings.SplitSeq(text, "/") {
 		if strings.HasPrefix(part, ".") && strings.ContainsAny(part, "*?[") {
 			return text + " may match the folder above"
@@ -150,9 +163,20 @@ func (w *walker) moved(c Command, at int) flow {
 	}
 	var out []string
 	for _, d := range c.dirs {
-		out = union(out, []string{joined(d, c.Args[len(c.Args)-1].Text)})
+		out = union(out, []string{joined(d, c.Args[len(c.Args)-1].where())})
 	}
 	return flow{out, c.dirs}
+}
+
+// where is the path that a word is for sure, or "".
+func (x Word) where() string {
+	switch {
+	case x.Static:
+		return x.Text
+	case x.kind == folder && !x.split:
+		return x.file
+	}
+	return ""
 }
 
 // cdDoubt accepts "cd DIR" and "cd -- DIR" only.
@@ -161,7 +185,7 @@ func cdDoubt(c Command) string {
 	if len(args) == 2 && args[0].Text == "--" {
 		args = args[1:]
 	}
-	if len(args) != 1 || !args[0].Static || args[0].Text == "" || args[0].Text[0] == '-' {
+	if len(args) != 1 || args[0].where() == "" || args[0].Text[0] == '-' {
 		return "where it goes"
 	}
 	return ""

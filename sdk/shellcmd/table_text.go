@@ -15,12 +15,12 @@ var textRows = []row{
 	{"rev", "", spec{operands: paths, globs: anyGlob}},
 	{"base64|base32", "d i w= decode ignore-garbage wrap=", spec{operands: paths, globs: anyGlob}},
 	{"awk|gawk|mawk|nawk", "F= v=", spec{operands: firstText, check: checkAwk}},
-	{"echo", "", spec{raw: true, operands: texts, globs: anyGlob, digits: true}},
-	{"printf", "", spec{operands: texts, digits: true, globs: anyGlob, first: true, check: checkPrintf}},
+	{"echo", "", spec{raw: true, operands: texts, globs: anyGlob, digits: true, says: true}},
+	{"printf", "", spec{operands: texts, digits: true, says: true, globs: anyGlob, first: true, check: checkPrintf}},
 	{"expr", "", spec{raw: true, operands: texts, digits: true}},
 	{"seq", "f= s= w format= separator= equal-width", spec{operands: texts, count: true}},
-	{"basename", "a s= z multiple suffix= zero", spec{operands: texts, globs: anyGlob}},
-	{"dirname", "z zero", spec{operands: texts, globs: anyGlob}},
+	{"basename", "a s= z multiple suffix= zero", spec{operands: texts, globs: anyGlob, says: true}},
+	{"dirname", "z zero", spec{operands: texts, globs: anyGlob, says: true}},
 }
 
 // systemRows are programs that tell about the machine.
@@ -43,7 +43,7 @@ var systemRows = []row{
 
 // plumbingRows are what commands are joined with. They are allowed wherever their parts are.
 var plumbingRows = []row{
-	{"true|false|:|break|continue", "", spec{raw: true, operands: texts, digits: true}},
+	{"true|false|:|break|continue", "", spec{raw: true, operands: texts, digits: true, says: true}},
 	{"exit|return", "", spec{operands: texts, max: 1, digits: true}},
 	{"cd", "", spec{operands: paths, max: 1}},
 	{"set", "", spec{raw: true, check: checkSet}},

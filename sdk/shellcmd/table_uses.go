@@ -8,6 +8,7 @@ var useRows = []row{
 	{"tee", "a i append ignore-interrupts", spec{operands: paths, check: checkTee}},
 	{"zcat|gzcat|bzcat|xzcat|lzcat|zstdcat", "", spec{operands: paths}},
 	{"gzip|gunzip|bzip2|bunzip2|xz|unxz|zstd|unzstd", "c d l q t v decompress list quiet stdout test to-stdout uncompress verbose", spec{operands: paths, check: checkUnpacks}},
+	{"bc", "i l q s w interactive mathlib quiet standard warn", spec{operands: paths}},
 	{"tar", "", spec{raw: true, operands: texts, check: checkTar}},
 	{"unzip", "h l q v Z 1 2 s m", spec{operands: mixed, check: checkUnzip}},
 	{"zipinfo", "1 2 h l m s t v z", spec{operands: mixed}},

@@ -32,6 +32,10 @@ type walker struct {
 	level int
 	loop  bool // what is walked may run several times
 	names bool // it reads names of files
+
+	variables map[string]Word // what is known of those that the text sets
+	unsure    bool            // what is walked may run or not
+	unrolled  int             // how often the loops around are walked
 }
 
 // A flow holds the folders that a shell may be in after something succeeded, and after it failed.
@@ -105,10 +109,13 @@ func (w *walker) stmt(s *syntax.Stmt, dirs []string) flow {
 	if s.Coprocess || s.Disown {
 		w.refuse(s, "bash does not know this way to run something in the background")
 	}
+	f := flow{dirs, dirs}
 	if s.Background {
 		w.construct("&", s, s.Redirs, dirs)
+		w.apart(func(w *walker) { f = w.command(s, dirs) })
+	} else {
+		f = w.command(s, dirs)
 	}
-	f := w.command(s, dirs)
 	switch {
 	case s.Background:
 		return flow{dirs, dirs}
@@ -131,7 +138,7 @@ func (w *walker) command(s *syntax.Stmt, dirs []string) flow {
 	case *syntax.Block:
 		return w.stmts(c.Stmts, dirs)
 	case *syntax.Subshell:
-		w.stmts(c.Stmts, dirs)
+		w.apart(func(w *walker) { w.stmts(c.Stmts, dirs) })
 		return flow{dirs, dirs}
 	case *syntax.BinaryCmd:
 		return w.binary(c, dirs)
@@ -160,19 +167,20 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) flow {
 	switch c.Op {
 	case syntax.AndStmt:
 		x := w.stmt(c.X, dirs)
-		y := w.stmt(c.Y, x.ok)
+		y := w.perhaps(func(w *walker) flow { return w.stmt(c.Y, x.ok) })
 		return flow{y.ok, union(x.bad, y.bad)}
 	case syntax.OrStmt:
 		x := w.stmt(c.X, dirs)
-		y := w.stmt(c.Y, x.bad)
+		y := w.perhaps(func(w *walker) flow { return w.stmt(c.Y, x.bad) })
 		return flow{union(x.ok, y.ok), y.bad}
 	case syntax.Pipe, syntax.PipeAll:
 		from := len(w.all.commands)
-		w.stmt(c.X, dirs)
+		w.apart(func(w *walker) { w.stmt(c.X, dirs) })
 		to := len(w.all.commands)
-		right := *w
-		right.names = printsNames(w.all.commands[from:to])
-		right.stmt(c.Y, dirs)
+		w.apart(func(w *walker) {
+			w.names = printsNames(w.all.commands[from:to])
+			w.stmt(c.Y, dirs)
+		})
 		if to == from+1 && to < len(w.all.commands) {
 			w.piped(from, to)
 		}

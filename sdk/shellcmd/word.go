@@ -13,8 +13,10 @@ type Word struct {
 	// Static is false for a word that is only known when it runs.
 	Static bool
 
-	kind kind
-	odd  string // why it is doubtful although it is known
+	kind  kind
+	file  string // for a place: the path
+	split bool   // outside of quotes: what it stands for may fall apart into several words
+	odd   string // why it is doubtful although it is known
 }
 
 // A kind says what is known about a word.
@@ -23,10 +25,12 @@ type kind uint8
 const (
 	unknown kind = iota
 	known
-	number // digits: $? or $((1+2))
-	count  // text with such digits in it
-	glob   // names of files
-	source // <(command): a file to read
+	number  // digits: $? or $((1+2))
+	count   // text with such digits in it
+	glob    // names of files
+	source  // <(command): a file to read
+	folder  // a path from a folder that is known, as $PWD/a
+	runtime // only known when it runs; finding out does nothing else
 )
 
 func static(text string) Word { return Word{Text: text, Static: true, kind: known} }
@@ -35,7 +39,7 @@ func static(text string) Word { return Word{Text: text, Static: true, kind: know
 func (w *walker) words(x *syntax.Word) []Word {
 	raw := w.slice(x)
 	if !hasBraces(x) {
-		return []Word{readWord(x, raw)}
+		return []Word{w.word(x)}
 	}
 	list, ok := []string(nil), false
 	if len(x.Parts) == 1 {
@@ -60,6 +64,16 @@ func (w *walker) wordList(list []*syntax.Word) (out []Word) {
 	return out
 }
 
+// word reads a word with what is known of the variables in it.
+func (w *walker) word(x *syntax.Word) Word {
+	r := reader{whole: len(x.Parts) == 1, variables: w.variables}
+	for _, p := range x.Parts {
+		r.part(p)
+	}
+	return r.word(w.slice(x))
+}
+
+// readWord reads a word without.
 func readWord(x *syntax.Word, raw string) Word {
 	r := reader{whole: len(x.Parts) == 1}
 	for _, p := range x.Parts {
@@ -76,13 +90,25 @@ type reader struct {
 	number   bool
 	glob     bool
 	fromPipe bool
+	value    bool // a part is only known when it runs
+	named    bool // the pattern is a variable's
+	folder   string
+	split    bool
 	odd      string
+
+	variables map[string]Word
 }
 
 func (r *reader) word(raw string) Word {
 	switch {
 	case r.unknown || r.glob && r.number:
 		return Word{Text: raw, odd: r.odd}
+	case r.folder != "" && !r.value && !r.named && !r.glob && !r.number && !r.fromPipe:
+		return Word{Text: raw, kind: folder, file: r.folder + r.text.String(), split: r.split, odd: r.odd}
+	case r.value || r.folder != "":
+		return Word{Text: raw, kind: runtime, split: r.split, odd: r.odd}
+	case r.named:
+		return Word{Text: r.text.String(), kind: glob, split: r.split, odd: r.odd}
 	case r.fromPipe:
 		return Word{Text: raw, kind: source}
 	case r.glob:
@@ -107,18 +133,59 @@ func (r *reader) part(p syntax.WordPart) {
 		r.fromPipe = r.whole && p.Op == syntax.CmdIn
 		r.unknown = !r.fromPipe
 	default:
-		r.expansion(p)
+		r.expansion(p, false)
 	}
 }
 
-func (r *reader) expansion(p syntax.WordPart) {
+func (r *reader) expansion(p syntax.WordPart, quoted bool) {
 	switch p := p.(type) {
 	case *syntax.ParamExp:
-		r.digits(digitParam(p))
+		if digitParam(p) {
+			r.number = true
+			return
+		}
+		r.parameter(p, quoted)
 	case *syntax.ArithmExp:
 		r.digits(digitArithm(p.X))
+	case *syntax.CmdSubst: // what it runs is a command of its own
+		if at := folderOf(p); at != "" && r.first() {
+			r.folder, r.split = at, !quoted
+			return
+		}
+		r.late(quoted)
 	default:
 		r.unknown = true
+	}
+}
+
+// late is a part that is only known when it runs.
+func (r *reader) late(quoted bool) { r.value, r.split = true, r.split || !quoted }
+
+// first reports that nothing has come before.
+func (r *reader) first() bool {
+	return r.text.Len() == 0 && r.folder == "" && !r.value && !r.number && !r.glob
+}
+
+func (r *reader) parameter(p *syntax.ParamExp, quoted bool) {
+	if p.Param != nil && p.Param.Value == "PWD" && plainParam(p) && r.first() {
+		r.folder, r.split = ".", !quoted
+		return
+	}
+	if !harmlessParam(p) || secretVariable(p.Param.Value) {
+		r.unknown = true
+		return
+	}
+	is, bound := r.variables[p.Param.Value]
+	switch {
+	case !bound || !plainParam(p):
+		r.late(quoted)
+	case is.kind == known && (quoted || is.Text != "" && !strings.ContainsAny(is.Text, " \t\n*?[\\~")):
+		r.text.WriteString(is.Text)
+	case is.kind == glob && !strings.ContainsAny(is.Text, "'\"\\$`"):
+		r.text.WriteString(is.Text)
+		r.named, r.split = true, r.split || !quoted
+	default:
+		r.late(quoted)
 	}
 }
 
@@ -146,7 +213,7 @@ func (r *reader) double(q *syntax.DblQuoted) {
 			r.text.WriteString(unescape(l.Value, "$`\"\\\n"))
 			continue
 		}
-		r.expansion(p)
+		r.expansion(p, true)
 	}
 }
 
