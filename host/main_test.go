@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,9 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv(sdk.Handshake.MagicCookieKey) != "" {
 		serveGreet()
+	}
+	if own, err := os.Executable(); err == nil { // with a umask of 0 others could write to it, and it would not be run as a plugin
+		_, _ = os.Chmod(own, 0o755), os.Chmod(filepath.Dir(own), 0o755)
 	}
 	goleak.VerifyTestMain(m)
 }

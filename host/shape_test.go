@@ -57,11 +57,11 @@ func shaped(t *testing.T, result *sdk.Result) (r *host.Result, dir string) {
 // kept gives what is in the file that a text tells of, and checks that nobody else can read it.
 func kept(t *testing.T, text, dir string) string {
 	t.Helper()
-	found := regexp.MustCompile(`the whole is in (\S+)`).FindStringSubmatch(text)
+	found := regexp.MustCompile(`the whole is in (.+?)(?: \.\.\.)?\]`).FindStringSubmatch(text)
 	if found == nil {
 		t.Fatalf("no path in %q", text)
 	}
-	path := strings.TrimSuffix(found[1], "]")
+	path := found[1]
 	if filepath.Dir(path) != dir || !strings.HasPrefix(filepath.Base(path), "___c_1-") {
 		t.Errorf("path %s, want it in %s", path, dir)
 	}
@@ -213,7 +213,7 @@ func TestTemporaryResultFolder(t *testing.T) {
 	dirs := map[string]bool{}
 	for range 2 {
 		r := h.Call(t.Context(), host.Call{ID: "../c 1", Tool: "test__run"})
-		found := regexp.MustCompile(`the whole is in (\S+)`).FindStringSubmatch(r.Text())
+		found := regexp.MustCompile(`the whole is in (.+?)(?: \.\.\.)?\]`).FindStringSubmatch(r.Text())
 		if found == nil {
 			t.Fatal(r.Text())
 		}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -33,7 +34,7 @@ func (b built) Run() int {
 	dir, err := os.MkdirTemp("", "toolhost-test")
 	if err == nil {
 		defer os.RemoveAll(dir)
-		err = errors.Join(buildAll(dir), moveHome(filepath.Join(dir, "home")))
+		err = errors.Join(moveHome(filepath.Join(dir, "home")), buildAll(dir))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -43,14 +44,25 @@ func (b built) Run() int {
 	return b.tests.Run()
 }
 
-// moveHome gives programs other folders for what is the user's, all but Go itself its cache.
-func moveHome(dir string) error {
-	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
-	err = errors.Join(err, os.Setenv("GOCACHE", strings.TrimSpace(string(goCache))))
-	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
-		err = errors.Join(err, os.Setenv(name, filepath.Join(dir, name)))
+// moveHome gives programs other folders for what is the user's, all but Go itself its own. What the developer's shell says of
+// toolhost, and its umask, do not count.
+func moveHome(dir string) (err error) {
+	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE"} {
+		value, failed := exec.Command("go", "env", name).Output()
+		err = errors.Join(err, failed, os.Setenv(name, strings.TrimSpace(string(value))))
 	}
-	return err
+	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"} {
+		folder := filepath.Join(dir, name)
+		err = errors.Join(err, os.MkdirAll(folder, 0o700), os.Setenv(name, folder))
+	}
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "TOOLHOST_") || name == "NO_COLOR" {
+			err = errors.Join(err, os.Unsetenv(name))
+		}
+	}
+	syscall.Umask(0o022)
+	own, failed := os.Executable() // which is run as a plugin too, and with a umask of 0 others could write to it
+	return errors.Join(err, failed, os.Chmod(own, 0o755), os.Chmod(filepath.Dir(own), 0o755))
 }
 
 // buildAll builds all programs at once, without what only a debugger reads.
