@@ -11,13 +11,13 @@ import (
 // Families of faults that use has shown, each drawn over all languages alike.
 
 // family makes the recipe of one, on lo to hi lines of a file of any language.
-func family(name string, lo, hi int, make func(d *draft) (Case, bool)) recipe {
+func family(name string, lo, hi int, draw func(d *draft) (Case, bool)) recipe {
 	return recipe{name, func(m *maker) (Case, bool) {
 		d, ok := m.draw(one(m.Rand, one(m.Rand, m.alike)), lo, hi)
 		if !ok {
 			return Case{}, false
 		}
-		return make(d)
+		return draw(d)
 	}}
 }
 
@@ -31,8 +31,8 @@ func finished(noise func(d *draft) bool) func(d *draft) (Case, bool) {
 	}
 }
 
-// besides changes a word of a line that has one blank before it or behind it, and gives the places of word and blank.
-func (d *draft) besides() (c *cell, word [2]int, gap int, ok bool) {
+// besides changes a word of a line that has one blank before it or behind it, and gives the place of the blank.
+func (d *draft) besides() (c *cell, gap int, ok bool) {
 	for _, i := range d.Perm(len(d.cells)) {
 		c, text := &d.cells[i], d.text(i)
 		found := tokens.FindAllStringIndex(text, -1)
@@ -55,15 +55,15 @@ func (d *draft) besides() (c *cell, word [2]int, gap int, ok bool) {
 			continue
 		}
 		c.alter(want)
-		return c, [2]int{w[0], w[1]}, gap, true
+		return c, gap, true
 	}
-	return nil, word, 0, false
+	return nil, 0, false
 }
 
 // blankMore is a run of blanks in old_string, right beside what changes, where the file and new_string have one.
 func (d *draft) blankMore() bool {
 	d.note("a blank too many beside the change")
-	c, _, gap, ok := d.besides()
+	c, gap, ok := d.besides()
 	if ok {
 		c.old = c.old[:gap] + one(d.Rand, []string{"  ", "   ", "\t", " \t"}) + c.old[gap+1:]
 	}
@@ -73,7 +73,7 @@ func (d *draft) blankMore() bool {
 // blankLess lacks the blank there.
 func (d *draft) blankLess() bool {
 	d.note("a blank too few beside the change")
-	c, _, gap, ok := d.besides()
+	c, gap, ok := d.besides()
 	if !ok || letters(c.old[gap-1:gap]) > 0 && letters(c.old[gap+1:gap+2]) > 0 || c.old[gap-1] == '_' || c.old[gap+1] == '_' || c.old[gap-1] >= utf8.RuneSelf || c.old[gap+1] >= utf8.RuneSelf {
 		return false // words would be written as one
 	}

@@ -17,9 +17,9 @@ var rowForms = map[string]string{
 func (d *draft) rows(form, indent string) (out []string, keys []int) {
 	words := []string{"https", "admin", "metrics", "proxy", "mirror", "backup"}
 	first := 100 + d.IntN(800)
-	for i := range 3 + d.IntN(3) {
+	for i, word := range words[:3+d.IntN(3)] {
 		keys = append(keys, first+i)
-		out = append(out, indent+fmt.Sprintf(form, first+i, words[i]+"_port"))
+		out = append(out, indent+fmt.Sprintf(form, first+i, word+"_port"))
 	}
 	return out, keys
 }

@@ -58,7 +58,7 @@ func (t *Text) strict(c Change, r *Refusal) bool {
 	if c.All {
 		r.Hint = "For replace_all old_string must be as it is in the file, but for white space: copy it from there, exactly."
 	}
-	t.shown(r, from, to)
+	t.show(r, from, to)
 	r.Candidates[0].Why = "the same" + butFor(f.number)
 	return true
 }
@@ -92,10 +92,10 @@ func (t *Text) describe(r *Refusal, read *reading, w *window) {
 	r.Diff = t.windowDiff(read, w)
 	all := r.Candidates
 	from, to := t.extent(w)
-	t.shown(r, from, to)
+	t.show(r, from, to)
 	if r.Exact == "" { // too long: where it begins to differ
 		from = w.firstOther()
-		t.shown(r, max(w.first, from-5), min(w.last+1, from+15))
+		t.show(r, max(w.first, from-5), min(w.last+1, from+15))
 	}
 	r.Candidates, r.Hint = all, copyHint
 }

@@ -59,13 +59,18 @@ func (t *Text) unchanged(at Range) *Refusal {
 	return r
 }
 
-// shown adds the lines from one to another, the last not included, to a refusal that is about them: as many more as it takes
-// for them to be in the file once, so that they can be used as old_string.
+// shown is a refusal with the lines that it is about.
 func (t *Text) shown(r *Refusal, from, to int) *Refusal {
+	t.show(r, from, to)
+	return r
+}
+
+// show adds the lines from one to another, the last not included, to a refusal that is about them: as many more as it takes
+// for them to be in the file once, so that they can be used as old_string.
+func (t *Text) show(r *Refusal, from, to int) {
 	r.Candidates = []Candidate{{StartLine: from + 1, EndLine: to, Similarity: 1}}
 	first, last := t.unique(from, to)
 	r.Excerpt, r.Exact = t.numberedLines(first, last), t.exactText(first, last)
-	return r
 }
 
 // unique widens a range of lines until their text is in the file once. It gives the range as it was when that takes too many.
@@ -88,7 +93,7 @@ func (t *Text) unique(from, to int) (first, last int) {
 func (t *Text) once(from, to int) bool {
 	s := t.data[t.lines[from].start:t.lines[to-1].end]
 	i := bytes.Index(t.data, s)
-	return len(bytes.TrimSpace(s)) > 0 && i == t.lines[from].start && bytes.Index(t.data[i+1:], s) < 0
+	return len(bytes.TrimSpace(s)) > 0 && i == t.lines[from].start && !bytes.Contains(t.data[i+1:], s)
 }
 
 // exactText is the text of lines as old_string would need it, or nothing when it is long.

@@ -43,7 +43,7 @@ func (t *Text) fencedAlone(r *reading, places []Range) *Refusal {
 	if had := strings.Split(strings.Trim(string(r.old.data), spaces), "\n"); isFence(had[0]) && isFence(lines[0]) || isFence(had[len(had)-1]) && isFence(lines[len(lines)-1]) {
 		open, inner = "", lines // it is that of old_string
 	}
-	why := ""
+	var why string
 	switch {
 	case !t.fencesBelong(r, places):
 		why = "The file is none where such fences belong."

@@ -66,7 +66,7 @@ func (t *Text) nearestLines(c Change, read *reading, r *Refusal) bool {
 		t.shownPart(r, from, read.old.text(asked[0]))
 		return true
 	}
-	t.shown(r, from, to)
+	t.show(r, from, to)
 	r.Candidates[0].Similarity = math.Round(score*100) / 100
 	if r.Hint = copyHint; score < fewShared {
 		r.Hint = t.noClue(c) + " If these lines are the place after all, use them as old_string, exactly as they are."
