@@ -15,7 +15,7 @@ func (w *walker) keepValue(a *syntax.Assign) {
 	if a.Name == nil || a.Value == nil || a.Append || a.Index != nil || a.Array != nil {
 		return
 	}
-	if x := readWord(a.Value, w.slice(a.Value)); len(w.all.values) < 100 {
+	if x := readWord(a.Value, w.slice(a.Value)); len(w.all.values) < 100 && len(x.Text) <= 256 {
 		if w.all.values == nil {
 			w.all.values = map[string]string{}
 		}

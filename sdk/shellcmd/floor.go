@@ -14,6 +14,20 @@ func Catastrophe(text string, c Context) string {
 	if !suspicious(text) {
 		return ""
 	}
+	for part := range strings.SplitSeq(text, "\n") {
+		if len(text) <= maxText {
+			break // it is looked at as a whole
+		}
+		if why := Catastrophe(part[:min(len(part), maxText)], c); why != "" {
+			return why
+		}
+	}
+	text = strings.Map(func(r rune) rune { // what a text that is refused for it may hide behind
+		if hidden(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
 	if c.Dir == "" && c.Root == "" {
 		c.Dir = "/an/unknown/folder/far/below/the/root" // so that ../.. leads to nothing in particular
 	}

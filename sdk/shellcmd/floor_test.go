@@ -96,6 +96,27 @@ func inside(text string) map[string]string {
 	return all
 }
 
+// Neither length nor characters that nobody sees hide it.
+func TestCatastropheBehindPadding(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", maxText)
+	for name, text := range map[string]string{
+		"a long comment":     "rm -rf / # " + long,
+		"lines before":       strings.Repeat("echo "+strings.Repeat("y", 100)+"\n", 300) + "rm -rf /\n",
+		"a zero-width blank": "rm -rf\u200b /",
+		"a carriage return":  "rm -rf /\r",
+		"no UTF-8":           "rm -rf / \xff",
+	} {
+		if Catastrophe(text, Context{Dir: "/w", Root: "/w"}) == "" {
+			t.Errorf("%s: nothing is wrong", name)
+		}
+	}
+	bomb := "x=" + strings.Repeat("$x", 100) + "; rm " + strings.Repeat("$x", 7000)
+	if Catastrophe(bomb, Context{}) != "" || Catastrophe("echo '"+long+" rm -rf /'", Context{}) != "" {
+		t.Error("what only repeats variables, or prints, is refused")
+	}
+}
+
 // The folder that a call names counts.
 func TestCatastropheInFolders(t *testing.T) {
 	t.Parallel()
