@@ -42,6 +42,7 @@ type Command struct {
 	Doubts []string
 
 	built bool     // it stands for a construct
+	shows bool     // what is set for it changes only how it orders and shows things
 	sets  bool     // it is nothing but assignments to variables that no program looks at
 	grave bool     // one of the doubts is about what would run
 	moved bool     // git has -C, which dirs have followed

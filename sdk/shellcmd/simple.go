@@ -30,6 +30,7 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) flow {
 	}
 	w.redirect(&c, s.Redirs)
 	c.sets = len(x.Args) == 0 && plainSets(x.Assigns)
+	c.shows = len(x.Args) > 0 && !slices.ContainsFunc(x.Assigns, func(a *syntax.Assign) bool { return !w.onlyShows(a) })
 	w.fill(&c, w.wordList(x.Args))
 	if c.sets {
 		w.sets(x.Assigns)
@@ -37,6 +38,20 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) flow {
 	w.put(at, c)
 	w.unwrap(at, 0)
 	return w.moved(w.all.commands[at], at)
+}
+
+var (
+	showing = strings.Fields("LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LANG LANGUAGE NO_COLOR CLICOLOR COLUMNS LINES TERM")
+	shown   = lazily(`^[A-Za-z0-9._@:-]*$`)
+)
+
+// onlyShows reports a variable for a program that changes nothing but how it orders and shows things.
+func (w *walker) onlyShows(a *syntax.Assign) bool {
+	if a.Name == nil || !slices.Contains(showing, a.Name.Value) || a.Append || a.Index != nil || a.Array != nil || a.Value == nil {
+		return false
+	}
+	is := w.word(a.Value)
+	return is.kind == known && is.odd == "" && shown().MatchString(is.Text)
 }
 
 // sliceCall is a command with its redirects, but without the text of here-documents.
@@ -57,7 +72,7 @@ func (w *walker) sliceCall(s *syntax.Stmt, x *syntax.CallExpr) string {
 // fill sets the words of a command, and the doubts that they are.
 func (w *walker) fill(c *Command, words []Word) {
 	split := len(words) > 0 && words[0].Text == "read" && slices.Equal(c.Assigns, []string{"IFS"}) // how a line falls apart
-	if len(c.Assigns) > 0 && !c.sets && !split {
+	if len(c.Assigns) > 0 && !c.sets && !c.shows && !split {
 		c.doubt("variables set for it can change what runs")
 	}
 	if len(words) == 0 {
