@@ -271,8 +271,8 @@ func TestBatchKeepsItsArguments(t *testing.T) {
 	t.Parallel()
 	later := []byte(scribbled)
 	w := newWitness(writes("write"))
-	ran := w.fake.call
-	w.fake.call = func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) { scribble(later); return ran(ctx, r) }
+	ran := w.call
+	w.call = func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) { scribble(later); return ran(ctx, r) }
 	h := single(t, w, host.Options{Approver: agreeing})
 	for _, r := range h.CallAll(t.Context(), []host.Call{{Tool: "test__write"}, {Tool: "test__write", Arguments: later}}, host.BatchOptions{}) {
 		succeeded(t, r)

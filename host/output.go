@@ -46,7 +46,7 @@ func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 	if result.Error != nil {
 		out.Error = new(*result.Error)
 		out.Error.Message += "; besides, the result is broken: " + broken.Error()
-		return &out, nil
+		return &out, nil //nolint:nilerr // the tool's own error says more, and says this too
 	}
 	e := fail(sdk.CodeProtocol, "BrokenResult", "the result is broken: %s; the tool has run, and what can be read of its result is kept", broken)
 	e.Suggestion = "Find out what the call has done before you make it again."

@@ -187,11 +187,12 @@ func (p *paths) inRoot(d policy.Decision, full string) policy.Decision {
 	inmost := Root{}
 	var effect policy.Effect
 	for _, r := range p.options.Roots {
-		switch folder := filepath.Clean(r.Path); {
-		case inFolder(full, folder):
-			if effect = policy.Strictest(effect, r.effect()); len(folder) > len(inmost.Path) {
-				inmost = Root{Path: folder}
-			}
+		folder := filepath.Clean(r.Path)
+		if !inFolder(full, folder) {
+			continue
+		}
+		if effect = policy.Strictest(effect, r.effect()); len(folder) > len(inmost.Path) {
+			inmost = Root{Path: folder}
 		}
 	}
 	if inmost.Path == "" {
@@ -229,8 +230,8 @@ func (p *paths) relative(full string) string {
 
 // resolved is a path without links, as far as it exists.
 func resolved(full string) string {
-	if real, err := filepath.EvalSymlinks(full); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(full); err == nil {
+		return target
 	}
 	if parent := filepath.Dir(full); parent != full {
 		return filepath.Join(resolved(parent), filepath.Base(full))

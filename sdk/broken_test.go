@@ -59,7 +59,7 @@ func TestBrokenResults(t *testing.T) {
 				}
 				r, err := clientOf(t, s).Call(t.Context(), &Request{Tool: "x"})
 				if err != nil {
-					if e := err.(*Error); e.Code != c.code || !strings.Contains(e.Message, c.says) { //nolint:errorlint // it is never wrapped
+					if e := err.(*Error); e.Code != c.code || !strings.Contains(e.Message, c.says) {
 						t.Errorf("error %v, want %s with %q", err, c.code, c.says)
 					}
 					return

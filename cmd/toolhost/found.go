@@ -78,7 +78,7 @@ func findToCheck(ctx context.Context, c *config.Config, trusted bool) *found {
 func sources(c *config.Config) supervise.Sources {
 	commands := slices.Clone(c.Discovery)
 	for i := range commands {
-		commands[i].Protect = slices.Concat(protect(c, c.Plugins), reserve(c, c.Plugins))
+		commands[i].Protect = slices.Concat(protect(c), reserve(c, c.Plugins))
 	}
 	return supervise.Sources{Plugins: c.Plugins, Dirs: c.PluginDirs, Commands: commands}
 }

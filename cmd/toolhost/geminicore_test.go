@@ -123,11 +123,11 @@ func TestGeminiCoreUsesToolhost(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("one\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	print := exec.Command(program, "--config", filepath.Join(dir, "tools.hcl"), "discover", "--format", "gemini")
-	print.Env = append(os.Environ(), "XDG_STATE_HOME="+state)
+	listing := exec.Command(program, "--config", filepath.Join(dir, "tools.hcl"), "discover", "--format", "gemini")
+	listing.Env = append(os.Environ(), "XDG_STATE_HOME="+state)
 	var errs bytes.Buffer
-	print.Stderr = &errs
-	if err := print.Run(); err != nil {
+	listing.Stderr = &errs
+	if err := listing.Run(); err != nil {
 		t.Fatal(err, errs.String())
 	}
 	discovery, call := geminiSettings(t, errs.String())

@@ -29,7 +29,7 @@ type opening struct {
 	offline bool      // start nothing
 
 	configured bool // a configuration is needed; else there are the plugins beside this program without one
-	single  bool      // the host makes one call, and what limits count is kept for the next
+	single     bool // the host makes one call, and what limits count is kept for the next
 
 	middleware     []host.Middleware      // put into the route of calls
 	approver       host.Approver          // asked in the place of person; nil is one who asks person

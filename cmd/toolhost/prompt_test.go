@@ -277,7 +277,7 @@ func atTerminal(t *testing.T, env ...string) (*pane, string) {
 func TestDescribed(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                  "",
-		" Reads a file.\n\nWith examples. ":  "Reads a file.",
+		" Reads a file.\n\nWith examples. ": "Reads a file.",
 		"Reads\n  a\tfile.":                 "Reads a file.",
 		strings.Repeat("ä", maxDescribed):   strings.Repeat("ä", maxDescribed),
 		strings.Repeat("ä", maxDescribed+1): strings.Repeat("ä", maxDescribed) + "…",

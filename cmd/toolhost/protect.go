@@ -10,13 +10,13 @@ import (
 
 // supervising are the options for the supervisor of what was found.
 func (g *globals) supervising(f *found) supervise.Options {
-	return supervise.Options{Logger: g.logger(), Workdir: g.workdir, CacheDir: definitionsCache(), Protect: protect(f.config, f.specs), Hide: hide(f.config),
+	return supervise.Options{Logger: g.logger(), Workdir: g.workdir, CacheDir: definitionsCache(), Protect: protect(f.config), Hide: hide(f.config),
 		Reserve: reserve(f.config, f.specs)}
 }
 
 // protect are the files and folders by which a plugin that could change them would have its way the next time: what is
 // run, what is believed, and what was recorded.
-func protect(c *config.Config, specs []supervise.Spec) []string {
+func protect(c *config.Config) []string {
 	out := []string{c.Path}
 	for _, dir := range c.PluginDirs {
 		out = append(out, dir+"/") // what is found in one that it makes would be a plugin

@@ -68,7 +68,7 @@ func (v *validation) problemsIn(err error) []problem {
 		for _, e := range several.Unwrap() {
 			out = append(out, v.problemsIn(e)...)
 		}
-	} else if e, ok := err.(*config.Error); ok {
+	} else if e, ok := errors.AsType[*config.Error](err); ok {
 		for _, m := range e.Mistakes {
 			out = append(out, problem{m.Message, e.Path, m.Line, m.Column, m.Hint})
 		}

@@ -122,10 +122,10 @@ func (w *watcher) draw() {
 
 // wipe takes away what stands there.
 func (w *watcher) wipe() string {
-	switch {
-	case w.drawn == 0:
+	switch w.drawn {
+	case 0:
 		return ""
-	case w.drawn == 1:
+	case 1:
 		return "\r\x1b[K"
 	}
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", w.drawn-1)

@@ -65,7 +65,9 @@ func BenchmarkLoadContract(b *testing.B) {
 
 // Loops over an argument of a megabyte end with an error, and early.
 func BenchmarkTooMuchWork(b *testing.B) {
-	items := func(item string) string { return `{"xs":[` + strings.TrimSuffix(strings.Repeat(item+",", 900_000/(len(item)+1)), ",") + `]}` }
+	items := func(item string) string {
+		return `{"xs":[` + strings.TrimSuffix(strings.Repeat(item+",", 900_000/(len(item)+1)), ",") + `]}`
+	}
 	for name, arguments := range map[string]string{"many": items(`"a"`), "long": items(`"` + strings.Repeat("a", 800) + `"`), "deep": items(`["a","b",["c"]]`), "numbers": items("1"), "objects": items(`{"a":1}`),
 		"within": `{"xs":[` + strings.Repeat(`"a",`, 30_000) + `"a"]}`, "objects within": `{"xs":[` + strings.Repeat(`{"a":1},`, 15_000) + `1]}`, "few": `{"xs":[` + strings.Repeat(`"`+strings.Repeat("a", 900)+`",`, 999) + `"a"]}`} {
 		for kind, when := range map[string]string{

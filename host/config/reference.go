@@ -120,7 +120,7 @@ func (f *fields) writtenWords(name string, words []string) (shown, locked []stri
 	}
 	list, listed := a.Expr.(*hclsyntax.TupleConsExpr)
 	for i, word := range words {
-		item, text := hclsyntax.Expression(a.Expr), f.written(a.Expr)+"["+strconv.Itoa(i)+"]"
+		item, text := a.Expr, f.written(a.Expr)+"["+strconv.Itoa(i)+"]"
 		if listed && i < len(list.Exprs) {
 			item = list.Exprs[i]
 			text = strings.Trim(f.written(item), `"`)

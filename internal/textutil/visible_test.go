@@ -19,8 +19,8 @@ func TestVisible(t *testing.T) {
 		"\ue000\u2800":           "??",
 		"bad \xff":               "bad \ufffd",
 		"grüße, 世界 👋🏽 👨‍👩‍👧 ❤️ 1️⃣": "grüße, 世界 👋🏽 👨‍👩‍👧 ❤️ 1️⃣",
-		"می‌خواهم":               "می‌خواهم",
-		"a\u200db\u200c\u200d":   "a?b??",
+		"\u0645\u06cc\u200c\u062e":  "\u0645\u06cc\u200c\u062e",
+		"a\u200db\u200c\u200d":      "a?b??",
 	} {
 		got, n := Visible(in, '?')
 		if got != want {

@@ -67,12 +67,12 @@ func (c *config) holdsSecret(f *os.File, given, resolved string) string {
 
 // turnedOut is secretFile for a file whose text shows what its name leaves open.
 func turnedOut(given, name string) error {
-	e := secretFile(given, name).(*sdk.Error)
+	e := secretFile(given, name)
 	e.Message = strconv.Quote(given) + " is not read: its text holds what looks like a password, key or token"
 	return e
 }
 
-func secretFile(given, name string) error {
+func secretFile(given, name string) *sdk.Error {
 	e := &sdk.Error{Name: "SecretFile", Message: strconv.Quote(given) + " is not read: by its name it holds passwords, keys or tokens",
 		Suggestion: fmt.Sprintf("Do without it, or ask the person for what you need from it. The operator can allow it with allow_secrets = [%q] in the plugin's config.", name),
 		Details:    sdk.Details(map[string]string{"path": name})}

@@ -192,7 +192,7 @@ func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
 		}
 		m.plain, m.kept = append(m.plain, plain), append(m.kept, kept)
 		for _, sign := range strings.Split(e.signs(c.Old), "") {
-			m.mixed = m.mixed || kept || strings.Contains(quoting+`t\`, sign) && m.bare(l, sign)
+			m.mixed = m.mixed || kept || strings.ContainsAny(sign, quoting+`t\`) && m.bare(l, sign)
 		}
 	}
 	old = strings.Join(m.plain, "\n")

@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"syscall"
@@ -49,7 +50,7 @@ func (p Program) seal() error {
 	slices.Sort(writable) // what is above comes first: a copy of it has the mounts below twice
 	for _, path := range slices.Compact(writable) {
 		at, err := openPath(path)
-		if err == syscall.ENOENT || err == syscall.EACCES || err == syscall.ELOOP && path == sharedMemory {
+		if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.ELOOP) && path == sharedMemory {
 			continue
 		} else if err != nil {
 			return failed("opening "+strconv.Quote(path), err)
