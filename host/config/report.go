@@ -100,9 +100,10 @@ func (r *report) finish() error {
 // sorted gives mistakes by position, and adds the source lines of those that are shown.
 func (r *report) sorted(mistakes []*Mistake) []Mistake {
 	var out []Mistake
+	hide := r.hidden.Hider()
 	for _, m := range mistakes {
 		shown := *m
-		shown.Message, shown.Hint = r.hidden.Hide(m.Message), r.hidden.Hide(m.Hint)
+		shown.Message, shown.Hint = hide(m.Message), hide(m.Hint)
 		out = append(out, shown)
 	}
 	slices.SortStableFunc(out, func(a, b Mistake) int {

@@ -59,16 +59,21 @@ func isPath(value string) bool {
 }
 
 // Hide gives the text with the names of values in their place, also where the beginning of one was cut short by "…" or "...".
-func (r References) Hide(text string) string {
+func (r References) Hide(text string) string { return r.Hider()(text) }
+
+// Hider is Hide for many texts: it works out once how the values are written.
+func (r References) Hider() func(text string) string {
 	if len(r.Texts) == 0 {
-		return text
+		return func(text string) string { return text }
 	}
 	spellings := r.spellings()
-	text = hideIn(text, spellings)
-	for _, mark := range []string{"…", "..."} {
-		text = hideCut(text, mark, spellings)
+	return func(text string) string {
+		text = hideIn(text, spellings)
+		for _, mark := range []string{"…", "..."} {
+			text = hideCut(text, mark, spellings)
+		}
+		return text
 	}
-	return text
 }
 
 func hideIn(text string, spellings []spelling) string {

@@ -15,18 +15,26 @@ import (
 // launcher was killed. Children inherit it, unless they are given another environment.
 const markName = "PROCTREE_ID="
 
-// markLimit is how long the search may take.
-const markLimit = 500 * time.Millisecond
+const (
+	// markLimit is how long the search may take.
+	markLimit = 2 * time.Second
+	// markLooks is how often nothing is found before the search ends: the environment of a process cannot be read while it
+	// starts another program in its place.
+	markLooks = 3
+)
 
 func newMark() string { return markName + rand.Text() }
 
-// endMarked kills the processes that have the mark until there are none, but does not
-// take longer than the limit: reading another's environment may hang.
+// endMarked kills the processes that have the mark until none is found several times, but does
+// not take longer than the limit: reading another's environment may hang.
 func endMarked(mark string) {
 	done, deadline := make(chan struct{}), time.Now().Add(markLimit)
 	go func() {
 		defer close(done)
-		for killMarked(mark) && time.Now().Before(deadline) {
+		for none := 0; none < markLooks && time.Now().Before(deadline); none++ {
+			if killMarked(mark) {
+				none = -1
+			}
 			within(nil, time.Millisecond) // the killed take a moment to end
 		}
 	}()
