@@ -243,12 +243,13 @@ func startProblem(spec Spec, err error) error {
 
 // isFormat says whether an error can be about what is in a file, or its modes.
 func isFormat(err error) bool {
-	for _, e := range []error{os.ErrNotExist, os.ErrPermission, syscall.EISDIR, syscall.ENOEXEC, syscall.EINVAL, syscall.ELIBBAD, errIrregular} {
+	for _, e := range []error{os.ErrNotExist, os.ErrPermission, syscall.EISDIR, syscall.ENOEXEC, syscall.EINVAL, errIrregular} {
 		if errors.Is(err, e) {
 			return true
 		}
 	}
-	return false
+	e, ok := errors.AsType[syscall.Errno](err)
+	return ok && unix.ErrnoName(e) == "ELIBBAD" // which only Linux has
 }
 
 // notRestricted words why the program was not run.

@@ -24,7 +24,7 @@ func leftNotes(l walk.LeftOut) (notes []string) {
 		notes = append(notes, countOf(l.Secret, "file that by its name holds secrets is", "files that by their names hold secrets are")+" left out")
 	}
 	if l.Denied > 0 {
-		notes = append(notes, fmt.Sprintf("%d left out, as rules deny or ask about them; name one to be told", l.Denied))
+		notes = append(notes, fmt.Sprintf("%d left out, as rules deny or ask about them; name one to see why", l.Denied))
 	}
 	if l.Unreadable > 0 {
 		notes = append(notes, fmt.Sprintf("%s or ignore files could not be read, or are too deep or too large; a shell tool may say why", countOf(l.Unreadable, "directory", "directories")))
