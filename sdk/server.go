@@ -17,6 +17,7 @@ type server struct {
 	base    context.Context // ends when the plugin is to stop
 	running sync.RWMutex    // held for reading while a handler runs
 	calls   memory
+	overdue overdue
 }
 
 // version is what the Go author kit calls itself on the wire.
@@ -42,7 +43,8 @@ func (s *server) begin(ctx context.Context) (_ context.Context, end func()) {
 	s.running.RLock()
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.base, cancel)
-	return ctx, func() { stop(); cancel(); s.running.RUnlock() }
+	returned := s.overdue.watch(ctx)
+	return ctx, func() { returned(); stop(); cancel(); s.running.RUnlock() }
 }
 
 func (s *server) Configure(ctx context.Context, r *pluginv1.ConfigureRequest) (*pluginv1.ConfigureResponse, error) {

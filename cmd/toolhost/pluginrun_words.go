@@ -47,6 +47,7 @@ func statusRows(s pluginStatus, now time.Time) (rows [][]string) {
 	add("crashes", positive(s.Crashes))
 	add("calls", positive(s.Calls))
 	add("draining", positive(s.Draining))
+	add("overdue", overdueWords(s.Overdue))
 	add("version", s.Version)
 	add("tools", fmt.Sprint(s.Tools))
 	if s.Sandbox != nil {
@@ -62,6 +63,17 @@ func statusRows(s pluginStatus, now time.Time) (rows [][]string) {
 		rows = append(rows, []string{"stderr", "its last lines:"})
 	}
 	return rows
+}
+
+// overdueWords tells of handlers that ignore cancellation.
+func overdueWords(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 call that was canceled or timed out still runs"
+	}
+	return fmt.Sprintf("%d calls that were canceled or timed out still run", n)
 }
 
 func ago(since, now time.Time) string {

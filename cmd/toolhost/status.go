@@ -101,6 +101,9 @@ func (g *globals) printNotices(s *session, all []pluginStatus) {
 		for _, n := range p.Notices {
 			notices = append(notices, fmt.Errorf("plugin %q: %s", p.Name, n))
 		}
+		if p.Overdue > 0 {
+			notices = append(notices, fmt.Errorf("plugin %q: %s", p.Name, overdueWords(p.Overdue)))
+		}
 		notices = append(notices, lessThanAsked(p.Name, p.Sandbox)...)
 	}
 	for _, n := range notices {

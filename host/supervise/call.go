@@ -50,6 +50,7 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 	broken, ok := v.broken(err)
 	if !ok {
 		v.leave()
+		g.leftOne(p)
 		if sdk.CodeOf(err) != sdk.CodeResultTooLarge { // which is an answer
 			g.suspect() // the call was left alone: find out whether the plugin still answers
 		}
@@ -121,6 +122,9 @@ func (p *Process) lost(g *generation, r *sdk.Request, broken *sdk.BrokenError) *
 	switch {
 	case isClosed(p.closing):
 		return &sdk.Error{Code: sdk.CodeCanceled, Name: "Closed", Message: "the host was closed during the call", Details: sdk.Details(facts)}
+	case g.visits.wereCut() && g.left.isStuck():
+		return &sdk.Error{Code: sdk.CodeCanceled, Name: "Replaced", Details: sdk.Details(facts),
+			Message: fmt.Sprintf("plugin %q was restarted, since %s; the old process got no more time for the call", p.name, g.left.words())}
 	case g.visits.wereCut():
 		return &sdk.Error{Code: sdk.CodeCanceled, Name: "Replaced", Details: sdk.Details(facts),
 			Message: fmt.Sprintf("plugin %q was reloaded or removed, and the old process got no more time for the call", p.name)}
@@ -154,6 +158,7 @@ func (p *Process) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, er
 	}
 	if ctx.Err() != nil {
 		v.leave()
+		g.leftOne(p)
 		g.suspect()
 	}
 	return preview, err

@@ -35,7 +35,7 @@ func (o *owner) failed(err error) {
 // died takes note of the current generation's end, which nobody asked for.
 func (o *owner) died() {
 	g := o.current
-	o.last, o.stderr, o.current = errors.New(g.end()), g.child.tail.last(statusLines), nil
+	o.last, o.stderr, o.current, o.replaceAt = errors.New(g.end()), g.child.tail.last(statusLines), nil, nil
 	o.drains.Go(g.release)
 	o.crashed()
 	o.publish()
@@ -45,10 +45,8 @@ func (o *owner) crashed() {
 	retryAt, quarantined := o.history.crash(time.Now(), o.readyAt)
 	o.retryAt, o.readyAt = retryAt, time.Time{}
 	switch n := len(o.history.crashes); {
-	case quarantined && n <= o.history.limits.MaxCrashes:
-		o.to(Quarantined, "it crashed in the one try after its quarantine")
 	case quarantined:
-		o.to(Quarantined, fmt.Sprintf("it crashed %d times within %s", n, o.history.limits.Window))
+		o.quarantine()
 	case time.Until(retryAt) > 0:
 		o.to(Backoff, fmt.Sprintf("it crashed %d times within %s", n, o.history.limits.Window))
 	default:
@@ -56,6 +54,14 @@ func (o *owner) crashed() {
 	}
 	o.arm()
 	o.p.log.Warn("plugin crashed", "generation", o.told, "state", string(o.state), "error", o.last)
+}
+
+func (o *owner) quarantine() {
+	if n := len(o.history.crashes); n > o.history.limits.MaxCrashes {
+		o.to(Quarantined, fmt.Sprintf("it crashed %d times within %s", n, o.history.limits.Window))
+		return
+	}
+	o.to(Quarantined, "it crashed in the one try after its quarantine")
 }
 
 // arm has an eager plugin come back by itself, as soon as a call might start it.

@@ -11,6 +11,9 @@ const maxDrain = time.Hour
 // drain lets the calls of a generation end, and then ends the generation, in the background. It takes no calls from here on.
 func (o *owner) drain(g *generation) {
 	limit := maxDrain
+	if g.left.isStuck() {
+		limit = stuckDrain
+	}
 	if d := o.p.spec.Load().DrainTimeout; d > 0 {
 		limit = min(limit, d)
 	}

@@ -37,6 +37,7 @@ type generation struct {
 	said      atomic.Pointer[sdk.Description]
 	visits    visits
 	doubt     doubt
+	left      left
 	stopWatch context.CancelFunc
 }
 

@@ -33,6 +33,8 @@ func unwell(lis net.Listener) {
 		if method, _ := grpc.MethodFromServerStream(stream); strings.HasSuffix(method, "/Call") {
 			_ = mark(os.Getenv("CALLED"))
 			<-stream.Context().Done()
+		} else if strings.HasSuffix(method, "/Overdue") {
+			return overdueOf(stream)
 		}
 		return stream.SendMsg(&emptypb.Empty{})
 	}))
@@ -82,12 +84,16 @@ func (s *sick) call(t *testing.T, ctx context.Context) {
 	soon(t, "the plugin has the call", patience, func() bool { return size(s.called) > before })
 }
 
-func sickening(t *testing.T, health string) *sick {
+func sickening(t *testing.T, health string, env ...string) *sick {
 	t.Helper()
 	dir := t.TempDir()
-	s := &sick{asked: filepath.Join(dir, "asked"), called: filepath.Join(dir, "called"), held: filepath.Join(dir, "go"), ended: make(chan error, 10)}
+	s := &sick{asked: filepath.Join(dir, "asked"), called: filepath.Join(dir, "called"), held: filepath.Join(dir, "go"), ended: make(chan error, 20)}
 	spec := playing("sick", "unwell")
 	spec.Env["HEALTH"], spec.Env["ASKED"], spec.Env["CALLED"], spec.Env["GO"] = health, s.asked, s.called, s.held
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		spec.Env[name] = value
+	}
 	s.Process = add(t, supervisor(t), spec)
 	return s
 }

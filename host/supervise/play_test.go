@@ -399,8 +399,14 @@ func (l *late) pass() { close(l.passed) }
 // begin starts a call of the tool wait and returns when the plugin is in it.
 func begin(t testing.TB, ctx context.Context, p *Process, text string) <-chan error {
 	t.Helper()
+	return beginTool(t, ctx, p, "wait", text)
+}
+
+// beginTool is begin for any tool that says that it waits.
+func beginTool(t testing.TB, ctx context.Context, p *Process, tool, text string) <-chan error {
+	t.Helper()
 	ended, begun := make(chan error, 1), make(chan struct{})
-	r := request("wait", text)
+	r := request(tool, text)
 	r.Events = func(e sdk.Event) {
 		if e.Type == sdk.EventProgress {
 			close(begun)

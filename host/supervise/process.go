@@ -23,6 +23,8 @@ type Process struct {
 	wants       chan want
 	reloads     chan reload
 	resets      chan chan<- struct{}
+	stuck       chan stuck
+	late        lateness
 	turn        chan struct{} // holds a token during a reload
 	looks       turn          // to find out which program it is
 	recalls     turn          // to find out what is known without a start
@@ -45,7 +47,7 @@ type Process struct {
 
 func newProcess(spec Spec, log *slog.Logger, start starter, onState func(Status)) *Process {
 	p := &Process{name: spec.Name, log: log, onState: onState, wants: make(chan want), reloads: make(chan reload),
-		resets: make(chan chan<- struct{}), turn: make(chan struct{}, 1), looks: make(turn, 1), recalls: make(turn, 1), checks: make(turn, 1),
+		resets: make(chan chan<- struct{}), stuck: make(chan stuck), late: lateness{lateEvery, lateAfter, maxLateHandlers}, turn: make(chan struct{}, 1), looks: make(turn, 1), recalls: make(turn, 1), checks: make(turn, 1),
 		leaving: make(chan struct{}), closing: make(chan struct{}),
 		done: make(chan struct{}), watchers: map[*func()]struct{}{}}
 	p.spec.Store(&spec)

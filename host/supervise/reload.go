@@ -20,6 +20,7 @@ type reload struct {
 	program programs.Identity // the spec's program
 	forced  bool              // starts a new generation in any case, else only if something has changed
 	problem error             // what is wrong with the spec's program, as far as can be seen without running it
+	stuck   bool              // nobody asked for it: it replaces a generation that is stuck
 	reply   chan<- error
 }
 

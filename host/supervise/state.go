@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -15,28 +16,29 @@ type starter func(ctx context.Context, spec Spec, number int) (*generation, erro
 // An owner is the one goroutine that holds a plugin's state; everybody else sends it events. Between events nothing
 // changes.
 type owner struct {
-	p        *Process
-	start    starter
-	state    State
-	since    time.Time
-	reason   string
-	number   int         // of the newest start
-	told     int         // the generation that the state is about
-	restarts int         // starts after the first, without reloads
-	current  *generation // takes calls, or nil
-	attempt  *attempt    // the one start under way, or nil
-	waiters  []chan<- answer
-	history  history
-	retryAt  time.Time
-	alarm    <-chan time.Time // when an eager plugin is started without a call; nil is never
-	readyAt  time.Time
-	ran      programs.Identity // the program of the newest start
-	last     error             // of the newest start or life
-	stderr   []string          // of the last process, when none runs
-	draining []*generation
-	drained  chan *generation
-	shown    Status         // when others were told last
-	drains   sync.WaitGroup // what ends generations in the background
+	p         *Process
+	start     starter
+	state     State
+	since     time.Time
+	reason    string
+	number    int         // of the newest start
+	told      int         // the generation that the state is about
+	restarts  int         // starts after the first, without reloads
+	current   *generation // takes calls, or nil
+	attempt   *attempt    // the one start under way, or nil
+	waiters   []chan<- answer
+	history   history
+	retryAt   time.Time
+	replaceAt <-chan time.Time // when a generation that is stuck is replaced; nil is never
+	alarm     <-chan time.Time // when an eager plugin is started without a call; nil is never
+	readyAt   time.Time
+	ran       programs.Identity // the program of the newest start
+	last      error             // of the newest start or life
+	stderr    []string          // of the last process, when none runs
+	draining  []*generation
+	drained   chan *generation
+	shown     Status         // when others were told last
+	drains    sync.WaitGroup // what ends generations in the background
 }
 
 // A want asks the owner for a running generation, and tells what the program is now, if that matters.
@@ -77,6 +79,10 @@ func (o *owner) run() {
 			o.forgetDrained(g)
 		case <-o.alarm:
 			o.wake()
+		case s := <-o.p.stuck:
+			o.stuck(s)
+		case <-o.replaceAt:
+			o.replace()
 		case taken := <-o.p.resets:
 			o.reset(taken)
 		case <-o.p.leaving:
@@ -163,7 +169,10 @@ func (o *owner) startEnded(ended answer) {
 	switch {
 	case ended.err == nil:
 		o.ready(a, ended.g)
-	case a.reload != nil:
+	case a.reload != nil && a.reload.stuck && o.current != nil:
+		o.markStuck(fmt.Errorf("%s, and another process could not be started: %w", o.current.left.words(), ended.err))
+		return
+	case a.reload != nil && !a.reload.stuck:
 		o.reloadFailed(a.reload, ended.err)
 		return
 	default:
@@ -180,12 +189,20 @@ func (o *owner) startEnded(ended answer) {
 // ready makes a generation the one that takes calls.
 func (o *owner) ready(a *attempt, g *generation) {
 	old, why := o.current, "it has started and described itself"
-	if a.reload != nil {
+	switch {
+	case a.reload != nil && a.reload.stuck:
+		why = "it was restarted"
+		if old != nil {
+			why += ", since " + old.left.words()
+		}
+		o.restarts++
+	case a.reload != nil:
 		why = "it was reloaded"
 		o.p.spec.Store(&a.spec)
 		o.history = history{limits: a.spec.Restart}
 	}
 	o.current, o.told, o.readyAt, o.last, o.stderr, o.ran = g, g.number, time.Now(), nil, nil, a.program
+	o.replaceAt = nil
 	o.to(Ready, why)
 	g.visits.heard()
 	o.p.describe(g.number, g.description())

@@ -15,6 +15,7 @@ const (
 	Known       State = "known"       // the next call starts it as if for the first time
 	Starting    State = "starting"    // its process runs and has not described itself yet
 	Ready       State = "ready"       // takes calls
+	Stuck       State = "stuck"       // takes calls until another process replaces this one: too many of its handlers ignore cancellation
 	Crashed     State = "crashed"     // died; the next call starts it
 	Backoff     State = "backoff"     // died again; calls fail at once until the time has come
 	Quarantined State = "quarantined" // died too often; left alone for five minutes, then tried once
@@ -38,6 +39,7 @@ type Status struct {
 	Crashes     int    `json:"crashes,omitempty"`
 	Calls       int    `json:"calls,omitempty"`    // that run now
 	Draining    int    `json:"draining,omitempty"` // processes of earlier generations that end when their calls have
+	Overdue     int    `json:"overdue,omitempty"`  // calls that were canceled or timed out, and still run in the plugin 10 seconds later
 	Version     string `json:"version,omitempty"`
 	Tools       int    `json:"tools"`
 	Dynamic     bool   `json:"dynamic,omitempty"` // it may change its tools while it runs
@@ -70,7 +72,7 @@ func (p *Process) Status() Status {
 	s := now.Status
 	s.Calls, s.Crashes = int(p.calls.Load()), now.history.count(time.Now(), now.readyAt)
 	if now.process != nil {
-		s.Stderr = now.process.child.tail.last(statusLines)
+		s.Stderr, s.Overdue = now.process.child.tail.last(statusLines), now.process.left.count()
 	}
 	if d := p.description.Load(); d != nil {
 		s.Version, s.Tools, s.Dynamic, s.Notices = d.Version, len(d.Tools), d.Dynamic, d.Notices

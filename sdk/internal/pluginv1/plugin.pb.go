@@ -1667,6 +1667,105 @@ func (*ToolsChanged) Descriptor() ([]byte, []int) {
 	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
+type OverdueRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How long ago the context of a handler must have ended for it to count as late.
+	GraceMs       int64 `protobuf:"varint,1,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OverdueRequest) Reset() {
+	*x = OverdueRequest{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OverdueRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OverdueRequest) ProtoMessage() {}
+
+func (x *OverdueRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OverdueRequest.ProtoReflect.Descriptor instead.
+func (*OverdueRequest) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *OverdueRequest) GetGraceMs() int64 {
+	if x != nil {
+		return x.GraceMs
+	}
+	return 0
+}
+
+type OverdueResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Handlers that have not returned, and whose context has ended.
+	Handlers int64 `protobuf:"varint,1,opt,name=handlers,proto3" json:"handlers,omitempty"`
+	// Those of them that are late.
+	Late          int64 `protobuf:"varint,2,opt,name=late,proto3" json:"late,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OverdueResponse) Reset() {
+	*x = OverdueResponse{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OverdueResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OverdueResponse) ProtoMessage() {}
+
+func (x *OverdueResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OverdueResponse.ProtoReflect.Descriptor instead.
+func (*OverdueResponse) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *OverdueResponse) GetHandlers() int64 {
+	if x != nil {
+		return x.Handlers
+	}
+	return 0
+}
+
+func (x *OverdueResponse) GetLate() int64 {
+	if x != nil {
+		return x.Late
+	}
+	return 0
+}
+
 var File_toolhost_plugin_v1_plugin_proto protoreflect.FileDescriptor
 
 const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
@@ -1809,13 +1908,19 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"WatchEvent\x12G\n" +
 	"\rtools_changed\x18\x01 \x01(\v2 .toolhost.plugin.v1.ToolsChangedH\x00R\ftoolsChangedB\a\n" +
 	"\x05event\"\x0e\n" +
-	"\fToolsChanged2\xab\x03\n" +
+	"\fToolsChanged\"+\n" +
+	"\x0eOverdueRequest\x12\x19\n" +
+	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"A\n" +
+	"\x0fOverdueResponse\x12\x1a\n" +
+	"\bhandlers\x18\x01 \x01(\x03R\bhandlers\x12\x12\n" +
+	"\x04late\x18\x02 \x01(\x03R\x04late2\xff\x03\n" +
 	"\rPluginService\x12U\n" +
 	"\bDescribe\x12#.toolhost.plugin.v1.DescribeRequest\x1a$.toolhost.plugin.v1.DescribeResponse\x12X\n" +
 	"\tConfigure\x12$.toolhost.plugin.v1.ConfigureRequest\x1a%.toolhost.plugin.v1.ConfigureResponse\x12R\n" +
 	"\aPreview\x12\".toolhost.plugin.v1.PreviewRequest\x1a#.toolhost.plugin.v1.PreviewResponse\x12H\n" +
 	"\x04Call\x12\x1f.toolhost.plugin.v1.CallRequest\x1a\x1d.toolhost.plugin.v1.CallEvent0\x01\x12K\n" +
-	"\x05Watch\x12 .toolhost.plugin.v1.WatchRequest\x1a\x1e.toolhost.plugin.v1.WatchEvent0\x01B4Z2github.com/toolhost/toolhost/sdk/internal/pluginv1b\x06proto3"
+	"\x05Watch\x12 .toolhost.plugin.v1.WatchRequest\x1a\x1e.toolhost.plugin.v1.WatchEvent0\x01\x12R\n" +
+	"\aOverdue\x12\".toolhost.plugin.v1.OverdueRequest\x1a#.toolhost.plugin.v1.OverdueResponseB4Z2github.com/toolhost/toolhost/sdk/internal/pluginv1b\x06proto3"
 
 var (
 	file_toolhost_plugin_v1_plugin_proto_rawDescOnce sync.Once
@@ -1829,7 +1934,7 @@ func file_toolhost_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_toolhost_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_toolhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_toolhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_toolhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil),   // 0: toolhost.plugin.v1.DescribeRequest
 	(*DescribeResponse)(nil),  // 1: toolhost.plugin.v1.DescribeResponse
@@ -1853,6 +1958,8 @@ var file_toolhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*WatchRequest)(nil),      // 19: toolhost.plugin.v1.WatchRequest
 	(*WatchEvent)(nil),        // 20: toolhost.plugin.v1.WatchEvent
 	(*ToolsChanged)(nil),      // 21: toolhost.plugin.v1.ToolsChanged
+	(*OverdueRequest)(nil),    // 22: toolhost.plugin.v1.OverdueRequest
+	(*OverdueResponse)(nil),   // 23: toolhost.plugin.v1.OverdueResponse
 }
 var file_toolhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	2,  // 0: toolhost.plugin.v1.DescribeResponse.tools:type_name -> toolhost.plugin.v1.Tool
@@ -1876,13 +1983,15 @@ var file_toolhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	6,  // 18: toolhost.plugin.v1.PluginService.Preview:input_type -> toolhost.plugin.v1.PreviewRequest
 	8,  // 19: toolhost.plugin.v1.PluginService.Call:input_type -> toolhost.plugin.v1.CallRequest
 	19, // 20: toolhost.plugin.v1.PluginService.Watch:input_type -> toolhost.plugin.v1.WatchRequest
-	1,  // 21: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
-	5,  // 22: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
-	7,  // 23: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
-	9,  // 24: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
-	20, // 25: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
-	21, // [21:26] is the sub-list for method output_type
-	16, // [16:21] is the sub-list for method input_type
+	22, // 21: toolhost.plugin.v1.PluginService.Overdue:input_type -> toolhost.plugin.v1.OverdueRequest
+	1,  // 22: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
+	5,  // 23: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
+	7,  // 24: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
+	9,  // 25: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
+	20, // 26: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
+	23, // 27: toolhost.plugin.v1.PluginService.Overdue:output_type -> toolhost.plugin.v1.OverdueResponse
+	22, // [22:28] is the sub-list for method output_type
+	16, // [16:22] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
 	16, // [16:16] is the sub-list for extension extendee
 	0,  // [0:16] is the sub-list for field type_name
@@ -1912,7 +2021,7 @@ func file_toolhost_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolhost_plugin_v1_plugin_proto_rawDesc), len(file_toolhost_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

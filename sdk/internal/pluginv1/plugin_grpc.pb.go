@@ -30,6 +30,7 @@ const (
 	PluginService_Preview_FullMethodName   = "/toolhost.plugin.v1.PluginService/Preview"
 	PluginService_Call_FullMethodName      = "/toolhost.plugin.v1.PluginService/Call"
 	PluginService_Watch_FullMethodName     = "/toolhost.plugin.v1.PluginService/Watch"
+	PluginService_Overdue_FullMethodName   = "/toolhost.plugin.v1.PluginService/Overdue"
 )
 
 // PluginServiceClient is the client API for PluginService service.
@@ -47,6 +48,9 @@ type PluginServiceClient interface {
 	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallEvent], error)
 	// Watch stays open while the plugin runs and tells when the list of tools has changed.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEvent], error)
+	// Overdue counts the handlers that still run though the context of their call or preview has ended: a stream that ends tells
+	// the host nothing about that. It may be left unimplemented.
+	Overdue(ctx context.Context, in *OverdueRequest, opts ...grpc.CallOption) (*OverdueResponse, error)
 }
 
 type pluginServiceClient struct {
@@ -125,6 +129,16 @@ func (c *pluginServiceClient) Watch(ctx context.Context, in *WatchRequest, opts 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type PluginService_WatchClient = grpc.ServerStreamingClient[WatchEvent]
 
+func (c *pluginServiceClient) Overdue(ctx context.Context, in *OverdueRequest, opts ...grpc.CallOption) (*OverdueResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(OverdueResponse)
+	err := c.cc.Invoke(ctx, PluginService_Overdue_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PluginServiceServer is the server API for PluginService service.
 // All implementations must embed UnimplementedPluginServiceServer
 // for forward compatibility.
@@ -140,6 +154,9 @@ type PluginServiceServer interface {
 	Call(*CallRequest, grpc.ServerStreamingServer[CallEvent]) error
 	// Watch stays open while the plugin runs and tells when the list of tools has changed.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchEvent]) error
+	// Overdue counts the handlers that still run though the context of their call or preview has ended: a stream that ends tells
+	// the host nothing about that. It may be left unimplemented.
+	Overdue(context.Context, *OverdueRequest) (*OverdueResponse, error)
 	mustEmbedUnimplementedPluginServiceServer()
 }
 
@@ -164,6 +181,9 @@ func (UnimplementedPluginServiceServer) Call(*CallRequest, grpc.ServerStreamingS
 }
 func (UnimplementedPluginServiceServer) Watch(*WatchRequest, grpc.ServerStreamingServer[WatchEvent]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
+}
+func (UnimplementedPluginServiceServer) Overdue(context.Context, *OverdueRequest) (*OverdueResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Overdue not implemented")
 }
 func (UnimplementedPluginServiceServer) mustEmbedUnimplementedPluginServiceServer() {}
 func (UnimplementedPluginServiceServer) testEmbeddedByValue()                       {}
@@ -262,6 +282,24 @@ func _PluginService_Watch_Handler(srv interface{}, stream grpc.ServerStream) err
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type PluginService_WatchServer = grpc.ServerStreamingServer[WatchEvent]
 
+func _PluginService_Overdue_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OverdueRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServiceServer).Overdue(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PluginService_Overdue_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServiceServer).Overdue(ctx, req.(*OverdueRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PluginService_ServiceDesc is the grpc.ServiceDesc for PluginService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -280,6 +318,10 @@ var PluginService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Preview",
 			Handler:    _PluginService_Preview_Handler,
+		},
+		{
+			MethodName: "Overdue",
+			Handler:    _PluginService_Overdue_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
