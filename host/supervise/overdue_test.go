@@ -260,6 +260,19 @@ func TestStuckWithoutReplacement(t *testing.T) {
 	})
 }
 
+// Without a drain_timeout calls have a minute in a process that is stuck.
+func TestTimeInAStuckProcess(t *testing.T) {
+	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+		v := must(p.enter(t.Context()))
+		defer v.leave()
+		began := time.Now()
+		getStuck(p, v.generation)
+		if <-v.ctx.Done(); !v.cut() || time.Since(began) != stuckDrain {
+			t.Errorf("it is cut: %t, after %s", v.cut(), time.Since(began))
+		}
+	})
+}
+
 // What died or was replaced meanwhile is not stuck.
 func TestStuckTooLate(t *testing.T) {
 	play(t, nil, func(t *testing.T, p *Process, a *actor) {
