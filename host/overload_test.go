@@ -23,20 +23,20 @@ func TestOverALimitNothingIsDone(t *testing.T) {
 		w := newWorker("run")
 		q := queue{host: single(t, w, o)}
 		q.add(t.Context(), taking("first", "run", time.Minute))
-		asked, recorded := len(a.questions), len(log.all)
+		asked, recorded := len(a.questions), len(log.soFar())
 		r := q.host.Call(t.Context(), taking("second", "run", 0))
 		if e := failed(t, r, sdk.CodeLimit); e.Outcome != sdk.OutcomeNotSent || r.Plugin != "test" {
 			t.Errorf("error %+v of plugin %q", e, r.Plugin)
 		}
-		if len(a.questions) != asked || len(log.all) != recorded+1 {
-			t.Fatalf("%d questions, %d records", len(a.questions), len(log.all))
+		if len(a.questions) != asked || len(log.soFar()) != recorded+1 {
+			t.Fatalf("%d questions, %d records", len(a.questions), len(log.soFar()))
 		}
-		last := log.all[recorded]
+		last := log.soFar()[recorded]
 		if last.Kind != audit.KindCall || last.Code != "E_LIMIT" || !last.Later || last.Sync || last.Tool != "test__run" || last.Plugin != "test" || len(last.Arguments) == 0 {
 			t.Errorf("record %+v", last)
 		}
 		q.all()
-		if last := log.all[len(log.all)-1]; last.CallID != "first" || last.Later {
+		if last := log.soFar()[len(log.soFar())-1]; last.CallID != "first" || last.Later {
 			t.Errorf("record %+v", last)
 		}
 	})

@@ -30,6 +30,13 @@ func (r *records) Append(record audit.Record) error {
 	return nil
 }
 
+// soFar gives what was recorded, while calls go on.
+func (r *records) soFar() []audit.Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.all)
+}
+
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	no := host.No("not today")
