@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -11,23 +12,27 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// shippedAndForeign is a host with the tools that come with toolhost, as of testdata/shipped.json, beside the foreign ones
-// of testdata/tools.json.
+// shippedAndForeign is a host with the tools that come with toolhost, which a test of cmd/toolhost keeps up to date in
+// testdata/export, beside the foreign ones of testdata/tools.json.
 func shippedAndForeign(t testing.TB) *host.Host {
 	t.Helper()
+	var foreign map[string][]sdk.Tool
+	text, err := os.ReadFile("testdata/tools.json")
+	if err == nil {
+		err = json.Unmarshal(text, &foreign)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := map[string][]sdk.Tool{}
+	for _, d := range ourTools(t) {
+		d.Tool.Name = strings.TrimPrefix(d.Name, d.Plugin+"__")
+		own[d.Plugin] = append(own[d.Plugin], d.Tool)
+	}
+	maps.Copy(foreign, own)
 	plugins := map[string]host.Plugin{}
-	for _, file := range []string{"testdata/tools.json", "testdata/shipped.json"} { // the second wins
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var defined map[string][]sdk.Tool
-		if err := json.Unmarshal(text, &defined); err != nil {
-			t.Fatal(err)
-		}
-		for name, tools := range defined {
-			plugins[name] = answering(sdk.Text("done"), nil, tools...)
-		}
+	for name, tools := range foreign {
+		plugins[name] = answering(sdk.Text("done"), nil, tools...)
 	}
 	return newHost(t, plugins, host.Options{})
 }
