@@ -30,7 +30,7 @@ func TestBoundsOfTheConfiguration(t *testing.T) {
 		}
 	}
 	write("  drain_timeout = \"1ms\"\n")
-	r.enter(`tell {"id":"long","for":"/nonexistent"} &`)
+	r.enter(`tell {"id":"long","for":%q} &`, filepath.Join(t.TempDir(), "never"))
 	eventually(t, "the call runs", func() bool { return v.runs()["long"] == 1 })
 	r.enter("reload")
 	if got := r.answer(); got != "E_CANCELED" {

@@ -151,7 +151,7 @@ func TestGeminiCoreUsesToolhost(t *testing.T) {
 		geminiJob{Dir: dir, Discovery: discovery, Call: filepath.Join(bin, callProgram), Env: map[string]string{"TOOLHOST_CONFIG": filepath.Join(dir, "tools.hcl")},
 			Calls: []geminiUse{{"shell__exec", map[string]any{"command": "echo no > no.txt"}}}},
 		// In GitHub Actions variables are dropped, that of the configuration too.
-		geminiJob{Dir: none, Discovery: discovery, Call: call, Env: map[string]string{"GITHUB_SHA": "abc", "TOOLHOST_CONFIG": "/nowhere.hcl"},
+		geminiJob{Dir: none, Discovery: discovery, Call: call, Env: map[string]string{"GITHUB_SHA": "abc", "TOOLHOST_CONFIG": "/proc/nowhere.hcl"},
 			Calls: []geminiUse{{"shell__exec", map[string]any{"command": "echo hi > made.txt"}}}},
 		geminiJob{Dir: broken, Discovery: failing, Call: call, Unset: []string{"GITHUB_SHA", "TOOLHOST_CONFIG"}},
 		geminiJob{Dir: untrusted, Discovery: failing, Call: call},

@@ -256,7 +256,7 @@ plugin "own" {
 			{"own__show", "{}", c.want}, {"shell__exec", `{"command":"echo $MY_API_TOKEN$VIRTUAL_ENV."}`, ".\n"},
 		} {
 			cmd := exec.Command(program, "--config", config, "--workdir", dir, "call", call.tool, call.arguments, "--approve", "always")
-			cmd.Env = append(os.Environ(), "MY_API_TOKEN=t0", "VIRTUAL_ENV=/venv", "https_proxy=p", "AWS_PROFILE=a", "SSH_AUTH_SOCK=/s", "BASH_ENV=/nowhere", "TOOLHOST_X=y")
+			cmd.Env = append(os.Environ(), "MY_API_TOKEN=t0", "VIRTUAL_ENV=/venv", "https_proxy=p", "AWS_PROFILE=a", "SSH_AUTH_SOCK=/s", "BASH_ENV=/proc/nowhere", "TOOLHOST_X=y")
 			var errs bytes.Buffer
 			cmd.Stderr = &errs
 			if out, err := cmd.Output(); err != nil || !strings.HasPrefix(string(out), call.want) {

@@ -267,7 +267,7 @@ func TestPluginRunInterrupted(t *testing.T) {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		for name, end := range map[string]string{"in a call": "", "beside a call": " &"} {
 			r := runVersioned(t, "tell", "--watch")
-			r.enter(`tell {"id":"long","for":"/nonexistent"}%s`, end)
+			r.enter(`tell {"id":"long","for":%q}%s`, filepath.Join(t.TempDir(), "never"), end)
 			eventually(t, "the call runs", func() bool { _, err := os.Stat(r.v.ran); return err == nil })
 			if err := r.cmd.Process.Signal(s); err != nil {
 				t.Fatal(err)

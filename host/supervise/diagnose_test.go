@@ -88,7 +88,7 @@ func TestProgramsThatCannotRun(t *testing.T) {
 		"noise":                    {write("noise", "\x00\x01\x02", 0o755), "it is no program for linux/"},
 		"a byte order mark":        {write("bom", "\xef\xbb\xbf#!/bin/sh\n", 0o755), "a byte order mark stands before its #! line"},
 		"a blank line first":       {write("blank", "\n#!/bin/sh\n", 0o755), "its #! line is not its first line"},
-		"no interpreter":           {write("lost", "#!/no/such/python3 -u\n", 0o755), "the interpreter of its #! line, /no/such/python3, is not there"},
+		"no interpreter":           {write("lost", "#!/proc/no/such/python3 -u\n", 0o755), "the interpreter of its #! line, /proc/no/such/python3, is not there"},
 		"nothing after #!":         {write("none1", "#!\n", 0o755), "its #! line names no interpreter"},
 		"Windows line ends":        {write("crlf", "#!/bin/sh\r\necho\r\n", 0o755), "its lines end with CR LF, as on Windows"},
 	} {
