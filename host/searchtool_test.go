@@ -26,7 +26,7 @@ func shippedAndForeign(t testing.TB) *host.Host {
 	}
 	own := map[string][]sdk.Tool{}
 	for _, d := range ourTools(t) {
-		d.Tool.Name = strings.TrimPrefix(d.Name, d.Plugin+"__")
+		d.Name = strings.TrimPrefix(d.Name, d.Plugin+"__")
 		own[d.Plugin] = append(own[d.Plugin], d.Tool)
 	}
 	maps.Copy(foreign, own)
