@@ -17,12 +17,18 @@ type terminal struct {
 	out     *answer
 	err     io.Writer
 	noColor bool
-	late    *error                                // see globals
-	hidden  *atomic.Pointer[supervise.References] // the values by reference of what was loaded; shared by all copies
+	late    *error                     // see globals
+	hidden  *atomic.Pointer[concealed] // the values by reference of what was loaded; shared by all copies
 }
 
 func newTerminal(in io.Reader, out, err io.Writer) *terminal {
-	return &terminal{in: in, out: &answer{w: out}, err: err, hidden: &atomic.Pointer[supervise.References]{}, late: new(error)}
+	return &terminal{in: in, out: &answer{w: out}, err: err, hidden: &atomic.Pointer[concealed]{}, late: new(error)}
+}
+
+// concealed are values by reference, and what takes them out of a text.
+type concealed struct {
+	texts map[string]string
+	hide  func(text string) string
 }
 
 // conceal has the values of a configuration hidden from here on, beside those of an earlier one.
@@ -32,10 +38,10 @@ func (t *terminal) conceal(r supervise.References) {
 	}
 	all := map[string]string{}
 	if old := t.hidden.Load(); old != nil {
-		maps.Copy(all, old.Texts)
+		maps.Copy(all, old.texts)
 	}
 	maps.Copy(all, r.Texts)
-	t.hidden.Store(&supervise.References{Texts: all})
+	t.hidden.Store(&concealed{all, supervise.References{Texts: all}.Hider()})
 }
 
 // hide gives a text without the values that the configuration takes from elsewhere.
@@ -43,7 +49,7 @@ func (t *terminal) hide(text string) string {
 	if t.hidden == nil || t.hidden.Load() == nil {
 		return text
 	}
-	return t.hidden.Load().Hide(text)
+	return t.hidden.Load().hide(text)
 }
 
 type color string

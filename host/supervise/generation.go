@@ -127,8 +127,9 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	if err != nil {
 		return nil, err
 	}
+	hide := g.hidden.Hider()
 	for i, notice := range d.Notices {
-		d.Notices[i] = g.hidden.Hide(notice)
+		d.Notices[i] = hide(notice)
 	}
 	d.Notices = append(d.Notices, mistakesOf(d, g.program)...)
 	return d, nil

@@ -169,8 +169,9 @@ func (r References) words(written, command []string) (out []string) {
 	if written == nil {
 		written = command
 	}
+	hide := r.Hider()
 	for _, word := range written {
-		out = append(out, r.Hide(word))
+		out = append(out, hide(word))
 	}
 	return out
 }

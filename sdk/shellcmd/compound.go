@@ -119,7 +119,6 @@ func (w *walker) each(name string, items []Word, body []*syntax.Stmt, dirs []str
 		out = flow{union(out.ok, f.ok), union(out.bad, f.bad)}
 	}
 	w.bind(name, late)
-	w.forget(body...)
 	return out
 }
 

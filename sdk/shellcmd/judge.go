@@ -64,6 +64,7 @@ func (r Rules) part(c *Command, at Context, refused bool) (effect, why string) {
 			return deny, "the rule " + strings.Join(prefix, " ") + " denies it"
 		}
 	}
+	denied, fed := r.mayDeny(c), c.fed(at.place(c.dirs))
 	switch {
 	case c.maybe:
 		return allow, "it is judged with what may run it"
@@ -71,10 +72,10 @@ func (r Rules) part(c *Command, at Context, refused bool) (effect, why string) {
 		return stricter(ask, r.otherwise()), "it is part of a text that is not understood"
 	case len(c.Doubts) > 0:
 		return stricter(ask, r.otherwise()), strings.Join(c.Doubts[:min(3, len(c.Doubts))], "; ")
-	case r.mayDeny(c) != nil:
-		return stricter(ask, r.otherwise()), "what the rule " + strings.Join(r.mayDeny(c), " ") + " denies may be in it"
-	case c.fed(at.place(c.dirs)) != "":
-		return stricter(ask, r.otherwise()), c.fed(at.place(c.dirs))
+	case denied != nil:
+		return stricter(ask, r.otherwise()), "what the rule " + strings.Join(denied, " ") + " denies may be in it"
+	case fed != "":
+		return stricter(ask, r.otherwise()), fed
 	case len(at.Env) > 0:
 		return stricter(ask, r.otherwise()), "the variables given for it can change what runs"
 	}

@@ -67,13 +67,13 @@ func (w *walker) forget(nodes ...*syntax.Stmt) {
 			switch n := n.(type) {
 			case *syntax.Assign:
 				if n.Name != nil {
-					w.variablesOf(n.Name.Value)
+					w.lose(n.Name.Value)
 				}
 			case *syntax.WordIter:
-				w.variablesOf(n.Name.Value)
+				w.lose(n.Name.Value)
 			case *syntax.CallExpr:
 				for _, a := range n.Args { // of read; other words do no harm
-					w.variablesOf(a.Lit())
+					w.lose(a.Lit())
 				}
 			}
 			return true
@@ -81,7 +81,8 @@ func (w *walker) forget(nodes ...*syntax.Stmt) {
 	}
 }
 
-func (w *walker) variablesOf(name string) {
+// lose makes a variable unknown, if anything is known of it.
+func (w *walker) lose(name string) {
 	if _, there := w.variables[name]; there {
 		w.variables[name] = late
 	}
