@@ -71,7 +71,7 @@ $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
 
 .PHONY: gen
 gen: ## regenerate the wire's Go code from plugin.proto
-	$(GO) run ./sdk/internal/pluginv1/gen sdk/internal/pluginv1
+	$(GO) run ./internal/wire/pluginv1/gen internal/wire/pluginv1
 
 .PHONY: bench
 bench: ## run the benchmarks; compare ratios within one run, not figures between runs
@@ -84,7 +84,7 @@ bench-edit: ## score the edit matcher on noisy edits made from real files; ARGS=
 .PHONY: chaos
 chaos: ## break plugins and hosts under load for ten minutes; ARGS='-seed 7 -for 1m' for another run
 	@mkdir -p $(BIN)
-	$(BUILD) -o $(BIN)/chaos ./host/supervise/chaos
+	$(BUILD) -o $(BIN)/chaos ./internal/tools/chaos
 	@$(BIN)/chaos $(ARGS)
 
 .PHONY: fuzz

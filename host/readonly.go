@@ -3,8 +3,8 @@ package host
 import (
 	"github.com/toolhost/toolhost/host/internal/shelltool"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 	"github.com/toolhost/toolhost/sdk"
-	"github.com/toolhost/toolhost/sdk/shellcmd"
 )
 
 // ReadOnlyLayer is a layer under which nothing is changed: tools whose hint says that they only read run, and shell

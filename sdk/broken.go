@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolhost/toolhost/sdk/internal/pluginv1"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
 // This file tells a result that is broken from one that is empty: what cannot be read must not look like nothing.

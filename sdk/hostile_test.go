@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
-	"github.com/toolhost/toolhost/sdk/internal/pluginv1"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
 // A stranger is a plugin that some other kit made, and may break every rule.

@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc/test/bufconn"
 
-	"github.com/toolhost/toolhost/sdk/internal/pluginv1"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
 // lingering is a plugin with a call and a preview that ignore the end of their ctx until they are released.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/toolhost/toolhost/sdk/internal/pluginv1"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
 // This file cuts large results into pieces, puts them together again, and has both ends hold the same limits.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/sdk/internal/pluginv1"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
 // This file turns the vocabulary into wire messages and back. Each pair stands side by side; a new field is one visit.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/internal/shelltool"
 	"github.com/toolhost/toolhost/host/policy"
-	"github.com/toolhost/toolhost/sdk/shellcmd"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
 // A commandJudge gives the effect of a shell command for a rule with a commands block.

@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"github.com/toolhost/toolhost/sdk/shellcmd"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
 // commandCache keeps the commands of the text that was taken apart last: all the rules about a call look at the same one.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/shellcmd"
 	"github.com/toolhost/toolhost/sdk"
-	"github.com/toolhost/toolhost/sdk/shellcmd"
 )
 
 // Commands of git that only read run unasked, so nothing may run that the settings of a repository name: its .git/config may

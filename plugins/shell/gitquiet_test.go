@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/shellcmd"
 	"github.com/toolhost/toolhost/sdk/sdktest"
-	"github.com/toolhost/toolhost/sdk/shellcmd"
 )
 
 // A hostileRepo is a repository in which every setting, hook and attribute that can name a program names one that leaves a mark.

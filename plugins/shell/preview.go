@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/shellcmd"
 	"github.com/toolhost/toolhost/sdk"
-	"github.com/toolhost/toolhost/sdk/shellcmd"
 )
 
 // maxListed is how many commands a preview lists; no person reads more.

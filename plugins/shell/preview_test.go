@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/sdktest"
-	"github.com/toolhost/toolhost/sdk/shellcmd"
 )
 
 func previewOf(t *testing.T, p *sdktest.Plugin, dir string, args map[string]any) *sdk.Preview {

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/policy"
-	"github.com/toolhost/toolhost/sdk/shellcmd"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
 // Catastrophe tells why a call's command would destroy the machine, a home folder or a disk, "" when it would not as far as it

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/policy"
-	"github.com/toolhost/toolhost/sdk/shellcmd"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
 // Category is that of tools whose command a shell reads.

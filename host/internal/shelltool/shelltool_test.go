@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host/policy"
-	"github.com/toolhost/toolhost/sdk/shellcmd"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
 func TestWhere(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolhost/toolhost/sdk/shellcmd"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 	"pgregory.net/rapid"
 )
 

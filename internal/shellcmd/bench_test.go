@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolhost/toolhost/sdk/shellcmd"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
 // BenchmarkJudge judges each command of the corpus; p99 is the slow end of them.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/toolhost/toolhost/sdk/shellcmd"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
 func TestCheck(t *testing.T) {

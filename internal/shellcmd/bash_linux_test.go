@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolhost/toolhost/sdk/shellcmd"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
 // A stub of a program writes down how it was called, and does nothing.

@@ -1920,7 +1920,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\aPreview\x12\".toolhost.plugin.v1.PreviewRequest\x1a#.toolhost.plugin.v1.PreviewResponse\x12H\n" +
 	"\x04Call\x12\x1f.toolhost.plugin.v1.CallRequest\x1a\x1d.toolhost.plugin.v1.CallEvent0\x01\x12K\n" +
 	"\x05Watch\x12 .toolhost.plugin.v1.WatchRequest\x1a\x1e.toolhost.plugin.v1.WatchEvent0\x01\x12R\n" +
-	"\aOverdue\x12\".toolhost.plugin.v1.OverdueRequest\x1a#.toolhost.plugin.v1.OverdueResponseB4Z2github.com/toolhost/toolhost/sdk/internal/pluginv1b\x06proto3"
+	"\aOverdue\x12\".toolhost.plugin.v1.OverdueRequest\x1a#.toolhost.plugin.v1.OverdueResponseB5Z3github.com/toolhost/toolhost/internal/wire/pluginv1b\x06proto3"
 
 var (
 	file_toolhost_plugin_v1_plugin_proto_rawDescOnce sync.Once
