@@ -14,22 +14,6 @@ import (
 
 const architecture = "../../docs/architecture.md"
 
-// A room may be named by the end of its path, one in a plugin by its last word, and plugins are all of one kind.
-func TestEveryRoomIsOnTheMap(t *testing.T) {
-	text := readText(t, architecture)
-	for _, p := range packages(t) {
-		room := strings.TrimPrefix(p.ImportPath, module+"/")
-		names := []string{room, room[max(0, strings.Index(room, "internal/")):]}
-		if strings.HasPrefix(room, "plugins/") {
-			names = append(names, path.Base(room))
-		}
-		isProgram := path.Dir(room) == "plugins" || strings.Contains(room, "testdata") || path.Base(room) == "gen"
-		if !isProgram && !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(text, "`"+n+"`") }) {
-			t.Errorf("docs/architecture.md does not name %s", room)
-		}
-	}
-}
-
 var (
 	routeLists = regexp.MustCompile(`(?:outside|known|inside) := \[\]Middleware\{([^}]*)\}`)
 	tableStep  = regexp.MustCompile("(?m)^\\| ([a-z]+) \\| (?:`|the embedder)")
