@@ -3,6 +3,8 @@ package host
 import (
 	"errors"
 	"fmt"
+
+	"github.com/toolhost/toolhost/host/internal/arguments"
 )
 
 // Limits of a stream, besides sdk.MaxArguments for each call.
@@ -75,7 +77,7 @@ func (a *Assembler) Add(chunk []byte) ([]CallState, error) {
 		err = a.read(a, chunk)
 	case len(chunk) > maxChunk:
 		err = fmt.Errorf("a chunk of the stream has %d bytes, at most %d are read", len(chunk), maxChunk)
-	case !isBlank(chunk) && string(chunk) != "[DONE]":
+	case !arguments.IsBlank(chunk) && string(chunk) != "[DONE]":
 		err = a.read(a, chunk)
 	}
 	if err != nil {

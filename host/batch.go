@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/toolhost/toolhost/host/internal/arguments"
 	"github.com/toolhost/toolhost/host/internal/shelltool"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
@@ -136,7 +137,7 @@ func (h *hosting) readsOnly(ctx context.Context, e *entry) bool {
 	if _, err := look(ctx, &c); err != nil {
 		return false
 	}
-	object, malformed := readArguments(c.Arguments, c.Definition.schema())
+	object, malformed := arguments.Read(c.Arguments, c.Definition.arguments())
 	if malformed != nil {
 		return false
 	}

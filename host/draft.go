@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/toolhost/toolhost/host/internal/arguments"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -94,10 +95,10 @@ func (d *draft) finish(known map[string]bool) {
 	case !d.isOpen():
 	case d.name.in(known) == "":
 		d.fail("NameMissing", "has no tool's name")
-	case d.doubted && isBlank(text):
+	case d.doubted && arguments.IsBlank(text):
 		d.fail("ArgumentsMissing", "came under the number of another one, without arguments")
 	default:
-		arguments, e := readArguments(text, nil)
+		arguments, e := arguments.Read(text, nil)
 		if e != nil {
 			d.end(e)
 			return

@@ -3,6 +3,8 @@ package host
 import (
 	"bytes"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/internal/arguments"
 )
 
 // maxFenceLine is how much of a line is looked at outside of a call.
@@ -16,13 +18,13 @@ type fence struct {
 }
 
 func fenceOf(line []byte) fence {
-	text := strings.TrimRight(string(line), blanks)
+	text := strings.TrimRight(string(line), arguments.Whitespace)
 	marks := strings.TrimLeft(text, " ")
 	if marks == "" || len(text)-len(marks) > 3 {
 		return fence{}
 	}
 	info := strings.TrimLeft(marks, marks[:1])
-	f := fence{marks[0], len(marks) - len(info), strings.Trim(info, blanks)}
+	f := fence{marks[0], len(marks) - len(info), strings.Trim(info, arguments.Whitespace)}
 	if f.size < 3 || f.mark != '`' && f.mark != '~' || f.mark == '`' && strings.Contains(info, "`") {
 		return fence{}
 	}

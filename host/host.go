@@ -131,7 +131,7 @@ type Host struct {
 	asking   questions
 	all      *line // of all calls
 	sessions sessions
-	misses   tally
+	misses   missCounter
 	changes  atomic.Uint64 // how often the tools of any plugin were forgotten, or what is offered of them changed
 
 	reloading sync.Mutex

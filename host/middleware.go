@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/internal/arguments"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -27,7 +28,7 @@ func (h *hosting) survey(next CallFunc) CallFunc {
 		}
 		given := *c
 		given.Definition = h.peek(ctx, c)
-		if object, e := readArguments(c.Arguments, nil); e == nil {
+		if object, e := arguments.Read(c.Arguments, nil); e == nil {
 			given.Arguments = object
 		}
 		given.Arguments = bytes.Clone(given.Arguments)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/internal/arguments"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -45,7 +46,7 @@ func (p *pieces) add(piece string) {
 	switch {
 	case piece == "":
 		return
-	case now.isClosed() && strings.Trim(piece, blanks) == string(bytes.Trim(now.text, blanks)):
+	case now.isClosed() && strings.Trim(piece, arguments.Whitespace) == string(bytes.Trim(now.text, arguments.Whitespace)):
 		return // said twice
 	case now.isClosed() && beginsObject(piece) && isEmptyObject(now.text):
 		*p = pieces{} // it held the place
@@ -87,9 +88,11 @@ func (p *pieces) best(cut bool) *reading {
 	return &p.whole
 }
 
-func beginsObject(text string) bool { return strings.HasPrefix(strings.TrimLeft(text, blanks), "{") }
+func beginsObject(text string) bool {
+	return strings.HasPrefix(strings.TrimLeft(text, arguments.Whitespace), "{")
+}
 
 func isEmptyObject(text []byte) bool {
-	inside, ok := bytes.CutPrefix(bytes.Trim(text, blanks), []byte("{"))
-	return ok && isBlank(bytes.TrimSuffix(inside, []byte("}")))
+	inside, ok := bytes.CutPrefix(bytes.Trim(text, arguments.Whitespace), []byte("{"))
+	return ok && arguments.IsBlank(bytes.TrimSuffix(inside, []byte("}")))
 }

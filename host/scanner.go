@@ -3,6 +3,8 @@ package host
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/toolhost/toolhost/host/internal/arguments"
 )
 
 // A place is where in JSON text a scanner stands.
@@ -109,7 +111,7 @@ func (s *scanner) value(b byte) {
 func (s *scanner) innermost() byte { return s.opened[len(s.opened)-1] }
 
 func (s *scanner) open(b byte) {
-	if len(s.opened) == maxDepth {
+	if len(s.opened) == arguments.MaxDepth {
 		s.at = noJSON
 		return
 	}

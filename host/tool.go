@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/toolhost/toolhost/host/internal/arguments"
 	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -30,18 +31,15 @@ type Tool struct {
 	// Aliases are other names that it may be called by.
 	Aliases []string
 
-	plugin   Plugin
-	said     *sdk.Tool // as the plugin defines it, under the name that it knows
-	input    *schema.Schema
-	output   *schema.Schema  // nil: none is declared
-	siblings map[string]bool // the arguments of all tools of the plugin; nil when they are not known
-	page     func() page     // what search knows of it, made when first asked for
-	hash     func() string   // tells one definition from another, made when first asked for
-	spelling *spelling
-	places   func() *argumentSchema // its input schema to look places up in, made when first asked for
+	plugin    Plugin
+	said      *sdk.Tool // as the plugin defines it, under the name that it knows
+	input     *schema.Schema
+	output    *schema.Schema           // nil: none is declared
+	siblings  map[string]bool          // the arguments of all tools of the plugin; nil when they are not known
+	page      func() page              // what search knows of it, made when first asked for
+	hash      func() string            // tells one definition from another, made when first asked for
+	arguments func() *arguments.Schema // its input schema, decoded when first asked for
 }
-
-func (t *Tool) schema() *argumentSchema { return t.places() }
 
 // MarshalJSON puts the plugin beside the definition.
 func (t Tool) MarshalJSON() ([]byte, error) {
@@ -109,7 +107,7 @@ func (l *listing) take(all []sdk.Tool) (map[string]*Tool, []error) {
 		}
 		tools[name] = t
 	}
-	siblings := arguments(tools)
+	siblings := allArguments(tools)
 	for _, t := range tools {
 		t.siblings = siblings
 	}
@@ -127,8 +125,8 @@ func clash(name string, spellings map[string]int) error {
 	return nil
 }
 
-// arguments are the names that the tools declare; nil when one of them takes others.
-func arguments(tools map[string]*Tool) map[string]bool {
+// allArguments are the names that the tools declare; nil when one of them takes others.
+func allArguments(tools map[string]*Tool) map[string]bool {
 	names := map[string]bool{}
 	for _, t := range tools {
 		own := t.Arguments()
@@ -167,7 +165,7 @@ func (l *listing) tool(d sdk.Tool, name string) (*Tool, error) {
 	if t.Unseen > 0 {
 		l.log().Warn("characters that people cannot see were taken out of a tool's description; it may hide words from them", "tool", name, "characters", t.Unseen)
 	}
-	t.Name, t.spelling = name, newSpelling(t.InputSchema)
+	t.Name = name
 	t.Description = cmp.Or(l.options[name].Description, t.Description)
 	t.Aliases = l.options[name].Aliases
 	if l.deaf {
@@ -176,7 +174,7 @@ func (l *listing) tool(d sdk.Tool, name string) (*Tool, error) {
 	if name != l.name+"__"+d.Name && t.OriginalName == "" {
 		t.OriginalName = d.Name
 	}
-	t.places = sync.OnceValue(func() *argumentSchema { return newArgumentSchema(t.InputSchema) })
+	t.arguments = sync.OnceValue(func() *arguments.Schema { return arguments.NewSchema(t.InputSchema) })
 	t.page = sync.OnceValue(func() page { return newPage(t) })
 	t.hash = sync.OnceValue(func() string { return hashOf(t) })
 	return t, nil

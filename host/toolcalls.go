@@ -9,13 +9,15 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/host/internal/arguments"
 )
 
 // Limits of a message with calls.
 const (
-	maxMessage      = 8 << 20       // bytes
-	maxMessageDepth = maxDepth + 16 // what stands around the arguments
-	maxLevel        = 10            // of objects and arrays around a call; each is decoded once more
+	maxMessage      = 8 << 20                 // bytes
+	maxMessageDepth = arguments.MaxDepth + 16 // what stands around the arguments
+	maxLevel        = 10                      // of objects and arrays around a call; each is decoded once more
 )
 
 // madeID begins the ids that ParseCalls makes. RenderResults leaves them out where the vendor never gave one.
@@ -69,7 +71,7 @@ func checkMessage(message []byte) error {
 	if err := checkSize(message); err != nil {
 		return err
 	}
-	if isBlank(message) {
+	if arguments.IsBlank(message) {
 		return errors.New("is empty")
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(message)) // refuses doubled names and invalid UTF-8
@@ -80,7 +82,7 @@ func checkMessage(message []byte) error {
 			return fmt.Errorf("is not valid JSON, at byte %d: %w", d.InputOffset(), err)
 		case d.StackDepth() > maxMessageDepth:
 			return fmt.Errorf("is nested more than %d deep, at byte %d", maxMessageDepth, d.InputOffset())
-		case d.StackDepth() == 0 && !isBlank(message[d.InputOffset():]):
+		case d.StackDepth() == 0 && !arguments.IsBlank(message[d.InputOffset():]):
 			return fmt.Errorf("goes on after its end, at byte %d", d.InputOffset())
 		case d.StackDepth() == 0:
 			return nil

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/host/internal/arguments"
 )
 
 // unclosed is why a call is not complete.
@@ -55,12 +57,12 @@ type envelope struct {
 func readEnvelope(text []byte) (e envelope) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text)) // refuses doubled names and invalid UTF-8
 	stranger, err := e.readMembers(d, text)
-	if err == nil && !isBlank(text[d.InputOffset():]) {
+	if err == nil && !arguments.IsBlank(text[d.InputOffset():]) {
 		err = errors.New("it goes on behind its end")
 	}
 	switch {
 	case err != nil && e.at > 0:
-		e.arguments = bytes.TrimRight(text[e.at:], blanks)
+		e.arguments = bytes.TrimRight(text[e.at:], arguments.Whitespace)
 	case err != nil:
 		e.arguments = text
 	case e.at == 0 && stranger > 0: // arguments under another name, which {} must not replace
@@ -75,13 +77,13 @@ func (e *envelope) readMembers(d *jsontext.Decoder, text []byte) (stranger int, 
 		return 0, errors.New("no object")
 	}
 	for d.PeekKind() == '"' {
-		begins := behind(text, d.InputOffset(), blanks+",")
+		begins := behind(text, d.InputOffset(), arguments.Whitespace+",")
 		key, _ := d.ReadToken() // an error comes again
 		switch key.String() {
 		case "name":
 			err = e.readName(d)
 		case "arguments":
-			if at := behind(text, d.InputOffset(), blanks+":"); at < len(text) {
+			if at := behind(text, d.InputOffset(), arguments.Whitespace+":"); at < len(text) {
 				e.at = at
 			}
 			e.arguments, err = readValue(d)

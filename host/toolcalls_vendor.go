@@ -1,6 +1,10 @@
 package host
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/toolhost/toolhost/host/internal/arguments"
+)
 
 // each reads the calls of every item of a list, with f.
 func (p part) each(f func(part) ([]Call, error)) (calls []Call, err error) {
@@ -150,7 +154,7 @@ func anthropicContent(f fields) ([]Call, error) {
 // cutBlank is for messages that were cut off before the arguments of their last call came; when it was later, the text
 // shows it.
 func cutBlank(calls []Call, reason string) []Call {
-	if n := len(calls); n > 0 && isBlank(calls[n-1].Arguments) {
+	if n := len(calls); n > 0 && arguments.IsBlank(calls[n-1].Arguments) {
 		calls[n-1].cut = reason
 	}
 	return calls

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/toolhost/toolhost/host/internal/arguments"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
@@ -64,7 +65,7 @@ func (w *unseenWalk) step() error {
 	if err != nil {
 		return err
 	}
-	text := unquoted(raw)
+	text := arguments.Unquote(raw)
 	switch shown, n := withoutUnseen(text); {
 	case n == 0:
 	case in == '{' && length%2 == 0:

@@ -1,4 +1,4 @@
-package host
+package arguments
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// What checkJSON lets through is one JSON object to everybody who may read it, and the same one.
-func FuzzParse(f *testing.F) {
+// What check lets through is one JSON object to everybody who may read it, and the same one.
+func FuzzRead(f *testing.F) {
 	for _, seed := range []string{`{}`, ` {"a":[1,2.50,-0,1e400,"\u00e9\ud83d\ude00",null,true,{"b":{}}]} `, `{"a":1,"a":2}`, `{"a":"\ud800"}`, `{"a":"x`,
 		"{\"a\":\"\xff\"}", `[{}]`, `{}{}`, `{"a":01}`, "\ufeff{}", `{"a":12345678901234567890}`, `{"a":"<\u2028>"}`, `{"\u0061":1,"a":1}`, `{"A":1,"a":1}`, `{"K":1,"k":[{"ſ":1,"b":2,"S":3}]}`, ``, "\x00"} {
 		f.Add([]byte(seed))
@@ -27,7 +27,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		before := bytes.Clone(text)
-		e := checkJSON(text, newArgumentSchema(nil))
+		e := check(text, NewSchema(nil))
 		if !bytes.Equal(before, text) {
 			t.Fatal("the bytes were changed")
 		}

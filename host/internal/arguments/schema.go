@@ -1,46 +1,63 @@
-package host
+package arguments
 
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// A schemaPlace is where in a tool's arguments an object stands: the schemas that may hold for it, all those together that
-// references and combinations lead to. What any of them says of names counts.
-type schemaPlace struct {
-	schema  *argumentSchema
+// A Schema is a tool's input schema, decoded to look up what it says of one place in the arguments.
+type Schema struct {
+	root any
+
+	// Of the properties at the top; both are nil for schemas that allow no others.
+	declared map[string]bool
+	folded   map[string]string // to the property
+}
+
+// NewSchema decodes a schema that has been compiled before. Of text that is not JSON it knows nothing.
+func NewSchema(text json.RawMessage) *Schema {
+	s := &Schema{}
+	_ = json.Unmarshal(text, &s.root)
+	top, _ := s.root.(map[string]any)
+	names := s.top().names()
+	if len(names) == 0 || top["additionalProperties"] == false {
+		return s
+	}
+	s.declared, s.folded = names, map[string]string{}
+	for name := range names {
+		s.folded[fold(name)] = name
+	}
+	return s
+}
+
+// A node is a place in the arguments: all schemas that may hold for it, those together that references and combinations lead
+// to. What any of them says of names counts.
+type node struct {
+	schema  *Schema
 	schemas []map[string]any
 	top     bool
 }
 
-// An argumentSchema is a tool's input schema, decoded, to look up what it says of one place.
-type argumentSchema struct{ root any }
+func (s *Schema) top() node { return s.collect(true, s.root) }
 
-func newArgumentSchema(schema json.RawMessage) *argumentSchema {
-	var root any
-	_ = json.Unmarshal(schema, &root) // it was compiled: it is JSON; else nothing is known of any place
-	return &argumentSchema{root}
-}
-
-func (s *argumentSchema) top() schemaPlace { return s.collect(true, s.root) }
-
-// maxSchemas bounds how many schemas may hold for one place.
+// maxSchemas bounds how many schemas are looked at for one place.
 const maxSchemas = 1000
 
-// collect gives the schemas that hold where these do. Of "not" nothing can be told.
-func (s *argumentSchema) collect(top bool, schemas ...any) schemaPlace {
-	p := schemaPlace{schema: s, top: top}
+// collect returns the schemas that hold where these do. Of "not" nothing is known.
+func (s *Schema) collect(top bool, schemas ...any) node {
+	n := node{schema: s, top: top}
 	seen := map[uintptr]bool{}
-	for len(schemas) > 0 && len(p.schemas) < maxSchemas {
+	for len(schemas) > 0 && len(n.schemas) < maxSchemas {
 		next, ok := schemas[0].(map[string]any)
 		schemas = schemas[1:]
 		if !ok || seen[reflect.ValueOf(next).Pointer()] {
 			continue
 		}
 		seen[reflect.ValueOf(next).Pointer()] = true
-		p.schemas = append(p.schemas, next)
+		n.schemas = append(n.schemas, next)
 		for _, key := range []string{"$ref", "$dynamicRef"} {
 			if ref, ok := next[key].(string); ok {
 				schemas = append(schemas, s.resolve(ref))
@@ -58,11 +75,11 @@ func (s *argumentSchema) collect(top bool, schemas ...any) schemaPlace {
 			schemas = append(schemas, d)
 		}
 	}
-	return p
+	return n
 }
 
-// resolve follows a reference within the schema; nil is one that leads nowhere that is known.
-func (s *argumentSchema) resolve(ref string) any {
+// resolve follows a reference within the schema; nil when it leads nowhere known.
+func (s *Schema) resolve(ref string) any {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return nil
@@ -90,9 +107,9 @@ func (s *argumentSchema) resolve(ref string) any {
 }
 
 // member is the place of a member's value.
-func (p schemaPlace) member(name string) schemaPlace {
+func (n node) member(name string) node {
 	var schemas []any
-	for _, s := range p.schemas {
+	for _, s := range n.schemas {
 		properties, _ := s["properties"].(map[string]any)
 		if own, declared := properties[name]; declared {
 			schemas = append(schemas, own)
@@ -104,13 +121,13 @@ func (p schemaPlace) member(name string) schemaPlace {
 		}
 		schemas = append(schemas, s["additionalProperties"], s["unevaluatedProperties"])
 	}
-	return p.schema.collect(false, schemas...)
+	return n.schema.collect(false, schemas...)
 }
 
 // item is the place of an array's items, any of them.
-func (p schemaPlace) item() schemaPlace {
+func (n node) item() node {
 	var schemas []any
-	for _, s := range p.schemas {
+	for _, s := range n.schemas {
 		for _, key := range []string{"items", "prefixItems", "contains", "additionalItems", "unevaluatedItems"} {
 			switch of := s[key].(type) {
 			case []any:
@@ -120,13 +137,13 @@ func (p schemaPlace) item() schemaPlace {
 			}
 		}
 	}
-	return p.schema.collect(false, schemas...)
+	return n.schema.collect(false, schemas...)
 }
 
-// names are those that the schemas declare for the place.
-func (p schemaPlace) names() map[string]bool {
+// names are those that the schemas declare here.
+func (n node) names() map[string]bool {
 	names := map[string]bool{}
-	for _, s := range p.schemas {
+	for _, s := range n.schemas {
 		properties, _ := s["properties"].(map[string]any)
 		for name := range properties {
 			names[name] = true
@@ -141,10 +158,10 @@ func (p schemaPlace) names() map[string]bool {
 	return names
 }
 
-// isMap says that the place holds a map: an object whose names are values of the caller's, such as those of an environment
-// or of headers. At the top, where tools have their arguments, it takes a word of the schema on other names.
-func (p schemaPlace) isMap() bool {
-	for _, s := range p.schemas {
+// isMap reports a map: an object whose names are the caller's values, such as an environment or headers. At the top, where
+// tools have their arguments, only a schema that mentions other names makes it one.
+func (n node) isMap() bool {
+	for _, s := range n.schemas {
 		switch s["additionalProperties"].(type) {
 		case map[string]any:
 			return true
@@ -158,24 +175,20 @@ func (p schemaPlace) isMap() bool {
 				return true
 			}
 		}
-		if !p.top && allows(s, "object") && len(p.names()) == 0 {
+		if !n.top && hasType(s, "object") && len(n.names()) == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// allows says that a schema's own word on types names this one.
-func allows(schema map[string]any, kind string) bool {
+// hasType reports whether the schema's own "type" names this one.
+func hasType(schema map[string]any, kind string) bool {
 	switch types := schema["type"].(type) {
 	case string:
 		return types == kind
 	case []any:
-		for _, t := range types {
-			if t == kind {
-				return true
-			}
-		}
+		return slices.Contains(types, any(kind))
 	}
 	return false
 }

@@ -1,4 +1,4 @@
-package host
+package arguments
 
 import (
 	"bytes"
@@ -8,14 +8,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// typed gives the arguments of a call that could only be written as texts: each becomes the number, boolean, null, array or
-// object that it stands for, where the tool's schema asks for one. What may be a string stays the string that it is, and
-// what stands for nothing else too: the schema then says what is wrong with it.
-func (t *Tool) typed(arguments json.RawMessage) json.RawMessage {
-	asked := newReader(arguments)
-	var out, all bytes.Buffer // with what must be another, and with what may be another as well
-	for name, text := range asked.members() {
-		kinds := t.schema().memberKinds(t.schema().root, unquoted(name), 0)
+// Typed converts the arguments of a call that could only be written as texts: each becomes the number, boolean, null, array
+// or object that it stands for, where the schema asks for one. A text that may be a string stays one, and so does a text that
+// stands for nothing else: validation then says what is wrong. fits reports whether arguments fit the whole schema.
+func (s *Schema) Typed(arguments json.RawMessage, fits func(json.RawMessage) bool) json.RawMessage {
+	reader := memberReader{text: arguments}
+	var out, all bytes.Buffer // with what must be converted, and with what may be as well
+	for name, text := range reader.members() {
+		kinds := s.memberKinds(s.root, Unquote(name), 0)
 		value, kind := valueOf(text)
 		must, may := text, text
 		if kind&kinds != 0 || kind == integerKind && kinds&numberKind != 0 || kind == numberKind && kinds&integerKind != 0 {
@@ -27,12 +27,12 @@ func (t *Tool) typed(arguments json.RawMessage) json.RawMessage {
 		appendMember(&out, name, must)
 		appendMember(&all, name, may)
 	}
-	if asked.failed {
+	if reader.failed {
 		return arguments
 	}
 	out.WriteByte('}')
 	all.WriteByte('}')
-	if !bytes.Equal(out.Bytes(), all.Bytes()) && t.input.Validate(out.Bytes()) != nil && t.input.Validate(all.Bytes()) == nil {
+	if !bytes.Equal(out.Bytes(), all.Bytes()) && !fits(out.Bytes()) && fits(all.Bytes()) {
 		return all.Bytes() // such as 1 where a string is one of some words
 	}
 	return out.Bytes()
@@ -49,13 +49,11 @@ func appendMember(out *bytes.Buffer, name, value jsontext.Value) {
 	out.Write(value)
 }
 
-// A memberReader gives the members of a checked object, in order, each name and value as JSON.
+// A memberReader yields the members of a checked object, in order, each name and value as JSON.
 type memberReader struct {
 	text   json.RawMessage
 	failed bool
 }
-
-func newReader(text json.RawMessage) *memberReader { return &memberReader{text: text} }
 
 func (r *memberReader) members() func(yield func(name, value jsontext.Value) bool) {
 	return func(yield func(name, value jsontext.Value) bool) {
@@ -91,16 +89,16 @@ const (
 	anyKind = stringKind | integerKind | numberKind | booleanKind | nullKind | arrayKind | objectKind
 )
 
-var kindNames = map[string]kinds{"string": stringKind, "integer": integerKind, "number": numberKind | integerKind, "boolean": booleanKind,
+var kindsByName = map[string]kinds{"string": stringKind, "integer": integerKind, "number": numberKind | integerKind, "boolean": booleanKind,
 	"null": nullKind, "array": arrayKind, "object": objectKind}
 
-// valueOf gives the JSON value other than a string that a text stands for, and its kind; without one the text and zero.
+// valueOf returns the JSON value other than a string that a text stands for, and its kind; without one the text and zero.
 // True, False and None are what models of Python write.
 func valueOf(quoted jsontext.Value) (jsontext.Value, kinds) {
 	if quoted.Kind() != '"' {
 		return quoted, 0
 	}
-	text := strings.Trim(unquoted(quoted), blanks)
+	text := strings.Trim(Unquote(quoted), Whitespace)
 	switch text {
 	case "True", "TRUE", "False", "FALSE":
 		text = strings.ToLower(text)
@@ -132,9 +130,9 @@ func valueOf(quoted jsontext.Value) (jsontext.Value, kinds) {
 // maxKindDepth bounds how deep schemas that lead to others are followed.
 const maxKindDepth = 32
 
-// memberKinds gives the kinds of values that a member may have by a schema. What it leads to is followed anew, since all of
-// some must hold, and one of others.
-func (s *argumentSchema) memberKinds(schema any, name string, depth int) kinds {
+// memberKinds returns the kinds of values that a member may have by a schema. Schemas that it leads to are followed
+// each time: all of allOf must hold, one of anyOf and oneOf.
+func (s *Schema) memberKinds(schema any, name string, depth int) kinds {
 	of, ok := schema.(map[string]any)
 	if !ok || depth > maxKindDepth {
 		return anyKind
@@ -149,8 +147,8 @@ func (s *argumentSchema) memberKinds(schema any, name string, depth int) kinds {
 	return out & s.combined(of, func(sub any) kinds { return s.memberKinds(sub, name, depth+1) })
 }
 
-// kinds gives the kinds of values that fit a schema, as far as its types tell.
-func (s *argumentSchema) kinds(schema any, depth int) kinds {
+// kinds returns the kinds of values that fit a schema, as far as types, enum and const say.
+func (s *Schema) kinds(schema any, depth int) kinds {
 	of, ok := schema.(map[string]any)
 	if !ok || depth > maxKindDepth {
 		return anyKind
@@ -158,12 +156,12 @@ func (s *argumentSchema) kinds(schema any, depth int) kinds {
 	out := anyKind
 	switch types := of["type"].(type) {
 	case string:
-		out = kindNames[types]
+		out = kindsByName[types]
 	case []any:
 		out = 0
 		for _, t := range types {
 			name, _ := t.(string)
-			out |= kindNames[name]
+			out |= kindsByName[name]
 		}
 	}
 	if of["nullable"] == true {
@@ -178,8 +176,8 @@ func (s *argumentSchema) kinds(schema any, depth int) kinds {
 	return out & s.combined(of, func(sub any) kinds { return s.kinds(sub, depth+1) })
 }
 
-// combined is what the schemas that a schema leads to leave of the kinds.
-func (s *argumentSchema) combined(of map[string]any, kindsOf func(any) kinds) kinds {
+// combined intersects the kinds that referenced and combined schemas allow.
+func (s *Schema) combined(of map[string]any, kindsOf func(any) kinds) kinds {
 	out := anyKind
 	if ref, ok := of["$ref"].(string); ok {
 		out &= kindsOf(s.resolve(ref))

@@ -1,0 +1,145 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"strings"
+	"sync"
+
+	"github.com/toolhost/toolhost/host/internal/arguments"
+	"github.com/toolhost/toolhost/internal/schema"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// parse makes sure that the arguments are one JSON object that every reader understands the same way. The bytes do not
+// change, but for strings and a code fence around the object, which are taken off.
+func (h *Host) parse(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		if c.cut != "" { // it may look whole: vendors send what they have, even {} in its place
+			e := fail(sdk.CodeInvalidArgs, "TruncatedCall", "the call of %.100q is not complete: the answer was cut off (%.50s); nothing was run", c.Tool, c.cut)
+			e.Suggestion = "Make the call again, in smaller parts if it was long."
+			return nil, e
+		}
+		object, e := arguments.Read(c.Arguments, c.Definition.arguments())
+		if e != nil {
+			e.Suggestion = strings.TrimSpace(e.Suggestion + " " + usage(c.Definition))
+			return nil, h.refuse(c, e)
+		}
+		c.Arguments = object
+		if c.texts {
+			c.Arguments = c.Definition.arguments().Typed(object, func(text json.RawMessage) bool { return c.Definition.input.Validate(text) == nil })
+			c.texts = false // they have been converted
+		}
+		return next(ctx, c)
+	}
+}
+
+// validate checks the arguments against the tool's input schema. Arguments that do not fit never reach the plugin.
+func (h *Host) validate(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		if invalid := c.Definition.input.Validate(c.Arguments); invalid != nil {
+			return nil, h.refuse(c, unfit(c, invalid))
+		}
+		if e := c.Definition.arguments().Misspelled(c.Arguments); e != nil {
+			e.Name, e.Suggestion = "InvalidArguments", usage(c.Definition)
+			return nil, h.refuse(c, e)
+		}
+		h.misses.reset(c)
+		return next(ctx, c)
+	}
+}
+
+// A problem is one thing wrong with the arguments, in an error's details.
+type problem struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+}
+
+func unfit(c *Call, invalid *schema.Invalid) *sdk.Error {
+	e := fail(sdk.CodeInvalidArgs, "InvalidArguments", "the arguments of %s do not fit: %s; nothing was run", c.Tool, invalid)
+	e.Suggestion = usage(c.Definition)
+	problems := make([]problem, len(invalid.Problems))
+	for i, p := range invalid.Problems {
+		problems[i] = problem(p)
+	}
+	e.Details = sdk.Details(map[string]any{"problems": problems, "more": invalid.More})
+	return e
+}
+
+// enoughMisses is how many calls of one tool in a row may have unusable arguments before the error says so.
+const enoughMisses = 3
+
+// refuse completes the error of a call with unusable arguments: it adds the schema and, from the third such call in a row
+// on, their number and an example.
+func (h *Host) refuse(c *Call, e *sdk.Error) *sdk.Error {
+	input := json.RawMessage("{}")
+	if json.Valid(c.Definition.InputSchema) {
+		input = c.Definition.InputSchema
+	}
+	details := map[string]json.RawMessage{}
+	_ = json.Unmarshal(e.Details, &details) // no details add nothing
+	details["schema"] = input
+	if n := h.misses.add(c); n >= enoughMisses {
+		sample := example(input)
+		details["in_a_row"], details["example"] = sdk.Encode(n), sample
+		e.Message = fmt.Sprintf("this is the %s call of %s in a row whose arguments cannot be used, so stop and think: %s", ordinal(n), c.Tool, e.Message)
+		if len(sample) <= maxUsage {
+			e.Suggestion = fmt.Sprintf("Send one JSON object such as %s, with your own values. %s", sample, e.Suggestion)
+		}
+	}
+	e.Details = sdk.Details(details)
+	return e
+}
+
+func ordinal(n int) string {
+	suffix, ok := map[int]string{1: "st", 2: "nd", 3: "rd"}[n%10]
+	if !ok || n%100/10 == 1 {
+		suffix = "th"
+	}
+	return fmt.Sprint(n, suffix)
+}
+
+// maxMissCounts bounds what a missCounter remembers; a count that it drops restarts at one.
+const maxMissCounts = 1024
+
+// A missCounter counts, for each tool in each session, the calls in a row whose arguments could not be used.
+type missCounter struct {
+	mu     sync.Mutex
+	counts map[uint64]int // by a hash of session and tool: names of any length take the same space
+	oldest []uint64       // a ring, in the order in which the counts began
+	next   int
+}
+
+var missSeed = maphash.MakeSeed()
+
+func missKey(c *Call) uint64 {
+	return maphash.Comparable(missSeed, [2]string{c.SessionID, c.Definition.Name})
+}
+
+// add returns the number of such calls in a row, this one included.
+func (m *missCounter) add(c *Call) int {
+	key := missKey(c)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.counts == nil {
+		m.counts, m.oldest = map[uint64]int{}, make([]uint64, maxMissCounts)
+	}
+	if m.counts[key] == 0 {
+		delete(m.counts, m.oldest[m.next])
+		m.oldest[m.next] = key
+		m.next = (m.next + 1) % maxMissCounts
+	}
+	m.counts[key]++
+	return m.counts[key]
+}
+
+// reset is called when the arguments of a call could be used.
+func (m *missCounter) reset(c *Call) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.counts) > 0 {
+		delete(m.counts, missKey(c))
+	}
+}

@@ -1,0 +1,218 @@
+// Package arguments reads the arguments of tool calls as models write them, and refuses what two readers could
+// understand differently. It knows JSON and a tool's input schema, and nothing of the host.
+package arguments
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// Limits of an arguments object, besides sdk.MaxArguments.
+const (
+	MaxDepth   = 64
+	maxNodes   = 100_000 // names and values, together
+	maxStrings = 3       // JSON strings around the object, one inside the other
+)
+
+// Whitespace are the characters that JSON takes for white space.
+const Whitespace = " \t\r\n"
+
+// IsBlank reports whether a text is JSON white space only.
+func IsBlank(text []byte) bool { return len(bytes.Trim(text, Whitespace)) == 0 }
+
+// Read returns the bytes of the one JSON object in text, "{}" for blank text. Only JSON strings and one Markdown code fence
+// around the object are taken off. With a nil schema, names that differ only by case are not compared: whether they may
+// stand side by side depends on the tool.
+func Read(text json.RawMessage, s *Schema) (json.RawMessage, *sdk.Error) {
+	if len(text) > sdk.MaxArguments {
+		return nil, tooMuch(invalid("have more than the %d bytes that are allowed", sdk.MaxArguments))
+	}
+	object, wrappers, e := unwrap(text)
+	if e == nil {
+		e = check(object, s)
+	}
+	if e == nil {
+		return object, nil
+	}
+	const subject = "the arguments " // offsets count from inside the innermost wrapper, so the error names all of them
+	for _, w := range wrappers {
+		e.Message = subject + w + " " + strings.TrimPrefix(e.Message, subject)
+	}
+	return nil, e
+}
+
+// unwrap takes off JSON strings that hold the object as JSON, and one code fence: no doubt about the arguments remains.
+// The wrappers are named for error messages, the outermost first.
+func unwrap(text json.RawMessage) (object json.RawMessage, wrappers []string, e *sdk.Error) {
+	for depth, fenced := 0, false; ; {
+		start := bytes.TrimLeft(text, Whitespace)
+		switch {
+		case len(start) == 0 && !fenced:
+			return json.RawMessage("{}"), wrappers, nil
+		case bytes.HasPrefix(start, []byte("```")) && !fenced:
+			fenced = true
+			if text, e = unfence(text); e != nil {
+				return nil, wrappers, e
+			}
+			wrappers = append(wrappers, "inside the code fence")
+		case bytes.HasPrefix(start, []byte(`"`)) && depth < maxStrings:
+			depth++
+			if text, e = decodeString(text); e != nil {
+				return nil, wrappers, e
+			}
+			wrappers = append(wrappers, "inside the string")
+		default:
+			return text, wrappers, nil
+		}
+	}
+}
+
+func decodeString(text json.RawMessage) (json.RawMessage, *sdk.Error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text))
+	value, err := d.ReadValue()
+	if err != nil {
+		return nil, malformed(err, text)
+	}
+	if e := trailing(d.InputOffset(), text); e != nil {
+		return nil, e
+	}
+	decoded, err := jsontext.AppendUnquote(nil, value)
+	if err != nil {
+		return nil, invalid("are not valid JSON: %s", err)
+	}
+	return decoded, nil
+}
+
+// unfence returns what stands between ```json and ```; the language may be missing.
+func unfence(text json.RawMessage) (json.RawMessage, *sdk.Error) {
+	body, closed := bytes.CutSuffix(bytes.Trim(text, Whitespace)[3:], []byte("```"))
+	if !closed {
+		return nil, invalidAt(int64(len(text)), text, "begin with a code fence that is not closed, as if they were cut off")
+	}
+	if language := []byte("json"); len(body) >= len(language) && bytes.EqualFold(body[:len(language)], language) {
+		body = body[len(language):]
+	}
+	return body, nil
+}
+
+// decoders are pooled: a decoder costs a dozen allocations.
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
+// check accepts exactly one object, within the limits, in which no two names could be taken for one.
+func check(arguments json.RawMessage, s *Schema) *sdk.Error {
+	d := decoders.Get().(*jsontext.Decoder) // refuses duplicate names, invalid UTF-8 and unpaired surrogates
+	d.Reset(bytes.NewBuffer(arguments))
+	defer decoders.Put(d)
+	if kind := d.PeekKind(); kind != '{' && kind != 0 {
+		if _, err := d.ReadToken(); err != nil { // "name=x" is not null, though it begins like it
+			return malformed(err, arguments)
+		}
+		return invalid("must be a JSON object, not %s", kindNames[kind])
+	}
+	for nodes, variants := 0, false; ; {
+		kind, name, err := readToken(d)
+		if err != nil {
+			return malformed(err, arguments)
+		}
+		variants = variants || mayHaveVariants(name)
+		if kind != '}' && kind != ']' {
+			nodes++
+		}
+		switch {
+		case d.StackDepth() > MaxDepth:
+			return tooMuch(invalidAt(d.InputOffset(), arguments, "are nested more than %d deep", MaxDepth))
+		case nodes > maxNodes:
+			return tooMuch(invalidAt(d.InputOffset(), arguments, "have more than %d names and values", maxNodes))
+		case d.StackDepth() == 0 && variants && s != nil:
+			return cmp.Or(trailing(d.InputOffset(), arguments), duplicates(arguments, s))
+		case d.StackDepth() == 0:
+			return trailing(d.InputOffset(), arguments)
+		}
+	}
+}
+
+// readToken reads one token. It returns the bytes of a member's name, and nil for everything else.
+func readToken(d *jsontext.Decoder) (kind jsontext.Kind, name jsontext.Value, err error) {
+	if in, n := d.StackIndex(d.StackDepth()); in == '{' && n%2 == 0 && d.PeekKind() == '"' {
+		name, err = d.ReadValue()
+		return '"', name, err
+	}
+	token, err := d.ReadToken()
+	return token.Kind(), nil, err
+}
+
+// Unquote decodes a JSON string that is known to be valid.
+func Unquote(raw jsontext.Value) string {
+	text, _ := jsontext.AppendUnquote(nil, raw)
+	return string(text)
+}
+
+// trailing refuses anything but white space after the object.
+func trailing(offset int64, arguments json.RawMessage) *sdk.Error {
+	if IsBlank(arguments[offset:]) {
+		return nil
+	}
+	return invalidAt(offset, arguments, "go on after the object has ended")
+}
+
+var kindNames = map[jsontext.Kind]string{'[': "an array", '"': "a string", '0': "a number", 'n': "null", 't': "a boolean", 'f': "a boolean"}
+
+// malformed words a syntax error, and names what other languages have and JSON has not.
+func malformed(err error, arguments json.RawMessage) *sdk.Error {
+	e, ok := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case !ok || errors.Is(err, io.ErrUnexpectedEOF):
+		return invalidAt(int64(len(arguments)), arguments, "end too early: the object is not closed")
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return invalidAt(e.ByteOffset, arguments, "have two properties named %q in one object", e.JSONPointer.LastToken())
+	}
+	text, message := arguments[e.ByteOffset:], fmt.Sprintf("are not valid JSON: %s", e.Err)
+	after, comma := bytes.CutPrefix(text, []byte(","))
+	after = bytes.TrimLeft(after, Whitespace)
+	switch {
+	case comma && len(after) > 0 && (after[0] == '}' || after[0] == ']'):
+		message = "have a comma with nothing behind it"
+	case bytes.HasPrefix(text, []byte("//")), bytes.HasPrefix(text, []byte("/*")), bytes.HasPrefix(text, []byte("#")):
+		message = "have a comment, which JSON does not know"
+	case bytes.HasPrefix(text, []byte("'")):
+		message = "have a single quote where JSON needs a double one"
+	}
+	return invalidAt(e.ByteOffset, arguments, "%s", message)
+}
+
+func tooMuch(e *sdk.Error) *sdk.Error {
+	e.Suggestion = "Pass less at once, or the path of a file."
+	return e
+}
+
+// invalidAt says what is wrong with the text of the arguments, at which byte, and quotes the text around it.
+func invalidAt(offset int64, arguments json.RawMessage, format string, a ...any) *sdk.Error {
+	const context = 20 // bytes
+	excerpt := func(from, to int64) string { return strings.ToValidUTF8(string(arguments[from:to]), "") }
+	format, a = format+" (at byte %d", append(a, offset)
+	if before := excerpt(max(0, offset-context), offset); before != "" {
+		format, a = format+", after %#q", append(a, before)
+	}
+	if after := excerpt(offset, min(int64(len(arguments)), offset+context)); after != "" {
+		format, a = format+", before %#q", append(a, after)
+	}
+	e := invalid(format+")", a...)
+	e.Details = sdk.Details(map[string]int64{"offset": offset})
+	return e
+}
+
+func invalid(format string, a ...any) *sdk.Error {
+	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "MalformedArguments",
+		Message:    "the arguments " + fmt.Sprintf(format, a...) + "; nothing was run",
+		Suggestion: `Send one JSON object. Inside strings write a quote as \", a backslash as \\ and a line break as \n.`}
+}
