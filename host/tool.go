@@ -26,7 +26,7 @@ type Tool struct {
 	// Unseen is how many characters that people cannot see were taken out of its descriptions: somebody may have hidden
 	// words in them.
 	Unseen int
-	// Unchecked says which parts of a foreign schema are not checked, and why.
+	// Unchecked says which parts of its schemas are not checked, and why.
 	Unchecked []string
 	// Aliases are other names that it may be called by.
 	Aliases []string
@@ -215,18 +215,25 @@ func (t *Tool) compile() (err error) {
 	if t.output, err = schema.Compile(t.OutputSchema); err != nil {
 		return fmt.Errorf("its output schema cannot be used: %w", err)
 	}
+	for _, what := range t.output.Unchecked {
+		t.Unchecked = append(t.Unchecked, "output schema: "+what)
+	}
 	return nil
 }
 
-// compileInput takes a foreign schema that cannot be used for none: who wrote it has other clients, and checks for itself.
+// compileInput replaces a foreign schema that cannot be used by one that accepts every object: the tool checks for itself.
 func (t *Tool) compileInput() (s *schema.Schema, err error) {
-	if !t.ForeignSchema {
-		return schema.Compile(t.InputSchema)
+	if t.ForeignSchema {
+		s, err = schema.CompileForeign(t.InputSchema)
+	} else {
+		s, err = schema.Compile(t.InputSchema)
 	}
-	s, t.Unchecked, err = schema.CompileForeign(t.InputSchema)
-	if err != nil {
+	switch {
+	case err == nil:
+		t.Unchecked = s.Unchecked
+	case t.ForeignSchema:
 		t.Unchecked = []string{fmt.Sprintf("its arguments are not checked, since its schema cannot be used: %v", err)}
-		s, err = schema.Compile(json.RawMessage(`{"type":"object"}`))
+		return schema.Compile(json.RawMessage(`{"type":"object"}`))
 	}
 	return s, err
 }

@@ -62,8 +62,8 @@ func TestRefused(t *testing.T) {
 		{"loop nobody uses", `{"$defs":{"a":{"not":{"$ref":"#/$defs/a"}}}}`,
 			`#/$defs/a: this schema refers back to itself without a step into the value, so it has no meaning`},
 		{"broken pattern", `{"pattern":"("}`, "#/pattern: pattern \"(\": error parsing regexp: missing closing ): `(`"},
-		{"lookahead", `{"pattern":"^(?!a)b$"}`,
-			"#/pattern: pattern \"^(?!a)b$\": error parsing regexp: invalid or unsupported Perl syntax: `(?!`; (?!...) is not available, patterns here are RE2"},
+		{"counts in the wrong order", `{"pattern":"a{3,2}"}`, "#/pattern: pattern \"a{3,2}\": error parsing regexp: invalid repeat count: `{3,2}`"},
+		{"unclosed lookahead", `{"pattern":"(?=a"}`, "#/pattern: pattern \"(?=a\": error parsing regexp: invalid or unsupported Perl syntax: `(?=`"},
 		{"broken pattern property", `{"patternProperties":{"[":{}}}`, "#/patternProperties/[: pattern \"[\": error parsing regexp: missing closing ]: `[`"},
 		{"absurd bound", `{"minimum":1e1000000}`, `#/minimum: number 1e1000000 has too many digits or too large an exponent (limit 400)`},
 	} {
@@ -76,6 +76,60 @@ func TestRefused(t *testing.T) {
 				t.Fatal(diff)
 			}
 		})
+	}
+}
+
+// A pattern of ECMA-262 that RE2 does not offer costs the check of that pattern, never the schema.
+func TestUncheckedPatterns(t *testing.T) {
+	for pattern, why := range map[string]string{
+		`^(?!a)b$`:                        `(?!...) is not available in RE2`,
+		`(?=.*[0-9])`:                     `(?=...) is not available in RE2`,
+		`(?<=a)b`:                         `(?<=...) is not available in RE2`,
+		`(?<!a)b`:                         `(?<!...) is not available in RE2`,
+		`^(a)\\1$`:                        `the back reference \1 is not available in RE2`,
+		`(?<x>a)\\k<x>`:                   `the back reference \k is not available in RE2`,
+		`^.{0,5000}$`:                     `the repeat count {0,5000} is more than 1000, the limit of RE2`,
+		`(?:a{1000}b){9}`:                 `the repeat count`,
+		`^[a-z]{900}[^a]{900}[b-c]{900}$`: `repeats too much (`,
+		strings.Repeat("a", 513):          `is 513 bytes long; the limit is 512`,
+		// The pattern of zod's email().
+		`^(?!\\.)(?!.*\\.\\.)([A-Za-z0-9_'+\\-\\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\\-]*\\.)+[A-Za-z]{2,}$`: `(?!...) is not available in RE2`,
+	} {
+		s, err := Compile([]byte(`{"properties":{"a":{"type":"string","pattern":"` + pattern + `","maxLength":2}},"required":["a"]}`))
+		if err != nil {
+			t.Errorf("%s: %v", pattern, err)
+			continue
+		}
+		if len(s.Unchecked) != 1 || !strings.Contains(s.Unchecked[0], "#/properties/a/pattern: ") || !strings.Contains(s.Unchecked[0], why) {
+			t.Errorf("%s: unchecked %q", pattern, s.Unchecked)
+		}
+		if invalid := s.Validate([]byte(`{"a":"x"}`)); invalid != nil {
+			t.Errorf("%s: %v", pattern, invalid)
+		}
+		if s.Validate([]byte(`{"a":"xyz"}`)) == nil || s.Validate([]byte(`{}`)) == nil {
+			t.Errorf("%s: the other keywords are not checked", pattern)
+		}
+	}
+}
+
+// Where a schema that accepts more would make the schema around it accept less, the keyword around it is not checked either.
+func TestUncheckedPatternsRefuseNothing(t *testing.T) {
+	for schema, docs := range map[string][]string{
+		`{"not":{"pattern":"^(?!a)"}}`: {`"a"`, `1`},
+		`{"not":{"properties":{"x":{"$ref":"#/$defs/p"}},"required":["x"]},"$defs":{"p":{"pattern":"^(?!a)"}}}`: {`{"x":"a"}`, `{}`},
+		`{"oneOf":[{"pattern":"^(?!a)"},{"pattern":"^(?=a)"}]}`:                                                 {`"a"`, `"b"`},
+		`{"oneOf":[{"pattern":"^(?!a)"},{"pattern":"^a"}],"anyOf":[{"type":"string"}]}`:                         {`"a"`, `"b"`},
+		`{"if":{"pattern":"^(?!a)"},"then":{"maxLength":1},"else":{"minLength":2}}`:                             {`"abc"`, `"b"`},
+		`{"contains":{"pattern":"^(?!a)"},"maxContains":1}`:                                                     {`["a","b","ab"]`},
+		`{"patternProperties":{"^(?!a)":{}},"additionalProperties":false}`:                                      {`{"b":1}`},
+		`{"allOf":[{"patternProperties":{"^(?!a)":{}}}],"unevaluatedProperties":false}`:                         {`{"b":1}`},
+	} {
+		s := mustCompile(t, schema)
+		for _, doc := range docs {
+			if invalid := s.Validate([]byte(doc)); invalid != nil {
+				t.Errorf("%s refuses %s: %v", schema, doc, invalid)
+			}
+		}
 	}
 }
 

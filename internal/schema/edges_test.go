@@ -31,7 +31,6 @@ func TestEdges(t *testing.T) {
 		"size of a schema":      {maxSchemaSize, compiles(func(n int) string { return `{"title":"` + strings.Repeat("x", n-12) + `"}` }), "is 65537 bytes long"},
 		"depth of a schema":     {maxSchemaDepth, compiles(func(n int) string { return `{"default":` + nested(n-1) + `}` }), "nested more than 32 levels deep"},
 		"values of a schema":    {maxSchemaValues, compiles(func(n int) string { return `{"enum":[` + list(n-2, number) + `]}` }), "more than 2000 JSON values"},
-		"length of a pattern":   {maxPattern, compiles(func(n int) string { return `{"pattern":"` + strings.Repeat("a", n) + `"}` }), "pattern is 513 bytes long"},
 		"schemas in each other": {maxChain - 2, compiles(chain), "nests more than 64 schemas"},
 		"size of a document":    {MaxDocument, validates(`{}`, func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }), "is 4194305 bytes long"},
 		"depth of a document":   {maxDepth, validates(`{"uniqueItems":true}`, nested), "nested more than 64 levels deep"},

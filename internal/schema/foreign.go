@@ -3,34 +3,13 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 )
 
 // CompileForeign compiles a schema that was written for clients of another kind, which compile with ajv: formats are checked,
-// a list of items is a tuple where no dialect is named, and patterns that RE2 cannot compile are left out instead of the whole schema. The notes say what is
-// not checked.
-func CompileForeign(raw json.RawMessage) (s *Schema, notes []string, err error) {
-	r := &reader{dialect: draft2019, index: map[string]*node{}, foreign: true}
-	s, err = compile(raw, r)
-	return s, r.notes, err
-}
-
-// without notes a keyword that is left out of a foreign schema.
-func (r *reader) without(err error) {
-	const most = 10
-	if len(r.notes) < most {
-		r.notes = append(r.notes, fmt.Sprintf("%v; it is not checked", err))
-	}
-}
-
-// patternOf compiles a pattern; nil is one that was left out.
-func (r *reader) patternOf(at, s string) (*pattern, error) {
-	p, err := r.compile(at, s)
-	if err != nil && r.foreign {
-		r.without(err)
-		return nil, nil
-	}
-	return p, err
+// a list of items is a tuple where no dialect is named, and a pattern that cannot be compiled is left out, also when it is
+// malformed.
+func CompileForeign(raw json.RawMessage) (*Schema, error) {
+	return compile(raw, &reader{dialect: draft2019, index: map[string]*node{}, foreign: true})
 }
 
 // nullable reads the keyword of OpenAPI 3.0, which beside a type allows null too.
@@ -79,5 +58,5 @@ func compile(raw json.RawMessage, r *reader) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{root: root, fast: newRule(root), lib: lib}, nil
+	return &Schema{Unchecked: r.unchecked, root: root, fast: newRule(root), lib: lib}, nil
 }

@@ -60,7 +60,7 @@ func list(n int, item func(int) string) string {
 
 func number(i int) string { return strconv.Itoa(i) }
 
-// TestHostileSchemas are refused, and quickly.
+// TestHostileSchemas are refused, or used without the patterns that cost too much, and quickly.
 func TestHostileSchemas(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
 		{"size", `{"description":"` + strings.Repeat("x", maxSchemaSize) + `"}`, "the limit is 65536"},
@@ -71,9 +71,9 @@ func TestHostileSchemas(t *testing.T) {
 		{"allOf doubling 60", doubling(60, `{"$ref":"#/$defs/d%d"}`), "applies more than 10000 schemas to one value"},
 		{"long chain of references", chain(600), "nests more than 64 schemas for one value"},
 		{"one large repetition", `{"pattern":"(a|b{1,900}c?)"}`, ""},
-		{"many large repetitions", `{"anyOf":[` + list(900, func(i int) string { return fmt.Sprintf(`{"pattern":"(a|b{1,900}c?)%d"}`, i) }) + `]}`, "more than 20000 instructions together"},
-		{"repeated repetitions", `{"pattern":"` + strings.Repeat(`(?:\\pL{10}){100}`, 25) + `"}`, "repeats too much"},
-		{"long pattern", `{"pattern":"` + strings.Repeat("a", 513) + `"}`, "pattern is 513 bytes long, the limit is 512"},
+		{"many large repetitions", `{"anyOf":[` + list(900, func(i int) string { return fmt.Sprintf(`{"pattern":"(a|b{1,900}c?)%d"}`, i) }) + `]}`, ""},
+		{"repeated repetitions", `{"pattern":"` + strings.Repeat(`(?:\\pL{10}){100}`, 25) + `"}`, ""},
+		{"long pattern", `{"pattern":"` + strings.Repeat("a", 513) + `"}`, ""},
 		{"deep pattern", `{"pattern":"` + strings.Repeat("(", 250) + strings.Repeat(")", 250) + `"}`, ""},
 		{"absurd step", `{"multipleOf":1e-400000000}`, "too large an exponent"},
 		{"long number", `{"minimum":` + strings.Repeat("9", 5000) + `}`, "too many digits"},

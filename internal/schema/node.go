@@ -46,6 +46,8 @@ type node struct {
 	formatName                                                       string
 	openEnded                                                        bool // a pattern of its properties was left out
 
+	partial bool // a keyword in it, or in a schema that it holds or refers to, is not checked
+
 	shared int // number among the nodes that are referred to, from 1; 0 if none refers to it
 	spread int // how many schemas are applied to a value when this one is, itself included
 	chain  int // how deep those are nested
@@ -74,6 +76,28 @@ type bound struct {
 
 // anything reports a schema that asserts nothing.
 func (n *node) anything() bool { return !n.never && !n.asserts }
+
+// eachSub calls f for each schema that n holds or refers to.
+func (n *node) eachSub(f func(*node)) {
+	for _, field := range oneSchema {
+		if sub := *field(n); sub != nil {
+			f(sub)
+		}
+	}
+	for _, field := range schemaLists {
+		for _, sub := range *field(n) {
+			f(sub)
+		}
+	}
+	for _, field := range namedSchemas {
+		for _, m := range *field(n) {
+			f(m.node)
+		}
+	}
+	if n.ref != nil {
+		f(n.ref)
+	}
+}
 
 // inPlace calls f for each schema that is applied to the same value as n.
 func (n *node) inPlace(f func(*node)) {

@@ -1,9 +1,12 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,46 +17,143 @@ type pattern struct {
 	size int // instructions
 }
 
-func (r *reader) compile(at, s string) (*pattern, error) {
+// patternOf compiles a pattern. One that only another engine could run is left out and noted, and the result is nil: a tool
+// whose author wrote for ECMA-262 is worth more than the check.
+func (r *reader) patternOf(n *node, at, s string) (*pattern, error) {
+	p, err := r.compilePattern(s)
+	if err == nil {
+		return p, nil
+	}
+	fault := fault(at, "pattern %s: %v", quote(s), err)
+	if _, unsupported := err.(unsupportedError); !unsupported && !r.foreign { //nolint:errorlint // never wrapped
+		return nil, fault
+	}
+	n.partial = true
+	const most = 10
+	if len(r.unchecked) < most {
+		r.unchecked = append(r.unchecked, fmt.Sprintf("%v; it is not checked", fault))
+	}
+	return nil, nil
+}
+
+// unsupportedError says why a well-formed pattern cannot be used here.
+type unsupportedError string
+
+func (e unsupportedError) Error() string { return string(e) }
+
+func (r *reader) compilePattern(s string) (*pattern, error) {
 	if len(s) > maxPattern {
-		return nil, fault(at, "pattern is %d bytes long, the limit is %d", len(s), maxPattern)
+		return nil, unsupportedError(fmt.Sprintf("is %d bytes long; the limit is %d", len(s), maxPattern))
 	}
-	size, err := programSize(fromECMA(s))
+	if r.programs > maxPrograms {
+		return nil, unsupportedError(fmt.Sprintf("the patterns of this schema have more than %d instructions together", maxPrograms))
+	}
+	tree, err := syntax.Parse(fromECMA(s), syntax.Perl)
 	if err != nil {
-		return nil, fault(at, "pattern %s: %v%s", quote(s), err, patternHint(s))
+		return nil, parseError(s, err)
 	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	size := len(prog.Inst)
+	r.programs += size // also of those that are left out: they cost as much up to here
 	if size > maxProgram {
-		return nil, fault(at, "pattern %s: repeats too much (%d instructions, the limit is %d)", quote(s), size, maxProgram)
-	}
-	if r.programs += size; r.programs > maxPrograms {
-		return nil, fault(at, "pattern %s: the patterns of this schema have more than %d instructions together", quote(s), maxPrograms)
+		return nil, unsupportedError(fmt.Sprintf("repeats too much (%d instructions; the limit is %d)", size, maxProgram))
 	}
 	re, err := regexp.Compile(fromECMA(s))
 	if err != nil {
-		return nil, fault(at, "pattern %s: %v", quote(s), err)
+		return nil, err
 	}
 	return &pattern{text: s, re: re, size: size}, nil
 }
 
-func programSize(s string) (int, error) {
-	tree, err := syntax.Parse(s, syntax.Perl)
-	if err != nil {
-		return 0, err
+// parseError tells what ECMA-262 has and RE2 has not from what is malformed in both.
+func parseError(s string, err error) error {
+	e, ok := errors.AsType[*syntax.Error](err)
+	if !ok {
+		return err
 	}
-	prog, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		return 0, err
+	plain := backReference.ReplaceAllString(lookarounds.Replace(fromECMA(s)), "x")
+	if _, malformed := syntax.Parse(plain, syntax.Perl); malformed != nil && e.Code != syntax.ErrInvalidRepeatSize {
+		return err
 	}
-	return len(prog.Inst), nil
-}
-
-func patternHint(s string) string {
-	for _, look := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
-		if strings.Contains(s, look) {
-			return fmt.Sprintf("; %s...) is not available, patterns here are RE2", look)
+	for _, group := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
+		if strings.HasPrefix(e.Expr, group) {
+			return unsupportedError(group + "...) is not available in RE2")
 		}
 	}
-	return ""
+	switch {
+	case e.Code == syntax.ErrInvalidEscape && backReference.MatchString(s):
+		return unsupportedError("the back reference " + e.Expr + " is not available in RE2")
+	case e.Code == syntax.ErrInvalidRepeatSize && validRepeat(e.Expr):
+		return unsupportedError("the repeat count " + e.Expr + " is more than 1000, the limit of RE2")
+	}
+	return err
+}
+
+var (
+	lookarounds   = strings.NewReplacer("(?=", "(?:", "(?!", "(?:", "(?<=", "(?:", "(?<!", "(?:")
+	backReference = regexp.MustCompile(`\\(?:[1-9][0-9]*|k<\w+>)`)
+	repeatCounts  = regexp.MustCompile(`^\{(\d+)(?:,(\d*))?\}$`)
+)
+
+// validRepeat reports counts in rising order.
+func validRepeat(s string) bool {
+	m := repeatCounts.FindStringSubmatch(s)
+	if m == nil || m[2] == "" {
+		return m != nil
+	}
+	least, err1 := strconv.ParseUint(m[1], 10, 64)
+	most, err2 := strconv.ParseUint(m[2], 10, 64)
+	return err1 == nil && err2 == nil && least <= most
+}
+
+// loosen removes the keywords that refuse more when a schema in them is checked less: what is not checked may make a schema
+// accept too much, never too little.
+func (r *reader) loosen() {
+	if len(r.unchecked) == 0 {
+		return
+	}
+	around := map[*node][]*node{} // which schemas hold or refer to one
+	var partial []*node
+	for _, n := range r.index {
+		n.eachSub(func(sub *node) { around[sub] = append(around[sub], n) })
+		if n.partial {
+			partial = append(partial, n)
+		}
+	}
+	for len(partial) > 0 {
+		n := partial[len(partial)-1]
+		partial = partial[:len(partial)-1]
+		for _, outer := range around[n] {
+			if !outer.partial {
+				outer.partial = true
+				partial = append(partial, outer)
+			}
+		}
+	}
+	isPartial := func(n *node) bool { return n != nil && n.partial }
+	for _, n := range r.index {
+		if isPartial(n.not) {
+			n.not = nil
+		}
+		if isPartial(n.cond) {
+			n.cond, n.then, n.otherwise = nil, nil, nil
+		}
+		if slices.ContainsFunc(n.oneOf, isPartial) {
+			if n.anyOf == nil {
+				n.anyOf = n.oneOf
+			}
+			n.oneOf = nil
+		}
+		if isPartial(n.contains) {
+			n.maxContains = nil
+		}
+		if n.partial { // a part that is not checked says nothing about the properties and items that it would have named
+			n.unevaluatedProperties, n.unevaluatedItems = nil, nil
+		}
+	}
 }
 
 // fromECMA rewrites the escapes of JavaScript that Go spells differently: \u0041 and \cA.

@@ -10,13 +10,13 @@ import (
 
 // reader turns a decoded schema into nodes and checks every keyword's shape on the way.
 type reader struct {
-	dialect  dialect
-	index    map[string]*node // by JSON pointer
-	refs     []*node          // those with a $ref
-	embedded []string         // pointers of inner schemas with an $id of their own
-	programs int              // instructions of all patterns
-	foreign  bool             // see CompileForeign
-	notes    []string         // what is left out of a foreign schema
+	dialect   dialect
+	index     map[string]*node // by JSON pointer
+	refs      []*node          // those with a $ref
+	embedded  []string         // pointers of inner schemas with an $id of their own
+	programs  int              // instructions of all patterns
+	foreign   bool             // see CompileForeign
+	unchecked []string         // see Schema.Unchecked
 }
 
 // fault is an error at a JSON pointer of the schema.
@@ -39,6 +39,7 @@ func (r *reader) read(raw []byte) (root *node, shared []*node, err error) {
 	if shared, err = r.link(root); err != nil {
 		return nil, nil, err
 	}
+	r.loosen()
 	r.measure()
 	return root, shared, nil
 }

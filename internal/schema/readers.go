@@ -33,7 +33,7 @@ func readPattern(r *reader, n *node, at string, v any) (err error) {
 	if !ok {
 		return fault(at, "must be a regular expression in a string, got %s", showPlain(v))
 	}
-	n.pattern, err = r.patternOf(at, s)
+	n.pattern, err = r.patternOf(n, at, s)
 	return err
 }
 
@@ -44,7 +44,7 @@ func readPatternProperties(r *reader, n *node, at string, v any) (err error) {
 	seen, all := map[string]bool{}, n.patternProperties
 	n.patternProperties = nil
 	for _, m := range all {
-		p, err := r.patternOf(at+"/"+pointerStep(m.name), m.name)
+		p, err := r.patternOf(n, at+"/"+pointerStep(m.name), m.name)
 		if err != nil {
 			return err
 		}

@@ -27,6 +27,10 @@ const (
 
 // Schema is a compiled JSON Schema. It is safe for concurrent use.
 type Schema struct {
+	// Unchecked says which keywords are not checked, where each stands and why, at most ten: patterns that are right in
+	// ECMA-262 and that RE2 does not offer, such as lookaheads, or that are larger than the limits.
+	Unchecked []string
+
 	root *node
 	fast *rule // nil if the schema has keywords that accept does not know
 	lib  *library

@@ -40,7 +40,7 @@ func compile(raw json.RawMessage, foreign bool) (*schema.Schema, error) {
 	if !foreign {
 		return schema.Compile(raw)
 	}
-	if s, _, err := schema.CompileForeign(raw); err == nil {
+	if s, err := schema.CompileForeign(raw); err == nil {
 		return s, nil
 	}
 	return schema.Compile(json.RawMessage(`{"type":"object"}`))
