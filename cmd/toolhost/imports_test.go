@@ -30,7 +30,7 @@ var rules = []struct {
 	{"host/policy", nil, []string{"os", "io", "net", "time", "syscall", "path/filepath", "log", "embed", "math/rand", "crypto/rand", "testing"}, false,
 		"a decision depends on rules and query alone"},
 	{"host/supervise", nil, []string{module + "/host/config", module + "/cmd"}, true, "processes know nothing of rules"},
-	{"host/supervise/internal/owned", nil, []string{foreign}, true, "who may change what runs is decided by what one can read in one sitting"},
+	{"internal/fsutil", nil, []string{foreign}, true, "who may change what runs is decided by what one can read in one sitting"},
 	{"host/supervise/sandbox", nil, []string{goPlugin, "google.golang.org/grpc"}, true, "what is asked for needs nothing of what runs plugins"},
 	{"sdk/proctree/internal/launcher", nil, []string{foreign}, true, "it runs before most of a program is initialized"},
 	{"sdk/proctree/internal/launcher", nil, []string{"strings"}, true, "packages are initialized by name, and this one would wait for all before the letter s"},

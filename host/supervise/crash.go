@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/owned"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // An invalidError says that starting again cannot help.
@@ -14,7 +14,7 @@ type invalidError struct{ error }
 // isInvalid says whether starting again cannot help: as with a program that others could change.
 func isInvalid(err error) bool {
 	_, invalid := errors.AsType[*invalidError](err)
-	_, open := errors.AsType[*owned.Error](err)
+	_, open := errors.AsType[*fsutil.OwnershipError](err)
 	return invalid || open
 }
 

@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -29,7 +29,7 @@ func (p *Process) described(ctx context.Context) *sdk.Description {
 
 // recalled is what is known of a plugin without a start, and of which program.
 type recalled struct {
-	program     programs.Identity
+	program     binaries.Identity
 	description *sdk.Description
 }
 
@@ -44,7 +44,7 @@ func (p *Process) keepRecalled(of *Spec, r recalled) {
 
 // describedBy gives the program that the description is from, as far as is known: the one that ran last, else the one that
 // was recalled.
-func (p *Process) describedBy(ran programs.Identity) programs.Identity {
+func (p *Process) describedBy(ran binaries.Identity) binaries.Identity {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return cmp.Or(ran, p.recalled)
@@ -76,7 +76,7 @@ func sameTools(a, b []sdk.Tool) bool {
 func (p *Process) undescribe() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.recalled = programs.Identity{}
+	p.recalled = binaries.Identity{}
 	if p.description.Swap(nil) != nil {
 		p.tellWatchers()
 	}

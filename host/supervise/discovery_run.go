@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -40,7 +40,7 @@ func (d Discovery) site() (*site, error) {
 	if d.box().Asked().AtLeast(sandbox.Confined) {
 		machine = sandbox.Machine
 	}
-	return &site{workdir: d.Dir, dir: dir, temps: dir, stores: []string{programs.NewVault("", "", nil).Dir()}, protect: d.Protect, machine: machine}, nil
+	return &site{workdir: d.Dir, dir: dir, temps: dir, stores: []string{binaries.NewVault("", "", nil).Dir()}, protect: d.Protect, machine: machine}, nil
 }
 
 // staged gives the command as it is really run.

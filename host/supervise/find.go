@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/owned"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // Sources are the three places that plugins come from.
@@ -71,7 +71,7 @@ func (f *finder) search(dirs []string) map[string]string {
 			f.problem("plugin folder %s cannot be read: %w", dir, reason(err))
 			continue
 		}
-		if err := owned.Check(dir); err != nil {
+		if err := fsutil.CheckOwnership(dir); err != nil {
 			f.problem("plugin folder %s is left out: %w", dir, err)
 			continue
 		}

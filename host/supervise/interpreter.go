@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/owned"
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // An Interpreter is a program that runs a plugin's script, as its first line or the command says: the path where it is found,
@@ -61,7 +61,7 @@ func (s Spec) interpreters(path string) (found []string, err error) {
 // firstLine gives the interpreter of a script, and the one argument that the kernel makes of the rest of the line; nothing of
 // what is no script, see https://man7.org/linux/man-pages/man2/execve.2.html.
 func firstLine(path string) ([]string, error) {
-	f, err := programs.Open(path)
+	f, err := binaries.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (s Spec) inPath(name string) (string, error) {
 func (s Spec) checkInterpreters(path string) error {
 	found, err := s.interpreters(path)
 	for _, interpreter := range found {
-		if err := owned.Check(interpreter); isInvalid(err) {
+		if err := fsutil.CheckOwnership(interpreter); isInvalid(err) {
 			return interpreterProblem(path, err)
 		}
 	}
@@ -180,7 +180,7 @@ func (s Spec) inspectInterpreters(path string) (out []Interpreter, err error) {
 		return nil, err
 	}
 	for _, interpreter := range slices.Compact(found) {
-		if err := owned.Check(interpreter); err != nil {
+		if err := fsutil.CheckOwnership(interpreter); err != nil {
 			return nil, interpreterProblem(path, err)
 		}
 		sum, err := interpreterSum(interpreter)
@@ -192,11 +192,11 @@ func (s Spec) inspectInterpreters(path string) (out []Interpreter, err error) {
 	return out, nil
 }
 
-// interpreterSums are the checksums of files in states that cannot change unseen, by programs.Identity.
+// interpreterSums are the checksums of files in states that cannot change unseen, by binaries.Identity.
 var interpreterSums sync.Map
 
 func interpreterSum(path string) (string, error) {
-	f, err := programs.Open(path)
+	f, err := binaries.Open(path)
 	if err != nil {
 		return "", err
 	}

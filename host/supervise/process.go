@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -41,7 +41,7 @@ type Process struct {
 
 	mu       sync.Mutex
 	speaker  int               // the generation that description is from
-	recalled programs.Identity // of what was known without a start, if it was used
+	recalled binaries.Identity // of what was known without a start, if it was used
 	watchers map[*func()]struct{}
 }
 

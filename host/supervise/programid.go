@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 )
 
 // absentProgram stands for a program that is not there.
-var absentProgram = programs.Identity{Size: -1}
+var absentProgram = binaries.Identity{Size: -1}
 
 // idOf tells whether a program's file is still the one that was started.
-func idOf(spec Spec) programs.Identity {
+func idOf(spec Spec) binaries.Identity {
 	if len(spec.Command) == 0 {
 		return absentProgram
 	}
@@ -19,7 +19,7 @@ func idOf(spec Spec) programs.Identity {
 	if err != nil {
 		return absentProgram
 	}
-	id, err := programs.Identify(path)
+	id, err := binaries.Identify(path)
 	if err != nil {
 		return absentProgram
 	}
@@ -28,21 +28,21 @@ func idOf(spec Spec) programs.Identity {
 
 // program tells which the program is now, if that matters: a plugin that is down for what its program
 // did is started anew when the program has changed. It is not ok when ctx or the plugin ended first.
-func (p *Process) program(ctx context.Context) (id programs.Identity, ok bool) {
+func (p *Process) program(ctx context.Context) (id binaries.Identity, ok bool) {
 	switch p.status.Load().State {
 	case Crashed, Backoff, Quarantined, Invalid:
 		return p.look(ctx, *p.spec.Load())
 	}
-	return programs.Identity{}, true
+	return binaries.Identity{}, true
 }
 
 // look is idOf for as long as ctx and the plugin last.
-func (p *Process) look(ctx context.Context, spec Spec) (id programs.Identity, ok bool) {
-	return aside(ctx, p, p.looks, func() programs.Identity { return idOf(spec) })
+func (p *Process) look(ctx context.Context, spec Spec) (id binaries.Identity, ok bool) {
+	return aside(ctx, p, p.looks, func() binaries.Identity { return idOf(spec) })
 }
 
 // lookToStart is look in the time that the spec allows for a start.
-func (p *Process) lookToStart(ctx context.Context, spec Spec) (programs.Identity, error) {
+func (p *Process) lookToStart(ctx context.Context, spec Spec) (binaries.Identity, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, spec.StartTimeout, fmt.Errorf("it was not ready within %s", spec.StartTimeout))
 	defer cancel()
 	id, ok := p.look(ctx, spec)

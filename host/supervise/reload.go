@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -17,7 +17,7 @@ const maxDraining = 8
 type reload struct {
 	ctx     context.Context
 	spec    Spec
-	program programs.Identity // the spec's program
+	program binaries.Identity // the spec's program
 	forced  bool              // starts a new generation in any case, else only if something has changed
 	problem error             // what is wrong with the spec's program, as far as can be seen without running it
 	stuck   bool              // nobody asked for it: it replaces a generation that is stuck
@@ -157,7 +157,7 @@ func (o *owner) respec(r reload) {
 	o.last, o.stderr = nil, nil
 	o.forgive("it was reloaded while it did not run")
 	if !same {
-		o.ran = programs.Identity{}
+		o.ran = binaries.Identity{}
 		o.p.undescribe()
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
@@ -80,7 +80,7 @@ func (o Options) Confine(spec Spec, m sandbox.Means) (sandbox.Confinement, error
 	if err != nil {
 		return sandbox.Confinement{}, err
 	}
-	places := ours([]string{chooseBase(o.RunDir), chooseBase(cmp.Or(o.RunDir, os.TempDir()))}, []string{programs.NewVault(o.BinDir, "", nil).Dir(), o.CacheDir}, o.Protect, o.Hide, o.Reserve)
+	places := ours([]string{chooseBase(o.RunDir), chooseBase(cmp.Or(o.RunDir, os.TempDir()))}, []string{binaries.NewVault(o.BinDir, "", nil).Dir(), o.CacheDir}, o.Protect, o.Hide, o.Reserve)
 	return stage.Plan{Box: spec.Sandbox, Means: m, Folders: stage.Folders{Work: workdir},
 		Own: func() []stage.Sighted { return new(stage.Sights).Places(places) }}.Confine()
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 )
 
 // A starter brings up one generation of a plugin. It returns when the plugin is ready or has failed, in the time that
@@ -32,7 +32,7 @@ type owner struct {
 	replaceAt <-chan time.Time // when a generation that is stuck is replaced; nil is never
 	alarm     <-chan time.Time // when an eager plugin is started without a call; nil is never
 	readyAt   time.Time
-	ran       programs.Identity // the program of the newest start
+	ran       binaries.Identity // the program of the newest start
 	last      error             // of the newest start or life
 	stderr    []string          // of the last process, when none runs
 	draining  []*generation
@@ -44,7 +44,7 @@ type owner struct {
 // A want asks the owner for a running generation, and tells what the program is now, if that matters.
 type want struct {
 	reply   chan<- answer
-	program programs.Identity
+	program binaries.Identity
 }
 
 // An answer is a generation, or why there is none: to a want, and of a start.
@@ -57,7 +57,7 @@ type answer struct {
 type attempt struct {
 	spec    Spec
 	abort   context.CancelFunc
-	program programs.Identity // set when it has ended
+	program binaries.Identity // set when it has ended
 	ended   chan answer
 	reload  *reload // that asked for it, beside the generation that runs; or nil
 }

@@ -3,7 +3,7 @@ package supervise
 import (
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
@@ -63,7 +63,7 @@ type snapshot struct {
 	process *generation // that runs, or nil
 	history history
 	readyAt time.Time
-	ran     programs.Identity
+	ran     binaries.Identity
 }
 
 // Status tells where the plugin is in its life.

@@ -17,9 +17,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/definitions"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/toolcache"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
@@ -69,13 +69,13 @@ func IsPlaceholder(path string) bool { return placeholder.IsLink(path) }
 type Supervisor struct {
 	site
 	log     *slog.Logger
-	vault   *programs.Vault
+	vault   *binaries.Vault
 	starts  chan struct{} // holds one token for each start under way
 	onState func(Status)
 	events  events
 	turn    chan struct{} // holds a token during a reload
 	offline bool
-	cache   *definitions.Cache // or nil
+	cache   *toolcache.Cache // or nil
 
 	mu        sync.Mutex
 	closed    bool
@@ -105,7 +105,7 @@ func New(o Options) (*Supervisor, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	vault, cache := programs.NewVault(o.BinDir, filepath.Join(dir.path, "bin"), log), openCache(o, log)
+	vault, cache := binaries.NewVault(o.BinDir, filepath.Join(dir.path, "bin"), log), openCache(o, log)
 	return &Supervisor{
 		site: site{workdir: workdir, dir: dir, temps: temps, stores: []string{vault.Dir(), cache.Dir()}, protect: o.Protect, hide: o.Hide, reserve: o.Reserve, machine: sandbox.Presumed},
 		log:  log, vault: vault, cache: cache, offline: o.Offline, onState: o.OnState, leaving: map[*Process]struct{}{},

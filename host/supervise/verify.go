@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/owned"
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/internal/stage"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A Program is the file that a plugin's command names, as it is now.
@@ -35,7 +35,7 @@ func Inspect(spec Spec) (Program, error) {
 	if err != nil {
 		return Program{}, err
 	}
-	f, err := programs.Open(path)
+	f, err := binaries.Open(path)
 	if err != nil {
 		return Program{}, startProblem(spec, err)
 	}
@@ -93,7 +93,7 @@ func (s *Supervisor) verified(spec Spec) (string, error) {
 	if err != nil || spec.sum() == "" {
 		return path, err
 	}
-	f, err := programs.Open(path)
+	f, err := binaries.Open(path)
 	if err != nil {
 		return "", startProblem(spec, err)
 	}
@@ -158,7 +158,7 @@ func (l Lock) advice() string {
 func (s Spec) locate() (string, error) {
 	path, err := program(s)
 	if err == nil {
-		err = owned.Check(path)
+		err = fsutil.CheckOwnership(path)
 	}
 	if err == nil || isInvalid(err) {
 		return path, err

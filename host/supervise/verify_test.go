@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/sdk"
 )
 
 func sumOf(path string) (string, error) {
-	p, err := programs.Open(path)
+	p, err := binaries.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -48,7 +48,7 @@ func TestWritableByOthers(t *testing.T) {
 	}
 	p := add(t, supervisor(t), Spec{Name: "open", Command: []string{path}})
 	_, err := call(t, p, "x", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "others than you can write to "+dir, "chmod go-w "+dir)
+	checkError(t, err, sdk.CodePluginUnavailable, dir+" is writable by other users", "Fix: chmod go-w "+dir)
 	if s := p.Status(); s.State != Invalid {
 		t.Errorf("state %s", s.State)
 	}
@@ -58,7 +58,7 @@ func TestWritableByOthers(t *testing.T) {
 	}
 	checkProblems(t, problems, "plugin folder "+dir+" is left out", "chmod go-w")
 	_, problems = Find(t.Context(), Sources{Commands: []Discovery{{Name: "team", Command: []string{path}}}})
-	checkProblems(t, problems, `plugin_discovery "team": others than you can write to `+dir)
+	checkProblems(t, problems, `plugin_discovery "team": `+dir+" is writable by other users")
 }
 
 // A script keeps its folder.

@@ -1,4 +1,4 @@
-package definitions
+package toolcache
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/owned"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A shelf is a folder of the user's own with small files that say what they hold, and are believed only when they do.
@@ -22,7 +22,7 @@ type shelf struct{ dir string }
 const (
 	descriptions = "description-"
 	images       = "program-"
-	unfinished   = ".new-"
+	unfinished   = fsutil.TempPrefix
 )
 
 // Bounds of a shelf.
@@ -45,7 +45,7 @@ func openShelf(dir string) (*shelf, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := owned.Folder(dir); err != nil {
+	if err := fsutil.CheckPrivateDir(dir); err != nil {
 		return nil, err
 	}
 	return &shelf{dir}, nil
@@ -53,7 +53,7 @@ func openShelf(dir string) (*shelf, error) {
 
 // read gives what the file holds, if it is ours and whole.
 func (s *shelf) read(kind, name string, into any) bool {
-	f, err := owned.Open(s.path(kind, name))
+	f, err := fsutil.OpenPrivate(s.path(kind, name))
 	if err != nil {
 		return false
 	}
@@ -81,7 +81,7 @@ func (s *shelf) write(kind, name string, text []byte) {
 	if len(text) > maxEntry-shelfChecksum-1 {
 		return
 	}
-	owned.Write(s.path(kind, name), unfinished, []byte(hashed(text)+"\n"+string(text)))
+	_ = fsutil.WriteFile(s.path(kind, name), []byte(hashed(text)+"\n"+string(text)), 0o600)
 }
 
 func (s *shelf) path(kind, name string) string { return filepath.Join(s.dir, kind+name) }

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package programs
+package binaries
 
 // closedByAll is for systems that do not run a file that is open for writing.
 func closedByAll(string) {}

@@ -1,4 +1,4 @@
-package definitions
+package toolcache
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/programs"
+	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 )
 
 // An image is what is known of the file that a plugin's command names.
@@ -26,12 +26,12 @@ type image struct {
 type keptProgram struct {
 	Content      string
 	Native, Self bool
-	State        programs.Identity
+	State        binaries.Identity
 }
 
 // identify reads the file, or recognizes it.
 func (c *Cache) identify(ctx context.Context, path string) image {
-	f, err := programs.Open(path)
+	f, err := binaries.Open(path)
 	if err != nil {
 		return image{}
 	}
@@ -56,7 +56,7 @@ func (c *Cache) identify(ctx context.Context, path string) image {
 	return p
 }
 
-func examine(ctx context.Context, f *programs.File) (image, error) {
+func examine(ctx context.Context, f *binaries.File) (image, error) {
 	sum, err := f.SHA256(whileWanted{ctx})
 	native := f.Native()
 	return image{sum, native, native && linksSDK(f)}, err

@@ -1,4 +1,4 @@
-package owned
+package fsutil
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("PLAY") == "owns" {
-		fmt.Println(rootIsHidden(), Check(os.Args[0]))
+	if os.Getenv("FSUTIL_TEST") == "owns" {
+		fmt.Println(rootIsHidden(), CheckOwnership(os.Args[0]))
 		return
 	}
 	os.Exit(m.Run())
@@ -19,12 +19,12 @@ func TestMain(m *testing.M) {
 
 // In a user namespace that has only the user, as sandboxes make them, the system's folders are nobody's, and programs run
 // all the same.
-func TestCheckInAUserNamespace(t *testing.T) {
+func TestCheckOwnershipInAUserNamespace(t *testing.T) {
 	if rootIsHidden() {
 		t.Log("the tests themselves run in such a namespace")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "PLAY=owns")
+	cmd.Env = append(os.Environ(), "FSUTIL_TEST=owns")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Geteuid(), Size: 1}},
@@ -32,7 +32,7 @@ func TestCheckInAUserNamespace(t *testing.T) {
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil && len(out) == 0 { // this system makes no such namespaces, and then nobody is in one
-		if err := Check(os.Args[0]); err != nil {
+		if err := CheckOwnership(os.Args[0]); err != nil {
 			t.Error(err)
 		}
 		return

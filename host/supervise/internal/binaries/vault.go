@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package programs makes sure that the bytes of a program that were checked are the bytes that run.
-package programs
+// Package binaries makes sure that the bytes of a program that were checked are the bytes that run.
+package binaries
 
 import (
 	"cmp"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package programs
+package binaries
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/dirlock"
-	"github.com/toolhost/toolhost/host/supervise/internal/owned"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // makeFolder makes a folder for programs with what is above it.
@@ -31,7 +31,7 @@ func fit(dir string, err error) error {
 		err = errors.New(dir + " is on a file system that runs no programs (noexec)")
 	}
 	if err == nil {
-		err = owned.Folder(dir)
+		err = fsutil.CheckPrivateDir(dir)
 	}
 	if err != nil {
 		return fmt.Errorf("copies of checked programs cannot be kept: %w", err)
@@ -60,7 +60,7 @@ func usersAlone(f *os.File, err error) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := owned.Folder(f.Name()); err != nil {
+	if err := fsutil.CheckPrivateDir(f.Name()); err != nil {
 		_ = f.Close()
 		return nil, err
 	}

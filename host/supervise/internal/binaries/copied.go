@@ -1,6 +1,6 @@
 //go:build unix
 
-package programs
+package binaries
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/owned"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A source is a program to be kept.
@@ -40,7 +40,7 @@ func (c copied) record() string { return filepath.Join(c.dir, "."+c.name+".json"
 
 // open opens the copy, if it is the user's alone, and can be run.
 func (c copied) open() (*File, error) {
-	f, err := owned.Open(c.path())
+	f, err := fsutil.OpenPrivate(c.path())
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ const (
 
 // read gives what is known. A record that is broken, or somebody else's, is none.
 func (c copied) read() (k known) {
-	f, err := owned.Open(c.record())
+	f, err := fsutil.OpenPrivate(c.record())
 	if err != nil {
 		return known{}
 	}
@@ -81,7 +81,7 @@ func (c copied) write(k known) {
 	if err != nil {
 		return
 	}
-	owned.Write(c.record(), fresh, text)
+	_ = fsutil.WriteFile(c.record(), text, 0o600)
 }
 
 // intact says whether the copy is there and has the checksum: it is in the state that is recorded, else it is hashed.
@@ -146,7 +146,7 @@ func (c copied) note(s source) {
 }
 
 // fresh is the pattern of the names of files that are not complete.
-const fresh = ".new-*"
+const fresh = fsutil.TempPrefix + "*"
 
 // fill makes the copy while it hashes the program. Others may do the same at once: whose file stays has the same bytes.
 func (c copied) fill(s source) error {

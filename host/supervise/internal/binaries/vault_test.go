@@ -1,4 +1,4 @@
-package programs
+package binaries
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/owned"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A program with a checksum is run from a copy, which is made once; a change of the copy or of the program is noticed.
@@ -212,7 +212,7 @@ func TestVaultWithoutACache(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.kept(vaulted(t, open))
-	if _, refused := errors.AsType[*owned.Error](err); !refused || !strings.Contains(err.Error(), "chmod go-w "+open) {
+	if _, refused := errors.AsType[*fsutil.OwnershipError](err); !refused || !strings.Contains(err.Error(), "chmod go-w "+open) {
 		t.Errorf("a folder that others can write to: %v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package definitions keeps on disk what plugins have said of themselves.
-package definitions
+// Package toolcache keeps on disk what plugins have said of themselves.
+package toolcache
 
 import (
 	"context"

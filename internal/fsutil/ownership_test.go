@@ -1,15 +1,14 @@
-package owned
+package fsutil
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-func TestCheck(t *testing.T) {
+func TestCheckOwnership(t *testing.T) {
 	dir := t.TempDir()
 	at := func(parts ...string) string { return filepath.Join(append([]string{dir}, parts...)...) }
 	for _, d := range []string{"safe", "open", "open/in", "sticky", "shared"} {
@@ -33,13 +32,13 @@ func TestCheck(t *testing.T) {
 	for name, want := range map[string]string{
 		"safe/p": "", "safe/link": "", "sticky/p": "", "sticky/link": "", "shared/p": "",
 		"safe/loose": "chmod go-w " + at("safe", "loose"),
-		"open/p":     fmt.Sprintf("others than you can write to %s (its mode is drwxrwxrwx)", at("open")),
+		"open/p":     at("open") + " is writable by other users (mode drwxrwxrwx)",
 		"open/in/p":  "chmod go-w " + at("open"),
 		"safe/far":   "chmod go-w " + at("open"),
 		"safe/near":  "chmod go-w " + at("open"),
 		"safe/loop":  "more than 40 links",
 	} {
-		err := Check(at(name))
+		err := CheckOwnership(at(name))
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
@@ -54,11 +53,11 @@ func TestGroupWritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := privateGroup(uint32(os.Geteuid()), uint32(os.Getegid()))
-	if err := Check(path); (err == nil) != own {
+	if err := CheckOwnership(path); (err == nil) != own {
 		t.Errorf("the group is the user's own: %t; %v", own, err)
 	}
 	if os.Chown(path, -1, 1) == nil { // which only root can do, whose own group would pass
-		if err := Check(path); err == nil || !strings.Contains(err.Error(), "chmod g-w") {
+		if err := CheckOwnership(path); err == nil || !strings.Contains(err.Error(), "chmod g-w") {
 			t.Errorf("a group of others may write: %v", err)
 		}
 	}
@@ -75,7 +74,7 @@ func TestFilesOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p")
 	writeProgram(t, path, nil)
 	if os.Geteuid() != 0 {
-		if err := ownUser(uint32(os.Geteuid() + 1)); err {
+		if err := trustedUser(uint32(os.Geteuid() + 1)); err {
 			t.Error("the next user is taken for this one")
 		}
 		return
@@ -83,7 +82,7 @@ func TestFilesOfOthers(t *testing.T) {
 	if err := os.Chown(path, 12345, -1); err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(path); err == nil || !strings.Contains(err.Error(), "belongs to the user with id 12345") || !strings.Contains(err.Error(), "chown 0 "+path) {
+	if err := CheckOwnership(path); err == nil || !strings.Contains(err.Error(), "belongs to the user with id 12345") || !strings.Contains(err.Error(), "chown 0 "+path) {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,180 @@
+//go:build unix
+
+package fsutil
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// maxLinks is how many symbolic links one path may lead through, as in the kernel.
+const maxLinks = 40
+
+// An OwnershipError says that other users could change a file that is trusted, with the command that fixes it. Retrying does
+// not help.
+type OwnershipError struct{ error }
+
+// CheckOwnership fails with an [*OwnershipError] if a user other than this one and root can put another file at path: by
+// writing to the file, to a folder above it, or to those of a symbolic link on the way. Another error means that the path
+// cannot be read.
+func CheckOwnership(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	rest, at, links := []string{path}, "", 0
+	for len(rest) > 0 {
+		name, more, _ := strings.Cut(rest[len(rest)-1], "/")
+		if rest[len(rest)-1] = more; more == "" {
+			rest = rest[:len(rest)-1]
+		}
+		next := filepath.Join("/", at, name)
+		if err := checkEntry(next); err != nil {
+			return err
+		}
+		target, err := os.Readlink(next)
+		if err != nil { // no link
+			at = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return &OwnershipError{fmt.Errorf("%s leads through more than %d links", path, maxLinks)}
+		}
+		if filepath.IsAbs(target) {
+			at = ""
+		}
+		rest = append(rest, target)
+	}
+	return nil
+}
+
+// checkEntry checks the owner and the mode of one file, folder or link, whose parent folders are no links.
+func checkEntry(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fmt.Errorf("%s: the system does not report its owner", path)
+	}
+	if !trustedUser(stat.Uid) {
+		return &OwnershipError{fmt.Errorf("%s belongs to the user with id %d, who could change what runs. Fix: chown %d %s",
+			path, stat.Uid, os.Geteuid(), path)}
+	}
+	mode := info.Mode()
+	var chmod string
+	switch {
+	case mode&fs.ModeSymlink != 0: // a link has no mode of its own
+	case mode.IsDir() && mode&fs.ModeSticky != 0: // users can change only their own files there
+	case mode.Perm()&0o002 != 0:
+		chmod = "chmod go-w"
+	case mode.Perm()&0o020 != 0 && !privateGroup(stat.Uid, stat.Gid):
+		chmod = "chmod g-w"
+	}
+	if chmod == "" {
+		return nil
+	}
+	return &OwnershipError{fmt.Errorf("%s is writable by other users (mode %s), who could change what runs. Fix: %s %s",
+		path, mode, chmod, path)}
+}
+
+// trustedUser is true for this user and for root, who can change everything anyway.
+func trustedUser(uid uint32) bool {
+	return uid == 0 || int(uid) == os.Geteuid() || uid == overflowID && rootIsHidden()
+}
+
+// overflowID stands for all users that a user namespace has no number for.
+const overflowID = 65534
+
+// rootIsHidden is true in a user namespace without root, as sandboxes make them: root's files have the overflow id there.
+// So have those of other users, which cannot be told apart.
+func rootIsHidden() bool {
+	text, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 0 && f[0] == "0" {
+			return false
+		}
+	}
+	return true
+}
+
+// privateGroup is true for the group that many systems make for each user, with the user's name and no other member: files
+// are group-writable there by default. A group that is not in /etc/group may have any members.
+func privateGroup(uid, gid uint32) bool {
+	user := accountLine("/etc/passwd", uid)
+	group := accountLine("/etc/group", gid)
+	if len(user) < 4 || len(group) < 4 || user[0] != group[0] || user[3] != group[2] {
+		return false
+	}
+	for member := range strings.SplitSeq(group[3], ",") {
+		if member != "" && member != user[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// accountLine returns the fields of the line of /etc/passwd or /etc/group with the id. The files are read here because a
+// lookup by the system may ask the network.
+func accountLine(file string, id uint32) []string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Split(strings.TrimRight(line, "\n"), ":")
+		if len(f) > 2 && f[2] == fmt.Sprint(id) {
+			return f
+		}
+	}
+	return nil
+}
+
+// CheckPrivateDir fails unless dir is a folder of this user with mode 0700 that no other user can replace, as
+// [CheckOwnership] checks: a place for files that are trusted or run.
+func CheckPrivateDir(dir string) error {
+	if err := CheckOwnership(dir); err != nil {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() || !private(info) {
+		return errors.New(dir + " must be a folder that only you can access. Fix: chmod 700 " + dir)
+	}
+	return nil
+}
+
+// OpenPrivate opens a regular file of this user that no other user can read or write. It follows no link at path and never
+// blocks.
+func OpenPrivate(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !(info.Mode().IsRegular() && private(info)) {
+		err = errors.New(path + " is not a regular file that only you can access")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// private is true for what this user owns and no other user can access.
+func private(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
+}
