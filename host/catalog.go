@@ -69,7 +69,7 @@ func (c *Catalog) Tools(ctx context.Context) ([]*Tool, []error) {
 	if c.deferral == nil {
 		return tools, problems
 	}
-	listed := c.deferral.lists(tools)
+	listed := c.deferral.listed(tools)
 	if t := c.searchDefinition(ctx); t != nil {
 		listed = append(listed, t)
 	}

@@ -32,7 +32,7 @@ func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *hosting) (
 		if plugins == nil {
 			plugins = map[string]Plugin{}
 		}
-		plugins[builtIn] = searcher{h}
+		plugins[builtIn] = searchPlugin{h}
 	}
 	for _, name := range slices.Sorted(maps.Keys(plugins)) {
 		if !pluginName().MatchString(name) {

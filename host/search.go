@@ -3,159 +3,157 @@ package host
 import (
 	"cmp"
 	"context"
-	"math"
+	"encoding/json"
+	"maps"
 	"slices"
-	"strings"
+	"sync"
 
-	"github.com/agext/levenshtein"
+	"github.com/toolhost/toolhost/host/internal/toolsearch"
+	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Hit is a tool that a search found.
+// A Hit is a tool found by Catalog.Search.
 type Hit struct {
 	Tool *Tool
-	// Score is above zero, and higher for a better match. Scores of different searches cannot be compared.
+	// Score is positive, and higher for a better match. Scores of different searches cannot be compared.
 	Score float64
 }
 
-// Search finds up to n tools of the catalog that a query in plain words may mean, the best first; ten when n is zero or
-// less. It looks at names, titles, descriptions, categories and parameters. The query's last word may be unfinished, and
-// a word of five letters or more may have typing errors when nothing has it as it stands. A query without words finds
-// nothing. Plugins that cannot tell their tools are left aside; Tools says which.
+// Search returns up to n tools of the catalog that match a query in plain words, the best first; ten if n is not positive.
+// It searches names, titles, descriptions, categories and parameters. The last word of the query may be incomplete, and a
+// word of five letters or more that no tool has may be misspelled. A query without words finds nothing. Tools of plugins
+// that cannot be listed are not searched; Catalog.Tools reports those plugins.
 func (c *Catalog) Search(ctx context.Context, query string, n int) []Hit {
-	terms := termsOf(query)
-	if len(terms) == 0 {
+	q := toolsearch.ParseQuery(query)
+	if len(q) == 0 {
 		return nil
 	}
 	tools, _ := c.all(ctx)
-	scores := score(terms, tools)
-	var hits []Hit
+	documents := make([]*toolsearch.Document, len(tools))
 	for i, t := range tools {
-		if scores[i] > 0 {
-			hits = append(hits, Hit{t, scores[i]})
+		documents[i] = t.searchDocument()
+	}
+	var hits []Hit
+	for i, score := range q.Rank(documents) {
+		if score > 0 {
+			hits = append(hits, Hit{tools[i], score})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) }) // tools come by name
+	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) }) // equal ones stay sorted by name
 	return hits[:min(len(hits), firstPositive(n, 10))]
 }
 
-// A term is a word of a query.
-type term struct {
-	word, stem string
-	last       bool
+// SearchToolName is the full name of the built-in tool that searches the catalog. Every host and every catalog has it; only
+// deferred catalogs list it.
+const SearchToolName = builtIn + "__search"
+
+// builtIn is the name of the host's own plugin, unless an embedder's plugin has that name.
+const builtIn = "toolhost"
+
+var searchTool = sdk.Tool{
+	Name:  "search",
+	Title: "Find tools",
+	Description: "Finds tools by what they do. Most tools are not listed here: search before you say that something cannot be done. " +
+		"The tools that are found can be called from then on.",
+	InputSchema: json.RawMessage(`{"type":"object","required":["query"],"additionalProperties":false,"properties":{` +
+		`"query":{"type":"string","minLength":1,"description":"What the tool should do, in a few words"},` +
+		`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many tools at most; 5 unless told"}}}`),
+	Hints:    sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.Yes, OpenWorld: sdk.No},
+	CostTier: sdk.Free,
 }
 
-const (
-	maxQuery = 1000 // bytes
-	maxTerms = 32
-)
+// A searchPlugin is the built-in plugin. It has only the search tool.
+type searchPlugin struct{ host *Host }
 
-func termsOf(query string) (terms []term) {
-	query = query[:min(len(query), maxQuery)]
-	eachWord(query, func(word string) {
-		s := stem(word)
-		if len(terms) < maxTerms && !slices.ContainsFunc(terms, func(t term) bool { return t.stem == s }) {
-			terms = append(terms, term{word: word, stem: s})
-		}
-	})
-	if len(terms) > 0 {
-		terms[len(terms)-1].last = true
+func isBuiltIn(p Plugin) bool { _, ok := p.(searchPlugin); return ok }
+
+// Tools returns the search tool.
+func (searchPlugin) Tools(context.Context) ([]sdk.Tool, error) { return []sdk.Tool{searchTool}, nil }
+
+// Close does nothing.
+func (searchPlugin) Close() error { return nil }
+
+// catalogKey is the context key of the catalog that a call of the search tool was made through.
+type catalogKey struct{}
+
+// Call searches the catalog that the call was made through, and adds what it finds to the tools that the catalog lists.
+func (p searchPlugin) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+	var in struct {
+		Query string `json:"query"`
+		Limit int    `json:"limit"`
 	}
-	return terms
+	if err := json.Unmarshal(r.Arguments, &in); err != nil { // they fit the schema
+		return nil, fail(sdk.CodeInvalidArgs, "InvalidArguments", "%s", err)
+	}
+	c, _ := ctx.Value(catalogKey{}).(*Catalog)
+	if c == nil {
+		c = &Catalog{host: p.host}
+	}
+	type foundTool struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		InputSchema json.RawMessage `json:"input_schema"`
+	}
+	found := []foundTool{}
+	for _, hit := range c.Search(ctx, in.Query, firstPositive(in.Limit, 5)) {
+		found = append(found, foundTool{hit.Tool.Name, hit.Tool.Description, hit.Tool.InputSchema})
+		c.deferral.add(hit.Tool.Name)
+	}
+	if len(found) == 0 {
+		return sdk.Text("No tool fits. Try other words for what it should do, or fewer."), nil
+	}
+	return sdk.JSON(map[string]any{"tools": found}), nil
 }
 
-// score ranks by BM25: a rare word counts more than a frequent one, a second time less than the first, and a word in a
-// short page more than in a long one.
-func score(terms []term, tools []*Tool) []float64 {
-	const saturation, lengths = 4, 0.5
-	scores := make([]float64, len(tools))
-	pages := make([]page, len(tools))
-	var total float64
-	for i, t := range tools {
-		pages[i] = t.page()
-		total += pages[i].length
-	}
-	add := func(weights []float64, n int, share float64) {
-		rarity := math.Log(1 + (float64(len(pages)-n)+0.5)/(float64(n)+0.5))
-		for i, w := range weights {
-			size := pages[i].length * float64(len(pages)) / total
-			scores[i] += share * rarity * w * (saturation + 1) / (w + saturation*(1-lengths+lengths*size))
-		}
-	}
-	for _, s := range phrasesIn(terms) {
-		weights, n := countIn(term{word: s, stem: s}, pages)
-		add(weights, n, synonymShare)
-	}
-	for _, t := range terms {
-		if meant := synonyms[t.word]; len(meant) > 0 {
-			for _, s := range meant {
-				weights, n := countIn(term{word: s, stem: s}, pages)
-				add(weights, n, synonymShare)
-			}
-			if _, n := countIn(t, pages); n == 0 {
-				continue // it is the name of a program: no tool has it, but for typing errors
-			}
-		}
-		weights, n := t.weigh(pages)
-		add(weights, n, 1)
-	}
-	return scores
+// A deferral is the set of tools that a deferred catalog lists. A nil one belongs to a catalog that defers nothing.
+type deferral struct {
+	always []string // globs
+	mu     sync.Mutex
+	found  map[string]bool
 }
 
-// weigh says how much the term weighs in each page, and how many pages have it: as it stands, else as the beginning of
-// a word, else with typing errors.
-func (t term) weigh(pages []page) (weights []float64, n int) {
-	for _, how := range []func(page) float64{t.in, t.begins, t.resembles} {
-		weights = make([]float64, len(pages))
-		for i, p := range pages {
-			if weights[i] = how(p); weights[i] > 0 {
-				n++
-			}
-		}
-		if n > 0 {
-			break
-		}
+func (d *deferral) add(name string) {
+	if d == nil {
+		return
 	}
-	return weights, n
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.found == nil {
+		d.found = map[string]bool{}
+	}
+	d.found[name] = true
 }
 
-func countIn(t term, pages []page) (weights []float64, n int) {
-	weights = make([]float64, len(pages))
-	for i, p := range pages {
-		if weights[i] = t.in(p); weights[i] > 0 {
-			n++
-		}
-	}
-	return weights, n
+// listed removes the tools that are not listed.
+func (d *deferral) listed(tools []*Tool) []*Tool {
+	d.mu.Lock()
+	found := maps.Clone(d.found)
+	d.mu.Unlock()
+	return slices.DeleteFunc(tools, func(t *Tool) bool { return !found[t.Name] && !matchesAny(d.always, t.Name) })
 }
 
-func (t term) in(p page) float64 { return p.weights[t.stem] }
-
-// begins is for the last word, which may be unfinished.
-func (t term) begins(p page) (most float64) {
-	if !t.last || len(t.word) < 2 {
-		return 0
+// Deferred returns a catalog of the same tools that lists only a few of them: the search tool, tools whose names match one of
+// the globs, and tools that its search tool has found so far, so that they are in the next prompt. All of its tools can be
+// called and found. Make one for each session: what was found is kept in it, and shared with catalogs narrowed from it.
+// Deferred fails if a glob is invalid, or if an embedder's plugin has taken the name of the built-in one.
+func (c *Catalog) Deferred(always ...string) (*Catalog, error) {
+	if err := (&Filter{Tools: always}).check(); err != nil {
+		return nil, err
 	}
-	for word, weight := range p.weights {
-		if strings.HasPrefix(word, t.word) || strings.HasPrefix(word, t.stem) {
-			most = max(most, weight)
-		}
+	if l := c.host.now.Load().listing(builtIn); l == nil || !isBuiltIn(l.plugin) {
+		return nil, fail(sdk.CodeToolNotFound, "ToolNotFound", "there is no search tool in this host: a plugin of the embedder is called %q", builtIn)
 	}
-	return most
+	out := c.with(c.filters)
+	out.deferral = &deferral{always: slices.Clone(always)}
+	return out, nil
 }
 
-// resembles is for typing errors: one for words of five letters, two for longer ones. The first letter is taken for right.
-func (t term) resembles(p page) (most float64) {
-	if len(t.word) < 5 {
-		return 0
+// searchDefinition returns the search tool as the catalog lists it, nil if the host has none.
+func (c *Catalog) searchDefinition(ctx context.Context) *Tool {
+	l := c.host.now.Load().listing(builtIn)
+	if l == nil {
+		return nil
 	}
-	allowed := min(2, len(t.word)-4)
-	for word, weight := range p.weights {
-		if word[0] != t.stem[0] || len(word) < 4 || max(len(word)-len(t.stem), len(t.stem)-len(word)) > allowed {
-			continue
-		}
-		if d := levenshtein.Distance(word, t.stem, nil); d <= allowed {
-			most = max(most, weight/float64(1+d))
-		}
-	}
-	return most
+	own, _ := l.list(ctx) // never fails
+	return own.tools[SearchToolName]
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/internal/arguments"
+	"github.com/toolhost/toolhost/host/internal/toolsearch"
 	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -36,9 +37,10 @@ type Tool struct {
 	input     *schema.Schema
 	output    *schema.Schema           // nil: none is declared
 	siblings  map[string]bool          // the arguments of all tools of the plugin; nil when they are not known
-	page      func() page              // what search knows of it, made when first asked for
 	hash      func() string            // tells one definition from another, made when first asked for
 	arguments func() *arguments.Schema // its input schema, decoded when first asked for
+
+	searchDocument func() *toolsearch.Document // made when first asked for
 }
 
 // MarshalJSON puts the plugin beside the definition.
@@ -175,7 +177,7 @@ func (l *listing) tool(d sdk.Tool, name string) (*Tool, error) {
 		t.OriginalName = d.Name
 	}
 	t.arguments = sync.OnceValue(func() *arguments.Schema { return arguments.NewSchema(t.InputSchema) })
-	t.page = sync.OnceValue(func() page { return newPage(t) })
+	t.searchDocument = sync.OnceValue(func() *toolsearch.Document { return toolsearch.NewDocument(&t.Tool) })
 	t.hash = sync.OnceValue(func() string { return hashOf(t) })
 	return t, nil
 }
