@@ -1,8 +1,12 @@
 package schema
 
 import (
+	"encoding/json"
 	"math"
 	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // rule is a schema in the form that accept reads bytes with. Its answer is one-sided: what it accepts is valid, what
@@ -67,7 +71,8 @@ type attempt struct {
 
 type span struct{ start, end int32 }
 
-// maxExtras bounds the properties outside props in one object and the objects around it: to be told from each other they are compared.
+// maxExtras bounds the properties outside props in one object and the objects around it: to be told from each other
+// they are compared.
 const maxExtras = 32
 
 // accepts reads the document once. False means "ask the library". A nil rule knows nothing.
@@ -175,4 +180,358 @@ func (a *attempt) close(end byte) bool {
 	}
 	a.pos++
 	return true
+}
+
+// object reads an object. It gives up on names with escapes and on names given twice, anywhere.
+func (a *attempt) object(r *rule) bool {
+	if a.depth++; a.depth > maxDepth {
+		return false
+	}
+	a.pos++
+	var seen bits256
+	outer, next := a.used, 0
+	for more := a.peek() != '}'; more; more = a.separator() {
+		name, ok := a.name()
+		if !ok {
+			return false
+		}
+		i := r.find(a.data[name.start:name.end], next)
+		switch {
+		case i >= 0 && seen.has(i):
+			return false
+		case i >= 0:
+			seen.add(i)
+			next = i + 1
+			ok = a.value(r.props[i].rule)
+		default:
+			ok = !r.closed && a.newExtra(name, outer) && a.value(r.extra)
+		}
+		if !ok {
+			return false
+		}
+	}
+	a.depth--
+	a.used = outer
+	return a.close('}') && seen.covers(&r.required)
+}
+
+// name reads a property name and the colon after it.
+func (a *attempt) name() (text, bool) {
+	if a.peek() != '"' {
+		return text{}, false
+	}
+	t, ok := a.cursor.text()
+	if !ok || t.escaped || a.peek() != ':' {
+		return t, false
+	}
+	a.pos++
+	return t, true
+}
+
+// find looks a property up, first where the schema's own order would have it.
+func (r *rule) find(name []byte, next int) int {
+	for i := next; i < len(r.props); i++ {
+		if r.props[i].name == string(name) {
+			return i
+		}
+	}
+	for i := range min(next, len(r.props)) {
+		if r.props[i].name == string(name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// newExtra notes a name outside props and reports whether it is new in this object, whose names start at outer.
+func (a *attempt) newExtra(name text, outer int) bool {
+	if a.used == len(a.extras) {
+		return false
+	}
+	for _, other := range a.extras[outer:a.used] {
+		if string(a.data[other.start:other.end]) == string(a.data[name.start:name.end]) {
+			return false
+		}
+	}
+	a.extras[a.used] = span{int32(name.start), int32(name.end)}
+	a.used++
+	return true
+}
+
+func (a *attempt) text(r *rule) bool {
+	t, ok := a.cursor.text()
+	if !ok || t.runes < r.minLength || t.runes > r.maxLength {
+		return false
+	}
+	size := t.end - t.start
+	if a.work -= size / 8; r.scalars == nil && r.pattern == nil {
+		return true
+	}
+	if t.escaped {
+		return false
+	}
+	value := a.data[t.start:t.end]
+	if r.scalars != nil && !r.scalars.text(value) {
+		return false
+	}
+	if r.pattern == nil {
+		return true
+	}
+	a.work -= size * r.program / 64
+	return a.work >= 0 && r.pattern.Match(value)
+}
+
+func (s *scalars) text(value []byte) bool {
+	for _, t := range s.texts {
+		if t == string(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// exactDigits is how many decimal digits a float64 keeps apart: two numbers with no more compare as their floats do.
+const exactDigits = 15
+
+var powers = [exactDigits + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
+	1e15}
+
+// number reads a number. Where its value matters it gives up on exponents, on long numbers, and on 1.0 as an integer.
+func (a *attempt) number(r *rule) bool {
+	n, ok := a.cursor.number()
+	if !ok || n.tooLong() || !n.whole && !r.allows(kindNumber) {
+		return false
+	}
+	if r.scalars == nil && !r.hasLow && !r.hasHigh {
+		return true
+	}
+	if n.digits > exactDigits || n.scientific {
+		return false
+	}
+	digits := a.mantissa(n)
+	if r.scalars != nil && (!n.whole || !slices.Contains(r.scalars.whole, digits)) {
+		return false
+	}
+	return r.within(float64(digits) / powers[n.fraction])
+}
+
+// mantissa is the number without its point and exponent.
+func (a *attempt) mantissa(n numeral) int64 {
+	var v int64
+	for _, b := range a.data[n.start:n.end] {
+		if b-'0' <= 9 {
+			v = v*10 + int64(b-'0')
+		}
+	}
+	if a.data[n.start] == '-' {
+		return -v
+	}
+	return v
+}
+
+func (r *rule) within(v float64) bool {
+	if r.hasLow && (v < r.low || r.lowOpen && v == r.low) {
+		return false
+	}
+	return !r.hasHigh || v < r.high || v == r.high && !r.highOpen
+}
+
+// newRule makes the rule of a schema, or nil if accept does not support a keyword in it.
+func newRule(root *node) *rule {
+	m := ruleMaker{done: map[*node]*rule{}}
+	r := m.rule(root)
+	if m.unsupported {
+		return nil
+	}
+	return r
+}
+
+type ruleMaker struct {
+	done   map[*node]*rule // a schema may contain itself
+	unsupported bool
+}
+
+func (m *ruleMaker) rule(n *node) *rule {
+	for n.onlyRefers() {
+		n = n.ref
+	}
+	if r, ok := m.done[n]; ok {
+		return r
+	}
+	r := &rule{}
+	m.done[n] = r
+	if m.unsupported = m.unsupported || n.unsupportedByAccept(); m.unsupported {
+		return r
+	}
+	m.fill(r, n)
+	return r
+}
+
+// onlyRefers reports a schema that is nothing but a $ref.
+func (n *node) onlyRefers() bool { return n.ref != nil && n.spread == n.ref.spread+1 && n.bare() }
+
+// bare reports that n asserts nothing of its own, only by the schemas that it combines.
+func (n *node) bare() bool {
+	return n.types == 0 && n.enum == nil && n.pattern == nil && !n.hasCounts() && !n.hasBounds() &&
+		n.properties == nil && n.required == nil && n.additional == nil && n.items == nil && !n.unsupportedByAccept()
+}
+
+func (n *node) hasCounts() bool {
+	for _, field := range counts {
+		if *field(n) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *node) hasBounds() bool {
+	for _, field := range bounds {
+		if *field(n) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// unsupportedByAccept reports keywords that accept does not know, or knows only within bounds.
+func (n *node) unsupportedByAccept() bool {
+	return n.never || n.oneOf != nil || n.not != nil || n.cond != nil ||
+		n.patternProperties != nil || n.propertyNames != nil || n.unevaluatedProperties != nil ||
+		n.dependentSchemas != nil || n.dependentRequired != nil || n.minProperties != nil || n.maxProperties != nil ||
+		n.prefixItems != nil || n.contains != nil || n.unevaluatedItems != nil || n.uniqueItems ||
+		n.multipleOf != nil || n.format != nil || len(n.properties) > 256
+}
+
+func (m *ruleMaker) fill(r *rule, n *node) {
+	r.kinds = n.types
+	r.scalars = newScalars(n.enum)
+	r.maxItems, r.maxLength = math.MaxInt, math.MaxInt
+	setCount(&r.minItems, n.minItems)
+	setCount(&r.maxItems, n.maxItems)
+	setCount(&r.minLength, n.minLength)
+	setCount(&r.maxLength, n.maxLength)
+	if n.pattern != nil {
+		r.pattern, r.program = n.pattern.re, n.pattern.size
+	}
+	m.fillBounds(r, n)
+	m.fillProperties(r, n)
+	if n.items != nil {
+		r.items = m.orNil(n.items)
+	}
+	if n.ref != nil {
+		r.all = append(r.all, m.rule(n.ref))
+	}
+	for _, sub := range n.allOf {
+		r.all = append(r.all, m.rule(sub))
+	}
+	if n.anyOf != nil {
+		r.any = append(r.any, m.rules(n.anyOf))
+	}
+	r.open = n.bare() && len(r.all)+len(r.any) > 0
+}
+
+func (m *ruleMaker) rules(list []*node) []*rule {
+	out := make([]*rule, len(list))
+	for i, n := range list {
+		out[i] = m.rule(n)
+	}
+	return out
+}
+
+// orNil is the rule of n, nil if n accepts anything.
+func (m *ruleMaker) orNil(n *node) *rule {
+	if n.anything() {
+		return nil
+	}
+	return m.rule(n)
+}
+
+func setCount(to, from *int) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func (m *ruleMaker) fillProperties(r *rule, n *node) {
+	r.props = make([]prop, len(n.properties))
+	for i, p := range n.properties {
+		r.props[i] = prop{name: p.name, rule: m.orNil(p.node)}
+	}
+	for _, name := range n.required {
+		if i := r.find([]byte(name), 0); i >= 0 {
+			r.required.add(i)
+		} else if i := len(r.props); i < 256 {
+			// Required but not described: as a property of any value, if additionalProperties does not say otherwise.
+			r.props = append(r.props, prop{name: name})
+			r.required.add(i)
+			m.unsupported = m.unsupported || n.additional != nil
+		} else {
+			m.unsupported = true
+		}
+	}
+	switch {
+	case n.additional == nil:
+	case n.additional.never:
+		r.closed = true
+	default:
+		r.extra = m.orNil(n.additional)
+	}
+}
+
+func (m *ruleMaker) fillBounds(r *rule, n *node) {
+	for _, b := range []struct {
+		from   *bound
+		limit  *float64
+		has    *bool
+		open   *bool
+		upper  bool
+		strict bool
+	}{
+		{n.minimum, &r.low, &r.hasLow, &r.lowOpen, false, false},
+		{n.exclusiveMinimum, &r.low, &r.hasLow, &r.lowOpen, false, true},
+		{n.maximum, &r.high, &r.hasHigh, &r.highOpen, true, false},
+		{n.exclusiveMaximum, &r.high, &r.hasHigh, &r.highOpen, true, true},
+	} {
+		if b.from == nil {
+			continue
+		}
+		v, ok := comparableFloat(b.from.text)
+		m.unsupported = m.unsupported || !ok || *b.has // both kinds of one bound are rare; leave them to the library
+		*b.limit, *b.has, *b.open = v, true, b.strict
+	}
+}
+
+// comparableFloat is a bound as a float, if comparing short decimals with that float is as good as comparing exactly:
+// it has few digits itself, or is beyond them all.
+func comparableFloat(n json.Number) (float64, bool) {
+	v, err := strconv.ParseFloat(n.String(), 64)
+	if err != nil {
+		return 0, false
+	}
+	mantissa, _, _ := strings.Cut(strings.ToLower(n.String()), "e")
+	digits := len(strings.Trim(mantissa, "-")) - strings.Count(mantissa, ".")
+	return v, digits <= exactDigits && (v == 0 || math.Abs(v) > 1e-300) || math.Abs(v) >= 1e15
+}
+
+func newScalars(enum []any) *scalars {
+	if enum == nil {
+		return nil
+	}
+	s := &scalars{}
+	for _, v := range enum {
+		switch v := v.(type) {
+		case string:
+			s.texts = append(s.texts, v)
+		case bool:
+			s.yes, s.no = s.yes || v, s.no || !v
+		case nil:
+			s.nothing = true
+		case json.Number:
+			if exact := rational(v); exact.IsInt() && exact.Num().IsInt64() {
+				s.whole = append(s.whole, exact.Num().Int64())
+			}
+		}
+	}
+	return s
 }

@@ -10,7 +10,8 @@ func TestAcceptAllocatesNothing(t *testing.T) {
 	forty, valid, _ := fortyFields()
 	for _, c := range []struct{ name, schema, doc string }{
 		{"5 fields", fiveFields, fiveValid}, {"40 fields", forty, valid},
-		{"a tree", `{"type":"object","properties":{"v":{"anyOf":[{"type":"string","pattern":"^[a-z]*$"},{"type":"null"}]},"next":{"$ref":"#"}}}`, `{"v":"abc","next":{"v":null,"next":{}}}`},
+		{"a tree", `{"type":"object","properties":{"v":{"anyOf":[{"type":"string","pattern":"^[a-z]*$"},{"type":"null"}]},` +
+			`"next":{"$ref":"#"}}}`, `{"v":"abc","next":{"v":null,"next":{}}}`},
 		{"free form", `{"type":"object"}`, `{"a":[1,2,{"b":"\u00e9\n"}],"c":{"d":null}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -31,17 +32,22 @@ func TestAcceptAllocatesNothing(t *testing.T) {
 func TestAcceptLeavesDoubt(t *testing.T) {
 	s := mustCompile(t, `{"type":["object","array","string","number"],"properties":{"a":{"type":"string"}},"items":{}}`)
 	for _, doc := range []string{
-		``, ` `, `{`, `{}}`, `{} 1`, `{"a"}`, `{"a":"x",}`, `{,}`, `{"a":"x" "b":1}`, `{a:1}`, `{'a':1}`, `[1,]`, `[1 2]`, `[,1]`, `[`, `[1`, "{}\x00",
+		``, ` `, `{`, `{}}`, `{} 1`, `{"a"}`, `{"a":"x",}`, `{,}`, `{"a":"x" "b":1}`, `{a:1}`, `{'a':1}`, `[1,]`, `[1 2]`,
+		`[,1]`, `[`, `[1`, "{}\x00",
 		`{"a":"x","a":"y"}`, `{"b":1,"b":2}`, `[{"z":{"y":1,"y":1}}]`, `{"b":{"c":1},"\u0062":2}`,
-		"\"\xff\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "{\"\xff\":1}", `"\ud800"`, `"\udc00"`, `"\ud800\u0041"`, `"\ud800\ud800"`, `"\u12"`, `"\u12g4"`, `"\x41"`, `"\`, `"a`, "\"\n\"", "\"\t\"", "\"\x00\"",
-		`01`, `-`, `-01`, `+1`, `1.`, `.5`, `1e`, `1e+`, `0x1`, `1_000`, `NaN`, `Infinity`, `-Infinity`, `1e401`, `1e1000000`, `1e99999999999999999999`, strings.Repeat("9", 401),
-		`tru`, `trues`, `nul`, `"a"x`, `{"a":"x"}{}`, "\ufeff{}", `//c` + "\n{}", strings.Repeat("[", 65) + strings.Repeat("]", 65),
+		"\"\xff\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "{\"\xff\":1}", `"\ud800"`, `"\udc00"`, `"\ud800\u0041"`,
+		`"\ud800\ud800"`, `"\u12"`, `"\u12g4"`, `"\x41"`, `"\`, `"a`, "\"\n\"", "\"\t\"", "\"\x00\"",
+		`01`, `-`, `-01`, `+1`, `1.`, `.5`, `1e`, `1e+`, `0x1`, `1_000`, `NaN`, `Infinity`, `-Infinity`, `1e401`, `1e1000000`,
+		`1e99999999999999999999`, strings.Repeat("9", 401),
+		`tru`, `trues`, `nul`, `"a"x`, `{"a":"x"}{}`, "\ufeff{}", `//c` + "\n{}",
+		strings.Repeat("[", 65) + strings.Repeat("]", 65),
 	} {
 		if s.fast.accepts([]byte(doc)) {
 			t.Errorf("accept takes %q", doc)
 		}
 	}
-	if doc := strings.Repeat("[", 64) + strings.Repeat("]", 64); !s.fast.accepts([]byte(doc)) || s.Validate([]byte(doc)) != nil {
+	if doc := strings.Repeat("[", 64) + strings.Repeat("]", 64); !s.fast.accepts([]byte(doc)) ||
+		s.Validate([]byte(doc)) != nil {
 		t.Error("64 levels are not accepted")
 	}
 }
@@ -58,12 +64,14 @@ func TestAcceptManyNames(t *testing.T) {
 	if got := s.Validate(object(500)); got != nil {
 		t.Error(got)
 	}
-	wide := mustCompile(t, `{"properties":{`+list(256, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"integer"}`, i) })+`},"required":["p255"]}`)
+	wide := mustCompile(t, `{"properties":{`+
+		list(256, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"integer"}`, i) })+`},"required":["p255"]}`)
 	all := "{" + list(256, func(i int) string { return fmt.Sprintf(`"p%d":1`, 255-i) }) + "}"
 	if !wide.fast.accepts([]byte(all)) {
 		t.Error("256 properties are not accepted")
 	}
-	if mustCompile(t, `{"properties":{`+list(257, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) })+`}}`).fast != nil {
+	if mustCompile(t, `{"properties":{`+list(257, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) })+
+		`}}`).fast != nil {
 		t.Error("257 properties have a rule")
 	}
 }
@@ -81,9 +89,12 @@ func TestAcceptWorkIsBounded(t *testing.T) {
 
 func TestAcceptKnows(t *testing.T) {
 	for raw, want := range map[string]bool{
-		`{}`: true, `{"$ref":"#/$defs/a","$defs":{"a":{"type":"string"},"unused":{"oneOf":[{}]}}}`: true, `{"properties":{"a":{"oneOf":[{}]}}}`: false,
-		`{"items":{"uniqueItems":true}}`: false, `{"uniqueItems":false}`: true, `{"additionalProperties":{"not":{"type":"null"}}}`: false, `{"multipleOf":1}`: false,
-		`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/a","uniqueItems":true,"definitions":{"a":{}}}`: true,
+		`{}`: true, `{"$ref":"#/$defs/a","$defs":{"a":{"type":"string"},"unused":{"oneOf":[{}]}}}`: true,
+		`{"properties":{"a":{"oneOf":[{}]}}}`: false,
+		`{"items":{"uniqueItems":true}}`:      false, `{"uniqueItems":false}`: true,
+		`{"additionalProperties":{"not":{"type":"null"}}}`: false, `{"multipleOf":1}`: false,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/a","uniqueItems":true,` +
+			`"definitions":{"a":{}}}`: true,
 	} {
 		if got := mustCompile(t, raw).fast != nil; got != want {
 			t.Errorf("%s: got %v", raw, got)

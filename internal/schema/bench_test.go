@@ -25,7 +25,8 @@ const (
 func fortyFields() (schema, valid, invalid string) {
 	properties, doc := map[string]any{}, map[string]any{}
 	for i := range 10 {
-		properties[fmt.Sprintf("text_%d", i)] = json.RawMessage(`{"type":"string","minLength":1,"maxLength":200,"description":"some text"}`)
+		properties[fmt.Sprintf("text_%d",
+			i)] = json.RawMessage(`{"type":"string","minLength":1,"maxLength":200,"description":"some text"}`)
 		properties[fmt.Sprintf("count_%d", i)] = json.RawMessage(`{"type":"integer","minimum":0,"maximum":1000}`)
 		properties[fmt.Sprintf("kind_%d", i)] = json.RawMessage(`{"enum":["red","green","blue"]}`)
 		properties[fmt.Sprintf("list_%d", i)] = json.RawMessage(`{"type":"array","items":{"type":"string"},"maxItems":10}`)
@@ -34,7 +35,8 @@ func fortyFields() (schema, valid, invalid string) {
 		doc[fmt.Sprintf("kind_%d", i)] = "green"
 		doc[fmt.Sprintf("list_%d", i)] = []string{"one", "two", "three"}
 	}
-	root := map[string]any{"type": "object", "properties": properties, "required": []string{"text_0", "count_9"}, "additionalProperties": false}
+	root := map[string]any{"type": "object", "properties": properties, "required": []string{"text_0", "count_9"},
+		"additionalProperties": false}
 	schema, valid = marshal(root), marshal(doc)
 	doc["count_3"] = "seven"
 	return schema, valid, marshal(doc)
@@ -50,7 +52,8 @@ func marshal(v any) string {
 
 func BenchmarkAccept(b *testing.B) {
 	forty, valid, _ := fortyFields()
-	for _, c := range []struct{ name, schema, doc string }{{"5fields", fiveFields, fiveValid}, {"40fields", forty, valid}} {
+	for _, c := range []struct{ name, schema, doc string }{{"5fields", fiveFields, fiveValid},
+		{"40fields", forty, valid}} {
 		b.Run(c.name, func(b *testing.B) {
 			rule, doc := mustCompile(b, c.schema).fast, []byte(c.doc)
 			b.ReportAllocs()
@@ -91,7 +94,8 @@ func BenchmarkLibrary(b *testing.B) {
 
 func BenchmarkValidateInvalid(b *testing.B) {
 	forty, _, invalid := fortyFields()
-	for _, c := range []struct{ name, schema, doc string }{{"5fields", fiveFields, fiveInvalid}, {"40fields", forty, invalid}} {
+	for _, c := range []struct{ name, schema, doc string }{{"5fields", fiveFields, fiveInvalid},
+		{"40fields", forty, invalid}} {
 		b.Run(c.name, func(b *testing.B) {
 			s, doc := mustCompile(b, c.schema), []byte(c.doc)
 			b.ReportAllocs()

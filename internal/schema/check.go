@@ -3,6 +3,9 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -132,7 +135,8 @@ func (c *checker) checkValue(n *node, v any, at *place) bool {
 	return true
 }
 
-// breadth is how many values stand in v, itself included, long ones counted more than once; it is what comparing v costs.
+// breadth is how many values stand in v, itself included, long ones counted more than once; it is what comparing v
+// costs.
 func breadth(v any) int {
 	total := 1 + size(v)/64
 	switch v := v.(type) {
@@ -179,7 +183,8 @@ func (c *checker) length(n *node, runes int, at *place) {
 }
 
 func (c *checker) number(n *node, v json.Number, at *place) {
-	if n.minimum == nil && n.maximum == nil && n.exclusiveMinimum == nil && n.exclusiveMaximum == nil && n.multipleOf == nil {
+	if n.minimum == nil && n.maximum == nil && n.exclusiveMinimum == nil && n.exclusiveMaximum == nil &&
+		n.multipleOf == nil {
 		return
 	}
 	c.work -= numberSize(v) / 4
@@ -196,4 +201,461 @@ func (c *checker) number(n *node, v json.Number, at *place) {
 	if m := n.multipleOf; m != nil && !exact.Quo(exact, m.exact).IsInt() {
 		c.add(at, "multipleOf", "must be a multiple of %s, got %s", show(m.text), c.show(v, at))
 	}
+}
+
+func (c *checker) object(n *node, obj map[string]any, at *place) {
+	c.presence(n, obj, at)
+	for _, m := range n.properties {
+		if v, ok := obj[m.name]; ok {
+			c.check(m.node, v, c.member(at, m.name))
+		}
+	}
+	if n.additional != nil || n.patternProperties != nil {
+		c.extras(n, obj, at)
+	}
+	if n.propertyNames != nil {
+		c.propertyNames(n.propertyNames, obj, at)
+	}
+	if n.unevaluatedProperties != nil {
+		c.unevaluatedProperties(n, obj, at)
+	}
+	if n.minProperties != nil && len(obj) < *n.minProperties {
+		c.add(at, "minProperties", "must have at least %s, got %d", plural(*n.minProperties, "property"), len(obj))
+	}
+	if n.maxProperties != nil && len(obj) > *n.maxProperties {
+		c.add(at, "maxProperties", "must have at most %s, got %d", plural(*n.maxProperties, "property"), len(obj))
+	}
+}
+
+// member is a step to a property. The library writes the name into several texts, each time.
+func (c *checker) member(at *place, name string) *place {
+	c.work -= len(name) / 50
+	return at.member(name)
+}
+
+// presence looks at required and dependentRequired.
+func (c *checker) presence(n *node, obj map[string]any, at *place) {
+	for _, name := range n.missing(obj) {
+		if sub := n.byName[name]; sub != nil {
+			c.work -= sub.cost // the library applies it to null
+		}
+		c.work -= 1 + len(name)/20
+		c.add(at, "required", "required property %s is missing", quote(name))
+	}
+	for _, d := range n.dependentRequired {
+		if _, ok := obj[d.name]; !ok {
+			continue
+		}
+		for _, name := range d.needs {
+			if _, ok := obj[name]; !ok {
+				c.work -= 1 + len(name)/20
+				c.add(at, "dependentRequired", "property %s is required when %s is given", quote(name), quote(d.name))
+			}
+		}
+	}
+}
+
+func (n *node) missing(obj map[string]any) []string {
+	var out []string
+	for _, name := range n.required {
+		if _, ok := obj[name]; !ok {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// extras looks at the properties that are not in properties.
+func (c *checker) extras(n *node, obj map[string]any, at *place) {
+	var unknown []string
+	for _, name := range c.names(obj) {
+		matched := c.matching(n, name, obj[name], at) || n.byName[name] != nil
+		switch {
+		case matched || n.additional == nil:
+		case n.additional.never:
+			unknown = append(unknown, name)
+		default:
+			c.check(n.additional, obj[name], c.member(at, name))
+		}
+	}
+	c.unknown("additionalProperties", unknown, n.properties, n, obj, at)
+}
+
+func (c *checker) names(obj map[string]any) []string {
+	c.work -= len(obj) / 8
+	return slices.Sorted(maps.Keys(obj))
+}
+
+// matching applies the schemas of all patterns that match the name.
+func (c *checker) matching(n *node, name string, v any, at *place) bool {
+	matched := false
+	for _, m := range n.patternProperties {
+		if c.work -= 1 + len(name)*m.pattern.size/50; c.work < 0 {
+			return true
+		}
+		if m.pattern.re.MatchString(name) {
+			matched = true
+			c.check(m.node, v, c.member(at, name))
+		}
+	}
+	return matched
+}
+
+func (c *checker) propertyNames(n *node, obj map[string]any, at *place) {
+	for _, name := range c.names(obj) {
+		for _, f := range c.problems(n, name, c.member(at, name)) {
+			c.add(at, "propertyNames", "property name %s: %s", quote(name), f.message)
+		}
+	}
+}
+
+// unknown says for each property that is not allowed what to write instead; for very many, only that it is unknown.
+func (c *checker) unknown(word string, unknown []string, known []member, n *node, obj map[string]any, at *place) {
+	const explained = 20
+	var allowed string
+	var free []string
+	if len(unknown) > 0 {
+		allowed, free = allowedWords(n, known), unused(known, obj)
+	}
+	for i, name := range unknown {
+		c.work -= 1 + len(name)/20
+		if i >= explained {
+			c.add(at, word, "unknown property %s", quote(name))
+			continue
+		}
+		c.work -= 2 * len(known)
+		meant := nearest(name, free)
+		if missing := n.missing(obj); meant == "" && len(unknown) == 1 && len(missing) == 1 &&
+			slices.Contains(free, missing[0]) {
+			meant = missing[0] // the only one too few, for the only one too many
+		}
+		c.add(at, word, "unknown property %s; %s%s", quote(name), allowed, didYouMean(meant))
+	}
+}
+
+func allowedWords(n *node, known []member) string {
+	var words []string
+	for _, m := range known {
+		if !m.node.never {
+			words = append(words, shorten(m.name, maxQuoted))
+		}
+	}
+	for _, m := range n.patternProperties {
+		words = append(words, "names that match "+shorten(m.pattern.text, maxQuoted))
+	}
+	if len(words) == 0 {
+		return "no properties are allowed here"
+	}
+	return "allowed: " + listed(words, ", ")
+}
+
+// unused are the known properties that the object could still be given.
+func unused(known []member, obj map[string]any) []string {
+	var out []string
+	for _, m := range known {
+		if _, used := obj[m.name]; !used && !m.node.never {
+			out = append(out, m.name)
+		}
+	}
+	return out
+}
+
+func (c *checker) array(n *node, list []any, at *place) {
+	for i, v := range list {
+		switch {
+		case i < len(n.prefixItems):
+			c.check(n.prefixItems[i], v, at.item(i))
+		case n.items == nil:
+		case n.items.never:
+			c.work--
+		default:
+			c.check(n.items, v, at.item(i))
+		}
+	}
+	if n.items != nil && n.items.never && len(list) > len(n.prefixItems) {
+		c.add(at, "items", "must have at most %s, got %d", plural(len(n.prefixItems), "item"), len(list))
+	}
+	if n.minItems != nil && len(list) < *n.minItems {
+		c.add(at, "minItems", "must have at least %s, got %d", plural(*n.minItems, "item"), len(list))
+	}
+	if n.maxItems != nil && len(list) > *n.maxItems {
+		c.add(at, "maxItems", "must have at most %s, got %d", plural(*n.maxItems, "item"), len(list))
+	}
+	if n.uniqueItems {
+		c.unique(list, at)
+	}
+	if n.contains != nil {
+		c.contains(n, list, at)
+	}
+	if n.unevaluatedItems != nil {
+		c.unevaluatedItems(n, list, at)
+	}
+}
+
+func (c *checker) unique(list []any, at *place) {
+	first := make(map[string]int, len(list))
+	for i, v := range list {
+		if c.work -= breadth(v); c.work < 0 {
+			return
+		}
+		key := canonical(v)
+		if j, twice := first[key]; twice {
+			c.add(at, "uniqueItems", "must not have equal items, but [%d] and [%d] are", j, i)
+			return
+		}
+		first[key] = i
+	}
+}
+
+func (c *checker) contains(n *node, list []any, at *place) {
+	found := 0
+	for i, v := range list {
+		if c.valid(n.contains, v, at.item(i)) {
+			found++
+		}
+	}
+	least := 1
+	if n.minContains != nil {
+		least = *n.minContains
+	}
+	if found < least {
+		c.add(at, "contains", "must have at least %s that is %s, got %d", plural(least, "item"), n.contains.describe(), found)
+	}
+	if n.maxContains != nil && found > *n.maxContains {
+		c.add(at, "maxContains", "must have at most %s that is %s, got %d", plural(*n.maxContains, "item"),
+			n.contains.describe(), found)
+	}
+}
+
+// combine looks at the keywords that apply further schemas to the same value.
+func (c *checker) combine(n *node, v any, at *place) {
+	if n.ref != nil {
+		c.check(n.ref, v, at)
+	}
+	for _, sub := range n.allOf {
+		c.check(sub, v, at)
+	}
+	if n.anyOf != nil {
+		c.anyOf(n, v, at)
+	}
+	if n.oneOf != nil {
+		c.oneOf(n, v, at)
+	}
+	if n.not != nil && c.valid(n.not, v, at) {
+		c.add(at, "not", "must not be %s, got %s", n.not.describe(), c.show(v, at))
+	}
+	if n.cond != nil {
+		c.conditional(n, v, at)
+	}
+	if obj, ok := v.(map[string]any); ok {
+		for _, m := range n.dependentSchemas {
+			if _, given := obj[m.name]; given {
+				c.check(m.node, v, at)
+			}
+		}
+	}
+}
+
+func (c *checker) conditional(n *node, v any, at *place) {
+	branch := n.then
+	if !c.valid(n.cond, v, at) {
+		branch = n.otherwise
+	}
+	if branch != nil {
+		c.check(branch, v, at)
+	}
+}
+
+// problems applies a schema with its own list of findings; none means valid.
+func (c *checker) problems(n *node, v any, at *place) []finding {
+	return c.branch(n, v, at, c.full())
+}
+
+func (c *checker) valid(n *node, v any, at *place) bool {
+	return len(c.branch(n, v, at, true)) == 0
+}
+
+func (c *checker) branch(n *node, v any, at *place, wordless bool) []finding {
+	side := checker{work: c.work, wordless: wordless, shown: c.shown}
+	side.check(n, v, at)
+	c.work = side.work
+	return side.findings
+}
+
+func (c *checker) anyOf(n *node, v any, at *place) {
+	tried := make([][]finding, len(n.anyOf))
+	valid := false
+	for i, sub := range n.anyOf {
+		tried[i] = c.problems(sub, v, at)
+		valid = valid || len(tried[i]) == 0
+	}
+	if !valid {
+		c.noneFits("anyOf", n.anyOf, tried, v, at)
+	}
+}
+
+func (c *checker) oneOf(n *node, v any, at *place) {
+	tried := make([][]finding, len(n.oneOf))
+	var fits []string
+	for i, sub := range n.oneOf {
+		if tried[i] = c.problems(sub, v, at); len(tried[i]) == 0 {
+			fits = append(fits, strconv.Itoa(i+1))
+		}
+	}
+	switch {
+	case len(fits) == 0:
+		c.noneFits("oneOf", n.oneOf, tried, v, at)
+	case len(fits) > 1:
+		c.add(at, "oneOf", "must fit exactly one alternative, but fits numbers %s of: %s", strings.Join(fits, " and "),
+			listed(descriptions(n.oneOf), "; "))
+	}
+}
+
+// noneFits tells the problems of the alternative that was meant, if it is clear which, else what the alternatives are.
+func (c *checker) noneFits(word string, subs []*node, tried [][]finding, v any, at *place) {
+	if meant := theOneMeant(tried, at); meant != nil {
+		for _, f := range meant {
+			c.add(f.at, f.word, "%s", f.message)
+		}
+		return
+	}
+	if c.full() {
+		c.add(at, word, "")
+		return
+	}
+	c.work -= 50 // for the words
+	c.add(at, word, "must be %s got %s", alternatives(subs), c.showTyped(v, at))
+}
+
+// theOneMeant is the only alternative that the value's own type and constants, or else those of its properties, do not
+// rule out.
+func theOneMeant(tried [][]finding, at *place) []finding {
+	open := slices.DeleteFunc(slices.Clone(tried), func(f []finding) bool { return ruledOut(f, at, 0) })
+	if len(open) > 1 {
+		open = slices.DeleteFunc(open, func(f []finding) bool { return ruledOut(f, at, 1) })
+	}
+	if len(open) != 1 {
+		return nil
+	}
+	return open[0]
+}
+
+// ruledOut reports whether a type or a constant refused the value itself, or one step below it a constant.
+func ruledOut(findings []finding, at *place, below int) bool {
+	return slices.ContainsFunc(findings, func(f finding) bool {
+		if below == 0 {
+			return f.at == at && slices.Contains([]string{"type", "enum", "false", "anyOf", "oneOf"}, f.word)
+		}
+		return f.at != at && f.at != nil && f.at.up == at && f.word == "enum"
+	})
+}
+
+// unevaluatedProperties looks at the properties that no other keyword of n, nor of the schemas it combines, has looked
+// at.
+func (c *checker) unevaluatedProperties(n *node, obj map[string]any, at *place) {
+	seen := map[string]bool{}
+	c.seenProperties(n, obj, at, seen, true)
+	var unknown []string
+	for _, name := range c.names(obj) {
+		switch {
+		case seen[name]:
+		case n.unevaluatedProperties.never:
+			unknown = append(unknown, name)
+		default:
+			c.check(n.unevaluatedProperties, obj[name], c.member(at, name))
+		}
+	}
+	if len(unknown) > 0 {
+		c.unknown("unevaluatedProperties", unknown, n.declared(map[*node]bool{}), n, obj, at)
+	}
+}
+
+// declared are the properties of n and of all schemas that it combines.
+func (n *node) declared(visited map[*node]bool) []member {
+	if visited[n] {
+		return nil
+	}
+	visited[n] = true
+	out := slices.Clone(n.properties)
+	n.inPlace(func(sub *node) { out = append(out, sub.declared(visited)...) })
+	return out
+}
+
+func (c *checker) seenProperties(n *node, obj map[string]any, at *place, seen map[string]bool, own bool) {
+	if c.work -= len(obj) * (1 + len(n.patternProperties)) / 4; c.work < 0 {
+		return
+	}
+	for name := range obj {
+		if n.byName[name] != nil || n.additional != nil || n.unevaluatedProperties != nil && !own || n.matches(name) {
+			seen[name] = true
+		}
+	}
+	c.eachApplied(n, obj, at, func(sub *node) { c.seenProperties(sub, obj, at, seen, false) })
+}
+
+func (n *node) matches(name string) bool {
+	for _, m := range n.patternProperties {
+		if m.pattern.re.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// eachApplied calls f for the schemas in n that apply to the value and hold.
+func (c *checker) eachApplied(n *node, v any, at *place, f func(*node)) {
+	holds := func(sub *node) bool {
+		return sub != nil && c.work >= 0 && c.valid(sub, v, at)
+	}
+	each := func(list ...*node) {
+		for _, sub := range list {
+			if holds(sub) {
+				f(sub)
+			}
+		}
+	}
+	each(n.ref)
+	each(n.allOf...)
+	each(n.anyOf...)
+	each(n.oneOf...)
+	if n.cond != nil && holds(n.cond) {
+		f(n.cond)
+		each(n.then)
+	} else if n.cond != nil {
+		each(n.otherwise)
+	}
+	obj, _ := v.(map[string]any)
+	for _, m := range n.dependentSchemas {
+		if _, given := obj[m.name]; given {
+			each(m.node)
+		}
+	}
+}
+
+// unevaluatedItems is unevaluatedProperties for arrays.
+func (c *checker) unevaluatedItems(n *node, list []any, at *place) {
+	seen := make([]bool, len(list))
+	c.seenItems(n, list, at, seen, true)
+	for i, v := range list {
+		switch {
+		case seen[i]:
+		case n.unevaluatedItems.never:
+			c.add(at.item(i), "unevaluatedItems", "is not allowed")
+		default:
+			c.check(n.unevaluatedItems, v, at.item(i))
+		}
+	}
+}
+
+func (c *checker) seenItems(n *node, list []any, at *place, seen []bool, own bool) {
+	if c.work -= len(list) / 8; c.work < 0 {
+		return
+	}
+	for i, v := range list {
+		covered := i < len(n.prefixItems) || n.items != nil || n.unevaluatedItems != nil && !own
+		if covered || n.contains != nil && c.valid(n.contains, v, at.item(i)) {
+			seen[i] = true
+		}
+	}
+	c.eachApplied(n, list, at, func(sub *node) { c.seenItems(sub, list, at, seen, false) })
 }

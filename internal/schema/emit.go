@@ -6,8 +6,8 @@ import (
 )
 
 // emit writes the tree in its normal form for the library: dialect 2020-12, annotations and unknown words left out, and
-// each schema that something refers to placed once in $defs of the root. The library resolves a pointer from the nearest schema
-// outwards instead of from the root, and asserts content keywords; in this form neither can matter.
+// each schema that something refers to placed once in $defs of the root. The library resolves a pointer from the
+// nearest schema outwards instead of from the root, and asserts content keywords; in this form neither can matter.
 func emit(root *node, shared []*node) ([]byte, error) {
 	out, ok := root.inline().(map[string]any)
 	if !ok {

@@ -22,21 +22,26 @@ type format struct {
 var formats = formatsByName(
 	format{"date", "a date such as 2026-11-22", isDate},
 	format{"time", "a time with its zone such as 09:30:00Z", func(s string) bool { return isTime(s, true) }},
-	format{"date-time", "a date and time with its zone such as 2026-11-22T09:30:00Z", func(s string) bool { return isDateTime(s, true) }},
+	format{"date-time", "a date and time with its zone such as 2026-11-22T09:30:00Z",
+		func(s string) bool { return isDateTime(s, true) }},
 	format{"iso-time", "a time such as 09:30:00", func(s string) bool { return isTime(s, false) }},
-	format{"iso-date-time", "a date and time such as 2026-11-22T09:30:00", func(s string) bool { return isDateTime(s, false) }},
+	format{"iso-date-time", "a date and time such as 2026-11-22T09:30:00",
+		func(s string) bool { return isDateTime(s, false) }},
 	format{"duration", "a duration such as P3DT4H", isDuration},
 	format{"email", "an address such as ada@example.org", isEmail},
 	format{"hostname", "a host name such as example.org", isHostname},
-	format{"ipv4", "an IPv4 address such as 192.0.2.1", func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }},
-	format{"ipv6", "an IPv6 address such as 2001:db8::1", func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is6() && a.Zone() == "" }},
+	format{"ipv4", "an IPv4 address such as 192.0.2.1",
+		func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }},
+	format{"ipv6", "an IPv6 address such as 2001:db8::1",
+		func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is6() && a.Zone() == "" }},
 	format{"uri", "a whole URI such as https://example.org/x", isURI},
 	format{"uri-reference", "a URI or a part of one such as ../x", isURIReference},
 	format{"uri-template", "a URI template such as /users/{id}", isURITemplate},
 	format{"url", "a URL such as https://example.org/x", isURL},
 	format{"uuid", "a UUID", uuid.MatchString},
 	format{"json-pointer", "a JSON pointer such as /a/0", jsonPointer.MatchString},
-	format{"json-pointer-uri-fragment", "a JSON pointer such as #/a/0", func(s string) bool { return strings.HasPrefix(s, "#") && jsonPointer.MatchString(s[1:]) }},
+	format{"json-pointer-uri-fragment", "a JSON pointer such as #/a/0",
+		func(s string) bool { return strings.HasPrefix(s, "#") && jsonPointer.MatchString(s[1:]) }},
 	format{"relative-json-pointer", "a relative JSON pointer such as 1/a", relativePointer.MatchString},
 	format{"byte", "base64", isBase64},
 )
@@ -58,7 +63,8 @@ var (
 	relativePointer = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^~/]|~[01])*)*)$`)
 	uriChars        = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$`)
 	percents        = regexp.MustCompile(`^(?:[^%]|%[0-9A-Fa-f]{2})*$`)
-	templateVar     = regexp.MustCompile(`^[+#./;?&=,!@|]?(?:[A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+(?:\*|:[1-9][0-9]{0,3})?(?:,(?:[A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+(?:\*|:[1-9][0-9]{0,3})?)*$`)
+	templateVar     = regexp.MustCompile(`^[+#./;?&=,!@|]?(?:[A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+(?:\*|:[1-9][0-9]{0,3})?(?:,` +
+		`(?:[A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+(?:\*|:[1-9][0-9]{0,3})?)*$`)
 )
 
 func isDate(s string) bool {

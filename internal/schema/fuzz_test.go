@@ -63,7 +63,8 @@ func compareVerdicts(t failer, s *Schema, raw, doc []byte) {
 	}
 	valid, words := s.lib.verdict(v)
 	if valid != (len(c.findings)+c.uncounted == 0) {
-		t.Fatalf("the library says valid: %v (%v), the words say %v\nschema %s\ndocument %s", valid, words(), c.invalid(), raw, doc)
+		t.Fatalf("the library says valid: %v (%v), the words say %v\nschema %s\ndocument %s", valid, words(), c.invalid(),
+			raw, doc)
 	}
 	if got := s.Validate(doc); (got == nil) != (valid || accepted) {
 		t.Fatalf("Validate says %v\nschema %s\ndocument %s", got, raw, doc)
@@ -74,7 +75,8 @@ func compareVerdicts(t failer, s *Schema, raw, doc []byte) {
 	if accepted {
 		compareAccepted(t, s, raw, doc)
 	}
-	if second, err := otherSchema(raw); err == nil && len(s.Unchecked) == 0 && !hugeCount.Match(raw) { // both overflow there
+	// both overflow there
+	if second, err := otherSchema(raw); err == nil && len(s.Unchecked) == 0 && !hugeCount.Match(raw) {
 		compareOther(t, second, valid, raw, doc)
 	}
 }
@@ -96,8 +98,8 @@ func compareAccepted(t failer, s *Schema, raw, doc []byte) {
 	}
 }
 
-// misread reports what the library gets wrong in an author's schema, and never sees from us: inner $defs and identifiers, content
-// keywords, older dialects, and \u in patterns.
+// misread reports what the library gets wrong in an author's schema, and never sees from us: inner $defs and
+// identifiers, content keywords, older dialects, and \u in patterns.
 func misread(raw []byte) bool {
 	return misreadWords.Match(raw) || hugeCount.Match(raw) || len(definitionWords.FindAll(raw, 2)) > 1
 }
@@ -146,9 +148,12 @@ func FuzzCompile(f *testing.F) {
 		f.Add([]byte(fact.schema))
 	}
 	for _, raw := range []string{
-		`{"$ref":"#"}`, `{"properties":{"a":null}}`, `{"required":true}`, `{"type":"any"}`, `{"allOf":[]}`, `{"$schema":"http://json-schema.org/draft-04/schema#","minimum":1,"exclusiveMinimum":true}`,
-		`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{},true],"additionalItems":false,"dependencies":{"a":["b"],"c":{}}}`,
-		chain(70), doubling(14, `{"$ref":"#/$defs/d%d"}`), nestedProperties(20), `{"pattern":"(a|b{1,900}c?)"}`, `{"minimum":1e400}`, `{"$id":"a","$defs":{"b":{"$id":"c","$ref":"#"}}}`,
+		`{"$ref":"#"}`, `{"properties":{"a":null}}`, `{"required":true}`, `{"type":"any"}`, `{"allOf":[]}`,
+		`{"$schema":"http://json-schema.org/draft-04/schema#","minimum":1,"exclusiveMinimum":true}`,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{},true],"additionalItems":false,` +
+			`"dependencies":{"a":["b"],"c":{}}}`,
+		chain(70), doubling(14, `{"$ref":"#/$defs/d%d"}`), nestedProperties(20), `{"pattern":"(a|b{1,900}c?)"}`,
+		`{"minimum":1e400}`, `{"$id":"a","$defs":{"b":{"$id":"c","$ref":"#"}}}`,
 	} {
 		f.Add([]byte(raw))
 	}
@@ -178,7 +183,8 @@ func isSchemaError(err error) bool {
 	return ok
 }
 
-// looserHere reports keywords whose form we do not check, since they do nothing here, and dialects whose meta-schema we relax.
+// looserHere reports keywords whose form we do not check, since they do nothing here, and dialects whose meta-schema we
+// relax.
 func looserHere(raw []byte) bool {
 	for _, word := range []string{"$schema", "$anchor", "$dynamicAnchor", "$vocabulary", "$id", "$recursive", "$dynamic"} {
 		if bytes.Contains(raw, []byte(word)) {
@@ -202,8 +208,8 @@ func generated(t *rapid.T) {
 
 func TestGenerated(t *testing.T) { rapid.Check(t, generated) }
 
-// A pattern that is left out makes a schema accept more documents, wherever it stands: what the second library accepts with all
-// patterns is never refused here.
+// A pattern that is left out makes a schema accept more documents, wherever it stands: what the second library accepts
+// with all patterns is never refused here.
 func TestGeneratedWithUncheckedPatterns(t *testing.T) {
 	replace := strings.NewReplacer(`"^.$"`, `"^(?!a)"`, `"^a"`, `"^(?!a)"`, `"^a|b"`, `"^(?=a)"`)
 	unchecked := 0
@@ -249,7 +255,8 @@ func FuzzGenerated(f *testing.F) { f.Fuzz(rapid.MakeFuzz(generated)) }
 var (
 	someNames = rapid.SampledFrom([]string{"a", "b", "c", "é", "x-y"})
 	someTypes = rapid.SampledFrom([]string{"null", "boolean", "object", "array", "number", "string", "integer"})
-	scalarsOf = rapid.SampledFrom([]any{nil, true, false, 0, 1, 2, -1, 3, json.Number("1.0"), json.Number("1.5"), json.Number("2e0"), json.Number("0.3"), json.Number("1e2"),
+	scalarsOf = rapid.SampledFrom([]any{nil, true, false, 0, 1, 2, -1, 3, json.Number("1.0"), json.Number("1.5"),
+		json.Number("2e0"), json.Number("0.3"), json.Number("1e2"),
 		json.Number("9007199254740993"), "", "a", "b", "ab", "abc", "é", "a b", "\U0001F600", "\n"})
 )
 
@@ -309,7 +316,8 @@ func addKeyword(t *rapid.T, out map[string]any, depth int) {
 		func() { out["maxProperties"] = small.Draw(t, "n") },
 		func() { out["required"] = rapid.SliceOfNDistinct(someNames, 0, 2, rapid.ID).Draw(t, "required") },
 		func() {
-			out["dependentRequired"] = map[string]any{someNames.Draw(t, "name"): rapid.SliceOfNDistinct(someNames, 0, 2, rapid.ID).Draw(t, "needs")}
+			out["dependentRequired"] = map[string]any{someNames.Draw(t, "name"): rapid.SliceOfNDistinct(someNames, 0, 2,
+				rapid.ID).Draw(t, "needs")}
 		},
 		func() { out["additionalProperties"] = rapid.Bool().Draw(t, "open") },
 		func() { out["unevaluatedProperties"] = rapid.Bool().Draw(t, "open") },
@@ -324,17 +332,21 @@ func addKeyword(t *rapid.T, out map[string]any, depth int) {
 	}
 	if depth > 0 {
 		choices = append(choices,
-			func() { out["properties"] = named() }, func() { out["properties"] = named() }, func() { out["properties"] = named() },
+			func() { out["properties"] = named() }, func() { out["properties"] = named() },
+			func() { out["properties"] = named() },
 			func() { out["patternProperties"] = map[string]any{"^a|b": sub()} }, func() { out["dependentSchemas"] = named() },
-			func() { out["additionalProperties"] = sub() }, func() { out["propertyNames"] = sub() }, func() { out["items"] = sub() },
+			func() { out["additionalProperties"] = sub() }, func() { out["propertyNames"] = sub() },
+			func() { out["items"] = sub() },
 			func() { out["prefixItems"] = subs() }, func() { out["contains"] = sub(); out["minContains"] = small.Draw(t, "n") },
 			func() { out["unevaluatedProperties"] = sub() }, func() { out["unevaluatedItems"] = sub() },
-			func() { out["allOf"] = subs() }, func() { out["anyOf"] = subs() }, func() { out["anyOf"] = subs() }, func() { out["oneOf"] = subs() }, func() { out["not"] = sub() },
+			func() { out["allOf"] = subs() }, func() { out["anyOf"] = subs() }, func() { out["anyOf"] = subs() },
+			func() { out["oneOf"] = subs() }, func() { out["not"] = sub() },
 			func() { out["if"], out["then"], out["else"] = sub(), sub(), sub() })
 	}
 	rapid.SampledFrom(choices).Draw(t, "keyword")()
 }
 
 func scalarNumber(t *rapid.T) any {
-	return rapid.SampledFrom([]any{0, 1, 2, -1, json.Number("1.5"), json.Number("0.3"), json.Number("9007199254740993"), json.Number("1e2")}).Draw(t, "bound")
+	return rapid.SampledFrom([]any{0, 1, 2, -1, json.Number("1.5"), json.Number("0.3"), json.Number("9007199254740993"),
+		json.Number("1e2")}).Draw(t, "bound")
 }

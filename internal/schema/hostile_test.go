@@ -65,13 +65,15 @@ func TestHostileSchemas(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
 		{"size", `{"description":"` + strings.Repeat("x", maxSchemaSize) + `"}`, "the limit is 65536"},
 		{"depth", nestedProperties(2000), "nested more than 32 levels deep"},
-		{"depth of a default", `{"default":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`, "nested more than 32 levels deep"},
+		{"depth of a default", `{"default":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`,
+			"nested more than 32 levels deep"},
 		{"values", `{"enum":[` + list(2500, number) + `]}`, "more than 2000 JSON values"},
 		{"allOf doubling 16", doubling(16, `{"$ref":"#/$defs/d%d"}`), "applies more than 10000 schemas to one value"},
 		{"allOf doubling 60", doubling(60, `{"$ref":"#/$defs/d%d"}`), "applies more than 10000 schemas to one value"},
 		{"long chain of references", chain(600), "nests more than 64 schemas for one value"},
 		{"one large repetition", `{"pattern":"(a|b{1,900}c?)"}`, ""},
-		{"many large repetitions", `{"anyOf":[` + list(900, func(i int) string { return fmt.Sprintf(`{"pattern":"(a|b{1,900}c?)%d"}`, i) }) + `]}`, ""},
+		{"many large repetitions", `{"anyOf":[` +
+			list(900, func(i int) string { return fmt.Sprintf(`{"pattern":"(a|b{1,900}c?)%d"}`, i) }) + `]}`, ""},
 		{"repeated repetitions", `{"pattern":"` + strings.Repeat(`(?:\\pL{10}){100}`, 25) + `"}`, ""},
 		{"long pattern", `{"pattern":"` + strings.Repeat("a", 513) + `"}`, ""},
 		{"deep pattern", `{"pattern":"` + strings.Repeat("(", 250) + strings.Repeat(")", 250) + `"}`, ""},
@@ -99,34 +101,62 @@ func TestHostileDocuments(t *testing.T) {
 	empties := "[" + strings.Repeat("{},", 50_000) + "{}]"
 	for _, c := range []struct{ name, schema, doc, want string }{
 		{"size", `{}`, strings.Repeat(" ", MaxDocument+1), "the limit is 4194304"},
-		{"depth", `{"type":"array"}`, strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), "nested more than 64 levels deep"},
+		{"depth", `{"type":"array"}`, strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
+			"nested more than 64 levels deep"},
 		{"values", `{"uniqueItems":true}`, "[" + list(100_001, number) + "]", "more than 100000 JSON values"},
 		{"number", `{"multipleOf":3}`, `1e1000000`, "too large an exponent"},
-		{"numbers", `{"uniqueItems":true,"items":{"multipleOf":3}}`, `[` + list(40_000, func(i int) string { return fmt.Sprintf("%de399", i) }) + `]`, "too much work"},
-		{"doubling through properties", doubling(26, `{"properties":{"c":{"$ref":"#/$defs/d%d"}}}`), deep(26), "too much work"},
-		{"doubling through recursion", `{"allOf":[{"properties":{"c":{"$ref":"#"}}},{"properties":{"c":{"$ref":"#"}}}]}`, deep(60), "too much work"},
-		{"doubling through anyOf", `{"anyOf":[{"properties":{"c":{"$ref":"#"}},"required":["x"]},{"properties":{"c":{"$ref":"#"}},"required":["y"]}]}`, deep(60), "too much work"},
-		{"many properties for many objects", `{"items":{"additionalProperties":false,"properties":{` + list(900, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `},"minProperties":0}}`, empties, "too much work"},
-		{"many missing", `{"items":{"required":[` + list(900, func(i int) string { return fmt.Sprintf(`"p%d"`, i) }) + `],"properties":{` +
+		{"numbers", `{"uniqueItems":true,"items":{"multipleOf":3}}`, `[` +
+			list(40_000, func(i int) string { return fmt.Sprintf("%de399", i) }) + `]`, "too much work"},
+		{"doubling through properties", doubling(26, `{"properties":{"c":{"$ref":"#/$defs/d%d"}}}`), deep(26),
+			"too much work"},
+		{"doubling through recursion", `{"allOf":[{"properties":{"c":{"$ref":"#"}}},{"properties":{"c":{"$ref":"#"}}}]}`,
+			deep(60), "too much work"},
+		{"doubling through anyOf",
+			`{"anyOf":[{"properties":{"c":{"$ref":"#"}},"required":["x"]},{"properties":{"c":{"$ref":"#"}},"required":["y"]}]}`,
+			deep(60), "too much work"},
+		{"many properties for many objects", `{"items":{"additionalProperties":false,"properties":{` +
+			list(900, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `},"minProperties":0}}`, empties,
+			"too much work"},
+		{"many missing", `{"items":{"required":[` + list(900, func(i int) string { return fmt.Sprintf(`"p%d"`, i) }) +
+			`],"properties":{` +
 			list(900, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}}`, empties, "too much work"},
 		{"pattern on a long text", `{"pattern":"^.{1,990}$"}`, `"` + strings.Repeat("a", 1_000_000) + `"`, "too much work"},
-		{"many patterns on names", `{"patternProperties":{` + list(300, func(i int) string { return fmt.Sprintf(`"(a|b){1,9}%d":{}`, i) }) + `}}`,
+		{"many patterns on names", `{"patternProperties":{` +
+			list(300, func(i int) string { return fmt.Sprintf(`"(a|b){1,9}%d":{}`, i) }) + `}}`,
 			`{"` + strings.Repeat("ab", 200) + `":` + empties + `}`, ""},
-		{"patterns compiled again for each object", `{"items":{"patternProperties":{"(a|b){1,400}":{}}}}`, empties, "too much work"},
-		{"enum for every item", `{"items":{"enum":[` + list(1900, number) + `]},"uniqueItems":false,"minProperties":1}`, `[` + strings.Repeat("1900,", 50_000) + `1900]`, "too much work"},
-		{"long numbers against long numbers", `{"items":{"enum":[` + list(500, func(i int) string { return fmt.Sprintf("%de390", i) }) + `]}}`, `[` + list(1000, func(int) string { return "7e391" }) + `]`, "too much work"},
-		{"names at every level of a chain", `{"items":{"$ref":"#/$defs/d0"},"$defs":{` + list(58, func(i int) string { return fmt.Sprintf(`"d%d":{"$ref":"#/$defs/d%d"}`, i, i+1) }) +
-			`,"d58":{"properties":{` + list(900, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `},"not":{"type":"null"}}}}`, "[" + list(1000, func(int) string { return "{}" }) + "]", "too much work"},
-		{"wide schemas for what is missing", `{"items":{"required":["a"],"properties":{"a":{"$ref":"#/$defs/d0"}}},` + doubling(11, `{"$ref":"#/$defs/d%d"}`)[len(`{"$ref":"#/$defs/d0",`):],
+		{"patterns compiled again for each object", `{"items":{"patternProperties":{"(a|b){1,400}":{}}}}`, empties,
+			"too much work"},
+		{"enum for every item", `{"items":{"enum":[` + list(1900, number) + `]},"uniqueItems":false,"minProperties":1}`, `[` +
+			strings.Repeat("1900,", 50_000) + `1900]`, "too much work"},
+		{"long numbers against long numbers", `{"items":{"enum":[` +
+			list(500, func(i int) string { return fmt.Sprintf("%de390", i) }) + `]}}`, `[` +
+			list(1000, func(int) string { return "7e391" }) + `]`, "too much work"},
+		{"names at every level of a chain", `{"items":{"$ref":"#/$defs/d0"},"$defs":{` +
+			list(58, func(i int) string { return fmt.Sprintf(`"d%d":{"$ref":"#/$defs/d%d"}`, i, i+1) }) +
+			`,"d58":{"properties":{` + list(900, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) +
+			`},"not":{"type":"null"}}}}`, "[" + list(1000, func(int) string { return "{}" }) + "]", "too much work"},
+		{"wide schemas for what is missing", `{"items":{"required":["a"],"properties":{"a":{"$ref":"#/$defs/d0"}}},` +
+			doubling(11, `{"$ref":"#/$defs/d%d"}`)[len(`{"$ref":"#/$defs/d0",`):],
 			"[" + list(100, func(int) string { return "{}" }) + "]", "too much work"},
-		{"a long name in every schema", `{"allOf":[` + list(600, func(int) string { return `{"additionalProperties":{}}` }) + `,{"minProperties":2}]}`, `{"` + strings.Repeat("m", 100_000) + `":1}`, "too much work"},
-		{"a long missing name in every item", `{"items":{"required":["` + strings.Repeat("n", 30_000) + `"]}}`, "[" + list(500, func(int) string { return "{}" }) + "]", "too much work"},
-		{"a long enum in every item", `{"items":{"enum":["` + strings.Repeat("n", 30_000) + `"]}}`, "[" + list(500, number) + "]", "too much work"},
-		{"numbers near 0", `{"items":{"multipleOf":1.7}}`, "[" + list(3000, func(int) string { return "1e-399" }) + "]", "too much work"},
-		{"lists in an enum", `{"items":{"enum":[` + list(170, func(i int) string { return fmt.Sprintf(`[1,2,3,4,5,6,7,8,9,%d]`, i) }) + `]}}`, "[" + list(400, func(int) string { return "[1,2,3,4,5,6,7,8,9,-1]" }) + "]", "too much work"},
-		{"long text in every alternative", `{"oneOf":[` + list(600, func(i int) string { return fmt.Sprintf(`{"const":%d}`, i) }) + `]}`, `"` + strings.Repeat("a", 3_000_000) + `"`, "too much work"},
-		{"unknown properties", `{"properties":{` + list(400, func(i int) string { return fmt.Sprintf(`"name_%d_of_a_property":{}`, i) }) + `},"additionalProperties":false}`,
-			`{` + list(20_000, func(i int) string { return fmt.Sprintf(`"name-%d-of-a-propertx":1`, i) }) + `}`, "unknown property"},
+		{"a long name in every schema", `{"allOf":[` + list(600, func(int) string { return `{"additionalProperties":{}}` }) +
+			`,{"minProperties":2}]}`, `{"` + strings.Repeat("m", 100_000) + `":1}`, "too much work"},
+		{"a long missing name in every item", `{"items":{"required":["` + strings.Repeat("n", 30_000) + `"]}}`, "[" +
+			list(500, func(int) string { return "{}" }) + "]", "too much work"},
+		{"a long enum in every item", `{"items":{"enum":["` + strings.Repeat("n", 30_000) + `"]}}`, "[" + list(500, number) +
+			"]", "too much work"},
+		{"numbers near 0", `{"items":{"multipleOf":1.7}}`, "[" + list(3000, func(int) string { return "1e-399" }) + "]",
+			"too much work"},
+		{"lists in an enum", `{"items":{"enum":[` +
+			list(170, func(i int) string { return fmt.Sprintf(`[1,2,3,4,5,6,7,8,9,%d]`, i) }) + `]}}`, "[" +
+			list(400, func(int) string { return "[1,2,3,4,5,6,7,8,9,-1]" }) + "]", "too much work"},
+		{"long text in every alternative", `{"oneOf":[` +
+			list(600, func(i int) string { return fmt.Sprintf(`{"const":%d}`, i) }) + `]}`, `"` +
+			strings.Repeat("a", 3_000_000) + `"`, "too much work"},
+		{"unknown properties", `{"properties":{` +
+			list(400, func(i int) string { return fmt.Sprintf(`"name_%d_of_a_property":{}`, i) }) +
+			`},"additionalProperties":false}`,
+			`{` + list(20_000, func(i int) string { return fmt.Sprintf(`"name-%d-of-a-propertx":1`, i) }) + `}`,
+			"unknown property"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			within(t, func() {
@@ -145,13 +175,20 @@ func TestHostileDocuments(t *testing.T) {
 func TestLargestWork(t *testing.T) {
 	for _, c := range []struct{ name, schema, doc string }{
 		{"invalid items", `{"items":{"oneOf":[{"type":"string"}]}}`, "[" + list(10_000, number) + "]"},
-		{"chain around many names", `{"items":{"$ref":"#/$defs/d0"},"$defs":{` + list(58, func(i int) string { return fmt.Sprintf(`"d%d":{"$ref":"#/$defs/d%d"}`, i, i+1) }) +
-			`,"d58":{"properties":{` + list(900, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `},"not":{"type":"null"}}}}`, "[" + strings.Repeat("{},", 11) + "{}]"},
-		{"names noted at every level", `{"$ref":"#/$defs/d0","$defs":{` + list(58, func(i int) string { return fmt.Sprintf(`"d%d":{"$ref":"#/$defs/d%d"}`, i, i+1) }) +
-			`,"d58":{"additionalProperties":{},"not":{"type":"null"}}}}`, `{` + list(7_000, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + `}`},
-		{"long text", `{"oneOf":[` + list(10, func(i int) string { return fmt.Sprintf(`{"const":%d}`, i) }) + `]}`, `"` + strings.Repeat("a", 1_200_000) + `"`},
-		{"large numbers", `{"items":{"enum":[` + list(500, func(i int) string { return fmt.Sprintf("%de390", i) }) + `]}}`, `[` + strings.Repeat("7e391,", 8) + `1]`},
-		{"unique numbers", `{"uniqueItems":true}`, `[` + list(3_000, func(i int) string { return fmt.Sprintf("%de399", i) }) + `]`},
+		{"chain around many names", `{"items":{"$ref":"#/$defs/d0"},"$defs":{` +
+			list(58, func(i int) string { return fmt.Sprintf(`"d%d":{"$ref":"#/$defs/d%d"}`, i, i+1) }) +
+			`,"d58":{"properties":{` + list(900, func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) +
+			`},"not":{"type":"null"}}}}`, "[" + strings.Repeat("{},", 11) + "{}]"},
+		{"names noted at every level", `{"$ref":"#/$defs/d0","$defs":{` +
+			list(58, func(i int) string { return fmt.Sprintf(`"d%d":{"$ref":"#/$defs/d%d"}`, i, i+1) }) +
+			`,"d58":{"additionalProperties":{},"not":{"type":"null"}}}}`, `{` +
+			list(7_000, func(i int) string { return fmt.Sprintf(`"p%d":1`, i) }) + `}`},
+		{"long text", `{"oneOf":[` + list(10, func(i int) string { return fmt.Sprintf(`{"const":%d}`, i) }) + `]}`, `"` +
+			strings.Repeat("a", 1_200_000) + `"`},
+		{"large numbers", `{"items":{"enum":[` + list(500, func(i int) string { return fmt.Sprintf("%de390", i) }) + `]}}`,
+			`[` + strings.Repeat("7e391,", 8) + `1]`},
+		{"unique numbers", `{"uniqueItems":true}`, `[` + list(3_000, func(i int) string { return fmt.Sprintf("%de399", i) }) +
+			`]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			within(t, func() {
@@ -175,9 +212,12 @@ func TestNothingIsFetched(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, form := range []string{ // %s is the server
-		`{"$ref":"%s/a"}`, `{"$ref":"%s/a#/$defs/x"}`, `{"$dynamicRef":"%s/a"}`, `{"properties":{"a":{"$ref":"%s/a"}}}`, `{"$schema":"%s/meta"}`,
-		`{"$id":"%s/","$ref":"a"}`, `{"$id":"%s/","allOf":[{"$ref":"//x/a"}]}`, `{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"%s/a"}`,
-		`{"$id":"%s/self","properties":{"a":{"$ref":"#/properties/b"},"b":{}}}`, `{"$vocabulary":{"%s/v":true}}`, `{"contentSchema":{"$ref":"%s/a"}}`,
+		`{"$ref":"%s/a"}`, `{"$ref":"%s/a#/$defs/x"}`, `{"$dynamicRef":"%s/a"}`, `{"properties":{"a":{"$ref":"%s/a"}}}`,
+		`{"$schema":"%s/meta"}`,
+		`{"$id":"%s/","$ref":"a"}`, `{"$id":"%s/","allOf":[{"$ref":"//x/a"}]}`,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"%s/a"}`,
+		`{"$id":"%s/self","properties":{"a":{"$ref":"#/properties/b"},"b":{}}}`, `{"$vocabulary":{"%s/v":true}}`,
+		`{"contentSchema":{"$ref":"%s/a"}}`,
 	} {
 		raw := []byte(strings.ReplaceAll(form, "%s", server.URL))
 		if s, err := Compile(raw); err == nil {
@@ -213,7 +253,8 @@ func TestConcurrentUse(t *testing.T) {
 				if got := s.Validate([]byte(`{"a1":"xy","b":4,"list":["y1","y2"]}`)); got != nil {
 					t.Error(got)
 				}
-				if got, want := s.Validate([]byte(`{"a1":"z"}`)), `a1: must match the pattern ^x, got "z"`; got == nil || got.Error() != want {
+				if got, want := s.Validate([]byte(`{"a1":"z"}`)), `a1: must match the pattern ^x, got "z"`; got == nil ||
+					got.Error() != want {
 					t.Errorf("got %v, want %s", got, want)
 				}
 				if valid := fast.Validate([]byte(`{"a":"xxx"}`)) == nil; !valid {
@@ -239,7 +280,61 @@ func TestLibraryFailureIsAProblem(t *testing.T) {
 	if l, err := newLibrary([]byte(`{"properties":`)); err == nil {
 		t.Fatalf("got %v for broken JSON", l)
 	}
-	if _, err := newLibrary([]byte(`{"$ref":"#/$defs/missing"}`)); err == nil || !strings.Contains(err.Error(), "cannot resolve") {
+	if _, err := newLibrary([]byte(`{"$ref":"#/$defs/missing"}`)); err == nil ||
+		!strings.Contains(err.Error(), "cannot resolve") {
 		t.Fatalf("an open reference gives %v", err)
+	}
+}
+
+// TestEdges goes to each limit and one above: of schemas, and of what is held against them.
+func TestEdges(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	compiles := func(schema func(n int) string) func(int) error {
+		return func(n int) error {
+			_, err := Compile([]byte(schema(n)))
+			return err
+		}
+	}
+	validates := func(schema string, doc func(n int) string) func(int) error {
+		return func(n int) error {
+			if invalid := mustCompile(t, schema).Validate([]byte(doc(n))); invalid != nil {
+				return invalid
+			}
+			return nil
+		}
+	}
+	for name, c := range map[string]struct {
+		limit int
+		check func(n int) error
+		words string
+	}{
+		"size of a schema": {maxSchemaSize,
+			compiles(func(n int) string { return `{"title":"` + strings.Repeat("x", n-12) + `"}` }), "is 65537 bytes long"},
+		"depth of a schema": {maxSchemaDepth, compiles(func(n int) string { return `{"default":` + nested(n-1) + `}` }),
+			"nested more than 32 levels deep"},
+		"values of a schema": {maxSchemaValues,
+			compiles(func(n int) string { return `{"enum":[` + list(n-2, number) + `]}` }), "more than 2000 JSON values"},
+		"schemas in each other": {maxChain - 2, compiles(chain), "nests more than 64 schemas"},
+		"size of a document": {MaxDocument,
+			validates(`{}`, func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }), "is 4194305 bytes long"},
+		"depth of a document": {maxDepth, validates(`{"uniqueItems":true}`, nested), "nested more than 64 levels deep"},
+		"values of a document": {maxValues,
+			validates(`{"not":{"type":"null"}}`,
+				func(n int) string { return "[" + list(n-1, func(int) string { return "1" }) + "]" }),
+			"more than 100000 JSON values"},
+		"exponent of a number": {maxNumber,
+			validates(`{"multipleOf":1}`, func(n int) string { return fmt.Sprintf("1e%d", n) }),
+			"too large an exponent (limit 400)"},
+		"length of a number": {maxNumber,
+			validates(`{"multipleOf":1}`, func(n int) string { return strings.Repeat("9", n) }), "too many digits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := c.check(c.limit); err != nil {
+				t.Errorf("%d is refused: %.300v", c.limit, err)
+			}
+			if err := c.check(c.limit + 1); err == nil || !strings.Contains(err.Error(), c.words) {
+				t.Errorf("%d gives %.300v, want %q", c.limit+1, err, c.words)
+			}
+		})
 	}
 }

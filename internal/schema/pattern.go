@@ -17,8 +17,8 @@ type pattern struct {
 	size int // instructions
 }
 
-// patternOf compiles a pattern. One that only another engine could run is left out and noted, and the result is nil: a tool
-// whose author wrote for ECMA-262 is worth more than the check.
+// patternOf compiles a pattern. One that only another engine could run is left out and noted, and the result is nil: a
+// tool whose author wrote for ECMA-262 is worth more than the check.
 func (r *reader) patternOf(n *node, at, s string) (*pattern, error) {
 	p, err := r.compilePattern(s)
 	if err == nil {
@@ -46,7 +46,8 @@ func (r *reader) compilePattern(s string) (*pattern, error) {
 		return nil, unsupportedError(fmt.Sprintf("is %d bytes long; the limit is %d", len(s), maxPattern))
 	}
 	if r.programs > maxPrograms {
-		return nil, unsupportedError(fmt.Sprintf("the patterns of this schema have more than %d instructions together", maxPrograms))
+		return nil, unsupportedError(fmt.Sprintf("the patterns of this schema have more than %d instructions together",
+			maxPrograms))
 	}
 	tree, err := syntax.Parse(fromECMA(s), syntax.Perl)
 	if err != nil {
@@ -109,8 +110,8 @@ func validRepeat(s string) bool {
 	return err1 == nil && err2 == nil && least <= most
 }
 
-// loosen removes the keywords that refuse more when a schema in them is checked less: what is not checked may make a schema
-// accept too much, never too little.
+// loosen removes the keywords that refuse more when a schema in them is checked less: what is not checked may make a
+// schema accept too much, never too little.
 func (r *reader) loosen() {
 	if len(r.unchecked) == 0 {
 		return

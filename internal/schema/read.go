@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,7 +53,8 @@ func (r *reader) chooseDialect(v any) error {
 	uri, _ := o.members["$schema"].(string)
 	d, known := dialectOf(uri)
 	if !known {
-		return fault("/$schema", "unknown dialect %s; known: %s", showPlain(o.members["$schema"]), strings.Join(slices.Sorted(maps.Keys(dialectNames)), ", "))
+		return fault("/$schema", "unknown dialect %s; known: %s", showPlain(o.members["$schema"]),
+			strings.Join(slices.Sorted(maps.Keys(dialectNames)), ", "))
 	}
 	r.dialect = d
 	return nil
@@ -83,7 +85,7 @@ func (r *reader) keywords(n *node, o *object) error {
 		n.asserts = n.asserts || asserts
 	}
 	n.nullable(o)
-	r.settle(n)
+	r.normalize(n)
 	return nil
 }
 
@@ -146,4 +148,519 @@ func (r *reader) members(at string, v any) ([]member, error) {
 		out[i] = member{name: name, node: n}
 	}
 	return out, nil
+}
+
+// readers are the keywords whose values need reading of their own. Filled by init: some read schemas, which need this
+// table.
+var readers map[string]func(r *reader, n *node, at string, v any) error
+
+func init() {
+	readers = map[string]func(*reader, *node, string, any) error{
+		"type":              readType,
+		"enum":              readEnum,
+		"const":             readConst,
+		"required":          readRequired,
+		"uniqueItems":       readUnique,
+		"pattern":           readPattern,
+		"patternProperties": readPatternProperties,
+		"dependentRequired": readDependentRequired,
+		"dependencies":      readDependencies,
+		"items":             readItems,
+		"additionalItems":   readAdditionalItems,
+		"exclusiveMinimum":  readExclusiveMinimum,
+		"exclusiveMaximum":  readExclusiveMaximum,
+		"$ref":              readRef,
+		"$dynamicRef":       readDynamicRef,
+		"$recursiveRef":     readDynamicRef,
+	}
+}
+
+func readPattern(r *reader, n *node, at string, v any) (err error) {
+	s, ok := v.(string)
+	if !ok {
+		return fault(at, "must be a regular expression in a string, got %s", showPlain(v))
+	}
+	n.pattern, err = r.patternOf(n, at, s)
+	return err
+}
+
+func readPatternProperties(r *reader, n *node, at string, v any) (err error) {
+	if n.patternProperties, err = r.members(at, v); err != nil {
+		return err
+	}
+	seen, all := map[string]bool{}, n.patternProperties
+	n.patternProperties = nil
+	for _, m := range all {
+		p, err := r.patternOf(n, at+"/"+pointerStep(m.name), m.name)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			n.openEnded = true
+			continue
+		}
+		if seen[p.re.String()] {
+			return fault(at, "pattern %s is there twice, written differently", quote(m.name))
+		}
+		seen[p.re.String()] = true
+		m.pattern = p
+		n.patternProperties = append(n.patternProperties, m)
+	}
+	return nil
+}
+
+func readDependentRequired(_ *reader, n *node, at string, v any) error {
+	o, ok := v.(*object)
+	if !ok {
+		return fault(at, "must be an object of name lists, got %s", showPlain(v))
+	}
+	for _, name := range o.names {
+		needs, err := names(at+"/"+pointerStep(name), o.members[name])
+		if err != nil {
+			return err
+		}
+		n.dependentRequired = append(n.dependentRequired, dependency{name: name, needs: needs})
+	}
+	return nil
+}
+
+// readDependencies reads the older keyword that became dependentRequired and dependentSchemas.
+func readDependencies(r *reader, n *node, at string, v any) error {
+	o, ok := v.(*object)
+	if !ok {
+		return fault(at, "must be an object of schemas and name lists, got %s", showPlain(v))
+	}
+	for _, name := range o.names {
+		inner := at + "/" + pointerStep(name)
+		if _, list := o.members[name].([]any); list {
+			needs, err := names(inner, o.members[name])
+			if err != nil {
+				return err
+			}
+			n.dependentRequired = append(n.dependentRequired, dependency{name: name, needs: needs})
+			continue
+		}
+		sub, err := r.schema(inner, o.members[name])
+		if err != nil {
+			return err
+		}
+		n.dependentSchemas = append(n.dependentSchemas, member{name: name, node: sub})
+	}
+	return nil
+}
+
+func readItems(r *reader, n *node, at string, v any) (err error) {
+	list, ok := v.([]any)
+	switch {
+	case !ok:
+		n.items, err = r.schema(at, v)
+		return err
+	case r.dialect >= draft2020:
+		return fault(at, "must be one schema, got array; a list of schemas is \"prefixItems\" now, or declare an older "+
+			"\"$schema\"")
+	}
+	n.tuple = true
+	if len(list) > 0 {
+		n.prefixItems, err = r.schemaList(at, v)
+	}
+	return err
+}
+
+func readAdditionalItems(r *reader, n *node, at string, v any) (err error) {
+	n.additionalItems, err = r.schema(at, v)
+	return err
+}
+
+func readExclusiveMinimum(r *reader, n *node, at string, v any) (err error) {
+	if flag, ok := v.(bool); ok && r.dialect == draft4 {
+		n.exclusiveMinimumFlag = flag
+		return nil
+	}
+	n.exclusiveMinimum, err = readBound(at, v)
+	return err
+}
+
+func readExclusiveMaximum(r *reader, n *node, at string, v any) (err error) {
+	if flag, ok := v.(bool); ok && r.dialect == draft4 {
+		n.exclusiveMaximumFlag = flag
+		return nil
+	}
+	n.exclusiveMaximum, err = readBound(at, v)
+	return err
+}
+
+func readRef(r *reader, n *node, at string, v any) error {
+	ref, ok := v.(string)
+	switch {
+	case !ok:
+		return fault(at, "must be a string, got %s", showPlain(v))
+	case ref == "#" || strings.HasPrefix(ref, "#/"):
+		n.refText = ref
+		r.refs = append(r.refs, n)
+		return nil
+	case strings.HasPrefix(ref, "#"):
+		return fault(at, "%s names an anchor; write a pointer such as \"#/$defs/name\"", quote(ref))
+	}
+	return fault(at, "%s leads out of this schema; only \"#/...\" is allowed, nothing is ever fetched", quote(ref))
+}
+
+func readDynamicRef(_ *reader, _ *node, at string, _ any) error {
+	return fault(at, "dynamic references are not supported; use $ref")
+}
+
+func readType(_ *reader, n *node, at string, v any) error {
+	words, ok := v.([]any)
+	if !ok {
+		words = []any{v}
+	}
+	for _, w := range words {
+		name, _ := w.(string)
+		k, known := kindNames[name]
+		switch {
+		case !known:
+			return fault(at, "unknown type %s; known: array, boolean, integer, null, number, object, string; leave \"type\" "+
+				"out to allow anything", showPlain(w))
+		case n.types&k != 0:
+			return fault(at, "type %q is listed twice", name)
+		}
+		n.types |= k
+		n.typeWords = append(n.typeWords, name)
+	}
+	if len(words) == 0 {
+		return fault(at, "must name at least one type")
+	}
+	return nil
+}
+
+func readEnum(_ *reader, n *node, at string, v any) error {
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		return fault(at, "must be a list of at least one value, got %s", showPlain(v))
+	}
+	n.enum = make([]any, len(list))
+	for i, item := range list {
+		n.enum[i] = plain(item)
+	}
+	return nil
+}
+
+func readConst(_ *reader, n *node, _ string, v any) error {
+	n.constant = []any{plain(v)}
+	return nil
+}
+
+// plain forgets the order of names.
+func plain(v any) any {
+	switch v := v.(type) {
+	case *object:
+		out := make(map[string]any, len(v.members))
+		for name, m := range v.members {
+			out[name] = plain(m)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = plain(item)
+		}
+		return out
+	}
+	return v
+}
+
+func readRequired(_ *reader, n *node, at string, v any) (err error) {
+	if _, ok := v.(bool); ok {
+		return fault(at, "must be a list of property names, got %s; write the name into \"required\" of the schema around it",
+			show(v))
+	}
+	n.required, err = names(at, v)
+	return err
+}
+
+func names(at string, v any) ([]string, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, fault(at, "must be a list of property names, got %s", showPlain(v))
+	}
+	var out []string
+	for _, item := range list {
+		name, ok := item.(string)
+		switch {
+		case !ok:
+			return nil, fault(at, "must be a list of property names, but has %s in it", showPlain(item))
+		case slices.Contains(out, name):
+			return nil, fault(at, "property %s is listed twice", quote(name))
+		}
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+func readUnique(_ *reader, n *node, at string, v any) error {
+	unique, ok := v.(bool)
+	if !ok {
+		return fault(at, "must be true or false, got %s", showPlain(v))
+	}
+	n.uniqueItems = unique
+	return nil
+}
+
+// count reads a number of things. Above what any document can hold, all are the same.
+func count(at string, v any) (*int, error) {
+	const most = 1 << 30
+	n, ok := v.(json.Number)
+	if !ok || !isInteger(n) || rational(n).Sign() < 0 {
+		return nil, fault(at, "must be a whole number of at least 0, got %s", showPlain(v))
+	}
+	whole := rational(n).Num()
+	if !whole.IsInt64() || whole.Int64() > most {
+		return new(most), nil
+	}
+	return new(int(whole.Int64())), nil
+}
+
+func readBound(at string, v any) (*bound, error) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return nil, fault(at, "must be a number, got %s%s", showPlain(v), boundHint(v))
+	}
+	b := &bound{text: n, exact: rational(n)}
+	if strings.HasSuffix(at, "/multipleOf") && b.exact.Sign() <= 0 {
+		return nil, fault(at, "must be more than 0, got %s", n)
+	}
+	return b, nil
+}
+
+func boundHint(v any) string {
+	if _, ok := v.(bool); ok {
+		return "; the boolean form is draft-04 and needs \"$schema\": \"http://json-schema.org/draft-04/schema#\""
+	}
+	return ""
+}
+
+// showPlain is show for a value of the schema itself.
+func showPlain(v any) string {
+	switch v := v.(type) {
+	case *object:
+		return "object"
+	case []any:
+		if len(v) == 0 {
+			return "an empty array"
+		}
+	}
+	return show(v)
+}
+
+// silent reads the keywords that assert nothing.
+func (r *reader) silent(n *node, word, at string, v any) error {
+	switch word {
+	case "format":
+		r.format(n, v)
+	case "$schema":
+		return r.innerDialect(n, at, v)
+	case "$id", "id":
+		return r.id(n, at, v)
+	case "$defs", "definitions":
+		_, err := r.members(at, v)
+		return err
+	case "contentSchema":
+		_, err := r.schema(at, v)
+		return err
+	}
+	want, ok := annotations[word]
+	if ok && kindOf(v) != want {
+		return fault(at, "must be %s, got %s", article(want.String()), showPlain(v))
+	}
+	if word == "title" {
+		n.title = v.(string)
+	}
+	return nil
+}
+
+// format takes a foreign schema's word for what a text must be.
+func (r *reader) format(n *node, v any) {
+	if name, ok := v.(string); ok && r.foreign {
+		n.format = formats[name]
+		n.formatName = name
+	}
+}
+
+func (r *reader) innerDialect(n *node, at string, v any) error {
+	uri, ok := v.(string)
+	if d, known := dialectOf(uri); n.at != "" && (!ok || !known || d != r.dialect) {
+		return fault(at, "an inner schema cannot be of another dialect; leave $schema out here")
+	}
+	return nil
+}
+
+// id drops identifiers: with local references only they name nothing. One inside would change what "#" means below it.
+func (r *reader) id(n *node, at string, v any) error {
+	id, ok := v.(string)
+	if !ok {
+		return fault(at, "must be a string, got %s", showPlain(v))
+	}
+	_, fragment, _ := strings.Cut(id, "#")
+	if r.dialect >= draft2019 && fragment != "" {
+		return fault(at, "must not have a fragment, got %s", quote(id))
+	}
+	if n.at != "" && !strings.HasPrefix(id, "#") {
+		r.embedded = append(r.embedded, n.at)
+	}
+	return nil
+}
+
+// dialect is a version of JSON Schema. All are read into the shape of the newest.
+type dialect int
+
+const (
+	draft4 dialect = iota
+	draft6
+	draft7
+	draft2019
+	draft2020
+)
+
+var dialectNames = map[string]dialect{
+	"json-schema.org/draft-04/schema":      draft4,
+	"json-schema.org/draft-06/schema":      draft6,
+	"json-schema.org/draft-07/schema":      draft7,
+	"json-schema.org/draft/2019-09/schema": draft2019,
+	"json-schema.org/draft/2020-12/schema": draft2020,
+}
+
+func dialectOf(uri string) (dialect, bool) {
+	name := strings.TrimSuffix(uri, "#")
+	name = strings.TrimPrefix(strings.TrimPrefix(name, "https://"), "http://")
+	d, ok := dialectNames[name]
+	return d, ok
+}
+
+// since and until say in which dialects a keyword means anything; elsewhere it is an unknown word and ignored. Keywords
+// that are not listed are in all. Two of those are not by the letter: $defs is younger than some dialects but widely
+// used in them, and dependencies is older than the newest, but servers that do not name their dialect still write it.
+var (
+	since = map[string]dialect{
+		"const": draft6, "contains": draft6, "propertyNames": draft6, "examples": draft6, "$id": draft6,
+		"if": draft7, "then": draft7, "else": draft7, "readOnly": draft7, "writeOnly": draft7, "$comment": draft7,
+		"contentEncoding": draft7, "contentMediaType": draft7,
+		"contentSchema": draft2019, "dependentRequired": draft2019, "dependentSchemas": draft2019,
+		"minContains": draft2019, "maxContains": draft2019, "unevaluatedItems": draft2019, "unevaluatedProperties": draft2019,
+		"$anchor": draft2019, "$recursiveRef": draft2019, "deprecated": draft2019, "$vocabulary": draft2019,
+		"prefixItems": draft2020, "$dynamicRef": draft2020, "$dynamicAnchor": draft2020,
+	}
+	until = map[string]dialect{
+		"id": draft4, "additionalItems": draft2019, "$recursiveRef": draft2019,
+	}
+)
+
+func (d dialect) knows(keyword string) bool {
+	last, limited := until[keyword]
+	return d >= since[keyword] && (!limited || d <= last)
+}
+
+// The tables below say where a keyword's value is kept. Reading and writing out a schema both go by them.
+
+// oneSchema are keywords that hold one schema.
+var oneSchema = map[string]func(*node) **node{
+	"not":                   func(n *node) **node { return &n.not },
+	"if":                    func(n *node) **node { return &n.cond },
+	"then":                  func(n *node) **node { return &n.then },
+	"else":                  func(n *node) **node { return &n.otherwise },
+	"items":                 func(n *node) **node { return &n.items },
+	"contains":              func(n *node) **node { return &n.contains },
+	"unevaluatedItems":      func(n *node) **node { return &n.unevaluatedItems },
+	"additionalProperties":  func(n *node) **node { return &n.additional },
+	"propertyNames":         func(n *node) **node { return &n.propertyNames },
+	"unevaluatedProperties": func(n *node) **node { return &n.unevaluatedProperties },
+}
+
+// schemaLists are keywords that hold a list of schemas.
+var schemaLists = map[string]func(*node) *[]*node{
+	"allOf":       func(n *node) *[]*node { return &n.allOf },
+	"anyOf":       func(n *node) *[]*node { return &n.anyOf },
+	"oneOf":       func(n *node) *[]*node { return &n.oneOf },
+	"prefixItems": func(n *node) *[]*node { return &n.prefixItems },
+}
+
+// namedSchemas are keywords that hold schemas by name.
+var namedSchemas = map[string]func(*node) *[]member{
+	"properties":        func(n *node) *[]member { return &n.properties },
+	"patternProperties": func(n *node) *[]member { return &n.patternProperties },
+	"dependentSchemas":  func(n *node) *[]member { return &n.dependentSchemas },
+}
+
+// counts are keywords that hold a number of things.
+var counts = map[string]func(*node) **int{
+	"minLength":     func(n *node) **int { return &n.minLength },
+	"maxLength":     func(n *node) **int { return &n.maxLength },
+	"minItems":      func(n *node) **int { return &n.minItems },
+	"maxItems":      func(n *node) **int { return &n.maxItems },
+	"minContains":   func(n *node) **int { return &n.minContains },
+	"maxContains":   func(n *node) **int { return &n.maxContains },
+	"minProperties": func(n *node) **int { return &n.minProperties },
+	"maxProperties": func(n *node) **int { return &n.maxProperties },
+}
+
+// bounds are keywords that hold a number to compare with.
+var bounds = map[string]func(*node) **bound{
+	"minimum":          func(n *node) **bound { return &n.minimum },
+	"maximum":          func(n *node) **bound { return &n.maximum },
+	"exclusiveMinimum": func(n *node) **bound { return &n.exclusiveMinimum },
+	"exclusiveMaximum": func(n *node) **bound { return &n.exclusiveMaximum },
+	"multipleOf":       func(n *node) **bound { return &n.multipleOf },
+}
+
+// annotations are keywords that assert nothing, with the one type their value may have.
+var annotations = map[string]kind{
+	"title": kindString, "description": kindString, "$comment": kindString, "format": kindString,
+	"contentEncoding": kindString, "contentMediaType": kindString, "$anchor": kindString, "$dynamicAnchor": kindString,
+	"readOnly": kindBoolean, "writeOnly": kindBoolean, "deprecated": kindBoolean,
+	"examples": kindArray, "$vocabulary": kindObject,
+}
+
+// normalize turns what older dialects say differently into the newest form.
+func (r *reader) normalize(n *node) {
+	if n.refText != "" && r.dialect <= draft7 {
+		*n = node{at: n.at, asserts: true, refText: n.refText} // siblings of $ref mean nothing there
+		return
+	}
+	if n.exclusiveMinimumFlag && n.minimum != nil {
+		n.minimum, n.exclusiveMinimum = nil, n.minimum
+	}
+	if n.exclusiveMaximumFlag && n.maximum != nil {
+		n.maximum, n.exclusiveMaximum = nil, n.maximum
+	}
+	n.numberFormat(n.formatName)
+	n.asserts = n.asserts || n.format != nil
+	if n.openEnded { // what the pattern would have named is not known to be additional
+		n.additional, n.unevaluatedProperties = nil, nil
+	}
+	if n.tuple {
+		n.items = n.additionalItems
+	}
+	if n.not != nil && n.not.anything() {
+		n.never = true
+	}
+	n.mergeConstant()
+	n.byName = make(map[string]*node, len(n.properties))
+	for _, m := range n.properties {
+		n.byName[m.name] = m.node
+	}
+}
+
+func (n *node) mergeConstant() {
+	switch {
+	case n.constant != nil && n.enum == nil:
+		n.enum = n.constant
+	case n.constant != nil:
+		want := canonical(n.constant[0])
+		n.enum = slices.DeleteFunc(n.enum, func(v any) bool { return canonical(v) != want })
+		n.never = n.never || len(n.enum) == 0
+	}
+	if n.enum != nil {
+		n.enumSet = map[string]bool{}
+	}
+	for _, v := range n.enum {
+		n.enumSet[canonical(v)] = true
+	}
 }

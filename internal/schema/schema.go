@@ -1,6 +1,26 @@
+// Package schema makes JSON Schemas of third parties safe to compile and cheap to validate with.
+//
+// A schema is read into a tree of our own, which is also its meta-validation: every keyword has a known shape,
+// references stay inside the schema, and size, depth, patterns and expansion are bounded. The tree is written out again
+// in one normal form (JSON Schema 2020-12, no annotations, all shared parts in one place) and only that form reaches
+// the JSON Schema library. Arguments then take one of two ways:
+//
+//   - accept reads the bytes once, allocates nothing, and says yes or "don't know";
+//   - for the rest, check finds and words the problems within a budget of work, and the library decides.
+//
+// The library is not safe for concurrent use, fetches URLs and can be made to panic. No other package imports it.
 package schema
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/kaptinlin/jsonschema"
+)
 
 // Limits on schemas. Strangers write them, so each bounds what compiling or validating can cost.
 const (
@@ -47,8 +67,8 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 // refuses what it cannot check within its limits (see MaxDocument) with a problem that says so.
 func (s *Schema) Validate(doc []byte) *Invalid { return s.ValidateShowing(doc, nil) }
 
-// ValidateShowing is Validate for a document with values that are not to be shown. In messages each is called by the name
-// that shown has for its JSON pointer, or for that of a value around it.
+// ValidateShowing is Validate for a document with values that are not to be shown. In messages each is called by the
+// name that shown has for its JSON pointer, or for that of a value around it.
 func (s *Schema) ValidateShowing(doc []byte, shown map[string]string) *Invalid {
 	if len(doc) > MaxDocument {
 		return invalid("is %d bytes long, the limit is %d", len(doc), MaxDocument)
@@ -75,4 +95,122 @@ func (s *Schema) ValidateShowing(doc []byte, shown map[string]string) *Invalid {
 		return invalid("does not fit its schema")
 	}
 	return words()
+}
+
+// CompileForeign compiles a schema that was written for clients of another kind, which compile with ajv: formats are
+// checked, a list of items is a tuple where no dialect is named, and a pattern that cannot be compiled is left out,
+// also when it is malformed.
+func CompileForeign(raw json.RawMessage) (*Schema, error) {
+	return compile(raw, &reader{dialect: draft2019, index: map[string]*node{}, foreign: true})
+}
+
+// nullable reads the keyword of OpenAPI 3.0, which beside a type allows null too.
+func (n *node) nullable(o *object) {
+	if o.members["nullable"] != true || n.types == 0 || n.types&kindNull != 0 {
+		return
+	}
+	n.types |= kindNull
+	n.typeWords = append(n.typeWords[:len(n.typeWords):len(n.typeWords)], "null")
+}
+
+// numbers are the formats of numbers, which are bounds.
+func (n *node) numberFormat(name string) {
+	atLeast := func(b **bound, text json.Number) {
+		if *b == nil {
+			*b = &bound{text: text, exact: rational(text)}
+		}
+	}
+	switch name {
+	case "int32":
+		atLeast(&n.minimum, "-2147483648")
+		atLeast(&n.maximum, "2147483647")
+		fallthrough
+	case "int64":
+		atLeast(&n.multipleOf, "1")
+	}
+}
+
+func compile(raw json.RawMessage, r *reader) (*Schema, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		raw = []byte("{}")
+	}
+	if len(raw) > maxSchemaSize {
+		return nil, fault("", "is %d bytes long, the limit is %d", len(raw), maxSchemaSize)
+	}
+	root, shared, err := r.read(raw)
+	if err != nil {
+		return nil, err
+	}
+	normal, err := emit(root, shared)
+	if err != nil {
+		return nil, fault("", "cannot be written out: %v", err)
+	}
+	lib, err := newLibrary(normal)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{Unchecked: r.unchecked, root: root, fast: newRule(root), lib: lib}, nil
+}
+
+// library is one schema compiled by the JSON Schema library. Validating with one concurrently can end the process
+// (it fills maps while it validates), hence the lock. It also panics on schemas that are no schemas, hence recover.
+type library struct {
+	mu     sync.Mutex
+	schema *jsonschema.Schema
+}
+
+// newLibrary compiles a schema in its normal form. Each gets a compiler of its own, since a compiler keeps schemas by
+// $id and hands out the first for the second, and no loaders, since those fetch.
+func newLibrary(normal []byte) (l *library, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l, err = nil, fault("", "the schema library failed on it: %v", p)
+		}
+	}()
+	compiler := jsonschema.NewCompiler()
+	clear(compiler.Loaders)
+	compiler.SetAssertFormat(true) // only formats that are checked are in the normal form
+	for name, f := range formats {
+		compiler.RegisterFormat(name, func(v any) bool { s, ok := v.(string); return !ok || f.holds(s) })
+	}
+	compiled, err := compiler.Compile(normal)
+	if err != nil {
+		return nil, fault("", "the schema library refuses it: %v", err)
+	}
+	if open := compiled.UnresolvedReferenceURIs(); len(open) > 0 {
+		return nil, fault("", "the schema library cannot resolve %s", quote(open[0]))
+	}
+	return &library{schema: compiled}, nil
+}
+
+// verdict says whether a decoded document is valid, and if not, why in the library's own words. Few need those.
+// A panic counts as not valid.
+func (l *library) verdict(v any) (valid bool, words func() *Invalid) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			valid, words = false, func() *Invalid { return invalid("cannot be checked, the schema library failed: %v", p) }
+		}
+	}()
+	result := l.schema.Validate(v)
+	return result.IsValid(), func() *Invalid { return ownWords(result.DetailedErrors()) }
+}
+
+// ownWords sorts the library's messages, which come in random order.
+func ownWords(errors map[string]string) *Invalid {
+	out := &Invalid{}
+	for _, path := range slices.Sorted(maps.Keys(errors)) {
+		if len(out.Problems) == MaxProblems {
+			out.More++
+			continue
+		}
+		out.Problems = append(out.Problems,
+			Problem{Message: fmt.Sprintf("%s (%s)", shorten(errors[path], 200), shorten(path, maxQuoted))})
+	}
+	if len(out.Problems) == 0 {
+		return invalid("does not fit its schema")
+	}
+	return out
 }

@@ -1,11 +1,156 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agext/levenshtein"
 )
+
+// MaxProblems is how many problems of a document are told; the rest is only counted.
+const MaxProblems = 5
+
+// Problem is one thing wrong with a document, worded for the author of the document.
+type Problem struct {
+	Path    string // such as edits[2].old_string, or "" for the document itself
+	Message string // what is wrong, what is allowed, what was given
+}
+
+// String is the path, if there is one, and the message.
+func (p Problem) String() string {
+	if p.Path == "" {
+		return p.Message
+	}
+	return p.Path + ": " + p.Message
+}
+
+// Invalid says why a document is not valid: at least one problem, outer before inner, and by name on one level.
+type Invalid struct {
+	Problems []Problem // at most MaxProblems
+	More     int       // how many others there are
+}
+
+// Error is all problems in one line.
+func (i *Invalid) Error() string {
+	words := make([]string, len(i.Problems))
+	for k, p := range i.Problems {
+		words[k] = p.String()
+	}
+	text := strings.Join(words, "; ")
+	if i.More > 0 {
+		text += "; and " + plural(i.More, "more problem")
+	}
+	return text
+}
+
+func invalid(format string, args ...any) *Invalid {
+	return &Invalid{Problems: []Problem{{Message: fmt.Sprintf(format, args...)}}}
+}
+
+// finding is a problem before it is sorted, with what choosing between alternatives needs to know.
+type finding struct {
+	at      *place
+	word    string // the keyword that refused
+	message string
+}
+
+// maxFindings are kept for sorting; beyond it problems are only counted.
+const maxFindings = 1000
+
+// invalid sorts the findings, drops doubles, and keeps the first few.
+func (c *checker) invalid() *Invalid {
+	slices.SortStableFunc(c.findings, func(a, b finding) int {
+		return cmp.Or(a.at.compare(b.at), strings.Compare(a.message, b.message))
+	})
+	problems := make([]Problem, len(c.findings))
+	for i, f := range c.findings {
+		problems[i] = Problem{Path: f.at.String(), Message: f.message}
+	}
+	problems = slices.Compact(problems)
+	kept := min(len(problems), MaxProblems)
+	return &Invalid{Problems: problems[:kept:kept], More: len(problems) - kept + c.uncounted}
+}
+
+// place is where a value stands in its document: a chain of steps up to the root, which is nil.
+type place struct {
+	up    *place
+	name  string // of a property
+	index int    // of an item, or -1 for a property
+}
+
+func (p *place) member(name string) *place { return &place{up: p, name: name, index: -1} }
+func (p *place) item(i int) *place         { return &place{up: p, index: i} }
+
+func (p *place) steps() []*place {
+	var out []*place
+	for ; p != nil; p = p.up {
+		out = append(out, p)
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out
+}
+
+// String is the place as people write it: edits[2].old_string, env["a b"], or "" for the root.
+func (p *place) String() string {
+	var b strings.Builder
+	for _, s := range p.steps() {
+		switch {
+		case s.index >= 0:
+			b.WriteString("[" + strconv.Itoa(s.index) + "]")
+		case !simpleName(s.name):
+			b.WriteString("[" + quote(s.name) + "]")
+		case b.Len() > 0:
+			b.WriteString("." + s.name)
+		default:
+			b.WriteString(s.name)
+		}
+	}
+	return b.String()
+}
+
+// pointer is the place as a JSON pointer.
+func (p *place) pointer() string {
+	var b strings.Builder
+	for _, s := range p.steps() {
+		if s.index >= 0 {
+			b.WriteString("/" + strconv.Itoa(s.index))
+		} else {
+			b.WriteString("/" + pointerStep(s.name))
+		}
+	}
+	return b.String()
+}
+
+// pointerStep escapes one step of a JSON pointer.
+func pointerStep(name string) string { return pointerEscapes.Replace(name) }
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// compare orders places: outer before inner, items by number, properties by name.
+func (p *place) compare(q *place) int {
+	a, b := p.steps(), q.steps()
+	for i := range min(len(a), len(b)) {
+		if c := cmp.Or(cmp.Compare(a[i].index, b[i].index), strings.Compare(a[i].name, b[i].name)); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func simpleName(s string) bool {
+	for _, r := range s {
+		if !strings.ContainsRune("_-$", r) && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxQuoted
+}
 
 // maxQuoted bounds, in code points, what is shown of any one value, name or pattern.
 const maxQuoted = 60
@@ -162,3 +307,158 @@ func nearestValue(allowed []any, got any) string {
 	}
 	return didYouMean(nearest(s, names))
 }
+
+// alternatives names what several schemas ask for, up to the mark before the next clause: "string or null,", or "one
+// of: ...;".
+func alternatives(subs []*node) string {
+	var words []string
+	plain := true
+	for _, w := range descriptions(subs) {
+		if !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+		plain = plain && !strings.ContainsAny(w, " ,")
+	}
+	if plain || len(words) == 1 {
+		return either(words) + ","
+	}
+	return "one of: " + listed(words, "; ") + ";"
+}
+
+// descriptions describes the first dozen of several schemas.
+func descriptions(subs []*node) []string {
+	const most = 12
+	var words []string
+	for _, sub := range subs[:min(len(subs), most)] {
+		words = append(words, sub.describe())
+	}
+	if len(subs) > most {
+		words = append(words, fmt.Sprintf("%d others", len(subs)-most))
+	}
+	return words
+}
+
+// describe is a few words for what a schema asks for, such as: string, "a" or "b", object with path, array of string.
+func (n *node) describe() string { return n.describeWithin(3) }
+
+func (n *node) describeWithin(levels int) string {
+	switch {
+	case n.never:
+		return "nothing"
+	case levels == 0:
+		return n.label()
+	case len(n.enum) > 0:
+		return n.describeEnum()
+	case n.types == kindObject || n.types == 0 && len(n.properties)+len(n.required) > 0:
+		return n.describeObject()
+	case n.types == kindArray && n.items != nil && !n.items.anything():
+		return "array of " + n.items.describeWithin(levels-1)
+	case n.types != 0:
+		return n.describeTypes()
+	case n.ref != nil:
+		return n.ref.describeWithin(levels - 1)
+	}
+	return n.describeCombined(levels - 1)
+}
+
+func (n *node) describeCombined(levels int) string {
+	subs, join := slices.Concat(n.anyOf, n.oneOf), either
+	if len(subs) == 0 {
+		subs, join = n.allOf, func(words []string) string { return strings.Join(words, " and ") }
+	}
+	if len(subs) == 0 {
+		return n.label()
+	}
+	const most = 4
+	var words []string
+	for _, sub := range subs[:min(len(subs), most)] {
+		if w := sub.describeWithin(levels); !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	if len(subs) > most {
+		words = append(words, "others")
+	}
+	return join(words)
+}
+
+// label stands for a schema that has no short description: its title, or where it is.
+func (n *node) label() string {
+	if n.title != "" {
+		return shorten(n.title, maxQuoted)
+	}
+	return "what the schema says at #" + shorten(n.at, 2*maxQuoted)
+}
+
+func (n *node) describeEnum() string {
+	words := make([]string, 0, 5)
+	for _, v := range n.enum[:min(len(n.enum), 5)] {
+		words = append(words, showWhole(v))
+	}
+	if len(n.enum) > len(words) {
+		return strings.Join(words, ", ") + " and others"
+	}
+	return either(words)
+}
+
+// describeObject names the properties that tell one object from another: constants, then the required, then any.
+func (n *node) describeObject() string {
+	var words []string
+	for _, m := range n.properties {
+		if len(m.node.enum) == 1 {
+			words = append(words, shorten(m.name, maxQuoted)+" "+showWhole(m.node.enum[0]))
+		}
+	}
+	for _, name := range n.required {
+		if sub := n.byName[name]; sub == nil || len(sub.enum) != 1 {
+			words = append(words, shorten(name, maxQuoted))
+		}
+	}
+	for _, m := range n.properties {
+		if len(n.required) == 0 && len(m.node.enum) != 1 {
+			words = append(words, shorten(m.name, maxQuoted))
+		}
+	}
+	if len(words) == 0 {
+		return "object"
+	}
+	if len(words) > 6 {
+		words = append(words[:6:6], "…")
+	}
+	return "object with " + strings.Join(words, ", ")
+}
+
+func (n *node) describeTypes() string {
+	words := either(n.typeWords)
+	if n.pattern != nil {
+		words += " matching " + shorten(n.pattern.text, maxQuoted)
+	}
+	return words
+}
+
+// nearest is the name most like the wrong one, or "" if none is alike. Case, "_", "-" and spaces do not count.
+func nearest(wrong string, names []string) string {
+	const longest = 40
+	plainWrong := squash(wrong)
+	best, bestDistance := "", 1+max(len(plainWrong)/3, 1)
+	for _, name := range names {
+		if name == wrong || len(name) > longest || len(plainWrong) > longest {
+			continue
+		}
+		if d := levenshtein.Distance(plainWrong, squash(name), nil); d < bestDistance && d < len(plainWrong) {
+			best, bestDistance = name, d
+		}
+	}
+	return best
+}
+
+func didYouMean(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " (did you mean " + quote(name) + "?)"
+}
+
+var squasher = strings.NewReplacer("_", "", "-", "", " ", "")
+
+func squash(s string) string { return squasher.Replace(strings.ToLower(shorten(s, 60))) }

@@ -24,34 +24,45 @@ func TestWords(t *testing.T) {
 		{"null for a string", readTool, `{"path":null}`, `path: must be a string, got null`},
 		{"root", readTool, `["x"]`, `must be an object, got array`},
 		{"enum", readTool, `{"path":"x","mode":"c"}`, `mode: must be one of "a", "b"; got "c"`},
-		{"enum with a near value", `{"enum":["replace","insert"]}`, `"Replace_"`, `must be one of "replace", "insert"; got "Replace_" (did you mean "replace"?)`},
+		{"enum with a near value", `{"enum":["replace","insert"]}`, `"Replace_"`,
+			`must be one of "replace", "insert"; got "Replace_" (did you mean "replace"?)`},
 		{"missing", readTool, `{}`, `required property "path" is missing`},
 		{"unknown and missing", readTool, `{"file":"x"}`,
-			`required property "path" is missing; unknown property "file"; allowed: path, start_line, end_line, mode (did you mean "path"?)`},
-		{"unknown and near", readTool, `{"path":"x","startLine":3}`, `unknown property "startLine"; allowed: path, start_line, end_line, mode (did you mean "start_line"?)`},
-		{"unknown and nothing near", readTool, `{"path":"x","verbose":true}`, `unknown property "verbose"; allowed: path, start_line, end_line, mode`},
-		{"no properties", `{"additionalProperties":false}`, `{"a":1}`, `unknown property "a"; no properties are allowed here`},
-		{"pattern properties", `{"properties":{"id":{}},"patternProperties":{"^x-":{"type":"string"}},"additionalProperties":false}`, `{"y":1,"x-a":2}`,
+			`required property "path" is missing; unknown property "file"; allowed: path, start_line, end_line, mode (did you ` +
+				`mean "path"?)`},
+		{"unknown and near", readTool, `{"path":"x","startLine":3}`,
+			`unknown property "startLine"; allowed: path, start_line, end_line, mode (did you mean "start_line"?)`},
+		{"unknown and nothing near", readTool, `{"path":"x","verbose":true}`,
+			`unknown property "verbose"; allowed: path, start_line, end_line, mode`},
+		{"no properties", `{"additionalProperties":false}`, `{"a":1}`,
+			`unknown property "a"; no properties are allowed here`},
+		{"pattern properties", `{"properties":{"id":{}},"patternProperties":{"^x-":{"type":"string"}},` +
+			`"additionalProperties":false}`, `{"y":1,"x-a":2}`,
 			`unknown property "y"; allowed: id, names that match ^x-; x-a: must be a string, got number 2`},
 		{"minimum", readTool, `{"path":"x","start_line":0}`, `start_line: must be at least 1, got 0`},
 		{"bounds", `{"maximum":10,"exclusiveMinimum":20,"exclusiveMaximum":5,"multipleOf":0.5}`, `11.25`,
-			`must be a multiple of 0.5, got 11.25; must be at most 10, got 11.25; must be less than 5, got 11.25; must be more than 20, got 11.25`},
+			`must be a multiple of 0.5, got 11.25; must be at most 10, got 11.25; must be less than 5, got 11.25; must be ` +
+				`more than 20, got 11.25`},
 		{"nested", editTool, `{"edits":[{"old_string":"a","new_string":"b"},{"old_string":"","new_string":3}]}`,
 			`edits[1].new_string: must be a string, got number 3; edits[1].old_string: must not be empty`},
 		{"nested missing", editTool, `{"edits":[{"old_string":"a"}]}`, `edits[0]: required property "new_string" is missing`},
 		{"array as a string", editTool, `{"edits":"[{\"old_string\": \"a\"}]"}`,
-			`edits: must be an array, got string "[{\"old_string\": \"a\"}]"; write the JSON itself, not a string with JSON in it`},
+			`edits: must be an array, got string "[{\"old_string\": \"a\"}]"; write the JSON itself, not a string with JSON ` +
+				`in it`},
 		{"lengths", `{"properties":{"a":{"minLength":3},"b":{"maxLength":2}}}`, `{"a":"äö","b":"äöü"}`,
 			`a: must be at least 3 characters long, got 2; b: must be at most 2 characters long, got 3`},
-		{"items", `{"properties":{"a":{"minItems":1},"b":{"maxItems":1},"c":{"uniqueItems":true}}}`, `{"a":[],"b":[1,2],"c":[1,"x",1.0]}`,
-			`a: must have at least 1 item, got 0; b: must have at most 1 item, got 2; c: must not have equal items, but [0] and [2] are`},
+		{"items", `{"properties":{"a":{"minItems":1},"b":{"maxItems":1},"c":{"uniqueItems":true}}}`,
+			`{"a":[],"b":[1,2],"c":[1,"x",1.0]}`,
+			`a: must have at least 1 item, got 0; b: must have at most 1 item, got 2; c: must not have equal items, but [0] ` +
+				`and [2] are`},
 		{"properties", `{"minProperties":2}`, `{"a":1}`, `must have at least 2 properties, got 1`},
 		{"pattern", `{"pattern":"^[a-z]+$"}`, `"ABC"`, `must match the pattern ^[a-z]+$, got "ABC"`},
 		{"const", `{"properties":{"v":{"const":"two"}}}`, `{"v":"one"}`, `v: must be "two", got "one"`},
 		{"const of an object", `{"const":{"b":[1,2],"a":null}}`, `{"a":null}`, `must be {"a":null,"b":[1,2]}, got object`},
 		{"union of types", `{"type":["string","null"]}`, `5`, `must be string or null, got number 5`},
 		{"anyOf of types", `{"anyOf":[{"type":"string"},{"type":"null"}]}`, `5`, `must be string or null, got number 5`},
-		{"anyOf, one alternative meant", `{"anyOf":[{"type":"string","minLength":3},{"type":"null"}]}`, `"ab"`, `must be at least 3 characters long, got 2`},
+		{"anyOf, one alternative meant", `{"anyOf":[{"type":"string","minLength":3},{"type":"null"}]}`, `"ab"`,
+			`must be at least 3 characters long, got 2`},
 		{"oneOf by a constant", `{"oneOf":[
 			{"properties":{"kind":{"const":"circle"},"r":{"type":"number"}},"required":["kind","r"]},
 			{"properties":{"kind":{"const":"square"},"side":{"type":"number"}},"required":["kind","side"]}]}`,
@@ -64,26 +75,38 @@ func TestWords(t *testing.T) {
 			`must fit exactly one alternative, but fits numbers 1 and 2 of: integer; what the schema says at #/oneOf/1`},
 		{"not", `{"not":{"enum":["root"]}}`, `"root"`, `must not be "root", got "root"`},
 		{"false", `{"properties":{"secret":false}}`, `{"secret":1}`, `secret: is not allowed`},
-		{"dependent", `{"dependentRequired":{"card":["name"]}}`, `{"card":1}`, `property "name" is required when "card" is given`},
-		{"property names", `{"propertyNames":{"pattern":"^[a-z]+$"}}`, `{"Abc":1}`, `property name "Abc": must match the pattern ^[a-z]+$, got "Abc"`},
-		{"tuple", `{"prefixItems":[{"type":"string"}],"items":false}`, `[1,2]`, `must have at most 1 item, got 2; [0]: must be a string, got number 1`},
+		{"dependent", `{"dependentRequired":{"card":["name"]}}`, `{"card":1}`,
+			`property "name" is required when "card" is given`},
+		{"property names", `{"propertyNames":{"pattern":"^[a-z]+$"}}`, `{"Abc":1}`,
+			`property name "Abc": must match the pattern ^[a-z]+$, got "Abc"`},
+		{"tuple", `{"prefixItems":[{"type":"string"}],"items":false}`, `[1,2]`,
+			`must have at most 1 item, got 2; [0]: must be a string, got number 1`},
 		{"contains", `{"contains":{"type":"string"}}`, `[1]`, `must have at least 1 item that is string, got 0`},
-		{"if then", `{"if":{"properties":{"a":{"const":1}}},"then":{"required":["b"]}}`, `{"a":1}`, `required property "b" is missing`},
-		{"allOf, one problem twice", `{"allOf":[{"type":"string"},{"type":"string"}]}`, `1`, `must be a string, got number 1`},
-		{"unevaluated", `{"allOf":[{"properties":{"name":{}}}],"properties":{"age":{}},"unevaluatedProperties":false}`, `{"nane":1}`,
+		{"if then", `{"if":{"properties":{"a":{"const":1}}},"then":{"required":["b"]}}`, `{"a":1}`,
+			`required property "b" is missing`},
+		{"allOf, one problem twice", `{"allOf":[{"type":"string"},{"type":"string"}]}`, `1`,
+			`must be a string, got number 1`},
+		{"unevaluated", `{"allOf":[{"properties":{"name":{}}}],"properties":{"age":{}},"unevaluatedProperties":false}`,
+			`{"nane":1}`,
 			`unknown property "nane"; allowed: age, name (did you mean "name"?)`},
-		{"odd names", `{"properties":{"a b":{"properties":{"c.d":{"type":"string"}}}}}`, `{"a b":{"c.d":1}}`, `["a b"]["c.d"]: must be a string, got number 1`},
-		{"item order", `{"allOf":[{"items":{"maxLength":1}},{"items":{"enum":["","long"]}}]}`, `["","","x","","","","","","","","long"]`,
+		{"odd names", `{"properties":{"a b":{"properties":{"c.d":{"type":"string"}}}}}`, `{"a b":{"c.d":1}}`,
+			`["a b"]["c.d"]: must be a string, got number 1`},
+		{"item order", `{"allOf":[{"items":{"maxLength":1}},{"items":{"enum":["","long"]}}]}`,
+			`["","","x","","","","","","","","long"]`,
 			`[2]: must be one of "", "long"; got "x"; [10]: must be at most 1 character long, got 4`},
-		{"a wrong type is said once", `{"type":"integer","minLength":3,"pattern":"b","anyOf":[{"type":"boolean"},{"enum":["x"]}]}`, `"a"`, `must be an integer, got string "a"`},
+		{"a wrong type is said once",
+			`{"type":"integer","minLength":3,"pattern":"b","anyOf":[{"type":"boolean"},{"enum":["x"]}]}`, `"a"`,
+			`must be an integer, got string "a"`},
 		{"many", `{"items":{"type":"string"}}`, `[1,2,3,4,5,6,7,8]`,
 			`[0]: must be a string, got number 1; [1]: must be a string, got number 2; [2]: must be a string, got number 3; ` +
 				`[3]: must be a string, got number 4; [4]: must be a string, got number 5; and 3 more problems`},
 		{"not JSON", readTool, `{"path":`, `not valid JSON: the text ends too early, at byte 8`},
 		{"more than JSON", readTool, `{"path":"x"} {}`, `not valid JSON: more text after the JSON value, at byte 13`},
 		{"doubled name", readTool, `{"path":"x","path":"y"}`, `property "path" is given twice`},
-		{"absurd number", editTool, `{"edits":[1e1000000]}`, `edits[0]: number 1e1000000 has too many digits or too large an exponent (limit 400)`},
-		{"too deep", `{"items":{"items":{}}}`, strings.Repeat("[", 65) + strings.Repeat("]", 65), `nested more than 64 levels deep`},
+		{"absurd number", editTool, `{"edits":[1e1000000]}`,
+			`edits[0]: number 1e1000000 has too many digits or too large an exponent (limit 400)`},
+		{"too deep", `{"items":{"items":{}}}`, strings.Repeat("[", 65) + strings.Repeat("]", 65),
+			`nested more than 64 levels deep`},
 		{"half a surrogate", readTool, `{"path":"\ud800"}`, `not valid JSON: half a surrogate pair in a string, at byte 15`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -114,7 +137,8 @@ func TestProblemsAreCapped(t *testing.T) {
 
 // TestValuesAreShortened: whatever a model sent, a problem stays short and is valid text.
 func TestValuesAreShortened(t *testing.T) {
-	for _, text := range []string{strings.Repeat("ä", 500), strings.Repeat("\x01", 500), strings.Repeat("日本語", 200), `"` + strings.Repeat(`\`, 300)} {
+	for _, text := range []string{strings.Repeat("ä", 500), strings.Repeat("\x01", 500), strings.Repeat("日本語", 200), `"` +
+		strings.Repeat(`\`, 300)} {
 		shown := quote(text)
 		if n := utf8.RuneCountInString(shown); n > maxQuoted || n < maxQuoted-10 || !utf8.ValidString(shown) {
 			t.Errorf("quote gives %d code points: %s", n, shown)
@@ -125,7 +149,8 @@ func TestValuesAreShortened(t *testing.T) {
 	}
 	long := strings.Repeat("n", 3000)
 	s := mustCompile(t, `{"additionalProperties":{"type":"integer"}}`)
-	for _, doc := range []string{`{"a":"` + long + `"}`, `{"` + long + `":"a"}`, `{"a":1` + strings.Repeat("0", 300) + `.5}`} {
+	for _, doc := range []string{`{"a":"` + long + `"}`, `{"` + long + `":"a"}`, `{"a":1` + strings.Repeat("0", 300) +
+		`.5}`} {
 		if got := s.Validate([]byte(doc)).Error(); len(got) > 200 {
 			t.Errorf("%d bytes: %s", len(got), got)
 		}
