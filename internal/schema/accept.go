@@ -347,7 +347,7 @@ func newRule(root *node) *rule {
 }
 
 type ruleMaker struct {
-	done   map[*node]*rule // a schema may contain itself
+	done        map[*node]*rule // a schema may contain itself
 	unsupported bool
 }
 
