@@ -17,6 +17,11 @@ func (p *projection) known(h hunk) *Refusal {
 			return p.conflict(c, "a line that changes is another one in the file")
 		}
 	}
+	for _, u := range p.units(h) {
+		if p.contested(u) {
+			return p.conflict(u, "old_string has the line that changes more often than the file has it there")
+		}
+	}
 	if h.na == h.nb {
 		return nil
 	}
@@ -24,6 +29,30 @@ func (p *projection) known(h hunk) *Refusal {
 		return refusal
 	}
 	return p.certain(h)
+}
+
+// contested reports whether a line of old_string next to a unit is not in the file and could as well be the one that the
+// unit's line of the file is: which of the two changes cannot be told then.
+func (p *projection) contested(u cell) bool {
+	if !u.single() {
+		return false
+	}
+	file, at := squeeze(p.t.text(u.f0)), p.cellOf[u.o0]
+	for _, step := range []int{-1, +1} {
+		for i := at + step; i >= 0 && i < len(p.place.cells); i += step {
+			c := p.place.cells[i]
+			if !c.oneSided() && p.speaks(c) {
+				break
+			}
+			for o := c.o0; o < c.o1; o++ {
+				old := squeeze(p.old.text(o))
+				if c.f0 == c.f1 && old != "" && (old == file || p.t.isMisspelt(old, file)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // nearby is how many lines around a place, and around a change, are looked at for lines in another order.

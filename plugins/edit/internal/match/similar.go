@@ -188,6 +188,11 @@ func (t *Text) placeOf(r *reading, w *window) *place {
 			continue
 		}
 		p.cells = append(p.cells, span(i, i, at, j)...)
+		if w.kinds[i] == altered && similarity(r.index.keys[i], t.lineIndex().keys[j]) < minAlike { // a line too many and one too few
+			p.cells = append(p.cells, cell{i, i + 1, j, j, altered}, cell{i + 1, i + 1, j, j + 1, filler})
+			at = j + 1
+			continue
+		}
 		p.cells = append(p.cells, cell{i, i + 1, j, j + 1, w.kinds[i]})
 		at = j + 1
 	}
