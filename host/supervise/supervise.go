@@ -7,20 +7,26 @@
 package supervise
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
+	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/host/supervise/internal/toolcache"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // Options of a Supervisor. The zero value works.
@@ -183,4 +189,198 @@ func (s *Supervisor) Close() error {
 		_ = s.temps.remove()
 	}
 	return s.dir.remove()
+}
+
+// Reload makes the plugins those of the specs: new ones are added, those that are gone end when their calls have, and those
+// whose spec or program has changed are reloaded, side by side. All others run on untouched. What goes wrong with one plugin
+// costs only that one: it stays as it was.
+//
+// Of a program the file of the command counts, by its place, size and times; what it loads by itself does not.
+func (s *Supervisor) Reload(ctx context.Context, specs []Spec) []error {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return []error{context.Cause(ctx)}
+	}
+	known, err := s.removeOthers(specs)
+	if err != nil {
+		return []error{err}
+	}
+	problems := make([]error, len(specs))
+	var wg sync.WaitGroup
+	for i, spec := range specs {
+		if slices.ContainsFunc(specs[:i], func(o Spec) bool { return o.Name == spec.Name }) {
+			problems[i] = fmt.Errorf("plugin %q is there twice; %s is left out", spec.Name, cmp.Or(spec.Source, "the second"))
+			continue
+		}
+		wg.Go(func() { problems[i] = s.reloadOne(ctx, known[spec.Name], spec) })
+	}
+	wg.Wait()
+	return slices.DeleteFunc(problems, func(e error) bool { return e == nil })
+}
+
+func (s *Supervisor) reloadOne(ctx context.Context, p *Process, spec Spec) error {
+	if p == nil {
+		_, err := s.Add(spec)
+		return err
+	}
+	if err := spec.Check(); err != nil {
+		return err
+	}
+	return p.follow(ctx, spec)
+}
+
+// removeOthers has all plugins leave that no spec names, and gives the others by their names.
+func (s *Supervisor) removeOthers(specs []Spec) (map[string]*Process, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errors.New("supervise: the supervisor is closed")
+	}
+	known := map[string]*Process{}
+	s.processes = slices.DeleteFunc(s.processes, func(p *Process) bool {
+		gone := !slices.ContainsFunc(specs, func(spec Spec) bool { return spec.Name == p.name })
+		if gone || isClosed(p.closing) { // which whoever uses it has done
+			s.remove(p)
+			return true
+		}
+		known[p.name] = p
+		return false
+	})
+	return known, nil
+}
+
+// remove lets the plugin's calls end, and then ends the plugin.
+func (s *Supervisor) remove(p *Process) {
+	s.leaving[p] = struct{}{}
+	p.leaveOnce.Do(func() { close(p.leaving) })
+	go func() {
+		<-p.done
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.leaving, p)
+	}()
+}
+
+// follow reloads the plugin if its process would be another, and else takes over what the spec says of looking after it.
+func (p *Process) follow(ctx context.Context, spec Spec) error {
+	spec = spec.complete(p.workdir)
+	now, known := p.status.Load(), *p.spec.Load()
+	program, ok := p.look(ctx, spec)
+	r, by := reload{ctx: ctx, spec: spec, program: program}, p.describedBy(now.ran)
+	switch {
+	case !ok:
+		return p.unasked(ctx)
+	case !sameProcess(known, spec), by.Known() && by != program:
+		return p.askVerified(r)
+	case now.State != Starting && now.LastError == "" && reflect.DeepEqual(known, spec):
+		return nil
+	}
+	return p.ask(r)
+}
+
+// openCache makes the cache that the options ask for, or nil. A folder that cannot be used is no reason to fail.
+func openCache(o Options, log *slog.Logger) *toolcache.Cache {
+	if o.CacheDir == "" {
+		return nil
+	}
+	c, err := toolcache.Open(o.CacheDir)
+	if err != nil {
+		log.Warn("what plugins say of themselves is not kept", "error", err)
+		return nil
+	}
+	c.Refresh, c.Offline = o.Refresh, o.Offline
+	return c
+}
+
+// recall gives what is known of a plugin without a start, or nil.
+func (s *Supervisor) recall(ctx context.Context, spec Spec) *sdk.Description {
+	if s.cache == nil {
+		return nil
+	}
+	path, err := s.verified(spec)
+	if err != nil {
+		return nil // which the start tells
+	}
+	return s.cache.Recall(ctx, s.describing(spec, path))
+}
+
+// describing is what the description of a plugin depends on, whose program is the file at path.
+func (s *Supervisor) describing(spec Spec, path string) toolcache.Plugin {
+	return toolcache.Plugin{Program: path, Command: spec.Command, Env: spec.Env, Inherited: inheritedEnvironment(spec),
+		Dir: spec.Dir, Workdir: s.workdir, Config: spec.Config}
+}
+
+// A site is where programs are run: their folders, and what toolhost has there of its own.
+type site struct {
+	workdir string
+	dir     *runDir  // for sockets
+	temps   *runDir  // for temporary files; it may be the same
+	stores  []string // folders of verified programs and of definitions
+	protect []string // see Options.Protect
+	hide    []string // see Options.Hide
+	reserve []string // see Options.Reserve
+	machine func() sandbox.Means
+	sights  stage.Sights
+}
+
+// stage puts what keeps the plugin in around its program, the file at path, with the folders of this start. Others gives the
+// programs beside it.
+func (s *site) stage(spec Spec, path string, f stage.Folders, env []string, others func() []string) (stage.Stage, error) {
+	f.Work = s.workdir
+	if spec.Sandbox.Require != "" {
+		sandbox.Machine() // so that all that is missing is known before a start
+	}
+	how, err := stage.Plan{
+		Box: spec.Sandbox, Means: s.machine(), // once: a start beside this one may find out more
+		Folders: f,
+		Own: func() []stage.Sighted {
+			return s.sights.Places(ours([]string{s.dir.path, s.temps.path}, s.stores, s.protect, s.hide, slices.Concat(s.reserve, others())))
+		},
+		Notes: s.dir.path,
+	}.Build(stage.Program{Named: func() (string, error) { return program(spec) }, Path: path, Argv: slices.Clone(spec.Command), Env: env})
+	if err != nil {
+		return how, &invalidError{err}
+	}
+	return how, nil
+}
+
+// warnOfLess tells once a start that the plugin has not got what was asked for it.
+func (s *Supervisor) warnOfLess(name string, c sandbox.Confinement) {
+	if c.Got != c.Asked {
+		s.log.Warn("plugin is kept in less than was asked", "plugin", name, "asked", string(c.Asked), "got", string(c.Got), "missing", c.Missing)
+	}
+}
+
+// ours are the places of toolhost and its plugins. One in protect that ends in a slash is a folder that they cannot make.
+func ours(runDirs, stores, protect, hide, reserved []string) (out []stage.Place) {
+	add := func(kind stage.Kind, paths ...string) {
+		for _, path := range paths {
+			out = append(out, stage.Place{Path: path, Kind: kind})
+		}
+	}
+	add(stage.Private, runDirs...)
+	add(stage.Made, stores...)
+	add(stage.Reserved, reserved...)
+	add(stage.Unseen, hide...)
+	for _, path := range protect {
+		kind := stage.Found
+		if strings.HasSuffix(path, "/") {
+			kind = stage.Hollow
+		}
+		add(kind, filepath.Clean(path))
+	}
+	return out
+}
+
+// Confine says what would keep a plugin in on a machine, without a start. It fails when a start would be refused for it.
+func (o Options) Confine(spec Spec, m sandbox.Means) (sandbox.Confinement, error) {
+	workdir, err := filepath.Abs(o.Workdir)
+	if err != nil {
+		return sandbox.Confinement{}, err
+	}
+	places := ours([]string{chooseBase(o.RunDir), chooseBase(cmp.Or(o.RunDir, os.TempDir()))}, []string{binaries.NewVault(o.BinDir, "", nil).Dir(), o.CacheDir}, o.Protect, o.Hide, o.Reserve)
+	return stage.Plan{Box: spec.Sandbox, Means: m, Folders: stage.Folders{Work: workdir},
+		Own: func() []stage.Sighted { return new(stage.Sights).Places(places) }}.Confine()
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 // Package binaries makes sure that the bytes of a program that were checked are the bytes that run.
 package binaries
 
@@ -7,14 +5,18 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/dirlock"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A Vault keeps copies of programs that have a checksum, so that the bytes that were hashed are the bytes that run,
@@ -218,5 +220,113 @@ func (v *Vault) Close() {
 	for sum, f := range v.held {
 		_ = f.Close()
 		delete(v.held, sum)
+	}
+}
+
+// makeFolder makes a folder for programs with what is above it.
+func makeFolder(dir string) error { return fit(dir, os.MkdirAll(dir, 0o700)) }
+
+// makeInside makes one in a folder that is there: it does not come back when its owner has removed that.
+func makeInside(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	return fit(dir, err)
+}
+
+// fit says what is wrong with a folder for programs that was made, or not.
+func fit(dir string, err error) error {
+	if err == nil && !runsPrograms(dir) {
+		err = errors.New(dir + " is on a file system that runs no programs (noexec)")
+	}
+	if err == nil {
+		err = fsutil.CheckPrivateDir(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("copies of checked programs cannot be kept: %w", err)
+	}
+	return nil
+}
+
+// The folder of a copy has two kinds of locks. Those who use the copy share one; who removes it wants one alone, and gives
+// up at once. Any process that can read the folder can take either, and a plugin may be one: so nobody waits long for a
+// lock, and nothing but the life of a copy depends on one.
+
+// claim makes the folder, or finds it, and holds it until the file is closed.
+func claim(dir string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, err
+	}
+	f, _, err := dirlock.Make(dir, 0o700)
+	return usersAlone(f, err)
+}
+
+// holdFolder keeps a folder from being removed until the file is closed.
+func holdFolder(dir string) (*os.File, error) { return usersAlone(dirlock.Shared(dir)) }
+
+// usersAlone refuses a folder that is locked, but that others may change.
+func usersAlone(f *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	if err := fsutil.CheckPrivateDir(f.Name()); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// unlessHeld removes a folder, or does what else it is told, if nobody holds the folder.
+func unlessHeld(dir string, remove func(dir string) error) {
+	if f, err := dirlock.Alone(dir); err == nil {
+		_ = remove(dir)
+		_ = f.Close()
+	}
+}
+
+const (
+	// maxCopies is how many programs a vault has at most, but for those in use.
+	maxCopies = 64
+	// maxUnused is how long a program that is not used stays in a vault.
+	maxUnused = 30 * 24 * time.Hour
+	// maxFresh is how long a file may stay incomplete; its writer was killed.
+	maxFresh = time.Hour
+)
+
+// prune removes the copies that have not been used for longest, and what was never completed. A copy that a host uses
+// stays.
+func (v *Vault) prune(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	var copies []os.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.IsDir() && isCopy(e.Name()) {
+			copies = append(copies, info)
+		}
+	}
+	slices.SortFunc(copies, func(a, b os.FileInfo) int { return cmp.Compare(b.ModTime().UnixNano(), a.ModTime().UnixNano()) })
+	for i, c := range copies {
+		path := filepath.Join(dir, c.Name())
+		if i >= maxCopies || time.Since(c.ModTime()) > maxUnused {
+			unlessHeld(path, os.RemoveAll)
+		}
+		sweep(path)
+	}
+}
+
+// isCopy knows the folder of a copy by its name, a checksum.
+func isCopy(name string) bool { return len(name) == 64 && strings.Trim(name, "0123456789abcdef") == "" }
+
+// sweep removes what a host has left that was killed while it copied.
+func sweep(dir string) {
+	left, _ := fs.Glob(os.DirFS(dir), fresh) // the folder's own name is no pattern
+	for _, name := range left {
+		path := filepath.Join(dir, name)
+		if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > maxFresh {
+			_ = os.Remove(path)
+		}
 	}
 }

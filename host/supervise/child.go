@@ -1,5 +1,3 @@
-//go:build unix
-
 package supervise
 
 import (
@@ -7,9 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
 	"github.com/toolhost/toolhost/host/supervise/internal/stage"
+	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -255,4 +258,97 @@ func isFormat(err error) bool {
 // notRestricted words why the program was not run.
 func notRestricted(e *proctree.RestrictionError) error {
 	return fmt.Errorf("it was not run, because its sandbox cannot be set up: %.200q: %s (%w)", e.Call, cmp.Or(unix.ErrnoName(e.Errno), "error"), e.Errno)
+}
+
+// A pipe has an end to read and one to write.
+type pipe struct{ r, w *os.File }
+
+// pipes are the three streams of a process.
+type pipes struct{ stdin, stdout, stderr pipe }
+
+func (p *pipes) open() (err error) {
+	for _, one := range []*pipe{&p.stdin, &p.stdout, &p.stderr} {
+		if one.r, one.w, err = os.Pipe(); err != nil {
+			p.closeAll()
+			return err
+		}
+	}
+	return nil
+}
+
+// closeTheirs closes the ends that the process has copies of.
+func (p *pipes) closeTheirs() { closeFiles(p.stdin.r, p.stdout.w, p.stderr.w) }
+
+func (p *pipes) closeAll() {
+	p.closeTheirs()
+	closeFiles(p.stdin.w, p.stdout.r, p.stderr.r)
+}
+
+func closeFiles(files ...*os.File) {
+	for _, f := range files {
+		_ = f.Close() // also nil
+	}
+}
+
+// lastWords reads a pipe, and after its read deadline no more than what is in it already.
+type lastWords struct {
+	from *os.File
+	late int // bytes read after the deadline
+}
+
+// maxLate is what a pipe holds at most: who goes on writing is not read without end.
+const maxLate = 1 << 20
+
+func (l *lastWords) Read(b []byte) (int, error) {
+	n, err := l.from.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) && l.late < maxLate {
+		n, err = l.now(b)
+		l.late += n
+	}
+	return n, err
+}
+
+// now reads without waiting.
+func (l *lastWords) now(b []byte) (n int, err error) {
+	conn, err := l.from.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	closed := conn.Control(func(fd uintptr) { n, err = unix.Read(int(fd), b) })
+	switch {
+	case closed != nil:
+		return 0, closed
+	case err != nil || n < 0:
+		return 0, os.ErrDeadlineExceeded // nothing is there
+	case n == 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// inherited are the variables of the host's environment that plugins get, besides LC_*. Everything else, tokens above
+// all, stays with the host.
+var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "TERM"}
+
+// environment is what a plugin's process gets: the allow-list, a folder for temporary files in the place of ours, what the
+// spec adds, and go-plugin's and our own last, so that nothing replaces those.
+func environment(spec Spec, temp string, ours []string) []string {
+	out := append(inheritedEnvironment(spec), "TMPDIR="+temp)
+	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
+		out = append(out, name+"="+spec.Env[name])
+	}
+	out = append(out, ours...)
+	return append(out, sdk.EnvKeepDir+"="+os.TempDir(), sdk.EnvLifeline+"=stdin", sdk.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
+}
+
+func inheritedEnvironment(spec Spec) (out []string) {
+	if spec.InheritEnv != nil && *spec.InheritEnv {
+		return proctree.Environ()
+	}
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); slices.Contains(inherited, name) || strings.HasPrefix(name, "LC_") {
+			out = append(out, kv)
+		}
+	}
+	return out
 }
