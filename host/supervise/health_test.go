@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,12 +12,14 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -277,4 +280,278 @@ func TestLongCallsAreNotAskedAbout(t *testing.T) {
 	if n := size(p.asked); n != 0 {
 		t.Errorf("asked %d times", n)
 	}
+}
+
+func init() {
+	plays["lingers"] = func() {
+		p := goodPlugin()
+		sdk.AddTool(p, sdk.Tool{Name: "linger", Description: "for tests"}, func(ctx context.Context, r *sdk.Request, in textArgs) (*sdk.Result, error) {
+			r.Progress(0, 0, "waiting")
+			<-ctx.Done()
+			for size(in.Text) == 0 {
+				<-time.After(time.Millisecond)
+			}
+			return nil, ctx.Err()
+		})
+		sdk.Serve(p)
+	}
+}
+
+// overdueOf is what unwell says of handlers that still run: as OVERDUE says, and noted in the file COUNTED.
+func overdueOf(stream grpc.ServerStream) error {
+	_ = mark(os.Getenv("COUNTED"))
+	m := &emptypb.Empty{}
+	switch os.Getenv("OVERDUE") {
+	case "none":
+		return status.Error(codes.Unimplemented, "unknown method Overdue")
+	case "silent":
+		forever()
+	case "lies":
+		b := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 1<<40)
+		m.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.VarintType), 1<<40))
+	}
+	return stream.SendMsg(m)
+}
+
+// often counts handlers as late from the end of their calls on.
+var often = lateness{every: 5 * time.Millisecond, most: maxLateHandlers}
+
+// leave makes so many calls of a tool that has its way of ending, and ends them when all of them run.
+func leave(t *testing.T, p *Process, n int, tool, text string) {
+	t.Helper()
+	ctx, giveUp := context.WithCancel(t.Context())
+	var ended []<-chan error
+	for range n {
+		ended = append(ended, beginTool(t, ctx, p, tool, text))
+	}
+	giveUp()
+	for _, e := range ended {
+		checkError(t, <-e, sdk.CodeCanceled)
+	}
+}
+
+// counted waits until the plugin is asked no more.
+func counted(t *testing.T, g *generation) {
+	t.Helper()
+	soon(t, "it is asked no more", patience, func() bool {
+		g.left.mu.Lock()
+		defer g.left.mu.Unlock()
+		return !g.left.counting
+	})
+}
+
+// A plugin that ignores 300 cancellations is stuck, and replaced with all that it started. Calls that others have in it go on,
+// and no other plugin notices.
+func TestIgnoredCancellations(t *testing.T) {
+	t.Parallel()
+	s := supervisor(t)
+	events := s.Events(t.Context())
+	p, beside := add(t, s, playing("good", "good")), add(t, s, playing("beside", "good"))
+	p.late, beside.late = often, often
+	before := mustCall(t, beside, "pid", "")
+	running := begin(t, t.Context(), beside, "")
+	var child int
+	must(fmt.Sscan(mustCall(t, p, "child", ""), &child))
+	old := p.Status().PID
+	ctx, giveUp := context.WithCancel(t.Context())
+	other := begin(t, ctx, p, "")
+	leave(t, p, 300, "wait", "deaf")
+	soon(t, "it is replaced", patience, func() bool { s := p.Status(); return s.State == Ready && s.Generation == 2 })
+	if s := p.Status(); s.Restarts != 1 || s.Crashes != 1 || s.Draining != 1 || s.Overdue != 0 || !strings.Contains(s.Reason, "canceled or timed out did not end in it") {
+		t.Errorf("status: %+v", s)
+	}
+	if mustCall(t, p, "echo", "served") != "served" || !alive(old) || len(other) > 0 {
+		t.Error("the other call did not go on in the old process")
+	}
+	giveUp()
+	checkError(t, <-other, sdk.CodeCanceled)
+	soon(t, "the old process and its child have ended", patience, func() bool { return p.Status().Draining == 0 && !alive(old) && !alive(child) })
+	if s := beside.Status(); mustCall(t, beside, "pid", "") != before || s.Generation != 1 || s.Overdue != 0 || len(running) > 0 {
+		t.Errorf("the plugin beside it: %+v", s)
+	}
+	var told []State
+	for len(told) == 0 || told[len(told)-1] != Stuck {
+		if e := <-events; e.Plugin == "good" {
+			told = append(told, e.To)
+			if e.To == Stuck && (!strings.Contains(e.Reason, "did not end in it") || e.From != Ready || e.Generation != 1) {
+				t.Errorf("the event: %+v", e)
+			}
+		}
+	}
+}
+
+// Other calls in a process that is stuck have a bounded time, and an error that says why it ended.
+func TestStuckProcessEnds(t *testing.T) {
+	t.Parallel()
+	spec := playing("good", "good")
+	spec.DrainTimeout = 50 * time.Millisecond
+	p := add(t, supervisor(t), spec)
+	p.late = often
+	other := begin(t, t.Context(), p, "deaf")
+	old := p.Status().PID
+	leave(t, p, maxLateHandlers+1, "wait", "deaf")
+	err := <-other
+	checkError(t, err, sdk.CodeCanceled, `plugin "good" was restarted`, "did not end in it", "no more time")
+	checkOutcome(t, err, sdk.OutcomeUnknown)
+	soon(t, "the old process has ended", patience, func() bool { return p.Status().Draining == 0 && !alive(old) })
+}
+
+// Handlers up to the limit are counted and shown, and forgotten when they end.
+func TestOverdueHandlersAreShown(t *testing.T) {
+	t.Parallel()
+	release := filepath.Join(t.TempDir(), "go")
+	p := add(t, supervisor(t), playing("lingers", "lingers"))
+	p.late = often
+	leave(t, p, maxLateHandlers, "linger", release)
+	soon(t, "they are shown", patience, func() bool { return p.Status().Overdue == maxLateHandlers })
+	g := must(p.acquire(t.Context()))
+	check(t, mark(release))
+	soon(t, "they are forgotten", patience, func() bool { return p.Status().Overdue == 0 })
+	counted(t, g)
+	if s := p.Status(); s.State != Ready || s.Generation != 1 || s.Crashes != 0 {
+		t.Errorf("status: %+v", s)
+	}
+}
+
+// Handlers that end a little late do not count, however many they are.
+func TestHandlersThatEndALittleLate(t *testing.T) {
+	t.Parallel()
+	release := filepath.Join(t.TempDir(), "go")
+	p := add(t, supervisor(t), playing("lingers", "lingers"))
+	p.late = lateness{every: 5 * time.Millisecond, after: time.Hour, most: maxLateHandlers}
+	leave(t, p, 3*maxLateHandlers, "linger", release)
+	g := must(p.acquire(t.Context()))
+	if handlers, late, err := g.client.Overdue(t.Context(), p.late.after); handlers != 3*maxLateHandlers || late != 0 || err != nil {
+		t.Errorf("%d handlers, %d of them late, %v", handlers, late, err)
+	}
+	check(t, mark(release))
+	counted(t, g)
+	if s := p.Status(); s.State != Ready || s.Generation != 1 || s.Overdue != 0 || s.Crashes != 0 {
+		t.Errorf("status: %+v", s)
+	}
+}
+
+// A plugin without the sdk may be unable to count, may lie, or leave the question unanswered: none of that ends one that is
+// healthy.
+func TestPluginsThatCannotCount(t *testing.T) {
+	t.Parallel()
+	for how, c := range map[string]struct{ calls, overdue, asked int }{
+		"none":   {maxLateHandlers + 1, 0, 1},
+		"silent": {maxLateHandlers + 1, 0, misses},
+		"lies":   {maxLateHandlers, maxLateHandlers, -1}, // it has no more of them than calls were left
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "counted")
+			p := sickening(t, "serving", "OVERDUE="+how, "COUNTED="+file)
+			p.late = often
+			ctx, giveUp := context.WithCancel(t.Context())
+			for range c.calls {
+				p.call(t, ctx)
+			}
+			g := must(p.acquire(t.Context()))
+			giveUp()
+			for range c.calls {
+				checkError(t, <-p.ended, sdk.CodeCanceled)
+			}
+			if c.asked < 0 {
+				soon(t, "it is believed so far", patience, func() bool { return p.Status().Overdue == c.overdue })
+			} else {
+				counted(t, g)
+				if n := size(file); n != c.asked {
+					t.Errorf("asked %d times, want %d", n, c.asked)
+				}
+			}
+			if s := p.Status(); s.State != Ready || s.Generation != 1 || s.Overdue != c.overdue {
+				t.Errorf("status: %+v", s)
+			}
+			if how == "none" {
+				ctx, giveUp = context.WithCancel(t.Context())
+				p.call(t, ctx)
+				giveUp()
+				checkError(t, <-p.ended, sdk.CodeCanceled)
+				counted(t, g)
+				if n := size(file); n != 1 {
+					t.Errorf("asked %d times", n)
+				}
+			}
+		})
+	}
+}
+
+// A plugin that is stuck again and again waits longer for its next process, and ends in quarantine, as one that crashes.
+func TestStuckAgainAndAgain(t *testing.T) {
+	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+		for i := range Defaults.Restart.MaxCrashes {
+			g := must(p.acquire(t.Context()))
+			getStuck(p, g)
+			if s := p.Status(); i > 0 && (s.State != Stuck || s.Generation != g.number) || s.Crashes != i+1 { // the first is replaced at once
+				t.Fatalf("stuck for the %d. time: %+v", i+1, s)
+			}
+			if again := must(p.acquire(t.Context())); i > 0 && again != g {
+				t.Error("it takes no calls meanwhile")
+			}
+			time.Sleep(2 * time.Second)
+			if s := p.Status(); s.State != Ready || s.Generation != g.number+1 || s.Restarts != i+1 {
+				t.Fatalf("replaced for the %d. time: %+v", i+1, s)
+			}
+		}
+		g := must(p.acquire(t.Context()))
+		getStuck(p, g)
+		_, err := p.acquire(t.Context())
+		checkError(t, err, sdk.CodePluginUnavailable, "left alone", "did not end in it")
+		if s := p.Status(); s.State != Quarantined || s.Draining == 0 {
+			t.Errorf("stuck once too often: %+v", s)
+		}
+	})
+}
+
+// A process that is stuck goes on when no other can be started, until there were too many tries.
+func TestStuckWithoutReplacement(t *testing.T) {
+	bad := errors.New("bad")
+	play(t, []error{nil, bad, bad, bad, bad, bad, bad}, func(t *testing.T, p *Process, a *actor) {
+		g := must(p.acquire(t.Context()))
+		getStuck(p, g)
+		if s := p.Status(); s.State != Stuck || s.Generation != 1 || s.Crashes != 2 || !strings.Contains(s.LastError, "bad") || must(p.acquire(t.Context())) != g {
+			t.Errorf("while it goes on: %+v", s)
+		}
+		time.Sleep(10 * time.Second)
+		if s := p.Status(); s.State != Quarantined {
+			t.Errorf("at the end: %+v", s)
+		}
+	})
+}
+
+// Without a drain_timeout calls have a minute in a process that is stuck.
+func TestTimeInAStuckProcess(t *testing.T) {
+	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+		v := must(p.enter(t.Context()))
+		defer v.leave()
+		began := time.Now()
+		getStuck(p, v.generation)
+		if <-v.ctx.Done(); !v.cut() || time.Since(began) != stuckDrain {
+			t.Errorf("it is cut: %t, after %s", v.cut(), time.Since(began))
+		}
+	})
+}
+
+// What died or was replaced meanwhile is not stuck.
+func TestStuckTooLate(t *testing.T) {
+	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+		first := must(p.acquire(t.Context()))
+		a.crash()
+		second := must(p.acquire(t.Context()))
+		getStuck(p, first)
+		if s := p.Status(); s.State != Ready || s.Generation != second.number || s.Crashes != 1 {
+			t.Errorf("status: %+v", s)
+		}
+	})
+}
+
+// getStuck says that a generation has too many late handlers.
+func getStuck(p *Process, g *generation) {
+	g.child.over, g.child.end = true, func() {} // no signal ends it
+	g.left.note(maxLateHandlers+1, maxLateHandlers+1, maxLateHandlers+1, maxLateHandlers)
+	p.stuck <- stuck{g}
+	synctest.Wait()
 }

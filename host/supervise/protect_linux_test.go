@@ -475,3 +475,83 @@ func TestPlaceholdersOfAKilledHost(t *testing.T) {
 		return missing(filepath.Join(dir, ".git"))
 	})
 }
+
+// What a plugin puts in the place of a folder that it may write to gives it nothing at the next start.
+func TestLinksInOwnFolders(t *testing.T) {
+	if reached(sandbox.Confined) != sandbox.Confined {
+		t.Logf("this machine confines nothing: Landlock %d", sandbox.Machine().Landlock)
+		return
+	}
+	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
+		t.Run(string(level), func(t *testing.T) {
+			p := makePrey(t)
+			box := sandbox.Spec{Level: level, Write: []string{p.Inside, p.Inside + "/a"}, Read: []string{p.Inside + "/b"}}
+			proc := add(t, supervisor(t), attacker(p, box))
+			mustCall(t, proc, "run", "cd "+p.Inside+" && echo new > a/file && cat b/file a/file; rm -r a; rm -r b; ln -sT "+p.Outside+" a; ln -sT "+p.Outside+" b")
+			_, _ = call(t, proc, "give-up", "")
+			_, err := call(t, proc, "run", "echo changed > "+p.Secret)
+			checkError(t, err, sdk.CodePluginUnavailable, "leads to "+p.Outside, "name "+p.Outside+" itself")
+			if text := string(must(os.ReadFile(p.Secret))); text != "text" {
+				t.Errorf("it wrote %q outside", text)
+			}
+		})
+	}
+}
+
+// A program that is found by a link in a folder of the plugin's cannot be read at isolated, and that is said.
+func TestProgramByALinkInOwnFolders(t *testing.T) {
+	if reached(sandbox.Isolated) != sandbox.Isolated {
+		t.Logf("this machine reaches %s", reached(sandbox.Isolated))
+		return
+	}
+	p := makePrey(t)
+	must(0, os.Symlink(os.Args[0], p.Inside+"/plugin"))
+	spec := attacker(p, sandbox.Spec{Level: sandbox.Isolated})
+	spec.Command = []string{p.Inside + "/plugin"}
+	_, err := call(t, add(t, supervisor(t), spec), "facts", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "it is run as "+p.Inside+"/plugin, which leads to "+os.Args[0], "name "+os.Args[0]+" itself")
+}
+
+// Folders of ours in a work folder are kept from the plugin. If they cannot be, it is not called confined, and is not
+// started when it must be.
+func TestOwnFoldersInAWorkFolder(t *testing.T) {
+	if reached(sandbox.Confined) != sandbox.Confined {
+		t.Logf("this machine reaches %s", reached(sandbox.Confined))
+		return
+	}
+	for name, place := range map[string]func(o *Options, work string){
+		"nothing":       func(*Options, string) {},
+		"the programs":  func(o *Options, work string) { o.BinDir = filepath.Join(work, "not", "yet") },
+		"what is known": func(o *Options, work string) { o.CacheDir = filepath.Join(work, "cache") },
+		"the sockets":   func(o *Options, work string) { o.RunDir = work },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Workdir: shortDir(t), RunDir: shortDir(t), BinDir: filepath.Join(shortDir(t), "bin")}
+			place(&o, o.Workdir)
+			s := must(New(o))
+			t.Cleanup(func() { _ = s.Close() })
+			p := add(t, s, attackerOf(t, "loose", sandbox.Spec{Level: sandbox.Confined}))
+			mustCall(t, p, "facts", "")
+			want, box := sandbox.Confined, p.Status().Sandbox
+			if name == "the sockets" || name != "nothing" && !sandbox.Machine().Namespaces {
+				want = sandbox.Supervised
+			}
+			if box.Got != want || (want == sandbox.Supervised) != strings.Contains(strings.Join(box.Missing, "\n"), "it can write to "+o.Workdir) {
+				t.Errorf("the status says %+v", box)
+			}
+			_, err := call(t, add(t, s, attackerOf(t, "strict", sandbox.Spec{Level: sandbox.Confined, Require: sandbox.Confined})), "facts", "")
+			if want == sandbox.Confined && err != nil {
+				t.Error(err)
+			} else if want != sandbox.Confined {
+				checkError(t, err, sdk.CodePluginUnavailable, `requires the sandbox level "confined"`, "it can write to "+o.Workdir)
+			}
+		})
+	}
+}
+
+// attackerOf may write to its work folder.
+func attackerOf(t *testing.T, name string, box sandbox.Spec) Spec {
+	spec := attacker(makePrey(t), box)
+	spec.Name, spec.Sandbox.Write = name, nil
+	return spec
+}

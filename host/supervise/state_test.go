@@ -3,12 +3,19 @@ package supervise
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -182,4 +189,372 @@ func TestADeadGenerationIsNotHandedOut(t *testing.T) {
 			t.Errorf("got generation %d, %v", second.number, err)
 		}
 	})
+}
+
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func TestBackoffGrowsAndEndsInQuarantine(t *testing.T) {
+	h := history{limits: Restart{MaxCrashes: 5, Window: time.Minute, Backoff: 100 * time.Millisecond, BackoffMax: 300 * time.Millisecond}}
+	now := epoch
+	for i, want := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond, 300 * time.Millisecond} {
+		retryAt, quarantined := h.crash(now, time.Time{})
+		if wait := retryAt.Sub(now); quarantined || wait < want*8/10 || wait > want*12/10 {
+			t.Errorf("crash %d: wait %s, want %s and a fifth more or less; quarantined %v", i+1, wait, want, quarantined)
+		}
+		now = retryAt
+	}
+	retryAt, quarantined := h.crash(now, time.Time{})
+	if !quarantined || retryAt.Sub(now) != quarantine {
+		t.Errorf("crash 6: quarantined %v for %s", quarantined, retryAt.Sub(now))
+	}
+}
+
+func TestOneProbeAfterQuarantine(t *testing.T) {
+	h := history{limits: Restart{MaxCrashes: 1, Window: time.Minute, Backoff: time.Second, BackoffMax: time.Second}}
+	h.crash(epoch, time.Time{})
+	probe, quarantined := h.crash(epoch, time.Time{})
+	if !quarantined {
+		t.Fatal("not quarantined")
+	}
+	if _, again := h.crash(probe.Add(time.Second), probe); !again {
+		t.Error("a probe that crashes goes straight back into quarantine")
+	}
+	healthy := probe.Add(time.Hour)
+	if retryAt, again := h.crash(healthy.Add(2*time.Minute), healthy); again || !retryAt.Equal(healthy.Add(2*time.Minute)) {
+		t.Error("a plugin that ran well for the window has its crashes forgotten")
+	}
+}
+
+func TestOldCrashesAreForgotten(t *testing.T) {
+	h := history{limits: Restart{MaxCrashes: 2, Window: time.Minute, Backoff: time.Second, BackoffMax: time.Second}}
+	for i := range 20 {
+		now := epoch.Add(time.Duration(i) * 31 * time.Second)
+		if _, quarantined := h.crash(now, now.Add(-30*time.Second)); quarantined {
+			t.Fatalf("crash %d: two crashes a minute are within the limit", i)
+		}
+	}
+}
+
+func TestDelayNeverOverflows(t *testing.T) {
+	h := history{limits: Restart{Backoff: time.Hour, BackoffMax: 30 * time.Second}}
+	for n := range 200 {
+		if d := h.delay(n); d < 0 || d > 36*time.Second {
+			t.Fatalf("delay(%d) = %s", n, d)
+		}
+	}
+}
+
+// Many plugins that crash together do not come back together.
+func TestDelaysDiffer(t *testing.T) {
+	h := history{limits: Restart{Backoff: time.Second, BackoffMax: time.Minute}}
+	soonest, latest := time.Minute, time.Duration(0)
+	for range 200 {
+		d := h.delay(2)
+		soonest, latest = min(soonest, d), max(latest, d)
+	}
+	if soonest < 800*time.Millisecond || soonest > 900*time.Millisecond || latest < 1100*time.Millisecond || latest > 1200*time.Millisecond {
+		t.Errorf("from %s to %s", soonest, latest)
+	}
+}
+
+// playEager is play for an eager plugin.
+func playEager(t *testing.T, script []error, f func(t *testing.T, p *Process, a *actor)) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &actor{script: script}
+		p := newProcess(Spec{Name: "x", Eager: true}.withDefaults(), slog.New(slog.DiscardHandler), a.start, a.note)
+		synctest.Wait()
+		f(t, p, a)
+		if a.live != nil && !isClosed(a.live.done()) {
+			close(a.live.child.exited)
+		}
+		_ = p.Close()
+	})
+}
+
+func TestEagerComesBackByItself(t *testing.T) {
+	playEager(t, nil, func(t *testing.T, p *Process, a *actor) {
+		for i, wait := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
+			before := time.Now()
+			a.crash()
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if p.Status().State != Ready || len(a.starts()) != i+2 {
+				t.Fatalf("after crash %d: %+v, %d starts", i+1, p.Status(), len(a.starts()))
+			}
+			if took := a.starts()[i+1].Sub(before); took < wait*8/10 || took > wait*12/10 {
+				t.Errorf("came back %s after crash %d, want about %s", took, i+1, wait)
+			}
+		}
+		a.crash() // the sixth within a minute
+		for probe := range 3 {
+			if got := p.Status(); got.State != Quarantined || got.Crashes == 0 || got.RetryAt.IsZero() {
+				t.Fatalf("%+v", got)
+			}
+			before := len(a.starts())
+			time.Sleep(quarantine)
+			synctest.Wait()
+			if len(a.starts()) != before+1 || p.Status().State != Ready {
+				t.Fatalf("probe %d: %d starts, %+v", probe, len(a.starts())-before, p.Status())
+			}
+			a.crash()
+		}
+		if got := p.Status().Reason; !strings.Contains(got, "the one try") {
+			t.Errorf("reason: %s", got)
+		}
+	})
+}
+
+// Crashes do not add up over a life in which the plugin ran well.
+func TestEagerThatRunsWellIsNeverQuarantined(t *testing.T) {
+	playEager(t, nil, func(t *testing.T, p *Process, a *actor) {
+		for range 30 {
+			time.Sleep(Defaults.Restart.Window)
+			if got := p.Status().Crashes; got != 0 {
+				t.Errorf("%d crashes are held against it", got)
+			}
+			a.crash()
+			if got := p.Status(); got.State != Ready || got.Crashes != 1 {
+				t.Fatalf("%+v", got)
+			}
+		}
+	})
+}
+
+func TestInvalidIsLeftByReset(t *testing.T) {
+	play(t, []error{&invalidError{errors.New("wrong checksum")}}, func(t *testing.T, p *Process, a *actor) {
+		_, _ = p.acquire(t.Context())
+		p.Reset()
+		if got := p.Status(); got.State != Known || !strings.Contains(got.Reason, "reset") {
+			t.Errorf("%+v", got)
+		}
+		if _, err := p.acquire(t.Context()); err != nil || p.Status().State != Ready {
+			t.Errorf("%v, %+v", err, p.Status())
+		}
+		p.Reset() // leaves one that runs alone
+		if got := p.Status(); got.State != Ready || got.Generation != 2 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestQuarantineIsLeftByReset(t *testing.T) {
+	bad := errors.New("bad")
+	for _, eager := range []bool{false, true} {
+		t.Run(fmt.Sprintf("eager=%v", eager), func(t *testing.T) {
+			playing := play
+			if eager {
+				playing = playEager
+			}
+			playing(t, []error{bad, bad, bad, bad, bad, bad}, func(t *testing.T, p *Process, a *actor) {
+				for range 6 {
+					_, _ = p.acquire(t.Context())
+					time.Sleep(5 * time.Second)
+				}
+				if got := p.Status(); got.State != Quarantined || len(a.starts()) != 6 {
+					t.Fatalf("%+v, %d starts", got, len(a.starts()))
+				}
+				p.Reset()
+				synctest.Wait()
+				if eager != (p.Status().State == Ready) {
+					t.Errorf("an eager plugin comes back at once, a lazy one with the next call: %+v", p.Status())
+				}
+				if _, err := p.acquire(t.Context()); err != nil {
+					t.Error(err)
+				}
+				a.crash()
+				if got := p.Status().Crashes; got != 1 {
+					t.Errorf("%d crashes are remembered", got)
+				}
+			})
+		})
+	}
+}
+
+func TestResetOfAClosedPluginReturns(t *testing.T) {
+	play(t, nil, func(t *testing.T, p *Process, _ *actor) {
+		_ = p.Close()
+		p.Reset()
+	})
+}
+
+// What really runs is counted by what ran, not by what the owner believes.
+func TestStartsAreCounted(t *testing.T) {
+	dir := t.TempDir()
+	marks, program := filepath.Join(dir, "marks"), filepath.Join(dir, "program")
+	script := "#!/bin/sh\necho x >> " + marks + "\necho I cannot >&2\nexit 3\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	spec := playing("bad", "good")
+	spec.Command, spec.Eager = []string{program}, true
+	spec.Restart = Restart{MaxCrashes: 3, Window: time.Hour, Backoff: time.Millisecond, BackoffMax: time.Millisecond}
+	runs := func() int { text, _ := os.ReadFile(marks); return len(text) / 2 }
+	p := add(t, supervisor(t), spec)
+	quarantined := func(want int) {
+		t.Helper()
+		soon(t, "quarantine", patience, func() bool { return p.Status().State == Quarantined })
+		if got := runs(); got != want {
+			t.Errorf("run %d times, want %d", got, want)
+		}
+	}
+	quarantined(4)
+	if got := p.Status(); got.Crashes != 4 || got.Restarts != 3 || len(got.Stderr) == 0 || got.Stderr[0] != "I cannot" || got.Since.IsZero() || got.Reason == "" {
+		t.Errorf("status: %+v", got)
+	}
+	_, err := call(t, p, "echo", "")
+	checkError(t, err, sdk.CodePluginUnavailable, "left alone")
+	p.Reset()
+	quarantined(8)
+	spec.Env["MORE"] = "1"
+	mustReload(t, p, spec) // another spec
+	quarantined(12)
+	replace(t, program, os.Args[0]) // another program
+	if got := mustCall(t, p, "echo", "mended"); got != "mended" || runs() != 12 {
+		t.Errorf("%q after %d runs", got, runs())
+	}
+	if got := p.Status(); got.Crashes != 0 || got.LastError != "" || got.RetryAt != (time.Time{}) {
+		t.Errorf("status: %+v", got)
+	}
+}
+
+// A start that hangs in the system holds nobody for longer than its time and that of a stop.
+func TestStartThatHangsInTheSystem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := contextFor(t, 10*time.Second)
+		defer cancel()
+		never, began := make(chan answer), time.Now()
+		_, err := inTime(ctx, never)
+		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "hangs in the system") || took != 10*time.Second+stopTime {
+			t.Errorf("after %s: %v", took, err)
+		}
+		close(never)
+	})
+}
+
+func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(t.Context(), d, fmt.Errorf("it was not ready within %s", d))
+}
+
+// An embedder sees each step of a plugin's life, with its reason, and then the end of the channel.
+func TestEventsOfALife(t *testing.T) {
+	t.Parallel()
+	s := supervisor(t)
+	events := s.Events(t.Context())
+	spec := playing("good", "good")
+	spec.Restart = Restart{MaxCrashes: 1, Window: time.Hour}
+	p := add(t, s, spec)
+	_, _ = call(t, p, "die", "one")
+	mustReload(t, p, spec)
+	mustCall(t, p, "echo", "")
+	mustReload(t, p, spec)
+	_, _ = call(t, p, "die", "two")
+	_, _ = call(t, p, "die", "three")
+	soon(t, "quarantine", patience, func() bool { return p.Status().State == Quarantined })
+	_ = s.Close()
+	var got []Event
+	for e := range events {
+		got = append(got, e)
+		if e.Time.IsZero() || e.Reason == "" || e.Plugin != "good" || e.Lost != 0 {
+			t.Errorf("%+v", e)
+		}
+		if down := e.To == Crashed || e.To == Quarantined; down && e.Error == "" || (e.To == Quarantined) == e.RetryAt.IsZero() {
+			t.Errorf("%+v", e)
+		} else if down && (len(e.Stderr) == 0 || !strings.HasPrefix(e.Stderr[len(e.Stderr)-1], "dying of ")) {
+			t.Errorf("the last words are missing: %+v", e)
+		}
+	}
+	want := []Event{
+		{From: "", To: Known}, {From: Known, To: Starting, Generation: 1}, {From: Starting, To: Ready, Generation: 1}, {From: Ready, To: Crashed, Generation: 1},
+		{From: Crashed, To: Known, Generation: 1}, {From: Known, To: Starting, Generation: 2}, {From: Starting, To: Ready, Generation: 2},
+		{From: Ready, To: Ready, Generation: 3}, {From: Ready, To: Crashed, Generation: 3},
+		{From: Crashed, To: Starting, Generation: 4}, {From: Starting, To: Ready, Generation: 4}, {From: Ready, To: Quarantined, Generation: 4},
+		{From: Quarantined, To: Draining, Generation: 4}, {From: Draining, To: Stopped, Generation: 4},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Event{}, "Time", "Plugin", "Reason", "Error", "Stderr", "RetryAt")); diff != "" {
+		t.Error(diff)
+	}
+	if _, open := <-s.Events(t.Context()); open {
+		t.Error("a closed supervisor has events")
+	}
+}
+
+// A reader that is too slow loses the oldest events and hears how many; one that keeps up loses none.
+func TestSlowReadersOfEvents(t *testing.T) {
+	const told = 3*maxEvents + 7
+	synctest.Test(t, func(t *testing.T) {
+		var e events
+		slow, quick := e.subscribe(t.Context()), e.subscribe(t.Context())
+		var heard []int
+		go func() {
+			for one := range quick {
+				heard = append(heard, one.Generation)
+			}
+		}()
+		for i := range told {
+			e.tell(Event{Generation: i})
+			synctest.Wait()
+		}
+		e.close()
+		synctest.Wait()
+		if len(heard) != told {
+			t.Errorf("the quick reader heard %d of %d", len(heard), told)
+		}
+		read, lost, next := 0, 0, 0
+		for one := range slow {
+			if one.Generation < next {
+				t.Errorf("%d after %d", one.Generation, next)
+			}
+			read, lost, next = read+1, lost+one.Lost, one.Generation+1
+		}
+		if read != maxEvents || read+lost != told || next != told {
+			t.Errorf("the slow reader read %d, was told of %d more, of %d; the last was %d", read, lost, told, next-1)
+		}
+	})
+}
+
+// Reader and teller at the same time: nothing comes twice or out of order, and what is lost is told.
+func TestEventsAreCountedWhileTheyAreRead(t *testing.T) {
+	const told = 200_000
+	var e events
+	events := e.subscribe(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range told {
+			e.tell(Event{Generation: i})
+		}
+		e.close()
+	})
+	read, lost, next := 0, 0, 0
+	for one := range events {
+		if one.Generation < next {
+			t.Fatalf("%d after %d", one.Generation, next)
+		}
+		read, lost, next = read+1, lost+one.Lost, one.Generation+1
+	}
+	wg.Wait()
+	if read+lost != told || next != told {
+		t.Errorf("read %d and lost %d of %d, the last was %d", read, lost, told, next-1)
+	}
+}
+
+// No event comes after the end of the reader's context.
+func TestEventsEndWithTheirContext(t *testing.T) {
+	var e events
+	ctx, cancel := context.WithCancel(t.Context())
+	events := e.subscribe(ctx)
+	e.tell(Event{Generation: 1})
+	cancel()
+	soon(t, "nobody listens", patience, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return len(e.listeners) == 0 })
+	e.tell(Event{Generation: 2})
+	var got []int
+	for one := range events {
+		got = append(got, one.Generation)
+	}
+	if diff := cmp.Diff([]int{1}, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, open := <-e.subscribe(ctx); open {
+		t.Error("an ended context hears something")
+	}
+	e.close()
 }

@@ -1,22 +1,29 @@
 package supervise
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // A holding says at which levels an attack works.
@@ -460,4 +467,411 @@ func TestRefusedStarts(t *testing.T) {
 	if _, err := os.Stat(mark); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the program was run")
 	}
+}
+
+// A lack is something that a real kernel, or a container on it, refuses: which system calls, and with what error. A refusal of
+// clone is one of new namespaces only.
+type lack struct {
+	calls []uint32
+	errno syscall.Errno
+}
+
+// lacks are those that each machine of the test has some of.
+var lacks = map[string]lack{
+	"namespaces": {[]uint32{unix.SYS_UNSHARE, unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_SETNS}, unix.EPERM},
+	"landlock":   {[]uint32{unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF}, unix.ENOSYS},
+	"mounts":     {[]uint32{unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT}, unix.EPERM},
+	"filters":    {[]uint32{unix.SYS_SECCOMP, unix.SYS_PRCTL}, unix.EINVAL},
+	// What a look at the kernel does not find, and only a start does.
+	"mount":              {[]uint32{unix.SYS_MOUNT}, unix.EPERM},
+	"move_mount":         {[]uint32{unix.SYS_MOVE_MOUNT}, unix.EPERM},
+	"open_tree":          {[]uint32{unix.SYS_OPEN_TREE}, unix.EPERM},
+	"clone3 alone":       {[]uint32{unix.SYS_CLONE3}, unix.ENOSYS},
+	"landlock, at last":  {[]uint32{unix.SYS_LANDLOCK_RESTRICT_SELF}, unix.EPERM},
+	"filters, at last":   {[]uint32{unix.SYS_PRCTL}, unix.EPERM},
+	"openat2, as it was": {[]uint32{unix.SYS_OPENAT2}, unix.ENOSYS},
+}
+
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+
+// refuse makes the kernel refuse this process, and all that it starts, what the machine lacks.
+func refuse(names []string) error {
+	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}}
+	when := func(number uint32, errno syscall.Errno, argument, bits uint32, equal bool) {
+		compare := uint16(unix.BPF_JSET)
+		if equal {
+			compare = unix.BPF_JEQ
+		}
+		filter = append(filter,
+			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: number, Jf: 4},
+			unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 16 + 8*argument},
+			unix.SockFilter{Code: unix.BPF_JMP | compare | unix.BPF_K, K: bits, Jf: 1},
+			unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ERRNO | uint32(errno)},
+			unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS})
+	}
+	for _, name := range names {
+		l := lacks[name]
+		for _, call := range l.calls {
+			switch call {
+			case unix.SYS_CLONE:
+				when(call, l.errno, 0, newNamespaces, false)
+			case unix.SYS_PRCTL:
+				when(call, l.errno, 0, unix.PR_SET_SECCOMP, true)
+			case unix.SYS_CLONE3: // libraries use clone then
+				filter = append(filter, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
+					unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)})
+			default:
+				filter = append(filter, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
+					unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ERRNO | uint32(l.errno)})
+			}
+		}
+	}
+	filter = append(filter, unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW})
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return errnoOf(syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program))))
+}
+
+// A verdict is what came of a plugin on such a machine.
+type verdict struct {
+	Box    *sandbox.Confinement
+	Said   map[string]string // of the attacks
+	Err    string            // of the plugin that requires nothing
+	Strict string            // of one that requires what it asks for
+	Log    string
+	Told   sandbox.Confinement // by what doctor asks
+}
+
+func init() { plays["lesser host"] = playLesserHost }
+
+// playLesserHost is a host on a machine that lacks LACKS. It looks at the machine before its first start, or not.
+func playLesserHost() {
+	if names := os.Getenv("LACKS"); names != "" {
+		must(0, refuse(strings.Split(names, "+")))
+	}
+	if os.Getenv("LOOKS") != "" {
+		sandbox.Machine()
+	}
+	var p prey
+	must(0, json.Unmarshal([]byte(os.Getenv("PREY")), &p))
+	p.Host = os.Getpid()
+	var log bytes.Buffer
+	o := Options{RunDir: os.Getenv("RUN"), Workdir: p.Inside, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	s := must(New(o))
+	level := sandbox.Level(os.Getenv("LEVEL"))
+	spec := attacker(p, sandbox.Spec{Level: level})
+	loose := must(s.Add(spec))
+	var v verdict
+	r, err := loose.Call(context.Background(), request("attack", ""))
+	if v.Err, v.Box = message(err), loose.Status().Sandbox; err == nil {
+		must(0, json.Unmarshal([]byte(r.Content[0].Text), &v.Said))
+	}
+	strict := Spec{Name: "strict", Command: []string{"/bin/sh", "-c", "touch " + os.Getenv("MARK")}, StartTimeout: patience, Sandbox: sandbox.Spec{Level: level, Require: level}}
+	_, err = must(s.Add(strict)).Call(context.Background(), request("x", ""))
+	v.Strict = message(err)
+	v.Told, _ = o.Confine(spec, sandbox.Machine())
+	must(0, s.Close())
+	v.Log = log.String()
+	must(0, json.NewEncoder(os.Stdout).Encode(v))
+	os.Exit(0)
+}
+
+// On machines that lack things, whichever and in whatever way, nothing works for a plugin that the level which it is said to
+// have keeps it from; one that requires the level is not run; and each start tells what is missing.
+func TestMachinesThatLackThings(t *testing.T) {
+	if reached(sandbox.Isolated) != sandbox.Isolated {
+		t.Logf("this machine lacks things itself: it reaches %s", reached(sandbox.Isolated))
+		return
+	}
+	main := []string{"namespaces", "landlock", "mounts", "filters"}
+	var machines []string
+	for set := range 1 << len(main) {
+		var names []string
+		for i, name := range main {
+			if set&(1<<i) != 0 {
+				names = append(names, name)
+			}
+		}
+		machines = append(machines, strings.Join(names, "+"))
+	}
+	for name := range lacks {
+		if !slices.Contains(main, name) {
+			machines = append(machines, name)
+		}
+	}
+	for _, machine := range machines {
+		for i, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
+			for _, looks := range []string{"", "yes"} {
+				if slices.Contains(machines[:1<<len(main)], machine) && (looks == "") != (i == strings.Count(machine, "+")%2) {
+					continue // half of those are enough
+				}
+				t.Run(fmt.Sprintf("%s, %s, %s", machine, level, looks), func(t *testing.T) {
+					t.Parallel()
+					v, mark := onMachine(t, machine, level, looks)
+					v.check(t, machine, level)
+					if !missing(mark) && v.Box.Got != level {
+						t.Error("a plugin that requires what it cannot have was run")
+					}
+				})
+			}
+		}
+	}
+}
+
+func onMachine(t *testing.T, machine string, level sandbox.Level, looks string) (v verdict, mark string) {
+	t.Helper()
+	mark = filepath.Join(shortDir(t), "ran")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PLAY=lesser host", "RUN="+shortDir(t), "LACKS="+machine, "LEVEL="+string(level), "LOOKS="+looks, "MARK="+mark,
+		"PREY="+string(must(json.Marshal(makePrey(t)))))
+	var errors bytes.Buffer
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	if err != nil || json.Unmarshal(out, &v) != nil {
+		t.Fatalf("%v: %s%s", err, out, errors.String())
+	}
+	return v, mark
+}
+
+// notRefused are machines where what is refused is not needed, and lateRefusals those whose look at the kernel promises what a
+// start does not get: it fails then.
+var (
+	notRefused   = []string{"", "clone3 alone"}
+	lateRefusals = []string{"landlock, at last", "filters, at last", "openat2, as it was"}
+)
+
+func (v verdict) check(t *testing.T, machine string, level sandbox.Level) {
+	t.Helper()
+	switch whole := slices.Contains(notRefused, machine); {
+	case slices.Contains(lateRefusals, machine):
+		if v.Err == "" || !strings.Contains(v.Err, "sandbox cannot be set up") || len(v.Said) > 0 {
+			t.Errorf("it was run: %q, %+v", v.Err, v.Box)
+		}
+		return
+	case v.Err != "" || v.Box == nil:
+		t.Fatalf("it was not run: %s", v.Err)
+	case whole && (v.Box.Got != level || strings.Contains(v.Strict, "requires")):
+		t.Errorf("it has %+v; %s", v.Box, v.Strict)
+	case !whole && (v.Box.Got != sandbox.Supervised || len(v.Box.Missing) == 0):
+		t.Errorf("it is said to have %+v", v.Box)
+	case !whole && (!strings.Contains(v.Strict, "it requires the sandbox level") || !strings.Contains(v.Strict, "the plugin can ")):
+		t.Errorf("one that requires more hears %s", v.Strict)
+	case !whole && (!strings.Contains(v.Log, "level=WARN") || !strings.Contains(v.Log, "kept in less than was asked")):
+		t.Errorf("the log says %s", v.Log)
+	}
+	if v.Told.Got != v.Box.Got || !slices.Equal(v.Told.Missing, v.Box.Missing) {
+		t.Errorf("doctor says %+v, status %+v", v.Told, v.Box)
+	}
+	for name, problem := range v.Said {
+		if problem == "" && !holdings[name].at(v.Box.Got) {
+			t.Errorf("%s works at %s, which keeps it from that", name, v.Box.Got)
+		}
+	}
+}
+
+func init() { plays["refused"] = playRefused }
+
+// playRefused is a host that starts confined plugins without having asked what the machine can do, and tells what came of it.
+func playRefused() {
+	s := must(New(Options{RunDir: os.Getenv("RUN")}))
+	for _, name := range []string{"first", "second"} {
+		spec := playing(name, "good")
+		spec.Sandbox.Level = sandbox.Confined
+		p := must(s.Add(spec))
+		_ = must(p.Call(context.Background(), request("echo", "")))
+		fmt.Println(string(must(json.Marshal(p.Status().Sandbox))), p.Status().Containment)
+	}
+	must(0, s.Close())
+	os.Exit(0)
+}
+
+// The first start finds out whether there are namespaces: where they are refused the plugin is started without, and told to
+// have what is left, as on a machine that is known to have none.
+func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
+	for name, refuse := range map[string]*proctree.Restrictions{"as it is": nil, "refused": {NoNewPrivileges: true, NoKernel: true}} {
+		t.Run(name, func(t *testing.T) {
+			m, containment := sandbox.Machine(), "pid-namespace"
+			if refuse != nil && !m.Seccomp {
+				t.Log("nothing refuses here")
+				refuse = nil
+			}
+			if m.Namespaces = m.Namespaces && refuse == nil; !m.Namespaces {
+				containment = "process-tree"
+			}
+			var out bytes.Buffer
+			c := proctree.Cmd{Path: os.Args[0], Env: append(os.Environ(), "PLAY=refused", "RUN="+shortDir(t)), Stdout: &out, Stderr: &out, Restrict: refuse}
+			if exit, err := c.Run(t.Context()); err != nil || exit.Code != 0 {
+				t.Fatalf("%v, %v: %s", exit, err, out.String())
+			}
+			lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
+			want := must(Options{}.Confine(Spec{Sandbox: sandbox.Spec{Level: sandbox.Confined}}, m))
+			for _, line := range lines {
+				text, contained, _ := bytes.Cut(line, []byte("} "))
+				var got sandbox.Confinement
+				if err := json.Unmarshal(append(slices.Clone(text), '}'), &got); err != nil || string(contained) != containment {
+					t.Fatalf("%s: %v", line, err)
+				}
+				if got.Got != want.Got || len(got.Missing) != len(want.Missing) {
+					t.Errorf("got %+v, want %+v", got, want)
+				}
+			}
+			if len(lines) != 2 {
+				t.Errorf("it says %s", out.String())
+			}
+		})
+	}
+}
+
+// What a start beside this one finds out does not make half of its sandbox one for another machine.
+func TestAStartLooksAtTheMachineOnce(t *testing.T) {
+	s, looks := supervisor(t), 0
+	s.machine = func() sandbox.Means {
+		looks++
+		return sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: looks == 1}
+	}
+	spec := playing("good", "good")
+	spec.Sandbox = sandbox.Spec{Write: []string{shortDir(t)}}
+	how, err := s.stage(spec, os.Args[0], stage.Folders{Temp: t.TempDir()}, nil, s.programs)
+	cmd := how.Command("")
+	if err != nil || looks != 1 || !cmd.Namespace || !cmd.Restrict.NoInterference || !slices.Contains(cmd.Restrict.Write, stage.SharedMemory) {
+		t.Errorf("after %d looks: %v, %+v", looks, err, cmd.Restrict)
+	}
+}
+
+// bubblewrap gives a command that lets the plugin write to the inside alone, and whether it is the real bwrap: else it is a
+// script that only does what every wrapper must.
+func bubblewrap(t *testing.T, p prey) (command []string, genuine bool) {
+	t.Helper()
+	if path := sandbox.Machine().Bubblewrap; path != "" {
+		bwrap := []string{"bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+			"--bind", p.Inside, p.Inside, "--bind", "{tmp_dir}", "{tmp_dir}", "--bind", "{socket_dir}", "{socket_dir}", "--"}
+		if exec.Command(path, "--unshare-all", "--ro-bind", "/", "/", "true").Run() == nil {
+			return bwrap, true
+		}
+	}
+	script := filepath.Join(shortDir(t), "wrapper")
+	must(0, os.WriteFile(script, []byte("#!/bin/sh\ntest -d \"$1\" -a -d \"$2\" && shift 2 && exec \"$@\"\n"), 0o755))
+	return []string{script, "{tmp_dir}", "{socket_dir}"}, false
+}
+
+func TestWrapper(t *testing.T) {
+	p := makePrey(t)
+	wrapper, genuine := bubblewrap(t, p)
+	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Wrapper: wrapper}))
+	var said map[string]string
+	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
+	if s := proc.Status().Sandbox; s.Got != sandbox.Container || s.Wrapper != wrapper[0] {
+		t.Errorf("the status says %+v", s)
+	}
+	for _, name := range []string{"write inside", "write to TMPDIR", "own unix socket", "run a shell"} {
+		if said[name] != "" {
+			t.Errorf("%s: %s", name, said[name])
+		}
+	}
+	for _, name := range []string{"create outside", "overwrite outside", "chmod outside", "tcp", "signal the host", "abstract socket"} {
+		if worked := said[name] == ""; worked == genuine {
+			t.Errorf("%s: worked: %t with the real bwrap: %t (%s)", name, worked, genuine, said[name])
+		}
+	}
+	var f self
+	must(0, json.Unmarshal([]byte(mustCall(t, proc, "facts", "")), &f))
+	if f.Umask != umask() || f.Core != 0 || f.Files > sandbox.DefaultFiles || !f.NoNewPrivs {
+		t.Errorf("what holds at every level does not around a wrapper: %+v", f)
+	}
+}
+
+// A level that is asked for holds around the wrapper too.
+func TestWrapperWithinALevel(t *testing.T) {
+	p := makePrey(t)
+	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: sandbox.Confined, Wrapper: []string{"/usr/bin/env", "MORE=1"}}))
+	var said map[string]string
+	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
+	if s := proc.Status().Sandbox; s.Asked != sandbox.Confined || s.Wrapper != "/usr/bin/env" {
+		t.Errorf("the status says %+v", s)
+	}
+	if holds := sandbox.Machine().Landlock > 0; (said["create outside"] == "") == holds {
+		t.Errorf("with Landlock: %t; outside: %q", holds, said["create outside"])
+	}
+}
+
+// What embeds the host stays as it is: nobody touches its signals, its children, its mask, its limits or its environment.
+func TestEmbedderStaysAsItIs(t *testing.T) {
+	for _, l := range levels {
+		h := playedHost(t, "PLAY=embedder", "RUN="+shortDir(t), "LEVEL="+string(l))
+		if got := h.line(t); got != "as before" {
+			t.Errorf("%s: %s", l, got)
+		}
+		_ = h.cmd.Wait()
+	}
+}
+
+// playEmbedder compares itself before and after it has run plugins, one of which was killed. Only what signals are caught is
+// compared from the second host on: the runtime sets up some of its own once, such as the one that wakes threads.
+func playEmbedder() {
+	child := exec.Command("sh", "-c", "exit 7")
+	if err := child.Start(); err != nil {
+		panic(err)
+	}
+	before := condition()
+	_ = runPlugins(sandbox.Supervised)
+	caught := caughtSignals()
+	pids := runPlugins(sandbox.Level(os.Getenv("LEVEL")))
+	after := condition()
+	err := child.Wait()
+	switch {
+	case before != after:
+		fmt.Printf("%q became %q\n", before, after)
+	case caughtSignals() != caught:
+		fmt.Printf("%q became %q\n", caught, caughtSignals())
+	case err == nil || err.Error() != "exit status 7":
+		fmt.Printf("its child was reaped by somebody: %v\n", err)
+	case unix.Kill(pids, 0) == nil:
+		fmt.Println("the plugin is there")
+	default:
+		fmt.Println("as before")
+	}
+}
+
+// runPlugins runs one, has it killed, runs it again, and gives the pid of the last.
+func runPlugins(l sandbox.Level) int {
+	s := must(New(Options{RunDir: os.Getenv("RUN")}))
+	spec := playing("good", "good")
+	spec.Sandbox.Level = l
+	p := must(s.Add(spec))
+	_, _ = p.Call(context.Background(), request("die", "it"))
+	_ = must(p.Call(context.Background(), request("echo", "")))
+	pid := p.Status().PID
+	if err := s.Close(); err != nil {
+		panic(err)
+	}
+	return pid
+}
+
+// caughtSignals are those that the process handles.
+func caughtSignals() string {
+	_, rest, _ := strings.Cut(string(must(os.ReadFile("/proc/self/status"))), "SigCgt:")
+	mask, _, _ := strings.Cut(rest, "\n")
+	return "caught" + mask
+}
+
+// condition is what a process has of its own.
+func condition() string {
+	var out []string
+	status := must(os.ReadFile("/proc/self/status"))
+	for line := range strings.Lines(string(status)) {
+		for _, key := range []string{"SigBlk", "SigIgn", "Umask", "NoNewPrivs", "Cap", "Seccomp:"} {
+			if strings.HasPrefix(line, key) {
+				out = append(out, strings.TrimSpace(line))
+			}
+		}
+	}
+	var subreaper int32
+	_ = unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&subreaper)), 0, 0, 0)
+	out = append(out, fmt.Sprint("subreaper ", subreaper), string(must(os.ReadFile("/proc/self/limits"))), strings.Join(os.Environ(), "\n"))
+	out = append(out, must(os.Readlink("/proc/self/ns/pid")), must(os.Getwd()), fmt.Sprint(syscall.Getpgrp()))
+	return strings.Join(out, "; ")
 }

@@ -6,22 +6,27 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -372,4 +377,124 @@ func TestChangesWithoutEnd(t *testing.T) {
 	if n, most := asked()-first, 5+int(time.Since(began)/betweenChanges); n > most {
 		t.Errorf("it was asked %d times in %s", n, time.Since(began))
 	}
+}
+
+// A plugin starts no more processes than it may, but for root's, which is told.
+func TestLimitOfProcesses(t *testing.T) {
+	most := 150
+	if !sandbox.Machine().Namespaces { // in which only its own count
+		most += len(threadsOfTheUser())
+	}
+	p := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Limits: sandbox.Limits{Processes: most}}))
+	out := mustCall(t, p, "run", "i=0; while [ $i -lt 500 ]; do sleep 100 >/dev/null 2>&1 & i=$((i+1)); done; echo all of them")
+	told := slices.ContainsFunc(p.Status().Sandbox.Missing, func(m string) bool { return strings.HasPrefix(m, "the number of processes is not limited") })
+	if limited := !strings.Contains(out, "all of them"); limited == told {
+		t.Errorf("limited: %t, and yet told that it is not: %t; as user %d: %.200s", limited, told, os.Geteuid(), out)
+	}
+}
+
+func threadsOfTheUser() []string {
+	threads := must(filepath.Glob("/proc/[0-9]*/task/*"))
+	return slices.DeleteFunc(threads, func(path string) bool {
+		var st syscall.Stat_t
+		return syscall.Stat(path, &st) != nil || int(st.Uid) != os.Geteuid()
+	})
+}
+
+func init() { plays["visitor"] = func() { sdk.Serve(visitorPlugin()) } }
+
+// visitorPlugin has a tool that calls the other plugins of its host by their sockets, and says what they answered.
+func visitorPlugin() *sdk.Plugin {
+	p := sdk.New("visitor", "1.0.0")
+	sdk.AddTool(p, sdk.Tool{Name: "visit", Description: "calls others"}, func(ctx context.Context, r *sdk.Request, _ textArgs) (*sdk.Result, error) {
+		own := os.Getenv("PLUGIN_UNIX_SOCKET_DIR")
+		sockets, _ := filepath.Glob(filepath.Join(filepath.Dir(own), "*", "plugin*"))
+		said := ""
+		for _, socket := range sockets {
+			if filepath.Dir(socket) == own {
+				continue
+			}
+			conn, err := grpc.NewClient("unix:"+socket, sdk.DialOptions(0)...)
+			if err != nil {
+				return nil, err
+			}
+			_, err = sdk.NewClient(conn).Call(ctx, request("echo", "from a plugin"))
+			said += fmt.Sprintf("answered: %t (%v)\n", err == nil, err)
+			_ = conn.Close()
+		}
+		return sdk.Text(said), nil
+	})
+	return p
+}
+
+// A plugin finds the sockets of others, but they answer the host alone, also where they cannot tell who connects.
+func TestPluginsDoNotCallEachOther(t *testing.T) {
+	t.Parallel()
+	for _, l := range levels {
+		t.Run(string(l), func(t *testing.T) {
+			t.Parallel()
+			s := supervisor(t)
+			victim, visitor := playing("good", "good"), playing("visitor", "visitor")
+			victim.Sandbox.Level, visitor.Sandbox.Level = l, l
+			mustCall(t, add(t, s, victim), "echo", "")
+			if said := mustCall(t, add(t, s, visitor), "visit", ""); len(said) < 10 || said[:15] != "answered: false" {
+				t.Errorf("the other plugin: %q", said)
+			}
+		})
+	}
+}
+
+func init() {
+	plays["locker"] = func() { sdk.Serve(lockerPlugin()) }
+}
+
+// lockerPlugin locks all that is in the folders DIRS, as far as it can read it, for as long as it lives.
+func lockerPlugin() *sdk.Plugin {
+	p := sdk.New("locker", "1.0.0")
+	sdk.AddTool(p, sdk.Tool{Name: "lock", Description: "locks everything"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+		locked := 0
+		for _, dir := range filepath.SplitList(os.Getenv("DIRS")) {
+			_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error {
+				fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+				if err == nil && syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+					locked++
+				}
+				return nil
+			})
+		}
+		return sdk.Textf("%d", locked), nil
+	})
+	return p
+}
+
+// A confined plugin that locks what it can read keeps no other from starting, or from starting again: not in the folder of
+// copies, and not in the host's own.
+func TestAPluginThatLocksCopies(t *testing.T) {
+	bin, run := filepath.Join(t.TempDir(), "bin"), shortDir(t)
+	host := func() *Supervisor {
+		s := must(New(Options{RunDir: run, BinDir: bin}))
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	spec := playing("p", "good")
+	spec.SHA256 = must(sumOf(os.Args[0]))
+	first := host()
+	mustCall(t, add(t, first, spec), "pid", "")
+	check(t, first.Close())
+	s := host()
+	locker := playing("locker", "locker")
+	locker.Env["DIRS"], locker.Sandbox = bin+":"+run, sandbox.Spec{Level: sandbox.Confined, Write: []string{t.TempDir()}}
+	l, p := add(t, s, locker), add(t, s, spec)
+	for i := range 3 {
+		if n := mustCall(t, l, "lock", ""); i == 0 && n == "0" { // later it has most of it
+			t.Error("nothing could be locked")
+		}
+		mustCall(t, p, "pid", "")
+		if exe := must(s.verified(spec)); !strings.HasPrefix(exe, s.dir.path) {
+			t.Errorf("it runs from %s", exe)
+		}
+		p.Reset() // its crashes are forgotten
+		_ = mustStop(t, p)
+	}
+	mustCall(t, add(t, host(), spec), "pid", "")
 }

@@ -1,8 +1,10 @@
 package supervise
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/toolhost/toolhost/host/supervise/internal/removal"
 	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
@@ -394,4 +397,212 @@ func TestOutputInStrangeHands(t *testing.T) {
 	if !alive(away) {
 		t.Error("it did not get away, so this shows nothing")
 	}
+}
+
+// When the host is killed its plugin and the plugin's child end by themselves, also when the plugin is stopped, and the
+// next host removes the folder that is left.
+func TestHostKilled(t *testing.T) {
+	for name, env := range map[string]string{"serving": "STOP=", "stopped": "STOP=1"} {
+		t.Run(name, func(t *testing.T) {
+			run := shortDir(t)
+			h := playedHost(t, "RUN="+run, env)
+			var plugin, child int
+			if _, err := fmt.Sscan(h.line(t), &plugin, &child); err != nil {
+				t.Fatal(err)
+			}
+			launcher := launcherOf(plugin)
+			h.line(t) // it is as it should be
+			h.kill(t)
+			soon(t, "the plugin ends", patience, func() bool { return !alive(plugin) })
+			soon(t, "its child ends", patience, func() bool { return !alive(child) })
+			soon(t, "its launcher ends", patience, func() bool { return !alive(launcher) })
+			checkSwept(t, run)
+		})
+	}
+}
+
+// A program that is no plugin knows of no lifeline: its launcher ends it with the host.
+func TestHostKilledWhileItStartsAStranger(t *testing.T) {
+	h := playedHost(t, "RUN="+shortDir(t), "STRANGER=sleep")
+	var stranger int
+	soon(t, "the stranger runs", patience, func() bool {
+		stranger = childOf(childOf(h.cmd.Process.Pid))
+		return stranger != 0
+	})
+	h.kill(t)
+	soon(t, "the stranger ends", patience, func() bool { return !alive(stranger) })
+}
+
+func checkSwept(t *testing.T, run string) {
+	t.Helper()
+	if left, _ := filepath.Glob(filepath.Join(run, "*")); len(left) != 1 {
+		t.Fatalf("a killed host leaves its folder: %v", left)
+	}
+	// A process that was being started when the host was killed may hold the lock for another moment.
+	soon(t, "the next host removes it", patience, func() bool {
+		s, err := New(Options{RunDir: run})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = s.Close()
+		left, _ := filepath.Glob(filepath.Join(run, "*"))
+		return len(left) == 0
+	})
+}
+
+type hostProcess struct {
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
+}
+
+func playedHost(t *testing.T, env ...string) *hostProcess {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(os.Environ(), "PLAY=host"), env...)
+	cmd.Stderr = os.Stderr
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &hostProcess{cmd, bufio.NewScanner(out)}
+}
+
+func (h *hostProcess) line(t *testing.T) string {
+	t.Helper()
+	if !h.lines.Scan() {
+		t.Fatal("the host ended")
+	}
+	return h.lines.Text()
+}
+
+func (h *hostProcess) kill(t *testing.T) {
+	t.Helper()
+	if err := h.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = h.cmd.Wait()
+}
+
+// childOf gives a child of a process, or 0.
+func childOf(pid int) (child int) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		if _, err := fmt.Sscan(string(text), &child); err == nil {
+			return child
+		}
+	}
+	return 0
+}
+
+func init() {
+	plays["burrows"] = func() {
+		p := sdk.New("burrows", "1")
+		sdk.AddTool(p, sdk.Tool{Name: "burrow", Description: "makes folders in folders"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+			return sdk.Text("done"), errors.Join(burrow(os.Getenv("TMPDIR"), burrowDepth), burrow(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), burrowDepth))
+		})
+		sdk.Serve(p)
+	}
+}
+
+// burrowDepth is more than a path may be long, and than a host has files open.
+const burrowDepth = 700
+
+// burrow makes folders within folders, each with a file.
+func burrow(dir string, depth int) error {
+	at, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+	for range depth {
+		if err != nil {
+			return err
+		}
+		above := at
+		err = errors.Join(unix.Mkdirat(above, "deeper", 0o700), unix.Mknodat(above, "file", unix.S_IFREG|0o600, 0))
+		if err == nil {
+			at, err = unix.Openat(above, "deeper", unix.O_PATH|unix.O_DIRECTORY, 0)
+		}
+		_ = unix.Close(above)
+	}
+	_ = unix.Close(at)
+	return err
+}
+
+// What there is no time for is left together with the lock, and the next host goes on with it.
+func TestRemovalInTime(t *testing.T) {
+	base := shortDir(t)
+	d := must(makeRunDir(base))
+	for n := range 20 {
+		must(0, os.Mkdir(filepath.Join(d.path, fmt.Sprint("t", n)), 0o700))
+	}
+	lock := filepath.Join(d.path, lockName)
+	if err := removal.Keeping(d.path, lockName, -1); !errors.Is(err, removal.ErrLate) || missing(lock) {
+		t.Errorf("%v; the lock is gone: %t", err, missing(lock))
+	}
+	_ = d.lock.Close()
+	soon(t, "other hosts remove it", patience, func() bool { sweep(base); return missing(d.path) })
+}
+
+// A link is not taken for the folder that it leads to, nor is another's folder for one that a host has left.
+func TestRemovalOfWhatIsNotOurs(t *testing.T) {
+	base := shortDir(t)
+	for _, dir := range []string{"kept", runPrefix + "others", runPrefix + "own"} {
+		must(0, os.Mkdir(filepath.Join(base, dir), 0o700))
+		must(0, os.WriteFile(filepath.Join(base, dir, lockName), nil, 0o666))
+	}
+	must(0, os.Symlink("kept", filepath.Join(base, runPrefix+"link")))
+	theirs := runPrefix + "others"
+	if os.Chown(filepath.Join(base, theirs), 1, 1) != nil {
+		t.Log("only root can give a folder away: the link alone is tried")
+		theirs = "kept"
+	}
+	sweep(base)
+	if err := removal.All(filepath.Join(base, runPrefix+"link"), time.Minute); err == nil {
+		t.Error("a link was removed as a folder")
+	}
+	for _, dir := range []string{"kept", theirs} {
+		if missing(filepath.Join(base, dir, lockName)) {
+			t.Errorf("%s was emptied", dir)
+		}
+	}
+	if !missing(filepath.Join(base, runPrefix+"own")) {
+		t.Error("what a dead host left is still there")
+	}
+}
+
+// What a plugin leaves in its folders costs the host neither files nor, at its end, time.
+func TestPluginsLeaveDeepFolders(t *testing.T) {
+	s := supervisor(t)
+	p := add(t, s, playing("burrows", "burrows"))
+	mustCall(t, p, "burrow", "")
+	before := len(must(os.ReadDir("/proc/self/fd")))
+	_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)
+	soon(t, "its folders are gone", patience, func() bool {
+		if open := len(must(os.ReadDir("/proc/self/fd"))); open > before+burrowDepth/2 {
+			t.Fatalf("%d open files, %d before", open, before)
+		}
+		return len(foldersOf(s)) == 0
+	})
+	mustCall(t, p, "burrow", "") // by the next generation, for the end of the host
+	began := time.Now()
+	_ = s.Close()
+	if took := time.Since(began); took > stopTime+removalTime+time.Second { // the second is the machine's
+		t.Errorf("closing took %s", took)
+	}
+	soon(t, "nothing is left", patience, func() bool { sweep(filepath.Dir(s.dir.path)); return missing(s.dir.path) })
+}
+
+// foldersOf are those of plugins.
+func foldersOf(s *Supervisor) (names []string) {
+	entries, _ := os.ReadDir(s.dir.path)
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }

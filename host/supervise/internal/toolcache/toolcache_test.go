@@ -1,0 +1,258 @@
+package toolcache
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// full has everything that a description can hold.
+var full = &sdk.Description{Name: "n", Version: "v", SDK: "s", ConfigSchema: json.RawMessage(" {\"a\" :\n\"<&>\"}"), Notices: []string{"a\u2028b"}, Tools: []sdk.Tool{
+	{Name: "a", Description: "d", InputSchema: json.RawMessage(`{ "type": "object", "x": 1.00 }`), OutputSchema: json.RawMessage(`{"<":1}`),
+		Hints: sdk.Hints{ReadOnly: sdk.No, Idempotent: sdk.Yes}, Timeout: 90*time.Second + time.Nanosecond, MaxResultBytes: 7,
+		Title: "t", Category: "c", CostTier: sdk.Cheap, OriginalName: "A", Previews: true},
+	{Name: "b", Description: "e"},
+}}
+
+// What is wrong with an entry is mended by the next start, and is no error.
+func TestBrokenEntries(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, path string, text []byte){
+		"removed":     func(t *testing.T, path string, _ []byte) { check(t, os.Remove(path)) },
+		"empty":       func(t *testing.T, path string, _ []byte) { rewrite(t, path, nil) },
+		"truncated":   func(t *testing.T, path string, text []byte) { rewrite(t, path, text[:len(text)-1]) },
+		"one bit":     func(t *testing.T, path string, text []byte) { text[len(text)/2] ^= 1; rewrite(t, path, text) },
+		"no checksum": func(t *testing.T, path string, text []byte) { rewrite(t, path, text[65:]) },
+		"not ours":    func(t *testing.T, path string, _ []byte) { check(t, os.Chmod(path, 0o644)) },
+		"of another": func(t *testing.T, path string, text []byte) {
+			rewrite(t, path, sealed(strings.Replace(string(text[65:]), `"Key":"`, `"Key":"0`, 1)))
+		},
+		"no JSON":   func(t *testing.T, path string, _ []byte) { rewrite(t, path, sealed("{")) },
+		"too large": func(t *testing.T, path string, _ []byte) { check(t, os.Truncate(path, maxEntry+1)) },
+		"a link": func(t *testing.T, path string, _ []byte) {
+			check(t, os.Rename(path, path+".moved"))
+			check(t, os.Symlink(path+".moved", path))
+		},
+		"a pipe": func(t *testing.T, path string, _ []byte) {
+			check(t, os.Remove(path))
+			check(t, unix.Mkfifo(path, 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, p := must(Open(filepath.Join(t.TempDir(), "cache"))), Plugin{Program: os.Args[0], Command: os.Args[:1]}
+			c.Slot(t.Context(), p).Keep(t.Context(), full)
+			entries := must(filepath.Glob(filepath.Join(c.Dir(), descriptions+"*")))
+			if got := c.Recall(t.Context(), p); len(entries) != 1 || cmp.Diff(full, got) != "" {
+				t.Fatalf("%q hold %+v", entries, got)
+			}
+			spoil(t, entries[0], must(os.ReadFile(entries[0])))
+			if got := c.Recall(t.Context(), p); got != nil {
+				t.Errorf("spoilt, it holds %+v", got)
+			}
+			c.Slot(t.Context(), p).Keep(t.Context(), full)
+			if diff := cmp.Diff(full, c.Recall(t.Context(), p)); diff != "" {
+				t.Errorf("mended, -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// Everything that a description can hold comes back.
+func TestDescriptionsComeBack(t *testing.T) {
+	var back keptEntry
+	if err := json.Unmarshal(must(json.Marshal(pack("k", full))), &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(full, back.unpack()); diff != "" || back.Key != "k" {
+		t.Errorf("-before +after:\n%s", diff)
+	}
+}
+
+func sealed(text string) []byte { return []byte(hashed([]byte(text)) + "\n" + text) }
+
+// A program that is overwritten by one of its size and time is read again: its stamp has another change time.
+func TestStampsAreNotFooled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "program")
+	chtimes := func() { chtimes(t, path, time.Now().Add(-time.Hour)) }
+	if err := os.WriteFile(path, []byte("one"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	chtimes()
+	c := must(Open(filepath.Join(t.TempDir(), "cache")))
+	one := c.identify(t.Context(), path)
+	if kept := must(filepath.Glob(filepath.Join(c.shelf.dir, images+"*"))); len(kept) > 0 {
+		t.Errorf("a file that was changed just now is believed to stay: %v", kept)
+	}
+	if err := os.WriteFile(path, []byte("two"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	chtimes()
+	if two := c.identify(t.Context(), path); one.content == "" || two.content == "" || one == two {
+		t.Errorf("%v and %v", one, two)
+	}
+}
+
+// A file that has been left alone is not read again.
+func TestProgramsAreRecognized(t *testing.T) {
+	c := must(Open(filepath.Join(t.TempDir(), "cache")))
+	first := settled(t, c)
+	if !first.native || !first.self || len(first.content) != 64 {
+		t.Errorf("the test is taken for %+v", first)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if again := c.identify(ended, os.Args[0]); again != first { // which cannot read
+		t.Errorf("first %+v, then %+v", first, again)
+	}
+	if other := c.identify(t.Context(), "/bin/sh"); !other.native || other.self {
+		t.Errorf("the shell is taken for %+v", other)
+	}
+	for _, path := range []string{filepath.Join(t.TempDir(), "gone"), t.TempDir(), os.DevNull, fifo(t)} {
+		if got := c.identify(t.Context(), path); got != (image{}) {
+			t.Errorf("%s is taken for %+v", path, got)
+		}
+	}
+}
+
+// settled waits until the test's own program is no longer so young that it would be read each time.
+func settled(t *testing.T, c *Cache) image {
+	t.Helper()
+	for end := time.After(30 * time.Second); ; {
+		first := c.identify(t.Context(), os.Args[0])
+		if kept := must(filepath.Glob(filepath.Join(c.Dir(), images+"*"))); len(kept) > 0 {
+			return first
+		}
+		select {
+		case <-end:
+			t.Fatal("the test's program is not recorded")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func fifo(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	check(t, unix.Mkfifo(path, 0o600))
+	return path
+}
+
+// No two settings share a key, and the same have the same, whatever the order of the environment.
+func TestKeys(t *testing.T) {
+	base := func() Slot {
+		return Slot{image: image{content: "c"}, plugin: Plugin{Program: "/p", Workdir: "/w", Command: []string{"p", "a"}, Env: map[string]string{"A": "1", "B": "2"}, Inherited: []string{"LC_A=1"}}}
+	}
+	keys := map[string]string{base().key(steady): "nothing"}
+	if again := base(); keys[again.key(steady)] == "" {
+		t.Error("a key changes by itself")
+	}
+	for name, change := range map[string]func(*Slot){
+		"path":               func(s *Slot) { s.plugin.Program = "/q" },
+		"content":            func(s *Slot) { s.content = "d" },
+		"words":              func(s *Slot) { s.plugin.Command = []string{"p a"} },
+		"bytes":              func(s *Slot) { s.plugin.Command = []string{"p", "\xff"} },
+		"other bytes":        func(s *Slot) { s.plugin.Command = []string{"p", "\xfe"} },
+		"a replacement":      func(s *Slot) { s.plugin.Command = []string{"p", "\ufffd"} },
+		"environment":        func(s *Slot) { s.plugin.Env = map[string]string{"A": "12", "B": ""} },
+		"inherited":          func(s *Slot) { s.plugin.Inherited = []string{"LC_A=2"} },
+		"no environment":     func(s *Slot) { s.plugin.Env = nil },
+		"configuration":      func(s *Slot) { s.plugin.Config = json.RawMessage(`{}`) },
+		"more configuration": func(s *Slot) { s.plugin.Config = json.RawMessage(`{"a":1}`) },
+	} {
+		s := base()
+		change(&s)
+		if other, taken := keys[s.key(steady)]; taken {
+			t.Errorf("%s and %s have one key", name, other)
+		}
+		keys[s.key(steady)] = name
+	}
+	elsewhere := base()
+	elsewhere.plugin.Workdir = "/x"
+	if base().key(unsteady) == elsewhere.key(unsteady) || base().key(steady) != elsewhere.key(steady) || base().key(steady) == base().key(unsteady) {
+		t.Error("the work folder counts where it should not, or does not where it should")
+	}
+}
+
+// A shelf does not grow without bounds, and leaves alone what it has not written.
+func TestPrune(t *testing.T) {
+	s := must(openShelf(filepath.Join(t.TempDir(), "cache")))
+	file := func(name string, age time.Duration, size int64) {
+		path := filepath.Join(s.dir, name)
+		rewrite(t, path, nil)
+		check(t, os.Truncate(path, size))
+		chtimes(t, path, time.Now().Add(-age))
+	}
+	for i := range maxEntries + 50 {
+		file(fmt.Sprintf("%s%d", images, i), time.Duration(i)*time.Second, 1)
+	}
+	file(descriptions+"old", keptUnused+time.Hour, 1)
+	file(unfinished+"dead", 2*keptNew, 1)
+	file(unfinished+"alive", time.Second, 1)
+	file("README", 10*keptUnused, 1)
+	s.prune()
+	for name, want := range map[string]bool{
+		images + "0": true, images + "100": true, fmt.Sprintf("%s%d", images, maxEntries+20): false,
+		descriptions + "old": false, unfinished + "dead": false, unfinished + "alive": true, "README": true,
+	} {
+		if _, err := os.Stat(filepath.Join(s.dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	file(descriptions+"large", time.Millisecond, maxShelf)
+	s.prune()
+	if left := s.files(); len(left) > 2 {
+		t.Errorf("%d files are left with %d bytes", len(left), left[0].Size())
+	}
+}
+
+// An entry that is used is kept, however old it is.
+func TestUseKeepsAnEntry(t *testing.T) {
+	s := must(openShelf(filepath.Join(t.TempDir(), "cache")))
+	s.write(descriptions, "x", []byte(`"text"`))
+	chtimes(t, s.path(descriptions, "x"), time.Now().Add(-keptUnused-time.Hour))
+	var text string
+	if !s.read(descriptions, "x", &text) || text != "text" {
+		t.Fatalf("it holds %q", text)
+	}
+	s.prune()
+	if !s.read(descriptions, "x", &text) {
+		t.Error("it is gone")
+	}
+	s.write(descriptions, "large", make([]byte, maxEntry))
+	if files := s.files(); len(files) != 1 {
+		t.Errorf("there are %d files", len(files))
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rewrite(t testing.TB, path string, text []byte) {
+	t.Helper()
+	check(t, os.WriteFile(path, text, 0o600))
+}
+
+func chtimes(t testing.TB, path string, at time.Time) {
+	t.Helper()
+	check(t, os.Chtimes(path, at, at))
+}

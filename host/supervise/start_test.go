@@ -1,0 +1,367 @@
+package supervise
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+func dynamic(t *testing.T, config string) *Process {
+	t.Helper()
+	spec := playing("dynamic", "dynamic")
+	spec.Source = "config.hcl:3"
+	if config != "" {
+		spec.Config = []byte(config)
+	}
+	return add(t, supervisor(t), spec)
+}
+
+func toolNames(t *testing.T, p *Process) []string {
+	t.Helper()
+	tools, err := p.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{}
+	for _, tool := range tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+func TestToolsComeFromTheConfiguration(t *testing.T) {
+	p := dynamic(t, `{"tools":["a","b"]}`)
+	if diff := cmp.Diff([]string{"a", "b"}, toolNames(t, p)); diff != "" {
+		t.Error(diff)
+	}
+	if got := p.Status().Notices; !cmp.Equal(got, []string{"there are 2 now"}) {
+		t.Errorf("notices: %q", got)
+	}
+}
+
+func TestWrongConfiguration(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		config string
+		words  []string
+	}{
+		"missing":     {"", []string{"configuration is wrong", "tools"}},
+		"wrong type":  {`{"tools":[1]}`, []string{"configuration is wrong", "tools[0]", "string"}},
+		"unknown key": {`{"tools":[],"tols":1}`, []string{"configuration is wrong", "tols"}},
+		"refused":     {`{"tools":[],"refuse":"today"}`, []string{"refused its configuration", "I refuse: today"}},
+		"bad tool":    {`{"tools":["bad tool"]}`, []string{"refused its configuration", "bad tool"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := dynamic(t, c.config)
+			_, err := p.Tools(t.Context())
+			checkError(t, err, sdk.CodePluginUnavailable, c.words...)
+			if got := p.Status().State; got != Invalid {
+				t.Errorf("state %s", got)
+			}
+		})
+	}
+}
+
+func TestChangedToolsAreTold(t *testing.T) {
+	p := dynamic(t, `{"tools":["a"]}`)
+	told := make(chan struct{}, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := make(chan error, 1)
+	watching := make(chan struct{})
+	go func() {
+		close(watching)
+		watched <- p.Watch(ctx, func() { told <- struct{}{} })
+	}()
+	<-watching
+	soon(t, "the watch stands", patience, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.watchers) == 1 })
+	mustCall(t, p, "a", "zz")
+	select {
+	case <-told:
+	case <-time.After(patience):
+		t.Fatal("nobody told of the new tool")
+	}
+	if diff := cmp.Diff([]string{"a", "zz"}, toolNames(t, p)); diff != "" {
+		t.Error(diff)
+	}
+	if got := p.Status(); got.Tools != 2 || !cmp.Equal(got.Notices, []string{"there are 2 now"}) {
+		t.Errorf("status: %+v", got)
+	}
+	cancel()
+	if err := <-watched; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestHandshake(t *testing.T) {
+	dir := shortDir(t)
+	lis, err := net.Listen("unix", filepath.Join(dir, "plugin1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lis.Close()
+	socket := lis.Addr().String()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if os.WriteFile(file, nil, 0o600) != nil || os.Symlink(socket, link) != nil {
+		t.Fatal("cannot write")
+	}
+	long := func(length int) string {
+		line := "1|1|unix|" + dir + "/plugin1|grpc|\n"
+		return strings.Replace(line, "/plugin1", strings.Repeat("/", length-len(line)+1)+"plugin1", 1)
+	}
+	for name, c := range map[string]struct{ line, words string }{
+		"right":                  {"1|1|unix|" + socket + "|grpc|\n", ""},
+		"right, without the end": {"1|1|unix|" + socket + "|grpc", ""},
+		"right, with CR":         {"1|1|unix|" + socket + "|grpc|\r\n", ""},
+		"empty":                  {"", "ended before"},
+		"blank":                  {"\n", "no toolhost plugin"},
+		"words":                  {"hello\n", `"hello"`},
+		"other core":             {"2|1|unix|" + socket + "|grpc|\n", "no toolhost plugin"},
+		"other version":          {"1|9|unix|" + socket + "|grpc|\n", "version"},
+		"tcp":                    {"1|1|tcp|127.0.0.1:1|grpc|\n", "Unix socket"},
+		"net/rpc":                {"1|1|unix|" + socket + "|netrpc|\n", "grpc"},
+		"certificate":            {"1|1|unix|" + socket + "|grpc|AAAA\n", "certificate"},
+		"other folder":           {"1|1|unix|/tmp/plugin1|grpc|\n", "outside"},
+		"dots":                   {"1|1|unix|" + dir + "/../x|grpc|\n", "outside"},
+		"relative":               {"1|1|unix|plugin1|grpc|\n", "outside"},
+		"gone":                   {"1|1|unix|" + dir + "/nothing|grpc|\n", "not there"},
+		"a file":                 {"1|1|unix|" + file + "|grpc|\n", "no socket"},
+		"a link":                 {"1|1|unix|" + link + "|grpc|\n", "no socket"},
+		"as long as it may be":   {long(4 << 10), ""},
+		"one byte longer":        {long(4<<10 + 1), "no toolhost plugin"},
+		"many fields":            {"1|1|unix|" + socket + "|grpc|||||\n", "no toolhost plugin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := readHandshake(bufio.NewReaderSize(strings.NewReader(c.line), maxHandshake), dir)
+			switch {
+			case c.words == "" && err != nil:
+				t.Error(err)
+			case c.words != "" && (err == nil || !strings.Contains(err.Error(), c.words)):
+				t.Errorf("got %v, want words %q", err, c.words)
+			}
+		})
+	}
+}
+
+func FuzzHandshake(f *testing.F) {
+	for _, seed := range []string{"1|1|unix|/tmp/x|grpc|\n", "|||||", "1|1|tcp|127.0.0.1:22|grpc|\n", "\x00\xff"} {
+		f.Add(seed)
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, line string) {
+		if text, err := readHandshake(bufio.NewReaderSize(strings.NewReader(line), maxHandshake), dir); err == nil {
+			t.Errorf("accepted %q though nobody listens", text)
+		}
+	})
+}
+
+// What is in a pipe at its deadline is read, however late anybody comes to it, and nobody is waited for.
+func TestLastWordsOutliveTheDeadline(t *testing.T) {
+	text := strings.Repeat("last words\n", 3000)
+	for name, closed := range map[string]bool{"the writer has ended": true, "the writer holds on": false} {
+		t.Run(name, func(t *testing.T) {
+			r, w := must2(os.Pipe())
+			defer r.Close()
+			defer w.Close()
+			must(w.WriteString(text))
+			want := os.ErrDeadlineExceeded
+			if closed {
+				w.Close()
+				want = nil // the end of the file
+			}
+			check(t, r.SetReadDeadline(time.Now().Add(-time.Second)))
+			var out bytes.Buffer
+			if _, err := io.Copy(&out, &lastWords{from: r}); !errors.Is(err, want) || out.String() != text {
+				t.Errorf("%d bytes of %d, %v", out.Len(), len(text), err)
+			}
+		})
+	}
+}
+
+// Who writes without end is not read without end.
+func TestLastWordsHaveAnEnd(t *testing.T) {
+	r, w := must2(os.Pipe())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for block := make([]byte, 4096); ; {
+			if _, err := w.Write(block); err != nil {
+				return
+			}
+		}
+	}()
+	check(t, r.SetReadDeadline(time.Now().Add(-time.Second)))
+	n, err := io.Copy(io.Discard, &lastWords{from: r})
+	if !errors.Is(err, os.ErrDeadlineExceeded) || n > maxLate+64<<10 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	r.Close()
+	w.Close()
+	<-done
+}
+
+func must2[A, B any](a A, b B, err error) (A, B) {
+	must(0, err)
+	return a, b
+}
+
+// Each generation has a private folder for temporary files, which is gone after it with all that is in it.
+func TestTemporaryFolder(t *testing.T) {
+	t.Parallel()
+	for _, l := range []sandbox.Level{sandbox.Supervised, sandbox.Confined} {
+		t.Run(string(l), func(t *testing.T) {
+			t.Parallel()
+			s := supervisor(t)
+			spec := playing("good", "good")
+			spec.Sandbox.Level = l
+			p := add(t, s, spec)
+			first := mustCall(t, p, "litter", "")
+			info, err := os.Stat(first)
+			if err != nil || info.Mode().Perm() != 0o700 || filepath.Dir(first) != s.dir.path {
+				t.Fatalf("%s: %v, %v", first, info, err)
+			}
+			_, _ = call(t, p, "die", "it")
+			if second := mustCall(t, p, "litter", ""); second == first {
+				t.Error("two generations have one folder")
+			}
+			soon(t, "the first is gone", patience, func() bool { return missing(first) })
+			_ = s.Close()
+			if !missing(s.dir.path) {
+				t.Error("the supervisor left its folder")
+			}
+		})
+	}
+}
+
+// Temporary files are not put where only small things have room.
+func TestTemporaryFolderIsNotInTheRuntimeFolder(t *testing.T) {
+	runtime, tmp := shortDir(t), shortDir(t)
+	t.Setenv("XDG_RUNTIME_DIR", runtime)
+	t.Setenv("TMPDIR", tmp)
+	s, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := add(t, s, playing("good", "good"))
+	if got := mustCall(t, p, "litter", ""); filepath.Dir(filepath.Dir(got)) != tmp || filepath.Dir(s.dir.path) != runtime {
+		t.Errorf("temporary files in %s, sockets in %s", got, s.dir.path)
+	}
+	_ = s.Close()
+	for _, dir := range []string{runtime, tmp} {
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%s holds %v", dir, left)
+		}
+	}
+}
+
+func TestTemporaryFolderOfAFailedStart(t *testing.T) {
+	s := supervisor(t)
+	_, _ = call(t, add(t, s, playing("bad", "exits")), "echo", "")
+	soon(t, "no folder is left", patience, func() bool {
+		left, _ := filepath.Glob(filepath.Join(s.dir.path, "t*"))
+		return len(left) == 0
+	})
+}
+
+// Whoever configures TMPDIR for a plugin has the last word.
+func TestTemporaryFolderOfTheOperator(t *testing.T) {
+	spec := playing("good", "good")
+	spec.Env["TMPDIR"] = t.TempDir()
+	if got := mustCall(t, add(t, supervisor(t), spec), "litter", ""); got != spec.Env["TMPDIR"] {
+		t.Errorf("it has %s", got)
+	}
+	_ = os.Chmod(filepath.Join(spec.Env["TMPDIR"], "locked"), 0o700)
+}
+
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return os.IsNotExist(err)
+}
+
+// Discovery commands get the environment that plugins get, and end with all that they have started.
+func TestDiscoveryIsContained(t *testing.T) {
+	t.Setenv("SECRET_TOKEN", "s3cret")
+	d := Discovery{Name: "team", Command: []string{"sh", "-c", "env | grep -c SECRET_TOKEN; echo $$ >&2; setsid sleep 1000 & echo done"}, Dir: t.TempDir(), Timeout: 2 * patience}
+	started := time.Now()
+	out, err := d.run(t.Context())
+	if err != nil || string(out) != "0\ndone\n" || time.Since(started) > patience {
+		t.Errorf("%q, %v", out, err)
+	}
+	d.Command[2] = "echo trouble >&2; exit 3"
+	if _, err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "exit code 3") || !strings.Contains(err.Error(), "it said: trouble") {
+		t.Error(err)
+	}
+}
+
+// What is done to a spec after it was given changes nothing.
+func TestSpecsAreCopied(t *testing.T) {
+	t.Parallel()
+	no := false
+	make1 := func() Spec {
+		return Spec{Name: "a", Command: []string{"run", "x"}, Env: map[string]string{"A": "1"}, Config: []byte(`{"a":1}`), Idempotent: []string{"get"},
+			Sandbox: sandbox.Spec{Write: []string{"/w"}, Read: []string{"/r"}, Wrapper: []string{"bwrap"}, Network: &no}}
+	}
+	given := make1()
+	taken := given.complete("/")
+	given.Command[1], given.Env["A"], given.Idempotent[0] = "y", "2", "set"
+	copy(given.Config, "??????")
+	given.Sandbox.Write[0], given.Sandbox.Read[0], given.Sandbox.Wrapper[0], *given.Sandbox.Network = "/", "/", "sh", true
+	no = false
+	if want := make1().complete("/"); !reflect.DeepEqual(taken, want) {
+		t.Errorf("%+v, want %+v", taken, want)
+	}
+	if *taken.Sandbox.Network {
+		t.Error("the network is allowed")
+	}
+}
+
+// A tool that fails with what a sandbox says is told of the sandbox, and of how to allow more.
+func TestAdviceAboutTheSandbox(t *testing.T) {
+	t.Parallel()
+	s := supervisor(t)
+	for name, c := range map[string]struct {
+		level  sandbox.Level
+		said   string
+		advice []string
+	}{
+		"denied":             {sandbox.Confined, "open /etc/x: permission denied", []string{"sandbox of the plugin", `sandbox level "confined"`, `write = ["FOLDER"]`}},
+		"read only":          {sandbox.Confined, "open .git/config: read-only file system", []string{"sandbox of the plugin"}},
+		"something else":     {sandbox.Confined, "no such file", nil},
+		"nothing is kept":    {sandbox.Supervised, "open /etc/x: permission denied", nil},
+		"isolated, no reads": {sandbox.Isolated, "open /etc/x: permission denied", []string{`read = ["FOLDER"]`, "network = true"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := playing(strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), "good")
+			spec.Sandbox.Level = c.level
+			result, err := add(t, s, spec).Call(t.Context(), request("fail", c.said))
+			if err != nil || result.Error == nil {
+				t.Fatalf("it gave %+v, %v", result, err)
+			}
+			if sandbox.Machine().Landlock == 0 {
+				c.advice = nil // then nothing is kept from it
+			}
+			if got := result.Error.Suggestion; (got == "") != (c.advice == nil) {
+				t.Errorf("the advice is %q", got)
+			}
+			for _, words := range c.advice {
+				if !strings.Contains(result.Error.Suggestion, words) {
+					t.Errorf("%q does not say %q", result.Error.Suggestion, words)
+				}
+			}
+		})
+	}
+}
