@@ -23,8 +23,10 @@ var rules = []struct {
 	{"sdk", nil, []string{module + "/host", hcl}, true, "third parties must not link the host"},
 	{"plugins", nil, []string{module + "/host", module + "/plugins", module + "/cmd"}, true, "our plugins live by third-party rules, or the sdk is a lie"},
 	{"plugins/edit/internal/match", nil, []string{module, "os", "io/fs"}, false, "where an edit belongs depends on bytes alone"},
-	{"host", []string{"host/supervise", "host/config"}, []string{module + "/host/supervise", module + "/host/config", hcl}, true, "the route does not know how plugins run"},
-	{"host", []string{"host/supervise", "host/config"}, []string{goPlugin, "os/exec"}, false, "the route does not know how plugins run"},
+	{"host", besideHost, []string{module + "/host/supervise", module + "/host/config", hcl}, true, "the route does not know how plugins run"},
+	{"host", besideHost, []string{goPlugin, "os/exec"}, false, "the route does not know how plugins run"},
+	{"host/lockfile", nil, []string{module + "/host/config"}, true, "the configuration reads the lock file, not the other way round"},
+	{"host/answers", nil, []string{module + "/host/config"}, true, "an embedder may keep answers without a configuration"},
 	{"sdk/filenames", nil, []string{module, "os", "io/fs"}, false, "what a name tells depends on the name alone, for whoever asks"},
 	{"host/policy", nil, []string{foreign}, true, "a decision depends on rules and query alone"},
 	{"host/policy", nil, []string{"os", "io", "net", "time", "syscall", "path/filepath", "log", "embed", "math/rand", "crypto/rand", "testing"}, false,
@@ -35,7 +37,7 @@ var rules = []struct {
 	{"sdk/proctree/internal/launcher", nil, []string{foreign}, true, "it runs before most of a program is initialized"},
 	{"sdk/proctree/internal/launcher", nil, []string{"strings"}, true, "packages are initialized by name, and this one would wait for all before the letter s"},
 	{"host/audit", nil, []string{module + "/host", module + "/cmd"}, true, "the record can be checked without the host"},
-	{"", []string{"host/config"}, []string{hcl, "github.com/zclconf/go-cty"}, false, "one reader of the file"},
+	{"", []string{"host/config", "host/internal/hclfile"}, []string{hcl, "github.com/zclconf/go-cty"}, false, "one reader of HCL, with bounds against hostile files"},
 	{"", []string{"sdk", "internal/wire", "host/supervise"}, []string{goPlugin, "google.golang.org/grpc"}, false, "one seam if the transport changes"},
 	{"", []string{"internal/shellcmd"}, []string{shellParser}, false, "one reader of shell commands, whose doubts all share"},
 	{"sdk", nil, []string{shellParser}, true, "a plugin links a shell parser only if it asks for one"},
@@ -53,6 +55,9 @@ const (
 	shellParser = "mvdan.cc/sh"
 	foreign     = "..." // whatever is not of the standard library, ours too
 )
+
+// besideHost are packages in the folder of host that build on it.
+var besideHost = []string{"host/supervise", "host/config", "host/lockfile", "host/answers", "host/internal/hclfile"}
 
 type goPackage struct {
 	ImportPath, Doc string

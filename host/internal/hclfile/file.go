@@ -1,0 +1,188 @@
+// Package hclfile reads the project's HCL files: the configuration, the lock file and the remembered approvals.
+//
+// Files are treated as hostile: their size, nesting and the work that expressions can ask for are bounded. Reading goes
+// on after a mistake; Report.Err gives all of them, each with its position, its source line and a hint.
+//
+// Expressions may use local.NAME (from locals blocks), env.NAME (a variable of the environment, which must be set) and
+// env("NAME", "default").
+package hclfile
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"golang.org/x/text/unicode/norm"
+)
+
+// MaxDepth bounds brackets inside brackets: the parser, and all that walks its tree, recurse.
+const MaxDepth = 100
+
+// A File is one file being read.
+type File struct {
+	*Report
+	*Scope
+	Abs   string // the absolute path
+	limit int    // of its size, in bytes
+}
+
+// New starts the reading of a file: path says where it is, and need not exist; limit bounds its size in bytes.
+func New(path string, src []byte, limit int) (*File, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Path: display(path, abs), src: src}
+	return &File{Report: r, Scope: &Scope{Report: r, locals: map[string]*local{}}, Abs: abs, limit: limit}, nil
+}
+
+// display gives the shorter of the path as it was given and the path from the current folder.
+func display(path, abs string) string {
+	here, err := filepath.Abs(".")
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(here, abs); err == nil && len(rel) < len(path) {
+		return rel
+	}
+	return path
+}
+
+// ReadStart gives the content of a file, but not more than one byte over the limit, so that New reports what is larger.
+func ReadStart(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("config file: %w", err)
+	}
+	defer f.Close()
+	src, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("config file: %w", err)
+	}
+	return src, nil
+}
+
+// Parse gives the content of the file, or nil when it must not be parsed or has mistakes in its syntax; only those are
+// reported then, since half a tree would lead to wrong reports.
+func (f *File) Parse() *Body {
+	f.src = bytes.TrimPrefix(f.src, []byte("\ufeff"))
+	if !f.plain() || !f.shallow() {
+		return nil
+	}
+	file, diags := hclsyntax.ParseConfig(f.src, f.Path, hcl.InitialPos)
+	if f.addDiags(diags) {
+		return nil
+	}
+	body, ok := file.Body.(*hclsyntax.Body)
+	if !ok {
+		return nil
+	}
+	return f.body(body)
+}
+
+// Literal is false, and reports why, when the file has anything that is looked up or computed.
+func (f *File) Literal(body *Body) bool {
+	before := f.Count()
+	_ = hclsyntax.VisitAll(body.Syntax, func(n hclsyntax.Node) hcl.Diagnostics {
+		switch n.(type) {
+		case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.ForExpr, *hclsyntax.ConditionalExpr,
+			*hclsyntax.BinaryOpExpr:
+			f.Add(n.Range(), "a lock file has plain values only").
+				WithHint("write the value, or have the file written by: toolhost plugin lock")
+		}
+		return nil
+	})
+	return f.Count() == before
+}
+
+// plain is false, and reports why, when the file is too large or not UTF-8.
+func (f *File) plain() bool {
+	switch {
+	case len(f.src) > f.limit:
+		f.Add(hcl.Range{}, "the file is larger than %d KiB", f.limit>>10).
+			WithHint("no configuration needs that much; move long lists to files of the plugins that use them")
+	case bytes.HasPrefix(f.src, []byte("\xff\xfe")), bytes.HasPrefix(f.src, []byte("\xfe\xff")):
+		f.Add(hcl.Range{}, "the file is UTF-16").WithHint("save it as UTF-8")
+	case !utf8.Valid(f.src):
+		f.Add(firstInvalid(f.src), "this byte is not UTF-8").WithHint("save the file as UTF-8")
+	default:
+		return true
+	}
+	return false
+}
+
+func firstInvalid(src []byte) hcl.Range {
+	pos := hcl.InitialPos
+	for pos.Byte < len(src) {
+		c, size := utf8.DecodeRune(src[pos.Byte:])
+		if c == utf8.RuneError && size == 1 {
+			break
+		}
+		pos.Byte += size
+		pos.Column++
+		if c == '\n' {
+			pos.Line, pos.Column = pos.Line+1, 1
+		}
+	}
+	end := hcl.Pos{Line: pos.Line, Column: pos.Column + 1, Byte: pos.Byte + 1}
+	return hcl.Range{Start: pos, End: end}
+}
+
+// shallow is false, and reports why, when the tokens are nested too deeply for the recursive parser, which would end the
+// process with a stack overflow. It also reports strings that are not in Unicode's normal form C: the evaluator puts all
+// strings in that form, and a path or an argument must not change unnoticed.
+func (f *File) shallow() bool {
+	tokens, _ := hclsyntax.LexConfig(f.src, f.Path, hcl.InitialPos) // the parser reports what is wrong with them
+	var n nesting
+	for _, t := range tokens {
+		if n.next(t.Type) > MaxDepth {
+			f.Add(t.Range, "more than %d brackets or operators inside each other", MaxDepth).
+				WithHint("write it flatter, for instance with locals")
+			return false
+		}
+		if t.Type != hclsyntax.TokenQuotedLit && t.Type != hclsyntax.TokenStringLit {
+			continue
+		}
+		if s, diags := hclsyntax.ParseStringLiteralToken(t); diags == nil && !norm.NFC.IsNormalString(s) {
+			f.Add(t.Range, "this string has letters that are written as a base letter and an accent").
+				WithHint("write each of them as one character (Unicode normal form C)")
+		}
+	}
+	return true
+}
+
+// nesting follows how deep the tokens of a file are nested.
+type nesting struct {
+	open   []hclsyntax.TokenType // the closing tokens that are still to come
+	prefix int                   // prefix operators in a row
+}
+
+var closing = map[hclsyntax.TokenType]hclsyntax.TokenType{
+	hclsyntax.TokenOBrace:          hclsyntax.TokenCBrace,
+	hclsyntax.TokenOBrack:          hclsyntax.TokenCBrack,
+	hclsyntax.TokenOParen:          hclsyntax.TokenCParen,
+	hclsyntax.TokenTemplateInterp:  hclsyntax.TokenTemplateSeqEnd,
+	hclsyntax.TokenTemplateControl: hclsyntax.TokenTemplateSeqEnd,
+}
+
+// next gives the depth after a token. A bracket that closes nothing changes nothing.
+func (n *nesting) next(t hclsyntax.TokenType) int {
+	switch t {
+	case hclsyntax.TokenBang, hclsyntax.TokenMinus:
+		n.prefix++
+	case hclsyntax.TokenNewline, hclsyntax.TokenComment:
+	default:
+		n.prefix = 0
+	}
+	if c, opens := closing[t]; opens {
+		n.open = append(n.open, c)
+	} else if top := len(n.open) - 1; top >= 0 && n.open[top] == t {
+		n.open = n.open[:top]
+	}
+	return len(n.open) + n.prefix
+}

@@ -1,0 +1,415 @@
+package hclfile
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"golang.org/x/text/unicode/norm"
+)
+
+// A Kind is a type as users think of it: HCL has two types each for lists and objects.
+type Kind struct {
+	Words string
+	Is    func(cty.Value) bool
+}
+
+// The kinds of values.
+var (
+	TextKind   = Kind{"a string", isType(cty.String)}
+	BoolKind   = Kind{"true or false", isType(cty.Bool)}
+	NumberKind = Kind{"a number", isType(cty.Number)}
+	ListKind   = Kind{"a list of strings", func(v cty.Value) bool {
+		t := v.Type()
+		return !v.IsNull() && (t.IsTupleType() || t.IsListType() || t.IsSetType())
+	}}
+	ObjectKind = Kind{"an object", func(v cty.Value) bool {
+		t := v.Type()
+		return !v.IsNull() && (t.IsObjectType() || t.IsMapType())
+	}}
+)
+
+func isType(t cty.Type) func(cty.Value) bool {
+	return func(v cty.Value) bool { return !v.IsNull() && v.Type() == t }
+}
+
+// KindOf names the type of a value, for "must be …, not …".
+func KindOf(v cty.Value) string {
+	switch {
+	case v.IsNull():
+		return "null"
+	case TextKind.Is(v):
+		return "a string"
+	case NumberKind.Is(v):
+		return "a number"
+	case BoolKind.Is(v):
+		return "a bool"
+	case ListKind.Is(v):
+		return "a list"
+	default:
+		return "an object"
+	}
+}
+
+// ItemRange is where an item of a list is written, if the list is written out there.
+func ItemRange(e hclsyntax.Expression, i int) hcl.Range {
+	if list, ok := e.(*hclsyntax.TupleConsExpr); ok && i < len(list.Exprs) {
+		return list.Exprs[i].Range()
+	}
+	return e.Range()
+}
+
+// LiteralKey gives a key of an object that needs no evaluation.
+func LiteralKey(item hclsyntax.ObjectConsItem) (string, bool) {
+	key, diags := item.KeyExpr.Value(nil)
+	if diags.HasErrors() || !TextKind.Is(key) || !key.IsKnown() {
+		return "", false
+	}
+	return key.AsString(), true
+}
+
+// A Check says what is wrong with a string and what to do about it, or "" when nothing is.
+type Check func(string) (problem, hint string)
+
+// Value evaluates an attribute. There is no expression when it is absent, null, or wrong and reported.
+func (b *Body) Value(name string) (cty.Value, hclsyntax.Expression) {
+	a := b.Attr(name)
+	if a == nil {
+		return cty.NilVal, nil
+	}
+	v, ok := b.Eval(a.Expr)
+	if !ok || !v.IsNull() {
+		b.given[name] = true
+	}
+	if !ok || v.IsNull() {
+		return cty.NilVal, nil
+	}
+	return v, a.Expr
+}
+
+// Typed is Value for an attribute of one kind; hint says what to write instead of a value of another kind.
+func (b *Body) Typed(name string, k Kind, hint func(cty.Value) string) (cty.Value, hclsyntax.Expression) {
+	v, e := b.Value(name)
+	if e != nil && !k.Is(v) {
+		b.Wrong(e.Range(), "%s must be %s, not %s", name, k.Words, KindOf(v)).Hint = hint(v)
+		return cty.NilVal, nil
+	}
+	return v, e
+}
+
+// Text reads a string, "" when there is none.
+func (b *Body) Text(name string, c Check) string {
+	v, e := b.Typed(name, TextKind, func(cty.Value) string { return "write " + name + ` = "…"` })
+	if e == nil {
+		return ""
+	}
+	return b.checked(v.AsString(), name, e.Range(), c)
+}
+
+// checked gives the string, or "" when the check fails.
+func (b *Body) checked(s, what string, at hcl.Range, c Check) string {
+	problem, hint := c(s)
+	if problem == "" {
+		return s
+	}
+	b.Wrong(at, "%s %s", what, problem).Hint = hint
+	return ""
+}
+
+// item is checked for a value in a list or an object.
+func (b *Body) item(v cty.Value, what string, at hcl.Range, c Check) string {
+	if !TextKind.Is(v) {
+		b.Wrong(at, "%s must be a string, not %s", what, KindOf(v)).WithHint("put it in quotes where it is written")
+		return ""
+	}
+	return b.checked(v.AsString(), what, at, c)
+}
+
+// OneOf reads one of a few words, "" when there is none.
+func (b *Body) OneOf(name string, choices []string) string {
+	return b.Text(name, func(s string) (problem, hint string) {
+		if slices.Contains(choices, s) {
+			return "", ""
+		}
+		return fmt.Sprintf("cannot be %q", Brief(s)), Suggest(s, choices, "it is one of")
+	})
+}
+
+// Texts reads a list of strings. It is false when there is none, or when it was wrong and reported.
+func (b *Body) Texts(name string, c Check) ([]string, bool) {
+	v, e := b.Typed(name, ListKind, func(v cty.Value) string { return "write " + name + " = " + listFor(v) })
+	if e == nil {
+		return nil, false
+	}
+	before, out := b.Count(), []string{}
+	for i, item := range v.AsValueSlice() {
+		out = append(out, b.item(item, fmt.Sprintf("item %d of %s", i+1, name), ItemRange(e, i), c))
+	}
+	return out, b.Count() == before
+}
+
+// listFor shows the list that was probably meant by a value that is none.
+func listFor(v cty.Value) string {
+	if !TextKind.Is(v) {
+		return `["…"]`
+	}
+	words := strings.Fields(v.AsString())
+	for i, w := range words {
+		words[i] = fmt.Sprintf("%q", w)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// TextOrTexts reads a string or a list of strings, which must not be empty; nil when there is none.
+func (b *Body) TextOrTexts(name string, c Check) []string {
+	a := b.Attr(name)
+	if a == nil {
+		return nil
+	}
+	if v, ok := b.Eval(a.Expr); ok && TextKind.Is(v) {
+		return []string{b.checked(v.AsString(), name, a.Expr.Range(), c)}
+	}
+	return b.SomeTexts(name, c)
+}
+
+// SomeTexts reads a list of strings, nil when there is none. An empty list is a mistake: a user could take it for
+// nothing, and a rule for everything.
+func (b *Body) SomeTexts(name string, c Check) []string {
+	out, ok := b.Texts(name, c)
+	if !ok {
+		return nil
+	}
+	if len(out) == 0 {
+		b.Wrong(b.ExprOf(name).Range(), "%s is empty, and could match nothing", name).
+			WithHint("remove it to match all, or the whole rule")
+	}
+	return out
+}
+
+// TextMap reads an object whose values are strings, nil when there is none.
+func (b *Body) TextMap(name string, key, value Check) map[string]string {
+	v, e := b.Typed(name, ObjectKind, func(cty.Value) string { return "write " + name + ` = { NAME = "…" }` })
+	if e == nil {
+		return nil
+	}
+	positions := map[string]hcl.Range{} // where each key and its value are written
+	if object, ok := e.(*hclsyntax.ObjectConsExpr); ok {
+		for _, item := range object.Items {
+			if key, ok := LiteralKey(item); ok {
+				positions[key] = hcl.RangeBetween(item.KeyExpr.Range(), item.ValueExpr.Range())
+			}
+		}
+	}
+	out, items := map[string]string{}, v.AsValueMap()
+	for _, k := range slices.Sorted(maps.Keys(items)) {
+		at, found := positions[k]
+		if !found {
+			at = e.Range()
+		}
+		b.checked(k, fmt.Sprintf("%s %q", name, k), at, key)
+		out[k] = b.item(items[k], fmt.Sprintf("%s %q", name, k), at, value)
+	}
+	return out
+}
+
+// Bool reads true or false, false when there is neither.
+func (b *Body) Bool(name string) bool {
+	choice := b.OptionalBool(name)
+	return choice != nil && *choice
+}
+
+// OptionalBool reads true or false, nil when there is neither.
+func (b *Body) OptionalBool(name string) *bool {
+	v, e := b.Typed(name, BoolKind, func(cty.Value) string { return "write " + name + " = true, without quotes" })
+	if e == nil {
+		return nil
+	}
+	return new(v.True())
+}
+
+// IsFalse says whether the attribute is there and false.
+func (b *Body) IsFalse(name string) bool {
+	choice := b.OptionalBool(name)
+	return choice != nil && !*choice
+}
+
+// Int reads a whole number from 1 to most, 0 when there is none.
+func (b *Body) Int(name string, most int) int {
+	hint := fmt.Sprintf("write a whole number from 1 to %d, without quotes", most)
+	v, e := b.Typed(name, NumberKind, func(cty.Value) string { return hint })
+	if e == nil {
+		return 0
+	}
+	n, accuracy := v.AsBigFloat().Int64()
+	if accuracy != 0 || n < 1 || n > int64(most) {
+		b.Wrong(e.Range(), "%s must be a whole number from 1 to %d", name, most).WithHint("remove it to have the default")
+		return 0
+	}
+	return int(n)
+}
+
+// Duration reads a length of time such as "90s", from a millisecond to most; 0 when there is none.
+func (b *Body) Duration(name string, most time.Duration) time.Duration {
+	k := Kind{`a length of time such as "30s"`, TextKind.Is}
+	v, e := b.Typed(name, k, func(v cty.Value) string {
+		meant := `"30s"; the units are ms, s, m and h`
+		if NumberKind.Is(v) {
+			if n, accuracy := v.AsBigFloat().Int64(); accuracy == 0 {
+				meant = fmt.Sprintf(`"%ds" if you mean seconds`, n)
+			}
+		}
+		return "write " + name + " = " + meant
+	})
+	if e == nil {
+		return 0
+	}
+	d, err := time.ParseDuration(v.AsString())
+	switch {
+	case err != nil:
+		b.Wrong(e.Range(), "%s cannot be %q", name, v.AsString()).
+			WithHint(`write a number and its unit, ms, s, m or h, such as "90s" or "2m"`)
+	case d <= 0:
+		b.Wrong(e.Range(), "%s must be more than zero", name).WithHint("remove it to have the default")
+	case d < time.Millisecond || d > most:
+		b.Wrong(e.Range(), "%s must be from 1ms to %s", name, Short(most)).WithHint("remove it to have the default")
+	default:
+		return d
+	}
+	return 0
+}
+
+// Short is a limit in one unit: "1h", where time.Duration says "1h0m0s".
+func Short(d time.Duration) string {
+	switch {
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return d.String()
+}
+
+var bytesPattern = regexp.MustCompile(`^([1-9][0-9]{0,6})(KiB|MiB|GiB|TiB)$`)
+
+// Bytes reads a size such as "512MiB", 0 when there is none.
+func (b *Body) Bytes(name string) int64 {
+	v, e := b.Typed(name, Kind{`a size such as "512MiB"`, TextKind.Is}, func(cty.Value) string {
+		return fmt.Sprintf(`write %s = "512MiB"; the units are KiB, MiB, GiB and TiB`, name)
+	})
+	if e == nil {
+		return 0
+	}
+	m := bytesPattern.FindStringSubmatch(v.AsString())
+	if m == nil {
+		b.Wrong(e.Range(), "%s cannot be %q", name, Brief(v.AsString())).
+			WithHint(`write a whole number and KiB, MiB, GiB or TiB, such as "512MiB"`)
+		return 0
+	}
+	n, _ := strconv.ParseInt(m[1], 10, 64) // what matches is a number
+	return n << map[string]int{"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[m[2]]
+}
+
+var ratePattern = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]{1,9})?)/(s|m|h)$`)
+
+// Rate reads a number per second, such as "10/s" or "60/m"; 0 when there is none.
+func (b *Body) Rate(name string) float64 {
+	v, e := b.Typed(name, Kind{`a rate such as "10/s"`, TextKind.Is}, func(v cty.Value) string {
+		meant := `"10/s"`
+		if NumberKind.Is(v) {
+			meant = fmt.Sprintf(`"%s/s" if you mean calls a second`, v.AsBigFloat().Text('f', -1))
+		}
+		return fmt.Sprintf("write %s = %s", name, meant)
+	})
+	if e == nil {
+		return 0
+	}
+	m := ratePattern.FindStringSubmatch(v.AsString())
+	if m == nil {
+		b.Wrong(e.Range(), "%s cannot be %q", name, Brief(v.AsString())).
+			WithHint(`write a number and /s, /m or /h, such as "10/s" or "60/m"`)
+		return 0
+	}
+	n, _ := strconv.ParseFloat(m[1], 64) // what matches is a number
+	n /= map[string]float64{"s": 1, "m": 60, "h": 3600}[m[2]]
+	if n <= 0 || n > 1e6 {
+		b.Wrong(e.Range(), "%s must be more than zero, and at most a million a second", name).
+			WithHint("remove it to have no limit")
+	}
+	return n
+}
+
+// CheckArgument accepts what a process can be given as an argument or a variable.
+func CheckArgument(s string) (problem, hint string) {
+	if strings.ContainsRune(s, 0) {
+		return "contains a NUL character", "remove it; no process can be given one"
+	}
+	return "", ""
+}
+
+// CheckPath accepts a file or folder by its form alone.
+func CheckPath(s string) (problem, hint string) {
+	switch {
+	case s == "":
+		return "is empty", `write "." for the folder of this file`
+	case s == "~" || strings.HasPrefix(s, "~/"):
+		return `starts with "~", which only shells know`, `write "${env.HOME}` + Visible(s[1:]) + `"`
+	}
+	return CheckArgument(s)
+}
+
+// CheckVariable accepts the name of an environment variable.
+func CheckVariable(s string) (problem, hint string) {
+	if s == "" || strings.ContainsAny(s, "= \t\r\n\x00") {
+		return "is no name of a variable", `such a name is not empty and has no "=", space or NUL`
+	}
+	return "", ""
+}
+
+// CheckSHA256 accepts 64 hex digits.
+func CheckSHA256(s string) (problem, hint string) {
+	if len(s) == 64 && strings.Trim(s, "0123456789abcdefABCDEF") == "" {
+		return "", ""
+	}
+	if rest, found := strings.CutPrefix(s, "sha256:"); found && len(rest) == 64 {
+		return `must not start with "sha256:"`, "keep the 64 hex digits only"
+	}
+	return "must be 64 hex digits", "sha256sum PROGRAM prints them"
+}
+
+// CheckLine accepts one line of text.
+func CheckLine(s string) (problem, hint string) {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return "is blank", "remove it, or write a text"
+	case len(s) > 1000 || strings.ContainsFunc(s, unicode.IsControl):
+		return "must be one line of at most 1000 bytes", ""
+	}
+	return "", ""
+}
+
+// Unstable says why HCL would change a string that comes from outside the file, "" when it would not.
+func Unstable(s string) string {
+	switch {
+	case !utf8.ValidString(s):
+		return "is not UTF-8"
+	case !norm.NFC.IsNormalString(s):
+		return "has letters that are written as a base letter and an accent"
+	}
+	return ""
+}
+
+// Within says whether a path is a folder or in it, by the letters of both.
+func Within(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
