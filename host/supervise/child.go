@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
-	"github.com/toolhost/toolhost/host/supervise/internal/stage"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -47,7 +47,7 @@ type child struct {
 
 // launch starts the plugin in a session of its own, without a terminal, and gives its standard output, which the caller
 // must drain. The end of ctx ends the start, not what was started.
-func (s *Supervisor) launch(ctx context.Context, spec Spec, how stage.Stage, log *slog.Logger) (*child, *os.File, error) {
+func (s *Supervisor) launch(ctx context.Context, spec Spec, how sandbox.Stage, log *slog.Logger) (*child, *os.File, error) {
 	var p pipes
 	if err := p.open(); err != nil {
 		return nil, nil, startProblem(spec, fmt.Errorf("making pipes: %w", err))
@@ -109,7 +109,7 @@ func (c *child) find(pid int) (err error) {
 
 // wait sees the end of all that the process started, and collects its last words. What it leaves in its folder for
 // temporary files goes with it.
-func (c *child) wait(ended <-chan struct{}, how stage.Stage) {
+func (c *child) wait(ended <-chan struct{}, how sandbox.Stage) {
 	<-ended
 	c.mu.Lock()
 	c.over = true

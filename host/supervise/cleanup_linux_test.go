@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
-	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -372,7 +371,7 @@ func TestStartEndsBeforeItHasBegun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	spec := playing("good", "good").withDefaults()
-	how := must(s.stage(spec, os.Args[0], stage.Folders{Temp: t.TempDir()}, []string{"PLAY=silent"}, s.programs))
+	how := must(s.stage(spec, os.Args[0], sandbox.Folders{Temp: t.TempDir()}, []string{"PLAY=silent"}, s.programs))
 	if _, _, err := s.launch(ctx, spec, how, s.log); err == nil {
 		t.Error("it was started")
 	}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
-	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -338,7 +337,7 @@ func (d Discovery) site() (*site, error) {
 }
 
 // staged gives the command as it is really run.
-func (d Discovery) staged(s *site) (how stage.Stage, err error) {
+func (d Discovery) staged(s *site) (how sandbox.Stage, err error) {
 	box := d.box()
 	if err := box.Check(); err != nil {
 		return how, err
@@ -352,7 +351,7 @@ func (d Discovery) staged(s *site) (how stage.Stage, err error) {
 	if err != nil {
 		return how, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
-	return s.stage(spec, path, stage.Folders{Temp: temp}, append(inheritedEnvironment(spec), "TMPDIR="+temp), func() []string { return nil })
+	return s.stage(spec, path, sandbox.Folders{Temp: temp}, append(inheritedEnvironment(spec), "TMPDIR="+temp), func() []string { return nil })
 }
 
 // output is what a command printed, and how it ended.

@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -353,7 +352,7 @@ func TestAPathGoesDuringAStart(t *testing.T) {
 	}
 	dir, times := project(t, ".claude/settings.json"), 0
 	s := supervisorOf(t, Options{Workdir: dir})
-	r := &runner{ctx: t.Context(), spec: vandal(sandbox.Spec{}).complete(dir), program: os.Args[0], supervisor: s, log: s.log, staged: func(stage.Stage) {
+	r := &runner{ctx: t.Context(), spec: vandal(sandbox.Spec{}).complete(dir), program: os.Args[0], supervisor: s, log: s.log, staged: func(sandbox.Stage) {
 		times++
 		must(0, os.RemoveAll(filepath.Join(dir, ".claude")))
 	}}
@@ -373,10 +372,10 @@ func TestFoldersInSharedMemory(t *testing.T) {
 	}
 	dir := project(t)
 	s := supervisorOf(t, Options{Workdir: dir})
-	if out := mustCall(t, add(t, s, vandal(sandbox.Spec{Write: []string{dir, stage.SharedMemory}})), "run", "mkdir -p /dev/shm/.git/x && echo it works"); !strings.Contains(out, "it works") {
+	if out := mustCall(t, add(t, s, vandal(sandbox.Spec{Write: []string{dir, sandbox.SharedMemory}})), "run", "mkdir -p /dev/shm/.git/x && echo it works"); !strings.Contains(out, "it works") {
 		t.Error(out)
 	}
-	inside := must(os.MkdirTemp(stage.SharedMemory, "toolhost-test-"))
+	inside := must(os.MkdirTemp(sandbox.SharedMemory, "toolhost-test-"))
 	t.Cleanup(func() { _ = os.RemoveAll(inside) })
 	spec := vandal(sandbox.Spec{Write: []string{inside}})
 	spec.Name = "inside"

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/stage"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -129,7 +129,7 @@ var attacks = map[string]func(p prey) error{
 		return undo(os.Getenv("TMPDIR")+"/new", os.WriteFile(os.Getenv("TMPDIR")+"/new", nil, 0o600))
 	},
 	"shared memory": func(p prey) error {
-		file := fmt.Sprintf("%s/toolhost-test-%d", stage.SharedMemory, os.Getpid())
+		file := fmt.Sprintf("%s/toolhost-test-%d", sandbox.SharedMemory, os.Getpid())
 		return undo(file, os.WriteFile(file, []byte("x"), 0o600))
 	},
 	"write to /dev/null": func(prey) error { return os.WriteFile("/dev/null", []byte("x"), 0) },

@@ -20,7 +20,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -735,9 +734,9 @@ func TestAStartLooksAtTheMachineOnce(t *testing.T) {
 	}
 	spec := playing("good", "good")
 	spec.Sandbox = sandbox.Spec{Write: []string{shortDir(t)}}
-	how, err := s.stage(spec, os.Args[0], stage.Folders{Temp: t.TempDir()}, nil, s.programs)
+	how, err := s.stage(spec, os.Args[0], sandbox.Folders{Temp: t.TempDir()}, nil, s.programs)
 	cmd := how.Command("")
-	if err != nil || looks != 1 || !cmd.Namespace || !cmd.Restrict.NoInterference || !slices.Contains(cmd.Restrict.Write, stage.SharedMemory) {
+	if err != nil || looks != 1 || !cmd.Namespace || !cmd.Restrict.NoInterference || !slices.Contains(cmd.Restrict.Write, sandbox.SharedMemory) {
 		t.Errorf("after %d looks: %v, %+v", looks, err, cmd.Restrict)
 	}
 }

@@ -30,7 +30,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
-	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/sdk"
@@ -173,7 +172,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 		}
 	}()
 	r := &runner{ctx: ctx, spec: spec, program: g.program, supervisor: s, log: s.log.With("plugin", spec.Name),
-		staged: func(how stage.Stage) { g.confinement, g.hint = &how.Confinement, how.Hint }, adopt: func(c *child) { g.child = c }}
+		staged: func(how sandbox.Stage) { g.confinement, g.hint = &how.Confinement, how.Hint }, adopt: func(c *child) { g.child = c }}
 	config := s.clientConfig(r, spec)
 	g.wire = goplugin.NewClient(config)
 	_, err = g.wire.Start()
@@ -352,7 +351,7 @@ type runner struct {
 	program    string // the file to run
 	supervisor *Supervisor
 	log        *slog.Logger
-	staged     func(stage.Stage)
+	staged     func(sandbox.Stage)
 	adopt      func(*child)
 
 	env       []string
@@ -412,7 +411,7 @@ func moved(err error) bool {
 }
 
 func (r *runner) launchIn(temp string) (*child, *os.File, error) {
-	how, err := r.supervisor.stage(r.spec, r.program, stage.Folders{Temp: temp, Socket: r.socketDir}, environment(r.spec, temp, r.env), r.supervisor.programs)
+	how, err := r.supervisor.stage(r.spec, r.program, sandbox.Folders{Temp: temp, Socket: r.socketDir}, environment(r.spec, temp, r.env), r.supervisor.programs)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,7 +23,6 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
-	"github.com/toolhost/toolhost/host/supervise/internal/stage"
 	"github.com/toolhost/toolhost/host/supervise/internal/toolcache"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
@@ -322,24 +321,27 @@ type site struct {
 	hide    []string // see Options.Hide
 	reserve []string // see Options.Reserve
 	machine func() sandbox.Means
-	sights  stage.Sights
+	sights  sandbox.Sights
 }
 
 // stage puts what keeps the plugin in around its program, the file at path, with the folders of this start. Others gives the
 // programs beside it.
-func (s *site) stage(spec Spec, path string, f stage.Folders, env []string, others func() []string) (stage.Stage, error) {
+func (s *site) stage(spec Spec, path string, f sandbox.Folders, env []string, others func() []string) (sandbox.Stage, error) {
 	f.Work = s.workdir
 	if spec.Sandbox.Require != "" {
 		sandbox.Machine() // so that all that is missing is known before a start
 	}
-	how, err := stage.Plan{
+	if spec.Sandbox.Asked() != sandbox.Supervised { // it can keep nothing elsewhere
+		env = append(slices.Clip(env), sdk.EnvKeepDir+"="+f.Temp)
+	}
+	how, err := sandbox.Plan{
 		Box: spec.Sandbox, Means: s.machine(), // once: a start beside this one may find out more
 		Folders: f,
-		Own: func() []stage.Sighted {
+		Own: func() []sandbox.Sighted {
 			return s.sights.Places(ours([]string{s.dir.path, s.temps.path}, s.stores, s.protect, s.hide, slices.Concat(s.reserve, others())))
 		},
 		Notes: s.dir.path,
-	}.Build(stage.Program{Named: func() (string, error) { return program(spec) }, Path: path, Argv: slices.Clone(spec.Command), Env: env})
+	}.Build(sandbox.Program{Named: func() (string, error) { return program(spec) }, Path: path, Argv: slices.Clone(spec.Command), Env: env})
 	if err != nil {
 		return how, &invalidError{err}
 	}
@@ -354,20 +356,20 @@ func (s *Supervisor) warnOfLess(name string, c sandbox.Confinement) {
 }
 
 // ours are the places of toolhost and its plugins. One in protect that ends in a slash is a folder that they cannot make.
-func ours(runDirs, stores, protect, hide, reserved []string) (out []stage.Place) {
-	add := func(kind stage.Kind, paths ...string) {
+func ours(runDirs, stores, protect, hide, reserved []string) (out []sandbox.Place) {
+	add := func(kind sandbox.Kind, paths ...string) {
 		for _, path := range paths {
-			out = append(out, stage.Place{Path: path, Kind: kind})
+			out = append(out, sandbox.Place{Path: path, Kind: kind})
 		}
 	}
-	add(stage.Private, runDirs...)
-	add(stage.Made, stores...)
-	add(stage.Reserved, reserved...)
-	add(stage.Unseen, hide...)
+	add(sandbox.Private, runDirs...)
+	add(sandbox.Made, stores...)
+	add(sandbox.Reserved, reserved...)
+	add(sandbox.Unseen, hide...)
 	for _, path := range protect {
-		kind := stage.Found
+		kind := sandbox.Found
 		if strings.HasSuffix(path, "/") {
-			kind = stage.Hollow
+			kind = sandbox.Hollow
 		}
 		add(kind, filepath.Clean(path))
 	}
@@ -381,6 +383,6 @@ func (o Options) Confine(spec Spec, m sandbox.Means) (sandbox.Confinement, error
 		return sandbox.Confinement{}, err
 	}
 	places := ours([]string{chooseBase(o.RunDir), chooseBase(cmp.Or(o.RunDir, os.TempDir()))}, []string{binaries.NewVault(o.BinDir, "", nil).Dir(), o.CacheDir}, o.Protect, o.Hide, o.Reserve)
-	return stage.Plan{Box: spec.Sandbox, Means: m, Folders: stage.Folders{Work: workdir},
-		Own: func() []stage.Sighted { return new(stage.Sights).Places(places) }}.Confine()
+	return sandbox.Plan{Box: spec.Sandbox, Means: m, Folders: sandbox.Folders{Work: workdir},
+		Own: func() []sandbox.Sighted { return new(sandbox.Sights).Places(places) }}.Confine()
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
-	"github.com/toolhost/toolhost/host/supervise/internal/stage"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
@@ -58,7 +58,7 @@ func Inspect(spec Spec) (Program, error) {
 // Verify checks, without running it, that the plugin may be started, and that its program is there, can be changed by
 // nobody but the user and root, and has the checksum that the spec asks for.
 func Verify(spec Spec) error {
-	if err := errors.Join(spec.mayStart(), stage.Plan{Box: spec.Sandbox, Folders: stage.Folders{Work: spec.Dir}}.Check()); err != nil {
+	if err := errors.Join(spec.mayStart(), sandbox.Plan{Box: spec.Sandbox, Folders: sandbox.Folders{Work: spec.Dir}}.Check()); err != nil {
 		return err
 	}
 	if err := spec.checkScript(); err != nil {

@@ -1,5 +1,5 @@
-// Package sandbox says what is asked for to keep a plugin from the rest of the machine, and what a machine can do of that.
-// Package supervise does it.
+// Package sandbox describes how a plugin is kept from the rest of the machine: the level that its configuration requests, what
+// the machine is capable of, the level that results, and the restrictions and mounts that package proctree starts it with.
 package sandbox
 
 import (

@@ -1,4 +1,4 @@
-package stage
+package sandbox
 
 // devices are what every program may write to. Terminals are not among them: a plugin has none, and one that can open
 // /dev/pts can write to its user's, and read what is typed there. Whoever needs them says so: write = ["/dev/pts"].

@@ -1,11 +1,10 @@
-package stage
+package sandbox
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk/filenames"
 )
 
@@ -23,13 +22,13 @@ func TestProgramsThatHangAreNotProtected(t *testing.T) {
 	dir := t.TempDir()
 	program := dir + "/bin/hung"
 	looks := Sights{under: map[string]*sight{program: {}}} // as one who looks and waits
-	s := Plan{Means: sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, Folders: Folders{Work: dir},
+	s := Plan{Means: Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, Folders: Folders{Work: dir},
 		Own: func() []Sighted { return looks.Places([]Place{{program, Found}}) }}
 	got, err := s.Confine()
-	if err != nil || got.Got != sandbox.Supervised || !strings.Contains(strings.Join(got.Missing, "\n"), program) {
+	if err != nil || got.Got != Supervised || !strings.Contains(strings.Join(got.Missing, "\n"), program) {
 		t.Errorf("it has %+v, %v", got, err)
 	}
-	s.Box.Require = sandbox.Confined
+	s.Box.Require = Confined
 	if _, err := s.Confine(); err == nil || !strings.Contains(err.Error(), program) {
 		t.Errorf("required: %v", err)
 	}

@@ -1,10 +1,9 @@
-package stage
+package sandbox
 
 import (
 	"cmp"
 	"slices"
 
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -13,16 +12,16 @@ func (s Plan) orders() *proctree.Restrictions {
 	box, m, confined := s.Box, s.Means, s.confined()
 	o := &proctree.Restrictions{
 		Expendable: true, Umask: box.PrivateFiles, NoNewPrivileges: !box.NewPrivileges && m.NoNewPrivs, ABI: m.Landlock,
-		Files: uint64(cmp.Or(box.Limits.Files, sandbox.DefaultFiles)), FileSize: uint64(cmp.Or(box.Limits.FileSize, sandbox.DefaultFileSize)),
+		Files: uint64(cmp.Or(box.Limits.Files, DefaultFiles)), FileSize: uint64(cmp.Or(box.Limits.FileSize, DefaultFileSize)),
 		Memory: uint64(box.Limits.Memory), Processes: uint64(box.Limits.Processes),
 	}
 	if !o.NoNewPrivileges { // nothing below can be done without
 		return o
 	}
 	o.Writes = confined && m.Landlock > 0
-	o.Reads = o.Writes && box.Asked() == sandbox.Isolated
+	o.Reads = o.Writes && box.Asked() == Isolated
 	o.NoTCP, o.NoSockets = !box.HasNetwork(), !box.HasNetwork() && m.Seccomp
-	o.NoKernel = box.Asked() == sandbox.Isolated && m.Seccomp
+	o.NoKernel = box.Asked() == Isolated && m.Seccomp
 	o.NoInterference, o.NoSetID = confined && m.Seccomp, confined && m.Seccomp
 	o.NoMetadata = o.NoKernel && !m.Protects() // else what is not the plugin's is read-only
 	o.Write = slices.Concat(devices, s.ownFolders())

@@ -1,4 +1,4 @@
-package stage
+package sandbox
 
 import (
 	"os"
@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 func TestThrough(t *testing.T) {
@@ -50,7 +48,7 @@ func TestThrough(t *testing.T) {
 func TestNestedFoldersAreNoRules(t *testing.T) {
 	own, other := t.TempDir(), t.TempDir()
 	check(t, os.Symlink(other, own+"/a"))
-	s := Plan{Box: sandbox.Spec{Level: sandbox.Isolated, Write: []string{own, own + "/a"}}, Means: sandbox.Means{NoNewPrivs: true, Landlock: 7},
+	s := Plan{Box: Spec{Level: Isolated, Write: []string{own, own + "/a"}}, Means: Means{NoNewPrivs: true, Landlock: 7},
 		Folders: Folders{Work: own, Temp: other, Socket: own + "/a"}}
 	if diff := cmp.Diff([]string{other, own}, s.orders().Write[len(devices):]); diff != "" {
 		t.Error(diff)

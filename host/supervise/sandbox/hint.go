@@ -1,10 +1,8 @@
-package stage
+package sandbox
 
 import (
 	"fmt"
 	"strings"
-
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // hint tells what a confined plugin may do, and how it may do more.
@@ -14,7 +12,7 @@ func (s Plan) hint(readOnly []string) string {
 		text = fmt.Sprintf("it is kept at the sandbox level %q and can write to its TMPDIR only", s.Box.Asked())
 	}
 	more := `if that is what it lacks, its sandbox block allows more: write = ["FOLDER"], or level = "supervised"`
-	if s.Box.Asked() == sandbox.Isolated {
+	if s.Box.Asked() == Isolated {
 		text += ", reads no more than it needs to run"
 		more = `if that is what it lacks, its sandbox block allows more: read = ["FOLDER"], write = ["FOLDER"], network = true, or level = "confined"`
 	}

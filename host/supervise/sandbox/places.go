@@ -1,4 +1,4 @@
-package stage
+package sandbox
 
 // A Place is a file or a folder that toolhost reads, runs or writes.
 type Place struct {

@@ -1,6 +1,4 @@
-// Package stage puts what keeps a plugin in around its program: the restrictions and the mounts that package proctree is to
-// make, and what is told of them.
-package stage
+package sandbox
 
 import (
 	"fmt"
@@ -9,15 +7,13 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
-	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // A Plan is what a plugin is to be kept in, and where.
 type Plan struct {
-	Box     sandbox.Spec
-	Means   sandbox.Means
+	Box     Spec
+	Means   Means
 	Folders Folders
 	// Own gives what is toolhost's own. It is asked from Confined on.
 	Own func() []Sighted
@@ -35,7 +31,7 @@ type Program struct {
 
 // A Stage is how a plugin's program is really run.
 type Stage struct {
-	Confinement sandbox.Confinement
+	Confinement Confinement
 	Hint        string // what to tell of a plugin that was not allowed something, "" at levels that allow all
 	Temp        string // the folder for its temporary files, its own
 
@@ -44,13 +40,13 @@ type Stage struct {
 }
 
 // Confine says what keeps the plugin in, without a start. It fails when a start would be refused for it.
-func (s Plan) Confine() (sandbox.Confinement, error) {
+func (s Plan) Confine() (Confinement, error) {
 	got, _, err := s.confine()
 	return got, err
 }
 
 // confine says also what is kept from the plugin in its folders.
-func (s Plan) confine() (got sandbox.Confinement, h shield, err error) {
+func (s Plan) confine() (got Confinement, h shield, err error) {
 	if got, err = s.Box.On(s.Means); err != nil {
 		return got, h, err
 	}
@@ -62,7 +58,7 @@ func (s Plan) confine() (got sandbox.Confinement, h shield, err error) {
 }
 
 // confined says whether what was asked for is Confined at least.
-func (s Plan) confined() bool { return s.Box.Asked().AtLeast(sandbox.Confined) }
+func (s Plan) confined() bool { return s.Box.Asked().AtLeast(Confined) }
 
 // Build makes what has to be there, and says how the program is run. Release it when the program has ended, with all that it
 // started.
@@ -76,9 +72,6 @@ func (s Plan) Build(p Program) (Stage, error) {
 		return Stage{}, err
 	}
 	how := Stage{Confinement: got, Temp: s.Folders.Temp, cmd: proctree.Cmd{Path: path, Name: argv[0], Args: argv[1:], Env: p.Env, Grace: -1}}
-	if got.Asked != sandbox.Supervised { // it can keep nothing elsewhere
-		how.cmd.Env = append(slices.Clip(p.Env), sdk.EnvKeepDir+"="+s.Folders.Temp)
-	}
 	if s.Means.Stage {
 		s.restrict(&how, p, h)
 	}
@@ -119,7 +112,7 @@ func (s Stage) Release() {
 
 // wrap gives the program and the arguments with the wrapper before them.
 func (s Plan) wrap(p Program) (path string, argv []string, err error) {
-	if s.Box.Asked() == sandbox.Isolated { // which could not read it
+	if s.Box.Asked() == Isolated { // which could not read it
 		err = nested("it is run as", p.Path, s.writable())
 	}
 	if err != nil || len(s.Box.Wrapper) == 0 {

@@ -1,4 +1,4 @@
-package stage
+package sandbox
 
 import (
 	"errors"
@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // What others run or obey without being asked must not be a plugin's to change, though it lies in a folder that the plugin
@@ -102,8 +101,8 @@ func (h *shield) judgeOurs(roots, named []string, ours []Sighted, mounts bool) {
 }
 
 // judgeSight gives up what cannot be hidden. Isolated plugins cannot open it anyhow.
-func (h *shield) judgeSight(asked sandbox.Level) {
-	if len(h.hidden) > 0 && asked != sandbox.Isolated {
+func (h *shield) judgeSight(asked Level) {
+	if len(h.hidden) > 0 && asked != Isolated {
 		h.missing = append(h.missing, fmt.Sprintf("it can read %s, and lock it, which holds up calls that are to be recorded: that takes process namespaces, and Linux 5.12", strings.Join(h.hidden, ", ")))
 	}
 	h.hidden = nil
@@ -232,11 +231,11 @@ func (h *shield) simplify(roots []string) {
 }
 
 // protect puts the shield among what is told of the plugin's sandbox. It fails when that is less than is required.
-func (s Plan) protect(c *sandbox.Confinement, h shield) error {
+func (s Plan) protect(c *Confinement, h shield) error {
 	c.ReadOnly, c.Hidden = slices.Clone(h.readOnly), slices.Clone(h.hidden)
 	c.Missing = append(c.Missing, h.missing...)
-	if h.open && c.Got.AtLeast(sandbox.Confined) {
-		c.Got = sandbox.Supervised
+	if h.open && c.Got.AtLeast(Confined) {
+		c.Got = Supervised
 	}
 	return c.Meets(s.Box.Require)
 }

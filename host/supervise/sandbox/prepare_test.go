@@ -1,9 +1,7 @@
-package stage
+package sandbox
 
 import (
 	"testing"
-
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
 // A wrapper that cannot be run is told once.
@@ -13,7 +11,7 @@ func TestWrapperThatIsNotThere(t *testing.T) {
 		"/":                   "its wrapper / cannot be run: is a directory",
 		"no-such-bwrap":       "its wrapper no-such-bwrap cannot be run: executable file not found in $PATH",
 	} {
-		s := Plan{Box: sandbox.Spec{Wrapper: []string{wrapper}}, Folders: Folders{Work: t.TempDir()}}
+		s := Plan{Box: Spec{Wrapper: []string{wrapper}}, Folders: Folders{Work: t.TempDir()}}
 		if _, err := s.Build(Program{Path: "/bin/true", Argv: []string{"true"}}); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
