@@ -13,8 +13,9 @@ BUILD    := CGO_ENABLED=0 $(GO) build -trimpath
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 FUZZTIME ?= 20s
 
-GOLANGCI_VERSION  := v2.15.0
-BENCHSTAT_VERSION := latest
+GOLANGCI_VERSION    := v2.15.0
+GOVULNCHECK_VERSION := v1.9.0
+SYSTEMS             := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: help
 help: ## tell what there is
@@ -27,11 +28,11 @@ run: build ## build everything, list the tools of config.hcl, and make real call
 .PHONY: build
 build: ## build toolhost and its plugins into bin/
 	@mkdir -p $(BIN)
-	$(BUILD) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/toolhost
+	GOOS=$(GOOS) GOARCH=$(GOARCH) $(BUILD) -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/toolhost
 	@ln -sf toolhost $(BIN)/toolhost-call
 	@for p in $(PLUGINS); do \
 		echo "$(BUILD) -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p"; \
-		$(BUILD) -ldflags '-s -w' -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p || exit 1; \
+		GOOS=$(GOOS) GOARCH=$(GOARCH) $(BUILD) -ldflags '-s -w' -o $(BIN)/toolhost-plugin-$$p ./plugins/$$p || exit 1; \
 	done
 
 .PHONY: test
@@ -68,6 +69,14 @@ $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
 	@mkdir -p $(TOOLS)
 	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv $(TOOLS)/golangci-lint $@
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities in what is linked (needs vuln.go.dev)
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...
+
+.PHONY: release
+release: ## build the archives of VERSION for all systems into dist/
+	@.ci/release $(VERSION) $(SYSTEMS)
 
 .PHONY: gen
 gen: ## regenerate the wire's Go code from plugin.proto
