@@ -17,8 +17,8 @@ import (
 // change, but for strings and a code fence around the object, which are taken off.
 func (h *Host) parse(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if c.cut != "" { // it may look whole: vendors send what they have, even {} in its place
-			e := fail(sdk.CodeInvalidArgs, "TruncatedCall", "the call of %.100q is not complete: the answer was cut off (%.50s); nothing was run", c.Tool, c.cut)
+		if c.Truncated != "" { // it may look whole: vendors send what they have, even {} in its place
+			e := fail(sdk.CodeInvalidArgs, "TruncatedCall", "the call of %.100q is not complete: the answer was cut off (%.50s); nothing was run", c.Tool, c.Truncated)
 			e.Suggestion = "Make the call again, in smaller parts if it was long."
 			return nil, e
 		}
@@ -28,9 +28,9 @@ func (h *Host) parse(next CallFunc) CallFunc {
 			return nil, h.refuse(c, e)
 		}
 		c.Arguments = object
-		if c.texts {
+		if c.TextArguments {
 			c.Arguments = c.Definition.arguments().Typed(object, func(text json.RawMessage) bool { return c.Definition.input.Validate(text) == nil })
-			c.texts = false // they have been converted
+			c.TextArguments = false // they have been converted
 		}
 		return next(ctx, c)
 	}

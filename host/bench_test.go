@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -105,26 +104,5 @@ func BenchmarkCallAll(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		h.CallAll(b.Context(), calls, host.BatchOptions{})
-	}
-}
-
-// BenchmarkAssemble is one call whose arguments come in pieces of 16 bytes. The time for a byte must not grow with them.
-func BenchmarkAssemble(b *testing.B) {
-	for _, size := range []int{1 << 10, 32 << 10, 1 << 20} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			piece := chat(0, "", "", strings.Repeat("x", 16))
-			b.SetBytes(int64(size))
-			for b.Loop() {
-				a := assembler(b, host.FormatOpenAI)
-				add(b, a, chat(0, "call_a", "a__b", `{"text":"`))
-				for range size/16 - 1 {
-					add(b, a, piece)
-				}
-				add(b, a, chat(0, "", "", `"}`), []byte(chatStop))
-				if len(a.Calls()) != 1 {
-					b.Fatal("no call")
-				}
-			}
-		})
 	}
 }

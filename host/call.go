@@ -23,6 +23,12 @@ type Call struct {
 	Tool string
 	// Arguments is a JSON object; blank stands for {}.
 	Arguments json.RawMessage
+	// TextArguments says that the model wrote each argument as text: Host.Call converts them to the types that the tool's
+	// input schema asks for.
+	TextArguments bool
+	// Truncated is why the model's message ended inside this call, such as "max_tokens". Host.Call refuses such a call, even
+	// if its arguments look complete. It is empty for a complete call.
+	Truncated string
 	// Caller says on whose behalf it is made, for rules that name callers; it may be empty.
 	Caller string
 	// SessionID tells sessions apart; it may be empty.
@@ -39,8 +45,6 @@ type Call struct {
 	// Decision is what the policy said of it, once the route has come to that.
 	Decision policy.Decision
 
-	texts   bool     // its arguments are texts: each becomes what the tool's schema asks for
-	cut     string   // the word by which the model's message says that it was cut off in this call
 	catalog *Catalog // which must have the tool; nil has all
 
 	*life // once the host has it

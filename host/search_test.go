@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -248,28 +247,6 @@ func TestSearchAnything(t *testing.T) {
 			r.Fatalf("%q: first %v, then %v", query, hits, again)
 		}
 	})
-}
-
-func TestTokens(t *testing.T) {
-	t.Parallel()
-	definition := tool("run")
-	definition.Description, definition.InputSchema = "a < b", []byte(" { \"type\" : \"object\",\n \"properties\":{} } ")
-	definition.Timeout, definition.Category = time.Minute, "not in a prompt"
-	h := single(t, answering(nil, nil, definition), host.Options{})
-	tools, _ := h.Tools(t.Context())
-	const prompt = `{"name":"test__run","description":"a < b","input_schema":{"type":"object","properties":{}}}`
-	if got, want := tools[0].Tokens(), (len(prompt)+3)/4; got != want {
-		t.Errorf("%d tokens, want %d", got, want)
-	}
-	all, _ := workshop(t).Tools(t.Context())
-	sum := 0
-	for _, tool := range all {
-		sum += tool.Tokens()
-	}
-	// 5085 by cl100k_base, 5183 by o200k_base, counted once with a real tokenizer.
-	if sum < 5183 || sum > 5183*12/10 {
-		t.Errorf("%d tokens in all, want what a tokenizer counts or up to a fifth more", sum)
-	}
 }
 
 func BenchmarkSearch(b *testing.B) {

@@ -11,18 +11,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// block is a call in a block of the word tool.
-func block(name string, arguments ...string) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "```tool\nTOOL_NAME: %s\n", name)
-	for i := 0; i+1 < len(arguments); i += 2 {
-		fmt.Fprintf(&out, "BEGIN_ARG: %s\n%s\nEND_ARG\n", arguments[i], arguments[i+1])
-	}
-	return out.String() + "```\n"
-}
-
-// The texts of a block become what the tool's schema asks for. Strings stay strings.
-func TestTextBlocksAreTyped(t *testing.T) {
+// Arguments that were written as text become what the tool's schema asks for. Strings stay strings.
+func TestTextArgumentsAreTyped(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		property, text, want string // "" is refused
@@ -71,63 +61,63 @@ func TestTextBlocksAreTyped(t *testing.T) {
 		"a string of an enum of words": {`{"type":"string","enum":["true","false"]}`, `true`, `"true"`},
 	}
 	for name, c := range cases {
-		for _, streamed := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, streamed: %t", name, streamed), func(t *testing.T) {
-				t.Parallel()
-				definition := tool("run")
-				definition.InputSchema = json.RawMessage(`{"type":"object","required":["x"],"properties":{"x":` + c.property + `,"text":{"type":"string"}},
-					"$defs":{"n":{"type":"integer"},"m":{"$ref":"#/$defs/n"},"tree":{"type":"object","properties":{"n":{"type":"integer"},"next":{"$ref":"#/$defs/tree"}}}}}`)
-				var got map[string]json.RawMessage
-				h := single(t, calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
-					return sdk.Text("done"), json.Unmarshal(r.Arguments, &got)
-				}, definition), host.Options{})
-				message := block("test__run", "x", c.text, "text", "7")
-				calls, err := host.ParseCalls(host.FormatText, []byte(message))
-				if streamed {
-					a := assembler(t, host.FormatText)
-					add(t, a, []byte(message))
-					_ = a.End()
-					calls = a.Calls()
-				}
-				if err != nil || len(calls) != 1 {
-					t.Fatalf("%d calls, %v", len(calls), err)
-				}
-				r := h.Call(t.Context(), calls[0])
-				if c.want == "" {
-					failed(t, r, sdk.CodeInvalidArgs)
-					return
-				}
-				succeeded(t, r)
-				if compact := strings.NewReplacer("\n", "", " ", ""); compact.Replace(string(got["x"])) != compact.Replace(c.want) || string(got["text"]) != `"7"` {
-					t.Errorf("the plugin got %s, want %s", got, c.want)
-				}
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			definition := tool("run")
+			definition.InputSchema = json.RawMessage(`{"type":"object","required":["x"],"properties":{"x":` + c.property + `,"text":{"type":"string"}},
+				"$defs":{"n":{"type":"integer"},"m":{"$ref":"#/$defs/n"},"tree":{"type":"object","properties":{"n":{"type":"integer"},"next":{"$ref":"#/$defs/tree"}}}}}`)
+			var got map[string]json.RawMessage
+			h := single(t, calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+				return sdk.Text("done"), json.Unmarshal(r.Arguments, &got)
+			}, definition), host.Options{})
+			text, _ := json.Marshal(c.text)
+			r := h.Call(t.Context(), host.Call{Tool: "test__run", Arguments: fmt.Appendf(nil, `{"x":%s,"text":"7"}`, text), TextArguments: true})
+			if c.want == "" {
+				failed(t, r, sdk.CodeInvalidArgs)
+				return
+			}
+			succeeded(t, r)
+			if compact := strings.NewReplacer("\n", "", " ", ""); compact.Replace(string(got["x"])) != compact.Replace(c.want) || string(got["text"]) != `"7"` {
+				t.Errorf("the plugin got %s, want %s", got, c.want)
+			}
+		})
 	}
 }
 
-// A tool whose arguments are a map, or are told in pieces, is read too; calls in JSON are not.
-func TestTextBlocksOfOtherSchemas(t *testing.T) {
+// Arguments of a tool that takes a map, or whose schema is made of parts, are converted too; those in JSON are not.
+func TestTextArgumentsOfOtherSchemas(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ schema, message, want string }{
-		"a map":         {`{"type":"object","additionalProperties":{"type":"integer"}}`, block("test__run", "a", "1"), `{"a":1}`},
-		"allOf":         {`{"type":"object","allOf":[{"properties":{"a":{"type":"integer"}}},{"properties":{"a":{"minimum":0}}}]}`, block("test__run", "a", "1"), `{"a":1}`},
-		"a reference":   {`{"$ref":"#/$defs/in","$defs":{"in":{"type":"object","properties":{"a":{"type":"integer"}}}}}`, block("test__run", "a", "1"), `{"a":1}`},
-		"no arguments":  {`{"type":"object"}`, block("test__run"), `{}`},
-		"JSON as it is": {`{"type":"object","properties":{"a":{"type":["string","integer"]}}}`, "```tool_call\n{\"name\":\"test__run\",\"arguments\":{\"a\":1}}\n```\n", `{"a":1}`},
+	for name, c := range map[string]struct {
+		schema, arguments string
+		text              bool
+		want              string
+	}{
+		"a map":        {`{"type":"object","additionalProperties":{"type":"integer"}}`, `{"a":"1"}`, true, `{"a":1}`},
+		"allOf":        {`{"type":"object","allOf":[{"properties":{"a":{"type":"integer"}}},{"properties":{"a":{"minimum":0}}}]}`, `{"a":"1"}`, true, `{"a":1}`},
+		"a reference":  {`{"$ref":"#/$defs/in","$defs":{"in":{"type":"object","properties":{"a":{"type":"integer"}}}}}`, `{"a":"1"}`, true, `{"a":1}`},
+		"no arguments": {`{"type":"object"}`, `{}`, true, `{}`},
+		"JSON":         {`{"type":"object","properties":{"a":{"type":["string","integer"]}}}`, `{"a":"1"}`, false, `{"a":"1"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			definition := tool("run")
 			definition.InputSchema = json.RawMessage(c.schema)
 			h := single(t, echoing(definition), host.Options{})
-			calls, err := host.ParseCalls(host.FormatText, []byte(c.message))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := h.Call(t.Context(), calls[0])
+			r := h.Call(t.Context(), host.Call{Tool: "test__run", Arguments: json.RawMessage(c.arguments), TextArguments: c.text})
 			succeeded(t, r)
 			diff(t, c.want, r.Text())
 		})
+	}
+}
+
+// A call that is known to be incomplete is refused, whatever its arguments look like.
+func TestTruncatedCallIsRefused(t *testing.T) {
+	t.Parallel()
+	p := answering(sdk.Text("done"), nil)
+	c := call("test__run", `{}`)
+	c.Truncated = "max_tokens"
+	e := failed(t, single(t, p, host.Options{}).Call(t.Context(), c), sdk.CodeInvalidArgs)
+	if e.Name != "TruncatedCall" || !strings.Contains(e.Message, "max_tokens") || p.called.Load() > 0 {
+		t.Errorf("%+v, %d calls", e, p.called.Load())
 	}
 }

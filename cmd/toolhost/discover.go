@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/modelapi"
 )
 
 type discoverFlags struct {
@@ -62,7 +63,7 @@ func newDiscover(g *globals) *cobra.Command {
 // discoverFormats are the two of our own, then those of others.
 func discoverFormats() []string {
 	out := []string{"table", "json"}
-	for _, f := range host.Formats() {
+	for _, f := range modelapi.Formats() {
 		out = append(out, string(f))
 	}
 	return out
@@ -87,8 +88,8 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		return err
 	}
 	s, err := g.open(ctx, opening{only: f.plugins, profile: f.profile, refresh: f.refresh, offline: f.offline,
-		single: f.format == string(host.FormatGemini), configured: f.format == string(host.FormatGemini)})
-	forGemini := f.format == string(host.FormatGemini)
+		single: f.format == string(modelapi.FormatGemini), configured: f.format == string(modelapi.FormatGemini)})
+	forGemini := f.format == string(modelapi.FormatGemini)
 	switch {
 	case err != nil && forGemini:
 		return g.listNothing(ctx, err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/modelapi"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -18,7 +19,7 @@ func (g *globals) printTools(tools, deferred []*host.Tool, f discoverFlags) erro
 	case f.format == "json":
 		return g.printJSON(append([]*host.Tool{}, tools...))
 	case f.format != "table":
-		return g.export(host.Format(f.format), tools)
+		return g.export(modelapi.Format(f.format), tools)
 	case len(tools) == 0:
 		return nil
 	}
@@ -32,11 +33,11 @@ func (g *globals) printTools(tools, deferred []*host.Tool, f discoverFlags) erro
 	return nil
 }
 
-func (g *globals) export(f host.Format, tools []*host.Tool) error {
-	if f == host.FormatGemini {
+func (g *globals) export(f modelapi.Format, tools []*host.Tool) error {
+	if f == modelapi.FormatGemini {
 		tools = slices.DeleteFunc(slices.Clone(tools), g.tooLongForGemini)
 	}
-	exported, problems := host.Export(f, tools)
+	exported, problems := modelapi.Export(f, tools)
 	if exported == nil {
 		return errors.Join(problems...)
 	}
@@ -44,9 +45,9 @@ func (g *globals) export(f host.Format, tools []*host.Tool) error {
 		g.complain(p)
 	}
 	switch {
-	case f == host.FormatText:
+	case f == modelapi.FormatText:
 		return g.printText(exported)
-	case f == host.FormatGemini && len(exported) > maxIndented:
+	case f == modelapi.FormatGemini && len(exported) > maxIndented:
 		_, err := fmt.Fprintf(g.out, "%s\n", exported)
 		return err
 	}
@@ -93,7 +94,7 @@ func (g *globals) printJSON(v any) error {
 func toolRows(tools []*host.Tool, tokens bool) [][]string {
 	rows := [][]string{{"TOOL", "EFFECT", "CATEGORY", "TOKENS", "DESCRIPTION"}}
 	for _, t := range tools {
-		rows = append(rows, []string{t.Name, effect(t.Hints), fit(cmp.Or(t.Category, "-"), 12), strconv.Itoa(t.Tokens()), firstLine(t.Description)})
+		rows = append(rows, []string{t.Name, effect(t.Hints), fit(cmp.Or(t.Category, "-"), 12), strconv.Itoa(modelapi.EstimateTokens(t)), firstLine(t.Description)})
 	}
 	if !tokens {
 		for i, row := range rows {

@@ -27,6 +27,7 @@ var rules = []struct {
 	{"host", besideHost, []string{goPlugin, "os/exec"}, false, "the route does not know how plugins run"},
 	{"host/lockfile", nil, []string{module + "/host/config"}, true, "the configuration reads the lock file, not the other way round"},
 	{"host/answers", nil, []string{module + "/host/config"}, true, "an embedder may keep answers without a configuration"},
+	{"host", []string{"host/modelapi"}, []string{module + "/host/modelapi"}, true, "an agent with formats of its own pays for none of these"},
 	{"sdk/filenames", nil, []string{module, "os", "io/fs"}, false, "what a name tells depends on the name alone, for whoever asks"},
 	{"host/policy", nil, []string{foreign}, true, "a decision depends on rules and query alone"},
 	{"host/policy", nil, []string{"os", "io", "net", "time", "syscall", "path/filepath", "log", "embed", "math/rand", "crypto/rand", "testing"}, false,

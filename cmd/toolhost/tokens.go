@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/modelapi"
 )
 
 func sumTokens(tools []*host.Tool) (sum int) {
 	for _, t := range tools {
-		sum += t.Tokens()
+		sum += modelapi.EstimateTokens(t)
 	}
 	return sum
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/modelapi"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -12,9 +13,9 @@ import (
 func sized(t *testing.T, tokens int) *host.Tool {
 	t.Helper()
 	out := &host.Tool{Tool: sdk.Tool{Name: "test__run", InputSchema: []byte(`{"type":"object"}`)}}
-	out.Description = strings.Repeat("word", tokens-out.Tokens())
-	if out.Tokens() != tokens {
-		t.Fatalf("%d tokens, want %d", out.Tokens(), tokens)
+	out.Description = strings.Repeat("word", tokens-modelapi.EstimateTokens(out))
+	if modelapi.EstimateTokens(out) != tokens {
+		t.Fatalf("%d tokens, want %d", modelapi.EstimateTokens(out), tokens)
 	}
 	return out
 }
