@@ -87,8 +87,8 @@ bench: ## run the benchmarks; compare ratios within one run, not figures between
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: bench-edit
-bench-edit: ## score the edit matcher on noisy edits made from real files; ARGS='-seed 7 -show 20' draws others
-	@$(GO) test ./plugins/edit/internal/corpus -run '^TestCorpus$$' -count=1 -v -args -table $(ARGS)
+bench-edit: ## score the edit plugin on noisy edits made from real files; ARGS='-seed 7 -show 20' draws others
+	@$(GO) test ./plugins/edit -run '^TestCorpus$$' -count=1 -v -args -table $(ARGS)
 
 .PHONY: chaos
 chaos: ## break plugins and hosts under load for ten minutes; ARGS='-seed 7 -for 1m' for another run

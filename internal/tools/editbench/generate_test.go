@@ -1,4 +1,4 @@
-package corpus_test
+package editbench_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/toolhost/toolhost/plugins/edit/internal/corpus"
+	"github.com/toolhost/toolhost/internal/tools/editbench"
 )
 
 var categories = strings.Fields(`exact replace_all delete_fuzzy trim_blank trailing_ws tabs_spaces indent_shift crlf
@@ -20,7 +20,20 @@ var categories = strings.Fields(`exact replace_all delete_fuzzy trim_blank trail
 	ambiguous_exact ambiguous_fuzzy absent absent_hard already_applied neardup_ambig sibling_absent guards
 	blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys number_absent breaks_lost placeholders fences inserted_twice stale_line meant`)
 
-func tally(cases []corpus.Case) map[string]int {
+func generate(t testing.TB, o editbench.Options) []editbench.Case {
+	t.Helper()
+	files, err := editbench.Sources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := editbench.Generate(files, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func tally(cases []editbench.Case) map[string]int {
 	out := map[string]int{}
 	for _, c := range cases {
 		out[c.Category]++
@@ -29,7 +42,7 @@ func tally(cases []corpus.Case) map[string]int {
 }
 
 func TestEveryCategoryHasItsCases(t *testing.T) {
-	cases := generate(t, corpus.Options{Seed: 3, Count: 4})
+	cases := generate(t, editbench.Options{Seed: 3, Count: 4})
 	want := map[string]int{}
 	for _, name := range categories {
 		want[name] = 4
@@ -47,17 +60,17 @@ func TestEveryCategoryHasItsCases(t *testing.T) {
 }
 
 func TestTheSameSeedGivesTheSameCases(t *testing.T) {
-	same := cmp.Options{cmpopts.IgnoreUnexported(corpus.Case{}), cmp.Comparer(bytes.Equal)}
-	a, b := generate(t, corpus.Options{Seed: 5, Count: 3}), generate(t, corpus.Options{Seed: 5, Count: 3})
+	same := cmp.Options{cmpopts.IgnoreUnexported(editbench.Case{}), cmp.Comparer(bytes.Equal)}
+	a, b := generate(t, editbench.Options{Seed: 5, Count: 3}), generate(t, editbench.Options{Seed: 5, Count: 3})
 	if diff := cmp.Diff(a, b, same...); diff != "" {
 		t.Errorf("seed 5 twice:\n%s", diff)
 	}
-	alone := generate(t, corpus.Options{Seed: 5, Count: 3, Category: "typos"})
-	of := slices.DeleteFunc(slices.Clone(a), func(c corpus.Case) bool { return c.Category != "typos" })
+	alone := generate(t, editbench.Options{Seed: 5, Count: 3, Category: "typos"})
+	of := slices.DeleteFunc(slices.Clone(a), func(c editbench.Case) bool { return c.Category != "typos" })
 	if diff := cmp.Diff(of, alone, same...); diff != "" {
 		t.Errorf("a category alone against the same among all:\n%s", diff)
 	}
-	other := generate(t, corpus.Options{Seed: 6, Count: 3})
+	other := generate(t, editbench.Options{Seed: 6, Count: 3})
 	for i := range other {
 		if cmp.Equal(a[i], other[i], same...) {
 			t.Errorf("seeds 5 and 6 give the same case of %s", a[i].Category)
@@ -67,23 +80,23 @@ func TestTheSameSeedGivesTheSameCases(t *testing.T) {
 
 func TestGenerateSaysWhatItCannotDo(t *testing.T) {
 	plain := fstest.MapFS{"a.go": {Data: []byte(strings.Repeat("the same line everywhere\n", 60))}}
-	same, err := corpus.Load(plain)
+	same, err := editbench.Load(plain)
 	if err != nil || len(same) != 1 {
 		t.Fatalf("Load gave %d files, %v; want 1", len(same), err)
 	}
 	for _, c := range []struct {
 		name    string
-		sources []corpus.Source
-		options corpus.Options
+		sources []editbench.Source
+		options editbench.Options
 		want    string
 	}{
-		{"no files", nil, corpus.Options{}, "corpus: there are no files to make cases from"},
-		{"no such category", same, corpus.Options{Category: "nonsense"}, `corpus: there is no category "nonsense"`},
-		{"files that do not give it", same, corpus.Options{Category: "crlf", Count: 1},
-			"corpus: the files give 0 cases of crlf, not 1; add files or ask for fewer"},
+		{"no files", nil, editbench.Options{}, "editbench: there are no files to make cases from"},
+		{"no such category", same, editbench.Options{Category: "nonsense"}, `editbench: there is no category "nonsense"`},
+		{"files that do not give it", same, editbench.Options{Category: "crlf", Count: 1},
+			"editbench: the files give 0 cases of crlf, not 1; add files or ask for fewer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := corpus.Generate(c.sources, c.options); err == nil || err.Error() != c.want {
+			if _, err := editbench.Generate(c.sources, c.options); err == nil || err.Error() != c.want {
 				t.Errorf("error %v, want %s", err, c.want)
 			}
 		})
@@ -113,7 +126,7 @@ func TestLoadTakesTextOnly(t *testing.T) {
 		"wide.go":        {Data: append(lines(40), []byte(strings.Repeat("x", 300)+"\n")...)},
 		"dir.go/good.md": {Data: lines(50)},
 	}
-	found, err := corpus.Load(files)
+	found, err := editbench.Load(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,12 +140,12 @@ func TestLoadTakesTextOnly(t *testing.T) {
 }
 
 func BenchmarkGenerate(b *testing.B) {
-	files, err := sources()
+	files, err := editbench.Sources()
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := corpus.Generate(files, corpus.Options{Seed: 1}); err != nil {
+		if _, err := editbench.Generate(files, editbench.Options{Seed: 1}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,37 +1,45 @@
-package corpus_test
+package editbench
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/toolhost/toolhost/plugins/edit/internal/corpus"
-	"github.com/toolhost/toolhost/plugins/edit/internal/match"
 )
 
-// A result is what a matcher made of one case.
-type result struct {
-	corpus.Case
-	got     []byte
-	refusal string
-	took    time.Duration
-	verdict corpus.Verdict
-	shown   bool // a refusal that another try could follow
-	retried bool // and that succeeds when what it shows is copied
+// An Editor makes the edit of a case, and no more than that: Want is not for it to see. Several goroutines call it at once.
+type Editor func(c *Case) Answer
+
+// An Answer is what an editor made of an edit.
+type Answer struct {
+	After []byte // the file afterwards; nil when the edit was refused
+	Note  string // the pass that found the place, or why the edit was refused
+	// Follow says that a model can follow the refusal: the place is not known yet, or the file shows what to copy.
+	Follow bool
+	// Excerpt are the lines of the file that a refusal shows, each with its number and a tab before it; blocks of lines are
+	// separated by blank lines.
+	Excerpt string
 }
 
-// play gives the cases to the matcher, several at a time.
-func play(cases []corpus.Case, s match.Strictness, atATime int) []result {
-	out := make([]result, len(cases))
+// A Result is an answer to a case with its verdict.
+type Result struct {
+	Case
+	Answer
+	Verdict  Verdict
+	Took     time.Duration
+	Followed bool // copying what the refusal shows as old_string succeeds
+}
+
+// Run gives the cases to an editor, atATime of them at once. With follow it also does what a refusal says.
+func Run(cases []Case, edit Editor, follow bool, atATime int) []Result {
+	out := make([]Result, len(cases))
 	var g sync.WaitGroup
 	for first := range atATime {
 		g.Go(func() {
 			for i := first; i < len(cases); i += atATime {
-				out[i] = playOne(cases[i], s)
+				out[i] = runOne(cases[i], edit, follow)
 			}
 		})
 	}
@@ -39,38 +47,28 @@ func play(cases []corpus.Case, s match.Strictness, atATime int) []result {
 	return out
 }
 
-func playOne(c corpus.Case, s match.Strictness) result {
+func runOne(c Case, edit Editor, follow bool) Result {
 	began := time.Now()
-	p, err := match.NewText(c.Name, c.Data).Plan(match.Change{Old: c.Old, New: c.New, All: c.All, Strictness: s})
-	r := result{Case: c, took: time.Since(began)}
-	if err != nil {
-		r.refusal = err.Error()
-		if refusal, ok := errors.AsType[*match.Refusal](err); ok && s == match.Full {
-			r.shown, r.retried = retry(&c, refusal)
-		}
-	} else {
-		r.got = append([]byte{}, p.Apply(c.Data)...)
-		r.refusal = fmt.Sprintf("pass %d %s", p.Pass, p.PassName)
+	r := Result{Case: c, Answer: edit(&c)}
+	r.Took = time.Since(began)
+	if r.Follow = r.Follow && follow; r.Follow {
+		r.Followed = c.copyShown(r.Excerpt, edit)
 	}
-	if r.verdict = c.Judge(r.got); r.verdict == corpus.Correct {
-		r.got = nil // it would only take memory
+	if r.Verdict = c.Judge(r.After); r.Verdict == Correct {
+		r.After = nil // it would only take memory
 	}
 	return r
 }
 
-// retry does what a model does that was refused: it takes the lines that are shown for its old_string. Due says that there is
-// something to try: the file has a place, and nothing is done yet.
-func retry(c *corpus.Case, r *match.Refusal) (due, ok bool) {
-	if r.Kind == match.AlreadyApplied || r.Kind == match.Guard && r.Excerpt == "" {
-		return false, false
-	}
-	for _, block := range blocks(r) {
+// copyShown does what a model does after a refusal: it gives a block of the lines that are shown as old_string.
+func (c *Case) copyShown(excerpt string, edit Editor) bool {
+	for _, block := range blocks(excerpt) {
 		at := strings.Index(string(c.Data), block)
 		if block == "" || at < 0 {
 			continue
 		}
 		fresh := "// what shall be there\n"
-		if start, end := c.Around(); c.Want == nil && c.Category == "stale_line" && (at > start || at+len(block) < end) {
+		if c.Want == nil && c.Category == "stale_line" && (at > c.start || at+len(block) < c.end) {
 			continue // another line
 		}
 		if c.Want != nil {
@@ -80,18 +78,18 @@ func retry(c *corpus.Case, r *match.Refusal) (due, ok bool) {
 			}
 			fresh = string(c.Want[at : len(c.Want)-rest])
 		}
-		p, err := match.NewText(c.Name, c.Data).Plan(match.Change{Old: block, New: fresh})
-		if err == nil && (c.Want == nil || string(p.Apply(c.Data)) == string(c.Want)) {
-			return true, true
+		got := edit(&Case{Name: c.Name, Data: c.Data, Old: block, New: fresh}).After
+		if got != nil && (c.Want == nil || string(got) == string(c.Want)) {
+			return true
 		}
 	}
-	return true, false
+	return false
 }
 
-// blocks are the runs of numbered lines that a refusal shows, without their numbers.
-func blocks(r *match.Refusal) []string {
+// blocks are the runs of numbered lines of an excerpt, without their numbers.
+func blocks(excerpt string) []string {
 	var out []string
-	for block := range strings.SplitSeq(strings.TrimSuffix(r.Excerpt, "\n"), "\n\n") {
+	for block := range strings.SplitSeq(strings.TrimSuffix(excerpt, "\n"), "\n\n") {
 		var lines []string
 		for l := range strings.SplitSeq(block, "\n") {
 			if _, text, ok := strings.Cut(l, "\t"); ok {
@@ -104,12 +102,12 @@ func blocks(r *match.Refusal) []string {
 }
 
 // retries counts the refusals that can be followed, and those where copying what they show succeeds.
-func retries(results []result) (due, ok int) {
+func retries(results []Result) (due, ok int) {
 	for i := range results {
-		if results[i].shown {
+		if results[i].Follow {
 			due++
 		}
-		if results[i].retried {
+		if results[i].Followed {
 			ok++
 		}
 	}
@@ -119,16 +117,16 @@ func retries(results []result) (due, ok int) {
 // A score counts verdicts.
 type score struct{ cases, correct, sloppy, refused, wrong, harmful int }
 
-func (s *score) add(v corpus.Verdict) {
+func (s *score) add(v Verdict) {
 	s.cases++
 	switch v {
-	case corpus.Correct:
+	case Correct:
 		s.correct++
-	case corpus.Sloppy:
+	case Sloppy:
 		s.sloppy++
-	case corpus.Refused:
+	case Refused:
 		s.refused++
-	case corpus.Harmful:
+	case Harmful:
 		s.harmful++
 	default:
 		s.wrong++
@@ -142,23 +140,23 @@ func (s *score) row(w io.Writer, name string, kinds string) {
 		s.percent(s.correct), s.percent(s.sloppy), s.percent(s.refused), s.percent(s.harmful), s.percent(s.wrong), kinds)
 }
 
-func scoreOf(results []result, fits func(*result) bool) *score {
+func scoreOf(results []Result, fits func(*Result) bool) *score {
 	var s score
 	for i := range results {
 		if fits(&results[i]) {
-			s.add(results[i].verdict)
+			s.add(results[i].Verdict)
 		}
 	}
 	return &s
 }
 
-func all(*result) bool        { return true }
-func toEdit(r *result) bool   { return !r.Refuse() }
-func toRefuse(r *result) bool { return r.Refuse() }
+func all(*Result) bool        { return true }
+func toEdit(r *Result) bool   { return !r.Refuse() }
+func toRefuse(r *Result) bool { return r.Refuse() }
 
-// table prints the scores: one line a category, then the totals and the time that a plan takes. What must be refused
+// Table prints the scores: one line a category, then the totals and the time that an edit takes. What must be refused
 // counts as correct when it is.
-func table(w io.Writer, results, exact []result) {
+func Table(w io.Writer, results, exact []Result) {
 	fmt.Fprintf(w, "%-18s %6s %8s %8s %8s %8s %8s\n", "category", "cases", "success", "sloppy", "refused", "HARMFUL", "WRONG")
 	var names []string
 	for i := range results {
@@ -167,7 +165,7 @@ func table(w io.Writer, results, exact []result) {
 		}
 	}
 	for _, name := range names {
-		of := func(r *result) bool { return r.Category == name }
+		of := func(r *Result) bool { return r.Category == name }
 		scoreOf(results, of).row(w, name, kinds(results, of))
 	}
 	fmt.Fprintln(w)
@@ -182,15 +180,15 @@ func table(w io.Writer, results, exact []result) {
 }
 
 // kinds tells the kinds of wrong edits.
-func kinds(results []result, fits func(*result) bool) string {
-	count := map[corpus.Verdict]int{}
+func kinds(results []Result, fits func(*Result) bool) string {
+	count := map[Verdict]int{}
 	for i := range results {
 		if fits(&results[i]) {
-			count[results[i].verdict]++
+			count[results[i].Verdict]++
 		}
 	}
 	var out []string
-	for v := corpus.WrongPlace; v <= corpus.WrongEdit; v++ {
+	for v := WrongPlace; v <= WrongEdit; v++ {
 		if count[v] > 0 {
 			out = append(out, fmt.Sprintf("%d %s", count[v], v))
 		}
@@ -198,34 +196,34 @@ func kinds(results []result, fits func(*result) bool) string {
 	return strings.Join(out, ", ")
 }
 
-func times(results []result) (p50, p99, most time.Duration) {
+func times(results []Result) (p50, p99, most time.Duration) {
 	var took []time.Duration
 	for i := range results {
-		took = append(took, results[i].took)
+		took = append(took, results[i].Took)
 	}
 	slices.Sort(took)
 	n := len(took)
 	return took[n/2].Round(time.Microsecond), took[n*99/100].Round(time.Microsecond), took[n-1].Round(time.Microsecond)
 }
 
-func showAll(w io.Writer, results []result) {
+// Show prints results in full, with white space made visible.
+func Show(w io.Writer, results []Result) {
 	for i := range results {
 		show(w, &results[i])
 	}
 }
 
-// show tells a case in full: who reads it has to see white space.
-func show(w io.Writer, r *result) {
-	fmt.Fprintf(w, "\n=== %s: %s (%s; %s)\n%s\n", r.Category, r.verdict, r.Noise, r.Name, r.refusal)
+func show(w io.Writer, r *Result) {
+	fmt.Fprintf(w, "\n=== %s: %s (%s; %s)\n%s\n", r.Category, r.Verdict, r.Noise, r.Name, r.Note)
 	fmt.Fprintf(w, "--- old_string\n%s--- new_string\n%s", visible(r.Old), visible(r.New))
-	if r.got != nil && r.Want != nil {
-		fmt.Fprintf(w, "--- difference: - as it should be, + as it is\n%s", difference(string(r.Want), string(r.got)))
+	if r.After != nil && r.Want != nil {
+		fmt.Fprintf(w, "--- difference: - as it should be, + as it is\n%s", lineDiff(string(r.Want), string(r.After)))
 	} else {
 		want := r.Want
-		if r.got != nil {
-			want = r.got
+		if r.After != nil {
+			want = r.After
 		}
-		fmt.Fprintf(w, "--- difference: - the file, + the file after the edit\n%s", difference(string(r.Data), string(want)))
+		fmt.Fprintf(w, "--- difference: - the file, + the file after the edit\n%s", lineDiff(string(r.Data), string(want)))
 	}
 }
 
@@ -245,8 +243,8 @@ func visible(text string) string {
 	return b.String()
 }
 
-// difference gives the lines from the first to the last that differ, with two around.
-func difference(want, got string) string {
+// lineDiff gives the lines from the first to the last that differ, with two around.
+func lineDiff(want, got string) string {
 	a, b := slices.Collect(strings.Lines(want)), slices.Collect(strings.Lines(got))
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -269,22 +267,31 @@ func difference(want, got string) string {
 	return out.String()
 }
 
-// gate says what a set of results fails on; "" for nothing.
-func gate(results []result) string {
+// Harm says what is wrong with a set of results as far as edits did harm; "" for nothing.
+func Harm(results []Result) string {
 	s := scoreOf(results, all)
 	switch {
 	case s.wrong > 0:
 		return fmt.Sprintf("%d of %d edits are wrong, none may be", s.wrong, s.cases)
 	case s.percent(s.harmful) > 0.5:
 		return fmt.Sprintf("%d of %d edits do harm by the letter, at most 0.5 %% may", s.harmful, s.cases)
-	case s.percent(s.correct) < 97:
+	}
+	return ""
+}
+
+// Gate says which of the limits a set of results at full strictness breaks; "" for none.
+func Gate(results []Result) string {
+	if fault := Harm(results); fault != "" {
+		return fault
+	}
+	if s := scoreOf(results, all); s.percent(s.correct) < 97 {
 		return fmt.Sprintf("success is %.1f %%, it must be 97 at least", s.percent(s.correct))
 	}
 	if due, ok := retries(results); due > 20 && ok*100 < 90*due {
 		return fmt.Sprintf("copying what refusals show succeeds for %d of %d, it must for 90 %%", ok, due)
 	}
-	for _, name := range corpus.Families() {
-		f := scoreOf(results, func(r *result) bool { return r.Category == name })
+	for _, name := range families {
+		f := scoreOf(results, func(r *Result) bool { return r.Category == name })
 		if missed := f.cases - f.correct; missed > max(1, f.cases*3/100) {
 			return fmt.Sprintf("%d of %d cases of %s are missed, at most 3 %% may be", missed, f.cases, name)
 		}
@@ -292,16 +299,16 @@ func gate(results []result) string {
 	return ""
 }
 
-// worst gives the first results to look at: wrong edits first, then other misses.
-func worst(results []result, most int) []result {
-	var out []result
-	for _, fits := range []func(corpus.Verdict) bool{
-		corpus.Verdict.Wrong,
-		func(v corpus.Verdict) bool { return v == corpus.Harmful },
-		func(v corpus.Verdict) bool { return v == corpus.Sloppy || v == corpus.Refused },
+// Worst gives the first results to look at: wrong edits first, then other misses.
+func Worst(results []Result, most int) []Result {
+	var out []Result
+	for _, fits := range []func(Verdict) bool{
+		Verdict.Wrong,
+		func(v Verdict) bool { return v == Harmful },
+		func(v Verdict) bool { return v == Sloppy || v == Refused },
 	} {
 		for i := range results {
-			if fits(results[i].verdict) && len(out) < most {
+			if fits(results[i].Verdict) && len(out) < most {
 				out = append(out, results[i])
 			}
 		}

@@ -1,4 +1,4 @@
-package corpus
+package editbench
 
 // Around is the part of Data that the edit is about, and Untouched are the lines of Want there that it leaves alone; for
 // the tests of the truths.

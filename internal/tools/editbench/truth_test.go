@@ -1,4 +1,4 @@
-package corpus_test
+package editbench_test
 
 import (
 	"bytes"
@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolhost/toolhost/plugins/edit/internal/corpus"
+	"github.com/toolhost/toolhost/internal/tools/editbench"
 )
 
 // truths runs a check over all cases, and says which failed it.
-func truths(t *testing.T, check func(c *corpus.Case) string) {
+func truths(t *testing.T, check func(c *editbench.Case) string) {
 	t.Helper()
-	cases := drawnCases(t)
+	cases := generate(t, editbench.Options{Seed: 1, Count: 17, Small: true})
 	for i := range cases {
 		if fault := check(&cases[i]); fault != "" {
 			c := &cases[i]
@@ -27,7 +27,7 @@ var refusals = strings.Fields("ambiguous_exact ambiguous_fuzzy absent absent_har
 var byLetter = strings.Fields("guards ambiguous_exact breaks_lost placeholders fences inserted_twice")
 
 func TestCategoriesAreEitherToEditOrToRefuse(t *testing.T) {
-	truths(t, func(c *corpus.Case) string {
+	truths(t, func(c *editbench.Case) string {
 		if c.Refuse() != slices.Contains(refusals, c.Category) {
 			return "it must be refused, or not, unlike its category"
 		}
@@ -37,7 +37,7 @@ func TestCategoriesAreEitherToEditOrToRefuse(t *testing.T) {
 
 // What the edit does not speak of keeps its bytes, and so do the lines of its place that it leaves alone.
 func TestUntouchedLinesKeepTheirBytes(t *testing.T) {
-	truths(t, func(c *corpus.Case) string {
+	truths(t, func(c *editbench.Case) string {
 		lines, ok := c.Untouched()
 		start, end := c.Around()
 		if c.Refuse() || !ok {
@@ -62,7 +62,7 @@ func TestUntouchedLinesKeepTheirBytes(t *testing.T) {
 func ended(l string) string { return strings.TrimRight(l, "\r\n") + "\n" }
 
 func TestEveryCaseAsksForSomething(t *testing.T) {
-	truths(t, func(c *corpus.Case) string {
+	truths(t, func(c *editbench.Case) string {
 		switch {
 		case c.Category == "guards":
 			return ""
@@ -78,7 +78,7 @@ func TestEveryCaseAsksForSomething(t *testing.T) {
 // What an exact replacement would do is the truth where there is no noise, and impossible where there is.
 func TestNoiseIsInOldString(t *testing.T) {
 	exact := []string{"exact", "replace_all", "eof", "trim_blank", "meant"}
-	truths(t, func(c *corpus.Case) string {
+	truths(t, func(c *editbench.Case) string {
 		found := strings.Count(string(c.Data), c.Old)
 		literal := strings.ReplaceAll(string(c.Data), c.Old, c.New)
 		switch {
@@ -100,7 +100,7 @@ func TestNoiseIsInOldString(t *testing.T) {
 // A single line is found in one place at most when only white space is left out of account.
 func TestPlacesAreTheOnlyOnes(t *testing.T) {
 	bare := func(text string) string { return strings.Join(strings.Fields(text), "") }
-	truths(t, func(c *corpus.Case) string {
+	truths(t, func(c *editbench.Case) string {
 		start, end := c.Around()
 		here := bare(string(c.Data[start:end]))
 		if c.Refuse() || c.All || end == 0 || c.Category == "partial_line" || c.Category == "exact" {
@@ -115,7 +115,7 @@ func TestPlacesAreTheOnlyOnes(t *testing.T) {
 
 // An edit that is asked for again has left its mark in the file.
 func TestWhatIsDoneIsInTheFile(t *testing.T) {
-	truths(t, func(c *corpus.Case) string {
+	truths(t, func(c *editbench.Case) string {
 		bare := func(text string) string { return strings.Join(strings.Fields(text), "") }
 		if c.Category == "already_applied" && !strings.Contains(bare(string(c.Data)), bare(c.New)) {
 			return "new_string is not in the file"
