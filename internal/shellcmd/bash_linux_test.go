@@ -22,7 +22,8 @@ printf '%s\002' "$call" >> "${0%/*}/../calls"
 
 var plainName = regexp.MustCompile(`^[a-z][a-z0-9._-]*$`)
 
-// stubs makes a folder with a stub of each program that the commands name; shells are real, so that what they are told runs.
+// stubs makes a folder with a stub of each program that the commands name; shells are real, so that what they are told
+// runs.
 func stubs(t *testing.T, samples []sample) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "bin")

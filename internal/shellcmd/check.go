@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/redact"
 )
 
 // The checks look at what options and paths do not tell: operands that are small programs, or that set things.
@@ -17,8 +19,8 @@ func join(words []Word) string {
 	return b.String()
 }
 
-// A sed script can write files (w) and run commands (e). These are sure to do neither: printing lines by number or by a plain
-// pattern, quitting, deleting, and replacing without the flags that do more.
+// A sed script can write files (w) and run commands (e). These are sure to do neither: printing lines by number or by a
+// plain pattern, quitting, deleting, and replacing without the flags that do more.
 const (
 	sedAddress = `(\d+|\$|/([^/\\\n\[\]]|\[[^/\\\n\[\]]+\])+/)`
 	sedEscape  = `\\[.*+?(){}|^$/&0-9swWSbBtn-]`
@@ -85,7 +87,9 @@ var printfSets = lazily(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`
 
 // checkPrintf refuses formats that set variables, and those that make very much of little.
 func checkPrintf(u *use) string {
-	if len(u.operands) > 0 && (!u.operands[0].Static || strings.Contains(u.operands[0].Text, "%n") || printfSets().MatchString(u.operands[0].Text)) {
+	if len(u.operands) > 0 &&
+		(!u.operands[0].Static || strings.Contains(u.operands[0].Text, "%n") ||
+			printfSets().MatchString(u.operands[0].Text)) {
 		return "a printf format that is not known to be harmless"
 	}
 	return ""
@@ -152,7 +156,8 @@ func checkSet(u *use) string {
 }
 
 var (
-	testWords   = strings.Fields("! ( ) ] -a -o = == != < > =~ -nt -ot -ef -e -f -d -r -w -x -s -z -n -L -h -p -S -b -c -k -u -g -O -G -N -t")
+	testWords = strings.Fields("! ( ) ] -a -o = == != < > =~ -nt -ot -ef -e -f -d -r -w -x -s -z -n -L -h -p -S -b -c " +
+		"-k -u -g -O -G -N -t")
 	testNumbers = strings.Fields("-eq -ne -lt -le -gt -ge")
 )
 
@@ -181,8 +186,8 @@ func checkTest(u *use) string {
 
 var testProgram = map[string]bool{"test": true, "[": true, "[[": true}
 
-// testedText reports that a word of a test may be any text: it is in quotes, and what is before and behind it leaves no doubt
-// that it is not taken for an operator.
+// testedText reports that a word of a test may be any text: it is in quotes, and what is before and behind it leaves no
+// doubt that it is not taken for an operator.
 func (c *Command) testedText(i int) bool {
 	args := c.Args
 	if c.Name == "[" {
@@ -228,7 +233,8 @@ func onlyListed(u *use) string {
 // gitVerifies are the parts of formats and orders for which git checks signatures, with another program.
 var gitVerifies = lazily(`%[-+ ]?G|%\(\*?signature`)
 
-// gitFormats are the formats that git knows by name. Others are names from the settings of a repository, and those can hold anything.
+// gitFormats are the formats that git knows by name. Others are names from the settings of a repository, and those can
+// hold anything.
 var gitFormats = strings.Fields("oneline short medium full fuller reference email raw mboxrd")
 
 // gitFormat says why a format or an order is more than it seems.
@@ -242,7 +248,8 @@ func (u *use) gitFormat(g given) string {
 		if gitVerifies().MatchString(text) {
 			return "makes git run gpg"
 		}
-		if u.pretty && g.name != "group" && text != "" && !strings.Contains(text, "%") && !slices.Contains(gitFormats, text) &&
+		if u.pretty && g.name != "group" && text != "" && !strings.Contains(text, "%") &&
+			!slices.Contains(gitFormats, text) &&
 			!strings.HasPrefix(text, "format:") && !strings.HasPrefix(text, "tformat:") {
 			return "names a format in the settings"
 		}
@@ -262,7 +269,8 @@ func checkGitConfig(u *use) string {
 	if !u.has("get", "get-all") {
 		return "it may change settings"
 	}
-	if strings.Contains(strings.ToLower(join(u.operands)), "extraheader") || strings.Contains(strings.ToLower(join(u.operands)), "credential") {
+	if strings.Contains(strings.ToLower(join(u.operands)), "extraheader") ||
+		strings.Contains(strings.ToLower(join(u.operands)), "credential") {
 		return "the setting may hold secrets"
 	}
 	return ""
@@ -276,4 +284,301 @@ func noAssignments(u *use) string {
 		}
 	}
 	return ""
+}
+
+// checkTee accepts the one place that nothing is written to.
+func checkTee(u *use) string {
+	for _, o := range u.operands {
+		if o.Text != "/dev/null" {
+			return "it writes to " + shorten(o.Text)
+		}
+	}
+	return ""
+}
+
+// checkUnpacks wants programs that put a file in the place of another to print instead.
+func checkUnpacks(u *use) string {
+	if !u.has("c", "l", "t", "stdout", "to-stdout", "list", "test") && len(u.operands) > 0 {
+		return "it puts a file in the place of another"
+	}
+	return ""
+}
+
+// checkUnzip wants it to list.
+func checkUnzip(u *use) string {
+	if !u.has("l", "v", "Z") {
+		return "it writes what it unpacks"
+	}
+	return ""
+}
+
+// checkTar accepts listing an archive: the letters t, v, f and those for how it is packed, in one word or several. A
+// colon in the archive's name is another machine.
+func checkTar(u *use) string {
+	const more = "tar does more than list an archive"
+	letters, archive, args := "", Word{}, u.command.Args
+	for i := 0; i < len(args); i++ {
+		text := args[i].Text
+		switch {
+		case !args[i].Static:
+			return more
+		case i == 0 && text != "" && text[0] != '-', len(text) > 1 && text[0] == '-' && text[1] != '-':
+			given := strings.TrimPrefix(text, "-")
+			if strings.Trim(given, "tvfzjJa") != "" || strings.Count(given, "f") > 1 || text[0] == '-' &&
+				strings.Contains(given, "f") && given[len(given)-1] != 'f' {
+				return more
+			}
+			letters += given
+			if strings.Contains(given, "f") && i+1 < len(args) {
+				i++
+				archive = args[i]
+			}
+		case text == "--list":
+			letters += "t"
+		case text == "--verbose" || text == "--gzip" || text == "--bzip2" || text == "--xz":
+		case strings.HasPrefix(text, "--file="):
+			archive = static(strings.TrimPrefix(text, "--file="))
+		case strings.HasPrefix(text, "-"):
+			return more
+		}
+	}
+	if !strings.Contains(letters, "t") || archive.Text == "" || !archive.Static || strings.Contains(archive.Text, ":") {
+		return more
+	}
+	return u.place.path(archive)
+}
+
+// checkPrintenv wants names of variables that by their names hold no secrets.
+func checkPrintenv(u *use) string {
+	if len(u.operands) == 0 {
+		return "it shows all variables"
+	}
+	for _, o := range u.operands {
+		if !o.Static || secretVariable(o.Text) {
+			return o.Text + " may hold a secret"
+		}
+	}
+	return ""
+}
+
+// secretVariables are ends of names of variables that hold secrets, besides those that all redaction knows.
+var secretVariables = strings.Fields("_KEY _PASS _PWD _URL _URI _DSN _SAS _CREDS _COOKIE _SESSION _PAT _CERT _AUTH")
+
+// secretVariable tells variables that by their names hold a secret.
+func secretVariable(name string) bool {
+	upper := strings.ToUpper(name)
+	return redact.Name(name) ||
+		slices.ContainsFunc(secretVariables, func(end string) bool { return strings.HasSuffix(upper, end) })
+}
+
+// plainOperands wants operands that are names, and neither paths nor addresses of files.
+func plainOperands(u *use) string {
+	for _, o := range u.operands {
+		if strings.Contains(o.Text, "/") || strings.HasSuffix(o.Text, ".") {
+			return o.Text + " is a file"
+		}
+	}
+	return ""
+}
+
+var (
+	psLetters = lazily(`^([acfjlruvwx]+|\d+)$`)
+	psEach    = lazily(`^-e(f|F|l|ly|fl|fw+|Lf|fH|jH|j|o|wwo?)?$`)
+	psNamed   = lazily(`^-[Cfo]$`)
+)
+
+// checkPs refuses the letter e without a dash: it prints the variables of other processes.
+func checkPs(u *use) string {
+	for _, g := range u.given {
+		if strings.Contains(strings.ToLower(g.value.Text), "env") {
+			return "ps may show the variables of processes"
+		}
+	}
+	for _, o := range u.operands {
+		if !psLetters().MatchString(o.Text) {
+			return "ps may show the variables of processes"
+		}
+	}
+	if u.psSuspects() && !u.psAccepts() {
+		return "ps may show the variables of processes"
+	}
+	return ""
+}
+
+// psSuspects finds an e that means variables when ps reads the options as if they had no dash. It does so when it does
+// not understand them otherwise, as in ps -u e when there is no such user, or in ps -ef -o cmd.
+func (u *use) psSuspects() bool {
+	return slices.ContainsFunc(u.given, func(g given) bool {
+		return g.name == "e" || strings.Contains(g.value.Text, "e") && !psFormats(g.name)
+	})
+}
+
+// psAccepts reports options that ps is sure to understand at the first try.
+func (u *use) psAccepts() bool {
+	if len(u.operands) > 0 || u.has("o", "format") && u.has("f", "F", "l", "j", "L") {
+		return false
+	}
+	sure := psNamed
+	for _, g := range u.given {
+		if g.name == "e" {
+			sure = psEach
+		}
+		if g.value.Text != "" && g.name != "C" && !psFormats(g.name) {
+			return false
+		}
+	}
+	seen := map[string]bool{}
+	for _, a := range u.command.Args {
+		short := strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "--")
+		if short && (seen[a.Text] || a.Text != "-o" && !sure().MatchString(a.Text)) {
+			return false
+		}
+		seen[a.Text] = true
+	}
+	return true
+}
+
+func psFormats(option string) bool { return slices.Contains([]string{"o", "format", "sort"}, option) }
+
+// awkReaches are the names by which an awk program does more than change text: it runs commands, reads other input,
+// changes which files are read, or shows the environment.
+var awkReaches = strings.Fields("system getline ARGV ARGC ARGIND ENVIRON PROCINFO SYMTAB FUNCTAB")
+
+// awkBeforePattern are words behind which a / begins a regular expression; behind other words it divides.
+var awkBeforePattern = strings.Fields("print printf return in case do else")
+
+// awkProgram is the text of an awk command that is given one, and not a file with it; false when that is not sure.
+func awkProgram(args []Word) (string, bool) {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case !a.Static:
+			return "", false
+		case a.Text == "-F" || a.Text == "-v":
+			i++
+		case strings.HasPrefix(a.Text, "-F") || strings.HasPrefix(a.Text, "-v"):
+		case a.Text == "--":
+			if i+1 < len(args) && args[i+1].Static {
+				return args[i+1].Text, true
+			}
+			return "", false
+		case strings.HasPrefix(a.Text, "-"):
+			return "", false
+		default:
+			return a.Text, true
+		}
+	}
+	return "", false
+}
+
+// plainAwk reports an awk command whose program is known to do no more than print.
+func plainAwk(c *Command) bool {
+	if !slices.Contains([]string{"awk", "gawk", "mawk", "nawk"}, c.Name) {
+		return false
+	}
+	program, ok := awkProgram(c.Args)
+	return ok && awkDoubt(program) == ""
+}
+
+// awkDoubt says why an awk program may do more than print what it is given, or "". Where awk and this reader could take
+// a slash in different ways, what may be code is looked at as code.
+func awkDoubt(program string) string {
+	const more = "an awk program that is not known to be harmless"
+	operand := false // what came last can be divided
+	printing := -1   // the depth of brackets at which a print statement is; -1 outside of one
+	depth := 0
+	for i := 0; i < len(program); {
+		c := program[i]
+		switch {
+		case c == ' ' || c == '\t' || c == '\r':
+			i++
+			continue
+		case c == '\\' && i+1 < len(program) && (program[i+1] == '\n' || program[i+1] == '\r'):
+			i += 2
+			continue
+		case c == '#':
+			for i < len(program) && program[i] != '\n' {
+				i++
+			}
+			continue
+		case c == '"':
+			end := awkEnd(program, i, '"')
+			if end < 0 {
+				return more
+			}
+			i, operand = end, true
+			continue
+		case c == '/' && !operand:
+			end := awkEnd(program, i, '/')
+			if end < 0 {
+				return more
+			}
+			i, operand = end, true
+			continue
+		case isWordByte(c):
+			end := i
+			for end < len(program) && isWordByte(program[end]) {
+				end++
+			}
+			name := program[i:end]
+			if slices.Contains(awkReaches, name) {
+				return more
+			}
+			if name == "print" || name == "printf" {
+				printing = depth
+			}
+			i, operand = end, !slices.Contains(awkBeforePattern, name)
+			continue
+		}
+		switch c {
+		case '@':
+			return more // a function by its name, or another file
+		case '|':
+			if !strings.HasPrefix(program[i:], "||") {
+				return more
+			}
+			i++
+		case '>':
+			if printing >= 0 && depth <= printing || strings.HasPrefix(program[i:], ">>") {
+				return more
+			}
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		}
+		if c == ';' || c == '}' || c == '\n' && operand { // behind a comma or an operator the next line goes on
+			printing = -1
+		}
+		operand = c == ')' || c == ']' || c == '$' || (c == '+' || c == '-') && i > 0 && program[i-1] == c
+		i++
+	}
+	return ""
+}
+
+// awkEnd is behind the string or the regular expression that begins at i; -1 when it does not end on its line. A slash
+// in brackets may end it for one awk and not for another, so such an expression counts as not ended.
+func awkEnd(program string, i int, mark byte) int {
+	bracket := false
+	for i++; i < len(program); i++ {
+		switch c := program[i]; {
+		case c == '\n':
+			return -1
+		case c == '\\':
+			i++
+		case mark == '/' && c == '[':
+			bracket = true
+		case mark == '/' && c == ']':
+			bracket = false
+		case c == mark && bracket:
+			return -1
+		case c == mark:
+			return i + 1
+		}
+	}
+	return -1
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }

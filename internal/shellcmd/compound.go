@@ -3,6 +3,7 @@ package shellcmd
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -122,8 +123,8 @@ func (w *walker) each(name string, items []Word, body []*syntax.Stmt, dirs []str
 	return out
 }
 
-// items are what a loop may set its variable to for one of its words. Listed says that the commands in the word print names of
-// files.
+// items are what a loop may set its variable to for one of its words. Listed says that the commands in the word print
+// names of files.
 func (w *walker) items(x *syntax.Word, listed bool) []Word {
 	if _, ok := x.Parts[0].(*syntax.CmdSubst); ok && listed && len(x.Parts) == 1 {
 		return []Word{{Text: "*", kind: glob}}
@@ -168,7 +169,8 @@ func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
 
 func (w *walker) declare(c *syntax.DeclClause, dirs []string) {
 	at := w.reserve(c)
-	d := Command{Name: c.Variant.Value, Program: static(c.Variant.Value), Via: w.via, Text: shorten(w.slice(c)), dirs: dirs, built: true}
+	d := Command{Name: c.Variant.Value, Program: static(c.Variant.Value), Via: w.via, Text: shorten(w.slice(c)),
+		dirs: dirs, built: true}
 	for _, a := range c.Args {
 		if a.Name != nil && !a.Naked {
 			w.keepValue(a)
@@ -237,4 +239,318 @@ func (w *walker) comparison(n *syntax.BinaryTest) []string {
 		}
 	}
 	return nil
+}
+
+// What find and xargs put into a command are names of files. A command that only reads, whatever files it is given, may
+// have them: a name can make it read another file, as a symbolic link can, and do no more. For xargs, which splits
+// names at blanks, that takes a program without any option that writes or runs.
+
+// fed reports why a command that is given names may do more than read them, "" if it may not or gets none.
+func (c *Command) fed(p place) string {
+	if c.Fed == "" || onlyReads(c, p) == "" {
+		return ""
+	}
+	return c.Fed
+}
+
+// namesOnly reports commands that print names of files below the folders that they are given, and nothing else.
+func namesOnly(c *Command) bool {
+	if len(c.Doubts) > 0 || c.maybe || c.Fed != "" || len(c.kept) > 0 || !quietRedirects(c) {
+		return false
+	}
+	has := func(options ...string) bool {
+		return slices.ContainsFunc(c.Args, func(a Word) bool { return slices.Contains(options, a.Text) })
+	}
+	switch c.Name {
+	case "find":
+		return !has("-printf", "-fprintf", "-ls", "-exec", "-execdir", "-ok", "-okdir")
+	case "fd", "fdfind":
+		return true
+	case "ls":
+		return !slices.ContainsFunc(c.Args, func(a Word) bool {
+			return len(a.Text) > 1 && a.Text[0] == '-' && strings.Trim(a.Text[1:], "1aAtrRdS") != ""
+		})
+	case "rg", "grep":
+		return has("-l", "-rl", "-rln", "-lr", "-ril", "-rli", "-Rl", "-li", "-il", "-L", "-rL", "--files",
+			"--files-with-matches", "--files-without-match")
+	case "git":
+		switch sub, _ := c.gitArgs(); sub {
+		case "ls-files":
+			return !has("-s", "--stage", "--eol", "--format", "-v", "-t", "-u")
+		case "diff", "show", "ls-tree", "log":
+			return has("--name-only") && (sub == "diff" || sub == "ls-tree")
+		case "grep":
+			return has("-l", "--name-only", "--files-with-matches")
+		}
+	}
+	return false
+}
+
+var fewLines = lazily(`^(-[0-9nruVzdv]+|-n|--lines=\d+|\d+|--unique|--reverse)$`)
+
+// passesNames reports commands that print some of the lines that they read, as they are.
+func passesNames(c *Command) bool {
+	if len(c.Doubts) > 0 || c.maybe || !quietRedirects(c) {
+		return false
+	}
+	switch c.Name {
+	case "head", "tail", "sort", "uniq":
+		return !slices.ContainsFunc(c.Args, func(a Word) bool { return !a.Static || !fewLines().MatchString(a.Text) })
+	case "grep", "egrep", "fgrep":
+		operands := 0
+		for _, a := range c.Args {
+			if strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text, "-viEFwx") != "" {
+				return false
+			}
+			if !strings.HasPrefix(a.Text, "-") {
+				operands++
+			}
+		}
+		return operands == 1
+	}
+	return false
+}
+
+// quietRedirects reports a command that reads what is piped to it and prints into the pipe.
+func quietRedirects(c *Command) bool {
+	return !slices.ContainsFunc(c.Redirects,
+		func(r Redirect) bool { return r.Op[0] == '<' || r.Target.Text != "/dev/null" })
+}
+
+// printsNames reports a part of a pipe, all commands of it, that prints names.
+func printsNames(list []Command) bool {
+	for i := range list {
+		if i == 0 && !namesOnly(&list[i]) || i > 0 && !passesNames(&list[i]) {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+// feedsNames reports an xargs that gives names of files, and nothing else, to a program that they cannot make do more
+// than read.
+func (w *walker) feedsNames(at int, words []Word) bool {
+	c := w.all.commands[at]
+	if !w.names || !quietRedirects(&c) || len(words) == 0 {
+		return false
+	}
+	for _, a := range c.Args[:len(c.Args)-len(words)] {
+		long := strings.HasPrefix(a.Text, "--")
+		if long && strings.ContainsAny(a.Text[:min(3, len(a.Text))], "aoi") || !long && strings.HasPrefix(a.Text, "-") &&
+			strings.ContainsAny(a.Text, "apo") {
+			return false // it may read names elsewhere, or ask
+		}
+	}
+	inner := Command{}
+	w.fill(&inner, words)
+	s := inner.spec()
+	return s != nil && s.read && s.globs != noGlob && len(inner.Doubts) == 0
+}
+
+// findExec lists the commands that find runs.
+func (w *walker) findExec(at, depth int) {
+	c := w.all.commands[at]
+	var kept []Word
+	for i := 0; i < len(c.Args); i++ {
+		a := c.Args[i]
+		if !a.Static || !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.Text) {
+			kept = append(kept, a)
+			continue
+		}
+		end := i + 1
+		for end < len(c.Args) && c.Args[end].Text != ";" && c.Args[end].Text != "+" {
+			end++
+		}
+		words, whole := slices.Clone(c.Args[i+1:end]), end < len(c.Args) && a.Text == "-exec" && end > i+2
+		for n, x := range words {
+			switch {
+			case x.Static && x.Text == "{}":
+				words[n] = Word{Text: x.Text, kind: glob} // not known, and as many as + makes of it
+			case strings.Contains(x.Text, "{}"):
+				whole = false
+			}
+		}
+		if !whole {
+			w.doubt(at, "it runs a command for each file that it finds")
+		}
+		if from := len(w.all.commands); end > i+1 {
+			doubt := "find puts names into it that are only known when it runs"
+			if whole {
+				w.inner(at, "find "+a.Text, words, "", depth)
+				w.all.commands[from].Fed = doubt
+			} else {
+				w.inner(at, "find "+a.Text, c.Args[i+1:end], doubt, depth)
+			}
+		}
+		i = end
+	}
+	if len(kept) < len(c.Args) {
+		w.all.commands[at].kept = append([]Word{}, kept...)
+		if kept == nil {
+			w.all.commands[at].kept = []Word{static(".")}
+		}
+	}
+}
+
+// late stands for a value that is only known when it runs.
+var late = Word{kind: runtime}
+
+// apart walks what runs in a shell of its own: what it sets is gone afterwards.
+func (w *walker) apart(walk func(*walker)) {
+	inner := *w
+	inner.variables = maps.Clone(w.variables)
+	walk(&inner)
+}
+
+// perhaps walks what may run or not: what it sets may be set or not afterwards.
+func (w *walker) perhaps(walk func(*walker) flow) flow {
+	inner := *w
+	inner.unsure = true
+	return walk(&inner)
+}
+
+// bind notes what a variable is from here on.
+func (w *walker) bind(name string, is Word) {
+	if w.variables == nil {
+		w.variables = map[string]Word{}
+	}
+	if w.unsure || w.loop {
+		is = late
+	}
+	w.variables[name] = is
+}
+
+// plainSets are assignments that do nothing but set variables which no program looks at: those with names in small
+// letters.
+func plainSets(assigns []*syntax.Assign) bool {
+	for _, a := range assigns {
+		if a.Name == nil || !loopName().MatchString(a.Name.Value) || a.Append || a.Index != nil || a.Array != nil || a.Naked {
+			return false
+		}
+	}
+	return len(assigns) > 0
+}
+
+// sets binds what such assignments set.
+func (w *walker) sets(assigns []*syntax.Assign) {
+	for _, a := range assigns {
+		is := static("")
+		if a.Value != nil {
+			is = w.word(a.Value)
+		}
+		if is.kind != known || is.odd != "" || a.Value != nil && hasBraces(a.Value) {
+			is = late
+		}
+		w.bind(a.Name.Value, is)
+	}
+}
+
+// forget makes what is set somewhere below a node unknown: it may have run before.
+func (w *walker) forget(nodes ...*syntax.Stmt) {
+	for _, s := range nodes {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.Assign:
+				if n.Name != nil {
+					w.lose(n.Name.Value)
+				}
+			case *syntax.WordIter:
+				w.lose(n.Name.Value)
+			case *syntax.CallExpr:
+				for _, a := range n.Args { // of read; other words do no harm
+					w.lose(a.Lit())
+				}
+			}
+			return true
+		})
+	}
+}
+
+// lose makes a variable unknown, if anything is known of it.
+func (w *walker) lose(name string) {
+	if _, there := w.variables[name]; there {
+		w.variables[name] = late
+	}
+}
+
+// plainRead reports a read that only sets variables in small letters: read, read -r, read -d with what ends a line.
+func plainRead(c *Command) (names []string, ok bool) {
+	if c.Name != "read" || c.Program.Text != "read" {
+		return nil, false
+	}
+	for i := 0; i < len(c.Args); i++ {
+		a := c.Args[i]
+		switch {
+		case !a.Static:
+			return nil, false
+		case a.Text == "-r" && len(names) == 0:
+		case a.Text == "-d" && len(names) == 0:
+			if i++; i == len(c.Args) || !c.Args[i].Static {
+				return nil, false
+			}
+		case loopName().MatchString(a.Text):
+			names = append(names, a.Text)
+		default:
+			return nil, false
+		}
+	}
+	return names, len(names) > 0
+}
+
+// harmlessParam reports an expansion that only takes the value of a variable, or makes another text of it. Those that
+// set variables, take the value for a name or for a prompt, or evaluate something are not among them.
+func harmlessParam(p *syntax.ParamExp) bool {
+	if plainParam(p) {
+		return true
+	}
+	q := *p
+	q.Exp, q.Length = nil, false
+	if !plainParam(&q) || p.Length && p.Exp != nil {
+		return false
+	}
+	if p.Exp == nil {
+		return true
+	}
+	ops := []syntax.ParExpOperator{syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset,
+		syntax.DefaultUnsetOrNull,
+		syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix}
+	return slices.Contains(ops, p.Exp.Op) && harmlessWord(p.Exp.Word)
+}
+
+func harmlessWord(x *syntax.Word) bool {
+	if x == nil {
+		return true
+	}
+	for _, p := range x.Parts {
+		if !harmlessPart(p) {
+			return false
+		}
+	}
+	return true
+}
+
+func harmlessPart(p syntax.WordPart) bool {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		return !strings.ContainsAny(p.Value, "<>(){}")
+	case *syntax.SglQuoted:
+		return !p.Dollar
+	case *syntax.DblQuoted:
+		for _, q := range p.Parts {
+			if !harmlessPart(q) {
+				return false
+			}
+		}
+		return !p.Dollar
+	case *syntax.ParamExp:
+		return plainParam(p) && !secretVariable(p.Param.Value)
+	}
+	return false
+}
+
+// Dynamic reports a command of which something is only known when it runs: because of a doubt, of names that it is
+// given, or of a word that may be anything or fall apart into several.
+func (c *Command) Dynamic() bool {
+	return len(c.Doubts) > 0 || c.Fed != "" ||
+		slices.ContainsFunc(c.Args, func(a Word) bool { return a.kind == runtime || a.split })
 }

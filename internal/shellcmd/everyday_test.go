@@ -22,6 +22,7 @@ func TestEverydayCommands(t *testing.T) {
 		}
 	}
 	if len(asked)*20 > len(lines) {
-		t.Errorf("%d of %d commands are asked about, at most 5 %% may be:\n%s", len(asked), len(lines), strings.Join(asked, "\n"))
+		t.Errorf("%d of %d commands are asked about, at most 5 %% may be:\n%s", len(asked), len(lines),
+			strings.Join(asked, "\n"))
 	}
 }

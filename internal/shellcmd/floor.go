@@ -5,11 +5,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// Catastrophe tells why a text would destroy a system, a home folder or a disk, or bring the machine to a stop: what nobody who
-// writes it for an agent means, such as rm -rf /, mkfs on a device, or a fork bomb. It is "" for everything else, and for what
-// only mentions such a command. It looks behind wrappers, quotes, and variables that the text itself sets.
+// Catastrophe tells why a text would destroy a system, a home folder or a disk, or bring the machine to a stop: what
+// nobody who writes it for an agent means, such as rm -rf /, mkfs on a device, or a fork bomb. It is "" for everything
+// else, and for what only mentions such a command. It looks behind wrappers, quotes, and variables that the text itself
+// sets.
 func Catastrophe(text string, c Context) string {
 	if !suspicious(text) {
 		return ""
@@ -48,12 +51,15 @@ func Catastrophe(text string, c Context) string {
 }
 
 // suspects stand in every text that could be one: most texts need no further look.
-var suspects = strings.Fields("rm mk dd /dev /proc /etc chmod chown chgrp setfacl chattr mv kill () function while until fork shred wipefs blkdiscard find rsync truncate " +
-	"sgdisk parted fdisk zpool diskutil hdparm nvme cryptsetup badblocks vgremove pvremove lvremove unlink system rmtree $'")
+var suspects = strings.Fields("rm mk dd /dev /proc /etc chmod chown chgrp setfacl chattr mv kill () function while " +
+	"until fork shred wipefs blkdiscard find rsync truncate " +
+	"sgdisk parted fdisk zpool diskutil hdparm nvme cryptsetup badblocks vgremove pvremove lvremove unlink system " +
+	"rmtree $'")
 
 func suspicious(text string) bool {
 	plain := strings.NewReplacer("'", "", `"`, "", "\\", "").Replace(text)
-	return slices.ContainsFunc(suspects, func(s string) bool { return strings.Contains(plain, s) || strings.Contains(text, s) })
+	return slices.ContainsFunc(suspects,
+		func(s string) bool { return strings.Contains(plain, s) || strings.Contains(text, s) })
 }
 
 // A floor looks at the commands of one text.
@@ -63,7 +69,8 @@ type floor struct {
 	atHome   bool // the last cd went to a home folder
 }
 
-const wholeSystem, wholeHome, wholeDisk = "it would destroy the system", "it would destroy a home folder", "it would destroy what is on a disk"
+const wholeSystem, wholeHome, wholeDisk = "it would destroy the system", "it would destroy a home folder",
+	"it would destroy what is on a disk"
 
 func (f *floor) command(c *Command, p place) string {
 	if why := f.redirects(c); why != "" {
@@ -111,7 +118,8 @@ func (f *floor) command(c *Command, p place) string {
 }
 
 func (f *floor) remove(args, operands []string, p place) string {
-	if slices.ContainsFunc(args, func(a string) bool { return a == "--no-preserve-root" || strings.HasPrefix(a, "--no-p") }) {
+	if slices.ContainsFunc(args,
+		func(a string) bool { return a == "--no-preserve-root" || strings.HasPrefix(a, "--no-p") }) {
 		return wholeSystem
 	}
 	recursive := option(args, "rR", "recursive")
@@ -124,14 +132,16 @@ func (f *floor) remove(args, operands []string, p place) string {
 	return ""
 }
 
-// rights looks at changes of modes and owners. That of a home folder may be meant, but for one that opens or closes it to all.
+// rights looks at changes of modes and owners. That of a home folder may be meant, but for one that opens or closes it
+// to all.
 func (f *floor) rights(name string, operands []string, recursive bool, p place) string {
 	if !recursive || len(operands) < 2 && name != "setfacl" {
 		return ""
 	}
 	for _, o := range operands[min(1, len(operands)):] {
 		why := f.target(o, p)
-		if why == wholeSystem || why == wholeHome && name == "chmod" && slices.Contains([]string{"777", "0777", "000", "0", "a+rwx", "ugo+rwx", "a-rwx", "+rwx"}, operands[0]) {
+		if why == wholeSystem || why == wholeHome && name == "chmod" &&
+			slices.Contains([]string{"777", "0777", "000", "0", "a+rwx", "ugo+rwx", "a-rwx", "+rwx"}, operands[0]) {
 			return strings.Replace(why, "destroy", "change the rights of all in", 1)
 		}
 	}
@@ -139,7 +149,8 @@ func (f *floor) rights(name string, operands []string, recursive bool, p place) 
 }
 
 // findNarrows are the tests of find that choose among what it finds.
-var findNarrows = strings.Fields("-name -iname -path -ipath -wholename -regex -iregex -newer -newermt -mtime -mmin -atime -amin -ctime -cmin -size -empty -user -group -perm -lname -samefile -inum -links -uid -gid -nouser -nogroup")
+var findNarrows = strings.Fields("-name -iname -path -ipath -wholename -regex -iregex -newer -newermt -mtime -mmin " +
+	"-atime -amin -ctime -cmin -size -empty -user -group -perm -lname -samefile -inum -links -uid -gid -nouser -nogroup")
 
 func (f *floor) find(args []string, p place) string {
 	deletes := slices.Contains(args, "-delete")
@@ -202,7 +213,8 @@ func killsAll(args []string) string {
 var runsOne = lazily(`(?:system|popen|exec|execSync|call|run|check_call|check_output|Popen|shell_exec|passthru|qx)\s*\(?\s*(?:"([^"]*)"|'([^']*)')`)
 
 // forks start processes without end, in other languages.
-var forks = lazily(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|True|fork)\s*\)?\s*[:;{]?\s*\{?\s*(os\.)?fork\b|loop\s*\{\s*(Process\.)?fork\b|\bfork\s+while\b`)
+var forks = lazily(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|True|fork)\s*\)?\s*[:;` +
+	`{]?\s*\{?\s*(os\.)?fork\b|loop\s*\{\s*(Process\.)?fork\b|\bfork\s+while\b`)
 
 var wipesTree = lazily(`(?:rmtree|rm_rf|remove_tree|rmSync|remove_dir_all)\s*\(\s*["']/?[*.]?["']`)
 
@@ -290,4 +302,260 @@ func (f *floor) text(w Word) string {
 		text = expanded
 	}
 	return text
+}
+
+// systemFolders are those without which a machine does not start, or holds nothing any more. Not among them are those
+// that are emptied in earnest, such as /tmp, /opt and /mnt.
+var systemFolders = strings.Fields("/bin /boot /dev /etc /home /lib /lib32 /lib64 /proc /sbin /sys /usr /var /Users " +
+	"/System /Library /Applications /private")
+
+// homes are home folders by their names.
+var homes = strings.Fields("~ /root ~root /var/root")
+
+// target says what would be lost with a file, "" when it is no more than somebody may mean.
+func (f *floor) target(text string, p place) string {
+	if f.atHome && slices.Contains([]string{".", "./", "*", "./*", ".*", "./.*", "..", "../"}, text) {
+		return wholeHome
+	}
+	home := strings.HasPrefix(text, "~")
+	if !home && strings.Contains(text, "$") {
+		return ""
+	}
+	var all []string
+	switch {
+	case home:
+		all = []string{path.Clean(text)}
+	case text == "":
+		return ""
+	default:
+		for _, d := range p.dirs {
+			all = append(all, joined(d, text))
+		}
+	}
+	for _, full := range all {
+		if why := lost(full); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func lost(full string) string {
+	folder, last := path.Split(full)
+	folder = path.Clean(folder)
+	pattern := strings.ContainsAny(last, "*?[")
+	switch {
+	case full == "/", pattern && folder == "/" && everything(last):
+		return wholeSystem
+	case slices.Contains(systemFolders, full), pattern && everything(last) && slices.Contains(systemFolders, folder):
+		return wholeSystem
+	case slices.Contains(homes, full), strings.HasPrefix(full, "~") && !strings.Contains(full, "/"):
+		return wholeHome
+	case pattern && everything(last) &&
+		(slices.Contains(homes, folder) || strings.HasPrefix(folder, "~") && !strings.Contains(folder, "/")):
+		return wholeHome
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
+	if strings.HasPrefix(full, "/") && strings.ContainsAny(first, "*?[") && matchesSystem(first) {
+		return wholeSystem
+	}
+	return ""
+}
+
+// everything reports patterns for all that is in a folder: *, .*, ?*, .[!.]*.
+func everything(pattern string) bool {
+	return strings.Trim(pattern, "*?.") == "" || pattern == ".[!.]*" || pattern == ".[^.]*" || pattern == "[!.]*"
+}
+
+// matchesSystem reports a pattern at the root that fits folders of the system, as ??? and [a-z]* do.
+func matchesSystem(pattern string) bool {
+	pattern = strings.ReplaceAll(pattern, "[!", "[^")
+	return slices.ContainsFunc(systemFolders, func(folder string) bool {
+		ok, _ := path.Match(pattern, folder[1:])
+		return ok
+	})
+}
+
+var (
+	device = lazily(`^/dev/(disk/by-[a-z]+/.+|r?disk[0-9*?\[].*|mapper/` +
+		`.+|([shv]|xv)d[a-z*?\[].*|\[[a-z]+\]d[a-z*?\[].*|nvme[0-9*?\[].*|mmcblk[0-9*?\[].*|md[0-9*?\[].*|dm-[0-9*?\[].*|k?mem|port|[*?]+)$`)
+	// accounts are files without which nobody can log in.
+	accounts = strings.Fields("/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers /etc/fstab")
+)
+
+// redirects looks at what is written to.
+func (f *floor) redirects(c *Command) string {
+	for _, r := range c.Redirects {
+		target := path.Clean(f.text(r.Target))
+		switch {
+		case !r.Writes:
+		case device().MatchString(target):
+			return wholeDisk
+		case target == "/proc/sysrq-trigger":
+			return "it would stop the machine"
+		case (r.Op == ">" || r.Op == ">|" || r.Op == "&>") && slices.Contains(accounts, target):
+			return wholeSystem
+		}
+	}
+	return ""
+}
+
+// disks looks at programs that write to devices.
+func disks(name string, args, operands []string, has func(letters string, long ...string) bool) string {
+	named := slices.ContainsFunc(operands, func(o string) bool { return device().MatchString(path.Clean(o)) })
+	switch name {
+	case "dd", "dcfldd", "ddrescue":
+		named = named && name == "ddrescue" || slices.ContainsFunc(args, func(a string) bool {
+			of, ok := strings.CutPrefix(a, "of=")
+			return ok && device().MatchString(path.Clean(of))
+		})
+	case "tee", "shred", "wipe", "blkdiscard", "mkswap", "truncate", "sponge", "pvremove", "badblocks":
+		named = named && (name != "badblocks" || has("w"))
+	case "cp", "mv", "install":
+		named = len(operands) > 1 && device().MatchString(path.Clean(operands[len(operands)-1]))
+	case "wipefs":
+		named = named && has("aof", "all", "offset", "force")
+	case "fdisk", "cfdisk", "gdisk":
+		named = named && !has("lx", "list")
+	case "sfdisk":
+		named = named && !has("ldJs", "list", "dump", "json", "show-size", "verify")
+	case "sgdisk":
+		named = named && has("Zod", "zap-all", "zap", "clear", "delete")
+	case "parted":
+		named = named && slices.ContainsFunc(operands, func(o string) bool {
+			return strings.HasPrefix(o, "mklabel") || strings.HasPrefix(o, "mktable") || o == "rm" || o == "mkpart"
+		})
+	case "hdparm":
+		named = named && slices.ContainsFunc(args, func(a string) bool {
+			return strings.Contains(a, "erase") || strings.Contains(a, "trim-sector") || strings.Contains(a, "write-sector")
+		})
+	case "nvme":
+		named = slices.ContainsFunc(operands,
+			func(o string) bool { return o == "format" || o == "sanitize" || o == "write-zeroes" })
+	case "cryptsetup":
+		named = named && slices.ContainsFunc(operands,
+			func(o string) bool { return o == "luksFormat" || o == "erase" || o == "luksErase" || o == "reencrypt" })
+	case "diskutil":
+		named = slices.ContainsFunc(operands, func(o string) bool {
+			return slices.Contains([]string{"erasedisk", "erasevolume", "zerodisk", "randomdisk", "secureerase",
+				"partitiondisk"}, strings.ToLower(o))
+		})
+	case "zpool":
+		named = len(operands) > 0 && operands[0] == "destroy"
+	default:
+		named = strings.HasPrefix(name, "mkfs") && makesOnDevice(operands) ||
+			(name == "mke2fs" || name == "newfs" || name == "mkdosfs") && named
+	}
+	if named {
+		return wholeDisk
+	}
+	return ""
+}
+
+// makesOnDevice reports mkfs on anything but a file of its own, as an image is.
+func makesOnDevice(operands []string) bool {
+	if len(operands) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(operands,
+		func(o string) bool { return strings.HasPrefix(path.Clean(o), "/dev/") || strings.HasPrefix(o, "$") })
+}
+
+func (w *walker) bombs(what string) {
+	if what != "" {
+		w.all.bomb = what
+	}
+}
+
+// keepValue notes what a variable is set to; one that is set twice is what it is set to last.
+func (w *walker) keepValue(a *syntax.Assign) {
+	if a.Name == nil || a.Value == nil || a.Append || a.Index != nil || a.Array != nil {
+		return
+	}
+	if x := readWord(a.Value, w.slice(a.Value)); len(w.all.values) < 100 && len(x.Text) <= 256 {
+		if w.all.values == nil {
+			w.all.values = map[string]string{}
+		}
+		w.all.values[a.Name.Value] = x.Text
+	}
+}
+
+// forkBomb finds a function that calls itself more than once, or beside itself: each call makes several, without end. A
+// call with arguments may come to an end, as one that walks through folders does.
+func forkBomb(c *syntax.FuncDecl, name string) string {
+	calls, beside := 0, false
+	syntax.Walk(c.Body, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.BinaryCmd:
+			if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && (callsItself(n.X, name) || callsItself(n.Y, name)) {
+				beside = true
+			}
+		case *syntax.Stmt:
+			if callsItself(n, name) {
+				calls++
+				beside = beside || n.Background
+			}
+		}
+		return true
+	})
+	if name != "" && (beside || calls > 1) {
+		return "the function " + name + " starts itself again and again, without end"
+	}
+	return ""
+}
+
+// callsItself reports a statement that is nothing but a call of the function, or of the script itself.
+func callsItself(s *syntax.Stmt, name string) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) != 1 {
+		return false
+	}
+	word := readWord(call.Args[0], "")
+	return word.Static && word.Text == name
+}
+
+// endlessBomb finds a loop without end that does nothing but start shells, or itself, in the background.
+func endlessBomb(c *syntax.WhileClause) string {
+	if len(c.Cond) != 1 || c.Until != isFalse(c.Cond[0]) {
+		return ""
+	}
+	if !c.Until && !isTrue(c.Cond[0]) {
+		return ""
+	}
+	for _, s := range c.Do {
+		if !s.Background {
+			return ""
+		}
+	}
+	return "a loop without end starts processes in the background, and waits for none"
+}
+
+func isTrue(s *syntax.Stmt) bool { return oneWord(s, "true", ":") || arithmetic(s, "1") }
+
+func isFalse(s *syntax.Stmt) bool { return oneWord(s, "false") || arithmetic(s, "0") }
+
+func oneWord(s *syntax.Stmt, words ...string) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return false
+	}
+	got := readWord(call.Args[0], "").Text
+	if got == "[" || got == "test" { // [ 1 ]
+		return len(call.Args) > 1 && words[0] == "true" && readWord(call.Args[1], "").Text == "1"
+	}
+	for _, w := range words {
+		if got == w && len(call.Args) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+func arithmetic(s *syntax.Stmt, number string) bool {
+	c, ok := s.Cmd.(*syntax.ArithmCmd)
+	if !ok {
+		return false
+	}
+	x, ok := c.X.(*syntax.Word)
+	return ok && x.Lit() == number
 }

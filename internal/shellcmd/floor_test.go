@@ -7,52 +7,99 @@ import (
 )
 
 var catastrophes = []string{
-	"rm --recursive --force /", "rm -rf --no-preserve-root /", "rm --no-preserve-root -r x", "rm -fr /", "rm -r -f /", "rm / -rf", "rm -Rf /", "rm -rf -- /",
-	"mkfs /dev/sda", "mkfs.ext4 /dev/sda1", "mkfs.xfs -f /dev/nvme0n1", "mkfs -t ext4 /dev/vdb", "mkfs.btrfs $DISK", "mke2fs /dev/sdb",
-	"dd if=/dev/zero of=/dev/sda", "dd of=/dev/sda if=x.img bs=4M", "dd if=/dev/random of=/dev/nvme0n1p2", "dd if=/dev/zero of=/dev/disk2", "dd if=/dev/zero of=/dev/sd?",
-	"echo x > /dev/sda", "cat /dev/zero > /dev/sda", "cat image >/dev/mmcblk0", "echo x >| /dev/vda", "cp image.iso /dev/sdb", "tee /dev/sda < x", "yes >> /dev/hda", "cat x | tee /dev/sda1",
-	"wipefs -a /dev/sda", "wipefs --all /dev/sda1", "shred /dev/sda", "shred -n 3 -z /dev/nvme0n1", "blkdiscard /dev/sda", "blkdiscard -f /dev/nvme0n1", "mkswap /dev/sda2",
-	"sgdisk --zap-all /dev/sda", "sgdisk -Z /dev/sda", "parted /dev/sda mklabel gpt", "parted -s /dev/sda rm 1", "fdisk /dev/sda", "sfdisk /dev/sda < table", "hdparm --user-master u --security-erase p /dev/sda",
-	"nvme format /dev/nvme0n1", "cryptsetup luksFormat /dev/sda2", "cryptsetup -q erase /dev/sda2", "badblocks -w /dev/sdb", "diskutil eraseDisk JHFS+ x disk2", "zpool destroy tank",
-	"chmod -R 777 /", "chmod -R 000 /", "chmod --recursive 755 /etc", "chown -R nobody /", "chown -R nobody:nobody /usr", "chgrp -R x /", "chmod -R 777 ~", "chmod 777 -R /*", "chattr -R +i /", "chown -hR x /var",
+	"rm --recursive --force /", "rm -rf --no-preserve-root /", "rm --no-preserve-root -r x", "rm -fr /", "rm -r -f /",
+	"rm / -rf", "rm -Rf /", "rm -rf -- /",
+	"mkfs /dev/sda", "mkfs.ext4 /dev/sda1", "mkfs.xfs -f /dev/nvme0n1", "mkfs -t ext4 /dev/vdb", "mkfs.btrfs $DISK",
+	"mke2fs /dev/sdb",
+	"dd if=/dev/zero of=/dev/sda", "dd of=/dev/sda if=x.img bs=4M", "dd if=/dev/random of=/dev/nvme0n1p2",
+	"dd if=/dev/zero of=/dev/disk2", "dd if=/dev/zero of=/dev/sd?",
+	"echo x > /dev/sda", "cat /dev/zero > /dev/sda", "cat image >/dev/mmcblk0", "echo x >| /dev/vda",
+	"cp image.iso /dev/sdb", "tee /dev/sda < x", "yes >> /dev/hda", "cat x | tee /dev/sda1",
+	"wipefs -a /dev/sda", "wipefs --all /dev/sda1", "shred /dev/sda", "shred -n 3 -z /dev/nvme0n1", "blkdiscard /dev/sda",
+	"blkdiscard -f /dev/nvme0n1", "mkswap /dev/sda2",
+	"sgdisk --zap-all /dev/sda", "sgdisk -Z /dev/sda", "parted /dev/sda mklabel gpt", "parted -s /dev/sda rm 1",
+	"fdisk /dev/sda", "sfdisk /dev/sda < table", "hdparm --user-master u --security-erase p /dev/sda",
+	"nvme format /dev/nvme0n1", "cryptsetup luksFormat /dev/sda2", "cryptsetup -q erase /dev/sda2",
+	"badblocks -w /dev/sdb", "diskutil eraseDisk JHFS+ x disk2", "zpool destroy tank",
+	"chmod -R 777 /", "chmod -R 000 /", "chmod --recursive 755 /etc", "chown -R nobody /", "chown -R nobody:nobody /usr",
+	"chgrp -R x /", "chmod -R 777 ~", "chmod 777 -R /*", "chattr -R +i /", "chown -hR x /var",
 	"mv / /tmp/x", "mv /* /dev/null", "mv ~ /dev/null", "mv /etc /tmp", "mv /home/* /tmp",
-	":(){ :|:& };:", ":(){ :|: & };:", ": () { : | : & } ; :", "bomb() { bomb | bomb & }; bomb", "f(){ f & f; }; f", "function b { b|b& }; b", "b(){ b & b & }; b", "x(){ x|x; };x", "f() { f; f; }; f", "fork(){ (fork|fork)& };fork",
-	"while true; do bash & done", "while :; do $0 & done", "while [ 1 ]; do ./a & done", "until false; do sh & done", "while ((1)); do sh & done",
-	"perl -e 'fork while fork'", "perl -e 'fork while 1'", "python3 -c 'import os\nwhile True: os.fork()'", "python -c 'while 1: os.fork()'", "ruby -e 'loop { fork }'",
+	":(){ :|:& };:", ":(){ :|: & };:", ": () { : | : & } ; :", "bomb() { bomb | bomb & }; bomb", "f(){ f & f; }; f",
+	"function b { b|b& }; b", "b(){ b & b & }; b", "x(){ x|x; };x", "f() { f; f; }; f", "fork(){ (fork|fork)& };fork",
+	"while true; do bash & done", "while :; do $0 & done", "while [ 1 ]; do ./a & done", "until false; do sh & done",
+	"while ((1)); do sh & done",
+	"perl -e 'fork while fork'", "perl -e 'fork while 1'", "python3 -c 'import os\nwhile True: os.fork()'",
+	"python -c 'while 1: os.fork()'", "ruby -e 'loop { fork }'",
 	"kill -9 -1", "kill -KILL -1", "kill -s KILL -1", "kill -15 -1", "kill -- -1", "kill -n 9 -1",
-	"find / -delete", "find / -type f -delete", "find / -exec rm -rf {} \\;", "find / -exec rm -rf {} +", "find ~ -delete", "find /usr -mindepth 1 -delete", "find /* -delete",
+	"find / -delete", "find / -type f -delete", "find / -exec rm -rf {} \\;", "find / -exec rm -rf {} +", "find ~ -delete",
+	"find /usr -mindepth 1 -delete", "find /* -delete",
 	"rsync -a --delete empty/ /", "rsync -a --delete empty/ ~/", "truncate -s 0 /dev/sda",
-	"> /etc/passwd", ": > /etc/shadow", "echo x > /etc/passwd", "echo c > /proc/sysrq-trigger", "echo b >/proc/sysrq-trigger",
-	"cd / && rm -rf *", "cd /; rm -rf .", "cd ~ && rm -rf *", "cd && rm -rf .", "cd /usr && rm -rf ./*", "cd / && find . -delete", "cd $HOME && rm -rf .* *",
-	"echo / | xargs rm -rf", "printf '/' | xargs -0 rm -r", "python3 -c 'import os; os.system(\"rm -rf /\")'", "perl -e 'system(\"rm -rf /\")'", "python3 -c 'import shutil; shutil.rmtree(\"/\")'",
-	"node -e 'require(\"child_process\").execSync(\"rm -rf ~\")'", "x=/; rm -rf $x", "X=/usr; rm -rf \"$X\"", "r=rm; $r -rf /", "D=/; cd /tmp; rm -rf \"${D}\"*", "rm -rf ${NOTHING:-/}", "rm -rf $(echo /)", "rm -rf `echo /`",
-	"export T=/; rm -rf $T", "T=$HOME; rm -rf $T", "rm -rf {/bin,/usr}", "rm -r{f,} /", "rm -rf ./../../../../../..", "echo hi; rm -rf /", "false || rm -rf /", "true && (rm -rf /)", "if true; then rm -rf /; fi",
-	"for d in a; do rm -rf /; done", "rm -rf / 2>/dev/null &", "rm -rf / # clean", "ls\nrm -rf /\n", "! rm -rf /", "{ rm -rf /; }", "f() { rm -rf /; }; f", "a=$(rm -rf /)", "echo <(rm -rf /)", "trap 'rm -rf /' EXIT", "cat <<E | bash\nE\nrm -rf /",
+	"> /etc/passwd", ": > /etc/shadow", "echo x > /etc/passwd", "echo c > /proc/sysrq-trigger",
+	"echo b >/proc/sysrq-trigger",
+	"cd / && rm -rf *", "cd /; rm -rf .", "cd ~ && rm -rf *", "cd && rm -rf .", "cd /usr && rm -rf ./*",
+	"cd / && find . -delete", "cd $HOME && rm -rf .* *",
+	"echo / | xargs rm -rf", "printf '/' | xargs -0 rm -r", "python3 -c 'import os; os.system(\"rm -rf /\")'",
+	"perl -e 'system(\"rm -rf /\")'", "python3 -c 'import shutil; shutil.rmtree(\"/\")'",
+	"node -e 'require(\"child_process\").execSync(\"rm -rf ~\")'", "x=/; rm -rf $x", "X=/usr; rm -rf \"$X\"",
+	"r=rm; $r -rf /", "D=/; cd /tmp; rm -rf \"${D}\"*", "rm -rf ${NOTHING:-/}", "rm -rf $(echo /)", "rm -rf `echo /`",
+	"export T=/; rm -rf $T", "T=$HOME; rm -rf $T", "rm -rf {/bin,/usr}", "rm -r{f,} /", "rm -rf ./../../../../../..",
+	"echo hi; rm -rf /", "false || rm -rf /", "true && (rm -rf /)", "if true; then rm -rf /; fi",
+	"for d in a; do rm -rf /; done", "rm -rf / 2>/dev/null &", "rm -rf / # clean", "ls\nrm -rf /\n", "! rm -rf /",
+	"{ rm -rf /; }", "f() { rm -rf /; }; f", "a=$(rm -rf /)", "echo <(rm -rf /)", "trap 'rm -rf /' EXIT",
+	"cat <<E | bash\nE\nrm -rf /",
 	"bash <<E\nrm -rf /\nE", "rm -rf /\n'unfinished",
 }
 
 // The targets of rm, however they are written, behind whatever runs it.
 var (
-	deadlyTargets = []string{"/", "//", "/.", "/./", "/*", "/ *", "'/'", `"/"`, `\/`, "/bin/..", "/..", "~", "~/", "~/*", "$HOME", "${HOME}", `"$HOME"`, `"${HOME}"/*`, "$HOME/", "~root", "/root", "/usr", "/etc/*", "/bin", "/home",
-		"/home/*", "/[a-z]*", "/???", "/.*", "/usr/../", "/var", "/dev", "/tmp/../usr", "x / y", "/{bin,lib}", "${HOME:?}", "/*/"}
-	removers = []string{"rm -rf %s", "rm -fr %s", "rm -r -f %s", "rm %s -rf", "rm --recursive --force %s", "/bin/rm -rf %s", `\rm -rf %s`, "r'm' -rf %s", `"rm" -Rf %s`, "sudo rm -rf %s", "sudo -n rm -rf -- %s", "env A=1 rm -rf %s",
-		"command rm -rf %s", "nohup rm -rf %s &", "timeout 5 rm -rf %s", "nice -n 5 rm -rf %s", "busybox rm -rf %s", "exec rm -rf %s", "time rm -rf %s", "A=1 rm -rf %s", "doas rm -rf %s", "setsid rm -rf %s", "stdbuf -o0 rm -rf %s", "xargs rm -rf %s < x",
+	deadlyTargets = []string{"/", "//", "/.", "/./", "/*", "/ *", "'/'", `"/"`, `\/`, "/bin/..", "/..", "~", "~/", "~/*",
+		"$HOME", "${HOME}", `"$HOME"`, `"${HOME}"/*`, "$HOME/", "~root", "/root", "/usr", "/etc/*", "/bin", "/home",
+		"/home/*", "/[a-z]*", "/???", "/.*", "/usr/../", "/var", "/dev", "/tmp/../usr", "x / y", "/{bin,lib}", "${HOME:?}",
+		"/*/"}
+	removers = []string{"rm -rf %s", "rm -fr %s", "rm -r -f %s", "rm %s -rf", "rm --recursive --force %s",
+		"/bin/rm -rf %s", `\rm -rf %s`, "r'm' -rf %s", `"rm" -Rf %s`, "sudo rm -rf %s", "sudo -n rm -rf -- %s",
+		"env A=1 rm -rf %s",
+		"command rm -rf %s", "nohup rm -rf %s &", "timeout 5 rm -rf %s", "nice -n 5 rm -rf %s", "busybox rm -rf %s",
+		"exec rm -rf %s", "time rm -rf %s", "A=1 rm -rf %s", "doas rm -rf %s", "setsid rm -rf %s", "stdbuf -o0 rm -rf %s",
+		"xargs rm -rf %s < x",
 		"sudo -u root env B=2 nice rm -rfv %s"}
 )
 
 var harmless = []string{
-	"rm -rf ./build", "rm -rf build dist", "rm -rf /tmp/x", "rm -rf /tmp/*", "rm -rf node_modules/*", "rm -rf *", "rm -rf .", "rm -rf ./*", "rm -rf ~/project/build", "rm -rf $HOME/.cache/x", "rm -rf \"$TMP\"/*", "rm -rf $DIR",
-	"rm -rf ${BUILD_DIR:?}/*", "rm -rf /var/lib/apt/lists/*", "rm -rf /usr/share/doc/x", "rm -rf /opt/x", "rm -rf /home/me/work/x", "rm x", "rm -f /tmp/a", "rm -rf /w/build", "rm -rf ../sibling", "rm --help", "rm -rf /usr/local/go", "rm -rf /tmp*/x",
-	"dd if=/dev/zero of=file.img bs=1M count=1", "dd if=/dev/sda of=disk.img", "dd if=/dev/urandom bs=16 count=1", "echo x > /dev/null", "cat x > /dev/stdout", "echo x >/dev/tty", "echo x > /dev/shm/a", "dd of=/dev/null if=x", "echo x > dev/sda",
-	`echo "rm -rf /"`, "echo 'rm -rf /'", "grep -r 'rm -rf /' .", "rg 'mkfs /dev/sda'", "printf '%s' ':(){ :|:& };:'", "git commit -m 'never rm -rf /'", "cat <<E\nrm -rf /\nE", "# rm -rf /", "echo ok # rm -rf /", "git log --grep='rm -rf /'", "man rm", "which mkfs",
-	"sed -n '/rm -rf \\//p' x", "python3 -c 'print(\"rm -rf /\")'", "awk '/mkfs/' x", "ls /", "ls -la / ~ /etc", "find / -name x", "find . -delete", "find build -type f -delete", "find / -name '*.pyc' -delete", "find / -maxdepth 1", "du -sh /*", "find ~ -name x -exec rm {} +",
-	"chmod -R 755 build", "chmod 755 /w/x", "chmod -R u+w .", "chown -R me ./x", "chown -R 1000:1000 /w", "chown root /", "chmod 777 /tmp/x", "chmod -R 700 ~/.ssh", "chmod -R 755 ~", "mv a b", "mv /tmp/a .", "mv * ../x", "mv build /tmp/", "cp -r / /mnt/backup", "cp a /dev/null",
-	"kill -9 123", "kill -1 123", "kill %1", "kill -0 1", "kill -HUP 5", "kill -l", "pkill x", "mkfs.ext4 disk.img", "mkfs.ext4 -F ./a.img", "mkfs --help", "mkfs.ext4 -V", "wipefs /dev/sda", "wipefs -a disk.img", "shred -u secret.txt", "fdisk -l /dev/sda", "fdisk -l", "parted /dev/sda print",
-	"truncate -s 0 log", "lsblk /dev/sda", "blkid /dev/sda1", "mount /dev/sdb1 /mnt", "smartctl -a /dev/sda", "hdparm -I /dev/sda", "sfdisk -d /dev/sda", "rsync -a --delete src/ dst/", "rsync -a / /mnt/x", "nvme list", "zpool list", "diskutil list", "badblocks /dev/sdb",
-	"f() { echo hi; }; f", "walk() { for f in *; do walk \"$f\" & done; wait; }", "retry() { make || retry; }", "while true; do sleep 1; done", "while true; do curl x & wait; done", "while read x; do work $x & done", "until make; do sleep 1; done", "a() { b; b; }", "f() { g | h; }; f | f",
-	"perl -e 'print 1'", "python3 -c 'import os; os.system(\"ls\")'", "cat /etc/passwd", "echo x >> /etc/hosts", "grep root /etc/passwd > out", "echo x > etc/passwd", "cd / && ls", "cd ~ && rm -rf project/build", "cd /tmp && rm -rf *", "cd build && rm -rf *", "cd && cd work && rm -rf *",
-	"xargs rm -rf < list", "echo a | xargs rm -rf", "ls | xargs rm", "echo / ", "tar -C / -xf x.tar", "test -d / && echo yes", "docker run -v /:/host x", "rm -rf \"$(mktemp -d)\"", "rm -rf $(pwd)/build", "x=build; rm -rf $x", "x=/tmp/y; rm -rf \"$x\"/*", "make clean", "",
-	"nvme format.txt", "tee /dev/stderr", "git mv a b", "trap 'rm -rf /tmp/x' EXIT", "ssh host ls /", "install -m 755 a /usr/local/bin/", "rm -rf /home/me/*", "ln -s / x", "sudo ls /", "chmod +x /usr/local/bin/x",
+	"rm -rf ./build", "rm -rf build dist", "rm -rf /tmp/x", "rm -rf /tmp/*", "rm -rf node_modules/*", "rm -rf *",
+	"rm -rf .", "rm -rf ./*", "rm -rf ~/project/build", "rm -rf $HOME/.cache/x", "rm -rf \"$TMP\"/*", "rm -rf $DIR",
+	"rm -rf ${BUILD_DIR:?}/*", "rm -rf /var/lib/apt/lists/*", "rm -rf /usr/share/doc/x", "rm -rf /opt/x",
+	"rm -rf /home/me/work/x", "rm x", "rm -f /tmp/a", "rm -rf /w/build", "rm -rf ../sibling", "rm --help",
+	"rm -rf /usr/local/go", "rm -rf /tmp*/x",
+	"dd if=/dev/zero of=file.img bs=1M count=1", "dd if=/dev/sda of=disk.img", "dd if=/dev/urandom bs=16 count=1",
+	"echo x > /dev/null", "cat x > /dev/stdout", "echo x >/dev/tty", "echo x > /dev/shm/a", "dd of=/dev/null if=x",
+	"echo x > dev/sda",
+	`echo "rm -rf /"`, "echo 'rm -rf /'", "grep -r 'rm -rf /' .", "rg 'mkfs /dev/sda'", "printf '%s' ':(){ :|:& };:'",
+	"git commit -m 'never rm -rf /'", "cat <<E\nrm -rf /\nE", "# rm -rf /", "echo ok # rm -rf /",
+	"git log --grep='rm -rf /'", "man rm", "which mkfs",
+	"sed -n '/rm -rf \\//p' x", "python3 -c 'print(\"rm -rf /\")'", "awk '/mkfs/' x", "ls /", "ls -la / ~ /etc",
+	"find / -name x", "find . -delete", "find build -type f -delete", "find / -name '*.pyc' -delete", "find / -maxdepth 1",
+	"du -sh /*", "find ~ -name x -exec rm {} +",
+	"chmod -R 755 build", "chmod 755 /w/x", "chmod -R u+w .", "chown -R me ./x", "chown -R 1000:1000 /w", "chown root /",
+	"chmod 777 /tmp/x", "chmod -R 700 ~/.ssh", "chmod -R 755 ~", "mv a b", "mv /tmp/a .", "mv * ../x", "mv build /tmp/",
+	"cp -r / /mnt/backup", "cp a /dev/null",
+	"kill -9 123", "kill -1 123", "kill %1", "kill -0 1", "kill -HUP 5", "kill -l", "pkill x", "mkfs.ext4 disk.img",
+	"mkfs.ext4 -F ./a.img", "mkfs --help", "mkfs.ext4 -V", "wipefs /dev/sda", "wipefs -a disk.img", "shred -u secret.txt",
+	"fdisk -l /dev/sda", "fdisk -l", "parted /dev/sda print",
+	"truncate -s 0 log", "lsblk /dev/sda", "blkid /dev/sda1", "mount /dev/sdb1 /mnt", "smartctl -a /dev/sda",
+	"hdparm -I /dev/sda", "sfdisk -d /dev/sda", "rsync -a --delete src/ dst/", "rsync -a / /mnt/x", "nvme list",
+	"zpool list", "diskutil list", "badblocks /dev/sdb",
+	"f() { echo hi; }; f", "walk() { for f in *; do walk \"$f\" & done; wait; }", "retry() { make || retry; }",
+	"while true; do sleep 1; done", "while true; do curl x & wait; done", "while read x; do work $x & done",
+	"until make; do sleep 1; done", "a() { b; b; }", "f() { g | h; }; f | f",
+	"perl -e 'print 1'", "python3 -c 'import os; os.system(\"ls\")'", "cat /etc/passwd", "echo x >> /etc/hosts",
+	"grep root /etc/passwd > out", "echo x > etc/passwd", "cd / && ls", "cd ~ && rm -rf project/build",
+	"cd /tmp && rm -rf *", "cd build && rm -rf *", "cd && cd work && rm -rf *",
+	"xargs rm -rf < list", "echo a | xargs rm -rf", "ls | xargs rm", "echo / ", "tar -C / -xf x.tar",
+	"test -d / && echo yes", "docker run -v /:/host x", "rm -rf \"$(mktemp -d)\"", "rm -rf $(pwd)/build",
+	"x=build; rm -rf $x", "x=/tmp/y; rm -rf \"$x\"/*", "make clean", "",
+	"nvme format.txt", "tee /dev/stderr", "git mv a b", "trap 'rm -rf /tmp/x' EXIT", "ssh host ls /",
+	"install -m 755 a /usr/local/bin/", "rm -rf /home/me/*", "ln -s / x", "sudo ls /", "chmod +x /usr/local/bin/x",
 }
 
 func TestCatastrophe(t *testing.T) {
@@ -124,7 +171,9 @@ func TestCatastropheInFolders(t *testing.T) {
 		dir, text string
 		want      bool
 	}{
-		{"/", "rm -rf *", true}, {"/usr", "rm -rf .", true}, {"/usr", "rm -rf share/x", false}, {"/w", "rm -rf ..", true}, {"/w/a/b", "rm -rf ..", false}, {"/w", "rm -rf ../*", true}, {"/root", "rm -rf *", true}, {"", "rm -rf ..", true}, {"", "rm -rf x/..", false},
+		{"/", "rm -rf *", true}, {"/usr", "rm -rf .", true}, {"/usr", "rm -rf share/x", false}, {"/w", "rm -rf ..", true},
+		{"/w/a/b", "rm -rf ..", false}, {"/w", "rm -rf ../*", true}, {"/root", "rm -rf *", true}, {"", "rm -rf ..", true},
+		{"", "rm -rf x/..", false},
 	} {
 		if got := Catastrophe(c.text, Context{Dir: c.dir, Root: "/w"}) != ""; got != c.want {
 			t.Errorf("%s in %q: %t", c.text, c.dir, got)
@@ -146,7 +195,8 @@ func FuzzCatastrophe(f *testing.F) {
 }
 
 func BenchmarkCatastrophe(b *testing.B) {
-	for name, text := range map[string]string{"everyday": "go test ./... 2>&1 | tail -n 20", "suspicious": "cd build && rm -rf ./out && find . -name '*.o' -delete"} {
+	for name, text := range map[string]string{"everyday": "go test ./... 2>&1 | tail -n 20",
+		"suspicious": "cd build && rm -rf ./out && find . -name '*.o' -delete"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				Catastrophe(text, Context{Dir: "/w", Root: "/w"})

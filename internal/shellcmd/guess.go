@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// What a program may run is guessed where its words do not tell for sure: rules that deny look at all guesses, others at none.
+// What a program may run is guessed where its words do not tell for sure: rules that deny look at all guesses, others
+// at none.
 
 const (
 	// maxGuesses is how many commands of one text are guessed at, where each KiB counts as one; what has more is a doubt.
@@ -34,7 +35,8 @@ func (w *walker) guess(at, size int, walk func(*walker)) {
 }
 
 // apart are programs whose words run in another system, or may be no commands at all.
-var apart = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl systemd-nspawn limactl distrobox toolbox vagrant heroku fly ansible salt mail mailx mutt dialog whiptail git npm")
+var apart = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl systemd-nspawn " +
+	"limactl distrobox toolbox vagrant heroku fly ansible salt mail mailx mutt dialog whiptail git npm")
 
 // elsewhere reports a guess that, even when it is right, does not run in this system for sure.
 func (c *Command) elsewhere() bool {
@@ -102,8 +104,9 @@ func (w *walker) guessIn(at int, text string) {
 }
 
 var (
-	literal   = lazily("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|\\(([^()\"'`]+)\\)|\\{([^{}\"'`]+)\\}|\\[([^\\[\\]\"'`]+)\\]|<([^<>\"'`]+)>|\\|([^|\"'`]+)\\||/([^/\"'`]+)/")
-	runsCode  = lazily(`(?i)system|exec|popen|spawn|subprocess|call|run|getline|shell|fork|eval|require|import|qx|%x|\||` + "`")
+	literal  = lazily("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|\\(([^()\"'`]+)\\)|\\{([^{}\"'`]+)\\}|\\[([^\\[\\]\"'`]+)\\]|<([^<>\"'`]+)>|\\|([^|\"'`]+)\\||/([^/\"'`]+)/")
+	runsCode = lazily(`(?i)system|exec|popen|spawn|subprocess|call|run|getline|shell|fork|eval|require|import|qx|%x|\||` +
+		"`")
 	separated = lazily(`^[\s,]*$`)
 )
 
@@ -158,7 +161,8 @@ func (w *walker) runner(at int) bool {
 		w.grave(at, "ip runs what it is given")
 		w.guessAll(at, c.Args)
 	}
-	if c.Name == "tar" && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-") && strings.ContainsAny(c.Args[0].Text, "IF") {
+	if c.Name == "tar" && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-") &&
+		strings.ContainsAny(c.Args[0].Text, "IF") {
 		w.grave(at, "a letter of "+c.Args[0].Text+" names a program to run")
 		w.guessAll(at, c.Args[1:])
 	}

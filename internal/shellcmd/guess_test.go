@@ -379,7 +379,8 @@ func TestWhatCannotBeReadIsAsked(t *testing.T) {
 
 // No runner is allowed as reading, whatever it runs.
 func TestRunnersDoNotRead(t *testing.T) {
-	plain := []string{"bash", "sh", "busybox", "command", "env", "nice", "ionice", "timeout", "stdbuf", "time", "echo", "printf"}
+	plain := []string{"bash", "sh", "busybox", "command", "env", "nice", "ionice", "timeout", "stdbuf", "time", "echo",
+		"printf"}
 	for _, form := range deniedForms {
 		text := strings.NewReplacer("QUOTED", "'frob x'", "CMD", "frob x").Replace(form)
 		first, _, _ := strings.Cut(text, " ")
@@ -395,8 +396,10 @@ func TestRunnersDoNotRead(t *testing.T) {
 
 // A rule that lists such a command by its words allows it.
 func TestListedRunnersAreAllowed(t *testing.T) {
-	rules := shellcmd.Rules{Allow: tokens("npm test", "make test", "./gradlew test", "uv run pytest", "bash x.sh", "python3 x.py", "docker compose up", "npx tsc", "terraform plan"), Deny: tokens("rm")}
-	for _, text := range []string{"npm test", "make test", "./gradlew test", "uv run pytest", "bash x.sh", "python3 x.py", "docker compose up", "npx tsc", "terraform plan"} {
+	rules := shellcmd.Rules{Allow: tokens("npm test", "make test", "./gradlew test", "uv run pytest", "bash x.sh",
+		"python3 x.py", "docker compose up", "npx tsc", "terraform plan"), Deny: tokens("rm")}
+	for _, text := range []string{"npm test", "make test", "./gradlew test", "uv run pytest", "bash x.sh", "python3 x.py",
+		"docker compose up", "npx tsc", "terraform plan"} {
 		if v := rules.Judge(text, here); v.Effect != "allow" {
 			t.Errorf("%s is %s: %v", text, v.Effect, v.Reasons)
 		}
@@ -405,7 +408,8 @@ func TestListedRunnersAreAllowed(t *testing.T) {
 
 // Texts that make very many guesses are answered in time, and not allowed.
 func TestGuessesHaveAnEnd(t *testing.T) {
-	for _, text := range []string{strings.Repeat("tmux ", 3000) + "x", "tmux " + strings.Repeat("'a b; tmux c' ", 1000), strings.Repeat("docker run ", 1400) + "x",
+	for _, text := range []string{strings.Repeat("tmux ", 3000) + "x", "tmux " + strings.Repeat("'a b; tmux c' ", 1000),
+		strings.Repeat("docker run ", 1400) + "x",
 		"sed '" + strings.Repeat("1e tmux x;", 1500) + "'", "perl -e '" + strings.Repeat(`system("tmux x");`, 900) + "'"} {
 		if v := (shellcmd.Rules{Otherwise: "allow", Deny: tokens("rm")}).Judge(text, here); v.Effect == "allow" {
 			t.Errorf("%.40s is allowed", text)
@@ -416,7 +420,8 @@ func TestGuessesHaveAnEnd(t *testing.T) {
 func TestCatastrophesThatAreGuessed(t *testing.T) {
 	for text, want := range map[string]bool{
 		"tmux new-session -d 'rm -rf /'": true, "setarch x86_64 rm -rf /": true, "sed '1e rm -rf /' x": true,
-		"docker run --rm alpine rm -rf /": false, "git commit -m 'rm -rf / is no good'": false, "mail -s 'rm -rf / ran' x": false,
+		"docker run --rm alpine rm -rf /": false, "git commit -m 'rm -rf / is no good'": false,
+		"mail -s 'rm -rf / ran' x": false,
 	} {
 		if why := shellcmd.Catastrophe(text, here); (why != "") != want {
 			t.Errorf("%s: %q", text, why)

@@ -1,6 +1,8 @@
 package shellcmd
 
 import (
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -204,14 +206,332 @@ func onlyReads(c *Command, p place) string {
 	return s.uncovered(c, n, 0, p)
 }
 
-// versioned are programs that only say which they are when asked for their version, in these ways. Not among them are those
-// that look into the workspace for the program to run, or run what it names: rustc, cargo, yarn, pnpm, wrappers of builds.
-var versioned = map[string]string{"node": "--version -v", "npm": "--version -v", "python": "--version -V", "python3": "--version -V", "pip": "--version -V", "pip3": "--version -V",
-	"java": "-version --version", "javac": "-version --version", "ruby": "--version -v", "perl": "--version -v", "php": "--version -v", "deno": "--version", "bun": "--version",
-	"bash": "--version", "gcc": "--version", "g++": "--version", "clang": "--version", "make": "--version -v", "cmake": "--version", "docker": "--version -v", "podman": "--version -v",
-	"kubectl": "--version", "curl": "--version -V", "wget": "--version -V", "tar": "--version", "sqlite3": "--version -version", "psql": "--version -V", "ssh": "-V", "openssl": "version",
-	"jq": "--version", "rg": "--version", "fd": "--version", "gh": "--version version", "helm": "version", "terraform": "--version", "tmux": "-V", "vim": "--version", "dotnet": "--version"}
+// versioned are programs that only say which they are when asked for their version, in these ways. Not among them are
+// those that look into the workspace for the program to run, or run what it names: rustc, cargo, yarn, pnpm, wrappers
+// of builds.
+var versioned = map[string]string{"node": "--version -v", "npm": "--version -v", "python": "--version -V",
+	"python3": "--version -V", "pip": "--version -V", "pip3": "--version -V",
+	"java": "-version --version", "javac": "-version --version", "ruby": "--version -v", "perl": "--version -v",
+	"php": "--version -v", "deno": "--version", "bun": "--version",
+	"bash": "--version", "gcc": "--version", "g++": "--version", "clang": "--version", "make": "--version -v",
+	"cmake": "--version", "docker": "--version -v", "podman": "--version -v",
+	"kubectl": "--version", "curl": "--version -V", "wget": "--version -V", "tar": "--version",
+	"sqlite3": "--version -version", "psql": "--version -V", "ssh": "-V", "openssl": "version",
+	"jq": "--version", "rg": "--version", "fd": "--version", "gh": "--version version", "helm": "version",
+	"terraform": "--version", "tmux": "-V", "vim": "--version", "dotnet": "--version"}
 
 func tellsVersion(c *Command) bool {
 	return len(c.Args) == 1 && c.Args[0].Static && slices.Contains(strings.Fields(versioned[c.Name]), c.Args[0].Text)
+}
+
+// Rules decide about commands. Allow and Deny are lists of token prefixes: {"git", "log"} stands for git log and what
+// may follow it, and not for git logout.
+type Rules struct {
+	// Deny refuses a command however it is dressed up, with options in between too.
+	Deny [][]string
+	// Allow lets a command run when all that it does is known: options and paths that could write, execute or leave the
+	// workspace are not covered, unless the prefix names them. A program with sub-commands that is listed alone stands for
+	// those sub-commands that this package knows.
+	Allow [][]string
+	// ReadOnly also allows the everyday commands that only read, with the options known to only read.
+	ReadOnly bool
+	// Otherwise is the effect for all others: "allow", "ask" or "deny"; "" is "ask". A command with doubts is asked about
+	// even with "allow", and so is one that runs what is not seen here: a file, or what a project holds (sh x.sh, make,
+	// npm test).
+	Otherwise string
+}
+
+// The effects, from loose to strict.
+const (
+	allow = "allow"
+	ask   = "ask"
+	deny  = "deny"
+)
+
+// stricter gives the stricter of two effects.
+func stricter(a, b string) string {
+	order := []string{allow, ask, deny}
+	return order[max(slices.Index(order, a), slices.Index(order, b), 0)]
+}
+
+func (r Rules) otherwise() string {
+	if slices.Contains([]string{allow, deny}, r.Otherwise) {
+		return r.Otherwise
+	}
+	return ask
+}
+
+// Check finds mistakes. The error is for rules that mean nothing; the warnings are for rules that mean more than they
+// seem to.
+func (r Rules) Check() (warnings []string, err error) {
+	if !slices.Contains([]string{"", allow, ask, deny}, r.Otherwise) {
+		return nil, fmt.Errorf("otherwise = %q: it must be \"allow\", \"ask\" or \"deny\"", r.Otherwise)
+	}
+	for _, list := range []struct {
+		name  string
+		rules [][]string
+	}{{allow, r.Allow}, {deny, r.Deny}} {
+		for i, prefix := range list.rules {
+			if err := checkPrefix(prefix); err != nil {
+				return nil, fmt.Errorf("%s[%d]: %w", list.name, i, err)
+			}
+		}
+	}
+	for _, prefix := range r.Allow {
+		if why := tooBroad(prefix); why != "" {
+			warnings = append(warnings, fmt.Sprintf("allow %q: %s", strings.Join(prefix, " "), why))
+		}
+	}
+	return warnings, nil
+}
+
+func checkPrefix(prefix []string) error {
+	if len(prefix) == 0 {
+		return fmt.Errorf("a rule without words stands for nothing; name a program")
+	}
+	for _, token := range prefix {
+		if token == "" || strings.ContainsAny(token, " \t\n") {
+			return fmt.Errorf("the word %q is empty or has a blank in it; give one word each", token)
+		}
+	}
+	return nil
+}
+
+// runsOthers are programs that run what they are given, or what a project says.
+var runsOthers = map[string]string{
+	"git":  "sub-commands and settings of git can run programs; name the sub-command",
+	"find": "find can run and delete; this package covers its harmless uses only",
+	"npm":  "npm runs what packages say; name the script", "yarn": "yarn runs what packages say; name the script",
+	"pnpm": "pnpm runs what packages say; name the script",
+	"npx":  "npx downloads and runs", "make": "make runs what its file says; name the target",
+	"cargo":   "cargo runs what projects say; name the sub-command",
+	"go":      "go runs what projects say; name the sub-command",
+	"docker":  "docker can reach all of the machine; name the sub-command",
+	"podman":  "podman can run anything; name the sub-command",
+	"kubectl": "kubectl can change clusters; name the sub-command", "awk": "awk programs can run commands",
+	"tar": "tar has options that run programs",
+	"vim": "editors can run commands", "vi": "editors can run commands", "ssh": "ssh runs commands elsewhere",
+	"gdb":   "gdb can run anything",
+	"rsync": "rsync has options that run programs", "curl": "curl can send files away",
+	"wget":   "wget can write and send files",
+	"gradle": "gradle runs what projects say; name the task", "mvn": "mvn runs what projects say; name the goal",
+}
+
+func tooBroad(prefix []string) string {
+	name := baseName(prefix[0])
+	_, wraps := wrappers[name]
+	switch {
+	case wraps:
+		return name + " runs other commands; those in it are judged by themselves, list them instead"
+	case shells[name] && len(prefix) == 1:
+		return name + " runs any command; list the commands instead"
+	case interpreters[strings.TrimRight(name, ".0123456789")].text != "" && len(prefix) == 1:
+		return name + " runs any program; list the script with it"
+	case len(prefix) == 2 && slices.Contains([]string{"npm", "yarn", "pnpm"}, name) && prefix[1] == "run":
+		return "this is every script of the project; name the script"
+	case len(prefix) == 1:
+		return runsOthers[name]
+	}
+	return ""
+}
+
+func baseName(program string) string { return path.Base(program) }
+
+// lists reports that a rule is about a command: the same program, as written, and the same first words.
+func lists(prefix []string, c *Command) bool {
+	args := c.plainArgs()
+	if len(prefix) == 0 || c.Program.Text != prefix[0] || len(args) < len(prefix)-1 {
+		return false
+	}
+	for i, token := range prefix[1:] {
+		if !args[i].Static || args[i].Text != token {
+			return false
+		}
+	}
+	return true
+}
+
+// uncoveredBy says why a rule that lists a command does not allow it.
+func uncoveredBy(prefix []string, c *Command, input bool, p place) string {
+	if why := unsafeUse(c, p); why != "" {
+		return why
+	}
+	if strings.Contains(prefix[0], "/") && !path.IsAbs(prefix[0]) && !p.atRoot() {
+		return prefix[0] + " is another program in another folder"
+	}
+	if why := guarded(c, prefix, p); why != "" {
+		return why
+	}
+	words := len(prefix) - 1
+	s, n := c.find()
+	switch {
+	case s != nil && (n > 0 || !tabled()[c.Name]):
+		return s.uncovered(c, n, words, p)
+	case input:
+		return "it is given input, and what it does with it is not known"
+	case tabled()[c.Name] && words == 0:
+		return "the rule names no sub-command, and this one is not known to be harmless"
+	}
+	rest := *c
+	rest.Args = c.plainArgs()
+	return uncoveredUnknown(&rest, words, p)
+}
+
+// denies reports that a rule is about a command, however it is written: by its base name, with global options before
+// the sub-command, with short options bundled or apart, with long ones cut short.
+func denies(prefix []string, c *Command) bool {
+	if len(prefix) == 0 || c.Name == "" && c.Program.Text != prefix[0] {
+		return false
+	}
+	if c.Name != "" && c.Name != baseName(prefix[0]) {
+		return false
+	}
+	if sub, rest := c.gitArgs(); len(prefix) > 1 && prefix[1] == "push" && (sub == "push" || sub == "send-pack") {
+		return deniesPush(prefix[2:], rest)
+	}
+	var words []string
+	for _, token := range prefix[1:] {
+		if !strings.HasPrefix(token, "-") || token == "-" {
+			words = append(words, token)
+		} else if !hasOption(c.Args, token) {
+			return false
+		}
+	}
+	return startsWith(c.Args, words, globalValues[c.Name])
+}
+
+// globalValues are options before a sub-command that take a word with them. Of other programs any option may.
+var globalValues = map[string]string{
+	"git":    " -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --attr-source ",
+	"go":     " -C ",
+	"cargo":  " --color --config -C -Z ",
+	"npm":    " --prefix -w --workspace -C ",
+	"docker": " --config -c --context -H --host -l --log-level --tlscacert --tlscert --tlskey ",
+	"kubectl": " -n --namespace --context --cluster --kubeconfig -s --server --user --as --as-group --token " +
+		"--request-timeout ",
+	"rm": " ",
+}
+
+// startsWith reports that the operands begin with some words.
+func startsWith(args []Word, words []string, values string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	for i, a := range args {
+		switch {
+		case !a.Static:
+			return false
+		case len(a.Text) > 1 && a.Text[0] == '-':
+			takes := values == "" || strings.Contains(values, " "+a.Text+" ")
+			if takes && !strings.Contains(a.Text, "=") && i+1 < len(args) && startsWith(args[i+2:], words, values) {
+				return true
+			}
+			if takes && values != "" {
+				return false
+			}
+		default:
+			return a.Text == words[0] && startsWith(args[i+1:], words[1:], values)
+		}
+	}
+	return false
+}
+
+// hasOption looks for an option in all arguments.
+func hasOption(args []Word, token string) bool {
+	if !strings.HasPrefix(token, "--") {
+		return hasLetters(args, token)
+	}
+	for _, a := range args {
+		name, _, _ := strings.Cut(a.Text, "=")
+		whole, _, has := strings.Cut(token, "=")
+		if a.Text == token || !has && name == token || len(name) > 3 && strings.HasPrefix(whole, name) &&
+			strings.HasPrefix(name, "--") {
+			return true
+		}
+	}
+	return false
+}
+
+// hasLetters looks for short options: as one word, bundled, or apart.
+func hasLetters(args []Word, token string) bool {
+	var given string
+	for _, a := range args {
+		if a.Text == token || strings.HasPrefix(a.Text, token+"=") {
+			return true
+		}
+		if len(a.Text) > 1 && a.Text[0] == '-' && a.Text[1] != '-' {
+			given += a.Text[1:]
+		}
+	}
+	if len(token) > 4 { // a long option with one dash
+		return false
+	}
+	for _, r := range token[1:] {
+		if !strings.ContainsRune(given, r) {
+			return false
+		}
+	}
+	return true
+}
+
+// Prefix gives what an "always" answer to a text may stand for, as tokens for Rules.Allow: the program of one simple,
+// fully known command, with its sub-command if it has one, such as {"git", "push"}, {"npm", "run", "build"} or {"ls"}.
+// It is nil for everything else: lists and pipes, redirects, interpreters, wrappers, commands that could do much harm,
+// and those that such a rule would not cover, because of an option that is not known.
+func Prefix(text string) []string {
+	s, err := Parse(text)
+	if err != nil || len(s.Commands) == 0 ||
+		slices.ContainsFunc(s.Commands[1:], func(c Command) bool { return !c.maybe }) {
+		return nil
+	}
+	c := &s.Commands[0]
+	if c.Text != shorten(strings.TrimRight(text, " \t\n;")) {
+		return nil // there is something around it
+	}
+	if len(c.Doubts)+len(c.Redirects)+len(c.Via) > 0 || c.kept != nil || runsText(c.Name) ||
+		slices.Contains(joints, c.Name) {
+		return nil
+	}
+	prefix := c.prefix()
+	if prefix == nil || harm(c, place{any: true, dirs: []string{""}}) != "" {
+		return nil
+	}
+	if uncoveredBy(prefix, c, false, place{any: true, dirs: c.dirs}) != "" {
+		return nil
+	}
+	return prefix
+}
+
+// runsText reports programs for which a prefix would stand for anything.
+func runsText(name string) bool {
+	_, wraps := wrappers[name]
+	_, interprets := interpreters[name]
+	_, versioned := interpreters[strings.TrimRight(name, ".0123456789")]
+	return name == "" || wraps || interprets || versioned || shells[name] ||
+		slices.Contains([]string{"eval", "trap", "ssh", "su", "script", "npx", "&"}, name)
+}
+
+// prefix is the program, and the sub-command.
+func (c *Command) prefix() []string {
+	args := c.plainArgs()
+	if !hasSubs[c.Name] && !hasSubs[c.Program.Text] {
+		return []string{c.Program.Text}
+	}
+	n := 1
+	if len(args) > 1 && slices.Contains([]string{"run", "exec", "compose", "stash", "remote", "worktree", "mod"},
+		args[0].Text) && subWord(args[1]) {
+		n = 2
+	}
+	if len(args) == 0 || !subWord(args[0]) {
+		return nil
+	}
+	out := []string{c.Program.Text}
+	for _, a := range args[:n] {
+		out = append(out, a.Text)
+	}
+	return out
+}
+
+func subWord(x Word) bool {
+	return x.Static && x.Text != "" && x.Text[0] != '-' && !strings.ContainsAny(x.Text, " =\t\n")
 }

@@ -27,21 +27,25 @@ func tokens(list ...string) (out [][]string) {
 
 var (
 	here   = shellcmd.Context{Dir: workspace, Root: workspace}
-	listed = shellcmd.Rules{Allow: tokens("git push", "npm run build", "npm test", "make test", "go test", "go vet", "go build", "cargo", "pytest",
+	listed = shellcmd.Rules{Allow: tokens("git push", "npm run build", "npm test", "make test", "go test", "go vet",
+		"go build", "cargo", "pytest",
 		"python -m pytest", "./gradlew test", "cp", "mkdir -p", "rm", "find", "sudo", "terraform plan", "tool")}
-	denied = shellcmd.Rules{ReadOnly: true, Deny: tokens("rm", "sudo", "git push", "docker rm", "kubectl delete", "chmod -R 777",
-		"npm publish", "git reset --hard")}
+	denied = shellcmd.Rules{ReadOnly: true,
+		Deny: tokens("rm", "sudo", "git push", "docker rm", "kubectl delete", "chmod -R 777",
+			"npm publish", "git reset --hard")}
 	ruleSets = map[string]ruleSet{
 		"readonly": {shellcmd.Rules{ReadOnly: true}, here},
 		"below":    {shellcmd.Rules{ReadOnly: true}, shellcmd.Context{Dir: workspace + "/sub", Root: workspace}},
 		"outside":  {shellcmd.Rules{ReadOnly: true}, shellcmd.Context{Dir: "/tmp", Root: workspace}},
-		"environ":  {shellcmd.Rules{ReadOnly: true}, shellcmd.Context{Dir: workspace, Root: workspace, Env: []string{"PATH"}}},
-		"denies":   {denied, here},
-		"open":     {shellcmd.Rules{Otherwise: "allow", Deny: tokens("rm", "sudo")}, here},
-		"closed":   {shellcmd.Rules{Otherwise: "deny", ReadOnly: true}, here},
-		"contract": {shellcmd.Rules{Allow: tokens("ls", "cat", "git status", "git log"), Deny: tokens("rm", "sudo"), Otherwise: "ask"}, here},
-		"listed":   {listed, here},
-		"given":    {listed, shellcmd.Context{Dir: workspace, Root: workspace, Stdin: true}},
+		"environ": {shellcmd.Rules{ReadOnly: true},
+			shellcmd.Context{Dir: workspace, Root: workspace, Env: []string{"PATH"}}},
+		"denies": {denied, here},
+		"open":   {shellcmd.Rules{Otherwise: "allow", Deny: tokens("rm", "sudo")}, here},
+		"closed": {shellcmd.Rules{Otherwise: "deny", ReadOnly: true}, here},
+		"contract": {shellcmd.Rules{Allow: tokens("ls", "cat", "git status", "git log"), Deny: tokens("rm", "sudo"),
+			Otherwise: "ask"}, here},
+		"listed": {listed, here},
+		"given":  {listed, shellcmd.Context{Dir: workspace, Root: workspace, Stdin: true}},
 	}
 )
 

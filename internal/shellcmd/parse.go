@@ -1,9 +1,27 @@
+// Package shellcmd tells what a shell command would do, before it runs.
+//
+// Parse takes a text apart into the simple commands in it, as bash would. Rules decide about a text, Prefix says which
+// later commands an answer may stand for, and Assess says how much harm there could be. Nothing is started and no file
+// is read: paths are followed as written, so a symbolic link out of the workspace is not seen, and neither is what a
+// project's own files make a listed program do, such as a Makefile. Commands of git that only read must be run with the
+// settings of the repository turned off, see GitFolders. Judging is a seat belt; a sandbox is what contains.
+//
+// The texts are those of "bash --noprofile --norc -c" with a clean environment. Other shells read some texts
+// differently.
+//
+// What cannot be determined is never allowed. What is not in the lists of this package counts as unknown: syntax,
+// options of programs, sub-commands.
 package shellcmd
 
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -12,9 +30,10 @@ import (
 type Script struct {
 	Text string
 	// Commands holds every simple command in the text, in its order: also those in pipes, lists, substitutions, groups,
-	// functions, behind wrappers, in the strings of sh -c, and in here-documents for a shell. Of programs that run what they are
-	// given, such as tmux or perl -e, it holds what they may run, as far as that can be read, found in "perhaps NAME". A construct
-	// that is more than its parts, such as a function, a background mark or a group with a redirect, is there under its keyword.
+	// functions, behind wrappers, in the strings of sh -c, and in here-documents for a shell. Of programs that run what
+	// they are given, such as tmux or perl -e, it holds what they may run, as far as that can be read, found in "perhaps
+	// NAME". A construct that is more than its parts, such as a function, a background mark or a group with a redirect, is
+	// there under its keyword.
 	Commands []Command
 
 	bomb   string            // what starts processes without end
@@ -23,8 +42,8 @@ type Script struct {
 
 // A Command is one simple command.
 type Command struct {
-	// Name is the base name of the program, after unquoting and cleaning its path; "" when it is only known when it runs, or
-	// when variables are set and nothing is run.
+	// Name is the base name of the program, after unquoting and cleaning its path; "" when it is only known when it runs,
+	// or when variables are set and nothing is run.
 	Name string
 	// Program is the program as written, and Args what follows it.
 	Program Word
@@ -62,7 +81,8 @@ func (e *RefusedError) Error() string {
 }
 
 // Parse takes a command text apart, as bash would read it. The error is a *RefusedError: the text is not UTF-8, or over
-// 16 KiB, or holds characters that people cannot see, or is nested too deeply, or is no text that bash is sure to accept.
+// 16 KiB, or holds characters that people cannot see, or is nested too deeply, or is no text that bash is sure to
+// accept.
 func Parse(text string) (*Script, error) {
 	s, err := parse(text)
 	if err != nil {
@@ -113,7 +133,8 @@ func readDifferently(text string, file *syntax.File) error {
 		return &RefusedError{Offset: at, Reason: "bash may not take this # for the start of a comment"}
 	}
 	if at := longComment().FindStringIndex(text); at != nil {
-		return &RefusedError{Offset: at[0], Reason: "a line with # ends with a backslash, and the comment may or may not go on"}
+		return &RefusedError{Offset: at[0],
+			Reason: "a line with # ends with a backslash, and the comment may or may not go on"}
 	}
 	if at := joinedLine().FindStringIndex(text); at != nil {
 		return &RefusedError{Offset: at[0], Reason: "a backslash joins two lines inside of a word; a blank before it helps"}
@@ -121,15 +142,15 @@ func readDifferently(text string, file *syntax.File) error {
 	return nil
 }
 
-// joinedLine is a line that goes on in the next one without a blank before the backslash: $\ and ( in the next line are $( to
-// bash, and two things to the parser.
+// joinedLine is a line that goes on in the next one without a blank before the backslash: $\ and ( in the next line are
+// $( to bash, and two things to the parser.
 var joinedLine = lazily(`(^|[^ \t\n\\])(\\\\)*\\\n|[ \t\n](\\\\)+\\\n`)
 
 // longComment may be a comment that the parser, unlike bash, takes for one that goes on in the next line.
 var longComment = lazily(`#[^\n]*\\\n`)
 
-// oddComment finds what the parser takes for a comment in the middle of a word; -1 when there is none. To bash only what
-// begins a word is one.
+// oddComment finds what the parser takes for a comment in the middle of a word; -1 when there is none. To bash only
+// what begins a word is one.
 func oddComment(text string, file *syntax.File) (at int) {
 	at = -1
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -152,4 +173,277 @@ func refusedSyntax(err error) *RefusedError {
 		return &RefusedError{Offset: int(e.Pos.Offset()), Reason: e.Feature + " is not for bash"}
 	}
 	return &RefusedError{Reason: err.Error()}
+}
+
+// maxText is the longest text that is looked at, in bytes. No person reads longer ones before saying yes.
+const maxText = 16 << 10
+
+// gate refuses texts that a person and bash might read differently, or that take long to parse.
+func gate(text string) error {
+	if len(text) > maxText {
+		return &RefusedError{Offset: maxText, Reason: fmt.Sprintf("it is longer than %d bytes", maxText)}
+	}
+	for i, r := range text {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(text[i:]); n == 1 {
+				return &RefusedError{Offset: i, Reason: "it is not UTF-8"}
+			}
+		}
+		if hidden(r) {
+			return &RefusedError{Offset: i, Reason: fmt.Sprintf("it holds the character %U, which people cannot see", r)}
+		}
+	}
+	return nil
+}
+
+// hidden reports characters that are invisible, move others, or look like a blank without being one.
+func hidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20 || r == 0x7f:
+		return true
+	case r < 0x80:
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == '\u2800' // the braille blank
+}
+
+// lazily compiles an expression when it is first asked for: a program that only passes by need not wait for it.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+// digitParam reports parameters that are always digits.
+func digitParam(p *syntax.ParamExp) bool {
+	return plainParam(p) && (p.Param.Value == "?" || p.Param.Value == "#" || p.Param.Value == "$")
+}
+
+// plainParam reports an expansion that only takes the value of a variable.
+func plainParam(p *syntax.ParamExp) bool {
+	return p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil &&
+		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0 &&
+		p.Split == syntax.OptUnset && p.GlobSubst == syntax.OptUnset && p.RcExpand == syntax.OptUnset
+}
+
+// digitArithm reports arithmetic on written numbers. A name in it could hold text that runs commands when evaluated.
+func digitArithm(x syntax.ArithmExpr) bool {
+	switch x := x.(type) {
+	case *syntax.Word:
+		return digits(x.Lit())
+	case *syntax.ParenArithm:
+		return digitArithm(x.X)
+	case *syntax.UnaryArithm:
+		return x.Op != syntax.Inc && x.Op != syntax.Dec && digitArithm(x.X)
+	case *syntax.BinaryArithm:
+		return digitArithm(x.X) && digitArithm(x.Y)
+	}
+	return false
+}
+
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// inside walks the commands that expanding a word runs, and gives the doubts about expanding it.
+func (w *walker) inside(x *syntax.Word, dirs []string) (doubts []string) {
+	if x == nil {
+		return nil
+	}
+	for _, p := range x.Parts {
+		doubts = append(doubts, w.insidePart(p, dirs)...)
+	}
+	return doubts
+}
+
+func (w *walker) insidePart(p syntax.WordPart, dirs []string) (doubts []string) {
+	switch p := p.(type) {
+	case *syntax.Lit, *syntax.SglQuoted:
+	case *syntax.DblQuoted:
+		for _, q := range p.Parts {
+			doubts = append(doubts, w.insidePart(q, dirs)...)
+		}
+	case *syntax.CmdSubst:
+		return w.substitution(p, dirs)
+	case *syntax.ProcSubst:
+		w.within(p.Op.String()+"...)", func(w *walker) { w.apart(func(w *walker) { w.stmts(p.Stmts, dirs) }) })
+	case *syntax.ParamExp:
+		return w.insideParam(p, dirs)
+	case *syntax.ArithmExp:
+		if !digitArithm(p.X) {
+			w.hiddenIn(p, dirs)
+			return []string{"arithmetic with variables can run commands"}
+		}
+	case *syntax.ExtGlob:
+		w.refuse(p, "patterns like "+p.Op.String()+"...) are read differently with and without extglob")
+	default:
+		return []string{"an expansion that is not known"}
+	}
+	return doubts
+}
+
+func (w *walker) substitution(p *syntax.CmdSubst, dirs []string) (doubts []string) {
+	w.within("$(...)", func(w *walker) { w.apart(func(w *walker) { w.stmts(p.Stmts, dirs) }) })
+	switch {
+	case p.TempFile || p.ReplyVar:
+		return []string{"a substitution that is not known"}
+	case p.Backquotes && strings.Contains(w.slice(p), `\`):
+		return []string{"a backslash inside of backquotes"}
+	}
+	return nil
+}
+
+func (w *walker) insideParam(p *syntax.ParamExp, dirs []string) (doubts []string) {
+	if harmlessParam(p) {
+		return nil
+	}
+	w.hiddenIn(p, dirs)
+	return []string{"the expansion " + shorten(w.slice(p)) + " can run commands or set variables"}
+}
+
+// hiddenIn walks the substitutions somewhere below a node that is doubtful itself, so that what they run is listed.
+func (w *walker) hiddenIn(n syntax.Node, dirs []string) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			w.substitution(n, dirs)
+			return false
+		case *syntax.ProcSubst:
+			w.insidePart(n, dirs)
+			return false
+		}
+		return true
+	})
+}
+
+const maxBraces = 64
+
+var (
+	braceLike  = lazily(`(?s)\{.*(,|\.\.).*\}`)
+	braceChars = lazily(`^[A-Za-z0-9_./,={}*?+-]*$`)
+)
+
+// hasBraces reports a word that bash might expand, such as a{b,c}.
+func hasBraces(x *syntax.Word) bool {
+	var b strings.Builder
+	for _, p := range x.Parts {
+		if l, ok := p.(*syntax.Lit); ok {
+			b.WriteString(l.Value)
+		}
+	}
+	return strings.Contains(b.String(), "{") && braceLike().MatchString(b.String())
+}
+
+// braces expands plain lists like a{b,c}d. It gives up on anything where a shell might think otherwise: sequences,
+// empty elements, lone braces, quotes, or more than maxBraces words.
+func braces(s string) (out []string, ok bool) {
+	if strings.Count(s, "{") > 6 || strings.Contains(s, "..") || !braceChars().MatchString(s) {
+		return nil, false
+	}
+	open := strings.IndexByte(s, '{')
+	if open < 0 {
+		return []string{s}, !strings.Contains(s, "}")
+	}
+	list, end := elements(s[open+1:])
+	if len(list) < 2 || strings.Contains(s[:open], "}") {
+		return nil, false
+	}
+	tails, ok := braces(s[open+1+end:])
+	if !ok {
+		return nil, false
+	}
+	for _, e := range list {
+		middles, ok := braces(e)
+		if !ok || e == "" || len(out)+len(middles)*len(tails) > maxBraces {
+			return nil, false
+		}
+		out = append(out, crossed(s[:open], middles, tails)...)
+	}
+	return out, true
+}
+
+func crossed(head string, middles, tails []string) (out []string) {
+	for _, m := range middles {
+		for _, t := range tails {
+			out = append(out, head+m+t)
+		}
+	}
+	return out
+}
+
+// elements splits what follows an opening brace at the commas of its own level; end is behind its closing brace.
+func elements(s string) (list []string, end int) {
+	depth, from := 0, 0
+	for i := range len(s) {
+		switch s[i] {
+		case '{':
+			depth++
+		case ',':
+			if depth == 0 {
+				list, from = append(list, s[from:i]), i+1
+			}
+		case '}':
+			if depth == 0 {
+				return append(list, s[from:i]), i + 1
+			}
+			depth--
+		}
+	}
+	return nil, len(s)
+}
+
+var ansiEscapes = map[byte]byte{'a': 7, 'b': 8, 'e': 27, 'E': 27, 'f': 12, 'n': 10, 'r': 13, 't': 9, 'v': 11,
+	'\\': '\\', '\'': '\'', '"': '"', '?': '?'}
+
+// ansi evaluates the inside of $'...'. It gives up on what depends on the locale or ends the text early.
+func ansi(s string) (text string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i++; i == len(s) {
+			return "", false
+		}
+		if c, simple := ansiEscapes[s[i]]; simple {
+			b.WriteByte(c)
+			continue
+		}
+		c, n := ansiCode(s[i:])
+		if c <= 0 || c > 0x7e {
+			return "", false
+		}
+		b.WriteByte(byte(c))
+		i += n - 1
+	}
+	return b.String(), true
+}
+
+// ansiCode reads \nnn, \xHH, \uHHHH and \UHHHHHHHH, without the backslash: the character and how long its code is.
+func ansiCode(s string) (c, n int) {
+	skip, most, base := 1, 8, 16 // U
+	switch s[0] {
+	case 'x':
+		most = 2
+	case 'u':
+		most = 4
+	case 'U':
+	default:
+		skip, most, base = 0, 3, 8
+	}
+	n = skip
+	for n < len(s) && n-skip < most && digitOf(s[n], base) {
+		n++
+	}
+	v, err := strconv.ParseUint(s[skip:n], base, 32)
+	if err != nil {
+		return -1, 0
+	}
+	return int(v), n
+}
+
+func digitOf(c byte, base int) bool {
+	return c >= '0' && c <= '7' || base == 16 && strings.IndexByte("89abcdefABCDEF", c) >= 0
 }

@@ -26,22 +26,25 @@ func listing(s *shellcmd.Script) (out []string) {
 
 func TestParseListsEveryCommand(t *testing.T) {
 	for text, want := range map[string][]string{
-		"ls -la 'a b'":                      {"ls <-la> <a b>"},
-		"a | b && c || d; e & f":            {"a", "b", "c", "d", "&", "e", "f"},
-		"(a; b)":                            {"a", "b"},
-		"{ a; } > x":                        {"{", "a"},
-		"echo $(a `b`) \"$(c)\"":            {"echo <$(a `b`)> <\"$(c)\">", "$(...): a <`b`>", "$(...) / $(...): b", "$(...): c"},
-		"if a; then b; elif c; then d; fi":  {"a", "b", "c", "d"},
-		"while a; do b; done":               {"a", "b"},
-		"case $(a) in b) c;; esac":          {"$(...): a", "c"},
-		"f() { a; }":                        {"function", "function f: a"},
-		"coproc a":                          {"coproc", "coproc: a"},
-		"time a":                            {"time: a"},
-		"env -i X=1 a b":                    {"env <-i> <X=1> <a> <b>", "env: a <b>"},
-		"sudo -u x env a":                   {"sudo <-u> <x> <env> <a>", "sudo: env <a>", "sudo / env: a"},
-		"bash -c 'a; sh -c b'":              {"bash <-c> <a; sh -c b>", "bash -c: a", "bash -c: sh <-c> <b>", "bash -c / sh -c: b"},
-		"eval a 'b; c'":                     {"eval <a> <b; c>", "eval: a <b>", "eval: c"},
-		"find . -exec a {} \\; -ok b {} +":  {"find <.> <-exec> <a> <{}> <;> <-ok> <b> <{}> <+>", "find -exec: a <{}>", "find -ok: b <{}>"},
+		"ls -la 'a b'":           {"ls <-la> <a b>"},
+		"a | b && c || d; e & f": {"a", "b", "c", "d", "&", "e", "f"},
+		"(a; b)":                 {"a", "b"},
+		"{ a; } > x":             {"{", "a"},
+		"echo $(a `b`) \"$(c)\"": {"echo <$(a `b`)> <\"$(c)\">", "$(...): a <`b`>", "$(...) / $(...): b",
+			"$(...): c"},
+		"if a; then b; elif c; then d; fi": {"a", "b", "c", "d"},
+		"while a; do b; done":              {"a", "b"},
+		"case $(a) in b) c;; esac":         {"$(...): a", "c"},
+		"f() { a; }":                       {"function", "function f: a"},
+		"coproc a":                         {"coproc", "coproc: a"},
+		"time a":                           {"time: a"},
+		"env -i X=1 a b":                   {"env <-i> <X=1> <a> <b>", "env: a <b>"},
+		"sudo -u x env a":                  {"sudo <-u> <x> <env> <a>", "sudo: env <a>", "sudo / env: a"},
+		"bash -c 'a; sh -c b'": {"bash <-c> <a; sh -c b>", "bash -c: a", "bash -c: sh <-c> <b>",
+			"bash -c / sh -c: b"},
+		"eval a 'b; c'": {"eval <a> <b; c>", "eval: a <b>", "eval: c"},
+		"find . -exec a {} \\; -ok b {} +": {"find <.> <-exec> <a> <{}> <;> <-ok> <b> <{}> <+>", "find -exec: a <{}>",
+			"find -ok: b <{}>"},
 		"xargs -n1 a b":                     {"xargs <-n1> <a> <b>", "xargs: a <b>"},
 		"sh <<E\na\nb\nE":                   {"sh", "sh <<: a", "sh <<: b"},
 		"cat <<E\n$(a)\nE":                  {"cat", "$(...): a"},
@@ -126,8 +129,10 @@ func TestParseRefuses(t *testing.T) {
 // Nothing that fits the gate may overflow the stack or take long.
 func TestParseBearsDeepAndWideTexts(t *testing.T) {
 	const most = 16 << 10
-	for _, unit := range []string{"$(", "(", "{ ", "`", "${x:-", "$((", "((", "[[ (", "a[", "!", "! ", "if ", "<(", "\"$(", "env ", "a;", "a|", "$x ",
-		"env -Z ", "case x in a) ", "while ", "<<a ", "{a,b}", "\\", "'", "a=(", "eval ", "sh -c '", "*", "~", "-", "f(){ ", "time ", "coproc ", "[", "$'\\x"} {
+	for _, unit := range []string{"$(", "(", "{ ", "`", "${x:-", "$((", "((", "[[ (", "a[", "!", "! ", "if ", "<(", "\"$(",
+		"env ", "a;", "a|", "$x ",
+		"env -Z ", "case x in a) ", "while ", "<<a ", "{a,b}", "\\", "'", "a=(", "eval ", "sh -c '", "*", "~", "-", "f(){ ",
+		"time ", "coproc ", "[", "$'\\x"} {
 		text := strings.Repeat(unit, most/len(unit))
 		v := ruleSets["denies"].rules.Judge(text, here)
 		if v.Effect == "allow" && unit != "'" {

@@ -48,7 +48,8 @@ func FuzzJudge(f *testing.F) {
 			}
 		}
 		shellcmd.Prefix(text)
-		if r := shellcmd.Assess(text, here); r.Level == "low" && (shellcmd.Rules{ReadOnly: true}).Judge(text, here).Effect != "allow" {
+		if r := shellcmd.Assess(text, here); r.Level == "low" &&
+			(shellcmd.Rules{ReadOnly: true}).Judge(text, here).Effect != "allow" {
 			t.Errorf("%q is a low risk, and not allowed as reading", text)
 		}
 	})
@@ -72,7 +73,8 @@ func TestMorePartsAreNeverLooser(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rapid.SampledFrom(whole).Draw(t, "a"), rapid.SampledFrom(whole).Draw(t, "b")
-		set := ruleSets[rapid.SampledFrom([]string{"readonly", "denies", "open", "closed", "contract", "listed"}).Draw(t, "rules")]
+		set := ruleSets[rapid.SampledFrom([]string{"readonly", "denies", "open", "closed", "contract", "listed"}).Draw(t,
+			"rules")]
 		between := rapid.SampledFrom([]string{";", "\n", "&&", "||", "|", " ; true ; "}).Draw(t, "between")
 		both := a + between + b
 		if _, err := shellcmd.Parse(both); err != nil {
@@ -109,10 +111,12 @@ func moves(text string) bool {
 
 // Wrapping never makes a verdict looser.
 func TestWrappersAreNeverLooser(t *testing.T) {
-	wrappers := []string{"env ", "command ", "nice -n 5 ", "timeout 5 ", "stdbuf -oL ", "nohup ", "sudo ", "xargs ", "time ", "! ", "exec "}
+	wrappers := []string{"env ", "command ", "nice -n 5 ", "timeout 5 ", "stdbuf -oL ", "nohup ", "sudo ", "xargs ",
+		"time ", "! ", "exec "}
 	for _, s := range corpus(t) {
 		script, err := shellcmd.Parse(s.text)
-		if err != nil || len(script.Commands) != 1 || script.Commands[0].Text != s.text || len(script.Commands[0].Assigns) > 0 {
+		if err != nil || len(script.Commands) != 1 || script.Commands[0].Text != s.text ||
+			len(script.Commands[0].Assigns) > 0 {
 			continue
 		}
 		set := ruleSets[s.rules]

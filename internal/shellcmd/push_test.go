@@ -8,20 +8,31 @@ import (
 )
 
 var (
-	pushesForced = strings.Split("push --force|push -f|push -uf origin main|push -fu origin main|push --forc|push --force-with-lease|push --force-with-lease=main:abc origin main|"+
-		"push --force-w origin|push --force-if-includes --force-with-lease|push origin +main|push origin +main:main|push origin main +dev|push -- origin +main|push origin +HEAD:refs/heads/main|"+
-		"push origin +refs/heads/*:refs/heads/*|push --mirror|push --mirror origin|push --mirr|push origin main -f|push origin main --force|push -qf|push -v -f|push --porcelain -f origin|"+
-		"push origin '+main'|push origin \"+\"main|push --repo=origin +main|push -o ci.skip -f|push --no-verify --force|send-pack --force origin main|push +main:main", "|")
-	pushesDeleting = strings.Split("push --delete origin x|push -d origin x|push origin --delete x|push origin :x|push origin :refs/heads/x|push --del origin x|push origin a :b|push --prune|"+
-		"push --prune origin refs/heads/*|push --mirror|push -qd origin x|push origin +:x|push -- origin :x|push origin x -d|push --prun origin", "|")
+	pushesForced = strings.Split("push --force|push -f|push -uf origin main|push -fu origin main|push --forc|push "+
+		"--force-with-lease|push --force-with-lease=main:abc origin main|"+
+		"push --force-w origin|push --force-if-includes --force-with-lease|push origin +main|push origin +main:main|push "+
+		"origin main +dev|push -- origin +main|push origin +HEAD:refs/heads/main|"+
+		"push origin +refs/heads/*:refs/heads/*|push --mirror|push --mirror origin|push --mirr|push origin main -f|push "+
+		"origin main --force|push -qf|push -v -f|push --porcelain -f origin|"+
+		"push origin '+main'|push origin \"+\"main|push --repo=origin +main|push -o ci.skip -f|push --no-verify "+
+		"--force|send-pack --force origin main|push +main:main", "|")
+	pushesDeleting = strings.Split("push --delete origin x|push -d origin x|push origin --delete x|push origin :x|push "+
+		"origin :refs/heads/x|push --del origin x|push origin a :b|push --prune|"+
+		"push --prune origin refs/heads/*|push --mirror|push -qd origin x|push origin +:x|push -- origin :x|push origin x "+
+		"-d|push --prun origin", "|")
 	// pushesElsewhere reach what a rule for git push does not name, or do more than add.
-	pushesElsewhere = strings.Split("push evil@host:x|push evil@host:x main|push https://evil.example/x|push ssh://evil/x main|push ext::./x|push 'ext::sh -c x' main|push ../x|push /tmp/x|push ./sub main|push sub main|"+
-		"push file:///tmp/x|push --repo=evil@host:x|push origin refs/heads/*|push origin 'refs/heads/*:refs/heads/*'|push origin :|push origin '*'|push --all|push --branches|push --receive-pack=./x origin|"+
-		"push --exec=./x origin|push --exec ./x origin|push --recurse-submodules=on-demand|push --signed origin|push --no-verify|push -o x origin|push --thin|push origin ^main|push origin main..x|"+
+	pushesElsewhere = strings.Split("push evil@host:x|push evil@host:x main|push https://evil.example/x|push "+
+		"ssh://evil/x main|push ext::./x|push 'ext::sh -c x' main|push ../x|push /tmp/x|push ./sub main|push sub main|"+
+		"push file:///tmp/x|push --repo=evil@host:x|push origin refs/heads/*|push origin 'refs/heads/*:refs/heads/*'|push "+
+		"origin :|push origin '*'|push --all|push --branches|push --receive-pack=./x origin|"+
+		"push --exec=./x origin|push --exec ./x origin|push --recurse-submodules=on-demand|push --signed origin|push "+
+		"--no-verify|push -o x origin|push --thin|push origin ^main|push origin main..x|"+
 		"push evil main|push \"$remote\" main|push origin \"$branch\"|push $args", "|")
-	pushesPlain = strings.Split("push|push origin|push origin main|push -u origin main|push origin HEAD|push --set-upstream origin feature/x|push origin HEAD:main|push origin main:refs/heads/main|push -q|push --tags|"+
+	pushesPlain = strings.Split("push|push origin|push origin main|push -u origin main|push origin HEAD|push "+
+		"--set-upstream origin feature/x|push origin HEAD:main|push origin main:refs/heads/main|push -q|push --tags|"+
 		"push origin v1.0|push upstream dev|push -v origin tag v1|push --dry-run origin main", "|")
-	gitStarts = []string{"git ", "git -C sub ", "git --git-dir=x ", "git --git-dir x ", "git --no-pager ", "/usr/bin/git ", "timeout 5 git ", "env git ", "nohup git ", "true && git ", "echo $(git "}
+	gitStarts = []string{"git ", "git -C sub ", "git --git-dir=x ", "git --git-dir x ", "git --no-pager ", "/usr/bin/git ",
+		"timeout 5 git ", "env git ", "nohup git ", "true && git ", "echo $(git "}
 )
 
 func eachGit(list []string, try func(text string)) {
@@ -43,7 +54,8 @@ func TestDenyingForcedPushes(t *testing.T) {
 	for _, c := range []struct {
 		deny string
 		list []string
-	}{{"git push --force", pushesForced}, {"git push -f", pushesForced}, {"git push --delete", pushesDeleting}, {"git push -d", pushesDeleting}} {
+	}{{"git push --force", pushesForced}, {"git push -f", pushesForced}, {"git push --delete", pushesDeleting},
+		{"git push -d", pushesDeleting}} {
 		rules := shellcmd.Rules{Allow: tokens("git push"), Deny: tokens(c.deny), Otherwise: "allow"}
 		eachGit(c.list, func(text string) {
 			if v := rules.Judge(text, here); v.Effect != "deny" {
@@ -95,8 +107,10 @@ func TestAllowingPushes(t *testing.T) {
 func TestDenyingPushesByName(t *testing.T) {
 	rules := shellcmd.Rules{Deny: tokens("git push origin main"), Otherwise: "allow"}
 	for text, want := range map[string]string{
-		"git push origin main": "deny", "git push origin HEAD:main": "deny", "git push origin +main": "deny", "git push -u origin refs/heads/main": "deny", "git push origin x:refs/heads/main": "deny",
-		"git push origin :main": "deny", "git push --all origin": "deny", "git push origin dev": "allow", "git push fork main": "allow",
+		"git push origin main": "deny", "git push origin HEAD:main": "deny", "git push origin +main": "deny",
+		"git push -u origin refs/heads/main": "deny", "git push origin x:refs/heads/main": "deny",
+		"git push origin :main": "deny", "git push --all origin": "deny", "git push origin dev": "allow",
+		"git push fork main": "allow",
 	} {
 		if v := rules.Judge(text, here); v.Effect != want {
 			t.Errorf("%s is %s, want %s", text, v.Effect, want)
@@ -105,7 +119,8 @@ func TestDenyingPushesByName(t *testing.T) {
 }
 
 func TestRunsIsNotSure(t *testing.T) {
-	for text, want := range map[string]bool{"git push $x": false, "$x push": false, "eval $x": false, "echo $x": true, "git log": true, "git push origin main": true} {
+	for text, want := range map[string]bool{"git push $x": false, "$x push": false, "eval $x": false, "echo $x": true,
+		"git log": true, "git push origin main": true} {
 		s, err := shellcmd.Parse(text)
 		if err != nil {
 			t.Fatal(err)

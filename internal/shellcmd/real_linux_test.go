@@ -16,26 +16,33 @@ import (
 	"time"
 )
 
-// Commands that are judged as reading are tried with the real programs: in a folder of traps nothing may change, and no other
-// program may run.
+// Commands that are judged as reading are tried with the real programs: in a folder of traps nothing may change, and no
+// other program may run.
 
-// untried are left out: should their judgement be wrong, they would change this machine and not the folder, or wait. Git has a
-// test with the shell plugin, which turns off what a repository's settings name.
+// untried are left out: should their judgement be wrong, they would change this machine and not the folder, or wait.
+// Git has a test with the shell plugin, which turns off what a repository's settings name.
 var untried = strings.Fields("date hostname sleep git")
 
 // traps are words that make some program write or run.
-var traps = strings.Fields("-o -O -i -w -e -f -r -R -s -S -x -X -p -d -D -m -T -k -u -ok ./-x -- - + -o=out --output=out --outp=out -oout " +
-	"--in-place --compress-program=./mark --compress-prog=./mark -exec -execdir -ok ; {} -delete -fprint -fprintf -fls -fprint0 out -files0-from " +
-	"--pre=./mark --pre --hostname-bin=./mark -z --search-zip ./mark mark 1e./mark w&out s/a/b/wout s/a/b/e 1p $p --expression=wout -nfout " +
-	"-Io -Lo -Po -ion -len=5 -ps -plain --files0-from=list --fromfile --from-file=list @list -C --set=1 --debug --filter=./mark -rf -uo -no -zo " +
-	"--random-source=a.txt -month-sort -silent -noreport -l -E --exec=./mark --exec -H -J --help --version -1 -2 +1 --color=always -c -n")
+var traps = strings.Fields("-o -O -i -w -e -f -r -R -s -S -x -X -p -d -D -m -T -k -u -ok ./-x -- - + -o=out " +
+	"--output=out --outp=out -oout " +
+	"--in-place --compress-program=./mark --compress-prog=./mark -exec -execdir -ok ; {} -delete -fprint -fprintf -fls " +
+	"-fprint0 out -files0-from " +
+	"--pre=./mark --pre --hostname-bin=./mark -z --search-zip ./mark mark 1e./mark w&out s/a/b/wout s/a/b/e 1p $p " +
+	"--expression=wout -nfout " +
+	"-Io -Lo -Po -ion -len=5 -ps -plain --files0-from=list --fromfile --from-file=list @list -C --set=1 --debug " +
+	"--filter=./mark -rf -uo -no -zo " +
+	"--random-source=a.txt -month-sort -silent -noreport -l -E --exec=./mark --exec -H -J --help --version -1 -2 +1 " +
+	"--color=always -c -n")
 
-var operandWords = strings.Fields("a.txt b.txt dir dir/c.txt . ./a.txt x=y 1 2 3,4 a b . * ./* dir/* a* *.txt -1 , : .a .[] '' %s s/a/b/ 1,2p /a/d")
+var operandWords = strings.Fields("a.txt b.txt dir dir/c.txt . ./a.txt x=y 1 2 3,4 a b . * ./* dir/* a* *.txt -1 , : " +
+	".a .[] '' %s s/a/b/ 1,2p /a/d")
 
 const markScript = "#!/bin/sh\necho \"$0 $*\" >> \"$TRAP_MARKS\"\ncat\n"
 
 // trapped are programs that reading programs are known to run when they are told to.
-var trapped = strings.Fields("gpg ssh less more pr vi ed gzip xz bzip2 zcat mark lesspipe pager dircolors perl awk c a b out x dir cat.old")
+var trapped = strings.Fields("gpg ssh less more pr vi ed gzip xz bzip2 zcat mark lesspipe pager dircolors perl awk c " +
+	"a b out x dir cat.old")
 
 // newTraps makes the folder, and one with the only programs that can be found: the real ones, and traps.
 func newTraps(t testing.TB, programs []string) (root, bin, marks string) {
@@ -50,7 +57,8 @@ func newTraps(t testing.TB, programs []string) (root, bin, marks string) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"a.txt", "b.txt", "dir/c.txt", "list", "-x", "-o", "-rf", "-delete", "--output=out", "--pre=mark", "-fprint", "--exec=mark"} {
+	for _, name := range []string{"a.txt", "b.txt", "dir/c.txt", "list", "-x", "-o", "-rf", "-delete", "--output=out",
+		"--pre=mark", "-fprint", "--exec=mark"} {
 		write(filepath.Join(root, name), "a b 1\nb a 2\n./a.txt\n", 0o644)
 	}
 	write(filepath.Join(root, "mark"), markScript, 0o755)
@@ -61,7 +69,8 @@ func newTraps(t testing.TB, programs []string) (root, bin, marks string) {
 		if path, err := exec.LookPath(name); err == nil {
 			if path, err = filepath.EvalSymlinks(path); err == nil {
 				_ = os.Remove(filepath.Join(bin, name))
-				write(filepath.Join(bin, name), "#!/bin/bash\nexec -a "+name+" "+path+" \"$@\"\n", 0o755) // several programs are one file
+				// several programs are one file
+				write(filepath.Join(bin, name), "#!/bin/bash\nexec -a "+name+" "+path+" \"$@\"\n", 0o755)
 			}
 		}
 	}
@@ -95,8 +104,8 @@ func fingerprint(t testing.TB, root string) map[string]string {
 	return out
 }
 
-// drawCommand makes a command of a program out of the options that its table lists, cut short, bundled and with values in all
-// places, and out of traps.
+// drawCommand makes a command of a program out of the options that its table lists, cut short, bundled and with values
+// in all places, and out of traps.
 func drawCommand(r *rand.Rand, key string, s *spec) string {
 	options := slices.Sorted(maps.Keys(s.options))
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
@@ -130,7 +139,8 @@ func drawCommand(r *rand.Rand, key string, s *spec) string {
 		}
 	}
 	for i, x := range words {
-		if i > 0 && strings.Trim(x, "*./abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_=-") != "" && x != "''" {
+		if i > 0 && strings.Trim(x, "*./abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_=-") != "" &&
+			x != "''" {
 			words[i] = quote(x)
 		}
 	}
@@ -147,7 +157,8 @@ func readingKeys(t testing.TB) (keys, programs []string) {
 		program, _, _ := strings.Cut(key, " ")
 		switch {
 		case !readingSpecs()[key].read || slices.Contains(untried, program):
-		case slices.Contains(joints, program) || slices.Contains(constructs, program) || program == "type" || program == "echo" || program == "printf":
+		case slices.Contains(joints, program) || slices.Contains(constructs, program) || program == "type" ||
+			program == "echo" || program == "printf":
 			keys = append(keys, key)
 		default:
 			if _, err := exec.LookPath(program); err != nil {
@@ -157,7 +168,8 @@ func readingKeys(t testing.TB) (keys, programs []string) {
 			keys, programs = append(keys, key), append(programs, program)
 		}
 	}
-	t.Logf("not installed here, and so not tried: %s; left to other tests: %s", strings.Join(missing, ", "), strings.Join(untried, ", "))
+	t.Logf("not installed here, and so not tried: %s; left to other tests: %s", strings.Join(missing, ", "),
+		strings.Join(untried, ", "))
 	return keys, programs
 }
 
@@ -189,7 +201,8 @@ func tryReading(t *testing.T, seed uint64, each int) (ran int) {
 			ran++
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			c := exec.CommandContext(ctx, "/bin/bash", "--noprofile", "--norc", "-c", text)
-			c.Dir, c.Env = root, []string{"PATH=" + bin, "TRAP_MARKS=" + marks, "LC_ALL=C", "HOME=" + root, "TMPDIR=" + filepath.Dir(root)}
+			c.Dir, c.Env = root, []string{"PATH=" + bin, "TRAP_MARKS=" + marks, "LC_ALL=C", "HOME=" + root, "TMPDIR=" +
+				filepath.Dir(root)}
 			out, _ := c.CombinedOutput() // many of them are mistaken; that is no matter
 			cancel()
 			if text2, err := os.ReadFile(marks); err == nil {
@@ -223,7 +236,8 @@ func FuzzReadingPrograms(f *testing.F) {
 func TestProgramsThatAreGivenNamesOnlyRead(t *testing.T) {
 	keys, programs := readingKeys(t)
 	root, bin, marks := newTraps(t, append(programs, "find", "xargs", "ls"))
-	for _, name := range []string{"x -o out", "x -i y", "x --output=out", "-i", "-exec mark", "x;mark", "$(mark)", "x\n-o\nout", "x /etc/passwd", "--files0-from=list"} {
+	for _, name := range []string{"x -o out", "x -i y", "x --output=out", "-i", "-exec mark", "x;mark", "$(mark)",
+		"x\n-o\nout", "x /etc/passwd", "--files0-from=list"} {
 		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -234,15 +248,18 @@ func TestProgramsThatAreGivenNamesOnlyRead(t *testing.T) {
 	slow := strings.Fields("tail man apropos whatis whereis lsof") // tail -f waits, as it may
 	before, ran := fingerprint(t, root), 0
 	for _, key := range keys {
-		for _, form := range []string{"ls | xargs CMD", "find . -type f | xargs CMD a", "find . -type f -exec CMD {} +", "find . -name 'x*' -exec CMD a {} ';'"} {
+		for _, form := range []string{"ls | xargs CMD", "find . -type f | xargs CMD a", "find . -type f -exec CMD {} +",
+			"find . -name 'x*' -exec CMD a {} ';'"} {
 			text := strings.ReplaceAll(form, "CMD", key)
-			if slices.Contains(slow, key) || (Rules{ReadOnly: true}).Judge(text, Context{Dir: root, Root: root}).Effect != allow {
+			if slices.Contains(slow, key) ||
+				(Rules{ReadOnly: true}).Judge(text, Context{Dir: root, Root: root}).Effect != allow {
 				continue
 			}
 			ran++
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			c := exec.CommandContext(ctx, "/bin/bash", "--noprofile", "--norc", "-c", text)
-			c.Dir, c.Env = root, []string{"PATH=" + bin, "TRAP_MARKS=" + marks, "LC_ALL=C", "HOME=" + root, "TMPDIR=" + filepath.Dir(root)}
+			c.Dir, c.Env = root, []string{"PATH=" + bin, "TRAP_MARKS=" + marks, "LC_ALL=C", "HOME=" + root, "TMPDIR=" +
+				filepath.Dir(root)}
 			out, _ := c.CombinedOutput()
 			cancel()
 			if did, err := os.ReadFile(marks); err == nil {

@@ -3,12 +3,14 @@ package shellcmd
 import (
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // A Risk tells how much harm a text could do.
 type Risk struct {
-	// Level is "low" (it only reads, inside the workspace), "medium", or "high" (it deletes, escalates, runs what it downloads,
-	// writes outside of the workspace, or cannot be determined).
+	// Level is "low" (it only reads, inside the workspace), "medium", or "high" (it deletes, escalates, runs what it
+	// downloads, writes outside of the workspace, or cannot be determined).
 	Level string `json:"level"`
 	// Reasons are short sentences, those for the level first; none for "low".
 	Reasons []string `json:"reasons"`
@@ -51,11 +53,14 @@ func add(list []string, s string) []string {
 // harmful are programs that are made to delete, to escalate or to change the machine.
 var harmful = reasons{
 	{"it deletes", "rm rmdir unlink shred srm wipe truncate trash"},
-	{"it writes to devices or file systems", "dd mkfs mkswap fdisk sfdisk parted gdisk wipefs blkdiscard hdparm mount umount losetup cryptsetup format diskutil"},
+	{"it writes to devices or file systems",
+		"dd mkfs mkswap fdisk sfdisk parted gdisk wipefs blkdiscard hdparm mount umount losetup cryptsetup format diskutil"},
 	{"it runs as another user", "sudo doas su pkexec runuser gosu runas gsudo"},
 	{"it changes rights or owners", "chown chgrp chattr setfacl setcap"},
 	{"it ends processes or the machine", "kill killall pkill shutdown reboot halt poweroff init telinit"},
-	{"it changes the system", "insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl useradd userdel usermod groupadd passwd chpasswd visudo crontab at batch setenforce defaults csrutil"},
+	{"it changes the system",
+		"insmod modprobe rmmod iptables ip6tables nft ufw sysctl systemctl service launchctl useradd userdel usermod " +
+			"groupadd passwd chpasswd visudo crontab at batch setenforce defaults csrutil"},
 	{"it reaches other machines", "nc ncat netcat socat telnet ssh scp sftp ftp rsync"},
 	{"it changes running systems", "terraform kubectl helm aws gcloud az"},
 }.byName()
@@ -78,14 +83,19 @@ var harmfulUses = []struct {
 	prefix []string
 	why    string
 }{
-	{[]string{"git", "push", "--force"}, "it rewrites what others have"}, {[]string{"git", "push", "--delete"}, "it deletes"},
+	{[]string{"git", "push", "--force"}, "it rewrites what others have"},
+	{[]string{"git", "push", "--delete"}, "it deletes"},
 	{[]string{"git", "reset", "--hard"}, "it throws changes away"}, {[]string{"git", "clean"}, "it deletes"},
 	{[]string{"git", "checkout", "--"}, "it throws changes away"}, {[]string{"git", "restore"}, "it throws changes away"},
-	{[]string{"git", "branch", "-D"}, "it deletes"}, {[]string{"git", "stash", "drop"}, "it deletes"}, {[]string{"git", "stash", "clear"}, "it deletes"},
+	{[]string{"git", "branch", "-D"}, "it deletes"}, {[]string{"git", "stash", "drop"}, "it deletes"},
+	{[]string{"git", "stash", "clear"}, "it deletes"},
 	{[]string{"git", "filter-branch"}, "it rewrites history"}, {[]string{"git", "update-ref"}, "it rewrites history"},
-	{[]string{"find", "-delete"}, "it deletes"}, {[]string{"chmod", "-R"}, "it changes rights or owners"}, {[]string{"chmod", "777"}, "it changes rights or owners"},
-	{[]string{"npm", "publish"}, "it publishes"}, {[]string{"cargo", "publish"}, "it publishes"}, {[]string{"docker", "run"}, "it can reach all of the machine"},
-	{[]string{"docker", "rm"}, "it deletes"}, {[]string{"docker", "system", "prune"}, "it deletes"}, {[]string{"history", "-c"}, "it removes traces"},
+	{[]string{"find", "-delete"}, "it deletes"}, {[]string{"chmod", "-R"}, "it changes rights or owners"},
+	{[]string{"chmod", "777"}, "it changes rights or owners"},
+	{[]string{"npm", "publish"}, "it publishes"}, {[]string{"cargo", "publish"}, "it publishes"},
+	{[]string{"docker", "run"}, "it can reach all of the machine"},
+	{[]string{"docker", "rm"}, "it deletes"}, {[]string{"docker", "system", "prune"}, "it deletes"},
+	{[]string{"history", "-c"}, "it removes traces"},
 	{[]string{"tar", "--checkpoint-action"}, "it runs programs"}, {[]string{"tar", "--to-command"}, "it runs programs"},
 }
 
@@ -121,4 +131,85 @@ func harm(c *Command, p place) string {
 		}
 	}
 	return ""
+}
+
+// A Redirect sends the input or output of a command elsewhere.
+type Redirect struct {
+	Op string // as in the text, such as ">>"
+	// Target is a file, a descriptor for >& and <&, and the text for here-documents.
+	Target Word
+	// Writes is true when a file may be made, cut or written, except for /dev/null.
+	Writes bool
+}
+
+func (w *walker) redirect(c *Command, list []*syntax.Redirect) {
+	for _, r := range list {
+		c.Redirects = append(c.Redirects, w.oneRedirect(c, r))
+	}
+}
+
+func (w *walker) oneRedirect(c *Command, r *syntax.Redirect) Redirect {
+	out := Redirect{Op: r.Op.String(), Target: w.word(r.Word)}
+	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+		c.doubt("a redirect that sets the variable " + r.N.Value)
+	}
+	c.Doubts = append(c.Doubts, w.inside(r.Word, c.dirs)...)
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		out.Target = w.hereDoc(c, r)
+		return out
+	case syntax.WordHdoc:
+	case syntax.RdrIn:
+	case syntax.DplIn, syntax.DplOut:
+		out.Writes = !descriptor(out.Target)
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut:
+		out.Writes = out.Target.Text != "/dev/null"
+	default:
+		w.refuse(r, "a redirect that bash does not know")
+	}
+	// [ and * in a target are read as a pattern by bash, and braces as a list
+	if out.Target.kind != known && out.Target.kind != source || hasBraces(r.Word) {
+		c.doubt("the target of " + out.Op + " is only known when it runs")
+	}
+	return out
+}
+
+// descriptor reports the targets of >& that are no files.
+func descriptor(t Word) bool {
+	return t.Static && (t.Text == "-" || digits(strings.TrimSuffix(t.Text, "-")))
+}
+
+// hereDoc gives the text of a here-document.
+func (w *walker) hereDoc(c *Command, r *syntax.Redirect) Word {
+	end := int(r.Word.End().Offset())
+	if !plainMark(w.slice(r.Word)) || end < len(w.src) && !strings.ContainsRune(" \t\n;&|()<>", rune(w.src[end])) {
+		w.refuse(r, "the end mark of a here-document is not a plain word")
+	}
+	if r.Hdoc == nil {
+		return static("")
+	}
+	quoted := strings.ContainsAny(w.slice(r.Word), `'"\`)
+	var b strings.Builder
+	for _, p := range r.Hdoc.Parts {
+		l, ok := p.(*syntax.Lit)
+		switch {
+		case !ok:
+			c.doubt("a here-document that is only known when it runs")
+			c.Doubts = append(c.Doubts, w.inside(r.Hdoc, c.dirs)...)
+			return Word{Text: w.slice(r.Hdoc)}
+		case quoted:
+			b.WriteString(l.Value)
+		default:
+			b.WriteString(unescape(l.Value, "$`\\\n"))
+		}
+	}
+	return static(b.String())
+}
+
+// plainMark reports marks that all shells read alike: EOF, 'EOF', "EOF".
+func plainMark(s string) bool {
+	if n := len(s); n > 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
+		s = s[1 : n-1]
+	}
+	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
 }

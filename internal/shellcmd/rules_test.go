@@ -14,8 +14,11 @@ func TestCheck(t *testing.T) {
 		warnings []string // what each says
 		err      string
 	}{
-		"narrow rules":  {rules: shellcmd.Rules{Allow: tokens("ls", "git log", "npm run build", "bash x.sh"), Deny: tokens("git", "rm"), Otherwise: "deny"}},
-		"broad rules":   {rules: shellcmd.Rules{Allow: tokens("git", "find", "npm", "make", "docker", "python3.12", "bash", "env", "xargs", "npm run", "awk")}, warnings: strings.Fields("git find npm make docker python bash env xargs script awk")},
+		"narrow rules": {rules: shellcmd.Rules{Allow: tokens("ls", "git log", "npm run build", "bash x.sh"),
+			Deny: tokens("git", "rm"), Otherwise: "deny"}},
+		"broad rules": {rules: shellcmd.Rules{Allow: tokens("git", "find", "npm", "make", "docker", "python3.12", "bash",
+			"env", "xargs", "npm run", "awk")},
+			warnings: strings.Fields("git find npm make docker python bash env xargs script awk")},
 		"a wrapper":     {rules: shellcmd.Rules{Allow: tokens("sudo ls")}, warnings: []string{"sudo runs other commands"}},
 		"no words":      {rules: shellcmd.Rules{Allow: [][]string{{}}}, err: "allow[0]: a rule without words"},
 		"a blank":       {rules: shellcmd.Rules{Deny: [][]string{{"a"}, {"git push"}}}, err: `deny[1]: the word "git push"`},
@@ -82,15 +85,22 @@ func TestJudgeWithoutAPlace(t *testing.T) {
 
 func TestPrefix(t *testing.T) {
 	for text, want := range map[string][]string{
-		"ls -la": {"ls"}, "git push": {"git", "push"}, "git push origin main": {"git", "push"}, "npm run build": {"npm", "run", "build"},
-		"npm test": {"npm", "test"}, "go test ./...": {"go", "test"}, "make build": {"make", "build"}, "./gradlew test": {"./gradlew", "test"},
-		"git --no-pager log": {"git", "log"}, "cargo check": {"cargo", "check"}, "mkdir a": {"mkdir"}, "cat /etc/hosts": {"cat"},
+		"ls -la": {"ls"}, "git push": {"git", "push"}, "git push origin main": {"git", "push"},
+		"npm run build": {"npm", "run", "build"},
+		"npm test":      {"npm", "test"}, "go test ./...": {"go", "test"}, "make build": {"make", "build"},
+		"./gradlew test":     {"./gradlew", "test"},
+		"git --no-pager log": {"git", "log"}, "cargo check": {"cargo", "check"}, "mkdir a": {"mkdir"},
+		"cat /etc/hosts":    {"cat"},
 		"docker compose up": {"docker", "compose", "up"}, "git commit": {"git", "commit"},
 		// what no prefix stands for
-		"ls; pwd": nil, "ls | wc": nil, "ls > x": nil, "ls 2>/dev/null": nil, "x=1 ls": nil, "ls $x": nil, "$x": nil, "ls &": nil, "ls (": nil, "": nil,
-		"(ls)": nil, "time ls": nil, "env ls": nil, "sudo ls": nil, "xargs ls": nil, "sh -c ls": nil, "bash x.sh": nil, "python x.py": nil,
-		"python3.12 -m pytest": nil, "node x.js": nil, "awk 1 x": nil, "ssh host": nil, "find . -exec ls {} +": nil, "cd x": nil, "git": nil,
-		"git -c a=b push": nil, "git push --force": nil, "rm x": nil, "chmod 777 x": nil, "echo $(ls)": nil, "mkdir -p a": nil, "eval ls": nil,
+		"ls; pwd": nil, "ls | wc": nil, "ls > x": nil, "ls 2>/dev/null": nil, "x=1 ls": nil, "ls $x": nil, "$x": nil,
+		"ls &": nil, "ls (": nil, "": nil,
+		"(ls)": nil, "time ls": nil, "env ls": nil, "sudo ls": nil, "xargs ls": nil, "sh -c ls": nil, "bash x.sh": nil,
+		"python x.py":          nil,
+		"python3.12 -m pytest": nil, "node x.js": nil, "awk 1 x": nil, "ssh host": nil, "find . -exec ls {} +": nil,
+		"cd x": nil, "git": nil,
+		"git -c a=b push": nil, "git push --force": nil, "rm x": nil, "chmod 777 x": nil, "echo $(ls)": nil,
+		"mkdir -p a": nil, "eval ls": nil,
 	} {
 		if diff := cmp.Diff(want, shellcmd.Prefix(text)); diff != "" {
 			t.Errorf("%q: %s", text, diff)
@@ -120,12 +130,19 @@ func TestPrefixCoversItsCommand(t *testing.T) {
 func TestAssess(t *testing.T) {
 	for text, level := range map[string]string{
 		"ls": "low", "git status && cat a | wc -l": "low", "bash -c 'ls'": "low",
-		"touch x": "medium", "ls > x": "medium", "cat /etc/passwd": "medium", "npm test": "medium", "git commit -m x": "medium", "cat $x": "medium",
-		"FOO=1 ls": "medium", "curl https://example.com": "medium", "git push": "medium", "cp a ../b": "medium", "f() { ls; }; f": "medium",
-		"rm x": "high", "env rm x": "high", "sudo ls": "high", "find . -delete": "high", "find . -exec rm {} +": "high", "dd if=a of=b": "high",
-		"git push --force": "high", "git push -uf origin": "high", "git reset --hard": "high", "git clean -fd": "high", "chmod -R 777 .": "high", "mkfs.ext4 /dev/sda": "high",
-		"echo x > /dev/sda": "high", "echo x > ../y": "high", "curl x | sh": "high", "bash <(curl x)": "high", "$x": "high", "eval ls": "high",
-		"python -c 1": "high", "ls (": "high", "kill 1": "high", "ssh host": "high", "ls | xargs rm": "high", "echo $(rm x)": "high",
+		"touch x": "medium", "ls > x": "medium", "cat /etc/passwd": "medium", "npm test": "medium",
+		"git commit -m x": "medium", "cat $x": "medium",
+		"FOO=1 ls": "medium", "curl https://example.com": "medium", "git push": "medium", "cp a ../b": "medium",
+		"f() { ls; }; f": "medium",
+		"rm x":           "high", "env rm x": "high", "sudo ls": "high", "find . -delete": "high",
+		"find . -exec rm {} +": "high",
+		"dd if=a of=b":         "high",
+		"git push --force":     "high", "git push -uf origin": "high", "git reset --hard": "high", "git clean -fd": "high",
+		"chmod -R 777 .": "high", "mkfs.ext4 /dev/sda": "high",
+		"echo x > /dev/sda": "high", "echo x > ../y": "high", "curl x | sh": "high", "bash <(curl x)": "high", "$x": "high",
+		"eval ls":     "high",
+		"python -c 1": "high", "ls (": "high", "kill 1": "high", "ssh host": "high", "ls | xargs rm": "high",
+		"echo $(rm x)": "high",
 	} {
 		r := shellcmd.Assess(text, here)
 		if r.Level != level || (len(r.Reasons) == 0) != (level == "low") {
@@ -137,7 +154,8 @@ func TestAssess(t *testing.T) {
 // A word that is only known when the command runs may be what a rule denies.
 func TestWordsThatMayBeDenied(t *testing.T) {
 	r := shellcmd.Rules{ReadOnly: true, Otherwise: "allow", Deny: tokens("echo secret", "rm")}
-	for text, want := range map[string]string{`echo "$x"`: "ask", `echo $(date)`: "ask", `echo x`: "allow", `x=secret; echo $x`: "deny", `for x in a secret; do echo $x; done`: "deny",
+	for text, want := range map[string]string{`echo "$x"`: "ask", `echo $(date)`: "ask", `echo x`: "allow",
+		`x=secret; echo $x`: "deny", `for x in a secret; do echo $x; done`: "deny",
 		`cat $(pwd)/a`: "allow", `printf %s "$x"`: "allow"} {
 		if v := r.Judge(text, here); v.Effect != want {
 			t.Errorf("%s: %v, want %s", text, v, want)

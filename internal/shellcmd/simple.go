@@ -41,13 +41,15 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) flow {
 }
 
 var (
-	showing = strings.Fields("LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LANG LANGUAGE NO_COLOR CLICOLOR COLUMNS LINES TERM")
-	shown   = lazily(`^[A-Za-z0-9._@:-]*$`)
+	showing = strings.Fields("LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LANG LANGUAGE NO_COLOR CLICOLOR " +
+		"COLUMNS LINES TERM")
+	shown = lazily(`^[A-Za-z0-9._@:-]*$`)
 )
 
 // onlyShows reports a variable for a program that changes nothing but how it orders and shows things.
 func (w *walker) onlyShows(a *syntax.Assign) bool {
-	if a.Name == nil || !slices.Contains(showing, a.Name.Value) || a.Append || a.Index != nil || a.Array != nil || a.Value == nil {
+	if a.Name == nil || !slices.Contains(showing, a.Name.Value) || a.Append || a.Index != nil || a.Array != nil ||
+		a.Value == nil {
 		return false
 	}
 	is := w.word(a.Value)
@@ -71,7 +73,8 @@ func (w *walker) sliceCall(s *syntax.Stmt, x *syntax.CallExpr) string {
 
 // fill sets the words of a command, and the doubts that they are.
 func (w *walker) fill(c *Command, words []Word) {
-	split := len(words) > 0 && words[0].Text == "read" && slices.Equal(c.Assigns, []string{"IFS"}) // how a line falls apart
+	// how a line falls apart
+	split := len(words) > 0 && words[0].Text == "read" && slices.Equal(c.Assigns, []string{"IFS"})
 	if len(c.Assigns) > 0 && !c.sets && !c.shows && !split {
 		c.doubt("variables set for it can change what runs")
 	}
@@ -129,7 +132,8 @@ func (c *Command) doubtWords() {
 		case a.kind == folder && s != nil && (!a.split || s.globs != noGlob) && a.odd == "":
 		case a.kind == folder && c.Name == "git" && i > 0 && c.Args[i-1].Text == "-C":
 		case a.kind == runtime && testProgram[c.Name] && c.testedText(i):
-		case a.kind == runtime && c.Name == "jq" && i > 1 && !a.split && (c.Args[i-2].Text == "--arg" || c.Args[i-2].Text == "--argjson"):
+		case a.kind == runtime && c.Name == "jq" && i > 1 && !a.split &&
+			(c.Args[i-2].Text == "--arg" || c.Args[i-2].Text == "--argjson"):
 		case a.kind == source && s != nil && s.operands == paths && s.max == 0:
 		case a.kind == glob:
 			if why := c.globDoubt(s, i, a); why != "" {

@@ -216,7 +216,8 @@ func (w *walker) timed(c *syntax.TimeClause, dirs []string) (f flow) {
 // construct lists something that is more than the commands in it.
 func (w *walker) construct(name string, n syntax.Node, redirects []*syntax.Redirect, dirs []string, doubts ...string) {
 	at := w.reserve(n)
-	c := Command{Name: name, Program: static(name), Via: w.via, Text: shorten(w.slice(n)), Doubts: doubts, dirs: dirs, built: true}
+	c := Command{Name: name, Program: static(name), Via: w.via, Text: shorten(w.slice(n)), Doubts: doubts, dirs: dirs,
+		built: true}
 	w.redirect(&c, redirects)
 	w.put(at, c)
 }

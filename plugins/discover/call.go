@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -66,7 +71,8 @@ func (s *settings) run(ctx context.Context, r *sdk.Request, j job) (*sdk.Result,
 			Suggestion: "Look at what the tool was to change before calling it again."})
 	}
 	return o.failure(&sdk.Error{Name: "ToolFailed", Message: o.lines(shownInMessage),
-		Suggestion: "The tool's program failed. Change the arguments if they are the cause; otherwise its author must mend it."})
+		Suggestion: "The tool's program failed. Change the arguments if they are the cause; otherwise its author must mend " +
+			"it."})
 }
 
 // follow runs the job to its end, or to that of the time it has.
@@ -89,7 +95,8 @@ func (s *settings) follow(ctx context.Context, r *sdk.Request, j job, dir string
 // notStarted tells why none of the job ran. Programs with a path were looked for in root.
 func (j job) notStarted(err *proctree.StartError, dir, root string) error {
 	if _, missing := os.Stat(dir); missing != nil {
-		return &sdk.Error{Name: "WorkdirNotFound", Message: fmt.Sprintf("the work folder %s cannot be used: %v; nothing was run", dir, missing)}
+		return &sdk.Error{Name: "WorkdirNotFound",
+			Message: fmt.Sprintf("the work folder %s cannot be used: %v; nothing was run", dir, missing)}
 	}
 	e := &sdk.Error{Name: "NotStarted", Message: j.setting + ": " + j.whyNot(err, root),
 		Suggestion: "The operator must make the " + j.setting + " of the plugin's config a program that can be run."}
@@ -100,6 +107,204 @@ func (j job) notStarted(err *proctree.StartError, dir, root string) error {
 		e.Name = "CommandNotFound"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
 		e.Name = "NotExecutable"
+	}
+	return e
+}
+
+const (
+	keptStderr = 64 << 10
+	// shownInMessage is how much of each stream the message of a failure holds, so that hosts that cut messages do not
+	// cut off how the program ended; the content has the rest.
+	shownInMessage = 400
+)
+
+// outcome is how a call ended.
+type outcome struct {
+	exit           proctree.Exit
+	err            error
+	late           bool // stopped for taking too long
+	stdout, stderr head
+}
+
+// success is what the program printed and, if that is a JSON object, the same as structured. What it printed on stderr
+// was for people who watch.
+func (o *outcome) success() *sdk.Result {
+	text := o.stdout.text()
+	if text == "" {
+		return &sdk.Result{}
+	}
+	r := sdk.Text(text)
+	if r.Truncated = o.stdout.leftOut() > 0; r.Truncated {
+		r.Content[0].Text += " Only the start is kept; ask for less at once."
+	}
+	if !r.Truncated {
+		r.Structured = structured(o.stdout.kept)
+	}
+	return r
+}
+
+// structured gives a JSON object, nil for anything else.
+func structured(printed []byte) json.RawMessage {
+	printed = bytes.TrimSpace(printed)
+	if len(printed) == 0 || printed[0] != '{' || !json.Valid(printed) {
+		return nil
+	}
+	return printed
+}
+
+// failure is a result with the error; when the error does not hold all of the output, the content does.
+func (o *outcome) failure(err *sdk.Error) (*sdk.Result, error) {
+	r := &sdk.Result{Truncated: o.stdout.leftOut()+o.stderr.leftOut() > 0, Structured: o.structured()}
+	if all := o.lines(maxOutput); err.Message != all {
+		r.Add(sdk.TextContent(all))
+	}
+	return r, err
+}
+
+// timeout is a failure with the error that says so.
+func (o *outcome) timeout(c command, l limit) (*sdk.Result, error) {
+	what := o.stopped(fmt.Sprintf("not done after %v, and stopped", l.Shown(l.Run)))
+	return o.failure(l.exceeded(fmt.Sprintf("%s was %s", c.short(), what)))
+}
+
+// canceled is a failure too: what was printed until then may still be of use.
+func (o *outcome) canceled(ctx context.Context, c command) (*sdk.Result, error) {
+	what := o.stopped("canceled, and stopped")
+	return o.failure(ended(ctx, fmt.Sprintf("%s was %s", c.short(), what)))
+}
+
+// stopped notes why the program was stopped, and says it: either everything it had started was, or what went wrong.
+func (o *outcome) stopped(why string) string {
+	trouble := o.err
+	o.err = errors.New(why)
+	if trouble == nil {
+		return why + ", with everything it had started"
+	}
+	o.err = fmt.Errorf("%s; %w", why, trouble)
+	return o.err.Error()
+}
+
+// ended is the sdk's error for a call that was canceled, in words of our own.
+func ended(ctx context.Context, text string) *sdk.Error {
+	e := sdk.EndedError(ctx)
+	e.Message = text
+	return e
+}
+
+// structured is how the program failed, for programs. What it printed on stdout is in the text.
+func (o *outcome) structured() json.RawMessage {
+	return sdk.Details(map[string]any{
+		"exit_code": o.exit.Code, "signal": o.exit.SignalName(), "duration_ms": o.exit.Duration.Milliseconds(),
+		"stderr": strings.ToValidUTF8(string(o.stderr.kept), "\uFFFD"), "stdout_bytes": o.stdout.total,
+		"stderr_bytes": o.stderr.total,
+	})
+}
+
+// lines are the five lines by which Gemini CLI tells a model of a tool that failed, with at most so much of each
+// stream.
+func (o *outcome) lines(most int) string {
+	failed, code := "", ""
+	if o.err != nil {
+		failed = o.err.Error()
+	}
+	if o.exit.Signal == 0 && o.exit.Code >= 0 {
+		code = strconv.Itoa(o.exit.Code)
+	}
+	return fmt.Sprintf("Stdout: %s\nStderr: %s\nError: %s\nExit Code: %s\nSignal: %s",
+		or(shortened(o.stdout.text(), most), "(empty)"), or(shortened(o.stderr.text(), most), "(empty)"),
+		or(failed, "(none)"), or(code, "(none)"), or(o.exit.SignalName(), "(none)"))
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// shortened leaves out the middle of text when it has more than so many bytes.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	front := clip(text, most/2)
+	back := sdk.WholeStart([]byte(text[len(text)-most/2:]))
+	return fmt.Sprintf("%s [... %d bytes left out ...] %s", front, len(text)-len(front)-len(back), back)
+}
+
+// A stream takes what a program prints: those who watch get all of it as it comes, the result its start.
+type stream struct {
+	live io.WriteCloser
+	mu   sync.Mutex // a process that cannot be killed may print while the result is made
+	head head
+}
+
+func newStream(r *sdk.Request, name string, keep int) *stream {
+	return &stream{live: r.Writer(name), head: head{limit: keep}}
+}
+
+// Write never fails: a program must not end because its output is long.
+func (s *stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	_, _ = s.head.Write(p)
+	s.mu.Unlock()
+	return s.live.Write(p)
+}
+
+// close passes on the rest and gives what was kept.
+func (s *stream) close() head {
+	_ = s.live.Close() // never fails
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.head
+}
+
+// head keeps the start of what a program prints. Its Write never fails: programs need not end because they print much.
+type head struct {
+	limit int
+	over  func() // called once when there is more than the limit; may be nil
+	kept  []byte
+	total int64
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	fit := h.leftOut() == 0
+	n := min(h.limit-len(h.kept), len(p))
+	h.kept = append(h.kept, p[:n]...)
+	h.total += int64(len(p))
+	if fit && h.leftOut() > 0 && h.over != nil {
+		h.over()
+	}
+	return len(p), nil
+}
+
+func (h *head) leftOut() int64 { return h.total - int64(len(h.kept)) }
+
+// text is what was kept, and a line that says so if that is not all.
+func (h *head) text() string {
+	if h.leftOut() == 0 {
+		return string(h.kept)
+	}
+	kept := sdk.WholeEnd(h.kept)
+	return fmt.Sprintf("%s\n[... %d bytes left out ...]", kept, h.total-int64(len(kept)))
+}
+
+// A limit is how long a call may run, and says whose word that is when it is over.
+type limit struct {
+	proctree.Limits
+	setting string // of the tool's own limit
+}
+
+// exceeded is the error that says what happened, and what would help: to raise the setting does only if that is what
+// was too short.
+func (l limit) exceeded(what string) *sdk.Error {
+	e := &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: what,
+		Suggestion: "Ask for less at once, or have the operator raise " + l.setting + "."}
+	if l.Call != 0 {
+		e.Message += fmt.Sprintf("; the call had %v, which is set by the caller or the user's configuration; %s cannot "+
+			"raise it",
+			l.Shown(l.Call), l.setting)
+		e.Suggestion = "Ask for less at once."
 	}
 	return e
 }

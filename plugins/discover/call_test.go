@@ -6,7 +6,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +21,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 	"github.com/toolhost/toolhost/sdk/sdktest"
@@ -66,13 +72,16 @@ func (l *lifeline) leftBehind() string {
 	if proctree.Containment() == "process-tree" {
 		start = "setsid sh -c"
 	}
-	return start + ` 'exec 9>"` + l.path + `"; trap "" TERM HUP; echo up >&9; while :; do sleep 60 || :; done' >/dev/null 2>&1 & `
+	return start + ` 'exec 9>"` + l.path +
+		`"; trap "" TERM HUP; echo up >&9; while :; do sleep 60 || :; done' >/dev/null 2>&1 & `
 }
 
 // call calls a tool with a context and a watcher of its own.
-func call(ctx context.Context, t *testing.T, p *sdktest.Plugin, tool, arguments string, events func(sdk.Event)) (*sdk.Result, error) {
+func call(ctx context.Context, t *testing.T, p *sdktest.Plugin, tool, arguments string,
+	events func(sdk.Event)) (*sdk.Result, error) {
 	t.Helper()
-	return p.Call(ctx, &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: tool, Arguments: json.RawMessage(arguments), Workdir: t.TempDir(), Attempt: 1, Events: events})
+	return p.Call(ctx, &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: tool,
+		Arguments: json.RawMessage(arguments), Workdir: t.TempDir(), Attempt: 1, Events: events})
 }
 
 // languages are the scripts of testdata/tools that this machine can run.
@@ -110,7 +119,8 @@ func TestProjectsInSeveralLanguages(t *testing.T) {
 				t.Errorf("with a warning it gives %q", got)
 			}
 			r := c.RunIn(t, p.dir, "fail", `{}`)
-			if wantError(t, r, "ToolFailed"); !strings.HasPrefix(r.Error.Message, "Stdout: partial\n") || !strings.Contains(r.Error.Message, "\nExit Code: 3\n") {
+			if wantError(t, r, "ToolFailed"); !strings.HasPrefix(r.Error.Message, "Stdout: partial\n") ||
+				!strings.Contains(r.Error.Message, "\nExit Code: 3\n") {
 				t.Errorf("the failure is %+v", r.Error)
 			}
 			echoes(t, c, p.dir, `{"text":"grüße 日本 😀","wait_for_previous":true}`)
@@ -188,11 +198,15 @@ func TestFailure(t *testing.T) {
 		signal                string
 		stderr                string
 	}{
-		{"exit code", "printf 'partial\\n'; exit 3", "Stdout: partial\n\nStderr: (empty)\nError: (none)\nExit Code: 3\nSignal: (none)", "", 3, "", ""},
-		{"stderr", "echo why >&2; exit 1", "Stdout: (empty)\nStderr: why\n\nError: (none)\nExit Code: 1\nSignal: (none)", "", 1, "", "why\n"},
-		{"signal", "kill -TERM $$", "Stdout: (empty)\nStderr: (empty)\nError: (none)\nExit Code: (none)\nSignal: SIGTERM", "", -1, "SIGTERM", ""},
+		{"exit code", "printf 'partial\\n'; exit 3",
+			"Stdout: partial\n\nStderr: (empty)\nError: (none)\nExit Code: 3\nSignal: (none)", "", 3, "", ""},
+		{"stderr", "echo why >&2; exit 1", "Stdout: (empty)\nStderr: why\n\nError: (none)\nExit Code: 1\nSignal: (none)", "",
+			1, "", "why\n"},
+		{"signal", "kill -TERM $$", "Stdout: (empty)\nStderr: (empty)\nError: (none)\nExit Code: (none)\nSignal: SIGTERM", "",
+			-1, "SIGTERM", ""},
 		{"long output", `i=0; while [ $i -lt 100 ]; do i=$((i+1)); printf ääääääääää; done; echo why >&2; exit 7`,
-			"Stdout: " + strings.Repeat("ä", 100) + " [... 1600 bytes left out ...] " + strings.Repeat("ä", 100) + "\nStderr: why\n\nError: (none)\nExit Code: 7\nSignal: (none)",
+			"Stdout: " + strings.Repeat("ä", 100) + " [... 1600 bytes left out ...] " + strings.Repeat("ä", 100) +
+				"\nStderr: why\n\nError: (none)\nExit Code: 7\nSignal: (none)",
 			"Stdout: " + long + "\nStderr: why\n\nError: (none)\nExit Code: 7\nSignal: (none)", 7, "", "why\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -213,7 +227,8 @@ func TestFailure(t *testing.T) {
 				Signal string
 				Stderr string
 			}
-			if err := json.Unmarshal(r.Structured, &s); err != nil || s.Code != test.code || s.Signal != test.signal || s.Stderr != test.stderr {
+			if err := json.Unmarshal(r.Structured, &s); err != nil || s.Code != test.code || s.Signal != test.signal ||
+				s.Stderr != test.stderr {
 				t.Errorf("structured %s, %v", r.Structured, err)
 			}
 		})
@@ -223,12 +238,17 @@ func TestFailure(t *testing.T) {
 func TestCallCommandThatCannotRun(t *testing.T) {
 	for _, test := range []struct{ name, command, fail, message string }{
 		{"missing", "bin/nowhere", "CommandNotFound", "call_command: DIR/bin/nowhere cannot be run: no such file"},
-		{"not in the PATH", "no-such-program-anywhere", "CommandNotFound", "call_command: no-such-program-anywhere cannot be run: not found in PATH"},
+		{"not in the PATH", "no-such-program-anywhere", "CommandNotFound",
+			"call_command: no-such-program-anywhere cannot be run: not found in PATH"},
 		{"in the folder, not in the PATH", "tools.json", "CommandNotFound",
-			"call_command: tools.json cannot be run: not found in PATH; for the file of that name in the work folder write ./tools.json"},
-		{"not executable", "./tools.json", "NotExecutable", "call_command: DIR/tools.json cannot be run: permission denied: it is not executable"},
+			"call_command: tools.json cannot be run: not found in PATH; for the file of that name in the work folder write " +
+				"./tools.json"},
+		{"not executable", "./tools.json", "NotExecutable",
+			"call_command: DIR/tools.json cannot be run: permission denied: it is not executable"},
 		{"a folder", "./bin", "NotExecutable", "call_command: DIR/bin cannot be run: is a directory"},
-		{"no #! line", "bin/text", "NotExecutable", "call_command: DIR/bin/text cannot be run: exec format error: neither a script with a #! line nor a program for this machine"},
+		{"no #! line", "bin/text", "NotExecutable",
+			"call_command: DIR/bin/text cannot be run: exec format error: neither a script with a #! line nor a program for " +
+				"this machine"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := newProject(t)
@@ -255,13 +275,15 @@ func TestTimeout(t *testing.T) {
 		`{"discovery_command":"bin/get_tools","call_command":"bin/call_tool","call_timeout_seconds":1.5}`)
 	r := c.Run(t, "tool_two", `{}`)
 	wantError(t, r, "Timeout")
-	if want := "bin/call_tool 'Tool Two' was not done after 1.5s, and stopped, with everything it had started"; r.Error.Message != want {
+	if want := "bin/call_tool 'Tool Two' was not done after 1.5s, and stopped, with everything it had " +
+		"started"; r.Error.Message != want {
 		t.Errorf("message %q, want %q", r.Error.Message, want)
 	}
 	if !strings.Contains(r.Error.Suggestion, "call_timeout_seconds") {
 		t.Errorf("suggestion %q", r.Error.Suggestion)
 	}
-	want := "Stdout: so far\n\nStderr: warning\n\nError: not done after 1.5s, and stopped\nExit Code: (none)\nSignal: SIGTERM"
+	want := "Stdout: so far\n\nStderr: warning\n\nError: not done after 1.5s, and stopped\nExit Code: (none)\nSignal: " +
+		"SIGTERM"
 	if len(r.Content) != 1 || r.Content[0].Text != want {
 		t.Errorf("content %+v, want %q", r.Content, want)
 	}
@@ -351,7 +373,8 @@ func TestFloodOfOutput(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	// 1 MiB ends in the middle of a character, which is left out too.
-	want := strings.Repeat("ä\n", 349525) + "\n[... 198951425 bytes left out ...] Only the start is kept; ask for less at once."
+	want := strings.Repeat("ä\n", 349525) +
+		"\n[... 198951425 bytes left out ...] Only the start is kept; ask for less at once."
 	if got := contentOf(t, r); got != want || !r.Truncated {
 		t.Errorf("kept %d bytes, want %d, ...%q; truncated %v", len(got), len(want), got[max(0, len(got)-60):], r.Truncated)
 	}
@@ -376,6 +399,161 @@ func TestLargestConfiguredOutputFitsTheWire(t *testing.T) {
 			}
 			if got := len(r.Content[0].Text); got < 1572863 || len(r.Structured) == 0 {
 				t.Errorf("%d bytes of text, %d of structured, error %+v", got, len(r.Structured), r.Error)
+			}
+		})
+	}
+}
+
+// A deadline is one that the program has to end before, and that nobody else keeps: a busy machine may need any time to
+// notice an end.
+type deadline struct {
+	context.Context
+	at time.Time
+}
+
+func (d deadline) Deadline() (time.Time, bool) { return d.at, true }
+
+// A program that ignores SIGTERM is killed before the caller's deadline, so that its output can arrive.
+func TestEndsBeforeTheCallersDeadline(t *testing.T) {
+	script := command{words: []string{"sh", "-c", `trap "" TERM; echo so far; while :; do sleep 600 || :; done`},
+		program: "/bin/sh"}
+	for name, had := range map[string]time.Duration{"4s": 4 * time.Second, "3s": 3 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			ctx, s := deadline{t.Context(), time.Now().Add(had)}, &settings{maxOutput: 1 << 10}
+			r, err := s.run(ctx, &sdk.Request{Workdir: t.TempDir()},
+				job{command: script, timeout: time.Minute, timeSetting: "call_timeout_seconds"})
+			e, ok := errors.AsType[*sdk.Error](err)
+			if r == nil || !ok {
+				t.Fatal(r, err)
+			}
+			r.Error = e
+			wantError(t, r, "Timeout")
+			const why = ", which is set by the caller or the user's configuration; call_timeout_seconds cannot raise it"
+			if !strings.Contains(r.Error.Message, "; the call had ") || !strings.HasSuffix(r.Error.Message, why) ||
+				r.Error.Suggestion != "Ask for less at once." {
+				t.Errorf("error %+v", r.Error)
+			}
+			if len(r.Content) != 1 || !strings.HasPrefix(r.Content[0].Text, "Stdout: so far\n\n") ||
+				!strings.HasSuffix(r.Content[0].Text, "\nSignal: SIGKILL") {
+				t.Errorf("content %+v", r.Content)
+			}
+		})
+	}
+}
+
+// From its SIGTERM to its SIGKILL passes no more time than the caller's deadline leaves.
+func TestGraceOfACall(t *testing.T) {
+	l := proctree.LimitsFor(deadline{t.Context(), time.Now().Add(3 * time.Second)}, time.Minute)
+	if cmd := (command{words: []string{"true"}, program: "/bin/true"}).in(t.TempDir(), l); l.Grace >= time.Second ||
+		cmd.Grace != l.Grace {
+		t.Errorf("it has a grace of %s, and the deadline leaves %s", cmd.Grace, l.Grace)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	l := newLifeline(t)
+	c := newProject(t).calling(t, l.leftBehind()+`exec 8>"`+l.path+`"; echo up; sleep 600`, usual)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := call(ctx, t, c, "one", `{}`, func(e sdk.Event) {
+		if e.Type == sdk.EventOutput {
+			cancel()
+		}
+	})
+	if code := sdk.CodeOf(err); code != sdk.CodeCanceled {
+		t.Errorf("code %s: %v", code, err)
+	}
+	l.wantEnd(t)
+}
+
+// When the plugin is to stop, whoever made the call gets what there is so far.
+func TestCanceledByThePlugin(t *testing.T) {
+	p := newProject(t)
+	p.prints(t, `[{"name":"one"}]`)
+	p.script(t, "bin/call_tool", "echo so far; exec sleep 600")
+	lis, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient("unix:"+lis.Addr().String(),
+		append(sdk.DialOptions(0), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- sdk.ServeListener(ctx, newPlugin(), lis) }()
+	c := sdk.NewClient(conn)
+	if err := c.Configure(t.Context(), json.RawMessage(usual), p.dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Call(t.Context(),
+		&sdk.Request{CallID: t.Name(), Tool: "one", Workdir: p.dir, Attempt: 1, Arguments: json.RawMessage(`{}`),
+			Events: func(e sdk.Event) {
+				if e.Type == sdk.EventOutput {
+					stop()
+				}
+			}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Error == nil || r.Error.Code != sdk.CodeCanceled ||
+		r.Error.Message != "bin/call_tool one was canceled, and stopped, with everything it had started" {
+		t.Errorf("error %+v", r.Error)
+	}
+	want := "Stdout: so far\n\nStderr: (empty)\nError: canceled, and stopped\nExit Code: (none)\nSignal: SIGTERM"
+	if len(r.Content) != 1 || r.Content[0].Text != want || len(r.Structured) == 0 {
+		t.Errorf("content %+v, want %q", r.Content, want)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// Calls that are over before their program is started say that it was not.
+func TestEndedBeforeTheStart(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, test := range []struct {
+		name string
+		ctx  context.Context
+		own  time.Duration
+		code sdk.Code
+		want string
+	}{
+		{"canceled", canceled, time.Minute, sdk.CodeCanceled,
+			"the call was canceled before tool was started; nothing was run"},
+		{"no time", t.Context(), 0, sdk.CodeTimeout, "there was no time to start tool; nothing was run"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &settings{maxOutput: 1 << 10}
+			j := job{command: command{words: []string{"tool"}, program: "tool"}, timeout: test.own}
+			r, err := s.run(test.ctx, &sdk.Request{Workdir: t.TempDir()}, j)
+			if r != nil || sdk.CodeOf(err) != test.code || fmt.Sprint(err) != test.want {
+				t.Errorf("%+v, %v; want %s", r, err, test.want)
+			}
+		})
+	}
+}
+
+func TestWhoseLimit(t *testing.T) {
+	for _, test := range []struct {
+		name, want string
+		limit      limit
+		raiseable  bool
+	}{
+		{"own", "late", limit{proctree.Limits{Run: time.Second}, "call_timeout_seconds"}, true},
+		{"the caller's", "late; the call had 10s, which is set by the caller or the user's configuration; " +
+			"call_timeout_seconds cannot raise it",
+			limit{proctree.Limits{Run: 8998 * time.Millisecond, Call: 9997 * time.Millisecond}, "call_timeout_seconds"}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := test.limit.exceeded("late")
+			if e.Code != sdk.CodeTimeout || e.Message != test.want ||
+				strings.Contains(e.Suggestion, "call_timeout_seconds") != test.raiseable {
+				t.Errorf("got %+v, want the message %q", e, test.want)
 			}
 		})
 	}

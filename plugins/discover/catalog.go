@@ -1,8 +1,12 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -124,7 +128,8 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 		c.note("%s is left out: its name %q has a NUL character, which no program can be given", where, clip(original, 60))
 		return
 	case len(original) > maxOriginal:
-		c.note("%s is left out: its name %q... has %d bytes, at most %d are allowed", where, clip(original, 60), len(original), maxOriginal)
+		c.note("%s is left out: its name %q... has %d bytes, at most %d are allowed", where, clip(original, 60),
+			len(original), maxOriginal)
 		return
 	}
 	t, err := c.tool(original, fields, s)
@@ -145,9 +150,9 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 	c.found = append(c.found, found{original, bound})
 }
 
-// settle gives the tools that were printed their names, and adds those that can be offered. Names that differ by letter case
-// alone, and different ones that had to be made to fit, may clash: the first by its original name keeps the plain one,
-// whatever the order they are printed in.
+// settle gives the tools that were printed their names, and adds those that can be offered. Names that differ by letter
+// case alone, and different ones that had to be made to fit, may clash: the first by its original name keeps the plain
+// one, whatever the order they are printed in.
 func (c *catalog) settle() {
 	owner := map[string]string{} // by the name in small letters
 	for own := range c.originals {
@@ -191,7 +196,8 @@ func (c *catalog) tool(original string, fields map[string]json.RawMessage, s *se
 	case err != nil:
 		c.note("the arguments of the tool %q are not checked: %v", clip(original, 60), err)
 	}
-	t := sdk.Tool{Name: fitName(original), InputSchema: schema, ForeignSchema: true, Category: "discovered", Timeout: s.callTimeout + 10*time.Second}
+	t := sdk.Tool{Name: fitName(original), InputSchema: schema, ForeignSchema: true, Category: "discovered",
+		Timeout: s.callTimeout + 10*time.Second}
 	t.Description = c.description(original, fields["description"], s)
 	return t, nil
 }
@@ -201,7 +207,8 @@ func (c *catalog) description(original string, raw json.RawMessage, s *settings)
 	var text string
 	_ = json.Unmarshal(raw, &text) // what is no string is no description
 	if text = strings.TrimSpace(text); text == "" {
-		text = fmt.Sprintf("Runs the project's command %s with the arguments as JSON on standard input, and returns what it prints.",
+		text = fmt.Sprintf("Runs the project's command %s with the arguments as JSON on standard input, and returns what "+
+			"it prints.",
 			s.call.with(original))
 	}
 	if len(text) > sdk.MaxDescription {
@@ -216,7 +223,8 @@ func (c *catalog) description(original string, raw json.RawMessage, s *settings)
 func (c *catalog) admit(t *sdk.Tool, original string) error {
 	for name := range c.originals {
 		if strings.EqualFold(name, t.Name) {
-			return fmt.Errorf("its name becomes %q here, which is that of the tool %q before it", t.Name, clip(c.originals[name], 60))
+			return fmt.Errorf("its name becomes %q here, which is that of the tool %q before it", t.Name,
+				clip(c.originals[name], 60))
 		}
 	}
 	if err := t.Check(); err != nil {
@@ -232,4 +240,94 @@ func (c *catalog) admit(t *sdk.Tool, original string) error {
 	c.size += size
 	c.originals[t.Name] = original
 	return nil
+}
+
+// maxName leaves room for the plugin's name in front.
+const maxName = 40
+
+var fitting = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+
+// fitName makes a tool name of any text, which stays as it is where it fits. The same text always gives the same name;
+// different texts may give one.
+func fitName(original string) string {
+	if len(original) <= maxName && fitting.MatchString(original) && !strings.Contains(original, "__") {
+		return original
+	}
+	name := strings.Map(fitRune, strings.ToLower(original))
+	for strings.Contains(name, "__") {
+		name = strings.ReplaceAll(name, "__", "_")
+	}
+	if strings.Trim(name, "_-") == "" {
+		return "tool_" + shortHash(original) // no character of it could stay
+	}
+	if name[0] == '_' || name[0] == '-' {
+		name = "t" + name
+	}
+	if len(name) <= maxName {
+		return name
+	}
+	return hashedName(name, original)
+}
+
+// hashedName makes a name of its own of one that is too long, or is that of another tool.
+func hashedName(name, original string) string {
+	hash := shortHash(original)
+	return strings.TrimRight(name[:min(len(name), maxName-len(hash)-1)], "_-") + "_" + hash
+}
+
+func fitRune(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+		return r
+	}
+	return '_'
+}
+
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:3])
+}
+
+// paramsSchema gives the schema that params are short for: no other arguments, all required but those with a question
+// mark.
+func paramsSchema(params map[string]json.RawMessage) (json.RawMessage, error) {
+	var properties, required []string
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		property, optional, err := param(params[name])
+		if err != nil {
+			return nil, fmt.Errorf("params: %s: %w", name, err)
+		}
+		properties = append(properties, string(sdk.Encode(name))+":"+property)
+		if !optional {
+			required = append(required, string(sdk.Encode(name)))
+		}
+	}
+	text := `{"type":"object","properties":{` + strings.Join(properties, ",") + `}`
+	if len(required) > 0 {
+		text += `,"required":[` + strings.Join(required, ",") + `]`
+	}
+	return json.RawMessage(text + `,"additionalProperties":false}`), nil
+}
+
+// param reads "TYPE", "TYPE?" for one that may be absent, and either with ": DESCRIPTION" behind it. A list is TYPE[].
+func param(raw json.RawMessage) (property string, optional bool, err error) {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return "", false, fmt.Errorf("it is %s; write \"TYPE: DESCRIPTION\", or use schema for more", kind(raw))
+	}
+	kind, description, _ := strings.Cut(text, ":")
+	kind, optional = strings.CutSuffix(strings.TrimSpace(kind), "?")
+	kind, list := strings.CutSuffix(kind, "[]")
+	if !slices.Contains([]string{"string", "number", "integer", "boolean"}, kind) {
+		return "", false, fmt.Errorf("%q begins with no type: write string, number, integer or boolean, with [] for a "+
+			"list, with ? for one that may be absent, then \": DESCRIPTION\"",
+			clip(text, 60))
+	}
+	property = `{"type":"` + kind + `"`
+	if list {
+		property = `{"type":"array","items":{"type":"` + kind + `"}`
+	}
+	if description = strings.TrimSpace(description); description != "" {
+		property += `,"description":` + string(sdk.Encode(description))
+	}
+	return property + "}", optional, nil
 }

@@ -13,7 +13,8 @@ import (
 // someSettings are enough to read a list of tools.
 func someSettings() *settings {
 	words := []string{"bin/call_tool", "--json"}
-	return &settings{discovery: command{words: []string{"bin/get_tools"}}, call: command{words: words}, callTimeout: 2 * time.Minute}
+	return &settings{discovery: command{words: []string{"bin/get_tools"}}, call: command{words: words},
+		callTimeout: 2 * time.Minute}
 }
 
 // readTools reads what a discovery command printed.
@@ -46,11 +47,15 @@ func TestForms(t *testing.T) {
 		{"bare", `[{"name":"a"},{"name":"b"}]`, []string{"a", "b"}, nil},
 		{"function_declarations", `[{"function_declarations":[{"name":"a"},{"name":"b"}]}]`, []string{"a", "b"}, nil},
 		{"functionDeclarations", `[{"functionDeclarations":[{"name":"a"}]}]`, []string{"a"}, nil},
-		{"all three", `[{"name":"c"},{"functionDeclarations":[{"name":"b"}]},{"function_declarations":[{"name":"a"}]}]`, []string{"c", "b", "a"}, nil},
-		{"the first form counts", `[{"name":"c","functionDeclarations":[{"name":"b"}],"function_declarations":[{"name":"a"}]}]`, []string{"a"}, nil},
-		{"a form that is no list does not count", `[{"name":"c","function_declarations":{},"functionDeclarations":null}]`, []string{"c"}, nil},
+		{"all three", `[{"name":"c"},{"functionDeclarations":[{"name":"b"}]},{"function_declarations":[{"name":"a"}]}]`,
+			[]string{"c", "b", "a"}, nil},
+		{"the first form counts",
+			`[{"name":"c","functionDeclarations":[{"name":"b"}],"function_declarations":[{"name":"a"}]}]`, []string{"a"}, nil},
+		{"a form that is no list does not count", `[{"name":"c","function_declarations":{},"functionDeclarations":null}]`,
+			[]string{"c"}, nil},
 		{"an empty list counts", `[{"name":"c","function_declarations":[]},{"name":"d"}]`, []string{"d"}, nil},
-		{"nothing but empty lists", `[{"function_declarations":[]}]`, nil, []string{"no tools: discovery_command bin/get_tools printed an empty list"}},
+		{"nothing but empty lists", `[{"function_declarations":[]}]`, nil,
+			[]string{"no tools: discovery_command bin/get_tools printed an empty list"}},
 		{"no objects", `[1,"a",null,true,[{"name":"x"}],{"name":"a"}]`, []string{"a"}, []string{
 			"item 1 is left out: it is a number, not an object", "item 2 is left out: it is a string, not an object",
 			"item 3 is left out: it is null, not an object", "item 4 is left out: it is a boolean, not an object",
@@ -58,27 +63,34 @@ func TestForms(t *testing.T) {
 		{"no objects inside", `[{"functionDeclarations":[1,{"name":"a"},null]}]`, []string{"a"}, []string{
 			"item 1, functionDeclarations 1 is left out: it is a number, not an object",
 			"item 1, functionDeclarations 3 is left out: it is null, not an object"}},
-		{"no names", `[{},{"name":""},{"name":" "},{"name":5},{"name":null},{"Name":"a"},{"functionDeclarations":[{"description":"x"}]}]`, nil, []string{
+		{"no names", `[{},{"name":""},{"name":" ` +
+			`"},{"name":5},{"name":null},{"Name":"a"},{"functionDeclarations":[{"description":"x"}]}]`, nil, []string{
 			"item 1 is left out: it has no name", "item 2 is left out: it has no name", "item 3 is left out: it has no name",
 			"item 4 is left out: it has no name", "item 5 is left out: it has no name", "item 6 is left out: it has no name",
 			"item 7, functionDeclarations 1 is left out: it has no name"}},
-		{"names that cannot be given", `[{"name":"a\u0000b"},{"name":"` + strings.Repeat("é", 600) + `"},{"name":"a"}]`, []string{"a"}, []string{
-			`item 1 is left out: its name "a\x00b" has a NUL character, which no program can be given`,
-			`item 2 is left out: its name "` + strings.Repeat("é", 30) + `"... has 1200 bytes, at most 1024 are allowed`}},
+		{"names that cannot be given", `[{"name":"a\u0000b"},{"name":"` + strings.Repeat("é", 600) + `"},{"name":"a"}]`,
+			[]string{"a"}, []string{
+				`item 1 is left out: its name "a\x00b" has a NUL character, which no program can be given`,
+				`item 2 is left out: its name "` + strings.Repeat("é", 30) + `"... has 1200 bytes, at most 1024 are allowed`}},
 		{"names made to fit", `[{"name":"Get Weather!"},{"name":"get.x"},{"name":"fine_name-2"}]`,
 			[]string{"get_weather_/Get Weather!", "get_x/get.x", "fine_name-2"}, nil},
-		{"the same name", `[{"name":"a","description":"first"},{"name":"a","description":"second"},{"name":"b"}]`, []string{"a", "b"}, []string{
-			`the tool "a" is there twice; the last one counts`}},
-		{"the same name once it fits", `[{"name":"Do it"},{"name":"do.it"},{"name":"do_it"}]`, []string{"do_it_8af08d/Do it", "do_it_94431f/do.it", "do_it"}, []string{
-			`the tool "Do it" is called "do_it_8af08d" here, since "do_it" has its name`,
-			`the tool "do.it" is called "do_it_94431f" here, since "do_it" has its name`}},
-		{"names that differ by case", `[{"name":"getuser"},{"name":"getUser"},{"name":"GETUSER"}]`, []string{"getuser_69398c/getuser", "getUser_e28ebf/getUser", "GETUSER"}, []string{
-			`the tool "getuser" is called "getuser_69398c" here, since "GETUSER" has its name`,
-			`the tool "getUser" is called "getUser_e28ebf" here, since "GETUSER" has its name`}},
-		{"the same in another order", `[{"name":"GETUSER"},{"name":"getUser"}]`, []string{"GETUSER", "getUser_e28ebf/getUser"}, []string{
-			`the tool "getUser" is called "getUser_e28ebf" here, since "GETUSER" has its name`}},
-		{"a tool that is left out takes no name", `[{"name":"a","parameters":{"type":"array"}},{"name":"a"}]`, []string{"a"}, []string{
-			`the tool "a" is left out: its schema has the type "array", but arguments are always an object`}},
+		{"the same name", `[{"name":"a","description":"first"},{"name":"a","description":"second"},{"name":"b"}]`,
+			[]string{"a", "b"}, []string{
+				`the tool "a" is there twice; the last one counts`}},
+		{"the same name once it fits", `[{"name":"Do it"},{"name":"do.it"},{"name":"do_it"}]`,
+			[]string{"do_it_8af08d/Do it", "do_it_94431f/do.it", "do_it"}, []string{
+				`the tool "Do it" is called "do_it_8af08d" here, since "do_it" has its name`,
+				`the tool "do.it" is called "do_it_94431f" here, since "do_it" has its name`}},
+		{"names that differ by case", `[{"name":"getuser"},{"name":"getUser"},{"name":"GETUSER"}]`,
+			[]string{"getuser_69398c/getuser", "getUser_e28ebf/getUser", "GETUSER"}, []string{
+				`the tool "getuser" is called "getuser_69398c" here, since "GETUSER" has its name`,
+				`the tool "getUser" is called "getUser_e28ebf" here, since "GETUSER" has its name`}},
+		{"the same in another order", `[{"name":"GETUSER"},{"name":"getUser"}]`,
+			[]string{"GETUSER", "getUser_e28ebf/getUser"}, []string{
+				`the tool "getUser" is called "getUser_e28ebf" here, since "GETUSER" has its name`}},
+		{"a tool that is left out takes no name", `[{"name":"a","parameters":{"type":"array"}},{"name":"a"}]`, []string{"a"},
+			[]string{
+				`the tool "a" is left out: its schema has the type "array", but arguments are always an object`}},
 		{"blanks around", " \n\uFEFF\t[ { \"name\" : \"a\" } ] \n", []string{"a"}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -102,20 +114,24 @@ func TestDefinition(t *testing.T) {
 	if tool.Description != "Adds <b> & c." || tool.Category != "discovered" || tool.Timeout <= 2*time.Minute {
 		t.Errorf("%+v", tool)
 	}
-	if tool.Hints.ReadOnly != nil || tool.Hints.Destructive != nil || tool.Hints.Idempotent != nil || tool.Hints.OpenWorld != nil {
+	if tool.Hints.ReadOnly != nil || tool.Hints.Destructive != nil || tool.Hints.Idempotent != nil ||
+		tool.Hints.OpenWorld != nil {
 		t.Errorf("hints that nobody gave: %+v", tool.Hints)
 	}
 }
 
 func TestDescriptions(t *testing.T) {
-	standIn := "Runs the project's command bin/call_tool --json 'My Tool' with the arguments as JSON on standard input, and returns what it prints."
-	for name, raw := range map[string]string{"missing": `"x":1`, "empty": `"description":""`, "blank": `"description":" \n"`, "a number": `"description":5`} {
+	standIn := "Runs the project's command bin/call_tool --json 'My Tool' with the arguments as JSON on standard input, " +
+		"and returns what it prints."
+	for name, raw := range map[string]string{"missing": `"x":1`, "empty": `"description":""`,
+		"blank": `"description":" \n"`, "a number": `"description":5`} {
 		c := readTools(t, `[{"name":"My Tool",`+raw+`}]`)
 		if got := c.tools[0].Description; got != standIn {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	c := readTools(t, `[{"name":"long","description":"`+strings.Repeat("ä", 5000)+`"},{"name":"full","description":"`+strings.Repeat("x", 8192)+`"}]`)
+	c := readTools(t, `[{"name":"long","description":"`+strings.Repeat("ä", 5000)+`"},{"name":"full","description":"`+
+		strings.Repeat("x", 8192)+`"}]`)
 	if got, want := c.tools[0].Description, strings.Repeat("ä", 4094)+"..."; got != want {
 		t.Errorf("cut to %d bytes, want %d: ...%q", len(got), len(want), got[len(got)-10:])
 	}
@@ -165,34 +181,53 @@ func TestSchemas(t *testing.T) {
 		{"parametersJsonSchema", `"parametersJsonSchema":{"type":"object","properties":{"a":{"type":"string"}}}`,
 			`{"type":"object","properties":{"a":{"type":"string"}}}`},
 		{"parameters", `"parameters":{"type":"object","required":["a"]}`, `{"type":"object","required":["a"]}`},
-		{"both", `"parametersJsonSchema":{"type":"object","title":"j"},"parameters":{"type":"object","title":"p"}`, `{"type":"object","title":"j"}`},
-		{"the first is no object", `"parametersJsonSchema":[1],"parameters":{"type":"object","title":"p"}`, `{"type":"object","title":"p"}`},
+		{"both", `"parametersJsonSchema":{"type":"object","title":"j"},"parameters":{"type":"object","title":"p"}`,
+			`{"type":"object","title":"j"}`},
+		{"the first is no object", `"parametersJsonSchema":[1],"parameters":{"type":"object","title":"p"}`,
+			`{"type":"object","title":"p"}`},
 		{"neither is an object", `"parametersJsonSchema":true,"parameters":"x"`, `{"type":"object"}`},
 		{"null", `"parametersJsonSchema":null`, `{"type":"object"}`},
 		{"empty", `"parameters":{}`, `{"type":"object"}`},
 		{"no type", `"parameters":{ "properties":{"a":{}}}`, `{"type":"object", "properties":{"a":{}}}`},
-		{"fine ones stay byte for byte", `"parameters":{ "type" : "object", "properties" : {"b":{"type":"number","const":1.50}, "a":{}} }`,
+		{"fine ones stay byte for byte",
+			`"parameters":{ "type" : "object", "properties" : {"b":{"type":"number","const":1.50}, "a":{}} }`,
 			`{ "type" : "object", "properties" : {"b":{"type":"number","const":1.50}, "a":{}} }`},
-		{"upper case", `"parameters":{"type":"OBJECT","properties":{"b":{"type":"STRING","enum":["STRING"]},"a":{"type":"ARRAY","items":{"type":"INTEGER"}}},"required":["b"]}`,
-			`{"type":"object","properties":{"b":{"type":"string","enum":["STRING"]},"a":{"type":"array","items":{"type":"integer"}}},"required":["b"]}`},
+		{"upper case", `"parameters":{"type":"OBJECT","properties":{"b":{"type":"STRING","enum":["STRING"]},` +
+			`"a":{"type":"ARRAY","items":{"type":"INTEGER"}}},"required":["b"]}`,
+			`{"type":"object","properties":{"b":{"type":"string","enum":["STRING"]},"a":{"type":"array",` +
+				`"items":{"type":"integer"}}},"required":["b"]}`},
 		{"mixed case, lists of types", `"parameters":{"type":"Object","properties":{"a":{"type":["STRING","Null"]}}}`,
 			`{"type":"object","properties":{"a":{"type":["string","null"]}}}`},
-		{"everywhere a schema may be", `"parameters":{"type":"OBJECT","anyOf":[{"not":{"type":"NULL"}}],"$defs":{"d":{"type":"BOOLEAN"}},"additionalProperties":{"type":"NUMBER"},"items":[{"type":"STRING"}],"then":{"prefixItems":[{"type":"STRING"}]}}`,
-			`{"type":"object","anyOf":[{"not":{"type":"null"}}],"$defs":{"d":{"type":"boolean"}},"additionalProperties":{"type":"number"},"items":[{"type":"string"}],"then":{"prefixItems":[{"type":"string"}]}}`},
-		{"nowhere else", `"parameters":{"type":"object","properties":{"type":{"type":"STRING","default":"STRING","examples":[{"type":"OBJECT"}],"const":{"type":"NULL"}},"items":{"description":"<TYPE & more>"}}}`,
-			`{"type":"object","properties":{"type":{"type":"string","default":"STRING","examples":[{"type":"OBJECT"}],"const":{"type":"NULL"}},"items":{"description":"<TYPE & more>"}}}`},
-		{"a property that is called type", `"parameters":{"type":"OBJECT","properties":{"type":{"enum":["A"]}}}`, `{"type":"object","properties":{"type":{"enum":["A"]}}}`},
-		{"other words stay", `"parameters":{"type":"object","properties":{"a":{"type":"DATE"}}}`, `{"type":"object","properties":{"a":{"type":"DATE"}}}`},
+		{"everywhere a schema may be",
+			`"parameters":{"type":"OBJECT","anyOf":[{"not":{"type":"NULL"}}],"$defs":{"d":{"type":"BOOLEAN"}},` +
+				`"additionalProperties":{"type":"NUMBER"},"items":[{"type":"STRING"}],"then":{"prefixItems":[{"type":"STRING"}]}}`,
+			`{"type":"object","anyOf":[{"not":{"type":"null"}}],"$defs":{"d":{"type":"boolean"}},` +
+				`"additionalProperties":{"type":"number"},"items":[{"type":"string"}],"then":{"prefixItems":[{"type":"string"}]}}`},
+		{"nowhere else", `"parameters":{"type":"object","properties":{"type":{"type":"STRING","default":"STRING",` +
+			`"examples":[{"type":"OBJECT"}],"const":{"type":"NULL"}},"items":{"description":"<TYPE & more>"}}}`,
+			`{"type":"object","properties":{"type":{"type":"string","default":"STRING","examples":[{"type":"OBJECT"}],` +
+				`"const":{"type":"NULL"}},"items":{"description":"<TYPE & more>"}}}`},
+		{"a property that is called type", `"parameters":{"type":"OBJECT","properties":{"type":{"enum":["A"]}}}`,
+			`{"type":"object","properties":{"type":{"enum":["A"]}}}`},
+		{"other words stay", `"parameters":{"type":"object","properties":{"a":{"type":"DATE"}}}`,
+			`{"type":"object","properties":{"a":{"type":"DATE"}}}`},
 		{"unspecified", `"parameters":{"type":"TYPE_UNSPECIFIED","properties":{"a":{"type":"TYPE_UNSPECIFIED","title":"A"}}}`,
 			`{"type":"object","properties":{"a":{"title":"A"}}}`},
-		{"counts as strings", `"parameters":{"type":"object","properties":{"a":{"type":"array","minItems":"1","maxItems":"x","maxLength":" 5"}}}`,
+		{"counts as strings", `"parameters":{"type":"object","properties":{"a":{"type":"array","minItems":"1",` +
+			`"maxItems":"x","maxLength":" 5"}}}`,
 			`{"type":"object","properties":{"a":{"type":"array","minItems":1,"maxItems":"x","maxLength":5}}}`},
 		{"booleans as schemas", `"parameters":{"type":"OBJECT","properties":{"a":true},"additionalProperties":false}`,
 			`{"type":"object","properties":{"a":true},"additionalProperties":false}`},
-		{"nullable", `"parameters":{"type":"OBJECT","properties":{"a":{"type":"STRING","nullable":true},"b":{"nullable":true,"type":["string","null"]},"c":{"type":"string","nullable":false},"nullable":{"type":"boolean"}}}`,
-			`{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":["string","null"]},"c":{"type":"string"},"nullable":{"type":"boolean"}}}`},
-		{"nullable without a type", `"parameters":{"type":"object","properties":{"a":{"$ref":"#/$defs/x","nullable":true}},"$defs":{"x":{"type":"string"}}}`,
-			`{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#/$defs/x"},{"type":"null"}]}},"$defs":{"x":{"type":"string"}}}`},
+		{"nullable", `"parameters":{"type":"OBJECT","properties":{"a":{"type":"STRING","nullable":true},` +
+			`"b":{"nullable":true,"type":["string","null"]},"c":{"type":"string","nullable":false},` +
+			`"nullable":{"type":"boolean"}}}`,
+			`{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":["string","null"]},` +
+				`"c":{"type":"string"},"nullable":{"type":"boolean"}}}`},
+		{"nullable without a type",
+			`"parameters":{"type":"object","properties":{"a":{"$ref":"#/$defs/x","nullable":true}},` +
+				`"$defs":{"x":{"type":"string"}}}`,
+			`{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#/$defs/x"},{"type":"null"}]}},` +
+				`"$defs":{"x":{"type":"string"}}}`},
 		{"big numbers", `"parameters":{"type":"OBJECT","properties":{"a":{"maximum":12345678901234567890}}}`,
 			`{"type":"object","properties":{"a":{"maximum":12345678901234567890}}}`},
 	} {
@@ -223,7 +258,8 @@ func TestSchemasThatAreLeftOut(t *testing.T) {
 			if got := string(c.tools[0].InputSchema); got != `{"type":"object"}` || !c.tools[0].ForeignSchema {
 				t.Errorf("schema %s", got)
 			}
-			if diff := cmp.Diff([]string{`the arguments of the tool "bad" are not checked: ` + test.want}, c.notices()); diff != "" {
+			if diff := cmp.Diff([]string{`the arguments of the tool "bad" are not checked: ` + test.want},
+				c.notices()); diff != "" {
 				t.Errorf("notices (-want +got):\n%s", diff)
 			}
 		})
@@ -234,7 +270,8 @@ func TestSchemasThatAreRefused(t *testing.T) {
 	for _, test := range []struct{ name, schema, want string }{
 		{"string", `{"type":"string"}`, `its schema has the type "string", but arguments are always an object`},
 		{"upper case", `{"type":"STRING"}`, `its schema has the type "string", but arguments are always an object`},
-		{"a list of types", `{"type":["object","null"]}`, `its schema has the type ["object","null"], but arguments are always an object`},
+		{"a list of types", `{"type":["object","null"]}`,
+			`its schema has the type ["object","null"], but arguments are always an object`},
 		{"no type at all", `{"type":5}`, `its schema has the type 5, but arguments are always an object`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -259,15 +296,18 @@ func TestLongListOfNothing(t *testing.T) {
 		if diff := cmp.Diff([]string{"a"}, c.names()); diff != "" {
 			t.Errorf("%s: tools (-want +got):\n%s", name, diff)
 		}
-		if notices := c.notices(); len(notices) != maxNotices+2 || notices[0] != "only the first 10000 items are read; the rest is left out" {
+		if notices := c.notices(); len(notices) != maxNotices+2 ||
+			notices[0] != "only the first 10000 items are read; the rest is left out" {
 			t.Errorf("%s: %d notices, the first %q", name, len(notices), notices[0])
 		}
 	}
 }
 
 func FuzzCatalog(f *testing.F) {
-	for _, printed := range []string{`[]`, `[{"name":"a"}]`, `[{"function_declarations":[{"name":"A b","parameters":{"type":"OBJECT"}}]}]`,
-		`[{"name":"é","description":"x"},{"name":"É"}]`, `[{"name":"a","parametersJsonSchema":{"properties":{"type":{"type":["STRING"]}},"items":[{"type":""}]}}]`,
+	for _, printed := range []string{`[]`, `[{"name":"a"}]`,
+		`[{"function_declarations":[{"name":"A b","parameters":{"type":"OBJECT"}}]}]`,
+		`[{"name":"é","description":"x"},{"name":"É"}]`,
+		`[{"name":"a","parametersJsonSchema":{"properties":{"type":{"type":["STRING"]}},"items":[{"type":""}]}}]`,
 		"\uFEFF[1,null]", `{"name":"a"}`, `[{"name":"__"},{"name":"a__b","parameters":{"a":1,"a":{"type":"X"}}}]`} {
 		f.Add([]byte(printed))
 	}

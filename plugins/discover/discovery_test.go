@@ -23,29 +23,44 @@ func TestBrokenDiscovery(t *testing.T) {
 		want    string // behind "no tools: discovery_command COMMAND: "; DIR is the work folder
 	}{
 		{name: "no such file", want: "DIR/bin/get_tools cannot be run: no such file"},
-		{name: "not in the PATH", command: "no-such-program-anywhere --list", want: "no-such-program-anywhere cannot be run: not found in PATH"},
-		{name: "in the folder, not in the PATH", command: "plain", want: "plain cannot be run: not found in PATH; for the file of that name in the work folder write ./plain"},
-		{name: "not executable", command: "./plain", want: "DIR/plain cannot be run: permission denied: it is not executable"},
+		{name: "not in the PATH", command: "no-such-program-anywhere --list",
+			want: "no-such-program-anywhere cannot be run: not found in PATH"},
+		{name: "in the folder, not in the PATH", command: "plain",
+			want: "plain cannot be run: not found in PATH; for the file of that name in the work folder write ./plain"},
+		{name: "not executable", command: "./plain",
+			want: "DIR/plain cannot be run: permission denied: it is not executable"},
 		{name: "a folder", command: "./bin", want: "DIR/bin cannot be run: is a directory"},
-		{name: "no interpreter", command: "bin/lost", want: "DIR/bin/lost cannot be run: its interpreter does not exist: /no/such/shell"},
-		{name: "no program", command: "bin/text", want: "DIR/bin/text cannot be run: exec format error: neither a script with a #! line nor a program for this machine"},
-		{name: "failure", script: "echo '[]'; echo one >&2; echo two >&2; exit 3", want: "it failed with exit code 3; stderr: one\ntwo"},
+		{name: "no interpreter", command: "bin/lost",
+			want: "DIR/bin/lost cannot be run: its interpreter does not exist: /no/such/shell"},
+		{name: "no program", command: "bin/text",
+			want: "DIR/bin/text cannot be run: exec format error: neither a script with a #! line nor a program for this " +
+				"machine"},
+		{name: "failure", script: "echo '[]'; echo one >&2; echo two >&2; exit 3",
+			want: "it failed with exit code 3; stderr: one\ntwo"},
 		{name: "failure without a word", script: "exit 9", want: "it failed with exit code 9; it printed nothing on stderr"},
 		{name: "failure with many words", script: "i=0; while [ $i -lt 9 ]; do i=$((i+1)); echo $i >&2; done; exit 1",
 			want: "it failed with exit code 1; stderr: 1\n2\n3\n4\n5\n..."},
 		{name: "failure with a long line", script: "head -c 5000 /dev/zero | tr '\\000' x >&2; exit 1",
 			want: "it failed with exit code 1; stderr: " + strings.Repeat("x", 1024) + "\n..."},
 		{name: "signal", script: "echo oops >&2; kill -KILL $$", want: "it was ended by SIGKILL; stderr: oops"},
-		{name: "timeout", script: "echo working >&2; sleep 600", more: `,"timeout_seconds":1.5`, want: "it was not done after 1.5s and was stopped; stderr: working"},
-		{name: "too much output", script: "yes", more: `,"max_discovery_bytes":1000000`, want: "it printed more than 1000000 bytes and was stopped"},
+		{name: "timeout", script: "echo working >&2; sleep 600", more: `,"timeout_seconds":1.5`,
+			want: "it was not done after 1.5s and was stopped; stderr: working"},
+		{name: "too much output", script: "yes", more: `,"max_discovery_bytes":1000000`,
+			want: "it printed more than 1000000 bytes and was stopped"},
 		{name: "no output", script: "true", want: "it printed nothing; it must print a JSON array of tools"},
 		{name: "only blanks", script: "echo; echo ' '", want: "it printed nothing; it must print a JSON array of tools"},
-		{name: "no JSON", script: "echo; echo Usage: get_tools", want: `it printed no valid JSON: invalid character 'U' looking for beginning of value at byte 2; it begins with "Usage: get_tools"`},
+		{name: "no JSON", script: "echo; echo Usage: get_tools",
+			want: `it printed no valid JSON: invalid character 'U' looking for beginning of value at byte 2; it begins with ` +
+				`"Usage: get_tools"`},
 		{name: "mistake in the JSON", script: `printf '[{"name":"a",}]'`,
-			want: `it printed no valid JSON: invalid character '}' looking for beginning of object key string at byte 14; it begins with "[{\"name\":\"a\",}]"`},
-		{name: "half the JSON", script: `printf '[{"name":'`, want: `it printed no valid JSON: unexpected end of JSON input at byte 9; it begins with "[{\"name\":"`},
-		{name: "two values", script: `echo '[] []'`, want: `it printed no valid JSON: invalid character '[' after top-level value at byte 4; it begins with "[] []"`},
-		{name: "object", script: `echo '{"functionDeclarations":[]}'`, want: "it printed an object; it must print a JSON array of tools"},
+			want: `it printed no valid JSON: invalid character '}' looking for beginning of object key string at byte 14; it ` +
+				`begins with "[{\"name\":\"a\",}]"`},
+		{name: "half the JSON", script: `printf '[{"name":'`,
+			want: `it printed no valid JSON: unexpected end of JSON input at byte 9; it begins with "[{\"name\":"`},
+		{name: "two values", script: `echo '[] []'`,
+			want: `it printed no valid JSON: invalid character '[' after top-level value at byte 4; it begins with "[] []"`},
+		{name: "object", script: `echo '{"functionDeclarations":[]}'`,
+			want: "it printed an object; it must print a JSON array of tools"},
 		{name: "string", script: `echo '"x"'`, want: "it printed a string; it must print a JSON array of tools"},
 		{name: "number", script: `echo -5`, want: "it printed a number; it must print a JSON array of tools"},
 		{name: "boolean", script: `echo true`, want: "it printed a boolean; it must print a JSON array of tools"},
@@ -80,7 +95,8 @@ func TestDiscoveryEndsBeforeItsHostGivesUp(t *testing.T) {
 	p := newProject(t)
 	p.script(t, "bin/get_tools", "echo working >&2; sleep 600")
 	var c config
-	err := json.Unmarshal([]byte(`{"discovery_command":"bin/get_tools","call_command":"x","tool":{"labels":["own"],"description":"d","command":["true"]}}`), &c)
+	err := json.Unmarshal([]byte(`{"discovery_command":"bin/get_tools","call_command":"x","tool":{"labels":["own"],`+
+		`"description":"d","command":["true"]}}`), &c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +106,8 @@ func TestDiscoveryEndsBeforeItsHostGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := strings.Join(saying(t, sdktest.Start(t, k.plugin)), "\n")
-	for _, want := range []string{"own\nonly the tools of the configuration: discovery_command bin/get_tools: it was not done after ",
+	for _, want := range []string{"own\nonly the tools of the configuration: discovery_command bin/get_tools: it was " +
+		"not done after ",
 		"s and was stopped; the plugin's start_timeout leaves it no more, raise that; stderr: working"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it says %q, without %q", said, want)
@@ -149,11 +166,13 @@ func TestManyTools(t *testing.T) {
 	if len(d.Tools) < 700 || len(d.Tools) > 800 {
 		t.Errorf("%d tools of 4 KB fit in 3 MiB", len(d.Tools))
 	}
-	want := fmt.Sprintf(`the tool "tool-%d" is left out: with it, the definitions of all tools would have more than 3145728 bytes`, len(d.Tools))
+	want := fmt.Sprintf(`the tool "tool-%d" is left out: with it, the definitions of all tools would have more than `+
+		`3145728 bytes`, len(d.Tools))
 	if len(d.Notices) != maxNotices+1 || d.Notices[0] != want {
 		t.Errorf("%d notices, the first %q, want %q", len(d.Notices), d.Notices[0], want)
 	}
-	if got, want := d.Notices[maxNotices], fmt.Sprintf("and %d more notices like these", 2000-len(d.Tools)-maxNotices); got != want {
+	if got, want := d.Notices[maxNotices],
+		fmt.Sprintf("and %d more notices like these", 2000-len(d.Tools)-maxNotices); got != want {
 		t.Errorf("the last notice is %q, want %q", got, want)
 	}
 }

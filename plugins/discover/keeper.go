@@ -18,9 +18,9 @@ type keeper struct {
 	stop   func()     // ends the watch, and waits until nothing of it runs; nil when there is none
 }
 
-// configure offers the tools that there are, and watches for others from then on. Only mistakes in the configuration are
-// errors: a project whose discovery command is broken has no tools and a notice that says why, and its host starts all
-// the same.
+// configure offers the tools that there are, and watches for others from then on. Only mistakes in the configuration
+// are errors: a project whose discovery command is broken has no tools and a notice that says why, and its host starts
+// all the same.
 func (k *keeper) configure(ctx context.Context, workdir string, c config) error {
 	s, err := c.settings(workdir)
 	if err != nil {

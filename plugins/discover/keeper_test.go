@@ -57,16 +57,21 @@ func TestDiscoveryRunsAgain(t *testing.T) {
 		change func()
 		want   []string
 	}{
-		{"a watched file", func() { p.file(t, "tools.json", `[{"name":"one"},{"name":"two"}]`, 0o644) }, []string{"one", "two"}},
+		{"a watched file", func() { p.file(t, "tools.json", `[{"name":"one"},{"name":"two"}]`, 0o644) },
+			[]string{"one", "two"}},
 		{"the command", func() { p.script(t, "bin/get_tools", `echo '[{"name":"three"}]'`) }, []string{"three"}},
 		{"a mistake", func() { p.script(t, "bin/get_tools", `echo oops >&2; exit 3`) },
-			[]string{"three", "the tools are those of before: discovery_command bin/get_tools: it failed with exit code 3; stderr: oops"}},
+			[]string{"three", "the tools are those of before: discovery_command bin/get_tools: it failed with exit code 3; " +
+				"stderr: oops"}},
 		{"another mistake", func() { p.file(t, "bin/get_tools", "#!/bin/sh\n", 0o755) },
-			[]string{"three", "the tools are those of before: discovery_command bin/get_tools: it printed nothing; it must print a JSON array of tools"}},
+			[]string{"three", "the tools are those of before: discovery_command bin/get_tools: it printed nothing; it must " +
+				"print a JSON array of tools"}},
 		{"mended", func() { p.script(t, "bin/get_tools", `echo '[{"name":"three"}]'`) }, []string{"three"}},
-		{"no tools any more", func() { p.script(t, "bin/get_tools", `echo '[]'`) }, []string{"no tools: discovery_command bin/get_tools printed an empty list"}},
+		{"no tools any more", func() { p.script(t, "bin/get_tools", `echo '[]'`) },
+			[]string{"no tools: discovery_command bin/get_tools printed an empty list"}},
 		{"gone", func() { _ = os.RemoveAll(filepath.Join(p.dir, "bin")) },
-			[]string{"the tools are those of before: discovery_command bin/get_tools: " + p.dir + "/bin/get_tools cannot be run: no such file",
+			[]string{"the tools are those of before: discovery_command bin/get_tools: " + p.dir +
+				"/bin/get_tools cannot be run: no such file",
 				"no tools: discovery_command bin/get_tools printed an empty list"}},
 		{"there again", func() { p.script(t, "bin/get_tools", `echo '[{"name":"four"}]'`) }, []string{"four"}},
 	} {
@@ -106,7 +111,8 @@ func TestToolsThatCannotBeCalledAppear(t *testing.T) {
 	changes := told(t, c)
 	p.file(t, "tools.json", `[{"name":"one"}]`, 0o644)
 	await(t, changes)
-	want := []string{"the tools are those of before: discovery_command bin/get_tools: call_command is missing: discovery_command found 1 tools, and there is nothing to call them with",
+	want := []string{"the tools are those of before: discovery_command bin/get_tools: call_command is missing: " +
+		"discovery_command found 1 tools, and there is nothing to call them with",
 		"no tools: discovery_command bin/get_tools printed an empty list"}
 	if diff := cmp.Diff(want, saying(t, c)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -116,7 +122,8 @@ func TestToolsThatCannotBeCalledAppear(t *testing.T) {
 func TestSameToolsAreNoChange(t *testing.T) {
 	p := newProject(t)
 	p.prints(t, `[{"name":"one","parameters":{"type":"object"}}]`)
-	s, err := (&config{DiscoveryCommand: json.RawMessage(`"bin/get_tools"`), CallCommand: json.RawMessage(`"x"`)}).settings(p.dir)
+	s, err := (&config{DiscoveryCommand: json.RawMessage(`"bin/get_tools"`),
+		CallCommand: json.RawMessage(`"x"`)}).settings(p.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,9 +222,11 @@ func awaitTrue(t *testing.T, what string, ok func() bool) {
 func TestMistakesInWatch(t *testing.T) {
 	p := newProject(t)
 	for config, want := range map[string]string{
-		`{"watch":["x"]}`:                        "watch says when to run discovery_command again, which is missing; add it or remove watch",
+		`{"watch":["x"]}`: "watch says when to run discovery_command again, which is missing; add " +
+			"it or remove watch",
 		`{"discovery_command":"x","watch":[""]}`: `watch has the path ""; name a file or a folder`,
-		`{"discovery_command":"x","watch":["a",` + strings.Repeat(`"a",`, 63) + `"a"]}`: "watch has 65 paths, at most 64 are allowed; name a folder instead of its files",
+		`{"discovery_command":"x","watch":["a",` + strings.Repeat(`"a",`, 63) +
+			`"a"]}`: "watch has 65 paths, at most 64 are allowed; name a folder instead of its files",
 	} {
 		err := started(t).Configure(t.Context(), json.RawMessage(config), p.dir)
 		if err == nil || err.Error() != want {
@@ -232,7 +241,8 @@ func TestCommandThatIsOnePath(t *testing.T) {
 	p.script(t, "my (own) tools/get & list", `echo '[{"name":"one"}]'`)
 	p.script(t, "my (own) tools/call it", `echo "called $1"`)
 	p.file(t, "my (own) tools/plain", "", 0o644)
-	c, d := configured(t, `{"discovery_command":"my (own) tools/get & list","call_command":"`+p.dir+`/my (own) tools/call it"}`)
+	c, d := configured(t, `{"discovery_command":"my (own) tools/get & list","call_command":"`+p.dir+
+		`/my (own) tools/call it"}`)
 	if len(d.Tools) != 1 {
 		t.Fatal(d.Notices)
 	}

@@ -14,8 +14,8 @@ import (
 // maxDepth is how deep schemas may be inside each other.
 const maxDepth = 32
 
-// inputSchema gives the input schema of a declaration, mended where the habits of the format differ from JSON Schema. With an
-// error it is one that takes any object, or nil when none would be taken.
+// inputSchema gives the input schema of a declaration, mended where the habits of the format differ from JSON Schema.
+// With an error it is one that takes any object, or nil when none would be taken.
 func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
 	schema := json.RawMessage(`{"type":"object"}`)
 	for _, key := range []string{"parameters", "parametersJsonSchema"} {
@@ -52,7 +52,8 @@ func rooted(schema json.RawMessage) (json.RawMessage, error) {
 
 // Where schemas are inside of schemas.
 var (
-	schemaKeys = []string{"items", "additionalProperties", "additionalItems", "contains", "propertyNames", "not", "if", "then", "else",
+	schemaKeys = []string{"items", "additionalProperties", "additionalItems", "contains", "propertyNames", "not", "if",
+		"then", "else",
 		"unevaluatedItems", "unevaluatedProperties"}
 	listKeys = []string{"prefixItems", "items", "anyOf", "oneOf", "allOf"}
 	mapKeys  = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
@@ -61,9 +62,8 @@ var (
 	types     = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 )
 
-// mend writes the types of a schema in lower case, its counts as numbers, nullable as a union with null, and leaves out types that
-// say nothing. A schema
-// that is fine stays as it is, byte for byte.
+// mend writes the types of a schema in lower case, its counts as numbers, nullable as a union with null, and leaves out
+// types that say nothing. A schema that is fine stays as it is, byte for byte.
 func mend(schema json.RawMessage, depth int) (json.RawMessage, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("its schema has more than %d levels", maxDepth)
@@ -140,9 +140,10 @@ func mendCount(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// eachMember gives a JSON object with each value as f returns it, nil to leave the member out, in the old order. What is
-// no object, or stays as it was, is returned as it is.
-func eachMember(raw json.RawMessage, f func(key string, value json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
+// eachMember gives a JSON object with each value as f returns it, nil to leave the member out, in the old order. What
+// is no object, or stays as it was, is returned as it is.
+func eachMember(raw json.RawMessage,
+	f func(key string, value json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
 	if kind(raw) != "an object" {
 		return raw, nil
 	}
@@ -177,7 +178,8 @@ func eachItem(raw json.RawMessage, f func(item json.RawMessage) (json.RawMessage
 }
 
 // each reads an object or array part by part and puts together what next makes of the parts.
-func each(raw json.RawMessage, next func(*json.Decoder) (lead []byte, was, is json.RawMessage, err error)) (json.RawMessage, error) {
+func each(raw json.RawMessage,
+	next func(*json.Decoder) (lead []byte, was, is json.RawMessage, err error)) (json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := d.Token(); err != nil {
 		return nil, err

@@ -90,7 +90,8 @@ func TestNoArgumentInProgramText(t *testing.T) {
 		}
 	}
 	_, err := templates([]string{"sh", "-c", "ls {{a}}"})
-	want := `{{a}} stands in the program text of sh -c, where callers could write code of their own; have the text take it as an argument, such as "$1", and put "{{a}}" behind it as a word of its own`
+	want := `{{a}} stands in the program text of sh -c, where callers could write code of their own; have the text take ` +
+		`it as an argument, such as "$1", and put "{{a}}" behind it as a word of its own`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -104,28 +105,41 @@ func TestFill(t *testing.T) {
 		want      []string // behind the program; nil for an error
 		err       string
 	}{
-		{name: "text", template: []string{"a {{x}} b"}, arguments: `{"x":"it's $HOME \"q\""}`, want: []string{`a it's $HOME "q" b`}},
+		{name: "text", template: []string{"a {{x}} b"}, arguments: `{"x":"it's $HOME \"q\""}`,
+			want: []string{`a it's $HOME "q" b`}},
 		{name: "an empty text stays a word", template: []string{"{{x}}"}, arguments: `{"x":""}`, want: []string{""}},
-		{name: "numbers as written", template: []string{"--n={{x}}"}, arguments: `{"x":12345678901234567890.50}`, want: []string{"--n=12345678901234567890.50"}},
+		{name: "numbers as written", template: []string{"--n={{x}}"}, arguments: `{"x":12345678901234567890.50}`,
+			want: []string{"--n=12345678901234567890.50"}},
 		{name: "boolean", template: []string{"--fix={{x}}"}, arguments: `{"x":false}`, want: []string{"--fix=false"}},
 		{name: "object", template: []string{"{{x}}"}, arguments: `{"x":{"a": [1]}}`, want: []string{`{"a": [1]}`}},
-		{name: "list", template: []string{"{{x}}", "end"}, arguments: `{"x":["a b","",3,true,null,[1]]}`, want: []string{"a b", "", "3", "true", "[1]", "end"}},
+		{name: "list", template: []string{"{{x}}", "end"}, arguments: `{"x":["a b","",3,true,null,[1]]}`,
+			want: []string{"a b", "", "3", "true", "[1]", "end"}},
 		{name: "empty list", template: []string{"{{x}}"}, arguments: `{"x":[]}`, want: []string{}},
 		{name: "absent", template: []string{"{{x}}", "--x={{x}}", "end"}, arguments: `{}`, want: []string{"end"}},
 		{name: "null is absent", template: []string{"{{x}}"}, arguments: `{"x":null}`, want: []string{}},
-		{name: "half of a word", template: []string{"{{x}}:{{y}}"}, arguments: `{"x":"a"}`, err: "y is missing: it goes into one word with x; nothing was run"},
+		{name: "half of a word", template: []string{"{{x}}:{{y}}"}, arguments: `{"x":"a"}`,
+			err: "y is missing: it goes into one word with x; nothing was run"},
 		{name: "dash", template: []string{"{{x}}"}, arguments: `{"x":"--output=/etc/passwd"}`,
-			err: `x gives the word "--output=/etc/passwd", which begins with - and could be taken for an option; nothing was run`},
-		{name: "dash before more", template: []string{"{{x}}.go"}, arguments: `{"x":"-rf"}`, err: `x gives the word "-rf.go", which begins with - and could be taken for an option; nothing was run`},
-		{name: "dash out of nothing and more", template: []string{"{{x}}-rf"}, arguments: `{"x":""}`, err: `x gives the word "-rf", which begins with - and could be taken for an option; nothing was run`},
-		{name: "dash in a list", template: []string{"{{x}}"}, arguments: `{"x":["a","-b"]}`, err: `x gives the word "-b", which begins with - and could be taken for an option; nothing was run`},
-		{name: "negative number", template: []string{"{{x}}"}, arguments: `{"x":-9}`, err: `x gives the word "-9", which begins with - and could be taken for an option; nothing was run`},
+			err: `x gives the word "--output=/etc/passwd", which begins with - and could be taken for an option; nothing was ` +
+				`run`},
+		{name: "dash before more", template: []string{"{{x}}.go"}, arguments: `{"x":"-rf"}`,
+			err: `x gives the word "-rf.go", which begins with - and could be taken for an option; nothing was run`},
+		{name: "dash out of nothing and more", template: []string{"{{x}}-rf"}, arguments: `{"x":""}`,
+			err: `x gives the word "-rf", which begins with - and could be taken for an option; nothing was run`},
+		{name: "dash in a list", template: []string{"{{x}}"}, arguments: `{"x":["a","-b"]}`,
+			err: `x gives the word "-b", which begins with - and could be taken for an option; nothing was run`},
+		{name: "negative number", template: []string{"{{x}}"}, arguments: `{"x":-9}`,
+			err: `x gives the word "-9", which begins with - and could be taken for an option; nothing was run`},
 		{name: "dash behind text", template: []string{"--n={{x}}"}, arguments: `{"x":"-9"}`, want: []string{"--n=-9"}},
 		{name: "dash behind --", template: []string{"--", "{{x}}"}, arguments: `{"x":"-9"}`, want: []string{"--", "-9"}},
-		{name: "a -- of the caller does not count", template: []string{"{{x}}"}, arguments: `{"x":["--","-9"]}`, err: `x gives the word "--", which begins with - and could be taken for an option; nothing was run`},
-		{name: "list in a text", template: []string{"x={{x}}"}, arguments: `{"x":["a"]}`, err: "x is a list, and it goes into the middle of a text; nothing was run"},
-		{name: "NUL", template: []string{"{{x}}"}, arguments: `{"x":"a\u0000b"}`, err: "x has a NUL character, which no program can be given; nothing was run"},
-		{name: "braces in a value stay", template: []string{"{{x}}"}, arguments: `{"x":"{{y}}","y":"z"}`, want: []string{"{{y}}"}},
+		{name: "a -- of the caller does not count", template: []string{"{{x}}"}, arguments: `{"x":["--","-9"]}`,
+			err: `x gives the word "--", which begins with - and could be taken for an option; nothing was run`},
+		{name: "list in a text", template: []string{"x={{x}}"}, arguments: `{"x":["a"]}`,
+			err: "x is a list, and it goes into the middle of a text; nothing was run"},
+		{name: "NUL", template: []string{"{{x}}"}, arguments: `{"x":"a\u0000b"}`,
+			err: "x has a NUL character, which no program can be given; nothing was run"},
+		{name: "braces in a value stay", template: []string{"{{x}}"}, arguments: `{"x":"{{y}}","y":"z"}`,
+			want: []string{"{{y}}"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			words, err := templates(append([]string{"program"}, test.template...))

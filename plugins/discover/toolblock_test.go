@@ -28,8 +28,11 @@ func TestToolBlock(t *testing.T) {
 	if len(d.Tools) != 1 || len(d.Notices) != 0 {
 		t.Fatalf("%+v, notices %q", d.Tools, d.Notices)
 	}
-	schema := `{"type":"object","properties":{"fix":{"type":"boolean"},"more":{"type":"array","items":{"type":"string"}},"path":{"type":"string","description":"The file."}},"required":["path"],"additionalProperties":false}`
-	if tool := d.Tools[0]; string(tool.InputSchema) != schema || tool.Name != "say" || tool.Description != "Shows its words." || tool.Category != "configured" || tool.Timeout != 130*time.Second {
+	schema := `{"type":"object","properties":{"fix":{"type":"boolean"},"more":{"type":"array",` +
+		`"items":{"type":"string"}},"path":{"type":"string","description":"The ` +
+		`file."}},"required":["path"],"additionalProperties":false}`
+	if tool := d.Tools[0]; string(tool.InputSchema) != schema || tool.Name != "say" ||
+		tool.Description != "Shows its words." || tool.Category != "configured" || tool.Timeout != 130*time.Second {
 		t.Errorf("%+v", tool)
 	}
 	for arguments, want := range map[string]string{
@@ -47,18 +50,21 @@ func TestToolBlockRefusesArguments(t *testing.T) {
 	p.script(t, "say", sayWords)
 	c, _ := configured(t, `{"tool":`+say+`}`)
 	for _, test := range []struct{ arguments, name, message string }{
-		{`{"path":"--all"}`, "LooksLikeAnOption", `path gives the word "--all", which begins with - and could be taken for an option; nothing was run`},
+		{`{"path":"--all"}`, "LooksLikeAnOption",
+			`path gives the word "--all", which begins with - and could be taken for an option; nothing was run`},
 		{`{}`, "MissingArgument", "path is missing; nothing was run"},
 		{`{"path":null}`, "MissingArgument", "path is missing; nothing was run"},
 		{`{"path":"a\u0000"}`, "NulInArgument", "path has a NUL character, which no program can be given; nothing was run"},
 	} {
 		r := c.Unchecked().Run(t, "say", test.arguments)
-		if r.Error == nil || r.Error.Code != sdk.CodeInvalidArgs || r.Error.Name != test.name || r.Error.Message != test.message || r.Error.Suggestion == "" {
+		if r.Error == nil || r.Error.Code != sdk.CodeInvalidArgs || r.Error.Name != test.name ||
+			r.Error.Message != test.message || r.Error.Suggestion == "" {
 			t.Errorf("%s: %+v", test.arguments, r.Error)
 		}
 	}
 	r := c.Run(t, "say", `{"path":"`+strings.Repeat("x", 1_040_000)+`"}`)
-	if wantError(t, r, "ArgumentsTooLong"); len(r.Error.Message) > 1000 || !strings.HasPrefix(r.Error.Message, `command of the tool "say": `) {
+	if wantError(t, r, "ArgumentsTooLong"); len(r.Error.Message) > 1000 ||
+		!strings.HasPrefix(r.Error.Message, `command of the tool "say": `) {
 		t.Errorf("%+v", r.Error)
 	}
 }
@@ -67,7 +73,8 @@ func TestToolBlockSettings(t *testing.T) {
 	p := newProject(t)
 	p.script(t, "say", sayWords)
 	block := func(more string) string {
-		return `{"tool":{"labels":["say"],"description":"d","command":["./say","{{text}}"],"params":{"text":"string?"},` + more + `}}`
+		return `{"tool":{"labels":["say"],"description":"d","command":["./say","{{text}}"],"params":{"text":"string?"},` +
+			more + `}}`
 	}
 	for _, test := range []struct{ name, config, arguments, want string }{
 		{"nothing on stdin", block(`"title":"Say"`), `{"text":"a"}`, "<a>"},
@@ -76,7 +83,8 @@ func TestToolBlockSettings(t *testing.T) {
 		{"a text", block(`"stdin":"it: {{text}}\n"`), `{"text":"-a"}`, ""},
 		{"a text and a dash", block(`"stdin":"it: {{text}}\n","allow_dash":true`), `{"text":"-a"}`, "<-a>it: -a\n"},
 		{"a text that is absent", block(`"stdin":"it: {{text}}!"`), `{}`, "<>it: !"},
-		{"schema", `{"tool":{"labels":["say"],"description":"d","command":"./say x '{{text}}'","schema":{"type":"OBJECT","properties":{"text":{"type":"STRING"}}}}}`, `{"text":"a b"}`, "<x><a b>"},
+		{"schema", `{"tool":{"labels":["say"],"description":"d","command":"./say x ` +
+			`'{{text}}'","schema":{"type":"OBJECT","properties":{"text":{"type":"STRING"}}}}}`, `{"text":"a b"}`, "<x><a b>"},
 		{"no arguments", `{"tool":{"labels":["say"],"description":"d","command":"./say x"}}`, `{}`, "<x>"},
 		{"braces", `{"tool":{"labels":["say"],"description":"d","command":["./say","{{{{.Names}}"]}}`, `{}`, "<{{.Names}}>"},
 	} {
@@ -99,8 +107,11 @@ func TestToolBlockSettings(t *testing.T) {
 
 func TestToolBlockHints(t *testing.T) {
 	newProject(t)
-	_, d := configured(t, `{"tool":{"labels":["look"],"title":"Look","description":"d","command":["ls"],"read_only":true,"destructive":false,"idempotent":true,"open_world":false,"cost_tier":"free","timeout_seconds":1.5}}`)
-	want := sdk.Tool{Name: "look", Title: "Look", Description: "d", Category: "configured", CostTier: sdk.Free, Timeout: 11500 * time.Millisecond,
+	_, d := configured(t, `{"tool":{"labels":["look"],"title":"Look","description":"d","command":["ls"],`+
+		`"read_only":true,"destructive":false,"idempotent":true,"open_world":false,"cost_tier":"free",`+
+		`"timeout_seconds":1.5}}`)
+	want := sdk.Tool{Name: "look", Title: "Look", Description: "d", Category: "configured", CostTier: sdk.Free,
+		Timeout:     11500 * time.Millisecond,
 		Hints:       sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.Yes, OpenWorld: sdk.No},
 		InputSchema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}
 	if diff := cmp.Diff([]sdk.Tool{want}, d.Tools); diff != "" {
@@ -116,15 +127,18 @@ func TestToolBlockFailures(t *testing.T) {
 		{"labels":["missing"],"description":"d","command":["./nowhere"]},
 		{"labels":["slow"],"description":"d","command":["sleep","600"],"timeout_seconds":0.2}]}`)
 	r := c.Run(t, "fails", `{}`)
-	if wantError(t, r, "ToolFailed"); r.Error.Message != "Stdout: partial\n\nStderr: why\n\nError: (none)\nExit Code: 4\nSignal: (none)" {
+	if wantError(t, r, "ToolFailed"); r.Error.Message != "Stdout: partial\n\nStderr: why\n\nError: (none)\nExit Code: "+
+		"4\nSignal: (none)" {
 		t.Errorf("%+v", r.Error)
 	}
 	r = c.Run(t, "missing", `{}`)
-	if wantError(t, r, "CommandNotFound"); !strings.HasSuffix(r.Error.Message, "/nowhere cannot be run: no such file") || !strings.Contains(r.Error.Suggestion, `command of the tool "missing"`) {
+	if wantError(t, r, "CommandNotFound"); !strings.HasSuffix(r.Error.Message, "/nowhere cannot be run: no such file") ||
+		!strings.Contains(r.Error.Suggestion, `command of the tool "missing"`) {
 		t.Errorf("%+v", r.Error)
 	}
 	r = c.Run(t, "slow", `{}`)
-	if wantError(t, r, "Timeout"); r.Error.Message != "sleep 600 was not done after 200ms, and stopped, with everything it had started" ||
+	if wantError(t, r, "Timeout"); r.Error.Message != "sleep 600 was not done after 200ms, and stopped, with everything "+
+		"it had started" ||
 		r.Error.Suggestion != "Ask for less at once, or have the operator raise timeout_seconds of the tool." {
 		t.Errorf("%+v", r.Error)
 	}
@@ -148,7 +162,8 @@ func TestToolBlocksBesideDiscovery(t *testing.T) {
 		t.Errorf("one gives %q", got)
 	}
 	_, d = configured(t, `{"tool":`+say+`,"discovery_command":"bin/gone","call_command":"bin/call_tool"}`)
-	want = []string{"only the tools of the configuration: discovery_command bin/gone: " + p.dir + "/bin/gone cannot be run: no such file"}
+	want = []string{"only the tools of the configuration: discovery_command bin/gone: " + p.dir +
+		"/bin/gone cannot be run: no such file"}
 	if diff := cmp.Diff(want, d.Notices); diff != "" || len(d.Tools) != 1 {
 		t.Errorf("%d tools, notices (-want +got):\n%s", len(d.Tools), diff)
 	}
@@ -159,30 +174,50 @@ func TestMistakesInToolBlocks(t *testing.T) {
 	block := func(more string) string { return `{"labels":["x"],"description":"d",` + more + `}` }
 	for _, test := range []struct{ name, tool, want string }{
 		{"no name", `{"description":"d"}`, `tool block 1: write it with the tool's name, as tool "NAME" { ... }`},
-		{"two names", `[` + say + `,{"labels":["a","b"]}]`, `tool block 2: write it with the tool's name, as tool "NAME" { ... }`},
+		{"two names", `[` + say + `,{"labels":["a","b"]}]`,
+			`tool block 2: write it with the tool's name, as tool "NAME" { ... }`},
 		{"no block", `5`, `tool block 1: write it with the tool's name, as tool "NAME" { ... }`},
-		{"bad name", `{"labels":["Run It"],"description":"d","command":["x"]}`, `tool "Run It": the name must be of small letters, digits, - and _, at most 40; "run_it" would do`},
+		{"bad name", `{"labels":["Run It"],"description":"d","command":["x"]}`,
+			`tool "Run It": the name must be of small letters, digits, - and _, at most 40; "run_it" would do`},
 		{"twice", `[` + say + `,` + say + `]`, `tool "say" is there twice`},
-		{"unknown setting", block(`"comand":["x"]`), `tool "x": there is no setting "comand"; there are: title, description, command, params, schema, stdin, timeout_seconds, allow_dash, read_only, destructive, idempotent, open_world, cost_tier`},
+		{"unknown setting", block(`"comand":["x"]`),
+			`tool "x": there is no setting "comand"; there are: title, description, command, params, schema, stdin, ` +
+				`timeout_seconds, allow_dash, read_only, destructive, idempotent, open_world, cost_tier`},
 		{"wrong type", block(`"command":["x"],"timeout_seconds":"5s"`), `tool "x": timeout_seconds cannot be a string`},
-		{"no description", `{"labels":["x"],"command":["x"]}`, `tool "x": description is missing: say what the tool does and when to use it; models choose by it`},
-		{"no command", block(`"stdin":"json"`), `tool "x": command is missing: name the program and its arguments, such as command = ["./bin/lint", "{{path}}"]`},
+		{"no description", `{"labels":["x"],"command":["x"]}`,
+			`tool "x": description is missing: say what the tool does and when to use it; models choose by it`},
+		{"no command", block(`"stdin":"json"`),
+			`tool "x": command is missing: name the program and its arguments, such as command = ["./bin/lint", "{{path}}"]`},
 		{"empty command", block(`"command":[]`), `tool "x": command = []: it is empty; name a program`},
-		{"the program is an argument", block(`"command":["{{a}}"],"params":{"a":"string"}`), `tool "x": command: the program itself cannot be an argument, since a caller could run anything then`},
-		{"unknown argument", block(`"command":["x","{{b}}"],"params":{"a":"string","c":"string"}`), `tool "x": {{b}} is no argument; there are: a, c`},
-		{"no arguments", block(`"command":["x","{{b}}"]`), `tool "x": {{b}} is no argument: the tool has none; describe it in params or schema`},
-		{"unknown argument on stdin", block(`"command":["x"],"stdin":"{{b}}"`), `tool "x": {{b}} is no argument: the tool has none; describe it in params or schema`},
-		{"no place", block(`"command":["x","{{.A}}"]`), `tool "x": command: {{.A}} is not {{NAME}} with the name of an argument; to mean the two braces themselves write {{{{`},
-		{"list in a text", block(`"command":["x","--a={{a}}"],"params":{"a":"string[]"}`), `tool "x": {{a}} is a list and cannot stand inside of a text; make it a word of its own, or use stdin = "json"`},
-		{"list on stdin", block(`"command":["x"],"stdin":"{{a}}","params":{"a":"string[]"}`), `tool "x": {{a}} is a list and cannot stand inside of a text; make it a word of its own, or use stdin = "json"`},
-		{"both schemas", block(`"command":["x"],"params":{},"schema":{}`), `tool "x": it has params and a schema; keep one of the two`},
-		{"schema of a text", block(`"command":["x"],"schema":{"type":"string"}`), `tool "x": its schema has the type "string", but arguments are always an object`},
+		{"the program is an argument", block(`"command":["{{a}}"],"params":{"a":"string"}`),
+			`tool "x": command: the program itself cannot be an argument, since a caller could run anything then`},
+		{"unknown argument", block(`"command":["x","{{b}}"],"params":{"a":"string","c":"string"}`),
+			`tool "x": {{b}} is no argument; there are: a, c`},
+		{"no arguments", block(`"command":["x","{{b}}"]`),
+			`tool "x": {{b}} is no argument: the tool has none; describe it in params or schema`},
+		{"unknown argument on stdin", block(`"command":["x"],"stdin":"{{b}}"`),
+			`tool "x": {{b}} is no argument: the tool has none; describe it in params or schema`},
+		{"no place", block(`"command":["x","{{.A}}"]`),
+			`tool "x": command: {{.A}} is not {{NAME}} with the name of an argument; to mean the two braces themselves write ` +
+				`{{{{`},
+		{"list in a text", block(`"command":["x","--a={{a}}"],"params":{"a":"string[]"}`),
+			`tool "x": {{a}} is a list and cannot stand inside of a text; make it a word of its own, or use stdin = "json"`},
+		{"list on stdin", block(`"command":["x"],"stdin":"{{a}}","params":{"a":"string[]"}`),
+			`tool "x": {{a}} is a list and cannot stand inside of a text; make it a word of its own, or use stdin = "json"`},
+		{"both schemas", block(`"command":["x"],"params":{},"schema":{}`),
+			`tool "x": it has params and a schema; keep one of the two`},
+		{"schema of a text", block(`"command":["x"],"schema":{"type":"string"}`),
+			`tool "x": its schema has the type "string", but arguments are always an object`},
 		{"schema that is none", block(`"command":["x"],"schema":[]`), `tool "x": schema must be an object, not an array`},
 		{"bad param", block(`"command":["x"],"params":{"a":"text"}`),
-			`tool "x": params: a: "text" begins with no type: write string, number, integer or boolean, with [] for a list, with ? for one that may be absent, then ": DESCRIPTION"`},
-		{"param as schema", block(`"command":["x"],"params":{"a":{"type":"string"}}`), `tool "x": params: a: it is an object; write "TYPE: DESCRIPTION", or use schema for more`},
-		{"negative timeout", block(`"command":["x"],"timeout_seconds":-1`), `tool "x": timeout_seconds = -1: it must be more than 0 and at most 3600`},
-		{"cost", block(`"command":["x"],"cost_tier":"dear"`), `tool "x": cost tier "dear" is not one of free, cheap, expensive`},
+			`tool "x": params: a: "text" begins with no type: write string, number, integer or boolean, with [] for a list, ` +
+				`with ? for one that may be absent, then ": DESCRIPTION"`},
+		{"param as schema", block(`"command":["x"],"params":{"a":{"type":"string"}}`),
+			`tool "x": params: a: it is an object; write "TYPE: DESCRIPTION", or use schema for more`},
+		{"negative timeout", block(`"command":["x"],"timeout_seconds":-1`),
+			`tool "x": timeout_seconds = -1: it must be more than 0 and at most 3600`},
+		{"cost", block(`"command":["x"],"cost_tier":"dear"`),
+			`tool "x": cost tier "dear" is not one of free, cheap, expensive`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := started(t).Configure(t.Context(), json.RawMessage(`{"tool":`+test.tool+`}`), here(t))

@@ -140,7 +140,8 @@ func TestWhatIsSeen(t *testing.T) {
 	write := func(name, text string) error { return os.WriteFile(at(name), []byte(text), 0o644) }
 	must(os.Mkdir(at("bin"), 0o755), os.Mkdir(at("real"), 0o755), os.Mkdir(at("folder"), 0o755),
 		write("bin/tools", "1"), write("real/tools", "1"), os.Symlink(at("real/tools"), at("link")),
-		os.MkdirAll(at("releases/1"), 0o755), os.Mkdir(at("releases/2"), 0o755), write("releases/1/tools", "1"), write("releases/2/tools", "2"),
+		os.MkdirAll(at("releases/1"), 0o755), os.Mkdir(at("releases/2"), 0o755), write("releases/1/tools", "1"),
+		write("releases/2/tools", "2"),
 		os.Mkdir(at("app"), 0o755), os.Symlink(at("releases/1"), at("app/current")))
 	w := newWatch([]string{at("bin/tools"), at("link"), at("folder"), at("new/deep/file"), at("app/current/tools")})
 	defer w.close()
@@ -160,7 +161,8 @@ func TestWhatIsSeen(t *testing.T) {
 		{"folder there again", func() { must(os.Mkdir(at("bin"), 0o755)) }},
 		{"file in the new folder", func() { must(write("bin/tools", "5")) }},
 		{"folder replaced", func() {
-			must(os.Mkdir(at("other"), 0o755), write("other/tools", "6"), os.Rename(at("bin"), at("old")), os.Rename(at("other"), at("bin")))
+			must(os.Mkdir(at("other"), 0o755), write("other/tools", "6"), os.Rename(at("bin"), at("old")),
+				os.Rename(at("other"), at("bin")))
 		}},
 		{"file in the replaced folder", func() { must(write("bin/tools", "7")) }},
 		{"target of a link", func() { must(write("real/tools", "2")) }},

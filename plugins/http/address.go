@@ -1,6 +1,21 @@
 package main
 
-import "net/netip"
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+
+	"github.com/toolhost/toolhost/sdk"
+)
 
 // A network is a block of addresses that is not the public Internet.
 type network struct {
@@ -9,7 +24,8 @@ type network struct {
 }
 
 // special are the blocks of IPv4 and of IPv6's global unicast space that are not for public hosts, after the registries
-// at https://www.iana.org/assignments/iana-ipv4-special-registry and https://www.iana.org/assignments/iana-ipv6-special-registry.
+// at https://www.iana.org/assignments/iana-ipv4-special-registry and
+// https://www.iana.org/assignments/iana-ipv6-special-registry.
 var special = []network{
 	{netip.MustParsePrefix("0.0.0.0/8"), "an unspecified"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "a private"},
@@ -89,3 +105,241 @@ func kindOf(a netip.Addr) string {
 	}
 	return "a reserved"
 }
+
+// names makes every spelling of a host name one: lower case, and the ASCII form of other letters. Underscores are in
+// use.
+var names = idna.New(idna.MapForLookup(), idna.StrictDomainName(false))
+
+// canonicalHost gives the one spelling of a host, without brackets and without the dot that may end a name.
+func canonicalHost(host string) (string, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		if a.Zone() != "" {
+			return "", fmt.Errorf("it has a zone (%%%s), and such addresses belong to this machine's own links", a.Zone())
+		}
+		return a.Unmap().String(), nil
+	}
+	name, err := names.ToASCII(host)
+	if err != nil {
+		return "", fmt.Errorf("%q is no host name", host)
+	}
+	name = strings.TrimSuffix(strings.ToLower(name), ".")
+	return name, checkName(name)
+}
+
+func checkName(name string) error {
+	labels := strings.Split(name, ".")
+	switch {
+	case name == "":
+		return errors.New("it names no host")
+	case len(name) > 253 || slices.ContainsFunc(labels, func(l string) bool { return l == "" || len(l) > 63 }):
+		return fmt.Errorf("%.300q is no host name", name)
+	case strings.ContainsFunc(name, misfit):
+		return fmt.Errorf("%q is no host name", name)
+	case numeric(labels[len(labels)-1]):
+		return fmt.Errorf("%q is a number that programs read differently; an IPv4 address has four decimal parts, without "+
+			"leading zeros", name)
+	}
+	return nil
+}
+
+func misfit(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
+}
+
+// numeric says whether a name that ends in this label is taken for an IPv4 address by browsers and by C libraries.
+func numeric(label string) bool {
+	hex, isHex := strings.CutPrefix(label, "0x")
+	if isHex {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}
+
+// A pattern stands for hosts: a name, "*.name" for all names below it, an address, or "*"; with a port or for any.
+type pattern struct {
+	name string
+	port uint16 // 0 for any
+}
+
+func (p pattern) match(host string, port uint16) bool {
+	if p.port != 0 && p.port != port {
+		return false
+	}
+	if tail, wild := strings.CutPrefix(p.name, "*"); wild {
+		_, err := netip.ParseAddr(host)
+		return tail == "" || err != nil && strings.HasSuffix(host, tail)
+	}
+	return p.name == host
+}
+
+type patterns []pattern
+
+func (p patterns) match(host string, port uint16) bool {
+	return slices.ContainsFunc(p, func(one pattern) bool { return one.match(host, port) })
+}
+
+func parsePattern(text string) (pattern, error) {
+	host, port, err := splitPort(text)
+	if err != nil {
+		return pattern{}, err
+	}
+	if host == "*" {
+		return pattern{name: "*", port: port}, nil
+	}
+	rest, wild := strings.CutPrefix(host, "*.")
+	name, err := canonicalHost(rest)
+	if err == nil && wild {
+		if _, notName := netip.ParseAddr(name); notName == nil {
+			return pattern{}, errors.New("an address has no names below it")
+		}
+		name = "*." + name
+	}
+	return pattern{name: name, port: port}, err
+}
+
+// splitPort takes "host", "host:port", an IPv6 address with or without brackets, and "[address]:port".
+func splitPort(text string) (host string, port uint16, err error) {
+	bare := strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
+	if _, err := netip.ParseAddr(bare); err == nil || !strings.Contains(text, ":") {
+		return bare, 0, nil
+	}
+	host, digits, err := net.SplitHostPort(text)
+	if err != nil || strings.Contains(text, "/") {
+		return "", 0, errors.New("it must be a host, or a host and a port such as example.org:8080, without https:// and " +
+			"path")
+	}
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || n == 0 {
+		return "", 0, fmt.Errorf("%q is no port", digits)
+	}
+	return host, uint16(n), nil
+}
+
+// badPorts are ports of services that may take a HTTP request for orders of their own, such as mail; browsers refuse
+// them as well: https://fetch.spec.whatwg.org/#port-blocking. Sorted.
+var badPorts = []uint16{0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
+	102, 103,
+	104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530,
+	531,
+	532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+	6000,
+	6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080}
+
+func badPort(port uint16) bool {
+	_, bad := slices.BinarySearch(badPorts, port)
+	return bad
+}
+
+// maxURL is the longest URL, in bytes; servers take no longer ones.
+const maxURL = 8 << 10
+
+// parseURL reads an absolute URL of http or https. Its host is in canonical form afterwards, with a port only if that
+// is not the usual one, and it has no fragment, which servers never see.
+func parseURL(text string) (*url.URL, *sdk.Error) {
+	text = strings.TrimSpace(text)
+	if e := checkText(text); e != nil {
+		return nil, e
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, badURL("%q cannot be read as a URL", legible(text))
+	}
+	if e := checkParts(text, u); e != nil {
+		return nil, e
+	}
+	host, err := canonicalHost(u.Hostname())
+	if err != nil {
+		return nil, badURL("the host of %q cannot be used: %v", legible(text), err)
+	}
+	port, err := portNumber(u)
+	if err != nil {
+		return nil, badURL("%q: %v", legible(text), err)
+	}
+	u.Host = joined(u.Scheme, host, port)
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+func checkText(text string) *sdk.Error {
+	switch {
+	case text == "":
+		return badURL("the URL is empty")
+	case len(text) > maxURL:
+		return badURL("the URL has %d bytes, at most %d are allowed", len(text), maxURL)
+	case !utf8.ValidString(text), strings.ContainsFunc(text, unicode.IsControl):
+		return badURL("%q has control characters, or is not UTF-8", legible(text))
+	}
+	return nil
+}
+
+func checkParts(text string, u *url.URL) *sdk.Error {
+	switch {
+	case u.User != nil: // not quoted, since it may hold a password
+		return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "CredentialsInURL",
+			Message:    "the URL has a user name or a password in front of its host, which is not allowed",
+			Suggestion: "Leave out everything up to the @."}
+	case u.Scheme == "" || strings.Contains(u.Scheme, ".") || u.Scheme == "localhost":
+		// example.org:8080 has a scheme by its looks
+		return badURL("%q does not begin with http:// or https://", legible(text))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "UnsupportedScheme",
+			Message:    fmt.Sprintf("%q is a URL of %s; only http and https can be used", legible(text), u.Scheme),
+			Suggestion: "For a file of the workspace use a tool that reads files."}
+	case u.Opaque != "" || u.Host == "":
+		return badURL("%q names no host", legible(text))
+	}
+	return nil
+}
+
+// legible is the text of a bad URL without what may be secret in it: a password, and what it asks with.
+func legible(text string) string {
+	if i := strings.IndexAny(text, "?#"); i >= 0 {
+		text = text[:i] + clipped
+	}
+	if i := strings.LastIndexByte(text, '@'); i >= 0 {
+		text = clipped + text[i:]
+	}
+	return clip(text, 300)
+}
+
+func badURL(format string, a ...any) *sdk.Error {
+	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "BadURL", Message: fmt.Sprintf(format, a...),
+		Suggestion: "Give an absolute URL, such as https://example.org/page."}
+}
+
+func portNumber(u *url.URL) (uint16, error) {
+	if u.Port() == "" {
+		return usualPort(u.Scheme), nil
+	}
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("%q is no port", u.Port())
+	}
+	return uint16(n), nil
+}
+
+func usualPort(scheme string) uint16 {
+	if scheme == "http" {
+		return 80
+	}
+	return 443
+}
+
+func joined(scheme, host string, port uint16) string {
+	if port != usualPort(scheme) {
+		return net.JoinHostPort(host, strconv.Itoa(int(port)))
+	}
+	if strings.Contains(host, ":") {
+		return "[" + host + "]"
+	}
+	return host
+}
+
+// hostAndPort are those of a URL that parseURL gave.
+func hostAndPort(u *url.URL) (string, uint16) {
+	port, _ := portNumber(u) // parseURL has seen it
+	return u.Hostname(), port
+}
+
+// sameOrigin says whether two URLs that parseURL gave are of the same server.
+func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

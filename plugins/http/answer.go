@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,15 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gogs/chardet"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
 
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -38,7 +47,9 @@ func newAnswer(r *http.Response, hops []hop) *answer {
 // read takes the body up to limit bytes, unpacked: a small body may unpack to any size.
 func (a *answer) read(ctx context.Context, body io.Reader, limit int) error {
 	if coding := a.header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return &sdk.Error{Name: "UnknownEncoding", Message: fmt.Sprintf("%s sent its answer packed as %q, which was not asked for and cannot be read", a.url.Host, clip(coding, 40)),
+		return &sdk.Error{Name: "UnknownEncoding",
+			Message: fmt.Sprintf("%s sent its answer packed as %q, which was not asked for and cannot be read", a.url.Host,
+				clip(coding, 40)),
 			Suggestion: "Use another source."}
 	}
 	data, err := io.ReadAll(io.LimitReader(body, int64(limit)+1))
@@ -53,7 +64,9 @@ func (a *answer) read(ctx context.Context, body io.Reader, limit int) error {
 	case ctx.Err() != nil:
 		return ended(ctx, fmt.Sprintf("reading the answer of %s, %d bytes of which had come", a.url.Host, len(data)))
 	}
-	return &sdk.Error{Name: "IncompleteBody", Message: fmt.Sprintf("the answer of %s broke off after %d bytes: %s", a.url.Host, len(data), clip(err.Error(), 200)),
+	return &sdk.Error{Name: "IncompleteBody",
+		Message: fmt.Sprintf("the answer of %s broke off after %d bytes: %s", a.url.Host, len(data),
+			clip(err.Error(), 200)),
 		Retryable: true, Suggestion: "Try again."}
 }
 
@@ -68,4 +81,242 @@ func (a *answer) typed() string {
 		return "no type told"
 	}
 	return a.mediaType
+}
+
+const (
+	sniffed     = 32 << 10 // how much of a body is looked at to guess its encoding
+	leastGuess  = 50       // how sure a guess must be, of 100
+	leastSample = 20       // bytes; guesses from less are chance
+)
+
+// decode gives a body as UTF-8, and the name of the encoding that it was in.
+func (a *answer) decode() (text, name string) {
+	e, name := a.encoding()
+	if e != nil {
+		if out, err := e.NewDecoder().Bytes(a.body); err == nil {
+			return strings.TrimPrefix(string(out), "\uFEFF"), name
+		}
+	}
+	return strings.ToValidUTF8(strings.TrimPrefix(string(a.whole()), "\uFEFF"), "\uFFFD"), "utf-8"
+}
+
+// encoding finds out which one it is: by a byte order mark, what the header or the page says, or by the looks of it.
+// Nil is UTF-8.
+func (a *answer) encoding() (encoding.Encoding, string) {
+	if e, name, sure := charset.DetermineEncoding(a.body, ""); sure {
+		return known(e, name) // a byte order mark
+	}
+	if e, name := charset.Lookup(a.charset); e != nil && name != "replacement" {
+		return known(e, name)
+	}
+	if a.html() {
+		if e, name, _ := charset.DetermineEncoding(a.body, ""); name != "windows-1252" { // which stands for not known as well
+			return known(e, name)
+		}
+	}
+	if utf8.Valid(a.whole()) || strings.HasSuffix(a.mediaType, "json") {
+		return nil, "utf-8"
+	}
+	return guess(a.body)
+}
+
+func known(e encoding.Encoding, name string) (encoding.Encoding, string) {
+	if name == "utf-8" {
+		return nil, name // replacing what is not valid is the same for all of UTF-8
+	}
+	return e, name
+}
+
+// whole is the body without a last UTF-8 character that was cut off with the rest.
+func (a *answer) whole() []byte {
+	b := a.body
+	for i := len(b) - 1; a.cut && i >= max(0, len(b)-utf8.UTFMax); i-- {
+		if !utf8.RuneStart(b[i]) {
+			continue
+		}
+		if !utf8.FullRune(b[i:]) {
+			return b[:i]
+		}
+		break
+	}
+	return b
+}
+
+// guess tells an encoding by how often its characters come. Windows-1252 is what is left: every byte is a character
+// there.
+func guess(body []byte) (encoding.Encoding, string) {
+	if sample := bytes.TrimSpace(body[:min(len(body), sniffed)]); len(sample) >= leastSample {
+		if best, err := chardet.NewTextDetector().DetectBest(sample); err == nil && best.Confidence >= leastGuess {
+			if e, name := charset.Lookup(best.Charset); e != nil && name != "utf-8" {
+				return e, name
+			}
+		}
+	}
+	return charset.Lookup("windows-1252")
+}
+
+// A kind is what is made of a body.
+type kind int
+
+const (
+	textKind   kind = iota
+	imageKind       // an image of a type that models can see
+	opaqueKind      // not told: the body's looks decide
+	binaryKind
+)
+
+const maxImage = 3 << 20
+
+var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// textual are types of text that are not named text/*, nor end in +json or +xml.
+var textual = []string{"application/json", "application/xml", "application/javascript", "application/ecmascript",
+	"application/x-javascript",
+	"application/x-ndjson", "application/jsonl", "application/json-seq", "application/yaml", "application/x-yaml",
+	"application/toml", "application/sql",
+	"application/graphql", "application/x-sh", "application/x-www-form-urlencoded", "application/pgp-signature",
+	"application/x-pem-file",
+	"application/x-httpd-php", "application/rtf", "application/xhtml+xml", "message/rfc822"}
+
+// told is the kind that the type says.
+func told(mediaType string) kind {
+	switch {
+	case slices.Contains(images, mediaType):
+		return imageKind
+	case strings.HasPrefix(mediaType, "text/"), slices.Contains(textual, mediaType),
+		strings.HasSuffix(mediaType, "+json"), strings.HasSuffix(mediaType, "+xml"), strings.HasSuffix(mediaType, "+yaml"):
+		return textKind
+	case slices.Contains([]string{"", "application/octet-stream", "binary/octet-stream", "application/unknown"},
+		mediaType):
+		return opaqueKind
+	}
+	return binaryKind
+}
+
+// settle decides by the looks of the body, where the type does not or is wrong.
+func (a *answer) settle(said kind) kind {
+	looks := http.DetectContentType(a.body)
+	switch {
+	case len(a.body) == 0:
+		return textKind
+	case slices.Contains(images, looks):
+		a.mediaType = looks
+		return imageKind
+	case said == imageKind, said == binaryKind:
+		return binaryKind
+	case said == opaqueKind && !strings.HasPrefix(looks, "text/"):
+		a.mediaType = looks
+		return binaryKind
+	case said == opaqueKind:
+		a.mediaType, _, _ = strings.Cut(looks, ";")
+	}
+	if !a.wide() && bytes.IndexByte(a.body[:min(len(a.body), 8<<10)], 0) >= 0 {
+		return binaryKind
+	}
+	return textKind
+}
+
+// wide says whether the body is in an encoding that has zero bytes.
+func (a *answer) wide() bool {
+	return strings.HasPrefix(strings.ToLower(a.charset), "utf-16") || bytes.HasPrefix(a.body, []byte("\xFF\xFE")) ||
+		bytes.HasPrefix(a.body, []byte("\xFE\xFF"))
+}
+
+func (a *answer) html() bool {
+	return a.mediaType == "text/html" || a.mediaType == "application/xhtml+xml"
+}
+
+// binary refuses what no model can read.
+func (a *answer) binary() error {
+	size := a.size
+	if len(a.body) > 0 && !a.cut {
+		size = int64(len(a.body))
+	}
+	text := "a size that is not told"
+	if size >= 0 {
+		text = fmt.Sprintf("%d bytes", size)
+	}
+	return &sdk.Error{Name: "BinaryBody", Message: fmt.Sprintf("%s is not text: %s, %s", shownURL(a.url), a.typed(), text),
+		Suggestion: "Only text, and images (PNG, JPEG, GIF, WebP) of up to 3 MiB, can be shown. Download it with a " +
+			"program, through a shell tool.",
+		Details: sdk.Details(map[string]any{"content_type": a.mediaType, "size": size, "url": shownURL(a.url)})}
+}
+
+const (
+	maxRefused  = 64 << 10 // how much of an answer is read that says no
+	shownRefuse = 8 << 10  // and given as content
+	inMessage   = 400      // and in the message
+)
+
+// statusError makes the error for a status of 400 and more; the result holds what the server said about it.
+func (w *web) statusError(ctx context.Context, r *http.Response, hops []hop) (*sdk.Result, error) {
+	a := newAnswer(r, hops)
+	said, charset, title := w.complaint(ctx, a, r)
+	e := &sdk.Error{Name: "HTTPStatus", Message: fmt.Sprintf("%s answered %s", shownURL(a.url), a.statusLine()),
+		Suggestion: advice(a.status)}
+	a.retry(e, map[string]any{"status": a.status, "url": a.url.String()})
+	if said == "" {
+		return nil, e
+	}
+	e.Message += ": " + clip(strings.Join(strings.Fields(said), " "), inMessage)
+	out := a.report()
+	out.Charset, out.Title, out.TextBytes = charset, title, len(said)
+	_, out.End = window(said, 0, shownRefuse)
+	out.Truncated = a.cut || out.End < len(said)
+	result := &sdk.Result{Structured: sdk.Encode(out), Truncated: out.Truncated}
+	result.Add(sdk.TextContent(a.heading(out, a.html())), sdk.TextContent(said[:out.End]))
+	if out.Truncated {
+		result.Add(sdk.TextContent("[the rest of what the server said is left out]"))
+	}
+	return result, e
+}
+
+// retry fills in what tells whether, and when, the call may be made again.
+func (a *answer) retry(e *sdk.Error, details map[string]any) {
+	e.Retryable = a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable
+	if wait, ok := retryAfter(a.header.Get("Retry-After"), time.Now()); ok {
+		details["retry_after_seconds"] = wait
+		if e.Retryable {
+			e.Suggestion = fmt.Sprintf("Try again in %d seconds.", wait)
+		}
+	}
+	e.Details = sdk.Details(details)
+}
+
+// complaint is what the server says of its refusal, as far as it can be read.
+func (w *web) complaint(ctx context.Context, a *answer, r *http.Response) (text, charset, title string) {
+	said := told(a.mediaType)
+	if said != textKind && said != opaqueKind || a.read(ctx, r.Body, maxRefused) != nil || a.settle(said) != textKind {
+		return "", "", ""
+	}
+	text, charset, title, err := w.readable(ctx, a, false)
+	if err != nil {
+		return "", "", ""
+	}
+	return strings.TrimSpace(text), charset, title
+}
+
+func advice(status int) string {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		return "The site does not let this request in. Use another source, or ask the user."
+	case http.StatusNotFound, http.StatusGone:
+		return "Check the URL, or look for the page from the site's start page."
+	case http.StatusMethodNotAllowed:
+		return "Use the other tool: get to read, post to send."
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return "Wait a while before trying again."
+	}
+	return ""
+}
+
+// retryAfter reads the header of that name, seconds or a date.
+func retryAfter(value string, now time.Time) (int, bool) {
+	if n, err := strconv.Atoi(value); err == nil && n >= 0 {
+		return n, true
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, int(at.Sub(now).Seconds()+0.5)), true
+	}
+	return 0, false
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,8 +57,8 @@ type declared struct {
 	hidden  hider
 }
 
-// declare makes the tools. Each has a client of its own, which may reach the host of the tool's URL wherever it is: that
-// is the operator's word. It holds for no other host.
+// declare makes the tools. Each has a client of its own, which may reach the host of the tool's URL wherever it is:
+// that is the operator's word. It holds for no other host.
 func (b toolBlocks) declare(s *settings, outside seam) ([]*declared, error) {
 	if len(b) > maxDeclared {
 		return nil, invalidConfig("there are %d tool blocks, at most %d are allowed", len(b), maxDeclared)
@@ -147,7 +148,8 @@ func readBlock(raw json.RawMessage) (toolBlock, *mistake) {
 		m = wrong(typed.Field, "it must not be of the type %s", typed.Value)
 	}
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		m = wrong(strings.Trim(field, `"`), "a tool block has no %s, only url, title, description, schema, headers, timeout_seconds and read_only", field)
+		m = wrong(strings.Trim(field, `"`),
+			"a tool block has no %s, only url, title, description, schema, headers, timeout_seconds and read_only", field)
 	}
 	m.name = b.Labels[0]
 	return b, m
@@ -171,7 +173,8 @@ func (b toolBlock) declare() (*declared, *mistake) {
 	if b.Schema == nil {
 		b.Schema = json.RawMessage(`{"type":"object"}`)
 	}
-	d := &declared{block: b, url: u, header: header, timeout: time.Duration(b.TimeoutSeconds * float64(time.Second)), hidden: newHider(header, u)}
+	d := &declared{block: b, url: u, header: header, timeout: time.Duration(b.TimeoutSeconds * float64(time.Second)),
+		hidden: newHider(header, u)}
 	setDefault(header, "Content-Type", "application/json")
 	setDefault(header, "Accept", "application/json, */*;q=0.5")
 	setDefault(header, "User-Agent", "toolhost-http/"+version)
@@ -190,6 +193,151 @@ func setDefault(h http.Header, name, value string) {
 
 // tool is the definition that models see.
 func (d *declared) tool() sdk.Tool {
-	return sdk.Tool{Name: d.block.Labels[0], Title: d.block.Title, Description: d.block.Description, InputSchema: d.block.Schema, Category: "web",
+	return sdk.Tool{Name: d.block.Labels[0], Title: d.block.Title, Description: d.block.Description,
+		InputSchema: d.block.Schema, Category: "web",
 		Hints: sdk.Hints{ReadOnly: d.block.ReadOnly, OpenWorld: sdk.Yes}, Timeout: d.timeout + 10*time.Second}
+}
+
+// maxAnswer is how much of a declared tool's answer is read. It is in the result twice, as text and as JSON.
+const maxAnswer = 1 << 20
+
+// handle posts the arguments, byte for byte what was checked and approved.
+func (d *declared) handle(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+	result, err := d.call(ctx, r.Arguments)
+	if d.block.ReadOnly == nil || !*d.block.ReadOnly {
+		err = sent(err)
+	}
+	return d.hidden.result(result), d.hidden.error(err)
+}
+
+func (d *declared) call(ctx context.Context, arguments json.RawMessage) (*sdk.Result, error) {
+	if len(bytes.TrimSpace(arguments)) == 0 {
+		arguments = json.RawMessage(`{}`)
+	}
+	ctx, cancel := limited(ctx, d.timeout)
+	defer cancel()
+	body := fmt.Appendf(nil, `{"arguments":%s}`, arguments)
+	reply, hops, err := d.client.send(ctx, order{method: http.MethodPost, url: d.url, header: d.header, body: body})
+	if err != nil {
+		return nil, d.failed(err)
+	}
+	defer func() { _ = reply.Body.Close() }()
+	a := newAnswer(reply, hops)
+	if reply.StatusCode < 200 || reply.StatusCode > 299 { // before anything is parsed: an error page need not be JSON
+		return nil, d.refusal(ctx, a, reply)
+	}
+	if err := a.read(ctx, reply.Body, maxAnswer); err != nil {
+		return nil, d.failed(err)
+	}
+	return d.result(a)
+}
+
+// where is the tool's URL without what it asks with, which may be secret.
+func (d *declared) where() string {
+	u := *d.url
+	u.RawQuery, u.ForceQuery = "", false
+	return shownURL(&u)
+}
+
+// failed says of any error which tool's server it is about.
+func (d *declared) failed(err error) error {
+	e, ok := errors.AsType[*sdk.Error](err)
+	if !ok {
+		return err
+	}
+	out := *e
+	out.Message = fmt.Sprintf("Failed to call tool at %s: %s", d.where(), e.Message)
+	if e.Code == sdk.CodeTimeout { // which the caller cannot lengthen
+		out.Suggestion = "Ask for less. The operator can raise timeout_seconds in the tool's block of the plugin's config."
+	}
+	return &out
+}
+
+// refusal is for a status that is no success.
+func (d *declared) refusal(ctx context.Context, a *answer, r *http.Response) error {
+	e := &sdk.Error{Name: "HTTPStatus",
+		Message:    fmt.Sprintf("Failed to call tool at %s: it answered %s", d.where(), a.statusLine()),
+		Suggestion: "Change the arguments if they are the cause; otherwise the operator must look at the tool's server."}
+	if a.read(ctx, r.Body, maxRefused) == nil && a.settle(told(a.mediaType)) == textKind {
+		if text, _ := a.decode(); strings.TrimSpace(text) != "" {
+			e.Message += ": " + clip(strings.Join(strings.Fields(text), " "), inMessage)
+		}
+	}
+	a.retry(e, map[string]any{"status": a.status, "url": d.where()})
+	return e
+}
+
+func (d *declared) result(a *answer) (*sdk.Result, error) {
+	switch a.settle(told(a.mediaType)) {
+	case binaryKind:
+		return nil, d.failed(a.binary())
+	case imageKind:
+		if a.cut {
+			return nil, d.failed(a.binary())
+		}
+		return new(sdk.Result).Add(sdk.ImageContent(a.body, a.mediaType)), nil
+	}
+	text, _ := a.decode()
+	if a.cut {
+		r := sdk.Text(text).Add(sdk.TextContent(fmt.Sprintf("[only the first %d bytes of the answer were read; ask the "+
+			"tool for less]", maxAnswer)))
+		r.Truncated = true
+		return r, nil
+	}
+	return answered(text), nil
+}
+
+// answered makes a result of an answer: of its output, if it has one, else of all of it as text.
+func answered(text string) *sdk.Result {
+	r := &sdk.Result{}
+	trimmed := strings.TrimSpace(text)
+	if strings.HasPrefix(trimmed, "{") && json.Valid([]byte(trimmed)) {
+		r.Structured = json.RawMessage(trimmed)
+	}
+	items, ok := output(r.Structured)
+	if !ok {
+		return r.Add(sdk.TextContent(text))
+	}
+	for _, item := range items {
+		r.Add(sdk.TextContent(item.text()))
+	}
+	if len(items) == 0 {
+		r.Add(sdk.TextContent("[the tool gave no output]"))
+	}
+	return r
+}
+
+// An item is one piece of a tool's output, in the form of Continue's context items. Their other members are for its
+// editor.
+type item struct {
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	Content     *string `json:"content"`
+}
+
+// output gives the items of an answer that has them, each with content at least.
+func output(raw json.RawMessage) ([]item, bool) {
+	var answer struct {
+		Output *[]item `json:"output"`
+	}
+	if raw == nil || json.Unmarshal(raw, &answer) != nil || answer.Output == nil {
+		return nil, false
+	}
+	for _, i := range *answer.Output {
+		if i.Content == nil {
+			return nil, false
+		}
+	}
+	return *answer.Output, true
+}
+
+func (i item) text() string {
+	var parts []string
+	if i.Name != "" {
+		parts = append(parts, "## "+i.Name)
+	}
+	if i.Description != "" {
+		parts = append(parts, i.Description)
+	}
+	return strings.Join(append(parts, *i.Content), "\n\n")
 }

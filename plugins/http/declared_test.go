@@ -29,7 +29,8 @@ func declaredTool(t *testing.T, h http.HandlerFunc, more string) (*sdktest.Plugi
 }
 
 func TestDeclaredToolIsListed(t *testing.T) {
-	p := start(t, seam{}, `{"tool":[{"labels":["forecast"],"url":"https://tools.example.org/f","title":"Forecast","description":"Tells the weather.",`+
+	p := start(t, seam{}, `{"tool":[{"labels":["forecast"],"url":"https://tools.example.org/f","title":"Forecast",`+
+		`"description":"Tells the weather.",`+
 		`"schema":{"type":"object","properties":{"city":{"type":"string"}}},"read_only":true,"timeout_seconds":5},`+
 		`{"labels":["order"],"url":"https://tools.example.org/o","description":"Orders."}]}`)
 	d, err := p.Describe(t.Context())
@@ -43,8 +44,10 @@ func TestDeclaredToolIsListed(t *testing.T) {
 	if diff := cmp.Diff([]string{"get", "post", "forecast", "order"}, names); diff != "" || !d.Dynamic {
 		t.Fatalf("dynamic %v, (-want +got):\n%s", d.Dynamic, diff)
 	}
-	got, want := d.Tools[2], sdk.Tool{Name: "forecast", Title: "Forecast", Description: "Tells the weather.", Category: "web",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`), Hints: sdk.Hints{ReadOnly: sdk.Yes, OpenWorld: sdk.Yes}, Timeout: 15e9}
+	got, want := d.Tools[2], sdk.Tool{Name: "forecast", Title: "Forecast", Description: "Tells the weather.",
+		Category:    "web",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`),
+		Hints:       sdk.Hints{ReadOnly: sdk.Yes, OpenWorld: sdk.Yes}, Timeout: 15e9}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -65,7 +68,8 @@ func TestWhatADeclaredToolSends(t *testing.T) {
 		if textOf(r) != "[the tool gave no output]" {
 			t.Errorf("%q, error %+v", textOf(r), r.Error)
 		}
-		if diff := cmp.Diff([]string{"POST", "/forecast?key=query-secret", "application/json", "Bearer t0ken-t0ken", want}, got); diff != "" {
+		if diff := cmp.Diff([]string{"POST", "/forecast?key=query-secret", "application/json", "Bearer t0ken-t0ken", want},
+			got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
@@ -77,12 +81,17 @@ func TestDeclaredAnswers(t *testing.T) {
 		content                 []string
 		structured              string
 	}{
-		{"items", "application/json", `{"output":[{"name":"Oslo","description":"Today","content":"Rain","icon":"x"},{"content":"Sun"}]}`,
-			[]string{"## Oslo\n\nToday\n\nRain", "Sun"}, `{"output":[{"name":"Oslo","description":"Today","content":"Rain","icon":"x"},{"content":"Sun"}]}`},
-		{"items of an unknown type", "text/plain", `{"output":[{"name":"a","content":"b"}]}`, []string{"## a\n\nb"}, `{"output":[{"name":"a","content":"b"}]}`},
+		{"items", "application/json",
+			`{"output":[{"name":"Oslo","description":"Today","content":"Rain","icon":"x"},{"content":"Sun"}]}`,
+			[]string{"## Oslo\n\nToday\n\nRain", "Sun"},
+			`{"output":[{"name":"Oslo","description":"Today","content":"Rain","icon":"x"},{"content":"Sun"}]}`},
+		{"items of an unknown type", "text/plain", `{"output":[{"name":"a","content":"b"}]}`, []string{"## a\n\nb"},
+			`{"output":[{"name":"a","content":"b"}]}`},
 		{"other JSON", "application/json", ` {"rain":true} `, []string{` {"rain":true} `}, `{"rain":true}`},
-		{"output of another form", "application/json", `{"output":"Rain"}`, []string{`{"output":"Rain"}`}, `{"output":"Rain"}`},
-		{"items without content", "application/json", `{"output":[{"rain":1}]}`, []string{`{"output":[{"rain":1}]}`}, `{"output":[{"rain":1}]}`},
+		{"output of another form", "application/json", `{"output":"Rain"}`, []string{`{"output":"Rain"}`},
+			`{"output":"Rain"}`},
+		{"items without content", "application/json", `{"output":[{"rain":1}]}`, []string{`{"output":[{"rain":1}]}`},
+			`{"output":[{"rain":1}]}`},
 		{"an array", "application/json", `[1]`, []string{`[1]`}, ""},
 		{"text", "text/plain", "Rain\n", []string{"Rain\n"}, ""},
 		{"broken JSON", "application/json", `{"output":[`, []string{`{"output":[`}, ""},
@@ -109,7 +118,8 @@ func TestDeclaredToolFails(t *testing.T) {
 		retryable  bool
 	}{
 		{500, "<h1>Oops", "Failed to call tool at URL: it answered 500 Internal Server Error: <h1>Oops", false},
-		{404, `{"output":[{"content":"no"}]}`, `Failed to call tool at URL: it answered 404 Not Found: {"output":[{"content":"no"}]}`, false},
+		{404, `{"output":[{"content":"no"}]}`,
+			`Failed to call tool at URL: it answered 404 Not Found: {"output":[{"content":"no"}]}`, false},
 		{503, "", "Failed to call tool at URL: it answered 503 Service Unavailable", true},
 		{304, "", "Failed to call tool at URL: it answered 304 Not Modified", false},
 	} {
@@ -131,11 +141,13 @@ func TestDeclaredToolOtherFailures(t *testing.T) {
 	p, _ := declaredTool(t, answers("application/zip", "PK\x03\x04"), "")
 	wantError(t, p.Run(t, "forecast", `{}`), "BinaryBody", "Failed to call tool at")
 	p, _ = declaredTool(t, answers("text/plain", strings.Repeat("x", maxAnswer+1)), "")
-	if r := p.Run(t, "forecast", `{}`); !r.Truncated || !strings.HasSuffix(textOf(r), "[only the first 1048576 bytes of the answer were read; ask the tool for less]") {
+	if r := p.Run(t, "forecast", `{}`); !r.Truncated ||
+		!strings.HasSuffix(textOf(r), "[only the first 1048576 bytes of the answer were read; ask the tool for less]") {
 		t.Errorf("truncated %v, error %+v", r.Truncated, r.Error)
 	}
 	slowly := start(t, seam{}, forecast(raw(t, slow(head+"\r\n")), `,"timeout_seconds":0.2`))
-	wantError(t, slowly.Run(t, "forecast", `{}`), "Timeout", "Failed to call tool at", "not done after 200ms", "may have done what it was asked for")
+	wantError(t, slowly.Run(t, "forecast", `{}`), "Timeout", "Failed to call tool at", "not done after 200ms",
+		"may have done what it was asked for")
 	reader := start(t, seam{}, forecast(raw(t, slow(head+"\r\n")), `,"timeout_seconds":0.2,"read_only":true`))
 	wantError(t, reader.Run(t, "forecast", `{}`), "Timeout", "The operator can raise timeout_seconds")
 }
@@ -143,7 +155,8 @@ func TestDeclaredToolOtherFailures(t *testing.T) {
 // The operator's URL may be anywhere, but that is said of its host and port alone.
 func TestDeclaredToolStaysWithItsHost(t *testing.T) {
 	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("another port was reached") })
-	p, url := declaredTool(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, http.StatusFound) }, "")
+	p, url := declaredTool(t,
+		func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, http.StatusFound) }, "")
 	wantError(t, p.Run(t, "forecast", `{}`), "AddressRefused", "loopback", "Failed to call tool at "+url)
 	wantError(t, fetch(t, p, url), "AddressRefused", "loopback")
 	names := newNames(t, func(string, int) []string { return []string{"169.254.169.254"} })
@@ -157,7 +170,8 @@ func TestSecretsAreNotShown(t *testing.T) {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(status)
-			fmt.Fprintf(w, `{"echo":[%q,%q,%q],"token":%q}`, r.URL.String(), r.Header.Get("Authorization"), r.Header.Get("X-Key"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+			fmt.Fprintf(w, `{"echo":[%q,%q,%q],"token":%q}`, r.URL.String(), r.Header.Get("Authorization"),
+				r.Header.Get("X-Key"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 		}
 	}
 	redirect := func(w http.ResponseWriter, r *http.Request) {
@@ -187,9 +201,11 @@ func TestSecretsAreNotShown(t *testing.T) {
 // Servers write what they repeat in the ways of JSON, HTML and URLs, or a part of it.
 func TestSecretsAreNotShownInOtherSpellings(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 40)
-	header := http.Header{"Authorization": {"Bearer t0k/en+value=="}, "Cookie": {"session=c00kie-value; theme=dark"}, "X-Quoted": {`a&b<"c">`}, "X-Short": {"1"}}
+	header := http.Header{"Authorization": {"Bearer t0k/en+value=="}, "Cookie": {"session=c00kie-value; theme=dark"},
+		"X-Quoted": {`a&b<"c">`}, "X-Short": {"1"}}
 	h := newHider(header, &url.URL{RawQuery: "key=qu%2Fery&jwt=" + long})
-	basic := newHider(http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("bob:pass word"))}}, &url.URL{})
+	basic := newHider(http.Header{"Authorization": {"Basic " +
+		base64.StdEncoding.EncodeToString([]byte("bob:pass word"))}}, &url.URL{})
 	for _, c := range []struct {
 		hider      hider
 		text, want string
@@ -232,25 +248,34 @@ func TestBadConfigurations(t *testing.T) {
 		{forecast("ftp://x.example/", ""), `tool.url: tool "forecast": "ftp://x.example/" is a URL of ftp`},
 		{forecast("https://u:secret@x.example/", ""), `tool.url: tool "forecast": the URL has a user name`},
 		{forecast("https://u:my secret@x.example/", ""), `tool.url: tool "forecast": "...@x.example/" cannot be read`},
-		{forecast("https://x.example:99999/?key=secret", ""), `tool.url: tool "forecast": "https://x.example:99999/...": "99999" is no port`},
+		{forecast("https://x.example:99999/?key=secret", ""),
+			`tool.url: tool "forecast": "https://x.example:99999/...": "99999" is no port`},
 		{forecast("ftp://x.example/?key=secret", ""), `"ftp://x.example/..." is a URL of ftp`},
 		{forecast("https://x.example/", `,"timeout_seconds":301`), `tool.timeout_seconds: tool "forecast": 301 must be`},
-		{forecast("https://x.example/", `,"headers":{"A b":"secret"}`), `tool.headers: tool "forecast": "A b" is no name for a header`},
+		{forecast("https://x.example/", `,"headers":{"A b":"secret"}`),
+			`tool.headers: tool "forecast": "A b" is no name for a header`},
 		{forecast("https://x.example/", `,"headers":{"Host":"secret"}`), `the header Host may not be given`},
-		{forecast("https://x.example/", `,"headers":{"A":["secret"]}`), `tool.headers: tool "forecast": it must not be of the type array`},
-		{forecast("https://x.example/", `,"timeout_seconds":"soon"`), `tool.timeout_seconds: tool "forecast": it must not be of the type string`},
-		{forecast("http://169.254.169.254/", ""), `tool.url: tool "forecast": 169.254.169.254 is where clouds hand out credentials`},
-		{`{"deny_hosts":["x.example"],` + forecast("https://x.example/", "")[1:], `tool.url: tool "forecast": the operator has denied requests to x.example`},
-		{`{"tool":[{"labels":["a"],"url":"https://x.example/","description":"x"},{"labels":["b"],"url":"x"}]}`, `tool[1].url: tool "b": "x" does not begin`},
+		{forecast("https://x.example/", `,"headers":{"A":["secret"]}`),
+			`tool.headers: tool "forecast": it must not be of the type array`},
+		{forecast("https://x.example/", `,"timeout_seconds":"soon"`),
+			`tool.timeout_seconds: tool "forecast": it must not be of the type string`},
+		{forecast("http://169.254.169.254/", ""),
+			`tool.url: tool "forecast": 169.254.169.254 is where clouds hand out credentials`},
+		{`{"deny_hosts":["x.example"],` + forecast("https://x.example/", "")[1:],
+			`tool.url: tool "forecast": the operator has denied requests to x.example`},
+		{`{"tool":[{"labels":["a"],"url":"https://x.example/","description":"x"},{"labels":["b"],"url":"x"}]}`,
+			`tool[1].url: tool "b": "x" does not begin`},
 		{forecast("https://x.example/", `,"schema":{"type":"string"}`), `must have "type":"object"`},
-		{forecast("https://x.example/", `,"color":"red"`), `tool.color: tool "forecast": a tool block has no "color", only url,`},
+		{forecast("https://x.example/", `,"color":"red"`),
+			`tool.color: tool "forecast": a tool block has no "color", only url,`},
 		{`{"tool":{"labels":["forecast"],"url":"https://x.example/"}}`, `has no description`},
 		{`{"tool":{"labels":["A b"],"url":"https://x.example/","description":"x"}}`, `tool name "A b" must match`},
 		{`{"tool":{"labels":["get"],"url":"https://x.example/","description":"x"}}`, `there is a tool of that name already`},
 	} {
 		p := sdktest.Start(t, newWeb().plugin())
 		err := p.Configure(t.Context(), json.RawMessage(c.config), t.TempDir())
-		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "sent") {
+		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "secret") ||
+			strings.Contains(err.Error(), "sent") {
 			t.Errorf("%s: %v, want %s", c.config, err, c.says)
 		}
 	}

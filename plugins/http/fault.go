@@ -40,22 +40,27 @@ func failure(ctx context.Context, u *url.URL, err error) error {
 	op, ok := errors.AsType[*net.OpError](err)
 	switch {
 	case ok && op.Op == "dial":
-		return &sdk.Error{Name: "ConnectFailed", Message: fmt.Sprintf("%s cannot be reached: %v", u.Host, err), Retryable: true,
+		return &sdk.Error{Name: "ConnectFailed", Message: fmt.Sprintf("%s cannot be reached: %v", u.Host, err),
+			Retryable:  true,
 			Suggestion: "Check the host and the port; the server may be down."}
 	case aboutTLS(err):
-		return &sdk.Error{Name: "TLSFailed", Message: fmt.Sprintf("no secure connection to %s: %s", u.Host, clip(err.Error(), 300)),
+		return &sdk.Error{Name: "TLSFailed",
+			Message:    fmt.Sprintf("no secure connection to %s: %s", u.Host, clip(err.Error(), 300)),
 			Suggestion: "The site's certificate or its TLS is wrong, which is not passed over. Use another source."}
 	}
-	return &sdk.Error{Name: "BadReply", Message: fmt.Sprintf("%s did not answer as HTTP asks for: %s", u.Host, clip(err.Error(), 300)),
+	return &sdk.Error{Name: "BadReply",
+		Message:    fmt.Sprintf("%s did not answer as HTTP asks for: %s", u.Host, clip(err.Error(), 300)),
 		Retryable:  errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET),
 		Suggestion: "Check that the port is that of a web server and the scheme is right; else use another source."}
 }
 
 func unresolved(u *url.URL, err *net.DNSError) error {
 	if err.IsNotFound {
-		return &sdk.Error{Name: "HostNotFound", Message: fmt.Sprintf("there is no host %s", u.Hostname()), Suggestion: "Check the spelling of the host."}
+		return &sdk.Error{Name: "HostNotFound", Message: fmt.Sprintf("there is no host %s", u.Hostname()),
+			Suggestion: "Check the spelling of the host."}
 	}
-	return &sdk.Error{Name: "HostNotFound", Message: fmt.Sprintf("the name of the host %s could not be looked up: %s", u.Hostname(), clip(err.Err, 200)),
+	return &sdk.Error{Name: "HostNotFound",
+		Message:   fmt.Sprintf("the name of the host %s could not be looked up: %s", u.Hostname(), clip(err.Err, 200)),
 		Retryable: true, Suggestion: "Try again; if it stays so, this machine has no working name service."}
 }
 
@@ -73,11 +78,13 @@ func refused(r *refusal) *sdk.Error {
 		Details:    sdk.Details(map[string]string{"host": r.host, "address": r.address})}
 	if r.port {
 		e.Name, e.Details = "PortRefused", sdk.Details(map[string]string{"host": r.host, "port": r.address})
-		e.Suggestion = "Use the port of a web server. The operator can add the host with this port to allow_private in the plugin's config."
+		e.Suggestion = "Use the port of a web server. The operator can add the host with this port to allow_private in the " +
+			"plugin's config."
 	}
 	switch {
 	case r.strict:
-		e.Suggestion = "Redirects of other hosts do not lead there. Call again with that URL if it is the right one, so that it can be decided about."
+		e.Suggestion = "Redirects of other hosts do not lead there. Call again with that URL if it is the right one, so " +
+			"that it can be decided about."
 	case r.denied:
 		e.Name, e.Suggestion = "HostDenied", "Use another source."
 	case r.always:
@@ -94,11 +101,13 @@ func ended(ctx context.Context, doing string) error {
 		e.Message += ", while " + doing
 		return e
 	}
-	return &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: fmt.Sprintf("%v, while %s", slow, doing), Retryable: true,
+	return &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: fmt.Sprintf("%v, while %s", slow, doing),
+		Retryable:  true,
 		Suggestion: fmt.Sprintf("Give it more time with timeout_seconds (at most %d), or ask for less.", maxSeconds)}
 }
 
-// sent words the failure of a request that changes something and may have reached its server: calling again could do it twice.
+// sent words the failure of a request that changes something and may have reached its server: calling again could do it
+// twice.
 func sent(err error) error {
 	e, ok := errors.AsType[*sdk.Error](err)
 	if !ok || !slices.Contains([]string{"Timeout", "BadReply", "IncompleteBody"}, e.Name) {
@@ -111,7 +120,8 @@ func sent(err error) error {
 }
 
 func invalid(format string, a ...any) error {
-	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: fmt.Sprintf(format, a...) + "; nothing was sent"}
+	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: fmt.Sprintf(format, a...) +
+		"; nothing was sent"}
 }
 
 // shownURL is a URL as errors and notes have it.

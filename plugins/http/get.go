@@ -1,9 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"mime"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -23,7 +32,8 @@ type getArgs struct {
 }
 
 // accept asks for Markdown where a site has it.
-const accept = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.9, text/plain;q=0.8, */*;q=0.5"
+const accept = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/json;q=0.9, " +
+	"text/plain;q=0.8, */*;q=0.5"
 
 func (w *web) get(ctx context.Context, _ *sdk.Request, in getArgs) (*sdk.Result, error) {
 	s := w.settings.Load()
@@ -36,8 +46,8 @@ func (w *web) get(ctx context.Context, _ *sdk.Request, in getArgs) (*sdk.Result,
 	return w.exchange(ctx, s.client, o, v, in.timeout())
 }
 
-// order makes the request of the arguments. Redirects of one that nobody is asked about stay in hosts that nobody need be
-// asked about.
+// order makes the request of the arguments. Redirects of one that nobody is asked about stay in hosts that nobody need
+// be asked about.
 func (in *getArgs) order(s *settings) (order, error) {
 	o, err := in.common.order(http.MethodGet, s)
 	if err == nil && in.Start < 0 {
@@ -111,4 +121,119 @@ func (w *web) answered(ctx context.Context, c *client, o order, v view) (*sdk.Re
 		return w.statusError(ctx, reply, hops)
 	}
 	return w.show(ctx, reply, hops, v)
+}
+
+type postArgs struct {
+	common
+	Body        *string         `json:"body,omitempty" jsonschema:"The text to send. Give this or json, not both; without either the body is empty."`
+	JSON        json.RawMessage `json:"json,omitempty" jsonschema:"The JSON value to send, of any kind."`
+	ContentType string          `json:"content_type,omitempty" jsonschema:"The type of the body. Default: application/json for json, text/plain for body."`
+}
+
+func (w *web) post(ctx context.Context, _ *sdk.Request, in postArgs) (*sdk.Result, error) {
+	s := w.settings.Load()
+	o, err := in.order(s)
+	if err != nil {
+		return nil, err
+	}
+	v := in.view()
+	v.window = postWindow
+	return w.exchange(ctx, s.client, o, v, in.timeout())
+}
+
+func (in *postArgs) order(s *settings) (order, error) {
+	o, err := in.common.order(http.MethodPost, s)
+	if err != nil {
+		return o, err
+	}
+	_, _, typeErr := mime.ParseMediaType(in.ContentType)
+	switch {
+	case o.header["Content-Type"] != nil:
+		return o, invalid("the type of the body is in headers; give it as content_type")
+	case in.Body != nil && in.JSON != nil:
+		return o, invalid("body and json are both given; give one of them")
+	case in.ContentType != "" && (typeErr != nil || !httpguts.ValidHeaderFieldValue(in.ContentType)):
+		return o, invalid("content_type %.100q is no media type, such as application/x-www-form-urlencoded", in.ContentType)
+	}
+	contentType := in.ContentType
+	switch {
+	case in.JSON != nil:
+		o.body = in.JSON
+		contentType = cmp.Or(contentType, "application/json")
+	case in.Body != nil:
+		o.body = []byte(*in.Body)
+		contentType = cmp.Or(contentType, "text/plain; charset=utf-8")
+	default:
+		o.body = []byte{}
+	}
+	if contentType != "" {
+		o.header.Set("Content-Type", contentType)
+	}
+	return o, nil
+}
+
+// shownBody is how much of a body a preview shows.
+const shownBody = 1000
+
+// A foretold is the structured preview.
+type foretold struct {
+	Kind      string   `json:"kind"`
+	Method    string   `json:"method"`
+	URL       string   `json:"url"`
+	Host      string   `json:"host"`
+	Headers   []string `json:"headers"` // their names; values may be secret
+	BodyBytes int      `json:"body_bytes"`
+	BodyStart string   `json:"body_start,omitempty"`
+}
+
+// previewGet asks about hosts that the operator has not named: a URL can carry out whatever the model knows. It sends
+// nothing, and looks no name up, for the same reason.
+func (w *web) previewGet(_ context.Context, _ *sdk.Request, in getArgs) (*sdk.Preview, error) {
+	s := w.settings.Load()
+	o, err := in.order(s)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.preview(o)
+	if err == nil && p.Effect == "" && o.within == nil {
+		p.Effect, p.Reason = "ask", "it sends a request to "+o.url.Host
+	}
+	return p, err
+}
+
+// previewPost leaves the asking to the tool's hints.
+func (w *web) previewPost(_ context.Context, _ *sdk.Request, in postArgs) (*sdk.Preview, error) {
+	s := w.settings.Load()
+	o, err := in.order(s)
+	if err != nil {
+		return nil, err
+	}
+	return s.preview(o)
+}
+
+func (s *settings) preview(o order) (*sdk.Preview, error) {
+	f := foretell(o)
+	p := &sdk.Preview{Content: sdk.Text(f.text()).Content, Structured: sdk.Encode(f)}
+	if s.deny.match(hostAndPort(o.url)) {
+		p.Effect, p.Reason = "deny", "deny_hosts of the plugin's config names "+o.url.Host
+		return p, nil
+	}
+	if e := s.client.permit(o.url); e != nil {
+		return nil, e
+	}
+	return p, nil
+}
+
+func foretell(o order) foretold {
+	return foretold{Kind: "request", Method: o.method, URL: o.url.String(), Host: o.url.Host,
+		Headers:   slices.Sorted(maps.Keys(o.header)),
+		BodyBytes: len(o.body), BodyStart: strings.ToValidUTF8(clip(string(o.body), shownBody), "\uFFFD")}
+}
+
+func (f foretold) text() string {
+	text := fmt.Sprintf("Would send:\n  %s %s\n  headers: %s", f.Method, f.URL, strings.Join(f.Headers, ", "))
+	if f.BodyBytes > 0 {
+		text += fmt.Sprintf("\n  body (%d bytes): %s", f.BodyBytes, f.BodyStart)
+	}
+	return text
 }

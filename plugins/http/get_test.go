@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -8,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
 const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
@@ -52,7 +56,8 @@ c_d</code></pre><img src="data:image/png;base64,AAAA" alt="inline"><img src="i.p
 	url := serve(t, answers("text/html; charset=utf-8", source))
 	p := start(t, seam{}, open)
 	r := fetch(t, p, url+"/docs/")
-	want := "# Heading\n\nSome *text* with a [link](URL/docs/sub/x?a=1#f), [another](http://other.example/y) and none.\n\n" +
+	want := "# Heading\n\nSome *text* with a [link](URL/docs/sub/x?a=1#f), [another](http://other.example/y) and " +
+		"none.\n\n" +
 		"- one\n- two\n\n```go\na < b\nc_d\n```\n\n![pic](URL/docs/i.png)\n\n| K | V |\n|---|---|\n| a | 1 |"
 	if diff := cmp.Diff(strings.ReplaceAll(want, "URL", url), body(t, r)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -105,7 +110,8 @@ func TestReadingOn(t *testing.T) {
 		r := p.Run(t, "get", args(t, map[string]any{"url": url, "start": at}))
 		text := body(t, r)
 		out := reportOf(t, r)
-		if len(text) > pageWindow || out.Start != at || out.End-out.Start != len(text) || out.TextBytes != len(whole) || !out.Truncated || parts > 10 {
+		if len(text) > pageWindow || out.Start != at || out.End-out.Start != len(text) || out.TextBytes != len(whole) ||
+			!out.Truncated || parts > 10 {
 			t.Fatalf("%d bytes, %+v", len(text), out)
 		}
 		got.WriteString(text)
@@ -119,7 +125,8 @@ func TestReadingOn(t *testing.T) {
 	if got.String() != whole {
 		t.Error("the parts together are not the whole")
 	}
-	wantError(t, p.Run(t, "get", args(t, map[string]any{"url": url, "start": len(whole) + 1})), "StartOutOfRange", fmt.Sprint(len(whole)))
+	wantError(t, p.Run(t, "get", args(t, map[string]any{"url": url, "start": len(whole) + 1})), "StartOutOfRange",
+		fmt.Sprint(len(whole)))
 }
 
 func TestMaxBytes(t *testing.T) {
@@ -135,12 +142,14 @@ func TestMaxBytes(t *testing.T) {
 	if r := p.Run(t, "get", args(t, map[string]any{"url": url, "max_bytes": 1000})); r.Truncated {
 		t.Errorf("all of it was read, and more is said to be there: %q", textOf(r))
 	}
-	wantError(t, p.Run(t, "get", args(t, map[string]any{"url": url, "max_bytes": 25, "start": 30})), "StartOutOfRange", "raise max_bytes")
+	wantError(t, p.Run(t, "get", args(t, map[string]any{"url": url, "max_bytes": 25, "start": 30})), "StartOutOfRange",
+		"raise max_bytes")
 }
 
 func TestImages(t *testing.T) {
 	p := start(t, seam{}, open)
-	for name, contentType := range map[string]string{"by its type": "image/png", "by its looks": "application/octet-stream", "wrong type": "text/plain"} {
+	for name, contentType := range map[string]string{"by its type": "image/png",
+		"by its looks": "application/octet-stream", "wrong type": "text/plain"} {
 		r := fetch(t, p, serve(t, answers(contentType, png)))
 		if r.Error != nil || len(r.Content) != 2 || r.Content[1].MIMEType != "image/png" || string(r.Content[1].Data) != png {
 			t.Errorf("%s: %+v, error %+v", name, r.Content, r.Error)
@@ -184,9 +193,12 @@ func TestStatusErrors(t *testing.T) {
 		retryable                        bool
 		details                          string
 	}{
-		{404, "text/html", "<h1>Not here</h1><p>Look\nelsewhere", "", "URL answered 404 Not Found: # Not here Look elsewhere", false, `{"status":404,"url":"URL"}`},
-		{429, "text/plain", "slow down", "7", "URL answered 429 Too Many Requests: slow down", true, `{"retry_after_seconds":7,"status":429,"url":"URL"}`},
-		{503, "application/json", `{"error":"busy"}`, "soon", `URL answered 503 Service Unavailable: {"error":"busy"}`, true, `{"status":503,"url":"URL"}`},
+		{404, "text/html", "<h1>Not here</h1><p>Look\nelsewhere", "", "URL answered 404 Not Found: # Not here Look elsewhere",
+			false, `{"status":404,"url":"URL"}`},
+		{429, "text/plain", "slow down", "7", "URL answered 429 Too Many Requests: slow down", true,
+			`{"retry_after_seconds":7,"status":429,"url":"URL"}`},
+		{503, "application/json", `{"error":"busy"}`, "soon", `URL answered 503 Service Unavailable: {"error":"busy"}`, true,
+			`{"status":503,"url":"URL"}`},
 		{500, "image/png", png, "", "URL answered 500 Internal Server Error", false, `{"status":500,"url":"URL"}`},
 		{599, "text/plain", "", "", "URL answered 599", false, `{"status":599,"url":"URL"}`},
 	} {
@@ -218,7 +230,8 @@ func TestLongErrorPage(t *testing.T) {
 	})
 	r := fetch(t, start(t, seam{}, open), url)
 	wantError(t, r, "HTTPStatus")
-	if len(r.Error.Message) > 600 || !r.Truncated || len(textOf(r)) > shownRefuse+300 || !strings.Contains(textOf(r), "left out]") {
+	if len(r.Error.Message) > 600 || !r.Truncated || len(textOf(r)) > shownRefuse+300 ||
+		!strings.Contains(textOf(r), "left out]") {
 		t.Errorf("message of %d bytes, content of %d, truncated %v", len(r.Error.Message), len(textOf(r)), r.Truncated)
 	}
 }
@@ -227,11 +240,13 @@ func TestHeadersThatAreSent(t *testing.T) {
 	seen := make(chan http.Header, 1)
 	url := serve(t, func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header })
 	p := start(t, seam{}, `{"allow_private":["127.0.0.1"],"credential_hosts":["127.0.0.1"]}`)
-	r := p.Run(t, "get", args(t, map[string]any{"url": url, "headers": map[string]string{"accept-language": "de", "Authorization": "Bearer x"}}))
+	r := p.Run(t, "get", args(t,
+		map[string]any{"url": url, "headers": map[string]string{"accept-language": "de", "Authorization": "Bearer x"}}))
 	if r.Error != nil {
 		t.Fatal(r.Error)
 	}
-	want := http.Header{"Accept": {accept}, "Accept-Encoding": {"gzip"}, "Accept-Language": {"de"}, "Authorization": {"Bearer x"}, "User-Agent": {"toolhost-http/" + version}}
+	want := http.Header{"Accept": {accept}, "Accept-Encoding": {"gzip"}, "Accept-Language": {"de"},
+		"Authorization": {"Bearer x"}, "User-Agent": {"toolhost-http/" + version}}
 	if diff := cmp.Diff(want, <-seen); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -241,13 +256,21 @@ func TestHeadersThatAreRefused(t *testing.T) {
 	url := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
 	p := start(t, seam{}, open)
 	for _, c := range []struct{ name, value, fail string }{
-		{"Host", "other", "HeaderRefused"}, {"connection", "close", "HeaderRefused"}, {"Transfer-Encoding", "chunked", "HeaderRefused"},
-		{"Accept-Encoding", "br", "HeaderRefused"}, {"X-HTTP-Method-Override", "DELETE", "HeaderRefused"}, {"Proxy-Authorization", "x", "HeaderRefused"},
-		{"a b", "x", "HeaderRefused"}, {"", "x", "HeaderRefused"}, {"A", "x\r\nB: y", "HeaderRefused"}, {"A", strings.Repeat("x", maxHeaderBytes), "HeaderRefused"},
-		{"authorization", "Bearer secret-word", "CredentialsRefused"}, {"Cookie", "a=secret-word", "CredentialsRefused"}, {"x-api-key", "secret-word", "CredentialsRefused"},
-		{"Api-Key", "secret-word", "CredentialsRefused"}, {"PRIVATE-TOKEN", "secret-word", "CredentialsRefused"}, {"X-Vault-Token", "secret-word", "CredentialsRefused"},
-		{"Ocp-Apim-Subscription-Key", "secret-word", "CredentialsRefused"}, {"X-Auth", "secret-word", "CredentialsRefused"}, {"x_api_key", "secret-word", "CredentialsRefused"},
-		{"X-Custom", "Bearer secret-word", "CredentialsRefused"}, {"X-Goog-Iam-Authorization-Token", "secret-word", "CredentialsRefused"}, {"Apikey", "secret-word", "CredentialsRefused"},
+		{"Host", "other", "HeaderRefused"}, {"connection", "close", "HeaderRefused"},
+		{"Transfer-Encoding", "chunked", "HeaderRefused"},
+		{"Accept-Encoding", "br", "HeaderRefused"}, {"X-HTTP-Method-Override", "DELETE", "HeaderRefused"},
+		{"Proxy-Authorization", "x", "HeaderRefused"},
+		{"a b", "x", "HeaderRefused"}, {"", "x", "HeaderRefused"}, {"A", "x\r\nB: y", "HeaderRefused"},
+		{"A", strings.Repeat("x", maxHeaderBytes), "HeaderRefused"},
+		{"authorization", "Bearer secret-word", "CredentialsRefused"}, {"Cookie", "a=secret-word", "CredentialsRefused"},
+		{"x-api-key", "secret-word", "CredentialsRefused"},
+		{"Api-Key", "secret-word", "CredentialsRefused"}, {"PRIVATE-TOKEN", "secret-word", "CredentialsRefused"},
+		{"X-Vault-Token", "secret-word", "CredentialsRefused"},
+		{"Ocp-Apim-Subscription-Key", "secret-word", "CredentialsRefused"}, {"X-Auth", "secret-word", "CredentialsRefused"},
+		{"x_api_key", "secret-word", "CredentialsRefused"},
+		{"X-Custom", "Bearer secret-word", "CredentialsRefused"},
+		{"X-Goog-Iam-Authorization-Token", "secret-word", "CredentialsRefused"},
+		{"Apikey", "secret-word", "CredentialsRefused"},
 	} {
 		r := p.Run(t, "get", args(t, map[string]any{"url": url, "headers": map[string]string{c.name: c.value}}))
 		wantError(t, r, c.fail, "nothing was sent")
@@ -255,12 +278,141 @@ func TestHeadersThatAreRefused(t *testing.T) {
 			t.Errorf("the error tells the value: %s", r.Error.Message)
 		}
 	}
-	wantError(t, p.Run(t, "get", args(t, map[string]any{"url": url, "headers": map[string]string{"A-b": "1", "a-B": "2"}})), "HeaderRefused", "twice")
+	wantError(t, p.Run(t, "get",
+		args(t, map[string]any{"url": url, "headers": map[string]string{"A-b": "1", "a-B": "2"}})), "HeaderRefused", "twice")
 }
 
 func TestArgumentsPastTheSchema(t *testing.T) {
 	p := start(t, seam{}, open).Unchecked()
-	for _, more := range []string{`"max_bytes":-1`, `"max_bytes":5000001`, `"timeout_seconds":-1`, `"timeout_seconds":301`, `"start":-1`} {
+	for _, more := range []string{`"max_bytes":-1`, `"max_bytes":5000001`, `"timeout_seconds":-1`, `"timeout_seconds":301`,
+		`"start":-1`} {
 		wantError(t, p.Run(t, "get", `{"url":"http://127.0.0.1/",`+more+`}`), "InvalidArguments", "nothing was sent")
+	}
+}
+
+func previewOf(t *testing.T, p *sdktest.Plugin, tool, arguments string) (*sdk.Preview, error) {
+	t.Helper()
+	return p.Preview(t.Context(),
+		&sdk.Request{CallID: "1", Tool: tool, Arguments: json.RawMessage(arguments), Workdir: t.TempDir()})
+}
+
+func TestWhenAPreviewAsks(t *testing.T) {
+	lookups := newNames(t, func(name string, _ int) []string {
+		t.Errorf("%s was looked up, which tells its server", name)
+		return nil
+	})
+	p := start(t, seam{resolver: lookups},
+		`{"hosts":["*.golang.org","go.dev","local.test:8080"],"deny_hosts":["bad.golang.org"]}`)
+	for _, c := range []struct{ tool, url, effect, reason string }{
+		{"get", "https://go.dev/doc", "", ""},
+		{"get", "https://pkg.GOLANG.org./x", "", ""},
+		{"get", "http://go.dev:8080/", "", ""},
+		{"get", "http://local.test:8080/", "", ""},
+		{"get", "http://local.test/", "ask", "it sends a request to local.test"},
+		{"get", "https://golang.org/", "ask", "it sends a request to golang.org"},
+		{"get", "https://evilgolang.org/", "ask", "it sends a request to evilgolang.org"},
+		{"get", "https://go.dev.example.org/", "ask", "it sends a request to go.dev.example.org"},
+		{"get", "http://example.org:8080/?secret", "ask", "it sends a request to example.org:8080"},
+		{"get", "https://bad.golang.org/", "deny", "deny_hosts of the plugin's config names bad.golang.org"},
+		{"post", "https://go.dev/", "", ""},
+		{"post", "https://bad.golang.org/", "deny", "deny_hosts of the plugin's config names bad.golang.org"},
+	} {
+		got, err := previewOf(t, p, c.tool, args(t, map[string]any{"url": c.url}))
+		if err != nil || got.Effect != c.effect || got.Reason != c.reason {
+			t.Errorf("%s %s: effect %q because %q, error %v", c.tool, c.url, got.Effect, got.Reason, err)
+		}
+	}
+}
+
+func TestWhatAPreviewShows(t *testing.T) {
+	p := start(t, seam{}, `{"credential_hosts":["api.example.org"]}`)
+	got, err := previewOf(t, p, "post",
+		`{"url":"https://api.example.org/x?y","json":{"a": 1},"headers":{"Authorization":"Bearer `+
+			`secret","X-Custom":"secret"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "Would send:\n  POST https://api.example.org/x?y\n  headers: Accept, Authorization, Content-Type, " +
+		"User-Agent, X-Custom\n  body (8 bytes): {\"a\": 1}"
+	if diff := cmp.Diff(want, got.Content[0].Text); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var f foretold
+	if err := json.Unmarshal(got.Structured, &f); err != nil {
+		t.Fatal(err)
+	}
+	wantForm := foretold{Kind: "request", Method: "POST", URL: "https://api.example.org/x?y", Host: "api.example.org",
+		Headers: []string{"Accept", "Authorization", "Content-Type", "User-Agent", "X-Custom"}, BodyBytes: 8,
+		BodyStart: `{"a": 1}`}
+	if diff := cmp.Diff(wantForm, f); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got, err = previewOf(t, p, "post",
+		args(t, map[string]any{"url": "https://example.org/", "body": strings.Repeat("ä", 2000)}))
+	if err != nil || len(got.Content[0].Text) > shownBody+300 ||
+		!strings.Contains(got.Content[0].Text, "body (4000 bytes)") {
+		t.Errorf("%v, error %v", got, err)
+	}
+}
+
+// What cannot run is told before anybody is asked.
+func TestPreviewRefusesWhatTheCallWould(t *testing.T) {
+	p := start(t, seam{}, `{}`)
+	for url, name := range map[string]string{"http://127.0.0.1/": "AddressRefused", "ftp://x/": "UnsupportedScheme",
+		"http://x.example:25/": "PortRefused", "nonsense": "BadURL"} {
+		for _, tool := range []string{"get", "post"} {
+			_, err := previewOf(t, p, tool, args(t, map[string]any{"url": url}))
+			if e, ok := err.(*sdk.Error); !ok || e.Name != name {
+				t.Errorf("%s %s: error %v, want %s", tool, url, err, name)
+			}
+		}
+	}
+}
+
+func TestPost(t *testing.T) {
+	type sent struct{ method, contentType, body, length string }
+	got := make(chan sent, 1)
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		b := new(strings.Builder)
+		_ = r.Write(b)
+		_, text, _ := strings.Cut(b.String(), "\r\n\r\n")
+		got <- sent{r.Method, r.Header.Get("Content-Type"), text, r.Header.Get("Content-Length")}
+		answers("application/json", `{"ok":true}`)(w, r)
+	})
+	p := start(t, seam{}, open)
+	for _, c := range []struct {
+		more string
+		want sent
+	}{
+		{`,"json":{"a":1.50}`, sent{"POST", "application/json", `{"a":1.50}`, "10"}},
+		{`,"json":"text"`, sent{"POST", "application/json", `"text"`, "6"}},
+		{`,"json":null`, sent{"POST", "application/json", `null`, "4"}},
+		{`,"json":{},"content_type":"application/vnd.x+json"`, sent{"POST", "application/vnd.x+json", `{}`, "2"}},
+		{`,"body":"a=1&b=2","content_type":"application/x-www-form-urlencoded"`,
+			sent{"POST", "application/x-www-form-urlencoded", `a=1&b=2`, "7"}},
+		{`,"body":"ä"`, sent{"POST", "text/plain; charset=utf-8", "ä", "2"}},
+		{`,"body":""`, sent{"POST", "text/plain; charset=utf-8", "", "0"}},
+		{``, sent{"POST", "", "", "0"}},
+	} {
+		r := p.Run(t, "post", `{"url":"`+url+`"`+c.more+`}`)
+		if body(t, r) != `{"ok":true}` {
+			t.Errorf("%s: %q", c.more, textOf(r))
+		}
+		if diff := cmp.Diff(c.want, <-got, cmp.AllowUnexported(sent{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.more, diff)
+		}
+	}
+	for _, more := range []string{`,"body":"a","json":1`, `,"content_type":"no type"`,
+		`,"content_type":"a/b; c=\"\u0000\""`, `,"headers":{"content-type":"text/plain"}`} {
+		wantError(t, p.Run(t, "post", `{"url":"`+url+`"`+more+`}`), "InvalidArguments", "nothing was sent")
+	}
+}
+
+// All of an answer is given: post cannot be called again for the rest.
+func TestPostGivesAllOfALongAnswer(t *testing.T) {
+	url := serve(t, answers("text/plain", strings.Repeat("x", 3*pageWindow)))
+	r := start(t, seam{}, open).Run(t, "post", args(t, map[string]any{"url": url}))
+	if got := body(t, r); len(got) != 3*pageWindow || r.Truncated {
+		t.Errorf("%d bytes, truncated %v", len(got), r.Truncated)
 	}
 }

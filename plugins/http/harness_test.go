@@ -162,7 +162,8 @@ func (s *nameService) reply(m dnsmessage.Message) *dnsmessage.Message {
 	addresses := s.answer(name, s.lookups[key])
 	s.lookups[key]++
 	s.mu.Unlock()
-	out := &dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true}, Questions: m.Questions}
+	out := &dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true},
+		Questions: m.Questions}
 	if addresses == nil {
 		out.RCode = dnsmessage.RCodeNameError
 	}
@@ -172,7 +173,8 @@ func (s *nameService) reply(m dnsmessage.Message) *dnsmessage.Message {
 		case a.Is4() && q.Type == dnsmessage.TypeA:
 			out.Answers = append(out.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: a.As4()}})
 		case a.Is6() && q.Type == dnsmessage.TypeAAAA:
-			out.Answers = append(out.Answers, dnsmessage.Resource{Header: header, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
+			out.Answers = append(out.Answers,
+				dnsmessage.Resource{Header: header, Body: &dnsmessage.AAAAResource{AAAA: a.As16()}})
 		}
 	}
 	return out

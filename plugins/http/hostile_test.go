@@ -82,14 +82,16 @@ const head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 func TestBrokenAnswers(t *testing.T) {
 	for _, c := range []struct{ name, sent, fail, says string }{
 		{"not HTTP", "SSH-2.0-OpenSSH_9.6\r\n", "BadReply", "malformed"},
-		{"another protocol", "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", "BadReply", "another protocol"},
+		{"another protocol", "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", "BadReply",
+			"another protocol"},
 		{"nothing", "", "BadReply", "EOF"},
 		{"too short", head + "Content-Length: 10\r\n\r\nabc", "IncompleteBody", "after 3 bytes"},
 		{"a broken chunk", head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n", "IncompleteBody", "after 3 bytes"},
 		{"two lengths", head + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", "BadReply", "Content-Length"},
 		{"huge headers", head + "X: " + strings.Repeat("x", 2*maxReplyHeader) + "\r\n\r\n", "BadReply", "headers exceeded"},
 		{"broken gzip", head + "Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", "IncompleteBody", ""},
-		{"packed in a way of its own", head + "Content-Encoding: br\r\nContent-Length: 3\r\n\r\nabc", "UnknownEncoding", `"br"`},
+		{"packed in a way of its own", head + "Content-Encoding: br\r\nContent-Length: 3\r\n\r\nabc", "UnknownEncoding",
+			`"br"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url := raw(t, func(w io.Writer) { io.WriteString(w, c.sent) })
@@ -177,7 +179,8 @@ func TestTimeoutInABody(t *testing.T) {
 	ctx, over := context.WithCancelCause(t.Context())
 	err := (&answer{url: somewhere}).read(ctx, &stalled{ctx, over}, defaultBytes)
 	const want = "not done after 1s, while reading the answer of "
-	if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Code != sdk.CodeTimeout || !strings.HasPrefix(e.Message, want) || !strings.HasSuffix(e.Message, ", 1 bytes of which had come") {
+	if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Code != sdk.CodeTimeout || !strings.HasPrefix(e.Message, want) ||
+		!strings.HasSuffix(e.Message, ", 1 bytes of which had come") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -206,7 +209,8 @@ func TestCancel(t *testing.T) {
 			p := start(t, seam{}, open)
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() { <-begun; cancel() }()
-			_, err := p.Call(ctx, &sdk.Request{CallID: "1", Tool: "get", Arguments: json.RawMessage(args(t, map[string]any{"url": url})), Workdir: t.TempDir(), Attempt: 1})
+			_, err := p.Call(ctx, &sdk.Request{CallID: "1", Tool: "get",
+				Arguments: json.RawMessage(args(t, map[string]any{"url": url})), Workdir: t.TempDir(), Attempt: 1})
 			if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Code != sdk.CodeCanceled {
 				t.Errorf("error is %v", err)
 			}
@@ -243,12 +247,18 @@ func TestCharsets(t *testing.T) {
 	}
 	for _, c := range []struct{ name, contentType, sent, want, charset string }{
 		{"EUC-KR by the header", "text/plain; charset=EUC-KR", encode("euc-kr", korean), korean, "euc-kr"},
-		{"Shift_JIS by the header", "text/plain; charset=\"shift_jis\"", encode("shift_jis", japanese), japanese, "shift_jis"},
+		{"Shift_JIS by the header", "text/plain; charset=\"shift_jis\"", encode("shift_jis", japanese), japanese,
+			"shift_jis"},
 		{"EUC-KR by the page", "text/html", `<meta charset=euc-kr><p>` + encode("euc-kr", korean), korean, "euc-kr"},
-		{"Shift_JIS by the page, the old way", "text/html", `<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><p>` + encode("shift_jis", japanese), japanese, "shift_jis"},
-		{"the header is stronger than the page", "text/html; charset=utf-8", `<meta charset=euc-kr><p>` + korean, korean, "utf-8"},
-		{"Shift_JIS by its looks", "text/plain", encode("shift_jis", strings.Repeat(japanese, 5)), strings.Repeat(japanese, 5), "shift_jis"},
-		{"EUC-KR by its looks", "text/plain", encode("euc-kr", strings.Repeat(korean, 5)), strings.Repeat(korean, 5), "euc-kr"},
+		{"Shift_JIS by the page, the old way", "text/html",
+			`<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><p>` + encode("shift_jis", japanese),
+			japanese, "shift_jis"},
+		{"the header is stronger than the page", "text/html; charset=utf-8", `<meta charset=euc-kr><p>` + korean, korean,
+			"utf-8"},
+		{"Shift_JIS by its looks", "text/plain", encode("shift_jis", strings.Repeat(japanese, 5)),
+			strings.Repeat(japanese, 5), "shift_jis"},
+		{"EUC-KR by its looks", "text/plain", encode("euc-kr", strings.Repeat(korean, 5)), strings.Repeat(korean, 5),
+			"euc-kr"},
 		{"UTF-16 by its mark", "text/plain", "\xff\xfea\x00\xe4\x00", "aä", "utf-16le"},
 		{"UTF-16 by the header", "text/plain; charset=utf-16be", "\x00a\x00\xe4", "aä", "utf-16be"},
 		{"Windows-1252", "text/plain", "caf\xe9", "café", "windows-1252"},

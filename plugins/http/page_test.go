@@ -61,7 +61,8 @@ func TestBombs(t *testing.T) {
 
 // What would take too long, or become too long, is refused before it does.
 func TestPagesThatAreRefused(t *testing.T) {
-	for name, why := range map[string]string{"many beginnings": "begins more than 50 times", "a base of a URL": "many times as long", "many lines in lists": "many times as long"} {
+	for name, why := range map[string]string{"many beginnings": "begins more than 50 times",
+		"a base of a URL": "many times as long", "many lines in lists": "many times as long"} {
 		_, err := readPage(t.Context(), bombs(500_000)[name], somewhere)
 		if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Name != "PageUnreadable" || !strings.Contains(e.Message, why) {
 			t.Errorf("%s: error is %v", name, err)
@@ -78,7 +79,8 @@ func TestTablesStayTables(t *testing.T) {
 
 func TestPageThatIsTooDeep(t *testing.T) {
 	_, err := readPage(t.Context(), strings.Repeat("<div>", 600), somewhere)
-	if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Name != "PageUnreadable" || !strings.Contains(e.Suggestion, "raw=true") {
+	if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Name != "PageUnreadable" ||
+		!strings.Contains(e.Suggestion, "raw=true") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -115,7 +117,8 @@ func TestOnlySomePagesAtOnce(t *testing.T) {
 	ctx, cancel := limited(t.Context(), time.Millisecond)
 	defer cancel()
 	a := &answer{url: somewhere, mediaType: "text/html", body: []byte("<p>x")}
-	if _, _, _, err := w.readable(ctx, a, false); err == nil || !strings.Contains(err.Error(), "waiting to make Markdown") {
+	if _, _, _, err := w.readable(ctx, a, false); err == nil ||
+		!strings.Contains(err.Error(), "waiting to make Markdown") {
 		t.Errorf("error is %v", err)
 	}
 	if text, _, _, err := w.readable(ctx, a, true); text != "<p>x" || err != nil {
@@ -124,7 +127,8 @@ func TestOnlySomePagesAtOnce(t *testing.T) {
 }
 
 func FuzzPage(f *testing.F) {
-	for _, text := range []string{"<p>x<a href=//y>z</a>", "<table><tr><td><ul><li>x</table>", "<title>&amp;</title><base href=x>", "<svg><p>", "<a href='java\nscript:x'>y", "<pre><code>`` ` ```"} {
+	for _, text := range []string{"<p>x<a href=//y>z</a>", "<table><tr><td><ul><li>x</table>",
+		"<title>&amp;</title><base href=x>", "<svg><p>", "<a href='java\nscript:x'>y", "<pre><code>`` ` ```"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

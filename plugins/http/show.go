@@ -3,7 +3,19 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
 
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -35,7 +47,8 @@ type report struct {
 const outputSchema = `{"type":"object","properties":{` +
 	`"url":{"type":"string","description":"where the answer came from, after redirects"},"status":{"type":"integer"},` +
 	`"content_type":{"type":"string"},"charset":{"type":"string"},"title":{"type":"string","description":"of a page"},` +
-	`"redirects":{"type":"array","items":{"type":"object","properties":{"url":{"type":"string"},"status":{"type":"integer"}}}},` +
+	`"redirects":{"type":"array","items":{"type":"object","properties":{"url":{"type":"string"},` +
+	`"status":{"type":"integer"}}}},` +
 	`"body_bytes":{"type":"integer","description":"how much of the body was read"},` +
 	`"start":{"type":"integer","description":"where in the text the content begins, in bytes"},"end":{"type":"integer"},` +
 	`"text_bytes":{"type":"integer","description":"of the whole text that was read"},"truncated":{"type":"boolean"}},` +
@@ -75,7 +88,8 @@ func (a *answer) image() (*sdk.Result, error) {
 }
 
 func (a *answer) report() report {
-	return report{URL: a.url.String(), Status: a.status, ContentType: a.mediaType, Redirects: append([]hop{}, a.hops...), BodyBytes: len(a.body)}
+	return report{URL: a.url.String(), Status: a.status, ContentType: a.mediaType, Redirects: append([]hop{}, a.hops...),
+		BodyBytes: len(a.body)}
 }
 
 // readable is an answer's text as it is to be shown, with its title.
@@ -115,4 +129,314 @@ func (w *web) text(ctx context.Context, a *answer, v view) (*sdk.Result, error) 
 		r.Add(sdk.TextContent(notes))
 	}
 	return r, nil
+}
+
+// heading says where the text is from: whoever reads it must know that it is a stranger's.
+func (a *answer) heading(out report, converted bool) string {
+	text := fmt.Sprintf("[%s answered %s: %s", shownURL(a.url), a.statusLine(), a.typed())
+	if out.Charset != "utf-8" {
+		text += " in " + out.Charset
+	}
+	if converted {
+		text += " shown as Markdown"
+	}
+	if out.Title != "" {
+		text += fmt.Sprintf("; title %q", out.Title)
+	}
+	if len(a.body) == 0 {
+		text += "; the body is empty"
+	}
+	return text + a.journey() + "]"
+}
+
+// journey tells of redirects.
+func (a *answer) journey() string {
+	if len(a.hops) == 0 {
+		return ""
+	}
+	var from []string
+	for _, h := range a.hops {
+		from = append(from, h.URL)
+	}
+	return "; redirected from " + strings.Join(from, ", then ")
+}
+
+// notes say what is left out, and how to get it.
+func (a *answer) notes(out report, v view) string {
+	var lines []string
+	if out.Start > 0 || out.End < out.TextBytes {
+		line := fmt.Sprintf("[bytes %d to %d of %d", out.Start, out.End, out.TextBytes)
+		if out.End < out.TextBytes && v.paged {
+			line += fmt.Sprintf("; continue with start=%d", out.End)
+		}
+		lines = append(lines, line+"]")
+	}
+	if a.cut {
+		line := fmt.Sprintf("[only the first %d bytes of the body were read; ", len(a.body))
+		switch {
+		case v.maxBytes < maxBytes:
+			line += fmt.Sprintf("raise max_bytes (up to %d) for more]", maxBytes)
+		default:
+			line += "the rest cannot be read with this tool]"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// window gives the part of a text from start that has at most size bytes, of whole characters, and of whole lines where
+// that costs little.
+func window(text string, start, size int) (int, int) {
+	for start < len(text) && !utf8.RuneStart(text[start]) {
+		start++
+	}
+	if len(text)-start <= size {
+		return start, len(text)
+	}
+	end := start + size
+	for end > start && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	if i := strings.LastIndexByte(text[start:end], '\n'); i >= 0 && i > (end-start)*9/10 {
+		end = start + i + 1
+	}
+	return start, end
+}
+
+func pastEnd(a *answer, start, size int) error {
+	e := &sdk.Error{Name: "StartOutOfRange",
+		Message: fmt.Sprintf("start %d is past the end of the text of %s, which has %d bytes", start, shownURL(a.url),
+			size),
+		Suggestion: fmt.Sprintf("Use a start below %d.", size), Details: sdk.Details(map[string]int{"text_bytes": size})}
+	if a.cut {
+		e.Suggestion += fmt.Sprintf(" Only %d bytes of the body were read; raise max_bytes (up to %d) for more.", len(a.body),
+			maxBytes)
+	}
+	return e
+}
+
+// roots are the tags that the parser merges whenever they come again, which takes time in the square of their
+// attributes.
+var roots = regexp.MustCompile(`(?i)<(html|body)[\s/]+[^\s/>]`)
+
+const (
+	maxRoots = 50
+	// What is added to a page, absolute links and the indentation of lines, may have leastRoom bytes, or roomTimes those
+	// of the page.
+	leastRoom = 1 << 20
+	roomTimes = 10
+	perIndent = 4 // bytes, about
+)
+
+// A page is HTML made readable.
+type page struct {
+	title    string
+	markdown string
+}
+
+// readPage makes Markdown of a page that came from u. It obeys ctx while it parses and while it writes.
+func readPage(ctx context.Context, text string, u *url.URL) (out page, err error) {
+	defer func() {
+		if cause := recover(); cause != nil { // pages are made by anybody, to break anything
+			err = unreadable(u, fmt.Sprint(cause))
+		}
+	}()
+	if len(roots.FindAllStringIndex(text, maxRoots+1)) > maxRoots {
+		return page{}, unreadable(u, fmt.Sprintf("it begins more than %d times", maxRoots))
+	}
+	doc, err := html.Parse(ctxReader{ctx, strings.NewReader(text)})
+	if ctx.Err() != nil {
+		return page{}, ended(ctx, "making Markdown of "+shownURL(u))
+	}
+	if err != nil {
+		return page{}, unreadable(u, err.Error())
+	}
+	t := &tidier{base: u, room: max(leastRoom, roomTimes*len(text))}
+	if t.tidy(doc, 0); t.room < 0 {
+		return page{}, unreadable(u, "its links or its lists would make it many times as long")
+	}
+	markdown, err := newConverter(ctx).ConvertNode(doc)
+	if ctx.Err() != nil {
+		return page{}, ended(ctx, "making Markdown of "+shownURL(u))
+	}
+	if err != nil {
+		return page{}, unreadable(u, err.Error())
+	}
+	return page{title: t.title, markdown: string(markdown)}, nil
+}
+
+func unreadable(u *url.URL, why string) error {
+	return &sdk.Error{Name: "PageUnreadable",
+		Message:    fmt.Sprintf("the HTML of %s cannot be made readable: %s", shownURL(u), clip(why, 200)),
+		Suggestion: "Call again with raw=true for the HTML itself."}
+}
+
+// newConverter makes a converter that writes nothing more once ctx has ended. It does not escape: that takes time in
+// the square of the length, and models read the text better as it is. Nor does it align the columns of tables: one long
+// cell would make as long each row.
+func newConverter(ctx context.Context) *converter.Converter {
+	tables := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))
+	c := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled),
+		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), tables))
+	c.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
+		if ctx.Err() != nil {
+			return converter.RenderSuccess
+		}
+		return converter.RenderTryNext
+	}, converter.PriorityEarly)
+	return c
+}
+
+// A ctxReader ends with its context.
+type ctxReader struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r ctxReader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.in.Read(b)
+}
+
+// dropped are elements that hold nothing to read.
+var dropped = []string{"script", "style", "noscript", "template", "iframe", "object", "embed", "svg", "canvas", "nav",
+	"dialog",
+	"button", "input", "select", "textarea"}
+
+// A tidier takes out of a page what nobody reads, and makes its links absolute.
+type tidier struct {
+	base  *url.URL
+	title string
+	based bool
+	room  int // how many bytes more may be added
+}
+
+// tidy works on what is in n, which is in depth elements that indent their text.
+func (t *tidier) tidy(n *html.Node, depth int) {
+	for child := n.FirstChild; child != nil; {
+		next := child.NextSibling
+		if child.Type == html.CommentNode || child.Type == html.ElementNode && hidden(child) {
+			n.RemoveChild(child)
+		} else {
+			t.room -= lines(child) * min(depth, maxIndent) * perIndent
+			t.element(child)
+			t.tidy(child, depth+t.indent(child, depth))
+		}
+		child = next
+	}
+}
+
+// lines is how many lines the node by itself may end.
+func lines(n *html.Node) int {
+	switch {
+	case n.Type == html.TextNode:
+		return strings.Count(n.Data, "\n")
+	case n.Data == "br":
+		return 1
+	}
+	return 0
+}
+
+// indents are elements whose every line gets longer by the depth they are in.
+var indents = []string{"blockquote", "ul", "ol", "dl", "table"}
+
+// maxIndent bounds that depth: pages of nothing but depth would become a thousand times as long.
+const maxIndent = 10
+
+func (t *tidier) indent(n *html.Node, depth int) int {
+	if n.Type != html.ElementNode || !slices.Contains(indents, n.Data) {
+		return 0
+	}
+	if depth >= maxIndent || n.Data == "table" && ragged(n) {
+		n.Data = "div"
+	}
+	return 1
+}
+
+// ragged says whether most of a table's cells would be those that its short rows are filled up with.
+func ragged(table *html.Node) bool {
+	rows, cells, widest := 0, 0, 0
+	for n := range table.Descendants() {
+		if n.Type != html.ElementNode || n.Data != "tr" {
+			continue
+		}
+		width := 0
+		for c := range n.ChildNodes() {
+			if c.Type == html.ElementNode {
+				width++
+			}
+		}
+		rows, cells, widest = rows+1, cells+width, max(widest, width)
+	}
+	return rows*widest > 10*cells+1000
+}
+
+func hidden(n *html.Node) bool {
+	if slices.Contains(dropped, n.Data) {
+		return true
+	}
+	for _, a := range n.Attr {
+		style := strings.ReplaceAll(strings.ToLower(a.Val), " ", "")
+		switch {
+		case a.Key == "hidden", a.Key == "role" && a.Val == "navigation",
+			a.Key == "style" && (strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")):
+			return true
+		}
+	}
+	return false
+}
+
+func (t *tidier) element(n *html.Node) {
+	if n.Type != html.ElementNode {
+		return
+	}
+	switch n.Data {
+	case "title":
+		if t.title == "" && n.FirstChild != nil && n.FirstChild.Type == html.TextNode {
+			t.title = clip(strings.Join(strings.Fields(n.FirstChild.Data), " "), 200)
+		}
+	case "base":
+		t.rebase(n)
+	}
+	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
+		return a.Key == "colspan" || a.Key == "rowspan" || // which may ask for a million cells
+			a.Key == "start" && len(a.Val) > 3 // each line of a list is indented by the width of its numbers
+	})
+	for i, a := range n.Attr {
+		if a.Key == "href" || a.Key == "src" {
+			n.Attr[i].Val = t.absolute(a.Val)
+		}
+		if a.Key == "href" && n.Attr[i].Val == "" {
+			n.Data = "span" // its text is all that is left of it
+		}
+	}
+}
+
+// rebase takes the first base element; links before it start from the page.
+func (t *tidier) rebase(n *html.Node) {
+	for _, a := range n.Attr {
+		if a.Key != "href" || t.based || len(a.Val) > maxURL {
+			continue
+		}
+		if u, err := t.base.Parse(strings.TrimSpace(a.Val)); err == nil {
+			t.base, t.based = u, true
+		}
+	}
+}
+
+// absolute gives a link that can be called; what leads nowhere, such as a script or an image inside of the page, is "".
+func (t *tidier) absolute(link string) string {
+	link = strings.TrimSpace(link)
+	if len(link) > maxURL || t.room < 0 {
+		return ""
+	}
+	u, err := t.base.Parse(link)
+	if err != nil || !slices.Contains([]string{"http", "https", "mailto", "tel", "ftp"}, u.Scheme) {
+		return ""
+	}
+	out := u.String()
+	t.room -= len(out)
+	return out
 }

@@ -2,10 +2,19 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
+	"github.com/gogs/chardet"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode/utf32"
@@ -57,8 +66,10 @@ func codingOf(name string) (coding, error) {
 }
 
 func unknownEncoding(name string) error {
-	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: fmt.Sprintf("encoding: %.60q is no encoding known here", name),
-		Suggestion: "Leave it out to have the encoding guessed, or use a name such as utf-8, utf-16le, windows-1252, iso-8859-2, koi8-r, euc-kr, shift_jis, gb18030 or big5."}
+	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments",
+		Message: fmt.Sprintf("encoding: %.60q is no encoding known here", name),
+		Suggestion: "Leave it out to have the encoding guessed, or use a name such as utf-8, utf-16le, windows-1252, " +
+			"iso-8859-2, koi8-r, euc-kr, shift_jis, gb18030 or big5."}
 }
 
 // reader gives what in holds as UTF-8. What cannot be decoded becomes U+FFFD.
@@ -71,3 +82,242 @@ func (c coding) reader(in *bufio.Reader) *bufio.Reader {
 
 // legacy tells of encodings of one region, in which nobody writes U+FFFD.
 func (c coding) legacy() bool { return c.enc != nil && !strings.HasPrefix(c.name, "utf-") }
+
+const (
+	sniffed   = 8 << 10  // how much of a file is looked at to tell text from binary
+	looked    = 1 << 20  // how much to find out its encoding
+	blockSize = 64 << 10 // of reading
+)
+
+// A decoded is the content of a file, made UTF-8.
+type decoded struct {
+	coding
+	in     *bufio.Reader
+	head   []byte // the first bytes of the file as they are
+	binary bool
+	note   string // what was done, for the model
+}
+
+// decode finds out how a file is encoded, unless that is asked for by name, and decodes it. A byte order mark is
+// dropped. Size, if known, keeps the buffer as small as the file.
+func decode(file io.Reader, size int64, asked coding) (decoded, error) {
+	in := bufio.NewReaderSize(file, int(min(max(size+1, blockSize), looked)))
+	look, err := in.Peek(looked)
+	if ignoreEOF(err) != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		return decoded{}, err
+	}
+	out := decoded{head: bytes.Clone(look[:min(len(look), sniffed)])}
+	drop := out.choose(look, asked)
+	if _, err := in.Discard(drop); err != nil {
+		return decoded{}, err
+	}
+	out.in = out.reader(in)
+	if head, err := out.in.Peek(sniffed); ignoreEOF(err) != nil {
+		return decoded{}, err
+	} else if bytes.IndexByte(head, 0) >= 0 {
+		out.binary = true
+	}
+	return out, nil
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// marks are the byte order marks; the longer ones come first.
+var marks = []struct{ mark, name string }{
+	{"\xEF\xBB\xBF", "utf-8"}, {"\xFF\xFE\x00\x00", "utf-32le"}, {"\x00\x00\xFE\xFF", "utf-32be"},
+	{"\xFF\xFE", "utf-16le"}, {"\xFE\xFF", "utf-16be"},
+}
+
+// choose settles the encoding and how many bytes of a mark to drop.
+func (d *decoded) choose(look []byte, asked coding) (drop int) {
+	for _, m := range marks {
+		if bytes.HasPrefix(look, []byte(m.mark)) && (asked.name == "" || family(asked.name) == family(m.name)) {
+			d.coding, _ = codingOf(m.name)
+			d.note = "decoded from " + m.name
+			if m.name == "utf-8" {
+				d.note = "the file starts with a UTF-8 byte order mark, which is not shown"
+			}
+			return len(m.mark)
+		}
+	}
+	if asked.name != "" {
+		d.coding, d.note = asked, "decoded from "+asked.name+", as asked"
+		return 0
+	}
+	d.recognize(look)
+	return 0
+}
+
+// family is the name without the order of bytes, about which a mark knows better than people.
+func family(name string) string { return strings.TrimSuffix(strings.TrimSuffix(name, "le"), "be") }
+
+// recognize finds out what the bytes of a file without a mark are.
+func (d *decoded) recognize(look []byte) {
+	const doubt = "; if letters look wrong, name the encoding, such as encoding=\"euc-kr\""
+	d.coding = utf8Coding
+	switch {
+	case bytes.IndexByte(d.head, 0) >= 0:
+		name := utf16Without(d.head)
+		if d.binary = name == ""; !d.binary {
+			d.coding, _ = codingOf(name)
+			d.note = "decoded from " + name + ", by a guess" + doubt
+		}
+	case utf8.Valid(sdk.WholeEnd(look)):
+	case known(d.head) && controls(d.head) > 0: // the looks alone are a few letters, such as BM
+		d.binary = true
+	case mostlyUTF8(look):
+	case noisy(d.head):
+		d.binary = true
+	default:
+		var found bool
+		d.coding, found = guess(look)
+		d.note = "decoded from " + d.name + ", by a guess" + doubt
+		if !found {
+			d.note = "not UTF-8, and no encoding is likely; decoded from " + d.name + doubt
+		}
+	}
+}
+
+const (
+	sure       = 50      // of 100, how sure the detector has to be
+	likely     = 20      // how sure of a script that windows-1252 cannot write
+	guessBytes = 8 << 10 // how many bytes it gets to see
+)
+
+// guess names the encoding of a text that is not UTF-8, and says whether there is more to it than that most such files
+// are windows-1252.
+func guess(text []byte) (c coding, found bool) {
+	sample := telling(text)
+	results, _ := chardet.NewTextDetector().DetectAll(sample) // an error is for nothing found
+	slices.SortFunc(results, func(a, b chardet.Result) int {  // they come in the order of goroutines
+		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(a.Charset, b.Charset))
+	})
+	enough := sure
+	if foreign(sample) {
+		enough = likely
+	}
+	for _, r := range results {
+		if r.Confidence < enough {
+			break
+		}
+		if c, err := codingOf(r.Charset); err == nil && c.legacy() && c.decodes(sample) {
+			return c, true
+		}
+	}
+	c, _ = codingOf("windows-1252")
+	return c, false
+}
+
+// telling gives the lines of a text that tell of its encoding, those that are not ASCII alone: the English around a few
+// comments says nothing.
+func telling(text []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(text) {
+		if isASCII(line) {
+			continue
+		}
+		if len(out)+len(line) > guessBytes {
+			if len(out) == 0 {
+				out = line[:guessBytes]
+			}
+			break
+		}
+		out = append(out, line...)
+	}
+	return out
+}
+
+// foreign tells of a text in which most letters are not ASCII, as in Cyrillic or Greek, and in no language of
+// windows-1252.
+func foreign(sample []byte) bool {
+	ascii, other := 0, 0
+	for _, c := range sample {
+		if c >= utf8.RuneSelf {
+			other++
+		} else if unicode.IsLetter(rune(c)) {
+			ascii++
+		}
+	}
+	return other > ascii
+}
+
+func isASCII(b []byte) bool {
+	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
+}
+
+// decodes tells whether a sample is sound in an encoding. Its last character may be cut off.
+func (c coding) decodes(sample []byte) bool {
+	text, err := c.enc.NewDecoder().Bytes(sample)
+	text = bytes.TrimSuffix(text, []byte("\uFFFD"))
+	return err == nil && !bytes.ContainsRune(text, utf8.RuneError)
+}
+
+// utf16Without finds UTF-16 that has no byte order mark by the zero bytes of its ASCII characters, which are all on one
+// side. It gives "" for what is binary.
+func utf16Without(head []byte) string {
+	units := head[:len(head)&^1]
+	switch {
+	case len(units) < 4:
+		return ""
+	case isUTF16(units, binary.LittleEndian):
+		return "utf-16le"
+	case isUTF16(units, binary.BigEndian):
+		return "utf-16be"
+	}
+	return ""
+}
+
+// isUTF16 asks for all characters to be ones that are printed, and at least a tenth of them ASCII. Since a character
+// without a high byte is swapped into one that seldom is any, it does not hold for both orders.
+func isUTF16(units []byte, order binary.ByteOrder) bool {
+	text := make([]uint16, 0, len(units)/2)
+	ascii := 0
+	for ; len(units) > 1; units = units[2:] {
+		u := order.Uint16(units)
+		if u < utf8.RuneSelf {
+			ascii++
+		}
+		text = append(text, u)
+	}
+	if utf16.IsSurrogate(rune(text[len(text)-1])) {
+		text = text[:len(text)-1] // its other half may be cut off
+	}
+	runes := utf16.Decode(text)
+	return ascii*10 >= len(text) && !slices.ContainsFunc(runes, func(r rune) bool {
+		return r == utf8.RuneError || !unicode.IsPrint(r) && !unicode.IsSpace(r)
+	})
+}
+
+// mostlyUTF8 tells whether more characters of several bytes are sound than bytes are not: then it is UTF-8 with
+// damages.
+func mostlyUTF8(text []byte) bool {
+	sound, broken := 0, 0
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		if r == utf8.RuneError && n == 1 {
+			broken++
+		} else if n > 1 {
+			sound++
+		}
+		text = text[n:]
+	}
+	return sound > broken
+}
+
+// noisy tells of more control characters than texts have, two in a hundred.
+func noisy(head []byte) bool { return controls(head)*50 > len(head) }
+
+// controls counts the control characters that texts hardly have.
+func controls(head []byte) (n int) {
+	for _, c := range head {
+		if c < ' ' && !bytes.ContainsRune([]byte("\t\n\v\f\r\b\x1b"), rune(c)) || c == 0x7F {
+			n++
+		}
+	}
+	return n
+}

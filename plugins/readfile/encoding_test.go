@@ -15,12 +15,19 @@ var samples = []struct{ encoding, text string }{
 	{"euc-jp", "このファイルは古いエディタで保存された設定です。\nサーバーを再起動する前に、すべての値を確認してください。\nエラーが発生した場合は、管理者に連絡してログを送ってください。\n"},
 	{"gb18030", "这个文件是用旧的编辑器保存的配置文件。\n在重新启动服务器之前，请检查所有的值是不是正确。\n如果发生错误，请和管理员联系，并且把日志发给他们。\n"},
 	{"big5", "這個檔案是用舊的編輯器儲存的設定檔。\n在重新啟動伺服器之前，請檢查所有的值是不是正確。\n如果發生錯誤，請和管理員聯絡，並且把日誌發給他們。\n"},
-	{"windows-1252", "Die Größe der Tür wurde geändert und muss überprüft werden.\nBitte prüfen Sie, ob die Straße für große Fahrzeuge geöffnet ist.\nFür weitere Fragen stehen wir Ihnen gerne zur Verfügung.\n"},
-	{"windows-1252", "Le fichier a été créé par un éditeur très ancien.\nVérifiez que les réglages sont à jour avant de redémarrer.\nEn cas d’erreur, le problème doit être signalé à l’équipe.\n"},
-	{"koi8-r", "Этот файл был сохранён в старом редакторе.\nПеред перезапуском сервера проверьте все значения.\nЕсли произошла ошибка, сообщите об этом администратору и пришлите журнал.\n"},
-	{"windows-1251", "Этот файл был сохранён в старом редакторе.\nПеред перезапуском сервера проверьте все значения.\nЕсли произошла ошибка, сообщите об этом администратору и пришлите журнал.\n"},
-	{"iso-8859-2", "Ten plik został zapisany w starym edytorze i należy go sprawdzić.\nJeśli wystąpi błąd, proszę powiadomić administratora i przesłać dziennik.\nWszystkie wartości muszą być poprawne, zanim serwer zostanie uruchomiony.\n"},
-	{"iso-8859-7", "Αυτό το αρχείο αποθηκεύτηκε σε έναν παλιό επεξεργαστή.\nΕλέγξτε όλες τις τιμές πριν από την επανεκκίνηση του διακομιστή.\nΑν παρουσιαστεί σφάλμα, ενημερώστε τον διαχειριστή.\n"},
+	{"windows-1252", "Die Größe der Tür wurde geändert und muss überprüft werden.\nBitte prüfen Sie, ob die Straße für " +
+		"große Fahrzeuge geöffnet ist.\nFür weitere Fragen stehen wir Ihnen gerne zur Verfügung.\n"},
+	{"windows-1252", "Le fichier a été créé par un éditeur très ancien.\nVérifiez que les réglages sont à jour avant de " +
+		"redémarrer.\nEn cas d’erreur, le problème doit être signalé à l’équipe.\n"},
+	{"koi8-r", "Этот файл был сохранён в старом редакторе.\nПеред перезапуском сервера проверьте все значения.\nЕсли " +
+		"произошла ошибка, сообщите об этом администратору и пришлите журнал.\n"},
+	{"windows-1251", "Этот файл был сохранён в старом редакторе.\nПеред перезапуском сервера проверьте все " +
+		"значения.\nЕсли произошла ошибка, сообщите об этом администратору и пришлите журнал.\n"},
+	{"iso-8859-2", "Ten plik został zapisany w starym edytorze i należy go sprawdzić.\nJeśli wystąpi błąd, proszę " +
+		"powiadomić administratora i przesłać dziennik.\nWszystkie wartości muszą być poprawne, zanim serwer zostanie " +
+		"uruchomiony.\n"},
+	{"iso-8859-7", "Αυτό το αρχείο αποθηκεύτηκε σε έναν παλιό επεξεργαστή.\nΕλέγξτε όλες τις τιμές πριν από την " +
+		"επανεκκίνηση του διακομιστή.\nΑν παρουσιαστεί σφάλμα, ενημερώστε τον διαχειριστή.\n"},
 }
 
 func encoded(t testing.TB, name, text string) string {
@@ -63,11 +70,13 @@ func TestGuessFromCommentsFarBehind(t *testing.T) {
 
 func TestNoEncodingIsLikely(t *testing.T) {
 	f := start(t, "file", "BMW gr\xFCn\n\xDF") // BM is how bitmaps begin
-	f.sees(t, `{"path":"file"}`, "BMW grün\nß", "windows-1252", "[not UTF-8, and no encoding is likely; decoded from windows-1252;")
+	f.sees(t, `{"path":"file"}`, "BMW grün\nß", "windows-1252",
+		"[not UTF-8, and no encoding is likely; decoded from windows-1252;")
 }
 
 func TestEncodingAskedFor(t *testing.T) {
-	f := start(t, "korean", encoded(t, "euc-kr", "한글"), "le", "h\x00i\x00", "marked", "\xFE\xFF\x00h\x00i", "utf8", "\xEF\xBB\xBFé", "cut", encoded(t, "euc-kr", "한글")[:3])
+	f := start(t, "korean", encoded(t, "euc-kr", "한글"), "le", "h\x00i\x00", "marked", "\xFE\xFF\x00h\x00i", "utf8",
+		"\xEF\xBB\xBFé", "cut", encoded(t, "euc-kr", "한글")[:3])
 	tests := []struct{ path, encoding, text, want, note string }{
 		{"korean", "euc-kr", "한글", "euc-kr", "[decoded from euc-kr, as asked]"},
 		{"korean", "CP949", "한글", "euc-kr", "[decoded from euc-kr, as asked]"},

@@ -2,12 +2,23 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
+	"net/http"
 	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
@@ -177,6 +188,276 @@ func (e *excerpt) view(path string, d *decoded, etag string) *view {
 }
 
 func outOfRange(p *workspace.Place, first, total int) error {
-	return &sdk.Error{Name: "LineOutOfRange", Message: fmt.Sprintf("start_line %d is past the end of %q, which has %s", first, p.Path, count(total, "line")),
-		Suggestion: fmt.Sprintf("Use a start_line of at most %d.", max(total, 1)), Details: sdk.Details(map[string]int{"total_lines": total})}
+	return &sdk.Error{Name: "LineOutOfRange",
+		Message:    fmt.Sprintf("start_line %d is past the end of %q, which has %s", first, p.Path, count(total, "line")),
+		Suggestion: fmt.Sprintf("Use a start_line of at most %d.", max(total, 1)),
+		Details:    sdk.Details(map[string]int{"total_lines": total})}
+}
+
+// A source is an open file for one call: it ends with the call, and where the file ended when it was opened, however
+// fast somebody writes to it.
+type source struct {
+	ctx   context.Context
+	in    io.Reader
+	sum   hash.Hash // nil when the file is too large to read to its end
+	ended bool
+}
+
+// newSource reads f from its start. Size is what the system tells; files that it makes up, such as those in /proc, have
+// none.
+func newSource(ctx context.Context, f *os.File, size int64) *source {
+	if size > countUpTo {
+		return &source{ctx: ctx, in: io.LimitReader(f, size)}
+	}
+	limit := size
+	if size == 0 {
+		limit = countUpTo
+	}
+	return &source{ctx: ctx, in: io.LimitReader(f, limit), sum: sha256.New()}
+}
+
+// endSource reads the last tailBytes of f, from a border of 4 bytes on: no encoding has wider characters.
+func endSource(ctx context.Context, f *os.File, size int64) *source {
+	from := (size - tailBytes) &^ 3
+	return &source{ctx: ctx, in: io.NewSectionReader(f, from, size-from)}
+}
+
+func (s *source) Read(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := s.in.Read(b)
+	if s.sum != nil {
+		_, _ = s.sum.Write(b[:n]) // which never fails
+	}
+	s.ended = errors.Is(err, io.EOF)
+	if stopped := s.ctx.Err(); stopped != nil && err != nil && !s.ended {
+		err = stopped // the end of the call has closed the file
+	}
+	return n, err
+}
+
+// etag is what workspace.Etag gives for all bytes of the file, or "" when not all of them have been read.
+func (s *source) etag() string {
+	if s.sum == nil || !s.ended {
+		return ""
+	}
+	return hex.EncodeToString(s.sum.Sum(nil)[:6])
+}
+
+// closeWith closes the file when the call ends, which wakes up a read that waits. The function it gives closes it at
+// once.
+func closeWith(ctx context.Context, f *os.File) (done func()) {
+	stop := context.AfterFunc(ctx, func() { _ = f.Close() })
+	return func() {
+		stop()
+		_ = f.Close()
+	}
+}
+
+// places are the folders that one call reads in, each opened when a path leads to it. Close them after the call.
+type places struct {
+	request *sdk.Request
+	opened  []*workspace.Root
+}
+
+// at opens the folder that a path belongs to.
+func (p *places) at(name string) (*workspace.Root, error) {
+	w, err := workspace.OpenAt(p.request, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, known := range p.opened {
+		if known.Dir() == w.Dir() {
+			w.Close()
+			return known, nil
+		}
+	}
+	p.opened = append(p.opened, w)
+	return w, nil
+}
+
+func (p *places) close() {
+	for _, w := range p.opened {
+		w.Close()
+	}
+}
+
+// denied is a filter for what the request leaves out; nil when it leaves out nothing.
+func denied(r *sdk.Request, w *workspace.Root) func(resolved string) bool {
+	if len(r.LeaveOut) == 0 {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, name := range r.LeaveOut {
+		out[strings.TrimSuffix(path.Clean(name), "/")] = true
+	}
+	return func(resolved string) bool {
+		if w.Away() {
+			resolved = path.Join(filepath.ToSlash(w.Dir()), resolved)
+		}
+		return out[resolved]
+	}
+}
+
+// filter is that of a call which asks for what s says.
+func filter(r *sdk.Request, w *workspace.Root, s seen) walk.Filter {
+	return walk.Filter{Hidden: s.Hidden, Ignored: s.Ignored, Denied: denied(r, w)}
+}
+
+// withoutSecrets makes a filter leave out the names of files that hold secrets.
+func (c *config) withoutSecrets(f walk.Filter) walk.Filter {
+	f.Secret = func(shown, resolved string) bool { return c.secretBy(shown, resolved) != "" }
+	return f
+}
+
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// binary gives a small image as such, and refuses all other bytes. Head is the start of the file.
+func (r *reading) binary(f *os.File, p *workspace.Place, head []byte) (*view, error) {
+	mimeType := sniff(head)
+	if !slices.Contains(imageTypes, mimeType) {
+		return nil, notText(p, mimeType, head)
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, int64(r.images)+1))
+	if err != nil {
+		return nil, workspace.Explain(p.Path, err)
+	}
+	if len(data) > r.images {
+		return nil, tooLargeImage(p, mimeType, r.images)
+	}
+	return &view{content: sdk.ImageContent(data, mimeType), notes: []string{mimeType + ", " + count(len(data), "byte")},
+		readOutput: readOutput{Path: p.Path, Bytes: len(data), MIMEType: mimeType}}, nil
+}
+
+func tooLargeImage(p *workspace.Place, mimeType string, left int) error {
+	e := &sdk.Error{Name: "BinaryFile",
+		Message: fmt.Sprintf("%q is an image (%s) of %d bytes; at most %d can be shown", p.Path, mimeType, p.Info.Size(),
+			maxImage),
+		Suggestion: "Make a smaller copy and read that."}
+	if p.Info.Size() <= maxImage {
+		e.Message = fmt.Sprintf("%q is an image (%s) of %d bytes; several files in one call may have %d for images, of "+
+			"which %d are left", p.Path, mimeType, p.Info.Size(), maxImages, left)
+		e.Suggestion = "Read it with a call of its own."
+	}
+	return e
+}
+
+// known tells of bytes that by their looks are in some format that is no text.
+func known(head []byte) bool {
+	mimeType := http.DetectContentType(head)
+	return !strings.HasPrefix(mimeType, "text/") && mimeType != "application/octet-stream"
+}
+
+// sniff gives the type of bytes by their looks. Those with a NUL are no text, also where the start looks like it.
+func sniff(head []byte) string {
+	mimeType := http.DetectContentType(head)
+	if strings.HasPrefix(mimeType, "text/") && bytes.IndexByte(head, 0) >= 0 {
+		return "application/octet-stream"
+	}
+	return mimeType
+}
+
+func notText(p *workspace.Place, mimeType string, head []byte) error {
+	e := &sdk.Error{Name: "BinaryFile",
+		Message:    fmt.Sprintf("%q is not text: %d bytes, by its looks %s", p.Path, p.Info.Size(), mimeType),
+		Suggestion: "Use a program that knows this format, through a shell tool.",
+		Details:    sdk.Details(map[string]any{"size": p.Info.Size(), "mime_type": mimeType})}
+	if !known(head) && bytes.IndexByte(head, 0) < 0 {
+		e.Message = fmt.Sprintf("%q does not look like text (%d bytes): it has many control characters", p.Path,
+			p.Info.Size())
+		e.Suggestion = "If it is text all the same, name its encoding, such as encoding=\"windows-1252\"."
+	}
+	return e
+}
+
+// A manyOutput is the structured result of several files.
+type manyOutput struct {
+	Files     []readOutput `json:"files"`
+	Truncated bool         `json:"truncated"`
+}
+
+// many reads several files, one after the other, until max_bytes are used up. It fails when none can be read.
+func (r *reading) many(ctx context.Context, paths []string) (*sdk.Result, error) {
+	r.images = maxImages
+	result, out, failed := &sdk.Result{}, manyOutput{}, 0
+	for i, path := range paths {
+		v := r.one(ctx, path)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if v.Error != nil {
+			failed++
+		}
+		out.Files, out.Truncated = append(out.Files, v.readOutput), out.Truncated || v.Truncated
+		result.Add(header(i, v.Path)).Add(v.parts()...)
+	}
+	if failed == len(paths) {
+		return nil, nothingRead(out.Files)
+	}
+	result.Structured, result.Truncated = encode(out), out.Truncated
+	return result, nil
+}
+
+// one reads one of several files; what goes wrong is said in its place.
+func (r *reading) one(ctx context.Context, path string) *view {
+	if r.bytes == 0 {
+		return &view{readOutput: readOutput{Path: path, Truncated: true},
+			notes: []string{"not read: max_bytes are used up; read it with another call"}}
+	}
+	v, err := r.file(ctx, path)
+	if err != nil {
+		return failed(path, err)
+	}
+	if v.MIMEType == "" {
+		r.bytes -= v.Bytes
+	} else {
+		r.images -= v.Bytes
+	}
+	return v
+}
+
+func failed(path string, err error) *view {
+	e, ok := errors.AsType[*sdk.Error](err)
+	if !ok {
+		e = &sdk.Error{Name: "Error", Message: err.Error()}
+	}
+	e.Code = cmp.Or(e.Code, sdk.CodeTool)
+	note := fmt.Sprintf("not read: %s: %s", e.Name, e.Message)
+	if e.Suggestion != "" {
+		note += ". " + e.Suggestion
+	}
+	return &view{readOutput: readOutput{Path: path, Error: e}, notes: []string{note}}
+}
+
+// header is the line over a file. It ends the line of what is before it, as the parts may be put one after the other.
+func header(i int, path string) sdk.Content {
+	text := fmt.Sprintf("==> %s <==\n", printable(path))
+	if i > 0 {
+		text = "\n" + text
+	}
+	return sdk.TextContent(text)
+}
+
+// nothingRead is the error for files of which none could be read. It has their common name, if they have one.
+func nothingRead(files []readOutput) error {
+	e := &sdk.Error{Name: files[0].Error.Name, Suggestion: files[0].Error.Suggestion,
+		Details: encode(map[string]any{"files": files})}
+	var messages []string
+	for _, f := range files {
+		if f.Error.Name != e.Name {
+			e.Name = "NothingRead"
+		}
+		messages = append(messages, f.Error.Message)
+	}
+	if len(files) == 1 {
+		e.Message = messages[0]
+		return e
+	}
+	const most = 5
+	if more := len(messages) - most; more > 0 {
+		messages = append(messages[:most], fmt.Sprintf("and %d more", more))
+	}
+	e.Message = fmt.Sprintf("none of the %d files could be read: %s", len(files), strings.Join(messages, "; "))
+	return e
 }

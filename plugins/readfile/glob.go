@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
+	"github.com/toolhost/toolhost/plugins/readfile/internal/wild"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
@@ -50,11 +52,17 @@ func addGlob(p *sdk.Plugin, c *config) {
 	sdk.AddTool(p, sdk.Tool{
 		Name:  "glob",
 		Title: "Find files by name",
-		Description: "Finds files by a pattern for their names or paths, in all directories below path, and gives one path a line, last changed first. " +
-			"Use it when you know (part of) a name; use grep to find files by what they hold, and list to see what a directory has.\n" +
-			"A pattern without a slash matches names at any depth: *.go, Makefile, *test*. With a slash it matches whole paths from path on: src/**/*.ts, cmd/*/main.go.\n" +
-			"Wildcards: * and ? (not over a slash), ** as a part of its own (any number of directories), [a-z], [!a-z], {a,b}; \\ before one makes it plain. Upper and lower case differ, unless ignore_case.\n" +
-			"Finds files and symlinks (which are not followed), no directories. Hidden files and what .gitignore leaves out are not looked at, unless asked for, nor are files that by their names hold secrets; what was left out is said in [brackets].",
+		Description: "Finds files by a pattern for their names or paths, in all directories below path, and gives one path " +
+			"a line, last changed first. " +
+			"Use it when you know (part of) a name; use grep to find files by what they hold, and list to see what a " +
+			"directory has.\n" +
+			"A pattern without a slash matches names at any depth: *.go, Makefile, *test*. With a slash it matches whole " +
+			"paths from path on: src/**/*.ts, cmd/*/main.go.\n" +
+			"Wildcards: * and ? (not over a slash), ** as a part of its own (any number of directories), [a-z], [!a-z], " +
+			"{a,b}; \\ before one makes it plain. Upper and lower case differ, unless ignore_case.\n" +
+			"Finds files and symlinks (which are not followed), no directories. Hidden files and what .gitignore leaves out " +
+			"are not looked at, unless asked for, nor are files that by their names hold secrets; what was left out is said " +
+			"in [brackets].",
 		Hints: readOnly, PathAware: true, Category: "files", CostTier: sdk.Free,
 		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
 	}, c.glob)
@@ -99,8 +107,10 @@ type finding struct {
 	total  int
 }
 
-// findIn begins where the pattern has its first wildcard: a folder that it names is looked into, though it may be hidden.
-func (f *finding) findIn(ctx context.Context, w *workspace.Root, pattern *namePattern, in globInput, filter walk.Filter) (left walk.LeftOut, err error) {
+// findIn begins where the pattern has its first wildcard: a folder that it names is looked into, though it may be
+// hidden.
+func (f *finding) findIn(ctx context.Context, w *workspace.Root, pattern *namePattern, in globInput,
+	filter walk.Filter) (left walk.LeftOut, err error) {
 	p, err := w.Find(cmp.Or(in.Path, "."))
 	if err != nil {
 		return left, err
@@ -182,7 +192,8 @@ func (f *finding) result(pattern string, left walk.LeftOut) *sdk.Result {
 	text.WriteString(bracketed(append(notes, leftNotes(left)...)...))
 	cut := len(f.files) < f.total || left.Crowded > 0
 	result := sdk.Text(strings.TrimSuffix(text.String(), "\n"))
-	result.Structured = encode(globOutput{Files: f.files, Total: f.total, Hidden: left.Hidden, Ignored: left.Ignored, Truncated: cut})
+	result.Structured = encode(globOutput{Files: f.files, Total: f.total, Hidden: left.Hidden, Ignored: left.Ignored,
+		Truncated: cut})
 	result.Truncated = cut
 	return result
 }
@@ -200,4 +211,83 @@ func (f *finding) cutNote() string {
 		more = fmt.Sprintf("raise limit (up to %d), or ", maxFound)
 	}
 	return fmt.Sprintf("the %d %s of %d that match; %snarrow the pattern or path", len(f.files), which, f.total, more)
+}
+
+// maxPathBytes is how many bytes of paths a result may have, so that it fits the wire whatever the names are.
+const maxPathBytes = 256 << 10
+
+// A namePattern is a glob for files below a directory. One without a slash is for names at any depth.
+type namePattern struct {
+	*wild.Glob
+	isPath bool
+	folder string // all that match are in this one, or below it; "" or with a slash at its end
+}
+
+// newNamePattern reads the pattern in an argument. The absolute path of the directory may stand before it.
+func newNamePattern(argument, text, dir string, fold bool) (*namePattern, error) {
+	given := text
+	text, absolute := strings.CutPrefix(text, strings.TrimSuffix(dir, "/")+"/")
+	text, here := strings.CutPrefix(text, "./")
+	if strings.HasSuffix(text, "/") {
+		text += "**"
+	}
+	switch {
+	case text == "":
+		return nil, badPattern(argument, given, "it is empty", `Write one such as "*.go" or "src/**/*.ts".`)
+	case text[0] == '/' || strings.Contains("/"+text+"/", "/../"):
+		return nil, badPattern(argument, given, "it leads out of the directory",
+			"Write it relative to path, such as \"src/**/*.go\"; to look elsewhere in the workspace, give path.")
+	}
+	glob, err := wild.ParseGlob(text, fold)
+	if err != nil {
+		return nil, badPattern(argument, given, err.Error(),
+			`Close each [ and {, and put \ before those that stand for themselves.`)
+	}
+	n := &namePattern{Glob: glob, isPath: here || absolute || strings.Contains(text, "/")}
+	if fixed := text[:wildcardIn(text)]; !fold {
+		n.folder = fixed[:strings.LastIndexByte(fixed, '/')+1]
+	}
+	return n, nil
+}
+
+func wildcardIn(text string) int {
+	if i := strings.IndexAny(text, `*?[{\`); i >= 0 {
+		return i
+	}
+	return len(text)
+}
+
+func badPattern(argument, text, problem, hint string) error {
+	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidPattern",
+		Message: fmt.Sprintf("%s %q cannot be used: %s", argument, text, problem), Suggestion: hint}
+}
+
+// matches tells of a file, by the directory that it is in and its name.
+func (n *namePattern) matches(below, name string) bool {
+	if n.isPath {
+		name = path.Join(below, name)
+	}
+	return n.Match(name)
+}
+
+// mayHold tells whether something below a directory may match.
+func (n *namePattern) mayHold(below string) bool {
+	below += "/"
+	return strings.HasPrefix(below, n.folder) || strings.HasPrefix(n.folder, below)
+}
+
+// covers tells whether a directory and all in it match, for patterns that leave out.
+func (n *namePattern) covers(below string) bool {
+	if !n.isPath {
+		return n.Match(path.Base(below))
+	}
+	return n.Match(below) || n.Match(below+"/")
+}
+
+// absolute is the path of a directory that a tool is to look in.
+func absolute(workdir, dir string) string {
+	if filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
+	}
+	return filepath.Join(workdir, dir)
 }

@@ -23,7 +23,9 @@ func (f *fixture) aged(t testing.TB, names ...string) {
 }
 
 func TestGlob(t *testing.T) {
-	f := start(t, ".gitignore", "build/\n*.log\n", "main.go", "1", "src/a.go", "12", "src/a.ts", "", "src/deep/er/b.go", "", "src/deep/B.TSX", "", "build/x.go", "", "x.log", "", ".hidden.go", "", "[a].md", "", "new\nline.go", "", "é.txt", "")
+	f := start(t, ".gitignore", "build/\n*.log\n", "main.go", "1", "src/a.go", "12", "src/a.ts", "", "src/deep/er/b.go",
+		"", "src/deep/B.TSX", "", "build/x.go", "", "x.log", "", ".hidden.go", "", "[a].md", "", "new\nline.go", "", "é.txt",
+		"")
 	check(t, os.Symlink("src/a.go", filepath.Join(f.dir, "link.go")))
 	check(t, os.Symlink("src", filepath.Join(f.dir, "folder-link")))
 	const left = "\n[2 hidden; hidden=true shows them]\n[2 ignored by .gitignore or .ignore; ignored=true shows them]"
@@ -50,8 +52,11 @@ func TestGlob(t *testing.T) {
 		{"by a link", `"pattern":"*.ts","path":"folder-link"`, "folder-link/a.ts"},
 		{"absolute", fmt.Sprintf(`"pattern":"%s/src/*.go"`, f.dir), "src/a.go"},
 		{"absolute below a path", fmt.Sprintf(`"pattern":"%s/src/*.ts","path":"src"`, f.dir), "src/a.ts"},
-		{"with hidden ones", `"pattern":"*.go","hidden":true,"path":"."`, ".hidden.go\nlink.go\nmain.go\n\"new\\nline.go\"\nsrc/a.go\nsrc/deep/er/b.go\n[2 ignored by .gitignore or .ignore; ignored=true shows them]"},
-		{"with ignored ones", `"pattern":"{x.*,main.go}","ignored":true`, "build/x.go\nmain.go\nx.log\n[2 hidden; hidden=true shows them]"},
+		{"with hidden ones", `"pattern":"*.go","hidden":true,"path":"."`,
+			".hidden.go\nlink.go\nmain.go\n\"new\\nline.go\"\nsrc/a.go\nsrc/deep/er/b.go\n[2 ignored by .gitignore or " +
+				".ignore; ignored=true shows them]"},
+		{"with ignored ones", `"pattern":"{x.*,main.go}","ignored":true`,
+			"build/x.go\nmain.go\nx.log\n[2 hidden; hidden=true shows them]"},
 		{"escaped", `"pattern":"\\[a\\].md"`, "[a].md" + left},
 		{"one character", `"pattern":"?.txt"`, "é.txt" + left},
 		{"sets", `"pattern":"[!b-z].ts"`, "src/a.ts" + left},
@@ -77,8 +82,10 @@ func TestGlobNewestFirst(t *testing.T) {
 	}{
 		{`{"pattern":"*"}`, "c/d\nb\na\nc/e", false},
 		{`{"pattern":"*","limit":4}`, "c/d\nb\na\nc/e", false},
-		{`{"pattern":"*","limit":2}`, "c/d\nb\n[the 2 last changed of 4 that match; raise limit (up to 2000), or narrow the pattern or path]", true},
-		{`{"pattern":"*","limit":2,"sort":"name"}`, "a\nb\n[the 2 first by path of 4 that match; raise limit (up to 2000), or narrow the pattern or path]", true},
+		{`{"pattern":"*","limit":2}`,
+			"c/d\nb\n[the 2 last changed of 4 that match; raise limit (up to 2000), or narrow the pattern or path]", true},
+		{`{"pattern":"*","limit":2,"sort":"name"}`,
+			"a\nb\n[the 2 first by path of 4 that match; raise limit (up to 2000), or narrow the pattern or path]", true},
 	}
 	for _, test := range tests {
 		result := f.run(t, "glob", "%s", test.arguments)
@@ -86,11 +93,14 @@ func TestGlobNewestFirst(t *testing.T) {
 			t.Errorf("%s: truncated %v (-want +got):\n%s", test.arguments, result.Truncated, diff)
 		}
 	}
-	want := globOutput{Files: []foundFile{{Path: "b", Size: 1, Modified: time.Date(2023, 12, 31, 23, 0, 0, 0, time.UTC)}}, Total: 1}
+	want := globOutput{Files: []foundFile{{Path: "b", Size: 1, Modified: time.Date(2023, 12, 31, 23, 0, 0, 0, time.UTC)}},
+		Total: 1}
 	if diff := cmp.Diff(want, structured[globOutput](t, f.run(t, "glob", `{"pattern":"b"}`))); diff != "" {
 		t.Errorf("structured (-want +got):\n%s", diff)
 	}
-	if got := string(f.run(t, "glob", `{"pattern":"zz"}`).Structured); got != `{"files":[],"total":0,"hidden_entries":0,"ignored_entries":0,"truncated":false}` {
+	if got := string(f.run(t, "glob",
+		`{"pattern":"zz"}`).Structured); got != `{"files":[],"total":0,"hidden_entries":0,"ignored_entries":0,`+
+		`"truncated":false}` {
 		t.Errorf("nothing is %s", got)
 	}
 }
@@ -101,10 +111,12 @@ func TestGlobOfMany(t *testing.T) {
 		f.take([]foundFile{{Path: fmt.Sprint(i), Modified: time.Unix(int64(i), 0)}})
 	}
 	f.trim()
-	if f.total != 3*maxFound || len(f.files) != 3 || f.files[0].Path != fmt.Sprint(3*maxFound-1) || cap(f.files) > 5*maxFound {
+	if f.total != 3*maxFound || len(f.files) != 3 || f.files[0].Path != fmt.Sprint(3*maxFound-1) ||
+		cap(f.files) > 5*maxFound {
 		t.Errorf("of %d: %v", f.total, f.files)
 	}
-	contains(t, (&finding{limit: maxFound, total: 9000, files: make([]foundFile, maxFound)}).cutNote(), "the 2000 last changed of 9000 that match; narrow the pattern")
+	contains(t, (&finding{limit: maxFound, total: 9000, files: make([]foundFile, maxFound)}).cutNote(),
+		"the 2000 last changed of 9000 that match; narrow the pattern")
 }
 
 func TestGlobFailures(t *testing.T) {
@@ -117,7 +129,8 @@ func TestGlobFailures(t *testing.T) {
 		{"absolute", `{"pattern":"/etc/*"}`, "InvalidPattern", "leads out of the directory"},
 		{"open class", `{"pattern":"[a"}`, "InvalidPattern", "a [ without its ]"},
 		{"open braces", `{"pattern":"{a,b"}`, "InvalidPattern", "a { without its }"},
-		{"too many alternatives", `{"pattern":"{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"}`, "InvalidPattern", "more than 64 alternatives"},
+		{"too many alternatives", `{"pattern":"{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"}`, "InvalidPattern",
+			"more than 64 alternatives"},
 		{"a file", `{"pattern":"*","path":"file"}`, "NotADirectory", "is a file"},
 		{"nothing there", `{"pattern":"*","path":"none"}`, "FileNotFound", "none"},
 		{"outside", `{"pattern":"*","path":".."}`, "PathOutsideWorkspace", ".."},

@@ -5,7 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/toolhost/toolhost/plugins/readfile/internal/scan"
 	"github.com/toolhost/toolhost/plugins/readfile/internal/walk"
@@ -41,12 +47,18 @@ func addGrep(p *sdk.Plugin, c *config) {
 	sdk.AddTool(p, sdk.Tool{
 		Name:  "grep",
 		Title: "Search in files",
-		Description: "Searches files line by line for a regular expression or plain text, and gives the lines that match with their numbers, as path:12:text. " +
-			"Use it instead of grep or rg in a shell; use glob when only names matter, and read to see a file around a match.\n" +
-			"The syntax is RE2: no lookaround, no backreferences. Case counts, unless ignore_case. For text with ( [ { . * + ? | \\ ^ $ in it set literal, or escape them. A match never goes over the end of a line.\n" +
-			"With before and after, lines around matches come as path-11-text, and -- stands between groups. Start with mode files or count when many matches are likely.\n" +
-			"Hidden files, what .gitignore leaves out, binary files, files that by their names hold secrets, and files over 50 MB are skipped; symlinks are not followed. " +
-			"At most limit matches and 64 KiB, in the order of paths; long lines are cut around the match. What was left out is said in [brackets]. No match is no error.",
+		Description: "Searches files line by line for a regular expression or plain text, and gives the lines that match " +
+			"with their numbers, as path:12:text. " +
+			"Use it instead of grep or rg in a shell; use glob when only names matter, and read to see a file around a " +
+			"match.\n" +
+			"The syntax is RE2: no lookaround, no backreferences. Case counts, unless ignore_case. For text with ( [ { . * + " +
+			"? | \\ ^ $ in it set literal, or escape them. A match never goes over the end of a line.\n" +
+			"With before and after, lines around matches come as path-11-text, and -- stands between groups. Start with mode " +
+			"files or count when many matches are likely.\n" +
+			"Hidden files, what .gitignore leaves out, binary files, files that by their names hold secrets, and files over " +
+			"50 MB are skipped; symlinks are not followed. " +
+			"At most limit matches and 64 KiB, in the order of paths; long lines are cut around the match. What was left out " +
+			"is said in [brackets]. No match is no error.",
 		Hints: readOnly, PathAware: true, Category: "files", CostTier: sdk.Free,
 		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
 	}, c.grep)
@@ -131,7 +143,8 @@ func optionalPattern(argument, text, dir string) (*namePattern, error) {
 func (in *grepInput) check() error {
 	switch {
 	case in.Pattern == "":
-		return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidPattern", Message: "pattern is empty, which matches every line",
+		return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidPattern",
+			Message:    "pattern is empty, which matches every line",
 			Suggestion: "Write what to search for; to see a whole file use read."}
 	case in.Limit < 0 || in.Limit > maxMatches || in.PerFile < 0 || in.PerFile > maxMatches:
 		return invalid(fmt.Sprintf("limit and per_file must be from 1 to %d", maxMatches))
@@ -146,7 +159,8 @@ func (in *grepInput) check() error {
 // badExpression says what is wrong with a pattern, and where.
 func badExpression(pattern string, err error) error {
 	e, _ := errors.AsType[*scan.PatternError](err)
-	out := &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidPattern", Message: fmt.Sprintf("pattern %.200q cannot be used: %v", pattern, err)}
+	out := &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidPattern",
+		Message: fmt.Sprintf("pattern %.200q cannot be used: %v", pattern, err)}
 	out.Suggestion = "To search for this very text set literal=true."
 	if e.Hint != "" {
 		out.Suggestion = e.Hint
@@ -159,9 +173,288 @@ func badExpression(pattern string, err error) error {
 
 // wants tells whether the names of a file let it be searched.
 func (g *grepping) wants(b walk.Batch, name string) bool {
-	return (g.include == nil || g.include.matches(b.Below, name)) && (g.exclude == nil || !g.exclude.matches(b.Below, name))
+	return (g.include == nil || g.include.matches(b.Below, name)) &&
+		(g.exclude == nil || !g.exclude.matches(b.Below, name))
 }
 
 func (g *grepping) descends(below string) bool {
 	return (g.include == nil || g.include.mayHold(below)) && (g.exclude == nil || !g.exclude.covers(below))
+}
+
+// maxAhead is how many bytes of lines may wait for the files before theirs.
+const maxAhead = 8 << 20
+
+// skipped counts files that were not searched though their names fit.
+type skipped struct {
+	Binary     int `json:"binary,omitzero"`
+	Secret     int `json:"secret,omitzero"`
+	Large      int `json:"large,omitzero"`
+	Unreadable int `json:"unreadable,omitzero"`
+}
+
+func (s *skipped) add(more skipped) {
+	s.Binary += more.Binary
+	s.Secret += more.Secret
+	s.Large += more.Large
+	s.Unreadable += more.Unreadable
+}
+
+// A batchReport is what came of some files.
+type batchReport struct {
+	found    []*fileMatches
+	searched int
+	skipped  skipped
+	size     int64 // of the lines
+	err      error
+}
+
+// searchOne searches a file that was asked for by its name: also one that is large, or ignored.
+func (g *grepping) searchOne(ctx context.Context, p *workspace.Place) error {
+	err := p.Regular()
+	if err == nil {
+		err = g.secret(p)
+	}
+	if err != nil {
+		return err
+	}
+	f, err := p.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	if name := g.holdsSecret(f, p.Path, p.Resolved()); name != "" {
+		return turnedOut(p.Path, name)
+	}
+	found, err := newSearcher(ctx, g.pattern, g.most).search(f, p.Info.Size())
+	if errors.Is(err, errBinary) {
+		return &sdk.Error{Name: "BinaryFile", Message: printable(p.Path) + " is not text, and was not searched",
+			Suggestion: "Use a program that knows this format, through a shell tool."}
+	} else if err != nil {
+		return workspace.Explain(p.Path, err)
+	}
+	found.path = p.Path
+	g.add(batchReport{found: []*fileMatches{found}, searched: 1})
+	return nil
+}
+
+// searchAll searches the files below a directory.
+func (g *grepping) searchAll(ctx context.Context, w *workspace.Root, p *workspace.Place, filter walk.Filter) error {
+	top, err := walk.Enter(w, p, filter)
+	if err != nil {
+		return err
+	}
+	var ahead atomic.Int64
+	var searchers sync.Pool
+	g.left, err = walk.Walk[batchReport]{
+		Visit: func(ctx context.Context, b walk.Batch) batchReport {
+			s, ok := searchers.Get().(*searcher)
+			if !ok {
+				s = newSearcher(ctx, g.pattern, g.most) // which ends with the walk
+			}
+			defer searchers.Put(s)
+			out := g.searchBatch(ctx, s, b)
+			ahead.Add(out.size)
+			return out
+		},
+		Each: func(b batchReport) bool {
+			ahead.Add(-b.size)
+			err = b.err
+			return g.add(b) && err == nil
+		},
+		Descend: g.descends,
+		Full:    func() bool { return ahead.Load() > maxAhead },
+	}.Files(ctx, top)
+	return err
+}
+
+func (g *grepping) searchBatch(ctx context.Context, s *searcher, b walk.Batch) (out batchReport) {
+	for _, e := range b.Files {
+		if e.Type() != 0 || !g.wants(b, e.Name()) {
+			continue
+		}
+		if out.err = ctx.Err(); out.err != nil {
+			return out
+		}
+		g.searchEntry(s, b, e, &out)
+	}
+	return out
+}
+
+// searchEntry searches one file of many; what goes wrong with it is only counted.
+func (g *grepping) searchEntry(s *searcher, b walk.Batch, e fs.DirEntry, out *batchReport) {
+	name := path.Join(b.Path, e.Name())
+	if g.secretBy(name, b.Resolved(e.Name())) != "" {
+		out.skipped.Secret++
+		return
+	}
+	f, info, err := b.Open(e.Name())
+	if err != nil {
+		out.skipped.Unreadable += unreadable(err)
+		return
+	}
+	defer func() { _ = f.Close() }()
+	if info.Size() > maxSearched {
+		out.skipped.Large++
+		return
+	}
+	if g.holdsSecret(f, name, b.Resolved(e.Name())) != "" {
+		out.skipped.Secret++
+		return
+	}
+	g.searchOpen(s, f, info.Size(), name, out)
+}
+
+func (g *grepping) searchOpen(s *searcher, f *os.File, size int64, name string, out *batchReport) {
+	found, err := s.search(f, size)
+	switch {
+	case errors.Is(err, errBinary):
+		out.skipped.Binary++
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		out.err = err
+	case err != nil:
+		out.skipped.Unreadable++
+	default:
+		out.searched++
+		if found.matches > 0 {
+			found.path = name
+			out.found, out.size = append(out.found, found), out.size+int64(found.size)
+		}
+	}
+}
+
+// unreadable is 1 for a file that could not be read, and 0 for one that is gone, or is none any more.
+func unreadable(err error) int {
+	if e, ok := errors.AsType[*sdk.Error](err); ok && e.Name != "PermissionDenied" && e.Name != "IOError" {
+		return 0
+	}
+	return 1
+}
+
+// notes say what the lines are, what was left out, and how to get at it.
+func (g *grepping) notes() []string {
+	return []string{g.emptyNote(), g.countNote(), g.fullNote(), g.perFileNote(), g.cutLinesNote(), g.skippedNote(),
+		crowdedNote(g.left)}
+}
+
+func (g *grepping) emptyNote() string {
+	switch {
+	case len(g.files) > 0 || g.full != "":
+		return ""
+	case g.searched == 0 && (g.include != nil || g.exclude != nil):
+		return "no file was searched: none has a name that fits include and exclude"
+	case g.searched == 0:
+		return "no file was searched"
+	}
+	return "no matches in " + count(g.searched, "file")
+}
+
+func (g *grepping) countNote() string {
+	if g.in.Mode != "count" || g.with == 0 {
+		return ""
+	}
+	note := fmt.Sprintf("%s in %s of %d searched", countOf(g.matches, "matching line", "matching lines"),
+		count(g.with, "file"), g.searched)
+	if more := g.with - len(g.files); more > 0 {
+		note += fmt.Sprintf("; %s not shown: narrow path, include or pattern%s", count(more, "file"), g.raise())
+	}
+	return note
+}
+
+func (g *grepping) fullNote() string {
+	if g.full == "" {
+		return ""
+	}
+	note := fmt.Sprintf("cut at %s, there are more: narrow path, include or pattern", g.full)
+	if strings.Contains(g.full, "KiB") {
+		return note + ", or ask for fewer lines around matches"
+	}
+	return note + g.raise()
+}
+
+func (g *grepping) raise() string {
+	if g.in.Limit < maxMatches {
+		return fmt.Sprintf(", or raise limit (up to %d)", maxMatches)
+	}
+	return ""
+}
+
+func (g *grepping) perFileNote() string {
+	if g.perFile == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s more matches than per_file=%d; raise it, or give one as path",
+		countOf(g.perFile, "file has", "files have"), g.in.PerFile)
+}
+
+func (g *grepping) cutLinesNote() string {
+	n := g.cutLines()
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s cut at %d bytes around the match; read the file at that line for the whole of it",
+		countOf(n, "line", "lines"), maxLineShown)
+}
+
+// skippedNote counts the files that were not searched, by why.
+func (g *grepping) skippedNote() string {
+	var parts []string
+	part := func(n int, one, many string) {
+		if n > 0 {
+			parts = append(parts, countOf(n, one, many))
+		}
+	}
+	part(g.skipped.Binary, "binary file", "binary files")
+	part(g.skipped.Secret, "file that by its name or text holds secrets",
+		"files that by their names or texts hold secrets")
+	part(g.skipped.Large, "file over 50 MB (give it as path)", "files over 50 MB (give one as path)")
+	part(g.skipped.Unreadable, "file that cannot be read", "files that cannot be read")
+	if len(parts) == 0 {
+		return ""
+	}
+	return "not searched: " + strings.Join(parts, ", ")
+}
+
+// seen are the arguments that ask for what a project does not have in plain sight.
+type seen struct {
+	Hidden  bool `json:"hidden,omitempty" jsonschema:"Also names that begin with a dot." default:"false"`
+	Ignored bool `json:"ignored,omitempty" jsonschema:"Also what .gitignore, .ignore and .git/info/exclude leave out, such as build results." default:"false"`
+}
+
+// leftNotes say what a walk left out, and how to see it.
+func leftNotes(l walk.LeftOut) (notes []string) {
+	if l.Hidden > 0 {
+		notes = append(notes, fmt.Sprintf("%d hidden; hidden=true shows them", l.Hidden))
+	}
+	if l.Ignored > 0 {
+		notes = append(notes, fmt.Sprintf("%d ignored by .gitignore or .ignore; ignored=true shows them", l.Ignored))
+	}
+	if l.Secret > 0 {
+		notes = append(notes, countOf(l.Secret, "file that by its name holds secrets is",
+			"files that by their names hold secrets are")+" left out")
+	}
+	if l.Denied > 0 {
+		notes = append(notes, fmt.Sprintf("%d left out, as rules deny or ask about them; name one to see why", l.Denied))
+	}
+	if l.Unreadable > 0 {
+		notes = append(notes, fmt.Sprintf("%s or ignore files could not be read, or are too deep or too large; a shell "+
+			"tool may say why", countOf(l.Unreadable, "directory", "directories")))
+	}
+	return notes
+}
+
+// countOf is n with its unit, for units that take no s.
+func countOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// crowdedNote is for walks; a list says it of each directory.
+func crowdedNote(l walk.LeftOut) string {
+	if l.Crowded == 0 {
+		return ""
+	}
+	return countOf(l.Crowded, "directory has", "directories have") +
+		" more entries than are looked at; those beyond are left out"
 }

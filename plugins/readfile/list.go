@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -46,9 +49,12 @@ func addList(p *sdk.Plugin, c *config) {
 	sdk.AddTool(p, sdk.Tool{
 		Name:  "list",
 		Title: "List a directory",
-		Description: "Lists a directory of the workspace, one path a line, sorted: directories end with /, files have their size in bytes, symlinks show " +
-			"where they point. Paths can be given to other tools as they are. To find files by a pattern use glob, by what they hold grep. " +
-			"Hidden names and what .gitignore ignores are left out, unless hidden or ignored is set, and so are files that by their names hold secrets. At most 500 entries, the upper levels first; what was left out is said in [brackets].",
+		Description: "Lists a directory of the workspace, one path a line, sorted: directories end with /, files have " +
+			"their size in bytes, symlinks show " +
+			"where they point. Paths can be given to other tools as they are. To find files by a pattern use glob, by what " +
+			"they hold grep. " +
+			"Hidden names and what .gitignore ignores are left out, unless hidden or ignored is set, and so are files that by " +
+			"their names hold secrets. At most 500 entries, the upper levels first; what was left out is said in [brackets].",
 		Hints: readOnly, PathAware: true, Category: "files", CostTier: sdk.Free,
 		MaxResultBytes: sdk.MaxResult, // the tool holds limits of its own
 	}, c.list)
@@ -87,7 +93,8 @@ func (l *listing) result(path string) *sdk.Result {
 	}
 	text.WriteString(bracketed(append(l.notes, leftNotes(l.left)...)...))
 	result := sdk.Text(strings.TrimSuffix(text.String(), "\n"))
-	result.Structured = encode(listOutput{Path: path, Entries: l.entries, Hidden: l.left.Hidden, Ignored: l.left.Ignored, Truncated: l.cut})
+	result.Structured = encode(listOutput{Path: path, Entries: l.entries, Hidden: l.left.Hidden, Ignored: l.left.Ignored,
+		Truncated: l.cut})
 	result.Truncated = l.cut
 	return result
 }
@@ -106,10 +113,122 @@ func (e entry) line() string {
 	}
 }
 
-// printable quotes a name that would not be read as one: with line breaks, control characters, or bytes that are no text.
+// printable quotes a name that would not be read as one: with line breaks, control characters, or bytes that are no
+// text.
 func printable(name string) string {
 	if quoted := strconv.Quote(name); !utf8.ValidString(name) || len(quoted) != len(name)+2 {
 		return quoted
 	}
 	return name
+}
+
+// A listing collects the entries of a directory, level by level, so that a cut takes the deepest.
+type listing struct {
+	w         *workspace.Root
+	filter    walk.Filter
+	mostNames int // of one directory
+
+	entries []entry
+	size    int // of their paths, in bytes
+	left    walk.LeftOut
+	cut     bool     // entries were left out
+	notes   []string // what was left out, for the model
+}
+
+// A subfolder is a directory to look into, and the one that it is in, which is closed but knows the rules.
+type subfolder struct {
+	*workspace.Place
+	in *walk.Folder
+}
+
+func (l *listing) walk(ctx context.Context, dir *workspace.Place, depth int) error {
+	top, err := walk.Enter(l.w, dir, l.filter)
+	if err != nil {
+		return err
+	}
+	var level []subfolder
+	err = l.look(ctx, &level, top, dir)
+	for ; err == nil && depth > 1 && len(level) > 0 && !l.cut; depth-- {
+		level, err = l.descend(ctx, level)
+	}
+	slices.SortFunc(l.entries, byPath)
+	return err
+}
+
+// descend looks into the directories of one level and gives those of the next.
+func (l *listing) descend(ctx context.Context, level []subfolder) (next []subfolder, err error) {
+	for _, dir := range level {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if path.Base(dir.Path) == ".git" {
+			continue
+		}
+		in, err := dir.in.SubAt(dir.Place)
+		if err == nil {
+			err = l.look(ctx, &next, in, dir.Place)
+		}
+		if err != nil {
+			l.notes = append(l.notes, err.Error())
+		}
+	}
+	return next, ctx.Err()
+}
+
+// look adds the entries of a directory, which it closes, and its directories to the next level.
+func (l *listing) look(ctx context.Context, next *[]subfolder, in *walk.Folder, dir *workspace.Place) error {
+	defer in.Close()
+	entries, err := l.visible(ctx, in)
+	if err != nil {
+		return err
+	}
+	for i, e := range entries {
+		if len(l.entries) == maxEntries || l.size > maxPathBytes {
+			l.leaveOut("cut at %d entries, with %d more in %q alone; list a directory in it, or fewer levels", len(l.entries),
+				len(entries)-i, dir.Path)
+			return nil
+		}
+		child, err := dir.Child(e.Name())
+		if err != nil {
+			continue // gone since
+		}
+		l.entries = append(l.entries, newEntry(child))
+		l.size += len(child.Path) + len(child.Target)
+		if child.Info.IsDir() {
+			*next = append(*next, subfolder{child, in})
+		}
+	}
+	return nil
+}
+
+// visible gives the entries to show of a directory, sorted, and counts the others.
+func (l *listing) visible(ctx context.Context, in *walk.Folder) ([]fs.DirEntry, error) {
+	entries, left, err := in.Look(ctx, l.mostNames)
+	if left.Crowded > 0 {
+		l.leaveOut("%q has more than %d entries; those beyond are not looked at", in.Path, l.mostNames)
+	}
+	l.left.Hidden += left.Hidden
+	l.left.Ignored += left.Ignored
+	l.left.Unreadable += left.Unreadable
+	l.left.Denied += left.Denied
+	l.left.Secret += left.Secret
+	return entries, err
+}
+
+func (l *listing) leaveOut(format string, a ...any) {
+	l.cut = true
+	l.notes = append(l.notes, fmt.Sprintf(format, a...))
+}
+
+func newEntry(p *workspace.Place) entry {
+	e := entry{Path: p.Path, Type: workspace.Kind(p.Info.Mode()), Target: p.Target}
+	if e.Type == "file" {
+		e.Size = new(p.Info.Size())
+	}
+	return e
+}
+
+// byPath sorts what is in a directory right behind it.
+func byPath(a, b entry) int {
+	return slices.Compare(strings.Split(a.Path, "/"), strings.Split(b.Path, "/"))
 }

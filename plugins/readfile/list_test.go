@@ -15,11 +15,13 @@ import (
 )
 
 func TestList(t *testing.T) {
-	f := start(t, "a.txt", "12345", "b/c/d/e/f/g.txt", "", "b.txt", "", "b/x.txt", "1", "empty/.keep", "", ".hidden", "", ".git/config", "", "sub/.git/HEAD", "", "new\nline", "", "tab\t", "")
+	f := start(t, "a.txt", "12345", "b/c/d/e/f/g.txt", "", "b.txt", "", "b/x.txt", "1", "empty/.keep", "", ".hidden", "",
+		".git/config", "", "sub/.git/HEAD", "", "new\nline", "", "tab\t", "")
 	check(t, os.Symlink("a.txt", filepath.Join(f.dir, "link")))
 	check(t, os.Symlink("/etc/passwd", filepath.Join(f.dir, "out")))
 	check(t, os.Symlink("b", filepath.Join(f.dir, "folder-link")))
-	top := "a.txt 5\nb/\nb.txt 0\nempty/\nfolder-link -> b\nlink -> a.txt\n\"new\\nline\" 0\nout -> /etc/passwd\nsub/\n\"tab\\t\" 0"
+	top := "a.txt 5\nb/\nb.txt 0\nempty/\nfolder-link -> b\nlink -> a.txt\n\"new\\nline\" 0\nout -> " +
+		"/etc/passwd\nsub/\n\"tab\\t\" 0"
 	tests := []struct{ name, arguments, want string }{
 		{"the workspace", `{}`, top + "\n[2 hidden; hidden=true shows them]"},
 		{"by its path", fmt.Sprintf(`{"path":%q,"depth":1}`, f.dir), top + "\n[2 hidden; hidden=true shows them]"},
@@ -43,10 +45,14 @@ func TestList(t *testing.T) {
 }
 
 func TestListLeavesOutWhatIsIgnored(t *testing.T) {
-	f := start(t, ".gitignore", "*.o\n/build/\n", "a.c", "", "a.o", "", "build/x", "", "sub/b.o", "", "sub/b.c", "", "sub/.gitignore", "!b.o\n")
+	f := start(t, ".gitignore", "*.o\n/build/\n", "a.c", "", "a.o", "", "build/x", "", "sub/b.o", "", "sub/b.c", "",
+		"sub/.gitignore", "!b.o\n")
 	tests := []struct{ name, arguments, want string }{
-		{"ignored", `{"depth":2}`, "a.c 0\nsub/\nsub/b.c 0\nsub/b.o 0\n[2 hidden; hidden=true shows them]\n[2 ignored by .gitignore or .ignore; ignored=true shows them]"},
-		{"shown", `{"depth":2,"ignored":true}`, "a.c 0\na.o 0\nbuild/\nbuild/x 0\nsub/\nsub/b.c 0\nsub/b.o 0\n[2 hidden; hidden=true shows them]"},
+		{"ignored", `{"depth":2}`,
+			"a.c 0\nsub/\nsub/b.c 0\nsub/b.o 0\n[2 hidden; hidden=true shows them]\n[2 ignored by .gitignore or .ignore; " +
+				"ignored=true shows them]"},
+		{"shown", `{"depth":2,"ignored":true}`,
+			"a.c 0\na.o 0\nbuild/\nbuild/x 0\nsub/\nsub/b.c 0\nsub/b.o 0\n[2 hidden; hidden=true shows them]"},
 		{"by its name", `{"path":"build"}`, "build/x 0"},
 		{"rules from above", `{"path":"sub"}`, "sub/b.c 0\nsub/b.o 0\n[1 hidden; hidden=true shows them]"},
 	}
@@ -63,7 +69,8 @@ func TestListStructured(t *testing.T) {
 	f := start(t, "a/b.txt", "123", "a/.c", "", "a/zero", "")
 	check(t, os.Symlink("b.txt", filepath.Join(f.dir, "a/d")))
 	want := listOutput{Path: "a", Hidden: 1, Entries: []entry{
-		{Path: "a/b.txt", Type: "file", Size: new(int64(3))}, {Path: "a/d", Type: "symlink", Target: "b.txt"}, {Path: "a/zero", Type: "file", Size: new(int64(0))},
+		{Path: "a/b.txt", Type: "file", Size: new(int64(3))}, {Path: "a/d", Type: "symlink", Target: "b.txt"},
+		{Path: "a/zero", Type: "file", Size: new(int64(0))},
 	}}
 	if diff := cmp.Diff(want, structured[listOutput](t, f.run(t, "list", `{"path":"./a/"}`))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -71,7 +78,8 @@ func TestListStructured(t *testing.T) {
 	f.put(t, "none/x", "")
 	check(t, os.Remove(filepath.Join(f.dir, "none/x")))
 	result := f.run(t, "list", `{"path":"none"}`)
-	if got := string(result.Structured); got != `{"path":"none","entries":[],"hidden_entries":0,"ignored_entries":0,"truncated":false}` {
+	if got := string(result.Structured); got != `{"path":"none","entries":[],"hidden_entries":0,"ignored_entries":0,`+
+		`"truncated":false}` {
 		t.Errorf("an empty directory is %s", got)
 	}
 	contains(t, result.Content[0].Text, "[the directory is empty]")
@@ -80,7 +88,8 @@ func TestListStructured(t *testing.T) {
 func TestListFailures(t *testing.T) {
 	f := start(t, "file", "")
 	tests := []struct{ arguments, want string }{
-		{`{"path":"file"}`, "NotADirectory"}, {`{"path":"nothing"}`, "FileNotFound"}, {`{"path":".."}`, "PathOutsideWorkspace"},
+		{`{"path":"file"}`, "NotADirectory"}, {`{"path":"nothing"}`, "FileNotFound"},
+		{`{"path":".."}`, "PathOutsideWorkspace"},
 		{`{"depth":11}`, "InvalidArguments"}, {`{"depth":-1}`, "InvalidArguments"},
 	}
 	for _, test := range tests {
@@ -102,10 +111,12 @@ func TestListIsCut(t *testing.T) {
 	f.put(t, "zzz", "")
 	r := f.run(t, "list", `{"depth":3}`)
 	out := structured[listOutput](t, r)
-	if !r.Truncated || !out.Truncated || len(out.Entries) != maxEntries || out.Entries[0].Path != "0" || out.Entries[1].Path != "000" {
+	if !r.Truncated || !out.Truncated || len(out.Entries) != maxEntries || out.Entries[0].Path != "0" ||
+		out.Entries[1].Path != "000" {
 		t.Errorf("truncated %v, %d entries, the first %v", r.Truncated, len(out.Entries), out.Entries[:2])
 	}
-	contains(t, r.Content[0].Text, `[cut at 500 entries, with 2 more in "." alone; list a directory in it, or fewer levels]`)
+	contains(t, r.Content[0].Text,
+		`[cut at 500 entries, with 2 more in "." alone; list a directory in it, or fewer levels]`)
 }
 
 // The upper levels come first, so a large directory does not hide its neighbors.
@@ -123,7 +134,8 @@ func TestListCutsTheDeepest(t *testing.T) {
 
 func TestListOfALargeDirectory(t *testing.T) {
 	f := start(t, "a", "", "b", "", "c", "")
-	for most, want := range map[int]string{3: "a 0\nb 0\nc 0", 2: `["." has more than 2 entries; those beyond are not looked at]`} {
+	for most, want := range map[int]string{3: "a 0\nb 0\nc 0",
+		2: `["." has more than 2 entries; those beyond are not looked at]`} {
 		l := listing{w: f.root(t), mostNames: most}
 		check(t, l.walk(t.Context(), f.place(t, "."), 1))
 		result := l.result(".")

@@ -10,8 +10,10 @@ import (
 	"io"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 
+	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
@@ -68,7 +70,8 @@ func (r *reading) cells(n *notebook, p *workspace.Place, etag string) (*view, er
 	if r.tail == 0 && r.first > max(e.total, 1) {
 		return nil, outOfRange(p, r.first, e.total)
 	}
-	note := "a notebook of " + count(n.cells, "cell") + "; lines are counted as shown here; to edit it, read it with raw=true first"
+	note := "a notebook of " + count(n.cells, "cell") +
+		"; lines are counted as shown here; to edit it, read it with raw=true first"
 	v := e.view(p.Path, &decoded{coding: utf8Coding, note: note}, etag)
 	v.Cells = n.cells
 	return v, nil
@@ -83,4 +86,263 @@ func reason(err error) string {
 		return "its JSON ends too early"
 	}
 	return err.Error()
+}
+
+// A notebook is written out cell by cell while it is read, so that it is never held in full.
+type notebook struct {
+	ctx   context.Context
+	out   bytes.Buffer
+	cells int
+}
+
+// A cell is what is shown of one; see https://nbformat.readthedocs.io/en/latest/format_description.html.
+type cell struct {
+	Type    string          `json:"cell_type"`
+	Source  lines           `json:"source"`
+	Run     *int            `json:"execution_count"`
+	Outputs json.RawMessage `json:"outputs"`
+}
+
+var errNoCells = errors.New("it has no list of cells")
+
+func (n *notebook) read(data []byte) error {
+	dec, found := json.NewDecoder(bytes.NewReader(data)), false
+	err := eachMember(dec, func(key string) error {
+		if key != "cells" || found {
+			return skip(dec)
+		}
+		found = true
+		return eachElement(dec, errNoCells, func() error { return n.readCell(dec) })
+	})
+	if err == nil && !found {
+		return errNoCells
+	}
+	return err
+}
+
+func (n *notebook) readCell(dec *json.Decoder) error {
+	if err := n.ctx.Err(); err != nil {
+		return err
+	}
+	if n.cells++; n.cells > maxCells {
+		if n.cells == maxCells+1 {
+			fmt.Fprintf(&n.out, "=== only the first %d cells are shown; raw=true reads all ===\n", maxCells)
+		}
+		return skip(dec)
+	}
+	var c cell
+	if err := dec.Decode(&c); err != nil {
+		return err
+	}
+	fmt.Fprintf(&n.out, "=== cell %d, %s ===\n", n.cells, c.kind())
+	n.put(string(c.Source))
+	return n.outputs(c.Outputs)
+}
+
+// kind says what a cell is; one of code, whether and when it was run.
+func (c *cell) kind() string {
+	switch {
+	case c.Type != "code":
+		return printable(c.Type)
+	case c.Run == nil:
+		return "code, not run"
+	}
+	return fmt.Sprintf("code, run %d", *c.Run)
+}
+
+// put writes a text that ends with a newline, and a blank line.
+func (n *notebook) put(text string) {
+	n.out.WriteString(text)
+	if text != "" && text[len(text)-1] != '\n' {
+		n.out.WriteByte('\n')
+	}
+	n.out.WriteByte('\n')
+}
+
+// outputs writes what a cell has printed and shown when it was run.
+func (n *notebook) outputs(data json.RawMessage) error {
+	if len(data) == 0 || string(data) == "null" {
+		return nil
+	}
+	dec, i := json.NewDecoder(bytes.NewReader(data)), 0
+	return eachElement(dec, errors.New("a cell's outputs are no list"), func() error {
+		if i++; i > maxOutputs {
+			if i == maxOutputs+1 {
+				fmt.Fprintf(&n.out, "--- only the first %d outputs of cell %d are shown; raw=true reads all ---\n", maxOutputs,
+					n.cells)
+			}
+			return skip(dec)
+		}
+		var o output
+		if err := dec.Decode(&o); err != nil {
+			return err
+		}
+		n.output(&o)
+		return nil
+	})
+}
+
+// An output is what a cell of code has printed or shown once, or how it failed.
+type output struct {
+	Type      string `json:"output_type"`
+	Name      string `json:"name"` // of a stream
+	Text      lines  `json:"text"`
+	Data      bundle `json:"data"`
+	Error     string `json:"ename"`
+	Message   string `json:"evalue"`
+	Traceback trace  `json:"traceback"`
+}
+
+// output writes the text of an output, and says what else there is.
+func (n *notebook) output(o *output) {
+	switch {
+	case o.Type == "error":
+		text := string(o.Traceback)
+		if text == "" {
+			text = o.Error + ": " + o.Message
+		}
+		n.printed("error", text)
+	case o.Type == "stream":
+		n.printed(o.Name, string(o.Text))
+	case o.Data.hasText:
+		n.printed("output", string(o.Data.text))
+	}
+	for _, other := range o.Data.others {
+		fmt.Fprintf(&n.out, "--- output of cell %d: %s, not shown ---\n\n", n.cells, other)
+	}
+}
+
+func (n *notebook) printed(what, text string) {
+	text = colours.ReplaceAllString(text, "")
+	fmt.Fprintf(&n.out, "--- %s of cell %d ---\n", printable(what), n.cells)
+	if len(text) > maxOutput {
+		short := sdk.WholeEnd([]byte(text[:maxOutput]))
+		text = fmt.Sprintf("%s\n--- %d more bytes of it are not shown; raw=true reads all ---\n", short, len(text)-len(short))
+	}
+	n.put(text)
+}
+
+// colours are the escape sequences by which tracebacks are coloured.
+var colours = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
+
+// lines are a text that a notebook may have in one string or in several.
+type lines string
+
+// UnmarshalJSON takes a string, a list of strings, or null.
+func (l *lines) UnmarshalJSON(data []byte) error {
+	text, err := joined(data, "")
+	*l = lines(text)
+	return err
+}
+
+// A trace is a list of texts without line ends.
+type trace string
+
+// UnmarshalJSON takes what lines take.
+func (t *trace) UnmarshalJSON(data []byte) error {
+	text, err := joined(data, "\n")
+	*t = trace(text)
+	return err
+}
+
+func joined(data []byte, between string) (string, error) {
+	if data[0] != '[' {
+		var text string
+		err := json.Unmarshal(data, &text)
+		return text, err
+	}
+	var out strings.Builder
+	dec := json.NewDecoder(bytes.NewReader(data))
+	err := eachElement(dec, nil, func() error {
+		var text string
+		err := dec.Decode(&text)
+		if out.Len() > 0 {
+			out.WriteString(between)
+		}
+		out.WriteString(text)
+		return err
+	})
+	return out.String(), err
+}
+
+// A bundle is one thing in several forms, by MIME type. Only plain text is taken; of the others it is known that they
+// exist.
+type bundle struct {
+	text    lines
+	hasText bool
+	others  []string
+}
+
+// UnmarshalJSON takes an object of lines or JSON values, or null.
+func (b *bundle) UnmarshalJSON(data []byte) error {
+	if data[0] != '{' {
+		return json.Unmarshal(data, &struct{}{})
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	return eachMember(dec, func(mimeType string) error {
+		if mimeType == "text/plain" {
+			b.hasText = true
+			return dec.Decode(&b.text)
+		}
+		var form json.RawMessage
+		if err := dec.Decode(&form); err != nil || len(b.others) == maxOutputs {
+			return err
+		}
+		b.others = append(b.others, fmt.Sprintf("%.100s of %d bytes", printable(mimeType), sizeOf(mimeType, form)))
+		return nil
+	})
+}
+
+// sizeOf is the size of a form, that of an image about what it has when it is decoded.
+func sizeOf(mimeType string, form json.RawMessage) int {
+	size := max(len(form)-len(`""`), 0)
+	if strings.HasPrefix(mimeType, "image/") && mimeType != "image/svg+xml" {
+		size = size * 3 / 4
+	}
+	return size
+}
+
+var errNoObject = errors.New("it is no JSON object")
+
+// eachMember calls do for every member of the object that comes next. Do takes the value from dec.
+func eachMember(dec *json.Decoder, do func(key string) error) error {
+	if t, err := dec.Token(); err != nil {
+		return err
+	} else if t != json.Delim('{') {
+		return errNoObject
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		if err := do(key.(string)); err != nil { // the decoder lets nothing else be a key
+			return err
+		}
+	}
+	_, err := dec.Token()
+	return err
+}
+
+// eachElement calls do for every element of the list that comes next, and gives wrong when it is no list. Do takes the
+// element from dec.
+func eachElement(dec *json.Decoder, wrong error, do func() error) error {
+	if t, err := dec.Token(); err != nil {
+		return err
+	} else if t != json.Delim('[') {
+		return wrong
+	}
+	for dec.More() {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	_, err := dec.Token()
+	return err
+}
+
+// skip passes over a value.
+func skip(dec *json.Decoder) error {
+	var value json.RawMessage
+	return dec.Decode(&value)
 }

@@ -74,7 +74,8 @@ func TestNotebook(t *testing.T) {
 	if diff := cmp.Diff(analysisView+notebookNote+"\n"+etag, text(r)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if out := structured[readOutput](t, r); out.Cells != 5 || out.Etag != workspace.Etag([]byte(analysis)) || out.Truncated {
+	if out := structured[readOutput](t, r); out.Cells != 5 || out.Etag != workspace.Etag([]byte(analysis)) ||
+		out.Truncated {
 		t.Errorf("structured as %s", r.Structured)
 	}
 	if got := f.run(t, "read", `{"path":"b.IPYNB"}`); got.Content[0].Text != analysisView {
@@ -84,8 +85,10 @@ func TestNotebook(t *testing.T) {
 		t.Errorf("raw: %s", got)
 	}
 	tests := []struct{ arguments, want string }{
-		{`"start_line":5,"end_line":6`, "=== cell 2, code, run 3 ===\nimport pandas\n[lines 5-6 of 35; continue with start_line=7]\n" + notebookNote},
-		{`"tail":2`, "left as it is\n\n[lines 34-35 of 35; for those before use start_line and end_line=33]\n" + notebookNote},
+		{`"start_line":5,"end_line":6`,
+			"=== cell 2, code, run 3 ===\nimport pandas\n[lines 5-6 of 35; continue with start_line=7]\n" + notebookNote},
+		{`"tail":2`, "left as it is\n\n[lines 34-35 of 35; for those before use start_line and end_line=33]\n" +
+			notebookNote},
 		{`"max_bytes":30,"line_numbers":true`, "     1\t=== cell 1, markdown ="},
 	}
 	for _, test := range tests {
@@ -116,7 +119,8 @@ func TestBrokenNotebooks(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := start(t, "a.ipynb", test.content)
 			r := f.run(t, "read", `{"path":"a.ipynb"}`)
-			contains(t, text(r), "[shown as text, not as a notebook: ", test.note, "[etag "+workspace.Etag([]byte(test.content))+"]")
+			contains(t, text(r), "[shown as text, not as a notebook: ", test.note, "[etag "+workspace.Etag([]byte(test.content))+
+				"]")
 			if test.content != "" && !strings.HasPrefix(test.content, strings.TrimSuffix(r.Content[0].Text, "\n")) {
 				t.Errorf("read %q", r.Content[0].Text)
 			}
@@ -124,7 +128,8 @@ func TestBrokenNotebooks(t *testing.T) {
 	}
 	f := start(t, "large.ipynb", analysis+strings.Repeat(" ", maxNotebook+1-len(analysis)))
 	f.fails(t, "LineOutOfRange", "read", `{"path":"large.ipynb","start_line":100}`)
-	contains(t, text(f.run(t, "read", `{"path":"large.ipynb","end_line":1}`)), "{\n[shown as text, not as a notebook: it has 16777217 bytes, at most 16777216 are taken apart]")
+	contains(t, text(f.run(t, "read", `{"path":"large.ipynb","end_line":1}`)),
+		"{\n[shown as text, not as a notebook: it has 16777217 bytes, at most 16777216 are taken apart]")
 }
 
 // What would be too much of a notebook is left out, and said.
@@ -134,8 +139,10 @@ func TestNotebookIsBounded(t *testing.T) {
 	}
 	stream := `{"output_type":"stream","name":"stdout","text":"` + strings.Repeat("é", maxOutput) + `"}`
 	tests := []struct{ name, content, want string }{
-		{"cells", `{"cells":[` + strings.Repeat(`{},`, maxCells+1) + `{}]}`, "=== only the first 5000 cells are shown; raw=true reads all ===\n"},
-		{"outputs", out(strings.Split(strings.Repeat("{} ", maxOutputs+1)+"{}", " ")...), "--- only the first 100 outputs of cell 1 are shown; raw=true reads all ---\n"},
+		{"cells", `{"cells":[` + strings.Repeat(`{},`, maxCells+1) + `{}]}`,
+			"=== only the first 5000 cells are shown; raw=true reads all ===\n"},
+		{"outputs", out(strings.Split(strings.Repeat("{} ", maxOutputs+1)+"{}", " ")...),
+			"--- only the first 100 outputs of cell 1 are shown; raw=true reads all ---\n"},
 		{"an output", out(stream), "é\n--- 8192 more bytes of it are not shown; raw=true reads all ---\n"},
 		{"forms", out(`{"data":{` + strings.Repeat(`"a":1,`, 2*maxOutputs) + `"b":2}}`), ": a of 0 bytes, not shown"},
 	}
@@ -143,7 +150,8 @@ func TestNotebookIsBounded(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			n := notebook{ctx: t.Context()}
 			check(t, n.read([]byte(test.content)))
-			if got := n.out.String(); strings.Count(got, test.want) != max(1, strings.Count(test.want, ": a of 0")*maxOutputs) || len(got) > 400<<10 {
+			if got := n.out.String(); strings.Count(got, test.want) != max(1, strings.Count(test.want, ": a of 0")*maxOutputs) ||
+				len(got) > 400<<10 {
 				t.Errorf("%d bytes, with %q %d times", len(got), test.want, strings.Count(got, test.want))
 			}
 		})
@@ -159,7 +167,8 @@ func TestNotebookEndsWithTheCall(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, a notebook is shown or refused; what is shown is no longer than what it is of, but for the headings.
+// Whatever the bytes, a notebook is shown or refused; what is shown is no longer than what it is of, but for the
+// headings.
 func FuzzNotebook(f *testing.F) {
 	f.Add([]byte(analysis))
 	f.Add([]byte(`{"cells":[{"source":null,"outputs":null},{"outputs":[{"data":null}]}]}`))

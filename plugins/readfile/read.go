@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Limits of one read. A line's length and the count of lines are limits of what is not asked for by number: a range that
-// the caller names is bounded by its bytes, and a line that is asked for alone is not cut short of them either.
+// Limits of one read. A line's length and the count of lines are limits of what is not asked for by number: a range
+// that the caller names is bounded by its bytes, and a line that is asked for alone is not cut short of them either.
 const (
 	defaultLines = 2000
 	defaultBytes = 100 << 10
@@ -94,13 +94,15 @@ func (in readInput) window() (window, error) {
 	first := max(in.StartLine, 1)
 	switch {
 	case min(in.StartLine, in.EndLine, in.Tail, in.MaxBytes) < 0 || in.MaxBytes > maxBytes:
-		return window{}, invalid(fmt.Sprintf("start_line, end_line, tail and max_bytes must be positive, and max_bytes at most %d", maxBytes))
+		return window{}, invalid(fmt.Sprintf("start_line, end_line, tail and max_bytes must be positive, and max_bytes at "+
+			"most %d", maxBytes))
 	case in.Tail > 0 && (in.StartLine > 1 || in.EndLine > 0): // 1 is what absent means
 		return window{}, invalid("give either tail, or start_line and end_line, not both")
 	case in.EndLine > 0 && in.EndLine < first:
 		return window{}, invalid(fmt.Sprintf("end_line %d lies before start_line %d", in.EndLine, first))
 	}
-	out := window{first: first, last: in.EndLine, tail: in.Tail, bytes: in.MaxBytes, chars: maxLineChars, numbers: in.LineNumbers}
+	out := window{first: first, last: in.EndLine, tail: in.Tail, bytes: in.MaxBytes, chars: maxLineChars,
+		numbers: in.LineNumbers}
 	if out.bytes == 0 {
 		out.bytes = defaultBytes
 	}

@@ -45,41 +45,70 @@ func TestRead(t *testing.T) {
 		{"only a newline", "\n", ``, "\n", "", 1, 1, 1, false, ""},
 		{"empty", "", ``, "", "[the file is empty]", 1, 0, 0, false, ""},
 		{"empty, from line 1", "", `"start_line":1`, "", "[the file is empty]", 1, 0, 0, false, ""},
-		{"a range", numberedLines(9), `"start_line":3,"end_line":5`, "3\n4\n5\n", "[lines 3-5 of 9; continue with start_line=6]", 3, 5, 9, false, ""},
-		{"the first line", numberedLines(9), `"start_line":1,"end_line":1`, "1\n", "[lines 1-1 of 9; continue with start_line=2]", 1, 1, 9, false, ""},
+		{"a range", numberedLines(9), `"start_line":3,"end_line":5`, "3\n4\n5\n",
+			"[lines 3-5 of 9; continue with start_line=6]", 3, 5, 9, false, ""},
+		{"the first line", numberedLines(9), `"start_line":1,"end_line":1`, "1\n",
+			"[lines 1-1 of 9; continue with start_line=2]", 1, 1, 9, false, ""},
 		{"from a line on", numberedLines(9), `"start_line":8`, "8\n9\n", "[lines 8-9 of 9]", 8, 9, 9, false, ""},
 		{"past the end", numberedLines(9), `"start_line":8,"end_line":50`, "8\n9\n", "[lines 8-9 of 9]", 8, 9, 9, false, ""},
 		{"all by its numbers", numberedLines(9), `"start_line":1,"end_line":9`, numberedLines(9), "", 1, 9, 9, false, ""},
 		{"as many lines as fit", numberedLines(2000), ``, numberedLines(2000), "", 1, 2000, 2000, false, ""},
-		{"one line more", numberedLines(2001), ``, numberedLines(2000), "[lines 1-2000 of 2001; continue with start_line=2001]", 1, 2000, 2001, true, ""},
-		{"many lines asked for", numberedLines(2500), `"end_line":2400`, numberedLines(2400), "[lines 1-2400 of 2500; continue with start_line=2401]", 1, 2400, 2500, false, ""},
+		{"one line more", numberedLines(2001), ``, numberedLines(2000),
+			"[lines 1-2000 of 2001; continue with start_line=2001]", 1, 2000, 2001, true, ""},
+		{"many lines asked for", numberedLines(2500), `"end_line":2400`, numberedLines(2400),
+			"[lines 1-2400 of 2500; continue with start_line=2401]", 1, 2400, 2500, false, ""},
 		{"as many bytes as fit", "1234\n6789\n", `"max_bytes":10`, "1234\n6789\n", "", 1, 2, 2, false, ""},
-		{"one byte less", "1234\n6789\n", `"max_bytes":9`, "1234\n", "[lines 1-1 of 2, cut at 9 bytes; continue with start_line=2]", 1, 1, 2, true, ""},
-		{"first line too large", "123456789\nb\n", `"max_bytes":4`, "1234", "[line 1 of 2 has 10 bytes, the first 4 are shown; raise max_bytes (up to 1048576); continue with start_line=2]", 1, 1, 2, true, ""},
-		{"only line too large", "1234é6789", `"max_bytes":5`, "1234", "[line 1 of 1 has 10 bytes, the first 4 are shown; raise max_bytes (up to 1048576)]", 1, 1, 1, true, ""},
-		{"a later first line", "a\n123456789", `"max_bytes":4,"start_line":2`, "1234", "[line 2 of 2 has 9 bytes, the first 4 are shown; raise max_bytes (up to 1048576)]", 2, 2, 2, true, ""},
-		{"nothing fits behind a cut", "éé\n\nb", `"max_bytes":3`, "é", "[line 1 of 3 has 5 bytes, the first 2 are shown; raise max_bytes (up to 1048576); continue with start_line=2]", 1, 1, 3, true, ""},
+		{"one byte less", "1234\n6789\n", `"max_bytes":9`, "1234\n",
+			"[lines 1-1 of 2, cut at 9 bytes; continue with start_line=2]", 1, 1, 2, true, ""},
+		{"first line too large", "123456789\nb\n", `"max_bytes":4`, "1234",
+			"[line 1 of 2 has 10 bytes, the first 4 are shown; raise max_bytes (up to 1048576); continue with start_line=2]", 1,
+			1, 2, true, ""},
+		{"only line too large", "1234é6789", `"max_bytes":5`, "1234",
+			"[line 1 of 1 has 10 bytes, the first 4 are shown; raise max_bytes (up to 1048576)]", 1, 1, 1, true, ""},
+		{"a later first line", "a\n123456789", `"max_bytes":4,"start_line":2`, "1234",
+			"[line 2 of 2 has 9 bytes, the first 4 are shown; raise max_bytes (up to 1048576)]", 2, 2, 2, true, ""},
+		{"nothing fits behind a cut", "éé\n\nb", `"max_bytes":3`, "é",
+			"[line 1 of 3 has 5 bytes, the first 2 are shown; raise max_bytes (up to 1048576); continue with start_line=2]", 1,
+			1, 3, true, ""},
 		{"a line as long as may be", long + "\nb\n", ``, long + "\nb\n", "", 1, 2, 2, false, ""},
-		{"crlf behind as many characters as fit", long + "\r\nb\r\n", ``, long + "\nb\n", "[line endings are CRLF, shown as LF]", 1, 2, 2, false, ""},
-		{"one character longer", long + "x\nb\n", ``, long + "\nb\n", "[cut at 2000 characters: line 1 (4002 bytes); for the whole of it read it alone: start_line=1, end_line=1]", 1, 2, 2, true, ""},
-		{"wide characters", strings.Repeat("🙂", 2001), ``, strings.Repeat("🙂", 2000) + "\n", "[cut at 2000 characters: line 1 (8004 bytes); for the whole of it read it alone: start_line=1, end_line=1]", 1, 1, 1, true, ""},
-		{"a long line alone", "a\n" + long + "x\nb\n", `"start_line":2,"end_line":2`, long + "x\n", "[lines 2-2 of 3; continue with start_line=3]", 2, 2, 3, false, ""},
+		{"crlf behind as many characters as fit", long + "\r\nb\r\n", ``, long + "\nb\n",
+			"[line endings are CRLF, shown as LF]", 1, 2, 2, false, ""},
+		{"one character longer", long + "x\nb\n", ``, long + "\nb\n",
+			"[cut at 2000 characters: line 1 (4002 bytes); for the whole of it read it alone: start_line=1, end_line=1]", 1, 2,
+			2, true, ""},
+		{"wide characters", strings.Repeat("🙂", 2001), ``, strings.Repeat("🙂", 2000) + "\n",
+			"[cut at 2000 characters: line 1 (8004 bytes); for the whole of it read it alone: start_line=1, end_line=1]", 1, 1,
+			1, true, ""},
+		{"a long line alone", "a\n" + long + "x\nb\n", `"start_line":2,"end_line":2`, long + "x\n",
+			"[lines 2-2 of 3; continue with start_line=3]", 2, 2, 3, false, ""},
 		{"long lines", strings.Repeat(long+"x\n", 7), ``, strings.Repeat(long+"\n", 7),
-			"[cut at 2000 characters: lines 1, 2, 3, 4, 5 and 2 more (4002 bytes); for the whole of it read it alone: start_line=1, end_line=1]", 1, 7, 7, true, ""},
+			"[cut at 2000 characters: lines 1, 2, 3, 4, 5 and 2 more (4002 bytes); for the whole of it read it alone: " +
+				"start_line=1, end_line=1]", 1, 7, 7, true, ""},
 		{"crlf", "a\r\nb\r\n", ``, "a\nb\n", "[line endings are CRLF, shown as LF]", 1, 2, 2, false, ""},
-		{"crlf and a long line", "a\r\n" + long + "x\r\nb", ``, "a\n" + long + "\nb", "[cut at 2000 characters: line 2 (4003 bytes); for the whole of it read it alone: start_line=2, end_line=2]\n" +
-			"[line endings are CRLF, shown as LF]", 1, 3, 3, true, ""},
-		{"mixed endings", "a\r\nb\nc\n", ``, "a\r\nb\nc\n", "[mixed line endings, shown as they are: 1 of these 3 lines end with CRLF]", 1, 3, 3, false, ""},
+		{"crlf and a long line", "a\r\n" + long + "x\r\nb", ``, "a\n" + long + "\nb",
+			"[cut at 2000 characters: line 2 (4003 bytes); for the whole of it read it alone: start_line=2, end_line=2]\n" +
+				"[line endings are CRLF, shown as LF]", 1, 3, 3, true, ""},
+		{"mixed endings", "a\r\nb\nc\n", ``, "a\r\nb\nc\n",
+			"[mixed line endings, shown as they are: 1 of these 3 lines end with CRLF]", 1, 3, 3, false, ""},
 		{"carriage returns alone", "a\rb\n", ``, "a\rb\n", "", 1, 1, 1, false, ""},
-		{"byte order mark", "\xEF\xBB\xBFa\n", ``, "a\n", "[the file starts with a UTF-8 byte order mark, which is not shown]", 1, 1, 1, false, ""},
-		{"nothing but a mark", "\xEF\xBB\xBF", ``, "", "[the file is empty]\n[the file starts with a UTF-8 byte order mark, which is not shown]", 1, 0, 0, false, ""},
-		{"utf-16 le", "\xFF\xFEa\x00\n\x00\x3D\xD8\x42\xDE", ``, "a\n🙂", "[decoded from utf-16le]", 1, 2, 2, false, "utf-16le"},
-		{"utf-16 be", "\xFE\xFF\x00a\x00\n\xD8\x3D\xDE\x42", ``, "a\n🙂", "[decoded from utf-16be]", 1, 2, 2, false, "utf-16be"},
-		{"broken utf-16", "\xFF\xFEa\x00\x3D\xD8b\x00\x42\xDEc", ``, "a\uFFFDb\uFFFD\uFFFD", "[decoded from utf-16le]", 1, 1, 1, false, "utf-16le"},
-		{"half a pair at the end", "\xFF\xFEa\x00\x3D\xD8", ``, "a\uFFFD", "[decoded from utf-16le]", 1, 1, 1, false, "utf-16le"},
-		{"invalid bytes", "gr\xFCn éé\nblau\nweiß\xDF\n", ``, "gr\uFFFDn éé\nblau\nweiß\uFFFD\n", "[not UTF-8, invalid bytes shown as U+FFFD: lines 1, 3]", 1, 3, 3, false, ""},
-		{"invalid bytes on lines not shown", "a\nb\nweißé\xDF\n", `"end_line":1`, "a\n", "[lines 1-1 of 3; continue with start_line=2]", 1, 1, 3, false, ""},
-		{"a NUL far behind", strings.Repeat("a\n", 5000) + "\x00\n", `"start_line":5001`, "\x00\n", "[lines 5001-5001 of 5001]", 5001, 5001, 5001, false, ""},
+		{"byte order mark", "\xEF\xBB\xBFa\n", ``, "a\n",
+			"[the file starts with a UTF-8 byte order mark, which is not shown]", 1, 1, 1, false, ""},
+		{"nothing but a mark", "\xEF\xBB\xBF", ``, "",
+			"[the file is empty]\n[the file starts with a UTF-8 byte order mark, which is not shown]", 1, 0, 0, false, ""},
+		{"utf-16 le", "\xFF\xFEa\x00\n\x00\x3D\xD8\x42\xDE", ``, "a\n🙂", "[decoded from utf-16le]", 1, 2, 2, false,
+			"utf-16le"},
+		{"utf-16 be", "\xFE\xFF\x00a\x00\n\xD8\x3D\xDE\x42", ``, "a\n🙂", "[decoded from utf-16be]", 1, 2, 2, false,
+			"utf-16be"},
+		{"broken utf-16", "\xFF\xFEa\x00\x3D\xD8b\x00\x42\xDEc", ``, "a\uFFFDb\uFFFD\uFFFD", "[decoded from utf-16le]", 1, 1,
+			1, false, "utf-16le"},
+		{"half a pair at the end", "\xFF\xFEa\x00\x3D\xD8", ``, "a\uFFFD", "[decoded from utf-16le]", 1, 1, 1, false,
+			"utf-16le"},
+		{"invalid bytes", "gr\xFCn éé\nblau\nweiß\xDF\n", ``, "gr\uFFFDn éé\nblau\nweiß\uFFFD\n",
+			"[not UTF-8, invalid bytes shown as U+FFFD: lines 1, 3]", 1, 3, 3, false, ""},
+		{"invalid bytes on lines not shown", "a\nb\nweißé\xDF\n", `"end_line":1`, "a\n",
+			"[lines 1-1 of 3; continue with start_line=2]", 1, 1, 3, false, ""},
+		{"a NUL far behind", strings.Repeat("a\n", 5000) + "\x00\n", `"start_line":5001`, "\x00\n",
+			"[lines 5001-5001 of 5001]", 5001, 5001, 5001, false, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -101,7 +130,8 @@ func TestRead(t *testing.T) {
 			if diff := cmp.Diff(want, result.Content); diff != "" {
 				t.Errorf("content (-want +got):\n%s", diff)
 			}
-			out := readOutput{Path: "dir/file", StartLine: test.first, EndLine: test.last, TotalLines: &test.total, Bytes: len(test.text), Etag: etag, Truncated: test.truncated}
+			out := readOutput{Path: "dir/file", StartLine: test.first, EndLine: test.last, TotalLines: &test.total,
+				Bytes: len(test.text), Etag: etag, Truncated: test.truncated}
 			out.Encoding = test.encoding
 			if diff := cmp.Diff(out, structured[readOutput](t, result)); diff != "" || result.Truncated != test.truncated {
 				t.Errorf("structured (-want +got), truncated %v:\n%s", result.Truncated, diff)
@@ -111,13 +141,17 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadFailures(t *testing.T) {
-	f := start(t, "nine", numberedLines(9), "empty", "", "nul", "a\x00b", "far nul", strings.Repeat("a", sniffed-1)+"\x00", "noise", strings.Repeat("\xB0\x01\xB3\x02 ", 50),
-		"pdf", "%PDF-1.7\n%\xE2\xE3\xCF\xD3\n\x01", "program", "\x7FELF\x02\x01\x01\x00\x00", "zip", "PK\x03\x04\x14\x00\x00", "utf16 of zeros", "\xFF\xFE\x00\x00\x00\x00\x00\x00", "large.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("\x00", maxImage))
+	f := start(t, "nine", numberedLines(9), "empty", "", "nul", "a\x00b", "far nul", strings.Repeat("a", sniffed-1)+"\x00",
+		"noise", strings.Repeat("\xB0\x01\xB3\x02 ", 50),
+		"pdf", "%PDF-1.7\n%\xE2\xE3\xCF\xD3\n\x01", "program", "\x7FELF\x02\x01\x01\x00\x00", "zip", "PK\x03\x04\x14\x00\x00",
+		"utf16 of zeros", "\xFF\xFE\x00\x00\x00\x00\x00\x00", "large.png", "\x89PNG\r\n\x1a\n"+
+			strings.Repeat("\x00", maxImage))
 	f.Plugin = f.Unchecked()
 	tests := []struct{ name, arguments, want, message string }{
 		{"past the end", `{"path":"nine","start_line":10}`, "LineOutOfRange", "has 9 lines"},
 		{"past an empty file", `{"path":"empty","start_line":2}`, "LineOutOfRange", "has 0 lines"},
-		{"backwards", `{"path":"nine","start_line":5,"end_line":4}`, "InvalidArguments", "end_line 4 lies before start_line 5"},
+		{"backwards", `{"path":"nine","start_line":5,"end_line":4}`, "InvalidArguments",
+			"end_line 4 lies before start_line 5"},
 		{"negative", `{"path":"nine","start_line":-1}`, "InvalidArguments", "must be positive"},
 		{"too much", `{"path":"nine","max_bytes":1048577}`, "InvalidArguments", "at most 1048576"},
 		{"unknown argument", `{"path":"nine","line":1}`, "InvalidArguments", "line"},
@@ -151,7 +185,8 @@ func TestImages(t *testing.T) {
 	for _, image := range images {
 		f := start(t, "picture", image.data)
 		result := f.run(t, "read", `{"path":"picture"}`)
-		want := []sdk.Content{sdk.ImageContent([]byte(image.data), image.mimeType), sdk.TextContent(fmt.Sprintf("[%s, %d bytes]", image.mimeType, len(image.data)))}
+		want := []sdk.Content{sdk.ImageContent([]byte(image.data), image.mimeType),
+			sdk.TextContent(fmt.Sprintf("[%s, %d bytes]", image.mimeType, len(image.data)))}
 		if diff := cmp.Diff(want, result.Content, cmp.Comparer(bytes.Equal)); diff != "" {
 			t.Errorf("%s (-want +got):\n%.1000s", image.mimeType, diff)
 		}
@@ -165,7 +200,8 @@ func TestImages(t *testing.T) {
 // The line behind those that are asked for is not read: it may be as long as the file.
 func TestTheNextLineIsNotRead(t *testing.T) {
 	e := excerpt{window: window{first: 1, last: 2, bytes: 100, chars: 100}}
-	endless := io.MultiReader(strings.NewReader("a\nb\n"), strings.NewReader(strings.Repeat("x", 1<<20)), iotest.ErrReader(errors.New("read on")))
+	endless := io.MultiReader(strings.NewReader("a\nb\n"), strings.NewReader(strings.Repeat("x", 1<<20)),
+		iotest.ErrReader(errors.New("read on")))
 	if err := e.read(bufio.NewReader(endless)); err != nil || string(e.text) != "a\nb\n" || !e.more || e.total != -1 {
 		t.Errorf("%q, more %t, %d lines; %v", e.text, e.more, e.total, err)
 	}
@@ -186,7 +222,8 @@ func TestHugeFiles(t *testing.T) {
 	f := start(t)
 	sparse(t, f, "huge", numberedLines(10_000), 1<<36)
 	result := f.run(t, "read", `{"path":"huge","start_line":5000,"end_line":5001}`)
-	want := []sdk.Content{sdk.TextContent("5000\n5001\n"), sdk.TextContent("[lines 5000-5001 of a file too large to count; continue with start_line=5002]")}
+	want := []sdk.Content{sdk.TextContent("5000\n5001\n"),
+		sdk.TextContent("[lines 5000-5001 of a file too large to count; continue with start_line=5002]")}
 	if diff := cmp.Diff(want, result.Content); diff != "" {
 		t.Error(diff)
 	}
@@ -194,7 +231,8 @@ func TestHugeFiles(t *testing.T) {
 		t.Errorf("counted %d lines", *out.TotalLines)
 	}
 	sparse(t, f, "large", numberedLines(10_000)+"\n", countUpTo)
-	if out := structured[readOutput](t, f.run(t, "read", `{"path":"large","end_line":1}`)); out.TotalLines == nil || *out.TotalLines != 10_002 {
+	if out := structured[readOutput](t, f.run(t, "read", `{"path":"large","end_line":1}`)); out.TotalLines == nil ||
+		*out.TotalLines != 10_002 {
 		t.Errorf("lines of a file that is just small enough to count: %v", out.TotalLines)
 	}
 }

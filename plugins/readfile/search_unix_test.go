@@ -28,7 +28,8 @@ func TestSearchPassesSpecialFilesBy(t *testing.T) {
 			t.Errorf("%s: %q", arguments, got)
 		}
 	}
-	if got, want := f.run(t, "glob", `{"pattern":"*","sort":"name"}`).Content[0].Text, "dir/a\ndir/closed\ndir/loop\ndir/out\ndir/up\ndir/zero"; got != want {
+	if got, want := f.run(t, "glob", `{"pattern":"*","sort":"name"}`).Content[0].Text,
+		"dir/a\ndir/closed\ndir/loop\ndir/out\ndir/up\ndir/zero"; got != want {
 		t.Errorf("glob gives %q", got)
 	}
 	f.fails(t, "NotARegularFile", "grep", `{"pattern":"foo","path":"dir/pipe"}`)

@@ -24,7 +24,8 @@ var longLine = make(chan struct{}, 1)
 
 var (
 	errBinary  = errors.New("it is not text")
-	errTooLong = &sdk.Error{Name: "LineTooLong", Message: "a line of more than 64 MiB cannot be searched", Suggestion: "Use a program that knows this format, through a shell tool."}
+	errTooLong = &sdk.Error{Name: "LineTooLong", Message: "a line of more than 64 MiB cannot be searched",
+		Suggestion: "Use a program that knows this format, through a shell tool."}
 )
 
 // A searcher searches one file after another. One goroutine at a time may use it.
@@ -43,8 +44,8 @@ func newSearcher(ctx context.Context, pattern *scan.Pattern, most atMost) *searc
 	return &searcher{ctx: ctx, scan: pattern.Scanner(ctx), most: most}
 }
 
-// search gives the lines of a file that match. The size is what the system says, 0 for files that it makes up; what is written
-// behind it meanwhile is not searched, or that might never end.
+// search gives the lines of a file that match. The size is what the system says, 0 for files that it makes up; what is
+// written behind it meanwhile is not searched, or that might never end.
 func (s *searcher) search(file io.Reader, size int64) (*fileMatches, error) {
 	defer s.shrink()
 	if size > 0 {
@@ -90,13 +91,15 @@ func (s *searcher) fill(in io.Reader, size int64) {
 	}
 }
 
-// text looks at the start of the file, drops a byte order mark, and gives where the rest comes from: UTF-16 with a mark is decoded.
+// text looks at the start of the file, drops a byte order mark, and gives where the rest comes from: UTF-16 with a mark
+// is decoded.
 func (s *searcher) text(file io.Reader) (io.Reader, error) {
 	head := s.buf[:min(len(s.buf), sniffed)]
 	switch {
 	case bytes.HasPrefix(head, []byte("\xFF\xFE")), bytes.HasPrefix(head, []byte("\xFE\xFF")):
 		if s.err == nil || errors.Is(s.err, io.EOF) {
-			in := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Reader(io.MultiReader(bytes.NewReader(slices.Clone(s.buf)), file))
+			in := unicode.UTF16(unicode.LittleEndian,
+				unicode.ExpectBOM).NewDecoder().Reader(io.MultiReader(bytes.NewReader(slices.Clone(s.buf)), file))
 			s.err, s.buf = nil, s.buf[:0]
 			s.fill(in, -1)
 			file, head = in, s.buf[:min(len(s.buf), sniffed)]

@@ -39,7 +39,8 @@ func TestSpecialFilesAreRefused(t *testing.T) {
 // Links to what is outside, whatever it is, are refused before it is opened.
 func TestLinksOutOfTheWorkspace(t *testing.T) {
 	f := start(t)
-	for link, target := range map[string]string{"environ": "/proc/self/environ", "zero": "/dev/zero", "fd": "/proc/self/fd/0", "root": "/proc/self/root/etc/passwd",
+	for link, target := range map[string]string{"environ": "/proc/self/environ", "zero": "/dev/zero",
+		"fd": "/proc/self/fd/0", "root": "/proc/self/root/etc/passwd",
 		"dir": "/proc/self/cwd", "dots": "../../../../../../../../etc/passwd"} {
 		check(t, os.Symlink(target, filepath.Join(f.dir, link)))
 	}
@@ -57,7 +58,8 @@ func TestHardLink(t *testing.T) {
 	if got := r.Content[0].Text; got != "outside" {
 		t.Errorf("read %q", got)
 	}
-	if !strings.Contains(r.Content[1].Text, "the file has 2 names (hard links)") || !strings.Contains(string(r.Structured), `"hard_links":2`) {
+	if !strings.Contains(r.Content[1].Text, "the file has 2 names (hard links)") ||
+		!strings.Contains(string(r.Structured), `"hard_links":2`) {
 		t.Errorf("the second name is not told: %q, %s", r.Content[1].Text, r.Structured)
 	}
 }

@@ -41,7 +41,8 @@ func BenchmarkFlood(b *testing.B) {
 
 func BenchmarkExec(b *testing.B) {
 	p := sdktest.Start(b, newPlugin())
-	for name, arguments := range map[string]string{"pipes": `{"command":"true"}`, "terminal": `{"command":"true","pty":true}`} {
+	for name, arguments := range map[string]string{"pipes": `{"command":"true"}`,
+		"terminal": `{"command":"true","pty":true}`} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if r := p.RunIn(b, "/", "exec", arguments); r.Error != nil {

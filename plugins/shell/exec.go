@@ -2,7 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -79,7 +84,8 @@ func (in *surroundings) prepare(path, dir string, args []string) *proctree.Cmd {
 	return cmd
 }
 
-// terminalEnv is what programs are told of the terminal. Nobody turns pages there, and what a pager reads may be commands.
+// terminalEnv is what programs are told of the terminal. Nobody turns pages there, and what a pager reads may be
+// commands.
 func (in *execArgs) terminalEnv() (env []string) {
 	for _, entry := range []string{"TERM=xterm-256color", "PAGER=cat", "GIT_PAGER=cat", "SYSTEMD_PAGER=cat"} {
 		name, _, _ := strings.Cut(entry, "=")
@@ -107,13 +113,15 @@ func (in *execArgs) check() error {
 	case strings.TrimSpace(in.Command) == "":
 		return invalid("command is blank; give the command line to run")
 	case strings.ContainsRune(in.Command, 0):
-		return invalid("command has a NUL character, which no command line can hold; write it as \\0 for printf, or put it in a file")
+		return invalid("command has a NUL character, which no command line can hold; write it as \\0 for printf, or put it " +
+			"in a file")
 	case (in.Columns != 0 || in.Rows != 0) && !in.PTY:
 		return invalid("columns and rows are the size of a terminal, and there is none; set pty too, or leave them out")
 	case in.Columns < 0 || in.Columns > maxSide || in.Rows < 0 || in.Rows > maxSide:
 		return invalid("the terminal is %d by %d; columns and rows must be from 1 to %d", in.Columns, in.Rows, maxSide)
 	case in.PTY && longestLine(in.Stdin) > maxTyped:
-		return invalid("stdin has a line of %d bytes, and a terminal takes at most %d and loses the rest; break the line, or leave pty out",
+		return invalid("stdin has a line of %d bytes, and a terminal takes at most %d and loses the rest; break the line, "+
+			"or leave pty out",
 			longestLine(in.Stdin), maxTyped)
 	}
 	return in.surroundings.check()
@@ -128,7 +136,8 @@ func longestLine(text string) (most int) {
 
 func (in *surroundings) check() error {
 	if in.TimeoutSeconds < 0 || in.TimeoutSeconds > maxTimeout.Seconds() {
-		return invalid("timeout_seconds is %v; it must be more than 0 and at most %v", in.TimeoutSeconds, maxTimeout.Seconds())
+		return invalid("timeout_seconds is %v; it must be more than 0 and at most %v", in.TimeoutSeconds,
+			maxTimeout.Seconds())
 	}
 	return checkEnv(in.Env)
 }
@@ -146,4 +155,177 @@ func (in *surroundings) timeout() time.Duration {
 		return defaultTimeout
 	}
 	return time.Duration(in.TimeoutSeconds * float64(time.Second))
+}
+
+// lasting refuses what would have to run on after the call where the plugin ends with it: a job would be killed at
+// once.
+func (in *execArgs) lasting(r *sdk.Request) error {
+	if !in.Background || !r.SingleCall {
+		return nil
+	}
+	return &sdk.Error{Name: "NeedsLastingHost",
+		Message: "background: this host makes one call and ends, and the job would be killed with it; nothing was run",
+		Suggestion: fmt.Sprintf("Leave background out: the call then waits for the command to end, for timeout_seconds (at "+
+			"most %d). What has to go on longer must be started by the user.", int(maxTimeout.Seconds()))}
+}
+
+// background starts the command as a job, and answers with what it has to say at first.
+func (s *shell) background(ctx context.Context, r *sdk.Request, cmd *proctree.Cmd, in *execArgs) (*sdk.Result, error) {
+	t := s.transcript(r.SessionID)
+	defer t.attach(cmd, r)()
+	var limit time.Duration
+	if in.TimeoutSeconds > 0 {
+		limit = in.timeout()
+	}
+	j, err := s.jobs.begin(r.SessionID, in.Command, cmd, t, s.config.Load().MaxJobs, limit)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.await(ctx, j); err != nil {
+		return nil, err
+	}
+	j.settle(ctx, proctree.LimitsFor(ctx, s.jobs.first).Run, s.jobs.more)
+	if ctx.Err() != nil { // nobody would know of it
+		j.stop(errStopped)
+		return nil, ended(ctx, "the call was canceled and the job is stopped, with everything it has started")
+	}
+	return j.begins(), nil
+}
+
+// await waits until a job runs. One that never does is none.
+func (s *shell) await(ctx context.Context, j *job) error {
+	select {
+	case <-j.started:
+		return nil
+	case <-j.done:
+	case <-ctx.Done():
+		j.stop(errStopped)
+		return ended(ctx, "the call was canceled while the job was started; it is stopped")
+	}
+	if e, ok := errors.AsType[*proctree.StartError](j.err); ok {
+		s.jobs.drop(j)
+		return notStarted(ctx, e, limit{})
+	}
+	return nil
+}
+
+// begins is the answer to the call that started the job.
+func (j *job) begins() *sdk.Result {
+	v := j.look(0)
+	line := j.line()
+	o := outcome{shown: v.shown(), DurationMS: line.DurationMS, Job: &line}
+	text := v.text() + v.where()
+	if j.over() {
+		o.ExitCode, o.Signal, o.TimedOut = &j.exit.Code, j.exit.SignalName(), line.State == stateTimedOut
+		return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text + j.tell())}, Structured: sdk.Encode(o),
+			Truncated: v.truncated}
+	}
+	if v.combined == "" {
+		text = "(no output yet)\n"
+	}
+	text += j.tell() + "\nThe tool job shows more of its output (action output or wait) and ends it (stop)."
+	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text)}, Structured: sdk.Encode(o), Truncated: v.truncated}
+}
+
+// A limit is how long a call may run, and says whose word that is when it is over.
+type limit struct {
+	proctree.Limits
+	single bool // nothing can run on after the call
+}
+
+// exceeded tells of a command that was stopped, and of what went wrong with stopping it, if anything.
+func (l limit) exceeded(trouble error) error {
+	text := fmt.Sprintf("the command was not done after %v and was stopped", l.Shown(l.Run))
+	if trouble == nil {
+		text += ", with everything it had started"
+	} else {
+		text += "; " + trouble.Error()
+	}
+	return l.error(text)
+}
+
+// tooShort tells of a limit that was over before the command could be started.
+func (l limit) tooShort() error {
+	return l.error("there was no time to start the command; nothing was run")
+}
+
+// error says what would help: a longer timeout_seconds does only if that is what was too short.
+func (l limit) error(text string) error {
+	e := &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: text,
+		Suggestion: "Give it more time with timeout_seconds (at most 3600), do the work in smaller steps, or have exec run " +
+			"it in the background."}
+	if l.single {
+		e.Suggestion = "Give it more time with timeout_seconds (at most 3600), or do the work in smaller steps."
+	}
+	if l.Call != 0 {
+		e.Message += fmt.Sprintf("; the call had %v, which is set by the caller or the user's configuration; "+
+			"timeout_seconds cannot raise it",
+			l.Shown(l.Call))
+		e.Suggestion = "Do the work in smaller steps, or have exec run it in the background."
+		if l.single {
+			e.Suggestion = "Do the work in smaller steps."
+		}
+	}
+	return e
+}
+
+// findWorkdir gives the folder a command starts in, without symbolic links, so that it is the one that was checked. It
+// keeps calls from starting outside by mistake; what a command does after that is for the sandbox to bound.
+func findWorkdir(workspace, workdir string) (string, error) {
+	if strings.ContainsRune(workdir, 0) {
+		return "", invalid("workdir has a NUL character, which no path can hold; give it without")
+	}
+	root, err := filepath.EvalSymlinks(workspace)
+	if err != nil {
+		return "", &sdk.Error{Name: "WorkdirNotFound",
+			Message:    fmt.Sprintf("the workspace %s cannot be used: %v; nothing was run", workspace, err),
+			Suggestion: "The user must make it a folder that the plugin can enter, or choose another workspace."}
+	}
+	path := workdir
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(workspace, path)
+	}
+	if !inside(workspace, path) && !inside(root, path) {
+		return "", outside(workdir, workspace)
+	}
+	dir, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", noWorkdir(workdir, err)
+	}
+	if !inside(root, dir) {
+		return "", outside(workdir, workspace)
+	}
+	return dir, checkDir(workdir, dir)
+}
+
+func checkDir(workdir, dir string) error {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is not a folder")
+	}
+	if err != nil {
+		return noWorkdir(workdir, err)
+	}
+	return nil
+}
+
+func inside(root, path string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func outside(workdir, workspace string) error {
+	return &sdk.Error{Name: "PathOutsideWorkspace",
+		Message:    fmt.Sprintf("workdir %q is outside the workspace %s; nothing was run", workdir, workspace),
+		Suggestion: "Give a folder relative to the workspace, or leave workdir out."}
+}
+
+func noWorkdir(workdir string, err error) error {
+	reason := err.Error()
+	if errors.Is(err, fs.ErrNotExist) {
+		reason = "it does not exist"
+	}
+	return &sdk.Error{Name: "WorkdirNotFound",
+		Message:    fmt.Sprintf("workdir %q cannot be used: %s; nothing was run", workdir, reason),
+		Suggestion: "Give an existing folder relative to the workspace, or leave workdir out."}
 }

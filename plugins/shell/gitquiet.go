@@ -18,26 +18,31 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Commands of git that only read run unasked, so nothing may run that the settings of a repository name: its .git/config may
-// have come with it, in an archive or from an earlier command. Git has no switch for all of these settings. What has a fixed
-// name is set by the environment, which counts for more than any file; of settings with free names, such as
-// diff.NAME.textconv, git is asked for those of the repository.
+// Commands of git that only read run unasked, so nothing may run that the settings of a repository name: its
+// .git/config may have come with it, in an archive or from an earlier command. Git has no switch for all of these
+// settings. What has a fixed name is set by the environment, which counts for more than any file; of settings with free
+// names, such as diff.NAME.textconv, git is asked for those of the repository.
 
 // gitVariables keep git from locks, the network, pagers and questions. Without a protocol nothing is fetched either.
-var gitVariables = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
+var gitVariables = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_PAGER=cat",
+	"GIT_TERMINAL_PROMPT=0"}
 
 // gitSettings hold whatever the repository says. /dev/null is no program, so what would be started fails.
 var gitSettings = []gitSetting{
-	{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.alternateRefsCommand", "false"}, {"core.sshCommand", "false"},
-	{"gpg.program", "/dev/null"}, {"gpg.openpgp.program", "/dev/null"}, {"gpg.x509.program", "/dev/null"}, {"gpg.ssh.program", "/dev/null"},
+	{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.alternateRefsCommand", "false"},
+	{"core.sshCommand", "false"},
+	{"gpg.program", "/dev/null"}, {"gpg.openpgp.program", "/dev/null"}, {"gpg.x509.program", "/dev/null"},
+	{"gpg.ssh.program", "/dev/null"},
 	{"log.showSignature", "false"}, {"log.diffMerges", "separate"},
-	{"submodule.recurse", "false"}, {"diff.submodule", "short"}, {"diff.ignoreSubmodules", "dirty"}, {"status.submoduleSummary", "false"},
+	{"submodule.recurse", "false"}, {"diff.submodule", "short"}, {"diff.ignoreSubmodules", "dirty"},
+	{"status.submoduleSummary", "false"},
 }
 
 type gitSetting struct{ name, value string }
 
 // plainDiff takes the place of a repository's own diff program, which cannot be unset.
-const plainDiff = `f() { test $# -lt 7 || { echo "diff --git a/$1 b/$1"; diff -u -L "a/$1" -L "b/$1" "$2" "$5"; :; }; }; f`
+const plainDiff = `f() { test $# -lt 7 || { echo "diff --git a/$1 b/$1"; diff -u -L "a/$1" -L "b/$1" "$2" "$5"; :; ` +
+	`}; }; f`
 
 // gitNeutral gives the value that makes a setting of a free name harmless, by the first and last part of its name.
 func gitNeutral(name string) (value string, ok bool) {
@@ -62,9 +67,9 @@ const (
 	maxGitOutput = 1 << 20
 )
 
-// quietGit gives the variables for a command line that runs git for reading: with them git runs nothing that the repository
-// names. Lines that do anything else with git get none, see [shellcmd.GitFolders]. It fails when git cannot tell its
-// settings, or does not follow the variables.
+// quietGit gives the variables for a command line that runs git for reading: with them git runs nothing that the
+// repository names. Lines that do anything else with git get none, see [shellcmd.GitFolders]. It fails when git cannot
+// tell its settings, or does not follow the variables.
 func quietGit(ctx context.Context, command string, c shellcmd.Context, env []string) ([]string, error) {
 	folders := shellcmd.GitFolders(command, c)
 	if len(folders) == 0 {
@@ -84,8 +89,9 @@ func quietGit(ctx context.Context, command string, c shellcmd.Context, env []str
 		}
 		more, err := (&gitReader{ctx, git, dir, fixed}).neutral()
 		if err != nil {
-			return nil, &sdk.Error{Name: "GitSettingsUnknown", Message: fmt.Sprintf("the settings of git in %s could not be read, "+
-				"so a command that only reads could run programs that they name: %v; nothing was run", dir, err),
+			return nil, &sdk.Error{Name: "GitSettingsUnknown",
+				Message: fmt.Sprintf("the settings of git in %s could not be read, "+
+					"so a command that only reads could run programs that they name: %v; nothing was run", dir, err),
 				Suggestion: "Look at the repository's .git/config. Git 2.31 or later is needed."}
 		}
 		settings = append(settings, more...)
@@ -159,7 +165,8 @@ func (g *gitReader) neutral() (out []gitSetting, err error) {
 	return out, nil
 }
 
-// submoduleOf gives the submodule that a setting is about, or "". Git would look for changes in it with the settings there.
+// submoduleOf gives the submodule that a setting is about, or "". Git would look for changes in it with the settings
+// there.
 func submoduleOf(setting string) string {
 	name, ok := strings.CutPrefix(setting, "submodule.")
 	if at := strings.LastIndexByte(name, '.'); ok && at > 0 {
@@ -168,7 +175,8 @@ func submoduleOf(setting string) string {
 	return ""
 }
 
-// submodules gives the names of settings in the file that lists submodules: the one in the folder or above it, else that of the index.
+// submodules gives the names of settings in the file that lists submodules: the one in the folder or above it, else
+// that of the index.
 func (g *gitReader) submodules() (names []string, err error) {
 	for dir := g.dir; ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(filepath.Join(dir, ".gitmodules")); err == nil && info.Mode().IsRegular() {

@@ -17,7 +17,8 @@ import (
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-// A hostileRepo is a repository in which every setting, hook and attribute that can name a program names one that leaves a mark.
+// A hostileRepo is a repository in which every setting, hook and attribute that can name a program names one that
+// leaves a mark.
 type hostileRepo struct {
 	dir, marks string
 	env        []string
@@ -36,7 +37,8 @@ submodule.recurse=true log.diffMerges=remerge branch.sort=v:refname tag.sort=-re
 hook.mine.enabled=true protocol.allow=always remote.origin.url=./elsewhere remote.origin.promisor=true remote.origin.partialclonefilter=blob:none
 status.showUntrackedFiles=all core.untrackedCache=true diff.renames=copies log.follow=false stash.showPatch=true diff.ext.cachetextconv=true stash.showIncludeUntracked=true`
 
-const hookNames = "post-index-change reference-transaction pre-auto-gc post-checkout pre-commit post-commit fsmonitor-watchman sendemail-validate"
+const hookNames = "post-index-change reference-transaction pre-auto-gc post-checkout pre-commit post-commit " +
+	"fsmonitor-watchman sendemail-validate"
 
 func newHostileRepo(t testing.TB) *hostileRepo {
 	t.Helper()
@@ -49,7 +51,8 @@ func newHostileRepo(t testing.TB) *hostileRepo {
 	r.env = append(os.Environ(), "HOME="+base, "XDG_CONFIG_HOME="+base, "GIT_CONFIG_NOSYSTEM=1", "TRAP_MARKS="+r.marks,
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "TRAP="+trap,
 		"PROGRAMS="+programSettings, "OTHERS="+otherSettings, "HOOKS="+hookNames)
-	if err := os.WriteFile(trap, []byte("#!/bin/sh\necho \"$0 $TRAP_NAME $*\" >> \"$TRAP_MARKS\"\ncat 2>/dev/null\n"), 0o755); err != nil {
+	if err := os.WriteFile(trap, []byte("#!/bin/sh\necho \"$0 $TRAP_NAME $*\" >> \"$TRAP_MARKS\"\ncat 2>/dev/null\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	c := exec.CommandContext(t.Context(), "bash", "-euc", `
@@ -83,7 +86,8 @@ rm -f "$TRAP_MARKS"
 	return r
 }
 
-// run runs a command line as the shell plugin would, with what it sets for git, and gives what it printed and what programs ran.
+// run runs a command line as the shell plugin would, with what it sets for git, and gives what it printed and what
+// programs ran.
 func (r *hostileRepo) run(t testing.TB, text string, quiet bool) (out, ran string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -128,10 +132,14 @@ func (r *hostileRepo) files(t testing.TB) map[string]string {
 }
 
 // readingGit are commands of git that only read, and that run programs of a hostile repository where nothing is set.
-var readingGit = []string{"git status", "git status --short", "git diff", "git diff --stat", "git diff HEAD~2", "git diff main side", "git diff --name-only", "git log -p -m -4 --format=%h",
-	"git log -2", "git show HEAD~2", "git show v2", "git show", "git log -S package --oneline", "git blame a.go", "git blame b.bin", "git grep -n package", "git stash show", "git stash show -p",
-	"git stash list", "git diff-files -p", "git diff-index -p HEAD~2", "git describe --dirty --always", "git ls-files -m", "git ls-files --recurse-submodules", "git check-ignore a.go",
-	"git annotate a.go", "git branch -vv", "git tag", "git log --graph --all --stat -3", "git --no-pager diff", "timeout 20 git diff", "bash -c 'git diff'", "git status; ls"}
+var readingGit = []string{"git status", "git status --short", "git diff", "git diff --stat", "git diff HEAD~2",
+	"git diff main side", "git diff --name-only", "git log -p -m -4 --format=%h",
+	"git log -2", "git show HEAD~2", "git show v2", "git show", "git log -S package --oneline", "git blame a.go",
+	"git blame b.bin", "git grep -n package", "git stash show", "git stash show -p",
+	"git stash list", "git diff-files -p", "git diff-index -p HEAD~2", "git describe --dirty --always", "git ls-files -m",
+	"git ls-files --recurse-submodules", "git check-ignore a.go",
+	"git annotate a.go", "git branch -vv", "git tag", "git log --graph --all --stat -3", "git --no-pager diff",
+	"timeout 20 git diff", "bash -c 'git diff'", "git status; ls"}
 
 func TestGitRunsNothingOfARepository(t *testing.T) {
 	r := newHostileRepo(t)
@@ -170,7 +178,8 @@ for s in core.fsmonitor diff.other.command filter.other.clean filter.other.proce
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, text := range []string{"cd below && git status && git diff", "git -C below diff", "cd below && git diff; git -C . status", "(cd below && git diff) && git diff"} {
+	for _, text := range []string{"cd below && git status && git diff", "git -C below diff",
+		"cd below && git diff; git -C . status", "(cd below && git diff) && git diff"} {
 		if v := (shellcmd.Rules{ReadOnly: true}).Judge(text, shellcmd.Context{Dir: r.dir, Root: r.dir}); v.Effect != "allow" {
 			t.Errorf("%s is %s: %v", text, v.Effect, v.Reasons)
 		}
@@ -206,13 +215,15 @@ func TestGitTellsTheTruthOfARepository(t *testing.T) {
 func TestGitFollowsTheUser(t *testing.T) {
 	r := newHostileRepo(t)
 	home := filepath.Dir(r.dir)
-	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[diff]\n\texternal = echo mine for\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[diff]\n\texternal = echo mine for\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, ran := r.run(t, "git diff b.bin", true); !strings.HasPrefix(out, "mine for b.bin") || ran != "" {
 		t.Errorf("the user's own program did not run: %q, but %q", out, ran)
 	}
-	for text, hook := range map[string]string{"git commit -qam x": "hooks/pre-commit", "git status; make -n; git commit -qam y": "fsmonitor"} {
+	for text, hook := range map[string]string{"git commit -qam x": "hooks/pre-commit",
+		"git status; make -n; git commit -qam y": "fsmonitor"} {
 		if out, ran := r.run(t, text, true); !strings.Contains(ran, hook) {
 			t.Errorf("%s printed %q and ran %q, want %s", text, out, ran, hook)
 		}
@@ -245,7 +256,8 @@ func TestGitThatCannotTell(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := shellcmd.Context{Dir: r.dir, Root: r.dir}
-	if _, err := quietGit(t.Context(), "git status", at, r.env); err == nil || !strings.Contains(err.Error(), "bad config line 1") {
+	if _, err := quietGit(t.Context(), "git status", at, r.env); err == nil ||
+		!strings.Contains(err.Error(), "bad config line 1") {
 		t.Errorf("the error is %v", err)
 	}
 	for _, text := range []string{"git commit -m x", "ls", "git config --get user.name", "git $x", "git status; make"} {
@@ -255,16 +267,24 @@ func TestGitThatCannotTell(t *testing.T) {
 	}
 }
 
-var gitWords = strings.Fields("-p -u -s -v -vv -z -n -l -d -D -m -M -c -C -O -O./trap -o -oout --output=out --output out --outp=out --ext-diff --textconv --show-signature --format=%G? --pretty=mine " +
-	"--format=%h --group=format:%G? --sort=v:signature --sort=refname --get --get-all --add --unset --edit -e --filters --filter --upload-pack=./trap --exec=./trap --submodule=diff --submodule " +
-	"--ignore-submodules=none --ignore-submodules --recurse-submodules --remerge-diff --diff-merges=remerge --cc --stat --raw --name-only --cached --all --graph --oneline --open-files-in-pager=./trap " +
-	"--open --no-index --contents -S -G -L1,2:a.go -1 -3 -U1 --unified --word-diff --abbrev --contains --merged --list --points-at --dirty --broken --tags --always --edit-description --delete " +
-	"--move --copy --set-upstream-to=x --track --verify --parseopt --git-path --eol --stdin --batch --batch-check --exit-code --check --follow --reverse --first-parent -- - --column --porcelain=v2 " +
-	"HEAD HEAD~1 HEAD~2 main side v1 v2 a.go a.txt b.bin c.long dir sub . x package core.hooksPath core.pager user.name refs/heads/main main..side HEAD:a.go stash@{0} show list expire add drop pop " +
+var gitWords = strings.Fields("-p -u -s -v -vv -z -n -l -d -D -m -M -c -C -O -O./trap -o -oout --output=out --output " +
+	"out --outp=out --ext-diff --textconv --show-signature --format=%G? --pretty=mine " +
+	"--format=%h --group=format:%G? --sort=v:signature --sort=refname --get --get-all --add --unset --edit -e --filters " +
+	"--filter --upload-pack=./trap --exec=./trap --submodule=diff --submodule " +
+	"--ignore-submodules=none --ignore-submodules --recurse-submodules --remerge-diff --diff-merges=remerge --cc --stat " +
+	"--raw --name-only --cached --all --graph --oneline --open-files-in-pager=./trap " +
+	"--open --no-index --contents -S -G -L1,2:a.go -1 -3 -U1 --unified --word-diff --abbrev --contains --merged --list " +
+	"--points-at --dirty --broken --tags --always --edit-description --delete " +
+	"--move --copy --set-upstream-to=x --track --verify --parseopt --git-path --eol --stdin --batch --batch-check " +
+	"--exit-code --check --follow --reverse --first-parent -- - --column --porcelain=v2 " +
+	"HEAD HEAD~1 HEAD~2 main side v1 v2 a.go a.txt b.bin c.long dir sub . x package core.hooksPath core.pager user.name " +
+	"refs/heads/main main..side HEAD:a.go stash@{0} show list expire add drop pop " +
 	"clear get-url origin update prune exists get set --global --local")
 
-var gitSubs = strings.Fields("status log show diff diff-tree diff-index diff-files branch tag rev-parse ls-files ls-tree blame annotate remote describe shortlog stash worktree " +
-	"config cat-file rev-list merge-base name-rev for-each-ref show-ref count-objects check-ignore symbolic-ref grep reflog version whatchanged notes submodule")
+var gitSubs = strings.Fields("status log show diff diff-tree diff-index diff-files branch tag rev-parse ls-files " +
+	"ls-tree blame annotate remote describe shortlog stash worktree " +
+	"config cat-file rev-list merge-base name-rev for-each-ref show-ref count-objects check-ignore symbolic-ref grep " +
+	"reflog version whatchanged notes submodule")
 
 // tryGit runs commands that are judged as reading in a hostile repository.
 func tryGit(t *testing.T, seed uint64, most int) (ran int) {

@@ -71,9 +71,12 @@ func wantLines(t *testing.T, got, want string) {
 func TestJob(t *testing.T) {
 	p, g, last := patient(t, 0), newGate(t), newGate(t)
 	r := startJob(t, p, "s", "echo one; "+g.wait()+"echo two; echo three >&2; "+last.wait()+"exit 3", nil)
-	wantLines(t, textOf(t, r), "one\njob-1 runs, for …, as process …: echo one; read go …\nThe tool job shows more of its output (action output or wait) and ends it (stop).")
+	wantLines(t, textOf(t, r),
+		"one\njob-1 runs, for …, as process …: echo one; read go …\nThe tool job shows more of its output (action output "+
+			"or wait) and ends it (stop).")
 	o := outcomeOf(t, r)
-	if o.Job == nil || o.Job.ID != "job-1" || o.Job.State != "running" || o.Job.PID < 2 || o.Job.ExitCode != nil || strings.Contains(string(r.Structured), `"exit_code"`) {
+	if o.Job == nil || o.Job.ID != "job-1" || o.Job.State != "running" || o.Job.PID < 2 || o.Job.ExitCode != nil ||
+		strings.Contains(string(r.Structured), `"exit_code"`) {
 		t.Errorf("structured %s", r.Structured)
 	}
 	ask := func(args jobArgs) string { return textOf(t, jobIn(t, p, "s", args)) }
@@ -82,7 +85,8 @@ func TestJob(t *testing.T) {
 	last.open(t)
 	wantLines(t, ask(jobArgs{Action: "wait", ID: "job-1"}), "two\n[stderr]\nthree\njob-1 ended after …: exit code 3")
 	wantLines(t, ask(jobArgs{Action: "output", ID: "job-1"}), "(no new output)\njob-1 ended after …: exit code 3")
-	wantLines(t, ask(jobArgs{Action: "output", ID: "job-1", Tail: 3}), "two\n[stderr]\nthree\njob-1 ended after …: exit code 3")
+	wantLines(t, ask(jobArgs{Action: "output", ID: "job-1", Tail: 3}),
+		"two\n[stderr]\nthree\njob-1 ended after …: exit code 3")
 	wantLines(t, ask(jobArgs{Action: "list"}), "job-1 ended after …: exit code 3: echo one; …")
 	list := outcomeOf(t, jobIn(t, p, "s", jobArgs{Action: "list"})).Jobs
 	if len(list) != 1 || list[0].State != "ended" || *list[0].ExitCode != 3 {
@@ -159,15 +163,18 @@ func TestFirstWordsOfAJob(t *testing.T) {
 func TestWaitEndsBeforeTheJob(t *testing.T) {
 	p := sdktest.Start(t, newPlugin())
 	wantLines(t, textOf(t, startJob(t, p, "", "exec sleep 600", nil)), "(no output yet)\njob-1 runs, …")
-	wantLines(t, textOf(t, jobIn(t, p, "", jobArgs{Action: "wait", ID: "job-1", TimeoutSeconds: 0.05})), "(no new output)\njob-1 runs, …")
+	wantLines(t, textOf(t, jobIn(t, p, "", jobArgs{Action: "wait", ID: "job-1", TimeoutSeconds: 0.05})),
+		"(no new output)\njob-1 runs, …")
 }
 
 func TestJobOnATerminal(t *testing.T) {
 	p, g := patient(t, 0), newGate(t)
-	r := startJob(t, p, "", `test -t 1 && printf '\033[32mName:\033[0m '; `+g.wait()+`echo done`, map[string]any{"pty": true})
+	r := startJob(t, p, "", `test -t 1 && printf '\033[32mName:\033[0m '; `+g.wait()+`echo done`,
+		map[string]any{"pty": true})
 	wantLines(t, textOf(t, r), "Name: \njob-1 runs, …")
 	g.open(t)
-	wantLines(t, textOf(t, jobIn(t, p, "", jobArgs{Action: "wait", ID: "job-1"})), "Name: done\njob-1 ended after …: exit code 0")
+	wantLines(t, textOf(t, jobIn(t, p, "", jobArgs{Action: "wait", ID: "job-1"})),
+		"Name: done\njob-1 ended after …: exit code 0")
 }
 
 func TestJobsOfASession(t *testing.T) {
@@ -179,10 +186,13 @@ func TestJobsOfASession(t *testing.T) {
 		}
 	}
 	wantError(t, startJob(t, p, "a", "echo no", nil), sdk.CodeTool, "TooManyJobs",
-		"2 background jobs run already, at most 2 may: job-1 (echo up; exec sleep 600), job-2 (echo up; exec sleep 600); nothing was run")
-	wantError(t, jobIn(t, p, "b", jobArgs{Action: "output", ID: "job-1"}), sdk.CodeTool, "JobNotFound", `this session has no job "job-1"; it has job-3`)
+		"2 background jobs run already, at most 2 may: job-1 (echo up; exec sleep 600), job-2 (echo up; exec sleep 600); "+
+			"nothing was run")
+	wantError(t, jobIn(t, p, "b", jobArgs{Action: "output", ID: "job-1"}), sdk.CodeTool, "JobNotFound",
+		`this session has no job "job-1"; it has job-3`)
 	wantError(t, jobIn(t, p, "c", jobArgs{Action: "stop", ID: "job-1"}), sdk.CodeTool, "JobNotFound", "it has none at all")
-	wantLines(t, textOf(t, jobIn(t, p, "c", jobArgs{Action: "list"})), "This session has no background jobs. exec with background starts one.")
+	wantLines(t, textOf(t, jobIn(t, p, "c", jobArgs{Action: "list"})),
+		"This session has no background jobs. exec with background starts one.")
 	jobIn(t, p, "a", jobArgs{Action: "stop", ID: "job-1"})
 	if r := startJob(t, p, "a", "echo up", nil); r.Error != nil {
 		t.Errorf("%+v", r.Error)
@@ -220,7 +230,8 @@ func TestJobArgumentsRefused(t *testing.T) {
 		"action is \"\"": {},
 		"action stop needs the id of a job; action list tells which there are": {Action: "stop"},
 		"tail is -1; it must be from 1 to 10000":                               {Action: "output", ID: "job-1", Tail: -1},
-		"timeout_seconds is 601; it must be more than 0 and at most 600":       {Action: "wait", ID: "job-1", TimeoutSeconds: 601},
+		"timeout_seconds is 601; it must be more than 0 and at most 600": {Action: "wait", ID: "job-1",
+			TimeoutSeconds: 601},
 	} {
 		wantError(t, jobIn(t, p, "", args), sdk.CodeInvalidArgs, "InvalidArguments", want)
 	}
@@ -235,7 +246,8 @@ func TestLongOutputOfAJob(t *testing.T) {
 	g.open(t)
 	r := jobIn(t, p, "", jobArgs{Action: "wait", ID: "job-1"})
 	o := outcomeOf(t, r)
-	wantLines(t, textOf(t, r), "1\n2\n…[... … bytes left out ...]\n…\n5000\nAll 23896 bytes of stdout: "+o.StdoutFile+"\njob-1 ended after …: exit code 0")
+	wantLines(t, textOf(t, r), "1\n2\n…[... … bytes left out ...]\n…\n5000\nAll 23896 bytes of stdout: "+o.StdoutFile+
+		"\njob-1 ended after …: exit code 0")
 	text, err := os.ReadFile(o.StdoutFile)
 	if err != nil || len(text) != 23896 || !r.Truncated {
 		t.Errorf("%d bytes in the file, %v, truncated %v", len(text), err, r.Truncated)
@@ -248,7 +260,8 @@ func TestCallThatStartsAJobIsCanceled(t *testing.T) {
 	l := newLifeline(t)
 	p := patient(t, time.Minute)
 	ctx, cancel := contextUntilOutput(t)
-	_, err := withDeadline(ctx, t, p, cancel, map[string]any{"background": true, "command": `exec 9>"` + l.path + `"; echo up; sleep 600`})
+	_, err := withDeadline(ctx, t, p, cancel,
+		map[string]any{"background": true, "command": `exec 9>"` + l.path + `"; echo up; sleep 600`})
 	if code := sdk.CodeOf(err); code != sdk.CodeCanceled {
 		t.Errorf("code %s: %v", code, err)
 	}
@@ -270,30 +283,35 @@ func TestStoppingDoesNotHang(t *testing.T) {
 
 func TestJobTellsWhatItLeft(t *testing.T) {
 	p := patient(t, time.Minute)
-	wantLines(t, textOf(t, startJob(t, p, "", "sleep 600 & echo up", nil)), "up\njob-1 ended after …: exit code 0; background processes ended with it: 1")
+	wantLines(t, textOf(t, startJob(t, p, "", "sleep 600 & echo up", nil)),
+		"up\njob-1 ended after …: exit code 0; background processes ended with it: 1")
 }
 
 // A host that ends after the call would kill the job at once, so it is refused, before a person is asked about it too.
 func TestNoJobWhereTheHostEnds(t *testing.T) {
 	p, dir := sdktest.Start(t, newPlugin()), t.TempDir()
 	request := func(arguments string) *sdk.Request {
-		return &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: "exec", Arguments: json.RawMessage(arguments), Workdir: dir, Attempt: 1, SingleCall: true}
+		return &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: "exec", Arguments: json.RawMessage(arguments),
+			Workdir: dir, Attempt: 1, SingleCall: true}
 	}
 	r, err := p.Call(t.Context(), request(`{"command":"touch ran","background":true}`))
 	if err != nil || r.Error == nil || r.Error.Name != "NeedsLastingHost" {
 		t.Errorf("the call gives %+v, %v", r, err)
 	}
-	if _, err := p.Preview(t.Context(), request(`{"command":"touch ran","background":true}`)); err == nil || !strings.Contains(err.Error(), "this host makes one call and ends") {
+	if _, err := p.Preview(t.Context(), request(`{"command":"touch ran","background":true}`)); err == nil ||
+		!strings.Contains(err.Error(), "this host makes one call and ends") {
 		t.Errorf("the preview gives %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
 		t.Error("it ran")
 	}
-	if r, err := p.Call(t.Context(), request(`{"command":"echo here"}`)); err != nil || !strings.HasPrefix(textOf(t, r), "here\n") {
+	if r, err := p.Call(t.Context(), request(`{"command":"echo here"}`)); err != nil ||
+		!strings.HasPrefix(textOf(t, r), "here\n") {
 		t.Errorf("without background: %+v, %v", r, err)
 	}
 	r, err = p.Call(t.Context(), request(`{"command":"sleep 600","timeout_seconds":0.01}`))
-	if err != nil || r.Error == nil || r.Error.Code != sdk.CodeTimeout || strings.Contains(r.Error.Suggestion, "background") {
+	if err != nil || r.Error == nil || r.Error.Code != sdk.CodeTimeout ||
+		strings.Contains(r.Error.Suggestion, "background") {
 		t.Errorf("a timeout suggests %+v, %v", r.Error, err)
 	}
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -39,7 +42,8 @@ func newJobs() *jobs {
 }
 
 // begin starts a job, unless too many run.
-func (j *jobs) begin(session, command string, cmd *proctree.Cmd, t *transcript, most int, limit time.Duration) (*job, error) {
+func (j *jobs) begin(session, command string, cmd *proctree.Cmd, t *transcript, most int, limit time.Duration) (*job,
+	error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.room(session, most); err != nil {
@@ -47,7 +51,8 @@ func (j *jobs) begin(session, command string, cmd *proctree.Cmd, t *transcript, 
 	}
 	j.count++
 	ctx, stop := context.WithCancelCause(j.base)
-	started := &job{id: fmt.Sprintf("job-%d", j.count), session: session, command: command, transcript: t, begun: time.Now(), stop: stop,
+	started := &job{id: fmt.Sprintf("job-%d", j.count), session: session, command: command, transcript: t,
+		begun: time.Now(), stop: stop,
 		started: make(chan struct{}), done: make(chan struct{})}
 	j.all = append(j.all, started)
 	j.forget(session)
@@ -61,7 +66,8 @@ func (j *jobs) begin(session, command string, cmd *proctree.Cmd, t *transcript, 
 // room says whether one more job may run.
 func (j *jobs) room(session string, most int) error {
 	if j.base.Err() != nil {
-		return &sdk.Error{Name: "PluginEnding", Message: "the plugin is to stop; nothing was run", Retryable: true, Suggestion: "Try again when it runs anew."}
+		return &sdk.Error{Name: "PluginEnding", Message: "the plugin is to stop; nothing was run", Retryable: true,
+			Suggestion: "Try again when it runs anew."}
 	}
 	var mine []string
 	all := 0
@@ -77,8 +83,10 @@ func (j *jobs) room(session string, most int) error {
 	if len(mine) < most && all < maxJobs {
 		return nil
 	}
-	e := &sdk.Error{Name: "TooManyJobs", Retryable: true, Suggestion: "Stop one that is no longer needed with the tool job, or wait for one to end.",
-		Message: fmt.Sprintf("%d background jobs run already, at most %d may: %s; nothing was run", len(mine), most, strings.Join(mine, ", ")),
+	e := &sdk.Error{Name: "TooManyJobs", Retryable: true,
+		Suggestion: "Stop one that is no longer needed with the tool job, or wait for one to end.",
+		Message: fmt.Sprintf("%d background jobs run already, at most %d may: %s; nothing was run", len(mine), most,
+			strings.Join(mine, ", ")),
 		Details: sdk.Details(map[string]any{"limit": most})}
 	if len(mine) < most {
 		e.Message = fmt.Sprintf("%d background jobs run in all sessions, no more may; nothing was run", all)
@@ -123,7 +131,8 @@ func (j *jobs) find(session, id string) (*job, error) {
 		return mine[i], nil
 	}
 	e := &sdk.Error{Name: "JobNotFound", Message: fmt.Sprintf("this session has no job %q; it has none at all", id),
-		Suggestion: "Jobs are started by exec with background; they end with the plugin, and those that have ended are forgotten in time."}
+		Suggestion: "Jobs are started by exec with background; they end with the plugin, and those that have ended are " +
+			"forgotten in time."}
 	if len(mine) > 0 {
 		var ids []string
 		for _, o := range mine {
@@ -161,4 +170,268 @@ func brief(command string) string {
 		return strings.ToValidUTF8(line[:most], "") + "…"
 	}
 	return line
+}
+
+// A job is a command that runs on after its call.
+type job struct {
+	id, session, command string
+	transcript           *transcript
+	begun                time.Time
+	stop                 context.CancelCauseFunc
+	pid                  atomic.Int64
+	started              chan struct{} // closed when it runs
+	done                 chan struct{} // closed when all of it has ended
+
+	// To be read after done.
+	exit  proctree.Exit
+	err   error
+	cause error // why it was ended, if it was
+
+	mu   sync.Mutex
+	seen [2]int64 // what was shown of its output
+}
+
+var (
+	errStopped = errors.New("it was stopped")
+	errEnding  = errors.New("the plugin was to stop")
+)
+
+// The states of a job.
+const (
+	stateRunning  = "running"
+	stateEnded    = "ended"
+	stateStopped  = "stopped"
+	stateTimedOut = "timed_out"
+)
+
+// run runs the command. The limit holds from when it runs; none means that it may go on until it is stopped.
+func (j *job) run(ctx context.Context, cmd *proctree.Cmd, limit time.Duration) {
+	defer close(j.done)
+	cmd.Started = func(pid int) {
+		j.pid.Store(int64(pid))
+		if limit > 0 {
+			over := time.AfterFunc(limit, func() { j.stop(errTimeout) })
+			context.AfterFunc(ctx, func() { over.Stop() })
+		}
+		close(j.started)
+	}
+	j.exit, j.err = cmd.Run(ctx)
+	j.transcript.close()
+	if j.exit.Canceled {
+		j.cause = context.Cause(ctx)
+	}
+}
+
+func (j *job) over() bool {
+	select {
+	case <-j.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (j *job) state() string {
+	switch {
+	case !j.over():
+		return stateRunning
+	case errors.Is(j.cause, errTimeout):
+		return stateTimedOut
+	case j.cause != nil:
+		return stateStopped
+	}
+	return stateEnded
+}
+
+func (j *job) duration() time.Duration {
+	if j.over() {
+		return j.exit.Duration
+	}
+	return time.Since(j.begun)
+}
+
+// settle waits for the first output of a job, and a little for more, or for its end.
+func (j *job) settle(ctx context.Context, limit, more time.Duration) {
+	for _, wait := range []struct {
+		limit time.Duration
+		over  <-chan struct{}
+	}{{limit, j.transcript.begun}, {min(limit, more), nil}} {
+		timer := time.NewTimer(wait.limit)
+		defer timer.Stop()
+		select {
+		case <-wait.over:
+			continue
+		case <-timer.C:
+		case <-j.done:
+		case <-ctx.Done():
+		}
+		return
+	}
+}
+
+// look gives the output since the last look, or the last lines of it.
+func (j *job) look(lines int) view {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	from := j.seen
+	if lines > 0 {
+		from = [2]int64{}
+	}
+	v := j.transcript.since(from)
+	j.seen = v.next
+	if lines > 0 {
+		v.last(lines)
+	}
+	return v
+}
+
+// jobArgs are the arguments of the tool job.
+type jobArgs struct {
+	Action         string  `json:"action" enum:"list|output|wait|stop" jsonschema:"What to do."`
+	ID             string  `json:"id,omitempty" jsonschema:"The job, such as job-1. Needed for all but list."`
+	Tail           int     `json:"tail,omitempty" minimum:"1" maximum:"10000" jsonschema:"Show this many of the last lines, instead of what is new."`
+	TimeoutSeconds float64 `json:"timeout_seconds,omitempty" minimum:"0.001" maximum:"600" default:"30" jsonschema:"How long wait waits at most. The job goes on after that."`
+}
+
+const (
+	defaultWait = 30 * time.Second
+	maxWait     = 10 * time.Minute
+	maxTail     = 10_000
+	// stopLimit is more than stopping takes, unless a process is stuck in the kernel.
+	stopLimit = 6 * time.Second
+)
+
+// A jobLine is what the structured results say of a job.
+type jobLine struct {
+	ID         string `json:"id"`
+	Command    string `json:"command"`
+	State      string `json:"state"`
+	PID        int64  `json:"pid"`
+	ExitCode   *int   `json:"exit_code,omitempty"`
+	Signal     string `json:"signal,omitempty"`
+	DurationMS int64  `json:"duration_ms"`
+}
+
+func (s *shell) job(ctx context.Context, r *sdk.Request, in jobArgs) (*sdk.Result, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	if in.Action == "list" {
+		return list(s.jobs.of(r.SessionID)), nil
+	}
+	j, err := s.jobs.find(r.SessionID, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	switch in.Action {
+	case "wait":
+		err = j.wait(ctx, in.wait())
+	case "stop":
+		j.stop(errStopped)
+		err = j.wait(ctx, stopLimit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j.show(in.Tail), nil
+}
+
+func (in *jobArgs) check() error {
+	switch {
+	case !slices.Contains([]string{"list", "output", "wait", "stop"}, in.Action):
+		return invalidJob("action is %q; it must be list, output, wait or stop", in.Action)
+	case in.Action != "list" && in.ID == "":
+		return invalidJob("action %s needs the id of a job; action list tells which there are", in.Action)
+	case in.Tail < 0 || in.Tail > maxTail:
+		return invalidJob("tail is %d; it must be from 1 to %d", in.Tail, maxTail)
+	case in.TimeoutSeconds < 0 || in.TimeoutSeconds > maxWait.Seconds():
+		return invalidJob("timeout_seconds is %v; it must be more than 0 and at most %v", in.TimeoutSeconds,
+			maxWait.Seconds())
+	}
+	return nil
+}
+
+func invalidJob(format string, a ...any) error {
+	return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "InvalidArguments", Message: fmt.Sprintf(format, a...)}
+}
+
+func (in *jobArgs) wait() time.Duration {
+	return cmp.Or(time.Duration(in.TimeoutSeconds*float64(time.Second)), defaultWait)
+}
+
+// wait waits for the end of a job, no longer than the call has time to tell of it.
+func (j *job) wait(ctx context.Context, limit time.Duration) error {
+	timer := time.NewTimer(proctree.LimitsFor(ctx, limit).Run)
+	defer timer.Stop()
+	select {
+	case <-j.done:
+	case <-timer.C:
+	case <-ctx.Done():
+		return ended(ctx, "the call was canceled; "+j.id+" goes on, unless it was told to stop")
+	}
+	return nil
+}
+
+// show is what there is to see of a job.
+func (j *job) show(tail int) *sdk.Result {
+	v := j.look(tail)
+	text := v.text()
+	if v.combined == "" {
+		text = "(no new output)\n"
+	}
+	structured := struct {
+		Job jobLine `json:"job"`
+		shown
+	}{j.line(), v.shown()}
+	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text + v.where() + j.tell())},
+		Structured: sdk.Encode(structured), Truncated: v.truncated}
+}
+
+func (j *job) line() jobLine {
+	l := jobLine{ID: j.id, Command: j.command, State: j.state(), PID: j.pid.Load(),
+		DurationMS: j.duration().Milliseconds()}
+	if j.over() {
+		l.ExitCode, l.Signal = &j.exit.Code, j.exit.SignalName()
+	}
+	return l
+}
+
+// tell says in a line how it is with the job.
+func (j *job) tell() string {
+	took := j.duration().Round(time.Millisecond)
+	state := j.state()
+	if state == stateRunning {
+		return fmt.Sprintf("%s runs, for %v, as process %d: %s", j.id, took.Round(100*time.Millisecond), j.pid.Load(),
+			brief(j.command))
+	}
+	text := map[string]string{
+		stateEnded:    fmt.Sprintf("%s ended after %v: %s", j.id, took, j.exit),
+		stateStopped:  fmt.Sprintf("%s was stopped after %v, with everything it had started", j.id, took),
+		stateTimedOut: fmt.Sprintf("%s was stopped after %v, since its timeout_seconds were over", j.id, took),
+	}[state]
+	if j.exit.Killed > 0 && state == stateEnded {
+		text += fmt.Sprintf("; background processes ended with it: %d", j.exit.Killed)
+	}
+	if j.err != nil {
+		text += "; " + j.err.Error()
+	}
+	return text
+}
+
+func list(all []*job) *sdk.Result {
+	lines := []jobLine{}
+	var text strings.Builder
+	for _, j := range all {
+		lines = append(lines, j.line())
+		text.WriteString(j.tell())
+		if j.over() {
+			text.WriteString(": " + brief(j.command))
+		}
+		text.WriteString("\n")
+	}
+	if len(all) == 0 {
+		text.WriteString("This session has no background jobs. exec with background starts one.\n")
+	}
+	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(strings.TrimSuffix(text.String(), "\n"))},
+		Structured: sdk.Encode(map[string]any{"jobs": lines})}
 }

@@ -131,9 +131,11 @@ func TestConfigure(t *testing.T) {
 		{"no such jobs", `{"max_jobs":65}`, "max_jobs = 65: it must be from 1 to 64"},
 		{"one job", `{"max_jobs":1}`, ""},
 		{"nothing saved", `{"save_output_bytes":0}`, ""},
-		{"too much saved", `{"save_output_bytes":1073741825}`, "save_output_bytes = 1073741825: it must be from 0 to 1073741824"},
+		{"too much saved", `{"save_output_bytes":1073741825}`,
+			"save_output_bytes = 1073741825: it must be from 0 to 1073741824"},
 		{"interpreters", `{"interpreters":["python3.12","g++"]}`, ""},
-		{"an interpreter with a folder", `{"interpreters":["/bin/sh"]}`, `interpreters has "/bin/sh": it must be the name of a program`},
+		{"an interpreter with a folder", `{"interpreters":["/bin/sh"]}`,
+			`interpreters has "/bin/sh": it must be the name of a program`},
 		{"an interpreter with options", `{"interpreters":["node -e"]}`, `interpreters has "node -e"`},
 		{"unknown key", `{"sheel":"sh"}`, `unknown field "sheel"`},
 	} {
@@ -182,13 +184,15 @@ func TestExec(t *testing.T) {
 			flatOutcome{Stdout: "out", StdoutBytes: 3}},
 		{"stderr alone", map[string]any{"command": "echo err >&2"}, "[stderr]\nerr",
 			flatOutcome{Stderr: "err\n", StderrBytes: 4}},
-		{"both and an exit code", map[string]any{"command": "printf out; printf err >&2; exit 3"}, "out\n[stderr]\nerr\nExit code: 3",
+		{"both and an exit code", map[string]any{"command": "printf out; printf err >&2; exit 3"},
+			"out\n[stderr]\nerr\nExit code: 3",
 			flatOutcome{Stdout: "out", StdoutBytes: 3, Stderr: "err", StderrBytes: 3, ExitCode: 3}},
 		{"silence", map[string]any{"command": "true"}, "(no output)", flatOutcome{}},
 		{"silent failure", map[string]any{"command": "false"}, "(no output)\nExit code: 1", flatOutcome{ExitCode: 1}},
 		{"signal", map[string]any{"command": "echo x; kill -KILL $$"}, "x\nSignal: SIGKILL",
 			flatOutcome{Stdout: "x\n", StdoutBytes: 2, ExitCode: -1, Signal: "SIGKILL"}},
-		{"unknown command", map[string]any{"command": "no-such-command-anywhere 2>/dev/null"}, "(no output)\nExit code: 127", flatOutcome{ExitCode: 127}},
+		{"unknown command", map[string]any{"command": "no-such-command-anywhere 2>/dev/null"}, "(no output)\nExit code: 127",
+			flatOutcome{ExitCode: 127}},
 		{"input", map[string]any{"command": "cat", "stdin": "läßt\ngrüßen"}, "läßt\ngrüßen",
 			flatOutcome{Stdout: "läßt\ngrüßen", StdoutBytes: 15}},
 		{"no input", map[string]any{"command": "cat; echo end"}, "end", flatOutcome{Stdout: "end\n", StdoutBytes: 4}},
@@ -196,12 +200,16 @@ func TestExec(t *testing.T) {
 			flatOutcome{Stdout: "none\n", StdoutBytes: 5}},
 		{"environment", map[string]any{"command": `echo "$A-$B"`, "env": map[string]string{"A": "1 2", "B": "$A"}}, "1 2-$A",
 			flatOutcome{Stdout: "1 2-$A\n", StdoutBytes: 7}},
-		{"several lines", map[string]any{"command": "for i in 1 2\ndo echo $i\ndone"}, "1\n2", flatOutcome{Stdout: "1\n2\n", StdoutBytes: 4}},
+		{"several lines", map[string]any{"command": "for i in 1 2\ndo echo $i\ndone"}, "1\n2",
+			flatOutcome{Stdout: "1\n2\n", StdoutBytes: 4}},
 		{"bash syntax", map[string]any{"command": `[[ ab == a* ]] && echo "${BASH_VERSION:+bash}"`}, "bash",
 			flatOutcome{Stdout: "bash\n", StdoutBytes: 5}},
-		{"not UTF-8", map[string]any{"command": `printf 'a\377\376b'`}, "a\uFFFDb", flatOutcome{Stdout: "a\uFFFDb", StdoutBytes: 4}},
-		{"HTML is not escaped", map[string]any{"command": `echo '<a&b>'`}, "<a&b>", flatOutcome{Stdout: "<a&b>\n", StdoutBytes: 6}},
-		{"zero timeout is the default", map[string]any{"command": "echo x", "timeout_seconds": 0}, "x", flatOutcome{Stdout: "x\n", StdoutBytes: 2}},
+		{"not UTF-8", map[string]any{"command": `printf 'a\377\376b'`}, "a\uFFFDb",
+			flatOutcome{Stdout: "a\uFFFDb", StdoutBytes: 4}},
+		{"HTML is not escaped", map[string]any{"command": `echo '<a&b>'`}, "<a&b>",
+			flatOutcome{Stdout: "<a&b>\n", StdoutBytes: 6}},
+		{"zero timeout is the default", map[string]any{"command": "echo x", "timeout_seconds": 0}, "x",
+			flatOutcome{Stdout: "x\n", StdoutBytes: 2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := execIn(t, p, t.TempDir(), test.args)
@@ -271,20 +279,29 @@ func TestInvalidArguments(t *testing.T) {
 	}{
 		{"no command", map[string]any{}, "command is blank; give the command line to run"},
 		{"blank command", map[string]any{"command": " \t\n"}, "command is blank"},
-		{"NUL in the command", map[string]any{"command": "echo a\x00b"}, "command has a NUL character, which no command line can hold; write it as \\0 for printf"},
-		{"NUL in the workdir", map[string]any{"command": "true", "workdir": "a\x00b"}, "workdir has a NUL character, which no path can hold; give it without"},
+		{"NUL in the command", map[string]any{"command": "echo a\x00b"},
+			"command has a NUL character, which no command line can hold; write it as \\0 for printf"},
+		{"NUL in the workdir", map[string]any{"command": "true", "workdir": "a\x00b"},
+			"workdir has a NUL character, which no path can hold; give it without"},
 		{"negative timeout", map[string]any{"command": "true", "timeout_seconds": -1}, "timeout_seconds is -1"},
 		{"too long a timeout", map[string]any{"command": "true", "timeout_seconds": 3601}, "at most 3600"},
 		{"no name", map[string]any{"command": "true", "env": map[string]string{"": "x"}}, `env: "" is no name`},
 		{"= in a name", map[string]any{"command": "true", "env": map[string]string{"A=B": "x"}}, `env: "A=B" is no name`},
-		{"a function", map[string]any{"command": "true", "env": map[string]string{"BASH_FUNC_ls%%": "() { id; }"}}, "is no name"},
-		{"NUL in a value", map[string]any{"command": "true", "env": map[string]string{"A": "\x00"}}, "the value of A has a NUL"},
-		{"start-up file", map[string]any{"command": "true", "env": map[string]string{"BASH_ENV": "x"}}, "env: BASH_ENV may not be set here"},
-		{"start-up file of sh", map[string]any{"command": "true", "env": map[string]string{"ENV": "x"}}, "env: ENV may not be set here"},
+		{"a function", map[string]any{"command": "true", "env": map[string]string{"BASH_FUNC_ls%%": "() { id; }"}},
+			"is no name"},
+		{"NUL in a value", map[string]any{"command": "true", "env": map[string]string{"A": "\x00"}},
+			"the value of A has a NUL"},
+		{"start-up file", map[string]any{"command": "true", "env": map[string]string{"BASH_ENV": "x"}},
+			"env: BASH_ENV may not be set here"},
+		{"start-up file of sh", map[string]any{"command": "true", "env": map[string]string{"ENV": "x"}},
+			"env: ENV may not be set here"},
 		{"shell options", map[string]any{"command": "true", "env": map[string]string{"SHELLOPTS": "x"}}, "SHELLOPTS may not"},
-		{"preloaded code", map[string]any{"command": "true", "env": map[string]string{"LD_PRELOAD": "x"}}, "LD_PRELOAD may not"},
-		{"the host's names", map[string]any{"command": "true", "env": map[string]string{"TOOLHOST_PLUGIN": "x"}}, "TOOLHOST_PLUGIN may not"},
-		{"the wire's names", map[string]any{"command": "true", "env": map[string]string{"PLUGIN_MIN_PORT": "1"}}, "PLUGIN_MIN_PORT may not"},
+		{"preloaded code", map[string]any{"command": "true", "env": map[string]string{"LD_PRELOAD": "x"}},
+			"LD_PRELOAD may not"},
+		{"the host's names", map[string]any{"command": "true", "env": map[string]string{"TOOLHOST_PLUGIN": "x"}},
+			"TOOLHOST_PLUGIN may not"},
+		{"the wire's names", map[string]any{"command": "true", "env": map[string]string{"PLUGIN_MIN_PORT": "1"}},
+			"PLUGIN_MIN_PORT may not"},
 		{"unknown argument", map[string]any{"command": "true", "cwd": "x"}, `unknown field "cwd"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -321,11 +338,13 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := execIn(t, sdktest.Start(t, newPlugin()), dir, map[string]any{"command": "env; pwd", "env": map[string]string{"KEPT": "changed"}})
+	r := execIn(t, sdktest.Start(t, newPlugin()), dir,
+		map[string]any{"command": "env; pwd", "env": map[string]string{"KEPT": "changed"}})
 	got := outcomeOf(t, r)
 	lines := strings.Split(got.Stdout, "\n")
 	for _, line := range lines {
-		if regexp.MustCompile(`^(BASH_ENV|ENV|SHELLOPTS|BASH_FUNC_.*|TOOLHOST_.*|PLUGIN_.*)=|^KEPT=kept|stale|was r[ue]`).MatchString(line) {
+		if regexp.MustCompile(`^(BASH_ENV|ENV|SHELLOPTS|BASH_FUNC_.*|TOOLHOST_.*|PLUGIN_.*)=|^KEPT=kept|stale|was ` +
+			`r[ue]`).MatchString(line) {
 			t.Errorf("the command got %q", line)
 		}
 	}
@@ -350,7 +369,8 @@ func TestWorkdir(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(workspace, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for link, target := range map[string]string{"in": "sub/deep", "in-absolute": filepath.Join(workspace, "sub"), "out": sibling, "up": "..", "gone": "nowhere"} {
+	for link, target := range map[string]string{"in": "sub/deep", "in-absolute": filepath.Join(workspace, "sub"),
+		"out": sibling, "up": "..", "gone": "nowhere"} {
 		if err := os.Symlink(target, filepath.Join(workspace, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -405,7 +425,9 @@ func TestWorkdir(t *testing.T) {
 }
 
 // withDeadline calls the tool with a context of its own.
-func withDeadline(ctx context.Context, t *testing.T, p *sdktest.Plugin, events func(sdk.Event), args map[string]any) (*sdk.Result, error) {
+func withDeadline(ctx context.Context, t *testing.T, p *sdktest.Plugin, events func(sdk.Event),
+	args map[string]any) (*sdk.Result, error) {
 	t.Helper()
-	return p.Call(ctx, &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: "exec", Arguments: encodeArgs(t, args), Workdir: t.TempDir(), Attempt: 1, Events: events})
+	return p.Call(ctx, &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: "exec", Arguments: encodeArgs(t, args),
+		Workdir: t.TempDir(), Attempt: 1, Events: events})
 }

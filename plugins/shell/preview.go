@@ -111,7 +111,8 @@ func foretell(command string, c shellcmd.Context, shell string) *foretold {
 }
 
 func newPart(x shellcmd.Command, foreign []string) part {
-	p := part{Name: x.Name, Args: []string{}, Via: append([]string{}, x.Via...), Text: x.Text, Doubts: append(foreign[:len(foreign):len(foreign)], x.Doubts...)}
+	p := part{Name: x.Name, Args: []string{}, Via: append([]string{}, x.Via...), Text: x.Text,
+		Doubts: append(foreign[:len(foreign):len(foreign)], x.Doubts...)}
 	for _, a := range x.Args {
 		p.Args = append(p.Args, a.Text)
 	}

@@ -15,7 +15,8 @@ import (
 
 func previewOf(t *testing.T, p *sdktest.Plugin, dir string, args map[string]any) *sdk.Preview {
 	t.Helper()
-	out, err := p.Preview(t.Context(), &sdk.Request{CallID: "1", Tool: "exec", Arguments: encodeArgs(t, args), Workdir: dir})
+	out, err := p.Preview(t.Context(),
+		&sdk.Request{CallID: "1", Tool: "exec", Arguments: encodeArgs(t, args), Workdir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +24,8 @@ func previewOf(t *testing.T, p *sdktest.Plugin, dir string, args map[string]any)
 }
 
 func TestPreviewShowsTheCommands(t *testing.T) {
-	got := previewOf(t, sdktest.Start(t, newPlugin()), t.TempDir(), map[string]any{"command": `ls -la | sh -c 'wc "-l"'; git push $x`})
+	got := previewOf(t, sdktest.Start(t, newPlugin()), t.TempDir(),
+		map[string]any{"command": `ls -la | sh -c 'wc "-l"'; git push $x`})
 	want := `Would run:
   ls -la
   sh -c 'wc "-l"'
@@ -56,14 +58,15 @@ func TestPreviewAsks(t *testing.T) {
 		effect, level string
 		says          string
 	}{
-		"reading":            {map[string]any{"command": "ls"}, "bash", "", "low", "Risk: low"},
-		"writing":            {map[string]any{"command": "ls > x"}, "bash", "", "medium", "it writes to x"},
-		"deleting":           {map[string]any{"command": "rm x"}, "bash", "ask", "high", "it deletes"},
-		"not understood":     {map[string]any{"command": "ls ("}, "bash", "ask", "high", `"ls ("`},
-		"hidden characters":  {map[string]any{"command": "ls\u202e"}, "bash", "ask", "high", `"ls\u202e"`},
-		"only known later":   {map[string]any{"command": "$x"}, "bash", "ask", "high", "not sure"},
-		"another shell":      {map[string]any{"command": "ls"}, "sh", "ask", "medium", "another way than bash"},
-		"with variables":     {map[string]any{"command": "ls", "env": map[string]string{"A": "b"}}, "bash", "", "medium", "variables given"},
+		"reading":           {map[string]any{"command": "ls"}, "bash", "", "low", "Risk: low"},
+		"writing":           {map[string]any{"command": "ls > x"}, "bash", "", "medium", "it writes to x"},
+		"deleting":          {map[string]any{"command": "rm x"}, "bash", "ask", "high", "it deletes"},
+		"not understood":    {map[string]any{"command": "ls ("}, "bash", "ask", "high", `"ls ("`},
+		"hidden characters": {map[string]any{"command": "ls\u202e"}, "bash", "ask", "high", `"ls\u202e"`},
+		"only known later":  {map[string]any{"command": "$x"}, "bash", "ask", "high", "not sure"},
+		"another shell":     {map[string]any{"command": "ls"}, "sh", "ask", "medium", "another way than bash"},
+		"with variables": {map[string]any{"command": "ls", "env": map[string]string{"A": "b"}}, "bash", "", "medium",
+			"variables given"},
 		"in a folder":        {map[string]any{"command": "cat ../x", "workdir": "sub"}, "bash", "", "low", "cat ../x"},
 		"out of a folder":    {map[string]any{"command": "cat ../../x", "workdir": "sub"}, "bash", "", "medium", "outside"},
 		"in another folder":  {map[string]any{"command": "ls", "workdir": "/"}, "bash", "", "medium", "outside"},
@@ -91,7 +94,8 @@ func TestPreviewAsks(t *testing.T) {
 }
 
 func TestPreviewRefusesWhatTheCallWould(t *testing.T) {
-	_, err := sdktest.Start(t, newPlugin()).Preview(t.Context(), &sdk.Request{CallID: "1", Tool: "exec", Workdir: t.TempDir(), Arguments: json.RawMessage(`{"command":" "}`)})
+	_, err := sdktest.Start(t, newPlugin()).Preview(t.Context(),
+		&sdk.Request{CallID: "1", Tool: "exec", Workdir: t.TempDir(), Arguments: json.RawMessage(`{"command":" "}`)})
 	if sdk.CodeOf(err) != sdk.CodeInvalidArgs {
 		t.Errorf("error is %v", err)
 	}

@@ -5,6 +5,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +16,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
 
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
@@ -63,7 +67,8 @@ func (l *lifeline) leftBehind() string {
 	if proctree.Containment() == "process-tree" {
 		start = "setsid sh -c"
 	}
-	return start + ` 'exec 9>"` + l.path + `"; trap "" TERM HUP; echo up >&9; while :; do sleep 60 || :; done' >/dev/null 2>&1 & `
+	return start + ` 'exec 9>"` + l.path +
+		`"; trap "" TERM HUP; echo up >&9; while :; do sleep 60 || :; done' >/dev/null 2>&1 & `
 }
 
 func TestNothingIsLeftBehind(t *testing.T) {
@@ -190,7 +195,8 @@ func TestEventsHoldAllOutputInWholeCharacters(t *testing.T) {
 		got.Write(e.Data)
 	}
 	want := strings.Repeat("aäあ😀", 50_000)
-	r, err := withDeadline(t.Context(), t, sdktest.Start(t, newPlugin()), events, map[string]any{"command": "cat", "stdin": want})
+	r, err := withDeadline(t.Context(), t, sdktest.Start(t, newPlugin()), events,
+		map[string]any{"command": "cat", "stdin": want})
 	if err != nil || r.Error != nil {
 		t.Fatalf("%v, %+v", err, r)
 	}
@@ -226,7 +232,8 @@ func TestFloodOfOutput(t *testing.T) {
 		}
 	}
 	begin := time.Now()
-	r, err := withDeadline(t.Context(), t, p, watch, map[string]any{"command": "yes | head -c 200000000", "timeout_seconds": 100})
+	r, err := withDeadline(t.Context(), t, p, watch,
+		map[string]any{"command": "yes | head -c 200000000", "timeout_seconds": 100})
 	if err != nil || r.Error != nil {
 		t.Fatalf("%v, %+v", err, r)
 	}
@@ -235,7 +242,8 @@ func TestFloodOfOutput(t *testing.T) {
 	}
 	o := outcomeOf(t, r)
 	if o.StdoutBytes != printed || !o.Truncated || !r.Truncated {
-		t.Errorf("%d bytes counted, %d streamed, want %d; truncated %v %v", o.StdoutBytes, streamed, printed, o.Truncated, r.Truncated)
+		t.Errorf("%d bytes counted, %d streamed, want %d; truncated %v %v", o.StdoutBytes, streamed, printed, o.Truncated,
+			r.Truncated)
 	}
 	if took := time.Since(begin).Seconds(); streamed < liveBurst || float64(streamed) > liveBurst+liveRate*(took+1) {
 		t.Errorf("%d bytes were streamed in %v s", streamed, took)
@@ -256,7 +264,8 @@ func TestLargestConfiguredOutputFitsTheWire(t *testing.T) {
 	p := sdktest.Start(t, newPlugin())
 	p.MustConfigure(t, `{"max_output_bytes":262144}`)
 	// A control character takes six bytes in JSON, the most that there is.
-	r := execIn(t, p, t.TempDir(), map[string]any{"command": `head -c 2000000 /dev/zero | tr '\000' '\001' | tee /dev/stderr`})
+	r := execIn(t, p, t.TempDir(),
+		map[string]any{"command": `head -c 2000000 /dev/zero | tr '\000' '\001' | tee /dev/stderr`})
 	if r.Error != nil {
 		t.Fatalf("%+v", r.Error)
 	}
@@ -266,8 +275,212 @@ func TestLargestConfiguredOutputFitsTheWire(t *testing.T) {
 }
 
 func TestInputThatNobodyReads(t *testing.T) {
-	r := execIn(t, sdktest.Start(t, newPlugin()), t.TempDir(), map[string]any{"command": "exit 0", "stdin": strings.Repeat("x", 900<<10)})
+	r := execIn(t, sdktest.Start(t, newPlugin()), t.TempDir(),
+		map[string]any{"command": "exit 0", "stdin": strings.Repeat("x", 900<<10)})
 	if r.Error != nil || outcomeOf(t, r).ExitCode != 0 {
 		t.Errorf("%+v %s", r.Error, r.Structured)
+	}
+}
+
+func TestWhoseLimit(t *testing.T) {
+	const call = "; the call had 10s, which is set by the caller or the user's configuration; timeout_seconds cannot " +
+		"raise it"
+	own, callers := limit{Limits: proctree.Limits{Run: 1250 * time.Millisecond}},
+		limit{Limits: proctree.Limits{Run: 8998 * time.Millisecond, Call: 9997 * time.Millisecond}}
+	for _, test := range []struct {
+		name      string
+		err       error
+		want      string
+		raiseable bool
+	}{
+		{"own", own.exceeded(nil), "the command was not done after 1.25s and was stopped, with everything it had started",
+			true},
+		{"own, with trouble", own.exceeded(errors.New("it stays")),
+			"the command was not done after 1.25s and was stopped; it stays", true},
+		{"own, over before the start", own.tooShort(), "there was no time to start the command; nothing was run", true},
+		{"the caller's", callers.exceeded(nil),
+			"the command was not done after 9s and was stopped, with everything it had started" + call, false},
+		{"the caller's, over before the start", callers.tooShort(),
+			"there was no time to start the command; nothing was run" + call, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e, ok := errors.AsType[*sdk.Error](test.err)
+			if !ok || e.Code != sdk.CodeTimeout || e.Message != test.want {
+				t.Fatalf("got  %q\nwant %q", test.err, test.want)
+			}
+			if strings.Contains(e.Suggestion, "timeout_seconds") != test.raiseable ||
+				!strings.Contains(e.Suggestion, "smaller steps") {
+				t.Errorf("suggestion %q", e.Suggestion)
+			}
+		})
+	}
+}
+
+// A printed piece is what a command wrote at once: "1" or "2" for the stream, then the text.
+func transcriptOf(keep int, pieces ...string) *transcript {
+	t := newTranscript(keep, nil)
+	for _, p := range pieces {
+		t.add(int(p[0]-'1'), []byte(p[1:]))
+	}
+	return t
+}
+
+func TestCombined(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		pieces []string
+		want   string
+	}{
+		{"nothing", nil, ""},
+		{"one stream", []string{"1a\n", "1b"}, "a\nb"},
+		{"the other stream", []string{"2a\n"}, "[stderr]\na\n"},
+		{"both", []string{"1a\n", "2b\n", "1c\n"}, "a\n[stderr]\nb\n[stdout]\nc\n"},
+		{"lines are whole", []string{"1a", "2b\n", "1c\n"}, "[stderr]\nb\n[stdout]\nac\n"},
+		{"no line break at the ends", []string{"1a", "2b"}, "a\n[stderr]\nb"},
+		{"characters in pieces", []string{"1\xc3", "2x\n", "1\xa4\n"}, "[stderr]\nx\n[stdout]\nä\n"},
+		{"the middle is left out", []string{"10123456\n", "1" + strings.Repeat("x", 100) + "\n", "2err\n", "1the end\n"},
+			"0123456\n[stderr]\nerr\n[stdout]\n[... 101 bytes left out ...]\nthe end\n"},
+		{"all of the middle is of one stream",
+			[]string{"10123456\n", "2e\n", "1" + strings.Repeat("x\n", 100), "2f\n", "101234567"},
+			"0123456\n[stderr]\ne\nf\n[stdout]\n[... 200 bytes left out ...]\n01234567"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v := transcriptOf(16, test.pieces...).since([2]int64{})
+			if v.combined != test.want {
+				t.Errorf("got  %q\nwant %q", v.combined, test.want)
+			}
+		})
+	}
+}
+
+func TestStreamsThatAlternateTooOften(t *testing.T) {
+	tr := newTranscript(1<<20, nil)
+	for i := range 2000 {
+		tr.add(stdout, fmt.Appendf(nil, "out %d\n", i))
+		tr.add(stderr, fmt.Appendf(nil, "err %d\n", i))
+	}
+	got := tr.since([2]int64{}).combined
+	if strings.Count(got, "[stderr]\n") != 1 || !strings.HasPrefix(got, "out 0\nout 1\n") ||
+		!strings.Contains(got, "out 1999\n[stderr]\nerr 0\n") {
+		t.Errorf("it is %.100q", got)
+	}
+	if !strings.HasSuffix(got,
+		"err 1999\n[the order of stdout and stderr is not shown: they alternated more than 1000 times]\n") {
+		t.Errorf("it ends with %q", got[len(got)-120:])
+	}
+}
+
+// Memory is bounded, however often a command changes between the streams.
+func TestRunsAreForgotten(t *testing.T) {
+	tr := newTranscript(1000, nil)
+	for range 100_000 {
+		tr.add(stdout, []byte("a\n"))
+		tr.add(stderr, []byte("b\n"))
+	}
+	if len(tr.runs) > 4*1000 || cap(tr.runs) > 16*1000 {
+		t.Errorf("%d runs of 2000 bytes, room for %d", len(tr.runs), cap(tr.runs))
+	}
+	if v := tr.since([2]int64{}); !v.truncated || strings.Count(v.combined, "bytes left out") != 2 {
+		t.Errorf("truncated %v: %q", v.truncated, v.combined)
+	}
+}
+
+func TestSinceWhatWasSeen(t *testing.T) {
+	tr := newTranscript(16, nil)
+	var seen [2]int64
+	for _, step := range []struct{ piece, want string }{
+		{"1first\n", "first\n"},
+		{"1", ""},
+		{"2oops\n", "[stderr]\noops\n"},
+		{"1prompt> ", "prompt> "},
+		{"1yes\n", "yes\n"},
+		{"1\xc3", "\uFFFD"},
+		{"1\xa4\n", "ä\n"},
+		{"1" + strings.Repeat("x", 30) + "\n", "[... 23 bytes left out ...]\nxxxxxxx\n"},
+	} {
+		tr.add(int(step.piece[0]-'1'), []byte(step.piece[1:]))
+		v := tr.since(seen)
+		if seen = v.next; v.combined != step.want {
+			t.Errorf("after %q it shows %q, want %q", step.piece, v.combined, step.want)
+		}
+	}
+}
+
+// Whatever is printed, nothing is lost or doubled as long as there is room, and what is shown is bounded when there is
+// not.
+func TestTranscriptProperties(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		keep := rapid.IntRange(2, 64).Draw(rt, "keep")
+		pieces := rapid.SliceOf(rapid.StringMatching(`[12][a-c\n]{0,20}`)).Draw(rt, "pieces")
+		var want [2]string
+		for _, p := range pieces {
+			want[p[0]-'1'] += p[1:]
+		}
+		v := transcriptOf(keep, pieces...).since([2]int64{})
+		for i := range want {
+			if v.totals[i] != int64(len(want[i])) {
+				rt.Fatalf("%d bytes of stream %d, want %d", v.totals[i], i, len(want[i]))
+			}
+			if len(want[i]) <= keep/2*2 && v.streams[i] != want[i] {
+				rt.Fatalf("stream %d is %q, want %q", i, v.streams[i], want[i])
+			}
+		}
+		if most := 2*keep + 20*len(pieces) + 200; len(v.combined) > most || !utf8.ValidString(v.combined) {
+			rt.Fatalf("%d bytes are shown: %q", len(v.combined), v.combined)
+		}
+		if !v.truncated {
+			plain := strings.NewReplacer("[stdout]\n", "", "[stderr]\n", "").Replace(v.combined)
+			if n := len(want[0]) + len(want[1]); strings.ReplaceAll(plain, "\n", "") == "" &&
+				n > strings.Count(want[0]+want[1], "\n") {
+				rt.Fatalf("%d bytes are shown as %q", n, v.combined)
+			}
+			for _, letter := range []string{"a", "b", "c"} {
+				if strings.Count(plain, letter) != strings.Count(want[0]+want[1], letter) {
+					rt.Fatalf("%q does not show all of %q and %q", v.combined, want[0], want[1])
+				}
+			}
+		}
+	})
+}
+
+func TestLastLines(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		n    int
+		want string
+	}{{"", 3, ""}, {"a\nb\nc\n", 2, "b\nc\n"}, {"a\nb\nc", 2, "b\nc"}, {"a\nb\n", 2, "a\nb\n"}, {"a\nb\n", 9, "a\nb\n"},
+		{"\n\n\n", 1, "\n"}, {"a", 1, "a"}} {
+		if got := lastLines(test.text, test.n); got != test.want {
+			t.Errorf("the last %d lines of %q are %q, want %q", test.n, test.text, got, test.want)
+		}
+	}
+}
+
+func TestLastLinesTellTheirStream(t *testing.T) {
+	for lines, want := range map[int]string{1: "[stderr]\ne\n", 2: "[stderr]\nd\ne\n", 3: "[stderr]\nd\ne\n",
+		4: "c\n[stderr]\nd\ne\n", 5: "[stdout]\nc\n[stderr]\nd\ne\n", 6: "[stderr]\nb\n[stdout]\nc\n[stderr]\nd\ne\n"} {
+		v := transcriptOf(100, "1a\n", "2b\n", "1c\n", "2d\ne\n").since([2]int64{})
+		if v.last(lines); v.combined != want || !v.truncated {
+			t.Errorf("the last %d lines are %q, want %q", lines, v.combined, want)
+		}
+	}
+}
+
+func BenchmarkTranscript(b *testing.B) {
+	line := []byte(strings.Repeat("some words in a line of output\n", 1000))
+	for name, files := range map[string]*shelf{"kept": nil, "in a file too": {library: &library{}, limit: 1 << 40}} {
+		b.Run(name, func(b *testing.B) {
+			if files != nil {
+				b.Setenv("TMPDIR", b.TempDir())
+				files.limit = 64 << 20
+				defer files.library.close()
+			}
+			tr := newTranscript(defaultKeep, files)
+			defer tr.close()
+			b.SetBytes(int64(len(line)))
+			for b.Loop() {
+				tr.add(stdout, line)
+			}
+		})
 	}
 }

@@ -34,11 +34,13 @@ func (s *shell) script(ctx context.Context, r *sdk.Request, in scriptArgs) (*sdk
 	}
 	file, remove, err := s.library.script("script"+languages[in.interpreter()].extension, in.Command)
 	if err != nil {
-		return nil, &sdk.Error{Name: "ScriptNotWritten", Message: fmt.Sprintf("the script could not be written to a file: %v; nothing was run", err),
+		return nil, &sdk.Error{Name: "ScriptNotWritten",
+			Message:    fmt.Sprintf("the script could not be written to a file: %v; nothing was run", err),
 			Suggestion: "Use exec with a short command, or tell the operator that the plugin's TMPDIR cannot be written."}
 	}
 	defer remove()
-	args := append(append(shells[in.interpreter()][:len(shells[in.interpreter()]):len(shells[in.interpreter()])], file), in.Args...)
+	args := append(append(shells[in.interpreter()][:len(shells[in.interpreter()]):len(shells[in.interpreter()])], file),
+		in.Args...)
 	cmd := in.prepare(path, dir, args)
 	cmd.Env = in.modules(cmd.Env, dir)
 	if shells[in.interpreter()] != nil {
@@ -62,7 +64,8 @@ func (in *scriptArgs) interpreter() string {
 // find those of its work folder, though its file is elsewhere.
 var languages = map[string]struct{ extension, path string }{
 	"bash": {".sh", ""}, "sh": {".sh", ""}, "python3": {".py", "PYTHONPATH"}, "python": {".py", "PYTHONPATH"},
-	"node": {".js", "NODE_PATH"}, "perl": {".pl", "PERL5LIB"}, "ruby": {".rb", "RUBYLIB"}, "php": {".php", ""}, "lua": {".lua", ""},
+	"node": {".js", "NODE_PATH"}, "perl": {".pl", "PERL5LIB"}, "ruby": {".rb", "RUBYLIB"}, "php": {".php", ""},
+	"lua":  {".lua", ""},
 	"deno": {".ts", ""}, "bun": {".ts", "NODE_PATH"},
 }
 
@@ -89,7 +92,8 @@ func (in *scriptArgs) check() error {
 	case strings.ContainsRune(in.Command, 0):
 		return invalid("the script has a NUL character, which no script can hold")
 	case len(in.Command) > maxScript:
-		return invalid("the script has %d bytes, at most %d are allowed; pass data through stdin, or write a file", len(in.Command), maxScript)
+		return invalid("the script has %d bytes, at most %d are allowed; pass data through stdin, or write a file",
+			len(in.Command), maxScript)
 	case strings.ContainsRune(strings.Join(in.Args, ""), 0):
 		return invalid("args has a NUL character, which no argument can hold; pass it through stdin")
 	}
@@ -99,8 +103,8 @@ func (in *scriptArgs) check() error {
 	return in.surroundings.check()
 }
 
-// checkFirstLine refuses a #! line that asks for what the script would not get. Options of other languages than shells only
-// change how they work, and most of those read the line themselves.
+// checkFirstLine refuses a #! line that asks for what the script would not get. Options of other languages than shells
+// only change how they work, and most of those read the line themselves.
 func (in *scriptArgs) checkFirstLine() error {
 	first, _, _ := strings.Cut(in.Command, "\n")
 	line, ok := strings.CutPrefix(first, "#!")
@@ -112,9 +116,11 @@ func (in *scriptArgs) checkFirstLine() error {
 	switch {
 	case name == "":
 	case family(name) != family(in.interpreter()):
-		return invalid("the first line asks for %s, but interpreter says %s; set interpreter, or leave the line out", name, in.interpreter())
+		return invalid("the first line asks for %s, but interpreter says %s; set interpreter, or leave the line out", name,
+			in.interpreter())
 	case len(options) > 0 && shells[in.interpreter()] != nil:
-		return invalid("the first line has options (%s), which would not count; write them as a command, such as set -e, and leave them out there",
+		return invalid("the first line has options (%s), which would not count; write them as a command, such as set -e, "+
+			"and leave them out there",
 			strings.Join(options, " "))
 	}
 	return nil

@@ -27,17 +27,27 @@ func TestScript(t *testing.T) {
 		args        map[string]any
 		want        string
 	}{
-		{"bash by default", "bash", map[string]any{"command": "for i in a \"b c\"; do\n  echo \"[$i]\"\ndone\n[[ x == x ]] && echo ${BASH_VERSION:+bash}"}, "[a]\n[b c]\nbash"},
-		{"sh", "sh", map[string]any{"command": "echo sh \"$#\" \"$2\"", "interpreter": "sh", "args": []string{"1", "two words"}}, "sh 2 two words"},
-		{"arguments that look like options", "bash", map[string]any{"command": `echo "$@"`, "args": []string{"-x", "--version"}}, "-x --version"},
+		{"bash by default", "bash",
+			map[string]any{"command": "for i in a \"b c\"; do\n  echo \"[$i]\"\ndone\n[[ x == x ]] && echo " +
+				"${BASH_VERSION:+bash}"}, "[a]\n[b c]\nbash"},
+		{"sh", "sh", map[string]any{"command": "echo sh \"$#\" \"$2\"", "interpreter": "sh",
+			"args": []string{"1", "two words"}}, "sh 2 two words"},
+		{"arguments that look like options", "bash",
+			map[string]any{"command": `echo "$@"`, "args": []string{"-x", "--version"}}, "-x --version"},
 		{"input stays free", "bash", map[string]any{"command": "read a\necho got $a", "stdin": "line\n"}, "got line"},
-		{"no start-up files, no functions", "bash", map[string]any{"command": "shopt login_shell; echo $-", "interpreter": "bash"}, "login_shell    \toff\nhB\nExit code: 0"},
+		{"no start-up files, no functions", "bash",
+			map[string]any{"command": "shopt login_shell; echo $-", "interpreter": "bash"},
+			"login_shell    \toff\nhB\nExit code: 0"},
 		{"exit code", "bash", map[string]any{"command": "set -e\nfalse\necho no"}, "(no output)\nExit code: 1"},
-		{"environment and folder", "bash", map[string]any{"command": "echo $A; basename $PWD", "env": map[string]string{"A": "b"}, "workdir": "sub"}, "b\nsub"},
-		{"python3", "python3", map[string]any{"command": "import sys, mine\nprint(sys.argv[1:], mine.word)\nprint('err', file=sys.stderr)", "interpreter": "python3", "args": []string{"x"}},
+		{"environment and folder", "bash",
+			map[string]any{"command": "echo $A; basename $PWD", "env": map[string]string{"A": "b"}, "workdir": "sub"}, "b\nsub"},
+		{"python3", "python3", map[string]any{"command": "import sys, mine\nprint(sys.argv[1:], mine.word)\nprint('err', " +
+			"file=sys.stderr)", "interpreter": "python3", "args": []string{"x"}},
 			"['x'] found\n[stderr]\nerr"},
-		{"node", "node", map[string]any{"command": "console.log(process.argv.slice(2), require('mine').word)", "interpreter": "node", "args": []string{"x"}}, "[ 'x' ] found"},
-		{"perl", "perl", map[string]any{"command": "print \"@ARGV\\n\";", "interpreter": "perl", "args": []string{"x", "y"}}, "x y"},
+		{"node", "node", map[string]any{"command": "console.log(process.argv.slice(2), require('mine').word)",
+			"interpreter": "node", "args": []string{"x"}}, "[ 'x' ] found"},
+		{"perl", "perl", map[string]any{"command": "print \"@ARGV\\n\";", "interpreter": "perl", "args": []string{"x", "y"}},
+			"x y"},
 		{"a line for the same interpreter", "bash", map[string]any{"command": "#!/bin/sh\necho yes"}, "yes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -77,16 +87,26 @@ func TestScriptRefused(t *testing.T) {
 		is   string
 		want string
 	}{
-		{"blank", map[string]any{"command": " \n"}, sdk.CodeInvalidArgs, "InvalidArguments", "command is blank; give the text of the script; nothing was run"},
-		{"NUL", map[string]any{"command": "a\x00"}, sdk.CodeInvalidArgs, "InvalidArguments", "the script has a NUL character"},
-		{"NUL in an argument", map[string]any{"command": "a", "args": []string{"\x00"}}, sdk.CodeInvalidArgs, "InvalidArguments", "args has a NUL character"},
-		{"too long", map[string]any{"command": strings.Repeat("#\n", maxScript/2+1)}, sdk.CodeInvalidArgs, "InvalidArguments", "the script has 524290 bytes, at most 524288 are allowed"},
-		{"reserved variable", map[string]any{"command": "a", "env": map[string]string{"BASH_ENV": "x"}}, sdk.CodeInvalidArgs, "InvalidArguments", "BASH_ENV may not be set here"},
-		{"python for bash", map[string]any{"command": "#!/usr/bin/env python3\nprint(1)"}, sdk.CodeInvalidArgs, "InvalidArguments",
-			"the first line asks for python3, but interpreter says bash; set interpreter, or leave the line out; nothing was run"},
-		{"not allowed", map[string]any{"command": "a", "interpreter": "perl"}, sdk.CodeTool, "InterpreterNotAllowed", `interpreter "perl" is not one that may be used here; nothing was run`},
-		{"a path", map[string]any{"command": "a", "interpreter": "/bin/bash"}, sdk.CodeTool, "InterpreterNotAllowed", `"/bin/bash"`},
-		{"not installed", map[string]any{"command": "a", "interpreter": "no-such-language"}, sdk.CodeTool, "InterpreterNotFound", "executable file not found in $PATH; nothing was run"},
+		{"blank", map[string]any{"command": " \n"}, sdk.CodeInvalidArgs, "InvalidArguments",
+			"command is blank; give the text of the script; nothing was run"},
+		{"NUL", map[string]any{"command": "a\x00"}, sdk.CodeInvalidArgs, "InvalidArguments",
+			"the script has a NUL character"},
+		{"NUL in an argument", map[string]any{"command": "a", "args": []string{"\x00"}}, sdk.CodeInvalidArgs,
+			"InvalidArguments", "args has a NUL character"},
+		{"too long", map[string]any{"command": strings.Repeat("#\n", maxScript/2+1)}, sdk.CodeInvalidArgs, "InvalidArguments",
+			"the script has 524290 bytes, at most 524288 are allowed"},
+		{"reserved variable", map[string]any{"command": "a", "env": map[string]string{"BASH_ENV": "x"}}, sdk.CodeInvalidArgs,
+			"InvalidArguments", "BASH_ENV may not be set here"},
+		{"python for bash", map[string]any{"command": "#!/usr/bin/env python3\nprint(1)"}, sdk.CodeInvalidArgs,
+			"InvalidArguments",
+			"the first line asks for python3, but interpreter says bash; set interpreter, or leave the line out; nothing was " +
+				"run"},
+		{"not allowed", map[string]any{"command": "a", "interpreter": "perl"}, sdk.CodeTool, "InterpreterNotAllowed",
+			`interpreter "perl" is not one that may be used here; nothing was run`},
+		{"a path", map[string]any{"command": "a", "interpreter": "/bin/bash"}, sdk.CodeTool, "InterpreterNotAllowed",
+			`"/bin/bash"`},
+		{"not installed", map[string]any{"command": "a", "interpreter": "no-such-language"}, sdk.CodeTool,
+			"InterpreterNotFound", "executable file not found in $PATH; nothing was run"},
 		{"outside", map[string]any{"command": "a", "workdir": ".."}, sdk.CodeTool, "PathOutsideWorkspace", "nothing was run"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -115,8 +135,11 @@ func TestFirstLine(t *testing.T) {
 		{"#! /usr/bin/env bash", "", ""},
 		{"#!/usr/bin/env -S A=1 bash", "", ""},
 		{"#!/usr/bin/env", "", ""},
-		{"#!/bin/sh -e", "", "the first line has options (-e), which would not count; write them as a command, such as set -e, and leave them out there; nothing was run"},
-		{"#!/usr/bin/env -S bash -e -u", "sh", "the first line has options (-e -u), which would not count; write them as a command, such as set -e, and leave them out there; nothing was run"},
+		{"#!/bin/sh -e", "", "the first line has options (-e), which would not count; write them as a command, such as set " +
+			"-e, and leave them out there; nothing was run"},
+		{"#!/usr/bin/env -S bash -e -u", "sh",
+			"the first line has options (-e -u), which would not count; write them as a command, such as set -e, and leave " +
+				"them out there; nothing was run"},
 		{"#!/usr/bin/python3.12", "", "the first line asks for python3.12, but interpreter says bash" + set},
 		{"#!/usr/bin/env node", "", "the first line asks for node, but interpreter says bash" + set},
 		{"#!/usr/bin/env -S node --foo", "perl", "the first line asks for node, but interpreter says perl" + set},
@@ -141,12 +164,17 @@ func TestPreviewOfAScript(t *testing.T) {
 		{"reading", map[string]any{"command": "ls\ncat a\n"}, "", "low", "Would run:\n  ls\n  cat a\nRisk: low"},
 		{"deleting", map[string]any{"command": "ls\nrm a\n", "interpreter": "bash"}, "ask", "high", "it deletes"},
 		{"for sh", map[string]any{"command": "ls", "interpreter": "sh"}, "ask", "medium", "another way than bash"},
-		{"python3", map[string]any{"command": "ls", "interpreter": "python3"}, "ask", "high", "Would run python3 code:\n  ls\nRisk: high\n  it runs python3 code that is not looked into"},
-		{"hidden characters", map[string]any{"command": "print('\u202e')", "interpreter": "python3"}, "ask", "high", `print('\u202e')`},
-		{"long", map[string]any{"command": strings.Repeat("x\n", 2000), "interpreter": "perl"}, "ask", "high", "and 2000 bytes more"},
+		{"python3", map[string]any{"command": "ls", "interpreter": "python3"}, "ask", "high",
+			"Would run python3 code:\n  ls\nRisk: high\n  it runs python3 code that is not looked into"},
+		{"hidden characters", map[string]any{"command": "print('\u202e')", "interpreter": "python3"}, "ask", "high",
+			`print('\u202e')`},
+		{"long", map[string]any{"command": strings.Repeat("x\n", 2000), "interpreter": "perl"}, "ask", "high",
+			"and 2000 bytes more"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := p.Preview(t.Context(), &sdk.Request{CallID: "1", Tool: "script", Arguments: encodeArgs(t, test.args), Workdir: filepath.Join(t.TempDir(), "w")})
+			got, err := p.Preview(t.Context(),
+				&sdk.Request{CallID: "1", Tool: "script", Arguments: encodeArgs(t, test.args),
+					Workdir: filepath.Join(t.TempDir(), "w")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,8 +190,10 @@ func TestPreviewOfAScript(t *testing.T) {
 }
 
 func TestPreviewOfAJob(t *testing.T) {
-	got := previewOf(t, sdktest.Start(t, newPlugin()), t.TempDir(), map[string]any{"command": "ls", "background": true, "pty": true})
-	want := "Would run:\n  ls\nIn the background: it goes on after the call, until it ends or is stopped.\nOn a terminal: stdin is typed into whatever reads from it.\nRisk: low"
+	got := previewOf(t, sdktest.Start(t, newPlugin()), t.TempDir(),
+		map[string]any{"command": "ls", "background": true, "pty": true})
+	want := "Would run:\n  ls\nIn the background: it goes on after the call, until it ends or is stopped.\nOn a " +
+		"terminal: stdin is typed into whatever reads from it.\nRisk: low"
 	if got.Content[0].Text != want || got.Effect != "" {
 		t.Errorf("effect %q:\n%s", got.Effect, got.Content[0].Text)
 	}

@@ -35,7 +35,9 @@ func callIn(t *testing.T, p *sdktest.Plugin, tool, workdir, session string, args
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.Call(t.Context(), &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: tool, Arguments: text, Workdir: workdir, SessionID: session, Attempt: 1})
+	r, err := p.Call(t.Context(),
+		&sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: tool, Arguments: text, Workdir: workdir, SessionID: session,
+			Attempt: 1})
 	if err != nil {
 		t.Fatalf("calling %s: %v", tool, err)
 	}

@@ -3,9 +3,17 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/time/rate"
 
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // maxSwitches is how often a text changes between the streams. Beyond that the marks would cost more than they tell.
@@ -59,7 +67,8 @@ func unfinished(s *snapshot) int {
 
 // combined interleaves the streams by lines. When they change too often to mark it, one follows the other.
 func (t *transcript) combined(now *[2]snapshot, from [2]int64) string {
-	rest := []run{{stdout, t.streams[stdout].lines, now[stdout].total}, {stderr, t.streams[stderr].lines, now[stderr].total}}
+	rest := []run{{stdout, t.streams[stdout].lines, now[stdout].total},
+		{stderr, t.streams[stderr].lines, now[stderr].total}}
 	w := interleaver{now: now, from: from}
 	for _, r := range append(t.runs[:len(t.runs):len(t.runs)], rest...) {
 		w.add(r)
@@ -70,7 +79,8 @@ func (t *transcript) combined(now *[2]snapshot, from [2]int64) string {
 	w = interleaver{now: now, from: from}
 	w.add(run{stdout, 0, now[stdout].total})
 	w.add(run{stderr, 0, now[stderr].total})
-	return endLine(w.end()) + fmt.Sprintf("[the order of stdout and stderr is not shown: they alternated more than %d times]\n", maxSwitches)
+	return endLine(w.end()) + fmt.Sprintf("[the order of stdout and stderr is not shown: they alternated more than %d "+
+		"times]\n", maxSwitches)
 }
 
 // An interleaver writes runs one after the other, with a mark where the stream changes, and where something is missing.
@@ -148,7 +158,8 @@ func (v *view) last(lines int) {
 	for i, text := range []*string{&v.combined, &v.streams[stdout], &v.streams[stderr]} {
 		short := lastLines(*text, lines)
 		v.truncated = v.truncated || short != *text
-		if dropped := strings.TrimSuffix(*text, short); i == 0 && inStderr(dropped) && !strings.HasPrefix(short, "[stdout]\n") {
+		if dropped := strings.TrimSuffix(*text, short); i == 0 && inStderr(dropped) &&
+			!strings.HasPrefix(short, "[stdout]\n") {
 			short = "[stderr]\n" + short
 		}
 		*text = short
@@ -168,4 +179,239 @@ func lastLines(text string, n int) string {
 		}
 	}
 	return text[end+1:]
+}
+
+// shown is the part of a structured result that is about output.
+type shown struct {
+	Stdout      string `json:"stdout"`
+	Stderr      string `json:"stderr"`
+	Truncated   bool   `json:"truncated"`
+	StdoutBytes int64  `json:"stdout_bytes"`
+	StderrBytes int64  `json:"stderr_bytes"`
+	StdoutFile  string `json:"stdout_file,omitempty"`
+	StderrFile  string `json:"stderr_file,omitempty"`
+}
+
+func (v *view) shown() shown {
+	return shown{
+		Stdout: v.streams[stdout], StdoutBytes: v.totals[stdout], StdoutFile: v.paths[stdout],
+		Stderr: v.streams[stderr], StderrBytes: v.totals[stderr], StderrFile: v.paths[stderr],
+		Truncated: v.truncated,
+	}
+}
+
+// outcome is the structured result of a command.
+type outcome struct {
+	shown
+	ExitCode   *int     `json:"exit_code,omitempty"` // absent while it runs
+	Signal     string   `json:"signal"`
+	TimedOut   bool     `json:"timed_out"`
+	DurationMS int64    `json:"duration_ms"`
+	Job        *jobLine `json:"job,omitempty"`
+}
+
+func report(exit proctree.Exit, timedOut bool, v view) *sdk.Result {
+	o := outcome{shown: v.shown(), ExitCode: &exit.Code, Signal: exit.SignalName(), TimedOut: timedOut,
+		DurationMS: exit.Duration.Milliseconds()}
+	left := exit.Killed
+	if exit.Canceled {
+		left = 0 // ended with the command, not left behind by it
+	}
+	text := v.text() + fate(exit, exit.Canceled)
+	if left > 0 {
+		text += fmt.Sprintf("Background processes ended with the call: %d\n", left)
+	}
+	text += v.where() + fmt.Sprintf("Duration: %v", exit.Duration.Round(time.Millisecond))
+	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text)}, Structured: sdk.Encode(o), Truncated: v.truncated}
+}
+
+// text is the output as models read it well: as it was, in whole lines.
+func (v *view) text() string {
+	if v.combined == "" {
+		return "(no output)\n"
+	}
+	return endLine(v.combined)
+}
+
+// where tells, in a line for each stream that is not shown in full, where all of it is.
+func (v *view) where() string {
+	if len(v.files) == 0 {
+		return ""
+	}
+	return strings.Join(v.files, "\n") + "\n"
+}
+
+// fate is a line about an end that is worth one. That a command was stopped, and so the signal that did it, is for the
+// error beside it to say.
+func fate(exit proctree.Exit, stopped bool) string {
+	switch {
+	case exit.Signal != 0 && !stopped:
+		return "Signal: " + exit.SignalName() + "\n"
+	case exit.Code > 0:
+		return fmt.Sprintf("Exit code: %d\n", exit.Code)
+	}
+	return ""
+}
+
+// What those who watch a call see of its output at most: a flood would keep the host busy and the command waiting, for
+// what nobody can read.
+const (
+	liveRate  = 4 << 20 // bytes a second
+	liveBurst = 4 << 20
+)
+
+// A live passes output on to those who watch, up to a rate. It tells how much it has left out. The result and the file
+// know nothing of that.
+type live struct {
+	to  io.WriteCloser
+	now func() time.Time
+
+	mu      sync.Mutex
+	closed  bool // nobody watches any longer, though a job may go on
+	limit   *rate.Limiter
+	dropped int64
+}
+
+func newLive(to io.WriteCloser) *live {
+	return &live{to: to, now: time.Now, limit: rate.NewLimiter(liveRate, liveBurst)}
+}
+
+func (l *live) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return len(p), nil
+	}
+	if !l.limit.AllowN(l.now(), len(p)) {
+		l.dropped += int64(len(p))
+		return len(p), nil
+	}
+	rest := p
+	if l.dropped > 0 {
+		rest = sdk.WholeStart(p)
+		l.dropped += int64(len(p) - len(rest))
+	}
+	l.tell()
+	_, err := l.to.Write(rest)
+	return len(p), err
+}
+
+// tell says what was left out until now.
+func (l *live) tell() {
+	if l.dropped > 0 {
+		fmt.Fprintf(l.to, "\n[... %d bytes not shown while it runs ...]\n", l.dropped)
+		l.dropped = 0
+	}
+}
+
+// Close passes on the rest.
+func (l *live) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tell()
+	err := l.to.Close()
+	l.to, l.closed = nil, true
+	return err
+}
+
+// plain makes text of what a program writes to a terminal: colours, titles and moves of the cursor are dropped, and of
+// a line that was written over only the last state stays, so that a progress bar is one line.
+type plain struct {
+	state   plainState
+	line    []byte // what the cursor's line holds
+	rewound bool   // the cursor is at its start
+}
+
+type plainState uint8
+
+const (
+	plainText    plainState = iota
+	plainEscape             // after ESC
+	plainMarked             // after ESC and a mark such as (, which one more character follows
+	plainControl            // in a control sequence, which a letter ends
+	plainString             // in a string for the terminal, such as a title
+	plainStringEscape
+)
+
+// longLine is how much of a line can still be written over.
+const longLine = 8 << 10
+
+// write gives the text that stands: whole lines, and of longer ones what came first.
+func (t *plain) write(p []byte) (out []byte) {
+	for _, b := range p {
+		switch {
+		case b == '\n':
+			t.state = plainText // nothing spans lines; a string without an end must not swallow the rest
+			out = append(append(out, t.line...), '\n')
+			t.line, t.rewound = t.line[:0], false
+		case t.state != plainText:
+			t.state = t.state.after(b)
+		default:
+			t.put(b)
+		}
+		if len(t.line) >= longLine {
+			n := len(sdk.WholeEnd(t.line))
+			out = append(out, t.line[:n]...)
+			t.line = append(t.line[:0], t.line[n:]...)
+		}
+	}
+	return out
+}
+
+func (t *plain) put(b byte) {
+	switch {
+	case b == 0x1b:
+		t.state = plainEscape
+	case b == '\r':
+		t.rewound = true
+	case b == '\b':
+		_, n := utf8.DecodeLastRune(t.line)
+		t.line = t.line[:len(t.line)-n]
+	case b < 0x20 && b != '\t' || b == 0x7f:
+	default:
+		if t.rewound {
+			t.line, t.rewound = t.line[:0], false
+		}
+		t.line = append(t.line, b)
+	}
+}
+
+// after is the state after one more byte of something that is no text.
+func (s plainState) after(b byte) plainState {
+	switch {
+	case b == 0x18 || b == 0x1a: // cancels any sequence
+		return plainText
+	case s == plainString && b == 0x1b:
+		return plainStringEscape
+	case s == plainString && b != 0x07:
+		return plainString
+	case s == plainString, s == plainStringEscape, s == plainMarked:
+		return plainText
+	case b == 0x1b:
+		return plainEscape
+	case s == plainControl && (b < 0x40 || b > 0x7e):
+		return plainControl
+	case s == plainControl:
+		return plainText
+	}
+	return afterEscape(b)
+}
+
+func afterEscape(b byte) plainState {
+	switch {
+	case b == '[':
+		return plainControl
+	case slices.Contains([]byte("]PX^_"), b):
+		return plainString
+	case b >= 0x20 && b <= 0x2f:
+		return plainMarked
+	}
+	return plainText
+}
+
+// flush gives the line that the terminal is at.
+func (t *plain) flush() []byte {
+	line := slices.Clone(t.line)
+	t.line = t.line[:0]
+	return line
 }

@@ -11,9 +11,11 @@ import (
 
 // The command kills what watches over it.
 func TestWatcherIsKilled(t *testing.T) {
-	r := execIn(t, sdktest.Start(t, newPlugin()), t.TempDir(), map[string]any{"command": "echo so far; kill -KILL $PPID; exec sleep 600"})
+	r := execIn(t, sdktest.Start(t, newPlugin()), t.TempDir(),
+		map[string]any{"command": "echo so far; kill -KILL $PPID; exec sleep 600"})
 	wantError(t, r, sdk.CodeTool, "OutcomeUnknown")
-	want := "the watcher of the command was killed (SIGKILL); what the command did is not known, and processes it started may still run"
+	want := "the watcher of the command was killed (SIGKILL); what the command did is not known, and processes it " +
+		"started may still run"
 	if r.Error.Message != want {
 		t.Errorf("message %q, want %q", r.Error.Message, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"regexp/syntax"
 	"slices"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -14,8 +15,8 @@ const (
 	maxSets  = 2 << 20 // bytes of the sets that are its states, and of what they are known by
 )
 
-// An automaton decides whether a line matches. Its states are the sets of instructions at which the program can stand; it
-// learns a step from one to another when it first takes it.
+// An automaton decides whether a line matches. Its states are the sets of instructions at which the program can stand;
+// it learns a step from one to another when it first takes it.
 type automaton struct {
 	ctx  context.Context
 	prog *syntax.Prog
@@ -122,7 +123,8 @@ func (a *automaton) step(from, class int32) int32 {
 	return to
 }
 
-// assert fills set with the instructions of a state, and those behind assertions that hold before a character of a class.
+// assert fills set with the instructions of a state, and those behind assertions that hold before a character of a
+// class.
 func (a *automaton) assert(s state, class int32) (isMatch bool) {
 	flags := syntax.EmptyNoWordBoundary
 	if s.word != (class < a.end && isWord(a.first[class])) {
@@ -162,8 +164,8 @@ func takes(in *syntax.Inst, r rune) bool {
 	return false
 }
 
-// follow adds an instruction to a set, and all that it leads to without a character. Assertions that do not hold by flags
-// stay in the set, to be asked when the next character is known.
+// follow adds an instruction to a set, and all that it leads to without a character. Assertions that do not hold by
+// flags stay in the set, to be asked when the next character is known.
 func (a *automaton) follow(s *set, pc uint32, flags syntax.EmptyOp) (isMatch bool) {
 	todo := []uint32{pc}
 	for len(todo) > 0 {
@@ -218,7 +220,8 @@ func (a *automaton) intern(s state, isMatch bool) int32 {
 	return number
 }
 
-// lasts tells of an instruction that a later step looks at. An assertion for the begin of the line is none when that is past.
+// lasts tells of an instruction that a later step looks at. An assertion for the begin of the line is none when that is
+// past.
 func (a *automaton) lasts(pc uint32, begin bool) bool {
 	switch in := &a.prog.Inst[pc]; in.Op {
 	case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
@@ -236,4 +239,72 @@ func bit(b bool) byte {
 		return 1
 	}
 	return 0
+}
+
+// Classes are characters that a program cannot tell apart: those between two of the borders that its instructions have.
+type classes struct {
+	first []rune               // the first character of each class, rising; a class is known by its index
+	ascii [utf8.RuneSelf]int32 // the classes of these
+	end   int32                // the class for what comes behind the last character of a line
+}
+
+// newClasses collects the borders: of each instruction's ranges, and of the letters that make words.
+func newClasses(prog *syntax.Prog) *classes {
+	borders := []rune{0, '0', '9' + 1, 'A', 'Z' + 1, '_', '_' + 1, 'a', 'z' + 1, utf8.RuneError, utf8.RuneError + 1}
+	for i := range prog.Inst {
+		borders = append(borders, bordersOf(&prog.Inst[i])...)
+	}
+	slices.Sort(borders)
+	c := &classes{first: slices.Compact(borders)}
+	c.end = int32(len(c.first))
+	for r := range rune(utf8.RuneSelf) {
+		c.ascii[r] = c.search(r)
+	}
+	return c
+}
+
+func bordersOf(in *syntax.Inst) (out []rune) {
+	switch {
+	case in.Op != syntax.InstRune && in.Op != syntax.InstRune1:
+		return nil
+	case len(in.Rune) == 1:
+		r := in.Rune[0]
+		out = append(out, r, r+1)
+		if syntax.Flags(in.Arg)&syntax.FoldCase != 0 {
+			for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+				out = append(out, f, f+1)
+			}
+		}
+		return out
+	}
+	for i := 0; i+1 < len(in.Rune); i += 2 {
+		out = append(out, in.Rune[i], in.Rune[i+1]+1)
+	}
+	return out
+}
+
+func (c *classes) search(r rune) int32 {
+	i, found := slices.BinarySearch(c.first, r)
+	if !found {
+		i--
+	}
+	return int32(i)
+}
+
+// A set is a set of instructions, which is emptied at no cost.
+type set struct {
+	dense  []uint32
+	sparse []uint32 // where in dense each is
+}
+
+func (s *set) clear() { s.dense = s.dense[:0] }
+
+// add tells whether it was not in the set before.
+func (s *set) add(pc uint32) bool {
+	if at := s.sparse[pc]; int(at) < len(s.dense) && s.dense[at] == pc {
+		return false
+	}
+	s.sparse[pc] = uint32(len(s.dense))
+	s.dense = append(s.dense, pc)
+	return true
 }

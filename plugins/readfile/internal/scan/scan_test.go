@@ -23,7 +23,8 @@ func found(t testing.TB, s *Scanner, text string) (out []string) {
 		if !ok {
 			return out
 		}
-		if line.Start < from || line.End < line.Start || line.Next <= line.Start || line.MatchEnd < line.Start || line.MatchEnd > line.End {
+		if line.Start < from || line.End < line.Start || line.Next <= line.Start || line.MatchEnd < line.Start ||
+			line.MatchEnd > line.End {
 			t.Fatalf("from %d: %+v", from, line)
 		}
 		out = append(out, fmt.Sprintf("%d %q", line.Start, text[line.Start:line.End]))
@@ -64,7 +65,8 @@ func differ(t testing.TB, pattern, text string, o Options) {
 		if !ok || e.Problem == "" {
 			t.Fatalf("%q: the error is %#v", pattern, err)
 		}
-		if libraryErr == nil && !strings.Contains(e.Problem, "line break") && !strings.Contains(e.Problem, "instructions") && len(pattern) <= MaxPattern {
+		if libraryErr == nil && !strings.Contains(e.Problem, "line break") && !strings.Contains(e.Problem, "instructions") &&
+			len(pattern) <= MaxPattern {
 			t.Fatalf("%q is refused: %v", pattern, err)
 		}
 		return
@@ -81,13 +83,19 @@ func differ(t testing.TB, pattern, text string, o Options) {
 }
 
 func TestPatterns(t *testing.T) {
-	text := "alpha beta\nBETA\r\n\n\nfoo_bar(x) // todo\nTODO: fix\n\tindented\n  \nkelvin \u212A and \u017Fharp\nstra\u00DFe Stra\u1E9Ee\ngr\xFCn\n\uFFFD\n" +
+	text := "alpha beta\nBETA\r\n\n\nfoo_bar(x) // todo\nTODO: fix\n\tindented\n  \nkelvin \u212A and " +
+		"\u017Fharp\nstra\u00DFe Stra\u1E9Ee\ngr\xFCn\n\uFFFD\n" +
 		"日本語 テスト\nend\r\r\naaaa\nab\nab ab\n\x00nul\nlast line without end"
 	patterns := []string{
-		"", "a", "beta", "BETA", "^", "$", "^$", "^beta$", "beta$", "^alpha", "x?", ".", "..", "a+", "(a|b)+", "foo|todo", "foo|.*|todo", "foo|bar|baz|qux|quux|corge|grault",
-		`\bab\b`, `\Bb`, `\b`, `\B`, `\bt`, `o\b`, `^\s*$`, `\s`, `\S\s\S`, `[A-Z]{4}`, `[^a-z]`, `\w+\(`, `\d`, `(?i)beta`, `(?i)k`, `(?i)s`, `(?i)sharp`, `(?i)kelvin`, `(?i)strasse`, `(?i)straße`, `(?i)TODO:?`, `(?i:t)odo`,
-		"\uFFFD", "gr.n", "grün", `\x{FC}`, "日本", "[あ-ん]", `\p{Katakana}+`, `\pL{3}`, `[^\x00-\x7F]`, `(?s).`, `(?m)^beta$`, `\A`, `\z`, `a\z`, `(?U)a+`, `a{2,3}`, `(a{2}){2}`, `(?:)`, `()`, "(^a|b$)", `\Qa+b\E`, `end\r`, `end\r?$`, `\r`, `\x00`,
-		`[[:upper:]]`, `a.*b.*a`, `(alpha|gamma) beta`, `x*y*z*`, `[a-c][a-c]$`, `(foo)(_)(bar)`, `t.*t`, `[\s\S]`, `$^`, `^^a`, `a$$`, `\b\b`, `a\b `,
+		"", "a", "beta", "BETA", "^", "$", "^$", "^beta$", "beta$", "^alpha", "x?", ".", "..", "a+", "(a|b)+", "foo|todo",
+		"foo|.*|todo", "foo|bar|baz|qux|quux|corge|grault",
+		`\bab\b`, `\Bb`, `\b`, `\B`, `\bt`, `o\b`, `^\s*$`, `\s`, `\S\s\S`, `[A-Z]{4}`, `[^a-z]`, `\w+\(`, `\d`, `(?i)beta`,
+		`(?i)k`, `(?i)s`, `(?i)sharp`, `(?i)kelvin`, `(?i)strasse`, `(?i)straße`, `(?i)TODO:?`, `(?i:t)odo`,
+		"\uFFFD", "gr.n", "grün", `\x{FC}`, "日本", "[あ-ん]", `\p{Katakana}+`, `\pL{3}`, `[^\x00-\x7F]`, `(?s).`, `(?m)^beta$`,
+		`\A`, `\z`, `a\z`, `(?U)a+`, `a{2,3}`, `(a{2}){2}`, `(?:)`, `()`, "(^a|b$)", `\Qa+b\E`, `end\r`, `end\r?$`, `\r`,
+		`\x00`,
+		`[[:upper:]]`, `a.*b.*a`, `(alpha|gamma) beta`, `x*y*z*`, `[a-c][a-c]$`, `(foo)(_)(bar)`, `t.*t`, `[\s\S]`, `$^`,
+		`^^a`, `a$$`, `\b\b`, `a\b `,
 	}
 	for _, pattern := range patterns {
 		for _, o := range []Options{{}, {Literal: true}, {IgnoreCase: true}, {Literal: true, IgnoreCase: true}} {
@@ -99,7 +107,8 @@ func TestPatterns(t *testing.T) {
 // Patterns and texts of few letters meet in all ways.
 func TestGeneratedPatterns(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	pieces := []string{"a", "b", "K", "k", "s", "_", " ", "é", "\u212A", ".", "^", "$", `\b`, `\B`, `\w`, `\s`, "[ab]", "[^a]", "(a|bb)", "(?:k|)", "a*", "b+", "(ab)?", "a{2}", `\d`, "|", "(?i:ab)", "[k-z]", "\uFFFD"}
+	pieces := []string{"a", "b", "K", "k", "s", "_", " ", "é", "\u212A", ".", "^", "$", `\b`, `\B`, `\w`, `\s`, "[ab]",
+		"[^a]", "(a|bb)", "(?:k|)", "a*", "b+", "(ab)?", "a{2}", `\d`, "|", "(?i:ab)", "[k-z]", "\uFFFD"}
 	letters := []string{"a", "b", "k", "K", "s", "_", " ", "é", "\u212A", "\xFF", "\n", "\r\n", "1", "ab", "\uFFFD", "\r"}
 	pick := func(from []string, most int) string {
 		var b strings.Builder
@@ -127,17 +136,25 @@ func FuzzScan(f *testing.F) {
 
 func TestMistakes(t *testing.T) {
 	tests := []struct{ pattern, want, hint string }{
-		{"a(b", "missing closing ): a(b at offset 0", ""}, {"ab)", "unexpected ): ab) at offset 0", ""}, {"x[a", "missing closing ]: [a at offset 1", ""},
-		{"foo(?=bar)", "lookahead and lookbehind are not in RE2: (?= at offset 3", "pick from the results"}, {"(?<!a)b", "lookahead and lookbehind are not in RE2: (?<! at offset 0", "pick"},
-		{`(a)\1`, `backreferences are not in RE2: \1 at offset 3`, "Write out"}, {`a\y`, `invalid escape sequence: \y at offset 1`, ""},
-		{"a{1001}", "invalid repeat count: {1001} at offset 1", "up to 1000"}, {"(a{100}){100}", "invalid repeat count", "up to 1000"}, {"**", "missing argument to repetition operator: * at offset 0", ""},
-		{`a\nb`, "a line break can never match: lines are searched one by one at offset 1", "lines around"}, {"a\nb", "a line break can never match: lines are searched one by one at offset 1", "lines around"},
-		{strings.Repeat("a", MaxPattern+1), "it has 1025 bytes, at most 1024 are allowed", ""}, {strings.Repeat(`[ab]{1000}`, 20), "it takes 20002 instructions, at most 10000 are allowed", "smaller counts"},
+		{"a(b", "missing closing ): a(b at offset 0", ""}, {"ab)", "unexpected ): ab) at offset 0", ""},
+		{"x[a", "missing closing ]: [a at offset 1", ""},
+		{"foo(?=bar)", "lookahead and lookbehind are not in RE2: (?= at offset 3", "pick from the results"},
+		{"(?<!a)b", "lookahead and lookbehind are not in RE2: (?<! at offset 0", "pick"},
+		{`(a)\1`, `backreferences are not in RE2: \1 at offset 3`, "Write out"},
+		{`a\y`, `invalid escape sequence: \y at offset 1`, ""},
+		{"a{1001}", "invalid repeat count: {1001} at offset 1", "up to 1000"},
+		{"(a{100}){100}", "invalid repeat count", "up to 1000"},
+		{"**", "missing argument to repetition operator: * at offset 0", ""},
+		{`a\nb`, "a line break can never match: lines are searched one by one at offset 1", "lines around"},
+		{"a\nb", "a line break can never match: lines are searched one by one at offset 1", "lines around"},
+		{strings.Repeat("a", MaxPattern+1), "it has 1025 bytes, at most 1024 are allowed", ""},
+		{strings.Repeat(`[ab]{1000}`, 20), "it takes 20002 instructions, at most 10000 are allowed", "smaller counts"},
 	}
 	for _, test := range tests {
 		_, err := Compile(test.pattern, Options{})
 		e, ok := errors.AsType[*PatternError](err)
-		if !ok || !strings.HasPrefix(err.Error(), test.want) || !strings.Contains(e.Hint, test.hint) || (test.hint == "") != (e.Hint == "") {
+		if !ok || !strings.HasPrefix(err.Error(), test.want) || !strings.Contains(e.Hint, test.hint) ||
+			(test.hint == "") != (e.Hint == "") {
 			t.Errorf("%.20q: %v, %+v", test.pattern, err, e)
 		}
 	}
@@ -145,8 +162,10 @@ func TestMistakes(t *testing.T) {
 
 func TestRequired(t *testing.T) {
 	tests := []struct{ pattern, want string }{
-		{"foo", "[{foo false}]"}, {"(?i)foo", "[{foo true}]"}, {"foo.*barbaz", "[{barbaz false}]"}, {"foo|ba", "[{foo false} {ba false}]"}, {"(foo)+x", "[{foo false}]"}, {"(foo)*", "[]"}, {"foo|.", "[]"},
-		{"(?i)session", "[{ion true}]"}, {"(?i)kk", "[]"}, {"(?i)_1_", "[{_1_ false}]"}, {"a\uFFFDbc", "[{bc false}]"}, {`x(foo|bar)?`, "[{x false}]"}, {"(?i)éa", "[{a true}]"}, {`\bTODO\b`, "[{TODO false}]"},
+		{"foo", "[{foo false}]"}, {"(?i)foo", "[{foo true}]"}, {"foo.*barbaz", "[{barbaz false}]"},
+		{"foo|ba", "[{foo false} {ba false}]"}, {"(foo)+x", "[{foo false}]"}, {"(foo)*", "[]"}, {"foo|.", "[]"},
+		{"(?i)session", "[{ion true}]"}, {"(?i)kk", "[]"}, {"(?i)_1_", "[{_1_ false}]"}, {"a\uFFFDbc", "[{bc false}]"},
+		{`x(foo|bar)?`, "[{x false}]"}, {"(?i)éa", "[{a true}]"}, {`\bTODO\b`, "[{TODO false}]"},
 	}
 	for _, test := range tests {
 		re, err := syntax.Parse(test.pattern, syntax.Perl)

@@ -1,5 +1,5 @@
-// Package walk goes through the folders of a workspace: by the ignore rules of the project, in parallel, and with the same
-// order of results each time. It follows no symlinks, and survives what vanishes or changes under it.
+// Package walk goes through the folders of a workspace: by the ignore rules of the project, in parallel, and with the
+// same order of results each time. It follows no symlinks, and survives what vanishes or changes under it.
 package walk
 
 import (
@@ -16,8 +16,8 @@ import (
 type Filter struct {
 	Hidden  bool // names that begin with a dot
 	Ignored bool // what ignore rules leave out
-	// Denied tells of files and directories that are not to be shown whatever is asked for, Secret of files that hold secrets,
-	// by their path in the workspace as it is shown, and without links. Nil is none.
+	// Denied tells of files and directories that are not to be shown whatever is asked for, Secret of files that hold
+	// secrets, by their path in the workspace as it is shown, and without links. Nil is none.
 	Denied func(resolved string) bool
 	Secret func(shown, resolved string) bool
 }
@@ -114,7 +114,8 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 	return f.sub(in, name), nil
 }
 
-// SubAt opens a directory in the folder by its place, which Place.Child of the folder's own gave. The folder may be closed.
+// SubAt opens a directory in the folder by its place, which Place.Child of the folder's own gave. The folder may be
+// closed.
 func (f *Folder) SubAt(p *workspace.Place) (*Folder, error) {
 	in, err := p.Folder()
 	if err != nil {
@@ -124,12 +125,13 @@ func (f *Folder) SubAt(p *workspace.Place) (*Folder, error) {
 }
 
 func (f *Folder) sub(in *workspace.Folder, name string) *Folder {
-	return &Folder{Folder: in, Below: path.Join(f.Below, name), filter: f.filter, path: path.Join(f.path, name), rules: f.rules}
+	return &Folder{Folder: in, Below: path.Join(f.Below, name), filter: f.filter, path: path.Join(f.path, name),
+		rules: f.rules}
 }
 
-// Look gives what is in the folder, sorted by name, without what is hidden or ignored. Of more than most entries it looks
-// at the first that the system tells. It also learns the rules that the folder adds to those above it. The rules may be
-// many and slow: it stops when ctx ends.
+// Look gives what is in the folder, sorted by name, without what is hidden or ignored. Of more than most entries it
+// looks at the first that the system tells. It also learns the rules that the folder adds to those above it. The rules
+// may be many and slow: it stops when ctx ends.
 func (f *Folder) Look(ctx context.Context, most int) ([]fs.DirEntry, LeftOut, error) {
 	var out LeftOut
 	entries, more, err := f.Entries(most)

@@ -2,9 +2,17 @@ package walk
 
 import (
 	"context"
+	"errors"
+	"io"
 	"io/fs"
+	"path"
 	"runtime"
+	"slices"
 	"sync"
+
+	"github.com/toolhost/toolhost/plugins/readfile/internal/ignore"
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
 const (
@@ -31,8 +39,8 @@ type Walk[T any] struct {
 	Full func() bool
 }
 
-// Files walks through all files below top, and closes it. The order of paths is that of their parts: a directory comes with all
-// that is in it. A .git directory is not gone into. The error is that of ctx, or of top itself.
+// Files walks through all files below top, and closes it. The order of paths is that of their parts: a directory comes
+// with all that is in it. A .git directory is not gone into. The error is that of ctx, or of top itself.
 func (w Walk[T]) Files(ctx context.Context, top *Folder) (LeftOut, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -54,9 +62,9 @@ func (w Walk[T]) Files(ctx context.Context, top *Folder) (LeftOut, error) {
 	return r.out, r.err
 }
 
-// A run is one walk. Nodes lie on a stack, the first in the order of paths on top, and whoever is free takes the next. The
-// goroutine that called Files takes the results in order; what it comes to before anyone else it does itself, so that
-// it never waits for work that nobody has begun.
+// A run is one walk. Nodes lie on a stack, the first in the order of paths on top, and whoever is free takes the next.
+// The goroutine that called Files takes the results in order; what it comes to before anyone else it does itself, so
+// that it never waits for work that nobody has begun.
 type run[T any] struct {
 	Walk[T]
 	ctx context.Context
@@ -184,4 +192,158 @@ func (r *run[T]) collect(n *node[T]) bool {
 		}
 	}
 	return true
+}
+
+// do looks into the directory, or visits the files.
+func (r *run[T]) do(n *node[T]) {
+	defer close(n.done)
+	defer func() {
+		r.leave(n.in)
+		n.in = nil // what waits to be collected needs no rules
+	}()
+	if n.files != nil {
+		n.result = r.Visit(r.ctx, Batch{n.in.Folder, n.files})
+		return
+	}
+	in := n.in
+	if !n.isTop {
+		sub, err := n.in.Sub(n.name)
+		if err != nil {
+			n.out.Unreadable = unreadable(err)
+			return
+		}
+		in = r.keep(sub)
+	}
+	r.look(n, in)
+}
+
+// look makes nodes of what is in a directory.
+func (r *run[T]) look(n *node[T], in *parent) {
+	entries, out, err := in.Look(r.ctx, maxNames)
+	switch {
+	case err != nil && n.isTop:
+		n.err = err
+	case err != nil:
+		out.Unreadable += unreadable(err)
+	}
+	for len(entries) > 0 {
+		size := filesFirst(entries)
+		if size > 0 {
+			n.children = append(n.children, &node[T]{in: in, files: entries[:size], done: make(chan struct{})})
+			entries = entries[size:]
+			continue
+		}
+		if name := entries[0].Name(); !r.descends(in, name) {
+		} else if n.depth == maxDepth {
+			out.Unreadable++
+		} else {
+			n.children = append(n.children, &node[T]{in: in, name: name, depth: n.depth + 1, done: make(chan struct{})})
+		}
+		entries = entries[1:]
+	}
+	n.out = out
+	r.push(n.children, in)
+}
+
+func (r *run[T]) descends(in *parent, name string) bool {
+	return name != ".git" && (r.Descend == nil || r.Descend(path.Join(in.Below, name)))
+}
+
+// filesFirst is how many files the entries begin with, as far as they fit into a batch.
+func filesFirst(entries []fs.DirEntry) int {
+	size := 0
+	for size < min(len(entries), batchSize) && !entries[size].IsDir() {
+		size++
+	}
+	return size
+}
+
+// push puts nodes of a folder on the stack, the first on top.
+func (r *run[T]) push(nodes []*node[T], in *parent) {
+	r.mu.Lock()
+	in.users += len(nodes)
+	for _, n := range slices.Backward(nodes) {
+		r.stack = append(r.stack, n)
+	}
+	empty := in.users == 0
+	if empty {
+		in.users = 1 // itself, until it is left
+	}
+	r.mu.Unlock()
+	r.more.Broadcast()
+	if empty {
+		r.leave(in)
+	}
+}
+
+// unreadable is 1 for a directory that could not be read, and 0 for one that is gone.
+func unreadable(err error) int {
+	if e, ok := errors.AsType[*sdk.Error](err); ok && (e.Name == "FileNotFound" || e.Name == "NotADirectory") {
+		return 0
+	}
+	return 1
+}
+
+// enter adds the rules of a folder to those above it, if it has any.
+func enter(above *ignore.Rules, in *workspace.Folder, shown string, has func(name string) bool) (rules *ignore.Rules,
+	unreadable int) {
+	var files ignore.Files
+	room := above.Room()
+	read := func(data *[]byte, in *workspace.Folder, name string) {
+		var err error
+		if *data, err = content(in, name, room); err != nil {
+			unreadable++
+		}
+		room -= len(*data)
+	}
+	if has(".ignore") {
+		read(&files.Ignore, in, ".ignore")
+	}
+	if has(".gitignore") {
+		read(&files.GitIgnore, in, ".gitignore")
+	}
+	if files.Repository = has(".git"); files.Repository {
+		inGitInfo(in, func(info *workspace.Folder) { read(&files.Exclude, info, "exclude") })
+	}
+	if files.Ignore == nil && files.GitIgnore == nil && !files.Repository {
+		return above, unreadable
+	}
+	return above.Enter(shown, files), unreadable
+}
+
+// inGitInfo calls do for .git/info, which need not be there.
+func inGitInfo(in *workspace.Folder, do func(info *workspace.Folder)) {
+	git, err := in.Folder(".git")
+	if err != nil {
+		return // a file, in work trees and submodules
+	}
+	defer git.Close()
+	info, err := git.Folder("info")
+	if err != nil {
+		return
+	}
+	defer info.Close()
+	do(info)
+}
+
+var errTooLarge = errors.New("too large for an ignore file")
+
+// content reads an ignore file. One that is gone, or is none (a symlink, as git has it, or a directory), is as good as
+// empty.
+func content(in *workspace.Folder, name string, room int) ([]byte, error) {
+	file, _, err := in.Open(name)
+	if e, ok := errors.AsType[*sdk.Error](err); ok && e.Name != "PermissionDenied" {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, int64(room)+1))
+	if err == nil && len(data) > room {
+		err = errTooLarge
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
 }

@@ -73,8 +73,10 @@ func names(t testing.TB, top *Folder, more func(*Walk[[]string])) ([]string, Lef
 }
 
 func TestFilter(t *testing.T) {
-	dir := tree(t, ".gitignore", "*.o\n/build/\n!.shown\n.dir/z\n", ".ignore", "notes\n!kept.o\n", ".git/info/exclude", "secret\n", "a.c", "", "a.o", "", "kept.o", "", "build/x", "", "notes", "", "secret", "",
-		".hidden", "", ".shown", "", ".dir/y", "", ".dir/z", "", "sub/.gitignore", "!b.o\n", "sub/b.o", "", "sub/a.o", "", "sub/build/y", "", "other/.git/info/exclude", "z\n", "other/a.o", "", "other/secret", "", "other/z", "")
+	dir := tree(t, ".gitignore", "*.o\n/build/\n!.shown\n.dir/z\n", ".ignore", "notes\n!kept.o\n", ".git/info/exclude",
+		"secret\n", "a.c", "", "a.o", "", "kept.o", "", "build/x", "", "notes", "", "secret", "",
+		".hidden", "", ".shown", "", ".dir/y", "", ".dir/z", "", "sub/.gitignore", "!b.o\n", "sub/b.o", "", "sub/a.o", "",
+		"sub/build/y", "", "other/.git/info/exclude", "z\n", "other/a.o", "", "other/secret", "", "other/z", "")
 	check(t, os.Symlink("sub", filepath.Join(dir, "link")))
 	tests := []struct {
 		name, at string
@@ -82,15 +84,22 @@ func TestFilter(t *testing.T) {
 		want     string
 		left     LeftOut
 	}{
-		{"in plain sight", ".", Filter{}, ".shown a.c kept.o link other/a.o other/secret sub/b.o sub/build/y", LeftOut{Hidden: 7, Ignored: 6}},
-		{"hidden", ".", Filter{Hidden: true}, ".dir/y .gitignore .hidden .ignore .shown a.c kept.o link other/a.o other/secret sub/.gitignore sub/b.o sub/build/y", LeftOut{Ignored: 7}},
-		{"ignored", ".", Filter{Ignored: true}, "a.c a.o build/x kept.o link notes other/a.o other/secret other/z secret sub/a.o sub/b.o sub/build/y", LeftOut{Hidden: 8}},
+		{"in plain sight", ".", Filter{}, ".shown a.c kept.o link other/a.o other/secret sub/b.o sub/build/y",
+			LeftOut{Hidden: 7, Ignored: 6}},
+		{"hidden", ".", Filter{Hidden: true},
+			".dir/y .gitignore .hidden .ignore .shown a.c kept.o link other/a.o other/secret sub/.gitignore sub/b.o sub/build/y",
+			LeftOut{Ignored: 7}},
+		{"ignored", ".", Filter{Ignored: true},
+			"a.c a.o build/x kept.o link notes other/a.o other/secret other/z secret sub/a.o sub/b.o sub/build/y",
+			LeftOut{Hidden: 8}},
 		{"all", ".", Filter{Hidden: true, Ignored: true},
-			".dir/y .dir/z .gitignore .hidden .ignore .shown a.c a.o build/x kept.o link notes other/a.o other/secret other/z secret sub/.gitignore sub/a.o sub/b.o sub/build/y", LeftOut{}},
+			".dir/y .dir/z .gitignore .hidden .ignore .shown a.c a.o build/x kept.o link notes other/a.o other/secret other/z " +
+				"secret sub/.gitignore sub/a.o sub/b.o sub/build/y", LeftOut{}},
 		{"a folder below", "sub", Filter{}, "sub/b.o sub/build/y", LeftOut{Hidden: 1, Ignored: 1}},
 		{"by a link", "link", Filter{}, "link/b.o link/build/y", LeftOut{Hidden: 1, Ignored: 1}},
 		{"an ignored folder, by its name", "build", Filter{}, "build/x", LeftOut{}},
-		{"another repository, with .ignore from above", "other", Filter{}, "other/a.o other/secret", LeftOut{Hidden: 1, Ignored: 1}},
+		{"another repository, with .ignore from above", "other", Filter{}, "other/a.o other/secret",
+			LeftOut{Hidden: 1, Ignored: 1}},
 		{"a hidden folder, by its name", ".dir", Filter{}, ".dir/y", LeftOut{Ignored: 1}},
 		{"git's own folder, by its name", ".git", Filter{}, ".git/info/exclude", LeftOut{}},
 	}
@@ -181,7 +190,8 @@ func TestWalkEndsWithItsContext(t *testing.T) {
 	dir, _ := wide(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	visits := atomic.Int32{}
-	w := Walk[int]{Visit: func(context.Context, Batch) int { visits.Add(1); cancel(); return 0 }, Each: func(int) bool { return true }}
+	w := Walk[int]{Visit: func(context.Context, Batch) int { visits.Add(1); cancel(); return 0 },
+		Each: func(int) bool { return true }}
 	if _, err := w.Files(ctx, enterAt(t, dir, ".", Filter{})); err != context.Canceled || visits.Load() > 50 {
 		t.Errorf("after %d visits: %v", visits.Load(), err)
 	}
@@ -189,7 +199,8 @@ func TestWalkEndsWithItsContext(t *testing.T) {
 
 // What is gone or closed when its turn comes does not end the walk.
 func TestWhatCannotBeRead(t *testing.T) {
-	dir := tree(t, "a/x", "", "b/x", "", "b/.gitignore", "*\n", "c/x", "", "d/x", "", "d/.gitignore", strings.Repeat("#\n", 600_000), "e/x", "", "e/.gitignore/x", "")
+	dir := tree(t, "a/x", "", "b/x", "", "b/.gitignore", "*\n", "c/x", "", "d/x", "", "d/.gitignore",
+		strings.Repeat("#\n", 600_000), "e/x", "", "e/.gitignore/x", "")
 	check(t, os.Chmod(filepath.Join(dir, "b/.gitignore"), 0))
 	got, left := names(t, enterAt(t, dir, ".", Filter{}), func(w *Walk[[]string]) {
 		w.Descend = func(below string) bool {
@@ -211,12 +222,14 @@ func TestWhatCannotBeRead(t *testing.T) {
 func TestTooDeep(t *testing.T) {
 	dir := tree(t, strings.Repeat("d/", maxDepth)+"x", "", strings.Repeat("d/", maxDepth+1)+"y", "")
 	got, left := names(t, enterAt(t, dir, ".", Filter{}), nil)
-	if diff := cmp.Diff([]string{strings.Repeat("d/", maxDepth) + "x"}, got); diff != "" || left != (LeftOut{Unreadable: 1}) {
+	if diff := cmp.Diff([]string{strings.Repeat("d/", maxDepth) + "x"}, got); diff != "" ||
+		left != (LeftOut{Unreadable: 1}) {
 		t.Errorf("left out %+v (-want +got):\n%s", left, diff)
 	}
 }
 
-// A tree that changes all the time may give any part of its files, but never one outside, and never an end with an error.
+// A tree that changes all the time may give any part of its files, but never one outside, and never an end with an
+// error.
 func TestWalkWhileAllChanges(t *testing.T) {
 	dir, out := tree(t, "keep/x", ""), tree(t, "outside", "")
 	stop := make(chan struct{})
@@ -265,7 +278,9 @@ func TestLookEndsWithTheCall(t *testing.T) {
 // Each ignore file may be small enough, and those of many folders in one another still more than there is memory.
 func TestIgnoreFilesAreBoundedTogether(t *testing.T) {
 	large := strings.Repeat("*a?\n", 150<<10)
-	got, left := names(t, enterAt(t, tree(t, ".gitignore", large+"no\n", "no", "", "d/.gitignore", large+"yes\n", "d/yes", "", "d/no", "", "e/.gitignore", "yes\n", "e/yes", "", "e/x", ""), ".", Filter{}), nil)
+	got, left := names(t, enterAt(t,
+		tree(t, ".gitignore", large+"no\n", "no", "", "d/.gitignore", large+"yes\n", "d/yes", "", "d/no", "", "e/.gitignore",
+			"yes\n", "e/yes", "", "e/x", ""), ".", Filter{}), nil)
 	if diff := cmp.Diff([]string{"d/yes", "e/x"}, got); diff != "" || left.Unreadable != 1 {
 		t.Errorf("%d unreadable, files (-want +got):\n%s", left.Unreadable, diff)
 	}

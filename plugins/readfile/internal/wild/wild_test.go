@@ -10,10 +10,14 @@ import (
 
 func TestGlob(t *testing.T) {
 	tests := []struct{ pattern, yes, no string }{ // paths, with spaces between
-		{"*.go", "a.go .go", "a.gox a/b.go"}, {"a?c", "abc aéc", "ac abbc a/c"}, {"**/*.go", "a.go b/a.go c/b/a.go", "a.g"}, {"a/**", "a/b a/b/c a/", "a ab"},
-		{"a/**/b", "a/b a/x/b a/x/y/b", "ab a/xb a/x/yb"}, {"a**b", "ab axxb", "a/b"}, {"**", "a a/b", ""}, {"[a-c]x", "ax bx", "dx x"}, {"[!a]", "b é", "a /"}, {"[^a]", "b", "a"},
-		{"[é-ü]", "é ü", "e"}, {"[]a]", "] a", "b"}, {"[a-]", "a -", "b"}, {`\*`, "*", "a"}, {`a\{b`, "a{b", "ab"}, {"{a,b}", "a b", "c {a,b}"}, {"{a,b{c,d}}e", "ae bce bde", "be"}, {"x{,y}", "x xy", "y"},
-		{"{a}", "a", "{a}"}, {"[{]a", "{a", "a"}, {"{[,],x}", ", x", "["}, {`{\,,x}`, ", x", `\`}, {"a}b", "a}b", "ab"}, {"{a/b,c}/*", "a/b/x c/x", "a/x"}, {"*a*b*", "ab xaxbx", "ba"}, {"", "", "a"},
+		{"*.go", "a.go .go", "a.gox a/b.go"}, {"a?c", "abc aéc", "ac abbc a/c"}, {"**/*.go", "a.go b/a.go c/b/a.go", "a.g"},
+		{"a/**", "a/b a/b/c a/", "a ab"},
+		{"a/**/b", "a/b a/x/b a/x/y/b", "ab a/xb a/x/yb"}, {"a**b", "ab axxb", "a/b"}, {"**", "a a/b", ""},
+		{"[a-c]x", "ax bx", "dx x"}, {"[!a]", "b é", "a /"}, {"[^a]", "b", "a"},
+		{"[é-ü]", "é ü", "e"}, {"[]a]", "] a", "b"}, {"[a-]", "a -", "b"}, {`\*`, "*", "a"}, {`a\{b`, "a{b", "ab"},
+		{"{a,b}", "a b", "c {a,b}"}, {"{a,b{c,d}}e", "ae bce bde", "be"}, {"x{,y}", "x xy", "y"},
+		{"{a}", "a", "{a}"}, {"[{]a", "{a", "a"}, {"{[,],x}", ", x", "["}, {`{\,,x}`, ", x", `\`}, {"a}b", "a}b", "ab"},
+		{"{a/b,c}/*", "a/b/x c/x", "a/x"}, {"*a*b*", "ab xaxbx", "ba"}, {"", "", "a"},
 	}
 	for _, test := range tests {
 		g, err := ParseGlob(test.pattern, false)
@@ -42,7 +46,8 @@ func TestGlobFolds(t *testing.T) {
 }
 
 func TestGlobMistakes(t *testing.T) {
-	tests := map[string]string{"[a": "a [ without its ]", "a\\": `a \ at the end`, "{a": "a { without its }", "[[:vowel:]]": "without its ]", strings.Repeat("{a,b}", 7): "more than 64 alternatives",
+	tests := map[string]string{"[a": "a [ without its ]", "a\\": `a \ at the end`, "{a": "a { without its }",
+		"[[:vowel:]]": "without its ]", strings.Repeat("{a,b}", 7): "more than 64 alternatives",
 		strings.Repeat("a", 1025): "at most 1024", "{" + strings.Repeat("a,", 64) + "}": "more than 64"}
 	for pattern, want := range tests {
 		if _, err := ParseGlob(pattern, false); err == nil || !strings.Contains(err.Error(), want) {
@@ -53,13 +58,15 @@ func TestGlobMistakes(t *testing.T) {
 
 // Another program's reading of the same patterns is the same, where they are plain enough for both.
 func TestGlobAsOthers(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"a", "b", "ab", "*", "?", "/", "/**/", "[ab]", "[!a]", "[^b]", "{a,b}", "{ab,}", "é", "."})
+	piece := rapid.SampledFrom([]string{"a", "b", "ab", "*", "?", "/", "/**/", "[ab]", "[!a]", "[^b]", "{a,b}", "{ab,}",
+		"é", "."})
 	letters := rapid.StringOfN(rapid.SampledFrom([]rune("ab/é.")), 0, 12, -1)
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := strings.Join(rapid.SliceOfN(piece, 1, 8).Draw(t, "pattern"), "")
 		path := letters.Draw(t, "path")
 		g, err := ParseGlob(pattern, false)
-		if err != nil || strings.Contains(pattern, "**/**") || strings.Contains("/"+pattern+"/", "//") || strings.Contains("/"+path+"/", "//") {
+		if err != nil || strings.Contains(pattern, "**/**") || strings.Contains("/"+pattern+"/", "//") ||
+			strings.Contains("/"+path+"/", "//") {
 			return
 		}
 		if want := doublestar.MatchUnvalidated(pattern, path); g.Match(path) != want {
@@ -68,10 +75,12 @@ func TestGlobAsOthers(t *testing.T) {
 	})
 }
 
-// The worst patterns on the longest paths there are: were a wildcard tried again for each way to match those before it, this would never end.
+// The worst patterns on the longest paths there are: were a wildcard tried again for each way to match those before it,
+// this would never end.
 func TestMatchIsNeverExponential(t *testing.T) {
 	path := strings.Repeat(strings.Repeat("a", 254)+"/", 16)
-	for _, pattern := range []string{strings.Repeat("*a", 500) + "b", strings.Repeat("**/*a", 200) + "b", strings.Repeat("a*", 100) + "/**/" + strings.Repeat("?*", 300) + "b"} {
+	for _, pattern := range []string{strings.Repeat("*a", 500) + "b", strings.Repeat("**/*a", 200) + "b",
+		strings.Repeat("a*", 100) + "/**/" + strings.Repeat("?*", 300) + "b"} {
 		if Git(pattern, true).Match(path) {
 			t.Errorf("%.20q matches", pattern)
 		}

@@ -1,0 +1,188 @@
+package shellcmd
+
+import (
+	"slices"
+	"strings"
+)
+
+// GitFolders gives the folders in which a text runs git for reading, as absolute paths. Git reads the settings of the
+// repository there, and those can name programs: whoever runs such a text unasked must turn them off. It gives none
+// when a command of the text has doubts, changes something with git, or runs what is in the project: such a text runs
+// because a person or a rule wants these effects, hooks and filters among them.
+func GitFolders(text string, c Context) (folders []string) {
+	s, err := parse(text)
+	if err != nil || len(c.Env) > 0 {
+		return nil
+	}
+	for i := range s.Commands {
+		part := &s.Commands[i]
+		if len(part.Doubts) > 0 || unseen(part) != "" {
+			return nil
+		}
+		if part.Name != "git" {
+			continue
+		}
+		p := c.place(part.dirs)
+		if onlyReads(part, p) != "" {
+			return nil
+		}
+		for _, d := range p.dirs {
+			if usesSettings(part) && !slices.Contains(folders, d) {
+				folders = append(folders, d)
+			}
+		}
+	}
+	return folders
+}
+
+// usesSettings reports a command of git that acts on settings, and does not only show them.
+func usesSettings(c *Command) bool {
+	args := c.plainArgs()
+	return len(args) > 0 && !slices.Contains([]string{"config", "version", "--version"}, args[0].Text)
+}
+
+// A push is what git push is told, as rules see it: by options in any spelling, and by refspecs.
+type push struct {
+	force, remove bool     // it overwrites, or deletes, what the remote has
+	many          bool     // it pushes refs that are not named: --all, --mirror, a pattern
+	words         []Word   // remote and refspecs, perhaps with values of options among them
+	refs          []string // names that refspecs write to, without refs/heads/
+}
+
+var (
+	pushForces  = strings.Fields("--force --force-with-lease --force-if-includes --mirror")
+	pushDeletes = strings.Fields("--delete --prune --mirror")
+	pushMany    = strings.Fields("--all --branches --mirror --tags")
+)
+
+// cutFrom reports that an option is one of some, perhaps cut short, as git accepts it.
+func cutFrom(option string, names []string) bool {
+	name, _, _ := strings.Cut(option, "=")
+	return len(name) > 2 && slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name) })
+}
+
+// gitArgs gives a sub-command of git, and what follows it.
+func (c *Command) gitArgs() (sub string, rest []Word) {
+	for i := 0; c.Name == "git" && i < len(c.Args); i++ {
+		a := c.Args[i]
+		switch {
+		case !a.Static:
+			return "", nil
+		case strings.Contains(globalValues["git"], " "+a.Text+" "):
+			i++
+		case strings.HasPrefix(a.Text, "-"):
+		default:
+			return a.Text, c.Args[i+1:]
+		}
+	}
+	return "", nil
+}
+
+// readPush takes a push apart. Values of options count as refspecs, too: in doubt a push does more.
+func readPush(args []Word) (p push) {
+	options := true
+	for _, a := range args {
+		switch {
+		case options && a.Text == "--":
+			options = false
+		case options && strings.HasPrefix(a.Text, "--"):
+			p.force = p.force || cutFrom(a.Text, pushForces)
+			p.remove = p.remove || cutFrom(a.Text, pushDeletes)
+			p.many = p.many || cutFrom(a.Text, pushMany)
+		case options && len(a.Text) > 1 && a.Text[0] == '-':
+			letters, _, _ := strings.Cut(a.Text[1:], "o") // what follows -o is its value
+			p.force = p.force || strings.Contains(letters, "f")
+			p.remove = p.remove || strings.Contains(letters, "d")
+		default:
+			p.words = append(p.words, a)
+			p.refspec(a.Text)
+		}
+	}
+	return p
+}
+
+func (p *push) refspec(text string) {
+	spec, plus := strings.CutPrefix(text, "+")
+	p.force = p.force || plus
+	p.remove = p.remove || len(spec) > 1 && spec[0] == ':'
+	p.many = p.many || spec == ":" || strings.ContainsAny(spec, "*?[")
+	if _, to, has := strings.Cut(spec, ":"); has {
+		spec = to
+	}
+	p.refs = append(p.refs, strings.TrimPrefix(strings.TrimPrefix(spec, "refs/heads/"), "heads/"))
+}
+
+// deniesPush reports that a rule such as "git push --force" is about a push, whatever says so.
+func deniesPush(prefix []string, args []Word) bool {
+	p := readPush(args)
+	var words []string
+	for _, token := range prefix {
+		switch {
+		case token == "-f" || token == "--force":
+			if !p.force {
+				return false
+			}
+		case token == "-d" || token == "--delete":
+			if !p.remove {
+				return false
+			}
+		case strings.HasPrefix(token, "-") && token != "-":
+			if !hasOption(args, token) {
+				return false
+			}
+		default:
+			words = append(words, token)
+		}
+	}
+	if len(words) == 0 {
+		return true
+	}
+	if !slices.ContainsFunc(p.words, func(w Word) bool { return w.Text == words[0] }) {
+		return false
+	}
+	for _, ref := range words[1:] {
+		if !p.many && !slices.Contains(p.refs, strings.TrimPrefix(ref, "refs/heads/")) {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	plainRef    = lazily(`^(@|[A-Za-z0-9_][A-Za-z0-9_./-]*)(:[A-Za-z0-9_][A-Za-z0-9_./-]*)?$`)
+	knownRemote = []string{"origin", "upstream"}
+)
+
+// checkPush is for a rule that lists git push: it stands for pushes that add to a remote with a usual name.
+func checkPush(u *use) string {
+	for i, o := range u.operands {
+		switch {
+		case i < u.listed:
+		case !o.Static:
+			return o.Text + " is only known when it runs"
+		case i == 0 && !slices.Contains(knownRemote, o.Text):
+			return "it pushes to " + shorten(o.Text) + ", which the rule does not name"
+		case i > 0 && (!plainRef().MatchString(o.Text) || strings.Contains(o.Text, "..")):
+			return "the refspec " + shorten(o.Text) + " may overwrite or delete what the remote has"
+		}
+	}
+	return ""
+}
+
+// Runs reports whether a text runs what a rule that denies is about, such as {"git", "push", "--force"}, as Rules.Deny
+// would see it. It is not sure when that is only known when it runs.
+func (s *Script) Runs(prefix []string) (yes, sure bool) {
+	sure = len(prefix) > 0
+	for i := range s.Commands {
+		c := &s.Commands[i]
+		if denies(prefix, c) {
+			return true, true
+		}
+		dynamic := func(x Word) bool { return !x.Static }
+		if c.grave || sure && c.Name == baseName(prefix[0]) && slices.ContainsFunc(c.Args, dynamic) || sure && c.Fed != "" &&
+			c.Name == baseName(prefix[0]) {
+			sure = false
+		}
+	}
+	return false, sure
+}

@@ -1,0 +1,387 @@
+package shellcmd
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A scanned holds what is known about the arguments of a wrapper.
+type scanned struct {
+	rest    []Word // from the first operand on
+	unknown string // an option that is not in the list; rest is then what follows it
+	options bool   // there are options
+	lookup  bool   // command -v
+	split   Word   // env -S
+}
+
+// scan goes through the options of a wrapper.
+func scan(r wrapper, args []Word) (s scanned) {
+	for i := 0; i < len(args); {
+		a := args[i]
+		if !a.Static {
+			s.rest = args[i:]
+			return s
+		}
+		if a.Text == "--" {
+			s.rest = args[i+1:]
+			return s
+		}
+		if len(a.Text) < 2 || a.Text[0] != '-' {
+			s.rest = args[i:]
+			return s
+		}
+		s.options = true
+		n, ok := s.option(r, args[i:])
+		if !ok {
+			s.unknown, s.rest = a.Text, args[i+1:]
+			return s
+		}
+		i += n
+	}
+	return s
+}
+
+// option gives how many words an option takes.
+func (s *scanned) option(r wrapper, args []Word) (n int, ok bool) {
+	text := args[0].Text
+	if strings.HasPrefix(text, "--") {
+		return s.long(r, args)
+	}
+	for i := 1; i < len(text); i++ {
+		switch {
+		case strings.IndexByte(r.values, text[i]) >= 0:
+			return s.value(text[i], text[i+1:], args)
+		case strings.IndexByte(r.flags, text[i]) < 0:
+			return 0, false
+		}
+		s.lookup = s.lookup || text[i] == 'v' || text[i] == 'V'
+	}
+	return 1, true
+}
+
+func (s *scanned) value(letter byte, attached string, args []Word) (n int, ok bool) {
+	n = 1
+	value := static(attached)
+	if attached == "" {
+		if len(args) < 2 || !args[1].Static {
+			return 0, false
+		}
+		n, value = 2, args[1]
+	}
+	if letter == 'S' {
+		s.split = value
+	}
+	return n, true
+}
+
+func (s *scanned) long(r wrapper, args []Word) (n int, ok bool) {
+	name, value, has := strings.Cut(args[0].Text[2:], "=")
+	switch {
+	case slices.Contains(r.long, name) && !has:
+		return 1, true
+	case !slices.Contains(r.long, name+"="):
+		return 0, false
+	case name == "split-string" && has:
+		s.split = static(value)
+	case has:
+		return 1, true
+	case len(args) < 2 || !args[1].Static:
+		return 0, false
+	case name == "split-string":
+		s.split = args[1]
+	}
+	if has {
+		return 1, true
+	}
+	return 2, true
+}
+
+// A use is a command seen as options and operands.
+type use struct {
+	command  *Command
+	place    place
+	given    []given
+	operands []Word
+	extra    int // so many operands are not in the user's rule
+	listed   int // so many of the first arguments are in the user's rule, and are taken as they are
+	pretty   bool
+}
+
+type given struct {
+	name  string
+	value Word
+}
+
+// has reports one of some options.
+func (u *use) has(names ...string) bool {
+	for _, g := range u.given {
+		for _, n := range names {
+			if g.name == n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// uncovered says why a command is more than its spec allows, or "" when it is not.
+func (s *spec) uncovered(c *Command, skip, listed int, p place) string {
+	u := &use{command: c, place: p, listed: listed - skip, pretty: s.pretty}
+	if why := u.read(s, c.plainArgs()[skip:]); why != "" {
+		return why
+	}
+	if why := u.countOperands(s); why != "" {
+		return why
+	}
+	if why := u.openOperands(s); why != "" {
+		return why
+	}
+	if s.check != nil {
+		return s.check(u)
+	}
+	return ""
+}
+
+// countOperands looks at how many there are.
+func (u *use) countOperands(s *spec) string {
+	switch {
+	case s.max < 0 && len(u.operands) > 0:
+		return u.command.Name + " " + u.operands[0].Text + " is not known to only read"
+	case s.max > 0 && len(u.operands) > s.max:
+		return "with that many operands it may write"
+	case s.fixed && u.listed > 0 && u.extra > 0:
+		return "the rule does not list the other words"
+	}
+	for _, o := range u.operands {
+		if s.max > 0 && o.kind == glob {
+			return o.Text + " may match several files"
+		}
+		if s.fixed && strings.HasPrefix(o.Text, "-") {
+			return o.Text + " is an option for what it runs"
+		}
+	}
+	return ""
+}
+
+// openOperands looks at those operands that are files.
+func (u *use) openOperands(s *spec) string {
+	kind, list := s.operands, u.operands
+	if kind == firstText {
+		if !u.has("e", "f", "regexp", "file", "files", "type-list", "expression") && len(list) > 0 && list[0].kind != glob {
+			list = list[1:]
+		}
+		kind = paths
+	}
+	for _, o := range list {
+		if why := u.place.operand(o, kind); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// read takes options and operands apart.
+func (u *use) read(s *spec, args []Word) string {
+	for i := 0; i < len(args); {
+		a := args[i]
+		if a.Static && a.Text == "--" && !s.raw && !(s.first && len(u.operands) > 0) {
+			if why := u.afterDashes(s, args[i+1:]); why != "" {
+				return why
+			}
+			u.operands = append(u.operands, args[i+1:]...)
+			u.extra += len(args) - max(i+1, u.listed)
+			return ""
+		}
+		if (a.kind == number || a.kind == count) && i >= u.listed && !s.digits {
+			return a.Text + " is only known when it runs"
+		}
+		if !a.Static || len(a.Text) < 2 || a.Text[0] != '-' || s.raw || s.first && len(u.operands) > 0 {
+			u.operands = append(u.operands, a)
+			if i++; i > u.listed {
+				u.extra++
+			}
+			continue
+		}
+		n, why := u.option(s, args[i:])
+		if why == "" && n == 2 && len(u.operands) > 0 && !s.oneDash && (s.operands == paths || s.operands == firstText) {
+			why = u.place.path(args[i+1]) // a system whose programs stop at the first operand opens it
+		}
+		if why != "" && i >= u.listed {
+			return why
+		}
+		i += max(n, 1)
+	}
+	return ""
+}
+
+// afterDashes looks for options that count in spite of a -- before them, as find and go vet have them.
+func (u *use) afterDashes(s *spec, args []Word) string {
+	for _, a := range args {
+		if s.oneDash && strings.HasPrefix(a.Text, "-") {
+			return unknownOption(a.Text, u.command.Name)
+		}
+	}
+	return ""
+}
+
+// option reads what begins with a dash, and gives how many words it takes.
+func (u *use) option(s *spec, args []Word) (n int, why string) {
+	text := args[0].Text
+	switch {
+	case s.count && digits(text[1:]):
+		return 1, ""
+	case strings.HasPrefix(text, "--"), s.oneDash:
+		return u.long(s, args)
+	}
+	for i := 1; i < len(text); i++ {
+		name := text[i : i+1]
+		switch s.options[name] {
+		case flag:
+			u.given = append(u.given, given{name: name})
+		case value, pathValue:
+			if s.apart && (i > 1 || len(text) > 2 && !digits(text[2:])) {
+				return 1, unknownOption(text, u.command.Name) // the letters after it are options, too
+			}
+			return u.value(s, name, text[i+1:], i+1 < len(text), args)
+		case maybe:
+			return u.value(s, name, text[i+1:], true, args)
+		default:
+			return u.exact(s, args)
+		}
+	}
+	return 1, ""
+}
+
+// exact reads bundles that are listed as a whole, such as -ra. A long option with one dash is none: sort -month-sort is
+// sort -m -o nth-sort.
+func (u *use) exact(s *spec, args []Word) (n int, why string) {
+	if s.options[args[0].Text] == flag {
+		u.given = append(u.given, given{name: args[0].Text})
+		return 1, ""
+	}
+	return 1, unknownOption(args[0].Text, u.command.Name)
+}
+
+func unknownOption(option, program string) string {
+	return "the option " + option + " of " + program + " is not known to be harmless"
+}
+
+func (u *use) long(s *spec, args []Word) (n int, why string) {
+	name, v, attached := strings.Cut(strings.TrimLeft(args[0].Text, "-"), "=")
+	if len(name) == 1 && !s.oneDash || attached && u.command.Name == "xxd" { // cut short; or its value is in the next word
+		return 1, unknownOption(args[0].Text, u.command.Name)
+	}
+	switch s.options[name] {
+	case flag:
+		if attached && (!s.oneDash || v != "true" && v != "false") {
+			return 1, unknownOption(args[0].Text, u.command.Name)
+		}
+		u.given = append(u.given, given{name: name})
+		return 1, ""
+	case maybe:
+		return u.value(s, name, v, true, args)
+	case value, pathValue:
+		return u.value(s, name, v, attached, args)
+	case pair, pairPath:
+		return u.pair(s, name, args)
+	}
+	return 1, unknownOption(args[0].Text, u.command.Name)
+}
+
+// pair reads an option with two words, the second of which may be any text unless it is a path.
+func (u *use) pair(s *spec, name string, args []Word) (n int, why string) {
+	if len(args) < 3 || !args[1].Static || args[0].Text != "--"+name {
+		return 1, unknownOption(args[0].Text, u.command.Name)
+	}
+	u.given = append(u.given, given{name, args[2]})
+	if s.options[name] == pairPath {
+		if !args[2].Static {
+			return 3, "the value of the option " + args[0].Text + " is only known when it runs"
+		}
+		return 3, u.place.path(args[2])
+	}
+	return 3, ""
+}
+
+// optionLike is what git may take for an option although one that takes a value is before it: git log --format
+// --output=x knows --format= only, and writes x before it complains.
+var optionLike = lazily(`^-[^0-9]`)
+
+func (u *use) value(s *spec, name, text string, attached bool, args []Word) (n int, why string) {
+	g, n := given{name, static(text)}, 1
+	if !attached {
+		if len(args) < 2 {
+			return 1, ""
+		}
+		g.value, n = args[1], 2
+		if u.command.Name == "git" && optionLike().MatchString(g.value.Text) {
+			return n, unknownOption(g.value.Text, "git")
+		}
+	}
+	if !g.value.Static {
+		return n, "the value of the option " + args[0].Text + " is only known when it runs"
+	}
+	u.given = append(u.given, g)
+	if why := u.gitFormat(g); why != "" {
+		return n, "the value of the option " + args[0].Text + " " + why
+	}
+	if s.options[name] == pathValue {
+		return n, u.place.path(g.value)
+	}
+	return n, ""
+}
+
+// uncoveredUnknown looks at a program that is in no table: no options, and no paths that lead out.
+func uncoveredUnknown(c *Command, listed int, p place) string {
+	for _, a := range c.Args[listed:] {
+		if a.Static && len(a.Text) > 1 && a.Text[0] == '-' {
+			return "the rule does not list the option " + a.Text
+		}
+		if why := p.operand(a, mixed); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// programFolders hold the programs of the machine.
+var programFolders = strings.Fields("/bin /sbin /usr/bin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin " +
+	"/snap/bin")
+
+// unseen says why a command runs what its words do not show, "" if it does not: a file, or what a project holds. A rule
+// can allow such a command by name; it is never allowed as one of the others.
+func unseen(c *Command) string {
+	if c.built || c.Name == "" || len(c.Args) == 1 && (c.Args[0].Text == "--version" || c.Args[0].Text == "--help") {
+		return ""
+	}
+	sub := ""
+	if args := c.plainArgs(); len(args) > 0 {
+		sub = args[0].Text
+	}
+	_, interprets := interpreters[c.Name]
+	_, versioned := interpreters[strings.TrimRight(c.Name, ".0123456789")]
+	switch {
+	case strings.Contains(c.Program.Text, "/") && !slices.Contains(programFolders, path.Dir(path.Clean(c.Program.Text))):
+		return "what is in " + c.Program.Text + " is not looked into"
+	case shells[c.Name] && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-"), (interprets || versioned) &&
+		interpreters[c.Name].text != "*":
+		return "it runs a file that is not looked into"
+	case c.Name == "npm" || c.Name == "pnpm" || c.Name == "yarn":
+		if !readNPM[sub] {
+			return "it runs what the project holds"
+		}
+	case c.Name == "git":
+		if sub, rest := c.gitArgs(); sub != "" && !gitSubs[sub] && (sub != "config" || !gitConfigReads(rest)) {
+			return "git " + sub + " may run what a setting or its words say"
+		}
+	case projects[c.Name] || projectSubs[c.Name+":"+sub]:
+		return "it runs what the project or a package holds"
+	}
+	return ""
+}
+
+func gitConfigReads(rest []Word) bool {
+	return len(rest) > 0 && slices.Contains([]string{"--get", "--get-all", "--get-regexp", "--list", "-l",
+		"--show-origin"}, rest[0].Text)
+}

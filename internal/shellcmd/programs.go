@@ -1,0 +1,589 @@
+package shellcmd
+
+import (
+	"strings"
+	"sync"
+)
+
+// A spec is what is known about a program, or one of its sub-commands: the options that only do what its rules allow,
+// and what its operands are. Options that are not in it are not known to be harmless.
+type spec struct {
+	options  map[string]arity
+	operands operands
+	max      int       // the most operands; 0 for any number, -1 for none
+	read     bool      // it only reads
+	digits   bool      // operands may be digits that are only known when it runs
+	says     bool      // operands may be any text that is only known when it runs
+	globs    globLevel // how it bears names of files that look like options
+	oneDash  bool      // long options have one dash, as those of go and find
+	count    bool      // -5 is an option
+	fixed    bool      // operands mean something to run: a rule that lists one covers no others
+	raw      bool      // it has no options; what looks like one is an operand
+	first    bool      // options end at the first operand: what follows is operands, whatever it looks like
+	apart    bool      // the value of a short option is always the next word; only digits may be attached
+	pretty   bool      // --format and --pretty may name a format in the settings of git
+	check    func(*use) string
+}
+
+// An arity is what follows an option.
+type arity uint8
+
+const (
+	flag      arity = iota + 1
+	value           // any text
+	pathValue       // a path
+	maybe           // nothing, or text after =
+	pair            // two words of text
+	pairPath        // a word of text, and a path
+)
+
+// operands says what the words that are no options are.
+type operands uint8
+
+const (
+	texts     operands = iota // nothing that is opened
+	paths                     // files
+	firstText                 // a pattern or a script, then files
+	mixed                     // names of revisions, packages or files: those that look like paths are
+)
+
+type globLevel uint8
+
+const (
+	noGlob   globLevel = iota
+	nameGlob           // names without a slash: no option takes another kind of path
+	anyGlob            // no option does any harm
+)
+
+// A row is a line of the tables. Options are words: one letter is a short option, more are a long one; a sign at the
+// end tells what follows: = text, / a path, ? perhaps text after =, == two words of text, =/ one and a path.
+type row struct {
+	names   string // with | between programs that are alike; with blanks for sub-commands
+	options string
+	spec    spec
+}
+
+var specs = sync.OnceValue(func() map[string]*spec {
+	m := map[string]*spec{}
+	for _, list := range [][]row{fileRows, textRows, systemRows, plumbingRows, gitRows} {
+		addRows(m, list, true)
+	}
+	addRows(m, changeRows, false)
+	addRows(m, buildRows, false)
+	return m
+})
+
+func addRows(m map[string]*spec, list []row, read bool) {
+	for _, r := range list {
+		s := r.spec
+		s.read, s.options = read, map[string]arity{}
+		for o := range strings.FieldsSeq(r.options) {
+			s.options[strings.TrimRight(o, "=/?")] = arityOf(o)
+		}
+		first, rest, sub := strings.Cut(r.names, " ")
+		for name := range strings.SplitSeq(first, "|") {
+			if sub {
+				for tail := range strings.SplitSeq(rest, "|") {
+					m[name+" "+tail] = &s
+				}
+				continue
+			}
+			m[name] = &s
+		}
+	}
+}
+
+func arityOf(option string) arity {
+	switch {
+	case strings.HasSuffix(option, "=="):
+		return pair
+	case strings.HasSuffix(option, "=/"):
+		return pairPath
+	}
+	switch option[len(option)-1] {
+	case '=':
+		return value
+	case '/':
+		return pathValue
+	case '?':
+		return maybe
+	}
+	return flag
+}
+
+// hasSubs are programs whose first operand is a sub-command.
+var hasSubs = map[string]bool{"git": true, "go": true, "cargo": true, "npm": true, "yarn": true, "pnpm": true,
+	"bun": true, "deno": true,
+	"docker": true, "podman": true, "kubectl": true, "helm": true, "terraform": true, "gh": true, "glab": true,
+	"pip": true, "pip3": true,
+	"uv": true, "poetry": true, "brew": true, "apt": true, "apt-get": true, "dnf": true, "yum": true, "systemctl": true,
+	"gcloud": true,
+	"aws":    true, "az": true, "rustup": true, "dotnet": true, "mix": true, "bundle": true, "composer": true,
+	"just":  true,
+	"make":  true,
+	"gmake": true, "gradle": true, "./gradlew": true, "mvn": true, "./mvnw": true, "bazel": true, "swift": true,
+	"flutter": true}
+
+// spec finds what is known about a command; nil when nothing is.
+func (c *Command) spec() *spec {
+	s, _ := c.find()
+	return s
+}
+
+// tabled are the programs with sub-commands in the tables.
+var tabled = sync.OnceValue(func() map[string]bool {
+	m := map[string]bool{}
+	for key := range specs() {
+		if program, _, ok := strings.Cut(key, " "); ok {
+			m[program] = true
+		}
+	}
+	return m
+})
+
+// find also gives how many arguments are the name of the sub-command.
+func (c *Command) find() (s *spec, n int) { return c.findIn(specs()) }
+
+func (c *Command) findIn(table map[string]*spec) (s *spec, n int) {
+	name := c.Name
+	best, at := table[name], 0
+	for i, a := range c.plainArgs()[:min(2, len(c.plainArgs()))] {
+		if !a.Static {
+			break
+		}
+		name += " " + a.Text
+		if sub := table[name]; sub != nil {
+			best, at = sub, i+1
+		}
+	}
+	return best, at
+}
+
+// plainArgs are the arguments without options that only say how things are shown.
+func (c *Command) plainArgs() []Word {
+	args := c.Args
+	if c.kept != nil {
+		return c.kept
+	}
+	for c.Name == "git" && len(args) > 0 {
+		switch {
+		case args[0].Text == "--no-pager" || args[0].Text == "-P":
+			args = args[1:]
+		case c.moved && len(args) > 1 && args[0].Text == "-C":
+			args = args[2:]
+		default:
+			return args
+		}
+	}
+	return args
+}
+
+const goBuild = " v x n a race msan asan work short trimpath p= tags= mod= buildvcs? cover covermode= coverpkg= "
+
+// buildRows are programs that run what a project holds. They are never allowed as reading; a rule must list them, and
+// then covers these options.
+var buildRows = []row{
+	{"go version", "m v", spec{operands: mixed, oneDash: true}},
+	{"go env", "json changed", spec{operands: texts, oneDash: true}},
+	{"go list", goBuild + " m u f= json? deps test e find compiled export versions retracted",
+		spec{operands: mixed, oneDash: true}},
+	{"go vet", goBuild + " json c=", spec{operands: mixed, oneDash: true}},
+	{"go build", goBuild, spec{operands: mixed, oneDash: true}},
+	{"go test", goBuild + " run= skip= bench= benchmem benchtime= count= timeout= failfast json parallel= cpu= list= " +
+		"shuffle= vet= fullpath", spec{operands: mixed, oneDash: true}},
+	{"go doc", "all c cmd short src u", spec{operands: mixed, oneDash: true}},
+	{"go mod verify|graph|why", "m vendor", spec{operands: mixed, oneDash: true}},
+	{"go fmt", "n x", spec{operands: mixed, oneDash: true}},
+	{"gofmt", "l d e s", spec{operands: paths}},
+	{"cargo check|build|test|clippy|bench|doc",
+		"v q r j= p= release all workspace all-features no-default-features features= lib bins bin= tests test= examples " +
+			"example= benches bench= all-targets package= exclude= locked offline frozen verbose quiet jobs= no-run " +
+			"no-fail-fast keep-going profile= doc no-deps message-format= color=", spec{operands: texts, check: checkCargo}},
+	{"cargo fmt", "check all", spec{max: -1}},
+	{"cargo tree|metadata", "p= i= e= d duplicates no-dev-dependencies depth= no-deps format-version= locked offline " +
+		"frozen all-features", spec{max: -1}},
+	{"npm|pnpm|yarn test|t|run|ls|list|outdated", "s silent if-present depth= all json long",
+		spec{operands: mixed, fixed: true}},
+	{"make|gmake", "j? k s B n silent quiet keep-going always-make no-print-directory dry-run output-sync?",
+		spec{operands: texts, fixed: true, check: noAssignments}},
+	{"pytest|py.test", "q v x s k= m= l lf ff tb= maxfail= durations= collect-only co last-failed failed-first " +
+		"no-header no-summary exitfirst quiet verbose color= -ra -rA -rs", spec{operands: mixed, check: noLists}},
+	{"tsc", "noEmit version", spec{max: -1}},
+	{"ruff check", "quiet statistics no-fix select= ignore=", spec{operands: mixed}},
+	{"mypy", "strict ignore-missing-imports", spec{operands: mixed, check: noLists}},
+}
+
+// fileRows are programs that look at files.
+var fileRows = []row{
+	{"ls|dir|vdir", "a A b B c C d f F g G h H i I= k l L m n N o p q Q r R s S t T= u U v w= x X Z 1 all almost-all " +
+		"author escape block-size= ignore-backups color? directory classify? file-type format= full-time " +
+		"group-directories-first no-group human-readable si hide= hyperlink? indicator-style= inode ignore= kibibytes " +
+		"dereference numeric-uid-gid literal quote-name quoting-style= reverse recursive size sort= time= time-style= " +
+		"width= zero version help",
+		spec{operands: paths, globs: anyGlob}},
+	{"cat|tac", "A b e E n s t T u v number number-nonblank show-all show-ends show-nonprinting show-tabs squeeze-blank " +
+		"version help", spec{operands: paths, globs: anyGlob}},
+	{"head", "c= n= q v z bytes= lines= quiet silent verbose zero-terminated version help",
+		spec{operands: paths, globs: anyGlob, count: true}},
+	{"tail", "c= n= q v z bytes= lines= quiet silent verbose zero-terminated version help",
+		spec{operands: paths, globs: nameGlob, count: true}},
+	{"wc", "c m l L w bytes chars lines max-line-length words total= version help",
+		spec{operands: paths, globs: nameGlob}},
+	{"nl", "b= d= f= h= i= l= n= p s= v= w= body-numbering= number-format= number-separator= number-width=",
+		spec{operands: paths, globs: anyGlob}},
+	{"od", "A= j= N= t= v w? a b c d f i l o s x address-radix= format= read-bytes= skip-bytes= width?",
+		spec{operands: paths, globs: anyGlob}},
+	{"strings", "a f n= t= e= o all bytes= radix= encoding=", spec{operands: paths, count: true, check: noLists}},
+	{"hexdump", "b c C d n= o s= v x", spec{operands: paths}},
+	{"hd", "v n= s=", spec{operands: paths}},
+	{"xxd", "a b c= e g= i l= n= o= p s= u ps plain len= cols= seek=",
+		spec{operands: paths, max: 1, oneDash: true, first: true}},
+	{"file", "b h i k L N n r s 0 brief mime mime-type mime-encoding keep-going dereference no-dereference no-pad " +
+		"extension", spec{operands: paths}},
+	{"stat", "c= f L t format= printf= file-system dereference terse", spec{operands: paths, globs: anyGlob}},
+	{"du", "0 a b c d= D h H k l L m s S t= x B= all apparent-size block-size= bytes total max-depth= dereference " +
+		"human-readable si separate-dirs summarize threshold= time? exclude= one-file-system",
+		spec{operands: paths, globs: nameGlob}},
+	{"df", "a B= h H i k l P t= T x= all block-size= total human-readable inodes local output? portability print-type " +
+		"type= exclude-type=", spec{operands: paths, globs: anyGlob}},
+	{"tree", "a C d D f F g h i I= L= n N p P= q Q r s S t u U v x gitignore noreport dirsfirst filelimit? matchdirs " +
+		"ignore-case sort? prune du si inodes device charset? J X", spec{operands: paths, apart: true}},
+	{"realpath", "e m L P q s z canonicalize-existing canonicalize-missing logical physical quiet no-symlinks zero " +
+		"relative-to/ relative-base/", spec{operands: paths}},
+	{"readlink", "e f m n q s v z canonicalize canonicalize-existing canonicalize-missing no-newline zero",
+		spec{operands: paths, globs: anyGlob}},
+	{"md5sum|sha1sum|sha224sum|sha256sum|sha384sum|sha512sum|b2sum|cksum|sum", "b t z tag binary text zero",
+		spec{operands: paths}},
+	{"diff", "a b B c C= d E i I= N p q r s t T u U= w W= y Z brief recursive text unified? context? new-file " +
+		"ignore-case ignore-all-space ignore-space-change ignore-blank-lines ignore-trailing-space ignore-matching-lines= " +
+		"report-identical-files side-by-side suppress-common-lines color? width= minimal show-c-function exclude= " +
+		"strip-trailing-cr label= x=", spec{operands: paths}},
+	{"cmp", "b i= l n= s print-bytes verbose silent quiet bytes= ignore-initial=", spec{operands: paths}},
+	{"comm", "1 2 3 i z check-order nocheck-order output-delimiter= total zero-terminated",
+		spec{operands: paths, globs: anyGlob}},
+	{"find", "P name= iname= path= ipath= wholename= iwholename= regex= iregex= regextype= type= xtype= maxdepth= " +
+		"mindepth= size= newer/ anewer/ cnewer/ newermt= newerct= newerat= mtime= mmin= ctime= cmin= atime= amin= empty " +
+		"print print0 printf= ls prune o or a and not true false perm= user= group= uid= gid= links= inum= samefile/ xdev " +
+		"mount depth daystart readable writable executable quit nouser nogroup lname= ilname=",
+		spec{operands: paths, oneDash: true}},
+	{"fd|fdfind", "e= t= H I d= E= a p g i s u F 0 S= c= extension= type= hidden no-ignore max-depth= min-depth= " +
+		"exact-depth= exclude= absolute-path full-path glob ignore-case case-sensitive unrestricted fixed-strings print0 " +
+		"size= changed-within= changed-before= color= max-results= no-ignore-vcs", spec{operands: firstText}},
+	{"grep|egrep|fgrep", "A= B= C= E F G P a b c e= f/ h H i I l L m= n o q r R s U v V w x y z T Z extended-regexp " +
+		"fixed-strings basic-regexp perl-regexp regexp= file/ ignore-case no-ignore-case invert-match word-regexp " +
+		"line-regexp count color? colour? files-without-match files-with-matches max-count= only-matching quiet silent " +
+		"no-messages byte-offset with-filename no-filename label= line-number initial-tab null after-context= " +
+		"before-context= context? text binary-files= exclude= exclude-from/ exclude-dir= include= recursive " +
+		"dereference-recursive null-data line-buffered version help",
+		spec{operands: firstText, globs: nameGlob, count: true}},
+	{"rg", "A= B= C= E= F H I L M= N P S T= U a b c e= f/ g= h i j= l m= n o p q r= s t= u v w x 0 . after-context= " +
+		"before-context= context= case-sensitive color= column count count-matches crlf encoding= engine= file/ files " +
+		"files-with-matches files-without-match fixed-strings follow glob= glob-case-insensitive heading hidden iglob= " +
+		"ignore-case invert-match json line-number line-regexp max-columns= max-columns-preview max-count= max-depth= " +
+		"max-filesize= multiline multiline-dotall no-config no-filename no-heading no-ignore no-ignore-vcs no-line-number " +
+		"no-messages no-require-git null one-file-system only-matching passthru pcre2 pretty quiet regexp= replace= " +
+		"smart-case sort= sortr= stats text threads= trim type= type-not= type-list unrestricted vimgrep with-filename word-regexp version help",
+		spec{operands: firstText}},
+	{"sed", "n E r s u z e= quiet silent expression= regexp-extended separate unbuffered null-data posix",
+		spec{operands: firstText, check: checkSed}},
+	{"jq", "r c s e n M C S a j R raw-output compact-output slurp exit-status null-input monochrome-output color-output " +
+		"sort-keys ascii-output join-output raw-input raw-output0 tab indent= stream seq arg== argjson== slurpfile=/ " +
+		"rawfile=/", spec{operands: firstText, check: checkJq}},
+}
+
+const gitShow = " p u s U? patch no-patch stat? shortstat numstat name-only name-status summary raw no-renames M? C? " +
+	"R w b unified? no-color color? word-diff? color-words? minimal patience histogram diff-filter= ignore-all-space " +
+	"ignore-space-change ignore-blank-lines ignore-space-at-eol full-index abbrev? binary check exit-code quiet " +
+	"no-ext-diff no-textconv relative? src-prefix= dst-prefix= no-prefix text z find-renames? find-copies? " +
+	"compact-summary dirstat? function-context W inter-hunk-context= pickaxe-regex S= G= "
+
+const gitLog = gitShow + " n= oneline graph decorate? no-decorate all branches? tags? remotes? max-count= skip= " +
+	"since= after= until= before= author= committer= grep= i E F P all-match invert-grep merges no-merges first-parent " +
+	"reverse topo-order date-order author-date-order date= pretty? format= abbrev-commit no-abbrev-commit follow L= c " +
+	"cc m full-history simplify-by-decoration ancestry-path cherry-pick left-right boundary no-walk? regexp-ignore-case " +
+	"fixed-strings extended-regexp notes? no-notes relative-date parents children source exclude= "
+
+// changeRows are sub-commands that change something, and that a rule must list. It then covers these options.
+var changeRows = []row{
+	{"git push", "u v q n 4 6 set-upstream verbose quiet dry-run porcelain progress no-progress atomic tags follow-tags " +
+		"ipv4 ipv6 no-force no-delete no-prune no-mirror", spec{operands: mixed, check: checkPush}},
+}
+
+// gitRows are the sub-commands of git that only read. A repository's own settings can name programs for git to run: who
+// runs these commands must turn them off, see GitFolders.
+var gitRows = []row{
+	{"git", "version", spec{max: -1}},
+	{"git version", "build-options", spec{max: -1}},
+	{"git status", "s b u? v z short branch show-stash porcelain? long verbose untracked-files? ignored? " +
+		"ignore-submodules? column? no-column ahead-behind no-ahead-behind renames no-renames find-renames?", gitMixed},
+	{"git log|show|reflog show", gitLog, gitPretty},
+	{"git reflog", gitLog, spec{max: -1, count: true, pretty: true}},
+	{"git diff", gitShow + " cached staged merge-base 0 1 2 3 base ours theirs", gitMixed},
+	{"git diff-tree|diff-index|diff-files", gitShow + " r t cached root no-commit-id m", gitPretty},
+	{"git branch", "a r v q i l vv all remotes verbose list show-current contains= no-contains= merged? no-merged? " +
+		"points-at= sort= format= color? no-color column? no-column ignore-case abbrev? no-abbrev",
+		spec{operands: texts, check: onlyListed}},
+	{"git tag", "l n? i list contains= no-contains= merged? no-merged? points-at= sort= format= color? column? " +
+		"no-column ignore-case", spec{operands: texts, check: onlyListed}},
+	{"git rev-parse", "q verify short? abbrev-ref? symbolic symbolic-full-name all branches tags remotes show-toplevel " +
+		"show-prefix show-cdup git-dir git-common-dir absolute-git-dir is-inside-work-tree is-inside-git-dir " +
+		"is-bare-repository is-shallow-repository show-superproject-working-tree revs-only no-revs sq default= not " +
+		"show-object-format?", gitMixed},
+	{"git ls-files", "c d m o i s u k t v z z f cached deleted modified others ignored stage unmerged killed " +
+		"exclude-standard error-unmatch full-name abbrev? eol deduplicate recurse-submodules", gitMixed},
+	{"git ls-tree", "d r t l z long name-only name-status object-only full-name full-tree abbrev? format=", gitMixed},
+	{"git blame|annotate", "b c e f l L= n p s t w M C root show-stats line-porcelain porcelain show-name show-number " +
+		"show-email date= since= abbrev? first-parent reverse", gitMixed},
+	{"git remote", "v verbose", spec{max: -1, first: true}},
+	{"git remote get-url", "all push", spec{operands: texts, max: 1}},
+	{"git describe", "all tags contains always long abbrev? candidates= exact-match match= exclude= first-parent dirty? " +
+		"broken? debug", gitMixed},
+	{"git shortlog", "s n e c w? summary numbered email no-merges since= until= after= before= author= all group= format=",
+		gitPretty},
+	{"git stash list", gitLog, spec{max: -1, count: true, pretty: true}},
+	{"git stash show", gitShow + " include-untracked only-untracked", gitMixed},
+	{"git worktree list", "v z porcelain verbose", spec{max: -1}},
+	{"git config", "local get get-all show-origin show-scope null z type= bool int name-only default=",
+		spec{operands: texts, max: 1, first: true, check: checkGitConfig}},
+	{"git cat-file", "t s e p", gitMixed},
+	{"git rev-list", gitLog + " count objects", gitPretty},
+	{"git merge-base", "a all is-ancestor fork-point octopus independent", gitMixed},
+	{"git name-rev", "name-only tags refs= always no-undefined", gitMixed},
+	{"git for-each-ref", "count= sort= format= points-at= merged? no-merged? contains= no-contains= ignore-case color?",
+		gitMixed},
+	{"git show-ref", "s d q head heads tags branches hash? abbrev? dereference verify", gitMixed},
+	{"git count-objects", "v H verbose human-readable", spec{max: -1}},
+	{"git check-ignore", "q v n z quiet verbose non-matching no-index", gitMixed},
+	{"git symbolic-ref", "q short quiet", spec{operands: texts, max: 1}},
+	{"git grep", "A= B= C= E F G P H I L W a c e= h i l n o p q v w z z cached untracked all-match and or not count " +
+		"files-with-matches files-without-match line-number ignore-case word-regexp extended-regexp fixed-strings " +
+		"perl-regexp basic-regexp max-depth= name-only show-function function-context context= after-context= " +
+		"before-context= max-count= m= column heading break color? no-color only-matching invert-match full-name quiet " +
+		"text exclude-standard", spec{operands: mixed, count: true, first: true}},
+}
+
+var (
+	gitMixed  = spec{operands: mixed, count: true}
+	gitPretty = spec{operands: mixed, count: true, pretty: true}
+)
+
+// words makes a set of names.
+func words(list ...string) map[string]bool {
+	m := map[string]bool{}
+	for _, s := range list {
+		for name := range strings.FieldsSeq(s) {
+			m[name] = true
+		}
+	}
+	return m
+}
+
+// runners run a command, or a text for a shell, that is somewhere among their words. Where it begins is not known for
+// each of their options, so all of it is looked at by rules that deny, and nothing of it is allowed by a rule.
+var runners = words("setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname26 setpriv prlimit capsh chpst "+
+	"softlimit setuidgid envdir envuidgid daemon daemonize",
+	"start-stop-daemon cgexec numactl choom valgrind perf rr hyperfine tmux screen dtach abduco zellij socat nc ncat "+
+		"netcat xvfb-run dbus-run-session dbus-launch firejail bwrap",
+	"lxc-attach lxc-execute machinectl systemd-nspawn flatpak flatpak-spawn snap aa-exec runcon newgrp sg ssh-agent "+
+		"dumb-init tini su-exec catatonit rush cpulimit trickle",
+	"proxychains proxychains4 torsocks torify tsocks eatmydata faketime libtool watchexec nodemon xterm gnome-terminal "+
+		"konsole alacritty kitty foot urxvt rxvt uxterm",
+	"expect gdb gdbserver lldb cgdb ltrace stap bpftrace dtrace sqlite3 sqlite psql mysql mariadb vim vi nvim view ex "+
+		"rvim rview vimdiff gvim emacs emacsclient ed red mail mailx mutt lftp ftp",
+	"compgen complete mapfile readarray alias bind fc dialog whiptail inotifywait entr reptyr unbuffer run-parts runc "+
+		"crun ctr nerdctl pkexec gksudo kdesu sudoedit",
+	"logrotate logsave ssh-copy-id sshpass autossh mosh pssh parallel-ssh ansible salt dsh clush fakechroot pseudo "+
+		"schroot debootstrap chronic ts ifne vipe pee lckdo errno",
+	"pwsh powershell nu elvish xonsh psql pspg withlock setlock with-lock-ex multilog runsvdir s6-setuidgid execlineb "+
+		"exec-fd doas-run at batch crontab incrontab anacron busctl dbus-send gio xdg-open open osascript cscript wscript "+
+		"cmd")
+
+// packaged run a program, or a package, that is named among their words; a rule can allow such a command by its words.
+var packaged = words("npx bunx pnpx uvx pipx dlx tsx ts-node npm-exec ccache distcc sccache icecc bear coverage "+
+	"py-spy memray scalene direnv dotenv op doppler aws-vault envchain sops",
+	"docker podman kubectl oc heroku fly vagrant nix nix-shell guix devbox mise asdf rtx pyenv rbenv nodenv nvm volta "+
+		"conda mamba micromamba poetry uv pipenv hatch pdm rye bundle npm pnpm yarn bun deno",
+	"stack cabal dotnet mix rustup cargo docker-compose toolbox distrobox lima limactl wsl R julia octave guile racket "+
+		"sbcl clisp elixir iex erl luajit gnuplot ghci groovy scala kotlin swift jshell")
+
+// projects are programs that run what the project, or a package that they fetch, holds. With sub-commands, only those.
+var projects = words("make gmake bmake remake ninja samu just task rake ant gradle gradlew mvn mvnw sbt lein boot "+
+	"bazel bazelisk buck buck2 pants meson cmake ctest cpack scons waf tox nox invoke inv fab",
+	"pytest py.test nosetests trial jest mocha vitest ava tap karma cypress playwright webpack vite rollup parcel gulp "+
+		"grunt nx turbo lerna eslint prettier stylelint pre-commit husky lint-staged lefthook",
+	"ansible-playbook puppet chef-client chef-solo packer terraform tofu pulumi earthly dagger act skaffold tilt "+
+		"devspace docker-compose systemctl service launchctl",
+	"java javaw groovy scala kotlin swift runghc runhaskell ghci julia R octave guile racket sbcl clisp elixir iex erl "+
+		"escript luajit wish gnuplot dpkg rpm apt apt-get yum dnf brew pacman apk",
+	"pip pip3 gem cpan cpanm luarocks opam composer npx bunx pnpx uvx pipx")
+
+var projectSubs = words("go:test go:run go:generate go:tool go:get go:install cargo:build cargo:b cargo:check "+
+	"cargo:c cargo:test cargo:t cargo:run cargo:r cargo:bench cargo:doc cargo:d cargo:clippy cargo:install cargo:fix "+
+	"cargo:rustc",
+	"cargo:nextest cargo:make cargo:xtask docker:run docker:exec docker:build docker:compose docker:start docker:buildx "+
+		"podman:run podman:exec podman:build podman:start podman:compose kubectl:exec kubectl:run kubectl:debug",
+	"bundle:exec bundle:install uv:run uv:sync uv:pip uv:tool poetry:run poetry:install pipenv:run pipenv:install "+
+		"dotnet:run dotnet:test dotnet:build dotnet:exec mix:run mix:test mix:compile stack:exec stack:run stack:test "+
+		"stack:build",
+	"cabal:run cabal:exec cabal:test cabal:build swift:run swift:test swift:build flutter:run flutter:test dart:run "+
+		"dart:test deno:run deno:test deno:task deno:eval bun:run bun:test bun:x bun:install nix:run nix:develop nix:shell",
+	"gh:extension gh:alias hg:update svn:update perf:record")
+
+// readNPM are sub-commands of package managers that run no scripts.
+var readNPM = words("ls list ll la view info show outdated why explain search root prefix bin help --version -v")
+
+// gitSubs are the sub-commands of git that run nothing that their words, or a setting under a name of the user's, say.
+// All others may be aliases, or run what they are given.
+var gitSubs = words("add am annotate apply archive blame branch bundle cat-file check-attr check-ignore "+
+	"check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone",
+	"commit commit-graph commit-tree count-objects describe diff diff-files diff-index diff-tree fast-export "+
+		"fast-import fetch fmt-merge-msg for-each-ref format-patch fsck gc get-tar-commit-id grep hash-object help",
+	"index-pack init interpret-trailers log ls-files ls-remote ls-tree maintenance merge merge-base merge-file "+
+		"merge-index merge-tree mktag mktree multi-pack-index mv name-rev notes pack-objects pack-refs",
+	"patch-id prune prune-packed pull push range-diff read-tree rebase reflog remote repack replace request-pull rerere "+
+		"reset restore rev-list rev-parse revert rm send-pack shortlog show show-branch show-index show-ref",
+	"sparse-checkout stash status stripspace switch symbolic-ref tag unpack-file unpack-objects update-index update-ref "+
+		"update-server-info var verify-commit verify-pack verify-tag version worktree write-tree --version --help")
+
+// programOptions take a program, or a text for a shell. Letters are found in bundles, names also cut short.
+var programOptions = map[string][]string{
+	"tar": strings.Fields("--checkpoint-action --to-command --use-compress-program --rsh-command --info-script " +
+		"--new-volume-script -I -F"), "bsdtar": strings.Fields("--use-compress-program"),
+	"cpio": strings.Fields("--rsh-command"), "sort": strings.Fields("--compress-program"),
+	"split": strings.Fields("--filter"), "csplit": nil,
+	"rg": strings.Fields("--pre --hostname-bin"), "rsync": strings.Fields("--rsh --rsync-path -e"),
+	"zip": strings.Fields("-TT --unzip-command"), "man": strings.Fields("-P --pager -H --html"),
+	"ssh": strings.Fields("-o"), "scp": strings.Fields("-S -o"), "sftp": strings.Fields("-S -o -b"),
+	"go": strings.Fields("-exec -toolexec -vettool --exec --toolexec --vettool"),
+	"fd": strings.Fields("-x -X --exec --exec-batch"), "fdfind": strings.Fields("-x -X --exec --exec-batch"),
+	"wget": strings.Fields("--use-askpass"), "tcpdump": strings.Fields("-z"),
+	"gcc": strings.Fields("-wrapper"), "g++": strings.Fields("-wrapper"), "cc": strings.Fields("-wrapper"),
+	"clang": strings.Fields("-fplugin"), "pandoc": strings.Fields("--filter --lua-filter -F -L"),
+	"make": strings.Fields("--eval -E"), "gmake": strings.Fields("--eval -E"),
+	"svn": strings.Fields("--diff-cmd --diff3-cmd --editor-cmd --config-option"), "hg": strings.Fields("--config"),
+	"apt": strings.Fields("-o"), "apt-get": strings.Fields("-o"), "less": strings.Fields("-k --lesskey-file"),
+	"dpkg": strings.Fields("--pre-invoke --post-invoke"), "nmap": strings.Fields("--script"),
+	"ctags": strings.Fields("--options"), "ip": nil, "curl": nil, "git": nil, "openssl": strings.Fields("-engine"),
+	"date": nil, "bzip2": nil, "7z": nil,
+}
+
+// gitProgramOptions are those of sub-commands of git.
+var gitProgramOptions = map[string][]string{
+	"clone": strings.Fields("--upload-pack -u --config -c --template"), "fetch": strings.Fields("--upload-pack"),
+	"pull": strings.Fields("--upload-pack"), "ls-remote": strings.Fields("--upload-pack --exec"),
+	"fetch-pack": strings.Fields("--upload-pack --exec"), "push": strings.Fields("--receive-pack --exec"),
+	"send-pack": strings.Fields("--receive-pack --exec"), "archive": strings.Fields("--exec --remote"),
+	"rebase": strings.Fields("--exec -x"), "grep": strings.Fields("--open-files-in-pager -O"),
+	"difftool": strings.Fields("--extcmd -x"), "init": strings.Fields("--template"),
+	"submodule": strings.Fields("foreach"), "bisect": strings.Fields("run"),
+	"send-email": strings.Fields("--sendmail-cmd --smtp-server --to-cmd --cc-cmd"),
+	"filter-branch": strings.Fields("--setup --env-filter --tree-filter --index-filter --parent-filter --msg-filter " +
+		"--commit-filter --tag-name-filter"),
+}
+
+// textRows are programs that change text on its way through.
+var textRows = []row{
+	{"sort", "b c C d f g h i k= m M n r R s S= t= u V z check? ignore-leading-blanks dictionary-order ignore-case " +
+		"general-numeric-sort ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse sort= " +
+		"version-sort batch-size= key= merge buffer-size= stable field-separator= parallel= unique zero-terminated",
+		spec{operands: paths}},
+	{"uniq", "c d D f= i s= u w= z count repeated all-repeated? skip-fields= group? ignore-case skip-chars= unique " +
+		"zero-terminated check-chars=", spec{operands: paths, max: 1, first: true}},
+	{"cut", "b= c= d= f= n s z bytes= characters= delimiter= fields= complement only-delimited output-delimiter= " +
+		"zero-terminated", spec{operands: paths, globs: anyGlob}},
+	{"tr", "c C d s t complement delete squeeze-repeats truncate-set1", spec{operands: texts}},
+	{"paste", "d= s z delimiters= serial zero-terminated", spec{operands: paths, globs: anyGlob}},
+	{"join", "a= e= i j= o= t= v= 1= 2= z ignore-case check-order nocheck-order header zero-terminated",
+		spec{operands: paths, globs: anyGlob}},
+	{"fold", "b s w= bytes spaces width=", spec{operands: paths, globs: anyGlob, count: true}},
+	{"fmt", "c s t u w= p= width= prefix= split-only uniform-spacing", spec{operands: paths, globs: anyGlob, count: true}},
+	{"column", "t s= n x c= o= N= R= e table separator= output-separator= columns= fillrows table-columns= table-right=",
+		spec{operands: paths, globs: anyGlob}},
+	{"expand|unexpand", "a i t= all initial first-only tabs=", spec{operands: paths, globs: anyGlob}},
+	{"rev", "", spec{operands: paths, globs: anyGlob}},
+	{"base64|base32", "d i w= decode ignore-garbage wrap=", spec{operands: paths, globs: anyGlob}},
+	{"awk|gawk|mawk|nawk", "F= v=", spec{operands: firstText, check: checkAwk}},
+	{"echo", "", spec{raw: true, operands: texts, globs: anyGlob, digits: true, says: true}},
+	{"printf", "", spec{operands: texts, digits: true, says: true, globs: anyGlob, first: true, check: checkPrintf}},
+	{"expr", "", spec{raw: true, operands: texts, digits: true}},
+	{"seq", "f= s= w format= separator= equal-width", spec{operands: texts, count: true}},
+	{"basename", "a s= z multiple suffix= zero", spec{operands: texts, globs: anyGlob, says: true}},
+	{"dirname", "z zero", spec{operands: texts, globs: anyGlob, says: true}},
+}
+
+// systemRows are programs that tell about the machine.
+var systemRows = []row{
+	{"whoami|arch|nproc|tty|groups|logname", "all version help", spec{max: -1}},
+	{"pwd", "L P", spec{max: -1}},
+	{"id", "a G g n r u z group groups name real user zero", spec{operands: texts}},
+	{"hostname", "a A d f i I s all-fqdns all-ip-addresses domain fqdn long ip-address short", spec{max: -1}},
+	{"uname", "a s n r v m p i o all kernel-name nodename kernel-release kernel-version machine processor " +
+		"hardware-platform operating-system", spec{max: -1}},
+	{"date", "d= I? R u r/ date= iso-8601? rfc-3339= rfc-email utc universal reference/",
+		spec{operands: texts, max: 1, check: checkDate}},
+	{"uptime", "p s pretty since", spec{max: -1}},
+	{"free", "b k m g h t w bytes kibi mebi gibi human total wide si", spec{max: -1}},
+	{"ps", "A a d e f F H j l L N o= O= p= C= u= U= t= T w y forest pid= ppid= sort= user= format= no-headers headers",
+		spec{operands: texts, check: checkPs}},
+	{"which", "a all", spec{operands: texts}},
+	{"type", "a t p P f", spec{operands: texts}},
+	{"whereis", "b m s u", spec{operands: texts}},
+	{"sleep", "", spec{operands: texts, check: checkSleep}},
+	{"locale", "a", spec{operands: texts, max: 1}},
+}
+
+// plumbingRows are what commands are joined with. They are allowed wherever their parts are.
+var plumbingRows = []row{
+	{"true|false|:|break|continue", "", spec{raw: true, operands: texts, digits: true, says: true}},
+	{"exit|return", "", spec{operands: texts, max: 1, digits: true}},
+	{"cd", "", spec{operands: paths, max: 1}},
+	{"set", "", spec{raw: true, check: checkSet}},
+	{"test|[|[[", "", spec{raw: true, digits: true, check: checkTest}},
+	{"wait", "", spec{max: -1}},
+}
+
+// useRows are uses that only read of programs that also do other things. They count for reading alone: a rule that
+// lists such a program covers what it did without them.
+var useRows = []row{
+	{"tee", "a i append ignore-interrupts", spec{operands: paths, check: checkTee}},
+	{"zcat|gzcat|bzcat|xzcat|lzcat|zstdcat", "", spec{operands: paths}},
+	{"gzip|gunzip|bzip2|bunzip2|xz|unxz|zstd|unzstd",
+		"c d l q t v decompress list quiet stdout test to-stdout uncompress verbose",
+		spec{operands: paths, check: checkUnpacks}},
+	{"bc", "i l q s w interactive mathlib quiet standard warn", spec{operands: paths}},
+	{"tar", "", spec{raw: true, operands: texts, check: checkTar}},
+	{"unzip", "h l q v Z 1 2 s m", spec{operands: mixed, check: checkUnzip}},
+	{"zipinfo", "1 2 h l m s t v z", spec{operands: mixed}},
+	{"tokei", "f files s= t= sort= type= no-ignore hidden", spec{operands: paths}},
+	{"printenv", "0 null", spec{operands: texts, check: checkPrintenv}},
+	{"lsof", "a b i l n P R t w c= d= g= p= s= u=", spec{operands: texts, check: plainOperands}},
+	{"ss", "0 4 6 a b e E H i l m n o O p r s t u w x all extended info ipv4 ipv6 listening memory no-header numeric " +
+		"oneline options processes resolve summary tcp udp unix", spec{operands: texts}},
+	{"netstat", "a e g i l n o p r s t u w x all extend groups interfaces listening numeric program route statistics " +
+		"tcp timers udp unix wide 4 6", spec{max: -1}},
+	{"man|whatis|apropos", "a f k s= w all apropos sections= whatis where", spec{operands: texts, check: plainOperands}},
+	{"pip|pip3 list|freeze|check", "v q l o e user local outdated uptodate editable format= not-required exclude=",
+		spec{max: -1}},
+	{"pip|pip3 show", "f v q files verbose", spec{operands: texts, check: plainOperands}},
+	{"npm root|prefix|bin", "g global", spec{max: -1}},
+	{"npm ls|list|ll", "a g l p all global long parseable json depth= omit= include= prod",
+		spec{operands: texts, check: plainOperands}},
+	{"docker|podman ps", "a f= l n= q s all filter= format= last= latest no-trunc quiet size", spec{max: -1}},
+	{"docker|podman images", "a f= q all digests filter= format= no-trunc quiet", spec{operands: texts}},
+	{"docker|podman logs", "f n= t details since= tail= timestamps until=", spec{operands: texts}},
+	{"docker|podman top|port|diff|history|version|info", "f= q format= no-trunc quiet", spec{operands: texts}},
+}
+
+var useSpecs = sync.OnceValue(func() map[string]*spec {
+	m := map[string]*spec{}
+	addRows(m, useRows, true)
+	return m
+})
+
+// reading is find for what only reads, with uses of programs that also do other things.
+func (c *Command) reading() (s *spec, n int) {
+	if s, n = c.find(); s != nil && s.read {
+		return s, n
+	}
+	return c.findIn(useSpecs())
+}

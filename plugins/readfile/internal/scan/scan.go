@@ -1,0 +1,432 @@
+// Package scan finds the lines of a text that a regular expression matches, fast and whatever the expression.
+//
+// Lines are matched one by one, without their line endings (LF or CRLF): ^ and $ are their ends, and nothing matches
+// across them. Whether a line matches is decided by an automaton that is built as it is needed: where it knows its way
+// a byte costs one look-up, and an expression that makes it learn on and on costs time that is linear, and bounded
+// memory. Where every match has to hold some literal text, lines without it are not even looked at.
+package scan
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of a pattern.
+const (
+	MaxPattern = 1 << 10 // bytes
+
+	maxProgram = 10_000 // instructions; what a counted repeat such as x{1000} makes
+)
+
+// A Pattern is a compiled expression. Many goroutines may use it at once, each with a Scanner of its own.
+type Pattern struct {
+	prog     *syntax.Prog
+	classes  *classes
+	literals []literal // each match holds one of them; empty when that is not known
+	whole    bool      // the only literal is all there is to match
+}
+
+// Options say how a pattern is read.
+type Options struct {
+	Literal    bool // as fixed text
+	IgnoreCase bool
+}
+
+// A PatternError says what is wrong with a pattern.
+type PatternError struct {
+	// Offset is where in the pattern, in bytes; -1 when it is nowhere in particular.
+	Offset int
+	// Problem says what is wrong, and Hint, which may be empty, what to do.
+	Problem, Hint string
+}
+
+func (e *PatternError) Error() string {
+	if e.Offset < 0 {
+		return e.Problem
+	}
+	return fmt.Sprintf("%s at offset %d", e.Problem, e.Offset)
+}
+
+// Compile reads a pattern in the syntax of RE2. Its errors are of type *PatternError.
+func Compile(pattern string, o Options) (*Pattern, error) {
+	if len(pattern) > MaxPattern {
+		return nil, &PatternError{Offset: -1,
+			Problem: fmt.Sprintf("it has %d bytes, at most %d are allowed", len(pattern), MaxPattern)}
+	}
+	flags := syntax.Perl
+	if o.Literal {
+		flags = syntax.Literal
+	}
+	if o.IgnoreCase {
+		flags |= syntax.FoldCase
+	}
+	re, err := syntax.Parse(pattern, flags)
+	if err != nil {
+		return nil, explain(pattern, err)
+	}
+	if hasLineBreak(re) {
+		return nil, &PatternError{Offset: max(strings.Index(pattern, `\n`), strings.IndexByte(pattern, '\n')),
+			Problem: "a line break can never match: lines are searched one by one",
+			Hint:    "Search for the text of one line, and ask for lines around it."}
+	}
+	return assemble(re.Simplify())
+}
+
+// assemble makes the program and all that makes it fast.
+func assemble(re *syntax.Regexp) (*Pattern, error) {
+	prog, err := syntax.Compile(re)
+	if err == nil && len(prog.Inst) > maxProgram {
+		err = fmt.Errorf("it takes %d instructions, at most %d are allowed", len(prog.Inst), maxProgram)
+	}
+	if err != nil {
+		return nil, &PatternError{Offset: -1, Problem: err.Error(), Hint: "Use smaller counts in {}."}
+	}
+	p := &Pattern{prog: prog, classes: newClasses(prog), literals: required(re)}
+	p.whole = len(p.literals) == 1 && !p.literals[0].fold && re.Op == syntax.OpLiteral &&
+		p.literals[0].text == string(re.Rune)
+	return p, nil
+}
+
+// hasLineBreak tells whether a match would have to hold a line break that stands in the pattern as such.
+func hasLineBreak(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpLiteral && strings.ContainsRune(string(re.Rune), '\n') {
+		return true
+	}
+	if re.Op == syntax.OpAlternate || re.Op == syntax.OpStar || re.Op == syntax.OpQuest || re.Op == syntax.OpRepeat &&
+		re.Min == 0 {
+		return false
+	}
+	for _, sub := range re.Sub {
+		if hasLineBreak(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+var lookaround = regexp.MustCompile(`^\(\?<?[=!]`)
+
+// explain finds where a mistake is, and what to do about those that come from other dialects.
+func explain(pattern string, err error) *PatternError {
+	e, ok := errors.AsType[*syntax.Error](err)
+	if !ok {
+		return &PatternError{Offset: -1, Problem: err.Error()}
+	}
+	out := &PatternError{Offset: strings.Index(pattern, e.Expr), Problem: fmt.Sprintf("%s: %s", e.Code, e.Expr)}
+	switch {
+	case lookaround.MatchString(e.Expr):
+		out.Problem = fmt.Sprintf("lookahead and lookbehind are not in RE2: %s", e.Expr[:min(4, len(e.Expr))])
+		out.Hint = "Search for the part that must be there, and pick from the results."
+	case e.Code == syntax.ErrInvalidEscape && len(e.Expr) == 2 && '1' <= e.Expr[1] && e.Expr[1] <= '9':
+		out.Problem = "backreferences are not in RE2: " + e.Expr
+		out.Hint = "Write out what it refers to."
+	case e.Code == syntax.ErrInvalidRepeatSize:
+		out.Hint = "Counts in {} may be up to 1000, also when multiplied by those around them."
+	}
+	if e.Expr == "" {
+		out.Offset = -1
+	}
+	return out
+}
+
+// A Scanner searches one text after another for a pattern. It keeps what it learnt, and up to a few megabytes. One
+// goroutine at a time may use it.
+type Scanner struct {
+	ctx     context.Context
+	pattern *Pattern
+	finders []*finder
+	auto    *automaton
+	data    []byte
+	looked  int // bytes since ctx was asked
+}
+
+// Scanner makes a scanner, which stops when ctx ends.
+func (p *Pattern) Scanner(ctx context.Context) *Scanner {
+	s := &Scanner{ctx: ctx, pattern: p}
+	for _, l := range p.literals {
+		s.finders = append(s.finders, newFinder(l))
+	}
+	return s
+}
+
+// Reset gives the scanner a text, which must stay as it is until the next one.
+func (s *Scanner) Reset(data []byte) {
+	s.data = data
+	for _, f := range s.finders {
+		f.reset()
+	}
+}
+
+// A Line is a line that matches.
+type Line struct {
+	Start, End int // where in the text it is, without its line ending
+	Next       int // where the next line begins
+	MatchEnd   int // where in the text the first match ends; within the line
+}
+
+// Next finds the next line that matches. The search begins at from, which is the begin of a line. False says that there
+// is none, or that the scanner's ctx ended.
+func (s *Scanner) Next(from int) (Line, bool) {
+	for from < len(s.data) {
+		place := s.candidate(from)
+		if place == nowhere {
+			return Line{}, false
+		}
+		line := s.lineAt(from, place)
+		if s.matches(&line, place) {
+			return line, true
+		}
+		if s.ended(line.Next - from) {
+			return Line{}, false
+		}
+		from = line.Next
+	}
+	return Line{}, false
+}
+
+// ended tells whether ctx did, and asks it every so many bytes.
+func (s *Scanner) ended(more int) bool {
+	if s.looked += more; s.looked > 1<<16 {
+		s.looked = 0
+		return s.ctx.Err() != nil
+	}
+	return s.auto != nil && s.auto.stopped
+}
+
+// candidate is a place in the next line that could match.
+func (s *Scanner) candidate(from int) int {
+	if len(s.finders) == 0 {
+		return from
+	}
+	place := nowhere
+	for _, f := range s.finders {
+		place = earlier(place, f.find(s.data, from))
+	}
+	return place
+}
+
+// lineAt is the line that place is in, when a line begins at from.
+func (s *Scanner) lineAt(from, place int) Line {
+	line := Line{Start: from + bytes.LastIndexByte(s.data[from:place], '\n') + 1, End: len(s.data), Next: len(s.data)}
+	if i := bytes.IndexByte(s.data[place:], '\n'); i >= 0 {
+		line.End, line.Next = place+i, place+i+1
+	}
+	if line.End > line.Start && s.data[line.End-1] == '\r' {
+		line.End--
+	}
+	return line
+}
+
+func (s *Scanner) matches(line *Line, place int) bool {
+	if s.pattern.whole {
+		line.MatchEnd = place + len(s.pattern.literals[0].text)
+		return line.MatchEnd <= line.End
+	}
+	if s.auto == nil {
+		s.auto = newAutomaton(s.ctx, s.pattern)
+	}
+	end, ok := s.auto.match(s.data[line.Start:line.End])
+	line.MatchEnd = line.Start + end
+	return ok
+}
+
+// A finder finds a literal in a text, from left to right, and remembers where it saw what.
+type finder struct {
+	literal
+	rare         int // where in the literal its rarest byte is; only for fold
+	lower, upper int // where in the text that byte is next, in either case
+	next         int // where the literal is next
+}
+
+const (
+	unknown = -1 // not looked yet
+	nowhere = -2
+)
+
+func newFinder(l literal) *finder {
+	f := &finder{literal: l}
+	for i := range l.text {
+		if rank(l.text[i]) > rank(l.text[f.rare]) {
+			f.rare = i
+		}
+	}
+	f.reset()
+	return f
+}
+
+// reset forgets the text.
+func (f *finder) reset() { f.lower, f.upper, f.next = unknown, unknown, unknown }
+
+// common are bytes in the order of how often they are in code and prose, roughly, the commonest first.
+const common = " etaonirsldcupmfhg\n\t_().,\"=-:/bvywk0;1x*'>jz2q{}[]<3456789"
+
+// rank is higher for bytes that are rarer. Those that have an upper and a lower case are searched for twice.
+func rank(b byte) int {
+	if i := strings.IndexByte(common, b); i >= 0 {
+		return i
+	}
+	return len(common)
+}
+
+// find gives where the literal begins at from or behind it, or nowhere.
+func (f *finder) find(data []byte, from int) int {
+	if f.next == nowhere || f.next >= from {
+		return f.next
+	}
+	if f.fold {
+		f.next = f.findFold(data, from)
+	} else {
+		f.next = at(bytes.Index(data[from:], []byte(f.text)), from)
+	}
+	return f.next
+}
+
+func (f *finder) findFold(data []byte, from int) int {
+	low := f.text[f.rare]
+	up := low
+	if 'a' <= low && low <= 'z' {
+		up -= 'a' - 'A'
+	}
+	for next := from + f.rare; ; {
+		f.lower, f.upper = nextByte(data, low, f.lower, next), nextByte(data, up, f.upper, next)
+		place := earlier(f.lower, f.upper)
+		if place == nowhere {
+			return nowhere
+		}
+		if begin := place - f.rare; begin+len(f.text) <= len(data) && equalFold(data[begin:begin+len(f.text)], f.text) {
+			return begin
+		}
+		next = place + 1
+	}
+}
+
+// nextByte gives where b is at from or behind it, when known is where it was found last.
+func nextByte(data []byte, b byte, known, from int) int {
+	if known == nowhere || known >= from {
+		return known
+	}
+	if from > len(data) {
+		return nowhere
+	}
+	return at(bytes.IndexByte(data[from:], b), from)
+}
+
+func at(index, from int) int {
+	if index < 0 {
+		return nowhere
+	}
+	return from + index
+}
+
+// earlier is the smaller of two places, of which each may be nowhere.
+func earlier(a, b int) int {
+	if a == nowhere || b != nowhere && b < a {
+		return b
+	}
+	return a
+}
+
+// equalFold compares with text in lower case. Only ASCII letters have a case here.
+func equalFold(data []byte, text string) bool {
+	for i, b := range data {
+		if 'A' <= b && b <= 'Z' {
+			b += 'a' - 'A'
+		}
+		if b != text[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// maxLiterals is how many literals are worth looking for, each with a pass over the text.
+const maxLiterals = 6
+
+// A literal is text that a match must hold.
+type literal struct {
+	text string
+	fold bool // in upper or lower case; text is in lower case then
+}
+
+// required finds literals of which every match of re holds one; nil when there are none that are known.
+func required(re *syntax.Regexp) []literal {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return ofLiteral(re.Rune, re.Flags&syntax.FoldCase != 0)
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpConcat:
+		return ofConcat(re.Sub)
+	case syntax.OpAlternate:
+		return ofAlternate(re.Sub)
+	}
+	return nil
+}
+
+func ofConcat(parts []*syntax.Regexp) (best []literal) {
+	for _, part := range parts {
+		if all := required(part); shortest(all) > shortest(best) {
+			best = all
+		}
+	}
+	return best
+}
+
+func ofAlternate(parts []*syntax.Regexp) (all []literal) {
+	for _, part := range parts {
+		some := required(part)
+		if some == nil || len(all)+len(some) > maxLiterals {
+			return nil
+		}
+		all = append(all, some...)
+	}
+	return all
+}
+
+func shortest(all []literal) int {
+	if len(all) == 0 {
+		return 0
+	}
+	size := len(all[0].text)
+	for _, l := range all {
+		size = min(size, len(l.text))
+	}
+	return size
+}
+
+// ofLiteral gives the longest piece of a literal that can be found by its bytes: a character that invalid bytes stand
+// for, or one that has other forms than ASCII letters when case does not matter, such as k and the Kelvin sign, is in
+// no piece.
+func ofLiteral(text []rune, fold bool) []literal {
+	best, piece := "", ""
+	for _, r := range text {
+		if r == utf8.RuneError || fold && !foldsInASCII(r) {
+			piece = ""
+			continue
+		}
+		if piece += string(r); len(piece) > len(best) {
+			best = piece
+		}
+	}
+	if best == "" {
+		return nil
+	}
+	if fold {
+		best = strings.ToLower(best)
+		fold = strings.ToUpper(best) != best
+	}
+	return []literal{{best, fold}}
+}
+
+// foldsInASCII tells whether r has one case only, or is an ASCII letter whose only other form is one too.
+func foldsInASCII(r rune) bool {
+	other := unicode.SimpleFold(r)
+	return other == r || r < utf8.RuneSelf && other < utf8.RuneSelf && unicode.SimpleFold(other) == r
+}
