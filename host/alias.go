@@ -36,7 +36,7 @@ func aliases(plugins map[string]Plugin, tools map[string]ToolOptions) (map[strin
 }
 
 // meant gives the full name of the tool that is called so.
-func (h *hosting) meant(name string) string {
+func (h *snapshot) meant(name string) string {
 	if tool, is := h.aliases[name]; is {
 		return tool
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // approve asks about calls that the policy wants asked about, unless an earlier answer stands for them.
-func (h *hosting) approve(next CallFunc) CallFunc {
+func (h *snapshot) approve(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		c.Decision = h.waive(c, c.Decision)
 		if c.Decision.Effect == policy.Allow {
@@ -50,7 +50,7 @@ func (h *hosting) approve(next CallFunc) CallFunc {
 }
 
 // ask puts the question when it is this call's turn, and waits for the answer.
-func (h *hosting) ask(ctx context.Context, c *Call) (Answer, error) {
+func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
 	switch {
 	case h.options.Mode == ModeNeverAsk || h.options.Mode == ModePlan:
 		c.Decision = c.Decision.Tighten(policy.Step{Layer: modeLayer, Rule: string(h.options.Mode), Effect: policy.Deny, Matched: true,
@@ -59,6 +59,7 @@ func (h *hosting) ask(ctx context.Context, c *Call) (Answer, error) {
 	case h.options.Approver == nil:
 		return Answer{}, unaskable(c, ErrNobodyToAsk.Error())
 	}
+	c.leave() // it joins the queues again when it may run
 	c.tell(AwaitingApproval)
 	turns, err := h.takeTurn(ctx, c)
 	if err != nil {
@@ -68,7 +69,7 @@ func (h *hosting) ask(ctx context.Context, c *Call) (Answer, error) {
 }
 
 // inTurn puts the question, unless the answer to the one before stands for this call too.
-func (h *hosting) inTurn(ctx context.Context, c *Call, turns questionTurns) (Answer, error) {
+func (h *snapshot) inTurn(ctx context.Context, c *Call, turns questionTurns) (Answer, error) {
 	handedOn := false
 	defer func() {
 		if !handedOn { // also by a panic
@@ -103,7 +104,7 @@ func (all questionTurns) leave() {
 }
 
 // takeTurn waits until no other question of the session is open, and then, if need be, until none is.
-func (h *hosting) takeTurn(ctx context.Context, c *Call) (turns questionTurns, err error) {
+func (h *snapshot) takeTurn(ctx context.Context, c *Call) (turns questionTurns, err error) {
 	by := []asker{{session: c.SessionID}}
 	if h.options.OneQuestion { // in this order, so that each session has one in the queue of all
 		by = append(by, asker{all: true})
@@ -124,7 +125,7 @@ func (h *hosting) takeTurn(ctx context.Context, c *Call) (turns questionTurns, e
 }
 
 // question asks the approver, and gives the turns back when he has returned, also long after nobody waits any more.
-func (h *hosting) question(ctx context.Context, c *Call, r *ApprovalRequest, turns questionTurns) (Answer, error) {
+func (h *snapshot) question(ctx context.Context, c *Call, r *ApprovalRequest, turns questionTurns) (Answer, error) {
 	type reply struct {
 		Answer
 		error
@@ -145,7 +146,7 @@ func (h *hosting) question(ctx context.Context, c *Call, r *ApprovalRequest, tur
 
 // approver calls the approver, whose panic is a refusal. What his answer means for other calls is settled before one of
 // them is asked about.
-func (h *hosting) approver(ctx context.Context, c *Call, r *ApprovalRequest) (a Answer, err error) {
+func (h *snapshot) approver(ctx context.Context, c *Call, r *ApprovalRequest) (a Answer, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			logPanic(h.log, cause, "call_id", r.CallID)
@@ -167,7 +168,7 @@ func (h *hosting) approver(ctx context.Context, c *Call, r *ApprovalRequest) (a 
 }
 
 // approverFailed words why there is no answer. Codes of approvals that the approver gives himself stay.
-func (h *hosting) approverFailed(ctx, asking context.Context, c *Call, err error) error {
+func (h *snapshot) approverFailed(ctx, asking context.Context, c *Call, err error) error {
 	e, coded := errors.AsType[*sdk.Error](err)
 	switch {
 	case err == nil:
@@ -187,7 +188,7 @@ func (h *hosting) approverFailed(ctx, asking context.Context, c *Call, err error
 }
 
 // request is the approver's own copy of what he decides on.
-func (h *hosting) request(ctx context.Context, c *Call) *ApprovalRequest {
+func (h *snapshot) request(ctx context.Context, c *Call) *ApprovalRequest {
 	expires, _ := ctx.Deadline()
 	d := c.Decision
 	d.Trace = slices.Clone(d.Trace)
@@ -212,7 +213,7 @@ func clonePreview(p *sdk.Preview) *sdk.Preview {
 
 // again runs the call with the arguments that the person gave: they are decided and asked about like the first. Those that
 // do not fit are not taken, and the person is told.
-func (h *hosting) again(ctx context.Context, c *Call, a Answer) (*sdk.Result, error) {
+func (h *snapshot) again(ctx context.Context, c *Call, a Answer) (*sdk.Result, error) {
 	if c.edits++; c.edits > maxEdits {
 		return nil, rejected(c, No(fmt.Sprintf("the arguments were changed %d times", maxEdits)))
 	}

@@ -19,7 +19,7 @@ type Recorder interface {
 }
 
 // audit writes one line a call to the log, and one record, also for those that were refused.
-func (h *hosting) audit(next CallFunc) CallFunc {
+func (h *snapshot) audit(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		started, in := time.Now(), len(c.Arguments)
 		result, err := next(ctx, c)
@@ -34,7 +34,7 @@ func (h *hosting) audit(next CallFunc) CallFunc {
 	}
 }
 
-func (h *hosting) logEnd(ctx context.Context, c *Call, e *sdk.Error, in int, took time.Duration) {
+func (h *snapshot) logEnd(ctx context.Context, c *Call, e *sdk.Error, in int, took time.Duration) {
 	if !h.log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
@@ -54,7 +54,7 @@ func outcome(e *sdk.Error) []slog.Attr {
 }
 
 // record writes down that a call is about to run. One that may change something does not run without.
-func (h *hosting) record(next CallFunc) CallFunc {
+func (h *snapshot) record(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		changes := !isYes(c.Definition.Hints.ReadOnly)
 		decision := func() audit.Record {
@@ -72,7 +72,7 @@ func (h *hosting) record(next CallFunc) CallFunc {
 
 // append adds a record, which is only made when somebody keeps it: it holds the whole result as JSON. A recorder that
 // panics is taken for one that has not written.
-func (h *hosting) append(c *Call, r func() audit.Record) (err error) {
+func (h *snapshot) append(c *Call, r func() audit.Record) (err error) {
 	if h.options.Audit == nil {
 		return nil
 	}

@@ -127,7 +127,7 @@ func (b *batch) start(ctx context.Context, e *entry) {
 }
 
 // readsOnly says whether the call, as its caller gave it, only reads.
-func (h *hosting) readsOnly(ctx context.Context, e *entry) bool {
+func (h *snapshot) readsOnly(ctx context.Context, e *entry) bool {
 	if e.tooLate(ctx, nil) != nil {
 		return false
 	}
@@ -174,7 +174,7 @@ func (c *Call) besides(ctx context.Context) (leave func(), e *sdk.Error) {
 }
 
 // notRun answers a call that does not get as far as the route.
-func (h *hosting) notRun(ctx context.Context, c *Call, why *sdk.Error) *Result {
+func (h *snapshot) notRun(ctx context.Context, c *Call, why *sdk.Error) *Result {
 	refused := chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, why }, h.audit, h.conclude)
 	result, err := refused(ctx, h.prepare(c))
 	return h.answered(c, result, err, 0)

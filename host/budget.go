@@ -14,7 +14,7 @@ import (
 // budget refuses calls that cost too much, and those of a session that has made as many as it may. It stands before
 // anybody is asked whether the call may run. A call that does not run after all is not counted, and one that comes by
 // again, with arguments that a person has changed, is counted once.
-func (h *hosting) budget(next CallFunc) CallFunc {
+func (h *snapshot) budget(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
 		if e := h.tooExpensive(c.Definition); e != nil {
 			return nil, e
@@ -45,7 +45,7 @@ type allowance struct {
 }
 
 // allowances are those that a call of the tool is counted against.
-func (h *hosting) allowances(t *Tool) (all []allowance) {
+func (h *snapshot) allowances(t *Tool) (all []allowance) {
 	if n := h.options.Tools[t.Name].MaxCalls; n > 0 {
 		all = append(all, allowance{fmt.Sprintf("tool %q", t.Name), n})
 	}
@@ -70,7 +70,7 @@ func (t *Tool) costsMore(ceiling sdk.CostTier) bool {
 	return slices.Index(tiers, t.tier()) > slices.Index(tiers, ceiling)
 }
 
-func (h *hosting) tooExpensive(t *Tool) *sdk.Error {
+func (h *snapshot) tooExpensive(t *Tool) *sdk.Error {
 	ceiling := h.options.MaxCostTier
 	if ceiling == "" || !t.costsMore(ceiling) {
 		return nil
@@ -120,8 +120,11 @@ func (s *sessions) count(id string, of []allowance) (*session, *sdk.Error) {
 }
 
 // spent says that the call's session has made as many calls as it may; nil when it has not. Nothing is counted.
-func (h *hosting) spent(c *Call, t *Tool) *sdk.Error {
+func (h *snapshot) spent(c *Call, t *Tool) *sdk.Error {
 	of := h.allowances(t)
+	if len(of) == 0 {
+		return nil
+	}
 	h.sessions.mu.Lock()
 	defer h.sessions.mu.Unlock()
 	e := h.sessions.byID[sha256.Sum256([]byte(c.SessionID))]
@@ -159,7 +162,7 @@ func (s *sessions) find(id sessionID) *session {
 }
 
 func (a allowance) spent() *sdk.Error {
-	e := overLimit("BudgetSpent", limitDetails{Setting: "max_calls", Of: a.of, Limit: a.most},
+	e := limitError("BudgetSpent", limitDetails{Setting: "max_calls", Of: a.of, Limit: a.most},
 		fmt.Sprintf("a session may make %d calls, and this one has", a.most))
 	e.Suggestion = "Go on without it, or ask the user to raise the limit."
 	return e

@@ -47,6 +47,8 @@ type Call struct {
 
 	catalog *Catalog // which must have the tool; nil has all
 
+	slots slots // what it takes up of the limits
+
 	*life // once the host has it
 }
 
@@ -69,7 +71,7 @@ func chain(f CallFunc, around ...Middleware) CallFunc {
 }
 
 // dispatch is the end of the route: the plugin.
-func (h *hosting) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
+func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	r, err := h.toRequest(c)
 	if err := errors.Join(err, c.fresh()); err != nil {
 		return nil, err
@@ -90,7 +92,7 @@ func (h *hosting) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 
 // heed has a plugin listed anew that says that what was listed of it holds no more: the word of a change may be on its way
 // still, or was told before anybody watched.
-func (h *hosting) heed(c *Call, err error) {
+func (h *snapshot) heed(c *Call, err error) {
 	e := asError(err)
 	if e == nil || e.Name != sdk.NameListedOtherwise {
 		return
@@ -102,7 +104,7 @@ func (h *hosting) heed(c *Call, err error) {
 }
 
 // toRequest is the call as the plugin sees it, with arguments of its own.
-func (h *hosting) toRequest(c *Call) (*sdk.Request, error) {
+func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {
 	if !filepath.IsAbs(c.Workdir) {
 		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run", c.Workdir)
 	}
@@ -133,7 +135,7 @@ func (c *Call) checkNames() *sdk.Error {
 const maxLogText = 4000
 
 // events passes a call's events on, and its log lines to the log as well. The level of a plugin's word is at most warn.
-func (h *hosting) events(ctx context.Context, c *Call) func(sdk.Event) {
+func (h *snapshot) events(ctx context.Context, c *Call) func(sdk.Event) {
 	return func(e sdk.Event) {
 		if e.Type == sdk.EventLog {
 			h.log.LogAttrs(ctx, min(e.Level, slog.LevelWarn), cutText(e.Message, maxLogText), slog.String("call_id", c.ID),

@@ -16,7 +16,7 @@ type consent struct {
 	decision   policy.Decision
 }
 
-func (h *hosting) consent(c *Call) consent {
+func (h *snapshot) consent(c *Call) consent {
 	return consent{h.options.Approver, h.options.Mode, c.Definition.hash(), c.preview, c.Decision}
 }
 

@@ -18,7 +18,7 @@ type Policy interface {
 var hintsOnly = must(policy.New())
 
 // enforce asks the policy. What it denies goes no further.
-func (h *hosting) enforce(next CallFunc) CallFunc {
+func (h *snapshot) enforce(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		c.Decision = h.decide(c)
 		if c.Decision.Effect == policy.Deny {
@@ -48,7 +48,7 @@ func (h *Host) Explain(ctx context.Context, c Call) (policy.Decision, error) {
 }
 
 // decide gives the policy's decision as the mode of approval changes it.
-func (h *hosting) decide(c *Call) policy.Decision {
+func (h *snapshot) decide(c *Call) policy.Decision {
 	q := c.query()
 	return h.options.Mode.apply(h.pathed(c, q, h.floored(spoken(h.options.Policy.Decide(q)), q)), q)
 }
@@ -77,7 +77,7 @@ func (c *Call) query() *policy.Query {
 }
 
 // hides says whether the policy denies every call of the tool, as far as it can tell, or the host cannot offer it.
-func (h *hosting) hides(t *Tool) bool {
+func (h *snapshot) hides(t *Tool) bool {
 	if isBuiltIn(t.plugin) { // deferred catalogs list it
 		return true
 	}

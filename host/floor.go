@@ -6,7 +6,7 @@ import (
 )
 
 // floored denies what nobody means, such as rm -rf / or a fork bomb, whatever rules and people allow.
-func (h *hosting) floored(d policy.Decision, q *policy.Query) policy.Decision {
+func (h *snapshot) floored(d policy.Decision, q *policy.Query) policy.Decision {
 	if h.options.WithoutFloor {
 		return d
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // guard turns a panic further in, such as in an embedder's middleware, into an error.
-func (h *hosting) guard(next CallFunc) CallFunc {
+func (h *snapshot) guard(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
 		defer func() {
 			if cause := recover(); cause != nil {

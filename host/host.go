@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolhost/toolhost/host/internal/queue"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -126,16 +127,16 @@ type ToolOptions struct {
 
 // A Host runs tool calls. Make one with New; it is safe for concurrent use.
 type Host struct {
-	now      atomic.Pointer[hosting]
+	now      atomic.Pointer[snapshot]
 	memory   memory
 	asking   questions
-	all      *line // of all calls
+	calls    *queue.Queue // of all plugins together
 	sessions sessions
 	misses   missCounter
 	changes  atomic.Uint64 // how often the tools of any plugin were forgotten, or what is offered of them changed
 
 	reloading sync.Mutex
-	mu        briefMutex // held to begin a call, to change what the host works with, and to end base
+	mu        sync.Mutex // held to begin a call, to change what the host works with, and to end base
 	base      context.Context
 	end       context.CancelFunc
 	running   sync.WaitGroup   // calls and watches
@@ -148,9 +149,8 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{memory: memory{answers: o.Remembered}, watches: map[string]watch{},
-		all: newLine("", Limits{})}
-	h.all.plugin.of, h.all.kind = "the host", "the host, for plugin"
-	first, err := h.newHosting(plugins, o, nil)
+		calls: queue.New("the host", "the host, for plugin")}
+	first, err := h.newSnapshot(plugins, o, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (h *Host) call(ctx context.Context, c Call, of *entry) *Result {
 }
 
 // answered is the end of every call.
-func (h *hosting) answered(c *Call, r *sdk.Result, err error, took time.Duration) *Result {
+func (h *snapshot) answered(c *Call, r *sdk.Result, err error, took time.Duration) *Result {
 	out := c.answer(r, err, took)
 	c.recorded().tellEnd(h.log, out.Error)
 	return out

@@ -3,34 +3,86 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/internal/queue"
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // maxTimeout bounds every call, whatever is asked for.
 const maxTimeout = time.Hour
 
-// shed is admit for tools that are known, before the call has even a context of its own: ten thousand calls that share one
+// slots are a call's places in the queues: of its plugin, if that has limits, and of the host. The call joins at the first
+// look, so that a call over a limit is refused before anything is done for it, and leaves on every way out, and before
+// anything slow: a preview, or a question to a person. It joins again when it comes to limit.
+type slots struct{ plugin, host *queue.Place }
+
+// leave gives up what the call has; nothing the second time.
+func (c *Call) leave() {
+	if c.slots.host != nil {
+		c.slots.host.Leave()
+	}
+	if c.slots.plugin != nil {
+		c.slots.plugin.Leave()
+	}
+	c.slots = slots{}
+}
+
+func (c *Call) queueCaller() queue.Caller { return queue.Caller{Name: c.Caller, Session: c.SessionID} }
+
+// join has the call join the queues, unless it is in them. It does not wait.
+func (h *snapshot) join(c *Call, t *Tool) *sdk.Error {
+	if c.slots != (slots{}) {
+		return nil
+	}
+	refusal := h.joinQueues(c, t)
+	if refusal == nil {
+		return nil
+	}
+	c.leave()
+	return cmp.Or(h.tooExpensive(t), h.spent(c, t), overLimit(refusal)) // first what a retry cannot help
+}
+
+func (h *snapshot) joinQueues(c *Call, t *Tool) (refusal *queue.Refusal) {
+	if q := h.queues[t.Plugin]; q != nil {
+		if c.slots.plugin, refusal = q.Join(t.Name, c.queueCaller()); refusal != nil {
+			return refusal
+		}
+		if !c.slots.plugin.Immediate() { // a call that waits for its plugin takes no slot from other plugins
+			return h.calls.Check(t.Plugin, c.queueCaller())
+		}
+	}
+	c.slots.host, refusal = h.calls.Join(t.Plugin, c.queueCaller())
+	return refusal
+}
+
+// shed is admit for tools that are listed, before the call has even a context of its own: ten thousand calls that share one
 // wait for each other there. Middleware, which sees every call, comes before admit.
-func (h *hosting) shed(next CallFunc) CallFunc {
+func (h *snapshot) shed(next CallFunc) CallFunc {
 	if len(h.options.Middleware) > 0 {
 		return next
 	}
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if t := h.listed(c); t != nil {
-			if e := h.overLimits(c, t); e != nil {
+			if e := h.join(c, t); e != nil {
 				c.Definition = t // for result and record
 				return nil, e
 			}
+			defer c.leave()
 		}
 		return next(ctx, c)
 	}
 }
 
-// listed finds the tool of a call without asking anybody; nil if that takes more, or the call is refused for another reason.
-func (h *hosting) listed(c *Call) *Tool {
+// listed returns the tool of a call without asking its plugin; nil if that takes more, or the call is refused for another
+// reason.
+func (h *snapshot) listed(c *Call) *Tool {
 	plugin, _, _ := strings.Cut(c.Tool, "__")
 	l := h.registry.plugins[plugin]
 	if l == nil || c.checkNames() != nil || h.base.Err() != nil {
@@ -42,43 +94,29 @@ func (h *hosting) listed(c *Call) *Tool {
 	return nil
 }
 
-// admit refuses a call at once that limit would refuse, before anything is done for it.
-func (h *hosting) admit(next CallFunc) CallFunc {
+// admit refuses a call over a limit before anything is done for it.
+func (h *snapshot) admit(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if e := h.overLimits(c, c.Definition); e != nil {
+		if e := h.join(c, c.Definition); e != nil {
 			return nil, e
 		}
+		defer c.leave()
 		return next(ctx, c)
 	}
 }
 
-// overLimits says why a call would be refused that came now. What no wait mends comes first: it is nothing to try again.
-func (h *hosting) overLimits(c *Call, t *Tool) (e *sdk.Error) {
-	if l := h.lines[t.Plugin]; l != nil {
-		e = l.refusal(t.Name, c.by())
-	}
-	if e == nil {
-		e = h.all.refusal(t.Plugin, c.by())
-	}
-	if e == nil {
-		return nil
-	}
-	return cmp.Or(h.tooExpensive(t), h.spent(c, t), e)
-}
-
-// limit has the call wait for its turn.
-func (h *hosting) limit(next CallFunc) CallFunc {
+// limit has the call wait for its slots.
+func (h *snapshot) limit(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		leave, e := h.turn(ctx, c)
+		defer c.leave()
+		if e := h.wait(ctx, c); e != nil {
+			return nil, e
+		}
+		leaveBatch, e := c.besides(ctx)
 		if e != nil {
 			return nil, e
 		}
-		defer leave()
-		together, e := c.besides(ctx)
-		if e != nil {
-			return nil, e
-		}
-		defer together()
+		defer leaveBatch()
 		if e := h.pace(ctx, c.Definition); e != nil {
 			return nil, e
 		}
@@ -86,8 +124,141 @@ func (h *hosting) limit(next CallFunc) CallFunc {
 	}
 }
 
+// wait waits for a slot of the call's plugin and then of the host.
+func (h *snapshot) wait(ctx context.Context, c *Call) *sdk.Error {
+	if e := h.join(c, c.Definition); e != nil {
+		return e
+	}
+	if p := c.slots.plugin; p != nil {
+		if err := p.Wait(ctx); err != nil {
+			return notGranted(ctx, err)
+		}
+	}
+	if c.slots.host == nil {
+		var refusal *queue.Refusal
+		if c.slots.host, refusal = h.calls.Join(c.Definition.Plugin, c.queueCaller()); refusal != nil {
+			return overLimit(refusal)
+		}
+	}
+	if err := c.slots.host.Wait(ctx); err != nil {
+		return notGranted(ctx, err)
+	}
+	return nil
+}
+
+func notGranted(ctx context.Context, err error) *sdk.Error {
+	if refusal, ok := errors.AsType[*queue.Refusal](err); ok {
+		return overLimit(refusal)
+	}
+	return notBegun(ctx, "while it waited in the queue")
+}
+
+// limitDetails are the details of CodeLimit.
+type limitDetails struct {
+	Setting string `json:"setting"`      // by its name in config.hcl
+	Of      string `json:"of,omitempty"` // what it is set for
+	Limit   any    `json:"limit"`
+	// RetryAfter is when a retry makes sense, in milliseconds; exact for a rate, an estimate for a queue.
+	RetryAfter int64 `json:"retry_after_ms,omitempty"`
+}
+
+// limitError is the error of a call over a limit: it names the setting, and why the call is over it.
+func limitError(name string, d limitDetails, why string) *sdk.Error {
+	e := fail(sdk.CodeLimit, name, "%s (%s of %s); nothing was run", why, d.Setting, d.Of)
+	e.Details = sdk.Details(d)
+	return e
+}
+
+func overLimit(r *queue.Refusal) *sdk.Error {
+	retry := int64(math.Ceil(float64(r.RetryAfter) / float64(time.Millisecond)))
+	var e *sdk.Error
+	switch r.Reason {
+	case queue.RateLimited:
+		e = limitError("RateLimited", limitDetails{"rate", r.Of, r.Rate, retry},
+			fmt.Sprintf("there may be %g calls a second, %d at once, and there were as many", r.Rate, r.Burst))
+		e.Suggestion = fmt.Sprintf("Call again in %s.", time.Duration(retry)*time.Millisecond)
+	case queue.Full:
+		places := "none"
+		if r.Queue > 0 {
+			places = fmt.Sprint(r.Queue)
+		}
+		e = limitError("QueueFull", limitDetails{"queue", r.Of, r.Queue, retry},
+			fmt.Sprintf("the queue is full: at most %d calls run at once and %s wait", r.Concurrency, places))
+		e.Suggestion = "Call again when calls that run now have ended."
+	default:
+		e = limitError("WaitedTooLong", limitDetails{"concurrency", r.Of, r.Concurrency, retry},
+			fmt.Sprintf("the call waited %s in the queue; at most %d may run at once", queue.MaxWait, r.Concurrency))
+		e.Suggestion = "Call again when calls that run now have ended."
+	}
+	e.Retryable = true
+	return e
+}
+
+// notBegun is the error of a call whose context ended before the plugin had the call.
+func notBegun(ctx context.Context, when string) *sdk.Error {
+	e := sdk.EndedError(ctx)
+	what := "the call was canceled"
+	if e.Code == sdk.CodeTimeout {
+		what, e.Retryable, e.Suggestion = "the caller's deadline passed", true, "Call again with more time."
+	}
+	e.Message = what + " " + when + "; nothing was run"
+	return e
+}
+
+// queueLimits are those of a queue, by their names here.
+func (l Limits) queueLimits() queue.Limits {
+	return queue.Limits{Concurrency: l.Concurrency, Queue: l.Queue, Rate: l.Rate, Burst: l.Burst}
+}
+
+// limitHost limits all calls together, and each plugin to three quarters of that, so that a flood of calls to one plugin
+// blocks no other. A host of few calls is one plugin's if need be.
+func (n *snapshot) limitHost() {
+	all := queue.Limits{Concurrency: n.options.MaxConcurrency, Queue: 4 * min(n.options.MaxConcurrency, math.MaxInt/4)}
+	var each map[string]queue.Limits
+	if all.Concurrency >= 16 {
+		each = map[string]queue.Limits{}
+		for name := range n.registry.plugins {
+			each[name] = queue.Limits{Concurrency: all.Concurrency - all.Concurrency/4, Queue: all.Queue - all.Queue/4}
+		}
+	}
+	n.calls.SetLimits(all, each)
+}
+
+// limitPlugins makes a queue for each plugin that has limits, or one of whose tools has. Queues of before go on under the
+// new limits, or under none while there are calls in them.
+func (n *snapshot) limitPlugins(before map[string]*queue.Queue) {
+	tools := map[string]map[string]queue.Limits{} // by plugin and by full name
+	for name, t := range n.options.Tools {
+		plugin, _, _ := strings.Cut(name, "__")
+		if t.Limits == (Limits{}) {
+			continue
+		}
+		if tools[plugin] == nil {
+			tools[plugin] = map[string]queue.Limits{}
+		}
+		tools[plugin][name] = t.queueLimits()
+	}
+	n.queues = map[string]*queue.Queue{}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(n.registry.plugins)), maps.Keys(before))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		q, limits := before[name], n.options.Plugins[name].Limits
+		limited := limits != (Limits{}) || tools[name] != nil
+		if q == nil && limited {
+			q = queue.New(fmt.Sprintf("plugin %q", name), "tool")
+		}
+		if q == nil {
+			continue
+		}
+		q.SetLimits(limits.queueLimits(), tools[name])
+		if limited || q.Busy() { // calls in it count when there are limits again
+			n.queues[name] = q
+		}
+	}
+}
+
 // start is the last look before the plugin gets the call.
-func (h *hosting) start(next CallFunc) CallFunc {
+func (h *snapshot) start(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if h.base.Err() != nil { // Close ends calls one after the other, so a turn may have passed on meanwhile
 			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host was closed before the call began; nothing was run")
@@ -105,27 +276,8 @@ func (h *hosting) start(next CallFunc) CallFunc {
 	}
 }
 
-// turn waits for the call's turn at its plugin, and then at the host: what waits for a busy plugin keeps no other from
-// running.
-func (h *hosting) turn(ctx context.Context, c *Call) (leave func(), e *sdk.Error) {
-	own := func() {}
-	if l := h.lines[c.Definition.Plugin]; l != nil {
-		t, e := l.enter(ctx, l.pair(c.Definition.Name), c.by())
-		if e != nil {
-			return nil, e
-		}
-		own = func() { l.leave(t) }
-	}
-	t, e := h.all.enter(ctx, h.all.pair(c.Definition.Plugin), c.by())
-	if e != nil {
-		own()
-		return nil, e
-	}
-	return func() { h.all.leave(t); own() }, nil
-}
-
 // timed gives the call its deadline, which begins only now: its timeout, less what its preview took of it.
-func (h *hosting) timed(next CallFunc) CallFunc {
+func (h *snapshot) timed(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		d := h.timeout(c)
 		limited, cancel := context.WithTimeout(ctx, d-c.looked)
@@ -157,7 +309,7 @@ func tookTooLong(ctx context.Context, c *Call, d time.Duration) *sdk.Error {
 }
 
 // timeout is what the caller asks for, else the user's setting, else the tool's own word, else the host's.
-func (h *hosting) timeout(c *Call) time.Duration {
+func (h *snapshot) timeout(c *Call) time.Duration {
 	d := firstPositive(c.Timeout, h.options.Tools[c.Tool].Timeout, c.Definition.Timeout, h.options.DefaultTimeout)
 	return min(d, maxTimeout)
 }

@@ -169,16 +169,16 @@ func TestQueueFull(t *testing.T) {
 		want    sdk.Error
 	}{
 		"of a tool": {onTool(host.Limits{Concurrency: 2, Queue: 4}), 4, sdk.Error{
-			Message: `there may be 2 at once and 4 in line, and there are as many (queue of tool "test__run"); nothing was run`,
+			Message: `the queue is full: at most 2 calls run at once and 4 wait (queue of tool "test__run"); nothing was run`,
 			Details: []byte(`{"setting":"queue","of":"tool \"test__run\"","limit":4,"retry_after_ms":2500}`)}},
 		"of a plugin": {onPlugin(host.Limits{Concurrency: 2, Queue: 1}), 1, sdk.Error{
-			Message: `there may be 2 at once and 1 in line, and there are as many (queue of plugin "test"); nothing was run`,
+			Message: `the queue is full: at most 2 calls run at once and 1 wait (queue of plugin "test"); nothing was run`,
 			Details: []byte(`{"setting":"queue","of":"plugin \"test\"","limit":1,"retry_after_ms":1000}`)}},
 		"none in line": {onTool(host.Limits{Concurrency: 2, Queue: -1}), 0, sdk.Error{
-			Message: `there may be 2 at once and none in line, and there are as many (queue of tool "test__run"); nothing was run`,
+			Message: `the queue is full: at most 2 calls run at once and none wait (queue of tool "test__run"); nothing was run`,
 			Details: []byte(`{"setting":"queue","of":"tool \"test__run\"","limit":0,"retry_after_ms":500}`)}},
 		"by default": {onTool(host.Limits{Concurrency: 2}), 32, sdk.Error{
-			Message: `there may be 2 at once and 32 in line, and there are as many (queue of tool "test__run"); nothing was run`,
+			Message: `the queue is full: at most 2 calls run at once and 32 wait (queue of tool "test__run"); nothing was run`,
 			Details: []byte(`{"setting":"queue","of":"tool \"test__run\"","limit":32,"retry_after_ms":16500}`)}},
 	}
 	for name, c := range cases {
@@ -248,7 +248,7 @@ func TestWaitedTooLong(t *testing.T) {
 				q.add(t.Context(), taking("long", "run", 10*time.Minute))
 				r := q.host.Call(t.Context(), taking("short", "run", time.Second))
 				want := &sdk.Error{Code: sdk.CodeLimit, Name: "WaitedTooLong", Outcome: sdk.OutcomeNotSent, Retryable: true,
-					Message:    "the call waited 5m0s in line, since there may be 1 at once (concurrency of " + c.of + "); nothing was run",
+					Message:    "the call waited 5m0s in the queue; at most 1 may run at once (concurrency of " + c.of + "); nothing was run",
 					Suggestion: "Call again when calls that run now have ended."}
 				e := failed(t, r, sdk.CodeLimit)
 				e.Details = nil
@@ -270,11 +270,11 @@ func TestGivingUpInLine(t *testing.T) {
 		code  sdk.Code
 		want  string
 	}{
-		"canceled": {context.WithCancel, sdk.CodeCanceled, "the call was canceled while it waited in line; nothing was run"},
+		"canceled": {context.WithCancel, sdk.CodeCanceled, "the call was canceled while it waited in the queue; nothing was run"},
 		"deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, time.Second)
 		},
-			sdk.CodeTimeout, "the caller's deadline passed while it waited in line; nothing was run"},
+			sdk.CodeTimeout, "the caller's deadline passed while it waited in the queue; nothing was run"},
 	}
 	for name, c := range ends {
 		t.Run(name, func(t *testing.T) {
@@ -315,7 +315,7 @@ func TestCanceledBeforeItsTurn(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		e := failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled)
-		diff(t, "the call was canceled before its turn came; nothing was run", e.Message)
+		diff(t, "the call was canceled while it waited in the queue; nothing was run", e.Message)
 		succeeded(t, h.Call(t.Context(), call("test__run", ""))) // its turn is free again
 		if n := w.called.Load(); n != 1 {
 			t.Errorf("the plugin was called %d times", n)

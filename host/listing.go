@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -21,11 +22,11 @@ type listing struct {
 	pins    pins
 	changes *atomic.Uint64 // the host's; counted under mu
 
-	mu briefMutex
-	known
+	mu   sync.Mutex            // held to change last
+	last atomic.Pointer[known] // what the plugin last said
 }
 
-// known is what a plugin last said.
+// known is what a plugin said of its tools.
 type known struct {
 	tools    map[string]*Tool // by full name; nil: to be asked
 	problems []error          // of tools left out
@@ -35,9 +36,18 @@ type known struct {
 }
 
 func (l *listing) load() known {
+	if k := l.last.Load(); k != nil {
+		return *k
+	}
+	return known{}
+}
+
+func (l *listing) change(f func(k *known)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.known
+	k := l.load()
+	f(&k)
+	l.last.Store(&k)
 }
 
 // list gives the plugin's tools, and what is wrong with those left out. Callers who come while the plugin is being asked
@@ -73,9 +83,7 @@ func (l *listing) ask(ctx context.Context, forgot int) (known, error) {
 	case ctx.Err() != nil: // for which the plugin can do nothing
 		return known{}, l.ended(ctx)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.failed, l.failure = l.failed+1, err
+	l.change(func(k *known) { k.failed, k.failure = k.failed+1, err })
 	return known{}, err
 }
 
@@ -110,19 +118,19 @@ func (l *listing) ended(ctx context.Context) error {
 }
 
 // keep stores an answer, unless it was outdated while it came.
-func (l *listing) keep(k known) known {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.forgot == k.forgot {
-		l.tools, l.problems = k.tools, k.problems
-	}
-	return k
+func (l *listing) keep(answer known) known {
+	l.change(func(k *known) {
+		if k.forgot == answer.forgot {
+			k.tools, k.problems = answer.tools, answer.problems
+		}
+	})
+	return answer
 }
 
 func (l *listing) forget() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tools, l.problems = nil, nil
-	l.forgot++
-	l.changes.Add(1)
+	l.change(func(k *known) {
+		k.tools, k.problems = nil, nil
+		k.forgot++
+		l.changes.Add(1)
+	})
 }

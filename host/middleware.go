@@ -13,7 +13,7 @@ import (
 
 // An unlisted is why a first lookup found no tool, for a second one of the same name.
 type unlisted struct {
-	by   *hosting
+	by   *snapshot
 	tool string
 	err  error
 }
@@ -21,7 +21,7 @@ type unlisted struct {
 // survey gives middleware a Call of its own before anything is refused: with its tool if there is one, and arguments
 // without what models put around them. A name that is unknown, and arguments that cannot be read, are left for the steps
 // behind.
-func (h *hosting) survey(next CallFunc) CallFunc {
+func (h *snapshot) survey(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if e := c.checkNames(); e != nil {
 			return nil, e
@@ -41,7 +41,7 @@ type lifeKey struct{}
 
 // peek finds the tool that middleware is shown, nil for none. A plugin that cannot be listed is not asked a second time by
 // lookup.
-func (h *hosting) peek(ctx context.Context, c *Call) *Tool {
+func (h *snapshot) peek(ctx context.Context, c *Call) *Tool {
 	plugin, _, _ := strings.Cut(c.Tool, "__")
 	l := h.registry.plugins[plugin]
 	if l == nil || !c.catalog.allowsName(c.Tool) {
@@ -61,7 +61,7 @@ func (h *hosting) peek(ctx context.Context, c *Call) *Tool {
 // own gives the rest of the route a Call that no middleware holds, so that nothing of it changes once it has been looked
 // at. What a middleware has set is honoured: another Tool is looked up, and catalog, rules and limits hold for that one.
 // What would make the record untrue is refused.
-func (h *hosting) own(next CallFunc) CallFunc {
+func (h *snapshot) own(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if e := h.altered(ctx, c); e != nil {
 			return nil, e
@@ -79,7 +79,7 @@ func (h *hosting) own(next CallFunc) CallFunc {
 }
 
 // altered refuses what a middleware may not do to a call; nil when there is nothing.
-func (h *hosting) altered(ctx context.Context, c *Call) *sdk.Error {
+func (h *snapshot) altered(ctx context.Context, c *Call) *sdk.Error {
 	of, known := ctx.Value(lifeKey{}).(*life)
 	switch {
 	case c.life == nil || c.ended || known && of != c.life:

@@ -27,9 +27,9 @@ const maxProbes = 20_000
 // pathed makes a decision that names files and folders as strict as what those paths lead to asks for: folders outside of the
 // work folder that the operator opened, what links lead to, and what is in a folder. Of a folder in which rules deny or ask
 // about a part, a tool that is PathAware leaves that part out, and to other tools the folder is what its strictest part is.
-func (h *hosting) pathed(c *Call, q *policy.Query, d policy.Decision) policy.Decision {
+func (h *snapshot) pathed(c *Call, q *policy.Query, d policy.Decision) policy.Decision {
 	c.leaveOut, c.roots = nil, nil
-	p := &paths{hosting: h, q: q, own: d.Effect, aware: c.Definition.said.PathAware && !h.options.Plugins[c.Definition.Plugin].IgnoreHints, left: maxProbes}
+	p := &paths{snapshot: h, q: q, own: d.Effect, aware: c.Definition.said.PathAware && !h.options.Plugins[c.Definition.Plugin].IgnoreHints, left: maxProbes}
 	rules, able := h.options.Policy.(interface {
 		LooksAtPaths(q *policy.Query) bool
 	})
@@ -50,7 +50,7 @@ func (h *hosting) pathed(c *Call, q *policy.Query, d policy.Decision) policy.Dec
 
 // paths looks at those that one call names.
 type paths struct {
-	*hosting
+	*snapshot
 	q           *policy.Query
 	own         policy.Effect // of the call, without a look at what is behind its paths
 	aware       bool

@@ -21,12 +21,13 @@ const maxReason = 1000
 
 // preview lets the plugin of a tool that has previews tell what the call would do, and be stricter about it than the
 // policy. When it cannot tell, because the call would fail, the call ends here: nobody is asked about what cannot run.
-func (h *hosting) preview(next CallFunc) CallFunc {
+func (h *snapshot) preview(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		p, able := c.Definition.plugin.(Previewer)
 		if !able || !c.Definition.Previews {
 			return next(ctx, c)
 		}
+		c.leave() // it joins the queues again when it may run
 		shown, err := h.previewed(ctx, c, p)
 		if err != nil {
 			return readBesides(shown), err
@@ -50,7 +51,7 @@ func allowedByRule(d policy.Decision) bool {
 	return d.Effect == policy.Allow && d.Layer != policy.ByHints && d.Layer != modeLayer
 }
 
-func (h *hosting) previewed(ctx context.Context, c *Call, p Previewer) (*sdk.Preview, error) {
+func (h *snapshot) previewed(ctx context.Context, c *Call, p Previewer) (*sdk.Preview, error) {
 	r, err := h.toRequest(c)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ type registry struct {
 var pluginName = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
 
 // newRegistry takes over the listings of plugins for which nothing has changed.
-func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *hosting) (*registry, error) {
+func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *snapshot) (*registry, error) {
 	r := &registry{plugins: map[string]*listing{}, limit: o.DefaultTimeout, single: o.SingleCall}
 	plugins = maps.Clone(plugins)
 	if _, taken := plugins[builtIn]; !taken {
@@ -52,7 +52,7 @@ func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *hosting) (
 }
 
 // lookup finds the tool of a call by its exact full name, if the call's catalog has it.
-func (h *hosting) lookup(next CallFunc) CallFunc {
+func (h *snapshot) lookup(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if e := c.checkNames(); e != nil {
 			return nil, e

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/internal/queue"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -37,11 +38,11 @@ func (h *Host) Reload(plugins map[string]Plugin, o Options) error {
 	return nil
 }
 
-func (h *Host) replace(plugins map[string]Plugin, o Options) (old, n *hosting, err error) {
+func (h *Host) replace(plugins map[string]Plugin, o Options) (old, n *snapshot, err error) {
 	h.reloading.Lock()
 	defer h.reloading.Unlock()
 	old = h.now.Load()
-	if n, err = h.newHosting(plugins, o, old); err != nil {
+	if n, err = h.newSnapshot(plugins, o, old); err != nil {
 		return nil, nil, err
 	}
 	if !h.change(n) {
@@ -50,20 +51,20 @@ func (h *Host) replace(plugins map[string]Plugin, o Options) (old, n *hosting, e
 	return old, n, nil
 }
 
-// change puts a hosting in place; false means that the host is closed.
-func (h *Host) change(n *hosting) bool {
+// change puts a snapshot in place; false means that the host is closed.
+func (h *Host) change(n *snapshot) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.base.Err() != nil {
 		return false
 	}
-	var old map[string]*line
+	var queues map[string]*queue.Queue
 	if before := h.now.Load(); before != nil {
-		old = before.lines
+		queues = before.queues
 		h.memory.replaceSaved(n.options.Remembered)
 	}
-	n.lines = adoptLines(old, n.options)
-	h.all.adopt(limitsOfAll(n.options), limitsOfEach(n.registry.plugins, n.options))
+	n.limitPlugins(queues)
+	n.limitHost()
 	h.now.Store(n)
 	h.changes.Add(1) // after that: who looks in between looks again
 	h.watchOnly(n)
@@ -73,10 +74,10 @@ func (h *Host) change(n *hosting) bool {
 // errReplaced sends a call round again, since the rules by which it was let through hold no more.
 var errReplaced = errors.New("host: the rules were replaced")
 
-func (h *hosting) replaced() bool { return h.now.Load() != h }
+func (h *snapshot) replaced() bool { return h.now.Load() != h }
 
 // renew has a call that was overtaken by a Reload before it ran looked up and judged by what holds then.
-func (h *hosting) renew(next CallFunc) CallFunc {
+func (h *snapshot) renew(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		result, err := next(ctx, c)
 		if err != errReplaced { //nolint:errorlint // it is never wrapped
@@ -94,7 +95,7 @@ func same(a, b any) bool {
 }
 
 // listing is nil for a plugin that is not there.
-func (h *hosting) listing(plugin string) *listing {
+func (h *snapshot) listing(plugin string) *listing {
 	if h == nil {
 		return nil
 	}
@@ -119,7 +120,7 @@ func (l *listing) descriptions() map[string]string {
 }
 
 // changed names the plugins whose tools may be others than they were, in order.
-func (h *hosting) changed(old *hosting) (names []string) {
+func (h *snapshot) changed(old *snapshot) (names []string) {
 	all := maps.Clone(h.registry.plugins)
 	maps.Copy(all, old.registry.plugins)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -132,7 +133,7 @@ func (h *hosting) changed(old *hosting) (names []string) {
 }
 
 // offered names the tools that are known and not hidden.
-func (h *hosting) offered(l *listing) (names []string) {
+func (h *snapshot) offered(l *listing) (names []string) {
 	for name, t := range l.load().tools {
 		if !h.hides(t) {
 			names = append(names, name)

@@ -86,7 +86,7 @@ func (m *memory) replaceSaved(by []Remembered) {
 }
 
 // remember keeps an answer with a scope. One that cannot be saved is an error, so that nobody trusts in it.
-func (h *hosting) remember(c *Call, a Answer) error {
+func (h *snapshot) remember(c *Call, a Answer) error {
 	if a.Scope == ScopeOnce {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (s Scope) known() bool {
 	return slices.Contains([]Scope{ScopeArguments, ScopePrefix, ScopeTool}, s)
 }
 
-func (h *hosting) save(r Remembered) error {
+func (h *snapshot) save(r Remembered) error {
 	if !r.Saved {
 		return nil
 	}

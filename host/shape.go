@@ -11,7 +11,7 @@ import (
 )
 
 // shape cuts what comes back to what a model should see: error messages, and results, whose whole is kept in a file.
-func (h *hosting) shape(next CallFunc) CallFunc {
+func (h *snapshot) shape(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		result, err := next(ctx, c)
 		if result != nil {
@@ -27,7 +27,7 @@ func (h *hosting) shape(next CallFunc) CallFunc {
 	}
 }
 
-func (h *hosting) shapeError(e *sdk.Error) *sdk.Error {
+func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 	if e == nil {
 		return nil
 	}
@@ -54,7 +54,7 @@ func helpURL(link string) string {
 
 // cutterFor has the limit that the user set, else the tool's own word, else the host's; in a batch the call's share, if
 // that is less.
-func (h *hosting) cutterFor(c *Call) cutter {
+func (h *snapshot) cutterFor(c *Call) cutter {
 	limit := h.options.MaxResultBytes
 	if t := c.recorded().Definition; t != nil { // else a middleware has answered a call of no tool
 		limit = firstPositive(h.options.Tools[t.Name].MaxResultBytes, t.MaxResultBytes, limit)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/toolhost/toolhost/host/internal/queue"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -40,7 +41,7 @@ func (r *registry) offered(t *Tool) *sdk.Error {
 }
 
 // count counts one call against the allowances of its session, or says which is used up and counts nothing.
-func (h *hosting) count(ctx context.Context, session string, of []allowance) (giveBack func(), e *sdk.Error) {
+func (h *snapshot) count(ctx context.Context, session string, of []allowance) (giveBack func(), e *sdk.Error) {
 	if h.options.Counter == nil {
 		s, e := h.sessions.count(session, of)
 		return func() { h.sessions.giveBack(s, of) }, e
@@ -78,46 +79,43 @@ func (h *hosting) count(ctx context.Context, session string, of []allowance) (gi
 }
 
 // pace refuses a call that comes before the rates allow it, those of calls of earlier hosts counted.
-func (h *hosting) pace(ctx context.Context, t *Tool) *sdk.Error {
-	limited := h.paced(t)
-	if h.options.Counter == nil || len(limited) == 0 {
+func (h *snapshot) pace(ctx context.Context, t *Tool) *sdk.Error {
+	if h.options.Counter == nil {
+		return nil
+	}
+	var limited []*queue.Refusal // one for each rate, if that refuses the call
+	for _, r := range []*queue.Refusal{
+		{Of: fmt.Sprintf("tool %q", t.Name), Limits: h.options.Tools[t.Name].queueLimits().Normalize()},
+		{Of: fmt.Sprintf("plugin %q", t.Plugin), Limits: h.options.Plugins[t.Plugin].queueLimits().Normalize()},
+	} {
+		if r.Rate > 0 {
+			limited = append(limited, r)
+		}
+	}
+	if len(limited) == 0 {
 		return nil
 	}
 	return uncounted(ctx, h.options.Counter.Change(ctx, "", func(c *Counted) error {
 		now, left := time.Now(), map[string]float64{}
-		for _, b := range limited {
-			left[b.of] = c.Rates[b.of].at(now, b.Limits)
-			if pause := (1 - left[b.of]) / b.Rate; pause > 0 {
-				early := b.read()
-				early.pause = time.Duration(pause * float64(time.Second))
-				return early.early()
+		for _, r := range limited {
+			left[r.Of] = c.Rates[r.Of].at(now, r.Limits)
+			if pause := (1 - left[r.Of]) / r.Rate; pause > 0 {
+				r.RetryAfter = time.Duration(pause * float64(time.Second))
+				return overLimit(r)
 			}
 		}
-		for _, b := range limited {
-			if c.Rates == nil {
-				c.Rates = map[string]Tokens{}
-			}
-			c.Rates[b.of] = Tokens{left[b.of] - 1, now}
+		if c.Rates == nil {
+			c.Rates = map[string]Tokens{}
+		}
+		for of, n := range left {
+			c.Rates[of] = Tokens{n - 1, now}
 		}
 		return nil
 	}))
 }
 
-// paced are the bounds with a rate that hold for the tool.
-func (h *hosting) paced(t *Tool) (out []*bound) {
-	for _, b := range []*bound{
-		newBound(fmt.Sprintf("tool %q", t.Name), h.options.Tools[t.Name].Limits),
-		newBound(fmt.Sprintf("plugin %q", t.Plugin), h.options.Plugins[t.Plugin].Limits),
-	} {
-		if b.Rate > 0 {
-			out = append(out, b)
-		}
-	}
-	return out
-}
-
 // at gives the tokens that there are by now. A clock that was set back gives none.
-func (t Tokens) at(now time.Time, l Limits) float64 {
+func (t Tokens) at(now time.Time, l queue.Limits) float64 {
 	if t.At.IsZero() {
 		return float64(l.Burst)
 	}

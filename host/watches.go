@@ -13,7 +13,7 @@ type watch struct {
 
 // watchOnly begins and ends watches so that there is one for each plugin that can be watched. It is for those who hold
 // the lock.
-func (h *Host) watchOnly(n *hosting) {
+func (h *Host) watchOnly(n *snapshot) {
 	for name, w := range h.watches {
 		if l := n.listing(name); l == nil || !same(l.plugin, w.plugin) {
 			w.end()
@@ -46,7 +46,7 @@ func (h *Host) toolsChanged(ctx context.Context, plugin string) {
 	}
 }
 
-func (h *hosting) tellChanged(plugin string) {
+func (h *snapshot) tellChanged(plugin string) {
 	if h.options.OnToolsChanged != nil {
 		h.options.OnToolsChanged(plugin)
 	}

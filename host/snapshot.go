@@ -6,34 +6,35 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/toolhost/toolhost/host/internal/queue"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A hosting is what a host works with until the next Reload: plugins, options, and the route made of them. It never
-// changes, and a call that is on its way sees one at a time.
-type hosting struct {
+// A snapshot is a configuration snapshot: plugins, options, and the chain made of them, which hold until the next Reload. It
+// never changes, and a call uses one at a time.
+type snapshot struct {
 	*Host
 	options  Options
 	log      *slog.Logger
 	registry *registry
 	aliases  map[string]string // full names of tools, by their other names
 	results  *keeper
-	lines    map[string]*line // by plugin; of those that have limits
+	queues   map[string]*queue.Queue // by plugin; of those that have limits
 	route    CallFunc
 	renewed  CallFunc // the route of a call that was on its way when its rules were replaced
 	edited   CallFunc // the route of a call whose arguments a person has changed
 	fitting  CallFunc // whether a call's arguments can be used
 }
 
-// newHosting prepares a hosting that takes over from old what is the same; old is nil for the first. Nothing changes
-// before it is put in place.
-func (h *Host) newHosting(plugins map[string]Plugin, o Options, old *hosting) (*hosting, error) {
+// newSnapshot prepares a snapshot that takes over from old what is the same; old is nil for the first. Nothing changes
+// before change puts it in place.
+func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) (*snapshot, error) {
 	r, err := h.newRegistry(plugins, o, old)
 	if err != nil {
 		return nil, err
 	}
-	n := &hosting{Host: h, options: o, log: o.Logger, registry: r, results: &keeper{dir: o.ResultDir}}
+	n := &snapshot{Host: h, options: o, log: o.Logger, registry: r, results: &keeper{dir: o.ResultDir}}
 	if old != nil && old.options.ResultDir == o.ResultDir {
 		n.results = old.results
 	}
@@ -47,7 +48,7 @@ func (h *Host) newHosting(plugins map[string]Plugin, o Options, old *hosting) (*
 
 // buildRoute is the one place where the route of a call is put together, outermost first. Nothing behind approve may
 // change the arguments.
-func (h *hosting) buildRoute() {
+func (h *snapshot) buildRoute() {
 	outside := []Middleware{h.audit, h.conclude, h.guard, h.shed, h.open, h.shape}
 	if len(h.options.Middleware) > 0 {
 		outside = slices.Concat(outside, []Middleware{h.survey}, h.options.Middleware, []Middleware{h.own})
@@ -61,7 +62,7 @@ func (h *hosting) buildRoute() {
 }
 
 // prepare begins a call's life.
-func (h *hosting) prepare(c *Call) *Call {
+func (h *snapshot) prepare(c *Call) *Call {
 	h.fillIn(c)
 	c.Definition, c.Decision = nil, policy.Decision{}
 	c.life = &life{id: c.ID, called: c.Tool}
@@ -70,7 +71,7 @@ func (h *hosting) prepare(c *Call) *Call {
 }
 
 // fillIn fills in what the caller has left to the host.
-func (h *hosting) fillIn(c *Call) {
+func (h *snapshot) fillIn(c *Call) {
 	if c.catalog != nil {
 		d := c.catalog.defaults
 		c.Caller, c.SessionID, c.Workdir = cmp.Or(c.Caller, d.Caller), cmp.Or(c.SessionID, d.SessionID), cmp.Or(c.Workdir, d.Workdir)

@@ -1,0 +1,101 @@
+package queue
+
+import (
+	"container/heap"
+	"container/list"
+)
+
+// This file keeps a queue fair: each caller's first waiting call comes before anybody's second, whoever came first. However
+// many wait, a call joins and leaves in the time of a look into a heap.
+
+// A Caller is on whose behalf calls are made. Calls without a name and a session are of one caller.
+type Caller struct{ Name, Session string }
+
+// A share is what one caller has waiting at one limiter.
+type share struct {
+	caller Caller
+	places list.List // of *Place, in order
+	index  int       // in the limiter's ranks
+}
+
+func (s *share) last() *Place { return s.places.Back().Value.(*Place) }
+
+// shares are a heap: the caller with most waiting calls first, of several the one whose last call comes last.
+type shares []*share
+
+func (s shares) Len() int { return len(s) }
+func (s shares) Less(i, j int) bool {
+	if a, b := s[i].places.Len(), s[j].places.Len(); a != b {
+		return a > b
+	}
+	return s[j].last().before(s[i].last())
+}
+func (s shares) Swap(i, j int) { s[i], s[j] = s[j], s[i]; s[i].index, s[j].index = i, j }
+func (s *shares) Push(x any)   { x.(*share).index = len(*s); *s = append(*s, x.(*share)) }
+func (s *shares) Pop() any     { return pop((*[]*share)(s)) }
+
+// places are a heap: the call that gets its slot first.
+type places []*Place
+
+func (p places) Len() int           { return len(p) }
+func (p places) Less(i, j int) bool { return p[i].before(p[j]) }
+func (p places) Swap(i, j int)      { p[i], p[j] = p[j], p[i]; p[i].index, p[j].index = i, j }
+func (p *places) Push(x any)        { x.(*Place).index = len(*p); *p = append(*p, x.(*Place)) }
+func (p *places) Pop() any          { return pop((*[]*Place)(p)) }
+
+func pop[T any](list *[]*T) *T {
+	n := len(*list) - 1
+	last := (*list)[n]
+	(*list)[n] = nil
+	*list = (*list)[:n]
+	return last
+}
+
+func (p *Place) before(other *Place) bool {
+	if p.round != other.round {
+		return p.round < other.round
+	}
+	return p.number < other.number
+}
+
+// join adds a waiting call to its caller's share.
+func (l *limiter) join(p *Place) *list.Element {
+	s := l.shares[p.caller]
+	if s == nil {
+		s = &share{caller: p.caller}
+		l.shares[p.caller] = s
+		at := s.places.PushBack(p)
+		heap.Push(&l.ranks, s)
+		return at
+	}
+	at := s.places.PushBack(p)
+	heap.Fix(&l.ranks, s.index)
+	return at
+}
+
+func (l *limiter) quit(by Caller, at *list.Element) {
+	s := l.shares[by]
+	if s.places.Len() == 1 { // a share in the heap is never empty
+		heap.Remove(&l.ranks, s.index)
+		delete(l.shares, by)
+		return
+	}
+	s.places.Remove(at)
+	heap.Fix(&l.ranks, s.index)
+}
+
+// excess returns the call that gives way to one more of a caller: the last of the caller who has most waiting, if that one
+// has more even then; else nil.
+func (l *limiter) excess(by Caller) *Place {
+	if len(l.ranks) == 0 {
+		return nil
+	}
+	own := 0
+	if s := l.shares[by]; s != nil {
+		own = s.places.Len()
+	}
+	if most := l.ranks[0]; most.places.Len() > own+1 {
+		return most.last()
+	}
+	return nil
+}

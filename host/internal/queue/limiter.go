@@ -1,0 +1,202 @@
+package queue
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Limits bound the calls of one member or group. Zero is no limit.
+type Limits struct {
+	// Concurrency is how many calls have a slot at once.
+	Concurrency int
+	// Queue is how many calls may wait; zero is 16 times Concurrency, below zero none may.
+	Queue int
+	// Rate is how many calls a second there may be, in the long run.
+	Rate float64
+	// Burst is how many calls Rate lets through at once after a pause; zero is as many as in one second, at least one.
+	Burst int
+}
+
+// Normalize replaces what is absent or makes no sense. Queue is a number of places afterwards.
+func (l Limits) Normalize() Limits {
+	l.Concurrency = max(l.Concurrency, 0)
+	if l.Queue == 0 {
+		l.Queue = 16 * min(l.Concurrency, math.MaxInt/16)
+	}
+	l.Queue = max(l.Queue, 0)
+	if !(l.Rate > 0) || math.IsInf(l.Rate, 1) { // NaN is above nothing
+		l.Rate = 0
+	}
+	if l.Burst <= 0 {
+		l.Burst = int(math.Ceil(min(l.Rate, math.MaxInt32)))
+	}
+	return l
+}
+
+// A Reason says which limit refused a call.
+type Reason uint8
+
+// The reasons.
+const (
+	RateLimited   Reason = iota // before Rate lets one more call through
+	Full                        // as many calls wait as may
+	WaitedTooLong               // no slot within MaxWait
+)
+
+// A Refusal is the error of a call over a limit.
+type Refusal struct {
+	Reason Reason
+	Of     string // the group or member
+	Limits        // normalized
+	// RetryAfter is when a retry makes sense: exact for a rate, else an estimate, zero when there is none.
+	RetryAfter time.Duration
+}
+
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("over a limit of %s; retry after %s", r.Of, r.RetryAfter)
+}
+
+// A limiter holds the limits of one member or group, and what its calls take up of them. The queue's lock guards it.
+type limiter struct {
+	of string
+
+	Limits
+	rate             *rate.Limiter // nil without a Rate
+	running, waiting int
+	typical          time.Duration // how long calls take lately
+
+	heap   places            // of a member: its waiting calls
+	shares map[Caller]*share // the waiting calls by caller
+	ranks  shares            // the same, by how many they are
+
+	door // which needs no lock
+}
+
+func newLimiter(of string) *limiter { return &limiter{of: of, shares: map[Caller]*share{}} }
+
+// set changes the limits. What calls take up stays.
+func (l *limiter) set(to Limits) {
+	to = to.Normalize()
+	switch {
+	case to.Rate == 0:
+		l.rate = nil
+	case to.Rate != l.Rate || to.Burst != l.Burst:
+		l.rate = rate.NewLimiter(rate.Limit(to.Rate), to.Burst)
+	}
+	l.Limits = to
+	l.full.Store(l.refusal(Full))
+	l.count(0, 0)
+}
+
+// count changes how many calls run and wait.
+func (l *limiter) count(running, waiting int) {
+	l.running += running
+	l.waiting += waiting
+	l.taken.Store(int64(l.running + l.waiting))
+	switch {
+	case l.free() || !l.isFull():
+		l.closed.Store(nil)
+	case len(l.ranks) == 0:
+		l.closed.Store(&closed{refusal: l.refusal(Full)})
+	default:
+		l.closed.Store(&closed{l.refusal(Full), l.ranks[0].places.Len(), l.ranks[0].caller})
+	}
+}
+
+func (l *limiter) free() bool   { return l.Concurrency == 0 || l.running < l.Concurrency }
+func (l *limiter) isFull() bool { return l.Concurrency > 0 && l.waiting >= l.Queue }
+
+// refusal estimates when a call that comes now would get its slot.
+func (l *limiter) refusal(reason Reason) *Refusal {
+	r := &Refusal{Reason: reason, Of: l.of, Limits: l.Limits}
+	if l.Concurrency > 0 {
+		r.RetryAfter = time.Duration(float64(l.typical) * float64(l.waiting+1) / float64(l.Concurrency))
+	}
+	return r
+}
+
+// pause is how long it takes until the rate lets one more call through. The fraction of a nanosecond is cut off, as the
+// rate limiter does.
+func (l *limiter) pause(now time.Time) time.Duration {
+	if l.rate == nil {
+		return 0
+	}
+	seconds := (1 - l.rate.TokensAt(now)) / l.Rate
+	return time.Duration(min(max(seconds*float64(time.Second), 0), float64(math.MaxInt64/2)))
+}
+
+// limiters are those of one call: its member's and the group's.
+type limiters [2]*limiter
+
+func (of limiters) free() bool { return of[0].free() && of[1].free() }
+
+// full returns the limiter for which no more calls may wait, or nil.
+func (of limiters) full() *limiter {
+	for _, l := range of {
+		if l.isFull() {
+			return l
+		}
+	}
+	return nil
+}
+
+// tooEarly refuses a call that comes before a rate allows it; nil when it may come now.
+func (of limiters) tooEarly(now time.Time) (r *Refusal) {
+	for _, l := range of {
+		if pause := l.pause(now); pause > 0 && (r == nil || pause > r.RetryAfter) {
+			r = l.refusal(RateLimited)
+			r.RetryAfter = pause
+		}
+	}
+	return r
+}
+
+// waitedTooLong blames the limiter that has no slot.
+func (of limiters) waitedTooLong() *Refusal {
+	if of[0].free() {
+		return of[1].refusal(WaitedTooLong)
+	}
+	return of[0].refusal(WaitedTooLong)
+}
+
+// take counts the call against the rates.
+func (of limiters) take(now time.Time) {
+	for _, l := range of {
+		if l.rate != nil {
+			l.rate.AllowN(now, 1)
+		}
+	}
+}
+
+// giveBack undoes take. The rate limiter forgets tokens over its burst.
+func (of limiters) giveBack() {
+	for _, l := range of {
+		if l.rate != nil {
+			l.rate.AllowN(time.Now(), -1)
+		}
+	}
+}
+
+func (of limiters) begin() {
+	for _, l := range of {
+		l.count(+1, 0)
+	}
+}
+
+// end also learns how long calls take; the last eight or so weigh most. began is zero for a call that has not run.
+func (of limiters) end(began time.Time) {
+	took := time.Since(began)
+	for _, l := range of {
+		switch {
+		case began.IsZero():
+		case l.typical == 0:
+			l.typical = took
+		default:
+			l.typical += (took - l.typical) / 8
+		}
+		l.count(-1, 0)
+	}
+}

@@ -1,0 +1,92 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+func joined(t *testing.T, q *Queue, by string) *Place {
+	t.Helper()
+	p, refusal := q.Join("run", Caller{Name: by})
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	return p
+}
+
+// A call that gets its slot in the moment in which its context ends gives it back.
+func TestSlotAtTheLastMoment(t *testing.T) {
+	t.Parallel()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 { // either may be noticed first
+		q := New("plugin", "tool")
+		q.SetLimits(Limits{}, map[string]Limits{"run": {Concurrency: 1}})
+		first, second := joined(t, q, ""), joined(t, q, "")
+		first.Leave()
+		if err := second.Wait(ended); !errors.Is(err, context.Canceled) || q.Busy() {
+			t.Fatalf("error %v; a slot is taken: %t", err, q.Busy())
+		}
+	}
+}
+
+// What has joined counts from then on: of calls that come together, those that are over the limit are refused at once, and
+// a call that leaves without having run takes nothing of the rate.
+func TestPlacesCountFromTheFirstLook(t *testing.T) {
+	t.Parallel()
+	q := New("plugin", "tool")
+	q.SetLimits(Limits{Concurrency: 1, Queue: 2, Rate: 1, Burst: 3}, nil)
+	for range 5 {
+		places := []*Place{joined(t, q, "a"), joined(t, q, "a"), joined(t, q, "a")}
+		if _, refusal := q.Join("run", Caller{Name: "a"}); refusal == nil || q.Check("run", Caller{Name: "a"}) == nil {
+			t.Fatal("the fourth call is not refused")
+		}
+		for _, p := range places {
+			p.Leave()
+		}
+	}
+	if q.Busy() {
+		t.Error("calls that have left take something up")
+	}
+}
+
+// A caller with few calls gets a place in a full queue; the call that gives way learns of it when it comes to wait.
+func TestGivingWay(t *testing.T) {
+	t.Parallel()
+	q := New("plugin", "tool")
+	q.SetLimits(Limits{Concurrency: 1, Queue: 2}, nil)
+	running, _, last := joined(t, q, "many"), joined(t, q, "many"), joined(t, q, "many")
+	few := joined(t, q, "few")
+	if refusal, ok := errors.AsType[*Refusal](last.Wait(t.Context())); !ok || refusal.Reason != Full || refusal.Of != "plugin" {
+		t.Errorf("refused by %+v", refusal)
+	}
+	last.Leave()
+	running.Leave()
+	if few.Immediate() || q.group.waiting != 1 {
+		t.Errorf("%d wait", q.group.waiting)
+	}
+}
+
+// 10,000 waiting calls come and go in a time that does not grow with their square.
+func TestManyWaitingCalls(t *testing.T) {
+	t.Parallel()
+	const n = 10_000
+	for _, callers := range []int{1, n} {
+		q := New("plugin", "tool")
+		q.SetLimits(Limits{Concurrency: 1, Queue: n}, nil)
+		began := time.Now()
+		var places []*Place
+		for i := range n {
+			places = append(places, joined(t, q, fmt.Sprint(i%callers)))
+		}
+		for _, p := range places {
+			p.Leave()
+		}
+		if took := time.Since(began); took > 5*time.Second || q.Busy() {
+			t.Errorf("%d callers: %s", callers, took)
+		}
+	}
+}
