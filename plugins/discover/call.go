@@ -19,8 +19,8 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// A job is the program to run for one call.
-type job struct {
+// A programCall is the program to run for one call.
+type programCall struct {
 	command
 	input       []byte // what its standard input holds; nil is nothing at all
 	timeout     time.Duration
@@ -31,7 +31,7 @@ type job struct {
 // handler runs the call command for the tool that the project knows as original.
 func (s *settings) handler(original string) sdk.Handler {
 	return func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-		return s.run(ctx, r, job{command: s.call.with(original), input: input(r), timeout: s.callTimeout,
+		return s.run(ctx, r, programCall{command: s.call.with(original), input: input(r), timeout: s.callTimeout,
 			setting: "call_command", timeSetting: "call_timeout_seconds"})
 	}
 }
@@ -45,7 +45,7 @@ func input(r *sdk.Request) []byte {
 }
 
 // run runs the job and makes a result of however it ends.
-func (s *settings) run(ctx context.Context, r *sdk.Request, j job) (*sdk.Result, error) {
+func (s *settings) run(ctx context.Context, r *sdk.Request, j programCall) (*sdk.Result, error) {
 	dir := r.Workdir
 	if dir == "" {
 		dir = s.workdir
@@ -76,7 +76,7 @@ func (s *settings) run(ctx context.Context, r *sdk.Request, j job) (*sdk.Result,
 }
 
 // follow runs the job to its end, or to that of the time it has.
-func (s *settings) follow(ctx context.Context, r *sdk.Request, j job, dir string, l limit) outcome {
+func (s *settings) follow(ctx context.Context, r *sdk.Request, j programCall, dir string, l limit) outcome {
 	stdout := newStream(r, "stdout", s.maxOutput)
 	stderr := newStream(r, "stderr", min(s.maxOutput, keptStderr))
 	cmd := j.in(dir, l.Limits)
@@ -93,7 +93,7 @@ func (s *settings) follow(ctx context.Context, r *sdk.Request, j job, dir string
 }
 
 // notStarted tells why none of the job ran. Programs with a path were looked for in root.
-func (j job) notStarted(err *proctree.StartError, dir, root string) error {
+func (j programCall) notStarted(err *proctree.StartError, dir, root string) error {
 	if _, missing := os.Stat(dir); missing != nil {
 		return &sdk.Error{Name: "WorkdirNotFound",
 			Message: fmt.Sprintf("the work folder %s cannot be used: %v; nothing was run", dir, missing)}
@@ -211,11 +211,11 @@ func (o *outcome) lines(most int) string {
 		code = strconv.Itoa(o.exit.Code)
 	}
 	return fmt.Sprintf("Stdout: %s\nStderr: %s\nError: %s\nExit Code: %s\nSignal: %s",
-		or(shortened(o.stdout.text(), most), "(empty)"), or(shortened(o.stderr.text(), most), "(empty)"),
-		or(failed, "(none)"), or(code, "(none)"), or(o.exit.SignalName(), "(none)"))
+		joinOr(shortened(o.stdout.text(), most), "(empty)"), joinOr(shortened(o.stderr.text(), most), "(empty)"),
+		joinOr(failed, "(none)"), joinOr(code, "(none)"), joinOr(o.exit.SignalName(), "(none)"))
 }
 
-func or(text, otherwise string) string {
+func joinOr(text, otherwise string) string {
 	if text == "" {
 		return otherwise
 	}
@@ -227,7 +227,7 @@ func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	front := clip(text, most/2)
+	front := cut(text, most/2)
 	back := sdk.WholeStart([]byte(text[len(text)-most/2:]))
 	return fmt.Sprintf("%s [... %d bytes left out ...] %s", front, len(text)-len(front)-len(back), back)
 }

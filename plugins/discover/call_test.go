@@ -421,7 +421,7 @@ func TestEndsBeforeTheCallersDeadline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, s := deadline{t.Context(), time.Now().Add(had)}, &settings{maxOutput: 1 << 10}
 			r, err := s.run(ctx, &sdk.Request{Workdir: t.TempDir()},
-				job{command: script, timeout: time.Minute, timeSetting: "call_timeout_seconds"})
+				programCall{command: script, timeout: time.Minute, timeSetting: "call_timeout_seconds"})
 			e, ok := errors.AsType[*sdk.Error](err)
 			if r == nil || !ok {
 				t.Fatal(r, err)
@@ -517,11 +517,11 @@ func TestEndedBeforeTheStart(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, test := range []struct {
-		name string
-		ctx  context.Context
-		own  time.Duration
-		code sdk.Code
-		want string
+		name     string
+		ctx      context.Context
+		ownTools time.Duration
+		code     sdk.Code
+		want     string
 	}{
 		{"canceled", canceled, time.Minute, sdk.CodeCanceled,
 			"the call was canceled before tool was started; nothing was run"},
@@ -529,7 +529,7 @@ func TestEndedBeforeTheStart(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := &settings{maxOutput: 1 << 10}
-			j := job{command: command{words: []string{"tool"}, program: "tool"}, timeout: test.own}
+			j := programCall{command: command{words: []string{"tool"}, program: "tool"}, timeout: test.ownTools}
 			r, err := s.run(test.ctx, &sdk.Request{Workdir: t.TempDir()}, j)
 			if r != nil || sdk.CodeOf(err) != test.code || fmt.Sprint(err) != test.want {
 				t.Errorf("%+v, %v; want %s", r, err, test.want)

@@ -80,7 +80,7 @@ func (c *catalog) read(printed []byte, s *settings) error {
 		}
 		c.addItem(fmt.Sprintf("item %d", i), item, s)
 	}
-	c.settle()
+	c.finish()
 	if len(c.tools)+len(c.notes) == 0 {
 		c.note("no tools: discovery_command %s printed an empty list", s.discovery)
 	}
@@ -125,22 +125,22 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 	}
 	switch {
 	case strings.ContainsRune(original, 0):
-		c.note("%s is left out: its name %q has a NUL character, which no program can be given", where, clip(original, 60))
+		c.note("%s is left out: its name %q has a NUL character, which no program can be given", where, cut(original, 60))
 		return
 	case len(original) > maxOriginal:
-		c.note("%s is left out: its name %q... has %d bytes, at most %d are allowed", where, clip(original, 60),
+		c.note("%s is left out: its name %q... has %d bytes, at most %d are allowed", where, cut(original, 60),
 			len(original), maxOriginal)
 		return
 	}
 	t, err := c.tool(original, fields, s)
 	if err != nil {
-		c.note("the tool %q is left out: %v", clip(original, 60), err)
+		c.note("the tool %q is left out: %v", cut(original, 60), err)
 		return
 	}
 	bound := sdk.BoundTool{Tool: t, Handler: s.handler(original)}
-	if again, there := c.printed[original]; there {
-		c.note("the tool %q is there twice; the last one counts", clip(original, 60))
-		c.found[again].tool = bound
+	if retry, there := c.printed[original]; there {
+		c.note("the tool %q is there twice; the last one counts", cut(original, 60))
+		c.found[retry].tool = bound
 		return
 	}
 	if c.printed == nil {
@@ -150,13 +150,13 @@ func (c *catalog) addTool(where string, fields map[string]json.RawMessage, s *se
 	c.found = append(c.found, found{original, bound})
 }
 
-// settle gives the tools that were printed their names, and adds those that can be offered. Names that differ by letter
+// finish gives the tools that were printed their names, and adds those that can be offered. Names that differ by letter
 // case alone, and different ones that had to be made to fit, may clash: the first by its original name keeps the plain
 // one, whatever the order they are printed in.
-func (c *catalog) settle() {
+func (c *catalog) finish() {
 	owner := map[string]string{} // by the name in small letters
-	for own := range c.originals {
-		owner[strings.ToLower(own)] = own
+	for ownTools := range c.originals {
+		owner[strings.ToLower(ownTools)] = ownTools
 	}
 	fits := func(f found) bool { return f.tool.Name == f.original }
 	ranked := slices.SortedFunc(slices.Values(c.found), func(a, b found) int {
@@ -172,15 +172,15 @@ func (c *catalog) settle() {
 	}
 	for _, f := range c.found {
 		t := f.tool
-		if first := owner[strings.ToLower(t.Name)]; first != f.original {
+		if start := owner[strings.ToLower(t.Name)]; start != f.original {
 			t.Name = hashedName(t.Name, f.original)
-			c.note("the tool %q is called %q here, since %q has its name", clip(f.original, 60), t.Name, clip(first, 60))
+			c.note("the tool %q is called %q here, since %q has its name", cut(f.original, 60), t.Name, cut(start, 60))
 		}
 		if t.Name != f.original {
 			t.OriginalName = f.original
 		}
 		if err := c.admit(&t.Tool, f.original); err != nil {
-			c.note("the tool %q is left out: %v", clip(f.original, 60), err)
+			c.note("the tool %q is left out: %v", cut(f.original, 60), err)
 			continue
 		}
 		c.tools = append(c.tools, t)
@@ -194,7 +194,7 @@ func (c *catalog) tool(original string, fields map[string]json.RawMessage, s *se
 	case schema == nil:
 		return sdk.Tool{}, err
 	case err != nil:
-		c.note("the arguments of the tool %q are not checked: %v", clip(original, 60), err)
+		c.note("the arguments of the tool %q are not checked: %v", cut(original, 60), err)
 	}
 	t := sdk.Tool{Name: fitName(original), InputSchema: schema, ForeignSchema: true, Category: "discovered",
 		Timeout: s.callTimeout + 10*time.Second}
@@ -212,8 +212,8 @@ func (c *catalog) description(original string, raw json.RawMessage, s *settings)
 			s.call.with(original))
 	}
 	if len(text) > sdk.MaxDescription {
-		short := clip(text, sdk.MaxDescription-len("...")) + "..."
-		c.note("the description of the tool %q is cut from %d to %d bytes", clip(original, 60), len(text), len(short))
+		short := cut(text, sdk.MaxDescription-len("...")) + "..."
+		c.note("the description of the tool %q is cut from %d to %d bytes", cut(original, 60), len(text), len(short))
 		text = short
 	}
 	return text
@@ -224,7 +224,7 @@ func (c *catalog) admit(t *sdk.Tool, original string) error {
 	for name := range c.originals {
 		if strings.EqualFold(name, t.Name) {
 			return fmt.Errorf("its name becomes %q here, which is that of the tool %q before it", t.Name,
-				clip(c.originals[name], 60))
+				cut(c.originals[name], 60))
 		}
 	}
 	if err := t.Check(); err != nil {
@@ -288,7 +288,7 @@ func shortHash(text string) string {
 }
 
 // paramsSchema gives the schema that params are short for: no other arguments, all required but those with a question
-// mark.
+// noteChange.
 func paramsSchema(params map[string]json.RawMessage) (json.RawMessage, error) {
 	var properties, required []string
 	for _, name := range slices.Sorted(maps.Keys(params)) {
@@ -320,7 +320,7 @@ func param(raw json.RawMessage) (property string, optional bool, err error) {
 	if !slices.Contains([]string{"string", "number", "integer", "boolean"}, kind) {
 		return "", false, fmt.Errorf("%q begins with no type: write string, number, integer or boolean, with [] for a "+
 			"list, with ? for one that may be absent, then \": DESCRIPTION\"",
-			clip(text, 60))
+			cut(text, 60))
 	}
 	property = `{"type":"` + kind + `"`
 	if list {

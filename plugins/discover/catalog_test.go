@@ -312,12 +312,12 @@ func FuzzCatalog(f *testing.F) {
 		f.Add([]byte(printed))
 	}
 	f.Fuzz(func(t *testing.T, printed []byte) {
-		var c, again catalog
-		err, err2 := c.read(printed, someSettings()), again.read(printed, someSettings())
+		var c, retry catalog
+		err, err2 := c.read(printed, someSettings()), retry.read(printed, someSettings())
 		if fmt.Sprint(err) != fmt.Sprint(err2) {
 			t.Fatalf("once %v, then %v", err, err2)
 		}
-		if diff := cmp.Diff([][]string{c.names(), c.notices()}, [][]string{again.names(), again.notices()}); diff != "" {
+		if diff := cmp.Diff([][]string{c.names(), c.notices()}, [][]string{retry.names(), retry.notices()}); diff != "" {
 			t.Fatalf("once and then:\n%s", diff)
 		}
 		if len(c.notices()) > maxNotices+2 || err == nil && len(c.tools)+len(c.notices()) == 0 {

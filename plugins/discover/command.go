@@ -35,7 +35,7 @@ func (c command) String() string {
 	words := make([]string, len(c.words))
 	for i, w := range c.words {
 		words[i] = w
-		if again, err := splitWords("x " + w); err != nil || len(again) != 2 || again[1] != w || i == 0 &&
+		if retry, err := splitWords("x " + w); err != nil || len(retry) != 2 || retry[1] != w || i == 0 &&
 			assignment.MatchString(w) {
 			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
@@ -56,7 +56,7 @@ func (c command) short() string {
 	if len(text) <= shownInMessage {
 		return text
 	}
-	return clip(text, shownInMessage) + "..."
+	return cut(text, shownInMessage) + "..."
 }
 
 // whyNot says why the command could not be run, or not to its end, and what to do.
@@ -148,15 +148,16 @@ var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // splitWords splits a command line into words the way a shell does, with quotes and backslashes. What a shell would do
 // beyond that is an error: there is no shell here, and leaving it out would run something else than was written.
-func splitWords(line string) ([]string, error) {
-	s := splitter{text: line}
+func splitWords(commandLine string) ([]string, error) {
+	s := splitter{text: commandLine}
 	for s.at < len(s.text) {
 		if err := s.step(); err != nil {
 			return nil, err
 		}
 	}
 	s.end()
-	if len(s.out) > 0 && assignment.MatchString(line[len(line)-len(strings.TrimLeft(line, " \t\r\n")):]) {
+	if len(s.out) > 0 && assignment.MatchString(commandLine[len(commandLine)-len(strings.TrimLeft(commandLine,
+		" \t\r\n")):]) {
 		return nil, fmt.Errorf("%s sets a variable, which only a shell does here; it is not run through a shell; write env "+
 			"%s in front, or a script", s.out[0], s.out[0])
 	}

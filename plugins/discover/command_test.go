@@ -9,8 +9,8 @@ import (
 
 func TestSplitWords(t *testing.T) {
 	for _, test := range []struct {
-		line string
-		want []string
+		commandLine string
+		want        []string
 	}{
 		{"", nil},
 		{" \t\r\n ", nil},
@@ -30,19 +30,19 @@ func TestSplitWords(t *testing.T) {
 		{"grüße 日本 \u00a0", []string{"grüße", "日本", "\u00a0"}},
 		{"a\xffb", []string{"a\xffb"}},
 	} {
-		got, err := splitWords(test.line)
+		got, err := splitWords(test.commandLine)
 		if err != nil {
-			t.Errorf("%q: %v", test.line, err)
+			t.Errorf("%q: %v", test.commandLine, err)
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", test.line, diff)
+			t.Errorf("%q (-want +got):\n%s", test.commandLine, diff)
 		}
 	}
 }
 
 func TestSplitWordsRefusesWhatNeedsAShell(t *testing.T) {
 	needsShell := " means something to a shell, but it is not run through a shell; write a script, or quote it ('"
-	for line, want := range map[string]string{
+	for commandLine, want := range map[string]string{
 		"./x | jq .":      "'|' at character 5" + needsShell + "|') to mean the character itself",
 		"./x > out":       "'>' at character 5",
 		"./x < in":        "'<' at character 5",
@@ -70,35 +70,36 @@ func TestSplitWordsRefusesWhatNeedsAShell(t *testing.T) {
 			"FOO=1 in front, or a script",
 		" _a1= x": "_a1= sets a variable",
 	} {
-		words, err := splitWords(line)
+		words, err := splitWords(commandLine)
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%q: got %q, %v\nwant %s", line, words, err, want)
+			t.Errorf("%q: got %q, %v\nwant %s", commandLine, words, err, want)
 		}
 	}
 }
 
 func FuzzSplitWords(f *testing.F) {
-	for _, line := range []string{"", "a b", `"a\"b" 'c'`, `a\`, "'", "A=1 b", "x|y", "\\\n", "a\x00 b", "\xff'"} {
-		f.Add(line)
+	for _, commandLine := range []string{"", "a b", `"a\"b" 'c'`, `a\`, "'", "A=1 b", "x|y", "\\\n", "a\x00 b", "\xff'"} {
+		f.Add(commandLine)
 	}
-	f.Fuzz(func(t *testing.T, line string) {
-		words, err := splitWords(line)
+	f.Fuzz(func(t *testing.T, commandLine string) {
+		words, err := splitWords(commandLine)
 		if err != nil {
 			if words != nil || err.Error() == "" {
-				t.Fatalf("%q: words %q and the error %q", line, words, err)
+				t.Fatalf("%q: words %q and the error %q", commandLine, words, err)
 			}
 			return
 		}
-		again, err := splitWords((command{words: words}).String())
+		retry, err := splitWords((command{words: words}).String())
 		if err != nil {
-			t.Fatalf("%q: written again as %s: %v", line, command{words: words}, err)
+			t.Fatalf("%q: written again as %s: %v", commandLine, command{words: words}, err)
 		}
-		if diff := cmp.Diff(words, again); diff != "" {
-			t.Fatalf("%q (-split +written and split):\n%s", line, diff)
+		if diff := cmp.Diff(words, retry); diff != "" {
+			t.Fatalf("%q (-split +written and split):\n%s", commandLine, diff)
 		}
-		if quoted, err := splitWords("'" + strings.ReplaceAll(line, "'", `'\''`) + "'"); err != nil || len(quoted) != 1 ||
-			quoted[0] != line {
-			t.Fatalf("%q in quotes: %q, %v", line, quoted, err)
+		if quoted, err := splitWords("'" + strings.ReplaceAll(commandLine, "'", `'\''`) + "'"); err != nil ||
+			len(quoted) != 1 ||
+			quoted[0] != commandLine {
+			t.Fatalf("%q in quotes: %q, %v", commandLine, quoted, err)
 		}
 	})
 }

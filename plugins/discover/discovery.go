@@ -38,7 +38,7 @@ func (s *settings) discover(ctx context.Context) ([]byte, error) {
 	case stdout.leftOut() > 0:
 		return nil, fmt.Errorf("it printed more than %d bytes and was stopped", s.maxDiscovery)
 	case errors.Is(context.Cause(ctx), errTimeout) && (exit.Canceled || err != nil):
-		return nil, errors.New(notDone(l) + quoted(stderr))
+		return nil, errors.New(discoveryError(l) + quoted(stderr))
 	case err != nil:
 		return nil, errors.New(s.discovery.whyNot(err, s.workdir))
 	case exit.Signal != 0:
@@ -49,8 +49,8 @@ func (s *settings) discover(ctx context.Context) ([]byte, error) {
 	return stdout.kept, nil
 }
 
-// notDone says how long the command had, and what would give it more.
-func notDone(l proctree.Limits) string {
+// discoveryError says how long the command had, and what would give it more.
+func discoveryError(l proctree.Limits) string {
 	text := fmt.Sprintf("it was not done after %v and was stopped", l.Shown(l.Run))
 	if l.Call != 0 {
 		text += "; the plugin's start_timeout leaves it no more, raise that"
@@ -87,7 +87,7 @@ func array(printed []byte) (json.RawMessage, error) {
 			at += e.Offset
 		}
 		return nil, fmt.Errorf("it printed no valid JSON: %w at byte %d; it begins with %q", err, at,
-			clip(string(text[:min(len(text), 64)]), 60))
+			cut(string(text[:min(len(text), 64)]), 60))
 	}
 	if kind(whole) != "an array" {
 		return nil, fmt.Errorf("it printed %s; it must print a JSON array of tools", kind(whole))
@@ -137,8 +137,8 @@ func kind(raw json.RawMessage) string {
 	return "a number"
 }
 
-// clip is the start of text, at most n bytes, no half character.
-func clip(text string, n int) string {
+// cut is the start of text, at most n bytes, no half character.
+func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}

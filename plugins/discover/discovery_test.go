@@ -100,7 +100,7 @@ func TestDiscoveryEndsBeforeItsHostGivesUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := newKeeper()
+	k := newRefresher()
 	defer k.close()
 	if err := k.configure(deadline{t.Context(), time.Now().Add(5 * time.Second)}, p.dir, c); err != nil {
 		t.Fatal(err)

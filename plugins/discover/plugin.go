@@ -18,10 +18,10 @@ func main() { sdk.Serve(newPlugin()) }
 
 const version = "0.1.0"
 
-func newPlugin() *sdk.Plugin { return newKeeper().plugin }
+func newPlugin() *sdk.Plugin { return newRefresher().plugin }
 
-func newKeeper() *keeper {
-	k := &keeper{plugin: sdk.New("discover", version)}
+func newRefresher() *refresher {
+	k := &refresher{plugin: sdk.New("discover", version)}
 	k.plugin.Dynamic()
 	sdk.Configure(k.plugin, func(ctx context.Context, r *sdk.Request, c config) error {
 		return k.configure(ctx, r.Workdir, c)

@@ -69,7 +69,7 @@ func configured(t *testing.T, config string) (*sdktest.Plugin, *sdk.Description)
 // started runs a plugin that watches nothing any more once the test is over.
 func started(t *testing.T) *sdktest.Plugin {
 	t.Helper()
-	k := newKeeper()
+	k := newRefresher()
 	t.Cleanup(k.close)
 	return sdktest.Start(t, k.plugin)
 }

@@ -26,7 +26,7 @@ func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
 	if len(schema) > maxSchema {
 		return unchecked, fmt.Errorf("its schema has %d bytes, at most %d are allowed", len(schema), maxSchema)
 	}
-	schema, err := mend(schema, 1)
+	schema, err := normalizeSchema(schema, 1)
 	if err != nil {
 		return unchecked, err
 	}
@@ -43,7 +43,7 @@ func rooted(schema json.RawMessage) (json.RawMessage, error) {
 	case ok && string(t) == `"object"`:
 		return schema, nil
 	case ok:
-		return nil, fmt.Errorf("its schema has the type %s, but arguments are always an object", clip(string(t), 60))
+		return nil, fmt.Errorf("its schema has the type %s, but arguments are always an object", cut(string(t), 60))
 	case len(root) == 0:
 		return json.RawMessage(`{"type":"object"}`), nil
 	}
@@ -62,9 +62,9 @@ var (
 	types     = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 )
 
-// mend writes the types of a schema in lower case, its counts as numbers, nullable as a union with null, and leaves out
-// types that say nothing. A schema that is fine stays as it is, byte for byte.
-func mend(schema json.RawMessage, depth int) (json.RawMessage, error) {
+// normalizeSchema writes the types of a schema in lower case, its counts as numbers, nullable as a union with null, and
+// leaves out types that say nothing. A schema that is fine stays as it is, byte for byte.
+func normalizeSchema(schema json.RawMessage, depth int) (json.RawMessage, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("its schema has more than %d levels", maxDepth)
 	}
@@ -73,19 +73,22 @@ func mend(schema json.RawMessage, depth int) (json.RawMessage, error) {
 		of := kind(value)
 		switch {
 		case key == "type" && orNull:
-			return withNull(mendType(value)), nil
+			return withNull(normalizeType(value)), nil
 		case key == "type":
-			return mendType(value), nil
+			return normalizeType(value), nil
 		case key == "nullable" && of == "a boolean":
 			return nil, nil
 		case of == "a string" && slices.Contains(countKeys, key):
-			return mendCount(value), nil
+			return normalizeCount(value), nil
 		case of == "an object" && slices.Contains(schemaKeys, key):
-			return mend(value, depth+1)
+			return normalizeSchema(value, depth+1)
 		case of == "an array" && slices.Contains(listKeys, key):
-			return eachItem(value, func(item json.RawMessage) (json.RawMessage, error) { return mend(item, depth+1) })
+			return eachItem(value, func(item json.RawMessage) (json.RawMessage, error) { return normalizeSchema(item, depth+1) })
 		case of == "an object" && slices.Contains(mapKeys, key):
-			return eachMember(value, func(_ string, s json.RawMessage) (json.RawMessage, error) { return mend(s, depth+1) })
+			return eachMember(value, func(_ string, s json.RawMessage) (json.RawMessage,
+				error) {
+				return normalizeSchema(s, depth+1)
+			})
 		}
 		return value, nil
 	})
@@ -116,10 +119,10 @@ func withNull(types json.RawMessage) json.RawMessage {
 	return sdk.Encode(append(all, "null"))
 }
 
-func mendType(value json.RawMessage) json.RawMessage {
+func normalizeType(value json.RawMessage) json.RawMessage {
 	var name string
 	if json.Unmarshal(value, &name) != nil {
-		value, _ = eachItem(value, func(item json.RawMessage) (json.RawMessage, error) { return mendType(item), nil })
+		value, _ = eachItem(value, func(item json.RawMessage) (json.RawMessage, error) { return normalizeType(item), nil })
 		return value
 	}
 	switch lower := strings.ToLower(name); {
@@ -131,7 +134,7 @@ func mendType(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-func mendCount(value json.RawMessage) json.RawMessage {
+func normalizeCount(value json.RawMessage) json.RawMessage {
 	var text string
 	var n uint32
 	if json.Unmarshal(value, &text) == nil && json.Unmarshal([]byte(text), &n) == nil && text != "null" {

@@ -35,7 +35,7 @@ func parseTemplate(text string) (t template, err error) {
 		name, rest, closed := strings.Cut(after, "}}")
 		if name = strings.TrimSpace(name); !closed || !argumentName.MatchString(name) {
 			return nil, fmt.Errorf("{{%s is not {{NAME}} with the name of an argument; to mean the two braces themselves "+
-				"write {{{{", clip(after, 40))
+				"write {{{{", cut(after, 40))
 		}
 		t = append(t.literal(literal), part{name: name})
 		literal, text = "", rest
@@ -229,7 +229,7 @@ func (f *filler) add(t template, word string) error {
 	case strings.HasPrefix(word, "-") && t.beginsWithArgument() && !f.plain && !f.dashes:
 		return refused("LooksLikeAnOption",
 			fmt.Sprintf("%s gives the word %q, which begins with - and could be taken for an option", t.names()[0],
-				clip(word, 60)),
+				cut(word, 60)),
 			"Pass a value that does not begin with -; for a file write ./ in front of its name. (The operator may allow it: "+
 				"with a -- before the word in command, or with allow_dash.)")
 	}

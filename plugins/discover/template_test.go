@@ -146,7 +146,7 @@ func TestFill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := (&line{words: words}).fill([]byte(test.arguments))
+			got, err := (&commandLine{words: words}).fill([]byte(test.arguments))
 			if test.err != "" {
 				if err == nil || err.Error() != test.err {
 					t.Errorf("got  %q, %v\nwant %s", got, err, test.err)
@@ -169,24 +169,24 @@ func FuzzFill(f *testing.F) {
 	f.Add("{{y}}", "a{{x}}{{y}}", `{"x":["a","-b"],"y":-1}`)
 	f.Add("{{{{", "{{x}}", `{"x":{"a":null}}`)
 	f.Add("--", "{{x}}", `{"x":"--"}`)
-	f.Fuzz(func(t *testing.T, first, second, arguments string) {
-		words, err := templates([]string{"program", first, second, "last"})
+	f.Fuzz(func(t *testing.T, start, second, arguments string) {
+		words, err := templates([]string{"program", start, second, "last"})
 		if err != nil {
 			return
 		}
-		got, err := (&line{words: words}).fill([]byte(arguments))
+		got, err := (&commandLine{words: words}).fill([]byte(arguments))
 		if err != nil {
 			return
 		}
 		if len(got) < 2 || got[0] != "program" || got[len(got)-1] != "last" {
-			t.Fatalf("%q %q %s: %q", first, second, arguments, got)
+			t.Fatalf("%q %q %s: %q", start, second, arguments, got)
 		}
 		for i, word := range got[1 : len(got)-1] {
 			switch {
-			case strings.ContainsRune(word, 0) && !strings.ContainsRune(first+second, 0):
+			case strings.ContainsRune(word, 0) && !strings.ContainsRune(start+second, 0):
 				t.Fatalf("%q has a NUL", word)
-			case strings.HasPrefix(word, "-") && !strings.HasPrefix(first, "-") && !strings.HasPrefix(second, "-"):
-				t.Fatalf("%q %q %s: word %d is %q", first, second, arguments, i, word)
+			case strings.HasPrefix(word, "-") && !strings.HasPrefix(start, "-") && !strings.HasPrefix(second, "-"):
+				t.Fatalf("%q %q %s: word %d is %q", start, second, arguments, i, word)
 			}
 		}
 	})

@@ -109,7 +109,7 @@ func (b *toolBlock) bind(name string, s *settings) (t sdk.BoundTool, err error) 
 	if strings.TrimSpace(b.Description) == "" {
 		return t, errors.New("description is missing: say what the tool does and when to use it; models choose by it")
 	}
-	l, err := b.line(name, s)
+	l, err := b.commandLine(name, s)
 	if err != nil {
 		return t, err
 	}
@@ -141,8 +141,8 @@ func (b *toolBlock) schema() (json.RawMessage, error) {
 	return paramsSchema(b.Params)
 }
 
-// A line is a command line with places for arguments.
-type line struct {
+// A commandLine is a command line with places for arguments.
+type commandLine struct {
 	program  command
 	words    []template
 	stdin    template
@@ -153,8 +153,8 @@ type line struct {
 	required []string
 }
 
-func (b *toolBlock) line(name string, s *settings) (*line, error) {
-	l := &line{dashes: b.AllowDash, setting: fmt.Sprintf("command of the tool %q", name)}
+func (b *toolBlock) commandLine(name string, s *settings) (*commandLine, error) {
+	l := &commandLine{dashes: b.AllowDash, setting: fmt.Sprintf("command of the tool %q", name)}
 	var err error
 	if l.program, err = readCommand("command", b.Command, s.workdir); err != nil {
 		return nil, err
@@ -179,9 +179,9 @@ func (b *toolBlock) line(name string, s *settings) (*line, error) {
 }
 
 // lineHandler runs the line for each call.
-func (s *settings) lineHandler(l *line) sdk.Handler {
+func (s *settings) lineHandler(l *commandLine) sdk.Handler {
 	return func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-		j, err := l.job(r)
+		j, err := l.programCall(r)
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +190,7 @@ func (s *settings) lineHandler(l *line) sdk.Handler {
 }
 
 // check compares the names in the command with the arguments that the schema knows.
-func (l *line) check(schema json.RawMessage) error {
+func (l *commandLine) check(schema json.RawMessage) error {
 	properties := object(object(schema)["properties"])
 	for _, t := range append(slices.Clone(l.words), l.stdin) {
 		for _, name := range t.names() {
@@ -220,7 +220,7 @@ func known(name string, properties map[string]json.RawMessage) error {
 }
 
 // fill gives the words for a call, the program first.
-func (l *line) fill(raw json.RawMessage) ([]string, error) {
+func (l *commandLine) fill(raw json.RawMessage) ([]string, error) {
 	f := filler{arguments: readArguments(raw), dashes: l.dashes}
 	for _, t := range l.words {
 		if err := f.fill(t); err != nil {
@@ -230,9 +230,9 @@ func (l *line) fill(raw json.RawMessage) ([]string, error) {
 	return f.words, nil
 }
 
-// job is what a call runs.
-func (l *line) job(r *sdk.Request) (job, error) {
-	j := job{timeout: l.timeout, setting: l.setting, timeSetting: "timeout_seconds of the tool"}
+// programCall is what a call runs.
+func (l *commandLine) programCall(r *sdk.Request) (programCall, error) {
+	j := programCall{timeout: l.timeout, setting: l.setting, timeSetting: "timeout_seconds of the tool"}
 	if err := l.complete(r.Arguments); err != nil {
 		return j, err
 	}
@@ -246,7 +246,7 @@ func (l *line) job(r *sdk.Request) (job, error) {
 }
 
 // complete refuses calls without what the schema requires. Hosts do so too; a command without it would be another one.
-func (l *line) complete(raw json.RawMessage) error {
+func (l *commandLine) complete(raw json.RawMessage) error {
 	there := readArguments(raw)
 	for _, name := range l.required {
 		if _, ok := there[name]; !ok {
@@ -257,7 +257,7 @@ func (l *line) complete(raw json.RawMessage) error {
 }
 
 // input is what goes to the program's standard input, nil for nothing at all.
-func (l *line) input(r *sdk.Request) ([]byte, error) {
+func (l *commandLine) input(r *sdk.Request) ([]byte, error) {
 	switch {
 	case l.allJSON:
 		return input(r), nil

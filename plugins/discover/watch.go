@@ -55,7 +55,7 @@ func newWatch(paths []string) *watch {
 		return w
 	}
 	w.notes = w.arm()
-	w.pumped.Go(w.pump)
+	w.pumped.Go(w.readEvents)
 	return w
 }
 
@@ -120,35 +120,35 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// pump turns the system's events into marks, without ever making it wait.
-func (w *watch) pump() {
+// readEvents turns the system's events into marks, without ever making it wait.
+func (w *watch) readEvents() {
 	for {
 		select {
 		case e, ok := <-w.system.Events:
 			if !ok {
 				return
 			}
-			if w.concerns(e.Name) {
-				w.mark()
+			if w.isWatched(e.Name) {
+				w.noteChange()
 			}
 		case _, ok := <-w.system.Errors:
 			if !ok {
 				return
 			}
-			w.mark() // events may be lost
+			w.noteChange() // events may be lost
 		}
 	}
 }
 
-func (w *watch) mark() {
+func (w *watch) noteChange() {
 	select {
 	case w.dirty <- struct{}{}:
 	default: // there is one
 	}
 }
 
-// concerns says whether a change of name may be one of the paths: itself, what holds it, or what a folder holds.
-func (w *watch) concerns(name string) bool {
+// isWatched says whether a change of name may be one of the paths: itself, what holds it, or what a folder holds.
+func (w *watch) isWatched(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.names, func(path string) bool {
@@ -177,7 +177,7 @@ func (w *watch) follow(ctx context.Context, refresh func(context.Context) (chang
 		if time.Since(ended) > rest {
 			rest = 0
 		}
-		if !sleep(ctx, rest-time.Since(ended)) || !w.settle(ctx) {
+		if !sleep(ctx, rest-time.Since(ended)) || !w.finish(ctx) {
 			return
 		}
 		if w.system != nil {
@@ -191,8 +191,8 @@ func (w *watch) follow(ctx context.Context, refresh func(context.Context) (chang
 	}
 }
 
-// settle waits until changes have ended; false when ctx has.
-func (w *watch) settle(ctx context.Context) bool {
+// finish waits until changes have ended; false when ctx has.
+func (w *watch) finish(ctx context.Context) bool {
 	most := time.NewTimer(settleMost)
 	defer most.Stop()
 	for {

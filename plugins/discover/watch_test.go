@@ -20,7 +20,7 @@ func refreshes(t *testing.T, changed func(n int) bool, marks ...time.Duration) (
 		defer cancel()
 		w, began := newWatch(nil), time.Now()
 		for _, m := range marks {
-			time.AfterFunc(m, w.mark)
+			time.AfterFunc(m, w.noteChange)
 		}
 		w.follow(ctx, func(context.Context) bool {
 			at = append(at, time.Since(began))
@@ -69,8 +69,8 @@ func TestRefreshThatCausesItself(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		w, n := newWatch(nil), 0
-		w.mark()
-		w.follow(ctx, func(context.Context) bool { n++; w.mark(); return false })
+		w.noteChange()
+		w.follow(ctx, func(context.Context) bool { n++; w.noteChange(); return false })
 		if n < 60 || n > 70 {
 			t.Errorf("%d runs in an hour, want about one a minute", n)
 		}
@@ -119,7 +119,7 @@ func marked(t *testing.T, w *watch) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if !w.settle(ctx) {
+	if !w.finish(ctx) {
 		t.Fatal("the changes do not end")
 	}
 	w.arm()
@@ -183,7 +183,7 @@ func TestWhatIsSeen(t *testing.T) {
 	must(write("beside", "1"), write("bin/beside", "1"), write("folder/last", "1")) // the last one alone is seen
 	marked(t, w)
 	for _, name := range []string{"beside", "bin/beside", "folder/sub/x", "binary"} {
-		if w.concerns(at(name)) {
+		if w.isWatched(at(name)) {
 			t.Errorf("a change of %s counts", name)
 		}
 	}

@@ -133,7 +133,7 @@ func checkName(name string) error {
 		return errors.New("it names no host")
 	case len(name) > 253 || slices.ContainsFunc(labels, func(l string) bool { return l == "" || len(l) > 63 }):
 		return fmt.Errorf("%.300q is no host name", name)
-	case strings.ContainsFunc(name, misfit):
+	case strings.ContainsFunc(name, notInHostName):
 		return fmt.Errorf("%q is no host name", name)
 	case numeric(labels[len(labels)-1]):
 		return fmt.Errorf("%q is a number that programs read differently; an IPv4 address has four decimal parts, without "+
@@ -142,7 +142,7 @@ func checkName(name string) error {
 	return nil
 }
 
-func misfit(r rune) bool {
+func notInHostName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
 }
 
@@ -242,18 +242,18 @@ func parseURL(text string) (*url.URL, *sdk.Error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, badURL("%q cannot be read as a URL", legible(text))
+		return nil, badURL("%q cannot be read as a URL", maskedURL(text))
 	}
 	if e := checkParts(text, u); e != nil {
 		return nil, e
 	}
 	host, err := canonicalHost(u.Hostname())
 	if err != nil {
-		return nil, badURL("the host of %q cannot be used: %v", legible(text), err)
+		return nil, badURL("the host of %q cannot be used: %v", maskedURL(text), err)
 	}
 	port, err := portNumber(u)
 	if err != nil {
-		return nil, badURL("%q: %v", legible(text), err)
+		return nil, badURL("%q: %v", maskedURL(text), err)
 	}
 	u.Host = joined(u.Scheme, host, port)
 	u.Fragment, u.RawFragment = "", ""
@@ -267,7 +267,7 @@ func checkText(text string) *sdk.Error {
 	case len(text) > maxURL:
 		return badURL("the URL has %d bytes, at most %d are allowed", len(text), maxURL)
 	case !utf8.ValidString(text), strings.ContainsFunc(text, unicode.IsControl):
-		return badURL("%q has control characters, or is not UTF-8", legible(text))
+		return badURL("%q has control characters, or is not UTF-8", maskedURL(text))
 	}
 	return nil
 }
@@ -280,19 +280,19 @@ func checkParts(text string, u *url.URL) *sdk.Error {
 			Suggestion: "Leave out everything up to the @."}
 	case u.Scheme == "" || strings.Contains(u.Scheme, ".") || u.Scheme == "localhost":
 		// example.org:8080 has a scheme by its looks
-		return badURL("%q does not begin with http:// or https://", legible(text))
+		return badURL("%q does not begin with http:// or https://", maskedURL(text))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "UnsupportedScheme",
-			Message:    fmt.Sprintf("%q is a URL of %s; only http and https can be used", legible(text), u.Scheme),
+			Message:    fmt.Sprintf("%q is a URL of %s; only http and https can be used", maskedURL(text), u.Scheme),
 			Suggestion: "For a file of the workspace use a tool that reads files."}
 	case u.Opaque != "" || u.Host == "":
-		return badURL("%q names no host", legible(text))
+		return badURL("%q names no host", maskedURL(text))
 	}
 	return nil
 }
 
-// legible is the text of a bad URL without what may be secret in it: a password, and what it asks with.
-func legible(text string) string {
+// maskedURL is the text of a bad URL without what may be secret in it: a password, and what it asks with.
+func maskedURL(text string) string {
 	if i := strings.IndexAny(text, "?#"); i >= 0 {
 		text = text[:i] + clipped
 	}
@@ -309,7 +309,7 @@ func badURL(format string, a ...any) *sdk.Error {
 
 func portNumber(u *url.URL) (uint16, error) {
 	if u.Port() == "" {
-		return usualPort(u.Scheme), nil
+		return defaultPort(u.Scheme), nil
 	}
 	n, err := strconv.ParseUint(u.Port(), 10, 16)
 	if err != nil || n == 0 {
@@ -318,7 +318,7 @@ func portNumber(u *url.URL) (uint16, error) {
 	return uint16(n), nil
 }
 
-func usualPort(scheme string) uint16 {
+func defaultPort(scheme string) uint16 {
 	if scheme == "http" {
 		return 80
 	}
@@ -326,7 +326,7 @@ func usualPort(scheme string) uint16 {
 }
 
 func joined(scheme, host string, port uint16) string {
-	if port != usualPort(scheme) {
+	if port != defaultPort(scheme) {
 		return net.JoinHostPort(host, strconv.Itoa(int(port)))
 	}
 	if strings.Contains(host, ":") {

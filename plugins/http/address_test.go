@@ -225,14 +225,14 @@ func TestNothingRefusedIsDialled(t *testing.T) {
 		"fd00:ec2::254", "0.0.0.0", "8.8.8.8", "2606:4700::1111", "64:ff9b::a00:1", "100.64.0.1"}
 	rapid.Check(t, func(rt *rapid.T) {
 		var mu sync.Mutex
-		var dialled []string
+		var dialState []string
 		answers := rapid.SliceOfN(rapid.SampledFrom(addresses), 1, 3).Draw(rt, "addresses")
-		c := newClient(guard{}, seam{
+		c := newClient(guard{}, testHooks{
 			resolver: newNames(t, func(string, int) []string { return answers }),
 			connecting: func(_, address string) error {
 				mu.Lock()
 				defer mu.Unlock()
-				dialled = append(dialled, address)
+				dialState = append(dialState, address)
 				return errNotConnected
 			}})
 		defer c.close()
@@ -243,14 +243,14 @@ func TestNothingRefusedIsDialled(t *testing.T) {
 		if e != nil {
 			return
 		}
-		reply, _, err := c.send(context.Background(), order{method: http.MethodGet, url: u, header: http.Header{}})
+		reply, _, err := c.send(context.Background(), outgoing{method: http.MethodGet, url: u, header: http.Header{}})
 		if err == nil {
 			reply.Body.Close()
 			rt.Fatalf("%q was answered", text)
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		for _, address := range dialled {
+		for _, address := range dialState {
 			host, _, _ := net.SplitHostPort(address)
 			a, err := netip.ParseAddr(host)
 			if err != nil || kindOf(plain(a)) != "" || a.Zone() != "" {

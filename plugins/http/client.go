@@ -37,8 +37,8 @@ type client struct {
 	strict    *client // for redirects to other hosts
 }
 
-// A seam is what tests put in the place of the world outside; the zero value is the world.
-type seam struct {
+// A testHooks is what tests put in the place of the world outside; the zero value is the world.
+type testHooks struct {
 	resolver *net.Resolver
 	tls      *tls.Config
 	// connecting sees every address that a guard has let pass, before it is connected to; its error keeps that from
@@ -46,7 +46,7 @@ type seam struct {
 	connecting func(network, address string) error
 }
 
-func newClient(g guard, s seam) *client {
+func newClient(g guard, s testHooks) *client {
 	c := &client{guard: g}
 	if !g.strict {
 		c.strict = newClient(guard{allow: g.allow, deny: g.deny, strict: true}, s)
@@ -76,8 +76,8 @@ func (c *client) close() {
 
 const maxRedirects = 5
 
-// An order is a request to send. Its URL is one that parseURL gave.
-type order struct {
+// An outgoing is a request to send. Its URL is one that parseURL gave.
+type outgoing struct {
 	method string
 	url    *url.URL
 	header http.Header
@@ -93,7 +93,7 @@ type hop struct {
 }
 
 // send sends the order and follows redirects. The answer's body is the caller's to close.
-func (c *client) send(ctx context.Context, o order) (*http.Response, []hop, error) {
+func (c *client) send(ctx context.Context, o outgoing) (*http.Response, []hop, error) {
 	var hops []hop
 	first := o.url.Hostname()
 	for {
@@ -121,11 +121,11 @@ func (c *client) send(ctx context.Context, o order) (*http.Response, []hop, erro
 }
 
 // ask gives the answer to one request, if it may be sent.
-func (c *client) ask(ctx context.Context, o order) (*http.Response, error) {
-	if e := c.permit(o.url); e != nil {
+func (c *client) ask(ctx context.Context, o outgoing) (*http.Response, error) {
+	if e := c.checkAllowed(o.url); e != nil {
 		return nil, e
 	}
-	reply, err := c.once(ctx, o)
+	reply, err := c.sendOnce(ctx, o)
 	if err == nil && reply.StatusCode == http.StatusSwitchingProtocols { // its body would outlive every deadline
 		_ = reply.Body.Close()
 		err = errors.New("it wants to speak another protocol, which it was not asked for")
@@ -136,7 +136,7 @@ func (c *client) ask(ctx context.Context, o order) (*http.Response, error) {
 	return reply, nil
 }
 
-func (c *client) once(ctx context.Context, o order) (*http.Response, error) {
+func (c *client) sendOnce(ctx context.Context, o outgoing) (*http.Response, error) {
 	var body io.Reader
 	if o.body != nil {
 		body = bytes.NewReader(o.body)
@@ -149,8 +149,8 @@ func (c *client) once(ctx context.Context, o order) (*http.Response, error) {
 	return c.transport.RoundTrip(r) // not a Client: it has redirects, cookies and credentials of its own
 }
 
-// permit refuses what needs no look at the network.
-func (c *client) permit(u *url.URL) *sdk.Error {
+// checkAllowed refuses what needs no look at the network.
+func (c *client) checkAllowed(u *url.URL) *sdk.Error {
 	host, port := hostAndPort(u)
 	if c.guard.deny.match(host, port) {
 		return &sdk.Error{Name: "HostDenied",
@@ -169,20 +169,20 @@ func redirects(status int) bool {
 }
 
 // follow makes the order for a redirect. What the caller gave for one server is not sent to another.
-func (o order) follow(status int, location string) (order, error) {
+func (o outgoing) follow(status int, location string) (outgoing, error) {
 	next, e := resolve(o.url, location)
 	if e != nil {
-		return o, astray(o.url, location, e.Message)
+		return o, redirectError(o.url, location, e.Message)
 	}
 	host, port := hostAndPort(next)
 	keeps := status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect || o.method == http.MethodGet
 	switch {
 	case o.url.Scheme == "https" && next.Scheme == "http":
-		return o, astray(o.url, next.String(), "it leads from https to http")
+		return o, redirectError(o.url, next.String(), "it leads from https to http")
 	case o.within != nil && !o.within.match(host, port):
-		return o, astray(o.url, next.String(), "the operator's configuration covers the first host and not this one")
+		return o, redirectError(o.url, next.String(), "the operator's configuration covers the first host and not this one")
 	case keeps && o.body != nil && o.url.Hostname() != next.Hostname():
-		return o, astray(o.url, next.String(), "the body would go to another host than the one that was named")
+		return o, redirectError(o.url, next.String(), "the body would go to another host than the one that was named")
 	}
 	if !keeps {
 		o.method, o.body = http.MethodGet, nil
@@ -190,7 +190,7 @@ func (o order) follow(status int, location string) (order, error) {
 		o.header.Del("Content-Type")
 	}
 	if !sameOrigin(o.url, next) {
-		o.header = abroad(o.header)
+		o.header = crossOrigin(o.header)
 	}
 	o.url = next
 	return o, nil
@@ -205,7 +205,7 @@ func resolve(from *url.URL, location string) (*url.URL, *sdk.Error) {
 	return parseURL(from.ResolveReference(ref).String())
 }
 
-func astray(from *url.URL, to, why string) error {
+func redirectError(from *url.URL, to, why string) error {
 	to = strings.Map(printable, to) // it is what a stranger wrote
 	return &sdk.Error{Name: "RedirectRefused",
 		Message:    fmt.Sprintf("%s redirects to %s, which is not followed: %s", shownURL(from), clip(to, 300), why),
@@ -339,12 +339,12 @@ func (g *guard) checkURL(host string, port uint16) *refusal {
 	return nil
 }
 
-// dialled is the key under which the context of a dial holds the host that is dialled.
-type dialled struct{}
+// dialState is the key under which the context of a dial holds the host that is dialled.
+type dialState struct{}
 
 // control runs for each address, when the socket is there and before it connects.
 func (g *guard) control(ctx context.Context, _, address string, _ syscall.RawConn) error {
-	host, _ := ctx.Value(dialled{}).(string)
+	host, _ := ctx.Value(dialState{}).(string)
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return &refusal{host: host, address: address, why: "no address that can be judged", always: true}
@@ -364,5 +364,5 @@ func dialing(ctx context.Context, address string) context.Context {
 	if name, err := canonicalHost(host); err == nil {
 		host = name
 	}
-	return context.WithValue(ctx, dialled{}, host)
+	return context.WithValue(ctx, dialState{}, host)
 }

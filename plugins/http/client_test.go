@@ -26,7 +26,7 @@ func TestRedirectsThatAreRefused(t *testing.T) {
 		"nonsense":             {"http://[", "RedirectRefused", "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, seam{}, `{"allow_private":["127.0.0.1"],"deny_hosts":["*.denied.example"]}`)
+			p := start(t, testHooks{}, `{"allow_private":["127.0.0.1"],"deny_hosts":["*.denied.example"]}`)
 			url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Location", c.location)
 				w.WriteHeader(http.StatusFound)
@@ -42,7 +42,7 @@ func TestRedirectLoop(t *testing.T) {
 		hits++
 		http.Redirect(w, r, "/", http.StatusMovedPermanently)
 	})
-	wantError(t, fetch(t, start(t, seam{}, open), url), "TooManyRedirects", "more than 5 times")
+	wantError(t, fetch(t, start(t, testHooks{}, open), url), "TooManyRedirects", "more than 5 times")
 	if hits != maxRedirects+1 {
 		t.Errorf("%d requests", hits)
 	}
@@ -50,7 +50,7 @@ func TestRedirectLoop(t *testing.T) {
 
 func TestRedirectWithoutLocation(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusFound) })
-	if out := reportOf(t, fetch(t, start(t, seam{}, open), url)); out.Status != http.StatusFound {
+	if out := reportOf(t, fetch(t, start(t, testHooks{}, open), url)); out.Status != http.StatusFound {
 		t.Errorf("%+v", out)
 	}
 }
@@ -62,10 +62,10 @@ type seen struct {
 
 func TestWhatRedirectsCarry(t *testing.T) {
 	for _, c := range []struct {
-		tool   string
-		status int
-		abroad bool // to another server, on the same host
-		want   seen
+		tool        string
+		status      int
+		crossOrigin bool // to another server, on the same host
+		want        seen
 	}{
 		{"get", 301, false, seen{"GET", "/new", "", "", "de", "x"}},
 		{"get", 302, true, seen{"GET", "/new", "", "", "de", ""}},
@@ -76,7 +76,7 @@ func TestWhatRedirectsCarry(t *testing.T) {
 		{"post", 307, false, seen{"POST", "/new", `{"a":1}`, "application/json", "de", "x"}},
 		{"post", 308, true, seen{"POST", "/new", `{"a":1}`, "application/json", "de", ""}},
 	} {
-		t.Run(fmt.Sprintf("%s %d abroad %v", c.tool, c.status, c.abroad), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s %d abroad %v", c.tool, c.status, c.crossOrigin), func(t *testing.T) {
 			var mu sync.Mutex
 			var got seen
 			last := func(_ http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func TestWhatRedirectsCarry(t *testing.T) {
 					return
 				}
 				to := "/new"
-				if c.abroad {
+				if c.crossOrigin {
 					to = other + to
 				}
 				http.Redirect(w, r, to, c.status)
@@ -102,7 +102,7 @@ func TestWhatRedirectsCarry(t *testing.T) {
 			if c.tool == "post" {
 				in["json"] = map[string]int{"a": 1}
 			}
-			if r := start(t, seam{}, open).Run(t, c.tool, args(t, in)); r.Error != nil {
+			if r := start(t, testHooks{}, open).Run(t, c.tool, args(t, in)); r.Error != nil {
 				t.Fatal(r.Error)
 			}
 			mu.Lock()
@@ -129,7 +129,7 @@ func TestBodyDoesNotGoToAnotherHost(t *testing.T) {
 		http.Redirect(w, r, "http://b.test:"+port+"/", http.StatusTemporaryRedirect)
 	})
 	port = url[strings.LastIndex(url, ":")+1:]
-	p := start(t, seam{resolver: newNames(t, names)}, open)
+	p := start(t, testHooks{resolver: newNames(t, names)}, open)
 	wantError(t, p.Run(t, "post", args(t, map[string]any{"url": "http://a.test:" + port, "body": "secret"})),
 		"RedirectRefused", "another host")
 }
@@ -149,7 +149,7 @@ func TestRedirectOutOfTheNamedHosts(t *testing.T) {
 		}
 	})
 	port = url[strings.LastIndex(url, ":")+1:]
-	p := start(t, seam{resolver: newNames(t, names)}, `{"allow_private":["127.0.0.1"],"hosts":["*.named.test"]}`)
+	p := start(t, testHooks{resolver: newNames(t, names)}, `{"allow_private":["127.0.0.1"],"hosts":["*.named.test"]}`)
 	if out := reportOf(t, fetch(t, p, "http://x.named.test:"+port+"/in")); !strings.HasSuffix(out.URL, "/end") {
 		t.Errorf("%+v", out)
 	}
@@ -171,7 +171,7 @@ func TestRedirectOfAnotherHostToAPrivateAddress(t *testing.T) {
 		}
 	})
 	port = url[strings.LastIndex(url, ":")+1:]
-	p := start(t, seam{resolver: names}, `{"allow_private":["127.0.0.1","*.test"]}`)
+	p := start(t, testHooks{resolver: names}, `{"allow_private":["127.0.0.1","*.test"]}`)
 	for _, to := range []string{"127.0.0.1", "b.test", "[::ffff:127.0.0.1]", "b.example"} {
 		if r := fetch(t, p, "http://"+to+":"+port+"/"); r.Error != nil {
 			t.Errorf("%s asked for by itself: %+v", to, r.Error) // and its connection is kept
@@ -188,13 +188,13 @@ func TestRedirectFromHTTPS(t *testing.T) {
 	plain := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the request went on in the open") })
 	s := httptest.NewTLSServer(http.RedirectHandler(plain, http.StatusFound))
 	t.Cleanup(s.Close)
-	p := start(t, seam{tls: trusting(s)}, open)
+	p := start(t, testHooks{tls: trusting(s)}, open)
 	wantError(t, fetch(t, p, s.URL), "RedirectRefused", "from https to http")
 }
 
 // A name that is public when somebody looks and private when it is dialled does not help: what is dialled is checked.
 func TestRebinding(t *testing.T) {
-	for name, answer := range map[string]func(string, int) []string{
+	for name, response := range map[string]func(string, int) []string{
 		"private at once": func(string, int) []string { return []string{"127.0.0.1"} },
 		"public first": func(_ string, n int) []string {
 			if n == 0 {
@@ -209,7 +209,7 @@ func TestRebinding(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the server of this machine was reached") })
 			port := url[strings.LastIndex(url, ":"):]
-			p := start(t, seam{resolver: newNames(t, answer), connecting: func(_, address string) error {
+			p := start(t, testHooks{resolver: newNames(t, response), connecting: func(_, address string) error {
 				if !strings.HasPrefix(address, "8.8.8.8:") {
 					t.Errorf("%s was to be connected to", address)
 				}
@@ -230,7 +230,7 @@ func TestRebinding(t *testing.T) {
 
 // Written out, they need no look at the network.
 func TestLiteralAddressesAreRefusedAtOnce(t *testing.T) {
-	p := start(t, seam{}, `{}`)
+	p := start(t, testHooks{}, `{}`)
 	for _, url := range []string{"http://127.0.0.1/", "http://[::1]/", "http://10.0.0.1:8080/",
 		"http://[::ffff:169.254.169.254]/", "http://169.254.169.254/", "http://[fd00::1]/", "http://0.0.0.0/"} {
 		wantError(t, fetch(t, p, url), "AddressRefused", "nothing was sent there")
@@ -241,7 +241,7 @@ func TestLiteralAddressesAreRefusedAtOnce(t *testing.T) {
 }
 
 func TestMetadataNever(t *testing.T) {
-	p := start(t, seam{}, `{"allow_private":["169.254.0.0/16","169.254.169.254","metadata.test","*"]}`)
+	p := start(t, testHooks{}, `{"allow_private":["169.254.0.0/16","169.254.169.254","metadata.test","*"]}`)
 	wantError(t, fetch(t, p, "http://169.254.169.254/"), "AddressRefused", "never used")
 }
 
@@ -249,7 +249,7 @@ func TestMetadataNever(t *testing.T) {
 func TestDeniedHosts(t *testing.T) {
 	url := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
 	names := newNames(t, func(string, int) []string { return []string{"127.0.0.1"} })
-	p := start(t, seam{resolver: names}, `{"allow_private":["127.0.0.1"],"deny_hosts":["127.0.0.1"]}`)
+	p := start(t, testHooks{resolver: names}, `{"allow_private":["127.0.0.1"],"deny_hosts":["127.0.0.1"]}`)
 	wantError(t, fetch(t, p, url), "HostDenied", "operator")
 	for _, host := range []string{"[::ffff:127.0.0.1]", "[64:ff9b::127.0.0.1]", "a.test"} {
 		wantError(t, fetch(t, p, strings.Replace(url, "127.0.0.1", host, 1)), "HostDenied", "operator has denied")
@@ -262,11 +262,11 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 		t.Setenv(name, proxy)
 	}
 	names := newNames(t, func(string, int) []string { return []string{"8.8.8.8"} })
-	p := start(t, seam{resolver: names, connecting: func(string, string) error { return errNotConnected }}, open)
+	p := start(t, testHooks{resolver: names, connecting: func(string, string) error { return errNotConnected }}, open)
 	wantError(t, fetch(t, p, "http://a.test/"), "ConnectFailed")
 }
 
 func TestNamesThatAreNotThere(t *testing.T) {
-	p := start(t, seam{resolver: newNames(t, func(string, int) []string { return nil })}, `{}`)
+	p := start(t, testHooks{resolver: newNames(t, func(string, int) []string { return nil })}, `{}`)
 	wantError(t, fetch(t, p, "https://nowhere.test/"), "HostNotFound", "there is no host nowhere.test")
 }

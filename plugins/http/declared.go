@@ -54,12 +54,12 @@ type declared struct {
 	header  http.Header
 	timeout time.Duration
 	client  *client
-	hidden  hider
+	hidden  redactor
 }
 
 // declare makes the tools. Each has a client of its own, which may reach the host of the tool's URL wherever it is:
 // that is the operator's word. It holds for no other host.
-func (b toolBlocks) declare(s *settings, outside seam) ([]*declared, error) {
+func (b toolBlocks) declare(s *settings, hooks testHooks) ([]*declared, error) {
 	if len(b) > maxDeclared {
 		return nil, invalidConfig("there are %d tool blocks, at most %d are allowed", len(b), maxDeclared)
 	}
@@ -70,7 +70,7 @@ func (b toolBlocks) declare(s *settings, outside seam) ([]*declared, error) {
 		if len(b) > 1 {
 			place = fmt.Sprintf("tool[%d]", i)
 		}
-		d, err := declareOne(raw, s, outside, taken)
+		d, err := declareOne(raw, s, hooks, taken)
 		if err != nil {
 			return nil, err.in(place)
 		}
@@ -101,7 +101,7 @@ func wrong(field, format string, a ...any) *mistake {
 	return &mistake{field: field, why: fmt.Sprintf(format, a...)}
 }
 
-func declareOne(raw json.RawMessage, s *settings, outside seam, taken []string) (*declared, *mistake) {
+func declareOne(raw json.RawMessage, s *settings, hooks testHooks, taken []string) (*declared, *mistake) {
 	block, m := readBlock(raw)
 	if m != nil {
 		return nil, m
@@ -113,7 +113,7 @@ func declareOne(raw json.RawMessage, s *settings, outside seam, taken []string) 
 	case slices.Contains(taken, name):
 		m = wrong("", "there is a tool of that name already")
 	default:
-		m = d.connect(s, outside)
+		m = d.connect(s, hooks)
 	}
 	if m != nil {
 		m.name = name
@@ -122,11 +122,11 @@ func declareOne(raw json.RawMessage, s *settings, outside seam, taken []string) 
 }
 
 // connect gives the tool its client. A URL that could never be called is a mistake.
-func (d *declared) connect(s *settings, outside seam) *mistake {
+func (d *declared) connect(s *settings, hooks testHooks) *mistake {
 	host, port := hostAndPort(d.url)
 	own := allowance{hosts: pattern{host, port}, port: port}
-	d.client = newClient(guard{allow: append(slices.Clip(s.allow), own), deny: s.deny}, outside)
-	if e := d.client.permit(d.url); e != nil {
+	d.client = newClient(guard{allow: append(slices.Clip(s.allow), own), deny: s.deny}, hooks)
+	if e := d.client.checkAllowed(d.url); e != nil {
 		return wrong("url", "%s", strings.TrimSuffix(e.Message, "; nothing was sent there"))
 	}
 	return nil
@@ -174,7 +174,7 @@ func (b toolBlock) declare() (*declared, *mistake) {
 		b.Schema = json.RawMessage(`{"type":"object"}`)
 	}
 	d := &declared{block: b, url: u, header: header, timeout: time.Duration(b.TimeoutSeconds * float64(time.Second)),
-		hidden: newHider(header, u)}
+		hidden: newRedactor(header, u)}
 	setDefault(header, "Content-Type", "application/json")
 	setDefault(header, "Accept", "application/json, */*;q=0.5")
 	setDefault(header, "User-Agent", "toolhost-http/"+version)
@@ -198,8 +198,8 @@ func (d *declared) tool() sdk.Tool {
 		Hints: sdk.Hints{ReadOnly: d.block.ReadOnly, OpenWorld: sdk.Yes}, Timeout: d.timeout + 10*time.Second}
 }
 
-// maxAnswer is how much of a declared tool's answer is read. It is in the result twice, as text and as JSON.
-const maxAnswer = 1 << 20
+// maxResponse is how much of a declared tool's answer is read. It is in the result twice, as text and as JSON.
+const maxResponse = 1 << 20
 
 // handle posts the arguments, byte for byte what was checked and approved.
 func (d *declared) handle(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
@@ -217,16 +217,16 @@ func (d *declared) call(ctx context.Context, arguments json.RawMessage) (*sdk.Re
 	ctx, cancel := limited(ctx, d.timeout)
 	defer cancel()
 	body := fmt.Appendf(nil, `{"arguments":%s}`, arguments)
-	reply, hops, err := d.client.send(ctx, order{method: http.MethodPost, url: d.url, header: d.header, body: body})
+	reply, hops, err := d.client.send(ctx, outgoing{method: http.MethodPost, url: d.url, header: d.header, body: body})
 	if err != nil {
 		return nil, d.failed(err)
 	}
 	defer func() { _ = reply.Body.Close() }()
-	a := newAnswer(reply, hops)
+	a := newResponse(reply, hops)
 	if reply.StatusCode < 200 || reply.StatusCode > 299 { // before anything is parsed: an error page need not be JSON
 		return nil, d.refusal(ctx, a, reply)
 	}
-	if err := a.read(ctx, reply.Body, maxAnswer); err != nil {
+	if err := a.read(ctx, reply.Body, maxResponse); err != nil {
 		return nil, d.failed(err)
 	}
 	return d.result(a)
@@ -254,11 +254,11 @@ func (d *declared) failed(err error) error {
 }
 
 // refusal is for a status that is no success.
-func (d *declared) refusal(ctx context.Context, a *answer, r *http.Response) error {
+func (d *declared) refusal(ctx context.Context, a *response, r *http.Response) error {
 	e := &sdk.Error{Name: "HTTPStatus",
 		Message:    fmt.Sprintf("Failed to call tool at %s: it answered %s", d.where(), a.statusLine()),
 		Suggestion: "Change the arguments if they are the cause; otherwise the operator must look at the tool's server."}
-	if a.read(ctx, r.Body, maxRefused) == nil && a.settle(told(a.mediaType)) == textKind {
+	if a.read(ctx, r.Body, maxRefused) == nil && a.settle(kindOfMediaType(a.mediaType)) == textKind {
 		if text, _ := a.decode(); strings.TrimSpace(text) != "" {
 			e.Message += ": " + clip(strings.Join(strings.Fields(text), " "), inMessage)
 		}
@@ -267,8 +267,8 @@ func (d *declared) refusal(ctx context.Context, a *answer, r *http.Response) err
 	return e
 }
 
-func (d *declared) result(a *answer) (*sdk.Result, error) {
-	switch a.settle(told(a.mediaType)) {
+func (d *declared) result(a *response) (*sdk.Result, error) {
+	switch a.settle(kindOfMediaType(a.mediaType)) {
 	case binaryKind:
 		return nil, d.failed(a.binary())
 	case imageKind:
@@ -280,7 +280,7 @@ func (d *declared) result(a *answer) (*sdk.Result, error) {
 	text, _ := a.decode()
 	if a.cut {
 		r := sdk.Text(text).Add(sdk.TextContent(fmt.Sprintf("[only the first %d bytes of the answer were read; ask the "+
-			"tool for less]", maxAnswer)))
+			"tool for less]", maxResponse)))
 		r.Truncated = true
 		return r, nil
 	}
@@ -317,18 +317,18 @@ type item struct {
 
 // output gives the items of an answer that has them, each with content at least.
 func output(raw json.RawMessage) ([]item, bool) {
-	var answer struct {
+	var response struct {
 		Output *[]item `json:"output"`
 	}
-	if raw == nil || json.Unmarshal(raw, &answer) != nil || answer.Output == nil {
+	if raw == nil || json.Unmarshal(raw, &response) != nil || response.Output == nil {
 		return nil, false
 	}
-	for _, i := range *answer.Output {
+	for _, i := range *response.Output {
 		if i.Content == nil {
 			return nil, false
 		}
 	}
-	return *answer.Output, true
+	return *response.Output, true
 }
 
 func (i item) text() string {

@@ -25,11 +25,11 @@ func forecast(url, more string) string {
 func declaredTool(t *testing.T, h http.HandlerFunc, more string) (*sdktest.Plugin, string) {
 	t.Helper()
 	url := serve(t, h)
-	return start(t, seam{}, forecast(url+"/forecast?key=query-secret", more)), url + "/forecast"
+	return start(t, testHooks{}, forecast(url+"/forecast?key=query-secret", more)), url + "/forecast"
 }
 
 func TestDeclaredToolIsListed(t *testing.T) {
-	p := start(t, seam{}, `{"tool":[{"labels":["forecast"],"url":"https://tools.example.org/f","title":"Forecast",`+
+	p := start(t, testHooks{}, `{"tool":[{"labels":["forecast"],"url":"https://tools.example.org/f","title":"Forecast",`+
 		`"description":"Tells the weather.",`+
 		`"schema":{"type":"object","properties":{"city":{"type":"string"}}},"read_only":true,"timeout_seconds":5},`+
 		`{"labels":["order"],"url":"https://tools.example.org/o","description":"Orders."}]}`)
@@ -140,15 +140,15 @@ func TestDeclaredToolFails(t *testing.T) {
 func TestDeclaredToolOtherFailures(t *testing.T) {
 	p, _ := declaredTool(t, answers("application/zip", "PK\x03\x04"), "")
 	wantError(t, p.Run(t, "forecast", `{}`), "BinaryBody", "Failed to call tool at")
-	p, _ = declaredTool(t, answers("text/plain", strings.Repeat("x", maxAnswer+1)), "")
+	p, _ = declaredTool(t, answers("text/plain", strings.Repeat("x", maxResponse+1)), "")
 	if r := p.Run(t, "forecast", `{}`); !r.Truncated ||
 		!strings.HasSuffix(textOf(r), "[only the first 1048576 bytes of the answer were read; ask the tool for less]") {
 		t.Errorf("truncated %v, error %+v", r.Truncated, r.Error)
 	}
-	slowly := start(t, seam{}, forecast(raw(t, slow(head+"\r\n")), `,"timeout_seconds":0.2`))
+	slowly := start(t, testHooks{}, forecast(raw(t, slow(head+"\r\n")), `,"timeout_seconds":0.2`))
 	wantError(t, slowly.Run(t, "forecast", `{}`), "Timeout", "Failed to call tool at", "not done after 200ms",
 		"may have done what it was asked for")
-	reader := start(t, seam{}, forecast(raw(t, slow(head+"\r\n")), `,"timeout_seconds":0.2,"read_only":true`))
+	reader := start(t, testHooks{}, forecast(raw(t, slow(head+"\r\n")), `,"timeout_seconds":0.2,"read_only":true`))
 	wantError(t, reader.Run(t, "forecast", `{}`), "Timeout", "The operator can raise timeout_seconds")
 }
 
@@ -160,7 +160,7 @@ func TestDeclaredToolStaysWithItsHost(t *testing.T) {
 	wantError(t, p.Run(t, "forecast", `{}`), "AddressRefused", "loopback", "Failed to call tool at "+url)
 	wantError(t, fetch(t, p, url), "AddressRefused", "loopback")
 	names := newNames(t, func(string, int) []string { return []string{"169.254.169.254"} })
-	metadata := start(t, seam{resolver: names}, forecast("http://meta.test/", ""))
+	metadata := start(t, testHooks{resolver: names}, forecast("http://meta.test/", ""))
 	wantError(t, metadata.Run(t, "forecast", `{}`), "AddressRefused", "never used")
 }
 
@@ -203,11 +203,11 @@ func TestSecretsAreNotShownInOtherSpellings(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef", 40)
 	header := http.Header{"Authorization": {"Bearer t0k/en+value=="}, "Cookie": {"session=c00kie-value; theme=dark"},
 		"X-Quoted": {`a&b<"c">`}, "X-Short": {"1"}}
-	h := newHider(header, &url.URL{RawQuery: "key=qu%2Fery&jwt=" + long})
-	basic := newHider(http.Header{"Authorization": {"Basic " +
+	h := newRedactor(header, &url.URL{RawQuery: "key=qu%2Fery&jwt=" + long})
+	basic := newRedactor(http.Header{"Authorization": {"Basic " +
 		base64.StdEncoding.EncodeToString([]byte("bob:pass word"))}}, &url.URL{})
 	for _, c := range []struct {
-		hider      hider
+		redactor   redactor
 		text, want string
 	}{
 		{h, `{"token":"t0k\/en+value=="}`, `{"token":"[hidden]"}`},
@@ -221,7 +221,7 @@ func TestSecretsAreNotShownInOtherSpellings(t *testing.T) {
 		{h, "at 11:10", "at 11:10"},
 		{basic, "bob has another password than pass word", "bob has another password than [hidden]"},
 	} {
-		if got := c.hider.message(c.text); got != c.want {
+		if got := c.redactor.message(c.text); got != c.want {
 			t.Errorf("%q becomes %q, want %q", c.text, got, c.want)
 		}
 	}

@@ -16,14 +16,14 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// tooSlow is why the context of a request ended that took longer than its timeout_seconds.
-type tooSlow struct{ limit time.Duration }
+// slowTransferError is why the context of a request ended that took longer than its timeout_seconds.
+type slowTransferError struct{ limit time.Duration }
 
-func (t tooSlow) Error() string { return fmt.Sprintf("not done after %v", t.limit) }
+func (t slowTransferError) Error() string { return fmt.Sprintf("not done after %v", t.limit) }
 
 // limited gives the context of one request with all its redirects and its answer.
 func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, limit, tooSlow{limit})
+	return context.WithTimeoutCause(ctx, limit, slowTransferError{limit})
 }
 
 // failure words why there is no answer.
@@ -35,7 +35,7 @@ func failure(ctx context.Context, u *url.URL, err error) error {
 		return ended(ctx, fmt.Sprintf("waiting for %s", shownURL(u)))
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return unresolved(u, dns)
+		return dnsError(u, dns)
 	}
 	op, ok := errors.AsType[*net.OpError](err)
 	switch {
@@ -43,7 +43,7 @@ func failure(ctx context.Context, u *url.URL, err error) error {
 		return &sdk.Error{Name: "ConnectFailed", Message: fmt.Sprintf("%s cannot be reached: %v", u.Host, err),
 			Retryable:  true,
 			Suggestion: "Check the host and the port; the server may be down."}
-	case aboutTLS(err):
+	case tlsError(err):
 		return &sdk.Error{Name: "TLSFailed",
 			Message:    fmt.Sprintf("no secure connection to %s: %s", u.Host, clip(err.Error(), 300)),
 			Suggestion: "The site's certificate or its TLS is wrong, which is not passed over. Use another source."}
@@ -54,7 +54,7 @@ func failure(ctx context.Context, u *url.URL, err error) error {
 		Suggestion: "Check that the port is that of a web server and the scheme is right; else use another source."}
 }
 
-func unresolved(u *url.URL, err *net.DNSError) error {
+func dnsError(u *url.URL, err *net.DNSError) error {
 	if err.IsNotFound {
 		return &sdk.Error{Name: "HostNotFound", Message: fmt.Sprintf("there is no host %s", u.Hostname()),
 			Suggestion: "Check the spelling of the host."}
@@ -64,7 +64,7 @@ func unresolved(u *url.URL, err *net.DNSError) error {
 		Retryable: true, Suggestion: "Try again; if it stays so, this machine has no working name service."}
 }
 
-func aboutTLS(err error) bool {
+func tlsError(err error) bool {
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, alert := errors.AsType[tls.AlertError](err)
 	_, record := errors.AsType[tls.RecordHeaderError](err)
@@ -95,7 +95,7 @@ func refused(r *refusal) *sdk.Error {
 
 // ended words the end of a request before its answer was there, whoever ended it. Doing says what went on.
 func ended(ctx context.Context, doing string) error {
-	slow, ok := errors.AsType[tooSlow](context.Cause(ctx))
+	slow, ok := errors.AsType[slowTransferError](context.Cause(ctx))
 	if !ok {
 		e := sdk.EndedError(ctx)
 		e.Message += ", while " + doing

@@ -37,7 +37,7 @@ const accept = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, app
 
 func (w *web) get(ctx context.Context, _ *sdk.Request, in getArgs) (*sdk.Result, error) {
 	s := w.settings.Load()
-	o, err := in.order(s)
+	o, err := in.outgoing(s)
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +46,10 @@ func (w *web) get(ctx context.Context, _ *sdk.Request, in getArgs) (*sdk.Result,
 	return w.exchange(ctx, s.client, o, v, in.timeout())
 }
 
-// order makes the request of the arguments. Redirects of one that nobody is asked about stay in hosts that nobody need
-// be asked about.
-func (in *getArgs) order(s *settings) (order, error) {
-	o, err := in.common.order(http.MethodGet, s)
+// outgoing makes the request of the arguments. Redirects of one that nobody is asked about stay in hosts that nobody
+// need be asked about.
+func (in *getArgs) outgoing(s *settings) (outgoing, error) {
+	o, err := in.common.outgoing(http.MethodGet, s)
 	if err == nil && in.Start < 0 {
 		err = invalid("start is %d; it must not be negative", in.Start)
 	}
@@ -59,22 +59,23 @@ func (in *getArgs) order(s *settings) (order, error) {
 	return o, err
 }
 
-// order makes a request without a body, and finds what the schema does not say, or what came past it.
-func (in *common) order(method string, s *settings) (order, error) {
+// outgoing makes a request without a body, and finds what the schema does not say, or what came past it.
+func (in *common) outgoing(method string, s *settings) (outgoing, error) {
 	switch {
 	case in.MaxBytes < 0 || in.MaxBytes > maxBytes:
-		return order{}, invalid("max_bytes is %d; it must be from 1 to %d", in.MaxBytes, maxBytes)
+		return outgoing{}, invalid("max_bytes is %d; it must be from 1 to %d", in.MaxBytes, maxBytes)
 	case in.TimeoutSeconds < 0 || in.TimeoutSeconds > maxSeconds:
-		return order{}, invalid("timeout_seconds is %v; it must be more than 0 and at most %d", in.TimeoutSeconds, maxSeconds)
+		return outgoing{}, invalid("timeout_seconds is %v; it must be more than 0 and at most %d", in.TimeoutSeconds,
+			maxSeconds)
 	}
 	u, e := parseURL(in.URL)
 	if e != nil {
 		e.Message += "; nothing was sent"
-		return order{}, e
+		return outgoing{}, e
 	}
 	header, err := headersOf(in.Headers, s.credentials.match(hostAndPort(u)))
 	if err != nil {
-		return order{}, err
+		return outgoing{}, err
 	}
 	if header["Accept"] == nil {
 		header.Set("Accept", accept)
@@ -82,7 +83,7 @@ func (in *common) order(method string, s *settings) (order, error) {
 	if header["User-Agent"] == nil {
 		header.Set("User-Agent", "toolhost-http/"+version)
 	}
-	return order{method: method, url: u, header: header}, nil
+	return outgoing{method: method, url: u, header: header}, nil
 }
 
 func (in *common) view() view {
@@ -101,7 +102,7 @@ func (in *common) timeout() time.Duration {
 }
 
 // exchange sends the order and makes a result of the answer.
-func (w *web) exchange(ctx context.Context, c *client, o order, v view, limit time.Duration) (*sdk.Result, error) {
+func (w *web) exchange(ctx context.Context, c *client, o outgoing, v view, limit time.Duration) (*sdk.Result, error) {
 	ctx, cancel := limited(ctx, limit)
 	defer cancel()
 	result, err := w.answered(ctx, c, o, v)
@@ -111,7 +112,7 @@ func (w *web) exchange(ctx context.Context, c *client, o order, v view, limit ti
 	return result, err
 }
 
-func (w *web) answered(ctx context.Context, c *client, o order, v view) (*sdk.Result, error) {
+func (w *web) answered(ctx context.Context, c *client, o outgoing, v view) (*sdk.Result, error) {
 	reply, hops, err := c.send(ctx, o)
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ type postArgs struct {
 
 func (w *web) post(ctx context.Context, _ *sdk.Request, in postArgs) (*sdk.Result, error) {
 	s := w.settings.Load()
-	o, err := in.order(s)
+	o, err := in.outgoing(s)
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +142,8 @@ func (w *web) post(ctx context.Context, _ *sdk.Request, in postArgs) (*sdk.Resul
 	return w.exchange(ctx, s.client, o, v, in.timeout())
 }
 
-func (in *postArgs) order(s *settings) (order, error) {
-	o, err := in.common.order(http.MethodPost, s)
+func (in *postArgs) outgoing(s *settings) (outgoing, error) {
+	o, err := in.common.outgoing(http.MethodPost, s)
 	if err != nil {
 		return o, err
 	}
@@ -175,8 +176,8 @@ func (in *postArgs) order(s *settings) (order, error) {
 // shownBody is how much of a body a preview shows.
 const shownBody = 1000
 
-// A foretold is the structured preview.
-type foretold struct {
+// A previewData is the structured preview.
+type previewData struct {
 	Kind      string   `json:"kind"`
 	Method    string   `json:"method"`
 	URL       string   `json:"url"`
@@ -190,7 +191,7 @@ type foretold struct {
 // nothing, and looks no name up, for the same reason.
 func (w *web) previewGet(_ context.Context, _ *sdk.Request, in getArgs) (*sdk.Preview, error) {
 	s := w.settings.Load()
-	o, err := in.order(s)
+	o, err := in.outgoing(s)
 	if err != nil {
 		return nil, err
 	}
@@ -204,33 +205,33 @@ func (w *web) previewGet(_ context.Context, _ *sdk.Request, in getArgs) (*sdk.Pr
 // previewPost leaves the asking to the tool's hints.
 func (w *web) previewPost(_ context.Context, _ *sdk.Request, in postArgs) (*sdk.Preview, error) {
 	s := w.settings.Load()
-	o, err := in.order(s)
+	o, err := in.outgoing(s)
 	if err != nil {
 		return nil, err
 	}
 	return s.preview(o)
 }
 
-func (s *settings) preview(o order) (*sdk.Preview, error) {
-	f := foretell(o)
+func (s *settings) preview(o outgoing) (*sdk.Preview, error) {
+	f := newPreviewData(o)
 	p := &sdk.Preview{Content: sdk.Text(f.text()).Content, Structured: sdk.Encode(f)}
 	if s.deny.match(hostAndPort(o.url)) {
 		p.Effect, p.Reason = "deny", "deny_hosts of the plugin's config names "+o.url.Host
 		return p, nil
 	}
-	if e := s.client.permit(o.url); e != nil {
+	if e := s.client.checkAllowed(o.url); e != nil {
 		return nil, e
 	}
 	return p, nil
 }
 
-func foretell(o order) foretold {
-	return foretold{Kind: "request", Method: o.method, URL: o.url.String(), Host: o.url.Host,
+func newPreviewData(o outgoing) previewData {
+	return previewData{Kind: "request", Method: o.method, URL: o.url.String(), Host: o.url.Host,
 		Headers:   slices.Sorted(maps.Keys(o.header)),
 		BodyBytes: len(o.body), BodyStart: strings.ToValidUTF8(clip(string(o.body), shownBody), "\uFFFD")}
 }
 
-func (f foretold) text() string {
+func (f previewData) text() string {
 	text := fmt.Sprintf("Would send:\n  %s %s\n  headers: %s", f.Method, f.URL, strings.Join(f.Headers, ", "))
 	if f.BodyBytes > 0 {
 		text += fmt.Sprintf("\n  body (%d bytes): %s", f.BodyBytes, f.BodyStart)

@@ -33,7 +33,7 @@ func TestWhatBodiesBecome(t *testing.T) {
 		{"not quite UTF-8", "text/plain; charset=utf-8", "a\xffb", "a\uFFFDb"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := start(t, seam{}, open)
+			p := start(t, testHooks{}, open)
 			r := fetch(t, p, serve(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header()["Content-Type"] = []string{c.contentType}
 				_, _ = w.Write([]byte(c.body))
@@ -54,7 +54,7 @@ func TestPageBecomesMarkdown(t *testing.T) {
 c_d</code></pre><img src="data:image/png;base64,AAAA" alt="inline"><img src="i.png" alt="pic">
 <table><tr><th>K<th>V<tr><td colspan="100000">a<td>1</table><form><button>Go</button><input value=x></form></body></html>`
 	url := serve(t, answers("text/html; charset=utf-8", source))
-	p := start(t, seam{}, open)
+	p := start(t, testHooks{}, open)
 	r := fetch(t, p, url+"/docs/")
 	want := "# Heading\n\nSome *text* with a [link](URL/docs/sub/x?a=1#f), [another](http://other.example/y) and " +
 		"none.\n\n" +
@@ -73,7 +73,7 @@ c_d</code></pre><img src="data:image/png;base64,AAAA" alt="inline"><img src="i.p
 
 func TestBaseElement(t *testing.T) {
 	url := serve(t, answers("text/html", `<base href="/elsewhere/"><base href="/no/"><a href=x>x</a>`))
-	if got, want := body(t, fetch(t, start(t, seam{}, open), url)), "[x]("+url+"/elsewhere/x)"; got != want {
+	if got, want := body(t, fetch(t, start(t, testHooks{}, open), url)), "[x]("+url+"/elsewhere/x)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -86,7 +86,7 @@ func TestStructuredResult(t *testing.T) {
 		}
 		answers("text/html", "<title>T</title><p>äöü")(w, r)
 	})
-	r := fetch(t, start(t, seam{}, open), base+"/old")
+	r := fetch(t, start(t, testHooks{}, open), base+"/old")
 	want := report{URL: base + "/new", Status: 200, ContentType: "text/html", Charset: "utf-8", Title: "T",
 		Redirects: []hop{{base + "/old", 302}}, BodyBytes: 25, End: 6, TextBytes: 6}
 	if diff := cmp.Diff(want, reportOf(t, r)); diff != "" {
@@ -104,7 +104,7 @@ func TestReadingOn(t *testing.T) {
 	}
 	whole := b.String()
 	url := serve(t, answers("text/plain; charset=utf-8", whole))
-	p := start(t, seam{}, open)
+	p := start(t, testHooks{}, open)
 	var got strings.Builder
 	for at, parts := 0, 0; ; parts++ {
 		r := p.Run(t, "get", args(t, map[string]any{"url": url, "start": at}))
@@ -131,7 +131,7 @@ func TestReadingOn(t *testing.T) {
 
 func TestMaxBytes(t *testing.T) {
 	url := serve(t, answers("text/plain", strings.Repeat("0123456789", 100)))
-	p := start(t, seam{}, open)
+	p := start(t, testHooks{}, open)
 	r := p.Run(t, "get", args(t, map[string]any{"url": url, "max_bytes": 25}))
 	if got := body(t, r); got != "0123456789012345678901234" || !r.Truncated {
 		t.Errorf("got %q", got)
@@ -147,7 +147,7 @@ func TestMaxBytes(t *testing.T) {
 }
 
 func TestImages(t *testing.T) {
-	p := start(t, seam{}, open)
+	p := start(t, testHooks{}, open)
 	for name, contentType := range map[string]string{"by its type": "image/png",
 		"by its looks": "application/octet-stream", "wrong type": "text/plain"} {
 		r := fetch(t, p, serve(t, answers(contentType, png)))
@@ -155,7 +155,8 @@ func TestImages(t *testing.T) {
 			t.Errorf("%s: %+v, error %+v", name, r.Content, r.Error)
 		}
 	}
-	large := serve(t, func(w http.ResponseWriter, _ *http.Request) { // told in pieces, so that the length is not
+	// kindOfMediaType in pieces, so that the length is not
+	large := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/png")
 		_, _ = w.Write([]byte(png))
 		for range maxImage >> 10 {
@@ -163,15 +164,15 @@ func TestImages(t *testing.T) {
 		}
 	})
 	wantError(t, fetch(t, p, large), "BinaryBody", "image/png")
-	told := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	kindOfMediaType := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/png")
 		w.Header().Set("Content-Length", strconv.Itoa(maxImage+1))
 	})
-	wantError(t, fetch(t, p, told), "BinaryBody", "3145729 bytes")
+	wantError(t, fetch(t, p, kindOfMediaType), "BinaryBody", "3145729 bytes")
 }
 
 func TestBinariesAreRefused(t *testing.T) {
-	p := start(t, seam{}, open)
+	p := start(t, testHooks{}, open)
 	for name, c := range map[string]struct{ contentType, body, says string }{
 		"by type":            {"application/zip", "PK\x03\x04", "application/zip, 4 bytes"},
 		"by looks":           {"application/octet-stream", "PK\x03\x04abcdef", "application/zip, 10 bytes"},
@@ -211,7 +212,7 @@ func TestStatusErrors(t *testing.T) {
 				w.WriteHeader(c.status)
 				_, _ = w.Write([]byte(c.body))
 			})
-			r := fetch(t, start(t, seam{}, open), url)
+			r := fetch(t, start(t, testHooks{}, open), url)
 			wantError(t, r, "HTTPStatus")
 			got := []any{r.Error.Message, r.Error.Retryable, string(r.Error.Details)}
 			want := []any{strings.ReplaceAll(c.message, "URL", url), c.retryable, strings.ReplaceAll(c.details, "URL", url)}
@@ -228,7 +229,7 @@ func TestLongErrorPage(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = w.Write([]byte(strings.Repeat("why ", 10_000)))
 	})
-	r := fetch(t, start(t, seam{}, open), url)
+	r := fetch(t, start(t, testHooks{}, open), url)
 	wantError(t, r, "HTTPStatus")
 	if len(r.Error.Message) > 600 || !r.Truncated || len(textOf(r)) > shownRefuse+300 ||
 		!strings.Contains(textOf(r), "left out]") {
@@ -239,7 +240,7 @@ func TestLongErrorPage(t *testing.T) {
 func TestHeadersThatAreSent(t *testing.T) {
 	seen := make(chan http.Header, 1)
 	url := serve(t, func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header })
-	p := start(t, seam{}, `{"allow_private":["127.0.0.1"],"credential_hosts":["127.0.0.1"]}`)
+	p := start(t, testHooks{}, `{"allow_private":["127.0.0.1"],"credential_hosts":["127.0.0.1"]}`)
 	r := p.Run(t, "get", args(t,
 		map[string]any{"url": url, "headers": map[string]string{"accept-language": "de", "Authorization": "Bearer x"}}))
 	if r.Error != nil {
@@ -254,7 +255,7 @@ func TestHeadersThatAreSent(t *testing.T) {
 
 func TestHeadersThatAreRefused(t *testing.T) {
 	url := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
-	p := start(t, seam{}, open)
+	p := start(t, testHooks{}, open)
 	for _, c := range []struct{ name, value, fail string }{
 		{"Host", "other", "HeaderRefused"}, {"connection", "close", "HeaderRefused"},
 		{"Transfer-Encoding", "chunked", "HeaderRefused"},
@@ -283,7 +284,7 @@ func TestHeadersThatAreRefused(t *testing.T) {
 }
 
 func TestArgumentsPastTheSchema(t *testing.T) {
-	p := start(t, seam{}, open).Unchecked()
+	p := start(t, testHooks{}, open).Unchecked()
 	for _, more := range []string{`"max_bytes":-1`, `"max_bytes":5000001`, `"timeout_seconds":-1`, `"timeout_seconds":301`,
 		`"start":-1`} {
 		wantError(t, p.Run(t, "get", `{"url":"http://127.0.0.1/",`+more+`}`), "InvalidArguments", "nothing was sent")
@@ -301,7 +302,7 @@ func TestWhenAPreviewAsks(t *testing.T) {
 		t.Errorf("%s was looked up, which tells its server", name)
 		return nil
 	})
-	p := start(t, seam{resolver: lookups},
+	p := start(t, testHooks{resolver: lookups},
 		`{"hosts":["*.golang.org","go.dev","local.test:8080"],"deny_hosts":["bad.golang.org"]}`)
 	for _, c := range []struct{ tool, url, effect, reason string }{
 		{"get", "https://go.dev/doc", "", ""},
@@ -325,7 +326,7 @@ func TestWhenAPreviewAsks(t *testing.T) {
 }
 
 func TestWhatAPreviewShows(t *testing.T) {
-	p := start(t, seam{}, `{"credential_hosts":["api.example.org"]}`)
+	p := start(t, testHooks{}, `{"credential_hosts":["api.example.org"]}`)
 	got, err := previewOf(t, p, "post",
 		`{"url":"https://api.example.org/x?y","json":{"a": 1},"headers":{"Authorization":"Bearer `+
 			`secret","X-Custom":"secret"}}`)
@@ -337,11 +338,11 @@ func TestWhatAPreviewShows(t *testing.T) {
 	if diff := cmp.Diff(want, got.Content[0].Text); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	var f foretold
+	var f previewData
 	if err := json.Unmarshal(got.Structured, &f); err != nil {
 		t.Fatal(err)
 	}
-	wantForm := foretold{Kind: "request", Method: "POST", URL: "https://api.example.org/x?y", Host: "api.example.org",
+	wantForm := previewData{Kind: "request", Method: "POST", URL: "https://api.example.org/x?y", Host: "api.example.org",
 		Headers: []string{"Accept", "Authorization", "Content-Type", "User-Agent", "X-Custom"}, BodyBytes: 8,
 		BodyStart: `{"a": 1}`}
 	if diff := cmp.Diff(wantForm, f); diff != "" {
@@ -357,7 +358,7 @@ func TestWhatAPreviewShows(t *testing.T) {
 
 // What cannot run is told before anybody is asked.
 func TestPreviewRefusesWhatTheCallWould(t *testing.T) {
-	p := start(t, seam{}, `{}`)
+	p := start(t, testHooks{}, `{}`)
 	for url, name := range map[string]string{"http://127.0.0.1/": "AddressRefused", "ftp://x/": "UnsupportedScheme",
 		"http://x.example:25/": "PortRefused", "nonsense": "BadURL"} {
 		for _, tool := range []string{"get", "post"} {
@@ -379,7 +380,7 @@ func TestPost(t *testing.T) {
 		got <- sent{r.Method, r.Header.Get("Content-Type"), text, r.Header.Get("Content-Length")}
 		answers("application/json", `{"ok":true}`)(w, r)
 	})
-	p := start(t, seam{}, open)
+	p := start(t, testHooks{}, open)
 	for _, c := range []struct {
 		more string
 		want sent
@@ -411,7 +412,7 @@ func TestPost(t *testing.T) {
 // All of an answer is given: post cannot be called again for the rest.
 func TestPostGivesAllOfALongAnswer(t *testing.T) {
 	url := serve(t, answers("text/plain", strings.Repeat("x", 3*pageWindow)))
-	r := start(t, seam{}, open).Run(t, "post", args(t, map[string]any{"url": url}))
+	r := start(t, testHooks{}, open).Run(t, "post", args(t, map[string]any{"url": url}))
 	if got := body(t, r); len(got) != 3*pageWindow || r.Truncated {
 		t.Errorf("%d bytes, truncated %v", len(got), r.Truncated)
 	}

@@ -23,10 +23,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // start runs the plugin with a configuration and a seam.
-func start(t testing.TB, s seam, config string) *sdktest.Plugin {
+func start(t testing.TB, s testHooks, config string) *sdktest.Plugin {
 	t.Helper()
 	w := newWeb()
-	w.seam = s
+	w.testHooks = s
 	t.Cleanup(w.close)
 	p := sdktest.Start(t, w.plugin())
 	p.MustConfigure(t, config)
@@ -112,14 +112,14 @@ func reportOf(t testing.TB, r *sdk.Result) (out report) {
 
 // A names answers lookups in place of the world's name service: the n-th lookup of a name, from 0, gives addresses.
 type nameService struct {
-	mu      sync.Mutex
-	lookups map[string]int
-	answer  func(name string, n int) []string
-	ended   sync.WaitGroup
+	mu       sync.Mutex
+	lookups  map[string]int
+	response func(name string, n int) []string
+	ended    sync.WaitGroup
 }
 
-func newNames(t testing.TB, answer func(name string, n int) []string) *net.Resolver {
-	s := &nameService{lookups: map[string]int{}, answer: answer}
+func newNames(t testing.TB, response func(name string, n int) []string) *net.Resolver {
+	s := &nameService{lookups: map[string]int{}, response: response}
 	t.Cleanup(s.ended.Wait)
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()
@@ -159,7 +159,7 @@ func (s *nameService) reply(m dnsmessage.Message) *dnsmessage.Message {
 	name := strings.TrimSuffix(q.Name.String(), ".")
 	s.mu.Lock()
 	key := name + q.Type.String()
-	addresses := s.answer(name, s.lookups[key])
+	addresses := s.response(name, s.lookups[key])
 	s.lookups[key]++
 	s.mu.Unlock()
 	out := &dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true},

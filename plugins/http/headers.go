@@ -112,8 +112,8 @@ func refuseHeader(format string, a ...any) error {
 		Suggestion: "Call without this header."}
 }
 
-// abroad are the headers that follow a redirect to another server.
-func abroad(h http.Header) http.Header {
+// crossOrigin are the headers that follow a redirect to another server.
+func crossOrigin(h http.Header) http.Header {
 	out := http.Header{}
 	for _, name := range portable {
 		if values := h[name]; values != nil {
@@ -129,15 +129,15 @@ const (
 	leastSecret = 6
 )
 
-// A hider takes the operator's secrets out of whatever a model or a person may see: servers like to repeat what they
+// A redactor takes the operator's secrets out of whatever a model or a person may see: servers like to repeat what they
 // were sent.
-type hider struct {
+type redactor struct {
 	forms    []string // the secrets in all their spellings, the longest first
 	replacer *strings.Replacer
 }
 
-// newHider hides the values of headers that are not about the form of the data, and what the URL asks with.
-func newHider(h http.Header, u *url.URL) hider {
+// newRedactor hides the values of headers that are not about the form of the data, and what the URL asks with.
+func newRedactor(h http.Header, u *url.URL) redactor {
 	secrets := []string{u.RawQuery}
 	for name := range h {
 		if !slices.Contains(portable, name) {
@@ -147,7 +147,7 @@ func newHider(h http.Header, u *url.URL) hider {
 	for _, values := range u.Query() {
 		secrets = append(secrets, values...)
 	}
-	var out hider
+	var out redactor
 	for _, s := range secrets {
 		if s = strings.TrimSpace(s); len(s) >= leastSecret {
 			out.forms = append(out.forms, spellings(s)...)
@@ -195,7 +195,7 @@ func spellings(s string) []string {
 	return out
 }
 
-func (h hider) result(r *sdk.Result) *sdk.Result {
+func (h redactor) result(r *sdk.Result) *sdk.Result {
 	if r == nil {
 		return nil
 	}
@@ -206,12 +206,12 @@ func (h hider) result(r *sdk.Result) *sdk.Result {
 		}
 	}
 	if r.Structured != nil {
-		r.Structured = stillJSON(h.replacer.Replace(string(r.Structured)))
+		r.Structured = validJSON(h.replacer.Replace(string(r.Structured)))
 	}
 	return r
 }
 
-func (h hider) error(err error) error {
+func (h redactor) error(err error) error {
 	e, ok := errors.AsType[*sdk.Error](err)
 	if !ok {
 		return err
@@ -219,13 +219,13 @@ func (h hider) error(err error) error {
 	out := *e
 	out.Message, out.Suggestion = h.message(e.Message), h.message(e.Suggestion)
 	if e.Details != nil {
-		out.Details = stillJSON(h.message(string(e.Details)))
+		out.Details = validJSON(h.message(string(e.Details)))
 	}
 	return &out
 }
 
 // message hides secrets in a text that is put together of clipped ones too, where the first part of one may be left.
-func (h hider) message(text string) string {
+func (h redactor) message(text string) string {
 	pieces := strings.Split(h.replacer.Replace(text), clipped)
 	for i, piece := range pieces {
 		pieces[i] = h.end(piece)
@@ -234,7 +234,7 @@ func (h hider) message(text string) string {
 }
 
 // end hides the first part of a secret that was cut off with the rest of its text.
-func (h hider) end(text string) string {
+func (h redactor) end(text string) string {
 	for _, form := range h.forms {
 		for n := min(len(form)-1, len(text)); n >= leastSecret; n-- {
 			if rest, ok := strings.CutSuffix(text, form[:n]); ok {
@@ -245,8 +245,8 @@ func (h hider) end(text string) string {
 	return text
 }
 
-// stillJSON drops what is not JSON any more: a secret may be a number.
-func stillJSON(text string) json.RawMessage {
+// validJSON drops what is not JSON any more: a secret may be a number.
+func validJSON(text string) json.RawMessage {
 	if !json.Valid([]byte(text)) {
 		return nil
 	}

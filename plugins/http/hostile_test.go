@@ -39,7 +39,7 @@ func TestHTTP2(t *testing.T) {
 	s.EnableHTTP2 = true
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	if got := body(t, fetch(t, start(t, seam{tls: trusting(s)}, open), s.URL)); got != "HTTP/2.0" {
+	if got := body(t, fetch(t, start(t, testHooks{tls: trusting(s)}, open), s.URL)); got != "HTTP/2.0" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -49,7 +49,7 @@ func TestCertificateThatNobodyKnows(t *testing.T) {
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	wantError(t, fetch(t, start(t, seam{}, open), s.URL), "TLSFailed", "certificate")
+	wantError(t, fetch(t, start(t, testHooks{}, open), s.URL), "TLSFailed", "certificate")
 }
 
 // raw is a server that sends what it likes, and then waits for the client to leave.
@@ -95,7 +95,7 @@ func TestBrokenAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			url := raw(t, func(w io.Writer) { io.WriteString(w, c.sent) })
-			wantError(t, fetch(t, start(t, seam{}, open), url), c.fail, c.says)
+			wantError(t, fetch(t, start(t, testHooks{}, open), url), c.fail, c.says)
 		})
 	}
 }
@@ -104,7 +104,7 @@ func TestChunkedBody(t *testing.T) {
 	url := raw(t, func(w io.Writer) {
 		io.WriteString(w, head+"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
 	})
-	if got := body(t, fetch(t, start(t, seam{}, open), url)); got != "abcde" {
+	if got := body(t, fetch(t, start(t, testHooks{}, open), url)); got != "abcde" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -125,7 +125,7 @@ func TestGzipBomb(t *testing.T) {
 		}
 		z.Close()
 	})
-	p := start(t, seam{}, open)
+	p := start(t, testHooks{}, open)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	out := reportOf(t, fetch(t, p, url))
@@ -145,7 +145,7 @@ func TestEndlessBody(t *testing.T) {
 			_, err = io.WriteString(w, strings.Repeat("more ", 1000))
 		}
 	})
-	if out := reportOf(t, fetch(t, start(t, seam{}, open), url)); out.BodyBytes != defaultBytes || !out.Truncated {
+	if out := reportOf(t, fetch(t, start(t, testHooks{}, open), url)); out.BodyBytes != defaultBytes || !out.Truncated {
 		t.Errorf("%+v", out)
 	}
 }
@@ -170,14 +170,14 @@ func (s *stalled) Read(p []byte) (int, error) {
 	if s.Err() != nil {
 		return 0, s.Err()
 	}
-	s.over(tooSlow{time.Second})
+	s.over(slowTransferError{time.Second})
 	p[0] = 'x'
 	return 1, nil
 }
 
 func TestTimeoutInABody(t *testing.T) {
 	ctx, over := context.WithCancelCause(t.Context())
-	err := (&answer{url: somewhere}).read(ctx, &stalled{ctx, over}, defaultBytes)
+	err := (&response{url: somewhere}).read(ctx, &stalled{ctx, over}, defaultBytes)
 	const want = "not done after 1s, while reading the answer of "
 	if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Code != sdk.CodeTimeout || !strings.HasPrefix(e.Message, want) ||
 		!strings.HasSuffix(e.Message, ", 1 bytes of which had come") {
@@ -191,7 +191,7 @@ func TestTimeout(t *testing.T) {
 		"slow body":    {head + "\r\n", "while "}, // a busy machine may wait for it as long
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, seam{}, open)
+			p := start(t, testHooks{}, open)
 			r := p.Run(t, "get", args(t, map[string]any{"url": raw(t, slow(c.start)), "timeout_seconds": 0.2}))
 			wantError(t, r, "Timeout", "not done after 200ms", c.says, "timeout_seconds")
 			if r.Error.Code != sdk.CodeTimeout {
@@ -206,7 +206,7 @@ func TestCancel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			begun := make(chan struct{}, 1)
 			url := raw(t, func(w io.Writer) { begun <- struct{}{}; slow(first)(w) })
-			p := start(t, seam{}, open)
+			p := start(t, testHooks{}, open)
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() { <-begun; cancel() }()
 			_, err := p.Call(ctx, &sdk.Request{CallID: "1", Tool: "get",
@@ -225,7 +225,7 @@ func TestConnectionRefused(t *testing.T) {
 	}
 	url := "http://" + l.Addr().String()
 	l.Close()
-	r := fetch(t, start(t, seam{}, open), url)
+	r := fetch(t, start(t, testHooks{}, open), url)
 	wantError(t, r, "ConnectFailed", "refused")
 	if !r.Error.Retryable {
 		t.Error("it may work later")
@@ -268,7 +268,7 @@ func TestCharsets(t *testing.T) {
 		{"a charset that nobody knows", "text/plain; charset=klingon", "ä", "ä", "utf-8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := fetch(t, start(t, seam{}, open), serve(t, answers(c.contentType, c.sent)))
+			r := fetch(t, start(t, testHooks{}, open), serve(t, answers(c.contentType, c.sent)))
 			if got := body(t, r); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -281,7 +281,7 @@ func TestCharsets(t *testing.T) {
 
 func TestCutInACharacter(t *testing.T) {
 	url := serve(t, answers("text/plain", strings.Repeat("ä", 100)))
-	r := start(t, seam{}, open).Run(t, "get", args(t, map[string]any{"url": url, "max_bytes": 21}))
+	r := start(t, testHooks{}, open).Run(t, "get", args(t, map[string]any{"url": url, "max_bytes": 21}))
 	if out := reportOf(t, r); out.Charset != "utf-8" || body(t, r) != strings.Repeat("ä", 10) {
 		t.Errorf("%+v: %q", out, body(t, r))
 	}
@@ -289,7 +289,7 @@ func TestCutInACharacter(t *testing.T) {
 
 // Once a POST has been sent nobody knows what came of it, so that a program must not send it again by itself.
 func TestPostThatMayHaveArrived(t *testing.T) {
-	p := start(t, seam{}, open)
+	p := start(t, testHooks{}, open)
 	for name, url := range map[string]string{"BadReply": raw(t, func(io.Writer) {}), "Timeout": raw(t, slow(head+"\r\n")),
 		"IncompleteBody": raw(t, func(w io.Writer) { io.WriteString(w, head+"Content-Length: 9\r\n\r\nabc") })} {
 		r := p.Run(t, "post", args(t, map[string]any{"url": url, "timeout_seconds": 0.5}))

@@ -116,7 +116,7 @@ func TestOnlySomePagesAtOnce(t *testing.T) {
 	}
 	ctx, cancel := limited(t.Context(), time.Millisecond)
 	defer cancel()
-	a := &answer{url: somewhere, mediaType: "text/html", body: []byte("<p>x")}
+	a := &response{url: somewhere, mediaType: "text/html", body: []byte("<p>x")}
 	if _, _, _, err := w.readable(ctx, a, false); err == nil ||
 		!strings.Contains(err.Error(), "waiting to make Markdown") {
 		t.Errorf("error is %v", err)
@@ -147,7 +147,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add("text/plain", "", []byte("\xff\xfea"), false)
 	f.Add("application/json", "utf-7", []byte("\xe3\x81"), true)
 	f.Fuzz(func(t *testing.T, mediaType, charset string, body []byte, cut bool) {
-		a := &answer{url: somewhere, mediaType: mediaType, charset: charset, body: body, cut: cut}
+		a := &response{url: somewhere, mediaType: mediaType, charset: charset, body: body, cut: cut}
 		if text, name := a.decode(); !utf8.ValidString(text) || name == "" {
 			t.Fatalf("%q in %q", text, name)
 		}

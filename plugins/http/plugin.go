@@ -34,7 +34,7 @@ const (
 
 // A web is the plugin's state.
 type web struct {
-	seam       seam
+	testHooks  testHooks
 	settings   atomic.Pointer[settings]
 	converting chan struct{} // holds an item for each page that is being made Markdown
 	clients    []*client     // of the declared tools
@@ -42,7 +42,7 @@ type web struct {
 
 func newWeb() *web {
 	w := &web{converting: make(chan struct{}, maxConverting)}
-	w.settings.Store(&settings{client: newClient(guard{}, w.seam)})
+	w.settings.Store(&settings{client: newClient(guard{}, w.testHooks)})
 	return w
 }
 
@@ -81,11 +81,11 @@ func (w *web) plugin() *sdk.Plugin {
 
 // configure takes the configuration as a whole, or not at all.
 func (w *web) configure(p *sdk.Plugin, c config) error {
-	s, err := c.settings(w.seam)
+	s, err := c.settings(w.testHooks)
 	if err != nil {
 		return err
 	}
-	declared, err := c.Tool.declare(s, w.seam)
+	declared, err := c.Tool.declare(s, w.testHooks)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ type settings struct {
 	credentials patterns
 }
 
-func (c *config) settings(s seam) (*settings, error) {
+func (c *config) settings(s testHooks) (*settings, error) {
 	out := &settings{}
 	var err error
 	if out.allow, err = each("allow_private", c.AllowPrivate, parseAllowance); err != nil {

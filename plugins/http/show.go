@@ -56,8 +56,8 @@ const outputSchema = `{"type":"object","properties":{` +
 
 // show reads the body as far as the view wants and makes a result of it. The body is closed by the caller.
 func (w *web) show(ctx context.Context, r *http.Response, hops []hop, v view) (*sdk.Result, error) {
-	a := newAnswer(r, hops)
-	said := told(a.mediaType)
+	a := newResponse(r, hops)
+	said := kindOfMediaType(a.mediaType)
 	limit := v.maxBytes
 	switch {
 	case said == binaryKind, said == imageKind && a.size > maxImage:
@@ -77,23 +77,23 @@ func (w *web) show(ctx context.Context, r *http.Response, hops []hop, v view) (*
 	return w.text(ctx, a, v)
 }
 
-func (a *answer) image() (*sdk.Result, error) {
+func (a *response) image() (*sdk.Result, error) {
 	if a.cut {
 		return nil, a.binary()
 	}
 	out := a.report()
-	note := fmt.Sprintf("[%s: %s, %d bytes%s]", shownURL(a.url), a.mediaType, len(a.body), a.journey())
+	note := fmt.Sprintf("[%s: %s, %d bytes%s]", shownURL(a.url), a.mediaType, len(a.body), a.redirectNote())
 	r := &sdk.Result{Structured: sdk.Encode(out)}
 	return r.Add(sdk.TextContent(note), sdk.ImageContent(a.body, a.mediaType)), nil
 }
 
-func (a *answer) report() report {
+func (a *response) report() report {
 	return report{URL: a.url.String(), Status: a.status, ContentType: a.mediaType, Redirects: append([]hop{}, a.hops...),
 		BodyBytes: len(a.body)}
 }
 
 // readable is an answer's text as it is to be shown, with its title.
-func (w *web) readable(ctx context.Context, a *answer, raw bool) (text, charset, title string, err error) {
+func (w *web) readable(ctx context.Context, a *response, raw bool) (text, charset, title string, err error) {
 	text, charset = a.decode()
 	if raw || !a.html() {
 		return text, charset, "", nil
@@ -108,7 +108,7 @@ func (w *web) readable(ctx context.Context, a *answer, raw bool) (text, charset,
 	return p.markdown, charset, p.title, err
 }
 
-func (w *web) text(ctx context.Context, a *answer, v view) (*sdk.Result, error) {
+func (w *web) text(ctx context.Context, a *response, v view) (*sdk.Result, error) {
 	text, charset, title, err := w.readable(ctx, a, v.raw)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (w *web) text(ctx context.Context, a *answer, v view) (*sdk.Result, error) 
 }
 
 // heading says where the text is from: whoever reads it must know that it is a stranger's.
-func (a *answer) heading(out report, converted bool) string {
+func (a *response) heading(out report, converted bool) string {
 	text := fmt.Sprintf("[%s answered %s: %s", shownURL(a.url), a.statusLine(), a.typed())
 	if out.Charset != "utf-8" {
 		text += " in " + out.Charset
@@ -146,11 +146,11 @@ func (a *answer) heading(out report, converted bool) string {
 	if len(a.body) == 0 {
 		text += "; the body is empty"
 	}
-	return text + a.journey() + "]"
+	return text + a.redirectNote() + "]"
 }
 
-// journey tells of redirects.
-func (a *answer) journey() string {
+// redirectNote tells of redirects.
+func (a *response) redirectNote() string {
 	if len(a.hops) == 0 {
 		return ""
 	}
@@ -162,7 +162,7 @@ func (a *answer) journey() string {
 }
 
 // notes say what is left out, and how to get it.
-func (a *answer) notes(out report, v view) string {
+func (a *response) notes(out report, v view) string {
 	var lines []string
 	if out.Start > 0 || out.End < out.TextBytes {
 		line := fmt.Sprintf("[bytes %d to %d of %d", out.Start, out.End, out.TextBytes)
@@ -203,7 +203,7 @@ func window(text string, start, size int) (int, int) {
 	return start, end
 }
 
-func pastEnd(a *answer, start, size int) error {
+func pastEnd(a *response, start, size int) error {
 	e := &sdk.Error{Name: "StartOutOfRange",
 		Message: fmt.Sprintf("start %d is past the end of the text of %s, which has %d bytes", start, shownURL(a.url),
 			size),
@@ -251,8 +251,8 @@ func readPage(ctx context.Context, text string, u *url.URL) (out page, err error
 	if err != nil {
 		return page{}, unreadable(u, err.Error())
 	}
-	t := &tidier{base: u, room: max(leastRoom, roomTimes*len(text))}
-	if t.tidy(doc, 0); t.room < 0 {
+	t := &markdownCleaner{base: u, room: max(leastRoom, roomTimes*len(text))}
+	if t.clean(doc, 0); t.room < 0 {
 		return page{}, unreadable(u, "its links or its lists would make it many times as long")
 	}
 	markdown, err := newConverter(ctx).ConvertNode(doc)
@@ -305,16 +305,16 @@ var dropped = []string{"script", "style", "noscript", "template", "iframe", "obj
 	"dialog",
 	"button", "input", "select", "textarea"}
 
-// A tidier takes out of a page what nobody reads, and makes its links absolute.
-type tidier struct {
+// A markdownCleaner takes out of a page what nobody reads, and makes its links absolute.
+type markdownCleaner struct {
 	base  *url.URL
 	title string
 	based bool
 	room  int // how many bytes more may be added
 }
 
-// tidy works on what is in n, which is in depth elements that indent their text.
-func (t *tidier) tidy(n *html.Node, depth int) {
+// clean works on what is in n, which is in depth elements that indent their text.
+func (t *markdownCleaner) clean(n *html.Node, depth int) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
 		if child.Type == html.CommentNode || child.Type == html.ElementNode && hidden(child) {
@@ -322,7 +322,7 @@ func (t *tidier) tidy(n *html.Node, depth int) {
 		} else {
 			t.room -= lines(child) * min(depth, maxIndent) * perIndent
 			t.element(child)
-			t.tidy(child, depth+t.indent(child, depth))
+			t.clean(child, depth+t.indent(child, depth))
 		}
 		child = next
 	}
@@ -345,7 +345,7 @@ var indents = []string{"blockquote", "ul", "ol", "dl", "table"}
 // maxIndent bounds that depth: pages of nothing but depth would become a thousand times as long.
 const maxIndent = 10
 
-func (t *tidier) indent(n *html.Node, depth int) int {
+func (t *markdownCleaner) indent(n *html.Node, depth int) int {
 	if n.Type != html.ElementNode || !slices.Contains(indents, n.Data) {
 		return 0
 	}
@@ -388,7 +388,7 @@ func hidden(n *html.Node) bool {
 	return false
 }
 
-func (t *tidier) element(n *html.Node) {
+func (t *markdownCleaner) element(n *html.Node) {
 	if n.Type != html.ElementNode {
 		return
 	}
@@ -415,7 +415,7 @@ func (t *tidier) element(n *html.Node) {
 }
 
 // rebase takes the first base element; links before it start from the page.
-func (t *tidier) rebase(n *html.Node) {
+func (t *markdownCleaner) rebase(n *html.Node) {
 	for _, a := range n.Attr {
 		if a.Key != "href" || t.based || len(a.Val) > maxURL {
 			continue
@@ -427,7 +427,7 @@ func (t *tidier) rebase(n *html.Node) {
 }
 
 // absolute gives a link that can be called; what leads nowhere, such as a script or an image inside of the page, is "".
-func (t *tidier) absolute(link string) string {
+func (t *markdownCleaner) absolute(link string) string {
 	link = strings.TrimSpace(link)
 	if len(link) > maxURL || t.room < 0 {
 		return ""

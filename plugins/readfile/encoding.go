@@ -23,13 +23,13 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A coding is how a text is written in bytes.
-type coding struct {
+// A textEncoding is how a text is written in bytes.
+type textEncoding struct {
 	name string            // as the WHATWG Encoding Standard has it, in lower case
 	enc  encoding.Encoding // nil for UTF-8, which is taken as it is
 }
 
-var utf8Coding = coding{name: "utf-8"}
+var utf8Coding = textEncoding{name: "utf-8"}
 
 // aliases are names that people use and the standard does not have.
 var aliases = map[string]string{
@@ -42,27 +42,27 @@ var wide = map[string]encoding.Encoding{
 	"utf-32be": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
 }
 
-// codingOf finds an encoding by one of its names (https://encoding.spec.whatwg.org/#names-and-labels).
-func codingOf(name string) (coding, error) {
+// encodingNamed finds an encoding by one of its names (https://encoding.spec.whatwg.org/#names-and-labels).
+func encodingNamed(name string) (textEncoding, error) {
 	label := strings.ToLower(strings.TrimSpace(name))
 	if known, ok := aliases[label]; ok {
 		label = known
 	}
 	if enc, ok := wide[label]; ok {
-		return coding{label, enc}, nil
+		return textEncoding{label, enc}, nil
 	}
 	enc, err := htmlindex.Get(label)
 	if err != nil || enc == encoding.Replacement {
-		return coding{}, unknownEncoding(name)
+		return textEncoding{}, unknownEncoding(name)
 	}
 	canonical, err := htmlindex.Name(enc)
 	switch {
 	case err != nil:
-		return coding{}, unknownEncoding(name)
+		return textEncoding{}, unknownEncoding(name)
 	case canonical == utf8Coding.name:
 		return utf8Coding, nil
 	}
-	return coding{canonical, enc}, nil
+	return textEncoding{canonical, enc}, nil
 }
 
 func unknownEncoding(name string) error {
@@ -73,7 +73,7 @@ func unknownEncoding(name string) error {
 }
 
 // reader gives what in holds as UTF-8. What cannot be decoded becomes U+FFFD.
-func (c coding) reader(in *bufio.Reader) *bufio.Reader {
+func (c textEncoding) reader(in *bufio.Reader) *bufio.Reader {
 	if c.enc == nil {
 		return in
 	}
@@ -81,7 +81,7 @@ func (c coding) reader(in *bufio.Reader) *bufio.Reader {
 }
 
 // legacy tells of encodings of one region, in which nobody writes U+FFFD.
-func (c coding) legacy() bool { return c.enc != nil && !strings.HasPrefix(c.name, "utf-") }
+func (c textEncoding) legacy() bool { return c.enc != nil && !strings.HasPrefix(c.name, "utf-") }
 
 const (
 	sniffed   = 8 << 10  // how much of a file is looked at to tell text from binary
@@ -91,7 +91,7 @@ const (
 
 // A decoded is the content of a file, made UTF-8.
 type decoded struct {
-	coding
+	textEncoding
 	in     *bufio.Reader
 	head   []byte // the first bytes of the file as they are
 	binary bool
@@ -100,7 +100,7 @@ type decoded struct {
 
 // decode finds out how a file is encoded, unless that is asked for by name, and decodes it. A byte order mark is
 // dropped. Size, if known, keeps the buffer as small as the file.
-func decode(file io.Reader, size int64, asked coding) (decoded, error) {
+func decode(file io.Reader, size int64, asked textEncoding) (decoded, error) {
 	in := bufio.NewReaderSize(file, int(min(max(size+1, blockSize), looked)))
 	look, err := in.Peek(looked)
 	if ignoreEOF(err) != nil && !errors.Is(err, bufio.ErrBufferFull) {
@@ -134,10 +134,10 @@ var marks = []struct{ mark, name string }{
 }
 
 // choose settles the encoding and how many bytes of a mark to drop.
-func (d *decoded) choose(look []byte, asked coding) (drop int) {
+func (d *decoded) choose(look []byte, asked textEncoding) (drop int) {
 	for _, m := range marks {
 		if bytes.HasPrefix(look, []byte(m.mark)) && (asked.name == "" || family(asked.name) == family(m.name)) {
-			d.coding, _ = codingOf(m.name)
+			d.textEncoding, _ = encodingNamed(m.name)
 			d.note = "decoded from " + m.name
 			if m.name == "utf-8" {
 				d.note = "the file starts with a UTF-8 byte order mark, which is not shown"
@@ -146,7 +146,7 @@ func (d *decoded) choose(look []byte, asked coding) (drop int) {
 		}
 	}
 	if asked.name != "" {
-		d.coding, d.note = asked, "decoded from "+asked.name+", as asked"
+		d.textEncoding, d.note = asked, "decoded from "+asked.name+", as asked"
 		return 0
 	}
 	d.recognize(look)
@@ -159,23 +159,23 @@ func family(name string) string { return strings.TrimSuffix(strings.TrimSuffix(n
 // recognize finds out what the bytes of a file without a mark are.
 func (d *decoded) recognize(look []byte) {
 	const doubt = "; if letters look wrong, name the encoding, such as encoding=\"euc-kr\""
-	d.coding = utf8Coding
+	d.textEncoding = utf8Coding
 	switch {
 	case bytes.IndexByte(d.head, 0) >= 0:
 		name := utf16Without(d.head)
 		if d.binary = name == ""; !d.binary {
-			d.coding, _ = codingOf(name)
+			d.textEncoding, _ = encodingNamed(name)
 			d.note = "decoded from " + name + ", by a guess" + doubt
 		}
 	case utf8.Valid(sdk.WholeEnd(look)):
 	case known(d.head) && controls(d.head) > 0: // the looks alone are a few letters, such as BM
 		d.binary = true
 	case mostlyUTF8(look):
-	case noisy(d.head):
+	case hasControls(d.head):
 		d.binary = true
 	default:
 		var found bool
-		d.coding, found = guess(look)
+		d.textEncoding, found = guess(look)
 		d.note = "decoded from " + d.name + ", by a guess" + doubt
 		if !found {
 			d.note = "not UTF-8, and no encoding is likely; decoded from " + d.name + doubt
@@ -191,31 +191,31 @@ const (
 
 // guess names the encoding of a text that is not UTF-8, and says whether there is more to it than that most such files
 // are windows-1252.
-func guess(text []byte) (c coding, found bool) {
-	sample := telling(text)
+func guess(text []byte) (c textEncoding, found bool) {
+	sample := conclusive(text)
 	results, _ := chardet.NewTextDetector().DetectAll(sample) // an error is for nothing found
 	slices.SortFunc(results, func(a, b chardet.Result) int {  // they come in the order of goroutines
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), cmp.Compare(a.Charset, b.Charset))
 	})
 	enough := sure
-	if foreign(sample) {
+	if notASCII(sample) {
 		enough = likely
 	}
 	for _, r := range results {
 		if r.Confidence < enough {
 			break
 		}
-		if c, err := codingOf(r.Charset); err == nil && c.legacy() && c.decodes(sample) {
+		if c, err := encodingNamed(r.Charset); err == nil && c.legacy() && c.decodes(sample) {
 			return c, true
 		}
 	}
-	c, _ = codingOf("windows-1252")
+	c, _ = encodingNamed("windows-1252")
 	return c, false
 }
 
-// telling gives the lines of a text that tell of its encoding, those that are not ASCII alone: the English around a few
-// comments says nothing.
-func telling(text []byte) []byte {
+// conclusive gives the lines of a text that tell of its encoding, those that are not ASCII alone: the English around a
+// few comments says nothing.
+func conclusive(text []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(text) {
 		if isASCII(line) {
@@ -232,9 +232,9 @@ func telling(text []byte) []byte {
 	return out
 }
 
-// foreign tells of a text in which most letters are not ASCII, as in Cyrillic or Greek, and in no language of
+// notASCII tells of a text in which most letters are not ASCII, as in Cyrillic or Greek, and in no language of
 // windows-1252.
-func foreign(sample []byte) bool {
+func notASCII(sample []byte) bool {
 	ascii, other := 0, 0
 	for _, c := range sample {
 		if c >= utf8.RuneSelf {
@@ -251,7 +251,7 @@ func isASCII(b []byte) bool {
 }
 
 // decodes tells whether a sample is sound in an encoding. Its last character may be cut off.
-func (c coding) decodes(sample []byte) bool {
+func (c textEncoding) decodes(sample []byte) bool {
 	text, err := c.enc.NewDecoder().Bytes(sample)
 	text = bytes.TrimSuffix(text, []byte("\uFFFD"))
 	return err == nil && !bytes.ContainsRune(text, utf8.RuneError)
@@ -309,8 +309,8 @@ func mostlyUTF8(text []byte) bool {
 	return sound > broken
 }
 
-// noisy tells of more control characters than texts have, two in a hundred.
-func noisy(head []byte) bool { return controls(head)*50 > len(head) }
+// hasControls tells of more control characters than texts have, two in a hundred.
+func hasControls(head []byte) bool { return controls(head)*50 > len(head) }
 
 // controls counts the control characters that texts hardly have.
 func controls(head []byte) (n int) {

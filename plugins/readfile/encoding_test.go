@@ -32,7 +32,7 @@ var samples = []struct{ encoding, text string }{
 
 func encoded(t testing.TB, name, text string) string {
 	t.Helper()
-	c, err := codingOf(name)
+	c, err := encodingNamed(name)
 	check(t, err)
 	out, err := c.enc.NewEncoder().String(text)
 	check(t, err)
@@ -95,7 +95,7 @@ func TestEncodingAskedFor(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"klingon", "hz-gb-2312", "iso-2022-kr", "replacement"} {
-		if c, err := codingOf(name); err == nil {
+		if c, err := encodingNamed(name); err == nil {
 			t.Errorf("%s is %s", name, c.name)
 		}
 	}
@@ -179,7 +179,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func decodeAll(t *testing.T, content []byte) (text, name string) {
-	d, err := decode(strings.NewReader(string(content)), int64(len(content)), coding{})
+	d, err := decode(strings.NewReader(string(content)), int64(len(content)), textEncoding{})
 	check(t, err)
 	var out strings.Builder
 	_, err = d.in.WriteTo(&out)

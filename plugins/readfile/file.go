@@ -27,10 +27,10 @@ import (
 type reading struct {
 	*config
 	window
-	coding coding // asked for; without a name it is found out
-	raw    bool
-	images int // how many bytes of images may still be given
-	places places
+	textEncoding textEncoding // asked for; without a name it is found out
+	raw          bool
+	images       int // how many bytes of images may still be given
+	places       places
 }
 
 // A readOutput is the structured result for a file. Images have no lines.
@@ -116,7 +116,7 @@ func (r *reading) open(path string) (*workspace.Place, *os.File, error) {
 	}
 	if name := r.holdsSecret(f, p.Path, p.Resolved()); name != "" {
 		_ = f.Close()
-		return nil, nil, turnedOut(p.Path, name)
+		return nil, nil, isSecretFile(p.Path, name)
 	}
 	return p, f, nil
 }
@@ -132,7 +132,7 @@ func noPattern(path string, err error) error {
 // text shows a file that is not a notebook, or not to be shown as one.
 func (r *reading) text(ctx context.Context, f *os.File, p *workspace.Place) (*view, error) {
 	in := newSource(ctx, f, p.Info.Size())
-	text, err := decode(in, p.Info.Size(), r.coding)
+	text, err := decode(in, p.Info.Size(), r.textEncoding)
 	if err != nil {
 		return nil, workspace.Explain(p.Path, err)
 	}
@@ -156,7 +156,7 @@ func (r *reading) excerpt(ctx context.Context, f *os.File, p *workspace.Place, t
 	if r.tail == 0 {
 		return e, e.read(text.in)
 	}
-	var end ending
+	var end tailReader
 	if size > countUpTo {
 		text.in = text.reader(bufio.NewReaderSize(endSource(ctx, f, size), blockSize))
 		end.late, end.midway = true, true

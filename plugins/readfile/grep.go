@@ -223,7 +223,7 @@ func (g *grepping) searchOne(ctx context.Context, p *workspace.Place) error {
 	}
 	defer func() { _ = f.Close() }()
 	if name := g.holdsSecret(f, p.Path, p.Resolved()); name != "" {
-		return turnedOut(p.Path, name)
+		return isSecretFile(p.Path, name)
 	}
 	found, err := newSearcher(ctx, g.pattern, g.most).search(f, p.Info.Size())
 	if errors.Is(err, errBinary) {
@@ -355,7 +355,7 @@ func (g *grepping) countNote() string {
 	note := fmt.Sprintf("%s in %s of %d searched", countOf(g.matches, "matching line", "matching lines"),
 		count(g.with, "file"), g.searched)
 	if more := g.with - len(g.files); more > 0 {
-		note += fmt.Sprintf("; %s not shown: narrow path, include or pattern%s", count(more, "file"), g.raise())
+		note += fmt.Sprintf("; %s not shown: narrow path, include or pattern%s", count(more, "file"), g.suggestNarrower())
 	}
 	return note
 }
@@ -368,10 +368,10 @@ func (g *grepping) fullNote() string {
 	if strings.Contains(g.full, "KiB") {
 		return note + ", or ask for fewer lines around matches"
 	}
-	return note + g.raise()
+	return note + g.suggestNarrower()
 }
 
-func (g *grepping) raise() string {
+func (g *grepping) suggestNarrower() string {
 	if g.in.Limit < maxMatches {
 		return fmt.Sprintf(", or raise limit (up to %d)", maxMatches)
 	}

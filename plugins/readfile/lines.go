@@ -47,7 +47,7 @@ type excerpt struct {
 func (e *excerpt) read(in *bufio.Reader) error {
 	for n := 1; ; n++ {
 		if n > e.last && !e.countRest {
-			return e.goesOn(in, n-1)
+			return e.continues(in, n-1)
 		}
 		keep := 0
 		if n >= e.first && n <= e.last && !e.full {
@@ -69,8 +69,8 @@ func (e *excerpt) read(in *bufio.Reader) error {
 	}
 }
 
-// goesOn finds out whether there is a line after n of them, without reading it: it may have any length.
-func (e *excerpt) goesOn(in *bufio.Reader, n int) error {
+// continues finds out whether there is a line after n of them, without reading it: it may have any length.
+func (e *excerpt) continues(in *bufio.Reader, n int) error {
 	_, err := in.Peek(1)
 	e.more, e.total = err == nil, -1
 	if errors.Is(err, io.EOF) {
@@ -199,8 +199,8 @@ func (e *excerpt) truncated() bool {
 // tailBytes is how much of the end of a text is looked at for its last lines, at least; twice as much is held.
 const tailBytes = 4 << 20
 
-// An ending is the last part of a text.
-type ending struct {
+// A tailReader is the last part of a text.
+type tailReader struct {
 	text   []byte
 	before int  // lines that end before text; counted only when the text was read from its start
 	midway bool // the first line in text may have begun before it
@@ -208,7 +208,7 @@ type ending struct {
 }
 
 // read goes to the end of a text and holds what is last.
-func (d *ending) read(in *bufio.Reader) error {
+func (d *tailReader) read(in *bufio.Reader) error {
 	return eachBlock(in, func(block []byte) {
 		d.text = append(d.text, block...)
 		if drop := len(d.text) - tailBytes; drop > tailBytes {
@@ -221,7 +221,7 @@ func (d *ending) read(in *bufio.Reader) error {
 
 // excerpt takes the last lines that fit. Of a text that was not read from its start their numbers are not known: first
 // and total are -1.
-func (d *ending) excerpt(w window) *excerpt {
+func (d *tailReader) excerpt(w window) *excerpt {
 	e := &excerpt{window: w, total: d.lines()}
 	w.numbers = w.numbers && !d.late
 	lines := d.last(w, e.total)
@@ -232,14 +232,14 @@ func (d *ending) excerpt(w window) *excerpt {
 	e.full = e.full || len(lines) < min(w.tail, e.total)
 	if d.late {
 		e.full = e.cut > 0 || len(lines) < w.tail
-		e.far = e.full && !d.holdsMore(lines)
+		e.far = e.full && !d.hasMore(lines)
 		e.first, e.total = -1, -1
 	}
 	return e
 }
 
-// holdsMore tells whether text has a whole line before these, which are its last.
-func (d *ending) holdsMore(lines []piece) bool {
+// hasMore tells whether text has a whole line before these, which are its last.
+func (d *tailReader) hasMore(lines []piece) bool {
 	rest := len(d.text)
 	for _, p := range lines {
 		rest -= p.size
@@ -248,7 +248,7 @@ func (d *ending) holdsMore(lines []piece) bool {
 }
 
 // lines is how many there are, up to the end.
-func (d *ending) lines() int {
+func (d *tailReader) lines() int {
 	n := d.before + bytes.Count(d.text, []byte("\n"))
 	if len(d.text) > 0 && d.text[len(d.text)-1] != '\n' {
 		n++
@@ -257,7 +257,7 @@ func (d *ending) lines() int {
 }
 
 // last gives the last lines that w has room for, and one at least. A line that is only there in part is none.
-func (d *ending) last(w window, n int) (lines []piece) {
+func (d *tailReader) last(w window, n int) (lines []piece) {
 	size := 0
 	for rest := d.text; len(rest) > 0 && len(lines) < w.tail; n-- {
 		at := 1 + bytes.LastIndexByte(rest[:len(rest)-1], '\n')
@@ -337,7 +337,7 @@ func (e *excerpt) rangeNote() string {
 		return e.tailNote()
 	case e.cut > 0:
 		note = fmt.Sprintf("line %d of %s has %d bytes, the first %d are shown; %s", e.first, e.ofTotal(), e.cut, e.cutAt,
-			e.raise())
+			e.suggestNarrower())
 	case e.full:
 		note += fmt.Sprintf(", cut at %d bytes", e.bytes)
 	case e.first == 1 && !e.more:
@@ -358,7 +358,7 @@ func (e *excerpt) tailNote() string {
 	case e.first == 1 && !e.full:
 		return ""
 	case e.cut > 0:
-		return fmt.Sprintf("the last line has %d bytes, the first %d are shown; %s", e.cut, e.cutAt, e.raise())
+		return fmt.Sprintf("the last line has %d bytes, the first %d are shown; %s", e.cut, e.cutAt, e.suggestNarrower())
 	case e.first < 0:
 		note = fmt.Sprintf("the last %s of %s", count(e.shown, "line"), e.ofTotal())
 	}
@@ -381,8 +381,8 @@ func (e *excerpt) ofTotal() string {
 	return strconv.Itoa(e.total)
 }
 
-// raise says how to see more of a line that is longer than max_bytes.
-func (e *excerpt) raise() string {
+// suggestNarrower says how to see more of a line that is longer than max_bytes.
+func (e *excerpt) suggestNarrower() string {
 	if e.bytes < maxBytes {
 		return fmt.Sprintf("raise max_bytes (up to %d)", maxBytes)
 	}

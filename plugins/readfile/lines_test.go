@@ -86,8 +86,8 @@ func text(r *sdk.Result) string {
 func TestTailOfAHugeFile(t *testing.T) {
 	f := start(t)
 	tests := []struct {
-		name, ending, arguments, want string
-		truncated                     bool
+		name, tailReader, arguments, want string
+		truncated                         bool
 	}{
 		{"lines", "\n" + numberedLines(1000), `"tail":2`, "999\n1000\n[the last 2 lines of a file too large to count]",
 			false},
@@ -106,7 +106,7 @@ func TestTailOfAHugeFile(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			sparse(t, f, "huge", numberedLines(10_000), 1<<36)
-			f.write(t, "huge", 1<<36-int64(len(test.ending)), test.ending)
+			f.write(t, "huge", 1<<36-int64(len(test.tailReader)), test.tailReader)
 			r := f.run(t, "read", `{"path":"huge",%s}`, test.arguments)
 			if text(r) != test.want || r.Truncated != test.truncated {
 				t.Errorf("read %q, truncated %v, want %q", text(r), r.Truncated, test.want)
@@ -123,8 +123,8 @@ func TestTailOfAHugeWideFile(t *testing.T) {
 	f := start(t)
 	sparse(t, f, "huge", "\xFE\xFF"+
 		wideBytes("first\n", binary.BigEndian)+strings.Repeat(wideBytes("a", binary.BigEndian), sniffed), 1<<36)
-	ending := wideBytes("\nlast 한글\n", binary.BigEndian)
-	f.write(t, "huge", 1<<36-int64(len(ending)), ending)
+	tailReader := wideBytes("\nlast 한글\n", binary.BigEndian)
+	f.write(t, "huge", 1<<36-int64(len(tailReader)), tailReader)
 	if got := text(f.run(t, "read", `{"path":"huge","tail":1}`)); !strings.HasPrefix(got, "last 한글\n[the last 1 line") {
 		t.Errorf("read %q", got)
 	}

@@ -61,7 +61,7 @@ func (r *reading) cells(n *notebook, p *workspace.Place, etag string) (*view, er
 	e := &excerpt{window: r.window, countRest: true}
 	in := bufio.NewReader(&n.out)
 	if r.tail > 0 {
-		var end ending
+		var end tailReader
 		_ = end.read(in) // of memory, which never fails
 		e = end.excerpt(r.window)
 	} else if err := e.read(in); err != nil {
@@ -72,7 +72,7 @@ func (r *reading) cells(n *notebook, p *workspace.Place, etag string) (*view, er
 	}
 	note := "a notebook of " + count(n.cells, "cell") +
 		"; lines are counted as shown here; to edit it, read it with raw=true first"
-	v := e.view(p.Path, &decoded{coding: utf8Coding, note: note}, etag)
+	v := e.view(p.Path, &decoded{textEncoding: utf8Coding, note: note}, etag)
 	v.Cells = n.cells
 	return v, nil
 }

@@ -80,8 +80,8 @@ func (c *config) holdsSecret(f *os.File, given, resolved string) string {
 	return c.settings.Load().AllowSecrets.AgainstText(given, resolved, head[:n])
 }
 
-// turnedOut is secretFile for a file whose text shows what its name leaves open.
-func turnedOut(given, name string) error {
+// isSecretFile is secretFile for a file whose text shows what its name leaves open.
+func isSecretFile(given, name string) error {
 	e := secretFile(given, name)
 	e.Message = strconv.Quote(given) + " is not read: its text holds what looks like a password, key or token"
 	return e

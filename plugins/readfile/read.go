@@ -84,7 +84,7 @@ func (c *config) reading(in readInput) (*reading, error) {
 	}
 	call := &reading{config: c, window: window, raw: in.Raw, images: maxImage}
 	if in.Encoding != "" {
-		call.coding, err = codingOf(in.Encoding)
+		call.textEncoding, err = encodingNamed(in.Encoding)
 	}
 	return call, err
 }

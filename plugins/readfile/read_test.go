@@ -251,7 +251,7 @@ func TestEndOfACallEndsTheRead(t *testing.T) {
 		}
 		return file.Read(b)
 	})
-	text, err := decode(&source{ctx: ctx, in: in}, 1<<36, coding{})
+	text, err := decode(&source{ctx: ctx, in: in}, 1<<36, textEncoding{})
 	check(t, err)
 	e := excerpt{window: window{first: 20_000, last: 20_001, bytes: 10, chars: 10}}
 	if err := e.read(text.in); err != context.Canceled || blocks != 20 {
@@ -273,7 +273,7 @@ func FuzzRead(f *testing.F) {
 		limit = 1 + max(limit, -limit-1)%64
 		var text []byte
 		for first := 1; ; {
-			in, err := decode(bytes.NewReader(content), int64(len(content)), coding{})
+			in, err := decode(bytes.NewReader(content), int64(len(content)), textEncoding{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -293,7 +293,7 @@ func FuzzRead(f *testing.F) {
 			}
 			first = e.lastShown() + 1
 		}
-		in, _ := decode(bytes.NewReader(content), int64(len(content)), coding{})
+		in, _ := decode(bytes.NewReader(content), int64(len(content)), textEncoding{})
 		whole := excerpt{window: window{first: 1, last: 1 << 30, bytes: 1 << 30, chars: maxLineChars}, countRest: true}
 		if err := whole.read(in.in); err != nil || !bytes.Equal(text, whole.text) {
 			t.Fatalf("read %q in parts, %q at once (%v)", text, whole.text, err)

@@ -80,7 +80,7 @@ func TestPipeInPlaceOfAFileThatIsRead(t *testing.T) {
 		}
 		return file.Read(b)
 	})
-	d, err := decode(in, 0, coding{})
+	d, err := decode(in, 0, textEncoding{})
 	check(t, err)
 	e := excerpt{window: window{first: 99_999, last: 100_000, bytes: 100, chars: 100}, countRest: true}
 	check(t, e.read(d.in))

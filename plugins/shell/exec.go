@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// surroundings are the arguments that exec and script share.
-type surroundings struct {
+// execContext are the arguments that exec and script share.
+type execContext struct {
 	Workdir        string            `json:"workdir,omitempty" jsonschema:"The folder to run in: relative to the workspace, or inside it. Default: the workspace."`
 	TimeoutSeconds float64           `json:"timeout_seconds,omitempty" minimum:"0.001" maximum:"3600" default:"120" jsonschema:"How long it may run. In the background there is no limit unless one is given."`
 	Env            map[string]string `json:"env,omitempty" jsonschema:"Environment variables to add."`
@@ -26,7 +26,7 @@ type surroundings struct {
 // execArgs are the arguments of the tool exec.
 type execArgs struct {
 	Command string `json:"command" jsonschema:"The command line, as typed into a shell."`
-	surroundings
+	execContext
 	Background bool `json:"background,omitempty" jsonschema:"Start it as a job and return at once, with the job's id and its first output. For servers, watchers and long builds."`
 	PTY        bool `json:"pty,omitempty" jsonschema:"Run it on a terminal, for programs that want one. stdin is typed into it at once, followed by the end of input. Output is one stream, without colours and cursor moves."`
 	Columns    int  `json:"columns,omitempty" minimum:"1" maximum:"1000" default:"80" jsonschema:"Width of the terminal."`
@@ -41,7 +41,7 @@ const (
 )
 
 func (s *shell) exec(ctx context.Context, r *sdk.Request, in execArgs) (*sdk.Result, error) {
-	if err := in.lasting(r); err != nil {
+	if err := in.checkBackground(r); err != nil {
 		return nil, err
 	}
 	cmd, err := s.command(ctx, r, &in)
@@ -78,7 +78,7 @@ func (s *shell) command(ctx context.Context, r *sdk.Request, in *execArgs) (*pro
 	return cmd, err
 }
 
-func (in *surroundings) prepare(path, dir string, args []string) *proctree.Cmd {
+func (in *execContext) prepare(path, dir string, args []string) *proctree.Cmd {
 	cmd := proctree.Command(path, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = dir, environ(in.Env, dir), in.input()
 	return cmd
@@ -124,7 +124,7 @@ func (in *execArgs) check() error {
 			"or leave pty out",
 			longestLine(in.Stdin), maxTyped)
 	}
-	return in.surroundings.check()
+	return in.execContext.check()
 }
 
 func longestLine(text string) (most int) {
@@ -134,7 +134,7 @@ func longestLine(text string) (most int) {
 	return most
 }
 
-func (in *surroundings) check() error {
+func (in *execContext) check() error {
 	if in.TimeoutSeconds < 0 || in.TimeoutSeconds > maxTimeout.Seconds() {
 		return invalid("timeout_seconds is %v; it must be more than 0 and at most %v", in.TimeoutSeconds,
 			maxTimeout.Seconds())
@@ -142,7 +142,7 @@ func (in *surroundings) check() error {
 	return checkEnv(in.Env)
 }
 
-func (in *surroundings) input() io.Reader {
+func (in *execContext) input() io.Reader {
 	if in.Stdin == "" {
 		return nil
 	}
@@ -150,16 +150,16 @@ func (in *surroundings) input() io.Reader {
 }
 
 // timeout is how long the caller wants the command to run at most.
-func (in *surroundings) timeout() time.Duration {
+func (in *execContext) timeout() time.Duration {
 	if in.TimeoutSeconds == 0 {
 		return defaultTimeout
 	}
 	return time.Duration(in.TimeoutSeconds * float64(time.Second))
 }
 
-// lasting refuses what would have to run on after the call where the plugin ends with it: a job would be killed at
-// once.
-func (in *execArgs) lasting(r *sdk.Request) error {
+// checkBackground refuses what would have to run on after the call where the plugin ends with it: a job would be killed
+// at once.
+func (in *execArgs) checkBackground(r *sdk.Request) error {
 	if !in.Background || !r.SingleCall {
 		return nil
 	}
@@ -184,12 +184,12 @@ func (s *shell) background(ctx context.Context, r *sdk.Request, cmd *proctree.Cm
 	if err := s.await(ctx, j); err != nil {
 		return nil, err
 	}
-	j.settle(ctx, proctree.LimitsFor(ctx, s.jobs.first).Run, s.jobs.more)
+	j.awaitFirstOutput(ctx, proctree.LimitsFor(ctx, s.jobs.first).Run, s.jobs.more)
 	if ctx.Err() != nil { // nobody would know of it
 		j.stop(errStopped)
 		return nil, ended(ctx, "the call was canceled and the job is stopped, with everything it has started")
 	}
-	return j.begins(), nil
+	return j.startResult(), nil
 }
 
 // await waits until a job runs. One that never does is none.
@@ -209,21 +209,21 @@ func (s *shell) await(ctx context.Context, j *job) error {
 	return nil
 }
 
-// begins is the answer to the call that started the job.
-func (j *job) begins() *sdk.Result {
+// startResult is the result to the call that started the job.
+func (j *job) startResult() *sdk.Result {
 	v := j.look(0)
 	line := j.line()
 	o := outcome{shown: v.shown(), DurationMS: line.DurationMS, Job: &line}
 	text := v.text() + v.where()
-	if j.over() {
+	if j.finished() {
 		o.ExitCode, o.Signal, o.TimedOut = &j.exit.Code, j.exit.SignalName(), line.State == stateTimedOut
-		return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text + j.tell())}, Structured: sdk.Encode(o),
+		return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text + j.note())}, Structured: sdk.Encode(o),
 			Truncated: v.truncated}
 	}
 	if v.combined == "" {
 		text = "(no output yet)\n"
 	}
-	text += j.tell() + "\nThe tool job shows more of its output (action output or wait) and ends it (stop)."
+	text += j.note() + "\nThe tool job shows more of its output (action output or wait) and ends it (stop)."
 	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text)}, Structured: sdk.Encode(o), Truncated: v.truncated}
 }
 

@@ -153,8 +153,8 @@ func runAll(m *testing.M) int {
 }
 
 func playPlugin(command string) {
-	l := &library{}
-	files := &shelf{library: l, limit: 100}
+	l := &outputStore{}
+	files := &sessionOutput{outputStore: l, limit: 100}
 	_, wrong := files.open("stdout")
 	cmd := proctree.Command("bash", "-c", command)
 	cmd.Stdout = os.Stdout
@@ -184,14 +184,14 @@ func TestPluginIsKilled(t *testing.T) {
 	if err != nil || line != "up\n" {
 		t.Errorf("it says %q, %v", line, err)
 	}
-	sweep(dir)
+	removeAbandoned(dir)
 	if left, _ := filepath.Glob(filepath.Join(dir, folderPrefix+"*", "*.txt")); len(left) != 1 {
 		t.Errorf("while it runs there are the files %q", left)
 	}
 	_ = plugin.Process.Kill()
 	_ = plugin.Wait()
 	l.wantEnd(t)
-	sweep(dir)
+	removeAbandoned(dir)
 	left, _ := filepath.Glob(filepath.Join(dir, folderPrefix+"*", "*.txt"))
 	if len(left) != 1 {
 		t.Fatalf("it leaves the files %q", left)
@@ -200,7 +200,7 @@ func TestPluginIsKilled(t *testing.T) {
 	if err := os.Chtimes(left[0], long, long); err != nil {
 		t.Fatal(err)
 	}
-	sweep(dir)
+	removeAbandoned(dir)
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 0 {
 		t.Errorf("later it leaves %q", left)
 	}

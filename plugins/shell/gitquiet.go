@@ -69,7 +69,7 @@ const (
 
 // quietGit gives the variables for a command line that runs git for reading: with them git runs nothing that the
 // repository names. Lines that do anything else with git get none, see [shellcmd.GitFolders]. It fails when git cannot
-// tell its settings, or does not follow the variables.
+// report its settings, or does not follow the variables.
 func quietGit(ctx context.Context, command string, c shellcmd.Context, env []string) ([]string, error) {
 	folders := shellcmd.GitFolders(command, c)
 	if len(folders) == 0 {

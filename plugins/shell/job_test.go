@@ -151,7 +151,7 @@ func TestFirstWordsOfAJob(t *testing.T) {
 				defer time.AfterFunc(c.speaks, func() { close(j.transcript.begun) }).Stop()
 				defer time.AfterFunc(c.ends, func() { close(j.done) }).Stop()
 				began := time.Now()
-				j.settle(t.Context(), jobs.first, jobs.more)
+				j.awaitFirstOutput(t.Context(), jobs.first, jobs.more)
 				if took := time.Since(began); took != c.want {
 					t.Errorf("it waits for %s, want %s", took, c.want)
 				}

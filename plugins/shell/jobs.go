@@ -46,7 +46,7 @@ func (j *jobs) begin(session, command string, cmd *proctree.Cmd, t *transcript, 
 	error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := j.room(session, most); err != nil {
+	if err := j.reserve(session, most); err != nil {
 		return nil, err
 	}
 	j.count++
@@ -63,8 +63,8 @@ func (j *jobs) begin(session, command string, cmd *proctree.Cmd, t *transcript, 
 	return started, nil
 }
 
-// room says whether one more job may run.
-func (j *jobs) room(session string, most int) error {
+// reserve says whether one more job may run.
+func (j *jobs) reserve(session string, most int) error {
 	if j.base.Err() != nil {
 		return &sdk.Error{Name: "PluginEnding", Message: "the plugin is to stop; nothing was run", Retryable: true,
 			Suggestion: "Try again when it runs anew."}
@@ -72,7 +72,7 @@ func (j *jobs) room(session string, most int) error {
 	var mine []string
 	all := 0
 	for _, o := range j.all {
-		if o.over() {
+		if o.finished() {
 			continue
 		}
 		all++
@@ -98,7 +98,7 @@ func (j *jobs) room(session string, most int) error {
 func (j *jobs) forget(session string) {
 	mine, all := 0, 0
 	for _, o := range slices.Backward(slices.Clone(j.all)) {
-		if !o.over() {
+		if !o.finished() {
 			continue
 		}
 		all++
@@ -210,8 +210,8 @@ func (j *job) run(ctx context.Context, cmd *proctree.Cmd, limit time.Duration) {
 	cmd.Started = func(pid int) {
 		j.pid.Store(int64(pid))
 		if limit > 0 {
-			over := time.AfterFunc(limit, func() { j.stop(errTimeout) })
-			context.AfterFunc(ctx, func() { over.Stop() })
+			finished := time.AfterFunc(limit, func() { j.stop(errTimeout) })
+			context.AfterFunc(ctx, func() { finished.Stop() })
 		}
 		close(j.started)
 	}
@@ -222,7 +222,7 @@ func (j *job) run(ctx context.Context, cmd *proctree.Cmd, limit time.Duration) {
 	}
 }
 
-func (j *job) over() bool {
+func (j *job) finished() bool {
 	select {
 	case <-j.done:
 		return true
@@ -233,7 +233,7 @@ func (j *job) over() bool {
 
 func (j *job) state() string {
 	switch {
-	case !j.over():
+	case !j.finished():
 		return stateRunning
 	case errors.Is(j.cause, errTimeout):
 		return stateTimedOut
@@ -244,22 +244,22 @@ func (j *job) state() string {
 }
 
 func (j *job) duration() time.Duration {
-	if j.over() {
+	if j.finished() {
 		return j.exit.Duration
 	}
 	return time.Since(j.begun)
 }
 
-// settle waits for the first output of a job, and a little for more, or for its end.
-func (j *job) settle(ctx context.Context, limit, more time.Duration) {
+// awaitFirstOutput waits for the first output of a job, and a little for more, or for its end.
+func (j *job) awaitFirstOutput(ctx context.Context, limit, more time.Duration) {
 	for _, wait := range []struct {
-		limit time.Duration
-		over  <-chan struct{}
+		limit    time.Duration
+		finished <-chan struct{}
 	}{{limit, j.transcript.begun}, {min(limit, more), nil}} {
 		timer := time.NewTimer(wait.limit)
 		defer timer.Stop()
 		select {
-		case <-wait.over:
+		case <-wait.finished:
 			continue
 		case <-timer.C:
 		case <-j.done:
@@ -383,21 +383,21 @@ func (j *job) show(tail int) *sdk.Result {
 		Job jobLine `json:"job"`
 		shown
 	}{j.line(), v.shown()}
-	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text + v.where() + j.tell())},
+	return &sdk.Result{Content: []sdk.Content{sdk.TextContent(text + v.where() + j.note())},
 		Structured: sdk.Encode(structured), Truncated: v.truncated}
 }
 
 func (j *job) line() jobLine {
 	l := jobLine{ID: j.id, Command: j.command, State: j.state(), PID: j.pid.Load(),
 		DurationMS: j.duration().Milliseconds()}
-	if j.over() {
+	if j.finished() {
 		l.ExitCode, l.Signal = &j.exit.Code, j.exit.SignalName()
 	}
 	return l
 }
 
-// tell says in a line how it is with the job.
-func (j *job) tell() string {
+// note says in a line how it is with the job.
+func (j *job) note() string {
 	took := j.duration().Round(time.Millisecond)
 	state := j.state()
 	if state == stateRunning {
@@ -423,8 +423,8 @@ func list(all []*job) *sdk.Result {
 	var text strings.Builder
 	for _, j := range all {
 		lines = append(lines, j.line())
-		text.WriteString(j.tell())
-		if j.over() {
+		text.WriteString(j.note())
+		if j.finished() {
 			text.WriteString(": " + brief(j.command))
 		}
 		text.WriteString("\n")

@@ -15,21 +15,21 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A library is the plugin's private folder, for the files of long output and of scripts. The first file makes it. What
-// it holds of output stays for a while after the end of the plugin.
-type library struct {
-	mu     sync.Mutex
-	folder *folder
-	closed bool
-	books  []*book // the oldest first
-	count  int
+// An outputStore is the plugin's private folder, for the files of long output and of scripts. The first file makes it.
+// What it holds of output stays for a while after the end of the plugin.
+type outputStore struct {
+	mu         sync.Mutex
+	privateDir *privateDir
+	closed     bool
+	files      []*outputFile // the oldest first
+	count      int
 }
 
-// A shelf is where the output of one session goes.
-type shelf struct {
-	library *library
-	session string
-	limit   int64 // of one file; a session has four times that, all sessions together sixteen times
+// A sessionOutput is where the output of one session goes.
+type sessionOutput struct {
+	outputStore *outputStore
+	session     string
+	limit       int64 // of one file; a session has four times that, all sessions together sixteen times
 }
 
 const (
@@ -38,13 +38,13 @@ const (
 	outputEnd   = ".txt" // of the names of files of output; no script has it
 )
 
-// A book is one file.
-type book struct {
-	shelf *shelf
-	path  string
-	file  *os.File
-	size  int64
-	open  bool
+// An outputFile is one file.
+type outputFile struct {
+	sessionOutput *sessionOutput
+	path          string
+	file          *os.File
+	size          int64
+	open          bool
 }
 
 var (
@@ -53,72 +53,72 @@ var (
 )
 
 // open makes a file for a stream.
-func (s *shelf) open(name string) (*book, error) {
-	l := s.library
+func (s *sessionOutput) open(name string) (*outputFile, error) {
+	l := s.outputStore
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, err := l.create(name + outputEnd)
 	if err != nil {
 		return nil, err
 	}
-	b := &book{shelf: s, path: f.Name(), file: f, open: true}
-	l.books = append(l.books, b)
+	b := &outputFile{sessionOutput: s, path: f.Name(), file: f, open: true}
+	l.files = append(l.files, b)
 	return b, nil
 }
 
 // create makes a numbered file that only this user can read.
-func (l *library) create(name string) (*os.File, error) {
+func (l *outputStore) create(name string) (*os.File, error) {
 	if l.closed {
 		return nil, errClosed
 	}
-	if l.folder == nil {
-		f, err := makeFolder(keepDir())
+	if l.privateDir == nil {
+		f, err := newPrivateDir(openKeepDir())
 		if err != nil {
-			f, err = makeFolder(os.TempDir()) // gone with the plugin, but of use until then
+			f, err = newPrivateDir(os.TempDir()) // gone with the plugin, but of use until then
 		}
 		if err != nil {
 			return nil, err
 		}
-		l.folder = f
+		l.privateDir = f
 	}
 	l.count++
-	return os.OpenFile(filepath.Join(l.folder.path, fmt.Sprintf("%d-%s", l.count, name)),
+	return os.OpenFile(filepath.Join(l.privateDir.path, fmt.Sprintf("%d-%s", l.count, name)),
 		os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
 
 // write adds to the file, up to its limit.
-func (b *book) write(p []byte) error {
-	room := b.shelf.room(b, int64(len(p)))
-	n, err := b.file.Write(p[:room])
-	b.shelf.library.mu.Lock()
-	b.size -= room - int64(n)
-	b.shelf.library.mu.Unlock()
+func (b *outputFile) write(p []byte) error {
+	reserve := b.sessionOutput.reserve(b, int64(len(p)))
+	n, err := b.file.Write(p[:reserve])
+	b.sessionOutput.outputStore.mu.Lock()
+	b.size -= reserve - int64(n)
+	b.sessionOutput.outputStore.mu.Unlock()
 	if err == nil && n < len(p) {
 		return errFull
 	}
 	return err
 }
 
-// room takes room for n bytes, or fewer. Where a session, or all, have too much, the oldest files that nobody writes
+// reserve takes room for n bytes, or fewer. Where a session, or all, have too much, the oldest files that nobody writes
 // go.
-func (s *shelf) room(b *book, n int64) int64 {
-	l := s.library
+func (s *sessionOutput) reserve(b *outputFile, n int64) int64 {
+	l := s.outputStore
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n = min(n, s.limit-b.size)
-	ours := func(o *book) bool { return o.shelf.session == s.session }
-	n = l.makeRoom(n, perSession*s.limit, ours)
-	n = l.makeRoom(n, perSessions*s.limit, func(*book) bool { return true })
+	ours := func(o *outputFile) bool { return o.sessionOutput.session == s.session }
+	n = l.evict(n, perSession*s.limit, ours)
+	n = l.evict(n, perSessions*s.limit, func(*outputFile) bool { return true })
 	b.size += n
 	return n
 }
 
-// makeRoom removes the oldest files of those that count until n more bytes fit in, and says how many do.
-func (l *library) makeRoom(n, limit int64, counts func(*book) bool) int64 {
+// evict removes the oldest files of those that count until n more bytes fit in, and says how many do.
+func (l *outputStore) evict(n, limit int64, counts func(*outputFile) bool) int64 {
 	for {
 		var used int64
 		oldest := -1
-		for i, b := range l.books {
+		for i, b := range l.files {
 			if !counts(b) {
 				continue
 			}
@@ -130,20 +130,20 @@ func (l *library) makeRoom(n, limit int64, counts func(*book) bool) int64 {
 		if used+n <= limit || oldest < 0 {
 			return max(0, min(n, limit-used))
 		}
-		_ = os.Remove(l.books[oldest].path)
-		l.books = slices.Delete(l.books, oldest, oldest+1)
+		_ = os.Remove(l.files[oldest].path)
+		l.files = slices.Delete(l.files, oldest, oldest+1)
 	}
 }
 
-func (b *book) close() {
-	b.shelf.library.mu.Lock()
-	defer b.shelf.library.mu.Unlock()
+func (b *outputFile) close() {
+	b.sessionOutput.outputStore.mu.Lock()
+	defer b.sessionOutput.outputStore.mu.Unlock()
 	b.open = false
 	_ = b.file.Close()
 }
 
 // script writes a text to a file of its own, for the time of one call.
-func (l *library) script(name, text string) (path string, remove func(), err error) {
+func (l *outputStore) script(name, text string) (path string, remove func(), err error) {
 	l.mu.Lock()
 	f, err := l.create(name)
 	l.mu.Unlock()
@@ -160,19 +160,19 @@ func (l *library) script(name, text string) (path string, remove func(), err err
 }
 
 // close lets go of the folder, which stays for a while if there is output in it.
-func (l *library) close() {
+func (l *outputStore) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	if l.folder != nil {
-		l.folder.leave()
-		l.folder = nil
+	if l.privateDir != nil {
+		l.privateDir.leave()
+		l.privateDir = nil
 	}
 }
 
-// A folder is private to this process, which holds the lock in it as long as it lives. So the next process can tell the
-// folder of one that is gone.
-type folder struct {
+// A privateDir is private to this process, which holds the lock in it as long as it lives. So the next process can tell
+// the privateDir of one that is gone.
+type privateDir struct {
 	path string
 	lock *os.File
 }
@@ -189,12 +189,12 @@ const (
 	leftBytes   = 2 << 30
 )
 
-// keepDir is where folders outlive the plugin: the host removes the plugin's own TMPDIR.
-func keepDir() string { return cmp.Or(os.Getenv(sdk.EnvKeepDir), os.TempDir()) }
+// openKeepDir is where folders outlive the plugin: the host removes the plugin's own TMPDIR.
+func openKeepDir() string { return cmp.Or(os.Getenv(sdk.EnvKeepDir), os.TempDir()) }
 
-// makeFolder makes a folder for this process in dir. Another process that sweeps may take it in the moment before it is
-// locked.
-func makeFolder(dir string) (*folder, error) {
+// newPrivateDir makes a folder for this process in dir. Another process that sweeps may take it in the moment before it
+// is locked.
+func newPrivateDir(dir string) (*privateDir, error) {
 	var err error
 	for range 3 {
 		var path string
@@ -204,7 +204,7 @@ func makeFolder(dir string) (*folder, error) {
 		var lock *os.File
 		if lock, err = takeLock(filepath.Join(path, lockName), os.O_CREATE|os.O_EXCL); err == nil {
 			if _, err = os.Lstat(lock.Name()); err == nil {
-				return &folder{path, lock}, nil
+				return &privateDir{path, lock}, nil
 			}
 			_ = lock.Close()
 		}
@@ -212,16 +212,16 @@ func makeFolder(dir string) (*folder, error) {
 	return nil, fmt.Errorf("no folder could be made in %s: %w", dir, err)
 }
 
-func (f *folder) remove() {
+func (f *privateDir) remove() {
 	_ = os.RemoveAll(f.path)
 	f.unlock()
 }
 
-func (f *folder) unlock() { _ = f.lock.Close() }
+func (f *privateDir) unlock() { _ = f.lock.Close() }
 
 // leave ends the use of the folder: results have named the output in it, and somebody may still read that. Without
 // output nobody knows of it.
-func (f *folder) leave() {
+func (f *privateDir) leave() {
 	entries, err := os.ReadDir(f.path)
 	if err != nil || !sweeps || !slices.ContainsFunc(entries, isOutput) {
 		f.remove()
@@ -239,9 +239,9 @@ func isOutput(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), outputEnd)
 }
 
-// sweep removes what nobody needs of the folders in dir whose process is gone.
-func sweep(dir string) {
-	var left []leftover
+// removeAbandoned removes what nobody needs of the folders in dir whose process is gone.
+func removeAbandoned(dir string) {
+	var left []abandonedOutput
 	for _, f := range abandoned(dir) {
 		defer f.unlock()
 		if l, ok := f.output(); ok {
@@ -250,13 +250,13 @@ func sweep(dir string) {
 			f.remove()
 		}
 	}
-	for _, l := range tooMuch(left, time.Now()) {
+	for _, l := range outputFullError(left, time.Now()) {
 		l.remove()
 	}
 }
 
 // abandoned takes the folders whose process is gone. Their name only says where to look; the lock decides.
-func abandoned(dir string) (found []*folder) {
+func abandoned(dir string) (found []*privateDir) {
 	paths, _ := filepath.Glob(filepath.Join(quoteGlob(dir), folderPrefix+"*"))
 	for _, path := range paths {
 		info, err := os.Lstat(path)
@@ -271,23 +271,23 @@ func abandoned(dir string) (found []*folder) {
 			continue
 		}
 		if lock, err := takeLock(lockPath, 0); err == nil {
-			found = append(found, &folder{path, lock})
+			found = append(found, &privateDir{path, lock})
 		}
 	}
 	return found
 }
 
-// A leftover is a folder with output that outlived its process.
-type leftover struct {
-	*folder
+// An abandonedOutput is a folder with output that outlived its process.
+type abandonedOutput struct {
+	*privateDir
 	written time.Time // the last time
 	size    int64
 }
 
 // output tells of the output in the folder, if there is any.
-func (f *folder) output() (l leftover, ok bool) {
+func (f *privateDir) output() (l abandonedOutput, ok bool) {
 	entries, _ := os.ReadDir(f.path)
-	l.folder = f
+	l.privateDir = f
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !isOutput(e) {
@@ -301,14 +301,14 @@ func (f *folder) output() (l leftover, ok bool) {
 	return l, ok
 }
 
-// tooMuch are those that are too old, and the oldest where there are too many or where they take too much room. The
-// newest may be as large as it likes.
-func tooMuch(left []leftover, now time.Time) (out []leftover) {
-	slices.SortFunc(left, func(a, b leftover) int { return b.written.Compare(a.written) })
-	var room int64 = leftBytes
+// outputFullError are those that are too old, and the oldest where there are too many or where they take too much room.
+// The newest may be as large as it likes.
+func outputFullError(left []abandonedOutput, now time.Time) (out []abandonedOutput) {
+	slices.SortFunc(left, func(a, b abandonedOutput) int { return b.written.Compare(a.written) })
+	var reserve int64 = leftBytes
 	for i, l := range left {
-		room -= l.size
-		if i >= leftFolders || now.Sub(l.written) > leftAge || i > 0 && room < 0 {
+		reserve -= l.size
+		if i >= leftFolders || now.Sub(l.written) > leftAge || i > 0 && reserve < 0 {
 			out = append(out, l)
 		}
 	}
@@ -327,8 +327,8 @@ func quoteGlob(path string) string {
 	return string(out)
 }
 
-// kept holds the start and the end of a stream, up to half bytes each, however long the stream is.
-type kept struct {
+// headTail holds the start and the end of a stream, up to half bytes each, however long the stream is.
+type headTail struct {
 	half   int
 	head   []byte
 	tail   []byte // a ring once it is full
@@ -336,7 +336,7 @@ type kept struct {
 	total  int64
 }
 
-func (k *kept) add(p []byte) {
+func (k *headTail) add(p []byte) {
 	k.total += int64(len(p))
 	n := min(k.half-len(k.head), len(p))
 	k.head, p = append(k.head, p[:n]...), p[n:]
@@ -353,7 +353,7 @@ func (k *kept) add(p []byte) {
 }
 
 // full reports whether n more bytes would be too many to keep all.
-func (k *kept) full(n int) bool { return k.total+int64(n) > 2*int64(k.half) }
+func (k *headTail) full(n int) bool { return k.total+int64(n) > 2*int64(k.half) }
 
 // A snapshot is what is kept of a stream at one moment: the bytes before head and those from tail on. Where they do not
 // meet, neither ends in the middle of a character.
@@ -363,7 +363,7 @@ type snapshot struct {
 	total      int64
 }
 
-func (k *kept) snapshot() snapshot {
+func (k *headTail) snapshot() snapshot {
 	tail := slices.Concat(k.tail[k.oldest:], k.tail[:k.oldest])
 	s := snapshot{head: k.head, tail: tail, from: k.total - int64(len(tail)), total: k.total}
 	if s.from > int64(len(s.head)) {
@@ -407,24 +407,24 @@ func endLine(s string) string {
 	return s + "\n"
 }
 
-// An overflow is the file of a stream that is too long for a result. It is made when the first byte would be lost.
-type overflow struct {
-	shelf *shelf // nil saves nothing
-	name  string
-	file  *book
-	err   error // why there is no file, or no more in it
+// A spillFile is the file of a stream that is too long for a result. It is made when the first byte would be lost.
+type spillFile struct {
+	sessionOutput *sessionOutput // nil saves nothing
+	name          string
+	file          *outputFile
+	err           error // why there is no file, or no more in it
 }
 
 // follow writes what comes, and first, if this is where it is too much, all that was kept until here.
-func (o *overflow) follow(k *kept, p []byte) {
-	if o.shelf == nil || o.err != nil {
+func (o *spillFile) follow(k *headTail, p []byte) {
+	if o.sessionOutput == nil || o.err != nil {
 		return
 	}
 	if o.file == nil {
 		if !k.full(len(p)) {
 			return
 		}
-		if o.file, o.err = o.shelf.open(o.name); o.err != nil {
+		if o.file, o.err = o.sessionOutput.open(o.name); o.err != nil {
 			return
 		}
 		o.err = errors.Join(o.file.write(k.head), o.file.write(k.tail)) // the ring has not turned yet
@@ -434,17 +434,17 @@ func (o *overflow) follow(k *kept, p []byte) {
 	}
 }
 
-func (o *overflow) path() string {
+func (o *spillFile) path() string {
 	if o.file == nil {
 		return ""
 	}
 	return o.file.path
 }
 
-// tell says in a line where the stream is, of which so much was printed.
-func (o *overflow) tell(total int64) string {
+// note says in a line where the stream is, of which so much was printed.
+func (o *spillFile) note(total int64) string {
 	switch {
-	case o.shelf == nil:
+	case o.sessionOutput == nil:
 		return fmt.Sprintf("The %d bytes of %s are not saved: the configuration has it so. Filter the output to see more "+
 			"of it.", total, o.name)
 	case o.file == nil:
@@ -458,7 +458,7 @@ func (o *overflow) tell(total int64) string {
 	return fmt.Sprintf("All %d bytes of %s: %s", total, o.name, o.file.path)
 }
 
-func (o *overflow) close() {
+func (o *spillFile) close() {
 	if o.file != nil {
 		o.file.close()
 	}

@@ -19,12 +19,12 @@ import (
 )
 
 // newShelf is a place for files of up to limit bytes, in a folder of the test's own.
-func newShelf(t *testing.T, session string, limit int64) *shelf {
+func newShelf(t *testing.T, session string, limit int64) *sessionOutput {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
-	l := &library{}
+	l := &outputStore{}
 	t.Cleanup(l.close)
-	return &shelf{library: l, session: session, limit: limit}
+	return &sessionOutput{outputStore: l, session: session, limit: limit}
 }
 
 func TestLongOutputIsInAFile(t *testing.T) {
@@ -55,7 +55,7 @@ func TestLongOutputIsInAFile(t *testing.T) {
 				!strings.Contains(told, v.paths[stdout]) {
 				t.Errorf("%s by %d: it tells %q of a file with %q", test.name, step, told, saved)
 			}
-			files.library.close()
+			files.outputStore.close()
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestFilesArePrivate(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 	}
-	files.library.close()
+	files.outputStore.close()
 	if _, err := files.open("stdout"); !errors.Is(err, errClosed) {
 		t.Errorf("a file after the end: %v", err)
 	}
@@ -80,8 +80,8 @@ func TestFilesArePrivate(t *testing.T) {
 // A session has four files' worth of room, and the oldest go first; those that are being written stay.
 func TestOldFilesMakeRoom(t *testing.T) {
 	files := newShelf(t, "a", 10)
-	other := &shelf{library: files.library, session: "b", limit: 10}
-	write := func(s *shelf, end bool) (*book, error) {
+	other := &sessionOutput{outputStore: files.outputStore, session: "b", limit: 10}
+	write := func(s *sessionOutput, end bool) (*outputFile, error) {
 		b, err := s.open("stdout")
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +94,7 @@ func TestOldFilesMakeRoom(t *testing.T) {
 	}
 	theirs, _ := write(other, true)
 	open, _ := write(files, false)
-	var ended []*book
+	var ended []*outputFile
 	for range 5 {
 		b, err := write(files, true)
 		if err != nil {
@@ -102,7 +102,7 @@ func TestOldFilesMakeRoom(t *testing.T) {
 		}
 		ended = append(ended, b)
 	}
-	for i, b := range append([]*book{theirs, open}, ended...) {
+	for i, b := range append([]*outputFile{theirs, open}, ended...) {
 		_, err := os.Stat(b.path)
 		if gone := err != nil; gone != (i == 2 || i == 3) {
 			t.Errorf("file %d is gone: %v", i, gone)
@@ -120,7 +120,7 @@ func TestOldFilesMakeRoom(t *testing.T) {
 
 func TestFolderThatCannotBeMade(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nowhere"))
-	tr := newTranscript(16, &shelf{library: &library{}, limit: 100})
+	tr := newTranscript(16, &sessionOutput{outputStore: &outputStore{}, limit: 100})
 	tr.add(stderr, []byte(strings.Repeat("x", 100)))
 	tr.close()
 	v := tr.since([2]int64{})
@@ -137,12 +137,12 @@ func TestOutputOutlivesThePlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, _, err := files.library.script("script.sh", "ls")
+	script, _, err := files.outputStore.script("script.sh", "ls")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files.library.close()
-	sweep(os.TempDir())
+	files.outputStore.close()
+	removeAbandoned(os.TempDir())
 	if _, err := os.Stat(b.path); err != nil {
 		t.Errorf("the output: %v", err)
 	}
@@ -153,11 +153,11 @@ func TestOutputOutlivesThePlugin(t *testing.T) {
 
 func TestFolderWithoutOutputGoesWithThePlugin(t *testing.T) {
 	files := newShelf(t, "", 100)
-	script, _, err := files.library.script("script.sh", "ls")
+	script, _, err := files.outputStore.script("script.sh", "ls")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files.library.close()
+	files.outputStore.close()
 	if _, err := os.Stat(filepath.Dir(script)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is there: %v", err)
 	}
@@ -196,7 +196,7 @@ func TestSweepKeepsTheNewestOutput(t *testing.T) {
 			for i, size := range c.sizes {
 				paths = append(paths, left(t, dir, strconv.Itoa(len(c.sizes)-i), size, c.first+time.Duration(i)*hour))
 			}
-			sweep(dir)
+			removeAbandoned(dir)
 			for i, path := range paths {
 				if _, err := os.Stat(path); (err == nil) != (i < c.want) {
 					t.Errorf("folder %d: %v; want the newest %d", i, err, c.want)
@@ -237,7 +237,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sweep(dir)
+	removeAbandoned(dir)
 	for name, want := range map[string]bool{"toolhost-shell-killed": false, "toolhost-shell-read/1-stdout.txt": true,
 		"toolhost-shell-used": true, "toolhost-shell-new": true, "toolhost-shell-old": false,
 		"toolhost-shell-full": true, "other/" + lockName: true, "toolhost-shell-file": true, "toolhost-shell-link": true} {
@@ -264,11 +264,11 @@ func TestFullDisk(t *testing.T) {
 
 // Output is kept where the host says, and in the plugin's own folder where that cannot be used.
 func TestFolderIsWhereTheHostKeeps(t *testing.T) {
-	own, kept := t.TempDir(), t.TempDir()
+	own, headTail := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", own)
-	for keep, want := range map[string]string{kept: kept, filepath.Join(kept, "nowhere"): own, "": own} {
+	for keep, want := range map[string]string{headTail: headTail, filepath.Join(headTail, "nowhere"): own, "": own} {
 		t.Setenv(sdk.EnvKeepDir, keep)
-		l := &library{}
+		l := &outputStore{}
 		path, remove, err := l.script("script.sh", "true")
 		if err != nil || filepath.Dir(filepath.Dir(path)) != want {
 			t.Errorf("told %q: %q, %v; want it below %q", keep, path, err, want)
@@ -295,7 +295,7 @@ func TestKept(t *testing.T) {
 	} {
 		for _, step := range []int{1, 3, 7, 8, 9, 1 << 20} {
 			t.Run(fmt.Sprintf("%s by %d", test.name, step), func(t *testing.T) {
-				k := kept{half: 8}
+				k := headTail{half: 8}
 				for piece := range pieces(test.printed, step) {
 					k.add([]byte(piece))
 				}
@@ -317,7 +317,7 @@ type keptText struct {
 	total, leftOut int64
 }
 
-func textKept(k *kept) keptText {
+func textKept(k *headTail) keptText {
 	s := k.snapshot()
 	shown, leftOut := s.text(0)
 	return keptText{shown, k.total, leftOut}
@@ -340,7 +340,7 @@ func FuzzKept(f *testing.F) {
 	f.Add([]byte("some text that is longer than it may be"), uint8(5), uint8(3))
 	f.Add([]byte("äöü😀\xff\x80"), uint8(2), uint8(1))
 	f.Fuzz(func(t *testing.T, printed []byte, half, step uint8) {
-		k := kept{half: int(half) + 1}
+		k := headTail{half: int(half) + 1}
 		for piece := range pieces(string(printed), int(step)+1) {
 			k.add([]byte(piece))
 		}

@@ -24,15 +24,15 @@ const version = "0.2.0"
 
 // shell is the plugin's state: its configuration, the jobs that run on after their call, and the files of long output.
 type shell struct {
-	config  atomic.Pointer[config]
-	jobs    *jobs
-	library *library
+	config      atomic.Pointer[config]
+	jobs        *jobs
+	outputStore *outputStore
 }
 
 func newPlugin() *sdk.Plugin { return newShell().plugin() }
 
 func newShell() *shell {
-	s := &shell{jobs: newJobs(), library: &library{}}
+	s := &shell{jobs: newJobs(), outputStore: &outputStore{}}
 	c := &config{}
 	c.complete()
 	s.config.Store(c)
@@ -68,15 +68,15 @@ func runs(t sdk.Tool) sdk.Tool {
 // end ends the jobs, and removes the files that no result has named.
 func (s *shell) end() {
 	s.jobs.end()
-	s.library.close()
+	s.outputStore.close()
 }
 
 // transcript is a new one, for a call of a session.
 func (s *shell) transcript(session string) *transcript {
 	c := s.config.Load()
-	var files *shelf
+	var files *sessionOutput
 	if *c.SaveOutputBytes > 0 {
-		files = &shelf{library: s.library, session: session, limit: *c.SaveOutputBytes}
+		files = &sessionOutput{outputStore: s.outputStore, session: session, limit: *c.SaveOutputBytes}
 	}
 	return newTranscript(c.MaxOutputBytes, files)
 }
@@ -158,7 +158,7 @@ func (s *shell) configure(_ context.Context, _ *sdk.Request, c config) error {
 		return err
 	}
 	s.config.Store(&c)
-	sweep(keepDir())
+	removeAbandoned(openKeepDir())
 	return nil
 }
 

@@ -16,8 +16,8 @@ import (
 // maxListed is how many commands a preview lists; no person reads more.
 const maxListed = 50
 
-// A foretold is the structured preview.
-type foretold struct {
+// A previewData is the structured preview.
+type previewData struct {
 	Kind        string        `json:"kind"`
 	Interpreter string        `json:"interpreter,omitempty"` // of a script
 	Background  bool          `json:"background,omitempty"`
@@ -41,11 +41,11 @@ func (s *shell) previewExec(_ context.Context, r *sdk.Request, in execArgs) (*sd
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	if err := in.lasting(r); err != nil {
+	if err := in.checkBackground(r); err != nil {
 		return nil, err
 	}
 	shell := s.config.Load().Shell
-	f := foretell(in.Command, in.context(r.Workdir), shell)
+	f := newPreviewData(in.Command, in.context(r.Workdir), shell)
 	f.Background, f.PTY = in.Background, in.PTY
 	return f.preview(in.Command, shell), nil
 }
@@ -56,18 +56,18 @@ func (s *shell) previewScript(_ context.Context, r *sdk.Request, in scriptArgs) 
 		return nil, err
 	}
 	name := in.interpreter()
-	var f *foretold
+	var f *previewData
 	if shells[name] != nil {
-		f = foretell(in.Command, in.context(r.Workdir), name)
+		f = newPreviewData(in.Command, in.context(r.Workdir), name)
 	} else {
 		why := fmt.Sprintf("it runs %s code that is not looked into", name)
-		f = &foretold{Kind: "command", Commands: []part{}, Risk: shellcmd.Risk{Level: "high", Reasons: []string{why}}}
+		f = &previewData{Kind: "command", Commands: []part{}, Risk: shellcmd.Risk{Level: "high", Reasons: []string{why}}}
 	}
 	f.Interpreter = name
 	return f.preview(in.Command, name), nil
 }
 
-func (f *foretold) preview(command, shell string) *sdk.Preview {
+func (f *previewData) preview(command, shell string) *sdk.Preview {
 	p := &sdk.Preview{Content: sdk.Text(f.text(command)).Content, Structured: sdk.Encode(f)}
 	switch {
 	case shells[shell] == nil:
@@ -81,7 +81,7 @@ func (f *foretold) preview(command, shell string) *sdk.Preview {
 }
 
 // context is where it would run, as far as the text tells.
-func (in *surroundings) context(workspace string) shellcmd.Context {
+func (in *execContext) context(workspace string) shellcmd.Context {
 	dir := in.Workdir
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(workspace, dir)
@@ -89,8 +89,8 @@ func (in *surroundings) context(workspace string) shellcmd.Context {
 	return shellcmd.Context{Dir: dir, Root: workspace, Env: slices.Sorted(maps.Keys(in.Env)), Stdin: in.Stdin != ""}
 }
 
-func foretell(command string, c shellcmd.Context, shell string) *foretold {
-	f := &foretold{Kind: "command", Commands: []part{}, Risk: shellcmd.Assess(command, c)}
+func newPreviewData(command string, c shellcmd.Context, shell string) *previewData {
+	f := &previewData{Kind: "command", Commands: []part{}, Risk: shellcmd.Assess(command, c)}
 	var foreign []string
 	if shell != "bash" {
 		foreign = []string{shell + " may read this in another way than bash"}
@@ -123,7 +123,7 @@ func newPart(x shellcmd.Command, foreign []string) part {
 }
 
 // text is the preview for a person.
-func (f *foretold) text(command string) string {
+func (f *previewData) text(command string) string {
 	var b strings.Builder
 	switch {
 	case f.Interpreter != "" && shells[f.Interpreter] == nil:

@@ -36,11 +36,11 @@ Risk: medium
 	if diff := cmp.Diff(want, got.Content[0].Text); diff != "" {
 		t.Error(diff)
 	}
-	var f foretold
+	var f previewData
 	if err := json.Unmarshal(got.Structured, &f); err != nil {
 		t.Fatal(err)
 	}
-	wantForm := foretold{Kind: "command", Commands: []part{
+	wantForm := previewData{Kind: "command", Commands: []part{
 		{"ls", []string{"-la"}, []string{}, "ls -la", []string{}},
 		{"sh", []string{"-c", `wc "-l"`}, []string{}, `sh -c 'wc "-l"'`, []string{}},
 		{"wc", []string{"-l"}, []string{"sh -c"}, `wc "-l"`, []string{}},
@@ -79,7 +79,7 @@ func TestPreviewAsks(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := previewOf(t, p, filepath.Join(t.TempDir(), "w"), c.args)
-			var f foretold
+			var f previewData
 			if err := json.Unmarshal(got.Structured, &f); err != nil {
 				t.Fatal(err)
 			}

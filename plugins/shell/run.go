@@ -20,16 +20,16 @@ var errTimeout = errors.New("timed out")
 // attach has the transcript take what the command prints, and those who watch the call see it. The rest of what they
 // are to see comes with close.
 func (t *transcript) attach(cmd *proctree.Cmd, r *sdk.Request) (closeLive func()) {
-	out, errs := newLive(r.Writer("stdout")), newLive(r.Writer("stderr"))
+	out, errs := newLiveOutput(r.Writer("stdout")), newLiveOutput(r.Writer("stderr"))
 	if cmd.Terminal != nil {
-		t.typing = &plain{}
+		t.typing = &terminalText{}
 		cmd.Stdout = &screen{sink{t, stdout, out}}
 	} else {
 		cmd.Stdout, cmd.Stderr = &sink{t, stdout, out}, &sink{t, stderr, errs}
 		cmd.InOrder = true
 	}
 	return func() {
-		for _, w := range []*live{out, errs} {
+		for _, w := range []*liveOutput{out, errs} {
 			_ = w.Close() // never fails
 		}
 	}
@@ -128,15 +128,15 @@ type transcript struct {
 	streams [2]stream
 	runs    []run
 	prune   int           // how many runs are too many
-	typing  *plain        // the line that a terminal is at, or nil
+	typing  *terminalText // the line that a terminal is at, or nil
 	begun   chan struct{} // closed when there is some output
 }
 
 // A stream is one of the two.
 type stream struct {
-	kept  kept
-	lines int64 // where the last whole line ends
-	file  overflow
+	headTail headTail
+	lines    int64 // where the last whole line ends
+	file     spillFile
 }
 
 // A run is lines of one stream that came without any of the other between them.
@@ -147,10 +147,10 @@ type run struct {
 
 const fewRuns = 1024
 
-func newTranscript(keep int, files *shelf) *transcript {
+func newTranscript(keep int, files *sessionOutput) *transcript {
 	t := &transcript{prune: fewRuns, begun: make(chan struct{})}
 	for i := range t.streams {
-		t.streams[i] = stream{kept: kept{half: keep / 2}, file: overflow{shelf: files, name: streamNames[i]}}
+		t.streams[i] = stream{headTail: headTail{half: keep / 2}, file: spillFile{sessionOutput: files, name: streamNames[i]}}
 	}
 	return t
 }
@@ -168,9 +168,9 @@ func (t *transcript) append(i int, p []byte) {
 	}
 	t.begin()
 	s := &t.streams[i]
-	s.file.follow(&s.kept, p)
-	before := s.kept.total
-	s.kept.add(p)
+	s.file.follow(&s.headTail, p)
+	before := s.headTail.total
+	s.headTail.add(p)
 	if end := bytes.LastIndexByte(p, '\n'); end >= 0 {
 		t.line(i, before+int64(end)+1)
 	}
@@ -203,7 +203,7 @@ func (t *transcript) line(i int, to int64) {
 // forget drops runs of which nothing is kept, so that there are never more than twice as many as bytes kept.
 func (t *transcript) forget() {
 	t.runs = slices.DeleteFunc(t.runs, func(r run) bool {
-		k := &t.streams[r.stream].kept
+		k := &t.streams[r.stream].headTail
 		return r.from >= int64(len(k.head)) && r.to <= k.total-int64(len(k.tail))
 	})
 }
@@ -224,12 +224,12 @@ func (t *transcript) close() {
 type sink struct {
 	transcript *transcript
 	stream     int
-	live       io.Writer
+	liveOutput io.Writer
 }
 
 func (s *sink) Write(p []byte) (int, error) {
 	s.transcript.add(s.stream, p)
-	return s.live.Write(p)
+	return s.liveOutput.Write(p)
 }
 
 // A screen is the writer for a terminal: the transcript gets its text without what moves the cursor and colours.
@@ -243,5 +243,5 @@ func (s *screen) Write(p []byte) (int, error) {
 		t.begin()
 	}
 	t.mu.Unlock()
-	return s.live.Write(p)
+	return s.liveOutput.Write(p)
 }

@@ -429,13 +429,13 @@ func TestTranscriptProperties(t *testing.T) {
 			rt.Fatalf("%d bytes are shown: %q", len(v.combined), v.combined)
 		}
 		if !v.truncated {
-			plain := strings.NewReplacer("[stdout]\n", "", "[stderr]\n", "").Replace(v.combined)
-			if n := len(want[0]) + len(want[1]); strings.ReplaceAll(plain, "\n", "") == "" &&
+			terminalText := strings.NewReplacer("[stdout]\n", "", "[stderr]\n", "").Replace(v.combined)
+			if n := len(want[0]) + len(want[1]); strings.ReplaceAll(terminalText, "\n", "") == "" &&
 				n > strings.Count(want[0]+want[1], "\n") {
 				rt.Fatalf("%d bytes are shown as %q", n, v.combined)
 			}
 			for _, letter := range []string{"a", "b", "c"} {
-				if strings.Count(plain, letter) != strings.Count(want[0]+want[1], letter) {
+				if strings.Count(terminalText, letter) != strings.Count(want[0]+want[1], letter) {
 					rt.Fatalf("%q does not show all of %q and %q", v.combined, want[0], want[1])
 				}
 			}
@@ -468,12 +468,13 @@ func TestLastLinesTellTheirStream(t *testing.T) {
 
 func BenchmarkTranscript(b *testing.B) {
 	line := []byte(strings.Repeat("some words in a line of output\n", 1000))
-	for name, files := range map[string]*shelf{"kept": nil, "in a file too": {library: &library{}, limit: 1 << 40}} {
+	for name, files := range map[string]*sessionOutput{"kept": nil,
+		"in a file too": {outputStore: &outputStore{}, limit: 1 << 40}} {
 		b.Run(name, func(b *testing.B) {
 			if files != nil {
 				b.Setenv("TMPDIR", b.TempDir())
 				files.limit = 64 << 20
-				defer files.library.close()
+				defer files.outputStore.close()
 			}
 			tr := newTranscript(defaultKeep, files)
 			defer tr.close()

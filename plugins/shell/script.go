@@ -15,7 +15,7 @@ type scriptArgs struct {
 	Command     string   `json:"command" jsonschema:"The text of the script, any number of lines."`
 	Interpreter string   `json:"interpreter,omitempty" default:"bash" jsonschema:"The program that runs it: bash, sh, python3, node, perl, ruby, or another that the operator allows."`
 	Args        []string `json:"args,omitempty" jsonschema:"The script's arguments."`
-	surroundings
+	execContext
 }
 
 const maxScript = 512 << 10
@@ -32,7 +32,7 @@ func (s *shell) script(ctx context.Context, r *sdk.Request, in scriptArgs) (*sdk
 	if err != nil {
 		return nil, err
 	}
-	file, remove, err := s.library.script("script"+languages[in.interpreter()].extension, in.Command)
+	file, remove, err := s.outputStore.script("script"+languages[in.interpreter()].extension, in.Command)
 	if err != nil {
 		return nil, &sdk.Error{Name: "ScriptNotWritten",
 			Message:    fmt.Sprintf("the script could not be written to a file: %v; nothing was run", err),
@@ -100,7 +100,7 @@ func (in *scriptArgs) check() error {
 	if err := in.checkFirstLine(); err != nil {
 		return err
 	}
-	return in.surroundings.check()
+	return in.execContext.check()
 }
 
 // checkFirstLine refuses a #! line that asks for what the script would not get. Options of other languages than shells

@@ -178,7 +178,7 @@ func TestPreviewOfAScript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var f foretold
+			var f previewData
 			if err := json.Unmarshal(got.Structured, &f); err != nil {
 				t.Fatal(err)
 			}

@@ -38,13 +38,13 @@ func (t *transcript) since(from [2]int64) view {
 	var now [2]snapshot
 	for i := range t.streams {
 		s := &t.streams[i]
-		now[i] = s.kept.snapshot()
+		now[i] = s.headTail.snapshot()
 		var leftOut int64
 		v.streams[i], leftOut = now[i].text(from[i])
-		v.totals[i], v.next[i] = s.kept.total, s.kept.total-int64(unfinished(&now[i]))
+		v.totals[i], v.next[i] = s.headTail.total, s.headTail.total-int64(unfinished(&now[i]))
 		if leftOut > 0 {
 			v.truncated = true
-			v.files = append(v.files, s.file.tell(s.kept.total))
+			v.files = append(v.files, s.file.note(s.headTail.total))
 			v.paths[i] = s.file.path()
 		}
 	}
@@ -217,7 +217,7 @@ func report(exit proctree.Exit, timedOut bool, v view) *sdk.Result {
 	if exit.Canceled {
 		left = 0 // ended with the command, not left behind by it
 	}
-	text := v.text() + fate(exit, exit.Canceled)
+	text := v.text() + exitNote(exit, exit.Canceled)
 	if left > 0 {
 		text += fmt.Sprintf("Background processes ended with the call: %d\n", left)
 	}
@@ -241,9 +241,9 @@ func (v *view) where() string {
 	return strings.Join(v.files, "\n") + "\n"
 }
 
-// fate is a line about an end that is worth one. That a command was stopped, and so the signal that did it, is for the
-// error beside it to say.
-func fate(exit proctree.Exit, stopped bool) string {
+// exitNote is a line about an end that is worth one. That a command was stopped, and so the signal that did it, is for
+// the error beside it to say.
+func exitNote(exit proctree.Exit, stopped bool) string {
 	switch {
 	case exit.Signal != 0 && !stopped:
 		return "Signal: " + exit.SignalName() + "\n"
@@ -260,9 +260,9 @@ const (
 	liveBurst = 4 << 20
 )
 
-// A live passes output on to those who watch, up to a rate. It tells how much it has left out. The result and the file
-// know nothing of that.
-type live struct {
+// A liveOutput passes output on to those who watch, up to a rate. It tells how much it has left out. The result and the
+// file know nothing of that.
+type liveOutput struct {
 	to  io.WriteCloser
 	now func() time.Time
 
@@ -272,11 +272,11 @@ type live struct {
 	dropped int64
 }
 
-func newLive(to io.WriteCloser) *live {
-	return &live{to: to, now: time.Now, limit: rate.NewLimiter(liveRate, liveBurst)}
+func newLiveOutput(to io.WriteCloser) *liveOutput {
+	return &liveOutput{to: to, now: time.Now, limit: rate.NewLimiter(liveRate, liveBurst)}
 }
 
-func (l *live) Write(p []byte) (int, error) {
+func (l *liveOutput) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -291,13 +291,13 @@ func (l *live) Write(p []byte) (int, error) {
 		rest = sdk.WholeStart(p)
 		l.dropped += int64(len(p) - len(rest))
 	}
-	l.tell()
+	l.note()
 	_, err := l.to.Write(rest)
 	return len(p), err
 }
 
-// tell says what was left out until now.
-func (l *live) tell() {
+// note says what was left out until now.
+func (l *liveOutput) note() {
 	if l.dropped > 0 {
 		fmt.Fprintf(l.to, "\n[... %d bytes not shown while it runs ...]\n", l.dropped)
 		l.dropped = 0
@@ -305,31 +305,31 @@ func (l *live) tell() {
 }
 
 // Close passes on the rest.
-func (l *live) Close() error {
+func (l *liveOutput) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tell()
+	l.note()
 	err := l.to.Close()
 	l.to, l.closed = nil, true
 	return err
 }
 
-// plain makes text of what a program writes to a terminal: colours, titles and moves of the cursor are dropped, and of
-// a line that was written over only the last state stays, so that a progress bar is one line.
-type plain struct {
-	state   plainState
+// terminalText makes text of what a program writes to a terminal: colours, titles and moves of the cursor are dropped,
+// and of a line that was written over only the last state stays, so that a progress bar is one line.
+type terminalText struct {
+	state   terminalState
 	line    []byte // what the cursor's line holds
 	rewound bool   // the cursor is at its start
 }
 
-type plainState uint8
+type terminalState uint8
 
 const (
-	plainText    plainState = iota
-	plainEscape             // after ESC
-	plainMarked             // after ESC and a mark such as (, which one more character follows
-	plainControl            // in a control sequence, which a letter ends
-	plainString             // in a string for the terminal, such as a title
+	plainText    terminalState = iota
+	plainEscape                // after ESC
+	plainMarked                // after ESC and a mark such as (, which one more character follows
+	plainControl               // in a control sequence, which a letter ends
+	plainString                // in a string for the terminal, such as a title
 	plainStringEscape
 )
 
@@ -337,7 +337,7 @@ const (
 const longLine = 8 << 10
 
 // write gives the text that stands: whole lines, and of longer ones what came first.
-func (t *plain) write(p []byte) (out []byte) {
+func (t *terminalText) write(p []byte) (out []byte) {
 	for _, b := range p {
 		switch {
 		case b == '\n':
@@ -358,7 +358,7 @@ func (t *plain) write(p []byte) (out []byte) {
 	return out
 }
 
-func (t *plain) put(b byte) {
+func (t *terminalText) put(b byte) {
 	switch {
 	case b == 0x1b:
 		t.state = plainEscape
@@ -377,7 +377,7 @@ func (t *plain) put(b byte) {
 }
 
 // after is the state after one more byte of something that is no text.
-func (s plainState) after(b byte) plainState {
+func (s terminalState) after(b byte) terminalState {
 	switch {
 	case b == 0x18 || b == 0x1a: // cancels any sequence
 		return plainText
@@ -397,7 +397,7 @@ func (s plainState) after(b byte) plainState {
 	return afterEscape(b)
 }
 
-func afterEscape(b byte) plainState {
+func afterEscape(b byte) terminalState {
 	switch {
 	case b == '[':
 		return plainControl
@@ -410,7 +410,7 @@ func afterEscape(b byte) plainState {
 }
 
 // flush gives the line that the terminal is at.
-func (t *plain) flush() []byte {
+func (t *terminalText) flush() []byte {
 	line := slices.Clone(t.line)
 	t.line = t.line[:0]
 	return line

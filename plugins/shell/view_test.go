@@ -9,7 +9,7 @@ import (
 )
 
 func plainOf(text string, step int) string {
-	var p plain
+	var p terminalText
 	var out []byte
 	for piece := range pieces(text, step) {
 		out = append(out, p.write([]byte(piece))...)
@@ -78,7 +78,7 @@ func (c *closable) Close() error {
 func TestLive(t *testing.T) {
 	var out closable
 	now := time.Now()
-	l := newLive(&out)
+	l := newLiveOutput(&out)
 	l.now = func() time.Time { return now }
 	write := func(n int, text string) {
 		t.Helper()

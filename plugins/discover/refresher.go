@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A keeper keeps the plugin's tools in step with what the project says.
-type keeper struct {
+// A refresher keeps the plugin's tools in step with what the project says.
+type refresher struct {
 	plugin *sdk.Plugin
 	mu     sync.Mutex // for configure and close
 	stop   func()     // ends the watch, and waits until nothing of it runs; nil when there is none
@@ -21,7 +21,7 @@ type keeper struct {
 // configure offers the tools that there are, and watches for others from then on. Only mistakes in the configuration
 // are errors: a project whose discovery command is broken has no tools and a notice that says why, and its host starts
 // all the same.
-func (k *keeper) configure(ctx context.Context, workdir string, c config) error {
+func (k *refresher) configure(ctx context.Context, workdir string, c config) error {
 	s, err := c.settings(workdir)
 	if err != nil {
 		return err
@@ -30,12 +30,12 @@ func (k *keeper) configure(ctx context.Context, workdir string, c config) error 
 	defer k.mu.Unlock()
 	k.unwatch()
 	if s.discovery.none() { // nothing to find: tools of the configuration, or found in a plugin folder and not configured
-		own := s.own()
-		return k.plugin.SetTools(own.tools, own.notices()...)
+		ownTools := s.ownTools()
+		return k.plugin.SetTools(ownTools.tools, ownTools.notices()...)
 	}
 	w := newWatch(s.watched()) // stands before the first discovery, which would else miss what changes meanwhile
 	f := &finding{settings: s, plugin: k.plugin, notes: w.notes}
-	if err := f.first(ctx); err != nil {
+	if err := f.start(ctx); err != nil {
 		w.close()
 		return err
 	}
@@ -44,7 +44,7 @@ func (k *keeper) configure(ctx context.Context, workdir string, c config) error 
 }
 
 // follow lets a watch run until unwatch.
-func (k *keeper) follow(w *watch, f *finding) {
+func (k *refresher) follow(w *watch, f *finding) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	k.stop = func() {
@@ -54,18 +54,18 @@ func (k *keeper) follow(w *watch, f *finding) {
 	}
 	go func() {
 		defer close(done)
-		w.follow(ctx, f.again)
+		w.follow(ctx, f.retry)
 	}()
 }
 
-func (k *keeper) unwatch() {
+func (k *refresher) unwatch() {
 	if k.stop != nil {
 		k.stop()
 		k.stop = nil
 	}
 }
 
-func (k *keeper) close() {
+func (k *refresher) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.unwatch()
@@ -84,8 +84,8 @@ type finding struct {
 
 var errNoCall = errors.New("call_command is missing")
 
-// first makes the first discovery. Only a mistake in the configuration is an error, or the end of ctx.
-func (f *finding) first(ctx context.Context) error {
+// start makes the first discovery. Only a mistake in the configuration is an error, or the end of ctx.
+func (f *finding) start(ctx context.Context) error {
 	found, err := f.find(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -97,8 +97,8 @@ func (f *finding) first(ctx context.Context) error {
 	return err
 }
 
-// again makes another discovery, and says whether anything is different. One that fails leaves the tools as they are.
-func (f *finding) again(ctx context.Context) (changed bool) {
+// retry makes another discovery, and says whether anything is different. One that fails leaves the tools as they are.
+func (f *finding) retry(ctx context.Context) (changed bool) {
 	found, err := f.find(ctx)
 	if ctx.Err() != nil {
 		return false
@@ -107,8 +107,8 @@ func (f *finding) again(ctx context.Context) (changed bool) {
 	return changed && err == nil
 }
 
-// own gives the tools of the configuration.
-func (s *settings) own() *catalog {
+// ownTools gives the tools of the configuration.
+func (s *settings) ownTools() *catalog {
 	found := &catalog{}
 	for _, t := range s.tools {
 		if err := found.admit(&t.Tool, t.Name); err != nil {
@@ -122,13 +122,13 @@ func (s *settings) own() *catalog {
 
 // find adds those that the discovery command prints.
 func (s *settings) find(ctx context.Context) (*catalog, error) {
-	found := s.own()
-	own := len(found.tools)
+	found := s.ownTools()
+	ownTools := len(found.tools)
 	printed, err := s.discover(ctx)
 	if err == nil {
 		err = found.read(printed, s)
 	}
-	if n := len(found.tools) - own; err == nil && n > 0 && s.call.none() {
+	if n := len(found.tools) - ownTools; err == nil && n > 0 && s.call.none() {
 		err = fmt.Errorf("%w: discovery_command found %d tools, and there is nothing to call them with", errNoCall, n)
 	}
 	return found, err

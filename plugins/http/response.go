@@ -22,8 +22,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// An answer is what a server sent, read as far as it is wanted.
-type answer struct {
+// A response is what a server sent, read as far as it is wanted.
+type response struct {
 	url       *url.URL
 	status    int
 	header    http.Header
@@ -35,8 +35,8 @@ type answer struct {
 	cut       bool // the body is longer than what was read
 }
 
-func newAnswer(r *http.Response, hops []hop) *answer {
-	a := &answer{url: r.Request.URL, status: r.StatusCode, header: r.Header, hops: hops, size: r.ContentLength}
+func newResponse(r *http.Response, hops []hop) *response {
+	a := &response{url: r.Request.URL, status: r.StatusCode, header: r.Header, hops: hops, size: r.ContentLength}
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err == nil || errors.Is(err, mime.ErrInvalidMediaParameter) {
 		a.mediaType, a.charset = mediaType, params["charset"]
@@ -45,7 +45,7 @@ func newAnswer(r *http.Response, hops []hop) *answer {
 }
 
 // read takes the body up to limit bytes, unpacked: a small body may unpack to any size.
-func (a *answer) read(ctx context.Context, body io.Reader, limit int) error {
+func (a *response) read(ctx context.Context, body io.Reader, limit int) error {
 	if coding := a.header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return &sdk.Error{Name: "UnknownEncoding",
 			Message: fmt.Sprintf("%s sent its answer packed as %q, which was not asked for and cannot be read", a.url.Host,
@@ -71,12 +71,12 @@ func (a *answer) read(ctx context.Context, body io.Reader, limit int) error {
 }
 
 // statusLine is "404 Not Found".
-func (a *answer) statusLine() string {
+func (a *response) statusLine() string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)))
 }
 
 // typed is the type of the answer for people.
-func (a *answer) typed() string {
+func (a *response) typed() string {
 	if a.mediaType == "" {
 		return "no type told"
 	}
@@ -90,7 +90,7 @@ const (
 )
 
 // decode gives a body as UTF-8, and the name of the encoding that it was in.
-func (a *answer) decode() (text, name string) {
+func (a *response) decode() (text, name string) {
 	e, name := a.encoding()
 	if e != nil {
 		if out, err := e.NewDecoder().Bytes(a.body); err == nil {
@@ -102,7 +102,7 @@ func (a *answer) decode() (text, name string) {
 
 // encoding finds out which one it is: by a byte order mark, what the header or the page says, or by the looks of it.
 // Nil is UTF-8.
-func (a *answer) encoding() (encoding.Encoding, string) {
+func (a *response) encoding() (encoding.Encoding, string) {
 	if e, name, sure := charset.DetermineEncoding(a.body, ""); sure {
 		return known(e, name) // a byte order mark
 	}
@@ -128,7 +128,7 @@ func known(e encoding.Encoding, name string) (encoding.Encoding, string) {
 }
 
 // whole is the body without a last UTF-8 character that was cut off with the rest.
-func (a *answer) whole() []byte {
+func (a *response) whole() []byte {
 	b := a.body
 	for i := len(b) - 1; a.cut && i >= max(0, len(b)-utf8.UTFMax); i-- {
 		if !utf8.RuneStart(b[i]) {
@@ -178,8 +178,8 @@ var textual = []string{"application/json", "application/xml", "application/javas
 	"application/x-pem-file",
 	"application/x-httpd-php", "application/rtf", "application/xhtml+xml", "message/rfc822"}
 
-// told is the kind that the type says.
-func told(mediaType string) kind {
+// kindOfMediaType is the kind that the type says.
+func kindOfMediaType(mediaType string) kind {
 	switch {
 	case slices.Contains(images, mediaType):
 		return imageKind
@@ -194,7 +194,7 @@ func told(mediaType string) kind {
 }
 
 // settle decides by the looks of the body, where the type does not or is wrong.
-func (a *answer) settle(said kind) kind {
+func (a *response) settle(said kind) kind {
 	looks := http.DetectContentType(a.body)
 	switch {
 	case len(a.body) == 0:
@@ -210,24 +210,24 @@ func (a *answer) settle(said kind) kind {
 	case said == opaqueKind:
 		a.mediaType, _, _ = strings.Cut(looks, ";")
 	}
-	if !a.wide() && bytes.IndexByte(a.body[:min(len(a.body), 8<<10)], 0) >= 0 {
+	if !a.hasZeroBytes() && bytes.IndexByte(a.body[:min(len(a.body), 8<<10)], 0) >= 0 {
 		return binaryKind
 	}
 	return textKind
 }
 
-// wide says whether the body is in an encoding that has zero bytes.
-func (a *answer) wide() bool {
+// hasZeroBytes says whether the body is in an encoding that has zero bytes.
+func (a *response) hasZeroBytes() bool {
 	return strings.HasPrefix(strings.ToLower(a.charset), "utf-16") || bytes.HasPrefix(a.body, []byte("\xFF\xFE")) ||
 		bytes.HasPrefix(a.body, []byte("\xFE\xFF"))
 }
 
-func (a *answer) html() bool {
+func (a *response) html() bool {
 	return a.mediaType == "text/html" || a.mediaType == "application/xhtml+xml"
 }
 
 // binary refuses what no model can read.
-func (a *answer) binary() error {
+func (a *response) binary() error {
 	size := a.size
 	if len(a.body) > 0 && !a.cut {
 		size = int64(len(a.body))
@@ -250,8 +250,8 @@ const (
 
 // statusError makes the error for a status of 400 and more; the result holds what the server said about it.
 func (w *web) statusError(ctx context.Context, r *http.Response, hops []hop) (*sdk.Result, error) {
-	a := newAnswer(r, hops)
-	said, charset, title := w.complaint(ctx, a, r)
+	a := newResponse(r, hops)
+	said, charset, title := w.errorBody(ctx, a, r)
 	e := &sdk.Error{Name: "HTTPStatus", Message: fmt.Sprintf("%s answered %s", shownURL(a.url), a.statusLine()),
 		Suggestion: advice(a.status)}
 	a.retry(e, map[string]any{"status": a.status, "url": a.url.String()})
@@ -272,7 +272,7 @@ func (w *web) statusError(ctx context.Context, r *http.Response, hops []hop) (*s
 }
 
 // retry fills in what tells whether, and when, the call may be made again.
-func (a *answer) retry(e *sdk.Error, details map[string]any) {
+func (a *response) retry(e *sdk.Error, details map[string]any) {
 	e.Retryable = a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable
 	if wait, ok := retryAfter(a.header.Get("Retry-After"), time.Now()); ok {
 		details["retry_after_seconds"] = wait
@@ -283,9 +283,9 @@ func (a *answer) retry(e *sdk.Error, details map[string]any) {
 	e.Details = sdk.Details(details)
 }
 
-// complaint is what the server says of its refusal, as far as it can be read.
-func (w *web) complaint(ctx context.Context, a *answer, r *http.Response) (text, charset, title string) {
-	said := told(a.mediaType)
+// errorBody is what the server says of its refusal, as far as it can be read.
+func (w *web) errorBody(ctx context.Context, a *response, r *http.Response) (text, charset, title string) {
+	said := kindOfMediaType(a.mediaType)
 	if said != textKind && said != opaqueKind || a.read(ctx, r.Body, maxRefused) != nil || a.settle(said) != textKind {
 		return "", "", ""
 	}

@@ -128,7 +128,7 @@ func TestSameToolsAreNoChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &finding{settings: s, plugin: sdk.New("p", "1")}
-	if err := f.first(t.Context()); err != nil {
+	if err := f.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	steps := []struct {
@@ -146,13 +146,13 @@ func TestSameToolsAreNoChange(t *testing.T) {
 	}
 	for i, step := range steps {
 		p.file(t, "tools.json", step.printed, 0o644)
-		if changed := f.again(t.Context()); changed != step.changed {
+		if changed := f.retry(t.Context()); changed != step.changed {
 			t.Errorf("step %d: changed is %v", i, changed)
 		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if f.again(ended) {
+	if f.retry(ended) {
 		t.Error("the end of the context changes something")
 	}
 }
@@ -185,7 +185,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	l := newLifeline(t)
 	before := runtime.NumGoroutine()
 	for range 20 {
-		k := newKeeper()
+		k := newRefresher()
 		c := config{DiscoveryCommand: json.RawMessage(`"bin/get_tools"`), Watch: []string{"sub"}}
 		if err := k.configure(t.Context(), p.dir, c); err != nil {
 			t.Fatal(err)
@@ -193,7 +193,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		k.close()
 		k.close()
 	}
-	k := newKeeper()
+	k := newRefresher()
 	if err := k.configure(t.Context(), p.dir, config{DiscoveryCommand: json.RawMessage(`"bin/get_tools"`)}); err != nil {
 		t.Fatal(err)
 	}
