@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/answers"
 )
 
 func newApprovals(g *globals) *cobra.Command {
@@ -50,25 +50,24 @@ func (g *globals) listApprovals(format string) error {
 	if err != nil {
 		return err
 	}
-	answers, err := config.LoadAnswers(path)
+	saved, err := answers.Load(path)
 	if err != nil {
 		return err
 	}
 	if format == "json" {
 		out := []shownAnswer{}
-		for _, a := range answers {
-			r := remembered(a)
-			out = append(out, shownAnswer{a.ID, a.Tool, a.Created, string(r.Scope), r.Prefix, r.Arguments, r.Workdir, r.Caller})
+		for _, a := range saved {
+			out = append(out, shownAnswer{a.ID, a.Tool, a.Created, string(a.Scope), a.Prefix, a.Arguments, a.Workdir, a.Caller})
 		}
 		return g.printJSON(out)
 	}
-	if len(answers) == 0 {
+	if len(saved) == 0 {
 		fmt.Fprintln(g.err, "no answers are saved")
 		return nil
 	}
 	rows := [][]string{{"ID", "TOOL", "SINCE", "IN", "FOR"}}
-	for _, a := range answers {
-		rows = append(rows, []string{a.ID, a.Tool, a.Created.Local().Format(time.DateTime), cmp.Or(a.Workdir, "no folder"), covers(remembered(a))})
+	for _, a := range saved {
+		rows = append(rows, []string{a.ID, a.Tool, a.Created.Local().Format(time.DateTime), cmp.Or(a.Workdir, "no folder"), covers(a)})
 	}
 	writeTable(g.out, rows, width(g.out.w))
 	return nil
@@ -95,7 +94,7 @@ func (g *globals) revoke(ids []string) error {
 		return err
 	}
 	for _, id := range ids {
-		found, err := config.RemoveAnswer(path, id)
+		found, err := answers.Remove(path, id)
 		if err != nil {
 			return err
 		}

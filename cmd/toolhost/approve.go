@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/answers"
 )
 
 // callerName is who makes the calls of this program, for rules that name callers.
@@ -33,8 +33,7 @@ func sessionFlag(cmd *cobra.Command, to *string) {
 }
 
 // approval says who is asked. Whatever the flag, what a rule denies stays denied.
-func approval(o *host.Options, c config.Approval, flag string, approver host.Approver) {
-	o.Mode, o.ApprovalTimeout = host.Mode(c.Mode), c.Timeout
+func approval(o *host.Options, flag string, approver host.Approver) {
 	o.Approver = approver
 	_, o.OneQuestion = approver.(*prompter)
 	switch flag {
@@ -79,7 +78,7 @@ func (g *globals) savedAnswers(o *host.Options) error {
 	if err != nil {
 		return nil //nolint:nilerr // no place, no saving
 	}
-	saved, err := config.LoadAnswers(path)
+	saved, err := answers.Load(path)
 	o.Remembered = []host.Remembered{} // also when none are left
 	var lapsed []string
 	for _, a := range saved {
@@ -87,26 +86,12 @@ func (g *globals) savedAnswers(o *host.Options) error {
 			lapsed = append(lapsed, a.ID)
 			continue
 		}
-		o.Remembered = append(o.Remembered, remembered(a))
+		o.Remembered = append(o.Remembered, a)
 	}
 	if len(lapsed) > 0 {
 		g.complain(fmt.Errorf("saved answers that name no work folder no longer hold (%s); `toolhost approvals` shows them, `toolhost approvals revoke %[1]s` removes them",
 			strings.Join(lapsed, " ")))
 	}
-	o.SaveAnswer = func(r host.Remembered) error { return config.SaveAnswer(path, saveable(r)) }
+	o.SaveAnswer = func(r host.Remembered) error { return answers.Save(path, r) }
 	return err
-}
-
-func remembered(a config.Answer) host.Remembered {
-	return host.Remembered{
-		ID: a.ID, Tool: a.Tool, Definition: a.Definition, Caller: a.Caller, Scope: host.Scope(a.Scope),
-		Arguments: a.Arguments, Workdir: a.Workdir, Prefix: a.Prefix, Saved: true, Created: a.Created,
-	}
-}
-
-func saveable(r host.Remembered) config.Answer {
-	return config.Answer{
-		ID: r.ID, Tool: r.Tool, Definition: r.Definition, Caller: r.Caller, Scope: string(r.Scope),
-		Arguments: r.Arguments, Workdir: r.Workdir, Prefix: r.Prefix, Created: r.Created,
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
@@ -219,9 +220,9 @@ func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
 	}
 	defer os.Remove(program)
 	for level, want := range map[sandbox.Level]sandbox.Level{"": sandbox.Supervised, sandbox.Supervised: sandbox.Supervised, sandbox.Confined: ""} {
-		var lock *config.Lock
+		var lock *lockfile.File
 		if level != "" {
-			lock = &config.Lock{Plugins: []config.LockedPlugin{{Name: "edit", Level: level}}}
+			lock = &lockfile.File{Plugins: []lockfile.Plugin{{Name: "edit", Level: level}}}
 		}
 		got := trustOwn([]supervise.Spec{{Name: "edit", Command: []string{program}}}, lock)
 		if got[0].Sandbox.Level != want {

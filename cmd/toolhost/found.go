@@ -46,7 +46,7 @@ func find(ctx context.Context, c *config.Config) *found {
 
 // foundIn is what was found, as it may be used: by what it is locked to, and by whose it is.
 func foundIn(c *config.Config, specs []supervise.Spec, problems []error) *found {
-	specs, notices := c.Lockdown(trustOwn(specs, c.Locked))
+	specs, notices := c.Locked.Check(trustOwn(specs, c.Locked), c.LockMode, c.Dir)
 	return &found{config: c, specs: specs, problems: problems, notices: notices, pins: c.Pins()}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 )
 
 type lockFlags struct {
@@ -22,7 +23,7 @@ func newPluginLock(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lock [NAME]...",
 		Short: "Agree to plugins and their tools as they are now",
-		Long: "Agree to plugins and their tools as they are now: what they are is written to " + config.LockName + " beside the\n" +
+		Long: "Agree to plugins and their tools as they are now: what they are is written to " + lockfile.Name + " beside the\n" +
 			"configuration. From then on a plugin whose program, arguments or variables are others is not started, and a tool\n" +
 			"whose definition is another, or that is new, is disabled, until they are locked again.\n\n" +
 			"Without names all plugins are locked, and those that are gone are removed. The plugins are started, to ask them for\n" +
@@ -76,9 +77,9 @@ func (f lockFlags) sums(names []string) (map[string]string, error) {
 	for _, p := range f.platforms {
 		platform, file, ok := strings.Cut(p, "=")
 		switch {
-		case !ok || !config.IsPlatform(platform) || file == "":
-			return nil, fmt.Errorf("--platform must look like %s=FILE, not %q", config.Platform(), p)
-		case platform == config.Platform():
+		case !ok || !lockfile.IsPlatform(platform) || file == "":
+			return nil, fmt.Errorf("--platform must look like %s=FILE, not %q", lockfile.Platform(), p)
+		case platform == lockfile.Platform():
 			return nil, fmt.Errorf("%s is this machine, where the program is the one that runs; leave --platform out", platform)
 		}
 		sum, err := fingerprint(file)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
@@ -22,8 +22,8 @@ func TestLockAtTheTerminal(t *testing.T) {
 	p, dir := atTerminal(t)
 	p.enter(`toolhost plugin lock readfile; echo "added:$?:"`)
 	p.sees("added:0:")
-	path := filepath.Join(dir, config.LockName)
-	err := config.UpdateLock(path, func(l *config.Lock) error {
+	path := filepath.Join(dir, lockfile.Name)
+	err := lockfile.Update(path, func(l *lockfile.File) error {
 		l.Plugin("readfile").Level = sandbox.Isolated
 		return nil
 	})
@@ -141,8 +141,8 @@ func TestWordsOfWhatIsNotLocked(t *testing.T) {
 		want   string
 	}{
 		"new":     {lockable{problem: started}, false, `plugin "p" is not locked: it could not be started: it ended`},
-		"locked":  {lockable{problem: started, old: &config.LockedPlugin{}}, false, `plugin "p" stays locked as it was: it could not be started: it ended`},
-		"checked": {lockable{problem: started, old: &config.LockedPlugin{}}, true, `plugin "p" cannot be checked: it could not be started: it ended`},
+		"locked":  {lockable{problem: started, old: &lockfile.Plugin{}}, false, `plugin "p" stays locked as it was: it could not be started: it ended`},
+		"checked": {lockable{problem: started, old: &lockfile.Plugin{}}, true, `plugin "p" cannot be checked: it could not be started: it ended`},
 		"other":   {lockable{problem: errors.New("there is no program x in PATH")}, false, `plugin "p" is not locked: there is no program x in PATH`},
 	} {
 		c.plugin.name = "p"

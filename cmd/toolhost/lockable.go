@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -19,7 +19,7 @@ import (
 type lockable struct {
 	name        string
 	spec        supervise.Spec
-	old, now    *config.LockedPlugin       // nil: not locked; gone
+	old, now    *lockfile.Plugin           // nil: not locked; gone
 	tools       map[string]json.RawMessage // what is said of them now, by their own names
 	definitions map[string]json.RawMessage // the same, by hash
 	path        string                     // of the program, absolute
@@ -28,7 +28,7 @@ type lockable struct {
 	problem     error                      // why it cannot be looked at
 }
 
-func (p *lockable) differs() bool { return !p.old.Same(p.now) }
+func (p *lockable) differs() bool { return !p.old.Equal(p.now) }
 
 // look finds out what the plugins are.
 func (l *locker) look(ctx context.Context, named []string) error {
@@ -66,14 +66,14 @@ func (l *locker) lockable(spec supervise.Spec) *lockable {
 		p.problem = err
 		return p
 	}
-	now := config.LockedAs(spec, l.config.Dir)
+	now := lockfile.New(spec, l.config.Dir)
 	now.SHA256, p.path, p.inPlace = map[string]string{}, program.Path, program.InPlace
 	if p.old != nil {
 		maps.Copy(now.SHA256, p.old.SHA256)
 		now.Version, now.Tools, now.Dynamic, now.Interpreters = p.old.Version, p.old.Tools, p.old.Dynamic, p.old.Interpreters
 	}
 	maps.Copy(now.SHA256, l.sums)
-	now.SHA256[config.Platform()] = program.SHA256
+	now.SHA256[lockfile.Platform()] = program.SHA256
 	now.SetInterpretersHere(program.Interpreters)
 	p.now = &now
 	// What is asked is what was hashed, and no other program.
@@ -112,7 +112,7 @@ func (l *locker) ask(ctx context.Context) error {
 	defer s.close(l.globals)
 	var all sync.WaitGroup
 	for _, process := range s.processes {
-		all.Go(func() { byName[process.Name()].ask(ctx, process, l.config.PluginSettings[process.Name()].FreeTools) })
+		all.Go(func() { byName[process.Name()].ask(ctx, process, l.config.FreeTools[process.Name()]) })
 	}
 	all.Wait()
 	return nil

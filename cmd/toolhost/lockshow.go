@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
@@ -25,7 +25,7 @@ func (l *locker) show(p *lockable) {
 		fmt.Fprintf(l.out, "%s: as it was locked\n", p.name)
 	case p.old == nil:
 		fmt.Fprintf(l.out, "%s: added\n", p.name)
-		l.showProgram(p, &config.LockedPlugin{SHA256: map[string]string{}})
+		l.showProgram(p, &lockfile.Plugin{SHA256: map[string]string{}})
 		l.showNew(p)
 	default:
 		fmt.Fprintf(l.out, "%s: changed\n", p.name)
@@ -35,7 +35,7 @@ func (l *locker) show(p *lockable) {
 }
 
 // showProgram prints what is other than it was.
-func (l *locker) showProgram(p *lockable, old *config.LockedPlugin) {
+func (l *locker) showProgram(p *lockable, old *lockfile.Plugin) {
 	now := p.now
 	for _, w := range append([]difference{{"version", old.Version, now.Version}}, ways(old, now)...) {
 		l.showPart(w)
@@ -43,14 +43,14 @@ func (l *locker) showProgram(p *lockable, old *config.LockedPlugin) {
 	kept := ""
 	for _, platform := range slices.Sorted(maps.Keys(now.SHA256)) {
 		l.showPart(difference{"sha256 of " + platform, old.SHA256[platform], now.SHA256[platform]})
-		if _, given := l.sums[platform]; !given && platform != config.Platform() {
+		if _, given := l.sums[platform]; !given && platform != lockfile.Platform() {
 			kept += " " + platform
 		}
 	}
 	for _, d := range interpretersOf(old, now) {
 		l.showPart(d)
 	}
-	if kept != "" && old.SHA256[config.Platform()] != now.SHA256[config.Platform()] {
+	if kept != "" && old.SHA256[lockfile.Platform()] != now.SHA256[lockfile.Platform()] {
 		l.note("the checksums of other platforms stay as they were:%s", kept)
 	}
 	if p.inPlace {
@@ -65,7 +65,7 @@ func (l *locker) showProgram(p *lockable, old *config.LockedPlugin) {
 }
 
 // interpretersOf are the programs that run a script here.
-func interpretersOf(old, now *config.LockedPlugin) (out []difference) {
+func interpretersOf(old, now *lockfile.Plugin) (out []difference) {
 	before, after := old.InterpretersHere(), now.InterpretersHere()
 	both := maps.Clone(before)
 	maps.Copy(both, after)
@@ -100,7 +100,7 @@ func quoted(words []string) string {
 type difference struct{ name, old, now string }
 
 // ways are how a plugin is run.
-func ways(old, now *config.LockedPlugin) []difference {
+func ways(old, now *lockfile.Plugin) []difference {
 	return []difference{
 		{"source", old.Source, now.Source}, {"program", old.Program, now.Program}, {"args", quoted(old.Args), quoted(now.Args)},
 		{"env", quoted(old.Env), quoted(now.Env)}, {"level", string(old.Level), string(now.Level)},

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 )
 
 // agreeToStart asks the person before anything runs that is not what was locked: another program could do its harm while it
@@ -64,7 +64,7 @@ func (l *locker) mayAsk(p *lockable) bool {
 func (l *locker) showOther(p *lockable) {
 	fmt.Fprintf(l.err, "%s is not what was locked, and was not started yet:\n", p.name)
 	fmt.Fprintf(l.err, "  program: %s\n", visible(p.path))
-	here := config.Platform()
+	here := lockfile.Platform()
 	parts := append(ways(p.old, p.now), difference{"sha256", p.old.SHA256[here], p.now.SHA256[here]})
 	for _, w := range append(parts, interpretersOf(p.old, p.now)...) {
 		if w.old != w.now {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
@@ -23,7 +23,7 @@ const partly = "it is a script, or loads what is beside it: the checksum is of t
 
 // locks says whether there is a lock file that is looked at.
 func (f *found) locks() bool {
-	return f.config.LockMode != config.LockOff && (f.config.Locked != nil || f.config.LockMode != "")
+	return f.config.LockMode != lockfile.Off && (f.config.Locked != nil || f.config.LockMode != "")
 }
 
 // lockOf says how a plugin stands to the lock file, "" when there is none, and what its checksum leaves open.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 )
 
 // finish writes what is new, after asking about what is a change.
@@ -22,7 +22,7 @@ func (l *locker) finish(ctx context.Context) error {
 	}
 	switch {
 	case l.flags.check && len(news) > 0:
-		return &exitError{exitDiffers, config.LockName + " is not what the plugins are; nothing was changed"}
+		return &exitError{exitDiffers, lockfile.Name + " is not what the plugins are; nothing was changed"}
 	case l.flags.check || len(news) == 0:
 		return nil
 	case len(changed) > 0 && !l.flags.yes:
@@ -51,14 +51,14 @@ func (l *locker) agreed(ctx context.Context) error {
 
 // write changes the lock file, unless another command did since it was read.
 func (l *locker) write(plugins []*lockable) error {
-	path := filepath.Join(l.config.Dir, config.LockName)
+	path := filepath.Join(l.config.Dir, lockfile.Name)
 	for _, p := range plugins {
 		keepDefinitions(p.definitions)
 	}
-	err := config.UpdateLock(path, func(lock *config.Lock) error {
+	err := lockfile.Update(path, func(lock *lockfile.File) error {
 		for _, p := range plugins {
-			if !lock.Plugin(p.name).Same(p.old) {
-				return fmt.Errorf("%s was changed meanwhile; nothing was written; look again", config.LockName)
+			if !lock.Plugin(p.name).Equal(p.old) {
+				return fmt.Errorf("%s was changed meanwhile; nothing was written; look again", lockfile.Name)
 			}
 			if p.now == nil {
 				lock.Remove(p.name)

@@ -72,14 +72,14 @@ func pathIn(mistake string) (path string) {
 
 // unknownTools finds settings for tools that their plugin does not have.
 func (s *session) unknownTools(tools []*host.Tool) (problems []error) {
-	for _, name := range slices.Sorted(maps.Keys(s.config.Tools)) {
+	for _, name := range slices.Sorted(maps.Keys(s.config.ToolSources)) {
 		plugin, own, _ := strings.Cut(name, "__")
 		started := slices.ContainsFunc(s.processes, func(p *supervise.Process) bool { return p.Name() == plugin && p.Status().State == supervise.Ready })
 		if !started || slices.ContainsFunc(tools, func(t *host.Tool) bool { return t.Name == name }) {
 			continue
 		}
 		problems = append(problems, fmt.Errorf("%s: there are settings for %s, but plugin %q has no tool %q%s",
-			s.config.Tools[name].Source, name, plugin, own, didYouMean(own, ownNames(tools, plugin))))
+			s.config.ToolSources[name], name, plugin, own, didYouMean(own, ownNames(tools, plugin))))
 	}
 	return problems
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
-	"github.com/toolhost/toolhost/sdk"
 )
 
 // An opening says what a command needs of its host.
@@ -177,7 +176,7 @@ func (s *session) settings(g *globals) (o host.Options, shown host.Filter, err e
 	if err != nil {
 		return o, shown, err
 	}
-	if o, err = s.options(g); err != nil {
+	if o, err = s.options(g, profile); err != nil {
 		return o, shown, err
 	}
 	o.Middleware, o.OnToolsChanged = s.opening.middleware, s.opening.onToolsChanged
@@ -190,40 +189,22 @@ func (s *session) settings(g *globals) (o host.Options, shown host.Filter, err e
 			return o, shown, err
 		}
 	}
-	approval(&o, s.approvals(profile), s.opening.approve, s.opening.approver)
+	approval(&o, s.opening.approve, s.opening.approver)
 	return o, filter(profile), nil
 }
 
-// approvals are the settings of the configuration and the profile. Who may not loosen rules does not loosen by a mode either.
-func (s *session) approvals(profile *config.Profile) config.Approval {
-	a := s.config.Approval
+// options are the host's, but for the rules and who is asked. A configuration that may not loosen rules does not loosen them
+// by roots, floor or mode either.
+func (s *session) options(g *globals, profile *config.Profile) (host.Options, error) {
+	o := s.config.Host
+	o.Logger, o.Workdir, o.ResultDir = g.logger(), g.workdir, keepResults()
 	if profile != nil {
-		a.Mode = cmp.Or(profile.Mode, a.Mode)
+		o.Mode = cmp.Or(profile.Mode, o.Mode)
 	}
-	if !s.trusted && a.Mode == string(host.ModeAutoEdit) {
-		a.Mode = string(host.ModeAsk)
-	}
-	return a
-}
-
-// options are the host's, but for the rules and who is asked.
-func (s *session) options(g *globals) (host.Options, error) {
-	d := s.config.Defaults
-	o := host.Options{
-		Logger: g.logger(), Workdir: g.workdir, ResultDir: keepResults(),
-		WithoutFloor: d.WithoutFloor && s.trusted, MaxCostTier: sdk.CostTier(d.MaxCostTier), DefaultTimeout: d.Timeout, MaxResultBytes: int64(d.MaxResultBytes), ErrorMessageLimit: d.ErrorMessageLimit, MaxConcurrency: d.MaxConcurrency,
-		Tools: map[string]host.ToolOptions{}, Plugins: map[string]host.PluginOptions{},
-	}
-	for name, t := range s.config.Tools {
-		o.Tools[name] = host.ToolOptions{Description: t.Description, Timeout: t.Timeout, MaxResultBytes: int64(t.MaxResultBytes), Aliases: t.Aliases,
-			Limits: host.Limits(t.Limits)}
-	}
-	for name, p := range s.config.PluginSettings {
-		o.Plugins[name] = host.PluginOptions{Limits: host.Limits(p.Limits), IgnoreHints: p.IgnoreHints}
-	}
-	for _, r := range s.config.Roots {
-		if s.trusted {
-			o.Roots = append(o.Roots, host.Root{Path: r.Path, Effect: r.Effect})
+	if !s.trusted {
+		o.WithoutFloor, o.Roots = false, nil
+		if o.Mode == host.ModeAutoEdit {
+			o.Mode = host.ModeAsk
 		}
 	}
 	if s.record != nil {

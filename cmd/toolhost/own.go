@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
@@ -17,7 +17,7 @@ var ours = []string{"discover", "edit", "http", "readfile", "shell"}
 // trustOwn takes the plugins that come with this very program for what it is itself: they are supervised. All others stay
 // confined, and so do these if their sandbox says anything that needs it, or the lock file has them as more, as another
 // toolhost that they do not come with has locked them.
-func trustOwn(specs []supervise.Spec, lock *config.Lock) []supervise.Spec {
+func trustOwn(specs []supervise.Spec, lock *lockfile.File) []supervise.Spec {
 	folder := programFolder()
 	specs = slices.Clone(specs)
 	for i, s := range specs {

@@ -18,7 +18,7 @@ func namesToolsOf(c *config.Config, plugin string) bool {
 		globs = append(globs, r.Tools...)
 	}
 	for _, p := range c.Profiles {
-		globs = slices.Concat(globs, p.Tools, p.Exclude)
+		globs = slices.Concat(globs, p.Filter.Tools, p.Filter.Exclude)
 	}
 	return slices.ContainsFunc(globs, func(g string) bool {
 		tool, own := strings.CutPrefix(g, plugin+"__")
@@ -41,10 +41,10 @@ func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
 
 // ownPatterns are those of a profile that it does not have from the profiles it includes.
 func ownPatterns(c *config.Config, p config.Profile) []string {
-	return slices.DeleteFunc(slices.Concat(p.Tools, p.Exclude), func(glob string) bool {
+	return slices.DeleteFunc(slices.Concat(p.Filter.Tools, p.Filter.Exclude), func(glob string) bool {
 		return slices.ContainsFunc(p.Include, func(name string) bool {
 			other := c.Profiles[name]
-			return slices.Contains(other.Tools, glob) || slices.Contains(other.Exclude, glob)
+			return slices.Contains(other.Filter.Tools, glob) || slices.Contains(other.Filter.Exclude, glob)
 		})
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
@@ -29,7 +30,7 @@ func protect(c *config.Config) []string {
 
 // reserve are those files that may not be there yet: the lock, and programs.
 func reserve(c *config.Config, specs []supervise.Spec) []string {
-	out := []string{filepath.Join(c.Dir, config.LockName)}
+	out := []string{filepath.Join(c.Dir, lockfile.Name)}
 	for _, s := range specs {
 		if len(s.Command) > 0 && filepath.IsAbs(s.Command[0]) {
 			out = append(out, s.Command[0])

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
@@ -105,7 +106,7 @@ func (s *session) withLost(specs []supervise.Spec, problems []error) []supervise
 func (s *session) watched(workdir string) (files []watchedFile) {
 	paths := slices.Concat([]string{systemPolicy}, s.config.PluginDirs)
 	if s.config.Path != "" {
-		paths = append(paths, s.config.Path, filepath.Join(s.config.Dir, config.LockName))
+		paths = append(paths, s.config.Path, filepath.Join(s.config.Dir, lockfile.Name))
 	}
 	for _, name := range []string{"policy.hcl", "trusted"} {
 		if path, err := userFile(name); err == nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -111,7 +111,7 @@ func TestReloadSession(t *testing.T) {
 func TestWatchedFiles(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, opening{})
-	for _, file := range []string{p.g.config, filepath.Join(p.dir, config.LockName), p.plugin.path} {
+	for _, file := range []string{p.g.config, filepath.Join(p.dir, lockfile.Name), p.plugin.path} {
 		before := look(p.now.watched(p.dir))
 		text, _ := os.ReadFile(file)
 		writeText(t, file, "%s\n", text)
@@ -293,7 +293,7 @@ func (p *project) counted(made map[string]bool) {
 // Who locks a plugin at another terminal need not touch the configuration to have that heard.
 func TestTheLockFileIsWatched(t *testing.T) {
 	p := newProject(t, opening{})
-	lock := watchedFile{path: filepath.Join(p.dir, config.LockName)}
+	lock := watchedFile{path: filepath.Join(p.dir, lockfile.Name)}
 	if files := p.now.watched(p.dir); !slices.Contains(files, lock) {
 		t.Errorf("it is not among %v", files)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/policy"
-	"github.com/toolhost/toolhost/sdk"
 )
 
 // systemPolicy holds the rules of the machine's administrator. Tests put another file here.
@@ -94,7 +93,7 @@ func filter(p *config.Profile) host.Filter {
 	if p == nil {
 		return host.Filter{}
 	}
-	f := host.Filter{Tools: p.Tools, Exclude: p.Exclude, Categories: p.Categories, MaxCostTier: sdk.CostTier(p.MaxCostTier)}
+	f := p.Filter
 	if p.ReadOnly { // the layer of rules that goes with it lets only those commands of a shell through that read
 		f.Match = func(t *host.Tool) bool {
 			return (t.Hints.ReadOnly != nil && *t.Hints.ReadOnly) || t.Category == "shell"

@@ -1,28 +1,47 @@
-// Package config is the only reader of HCL: it turns config.hcl into plain Go values and starts nothing.
+// Package config reads config.hcl into the types of packages host and supervise. It starts nothing.
 //
-// A file with mistakes gives one *Error with all of them, each with its place, its source line and a hint. Files are
-// taken to be hostile: size, nesting and the work that expressions can ask for are bounded, and Parse never panics.
+// A file with mistakes gives one *Error with all of them, each with its position, its source line and a hint. Files are
+// treated as hostile: size, nesting and the work that expressions can ask for are bounded, and Parse never panics.
 //
 // Expressions may use local.NAME (from locals blocks), env.NAME (a variable of the host's environment, which must be
 // set) and env("NAME", "default"). A plugin's config block becomes a JSON object: a block inside it is an object,
 // several blocks of one type are an array of objects, and a block's labels are listed under "labels".
 //
-// Every kind of block has a file of its own; fields.go and value.go read a block's arguments, expr.go evaluates them,
-// report.go collects what is wrong.
+// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, or here for the top level; and
+// with its meaning in reference_test.go, which writes docs/configuration.md.
 package config
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/config/internal/when"
+	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Config is what a config file means. Relative folders and programs in it have been made absolute.
+// maxSize bounds a configuration file, in bytes.
+const maxSize = 64 << 10
+
+// An Error lists everything that is wrong with a file: its Path, and its Mistakes by position.
+type Error = hclfile.Error
+
+// A Mistake is one thing that is wrong: its Line and Column, a Message, and a Hint that may be empty.
+type Mistake = hclfile.Mistake
+
+// A Config is what a configuration file says. Relative folders and programs in it have been made absolute.
 type Config struct {
 	// Path is the absolute path of the file.
 	Path string
@@ -30,53 +49,48 @@ type Config struct {
 	SHA256 string
 	// Dir is the folder of the file, where its relative paths start.
 	Dir string
-	// PluginDirs are the folders to look for toolhost-plugin-* in. They need not exist.
+	// PluginDirs are the folders that are searched for toolhost-plugin-*. They need not exist.
 	PluginDirs []string
 	// Plugins are the plugin blocks in the order of the file. A Command may be empty: then the program of that name in
 	// PluginDirs is meant. A program without a slash is left to a lookup in PATH.
 	Plugins []supervise.Spec
 	// Discovery are the plugin_discovery blocks in the order of the file. Each has a command and a timeout.
 	Discovery []supervise.Discovery
-	// Tools has an entry for each tool block, under the tool's full name such as "shell__exec".
-	Tools map[string]ToolSettings
-	// PluginSettings has an entry for each plugin block, under its name.
-	PluginSettings map[string]PluginSettings
-	// Policies are the rules of the policy blocks: a layer for each name that there is, in the order system, user, project,
+	// Host has the options that the file sets: Tools, Plugins, Roots, Mode, ApprovalTimeout, WithoutFloor and the limits for
+	// all tools. Roots, WithoutFloor and host.ModeAutoEdit loosen rules: a file that is not trusted must not set them.
+	Host host.Options
+	// Policies are the rules of the policy blocks: one layer for each name that occurs, in the order system, user, project,
 	// profile, session.
 	Policies []policy.Layer
 	// Profiles are the profile blocks by their names.
 	Profiles map[string]Profile
-	Approval Approval
-	// Roots are folders outside of the work folder that may be read.
-	Roots []Root
 	// Audit is nil when the file has no audit block.
 	Audit *Audit
-	// LockMode is LockWarn, LockRequire or LockOff; "" is LockWarn when there is a lock file.
-	LockMode string
-	// Locked is what the lock file beside the file says; nil when there is none, and after Parse.
-	Locked *Lock
+	// LockMode is what the file says about plugins that are not locked; "" when it says nothing.
+	LockMode lockfile.Mode
+	// Locked is the lock file beside the file; nil when there is none, and after Parse.
+	Locked *lockfile.File
+	// FreeTools names the plugins whose tools the lock file must not list (pin_tools = false).
+	FreeTools map[string]bool
+	// ToolSources says where the tool blocks are, such as "config.hcl:12", by full tool name.
+	ToolSources map[string]string
 	// References has the values by reference of the whole file, as its Texts.
 	References supervise.References
-	// Defaults hold for every tool.
-	Defaults Defaults
-	// Warnings are what is not wrong, but probably not meant either, by position.
+	// Warnings are what is not a mistake, but probably not meant, by position.
 	Warnings []Mistake
 
-	shown  string
-	places map[string]place
+	shown     string // the path, as the user named it
+	positions map[string]position
 }
 
-// ToolSettings are what the user says about one tool. Zero values are not set.
-type ToolSettings struct {
-	Description    string        // in place of the plugin's
-	Timeout        time.Duration // at most an hour
-	MaxResultBytes int           // at most 64 MiB
-	Aliases        []string      // other names that it may be called by
-	Limits         Limits
-	Source         string // such as "config.hcl:12"
+// Audit says that calls are recorded, and where.
+type Audit struct {
+	Path string // of the file, absolute; "" for the default
+	audit.Options
 }
 
-// Load reads the file and the lock file beside it. The error is an *Error when the file has mistakes, and wraps fs.ErrNotExist when there is none.
+// Load reads the file and the lock file beside it. The error is an *Error when one of them has mistakes, and wraps
+// fs.ErrNotExist when there is no configuration.
 func Load(path string) (*Config, error) {
 	src, err := readFile(path)
 	if err != nil {
@@ -86,53 +100,245 @@ func Load(path string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Locked, err = readLock(filepath.Join(c.Dir, LockName)); err != nil {
+	if c.Locked, err = lockfile.Load(filepath.Join(c.Dir, lockfile.Name)); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
+func readFile(path string) ([]byte, error) {
+	switch info, err := os.Stat(path); {
+	case os.IsNotExist(err):
+		return nil, fmt.Errorf(`config file %s: %w; make one with the line plugin_dirs = ["./bin"], `+
+			"or name another with --config", path, fs.ErrNotExist)
+	case err != nil:
+		return nil, fmt.Errorf("config file: %w", err)
+	case info.IsDir():
+		return nil, fmt.Errorf("config file %s is a folder; name a file, such as %s", path, filepath.Join(path, "config.hcl"))
+	case !info.Mode().IsRegular(): // reading a pipe or a terminal could wait for ever
+		return nil, fmt.Errorf("config file %s is not a regular file; copy its content to one", path)
+	}
+	return hclfile.ReadStart(path, maxSize)
+}
+
 // Parse is Load for a file that has been read, without a lock file: path says where it is, and need not exist.
 func Parse(path string, src []byte) (*Config, error) {
-	abs, err := filepath.Abs(path)
+	r, err := newReader(path, src)
 	if err != nil {
 		return nil, err
 	}
-	r := newReader(abs, display(path, abs), src)
-	r.read()
-	if err := r.finish(); err != nil {
+	if top := r.Parse(); top != nil {
+		r.file(top)
+	}
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
-	r.config.Warnings = r.sorted(r.warnings)
 	sum := sha256.Sum256(src)
-	r.config.SHA256 = hex.EncodeToString(sum[:])
+	r.config.SHA256, r.config.Warnings = hex.EncodeToString(sum[:]), r.Warnings()
 	return r.config, nil
 }
 
-// display gives the shorter of the path as it was given and the path from the current folder.
-func display(path, abs string) string {
-	here, err := filepath.Abs(".")
+// A PolicyFile has the rules of a file that holds nothing else.
+type PolicyFile struct {
+	Path     string         // absolute
+	Layers   []policy.Layer // as Config.Policies
+	Warnings []Mistake      // what is not a mistake, but probably not meant
+}
+
+// LoadPolicy reads a file that may hold policy and locals blocks only. Its errors are those of Load.
+func LoadPolicy(path string) (*PolicyFile, error) {
+	src, err := readFile(path)
 	if err != nil {
-		return path
+		return nil, err
 	}
-	if rel, err := filepath.Rel(here, abs); err == nil && len(rel) < len(path) {
-		return rel
+	r, err := newReader(path, src)
+	if err != nil {
+		return nil, err
 	}
-	return path
+	if top := r.Parse(); top != nil {
+		top.Locals()
+		r.policies(top)
+		top.Done()
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return &PolicyFile{Path: r.Abs, Layers: r.config.Policies, Warnings: r.Warnings()}, nil
+}
+
+// Pins gives the hashes of the tools that are locked, for host.Options; nil when the lock file is not used.
+func (c *Config) Pins() map[string]map[string]string {
+	pins := c.Locked.Pins(c.LockMode)
+	for plugin := range c.FreeTools {
+		delete(pins, plugin)
+	}
+	return pins
+}
+
+// A reader turns one file into a Config. Its methods report mistakes and go on.
+type reader struct {
+	*hclfile.File
+	config     *Config
+	conditions *when.Compiler
+}
+
+func newReader(path string, src []byte) (*reader, error) {
+	file, err := hclfile.New(path, src, maxSize)
+	if err != nil {
+		return nil, err
+	}
+	return &reader{File: file, conditions: when.NewCompiler(file.Scope), config: &Config{
+		Path: file.Abs, Dir: filepath.Dir(file.Abs), shown: file.Path, positions: map[string]position{},
+		Host:      host.Options{Tools: map[string]host.ToolOptions{}, Plugins: map[string]host.PluginOptions{}},
+		FreeTools: map[string]bool{}, ToolSources: map[string]string{},
+	}}, nil
+}
+
+// maxResult is the largest max_result_bytes.
+const maxResult = 64 << 20
+
+var (
+	modes     = []string{string(host.ModeAsk), string(host.ModeAutoEdit), string(host.ModePlan), string(host.ModeNeverAsk)}
+	costTiers = []string{string(sdk.Free), string(sdk.Cheap), string(sdk.Expensive)}
+)
+
+// file reads the top level.
+func (r *reader) file(top *hclfile.Body) {
+	c := r.config
+	top.Locals()
+	c.LockMode = lockfile.Mode(top.OneOf("lock", lockfile.Modes))
+	c.Host.WithoutFloor = top.IsFalse("floor")
+	c.Host.MaxCostTier = sdk.CostTier(top.OneOf("max_cost_tier", costTiers))
+	c.Host.DefaultTimeout = top.Duration("default_timeout", time.Hour)
+	c.Host.MaxResultBytes = int64(top.Int("max_result_bytes", maxResult))
+	c.Host.ErrorMessageLimit = top.Int("error_message_limit", 100_000)
+	c.Host.MaxConcurrency = top.Int("max_concurrency", 10_000)
+	r.pluginDirs(top)
+	plugins, discoveries := hclfile.Names{}, hclfile.Names{}
+	for _, b := range top.Blocks("plugin") {
+		r.plugin(top, b, plugins)
+	}
+	for _, b := range top.Blocks("plugin_discovery") {
+		r.discovery(top, b, discoveries)
+	}
+	r.policies(top)
+	r.profiles(top)
+	if b := top.Block("approval"); b != nil {
+		in := top.Open(b, "approval")
+		c.Host.Mode = host.Mode(in.OneOf("mode", modes))
+		c.Host.ApprovalTimeout = in.Duration("timeout", 24*time.Hour)
+		in.Done()
+	}
+	if b := top.Block("audit"); b != nil {
+		in := top.Open(b, "audit")
+		c.Audit = &Audit{Path: r.folder(in, "path"), Options: audit.Options{Content: in.Bool("content")}}
+		c.Audit.Secrets, _ = in.Texts("secrets", checkSecret)
+		in.Done()
+	}
+	r.roots(top)
+	top.Done()
+	if len(r.Hidden.Texts) > 0 {
+		c.References = r.Hidden
+		for i := range c.Plugins {
+			c.Plugins[i].References.Texts = r.Hidden.Texts
+		}
+	}
+}
+
+func checkSecret(s string) (problem, hint string) {
+	if len(s) < supervise.MinReference {
+		return fmt.Sprintf("is shorter than %d bytes", supervise.MinReference), "so short a text occurs everywhere; remove it"
+	}
+	return "", ""
+}
+
+// pluginDirs reads the folders to find plugins in. Whether they exist turns out when they are searched.
+func (r *reader) pluginDirs(top *hclfile.Body) {
+	dirs, ok := top.Texts("plugin_dirs", hclfile.CheckPath)
+	if !ok {
+		return
+	}
+	for i, dir := range dirs {
+		path := r.absolute(dir)
+		if first := slices.Index(r.config.PluginDirs, path); first >= 0 {
+			top.Wrong(hclfile.ItemRange(top.ExprOf("plugin_dirs"), i),
+				"item %d of plugin_dirs is the same folder as item %d", i+1, first+1).WithHint("remove one of the two")
+		}
+		r.config.PluginDirs = append(r.config.PluginDirs, path)
+	}
+}
+
+var rootEffects = []string{string(policy.Allow), string(policy.Ask), string(policy.AlwaysAsk)}
+
+// roots reads the folders outside of the work folder that tools may read.
+func (r *reader) roots(top *hclfile.Body) {
+	names, paths := hclfile.Names{}, map[string]string{}
+	for _, b := range top.Blocks("root") {
+		name, in := top.Named(b, hclfile.PluginNaming, names)
+		root := host.Root{Path: r.folder(in, "path"), Effect: policy.Effect(in.OneOf("effect", rootEffects))}
+		if root.Effect == "" {
+			root.Effect = policy.Ask
+		}
+		in.Require("path", `"../shared-docs"`)
+		switch other := paths[root.Path]; {
+		case root.Path == "":
+		case root.Path == "/":
+			in.Wrong(in.ExprOf("path").Range(), "path is all of the machine").
+				WithHint("name the folders that are meant, a root block for each")
+		case other != "":
+			in.Wrong(in.ExprOf("path").Range(), "%s is the path of root %q too", root.Path, other).
+				WithHint("remove one of them")
+		default:
+			paths[root.Path] = name
+		}
+		in.Done()
+		r.config.Host.Roots = append(r.config.Host.Roots, root)
+	}
 }
 
 // absolute makes a path absolute against the folder of the file.
-func (c *Config) absolute(path string) string {
+func (r *reader) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	return filepath.Join(c.Dir, path)
+	return filepath.Join(r.config.Dir, path)
 }
 
-// program is absolute for a program that is named by its path; a bare name stays, to be looked up in PATH.
-func (c *Config) program(name string) string {
+// folder reads the path of a file or folder, "" when there is none.
+func (r *reader) folder(in *hclfile.Body, name string) string {
+	path := in.Text(name, hclfile.CheckPath)
+	if path == "" {
+		return ""
+	}
+	return r.absolute(path)
+}
+
+// program makes a program absolute that is named by its path; a bare name stays, for a lookup in PATH.
+func (r *reader) program(name string) string {
 	if strings.ContainsRune(filepath.ToSlash(name), '/') {
-		return c.absolute(name)
+		return r.absolute(name)
 	}
 	return name
+}
+
+// command reads a program and its arguments. It gives nil when there is none, or when it was wrong and reported; empty
+// says what to do about a list without items.
+func (r *reader) command(in *hclfile.Body, name, empty string) []string {
+	words, ok := in.Texts(name, hclfile.CheckArgument)
+	if !ok {
+		return nil
+	}
+	if len(words) == 0 {
+		in.Wrong(in.ExprOf(name).Range(), "%s is empty", name).Hint = empty
+		return nil
+	}
+	if problem, hint := hclfile.CheckPath(words[0]); problem != "" {
+		if words[0] == "" {
+			hint = "the first item is the program to run"
+		}
+		in.Wrong(hclfile.ItemRange(in.ExprOf(name), 0), "the program of %s %s", name, problem).Hint = hint
+		return nil
+	}
+	words[0] = r.program(words[0])
+	return words
 }

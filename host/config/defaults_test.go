@@ -11,8 +11,9 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Defaults{"cheap", 30 * time.Second, 4096, 500, 64, false}); c.Defaults != want {
-		t.Errorf("%+v", c.Defaults)
+	if h := c.Host; h.MaxCostTier != "cheap" || h.DefaultTimeout != 30*time.Second || h.MaxResultBytes != 4096 ||
+		h.ErrorMessageLimit != 500 || h.MaxConcurrency != 64 || h.WithoutFloor {
+		t.Errorf("%+v", h)
 	}
 	for _, wrong := range []string{`max_cost_tier = "dear"`, `default_timeout = "2h"`, `max_result_bytes = 0`, `error_message_limit = "long"`, `max_concurrency = 10001`} {
 		name, _, _ := strings.Cut(wrong, " ")

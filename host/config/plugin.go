@@ -3,81 +3,182 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/host/internal/lazy"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // plugin reads a plugin block.
-func (r *reader) plugin(b *hclsyntax.Block, plugins seen) {
-	name, at, ok := r.label(b, pluginNaming)
-	f := r.open(b.Body, "plugin", fmt.Sprintf("plugin %q", brief(name)))
+func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.Names) {
+	name, at, ok := r.Label(b, hclfile.PluginNaming)
+	in := top.Open(b, fmt.Sprintf("plugin %q", hclfile.Brief(name)))
 	if !ok {
 		name = ""
 	} else {
-		plugins.add(r.report, "plugin", name, at)
+		plugins.Add(r.Report, "plugin", name, at)
 	}
+	noWords := "write the program and its arguments, or remove it to run toolhost-plugin-" + name + " from plugin_dirs"
 	spec := supervise.Spec{
 		Name:         name,
-		Source:       r.place(b.TypeRange),
-		Command:      f.command("write the program and its arguments, or remove it to run toolhost-plugin-" + name + " from plugin_dirs"),
-		Dir:          f.folder("dir"),
-		Env:          f.textMap("env", checkEnvName, checkAny),
-		InheritEnv:   f.choice("inherit_env"),
-		SHA256:       strings.ToLower(f.text("sha256", checkSHA256)),
-		Eager:        f.boolean("eager"),
-		StartTimeout: f.duration("start_timeout", 10*time.Minute),
-		DrainTimeout: f.duration("drain_timeout", time.Hour),
-		Restart:      f.restart(),
-		Idempotent:   f.tools(name),
+		Source:       in.Where(),
+		Command:      r.command(in, "command", noWords),
+		Dir:          r.folder(in, "dir"),
+		Env:          in.TextMap("env", hclfile.CheckVariable, hclfile.CheckArgument),
+		InheritEnv:   in.OptionalBool("inherit_env"),
+		SHA256:       strings.ToLower(in.Text("sha256", hclfile.CheckSHA256)),
+		Eager:        in.Bool("eager"),
+		StartTimeout: in.Duration("start_timeout", 10*time.Minute),
+		DrainTimeout: in.Duration("drain_timeout", time.Hour),
+		Restart:      r.restart(in),
+		Idempotent:   r.tools(in, name),
 	}
-	spec.Sandbox = f.sandbox(mayBeOurs(name, spec.Command))
+	spec.Sandbox = r.sandbox(in, mayBeBundled(name, spec.Command))
 	values := map[string]string{}
-	if spec.Config = f.pluginConfig(name, b, values); len(values) > 0 {
+	if spec.Config = r.pluginConfig(in, name, values); len(values) > 0 {
 		spec.References.Config = values
 	}
-	spec.References.Words, spec.References.Locked = f.writtenWords("command", spec.Command)
-	f.resolve(&spec)
-	f.checkModule(spec)
-	if env := f.body.Attributes["env"]; env != nil {
-		f.referLocals(env.Expr)
+	r.referCommand(in, &spec)
+	if _, given := in.Syntax.Attributes["env"]; given {
+		r.referLocals(in.ExprOf("env"))
 	}
-	trust, pin := f.choice("trust_hints"), f.choice("pin_tools")
-	r.config.PluginSettings[name] = PluginSettings{Limits: f.pluginLimits(), IgnoreHints: trust != nil && !*trust,
-		FreeTools: pin != nil && !*pin, Source: spec.Source}
-	f.done()
+	if in.IsFalse("pin_tools") {
+		r.config.FreeTools[name] = true
+	}
+	options := host.PluginOptions{IgnoreHints: in.IsFalse("trust_hints")}
+	if b := in.Block("limits"); b != nil {
+		limits := in.Inner(b)
+		options.Limits = readLimits(limits)
+		limits.Done()
+	}
+	r.config.Host.Plugins[name] = options
+	in.Done()
 	r.config.Plugins = append(r.config.Plugins, spec)
 }
 
-// folder reads the path of a folder, "" when there is none.
-func (f *fields) folder(name string) string {
-	dir := f.text(name, checkPath)
-	if dir == "" {
-		return ""
-	}
-	return f.config.absolute(dir)
-}
-
 // restart reads the restart block of a plugin.
-func (f *fields) restart() supervise.Restart {
-	b := f.block("restart")
+func (r *reader) restart(plugin *hclfile.Body) supervise.Restart {
+	b := plugin.Block("restart")
 	if b == nil {
 		return supervise.Restart{}
 	}
-	in := f.open(b.Body, "restart", f.what+", restart")
+	in := plugin.Inner(b)
 	out := supervise.Restart{
-		MaxCrashes: in.integer("max_crashes", 1000),
-		Window:     in.duration("window", 24*time.Hour),
-		Backoff:    in.duration("backoff", time.Hour),
-		BackoffMax: in.duration("backoff_max", time.Hour),
+		MaxCrashes: in.Int("max_crashes", 1000),
+		Window:     in.Duration("window", 24*time.Hour),
+		Backoff:    in.Duration("backoff", time.Hour),
+		BackoffMax: in.Duration("backoff_max", time.Hour),
 	}
-	in.done()
+	in.Done()
 	d := supervise.Defaults.Restart
 	if first, most := cmp.Or(out.Backoff, d.Backoff), cmp.Or(out.BackoffMax, d.BackoffMax); first > most {
-		in.wrong(b.DefRange(), "backoff, %s, is longer than backoff_max, %s", short(first), short(most)).hint("change one of them")
+		in.Wrong(in.Header(), "backoff, %s, is longer than backoff_max, %s", hclfile.Short(first), hclfile.Short(most)).
+			WithHint("change one of them")
 	}
 	return out
+}
+
+// readLimits reads the limits in a block.
+func readLimits(in *hclfile.Body) host.Limits {
+	out := host.Limits{
+		Concurrency: in.Int("concurrency", 1000),
+		Queue:       in.Int("queue", 100_000),
+		Rate:        in.Rate("rate"),
+		Burst:       in.Int("burst", 100_000),
+		MaxCalls:    in.Int("max_calls", 1_000_000),
+	}
+	in.Needs("queue", "concurrency", "4")
+	in.Needs("burst", "rate", `"10/s"`)
+	return out
+}
+
+// tools reads the tool blocks of a plugin, and gives the names of those that are idempotent.
+func (r *reader) tools(in *hclfile.Body, plugin string) (idempotent []string) {
+	names := hclfile.Names{}
+	for _, b := range in.Blocks("tool") {
+		name, at, ok := r.Label(b, hclfile.ToolNaming)
+		full := plugin + "__" + name
+		if ok && len(full) > hclfile.MaxToolName {
+			r.Add(at, "%s has %d characters", full, len(full)).
+				WithHint("the full name of a tool has at most %d; give the plugin a shorter one", hclfile.MaxToolName)
+		} else if ok {
+			names.Add(r.Report, "tool", name, at)
+		}
+		tool := in.Open(b, fmt.Sprintf("%s, tool %q", in.What(), hclfile.Brief(name)))
+		r.config.Host.Tools[full] = host.ToolOptions{
+			Description:    r.Hidden.Hide(tool.Text("description", checkDescription)),
+			Timeout:        tool.Duration("timeout", time.Hour),
+			MaxResultBytes: int64(tool.Int("max_result_bytes", maxResult)),
+			Aliases:        r.aliases(tool, full),
+			Limits:         readLimits(tool),
+		}
+		r.config.ToolSources[full] = tool.Where()
+		if tool.Bool("idempotent") {
+			idempotent = append(idempotent, name)
+		}
+		tool.Done()
+	}
+	return idempotent
+}
+
+func checkDescription(s string) (problem, hint string) {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return "is blank", "models choose a tool by its description; remove the line to keep the plugin's"
+	case len(s) > sdk.MaxDescription:
+		return fmt.Sprintf("has %d bytes", len(s)), fmt.Sprintf("write %d at most", sdk.MaxDescription)
+	}
+	return "", ""
+}
+
+var aliasPattern = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+
+// aliases reads the other names of a tool. One that another tool has too is reported with both.
+func (r *reader) aliases(in *hclfile.Body, tool string) []string {
+	names, _ := in.Texts("aliases", func(s string) (problem, hint string) {
+		if !aliasPattern().MatchString(s) {
+			return "is no name for a tool",
+				`a name has at most 64 letters, digits, "_" and "-", and begins with a letter or "_"`
+		}
+		return "", ""
+	})
+	for _, alias := range names {
+		for _, owner := range slices.Sorted(maps.Keys(r.config.Host.Tools)) {
+			same := func(s string) bool { return strings.EqualFold(s, alias) }
+			if owner != tool && slices.ContainsFunc(r.config.Host.Tools[owner].Aliases, same) {
+				in.Wrong(in.NameRange("aliases"), "%s and %s have the alias %q both", owner, tool, alias).
+					WithHint("keep one of the two")
+			}
+		}
+	}
+	return names
+}
+
+// discoveryTimeout is how long a discovery command may take when the file does not say.
+const discoveryTimeout = 10 * time.Second
+
+// discovery reads a plugin_discovery block.
+func (r *reader) discovery(top *hclfile.Body, b *hclsyntax.Block, names hclfile.Names) {
+	name, in := top.Named(b, hclfile.PluginNaming, names)
+	d := supervise.Discovery{
+		Name:    name,
+		Command: r.command(in, "command", "write the program that prints plugin specs, and its arguments"),
+		Dir:     r.config.Dir,
+		Timeout: cmp.Or(in.Duration("timeout", 10*time.Minute), discoveryTimeout),
+		Source:  in.Where(),
+	}
+	if len(in.Blocks("sandbox")) > 0 { // without one the command runs in none
+		d.Sandbox = new(r.sandbox(in, false))
+	}
+	in.Require("command", `["./list-plugins"]`)
+	in.Done()
+	r.config.Discovery = append(r.config.Discovery, d)
 }

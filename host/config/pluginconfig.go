@@ -3,90 +3,154 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
+	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/toolhost/toolhost/host/internal/hclfile"
 )
 
-// pluginConfig reads what a plugin is configured with, a config block or a config attribute, into a JSON object. It
-// gives nil when there is none. The lines of all values are kept for Locate.
-func (f *fields) pluginConfig(plugin string, block *hclsyntax.Block, references map[string]string) json.RawMessage {
-	t := &tree{fields: f, lines: map[string]int{}, references: references}
-	if _, taken := f.config.places[plugin]; !taken {
-		f.config.places[plugin] = place{line: block.TypeRange.Start.Line, lines: t.lines}
+// A position is where a plugin's block is, and where each value of its configuration is, by JSON pointer.
+type position struct {
+	line  int
+	lines map[string]int
+}
+
+// Locate says where a value of a plugin's configuration is written, such as "config.hcl:17". The path is a JSON pointer
+// or names with dots, as in "/server/0/port" or "server.0.port". A value that is not written out in the file is located by
+// what is around it, at last by the plugin's block; a plugin that is not in the file by the file's name.
+func (c *Config) Locate(plugin, path string) string {
+	p, there := c.positions[plugin]
+	if !there {
+		return c.shown
 	}
-	b, a := f.block("config"), f.body.Attributes["config"]
+	if path != "" && path[0] != '/' {
+		path = "/" + strings.NewReplacer("~", "~0", "/", "~1", ".", "/", "[", "/", "]", "").Replace(path)
+	}
+	for {
+		if line, there := p.lines[path]; there {
+			return fmt.Sprintf("%s:%d", c.shown, line)
+		}
+		if path == "" {
+			return fmt.Sprintf("%s:%d", c.shown, p.line)
+		}
+		path = path[:strings.LastIndexByte(path, '/')]
+	}
+}
+
+// pluginConfig reads a plugin's own configuration, a config block or a config attribute, into a JSON object; nil when
+// there is none. It keeps the lines of all values for Locate, and puts the values by reference in references.
+func (r *reader) pluginConfig(in *hclfile.Body, plugin string, references map[string]string) json.RawMessage {
+	t := &tree{reader: r, in: in, lines: map[string]int{}, references: references}
+	if _, taken := r.config.positions[plugin]; !taken {
+		r.config.positions[plugin] = position{line: in.Line(), lines: t.lines}
+	}
+	b, a := in.Block("config"), in.Syntax.Attributes["config"]
 	switch {
 	case b != nil && a != nil:
-		f.wrong(a.NameRange, "there is also a config block at %s", f.place(b.TypeRange)).hint("keep one of the two")
-		f.attr("config")
+		in.Wrong(a.NameRange, "there is also a config block at %s", r.Position(b.TypeRange)).WithHint("keep one of the two")
+		in.Know("config")
 		return nil
 	case b != nil:
 		t.note("", b.TypeRange)
 		return encode(t.body(b.Body, ""))
 	}
-	v, e := f.typed("config", objectKind, func(cty.Value) string { return "write config { … }" })
+	v, e := in.Typed("config", hclfile.ObjectKind, func(cty.Value) string { return "write config { … }" })
 	if e == nil {
 		return nil
 	}
 	t.mark("", e)
 	t.refer("", e, v)
-	return encode(plain(v))
+	return encode(jsonOf(v))
 }
 
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // not reached: plain and body make nothing that has no JSON form
+	if err := e.Encode(v); err != nil { // not reached: jsonOf and tree make nothing that has no JSON form
 		return nil
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// A tree turns a free body into what JSON can say, and notes the line of each value under its JSON pointer.
-type tree struct {
-	*fields
-	lines      map[string]int
-	references map[string]string // by pointer, see supervise.References
+// jsonOf turns a value into what encoding/json writes exactly.
+func jsonOf(v cty.Value) any {
+	switch {
+	case v.IsNull():
+		return nil
+	case hclfile.TextKind.Is(v):
+		return v.AsString()
+	case hclfile.BoolKind.Is(v):
+		return v.True()
+	case hclfile.NumberKind.Is(v):
+		return json.Number(v.AsBigFloat().Text('f', -1))
+	case hclfile.ListKind.Is(v):
+		list := []any{}
+		for _, item := range v.AsValueSlice() {
+			list = append(list, jsonOf(item))
+		}
+		return list
+	}
+	object := map[string]any{}
+	for key, item := range v.AsValueMap() {
+		object[key] = jsonOf(item)
+	}
+	return object
 }
 
-// body makes an object: of the attributes, and of the blocks by their types.
+// A tree turns a plugin's configuration into JSON. It notes the line of each value, and the source of each value by
+// reference, under its JSON pointer.
+type tree struct {
+	*reader
+	in         *hclfile.Body
+	lines      map[string]int
+	references map[string]string // see supervise.References.Config
+}
+
+// body makes an object of the attributes and of the blocks: one block of a type is an object, several are an array.
 func (t *tree) body(b *hclsyntax.Body, pointer string) map[string]any {
 	out := map[string]any{}
-	for _, a := range inOrder(b.Attributes) {
-		if v, ok := t.eval(a.Expr); ok {
-			out[a.Name] = plain(v)
+	for _, a := range hclfile.InOrder(b.Attributes) {
+		if v, ok := t.Eval(a.Expr); ok {
+			out[a.Name] = jsonOf(v)
 			t.refer(child(pointer, a.Name), a.Expr, v)
 		}
 		t.mark(child(pointer, a.Name), a.Expr)
 	}
-	for _, same := range byType(b.Blocks) {
-		t.blocks(b, out, same, child(pointer, same[0].Type))
+	byType := map[string][]*hclsyntax.Block{}
+	for _, inner := range b.Blocks {
+		byType[inner.Type] = append(byType[inner.Type], inner)
+	}
+	for _, inner := range b.Blocks {
+		name, same := inner.Type, byType[inner.Type]
+		if inner != same[0] {
+			continue
+		}
+		pointer := child(pointer, name)
+		if a := b.Attributes[name]; a != nil {
+			t.in.Wrong(inner.TypeRange, "%q is also an attribute, at %s", name, t.Position(a.NameRange)).
+				WithHint("keep one of the two")
+			continue
+		}
+		t.note(pointer, inner.TypeRange)
+		if len(same) == 1 {
+			out[name] = t.block(inner, pointer)
+			continue
+		}
+		var list []any
+		for i, one := range same {
+			item := child(pointer, strconv.Itoa(i))
+			t.note(item, one.TypeRange)
+			list = append(list, t.block(one, item))
+		}
+		out[name] = list
 	}
 	return out
-}
-
-// blocks adds the blocks of one type: one is an object, several are an array.
-func (t *tree) blocks(parent *hclsyntax.Body, out map[string]any, same []*hclsyntax.Block, pointer string) {
-	name, first := same[0].Type, same[0]
-	if a := parent.Attributes[name]; a != nil {
-		t.wrong(first.TypeRange, "%q is also an attribute, at %s", name, t.place(a.NameRange)).hint("keep one of the two")
-		return
-	}
-	t.note(pointer, first.TypeRange)
-	if len(same) == 1 {
-		out[name] = t.block(first, pointer)
-		return
-	}
-	var list []any
-	for i, b := range same {
-		item := child(pointer, strconv.Itoa(i))
-		t.note(item, b.TypeRange)
-		list = append(list, t.block(b, item))
-	}
-	out[name] = list
 }
 
 func (t *tree) block(b *hclsyntax.Block, pointer string) map[string]any {
@@ -95,49 +159,89 @@ func (t *tree) block(b *hclsyntax.Block, pointer string) map[string]any {
 		return out
 	}
 	if _, taken := out["labels"]; taken {
-		t.wrong(b.LabelRanges[0], "a block with labels cannot have %q in it too", "labels").hint("remove one of the two")
+		t.in.Wrong(b.LabelRanges[0], "a block with labels cannot have %q in it too", "labels").WithHint("remove one of the two")
 	}
 	out["labels"] = b.Labels
 	return out
 }
 
-// byType groups blocks, in the order in which each type comes first.
-func byType(blocks hclsyntax.Blocks) [][]*hclsyntax.Block {
-	var groups [][]*hclsyntax.Block
-	index := map[string]int{}
-	for _, b := range blocks {
-		i, there := index[b.Type]
-		if !there {
-			i = len(groups)
-			index[b.Type] = i
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], b)
+// tooDeep stands for all pointers that are too long to be kept.
+const tooDeep = "-"
+
+// child is the pointer of a part.
+func child(pointer, name string) string {
+	if pointer == tooDeep || len(pointer)+len(name) > 512 {
+		return tooDeep
 	}
-	return groups
+	return pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// plain turns a value into what encoding/json writes exactly.
-func plain(v cty.Value) any {
-	switch {
-	case v.IsNull():
-		return nil
-	case textKind.is(v):
-		return v.AsString()
-	case boolKind.is(v):
-		return v.True()
-	case numberKind.is(v):
-		return json.Number(v.AsBigFloat().Text('f', -1))
-	case listKind.is(v):
-		list := []any{}
-		for _, item := range v.AsValueSlice() {
-			list = append(list, plain(item))
+// note keeps the line that a value is on.
+func (t *tree) note(pointer string, at hcl.Range) {
+	if pointer != tooDeep {
+		t.lines[pointer] = at.Start.Line
+	}
+}
+
+// mark notes the lines of an expression, and of what is written out inside it.
+func (t *tree) mark(pointer string, e hclsyntax.Expression) {
+	t.note(pointer, e.Range())
+	switch e := e.(type) {
+	case *hclsyntax.TupleConsExpr:
+		for i, item := range e.Exprs {
+			t.mark(child(pointer, strconv.Itoa(i)), item)
 		}
-		return list
+	case *hclsyntax.ObjectConsExpr:
+		for _, item := range e.Items {
+			if key, ok := hclfile.LiteralKey(item); ok {
+				t.mark(child(pointer, key), item.ValueExpr)
+			}
+		}
 	}
-	object := map[string]any{}
-	for key, item := range v.AsValueMap() {
-		object[key] = plain(item)
+}
+
+// refer notes which values are by reference, and how each is written.
+func (t *tree) refer(pointer string, e hclsyntax.Expression, v cty.Value) {
+	switch e := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		t.refer(pointer, e.Expression, v)
+		return
+	case *hclsyntax.TupleConsExpr:
+		items := v.AsValueSlice()
+		for i, item := range e.Exprs {
+			t.refer(child(pointer, strconv.Itoa(i)), item, items[i])
+		}
+		return
+	case *hclsyntax.ObjectConsExpr:
+		if t.referMembers(pointer, e, v) {
+			return
+		}
 	}
-	return object
+	if !refers(e) {
+		return
+	}
+	name := t.Source(e)
+	if pointer == tooDeep {
+		pointer, name = "", "values by reference"
+	}
+	t.references[pointer] = name
+	if refersToLocal(e) {
+		t.referTexts(v, name)
+		t.referLocals(e) // keys too
+	}
+}
+
+// referMembers is refer for an object that is written out. It is false when a key of it is by reference.
+func (t *tree) referMembers(pointer string, e *hclsyntax.ObjectConsExpr, v cty.Value) bool {
+	for _, item := range e.Items {
+		if _, ok := hclfile.LiteralKey(item); !ok {
+			return false
+		}
+	}
+	members := v.AsValueMap()
+	for _, item := range e.Items {
+		key, _ := hclfile.LiteralKey(item)
+		t.refer(child(pointer, key), item.ValueExpr, members[key])
+	}
+	return true
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolhost/toolhost/host/config/internal/when"
 	"github.com/toolhost/toolhost/host/policy"
 )
 
@@ -127,7 +128,7 @@ func TestPolicySamples(t *testing.T) {
 			t.Errorf("a sample is warned of: %s", w)
 		}
 	}
-	for name := range plainFunctions {
+	for _, name := range when.Functions() {
 		if !strings.Contains(string(page), "`"+name) {
 			t.Errorf("the page does not speak of the function %s", name)
 		}

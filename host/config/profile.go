@@ -2,64 +2,257 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // A Profile is a choice of tools, with rules of its own.
 type Profile struct {
-	// Include names the profiles that this one includes. What those hold is in the fields below already.
+	// Include names the profiles that this one includes. Their content is already in the fields below.
 	Include []string
-	// Tools and Exclude are patterns of full tool names. Tools that is nil stands for all, and an empty one for none.
-	Tools, Exclude []string
-	// ReadOnly leaves nothing but reading.
+	// Filter holds the profile's tools. Its ReadOnly and Match are not set.
+	Filter host.Filter
+	// ReadOnly allows reading only: tools that say that they change nothing, and shell commands that read.
 	ReadOnly bool
-	// Categories, when there are any, hold the categories of the tools that are left.
-	Categories []string
-	// MaxCostTier is the most expensive tier that is left, "" for no limit.
-	MaxCostTier string
 	// Mode is the approval mode, "" for that of the file.
-	Mode string
+	Mode host.Mode
 	// Rules are the layer "profile", perhaps without rules.
 	Rules  policy.Layer
 	Source string // such as "config.hcl:12"
 }
 
-// profiles reads the profile blocks. The order of those that include each other does not matter.
-func (f *fields) profiles() {
+// maxIncludes bounds a chain of profiles each of which includes the next.
+const maxIncludes = 10
+
+// An includer is a profile as its block says it, with the profiles that it includes.
+type includer struct {
+	Profile
+	name  string
+	at    hcl.Range
+	links []link
+
+	busy  bool
+	depth int // profiles in the longest chain that starts here, 0 while it is not known
+}
+
+// A link is an item of an include.
+type link struct {
+	name string
+	at   hcl.Range
+	to   *includer
+}
+
+// profiles reads the profile blocks. Their order does not matter.
+func (r *reader) profiles(top *hclfile.Body) {
 	var all []*includer
-	names := seen{}
-	for _, b := range f.blocks("profile") {
-		all = append(all, f.profile(b, names))
+	names := hclfile.Names{}
+	for _, b := range top.Blocks("profile") {
+		all = append(all, r.profile(top, b, names))
 	}
-	if f.link(all) {
-		f.config.Profiles = f.joined(all)
+	if !r.link(all) || len(all) == 0 {
+		return
+	}
+	r.config.Profiles = map[string]Profile{}
+	reported := map[[2]string]bool{} // pairs of rules that have the same name
+	for _, p := range all {
+		if len(p.links) == 0 {
+			r.config.Profiles[p.name] = p.Profile
+			continue
+		}
+		parts := r.parts(p, nil, map[*includer]bool{})
+		r.sameRules(p, parts, reported)
+		r.config.Profiles[p.name] = join(p.Profile, parts)
 	}
 }
 
-// profile reads a profile block.
-func (r *reader) profile(b *hclsyntax.Block, names seen) *includer {
-	name, at, ok := r.label(b, pluginNaming)
+func (r *reader) profile(top *hclfile.Body, b *hclsyntax.Block, names hclfile.Names) *includer {
+	name, at, ok := r.Label(b, hclfile.PluginNaming)
 	if ok {
-		names.add(r.report, "profile", name, at)
+		names.Add(r.Report, "profile", name, at)
 	}
-	f := r.open(b.Body, "profile", fmt.Sprintf("profile %q", brief(name)))
-	p := Profile{
-		Tools:       f.globs("tools", checkToolGlob, true),
-		Exclude:     f.globs("exclude", checkToolGlob, true),
-		ReadOnly:    f.boolean("read_only"),
-		Categories:  f.words("categories", checkLine),
-		MaxCostTier: f.oneOf("max_cost_tier", costTiers),
-		Mode:        f.oneOf("mode", modes),
-		Rules:       policy.Layer{Name: "profile", Rules: f.rules(seen{})},
-		Source:      r.place(b.TypeRange),
+	in := top.Open(b, fmt.Sprintf("profile %q", hclfile.Brief(name)))
+	out := &includer{name: name, at: at, links: include(in), Profile: Profile{
+		ReadOnly: in.Bool("read_only"),
+		Mode:     host.Mode(in.OneOf("mode", modes)),
+		Rules:    policy.Layer{Name: "profile", Rules: r.rules(in, hclfile.Names{})},
+		Source:   in.Where(),
+		Filter: host.Filter{
+			Categories:  in.TextOrTexts("categories", hclfile.CheckLine),
+			MaxCostTier: sdk.CostTier(in.OneOf("max_cost_tier", costTiers)),
+		},
+	}}
+	if tools, ok := in.Texts("tools", checkToolGlob); ok {
+		out.Filter.Tools = tools
 	}
-	out := &includer{Profile: p, name: name, at: at, links: f.include()}
+	if exclude, ok := in.Texts("exclude", checkToolGlob); ok {
+		out.Filter.Exclude = exclude
+	}
 	for _, l := range out.links {
 		out.Include = append(out.Include, l.name)
 	}
-	f.done()
+	in.Done()
 	return out
+}
+
+// include reads the names of other profiles, which link looks up once all the blocks are read.
+func include(in *hclfile.Body) (out []link) {
+	names, ok := in.Texts("include", hclfile.CheckLine)
+	if !ok {
+		return nil
+	}
+	e := in.ExprOf("include")
+	if len(names) == 0 {
+		in.Wrong(e.Range(), "include is empty").WithHint("remove it, or name a profile")
+	}
+	for i, name := range names {
+		out = append(out, link{name: name, at: hclfile.ItemRange(e, i)})
+	}
+	return out
+}
+
+// link finds what is included. It is false, and reports why, when that does not exist, or never ends.
+func (r *reader) link(all []*includer) bool {
+	before, known := r.Count(), map[string]*includer{}
+	for _, p := range slices.Backward(all) { // of two with one name, which is a mistake, the first counts
+		if hclfile.PluginNaming.OK(p.name) {
+			known[p.name] = p
+		}
+	}
+	names := slices.Sorted(maps.Keys(known))
+	for _, p := range all {
+		for i, l := range p.links {
+			if p.links[i].to = known[l.name]; p.links[i].to == nil && l.name != "" {
+				r.Add(l.at, "there is no profile %q", hclfile.Brief(l.name)).Hint = hclfile.Suggest(l.name, names, "profiles")
+			}
+		}
+	}
+	for _, p := range all {
+		r.follow(p, nil)
+	}
+	return r.Count() == before
+}
+
+// follow finds circles and chains that are too long. The chain is of the profiles each of which includes the next.
+func (r *reader) follow(p *includer, chain []string) {
+	if p.depth > 0 {
+		return
+	}
+	chain, p.busy, p.depth = append(chain, p.name), true, 1
+	for _, l := range p.links {
+		switch {
+		case l.to == nil:
+			continue
+		case l.to.busy:
+			steps := append(slices.Clone(chain[slices.Index(chain, l.name):]), l.name)
+			r.Add(l.at, "profile %q includes itself", l.name).
+				WithHint("%s; take one of them out", strings.Join(hclfile.Shortened(steps), " includes "))
+			continue
+		}
+		r.follow(l.to, chain)
+		p.depth = max(p.depth, 1+l.to.depth)
+	}
+	if p.busy = false; p.depth == maxIncludes+1 {
+		r.Add(p.at, "profile %q begins a chain of more than %d profiles that include each other",
+			hclfile.Brief(p.name), maxIncludes).WithHint("include those at its end directly")
+	}
+}
+
+// parts are the profile and all that it includes, each once, a profile before those that it includes. What that copies
+// is bounded for the whole file.
+func (r *reader) parts(p *includer, out []*includer, there map[*includer]bool) []*includer {
+	there[p], out = true, append(out, p)
+	for _, l := range p.links {
+		weight := 64 + 256*len(l.to.Rules.Rules) // about the bytes that a copy takes
+		for _, s := range slices.Concat(l.to.Filter.Tools, l.to.Filter.Exclude, l.to.Filter.Categories) {
+			weight += 16 + len(s)
+		}
+		if !r.Copies(weight, l.at) {
+			return out
+		}
+		if !there[l.to] {
+			out = r.parts(l.to, out, there)
+		}
+	}
+	return out
+}
+
+// sameRules reports rules of one name that come together, since the trace of a decision goes by names. Each pair is
+// reported once.
+func (r *reader) sameRules(p *includer, parts []*includer, reported map[[2]string]bool) {
+	first := map[string]policy.Rule{}
+	for _, part := range parts {
+		for _, rule := range part.Rules.Rules {
+			other, there := first[rule.Name]
+			pair := [2]string{other.Source, rule.Source}
+			if !there && rule.Name != "" {
+				first[rule.Name] = rule
+			} else if there && !reported[pair] {
+				reported[pair] = true
+				r.Add(p.at, "profile %q would have two rules called %q, of %s and %s",
+					hclfile.Brief(p.name), hclfile.Brief(rule.Name), other.Source, rule.Source).
+					WithHint("give one of them another name")
+			}
+		}
+	}
+}
+
+// join makes one profile of the parts, the first of which is its own.
+func join(out Profile, parts []*includer) Profile {
+	out.Filter.Tools, out.Filter.Categories = joinTools(parts), joinCategories(parts)
+	out.Filter.Exclude, out.Rules.Rules = nil, nil
+	for _, p := range parts {
+		out.Filter.Exclude = append(out.Filter.Exclude, p.Filter.Exclude...)
+		out.Rules.Rules = append(out.Rules.Rules, p.Rules.Rules...)
+		out.ReadOnly = out.ReadOnly || p.ReadOnly
+		tier, least := p.Filter.MaxCostTier, out.Filter.MaxCostTier
+		if least == "" || tier != "" && tierRank(tier) < tierRank(least) {
+			out.Filter.MaxCostTier = tier
+		}
+	}
+	out.Filter.Exclude = distinct(out.Filter.Exclude)
+	return out
+}
+
+func tierRank(t sdk.CostTier) int { return slices.Index(costTiers, string(t)) }
+
+// joinTools joins patterns. A profile that includes others and has no tools adds none.
+func joinTools(parts []*includer) []string {
+	out := []string{}
+	for _, p := range parts {
+		if p.Filter.Tools == nil && len(p.links) == 0 {
+			return nil
+		}
+		out = append(out, p.Filter.Tools...)
+	}
+	return distinct(out)
+}
+
+// joinCategories joins categories. They limit nothing as soon as one that adds tools names none.
+func joinCategories(parts []*includer) (out []string) {
+	for _, p := range parts {
+		if p.Filter.Categories == nil && (p.Filter.Tools != nil || len(p.links) == 0) {
+			return nil
+		}
+		out = append(out, p.Filter.Categories...)
+	}
+	return distinct(out)
+}
+
+// distinct keeps each word where it comes first.
+func distinct(words []string) []string {
+	there := map[string]bool{}
+	return slices.DeleteFunc(words, func(w string) bool {
+		again := there[w]
+		there[w] = true
+		return again
+	})
 }

@@ -3,15 +3,19 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/host/supervise"
 )
 
-// refers says whether an expression takes a value from elsewhere: from a local or the environment.
+// refers says whether an expression takes a value from a local or from the environment.
 func refers(e hclsyntax.Expression) (is bool) {
 	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
 		switch n.(type) {
@@ -23,132 +27,98 @@ func refers(e hclsyntax.Expression) (is bool) {
 	return is
 }
 
-// refersToLocal says whether a value comes from a locals block. Those from the environment are known when they are read.
 func refersToLocal(e hclsyntax.Expression) bool {
-	for _, t := range e.Variables() {
-		if t.RootName() == "local" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "local" })
 }
 
-// written gives an expression as it is written, on one line.
-func (r *report) written(e hclsyntax.Expression) string {
-	for {
-		switch inner := e.(type) {
-		case *hclsyntax.TemplateWrapExpr:
-			e = inner.Wrapped
-			continue
-		case *hclsyntax.ParenthesesExpr:
-			e = inner.Expression
-			continue
-		}
-		break
-	}
-	return visible(string(e.Range().SliceBytes(r.src)))
-}
-
-// refer notes which values of a plugin's configuration are by reference, and how each is written.
-func (t *tree) refer(pointer string, e hclsyntax.Expression, v cty.Value) {
-	switch e := e.(type) {
-	case *hclsyntax.ParenthesesExpr:
-		t.refer(pointer, e.Expression, v)
-		return
-	case *hclsyntax.TupleConsExpr:
-		items := v.AsValueSlice()
-		for i, item := range e.Exprs {
-			t.refer(child(pointer, strconv.Itoa(i)), item, items[i])
-		}
-		return
-	case *hclsyntax.ObjectConsExpr:
-		if t.referMembers(pointer, e, v) {
-			return
-		}
-	}
-	if !refers(e) {
-		return
-	}
-	name := t.written(e)
-	if pointer == tooDeep {
-		pointer, name = "", "values by reference"
-	}
-	t.references[pointer] = name
-	if refersToLocal(e) {
-		t.referTexts(v, name)
-		t.referLocals(e) // keys too
-	}
-}
-
-// referMembers is refer for an object that is written out. It is false when a key of it is by reference.
-func (t *tree) referMembers(pointer string, e *hclsyntax.ObjectConsExpr, v cty.Value) bool {
-	for _, item := range e.Items {
-		if _, ok := literalKey(item); !ok {
-			return false
-		}
-	}
-	members := v.AsValueMap()
-	for _, item := range e.Items {
-		key, _ := literalKey(item)
-		t.refer(child(pointer, key), item.ValueExpr, members[key])
-	}
-	return true
-}
-
-// minLocal is how many bytes a value of a local must have to be looked for in texts: most locals are ordinary words.
+// minLocal is how many bytes a value of a local must have to be hidden in texts: most locals are ordinary words.
 const minLocal = 12
 
-// referTexts has the strings in a value shown by their name wherever they stand in a text.
-func (r *report) referTexts(v cty.Value, name string) {
-	switch {
-	case textKind.is(v) && len(v.AsString()) >= minLocal:
-		r.hidden.AddText(v.AsString(), name)
-	case listKind.is(v), objectKind.is(v):
-		for _, part := range parts(v) {
+// referTexts has the strings in a value shown by its name wherever they occur in a text.
+func (r *reader) referTexts(v cty.Value, name string) {
+	if !hclfile.TextKind.Is(v) {
+		for _, part := range hclfile.Parts(v) {
 			r.referTexts(part, name)
+		}
+	} else if len(v.AsString()) >= minLocal {
+		r.Hidden.AddText(v.AsString(), name)
+	}
+}
+
+// referLocals has the locals that an expression uses shown by their names wherever they occur in a text. Values from the
+// environment are hidden when they are read.
+func (r *reader) referLocals(e hclsyntax.Expression) {
+	for _, t := range e.Variables() {
+		if name := hclfile.SecondName(t); t.RootName() == "local" {
+			if v, ok := r.Local(name); ok {
+				r.referTexts(v, "local."+name)
+			}
 		}
 	}
 }
 
-// writtenWords gives the arguments of a command as people are shown them and as a lock file keeps them: those by reference as
-// they are written, for the lock with a checksum of what a local holds, since only the environment may change unnoticed.
-// Both are nil when no argument is by reference. The program itself is never hidden behind a name.
-func (f *fields) writtenWords(name string, words []string) (shown, locked []string) {
-	a := f.body.Attributes[name]
-	if a == nil || !refers(a.Expr) {
+// referCommand notes how a command with arguments by reference is shown and locked, and makes the arguments that are
+// paths absolute: a plugin starts in the work folder, where a file of the same name may be someone else's. With dir they
+// start from there, as the process does.
+func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
+	words := spec.Command
+	if len(words) == 0 {
+		return
+	}
+	shown, locked := r.wordsByReference(in.ExprOf("command"), words)
+	from := r.config.Dir
+	if spec.Dir != "" {
+		from = spec.Dir
+	}
+	resolved, script := supervise.ResolvePaths(words, from)
+	if script > 0 {
+		spec.Script = resolved[script]
+	}
+	if spec.Dir == "" && !slices.Equal(resolved, words) {
+		spec.Command = resolved
+		if locked == nil {
+			locked = words
+		} else {
+			for i, word := range resolved {
+				if word != words[i] { // a path by reference: what runs is shown
+					shown[i] = word
+				}
+			}
+		}
+	}
+	spec.References.Words, spec.References.Locked = shown, locked
+	if name, option := supervise.SearchesHere(spec.Command); name != "" && spec.Dir == "" {
+		in.Warn(in.ExprOf("command").Range(),
+			"%s %s looks for modules in the work folder first, where a file of somebody else would run", name, option).
+			WithHint(`put "-P" before %q (Python 3.11), or name the folder to start in: dir = "."`, option)
+	}
+}
+
+// wordsByReference gives a command as users see it and as a lock file keeps it: arguments by reference as they are
+// written, for the lock with a checksum of what a local holds, since only the environment may change unnoticed. Both are
+// nil when no argument is by reference. The program itself is never hidden.
+func (r *reader) wordsByReference(e hclsyntax.Expression, words []string) (shown, locked []string) {
+	if !refers(e) {
 		return nil, nil
 	}
-	list, listed := a.Expr.(*hclsyntax.TupleConsExpr)
+	list, listed := e.(*hclsyntax.TupleConsExpr)
 	for i, word := range words {
-		item, text := a.Expr, f.written(a.Expr)+"["+strconv.Itoa(i)+"]"
+		item, text := e, r.Source(e)+"["+strconv.Itoa(i)+"]"
 		if listed && i < len(list.Exprs) {
 			item = list.Exprs[i]
-			text = strings.Trim(f.written(item), `"`)
+			text = strings.Trim(r.Source(item), `"`)
 		}
 		lock := text
 		switch {
 		case i == 0 || !refers(item):
 			text, lock = word, word
 		case refersToLocal(item):
-			lock += " sha256:" + sumOf(f.hidden.Hide(word))
-			f.referLocals(item)
+			// The beginning of the checksum is enough to notice another text, too little to find out which.
+			sum := sha256.Sum256([]byte(r.Hidden.Hide(word)))
+			lock += " sha256:" + hex.EncodeToString(sum[:6])
+			r.referLocals(item)
 		}
 		shown, locked = append(shown, text), append(locked, lock)
 	}
 	return shown, locked
-}
-
-// referLocals has the locals that an expression takes shown by their names wherever they stand in a text.
-func (f *fields) referLocals(e hclsyntax.Expression) {
-	for _, t := range e.Variables() {
-		if name := secondName(t); t.RootName() == "local" && f.locals[name] != nil && f.locals[name].ok {
-			f.referTexts(f.locals[name].value, "local."+name)
-		}
-	}
-}
-
-// sumOf is the beginning of a text's checksum: enough to notice another text, too little to find out which.
-func sumOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:6])
 }

@@ -1,81 +1,208 @@
 package config
 
 import (
+	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 
+	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/host/internal/lazy"
+	"github.com/toolhost/toolhost/host/internal/shelltool"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
-var ruleNaming = naming{
-	lazily(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`),
-	`a rule's name has at most 64 characters, which are letters, digits, ".", "_" and "-"`,
+// layerNames are the layers, in the order of Config.Policies. The strictest wins, so the order is for readers of a trace.
+var layerNames = []string{"system", "user", "project", "profile", "session"}
+
+var layerNaming = hclfile.Naming{
+	OK:   func(s string) bool { return slices.Contains(layerNames, s) },
+	Rule: "the layers are system, user, project, profile and session",
 }
 
-// rule reads a rule block. Names are those of the layer's rules so far.
-func (f *fields) rule(b *hclsyntax.Block, names seen) policy.Rule {
-	name, in := f.named(b, ruleNaming, names)
-	out := policy.Rule{
-		Name:       name,
-		Source:     f.place(b.TypeRange),
-		Tools:      in.globs("tools", checkToolGlob, false),
-		Hints:      in.hints(),
-		Categories: in.words("category", checkLine),
-		CostTiers:  in.words("cost_tier", checkCostTier),
-		Callers:    in.globs("callers", checkGlob, false),
-		Reason:     f.hidden.Hide(in.text("reason", checkLine)),
+// policies reads the policy blocks of a file into one layer for each name.
+func (r *reader) policies(top *hclfile.Body) {
+	layers, names := map[string]*policy.Layer{}, map[string]hclfile.Names{}
+	for _, b := range top.Blocks("policy") {
+		name, _, ok := r.Label(b, layerNaming)
+		if !ok {
+			name = ""
+		}
+		if layers[name] == nil {
+			layers[name], names[name] = &policy.Layer{Name: name}, hclfile.Names{}
+		}
+		in := top.Open(b, fmt.Sprintf("policy %q", hclfile.Brief(name)))
+		layers[name].Rules = append(layers[name].Rules, r.rules(in, names[name])...)
+		in.Done()
 	}
-	before := len(f.mistakes)
-	when := in.when()
-	if when != nil {
-		out.When, out.Names, out.Paths = when.holds, slices.Clone(when.arguments), when.looksAtPaths()
+	for _, name := range layerNames {
+		if layers[name] != nil {
+			r.config.Policies = append(r.config.Policies, *layers[name])
+		}
 	}
-	in.outcome(&out, b)
-	if len(f.mistakes) == before {
-		in.examples(&out, when)
+}
+
+// rules reads the rule blocks in a policy or a profile. Names are those of the layer's rules so far.
+func (r *reader) rules(in *hclfile.Body, names hclfile.Names) []policy.Rule {
+	var out []policy.Rule
+	for _, b := range in.Blocks("rule") {
+		out = append(out, r.rule(in, b, names))
 	}
-	in.knownAttrs["match"], in.knownAttrs["not_match"] = true, true
-	in.done()
 	return out
 }
 
-// hints reads what the tool's hints must be.
-func (f *fields) hints() policy.Hints {
-	return policy.Hints{
-		ReadOnly: f.choice("read_only"), Destructive: f.choice("destructive"),
-		Idempotent: f.choice("idempotent"), OpenWorld: f.choice("open_world"),
+var (
+	rulePattern = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	ruleNaming  = hclfile.Naming{
+		OK:   func(s string) bool { return rulePattern().MatchString(s) },
+		Rule: `a rule's name has at most 64 characters, which are letters, digits, ".", "_" and "-"`,
 	}
-}
+	effects = []string{string(policy.Allow), string(policy.Ask), string(policy.AlwaysAsk), string(policy.Deny)}
+)
 
-// choice reads true or false, nil when there is neither.
-func (f *fields) choice(name string) *bool {
-	if v, e := f.typed(name, boolKind, func(cty.Value) string { return "write " + name + " = true, without quotes" }); e != nil {
-		return new(v.True())
+// rule reads a rule block.
+func (r *reader) rule(layer *hclfile.Body, b *hclsyntax.Block, names hclfile.Names) policy.Rule {
+	name, in := layer.Named(b, ruleNaming, names)
+	out := policy.Rule{
+		Name:   name,
+		Source: in.Where(),
+		Tools:  in.SomeTexts("tools", checkToolGlob),
+		Hints: policy.Hints{
+			ReadOnly: in.OptionalBool("read_only"), Destructive: in.OptionalBool("destructive"),
+			Idempotent: in.OptionalBool("idempotent"), OpenWorld: in.OptionalBool("open_world"),
+		},
+		Categories: in.TextOrTexts("category", hclfile.CheckLine),
+		CostTiers:  in.TextOrTexts("cost_tier", checkCostTier),
+		Callers:    in.SomeTexts("callers", checkGlob),
+		Reason:     r.Hidden.Hide(in.Text("reason", hclfile.CheckLine)),
 	}
-	return nil
+	before := r.Count()
+	ex := examples{reader: r, in: in, rule: &out}
+	if a := in.Attr("when"); a != nil {
+		if ex.when = r.conditions.Compile(in, a.Expr); ex.when != nil {
+			out.When, out.Names, out.Paths = ex.when.Holds, ex.when.Arguments(), ex.when.LooksAtPaths()
+		}
+	}
+	effect, commands := in.OneOf("effect", effects), in.Block("commands")
+	switch {
+	case commands == nil:
+		in.Require("effect", `"ask"; the effects are allow, ask, always_ask and deny`)
+		out.Effect = policy.Effect(effect)
+	default:
+		if in.Given("effect") {
+			in.Wrong(in.NameRange("effect"), "a rule with commands has no effect of its own").
+				WithHint("remove it; commands { otherwise = … } says what holds for the commands that are not listed")
+		}
+		r.commands(in.Inner(commands), &out)
+	}
+	if r.Count() == before {
+		ex.read("match", true)
+		ex.read("not_match", false)
+	}
+	in.Know("match", "not_match")
+	in.Done()
+	return out
 }
 
-// declined says whether there is a false.
-func (f *fields) declined(name string) bool {
-	choice := f.choice(name)
-	return choice != nil && !*choice
+func checkCostTier(s string) (problem, hint string) {
+	if slices.Contains(costTiers, s) {
+		return "", ""
+	}
+	return fmt.Sprintf("cannot be %q", hclfile.Brief(s)), hclfile.Suggest(s, costTiers, "the tiers are")
 }
 
-var effects = []string{"allow", "ask", "always_ask", "deny"}
+func checkGlob(s string) (problem, hint string) {
+	if _, err := path.Match(s, ""); err != nil || s == "" {
+		return fmt.Sprintf("has the pattern %q, which is not well formed", hclfile.Brief(s)),
+			"* stands for any characters, ? for one, [a-c] for one of these"
+	}
+	return "", ""
+}
 
-// outcome reads what the rule says: an effect, or commands that it judges.
-func (f *fields) outcome(r *policy.Rule, b *hclsyntax.Block) {
-	effect, commands := f.oneOf("effect", effects), f.block("commands")
-	if commands == nil {
-		f.require("effect", `"ask"; the effects are allow, ask, always_ask and deny`, b)
-		r.Effect = policy.Effect(effect)
+// checkToolGlob finds patterns that no full name can match.
+func checkToolGlob(s string) (problem, hint string) {
+	if problem, hint := checkGlob(s); problem != "" {
+		return problem, hint
+	}
+	if strings.ContainsAny(s, "*?[") || strings.Contains(s, "__") {
+		return "", ""
+	}
+	return fmt.Sprintf("is %q, which no tool is called: full names are PLUGIN__TOOL", hclfile.Brief(s)),
+		fmt.Sprintf("write %q for all tools of that plugin", s+"__*")
+}
+
+// A commandJudge gives the effect of a shell command for a rule with a commands block.
+type commandJudge struct {
+	argument string // which holds the command
+	rules    shellcmd.Rules
+	always   bool // ask means always_ask
+}
+
+// commands reads the commands block of a rule.
+func (r *reader) commands(in *hclfile.Body, rule *policy.Rule) {
+	j := commandJudge{argument: shelltool.Command, rules: shellcmd.Rules{
+		Allow: prefixes(in, "allow"), Deny: prefixes(in, "deny"),
+		ReadOnly: in.Bool("read_only"), Otherwise: in.OneOf("otherwise", effects),
+	}}
+	if j.rules.Otherwise == string(policy.AlwaysAsk) {
+		j.rules.Otherwise, j.always = string(policy.Ask), true
+	}
+	if a := in.Text("argument", hclfile.CheckLine); a != "" {
+		j.argument = a
+	}
+	rule.Judge = j.judge
+	if !slices.Contains(rule.Names, j.argument) {
+		rule.Names = append(rule.Names, j.argument)
+	}
+	if _, err := j.rules.Check(); err != nil {
+		in.Wrong(in.Header(), "%s", err)
 		return
 	}
-	if f.given["effect"] {
-		f.wrong(f.body.Attributes["effect"].NameRange, "a rule with commands has no effect of its own").
-			hint("remove it; commands { otherwise = … } says what holds for the commands that are not listed")
+	j.examples(in, "allows", policy.Allow)
+	j.examples(in, "asks", policy.Ask)
+	j.examples(in, "denies", policy.Deny)
+	in.Done()
+}
+
+// prefixes reads a list of command beginnings, each split at blanks.
+func prefixes(in *hclfile.Body, name string) [][]string {
+	lines, ok := in.Texts(name, checkPrefix)
+	if !ok {
+		return nil
 	}
-	f.commands(r, commands)
+	var out [][]string
+	for i, line := range lines {
+		out = append(out, strings.Fields(line))
+		if name != "allow" {
+			continue
+		}
+		warnings, _ := shellcmd.Rules{Allow: out[i:]}.Check()
+		for _, w := range warnings {
+			in.Warn(hclfile.ItemRange(in.ExprOf(name), i), "%s", w).WithHint("list the sub-commands that are meant")
+		}
+	}
+	return out
+}
+
+func checkPrefix(s string) (problem, hint string) {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return "is blank", "write the beginning of a command, such as \"git status\""
+	case strings.ContainsAny(s, "\"'`$|&;<>()*?\\\n"):
+		return fmt.Sprintf("is %q; a command is listed by its plain first words", hclfile.Brief(s)),
+			"every part of a command line is judged separately; write the words without quotes, patterns and operators"
+	}
+	return "", ""
+}
+
+// judge gives the effect of the command in a call, none for a call without one.
+func (j commandJudge) judge(q *policy.Query) (policy.Judgement, error) {
+	judged, err := shelltool.Judge(q, j.argument, j.rules)
+	if j.always && judged.Effect == policy.Ask {
+		judged.Effect = policy.AlwaysAsk
+	}
+	return judged, err
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/host/lockfile"
 )
 
 // Nothing that a command names is looked for in the work folder.
@@ -50,7 +52,7 @@ func TestPathsInCommandsStartBesideTheFile(t *testing.T) {
 			if want := place.Replace(c.script); spec.Script != want {
 				t.Errorf("the script is %q, want %q", spec.Script, want)
 			}
-			if diff := cmp.Diff(strings.Fields(c.locked), LockedAs(spec, dir).Args); diff != "" {
+			if diff := cmp.Diff(strings.Fields(c.locked), lockfile.New(spec, dir).Args); diff != "" {
 				t.Errorf("locked: %s", diff)
 			}
 		})

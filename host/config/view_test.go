@@ -32,7 +32,7 @@ type view struct {
 }
 
 type rootView struct {
-	Name, Path, Effect, Source string
+	Path, Effect string
 }
 
 type limitsView struct {
@@ -89,7 +89,6 @@ type auditView struct {
 	Path    string   `json:"path,omitempty"`
 	Content bool     `json:"content,omitempty"`
 	Secrets []string `json:"secrets,omitempty"`
-	Source  string   `json:"source"`
 }
 
 type pluginView struct {
@@ -152,7 +151,7 @@ type discoveryView struct {
 type toolView struct {
 	Source         string `json:"source"`
 	Timeout        span   `json:"timeout,omitzero"`
-	MaxResultBytes int    `json:"max_result_bytes,omitzero"`
+	MaxResultBytes int64  `json:"max_result_bytes,omitzero"`
 
 	Limits limitsView `json:"limits,omitzero"`
 }
@@ -162,7 +161,7 @@ type span time.Duration
 func (s span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
 
 func viewOf(c *Config) view {
-	v := view{PluginDirs: portable(c, c.PluginDirs), Tools: map[string]toolView{}, Lock: c.LockMode}
+	v := view{PluginDirs: portable(c, c.PluginDirs), Tools: map[string]toolView{}, Lock: string(c.LockMode)}
 	for _, p := range c.Plugins {
 		r := p.Restart
 		v.Plugins = append(v.Plugins, pluginView{
@@ -180,8 +179,8 @@ func viewOf(c *Config) view {
 		}
 		v.Discovery = append(v.Discovery, seen)
 	}
-	for name, t := range c.Tools {
-		v.Tools[name] = toolView{t.Source, span(t.Timeout), t.MaxResultBytes, limitsView(t.Limits)}
+	for name, t := range c.Host.Tools {
+		v.Tools[name] = toolView{c.ToolSources[name], span(t.Timeout), t.MaxResultBytes, limitsView(t.Limits)}
 	}
 	v.rules(c)
 	return v
@@ -190,8 +189,8 @@ func viewOf(c *Config) view {
 // rules adds what says whether calls may run.
 func (v *view) rules(c *Config) {
 	v.PluginSettings, v.Profiles = map[string]pluginSettingsView{}, map[string]profileView{}
-	for name, p := range c.PluginSettings {
-		if s := (pluginSettingsView{limitsView(p.Limits), p.IgnoreHints, p.FreeTools}); s != (pluginSettingsView{}) {
+	for name, p := range c.Host.Plugins {
+		if s := (pluginSettingsView{limitsView(p.Limits), p.IgnoreHints, c.FreeTools[name]}); s != (pluginSettingsView{}) {
 			v.PluginSettings[name] = s
 		}
 	}
@@ -199,15 +198,18 @@ func (v *view) rules(c *Config) {
 		v.Policies = append(v.Policies, layerView{l.Name, rulesView(l.Rules)})
 	}
 	for name, p := range c.Profiles {
-		v.Profiles[name] = profileView{p.Include, p.Tools, p.Exclude, p.ReadOnly, p.Categories, p.MaxCostTier, p.Mode, rulesView(p.Rules.Rules), p.Source}
+		f := p.Filter
+		v.Profiles[name] = profileView{p.Include, f.Tools, f.Exclude, p.ReadOnly, f.Categories, string(f.MaxCostTier), string(p.Mode),
+			rulesView(p.Rules.Rules), p.Source}
 	}
-	v.Approval, v.MaxCostTier = approvalView{c.Approval.Mode, span(c.Approval.Timeout)}, c.Defaults.MaxCostTier
-	v.MaxConcurrency, v.WithoutFloor = c.Defaults.MaxConcurrency, c.Defaults.WithoutFloor
-	for _, r := range c.Roots {
-		v.Roots = append(v.Roots, rootView{r.Name, portable(c, []string{r.Path})[0], string(r.Effect), r.Source})
+	h := c.Host
+	v.Approval, v.MaxCostTier = approvalView{string(h.Mode), span(h.ApprovalTimeout)}, string(h.MaxCostTier)
+	v.MaxConcurrency, v.WithoutFloor = h.MaxConcurrency, h.WithoutFloor
+	for _, r := range h.Roots {
+		v.Roots = append(v.Roots, rootView{portable(c, []string{r.Path})[0], string(r.Effect)})
 	}
 	if a := c.Audit; a != nil {
-		v.Audit = &auditView{portable(c, []string{a.Path})[0], a.Content, a.Secrets, a.Source}
+		v.Audit = &auditView{portable(c, []string{a.Path})[0], a.Content, a.Secrets}
 	}
 	for _, w := range c.Warnings {
 		v.Warnings = append(v.Warnings, w.String())

@@ -1,4 +1,4 @@
-package config
+package when
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 
+	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/policy"
 )
 
@@ -50,17 +51,21 @@ func bothWays(t *rapid.T) string {
 }
 
 // conditionOf makes a condition of any expression, also of one that a file could not have since it gives no truth.
-func conditionOf(t *rapid.T, src string) *condition {
+func conditionOf(t *rapid.T, src string) *Condition {
 	e, diags := hclsyntax.ParseExpression([]byte(src), "config.hcl", hcl.InitialPos)
 	if diags.HasErrors() {
 		t.Fatalf("%s: %v", src, diags)
 	}
-	r := newReader("/config.hcl", "config.hcl", []byte(src))
-	v, ok := r.vet(e)
-	if !ok {
-		t.Fatalf("%s: %v", src, r.finish())
+	file, err := hclfile.New("/config.hcl", []byte(src), 1<<20)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return &condition{vetted: v, path: "config.hcl", base: &hcl.EvalContext{Functions: r.functions()}}
+	c := NewCompiler(file.Scope)
+	v, ok := c.vet(e)
+	if !ok {
+		t.Fatalf("%s: %v", src, file.Err())
+	}
+	return &Condition{vetted: v, path: "config.hcl", base: &hcl.EvalContext{Functions: c.functions}}
 }
 
 func drawTruth(t *rapid.T, depth int) string {

@@ -1,0 +1,350 @@
+// Package when compiles and evaluates the conditions of rules: HCL expressions about the arguments of a call, with a fixed
+// set of functions. Both the expressions and the arguments are treated as hostile: a condition reads nothing but what it
+// names, and the steps of an evaluation are counted and bounded.
+package when
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/host/internal/shelltool"
+	"github.com/toolhost/toolhost/host/policy"
+)
+
+// A Compiler compiles the conditions of one file. They share functions, compiled patterns and the steps that reading the
+// file may take.
+type Compiler struct {
+	*hclfile.Scope
+	functions map[string]function.Function
+	patterns  patterns
+	steps     int // see maxLoadSteps
+}
+
+// NewCompiler makes the compiler for a file.
+func NewCompiler(scope *hclfile.Scope) *Compiler {
+	c := &Compiler{Scope: scope, functions: plainFunctions(), patterns: patterns{}, steps: maxLoadSteps}
+	cache := &commandCache{}
+	c.functions["matches"] = c.patterns.function()
+	c.functions["commands"], c.functions["runs"] = commandsFunction(cache), runsFunction(cache)
+	return c
+}
+
+// A Condition is a compiled condition. It is safe for concurrent use.
+type Condition struct {
+	*vetted
+	path string // of the file, as the user named it
+	base *hcl.EvalContext
+}
+
+// Compile compiles an attribute of a rule. It is nil when the expression is not allowed or cannot be a condition whatever
+// the arguments are, which is reported.
+func (c *Compiler) Compile(rule *hclfile.Body, e hclsyntax.Expression) *Condition {
+	v, ok := c.vet(e)
+	if !ok {
+		return nil
+	}
+	cond := &Condition{vetted: v, path: c.Path, base: &hcl.EvalContext{
+		Variables: map[string]cty.Value{"local": cty.ObjectVal(v.locals), "env": cty.ObjectVal(v.env)},
+		Functions: c.functions,
+	}}
+	unknown := map[string]cty.Value{}
+	for _, name := range cond.arguments {
+		unknown[name] = cty.DynamicVal
+	}
+	var value cty.Value
+	var err error
+	c.spend(func(m *meter) { value, err = cond.value(&policy.Query{}, unknown, m) })
+	if err == nil && value.IsKnown() {
+		_, err = truthOf(value)
+	} else if err == nil && value.Type() != cty.DynamicPseudoType && value.Type() != cty.Bool {
+		err = fmt.Errorf("it gives %s, not true or false", hclfile.KindOf(cty.UnknownVal(value.Type())))
+	}
+	if err != nil {
+		rule.Wrong(e.Range(), "when: %s", err).
+			WithHint(`a condition is an expression without quotes around it, such as args.path == "x"`)
+		return nil
+	}
+	return cond
+}
+
+// Try is Holds for an example in the file, whose steps are taken from those that reading the file may take.
+func (c *Compiler) Try(cond *Condition, q *policy.Query) (truth policy.Truth, err error) {
+	c.spend(func(m *meter) { truth, err = cond.ask(q, m) })
+	return truth, err
+}
+
+// spend makes an evaluation pay out of the steps that the file has left.
+func (c *Compiler) spend(evaluate func(*meter)) {
+	m := &meter{left: min(maxSteps, c.steps)}
+	before := m.left
+	evaluate(m)
+	c.steps -= before - m.left
+}
+
+// Arguments are the names of the arguments that the condition refers to, sorted.
+func (c *Condition) Arguments() []string { return slices.Clone(c.arguments) }
+
+// LooksAtPaths says whether the condition may give another result when the call names another path.
+func (c *Condition) LooksAtPaths() bool {
+	return c.paths || slices.ContainsFunc(c.arguments, isPathArgument)
+}
+
+// Holds evaluates the condition for a call. The error says why that is impossible.
+func (c *Condition) Holds(q *policy.Query) (policy.Truth, error) {
+	return c.ask(q, &meter{left: maxSteps})
+}
+
+func (c *Condition) ask(q *policy.Query, m *meter) (policy.Truth, error) {
+	args := make(map[string]cty.Value, len(c.arguments))
+	for _, name := range c.arguments {
+		if q.Path != nil && isPathArgument(name) { // the call is asked about another path
+			if args[name] = cty.NullVal(cty.DynamicPseudoType); name == "path" {
+				args[name] = pathValue(q.Path)
+			}
+			continue
+		}
+		a := q.Kept(name, func() any {
+			v, err := valueOf(q.Argument(name))
+			return argument{v, err}
+		}).(argument)
+		if a.err != nil {
+			return policy.No, fmt.Errorf("args.%s cannot be looked at: %w", name, a.err)
+		}
+		args[name] = a.value
+	}
+	for name, text := range c.facts(q) {
+		if problem := hclfile.Unstable(text); problem != "" {
+			return policy.No, fmt.Errorf("%s cannot be looked at: it %s", name, problem)
+		}
+	}
+	v, err := c.value(q, args, m)
+	if err != nil {
+		return policy.No, err
+	}
+	return truthOf(v)
+}
+
+// isPathArgument says whether tools are given paths in the argument.
+func isPathArgument(name string) bool { return name == "path" || name == "paths" || name == "edits" }
+
+// An argument is one of a call's, as expressions work with it. Queries keep it for the next rule.
+type argument struct {
+	value cty.Value
+	err   error
+}
+
+// facts are the texts that the condition refers to besides arguments.
+func (c *Condition) facts(q *policy.Query) map[string]string {
+	if len(c.words) == 0 && !c.paths {
+		return nil
+	}
+	all, out := map[string]string{"tool": q.Tool, "caller": q.Caller, "workdir": q.Workdir}, map[string]string{}
+	for _, name := range c.words {
+		out[name] = all[name]
+	}
+	if c.paths {
+		out["workdir"] = q.Workdir
+	}
+	return out
+}
+
+func (c *Condition) context(q *policy.Query, args map[string]cty.Value, m *meter) *hcl.EvalContext {
+	ctx := c.base.NewChild()
+	ctx.Variables = map[string]cty.Value{"args": cty.ObjectVal(args), meterName: cty.CapsuleVal(meterType, m)}
+	for name, text := range c.facts(q) {
+		ctx.Variables[name] = cty.StringVal(text)
+	}
+	ctx.Functions = map[string]function.Function{}
+	if c.paths {
+		ctx.Functions["inside"] = insideFunction(q.Workdir)
+		ctx.Functions["paths"] = pathsFunction(q)
+	}
+	if shelltool.Unread(q) {
+		ctx.Functions["commands"], ctx.Functions["runs"] = unreadCommands, unreadRuns
+	}
+	return ctx
+}
+
+// value evaluates. Too much work is an error even in a part that && or || would not need.
+func (c *Condition) value(q *policy.Query, args map[string]cty.Value, m *meter) (v cty.Value, err error) {
+	m.args, m.made, m.top = args, nil, func() *hcl.EvalContext { return c.context(q, args, m) }
+	defer func() {
+		if recover() != nil { // HCL panics over some nulls
+			err = errors.New("it cannot be evaluated with these arguments")
+		}
+	}()
+	v, diags := c.expr.eval(nil, m)
+	switch {
+	case m.spent():
+		return v, errors.New("it is too much work with arguments of this size")
+	case diags.HasErrors():
+		return v, errors.New(c.failure(diags))
+	}
+	return v, nil
+}
+
+// failure is the first error, with its position.
+func (c *Condition) failure(diags hcl.Diagnostics) string {
+	d := diags[slices.IndexFunc(diags, func(d *hcl.Diagnostic) bool { return d.Severity == hcl.DiagError })]
+	text, _, _ := strings.Cut(hclfile.Visible(d.Detail), ". ")
+	if _, own, called := strings.Cut(text, " failed: "); called {
+		text = own
+	}
+	text = strings.TrimPrefix(text, "Error during operation: ")
+	text = strings.TrimRight(text, ".")
+	_, size := utf8.DecodeRuneInString(text)
+	text = strings.ToLower(text[:size]) + text[size:]
+	if d.Subject != nil {
+		text += fmt.Sprintf(" (%s:%d,%d)", c.path, d.Subject.Start.Line, d.Subject.Start.Column)
+	}
+	return text
+}
+
+func truthOf(v cty.Value) (policy.Truth, error) {
+	switch {
+	case !v.IsKnown() && (v.Type() == cty.Bool || v.Type() == cty.DynamicPseudoType):
+		return policy.Unsure, nil
+	case !v.IsKnown() || !hclfile.BoolKind.Is(v):
+		return policy.No, fmt.Errorf("it gives %s, not true or false", hclfile.KindOf(v))
+	case v.True():
+		return policy.Yes, nil
+	}
+	return policy.No, nil
+}
+
+// Bounds for an argument that a rule refers to: bytes of JSON, and values at any depth. Each value costs a condition some
+// hundred bytes and a microsecond, before it is used.
+const (
+	maxArgument = 1 << 20
+	maxValues   = 1 << 15
+)
+
+var (
+	errNotJSON     = errors.New("it is not JSON")
+	errNumber      = errors.New("it holds a number that is too long or too large")
+	errComposition = errors.New("it holds letters that are written as a base letter and an accent, " +
+		"which a rule would see as one character and the tool as two")
+)
+
+// valueOf turns one argument into a value of expressions. It refuses what HCL would change: rules must see what the tool
+// gets. An absent argument is null.
+func valueOf(raw json.RawMessage) (cty.Value, error) {
+	if len(raw) == 0 {
+		return cty.NullVal(cty.DynamicPseudoType), nil
+	}
+	if len(raw) > maxArgument {
+		return cty.NilVal, fmt.Errorf("it has %d bytes; rules look at %d at most", len(raw), maxArgument)
+	}
+	if raw[0] == '"' { // most are text, and need no decoder
+		var s string
+		if json.Unmarshal(raw, &s) != nil {
+			return cty.NilVal, errNotJSON
+		}
+		return textOf(s)
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	r := &jsonReader{Decoder: d}
+	v, err := r.value(0)
+	if _, more := d.Token(); err == nil && !errors.Is(more, io.EOF) {
+		return cty.NilVal, errors.New("it is not one JSON value")
+	}
+	return v, err
+}
+
+type jsonReader struct {
+	*json.Decoder
+	values int // read so far
+}
+
+func (r *jsonReader) value(depth int) (cty.Value, error) {
+	if r.values++; r.values > maxValues {
+		return cty.NilVal, fmt.Errorf("it has more than %d values, which is too much work", maxValues)
+	}
+	if depth > hclfile.MaxDepth {
+		return cty.NilVal, fmt.Errorf("it has more than %d lists or objects inside each other", hclfile.MaxDepth)
+	}
+	token, err := r.Token()
+	if err != nil {
+		return cty.NilVal, errNotJSON
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		if t == '[' {
+			return r.list(depth)
+		}
+		return r.object(depth)
+	case string:
+		return textOf(t)
+	case json.Number:
+		return numberOf(t.String())
+	case bool:
+		return cty.BoolVal(t), nil
+	}
+	return cty.NullVal(cty.DynamicPseudoType), nil
+}
+
+func (r *jsonReader) list(depth int) (cty.Value, error) {
+	var items []cty.Value
+	for r.More() {
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return v, err
+		}
+		items = append(items, v)
+	}
+	_, err := r.Token()
+	return cty.TupleVal(items), err
+}
+
+func (r *jsonReader) object(depth int) (cty.Value, error) {
+	items := map[string]cty.Value{}
+	for r.More() {
+		key, err := r.value(hclfile.MaxDepth)
+		if err != nil {
+			return key, err
+		}
+		name := key.AsString()
+		if _, twice := items[name]; twice {
+			return cty.NilVal, fmt.Errorf("it has two members named %q in one object", hclfile.Brief(name))
+		}
+		if items[name], err = r.value(depth + 1); err != nil {
+			return cty.NilVal, err
+		}
+	}
+	_, err := r.Token()
+	return cty.ObjectVal(items), err
+}
+
+func textOf(s string) (cty.Value, error) {
+	if !norm.NFC.IsNormalString(s) {
+		return cty.NilVal, errComposition
+	}
+	return cty.StringVal(s), nil
+}
+
+// numberOf keeps a number exact, and refuses one that cannot be.
+func numberOf(s string) (cty.Value, error) {
+	_, exponent, _ := strings.Cut(strings.ToLower(s), "e")
+	if len(s) > hclfile.MaxDigits || len(exponent) > len("-0000") {
+		return cty.NilVal, errNumber
+	}
+	v, err := cty.ParseNumberVal(s)
+	if err != nil || hclfile.OutOfRange(v.AsBigFloat()) {
+		return cty.NilVal, errNumber
+	}
+	return v, nil
+}

@@ -1,0 +1,221 @@
+package when
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/toolhost/toolhost/host/internal/hclfile"
+)
+
+// maxLoops bounds loops inside loops.
+const maxLoops = 2
+
+// vetted is an expression that uses only what conditions may, with its constants evaluated and a meter on each part.
+type vetted struct {
+	expr        metered
+	arguments   []string // that it names, sorted
+	words       []string // of tool, caller and workdir, those that it names
+	locals, env map[string]cty.Value
+	paths       bool // it calls inside or paths
+}
+
+// vet checks that an expression uses only what conditions may. It is false, and reports why, when it does not.
+func (c *Compiler) vet(e hclsyntax.Expression) (*vetted, bool) {
+	before := c.Count()
+	v := &vetting{Compiler: c, out: &vetted{locals: map[string]cty.Value{}, env: map[string]cty.Value{}}}
+	_ = hclsyntax.Walk(e, v)
+	if v.operators > hclfile.MaxOperators {
+		c.Add(e.Range(), "more than %d operators in one expression", hclfile.MaxOperators).WithHint("make several rules of it")
+	}
+	for _, t := range e.Variables() {
+		v.reference(t)
+	}
+	if c.Count() > before {
+		return nil, false
+	}
+	v.out.expr = meterParts(e)
+	for _, change := range v.later {
+		change()
+	}
+	slices.Sort(v.out.arguments)
+	return v.out, true
+}
+
+// vetting walks over an expression.
+type vetting struct {
+	*Compiler
+	out              *vetted
+	operators, loops int
+	later            []func() // changes of the expression, made after the walk
+}
+
+// Enter looks at a node.
+func (v *vetting) Enter(n hclsyntax.Node) hcl.Diagnostics {
+	switch n := n.(type) {
+	case *hclsyntax.BinaryOpExpr, *hclsyntax.UnaryOpExpr, *hclsyntax.ConditionalExpr:
+		v.operators++
+	case *hclsyntax.LiteralValueExpr:
+		v.Number(n)
+	case *hclsyntax.FunctionCallExpr:
+		v.call(n)
+	case *hclsyntax.ForExpr:
+		v.loop(n)
+	case *hclsyntax.SplatExpr:
+		v.Add(n.Range(), "splats cannot be used here").WithHint("write [for x in LIST : x.NAME]")
+	case *hclsyntax.TemplateJoinExpr:
+		v.Add(n.Range(), "loops in a string cannot be used here").WithHint(`write join(",", [for x in LIST : x])`)
+	default:
+		v.Allowed(n)
+	}
+	return nil
+}
+
+// Exit leaves a node.
+func (v *vetting) Exit(n hclsyntax.Node) hcl.Diagnostics {
+	if _, loop := n.(*hclsyntax.ForExpr); loop {
+		v.loops--
+	}
+	return nil
+}
+
+// roots are the words that references can begin with.
+var roots = []string{"args", "caller", "env", "local", "tool", "workdir"}
+
+func (v *vetting) loop(n *hclsyntax.ForExpr) {
+	if v.loops++; v.loops > maxLoops {
+		v.Add(n.Range(), "more than %d loops inside each other", maxLoops).WithHint("make several rules of it")
+	}
+	for _, name := range []string{n.KeyVar, n.ValVar} {
+		if slices.Contains(roots, name) {
+			v.Add(n.OpenRange, "a loop cannot call its items %q, which means something already", name).WithHint("use another name")
+		}
+	}
+}
+
+// reference resolves local.NAME and env.NAME, and notes what else the condition refers to.
+func (v *vetting) reference(t hcl.Traversal) {
+	switch root := t.RootName(); root {
+	case "args":
+		v.argument(t)
+	case "tool", "caller", "workdir":
+		v.out.words = append(v.out.words, root)
+		if len(t) > 1 {
+			v.Add(t.SourceRange(), "%s is a string and has no parts", root).WithHint("write %s", root)
+		}
+	case "local", "env":
+		v.Resolve(t, map[string]map[string]cty.Value{"local": v.out.locals, "env": v.out.env})
+	default:
+		v.unknown(t)
+	}
+}
+
+func (v *vetting) argument(t hcl.Traversal) {
+	name := hclfile.SecondName(t)
+	switch {
+	case name == "":
+		v.Add(t.SourceRange(), "args needs a name after it").WithHint("write args.NAME; a rule looks at the arguments that it names, not at all of them")
+	case !slices.Contains(v.out.arguments, name):
+		v.out.arguments = append(v.out.arguments, name)
+	}
+}
+
+func (v *vetting) unknown(t hcl.Traversal) {
+	root := t.RootName()
+	m := v.Add(t[0].SourceRange(), "there is nothing called %q here", hclfile.Brief(root))
+	switch n := hclfile.Near(root, append(roots, "false", "null", "true")); {
+	case n != "":
+		m.WithHint("did you mean %s?", n)
+	case len(t) == 1:
+		m.WithHint("an argument of the call is args.%s, and text needs quotes: %q", hclfile.Brief(root), hclfile.Brief(root))
+	default:
+		m.WithHint("there are args.NAME, tool, caller, workdir, local.NAME and env.NAME")
+	}
+}
+
+// elsewhere says what to use instead of functions that other HCL dialects have.
+var elsewhere = map[string]string{
+	"can":        "an expression that fails must not count as false: a deny rule would let the call through. What may be absent can be compared with null",
+	"try":        "an expression that fails must not count as something else: a deny rule would let the call through. Use coalesce or lookup for what may be absent",
+	"format":     "write a string with ${…} in it",
+	"regex":      "write matches(PATTERN, TEXT)",
+	"regexall":   "write matches(PATTERN, TEXT)",
+	"replace":    "write matches(PATTERN, TEXT) to look for something",
+	"jsondecode": "arguments are values already",
+	"file":       "rules read no files",
+}
+
+// call reports a function that does not exist or is called with the wrong number of arguments.
+func (v *vetting) call(n *hclsyntax.FunctionCallExpr) {
+	f, there := v.functions[n.Name]
+	switch n.Name {
+	case "inside":
+		v.out.paths, there, f = true, true, insideFunction("")
+	case "paths":
+		v.out.paths, there, f = true, true, pathsFunction(nil)
+	}
+	if !there {
+		v.missing(n)
+		return
+	}
+	least, most := len(f.Params()), len(f.Params())
+	if f.VarParam() != nil {
+		most = len(n.Args)
+	}
+	if !n.ExpandFinal && (len(n.Args) < least || len(n.Args) > most) {
+		v.Add(n.Range(), "%s does not take %s", n.Name, plural(len(n.Args), "argument")).WithHint("write %s", usage[n.Name])
+		return
+	}
+	if n.Name == "matches" {
+		v.pattern(n)
+	}
+}
+
+// missing reports a function that does not exist.
+func (v *vetting) missing(n *hclsyntax.FunctionCallExpr) {
+	if n.Name == "env" {
+		v.Add(n.NameRange, "env(…) cannot be called here").WithHint(`give it a name outside: locals { a = env("NAME", "default") }, and write local.a here`)
+		return
+	}
+	v.Add(n.NameRange, "there is no function %q here", hclfile.Brief(n.Name)).Hint = cmp.Or(elsewhere[n.Name], hclfile.Suggest(n.Name, Functions(), "functions"))
+}
+
+// pattern compiles the pattern of matches, which must not come from the call: its author must not choose what is searched
+// for.
+func (v *vetting) pattern(n *hclsyntax.FunctionCallExpr) {
+	e := n.Args[0]
+	foreign := func(t hcl.Traversal) bool { return t.RootName() != "local" && t.RootName() != "env" }
+	if n.ExpandFinal || slices.ContainsFunc(e.Variables(), foreign) {
+		v.Add(e.Range(), "the pattern of matches must be written in the file").WithHint("write %s, with the pattern first", usage["matches"])
+		return
+	}
+	value, ok := v.Eval(e)
+	if !ok {
+		return
+	}
+	if !hclfile.TextKind.Is(value) {
+		v.Add(e.Range(), "the pattern of matches must be a string, not %s", hclfile.KindOf(value)).WithHint("write %s", usage["matches"])
+		return
+	}
+	work, problem, hint := v.patterns.compile(value.AsString())
+	if problem != "" {
+		v.Add(e.Range(), "this pattern %s", problem).Hint = hint
+		return
+	}
+	v.later = append(v.later, func() {
+		text := &hclsyntax.LiteralValueExpr{Val: cty.StringVal(value.AsString()), SrcRange: e.Range()}
+		n.Args[0] = pattern{text, v.patterns[value.AsString()]}
+		n.Args[1] = metered{Expression: n.Args[1], factor: work}
+	})
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
