@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -272,4 +273,25 @@ func (c *Call) fresh() error {
 		return nil
 	}
 	return fail(sdk.CodeApprovalTimeout, "ApprovalExpired", "the yes to %s is more than %s old, because the call had to wait; nothing was run", c.Tool, approvalLife)
+}
+
+// A consent is what a person was asked about, and who was to answer.
+type consent struct {
+	approver   Approver
+	mode       Mode
+	definition string
+	preview    *sdk.Preview
+	decision   policy.Decision
+}
+
+func (h *snapshot) consent(c *Call) consent {
+	return consent{h.options.Approver, h.options.Mode, c.Definition.hash(), c.preview, c.Decision}
+}
+
+// covered says whether the yes that the call has is the answer to this question too.
+func (q consent) covered(c *Call) bool {
+	given := c.consent
+	a, b := q.decision, given.decision
+	return !c.approved.IsZero() && c.fresh() == nil && same(q.approver, given.approver) && q.mode == given.mode && q.definition == given.definition &&
+		a.Effect == b.Effect && a.Rule == b.Rule && a.Layer == b.Layer && a.Reason == b.Reason && reflect.DeepEqual(q.preview, given.preview)
 }

@@ -5,8 +5,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/toolhost/toolhost/host/internal/shelltool"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/shellcmd"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -103,4 +106,82 @@ func denied(c *Call) *sdk.Error {
 
 func decisionDetails(d policy.Decision) []byte {
 	return sdk.Details(map[string]string{"rule": d.Rule, "layer": d.Layer, "source": d.Source, "reason": d.Reason})
+}
+
+// Mode says what becomes of calls that a person would be asked about.
+type Mode string
+
+// modeLayer is the layer of a decision that a mode made.
+const modeLayer = "approval"
+
+// The modes.
+const (
+	ModeAsk      Mode = "ask"       // the approver is asked; "" is the same
+	ModeAutoEdit Mode = "auto_edit" // tools of category "edit" run without, unless a rule or a preview asks
+	ModePlan     Mode = "plan"      // only calls that read run, nobody is asked
+	ModeNeverAsk Mode = "never_ask" // what would be asked is denied
+)
+
+func (m Mode) check() error {
+	if all := []Mode{"", ModeAsk, ModeAutoEdit, ModePlan, ModeNeverAsk}; !slices.Contains(all, m) {
+		return fmt.Errorf("host: there is no approval mode %q; there are ask, auto_edit, plan and never_ask", m)
+	}
+	return nil
+}
+
+// planned lets only those calls through that read.
+var planned = must(policy.New(ReadOnlyLayer("plan mode")))
+
+// apply gives the decision as the mode changes it. No mode loosens what a rule says.
+func (m Mode) apply(d policy.Decision, q *policy.Query) policy.Decision {
+	byHints := d.Layer == policy.ByHints
+	switch {
+	case m == ModePlan:
+		return plan(d, planned.Decide(q), byHints)
+	case m == ModeAutoEdit && byHints && q.Category == "edit":
+		return d.Waive(policy.Step{Layer: modeLayer, Rule: string(m), Reason: "edits are not asked about in this mode"})
+	}
+	return d
+}
+
+// plan puts the two decisions together: what only reads runs unasked, unless a rule has more to say of it.
+func plan(d, p policy.Decision, byHints bool) policy.Decision {
+	step := policy.Step{Layer: p.Layer, Rule: p.Rule, Effect: p.Effect, Reason: p.Reason, Matched: true}
+	if byHints && p.Effect == policy.Allow {
+		return d.Waive(step)
+	}
+	return d.Tighten(step)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// floored denies what nobody means, such as rm -rf / or a fork bomb, whatever rules and people allow.
+func (h *snapshot) floored(d policy.Decision, q *policy.Query) policy.Decision {
+	if h.options.WithoutFloor {
+		return d
+	}
+	why := shelltool.Catastrophe(q)
+	if why == "" {
+		return d
+	}
+	return d.Tighten(policy.Step{Layer: "floor", Rule: "catastrophe", Effect: policy.Deny, Matched: true, Reason: why})
+}
+
+// ReadOnlyLayer is a layer under which nothing is changed: tools whose hint says that they only read run, and shell
+// commands of which every part is known to only read; all else is denied.
+func ReadOnlyLayer(name string) policy.Layer {
+	return policy.Layer{Name: name, Rules: []policy.Rule{
+		{Name: "reads", Hints: policy.Hints{ReadOnly: sdk.Yes}, Effect: policy.Allow, Reason: "the tool only reads"},
+		{Name: "commands-that-read", Categories: []string{shelltool.Category}, Judge: commandsThatRead, Reason: "only commands that read may run here"},
+		{Name: "nothing-else", Effect: policy.Deny, Reason: "only calls that read are allowed here"},
+	}}
+}
+
+func commandsThatRead(q *policy.Query) (policy.Judgement, error) {
+	return shelltool.Judge(q, shelltool.Command, shellcmd.Rules{ReadOnly: true, Otherwise: string(policy.Deny)})
 }

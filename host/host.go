@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/internal/queue"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -219,4 +220,131 @@ func (h *snapshot) answered(c *Call, r *sdk.Result, err error, took time.Duratio
 func (h *Host) Tools(ctx context.Context) ([]*Tool, []error) {
 	tools, problems, _ := h.now.Load().registry.all(ctx, nil)
 	return tools, problems
+}
+
+// A snapshot is a configuration snapshot: plugins, options, and the chain made of them, which hold until the next Reload. It
+// never changes, and a call uses one at a time.
+type snapshot struct {
+	*Host
+	options  Options
+	log      *slog.Logger
+	registry *registry
+	aliases  map[string]string // full names of tools, by their other names
+	results  *keeper
+	queues   map[string]*queue.Queue // by plugin; of those that have limits
+	route    CallFunc
+	renewed  CallFunc // the route of a call that was on its way when its rules were replaced
+	edited   CallFunc // the route of a call whose arguments a person has changed
+	fitting  CallFunc // whether a call's arguments can be used
+}
+
+// newSnapshot prepares a snapshot that takes over from old what is the same; old is nil for the first. Nothing changes
+// before change puts it in place.
+func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) (*snapshot, error) {
+	r, err := h.newRegistry(plugins, o, old)
+	if err != nil {
+		return nil, err
+	}
+	n := &snapshot{Host: h, options: o, log: o.Logger, registry: r, results: &keeper{dir: o.ResultDir}}
+	if old != nil && old.options.ResultDir == o.ResultDir {
+		n.results = old.results
+	}
+	if n.aliases, err = aliases(plugins, o.Tools); err != nil {
+		return nil, err
+	}
+	r.hides = n.hides
+	n.buildRoute()
+	return n, nil
+}
+
+// buildRoute is the one place where the route of a call is put together, outermost first. Nothing behind approve may
+// change the arguments.
+func (h *snapshot) buildRoute() {
+	outside := []Middleware{h.audit, h.conclude, h.guard, h.shed, h.open, h.shape}
+	if len(h.options.Middleware) > 0 {
+		outside = slices.Concat(outside, []Middleware{h.survey}, h.options.Middleware, []Middleware{h.own})
+	}
+	known := []Middleware{h.lookup, h.admit, h.parse}
+	inside := []Middleware{h.renew, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit, h.record, h.start, h.timed}
+	h.route = chain(h.dispatch, slices.Concat(outside, known, inside)...)
+	h.renewed = chain(h.dispatch, slices.Concat(known, inside)...)
+	h.edited = chain(h.dispatch, slices.Concat([]Middleware{h.parse}, inside)...)
+	h.fitting = chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.parse, h.validate)
+}
+
+// prepare begins a call's life.
+func (h *snapshot) prepare(c *Call) *Call {
+	h.fillIn(c)
+	c.Definition, c.Decision = nil, policy.Decision{}
+	c.life = &life{id: c.ID, called: c.Tool}
+	c.Tool = h.meant(c.Tool)
+	return c
+}
+
+// fillIn fills in what the caller has left to the host.
+func (h *snapshot) fillIn(c *Call) {
+	if c.catalog != nil {
+		d := c.catalog.defaults
+		c.Caller, c.SessionID, c.Workdir = cmp.Or(c.Caller, d.Caller), cmp.Or(c.SessionID, d.SessionID), cmp.Or(c.Workdir, d.Workdir)
+	}
+	if c.ID == "" {
+		c.ID = newID()
+	}
+	c.Workdir = cmp.Or(c.Workdir, h.options.Workdir)
+}
+
+// open lets calls in until Close, which ends those that run.
+func (h *Host) open(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		if !h.enter() {
+			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host is closed; nothing was run")
+		}
+		defer h.running.Done()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(h.base, cancel)()
+		return next(ctx, c)
+	}
+}
+
+func (h *Host) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.base.Err() != nil {
+		return false
+	}
+	h.running.Add(1)
+	return true
+}
+
+// patience is how long Close waits for calls whose context has ended.
+const patience = 5 * time.Second
+
+// Close lets no more calls in, ends those that run, and then closes all plugins that it has. Calls that do not end within
+// five seconds are left to themselves. Closing again does nothing.
+func (h *Host) Close() error {
+	if h.shut() {
+		h.awaitCalls()
+		return h.now.Load().registry.close()
+	}
+	return nil
+}
+
+// shut lets no more calls in; it is true the first time.
+func (h *Host) shut() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	first := h.base.Err() == nil
+	h.end()
+	return first
+}
+
+func (h *Host) awaitCalls() {
+	ended := make(chan struct{})
+	go func() { h.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		h.logger().Warn("closing the host while calls run on, though their context has ended")
+	}
 }
