@@ -135,7 +135,7 @@ func (c *checker) checkValue(n *node, v any, at *place) bool {
 	return true
 }
 
-// breadth is how many values stand in v, itself included, long ones counted more than once; it is what comparing v
+// breadth is how many values are in v, itself included, long ones counted more than once; it is what comparing v
 // costs.
 func breadth(v any) int {
 	total := 1 + size(v)/64

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// patience is far more than anything here may take; it only tells slow from endless.
+// patience is far more than anything here may take; it only distinguishes slow from endless.
 const patience = 20 * time.Second
 
 // within fails the test if f takes longer than a whole test should.

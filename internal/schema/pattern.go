@@ -69,7 +69,7 @@ func (r *reader) compilePattern(s string) (*pattern, error) {
 	return &pattern{text: s, re: re, size: size}, nil
 }
 
-// parseError tells what ECMA-262 has and RE2 has not from what is malformed in both.
+// parseError distinguishes what ECMA-262 has and RE2 has not from what is malformed in both.
 func parseError(s string, err error) error {
 	e, ok := errors.AsType[*syntax.Error](err)
 	if !ok {

@@ -20,7 +20,7 @@ func mustCompile(t testing.TB, raw string) *Schema {
 
 func longText(n int) string { return strings.Repeat("some words to read, one line\n", n/29+1)[:n] }
 
-// TestRefused fixes the words for schemas that their author must mend.
+// TestRefused fixes the words for schemas that their author must fix.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
 		{"not JSON", `{"type":`, `#: not valid JSON: the text ends too early, at byte 8`},
@@ -339,7 +339,7 @@ func TestForeignSchemas(t *testing.T) {
 	}
 }
 
-// In a schema of one's own a format says what is meant, and nothing more; nullable counts there too.
+// In a schema of the caller's own a format says what is meant, and nothing more; nullable counts there too.
 func TestOwnSchemasHaveNoFormats(t *testing.T) {
 	s, err := Compile([]byte(`{"properties":{"d":{"type":"string","format":"date"},"a":{"type":"string",` +
 		`"nullable":true}}}`))

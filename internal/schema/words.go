@@ -75,7 +75,7 @@ func (c *checker) invalid() *Invalid {
 	return &Invalid{Problems: problems[:kept:kept], More: len(problems) - kept + c.uncounted}
 }
 
-// place is where a value stands in its document: a chain of steps up to the root, which is nil.
+// place is where a value is in its document: a chain of steps up to the root, which is nil.
 type place struct {
 	up    *place
 	name  string // of a property

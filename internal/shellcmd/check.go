@@ -30,7 +30,7 @@ const (
 
 var sedScript = sync.OnceValue(sedScripts)
 
-// sedScripts puts the pattern together: any of a few characters may stand between the parts of a replacement.
+// sedScripts puts the pattern together: any of a few characters may be between the parts of a replacement.
 func sedScripts() *regexp.Regexp {
 	var replaced []string
 	for _, mark := range strings.Split("/|,#@", "") {

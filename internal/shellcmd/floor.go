@@ -9,8 +9,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Catastrophe tells why a text would destroy a system, a home folder or a disk, or bring the machine to a stop: what
-// nobody who writes it for an agent means, such as rm -rf /, mkfs on a device, or a fork bomb. It is "" for everything
+// Catastrophe says why a text would destroy a system, a home folder or a disk, or bring the machine to a stop: what
+// no one who writes it for an agent means, such as rm -rf /, mkfs on a device, or a fork bomb. It is "" for everything
 // else, and for what only mentions such a command. It looks behind wrappers, quotes, and variables that the text itself
 // sets.
 func Catastrophe(text string, c Context) string {
@@ -50,7 +50,7 @@ func Catastrophe(text string, c Context) string {
 	return ""
 }
 
-// suspects stand in every text that could be one: most texts need no further look.
+// suspects are in every text that could be one: most texts need no further look.
 var suspects = strings.Fields("rm mk dd /dev /proc /etc chmod chown chgrp setfacl chattr mv kill () function while " +
 	"until fork shred wipefs blkdiscard find rsync truncate " +
 	"sgdisk parted fdisk zpool diskutil hdparm nvme cryptsetup badblocks vgremove pvremove lvremove unlink system " +
@@ -312,7 +312,7 @@ var systemFolders = strings.Fields("/bin /boot /dev /etc /home /lib /lib32 /lib6
 // homes are home folders by their names.
 var homes = strings.Fields("~ /root ~root /var/root")
 
-// target says what would be lost with a file, "" when it is no more than somebody may mean.
+// target says what would be lost with a file, "" when it is no more than someone may mean.
 func (f *floor) target(text string, p place) string {
 	if f.atHome && slices.Contains([]string{".", "./", "*", "./*", ".*", "./.*", "..", "../"}, text) {
 		return wholeHome
@@ -379,7 +379,7 @@ func matchesSystem(pattern string) bool {
 var (
 	device = lazily(`^/dev/(disk/by-[a-z]+/.+|r?disk[0-9*?\[].*|mapper/` +
 		`.+|([shv]|xv)d[a-z*?\[].*|\[[a-z]+\]d[a-z*?\[].*|nvme[0-9*?\[].*|mmcblk[0-9*?\[].*|md[0-9*?\[].*|dm-[0-9*?\[].*|k?mem|port|[*?]+)$`)
-	// accounts are files without which nobody can log in.
+	// accounts are files without which no one can log in.
 	accounts = strings.Fields("/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers /etc/fstab")
 )
 

@@ -143,7 +143,7 @@ func inside(text string) map[string]string {
 	return all
 }
 
-// Neither length nor characters that nobody sees hide it.
+// Neither length nor characters that no one sees hide it.
 func TestCatastropheBehindPadding(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", maxText)

@@ -60,7 +60,7 @@ func TestRulesDoNotCoverExecutedFiles(t *testing.T) {
 	}
 }
 
-// A person is told that a change of what others run could do much harm.
+// A person is informed that a change of what others run could do much harm.
 func TestRiskOfExecutedFiles(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -89,7 +89,7 @@ func (w *walker) guessAll(at int, args []Word) {
 	}
 }
 
-// textStarts are what stands before a text for a shell in the words of programs.
+// textStarts are what is before a text for a shell in the words of programs.
 var textStarts = lazily(`(?i)(=|!|:|\|+|\.s[a-z]*\s|\bshell\s|\bexec\s|\bspawn\s|\bsystem\s|\brun\s|\bpipe\s|\bexec:|\bsystem:|\be\s)`)
 
 // guessIn guesses at the texts in a word: all of it, and what comes after some signs.

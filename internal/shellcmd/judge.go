@@ -11,7 +11,7 @@ import (
 type Verdict struct {
 	// Effect is "allow", "ask" or "deny": the strictest over all parts of the text.
 	Effect string
-	// Reasons tell what made it that strict or, for allow, what allows each part.
+	// Reasons say what made it that strict or, for allow, what allows each part.
 	Reasons []Reason
 }
 

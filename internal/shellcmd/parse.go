@@ -1,4 +1,4 @@
-// Package shellcmd tells what a shell command would do, before it runs.
+// Package shellcmd says what a shell command would do, before it runs.
 //
 // Parse takes a text apart into the simple commands in it, as bash would. Rules decide about a text, Prefix says which
 // later commands an answer may stand for, and Assess says how much harm there could be. Nothing is started and no file
@@ -53,7 +53,7 @@ type Command struct {
 	Redirects []Redirect
 	// Via is what it was found in, outermost first, such as "env", "sh -c" or "$(...)".
 	Via []string
-	// Text is the command as it stands in the text, on one line and at most some 160 characters long.
+	// Text is the command as it is in the text, on one line and at most some 160 characters long.
 	Text string
 	// Fed says what puts names of files into it that are only known when it runs, such as xargs; "" if nothing does.
 	Fed string
@@ -70,7 +70,7 @@ type Command struct {
 	dirs  []string // the folders it may run in, relative to the first one or absolute
 }
 
-// A RefusedError says why a text was not taken apart. Nobody should allow such a text by a rule.
+// A RefusedError says why a text was not taken apart. No one should allow such a text by a rule.
 type RefusedError struct {
 	Offset int // the byte where the trouble is
 	Reason string
@@ -103,7 +103,7 @@ func parse(text string) (s *Script, err error) {
 		if w.all.guesses > maxGuesses && len(s.Commands) > 0 {
 			s.Commands[0].graveDoubt("more may be run in it than can be looked at")
 		}
-		if p := recover(); p != nil { // the parser is a stranger's; nothing may end the host
+		if p := recover(); p != nil { // the parser is a third party's; nothing may end the host
 			err = &RefusedError{Reason: "the parser failed on it"}
 		}
 	}()

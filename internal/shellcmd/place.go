@@ -32,7 +32,7 @@ func (c Context) place(dirs []string) place {
 	root, dir := c.Root, c.Dir
 	switch {
 	case root == "" && dir == "":
-		root, dir = "/the workspace", "/the workspace" // a path that nobody writes
+		root, dir = "/the workspace", "/the workspace" // a path that no one writes
 	case root == "":
 		root = dir
 	case dir == "":

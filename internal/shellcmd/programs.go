@@ -56,7 +56,7 @@ const (
 )
 
 // A row is a line of the tables. Options are words: one letter is a short option, more are a long one; a sign at the
-// end tells what follows: = text, / a path, ? perhaps text after =, == two words of text, =/ one and a path.
+// end says what follows: = text, / a path, ? perhaps text after =, == two words of text, =/ one and a path.
 type row struct {
 	names   string // with | between programs that are alike; with blanks for sub-commands
 	options string

@@ -40,7 +40,7 @@ var operandWords = strings.Fields("a.txt b.txt dir dir/c.txt . ./a.txt x=y 1 2 3
 
 const markScript = "#!/bin/sh\necho \"$0 $*\" >> \"$TRAP_MARKS\"\ncat\n"
 
-// trapped are programs that reading programs are known to run when they are told to.
+// trapped are programs that reading programs are known to run when they are asked to.
 var trapped = strings.Fields("gpg ssh less more pr vi ed gzip xz bzip2 zcat mark lesspipe pager dircolors perl awk c " +
 	"a b out x dir cat.old")
 
@@ -77,7 +77,7 @@ func newTraps(t testing.TB, programs []string) (root, bin, marks string) {
 	return root, bin, marks
 }
 
-// fingerprint tells of every file in a folder what is in it, its mode and its time.
+// fingerprint reports every file in a folder what is in it, its mode and its time.
 func fingerprint(t testing.TB, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -232,7 +232,7 @@ func FuzzReadingPrograms(f *testing.F) {
 	})
 }
 
-// Names of files are given to programs that only read; a folder of strangers may hold any names.
+// Names of files are given to programs that only read; a folder of third parties may hold any names.
 func TestProgramsThatAreGivenNamesOnlyRead(t *testing.T) {
 	keys, programs := readingKeys(t)
 	root, bin, marks := newTraps(t, append(programs, "find", "xargs", "ls"))

@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A Risk tells how much harm a text could do.
+// A Risk says how much harm a text could do.
 type Risk struct {
 	// Level is "low" (it only reads, inside the workspace), "medium", or "high" (it deletes, escalates, runs what it
 	// downloads, writes outside of the workspace, or cannot be determined).
@@ -16,7 +16,7 @@ type Risk struct {
 	Reasons []string `json:"reasons"`
 }
 
-// Assess tells how much harm a text could do, for a person who is asked about it.
+// Assess says how much harm a text could do, for a person who is asked about it.
 func Assess(text string, c Context) Risk {
 	s, err := Parse(text)
 	if err != nil {

@@ -15,7 +15,7 @@ var shells = map[string]bool{"bash": true, "sh": true, "dash": true, "ash": true
 // plainText is what all shells that know -c read alike.
 var plainText = lazily(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
 
-// shell lists what a shell is told to run.
+// shell lists what a shell is asked to run.
 func (w *walker) shell(at int) {
 	c := w.all.commands[at]
 	text, found, sure := shellText(c.Args)
@@ -77,7 +77,7 @@ func shellText(args []Word) (text Word, found, sure bool) {
 // setOption are the words after -o that make a shell no less safe.
 var setOption = map[string]bool{"pipefail": true, "errexit": true, "nounset": true, "xtrace": true}
 
-// commandString takes the text for an option such as -c or -ec; options may stand between them.
+// commandString takes the text for an option such as -c or -ec; options may be between them.
 func commandString(args []Word, sure bool) (text Word, found, _ bool) {
 	sure = sure && strings.Trim(args[0].Text, "-euxc") == "" && strings.Count(args[0].Text, "c") == 1
 	for _, a := range args[1:] {

@@ -220,7 +220,7 @@ func (r *reader) double(q *syntax.DblQuoted) {
 // lit is text outside of quotes.
 func (r *reader) lit(s string) {
 	if s != "" && s[0] == '~' || strings.Contains(s, "=~") || strings.Contains(s, ":~") {
-		r.unknown = true // somebody's home
+		r.unknown = true // someone's home
 	}
 	if r.whole && s == "[" { // the program, not a pattern
 		r.text.WriteString(s)

@@ -92,7 +92,7 @@ func (s *settings) follow(ctx context.Context, r *sdk.Request, j programCall, di
 	return o
 }
 
-// notStarted tells why none of the job ran. Programs with a path were looked for in root.
+// notStarted says why none of the job ran. Programs with a path were looked for in root.
 func (j programCall) notStarted(err *proctree.StartError, dir, root string) error {
 	if _, missing := os.Stat(dir); missing != nil {
 		return &sdk.Error{Name: "WorkdirNotFound",

@@ -404,7 +404,7 @@ func TestLargestConfiguredOutputFitsTheWire(t *testing.T) {
 	}
 }
 
-// A deadline is one that the program has to end before, and that nobody else keeps: a busy machine may need any time to
+// A deadline is one that the program has to end before, and that no one else keeps: a busy machine may need any time to
 // notice an end.
 type deadline struct {
 	context.Context

@@ -247,7 +247,7 @@ const maxName = 40
 
 var fitting = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-// fitName makes a tool name of any text, which stays as it is where it fits. The same text always gives the same name;
+// fitName makes a tool name of any text, which stays unchanged where it fits. The same text always gives the same name;
 // different texts may give one.
 func fitName(original string) string {
 	if len(original) <= maxName && fitting.MatchString(original) && !strings.Contains(original, "__") {

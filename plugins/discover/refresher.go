@@ -33,7 +33,7 @@ func (k *refresher) configure(ctx context.Context, workdir string, c config) err
 		ownTools := s.ownTools()
 		return k.plugin.SetTools(ownTools.tools, ownTools.notices()...)
 	}
-	w := newWatch(s.watched()) // stands before the first discovery, which would else miss what changes meanwhile
+	w := newWatch(s.watched()) // is before the first discovery, which would else miss what changes meanwhile
 	f := &finding{settings: s, plugin: k.plugin, notes: w.notes}
 	if err := f.start(ctx); err != nil {
 		w.close()
@@ -97,7 +97,7 @@ func (f *finding) start(ctx context.Context) error {
 	return err
 }
 
-// retry makes another discovery, and says whether anything is different. One that fails leaves the tools as they are.
+// retry makes another discovery, and says whether anything is different. One that fails leaves the tools unchanged.
 func (f *finding) retry(ctx context.Context) (changed bool) {
 	found, err := f.find(ctx)
 	if ctx.Err() != nil {

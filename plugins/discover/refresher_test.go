@@ -89,7 +89,7 @@ func TestDiscoveryRunsAgain(t *testing.T) {
 	}
 }
 
-// A project that is mended while its host runs has its tools without a restart.
+// A project that is fixed while its host runs has its tools without a restart.
 func TestFirstDiscoveryFails(t *testing.T) {
 	p := newProject(t)
 	c, d := configured(t, usual)

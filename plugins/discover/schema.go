@@ -14,7 +14,7 @@ import (
 // maxDepth is how deep schemas may be inside each other.
 const maxDepth = 32
 
-// inputSchema gives the input schema of a declaration, mended where the habits of the format differ from JSON Schema.
+// inputSchema gives the input schema of a declaration, fixed where the habits of the format differ from JSON Schema.
 // With an error it is one that takes any object, or nil when none would be taken.
 func inputSchema(fields map[string]json.RawMessage) (json.RawMessage, error) {
 	schema := json.RawMessage(`{"type":"object"}`)
@@ -63,7 +63,7 @@ var (
 )
 
 // normalizeSchema writes the types of a schema in lower case, its counts as numbers, nullable as a union with null, and
-// leaves out types that say nothing. A schema that is fine stays as it is, byte for byte.
+// leaves out types that say nothing. A schema that is fine stays unchanged, byte for byte.
 func normalizeSchema(schema json.RawMessage, depth int) (json.RawMessage, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("its schema has more than %d levels", maxDepth)

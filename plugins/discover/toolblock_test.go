@@ -144,7 +144,7 @@ func TestToolBlockFailures(t *testing.T) {
 	}
 }
 
-// Blocks stand before what is discovered, and are there when the discovery fails.
+// Blocks are before what is discovered, and are there when the discovery fails.
 func TestToolBlocksBesideDiscovery(t *testing.T) {
 	p := newProject(t)
 	p.script(t, "say", sayWords)

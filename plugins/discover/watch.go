@@ -30,13 +30,13 @@ func (s *settings) watched() []string {
 	return slices.Compact(paths)
 }
 
-// A watch tells of changes of some paths, be they there yet or not. It looks at folders, since files are often replaced
+// A watch reports changes of some paths, be they there yet or not. It looks at folders, since files are often replaced
 // rather than written to.
 type watch struct {
 	paths  []string // as configured
 	notes  []string // what is not watched, and why
 	system *fsnotify.Watcher
-	dirty  chan struct{} // a change that nobody has looked at yet
+	dirty  chan struct{} // a change that no one has looked at yet
 	pumped sync.WaitGroup
 
 	mu    sync.Mutex
@@ -97,7 +97,7 @@ func (w *watch) add(path string) error {
 }
 
 // foldersOf are those in which a change can concern a path: itself if it is one, the nearest above it that is there,
-// and those that hold a link on the way to it, which may be set anew.
+// and those that hold a link on the way to it, which may be set again.
 func foldersOf(path string) (out []string) {
 	if isFolder(path) {
 		out = append(out, path)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// refreshes tells when they begin, from the start, if marks come at the times given.
+// refreshes says when they begin, from the start, if marks come at the times given.
 func refreshes(t *testing.T, changed func(n int) bool, marks ...time.Duration) (at []time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 // A network is a block of addresses that is not the public Internet.
 type network struct {
 	prefix netip.Prefix
-	kind   string // to stand before the word "address"
+	kind   string // to be before the word "address"
 }
 
 // special are the blocks of IPv4 and of IPv6's global unicast space that are not for public hosts, after the registries

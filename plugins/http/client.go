@@ -37,7 +37,7 @@ type client struct {
 	strict    *client // for redirects to other hosts
 }
 
-// A testHooks is what tests put in the place of the world outside; the zero value is the world.
+// testHooks replace the network in tests; the zero value is the network.
 type testHooks struct {
 	resolver *net.Resolver
 	tls      *tls.Config
@@ -206,7 +206,7 @@ func resolve(from *url.URL, location string) (*url.URL, *sdk.Error) {
 }
 
 func redirectError(from *url.URL, to, why string) error {
-	to = strings.Map(printable, to) // it is what a stranger wrote
+	to = strings.Map(printable, to) // it is what a third party wrote
 	return &sdk.Error{Name: "RedirectRefused",
 		Message:    fmt.Sprintf("%s redirects to %s, which is not followed: %s", shownURL(from), clip(to, 300), why),
 		Suggestion: "Call again with that URL if it is the right one, so that it can be decided about.",

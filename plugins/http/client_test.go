@@ -134,7 +134,7 @@ func TestBodyDoesNotGoToAnotherHost(t *testing.T) {
 		"RedirectRefused", "another host")
 }
 
-// Nobody is asked about the hosts that the operator names, so a redirect may not lead out of them.
+// No one is asked about the hosts that the operator names, so a redirect may not lead out of them.
 func TestRedirectOutOfTheNamedHosts(t *testing.T) {
 	names := func(string, int) []string { return []string{"127.0.0.1"} }
 	var port string
@@ -156,7 +156,7 @@ func TestRedirectOutOfTheNamedHosts(t *testing.T) {
 	wantError(t, fetch(t, p, "http://x.named.test:"+port+"/out"), "RedirectRefused", "covers the first host")
 }
 
-// That the operator allows an address is no word for redirects of strangers: whoever approved of the call saw another
+// That the operator allows an address is no word for redirects of third parties: whoever approved of the call saw another
 // host.
 func TestRedirectOfAnotherHostToAPrivateAddress(t *testing.T) {
 	names := newNames(t, func(string, int) []string { return []string{"127.0.0.1"} })
@@ -192,7 +192,7 @@ func TestRedirectFromHTTPS(t *testing.T) {
 	wantError(t, fetch(t, p, s.URL), "RedirectRefused", "from https to http")
 }
 
-// A name that is public when somebody looks and private when it is dialled does not help: what is dialled is checked.
+// A name that is public when someone looks and private when it is dialled does not help: what is dialled is checked.
 func TestRebinding(t *testing.T) {
 	for name, response := range map[string]func(string, int) []string{
 		"private at once": func(string, int) []string { return []string{"127.0.0.1"} },

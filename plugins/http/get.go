@@ -46,7 +46,7 @@ func (w *web) get(ctx context.Context, _ *sdk.Request, in getArgs) (*sdk.Result,
 	return w.exchange(ctx, s.client, o, v, in.timeout())
 }
 
-// outgoing makes the request of the arguments. Redirects of one that nobody is asked about stay in hosts that nobody
+// outgoing makes the request of the arguments. Redirects of one that no one is asked about stay in hosts that no one
 // need be asked about.
 func (in *getArgs) outgoing(s *settings) (outgoing, error) {
 	o, err := in.common.outgoing(http.MethodGet, s)

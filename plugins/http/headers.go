@@ -28,7 +28,7 @@ var ofConnection = []string{"Accept-Encoding", "Connection", "Content-Length", "
 	"Keep-Alive",
 	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
-// reserved headers make one request into another that nobody has seen.
+// reserved headers make one request into another that no one has seen.
 var reserved = []string{"Forwarded", "Proxy-Authenticate", "Proxy-Authorization", "Via", "X-Forwarded-For",
 	"X-Forwarded-Host",
 	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "X-Original-Url", "X-Rewrite-Url"}

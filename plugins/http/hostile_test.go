@@ -287,7 +287,7 @@ func TestCutInACharacter(t *testing.T) {
 	}
 }
 
-// Once a POST has been sent nobody knows what came of it, so that a program must not send it again by itself.
+// Once a POST has been sent no one knows what came of it, so that a program must not send it again by itself.
 func TestPostThatMayHaveArrived(t *testing.T) {
 	p := start(t, testHooks{}, open)
 	for name, url := range map[string]string{"BadReply": raw(t, func(io.Writer) {}), "Timeout": raw(t, slow(head+"\r\n")),

@@ -271,7 +271,7 @@ func (w *web) statusError(ctx context.Context, r *http.Response, hops []hop) (*s
 	return result, e
 }
 
-// retry fills in what tells whether, and when, the call may be made again.
+// retry fills in what says whether, and when, the call may be made again.
 func (a *response) retry(e *sdk.Error, details map[string]any) {
 	e.Retryable = a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable
 	if wait, ok := retryAfter(a.header.Get("Retry-After"), time.Now()); ok {

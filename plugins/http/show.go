@@ -131,7 +131,7 @@ func (w *web) text(ctx context.Context, a *response, v view) (*sdk.Result, error
 	return r, nil
 }
 
-// heading says where the text is from: whoever reads it must know that it is a stranger's.
+// heading says where the text is from: whoever reads it must know that it is a third party's.
 func (a *response) heading(out report, converted bool) string {
 	text := fmt.Sprintf("[%s answered %s: %s", shownURL(a.url), a.statusLine(), a.typed())
 	if out.Charset != "utf-8" {
@@ -149,7 +149,7 @@ func (a *response) heading(out report, converted bool) string {
 	return text + a.redirectNote() + "]"
 }
 
-// redirectNote tells of redirects.
+// redirectNote reports redirects.
 func (a *response) redirectNote() string {
 	if len(a.hops) == 0 {
 		return ""
@@ -305,7 +305,7 @@ var dropped = []string{"script", "style", "noscript", "template", "iframe", "obj
 	"dialog",
 	"button", "input", "select", "textarea"}
 
-// A markdownCleaner takes out of a page what nobody reads, and makes its links absolute.
+// A markdownCleaner takes out of a page what no one reads, and makes its links absolute.
 type markdownCleaner struct {
 	base  *url.URL
 	title string

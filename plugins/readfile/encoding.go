@@ -80,7 +80,7 @@ func (c textEncoding) reader(in *bufio.Reader) *bufio.Reader {
 	return bufio.NewReaderSize(transform.NewReader(io.Reader(in), c.enc.NewDecoder()), blockSize)
 }
 
-// legacy tells of encodings of one region, in which nobody writes U+FFFD.
+// legacy reports encodings of one region, in which no one writes U+FFFD.
 func (c textEncoding) legacy() bool { return c.enc != nil && !strings.HasPrefix(c.name, "utf-") }
 
 const (
@@ -213,7 +213,7 @@ func guess(text []byte) (c textEncoding, found bool) {
 	return c, false
 }
 
-// conclusive gives the lines of a text that tell of its encoding, those that are not ASCII alone: the English around a
+// conclusive gives the lines of a text that report its encoding, those that are not ASCII alone: the English around a
 // few comments says nothing.
 func conclusive(text []byte) []byte {
 	var out []byte
@@ -232,7 +232,7 @@ func conclusive(text []byte) []byte {
 	return out
 }
 
-// notASCII tells of a text in which most letters are not ASCII, as in Cyrillic or Greek, and in no language of
+// notASCII reports a text in which most letters are not ASCII, as in Cyrillic or Greek, and in no language of
 // windows-1252.
 func notASCII(sample []byte) bool {
 	ascii, other := 0, 0
@@ -250,7 +250,7 @@ func isASCII(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return c >= utf8.RuneSelf })
 }
 
-// decodes tells whether a sample is sound in an encoding. Its last character may be cut off.
+// decodes says whether a sample is sound in an encoding. Its last character may be cut off.
 func (c textEncoding) decodes(sample []byte) bool {
 	text, err := c.enc.NewDecoder().Bytes(sample)
 	text = bytes.TrimSuffix(text, []byte("\uFFFD"))
@@ -293,7 +293,7 @@ func isUTF16(units []byte, order binary.ByteOrder) bool {
 	})
 }
 
-// mostlyUTF8 tells whether more characters of several bytes are sound than bytes are not: then it is UTF-8 with
+// mostlyUTF8 says whether more characters of several bytes are sound than bytes are not: then it is UTF-8 with
 // damages.
 func mostlyUTF8(text []byte) bool {
 	sound, broken := 0, 0
@@ -309,7 +309,7 @@ func mostlyUTF8(text []byte) bool {
 	return sound > broken
 }
 
-// hasControls tells of more control characters than texts have, two in a hundred.
+// hasControls reports more control characters than texts have, two in a hundred.
 func hasControls(head []byte) bool { return controls(head)*50 > len(head) }
 
 // controls counts the control characters that texts hardly have.

@@ -195,7 +195,7 @@ func outOfRange(p *workspace.Place, first, total int) error {
 }
 
 // A source is an open file for one call: it ends with the call, and where the file ended when it was opened, however
-// fast somebody writes to it.
+// fast someone writes to it.
 type source struct {
 	ctx   context.Context
 	in    io.Reader
@@ -343,7 +343,7 @@ func tooLargeImage(p *workspace.Place, mimeType string, left int) error {
 	return e
 }
 
-// known tells of bytes that by their looks are in some format that is no text.
+// known reports bytes that by their looks are in some format that is no text.
 func known(head []byte) bool {
 	mimeType := http.DetectContentType(head)
 	return !strings.HasPrefix(mimeType, "text/") && mimeType != "application/octet-stream"

@@ -145,7 +145,7 @@ func (f *finding) find(ctx context.Context, top *walk.Folder, pattern *namePatte
 	return left, err
 }
 
-// matching gives the files of a batch that match, with what the system tells of them.
+// matching gives the files of a batch that match, with what the system reports them.
 func matching(b walk.Batch, pattern *namePattern) (out []foundFile) {
 	for _, e := range b.Files {
 		if t := e.Type(); t != 0 && t != fs.ModeSymlink || !pattern.matches(b.Below, e.Name()) {
@@ -223,7 +223,7 @@ type namePattern struct {
 	folder string // all that match are in this one, or below it; "" or with a slash at its end
 }
 
-// newNamePattern reads the pattern in an argument. The absolute path of the directory may stand before it.
+// newNamePattern reads the pattern in an argument. The absolute path of the directory may be before it.
 func newNamePattern(argument, text, dir string, fold bool) (*namePattern, error) {
 	given := text
 	text, absolute := strings.CutPrefix(text, strings.TrimSuffix(dir, "/")+"/")
@@ -262,7 +262,7 @@ func badPattern(argument, text, problem, hint string) error {
 		Message: fmt.Sprintf("%s %q cannot be used: %s", argument, text, problem), Suggestion: hint}
 }
 
-// matches tells of a file, by the directory that it is in and its name.
+// matches reports a file, by the directory that it is in and its name.
 func (n *namePattern) matches(below, name string) bool {
 	if n.isPath {
 		name = path.Join(below, name)
@@ -270,13 +270,13 @@ func (n *namePattern) matches(below, name string) bool {
 	return n.Match(name)
 }
 
-// mayHold tells whether something below a directory may match.
+// mayHold says whether something below a directory may match.
 func (n *namePattern) mayHold(below string) bool {
 	below += "/"
 	return strings.HasPrefix(below, n.folder) || strings.HasPrefix(n.folder, below)
 }
 
-// covers tells whether a directory and all in it match, for patterns that leave out.
+// covers says whether a directory and all in it match, for patterns that leave out.
 func (n *namePattern) covers(below string) bool {
 	if !n.isPath {
 		return n.Match(path.Base(below))

@@ -142,7 +142,7 @@ func (g *grepping) result() *sdk.Result {
 	return result
 }
 
-// writeLines shows the lines of a file. Where lines around matches were asked for, -- stands between those that do not
+// writeLines shows the lines of a file. Where lines around matches were asked for, -- is between those that do not
 // follow one another.
 func (g *grepping) writeLines(text *strings.Builder, f *fileMatches, apart bool) {
 	name, next := printable(f.path), 0

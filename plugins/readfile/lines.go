@@ -238,7 +238,7 @@ func (d *tailReader) excerpt(w window) *excerpt {
 	return e
 }
 
-// hasMore tells whether text has a whole line before these, which are its last.
+// hasMore says whether text has a whole line before these, which are its last.
 func (d *tailReader) hasMore(lines []piece) bool {
 	rest := len(d.text)
 	for _, p := range lines {

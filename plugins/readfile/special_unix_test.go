@@ -49,7 +49,7 @@ func TestLinksOutOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// A hard link is the file itself; nothing tells it from one that was made inside. That there are several names is told.
+// A hard link is the file itself; nothing distinguishes it from one that was made inside. That there are several names is told.
 func TestHardLink(t *testing.T) {
 	f, outside := start(t), filepath.Join(t.TempDir(), "file")
 	check(t, os.WriteFile(outside, []byte("outside"), 0o600))
@@ -90,7 +90,7 @@ func TestPipeInPlaceOfAFileThatIsRead(t *testing.T) {
 	f.fails(t, "NotARegularFile", "read", `{"path":"file"}`)
 }
 
-// Somebody swaps files, links out, pipes and secrets all the time. What is read is the file inside, or nothing.
+// Someone swaps files, links out, pipes and secrets all the time. What is read is the file inside, or nothing.
 func TestReadRace(t *testing.T) {
 	f := start(t, "a/file", "inside\n", "b/file", "inside\n")
 	outside := t.TempDir()

@@ -84,7 +84,7 @@ func (in *execContext) prepare(path, dir string, args []string) *proctree.Cmd {
 	return cmd
 }
 
-// terminalEnv is what programs are told of the terminal. Nobody turns pages there, and what a pager reads may be
+// terminalEnv is what programs are informed of the terminal. No one turns pages there, and what a pager reads may be
 // commands.
 func (in *execArgs) terminalEnv() (env []string) {
 	for _, entry := range []string{"TERM=xterm-256color", "PAGER=cat", "GIT_PAGER=cat", "SYSTEMD_PAGER=cat"} {
@@ -185,7 +185,7 @@ func (s *shell) background(ctx context.Context, r *sdk.Request, cmd *proctree.Cm
 		return nil, err
 	}
 	j.awaitFirstOutput(ctx, proctree.LimitsFor(ctx, s.jobs.first).Run, s.jobs.more)
-	if ctx.Err() != nil { // nobody would know of it
+	if ctx.Err() != nil { // no one would know of it
 		j.stop(errStopped)
 		return nil, ended(ctx, "the call was canceled and the job is stopped, with everything it has started")
 	}
@@ -233,7 +233,7 @@ type limit struct {
 	single bool // nothing can run on after the call
 }
 
-// exceeded tells of a command that was stopped, and of what went wrong with stopping it, if anything.
+// exceeded reports a command that was stopped, and what went wrong with stopping it, if anything.
 func (l limit) exceeded(trouble error) error {
 	text := fmt.Sprintf("the command was not done after %v and was stopped", l.Shown(l.Run))
 	if trouble == nil {
@@ -244,7 +244,7 @@ func (l limit) exceeded(trouble error) error {
 	return l.error(text)
 }
 
-// tooShort tells of a limit that was over before the command could be started.
+// tooShort reports a limit that was over before the command could be started.
 func (l limit) tooShort() error {
 	return l.error("there was no time to start the command; nothing was run")
 }

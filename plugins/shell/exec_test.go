@@ -24,7 +24,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-// A deadline is one that the command has to end before, and that nobody else keeps: a busy machine may need any time to
+// A deadline is one that the command has to end before, and that no one else keeps: a busy machine may need any time to
 // notice an end.
 type deadline struct {
 	context.Context
@@ -168,7 +168,7 @@ func playPlugin(command string) {
 // A plugin that is killed leaves no job behind. Its output stays for a while.
 func TestPluginIsKilled(t *testing.T) {
 	if proctree.Containment() != "process-tree" {
-		return // elsewhere nobody is left to end the job
+		return // elsewhere no one is left to end the job
 	}
 	l, dir := newLifeline(t), t.TempDir()
 	plugin := exec.Command(os.Args[0])

@@ -237,7 +237,7 @@ func TestJobArgumentsRefused(t *testing.T) {
 	}
 }
 
-// What a job prints while nobody looks is in its file; what is shown says so.
+// What a job prints while no one looks is in its file; what is shown says so.
 func TestLongOutputOfAJob(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p, g := sdktest.Start(t, newPlugin()), newGate(t)

@@ -359,7 +359,7 @@ func (in *jobArgs) wait() time.Duration {
 	return cmp.Or(time.Duration(in.TimeoutSeconds*float64(time.Second)), defaultWait)
 }
 
-// wait waits for the end of a job, no longer than the call has time to tell of it.
+// wait waits for the end of a job, no longer than the call has time to report it.
 func (j *job) wait(ctx context.Context, limit time.Duration) error {
 	timer := time.NewTimer(proctree.LimitsFor(ctx, limit).Run)
 	defer timer.Stop()

@@ -99,7 +99,7 @@ func (b *outputFile) write(p []byte) error {
 	return err
 }
 
-// reserve takes room for n bytes, or fewer. Where a session, or all, have too much, the oldest files that nobody writes
+// reserve takes room for n bytes, or fewer. Where a session, or all, have too much, the oldest files that no one writes
 // go.
 func (s *sessionOutput) reserve(b *outputFile, n int64) int64 {
 	l := s.outputStore
@@ -219,8 +219,8 @@ func (f *privateDir) remove() {
 
 func (f *privateDir) unlock() { _ = f.lock.Close() }
 
-// leave ends the use of the folder: results have named the output in it, and somebody may still read that. Without
-// output nobody knows of it.
+// leave ends the use of the folder: results have named the output in it, and someone may still read that. Without
+// output no one knows of it.
 func (f *privateDir) leave() {
 	entries, err := os.ReadDir(f.path)
 	if err != nil || !sweeps || !slices.ContainsFunc(entries, isOutput) {
@@ -239,7 +239,7 @@ func isOutput(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && strings.HasSuffix(e.Name(), outputEnd)
 }
 
-// removeAbandoned removes what nobody needs of the folders in dir whose process is gone.
+// removeAbandoned removes what no one needs of the folders in dir whose process is gone.
 func removeAbandoned(dir string) {
 	var left []abandonedOutput
 	for _, f := range abandoned(dir) {
@@ -284,7 +284,7 @@ type abandonedOutput struct {
 	size    int64
 }
 
-// output tells of the output in the folder, if there is any.
+// output reports the output in the folder, if there is any.
 func (f *privateDir) output() (l abandonedOutput, ok bool) {
 	entries, _ := os.ReadDir(f.path)
 	l.privateDir = f

@@ -36,7 +36,7 @@ type part struct {
 	Doubts []string `json:"doubts"`
 }
 
-// previewExec tells what a command line would do. It looks at the text alone.
+// previewExec says what a command line would do. It looks at the text alone.
 func (s *shell) previewExec(_ context.Context, r *sdk.Request, in execArgs) (*sdk.Preview, error) {
 	if err := in.check(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s *shell) previewExec(_ context.Context, r *sdk.Request, in execArgs) (*sd
 	return f.preview(in.Command, shell), nil
 }
 
-// previewScript tells what a script would do, if it is for a shell. Of other languages nothing is known.
+// previewScript says what a script would do, if it is for a shell. Of other languages nothing is known.
 func (s *shell) previewScript(_ context.Context, r *sdk.Request, in scriptArgs) (*sdk.Preview, error) {
 	if err := in.check(); err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func invalid(format string, a ...any) error {
 		"; nothing was run"}
 }
 
-// canceled tells of a command that the caller gave up, and of what went wrong with stopping it, if anything.
+// canceled reports a command that the caller gave up, and what went wrong with stopping it, if anything.
 func canceled(ctx context.Context, trouble error) error {
 	text := "the call was canceled and the command was stopped"
 	if trouble != nil {
@@ -81,7 +81,7 @@ func ended(ctx context.Context, text string) error {
 	return e
 }
 
-// notStarted tells why none of the command ran.
+// notStarted says why none of the command ran.
 func notStarted(ctx context.Context, err *proctree.StartError, l limit) error {
 	switch {
 	case ctx.Err() != nil:

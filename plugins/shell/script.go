@@ -60,7 +60,7 @@ func (in *scriptArgs) interpreter() string {
 	return in.Interpreter
 }
 
-// languages say what an interpreter wants a file to be called, and where it is told to look for modules: a script is to
+// languages say what an interpreter wants a file to be called, and where it is asked to look for modules: a script is to
 // find those of its work folder, though its file is elsewhere.
 var languages = map[string]struct{ extension, path string }{
 	"bash": {".sh", ""}, "sh": {".sh", ""}, "python3": {".py", "PYTHONPATH"}, "python": {".py", "PYTHONPATH"},

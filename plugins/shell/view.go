@@ -123,7 +123,7 @@ func (w *interleaver) write(i int, p []byte) {
 	w.out.Write(p)
 }
 
-// turn makes the stream the current one, and tells what is missing before what follows.
+// turn makes the stream the current one, and says what is missing before what follows.
 func (w *interleaver) turn(i int) {
 	if i != w.current {
 		w.newLine()
@@ -254,20 +254,20 @@ func exitNote(exit proctree.Exit, stopped bool) string {
 }
 
 // What those who watch a call see of its output at most: a flood would keep the host busy and the command waiting, for
-// what nobody can read.
+// what no one can read.
 const (
 	liveRate  = 4 << 20 // bytes a second
 	liveBurst = 4 << 20
 )
 
-// A liveOutput passes output on to those who watch, up to a rate. It tells how much it has left out. The result and the
+// A liveOutput passes output on to those who watch, up to a rate. It says how much it has left out. The result and the
 // file know nothing of that.
 type liveOutput struct {
 	to  io.WriteCloser
 	now func() time.Time
 
 	mu      sync.Mutex
-	closed  bool // nobody watches any longer, though a job may go on
+	closed  bool // no one watches any longer, though a job may go on
 	limit   *rate.Limiter
 	dropped int64
 }

@@ -126,7 +126,7 @@ type rule struct {
 	number  int
 	dirOnly bool
 	isPath  bool   // it is for the whole path, not for the name
-	prefix  string // what stands before its first wildcard
+	prefix  string // what is before its first wildcard
 	suffix  string // of *suffix, or else
 	pattern *wild.Pattern
 }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what an automaton knows. When one is reached all is forgotten, and the automaton starts to learn anew.
+// Limits of what an automaton knows. When one is reached all is forgotten, and the automaton starts to learn again.
 const (
 	maxTable = 1 << 18 // entries of the table, four bytes each
 	maxSets  = 2 << 20 // bytes of the sets that are its states, and of what they are known by
@@ -64,7 +64,7 @@ func (a *automaton) forget() {
 	a.start = a.intern(state{insts: a.set.dense, begin: true}, isMatch)
 }
 
-// match tells whether a line matches, and where the match that ends first does so, or the character behind it.
+// match says whether a line matches, and where the match that ends first does so, or the character behind it.
 func (a *automaton) match(line []byte) (end int, ok bool) {
 	s := a.start
 	if s <= matched {
@@ -114,7 +114,7 @@ func (a *automaton) step(from, class int32) int32 {
 	}
 	if (len(a.table)+int(a.width) > maxTable || a.size > maxSets) && len(a.kinds) > 8 {
 		insts := slices.Clone(next.insts)
-		a.forget() // nobody comes back to from
+		a.forget() // no one comes back to from
 		next.insts = insts
 		return a.intern(next, isMatch)
 	}
@@ -220,7 +220,7 @@ func (a *automaton) intern(s state, isMatch bool) int32 {
 	return number
 }
 
-// lasts tells of an instruction that a later step looks at. An assertion for the begin of the line is none when that is
+// lasts reports an instruction that a later step looks at. An assertion for the begin of the line is none when that is
 // past.
 func (a *automaton) lasts(pc uint32, begin bool) bool {
 	switch in := &a.prog.Inst[pc]; in.Op {
@@ -299,7 +299,7 @@ type set struct {
 
 func (s *set) clear() { s.dense = s.dense[:0] }
 
-// add tells whether it was not in the set before.
+// add says whether it was not in the set before.
 func (s *set) add(pc uint32) bool {
 	if at := s.sparse[pc]; int(at) < len(s.dense) && s.dense[at] == pc {
 		return false

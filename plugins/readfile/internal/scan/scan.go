@@ -94,7 +94,7 @@ func assemble(re *syntax.Regexp) (*Pattern, error) {
 	return p, nil
 }
 
-// hasLineBreak tells whether a match would have to hold a line break that stands in the pattern as such.
+// hasLineBreak says whether a match would have to hold a line break that is in the pattern as such.
 func hasLineBreak(re *syntax.Regexp) bool {
 	if re.Op == syntax.OpLiteral && strings.ContainsRune(string(re.Rune), '\n') {
 		return true
@@ -156,7 +156,7 @@ func (p *Pattern) Scanner(ctx context.Context) *Scanner {
 	return s
 }
 
-// Reset gives the scanner a text, which must stay as it is until the next one.
+// Reset gives the scanner a text, which must stay unchanged until the next one.
 func (s *Scanner) Reset(data []byte) {
 	s.data = data
 	for _, f := range s.finders {
@@ -191,7 +191,7 @@ func (s *Scanner) Next(from int) (Line, bool) {
 	return Line{}, false
 }
 
-// ended tells whether ctx did, and asks it every so many bytes.
+// ended says whether ctx did, and asks it every so many bytes.
 func (s *Scanner) ended(more int) bool {
 	if s.looked += more; s.looked > 1<<16 {
 		s.looked = 0
@@ -425,7 +425,7 @@ func ofLiteral(text []rune, fold bool) []literal {
 	return []literal{{best, fold}}
 }
 
-// foldsInASCII tells whether r has one case only, or is an ASCII letter whose only other form is one too.
+// foldsInASCII says whether r has one case only, or is an ASCII letter whose only other form is one too.
 func foldsInASCII(r rune) bool {
 	other := unicode.SimpleFold(r)
 	return other == r || r < utf8.RuneSelf && other < utf8.RuneSelf && unicode.SimpleFold(other) == r

@@ -178,7 +178,7 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// A table that is full is begun anew, and the answers stay right.
+// A table that is full is begun again, and the answers stay right.
 func TestAutomatonForgets(t *testing.T) {
 	pattern := `(a|b)*a(a|b){12}c|\pL{3}x`
 	p, err := Compile(pattern, Options{})

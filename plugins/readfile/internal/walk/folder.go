@@ -16,13 +16,13 @@ import (
 type Filter struct {
 	Hidden  bool // names that begin with a dot
 	Ignored bool // what ignore rules leave out
-	// Denied tells of files and directories that are not to be shown whatever is asked for, Secret of files that hold
+	// Denied reports files and directories that are not to be shown whatever is asked for, Secret of files that hold
 	// secrets, by their path in the workspace as it is shown, and without links. Nil is none.
 	Denied func(resolved string) bool
 	Secret func(shown, resolved string) bool
 }
 
-// Denies tells whether a path, or a folder that it is in, is not to be shown.
+// Denies says whether a path, or a folder that it is in, is not to be shown.
 func (f Filter) Denies(resolved string) bool {
 	for f.Denied != nil {
 		if f.Denied(resolved) {

@@ -33,9 +33,9 @@ type Walk[T any] struct {
 	Visit func(ctx context.Context, b Batch) T
 	// Each takes what Visit gave, in the order of paths, one after the other. False ends the walk.
 	Each func(T) bool
-	// Descend, when set, tells whether to go into a directory by its path below the top.
+	// Descend, when set, says whether to go into a directory by its path below the top.
 	Descend func(below string) bool
-	// Full, when set, tells that so much waits for Each that no more should be visited ahead of it.
+	// Full, when set, says that so much waits for Each that no more should be visited ahead of it.
 	Full func() bool
 }
 
@@ -64,7 +64,7 @@ func (w Walk[T]) Files(ctx context.Context, top *Folder) (LeftOut, error) {
 
 // A run is one walk. Nodes lie on a stack, the first in the order of paths on top, and whoever is free takes the next.
 // The goroutine that called Files takes the results in order; what it comes to before anyone else it does itself, so
-// that it never waits for work that nobody has begun.
+// that it never waits for work that no one has begun.
 type run[T any] struct {
 	Walk[T]
 	ctx context.Context

@@ -35,7 +35,7 @@ const (
 	rest              // anything
 )
 
-// Match tells whether the pattern matches all of s.
+// Match says whether the pattern matches all of s.
 func (p *Pattern) Match(s string) bool {
 	if p.never {
 		return false
@@ -176,7 +176,7 @@ func ParseGlob(text string, fold bool) (*Glob, error) {
 	return g, nil
 }
 
-// Match tells whether one of the alternatives matches all of path.
+// Match says whether one of the alternatives matches all of path.
 func (g *Glob) Match(path string) bool {
 	if g.fold {
 		path = strings.ToLower(path)
@@ -247,7 +247,7 @@ func classSize(text string) int {
 	return 1
 }
 
-// Git reads a pattern in the way of git's ignore files, from where its first wildcard is: what stands before that is
+// Git reads a pattern in the way of git's ignore files, from where its first wildcard is: what is before that is
 // not part of it. With path the pattern is one for paths, in which ** may stand for directories; else for names without
 // a slash. A pattern that has an error matches nothing.
 func Git(pattern string, path bool) *Pattern {
