@@ -19,10 +19,10 @@ type Hit struct {
 	Score float64
 }
 
-// Search returns up to n tools of the catalog that match a query in plain words, the best first; ten if n is not positive.
-// It searches names, titles, descriptions, categories and parameters. The last word of the query may be incomplete, and a
-// word of five letters or more that no tool has may be misspelled. A query without words finds nothing. Tools of plugins
-// that cannot be listed are not searched; Catalog.Tools reports those plugins.
+// Search returns up to n tools of the catalog that match a query in plain words, the best first; ten if n is not
+// positive. It searches names, titles, descriptions, categories and parameters. The last word of the query may be
+// incomplete, and a word of five letters or more that no tool has may be misspelled. A query without words finds
+// nothing. Tools of plugins that cannot be listed are not searched; Catalog.Tools reports those plugins.
 func (c *Catalog) Search(ctx context.Context, query string, n int) []Hit {
 	q := toolsearch.ParseQuery(query)
 	if len(q) == 0 {
@@ -39,12 +39,13 @@ func (c *Catalog) Search(ctx context.Context, query string, n int) []Hit {
 			hits = append(hits, Hit{tools[i], score})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) }) // equal ones stay sorted by name
+	// equal ones stay sorted by name
+	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
 	return hits[:min(len(hits), firstPositive(n, 10))]
 }
 
-// SearchToolName is the full name of the built-in tool that searches the catalog. Every host and every catalog has it; only
-// deferred catalogs list it.
+// SearchToolName is the full name of the built-in tool that searches the catalog. Every host and every catalog has it;
+// only deferred catalogs list it.
 const SearchToolName = builtIn + "__search"
 
 // builtIn is the name of the host's own plugin, unless an embedder's plugin has that name.
@@ -53,8 +54,8 @@ const builtIn = "toolhost"
 var searchTool = sdk.Tool{
 	Name:  "search",
 	Title: "Find tools",
-	Description: "Finds tools by what they do. Most tools are not listed here: search before you say that something cannot be done. " +
-		"The tools that are found can be called from then on.",
+	Description: "Finds tools by what they do. Most tools are not listed here: search before you say that something " +
+		"cannot be done. The tools that are found can be called from then on.",
 	InputSchema: json.RawMessage(`{"type":"object","required":["query"],"additionalProperties":false,"properties":{` +
 		`"query":{"type":"string","minLength":1,"description":"What the tool should do, in a few words"},` +
 		`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"How many tools at most; 5 unless told"}}}`),
@@ -132,16 +133,18 @@ func (d *deferral) listed(tools []*Tool) []*Tool {
 	return slices.DeleteFunc(tools, func(t *Tool) bool { return !found[t.Name] && !matchesAny(d.always, t.Name) })
 }
 
-// Deferred returns a catalog of the same tools that lists only a few of them: the search tool, tools whose names match one of
-// the globs, and tools that its search tool has found so far, so that they are in the next prompt. All of its tools can be
-// called and found. Make one for each session: what was found is kept in it, and shared with catalogs narrowed from it.
-// Deferred fails if a glob is invalid, or if an embedder's plugin has taken the name of the built-in one.
+// Deferred returns a catalog of the same tools that lists only a few of them: the search tool, tools whose names match
+// one of the globs, and tools that its search tool has found so far, so that they are in the next prompt. All of its
+// tools can be called and found. Make one for each session: what was found is kept in it, and shared with catalogs
+// narrowed from it. Deferred fails if a glob is invalid, or if an embedder's plugin has taken the name of the built-in
+// one.
 func (c *Catalog) Deferred(always ...string) (*Catalog, error) {
 	if err := (&Filter{Tools: always}).check(); err != nil {
 		return nil, err
 	}
 	if l := c.host.now.Load().listing(builtIn); l == nil || !isBuiltIn(l.plugin) {
-		return nil, fail(sdk.CodeToolNotFound, "ToolNotFound", "there is no search tool in this host: a plugin of the embedder is called %q", builtIn)
+		return nil, fail(sdk.CodeToolNotFound, "ToolNotFound",
+			"there is no search tool in this host: a plugin of the embedder is called %q", builtIn)
 	}
 	out := c.with(c.filters)
 	out.deferral = &deferral{always: slices.Clone(always)}

@@ -152,8 +152,7 @@ func TestAnySplitGivesTheSameCalls(t *testing.T) {
 				for _, id := range []string{"call_1", "call_2", "call_3"}[:rapid.IntRange(1, 3).Draw(t, "calls")] {
 					calls = append(calls, drawCall(t, id))
 				}
-				a, _ := modelapi.NewAssembler(f)
-				a.Known(offered...)
+				a, _ := modelapi.NewAssembler(f, offered...)
 				seen := map[int]modelapi.CallState{}
 				for _, c := range serve(t, f, calls) {
 					states, err := a.Add(c)

@@ -74,11 +74,10 @@ func replay(t *testing.T, comment string, chunks []byte) string {
 
 func assembler(t rapid.TB, f modelapi.Format, known ...string) *modelapi.Assembler {
 	t.Helper()
-	a, err := modelapi.NewAssembler(f)
+	a, err := modelapi.NewAssembler(f, known...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Known(known...)
 	return a
 }
 

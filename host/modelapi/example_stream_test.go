@@ -15,13 +15,9 @@ func streamedTurn(f modelapi.Format, chunks ...string) {
 	ctx := context.Background()
 	h := greeter()
 	defer h.Close()
-	a, err := modelapi.NewAssembler(f)
+	a, err := modelapi.NewAssembler(f, "greet__hello")
 	if err != nil {
 		log.Fatal(err)
-	}
-	tools, _ := h.Tools(ctx)
-	for _, t := range tools {
-		a.Known(t.Name)
 	}
 	for _, chunk := range chunks {
 		if _, err := a.Add([]byte(chunk)); err != nil { // the states are for people's eyes

@@ -2,92 +2,189 @@ package modelapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/host/internal/arguments"
 )
 
-// maxHead is how far into a block its name and the beginning of its arguments are looked for while it is being written.
+// maxFenceLine is how much of a line outside of a block is looked at.
+const maxFenceLine = 1 << 10 // bytes
+
+// A fence is a line that begins or ends a fenced block; size is 0 for any other line.
+type fence struct {
+	mark byte // ` or ~
+	size int
+	info string
+}
+
+func fenceOf(line []byte) fence {
+	text := strings.TrimRight(string(line), arguments.Whitespace)
+	marks := strings.TrimLeft(text, " ")
+	if marks == "" || len(text)-len(marks) > 3 {
+		return fence{}
+	}
+	info := strings.TrimLeft(marks, marks[:1])
+	f := fence{marks[0], len(marks) - len(info), strings.Trim(info, arguments.Whitespace)}
+	if f.size < 3 || f.mark != '`' && f.mark != '~' || f.mark == '`' && strings.Contains(info, "`") {
+		return fence{}
+	}
+	return f
+}
+
+func (f fence) closes(open fence) bool {
+	return f.mark == open.mark && f.size >= open.size && f.info == ""
+}
+
+// A textReader finds the blocks with calls in a text that comes in pieces, cut anywhere. It reads line by line.
+type textReader struct {
+	line  []byte     // so far, outside of a block with a call
+	open  fence      // of the block that the text is in, of any kind
+	block *textBlock // with a call, if the text is in one
+}
+
+// add returns the blocks that the piece closes.
+func (r *textReader) add(piece []byte) (closed []*textBlock) {
+	for len(piece) > 0 {
+		n := bytes.IndexByte(piece, '\n') + 1
+		ended := n > 0
+		if !ended {
+			n = len(piece)
+		}
+		if r.block != nil {
+			r.block.add(piece[:n])
+		} else {
+			r.line = append(r.line, piece[:min(n, maxFenceLine-len(r.line))]...)
+		}
+		if ended {
+			closed = append(closed, r.endLine()...)
+		}
+		piece = piece[n:]
+	}
+	return closed
+}
+
+// end ends the text. A last line that is no fence may be incomplete, and is not read.
+func (r *textReader) end() []*textBlock {
+	if r.block != nil && !r.atClosingFence() {
+		return nil
+	}
+	return r.endLine()
+}
+
+// endLine returns the block that the line closes, if it closes one.
+func (r *textReader) endLine() []*textBlock {
+	if b := r.block; b != nil {
+		if !r.atClosingFence() {
+			b.endLine()
+			return nil
+		}
+		b.body, b.closed = b.body[:b.line], true
+		r.open, r.block = fence{}, nil
+		return []*textBlock{b}
+	}
+	f := fenceOf(r.line)
+	r.line = r.line[:0]
+	switch {
+	case r.open.size > 0 && f.closes(r.open):
+		r.open = fence{}
+	case r.open.size == 0 && f.size > 0:
+		r.open = f
+		if f.mark == '`' && (f.info == "tool_call" || f.info == "tool") {
+			r.block = &textBlock{listed: f.info == "tool", arguments: []byte("{")}
+		}
+	}
+	return nil
+}
+
+// atClosingFence reports, at the end of a line, whether it closes the block. No line does inside the value of an
+// argument.
+func (r *textReader) atClosingFence() bool {
+	b := r.block
+	return b.value == nil && fenceOf(b.body[b.line:]).closes(r.open)
+}
+
+// maxHead is how far into a block its name and the beginning of its arguments are looked for before it is closed.
 const maxHead = 4 << 10 // bytes
 
-// A textBlock is a fenced block with a call.
+// A textBlock is a fenced block with a call: a JSON object, or listed arguments between BEGIN_ARG and END_ARG.
 type textBlock struct {
-	body   []byte
-	start  int  // of the last line in the body
-	over   bool // the body was too long, and is dropped
-	closed bool
-	draft  *draft
+	body    []byte
+	line    int  // where the last line of the body begins
+	tooLong bool // the body was too long, and is dropped
+	closed  bool
+	partial *partialCall
 
-	name string
-	at   int // as in envelope
-
-	listed    bool            // of the word tool
-	arguments json.RawMessage // of a listed one, without the last brace
-	key       string          // of the argument whose value is being written
-	value     []byte          // nil when none is
+	name      string
+	begin     int // where the arguments begin in a JSON object; 0 while that is unknown
+	listed    bool
+	arguments json.RawMessage // of a listed block, without the closing brace
+	key       string          // of the argument whose value is being read
+	value     []byte          // nil between arguments
 }
 
-func (b *textBlock) form() string {
-	if b.listed {
-		return "a line TOOL_NAME: with it"
-	}
-	return `one JSON object with "name" and "arguments"`
-}
-
-// call gives what the body says.
-func (b *textBlock) call() (name string, arguments json.RawMessage) {
+// call returns what the body holds.
+func (b *textBlock) call() (name string, args json.RawMessage) {
 	if b.listed {
 		return b.name, append(b.arguments[:len(b.arguments):len(b.arguments)], '}')
 	}
-	e := readEnvelope(b.body)
-	return e.name, e.arguments
+	name, _, args = readEnvelope(b.body)
+	return name, args
 }
 
-// soFar gives as much of the call as can be told.
-func (b *textBlock) soFar() (name string, arguments []byte) {
+// soFar returns as much of the call as is known before the block is closed.
+func (b *textBlock) soFar() (name string, args []byte) {
 	if b.listed {
 		return b.name, b.arguments
 	}
-	if b.at == 0 {
-		e := readEnvelope(b.body[:min(len(b.body), maxHead)])
-		b.name, b.at = e.name, e.at
+	if b.begin == 0 {
+		b.name, b.begin, _ = readEnvelope(b.body[:min(len(b.body), maxHead)])
 	}
-	if b.at == 0 {
+	if b.begin == 0 {
 		return b.name, nil
 	}
-	return b.name, b.body[b.at:]
+	return b.name, b.body[b.begin:]
 }
 
-// add takes a piece of a line.
+// add adds a piece of a line.
 func (b *textBlock) add(piece []byte) {
 	if room := maxMessage - len(b.body); len(piece) > room {
-		b.over, piece = true, piece[:room]
+		b.tooLong, piece = true, piece[:room]
 	}
 	b.body = append(b.body, piece...)
 }
 
-// endLine is told at the end of each line that does not close the block.
+// endLine ends a line that does not close the block.
 func (b *textBlock) endLine() {
-	line := b.body[b.start:]
 	if b.listed {
-		b.readLine(line)
+		b.readLine(b.body[b.line:])
 	}
-	if b.over {
-		b.body, b.arguments, b.value = b.body[:0], nil, b.value[:0] // an open value stays open
+	if b.tooLong {
+		b.body, b.arguments, b.value = b.body[:0], nil, b.value[:0] // a value that is open stays open
 	}
-	b.start = len(b.body)
+	b.line = len(b.body)
 }
 
-// readLine reads a line of a listed block. What belongs to no argument spoils the arguments, so that it is told.
+// readLine reads a line of a listed block. A line outside of arguments makes them invalid, so that Host.Call reports
+// it.
 func (b *textBlock) readLine(line []byte) {
 	text := strings.TrimSpace(string(line))
 	word, rest, _ := strings.Cut(text, ":")
 	rest = strings.TrimSpace(rest)
 	switch {
-	case b.value != nil && text == "END_ARG":
-		b.endValue()
+	case b.value != nil && text == "END_ARG": // the last line break of the value is part of END_ARG
+		value := bytes.TrimSuffix(bytes.TrimSuffix(b.value, []byte("\n")), []byte("\r"))
+		if len(b.arguments) > 1 {
+			b.arguments = append(b.arguments, ',')
+		}
+		b.arguments = append(appendString(b.arguments, []byte(b.key)), ':')
+		b.arguments = appendString(b.arguments, value)
+		b.value = nil
 	case b.value != nil:
 		b.value = append(b.value, line...)
 	case word == "BEGIN_ARG" && rest != "":
@@ -99,23 +196,64 @@ func (b *textBlock) readLine(line []byte) {
 	}
 }
 
-// endValue adds an argument. Its last line break is that before END_ARG.
-func (b *textBlock) endValue() {
-	value := bytes.TrimSuffix(bytes.TrimSuffix(b.value, []byte("\n")), []byte("\r"))
-	if len(b.arguments) > 1 {
-		b.arguments = append(b.arguments, ',')
-	}
-	b.arguments = appendText(b.arguments, []byte(b.key))
-	b.arguments = append(b.arguments, ':')
-	b.arguments = appendText(b.arguments, value)
-	b.value = nil
-}
-
-// appendText writes a JSON string. A text that is not valid UTF-8 stays as it is, and the arguments are refused for it.
-func appendText(out, text []byte) []byte {
+// appendString writes a JSON string. Invalid UTF-8 is not quoted, so that the arguments are refused.
+func appendString(out, text []byte) []byte {
 	if !utf8.Valid(text) {
 		return append(out, text...)
 	}
 	out, _ = jsontext.AppendQuote(out, text)
 	return out
+}
+
+// readEnvelope reads the object around the arguments of a call as far as possible: the tool's name, where the arguments
+// begin (0 if they are not there), and the bytes of the arguments. Of an invalid object these are the text from where
+// they begin, or what takes their place, so that Host.Call reports what is wrong with it.
+func readEnvelope(body []byte) (name string, begin int, args json.RawMessage) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(body)) // refuses duplicate keys and invalid UTF-8
+	after := func(these string) int { return len(body) - len(bytes.TrimLeft(body[d.InputOffset():], these)) }
+	other := 0 // where the first member begins that is neither of the two
+	token, err := d.ReadToken()
+	if err == nil && token.Kind() != '{' {
+		err = errors.New("not an object")
+	}
+	for err == nil && d.PeekKind() == '"' {
+		start := after(arguments.Whitespace + ",")
+		key, _ := d.ReadToken() // an error recurs below
+		switch key.String() {
+		case "name":
+			var value jsontext.Value
+			if value, err = d.ReadValue(); err == nil && value.Kind() == '"' {
+				unquoted, _ := jsontext.AppendUnquote(nil, value) // it has been validated
+				name = string(unquoted)
+			}
+		case "arguments":
+			if at := after(arguments.Whitespace + ":"); at < len(body) {
+				begin = at
+			}
+			var value jsontext.Value
+			if value, err = d.ReadValue(); err == nil && value.Kind() != 'n' {
+				args = bytes.Clone(value)
+			} else {
+				args = nil
+			}
+		default:
+			other = cmp.Or(other, start)
+			err = d.SkipValue()
+		}
+	}
+	if err == nil {
+		_, err = d.ReadToken()
+	}
+	if err == nil && after(arguments.Whitespace) < len(body) {
+		err = errors.New("it goes on after its end")
+	}
+	switch {
+	case err != nil && begin > 0:
+		args = bytes.TrimRight(body[begin:], arguments.Whitespace)
+	case err != nil:
+		args = body
+	case begin == 0 && other > 0: // arguments under another name, which {} must not replace
+		args = body[other:]
+	}
+	return name, begin, args
 }

@@ -9,8 +9,8 @@ import (
 // synonymShare is what a synonym of a query's word counts, relative to the word itself.
 const synonymShare = 0.6
 
-// synonyms maps words that describe what a tool does, but do not occur in its definition, such as names of programs and of
-// other agents' tools, to the stems that its definition has. All meanings of a line count.
+// synonyms maps words that describe what a tool does, but do not occur in its definition, such as names of programs and
+// of other agents' tools, to the stems that its definition has. All meanings of a line count.
 var synonyms = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for words, meanings := range eachEntry(`
@@ -77,8 +77,8 @@ download+page download+web = fetch url page
 	return out
 })
 
-// eachEntry yields the left words of each line of a table, and the stems of its right words. Names lose their underscores,
-// as in eachWord.
+// eachEntry yields the left words of each line of a table, and the stems of its right words. Names lose their
+// underscores, as in eachWord.
 func eachEntry(table string) func(yield func(words, meanings []string) bool) {
 	return func(yield func(words, meanings []string) bool) {
 		for line := range strings.Lines(strings.TrimSpace(strings.ReplaceAll(table, "_", ""))) {

@@ -13,16 +13,17 @@ const maxWord = 40
 // stopWords carry no information about a tool.
 var stopWords = sync.OnceValue(func() map[string]bool {
 	set := map[string]bool{}
-	for w := range strings.FieldsSeq("a an and are as at be by can do does for from how i if in into is it its me my no not of on one or our " +
-		"please so some that the their them then there this to use used uses using want was we what when which will with you your") {
+	for w := range strings.FieldsSeq("a an and are as at be by can do does for from how i if in into is it its me my no " +
+		"not of on one or our please so some that the their them then there this to use used uses using want was we what " +
+		"when which will with you your") {
 		set[w] = true
 	}
 	return set
 })
 
 // eachWord calls f with the words of a text in lower case, without stop words. Names such as readFile, read_file and
-// read-file yield their parts and the whole, since people write them both ways. Each Chinese or Japanese character is a word:
-// words are not separated there, and characters that occur side by side serve as well.
+// read-file yield their parts and the whole, since people write them both ways. Each Chinese or Japanese character is a
+// word: words are not separated there, and characters that occur side by side serve as well.
 func eachWord(text string, f func(word string)) {
 	emit := func(word string) {
 		if len(word) > maxWord {
@@ -79,7 +80,8 @@ func stem(word string) string {
 		return word
 	case strings.HasSuffix(word, "ies"), strings.HasSuffix(word, "ied"):
 		return word[:len(word)-3] + "y"
-	case strings.HasSuffix(word, "sses"), strings.HasSuffix(word, "ches"), strings.HasSuffix(word, "shes"), strings.HasSuffix(word, "xes"):
+	case strings.HasSuffix(word, "sses"), strings.HasSuffix(word, "ches"), strings.HasSuffix(word, "shes"),
+		strings.HasSuffix(word, "xes"):
 		return word[:len(word)-2]
 	case word[len(word)-1] == 's' && strings.IndexByte("sui", word[len(word)-2]) < 0:
 		word = word[:len(word)-1]

@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/host/internal/lazy"
 )
 
-// MCP gives a schema as it is but for the type of its root, which MCP requires, and for properties of it that are true or
-// false, of which some clients drop the whole list.
+// MCP gives a schema as it is but for the type of its root, which MCP requires, and for properties of it that are true
+// or false, of which some clients drop the whole list.
 // https://modelcontextprotocol.io/specification/2025-11-25/server/tools
 // https://github.com/modelcontextprotocol/python-sdk/pull/3354
 func MCP(raw json.RawMessage) (json.RawMessage, error) {
@@ -42,9 +42,8 @@ func spelled(value any) any {
 	return o
 }
 
-// Gemini gives a schema for parametersJsonSchema, which takes JSON Schema: 2020-12, without $schema. Beside a reference only
-// a description and a default may stand.
-// https://ai.google.dev/api/caching#FunctionDeclaration
+// Gemini gives a schema for parametersJsonSchema, which takes JSON Schema: 2020-12, without $schema. Beside a reference
+// only a description and a default may stand. https://ai.google.dev/api/caching#FunctionDeclaration
 // https://github.com/anomalyco/opencode/issues/12295 shows what the API answers.
 func Gemini(raw json.RawMessage) (json.RawMessage, error) {
 	s, err := open(raw)
@@ -110,8 +109,8 @@ func (s *schema) listsAll() bool {
 	return properties != nil && len(properties.names) > 0 && !slices.ContainsFunc(others, s.root.has)
 }
 
-// OpenAI gives a schema for parameters, and whether strict may be true with it. Not strict, the API still wants an object
-// with properties at the root, no combiners, enum or not there, and items for every array.
+// OpenAI gives a schema for parameters, and whether strict may be true with it. Not strict, the API still wants an
+// object with properties at the root, no combiners, enum or not there, and items for every array.
 // https://github.com/langchain-ai/langchainjs/issues/9804 and https://github.com/sigoden/aichat/pull/1049 show what the
 // API answers.
 func OpenAI(raw json.RawMessage) (parameters json.RawMessage, strict bool, err error) {

@@ -16,12 +16,11 @@ import (
 // https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration
 var parameterName = lazy.Regexp(`^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`)
 
-// GeminiOpenAPI gives a schema for parameters, the older field, which takes a subset of OpenAPI 3.0's schemas and refuses
-// the whole request for a keyword outside of it. References are inlined. It is nil for a tool without named arguments,
-// where the field is to be left unset. The subset has no words for a value of any type, an array of anything and an object
-// with no named properties: an optional property of this kind is left out, a required one is an error, as is a schema
-// that holds itself.
-// https://ai.google.dev/api/caching#Schema
+// GeminiOpenAPI gives a schema for parameters, the older field, which takes a subset of OpenAPI 3.0's schemas and
+// refuses the whole request for a keyword outside of it. References are inlined. It is nil for a tool without named
+// arguments, where the field is to be left unset. The subset has no words for a value of any type, an array of anything
+// and an object with no named properties: an optional property of this kind is left out, a required one is an error, as
+// is a schema that holds itself. https://ai.google.dev/api/caching#Schema
 func GeminiOpenAPI(raw json.RawMessage) (json.RawMessage, error) {
 	s, err := open(raw)
 	if err != nil {

@@ -42,7 +42,8 @@ func (c *openapi) enter(o *object, entered *[]string) (any, error) {
 	case !ok || slices.Contains(*entered, ref):
 		return nil, nil
 	case c.active[ref]:
-		return nil, fmt.Errorf("the reference %.100q leads back to itself, which this format cannot say, but the format gemini", ref)
+		return nil, fmt.Errorf("the reference %.100q leads back to itself, which this format cannot say, but the format "+
+			"gemini", ref)
 	}
 	c.active[ref] = true
 	*entered = append(*entered, ref)

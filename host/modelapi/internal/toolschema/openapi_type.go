@@ -9,8 +9,10 @@ import (
 )
 
 // order is that of the members of a converted schema.
-var order = []string{"type", "format", "title", "description", "nullable", "enum", "items", "minItems", "maxItems", "properties",
-	"required", "minProperties", "maxProperties", "minimum", "maximum", "minLength", "maxLength", "pattern", "anyOf", "propertyOrdering"}
+var order = []string{"type", "format", "title", "description", "nullable", "enum", "items", "minItems", "maxItems",
+	"properties",
+	"required", "minProperties", "maxProperties", "minimum", "maximum", "minLength", "maxLength", "pattern", "anyOf",
+	"propertyOrdering"}
 
 func (o *object) order() {
 	slices.SortFunc(o.names, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
@@ -112,8 +114,8 @@ func kindOf(value any) string {
 
 func whole(number jsontext.Value) bool { return !bytes.ContainsAny(number, ".eE") }
 
-// typesOf gives the types of a schema's values without null, and whether null is one of them. A schema for null alone is
-// taken for a text that may be null: the subset has no null type everywhere.
+// typesOf gives the types of a schema's values without null, and whether null is one of them. A schema for null alone
+// is taken for a text that may be null: the subset has no null type everywhere.
 func typesOf(o *object) (types []string, nullable bool) {
 	named := kinds(o.members["type"])
 	if len(named) == 0 {
@@ -138,7 +140,8 @@ var hints = []struct {
 	kind     string
 	keywords []string
 }{
-	{"object", []string{"properties", "required", "additionalProperties", "patternProperties", "minProperties", "maxProperties"}},
+	{"object", []string{"properties", "required", "additionalProperties", "patternProperties", "minProperties",
+		"maxProperties"}},
 	{"array", []string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems"}},
 	{"string", []string{"pattern", "minLength", "maxLength"}},
 	{"number", []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}},

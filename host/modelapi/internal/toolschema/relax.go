@@ -12,8 +12,8 @@ const maxOptions = 50
 // combiners are the keywords that put a schema together from others for the same value.
 var combiners = []string{"$ref", "allOf", "anyOf", "oneOf"}
 
-// relax puts what the combiners at the root say about properties into the root itself, and leaves them out with the other
-// keywords given. What is lost is which properties go together: the host still checks it.
+// relax puts what the combiners at the root say about properties into the root itself, and leaves them out with the
+// other keywords given. What is lost is which properties go together: the host still checks it.
 func (s *schema) relax(also ...string) error {
 	s.root.drop(also...)
 	if !slices.ContainsFunc(combiners, s.root.has) {
@@ -106,7 +106,8 @@ func (s *schema) addAny(f *fields, branches []any, depth int) error {
 		if i == 0 {
 			either.required = sub.required
 		}
-		either.required = slices.DeleteFunc(slices.Clone(either.required), func(n string) bool { return !slices.Contains(sub.required, n) })
+		either.required = slices.DeleteFunc(slices.Clone(either.required),
+			func(n string) bool { return !slices.Contains(sub.required, n) })
 		for _, name := range sub.names {
 			either.put(name, sub.schemas[name], "anyOf")
 		}

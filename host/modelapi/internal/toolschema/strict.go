@@ -6,10 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// What OpenAI's structured outputs take, from https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas
-// as of November 2026.
+// What OpenAI's structured outputs take, from
+// https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas as of November 2026.
 var (
-	strictKeywords = []string{"type", "title", "description", "properties", "required", "additionalProperties", "items", "enum",
+	strictKeywords = []string{"type", "title", "description", "properties", "required", "additionalProperties", "items",
+		"enum",
 		"const", "anyOf", "$ref", "$defs", "definitions", "pattern", "format", "multipleOf", "minimum", "maximum",
 		"exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"}
 	strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
@@ -28,11 +29,12 @@ const (
 	strictEnumText   = 15_000  // characters
 )
 
-// strict says that the schema keeps all those rules. A schema that does not is never rewritten until it does: an optional
-// property made nullable would have the model send null, and the plugin receive it.
+// strict says that the schema keeps all those rules. A schema that does not is never rewritten until it does: an
+// optional property made nullable would have the model send null, and the plugin receive it.
 func (s *schema) strict() bool {
 	c := strictCheck{schema: s}
-	return c.object(s.root, 0) && c.properties <= strictProperties && c.values <= strictValues && c.characters <= strictCharacters
+	return c.object(s.root, 0) && c.properties <= strictProperties && c.values <= strictValues &&
+		c.characters <= strictCharacters
 }
 
 type strictCheck struct {
@@ -46,7 +48,8 @@ func (c *strictCheck) any(value any, level int) bool {
 }
 
 func (c *strictCheck) object(o *object, level int) bool {
-	if level > strictLevels || slices.ContainsFunc(o.names, func(n string) bool { return !slices.Contains(strictKeywords, n) }) {
+	if level > strictLevels ||
+		slices.ContainsFunc(o.names, func(n string) bool { return !slices.Contains(strictKeywords, n) }) {
 		return false
 	}
 	for _, shared := range []string{"$defs", "definitions"} {

@@ -1,0 +1,171 @@
+package modelapi
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// anthropic is Anthropic's messages API.
+var anthropic = vendor{
+	toolName: plainName,
+	tool:     anthropicTool,
+	calls:    anthropicCalls,
+	results:  anthropicResults,
+	stream:   (*Assembler).addAnthropic,
+}
+
+// anthropicTool has these three members only: the API refuses unknown ones.
+// https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
+func anthropicTool(t *host.Tool) (any, error) {
+	schema, err := toolschema.Anthropic(t.InputSchema)
+	if err != nil {
+		return nil, badSchema(err)
+	}
+	return struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		InputSchema json.RawMessage `json:"input_schema"`
+	}{t.Name, t.Description, schema}, nil
+}
+
+// anthropicEnds are the stop reasons of a complete message. Others are max_tokens, refusal and
+// model_context_window_exceeded.
+var anthropicEnds = []string{"tool_use", "end_turn", "stop_sequence", "pause_turn"}
+
+// anthropicCalls reads a message, its content, or blocks of that.
+func anthropicCalls(v value) ([]host.Call, error) {
+	if v.isArray() {
+		return v.each(anthropicCalls)
+	}
+	o, err := v.object()
+	switch {
+	case err != nil:
+		return nil, err
+	case o.is("type", "tool_use"):
+		return newCall(o.member("id"), o.member("name"), o.member("input"))
+	case o.has("content") && (o.has("role") || !o.has("type")):
+		return anthropicContent(o)
+	}
+	return nil, o.requireOne("type", "content")
+}
+
+// anthropicContent reads the content of a message. If the message ends in a call, its input is what came of it, or {}.
+func anthropicContent(message object) ([]host.Call, error) {
+	content := message.member("content")
+	if _, err := content.text(); err == nil {
+		return nil, nil
+	}
+	calls, err := content.each(anthropicCalls)
+	blocks, _ := content.items()
+	if reason := message.truncation("stop_reason", anthropicEnds); reason != "" && len(calls) > 0 {
+		if last, err := blocks[len(blocks)-1].object(); err == nil && last.is("type", "tool_use") {
+			calls[len(calls)-1].Truncated = reason
+		}
+	}
+	return calls, err
+}
+
+// anthropicAccepts are the media types of
+// https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls and of the pages on images and PDF.
+var anthropicAccepts = []string{"image/png", "image/jpeg", "image/webp", "image/gif", pdf}
+
+// anthropicResults returns one user message.
+func anthropicResults(results []*host.Result) (any, error) {
+	type text struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	type source struct {
+		Type      string `json:"type"`
+		MediaType string `json:"media_type"`
+		Data      []byte `json:"data"`
+	}
+	type media struct {
+		Type   string `json:"type"`
+		Source source `json:"source"`
+	}
+	type toolResult struct {
+		Type    string `json:"type"`
+		CallID  string `json:"tool_use_id"`
+		Content []any  `json:"content,omitempty"`
+		IsError bool   `json:"is_error,omitempty"`
+	}
+	type message struct {
+		Role    string       `json:"role"`
+		Content []toolResult `json:"content"`
+	}
+	out := message{"user", []toolResult{}}
+	for _, r := range results {
+		blocks := renderContent(visibleContent(r), anthropicAccepts, func(t string) any { return text{"text", t} },
+			func(p sdk.Content) any {
+				kind := "image"
+				if p.MIMEType == pdf {
+					kind = "document"
+				}
+				return media{kind, source{"base64", p.MIMEType, p.Data}}
+			})
+		out.Content = append(out.Content, toolResult{"tool_result", r.CallID, blocks, r.Error != nil})
+	}
+	return out, requireIDs(results)
+}
+
+// addAnthropic reads an event: blocks of type tool_use; tools that the vendor runs have other types.
+// https://docs.anthropic.com/en/docs/build-with-claude/streaming
+func (a *Assembler) addAnthropic(chunk []byte) error {
+	var e struct {
+		Type  string `json:"type"`
+		Index *int64 `json:"index"`
+		Block struct {
+			Type  string         `json:"type"`
+			ID    string         `json:"id"`
+			Name  string         `json:"name"`
+			Input jsontext.Value `json:"input"`
+		} `json:"content_block"`
+		Delta struct {
+			Type        string         `json:"type"`
+			PartialJSON jsontext.Value `json:"partial_json"`
+			StopReason  string         `json:"stop_reason"`
+		} `json:"delta"`
+		Error *vendorError `json:"error"`
+	}
+	if err := decode(chunk, &e); err != nil {
+		return err
+	}
+	block := a.at(e.Index)
+	if e.Index == nil {
+		block = a.only((*partialCall).isOpen)
+	}
+	switch e.Type {
+	case "content_block_start":
+		if e.Block.Type == "tool_use" {
+			c := a.begin()
+			c.slot = e.Index
+			c.addRaw(e.Block.ID, e.Block.Name, e.Block.Input)
+			if isEmptyObject(e.Block.Input) { // a placeholder for what follows
+				c.text = argumentBuffer{}
+			}
+		}
+	case "content_block_delta":
+		if block != nil && e.Delta.Type == "input_json_delta" {
+			block.addRaw("", "", e.Delta.PartialJSON)
+		}
+	case "content_block_stop":
+		// without arguments, message_delta tells whether it was cut off before they came
+		if block != nil && block.text.pieces > 0 {
+			block.finish()
+		}
+	case "message_delta":
+		a.endMessage(e.Delta.StopReason, anthropicEnds)
+	case "message_stop":
+		a.finishOpen()
+	case "error":
+		a.failVendor(cmp.Or(e.Error, &vendorError{}))
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package modelapi
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/internal/lazy"
+	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// gemini is the Gemini API with JSON Schema.
+var gemini = vendor{
+	toolName: geminiName,
+	tool: func(t *host.Tool) (any, error) {
+		schema, err := toolschema.Gemini(t.InputSchema)
+		if err != nil {
+			return nil, badSchema(err)
+		}
+		return geminiFunction{Name: t.Name, Description: t.Description, JSONSchema: schema}, nil
+	},
+	list:    geminiList,
+	calls:   geminiCalls,
+	results: func(r []*host.Result) (any, error) { return geminiResults(r, geminiAccepts), nil },
+	stream:  (*Assembler).addGemini,
+}
+
+// geminiOpenAPI is the Gemini API of endpoints that know neither JSON Schema nor media in results.
+var geminiOpenAPI = vendor{
+	toolName: geminiName,
+	tool: func(t *host.Tool) (any, error) {
+		schema, err := toolschema.GeminiOpenAPI(t.InputSchema)
+		if err != nil {
+			return nil, badSchema(err)
+		}
+		return geminiFunction{Name: t.Name, Description: t.Description, Parameters: schema}, nil
+	},
+	list:    geminiList,
+	calls:   geminiCalls,
+	results: func(r []*host.Result) (any, error) { return geminiResults(r, nil), nil },
+}
+
+// geminiName is from https://ai.google.dev/api/caching#FunctionDeclaration and Vertex AI's reference, whichever is
+// stricter.
+var geminiName = lazy.Regexp(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
+
+// A geminiFunction is a function declaration with one of the two schemas.
+// https://ai.google.dev/api/caching#FunctionDeclaration
+type geminiFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+	JSONSchema  json.RawMessage `json:"parametersJsonSchema,omitempty"`
+}
+
+// geminiList puts all functions into one tool, as the API and Gemini CLI's discovery expect. Without functions there is
+// no tool: the API refuses an empty one.
+func geminiList(functions []any) any {
+	if len(functions) == 0 {
+		return functions
+	}
+	return []any{struct {
+		Declarations []any `json:"functionDeclarations"`
+	}{functions}}
+}
+
+// geminiCalls reads a response, one of its candidates, its content, parts of that, or function calls. Candidates are
+// alternatives: only the first counts.
+func geminiCalls(v value) ([]host.Call, error) {
+	if v.isArray() {
+		return v.each(geminiCalls)
+	}
+	o, err := v.object()
+	switch {
+	case err != nil:
+		return nil, err
+	case o.has("candidates"):
+		return o.member("candidates").first(geminiCalls)
+	case o.has("content"):
+		return geminiCalls(o.member("content"))
+	case o.has("parts"):
+		return o.member("parts").each(geminiCalls)
+	case o.has("functionCall") || o.has("function_call"):
+		return geminiCalls(o.member("functionCall", "function_call"))
+	case o.has("name"):
+		return newCall(o.member("id"), o.member("name"), o.member("args"))
+	}
+	return nil, nil // a text, or a response without parts
+}
+
+// geminiAccepts are the media types of https://ai.google.dev/gemini-api/docs/function-calling in a function's response,
+// for models from Gemini 3 on.
+var geminiAccepts = []string{"image/png", "image/jpeg", "image/webp", pdf}
+
+// geminiResults returns one content. An id that the API did not give is not sent.
+func geminiResults(results []*host.Result, accepts []string) any {
+	type blob struct {
+		MIMEType string `json:"mimeType"`
+		Data     []byte `json:"data"`
+	}
+	type data struct {
+		Inline blob `json:"inlineData"`
+	}
+	type response struct {
+		ID       string            `json:"id,omitempty"`
+		Name     string            `json:"name"`
+		Response map[string]string `json:"response"`
+		Parts    []any             `json:"parts,omitempty"`
+	}
+	type part struct {
+		Response response `json:"functionResponse"`
+	}
+	type content struct {
+		Role  string `json:"role"`
+		Parts []part `json:"parts"`
+	}
+	out := content{"user", []part{}}
+	for _, r := range results {
+		var texts []string
+		answer := response{Name: r.Tool}
+		for _, p := range renderContent(visibleContent(r), accepts, func(text string) any { return text },
+			func(p sdk.Content) any { return data{blob{p.MIMEType, p.Data}} }) {
+			if text, ok := p.(string); ok {
+				texts = append(texts, text)
+				continue
+			}
+			answer.Parts = append(answer.Parts, p)
+		}
+		if !strings.HasPrefix(r.CallID, madeID) {
+			answer.ID = r.CallID
+		}
+		key := "output"
+		if r.Error != nil {
+			key = "error"
+		}
+		answer.Response = map[string]string{key: strings.Join(texts, "\n")}
+		out.Parts = append(out.Parts, part{answer})
+	}
+	return out
+}
+
+type geminiCall struct {
+	ID           string           `json:"id"`
+	Name         string           `json:"name"`
+	Args         jsontext.Value   `json:"args"`
+	PartialArgs  []jsontext.Value `json:"partialArgs"`
+	WillContinue bool             `json:"willContinue"`
+}
+
+// addGemini reads the first candidate of a chunk of streamGenerateContent. Calls come whole, one in a part.
+// https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse
+func (a *Assembler) addGemini(chunk []byte) error {
+	var c struct {
+		Candidates []struct {
+			Index   int64 `json:"index"`
+			Content struct {
+				Parts []struct {
+					Call *geminiCall `json:"functionCall"`
+				} `json:"parts"`
+			} `json:"content"`
+		} `json:"candidates"`
+		Error *vendorError `json:"error"`
+	}
+	if err := decode(chunk, &c); err != nil {
+		return err
+	}
+	for _, candidate := range c.Candidates {
+		for _, part := range candidate.Content.Parts {
+			if part.Call != nil && candidate.Index == 0 {
+				a.addGeminiCall(part.Call)
+			}
+		}
+	}
+	a.failVendor(c.Error)
+	return nil
+}
+
+// addGeminiCall adds a call. The API expects an answer to each part, so one that looks like an earlier one is a call of
+// its own unless both have the same id.
+func (a *Assembler) addGeminiCall(g *geminiCall) {
+	if g.Name == "" && len(g.Args) == 0 {
+		return // goes on with a call whose arguments are streamed, which has been refused
+	}
+	text, _ := argumentText(g.Args)
+	if a.last(func(c *partialCall) bool {
+		return g.ID != "" && c.id == g.ID && c.tool() == g.Name && string(c.text.joined.text) == text
+	}) != nil {
+		return
+	}
+	c := a.begin()
+	c.addRaw(g.ID, g.Name, g.Args)
+	if g.WillContinue || len(g.PartialArgs) > 0 {
+		c.fail("StreamedArguments",
+			"has its arguments streamed in parts, which is not read: ask for them without streamFunctionCallArguments")
+	}
+	c.finish()
+}

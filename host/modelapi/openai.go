@@ -1,0 +1,236 @@
+package modelapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/internal/lazy"
+	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
+)
+
+// openAI is OpenAI's chat completions API.
+var openAI = vendor{
+	toolName: plainName,
+	tool: func(t *host.Tool) (any, error) {
+		f, err := newOpenAIFunction(t)
+		return struct {
+			Type     string         `json:"type"`
+			Function openAIFunction `json:"function"`
+		}{"function", f}, err
+	},
+	calls:   openAICalls,
+	results: openAIResults,
+	stream:  (*Assembler).addOpenAI,
+}
+
+// plainName is from OpenAI's and Anthropic's references; Anthropic's API accepts 128 characters by now.
+var plainName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// An openAIFunction is a function in both of OpenAI's APIs. Strict is always written: the responses API takes its
+// absence for true. https://developers.openai.com/api/docs/guides/function-calling
+type openAIFunction struct {
+	Type        string          `json:"type,omitempty"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"`
+}
+
+func newOpenAIFunction(t *host.Tool) (openAIFunction, error) {
+	parameters, strict, err := toolschema.OpenAI(t.InputSchema)
+	if err != nil {
+		return openAIFunction{}, badSchema(err)
+	}
+	return openAIFunction{Name: t.Name, Description: t.Description, Parameters: parameters, Strict: strict}, nil
+}
+
+// chatEnds are the finish reasons of a complete message; servers have many names for the others.
+var chatEnds = []string{"tool_calls", "function_call", "stop"}
+
+// openAICalls reads a chat completion, one of its choices or messages, tool calls, or arrays of those. Choices are
+// alternatives: only the first counts.
+func openAICalls(v value) ([]host.Call, error) {
+	if v.isArray() {
+		return v.each(openAICalls)
+	}
+	o, err := v.object()
+	switch {
+	case err != nil:
+		return nil, err
+	case o.has("choices"):
+		return o.member("choices").first(openAICalls)
+	case o.has("message"):
+		calls, err := openAICalls(o.member("message"))
+		return truncateBlank(calls, o.truncation("finish_reason", chatEnds)), err
+	case o.has("tool_calls"):
+		return o.member("tool_calls").each(openAICall)
+	case o.has("function_call"): // of older servers: one call, without id
+		o, err := o.member("function_call").object()
+		if err != nil {
+			return nil, err
+		}
+		return newCall(value{}, o.member("name"), o.member("arguments"))
+	case o.has("role") || o.has("content"):
+		return nil, nil
+	}
+	return openAICall(v)
+}
+
+// openAICall skips calls of other types than function, which nobody has offered.
+func openAICall(v value) ([]host.Call, error) {
+	o, err := v.object()
+	if err != nil || o.has("type") && !o.is("type", "function") {
+		return nil, err
+	}
+	function, err := o.member("function").object()
+	if err != nil {
+		return nil, err
+	}
+	return newCall(o.member("id"), function.member("name"), function.member("arguments"))
+}
+
+// openAIResults returns tool messages, which hold text only. https://platform.openai.com/docs/api-reference/chat/create
+func openAIResults(results []*host.Result) (any, error) {
+	type message struct {
+		Role    string `json:"role"`
+		CallID  string `json:"tool_call_id"`
+		Content string `json:"content"`
+	}
+	out := []message{}
+	for _, r := range results {
+		out = append(out, message{"tool", r.CallID, resultText(r)})
+	}
+	return out, requireIDs(results)
+}
+
+// A chatDelta is a part of a call. https://platform.openai.com/docs/api-reference/chat-streaming
+type chatDelta struct {
+	Index    *int64       `json:"index"`
+	ID       string       `json:"id"`
+	Function chatFunction `json:"function"`
+}
+
+type chatFunction struct {
+	Name      string         `json:"name"`
+	Arguments jsontext.Value `json:"arguments"`
+}
+
+// addOpenAI reads the first choice: calls are run for one message.
+func (a *Assembler) addOpenAI(chunk []byte) error {
+	var c struct {
+		Choices []struct {
+			Index int64 `json:"index"`
+			Delta struct {
+				ToolCalls    []chatDelta   `json:"tool_calls"`
+				FunctionCall *chatFunction `json:"function_call"` // of older models: one call, without id
+			} `json:"delta"`
+			FinishReason string `json:"finish_reason"`
+		} `json:"choices"`
+		Error *vendorError `json:"error"`
+	}
+	if err := decode(chunk, &c); err != nil {
+		return err
+	}
+	for _, choice := range c.Choices {
+		if choice.Index != 0 {
+			continue
+		}
+		if f := choice.Delta.FunctionCall; f != nil {
+			a.addChatDelta(chatDelta{Index: new(int64(-1)), Function: *f})
+		}
+		for _, d := range choice.Delta.ToolCalls {
+			a.addChatDelta(d)
+		}
+		a.endMessage(choice.FinishReason, chatEnds)
+	}
+	a.failVendor(c.Error)
+	return nil
+}
+
+// endMessage finishes the open calls for one of the reasons of a complete message, and truncates them for any other.
+func (a *Assembler) endMessage(reason string, complete []string) {
+	switch {
+	case reason == "":
+	case slices.Contains(complete, reason):
+		a.finishOpen()
+	default: // such as length, max_tokens, content_filter, refusal
+		a.truncateOpen(fmt.Sprintf("the answer was cut off (%.50s)", reason))
+	}
+}
+
+func (a *Assembler) addChatDelta(d chatDelta) {
+	text, err := argumentText(d.Function.Arguments)
+	if d.ID == "" && d.Function.Name == "" && text == "" && err == nil {
+		return // some servers send it before the first call and after the last
+	}
+	c := a.chatCall(d)
+	if c == nil {
+		a.failAmbiguous()
+		return
+	}
+	if c.slot == nil {
+		c.slot = d.Index
+	}
+	c.addRaw(d.ID, d.Function.Name, d.Function.Arguments)
+}
+
+// chatCall finds the call that a delta belongs to, or begins one; nil if it could belong to several. Servers number
+// calls in many ways, so neither the index nor the id is trusted alone: the index finds the call, but a delta that
+// names a tool again does not continue a closed call. A delta without index goes by its id, one without both to the
+// only open call.
+func (a *Assembler) chatCall(d chatDelta) *partialCall {
+	c := a.at(d.Index)
+	if c == nil && d.ID != "" {
+		c = a.last(func(c *partialCall) bool { return c.id == d.ID && (c.slot == nil || d.Index == nil) })
+	}
+	switch {
+	case c != nil && !c.isFollowedBy(d) && !c.isOtherTool(d):
+		return c
+	case c != nil:
+		c = a.begin()
+		c.mayRepeat = true
+		return c
+	case d.Index != nil || d.ID != "":
+		// The first delta with this index or id begins a call, unless it lacks a name and can only belong to the open call.
+		if open := a.only((*partialCall).isOpen); d.Function.Name == "" && open != nil &&
+			(open.slot == nil) != (d.Index == nil) {
+			return open
+		}
+		return a.begin()
+	}
+	incomplete := func(c *partialCall) bool { return c.isOpen() && !c.isClosed() }
+	if last := a.last(incomplete); last != nil {
+		return a.only(incomplete)
+	}
+	if open := a.last((*partialCall).isOpen); open != nil && !open.isFollowedBy(d) {
+		return open
+	}
+	return a.begin()
+}
+
+// isOtherTool reports whether a delta belongs to another call than this one, which has no arguments: both have an id
+// and the name of an offered tool, and both differ.
+func (c *partialCall) isOtherTool(d chatDelta) bool {
+	name, known := c.tool(), c.name.known
+	return c.text.pieces == 0 && c.id != "" && d.ID != "" && d.ID != c.id &&
+		name != d.Function.Name && known[name] && known[d.Function.Name]
+}
+
+// isFollowedBy reports whether a delta under the index or id of this call begins the next one: the arguments are
+// closed, and the delta names a tool and has another id, or arguments that do not repeat those of the call.
+func (c *partialCall) isFollowedBy(d chatDelta) bool {
+	if d.Function.Name == "" || !c.isClosed() {
+		return false
+	}
+	if d.ID != "" && c.id != "" {
+		return d.ID != c.id
+	}
+	text, _ := argumentText(d.Function.Arguments)
+	repeats := strings.HasPrefix(d.Function.Name, c.name.last) && text == string(c.text.best(true).text)
+	return beginsObject(text) && !repeats
+}

@@ -1,0 +1,124 @@
+package modelapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// RenderResults returns what answers the model's calls, in the order of the results: for FormatOpenAI an array of tool
+// messages, for FormatOpenAIResponses an array of input items, for FormatAnthropic a user message, for the Gemini
+// formats a content, for FormatMCP the result, or an array unless there is exactly one, and for FormatText a JSON
+// string. Results have the ids of their calls, except for Gemini if it gave none, MCP, whose ids are in the JSON-RPC
+// envelope, and text.
+//
+// A failed call is the text of Result.Text, marked as an error where the format can. Images and PDF files are included
+// where the vendor accepts them in a tool's result; of Gemini's models that is Gemini 3 and later, use
+// FormatGeminiOpenAPI for older ones. Any other content is described in a line of text.
+func RenderResults(f Format, results []*host.Result) (json.RawMessage, error) {
+	v, err := f.vendor()
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range results {
+		if r == nil {
+			return nil, fmt.Errorf("result %d is nil", i)
+		}
+	}
+	out, err := v.results(results)
+	if err != nil {
+		return nil, err
+	}
+	return encode(out)
+}
+
+// requireIDs is for vendors that know results by their call's id only.
+func requireIDs(results []*host.Result) error {
+	for _, r := range results {
+		if r.CallID == "" {
+			return fmt.Errorf("the result of %s has no call id; set Call.ID from the message, as ParseCalls does", r.Tool)
+		}
+	}
+	return nil
+}
+
+// visibleContent returns the content for the model.
+func visibleContent(r *host.Result) []sdk.Content {
+	if r.Error != nil {
+		return []sdk.Content{sdk.TextContent(r.Text())}
+	}
+	return r.Readable()
+}
+
+// resultText is the content for the model as one text.
+func resultText(r *host.Result) string { return textOf(visibleContent(r)) }
+
+// Media types that vendors accept in results.
+const pdf = "application/pdf"
+
+// renderContent converts content: parts with data of an accepted media type one by one with media, all others between
+// them to one text. Blank texts are dropped, since vendors refuse them.
+func renderContent(parts []sdk.Content, accepted []string, text func(string) any, media func(sdk.Content) any) []any {
+	out := []any{}
+	var others []sdk.Content
+	flush := func() {
+		if t := textOf(others); strings.TrimSpace(t) != "" {
+			out = append(out, text(t))
+		}
+		others = nil
+	}
+	for _, p := range parts {
+		if len(p.Data) == 0 || !slices.Contains(accepted, p.MIMEType) {
+			others = append(others, p)
+			continue
+		}
+		flush()
+		out = append(out, media(p))
+	}
+	flush()
+	return out
+}
+
+// textOf returns one text for all parts: text parts follow each other unchanged, others have lines of their own.
+func textOf(parts []sdk.Content) string {
+	var b strings.Builder
+	afterText := true
+	for _, p := range parts {
+		text, isText := p.Text, p.Type == "text"
+		if !isText {
+			text = describe(p)
+		}
+		if b.Len() > 0 && (!isText || !afterText) && !strings.HasSuffix(b.String(), "\n") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text)
+		afterText = isText
+	}
+	return b.String()
+}
+
+// describe describes a part that is not text; a text file is included whole.
+func describe(p sdk.Content) string {
+	kind := p.Type
+	switch p.Type {
+	case "resource":
+		kind = "file"
+	case "resource_link":
+		kind = "link"
+	}
+	words := slices.DeleteFunc([]string{kind, p.Name, p.URI, p.MIMEType}, func(s string) bool { return s == "" })
+	label := strings.Join(words, " ")
+	switch {
+	case p.Raw != nil:
+		return string(p.Raw)
+	case p.Type == "resource" && p.Data == nil:
+		return fmt.Sprintf("[%s]\n%s", label, p.Text)
+	case p.Type == "resource_link":
+		return fmt.Sprintf("[%s]", label)
+	}
+	return fmt.Sprintf("[%s, %d bytes, which cannot be shown here]", label, len(p.Data))
+}
