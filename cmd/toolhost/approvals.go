@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/answers"
+	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
 func newApprovals(g *globals) *cobra.Command {
@@ -46,27 +46,23 @@ type shownAnswer struct {
 }
 
 func (g *globals) listApprovals(format string) error {
-	path, err := userFile("approvals.hcl")
-	if err != nil {
-		return err
-	}
-	saved, err := answers.Load(path)
+	answers, err := bootstrap.Answers()
 	if err != nil {
 		return err
 	}
 	if format == "json" {
 		out := []shownAnswer{}
-		for _, a := range saved {
-			out = append(out, shownAnswer{a.ID, a.Tool, a.Created, string(a.Scope), a.Prefix, a.Arguments, a.Workdir, a.Caller})
+		for _, r := range answers {
+			out = append(out, shownAnswer{r.ID, r.Tool, r.Created, string(r.Scope), r.Prefix, r.Arguments, r.Workdir, r.Caller})
 		}
 		return g.printJSON(out)
 	}
-	if len(saved) == 0 {
+	if len(answers) == 0 {
 		fmt.Fprintln(g.err, "no answers are saved")
 		return nil
 	}
 	rows := [][]string{{"ID", "TOOL", "SINCE", "IN", "FOR"}}
-	for _, a := range saved {
+	for _, a := range answers {
 		rows = append(rows, []string{a.ID, a.Tool, a.Created.Local().Format(time.DateTime), cmp.Or(a.Workdir, "no folder"), covers(a)})
 	}
 	writeTable(g.out, rows, width(g.out.w))
@@ -89,12 +85,8 @@ func covers(r host.Remembered) string {
 }
 
 func (g *globals) revoke(ids []string) error {
-	path, err := userFile("approvals.hcl")
-	if err != nil {
-		return err
-	}
 	for _, id := range ids {
-		found, err := answers.Remove(path, id)
+		found, err := bootstrap.RevokeAnswer(id)
 		if err != nil {
 			return err
 		}

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
 const (
@@ -99,10 +99,14 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 	if len(args) > 0 {
 		return run(args[0])
 	}
-	path, err := g.admittedRecord()
-	if err == nil {
-		path, err = auditPath(path)
+	named := ""
+	if c, err := g.load(); err == nil && c.Audit != nil && c.Audit.Path != "" { // else the user's own record is meant
+		if !c.Trusted() {
+			return untrusted(c.Path, "name the record to look at it: toolhost audit tail FILE")
+		}
+		named = c.Audit.Path
 	}
+	path, err := bootstrap.AuditPath(named)
 	if err != nil {
 		return err
 	}
@@ -110,37 +114,4 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 		return fmt.Errorf("there is no record yet: %w; a line `audit {}` in the configuration has calls recorded", err)
 	}
 	return err
-}
-
-// auditPath is where the log is, named or not.
-func auditPath(named string) (string, error) {
-	if named != "" {
-		return named, nil
-	}
-	return defaultAuditPath()
-}
-
-// defaultAuditPath is where the log is, unless somebody names another place.
-func defaultAuditPath() (string, error) {
-	if named := os.Getenv("TOOLHOST_AUDIT"); named != "" {
-		return named, nil
-	}
-	path, err := stateFolder("audit.jsonl")
-	if err != nil {
-		return "", fmt.Errorf("there is no place for the audit log: %w; name one with TOOLHOST_AUDIT", err)
-	}
-	return path, nil
-}
-
-// stateFolder is where something of the user's state is, or would be.
-func stateFolder(name string) (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) { // a relative one is to be ignored, says the XDG specification
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(state, "toolhost", name), nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
 // auditRecords are what happened in a made-up session, at fixed times.
@@ -58,12 +59,12 @@ func TestDefaultAuditPath(t *testing.T) {
 	} {
 		t.Setenv("TOOLHOST_AUDIT", c.named)
 		t.Setenv("XDG_STATE_HOME", c.state)
-		if got, err := defaultAuditPath(); err != nil || got != c.want {
+		if got, err := bootstrap.AuditPath(""); err != nil || got != c.want {
 			t.Errorf("with %+v: %q, %v", c, got, err)
 		}
 	}
 	t.Setenv("HOME", "")
-	if got, err := defaultAuditPath(); err == nil || !strings.Contains(err.Error(), "TOOLHOST_AUDIT") {
+	if got, err := bootstrap.AuditPath(""); err == nil || !strings.Contains(err.Error(), "TOOLHOST_AUDIT") {
 		t.Errorf("without a home: %q, %v", got, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -99,24 +100,26 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	piped := len(args) > 1 && args[1] == "-"
-	s, err := g.open(ctx, opening{profile: f.profile, approve: f.approve, person: g.personAt(piped), single: true})
+	o := g.asking(g.options(), g.personAt(piped))
+	o.Profile, o.Approve, o.SingleCall = f.profile, bootstrap.Approve(f.approve), true
+	s, err := g.open(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer s.close(g)
+	defer g.close(s)
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-		if arguments, err = s.typedArguments(ctx, args[0], given); err != nil {
+		if arguments, err = typedArguments(ctx, s, args[0], given); err != nil {
 			return err
 		}
 	}
 	watch := g.watcher(f)
-	result := s.catalog.Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName, SessionID: f.session, Timeout: timeout, Events: watch.event})
+	result := s.Catalog().Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName, SessionID: f.session, Timeout: timeout, Events: watch.event})
 	watch.end()
 	plugin, _, _ := strings.Cut(args[0], "__")
 	if result.Error != nil && result.Error.Code == sdk.CodeToolNotFound {
-		s.complain(g, s.notices(plugin)...)
+		g.complainAll(append(s.Plugins().Problems, notices(s, plugin)...)...)
 	} else {
-		g.warn(s.found.unlocked(plugin))
+		g.complainAll(s.Plugins().Unlocked(plugin)...)
 	}
 	if f.format == "text" && !f.stream && result.Error != nil && len(result.Readable()) == 0 { // such as after Ctrl-C
 		g.printContent([]sdk.Content{sdk.TextContent(watch.printed())})

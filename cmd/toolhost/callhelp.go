@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
 // helpWithTools has `call TOOL --help` describe the tool. What goes wrong is kept for the exit code.
@@ -34,23 +35,25 @@ func (g *globals) helpWithTools(cmd *cobra.Command, profile *string) {
 
 // helpWith describes one tool.
 func (g *globals) helpWith(ctx context.Context, tool, profile string) error {
-	s, err := g.open(ctx, opening{profile: profile, person: g.personAt(false), single: true})
+	o := g.options()
+	o.Profile, o.SingleCall = profile, true
+	s, err := g.open(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer s.close(g)
-	t := s.tool(ctx, tool)
+	defer g.close(s)
+	t := toolNamed(ctx, s, tool)
 	if t == nil { // the host knows near names, and why a tool is not there
-		r := s.catalog.Call(ctx, host.Call{Tool: tool, Arguments: json.RawMessage("[]"), Caller: callerName})
+		r := s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: json.RawMessage("[]"), Caller: callerName})
 		return &exitError{codeFor(r.Error), listed(r.Error)}
 	}
 	describeTool(g.out, t, width(g.out.w))
 	return nil
 }
 
-// tool is the definition of one tool of the catalog, nil when there is none. Only its plugin is started.
-func (s *session) tool(ctx context.Context, name string) *host.Tool {
-	only, err := s.catalog.Narrow(host.Filter{Tools: []string{name}})
+// toolNamed is the definition of one tool of the catalog, nil when there is none. Only its plugin is started.
+func toolNamed(ctx context.Context, s *bootstrap.Instance, name string) *host.Tool {
+	only, err := s.Catalog().Narrow(host.Filter{Tools: []string{name}})
 	if err != nil {
 		return nil
 	}
@@ -62,8 +65,8 @@ func (s *session) tool(ctx context.Context, name string) *host.Tool {
 }
 
 // typedArguments makes arguments of words by the tool's schema. Those of a tool that is not there are as good as none.
-func (s *session) typedArguments(ctx context.Context, tool string, words []string) (json.RawMessage, error) {
-	t := s.tool(ctx, tool)
+func typedArguments(ctx context.Context, s *bootstrap.Instance, tool string, words []string) (json.RawMessage, error) {
+	t := toolNamed(ctx, s, tool)
 	if t == nil {
 		return json.RawMessage("{}"), nil
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
 // describedBy is how many columns of a description the shell is given beside a name.
@@ -17,43 +17,34 @@ func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	g.silence()
-	if !g.mayComplete() {
+	o := g.options()
+	if c, err := bootstrap.Load(o); err != nil || !c.Trusted() { // who presses Tab has not asked for anything to run
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	s, err := g.open(cmd.Context(), opening{single: true})
+	o.SingleCall = true
+	s, err := g.open(cmd.Context(), o)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	defer s.close(g)
+	defer g.close(s)
 	var out []string
-	tools, _ := s.host.Tools(cmd.Context())
+	tools, _ := s.Host().Tools(cmd.Context())
 	for _, t := range tools {
 		out = append(out, t.Name+"\t"+fit(firstLine(t.Description), describedBy))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// mayComplete is false where a stranger's configuration says what would be started: whoever presses Tab has not asked for
-// anything to run.
-func (g *globals) mayComplete() bool {
-	c, err := g.loadOrShipped()
-	return err == nil && g.trusts(c)
-}
-
 // completePlugins offers the names of the plugins; none is started for it, but what finds them is, if
 // it may be.
 func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	g.silence()
-	c, err := g.loadOrShipped()
+	c, err := bootstrap.Load(g.options())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	if !g.trusts(c) {
-		c.Discovery = nil
-	}
 	var out []string
-	specs, _ := supervise.Find(cmd.Context(), sources(c))
-	for _, s := range specs {
+	for _, s := range c.Find(cmd.Context()).Specs {
 		out = append(out, s.Name)
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp

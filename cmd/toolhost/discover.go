@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/modelapi"
 )
 
@@ -87,24 +88,27 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	s, err := g.open(ctx, opening{only: f.plugins, profile: f.profile, refresh: f.refresh, offline: f.offline,
-		single: f.format == string(modelapi.FormatGemini), configured: f.format == string(modelapi.FormatGemini)})
 	forGemini := f.format == string(modelapi.FormatGemini)
+	o := g.options()
+	o.Plugins, o.Profile, o.Refresh, o.Offline = f.plugins, f.profile, f.refresh, f.offline
+	o.SingleCall, o.Shipped = forGemini, !forGemini
+	s, err := g.open(ctx, o)
 	switch {
 	case err != nil && forGemini:
 		return g.listNothing(ctx, err)
 	case err != nil:
 		return err
 	}
-	defer s.close(g)
-	tools, problems := s.tools(ctx, f)
-	alone, _ := s.deferred(ctx)
+	defer g.close(s)
+	tools, problems := listTools(ctx, s, f)
+	alone, _ := deferred(ctx, s)
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	s.complain(g, append(problems, s.notices(f.plugins...)...)...)
-	if s.config.Path == "" && f.format == "table" {
-		fmt.Fprintf(g.err, "there is no configuration, so these are the plugins of %s; `toolhost validate` says where one is looked for\n", s.config.PluginDirs[0])
+	left := s.Plugins().Problems
+	g.complainAll(slices.Concat(left, problems, notices(s, f.plugins...))...)
+	if s.Config().Path == "" && f.format == "table" {
+		fmt.Fprintf(g.err, "there is no configuration, so these are the plugins of %s; `toolhost validate` says where one is looked for\n", s.Config().PluginDirs[0])
 	}
 	for _, t := range tools {
 		for _, what := range t.Unchecked {
@@ -112,10 +116,10 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		}
 	}
 	if len(tools) == 0 && f.format == "table" {
-		s.tellNone(g, f)
+		g.tellNone(s, f)
 	}
-	if len(f.plugins)+len(problems)+len(s.problems) == 0 { // all tools are known
-		s.complainOfNames(ctx, g)
+	if len(f.plugins)+len(problems)+len(left) == 0 { // all tools are known
+		g.complainAll(s.MisnamedArguments(ctx)...)
 	}
 	if err := g.printTools(tools, alone, f); err != nil {
 		return err
@@ -123,17 +127,17 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	if forGemini && !f.searching && !f.offline {
 		g.tellGeminiSettings(s, f)
 	}
-	if len(problems)+len(s.problems) > 0 && !forGemini {
+	if len(problems)+len(left) > 0 && !forGemini {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil // Gemini CLI does not start with a discovery command that fails; the other tools are better than none
 }
 
 // tellNone says why there is nothing to list.
-func (s *session) tellNone(g *globals, f discoverFlags) {
+func (g *globals) tellNone(s *bootstrap.Instance, f discoverFlags) {
 	switch {
-	case len(s.specs)+len(s.problems) == 0:
-		s.tellNoPlugins(g)
+	case len(s.Processes())+len(s.Plugins().Problems) == 0:
+		g.tellNoPlugins(s)
 	case f.searching:
 		fmt.Fprintf(g.err, "no tool fits %q\n", clean(f.search))
 	default:
@@ -142,36 +146,22 @@ func (s *session) tellNone(g *globals, f discoverFlags) {
 }
 
 // tellNoPlugins says how to come to some.
-func (s *session) tellNoPlugins(g *globals) {
-	fmt.Fprintf(g.err, "no plugins: %s leads to none; this line leads to all that are in the folder:\n  plugin_dirs = [%q]\n", s.config.Path, pluginFolder())
+func (g *globals) tellNoPlugins(s *bootstrap.Instance) {
+	fmt.Fprintf(g.err, "no plugins: %s leads to none; this line leads to all that are in the folder:\n  %s\n", s.Config().Path, bootstrap.ExampleDirs())
 }
 
-// tools lists the catalog by name, or what a search finds in it by rank.
-func (s *session) tools(ctx context.Context, f discoverFlags) ([]*host.Tool, []error) {
+// listTools lists the catalog by name, or what a search finds in it by rank.
+func listTools(ctx context.Context, s *bootstrap.Instance, f discoverFlags) ([]*host.Tool, []error) {
 	if f.deferred {
-		return s.deferred(ctx)
+		return deferred(ctx, s)
 	}
-	tools, problems := s.catalog.Tools(ctx)
+	tools, problems := s.Catalog().Tools(ctx)
 	if !f.searching {
 		return tools, problems
 	}
 	tools = nil
-	for _, hit := range s.catalog.Search(ctx, f.search, 0) {
+	for _, hit := range s.Catalog().Search(ctx, f.search, 0) {
 		tools = append(tools, hit.Tool)
 	}
 	return tools, problems
-}
-
-// notices are what plugins want their operator to know, and the lock file; only those of the named ones, if any is named.
-func (s *session) notices(only ...string) (out []error) {
-	out = s.found.unlocked(only...)
-	for _, p := range s.processes {
-		if len(only) > 0 && !slices.Contains(only, p.Name()) {
-			continue
-		}
-		for _, n := range p.Status().Notices {
-			out = append(out, fmt.Errorf("plugin %q: %s", p.Name(), n))
-		}
-	}
-	return out
 }

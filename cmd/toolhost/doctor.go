@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
@@ -58,9 +59,7 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 	if err != nil {
 		d.Problems = append(d.Problems, err.Error())
 	} else {
-		there := findOffline(ctx, c)
-		d.plugins(there, g.supervising(there), m)
-		d.discovery(sources(c).Commands, m)
+		d.plugins(c.FindOffline(ctx), m)
 	}
 	d.conceal(g)
 	if err := d.print(g, format); err != nil {
@@ -98,18 +97,15 @@ func versions() map[string]string {
 		"kernel": strings.TrimSpace(string(kernel)), "plugin_protocol": fmt.Sprint(sdk.Handshake.ProtocolVersion)}
 }
 
-func (d *diagnosis) plugins(there *found, o supervise.Options, m sandbox.Means) {
-	for _, p := range there.problems {
+func (d *diagnosis) plugins(there *bootstrap.Plugins, m sandbox.Means) {
+	for _, p := range there.Problems {
 		d.Problems = append(d.Problems, p.Error())
 	}
-	for _, s := range there.specs {
-		got, err := o.Confine(s, m)
+	for _, s := range there.Specs {
+		got, err := there.Confinement(s, m)
 		d.Plugins = append(d.Plugins, findingOf(s, got, err))
 	}
-}
-
-func (d *diagnosis) discovery(commands []supervise.Discovery, m sandbox.Means) {
-	for _, c := range commands {
+	for _, c := range there.Discoveries() {
 		got, err := c.On(m)
 		d.Discovery = append(d.Discovery, findingOf(supervise.Spec{Name: c.Name, Source: c.Source, Command: c.Command, Dir: c.Dir}, got, err))
 	}
@@ -175,7 +171,7 @@ func readOnlyWords(paths []string) string {
 	}
 	short := make([]string, len(paths))
 	for i, path := range paths {
-		short[i] = shortened(path)
+		short[i] = bootstrap.Shortened(path)
 	}
 	return "cannot change " + strings.Join(short, ", ")
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolhost/toolhost/host/config"
-	"github.com/toolhost/toolhost/host/lockfile"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
@@ -46,12 +45,14 @@ func TestExamine(t *testing.T) {
 
 // A plugin that requires what the machine does not have makes the exit code 4.
 func TestDoctorOfAnUnmetRequirement(t *testing.T) {
-	c, err := config.Parse("config.hcl", []byte("plugin \"a\" {\n command = [\"sh\"]\n sandbox {\n require = \"confined\"\n }\n}\nplugin \"b\" {\n command = [\"sh\"]\n}\n"))
+	path := filepath.Join(t.TempDir(), "config.hcl")
+	writeConfig(t, path, "plugin \"a\" {\n command = [\"sh\"]\n sandbox {\n require = \"confined\"\n }\n}\nplugin \"b\" {\n command = [\"sh\"]\n}\n")
+	c, err := bootstrap.Load(bootstrap.Options{Config: path})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var d diagnosis
-	d.plugins(findOffline(t.Context(), c), supervise.Options{}, sandbox.Means{Stage: true, NoNewPrivs: true})
+	d.plugins(c.FindOffline(t.Context()), sandbox.Means{Stage: true, NoNewPrivs: true})
 	if exitCode(d.verdict()) != exitUnavailable || d.Plugins[0].Refused == "" || d.Plugins[1].Refused != "" {
 		t.Errorf("%+v", d.Plugins)
 	}
@@ -64,7 +65,7 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 		}
 	}
 	d = diagnosis{}
-	d.plugins(findOffline(t.Context(), c), supervise.Options{}, sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 6, Seccomp: true, Namespaces: true})
+	d.plugins(c.FindOffline(t.Context()), sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 6, Seccomp: true, Namespaces: true})
 	if err := d.verdict(); err != nil {
 		t.Error(err)
 	}
@@ -146,7 +147,8 @@ func TestStatusOfLess(t *testing.T) {
 
 // Discovery commands are told like plugins, and what runs when they are found, with their wrappers.
 func TestDoctorOfDiscovery(t *testing.T) {
-	c, err := config.Parse("config.hcl", []byte(`plugin_discovery "plain" {
+	path := filepath.Join(t.TempDir(), "config.hcl")
+	writeConfig(t, path, `plugin_discovery "plain" {
   command = ["list"]
 }
 plugin_discovery "boxed" {
@@ -159,12 +161,13 @@ plugin_discovery "strict" {
   command = ["list"]
   sandbox { require = "confined" }
 }
-`))
+`)
+	c, err := bootstrap.Load(bootstrap.Options{Config: path})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var d diagnosis
-	d.discovery(c.Discovery, sandbox.Means{Stage: true, NoNewPrivs: true})
+	d.plugins(c.FindOffline(t.Context()), sandbox.Means{Stage: true, NoNewPrivs: true})
 	var out bytes.Buffer
 	d.printTables(&globals{terminal: terminal{out: &answer{w: &out}, err: io.Discard}})
 	for _, want := range []string{`discovery plain +supervised +yes`, `discovery boxed +container \(bwrap\) +yes`, `discovery strict +confined→supervised +yes +it requires`} {
@@ -175,59 +178,8 @@ plugin_discovery "strict" {
 	if exitCode(d.verdict()) != exitUnavailable {
 		t.Error("a requirement that is not met is no failure")
 	}
-	if got := strings.Join(whatRuns(t.Context(), c), "\n"); !strings.Contains(got, "discovery boxed: bwrap --unshare-all list all, and every") {
+	if got := strings.Join(c.TrustRequest(t.Context()).Runs, "\n"); !strings.Contains(got, "discovery boxed: bwrap --unshare-all list all, and every") {
 		t.Errorf("what runs: %s", got)
-	}
-}
-
-// Only plugins of toolhost's own, beside toolhost itself, are trusted like it.
-func TestOwnPlugins(t *testing.T) {
-	dir, other := t.TempDir(), t.TempDir()
-	for _, program := range []string{dir + "/toolhost-plugin-edit", dir + "/toolhost-plugin-lint", other + "/toolhost-plugin-edit"} {
-		if err := os.WriteFile(program, nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink(other+"/toolhost-plugin-edit", dir+"/toolhost-plugin-shell"); err != nil {
-		t.Fatal(err)
-	}
-	folder, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		program string
-		own     bool
-	}{
-		"ours":              {dir + "/toolhost-plugin-edit", true},
-		"another name":      {dir + "/toolhost-plugin-lint", false},
-		"another folder":    {other + "/toolhost-plugin-edit", false},
-		"a link to another": {dir + "/toolhost-plugin-shell", false},
-		"not there":         {dir + "/toolhost-plugin-http", false},
-		"in PATH":           {"toolhost-plugin-edit", false},
-	} {
-		if got := isOwn(supervise.Spec{Command: []string{c.program}}, folder); got != c.own {
-			t.Errorf("%s: %t, want %t", name, got, c.own)
-		}
-	}
-}
-
-// What was locked as confined, with a toolhost elsewhere, is not refused because this one would loosen it.
-func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
-	program := filepath.Join(programFolder(), "toolhost-plugin-edit")
-	if err := os.WriteFile(program, nil, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	defer os.Remove(program)
-	for level, want := range map[sandbox.Level]sandbox.Level{"": sandbox.Supervised, sandbox.Supervised: sandbox.Supervised, sandbox.Confined: ""} {
-		var lock *lockfile.File
-		if level != "" {
-			lock = &lockfile.File{Plugins: []lockfile.Plugin{{Name: "edit", Level: level}}}
-		}
-		got := trustOwn([]supervise.Spec{{Name: "edit", Command: []string{program}}}, lock)
-		if got[0].Sandbox.Level != want {
-			t.Errorf("locked as %q: %q, want %q", level, got[0].Sandbox.Level, want)
-		}
 	}
 }
 

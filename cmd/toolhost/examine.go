@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
@@ -87,10 +87,10 @@ type folderFinding struct {
 }
 
 // configuration is the one in use; c is nil when that cannot be used, or is not there.
-func (g *globals) configuration(c *config.Config) folderFinding {
+func (g *globals) configuration(c *bootstrap.Configuration) folderFinding {
 	f := folderFinding{Name: "configuration", State: "none"}
-	switch path, err := g.configPath(); {
-	case c != nil && g.trusts(c):
+	switch path, err := bootstrap.ConfigPath(g.options()); {
+	case c != nil && c.Trusted():
 		f.Path, f.State = c.Path, "trusted"
 	case c != nil:
 		f.Path, f.State = c.Path, "not trusted: nothing of it is started"
@@ -104,7 +104,7 @@ func (g *globals) configuration(c *config.Config) folderFinding {
 }
 
 // folders are those in use; c is nil when there is no configuration that can be used.
-func (g *globals) folders(c *config.Config) []folderFinding {
+func (g *globals) folders(c *bootstrap.Configuration) []folderFinding {
 	out := []folderFinding{g.configuration(c)}
 	for _, f := range []struct {
 		name string

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -34,6 +35,9 @@ func exitCode(err error) int {
 	}
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code
+	}
+	if _, untrusted := errors.AsType[*bootstrap.UntrustedError](err); untrusted {
+		return exitDenied
 	}
 	return exitUsage
 }

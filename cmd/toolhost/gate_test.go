@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
 // A person at a terminal is told what a file would run, decides once for the file as it is, and nothing runs before.
@@ -91,12 +91,13 @@ func TestWhatRuns(t *testing.T) {
 		"a missing folder":  {`plugin_dirs = ["./gone"]`, []string{"  plugin folder ", "gone cannot be read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parsed, err := config.Parse("config.hcl", []byte(c.config))
+			writeConfig(t, "config.hcl", c.config)
+			read, err := bootstrap.Load(bootstrap.Options{Config: "config.hcl"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			(&globals{}).showWhatRuns(t.Context(), &out, parsed)
+			showWhatRuns(&out, read.TrustRequest(t.Context()))
 			for _, want := range c.want {
 				if !strings.Contains(out.String(), want) {
 					t.Errorf("%q is not shown, but:\n%s", want, out.String())

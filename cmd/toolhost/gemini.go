@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/google/renameio/v2"
+
+	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
 // This file is what Gemini CLI needs of a source of tools beside the list: that the discovery never fails, since Gemini CLI
@@ -40,17 +42,17 @@ type geminiSource struct {
 
 // geminiSource gives the words for the configuration that was found: Gemini CLI may run the commands in another folder, and
 // in GitHub Actions without the variables that name it.
-func (g *globals) geminiSource(s *session, f discoverFlags) (geminiSource, error) {
+func (g *globals) geminiSource(s *bootstrap.Instance, f discoverFlags) (geminiSource, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return geminiSource{}, err
 	}
-	path, err := filepath.Abs(s.config.Path)
+	path, err := filepath.Abs(s.Config().Path)
 	if err != nil {
 		return geminiSource{}, err
 	}
 	src := geminiSource{program: program, flags: []string{"--config", path}, profile: f.profile}
-	if g.projectOwn(s.config) || g.checkTrust {
+	if s.Plugins().NeedsTrust() {
 		src.flags = append(src.flags, "--check-trust") // a name on a command line is else the user's own word for whatever the file becomes
 	}
 	if g.workdir != "" {
@@ -81,16 +83,16 @@ func (s geminiSource) script(program string) string {
 	if s.profile != "" {
 		words = append(words, "--profile", s.profile)
 	}
-	words = append(words, "--approve", approveClient)
+	words = append(words, "--approve", string(bootstrap.ApproveClient))
 	return "#!/bin/sh\n# The call command of Gemini CLI, written by: toolhost discover --format gemini\n" +
-		"# --approve " + approveClient + ": Gemini CLI has asked its user. Without it, a call that needs a yes is refused.\n" +
+		"# --approve " + string(bootstrap.ApproveClient) + ": Gemini CLI has asked its user. Without it, a call that needs a yes is refused.\n" +
 		"exec " + shellWords(words) + " \"$@\"\n"
 }
 
 // save writes the script into the user's own folder and gives its path, which stays the same for the same words.
 func (s geminiSource) save() (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(s.discovery(), "\x00"), "\x00")))
-	dir, err := stateFolder(filepath.Join("gemini", hex.EncodeToString(sum[:6])))
+	dir, err := bootstrap.StateFolder(filepath.Join("gemini", hex.EncodeToString(sum[:6])))
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +123,7 @@ func linkTo(link, target string) error {
 
 // tellGeminiSettings prints what belongs into Gemini CLI's settings.json. It goes to standard error, which Gemini CLI does
 // not read.
-func (g *globals) tellGeminiSettings(s *session, f discoverFlags) {
+func (g *globals) tellGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
 	src, err := g.geminiSource(s, f)
 	var script string
 	if err == nil {
@@ -134,7 +136,7 @@ func (g *globals) tellGeminiSettings(s *session, f discoverFlags) {
 	fmt.Fprintf(g.err, "For Gemini CLI's settings.json:\n  \"tools\": {\n    \"discoveryCommand\": %s,\n    \"callCommand\": %s\n  }\n"+
 		"With them the user's yes in Gemini CLI lets a call run that a person is to be asked about; what a rule denies or always asks\n"+
 		"about stays refused. Remove `--approve %s` from a copy of the script to have such calls refused instead.\n",
-		jsonText(shellWords(src.discovery())), jsonText(script), approveClient)
+		jsonText(shellWords(src.discovery())), jsonText(script), string(bootstrap.ApproveClient))
 }
 
 // jsonText writes a JSON string as people read it.

@@ -27,7 +27,7 @@ var rules = []struct {
 	{"host", besideHost, []string{goPlugin, "os/exec"}, false, "the route does not know how plugins run"},
 	{"host/lockfile", nil, []string{module + "/host/config"}, true, "the configuration reads the lock file, not the other way round"},
 	{"host/answers", nil, []string{module + "/host/config"}, true, "an embedder may keep answers without a configuration"},
-	{"host", []string{"host/modelapi"}, []string{module + "/host/modelapi"}, true, "an agent with formats of its own pays for none of these"},
+	{"host", []string{"host/modelapi", "host/bootstrap"}, []string{module + "/host/modelapi", module + "/host/bootstrap"}, true, "an agent with formats of its own pays for none of these"},
 	{"sdk/filenames", nil, []string{module, "os", "io/fs"}, false, "what a name tells depends on the name alone, for whoever asks"},
 	{"host/policy", nil, []string{foreign}, true, "a decision depends on rules and query alone"},
 	{"host/policy", nil, []string{"os", "io", "net", "time", "syscall", "path/filepath", "log", "embed", "math/rand", "crypto/rand", "testing"}, false,
@@ -38,7 +38,7 @@ var rules = []struct {
 	{"sdk/proctree/internal/launcher", nil, []string{foreign}, true, "it runs before most of a program is initialized"},
 	{"sdk/proctree/internal/launcher", nil, []string{"strings"}, true, "packages are initialized by name, and this one would wait for all before the letter s"},
 	{"host/audit", nil, []string{module + "/host", module + "/cmd"}, true, "the record can be checked without the host"},
-	{"", []string{"host/config", "host/internal/hclfile"}, []string{hcl, "github.com/zclconf/go-cty"}, false, "one reader of HCL, with bounds against hostile files"},
+	{"", []string{"host/config", "host/internal/hclfile", "host/bootstrap"}, []string{hcl, "github.com/zclconf/go-cty"}, false, "one reader of HCL, with bounds against hostile files"},
 	{"", []string{"sdk", "internal/wire", "host/supervise"}, []string{goPlugin, "google.golang.org/grpc"}, false, "one seam if the transport changes"},
 	{"", []string{"internal/shellcmd"}, []string{shellParser}, false, "one reader of shell commands, whose doubts all share"},
 	{"sdk", nil, []string{shellParser}, true, "a plugin links a shell parser only if it asks for one"},
@@ -58,7 +58,7 @@ const (
 )
 
 // besideHost are packages in the folder of host that build on it.
-var besideHost = []string{"host/supervise", "host/config", "host/lockfile", "host/answers", "host/internal/hclfile"}
+var besideHost = []string{"host/supervise", "host/config", "host/lockfile", "host/answers", "host/internal/hclfile", "host/bootstrap"}
 
 type goPackage struct {
 	ImportPath, Doc string

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host/config"
-	"github.com/toolhost/toolhost/host/lockfile"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
 type lockFlags struct {
@@ -23,7 +24,7 @@ func newPluginLock(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lock [NAME]...",
 		Short: "Agree to plugins and their tools as they are now",
-		Long: "Agree to plugins and their tools as they are now: what they are is written to " + lockfile.Name + " beside the\n" +
+		Long: "Agree to plugins and their tools as they are now: what they are is written to " + bootstrap.LockName + " beside the\n" +
 			"configuration. From then on a plugin whose program, arguments or variables are others is not started, and a tool\n" +
 			"whose definition is another, or that is new, is disabled, until they are locked again.\n\n" +
 			"Without names all plugins are locked, and those that are gone are removed. The plugins are started, to ask them for\n" +
@@ -47,7 +48,7 @@ func newPluginLock(g *globals) *cobra.Command {
 }
 
 func (g *globals) lockPlugins(ctx context.Context, names []string, f lockFlags) error {
-	sums, err := f.sums(names)
+	platforms, err := f.programs(names)
 	if err != nil {
 		return err
 	}
@@ -55,93 +56,220 @@ func (g *globals) lockPlugins(ctx context.Context, names []string, f lockFlags) 
 	if err != nil {
 		return err
 	}
-	l := &locker{globals: g, config: c, flags: f, sums: sums, all: len(names) == 0}
-	if err := l.look(ctx, names); err != nil {
+	if err := c.Admit(ctx); err != nil {
+		return err
+	}
+	found := c.Find(ctx)
+	g.complainAll(found.Problems...)
+	lock, err := found.PlanLock(names, platforms)
+	if err != nil {
+		return err
+	}
+	startChanged, err := g.agreeToStart(ctx, lock, f)
+	if err != nil {
+		return err
+	}
+	if err := lock.Inspect(ctx, !f.check, startChanged); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	for _, p := range l.plugins {
-		l.show(p)
+	for _, p := range lock.Plugins {
+		g.showLock(p)
 	}
-	return errors.Join(l.finish(ctx), l.failure())
+	return errors.Join(g.writeLock(ctx, lock, f), lockFailures(lock, f.check))
 }
 
-// sums are the checksums of the programs for other platforms.
-func (f lockFlags) sums(names []string) (map[string]string, error) {
+// programs are the files of --platform.
+func (f lockFlags) programs(names []string) (map[string]string, error) {
 	if len(f.platforms) > 0 && len(names) != 1 {
 		return nil, errors.New("--platform goes with the name of one plugin")
 	}
 	out := map[string]string{}
 	for _, p := range f.platforms {
 		platform, file, ok := strings.Cut(p, "=")
-		switch {
-		case !ok || !lockfile.IsPlatform(platform) || file == "":
-			return nil, fmt.Errorf("--platform must look like %s=FILE, not %q", lockfile.Platform(), p)
-		case platform == lockfile.Platform():
-			return nil, fmt.Errorf("%s is this machine, where the program is the one that runs; leave --platform out", platform)
+		if !ok || file == "" {
+			return nil, fmt.Errorf("--platform must look like OS_ARCH=FILE, not %q", p)
 		}
-		sum, err := fingerprint(file)
-		if err != nil {
-			return nil, err
+		if err := bootstrap.CheckPlatform(platform); err != nil {
+			return nil, fmt.Errorf("--platform %s: %w", p, err)
 		}
-		out[platform] = sum
+		out[platform] = file
 	}
 	return out, nil
 }
 
-// A locker is one run of the command.
-type locker struct {
-	*globals
-	config  *config.Config
-	flags   lockFlags
-	sums    map[string]string // of programs for other platforms
-	all     bool              // plugins are looked at
-	plugins []*lockable
-
-	startOthers bool // than were locked: a person, or --yes, says so
+// agreeToStart asks the person before a program runs that is not what was locked: it could do harm while it is asked for its
+// tools. Where nobody can be asked, and --yes does not say so, it is not started.
+func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.Relock, f lockFlags) (bool, error) {
+	others := slices.DeleteFunc(slices.Clone(lock.Plugins), func(p *bootstrap.LockedPlugin) bool { return !p.RunsOther() })
+	person := g.personAt(false)
+	if f.check || f.yes || len(others) == 0 || person == nil { // without a person, writeLock refuses
+		return f.yes && !f.check, nil
+	}
+	for _, p := range others {
+		fmt.Fprintf(g.err, "%s is not what was locked, and was not started yet:\n  program: %s\n", p.Name, visible(p.Program))
+		for _, d := range p.Differences() {
+			fmt.Fprintf(g.err, "  %s: %s\n    -> %s\n", d.Part, orNone(d.Old), orNone(d.Now))
+		}
+	}
+	them := "it"
+	if len(others) > 1 {
+		them = fmt.Sprintf("each of the %d", len(others))
+	}
+	yes, err := newPrompter(g, person).sure(ctx, "Start "+them+" as it is now, to see the tools? [y/N] ")
+	switch {
+	case ctx.Err() != nil:
+		return false, errInterrupted
+	case err != nil || !yes:
+		return false, &exitError{exitDenied, "no changed program was started, and nothing was written"}
+	}
+	return true, nil
 }
 
-// failure tells which plugins could not be looked at.
-func (l *locker) failure() error {
-	var all []error
-	for _, p := range l.plugins {
-		if p.problem != nil {
-			all = append(all, p.failure(l.flags.check))
+// showLock prints how a plugin differs from what was locked.
+func (g *globals) showLock(p *bootstrap.LockedPlugin) {
+	switch {
+	case p.Problem != nil: // lockFailures prints it at the end
+		return
+	case p.Gone:
+		fmt.Fprintf(g.out, "%s: removed, since there is no such plugin any more\n", p.Name)
+		return
+	case !p.Differs():
+		fmt.Fprintf(g.out, "%s: as it was locked\n", p.Name)
+		return
+	case p.Added:
+		fmt.Fprintf(g.out, "%s: added\n", p.Name)
+	default:
+		fmt.Fprintf(g.out, "%s: changed\n", p.Name)
+	}
+	for _, d := range p.Differences() {
+		if d.Old == "" {
+			fmt.Fprintf(g.out, "  %s: %s\n", d.Part, visible(d.Now))
+		} else {
+			fmt.Fprintf(g.out, "  %s: %s -> %s\n", d.Part, visible(d.Old), orNone(d.Now))
 		}
+	}
+	note := func(format string, a ...any) { fmt.Fprintln(g.out, "  note: "+fmt.Sprintf(format, a...)) }
+	if len(p.Kept) > 0 && p.OtherProgram() {
+		note("the checksums of other platforms stay as they were: %s", strings.Join(p.Kept, " "))
+	}
+	if p.Partial {
+		note("%s", bootstrap.PartialChecksum)
+	}
+	for _, file := range p.Unpinned {
+		note("the argument %s names a file, whose content is not locked", visible(file))
+	}
+	if p.Dynamic() {
+		note("it changes its tools while it runs; those that are others than now are disabled, unless its block says pin_tools = false")
+	}
+	switch {
+	case !p.Asked && p.Added:
+		note("it is not started to be checked, so its tools are not known")
+		return
+	case !p.Asked:
+		note("another program is not started to be checked, so its tools are not compared")
+		return
+	case !p.Added:
+		if before, now := p.Pinned(); before != now {
+			note("its tools are pinned: %t", now)
+		}
+	}
+	for _, d := range p.ToolDifferences() {
+		switch {
+		case d.Now == nil:
+			fmt.Fprintf(g.out, "  tool %s: removed\n", d.Name)
+		case p.Added:
+			fmt.Fprintf(g.out, "  tool %s: %s\n", d.Name, summary(d.Now))
+		case d.Old == "":
+			fmt.Fprintf(g.out, "  tool %s: added: %s\n", d.Name, summary(d.Now))
+		default:
+			fmt.Fprintf(g.out, "  tool %s: changed\n", d.Name)
+			if d.OldDefinition == nil {
+				note("the old definition, %s…, was not kept on this machine; this is the new one", d.Old[:12])
+			}
+			for _, c := range host.Changes(d.OldDefinition, d.Now) {
+				fmt.Fprintf(g.out, "    %s\n", c.Part)
+				for _, line := range c.Lines {
+					fmt.Fprintf(g.out, "      %s\n", line)
+				}
+			}
+		}
+	}
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return visible(text)
+}
+
+// summary is the first line of a definition's description.
+func summary(definition json.RawMessage) string {
+	var t struct{ Description string }
+	_ = json.Unmarshal(definition, &t) // it was made here
+	return visible(fit(firstLine(strings.TrimSpace(t.Description)), 100))
+}
+
+// writeLock writes what is new, after asking about what is a change.
+func (g *globals) writeLock(ctx context.Context, lock *bootstrap.Relock, f lockFlags) error {
+	var differing []*bootstrap.LockedPlugin
+	ask := false
+	for _, p := range lock.Plugins {
+		if p.Problem == nil && p.Differs() {
+			differing = append(differing, p)
+			ask = ask || !p.Added && !f.yes
+		}
+	}
+	switch {
+	case f.check && len(differing) > 0:
+		return &exitError{exitDiffers, bootstrap.LockName + " is not what the plugins are; nothing was changed"}
+	case f.check || len(differing) == 0:
+		return nil
+	case ask:
+		person := g.personAt(false)
+		if person == nil {
+			return errors.New("what was locked has changed, and nobody can be asked here; nothing was written. Look at the changes, " +
+				"then lock them with --yes, which also starts changed programs")
+		}
+		yes, err := newPrompter(g, person).sure(ctx, "Lock this? [y/N] ")
+		if ctx.Err() != nil {
+			return errInterrupted
+		} else if err != nil || !yes {
+			return &exitError{exitDenied, "nothing was written"}
+		}
+	}
+	path, err := lock.Write(differing)
+	if err == nil {
+		fmt.Fprintf(g.out, "%s: %s written\n", path, counted(len(differing), "plugin"))
+	}
+	return err
+}
+
+// lockFailures says which plugins could not be inspected, and why.
+func lockFailures(lock *bootstrap.Relock, check bool) error {
+	var all []error
+	for _, p := range lock.Plugins {
+		if p.Problem == nil {
+			continue
+		}
+		what := "is not locked"
+		switch {
+		case check:
+			what = "cannot be checked"
+		case !p.Added:
+			what = "stays locked as it was"
+		}
+		why := p.Problem.Error()
+		if rest, named := strings.CutPrefix(why, fmt.Sprintf("plugin %q ", p.Name)); named {
+			why = "it " + rest
+		}
+		all = append(all, fmt.Errorf("plugin %q %s: %s", p.Name, what, why))
 	}
 	if len(all) == 0 {
 		return nil
 	}
 	return &exitError{exitUnavailable, errors.Join(all...).Error()}
-}
-
-// failure says what became of the plugin, and why. The reason may begin with its name, too.
-func (p *lockable) failure(check bool) error {
-	what := "is not locked"
-	switch {
-	case check:
-		what = "cannot be checked"
-	case p.old != nil:
-		what = "stays locked as it was"
-	}
-	why := p.problem.Error()
-	if rest, named := strings.CutPrefix(why, fmt.Sprintf("plugin %q ", p.name)); named {
-		why = "it " + rest
-	}
-	return fmt.Errorf("plugin %q %s: %s", p.name, what, why)
-}
-
-// interesting are the plugins to look at: the named ones, or all.
-func interesting(names, known []string) ([]string, error) {
-	if len(names) == 0 {
-		return known, nil
-	}
-	for _, n := range names {
-		if !slices.Contains(known, n) {
-			return nil, fmt.Errorf("there is no plugin %q%s", n, meantOf(n, known))
-		}
-	}
-	return names, nil
 }

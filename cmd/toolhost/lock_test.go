@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
@@ -22,7 +25,7 @@ func TestLockAtTheTerminal(t *testing.T) {
 	p, dir := atTerminal(t)
 	p.enter(`toolhost plugin lock readfile; echo "added:$?:"`)
 	p.sees("added:0:")
-	path := filepath.Join(dir, lockfile.Name)
+	path := filepath.Join(dir, bootstrap.LockName)
 	err := lockfile.Update(path, func(l *lockfile.File) error {
 		l.Plugin("readfile").Level = sandbox.Isolated
 		return nil
@@ -72,12 +75,12 @@ func TestLockAsksBeforeItStarts(t *testing.T) {
 	writeConfig(t, filepath.Join(dir, "own.hcl"), "plugin \"spy\" {\n  command = [\"./spy\"]\n}\n")
 	p.enter(`toolhost --config own.hcl plugin lock; echo "added:$?:"`)
 	p.sees("added:0:")
-	before, err := fingerprint(program)
+	before, err := checksum(program)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text("touch " + ran)
-	after, err := fingerprint(program)
+	after, err := checksum(program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +90,7 @@ func TestLockAsksBeforeItStarts(t *testing.T) {
 	for i, answer := range []struct{ word, exit string }{{"", "3"}, {"n", "3"}, {"y", "3"}} {
 		p.enter(`toolhost --config own.hcl plugin lock; echo "` + answer.word + `:$?:"`)
 		p.shows("Start it as it is now, to see the tools? [y/N]", i+1)
-		for _, shown := range []string{"program: " + program, "sha256: " + before, "-> " + after} {
+		for _, shown := range []string{"program: " + program, ": " + before, "-> " + after} {
 			p.shows(shown, i+1)
 		}
 		if runs() {
@@ -136,18 +139,24 @@ func flipDigit(ts *testscript.TestScript, _ bool, args []string) {
 func TestWordsOfWhatIsNotLocked(t *testing.T) {
 	started := errors.New(`plugin "p" could not be started: it ended`)
 	for name, c := range map[string]struct {
-		plugin lockable
+		plugin bootstrap.LockedPlugin
 		check  bool
 		want   string
 	}{
-		"new":     {lockable{problem: started}, false, `plugin "p" is not locked: it could not be started: it ended`},
-		"locked":  {lockable{problem: started, old: &lockfile.Plugin{}}, false, `plugin "p" stays locked as it was: it could not be started: it ended`},
-		"checked": {lockable{problem: started, old: &lockfile.Plugin{}}, true, `plugin "p" cannot be checked: it could not be started: it ended`},
-		"other":   {lockable{problem: errors.New("there is no program x in PATH")}, false, `plugin "p" is not locked: there is no program x in PATH`},
+		"new":     {bootstrap.LockedPlugin{Added: true, Problem: started}, false, `plugin "p" is not locked: it could not be started: it ended`},
+		"locked":  {bootstrap.LockedPlugin{Problem: started}, false, `plugin "p" stays locked as it was: it could not be started: it ended`},
+		"checked": {bootstrap.LockedPlugin{Problem: started}, true, `plugin "p" cannot be checked: it could not be started: it ended`},
+		"other":   {bootstrap.LockedPlugin{Added: true, Problem: errors.New("there is no program x in PATH")}, false, `plugin "p" is not locked: there is no program x in PATH`},
 	} {
-		c.plugin.name = "p"
-		if got := c.plugin.failure(c.check).Error(); got != c.want {
+		c.plugin.Name = "p"
+		if got := lockFailures(&bootstrap.Relock{Plugins: []*bootstrap.LockedPlugin{&c.plugin}}, c.check).Error(); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+}
+
+func checksum(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
 }

@@ -4,19 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -168,7 +163,7 @@ func TestLimitsThatCannotBeCounted(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	for text, want := range map[string]string{"{": "is broken", strings.Repeat(" ", maxCountedFile+1): "is no file of counts"} {
+	for text, want := range map[string]string{"{": "is broken", strings.Repeat(" ", 1<<20+1): "is no file of counts"} {
 		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -179,50 +174,6 @@ func TestLimitsThatCannotBeCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls("structured", "")
-}
-
-// Calls that come at once are counted one by one.
-func TestCountsOfManyHosts(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	const hosts, most = 24, 7
-	var passed atomic.Int32
-	var wg sync.WaitGroup
-	full := errors.New("full")
-	for range hosts {
-		wg.Go(func() {
-			c, err := newCounts("a.hcl", "")
-			if err == nil {
-				err = c.Change(t.Context(), "", func(k *host.Counted) error {
-					if k.Calls["x"] == most {
-						return full
-					}
-					k.Calls = map[string]int{"x": k.Calls["x"] + 1}
-					return nil
-				})
-			}
-			if err == nil {
-				passed.Add(1)
-			} else if !errors.Is(err, full) {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if passed.Load() != most {
-		t.Errorf("%d of %d passed, want %d", passed.Load(), hosts, most)
-	}
-}
-
-func TestSessionsThatRemain(t *testing.T) {
-	now := time.Now()
-	all := map[string]*countedSession{"over": {Ends: now}, "nil": nil, "far": {Ends: now.Add(100 * namedSession)}}
-	for i := range maxCounted + 5 {
-		all[fmt.Sprint(i)] = &countedSession{Ends: now.Add(time.Duration(i+1) * time.Second)}
-	}
-	got := remaining(all, now)
-	if len(got) != maxCounted-1 || got["over"] != nil || got["far"] != nil || got["5"] != nil || got["6"] == nil {
-		t.Errorf("%d sessions remain", len(got))
-	}
 }
 
 // The project's own commands have what the user's shell has, unless the operator says otherwise; other plugins do not.

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -77,19 +77,17 @@ func isPath(word string) bool { return strings.ContainsRune(filepath.ToSlash(wor
 
 // A pluginRun is one plugin that is being tried.
 type pluginRun struct {
-	g       *globals
-	f       runFlags
-	name    string
-	session atomic.Pointer[session] // that holds now
-	changed chan struct{}           // the host was told that the tools may be others
-	files   *fileWatch              // or nil
-	lines   sync.Mutex              // held to write an answer
-	calls   sync.WaitGroup          // in the background
-	aside   sync.Map                // their ids
+	g        *globals
+	f        runFlags
+	name     string
+	instance *bootstrap.Instance
+	changed  chan struct{}  // the host was told that the tools may be others
+	lines    sync.Mutex     // held to write an answer
+	calls    sync.WaitGroup // in the background
+	aside    sync.Map       // their ids
 
 	reloading sync.Mutex // held for the two below
 	known     []sdk.Tool // what the plugin last said, once it has
-	ran       string     // how its files were then
 }
 
 func (g *globals) runPlugin(ctx context.Context, args []string, f runFlags) error {
@@ -99,37 +97,35 @@ func (g *globals) runPlugin(ctx context.Context, args []string, f runFlags) erro
 	if err != nil {
 		return err
 	}
-	defer s.close(g)
-	r.session.Store(s)
+	defer g.close(s)
+	r.instance = s
 	ctx, cancel := context.WithCancel(ctx)
 	var besides sync.WaitGroup
 	defer besides.Wait()
 	defer cancel()
+	var changes <-chan struct{}
 	if f.watch {
-		r.files = newFileWatch(func() []watchedFile { return r.session.Load().watched(g.workdir) })
-		besides.Go(func() { r.files.run(ctx) })
+		changes = s.Changes(ctx)
 	}
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
-	besides.Go(func() { r.follow(ctx, wishes) })
+	besides.Go(func() { r.follow(ctx, wishes, changes) })
 	err = r.read(ctx)
 	r.calls.Wait()
 	return err
 }
 
 // process is the plugin under supervision.
-func (r *pluginRun) process() *supervise.Process { return r.session.Load().processes[0] }
+func (r *pluginRun) process() *supervise.Process { return r.instance.Processes()[0] }
 
 // begin starts the plugin. One that does not come up may be mended, if it is watched.
 func (r *pluginRun) begin(ctx context.Context) error {
-	s := r.session.Load()
-	r.written(s.specs[0])
-	if err := supervise.Verify(s.specs[0]); err != nil && !r.f.watch { // nothing needs to be tried for it
+	if err := r.instance.Verify(r.name); err != nil && !r.f.watch { // nothing needs to be tried for it
 		return &exitError{exitUnavailable, fmt.Sprintf("plugin %q: %v", r.name, err)}
 	}
 	tools, err := r.process().Tools(ctx)
-	s.complain(r.g, s.notices()...)
+	r.g.complainAll(append(r.instance.Plugins().Problems, notices(r.instance)...)...)
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted

@@ -116,7 +116,7 @@ func (r *pluginRun) do(ctx context.Context, line string) bool {
 
 // listTools prints a line for each tool: its name and what it is for, or its definition.
 func (r *pluginRun) listTools(ctx context.Context) {
-	tools, problems := r.session.Load().catalog.Tools(ctx)
+	tools, problems := r.instance.Catalog().Tools(ctx)
 	for _, p := range problems {
 		r.say("%v", p)
 	}
@@ -146,7 +146,7 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 	}
 	c := host.Call{ID: rand.Text(), Tool: tool, Arguments: json.RawMessage(arguments), Caller: callerName}
 	if !background {
-		result := r.session.Load().catalog.Call(ctx, c)
+		result := r.instance.Catalog().Call(ctx, c)
 		r.answer(result)
 		r.tellWords(line, result.Error)
 		return
@@ -154,7 +154,7 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 	r.aside.Store(c.ID, true)
 	r.calls.Go(func() {
 		defer r.aside.Delete(c.ID)
-		r.answer(r.session.Load().catalog.Call(ctx, c))
+		r.answer(r.instance.Catalog().Call(ctx, c))
 	})
 }
 

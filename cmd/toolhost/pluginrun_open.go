@@ -12,22 +12,29 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
 // open makes the session of the one plugin.
-func (r *pluginRun) open(ctx context.Context, args []string) (*session, error) {
-	o := opening{refresh: true, approve: r.f.approve, onState: r.tellState, onToolsChanged: func(string) { mark(r.changed) }}
+func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instance, error) {
+	o := r.g.options()
+	o.Refresh, o.Approve, o.OnState = true, bootstrap.Approve(r.f.approve), r.tellState
+	o.OnToolsChanged = func(string) {
+		select {
+		case r.changed <- struct{}{}:
+		default: // one is waiting
+		}
+	}
 	typed := isTerminal(r.g.in)
 	if person := r.g.personAt(!typed); person != nil {
-		o.approver = newPrompter(r.g, person)
+		o = r.g.asking(o, person)
 		if typed {
-			o.approver = &foreground{o.approver, &r.aside}
+			o.Approver, o.OneQuestion = &foreground{o.Approver, &r.aside}, false
 		}
 	}
 	if !isPath(args[0]) {
-		o.only = args[:1]
+		o.Plugins = args[:1]
 		s, err := r.g.open(ctx, o)
 		return s, orFile(args[0], err)
 	}
@@ -37,8 +44,7 @@ func (r *pluginRun) open(ctx context.Context, args []string) (*session, error) {
 	}
 	r.name = labelOf(program)
 	spec := supervise.Spec{Name: r.name, Command: append([]string{program}, args[1:]...), Source: program}
-	o.found = &found{config: &config.Config{}, specs: []supervise.Spec{spec}}
-	return r.g.openFound(o)
+	return bootstrap.OpenProgram(ctx, spec, o)
 }
 
 // orFile tells whoever named a program in this folder, where a plugin's name was expected, how to name it.

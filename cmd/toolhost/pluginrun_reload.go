@@ -8,16 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // follow reloads the plugin each time that a file has changed or somebody wishes it, until ctx ends.
-func (r *pluginRun) follow(ctx context.Context, wishes <-chan struct{}) {
-	var changes <-chan struct{}
-	if r.files != nil {
-		changes = r.files.changed
-	}
+func (r *pluginRun) follow(ctx context.Context, wishes, changes <-chan struct{}) {
 	for {
 		wished := false
 		select {
@@ -53,36 +48,23 @@ func (r *pluginRun) reload(ctx context.Context, wished bool) error {
 	case <-r.changed: // before
 	default:
 	}
-	p := r.process()
-	generation := p.Status().Generation
-	next, err := r.session.Load().reload(ctx, r.g)
+	var restart []string
+	if wished {
+		restart = append(restart, r.name)
+	}
+	done, err := r.instance.Reload(ctx, restart...)
 	if err != nil {
 		return err
 	}
-	r.session.Store(next)
-	next.complain(r.g)
-	spec := next.specs[0]
-	written := r.written(spec)
+	r.g.complainAll(r.instance.Plugins().Problems...)
 	switch {
-	case len(next.failures) > 0:
-		return errors.Join(next.failures...)
-	case p.Status().Generation != generation:
-	case wished || written: // it may be a file that only the plugin reads
-		if err := p.Reload(ctx, spec); err != nil {
-			return err
-		}
-	default:
+	case len(done.Failed) > 0:
+		return errors.Join(done.Failed...)
+	case len(done.Restarted) == 0:
 		r.say("the configuration was read again; the plugin is as it was")
 		return nil
 	}
 	return r.tellTools(ctx)
-}
-
-// written says whether the plugin's own files have changed since it was last asked.
-func (r *pluginRun) written(spec supervise.Spec) bool {
-	before := r.ran
-	r.ran = look(filesOf(spec, r.g.workdir))
-	return r.ran != before
 }
 
 // heardWithin is how long the host may take to hear that tools have changed, which takes a moment.

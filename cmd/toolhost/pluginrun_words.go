@@ -17,8 +17,7 @@ var runWords = []string{"help", "quit", "reload", "reset", "status", "tools"}
 
 // tellStatus prints how the plugin is, as `toolhost status` has it, and what helps to see why.
 func (r *pluginRun) tellStatus(ctx context.Context) {
-	s := r.session.Load()
-	status := s.statuses(ctx)[0]
+	status := statuses(ctx, r.instance)[0]
 	r.lines.Lock()
 	defer r.lines.Unlock()
 	if r.f.format == "json" {
@@ -54,7 +53,7 @@ func statusRows(s pluginStatus, now time.Time) (rows [][]string) {
 		add("sandbox", strings.Join(append([]string{sandboxWords(s.Sandbox)}, s.Sandbox.Missing...), "; "))
 	}
 	add("containment", s.Containment)
-	add("lock", s.Lock)
+	add("lock", string(s.Lock))
 	for _, n := range s.Notices {
 		add("notice", n)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -51,30 +52,33 @@ func (g *globals) explain(ctx context.Context, args []string, format, profile st
 	if err != nil {
 		return err
 	}
-	c, err := g.loadOrShipped()
+	o := g.options()
+	o.Profile = profile
+	c, err := bootstrap.Load(o)
 	if err != nil {
 		return err
 	}
-	s, err := g.open(ctx, opening{profile: profile, offline: !g.trusts(c)})
+	o.Offline = !c.Trusted()
+	s, err := g.open(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer s.close(g)
+	defer g.close(s)
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-		if arguments, err = s.typedArguments(ctx, args[0], given); err != nil {
+		if arguments, err = typedArguments(ctx, s, args[0], given); err != nil {
 			return err
 		}
 	}
-	d, err := s.catalog.Explain(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName})
-	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.trusted {
-		return untrusted(s.config) // and so the tool's definition is not known
+	d, err := s.Catalog().Explain(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName})
+	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.Trusted() {
+		return &bootstrap.UntrustedError{Path: s.Config().Path} // and so the tool's definition is not known
 	} else if coded {
 		return &exitError{codeFor(e), listed(e)}
 	} else if err != nil {
 		return err
 	}
-	if !s.trusted && slices.ContainsFunc(d.Trace, policy.Step.Silenced) {
-		fmt.Fprintf(g.err, "%s may not allow calls: `toolhost trust` lets it, as it is now\n", s.config.Path)
+	if !s.Trusted() && slices.ContainsFunc(d.Trace, policy.Step.Silenced) {
+		fmt.Fprintf(g.err, "%s may not allow calls: `toolhost trust` lets it, as it is now\n", s.Config().Path)
 	}
 	return g.printDecision(d, format)
 }

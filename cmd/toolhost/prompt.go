@@ -145,3 +145,24 @@ func (p *prompter) line(ctx context.Context, question string) (string, error) {
 	}
 	return text, nil
 }
+
+// sure asks a question that has a yes and a no. What is no plain yes is a no.
+func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
+	type reply struct {
+		word string
+		err  error
+	}
+	replied := make(chan reply, 1)
+	go func() { // a read of a terminal cannot be called off; it ends with the process
+		forgetTyped(p.from)
+		word, err := p.line(ctx, p.g.paint(bold, question))
+		replied <- reply{strings.TrimSpace(word), err}
+	}()
+	select {
+	case r := <-replied:
+		return r.err == nil && (strings.EqualFold(r.word, "y") || strings.EqualFold(r.word, "yes")), r.err
+	case <-ctx.Done():
+		fmt.Fprintln(p.g.err)
+		return false, ctx.Err()
+	}
+}

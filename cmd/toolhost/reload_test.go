@@ -6,13 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/lockfile"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -22,21 +22,23 @@ type project struct {
 	g      *globals
 	dir    string
 	plugin *versioned
-	now    *session
+	now    *bootstrap.Instance
 }
 
-func newProject(t *testing.T, o opening) *project {
+func newProject(t *testing.T, choose func(*bootstrap.Options)) *project {
 	t.Helper()
 	dir := t.TempDir()
 	p := &project{t: t, dir: dir, plugin: newVersioned(t, dir, "tell")}
 	p.g = &globals{terminal: terminal{in: strings.NewReader(""), out: &answer{w: io.Discard}, err: io.Discard}, config: filepath.Join(dir, "config.hcl"), workdir: dir}
-	p.configure("")
+	p.configure("profile \"a\" {\n  tools = [\"*\"]\n}\n")
+	o := p.g.options()
+	choose(&o)
 	s, err := p.g.open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.now = s
-	t.Cleanup(func() { s.close(p.g) })
+	t.Cleanup(func() { p.g.close(s) })
 	return p
 }
 
@@ -49,17 +51,16 @@ func (p *project) configure(format string, a ...any) {
 
 func (p *project) reload() {
 	p.t.Helper()
-	next, err := p.now.reload(p.t.Context(), p.g)
-	if err != nil || len(next.failures) > 0 {
-		p.t.Fatalf("%v %v", err, next)
+	done, err := p.now.Reload(p.t.Context())
+	if err != nil || len(done.Failed) > 0 {
+		p.t.Fatalf("%v %v", err, done)
 	}
-	p.now = next
 }
 
 // call gives the text of the answer, or the code of the error.
 func (p *project) call(tool string) string {
 	p.t.Helper()
-	r := p.now.catalog.Call(p.t.Context(), host.Call{Tool: tool})
+	r := p.now.Catalog().Call(p.t.Context(), host.Call{Tool: tool})
 	if r.Error != nil {
 		return string(r.Error.Code)
 	}
@@ -73,6 +74,9 @@ func (p *project) check(tool, want string) {
 	}
 }
 
+// nothing chooses nothing.
+func nothing(*bootstrap.Options) {}
+
 const nobodyTells = `
 policy "project" {
   rule "no" {
@@ -85,7 +89,7 @@ policy "project" {
 // What the configuration says and what the programs are holds after a reload, and only then.
 func TestReloadSession(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, opening{})
+	p := newProject(t, nothing)
 	p.check("versioned__tell", "1")
 	p.configure(nobodyTells)
 	p.check("versioned__tell", "1")
@@ -102,20 +106,22 @@ func TestReloadSession(t *testing.T) {
 	p.reload()
 	p.check("readfile__list", string(sdk.CodeToolNotFound))
 	p.check("versioned__tell", "2")
-	if n := len(p.now.supervisor.Processes()); n != 1 {
+	if n := len(p.now.Processes()); n != 1 {
 		t.Errorf("%d plugins are supervised", n)
 	}
 }
 
-// Whatever a reload reads is watched.
+// Whatever a reload reads is watched: also the lock file, which is written at another terminal.
 func TestWatchedFiles(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, opening{})
-	for _, file := range []string{p.g.config, filepath.Join(p.dir, lockfile.Name), p.plugin.path} {
-		before := look(p.now.watched(p.dir))
+	p := newProject(t, nothing)
+	changes := p.now.Changes(t.Context())
+	for _, file := range []string{p.g.config, filepath.Join(p.dir, bootstrap.LockName), p.plugin.path} {
 		text, _ := os.ReadFile(file)
 		writeText(t, file, "%s\n", text)
-		if look(p.now.watched(p.dir)) == before {
+		select {
+		case <-changes:
+		case <-time.After(20 * time.Second):
 			t.Errorf("a change of %s calls for no reload", file)
 		}
 	}
@@ -125,30 +131,27 @@ func TestWatchedFiles(t *testing.T) {
 func TestReloadSessionRefused(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		o      opening
+		o      func(*bootstrap.Options)
 		change func(p *project)
 		words  string
 	}{
-		"a mistake":            {opening{}, func(p *project) { p.configure("plugin {") }, "config.hcl"},
-		"no file":              {opening{}, func(p *project) { remove(p.t, p.g.config) }, "does not exist"},
-		"another record":       {opening{}, func(p *project) { p.configure("audit {\n  path = %q\n}\n", filepath.Join(p.dir, "log")) }, "start again"},
-		"no such profile":      {opening{profile: "a"}, func(p *project) { p.configure("") }, `no profile "a"`},
-		"the plugin is gone":   {opening{only: []string{"versioned"}}, func(p *project) { writeText(p.t, p.g.config, "") }, `no plugin "versioned" any more`},
-		"a mistake of a regex": {opening{}, func(p *project) { p.configure("policy \"project\" {\n  rule \"a\" {\n  }\n}\n") }, "config.hcl"},
+		"a mistake":            {nothing, func(p *project) { p.configure("plugin {") }, "config.hcl"},
+		"no file":              {nothing, func(p *project) { remove(p.t, p.g.config) }, "does not exist"},
+		"another record":       {nothing, func(p *project) { p.configure("audit {\n  path = %q\n}\n", filepath.Join(p.dir, "log")) }, "start again"},
+		"no such profile":      {func(o *bootstrap.Options) { o.Profile = "a" }, func(p *project) { p.configure("") }, `no profile "a"`},
+		"the plugin is gone":   {func(o *bootstrap.Options) { o.Plugins = []string{"versioned"} }, func(p *project) { writeText(p.t, p.g.config, "") }, `no plugin "versioned" any more`},
+		"a mistake of a regex": {nothing, func(p *project) { p.configure("policy \"project\" {\n  rule \"a\" {\n  }\n}\n") }, "config.hcl"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			profile := c.o.profile
-			c.o.profile = ""
 			p := newProject(t, c.o)
-			p.now.opening.profile = profile
 			p.plugin.rename("2 tell")
 			c.change(p)
-			if _, err := p.now.reload(t.Context(), p.g); err == nil || !strings.Contains(err.Error(), c.words) {
+			if _, err := p.now.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), c.words) {
 				t.Errorf("error %v", err)
 			}
-			if n := p.now.processes[0].Status().Generation; n != 0 {
+			if n := p.now.Processes()[0].Status().Generation; n != 0 {
 				t.Errorf("the plugin was started: generation %d", n)
 			}
 			p.check("versioned__tell", "2") // it was never started before
@@ -159,15 +162,14 @@ func TestReloadSessionRefused(t *testing.T) {
 // A program that cannot be run costs nothing but a word: the old one goes on, also under new rules.
 func TestReloadSessionWithABrokenBuild(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, opening{})
+	p := newProject(t, nothing)
 	p.check("versioned__tell", "1")
 	for name, text := range map[string]string{"it fails": "#!/bin/sh\necho no luck >&2\nexit 3\n", "no program": "garbage", "empty": "", "garbage": "#!/bin/sh\necho 1\n"} {
 		p.plugin.renameText([]byte(text))
-		next, err := p.now.reload(t.Context(), p.g)
-		if err != nil || len(next.failures) != 1 {
-			t.Fatalf("%s: %v, %+v", name, err, next)
+		done, err := p.now.Reload(t.Context())
+		if err != nil || len(done.Failed) != 1 {
+			t.Fatalf("%s: %v, %+v", name, err, done)
 		}
-		p.now = next
 		p.check("versioned__tell", "1")
 	}
 	p.plugin.rename("2 tell")
@@ -178,7 +180,7 @@ func TestReloadSessionWithABrokenBuild(t *testing.T) {
 // A folder of plugins that cannot be read at the moment ends none of its plugins.
 func TestReloadSessionKeepsWhatCannotBeLookedFor(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, opening{})
+	p := newProject(t, nothing)
 	plugins := filepath.Join(p.dir, "plugins")
 	makeFolder(t, plugins)
 	link(t, filepath.Join(bin, "toolhost-plugin-readfile"), filepath.Join(plugins, "toolhost-plugin-readfile"))
@@ -190,11 +192,10 @@ func TestReloadSessionKeepsWhatCannotBeLookedFor(t *testing.T) {
 		} else {
 			_ = os.Rename(filepath.Join(p.dir, "gone"), plugins)
 		}
-		next, err := p.now.reload(t.Context(), p.g)
-		if err != nil || name == "gone" && len(next.problems) == 0 {
+		_, err := p.now.Reload(t.Context())
+		if err != nil || name == "gone" && len(p.now.Plugins().Problems) == 0 {
 			t.Fatalf("%s: %v", name, err)
 		}
-		p.now = next
 		if got := p.call("readfile__list"); !strings.Contains(got, "config.hcl") {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -203,7 +204,8 @@ func TestReloadSessionKeepsWhatCannotBeLookedFor(t *testing.T) {
 
 // A file that was found here, trusted, and then changed is not followed until it is trusted again.
 func TestReloadSessionAsksForTrust(t *testing.T) {
-	g, dir := trusting(t), t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	g, dir := &globals{terminal: terminal{out: &answer{w: io.Discard}, err: io.Discard}}, t.TempDir()
 	t.Chdir(dir)
 	v := newVersioned(t, dir, "tell")
 	write := func(more string) {
@@ -216,20 +218,20 @@ func TestReloadSessionAsksForTrust(t *testing.T) {
 	}
 	write("")
 	trust()
-	s, err := g.open(t.Context(), opening{})
+	s, err := g.open(t.Context(), g.options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close(g)
+	defer g.close(s)
 	write(nobodyTells)
-	if _, err := s.reload(t.Context(), g); err == nil || !strings.Contains(err.Error(), "toolhost trust") {
+	if _, err := s.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "toolhost trust") {
 		t.Errorf("error %v", err)
 	}
 	trust()
-	if s, err = s.reload(t.Context(), g); err != nil {
+	if _, err = s.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.catalog.Call(t.Context(), host.Call{Tool: "versioned__tell"}); r.Error == nil || r.Error.Code != sdk.CodeDenied {
+	if r := s.Catalog().Call(t.Context(), host.Call{Tool: "versioned__tell"}); r.Error == nil || r.Error.Code != sdk.CodeDenied {
 		t.Errorf("%+v", r)
 	}
 }
@@ -238,8 +240,8 @@ func TestReloadSessionAsksForTrust(t *testing.T) {
 // the processes is left.
 func TestReloadSessionUnderLoad(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, opening{})
-	catalog, stop := p.now.catalog, make(chan struct{})
+	p := newProject(t, nothing)
+	catalog, stop := p.now.Catalog(), make(chan struct{})
 	var mu sync.Mutex
 	made := map[string]bool{}
 	var callers sync.WaitGroup
@@ -285,16 +287,7 @@ func (p *project) counted(made map[string]bool) {
 	if len(runs) != len(made) {
 		p.t.Errorf("%d calls were made, and %d ran", len(made), len(runs))
 	}
-	process := p.now.processes[0]
+	process := p.now.Processes()[0]
 	eventually(p.t, "the old processes are gone", func() bool { return process.Status().Draining == 0 })
 	p.t.Logf("%d calls", len(made))
-}
-
-// Who locks a plugin at another terminal need not touch the configuration to have that heard.
-func TestTheLockFileIsWatched(t *testing.T) {
-	p := newProject(t, opening{})
-	lock := watchedFile{path: filepath.Join(p.dir, lockfile.Name)}
-	if files := p.now.watched(p.dir); !slices.Contains(files, lock) {
-		t.Errorf("it is not among %v", files)
-	}
 }

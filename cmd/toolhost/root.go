@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/toolhost/toolhost/internal/redact"
 )
 
 // globals are the flags that every sub-command takes.
@@ -17,8 +15,7 @@ type globals struct {
 	config, workdir     string
 	logLevel, logFormat string
 	checkTrust          bool
-	late                *error   // what went wrong in a help text, which cobra has no errors for
-	secrets             []string // texts that the log must not have; they come with a configuration
+	late                *error // what went wrong in a help text, which cobra has no errors for
 }
 
 func newRoot(t *terminal) *cobra.Command {
@@ -88,42 +85,13 @@ func (g *globals) check() error {
 	return nil
 }
 
-// checkFolder makes sure that there is a folder for tools to work in.
-func (g *globals) checkFolder() error {
-	if _, err := os.Getwd(); g.workdir == "" && err != nil {
-		return fmt.Errorf("the current folder cannot be found (%w); go to one that is there, or name one with --workdir", err)
-	}
-	return nil
-}
-
-// logger writes to standard error, without the secrets, and what looks like one. Texts are redacted before they are
-// formatted: in a line that is formatted, a secret without an end would take with it what follows.
+// logger writes to standard error.
 func (g *globals) logger() *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(g.logLevel)) // one of four words
-	secrets := redact.New(g.secrets...)
-	clean := func(text string) string { return secrets.Text(g.hide(text)) }
-	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return redactedAttr(clean, a) }}
+	o := &slog.HandlerOptions{Level: level}
 	if g.logFormat == "json" {
 		return slog.New(slog.NewJSONHandler(cleaner{g.err}, o))
 	}
 	return slog.New(slog.NewTextHandler(cleaner{g.err}, o))
-}
-
-func redactedAttr(clean func(string) string, a slog.Attr) slog.Attr {
-	a.Value = a.Value.Resolve()
-	switch k := a.Value.Kind(); {
-	case k == slog.KindBool || k == slog.KindDuration || k == slog.KindTime || a.Key == slog.LevelKey:
-		return a
-	case redact.Name(a.Key):
-		a.Value = slog.AnyValue(redact.Value(a.Value.Any()))
-	case k == slog.KindString:
-		a.Value = slog.StringValue(clean(a.Value.String()))
-	default: // numbers, errors, lists: as they are, unless they show a secret
-		text := a.Value.String()
-		if cleaned := clean(text); cleaned != text {
-			a.Value = slog.StringValue(cleaned)
-		}
-	}
-	return a
 }

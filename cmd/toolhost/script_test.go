@@ -160,7 +160,7 @@ func offers(condition string) (bool, error) {
 
 // trustFor has the user whose configuration folder that is trust a file as it is now.
 func trustFor(home, config string) error {
-	sum, err := fingerprint(config)
+	sum, err := checksum(config)
 	if err != nil {
 		return err
 	}

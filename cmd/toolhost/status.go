@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
@@ -27,27 +27,30 @@ func newStatus(g *globals) *cobra.Command {
 }
 
 func (g *globals) status(ctx context.Context, format string) error {
-	s, err := g.open(ctx, opening{refresh: true})
+	o := g.options()
+	o.Refresh = true
+	s, err := g.open(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer s.close(g)
-	_, problems := s.host.Tools(ctx)
+	defer g.close(s)
+	_, problems := s.Host().Tools(ctx)
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-	s.complain(g)
-	if len(s.specs)+len(s.problems) == 0 {
-		s.tellNoPlugins(g)
+	left := s.Plugins().Problems
+	g.complainAll(left...)
+	if len(s.Processes())+len(left) == 0 {
+		g.tellNoPlugins(s)
 	}
-	all := s.statuses(ctx)
+	all := statuses(ctx, s)
 	if err := g.printStatus(all, format); err != nil {
 		return err
 	}
 	if format == "table" {
 		g.printNotices(s, all)
 	}
-	if len(problems)+len(s.problems) > 0 {
+	if len(problems)+len(left) > 0 {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil
@@ -56,13 +59,13 @@ func (g *globals) status(ctx context.Context, format string) error {
 // A pluginStatus is how a plugin is, and how it stands to the lock file.
 type pluginStatus struct {
 	supervise.Status
-	Lock string `json:"lock,omitempty"`
+	Lock bootstrap.LockState `json:"lock,omitempty"`
 }
 
-func (s *session) statuses(ctx context.Context) []pluginStatus {
+func statuses(ctx context.Context, s *bootstrap.Instance) []pluginStatus {
 	out := []pluginStatus{}
-	for _, p := range s.processes {
-		lock, notice := s.lockState(ctx, p)
+	for _, p := range s.Processes() {
+		lock, notice := s.LockState(ctx, p)
 		status := pluginStatus{p.Status(), lock}
 		if notice != "" {
 			status.Notices = append(slices.Clone(status.Notices), notice)
@@ -81,7 +84,7 @@ func (g *globals) printStatus(all []pluginStatus, format string) error {
 	fmt.Fprintln(w, "PLUGIN\tSTATE\tPID\tGENERATION\tRESTARTS\tTOOLS\tVERSION\tSANDBOX\tCONTAINMENT\t"+column(locks, "LOCK")+"LAST ERROR")
 	for _, p := range all {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s%s\n", p.Name, p.State, number(p.PID), p.Generation, p.Restarts, p.Tools,
-			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"), column(locks, cmp.Or(p.Lock, "-")), cmp.Or(fit(p.LastError, 300), "-"))
+			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"), column(locks, cmp.Or(string(p.Lock), "-")), cmp.Or(fit(p.LastError, 300), "-"))
 	}
 	return w.Flush()
 }
@@ -95,8 +98,8 @@ func column(there bool, cell string) string {
 }
 
 // printNotices prints a line for each notice.
-func (g *globals) printNotices(s *session, all []pluginStatus) {
-	notices := s.found.unlocked()
+func (g *globals) printNotices(s *bootstrap.Instance, all []pluginStatus) {
+	notices := s.Plugins().Unlocked()
 	for _, p := range all {
 		for _, n := range p.Notices {
 			notices = append(notices, fmt.Errorf("plugin %q: %s", p.Name, n))
@@ -109,16 +112,6 @@ func (g *globals) printNotices(s *session, all []pluginStatus) {
 	for _, n := range notices {
 		fmt.Fprintln(g.out, fit(n.Error(), 1000))
 	}
-}
-
-// complainOfLess warns of a plugin that has come up without the level that was asked for it, whatever is logged.
-func (g *globals) complainOfLess(status supervise.Status) {
-	c := status.Sandbox
-	if status.State != supervise.Ready || c == nil || c.Got == c.Asked {
-		return
-	}
-	g.complain(fmt.Errorf("warning: plugin %q asks for the sandbox level %q, and is kept at %q: %s (toolhost doctor tells more)",
-		status.Name, c.Asked, c.Got, fit(strings.Join(c.Missing, "; "), 1000)))
 }
 
 // lessThanAsked says what a plugin lacks of the level that was asked for it.

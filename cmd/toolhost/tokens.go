@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/modelapi"
 )
 
@@ -20,8 +21,8 @@ func tokenSum(tools []*host.Tool) string {
 }
 
 // deferred are the tools that a prompt offers at first when all are deferred: those of discover --deferred.
-func (s *session) deferred(ctx context.Context) ([]*host.Tool, []error) {
-	c, err := s.catalog.Deferred()
+func deferred(ctx context.Context, s *bootstrap.Instance) ([]*host.Tool, []error) {
+	c, err := s.Catalog().Deferred()
 	if err != nil {
 		return nil, []error{err}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -97,7 +98,10 @@ func newToolCall(t *terminal) *cobra.Command {
 			return g.check()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return g.toolCall(cmd.Context(), args[0], opening{profile: profile, approve: approve, single: true, configured: true}, session)
+			o := g.options()
+			o.Shipped, o.AskTrust = false, nil
+			o.Profile, o.Approve, o.SingleCall = profile, bootstrap.Approve(approve), true
+			return g.toolCall(cmd.Context(), args[0], o, session)
 		},
 	}
 	g.flags(cmd, t)
@@ -118,7 +122,7 @@ func toolCallArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-func (g *globals) toolCall(ctx context.Context, tool string, o opening, session string) error {
+func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options, session string) error {
 	if isTerminal(g.in) {
 		return errors.New("the arguments come on standard input, which is a terminal here; pipe them in, or use: toolhost call " + tool + " JSON")
 	}
@@ -131,26 +135,26 @@ func (g *globals) toolCall(ctx context.Context, tool string, o opening, session 
 			return err
 		}
 	}
-	o.middleware = []host.Middleware{dropWaitForPrevious}
+	o.Middleware = []host.Middleware{dropWaitForPrevious}
 	s, err := g.open(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer s.close(g)
-	r := s.catalog.Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName, SessionID: session})
+	defer g.close(s)
+	r := s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName, SessionID: session})
 	g.printContent(r.Readable())
 	if r.Error == nil {
 		return nil
 	}
-	return &exitError{codeFor(r.Error), worded(r.Error, unasked(o.approve))}
+	return &exitError{codeFor(r.Error), worded(r.Error, unasked(o.Approve))}
 }
 
 // unasked says what lets a call run that a person would have to be asked about.
-func unasked(approve string) string {
-	if approve == approveClient || approve == "always" {
+func unasked(approve bootstrap.Approve) string {
+	if approve == bootstrap.ApproveClient || approve == bootstrap.ApproveAlways {
 		return callProgram + " asks nobody. The rule always asks: make the call at a terminal with `toolhost call`."
 	}
-	return callProgram + " asks nobody. Where the client has asked its user, start it with --approve " + approveClient + ", as the script does that\n" +
+	return callProgram + " asks nobody. Where the client has asked its user, start it with --approve " + string(bootstrap.ApproveClient) + ", as the script does that\n" +
 		"  `toolhost discover --format gemini` names; or allow the call with a rule, or call it once at a terminal with\n  `toolhost call` and answer always."
 }
 

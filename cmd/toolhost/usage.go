@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/agext/levenshtein"
 	"github.com/spf13/cobra"
 )
 
@@ -77,4 +80,17 @@ func someIDs(_ *cobra.Command, args []string) error {
 		return errors.New("name the answers to revoke by their IDs; `toolhost approvals` lists them")
 	}
 	return nil
+}
+
+// didYouMean names the nearest one, if it is near.
+func didYouMean(name string, names []string) string {
+	distance := func(n string) int { return levenshtein.Distance(name, n, nil) }
+	if len(names) == 0 {
+		return ""
+	}
+	best := slices.MinFunc(names, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
+	if distance(best) > max(2, len(name)/3) {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
 }

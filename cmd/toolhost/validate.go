@@ -10,9 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/config"
-	"github.com/toolhost/toolhost/host/policy"
-	"github.com/toolhost/toolhost/host/supervise"
 )
 
 func newValidate(g *globals) *cobra.Command {
@@ -35,21 +34,18 @@ func newValidate(g *globals) *cobra.Command {
 	return cmd
 }
 
-// A validation is one run of validate, and what it found.
+// A validation is what one run of validate found.
 type validation struct {
 	g      *globals
 	start  bool
 	format string
 
-	Valid   bool   `json:"valid"`
-	Path    string `json:"path,omitempty"`
-	Trusted bool   `json:"trusted"`
-	// Plugins are those that were found, in the order of the configuration.
-	Plugins  []*checkedPlugin `json:"plugins"`
-	Problems []problem        `json:"problems"`
-	Warnings []string         `json:"warnings"`
-
-	there *found
+	Valid    bool                       `json:"valid"`
+	Path     string                     `json:"path,omitempty"`
+	Trusted  bool                       `json:"trusted"`
+	Plugins  []*bootstrap.CheckedPlugin `json:"plugins"`
+	Problems []problem                  `json:"problems"`
+	Warnings []string                   `json:"warnings"`
 }
 
 // A problem is one thing that is wrong. Line and Column are those of a mistake in a configuration, from 1.
@@ -78,18 +74,6 @@ func (v *validation) problemsIn(err error) []problem {
 	return out
 }
 
-// A checkedPlugin says how far one plugin was checked.
-type checkedPlugin struct {
-	Name    string   `json:"name"`
-	Source  string   `json:"source,omitempty"`
-	Command []string `json:"command"`
-	Script  string   `json:"script,omitempty"` // that an interpreter runs
-	Started bool     `json:"started"`
-	Version string   `json:"version,omitempty"`
-	Tools   int      `json:"tools"`
-	OK      bool     `json:"ok"` // as far as it was checked
-}
-
 func (v *validation) run(ctx context.Context) error {
 	err := v.check(ctx)
 	if ctx.Err() != nil {
@@ -99,7 +83,7 @@ func (v *validation) run(ctx context.Context) error {
 		return err
 	}
 	v.Problems = v.problemsIn(err)
-	v.Plugins, v.Warnings = append([]*checkedPlugin{}, v.Plugins...), append([]string{}, v.Warnings...)
+	v.Plugins, v.Warnings = append([]*bootstrap.CheckedPlugin{}, v.Plugins...), append([]string{}, v.Warnings...)
 	if failed := v.g.printJSON(v); failed != nil || err == nil {
 		return failed
 	}
@@ -107,50 +91,44 @@ func (v *validation) run(ctx context.Context) error {
 }
 
 func (v *validation) check(ctx context.Context) error {
-	c, rules, err := v.loadRules()
+	c, err := v.g.load()
 	if err != nil {
 		return err
 	}
-	v.Path, v.Trusted = c.Path, v.g.trusts(c)
-	if v.start && !v.Trusted {
-		return untrusted(c)
+	v.Path, v.Trusted = c.Path, c.Trusted()
+	found, err := c.Check(ctx, v.start)
+	if err != nil {
+		return err
 	}
-	v.there = findToCheck(ctx, c, v.Trusted)
-	problems := slices.Clone(v.there.problems)
-	v.warn(v.there.unlocked())
-	if len(problems) == 0 && (v.Trusted || len(c.Discovery) == 0) { // else the plugin may be one of those that could not be found
-		v.warn(rulesForNobody(c, v.there.specs))
-	}
-	asked, wrong := v.verify(rules)
-	problems = append(problems, wrong...)
-	if v.Trusted {
-		problems = append(problems, v.try(ctx, asked, rules)...)
-	}
-	if len(problems) > 0 {
+	v.Plugins = found.Plugins
+	v.warn(found.Warnings...)
+	if len(found.Problems) > 0 {
 		if v.start {
-			v.tellPlugins()
+			v.printPlugins()
 		}
-		return errors.Join(problems...)
+		return errors.Join(found.Problems...)
 	}
+	checked := "is valid"
 	if !v.Trusted {
-		v.tellUnchecked(c, asked)
+		checked += ", as far as it was checked"
+		text := filepath.Base(c.Path) + " was found here and is not trusted as it is now, so nothing of it was started"
+		if len(found.Unchecked) > 0 {
+			text += "; not checked: " + strings.Join(found.Unchecked, ", ")
+		}
+		v.warn(errors.New(text))
 	}
-	v.tellValid()
-	v.tellPlugins()
+	locked := ""
+	if found.Locked >= 0 {
+		locked = fmt.Sprintf(", %d locked", found.Locked)
+	}
+	v.printf("%s %s: %s%s\n", v.Path, checked, counted(len(v.Plugins), "plugin"), locked)
+	v.printPlugins()
 	return nil
 }
 
-func (v *validation) tellValid() {
-	word := "is valid"
-	if !v.Trusted {
-		word = "is valid, as far as it was checked"
-	}
-	v.printf("%s %s: %s%s\n", v.Path, word, counted(len(v.Plugins), "plugin"), v.there.lockedOf())
-}
-
-// tellPlugins says which file each interpreter runs, and which plugins were not started; of those that were asked to be
+// printPlugins says which file each interpreter runs, and which plugins were not started; of those that were asked to be
 // started, how each is.
-func (v *validation) tellPlugins() {
+func (v *validation) printPlugins() {
 	var left []string
 	for _, p := range v.Plugins {
 		if p.Script != "" {
@@ -160,7 +138,8 @@ func (v *validation) tellPlugins() {
 		case !p.Started && p.OK:
 			left = append(left, p.Name)
 		case v.start && p.OK:
-			v.printf("plugin %q: ok, %s\n", p.Name, words(visible(p.Version), counted(p.Tools, "tool")))
+			parts := []string{visible(p.Version), counted(p.Tools, "tool")}
+			v.printf("plugin %q: ok, %s\n", p.Name, strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", "))
 		case v.start:
 			v.printf("plugin %q: cannot be used\n", p.Name)
 		}
@@ -170,116 +149,19 @@ func (v *validation) tellPlugins() {
 	}
 }
 
-func words(all ...string) string {
-	return strings.Join(slices.DeleteFunc(all, func(word string) bool { return word == "" }), ", ")
-}
-
 func (v *validation) printf(format string, a ...any) {
 	if v.format != "json" {
 		fmt.Fprint(v.g.out, v.g.hide(fmt.Sprintf(format, a...)))
 	}
 }
 
-// verify looks at the programs, and gives the plugins that must be asked for more, and what is wrong with others.
-func (v *validation) verify(rules []policy.Rule) (asked []string, problems []error) {
-	for _, spec := range v.there.specs {
-		p := &checkedPlugin{Name: spec.Name, Source: spec.Source, Command: spec.ShownCommand(), Script: spec.Script}
-		v.Plugins = append(v.Plugins, p)
-		if err := supervise.Verify(spec); err != nil {
-			problems = append(problems, fmt.Errorf("%s: plugin %q: %w", spec.Source, spec.Name, err))
-			continue
-		}
-		if p.OK = true; v.start || spec.Config != nil || isSpokenOf(spec.Name, v.there.config, rules) {
-			asked = append(asked, spec.Name)
-		}
-	}
-	return asked, problems
-}
-
-// tellUnchecked says what only programs know that were not started.
-func (v *validation) tellUnchecked(c *config.Config, asked []string) {
-	var left []string
-	for _, d := range c.Discovery {
-		left = append(left, fmt.Sprintf("the plugins that plugin_discovery %q names", d.Name))
-	}
-	for _, name := range asked {
-		left = append(left, fmt.Sprintf("the settings and rules of plugin %q", name))
-	}
-	text := filepath.Base(c.Path) + " was found here and is not trusted as it is now, so nothing of it was started"
-	if len(left) > 0 {
-		text += "; not checked: " + strings.Join(left, ", ")
-	}
-	v.warn([]error{errors.New(text)})
-}
-
-// loadRules gives the configuration, tells its warnings, and gives all rules that can hold with it.
-func (v *validation) loadRules() (*config.Config, []policy.Rule, error) {
-	c, err := v.g.load()
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, w := range c.Warnings {
-		v.warn([]error{errors.New(w.String())})
-	}
-	standing, err := standingRules()
-	return c, allRules(standing, c), err
-}
-
-// isSpokenOf says whether the configuration says things of the plugin's tools that only the plugin can tell to be right.
-func isSpokenOf(plugin string, c *config.Config, rules []policy.Rule) bool {
-	return namesToolsOf(c, plugin) || slices.ContainsFunc(rules, func(r policy.Rule) bool { return looksInto(r, plugin) })
-}
-
-// try starts the plugins that know what their config blocks may hold, or what the arguments are that rules look at.
-func (v *validation) try(ctx context.Context, names []string, rules []policy.Rule) []error {
-	if len(names) == 0 {
-		return nil
-	}
-	s, err := v.g.open(ctx, opening{only: names, lawless: true, found: v.there, refresh: true})
-	if err != nil {
-		return []error{err}
-	}
-	defer s.close(v.g)
-	tools, problems := s.host.Tools(ctx)
-	v.note(s)
-	var out []error
-	for _, p := range problems {
-		out = append(out, located(s.config, p)...)
-	}
-	if len(problems) == 0 { // else the argument may be one of a tool that is left out
-		wrong, doubtful := misnamed(rules, tools)
-		v.warn(append(doubtful, unmatched(s.config, tools)...))
-		out = append(out, wrong...)
-	}
-	return append(out, s.unknownTools(tools)...)
-}
-
-// note keeps how the plugins are that were started.
-func (v *validation) note(s *session) {
-	for _, p := range v.Plugins {
-		for _, process := range s.processes {
-			if status := process.Status(); process.Name() == p.Name {
-				p.Started, p.OK = true, status.State == supervise.Ready
-				p.Version, p.Tools = status.Version, status.Tools
-			}
-		}
-	}
-}
-
-// warn tells what is not wrong, but probably not meant either.
-func (v *validation) warn(warnings []error) {
+// warn reports what is not wrong, but probably not meant.
+func (v *validation) warn(warnings ...error) {
 	for _, w := range warnings {
 		v.Warnings = append(v.Warnings, v.g.hide(w.Error()))
-	}
-	if v.format != "json" {
-		v.g.warn(warnings)
-	}
-}
-
-// warn tells what is not wrong, but probably not meant either.
-func (g *globals) warn(warnings []error) {
-	for _, w := range warnings {
-		g.complain(w)
+		if v.format != "json" {
+			v.g.complain(w)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package bootstrap
 
 import (
 	"context"
@@ -52,9 +52,23 @@ type countedSession struct {
 	Calls map[string]int `json:"calls"`
 }
 
+// newCounter keeps what limits count; where there is no place for it, calls with limits are refused.
+func newCounter(config, workdir string) host.Counter {
+	c, err := newCounts(config, workdir)
+	if err != nil {
+		return brokenCounter{err}
+	}
+	return c
+}
+
+// A brokenCounter has no place for counts.
+type brokenCounter struct{ why error }
+
+func (b brokenCounter) Change(context.Context, string, func(*host.Counted) error) error { return b.why }
+
 // newCounts are those of a configuration; calls without a session belong to that of the work folder.
 func newCounts(config, workdir string) (*counts, error) {
-	dir, err := stateFolder("counts")
+	dir, err := StateFolder("counts")
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,14 @@
-package main
+package bootstrap
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/toolhost/toolhost/host/config"
 )
 
 // What plugins print, and errors that name it, get to the log without the secrets in it.
@@ -14,9 +17,11 @@ func TestLogHidesSecrets(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		t.Run(format, func(t *testing.T) {
 			var out bytes.Buffer
-			g := &globals{logLevel: "debug", logFormat: format, secrets: []string{"Project \"Blue\""}}
-			g.err = &out
-			g.logger().Debug("fetching https://me:hunter22@example.com/x", "password", "open sesame", "line", "Authorization: Bearer "+key, "error", errors.New("no such key: "+key), "project", `it is Project "Blue" now`, "kept", "words")
+			o := &slog.HandlerOptions{Level: slog.LevelDebug}
+			handler := map[string]slog.Handler{"text": slog.NewTextHandler(&out, o), "json": slog.NewJSONHandler(&out, o)}[format]
+			r := &redactor{}
+			r.add(&config.Config{}, []string{"Project \"Blue\""})
+			r.logger(slog.New(handler)).With("token", key).WithGroup("plugin").Debug("fetching https://me:hunter22@example.com/x", "password", "open sesame", "line", "Authorization: Bearer "+key, "error", errors.New("no such key: "+key), "project", `it is Project "Blue" now`, "kept", "words")
 			line := out.String()
 			for _, secret := range []string{key, "hunter22", "open sesame", "Blue"} {
 				if strings.Contains(line, secret) {

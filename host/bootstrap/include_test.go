@@ -1,4 +1,4 @@
-package main
+package bootstrap
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/config"
-	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -33,7 +32,7 @@ profile "c" {
 		t.Fatal(err)
 	}
 	var told strings.Builder
-	for _, w := range append(unmatched(c, []*host.Tool{{Tool: sdk.Tool{Name: "edit__write"}, Plugin: "edit"}}), rulesForNobody(c, []supervise.Spec{{Name: "edit"}})...) {
+	for _, w := range append(unmatched(c, []*host.Tool{{Tool: sdk.Tool{Name: "edit__write"}, Plugin: "edit"}}), rulesForNobody(c, []string{"edit"})...) {
 		told.WriteString(w.Error() + "\n")
 	}
 	for _, want := range []string{

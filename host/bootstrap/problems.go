@@ -1,19 +1,12 @@
-package main
+package bootstrap
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
-	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/config"
-	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -68,41 +61,4 @@ func pathIn(mistake string) (path string) {
 		path = strings.TrimPrefix(path+"."+m[1], ".")
 	}
 	return path
-}
-
-// unknownTools finds settings for tools that their plugin does not have.
-func (s *session) unknownTools(tools []*host.Tool) (problems []error) {
-	for _, name := range slices.Sorted(maps.Keys(s.config.ToolSources)) {
-		plugin, own, _ := strings.Cut(name, "__")
-		started := slices.ContainsFunc(s.processes, func(p *supervise.Process) bool { return p.Name() == plugin && p.Status().State == supervise.Ready })
-		if !started || slices.ContainsFunc(tools, func(t *host.Tool) bool { return t.Name == name }) {
-			continue
-		}
-		problems = append(problems, fmt.Errorf("%s: there are settings for %s, but plugin %q has no tool %q%s",
-			s.config.ToolSources[name], name, plugin, own, didYouMean(own, ownNames(tools, plugin))))
-	}
-	return problems
-}
-
-// ownNames are the names of a plugin's tools as its block has them.
-func ownNames(tools []*host.Tool, plugin string) (out []string) {
-	for _, t := range tools {
-		if own, ok := strings.CutPrefix(t.Name, plugin+"__"); ok {
-			out = append(out, own)
-		}
-	}
-	return out
-}
-
-// didYouMean names the nearest one, if it is near.
-func didYouMean(name string, names []string) string {
-	distance := func(n string) int { return levenshtein.Distance(name, n, nil) }
-	if len(names) == 0 {
-		return ""
-	}
-	best := slices.MinFunc(names, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
-	if distance(best) > max(2, len(name)/3) {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
 }

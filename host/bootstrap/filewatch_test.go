@@ -1,7 +1,8 @@
-package main
+package bootstrap
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,22 +107,25 @@ func awaitChange(t *testing.T, w *fileWatch) {
 	}
 }
 
-// A program that is being written is told of when it is complete, and only then: it must be quiet, and can be run.
+// A program that is being written is reported when it is complete, and only then: it must be quiet, and executable.
 func TestFileWatchWaitsForThePrograms(t *testing.T) {
 	t.Parallel()
 	for _, heard := range []bool{true, false} {
-		v := newVersioned(t, t.TempDir(), "a")
-		w := watching(t, heard, func() []watchedFile { return []watchedFile{{v.path, true}} })
-		remove(t, v.path)
-		writeText(t, v.path, "half")
+		path := filepath.Join(t.TempDir(), "program")
+		writeText(t, path, "old")
+		w := watching(t, heard, func() []watchedFile { return []watchedFile{{path, true}} })
+		remove(t, path)
+		writeText(t, path, "half")
 		select {
 		case <-w.changed:
 			t.Error("a program that cannot be run was told of")
 		case <-time.After(3 * quietFor):
 		}
-		v.rewrite("2 a")
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
 		awaitChange(t, w)
-		if !isProgram(v.path) {
+		if !isProgram(path) {
 			t.Error("told too early")
 		}
 	}
@@ -177,6 +181,13 @@ func link(t *testing.T, to, path string) {
 func makeFolder(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeText(t *testing.T, path, format string, a ...any) {
+	t.Helper()
+	if err := os.WriteFile(path, fmt.Appendf(nil, format, a...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

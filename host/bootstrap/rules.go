@@ -1,4 +1,4 @@
-package main
+package bootstrap
 
 import (
 	"cmp"
@@ -7,11 +7,8 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/config"
@@ -21,12 +18,14 @@ import (
 // systemPolicy holds the rules of the machine's administrator. Tests put another file here.
 var systemPolicy = "/etc/toolhost/policy.hcl"
 
-// rules joins all the rules that hold: the machine's, the user's, the configuration's, the profile's.
-func (s *session) rules(profile *config.Profile) (_ *policy.Policy, err error) {
-	if s.standing, err = standingRules(); err != nil {
+// policy joins all the rules that hold: the machine's, the user's, the configuration's, the profile's. Those of an untrusted
+// configuration can only tighten.
+func (s *snapshot) policy(profile *config.Profile) (*policy.Policy, error) {
+	standing, err := standingRules()
+	if err != nil {
 		return nil, err
 	}
-	configured := slices.Clone(s.config.Policies)
+	configured := slices.Clone(s.Policies)
 	if profile != nil {
 		configured = append(configured, profile.Rules)
 	}
@@ -35,7 +34,7 @@ func (s *session) rules(profile *config.Profile) (_ *policy.Policy, err error) {
 			configured[i].TightenOnly = true
 		}
 	}
-	layers := slices.Concat(s.standing, configured)
+	layers := slices.Concat(standing, configured)
 	if profile != nil && profile.ReadOnly {
 		layers = append(layers, host.ReadOnlyLayer("profile"))
 	}
@@ -48,7 +47,7 @@ func standingRules() ([]policy.Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := userFile("policy.hcl")
+	own, err := UserFile("policy.hcl")
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +55,7 @@ func standingRules() ([]policy.Layer, error) {
 	return slices.Concat(system, user), err
 }
 
-// policyFile reads a file of rules, if it is there and nobody else can have written it.
+// policyFile reads a file of rules, if it exists and no other user can have written it.
 func policyFile(path string, byRoot bool) ([]policy.Layer, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -76,20 +75,20 @@ func policyFile(path string, byRoot bool) ([]policy.Layer, error) {
 }
 
 // profile finds a profile of the configuration by its name; "" is none.
-func (s *session) profile(name string) (*config.Profile, error) {
+func (s *snapshot) profile(name string) (*config.Profile, error) {
 	if name == "" {
 		return nil, nil
 	}
-	p, ok := s.config.Profiles[name]
+	p, ok := s.Profiles[name]
 	if !ok {
-		names := slices.Sorted(maps.Keys(s.config.Profiles))
-		return nil, fmt.Errorf("there is no profile %q in %s; it has %s", name, s.config.Path, cmp.Or(strings.Join(names, ", "), "none"))
+		names := slices.Sorted(maps.Keys(s.Profiles))
+		return nil, fmt.Errorf("there is no profile %q in %s; it has %s", name, s.Path, cmp.Or(strings.Join(names, ", "), "none"))
 	}
 	return &p, nil
 }
 
-// filter is what a profile shows.
-func filter(p *config.Profile) host.Filter {
+// profileFilter is what a profile shows.
+func profileFilter(p *config.Profile) host.Filter {
 	if p == nil {
 		return host.Filter{}
 	}
@@ -100,37 +99,4 @@ func filter(p *config.Profile) host.Filter {
 		}
 	}
 	return f
-}
-
-// profileFlag lets a command choose a profile.
-func (g *globals) profileFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "profile", "", "only the tools of this `profile`, under its rules")
-	complete(cmd, "profile", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		c, err := g.load()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		return slices.Sorted(maps.Keys(c.Profiles)), cobra.ShellCompDirectiveNoFileComp
-	})
-}
-
-// trusts says whether the configuration may start what it names, and loosen rules.
-func (g *globals) trusts(c *config.Config) bool {
-	return !g.projectOwn(c) || isTrusted(c.Path, c.SHA256)
-}
-
-// projectOwn says whether the configuration is one that was found in the current folder, rather than named or the user's, or
-// is to be taken for one.
-func (g *globals) projectOwn(c *config.Config) bool {
-	if g.checkTrust {
-		return true
-	}
-	if cmp.Or(g.config, os.Getenv("TOOLHOST_CONFIG")) != "" {
-		return false
-	}
-	if own, err := userFile("config.hcl"); err == nil && own == c.Path {
-		return false
-	}
-	here, err := filepath.Abs("config.hcl")
-	return err != nil || here == c.Path
 }

@@ -1,4 +1,4 @@
-package main
+package bootstrap
 
 import (
 	"os"
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-func TestKeepResults(t *testing.T) {
+func TestResultFolder(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Setenv("HOME", cache)
-	dir := keepResults()
+	dir := resultFolder()
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Fatalf("%s: %v, %v", dir, info, err)
 	}
@@ -28,7 +28,7 @@ func TestKeepResults(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if again := keepResults(); again != dir {
+	if again := resultFolder(); again != dir {
 		t.Errorf("another folder: %s", again)
 	}
 	for name, want := range map[string]bool{"old": false, "new": true, "folder": true} {
@@ -39,7 +39,7 @@ func TestKeepResults(t *testing.T) {
 }
 
 // Without a folder of the user, the host takes a temporary one.
-func TestKeepResultsNowhere(t *testing.T) {
+func TestResultFolderNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestKeepResultsNowhere(t *testing.T) {
 	if runtime.GOOS == "darwin" {
 		t.Setenv("HOME", file)
 	}
-	if dir := keepResults(); dir != "" {
+	if dir := resultFolder(); dir != "" {
 		t.Errorf("results would go to %s", dir)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package bootstrap
 
 import (
 	"sync"
@@ -70,7 +70,7 @@ func (r *record) opened() (*audit.Log, error) {
 }
 
 func (r *record) open() (*audit.Log, error) {
-	path, err := auditPath(r.path)
+	path, err := AuditPath(r.path)
 	if err != nil {
 		return nil, err
 	}

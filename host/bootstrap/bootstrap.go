@@ -1,0 +1,367 @@
+// Package bootstrap turns a configuration file into a running host: it finds and reads the file, checks that it is
+// trusted, finds its plugins, compares them with the lock file, protects toolhost's own files from them, joins all rules
+// that hold, opens the record of calls, and makes the host.
+//
+// Open does all of it in one call. What its Options leave out is refused rather than skipped: without TrustNamed a file
+// must have been trusted (`toolhost trust`), without AskTrust nobody is asked to, and without an Approver a call that
+// needs a person's approval fails.
+//
+// Programs that look at a configuration without running it (validate, doctor, trust) use Load and Configuration.Find.
+package bootstrap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// Options of Open and Load. The zero value opens the configuration at the usual places, if it is trusted.
+type Options struct {
+	// Config names the configuration file. "" is $TOOLHOST_CONFIG, else ./config.hcl, else config.hcl in toolhost's
+	// folder of the user's configuration.
+	Config string
+	// TrustNamed trusts what the user chose: a file that Config or $TOOLHOST_CONFIG names, and the one in the user's
+	// configuration folder. Set it only if Config comes from a person, or is the program's own file.
+	TrustNamed bool
+	// AskTrust asks a person whether to trust a configuration in its present form; yes is remembered. nil refuses.
+	AskTrust func(ctx context.Context, r *TrustRequest) (bool, error)
+	// Shipped uses the plugins beside this program where there is no configuration.
+	Shipped bool
+
+	// Workdir is the folder that tools work in; "" is the current one.
+	Workdir string
+	// Plugins are the names of the plugins to use; none is all.
+	Plugins []string
+	// Profile names the profile whose tools are offered, under its rules.
+	Profile string
+
+	// Approver is asked about calls that need a person's approval; nil refuses them.
+	Approver host.Approver
+	// OneQuestion asks the Approver one question at a time, as a terminal does.
+	OneQuestion bool
+	// Approve overrides the approval mode of the configuration. A rule that denies still denies.
+	Approve Approve
+
+	// Logger gets the log, without the secrets of the configuration; nil drops it. It must not block.
+	Logger *slog.Logger
+	// Notice is called with what an operator should know; nil logs it as warnings. It must not block.
+	Notice func(Notice)
+	// OnConfig is called with each configuration that is read, before anything of it is reported.
+	OnConfig func(*config.Config)
+	// OnState is called with the states of plugins, as supervise.Options.OnState.
+	OnState func(supervise.Status)
+	// OnToolsChanged is called when the tools of a plugin may have changed, as host.Options.OnToolsChanged.
+	OnToolsChanged func(plugin string)
+	// Middleware is put into the chain of calls, as host.Options.Middleware.
+	Middleware []host.Middleware
+
+	// SingleCall makes a host for one call: what limits count is kept in a file for the next.
+	SingleCall bool
+	// Refresh starts plugins to list their tools, also those that have not changed since an earlier start.
+	Refresh bool
+	// Offline starts nothing, and lists what is known from earlier starts. The configuration need not be trusted for it.
+	Offline bool
+}
+
+// Approve says who approves calls, in place of the approval mode of the configuration.
+type Approve string
+
+// The values of Approve; the empty one leaves it to the configuration.
+const (
+	ApproveAsk    Approve = "ask"    // the Approver
+	ApproveAlways Approve = "always" // nobody is asked; calls that a rule always asks about go to the Approver
+	ApproveNever  Approve = "never"  // calls that need approval are refused
+	ApproveClient Approve = "client" // a client has asked its user; calls that a rule always asks about are refused
+)
+
+// A Notice is something that an operator should know.
+type Notice struct {
+	Kind   NoticeKind
+	Plugin string // that it is about, if any
+	Err    error
+}
+
+// NoticeKind says what a Notice is about.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	NoticeLeftOut  NoticeKind = "left_out" // a plugin, or a source of plugins, cannot be used
+	NoticeUnlocked NoticeKind = "unlocked" // a plugin runs although it is not in the lock file
+	NoticeSandbox  NoticeKind = "sandbox"  // a plugin runs at a lower sandbox level than requested
+	NoticeAnswers  NoticeKind = "answers"  // remembered answers that no longer hold
+)
+
+// An Instance is a running host with its plugins. Close ends both.
+type Instance struct {
+	options    Options
+	redactor   *redactor
+	record     *record // nil keeps none
+	supervisor *supervise.Supervisor
+	host       *host.Host
+
+	reloading sync.Mutex // held by Reload
+	current   atomic.Pointer[snapshot]
+}
+
+// A snapshot is what holds until the next reload.
+type snapshot struct {
+	*Plugins
+	specs     []supervise.Spec // those of Plugins that Options choose
+	processes []*supervise.Process
+	catalog   *host.Catalog
+	trusted   bool
+	files     map[string]string // of each plugin, in the state that it was started with
+}
+
+// Open reads the configuration, asks whether to trust it if need be, and runs it.
+// The error is an *UntrustedError when it may not be used, and a *config.Error when it has mistakes.
+func Open(ctx context.Context, o Options) (*Instance, error) {
+	c, err := Load(o)
+	if err != nil {
+		return nil, err
+	}
+	p := c.FindOffline
+	if !o.Offline {
+		if err := c.Admit(ctx); err != nil {
+			return nil, err
+		}
+		p = c.Find
+	}
+	return p(ctx).Open(ctx)
+}
+
+// OpenProgram runs one plugin without a configuration, such as one that is being developed.
+func OpenProgram(ctx context.Context, spec supervise.Spec, o Options) (*Instance, error) {
+	c := &Configuration{Config: &config.Config{}, options: o, redactor: &redactor{}, builtin: true}
+	return (&Plugins{Configuration: c, Specs: []supervise.Spec{spec}}).Open(ctx)
+}
+
+// Open makes the host. Plugins are started when they are first needed.
+func (p *Plugins) Open(ctx context.Context) (*Instance, error) { return p.open(ctx, true) }
+
+// open makes the host; without rules only for a look at the definitions of all tools, not for calls.
+func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error) {
+	c, o := p.Configuration, p.options
+	s := &snapshot{Plugins: p, trusted: c.Trusted()}
+	switch {
+	case !s.trusted && !o.Offline:
+		return nil, &UntrustedError{Path: c.Path}
+	case len(o.Plugins) > 0 && ctx.Err() != nil: // a discovery that was interrupted did not find all
+		return nil, ctx.Err()
+	}
+	if _, err := os.Getwd(); o.Workdir == "" && err != nil {
+		return nil, fmt.Errorf("the current folder cannot be found (%w); go to one that is there, or name one with --workdir", err)
+	}
+	o.Logger = c.redactor.logger(o.Logger)
+	i := &Instance{options: o, redactor: c.redactor}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, i.Close())
+		}
+	}()
+	if a := c.Audit; a != nil && !o.Offline { // offline nothing is recorded, and an untrusted file may have named the path
+		i.record = newRecord(a.Path, audit.Options{Content: a.Content, Secrets: c.secrets()})
+	}
+	supervised := p.superviseOptions()
+	supervised.OnState = i.onState
+	if i.supervisor, err = supervise.New(supervised); err != nil {
+		return nil, err
+	}
+	if s.specs, err = p.chosen(o.Plugins); err != nil {
+		return nil, err
+	}
+	for _, spec := range s.specs {
+		if _, err := i.supervisor.Add(spec); err != nil {
+			return nil, err
+		}
+	}
+	s.processes = i.supervisor.Processes()
+	s.files = s.programs()
+	options, shown, err := i.hostOptions(s, rules)
+	if err != nil {
+		return nil, err
+	}
+	if i.host, err = host.New(hostPlugins(s.processes), options); err != nil {
+		return nil, err
+	}
+	if s.catalog, err = i.host.Catalog(shown); err != nil {
+		return nil, err
+	}
+	i.current.Store(s)
+	i.announce(s)
+	return i, nil
+}
+
+// chosen are the specs of the named plugins, or all when there are no names.
+func (p *Plugins) chosen(only []string) ([]supervise.Spec, error) {
+	for _, name := range only {
+		if !slices.Contains(p.names(), name) {
+			missing := fmt.Errorf("there is no plugin %q%s", name, meantOf(name, p.names()))
+			return nil, errors.Join(missing, errors.Join(p.Problems...))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(p.Specs), func(s supervise.Spec) bool {
+		return len(only) > 0 && !slices.Contains(only, s.Name)
+	}), nil
+}
+
+// Host is the host that makes calls, whatever the profile.
+func (i *Instance) Host() *host.Host { return i.host }
+
+// Catalog holds the tools of the profile.
+func (i *Instance) Catalog() *host.Catalog { return i.current.Load().catalog }
+
+// Config is the configuration in use.
+func (i *Instance) Config() *config.Config { return i.current.Load().Config }
+
+// Trusted says whether the configuration may loosen rules. Only an Offline instance may be untrusted.
+func (i *Instance) Trusted() bool { return i.current.Load().trusted }
+
+// Plugins are those that the configuration leads to.
+func (i *Instance) Plugins() *Plugins { return i.current.Load().Plugins }
+
+// Processes are the plugins in use, in the order of the configuration.
+func (i *Instance) Processes() []*supervise.Process { return slices.Clone(i.current.Load().processes) }
+
+// Close ends all calls and plugins, and finishes the record.
+func (i *Instance) Close() error {
+	var err error
+	if i.host != nil {
+		err = i.host.Close()
+	}
+	if i.supervisor != nil {
+		err = errors.Join(err, i.supervisor.Close())
+	}
+	return errors.Join(err, i.record.close())
+}
+
+func hostPlugins(processes []*supervise.Process) map[string]host.Plugin {
+	out := map[string]host.Plugin{}
+	for _, p := range processes {
+		out[p.Name()] = p
+	}
+	return out
+}
+
+// hostOptions are the options of the host, and the filter of the profile.
+func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown host.Filter, err error) {
+	profile, err := s.profile(i.options.Profile)
+	if err != nil {
+		return out, shown, err
+	}
+	out = s.Config.Host
+	out.Logger, out.Workdir, out.ResultDir = i.options.Logger, i.options.Workdir, resultFolder()
+	out.Middleware, out.OnToolsChanged, out.OneQuestion = i.options.Middleware, i.options.OnToolsChanged, i.options.OneQuestion
+	out.Pins, out.Pinned = s.pins, keptDefinition
+	if profile != nil {
+		out.Mode = cmp.Or(profile.Mode, out.Mode)
+	}
+	if !s.trusted { // it loosens nothing
+		out.WithoutFloor, out.Roots = false, nil
+		if out.Mode == host.ModeAutoEdit {
+			out.Mode = host.ModeAsk
+		}
+	}
+	if i.record != nil {
+		out.Audit = i.record
+	}
+	if i.options.SingleCall {
+		out.SingleCall, out.Counter = true, newCounter(s.Path, i.options.Workdir)
+	}
+	if rules {
+		if out.Policy, err = s.policy(profile); err != nil {
+			return out, shown, err
+		}
+	}
+	i.setApproval(&out)
+	return out, profileFilter(profile), i.setRemembered(&out)
+}
+
+// setApproval says who approves calls.
+func (i *Instance) setApproval(out *host.Options) {
+	out.Approver = i.options.Approver
+	switch i.options.Approve {
+	case ApproveAlways:
+		out.Approver = alwaysApprover{i.options.Approver}
+	case ApproveClient:
+		out.Approver = clientApprover{}
+		return // the configuration may deny what would be asked
+	}
+	if out.Mode != host.ModePlan && i.options.Approve != "" { // plan denies, and asks nothing that could be answered
+		out.Mode = host.ModeAsk
+		if i.options.Approve == ApproveNever {
+			out.Mode = host.ModeNeverAsk
+		}
+	}
+}
+
+// alwaysApprover approves all that needs no answer of a person; the rest goes to who can be asked.
+type alwaysApprover struct{ person host.Approver }
+
+func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	switch {
+	case !r.Fresh():
+		return host.Yes(), nil
+	case a.person != nil:
+		return a.person.Approve(ctx, r)
+	}
+	return host.Answer{}, fmt.Errorf("--approve always does not stand for it: %w", host.ErrNobodyToAsk)
+}
+
+// clientApprover passes on the yes that a client's user gave, where a yes that was given elsewhere counts.
+type clientApprover struct{}
+
+func (clientApprover) Approve(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	if r.Fresh() {
+		return host.Answer{}, fmt.Errorf("a yes that was given to the client does not stand for it: %w", host.ErrNobodyToAsk)
+	}
+	return host.Yes(), nil
+}
+
+// onState records and reports a plugin's state.
+func (i *Instance) onState(status supervise.Status) {
+	if i.record != nil {
+		i.record.plugin(status)
+	}
+	if i.options.OnState != nil {
+		i.options.OnState(status)
+	}
+	if c := status.Sandbox; status.State == supervise.Ready && c != nil && c.Got != c.Asked {
+		i.notice(NoticeSandbox, status.Name, reducedSandbox(status.Name, c))
+	}
+}
+
+// announce reports what was left out, and what is not locked.
+func (i *Instance) announce(s *snapshot) {
+	for _, err := range s.Problems {
+		i.notice(NoticeLeftOut, "", err)
+	}
+	for _, spec := range s.specs {
+		for _, err := range s.Unlocked(spec.Name) {
+			i.notice(NoticeUnlocked, spec.Name, err)
+		}
+	}
+}
+
+func (i *Instance) notice(kind NoticeKind, plugin string, err error) {
+	if i.options.Notice != nil {
+		i.options.Notice(Notice{kind, plugin, err})
+	} else {
+		i.options.Logger.Warn(err.Error(), "kind", string(kind), "plugin", plugin)
+	}
+}
+
+// Verify says why a plugin that is in use cannot be started, without trying it.
+func (i *Instance) Verify(name string) error { return supervise.Verify(i.current.Load().spec(name)) }

@@ -1,0 +1,319 @@
+package bootstrap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// A Check is what was found about a configuration, the rules beside it, and its plugins.
+type Check struct {
+	Plugins  []*CheckedPlugin // in the order of the configuration
+	Problems []error
+	Warnings []error // what is not wrong, but probably not meant
+	// Unchecked has what only programs know that were not started, since the configuration is not trusted.
+	Unchecked []string
+	Locked    int // plugins; -1 if there is no lock file
+}
+
+// A CheckedPlugin says how far one plugin was checked.
+type CheckedPlugin struct {
+	Name    string   `json:"name"`
+	Source  string   `json:"source,omitempty"`
+	Command []string `json:"command"`
+	Script  string   `json:"script,omitempty"` // that an interpreter runs
+	Started bool     `json:"started"`
+	Version string   `json:"version,omitempty"`
+	Tools   int      `json:"tools"`
+	OK      bool     `json:"ok"` // as far as it was checked
+}
+
+// Check checks everything. It starts only plugins with a config block, which is checked against the schema that they publish,
+// and those with a rule that names arguments of their tools; start starts all. Of an untrusted configuration nothing is started.
+func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
+	out := &Check{Locked: -1}
+	for _, w := range c.Warnings {
+		out.Warnings = append(out.Warnings, errors.New(w.String()))
+	}
+	standing, err := standingRules()
+	if err != nil {
+		return nil, err
+	}
+	if start && !c.Trusted() {
+		return nil, &UntrustedError{Path: c.Path}
+	}
+	rules := slices.Clone(configRules(c.Config))
+	for _, l := range standing {
+		rules = append(rules, l.Rules...)
+	}
+	p := c.Find(ctx)
+	out.Problems = slices.Clone(p.Problems)
+	out.Warnings = append(out.Warnings, p.Unlocked()...)
+	if len(p.Problems) == 0 && (c.Trusted() || len(c.Discovery) == 0) { // else a rule may be about a plugin that was not found
+		out.Warnings = append(out.Warnings, rulesForNobody(c.Config, p.names())...)
+	}
+	var asked []string
+	for _, spec := range p.Specs {
+		if state, _ := p.LockState(spec.Name); state != "" {
+			out.Locked = max(out.Locked, 0)
+			if state == Locked {
+				out.Locked++
+			}
+		}
+		one := &CheckedPlugin{Name: spec.Name, Source: spec.Source, Command: spec.ShownCommand(), Script: spec.Script}
+		out.Plugins = append(out.Plugins, one)
+		if err := supervise.Verify(spec); err != nil {
+			out.Problems = append(out.Problems, fmt.Errorf("%s: plugin %q: %w", spec.Source, spec.Name, err))
+			continue
+		}
+		if one.OK = true; start || spec.Config != nil || namesToolsOf(c.Config, spec.Name) ||
+			slices.ContainsFunc(rules, func(r policy.Rule) bool { return looksInto(r, spec.Name) }) {
+			asked = append(asked, spec.Name)
+		}
+	}
+	switch {
+	case !c.Trusted():
+		for _, d := range c.Discovery {
+			out.Unchecked = append(out.Unchecked, fmt.Sprintf("the plugins that plugin_discovery %q names", d.Name))
+		}
+		for _, name := range asked {
+			out.Unchecked = append(out.Unchecked, fmt.Sprintf("the settings and rules of plugin %q", name))
+		}
+	case len(asked) > 0:
+		out.start(ctx, p, asked, rules)
+	}
+	return out, nil
+}
+
+// start starts the plugins that know what their config blocks may hold, or what the arguments are that rules look at.
+func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules []policy.Rule) {
+	c := *p.Configuration
+	c.options.Plugins, c.options.Refresh, c.options.Profile = asked, true, ""
+	quiet := *p
+	quiet.Configuration, quiet.Problems, quiet.unlocked = &c, nil, nil // they are in the Check
+	i, err := quiet.open(ctx, false)
+	if err != nil {
+		out.Problems = append(out.Problems, err)
+		return
+	}
+	tools, problems := i.host.Tools(ctx)
+	for _, process := range i.Processes() {
+		for _, one := range out.Plugins {
+			if status := process.Status(); process.Name() == one.Name {
+				one.Started, one.OK = true, status.State == supervise.Ready
+				one.Version, one.Tools = status.Version, status.Tools
+			}
+		}
+	}
+	for _, problem := range problems {
+		out.Problems = append(out.Problems, located(c.Config, problem)...)
+	}
+	if len(problems) == 0 { // else the argument may be one of a tool that is left out
+		wrong, doubtful := misnamed(rules, tools)
+		out.Problems = append(out.Problems, wrong...)
+		out.Warnings = slices.Concat(out.Warnings, doubtful, unmatched(c.Config, tools))
+	}
+	out.Problems = append(out.Problems, unknownTools(c.Config, i.Processes(), tools)...)
+	if err := i.Close(); err != nil {
+		i.options.Logger.Error("closing", "error", err)
+	}
+}
+
+// MisnamedArguments has a warning for each rule that looks at an argument which no tool has that the rule is about. It has none
+// when a plugin's tools are not known.
+func (i *Instance) MisnamedArguments(ctx context.Context) []error {
+	tools, problems := i.host.Tools(ctx)
+	standing, err := standingRules()
+	if len(problems) > 0 || err != nil {
+		return nil
+	}
+	rules := configRules(i.Config())
+	for _, l := range standing {
+		rules = append(rules, l.Rules...)
+	}
+	wrong, doubtful := misnamed(rules, tools)
+	return append(wrong, doubtful...)
+}
+
+// configRules are those of the configuration and of all its profiles. A rule that several profiles include is there once.
+func configRules(c *config.Config) (out []policy.Rule) {
+	for _, l := range c.Policies {
+		out = append(out, l.Rules...)
+	}
+	there := map[[2]string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
+		for _, r := range c.Profiles[name].Rules.Rules {
+			if id := [2]string{r.Source, r.Name}; !there[id] {
+				there[id], out = true, append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// looksInto says whether the rule looks at arguments of tools that may be the plugin's.
+func looksInto(r policy.Rule, plugin string) bool {
+	may := func(glob string) bool { return mayName(glob, plugin) }
+	return len(r.Names) > 0 && (len(r.Tools) == 0 || slices.ContainsFunc(r.Tools, may))
+}
+
+// mayName says whether the pattern can be that of a tool of the plugin.
+func mayName(glob, plugin string) bool {
+	part, _, whole := strings.Cut(glob, "__")
+	return !whole || matches(part, plugin)
+}
+
+// matches takes patterns that have been checked.
+func matches(glob, name string) bool {
+	ok, err := path.Match(glob, name)
+	return ok && err == nil
+}
+
+// namesToolsOf says whether a rule or a profile is about single tools of the plugin, which only the plugin knows.
+func namesToolsOf(c *config.Config, plugin string) bool {
+	var globs []string
+	for _, r := range configRules(c) {
+		globs = append(globs, r.Tools...)
+	}
+	for _, p := range c.Profiles {
+		globs = slices.Concat(globs, p.Filter.Tools, p.Filter.Exclude)
+	}
+	return slices.ContainsFunc(globs, func(g string) bool {
+		tool, own := strings.CutPrefix(g, plugin+"__")
+		return own && tool != "*"
+	})
+}
+
+// misnamed finds rules that look at an argument which none of the tools has that they are about. In a rule for all tools
+// that is only a warning: it may be meant for a plugin that other configurations have.
+func misnamed(rules []policy.Rule, tools []*host.Tool) (problems, warnings []error) {
+	declared := map[string]map[string]bool{}
+	for _, t := range tools {
+		declared[t.Name] = t.Arguments()
+	}
+	for _, r := range rules {
+		for _, name := range r.Misnamed(declared) {
+			of, to := "", &warnings
+			if len(r.Tools) > 0 {
+				of, to = " of "+strings.Join(r.Tools, ", "), &problems
+			}
+			known := map[string]bool{}
+			for _, t := range tools {
+				about := func(glob string) bool { return matches(glob, t.Name) }
+				if len(r.Tools) == 0 || slices.ContainsFunc(r.Tools, about) {
+					maps.Copy(known, t.Arguments())
+				}
+			}
+			*to = append(*to, fmt.Errorf("%s: rule %q looks at args.%s, but no tool%s has an argument of that name%s",
+				r.Source, r.Name, name, of, meantOf(name, slices.Sorted(maps.Keys(known)))))
+		}
+	}
+	return problems, warnings
+}
+
+// rulesForNobody finds rules of the configuration for a plugin that does not exist. It may be added later, so they are no
+// mistakes, but a deny without effect should be known.
+func rulesForNobody(c *config.Config, plugins []string) (warnings []error) {
+	for _, r := range configRules(c) {
+		for _, glob := range r.Tools {
+			if slices.ContainsFunc(plugins, func(p string) bool { return mayName(glob, p) }) {
+				continue
+			}
+			part, _, _ := strings.Cut(glob, "__")
+			warnings = append(warnings, fmt.Errorf("%s: rule %q is about %q, but there is no such plugin%s",
+				r.Source, r.Name, glob, didYouMean(part, plugins)))
+		}
+	}
+	return warnings
+}
+
+// unmatched finds patterns of rules and profiles that name one of the listed plugins and none of its tools: as a rule
+// typing errors.
+func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
+	check := func(who string, globs []string) {
+		for _, glob := range globs {
+			plugin, tool, _ := strings.Cut(glob, "__")
+			own := ownNames(tools, plugin)
+			means := func(name string) bool { return matches(glob, plugin+"__"+name) }
+			if len(own) > 0 && !slices.ContainsFunc(own, means) {
+				warnings = append(warnings, fmt.Errorf("%s is about %q, but plugin %q has no such tool%s", who, glob, plugin, didYouMean(tool, own)))
+			}
+		}
+	}
+	for _, r := range configRules(c) {
+		check(fmt.Sprintf("%s: rule %q", r.Source, r.Name), r.Tools)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
+		p := c.Profiles[name]
+		included := func(glob string) bool { // it is checked there
+			return slices.ContainsFunc(p.Include, func(name string) bool {
+				other := c.Profiles[name]
+				return slices.Contains(other.Filter.Tools, glob) || slices.Contains(other.Filter.Exclude, glob)
+			})
+		}
+		check(fmt.Sprintf("%s: profile %q", p.Source, name), slices.DeleteFunc(slices.Concat(p.Filter.Tools, p.Filter.Exclude), included))
+	}
+	return warnings
+}
+
+// unknownTools finds settings for tools that their plugin does not have.
+func unknownTools(c *config.Config, processes []*supervise.Process, tools []*host.Tool) (problems []error) {
+	for _, name := range slices.Sorted(maps.Keys(c.ToolSources)) {
+		plugin, own, _ := strings.Cut(name, "__")
+		started := slices.ContainsFunc(processes, func(p *supervise.Process) bool {
+			return p.Name() == plugin && p.Status().State == supervise.Ready
+		})
+		if !started || slices.ContainsFunc(tools, func(t *host.Tool) bool { return t.Name == name }) {
+			continue
+		}
+		problems = append(problems, fmt.Errorf("%s: there are settings for %s, but plugin %q has no tool %q%s",
+			c.ToolSources[name], name, plugin, own, didYouMean(own, ownNames(tools, plugin))))
+	}
+	return problems
+}
+
+// ownNames are the names of a plugin's tools without the plugin's.
+func ownNames(tools []*host.Tool, plugin string) (out []string) {
+	for _, t := range tools {
+		if own, ok := strings.CutPrefix(t.Name, plugin+"__"); ok {
+			out = append(out, own)
+		}
+	}
+	return out
+}
+
+// meantOf suggests the nearest of the names, or else lists them all, if they are few.
+func meantOf(name string, names []string) string {
+	if meant := didYouMean(name, names); meant != "" || len(names) == 0 || len(names) > 20 {
+		return meant
+	}
+	if len(names) == 1 {
+		return "; there is only " + names[0]
+	}
+	return "; there are " + strings.Join(names, ", ")
+}
+
+// didYouMean names the nearest one, if it is near.
+func didYouMean(name string, names []string) string {
+	distance := func(n string) int { return levenshtein.Distance(name, n, nil) }
+	if len(names) == 0 {
+		return ""
+	}
+	best := slices.MinFunc(names, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
+	if distance(best) > max(2, len(name)/3) {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}

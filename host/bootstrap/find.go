@@ -1,0 +1,158 @@
+package bootstrap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// A Configuration is a file that was read. Nothing of it is started before it is trusted.
+type Configuration struct {
+	*config.Config
+	options  Options
+	redactor *redactor
+	builtin  bool // there is no file
+}
+
+// Load reads the configuration that the options name, else the first that is found. It starts nothing.
+// The error is a *config.Error when the file has mistakes, and a *NotFoundError when there is none.
+func Load(o Options) (*Configuration, error) {
+	c := &Configuration{options: o, redactor: &redactor{}}
+	path, err := ConfigPath(o)
+	if _, none := errors.AsType[*NotFoundError](err); none && o.Shipped && shippedFolder() != "" {
+		c.Config, c.builtin = &config.Config{PluginDirs: []string{shippedFolder()}}, true
+		return c, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if err := c.read(path); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Configuration) read(path string) (err error) {
+	if c.Config, err = config.Load(path); err != nil {
+		return err
+	}
+	c.redactor.add(c.Config, c.secrets())
+	if c.options.OnConfig != nil {
+		c.options.OnConfig(c.Config)
+	}
+	return nil
+}
+
+// secrets are the texts that the configuration keeps out of the log and the record.
+func (c *Configuration) secrets() []string {
+	out := slices.Collect(maps.Keys(c.References.Texts))
+	if c.Audit != nil {
+		out = append(out, c.Audit.Secrets...)
+	}
+	return out
+}
+
+// ConfigPath is where the options find the configuration: the error is a *NotFoundError when there is none.
+func ConfigPath(o Options) (string, error) {
+	if named := namedConfig(o); named != "" {
+		return named, nil
+	}
+	places := []string{"config.hcl"}
+	if own, err := UserFile("config.hcl"); err == nil {
+		places = append(places, own)
+	}
+	for _, p := range places {
+		if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
+			return p, nil
+		}
+	}
+	return "", &NotFoundError{places}
+}
+
+func namedConfig(o Options) string { return cmp.Or(o.Config, os.Getenv("TOOLHOST_CONFIG")) }
+
+// A NotFoundError says that no configuration was named, and none is at the usual places.
+type NotFoundError struct{ Places []string }
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("there is no configuration at %s; write one, or name one with --config. This line is enough for one:\n"+
+		"  plugin_dirs = [%q]", strings.Join(e.Places, " or "), cmp.Or(shippedFolder(), "DIR"))
+}
+
+// shippedFolder is the absolute path of the folder of this program if plugins are there too, else "".
+func shippedFolder() string {
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Dir(program)
+	if found, _ := filepath.Glob(filepath.Join(dir, "toolhost-plugin-*")); len(found) == 0 || !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
+}
+
+// ExampleDirs is a line for a configuration that has plugins: those beside this program, if there are any.
+func ExampleDirs() string { return fmt.Sprintf("plugin_dirs = [%q]", cmp.Or(shippedFolder(), "DIR")) }
+
+// Plugins are those that a configuration leads to. Nothing is started before Open.
+type Plugins struct {
+	*Configuration
+	// Specs are the plugins, with what the lock file requires of them.
+	Specs []supervise.Spec
+	// Problems are sources of plugins that cannot be used.
+	Problems []error
+
+	unlocked map[string]error             // notices of plugins that are not locked
+	pins     map[string]map[string]string // see host.Options
+}
+
+// Find looks for the plugins. It runs discovery commands only if the configuration is trusted.
+func (c *Configuration) Find(ctx context.Context) *Plugins {
+	if !c.Trusted() {
+		return c.find(ctx, nil)
+	}
+	return c.find(ctx, c.Discoveries())
+}
+
+// FindOffline looks for the plugins without running anything. Each discovery command is a problem.
+func (c *Configuration) FindOffline(ctx context.Context) *Plugins {
+	p := c.find(ctx, nil)
+	for _, d := range c.Discovery {
+		p.Problems = append(p.Problems, fmt.Errorf("%s: plugin_discovery %q is not run, and the plugins that it names are not known",
+			d.Source, d.Name))
+	}
+	return p
+}
+
+func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery) *Plugins {
+	specs, problems := supervise.Find(ctx, supervise.Sources{Plugins: c.Config.Plugins, Dirs: c.PluginDirs, Commands: commands})
+	specs, unlocked := c.Locked.Check(superviseShipped(specs, c.Locked), c.LockMode, c.Dir)
+	return &Plugins{Configuration: c, Specs: specs, Problems: problems, unlocked: unlocked, pins: c.Pins()}
+}
+
+// Discoveries are the discovery commands as they would run: confined, with toolhost's own files protected.
+func (c *Configuration) Discoveries() []supervise.Discovery {
+	out := slices.Clone(c.Discovery)
+	for i := range out {
+		out[i].Protect = slices.Concat(c.protected(), c.reserved(c.Config.Plugins))
+	}
+	return out
+}
+
+// names are the labels of the plugins.
+func (p *Plugins) names() (out []string) {
+	for _, s := range p.Specs {
+		out = append(out, s.Name)
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package bootstrap
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+)
+
+// UserFile is the path of a file in toolhost's folder of the user's configuration, such as policy.hcl.
+func UserFile(name string) (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("the user's configuration folder, where rules may stand, is not known (%w); set HOME or XDG_CONFIG_HOME", err)
+	}
+	return filepath.Join(dir, "toolhost", name), nil
+}
+
+// StateFolder is the path of a file or folder in toolhost's folder of the user's state.
+func StateFolder(name string) (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) { // the XDG specification ignores relative ones
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "toolhost", name), nil
+}
+
+// AuditPath is the path of the record: the named one, else $TOOLHOST_AUDIT, else audit.jsonl in the user's state.
+func AuditPath(named string) (string, error) {
+	if named := cmp.Or(named, os.Getenv("TOOLHOST_AUDIT")); named != "" {
+		return named, nil
+	}
+	path, err := StateFolder("audit.jsonl")
+	if err != nil {
+		return "", fmt.Errorf("there is no place for the audit log: %w; name one with TOOLHOST_AUDIT", err)
+	}
+	return path, nil
+}
+
+const (
+	// keptFor is how long results that were cut can be read whole.
+	keptFor = 7 * 24 * time.Hour
+	// maxSwept bounds what one command spends on tidying; the next goes on.
+	maxSwept = 1000
+)
+
+// resultFolder gives the user's own folder for results that were cut, and removes old ones from it. Without such a
+// folder it gives "": then the host makes one in the system's temporary folder.
+func resultFolder() string {
+	dir, err := cacheFolder("results")
+	if err != nil || os.MkdirAll(dir, 0o700) != nil {
+		return ""
+	}
+	removeOld(dir, time.Now().Add(-keptFor))
+	return dir
+}
+
+// definitionsCache is the user's own folder for what plugins say of themselves, "" when there is none.
+func definitionsCache() string {
+	dir, err := cacheFolder("definitions-cache")
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// cacheFolder is where a folder of the user's cache is, or would be.
+func cacheFolder(name string) (string, error) {
+	cache, err := os.UserCacheDir()
+	return filepath.Join(cache, "toolhost", name), err
+}
+
+// removeOld removes files that were last written before the time. What cannot be removed stays.
+func removeOld(dir string, before time.Time) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(maxSwept)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// Definitions that were locked are kept under their hashes, to tell later what has changed. Without them only the hashes
+// are known.
+
+const (
+	definitionsKept = 400 * 24 * time.Hour
+	maxDefinition   = 1 << 20
+)
+
+func definitionsFolder() (string, error) { return cacheFolder("definitions") }
+
+// keepDefinitions keeps them by hash, if that can be done, and removes old ones.
+func keepDefinitions(definitions map[string]json.RawMessage) {
+	dir, err := definitionsFolder()
+	if err != nil || os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	removeOld(dir, time.Now().Add(-definitionsKept))
+	for hash, definition := range definitions {
+		_ = renameio.WriteFile(filepath.Join(dir, hash+".json"), definition, 0o600)
+	}
+}
+
+// keptDefinition gives the definition with the hash, nil when it is not kept, or is another by now.
+func keptDefinition(hash string) json.RawMessage {
+	dir, err := definitionsFolder()
+	if err != nil || filepath.Base(hash) != hash {
+		return nil
+	}
+	path := filepath.Join(dir, hash+".json")
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxDefinition))
+	if sum := sha256.Sum256(text); err != nil || hex.EncodeToString(sum[:]) != hash {
+		return nil
+	}
+	return text
+}

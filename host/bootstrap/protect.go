@@ -1,0 +1,155 @@
+package bootstrap
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/lockfile"
+	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
+)
+
+// ours are the plugins that come with toolhost.
+var ours = []string{"discover", "edit", "http", "readfile", "shell"}
+
+// superviseShipped lowers the sandbox level of the plugins that come with this program to supervised: they are as trusted as
+// the program. All others stay confined, and so do these if their sandbox needs it, or if the lock file has them at a
+// higher level, because another toolhost locked them.
+func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.Spec {
+	folder := programFolder()
+	specs = slices.Clone(specs)
+	for i, s := range specs {
+		locked := lock.Plugin(s.Name)
+		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" && !asksForMore(s.Sandbox) {
+			specs[i].Sandbox.Level = sandbox.Supervised
+			if s.InheritEnv == nil && filepath.Base(resolved(programOf(s))) == "toolhost-plugin-discover" {
+				specs[i].InheritEnv = new(true) // it runs what the project has written for the user's own shell
+			}
+		}
+	}
+	return specs
+}
+
+// asksForMore says whether the sandbox means something only from Confined on.
+func asksForMore(s sandbox.Spec) bool {
+	return s.Require != "" || s.Write != nil || s.Read != nil || len(s.Wrapper) > 0
+}
+
+// programFolder is where this program really is, "" if that is not known.
+func programFolder() string {
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Dir(resolved(program))
+}
+
+// isOwn says whether the plugin's program is one of ours beside this one.
+func isOwn(s supervise.Spec, folder string) bool {
+	program := resolved(programOf(s))
+	if program == "" || folder == "" {
+		return false
+	}
+	return filepath.Dir(program) == folder && slices.ContainsFunc(ours, func(name string) bool {
+		return filepath.Base(program) == "toolhost-plugin-"+name
+	})
+}
+
+// programOf is the file that the plugin runs, "" when there is none.
+func programOf(s supervise.Spec) string {
+	if len(s.Command) == 0 {
+		return ""
+	}
+	path, err := exec.LookPath(s.Command[0])
+	if err != nil || !filepath.IsAbs(path) {
+		return ""
+	}
+	return path
+}
+
+// resolved follows links as far as that is possible.
+func resolved(path string) string {
+	if end, err := filepath.EvalSymlinks(path); err == nil {
+		return end
+	}
+	return path
+}
+
+// superviseOptions are the supervisor's options for these plugins.
+func (p *Plugins) superviseOptions() supervise.Options {
+	o := p.options
+	return supervise.Options{
+		Logger: p.redactor.logger(o.Logger), Workdir: o.Workdir, CacheDir: definitionsCache(), Refresh: o.Refresh, Offline: o.Offline,
+		Protect: p.protected(), Hide: p.hidden(), Reserve: p.reserved(p.Specs),
+	}
+}
+
+// protected are the files and folders that no confined plugin may change: what is run the next time, what is trusted, and
+// what was recorded.
+func (c *Configuration) protected() []string {
+	out := []string{c.Path}
+	for _, dir := range c.PluginDirs {
+		out = append(out, dir+"/") // what is found in one that it makes would be a plugin
+	}
+	if c.Audit != nil && c.Audit.Path != "" {
+		out = append(out, audit.Files(c.Audit.Path)...)
+	}
+	return append(out, userFolders()...)
+}
+
+// reserved are those of them that may not exist yet: the lock file, and programs.
+func (c *Configuration) reserved(specs []supervise.Spec) []string {
+	out := []string{filepath.Join(c.Dir, lockfile.Name)}
+	for _, s := range specs {
+		if len(s.Command) > 0 && filepath.IsAbs(s.Command[0]) {
+			out = append(out, s.Command[0])
+		}
+	}
+	for _, d := range c.Discovery {
+		if filepath.IsAbs(d.Command[0]) {
+			out = append(out, d.Command[0])
+		}
+	}
+	return out
+}
+
+// hidden is the record, if there is one: a plugin that can read it can lock it, which blocks every call that is recorded.
+func (c *Configuration) hidden() []string {
+	if c.Audit == nil {
+		return nil
+	}
+	path, err := AuditPath(c.Audit.Path)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return nil // nothing can be recorded, so calls fail that need the record
+	}
+	return []string{path}
+}
+
+// userFolders are those that toolhost has in the user's home.
+func userFolders() (dirs []string) {
+	for _, in := range []func(name string) (string, error){UserFile, cacheFolder} {
+		if dir, err := in(""); err == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, name := range []string{"counts", "gemini"} {
+		if dir, err := StateFolder(name); err == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	if log, err := AuditPath(""); err == nil {
+		dirs = append(dirs, audit.Files(log)...)
+	}
+	return dirs
+}
+
+// Confinement is what a plugin would be kept in on a machine.
+func (p *Plugins) Confinement(spec supervise.Spec, m sandbox.Means) (sandbox.Confinement, error) {
+	return p.superviseOptions().Confine(spec, m)
+}

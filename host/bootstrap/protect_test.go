@@ -1,0 +1,62 @@
+package bootstrap
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/toolhost/toolhost/host/lockfile"
+	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
+)
+
+// Only plugins of toolhost's own, beside toolhost itself, are trusted like it.
+func TestOwnPlugins(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	for _, program := range []string{dir + "/toolhost-plugin-edit", dir + "/toolhost-plugin-lint", other + "/toolhost-plugin-edit"} {
+		if err := os.WriteFile(program, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(other+"/toolhost-plugin-edit", dir+"/toolhost-plugin-shell"); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		program string
+		own     bool
+	}{
+		"ours":              {dir + "/toolhost-plugin-edit", true},
+		"another name":      {dir + "/toolhost-plugin-lint", false},
+		"another folder":    {other + "/toolhost-plugin-edit", false},
+		"a link to another": {dir + "/toolhost-plugin-shell", false},
+		"not there":         {dir + "/toolhost-plugin-http", false},
+		"in PATH":           {"toolhost-plugin-edit", false},
+	} {
+		if got := isOwn(supervise.Spec{Command: []string{c.program}}, folder); got != c.own {
+			t.Errorf("%s: %t, want %t", name, got, c.own)
+		}
+	}
+}
+
+// What was locked as confined, with a toolhost elsewhere, is not refused because this one would loosen it.
+func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
+	program := filepath.Join(programFolder(), "toolhost-plugin-edit")
+	if err := os.WriteFile(program, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(program)
+	for level, want := range map[sandbox.Level]sandbox.Level{"": sandbox.Supervised, sandbox.Supervised: sandbox.Supervised, sandbox.Confined: ""} {
+		var lock *lockfile.File
+		if level != "" {
+			lock = &lockfile.File{Plugins: []lockfile.Plugin{{Name: "edit", Level: level}}}
+		}
+		got := superviseShipped([]supervise.Spec{{Name: "edit", Command: []string{program}}}, lock)
+		if got[0].Sandbox.Level != want {
+			t.Errorf("locked as %q: %q, want %q", level, got[0].Sandbox.Level, want)
+		}
+	}
+}

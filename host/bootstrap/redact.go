@@ -1,0 +1,100 @@
+package bootstrap
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"sync/atomic"
+
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/redact"
+)
+
+// A redactor takes the secrets of all configurations that were read out of the log.
+type redactor struct {
+	current atomic.Pointer[redaction]
+}
+
+type redaction struct {
+	texts map[string]string // values by reference
+	clean func(text string) string
+}
+
+// add has the secrets of a configuration redacted, beside those of earlier ones.
+func (r *redactor) add(c *config.Config, secrets []string) {
+	texts := map[string]string{}
+	if old := r.current.Load(); old != nil {
+		maps.Copy(texts, old.texts)
+	}
+	maps.Copy(texts, c.References.Texts)
+	hide, rest := supervise.References{Texts: texts}.Hider(), redact.New(secrets...)
+	r.current.Store(&redaction{texts, func(text string) string { return rest.Text(hide(text)) }})
+}
+
+func (r *redactor) text(text string) string {
+	if now := r.current.Load(); now != nil {
+		return now.clean(text)
+	}
+	return redact.New().Text(text)
+}
+
+// logger is the logger without secrets; nil gives one that drops everything.
+func (r *redactor) logger(l *slog.Logger) *slog.Logger {
+	if l == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(&redactingHandler{l.Handler(), r})
+}
+
+// A redactingHandler redacts texts before they are formatted: in a formatted line, a secret without an end would take what
+// follows with it.
+type redactingHandler struct {
+	slog.Handler
+	redactor *redactor
+}
+
+func (h *redactingHandler) Handle(ctx context.Context, r slog.Record) error {
+	out := slog.NewRecord(r.Time, r.Level, h.redactor.text(r.Message), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		out.AddAttrs(h.redactor.attr(a))
+		return true
+	})
+	return h.Handler.Handle(ctx, out)
+}
+
+func (h *redactingHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	out := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		out[i] = h.redactor.attr(a)
+	}
+	return &redactingHandler{h.Handler.WithAttrs(out), h.redactor}
+}
+
+func (h *redactingHandler) WithGroup(name string) slog.Handler {
+	return &redactingHandler{h.Handler.WithGroup(name), h.redactor}
+}
+
+func (r *redactor) attr(a slog.Attr) slog.Attr {
+	a.Value = a.Value.Resolve()
+	switch k := a.Value.Kind(); {
+	case k == slog.KindBool || k == slog.KindDuration || k == slog.KindTime:
+	case k == slog.KindGroup && !redact.Name(a.Key):
+		members := a.Value.Group()
+		out := make([]slog.Attr, len(members))
+		for i, member := range members {
+			out[i] = r.attr(member)
+		}
+		a.Value = slog.GroupValue(out...)
+	case redact.Name(a.Key):
+		a.Value = slog.AnyValue(redact.Value(a.Value.Any()))
+	case k == slog.KindString:
+		a.Value = slog.StringValue(r.text(a.Value.String()))
+	default: // numbers, errors, lists: unchanged, unless they show a secret
+		text := a.Value.String()
+		if cleaned := r.text(text); cleaned != text {
+			a.Value = slog.StringValue(cleaned)
+		}
+	}
+	return a
+}

@@ -1,0 +1,212 @@
+package bootstrap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/lockfile"
+	"github.com/toolhost/toolhost/host/supervise"
+)
+
+// Reloaded says what a reload did.
+type Reloaded struct {
+	Restarted []string // plugins that run as a new process
+	Failed    []error  // plugins that could not be reloaded; each runs on unchanged
+}
+
+// Reload continues with the present configuration, rules and programs of the plugins. An error means that nothing has
+// changed. The plugins that restart names are started again even if nothing of them has changed.
+//
+// The new rules hold before any plugin changes, and before a new one can be called.
+func (i *Instance) Reload(ctx context.Context, restart ...string) (done Reloaded, err error) {
+	i.reloading.Lock()
+	defer i.reloading.Unlock()
+	old := i.current.Load()
+	next, err := i.reread(ctx, old)
+	if err != nil {
+		return done, err
+	}
+	options, shown, err := i.hostOptions(next, true)
+	if err != nil {
+		return done, err
+	}
+	if next.catalog, err = i.host.Catalog(shown); err != nil {
+		return done, err
+	}
+	stay := slices.DeleteFunc(slices.Clone(old.processes), func(p *supervise.Process) bool {
+		return !slices.ContainsFunc(next.specs, func(s supervise.Spec) bool { return s.Name == p.Name() })
+	})
+	if err := i.host.Reload(hostPlugins(stay), options); err != nil {
+		return done, err
+	}
+	generations := map[string]int{}
+	for _, p := range stay {
+		generations[p.Name()] = p.Status().Generation
+	}
+	done.Failed = i.supervisor.Reload(ctx, next.specs)
+	next.processes, next.files = i.supervisor.Processes(), next.programs()
+	if err := i.host.Reload(hostPlugins(next.processes), options); err != nil {
+		return done, err
+	}
+	i.current.Store(next)
+	for _, p := range next.processes {
+		name := p.Name()
+		before, stayed := generations[name]
+		if !stayed || p.Status().Generation != before {
+			done.Restarted = append(done.Restarted, name)
+			continue
+		}
+		// The supervisor looks at the program alone; a script that the program runs may have changed.
+		changed := slices.Contains(restart, name) || next.files[name] != old.files[name]
+		if !changed || len(done.Failed) > 0 {
+			continue
+		}
+		if err := p.Reload(ctx, next.spec(name)); err != nil {
+			done.Failed = append(done.Failed, err)
+		} else {
+			done.Restarted = append(done.Restarted, name)
+		}
+	}
+	i.announce(next)
+	return done, nil
+}
+
+// reread reads the configuration, and looks for the plugins.
+func (i *Instance) reread(ctx context.Context, old *snapshot) (*snapshot, error) {
+	found := old.Plugins
+	if !old.builtin {
+		c := &Configuration{options: old.options, redactor: i.redactor}
+		if err := c.read(old.Path); err != nil {
+			return nil, err
+		}
+		if c.SHA256 != old.SHA256 && !c.Trusted() {
+			return nil, fmt.Errorf("%s has changed, and is not trusted as it is: look at it, and then run `toolhost trust %s`", c.Path, c.Path)
+		}
+		if !reflect.DeepEqual(c.Audit, old.Audit) {
+			return nil, fmt.Errorf("%s: what is kept as a record has changed, which cannot be while it is written; start again for it", c.Path)
+		}
+		found = c.Find(ctx)
+	}
+	if ctx.Err() != nil { // an interrupted discovery did not find all
+		return nil, ctx.Err()
+	}
+	next := &snapshot{Plugins: found, trusted: found.Trusted()}
+	for _, spec := range found.Specs {
+		if len(i.options.Plugins) == 0 || slices.Contains(i.options.Plugins, spec.Name) {
+			next.specs = append(next.specs, spec)
+		}
+	}
+	if len(found.Problems) > 0 { // a folder that cannot be read at the moment ends no plugin
+		for _, spec := range old.specs {
+			if next.spec(spec.Name).Name == "" {
+				next.specs = append(next.specs, spec)
+			}
+		}
+	}
+	for _, name := range i.options.Plugins {
+		if next.spec(name).Name == "" {
+			return nil, fmt.Errorf("%s: there is no plugin %q any more", found.Path, name)
+		}
+	}
+	return next, nil
+}
+
+// spec is the spec of a plugin; the zero value if there is none.
+func (s *snapshot) spec(name string) supervise.Spec {
+	for _, spec := range s.specs {
+		if spec.Name == name {
+			return spec
+		}
+	}
+	return supervise.Spec{}
+}
+
+// Changes returns a channel that receives when a file has changed that calls for a Reload, and is complete: the configuration,
+// its lock file, the rules beside it, the list of trusted files, the folders of plugins, and programs. It ends with ctx.
+func (i *Instance) Changes(ctx context.Context) <-chan struct{} {
+	w := newFileWatch(func() []watchedFile { return i.current.Load().watched() })
+	go w.run(ctx)
+	return w.changed
+}
+
+// Watch reloads whenever Changes reports until ctx ends. What goes wrong is logged, and everything continues unchanged.
+func (i *Instance) Watch(ctx context.Context) {
+	changes := i.Changes(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changes:
+		}
+		done, err := i.Reload(ctx)
+		if err := errors.Join(err, errors.Join(done.Failed...)); err != nil && ctx.Err() == nil {
+			i.options.Logger.Error("not reloaded", "error", err)
+		}
+	}
+}
+
+// watched are the files that a reload reads.
+func (s *snapshot) watched() (files []watchedFile) {
+	paths := slices.Concat([]string{systemPolicy}, s.PluginDirs)
+	if s.Path != "" {
+		paths = append(paths, s.Path, filepath.Join(s.Dir, lockfile.Name))
+	}
+	for _, name := range []string{"policy.hcl", "trusted"} {
+		if path, err := UserFile(name); err == nil {
+			paths = append(paths, path)
+		}
+	}
+	for _, path := range paths {
+		files = append(files, watchedFile{path: path})
+	}
+	for _, spec := range s.specs {
+		files = append(files, filesOf(spec, s.options.Workdir)...)
+	}
+	for i, f := range files { // a plugin may be taken out of a folder for good
+		files[i].program = f.program && !slices.Contains(s.PluginDirs, filepath.Dir(f.path))
+	}
+	return files
+}
+
+// programs is the state of the files of each plugin.
+func (s *snapshot) programs() map[string]string {
+	out := map[string]string{}
+	for _, spec := range s.specs {
+		out[spec.Name] = look(filesOf(spec, s.options.Workdir))
+	}
+	return out
+}
+
+// filesOf are the plugin's program and, if that is an interpreter from the PATH, the script that it runs. Other arguments
+// may name files that the plugin writes.
+func filesOf(spec supervise.Spec, workdir string) []watchedFile {
+	absolute := func(path string) string {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(cmp.Or(spec.Dir, workdir, "."), path)
+		}
+		path, _ = filepath.Abs(path) // fails only where there is no current folder
+		return path
+	}
+	program := spec.Command[0]
+	if strings.ContainsRune(filepath.ToSlash(program), '/') {
+		return []watchedFile{{absolute(program), true}}
+	}
+	var files []watchedFile
+	if found, err := exec.LookPath(program); err == nil {
+		files = append(files, watchedFile{absolute(found), true})
+	}
+	for _, word := range spec.Command[1:] {
+		if info, err := os.Stat(absolute(word)); err == nil && info.Mode().IsRegular() {
+			return append(files, watchedFile{path: absolute(word)})
+		}
+	}
+	return files
+}

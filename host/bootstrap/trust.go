@@ -1,0 +1,221 @@
+package bootstrap
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/google/renameio/v2"
+	"golang.org/x/sys/unix"
+)
+
+// A TrustRequest is what a person decides on who is asked to trust a configuration.
+type TrustRequest struct {
+	Path, Dir string
+	// Runs has a line for each program that the configuration would run, and for the record that it writes.
+	Runs []string
+	// Rules says that the configuration has rules, which may allow calls without asking.
+	Rules bool
+}
+
+// An UntrustedError says that a configuration was found but is not trusted, so nothing of it was run.
+type UntrustedError struct {
+	Path    string
+	Refused bool // a person was asked and said no
+}
+
+func (e *UntrustedError) Error() string {
+	name := filepath.Base(e.Path)
+	if e.Refused {
+		return name + " is not trusted, so nothing of it was run"
+	}
+	return fmt.Sprintf("%s was found here and is not trusted as it is now, so nothing of it is run\n"+
+		"  Look at the file. `toolhost trust` trusts it until it changes; --config %s uses it this once.", name, name)
+}
+
+// Trusted says whether the configuration may start programs and loosen rules: the user chose it, or trusted it in its
+// present form.
+func (c *Configuration) Trusted() bool {
+	return c.builtin || !c.NeedsTrust() || isTrusted(c.Path, c.SHA256)
+}
+
+// NeedsTrust says whether the configuration was found in the current folder, which may be another person's work, rather than
+// chosen by the user. Without Options.TrustNamed every one is taken for that.
+func (c *Configuration) NeedsTrust() bool {
+	if !c.options.TrustNamed {
+		return true
+	}
+	if namedConfig(c.options) != "" {
+		return false
+	}
+	if own, err := UserFile("config.hcl"); err == nil && own == c.Path {
+		return false
+	}
+	here, err := filepath.Abs("config.hcl")
+	return err != nil || here == c.Path
+}
+
+// Admit asks for trust if it is needed, and returns an *UntrustedError if it is not given.
+func (c *Configuration) Admit(ctx context.Context) error {
+	if c.Trusted() {
+		return nil
+	}
+	if c.options.AskTrust == nil {
+		return &UntrustedError{Path: c.Path}
+	}
+	yes, err := c.options.AskTrust(ctx, c.TrustRequest(ctx))
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil || !yes:
+		return &UntrustedError{Path: c.Path, Refused: true}
+	}
+	return c.Trust()
+}
+
+// TrustRequest says what the configuration would run. Nothing is started for it.
+func (c *Configuration) TrustRequest(ctx context.Context) *TrustRequest {
+	r := &TrustRequest{Path: c.Path, Dir: c.Dir, Rules: len(c.Policies)+len(c.Profiles) > 0}
+	for _, line := range c.wouldRun(ctx) {
+		r.Runs = append(r.Runs, c.References.Hide(line))
+	}
+	return r
+}
+
+// Trust remembers that the bytes that were read are trusted, until the file changes.
+func (c *Configuration) Trust() error {
+	if strings.ContainsAny(c.Path, "\r\n") {
+		return fmt.Errorf("%q cannot be trusted: the list of trusted files has one to a line, and the name has a line break", c.Path)
+	}
+	return changeTrusted(func(known map[string]string) { known[c.Path] = c.SHA256 })
+}
+
+// RevokeTrust forgets that a file is trusted, and says whether it was.
+func RevokeTrust(path string) (was bool, err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return false, err
+	}
+	err = changeTrusted(func(known map[string]string) {
+		was = known[path] != ""
+		delete(known, path)
+	})
+	return was, err
+}
+
+// A TrustedFile is a configuration that was trusted in some form.
+type TrustedFile struct {
+	Path    string
+	Changed bool  // since it was trusted
+	Err     error // why it cannot be read now
+}
+
+// TrustedFiles lists what was trusted, by path.
+func TrustedFiles() (out []TrustedFile, err error) {
+	known, err := readTrusted()
+	for _, path := range slices.Sorted(maps.Keys(known)) {
+		sum, err := fingerprint(path)
+		out = append(out, TrustedFile{path, err == nil && sum != known[path], err})
+	}
+	return out, err
+}
+
+// isTrusted compares what was read of the file with what was trusted. The file may have changed since, so it is not read again.
+func isTrusted(path, fingerprint string) bool {
+	known, err := readTrusted()
+	return err == nil && fingerprint != "" && known[path] == fingerprint
+}
+
+// fingerprint is the checksum of a regular file. It does not wait for the other end of a pipe.
+func fingerprint(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", errors.Join(err, fmt.Errorf("%s is no regular file", path))
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// readTrusted gives the trusted files with their checksums, from lines such as sha256sum writes.
+func readTrusted() (map[string]string, error) {
+	path, err := UserFile("trusted")
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]string{}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return known, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if why := forged(info, false); why != "" {
+		return nil, fmt.Errorf("what %s trusts is not trusted: %s", path, why)
+	}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if sum, file, ok := strings.Cut(lines.Text(), "  "); ok {
+			known[file] = sum
+		}
+	}
+	return known, lines.Err()
+}
+
+// changeTrusted rewrites the list, one writer at a time, and whole or not at all.
+func changeTrusted(change func(known map[string]string)) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("the list of trusted files cannot be changed: %w; --config FILE uses a file without being listed there", err)
+		}
+	}()
+	path, err := UserFile("trusted")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	lock := flock.New(path + ".lock")
+	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); ctx.Err() != nil {
+		return fmt.Errorf("another program keeps it locked (%s)", lock.Path())
+	} else if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	known, err := readTrusted()
+	if err != nil {
+		return err
+	}
+	change(known)
+	var text strings.Builder
+	for _, file := range slices.Sorted(maps.Keys(known)) {
+		fmt.Fprintf(&text, "%s  %s\n", known[file], file)
+	}
+	return renameio.WriteFile(path, []byte(text.String()), 0o600)
+}

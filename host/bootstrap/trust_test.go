@@ -1,0 +1,116 @@
+package bootstrap
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// trusting has a list of trusted files of its own.
+func trusting(t *testing.T) {
+	t.Helper()
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+}
+
+func trustFile(path string) error {
+	c, err := Load(Options{Config: path})
+	if err != nil {
+		return err
+	}
+	return c.Trust()
+}
+
+func writeConfig(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Trust is for the bytes that were read, not for those that stand there a moment later.
+func TestTrustIsForWhatWasRead(t *testing.T) {
+	trusting(t)
+	path := filepath.Join(t.TempDir(), "config.hcl")
+	writeConfig(t, path, "# good\n")
+	if err := trustFile(path); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{"# good\n": true, "# evil\n": false} {
+		writeConfig(t, path, text)
+		c, err := Load(Options{Config: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeConfig(t, path, "# good\n")
+		if got := c.Trusted(); got != want {
+			t.Errorf("%q: trusted %t", text, got)
+		}
+	}
+}
+
+// A name with a line break would trust whatever stands behind it.
+func TestTrustOfANameWithALineBreak(t *testing.T) {
+	trusting(t)
+	dir := filepath.Join(t.TempDir(), "a\n"+strings.Repeat("0", 64)+"  ")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writeConfig(t, filepath.Join(dir, "config.hcl"), "")
+	if err := trustFile(filepath.Join(dir, "config.hcl")); err == nil {
+		known, err := readTrusted()
+		t.Errorf("now trusted: %v, %v", known, err)
+	}
+}
+
+// A trusted file may be a pipe by now, which nobody writes to.
+func TestListTrustedPipe(t *testing.T) {
+	trusting(t)
+	path := filepath.Join(t.TempDir(), "config.hcl")
+	writeConfig(t, path, "")
+	if err := trustFile(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	listed := make(chan error, 1)
+	go func() {
+		_, err := TrustedFiles()
+		listed <- err
+	}()
+	select {
+	case err := <-listed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for a writer")
+	}
+}
+
+// Two who trust at the same moment are both heard.
+func TestTrustAtTheSameTime(t *testing.T) {
+	trusting(t)
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for i := range 20 {
+		path := filepath.Join(dir, strconv.Itoa(i))
+		writeConfig(t, path, "")
+		all.Go(func() {
+			if err := trustFile(path); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if known, err := readTrusted(); err != nil || len(known) != 20 {
+		t.Errorf("%d of 20 are trusted; %v", len(known), err)
+	}
+}
