@@ -143,8 +143,9 @@ const header = `# Calls that you said "always" to. They run without asking, unle
 # Remove a block to be asked again.
 `
 
-// Save adds an answer to the file, or replaces the one with the same ID. The file and its folders are made if need be. A
-// file with mistakes is left unchanged, and the error is an *Error. The arguments keep their meaning, not their bytes.
+// Save adds an answer to the file, or replaces the one with the same ID. The file and its folders are made if need be.
+// A file with mistakes is left unchanged, and the error is an *Error. The arguments keep their meaning, not their
+// bytes.
 func Save(path string, a host.Remembered) error {
 	b := hclfile.NewBlock("always", a.ID)
 	b.Text("tool", a.Tool)

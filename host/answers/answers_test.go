@@ -24,8 +24,10 @@ var created = time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
 
 func sampleAnswers() []host.Remembered {
 	return []host.Remembered{
-		{ID: "push", Tool: "shell__exec", Scope: "prefix", Prefix: []string{"git", "push"}, Workdir: "/w", Created: created, Saved: true},
-		{ID: "args_1", Tool: "edit__write", Scope: "arguments", Arguments: json.RawMessage(`{"a":"${x} \"q\"\n","b":"\u00e9"}`),
+		{ID: "push", Tool: "shell__exec", Scope: "prefix", Prefix: []string{"git", "push"}, Workdir: "/w", Created: created,
+			Saved: true},
+		{ID: "args_1", Tool: "edit__write", Scope: "arguments",
+			Arguments:  json.RawMessage(`{"a":"${x} \"q\"\n","b":"\u00e9"}`),
 			Definition: strings.Repeat("ab", 32), Caller: "agent %{x}", Created: created, Saved: true},
 		{ID: "all", Tool: "web__fetch", Scope: "tool", Saved: true},
 	}
@@ -105,7 +107,8 @@ func TestAnswersKeepComments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "# mine\nalways \"a\" { # of monday\n  tool  = \"a__b\"\n  scope = \"tool\"\n}\n\nalways \"b\" {\n  tool  = \"a__c\"\n  scope = \"tool\"\n}\n"
+	want := "# mine\nalways \"a\" { # of monday\n  tool  = \"a__b\"\n  scope = \"tool\"\n}\n\nalways \"b\" {\n  tool  = " +
+		"\"a__c\"\n  scope = \"tool\"\n}\n"
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -143,16 +146,22 @@ func TestAnswersLeaveBrokenFilesAlone(t *testing.T) {
 
 func TestAnswerMistakes(t *testing.T) {
 	for want, block := range map[string]string{
-		"tool is no full name of a tool":                   `tool = "exec"` + "\n" + `scope = "tool"`,
-		"scope cannot be \"all\"":                          `tool = "a__b"` + "\n" + `scope = "all"`,
-		"prefix is missing":                                `tool = "a__b"` + "\n" + `scope = "prefix"`,
-		"prefix is empty, and would stand":                 `tool = "a__b"` + "\n" + `scope = "prefix"` + "\n" + `prefix = []`,
-		"a prefix is for the scope prefix":                 `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" + `prefix = ["a"]`,
-		"arguments are for the scope arguments":            `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" + `arguments = "{}"`,
-		"arguments is missing":                             `tool = "a__b"` + "\n" + `scope = "arguments"`,
-		"arguments is no JSON object":                      `tool = "a__b"` + "\n" + `scope = "arguments"` + "\n" + `arguments = "[]"`,
-		"definition must be 64 hex digits":                 `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" + `definition = "x"`,
-		"created is no time":                               `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" + `created = "monday"`,
+		"tool is no full name of a tool": `tool = "exec"` + "\n" + `scope = "tool"`,
+		"scope cannot be \"all\"":        `tool = "a__b"` + "\n" + `scope = "all"`,
+		"prefix is missing":              `tool = "a__b"` + "\n" + `scope = "prefix"`,
+		"prefix is empty, and would stand": `tool = "a__b"` + "\n" + `scope = "prefix"` + "\n" +
+			`prefix = []`,
+		"a prefix is for the scope prefix": `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" +
+			`prefix = ["a"]`,
+		"arguments are for the scope arguments": `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" +
+			`arguments = "{}"`,
+		"arguments is missing": `tool = "a__b"` + "\n" + `scope = "arguments"`,
+		"arguments is no JSON object": `tool = "a__b"` + "\n" + `scope = "arguments"` + "\n" +
+			`arguments = "[]"`,
+		"definition must be 64 hex digits": `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" +
+			`definition = "x"`,
+		"created is no time": `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" +
+			`created = "monday"`,
 		"a always cannot be called \"a b\"":                "",
 		"always \"a\" is already defined at answers.hcl:1": "",
 	} {
@@ -225,7 +234,8 @@ func TestAnswersLocked(t *testing.T) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hclfile.Lock(path+".lock", os.O_RDWR, 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "another program keeps") {
+	if _, err := hclfile.Lock(path+".lock", os.O_RDWR, 50*time.Millisecond); err == nil ||
+		!strings.Contains(err.Error(), "another program keeps") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -242,8 +252,10 @@ func TestAnswersRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []host.Remembered{
-			{ID: "a", Tool: "a__b", Scope: "arguments", Arguments: arguments, Caller: rapid.String().Draw(t, "caller"), Saved: true},
-			{ID: "b", Tool: "a__b", Scope: "prefix", Prefix: rapid.SliceOfN(rapid.String(), 1, 3).Draw(t, "prefix"), Workdir: "/" + rapid.String().Draw(t, "workdir"), Saved: true},
+			{ID: "a", Tool: "a__b", Scope: "arguments", Arguments: arguments, Caller: rapid.String().Draw(t, "caller"),
+				Saved: true},
+			{ID: "b", Tool: "a__b", Scope: "prefix", Prefix: rapid.SliceOfN(rapid.String(), 1, 3).Draw(t, "prefix"),
+				Workdir: "/" + rapid.String().Draw(t, "workdir"), Saved: true},
 		}
 		want = slices.DeleteFunc(want, func(a host.Remembered) bool { return Save(path, a) != nil })
 		got, err := Load(path)

@@ -13,7 +13,8 @@ import (
 // ruleWith makes a rule with a condition, as a file would.
 func ruleWith(t testing.TB, when string) policy.Rule {
 	t.Helper()
-	c, err := Parse("config.hcl", []byte("policy \"user\" {\n  rule \"r\" {\n    effect = \"deny\"\n    when = "+when+"\n  }\n}\n"))
+	c, err := Parse("config.hcl",
+		[]byte("policy \"user\" {\n  rule \"r\" {\n    effect = \"deny\"\n    when = "+when+"\n  }\n}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,8 @@ func TestCondition(t *testing.T) {
 		{`anytrue([for c in commands(args.command) : c.name == "git"])`, `{"command":"$x push && git status"}`, yes},
 		{`alltrue([for c in commands(args.command) : c.name == "ls"])`, `{"command":"ls && $x"}`, unsure},
 		{`anytrue([for c in commands(args.command) : contains(c.args, "--force")])`, `{"command":"git push $x"}`, unsure},
-		{`anytrue([for c in commands(args.command) : contains(c.args, "--force")])`, `{"command":"git push $x --force"}`, yes},
+		{`anytrue([for c in commands(args.command) : contains(c.args, "--force")])`, `{"command":"git push $x --force"}`,
+			yes},
 		{`runs(args.command, ["git push --force"])`, `{"command":"cd a && git -C b push origin +main"}`, yes},
 		{`runs(args.command, ["rm", "git push --force"])`, `{"command":"git push -uf"}`, yes},
 		{`runs(args.command, ["git push --force"])`, `{"command":"git push origin main"}`, no},
@@ -107,7 +109,8 @@ func TestCondition(t *testing.T) {
 		{`anytrue([for c in commands(args.command) : length(c.args) > 1])`, `{"command":"ls $x"}`, unsure},
 		{`anytrue([for c in commands(args.command) : c.dynamic])`, `{"command":"ls $x"}`, yes},
 		{`anytrue([for c in commands(args.command) : c.path == "/bin/ls" && c.name == "ls"])`, `{"command":"/bin/ls"}`, yes},
-		{`anytrue([for c in commands(args.command) : anytrue([for r in c.redirects : r.writes])])`, `{"command":"ls > x"}`, yes},
+		{`anytrue([for c in commands(args.command) : anytrue([for r in c.redirects : r.writes])])`, `{"command":"ls > x"}`,
+			yes},
 		{`!anytrue([for c in commands(args.command) : c.name == "git"])`, `{"command":"$x"}`, unsure},
 		{`anytrue([for c in commands(args.command) : true if c.name == "git"])`, `{"command":"$x"}`, unsure},
 		{`args.a == "x" && anytrue([for c in commands(args.command) : c.name == "git"])`, `{"a":"y","command":"$x"}`, no},
@@ -157,13 +160,15 @@ func TestConditionFails(t *testing.T) {
 		{`inside(args.a, ".")`, `{"a":""}`, "it is empty"},
 		{`inside(args.a, ".")`, `{"a":"x\u0000"}`, "it has a NUL character"},
 		{`anytrue([for c in commands(args.a) : c.name == "ls"])`, `{"a":"ls 'x"}`, "(config.hcl:4,30)"},
-		{`args.a == "é"`, `{"a":"e\u0301"}`, "args.a cannot be looked at: it holds letters that are written as a base letter and an accent"},
+		{`args.a == "é"`, `{"a":"e\u0301"}`,
+			"args.a cannot be looked at: it holds letters that are written as a base letter and an accent"},
 		{`args.a == "é"`, `{"a":{"e\u0301":1}}`, "args.a cannot be looked at"},
 		{`args.a == 1`, `{"a":1e999999999}`, "a number that is too long or too large"},
 		{`args.a == 1`, `{"a":1e2000}`, "a number that is too long or too large"},
 		{`args.a == 1`, `{"a":` + strings.Repeat("1", 200) + `}`, "a number that is too long or too large"},
 		{`args.a == 1`, `{"a":{"b":1,"b":2}}`, "two members named \"b\""},
-		{`args.a == 1`, `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, "more than 100 lists or objects"},
+		{`args.a == 1`, `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`,
+			"more than 100 lists or objects"},
 		{`args.a == "x"`, `{"a":"` + strings.Repeat("x", 1<<20) + `"}`, "rules look at 1048576 at most"},
 	}
 	for _, c := range cases {
@@ -181,7 +186,8 @@ func TestConditionFails(t *testing.T) {
 
 // Many calls may be decided at once.
 func TestConditionAtOnce(t *testing.T) {
-	r := ruleWith(t, `anytrue([for c in commands(args.command) : c.name == "git" && matches("^p", c.args[0])]) && inside(args.path, ".")`)
+	r := ruleWith(t, `anytrue([for c in commands(args.command) : c.name == "git" && matches("^p", c.args[0])]) && `+
+		`inside(args.path, ".")`)
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -223,7 +229,8 @@ func TestConditionStops(t *testing.T) {
 	for i := range 10_000 {
 		fmt.Fprintf(&members, `"k%d":%d,`, i, i)
 	}
-	list := `{"l":[` + numbers + `],"m":["a",` + numbers + `],"t":"` + numbers + `","s":"` + strings.Repeat("a", 500_000) + `",` +
+	list := `{"l":[` + numbers + `],"m":["a",` + numbers + `],"t":"` + numbers + `","s":"` + strings.Repeat("a", 500_000) +
+		`",` +
 		`"o":{` + members.String() + `"z":1},"p":{` + members.String() + `"y":"a"}}`
 	for when, wanted := range map[string]string{
 		`(length(args.l) > 1 ? args.t : "x") == ""`:                                                      "",
@@ -267,7 +274,8 @@ func TestConditionStops(t *testing.T) {
 // An argument with more values than a condition can look at is an error before it is worked on.
 func TestArgumentOfManyValues(t *testing.T) {
 	r := ruleWith(t, `anytrue([for x in args.xs : anytrue([for y in args.xs : x == y && x != y])])`)
-	for item, n := range map[string]int{`"a"`: 1 << 15, `1`: 1 << 15, `[]`: 1 << 15, `{"a":1}`: 1 << 15 / 2, `[1,[2]]`: 1 << 15 / 4} {
+	for item, n := range map[string]int{`"a"`: 1 << 15, `1`: 1 << 15, `[]`: 1 << 15, `{"a":1}`: 1 << 15 / 2,
+		`[1,[2]]`: 1 << 15 / 4} {
 		_, err := r.When(callWith(`{"xs":[` + strings.Repeat(item+",", n) + `null]}`))
 		if err == nil || !strings.Contains(err.Error(), "args.xs cannot be looked at: it has more than 32768 values") {
 			t.Errorf("%d of %s: %v", n, item, err)

@@ -56,11 +56,11 @@ type Config struct {
 	Plugins []supervise.Spec
 	// Discovery are the plugin_discovery blocks in the order of the file. Each has a command and a timeout.
 	Discovery []supervise.Discovery
-	// Host has the options that the file sets: Tools, Plugins, Roots, Mode, ApprovalTimeout, WithoutFloor and the limits for
-	// all tools. Roots, WithoutFloor and host.ModeAutoEdit loosen rules: a file that is not trusted must not set them.
+	// Host has the options that the file sets: Tools, Plugins, Roots, Mode, ApprovalTimeout, WithoutFloor and the limits
+	// for all tools. Roots, WithoutFloor and host.ModeAutoEdit loosen rules: a file that is not trusted must not set them.
 	Host host.Options
-	// Policies are the rules of the policy blocks: one layer for each name that occurs, in the order system, user, project,
-	// profile, session.
+	// Policies are the rules of the policy blocks: one layer for each name that occurs, in the order system, user,
+	// project, profile, session.
 	Policies []policy.Layer
 	// Profiles are the profile blocks by their names.
 	Profiles map[string]Profile

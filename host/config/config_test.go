@@ -30,14 +30,17 @@ func TestLoadRefuses(t *testing.T) {
 		path, want string
 		is         error
 	}{
-		"nothing there":      {filepath.Join(dir, "no.hcl"), `make one with the line plugin_dirs = ["./bin"]`, fs.ErrNotExist},
+		"nothing there": {filepath.Join(dir, "no.hcl"), `make one with the line plugin_dirs = ["./bin"]`,
+			fs.ErrNotExist},
 		"a folder":           {dir, "is a folder; name a file, such as " + filepath.Join(dir, "config.hcl"), nil},
 		"a file as a folder": {filepath.Join(write(t, dir, "file", ""), "config.hcl"), "config file", nil},
 		"a device":           {os.DevNull, "is not a regular file", nil},
 		"too large":          {write(t, dir, "large.hcl", strings.Repeat("# more\n", 20_000)), "larger than 64 KiB", nil},
-		"not UTF-8":          {write(t, dir, "latin.hcl", "# ok\n# caf\xe9\n"), "latin.hcl:2,6: this byte is not UTF-8\n   2 | # caf\uFFFD", nil},
-		"UTF-16":             {write(t, dir, "wide.hcl", "\xff\xfep\x00"), "the file is UTF-16\n  hint: save it as UTF-8", nil},
-		"with a mistake":     {write(t, dir, "wrong.hcl", "plugin {}"), "wrong.hcl:1,1: this plugin block has no name", nil},
+		"not UTF-8": {write(t, dir, "latin.hcl", "# ok\n# caf\xe9\n"),
+			"latin.hcl:2,6: this byte is not UTF-8\n   2 | # caf\uFFFD", nil},
+		"UTF-16": {write(t, dir, "wide.hcl", "\xff\xfep\x00"), "the file is UTF-16\n  hint: save it as UTF-8",
+			nil},
+		"with a mistake": {write(t, dir, "wrong.hcl", "plugin {}"), "wrong.hcl:1,1: this plugin block has no name", nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +101,8 @@ func TestMistake(t *testing.T) {
 		t.Fatalf("error %v, want an *Error with two mistakes", err)
 	}
 	m := wrong.Mistakes[0]
-	if m.Line != 3 || m.Column != 3 || m.Message != `plugin "a": "egaer" is not known here` || m.Hint != `did you mean "eager"?` {
+	if m.Line != 3 || m.Column != 3 || m.Message != `plugin "a": "egaer" is not known here` ||
+		m.Hint != `did you mean "eager"?` {
 		t.Errorf("mistake %+v", m)
 	}
 }

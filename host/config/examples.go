@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 )
 
-// examples checks the examples of a rule: its condition must hold for the calls listed in match, and for none of those in
-// not_match.
+// examples checks the examples of a rule: its condition must hold for the calls listed in match, and for none of those
+// in not_match.
 type examples struct {
 	*reader
 	in   *hclfile.Body
@@ -23,7 +23,8 @@ type examples struct {
 
 // read checks the examples in an attribute, which match the rule if they are wanted to.
 func (x *examples) read(name string, wanted bool) {
-	v, e := x.in.Typed(name, hclfile.ListKind, func(cty.Value) string {
+	k := hclfile.Kind{Words: "a list of commands and objects of arguments", Is: hclfile.ListKind.Is}
+	v, e := x.in.Typed(name, k, func(cty.Value) string {
 		return "write " + name + ` = ["a command", { path = "an argument" }]`
 	})
 	if e == nil {

@@ -18,7 +18,8 @@ func TestHostilePolicies(t *testing.T) {
 	}
 	list := "locals {\n a = [" + again("0,", 9_000) + "]\n}\n"
 	cases := map[string]struct{ src, want string }{
-		"loops in loops":  {list + when("anytrue([for x in local.a : anytrue([for y in local.a : x + y == 1])])"), "too much work"},
+		"loops in loops": {list + when("anytrue([for x in local.a : anytrue([for y in local.a : x + y == 1])])"),
+			"too much work"},
 		"large choice":    {list + when("(args.a == 1 ? local.a : [for x in local.a : \"a\"]) == 1"), "too much work"},
 		"conditionals":    {when(again("true?true:", 5_000) + "true"), "more than 64 operators"},
 		"ands":            {when(again("true&&", 9_000) + "true"), "more than 64 operators"},
@@ -35,21 +36,26 @@ func TestHostilePolicies(t *testing.T) {
 		"doubled pattern": {when(`matches("` + again("(", 9) + "a" + again("{9})", 9) + `", args.a)`), "cannot be read"},
 		"many rules":      {"policy \"user\" {\n" + lines(2_000, ` rule "r%d" { effect = "ask" }`) + "}", ""},
 		"many examples": {
-			list + "policy \"user\" {\n rule \"r\" {\n effect = \"deny\"\n when = anytrue([for x in local.a : x == args.n])\n match = [" +
+			list + "policy \"user\" {\n rule \"r\" {\n effect = \"deny\"\n when = anytrue([for x in local.a : x == args.n])\n " +
+				"match = [" +
 				again("{n=0},", 5_000) + "]\n}\n}\n", "too much work",
 		},
 		"many commands": {
-			"policy \"user\" {\n rule \"r\" {\n commands {\n allow = [" + againf(3_000, `"c%d",`) + "]\n asks = [" + again(`"x",`, 4_000) + "]\n}\n}\n}\n", "",
+			"policy \"user\" {\n rule \"r\" {\n commands {\n allow = [" + againf(3_000, `"c%d",`) + "]\n asks = [" +
+				again(`"x",`, 4_000) + "]\n}\n}\n}\n", "",
 		},
 		"long command": {
-			"policy \"user\" {\n rule \"r\" {\n commands {\n asks = [\"" + again("$(a;", 3_000) + again(")", 3_000) + "\"]\n}\n}\n}\n", "",
+			"policy \"user\" {\n rule \"r\" {\n commands {\n asks = [\"" + again("$(a;", 3_000) + again(")", 3_000) +
+				"\"]\n}\n}\n}\n", "",
 		},
 		"many includes": {
-			"profile \"a\" {\n" + lines(800, ` rule "r%d" { effect = "ask" }`) + "}\n" + lines(900, `profile "p%d" { include = ["a"] }`),
+			"profile \"a\" {\n" + lines(800, ` rule "r%d" { effect = "ask" }`) + "}\n" +
+				lines(900, `profile "p%d" { include = ["a"] }`),
 			"the values that this file repeats",
 		},
 		"one profile, many times": {
-			"profile \"a\" {}\nprofile \"b\" {\n include = [" + again(`"a",`, 9_000) + "]\n}\n" + lines(500, `profile "p%d" { include = ["b"] }`),
+			"profile \"a\" {}\nprofile \"b\" {\n include = [" + again(`"a",`, 9_000) + "]\n}\n" +
+				lines(500, `profile "p%d" { include = ["b"] }`),
 			"the values that this file repeats",
 		},
 		"profiles in a circle": {lines(1_000, `profile "p%[1]d" { include = ["p%[1]d", "p0"] }`), "includes itself"},
@@ -92,7 +98,8 @@ func FuzzCondition(f *testing.F) {
 }
 
 func tryCondition(t *testing.T, when, arguments string) {
-	c, err := Parse("config.hcl", []byte("policy \"user\" {\n  rule \"r\" {\n    effect = \"deny\"\n    when = "+when+"\n  }\n}\n"))
+	c, err := Parse("config.hcl",
+		[]byte("policy \"user\" {\n  rule \"r\" {\n    effect = \"deny\"\n    when = "+when+"\n  }\n}\n"))
 	if err != nil || len(c.Policies) == 0 || !json.Valid([]byte(arguments)) {
 		return
 	}

@@ -21,8 +21,8 @@ type position struct {
 }
 
 // Locate says where a value of a plugin's configuration is written, such as "config.hcl:17". The path is a JSON pointer
-// or names with dots, as in "/server/0/port" or "server.0.port". A value that is not written out in the file is located by
-// what is around it, at last by the plugin's block; a plugin that is not in the file by the file's name.
+// or names with dots, as in "/server/0/port" or "server.0.port". A value that is not written out in the file is located
+// by what is around it, at last by the plugin's block; a plugin that is not in the file by the file's name.
 func (c *Config) Locate(plugin, path string) string {
 	p, there := c.positions[plugin]
 	if !there {
@@ -159,7 +159,8 @@ func (t *tree) block(b *hclsyntax.Block, pointer string) map[string]any {
 		return out
 	}
 	if _, taken := out["labels"]; taken {
-		t.in.Wrong(b.LabelRanges[0], "a block with labels cannot have %q in it too", "labels").WithHint("remove one of the two")
+		t.in.Wrong(b.LabelRanges[0], "a block with labels cannot have %q in it too",
+			"labels").WithHint("remove one of the two")
 	}
 	out["labels"] = b.Labels
 	return out

@@ -82,7 +82,9 @@ func TestDecisions(t *testing.T) {
 
 func TestLoadPolicy(t *testing.T) {
 	dir := t.TempDir()
-	p, err := LoadPolicy(write(t, dir, "policy.hcl", "locals {\n  a = \"x\"\n}\npolicy \"user\" {\n  rule \"r\" {\n    effect = \"deny\"\n    when   = args.a == local.a\n  }\n}\n"))
+	p, err := LoadPolicy(write(t, dir, "policy.hcl",
+		"locals {\n  a = \"x\"\n}\npolicy \"user\" {\n  rule \"r\" {\n    effect = \"deny\"\n    when   = args.a == "+
+			"local.a\n  }\n}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

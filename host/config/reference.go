@@ -45,8 +45,8 @@ func (r *reader) referTexts(v cty.Value, name string) {
 	}
 }
 
-// referLocals has the locals that an expression uses shown by their names wherever they occur in a text. Values from the
-// environment are hidden when they are read.
+// referLocals has the locals that an expression uses shown by their names wherever they occur in a text. Values from
+// the environment are hidden when they are read.
 func (r *reader) referLocals(e hclsyntax.Expression) {
 	for _, t := range e.Variables() {
 		if name := hclfile.SecondName(t); t.RootName() == "local" {
@@ -58,8 +58,8 @@ func (r *reader) referLocals(e hclsyntax.Expression) {
 }
 
 // referCommand notes how a command with arguments by reference is shown and locked, and makes the arguments that are
-// paths absolute: a plugin starts in the work folder, where a file of the same name may be someone else's. With dir they
-// start from there, as the process does.
+// paths absolute: a plugin starts in the work folder, where a file of the same name may be someone else's. With dir
+// they start from there, as the process does.
 func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 	words := spec.Command
 	if len(words) == 0 {
@@ -95,8 +95,8 @@ func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 }
 
 // wordsByReference gives a command as users see it and as a lock file keeps it: arguments by reference as they are
-// written, for the lock with a checksum of what a local holds, since only the environment may change unnoticed. Both are
-// nil when no argument is by reference. The program itself is never hidden.
+// written, for the lock with a checksum of what a local holds, since only the environment may change unnoticed. Both
+// are nil when no argument is by reference. The program itself is never hidden.
 func (r *reader) wordsByReference(e hclsyntax.Expression, words []string) (shown, locked []string) {
 	if !refers(e) {
 		return nil, nil

@@ -15,7 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
-// layerNames are the layers, in the order of Config.Policies. The strictest wins, so the order is for readers of a trace.
+// layerNames are the layers, in the order of Config.Policies. The strictest wins, so the order is for readers of a
+// trace.
 var layerNames = []string{"system", "user", "project", "profile", "session"}
 
 var layerNaming = hclfile.Naming{
@@ -81,8 +82,8 @@ func (r *reader) rule(layer *hclfile.Body, b *hclsyntax.Block, names hclfile.Nam
 	}
 	before := r.Count()
 	ex := examples{reader: r, in: in, rule: &out}
-	if a := in.Attr("when"); a != nil {
-		if ex.when = r.conditions.Compile(in, a.Expr); ex.when != nil {
+	if e := in.Expr("when", "a condition"); e != nil {
+		if ex.when = r.conditions.Compile(in, e); ex.when != nil {
 			out.When, out.Names, out.Paths = ex.when.Holds, ex.when.Arguments(), ex.when.LooksAtPaths()
 		}
 	}

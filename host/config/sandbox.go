@@ -13,8 +13,8 @@ import (
 
 var sandboxLevels = []string{string(sandbox.Supervised), string(sandbox.Confined), string(sandbox.Isolated)}
 
-// mayBeBundled says whether the plugin may be one of those that come with toolhost, which run supervised by default. Whether
-// it is turns out when its program is found.
+// mayBeBundled says whether the plugin may be one of those that come with toolhost, which run supervised by default.
+// Whether it is turns out when its program is found.
 func mayBeBundled(name string, command []string) bool {
 	if len(command) > 0 {
 		program := filepath.Base(command[0])

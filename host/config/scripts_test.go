@@ -29,7 +29,8 @@ func TestConditionsAboutScripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := test.rule.When(&policy.Query{Tool: "shell__script", Plugin: "shell", Category: test.category, Workdir: "/project", Arguments: arguments})
+		got, err := test.rule.When(&policy.Query{Tool: "shell__script", Plugin: "shell", Category: test.category,
+			Workdir: "/project", Arguments: arguments})
 		if err != nil || got != test.want {
 			t.Errorf("%s in category %s: %v, %v; want %v", arguments, test.category, got, err, test.want)
 		}

@@ -123,7 +123,8 @@ type sandboxView struct {
 }
 
 func sandboxViewOf(c *Config, s sandbox.Spec) sandboxView {
-	v := sandboxView{string(s.Level), string(s.Require), portable(c, s.Write), portable(c, s.Read), s.Network, s.NewPrivileges, s.PrivateFiles,
+	v := sandboxView{string(s.Level), string(s.Require), portable(c, s.Write), portable(c, s.Read), s.Network,
+		s.NewPrivileges, s.PrivateFiles,
 		portable(c, s.Wrapper), s.Limits.Memory, s.Limits.Processes, s.Limits.Files, s.Limits.FileSize}
 	if s.Write != nil && v.Write == nil {
 		v.Write = []string{} // none is not the default
@@ -166,7 +167,8 @@ func viewOf(c *Config) view {
 		r := p.Restart
 		v.Plugins = append(v.Plugins, pluginView{
 			Name: p.Name, Source: p.Source, Command: portable(c, p.Command), Dir: portable(c, []string{p.Dir})[0], Env: p.Env,
-			SHA256: p.SHA256, Eager: p.Eager, StartTimeout: span(p.StartTimeout), DrainTimeout: span(p.DrainTimeout), Idempotent: p.Idempotent, Config: p.Config,
+			SHA256: p.SHA256, Eager: p.Eager, StartTimeout: span(p.StartTimeout), DrainTimeout: span(p.DrainTimeout),
+			Idempotent: p.Idempotent, Config: p.Config,
 			Sandbox: sandboxViewOf(c, p.Sandbox),
 			Restart: restartView{r.MaxCrashes, span(r.Window), span(r.Backoff), span(r.BackoffMax)},
 		})
@@ -199,7 +201,8 @@ func (v *view) rules(c *Config) {
 	}
 	for name, p := range c.Profiles {
 		f := p.Filter
-		v.Profiles[name] = profileView{p.Include, f.Tools, f.Exclude, p.ReadOnly, f.Categories, string(f.MaxCostTier), string(p.Mode),
+		v.Profiles[name] = profileView{p.Include, f.Tools, f.Exclude, p.ReadOnly, f.Categories, string(f.MaxCostTier),
+			string(p.Mode),
 			rulesView(p.Rules.Rules), p.Source}
 	}
 	h := c.Host
@@ -222,7 +225,8 @@ func rulesView(rules []policy.Rule) (out []ruleView) {
 		if r.Judge != nil {
 			effect = "judged"
 		}
-		out = append(out, ruleView{r.Name, r.Source, r.Tools, r.Hints, r.Categories, r.CostTiers, r.Callers, r.Names, r.When != nil, effect, r.Reason})
+		out = append(out, ruleView{r.Name, r.Source, r.Tools, r.Hints, r.Categories, r.CostTiers, r.Callers, r.Names,
+			r.When != nil, effect, r.Reason})
 	}
 	return out
 }

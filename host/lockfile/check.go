@@ -33,8 +33,8 @@ func (m Mode) in(f *File) Mode {
 	return cmp.Or(m, Warn)
 }
 
-// Check sets the Lock of each spec to what the file, which may be nil, demands of it. Dir is the configuration's folder.
-// Notices say, by their names, which plugins run although they are not locked.
+// Check sets the Lock of each spec to what the file, which may be nil, demands of it. Dir is the configuration's
+// folder. Notices say, by their names, which plugins run although they are not locked.
 func (f *File) Check(specs []supervise.Spec, mode Mode, dir string) (out []supervise.Spec, notices map[string]error) {
 	if mode = mode.in(f); mode == Off {
 		return specs, nil

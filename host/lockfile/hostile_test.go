@@ -26,12 +26,17 @@ func TestHostileLocks(t *testing.T) {
 		"attributes":  {func(n int) string { return numbered("a%d = 1\n", n) }, "the first 50 are shown"},
 		"blocks":      {func(n int) string { return numbered("plugin \"p%d\" {}\n", n) }, "the first 50 are shown"},
 		"same blocks": {func(n int) string { return fill("plugin \"p\" {}\n", n) }, "the first 50 are shown"},
-		"one line":    {func(n int) string { return "plugin \"p\" { args = [" + fill("0,", n) + "] }" }, "the first 50 are shown"},
-		"tools":       {func(n int) string { return "plugin \"p\" {\n tools = {\n" + numbered("\"t%d\" = \"x\"\n", n) + "}\n}" }, "the first 50 are shown"},
-		"references":  {func(n int) string { return "plugin \"p\" {\n args = [\n" + fill("local.a,\n", n) + "]\n}" }, "plain values only"},
-		"open":        {func(n int) string { return fill("plugin \"p\" {\n", n) }, "more than 100 brackets"},
-		"comments":    {func(n int) string { return fill("#\n", n) }, ""},
-		"right":       {func(n int) string { return right(n/2600, 20) }, ""},
+		"one line": {func(n int) string { return "plugin \"p\" { args = [" + fill("0,", n) + "] }" },
+			"the first 50 are shown"},
+		"tools": {func(n int) string {
+			return "plugin \"p\" {\n tools = {\n" + numbered("\"t%d\" = \"x\"\n", n) +
+				"}\n}"
+		}, "the first 50 are shown"},
+		"references": {func(n int) string { return "plugin \"p\" {\n args = [\n" + fill("local.a,\n", n) + "]\n}" },
+			"plain values only"},
+		"open":     {func(n int) string { return fill("plugin \"p\" {\n", n) }, "more than 100 brackets"},
+		"comments": {func(n int) string { return fill("#\n", n) }, ""},
+		"right":    {func(n int) string { return right(n/2600, 20) }, ""},
 	}
 	everything := ""
 	for name, c := range cases {
@@ -56,8 +61,8 @@ func checkMistakes(t *testing.T, err error, want string) {
 	}
 }
 
-// checkGrowth compares what a lock takes with what an eighth of it takes, and with what a fair one of that size takes, and
-// gives its error. What is slow by nature is slow each time.
+// checkGrowth compares what a lock takes with what an eighth of it takes, and with what a fair one of that size takes,
+// and gives its error. What is slow by nature is slow each time.
 func checkGrowth(t *testing.T, src func(size int) string) (err error) {
 	t.Helper()
 	const size = maxSize / 8
@@ -79,7 +84,8 @@ func checkGrowth(t *testing.T, src func(size int) string) (err error) {
 func right(plugins, tools int) string {
 	var l File
 	for i := range plugins {
-		p := Plugin{Name: fmt.Sprintf("p%d", i), Program: "x", Level: "confined", SHA256: map[string]string{"linux_amd64": ab}, Tools: map[string]string{}}
+		p := Plugin{Name: fmt.Sprintf("p%d", i), Program: "x", Level: "confined",
+			SHA256: map[string]string{"linux_amd64": ab}, Tools: map[string]string{}}
 		for j := range tools {
 			p.Tools[fmt.Sprintf("t%d", j)] = cd
 		}

@@ -202,9 +202,8 @@ func (f *File) Remove(name string) {
 }
 
 // header begins every lock file.
-const header = `# What the plugins were when somebody agreed to them. A plugin that is another now is not started, and a tool that says
-# something else of itself is disabled. Written by toolhost plugin lock, which shows what has changed; keep it with the
-# configuration.
+const header = `# The plugins and tools that the user has approved. A plugin that differs is not started, and a tool whose definition
+# differs is disabled. Written by toolhost plugin lock, which shows what has changed; keep it with the configuration.
 `
 
 // Update changes a lock file, which need not exist: one writer at a time, and completely or not at all. Nothing is

@@ -24,8 +24,10 @@ var ab, cd = strings.Repeat("ab", 32), strings.Repeat("cd", 32)
 func sampleLock() []Plugin {
 	return []Plugin{
 		{Name: "edit", Version: "1.0.0", Source: "plugin_dirs", Program: "./bin/toolhost-plugin-edit", Level: "confined",
-			SHA256: map[string]string{"linux_amd64": ab, "darwin_arm64": cd}, Tools: map[string]string{"replace": ab, "0-write": cd}},
-		{Name: "py", Program: "python3", Args: []string{"${x}.py", "%{y}", `"q"\`, "\n"}, Env: []string{"A", "B_C"}, Level: "isolated",
+			SHA256: map[string]string{"linux_amd64": ab, "darwin_arm64": cd},
+			Tools:  map[string]string{"replace": ab, "0-write": cd}},
+		{Name: "py", Program: "python3", Args: []string{"${x}.py", "%{y}", `"q"\`, "\n"}, Env: []string{"A", "B_C"},
+			Level:  "isolated",
 			SHA256: map[string]string{"linux_amd64": cd}, Dynamic: true},
 		{Name: "quiet", Program: "/opt/q", Level: "supervised", SHA256: map[string]string{}, Tools: map[string]string{}},
 	}
@@ -81,7 +83,8 @@ func TestLockFile(t *testing.T) {
 	if again, err := os.ReadFile(path); err != nil || string(again) != string(first) {
 		t.Errorf("the same lock is written in another way:\n%s", again)
 	}
-	if err := Update(path, func(l *File) error { l.Remove("py"); return errors.New("no") }); err == nil || loadLock(t, path).Plugin("py") == nil {
+	if err := Update(path, func(l *File) error { l.Remove("py"); return errors.New("no") }); err == nil ||
+		loadLock(t, path).Plugin("py") == nil {
 		t.Errorf("a change that failed was written, %v", err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
@@ -111,7 +114,8 @@ func TestLockThatCannotBeWritten(t *testing.T) {
 }
 
 func TestLockMistakes(t *testing.T) {
-	good := "plugin \"a\" {\n  program = \"./a\"\n  level   = \"confined\"\n  sha256  = { \"linux_amd64\" = \"" + ab + "\" }\n}\n"
+	good := "plugin \"a\" {\n  program = \"./a\"\n  level   = \"confined\"\n  sha256  = { \"linux_amd64\" = \"" + ab +
+		"\" }\n}\n"
 	if _, err := parse("l", []byte(good)); err != nil {
 		t.Fatal(err)
 	}
@@ -184,14 +188,17 @@ func TestLockWriters(t *testing.T) {
 // What is written is what is read.
 func TestLockRoundTrip(t *testing.T) {
 	sum := rapid.StringMatching(`[0-9a-f]{64}`)
-	text := rapid.Map(rapid.StringN(0, 20, -1), func(s string) string { return norm.NFC.String(strings.ReplaceAll(s, "\x00", "")) })
+	text := rapid.Map(rapid.StringN(0, 20, -1),
+		func(s string) string { return norm.NFC.String(strings.ReplaceAll(s, "\x00", "")) })
 	plugin := rapid.Custom(func(t *rapid.T) Plugin {
 		return Plugin{
-			Name: rapid.StringMatching(`[a-z][a-z0-9-]{0,8}`).Draw(t, "name"), Version: text.Draw(t, "version"), Source: text.Draw(t, "source"),
-			Program: norm.NFC.String("./x" + text.Draw(t, "program")), Args: rapid.SliceOf(text).Draw(t, "args"), Dynamic: rapid.Bool().Draw(t, "dynamic"),
-			Level:  rapid.SampledFrom([]sandbox.Level{sandbox.Supervised, sandbox.Confined, sandbox.Isolated}).Draw(t, "level"),
-			SHA256: rapid.MapOf(rapid.StringMatching(`[a-z0-9]{1,5}_[a-z0-9]{1,5}`), sum).Draw(t, "sums"),
-			Tools:  rapid.MapOf(rapid.StringMatching(`[a-z0-9]+(-[a-z0-9]+)?(_[a-z0-9]+)?`), sum).Draw(t, "tools"),
+			Name: rapid.StringMatching(`[a-z][a-z0-9-]{0,8}`).Draw(t, "name"), Version: text.Draw(t, "version"),
+			Source:  text.Draw(t, "source"),
+			Program: norm.NFC.String("./x" + text.Draw(t, "program")), Args: rapid.SliceOf(text).Draw(t, "args"),
+			Dynamic: rapid.Bool().Draw(t, "dynamic"),
+			Level:   rapid.SampledFrom([]sandbox.Level{sandbox.Supervised, sandbox.Confined, sandbox.Isolated}).Draw(t, "level"),
+			SHA256:  rapid.MapOf(rapid.StringMatching(`[a-z0-9]{1,5}_[a-z0-9]{1,5}`), sum).Draw(t, "sums"),
+			Tools:   rapid.MapOf(rapid.StringMatching(`[a-z0-9]+(-[a-z0-9]+)?(_[a-z0-9]+)?`), sum).Draw(t, "tools"),
 		}
 	})
 	rapid.Check(t, func(t *rapid.T) {
@@ -239,12 +246,14 @@ func FuzzLock(f *testing.F) {
 	})
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckAgainstTheLock(t *testing.T) {
 	const dir = "/project"
-	spec := supervise.Spec{Name: "a", Command: []string{dir + "/bin/a", "-x"}, Env: map[string]string{"A": "1"}, Source: "config.hcl:7"}
+	spec := supervise.Spec{Name: "a", Command: []string{dir + "/bin/a", "-x"}, Env: map[string]string{"A": "1"},
+		Source: "config.hcl:7"}
 	locked := New(spec, dir)
 	locked.SHA256 = map[string]string{Platform(): ab}
-	if diff := cmp.Diff(Plugin{Name: "a", Source: "config.hcl", Program: "./bin/a", Args: []string{"-x"}, Env: []string{"A"}, Level: "confined",
+	if diff := cmp.Diff(Plugin{Name: "a", Source: "config.hcl", Program: "./bin/a", Args: []string{"-x"},
+		Env: []string{"A"}, Level: "confined",
 		SHA256: locked.SHA256}, locked, ofLocks); diff != "" {
 		t.Error(diff)
 	}
@@ -265,23 +274,29 @@ func TestCheck(t *testing.T) {
 		sum             string
 		refused, notice string
 	}{
-		"as locked":          {"", &locked, spec, ab, "", ""},
-		"another folder":     {"", &locked, with(func(s *supervise.Spec) { s.Command[0] = "/other/a" }), ab, "", ""},
-		"arguments":          {"", &locked, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), ab, `its arguments are ["-y"], unlike what was locked at l:3`, ""},
-		"more arguments":     {Require, &locked, with(func(s *supervise.Spec) { s.Command = append(s.Command, "z") }), ab, "toolhost plugin lock a", ""},
-		"variables":          {"", &locked, with(func(s *supervise.Spec) { s.Env = map[string]string{"LD_PRELOAD": "x"} }), ab, "LD_PRELOAD", ""},
-		"another value":      {"", &locked, with(func(s *supervise.Spec) { s.Env = map[string]string{"A": "2"} }), ab, "", ""},
-		"less sandbox":       {"", &strict, spec, ab, `its sandbox level is "confined", less than "isolated"`, ""},
-		"more sandbox":       {"", &locked, with(func(s *supervise.Spec) { s.Sandbox.Level = sandbox.Isolated }), ab, "", ""},
-		"not locked":         {"", nil, spec, "", "", `plugin "a" is not in toolhost.lock.hcl; it runs all the same`},
-		"not locked, must":   {Require, nil, spec, "", `it is not in toolhost.lock.hcl, and lock = "require" wants that`, ""},
-		"not locked, off":    {Off, nil, spec, "", "", ""},
-		"changed, off":       {Off, &locked, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), "", "", ""},
-		"elsewhere":          {Warn, &elsewhere, spec, "", "but not for " + Platform() + "; if its program here is meant, run on this platform: toolhost plugin lock a", ""},
+		"as locked":      {"", &locked, spec, ab, "", ""},
+		"another folder": {"", &locked, with(func(s *supervise.Spec) { s.Command[0] = "/other/a" }), ab, "", ""},
+		"arguments": {"", &locked, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), ab,
+			`its arguments are ["-y"], unlike what was locked at l:3`, ""},
+		"more arguments": {Require, &locked, with(func(s *supervise.Spec) { s.Command = append(s.Command, "z") }), ab,
+			"toolhost plugin lock a", ""},
+		"variables": {"", &locked, with(func(s *supervise.Spec) { s.Env = map[string]string{"LD_PRELOAD": "x"} }),
+			ab, "LD_PRELOAD", ""},
+		"another value": {"", &locked, with(func(s *supervise.Spec) { s.Env = map[string]string{"A": "2"} }), ab, "",
+			""},
+		"less sandbox":     {"", &strict, spec, ab, `its sandbox level is "confined", less than "isolated"`, ""},
+		"more sandbox":     {"", &locked, with(func(s *supervise.Spec) { s.Sandbox.Level = sandbox.Isolated }), ab, "", ""},
+		"not locked":       {"", nil, spec, "", "", `plugin "a" is not in toolhost.lock.hcl; it runs all the same`},
+		"not locked, must": {Require, nil, spec, "", `it is not in toolhost.lock.hcl, and lock = "require" wants that`, ""},
+		"not locked, off":  {Off, nil, spec, "", "", ""},
+		"changed, off":     {Off, &locked, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), "", "", ""},
+		"elsewhere": {Warn, &elsewhere, spec, "", "but not for " + Platform() +
+			"; if its program here is meant, run on this platform: toolhost plugin lock a", ""},
 		"elsewhere, no mode": {"", &elsewhere, spec, "", "but not for " + Platform(), ""},
 		"elsewhere, off":     {Off, &elsewhere, spec, "", "", ""},
 		"elsewhere, must":    {Require, &elsewhere, spec, "", "but not for " + Platform(), ""},
-		"elsewhere, changed": {Warn, &elsewhere, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), "", "its arguments are", ""},
+		"elsewhere, changed": {Warn, &elsewhere, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), "",
+			"its arguments are", ""},
 	} {
 		file := &File{shown: "l"}
 		if c.lock != nil {
@@ -325,7 +340,8 @@ func TestPins(t *testing.T) {
 func TestRelative(t *testing.T) {
 	for _, c := range []struct{ path, dir, want string }{
 		{"sh", "/home/a/p", "sh"}, {"/home/a/p/bin/x", "/home/a/p", "./bin/x"}, {"/home/a/p", "/home/a/p", "./."},
-		{"/home/a/bin/x", "/home/a/p", "../bin/x"}, {"/home/b/x", "/home/a/p", "/home/b/x"}, {"/home/a/pp/x", "/home/a/p", "../pp/x"},
+		{"/home/a/bin/x", "/home/a/p", "../bin/x"}, {"/home/b/x", "/home/a/p", "/home/b/x"},
+		{"/home/a/pp/x", "/home/a/p", "../pp/x"},
 		{"/usr/bin/x", "/p", "/usr/bin/x"}, {"/p/x", "/p", "./x"}, {"/x", "/", "./x"},
 	} {
 		if got := relative(c.path, c.dir); got != c.want {
@@ -359,7 +375,8 @@ func TestPlaceholderOfALock(t *testing.T) {
 		t.Errorf("%v, %v", l, err)
 	}
 	err := Update(path, func(l *File) error {
-		l.Put(Plugin{Name: "a", Program: "./a", Level: sandbox.Confined, SHA256: map[string]string{Platform(): strings.Repeat("ab", 32)}})
+		l.Put(Plugin{Name: "a", Program: "./a", Level: sandbox.Confined,
+			SHA256: map[string]string{Platform(): strings.Repeat("ab", 32)}})
 		return nil
 	})
 	if l, readErr := Load(path); err != nil || readErr != nil || l.Plugin("a") == nil || supervise.IsPlaceholder(path) {
@@ -373,7 +390,8 @@ func TestLockWordsOfTheLanguage(t *testing.T) {
 	sum := strings.Repeat("ab", 32)
 	for _, name := range []string{"for", "if", "in", "null", "true", "else", "1e5", "0x1", "a-b"} {
 		t.Run(name, func(t *testing.T) {
-			p := Plugin{Name: "odd", Program: "./${x}", Level: "confined", Args: []string{"${a.b}", "%{ if x }", `"\`, "line\nbreak", ""},
+			p := Plugin{Name: "odd", Program: "./${x}", Level: "confined",
+				Args:   []string{"${a.b}", "%{ if x }", `"\`, "line\nbreak", ""},
 				SHA256: map[string]string{"linux_amd64": sum}, Tools: map[string]string{name: sum, "later": sum}}
 			path := filepath.Join(t.TempDir(), Name)
 			if err := Update(path, func(l *File) error { l.Put(p); return nil }); err != nil {

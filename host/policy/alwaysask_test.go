@@ -17,17 +17,22 @@ func TestAlwaysAsk(t *testing.T) {
 		layers []policy.Layer
 		want   policy.Effect
 	}{
-		"alone":                      {layers(layer("user", always)), policy.AlwaysAsk},
-		"beside allow":               {layers(layer("user", always), layer("project", rule("r", policy.Allow))), policy.AlwaysAsk},
-		"beside ask":                 {layers(layer("user", rule("r", policy.Ask)), layer("project", always)), policy.AlwaysAsk},
-		"beside deny":                {layers(layer("user", always), layer("project", rule("r", policy.Deny))), policy.Deny},
-		"unsure":                     {layers(layer("user", when(always, policy.Unsure), rule("r", policy.Allow))), policy.AlwaysAsk},
-		"a condition that fails":     {layers(layer("user", failing, rule("r", policy.Allow))), policy.AlwaysAsk},
-		"a deny behind the failure":  {layers(layer("user", failing, rule("r", policy.Deny))), policy.Deny},
-		"not met":                    {layers(layer("user", never(always), rule("r", policy.Allow))), policy.Allow},
-		"a judge's":                  {layers(layer("user", judging("r", policy.AlwaysAsk))), policy.AlwaysAsk},
-		"a judge's, unsure":          {layers(layer("user", when(judging("r", policy.AlwaysAsk), policy.Unsure))), policy.AlwaysAsk},
-		"of a layer that is a guest": {layers(policy.Layer{Name: "project", TightenOnly: true, Rules: []policy.Rule{always}}), policy.AlwaysAsk},
+		"alone": {layers(layer("user", always)), policy.AlwaysAsk},
+		"beside allow": {layers(layer("user", always), layer("project", rule("r", policy.Allow))),
+			policy.AlwaysAsk},
+		"beside ask": {layers(layer("user", rule("r", policy.Ask)), layer("project", always)),
+			policy.AlwaysAsk},
+		"beside deny": {layers(layer("user", always), layer("project", rule("r", policy.Deny))), policy.Deny},
+		"unsure": {layers(layer("user", when(always, policy.Unsure), rule("r", policy.Allow))),
+			policy.AlwaysAsk},
+		"a condition that fails":    {layers(layer("user", failing, rule("r", policy.Allow))), policy.AlwaysAsk},
+		"a deny behind the failure": {layers(layer("user", failing, rule("r", policy.Deny))), policy.Deny},
+		"not met":                   {layers(layer("user", never(always), rule("r", policy.Allow))), policy.Allow},
+		"a judge's":                 {layers(layer("user", judging("r", policy.AlwaysAsk))), policy.AlwaysAsk},
+		"a judge's, unsure": {layers(layer("user", when(judging("r", policy.AlwaysAsk), policy.Unsure))),
+			policy.AlwaysAsk},
+		"of a layer that is a guest": {layers(policy.Layer{Name: "project", TightenOnly: true, Rules: []policy.Rule{always}}),
+			policy.AlwaysAsk},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

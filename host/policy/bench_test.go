@@ -21,9 +21,11 @@ func BenchmarkDecide(b *testing.B) {
 		{"no rules", small, nil, policy.Ask},
 		{"ten rules for other tools", small, ten(forOtherTools), policy.Ask},
 		{"ten rules for other callers", small, ten(func(r *policy.Rule) { r.Callers = []string{"somebody"} }), policy.Ask},
-		{"ten rules for other arguments", small, ten(func(r *policy.Rule) { r.When = argumentIs("path", `"b"`) }), policy.Ask},
+		{"ten rules for other arguments", small, ten(func(r *policy.Rule) { r.When = argumentIs("path", `"b"`) }),
+			policy.Ask},
 		{"ten rules beside 1 MB", large, ten(forOtherTools), policy.Ask},
-		{"ten rules of which one names an argument beside 1 MB", large, append(ten(forOtherTools)[:9], matching()), policy.Deny},
+		{"ten rules of which one names an argument beside 1 MB", large, append(ten(forOtherTools)[:9], matching()),
+			policy.Deny},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			p, err := policy.New(layer("user", c.rules...))

@@ -32,8 +32,8 @@ type Step struct {
 // Silenced says that the rule matched and its layer is not trusted to allow.
 func (s Step) Silenced() bool { return s.Matched && s.Effect == "" }
 
-// Tighten gives a decision that is as strict as s at least. A step that is looser changes nothing but the trace; one with
-// an effect that there is not denies.
+// Tighten gives a decision that is as strict as s at least. A step that is looser changes nothing but the trace; one
+// with an effect that there is not denies.
 func (d Decision) Tighten(s Step) Decision {
 	if s.Effect != "" && !s.Effect.valid() {
 		s.Effect = Deny

@@ -12,9 +12,12 @@ import (
 func TestTighten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ before, said, after policy.Effect }{
-		{policy.Allow, "", policy.Allow}, {policy.Allow, policy.Allow, policy.Allow}, {policy.Allow, policy.Ask, policy.Ask}, {policy.Allow, policy.Deny, policy.Deny},
-		{policy.Ask, "", policy.Ask}, {policy.Ask, policy.Allow, policy.Ask}, {policy.Ask, policy.Ask, policy.Ask}, {policy.Ask, policy.Deny, policy.Deny},
-		{policy.Deny, "", policy.Deny}, {policy.Deny, policy.Allow, policy.Deny}, {policy.Deny, policy.Ask, policy.Deny}, {policy.Deny, policy.Deny, policy.Deny},
+		{policy.Allow, "", policy.Allow}, {policy.Allow, policy.Allow, policy.Allow}, {policy.Allow, policy.Ask, policy.Ask},
+		{policy.Allow, policy.Deny, policy.Deny},
+		{policy.Ask, "", policy.Ask}, {policy.Ask, policy.Allow, policy.Ask}, {policy.Ask, policy.Ask, policy.Ask},
+		{policy.Ask, policy.Deny, policy.Deny},
+		{policy.Deny, "", policy.Deny}, {policy.Deny, policy.Allow, policy.Deny}, {policy.Deny, policy.Ask, policy.Deny},
+		{policy.Deny, policy.Deny, policy.Deny},
 		{policy.Allow, "Allow", policy.Deny}, {policy.Ask, "perhaps", policy.Deny},
 	} {
 		before := decide(t, query(), layer("user", rule("r", c.before)))
@@ -60,7 +63,8 @@ func TestWaive(t *testing.T) {
 // Two decisions made from one do not write into each other's trace, nor into its own.
 func TestDecisionsAreValues(t *testing.T) {
 	t.Parallel()
-	d := decide(t, query(), layer("user", never(rule("a", policy.Deny)), never(rule("b", policy.Deny)), rule("c", policy.Ask)))
+	d := decide(t, query(), layer("user", never(rule("a", policy.Deny)), never(rule("b", policy.Deny)),
+		rule("c", policy.Ask)))
 	room := append(make([]policy.Step, 0, 8), d.Trace...)
 	d.Trace = room
 	first, second := d.Tighten(policy.Step{Rule: "first"}), d.Tighten(policy.Step{Rule: "second"})

@@ -14,7 +14,8 @@ import (
 // conditions are all that a condition can come to. "by argument" is yes, no or unsure, as the call wants it.
 var conditions = map[string]condition{
 	"yes": answering(policy.Yes, nil), "no": answering(policy.No, nil), "unsure": answering(policy.Unsure, nil),
-	"failing": answering(policy.Yes, errors.New("no such thing")), "panicking": panicking, "none": nil, "by argument": byArgument,
+	"failing": answering(policy.Yes, errors.New("no such thing")), "panicking": panicking, "none": nil,
+	"by argument": byArgument,
 }
 
 func byArgument(q *policy.Query) (policy.Truth, error) {
@@ -27,8 +28,11 @@ type judge = func(*policy.Query) (policy.Judgement, error)
 
 // judges are all that a judge can come to.
 var judges = map[string]judge{
-	"allow": judging("", policy.Allow).Judge, "ask": judging("", policy.Ask).Judge, "always_ask": judging("", policy.AlwaysAsk).Judge, "deny": judging("", policy.Deny).Judge, "nothing": judging("", "").Judge,
-	"no effect": judging("", "perhaps").Judge, "panicking": func(*policy.Query) (policy.Judgement, error) { panic("oops") },
+	"allow": judging("", policy.Allow).Judge, "ask": judging("", policy.Ask).Judge,
+	"always_ask": judging("", policy.AlwaysAsk).Judge, "deny": judging("", policy.Deny).Judge,
+	"nothing":   judging("", "").Judge,
+	"no effect": judging("", "perhaps").Judge,
+	"panicking": func(*policy.Query) (policy.Judgement, error) { panic("oops") },
 	"failing": func(*policy.Query) (policy.Judgement, error) {
 		return policy.Judgement{Effect: policy.Allow}, errors.New("too long")
 	},
@@ -64,7 +68,8 @@ func anyQuery() *rapid.Generator[*policy.Query] {
 		q.Hints = anyHints().Draw(t, "hints")
 		q.Category, q.CostTier = oneOf("", "files").Draw(t, "category"), oneOf("", "free").Draw(t, "cost tier")
 		q.Caller = oneOf("", "agent").Draw(t, "caller")
-		q.Arguments = json.RawMessage(oneOf(`{"truth":0,"effect":"allow"}`, `{"effect":"ask","truth":1}`, `{"truth":2,"effect":"deny"}`,
+		q.Arguments = json.RawMessage(oneOf(`{"truth":0,"effect":"allow"}`, `{"effect":"ask","truth":1}`,
+			`{"truth":2,"effect":"deny"}`,
 			`{"truth":1,"effect":""}`, `{}`).Draw(t, "arguments"))
 		q.Properties = oneOf(nil, map[string]bool{"truth": true, "effect": true}).Draw(t, "properties")
 		return q
@@ -111,9 +116,13 @@ func anyDeny(q *policy.Query) *rapid.Generator[policy.Layer] {
 		}
 		deny := rule("deny", policy.Deny)
 		deny.Tools, deny.Names = []string{q.Tool}, oneOf(nil, []string{"misnamed"}).Draw(t, "names")
-		deny.When = oneNamed(t, "when", map[string]condition{"none": nil, "yes": conditions["yes"], "failing": conditions["failing"], "panicking": panicking})
+		deny.When = oneNamed(t, "when",
+			map[string]condition{"none": nil, "yes": conditions["yes"], "failing": conditions["failing"],
+				"panicking": panicking})
 		if rapid.Bool().Draw(t, "judges") {
-			deny.Effect, deny.Judge = "", oneNamed(t, "judge", map[string]judge{"deny": judges["deny"], "failing": judges["failing"], "panicking": judges["panicking"]})
+			deny.Effect, deny.Judge = "",
+				oneNamed(t, "judge", map[string]judge{"deny": judges["deny"], "failing": judges["failing"],
+					"panicking": judges["panicking"]})
 		}
 		l.Rules = slices.Concat(before, []policy.Rule{deny}, l.Rules)
 		return l
@@ -123,7 +132,9 @@ func anyDeny(q *policy.Query) *rapid.Generator[policy.Layer] {
 // anyStep draws what a preview or a remembered answer may say, effects that there are not among it.
 func anyStep() *rapid.Generator[policy.Step] {
 	return rapid.Custom(func(t *rapid.T) policy.Step {
-		return policy.Step{Layer: oneOf("preview", "approvals").Draw(t, "layer"), Rule: "step", Matched: rapid.Bool().Draw(t, "matched"),
-			Effect: oneOf(policy.Effect(""), policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny, "perhaps").Draw(t, "effect")}
+		return policy.Step{Layer: oneOf("preview", "approvals").Draw(t, "layer"), Rule: "step",
+			Matched: rapid.Bool().Draw(t, "matched"),
+			Effect: oneOf(policy.Effect(""), policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny, "perhaps").Draw(t,
+				"effect")}
 	})
 }

@@ -22,9 +22,12 @@ func TestNotesAndReasons(t *testing.T) {
 		{"a match", deny, answering(policy.Yes, nil), "", "because of r"},
 		{"no condition", deny, nil, "", "because of r"},
 		{"no match", deny, answering(policy.No, nil), "its condition does not hold", ""},
-		{"unsure", deny, answering(policy.Unsure, nil), "whether its condition holds is only known when the call runs", "because of r"},
-		{"an error", deny, answering(policy.Yes, errors.New("no such thing")), "its condition failed: no such thing", "because of r"},
-		{"a no with an error", deny, answering(policy.No, errors.New("no such thing")), "its condition failed: no such thing", "because of r"},
+		{"unsure", deny, answering(policy.Unsure, nil), "whether its condition holds is only known when the call runs",
+			"because of r"},
+		{"an error", deny, answering(policy.Yes, errors.New("no such thing")), "its condition failed: no such thing",
+			"because of r"},
+		{"a no with an error", deny, answering(policy.No, errors.New("no such thing")), "its condition failed: no such thing",
+			"because of r"},
 		{"a panic", deny, panicking, "its condition failed: a panic: oops", "because of r"},
 		{"a judgement", judge, nil, "", "seen; because of r"},
 		{"a judgement without a reason", reasoned(judge, ""), nil, "", "seen"},
@@ -63,7 +66,8 @@ func TestFailingJudges(t *testing.T) {
 		{"an index out of range", func(q *policy.Query) (policy.Judgement, error) {
 			return policy.Judgement{Reason: string(q.Argument("path")[9:])}, nil
 		}, "it could not be judged: a panic: runtime error: slice bounds out of range [9:3]"},
-		{"an effect that there is not", func(*policy.Query) (policy.Judgement, error) { return policy.Judgement{Effect: "yes"}, nil },
+		{"an effect that there is not",
+			func(*policy.Query) (policy.Judgement, error) { return policy.Judgement{Effect: "yes"}, nil },
 			`it could not be judged: "yes" is no effect`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,8 +75,10 @@ func TestFailingJudges(t *testing.T) {
 			for _, when := range []condition{nil, answering(policy.Yes, nil), answering(policy.Unsure, nil), panicking} {
 				r := policy.Rule{Name: "r", Reason: "because of r", When: when, Judge: c.judge}
 				d := decide(t, query(), layer("user", r, rule("b", policy.Allow)), layer("project", rule("c", policy.Allow)))
-				want := policy.Step{Layer: "user", Rule: "r", Matched: true, Effect: policy.Deny, Reason: "because of r", Note: c.note}
-				if diff := cmp.Diff(want, stepOf(t, d, "r")); diff != "" || d.Effect != policy.Deny || d.Reason != "because of r ("+c.note+")" {
+				want := policy.Step{Layer: "user", Rule: "r", Matched: true, Effect: policy.Deny, Reason: "because of r",
+					Note: c.note}
+				if diff := cmp.Diff(want, stepOf(t, d, "r")); diff != "" || d.Effect != policy.Deny ||
+					d.Reason != "because of r ("+c.note+")" {
 					t.Errorf("decision %+v; %s", d, diff)
 				}
 			}
@@ -86,7 +92,8 @@ func TestJudgesOfOtherCallsAreNotAsked(t *testing.T) {
 	r := policy.Rule{Name: "r", Judge: func(*policy.Query) (policy.Judgement, error) { panic("asked") }}
 	other := r
 	other.Callers = []string{"somebody"}
-	if d := decide(t, query(), layer("user", about(r, "q__*"), never(r), other)); d.Effect != policy.Ask || d.Layer != "hints" {
+	if d := decide(t, query(), layer("user", about(r, "q__*"), never(r), other)); d.Effect != policy.Ask ||
+		d.Layer != "hints" {
 		t.Errorf("decision %+v", d)
 	}
 }
@@ -111,12 +118,16 @@ func TestMisnamedArguments(t *testing.T) {
 		{"a judge's allow", judging("r", policy.Allow), []string{"pth"}, []string{"p__*"}, false, policy.Ask, false, note},
 		{"a judge's silence", judging("r", ""), []string{"pth"}, []string{"p__*"}, false, policy.Ask, false, note},
 		{"a judge's deny", judging("r", policy.Deny), []string{"pth"}, []string{"p__*"}, false, policy.Deny, true, note},
-		{"the right names", rule("r", policy.Allow), []string{"path", "effect"}, []string{"p__*"}, false, policy.Allow, true, ""},
+		{"the right names", rule("r", policy.Allow), []string{"path", "effect"}, []string{"p__*"}, false, policy.Allow, true,
+			""},
 		{"no names", rule("r", policy.Allow), nil, []string{"p__*"}, false, policy.Allow, true, ""},
-		{"arguments that are not known", rule("r", policy.Allow), []string{"pth"}, []string{"p__*"}, true, policy.Allow, true, ""},
+		{"arguments that are not known", rule("r", policy.Allow), []string{"pth"}, []string{"p__*"}, true, policy.Allow, true,
+			""},
 		{"a rule for all tools", rule("r", policy.Allow), []string{"pth"}, nil, false, policy.Allow, true, ""},
-		{"a rule for two plugins", rule("r", policy.Allow), []string{"pth"}, []string{"p__*", "q__*"}, false, policy.Allow, true, ""},
-		{"a rule for plugins by pattern", rule("r", policy.Allow), []string{"pth"}, []string{"*__run"}, false, policy.Allow, true, ""},
+		{"a rule for two plugins", rule("r", policy.Allow), []string{"pth"}, []string{"p__*", "q__*"}, false, policy.Allow,
+			true, ""},
+		{"a rule for plugins by pattern", rule("r", policy.Allow), []string{"pth"}, []string{"*__run"}, false, policy.Allow,
+			true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -125,7 +136,8 @@ func TestMisnamedArguments(t *testing.T) {
 			if c.unknown {
 				q.Properties = nil
 			}
-			if s := stepOf(t, decide(t, q, layer("user", c.rule)), "r"); s.Effect != c.want || s.Matched != c.matched || s.Note != c.note {
+			if s := stepOf(t, decide(t, q, layer("user", c.rule)), "r"); s.Effect != c.want || s.Matched != c.matched ||
+				s.Note != c.note {
 				t.Errorf("step %+v", s)
 			}
 		})

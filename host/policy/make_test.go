@@ -11,7 +11,8 @@ import (
 // query is a call of p__run, on behalf of nobody.
 func query() *policy.Query {
 	return &policy.Query{Tool: "p__run", Plugin: "p", Category: "files", CostTier: "free", Caller: "agent",
-		Arguments: json.RawMessage(`{"path":"a","effect":"ask"}`), Workdir: "/w", Properties: map[string]bool{"path": true, "effect": true}}
+		Arguments: json.RawMessage(`{"path":"a","effect":"ask"}`), Workdir: "/w",
+		Properties: map[string]bool{"path": true, "effect": true}}
 }
 
 func layers(l ...policy.Layer) []policy.Layer { return l }

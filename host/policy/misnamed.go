@@ -2,9 +2,9 @@ package policy
 
 import "slices"
 
-// Misnamed gives those of the rule's Names that no tool it is about has. declared holds the arguments of every tool that
-// is known, by its full name, nil for a tool that takes any. Where the rule may be about other tools as well, nothing can
-// be told, and nothing is given.
+// Misnamed gives those of the rule's Names that no tool it is about has. declared holds the arguments of every tool
+// that is known, by its full name, nil for a tool that takes any. Where the rule may be about other tools as well,
+// nothing can be told, and nothing is given.
 func (r *Rule) Misnamed(declared map[string]map[string]bool) (names []string) {
 	own := map[string]bool{}
 	told := len(declared) > 0

@@ -11,11 +11,13 @@ import (
 func TestMisnamed(t *testing.T) {
 	t.Parallel()
 	declared := map[string]map[string]bool{
-		"shell__exec": {"command": true}, "edit__write": {"path": true, "content": true}, "edit__replace": {"path": true}, "any__thing": nil,
+		"shell__exec": {"command": true}, "edit__write": {"path": true, "content": true}, "edit__replace": {"path": true},
+		"any__thing": nil,
 	}
 	for name, c := range map[string]struct{ tools, names, want []string }{
-		"a name that is there":                    {[]string{"shell__*"}, []string{"command"}, nil},
-		"one that is not":                         {[]string{"shell__*"}, []string{"comand", "command", "cmd"}, []string{"comand", "cmd"}},
+		"a name that is there": {[]string{"shell__*"}, []string{"command"}, nil},
+		"one that is not": {[]string{"shell__*"}, []string{"comand", "command", "cmd"},
+			[]string{"comand", "cmd"}},
 		"no name at all":                          {[]string{"shell__*"}, nil, nil},
 		"of a tool the rule is not about":         {[]string{"edit__replace"}, []string{"content"}, []string{"content"}},
 		"of one of several":                       {[]string{"edit__*", "shell__*"}, []string{"content", "command"}, nil},

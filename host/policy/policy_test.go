@@ -25,22 +25,29 @@ func TestDecide(t *testing.T) {
 		{"rules for other tools leave no trace", layers(layer("user", about(rule("a", policy.Deny), "q__*"))),
 			policy.Ask, "hints", "not_read_only", "not_read_only+", false},
 		{"one rule", layers(layer("user", rule("a", policy.Allow))), policy.Allow, "user", "a", "a+", false},
-		{"a rule is stronger than a hint", layers(layer("user", rule("a", policy.Deny))), policy.Deny, "user", "a", "a+", true},
-		{"the first match of a layer, though a later one is stricter", layers(layer("user", rule("a", policy.Allow), rule("b", policy.Deny))),
+		{"a rule is stronger than a hint", layers(layer("user", rule("a", policy.Deny))), policy.Deny, "user", "a", "a+",
+			true},
+		{"the first match of a layer, though a later one is stricter",
+			layers(layer("user", rule("a", policy.Allow), rule("b", policy.Deny))),
 			policy.Allow, "user", "a", "a+", false},
-		{"the first match of a layer, though an earlier rule is stricter", layers(layer("user", never(rule("a", policy.Deny)), rule("b", policy.Allow))),
+		{"the first match of a layer, though an earlier rule is stricter",
+			layers(layer("user", never(rule("a", policy.Deny)), rule("b", policy.Allow))),
 			policy.Allow, "user", "b", "a b+", false},
-		{"the strictest layer, first", layers(layer("user", rule("a", policy.Deny)), layer("project", rule("b", policy.Allow))),
+		{"the strictest layer, first",
+			layers(layer("user", rule("a", policy.Deny)), layer("project", rule("b", policy.Allow))),
 			policy.Deny, "user", "a", "a+ b+", false},
 		{"the strictest layer, last", layers(layer("user", rule("a", policy.Allow)), layer("project", rule("b", policy.Ask))),
 			policy.Ask, "project", "b", "a+ b+", false},
-		{"the first of equally strict layers tells why", layers(layer("user", rule("a", policy.Ask)), layer("project", rule("b", policy.Ask))),
+		{"the first of equally strict layers tells why",
+			layers(layer("user", rule("a", policy.Ask)), layer("project", rule("b", policy.Ask))),
 			policy.Ask, "user", "a", "a+ b+", false},
 		{"two layers of one name", layers(layer("user", rule("a", policy.Allow)), layer("user", rule("b", policy.Deny))),
 			policy.Deny, "user", "b", "a+ b+", false},
-		{"a layer without a match is silent", layers(layer("user", never(rule("a", policy.Deny))), layer("project", rule("b", policy.Allow))),
+		{"a layer without a match is silent",
+			layers(layer("user", never(rule("a", policy.Deny))), layer("project", rule("b", policy.Allow))),
 			policy.Allow, "project", "b", "a b+", false},
-		{"no layer has a match", layers(layer("user", never(rule("a", policy.Deny)))), policy.Ask, "hints", "not_read_only", "a not_read_only+", false},
+		{"no layer has a match", layers(layer("user", never(rule("a", policy.Deny)))), policy.Ask, "hints", "not_read_only",
+			"a not_read_only+", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +76,8 @@ func TestHintsDecideWhenNoLayerDoes(t *testing.T) {
 		{"nothing told", policy.Hints{}, policy.Ask},
 		{"only reads", policy.Hints{ReadOnly: new(true)}, policy.Allow},
 		{"does not only read", policy.Hints{ReadOnly: new(false)}, policy.Ask},
-		{"other hints do not loosen", policy.Hints{Destructive: new(false), Idempotent: new(true), OpenWorld: new(false)}, policy.Ask},
+		{"other hints do not loosen", policy.Hints{Destructive: new(false), Idempotent: new(true), OpenWorld: new(false)},
+			policy.Ask},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -93,11 +101,15 @@ func TestTightenOnly(t *testing.T) {
 	}{
 		{"allow leaves it to the hints", []policy.Rule{rule("a", policy.Allow)}, nil, policy.Ask},
 		{"a judge's allow leaves it to the hints", []policy.Rule{judging("a", policy.Allow)}, nil, policy.Ask},
-		{"allow leaves another layer's ask", []policy.Rule{rule("a", policy.Allow)}, layers(layer("user", rule("b", policy.Ask))), policy.Ask},
-		{"allow leaves another layer's allow", []policy.Rule{rule("a", policy.Allow)}, layers(layer("user", rule("b", policy.Allow))), policy.Allow},
-		{"ask tightens another layer's allow", []policy.Rule{rule("a", policy.Ask)}, layers(layer("user", rule("b", policy.Allow))), policy.Ask},
+		{"allow leaves another layer's ask", []policy.Rule{rule("a", policy.Allow)},
+			layers(layer("user", rule("b", policy.Ask))), policy.Ask},
+		{"allow leaves another layer's allow", []policy.Rule{rule("a", policy.Allow)},
+			layers(layer("user", rule("b", policy.Allow))), policy.Allow},
+		{"ask tightens another layer's allow", []policy.Rule{rule("a", policy.Ask)},
+			layers(layer("user", rule("b", policy.Allow))), policy.Ask},
 		{"deny tightens", []policy.Rule{rule("a", policy.Deny)}, layers(layer("user", rule("b", policy.Allow))), policy.Deny},
-		{"an exception to the layer's own deny", []policy.Rule{rule("a", policy.Allow), rule("b", policy.Deny)}, nil, policy.Ask},
+		{"an exception to the layer's own deny", []policy.Rule{rule("a", policy.Allow), rule("b", policy.Deny)}, nil,
+			policy.Ask},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -118,17 +130,20 @@ func TestTrace(t *testing.T) {
 	t.Parallel()
 	cheap := sourced(rule("cheap", policy.Deny), "config.hcl:3")
 	cheap.CostTiers = []string{"cheap"}
-	user := layer("user", cheap, sourced(when(rule("ask", policy.Ask), policy.Unsure), "config.hcl:7"), sourced(rule("free", policy.Allow), "config.hcl:9"),
+	user := layer("user", cheap, sourced(when(rule("ask", policy.Ask), policy.Unsure), "config.hcl:7"),
+		sourced(rule("free", policy.Allow), "config.hcl:9"),
 		rule("not reached", policy.Deny))
 	project := policy.Layer{Name: "project", TightenOnly: true, Rules: []policy.Rule{rule("all", policy.Allow)}}
-	want := policy.Decision{Effect: policy.Ask, Rule: "ask", Layer: "user", Source: "config.hcl:7", Reason: "because of ask (whether its condition holds is only known when the call runs)", Trace: []policy.Step{
-		{Layer: "user", Rule: "cheap", Source: "config.hcl:3", Note: `the tool's cost tier is "free"`},
-		{Layer: "user", Rule: "ask", Source: "config.hcl:7", Effect: policy.Ask, Reason: "because of ask",
-			Note: "whether its condition holds is only known when the call runs"},
-		{Layer: "user", Rule: "free", Source: "config.hcl:9", Matched: true, Effect: policy.Allow, Reason: "because of free"},
-		{Layer: "project", Rule: "all", Matched: true, Reason: "because of all",
-			Note: "would allow, but this configuration is not trusted to: it can only make rules stricter"},
-	}}
+	want := policy.Decision{Effect: policy.Ask, Rule: "ask", Layer: "user", Source: "config.hcl:7",
+		Reason: "because of ask (whether its condition holds is only known when the call runs)", Trace: []policy.Step{
+			{Layer: "user", Rule: "cheap", Source: "config.hcl:3", Note: `the tool's cost tier is "free"`},
+			{Layer: "user", Rule: "ask", Source: "config.hcl:7", Effect: policy.Ask, Reason: "because of ask",
+				Note: "whether its condition holds is only known when the call runs"},
+			{Layer: "user", Rule: "free", Source: "config.hcl:9", Matched: true, Effect: policy.Allow,
+				Reason: "because of free"},
+			{Layer: "project", Rule: "all", Matched: true, Reason: "because of all",
+				Note: "would allow, but this configuration is not trusted to: it can only make rules stricter"},
+		}}
 	if diff := cmp.Diff(want, decide(t, query(), user, project)); diff != "" {
 		t.Error(diff)
 	}
@@ -146,10 +161,14 @@ func TestNewTellsAllThatIsWrong(t *testing.T) {
 		layer("user", rule("fine", policy.Ask), rule("no effect", ""), rule("bogus", "Deny"), both, bogus),
 		layer("project", about(rule("tools", policy.Deny), "p__*", "[", "*x[a"), callers), layer("hints"))
 	want := []string{
-		`layer "user", rule "no effect": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the effect is ""`,
-		`layer "user", rule "bogus": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the effect is "Deny"`,
-		`layer "user", rule "both": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the effect is "allow"`,
-		`layer "user", rule "bogus beside a judge": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the effect is "perhaps"`,
+		`layer "user", rule "no effect": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the ` +
+			`effect is ""`,
+		`layer "user", rule "bogus": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the ` +
+			`effect is "Deny"`,
+		`layer "user", rule "both": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not both; the effect ` +
+			`is "allow"`,
+		`layer "user", rule "bogus beside a judge": it needs an effect (allow, ask, always_ask, deny) or a Judge, and not ` +
+			`both; the effect is "perhaps"`,
 		`layer "project", rule "tools": the pattern "[" is not well formed`,
 		`layer "project", rule "callers": the pattern "\\" is not well formed`,
 		`a layer cannot be called "hints": decisions that no rule made are told by that name`,
@@ -192,7 +211,8 @@ func TestAskFor(t *testing.T) {
 	for _, c := range []struct {
 		listed []string
 		want   policy.Effect
-	}{{nil, policy.Allow}, {[]string{"p__run"}, policy.Ask}, {[]string{"p__*"}, policy.Ask}, {[]string{"p__list"}, policy.Allow}} {
+	}{{nil, policy.Allow}, {[]string{"p__run"}, policy.Ask}, {[]string{"p__*"}, policy.Ask},
+		{[]string{"p__list"}, policy.Allow}} {
 		if d := decide(t, query(), policy.AskFor(c.listed...)); d.Effect != c.want {
 			t.Errorf("%q: %+v", c.listed, d)
 		}
@@ -201,7 +221,8 @@ func TestAskFor(t *testing.T) {
 
 // What is done to the rules after New changes nothing.
 func TestRulesAreCopied(t *testing.T) {
-	layer := policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "never", Tools: []string{"a__*"}, Callers: []string{"cli"}, Effect: policy.Deny}}}
+	layer := policy.Layer{Name: "user",
+		Rules: []policy.Rule{{Name: "never", Tools: []string{"a__*"}, Callers: []string{"cli"}, Effect: policy.Deny}}}
 	p, err := policy.New(layer)
 	if err != nil {
 		t.Fatal(err)

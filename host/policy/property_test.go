@@ -62,7 +62,8 @@ func TestTightenAndWaiveProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d, s := drawn(t, anyQuery().Draw(t, "query"), anyLayers(3).Draw(t, "layers")...), anyStep().Draw(t, "step")
-		if after := d.Tighten(s); d.Effect.Stricter(after.Effect) || s.Effect.Stricter(after.Effect) || len(after.Trace) != len(d.Trace)+1 {
+		if after := d.Tighten(s); d.Effect.Stricter(after.Effect) || s.Effect.Stricter(after.Effect) ||
+			len(after.Trace) != len(d.Trace)+1 {
 			t.Fatalf("tightened by %+v: %+v", s, after)
 		}
 		after := d.Waive(s)
@@ -94,8 +95,8 @@ func TestOneMoreLayerDoesNotLoosen(t *testing.T) {
 	})
 }
 
-// A condition that is unsure or fails never gives less than the looser of yes and no would; one that is unsure never gives
-// less than no.
+// A condition that is unsure or fails never gives less than the looser of yes and no would; one that is unsure never
+// gives less than no.
 func TestDoubtCountsAgainstTheCall(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// A Query is a call to decide on. It is used by one goroutine, and never again with other Arguments: it remembers what it
-// found in them.
+// A Query is a call to decide on. It is used by one goroutine, and never again with other Arguments: it remembers what
+// it found in them.
 type Query struct {
 	// Tool is the full name, Plugin the first part of it.
 	Tool, Plugin       string
@@ -20,8 +20,8 @@ type Query struct {
 	// Properties are the names of the arguments that the plugin's tools declare; nil when they are not known.
 	Properties map[string]bool
 
-	// Path, when it is not nil, stands in for the paths that the arguments name: the question is what the same call would come to
-	// with this one. See Policy.LooksAtPaths.
+	// Path, when it is not nil, stands in for the paths that the arguments name: the question is what the same call would
+	// come to with this one. See Policy.LooksAtPaths.
 	Path *Path
 
 	unsure bool
@@ -29,24 +29,26 @@ type Query struct {
 	kept   map[string]any
 }
 
-// A Path is a file or folder by its letters: relative to the work folder and clean, or absolute where it lies outside. Below asks
-// about all that is in the folder, which then is not known but for its beginning.
+// A Path is a file or folder by its letters: relative to the work folder and clean, or absolute where it lies outside.
+// Below asks about all that is in the folder, which then is not known but for its beginning.
 type Path struct {
 	Name  string
 	Below bool
 }
 
-// Unsure says, after a decision on a query with a Path that is Below, that what is in the folder may come to different decisions.
+// Unsure says, after a decision on a query with a Path that is Below, that what is in the folder may come to different
+// decisions.
 func (q *Query) Unsure() bool { return q.unsure }
 
 // About is the same query about another path.
 func (q *Query) About(p Path) *Query {
-	return &Query{Tool: q.Tool, Plugin: q.Plugin, Hints: q.Hints, Category: q.Category, CostTier: q.CostTier, Caller: q.Caller,
+	return &Query{Tool: q.Tool, Plugin: q.Plugin, Hints: q.Hints, Category: q.Category, CostTier: q.CostTier,
+		Caller:    q.Caller,
 		Arguments: q.Arguments, Workdir: q.Workdir, Properties: q.Properties, Path: &p, fields: q.fields}
 }
 
-// Kept gives what work gave the first time that it was asked for under this key: conditions of many rules look at the same
-// arguments.
+// Kept gives what work gave the first time that it was asked for under this key: conditions of many rules look at the
+// same arguments.
 func (q *Query) Kept(key string, work func() any) any {
 	v, there := q.kept[key]
 	if !there {
@@ -59,8 +61,8 @@ func (q *Query) Kept(key string, work func() any) any {
 	return v
 }
 
-// Argument gives the text of one top-level argument, or nil. Nothing is copied: what no rule names costs a look at where
-// it ends.
+// Argument gives the text of one top-level argument, or nil. Nothing is copied: what no rule names costs a look at
+// where it ends.
 func (q *Query) Argument(name string) json.RawMessage {
 	if q.fields == nil {
 		q.fields = split(q.Arguments)

@@ -62,9 +62,12 @@ func TestArgumentEndsWhereItEnds(t *testing.T) {
 
 // Of valid objects it gives what encoding/json gives; on anything else it does not panic and changes nothing.
 func FuzzArgument(f *testing.F) {
-	for _, seed := range []string{`{}`, ` { "a" : 1 , "b" : [ { } , "x" ] } `, `{"\u0061\"\\\/":"\\\\\"","":null}`, `{"a":{"b":{"c":[[[["]}"]]]]}},"d":1e400}`,
-		"{\"\xff\":1,\"\\ud800\":2}", `{"a":"` + strings.Repeat(`\\`, 50) + `","b":"` + strings.Repeat(`\"`, 50) + `"}`, `{"a":1,"a":2}`,
-		`{"a":`, `{"a"`, `{"a":1,`, `{"a":"\`, `{,}`, `{"a":}`, `{"a":]1}`, `{"a":[}],"b":1}`, `"a":1`, `["a",1]`, "\x00", `{"a" 1 "b"}`} {
+	for _, seed := range []string{`{}`, ` { "a" : 1 , "b" : [ { } , "x" ] } `, `{"\u0061\"\\\/":"\\\\\"","":null}`,
+		`{"a":{"b":{"c":[[[["]}"]]]]}},"d":1e400}`,
+		"{\"\xff\":1,\"\\ud800\":2}", `{"a":"` + strings.Repeat(`\\`, 50) + `","b":"` + strings.Repeat(`\"`, 50) + `"}`,
+		`{"a":1,"a":2}`,
+		`{"a":`, `{"a"`, `{"a":1,`, `{"a":"\`, `{,}`, `{"a":}`, `{"a":]1}`, `{"a":[}],"b":1}`, `"a":1`, `["a",1]`, "\x00",
+		`{"a" 1 "b"}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -111,7 +114,8 @@ func TestArgumentProperties(t *testing.T) {
 		if err := json.Indent(&spaced, plain, "\r\n", "\t "); err != nil {
 			t.Fatal(err)
 		}
-		escaped := bytes.ReplaceAll(bytes.ReplaceAll(plain, []byte("a"), []byte(`\u0061`)), []byte("f\\u0061lse"), []byte("false"))
+		escaped := bytes.ReplaceAll(bytes.ReplaceAll(plain, []byte("a"), []byte(`\u0061`)), []byte("f\\u0061lse"),
+			[]byte("false"))
 		for _, text := range [][]byte{plain, spaced.Bytes(), escaped} {
 			var want map[string]json.RawMessage
 			if err := json.Unmarshal(text, &want); err != nil || len(want) != len(object) {

@@ -88,8 +88,9 @@ func (r *Rule) apply(q *Query) Step {
 	return s
 }
 
-// fail settles a condition that ended with an error: a match for deny, at least ask for all else but a plain allow, which
-// it keeps from holding. Only a deny ends the layer: whoever makes a condition fail must not hide a rule behind it.
+// fail settles a condition that ended with an error: a match for deny, at least ask for all else but a plain allow,
+// which it keeps from holding. Only a deny ends the layer: whoever makes a condition fail must not hide a rule behind
+// it.
 func (s *Step) fail(r *Rule, note string) {
 	s.Note = note
 	if s.Effect == Deny {
@@ -166,8 +167,8 @@ func caught(err *error) {
 	}
 }
 
-// misnamed finds an argument that no tool of the plugin has. It asks only of rules that name the plugin: one for tools of
-// many plugins may well name what some do not have.
+// misnamed finds an argument that no tool of the plugin has. It asks only of rules that name the plugin: one for tools
+// of many plugins may well name what some do not have.
 func (r *Rule) misnamed(q *Query) error {
 	if q.Properties == nil || !r.names(q.Plugin) {
 		return nil
@@ -182,7 +183,8 @@ func (r *Rule) misnamed(q *Query) error {
 
 // names says whether all of the rule's tools are the plugin's.
 func (r *Rule) names(plugin string) bool {
-	return len(r.Tools) > 0 && !slices.ContainsFunc(r.Tools, func(glob string) bool { return !strings.HasPrefix(glob, plugin+"__") })
+	return len(r.Tools) > 0 &&
+		!slices.ContainsFunc(r.Tools, func(glob string) bool { return !strings.HasPrefix(glob, plugin+"__") })
 }
 
 func matchesAny(globs []string, name string) bool {

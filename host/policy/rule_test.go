@@ -22,11 +22,15 @@ func TestConditions(t *testing.T) {
 		{"a hint that is the same", func(r *policy.Rule) { r.Hints.Destructive = new(true) }, ""},
 		{"a hint that differs", func(r *policy.Rule) { r.Hints.Destructive = new(false) }, "the tool's hints differ"},
 		{"a hint that is not told", func(r *policy.Rule) { r.Hints.ReadOnly = new(false) }, "the tool's hints differ"},
-		{"hints of which one differs", func(r *policy.Rule) { r.Hints = policy.Hints{Destructive: new(true), Idempotent: new(true)} }, "the tool's hints differ"},
-		{"a hint of the world that differs", func(r *policy.Rule) { r.Hints.OpenWorld = new(true) }, "the tool's hints differ"},
+		{"hints of which one differs",
+			func(r *policy.Rule) { r.Hints = policy.Hints{Destructive: new(true), Idempotent: new(true)} },
+			"the tool's hints differ"},
+		{"a hint of the world that differs", func(r *policy.Rule) { r.Hints.OpenWorld = new(true) },
+			"the tool's hints differ"},
 		{"the category", func(r *policy.Rule) { r.Categories = []string{"net", "files"} }, ""},
 		{"another category", func(r *policy.Rule) { r.Categories = []string{"net"} }, `the tool's category is "files"`},
-		{"categories are no patterns", func(r *policy.Rule) { r.Categories = []string{"*"} }, `the tool's category is "files"`},
+		{"categories are no patterns", func(r *policy.Rule) { r.Categories = []string{"*"} },
+			`the tool's category is "files"`},
 		{"the cost tier", func(r *policy.Rule) { r.CostTiers = []string{"free"} }, ""},
 		{"another cost tier", func(r *policy.Rule) { r.CostTiers = []string{"high"} }, `the tool's cost tier is "free"`},
 		{"the caller", func(r *policy.Rule) { r.Callers = []string{"x", "ag*"} }, ""},
@@ -44,7 +48,8 @@ func TestConditions(t *testing.T) {
 			q := query()
 			q.Hints = policy.Hints{Destructive: new(true), Idempotent: new(false), OpenWorld: new(false)}
 			d := decide(t, q, layer("user", r))
-			if s := stepOf(t, d, "r"); s.Note != c.note || s.Matched != (c.note == "") || (d.Effect == policy.Deny) != s.Matched {
+			if s := stepOf(t, d, "r"); s.Note != c.note || s.Matched != (c.note == "") ||
+				(d.Effect == policy.Deny) != s.Matched {
 				t.Errorf("decision %+v", d)
 			}
 		})
@@ -66,7 +71,8 @@ func TestToolPatterns(t *testing.T) {
 		glob, tool string
 		want       bool
 	}{
-		{"p__*", "p__run", true}, {"p__*", "pp__run", false}, {"p__*", "p__", true}, {"*__run", "p__run", true}, {"p__run", "p__running", false},
+		{"p__*", "p__run", true}, {"p__*", "pp__run", false}, {"p__*", "p__", true}, {"*__run", "p__run", true},
+		{"p__run", "p__running", false},
 		{"p__run", "P__run", false}, {"p__[rs]un", "p__sun", true}, {"p__[^rs]un", "p__sun", false}, {"", "p__run", false},
 	} {
 		q := query()
@@ -82,7 +88,8 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	yes, no, unsure := answering(policy.Yes, nil), answering(policy.No, nil), answering(policy.Unsure, nil)
 	failing, strange := answering(policy.Yes, errors.New("no such thing")), answering(policy.Truth(7), nil)
-	said, judged := func(e policy.Effect) policy.Rule { return rule("r", e) }, func(e policy.Effect) policy.Rule { return judging("r", e) }
+	said, judged := func(e policy.Effect) policy.Rule { return rule("r", e) },
+		func(e policy.Effect) policy.Rule { return judging("r", e) }
 	for _, c := range []struct {
 		name    string
 		rule    policy.Rule
@@ -134,7 +141,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// checkAnswer checks what the first rule came to, and that the next one is asked if and only if the first did not match.
+// checkAnswer checks what the first rule came to, and that the next one is asked if and only if the first did not
+// match.
 func checkAnswer(t *testing.T, rules []policy.Rule, want policy.Effect, matched bool, next policy.Effect) {
 	t.Helper()
 	q := query()

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// A Body reads the content of one block, or the top level of a file. What is asked for by Attr, Blocks and the typed
+// A Body reads the content of one block, or the top level of a file. What is asked for by Expr, Blocks and the typed
 // methods is known; Done reports the rest.
 type Body struct {
 	*File
@@ -20,6 +20,7 @@ type Body struct {
 
 	block *hclsyntax.Block // nil at the top level
 	what  string           // names the block in reports, such as `plugin "shell"`
+	path  string           // the types of the blocks around and this one, such as "plugin.sandbox"
 
 	knownAttrs, knownBlocks words
 	given                   words // attributes that are there and not null
@@ -34,8 +35,14 @@ func (f *File) body(syntax *hclsyntax.Body) *Body {
 // Open starts the reading of a block, which reports name as what.
 func (b *Body) Open(block *hclsyntax.Block, what string) *Body {
 	in := b.body(block.Body)
-	in.block, in.what = block, what
+	in.block, in.what, in.path = block, what, strings.TrimPrefix(b.path+"."+block.Type, ".")
 	return in
+}
+
+func (b *Body) asks(name, form string) {
+	if b.Asked != nil {
+		b.Asked(b.path, name, form)
+	}
 }
 
 // Inner opens a block without labels inside this one.
@@ -79,10 +86,19 @@ func (b *Body) Warn(at hcl.Range, format string, args ...any) *Mistake {
 	return m
 }
 
-// Attr gives the attribute, or nil.
-func (b *Body) Attr(name string) *hclsyntax.Attribute {
+// attr gives the attribute, or nil.
+func (b *Body) attr(name string) *hclsyntax.Attribute {
 	b.knownAttrs[name] = true
 	return b.Syntax.Attributes[name]
+}
+
+// Expr gives the expression of an attribute without evaluating it, or nil; form is what it must be.
+func (b *Body) Expr(name, form string) hclsyntax.Expression {
+	b.asks(name, form)
+	if a := b.attr(name); a != nil {
+		return a.Expr
+	}
+	return nil
 }
 
 // Know makes names known that this reading does not ask for.
@@ -104,6 +120,7 @@ func (b *Body) NameRange(name string) hcl.Range { return b.Syntax.Attributes[nam
 // Blocks gives the blocks of a type, in the order of the file.
 func (b *Body) Blocks(kind string) []*hclsyntax.Block {
 	b.knownBlocks[kind] = true
+	b.asks(kind, "block")
 	var out []*hclsyntax.Block
 	for _, inner := range b.Syntax.Blocks {
 		if inner.Type == kind {
@@ -221,8 +238,8 @@ var (
 	}
 )
 
-// Label gives the one label of a block and its position. It is false, and reports why, when the name is not allowed; the
-// label can still be used to name the block in reports.
+// Label gives the one label of a block and its position. It is false, and reports why, when the name is not allowed;
+// the label can still be used to name the block in reports.
 func (f *File) Label(b *hclsyntax.Block, n Naming) (string, hcl.Range, bool) {
 	if len(b.Labels) == 0 {
 		f.Add(b.TypeRange, "this %s block has no name", b.Type).WithHint("write %s \"NAME\" {", b.Type)

@@ -185,7 +185,8 @@ func (s *Scope) Number(n *hclsyntax.LiteralValueExpr) {
 	}
 }
 
-// arithmetic reports a calculation with anything but written numbers: a string can stand for a number of a billion digits.
+// arithmetic reports a calculation with anything but written numbers: a string can stand for a number of a billion
+// digits.
 func (s *Scope) arithmetic(n hclsyntax.Node, op *hclsyntax.Operation, operands ...hclsyntax.Expression) {
 	for _, o := range operands {
 		if op.Type == cty.Number && !isWritten(o) {
@@ -208,8 +209,8 @@ func isWritten(e hclsyntax.Expression) bool {
 	return false
 }
 
-// Resolve puts the value of a local or an environment variable in found, by its root and name. It is false when there is
-// none, or when the file copies too much.
+// Resolve puts the value of a local or an environment variable in found, by its root and name. It is false when there
+// is none, or when the file copies too much.
 func (s *Scope) Resolve(t hcl.Traversal, found map[string]map[string]cty.Value) bool {
 	root, at := t.RootName(), t.SourceRange()
 	if found[root] == nil {

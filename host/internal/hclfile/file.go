@@ -27,8 +27,11 @@ const MaxDepth = 100
 type File struct {
 	*Report
 	*Scope
-	Abs   string // the absolute path
-	limit int    // of its size, in bytes
+	Abs string // the absolute path
+	// Asked, if set, is called with each attribute and block that reading asks for: the path of the block around it, such
+	// as "plugin.sandbox", its name, and what it must be. The configuration reference is made of that.
+	Asked func(block, name, form string)
+	limit int // of its size, in bytes
 }
 
 // New starts the reading of a file: path says where it is, and need not exist; limit bounds its size in bytes.
@@ -133,9 +136,9 @@ func firstInvalid(src []byte) hcl.Range {
 	return hcl.Range{Start: pos, End: end}
 }
 
-// shallow is false, and reports why, when the tokens are nested too deeply for the recursive parser, which would end the
-// process with a stack overflow. It also reports strings that are not in Unicode's normal form C: the evaluator puts all
-// strings in that form, and a path or an argument must not change unnoticed.
+// shallow is false, and reports why, when the tokens are nested too deeply for the recursive parser, which would end
+// the process with a stack overflow. It also reports strings that are not in Unicode's normal form C: the evaluator
+// puts all strings in that form, and a path or an argument must not change unnoticed.
 func (f *File) shallow() bool {
 	tokens, _ := hclsyntax.LexConfig(f.src, f.Path, hcl.InitialPos) // the parser reports what is wrong with them
 	var n nesting

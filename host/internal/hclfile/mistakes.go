@@ -184,7 +184,8 @@ func (r *Report) addDiags(diags hcl.Diagnostics) bool {
 			text += ": " + strings.TrimSuffix(first, ".")
 		}
 		w := wordings[d.Summary]
-		r.Add(at, "%s", cmp.Or(w.message, strings.ToLower(text[:1])+text[1:])).Hint = cmp.Or(w.hint, strings.TrimSuffix(rest, "."))
+		r.Add(at, "%s", cmp.Or(w.message, strings.ToLower(text[:1])+text[1:])).Hint = cmp.Or(w.hint,
+			strings.TrimSuffix(rest, "."))
 	}
 	return len(diags) > 0
 }

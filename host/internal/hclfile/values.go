@@ -83,7 +83,7 @@ type Check func(string) (problem, hint string)
 
 // Value evaluates an attribute. There is no expression when it is absent, null, or wrong and reported.
 func (b *Body) Value(name string) (cty.Value, hclsyntax.Expression) {
-	a := b.Attr(name)
+	a := b.attr(name)
 	if a == nil {
 		return cty.NilVal, nil
 	}
@@ -99,6 +99,7 @@ func (b *Body) Value(name string) (cty.Value, hclsyntax.Expression) {
 
 // Typed is Value for an attribute of one kind; hint says what to write instead of a value of another kind.
 func (b *Body) Typed(name string, k Kind, hint func(cty.Value) string) (cty.Value, hclsyntax.Expression) {
+	b.asks(name, k.Words)
 	v, e := b.Value(name)
 	if e != nil && !k.Is(v) {
 		b.Wrong(e.Range(), "%s must be %s, not %s", name, k.Words, KindOf(v)).Hint = hint(v)
@@ -137,6 +138,7 @@ func (b *Body) item(v cty.Value, what string, at hcl.Range, c Check) string {
 
 // OneOf reads one of a few words, "" when there is none.
 func (b *Body) OneOf(name string, choices []string) string {
+	b.asks(name, `"`+strings.Join(choices, `", "`)+`"`)
 	return b.Text(name, func(s string) (problem, hint string) {
 		if slices.Contains(choices, s) {
 			return "", ""
@@ -172,7 +174,8 @@ func listFor(v cty.Value) string {
 
 // TextOrTexts reads a string or a list of strings, which must not be empty; nil when there is none.
 func (b *Body) TextOrTexts(name string, c Check) []string {
-	a := b.Attr(name)
+	b.asks(name, "a string or a list of strings")
+	a := b.attr(name)
 	if a == nil {
 		return nil
 	}
@@ -198,6 +201,7 @@ func (b *Body) SomeTexts(name string, c Check) []string {
 
 // TextMap reads an object whose values are strings, nil when there is none.
 func (b *Body) TextMap(name string, key, value Check) map[string]string {
+	b.asks(name, "an object of strings")
 	v, e := b.Typed(name, ObjectKind, func(cty.Value) string { return "write " + name + ` = { NAME = "…" }` })
 	if e == nil {
 		return nil
@@ -245,6 +249,7 @@ func (b *Body) IsFalse(name string) bool {
 
 // Int reads a whole number from 1 to most, 0 when there is none.
 func (b *Body) Int(name string, most int) int {
+	b.asks(name, fmt.Sprintf("a whole number from 1 to %d", most))
 	hint := fmt.Sprintf("write a whole number from 1 to %d, without quotes", most)
 	v, e := b.Typed(name, NumberKind, func(cty.Value) string { return hint })
 	if e == nil {
@@ -260,6 +265,7 @@ func (b *Body) Int(name string, most int) int {
 
 // Duration reads a length of time such as "90s", from a millisecond to most; 0 when there is none.
 func (b *Body) Duration(name string, most time.Duration) time.Duration {
+	b.asks(name, "a length of time from 1ms to "+Short(most))
 	k := Kind{`a length of time such as "30s"`, TextKind.Is}
 	v, e := b.Typed(name, k, func(v cty.Value) string {
 		meant := `"30s"; the units are ms, s, m and h`

@@ -16,7 +16,8 @@ import (
 	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
-// commandCache keeps the commands of the text that was taken apart last: all the rules about a call look at the same one.
+// commandCache keeps the commands of the text that was taken apart last: all the rules about a call look at the same
+// one.
 type commandCache struct{ last atomic.Pointer[parsedCommand] }
 
 type parsedCommand struct {
@@ -55,10 +56,11 @@ func commandsFunction(c *commandCache) function.Function {
 	})
 }
 
-var runsParameters = []function.Parameter{{Name: "text", Type: cty.String, AllowNull: true}, {Name: "commands", Type: cty.DynamicPseudoType}}
+var runsParameters = []function.Parameter{{Name: "text", Type: cty.String, AllowNull: true},
+	{Name: "commands", Type: cty.DynamicPseudoType}}
 
-// runsFunction is runs(TEXT, LIST): whether a command line runs one of the commands, as a list of denied commands is read. It is
-// unknown where that is only known when it runs. No text runs nothing.
+// runsFunction is runs(TEXT, LIST): whether a command line runs one of the commands, as a list of denied commands is
+// read. It is unknown where that is only known when it runs. No text runs nothing.
 func runsFunction(c *commandCache) function.Function {
 	return function.New(&function.Spec{
 		Params: runsParameters,
@@ -98,7 +100,8 @@ var unreadRuns = function.New(&function.Spec{
 	Impl:   func([]cty.Value, cty.Type) (cty.Value, error) { return cty.UnknownVal(cty.Bool), nil },
 })
 
-// unreadCommands is commands(TEXT) for a script in another language than the shell's: which commands it runs is not known.
+// unreadCommands is commands(TEXT) for a script in another language than the shell's: which commands it runs is not
+// known.
 var unreadCommands = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "text", Type: cty.String, AllowNull: true}},
 	Type:   function.StaticReturnType(cty.DynamicPseudoType),
@@ -149,8 +152,8 @@ func tupleOf[T any](items []T, value func(T) cty.Value) cty.Value {
 	return cty.TupleVal(out)
 }
 
-// pathsFunction is paths(): the paths that a call names, whichever of its arguments they stand in. Those in the work folder
-// are relative to it and clean, others absolute, by their letters; links are not followed.
+// pathsFunction is paths(): the paths that a call names, whichever of its arguments they stand in. Those in the work
+// folder are relative to it and clean, others absolute, by their letters; links are not followed.
 func pathsFunction(q *policy.Query) function.Function {
 	return function.New(&function.Spec{
 		Type: function.StaticReturnType(cty.DynamicPseudoType),
@@ -233,7 +236,8 @@ func pathIn(workdir, path string) (string, error) {
 // insideFunction is inside(PATH, FOLDER), by the letters of both: relative ones start in the work folder, and links are
 // not followed. A path that is null is inside of nothing.
 func insideFunction(workdir string) function.Function {
-	params := []function.Parameter{{Name: "path", Type: cty.String, AllowNull: true, AllowUnknown: true}, {Name: "folder", Type: cty.String}}
+	params := []function.Parameter{{Name: "path", Type: cty.String, AllowNull: true, AllowUnknown: true},
+		{Name: "folder", Type: cty.String}}
 	return function.New(&function.Spec{
 		Params: params,
 		Type:   function.StaticReturnType(cty.Bool),

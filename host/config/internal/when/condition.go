@@ -1,6 +1,6 @@
-// Package when compiles and evaluates the conditions of rules: HCL expressions about the arguments of a call, with a fixed
-// set of functions. Both the expressions and the arguments are treated as hostile: a condition reads nothing but what it
-// names, and the steps of an evaluation are counted and bounded.
+// Package when compiles and evaluates the conditions of rules: HCL expressions about the arguments of a call, with a
+// fixed set of functions. Both the expressions and the arguments are treated as hostile: a condition reads nothing but
+// what it names, and the steps of an evaluation are counted and bounded.
 package when
 
 import (
@@ -24,8 +24,8 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 )
 
-// A Compiler compiles the conditions of one file. They share functions, compiled patterns and the steps that reading the
-// file may take.
+// A Compiler compiles the conditions of one file. They share functions, compiled patterns and the steps that reading
+// the file may take.
 type Compiler struct {
 	*hclfile.Scope
 	functions map[string]function.Function
@@ -49,8 +49,8 @@ type Condition struct {
 	base *hcl.EvalContext
 }
 
-// Compile compiles an attribute of a rule. It is nil when the expression is not allowed or cannot be a condition whatever
-// the arguments are, which is reported.
+// Compile compiles an attribute of a rule. It is nil when the expression is not allowed or cannot be a condition
+// whatever the arguments are, which is reported.
 func (c *Compiler) Compile(rule *hclfile.Body, e hclsyntax.Expression) *Condition {
 	v, ok := c.vet(e)
 	if !ok {
@@ -225,8 +225,8 @@ func truthOf(v cty.Value) (policy.Truth, error) {
 	return policy.No, nil
 }
 
-// Bounds for an argument that a rule refers to: bytes of JSON, and values at any depth. Each value costs a condition some
-// hundred bytes and a microsecond, before it is used.
+// Bounds for an argument that a rule refers to: bytes of JSON, and values at any depth. Each value costs a condition
+// some hundred bytes and a microsecond, before it is used.
 const (
 	maxArgument = 1 << 20
 	maxValues   = 1 << 15
@@ -239,8 +239,8 @@ var (
 		"which a rule would see as one character and the tool as two")
 )
 
-// valueOf turns one argument into a value of expressions. It refuses what HCL would change: rules must see what the tool
-// gets. An absent argument is null.
+// valueOf turns one argument into a value of expressions. It refuses what HCL would change: rules must see what the
+// tool gets. An absent argument is null.
 func valueOf(raw json.RawMessage) (cty.Value, error) {
 	if len(raw) == 0 {
 		return cty.NullVal(cty.DynamicPseudoType), nil

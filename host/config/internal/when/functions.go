@@ -59,12 +59,15 @@ func Functions() []string {
 // usage shows how each function with a fixed number of arguments is called.
 var usage = map[string]string{
 	"abs": "abs(NUMBER)", "alltrue": "alltrue(LIST)", "anytrue": "anytrue(LIST)", "basename": "basename(PATH)",
-	"commands": "commands(TEXT)", "contains": "contains(LIST, VALUE)", "dirname": "dirname(PATH)", "distinct": "distinct(LIST)",
-	"endswith": "endswith(TEXT, END)", "flatten": "flatten(LIST)", "inside": "inside(PATH, FOLDER)", "join": "join(SEPARATOR, LIST)",
+	"commands": "commands(TEXT)", "contains": "contains(LIST, VALUE)", "dirname": "dirname(PATH)",
+	"distinct": "distinct(LIST)",
+	"endswith": "endswith(TEXT, END)", "flatten": "flatten(LIST)", "inside": "inside(PATH, FOLDER)",
+	"join": "join(SEPARATOR, LIST)",
 	"keys": "keys(OBJECT)", "length": "length(LIST)", "lookup": "lookup(OBJECT, KEY, DEFAULT)", "lower": "lower(TEXT)",
 	"matches": "matches(PATTERN, TEXT)", "paths": "paths()", "runs": "runs(TEXT, LIST)", "split": "split(SEPARATOR, TEXT)",
 	"startswith":  "startswith(TEXT, START)",
-	"strcontains": "strcontains(TEXT, PART)", "trimspace": "trimspace(TEXT)", "upper": "upper(TEXT)", "values": "values(OBJECT)",
+	"strcontains": "strcontains(TEXT, PART)", "trimspace": "trimspace(TEXT)", "upper": "upper(TEXT)",
+	"values": "values(OBJECT)",
 }
 
 func texts1(f func(string) string) function.Function {
@@ -142,8 +145,9 @@ func quantifier(decisive cty.Value) function.Function {
 }
 
 var containsFunction = function.New(&function.Spec{
-	Params: []function.Parameter{listParameter, {Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
-	Type:   function.StaticReturnType(cty.Bool),
+	Params: []function.Parameter{listParameter,
+		{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
+	Type: function.StaticReturnType(cty.Bool),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		items, err := itemsOf(args[0])
 		out := cty.False
@@ -159,8 +163,8 @@ var containsFunction = function.New(&function.Spec{
 	},
 })
 
-// lengthFunction counts items, or the characters of a string. A word that is only known when the command runs may become
-// several, so a list with one has no known length.
+// lengthFunction counts items, or the characters of a string. A word that is only known when the command runs may
+// become several, so a list with one has no known length.
 var lengthFunction = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
 	Type:   function.StaticReturnType(cty.Number),
@@ -170,7 +174,8 @@ var lengthFunction = function.New(&function.Spec{
 		case hclfile.TextKind.Is(v):
 			return cty.NumberIntVal(int64(utf8.RuneCountInString(v.AsString()))), nil
 		case !hclfile.ListKind.Is(v) && !hclfile.ObjectKind.Is(v):
-			return cty.UnknownVal(cty.Number), function.NewArgErrorf(0, "it must be a list, an object or a string, not %s", hclfile.KindOf(v))
+			return cty.UnknownVal(cty.Number),
+				function.NewArgErrorf(0, "it must be a list, an object or a string, not %s", hclfile.KindOf(v))
 		}
 		for _, item := range hclfile.Parts(v) {
 			if !item.IsKnown() {
@@ -183,7 +188,8 @@ var lengthFunction = function.New(&function.Spec{
 
 // coalesceFunction gives the first argument that is not null.
 var coalesceFunction = function.New(&function.Spec{
-	VarParam: &function.Parameter{Name: "values", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true},
+	VarParam: &function.Parameter{Name: "values", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true,
+		AllowDynamicType: true},
 	Type: func(args []cty.Value) (cty.Type, error) {
 		v, err := firstValue(args)
 		return v.Type(), err
@@ -200,8 +206,8 @@ func firstValue(args []cty.Value) (cty.Value, error) {
 	return cty.DynamicVal, errors.New("all of them are null")
 }
 
-// Bounds for functions whose work or result would grow faster than what they are given. Both take lists as they are: cty
-// needs a minute to turn a long one into a list of a single type.
+// Bounds for functions whose work or result would grow faster than what they are given. Both take lists as they are:
+// cty needs a minute to turn a long one into a list of a single type.
 const (
 	maxDistinct = 1000
 	maxJoined   = 1 << 20
@@ -269,7 +275,8 @@ func wrapped(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
 
-// A pattern's bounds: of its text, and of the program it becomes, which each byte of the text that is searched may cost.
+// A pattern's bounds: of its text, and of the program it becomes, which each byte of the text that is searched may
+// cost.
 const (
 	maxPattern     = 1 << 10
 	maxPatternWork = 1000
@@ -285,10 +292,12 @@ func (p patterns) compile(text string) (work int, problem, hint string) {
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return 0, "cannot be read: " + strings.TrimPrefix(err.Error(), "error parsing regexp: "), "the syntax is that of RE2: https://github.com/google/re2/wiki/Syntax"
+		return 0, "cannot be read: " + strings.TrimPrefix(err.Error(), "error parsing regexp: "),
+			"the syntax is that of RE2: https://github.com/google/re2/wiki/Syntax"
 	}
 	if work = workOf(tree); work > maxPatternWork {
-		return 0, "is too much work: its repetitions come to more than a thousand steps", "use * or + instead of large numbers in { }"
+		return 0, "is too much work: its repetitions come to more than a thousand steps",
+			"use * or + instead of large numbers in { }"
 	}
 	if p[text], err = regexp.Compile(text); err != nil {
 		return 0, "cannot be compiled: " + err.Error(), "write a simpler one"

@@ -11,9 +11,9 @@ import (
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 )
 
-// A condition may loop over hostile arguments, so its work is metered: each part that is evaluated costs partSteps, and its
-// value one step, one more for each item and for each bytesPerStep bytes of text. All the steps of one evaluation take some
-// tenths of a second and some tens of megabytes. maxLoadSteps bounds all evaluations while a file is read.
+// A condition may loop over hostile arguments, so its work is metered: each part that is evaluated costs partSteps, and
+// its value one step, one more for each item and for each bytesPerStep bytes of text. All the steps of one evaluation
+// take some tenths of a second and some tens of megabytes. maxLoadSteps bounds all evaluations while a file is read.
 const (
 	maxSteps     = 1 << 20
 	maxLoadSteps = 4 * maxSteps

@@ -79,7 +79,8 @@ func drawTruth(t *rapid.T, depth int) string {
 
 func drawValue(t *rapid.T, depth int) string {
 	forms := []string{
-		"args.%n", "args.%n", "args.%n", `args["a"]`, "args.%n.p", "args.%n[0]", `"x"`, `"5"`, `""`, "5", "null", `"a longer text of some steps"`,
+		"args.%n", "args.%n", "args.%n", `args["a"]`, "args.%n.p", "args.%n[0]", `"x"`, `"5"`, `""`, "5", "null",
+		`"a longer text of some steps"`,
 		`"${args.%n}y"`, `"${args.%n}"`, "lower(args.%n)", `"$${x}"`,
 	}
 	return fill(t, rapid.SampledFrom(forms).Draw(t, "value"), depth)
@@ -106,8 +107,10 @@ func fill(t *rapid.T, form string, depth int) (out string) {
 
 func drawArgument(t *rapid.T) cty.Value {
 	plain := []cty.Value{
-		cty.StringVal("x"), cty.StringVal("5"), cty.StringVal("xy"), cty.StringVal(""), cty.StringVal("true"), cty.StringVal("a longer text of some steps"),
-		cty.NumberIntVal(5), cty.NumberFloatVal(0.5), cty.True, cty.False, cty.NullVal(cty.DynamicPseudoType), cty.NullVal(cty.Bool), cty.NullVal(cty.String),
+		cty.StringVal("x"), cty.StringVal("5"), cty.StringVal("xy"), cty.StringVal(""), cty.StringVal("true"),
+		cty.StringVal("a longer text of some steps"),
+		cty.NumberIntVal(5), cty.NumberFloatVal(0.5), cty.True, cty.False, cty.NullVal(cty.DynamicPseudoType),
+		cty.NullVal(cty.Bool), cty.NullVal(cty.String),
 		cty.DynamicVal, cty.UnknownVal(cty.String), cty.UnknownVal(cty.Bool), cty.UnknownVal(cty.String).RefineNotNull(),
 		cty.StringVal("x").Mark("m"), cty.True.Mark("m"),
 	}

@@ -30,7 +30,8 @@ func (c *Compiler) vet(e hclsyntax.Expression) (*vetted, bool) {
 	v := &vetting{Compiler: c, out: &vetted{locals: map[string]cty.Value{}, env: map[string]cty.Value{}}}
 	_ = hclsyntax.Walk(e, v)
 	if v.operators > hclfile.MaxOperators {
-		c.Add(e.Range(), "more than %d operators in one expression", hclfile.MaxOperators).WithHint("make several rules of it")
+		c.Add(e.Range(), "more than %d operators in one expression",
+			hclfile.MaxOperators).WithHint("make several rules of it")
 	}
 	for _, t := range e.Variables() {
 		v.reference(t)
@@ -92,7 +93,8 @@ func (v *vetting) loop(n *hclsyntax.ForExpr) {
 	}
 	for _, name := range []string{n.KeyVar, n.ValVar} {
 		if slices.Contains(roots, name) {
-			v.Add(n.OpenRange, "a loop cannot call its items %q, which means something already", name).WithHint("use another name")
+			v.Add(n.OpenRange, "a loop cannot call its items %q, which means something already",
+				name).WithHint("use another name")
 		}
 	}
 }
@@ -118,7 +120,8 @@ func (v *vetting) argument(t hcl.Traversal) {
 	name := hclfile.SecondName(t)
 	switch {
 	case name == "":
-		v.Add(t.SourceRange(), "args needs a name after it").WithHint("write args.NAME; a rule looks at the arguments that it names, not at all of them")
+		v.Add(t.SourceRange(), "args needs a name after it").WithHint("write args.NAME; a rule looks at the arguments that " +
+			"it names, not at all of them")
 	case !slices.Contains(v.out.arguments, name):
 		v.out.arguments = append(v.out.arguments, name)
 	}
@@ -139,8 +142,10 @@ func (v *vetting) unknown(t hcl.Traversal) {
 
 // elsewhere says what to use instead of functions that other HCL dialects have.
 var elsewhere = map[string]string{
-	"can":        "an expression that fails must not count as false: a deny rule would let the call through. What may be absent can be compared with null",
-	"try":        "an expression that fails must not count as something else: a deny rule would let the call through. Use coalesce or lookup for what may be absent",
+	"can": "an expression that fails must not count as false: a deny rule would let the call through. What may " +
+		"be absent can be compared with null",
+	"try": "an expression that fails must not count as something else: a deny rule would let the call through. " +
+		"Use coalesce or lookup for what may be absent",
 	"format":     "write a string with ${…} in it",
 	"regex":      "write matches(PATTERN, TEXT)",
 	"regexall":   "write matches(PATTERN, TEXT)",
@@ -178,19 +183,22 @@ func (v *vetting) call(n *hclsyntax.FunctionCallExpr) {
 // missing reports a function that does not exist.
 func (v *vetting) missing(n *hclsyntax.FunctionCallExpr) {
 	if n.Name == "env" {
-		v.Add(n.NameRange, "env(…) cannot be called here").WithHint(`give it a name outside: locals { a = env("NAME", "default") }, and write local.a here`)
+		v.Add(n.NameRange, "env(…) cannot be called here").WithHint(`give it a name outside: locals { a = env("NAME", ` +
+			`"default") }, and write local.a here`)
 		return
 	}
-	v.Add(n.NameRange, "there is no function %q here", hclfile.Brief(n.Name)).Hint = cmp.Or(elsewhere[n.Name], hclfile.Suggest(n.Name, Functions(), "functions"))
+	v.Add(n.NameRange, "there is no function %q here", hclfile.Brief(n.Name)).Hint = cmp.Or(elsewhere[n.Name],
+		hclfile.Suggest(n.Name, Functions(), "functions"))
 }
 
-// pattern compiles the pattern of matches, which must not come from the call: its author must not choose what is searched
-// for.
+// pattern compiles the pattern of matches, which must not come from the call: its author must not choose what is
+// searched for.
 func (v *vetting) pattern(n *hclsyntax.FunctionCallExpr) {
 	e := n.Args[0]
 	foreign := func(t hcl.Traversal) bool { return t.RootName() != "local" && t.RootName() != "env" }
 	if n.ExpandFinal || slices.ContainsFunc(e.Variables(), foreign) {
-		v.Add(e.Range(), "the pattern of matches must be written in the file").WithHint("write %s, with the pattern first", usage["matches"])
+		v.Add(e.Range(), "the pattern of matches must be written in the file").WithHint("write %s, with the pattern first",
+			usage["matches"])
 		return
 	}
 	value, ok := v.Eval(e)
@@ -198,7 +206,8 @@ func (v *vetting) pattern(n *hclsyntax.FunctionCallExpr) {
 		return
 	}
 	if !hclfile.TextKind.Is(value) {
-		v.Add(e.Range(), "the pattern of matches must be a string, not %s", hclfile.KindOf(value)).WithHint("write %s", usage["matches"])
+		v.Add(e.Range(), "the pattern of matches must be a string, not %s", hclfile.KindOf(value)).WithHint("write %s",
+			usage["matches"])
 		return
 	}
 	work, problem, hint := v.patterns.compile(value.AsString())

@@ -1,0 +1,320 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/host/supervise/sandbox"
+)
+
+const configurationPage = "../../docs/configuration.md"
+
+// everyBlock has one of each block. What reading it asks for is what the page lists.
+const everyBlock = `
+plugin "a" {
+  restart {}
+  limits {}
+  config {}
+  sandbox {
+    limits {}
+  }
+  tool "t" {}
+}
+plugin_discovery "d" {
+  sandbox {
+    limits {}
+  }
+}
+policy "user" {
+  rule "r" {
+    commands {}
+  }
+}
+profile "p" {
+  rule "r" {
+    commands {}
+  }
+}
+root "r" {}
+approval {}
+audit {}
+`
+
+// sections are the blocks in the order of the page, with their headings and an introduction.
+var sections = []struct{ block, heading, text string }{
+	{"", "Top level", ""},
+	{"plugin", `plugin "NAME"`,
+		"A plugin to run. NAME has at most 32 small letters, digits and \"-\"; the tools are called " +
+			"`NAME__TOOL`. One program may run several times under different names."},
+	{"plugin.restart", "restart, in a plugin", "What happens after crashes. The first restart is at once."},
+	{"plugin.limits", "limits, in a plugin", "For all tools of the plugin together."},
+	{"plugin.tool", `tool "NAME", in a plugin`, "Settings for one tool, by its own name."},
+	{"plugin.sandbox", "sandbox, in a plugin or a plugin_discovery", "What the processes can reach: see " +
+		"[security.md](security.md). A discovery command without this block runs `supervised`."},
+	{"plugin.sandbox.limits", "limits, in a sandbox", "For each process."},
+	{"plugin_discovery", `plugin_discovery "NAME"`, "A command that prints a JSON array of plugins to run."},
+	{"policy", `policy "LAYER"`, "Rules of a layer: `system`, `user`, `project`, `profile` or `session`. See " +
+		"[policy.md](policy.md)."},
+	{"policy.rule", `rule "NAME", in a policy or a profile`,
+		"All conditions must hold; one that is not written always holds."},
+	{"policy.rule.commands", "commands, in a rule", "The effect depends on the shell command, judged part by part."},
+	{"profile", `profile "NAME"`, "A choice of tools and rules, for `--profile NAME`."},
+	{"root", `root "NAME"`, "A folder outside of the work folder that tools may read. Ignored in a file that is not " +
+		"trusted."},
+	{"approval", "approval", "How people are asked."},
+	{"audit", "audit", "The record of decisions and calls; without this block none is kept."},
+	{"locals", "locals", "Names for values: `locals { a = \"x\" }` is used as `local.a`."},
+}
+
+// A key is the default and the meaning of an attribute or a block; its name and type come from the reading.
+type key struct{ standard, meaning string }
+
+var restart = supervise.Defaults.Restart
+
+var limitKeys = map[string]key{
+	"concurrency": {"no limit", "calls at once"},
+	"queue":       {"16 times concurrency", "calls that wait for `concurrency`; needs it"},
+	"rate":        {"no limit", "calls a second, in the long run; one too early is refused with `E_LIMIT`"},
+	"burst":       {"calls of one second", "calls at once after a pause; needs `rate`"},
+	"max_calls":   {"no limit", "calls in one session"},
+}
+
+var keys = map[string]map[string]key{
+	"": {
+		"plugin_dirs": {"none", "folders with programs `toolhost-plugin-NAME`, each a plugin NAME; a plugin block of that " +
+			"name configures it"},
+		"lock": {"`warn` if there is a lock file, else `off`",
+			"what happens to a plugin that is not in `toolhost.lock.hcl`: it runs, with a notice (`warn`); it is not started " +
+				"(`require`); the file is not used (`off`)"},
+		"floor": {"`true`", "`false` allows commands that destroy the machine, a home folder or a disk, if the rules do; " +
+			"ignored in a file that is not trusted"},
+		"max_cost_tier":   {"no limit", "the most expensive tier of tools that may be called"},
+		"default_timeout": {"2m", "for tools that have no timeout of their own"},
+		"max_result_bytes": {"131072",
+			"bytes of text that are kept of a result, for tools without a limit of their own; the rest goes to a file"},
+		"error_message_limit": {"1000", "characters that are kept of an error message"},
+		"max_concurrency":     {"256", "calls at once, of all plugins together"},
+		"plugin":              {"", "a plugin to run"},
+		"plugin_discovery":    {"", "a command that finds plugins"},
+		"policy":              {"", "rules"},
+		"profile":             {"", "a choice of tools and rules"},
+		"root":                {"", "a folder outside of the work folder that tools may read"},
+		"approval":            {"", "how people are asked"},
+		"audit":               {"", "the record of decisions and calls"},
+		"locals":              {"", "names for values"},
+	},
+	"plugin": {
+		"command": {"`toolhost-plugin-NAME` from `plugin_dirs`",
+			"program and arguments, never through a shell; arguments that name files beside the configuration are made " +
+				"absolute"},
+		"dir":         {"the work folder", "the folder that the plugin starts in"},
+		"env":         {"none", "variables, besides the few that every plugin gets"},
+		"inherit_env": {"`false`", "`true` passes on the host's whole environment"},
+		"sha256":      {"any program", "checksum of the program, 64 hex digits"},
+		"eager":       {"`false`", "`true` starts the plugin at once instead of with the first call"},
+		"start_timeout": {hclfile.Short(supervise.Defaults.StartTimeout),
+			"from the start until the plugin has described its tools"},
+		"drain_timeout": {"the calls' own deadlines", "how long calls may go on in the old process after a reload"},
+		"trust_hints":   {"`true`", "`false` ignores what the plugin says of its tools: hints, category and cost tier"},
+		"pin_tools":     {"`true`", "`false` leaves the tools' definitions out of the lock file"},
+		"restart":       {"", "restarts after crashes"},
+		"limits":        {"", "limits for all tools of the plugin together"},
+		"sandbox":       {"", "what the plugin can reach"},
+		"tool":          {"", "settings for one tool"},
+		"config": {"", "the plugin's own configuration, checked against the schema that it publishes; may be " +
+			"written `config = { … }`"},
+	},
+	"plugin.restart": {
+		"max_crashes": {fmt.Sprint(restart.MaxCrashes), "crashes within `window`; one more, and the plugin is quarantined"},
+		"window":      {hclfile.Short(restart.Window), "also how long a plugin must run until its crashes are reset"},
+		"backoff":     {restart.Backoff.String(), "the wait before the second restart; it doubles from there"},
+		"backoff_max": {restart.BackoffMax.String(), "the longest wait"},
+	},
+	"plugin.limits": limitKeys,
+	"plugin.tool": joined(limitKeys, map[string]key{
+		"description":      {"the plugin's", "replaces the plugin's description"},
+		"timeout":          {"the tool's own, else `default_timeout`", "for one call"},
+		"max_result_bytes": {"the tool's own, else that of the file", "bytes of text that are kept of a result"},
+		"aliases":          {"none", "other names that the tool may be called by"},
+		"idempotent":       {"`false`", "`true` repeats a call, once, when the plugin died in it"},
+	}),
+	"plugin.sandbox": {
+		"level":          {"`confined`; `supervised` for the plugins that come with toolhost", "the level to reach"},
+		"require":        {"none", "the lowest level at which the plugin may start"},
+		"write":          {"the work folder", "files and folders that it may change, from `confined` on"},
+		"read":           {"none", "files and folders that it may read at `isolated`, besides those and what programs need"},
+		"network":        {"`false` at `isolated`, else `true`", "whether it may use the network"},
+		"new_privileges": {"`false`", "`true` lets programs such as sudo work; at `supervised` only"},
+		"host_umask":     {"`true`", "`false` makes new files 0600 and folders 0700"},
+		"wrapper": {"none",
+			"a command that runs the plugin's, such as bwrap; `{socket_dir}`, `{tmp_dir}` and `{workdir}` stand for its " +
+				"folders"},
+		"limits": {"", "limits of each process"},
+	},
+	"plugin.sandbox.limits": {
+		"memory":    {"no limit", "private memory; at least 64MiB"},
+		"processes": {"no limit", "processes and threads of the user; does not limit root"},
+		"files":     {fmt.Sprint(sandbox.DefaultFiles), "open files; at least 16"},
+		"file_size": {fmt.Sprintf("%dGiB", sandbox.DefaultFileSize>>30), "size of one file"},
+	},
+	"plugin_discovery": {
+		"command": {"required", "the program and its arguments; it starts in the folder of the file"},
+		"timeout": {hclfile.Short(discoveryTimeout), "how long the command may take"},
+		"sandbox": {"", "what the command can reach"},
+	},
+	"policy": {"rule": {"", "a rule; the first that matches gives the layer's effect"}},
+	"policy.rule": {
+		"tools":       {"all", "patterns of full tool names, such as `\"shell__*\"`"},
+		"read_only":   {"any", "the tool's hint"},
+		"destructive": {"any", "the tool's hint"},
+		"idempotent":  {"any", "the tool's hint"},
+		"open_world":  {"any", "the tool's hint"},
+		"category":    {"any", "the tool's category"},
+		"cost_tier":   {"any", "the tool's cost tier"},
+		"callers":     {"all", "patterns of callers"},
+		"when":        {"always", "see [policy.md](policy.md)"},
+		"effect":      {"required, without `commands`", "what the rule decides"},
+		"reason":      {"none", "one line for the model and for people"},
+		"match":       {"none", "examples of calls that the rule matches; checked when the file is read"},
+		"not_match":   {"none", "examples of calls that it does not match"},
+		"commands":    {"", "the effect by shell command"},
+	},
+	"policy.rule.commands": {
+		"allow":     {"none", "beginnings of commands that are allowed, such as `\"git status\"`"},
+		"deny":      {"none", "beginnings of commands that are denied"},
+		"read_only": {"`false`", "`true` also allows commands that are known to change nothing"},
+		"otherwise": {"`ask`", "for commands that are not listed"},
+		"argument":  {"`command`", "the argument that holds the command"},
+		"allows":    {"none", "examples of commands that are allowed; checked when the file is read"},
+		"asks":      {"none", "examples of commands that are asked about"},
+		"denies":    {"none", "examples of commands that are denied"},
+	},
+	"profile": {
+		"tools":         {"all", "patterns of full tool names; an empty list is no tool"},
+		"exclude":       {"none", "patterns of tools that are left out"},
+		"read_only":     {"`false`", "`true` leaves tools that change nothing, and shell commands that only read"},
+		"categories":    {"all", "categories of tools"},
+		"max_cost_tier": {"no limit", "the most expensive tier of tools"},
+		"mode":          {"that of `approval`", "the approval mode"},
+		"include":       {"none", "profiles whose tools and rules are added"},
+		"rule":          {"", "a rule of the layer `profile`"},
+	},
+	"root": {
+		"path":   {"required", "the folder"},
+		"effect": {"`ask`", "what reading there needs"},
+	},
+	"approval": {
+		"mode": {"`ask`", "`auto_edit` does not ask about tools of the category `edit`; `plan` runs only what reads; " +
+			"`never_ask` denies what would be asked"},
+		"timeout": {"10m", "how long an answer may take"},
+	},
+	"audit": {
+		"path":    {"`$TOOLHOST_AUDIT`, else `audit.jsonl` in the user's state folder", "the file"},
+		"content": {"`false`", "`true` records arguments and results too, without secrets"},
+		"secrets": {"none", "texts of at least 6 bytes that are never recorded"},
+	},
+}
+
+func joined(all ...map[string]key) map[string]key {
+	out := map[string]key{}
+	for _, m := range all {
+		maps.Copy(out, m)
+	}
+	return out
+}
+
+// TestConfigurationPage compares docs/configuration.md with what reading asks for; go test -update writes it.
+func TestConfigurationPage(t *testing.T) {
+	seen := asked(t)
+	var page strings.Builder
+	page.WriteString(strings.ReplaceAll(configurationHead, "~", "`"))
+	for _, s := range sections {
+		fmt.Fprintf(&page, "\n## %s\n", s.heading)
+		if s.text != "" {
+			fmt.Fprintf(&page, "\n%s\n", s.text)
+		}
+		if len(seen[s.block]) > 0 {
+			page.WriteString("\n| key | type | default | meaning |\n|---|---|---|---|\n")
+		}
+		for _, name := range slices.Sorted(maps.Keys(seen[s.block])) {
+			k, known := keys[s.block][name]
+			if !known {
+				t.Errorf("%s %s has no meaning in keys", s.block, name)
+			}
+			fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", name, seen[s.block][name], k.standard, k.meaning)
+		}
+		for name := range keys[s.block] {
+			if seen[s.block][name] == "" {
+				t.Errorf("%s %s is in keys, and never read", s.block, name)
+			}
+		}
+		delete(seen, s.block)
+	}
+	if len(seen) > 0 {
+		t.Errorf("blocks without a section: %v", seen)
+	}
+	if *update {
+		if err := os.WriteFile(configurationPage, []byte(page.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, err := os.ReadFile(configurationPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(page.String(), string(old)); diff != "" {
+		t.Errorf("the page is not up to date; run go test ./host/config -update (-want +page)\n%s", diff)
+	}
+}
+
+// asked gives what reading asks for, by block and name. Blocks that occur in two places must be the same in both.
+func asked(t *testing.T) map[string]map[string]string {
+	r, err := newReader("config.hcl", []byte(everyBlock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]string{}
+	r.Asked = func(block, name, form string) {
+		if out[block] == nil {
+			out[block] = map[string]string{}
+		}
+		if out[block][name] == "" { // what comes first is the more precise
+			out[block][name] = form
+		}
+	}
+	r.file(r.Parse())
+	same := map[string]string{
+		"plugin_discovery.sandbox": "plugin.sandbox", "plugin_discovery.sandbox.limits": "plugin.sandbox.limits",
+		"profile.rule": "policy.rule", "profile.rule.commands": "policy.rule.commands",
+	}
+	for copied, of := range same {
+		if diff := cmp.Diff(out[of], out[copied]); diff != "" {
+			t.Errorf("%s and %s differ:\n%s", of, copied, diff)
+		}
+		delete(out, copied)
+	}
+	return out
+}
+
+// configurationHead has ~ for a backquote.
+const configurationHead = `# Configuration reference
+
+Every block and key of ~config.hcl~. A test of ~host/config~ writes this page from the code that reads the file; do not
+edit it.
+
+The file is the one named with ~--config~, else by ~$TOOLHOST_CONFIG~, else ~./config.hcl~, else ~toolhost/config.hcl~ in
+the user's configuration folder. Relative paths start in the folder of the file. ~toolhost validate~ reports all mistakes
+with their lines.
+
+Values are strings, numbers, ~true~, ~false~, lists and objects. ~local.NAME~ is a value from a locals block, ~env.NAME~ a
+variable of the environment, which must be set, and ~env("NAME", "default")~ one that need not be. A length of time has a
+unit: ms, s, m or h. A size has one of KiB, MiB, GiB and TiB. A file may have 64 KiB.
+`
