@@ -11,6 +11,8 @@ LDFLAGS  := -s -w -X main.version=$(VERSION)
 BUILD    := CGO_ENABLED=0 $(GO) build -trimpath
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
+# Packages in which goroutines share state: `make test` runs them with the race detector, `make test-long` the others.
+SHARED   := ./host ./host/internal/... ./host/audit ./host/supervise/... ./internal/wire/... ./sdk/...
 FUZZTIME ?= 20s
 
 GOLANGCI_VERSION    := v2.15.0
@@ -36,14 +38,19 @@ build: ## build toolhost and its plugins into bin/
 	done
 
 .PHONY: test
-test: vet ## run all tests, with the race detector, as CI does
+test: vet ## run all tests, those of packages that share state between goroutines with the race detector
 	@.ci/need-tmux
 	@.ci/need-gemini
-	$(GO) test $(RACE) ./...
-	$(GO) test -run 'TestGibibytes|TestStatusOfSixteenMebibytes' ./host/supervise # memory is measured best without the race detector
+	$(GO) test $(RACE) $(SHARED)
+	$(GO) test $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
+
+.PHONY: test-long
+test-long: ## run the tests of all other packages with the race detector, and those that measure memory without it
+	$(GO) test $(RACE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
+	$(GO) test -run 'TestGibibytes|TestStatusOfSixteenMebibytes' ./host/supervise
 
 .PHONY: check
-check: fmt-check lint vet-macos test ## what must be green before a commit: format, linters, tests
+check: fmt-check lint vet-macos test test-long ## what must be green before a commit: format, linters, tests
 
 .PHONY: vet
 vet:
