@@ -3,8 +3,12 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +32,7 @@ var rules = []struct {
 	{"host/lockfile", nil, []string{module + "/host/config"}, true, "the configuration reads the lock file, not the other way round"},
 	{"host/answers", nil, []string{module + "/host/config"}, true, "an embedder may keep answers without a configuration"},
 	{"host", []string{"host/modelapi", "host/bootstrap"}, []string{module + "/host/modelapi", module + "/host/bootstrap"}, true, "an agent with formats of its own pays for none of these"},
+	{"cmd", nil, []string{module + "/host/lockfile", module + "/host/answers"}, false, "what a lock or an earlier answer lets run is decided where embedders get it too"},
 	{"sdk/filenames", nil, []string{module, "os", "io/fs"}, false, "what a name tells depends on the name alone, for whoever asks"},
 	{"host/policy", nil, []string{foreign}, true, "a decision depends on rules and query alone"},
 	{"host/policy", nil, []string{"os", "io", "net", "time", "syscall", "path/filepath", "log", "embed", "math/rand", "crypto/rand", "testing"}, false,
@@ -96,6 +101,37 @@ func TestSuperviseKnowsNoHost(t *testing.T) {
 				t.Error("host/supervise imports host: processes know nothing of the route")
 			}
 		}
+	}
+}
+
+// decisions are functions that open, trust or record. A program that calls one decides what host/bootstrap decides for embedders.
+var decisions = map[string]string{
+	"host.New": "bootstrap.Open", "supervise.New": "bootstrap.Open", "supervise.Find": "Configuration.Find", "policy.New": "bootstrap.Open",
+	"config.Load": "bootstrap.Load", "config.Parse": "bootstrap.Load", "config.LoadPolicy": "bootstrap.Open", "audit.Open": "bootstrap.Open",
+	"supervise.Lock": "Configuration.Find", "host.Options": "bootstrap.Options", "supervise.Options": "bootstrap.Options",
+}
+
+func TestCommandLineDecidesNoTrust(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if s, is := n.(*ast.SelectorExpr); is {
+				if of, is := s.X.(*ast.Ident); is && decisions[of.Name+"."+s.Sel.Name] != "" {
+					t.Errorf("%s uses %s.%s; embedders get that from %s, and so does the program", file, of.Name, s.Sel.Name, decisions[of.Name+"."+s.Sel.Name])
+				}
+			}
+			return true
+		})
 	}
 }
 
