@@ -1,6 +1,7 @@
 package toolschema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -9,12 +10,12 @@ import (
 	"strings"
 )
 
-// Where schemas stand inside of schemas.
+// Keywords that hold schemas.
 var (
-	singles = []string{"items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else",
+	schemaKeywords = []string{"items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else",
 		"unevaluatedItems", "unevaluatedProperties", "additionalItems", "contentSchema"}
-	lists = []string{"anyOf", "oneOf", "allOf", "prefixItems", "items"}
-	maps  = []string{"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
+	listKeywords = []string{"anyOf", "oneOf", "allOf", "prefixItems", "items"}
+	mapKeywords  = []string{"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
 )
 
 // A schema is a schema being rewritten.
@@ -23,7 +24,7 @@ type schema struct {
 	steps int
 }
 
-// open reads a schema and brings it to JSON Schema 2020-12 with an object at its root.
+// open decodes a schema and converts it to JSON Schema 2020-12 with an object at its root.
 func open(raw []byte) (*schema, error) {
 	root, err := read(raw)
 	if err != nil {
@@ -32,11 +33,17 @@ func open(raw []byte) (*schema, error) {
 	if kind, ok := root.members["type"]; ok && kind != "object" {
 		return nil, errors.New(`the type of its root is not "object"`)
 	}
-	each(root, modernise)
-	if !root.has("type") {
-		root.lead("type", "object")
-	}
+	each(root, upgrade)
+	requireType(root)
 	return &schema{root: root}, nil
+}
+
+// requireType makes "type": "object" the first member of a root without type.
+func requireType(root *object) {
+	if !root.has("type") {
+		root.names = slices.Insert(root.names, 0, "type")
+		root.members["type"] = "object"
+	}
 }
 
 // each calls f with o and then with every schema object inside.
@@ -51,15 +58,15 @@ func each(o *object, f func(*object)) {
 		switch value := o.members[name].(type) {
 		case *object:
 			switch {
-			case slices.Contains(singles, name):
+			case slices.Contains(schemaKeywords, name):
 				visit(value)
-			case slices.Contains(maps, name):
+			case slices.Contains(mapKeywords, name):
 				for _, member := range value.names {
 					visit(value.members[member])
 				}
 			}
 		case []any:
-			if slices.Contains(lists, name) {
+			if slices.Contains(listKeywords, name) {
 				for _, item := range value {
 					visit(item)
 				}
@@ -68,29 +75,14 @@ func each(o *object, f func(*object)) {
 	}
 }
 
-// nullUnion writes OpenAPI's nullable as the union that it stands for.
-func nullUnion(o *object) {
-	types := kinds(o.members["type"])
-	if o.members["nullable"] == true && len(types) > 0 && !slices.Contains(types, "null") {
-		union := []any{}
-		for _, kind := range append(types, "null") {
-			union = append(union, kind)
-		}
-		o.set("type", union)
-	}
-	if _, is := o.members["nullable"].(bool); is && len(types) > 0 {
-		o.drop("nullable")
-	}
-}
-
-// modernise writes what older drafts say in another way as 2020-12 does. No keyword means two things, so it needs not
-// know the draft. An inner $id changes nothing here: references below one are refused before.
-func modernise(o *object) {
+// upgrade converts what older drafts write differently to 2020-12. No keyword has two meanings, so the draft need not
+// be known. An inner $id makes no difference: references below one have been refused.
+func upgrade(o *object) {
 	o.drop("$schema", "$id")
 	if _, ok := o.members["id"].(string); ok {
 		o.drop("id")
 	}
-	nullUnion(o)
+	nullableToUnion(o)
 	if items, ok := o.members["items"].([]any); ok {
 		rest, more := o.members["additionalItems"]
 		o.drop("items")
@@ -111,7 +103,36 @@ func modernise(o *object) {
 	}
 }
 
-// bytes writes the schema. Its references must still point at something.
+// nullableToUnion converts OpenAPI's nullable to a union of types.
+func nullableToUnion(o *object) {
+	types := typeNames(o)
+	if len(types) == 0 {
+		return
+	}
+	if o.members["nullable"] == true && !slices.Contains(types, "null") {
+		o.set("type", anys(append(types, "null")))
+	}
+	if _, ok := o.members["nullable"].(bool); ok {
+		o.drop("nullable")
+	}
+}
+
+// typeNames returns the types that the type keyword lists.
+func typeNames(o *object) []string {
+	if name, ok := o.members["type"].(string); ok {
+		return []string{name}
+	}
+	return o.strings("type")
+}
+
+func anys(list []string) (out []any) {
+	for _, s := range list {
+		out = append(out, s)
+	}
+	return out
+}
+
+// bytes encodes the schema. It fails if a reference points at something that has been left out.
 func (s *schema) bytes() ([]byte, error) {
 	var err error
 	each(s.root, func(o *object) {
@@ -125,31 +146,30 @@ func (s *schema) bytes() ([]byte, error) {
 	return encode(s.root)
 }
 
-// target is what a reference points at.
+// target returns the schema that a reference points at.
 func (s *schema) target(ref string) (any, error) {
-	pointer, inside := strings.CutPrefix(ref, "#")
+	pointer, ok := strings.CutPrefix(ref, "#")
 	if decoded, err := url.PathUnescape(pointer); err == nil {
 		pointer = decoded
 	}
+	first, path, nested := strings.Cut(pointer, "/")
 	var value any = s.root
-	for i, step := range strings.Split(pointer, "/") {
-		if i == 0 {
-			inside = inside && step == ""
-			continue
+	if nested {
+		for step := range strings.SplitSeq(path, "/") {
+			value = memberOf(value, strings.NewReplacer("~1", "/", "~0", "~").Replace(step))
 		}
-		value = below(value, strings.NewReplacer("~1", "/", "~0", "~").Replace(step))
 	}
 	switch value.(type) {
 	case *object, bool:
-		if inside {
+		if ok && first == "" {
 			return value, nil
 		}
 	}
 	return nil, fmt.Errorf("its reference %.100q points at nothing that can be kept for this format", ref)
 }
 
-// below is a member or an item of a value; nil, which is no schema, when there is none.
-func below(value any, step string) any {
+// memberOf returns a member or an item of a value, nil if there is none.
+func memberOf(value any, step string) any {
 	switch v := value.(type) {
 	case *object:
 		return v.members[step]
@@ -161,11 +181,145 @@ func below(value any, step string) any {
 	return nil
 }
 
-// step counts the work; references can multiply it.
+// step counts the work, which references can multiply.
 func (s *schema) step(depth int) error {
 	s.steps++
 	if s.steps > maxSteps || depth > maxDepth {
 		return fmt.Errorf("with its references followed it has more than %d schemas or %d levels", maxSteps, maxDepth)
 	}
 	return nil
+}
+
+// maxOptions is how many alternatives for one property are combined.
+const maxOptions = 50
+
+// combiners are the keywords that combine schemas for the same value.
+var combiners = []string{"$ref", "allOf", "anyOf", "oneOf"}
+
+// relax moves the properties that the combiners at the root mention to the root itself, and drops the combiners and the
+// keywords given. Which properties go together is lost; the host still checks it.
+func (s *schema) relax(keywords ...string) error {
+	s.root.drop(keywords...)
+	if !slices.ContainsFunc(combiners, s.root.has) {
+		return nil
+	}
+	f, err := s.fields(s.root, 0)
+	if err != nil {
+		return err
+	}
+	s.root.drop(combiners...)
+	f.into(s.root)
+	return nil
+}
+
+// fields are the properties that a schema mentions anywhere.
+type fields struct {
+	names    []string
+	schemas  map[string]any
+	required []string
+}
+
+// into sets properties and required of a schema.
+func (f *fields) into(o *object) {
+	if len(f.names) > 0 {
+		properties := newObject()
+		for _, name := range f.names {
+			properties.set(name, f.schemas[name])
+		}
+		o.set("properties", properties)
+	}
+	if len(f.required) > 0 {
+		o.set("required", anys(f.required))
+	}
+}
+
+// ownFields returns the properties of a schema itself, without those of its combiners.
+func ownFields(o *object) fields {
+	f := fields{schemas: map[string]any{}, required: o.strings("required")}
+	if own := o.object("properties"); own != nil {
+		for _, name := range own.names {
+			f.put(name, own.members[name], "allOf")
+		}
+	}
+	return f
+}
+
+// fields returns the properties of a schema and of the schemas that it combines.
+func (s *schema) fields(value any, depth int) (fields, error) {
+	o, ok := value.(*object)
+	if err := s.step(depth); err != nil || !ok {
+		return fields{}, err
+	}
+	f := ownFields(o)
+	all := slices.Clone(o.list("allOf"))
+	if ref, ok := o.members["$ref"].(string); ok {
+		target, err := s.target(ref)
+		if err != nil {
+			return f, err
+		}
+		all = append(all, target)
+	}
+	for _, part := range all {
+		sub, err := s.fields(part, depth+1)
+		if err != nil {
+			return f, err
+		}
+		f.add(sub)
+	}
+	return f, cmp.Or(s.addAny(&f, o.list("anyOf"), depth), s.addAny(&f, o.list("oneOf"), depth))
+}
+
+// addAny adds all properties of all branches; required are those that every branch requires.
+func (s *schema) addAny(f *fields, branches []any, depth int) error {
+	either := fields{schemas: map[string]any{}}
+	for i, branch := range branches {
+		sub, err := s.fields(branch, depth+1)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			either.required = sub.required
+		}
+		either.required = slices.DeleteFunc(slices.Clone(either.required),
+			func(n string) bool { return !slices.Contains(sub.required, n) })
+		for _, name := range sub.names {
+			either.put(name, sub.schemas[name], "anyOf")
+		}
+	}
+	f.add(either)
+	return nil
+}
+
+// add adds properties that apply together with those of f.
+func (f *fields) add(g fields) {
+	for _, name := range g.names {
+		f.put(name, g.schemas[name], "allOf")
+	}
+	for _, name := range g.required {
+		if !slices.Contains(f.required, name) {
+			f.required = append(f.required, name)
+		}
+	}
+}
+
+// put adds a property; one that is there already is combined with the other schema for it.
+func (f *fields) put(name string, value any, combiner string) {
+	old, ok := f.schemas[name]
+	if !ok {
+		f.names = append(f.names, name)
+		f.schemas[name] = value
+		return
+	}
+	options := []any{old}
+	if o, ok := old.(*object); ok && len(o.names) == 1 && o.has(combiner) {
+		options = slices.Clone(o.list(combiner))
+	}
+	if slices.ContainsFunc(options, func(o any) bool { return equal(o, value) }) {
+		return
+	}
+	both := newObject()
+	if len(options) < maxOptions { // with more, the property may be anything
+		both.set(combiner, append(options, value))
+	}
+	f.schemas[name] = both
 }

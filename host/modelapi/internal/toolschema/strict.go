@@ -4,21 +4,22 @@ import (
 	"regexp"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/internal/lazy"
 )
 
-// What OpenAI's structured outputs take, from
+// What OpenAI's structured outputs accept, from
 // https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas as of November 2026.
 var (
 	strictKeywords = []string{"type", "title", "description", "properties", "required", "additionalProperties", "items",
-		"enum",
-		"const", "anyOf", "$ref", "$defs", "definitions", "pattern", "format", "multipleOf", "minimum", "maximum",
+		"enum", "const", "anyOf", "$ref", "$defs", "definitions", "pattern", "format", "multipleOf", "minimum", "maximum",
 		"exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"}
 	strictFormats = []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 )
 
-// strictRef is for the root and what is defined there: the API refuses a reference to anything else.
+// strictRef matches references to the root and its definitions: the API refuses all others.
 // https://github.com/dotnet/extensions/issues/6918
-var strictRef = regexp.MustCompile(`^#(/(\$defs|definitions)/[^/]+)?$`)
+var strictRef = lazy.Regexp(`^#(/(\$defs|definitions)/[^/]+)?$`)
 
 const (
 	strictLevels     = 10
@@ -29,9 +30,9 @@ const (
 	strictEnumText   = 15_000  // characters
 )
 
-// strict says that the schema keeps all those rules. A schema that does not is never rewritten until it does: an
-// optional property made nullable would have the model send null, and the plugin receive it.
-func (s *schema) strict() bool {
+// isStrict reports whether the schema meets all those requirements. A schema that does not is never changed until it
+// does: of an optional property made nullable the model would send null, and the plugin would receive it.
+func (s *schema) isStrict() bool {
 	c := strictCheck{schema: s}
 	return c.object(s.root, 0) && c.properties <= strictProperties && c.values <= strictValues &&
 		c.characters <= strictCharacters
@@ -52,13 +53,13 @@ func (c *strictCheck) object(o *object, level int) bool {
 		slices.ContainsFunc(o.names, func(n string) bool { return !slices.Contains(strictKeywords, n) }) {
 		return false
 	}
-	for _, shared := range []string{"$defs", "definitions"} {
-		if defs := o.object(shared); defs != nil && !c.members(defs, 0) {
+	for _, keyword := range []string{"$defs", "definitions"} {
+		if defs := o.object(keyword); defs != nil && !c.members(defs, 0) {
 			return false
 		}
 	}
 	if o.has("$ref") {
-		return len(o.names) == 1 && strictRef.MatchString(o.text("$ref"))
+		return len(o.names) == 1 && strictRef().MatchString(o.text("$ref"))
 	}
 	if !o.has("anyOf") && !o.has("type") {
 		return false
@@ -77,9 +78,9 @@ func (c *strictCheck) members(of *object, level int) bool {
 	return true
 }
 
-// closed checks that objects require all their properties and take no others.
+// closed checks that objects require all their properties and permit no others.
 func (c *strictCheck) closed(o *object, level int) bool {
-	if !slices.Contains(kinds(o.members["type"]), "object") {
+	if !slices.Contains(typeNames(o), "object") {
 		return !o.has("properties") && !o.has("required") && !o.has("additionalProperties")
 	}
 	properties, required := o.object("properties"), o.strings("required")
@@ -95,13 +96,13 @@ func (c *strictCheck) closed(o *object, level int) bool {
 }
 
 func (c *strictCheck) array(o *object, level int) bool {
-	if !slices.Contains(kinds(o.members["type"]), "array") {
+	if !slices.Contains(typeNames(o), "array") {
 		return !o.has("items")
 	}
 	return c.any(o.members["items"], level+1)
 }
 
-// choices checks anyOf. Two objects of it must not begin with the same name.
+// choices checks anyOf, of which no two objects may begin with the same property.
 func (c *strictCheck) choices(o *object, level int) bool {
 	var first []string
 	for _, choice := range o.list("anyOf") {
@@ -134,7 +135,7 @@ func (c *strictCheck) firstName(choice any) string {
 	return ""
 }
 
-// text checks formats, and that patterns are without the look-arounds that Go, too, does not know.
+// text checks formats, and that patterns have no look-around, which Go does not support either.
 func (c *strictCheck) text(o *object) bool {
 	if o.has("format") && !slices.Contains(strictFormats, o.text("format")) {
 		return false
@@ -143,14 +144,14 @@ func (c *strictCheck) text(o *object) bool {
 	return err == nil
 }
 
-// enum counts the values; each must be of a type that the schema has.
+// enum counts the values, each of which must have a type of the schema.
 func (c *strictCheck) enum(o *object) bool {
 	values := o.list("enum")
 	c.values += len(values)
 	if constant, ok := o.members["const"]; ok {
 		values = append(slices.Clone(values), constant)
 	}
-	total, types := 0, kinds(o.members["type"])
+	total, types := 0, typeNames(o)
 	for _, v := range values {
 		total += utf8.RuneCountInString(literal(v))
 		kind := kindOf(v)
@@ -160,16 +161,4 @@ func (c *strictCheck) enum(o *object) bool {
 	}
 	c.characters += total
 	return len(values) <= strictLongEnum || total <= strictEnumText
-}
-
-// literal is a string itself, or the JSON of another value.
-func literal(v any) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	text, err := encode(v)
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }

@@ -1,17 +1,25 @@
 package toolschema
 
-import "slices"
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
 
-// Limits. A schema that a host has taken is far below the first two.
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Limits. The first two are far above those of the schemas that a host accepts.
 const (
-	maxSize  = 256 << 10 // bytes
-	maxDepth = 64        // nested objects and arrays
-	maxSteps = 4000      // schemas visited while references are followed
-	maxBytes = 256 << 10 // of the texts of a schema written out with its references inlined
+	maxSize    = 256 << 10 // bytes
+	maxDepth   = 64        // nested objects and arrays
+	maxSteps   = 4000      // schemas visited while references are followed
+	maxInlined = 256 << 10 // bytes of the texts of a schema with its references inlined
 )
 
 // An object is a JSON object whose members keep their order. The other JSON values are []any, string, bool, nil and
-// jsontext.Value for numbers as they were written.
+// jsontext.Value, which is a number with the digits it was written with.
 type object struct {
 	names   []string
 	members map[string]any
@@ -24,18 +32,11 @@ func (o *object) has(name string) bool {
 	return ok
 }
 
-// set gives a member its value, in its place or at the end.
+// set sets a member, in place or at the end.
 func (o *object) set(name string, value any) {
 	if !o.has(name) {
 		o.names = append(o.names, name)
 	}
-	o.members[name] = value
-}
-
-// lead makes a member the first.
-func (o *object) lead(name string, value any) {
-	o.drop(name)
-	o.names = slices.Insert(o.names, 0, name)
 	o.members[name] = value
 }
 
@@ -63,7 +64,7 @@ func (o *object) text(name string) string {
 	return text
 }
 
-// strings are the texts of a list, such as of required.
+// strings returns the strings of a list, such as that of required.
 func (o *object) strings(name string) (out []string) {
 	for _, v := range o.list(name) {
 		if s, ok := v.(string); ok {
@@ -79,4 +80,148 @@ func (o *object) clone() *object {
 		out.set(name, o.members[name])
 	}
 	return out
+}
+
+// read decodes a schema, which must be an object.
+func read(raw []byte) (*object, error) {
+	if len(raw) > maxSize {
+		return nil, fmt.Errorf("it has %d bytes, at most %d are allowed", len(raw), maxSize)
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(raw)) // refuses duplicate keys and invalid UTF-8
+	value, err := readValue(d)
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be read: %w", err)
+	}
+	root, ok := value.(*object)
+	if !ok {
+		return nil, errors.New("it is no JSON object")
+	}
+	return root, nil
+}
+
+func readValue(d *jsontext.Decoder) (any, error) {
+	if d.StackDepth() > maxDepth {
+		return nil, fmt.Errorf("it is nested more than %d deep", maxDepth)
+	}
+	token, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '{':
+		o := newObject()
+		for d.PeekKind() != '}' {
+			name, err := d.ReadToken()
+			if err != nil {
+				return nil, err
+			}
+			key := name.String() // the next read invalidates the token
+			value, err := readValue(d)
+			if err != nil {
+				return nil, err
+			}
+			o.set(key, value)
+		}
+		_, err := d.ReadToken()
+		return o, err
+	case '[':
+		list := []any{}
+		for d.PeekKind() != ']' {
+			value, err := readValue(d)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		_, err := d.ReadToken()
+		return list, err
+	case '"':
+		return token.String(), nil
+	case 't', 'f':
+		return token.Bool(), nil
+	case 'n':
+		return nil, nil
+	}
+	return jsontext.Value(token.String()), nil
+}
+
+// encode writes a value in order, without escaping <, > and &, since models read it.
+func encode(value any) ([]byte, error) { return appendValue(nil, value) }
+
+func appendValue(out []byte, value any) (_ []byte, err error) {
+	switch v := value.(type) {
+	case *object:
+		out = append(out, '{')
+		for i, name := range v.names {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			if out, err = jsontext.AppendQuote(out, name); err != nil {
+				return nil, err
+			}
+			if out, err = appendValue(append(out, ':'), v.members[name]); err != nil {
+				return nil, err
+			}
+		}
+		return append(out, '}'), nil
+	case []any:
+		out = append(out, '[')
+		for i, item := range v {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			if out, err = appendValue(out, item); err != nil {
+				return nil, err
+			}
+		}
+		return append(out, ']'), nil
+	case string:
+		return jsontext.AppendQuote(out, v)
+	case jsontext.Value:
+		return append(out, v...), nil
+	case bool:
+		return strconv.AppendBool(out, v), nil
+	}
+	return append(out, "null"...), nil
+}
+
+func equal(a, b any) bool {
+	if a, ok := a.(*object); ok && a == b {
+		return true
+	}
+	x, err := encode(a)
+	y, err2 := encode(b)
+	return err == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// kindOf returns the JSON Schema type of a value.
+func kindOf(value any) string {
+	switch v := value.(type) {
+	case *object:
+		return "object"
+	case []any:
+		return "array"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case jsontext.Value:
+		if bytes.ContainsAny(v, ".eE") {
+			return "number"
+		}
+		return "integer"
+	}
+	return "null"
+}
+
+// literal returns a string itself, or the JSON of any other value.
+func literal(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	text, err := encode(v)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
