@@ -66,7 +66,7 @@ func checkSed(u *use) string {
 }
 
 // A name after a dot, as in .env, is a field.
-var jqReaches = lazily(`(^|[^.\w])(import|include|env|input_filename|get_search_list|modulemeta|debug|halt|halt_error)\b|\$(\s|#)|\$ENV|\$__`)
+var jqReaches = lazyRegexp(`(^|[^.\w])(import|include|env|input_filename|get_search_list|modulemeta|debug|halt|halt_error)\b|\$(\s|#)|\$ENV|\$__`)
 
 func checkJq(u *use) string {
 	if len(u.operands) > 0 && (!u.operands[0].Static || jqReaches().MatchString(u.operands[0].Text)) {
@@ -83,7 +83,7 @@ func checkAwk(u *use) string {
 	return ""
 }
 
-var printfSets = lazily(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`)
+var printfSets = lazyRegexp(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`)
 
 // checkPrintf refuses formats that set variables, and those that make very much of little.
 func checkPrintf(u *use) string {
@@ -114,7 +114,7 @@ func noLists(u *use) string {
 	return ""
 }
 
-var cargoPasses = lazily(`^--?(nocapture|no-capture|show-output|ignored|include-ignored|exact|list|quiet|q|[DWA]|test-threads(=\d+)?)$`)
+var cargoPasses = lazyRegexp(`^--?(nocapture|no-capture|show-output|ignored|include-ignored|exact|list|quiet|q|[DWA]|test-threads(=\d+)?)$`)
 
 // checkCargo looks at the options after --, which are for what it runs: tests can write a log file, clippy anything.
 func checkCargo(u *use) string {
@@ -126,7 +126,7 @@ func checkCargo(u *use) string {
 	return ""
 }
 
-var shortSleep = lazily(`^\d{1,3}(\.\d+)?s?$`)
+var shortSleep = lazyRegexp(`^\d{1,3}(\.\d+)?s?$`)
 
 func checkSleep(u *use) string {
 	if len(u.operands) != 1 || !shortSleep().MatchString(u.operands[0].Text) {
@@ -176,7 +176,7 @@ func checkTest(u *use) string {
 			return "the test " + a.Text + " is not known to be harmless"
 		case slices.Contains(testWords, a.Text):
 		case u.command.Name != "[[" || !strings.ContainsAny(a.Text, "*?[^|("):
-			if why := u.place.path(a); why != "" && strings.ContainsAny(a.Text, "/.") {
+			if why := u.workdirs.path(a); why != "" && strings.ContainsAny(a.Text, "/.") {
 				return why
 			}
 		}
@@ -231,7 +231,7 @@ func onlyListed(u *use) string {
 }
 
 // gitVerifies are the parts of formats and orders for which git checks signatures, with another program.
-var gitVerifies = lazily(`%[-+ ]?G|%\(\*?signature`)
+var gitVerifies = lazyRegexp(`%[-+ ]?G|%\(\*?signature`)
 
 // gitFormats are the formats that git knows by name. Others are names from the settings of a repository, and those can
 // hold anything.
@@ -345,7 +345,7 @@ func checkTar(u *use) string {
 	if !strings.Contains(letters, "t") || archive.Text == "" || !archive.Static || strings.Contains(archive.Text, ":") {
 		return more
 	}
-	return u.place.path(archive)
+	return u.workdirs.path(archive)
 }
 
 // checkPrintenv wants names of variables that by their names hold no secrets.
@@ -382,9 +382,9 @@ func plainOperands(u *use) string {
 }
 
 var (
-	psLetters = lazily(`^([acfjlruvwx]+|\d+)$`)
-	psEach    = lazily(`^-e(f|F|l|ly|fl|fw+|Lf|fH|jH|j|o|wwo?)?$`)
-	psNamed   = lazily(`^-[Cfo]$`)
+	psLetters = lazyRegexp(`^([acfjlruvwx]+|\d+)$`)
+	psEach    = lazyRegexp(`^-e(f|F|l|ly|fl|fw+|Lf|fH|jH|j|o|wwo?)?$`)
+	psNamed   = lazyRegexp(`^-[Cfo]$`)
 )
 
 // checkPs refuses the letter e without a dash: it prints the variables of other processes.

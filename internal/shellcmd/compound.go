@@ -13,13 +13,13 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) flow {
 	same := flow{dirs, dirs}
 	switch c := s.Cmd.(type) {
 	case *syntax.IfClause:
-		return w.ifs(c, dirs)
+		return w.ifClause(c, dirs)
 	case *syntax.WhileClause:
-		return w.whiles(c, dirs)
+		return w.whileClause(c, dirs)
 	case *syntax.ForClause:
-		return w.fors(c, dirs)
+		return w.forClause(c, dirs)
 	case *syntax.CaseClause:
-		return w.cases(c, dirs)
+		return w.caseClause(c, dirs)
 	case *syntax.TestClause:
 		w.test(c, dirs)
 	case *syntax.FuncDecl:
@@ -39,8 +39,8 @@ func (w *walker) compound(s *syntax.Stmt, dirs []string) flow {
 	return same
 }
 
-func (w *walker) whiles(c *syntax.WhileClause, dirs []string) flow {
-	w.bombs(endlessBomb(c))
+func (w *walker) whileClause(c *syntax.WhileClause, dirs []string) flow {
+	w.forkBombs(isEndlessLoop(c))
 	w.forget(c.Cond...)
 	w.forget(c.Do...)
 	return w.repeated(func(w *walker) flow {
@@ -54,24 +54,24 @@ func (w *walker) join(dirs []string, f flow) flow {
 	return flow{u, u}
 }
 
-func (w *walker) ifs(c *syntax.IfClause, dirs []string) flow {
+func (w *walker) ifClause(c *syntax.IfClause, dirs []string) flow {
 	cond := flow{dirs, dirs}
 	if len(c.Cond) > 0 { // a final else has none
 		cond = w.stmts(c.Cond, dirs)
 	}
-	return w.perhaps(func(w *walker) flow {
+	return w.maybeRuns(func(w *walker) flow {
 		out := w.join(cond.bad, w.stmts(c.Then, cond.ok))
 		if c.Else != nil {
-			return w.join(out.ok, w.ifs(c.Else, cond.bad))
+			return w.join(out.ok, w.ifClause(c.Else, cond.bad))
 		}
 		return out
 	})
 }
 
 // loopName is what a loop may count with; other names mean something to the shell or to programs.
-var loopName = lazily(`^[a-z][a-z0-9]*(_[a-oq-z0-9][a-z0-9]*)*$`)
+var loopName = lazyRegexp(`^[a-z][a-z0-9]*(_[a-oq-z0-9][a-z0-9]*)*$`)
 
-func (w *walker) fors(c *syntax.ForClause, dirs []string) flow {
+func (w *walker) forClause(c *syntax.ForClause, dirs []string) flow {
 	var doubts []string
 	var items []Word
 	name := ""
@@ -94,14 +94,14 @@ func (w *walker) fors(c *syntax.ForClause, dirs []string) flow {
 	if len(doubts) > 0 {
 		w.construct("for", c, nil, dirs, doubts...)
 	}
-	return w.each(name, items, c.Do, dirs)
+	return w.forEach(name, items, c.Do, dirs)
 }
 
 // maxUnrolled is how often the body of a loop is walked, with one item after the other.
 const maxUnrolled = 24
 
-// each walks the body of a loop once for each item that is known, or once with an item that is not.
-func (w *walker) each(name string, items []Word, body []*syntax.Stmt, dirs []string) flow {
+// forEach walks the body of a loop once for each item that is known, or once with an item that is not.
+func (w *walker) forEach(name string, items []Word, body []*syntax.Stmt, dirs []string) flow {
 	w.forget(body...)
 	if len(items)*max(w.unrolled, 1) > maxUnrolled || len(items) == 0 {
 		items = []Word{late}
@@ -139,7 +139,7 @@ func (w *walker) items(x *syntax.Word, listed bool) []Word {
 	return out
 }
 
-func (w *walker) cases(c *syntax.CaseClause, dirs []string) flow {
+func (w *walker) caseClause(c *syntax.CaseClause, dirs []string) flow {
 	doubts := w.inside(c.Word, dirs)
 	out := dirs
 	for _, item := range c.Items {
@@ -147,7 +147,7 @@ func (w *walker) cases(c *syntax.CaseClause, dirs []string) flow {
 			doubts = append(doubts, w.inside(p, dirs)...)
 		}
 		// ;& falls through into the next one, from any of those before
-		out = union(out, w.perhaps(func(w *walker) flow { return w.stmts(item.Stmts, out) }).any())
+		out = union(out, w.maybeRuns(func(w *walker) flow { return w.stmts(item.Stmts, out) }).any())
 	}
 	if len(doubts) > 0 {
 		w.construct("case", c, nil, dirs, doubts...)
@@ -160,7 +160,7 @@ func (w *walker) function(c *syntax.FuncDecl, dirs []string) {
 	if c.Name != nil {
 		name = c.Name.Value
 	}
-	w.bombs(forkBomb(c, name))
+	w.forkBombs(isForkBomb(c, name))
 	w.construct("function", c, nil, dirs, "a function gives the name "+name+" a new meaning")
 	w.within("function "+name, func(w *walker) {
 		w.repeated(func(w *walker) flow { return w.stmt(c.Body, dirs) })
@@ -245,8 +245,8 @@ func (w *walker) comparison(n *syntax.BinaryTest) []string {
 // have them: a name can make it read another file, as a symbolic link can, and do no more. For xargs, which splits
 // names at blanks, that takes a program without any option that writes or runs.
 
-// fed reports why a command that is given names may do more than read them, "" if it may not or gets none.
-func (c *Command) fed(p place) string {
+// fileNames reports why a command that is given names may do more than read them, "" if it may not or gets none.
+func (c *Command) fileNames(p workdirs) string {
 	if c.Fed == "" || onlyReads(c, p) == "" {
 		return ""
 	}
@@ -286,7 +286,7 @@ func namesOnly(c *Command) bool {
 	return false
 }
 
-var fewLines = lazily(`^(-[0-9nruVzdv]+|-n|--lines=\d+|\d+|--unique|--reverse)$`)
+var fewLines = lazyRegexp(`^(-[0-9nruVzdv]+|-n|--lines=\d+|\d+|--unique|--reverse)$`)
 
 // passesNames reports commands that print some of the lines that they read, as they are.
 func passesNames(c *Command) bool {
@@ -327,9 +327,9 @@ func printsNames(list []Command) bool {
 	return len(list) > 0
 }
 
-// feedsNames reports an xargs that gives names of files, and nothing else, to a program that they cannot make do more
+// passesFileNames reports an xargs that gives names of files, and nothing else, to a program that they cannot make do more
 // than read.
-func (w *walker) feedsNames(at int, words []Word) bool {
+func (w *walker) passesFileNames(at int, words []Word) bool {
 	c := w.all.commands[at]
 	if !w.names || !quietRedirects(&c) || len(words) == 0 {
 		return false
@@ -395,15 +395,15 @@ func (w *walker) findExec(at, depth int) {
 // late stands for a value that is only known when it runs.
 var late = Word{kind: runtime}
 
-// apart walks what runs in a shell of its own: what it sets is gone afterwards.
-func (w *walker) apart(walk func(*walker)) {
+// inSubshell walks what runs in a shell of its own: what it sets is gone afterwards.
+func (w *walker) inSubshell(walk func(*walker)) {
 	inner := *w
 	inner.variables = maps.Clone(w.variables)
 	walk(&inner)
 }
 
-// perhaps walks what may run or not: what it sets may be set or not afterwards.
-func (w *walker) perhaps(walk func(*walker) flow) flow {
+// maybeRuns walks what may run or not: what it sets may be set or not afterwards.
+func (w *walker) maybeRuns(walk func(*walker) flow) flow {
 	inner := *w
 	inner.unsure = true
 	return walk(&inner)

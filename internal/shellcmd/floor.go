@@ -26,7 +26,7 @@ func Catastrophe(text string, c Context) string {
 		}
 	}
 	text = strings.Map(func(r rune) rune { // what a text that is refused for it may hide behind
-		if hidden(r) {
+		if hasHiddenChars(r) {
 			return -1
 		}
 		return r
@@ -40,10 +40,10 @@ func Catastrophe(text string, c Context) string {
 	}
 	f := floor{values: s.values, commands: s.Commands}
 	for i := range s.Commands {
-		if s.Commands[i].elsewhere() {
+		if s.Commands[i].otherDirectory() {
 			continue
 		}
-		if why := f.command(&s.Commands[i], c.place(s.Commands[i].dirs)); why != "" {
+		if why := f.command(&s.Commands[i], c.workdirs(s.Commands[i].dirs)); why != "" {
 			return shorten(s.Commands[i].Text) + ": " + why
 		}
 	}
@@ -72,7 +72,7 @@ type floor struct {
 const wholeSystem, wholeHome, wholeDisk = "it would destroy the system", "it would destroy a home folder",
 	"it would destroy what is on a disk"
 
-func (f *floor) command(c *Command, p place) string {
+func (f *floor) command(c *Command, p workdirs) string {
 	if why := f.redirects(c); why != "" {
 		return why
 	}
@@ -99,7 +99,7 @@ func (f *floor) command(c *Command, p place) string {
 	case "mv":
 		return f.any(operands[:max(len(operands)-1, 0)], p)
 	case "chmod", "chown", "chgrp", "chattr", "setfacl":
-		return f.rights(name, operands, has("R", "recursive", "no-preserve-root"), p)
+		return f.changesModes(name, operands, has("R", "recursive", "no-preserve-root"), p)
 	case "find":
 		return f.find(args, p)
 	case "rsync":
@@ -107,7 +107,7 @@ func (f *floor) command(c *Command, p place) string {
 			return f.any(operands[len(operands)-1:], p)
 		}
 	case "kill":
-		return killsAll(args)
+		return endsAllProcesses(args)
 	case "xargs", "parallel":
 		return f.piped(args, p)
 	}
@@ -117,7 +117,7 @@ func (f *floor) command(c *Command, p place) string {
 	return f.program(name, args)
 }
 
-func (f *floor) remove(args, operands []string, p place) string {
+func (f *floor) remove(args, operands []string, p workdirs) string {
 	if slices.ContainsFunc(args,
 		func(a string) bool { return a == "--no-preserve-root" || strings.HasPrefix(a, "--no-p") }) {
 		return wholeSystem
@@ -132,9 +132,9 @@ func (f *floor) remove(args, operands []string, p place) string {
 	return ""
 }
 
-// rights looks at changes of modes and owners. That of a home folder may be meant, but for one that opens or closes it
+// changesModes looks at changes of modes and owners. That of a home folder may be meant, but for one that opens or closes it
 // to all.
-func (f *floor) rights(name string, operands []string, recursive bool, p place) string {
+func (f *floor) changesModes(name string, operands []string, recursive bool, p workdirs) string {
 	if !recursive || len(operands) < 2 && name != "setfacl" {
 		return ""
 	}
@@ -152,7 +152,7 @@ func (f *floor) rights(name string, operands []string, recursive bool, p place) 
 var findNarrows = strings.Fields("-name -iname -path -ipath -wholename -regex -iregex -newer -newermt -mtime -mmin " +
 	"-atime -amin -ctime -cmin -size -empty -user -group -perm -lname -samefile -inum -links -uid -gid -nouser -nogroup")
 
-func (f *floor) find(args []string, p place) string {
+func (f *floor) find(args []string, p workdirs) string {
 	deletes := slices.Contains(args, "-delete")
 	for i, a := range args {
 		if (strings.HasPrefix(a, "-exec") || strings.HasPrefix(a, "-ok")) && i+1 < len(args) {
@@ -174,7 +174,7 @@ func (f *floor) find(args []string, p place) string {
 }
 
 // piped looks for echo / | xargs rm -rf.
-func (f *floor) piped(args []string, p place) string {
+func (f *floor) piped(args []string, p workdirs) string {
 	i := slices.IndexFunc(args, func(a string) bool { return path.Base(a) == "rm" })
 	if i < 0 || !option(args[i:], "rR", "recursive") {
 		return ""
@@ -189,7 +189,7 @@ func (f *floor) piped(args []string, p place) string {
 	return ""
 }
 
-func (f *floor) any(operands []string, p place) string {
+func (f *floor) any(operands []string, p workdirs) string {
 	for _, o := range operands {
 		if why := f.target(o, p); why != "" {
 			return why
@@ -198,8 +198,8 @@ func (f *floor) any(operands []string, p place) string {
 	return ""
 }
 
-// killsAll reports kill with -1 for the processes.
-func killsAll(args []string) string {
+// endsAllProcesses reports kill with -1 for the processes.
+func endsAllProcesses(args []string) string {
 	for i, a := range args {
 		last := i > 0 && args[i-1] != "-s" && args[i-1] != "-n" && args[i-1] != "--signal"
 		if a == "-1" && last || a == "--" && i+1 < len(args) && args[i+1] == "-1" {
@@ -210,13 +210,13 @@ func killsAll(args []string) string {
 }
 
 // runsOne are calls in other languages that run the text in them.
-var runsOne = lazily(`(?:system|popen|exec|execSync|call|run|check_call|check_output|Popen|shell_exec|passthru|qx)\s*\(?\s*(?:"([^"]*)"|'([^']*)')`)
+var runsOne = lazyRegexp(`(?:system|popen|exec|execSync|call|run|check_call|check_output|Popen|shell_exec|passthru|qx)\s*\(?\s*(?:"([^"]*)"|'([^']*)')`)
 
 // forks start processes without end, in other languages.
-var forks = lazily(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|True|fork)\s*\)?\s*[:;` +
+var forks = lazyRegexp(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|True|fork)\s*\)?\s*[:;` +
 	`{]?\s*\{?\s*(os\.)?fork\b|loop\s*\{\s*(Process\.)?fork\b|\bfork\s+while\b`)
 
-var wipesTree = lazily(`(?:rmtree|rm_rf|remove_tree|rmSync|remove_dir_all)\s*\(\s*["']/?[*.]?["']`)
+var wipesTree = lazyRegexp(`(?:rmtree|rm_rf|remove_tree|rmSync|remove_dir_all)\s*\(\s*["']/?[*.]?["']`)
 
 // program looks into the text of an interpreter.
 func (f *floor) program(name string, args []string) string {
@@ -267,8 +267,8 @@ func (f *floor) texts(words []Word) (out []string) {
 }
 
 var (
-	variable  = lazily(`\$\{([A-Za-z_]\w*)(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*)`)
-	printed   = lazily(`^(?:\$\(|` + "`" + `)\s*(?:echo|printf)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
+	variable  = lazyRegexp(`\$\{([A-Za-z_]\w*)(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*)`)
+	printed   = lazyRegexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|printf)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
 	fallbacks = regexp.MustCompile(`^:?[-=](.*)$`)
 )
 
@@ -313,7 +313,7 @@ var systemFolders = strings.Fields("/bin /boot /dev /etc /home /lib /lib32 /lib6
 var homes = strings.Fields("~ /root ~root /var/root")
 
 // target says what would be lost with a file, "" when it is no more than someone may mean.
-func (f *floor) target(text string, p place) string {
+func (f *floor) target(text string, p workdirs) string {
 	if f.atHome && slices.Contains([]string{".", "./", "*", "./*", ".*", "./.*", "..", "../"}, text) {
 		return wholeHome
 	}
@@ -333,25 +333,25 @@ func (f *floor) target(text string, p place) string {
 		}
 	}
 	for _, full := range all {
-		if why := lost(full); why != "" {
+		if why := isDestroyed(full); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-func lost(full string) string {
+func isDestroyed(full string) string {
 	folder, last := path.Split(full)
 	folder = path.Clean(folder)
 	pattern := strings.ContainsAny(last, "*?[")
 	switch {
-	case full == "/", pattern && folder == "/" && everything(last):
+	case full == "/", pattern && folder == "/" && matchesAll(last):
 		return wholeSystem
-	case slices.Contains(systemFolders, full), pattern && everything(last) && slices.Contains(systemFolders, folder):
+	case slices.Contains(systemFolders, full), pattern && matchesAll(last) && slices.Contains(systemFolders, folder):
 		return wholeSystem
 	case slices.Contains(homes, full), strings.HasPrefix(full, "~") && !strings.Contains(full, "/"):
 		return wholeHome
-	case pattern && everything(last) &&
+	case pattern && matchesAll(last) &&
 		(slices.Contains(homes, folder) || strings.HasPrefix(folder, "~") && !strings.Contains(folder, "/")):
 		return wholeHome
 	}
@@ -362,8 +362,8 @@ func lost(full string) string {
 	return ""
 }
 
-// everything reports patterns for all that is in a folder: *, .*, ?*, .[!.]*.
-func everything(pattern string) bool {
+// matchesAll reports patterns for all that is in a folder: *, .*, ?*, .[!.]*.
+func matchesAll(pattern string) bool {
 	return strings.Trim(pattern, "*?.") == "" || pattern == ".[!.]*" || pattern == ".[^.]*" || pattern == "[!.]*"
 }
 
@@ -377,7 +377,7 @@ func matchesSystem(pattern string) bool {
 }
 
 var (
-	device = lazily(`^/dev/(disk/by-[a-z]+/.+|r?disk[0-9*?\[].*|mapper/` +
+	device = lazyRegexp(`^/dev/(disk/by-[a-z]+/.+|r?disk[0-9*?\[].*|mapper/` +
 		`.+|([shv]|xv)d[a-z*?\[].*|\[[a-z]+\]d[a-z*?\[].*|nvme[0-9*?\[].*|mmcblk[0-9*?\[].*|md[0-9*?\[].*|dm-[0-9*?\[].*|k?mem|port|[*?]+)$`)
 	// accounts are files without which no one can log in.
 	accounts = strings.Fields("/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers /etc/fstab")
@@ -461,7 +461,7 @@ func makesOnDevice(operands []string) bool {
 		func(o string) bool { return strings.HasPrefix(path.Clean(o), "/dev/") || strings.HasPrefix(o, "$") })
 }
 
-func (w *walker) bombs(what string) {
+func (w *walker) forkBombs(what string) {
 	if what != "" {
 		w.all.bomb = what
 	}
@@ -480,9 +480,9 @@ func (w *walker) keepValue(a *syntax.Assign) {
 	}
 }
 
-// forkBomb finds a function that calls itself more than once, or beside itself: each call makes several, without end. A
+// isForkBomb finds a function that calls itself more than once, or beside itself: each call makes several, without end. A
 // call with arguments may come to an end, as one that walks through folders does.
-func forkBomb(c *syntax.FuncDecl, name string) string {
+func isForkBomb(c *syntax.FuncDecl, name string) string {
 	calls, beside := 0, false
 	syntax.Walk(c.Body, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -514,8 +514,8 @@ func callsItself(s *syntax.Stmt, name string) bool {
 	return word.Static && word.Text == name
 }
 
-// endlessBomb finds a loop without end that does nothing but start shells, or itself, in the background.
-func endlessBomb(c *syntax.WhileClause) string {
+// isEndlessLoop finds a loop without end that does nothing but start shells, or itself, in the background.
+func isEndlessLoop(c *syntax.WhileClause) string {
 	if len(c.Cond) != 1 || c.Until != isFalse(c.Cond[0]) {
 		return ""
 	}

@@ -22,7 +22,7 @@ func GitFolders(text string, c Context) (folders []string) {
 		if part.Name != "git" {
 			continue
 		}
-		p := c.place(part.dirs)
+		p := c.workdirs(part.dirs)
 		if onlyReads(part, p) != "" {
 			return nil
 		}
@@ -149,7 +149,7 @@ func deniesPush(prefix []string, args []Word) bool {
 }
 
 var (
-	plainRef    = lazily(`^(@|[A-Za-z0-9_][A-Za-z0-9_./-]*)(:[A-Za-z0-9_][A-Za-z0-9_./-]*)?$`)
+	plainRef    = lazyRegexp(`^(@|[A-Za-z0-9_][A-Za-z0-9_./-]*)(:[A-Za-z0-9_][A-Za-z0-9_./-]*)?$`)
 	knownRemote = []string{"origin", "upstream"}
 )
 
@@ -179,7 +179,7 @@ func (s *Script) Runs(prefix []string) (yes, sure bool) {
 			return true, true
 		}
 		dynamic := func(x Word) bool { return !x.Static }
-		if c.grave || sure && c.Name == baseName(prefix[0]) && slices.ContainsFunc(c.Args, dynamic) || sure && c.Fed != "" &&
+		if c.severe || sure && c.Name == baseName(prefix[0]) && slices.ContainsFunc(c.Args, dynamic) || sure && c.Fed != "" &&
 			c.Name == baseName(prefix[0]) {
 			sure = false
 		}

@@ -30,19 +30,19 @@ func (w *walker) guess(at, size int, walk func(*walker)) {
 	w.all.err = had
 	for i := from; i < len(w.all.commands); i++ {
 		c := &w.all.commands[i]
-		c.maybe, c.grave, c.Doubts = true, false, nil
+		c.maybe, c.severe, c.Doubts = true, false, nil
 	}
 }
 
-// apart are programs whose words run in another system, or may be no commands at all.
-var apart = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl systemd-nspawn " +
+// inSubshell are programs whose words run in another system, or may be no commands at all.
+var inSubshell = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl systemd-nspawn " +
 	"limactl distrobox toolbox vagrant heroku fly ansible salt mail mailx mutt dialog whiptail git npm")
 
-// elsewhere reports a guess that, even when it is right, does not run in this system for sure.
-func (c *Command) elsewhere() bool {
+// otherDirectory reports a guess that, even when it is right, does not run in this system for sure.
+func (c *Command) otherDirectory() bool {
 	return c.maybe && slices.ContainsFunc(c.Via, func(via string) bool {
 		name, guessed := strings.CutPrefix(via, "perhaps ")
-		return guessed && apart[name]
+		return guessed && inSubshell[name]
 	})
 }
 
@@ -63,7 +63,7 @@ func (w *walker) guessWords(at int, args []Word) {
 
 // guessText takes a text for one that a shell runs.
 func (w *walker) guessText(at int, text string) {
-	if strings.TrimSpace(text) == "" || w.level >= maxLevel || gate(text) != nil {
+	if strings.TrimSpace(text) == "" || w.level >= maxLevel || checkText(text) != nil {
 		return
 	}
 	w.guess(at, len(text), func(inner *walker) {
@@ -90,7 +90,7 @@ func (w *walker) guessAll(at int, args []Word) {
 }
 
 // textStarts are what is before a text for a shell in the words of programs.
-var textStarts = lazily(`(?i)(=|!|:|\|+|\.s[a-z]*\s|\bshell\s|\bexec\s|\bspawn\s|\bsystem\s|\brun\s|\bpipe\s|\bexec:|\bsystem:|\be\s)`)
+var textStarts = lazyRegexp(`(?i)(=|!|:|\|+|\.s[a-z]*\s|\bshell\s|\bexec\s|\bspawn\s|\bsystem\s|\brun\s|\bpipe\s|\bexec:|\bsystem:|\be\s)`)
 
 // guessIn guesses at the texts in a word: all of it, and what comes after some signs.
 func (w *walker) guessIn(at int, text string) {
@@ -104,10 +104,10 @@ func (w *walker) guessIn(at int, text string) {
 }
 
 var (
-	literal  = lazily("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|\\(([^()\"'`]+)\\)|\\{([^{}\"'`]+)\\}|\\[([^\\[\\]\"'`]+)\\]|<([^<>\"'`]+)>|\\|([^|\"'`]+)\\||/([^/\"'`]+)/")
-	runsCode = lazily(`(?i)system|exec|popen|spawn|subprocess|call|run|getline|shell|fork|eval|require|import|qx|%x|\||` +
+	literal  = lazyRegexp("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|\\(([^()\"'`]+)\\)|\\{([^{}\"'`]+)\\}|\\[([^\\[\\]\"'`]+)\\]|<([^<>\"'`]+)>|\\|([^|\"'`]+)\\||/([^/\"'`]+)/")
+	runsCode = lazyRegexp(`(?i)system|exec|popen|spawn|subprocess|call|run|getline|shell|fork|eval|require|import|qx|%x|\||` +
 		"`")
-	separated = lazily(`^[\s,]*$`)
+	separated = lazyRegexp(`^[\s,]*$`)
 )
 
 // guessLiterals takes the strings in code for texts and for lists of words, if the code looks as if it ran something.
@@ -143,7 +143,7 @@ func (w *walker) runner(at int) bool {
 	case len(c.Args) == 1 && (c.Args[0].Text == "--version" || c.Args[0].Text == "--help" || c.Args[0].Text == "-V"):
 		return false
 	case runners[c.Name] || loader().MatchString(c.Name):
-		w.grave(at, c.Name+" runs what it is given")
+		w.severe(at, c.Name+" runs what it is given")
 		w.guessAll(at, c.Args)
 		return true
 	case packaged[c.Name]:
@@ -153,17 +153,17 @@ func (w *walker) runner(at int) bool {
 	case c.Name == "less" || c.Name == "more" || c.Name == "most" || c.Name == "pg":
 		for _, a := range c.Args {
 			if strings.HasPrefix(a.Text, "+") {
-				w.grave(at, a.Text+" is a command for "+c.Name)
+				w.severe(at, a.Text+" is a command for "+c.Name)
 				w.guessIn(at, a.Text)
 			}
 		}
 	case c.Name == "ip" && slices.ContainsFunc(c.Args, func(a Word) bool { return a.Text == "exec" }):
-		w.grave(at, "ip runs what it is given")
+		w.severe(at, "ip runs what it is given")
 		w.guessAll(at, c.Args)
 	}
 	if c.Name == "tar" && len(c.Args) > 0 && !strings.HasPrefix(c.Args[0].Text, "-") &&
 		strings.ContainsAny(c.Args[0].Text, "IF") {
-		w.grave(at, "a letter of "+c.Args[0].Text+" names a program to run")
+		w.severe(at, "a letter of "+c.Args[0].Text+" names a program to run")
 		w.guessAll(at, c.Args[1:])
 	}
 	w.programOptions(at)
@@ -171,7 +171,7 @@ func (w *walker) runner(at int) bool {
 }
 
 // loader are the names of the program that starts programs.
-var loader = lazily(`^(ld(-linux.*|-musl.*|64)?\.so(\.\d+)*|ld-[0-9.]+\.so|ld-musl-.*\.so\.1)$`)
+var loader = lazyRegexp(`^(ld(-linux.*|-musl.*|64)?\.so(\.\d+)*|ld-[0-9.]+\.so|ld-musl-.*\.so\.1)$`)
 
 // programOptions doubts options that take a program, and guesses at it.
 func (w *walker) programOptions(at int) {
@@ -189,7 +189,7 @@ func (w *walker) programOptions(at int) {
 			if !has {
 				continue
 			}
-			w.grave(at, a.Text+" names a program to run")
+			w.severe(at, a.Text+" names a program to run")
 			switch {
 			case value != "":
 				w.guessText(at, value)
@@ -226,7 +226,7 @@ func (w *walker) gitPrograms(at int) {
 	c := w.all.commands[at]
 	for i, a := range c.Args {
 		if transport := strings.Index(a.Text, "ext::"); transport >= 0 {
-			w.grave(at, a.Text+" names a program to run")
+			w.severe(at, a.Text+" names a program to run")
 			w.guessText(at, strings.ReplaceAll(a.Text[transport+5:], "% ", `\ `))
 			w.guessText(at, strings.ReplaceAll(a.Text[transport+5:], "% ", " "))
 		}
@@ -239,7 +239,7 @@ func (w *walker) gitPrograms(at int) {
 	}
 }
 
-var sedRuns = lazily(`^[0-9,$!~+\s]*e\s*`)
+var sedRuns = lazyRegexp(`^[0-9,$!~+\s]*e\s*`)
 
 // sed doubts scripts that are not known to be harmless, and guesses at the commands in them.
 func (w *walker) sed(at int) {
@@ -267,7 +267,7 @@ func (w *walker) sed(at int) {
 				expression, scripts = true, append(scripts, value)
 			case 'f':
 				expression = true
-				w.grave(at, "the script of sed is in a file")
+				w.severe(at, "the script of sed is in a file")
 			}
 			break
 		}
@@ -283,12 +283,12 @@ func (w *walker) sed(at int) {
 func (w *walker) sedScript(at int, s Word) {
 	switch {
 	case !s.Static:
-		w.grave(at, "the script of sed is only known when it runs")
+		w.severe(at, "the script of sed is only known when it runs")
 		return
 	case sedScript().MatchString(s.Text):
 		return
 	case sedWrites().MatchString(s.Text):
-		w.grave(at, "the script of sed may run commands or write files")
+		w.severe(at, "the script of sed may run commands or write files")
 	}
 	for _, piece := range append(sedPieces().Split(s.Text, 40), s.Text) {
 		w.guessText(at, piece)
@@ -296,7 +296,7 @@ func (w *walker) sedScript(at int, s Word) {
 	}
 }
 
-var sedPieces = lazily(`[/|,;#@:\n{}]`)
+var sedPieces = lazyRegexp(`[/|,;#@:\n{}]`)
 
 // sedWrites finds letters that may be the commands e, w and W, or the flags e and w.
-var sedWrites = lazily(`[eEwW]`)
+var sedWrites = lazyRegexp(`[eEwW]`)

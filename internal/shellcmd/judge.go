@@ -39,7 +39,7 @@ func (r Rules) Judge(text string, c Context) Verdict {
 // quoted shows a text that may hold characters that cannot be seen.
 func quoted(text string) string {
 	return shorten(strings.Map(func(r rune) rune {
-		if hidden(r) {
+		if hasHiddenChars(r) {
 			return '\uFFFD'
 		}
 		return r
@@ -66,7 +66,7 @@ func (r Rules) part(c *Command, at Context, refused bool) (effect, why string) {
 			return deny, "the rule " + strings.Join(prefix, " ") + " denies it"
 		}
 	}
-	denied, fed := r.mayDeny(c), c.fed(at.place(c.dirs))
+	denied, fileNames := r.mayDeny(c), c.fileNames(at.workdirs(c.dirs))
 	switch {
 	case c.maybe:
 		return allow, "it is judged with what may run it"
@@ -76,8 +76,8 @@ func (r Rules) part(c *Command, at Context, refused bool) (effect, why string) {
 		return stricter(ask, r.otherwise()), strings.Join(c.Doubts[:min(3, len(c.Doubts))], "; ")
 	case denied != nil:
 		return stricter(ask, r.otherwise()), "what the rule " + strings.Join(denied, " ") + " denies may be in it"
-	case fed != "":
-		return stricter(ask, r.otherwise()), fed
+	case fileNames != "":
+		return stricter(ask, r.otherwise()), fileNames
 	case len(at.Env) > 0:
 		return stricter(ask, r.otherwise()), "the variables given for it can change what runs"
 	}
@@ -98,7 +98,7 @@ func (r Rules) mayDeny(c *Command) []string {
 
 // known decides about a command without doubts.
 func (r Rules) known(c *Command, at Context) (effect, why string) {
-	p := at.place(c.dirs)
+	p := at.workdirs(c.dirs)
 	if by := plumbing(c); by != "" {
 		if why := unsafeUse(c, p); why != "" {
 			return stricter(ask, r.otherwise()), why
@@ -124,7 +124,7 @@ func (r Rules) known(c *Command, at Context) (effect, why string) {
 }
 
 // listed reports a rule about a command; by says that it allows it, or why says what it does not cover.
-func (r Rules) listed(c *Command, at Context, p place) (listed bool, by, why string) {
+func (r Rules) listed(c *Command, at Context, p workdirs) (listed bool, by, why string) {
 	for _, prefix := range r.Allow {
 		if !lists(prefix, c) {
 			continue
@@ -138,7 +138,7 @@ func (r Rules) listed(c *Command, at Context, p place) (listed bool, by, why str
 }
 
 // unsafeUse looks at what every command has: redirects, and folders.
-func unsafeUse(c *Command, p place) string {
+func unsafeUse(c *Command, p workdirs) string {
 	if !p.any && slices.ContainsFunc(p.dirs, func(d string) bool { return !p.inside(d) }) {
 		return "it runs outside of the workspace"
 	}
@@ -190,12 +190,12 @@ func plumbing(c *Command) string {
 }
 
 // onlyReads says why a command may do more than read.
-func onlyReads(c *Command, p place) string {
+func onlyReads(c *Command, p workdirs) string {
 	s, n := c.reading()
 	switch {
 	case c.Program.Text != c.Name || c.built:
 		return "it is not the system's own " + c.Name
-	case tellsVersion(c):
+	case printsVersion(c):
 		return unsafeUse(c, p)
 	case s == nil || !s.read:
 		return c.Name + " is not known to only read"
@@ -220,7 +220,7 @@ var versioned = map[string]string{"node": "--version -v", "npm": "--version -v",
 	"jq": "--version", "rg": "--version", "fd": "--version", "gh": "--version version", "helm": "version",
 	"terraform": "--version", "tmux": "-V", "vim": "--version", "dotnet": "--version"}
 
-func tellsVersion(c *Command) bool {
+func printsVersion(c *Command) bool {
 	return len(c.Args) == 1 && c.Args[0].Static && slices.Contains(strings.Fields(versioned[c.Name]), c.Args[0].Text)
 }
 
@@ -278,7 +278,7 @@ func (r Rules) Check() (warnings []string, err error) {
 		}
 	}
 	for _, prefix := range r.Allow {
-		if why := tooBroad(prefix); why != "" {
+		if why := tooGeneral(prefix); why != "" {
 			warnings = append(warnings, fmt.Sprintf("allow %q: %s", strings.Join(prefix, " "), why))
 		}
 	}
@@ -317,7 +317,7 @@ var runsOthers = map[string]string{
 	"gradle": "gradle runs what projects say; name the task", "mvn": "mvn runs what projects say; name the goal",
 }
 
-func tooBroad(prefix []string) string {
+func tooGeneral(prefix []string) string {
 	name := baseName(prefix[0])
 	_, wraps := wrappers[name]
 	switch {
@@ -352,14 +352,14 @@ func lists(prefix []string, c *Command) bool {
 }
 
 // uncoveredBy says why a rule that lists a command does not allow it.
-func uncoveredBy(prefix []string, c *Command, input bool, p place) string {
+func uncoveredBy(prefix []string, c *Command, input bool, p workdirs) string {
 	if why := unsafeUse(c, p); why != "" {
 		return why
 	}
 	if strings.Contains(prefix[0], "/") && !path.IsAbs(prefix[0]) && !p.atRoot() {
 		return prefix[0] + " is another program in another folder"
 	}
-	if why := guarded(c, prefix, p); why != "" {
+	if why := isProtected(c, prefix, p); why != "" {
 		return why
 	}
 	words := len(prefix) - 1
@@ -493,10 +493,10 @@ func Prefix(text string) []string {
 		return nil
 	}
 	prefix := c.prefix()
-	if prefix == nil || harm(c, place{any: true, dirs: []string{""}}) != "" {
+	if prefix == nil || harm(c, workdirs{any: true, dirs: []string{""}}) != "" {
 		return nil
 	}
-	if uncoveredBy(prefix, c, false, place{any: true, dirs: c.dirs}) != "" {
+	if uncoveredBy(prefix, c, false, workdirs{any: true, dirs: c.dirs}) != "" {
 		return nil
 	}
 	return prefix

@@ -100,7 +100,7 @@ func (s *scanned) long(r wrapper, args []Word) (n int, ok bool) {
 // A use is a command seen as options and operands.
 type use struct {
 	command  *Command
-	place    place
+	workdirs workdirs
 	given    []given
 	operands []Word
 	extra    int // so many operands are not in the user's rule
@@ -126,8 +126,8 @@ func (u *use) has(names ...string) bool {
 }
 
 // uncovered says why a command is more than its spec allows, or "" when it is not.
-func (s *spec) uncovered(c *Command, skip, listed int, p place) string {
-	u := &use{command: c, place: p, listed: listed - skip, pretty: s.pretty}
+func (s *spec) uncovered(c *Command, skip, listed int, p workdirs) string {
+	u := &use{command: c, workdirs: p, listed: listed - skip, pretty: s.pretty}
 	if why := u.read(s, c.plainArgs()[skip:]); why != "" {
 		return why
 	}
@@ -174,7 +174,7 @@ func (u *use) openOperands(s *spec) string {
 		kind = paths
 	}
 	for _, o := range list {
-		if why := u.place.operand(o, kind); why != "" {
+		if why := u.workdirs.operand(o, kind); why != "" {
 			return why
 		}
 	}
@@ -205,7 +205,7 @@ func (u *use) read(s *spec, args []Word) string {
 		}
 		n, why := u.option(s, args[i:])
 		if why == "" && n == 2 && len(u.operands) > 0 && !s.oneDash && (s.operands == paths || s.operands == firstText) {
-			why = u.place.path(args[i+1]) // a system whose programs stop at the first operand opens it
+			why = u.workdirs.path(args[i+1]) // a system whose programs stop at the first operand opens it
 		}
 		if why != "" && i >= u.listed {
 			return why
@@ -240,7 +240,7 @@ func (u *use) option(s *spec, args []Word) (n int, why string) {
 		case flag:
 			u.given = append(u.given, given{name: name})
 		case value, pathValue:
-			if s.apart && (i > 1 || len(text) > 2 && !digits(text[2:])) {
+			if s.inSubshell && (i > 1 || len(text) > 2 && !digits(text[2:])) {
 				return 1, unknownOption(text, u.command.Name) // the letters after it are options, too
 			}
 			return u.value(s, name, text[i+1:], i+1 < len(text), args)
@@ -299,14 +299,14 @@ func (u *use) pair(s *spec, name string, args []Word) (n int, why string) {
 		if !args[2].Static {
 			return 3, "the value of the option " + args[0].Text + " is only known when it runs"
 		}
-		return 3, u.place.path(args[2])
+		return 3, u.workdirs.path(args[2])
 	}
 	return 3, ""
 }
 
 // optionLike is what git may take for an option although one that takes a value is before it: git log --format
 // --output=x knows --format= only, and writes x before it complains.
-var optionLike = lazily(`^-[^0-9]`)
+var optionLike = lazyRegexp(`^-[^0-9]`)
 
 func (u *use) value(s *spec, name, text string, attached bool, args []Word) (n int, why string) {
 	g, n := given{name, static(text)}, 1
@@ -327,13 +327,13 @@ func (u *use) value(s *spec, name, text string, attached bool, args []Word) (n i
 		return n, "the value of the option " + args[0].Text + " " + why
 	}
 	if s.options[name] == pathValue {
-		return n, u.place.path(g.value)
+		return n, u.workdirs.path(g.value)
 	}
 	return n, ""
 }
 
 // uncoveredUnknown looks at a program that is in no table: no options, and no paths that lead out.
-func uncoveredUnknown(c *Command, listed int, p place) string {
+func uncoveredUnknown(c *Command, listed int, p workdirs) string {
 	for _, a := range c.Args[listed:] {
 		if a.Static && len(a.Text) > 1 && a.Text[0] == '-' {
 			return "the rule does not list the option " + a.Text

@@ -60,14 +60,14 @@ type Command struct {
 	// Doubts are what cannot be determined about it, each a short phrase; none means that all is known.
 	Doubts []string
 
-	built bool     // it stands for a construct
-	shows bool     // what is set for it changes only how it orders and shows things
-	sets  bool     // it is nothing but assignments to variables that no program looks at
-	grave bool     // one of the doubts is about what would run
-	moved bool     // git has -C, which dirs have followed
-	kept  []Word   // of find: the arguments without the commands in them; nil for all
-	maybe bool     // it is a guess at what another command runs
-	dirs  []string // the folders it may run in, relative to the first one or absolute
+	built     bool     // it stands for a construct
+	shows     bool     // what is set for it changes only how it orders and shows things
+	sets      bool     // it is nothing but assignments to variables that no program looks at
+	severe    bool     // one of the doubts is about what would run
+	changeDir bool     // git has -C, which dirs have followed
+	kept      []Word   // of find: the arguments without the commands in them; nil for all
+	maybe     bool     // it is a guess at what another command runs
+	dirs      []string // the folders it may run in, relative to the first one or absolute
 }
 
 // A RefusedError says why a text was not taken apart. No one should allow such a text by a rule.
@@ -94,14 +94,14 @@ func Parse(text string) (*Script, error) {
 // parse gives, with an error, the commands before the trouble: bash runs a text line by line, and so would run them.
 func parse(text string) (s *Script, err error) {
 	s = &Script{Text: text}
-	if err := gate(text); err != nil {
+	if err := checkText(text); err != nil {
 		return s, err
 	}
 	w := &walker{src: text, all: &collected{}}
 	defer func() {
 		s.Commands, s.bomb, s.values = w.all.commands, w.all.bomb, w.all.values
 		if w.all.guesses > maxGuesses && len(s.Commands) > 0 {
-			s.Commands[0].graveDoubt("more may be run in it than can be looked at")
+			s.Commands[0].severeDoubt("more may be run in it than can be looked at")
 		}
 		if p := recover(); p != nil { // the parser is a third party's; nothing may end the host
 			err = &RefusedError{Reason: "the parser failed on it"}
@@ -129,7 +129,7 @@ func statements(text string) (list []*syntax.Stmt, err error) {
 
 // readDifferently finds what the parser and bash do not read alike.
 func readDifferently(text string, file *syntax.File) error {
-	if at := oddComment(text, file); at >= 0 {
+	if at := ambiguousComment(text, file); at >= 0 {
 		return &RefusedError{Offset: at, Reason: "bash may not take this # for the start of a comment"}
 	}
 	if at := longComment().FindStringIndex(text); at != nil {
@@ -144,14 +144,14 @@ func readDifferently(text string, file *syntax.File) error {
 
 // joinedLine is a line that goes on in the next one without a blank before the backslash: $\ and ( in the next line are
 // $( to bash, and two things to the parser.
-var joinedLine = lazily(`(^|[^ \t\n\\])(\\\\)*\\\n|[ \t\n](\\\\)+\\\n`)
+var joinedLine = lazyRegexp(`(^|[^ \t\n\\])(\\\\)*\\\n|[ \t\n](\\\\)+\\\n`)
 
 // longComment may be a comment that the parser, unlike bash, takes for one that goes on in the next line.
-var longComment = lazily(`#[^\n]*\\\n`)
+var longComment = lazyRegexp(`#[^\n]*\\\n`)
 
-// oddComment finds what the parser takes for a comment in the middle of a word; -1 when there is none. To bash only
+// ambiguousComment finds what the parser takes for a comment in the middle of a word; -1 when there is none. To bash only
 // what begins a word is one.
-func oddComment(text string, file *syntax.File) (at int) {
+func ambiguousComment(text string, file *syntax.File) (at int) {
 	at = -1
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.Comment); ok {
@@ -178,8 +178,8 @@ func refusedSyntax(err error) *RefusedError {
 // maxText is the longest text that is looked at, in bytes. No person reads longer ones before saying yes.
 const maxText = 16 << 10
 
-// gate refuses texts that a person and bash might read differently, or that take long to parse.
-func gate(text string) error {
+// checkText refuses texts that a person and bash might read differently, or that take long to parse.
+func checkText(text string) error {
 	if len(text) > maxText {
 		return &RefusedError{Offset: maxText, Reason: fmt.Sprintf("it is longer than %d bytes", maxText)}
 	}
@@ -189,15 +189,15 @@ func gate(text string) error {
 				return &RefusedError{Offset: i, Reason: "it is not UTF-8"}
 			}
 		}
-		if hidden(r) {
+		if hasHiddenChars(r) {
 			return &RefusedError{Offset: i, Reason: fmt.Sprintf("it holds the character %U, which people cannot see", r)}
 		}
 	}
 	return nil
 }
 
-// hidden reports characters that are invisible, move others, or look like a blank without being one.
-func hidden(r rune) bool {
+// hasHiddenChars reports characters that are invisible, move others, or look like a blank without being one.
+func hasHiddenChars(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
@@ -210,8 +210,8 @@ func hidden(r rune) bool {
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == '\u2800' // the braille blank
 }
 
-// lazily compiles an expression when it is first asked for: a program that only passes by need not wait for it.
-func lazily(expression string) func() *regexp.Regexp {
+// lazyRegexp compiles an expression when it is first asked for: a program that only passes by need not wait for it.
+func lazyRegexp(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
@@ -267,7 +267,7 @@ func (w *walker) insidePart(p syntax.WordPart, dirs []string) (doubts []string) 
 	case *syntax.CmdSubst:
 		return w.substitution(p, dirs)
 	case *syntax.ProcSubst:
-		w.within(p.Op.String()+"...)", func(w *walker) { w.apart(func(w *walker) { w.stmts(p.Stmts, dirs) }) })
+		w.within(p.Op.String()+"...)", func(w *walker) { w.inSubshell(func(w *walker) { w.stmts(p.Stmts, dirs) }) })
 	case *syntax.ParamExp:
 		return w.insideParam(p, dirs)
 	case *syntax.ArithmExp:
@@ -284,7 +284,7 @@ func (w *walker) insidePart(p syntax.WordPart, dirs []string) (doubts []string) 
 }
 
 func (w *walker) substitution(p *syntax.CmdSubst, dirs []string) (doubts []string) {
-	w.within("$(...)", func(w *walker) { w.apart(func(w *walker) { w.stmts(p.Stmts, dirs) }) })
+	w.within("$(...)", func(w *walker) { w.inSubshell(func(w *walker) { w.stmts(p.Stmts, dirs) }) })
 	switch {
 	case p.TempFile || p.ReplyVar:
 		return []string{"a substitution that is not known"}
@@ -320,8 +320,8 @@ func (w *walker) hiddenIn(n syntax.Node, dirs []string) {
 const maxBraces = 64
 
 var (
-	braceLike  = lazily(`(?s)\{.*(,|\.\.).*\}`)
-	braceChars = lazily(`^[A-Za-z0-9_./,={}*?+-]*$`)
+	braceLike  = lazyRegexp(`(?s)\{.*(,|\.\.).*\}`)
+	braceChars = lazyRegexp(`^[A-Za-z0-9_./,={}*?+-]*$`)
 )
 
 // hasBraces reports a word that bash might expand, such as a{b,c}.
@@ -358,12 +358,12 @@ func braces(s string) (out []string, ok bool) {
 		if !ok || e == "" || len(out)+len(middles)*len(tails) > maxBraces {
 			return nil, false
 		}
-		out = append(out, crossed(s[:open], middles, tails)...)
+		out = append(out, combine(s[:open], middles, tails)...)
 	}
 	return out, true
 }
 
-func crossed(head string, middles, tails []string) (out []string) {
+func combine(head string, middles, tails []string) (out []string) {
 	for _, m := range middles {
 		for _, t := range tails {
 			out = append(out, head+m+t)

@@ -21,14 +21,14 @@ type Context struct {
 	Stdin bool
 }
 
-// A place is the folders a command may run in, and the workspace.
-type place struct {
+// A workdirs is the folders a command may run in, and the workspace.
+type workdirs struct {
 	root string
 	dirs []string
 	any  bool // paths do not matter
 }
 
-func (c Context) place(dirs []string) place {
+func (c Context) workdirs(dirs []string) workdirs {
 	root, dir := c.Root, c.Dir
 	switch {
 	case root == "" && dir == "":
@@ -38,7 +38,7 @@ func (c Context) place(dirs []string) place {
 	case dir == "":
 		dir = root
 	}
-	p := place{root: path.Clean(root)}
+	p := workdirs{root: path.Clean(root)}
 	for _, d := range dirs {
 		p.dirs = append(p.dirs, p.real(joined(path.Clean(dir), d)))
 	}
@@ -49,7 +49,7 @@ func (c Context) place(dirs []string) place {
 // workspace is one, or lies in one.
 const topFolder = "/(top)"
 
-func (p place) real(file string) string {
+func (p workdirs) real(file string) string {
 	if rest, ok := strings.CutPrefix(file, topFolder); ok && (rest == "" || rest[0] == '/') {
 		return path.Clean(p.root + rest)
 	}
@@ -84,16 +84,16 @@ func folderOf(c *syntax.CmdSubst) string {
 }
 
 // atRoot reports that it can run in no folder but the workspace's own.
-func (p place) atRoot() bool {
+func (p workdirs) atRoot() bool {
 	return p.any || !slices.ContainsFunc(p.dirs, func(d string) bool { return d != p.root })
 }
 
-func (p place) inside(file string) bool {
+func (p workdirs) inside(file string) bool {
 	return file == p.root || p.root == "/" || strings.HasPrefix(file, p.root+"/")
 }
 
 // path says why a file may not be opened.
-func (p place) path(x Word) string {
+func (p workdirs) path(x Word) string {
 	text := x.Text
 	if x.kind == folder {
 		text = x.file
@@ -113,7 +113,7 @@ func (p place) path(x Word) string {
 }
 
 // operand says why an operand may not be used.
-func (p place) operand(x Word, kind operands) string {
+func (p workdirs) operand(x Word, kind operands) string {
 	switch kind {
 	case paths:
 		return p.path(x)
@@ -151,9 +151,9 @@ var writers = strings.Fields("cp mv tee install ln link touch dd truncate rsync 
 // gitKeeps are the sub-commands of git that leave the files in their operands as they are.
 var gitKeeps = strings.Fields("add stage commit push blame log diff show status ls-files check-ignore fetch")
 
-// guarded says why a rule that allows a program does not cover what it may write to: files that others run or follow
+// isProtected says why a rule that allows a program does not cover what it may write to: files that others run or follow
 // without being asked, which a person is asked about when an edit changes them too.
-func guarded(c *Command, prefix []string, p place) string {
+func isProtected(c *Command, prefix []string, p workdirs) string {
 	s, sub := c.find()
 	if s != nil && s.read && (sub > 0 || !tabled()[c.Name]) &&
 		!slices.ContainsFunc(prefix[1:], func(token string) bool { return strings.HasPrefix(token, "-") }) {
@@ -172,11 +172,11 @@ func guarded(c *Command, prefix []string, p place) string {
 }
 
 // overwrites says which of a command's operands other programs run or follow.
-func (p place) overwrites(c *Command) string {
+func (p workdirs) overwrites(c *Command) string {
 	return p.changes(c, filenames.AutoExecuted, " is run or followed by other programs without being asked")
 }
 
-func (p place) changes(c *Command, is func(name string) bool, why string) string {
+func (p workdirs) changes(c *Command, is func(name string) bool, why string) string {
 	for _, a := range c.Args {
 		text := a.Text
 		if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "of=") {
@@ -193,7 +193,7 @@ func (p place) changes(c *Command, is func(name string) bool, why string) string
 }
 
 // names are the paths that an operand may mean, relative to the workspace where they are in it.
-func (p place) names(text string) (out []string) {
+func (p workdirs) names(text string) (out []string) {
 	for _, d := range p.dirs {
 		full := joined(d, text)
 		if p.root != "/" {

@@ -8,21 +8,21 @@ import (
 // A spec is what is known about a program, or one of its sub-commands: the options that only do what its rules allow,
 // and what its operands are. Options that are not in it are not known to be harmless.
 type spec struct {
-	options  map[string]arity
-	operands operands
-	max      int       // the most operands; 0 for any number, -1 for none
-	read     bool      // it only reads
-	digits   bool      // operands may be digits that are only known when it runs
-	says     bool      // operands may be any text that is only known when it runs
-	globs    globLevel // how it bears names of files that look like options
-	oneDash  bool      // long options have one dash, as those of go and find
-	count    bool      // -5 is an option
-	fixed    bool      // operands mean something to run: a rule that lists one covers no others
-	raw      bool      // it has no options; what looks like one is an operand
-	first    bool      // options end at the first operand: what follows is operands, whatever it looks like
-	apart    bool      // the value of a short option is always the next word; only digits may be attached
-	pretty   bool      // --format and --pretty may name a format in the settings of git
-	check    func(*use) string
+	options    map[string]arity
+	operands   operands
+	max        int       // the most operands; 0 for any number, -1 for none
+	read       bool      // it only reads
+	digits     bool      // operands may be digits that are only known when it runs
+	says       bool      // operands may be any text that is only known when it runs
+	globs      globLevel // how it bears names of files that look like options
+	oneDash    bool      // long options have one dash, as those of go and find
+	count      bool      // -5 is an option
+	fixed      bool      // operands mean something to run: a rule that lists one covers no others
+	raw        bool      // it has no options; what looks like one is an operand
+	first      bool      // options end at the first operand: what follows is operands, whatever it looks like
+	inSubshell bool      // the value of a short option is always the next word; only digits may be attached
+	pretty     bool      // --format and --pretty may name a format in the settings of git
+	check      func(*use) string
 }
 
 // An arity is what follows an option.
@@ -169,7 +169,7 @@ func (c *Command) plainArgs() []Word {
 		switch {
 		case args[0].Text == "--no-pager" || args[0].Text == "-P":
 			args = args[1:]
-		case c.moved && len(args) > 1 && args[0].Text == "-C":
+		case c.changeDir && len(args) > 1 && args[0].Text == "-C":
 			args = args[2:]
 		default:
 			return args
@@ -247,7 +247,7 @@ var fileRows = []row{
 	{"df", "a B= h H i k l P t= T x= all block-size= total human-readable inodes local output? portability print-type " +
 		"type= exclude-type=", spec{operands: paths, globs: anyGlob}},
 	{"tree", "a C d D f F g h i I= L= n N p P= q Q r s S t u U v x gitignore noreport dirsfirst filelimit? matchdirs " +
-		"ignore-case sort? prune du si inodes device charset? J X", spec{operands: paths, apart: true}},
+		"ignore-case sort? prune du si inodes device charset? J X", spec{operands: paths, inSubshell: true}},
 	{"realpath", "e m L P q s z canonicalize-existing canonicalize-missing logical physical quiet no-symlinks zero " +
 		"relative-to/ relative-base/", spec{operands: paths}},
 	{"readlink", "e f m n q s v z canonicalize canonicalize-existing canonicalize-missing no-newline zero",
@@ -379,7 +379,7 @@ func words(list ...string) map[string]bool {
 }
 
 // runners run a command, or a text for a shell, that is somewhere among their words. Where it begins is not known for
-// each of their options, so all of it is looked at by rules that deny, and nothing of it is allowed by a rule.
+// forEach of their options, so all of it is looked at by rules that deny, and nothing of it is allowed by a rule.
 var runners = words("setarch linux32 linux64 i386 i486 i586 i686 x86_64 uname26 setpriv prlimit capsh chpst "+
 	"softlimit setuidgid envdir envuidgid daemon daemonize",
 	"start-stop-daemon cgexec numactl choom valgrind perf rr hyperfine tmux screen dtach abduco zellij socat nc ncat "+

@@ -181,7 +181,7 @@ func readingSpecs() map[string]*spec {
 }
 
 // tryReading runs commands of each program until some of them were judged as reading, and checks what they did.
-func tryReading(t *testing.T, seed uint64, each int) (ran int) {
+func tryReading(t *testing.T, seed uint64, forEach int) (ran int) {
 	keys, programs := readingKeys(t)
 	root, bin, marks := newTraps(t, programs)
 	before := fingerprint(t, root)
@@ -192,7 +192,7 @@ func tryReading(t *testing.T, seed uint64, each int) (ran int) {
 			continue
 		}
 		allowed := 0
-		for tries := 0; allowed < each && tries < 60*each; tries++ {
+		for tries := 0; allowed < forEach && tries < 60*forEach; tries++ {
 			text := drawCommand(r, key, readingSpecs()[key])
 			if (Rules{ReadOnly: true}).Judge(text, at).Effect != allow {
 				continue

@@ -25,7 +25,7 @@ func Assess(text string, c Context) Risk {
 	var high []string
 	for i := range s.Commands {
 		part := &s.Commands[i]
-		if why := harm(part, c.place(part.dirs)); why != "" {
+		if why := harm(part, c.workdirs(part.dirs)); why != "" {
 			high = add(high, part.Text+": "+why)
 		}
 	}
@@ -100,8 +100,8 @@ var harmfulUses = []struct {
 }
 
 // harm says why a command could do much harm, "" if it could not.
-func harm(c *Command, p place) string {
-	if c.grave {
+func harm(c *Command, p workdirs) string {
+	if c.severe {
 		return strings.Join(c.Doubts[:min(3, len(c.Doubts))], "; ")
 	}
 	if why := harmful[c.Name]; why != "" {

@@ -13,7 +13,7 @@ var shells = map[string]bool{"bash": true, "sh": true, "dash": true, "ash": true
 	"rbash": true, "fish": true, "csh": true, "tcsh": true}
 
 // plainText is what all shells that know -c read alike.
-var plainText = lazily(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
+var plainText = lazyRegexp(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
 
 // shell lists what a shell is asked to run.
 func (w *walker) shell(at int) {
@@ -21,7 +21,7 @@ func (w *walker) shell(at int) {
 	text, found, sure := shellText(c.Args)
 	switch {
 	case found && !sure:
-		w.grave(at, "an option of "+c.Name+" that is not known to be harmless")
+		w.severe(at, "an option of "+c.Name+" that is not known to be harmless")
 		w.string(at, text, c.Name+" -c")
 		w.guessTexts(at)
 	case found:
@@ -44,7 +44,7 @@ func (w *walker) otherShell(at int, text Word) {
 	plain := plainText().MatchString(text.Text) && !strings.Contains(text.Text, "&|") &&
 		!regexp.MustCompile(`(^|[^&])&([^&]|$)`).MatchString(text.Text)
 	if name != "sh" && name != "dash" || !plain {
-		w.grave(at, name+" may read the text in another way than bash")
+		w.severe(at, name+" may read the text in another way than bash")
 	}
 }
 
@@ -95,21 +95,21 @@ func (w *walker) string(at int, text Word, via string) {
 	outer := w.all.commands[at]
 	switch {
 	case !text.Static:
-		w.grave(at, "the text it runs is only known when it runs")
+		w.severe(at, "the text it runs is only known when it runs")
 		return
 	case w.level >= maxLevel:
-		w.grave(at, "too many shells in shells")
+		w.severe(at, "too many shells in shells")
 		return
 	}
 	inner := walker{src: text.Text, all: w.all, via: append(slices.Clip(outer.Via), via), level: w.level + 1, loop: w.loop}
 	had := w.all.err
-	if err := gate(text.Text); err != nil {
+	if err := checkText(text.Text); err != nil {
 		w.all.err = err
 	}
 	inner.text(outer.dirs)
 	if had == nil && w.all.err != nil { // the shell inside says so when it runs, not the one outside
 		w.all.err = nil
-		w.grave(at, "the text it runs is not understood")
+		w.severe(at, "the text it runs is not understood")
 	}
 }
 
@@ -118,9 +118,9 @@ func (w *walker) script(at int) {
 	first := w.all.commands[at].Args[0]
 	switch {
 	case !first.Static, first.Text == "", first.Text[0] == '-', first.Text[0] == '+':
-		w.grave(at, "what it runs is not sure")
+		w.severe(at, "what it runs is not sure")
 	case strings.HasPrefix(path.Clean(first.Text), "/dev/") || strings.HasPrefix(path.Clean(first.Text), "/proc/"):
-		w.grave(at, "it runs what it reads")
+		w.severe(at, "it runs what it reads")
 	}
 }
 
@@ -144,7 +144,7 @@ func (w *walker) input(at int) {
 		}
 	}
 	if len(c.Args) != 1 || c.Args[0].Text != "--version" {
-		w.grave(at, "it runs what it reads")
+		w.severe(at, "it runs what it reads")
 	}
 	for _, r := range c.Redirects {
 		if strings.HasPrefix(r.Op, "<<") && r.Target.Static {
@@ -156,7 +156,7 @@ func (w *walker) input(at int) {
 // textRunner is for other commands that run text: what can be read of it is listed, and it stays a doubt.
 func (w *walker) textRunner(at int) {
 	c := w.all.commands[at]
-	w.grave(at, "it runs text as commands")
+	w.severe(at, "it runs text as commands")
 	if c.Name != "eval" && c.Name != "trap" { // of those all is read below
 		w.guessAll(at, c.Args)
 	}
@@ -222,7 +222,7 @@ var interpreters = map[string]struct{ text, prints string }{
 func (w *walker) interpreted(at int) {
 	c := w.all.commands[at]
 	if runsWords(&c) {
-		w.grave(at, "one of its words names a program to run")
+		w.severe(at, "one of its words names a program to run")
 	}
 	r, ok := interpreters[strings.TrimRight(c.Name, ".0123456789")]
 	if !ok {
@@ -243,7 +243,7 @@ func (w *walker) interpreted(at int) {
 		return
 	}
 	if why := asText(r.text, c.Args); why != "" {
-		w.grave(at, why)
+		w.severe(at, why)
 		for _, a := range c.Args {
 			if a.Static {
 				w.guessLiterals(at, a.Text)

@@ -11,9 +11,9 @@ import (
 // doubt adds what cannot be determined; a grave one is about what would run.
 func (c *Command) doubt(why string) { c.Doubts = append(c.Doubts, why) }
 
-func (c *Command) graveDoubt(why string) {
+func (c *Command) severeDoubt(why string) {
 	c.doubt(why)
-	c.grave = true
+	c.severe = true
 }
 
 // call walks a simple command.
@@ -37,13 +37,13 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) flow {
 	}
 	w.put(at, c)
 	w.unwrap(at, 0)
-	return w.moved(w.all.commands[at], at)
+	return w.changeDir(w.all.commands[at], at)
 }
 
 var (
 	showing = strings.Fields("LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LANG LANGUAGE NO_COLOR CLICOLOR " +
 		"COLUMNS LINES TERM")
-	shown = lazily(`^[A-Za-z0-9._@:-]*$`)
+	shown = lazyRegexp(`^[A-Za-z0-9._@:-]*$`)
 )
 
 // onlyShows reports a variable for a program that changes nothing but how it orders and shows things.
@@ -84,13 +84,13 @@ func (w *walker) fill(c *Command, words []Word) {
 	c.Program, c.Args = words[0], words[1:]
 	switch p := c.Program; {
 	case !p.Static:
-		c.graveDoubt("the program is only known when it runs")
+		c.severeDoubt("the program is only known when it runs")
 	case strings.Trim(p.Text, "/.") == "" && p.Text != ".":
-		c.graveDoubt("the program has no name")
+		c.severeDoubt("the program has no name")
 	default:
 		c.Name = path.Base(p.Text)
 		if c.Name[0] == '-' { // such as time -o x ls, where the keyword ends at -o and the program does not
-			c.graveDoubt("the program is called like an option")
+			c.severeDoubt("the program is called like an option")
 		}
 	}
 	c.moveGit()
@@ -113,7 +113,7 @@ func (c *Command) moveGit() {
 			for i, d := range c.dirs {
 				dirs[i] = joined(d, args[1].where())
 			}
-			c.dirs, c.moved, args = dirs, true, args[2:]
+			c.dirs, c.changeDir, args = dirs, true, args[2:]
 		default:
 			return
 		}
@@ -170,8 +170,8 @@ func (c *Command) globDoubt(s *spec, at int, x Word) string {
 	return text + " may match a file that is called like an option; ./ before it helps"
 }
 
-// moved is where the shell may be after a command.
-func (w *walker) moved(c Command, at int) flow {
+// changeDir is where the shell may be after a command.
+func (w *walker) changeDir(c Command, at int) flow {
 	same := flow{c.dirs, c.dirs}
 	if c.Name != "cd" || len(c.Doubts) > 0 {
 		return same

@@ -112,7 +112,7 @@ func (w *walker) stmt(s *syntax.Stmt, dirs []string) flow {
 	f := flow{dirs, dirs}
 	if s.Background {
 		w.construct("&", s, s.Redirs, dirs)
-		w.apart(func(w *walker) { f = w.command(s, dirs) })
+		w.inSubshell(func(w *walker) { f = w.command(s, dirs) })
 	} else {
 		f = w.command(s, dirs)
 	}
@@ -138,7 +138,7 @@ func (w *walker) command(s *syntax.Stmt, dirs []string) flow {
 	case *syntax.Block:
 		return w.stmts(c.Stmts, dirs)
 	case *syntax.Subshell:
-		w.apart(func(w *walker) { w.stmts(c.Stmts, dirs) })
+		w.inSubshell(func(w *walker) { w.stmts(c.Stmts, dirs) })
 		return flow{dirs, dirs}
 	case *syntax.BinaryCmd:
 		return w.binary(c, dirs)
@@ -167,17 +167,17 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) flow {
 	switch c.Op {
 	case syntax.AndStmt:
 		x := w.stmt(c.X, dirs)
-		y := w.perhaps(func(w *walker) flow { return w.stmt(c.Y, x.ok) })
+		y := w.maybeRuns(func(w *walker) flow { return w.stmt(c.Y, x.ok) })
 		return flow{y.ok, union(x.bad, y.bad)}
 	case syntax.OrStmt:
 		x := w.stmt(c.X, dirs)
-		y := w.perhaps(func(w *walker) flow { return w.stmt(c.Y, x.bad) })
+		y := w.maybeRuns(func(w *walker) flow { return w.stmt(c.Y, x.bad) })
 		return flow{union(x.ok, y.ok), y.bad}
 	case syntax.Pipe, syntax.PipeAll:
 		from := len(w.all.commands)
-		w.apart(func(w *walker) { w.stmt(c.X, dirs) })
+		w.inSubshell(func(w *walker) { w.stmt(c.X, dirs) })
 		to := len(w.all.commands)
-		w.apart(func(w *walker) {
+		w.inSubshell(func(w *walker) {
 			w.names = printsNames(w.all.commands[from:to])
 			w.stmt(c.Y, dirs)
 		})
@@ -193,7 +193,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs []string) flow {
 // piped guesses at what one command prints for another that runs what it reads.
 func (w *walker) piped(from, to int) {
 	x := w.all.commands[from]
-	if x.Name != "echo" && x.Name != "printf" || !w.all.commands[to].grave {
+	if x.Name != "echo" && x.Name != "printf" || !w.all.commands[to].severe {
 		return
 	}
 	for _, a := range x.Args {

@@ -76,7 +76,7 @@ var wrappers = map[string]wrapper{
 func (w *walker) unwrap(at, depth int) {
 	c := w.all.commands[at]
 	if depth >= maxWrappers {
-		w.grave(at, "too many wrappers around each other")
+		w.severe(at, "too many wrappers around each other")
 		return
 	}
 	switch {
@@ -102,7 +102,7 @@ func (w *walker) doubt(at int, why string) {
 	w.all.commands[at].doubt(why)
 }
 
-func (w *walker) grave(at int, why string) { w.all.commands[at].graveDoubt(why) }
+func (w *walker) severe(at int, why string) { w.all.commands[at].severeDoubt(why) }
 
 // maybeEmpty lists what runs if the first word turns out to be nothing.
 func (w *walker) maybeEmpty(at, depth int) {
@@ -153,12 +153,12 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 	case s.lookup && c.Name == "command":
 		return
 	case s.unknown != "":
-		w.grave(at, "the option "+s.unknown+" of "+c.Name+" is not known")
-		w.candidates(at, s.rest)
+		w.severe(at, "the option "+s.unknown+" of "+c.Name+" is not known")
+		w.commandStarts(at, s.rest)
 		w.guessAll(at, c.Args)
 		return
 	case s.split.Text != "":
-		w.grave(at, c.Name+" splits a text into words")
+		w.severe(at, c.Name+" splits a text into words")
 		w.string(at, s.split, c.Name+" -S")
 		return
 	case c.Name == "env" && len(s.rest) > 0 && s.rest[0].Text == "-":
@@ -169,7 +169,7 @@ func (w *walker) wrapped(at int, r wrapper, depth int) {
 	}
 	for _, a := range c.Args { // strace -o '|command'
 		if a.Static && len(a.Text) > 1 && strings.ContainsAny(a.Text[:1], "|!") {
-			w.grave(at, "what is after "+a.Text[:1]+" may be run")
+			w.severe(at, "what is after "+a.Text[:1]+" may be run")
 			w.guessText(at, a.Text[1:])
 		}
 	}
@@ -184,7 +184,7 @@ func (w *walker) afterOptions(at int, r wrapper, words []Word, depth int) {
 	name := w.all.commands[at].Name
 	skipped, rest := words[:min(r.skip, len(words))], words[min(r.skip, len(words)):]
 	if slices.ContainsFunc(skipped, func(x Word) bool { return !x.Static }) {
-		w.grave(at, "a word before the command is only known when it runs")
+		w.severe(at, "a word before the command is only known when it runs")
 	}
 	switch {
 	case name == "flock" && len(rest) > 1 && (rest[0].Text == "-c" || rest[0].Text == "--command"):
@@ -205,7 +205,7 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 		rest = rest[1:]
 	}
 	switch {
-	case len(rest) > 0 && name == "xargs" && w.feedsNames(at, rest):
+	case len(rest) > 0 && name == "xargs" && w.passesFileNames(at, rest):
 		from := len(w.all.commands)
 		w.inner(at, name, rest, "", depth)
 		w.all.commands[from].Fed = r.added
@@ -218,8 +218,8 @@ func (w *walker) rest(at int, r wrapper, rest []Word, depth int) {
 	}
 }
 
-// candidates lists what may run when it is not sure where the command begins: rules that deny should see it.
-func (w *walker) candidates(at int, rest []Word) {
+// commandStarts lists what may run when it is not sure where the command begins: rules that deny should see it.
+func (w *walker) commandStarts(at int, rest []Word) {
 	outer := w.all.commands[at]
 	found := 0
 	for i, x := range rest {
@@ -228,7 +228,7 @@ func (w *walker) candidates(at int, rest []Word) {
 		}
 		c := Command{Via: append(slices.Clip(outer.Via), outer.Name), dirs: outer.dirs, Text: joinWords(rest[i:])}
 		w.fill(&c, rest[i:])
-		c.graveDoubt("it may be the command, or a word for " + outer.Name)
+		c.severeDoubt("it may be the command, or a word for " + outer.Name)
 		w.all.commands = append(w.all.commands, c)
 		if found++; found == 3 {
 			return
