@@ -285,3 +285,88 @@ func TestArgumentOfManyValues(t *testing.T) {
 		t.Errorf("two: %v, %v", got, err)
 	}
 }
+
+// Of what is in a folder a rule knows the beginning of the path: that settles startswith and inside, and leaves others
+// unsure.
+func TestConditionsOnWhatIsInAFolder(t *testing.T) {
+	t.Parallel()
+	const starts, in, ends, own, all = `anytrue([for p in paths() : startswith(p, "private/")])`,
+		`anytrue([for p in paths() : inside(p, "private")])`,
+		`anytrue([for p in paths() : endswith(p, ".key")])`, `startswith(args.path, "private/")`,
+		`alltrue([for p in paths() : inside(p, ".")])`
+	for _, c := range []struct {
+		when   string
+		path   policy.Path
+		want   policy.Effect
+		unsure bool
+	}{
+		{starts, policy.Path{Name: ".", Below: true}, "", true},
+		{starts, policy.Path{Name: "src", Below: true}, policy.Allow, false},
+		{starts, policy.Path{Name: "private", Below: true}, policy.Deny, false},
+		{starts, policy.Path{Name: "private/deep", Below: true}, policy.Deny, false},
+		{starts, policy.Path{Name: "privat", Below: true}, policy.Allow, false},
+		{starts, policy.Path{Name: "private"}, policy.Allow, false},
+		{starts, policy.Path{Name: "private/x"}, policy.Deny, false},
+		{in, policy.Path{Name: ".", Below: true}, "", true}, {in, policy.Path{Name: "src", Below: true}, policy.Allow, false},
+		{in, policy.Path{Name: "private/a", Below: true}, policy.Deny, false},
+		{in, policy.Path{Name: "/etc", Below: true}, policy.Allow, false},
+		{in, policy.Path{Name: "/", Below: true}, "", true},
+		{ends, policy.Path{Name: "src", Below: true}, "", true}, {ends, policy.Path{Name: "src/a.key"}, policy.Deny, false},
+		{ends, policy.Path{Name: "src/a.go"}, policy.Allow, false},
+		{own, policy.Path{Name: "src", Below: true}, policy.Allow, false},
+		{own, policy.Path{Name: "private", Below: true}, policy.Deny, false},
+		{all, policy.Path{Name: "src", Below: true}, policy.Deny, false},
+		{all, policy.Path{Name: "/etc", Below: true}, policy.Allow, false},
+	} {
+		conf, err := Parse("config.hcl",
+			[]byte("policy \"user\" {\n  rule \"r\" {\n    when   = "+c.when+
+				"\n    effect = \"deny\"\n  }\n  rule \"else\" {\n    effect = \"allow\"\n  }\n}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := policy.New(conf.Policies...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &policy.Query{Tool: "readfile__grep", Plugin: "readfile",
+			Arguments: []byte(`{"path":"somewhere/else","pattern":"x"}`), Workdir: "/workspace"}
+		if !p.LooksAtPaths(q) {
+			t.Fatalf("%s is not known to look at paths", c.when)
+		}
+		about := q.About(c.path)
+		d := p.Decide(about)
+		if about.Unsure() != c.unsure || !c.unsure && d.Effect != c.want {
+			t.Errorf("%s, %+v: %s, unsure %t", c.when, c.path, d.Effect, about.Unsure())
+		}
+	}
+}
+
+// A script for a shell is a command; of others it is not known which commands they run.
+func TestConditionsAboutScripts(t *testing.T) {
+	pushes := ruleWith(t, `anytrue([for c in commands(args.command) : c.name == "git" && contains(c.args, "push")])`)
+	mentions := ruleWith(t, `matches("secret", args.command)`)
+	for _, test := range []struct {
+		rule     policy.Rule
+		category string
+		args     map[string]string
+		want     policy.Truth
+	}{
+		{pushes, "shell", map[string]string{"command": "ls\ngit push\n", "interpreter": "bash"}, policy.Yes},
+		{pushes, "shell", map[string]string{"command": "ls\ngit log\n"}, policy.No},
+		{pushes, "shell", map[string]string{"command": "print('(')", "interpreter": "python3"}, policy.Unsure},
+		{pushes, "shell", map[string]string{"command": "ls", "interpreter": "python3"}, policy.Unsure},
+		{pushes, "other", map[string]string{"command": "ls", "interpreter": "python3"}, policy.No},
+		{mentions, "shell", map[string]string{"command": "print(secret)", "interpreter": "python3"}, policy.Yes},
+		{mentions, "shell", map[string]string{"command": "print(1)", "interpreter": "python3"}, policy.No},
+	} {
+		arguments, err := json.Marshal(test.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := test.rule.When(&policy.Query{Tool: "shell__script", Plugin: "shell", Category: test.category,
+			Workdir: "/project", Arguments: arguments})
+		if err != nil || got != test.want {
+			t.Errorf("%s in category %s: %v, %v; want %v", arguments, test.category, got, err, test.want)
+		}
+	}
+}

@@ -8,7 +8,7 @@
 // several blocks of one type are an array of objects, and a block's labels are listed under "labels".
 //
 // A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, or here for the top level; and
-// with its meaning in reference_test.go, which writes docs/configuration.md.
+// with its meaning in configuration_test.go, which writes docs/configuration.md.
 package config
 
 import (

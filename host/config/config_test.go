@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestLoad(t *testing.T) {
@@ -114,4 +115,87 @@ func write(t *testing.T, dir, name, content string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func TestDefaults(t *testing.T) {
+	c, err := Parse("config.hcl",
+		[]byte("max_cost_tier = \"cheap\"\ndefault_timeout = \"30s\"\nmax_result_bytes = 4096\nerror_message_limit = "+
+			"500\nmax_concurrency = 64\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := c.Host; h.MaxCostTier != "cheap" || h.DefaultTimeout != 30*time.Second || h.MaxResultBytes != 4096 ||
+		h.ErrorMessageLimit != 500 || h.MaxConcurrency != 64 || h.WithoutFloor {
+		t.Errorf("%+v", h)
+	}
+	for _, wrong := range []string{`max_cost_tier = "dear"`, `default_timeout = "2h"`, `max_result_bytes = 0`,
+		`error_message_limit = "long"`, `max_concurrency = 10001`} {
+		name, _, _ := strings.Cut(wrong, " ")
+		if _, err := Parse("config.hcl", []byte(wrong)); err == nil || !strings.Contains(err.Error(), "config.hcl:1") ||
+			!strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
+
+func TestLocate(t *testing.T) {
+	c, err := Parse("config.hcl", []byte(`
+plugin "block" {
+  config {
+    shell = "bash"
+    server {
+      port = 1
+    }
+    rule { path = "/a" }
+    rule {
+      path = "/b"
+    }
+    nested = {
+      "a/b" = 1
+      list = [
+        10,
+        { deep = true },
+      ]
+    }
+  }
+}
+
+plugin "attribute" {
+  eager = true
+  config = {
+    shell = "bash"
+  }
+}
+
+plugin "bare" {
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ plugin, path, want string }{
+		{"block", "", "config.hcl:3"},
+		{"block", "shell", "config.hcl:4"},
+		{"block", "/shell", "config.hcl:4"},
+		{"block", "server", "config.hcl:5"},
+		{"block", "server.port", "config.hcl:6"},
+		{"block", "/server/port", "config.hcl:6"},
+		{"block", "server.host", "config.hcl:5"},
+		{"block", "rule[0].path", "config.hcl:8"},
+		{"block", "/rule/1", "config.hcl:9"},
+		{"block", "rule.1.path", "config.hcl:10"},
+		{"block", "/nested/a~1b", "config.hcl:13"},
+		{"block", "nested.list.0", "config.hcl:15"},
+		{"block", "/nested/list/1/deep", "config.hcl:16"},
+		{"block", "/nested/list/1/deep/er", "config.hcl:16"},
+		{"block", "missing", "config.hcl:3"},
+		{"attribute", "shell", "config.hcl:25"},
+		{"attribute", "missing", "config.hcl:24"},
+		{"bare", "shell", "config.hcl:29"},
+		{"nobody", "shell", "config.hcl"},
+	} {
+		if got := c.Locate(x.plugin, x.path); got != x.want {
+			t.Errorf("Locate(%q, %q) = %s, want %s", x.plugin, x.path, got, x.want)
+		}
+	}
 }

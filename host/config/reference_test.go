@@ -4,6 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,5 +65,90 @@ plugin "p" {
 	}
 	if spec.Command[2] != "--key=sk-0123456789" {
 		t.Errorf("the plugin gets %q", spec.Command)
+	}
+}
+
+// Nothing that a command names is looked for in the work folder.
+func TestPathsInCommandsStartBesideTheFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"app/plugin.py", "data/x", "settings.json", "run"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("TOOLHOST_TEST_SUB", "app")
+	for name, c := range map[string]struct {
+		block  string
+		want   string // the arguments, with DIR for the folder
+		script string
+		locked string // "" is as the arguments are written
+	}{
+		"a script": {`command = ["python3", "app/plugin.py", "run"]`, "DIR/app/plugin.py run",
+			"DIR/app/plugin.py", "app/plugin.py run"},
+		"one that is not there": {`command = ["node", "gone.js"]`, "DIR/gone.js", "DIR/gone.js", "gone.js"},
+		"an absolute one":       {`command = ["sh", "/opt/x"]`, "/opt/x", "/opt/x", "/opt/x"},
+		"explicit paths": {`command = ["tool", "./gone", "../up", "--out=./x"]`, "DIR/gone UP/up --out=DIR/x", "",
+			"./gone ../up --out=./x"},
+		"files that are there": {`command = ["tool", "settings.json", "data/x", "--config=settings.json"]`,
+			"DIR/settings.json DIR/data/x --config=DIR/settings.json", "", "settings.json data/x --config=settings.json"},
+		"ordinary words": {`command = ["tool", "run", "app", "none.json", "github.com/x/y", "https://x/y", "."]`,
+			"run app none.json github.com/x/y https://x/y .", "", "run app none.json github.com/x/y https://x/y ."},
+		"from a folder of its own": {"command = [\"sh\", \"plugin.py\", \"./x\"]\ndir = \"app\"", "plugin.py ./x",
+			"DIR/app/plugin.py", "plugin.py ./x"},
+		"by reference": {`command = ["sh", "${env.TOOLHOST_TEST_SUB}/plugin.py"]`, "DIR/app/plugin.py",
+			"DIR/app/plugin.py", "${env.TOOLHOST_TEST_SUB}/plugin.py"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parsed, err := Parse(filepath.Join(dir, "config.hcl"), []byte("plugin \"p\" {\n"+c.block+"\n}\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := parsed.Plugins[0]
+			place := strings.NewReplacer("DIR", dir, "UP", filepath.Dir(dir))
+			if diff := cmp.Diff(strings.Fields(place.Replace(c.want)), spec.Command[1:]); diff != "" {
+				t.Error(diff)
+			}
+			if want := place.Replace(c.script); spec.Script != want {
+				t.Errorf("the script is %q, want %q", spec.Script, want)
+			}
+			if diff := cmp.Diff(strings.Fields(c.locked), lockfile.New(spec, dir).Args); diff != "" {
+				t.Errorf("locked: %s", diff)
+			}
+		})
+	}
+}
+
+func TestWordsOfWrappersStartBesideTheFile(t *testing.T) {
+	c, err := Parse("/project/config.hcl",
+		[]byte("plugin \"p\" {\n command = [\"x\"]\n sandbox {\n wrapper = [\"w\", \"--seccomp=./f\", \"./g\", \"h\"]\n "+
+			"}\n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"w", "--seccomp=/project/f", "/project/g", "h"},
+		c.Plugins[0].Sandbox.Wrapper); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestModulesOfTheWorkFolder(t *testing.T) {
+	for command, warned := range map[string]bool{
+		`["python3", "-m", "app"]`: true, `["python3", "-u", "-c", "import app"]`: true,
+		`["uv", "run", "python", "-m", "app"]`: true,
+		`["python3", "-P", "-m", "app"]`:       false, `["python3", "-I", "-m", "app"]`: false,
+		`["python3", "app.py", "-m"]`: false, `["tool", "python3", "-m"]`: false,
+	} {
+		for _, dir := range []string{"", "\ndir = \".\""} {
+			c, err := Parse("config.hcl", []byte("plugin \"p\" {\n command = "+command+dir+"\n}\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := len(c.Warnings) > 0, warned && dir == ""; got != want {
+				t.Errorf("%s%s: warnings %v, want %s", command, dir, c.Warnings, strconv.FormatBool(want))
+			}
+		}
 	}
 }

@@ -2,38 +2,37 @@ package policy
 
 import "fmt"
 
-// A Decision is what a policy says of a call, and why.
+// A Decision is the effect of a policy on a call, and why.
 type Decision struct {
 	Effect Effect `json:"effect"`
-	// Rule, Layer and Source tell who said so; Layer is ByHints when no rule did.
+	// Rule, Layer and Source name the rule that decided; Layer is ByHints when none did.
 	Rule   string `json:"rule"`
 	Layer  string `json:"layer"`
 	Source string `json:"source,omitempty"`
 	Reason string `json:"reason"`
-	// Trace lists every rule that is about the tool, in the order in which they were asked, and what changed the decision
-	// since.
+	// Trace lists every rule about the tool in the order of evaluation, and what changed the decision afterwards.
 	Trace []Step `json:"trace"`
 }
 
-// A Step is what one rule came to.
+// A Step is the result of one rule.
 type Step struct {
 	Layer  string `json:"layer"`
 	Rule   string `json:"rule"`
 	Source string `json:"source,omitempty"`
-	// Matched says that the rule spoke, and was the last of its layer to be asked.
+	// Matched says that the rule matched, which ends the evaluation of its layer.
 	Matched bool `json:"matched"`
-	// Effect is what it said, "" for nothing. It may be there without a match, as the least that holds.
+	// Effect is the rule's, "" for none. Without a match it is the least that holds.
 	Effect Effect `json:"effect,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Note tells why the rule did not match, or not as it is written.
+	// Note says why the rule did not match, or has another effect than it is written with.
 	Note string `json:"note,omitempty"`
 }
 
-// Silenced says that the rule matched and its layer is not trusted to allow.
+// Silenced says that the rule matched, and its allow was ignored because of TightenOnly.
 func (s Step) Silenced() bool { return s.Matched && s.Effect == "" }
 
-// Tighten gives a decision that is as strict as s at least. A step that is looser changes nothing but the trace; one
-// with an effect that there is not denies.
+// Tighten gives a decision that is at least as strict as s. A looser step changes the trace alone; an unknown effect
+// denies.
 func (d Decision) Tighten(s Step) Decision {
 	if s.Effect != "" && !s.Effect.valid() {
 		s.Effect = Deny
@@ -56,7 +55,7 @@ func (d Decision) Waive(s Step) Decision {
 	return d
 }
 
-// By names who decided, in words.
+// By names the rule that decided.
 func (d Decision) By() string {
 	switch {
 	case d.Layer == ByHints:
@@ -67,10 +66,55 @@ func (d Decision) By() string {
 	return fmt.Sprintf("rule %q of the %s layer (%s)", d.Rule, d.Layer, d.Source)
 }
 
-// Why is the reason, or who decided where there is none.
+// Why is the reason, or the rule that decided if there is none.
 func (d Decision) Why() string {
 	if d.Reason == "" {
 		return d.By()
 	}
 	return d.Reason
 }
+
+// Effect is the outcome of a rule or a decision.
+type Effect string
+
+// The effects, from loose to strict.
+const (
+	Allow Effect = "allow" // it may run
+	Ask   Effect = "ask"   // a person must say yes
+	// AlwaysAsk needs a person's yes to this very call: no mode, remembered or automatic answer replaces it.
+	AlwaysAsk Effect = "always_ask"
+	Deny      Effect = "deny" // it must not run
+)
+
+// rank orders effects from loose to strict; an unknown effect is the strictest.
+func (e Effect) rank() int {
+	switch e {
+	case "":
+		return 0
+	case Allow:
+		return 1
+	case Ask:
+		return 2
+	case AlwaysAsk:
+		return 3
+	}
+	return 4
+}
+
+// Stricter says whether e is stricter than other.
+func (e Effect) Stricter(other Effect) bool { return e.rank() > other.rank() }
+
+// Strictest gives the strictest of the effects, "" when there is none.
+func Strictest(effects ...Effect) (strictest Effect) {
+	for _, e := range effects {
+		if e.Stricter(strictest) {
+			strictest = e
+		}
+	}
+	return strictest
+}
+
+// Asks says whether a person is asked.
+func (e Effect) Asks() bool { return e == Ask || e == AlwaysAsk }
+
+func (e Effect) valid() bool { return e == Allow || e.Asks() || e == Deny }

@@ -1,9 +1,9 @@
-// Package policy decides whether a call may run: rules and a query in, a decision with its trace out. It looks at
-// nothing else, neither files nor the clock nor the network, so that the same query always gets the same decision.
+// Package policy decides whether a call may run: rules and a query in, a decision with its trace out. It uses no files,
+// clock or network, so the same query always gets the same decision.
 //
-// Rules stand in layers, such as the user's and the project's. In each layer the first rule that matches speaks; of the
-// layers the strictest wins, whatever their order; when none speaks, the tool's own hints decide: a tool that only
-// reads may run, for others a person is asked. Whatever cannot be told counts against the call.
+// Rules are in layers, such as the user's and the project's. In each layer the first rule that matches gives the
+// layer's effect; of the layers the strictest wins, whatever their order. When no layer has an effect, the tool's own
+// hints decide: a tool that only reads may run, for others a person is asked. What is unknown counts against the call.
 package policy
 
 import (
@@ -18,22 +18,20 @@ type Policy struct{ layers []Layer }
 
 // A Layer is an ordered list of rules by one author.
 type Layer struct {
-	// Name is the layer's, such as "user". Two layers may have one name; none may be called "hints", as what no rule says
-	// is.
+	// Name is such as "user". Two layers may have one name; "hints" is reserved for ByHints.
 	Name string
-	// TightenOnly makes the layer's allow count for nothing: its author is not trusted to loosen.
+	// TightenOnly ignores the layer's allow: its author is not trusted to loosen.
 	TightenOnly bool
 	Rules       []Rule
 }
 
-// New checks the rules, of which it makes copies; the error tells everything that is wrong with them. Without
-// layers the hints decide.
+// New checks the rules and copies them; the error lists everything that is wrong with them. Without layers the hints
+// decide.
 func New(layers ...Layer) (*Policy, error) {
 	var wrong []error
 	for _, l := range layers {
 		if l.Name == ByHints {
-			wrong = append(wrong, errors.New(`a layer cannot be called "hints": decisions that no rule made are told by that `+
-				`name`))
+			wrong = append(wrong, errors.New(`a layer cannot be called "hints", the name for decisions that no rule made`))
 		}
 		for _, r := range l.Rules {
 			if err := r.check(); err != nil {
@@ -49,9 +47,8 @@ func New(layers ...Layer) (*Policy, error) {
 		own[i].Rules = slices.Clone(own[i].Rules)
 		for j := range own[i].Rules {
 			r := &own[i].Rules[j]
-			r.Tools, r.Categories, r.CostTiers, r.Callers = slices.Clone(r.Tools), slices.Clone(r.Categories),
-				slices.Clone(r.CostTiers), slices.Clone(r.Callers)
-			r.Names = slices.Clone(r.Names)
+			r.Tools, r.Callers, r.Names = slices.Clone(r.Tools), slices.Clone(r.Callers), slices.Clone(r.Names)
+			r.Categories, r.CostTiers = slices.Clone(r.Categories), slices.Clone(r.CostTiers)
 		}
 	}
 	return &Policy{own}, nil
@@ -75,10 +72,10 @@ func (p *Policy) Decide(q *Query) Decision {
 	var strictest Step
 	var trace []Step
 	for i := range p.layers {
-		said, steps := p.layers[i].speak(q)
+		step, steps := p.layers[i].decide(q)
 		trace = append(trace, steps...)
-		if said.Effect.Stricter(strictest.Effect) {
-			strictest = said
+		if step.Effect.Stricter(strictest.Effect) {
+			strictest = step
 		}
 	}
 	if strictest.Effect == "" {
@@ -96,9 +93,9 @@ func (p *Policy) Decide(q *Query) Decision {
 	return d
 }
 
-// speak gives what the layer has to say, with Effect "" for nothing, and what its rules came to. What a rule only may
-// say stays as the least that is said, and the rules after it are asked as well.
-func (l *Layer) speak(q *Query) (said Step, steps []Step) {
+// decide gives the step that decides for the layer, with Effect "" for none, and the steps of all rules that are about
+// the tool. An effect without a match is the least that holds, and the rules after it are evaluated too.
+func (l *Layer) decide(q *Query) (decisive Step, steps []Step) {
 	for i := range l.Rules {
 		if !l.Rules[i].concerns(q) {
 			continue
@@ -109,30 +106,30 @@ func (l *Layer) speak(q *Query) (said Step, steps []Step) {
 			step.Effect, step.Note = "", "would allow, but this configuration is not trusted to: it can only make rules stricter"
 		}
 		steps = append(steps, step)
-		if step.Effect.Stricter(said.Effect) {
-			said = step
+		if step.Effect.Stricter(decisive.Effect) {
+			decisive = step
 		}
 		if step.Matched {
 			break
 		}
 	}
-	return said, steps
+	return decisive, steps
 }
 
-// LooksAtPaths says whether a rule about the tool looks at the paths that its calls name, so that the decision on a
-// folder and those on what is in it may differ.
+// LooksAtPaths says whether a rule about the tool depends on the paths that a call names, so that the decision on a
+// folder and those on its content may differ.
 func (p *Policy) LooksAtPaths(q *Query) bool {
 	return slices.ContainsFunc(p.layers, func(l Layer) bool {
 		return slices.ContainsFunc(l.Rules, func(r Rule) bool { return r.Paths && r.concerns(q) && r.differs(q) == "" })
 	})
 }
 
-// Hides says whether a tool is denied whatever its arguments and whoever calls, so that nobody need be offered it.
+// Hides says whether a tool is denied for all arguments and callers, so that it need not be listed.
 func (p *Policy) Hides(q *Query) bool {
 	return slices.ContainsFunc(p.layers, func(l Layer) bool { return l.hides(q) })
 }
 
-// hides looks for the first rule that may match: behind one that depends on the call nothing is sure.
+// hides looks at the first rule that may match; rules after one that depends on the call are not certain to apply.
 func (l *Layer) hides(q *Query) bool {
 	for _, r := range l.Rules {
 		switch {
@@ -150,14 +147,23 @@ func (l *Layer) hides(q *Query) bool {
 // ByHints is the layer of a decision that no rule made.
 const ByHints = "hints"
 
-// byHints decides when no layer has: the hints of a tool are its plugin's word.
+// byHints decides when no layer does.
 func byHints(q *Query) Step {
 	if isTrue(q.Hints.ReadOnly) {
 		return Step{Layer: ByHints, Rule: "read_only", Matched: true, Effect: Allow,
-			Reason: "the tool only reads, says its plugin"}
+			Reason: "the tool is marked read-only by its plugin"}
 	}
 	return Step{Layer: ByHints, Rule: "not_read_only", Matched: true, Effect: Ask,
-		Reason: "the tool may change something, and no rule speaks of it"}
+		Reason: "the tool may change something, and no rule matches"}
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
+
+// AskFor makes a layer that asks about the tools that match one of the patterns, and allows all others.
+func AskFor(tools ...string) Layer {
+	const none = "" // matches no tool, where an empty list would stand for all
+	return Layer{Name: "session", Rules: []Rule{
+		{Name: "listed", Tools: append([]string{none}, tools...), Effect: Ask, Reason: "the tool is listed for approval"},
+		{Name: "others", Effect: Allow},
+	}}
+}

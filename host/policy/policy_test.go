@@ -171,7 +171,7 @@ func TestNewTellsAllThatIsWrong(t *testing.T) {
 			`both; the effect is "perhaps"`,
 		`layer "project", rule "tools": the pattern "[" is not well formed`,
 		`layer "project", rule "callers": the pattern "\\" is not well formed`,
-		`a layer cannot be called "hints": decisions that no rule made are told by that name`,
+		`a layer cannot be called "hints", the name for decisions that no rule made`,
 	}
 	if err == nil {
 		t.Fatal("no error")

@@ -5,23 +5,23 @@ import (
 	"encoding/json"
 )
 
-// A Query is a call to decide on. It is used by one goroutine, and never again with other Arguments: it remembers what
-// it found in them.
+// A Query is a call to decide on. It is for one goroutine, and its Arguments must not change: it caches what it found
+// in them.
 type Query struct {
 	// Tool is the full name, Plugin the first part of it.
 	Tool, Plugin       string
 	Hints              Hints
 	Category, CostTier string
-	// Caller says on whose behalf the call is made; it may be empty.
+	// Caller is who makes the call; it may be empty.
 	Caller string
-	// Arguments is a JSON object that has been checked; Workdir is where it runs, absolute.
+	// Arguments is a JSON object that fits the schema; Workdir is the absolute folder that the call runs in.
 	Arguments json.RawMessage
 	Workdir   string
 	// Properties are the names of the arguments that the plugin's tools declare; nil when they are not known.
 	Properties map[string]bool
 
-	// Path, when it is not nil, stands in for the paths that the arguments name: the question is what the same call would
-	// come to with this one. See Policy.LooksAtPaths.
+	// Path, if not nil, replaces the paths that the arguments name: the decision is on the same call with this one. See
+	// Policy.LooksAtPaths.
 	Path *Path
 
 	unsure bool
@@ -29,26 +29,24 @@ type Query struct {
 	kept   map[string]any
 }
 
-// A Path is a file or folder by its letters: relative to the work folder and clean, or absolute where it lies outside.
-// Below asks about all that is in the folder, which then is not known but for its beginning.
+// A Path is a file or folder by its name: relative to the work folder and clean, or absolute outside of it. Below
+// stands for everything in the folder, of which only the beginning of the path is known.
 type Path struct {
 	Name  string
 	Below bool
 }
 
-// Unsure says, after a decision on a query with a Path that is Below, that what is in the folder may come to different
-// decisions.
+// Unsure says, after a decision on a query with a Path that is Below, that the decisions on the folder's content may
+// differ.
 func (q *Query) Unsure() bool { return q.unsure }
 
 // About is the same query about another path.
 func (q *Query) About(p Path) *Query {
 	return &Query{Tool: q.Tool, Plugin: q.Plugin, Hints: q.Hints, Category: q.Category, CostTier: q.CostTier,
-		Caller:    q.Caller,
-		Arguments: q.Arguments, Workdir: q.Workdir, Properties: q.Properties, Path: &p, fields: q.fields}
+		Caller: q.Caller, Arguments: q.Arguments, Workdir: q.Workdir, Properties: q.Properties, Path: &p, fields: q.fields}
 }
 
-// Kept gives what work gave the first time that it was asked for under this key: conditions of many rules look at the
-// same arguments.
+// Kept caches the result of work under the key: conditions of many rules use the same arguments.
 func (q *Query) Kept(key string, work func() any) any {
 	v, there := q.kept[key]
 	if !there {
@@ -61,8 +59,8 @@ func (q *Query) Kept(key string, work func() any) any {
 	return v
 }
 
-// Argument gives the text of one top-level argument, or nil. Nothing is copied: what no rule names costs a look at
-// where it ends.
+// Argument gives the JSON text of one top-level argument, or nil. Nothing is copied, so arguments that no rule names
+// cost little.
 func (q *Query) Argument(name string) json.RawMessage {
 	if q.fields == nil {
 		q.fields = split(q.Arguments)
@@ -70,7 +68,7 @@ func (q *Query) Argument(name string) json.RawMessage {
 	return q.fields[name]
 }
 
-// split finds the members of a JSON object. The text has been checked before; of a broken one it gives what it can.
+// split finds the members of a JSON object, which is valid; of an invalid one it gives those before the mistake.
 func split(object json.RawMessage) map[string]json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	for i := skipBlank(object, skipBlank(object, 0)+1); i < len(object) && object[i] == '"'; {

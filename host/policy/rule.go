@@ -7,59 +7,59 @@ import (
 	"strings"
 )
 
-// A Rule says one thing of the calls that it matches. All conditions must hold; one that is empty always does.
+// A Rule gives the calls that it matches an effect. All conditions must hold; an empty one always does.
 type Rule struct {
 	Name string
-	// Source is where people find the rule, such as "config.hcl:12".
+	// Source is where the rule is written, such as "config.hcl:12".
 	Source string
 	// Tools are patterns of full tool names, in the form of path.Match; one must match.
 	Tools []string
-	// Hints that are set must be told by the tool, and be the same.
+	// Hints that are set must be set by the tool, to the same value.
 	Hints Hints
-	// Categories and CostTiers hold the tool's.
+	// Categories and CostTiers must contain the tool's.
 	Categories, CostTiers []string
 	// Callers are patterns of the caller's name, in the same form: a star ends at a slash.
 	Callers []string
-	// When looks at the arguments.
+	// When is a condition on the call.
 	When func(*Query) (Truth, error)
-	// Paths says that When looks at the paths that a call names.
+	// Paths says that When depends on the paths that a call names.
 	Paths bool
-	// Names are the arguments that When and Judge look at, so that a name which no tool knows is found.
+	// Names are the arguments that When and Judge use: a name that no tool of the plugin has is an error.
 	Names []string
 
-	// Effect is what the rule says, unless it has a Judge.
+	// Effect is the rule's effect, unless it has a Judge.
 	Effect Effect
-	// Judge finds the effect by looking at the arguments. A judgement without an effect is no match.
+	// Judge gives the effect for a call. A judgement without an effect is no match.
 	Judge func(*Query) (Judgement, error)
 	// Reason is for the model and for people.
 	Reason string
 }
 
-// Truth is the answer of a condition.
+// Truth is the result of a condition.
 type Truth int
 
-// The three answers. Unsure is for what is only known when the call runs: it counts against the call.
+// The three results. Unsure is for what is only known when the call runs: it counts against the call.
 const (
 	No Truth = iota
 	Yes
 	Unsure
 )
 
-// A Judgement is what a rule's Judge found. Reason goes before the rule's own.
+// A Judgement is the result of a rule's Judge. Its Reason precedes the rule's own.
 type Judgement struct {
 	Effect Effect
 	Reason string
 }
 
-// Hints are the hints of a tool; nil is not told. They are those of sdk.Hints.
+// Hints are the hints of a tool, as in sdk.Hints; nil is not set.
 type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld *bool }
 
-// concerns says whether the rule is about this tool at all; rules that are not leave no trace.
+// concerns says whether the rule is about this tool; other rules leave no trace.
 func (r *Rule) concerns(q *Query) bool {
 	return len(r.Tools) == 0 || matchesAny(r.Tools, q.Tool)
 }
 
-// apply gives what the rule came to.
+// apply evaluates the rule.
 func (r *Rule) apply(q *Query) Step {
 	s := Step{Rule: r.Name, Source: r.Source}
 	if why := r.differs(q); why != "" {
@@ -71,26 +71,25 @@ func (r *Rule) apply(q *Query) Step {
 		s.Note = "its condition does not hold"
 		return s
 	}
-	said, judged := r.judge(q)
-	s.Effect, s.Reason = said.Effect, said.Reason
+	judgement, failed := r.judge(q)
+	s.Effect, s.Reason = judgement.Effect, judgement.Reason
 	s.Matched = s.Effect != ""
 	switch {
-	case judged != nil:
-		s.Matched, s.Effect, s.Note = true, Deny, "it could not be judged: "+judged.Error()
+	case failed != nil:
+		s.Matched, s.Effect, s.Note = true, Deny, "it could not be judged: "+failed.Error()
 	case err != nil:
 		s.fail(r, "its condition failed: "+err.Error())
 	case truth != Yes:
 		q.unsure = q.unsure || r.Paths
-		s.doubt(r)
+		s.unsure(r)
 	case !s.Matched:
-		s.Note = "it has nothing to say of this call"
+		s.Note = "it does not apply to this call"
 	}
 	return s
 }
 
-// fail settles a condition that ended with an error: a match for deny, at least ask for all else but a plain allow,
-// which it keeps from holding. Only a deny ends the layer: whoever makes a condition fail must not hide a rule behind
-// it.
+// fail is for a condition that ended with an error: deny matches, a plain allow has no effect, and all else asks at
+// least. Only a deny ends the layer, so that a condition made to fail does not hide the rules after it.
 func (s *Step) fail(r *Rule, note string) {
 	s.Note = note
 	if s.Effect == Deny {
@@ -103,8 +102,8 @@ func (s *Step) fail(r *Rule, note string) {
 	}
 }
 
-// doubt settles a condition that is not known: at least ask, and other rules may have more to say.
-func (s *Step) doubt(r *Rule) {
+// unsure is for a condition that is unknown: at least ask, and the rules after it are evaluated too.
+func (s *Step) unsure(r *Rule) {
 	s.Note = "whether its condition holds is only known when the call runs"
 	switch {
 	case s.Effect == Allow && r.Judge == nil:
@@ -116,7 +115,7 @@ func (s *Step) doubt(r *Rule) {
 	s.Matched = false
 }
 
-// differs tells which of the rule's plain conditions does not hold, or "".
+// differs names the first of the rule's conditions on the tool and the caller that does not hold, or "".
 func (r *Rule) differs(q *Query) string {
 	switch {
 	case !r.Hints.in(q.Hints):
@@ -167,8 +166,8 @@ func caught(err *error) {
 	}
 }
 
-// misnamed finds an argument that no tool of the plugin has. It asks only of rules that name the plugin: one for tools
-// of many plugins may well name what some do not have.
+// misnamed finds an argument that no tool of the plugin has. Only rules for one plugin are checked: one for several may
+// name arguments that some do not have.
 func (r *Rule) misnamed(q *Query) error {
 	if q.Properties == nil || !r.names(q.Plugin) {
 		return nil
@@ -199,4 +198,36 @@ func joined(a, b string) string {
 		return a + b
 	}
 	return a + "; " + b
+}
+
+// Misnamed gives those of the rule's Names that no tool it is about has. Declared has the arguments of every known tool
+// by its full name, nil for a tool that takes any. The result is empty where the rule may be about other tools too.
+func (r *Rule) Misnamed(declared map[string]map[string]bool) (names []string) {
+	own := map[string]bool{}
+	known := len(declared) > 0
+	seen := map[string]bool{}
+	for tool, arguments := range declared {
+		if !r.about(tool, seen) {
+			continue
+		}
+		known = known && arguments != nil
+		for name := range arguments {
+			own[name] = true
+		}
+	}
+	if !known || slices.ContainsFunc(r.Tools, func(glob string) bool { return !seen[glob] }) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(r.Names), func(name string) bool { return own[name] })
+}
+
+// about says whether the rule is about a tool, and marks the patterns that match it.
+func (r *Rule) about(tool string, seen map[string]bool) bool {
+	is := len(r.Tools) == 0
+	for _, glob := range r.Tools {
+		if matchesAny([]string{glob}, tool) {
+			is, seen[glob] = true, true
+		}
+	}
+	return is
 }
