@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -103,7 +104,7 @@ func TestBatchWithFailures(t *testing.T) {
 		case "1":
 			panic("a bug")
 		case "2":
-			return nil, &sdk.BrokenError{Delivered: true, Err: context.DeadlineExceeded}
+			return nil, &client.BrokenError{Delivered: true, Err: context.DeadlineExceeded}
 		}
 		return sdk.Text(r.CallID), nil
 	}, tool("read"), writes("write"))

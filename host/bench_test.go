@@ -45,7 +45,7 @@ func BenchmarkCall(b *testing.B) {
 		benchmark(b, single(b, answering(sdk.Text("done"), nil), host.Options{}), call("test__run", `{"text":"`+strings.Repeat("x", 100_000)+`"}`))
 	})
 	b.Run("wire", func(b *testing.B) {
-		benchmark(b, single(b, wire(b), host.Options{}), call("test__echo", fiveFields))
+		benchmark(b, single(b, overWire(b), host.Options{}), call("test__echo", fiveFields))
 	})
 }
 

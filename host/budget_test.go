@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -97,7 +98,7 @@ func TestWhatCounts(t *testing.T) {
 	}{
 		"a result":            {result: sdk.Text("done"), counts: true},
 		"the tool's error":    {result: &sdk.Result{Error: &sdk.Error{Message: "no"}}, counts: true},
-		"a crash":             {err: &sdk.BrokenError{Err: errors.New("gone"), Delivered: true}, counts: true},
+		"a crash":             {err: &client.BrokenError{Err: errors.New("gone"), Delivered: true}, counts: true},
 		"a timeout":           {err: &sdk.Error{Code: sdk.CodeTimeout}, counts: true},
 		"plugin unavailable":  {err: &sdk.Error{Code: sdk.CodePluginUnavailable, Message: "in backoff"}},
 		"a lie of the plugin": {result: &sdk.Result{Error: &sdk.Error{Code: sdk.CodePluginUnavailable}}, counts: true},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -96,7 +97,7 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 // still, or was told before anybody watched.
 func (h *snapshot) heed(c *Call, err error) {
 	e := asError(err)
-	if e == nil || e.Name != sdk.NameListedOtherwise {
+	if e == nil || e.Name != client.NameListedOtherwise {
 		return
 	}
 	if l := h.now.Load().listing(c.Definition.Plugin); l != nil && l.load().tools[c.Tool] == c.Definition {

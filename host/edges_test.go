@@ -84,9 +84,9 @@ func TestLimitsOfDefinitions(t *testing.T) {
 		with  func(n int, d *sdk.Tool)
 		words string
 	}{
-		"title":         {256, func(n int, d *sdk.Tool) { d.Title = xs(n) }, "the title has 257 bytes, at most 256"},
-		"description":   {8192, func(n int, d *sdk.Tool) { d.Description = xs(n) }, "the description has 8193 bytes, at most 8192"},
-		"category":      {64, func(n int, d *sdk.Tool) { d.Category = xs(n) }, "the category has 65 bytes, at most 64"},
+		"title":         {256, func(n int, d *sdk.Tool) { d.Title = xs(n) }, "the title has 257 bytes; the limit is 256"},
+		"description":   {8192, func(n int, d *sdk.Tool) { d.Description = xs(n) }, "the description has 8193 bytes; the limit is 8192"},
+		"category":      {64, func(n int, d *sdk.Tool) { d.Category = xs(n) }, "the category has 65 bytes; the limit is 64"},
 		"input schema":  {65536, func(n int, d *sdk.Tool) { d.InputSchema = schema(n) }, "is 65537 bytes long, the limit is 65536"},
 		"output schema": {65536, func(n int, d *sdk.Tool) { d.OutputSchema = schema(n) }, "is 65537 bytes long, the limit is 65536"},
 	} {

@@ -29,7 +29,7 @@ type Plugin interface {
 	// Tools gives the definitions of its tools.
 	Tools(ctx context.Context) ([]sdk.Tool, error)
 	// Call runs one tool. A tool that fails is a result with an Error; an error of Call is an *sdk.Error with a code. Its Name
-	// is sdk.NameListedOtherwise when the tool is not the one that r.Listed says, and so was not run: the host lists the
+	// is client.NameListedOtherwise when the tool is not the one that r.Listed says, and so was not run: the host lists the
 	// plugin again.
 	Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
 	// Close ends the plugin.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -140,7 +141,7 @@ func moody(cancel func()) *fake {
 		case "fail":
 			return &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Message: "no"}}, nil
 		case "break":
-			return nil, &sdk.BrokenError{Delivered: true, Err: context.DeadlineExceeded}
+			return nil, &client.BrokenError{Delivered: true, Err: context.DeadlineExceeded}
 		case "panic":
 			panic("a bug")
 		case "cancel":

@@ -138,7 +138,7 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	h := single(t, wire(t), host.Options{})
+	h := single(t, overWire(t), host.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	c := call("test__wait", "")

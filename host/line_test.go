@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -380,7 +381,7 @@ func TestTurnsEnd(t *testing.T) {
 	answers := map[string]func() (*sdk.Result, error){
 		"result":        func() (*sdk.Result, error) { return sdk.Text("done"), nil },
 		"tool's error":  func() (*sdk.Result, error) { return &sdk.Result{Error: &sdk.Error{Message: "no"}}, nil },
-		"plugin's end":  func() (*sdk.Result, error) { return nil, &sdk.BrokenError{Err: errors.New("gone"), Delivered: true} },
+		"plugin's end":  func() (*sdk.Result, error) { return nil, &client.BrokenError{Err: errors.New("gone"), Delivered: true} },
 		"plugin panics": func() (*sdk.Result, error) { panic("a bug") },
 	}
 	for name, answer := range answers {

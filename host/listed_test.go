@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -17,7 +18,7 @@ func TestWhatACallWasDecidedBy(t *testing.T) {
 	p.list = func(context.Context) ([]sdk.Tool, error) { return []sdk.Tool{now}, nil }
 	p.call = func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 		if r.Listed == nil || r.Listed.Name != "run" || r.Listed.Description != now.Description {
-			return nil, &sdk.Error{Code: sdk.CodePluginUnavailable, Name: sdk.NameListedOtherwise, Outcome: sdk.OutcomeNotSent, Message: "another"}
+			return nil, &sdk.Error{Code: sdk.CodePluginUnavailable, Name: client.NameListedOtherwise, Outcome: sdk.OutcomeNotSent, Message: "another"}
 		}
 		return sdk.Text("done"), nil
 	}

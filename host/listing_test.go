@@ -376,7 +376,7 @@ func (failingWatch) Watch(context.Context, func()) error { return errors.New("no
 func TestManyCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	changes := newChanging(tool("run"))
-	plugins := map[string]host.Plugin{"one": wire(t), "two": wire(t), "three": answering(sdk.Text("fine"), nil), "four": changes}
+	plugins := map[string]host.Plugin{"one": overWire(t), "two": overWire(t), "three": answering(sdk.Text("fine"), nil), "four": changes}
 	tools := []string{"one__echo", "two__echo", "three__run", "four__run"}
 	h := newHost(t, plugins, host.Options{Logger: slogTo(&recorder{})})
 	var wg sync.WaitGroup

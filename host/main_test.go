@@ -13,12 +13,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 )
 
 // Started by a supervisor, the test binary is the plugin of the example.
 func TestMain(m *testing.M) {
-	if os.Getenv(sdk.Handshake.MagicCookieKey) != "" {
+	if os.Getenv(wire.Handshake.MagicCookieKey) != "" {
 		serveGreet()
 	}
 	if own, err := os.Executable(); err == nil { // with a umask of 0 others could write to it, and it would not be run as a plugin

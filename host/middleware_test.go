@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -46,7 +47,7 @@ func TestMiddlewareOrder(t *testing.T) {
 func TestMiddlewareSeesWhatCannotRun(t *testing.T) {
 	t.Parallel()
 	var saw []string
-	h := single(t, wire(t), host.Options{Middleware: []host.Middleware{before(func(c *host.Call) error {
+	h := single(t, overWire(t), host.Options{Middleware: []host.Middleware{before(func(c *host.Call) error {
 		saw = append(saw, fmt.Sprintf("%s %s %t", c.Tool, c.Arguments, c.Definition != nil))
 		return nil
 	})}})
@@ -70,7 +71,7 @@ func TestWhatMiddlewareChangesIsChecked(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := wire(t)
+			w := overWire(t)
 			h := single(t, w, host.Options{Middleware: []host.Middleware{before(func(call *host.Call) error {
 				call.Arguments = json.RawMessage(c.change)
 				return nil
@@ -132,7 +133,7 @@ func TestTypedNilIsNoError(t *testing.T) {
 func TestPluginWhoseWireBreaks(t *testing.T) {
 	t.Parallel()
 	for _, delivered := range []bool{true, false} {
-		h := single(t, answering(nil, &sdk.BrokenError{Delivered: delivered, Err: errors.New("gone")}), host.Options{})
+		h := single(t, answering(nil, &client.BrokenError{Delivered: delivered, Err: errors.New("gone")}), host.Options{})
 		e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodePluginCrashed)
 		if want := fmt.Sprintf(`{"delivered":%v}`, delivered); string(e.Details) != want || strings.Contains(e.Message, "not known") != delivered {
 			t.Errorf("error %+v, want details %s", e, want)

@@ -14,7 +14,7 @@ import (
 
 func TestCloseEndsCalls(t *testing.T) {
 	t.Parallel()
-	h := single(t, wire(t), host.Options{})
+	h := single(t, overWire(t), host.Options{})
 	const calls = 8
 	begun, results := make(chan struct{}, calls), make(chan *host.Result, calls)
 	for range calls {

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -117,7 +118,7 @@ func failure(r *sdk.Result, err error) *sdk.Error {
 // asError makes data of an error of any kind. What was put around an *sdk.Error stays in the message.
 func asError(err error) *sdk.Error {
 	e, coded := errors.AsType[*sdk.Error](err)
-	b, isBroken := errors.AsType[*sdk.BrokenError](err)
+	b, isBroken := errors.AsType[*client.BrokenError](err)
 	switch {
 	case err == nil || err == error(e): //nolint:errorlint // itself, not inside; a nil *sdk.Error in an error is no failure
 		return e
@@ -136,7 +137,7 @@ func asError(err error) *sdk.Error {
 }
 
 // broken is for plugins that nobody supervises, such as one in a test; a supervisor knows more.
-func broken(b *sdk.BrokenError) *sdk.Error {
+func broken(b *client.BrokenError) *sdk.Error {
 	e := fail(sdk.CodePluginCrashed, "PluginCrashed", "%s", b)
 	e.Outcome = sdk.OutcomeNotSent
 	if b.Delivered {

@@ -12,7 +12,7 @@ import (
 
 func TestMalformedArguments(t *testing.T) {
 	t.Parallel()
-	w := wire(t)
+	w := overWire(t)
 	h := single(t, w, host.Options{})
 	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
 	many := func(n int) string { return `{"a":[` + strings.TrimSuffix(strings.Repeat("0,", n), ",") + `]}` }
@@ -103,7 +103,7 @@ func TestMalformedArguments(t *testing.T) {
 
 func TestArgumentsTooLarge(t *testing.T) {
 	t.Parallel()
-	w := wire(t)
+	w := overWire(t)
 	h := single(t, w, host.Options{MaxResultBytes: 2 * sdk.MaxArguments})
 	sized := func(n int) string { return `{"a":"` + strings.Repeat("x", n-8) + `"}` }
 	r := h.Call(t.Context(), call("test__echo", sized(sdk.MaxArguments)))
@@ -123,7 +123,7 @@ func TestArgumentsTooLarge(t *testing.T) {
 // The plugin gets the bytes that were given, whatever JSON would let one write in their place.
 func TestArgumentsAreUntouched(t *testing.T) {
 	t.Parallel()
-	h := single(t, wire(t), host.Options{MaxResultBytes: 1 << 20})
+	h := single(t, overWire(t), host.Options{MaxResultBytes: 1 << 20})
 	cases := map[string]string{
 		"numbers":         `{"a":1e400,"b":12345678901234567890,"c":-0,"d":1.0,"e":1E+2,"f":0.1000}`,
 		"blanks":          " \t\r\n{ \"a\" :\t[ 1 , 2 ]\r\n} \n",
@@ -152,7 +152,7 @@ func TestArgumentsAreUntouched(t *testing.T) {
 
 func TestBlankArguments(t *testing.T) {
 	t.Parallel()
-	h := single(t, wire(t), host.Options{})
+	h := single(t, overWire(t), host.Options{})
 	for _, blank := range []json.RawMessage{nil, {}, json.RawMessage(" \t\r\n ")} {
 		r := h.Call(t.Context(), host.Call{Tool: "test__echo", Arguments: blank})
 		succeeded(t, r)
@@ -170,7 +170,7 @@ func quoted(s string) string {
 // What leaves no doubt is taken off; the rest arrives byte for byte.
 func TestWrappedArguments(t *testing.T) {
 	t.Parallel()
-	h := single(t, wire(t), host.Options{})
+	h := single(t, overWire(t), host.Options{})
 	const object = `{"a" : 1.50, "b":"\u00e9 \"x\""}`
 	cases := map[string]struct{ arguments, want string }{
 		"a string":           {" " + quoted(object) + "\n", object},

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/policy"
-	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/internal/wire"
 )
 
 // A Root is a folder outside of the work folder in which tools that are sdk.Tool.PathAware may read.
@@ -135,7 +135,7 @@ func (p *paths) scan(full string) {
 		return // and so nobody else can
 	}
 	for _, e := range entries {
-		if p.left--; p.left < 0 || len(p.leaveOut) >= sdk.MaxPaths {
+		if p.left--; p.left < 0 || len(p.leaveOut) >= wire.MaxPaths {
 			p.unsureAbout = p.relative(full)
 			return
 		}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -121,17 +122,17 @@ func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 	if result == nil || err != nil {
 		return result, err
 	}
-	broken := result.Check()
+	broken := client.CheckResult(result)
 	if broken == nil {
 		return result, nil
 	}
 	out := *result
-	if (&sdk.Result{Structured: out.Structured}).Check() != nil {
+	if client.CheckResult(&sdk.Result{Structured: out.Structured}) != nil {
 		out.Structured = nil
 	}
 	out.Content = nil
 	for _, p := range result.Content {
-		if (&sdk.Result{Content: []sdk.Content{p}}).Check() == nil {
+		if client.CheckResult(&sdk.Result{Content: []sdk.Content{p}}) == nil {
 			out.Content = append(out.Content, p)
 		}
 	}

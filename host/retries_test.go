@@ -43,7 +43,7 @@ func TestMissesInARow(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := single(t, wire(t), host.Options{})
+			h := single(t, overWire(t), host.Options{})
 			diff(t, c.want, misses(t, h, "s", c.calls...))
 			diff(t, []string{""}, misses(t, h, "another session", c.calls[0]))
 		})

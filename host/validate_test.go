@@ -12,7 +12,7 @@ import (
 
 func TestArgumentsThatDoNotFit(t *testing.T) {
 	t.Parallel()
-	w := wire(t)
+	w := overWire(t)
 	h := single(t, w, host.Options{})
 	const usage = "test__strict takes path (string, required), count (integer), mode (string), edits (array)."
 	cases := map[string]struct {

@@ -21,8 +21,8 @@ type wired struct {
 	ran atomic.Int64
 }
 
-// wire starts it for one test.
-func wire(t testing.TB) *wired {
+// overWire starts it for one test.
+func overWire(t testing.TB) *wired {
 	t.Helper()
 	w := &wired{}
 	p := sdk.New("wired", "1.0.0")
@@ -94,7 +94,7 @@ func call(tool, arguments string) host.Call {
 
 func TestCallOverTheWire(t *testing.T) {
 	t.Parallel()
-	h := single(t, wire(t), host.Options{Workdir: "/srv"})
+	h := single(t, overWire(t), host.Options{Workdir: "/srv"})
 	c := call("test__request", " \n")
 	c.ID, c.SessionID = "c-1", "s-1"
 	r := h.Call(t.Context(), c)
@@ -122,7 +122,7 @@ func TestCallsGetIDsOfTheirOwn(t *testing.T) {
 
 func TestFailuresOverTheWire(t *testing.T) {
 	t.Parallel()
-	h := single(t, wire(t), host.Options{})
+	h := single(t, overWire(t), host.Options{})
 	cases := map[string]struct {
 		want    sdk.Error
 		content string
@@ -135,7 +135,7 @@ func TestFailuresOverTheWire(t *testing.T) {
 		"liar": {want: sdk.Error{Code: sdk.CodeTool, Name: "Liar", Message: "this was the host"}},
 		"both": {want: sdk.Error{Code: sdk.CodeTool, Name: "Stopped", Message: "then it stopped"}, content: "half of it\n"},
 		"huge": {want: sdk.Error{Code: sdk.CodeResultTooLarge, Name: "ResultTooLarge", Details: json.RawMessage(`{"limit":4194304}`),
-			Message:    fmt.Sprintf("the result has %d bytes and 68 around them, at most %d and 262144 are allowed", sdk.MaxResult+1, sdk.MaxResult),
+			Message:    fmt.Sprintf("the result has %d bytes; the limit is %d (4 MiB)", sdk.MaxResult+1, sdk.MaxResult),
 			Suggestion: "Ask for less, such as a range, a filter, or a file to write the result to."}},
 	}
 	for name, c := range cases {
@@ -154,7 +154,7 @@ func TestFailuresOverTheWire(t *testing.T) {
 func TestEventsOverTheWire(t *testing.T) {
 	t.Parallel()
 	log := &recorder{}
-	h := single(t, wire(t), host.Options{Logger: slog.New(log)})
+	h := single(t, overWire(t), host.Options{Logger: slog.New(log)})
 	var got []string
 	c := call("test__talk", "")
 	c.ID = "c-1"

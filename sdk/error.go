@@ -57,8 +57,20 @@ const (
 	CodeInternal            Code = "E_INTERNAL"             // a bug of the host
 )
 
-// NameListedOtherwise is the Name of the error of a call that was decided on by a definition that its tool no longer has.
-const NameListedOtherwise = "ListedOtherwise"
+// An Outcome says what became of a call that failed: whether it is safe to make it again.
+type Outcome string
+
+// The outcomes.
+const (
+	// OutcomeNotSent: the plugin never got the call, so nothing was run.
+	OutcomeNotSent Outcome = "not_sent"
+	// OutcomeFailed: the plugin answered. The call ran to its end, whatever its error says of what it did; also when the
+	// answer is too large to be used.
+	OutcomeFailed Outcome = "failed"
+	// OutcomeUnknown: the call may have done nothing, a part, or all. The plugin was sent it and did not answer: it died, its
+	// connection broke, the deadline passed, or the caller gave up. Or its tool answered that it does not know (see Error).
+	OutcomeUnknown Outcome = "outcome_unknown"
+)
 
 // CodeOf gives the code that err carries, "" for nil, and CodeInternal for an error without one.
 func CodeOf(err error) Code {
@@ -111,4 +123,14 @@ func plainError(err error) *Error {
 		e.Name = "PermissionDenied"
 	}
 	return e
+}
+
+// EndedError is the error of a call whose ctx ended: CodeCanceled when the caller gave up, else CodeTimeout. It has no
+// Outcome: that depends on when ctx ended.
+func EndedError(ctx context.Context) *Error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return &Error{Code: CodeCanceled, Name: "Canceled", Message: "the call was canceled"}
+	}
+	return &Error{Code: CodeTimeout, Name: "Timeout", Message: "the call took longer than it may",
+		Suggestion: "Ask for less at once, or for a longer timeout."}
 }

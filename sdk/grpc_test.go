@@ -11,19 +11,22 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
 // listening serves p in memory and gives a client, and what ServeListener returns.
-func listening(t *testing.T, ctx context.Context, p *sdk.Plugin) (*sdk.Client, *bufconn.Listener, <-chan error) {
+func listening(t *testing.T, ctx context.Context, p *sdk.Plugin) (*client.Client, *bufconn.Listener, <-chan error) {
 	t.Helper()
 	lis, ended := bufconn.Listen(1<<20), make(chan error, 1)
-	go func() { ended <- sdk.ServeListener(ctx, p, lis) }()
-	conn := must(grpc.NewClient("passthrough:memory", append(sdk.DialOptions(0),
+	go func() { ended <- sdktest.ServeListener(ctx, p, lis) }()
+	conn := must(grpc.NewClient("passthrough:memory", append(wire.DialOptions(0),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))...))
 	t.Cleanup(func() { _ = conn.Close() })
-	return sdk.NewClient(conn), lis, ended
+	return client.New(conn), lis, ended
 }
 
 // waiting is a plugin whose handler waits for its ctx, tells that, and then for leave to return.
@@ -39,7 +42,7 @@ func waiting() (p *sdk.Plugin, told, leave chan struct{}) {
 }
 
 // call makes a call in the background and returns when the handler runs.
-func call(t *testing.T, c *sdk.Client) <-chan *sdk.Result {
+func call(t *testing.T, c *client.Client) <-chan *sdk.Result {
 	t.Helper()
 	running, out := make(chan struct{}), make(chan *sdk.Result, 1)
 	go func() {
@@ -104,7 +107,7 @@ func TestWatchEndsWithThePlugin(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	c, _, ended := listening(t, ctx, sdk.New("p", "1.0.0"))
 	err := c.Watch(t.Context(), stop)
-	if _, ok := errors.AsType[*sdk.BrokenError](err); !ok {
+	if _, ok := errors.AsType[*client.BrokenError](err); !ok {
 		t.Errorf("Watch ends with %v", err)
 	}
 	if err := <-ended; err != nil {

@@ -16,6 +16,8 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -51,7 +53,7 @@ const atEndVar = "SDK_TEST_AT_END"
 
 // A process is a plugin that runs, with what a host keeps of it.
 type process struct {
-	*sdk.Client
+	*client.Client
 	cmd      *exec.Cmd
 	lifeline io.Closer
 	socket   string
@@ -59,13 +61,13 @@ type process struct {
 }
 
 // cookie is what a host puts into the environment of every plugin.
-var cookie = sdk.Handshake.MagicCookieKey + "=" + sdk.Handshake.MagicCookieValue
+var cookie = wire.Handshake.MagicCookieKey + "=" + wire.Handshake.MagicCookieValue
 
 // socketDir has a plugin listen in a folder that goes with the test.
 func socketDir(t *testing.T) string { return "PLUGIN_UNIX_SOCKET_DIR=" + t.TempDir() }
 
 func lifelined() []string {
-	return []string{sdk.EnvLifeline + "=stdin", sdk.EnvHostPID + "=" + strconv.Itoa(os.Getpid())}
+	return []string{wire.EnvLifeline + "=stdin", wire.EnvHostPID + "=" + strconv.Itoa(os.Getpid())}
 }
 
 // start starts the test binary as a plugin, the way a host does, and connects.
@@ -88,7 +90,7 @@ func start(t *testing.T, role string, prepare func(*exec.Cmd), env ...string) *p
 		close(p.exited)
 	}()
 	t.Cleanup(func() { <-p.exited }) // t.Context has ended, which kills it
-	p.Client = sdk.NewClient(p.dial(t, cmd.Process.Pid))
+	p.Client = client.New(p.dial(t, cmd.Process.Pid))
 	return p
 }
 
@@ -105,7 +107,7 @@ func handshake(t *testing.T, stdout *bufio.Reader) (socket string) {
 
 func (p *process) dial(t *testing.T, pid int) *grpc.ClientConn {
 	t.Helper()
-	conn := must(grpc.NewClient("unix:"+p.socket, sdk.DialOptions(pid)...))
+	conn := must(grpc.NewClient("unix:"+p.socket, wire.DialOptions(pid)...))
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }

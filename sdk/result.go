@@ -1,9 +1,12 @@
 package sdk
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/wire"
 )
 
 // A Result is what the model gets back from a call.
@@ -17,6 +20,14 @@ type Result struct {
 	// Truncated says that Content holds less than there was.
 	Truncated bool
 }
+
+// Limits of a call.
+const (
+	// MaxArguments is the largest arguments object, in bytes: 1 MiB.
+	MaxArguments = wire.MaxArguments
+	// MaxResult is the largest result, in bytes: 4 MiB for all parts and the structured result together.
+	MaxResult = wire.MaxResult
+)
 
 func failed(e *Error) *Result { return &Result{Error: e} }
 
@@ -137,4 +148,16 @@ func (c Content) resource() *resourceJSON {
 		out.Blob = &c.Data
 	}
 	return out
+}
+
+// Encode gives the JSON of v, for Result.Structured and the like, with <, > and & as they are: models read it, and escaped
+// each of these would be six bytes. It is nil when v has no JSON form, such as a channel.
+func Encode(v any) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return nil
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -1,36 +1,56 @@
 package sdk
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
+	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/tap"
+
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
+
+// This file is the only seam with go-plugin at the plugin's end. The host keeps processes in host/supervise.
 
 // cleanup is how long handlers have to end once the plugin is to stop.
 const cleanup = time.Second
 
 // Serve makes this process the plugin p until its host ends it, and does not return. It is the last line of main. Run by
-// hand it says in one line what it is and exits with 2.
+// hand it prints one line that says what it is, and exits with code 2.
 //
-// While it serves, what the process prints on standard output and standard error goes to the host's log. The last lines of
-// standard error are told with the end of a plugin that dies.
+// While it serves, what the process prints on standard output and standard error goes to the host's log. If the plugin dies,
+// the error of its calls quotes the last lines of standard error.
 func Serve(p *Plugin) {
-	if os.Getenv(Handshake.MagicCookieKey) != Handshake.MagicCookieValue {
+	if os.Getenv(wire.Handshake.MagicCookieKey) != wire.Handshake.MagicCookieValue {
 		fmt.Fprintln(os.Stderr, p.byHand())
 		os.Exit(2)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &server{plugin: p, base: ctx}
-	go lifeline(func() { stop(); s.drain(); exit(0) })
-	serveGoPlugin(s)
+	if os.Getenv(wire.EnvLifeline) == "stdin" { // the host holds the other end, and closes it, or dies
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			stop()
+			s.drain()
+			exit(0)
+		}()
+	}
+	s.serve()
 	stop()
 	s.drain()
 	os.Exit(0)
@@ -50,22 +70,25 @@ func (p *Plugin) byHand() string {
 		p.name, p.version, tools)
 }
 
-func serveGoPlugin(s *server) {
-	shown := token(os.Getenv(EnvToken))
-	_ = os.Unsetenv(EnvToken) // it is not for what the plugin starts
+// serve returns when go-plugin does, which the host asks for.
+func (s *server) serve() {
+	token := os.Getenv(wire.EnvToken)
+	_ = os.Unsetenv(wire.EnvToken)                         // it is not for what the plugin starts
+	hostPID, _ := strconv.Atoi(os.Getenv(wire.EnvHostPID)) // absent or broken: 0, any process of this user
 	stderr := keepStderr()
 	goplugin.Serve(&goplugin.ServeConfig{
-		HandshakeConfig:  Handshake,
-		VersionedPlugins: map[int]goplugin.PluginSet{1: {"plugin": &glue{server: s}}},
+		HandshakeConfig:  wire.Handshake,
+		VersionedPlugins: map[int]goplugin.PluginSet{1: {wire.PluginName: &glue{server: s}}},
 		GRPCServer: func([]grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(slices.Concat(serverOptions(), shown.options(), []grpc.ServerOption{grpc.Creds(peerCredentials{pid: hostPID()}), stderr.option()})...)
+			return grpc.NewServer(slices.Concat(wire.ServerOptions(), wire.RequireToken(token),
+				[]grpc.ServerOption{grpc.Creds(wire.PeerCredentials(hostPID)), stderr.option()})...)
 		},
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, JSONFormat: true, Output: stderr.given}),
 	})
 }
 
-// drain waits for the handlers, whose contexts have ended, and for what AtEnd was given, but not for ever. No other handler
-// begins after it.
+// drain waits for the handlers, whose contexts have ended, and for the functions that AtEnd was given, but no longer than
+// cleanup. No other handler begins after it.
 func (s *server) drain() {
 	var ends sync.WaitGroup
 	ends.Go(s.plugin.end)
@@ -80,3 +103,68 @@ func (s *server) drain() {
 	case <-time.After(cleanup):
 	}
 }
+
+// glue is what go-plugin wants for each end.
+type glue struct {
+	goplugin.NetRPCUnsupportedPlugin
+	server *server
+}
+
+// GRPCServer puts the plugin on the server that go-plugin made.
+func (g *glue) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
+	pluginv1.RegisterPluginServiceServer(s, g.server)
+	return nil
+}
+
+// GRPCClient is for the host's end, which internal/wire/client has.
+func (*glue) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.New("the plugin's end calls nothing")
+}
+
+// A stderr is the standard error that the plugin was given. go-plugin puts a pipe in its place and sends what comes out of
+// that to the host, by calls: what a plugin prints right before it ends would be lost on that way.
+type stderr struct {
+	given, replaced *os.File
+	once            sync.Once
+}
+
+// keepStderr is called before go-plugin is. A host that is gone, and reads no more, must not end the plugin before it has
+// cleaned up, as SIGPIPE would; it is caught and not ignored, since programs that the plugin starts inherit the latter.
+func keepStderr() *stderr {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return &stderr{given: os.Stderr}
+}
+
+// option has the server put it back ahead of the first request, which is after go-plugin took it and before any handler. It
+// holds on to go-plugin's pipe: once that is collected and so closed, go-plugin reads its end over and over.
+func (s *stderr) option() grpc.ServerOption {
+	return grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
+		s.once.Do(func() { s.replaced, os.Stderr = os.Stderr, s.given })
+		return ctx, nil
+	})
+}
+
+func init() {
+	wire.ServeListener = func(ctx context.Context, p any, lis net.Listener) error {
+		return p.(*Plugin).serveListener(ctx, lis)
+	}
+}
+
+// serveListener serves the plugin over plain gRPC, without go-plugin, until ctx ends, for tests. It returns when all calls
+// have ended.
+func (p *Plugin) serveListener(ctx context.Context, lis net.Listener) error {
+	g := grpc.NewServer(append(wire.ServerOptions(), grpc.WaitForHandlers(true))...)
+	pluginv1.RegisterPluginServiceServer(g, &server{plugin: p, base: ctx})
+	defer context.AfterFunc(ctx, g.GracefulStop)()
+	err := g.Serve(lis)
+	g.Stop() // for when the listener broke; it waits for the calls
+	p.end()
+	if ctx.Err() != nil {
+		return nil // also when it ended before Serve began, which is an error to gRPC
+	}
+	return err
+}
+
+// KeepDir is a folder for temporary files that outlive the plugin for a while, unlike those in os.TempDir, which a host
+// removes with the plugin. Other plugins use it too: make a private folder in it, and remove that in time.
+func KeepDir() string { return cmp.Or(os.Getenv(wire.EnvKeepDir), os.TempDir()) }

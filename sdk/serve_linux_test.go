@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -65,7 +66,7 @@ func TestExitTakesTheGroupAlong(t *testing.T) {
 			w, gone := watched(t)
 			p := start(t, "family", func(c *exec.Cmd) {
 				c.ExtraFiles, c.SysProcAttr = []*os.File{w}, &syscall.SysProcAttr{Setpgid: true}
-			}, sdk.EnvLifeline+"=stdin", sdk.EnvHostPID+"="+strconv.Itoa(hostPID))
+			}, wire.EnvLifeline+"=stdin", wire.EnvHostPID+"="+strconv.Itoa(hostPID))
 			_ = p.lifeline.Close()
 			if err := gone(); err != nil {
 				t.Errorf("the plugin's child lives on: %v", err)

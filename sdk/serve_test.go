@@ -15,6 +15,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -44,13 +46,13 @@ func TestServe(t *testing.T) {
 }
 
 func TestServeUnderGoPlugin(t *testing.T) {
-	client := goplugin.NewClient(&goplugin.ClientConfig{
-		HandshakeConfig: sdk.Handshake, VersionedPlugins: map[int]goplugin.PluginSet{1: sdk.PluginSet()},
+	c := goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig: wire.Handshake, VersionedPlugins: map[int]goplugin.PluginSet{1: client.PluginSet()},
 		Cmd: as(t.Context(), "greet", socketDir(t)), AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		GRPCDialOptions: sdk.DialOptions(0), Logger: hclog.NewNullLogger(),
+		GRPCDialOptions: wire.DialOptions(0), Logger: hclog.NewNullLogger(),
 	})
-	defer client.Kill()
-	plugin := must(must(client.Client()).Dispense("plugin")).(*sdk.Client)
+	defer c.Kill()
+	plugin := must(must(c.Client()).Dispense("plugin")).(*client.Client)
 	tools, err := plugin.Tools(t.Context())
 	if err != nil || len(tools) != 1 {
 		t.Errorf("the tools are %+v, %v", tools, err)
@@ -60,15 +62,15 @@ func TestServeUnderGoPlugin(t *testing.T) {
 func TestServeKnowsItsPeer(t *testing.T) {
 	t.Run("the plugin is another process than the client expects", func(t *testing.T) {
 		p := start(t, "greet", nil, lifelined()...)
-		_, err := sdk.NewClient(p.dial(t, os.Getpid())).Describe(t.Context())
+		_, err := client.New(p.dial(t, os.Getpid())).Describe(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "is process") {
 			t.Errorf("error is %v, want one that tells the process", err)
 		}
 	})
 	t.Run("the host is another process than the plugin expects", func(t *testing.T) {
-		p := start(t, "greet", nil, sdk.EnvHostPID+"=1")
+		p := start(t, "greet", nil, wire.EnvHostPID+"=1")
 		_, err := p.Describe(t.Context())
-		if broken, ok := errors.AsType[*sdk.BrokenError](err); !ok || broken.Delivered {
+		if broken, ok := errors.AsType[*client.BrokenError](err); !ok || broken.Delivered {
 			t.Errorf("error is %v, want one that says it was not delivered", err)
 		}
 	})
@@ -119,7 +121,7 @@ func TestLifeline(t *testing.T) {
 		ended := p.begin(t, "stubborn", t.TempDir())
 		_ = p.lifeline.Close()
 		p.awaitExit(t)
-		if _, ok := errors.AsType[*sdk.BrokenError](<-ended); !ok {
+		if _, ok := errors.AsType[*client.BrokenError](<-ended); !ok {
 			t.Error("the call did not end with a BrokenError")
 		}
 	})
@@ -127,7 +129,7 @@ func TestLifeline(t *testing.T) {
 		p := start(t, "greet", nil)
 		_ = p.lifeline.Close()
 		if tools, err := p.Tools(t.Context()); err != nil || !slices.ContainsFunc(tools, func(t sdk.Tool) bool { return t.Name == "hello" }) {
-			t.Errorf("without %s the tools are %+v, %v", sdk.EnvLifeline, tools, err)
+			t.Errorf("without %s the tools are %+v, %v", wire.EnvLifeline, tools, err)
 		}
 	})
 }

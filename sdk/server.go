@@ -3,40 +3,30 @@ package sdk
 import (
 	"cmp"
 	"context"
+	"math"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
-// A server is the plugin's end of the wire.
+// A server is the plugin's end of the wire. It has one method for each rpc of plugin.proto.
 type server struct {
 	pluginv1.UnimplementedPluginServiceServer
 	plugin  *Plugin
 	base    context.Context // ends when the plugin is to stop
 	running sync.RWMutex    // held for reading while a handler runs
-	calls   memory
+	runs    runIDs
 	overdue overdue
 }
 
-// version is what the Go author kit calls itself on the wire.
-const version = "go/0.1.0"
-
-func (s *server) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
-	p := s.plugin
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	out := &pluginv1.DescribeResponse{Name: clean(p.name), Version: clean(p.version), Sdk: version,
-		ConfigSchema: p.configSchema, Dynamic: p.dynamic}
-	for _, e := range p.tools {
-		out.Tools = append(out.Tools, toolToWire(&e.Tool))
-	}
-	for _, n := range p.notices {
-		out.Notices = append(out.Notices, clean(n))
-	}
-	return out, nil
-}
+// kitVersion is what the Go sdk calls itself on the wire.
+const kitVersion = "go/0.1.0"
 
 // begin makes a handler count as running until end is called, and gives it a context that also ends with the plugin.
 func (s *server) begin(ctx context.Context) (_ context.Context, end func()) {
@@ -45,6 +35,21 @@ func (s *server) begin(ctx context.Context) (_ context.Context, end func()) {
 	stop := context.AfterFunc(s.base, cancel)
 	returned := s.overdue.watch(ctx)
 	return ctx, func() { returned(); stop(); cancel(); s.running.RUnlock() }
+}
+
+func (s *server) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	p := s.plugin
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := &pluginv1.DescribeResponse{Name: clean(p.name), Version: clean(p.version), Sdk: kitVersion,
+		ConfigSchema: p.configSchema, Dynamic: p.dynamic}
+	for _, e := range p.tools {
+		out.Tools = append(out.Tools, toolToWire(&e.Tool))
+	}
+	for _, n := range p.notices {
+		out.Notices = append(out.Notices, clean(n))
+	}
+	return out, nil
 }
 
 func (s *server) Configure(ctx context.Context, r *pluginv1.ConfigureRequest) (*pluginv1.ConfigureResponse, error) {
@@ -67,10 +72,12 @@ func (s *server) Preview(ctx context.Context, r *pluginv1.PreviewRequest) (*plug
 	if e == nil || e.preview == nil {
 		return &pluginv1.PreviewResponse{}, nil
 	}
-	request := previewRequestFromWire(r)
-	if failure := request.check(); failure != nil {
-		return &pluginv1.PreviewResponse{Error: errorToWire(failure)}, nil
+	call := &pluginv1.CallRequest{CallId: r.GetCallId(), Tool: r.GetTool(), Arguments: r.GetArguments(), Workdir: r.GetWorkdir(),
+		SessionId: r.GetSessionId(), SingleCall: r.GetSingleCall()}
+	if failure := wire.CheckRequest(call); failure != nil {
+		return &pluginv1.PreviewResponse{Error: failure}, nil
 	}
+	request := requestFromWire(call)
 	preview, failure := guard(request, "the preview of "+r.GetTool(), func() (*Preview, error) { return e.preview(ctx, request) })
 	return previewToWire(preview, failure), nil
 }
@@ -79,28 +86,34 @@ func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer
 	ctx, end := s.begin(stream.Context())
 	defer end()
 	id := cmp.Or(r.GetRunId(), r.GetCallId())
-	if !s.calls.begin(id) {
-		return repeated(r)
+	if !s.runs.begin(id) { // a status and no result: what the first run of the call returned is not known here
+		return status.Errorf(codes.AlreadyExists, "call %.100q of %.100s is a repeat of one that this plugin has had; it is not run again",
+			r.GetCallId(), r.GetTool())
 	}
-	defer s.calls.end(id)
-	out := &sender{stream: stream, meter: newMeter(1)}
+	defer s.runs.end(id)
+	out := wire.NewSender(stream)
+	out.Event(eventToWire(Event{Type: EventStarted}))
+	if failure := wire.CheckRequest(r); failure != nil {
+		return out.Result(&pluginv1.Result{Error: failure})
+	}
 	request := requestFromWire(r)
-	request.Events = out.event
-	out.event(Event{Type: EventStarted})
-	result := failed(&Error{Name: "Exited", Message: "the tool " + r.GetTool() + " ended its goroutine instead of returning"})
-	defer func() { err = out.result(result) }() // deferred, since runtime.Goexit (testing's FailNow) runs nothing else
-	if failure := request.check(); failure != nil {
-		result = failed(failure)
-		return nil
+	request.Events = func(e Event) {
+		if m := eventToWire(e); m != nil {
+			out.Event(m)
+		}
 	}
+	result := failed(&Error{Name: "Exited", Message: "the tool " + r.GetTool() + " ended its goroutine instead of returning"})
+	defer func() { err = out.Result(resultToWire(result)) }() // deferred, since runtime.Goexit (testing's FailNow) runs nothing else
 	result = s.plugin.run(ctx, request)
 	return nil
 }
 
 func (s *server) Watch(_ *pluginv1.WatchRequest, stream grpc.ServerStreamingServer[pluginv1.WatchEvent]) error {
 	for {
-		changed := s.plugin.change()
-		// The first message says that the watch stands: changes from here on are told.
+		s.plugin.mu.Lock()
+		changed := s.plugin.changed
+		s.plugin.mu.Unlock()
+		// The first message says that the watch is established: the host receives every change from here on.
 		if err := stream.Send(&pluginv1.WatchEvent{Event: &pluginv1.WatchEvent_ToolsChanged{ToolsChanged: &pluginv1.ToolsChanged{}}}); err != nil {
 			return err
 		}
@@ -114,28 +127,8 @@ func (s *server) Watch(_ *pluginv1.WatchRequest, stream grpc.ServerStreamingServ
 	}
 }
 
-func (p *Plugin) change() <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.changed
-}
-
-// A sender puts a call's events on its stream. gRPC streams do not take two Sends at once, and handlers may be many
-// goroutines. What comes after the result is dropped.
-type sender struct {
-	mu     sync.Mutex
-	stream grpc.ServerStreamingServer[pluginv1.CallEvent]
-	done   bool
-	meter  meter
-}
-
-func (s *sender) event(e Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.done || !s.meter.pass(&e) {
-		return
-	}
-	if m := eventToWire(e); m != nil {
-		_ = s.stream.Send(m) // a broken stream ends the call's context too
-	}
+func (s *server) Overdue(_ context.Context, r *pluginv1.OverdueRequest) (*pluginv1.OverdueResponse, error) {
+	grace := min(max(r.GetGraceMs(), 0), math.MaxInt64/int64(time.Millisecond))
+	handlers, late := s.overdue.count(time.Duration(grace) * time.Millisecond)
+	return &pluginv1.OverdueResponse{Handlers: int64(handlers), Late: int64(late)}, nil
 }

@@ -2,6 +2,8 @@ package sdk
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,4 +40,40 @@ func TestWatchLosesNoChange(t *testing.T) {
 			t.Errorf("%d changes are told, and then %v; want 3", told, err)
 		}
 	})
+}
+
+// Any grace is a number that makes sense.
+func TestGraceOfOverdue(t *testing.T) {
+	s := &server{}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer s.overdue.watch(ctx)()
+	cancel()
+	for grace, late := range map[int64]int64{math.MinInt64: 1, -1: 1, 0: 1, math.MaxInt64: 0} {
+		if r, err := s.Overdue(t.Context(), &pluginv1.OverdueRequest{GraceMs: grace}); r.GetHandlers() != 1 || r.GetLate() != late || err != nil {
+			t.Errorf("a grace of %d gives %v, %v", grace, r, err)
+		}
+	}
+}
+
+// What is remembered is bounded; what runs is never forgotten.
+func TestRunIDsAreBounded(t *testing.T) {
+	var m runIDs
+	if !m.begin("running") {
+		t.Fatal("a new call is not new")
+	}
+	for i := range 3 * maxEnded {
+		id := fmt.Sprint(i)
+		if !m.begin(id) {
+			t.Fatalf("call %s is not new", id)
+		}
+		m.end(id)
+	}
+	if n := len(m.known); n != maxEnded+1 || len(m.ended) != maxEnded {
+		t.Errorf("%d calls are known, want %d", n, maxEnded+1)
+	}
+	for id, fresh := range map[string]bool{"running": false, "0": true, fmt.Sprint(2 * maxEnded): false, fmt.Sprint(3*maxEnded - 1): false} {
+		if m.begin(id) != fresh {
+			t.Errorf("call %s is new: %t, want %t", id, !fresh, fresh)
+		}
+	}
 }

@@ -53,7 +53,7 @@ func TestAddToolPanics(t *testing.T) {
 	}
 }
 
-func names(t *testing.T, c *sdk.Client) (out []string) {
+func names(t *testing.T, c *sdktest.Plugin) (out []string) {
 	t.Helper()
 	tools, err := c.Tools(t.Context())
 	if err != nil {
@@ -88,7 +88,7 @@ func TestSetTools(t *testing.T) {
 			t.Errorf("error is %v, want %s", err, want)
 		}
 	}
-	if diff := cmp.Diff([]string{"a", "b"}, names(t, c.Client)); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b"}, names(t, c)); diff != "" {
 		t.Error(diff)
 	}
 	if result := c.Run(t, "x", ""); result.Error == nil || result.Error.Code != sdk.CodeToolNotFound {
@@ -107,7 +107,7 @@ func TestWatch(t *testing.T) {
 	stands, ended, seen := make(chan struct{}, 1), make(chan error, 1), make(chan string, 1000)
 	go func() {
 		ended <- c.Watch(ctx, func() {
-			seen <- strings.Join(names(t, c.Client), " ")
+			seen <- strings.Join(names(t, c), " ")
 			select {
 			case stands <- struct{}{}:
 			default:

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/wire"
 )
 
 // A Handler runs one tool. The arguments in r fit the tool's input schema when the caller is a toolhost.
@@ -114,12 +116,29 @@ const (
 	Expensive CostTier = "expensive"
 )
 
+// A Description is what a plugin says of itself to its host. A Plugin makes it; tests read it.
+type Description struct {
+	Name, Version string
+	// SDK is the kit that the plugin is written with, such as "go/0.1.0".
+	SDK   string
+	Tools []Tool
+	// ConfigSchema is nil when the plugin takes no configuration.
+	ConfigSchema json.RawMessage
+	// Dynamic says that the tools depend on the configuration or change while running.
+	Dynamic bool
+	// Notices are for the operator: what SetTools was given.
+	Notices []string
+}
+
 // Limits of names and descriptions.
 const (
 	// MaxDescription is the longest description, in bytes.
 	MaxDescription = 8 << 10
 
 	maxToolName = 61 // leaves room for the shortest "PLUGIN__"
+	maxTitle    = 256
+	maxCategory = 64
+	maxOriginal = 1024
 )
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
@@ -132,7 +151,7 @@ func (t *Tool) Check() error {
 func (t *Tool) checkName() error {
 	switch {
 	case len(t.Name) > maxToolName:
-		return fmt.Errorf("tool name %.70q has %d characters, at most %d are allowed", t.Name, len(t.Name), maxToolName)
+		return fmt.Errorf("tool name %.70q has %d characters; the limit is %d", t.Name, len(t.Name), maxToolName)
 	case !toolName.MatchString(t.Name):
 		return fmt.Errorf("tool name %q must match %s", t.Name, toolName)
 	case strings.Contains(t.Name, "__"):
@@ -142,23 +161,22 @@ func (t *Tool) checkName() error {
 }
 
 func (t *Tool) checkText() error {
+	excess := wire.TooLong(wire.Bounded{What: "title", Text: t.Title, Most: maxTitle},
+		wire.Bounded{What: "category", Text: t.Category, Most: maxCategory},
+		wire.Bounded{What: "original name", Text: t.OriginalName, Most: maxOriginal})
 	switch {
 	case strings.TrimSpace(t.Description) == "":
 		return fmt.Errorf("tool %q has no description; models need one to choose it", t.Name)
 	case len(t.Description) > MaxDescription:
-		return fmt.Errorf("tool %q: the description has %d bytes, at most %d are allowed", t.Name, len(t.Description), MaxDescription)
-	case t.tooLong() != "":
-		return fmt.Errorf("tool %q: the %s", t.Name, t.tooLong())
+		return fmt.Errorf("tool %q: the description has %d bytes; the limit is %d", t.Name, len(t.Description), MaxDescription)
+	case excess != "":
+		return fmt.Errorf("tool %q: the %s", t.Name, excess)
 	case !slices.Contains([]CostTier{"", Free, Cheap, Expensive}, t.CostTier):
 		return fmt.Errorf("tool %q: cost tier %q is not one of free, cheap, expensive", t.Name, t.CostTier)
 	case t.Timeout < 0 || t.MaxResultBytes < 0:
 		return fmt.Errorf("tool %q: timeout and max_result_bytes must not be negative", t.Name)
 	}
 	return nil
-}
-
-func (t *Tool) tooLong() string {
-	return tooLong(bounded{"title", t.Title, maxTitle}, bounded{"category", t.Category, maxCategory}, bounded{"original name", t.OriginalName, maxOriginal})
 }
 
 func (t *Tool) checkOutput() error {

@@ -18,13 +18,13 @@ func TestCheck(t *testing.T) {
 	}{
 		"good":              {func(*sdk.Tool) {}, ""},
 		"longest name":      {func(t *sdk.Tool) { t.Name = strings.Repeat("a", 61) }, ""},
-		"longer name":       {func(t *sdk.Tool) { t.Name = strings.Repeat("a", 62) }, "has 62 characters, at most 61 are allowed"},
+		"longer name":       {func(t *sdk.Tool) { t.Name = strings.Repeat("a", 62) }, "has 62 characters; the limit is 61"},
 		"no name":           {func(t *sdk.Tool) { t.Name = "" }, `tool name "" must match ^[A-Za-z0-9][A-Za-z0-9_-]*$`},
 		"upper case":        {func(t *sdk.Tool) { t.Name = "readFile" }, ""},
 		"line break":        {func(t *sdk.Tool) { t.Name = "a\n" }, `tool name "a\n" must match`},
 		"separator":         {func(t *sdk.Tool) { t.Name = "a__b" }, `tool name "a__b" must not contain "__"`},
 		"no description":    {func(t *sdk.Tool) { t.Description = " \n" }, `tool "x" has no description`},
-		"much description":  {func(t *sdk.Tool) { t.Description = strings.Repeat("d", 8<<10+1) }, "has 8193 bytes, at most 8192 are allowed"},
+		"much description":  {func(t *sdk.Tool) { t.Description = strings.Repeat("d", 8<<10+1) }, "has 8193 bytes; the limit is 8192"},
 		"cost tier":         {func(t *sdk.Tool) { t.CostTier = "dear" }, `cost tier "dear" is not one of free, cheap, expensive`},
 		"timeout":           {func(t *sdk.Tool) { t.Timeout = -1 }, "must not be negative"},
 		"result size":       {func(t *sdk.Tool) { t.MaxResultBytes = -1 }, "must not be negative"},
@@ -93,6 +93,28 @@ func TestContentAsJSON(t *testing.T) {
 	} {
 		if got, err := json.Marshal(c); err != nil || string(got) != want {
 			t.Errorf("%+v becomes %s, %v, want %s", c, got, err, want)
+		}
+	}
+}
+
+func TestLimitsOfATool(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit int
+		set   func(d *sdk.Tool, text string)
+		says  string
+	}{
+		"name":          {61, func(d *sdk.Tool, s string) { d.Name = s }, "62 characters; the limit is 61"},
+		"title":         {256, func(d *sdk.Tool, s string) { d.Title = s }, "the title has 257 bytes; the limit is 256"},
+		"description":   {8192, func(d *sdk.Tool, s string) { d.Description = s }, "the description has 8193 bytes; the limit is 8192"},
+		"category":      {64, func(d *sdk.Tool, s string) { d.Category = s }, "the category has 65 bytes; the limit is 64"},
+		"original name": {1024, func(d *sdk.Tool, s string) { d.OriginalName = s }, "the original name has 1025 bytes; the limit is 1024"},
+	} {
+		for n, says := range map[int]string{c.limit: "", c.limit + 1: c.says} {
+			d := sdk.Tool{Name: "x", Description: "d", InputSchema: json.RawMessage(`{}`)}
+			c.set(&d, strings.Repeat("x", n))
+			if err := d.Check(); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+				t.Errorf("%s of %d: %.300v, want %q", name, n, err, says)
+			}
 		}
 	}
 }

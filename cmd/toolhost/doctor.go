@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
-	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/internal/wire"
 )
 
 func newDoctor(g *globals) *cobra.Command {
@@ -94,7 +94,7 @@ func versions() map[string]string {
 		kernel = []byte("-")
 	}
 	return map[string]string{"toolhost": version, "go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH,
-		"kernel": strings.TrimSpace(string(kernel)), "plugin_protocol": fmt.Sprint(sdk.Handshake.ProtocolVersion)}
+		"kernel": strings.TrimSpace(string(kernel)), "plugin_protocol": fmt.Sprint(wire.Handshake.ProtocolVersion)}
 }
 
 func (d *diagnosis) plugins(there *bootstrap.Plugins, m sandbox.Means) {

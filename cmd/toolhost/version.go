@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/internal/wire"
 )
 
 // version is set by the Makefile for releases.
@@ -26,7 +26,7 @@ func newVersion(g *globals) *cobra.Command {
 					OS       string `json:"os"`
 					Arch     string `json:"arch"`
 					Protocol uint   `json:"plugin_protocol"`
-				}{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, sdk.Handshake.ProtocolVersion})
+				}{version, runtime.Version(), runtime.GOOS, runtime.GOARCH, wire.Handshake.ProtocolVersion})
 			}
 			fmt.Fprintf(g.out, "toolhost %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return nil

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -34,7 +35,7 @@ func (p *Process) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
 }
 
 // attempt makes the call of a tool as it was listed. Died is set when the plugin has died in it.
-func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, listed *sdk.Description) (result *sdk.Result, died *sdk.BrokenError, err error) {
+func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, listed *sdk.Description) (result *sdk.Result, died *client.BrokenError, err error) {
 	v, err := p.enter(ctx)
 	if err != nil {
 		return nil, nil, p.notSent(err)
@@ -67,18 +68,18 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 // settle is how long the death of a process may take to show after its connection broke. Measured: 2 to 9 ms.
 const settle = 500 * time.Millisecond
 
-func (p *Process) mayRepeat(r *sdk.Request, broken *sdk.BrokenError) bool {
+func (p *Process) mayRepeat(r *sdk.Request, broken *client.BrokenError) bool {
 	return !broken.Delivered || slices.Contains(p.spec.Load().Idempotent, r.Tool)
 }
 
 // isCut tells a connection that was cut from a plugin that answered with something else than its result. It may be our end
 // that was closed, when the plugin's death was known before its connection broke: that is Canceled.
-func isCut(b *sdk.BrokenError) bool {
+func isCut(b *client.BrokenError) bool {
 	code := status.Code(b.Err)
 	return !b.Delivered || code == codes.Unavailable || code == codes.Canceled
 }
 
-func outcomeOf(b *sdk.BrokenError) sdk.Outcome {
+func outcomeOf(b *client.BrokenError) sdk.Outcome {
 	if b.Delivered {
 		return sdk.OutcomeUnknown
 	}
@@ -111,7 +112,7 @@ func (p *Process) explain(v *visit, r *sdk.Request, result *sdk.Result) *sdk.Res
 	switch e := result.Error; {
 	case e == nil:
 	case e.Code == sdk.CodeCanceled && v.cut():
-		result.Error = withOutcome(p.lost(v.generation, r, &sdk.BrokenError{Delivered: true, Err: errCut}), e.Outcome)
+		result.Error = withOutcome(p.lost(v.generation, r, &client.BrokenError{Delivered: true, Err: errCut}), e.Outcome)
 	case e.Code == sdk.CodeTool && e.Suggestion == "":
 		e.Suggestion = v.generation.advice(e.Message)
 	}
@@ -119,7 +120,7 @@ func (p *Process) explain(v *visit, r *sdk.Request, result *sdk.Result) *sdk.Res
 }
 
 // lost says how it came that a plugin or its connection broke in a call.
-func (p *Process) lost(g *generation, r *sdk.Request, broken *sdk.BrokenError) *sdk.Error {
+func (p *Process) lost(g *generation, r *sdk.Request, broken *client.BrokenError) *sdk.Error {
 	facts := map[string]any{"plugin": p.name, "generation": g.number, "call_id": r.CallID, "delivered": broken.Delivered}
 	switch {
 	case isClosed(p.closing):
@@ -209,13 +210,13 @@ func (v *visit) leave() {
 func (v *visit) cut() bool { return errors.Is(context.Cause(v.ctx), errCut) }
 
 // broken tells a call that got no answer because its plugin, its connection or its time in the process ended.
-func (v *visit) broken(err error) (*sdk.BrokenError, bool) {
-	if b, ok := errors.AsType[*sdk.BrokenError](err); ok || err == nil || !v.cut() {
+func (v *visit) broken(err error) (*client.BrokenError, bool) {
+	if b, ok := errors.AsType[*client.BrokenError](err); ok || err == nil || !v.cut() {
 		return b, ok
 	}
 	switch e, _ := errors.AsType[*sdk.Error](err); {
 	case e == nil || e.Outcome != sdk.OutcomeFailed:
-		return &sdk.BrokenError{Delivered: e == nil || e.Outcome != sdk.OutcomeNotSent, Err: errCut}, true
+		return &client.BrokenError{Delivered: e == nil || e.Outcome != sdk.OutcomeNotSent, Err: errCut}, true
 	default: // the plugin was faster
 		return nil, false
 	}

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -315,7 +316,7 @@ func TestADeadProcessGetsNothing(t *testing.T) {
 	<-g.done()
 	soon(t, "the connection is cut", patience, func() bool {
 		_, err := g.client.Call(t.Context(), request("echo", ""))
-		b, ok := errors.AsType[*sdk.BrokenError](err)
+		b, ok := errors.AsType[*client.BrokenError](err)
 		return ok && !b.Delivered
 	})
 }
@@ -323,16 +324,16 @@ func TestADeadProcessGetsNothing(t *testing.T) {
 // Only a connection that was cut is a reason to make a call again, not an answer that is none.
 func TestWhatIsACut(t *testing.T) {
 	for name, c := range map[string]struct {
-		broken sdk.BrokenError
+		broken client.BrokenError
 		want   bool
 	}{
-		"not delivered":    {sdk.BrokenError{Err: status.Error(codes.Internal, "")}, true},
-		"connection cut":   {sdk.BrokenError{Delivered: true, Err: status.Error(codes.Unavailable, "")}, true},
-		"our end closed":   {sdk.BrokenError{Delivered: true, Err: status.Error(codes.Canceled, "")}, true},
-		"no result":        {sdk.BrokenError{Delivered: true, Err: context.Canceled}, false},
-		"another status":   {sdk.BrokenError{Delivered: true, Err: status.Error(codes.Internal, "")}, false},
-		"parts that lie":   {sdk.BrokenError{Delivered: true, Err: errors.New("a part began")}, false},
-		"method not there": {sdk.BrokenError{Delivered: true, Err: status.Error(codes.Unimplemented, "")}, false},
+		"not delivered":    {client.BrokenError{Err: status.Error(codes.Internal, "")}, true},
+		"connection cut":   {client.BrokenError{Delivered: true, Err: status.Error(codes.Unavailable, "")}, true},
+		"our end closed":   {client.BrokenError{Delivered: true, Err: status.Error(codes.Canceled, "")}, true},
+		"no result":        {client.BrokenError{Delivered: true, Err: context.Canceled}, false},
+		"another status":   {client.BrokenError{Delivered: true, Err: status.Error(codes.Internal, "")}, false},
+		"parts that lie":   {client.BrokenError{Delivered: true, Err: errors.New("a part began")}, false},
+		"method not there": {client.BrokenError{Delivered: true, Err: status.Error(codes.Unimplemented, "")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := isCut(&c.broken); got != c.want {
@@ -360,7 +361,7 @@ func TestAConnectionThatWeClose(t *testing.T) {
 	go func() { _, err := g.client.Call(t.Context(), r); ended <- err }()
 	<-begun
 	_ = g.conn.Close()
-	if b, ok := errors.AsType[*sdk.BrokenError](<-ended); !ok || !b.Delivered || !isCut(b) {
+	if b, ok := errors.AsType[*client.BrokenError](<-ended); !ok || !b.Delivered || !isCut(b) {
 		t.Errorf("it is told as %+v", b)
 	}
 }
@@ -538,8 +539,8 @@ func TestCutVisits(t *testing.T) {
 		"not sent":         {&sdk.Error{Code: sdk.CodeCanceled, Outcome: sdk.OutcomeNotSent}, true, false},
 		"sent":             {&sdk.Error{Code: sdk.CodeCanceled, Outcome: sdk.OutcomeUnknown}, true, true},
 		"answered":         {&sdk.Error{Code: sdk.CodeResultTooLarge, Outcome: sdk.OutcomeFailed}, false, false},
-		"broken before":    {&sdk.BrokenError{Err: errors.New("no stream")}, true, false},
-		"broken in it":     {&sdk.BrokenError{Delivered: true, Err: errors.New("no answer")}, true, true},
+		"broken before":    {&client.BrokenError{Err: errors.New("no stream")}, true, false},
+		"broken in it":     {&client.BrokenError{Delivered: true, Err: errors.New("no answer")}, true, true},
 		"of a preview":     {&sdk.Error{Code: sdk.CodeCanceled}, true, true},
 		"ended by success": {nil, false, false},
 	} {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
-	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -338,7 +338,7 @@ func environment(spec Spec, temp string, ours []string) []string {
 		out = append(out, name+"="+spec.Env[name])
 	}
 	out = append(out, ours...)
-	return append(out, sdk.EnvKeepDir+"="+os.TempDir(), sdk.EnvLifeline+"=stdin", sdk.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
+	return append(out, wire.EnvKeepDir+"="+os.TempDir(), wire.EnvLifeline+"=stdin", wire.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
 }
 
 func inheritedEnvironment(spec Spec) (out []string) {

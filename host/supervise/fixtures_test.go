@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -192,7 +193,7 @@ func flood() {
 // deaf is a plugin that neither watches its lifeline nor ends for SIGTERM.
 func deaf() {
 	signal.Ignore(syscall.SIGTERM)
-	_ = os.Unsetenv(sdk.EnvLifeline)
+	_ = os.Unsetenv(wire.EnvLifeline)
 	sdk.Serve(goodPlugin())
 }
 

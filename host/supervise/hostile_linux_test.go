@@ -27,6 +27,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -297,10 +299,10 @@ func TestGibibytes(t *testing.T) {
 		code, told string
 	}{
 		"largest":     {[]int{1}, "", ""},
-		"parts":       {[]int{1, crowd()}, tooLarge, "at most 4194304"},
-		"pieces":      {[]int{1, crowd()}, tooLarge, "at most 4194304"},
+		"parts":       {[]int{1, crowd()}, tooLarge, "the limit is 4194304"},
+		"pieces":      {[]int{1, crowd()}, tooLarge, "the limit is 4194304"},
 		"one message": {[]int{1, crowd()}, tooLarge, "one message that is too large"},
-		"elements":    {[]int{1, crowd()}, tooLarge, "2097152 elements in one message, at most 4000"},
+		"elements":    {[]int{1, crowd()}, tooLarge, "2097152 elements in one message; the limit is 4000"},
 		"progress":    {[]int{1}, tooLarge, "200000 events or 16777216 bytes"},
 		"ticks":       {[]int{1}, tooLarge, "200000 events"},
 		"logs":        {[]int{1}, tooLarge, "16777216 bytes"},
@@ -348,7 +350,7 @@ func TestEndlessDescriptions(t *testing.T) {
 		words string
 		limit time.Duration
 	}{
-		"tools":       {"2097152 elements in one message, at most 16384", patience},
+		"tools":       {"2097152 elements in one message; the limit is 16384", patience},
 		"one message": {"larger than max (1073741824 vs. 4456448)", patience},
 		"ticks":       {"could not be started", patience}, // a second answer to one question
 		"never":       {"not ready within 10s", 10 * time.Second},
@@ -414,11 +416,11 @@ func visitorPlugin() *sdk.Plugin {
 			if filepath.Dir(socket) == own {
 				continue
 			}
-			conn, err := grpc.NewClient("unix:"+socket, sdk.DialOptions(0)...)
+			conn, err := grpc.NewClient("unix:"+socket, wire.DialOptions(0)...)
 			if err != nil {
 				return nil, err
 			}
-			_, err = sdk.NewClient(conn).Call(ctx, request("echo", "from a plugin"))
+			_, err = client.New(conn).Call(ctx, request("echo", "from a plugin"))
 			said += fmt.Sprintf("answered: %t (%v)\n", err == nil, err)
 			_ = conn.Close()
 		}

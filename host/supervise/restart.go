@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -214,7 +215,7 @@ func closedError(name string) *sdk.Error {
 
 // listedOtherwise is for a call that was decided by what its tool is no longer.
 func listedOtherwise(plugin, tool string, gone bool) *sdk.Error {
-	e := &sdk.Error{Code: sdk.CodePluginUnavailable, Name: sdk.NameListedOtherwise, Retryable: true,
+	e := &sdk.Error{Code: sdk.CodePluginUnavailable, Name: client.NameListedOtherwise, Retryable: true,
 		Message:    fmt.Sprintf("plugin %q has changed since it was listed, and its tool %q is another now; nothing was run", plugin, tool),
 		Suggestion: "Look at the tool's definition again, then make the call that fits.",
 		Details:    sdk.Details(map[string]any{"plugin": plugin, "tool": tool})}

@@ -32,6 +32,8 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/schema"
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -42,7 +44,7 @@ type generation struct {
 	program string // the file that is run
 	hidden  References
 	child   *child
-	client  *sdk.Client
+	client  *client.Client
 	conn    *grpc.ClientConn // under client, for what is go-plugin's
 	wire    *goplugin.Client
 	sockets string // the folder of the plugin's socket, once it was made
@@ -189,14 +191,14 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	if err != nil {
 		return err
 	}
-	g.client, g.conn = raw.(*sdk.Client), protocol.(*goplugin.GRPCClient).Conn
+	g.client, g.conn = raw.(*client.Client), protocol.(*goplugin.GRPCClient).Conn
 	return nil
 }
 
 func (s *Supervisor) clientConfig(r *runner, spec Spec) *goplugin.ClientConfig {
 	return &goplugin.ClientConfig{
-		HandshakeConfig:  sdk.Handshake,
-		VersionedPlugins: map[int]goplugin.PluginSet{1: sdk.PluginSet()},
+		HandshakeConfig:  wire.Handshake,
+		VersionedPlugins: map[int]goplugin.PluginSet{1: client.PluginSet()},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		RunnerFunc:       r.make,
 		SkipHostEnv:      true,
@@ -223,7 +225,7 @@ func (g *generation) abandon(ctx context.Context, err error) error {
 		g.release()
 		return err
 	}
-	_, broken := errors.AsType[*sdk.BrokenError](err)
+	_, broken := errors.AsType[*client.BrokenError](err)
 	if ctx.Err() == nil && (broken || errors.Is(err, errEnded) || errors.Is(err, errConnecting)) && g.died() {
 		err = g.endedEarly(err)
 	}
@@ -319,7 +321,7 @@ func dialOptions(c *child, r *runner, same bool) []grpc.DialOption {
 	if same {
 		pid = c.pid
 	}
-	return append(sdk.DialOptions(pid), sdk.WithToken(r.token), grpc.WithContextDialer(c.dialer(r.socket)), grpc.WithStreamInterceptor(noBroker))
+	return append(wire.DialOptions(pid), wire.WithToken(r.token), grpc.WithContextDialer(c.dialer(r.socket)), grpc.WithStreamInterceptor(noBroker))
 }
 
 // dialer connects to the plugin's socket. The connection ends with the process, whoever else holds the socket:
@@ -364,7 +366,7 @@ type runner struct {
 
 func (r *runner) make(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (pluginrunner.Runner, error) {
 	r.token = rand.Text()
-	r.env, r.socketDir = slices.Concat(cmd.Env, []string{sdk.EnvToken + "=" + r.token}), socketDir
+	r.env, r.socketDir = slices.Concat(cmd.Env, []string{wire.EnvToken + "=" + r.token}), socketDir
 	return r, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
 func init() {
@@ -28,7 +29,7 @@ func halves(lis net.Listener) {
 	signal.Ignore(syscall.SIGTERM)
 	p := sdk.New("halves", "1")
 	sdk.AddTool(p, sdk.Tool{Name: "wait", Description: "waits"}, waitTool)
-	_ = sdk.ServeListener(context.Background(), p, cutting{lis})
+	_ = sdktest.ServeListener(context.Background(), p, cutting{lis})
 }
 
 type cutting struct{ net.Listener }

@@ -25,6 +25,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
 	"github.com/toolhost/toolhost/host/supervise/internal/toolcache"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -332,7 +333,7 @@ func (s *site) stage(spec Spec, path string, f sandbox.Folders, env []string, ot
 		sandbox.Machine() // so that all that is missing is known before a start
 	}
 	if spec.Sandbox.Asked() != sandbox.Supervised { // it can keep nothing elsewhere
-		env = append(slices.Clip(env), sdk.EnvKeepDir+"="+f.Temp)
+		env = append(slices.Clip(env), wire.EnvKeepDir+"="+f.Temp)
 	}
 	how, err := sandbox.Plan{
 		Box: spec.Sandbox, Means: s.machine(), // once: a start beside this one may find out more

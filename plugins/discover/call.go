@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -228,7 +229,7 @@ func shortened(text string, most int) string {
 		return text
 	}
 	front := cut(text, most/2)
-	back := sdk.WholeStart([]byte(text[len(text)-most/2:]))
+	back := textutil.TrimPartialStart([]byte(text[len(text)-most/2:]))
 	return fmt.Sprintf("%s [... %d bytes left out ...] %s", front, len(text)-len(front)-len(back), back)
 }
 
@@ -285,7 +286,7 @@ func (h *head) text() string {
 	if h.leftOut() == 0 {
 		return string(h.kept)
 	}
-	kept := sdk.WholeEnd(h.kept)
+	kept := textutil.TrimPartialEnd(h.kept)
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]", kept, h.total-int64(len(kept)))
 }
 

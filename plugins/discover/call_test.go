@@ -24,6 +24,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 	"github.com/toolhost/toolhost/sdk/sdktest"
@@ -364,7 +366,7 @@ func TestFloodOfOutput(t *testing.T) {
 		if events++; events%100 == 0 {
 			peak = max(peak, live())
 		}
-		told = told || strings.Contains(e.Message, "told too much of itself")
+		told = told || strings.Contains(e.Message, "has too many events")
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -476,7 +478,7 @@ func TestCanceledByThePlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn, err := grpc.NewClient("unix:"+lis.Addr().String(),
-		append(sdk.DialOptions(0), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+		append(wire.DialOptions(0), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,8 +486,8 @@ func TestCanceledByThePlugin(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	served := make(chan error, 1)
-	go func() { served <- sdk.ServeListener(ctx, newPlugin(), lis) }()
-	c := sdk.NewClient(conn)
+	go func() { served <- sdktest.ServeListener(ctx, newPlugin(), lis) }()
+	c := client.New(conn)
 	if err := c.Configure(t.Context(), json.RawMessage(usual), p.dir); err != nil {
 		t.Fatal(err)
 	}

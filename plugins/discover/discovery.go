@@ -9,7 +9,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -142,5 +142,5 @@ func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	return string(sdk.WholeEnd([]byte(text[:n])))
+	return string(textutil.TrimPartialEnd([]byte(text[:n])))
 }

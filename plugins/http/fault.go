@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -135,5 +136,5 @@ func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	return string(sdk.WholeEnd([]byte(text[:most]))) + clipped
+	return string(textutil.TrimPartialEnd([]byte(text[:most]))) + clipped
 }

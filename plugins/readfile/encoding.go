@@ -20,6 +20,7 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 	"golang.org/x/text/transform"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -167,7 +168,7 @@ func (d *decoded) recognize(look []byte) {
 			d.textEncoding, _ = encodingNamed(name)
 			d.note = "decoded from " + name + ", by a guess" + doubt
 		}
-	case utf8.Valid(sdk.WholeEnd(look)):
+	case utf8.Valid(textutil.TrimPartialEnd(look)):
 	case known(d.head) && controls(d.head) > 0: // the looks alone are a few letters, such as BM
 		d.binary = true
 	case mostlyUTF8(look):

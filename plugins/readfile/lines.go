@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A window is the part of a file to read, and how much of it.
@@ -148,7 +148,7 @@ func (w *window) piece(n int, line []byte, size int) piece {
 		line, p.whole, p.long = slices.Concat(short, []byte("\n")), true, true
 	}
 	if !p.whole {
-		line = sdk.WholeEnd(line)
+		line = textutil.TrimPartialEnd(line)
 	}
 	p.invalid = !utf8.Valid(line)
 	if w.numbers {
@@ -166,7 +166,7 @@ func (e *excerpt) take(p piece) {
 		return
 	}
 	if !fits {
-		p.text = sdk.WholeEnd(p.text[:min(len(p.text), e.bytes)])
+		p.text = textutil.TrimPartialEnd(p.text[:min(len(p.text), e.bytes)])
 		e.cut, e.cutAt = p.size, max(len(p.text)-p.number, 0)
 	}
 	if p.long {

@@ -13,7 +13,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
@@ -216,7 +216,7 @@ func (n *notebook) printed(what, text string) {
 	text = colours.ReplaceAllString(text, "")
 	fmt.Fprintf(&n.out, "--- %s of cell %d ---\n", printable(what), n.cells)
 	if len(text) > maxOutput {
-		short := sdk.WholeEnd([]byte(text[:maxOutput]))
+		short := textutil.TrimPartialEnd([]byte(text[:maxOutput]))
 		text = fmt.Sprintf("%s\n--- %d more bytes of it are not shown; raw=true reads all ---\n", short, len(text)-len(short))
 	}
 	n.put(text)

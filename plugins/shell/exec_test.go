@@ -19,6 +19,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 	"github.com/toolhost/toolhost/sdk/sdktest"
@@ -72,7 +74,7 @@ func TestCanceledByThePlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn, err := grpc.NewClient("unix:"+lis.Addr().String(),
-		append(sdk.DialOptions(0), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+		append(wire.DialOptions(0), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +82,8 @@ func TestCanceledByThePlugin(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	served := make(chan error, 1)
-	go func() { served <- sdk.ServeListener(ctx, newPlugin(), lis) }()
-	r, err := sdk.NewClient(conn).Call(t.Context(),
+	go func() { served <- sdktest.ServeListener(ctx, newPlugin(), lis) }()
+	r, err := client.New(conn).Call(t.Context(),
 		&sdk.Request{CallID: t.Name(), Tool: "exec", Workdir: t.TempDir(), Attempt: 1,
 			Arguments: json.RawMessage(`{"command":"echo so far; exec sleep 600"}`), Events: func(e sdk.Event) {
 				if e.Type == sdk.EventOutput {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -72,7 +72,7 @@ func (l *outputStore) create(name string) (*os.File, error) {
 		return nil, errClosed
 	}
 	if l.privateDir == nil {
-		f, err := newPrivateDir(openKeepDir())
+		f, err := newPrivateDir(sdk.KeepDir())
 		if err != nil {
 			f, err = newPrivateDir(os.TempDir()) // gone with the plugin, but of use until then
 		}
@@ -188,9 +188,6 @@ const (
 	leftFolders = 20
 	leftBytes   = 2 << 30
 )
-
-// openKeepDir is where folders outlive the plugin: the host removes the plugin's own TMPDIR.
-func openKeepDir() string { return cmp.Or(os.Getenv(sdk.EnvKeepDir), os.TempDir()) }
 
 // newPrivateDir makes a folder for this process in dir. Another process that sweeps may take it in the moment before it
 // is locked.
@@ -367,7 +364,7 @@ func (k *headTail) snapshot() snapshot {
 	tail := slices.Concat(k.tail[k.oldest:], k.tail[:k.oldest])
 	s := snapshot{head: k.head, tail: tail, from: k.total - int64(len(tail)), total: k.total}
 	if s.from > int64(len(s.head)) {
-		s.head, s.tail = sdk.WholeEnd(s.head), sdk.WholeStart(tail)
+		s.head, s.tail = textutil.TrimPartialEnd(s.head), textutil.TrimPartialStart(tail)
 		s.from += int64(len(tail) - len(s.tail))
 	}
 	return s

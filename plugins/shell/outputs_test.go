@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/internal/wire"
 )
 
 // newShelf is a place for files of up to limit bytes, in a folder of the test's own.
@@ -267,7 +267,7 @@ func TestFolderIsWhereTheHostKeeps(t *testing.T) {
 	own, headTail := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", own)
 	for keep, want := range map[string]string{headTail: headTail, filepath.Join(headTail, "nowhere"): own, "": own} {
-		t.Setenv(sdk.EnvKeepDir, keep)
+		t.Setenv(wire.EnvKeepDir, keep)
 		l := &outputStore{}
 		path, remove, err := l.script("script.sh", "true")
 		if err != nil || filepath.Dir(filepath.Dir(path)) != want {

@@ -158,7 +158,7 @@ func (s *shell) configure(_ context.Context, _ *sdk.Request, c config) error {
 		return err
 	}
 	s.config.Store(&c)
-	removeAbandoned(openKeepDir())
+	removeAbandoned(sdk.KeepDir())
 	return nil
 }
 

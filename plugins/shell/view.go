@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -62,7 +63,7 @@ func unfinished(s *snapshot) int {
 	if len(s.tail) > 0 {
 		end = s.tail
 	}
-	return len(end) - len(sdk.WholeEnd(end))
+	return len(end) - len(textutil.TrimPartialEnd(end))
 }
 
 // combined interleaves the streams by lines. When they change too often to mark it, one follows the other.
@@ -288,7 +289,7 @@ func (l *liveOutput) Write(p []byte) (int, error) {
 	}
 	rest := p
 	if l.dropped > 0 {
-		rest = sdk.WholeStart(p)
+		rest = textutil.TrimPartialStart(p)
 		l.dropped += int64(len(p) - len(rest))
 	}
 	l.note()
@@ -350,7 +351,7 @@ func (t *terminalText) write(p []byte) (out []byte) {
 			t.put(b)
 		}
 		if len(t.line) >= longLine {
-			n := len(sdk.WholeEnd(t.line))
+			n := len(textutil.TrimPartialEnd(t.line))
 			out = append(out, t.line[:n]...)
 			t.line = append(t.line[:0], t.line[n:]...)
 		}

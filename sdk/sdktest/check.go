@@ -93,7 +93,7 @@ func (p *Plugin) checkOutput(tool *sdk.Tool, result *sdk.Result) error {
 // publishes, as a host does. The error says what is wrong with it, or why the plugin refuses it.
 func (p *Plugin) Configure(ctx context.Context, config json.RawMessage, workdir string) error {
 	if p.unchecked {
-		return p.Client.Configure(ctx, config, workdir)
+		return p.client.Configure(ctx, config, workdir)
 	}
 	d, err := p.Describe(ctx)
 	if err != nil {
@@ -109,5 +109,5 @@ func (p *Plugin) Configure(ctx context.Context, config json.RawMessage, workdir 
 			return fmt.Errorf("its configuration is wrong: %w", invalid)
 		}
 	}
-	return p.Client.Configure(ctx, config, workdir)
+	return p.client.Configure(ctx, config, workdir)
 }

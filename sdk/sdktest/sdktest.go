@@ -18,12 +18,14 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Plugin is a plugin under test. It has the methods of *sdk.Client, so that a host can use it too.
+// A Plugin is a plugin under test. It is a host.Plugin, so that tests of a host can use it too.
 type Plugin struct {
-	*sdk.Client
+	client    *client.Client
 	close     func() error
 	schemas   *schemas
 	unchecked bool
@@ -42,7 +44,7 @@ func (p *Plugin) Unchecked() *Plugin {
 func Start(t testing.TB, p *sdk.Plugin) *Plugin {
 	t.Helper()
 	lis := bufconn.Listen(1 << 20)
-	conn, err := grpc.NewClient("passthrough:memory", append(sdk.DialOptions(0),
+	conn, err := grpc.NewClient("passthrough:memory", append(wire.DialOptions(0),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	if err != nil {
@@ -50,13 +52,13 @@ func Start(t testing.TB, p *sdk.Plugin) *Plugin {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- sdk.ServeListener(ctx, p, lis) }()
+	go func() { served <- ServeListener(ctx, p, lis) }()
 	t.Cleanup(func() {
 		_ = conn.Close()
 		stop()
 		awaitEnd(t, served)
 	})
-	return &Plugin{Client: sdk.NewClient(conn), close: conn.Close, schemas: &schemas{}}
+	return &Plugin{client: client.New(conn), close: conn.Close, schemas: &schemas{}}
 }
 
 // patience is how long handlers may clean up. A host gives them a second; a busy test machine may be slow.
@@ -74,13 +76,42 @@ func awaitEnd(t testing.TB, served <-chan error) {
 	}
 }
 
+// ServeListener serves p over plain gRPC on lis until ctx ends, for tests that connect in their own way. It returns when all
+// calls have ended.
+func ServeListener(ctx context.Context, p *sdk.Plugin, lis net.Listener) error {
+	return wire.ServeListener(ctx, p, lis)
+}
+
 // Close ends the connection; the plugin itself ends with the test.
 func (p *Plugin) Close() error { return p.close() }
+
+// Describe returns what the plugin says of itself and which tools it has now.
+func (p *Plugin) Describe(ctx context.Context) (*sdk.Description, error) {
+	return p.client.Describe(ctx)
+}
+
+// Tools returns the definitions of the tools.
+func (p *Plugin) Tools(ctx context.Context) ([]sdk.Tool, error) { return p.client.Tools(ctx) }
+
+// Call makes a call and checks nothing. The error says that ctx ended, that a limit is exceeded, or that the connection broke.
+func (p *Plugin) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+	return p.client.Call(ctx, r)
+}
+
+// Preview asks what a call would do. A tool without a preview returns an empty one.
+func (p *Plugin) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, error) {
+	return p.client.Preview(ctx, r)
+}
+
+// Watch calls changed when the watch is established and whenever the list of tools has changed, until ctx or the plugin ends.
+func (p *Plugin) Watch(ctx context.Context, changed func()) error {
+	return p.client.Watch(ctx, changed)
+}
 
 // Run calls a tool with JSON arguments in a folder of the test's own. Arguments that do not fit the input schema never
 // reach the handler: as with a host, the result is an error with the code E_TOOL_INVALID_ARGS. A tool that fails is a result
 // with an Error. The test fails if the wire breaks, if a host would not offer the tool, and if the structured result does
-// not fit the output schema. Call, of the Client, checks nothing.
+// not fit the output schema. Call checks nothing.
 func (p *Plugin) Run(t testing.TB, tool, arguments string) *sdk.Result {
 	t.Helper()
 	return p.RunIn(t, t.TempDir(), tool, arguments)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -189,7 +190,7 @@ const (
 // key is what a description depends on, hashed.
 func (s Slot) key(k kind) string {
 	p := s.plugin
-	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", cacheFormat, sdk.Handshake.ProtocolVersion, runtime.GOOS, runtime.GOARCH, k,
+	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", cacheFormat, wire.Handshake.ProtocolVersion, runtime.GOOS, runtime.GOARCH, k,
 		p.Program, s.content, p.Command, p.Env, p.outerEnvironment(), p.Config != nil, p.Config)
 	if k == unsteady {
 		text = fmt.Appendf(text, " %q %q", p.Dir, p.Workdir)

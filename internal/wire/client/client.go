@@ -1,0 +1,229 @@
+// Package client is the host's end of the wire: it calls a running plugin and returns the types of package sdk.
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A Client calls one running plugin. It is safe for concurrent use.
+type Client struct {
+	wire pluginv1.PluginServiceClient
+}
+
+// New returns a client of the plugin at the other end of conn, which stays the caller's to close.
+func New(conn grpc.ClientConnInterface) *Client {
+	return &Client{wire: pluginv1.NewPluginServiceClient(conn)}
+}
+
+// PluginSet is what go-plugin dispenses under wire.PluginName: a *Client.
+func PluginSet() goplugin.PluginSet { return goplugin.PluginSet{wire.PluginName: glue{}} }
+
+type glue struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
+
+// GRPCServer is for the plugin's end, which package sdk has.
+func (glue) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
+	return errors.New("the host's end serves nothing")
+}
+
+// GRPCClient returns a *Client.
+func (glue) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return New(conn), nil
+}
+
+// Describe asks what the plugin is and which tools it has now. The definitions are not checked; texts for people are cut to
+// a line each. More than 16,384 tools, or 4 MiB of them, break the protocol.
+func (c *Client) Describe(ctx context.Context) (*sdk.Description, error) {
+	r, err := c.wire.Describe(ctx, &pluginv1.DescribeRequest{})
+	if err != nil {
+		return nil, broken(ctx, err, false)
+	}
+	return descriptionFromWire(r), nil
+}
+
+// Tools returns the definitions alone.
+func (c *Client) Tools(ctx context.Context) ([]sdk.Tool, error) {
+	d, err := c.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.Tools, nil
+}
+
+// Configure hands the plugin its configuration, a JSON object. The plugin's refusal is an *sdk.Error.
+func (c *Client) Configure(ctx context.Context, config json.RawMessage, workdir string) error {
+	if e := wire.CheckRequest(&pluginv1.CallRequest{Arguments: config, Workdir: workdir}); e != nil {
+		return errorFromWire(e)
+	}
+	r, err := c.wire.Configure(ctx, &pluginv1.ConfigureRequest{Config: config, Workdir: workdir})
+	if err != nil {
+		return broken(ctx, err, true)
+	}
+	if e := errorFromWire(r.GetError()); e != nil {
+		return e
+	}
+	return nil
+}
+
+// Preview asks what a call would do. A tool without a preview returns an empty one. With the error of a call that would fail
+// comes a preview only when the plugin sent content with it.
+func (c *Client) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, error) {
+	request := requestToWire(r)
+	if e := wire.CheckRequest(request); e != nil {
+		return nil, errorFromWire(e)
+	}
+	out, err := c.wire.Preview(ctx, &pluginv1.PreviewRequest{CallId: request.GetCallId(), Tool: request.GetTool(),
+		Arguments: r.Arguments, Workdir: r.Workdir, SessionId: request.GetSessionId(), SingleCall: r.SingleCall})
+	if err != nil {
+		return nil, broken(ctx, err, true)
+	}
+	if e := unreadablePreview(out); e != nil {
+		return nil, e
+	}
+	if e := wire.CheckPreview(out); e != nil {
+		return nil, errorFromWire(e)
+	}
+	preview := previewFromWire(out)
+	switch e := errorFromWire(out.GetError()); {
+	case e == nil:
+		return preview, nil
+	case len(preview.Content) > 0:
+		return preview, e
+	default:
+		return nil, e
+	}
+}
+
+// Call runs one tool, once at most: the plugin refuses a RunID that it has had. A tool that fails returns a Result with an
+// Error; the error of Call itself says that ctx ended (CodeTimeout, CodeCanceled), that the result is too large
+// (CodeResultTooLarge), that the plugin got the call twice (CodeProtocol), or that the plugin or the connection broke (a
+// *BrokenError). Each *sdk.Error has its Outcome. When ctx ends the plugin is notified, and Call returns without waiting for it.
+func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+	request := requestToWire(r)
+	if e := wire.CheckRequest(request); e != nil {
+		refusal := errorFromWire(e)
+		refusal.Outcome = sdk.OutcomeNotSent
+		return &sdk.Result{Error: refusal}, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the stream however the call ends
+	stream, err := c.wire.Call(ctx, request)
+	if err != nil { // gRPC fails here only while no part of the request has been queued for the socket
+		return nil, withOutcome(broken(ctx, err, false), sdk.OutcomeNotSent)
+	}
+	in := wire.NewReceiver()
+	for {
+		m, err := stream.Recv()
+		if err != nil {
+			return nil, withOutcome(broken(ctx, err, true), sdk.OutcomeUnknown)
+		}
+		event, result, err := in.Take(m)
+		if event != nil && r.Events != nil {
+			if e, known := eventFromWire(event); known {
+				r.Events(e)
+			}
+		}
+		if exceeded, ok := errors.AsType[*wire.ExceededError](err); ok {
+			return nil, errorFromWire(exceeded.Failure)
+		}
+		if err != nil {
+			return nil, &BrokenError{Delivered: true, Err: err}
+		}
+		if result != nil {
+			return resultFromWire(result), nil
+		}
+	}
+}
+
+// Watch calls changed once when the watch is established and again whenever the list of tools has changed, until ctx ends or
+// the plugin does; its error is never nil.
+func (c *Client) Watch(ctx context.Context, changed func()) error {
+	stream, err := c.wire.Watch(ctx, &pluginv1.WatchRequest{})
+	for err == nil && ctx.Err() == nil {
+		if _, err = stream.Recv(); err == nil && ctx.Err() == nil { // what came before its end may be read after it
+			changed()
+		}
+	}
+	return broken(ctx, err, true)
+}
+
+// Overdue asks how many handlers of calls and previews still run in the plugin though their context has ended, and how many of
+// them are late: it ended grace ago or longer. A plugin that does not implement it returns errors.ErrUnsupported.
+func (c *Client) Overdue(ctx context.Context, grace time.Duration) (handlers, late int, err error) {
+	r, err := c.wire.Overdue(ctx, &pluginv1.OverdueRequest{GraceMs: grace.Milliseconds()})
+	if status.Code(err) == codes.Unimplemented {
+		return 0, 0, errors.ErrUnsupported
+	}
+	if err != nil {
+		return 0, 0, broken(ctx, err, true)
+	}
+	count := func(n int64) int { return int(min(max(n, 0), math.MaxInt32)) } // a plugin may send any number
+	return count(r.GetHandlers()), count(r.GetLate()), nil
+}
+
+// NameListedOtherwise is the Name of the error of a call that was decided on by a definition that its tool no longer has.
+const NameListedOtherwise = "ListedOtherwise"
+
+// A BrokenError says that the plugin or the connection broke, so that nothing is known of what the call did. The supervisor
+// of the plugin knows why.
+type BrokenError struct {
+	// Delivered is false when the call provably never reached the plugin: the outcome is OutcomeNotSent then, and else
+	// OutcomeUnknown.
+	Delivered bool
+	Err       error
+}
+
+// Error says what broke.
+func (e *BrokenError) Error() string {
+	if errors.Is(e.Err, io.EOF) {
+		return "the plugin ended the call without a result"
+	}
+	if s, ok := status.FromError(e.Err); ok {
+		return fmt.Sprintf("the plugin or its connection broke: %s (%s)", oneLine(s.Message(), maxStatus), s.Code())
+	}
+	return "the plugin or its connection broke: " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+func withOutcome(err error, o sdk.Outcome) error {
+	if e, ok := errors.AsType[*sdk.Error](err); ok {
+		e.Outcome = o
+	}
+	return err
+}
+
+// broken tells an ended ctx and an oversized message from a broken connection.
+func broken(ctx context.Context, err error, delivered bool) error {
+	code := status.Code(err)
+	_, hasDeadline := ctx.Deadline()
+	switch {
+	case ctx.Err() != nil:
+		return sdk.EndedError(ctx)
+	case code == codes.DeadlineExceeded && hasDeadline: // the plugin's clock was a moment faster than ours
+		return sdk.EndedError(ctx)
+	case code == codes.AlreadyExists && delivered: // the caller may not have received the result of the first run
+		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Repeated",
+			Message: "the plugin got the call twice and ran it once at most: " + status.Convert(err).Message()}
+	case delivered && (code == codes.ResourceExhausted || code == codes.Internal && wire.TooManyElements(err)):
+		return errorFromWire(wire.TooLarge("the plugin sent one message that is too large: %s", oneLine(status.Convert(err).Message(), maxStatus)))
+	}
+	return &BrokenError{Delivered: delivered, Err: err}
+}

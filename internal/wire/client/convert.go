@@ -1,0 +1,211 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// This file converts sdk's types to messages and back at the host's end, in the order of sdk/convert.go, which does it at the
+// plugin's. A plugin may have sent anything: what cannot be read is dropped or cut.
+
+// Limits of texts of a plugin for people, in characters. The rest is cut.
+const (
+	maxWord    = 100 // of its name, its version, its kit
+	maxNotice  = 2000
+	maxNotices = 64 // how many
+	maxKind    = 64
+	maxStatus  = 4 << 10 // of a gRPC status
+)
+
+// clean makes texts valid UTF-8, since gRPC fails the whole call otherwise.
+func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
+	out := &sdk.Description{Name: oneLine(r.GetName(), maxWord), Version: oneLine(r.GetVersion(), maxWord), SDK: oneLine(r.GetSdk(), maxWord),
+		ConfigSchema: orNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Notices: notices(r.GetNotices())}
+	for _, t := range r.GetTools() {
+		out.Tools = append(out.Tools, toolFromWire(t))
+	}
+	return out
+}
+
+// notices returns those that are shown, each cut, and says how many more there are.
+func notices(all []string) []string {
+	var out []string
+	for _, n := range all[:min(len(all), maxNotices)] {
+		out = append(out, visible(n, maxNotice, '\n'))
+	}
+	if more := len(all) - maxNotices; more > 0 {
+		out = append(out, fmt.Sprintf("... and %d more notices; at most %d are shown", more, maxNotices))
+	}
+	return out
+}
+
+func oneLine(text string, most int) string { return visible(text, most, ' ') }
+
+// visible is text of at most so many characters, without any that cannot be seen, and with something in the place of line ends.
+func visible(text string, most int, lineEnd rune) string {
+	var out strings.Builder
+	for _, r := range clean(text) {
+		switch {
+		case most == 0:
+			return out.String() + "... (cut)"
+		case r == '\n':
+			r = lineEnd
+		case unicode.IsSpace(r):
+			r = ' '
+		case unicode.In(r, unicode.Cc, unicode.Cf):
+			continue
+		}
+		out.WriteRune(r)
+		most--
+	}
+	return out.String()
+}
+
+func toolFromWire(t *pluginv1.Tool) sdk.Tool {
+	const maxTimeout = math.MaxInt64 / int64(time.Millisecond) // the longest that a time.Duration holds
+	return sdk.Tool{
+		Name: t.GetName(), Title: t.GetTitle(), Description: t.GetDescription(),
+		InputSchema: orNil(t.GetInputSchema()), OutputSchema: orNil(t.GetOutputSchema()),
+		Hints: hintsFromWire(t.GetHints()), Category: t.GetCategory(), CostTier: sdk.CostTier(t.GetCostTier()),
+		Timeout:        time.Duration(max(-1, min(t.GetTimeoutMs(), maxTimeout))) * time.Millisecond,
+		MaxResultBytes: t.GetMaxResultBytes(),
+		OriginalName:   t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(),
+		ForeignSchema: t.GetForeignSchema(), PathAware: t.GetPathAware(),
+	}
+}
+
+func hintsFromWire(h *pluginv1.Hints) sdk.Hints {
+	if h == nil {
+		return sdk.Hints{}
+	}
+	return sdk.Hints{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld}
+}
+
+// requestToWire leaves a work folder that is no UTF-8 as it is, since another name would be another folder: the request is
+// refused.
+func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
+	return &pluginv1.CallRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir,
+		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID), SingleCall: r.SingleCall,
+		LeaveOut: pathsToWire(r.LeaveOut), Roots: pathsToWire(r.Roots)}
+}
+
+// pathsToWire keeps the bytes of names that are no UTF-8.
+func pathsToWire(paths []string) (out [][]byte) {
+	for _, p := range paths {
+		out = append(out, []byte(p))
+	}
+	return out
+}
+
+func previewFromWire(p *pluginv1.PreviewResponse) *sdk.Preview {
+	out := &sdk.Preview{Effect: p.GetEffect(), Reason: p.GetReason(), Structured: validObject(p.GetStructured()), UnlessAllowed: p.GetUnlessAllowed()}
+	out.Content, _ = readable(p.GetContent())
+	return out
+}
+
+func contentFromWire(c *pluginv1.Content) sdk.Content {
+	return sdk.Content{Type: c.GetType(), Text: clean(string(c.GetText())), Data: c.GetData(), MIMEType: c.GetMimeType(),
+		URI: c.GetUri(), Name: c.GetName(), Raw: validObject(c.GetRaw())}
+}
+
+// resultFromWire leaves out what of a result cannot be read, and says so in its error: the call has run.
+func resultFromWire(r *pluginv1.Result) *sdk.Result {
+	content, faults := readable(r.GetContent())
+	out := &sdk.Result{Content: content, Structured: validJSON(r.GetStructured()), Truncated: r.GetTruncated()}
+	if len(r.GetStructured()) > 0 && out.Structured == nil {
+		faults = append(faults, "the structured JSON "+jsonFault(r.GetStructured()))
+	}
+	out.Error = withFaults(errorFromWire(r.GetError()), faults)
+	return out
+}
+
+// errorFromWire believes a plugin only the codes that are a plugin's to give; everything else is the tool's own failure. Its
+// outcome is that the plugin answered, unless the answer is that it does not know.
+func errorFromWire(e *pluginv1.Error) *sdk.Error {
+	if e == nil {
+		return nil
+	}
+	wire.LimitDetails(e)
+	out := &sdk.Error{Code: sdk.CodeTool, Name: e.GetName(), Message: e.GetMessage(), Suggestion: e.GetSuggestion(),
+		HelpURL: e.GetHelpUrl(), Retryable: e.GetRetryable(), Outcome: sdk.OutcomeFailed, Details: validObject(e.GetDetails())}
+	if e.GetOutcomeUnknown() {
+		out.Outcome = sdk.OutcomeUnknown
+	}
+	switch c := sdk.Code(e.GetCode()); c {
+	case sdk.CodeInvalidArgs, sdk.CodeToolNotFound, sdk.CodeTimeout, sdk.CodeCanceled, sdk.CodeResultTooLarge:
+		out.Code = c
+	}
+	return out
+}
+
+// eventFromWire returns false for an event that is not known to this version.
+func eventFromWire(e *pluginv1.CallEvent) (sdk.Event, bool) {
+	switch v := e.GetEvent().(type) {
+	case *pluginv1.CallEvent_Started:
+		return sdk.Event{Type: sdk.EventStarted}, true
+	case *pluginv1.CallEvent_Progress:
+		return sdk.Event{Type: sdk.EventProgress, Done: finite(v.Progress.GetDone()), Total: finite(v.Progress.GetTotal()),
+			Message: v.Progress.GetMessage()}, true
+	case *pluginv1.CallEvent_Log:
+		var level slog.Level
+		if err := level.UnmarshalText([]byte(v.Log.GetLevel())); err != nil {
+			level = slog.LevelInfo
+		}
+		return sdk.Event{Type: sdk.EventLog, Level: level, Message: v.Log.GetMessage(), Attributes: validObject(v.Log.GetAttributes())}, true
+	case *pluginv1.CallEvent_Output:
+		stream := "stdout" // any but standard error
+		if v.Output.GetStream() == "stderr" {
+			stream = "stderr"
+		}
+		return sdk.Event{Type: sdk.EventOutput, Stream: stream, Data: v.Output.GetData()}, true
+	}
+	return sdk.Event{}, false
+}
+
+// finite is 0 for numbers that JSON does not have.
+func finite(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return f
+}
+
+// validObject returns nil for bytes that are not a JSON object.
+func validObject(raw []byte) json.RawMessage {
+	if !bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{")) {
+		return nil
+	}
+	return validJSON(raw)
+}
+
+// validJSON returns nil for bytes that are not JSON, and makes strings in it valid UTF-8.
+func validJSON(raw []byte) json.RawMessage {
+	if len(raw) == 0 || !json.Valid(raw) {
+		return nil
+	}
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	}
+	return raw
+}
+
+// orNil returns absent bytes in one form: the wire does not tell nil from empty.
+func orNil(raw []byte) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	return raw
+}

@@ -1,0 +1,148 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+)
+
+// A foreignPlugin is written with some other kit, and may break every rule.
+type foreignPlugin struct {
+	pluginv1.UnimplementedPluginServiceServer
+	call func(send func(*pluginv1.CallEvent) error) error
+}
+
+func (s *foreignPlugin) Call(_ *pluginv1.CallRequest, stream grpc.ServerStreamingServer[pluginv1.CallEvent]) error {
+	return s.call(stream.Send)
+}
+
+// A crowd is a foreignPlugin that has more of everything than fits.
+type crowd struct{ *foreignPlugin }
+
+func (crowd) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	return &pluginv1.DescribeResponse{Tools: emptyTools(1 << 20)}, nil
+}
+
+func (crowd) Preview(context.Context, *pluginv1.PreviewRequest) (*pluginv1.PreviewResponse, error) {
+	return &pluginv1.PreviewResponse{Content: emptyContents(1 << 20)}, nil
+}
+
+// A boaster is a foreignPlugin whose words for itself are as long as it likes.
+type boaster struct {
+	*foreignPlugin
+	word string
+}
+
+func (b boaster) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	return &pluginv1.DescribeResponse{Name: b.word, Version: b.word, Sdk: b.word}, nil
+}
+
+// clientOf connects to a server in memory, with no limit on what that may send.
+func clientOf(t *testing.T, s pluginv1.PluginServiceServer) *Client {
+	t.Helper()
+	lis := bufconn.Listen(1 << 20)
+	g := grpc.NewServer(grpc.WaitForHandlers(true))
+	pluginv1.RegisterPluginServiceServer(g, s)
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(lis) }()
+	conn := dialMemory(t, lis)
+	t.Cleanup(func() {
+		_ = conn.Close()
+		g.Stop()
+		if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // stopped before it began
+			t.Error(err)
+		}
+	})
+	return New(conn)
+}
+
+// dialMemory connects as a host does.
+func dialMemory(t *testing.T, lis *bufconn.Listener) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:memory", append(wire.DialOptions(0),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// script sends events in order and ends the call with err.
+func script(err error, events ...*pluginv1.CallEvent) *foreignPlugin {
+	return &foreignPlugin{call: func(send func(*pluginv1.CallEvent) error) error {
+		for _, e := range events {
+			if err := send(e); err != nil {
+				return err
+			}
+		}
+		return err
+	}}
+}
+
+// endless sends one event again and again.
+func endless(e *pluginv1.CallEvent) *foreignPlugin {
+	return &foreignPlugin{call: func(send func(*pluginv1.CallEvent) error) error {
+		for {
+			if err := send(e); err != nil {
+				return err
+			}
+		}
+	}}
+}
+
+func xs(n int) string { return strings.Repeat("x", n) }
+
+func emptyContents(n int) []*pluginv1.Content {
+	out := make([]*pluginv1.Content, n)
+	for i := range out {
+		out[i] = &pluginv1.Content{}
+	}
+	return out
+}
+
+func emptyTools(n int) []*pluginv1.Tool {
+	out := make([]*pluginv1.Tool, n)
+	for i := range out {
+		out[i] = &pluginv1.Tool{}
+	}
+	return out
+}
+
+func part(c *pluginv1.Content, size int64) *pluginv1.CallEvent {
+	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Part{Part: &pluginv1.Part{Content: c, Size: size}}}
+}
+
+func textPart(text string, size int64) *pluginv1.CallEvent {
+	return part(&pluginv1.Content{Type: "text", Text: []byte(text)}, size)
+}
+
+func piece(data string) *pluginv1.CallEvent {
+	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_More{More: &pluginv1.More{Data: []byte(data)}}}
+}
+
+func last(r *pluginv1.Result) *pluginv1.CallEvent {
+	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Result{Result: r}}
+}
+
+func progressEvent(done float64) *pluginv1.CallEvent {
+	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Progress{Progress: &pluginv1.Progress{Done: done}}}
+}
+
+func logEvent(message string, attributes []byte) *pluginv1.CallEvent {
+	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{Level: "error", Message: message, Attributes: attributes}}}
+}
+
+func outputEvent(stream string, data []byte) *pluginv1.CallEvent {
+	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Output{Output: &pluginv1.Output{Stream: stream, Data: data}}}
+}
+
+var startedEvent = &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Started{Started: &pluginv1.Started{}}}

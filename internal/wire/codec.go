@@ -1,0 +1,84 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+)
+
+// An empty element takes two bytes on the wire and hundreds in memory, so a message within its limit could still fill the
+// host's memory. The host's codec counts the elements first.
+const (
+	maxListed  = 1 << 14  // tools, or notices, of a plugin
+	fewEnough  = maxParts // bytes of a message that cannot have too many elements
+	fieldTools = 4        // of DescribeResponse; the others likewise, as in plugin.proto
+	fieldNotes = 7
+	fieldParts = 1
+	fieldEnd   = 7 // the Result in a CallEvent
+
+	tooMany = "elements in one message; the limit is"
+)
+
+// hostCodec is gRPC's codec, which decodes only messages of few elements.
+var hostCodec encoding.CodecV2 = codec{encoding.GetCodecV2(proto.Name)}
+
+type codec struct{ encoding.CodecV2 }
+
+// Unmarshal fails for too many elements with a text that TooManyElements knows.
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if data.Len() <= fewEnough {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer whole.Free()
+	if n, most := elements(whole.ReadOnlyData(), v); n > most {
+		return fmt.Errorf("%d %s %d", n, tooMany, most)
+	}
+	return c.CodecV2.Unmarshal(mem.BufferSlice{whole}, v)
+}
+
+// TooManyElements tells the error of a message that the codec has refused, by its text: gRPC keeps nothing else of it.
+func TooManyElements(err error) bool { return strings.Contains(err.Error(), tooMany) }
+
+// elements counts those of the list that makes a message of v's kind large, and gives how many there may be.
+func elements(data []byte, v any) (n, most int) {
+	switch v.(type) {
+	case *pluginv1.CallEvent:
+		return count(data, fieldEnd, fieldParts), maxParts
+	case *pluginv1.PreviewResponse:
+		return count(data, fieldParts), maxParts
+	case *pluginv1.DescribeResponse:
+		return max(count(data, fieldTools), count(data, fieldNotes)), maxListed
+	}
+	return 0, 0
+}
+
+// count counts the fields of a number, or those that the path leads to in them. It stops where the message is broken, which its decoder finds again.
+func count(data []byte, field protowire.Number, path ...protowire.Number) (n int) {
+	for len(data) > 0 {
+		number, kind, size := protowire.ConsumeTag(data)
+		if size < 0 {
+			return n
+		}
+		value := data[size:]
+		if size = protowire.ConsumeFieldValue(number, kind, value); size < 0 {
+			return n
+		}
+		data = value[size:]
+		switch {
+		case number != field || kind != protowire.BytesType:
+		case len(path) == 0:
+			n++
+		default:
+			inside, _ := protowire.ConsumeBytes(value)
+			n += count(inside, path[0], path[1:]...)
+		}
+	}
+	return n
+}

@@ -1,0 +1,120 @@
+package wire
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"os"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// PeerCredentials are gRPC transport credentials that ask the kernel who is at the other end of a Unix socket: the same user,
+// and, when pid is not zero, that very process. Within a private folder this proves what mutual TLS would, for microseconds
+// instead of milliseconds. Nothing is encrypted, and nothing leaves the machine.
+func PeerCredentials(pid int) credentials.TransportCredentials { return peerCredentials{pid: pid} }
+
+type peerCredentials struct{ pid int }
+
+// A peer is what the kernel says of the other end. A pid of zero is one that the system does not tell.
+type peer struct{ uid, pid int }
+
+type peerInfo struct{ credentials.CommonAuthInfo }
+
+// AuthType names the scheme.
+func (peerInfo) AuthType() string { return "peercred" }
+
+// ClientHandshake checks the plugin.
+func (c peerCredentials) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return c.check(conn)
+}
+
+// ServerHandshake checks the host.
+func (c peerCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return c.check(conn)
+}
+
+func (c peerCredentials) check(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	socket, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil, nil, fmt.Errorf("peer credentials need a Unix socket, not %s", conn.RemoteAddr().Network())
+	}
+	p, err := peerOf(socket)
+	if err != nil {
+		return nil, nil, fmt.Errorf("asking who is at the other end of the socket: %w", err)
+	}
+	if err := c.accepts(p); err != nil {
+		return nil, nil, err
+	}
+	return conn, peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}, nil
+}
+
+func (c peerCredentials) accepts(p peer) error {
+	switch {
+	case p.uid != os.Getuid():
+		return fmt.Errorf("the other end of the socket belongs to user %d, not to %d", p.uid, os.Getuid())
+	case c.pid != 0 && p.pid != 0 && p.pid != c.pid:
+		return fmt.Errorf("the other end of the socket is process %d, not %d", p.pid, c.pid)
+	}
+	return nil
+}
+
+// Info names the scheme to gRPC.
+func (peerCredentials) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "peercred"}
+}
+
+// Clone returns a copy.
+func (c peerCredentials) Clone() credentials.TransportCredentials { return c }
+
+// OverrideServerName does nothing: there are no names.
+func (peerCredentials) OverrideServerName(string) error { return nil }
+
+// A token is what a host sends with each request to the plugin that it has given it to, in EnvToken. In a process
+// namespace of its own a plugin cannot tell who of the same user connects: every process outside has the pid 0.
+type token string
+
+const tokenHeader = "toolhost-token"
+
+// WithToken is the host's option for a connection to a plugin that has the token.
+func WithToken(text string) grpc.DialOption { return grpc.WithPerRPCCredentials(token(text)) }
+
+// GetRequestMetadata is what gRPC sends along.
+func (t token) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{tokenHeader: string(t)}, nil
+}
+
+// RequireTransportSecurity is false: nothing leaves the machine.
+func (t token) RequireTransportSecurity() bool { return false }
+
+// RequireToken has a server refuse every request without the token. An empty token admits all.
+func RequireToken(text string) []grpc.ServerOption {
+	t := token(text)
+	return []grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, in any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			if err := t.check(ctx); err != nil {
+				return nil, err
+			}
+			return next(ctx, in)
+		}),
+		grpc.ChainStreamInterceptor(func(in any, s grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			if err := t.check(s.Context()); err != nil {
+				return err
+			}
+			return next(in, s)
+		}),
+	}
+}
+
+func (t token) check(ctx context.Context) error {
+	sent := metadata.ValueFromIncomingContext(ctx, tokenHeader)
+	if t == "" || len(sent) == 1 && subtle.ConstantTimeCompare([]byte(sent[0]), []byte(t)) == 1 {
+		return nil
+	}
+	return status.Error(codes.Unauthenticated, "this plugin answers only the host that has started it")
+}

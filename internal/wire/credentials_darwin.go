@@ -1,0 +1,28 @@
+package wire
+
+import (
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// peerOf asks LOCAL_PEERCRED (unix(4)), which tells the user, and LOCAL_PEERPID, which tells the process.
+func peerOf(conn *net.UnixConn) (out peer, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return peer{}, err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		var cred *unix.Xucred
+		if cred, failed = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED); failed != nil {
+			return
+		}
+		out.uid = int(cred.Uid)
+		out.pid, failed = unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+	})
+	if err != nil {
+		return peer{}, err
+	}
+	return out, failed
+}

@@ -1,0 +1,13 @@
+//go:build !linux && !darwin
+
+package wire
+
+import (
+	"errors"
+	"net"
+)
+
+// peerOf refuses: without a way to ask there is no connection.
+func peerOf(*net.UnixConn) (peer, error) {
+	return peer{}, errors.New("this system does not tell who is at the other end; toolhost runs on Linux and macOS")
+}

@@ -1,0 +1,237 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+)
+
+// Limits that both ends hold. Sizes are in bytes. Those of events are in meter.go, those of what a host shows of a plugin in
+// package client, those of definitions in package sdk.
+const (
+	MaxArguments  = 1 << 20 // the arguments of a call, a JSON object
+	MaxResult     = 4 << 20 // all parts of a result and its structured JSON, together
+	MaxPaths      = 10_000  // paths to leave out, and of roots, of a request
+	maxPathsBytes = 1 << 20 // of both together
+	maxID         = 256     // of a call, a session, a tool
+	maxWorkdir    = 4096    // PATH_MAX of Linux
+
+	maxEnvelope = 256 << 10               // what a result may have around its bytes: types, names, its error
+	maxMessage  = MaxResult + maxEnvelope // the largest message
+	maxParts    = 4000                    // parts of a result, or of a preview
+	maxPiece    = 256 << 10               // a part larger than this travels in pieces
+	maxPieces   = 1 << 16                 // pieces that follow the first of their parts
+
+	maxType = 64 // of one part
+	maxMIME = 255
+	maxURI  = 8 << 10
+	maxName = 1 << 10
+
+	maxDetails = 32 << 10 // of an error; a host leaves out larger ones
+
+	maxJSONDepth = 64      // objects and arrays in each other
+	maxJSONNodes = 100_000 // values
+)
+
+// Codes of errors that the protocol itself gives; package sdk lists all.
+const (
+	codeInvalidArgs = "E_TOOL_INVALID_ARGS"
+	codeTooLarge    = "E_RESULT_TOO_LARGE"
+)
+
+// A Bounded is a text with the most bytes that it may have.
+type Bounded struct {
+	What, Text string
+	Most       int
+}
+
+// TooLong names the first text that is over its limit, or returns "".
+func TooLong(texts ...Bounded) string {
+	for _, b := range texts {
+		if len(b.Text) > b.Most {
+			return fmt.Sprintf("%s has %d bytes; the limit is %d", b.What, len(b.Text), b.Most)
+		}
+	}
+	return ""
+}
+
+// CheckRequest says which limit a request exceeds, or returns nil. Both ends ask.
+func CheckRequest(r *pluginv1.CallRequest) *pluginv1.Error {
+	refused := func(name, suggestion, format string, a ...any) *pluginv1.Error {
+		return &pluginv1.Error{Code: codeInvalidArgs, Name: name, Message: fmt.Sprintf(format, a...), Suggestion: suggestion}
+	}
+	paths := 0
+	for _, list := range [][][]byte{r.GetLeaveOut(), r.GetRoots()} {
+		for _, p := range list {
+			paths += len(p)
+		}
+	}
+	switch {
+	case len(r.GetArguments()) > MaxArguments:
+		return refused("ArgumentsTooLarge", "Pass less at once, or the path of a file.",
+			"the arguments have %d bytes; the limit is %d (1 MiB)", len(r.GetArguments()), MaxArguments)
+	case len(r.GetLeaveOut()) > MaxPaths || len(r.GetRoots()) > MaxPaths || paths > maxPathsBytes:
+		return refused("TooManyPaths", "Name a smaller folder.",
+			"the call has %d paths to leave out and %d roots; the limits are %d of each, and 1 MiB for all",
+			len(r.GetLeaveOut()), len(r.GetRoots()), MaxPaths)
+	case !utf8.ValidString(r.GetWorkdir()):
+		return refused("BadWorkdir", "", "the work folder %q is not UTF-8", r.GetWorkdir())
+	}
+	if excess := TooLong(Bounded{"call id", r.GetCallId(), maxID}, Bounded{"session id", r.GetSessionId(), maxID},
+		Bounded{"tool's name", r.GetTool(), maxID}, Bounded{"work folder", r.GetWorkdir(), maxWorkdir}); excess != "" {
+		return refused("NameTooLong", "", "the %s", excess)
+	}
+	return nil
+}
+
+// TooLarge is the error of a result, or a preview, that is over a limit.
+func TooLarge(format string, a ...any) *pluginv1.Error {
+	return &pluginv1.Error{Code: codeTooLarge, Name: "ResultTooLarge", Message: fmt.Sprintf(format, a...),
+		Suggestion: "Ask for less, such as a range, a filter, or a file to write the result to.",
+		Details:    details(map[string]int{"limit": MaxResult})}
+}
+
+// PayloadTooLarge is the error of a result of more than MaxResult bytes.
+func PayloadTooLarge(what string, size int) *pluginv1.Error {
+	return TooLarge("the %s has %d bytes; the limit is %d (4 MiB)", what, size, MaxResult)
+}
+
+func details[V any](facts map[string]V) []byte {
+	out, _ := json.Marshal(facts) // maps of strings and numbers have a JSON form
+	return out
+}
+
+// LimitDetails replaces details of an error that are over the limit of 32 KiB by an object that says so.
+func LimitDetails(e *pluginv1.Error) {
+	if n := len(e.GetDetails()); n > maxDetails {
+		e.Details = details(map[string]string{"left_out": fmt.Sprintf("details of %d bytes; the limit is %d", n, maxDetails)})
+	}
+}
+
+// A weight is what counts against the limits of a result.
+type weight struct {
+	payload, envelope, parts int
+	excess                   string // what is wrong with the first part, or JSON, that is over a limit of its own
+}
+
+func (w *weight) add(parts ...*pluginv1.Content) {
+	const head = 64 // more than the wire needs for an empty part
+	for _, c := range parts {
+		w.payload += len(c.GetText()) + len(c.GetData()) + len(c.GetRaw())
+		w.envelope += head + len(c.GetType()) + len(c.GetMimeType()) + len(c.GetUri()) + len(c.GetName())
+		w.parts++
+		if w.excess != "" {
+			continue
+		}
+		excess := TooLong(Bounded{"type", c.GetType(), maxType}, Bounded{"MIME type", c.GetMimeType(), maxMIME},
+			Bounded{"URI", c.GetUri(), maxURI}, Bounded{"name", c.GetName(), maxName})
+		if excess != "" {
+			w.excess = "part " + strconv.Itoa(w.parts) + ": " + excess
+		}
+		if len(c.GetRaw()) > 0 {
+			w.addJSON("part "+strconv.Itoa(w.parts), c.GetRaw())
+		}
+	}
+}
+
+// addJSON leaves JSON that is not valid to those who read it.
+func (w *weight) addJSON(what string, raw []byte) {
+	if w.excess != "" {
+		return
+	}
+	if excess := JSONExcess(raw); excess != "" && json.Valid(raw) {
+		w.excess = what + ": " + excess
+	}
+}
+
+func (w *weight) addError(e *pluginv1.Error) {
+	w.addJSON("the details of its error", e.GetDetails())
+	w.envelope += len(e.GetCode()) + len(e.GetName()) + len(e.GetMessage()) + len(e.GetSuggestion()) + len(e.GetHelpUrl()) + len(e.GetDetails())
+}
+
+// addRest adds what a result has besides its parts.
+func (w *weight) addRest(r *pluginv1.Result) {
+	w.payload += len(r.GetStructured())
+	w.addJSON("its structured JSON", r.GetStructured())
+	w.addError(r.GetError())
+}
+
+// check returns the error of a result, or a preview, that is too large to travel, or nil.
+func (w *weight) check(what string) *pluginv1.Error {
+	switch {
+	case w.payload > MaxResult:
+		return PayloadTooLarge(what, w.payload)
+	case w.envelope > maxEnvelope:
+		return TooLarge("the %s has %d bytes of types, names and errors; the limit is %d (256 KiB)", what, w.envelope, maxEnvelope)
+	case w.parts > maxParts:
+		return TooLarge("the %s has %d parts; the limit is %d", what, w.parts, maxParts)
+	case w.excess != "":
+		return TooLarge("the %s is over a limit: %s", what, w.excess)
+	}
+	return nil
+}
+
+// CheckPreview says which limit a preview exceeds that a host has received, or returns nil.
+func CheckPreview(p *pluginv1.PreviewResponse) *pluginv1.Error {
+	LimitDetails(p.GetError())
+	var w weight
+	w.add(p.GetContent()...)
+	w.payload += len(p.GetStructured())
+	w.addJSON("its structured JSON", p.GetStructured())
+	w.addError(p.GetError())
+	w.envelope += len(p.GetEffect()) + len(p.GetReason())
+	return w.check("preview")
+}
+
+// JSONExcess says that JSON is nested too deep or has too many values to be decoded, or returns "".
+func JSONExcess(raw []byte) string {
+	if len(raw) <= maxJSONDepth {
+		return ""
+	}
+	switch depth, nodes := jsonWeight(raw); {
+	case depth > maxJSONDepth:
+		return fmt.Sprintf("the JSON is nested %d deep; the limit is %d", depth, maxJSONDepth)
+	case nodes > maxJSONNodes:
+		return fmt.Sprintf("the JSON has %d values; the limit is %d", nodes, maxJSONNodes)
+	}
+	return ""
+}
+
+// jsonWeight counts what decoding would cost. Empty objects and arrays count twice.
+func jsonWeight(raw []byte) (depth, nodes int) {
+	nodes = 1
+	for i, open := 0, 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			i = stringEnd(raw, i+1)
+		case '{', '[':
+			open++
+			nodes++
+			depth = max(depth, open)
+		case '}', ']':
+			open--
+		case ',':
+			nodes++
+		}
+	}
+	return depth, nodes
+}
+
+// stringEnd is where the quote is that ends the string whose text begins at i.
+func stringEnd(raw []byte, i int) int {
+	for i < len(raw) {
+		n := bytes.IndexAny(raw[i:], `"\`)
+		switch {
+		case n < 0:
+			return len(raw)
+		case raw[i+n] == '"':
+			return i + n
+		}
+		i += n + 2
+	}
+	return i
+}

@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+)
+
+// Limits of the events of one call: of each, and of all together. Events are for people who watch, and the result does not
+// depend on them, so what is over the limits is dropped, and a log event says so when the call ends. Both ends hold them; the
+// host's are twice as wide, so that a plugin that holds them is within the host's, however bad its connection is. The call of
+// one that holds none is ended.
+const (
+	maxEventText  = 8 << 10  // bytes of a progress message, a log line, a log line's attributes
+	MaxEventData  = 64 << 10 // bytes of output in one event
+	eventRate     = 1000     // events a second, in the long run
+	eventBurst    = 4000
+	eventBytes    = 2 << 20 // bytes a second, in the long run
+	eventBytesMax = 8 << 20 // at once
+
+	maxDropped = 200_000  // events that are dropped before the call is ended
+	maxCut     = 16 << 20 // bytes of events that are dropped, likewise
+)
+
+// A bucket is a leaky bucket: it empties at a steady rate and holds no more than its size.
+type bucket struct{ rate, size, level float64 }
+
+// pour puts n in, and reports whether there was room. What does not fit is not kept.
+func (b *bucket) pour(n int, since time.Duration) bool {
+	b.level = max(0, b.level-b.rate*since.Seconds())
+	if b.level+float64(n) > b.size {
+		return false
+	}
+	b.level += float64(n)
+	return true
+}
+
+// A meter counts the events of one call. Its owner must not use it from two goroutines at once.
+type meter struct {
+	last          time.Time
+	started       bool
+	count, size   bucket
+	droppedEvents int
+	droppedBytes  int // of those and of events that were cut
+}
+
+// newMeter makes a meter of the limits times wider.
+func newMeter(wider float64) meter {
+	return meter{last: time.Now(),
+		count: bucket{rate: wider * eventRate, size: wider * eventBurst},
+		size:  bucket{rate: wider * eventBytes, size: wider * eventBytesMax}}
+}
+
+// pass reports whether an event is within the limits, and shortens one that is too long.
+func (m *meter) pass(e *pluginv1.CallEvent) bool {
+	size := m.shorten(e)
+	now := time.Now()
+	since := now.Sub(m.last)
+	m.last = now
+	_, starts := e.GetEvent().(*pluginv1.CallEvent_Started)
+	if starts && m.started || !m.count.pour(1, since) || !m.size.pour(size, since) {
+		m.droppedEvents++
+		m.droppedBytes += size
+		return false
+	}
+	m.started = m.started || starts
+	return true
+}
+
+// shorten returns the bytes that are left.
+func (m *meter) shorten(e *pluginv1.CallEvent) int {
+	switch v := e.GetEvent().(type) {
+	case *pluginv1.CallEvent_Progress:
+		return m.shortenText(&v.Progress.Message)
+	case *pluginv1.CallEvent_Log:
+		size := m.shortenText(&v.Log.Message)
+		if n := len(v.Log.GetAttributes()); n > maxEventText {
+			v.Log.Attributes = details(map[string]string{"left_out": fmt.Sprintf("attributes of %d bytes; the limit is %d", n, maxEventText)})
+			m.droppedBytes += n
+		}
+		return size + len(v.Log.GetAttributes())
+	case *pluginv1.CallEvent_Output:
+		if n := len(v.Output.GetData()) - MaxEventData; n > 0 {
+			v.Output.Data = v.Output.GetData()[:MaxEventData]
+			m.droppedBytes += n
+		}
+		return len(v.Output.GetData())
+	}
+	return 0
+}
+
+func (m *meter) shortenText(text *string) int {
+	if n := len(*text) - maxEventText; n > 0 {
+		end := maxEventText
+		for end > 0 && !utf8.RuneStart((*text)[end]) {
+			end--
+		}
+		*text = (*text)[:end] + "... (cut)"
+		m.droppedBytes += n
+	}
+	return len(*text)
+}
+
+// flooded is the error of a call whose plugin holds to no limit, or nil. Reading on would only cost time.
+func (m *meter) flooded() *pluginv1.Error {
+	if m.droppedEvents <= maxDropped && m.droppedBytes <= maxCut {
+		return nil
+	}
+	e := TooLarge("the call was ended: more than %d of its events, or %d bytes of them, had to be dropped", maxDropped, maxCut)
+	e.Name, e.Suggestion, e.OutcomeUnknown = "TooManyEvents", "Have it print less.", true
+	e.Details = details(map[string]int{"limit": maxCut, "events": maxDropped})
+	return e
+}
+
+// dropped is the log event that says what was dropped, or nil.
+func (m *meter) dropped() *pluginv1.CallEvent {
+	if m.droppedEvents == 0 && m.droppedBytes == 0 {
+		return nil
+	}
+	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{Level: "warn",
+		Message: fmt.Sprintf("the call has too many events: %d events and %d bytes were dropped; the limits are %d events and %d bytes a second",
+			m.droppedEvents, m.droppedBytes, eventRate, eventBytes),
+		Attributes: details(map[string]int{"events": m.droppedEvents, "bytes": m.droppedBytes})}}}
+}

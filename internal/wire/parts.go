@@ -1,0 +1,211 @@
+package wire
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+)
+
+// This file is how the messages of one call travel: the plugin's Sender cuts a large result into pieces, the host's Receiver
+// puts it together again, and both hold the same limits.
+
+// A Sender sends the events of one call and its result. It is safe for concurrent use: gRPC streams do not take two Sends at
+// once, and handlers may be many goroutines. What comes after the result is dropped.
+type Sender struct {
+	stream eventStream
+
+	mu    sync.Mutex
+	done  bool
+	meter meter
+}
+
+type eventStream interface {
+	Send(*pluginv1.CallEvent) error
+}
+
+// NewSender sends on a stream.
+func NewSender(stream eventStream) *Sender { return &Sender{stream: stream, meter: newMeter(1)} }
+
+// Event sends an event, unless it is over the limits. A broken stream also ends the call's context, so it is no error here.
+func (s *Sender) Event(e *pluginv1.CallEvent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.done && s.meter.pass(e) {
+		_ = s.stream.Send(e)
+	}
+}
+
+// Result sends the result of the call, large parts first, piece by piece. In the place of one that is over the limits it
+// sends the error that says so.
+func (s *Sender) Result(r *pluginv1.Result) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = true
+	if e := s.meter.dropped(); e != nil {
+		if err := s.stream.Send(e); err != nil {
+			return err
+		}
+	}
+	var w weight
+	w.add(r.GetContent()...)
+	inPieces := w.payload > maxPiece
+	w.addRest(r)
+	if e := w.check("result"); e != nil {
+		r, inPieces = &pluginv1.Result{Error: e}, false
+	}
+	if inPieces {
+		for _, c := range r.GetContent() {
+			if err := s.part(c); err != nil {
+				return err
+			}
+		}
+		r = &pluginv1.Result{Structured: r.GetStructured(), Error: r.GetError(), Truncated: r.GetTruncated()}
+	}
+	return s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Result{Result: r}})
+}
+
+// part sends a part, whose size goes ahead of its bytes.
+func (s *Sender) part(c *pluginv1.Content) error {
+	size := int64(len(c.GetText()) + len(c.GetData()))
+	body := body(c)
+	rest := cut(body)
+	err := s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Part{Part: &pluginv1.Part{Content: c, Size: size}}})
+	for err == nil && len(rest) > 0 {
+		piece := rest
+		rest = cut(&piece)
+		err = s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_More{More: &pluginv1.More{Data: piece}}})
+	}
+	return err
+}
+
+// body is the one of a part's two bodies that is cut, and so where later pieces belong.
+func body(c *pluginv1.Content) *[]byte {
+	if len(c.GetText()) > 0 || c.GetType() == "text" {
+		return &c.Text
+	}
+	return &c.Data
+}
+
+// cut shortens b to one piece and returns the rest.
+func cut(b *[]byte) []byte {
+	n := min(len(*b), maxPiece)
+	rest := (*b)[n:]
+	*b = (*b)[:n]
+	return rest
+}
+
+// A Receiver takes the messages of one call. A part tells its size first, and the size counts at once, but takes no memory
+// until its bytes come: a plugin cannot make its host hold more than the limits, nor more than it has sent.
+type Receiver struct {
+	meter   meter
+	weight  weight
+	parts   []*pluginv1.Content
+	tail    []byte // the body of the last part, while it is incomplete
+	missing int    // how many bytes the tail lacks
+	pieces  int    // that came after the first of their parts
+}
+
+// NewReceiver makes the receiver of one call.
+func NewReceiver() Receiver { return Receiver{meter: newMeter(2)} }
+
+// An ExceededError says that what the plugin sent is over a limit.
+type ExceededError struct{ Failure *pluginv1.Error }
+
+// Error says which limit.
+func (e *ExceededError) Error() string { return e.Failure.GetMessage() }
+
+// Take takes the next message. It returns the event for those who watch, if there is one, and the result once it is complete.
+// The error is an *ExceededError, or says how the messages break the protocol; the call has ended then.
+func (in *Receiver) Take(e *pluginv1.CallEvent) (event *pluginv1.CallEvent, result *pluginv1.Result, err error) {
+	switch v := e.GetEvent().(type) {
+	case *pluginv1.CallEvent_Part:
+		return nil, nil, in.begin(v.Part)
+	case *pluginv1.CallEvent_More:
+		return nil, nil, in.more(v.More.GetData())
+	case *pluginv1.CallEvent_Result:
+		if result, err = in.end(v.Result); err != nil {
+			return nil, nil, err
+		}
+		return in.meter.dropped(), result, nil
+	}
+	if in.meter.pass(e) {
+		event = e
+	}
+	return event, nil, exceeded(in.meter.flooded())
+}
+
+func exceeded(failure *pluginv1.Error) error {
+	if failure == nil {
+		return nil
+	}
+	return &ExceededError{failure}
+}
+
+func (in *Receiver) begin(p *pluginv1.Part) error {
+	c := p.GetContent()
+	if c == nil {
+		c = &pluginv1.Content{}
+	}
+	had := len(c.GetText()) + len(c.GetData())
+	missing := p.GetSize() - int64(had)
+	switch {
+	case in.missing > 0:
+		return fmt.Errorf("a part began while the one before it lacked %d bytes", in.missing)
+	case missing < 0:
+		return fmt.Errorf("a part of %d bytes says that it has %d", had, p.GetSize())
+	case missing > MaxResult:
+		return exceeded(TooLarge("the result has a part of %d bytes; the limit is %d (4 MiB)", p.GetSize(), MaxResult))
+	}
+	in.missing = int(missing)
+	in.weight.add(c)
+	in.weight.payload += in.missing
+	if failure := in.weight.check("result"); failure != nil {
+		return exceeded(failure)
+	}
+	in.parts = append(in.parts, c)
+	if in.missing > 0 {
+		first := *body(c)
+		in.tail = append(make([]byte, 0, len(first)), first...)
+	}
+	return nil
+}
+
+func (in *Receiver) more(data []byte) error {
+	if in.pieces++; in.pieces > maxPieces { // each costs time, however little is in it
+		return exceeded(TooLarge("the result comes in more than %d pieces", maxPieces))
+	}
+	if len(data) > in.missing {
+		return fmt.Errorf("a piece of %d bytes came where %d were to come", len(data), in.missing)
+	}
+	if cap(in.tail)-len(in.tail) < len(data) { // twice what there was, so that each byte is copied about once, but no more than is to come
+		room := min(max(2*cap(in.tail), len(in.tail)+len(data)), len(in.tail)+in.missing)
+		in.tail = append(make([]byte, 0, room), in.tail...)
+	}
+	in.tail = append(in.tail, data...)
+	in.missing -= len(data)
+	if in.missing == 0 && in.tail != nil {
+		*body(in.parts[len(in.parts)-1]) = in.tail
+		in.tail = nil
+	}
+	return nil
+}
+
+func (in *Receiver) end(r *pluginv1.Result) (*pluginv1.Result, error) {
+	if in.missing > 0 {
+		return nil, fmt.Errorf("the result came while a part lacked %d bytes", in.missing)
+	}
+	LimitDetails(r.GetError())
+	in.weight.add(r.GetContent()...)
+	in.weight.addRest(r)
+	if failure := in.weight.check("result"); failure != nil {
+		return nil, exceeded(failure)
+	}
+	if len(in.parts) > 0 {
+		r = &pluginv1.Result{Content: append(in.parts, r.GetContent()...), Structured: r.GetStructured(),
+			Error: r.GetError(), Truncated: r.GetTruncated()}
+	} else if r == nil {
+		r = &pluginv1.Result{}
+	}
+	return r, nil
+}

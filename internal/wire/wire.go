@@ -1,0 +1,63 @@
+// Package wire is the protocol between a host and its plugins, as far as both ends share it: the handshake, the settings of
+// their gRPC connection, who may connect, limits, and how large results travel. It knows the messages of pluginv1 and nothing
+// of the types that authors and hosts use: package sdk converts those of the plugin's end, package client those of the host's.
+package wire
+
+import (
+	"context"
+	"net"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+)
+
+// Handshake is what host and plugin must agree on before anything else. The cookie keeps people from running a plugin by
+// hand; it protects nothing. It never changes.
+var Handshake = goplugin.HandshakeConfig{
+	ProtocolVersion:  1,
+	MagicCookieKey:   "TOOLHOST_PLUGIN",
+	MagicCookieValue: "9b1f3c5e-toolhost-plugin-v1",
+}
+
+// PluginName is the name under which go-plugin knows the one service of a plugin.
+const PluginName = "plugin"
+
+// Environment variables that a host sets for its plugins.
+const (
+	// EnvHostPID is the process that may connect; without it any process of the same user may.
+	EnvHostPID = "TOOLHOST_HOST_PID"
+	// EnvKeepDir is a folder for temporary files that outlive the plugin, unlike those in TMPDIR. See sdk.KeepDir.
+	EnvKeepDir = "TOOLHOST_KEEP_DIR"
+	// EnvToken is what the host sends with each request, see WithToken; without it no request needs one.
+	EnvToken = "TOOLHOST_TOKEN"
+	// EnvLifeline is "stdin" when the plugin must end as soon as its standard input does.
+	EnvLifeline = "TOOLHOST_LIFELINE"
+)
+
+// A fixed flow-control window saves the pings that measure one (measured: a tenth off large calls).
+const window = 4 << 20
+
+// DialOptions are the host's options for a connection to the plugin with this process id: who is at the other end, the limits
+// of messages, and no automatic retries. A pid of 0 accepts any process of the same user.
+func DialOptions(pid int) []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(peerCredentials{pid: pid}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(hostCodec)),
+		grpc.WithMaxHeaderListSize(64 << 10),
+		grpc.WithDisableRetry(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(4 * window),
+	}
+}
+
+// ServerOptions are the plugin's options: the limits of messages.
+func ServerOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(4 * window),
+	}
+}
+
+// ServeListener serves an *sdk.Plugin on a listener over plain gRPC, without go-plugin, until ctx ends, and returns when all
+// calls have ended. Package sdk sets it for package sdktest, so that authors do not see it.
+var ServeListener func(ctx context.Context, plugin any, lis net.Listener) error

@@ -1,0 +1,109 @@
+package sdk
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+)
+
+// This file converts the types of this package to messages and back at the plugin's end; internal/wire/client/convert.go does
+// it at the host's, in the same order. Text in proto strings is made valid UTF-8, since gRPC fails the whole call otherwise;
+// JSON and content travel as bytes.
+
+func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func toolToWire(t *Tool) *pluginv1.Tool {
+	ms := t.Timeout.Milliseconds()
+	if t.Timeout%time.Millisecond > 0 { // rounded up: zero stands for the host's default
+		ms++
+	}
+	return &pluginv1.Tool{
+		Name: t.Name, Title: clean(t.Title), Description: clean(t.Description),
+		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
+		Hints: &pluginv1.Hints{ReadOnly: t.Hints.ReadOnly, Destructive: t.Hints.Destructive,
+			Idempotent: t.Hints.Idempotent, OpenWorld: t.Hints.OpenWorld},
+		Category: clean(t.Category), CostTier: string(t.CostTier),
+		TimeoutMs: ms, MaxResultBytes: t.MaxResultBytes,
+		OriginalName: clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful,
+		ForeignSchema: t.ForeignSchema, PathAware: t.PathAware,
+	}
+}
+
+func requestFromWire(r *pluginv1.CallRequest) *Request {
+	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
+		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall(),
+		LeaveOut: pathsFromWire(r.GetLeaveOut()), Roots: pathsFromWire(r.GetRoots())}
+}
+
+func pathsFromWire(paths [][]byte) (out []string) {
+	for _, p := range paths {
+		out = append(out, string(p))
+	}
+	return out
+}
+
+// orNil returns absent bytes in one form: the wire does not tell nil from empty.
+func orNil(raw []byte) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	return raw
+}
+
+func previewToWire(p *Preview, e *Error) *pluginv1.PreviewResponse {
+	if p == nil {
+		p = &Preview{}
+	}
+	return &pluginv1.PreviewResponse{Content: contentsToWire(p.Content), Effect: clean(p.Effect), Reason: clean(p.Reason),
+		Error: errorToWire(e), Structured: p.Structured, UnlessAllowed: p.UnlessAllowed}
+}
+
+func contentsToWire(parts []Content) []*pluginv1.Content {
+	out := make([]*pluginv1.Content, len(parts))
+	for i, c := range parts {
+		out[i] = &pluginv1.Content{Type: clean(c.Type), Text: []byte(c.Text), Data: c.Data, MimeType: clean(c.MIMEType),
+			Uri: clean(c.URI), Name: clean(c.Name), Raw: c.Raw}
+	}
+	return out
+}
+
+// resultToWire does not copy the texts of a result that is too large to be sent.
+func resultToWire(r *Result) *pluginv1.Result {
+	size := len(r.Structured)
+	for _, c := range r.Content {
+		size += len(c.Text) + len(c.Data) + len(c.Raw)
+	}
+	if size > MaxResult {
+		return &pluginv1.Result{Error: wire.PayloadTooLarge("result", size)}
+	}
+	return &pluginv1.Result{Content: contentsToWire(r.Content), Structured: r.Structured, Error: errorToWire(r.Error), Truncated: r.Truncated}
+}
+
+func errorToWire(e *Error) *pluginv1.Error {
+	if e == nil {
+		return nil
+	}
+	return &pluginv1.Error{Code: clean(string(e.Code)), Name: clean(e.Name), Message: clean(e.Message), Suggestion: clean(e.Suggestion),
+		HelpUrl: clean(e.HelpURL), Retryable: e.Retryable, Details: e.Details,
+		OutcomeUnknown: e.Outcome == OutcomeUnknown}
+}
+
+func eventToWire(e Event) *pluginv1.CallEvent {
+	switch e.Type {
+	case EventStarted:
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Started{Started: &pluginv1.Started{}}}
+	case EventProgress:
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Progress{Progress: &pluginv1.Progress{
+			Done: e.Done, Total: e.Total, Message: clean(e.Message)}}}
+	case EventLog:
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{
+			Level: strings.ToLower(e.Level.String()), Message: clean(e.Message), Attributes: e.Attributes}}}
+	case EventOutput:
+		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Output{Output: &pluginv1.Output{
+			Stream: clean(e.Stream), Data: e.Data}}}
+	}
+	return nil
+}

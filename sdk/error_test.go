@@ -1,0 +1,39 @@
+package sdk
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestEncode(t *testing.T) {
+	t.Parallel()
+	if got := string(Encode(map[string]any{"a": "<b> & c\n"})); got != `{"a":"<b> & c\n"}` {
+		t.Errorf("%s", got)
+	}
+	if got := Encode(make(chan int)); got != nil {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestCodeOf(t *testing.T) {
+	for want, err := range map[Code]error{
+		"":           nil,
+		CodeTimeout:  &Error{Code: CodeTimeout},
+		CodeCanceled: fmt.Errorf("calling: %w", &Error{Code: CodeCanceled}),
+		CodeInternal: errors.New("no code"),
+	} {
+		if got := CodeOf(err); got != want {
+			t.Errorf("the code of %v is %q, want %q", err, got, want)
+		}
+	}
+}
+
+func TestDetails(t *testing.T) {
+	if got := Details(map[string]int{"a": 1}); string(got) != `{"a":1}` {
+		t.Errorf("details are %s", got)
+	}
+	if got := Details(make(chan int)); got != nil {
+		t.Errorf("details are %s", got)
+	}
+}

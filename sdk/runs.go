@@ -1,0 +1,115 @@
+package sdk
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+// maxEnded is how many calls that have ended a plugin recognizes. A call that comes twice does so at once: gRPC sends a request
+// again that the other end is said not to have looked at, also where retries are off.
+const maxEnded = 4096
+
+// runIDs recognizes the calls that run and the last that have ended by their ids, hashed: ids of any length take the same
+// space, about 100 KiB for all.
+type runIDs struct {
+	mu    sync.Mutex
+	known map[uint64]struct{}
+	ended []uint64 // a ring, once it is full
+	next  int
+}
+
+var runIDSeed = maphash.MakeSeed()
+
+// begin reports whether the call is new. A new one is known from then on, and ends with end. Calls without an id are all new.
+func (m *runIDs) begin(id string) bool {
+	if id == "" {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := maphash.String(runIDSeed, id)
+	if _, seen := m.known[key]; seen {
+		return false
+	}
+	if m.known == nil {
+		m.known = map[uint64]struct{}{}
+	}
+	m.known[key] = struct{}{}
+	return true
+}
+
+// end records that the call has ended, and forgets the one that ended longest ago if there are more than maxEnded.
+func (m *runIDs) end(id string) {
+	if id == "" {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := maphash.String(runIDSeed, id)
+	if len(m.ended) < maxEnded {
+		m.ended = append(m.ended, key)
+		return
+	}
+	delete(m.known, m.ended[m.next])
+	m.ended[m.next] = key
+	m.next = (m.next + 1) % maxEnded
+}
+
+// overdue knows the handlers that run, and which of them still do though their context has ended. The zero value knows none.
+type overdue struct {
+	mu      sync.Mutex
+	running map[*handlerRun]struct{}
+}
+
+type handlerRun struct {
+	ctx   context.Context
+	ended time.Time // when ctx did; zero before that was noticed
+}
+
+// watch counts a handler from the end of its ctx until returned is called.
+func (o *overdue) watch(ctx context.Context) (returned func()) {
+	h := &handlerRun{ctx: ctx}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.running == nil {
+		o.running = map[*handlerRun]struct{}{}
+	}
+	o.running[h] = struct{}{}
+	stop := context.AfterFunc(ctx, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		h.notice()
+	})
+	return func() {
+		stop()
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.running, h)
+	}
+}
+
+func (h *handlerRun) notice() {
+	if h.ended.IsZero() {
+		h.ended = time.Now()
+	}
+}
+
+// count returns how many there are, and how many of them have run for grace or longer since their ctx ended. It looks at each
+// ctx itself: the function that runs after its end may come later than the next question.
+func (o *overdue) count(grace time.Duration) (handlers, late int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for h := range o.running {
+		if h.ctx.Err() == nil {
+			continue
+		}
+		h.notice()
+		handlers++
+		if time.Since(h.ended) >= grace {
+			late++
+		}
+	}
+	return handlers, late
+}
