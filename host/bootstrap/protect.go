@@ -7,13 +7,11 @@ import (
 	"slices"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
-
-// ours are the plugins that come with toolhost.
-var ours = []string{"discover", "edit", "http", "readfile", "shell"}
 
 // superviseShipped lowers the sandbox level of the plugins that come with this program to supervised: they are as trusted as
 // the program. All others stay confined, and so do these if their sandbox needs it, or if the lock file has them at a
@@ -47,13 +45,13 @@ func programFolder() string {
 	return filepath.Dir(resolved(program))
 }
 
-// isOwn says whether the plugin's program is one of ours beside this one.
+// isOwn says whether the plugin's program is a shipped plugin in the folder of this one.
 func isOwn(s supervise.Spec, folder string) bool {
 	program := resolved(programOf(s))
 	if program == "" || folder == "" {
 		return false
 	}
-	return filepath.Dir(program) == folder && slices.ContainsFunc(ours, func(name string) bool {
+	return filepath.Dir(program) == folder && slices.ContainsFunc(config.ShippedPlugins, func(name string) bool {
 		return filepath.Base(program) == "toolhost-plugin-"+name
 	})
 }

@@ -41,7 +41,7 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 		Restart:      r.restart(in),
 		Idempotent:   r.tools(in, name),
 	}
-	spec.Sandbox = r.sandbox(in, mayBeBundled(name, spec.Command))
+	spec.Sandbox = r.sandbox(in, mayBeShipped(name, spec.Command))
 	values := map[string]string{}
 	if spec.Config = r.pluginConfig(in, name, values); len(values) > 0 {
 		spec.References.Config = values

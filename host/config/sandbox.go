@@ -13,20 +13,22 @@ import (
 
 var sandboxLevels = []string{string(sandbox.Supervised), string(sandbox.Confined), string(sandbox.Isolated)}
 
-// mayBeBundled says whether the plugin may be one of those that come with toolhost, which run supervised by default.
-// Whether it is turns out when its program is found.
-func mayBeBundled(name string, command []string) bool {
+// ShippedPlugins are the plugins that come with toolhost. They run supervised by default.
+var ShippedPlugins = []string{"discover", "edit", "http", "readfile", "shell"}
+
+// mayBeShipped says whether the plugin may be one of ShippedPlugins. Whether it is turns out when its program is found.
+func mayBeShipped(name string, command []string) bool {
 	if len(command) > 0 {
 		program := filepath.Base(command[0])
 		if name = strings.TrimPrefix(program, "toolhost-plugin-"); name == program {
 			return false
 		}
 	}
-	return slices.Contains([]string{"discover", "edit", "http", "readfile", "shell"}, name)
+	return slices.Contains(ShippedPlugins, name)
 }
 
 // sandbox reads the sandbox block of a plugin or a discovery command.
-func (r *reader) sandbox(outer *hclfile.Body, mayBeBundled bool) sandbox.Spec {
+func (r *reader) sandbox(outer *hclfile.Body, mayBeShipped bool) sandbox.Spec {
 	b := outer.Block("sandbox")
 	if b == nil {
 		return sandbox.Spec{}
@@ -51,7 +53,7 @@ func (r *reader) sandbox(outer *hclfile.Body, mayBeBundled bool) sandbox.Spec {
 	}
 	in.Done()
 	if r.Count() == before { // else the report could be about a value that is not the one meant
-		checkSandbox(in, out, mayBeBundled)
+		checkSandbox(in, out, mayBeShipped)
 	}
 	return out
 }
@@ -88,7 +90,7 @@ func readProcessLimits(in *hclfile.Body) sandbox.Limits {
 }
 
 // checkSandbox reports what does not go together, at the attribute that asks too much.
-func checkSandbox(in *hclfile.Body, s sandbox.Spec, mayBeBundled bool) {
+func checkSandbox(in *hclfile.Body, s sandbox.Spec, mayBeShipped bool) {
 	at := in.Header()
 	for _, name := range []string{"require", "new_privileges"} {
 		if in.Given(name) {
@@ -96,7 +98,7 @@ func checkSandbox(in *hclfile.Body, s sandbox.Spec, mayBeBundled bool) {
 		}
 	}
 	checked := s
-	if mayBeBundled && s.Level == "" && s.Require == "" && len(s.Wrapper) == 0 && s.Write == nil && s.Read == nil {
+	if mayBeShipped && s.Level == "" && s.Require == "" && len(s.Wrapper) == 0 && s.Write == nil && s.Read == nil {
 		checked.Level = sandbox.Supervised
 	}
 	if err := checked.Check(); err != nil {
