@@ -23,7 +23,7 @@ type vendorRule struct {
 
 // An exported tool is an item of a tool list, taken apart.
 type exported struct {
-	tool    map[string]any // as it stands in the list
+	tool    map[string]any // as it is in the list
 	inner   map[string]any // what holds the name
 	schema  map[string]any // nil when there is none
 	openAPI bool
@@ -34,8 +34,10 @@ func takeApart(f modelapi.Format, tool map[string]any) exported {
 	if f == modelapi.FormatOpenAI {
 		e.inner, _ = tool["function"].(map[string]any)
 	}
-	key := map[modelapi.Format]string{modelapi.FormatOpenAI: "parameters", modelapi.FormatOpenAIResponses: "parameters", modelapi.FormatAnthropic: "input_schema",
-		modelapi.FormatGemini: "parametersJsonSchema", modelapi.FormatGeminiOpenAPI: "parameters", modelapi.FormatMCP: "inputSchema",
+	key := map[modelapi.Format]string{modelapi.FormatOpenAI: "parameters", modelapi.FormatOpenAIResponses: "parameters",
+		modelapi.FormatAnthropic: "input_schema",
+		modelapi.FormatGemini:    "parametersJsonSchema", modelapi.FormatGeminiOpenAPI: "parameters",
+		modelapi.FormatMCP:  "inputSchema",
 		modelapi.FormatText: "parameters"}[f]
 	e.schema, _ = e.inner[key].(map[string]any)
 	return e
@@ -45,7 +47,8 @@ var (
 	openAIs = []modelapi.Format{modelapi.FormatOpenAI, modelapi.FormatOpenAIResponses}
 	claude  = []modelapi.Format{modelapi.FormatAnthropic}
 	openAPI = []modelapi.Format{modelapi.FormatGeminiOpenAPI}
-	rooted  = []modelapi.Format{modelapi.FormatOpenAI, modelapi.FormatOpenAIResponses, modelapi.FormatAnthropic, modelapi.FormatGemini, modelapi.FormatMCP, modelapi.FormatText}
+	rooted  = []modelapi.Format{modelapi.FormatOpenAI, modelapi.FormatOpenAIResponses, modelapi.FormatAnthropic,
+		modelapi.FormatGemini, modelapi.FormatMCP, modelapi.FormatText}
 )
 
 var vendorRules = []vendorRule{
@@ -70,18 +73,23 @@ var vendorRules = []vendorRule{
 				return ""
 			})
 		}},
-	{openAIs, "strict needs structured outputs", "https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas", brokenStrict},
-	{claude, "a tool has these members and no others", "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools",
+	{openAIs, "strict needs structured outputs",
+		"https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas", brokenStrict},
+	{claude, "a tool has these members and no others",
+		"https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools",
 		func(e exported) string { return keys(e.tool, "name", "description", "input_schema") }},
-	{claude, "names have 64 letters, digits, _ and -", "https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools",
+	{claude, "names have 64 letters, digits, _ and -",
+		"https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools",
 		func(e exported) string { return name(e, `^[a-zA-Z0-9_-]{1,64}$`) }},
 	{claude, "no oneOf, allOf or anyOf at the top", "https://github.com/anthropics/claude-code/issues/40075",
 		func(e exported) string { return without(e.schema, "oneOf", "anyOf", "allOf", "$ref") }},
 	{claude, "property keys have 64 letters, digits, _, . and -", "https://github.com/anthropics/claude-code/issues/79418",
 		func(e exported) string { return propertyNames(e.schema, `^[a-zA-Z0-9_.-]{1,64}$`) }},
-	{[]modelapi.Format{modelapi.FormatGemini}, "a declaration has these members", "https://ai.google.dev/api/caching#FunctionDeclaration",
+	{[]modelapi.Format{modelapi.FormatGemini}, "a declaration has these members",
+		"https://ai.google.dev/api/caching#FunctionDeclaration",
 		func(e exported) string { return keys(e.tool, "name", "description", "parametersJsonSchema") }},
-	{[]modelapi.Format{modelapi.FormatGemini, modelapi.FormatGeminiOpenAPI}, "names start with a letter or _ and have at most 64 characters",
+	{[]modelapi.Format{modelapi.FormatGemini, modelapi.FormatGeminiOpenAPI},
+		"names start with a letter or _ and have at most 64 characters",
 		"https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration",
 		func(e exported) string { return name(e, `^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`) }},
 	{[]modelapi.Format{modelapi.FormatText}, "a tool has these members", "the text itself",
@@ -91,7 +99,7 @@ var vendorRules = []vendorRule{
 	{openAPI, "parameter names start with a letter or _ and have at most 64 letters, digits and _",
 		"https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration",
 		func(e exported) string { return propertyNames(e.schema, `^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`) }},
-	{openAPI, "only the words of the subset", "https://ai.google.dev/api/caching#Schema",
+	{openAPI, "only the keywords of the subset", "https://ai.google.dev/api/caching#Schema",
 		func(e exported) string { return every(e.schema, brokenSubset) }},
 	{openAPI, "anyOf is the only field where it is", "https://github.com/anomalyco/opencode/issues/14700",
 		func(e exported) string {
@@ -102,16 +110,19 @@ var vendorRules = []vendorRule{
 				return ""
 			})
 		}},
-	{rooted, "the schema is one of an object, with a type", "https://modelcontextprotocol.io/specification/2025-11-25/server/tools",
+	{rooted, "the schema is one of an object, with a type",
+		"https://modelcontextprotocol.io/specification/2025-11-25/server/tools",
 		func(e exported) string {
 			if e.schema["type"] != "object" {
 				return fmt.Sprintf("type %v", e.schema["type"])
 			}
 			return ""
 		}},
-	{rooted[:4], "$schema, and what older drafts wrote otherwise, is not there", "https://json-schema.org/draft/2020-12/schema",
+	{rooted[:4], "$schema, and what older drafts wrote otherwise, is not there",
+		"https://json-schema.org/draft/2020-12/schema",
 		func(e exported) string { return every(e.schema, brokenDraft) }},
-	{[]modelapi.Format{modelapi.FormatMCP}, "a tool has these members", "https://modelcontextprotocol.io/specification/2025-11-25/schema#tool",
+	{[]modelapi.Format{modelapi.FormatMCP}, "a tool has these members",
+		"https://modelcontextprotocol.io/specification/2025-11-25/schema#tool",
 		func(e exported) string {
 			return keys(e.tool, "name", "title?", "description", "inputSchema", "outputSchema?", "annotations?")
 		}},
@@ -177,7 +188,7 @@ func typesIn(s map[string]any) (out []string) {
 	return out
 }
 
-// every gives the first complaint about a schema or one inside.
+// every returns the first complaint about a schema or one inside.
 func every(s map[string]any, broken func(map[string]any) string) string {
 	if s == nil {
 		return ""
@@ -228,8 +239,10 @@ func brokenDraft(s map[string]any) string {
 }
 
 func brokenSubset(s map[string]any) string {
-	allowed := []string{"type", "format", "title", "description", "nullable", "enum", "items", "minItems", "maxItems", "properties", "required",
-		"minProperties", "maxProperties", "minimum", "maximum", "minLength", "maxLength", "pattern", "anyOf", "propertyOrdering"}
+	allowed := []string{"type", "format", "title", "description", "nullable", "enum", "items", "minItems", "maxItems",
+		"properties", "required",
+		"minProperties", "maxProperties", "minimum", "maximum", "minLength", "maxLength", "pattern", "anyOf",
+		"propertyOrdering"}
 	for key := range s {
 		if !slices.Contains(allowed, key) {
 			return "has " + key
@@ -260,7 +273,8 @@ func brokenStrict(e exported) string {
 	if !ok || !strict {
 		return map[bool]string{true: "", false: "no strict"}[ok]
 	}
-	supported := strings.Fields("type title description properties required additionalProperties items enum const anyOf $ref $defs definitions " +
+	supported := strings.Fields("type title description properties required additionalProperties items enum const anyOf " +
+		"$ref $defs definitions " +
 		"pattern format multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems")
 	return every(e.schema, func(s map[string]any) string {
 		for key := range s {

@@ -36,10 +36,10 @@ func ourTools(t testing.TB) (out []*host.Tool) {
 	return out
 }
 
-func zooTools() (out []*host.Tool) {
-	for name, a := range zoo {
-		d := sdk.Tool{Name: "zoo__" + name, Description: "An animal.", InputSchema: json.RawMessage(a.schema)}
-		out = append(out, &host.Tool{Tool: d, Plugin: "zoo"})
+func hardTools() (out []*host.Tool) {
+	for name, a := range hardSchemas {
+		d := sdk.Tool{Name: "hard__" + name, Description: "For tests.", InputSchema: json.RawMessage(a.schema)}
+		out = append(out, &host.Tool{Tool: d, Plugin: "hard"})
 	}
 	return out
 }
@@ -69,7 +69,7 @@ func listed(t testing.TB, f modelapi.Format, list json.RawMessage) (out []export
 
 func TestExportKeepsTheRules(t *testing.T) {
 	t.Parallel()
-	tools := append(ourTools(t), zooTools()...)
+	tools := append(ourTools(t), hardTools()...)
 	for _, f := range modelapi.Formats() {
 		list, _ := modelapi.Export(f, tools)
 		for _, e := range listed(t, f, list) {
@@ -85,20 +85,21 @@ func TestExportKeepsTheRules(t *testing.T) {
 	}
 }
 
-// Each tool is in the list or told, with the reason, and no tool of ours is ever left out.
+// Each tool is in the list or reported with the reason, and no tool of ours is ever left out.
 func TestExportLeavesOut(t *testing.T) {
 	t.Parallel()
 	for _, f := range modelapi.Formats() {
-		for name, a := range zoo {
-			tool := &host.Tool{Tool: sdk.Tool{Name: "zoo__" + name, Description: "x", InputSchema: json.RawMessage(a.schema)}, Plugin: "zoo"}
+		for name, a := range hardSchemas {
+			tool := &host.Tool{Tool: sdk.Tool{Name: "hard__" + name, Description: "x", InputSchema: json.RawMessage(a.schema)},
+				Plugin: "hard"}
 			list, problems := modelapi.Export(f, []*host.Tool{tool})
 			why, out := a.leftOut[f]
 			switch {
 			case !out && len(problems) > 0:
 				t.Errorf("%s: %v", f, problems)
 			case out && (len(problems) != 1 || !strings.Contains(problems[0].Error(), why) ||
-				!strings.Contains(problems[0].Error(), `plugin "zoo": tool zoo__`+name+" is left out: format "+string(f))):
-				t.Errorf("%s, %s: %v; want a word of %q", f, name, problems, why)
+				!strings.Contains(problems[0].Error(), `plugin "hard": tool hard__`+name+" is left out: format "+string(f))):
+				t.Errorf("%s, %s: %v; want text containing %q", f, name, problems, why)
 			case out && string(list) != "[]":
 				t.Errorf("%s: %s is told and listed: %s", f, name, list)
 			}
@@ -112,10 +113,10 @@ func TestExportLeavesOut(t *testing.T) {
 func TestExportStrict(t *testing.T) {
 	t.Parallel()
 	for _, f := range openAIs {
-		list, _ := modelapi.Export(f, zooTools())
+		list, _ := modelapi.Export(f, hardTools())
 		for _, e := range listed(t, f, list) {
-			name := strings.TrimPrefix(e.inner["name"].(string), "zoo__")
-			if want := zoo[name].strict; e.inner["strict"] != want {
+			name := strings.TrimPrefix(e.inner["name"].(string), "hard__")
+			if want := hardSchemas[name].strict; e.inner["strict"] != want {
 				t.Errorf("%s, %s: strict is %v, want %t", f, name, e.inner["strict"], want)
 			}
 		}
@@ -125,12 +126,12 @@ func TestExportStrict(t *testing.T) {
 // What the plugin's schema takes, a model may send.
 func TestExportSaysNoLess(t *testing.T) {
 	t.Parallel()
-	for name, a := range zoo {
+	for name, a := range hardSchemas {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			own := compile(t, []byte(a.schema))
 			for _, f := range modelapi.Formats() {
-				tool := &host.Tool{Tool: sdk.Tool{Name: "zoo__a", InputSchema: json.RawMessage(a.schema)}}
+				tool := &host.Tool{Tool: sdk.Tool{Name: "hard__a", InputSchema: json.RawMessage(a.schema)}}
 				list, problems := modelapi.Export(f, []*host.Tool{tool})
 				if len(problems) > 0 {
 					continue
@@ -148,7 +149,7 @@ func TestExportSaysNoLess(t *testing.T) {
 				}
 				for _, arguments := range a.fits {
 					if invalid := own.Validate([]byte(arguments)); invalid != nil {
-						t.Errorf("the animal refuses its own %s: %v", arguments, invalid)
+						t.Errorf("the schema itself refuses %s: %v", arguments, invalid)
 					}
 					if invalid := compile(t, text).Validate([]byte(arguments)); invalid != nil {
 						t.Errorf("%s refuses %s: %v\n%s", f, arguments, invalid, text)
@@ -189,7 +190,7 @@ func plainSchema(s map[string]any) {
 // The bytes do not depend on the order of the tools, and tools stay as they are.
 func TestExportIsDeterministic(t *testing.T) {
 	t.Parallel()
-	tools := append(ourTools(t), zooTools()...)
+	tools := append(ourTools(t), hardTools()...)
 	before, err := json.Marshal(tools)
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +212,7 @@ func TestExportIsDeterministic(t *testing.T) {
 
 func TestExportGolden(t *testing.T) {
 	t.Parallel()
-	tools := append(ourTools(t), zooTools()...)
+	tools := append(ourTools(t), hardTools()...)
 	tools = slices.DeleteFunc(tools, func(t *host.Tool) bool { return len(t.InputSchema) > 4<<10 })
 	tools[0].Title, tools[0].OutputSchema = "A title", json.RawMessage(`{"type":"string"}`)
 	for _, f := range modelapi.Formats() {
@@ -248,16 +249,21 @@ func TestExportRefuses(t *testing.T) {
 		list   string
 		want   string
 	}{
-		"an unknown format":   {"yaml", nil, "", `there is no format "yaml"; there are anthropic, gemini, `},
-		"a name with dots":    {modelapi.FormatAnthropic, []*host.Tool{named("p__a.b")}, "[]", "its name does not match"},
-		"a long name":         {modelapi.FormatOpenAI, []*host.Tool{named(strings.Repeat("a", 65))}, "[]", "its name does not match"},
+		"an unknown format": {"yaml", nil, "", `there is no format "yaml"; there are anthropic, gemini, `},
+		"a name with dots":  {modelapi.FormatAnthropic, []*host.Tool{named("p__a.b")}, "[]", "its name does not match"},
+		"a long name": {modelapi.FormatOpenAI, []*host.Tool{named(strings.Repeat("a", 65))}, "[]",
+			"its name does not match"},
 		"a name with a digit": {modelapi.FormatGemini, []*host.Tool{named("1p__a")}, "[]", "its name does not match"},
-		"two of one name":     {modelapi.FormatMCP, []*host.Tool{named("p__a"), named("p__a")}, "", "another tool of that name"},
-		"no JSON": {modelapi.FormatMCP, []*host.Tool{{Tool: sdk.Tool{Name: "a", InputSchema: json.RawMessage(`{`)}}}, "[]",
+		"two of one name": {modelapi.FormatMCP, []*host.Tool{named("p__a"), named("p__a")}, "",
+			"another tool of that name"},
+		"invalid schema": {modelapi.FormatMCP, []*host.Tool{{Tool: sdk.Tool{Name: "a", InputSchema: json.RawMessage(`{`)}}}, "[]",
 			"its input schema does not fit: it cannot be read"},
-		"no JSON behind": {modelapi.FormatMCP, []*host.Tool{{Tool: sdk.Tool{Name: "a", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(`{`)}}}, "[]",
+		"invalid output schema": {modelapi.FormatMCP,
+			[]*host.Tool{{Tool: sdk.Tool{Name: "a", InputSchema: json.RawMessage(`{}`), OutputSchema: json.RawMessage(`{`)}}},
+			"[]",
 			"its output schema is not valid JSON"},
-		"another type": {modelapi.FormatOpenAI, []*host.Tool{{Tool: sdk.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"array"}`)}}}, "[]",
+		"another type": {modelapi.FormatOpenAI,
+			[]*host.Tool{{Tool: sdk.Tool{Name: "a", InputSchema: json.RawMessage(`{"type":"array"}`)}}}, "[]",
 			`the type of its root is not "object"`},
 	}
 	for name, c := range cases {
@@ -265,7 +271,7 @@ func TestExportRefuses(t *testing.T) {
 			t.Parallel()
 			list, problems := modelapi.Export(c.format, c.tools)
 			if len(problems) != 1 || !strings.Contains(problems[0].Error(), c.want) {
-				t.Errorf("%v; want a word of %q", problems, c.want)
+				t.Errorf("%v; want text containing %q", problems, c.want)
 			}
 			if c.list != "" && string(list) != c.list {
 				t.Errorf("list %s, want %s", list, c.list)
@@ -284,19 +290,20 @@ func TestExportOfNothing(t *testing.T) {
 	}
 }
 
-// Hints that are not told stay absent, and those that are told false stay false.
+// Absent hints stay absent, and false ones stay false.
 func TestExportMCPHints(t *testing.T) {
 	t.Parallel()
 	tool := &host.Tool{Tool: sdk.Tool{Name: "p__a", Title: "A", InputSchema: json.RawMessage(`{"properties":{}}`),
 		Hints: sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No}}}
 	list, _ := modelapi.Export(modelapi.FormatMCP, []*host.Tool{tool})
-	diff(t, `[{"name":"p__a","title":"A","description":"","inputSchema":{"type":"object","properties":{}},"annotations":{"readOnlyHint":true,"destructiveHint":false}}]`,
+	diff(t, `[{"name":"p__a","title":"A","description":"","inputSchema":{"type":"object","properties":{}},`+
+		`"annotations":{"readOnlyHint":true,"destructiveHint":false}}]`,
 		string(list))
 }
 
-func TestZooIsKnown(t *testing.T) {
+func TestHardSchemasNameKnownFormats(t *testing.T) {
 	t.Parallel()
-	for name, a := range zoo {
+	for name, a := range hardSchemas {
 		for f := range maps.Keys(a.leftOut) {
 			if !slices.Contains(modelapi.Formats(), f) {
 				t.Errorf("%s: no format %s", name, f)
@@ -307,7 +314,8 @@ func TestZooIsKnown(t *testing.T) {
 
 func TestEstimateTokens(t *testing.T) {
 	t.Parallel()
-	one := &host.Tool{Tool: sdk.Tool{Name: "test__run", Description: "a < b", Timeout: time.Minute, Category: "not in a prompt",
+	one := &host.Tool{Tool: sdk.Tool{Name: "test__run", Description: "a < b", Timeout: time.Minute,
+		Category:    "not in a prompt",
 		InputSchema: json.RawMessage(" { \"type\" : \"object\",\n \"properties\":{} } ")}}
 	const prompt = `{"name":"test__run","description":"a < b","input_schema":{"type":"object","properties":{}}}`
 	if got, want := modelapi.EstimateTokens(one), (len(prompt)+3)/4; got != want {
@@ -329,5 +337,34 @@ func TestEstimateTokens(t *testing.T) {
 	// 5085 by cl100k_base, 5183 by o200k_base, counted once with a real tokenizer.
 	if sum < 5183 || sum > 5183*12/10 {
 		t.Errorf("%d tokens in all, want what a tokenizer counts or up to a fifth more", sum)
+	}
+}
+
+// OpenAPI's nullable becomes a union with null in every format that is JSON Schema.
+func TestExportNullable(t *testing.T) {
+	t.Parallel()
+	tools := []*host.Tool{{Tool: sdk.Tool{Name: "p__x",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","nullable":true}}}`)}}}
+	for _, f := range rooted {
+		list, problems := modelapi.Export(f, tools)
+		text := strings.ReplaceAll(string(list), `\"`, `"`) // of FormatText
+		if len(problems) > 0 || !strings.Contains(text, `"type":["string","null"]`) || strings.Contains(text, "nullable") {
+			t.Errorf("%s: %s, %v", f, list, problems)
+		}
+	}
+	if list, _ := modelapi.Export(modelapi.FormatGeminiOpenAPI, tools); !strings.Contains(string(list),
+		`"nullable":true`) {
+		t.Errorf("%s", list)
+	}
+}
+
+func TestExportKeepsCapitals(t *testing.T) {
+	t.Parallel()
+	tools := []*host.Tool{{Tool: sdk.Tool{Name: "p__getWeather", InputSchema: json.RawMessage(`{}`)}}}
+	for _, f := range modelapi.Formats() {
+		if list, problems := modelapi.Export(f, tools); len(problems) > 0 ||
+			!strings.Contains(string(list), "p__getWeather") {
+			t.Errorf("%s: %s, %v", f, list, problems)
+		}
 	}
 }

@@ -30,7 +30,8 @@ func (plugin) Close() error { return nil }
 func doer(t testing.TB) *host.Host {
 	t.Helper()
 	h, err := host.New(map[string]host.Plugin{"p": plugin{
-		sdk.Tool{Name: "a", Description: "Does it.", Hints: sdk.Hints{ReadOnly: sdk.Yes}, InputSchema: json.RawMessage(`{"type":"object"}`)},
+		sdk.Tool{Name: "a", Description: "Does it.", Hints: sdk.Hints{ReadOnly: sdk.Yes},
+			InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(*sdk.Request) (*sdk.Result, error) { return sdk.Text("done"), nil },
 	}}, host.Options{})
 	if err != nil {

@@ -81,7 +81,7 @@ func openAICalls(v value) ([]host.Call, error) {
 	return openAICall(v)
 }
 
-// openAICall skips calls of other types than function, which nobody has offered.
+// openAICall skips calls of other types than function, which are not offered.
 func openAICall(v value) ([]host.Call, error) {
 	o, err := v.object()
 	if err != nil || o.has("type") && !o.is("type", "function") {

@@ -42,9 +42,12 @@ func TestEachWord(t *testing.T) {
 func TestStem(t *testing.T) {
 	t.Parallel()
 	families := []string{
-		"file files", "copy copies copied", "delete deletes deleting deleted", "run runs running", "install installs installing installed",
-		"list lists listing listed", "search searches searching searched", "box boxes", "push pushes pushed", "class classes", "query queries queried",
-		"create creates creating created", "commit commits committing committed", "issue issues", "use", "status", "address", "redis", "url", "größe",
+		"file files", "copy copies copied", "delete deletes deleting deleted", "run runs running",
+		"install installs installing installed",
+		"list lists listing listed", "search searches searching searched", "box boxes", "push pushes pushed", "class classes",
+		"query queries queried",
+		"create creates creating created", "commit commits committing committed", "issue issues", "use", "status", "address",
+		"redis", "url", "größe",
 	}
 	stems := map[string]string{}
 	for _, family := range families {

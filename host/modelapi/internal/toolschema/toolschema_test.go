@@ -32,7 +32,7 @@ func TestUnreadable(t *testing.T) {
 	for name, c := range cases {
 		for format, rewrite := range all {
 			if out, err := rewrite(json.RawMessage(c.schema)); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s, %s: %s, %v; want a word of %q", format, name, out, err, c.want)
+				t.Errorf("%s, %s: %s, %v; want text containing %q", format, name, out, err, c.want)
 			}
 		}
 	}
@@ -41,7 +41,8 @@ func TestUnreadable(t *testing.T) {
 // Numbers keep their digits, names their order, texts their characters.
 func TestKept(t *testing.T) {
 	t.Parallel()
-	const schema = `{"type":"object","properties":{"z":{"type":"integer","maximum":123456789012345678901234567890},"a":{"type":"number","minimum":1.50e-3}},"description":"<a> & \"b\"\né"}`
+	const schema = `{"type":"object","properties":{"z":{"type":"integer","maximum":123456789012345678901234567890},` +
+		`"a":{"type":"number","minimum":1.50e-3}},"description":"<a> & \"b\"\né"}`
 	out, err := Gemini(json.RawMessage("\n" + strings.ReplaceAll(schema, `,"`, `, "`)))
 	if err != nil || string(out) != schema {
 		t.Errorf("%v\n%s\n%s", err, schema, out)
@@ -52,20 +53,25 @@ func TestStrictNot(t *testing.T) {
 	t.Parallel()
 	const object = `{"type":"object","properties":{"a":%s},"required":["a"],"additionalProperties":false}`
 	for _, property := range []string{
-		`{}`, `true`, `{"type":"string","pattern":"(?=a)"}`, `{"type":"string","format":"uri"}`, `{"type":"string","minLength":1}`,
-		`{"type":"object"}`, `{"type":"object","properties":{}}`, `{"type":"array","items":{}}`, `{"type":"array"}`, `{"enum":["a"]}`,
+		`{}`, `true`, `{"type":"string","pattern":"(?=a)"}`, `{"type":"string","format":"uri"}`,
+		`{"type":"string","minLength":1}`,
+		`{"type":"object"}`, `{"type":"object","properties":{}}`, `{"type":"array","items":{}}`, `{"type":"array"}`,
+		`{"enum":["a"]}`,
 		`{"oneOf":[{"type":"string"}]}`, `{"anyOf":[]}`, `{"anyOf":[true]}`, `{"type":"string","examples":["a"]}`,
 		`{"type":"string","required":["b"]}`, `{"type":"string","items":{"type":"string"}}`,
-		`{"type":"string","enum":[1]}`, `{"type":"string","const":null}`, `{"anyOf":[{"type":"string"},{"$ref":"#/properties/a/anyOf/0"}]}`,
+		`{"type":"string","enum":[1]}`, `{"type":"string","const":null}`,
+		`{"anyOf":[{"type":"string"},{"$ref":"#/properties/a/anyOf/0"}]}`,
 	} {
 		if _, strict, err := OpenAI(fmt.Appendf(nil, object, property)); strict || err != nil {
 			t.Errorf("strict %t for %s, %v", strict, property, err)
 		}
 	}
 	for _, property := range []string{
-		`{"type":"string","pattern":"^a+$"}`, `{"type":"string","format":"uuid"}`, `{"type":["number","null"],"multipleOf":0.1}`,
+		`{"type":"string","pattern":"^a+$"}`, `{"type":"string","format":"uuid"}`,
+		`{"type":["number","null"],"multipleOf":0.1}`,
 		`{"type":["number","null"],"enum":[1,1.5,null]}`, `{"anyOf":[{"type":"string"},{"$ref":"#"}]}`,
-		`{"type":"array","items":{"type":"string"},"minItems":1}`, `{"type":"string","const":"a"}`, `{"anyOf":[{"type":"string"},{"type":"null"}]}`,
+		`{"type":"array","items":{"type":"string"},"minItems":1}`, `{"type":"string","const":"a"}`,
+		`{"anyOf":[{"type":"string"},{"type":"null"}]}`,
 		`{"type":"object","properties":{},"required":[],"additionalProperties":false}`,
 	} {
 		if _, strict, err := OpenAI(fmt.Appendf(nil, object, property)); !strict || err != nil {
@@ -82,7 +88,8 @@ func TestStrictLimits(t *testing.T) {
 			name := fmt.Sprintf("%0*d", size, i)
 			names, properties = append(names, `"`+name+`"`), append(properties, `"`+name+`":{"type":"null"}`)
 		}
-		return `{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":[` + strings.Join(names, ",") + `],"additionalProperties":false}`
+		return `{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":[` +
+			strings.Join(names, ",") + `],"additionalProperties":false}`
 	}
 	cases := map[string]struct {
 		schema string
@@ -105,7 +112,8 @@ func TestHostile(t *testing.T) {
 	t.Parallel()
 	doubling := `{"type":"object","$ref":"#/$defs/d0","$defs":{`
 	for i := range 30 {
-		doubling += fmt.Sprintf(`"d%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}},`, i, i+1, i+1)
+		doubling += fmt.Sprintf(`"d%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/`+
+			`d%d"}}},`, i, i+1, i+1)
 	}
 	doubling += `"d30":{"type":"string"}}}`
 	inPlace := strings.ReplaceAll(strings.ReplaceAll(doubling, `"properties":{"a":`, `"anyOf":[`), `,"b":{`, `,{`)
@@ -119,7 +127,8 @@ func TestHostile(t *testing.T) {
 	for name, schema := range map[string]string{
 		"doubling": doubling, "doubling in place": inPlace, "fat": fat,
 		"itself": `{"type":"object","$ref":"#"}`, "itself in place": `{"type":"object","anyOf":[{"$ref":"#"}]}`,
-		"two for each other": `{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"],"$defs":{"x":{"$ref":"#/$defs/y"},"y":{"allOf":[{"$ref":"#/$defs/x"}]}}}`,
+		"two for each other": `{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"],` +
+			`"$defs":{"x":{"$ref":"#/$defs/y"},"y":{"allOf":[{"$ref":"#/$defs/x"}]}}}`,
 	} {
 		if !json.Valid([]byte(schema)) {
 			t.Fatalf("%s is no JSON: %s", name, schema)
@@ -139,8 +148,11 @@ func TestHostile(t *testing.T) {
 
 // Whatever comes in, nothing panics, and what comes out is JSON that comes out again as it is.
 func FuzzShapes(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"type":"object","properties":{"a":{"type":["string","null"],"enum":["a",null]}},"required":["a"],"additionalProperties":false}`,
-		`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"properties":{"x":{"$ref":"#"}}},{"items":[{}]}]}}}`, `{"allOf":[{"oneOf":[true,{"const":1}]}],"exclusiveMinimum":true}`} {
+	for _, seed := range []string{`{}`,
+		`{"type":"object","properties":{"a":{"type":["string","null"],"enum":["a",null]}},"required":["a"],` +
+			`"additionalProperties":false}`,
+		`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"properties":{"x":{"$ref":"#"}}},{"items":[{}]}]}}}`,
+		`{"allOf":[{"oneOf":[true,{"const":1}]}],"exclusiveMinimum":true}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, schema []byte) {
@@ -167,8 +179,10 @@ func FuzzShapes(f *testing.F) {
 func TestInlinedTwice(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","properties":{"a":{"$ref":"#/$defs/s"},"b":{"$ref":"#/$defs/s"},
-		"c":{"allOf":[{"$ref":"#/$defs/s"},{"$ref":"#/$defs/s"},{"maxLength":3}]}},"$defs":{"s":{"type":"string","minLength":1}}}`
-	const want = `{"type":"OBJECT","properties":{"a":{"type":"STRING","minLength":1},"b":{"type":"STRING","minLength":1},` +
+		"c":{"allOf":[{"$ref":"#/$defs/s"},{"$ref":"#/$defs/s"},{"maxLength":3}]}},"$defs":{"s":{"type":"string",
+			"minLength":1}}}`
+	const want = `{"type":"OBJECT","properties":{"a":{"type":"STRING","minLength":1},"b":{"type":"STRING",` +
+		`"minLength":1},` +
 		`"c":{"type":"STRING","minLength":1,"maxLength":3}},"propertyOrdering":["a","b","c"]}`
 	if out, err := GeminiOpenAPI(json.RawMessage(schema)); err != nil || string(out) != want {
 		t.Errorf("%v\n%s\n%s", err, out, want)
@@ -178,7 +192,8 @@ func TestInlinedTwice(t *testing.T) {
 // Some generators write the largest number they have for a limit that there is not.
 func TestCountsBeyondInt64AreLeftOut(t *testing.T) {
 	t.Parallel()
-	out, err := GeminiOpenAPI(json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","minLength":1,"maxLength":18446744073709551615}}}`))
+	out, err := GeminiOpenAPI(json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","minLength":1,` +
+		`"maxLength":18446744073709551615}}}`))
 	if want := `{"type":"OBJECT","properties":{"a":{"type":"STRING","minLength":1}}}`; err != nil || string(out) != want {
 		t.Errorf("%s, %v; want %s", out, err, want)
 	}
@@ -187,10 +202,13 @@ func TestCountsBeyondInt64AreLeftOut(t *testing.T) {
 // The Gemini API refuses other keywords beside a reference.
 func TestGeminiRefsStandAlone(t *testing.T) {
 	t.Parallel()
-	const defs = `"$defs":{"s":{"type":"string"},"o":{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}}`
+	const defs = `"$defs":{"s":{"type":"string"},"o":{"type":"object","properties":{"x":{"type":"string"}},` +
+		`"required":["x"]}}`
 	cases := map[string]string{
-		`{"type":"object","properties":{"a":{"$ref":"#/$defs/s","title":"A","description":"d","maxLength":3}},` + defs + `}`: `{"type":"object","properties":{"a":{"$ref":"#/$defs/s","description":"d"}},` + defs + `}`,
-		`{"type":"object","$ref":"#/$defs/o",` + defs + `}`:                                                                  `{"type":"object",` + defs + `,"properties":{"x":{"type":"string"}},"required":["x"]}`,
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/s","title":"A","description":"d","maxLength":3}},` + defs +
+			`}`: `{"type":"object","properties":{"a":{"$ref":"#/$defs/s","description":"d"}},` + defs + `}`,
+		`{"type":"object","$ref":"#/$defs/o",` + defs +
+			`}`: `{"type":"object",` + defs + `,"properties":{"x":{"type":"string"}},"required":["x"]}`,
 	}
 	for schema, want := range cases {
 		if out, err := Gemini(json.RawMessage(schema)); err != nil || string(out) != want {
@@ -202,7 +220,8 @@ func TestGeminiRefsStandAlone(t *testing.T) {
 func TestMCPPropertiesAreObjects(t *testing.T) {
 	t.Parallel()
 	out, err := MCP(json.RawMessage(`{"properties":{"a":true,"b":false,"c":{"items":true}}}`))
-	if want := `{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{"items":true}}}`; err != nil || string(out) != want {
+	if want := `{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{"items":true}}}`; err != nil ||
+		string(out) != want {
 		t.Errorf("%s, %v; want %s", out, err, want)
 	}
 }

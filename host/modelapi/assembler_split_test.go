@@ -28,7 +28,8 @@ func drawCall(t *rapid.T, id string) written {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.text = rapid.SampledFrom([]string{"", " ", "\n"}).Draw(t, "before") + string(out) + rapid.SampledFrom([]string{"", " \n"}).Draw(t, "behind")
+	w.text = rapid.SampledFrom([]string{"", " ", "\n"}).Draw(t,
+		"before") + string(out) + rapid.SampledFrom([]string{"", " \n"}).Draw(t, "after")
 	w.namePieces, w.argument = drawSplit(t, w.name), drawSplit(t, w.text)
 	return w
 }
@@ -78,7 +79,7 @@ func drawSplit(t *rapid.T, text string) (pieces []string) {
 	return pieces
 }
 
-// serve gives the chunks of the calls, in an order that keeps each call's own.
+// serve returns the chunks of the calls, interleaved.
 func serve(t *rapid.T, f modelapi.Format, calls []written) (chunks [][]byte) {
 	left := make([][][]byte, len(calls))
 	for i, w := range calls {
@@ -103,7 +104,8 @@ func serve(t *rapid.T, f modelapi.Format, calls []written) (chunks [][]byte) {
 var ends = map[modelapi.Format][][]byte{
 	modelapi.FormatOpenAI:          {[]byte(chatStop), []byte("[DONE]")},
 	modelapi.FormatOpenAIResponses: {[]byte(`{"type":"response.completed","response":{}}`)},
-	modelapi.FormatAnthropic:       {[]byte(`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`), []byte(`{"type":"message_stop"}`)},
+	modelapi.FormatAnthropic: {[]byte(`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`),
+		[]byte(`{"type":"message_stop"}`)},
 }
 
 type object = map[string]any
@@ -122,14 +124,18 @@ var vendors = map[modelapi.Format]func(i int, w written) [][]byte{
 		out := [][]byte{jsonOf(object{"type": "response.output_item.added", "output_index": i,
 			"item": object{"type": "function_call", "id": "fc" + w.id, "call_id": w.id, "name": w.name, "arguments": ""}})}
 		for _, p := range w.argument {
-			out = append(out, jsonOf(object{"type": "response.function_call_arguments.delta", "output_index": i, "item_id": "fc" + w.id, "delta": p}))
+			out = append(out, jsonOf(object{"type": "response.function_call_arguments.delta", "output_index": i,
+				"item_id": "fc" + w.id, "delta": p}))
 		}
-		return append(out, jsonOf(object{"type": "response.function_call_arguments.done", "output_index": i, "item_id": "fc" + w.id, "arguments": w.text}))
+		return append(out, jsonOf(object{"type": "response.function_call_arguments.done", "output_index": i, "item_id": "fc" +
+			w.id, "arguments": w.text}))
 	},
 	modelapi.FormatAnthropic: func(i int, w written) [][]byte {
-		out := [][]byte{jsonOf(object{"type": "content_block_start", "index": i, "content_block": object{"type": "tool_use", "id": w.id, "name": w.name, "input": object{}}})}
+		out := [][]byte{jsonOf(object{"type": "content_block_start", "index": i,
+			"content_block": object{"type": "tool_use", "id": w.id, "name": w.name, "input": object{}}})}
 		for _, p := range w.argument {
-			out = append(out, jsonOf(object{"type": "content_block_delta", "index": i, "delta": object{"type": "input_json_delta", "partial_json": p}}))
+			out = append(out, jsonOf(object{"type": "content_block_delta", "index": i,
+				"delta": object{"type": "input_json_delta", "partial_json": p}}))
 		}
 		return append(out, jsonOf(object{"type": "content_block_stop", "index": i}))
 	},
@@ -140,8 +146,8 @@ func jsonOf(v any) []byte {
 	return out
 }
 
-// However a server cuts the calls into pieces and mixes the pieces, the calls are those that the model wrote; and what is
-// shown on the way is valid, and the beginning of what comes.
+// However a server cuts the calls into pieces and mixes the pieces, the calls are those that the model wrote; and what
+// is shown on the way is valid, and the beginning of what comes.
 func TestAnySplitGivesTheSameCalls(t *testing.T) {
 	t.Parallel()
 	for f := range vendors {
