@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -133,7 +134,7 @@ func (r *wordReader) unknown(s *argSchema, name, path string) error {
 	if len(known) == 0 {
 		return fmt.Errorf("%s takes no arguments, so no %q", what, name)
 	}
-	if meant := didYouMean(name, known); meant != "" {
+	if meant := textutil.DidYouMean(name, known); meant != "" {
 		return fmt.Errorf("%s has no argument %q%s", what, name, meant)
 	}
 	return fmt.Errorf("%s has no argument %q; it has %s", what, name, strings.Join(known, ", "))

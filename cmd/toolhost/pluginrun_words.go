@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -119,6 +120,6 @@ func (r *pluginRun) reset() {
 // tellWords says to who typed a single word that is no tool what else can be typed.
 func (r *pluginRun) tellWords(line string, e *sdk.Error) {
 	if e != nil && e.Code == sdk.CodeToolNotFound && !strings.ContainsAny(line, " \t{") {
-		r.say("%q is no tool%s", line, cmp.Or(didYouMean(line, runWords), "; `help` tells what can be typed"))
+		r.say("%q is no tool%s", line, cmp.Or(textutil.DidYouMean(line, runWords), "; `help` tells what can be typed"))
 	}
 }

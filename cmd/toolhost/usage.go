@@ -1,15 +1,13 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/spf13/cobra"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // explainUsage has mistakes in what cobra brings told in the words of the rest, and never passed over.
@@ -52,7 +50,7 @@ func flagMistake(cmd *cobra.Command, err error) error {
 	}
 	text, _, _ := strings.Cut(err.Error(), ": strconv.") // what Go calls it tells nobody anything
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
-		if meant := didYouMean(m[1], flagsOf(cmd)); meant != "" {
+		if meant := textutil.DidYouMean(m[1], flagsOf(cmd)); meant != "" {
 			return errors.New(text + strings.Replace(meant, `mean "`, `mean "--`, 1))
 		}
 	}
@@ -80,17 +78,4 @@ func someIDs(_ *cobra.Command, args []string) error {
 		return errors.New("name the answers to revoke by their IDs; `toolhost approvals` lists them")
 	}
 	return nil
-}
-
-// didYouMean names the nearest one, if it is near.
-func didYouMean(name string, names []string) string {
-	distance := func(n string) int { return levenshtein.Distance(name, n, nil) }
-	if len(names) == 0 {
-		return ""
-	}
-	best := slices.MinFunc(names, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
-	if distance(best) > max(2, len(name)/3) {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
 }

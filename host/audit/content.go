@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 const (
@@ -31,7 +32,7 @@ func (l *Log) prepare(r *Record) error {
 	l.keep(r, "arguments", &r.Arguments, &r.ArgumentsSHA256, &r.ArgumentsBytes)
 	l.keep(r, "result", &r.Result, &r.ResultSHA256, &r.ResultBytes)
 	for _, text := range r.texts() {
-		*text = cutText(l.redact.Text(*text), maxText)
+		*text = textutil.Cut(l.redact.Text(*text), maxText)
 	}
 	return nil
 }
@@ -55,16 +56,5 @@ func (l *Log) keep(r *Record, what string, content *json.RawMessage, sum *string
 	if len(text) > maxContent {
 		r.Note = strings.TrimPrefix(r.Note+fmt.Sprintf("; the %s of %d bytes stand here up to %d bytes", what, *size, maxContent), "; ")
 	}
-	*content, _ = json.Marshal(cutText(string(text), maxContent)) // a string can always be written
-}
-
-// cutText cuts at n bytes, and not within a character.
-func cutText(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
+	*content, _ = json.Marshal(textutil.Cut(string(text), maxContent)) // a string can always be written
 }

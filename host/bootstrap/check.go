@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A Check is what was found about a configuration, the rules beside it, and its plugins.
@@ -233,7 +231,7 @@ func rulesForNobody(c *config.Config, plugins []string) (warnings []error) {
 			}
 			part, _, _ := strings.Cut(glob, "__")
 			warnings = append(warnings, fmt.Errorf("%s: rule %q is about %q, but there is no such plugin%s",
-				r.Source, r.Name, glob, didYouMean(part, plugins)))
+				r.Source, r.Name, glob, textutil.DidYouMean(part, plugins)))
 		}
 	}
 	return warnings
@@ -248,7 +246,7 @@ func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
 			own := ownNames(tools, plugin)
 			means := func(name string) bool { return matches(glob, plugin+"__"+name) }
 			if len(own) > 0 && !slices.ContainsFunc(own, means) {
-				warnings = append(warnings, fmt.Errorf("%s is about %q, but plugin %q has no such tool%s", who, glob, plugin, didYouMean(tool, own)))
+				warnings = append(warnings, fmt.Errorf("%s is about %q, but plugin %q has no such tool%s", who, glob, plugin, textutil.DidYouMean(tool, own)))
 			}
 		}
 	}
@@ -279,7 +277,7 @@ func unknownTools(c *config.Config, processes []*supervise.Process, tools []*hos
 			continue
 		}
 		problems = append(problems, fmt.Errorf("%s: there are settings for %s, but plugin %q has no tool %q%s",
-			c.ToolSources[name], name, plugin, own, didYouMean(own, ownNames(tools, plugin))))
+			c.ToolSources[name], name, plugin, own, textutil.DidYouMean(own, ownNames(tools, plugin))))
 	}
 	return problems
 }
@@ -296,24 +294,11 @@ func ownNames(tools []*host.Tool, plugin string) (out []string) {
 
 // meantOf suggests the nearest of the names, or else lists them all, if they are few.
 func meantOf(name string, names []string) string {
-	if meant := didYouMean(name, names); meant != "" || len(names) == 0 || len(names) > 20 {
+	if meant := textutil.DidYouMean(name, names); meant != "" || len(names) == 0 || len(names) > 20 {
 		return meant
 	}
 	if len(names) == 1 {
 		return "; there is only " + names[0]
 	}
 	return "; there are " + strings.Join(names, ", ")
-}
-
-// didYouMean names the nearest one, if it is near.
-func didYouMean(name string, names []string) string {
-	distance := func(n string) int { return levenshtein.Distance(name, n, nil) }
-	if len(names) == 0 {
-		return ""
-	}
-	best := slices.MinFunc(names, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
-	if distance(best) > max(2, len(name)/3) {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -67,11 +68,11 @@ func TestDidYouMean(t *testing.T) {
 		if want != "" {
 			want = fmt.Sprintf("; did you mean %q?", want)
 		}
-		if got := didYouMean(in, names); got != want {
-			t.Errorf("didYouMean(%q) gives %q, want %q", in, got, want)
+		if got := textutil.DidYouMean(in, names); got != want {
+			t.Errorf("textutil.DidYouMean(%q) gives %q, want %q", in, got, want)
 		}
 	}
-	if got := didYouMean("x", nil); got != "" {
+	if got := textutil.DidYouMean("x", nil); got != "" {
 		t.Errorf("of no names %q was meant", got)
 	}
 }

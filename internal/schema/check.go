@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // checker finds what is wrong with a document, for the words. It looks at everything that the library will look at, so
@@ -25,7 +27,7 @@ type checker struct {
 func (c *checker) name(at *place) (string, bool) {
 	for ; len(c.shown) > 0; at = at.up {
 		if name, there := c.shown[at.pointer()]; there {
-			return "the value of " + shorten(name, 2*maxQuoted), true
+			return "the value of " + textutil.CutRunes(name, 2*maxQuoted, "…"), true
 		}
 		if at == nil {
 			break
@@ -165,7 +167,8 @@ func (c *checker) text(n *node, s string, at *place) {
 		return
 	}
 	if c.work -= len(s) * n.pattern.size / 100; c.work >= 0 && !n.pattern.re.MatchString(s) {
-		c.add(at, "pattern", "must match the pattern %s, got %s", shorten(n.pattern.text, 2*maxQuoted), c.show(s, at))
+		c.add(at, "pattern", "must match the pattern %s, got %s", textutil.CutRunes(n.pattern.text, 2*maxQuoted, "…"),
+			c.show(s, at))
 	}
 }
 
@@ -324,7 +327,7 @@ func (c *checker) unknown(word string, unknown []string, known []member, n *node
 			continue
 		}
 		c.work -= 2 * len(known)
-		meant := nearest(name, free)
+		meant := textutil.Nearest(name, free)
 		if missing := n.missing(obj); meant == "" && len(unknown) == 1 && len(missing) == 1 &&
 			slices.Contains(free, missing[0]) {
 			meant = missing[0] // the only one too few, for the only one too many
@@ -337,11 +340,11 @@ func allowedWords(n *node, known []member) string {
 	var words []string
 	for _, m := range known {
 		if !m.node.never {
-			words = append(words, shorten(m.name, maxQuoted))
+			words = append(words, textutil.CutRunes(m.name, maxQuoted, "…"))
 		}
 	}
 	for _, m := range n.patternProperties {
-		words = append(words, "names that match "+shorten(m.pattern.text, maxQuoted))
+		words = append(words, "names that match "+textutil.CutRunes(m.pattern.text, maxQuoted, "…"))
 	}
 	if len(words) == 0 {
 		return "no properties are allowed here"

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/bits"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A cursor reads JSON text strictly, without building anything: RFC 8259, valid UTF-8, no unpaired surrogates.
@@ -244,7 +246,8 @@ type object struct {
 }
 
 // decoder turns JSON into map[string]any (or *object), []any, string, json.Number, bool and nil. It is stricter than
-// encoding/json: no doubled names, no invalid UTF-8, no half surrogates, no numbers over the limit, no more than its limits.
+// encoding/json: no doubled names, no invalid UTF-8, no half surrogates, no numbers over the limit, no more than its
+// limits.
 type decoder struct {
 	cursor
 	limits  limits
@@ -358,7 +361,7 @@ func (d *decoder) number() (any, *decodeError) {
 	literal := string(d.data[n.start:n.end])
 	if n.tooLong() {
 		return nil, &decodeError{reason: fmt.Sprintf("number %s has too many digits or too large an exponent (limit %d)",
-			shorten(literal, 24), maxNumber)}
+			textutil.CutRunes(literal, 24, "…"), maxNumber)}
 	}
 	return json.Number(literal), nil
 }

@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"github.com/kaptinlin/jsonschema"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // Limits on schemas. Strangers write them, so each bounds what compiling or validating can cost.
@@ -207,7 +208,8 @@ func ownWords(errors map[string]string) *Invalid {
 			continue
 		}
 		out.Problems = append(out.Problems,
-			Problem{Message: fmt.Sprintf("%s (%s)", shorten(errors[path], 200), shorten(path, maxQuoted))})
+			Problem{Message: fmt.Sprintf("%s (%s)", textutil.CutRunes(errors[path], 200, "…"),
+				textutil.CutRunes(path, maxQuoted, "…"))})
 	}
 	if len(out.Problems) == 0 {
 		return invalid("does not fit its schema")

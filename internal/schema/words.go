@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agext/levenshtein"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // MaxProblems is how many problems of a document are told; the rest is only counted.
@@ -171,23 +171,13 @@ func quote(s string) string {
 	return `"` + b.String() + `"`
 }
 
-// shorten cuts s at a code point to at most limit of them.
-func shorten(s string, limit int) string {
-	for i := range s {
-		if limit--; limit < 0 {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}
-
 // show is a value as it is shown in a message. What is inside an object or array is not shown.
 func show(v any) string {
 	switch v := v.(type) {
 	case string:
 		return quote(v)
 	case json.Number:
-		return shorten(v.String(), 30)
+		return textutil.CutRunes(v.String(), 30, "…")
 	case bool:
 		return strconv.FormatBool(v)
 	case nil:
@@ -210,7 +200,7 @@ func showWhole(v any) string {
 	switch v.(type) {
 	case map[string]any, []any:
 		if b, err := json.Marshal(v); err == nil {
-			return shorten(string(b), maxQuoted)
+			return textutil.CutRunes(string(b), maxQuoted, "…")
 		}
 	}
 	return show(v)
@@ -305,7 +295,7 @@ func nearestValue(allowed []any, got any) string {
 			names = append(names, name)
 		}
 	}
-	return didYouMean(nearest(s, names))
+	return didYouMean(textutil.Nearest(s, names))
 }
 
 // alternatives names what several schemas ask for, up to the mark before the next clause: "string or null,", or "one
@@ -385,9 +375,9 @@ func (n *node) describeCombined(levels int) string {
 // label stands for a schema that has no short description: its title, or where it is.
 func (n *node) label() string {
 	if n.title != "" {
-		return shorten(n.title, maxQuoted)
+		return textutil.CutRunes(n.title, maxQuoted, "…")
 	}
-	return "what the schema says at #" + shorten(n.at, 2*maxQuoted)
+	return "what the schema says at #" + textutil.CutRunes(n.at, 2*maxQuoted, "…")
 }
 
 func (n *node) describeEnum() string {
@@ -406,17 +396,17 @@ func (n *node) describeObject() string {
 	var words []string
 	for _, m := range n.properties {
 		if len(m.node.enum) == 1 {
-			words = append(words, shorten(m.name, maxQuoted)+" "+showWhole(m.node.enum[0]))
+			words = append(words, textutil.CutRunes(m.name, maxQuoted, "…")+" "+showWhole(m.node.enum[0]))
 		}
 	}
 	for _, name := range n.required {
 		if sub := n.byName[name]; sub == nil || len(sub.enum) != 1 {
-			words = append(words, shorten(name, maxQuoted))
+			words = append(words, textutil.CutRunes(name, maxQuoted, "…"))
 		}
 	}
 	for _, m := range n.properties {
 		if len(n.required) == 0 && len(m.node.enum) != 1 {
-			words = append(words, shorten(m.name, maxQuoted))
+			words = append(words, textutil.CutRunes(m.name, maxQuoted, "…"))
 		}
 	}
 	if len(words) == 0 {
@@ -431,25 +421,9 @@ func (n *node) describeObject() string {
 func (n *node) describeTypes() string {
 	words := either(n.typeWords)
 	if n.pattern != nil {
-		words += " matching " + shorten(n.pattern.text, maxQuoted)
+		words += " matching " + textutil.CutRunes(n.pattern.text, maxQuoted, "…")
 	}
 	return words
-}
-
-// nearest is the name most like the wrong one, or "" if none is alike. Case, "_", "-" and spaces do not count.
-func nearest(wrong string, names []string) string {
-	const longest = 40
-	plainWrong := squash(wrong)
-	best, bestDistance := "", 1+max(len(plainWrong)/3, 1)
-	for _, name := range names {
-		if name == wrong || len(name) > longest || len(plainWrong) > longest {
-			continue
-		}
-		if d := levenshtein.Distance(plainWrong, squash(name), nil); d < bestDistance && d < len(plainWrong) {
-			best, bestDistance = name, d
-		}
-	}
-	return best
 }
 
 func didYouMean(name string) string {
@@ -458,7 +432,3 @@ func didYouMean(name string) string {
 	}
 	return " (did you mean " + quote(name) + "?)"
 }
-
-var squasher = strings.NewReplacer("_", "", "-", "", " ", "")
-
-func squash(s string) string { return squasher.Replace(strings.ToLower(shorten(s, 60))) }

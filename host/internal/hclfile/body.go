@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A Body reads the content of one block, or the top level of a file. What is asked for by Expr, Blocks and the typed
@@ -293,27 +293,9 @@ func instead(name string, n Naming) string {
 	return ""
 }
 
-// Near gives the known name that is most like the given one, or "". It looks at the first 200.
-func Near(name string, known []string) string {
-	best, least := "", 3
-	if len(name) > maxWord {
-		return ""
-	}
-	for _, k := range known[:min(len(known), 200)] {
-		if len(k) > maxWord {
-			continue
-		}
-		d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil)
-		if d < least && d < len(name) {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
 // Suggest makes the hint for a name that is not among the known ones, which are sorted.
 func Suggest(name string, known []string, list string) string {
-	if n := Near(name, known); n != "" {
+	if n := textutil.Nearest(name, known); n != "" {
 		return `did you mean "` + n + `"?`
 	}
 	if len(known) == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -246,7 +247,7 @@ func (s *Scope) unknown(t hcl.Traversal) {
 	if len(t) == 1 { // a word alone, such as deny, is never one of those two
 		known = []string{"true", "false", "null"}
 	}
-	switch n := Near(root, known); {
+	switch n := textutil.Nearest(root, known); {
 	case n != "":
 		m.WithHint("did you mean %s?", n)
 	case len(t) == 1:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/internal/shellcmd"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // Category is that of tools whose command a shell reads.
@@ -59,9 +60,9 @@ func onTerminal(rules shellcmd.Rules, command string, where shellcmd.Context) po
 	j := judgement(rules.Judge(command, where))
 	switch {
 	case elsewhere.Effect == policy.Allow && j.Effect != policy.Allow:
-		j.Reason = fmt.Sprintf("%q: on a terminal (pty) it may do more than read", shortened(command))
+		j.Reason = fmt.Sprintf("%q: on a terminal (pty) it may do more than read", brief(command))
 	case where.Stdin && j.Effect == policy.Allow:
-		j = policy.Judgement{Effect: policy.Ask, Reason: fmt.Sprintf("%q: what is typed into its terminal (stdin) is not looked into", shortened(command))}
+		j = policy.Judgement{Effect: policy.Ask, Reason: fmt.Sprintf("%q: what is typed into its terminal (stdin) is not looked into", brief(command))}
 	}
 	return j
 }
@@ -92,7 +93,7 @@ func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\
 func unread(program string, v shellcmd.Verdict) policy.Judgement {
 	j := judgement(v)
 	if j.Effect == policy.Allow {
-		j = policy.Judgement{Effect: policy.Ask, Reason: fmt.Sprintf("%q: it runs code that is not looked into", shortened(program))}
+		j = policy.Judgement{Effect: policy.Ask, Reason: fmt.Sprintf("%q: it runs code that is not looked into", brief(program))}
 	}
 	return j
 }
@@ -104,20 +105,11 @@ func judgement(v shellcmd.Verdict) policy.Judgement {
 		return out
 	}
 	i := max(0, slices.IndexFunc(v.Reasons, func(r shellcmd.Reason) bool { return r.Effect == v.Effect }))
-	out.Reason = fmt.Sprintf("%q: %s", shortened(v.Reasons[i].Command), v.Reasons[i].Why)
+	out.Reason = fmt.Sprintf("%q: %s", brief(v.Reasons[i].Command), v.Reasons[i].Why)
 	if more := len(v.Reasons) - 1; more > 0 {
 		out.Reason += fmt.Sprintf(" (and %d more)", more)
 	}
 	return out
-}
-
-// shortened keeps a part of a command to what a line has room for.
-func shortened(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // Allows says whether these token prefixes cover every part of the call's command.
@@ -172,3 +164,6 @@ func text(q *policy.Query, name string) (out string, there bool, err error) {
 	}
 	return out, true, nil
 }
+
+// brief is the start of a command for a message.
+func brief(s string) string { return textutil.CutRunes(s, 80, "…") }

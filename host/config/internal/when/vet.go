@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // maxLoops bounds loops inside loops.
@@ -130,7 +131,7 @@ func (v *vetting) argument(t hcl.Traversal) {
 func (v *vetting) unknown(t hcl.Traversal) {
 	root := t.RootName()
 	m := v.Add(t[0].SourceRange(), "there is nothing called %q here", hclfile.Brief(root))
-	switch n := hclfile.Near(root, append(roots, "false", "null", "true")); {
+	switch n := textutil.Nearest(root, append(roots, "false", "null", "true")); {
 	case n != "":
 		m.WithHint("did you mean %s?", n)
 	case len(t) == 1:
