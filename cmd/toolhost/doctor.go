@@ -106,7 +106,7 @@ func (d *diagnosis) plugins(there *bootstrap.Plugins, m sandbox.Means) {
 		d.Plugins = append(d.Plugins, findingOf(s, got, err))
 	}
 	for _, c := range there.Discoveries() {
-		got, err := c.On(m)
+		got, err := c.Confine(m)
 		d.Discovery = append(d.Discovery, findingOf(supervise.Spec{Name: c.Name, Source: c.Source, Command: c.Command, Dir: c.Dir}, got, err))
 	}
 }
@@ -114,7 +114,7 @@ func (d *diagnosis) plugins(there *bootstrap.Plugins, m sandbox.Means) {
 // findingOf tells first what is wrong with the sandbox.
 func findingOf(spec supervise.Spec, got sandbox.Confinement, err error) pluginFinding {
 	p := pluginFinding{Name: spec.Name, Confinement: got, Source: spec.Source}
-	if err = cmp.Or(err, supervise.Verify(spec)); err != nil {
+	if err = cmp.Or(err, spec.Verify()); err != nil {
 		p.Refused = err.Error()
 	}
 	return p

@@ -97,8 +97,8 @@ plugin_discovery "gone" {
 	if code := run([]string{"--config", path, "doctor"}, nil, &out, &out); code != exitUnavailable {
 		t.Errorf("the exit code is %d", code)
 	}
-	for _, want := range []string{`(?m)^gone .*nothing.* is not there$`, `(?m)^other .*, but .* asks for ` + other, `(?m)^well +\S+ +yes( +cannot change .*)?$`,
-		`(?m)^discovery gone .*nothing.* is not there$`} {
+	for _, want := range []string{`(?m)^gone .*nothing.* does not exist$`, `(?m)^other .*, but .* requires ` + other, `(?m)^well +\S+ +yes( +cannot change .*)?$`,
+		`(?m)^discovery gone .*nothing.* does not exist$`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("%s is not told:\n%s", want, &out)
 		}

@@ -118,7 +118,7 @@ func (g *globals) folders(c *bootstrap.Configuration) []folderFinding {
 		dir = filepath.Join(dir, "toolhost")
 		out = append(out, folderFinding{f.name, dir, writable(dir)})
 	}
-	run := supervise.RunBase()
+	run := supervise.Options{}.SocketDir()
 	return append(out, folderFinding{"plugins' sockets", run, writable(run)})
 }
 

@@ -146,7 +146,7 @@ func TestWordsOfWhatIsNotLocked(t *testing.T) {
 		"new":     {bootstrap.LockedPlugin{Added: true, Problem: started}, false, `plugin "p" is not locked: it could not be started: it ended`},
 		"locked":  {bootstrap.LockedPlugin{Problem: started}, false, `plugin "p" stays locked as it was: it could not be started: it ended`},
 		"checked": {bootstrap.LockedPlugin{Problem: started}, true, `plugin "p" cannot be checked: it could not be started: it ended`},
-		"other":   {bootstrap.LockedPlugin{Added: true, Problem: errors.New("there is no program x in PATH")}, false, `plugin "p" is not locked: there is no program x in PATH`},
+		"other":   {bootstrap.LockedPlugin{Added: true, Problem: errors.New("x was not found in PATH")}, false, `plugin "p" is not locked: x was not found in PATH`},
 	} {
 		c.plugin.Name = "p"
 		if got := lockFailures(&bootstrap.Relock{Plugins: []*bootstrap.LockedPlugin{&c.plugin}}, c.check).Error(); got != c.want {

@@ -145,7 +145,7 @@ func TestPluginRunStarts(t *testing.T) {
 }
 
 // notReloaded begins why a build was not gone over to.
-const notReloaded = "versioned: plugin \"versioned\" was not reloaded and is left as it was: "
+const notReloaded = "versioned: plugin \"versioned\" was not reloaded and stays as it was: "
 
 // Builds that cannot be run leave the old one, and the word of why.
 func TestPluginRunBrokenBuilds(t *testing.T) {
@@ -170,7 +170,7 @@ func TestPluginRunBrokenFromTheStart(t *testing.T) {
 	v := newVersioned(t, t.TempDir(), "tell")
 	v.renameText([]byte("#!/bin/sh\nexit 3\n"))
 	cmd, errs, temp := program(t, filepath.Dir(v.path), "plugin", "run", v.path)
-	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitUnavailable || !strings.Contains(errs.String(), "exit code 3") {
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitUnavailable || !strings.Contains(errs.String(), "exited with code 3") {
 		t.Errorf("%v: %s", err, errs)
 	}
 	checkEmpty(t, temp)

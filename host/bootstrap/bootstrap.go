@@ -364,4 +364,4 @@ func (i *Instance) notice(kind NoticeKind, plugin string, err error) {
 }
 
 // Verify says why a plugin that is in use cannot be started, without trying it.
-func (i *Instance) Verify(name string) error { return supervise.Verify(i.current.Load().spec(name)) }
+func (i *Instance) Verify(name string) error { return i.current.Load().spec(name).Verify() }

@@ -72,7 +72,7 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 		}
 		one := &CheckedPlugin{Name: spec.Name, Source: spec.Source, Command: spec.ShownCommand(), Script: spec.Script}
 		out.Plugins = append(out.Plugins, one)
-		if err := supervise.Verify(spec); err != nil {
+		if err := spec.Verify(); err != nil {
 			out.Problems = append(out.Problems, fmt.Errorf("%s: plugin %q: %w", spec.Source, spec.Name, err))
 			continue
 		}

@@ -38,7 +38,7 @@ func (p *Plugins) LockState(name string) (state LockState, notice string) {
 	if spec.Lock.SHA256 == "" {
 		return NotLocked, ""
 	}
-	program, err := supervise.Inspect(spec)
+	program, err := spec.Inspect()
 	switch {
 	case err != nil || program.SHA256 != spec.Lock.SHA256:
 		return Differs, ""

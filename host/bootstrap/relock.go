@@ -95,7 +95,7 @@ func CheckPlatform(platform string) error {
 func (p *Plugins) planOne(spec supervise.Spec, sums map[string]string) *LockedPlugin {
 	l := &LockedPlugin{Name: spec.Name, spec: spec, old: p.Config.Locked.Plugin(spec.Name)}
 	l.Added = l.old == nil
-	program, err := supervise.Inspect(spec)
+	program, err := spec.Inspect()
 	if err != nil {
 		l.Problem = err
 		return l

@@ -245,9 +245,12 @@ func (r *reader) file(top *hclfile.Body) {
 	}
 }
 
+// minSecret is how many bytes a text to be redacted must have.
+const minSecret = 6
+
 func checkSecret(s string) (problem, hint string) {
-	if len(s) < supervise.MinReference {
-		return fmt.Sprintf("is shorter than %d bytes", supervise.MinReference), "so short a text occurs everywhere; remove it"
+	if len(s) < minSecret {
+		return fmt.Sprintf("is shorter than %d bytes", minSecret), "so short a text occurs everywhere; remove it"
 	}
 	return "", ""
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/commandline"
 )
 
 // refers says whether an expression takes a value from a local or from the environment.
@@ -70,7 +71,7 @@ func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 	if spec.Dir != "" {
 		from = spec.Dir
 	}
-	resolved, script := supervise.ResolvePaths(words, from)
+	resolved, script := commandline.ResolvePaths(words, from)
 	if script > 0 {
 		spec.Script = resolved[script]
 	}
@@ -87,7 +88,7 @@ func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 		}
 	}
 	spec.References.Words, spec.References.Locked = shown, locked
-	if name, option := supervise.SearchesHere(spec.Command); name != "" && spec.Dir == "" {
+	if name, option := commandline.SearchesWorkdir(spec.Command); name != "" && spec.Dir == "" {
 		in.Warn(in.ExprOf("command").Range(),
 			"%s %s looks for modules in the work folder first, where a file of somebody else would run", name, option).
 			WithHint(`put "-P" before %q (Python 3.11), or name the folder to start in: dir = "."`, option)

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
-	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/commandline"
 )
 
 var sandboxLevels = []string{string(sandbox.Supervised), string(sandbox.Confined), string(sandbox.Isolated)}
@@ -46,7 +46,7 @@ func (r *reader) sandbox(outer *hclfile.Body, mayBeShipped bool) sandbox.Spec {
 	}
 	noWords := `write the program and its options, such as ["bwrap", "--unshare-all", …], or remove it`
 	if out.Wrapper = r.command(in, "wrapper", noWords); out.Wrapper != nil {
-		out.Wrapper, _ = supervise.ResolvePaths(out.Wrapper, r.config.Dir)
+		out.Wrapper, _ = commandline.ResolvePaths(out.Wrapper, r.config.Dir)
 	}
 	if b := in.Block("limits"); b != nil {
 		out.Limits = readProcessLimits(in.Inner(b))

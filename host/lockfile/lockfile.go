@@ -79,7 +79,7 @@ func Load(path string) (*File, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		link, _ := os.Lstat(path)
-		if link == nil || supervise.IsPlaceholder(path) {
+		if link == nil || sandbox.IsPlaceholder(path) {
 			return nil, nil
 		}
 		return nil, fmt.Errorf("lock file: %w", err) // a link that leads nowhere must not mean that nothing is locked

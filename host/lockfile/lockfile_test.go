@@ -369,7 +369,7 @@ func TestPlaceholderOfALock(t *testing.T) {
 	if err := os.Symlink("/proc/toolhost-placeholder", path); err != nil {
 		t.Fatal(err)
 	}
-	if !supervise.IsPlaceholder(path) {
+	if !sandbox.IsPlaceholder(path) {
 		t.Log("this system has none")
 		return
 	}
@@ -381,7 +381,7 @@ func TestPlaceholderOfALock(t *testing.T) {
 			SHA256: map[string]string{Platform(): strings.Repeat("ab", 32)}})
 		return nil
 	})
-	if l, readErr := Load(path); err != nil || readErr != nil || l.Plugin("a") == nil || supervise.IsPlaceholder(path) {
+	if l, readErr := Load(path); err != nil || readErr != nil || l.Plugin("a") == nil || sandbox.IsPlaceholder(path) {
 		t.Errorf("%v, %v, %v", l, err, readErr)
 	}
 }

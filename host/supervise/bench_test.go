@@ -59,7 +59,7 @@ func BenchmarkStart(b *testing.B) {
 	for _, level := range []sandbox.Level{sandbox.Supervised, sandbox.Confined} {
 		b.Run("toolhost/"+string(level), func(b *testing.B) {
 			s := supervisor(b)
-			spec := playing("good", "good").withDefaults()
+			spec := playing("good", "good").complete("")
 			spec.Sandbox.Level = level
 			for b.Loop() {
 				p := newProcess(spec, s.log, s.start, nil)
@@ -85,7 +85,7 @@ func BenchmarkStartAtLevel(b *testing.B) {
 			s, spec := supervisor(b), playing("good", "good")
 			spec.Sandbox.Level, spec.Dir = level, s.workdir
 			for b.Loop() {
-				p := newProcess(spec.withDefaults(), s.log, s.start, nil)
+				p := newProcess(spec.complete(""), s.log, s.start, nil)
 				if _, err := p.Tools(b.Context()); err != nil {
 					b.Fatal(err)
 				}

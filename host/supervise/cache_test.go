@@ -120,7 +120,7 @@ func (c *caching) linked(n int) (specs []Spec) {
 func settleProgram(t testing.TB) {
 	t.Helper()
 	soon(t, "the test binary to have some age", patience, func() bool {
-		return idOf(Spec{Command: os.Args[:1]}).Settled(time.Now())
+		return identify(Spec{Command: os.Args[:1]}).Settled(time.Now())
 	})
 }
 
@@ -254,17 +254,17 @@ func TestOffline(t *testing.T) {
 				t.Errorf("%s: the notices are %q", spec, told)
 			}
 			_, err = call(t, p, tools[0].Name, "")
-			checkError(t, err, sdk.CodePluginUnavailable, "nothing is started offline")
+			checkError(t, err, sdk.CodePluginUnavailable, "offline: plugins are not started")
 		}
 		_, err := add(t, s, unknown).Tools(t.Context())
-		checkError(t, err, sdk.CodePluginUnavailable, "not known from an earlier start")
+		checkError(t, err, sdk.CodePluginUnavailable, "the cache does not have its tools")
 		return nil
 	}))
 	c.wantStarts(0, "offline")
 	elsewhere := Options{Offline: true, Workdir: t.TempDir()}
 	check(t, c.with(elsewhere, func(s *Supervisor) error {
 		_, err := add(t, s, dynamic).Tools(t.Context())
-		checkError(t, err, sdk.CodePluginUnavailable, "not known") // what it said in another folder
+		checkError(t, err, sdk.CodePluginUnavailable, "the cache does not have") // what it said in another folder
 		return nil
 	}))
 }
@@ -273,7 +273,7 @@ func TestOffline(t *testing.T) {
 func TestCacheAndChecksum(t *testing.T) {
 	c := newCaching(t)
 	spec := c.playing("p", "noted")
-	spec.SHA256 = must(Inspect(spec)).SHA256
+	spec.SHA256 = must(spec.Inspect()).SHA256
 	c.list(Options{}, spec)
 	c.list(Options{}, spec)
 	c.wantStarts(1, "with the right checksum")

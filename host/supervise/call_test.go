@@ -121,7 +121,7 @@ func TestExitDuringACallTellsCodeAndLastWords(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), playing("good", "good"))
 	_, err := call(t, p, "die", "boredom")
-	checkError(t, err, sdk.CodePluginCrashed, "exit code 7", "dying of boredom")
+	checkError(t, err, sdk.CodePluginCrashed, "exited with code 7", "dying of boredom")
 	facts := factsOf(t, err)
 	if facts["exit_code"] != 7.0 || !strings.Contains(fmt.Sprint(facts["last_stderr"]), "dying of boredom") {
 		t.Errorf("details: %v", facts)
@@ -312,7 +312,7 @@ func TestADeadProcessGetsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = syscall.Kill(g.pid(), syscall.SIGKILL)
+	_ = syscall.Kill(g.child.pid, syscall.SIGKILL)
 	<-g.done()
 	soon(t, "the connection is cut", patience, func() bool {
 		_, err := g.client.Call(t.Context(), request("echo", ""))
@@ -336,7 +336,7 @@ func TestWhatIsACut(t *testing.T) {
 		"method not there": {client.BrokenError{Delivered: true, Err: status.Error(codes.Unimplemented, "")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := isCut(&c.broken); got != c.want {
+			if got := disconnected(&c.broken); got != c.want {
 				t.Errorf("it is %t, want %t", got, c.want)
 			}
 		})
@@ -361,7 +361,7 @@ func TestAConnectionThatWeClose(t *testing.T) {
 	go func() { _, err := g.client.Call(t.Context(), r); ended <- err }()
 	<-begun
 	_ = g.conn.Close()
-	if b, ok := errors.AsType[*client.BrokenError](<-ended); !ok || !b.Delivered || !isCut(b) {
+	if b, ok := errors.AsType[*client.BrokenError](<-ended); !ok || !b.Delivered || !disconnected(b) {
 		t.Errorf("it is told as %+v", b)
 	}
 }
@@ -463,7 +463,7 @@ func TestACallIsOfTheToolThatWasListed(t *testing.T) {
 			other := listed["count"]
 			other.Hints.Destructive = sdk.Yes
 			err = ask("count", other)
-			checkError(t, err, sdk.CodePluginUnavailable, "another now")
+			checkError(t, err, sdk.CodePluginUnavailable, "has changed since it was listed")
 			checkOutcome(t, err, sdk.OutcomeNotSent)
 			if text, _ := os.ReadFile(filepath.Join(ran, "count")); string(text) != "x" {
 				t.Errorf("runs: %q", text)
@@ -479,7 +479,7 @@ func mustStop(t *testing.T, p *Process) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.child.kill()
+	g.child.kill("")
 	soon(t, "its end is known", patience, func() bool { return p.Status().State == Crashed })
 	return err
 }
@@ -545,9 +545,9 @@ func TestCutVisits(t *testing.T) {
 		"ended by success": {nil, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := &visit{}
+			v := &inFlightCall{}
 			v.ctx, v.cancel = context.WithCancelCause(t.Context())
-			v.cancel(errCut)
+			v.cancel(errStopping)
 			b, ok := v.broken(c.err)
 			if ok != c.broken || ok && b.Delivered != c.delivered {
 				t.Errorf("broken %t, %+v", ok, b)

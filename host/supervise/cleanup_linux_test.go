@@ -139,7 +139,7 @@ func TestLauncherKilled(t *testing.T) {
 			if err := syscall.Kill(launcherOf(p.Status().PID), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			rest := map[string]string{"pid-namespace": "the kernel has ended all that it started", "process-tree": "processes that it started may still run"}
+			rest := map[string]string{"pid-namespace": "the kernel has ended all processes that it started", "process-tree": "processes that it started may still run"}
 			checkError(t, <-ended, sdk.CodePluginCrashed, "SIGKILL", "its launcher was killed; "+rest[contained(l)])
 			checkGone(t, mark)
 			if got := mustCall(t, p, "echo", "again"); got != "again" || p.Status().Generation != 2 {
@@ -292,11 +292,11 @@ func TestEndsInANamespace(t *testing.T) {
 	checkError(t, err, sdk.CodePluginCrashed, "killed by SIGKILL")
 	checkOutcome(t, err, sdk.OutcomeUnknown)
 	_, err = call(t, p, "die", "boredom")
-	checkError(t, err, sdk.CodePluginCrashed, "exit code 7", "dying of boredom")
+	checkError(t, err, sdk.CodePluginCrashed, "exited with code 7", "dying of boredom")
 	spec = playing("bad", "exits")
 	spec.Sandbox.Level = sandbox.Confined
 	_, err = call(t, add(t, supervisor(t), spec), "echo", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "exit code 3", "I cannot go on")
+	checkError(t, err, sdk.CodePluginUnavailable, "exited with code 3", "I cannot go on")
 }
 
 // A plugin cannot end, stop or see its launcher or host from within a namespace.
@@ -308,7 +308,7 @@ func TestNamespaceKeepsPluginsFromTheHost(t *testing.T) {
 		spec.Command[2] = "echo seen: 1 >&2; exit 3" // without one there is nothing that keeps it
 	}
 	_, err := call(t, add(t, s, spec), "x", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "exit code 3", "seen: 1")
+	checkError(t, err, sdk.CodePluginUnavailable, "exited with code 3", "seen: 1")
 }
 
 // A plugin gets three files, whatever the host has open.
@@ -330,7 +330,7 @@ func TestPluginsHaveThreeFiles(t *testing.T) {
 func TestStartsLeakNoFiles(t *testing.T) {
 	s := supervisor(t)
 	start := func(l sandbox.Level) {
-		spec := playing("good", "good").withDefaults()
+		spec := playing("good", "good").complete("")
 		spec.Sandbox.Level = l
 		p := newProcess(spec, s.log, s.start, nil)
 		mustCall(t, p, "echo", "")
@@ -370,9 +370,9 @@ func TestStartEndsBeforeItHasBegun(t *testing.T) {
 	s := supervisor(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	spec := playing("good", "good").withDefaults()
-	how := must(s.stage(spec, os.Args[0], sandbox.Folders{Temp: t.TempDir()}, []string{"PLAY=silent"}, s.programs))
-	if _, _, err := s.launch(ctx, spec, how, s.log); err == nil {
+	spec := playing("good", "good").complete("")
+	how := must(s.prepareSandbox(spec, os.Args[0], sandbox.Folders{Temp: t.TempDir()}, []string{"PLAY=silent"}, s.pluginPrograms))
+	if _, _, err := launch(ctx, spec, how, s.log); err == nil {
 		t.Error("it was started")
 	}
 }
@@ -543,7 +543,7 @@ func TestRemovalInTime(t *testing.T) {
 		t.Errorf("%v; the lock is gone: %t", err, missing(lock))
 	}
 	_ = d.lock.Close()
-	soon(t, "other hosts remove it", patience, func() bool { sweep(base); return missing(d.path) })
+	soon(t, "other hosts remove it", patience, func() bool { sweepRunDirs(base); return missing(d.path) })
 }
 
 // A link is not taken for the folder that it leads to, nor is another's folder for one that a host has left.
@@ -559,7 +559,7 @@ func TestRemovalOfWhatIsNotOurs(t *testing.T) {
 		t.Log("only root can give a folder away: the link alone is tried")
 		theirs = "kept"
 	}
-	sweep(base)
+	sweepRunDirs(base)
 	if err := removal.All(filepath.Join(base, runPrefix+"link"), time.Minute); err == nil {
 		t.Error("a link was removed as a folder")
 	}
@@ -592,12 +592,12 @@ func TestPluginsLeaveDeepFolders(t *testing.T) {
 	if took := time.Since(began); took > stopTime+removalTime+time.Second { // the second is the machine's
 		t.Errorf("closing took %s", took)
 	}
-	soon(t, "nothing is left", patience, func() bool { sweep(filepath.Dir(s.dir.path)); return missing(s.dir.path) })
+	soon(t, "nothing is left", patience, func() bool { sweepRunDirs(filepath.Dir(s.runDir.path)); return missing(s.runDir.path) })
 }
 
 // foldersOf are those of plugins.
 func foldersOf(s *Supervisor) (names []string) {
-	entries, _ := os.ReadDir(s.dir.path)
+	entries, _ := os.ReadDir(s.runDir.path)
 	for _, e := range entries {
 		if e.IsDir() {
 			names = append(names, e.Name())

@@ -2,32 +2,150 @@ package supervise
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"debug/macho"
 	"debug/pe"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// diagnose says what about a file keeps it from being run, in words and with what to do about it; "" when it looks as if it
-// could be. It never waits, and reads no more than the headers.
+// launchError says why a program could not be run.
+func launchError(spec Spec, err error) error {
+	if e, ok := errors.AsType[*proctree.RestrictionError](err); ok {
+		return fmt.Errorf("it was not started, because its sandbox cannot be set up: %.200q: %s (%w)",
+			e.Call, cmp.Or(unix.ErrnoName(e.Errno), "error"), e.Errno)
+	}
+	program, missing, why := spec.Command[0], false, ""
+	path := spec.named()
+	if filepath.IsAbs(path) {
+		_, statErr := os.Lstat(path)
+		missing = errors.Is(statErr, os.ErrNotExist)
+		if statErr == nil {
+			why = diagnose(path)
+		}
+	} else if found, lookErr := exec.LookPath(path); lookErr == nil {
+		why = diagnose(found)
+	}
+	switch {
+	case errors.Is(err, proctree.ErrNamespace): // its errno is not the program's
+	case errors.Is(err, exec.ErrNotFound):
+		return notInPath(program)
+	case why != "" && aboutFile(err):
+		return fmt.Errorf("%s cannot be run: %s", program, why)
+	case errors.Is(err, os.ErrNotExist) && missing:
+		return fmt.Errorf("%s cannot be run: it does not exist", program)
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s cannot be run: it, its interpreter, or the folder to start in does not exist", program)
+	case errors.Is(err, syscall.EISDIR):
+		return fmt.Errorf("%s cannot be run: it is a folder", program)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%s cannot be run: permission denied; is it executable?", program)
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return fmt.Errorf("%s cannot be run: too many open files; close some, or raise the limit (ulimit -n)", program)
+	case errors.Is(err, syscall.EAGAIN):
+		return fmt.Errorf("%s cannot be run: its user has too many processes; end some, or raise the limit (ulimit -u)", program)
+	case errors.Is(err, syscall.ETXTBSY):
+		return fmt.Errorf("%s cannot be run: another process still writes to it; try again when it is complete", program)
+	case errors.Is(err, syscall.ENOEXEC):
+		return fmt.Errorf("%s cannot be run: it is not a program for this machine", program)
+	}
+	return fmt.Errorf("%s cannot be run: %w", program, err)
+}
+
+// aboutFile says whether an error can be about what is in a file, or its mode.
+func aboutFile(err error) bool {
+	for _, e := range []error{os.ErrNotExist, os.ErrPermission, syscall.EISDIR, syscall.ENOEXEC, syscall.EINVAL, errIrregular} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	e, ok := errors.AsType[syscall.Errno](err)
+	return ok && unix.ErrnoName(e) == "ELIBBAD" // only on Linux
+}
+
+// earlyExit says how a process ended that should have become a plugin, and why, if that can be found out.
+func (g *generation) earlyExit(err error) error {
+	c := g.child
+	before := errors.Is(err, errEnded)
+	exited := before && c.killReason == "" && c.exit.Signal == 0
+	exit := fmt.Errorf("%w: %w", err, c.exitError(""))
+	if before {
+		exit = withText{c.exitError(" before the handshake").Error(), err}
+	}
+	switch why := diagnose(g.program); {
+	case why != "":
+		return fmt.Errorf("%w; %s", exit, why)
+	case exited && c.exit.Code == 0:
+		return fmt.Errorf("%w: did main call sdk.Serve?", exit)
+	case exited && (c.exit.Code == 126 || c.exit.Code == 127):
+		return fmt.Errorf("%w; a program, an interpreter or a shared library that it needs was not found or cannot be run", exit)
+	}
+	return exit
+}
+
+// A withText is an error in other words.
+type withText struct {
+	text string
+	error
+}
+
+func (e withText) Error() string { return e.text }
+func (e withText) Unwrap() error { return e.error }
+
+// notPermitted matches the messages of programs that a sandbox kept from something.
+var notPermitted = regexp.MustCompile(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|PermissionError|` +
+	`read-only file system|\bEROFS\b|resource busy|\bEBUSY\b|cross-device link|\bEXDEV\b`)
+
+// withSandboxHint adds to the error of a start, or of a process, what its sandbox may have refused.
+func (g *generation) withSandboxHint(err error) error {
+	if err == nil || g.sandboxHint == "" {
+		return err
+	}
+	text := err.Error()
+	if g.child != nil {
+		text += strings.Join(g.child.tail.last(tailLines), "\n")
+	}
+	if !notPermitted.MatchString(text) {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", err, g.sandboxHint)
+}
+
+// sandboxAdvice is for a tool that failed with the message: what its sandbox may have refused, or "".
+func (g *generation) sandboxAdvice(message string) string {
+	if g.sandboxHint == "" || !notPermitted.MatchString(message) {
+		return ""
+	}
+	return fmt.Sprintf("The sandbox of the plugin may have refused it: %s.", g.sandboxHint)
+}
+
+// diagnose says what in a file keeps it from being run, and how to fix it; "" when it finds nothing. It never blocks, and reads
+// only the headers.
 func diagnose(path string) string {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		if target, failed := os.Readlink(path); failed == nil && os.IsNotExist(err) {
-			return fmt.Sprintf("it is a link to %s, which is not there", target)
+			return fmt.Sprintf("it is a link to %s, which does not exist", target)
 		}
 		return ""
 	case info.IsDir():
 		return "it is a folder, not a program"
 	case !info.Mode().IsRegular():
-		return "it is no regular file"
+		return "it is not a regular file"
 	case info.Size() == 0:
 		return "it is an empty file"
 	}
@@ -45,12 +163,12 @@ func diagnose(path string) string {
 
 func notExecutable(path string, info os.FileInfo) string {
 	if info.Mode().Perm()&0o111 == 0 {
-		return "permission denied: it is not executable; run: chmod +x " + path
+		return "permission denied: it is not executable. Fix: chmod +x " + path
 	}
 	return ""
 }
 
-// format says what is wrong with the format of a program.
+// format checks the format of a program.
 func format(f *os.File, head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x7fELF")):
@@ -58,7 +176,7 @@ func format(f *os.File, head []byte) string {
 	case bytes.HasPrefix(head, []byte("MZ")):
 		return peProblem(f)
 	case bytes.HasPrefix(head, []byte("!<arch>\n")):
-		return "it is an archive of compiled code, not a program; is its package called main?"
+		return "it is an archive of compiled code, not a program; is its package main?"
 	case isMachO(head):
 		return machOProblem(f)
 	case bytes.HasPrefix(head, []byte("#!")):
@@ -70,10 +188,10 @@ func format(f *os.File, head []byte) string {
 	case bytes.IndexByte(head, 0) < 0:
 		return `it is a text with no #! line; begin it with one, such as "#!/usr/bin/env python3", or name the interpreter in command`
 	}
-	return "it is no program for " + here()
+	return "it is not a program for " + thisMachine()
 }
 
-// scriptProblem says what is wrong with the #! line of a script.
+// scriptProblem checks the #! line of a script.
 func scriptProblem(head []byte) string {
 	line, _, whole := bytes.Cut(head, []byte("\n"))
 	text := strings.TrimSpace(string(line[2:]))
@@ -82,17 +200,18 @@ func scriptProblem(head []byte) string {
 	case len(words) == 0:
 		return "its #! line names no interpreter"
 	case !whole && len(line) > 255:
-		return "its #! line is too long for the kernel"
+		return "its #! line is longer than 255 bytes, the limit of the kernel"
 	}
 	if strings.HasSuffix(string(line), "\r") { // which belongs to the last word, as the kernel reads it
-		return fmt.Sprintf("its lines end with CR LF, as on Windows, so that its #! line names %q; save it with LF alone", words[len(words)-1]+"\r")
+		return fmt.Sprintf("its lines end with CR LF, as on Windows, so that its #! line names %q; save it with LF alone",
+			words[len(words)-1]+"\r")
 	}
 	_, err := os.Stat(words[0])
 	switch {
 	case os.IsNotExist(err):
-		return fmt.Sprintf("the interpreter of its #! line, %s, is not there; install it, or name another one", words[0])
+		return fmt.Sprintf("the interpreter of its #! line, %s, does not exist; install it, or name another one", words[0])
 	case err != nil:
-		return fmt.Sprintf("the interpreter of its #! line, %s, cannot be run: %v", words[0], reason(err))
+		return fmt.Sprintf("the interpreter of its #! line, %s, cannot be run: %v", words[0], withoutPath(err))
 	}
 	if info, err := os.Stat(words[0]); err == nil && (info.IsDir() || info.Mode().Perm()&0o111 == 0) {
 		return fmt.Sprintf("the interpreter of its #! line, %s, is not executable", words[0])
@@ -100,25 +219,26 @@ func scriptProblem(head []byte) string {
 	return ""
 }
 
-func here() string { return runtime.GOOS + "/" + runtime.GOARCH }
+func thisMachine() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
-// otherMachine says that a program is for another kind of machine, "" when it is for this one.
+// otherMachine is the message for a program of another system or architecture, "" for this machine's.
 func otherMachine(system, arch string) string {
 	if system == runtime.GOOS && arch == runtime.GOARCH {
 		return ""
 	}
-	return fmt.Sprintf("it was built for %s/%s, this machine is %s; build it with GOOS=%s GOARCH=%s", system, arch, here(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("it was built for %s/%s, this machine is %s; build it with GOOS=%s GOARCH=%s",
+		system, arch, thisMachine(), runtime.GOOS, runtime.GOARCH)
 }
 
 var elfArchs = map[elf.Machine]string{
-	elf.EM_X86_64: "amd64", elf.EM_386: "386", elf.EM_AARCH64: "arm64", elf.EM_ARM: "arm", elf.EM_RISCV: "riscv64", elf.EM_LOONGARCH: "loong64",
-	elf.EM_S390: "s390x", elf.EM_PPC64: "ppc64", elf.EM_MIPS: "mips",
+	elf.EM_X86_64: "amd64", elf.EM_386: "386", elf.EM_AARCH64: "arm64", elf.EM_ARM: "arm", elf.EM_RISCV: "riscv64",
+	elf.EM_LOONGARCH: "loong64", elf.EM_S390: "s390x", elf.EM_PPC64: "ppc64", elf.EM_MIPS: "mips",
 }
 
 func elfProblem(r io.ReaderAt) string {
 	f, err := elf.NewFile(r)
 	if err != nil {
-		return "it is damaged, or was not copied whole: " + strings.TrimPrefix(err.Error(), "bad ")
+		return "it is damaged, or its copy is incomplete: " + strings.TrimPrefix(err.Error(), "bad ")
 	}
 	arch := elfArchs[f.Machine]
 	switch {
@@ -146,7 +266,7 @@ func elfProblem(r io.ReaderAt) string {
 	case elf.ET_REL:
 		return "it is an object file, not a program; link it"
 	default:
-		return "it is no program but " + f.Type.String()
+		return "it is not a program but " + f.Type.String()
 	}
 	for _, p := range f.Progs {
 		if p.Type != elf.PT_INTERP || p.Filesz > 4096 {
@@ -155,7 +275,8 @@ func elfProblem(r io.ReaderAt) string {
 		name, err := io.ReadAll(io.LimitReader(p.Open(), 4096))
 		loader := strings.TrimRight(string(name), "\x00")
 		if _, missing := os.Stat(loader); err == nil && os.IsNotExist(missing) {
-			return fmt.Sprintf("its dynamic loader, %s, is not there: it was built for another C library or system; build it with CGO_ENABLED=0", loader)
+			return fmt.Sprintf("its dynamic loader, %s, does not exist: it was built for another C library or system; "+
+				"build it with CGO_ENABLED=0", loader)
 		}
 	}
 	return ""
@@ -176,50 +297,20 @@ func machOProblem(r io.ReaderAt) string {
 	f, err := macho.NewFile(r)
 	switch {
 	case err == nil:
-		return otherMachine("darwin", archOr(machOArchs[f.Cpu], f.Cpu.String()))
-	case runtime.GOOS == "darwin": // one for several machines
+		return otherMachine("darwin", cmp.Or(machOArchs[f.Cpu], f.Cpu.String()))
+	case runtime.GOOS == "darwin": // a universal binary
 		return ""
 	}
-	return "it was built for darwin, this machine is " + here()
+	return "it was built for darwin, this machine is " + thisMachine()
 }
 
 func peProblem(r io.ReaderAt) string {
 	f, err := pe.NewFile(r)
 	if err != nil {
-		return "it was built for windows, this machine is " + here()
+		return "it was built for windows, this machine is " + thisMachine()
 	}
-	archs := map[uint16]string{pe.IMAGE_FILE_MACHINE_AMD64: "amd64", pe.IMAGE_FILE_MACHINE_I386: "386", pe.IMAGE_FILE_MACHINE_ARM64: "arm64"}
-	return otherMachine("windows", archOr(archs[f.Machine], fmt.Sprintf("%#x", f.Machine)))
-}
-
-func archOr(arch, raw string) string {
-	if arch != "" {
-		return arch
+	archs := map[uint16]string{
+		pe.IMAGE_FILE_MACHINE_AMD64: "amd64", pe.IMAGE_FILE_MACHINE_I386: "386", pe.IMAGE_FILE_MACHINE_ARM64: "arm64",
 	}
-	return raw
-}
-
-var notPermitted = regexp.MustCompile(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|PermissionError|read-only file system|\bEROFS\b|resource busy|\bEBUSY\b|cross-device link|\bEXDEV\b`)
-
-// withHint adds to what is said of a plugin's end what its sandbox may have had to do with it.
-func (g *generation) withHint(err error) error {
-	if err == nil || g.hint == "" || !notPermitted.MatchString(err.Error()+strings.Join(g.lastLines(), "\n")) {
-		return err
-	}
-	return fmt.Errorf("%w (%s)", err, g.hint)
-}
-
-// advice is for a tool that failed with the message: what its sandbox may have had to do with it, or "".
-func (g *generation) advice(message string) string {
-	if g.hint == "" || !notPermitted.MatchString(message) {
-		return ""
-	}
-	return fmt.Sprintf("The sandbox of the plugin may have refused it: %s.", g.hint)
-}
-
-func (g *generation) lastLines() []string {
-	if g.child == nil {
-		return nil
-	}
-	return g.child.tail.last(tailLines)
+	return otherMachine("windows", cmp.Or(archs[f.Machine], fmt.Sprintf("%#x", f.Machine)))
 }

@@ -17,13 +17,14 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/commandline"
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// Sources are the three places that plugins come from.
+// Sources are where plugins come from.
 type Sources struct {
-	// Plugins are configured by hand. One without a command takes the binary of its name from Dirs.
+	// Plugins are configured by hand. One without a command gets the program of its name in Dirs.
 	Plugins []Spec
 	// Dirs are folders with programs called toolhost-plugin-NAME.
 	Dirs []string
@@ -31,134 +32,115 @@ type Sources struct {
 	Commands []Discovery
 }
 
-// binaryPrefix is how a plugin's program is called in a plugin folder.
+// binaryPrefix begins the names of plugin programs in Sources.Dirs.
 const binaryPrefix = "toolhost-plugin-"
 
-// Find gathers the plugins of all sources, by name. What is wrong with one source or one plugin is told, and costs only
-// that one. A plugin configured by hand wins over a found one; two found ones of one name are an error, and the first
-// is kept.
+// Find returns the plugins of all sources, sorted by name. An error is about one source or one plugin, which is skipped. A
+// plugin configured by hand takes precedence over one that was found; of two that were found with one name the first is kept.
 func Find(ctx context.Context, from Sources) ([]Spec, []error) {
-	f := finder{specs: map[string]Spec{}, byHand: map[string]bool{}}
-	binaries := f.search(from.Dirs)
+	f := finder{specs: map[string]Spec{}, configured: map[string]bool{}}
+	programs := f.programsIn(from.Dirs)
 	for _, s := range from.Plugins {
-		f.configured(s, binaries)
+		if len(s.Command) == 0 {
+			path, ok := programs[s.Name]
+			if !ok {
+				f.problem("%s: plugin %q has no command, and there is no %s%s in the plugin folders", s.Source, s.Name, binaryPrefix, s.Name)
+				continue
+			}
+			s.Command = []string{path}
+		}
+		delete(programs, s.Name)
+		f.specs[s.Name], f.configured[s.Name] = s, true // the configuration has checked that the name is unique
 	}
-	for _, name := range slices.Sorted(maps.Keys(binaries)) {
-		f.found(Spec{Name: name, Command: []string{binaries[name]}, Source: binaries[name]})
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		f.add(Spec{Name: name, Command: []string{programs[name]}, Source: programs[name]})
 	}
 	for _, d := range from.Commands {
-		f.discover(ctx, d)
+		out, err := d.run(ctx)
+		if err != nil {
+			f.problem("%s: plugin_discovery %q: %w", d.Source, d.Name, err)
+			continue
+		}
+		specs, err := d.parse(out)
+		if err != nil {
+			f.problem("%s: plugin_discovery %q: %s: %w", d.Source, d.Name, d.Command[0], err)
+		}
+		for _, s := range specs {
+			f.add(s)
+		}
 	}
 	if f.surplus > 0 {
-		f.problem("%d plugins that were found are left out: at most %d are used; name those that you want in plugin blocks", f.surplus, maxPlugins)
+		f.problem("%d plugins that were found are skipped: the limit is %d. Fix: name the plugins that you want in plugin blocks",
+			f.surplus, maxPlugins)
 	}
 	specs := slices.SortedFunc(maps.Values(f.specs), func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
 	return specs, f.problems
 }
 
 type finder struct {
-	specs    map[string]Spec
-	byHand   map[string]bool // these win
-	problems []error
-	surplus  int // plugins found over maxPlugins
+	specs      map[string]Spec
+	configured map[string]bool // by hand; these take precedence
+	problems   []error
+	surplus    int // plugins found over maxPlugins
 }
-
-// maxPlugins is how many plugins one host has.
-const maxPlugins = 256
 
 func (f *finder) problem(format string, a ...any) {
 	f.problems = append(f.problems, fmt.Errorf(format, a...))
 }
 
-// search lists the plugin programs in the folders, by plugin name.
-func (f *finder) search(dirs []string) map[string]string {
+// programsIn lists the plugin programs in the folders, by plugin name.
+func (f *finder) programsIn(dirs []string) map[string]string {
 	out := map[string]string{}
 	for _, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
-			f.problem("plugin folder %s cannot be read: %w", dir, reason(err))
+			f.problem("plugin folder %s cannot be read: %w", dir, withoutPath(err))
 			continue
 		}
 		if err := fsutil.CheckOwnership(dir); err != nil {
-			f.problem("plugin folder %s is left out: %w", dir, err)
+			f.problem("plugin folder %s is skipped: %w", dir, err)
 			continue
 		}
 		for _, e := range entries {
-			f.look(dir, e, out)
+			name, ok := strings.CutPrefix(e.Name(), binaryPrefix)
+			if !ok {
+				continue
+			}
+			path := filepath.Join(dir, e.Name())
+			info, err := os.Stat(path)
+			switch {
+			case err != nil:
+				f.problem("%s is skipped: %w. Fix: repair or remove the link", path, withoutPath(err))
+			case !info.Mode().IsRegular():
+				f.problem("%s is skipped: not a program. Fix: remove it, or give it another name", path)
+			case info.Mode()&0o111 == 0:
+				f.problem("%s is skipped: not executable. Fix: chmod +x %s", path, path)
+			case !pluginName.MatchString(name):
+				f.problem("%s is skipped: plugin name %q must match %s", path, name, pluginName)
+			case out[name] != "":
+				f.problem("plugin %q is defined twice: %s is used, %s is skipped", name, out[name], path)
+			default:
+				out[name] = path
+			}
 		}
 	}
 	return out
 }
 
-func (f *finder) look(dir string, e fs.DirEntry, out map[string]string) {
-	name, ok := strings.CutPrefix(e.Name(), binaryPrefix)
-	if !ok {
-		return
-	}
-	path := filepath.Join(dir, e.Name())
-	info, err := os.Stat(path)
+// add adds a plugin that was found.
+func (f *finder) add(s Spec) {
+	other, taken := f.specs[s.Name]
+	err := s.Check()
 	switch {
 	case err != nil:
-		f.problem("%s cannot be followed: it is left out; mend the link, or remove it: %w", path, reason(err))
-	case !info.Mode().IsRegular():
-		f.problem("%s is no program: it is left out; remove it, or give it another name", path)
-	case info.Mode()&0o111 == 0:
-		f.problem("%s is not executable: it is left out; chmod +x it", path)
-	case !pluginName.MatchString(name):
-		f.problem("%s is left out: plugin name %q must match %s", path, name, pluginName)
-	case out[name] != "":
-		f.problem("plugin %q is there twice: %s is used, %s is not", name, out[name], path)
-	default:
-		out[name] = path
-	}
-}
-
-// configured takes a plugin of the configuration. Its name is checked there to be the only one.
-func (f *finder) configured(s Spec, binaries map[string]string) {
-	if len(s.Command) == 0 {
-		path, ok := binaries[s.Name]
-		if !ok {
-			f.problem("%s: plugin %q has no command, and there is no %s%s in the plugin folders", s.Source, s.Name, binaryPrefix, s.Name)
-			return
-		}
-		s.Command = []string{path}
-	}
-	delete(binaries, s.Name)
-	f.specs[s.Name], f.byHand[s.Name] = s, true
-}
-
-func (f *finder) found(s Spec) {
-	if err := s.Check(); err != nil {
 		f.problem("%s: %w", s.Source, err)
-		return
-	}
-	if f.byHand[s.Name] {
-		return
-	}
-	if other, taken := f.specs[s.Name]; taken {
-		f.problem("plugin %q is there twice: %s is used, %s is not", s.Name, other.Source, s.Source)
-		return
-	}
-	if len(f.specs) >= maxPlugins {
+	case f.configured[s.Name]:
+	case taken:
+		f.problem("plugin %q is defined twice: %s is used, %s is skipped", s.Name, other.Source, s.Source)
+	case len(f.specs) >= maxPlugins:
 		f.surplus++
-		return
-	}
-	f.specs[s.Name] = s
-}
-
-// discover runs one discovery command and takes what it prints.
-func (f *finder) discover(ctx context.Context, d Discovery) {
-	out, err := d.run(ctx)
-	if err != nil {
-		f.problem("%s: plugin_discovery %q: %w", d.Source, d.Name, err)
-		return
-	}
-	specs, err := d.parse(out)
-	if err != nil {
-		f.problem("%s: plugin_discovery %q: %s: %w", d.Source, d.Name, d.Command[0], err)
-	}
-	for _, s := range specs {
-		f.found(s)
+	default:
+		f.specs[s.Name] = s
 	}
 }
 
@@ -168,18 +150,34 @@ func (f *finder) discover(ctx context.Context, d Discovery) {
 type Discovery struct {
 	Name    string
 	Command []string
-	Dir     string        // where it runs, and where relative programs that it names start from
-	Timeout time.Duration // how long it may take
-	// Sandbox says how it is kept from the rest of the machine; nil is Supervised. It is that of a plugin, but that nil for
-	// its Write is no folder.
+	Dir     string        // where it runs, and the base of relative programs that it prints
+	Timeout time.Duration // how long it may take; zero is 10 seconds
+	// Sandbox is its sandbox, nil for Supervised. It is as a plugin's, except that no folder is writable when its Write is nil.
 	Sandbox *sandbox.Spec
 	Protect []string // as Options.Protect
-	Source  string   // where it was configured, for people
+	Source  string   // where it was configured, for display
 }
 
-// maxDiscovery bounds what a discovery command may print.
+// maxDiscovery is how many bytes a discovery command may print.
 const maxDiscovery = 1 << 20
 
+// Confine reports the sandbox that the command would get on a machine. It fails if the command would be refused.
+func (d Discovery) Confine(m sandbox.Means) (sandbox.Confinement, error) {
+	return Options{Workdir: d.Dir, Protect: d.Protect}.Confine(Spec{Sandbox: d.sandbox()}, m)
+}
+
+func (d Discovery) sandbox() sandbox.Spec {
+	if d.Sandbox == nil {
+		return sandbox.Spec{Level: sandbox.Supervised}
+	}
+	box := *d.Sandbox
+	if box.Write == nil { // the folder of a configuration is not writable by default
+		box.Write = []string{}
+	}
+	return box
+}
+
+// run runs the command to its end and returns what it printed.
 func (d Discovery) run(caller context.Context) ([]byte, error) {
 	if len(d.Command) == 0 {
 		return nil, errors.New("it has no command")
@@ -187,41 +185,72 @@ func (d Discovery) run(caller context.Context) ([]byte, error) {
 	limit := cmp.Or(d.Timeout, 10*time.Second)
 	ctx, cancel := context.WithTimeout(caller, limit)
 	defer cancel()
-	o, hint, err := d.runStaged(ctx)
+	run, err := makeRunDir(os.TempDir()) // removed by the next host if this one is killed
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for its temporary files: %w", err)
+	}
+	defer func() { _ = run.remove() }()
+	how, err := d.prepare(run)
+	if err != nil {
+		return nil, err
+	}
+	defer how.Release()
+	var stdout, stderr boundedBuffer
+	cmd := how.Command(d.Dir)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	exit, err := cmd.Run(ctx)
+	_, notStarted := errors.AsType[*proctree.StartError](err)
 	switch {
 	case caller.Err() != nil:
 		return nil, caller.Err()
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s did not end within %s", d.Command[0], limit)
-	case err != nil:
+	case notStarted:
+		return nil, launchError(Spec{Command: d.Command}, err)
+	case err != nil || exit.Signal != 0 || exit.Code != 0:
+		if err == nil {
+			err = errors.New(exitText(exit))
+		}
+		err = fmt.Errorf("%s: %w", d.Command[0], err)
+		if said := printable(string(stderr.kept[:min(len(stderr.kept), tailWidth)])); said != "" {
+			err = fmt.Errorf("%w; it printed: %s", err, said)
+		}
+		if how.Hint != "" && notPermitted.Match(stderr.kept) {
+			err = fmt.Errorf("%w (%s)", err, how.Hint)
+		}
 		return nil, err
-	case o.err != nil || o.exit.Signal != 0 || o.exit.Code != 0:
-		return nil, o.withHint(fmt.Errorf("%s: %w%s", d.Command[0], failure(o.exit, o.err), quoted(o.stderr.kept)), hint)
-	case o.stdout.over:
+	case stdout.over:
 		return nil, fmt.Errorf("%s printed more than %d bytes", d.Command[0], maxDiscovery)
 	}
-	return o.stdout.kept, nil
+	return stdout.kept, nil
 }
 
-// quoted gives the beginning of what a program said on standard error.
-func quoted(stderr []byte) string {
-	text := printable(string(stderr[:min(len(stderr), tailWidth)]))
-	if text == "" {
-		return ""
+// prepare prepares the command's sandbox, with a folder for its temporary files.
+func (d Discovery) prepare(run *runDir) (how sandbox.Stage, err error) {
+	box := d.sandbox()
+	if err := box.Check(); err != nil {
+		return how, err
 	}
-	return "; it said: " + text
+	capabilities := sandbox.Presumed
+	if box.Asked().AtLeast(sandbox.Confined) { // then it matters whether there are namespaces, which takes a try
+		capabilities = sandbox.Machine
+	}
+	spec := Spec{Name: d.Name, Command: d.Command, Dir: d.Dir, Sandbox: box}
+	path, err := spec.locate()
+	if err != nil {
+		return how, err
+	}
+	temp, err := run.temp()
+	if err != nil {
+		return how, fmt.Errorf("making a folder for its temporary files: %w", err)
+	}
+	l := &launchContext{workdir: d.Dir, runDir: run, tempDir: run, stores: []string{binaries.NewStore("", "", nil).Dir()},
+		protect: d.Protect, capabilities: capabilities}
+	return l.prepareSandbox(spec, path, sandbox.Folders{Temp: temp}, append(inheritedEnvironment(spec), "TMPDIR="+temp),
+		func() []string { return nil })
 }
 
-// A printedSpec is one element of what a discovery command prints.
-type printedSpec struct {
-	Name    string            `json:"name"`
-	Command []string          `json:"command"`
-	Env     map[string]string `json:"env"`
-	SHA256  string            `json:"sha256"`
-	Eager   bool              `json:"eager"`
-	Config  json.RawMessage   `json:"config"`
-}
-
+// parse reads what the command printed. The error is about elements that are skipped.
 func (d Discovery) parse(out []byte) ([]Spec, error) {
 	var elements []json.RawMessage
 	if err := json.Unmarshal(out, &elements); err != nil {
@@ -230,11 +259,11 @@ func (d Discovery) parse(out []byte) ([]Spec, error) {
 	var specs []Spec
 	var wrong []error
 	if n := len(elements) - maxPlugins; n > 0 {
-		wrong = append(wrong, fmt.Errorf("it prints %d plugins, at most %d are allowed: the last %d are left out", len(elements), maxPlugins, n))
+		wrong = append(wrong, fmt.Errorf("it printed %d plugins, the limit is %d: the last %d are skipped", len(elements), maxPlugins, n))
 		elements = elements[:maxPlugins]
 	}
 	for i, raw := range elements {
-		s, err := d.spec(raw)
+		s, err := d.parseSpec(raw)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("element %d: %w", i+1, err))
 			continue
@@ -244,8 +273,15 @@ func (d Discovery) parse(out []byte) ([]Spec, error) {
 	return specs, errors.Join(wrong...)
 }
 
-func (d Discovery) spec(raw json.RawMessage) (Spec, error) {
-	var p printedSpec
+func (d Discovery) parseSpec(raw json.RawMessage) (Spec, error) {
+	var p struct {
+		Name    string            `json:"name"`
+		Command []string          `json:"command"`
+		Env     map[string]string `json:"env"`
+		SHA256  string            `json:"sha256"`
+		Eager   bool              `json:"eager"`
+		Config  json.RawMessage   `json:"config"`
+	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&p); err != nil {
@@ -264,133 +300,31 @@ func (d Discovery) spec(raw json.RawMessage) (Spec, error) {
 	}
 	if d.Dir != "" {
 		var script int
-		if s.Command, script = ResolvePaths(s.Command, d.Dir); script > 0 {
+		if s.Command, script = commandline.ResolvePaths(s.Command, d.Dir); script > 0 {
 			s.Script = s.Command[script]
 		}
 	}
 	return s, nil
 }
 
-// failure says what went wrong with a program, without its name.
-func failure(exit proctree.Exit, err error) error {
-	e, notStarted := errors.AsType[*proctree.StartError](err)
-	switch {
-	case notStarted:
-		return errors.New(e.Reason)
-	case err != nil:
-		return err
-	}
-	return errors.New(exit.String())
-}
-
-// reason drops what a path error repeats.
-func reason(err error) error {
+// withoutPath drops the operation and the path of a path error, which the message has already.
+func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
 	}
 	return err
 }
 
-// A bounded keeps the first maxDiscovery bytes.
-type bounded struct {
+// A boundedBuffer keeps the first maxDiscovery bytes.
+type boundedBuffer struct {
 	kept []byte
 	over bool
 }
 
 // Write never fails.
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	room := maxDiscovery - len(b.kept)
 	b.over = b.over || len(p) > room
 	b.kept = append(b.kept, p[:min(len(p), room)]...)
 	return len(p), nil
-}
-
-// On says what keeps the command in on a machine. It fails when the command would be refused for it.
-func (d Discovery) On(m sandbox.Means) (sandbox.Confinement, error) {
-	return Options{Workdir: d.Dir, Protect: d.Protect}.Confine(Spec{Sandbox: d.box()}, m)
-}
-
-// box is the sandbox with its defaults. The folder of a configuration is not a command's to change, unless it is named.
-func (d Discovery) box() sandbox.Spec {
-	if d.Sandbox == nil {
-		return sandbox.Spec{Level: sandbox.Supervised}
-	}
-	box := *d.Sandbox
-	if box.Write == nil {
-		box.Write = []string{}
-	}
-	return box
-}
-
-// site is where a command that is no plugin is staged like one. Its folder is removed by the next host if this one is killed.
-// Only from Confined on it matters whether there are namespaces, which is found out by a try.
-func (d Discovery) site() (*site, error) {
-	dir, err := makeRunDir(os.TempDir())
-	if err != nil {
-		return nil, fmt.Errorf("making a folder for its temporary files: %w", err)
-	}
-	machine := sandbox.Presumed
-	if d.box().Asked().AtLeast(sandbox.Confined) {
-		machine = sandbox.Machine
-	}
-	return &site{workdir: d.Dir, dir: dir, temps: dir, stores: []string{binaries.NewVault("", "", nil).Dir()}, protect: d.Protect, machine: machine}, nil
-}
-
-// staged gives the command as it is really run.
-func (d Discovery) staged(s *site) (how sandbox.Stage, err error) {
-	box := d.box()
-	if err := box.Check(); err != nil {
-		return how, err
-	}
-	spec := Spec{Name: d.Name, Command: d.Command, Dir: d.Dir, Sandbox: box}
-	path, err := spec.locate()
-	if err != nil {
-		return how, err
-	}
-	temp, err := s.temps.temp()
-	if err != nil {
-		return how, fmt.Errorf("making a folder for its temporary files: %w", err)
-	}
-	return s.stage(spec, path, sandbox.Folders{Temp: temp}, append(inheritedEnvironment(spec), "TMPDIR="+temp), func() []string { return nil })
-}
-
-// output is what a command printed, and how it ended.
-type output struct {
-	stdout, stderr bounded
-	exit           proctree.Exit
-	err            error
-}
-
-// runStaged runs the command to its end, or to that of ctx.
-func (d Discovery) runStaged(ctx context.Context) (o output, hint string, err error) {
-	s, err := d.site()
-	if err != nil {
-		return output{}, "", err
-	}
-	defer func() { _ = s.dir.remove() }()
-	how, err := d.staged(s)
-	if err != nil {
-		return output{}, "", err
-	}
-	defer how.Release()
-	cmd := how.Command(d.Dir)
-	cmd.Stdout, cmd.Stderr = &o.stdout, &o.stderr
-	o.exit, o.err = cmd.Run(ctx)
-	return o, how.Hint, d.notStarted(o)
-}
-
-// notStarted words why the command was not run, nil if it was.
-func (d Discovery) notStarted(o output) error {
-	if _, ok := errors.AsType[*proctree.StartError](o.err); ok {
-		return startProblem(Spec{Command: d.Command}, o.err)
-	}
-	return nil
-}
-
-// withHint adds what the sandbox may have had to do with an end.
-func (o output) withHint(err error, hint string) error {
-	if hint == "" || !notPermitted.Match(o.stderr.kept) {
-		return err
-	}
-	return fmt.Errorf("%w (%s)", err, hint)
 }

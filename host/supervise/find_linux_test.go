@@ -89,7 +89,7 @@ func TestDiscoveryChangesNoConfiguration(t *testing.T) {
 	dir := project(t, "config.hcl", ".git/config")
 	d := Discovery{Name: "x", Command: []string{"sh", "-c", "echo new >config.hcl; echo new >.git/config; echo x >made; cat config.hcl .git/config made"}, Dir: dir,
 		Sandbox: &sandbox.Spec{Write: []string{dir}}, Protect: []string{filepath.Join(dir, "config.hcl")}}
-	got, err := d.On(sandbox.Machine())
+	got, err := d.Confine(sandbox.Machine())
 	if err != nil || slices.Contains(got.ReadOnly, filepath.Join(dir, "config.hcl")) != namespaces(t) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -122,10 +122,10 @@ func TestDiscoveryIsRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (Discovery{Name: "x", Command: []string{"sh"}, Sandbox: &sandbox.Spec{Require: sandbox.Confined}}).On(sandbox.Means{}); err == nil {
+	if _, err := (Discovery{Name: "x", Command: []string{"sh"}, Sandbox: &sandbox.Spec{Require: sandbox.Confined}}).Confine(sandbox.Means{}); err == nil {
 		t.Error("a machine without means reaches what is required")
 	}
-	if got, err := (Discovery{Name: "x", Command: []string{"sh"}}).On(sandbox.Machine()); err != nil || got.Asked != sandbox.Supervised {
+	if got, err := (Discovery{Name: "x", Command: []string{"sh"}}).Confine(sandbox.Machine()); err != nil || got.Asked != sandbox.Supervised {
 		t.Errorf("asked is %+v, %v", got, err)
 	}
 }
@@ -209,7 +209,7 @@ func leaveInTime(p *Process) error {
 		"call":   func(ctx context.Context) error { _, err := p.Call(ctx, request("x", "")); return cmp.Or(err, errWorks) },
 		"tools":  func(ctx context.Context) error { _, err := p.Tools(ctx); return cmp.Or(err, errWorks) },
 		"reload": func(ctx context.Context) error { return p.Reload(ctx, spec) },
-		"follow": func(ctx context.Context) error { return p.follow(ctx, spec) },
+		"follow": func(ctx context.Context) error { return p.reloadIfChanged(ctx, spec) },
 	}
 	before := runtime.NumGoroutine()
 	for range 20 {
@@ -270,10 +270,10 @@ func TestHungFileSystem(t *testing.T) {
 	t.Run("a question that hangs", func(t *testing.T) {
 		p := add(t, supervisor(t), Spec{Name: "p", Command: []string{filepath.Join(t.TempDir(), "gone")}})
 		_, err := call(t, p, "x", "")
-		checkError(t, err, sdk.CodePluginUnavailable, "is not there")
-		p.looks <- struct{}{}
-		p.recalls <- struct{}{}
-		p.checks <- struct{}{}
+		checkError(t, err, sdk.CodePluginUnavailable, "does not exist")
+		p.identify <- struct{}{}
+		p.recalling <- struct{}{}
+		p.verifying <- struct{}{}
 		if err := leaveInTime(p); err != nil {
 			t.Error(err)
 		}

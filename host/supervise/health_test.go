@@ -116,9 +116,9 @@ func TestAbandonedCallAsksForHealth(t *testing.T) {
 		"not serving":                 {"not serving", 0, 1, true},
 		"silent":                      {"silent", 0, 1, true},
 		"silent once":                 {"silent once", 0, 1, true},
-		"silent, beside a call":       {"silent", 1, misses, true},
+		"silent, beside a call":       {"silent", 1, maxMissedProbes, true},
 		"silent once, beside a call":  {"silent once", 1, 2, false},
-		"not serving, beside a call":  {"not serving", 1, misses, true},
+		"not serving, beside a call":  {"not serving", 1, maxMissedProbes, true},
 		"serving, beside other calls": {"serving", 3, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,9 +177,9 @@ func TestOneCheckForCallsAbandonedAtOnce(t *testing.T) {
 // awaitVerdict waits for the end of the question that is under way.
 func awaitVerdict(t *testing.T, g *generation) {
 	t.Helper()
-	g.doubt.mu.Lock()
-	end := g.doubt.settled
-	g.doubt.mu.Unlock()
+	g.health.mu.Lock()
+	end := g.health.done
+	g.health.mu.Unlock()
 	select {
 	case <-end:
 	case <-time.After(patience):
@@ -217,9 +217,9 @@ func agePlugin(t *testing.T, p *Process) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.visits.mu.Lock()
-	defer g.visits.mu.Unlock()
-	g.visits.last = time.Now().Add(-time.Hour)
+	g.calls.mu.Lock()
+	defer g.calls.mu.Unlock()
+	g.calls.lastLife = time.Now().Add(-time.Hour)
 }
 
 // A plugin that stopped while nobody called it loses no call: it is found out ahead of the next, however many come at once.
@@ -314,7 +314,7 @@ func overdueOf(stream grpc.ServerStream) error {
 }
 
 // often counts handlers as late from the end of their calls on.
-var often = lateness{every: 5 * time.Millisecond, most: maxLateHandlers}
+var often = overdueLimits{interval: 5 * time.Millisecond, most: maxOverdue}
 
 // leave makes so many calls of a tool that has its way of ending, and ends them when all of them run.
 func leave(t *testing.T, p *Process, n int, tool, text string) {
@@ -334,9 +334,9 @@ func leave(t *testing.T, p *Process, n int, tool, text string) {
 func counted(t *testing.T, g *generation) {
 	t.Helper()
 	soon(t, "it is asked no more", patience, func() bool {
-		g.left.mu.Lock()
-		defer g.left.mu.Unlock()
-		return !g.left.counting
+		g.abandoned.mu.Lock()
+		defer g.abandoned.mu.Unlock()
+		return !g.abandoned.counting
 	})
 }
 
@@ -347,7 +347,7 @@ func TestIgnoredCancellations(t *testing.T) {
 	s := supervisor(t)
 	events := s.Events(t.Context())
 	p, beside := add(t, s, playing("good", "good")), add(t, s, playing("beside", "good"))
-	p.late, beside.late = often, often
+	p.overdue, beside.overdue = often, often
 	before := mustCall(t, beside, "pid", "")
 	running := begin(t, t.Context(), beside, "")
 	var child int
@@ -386,12 +386,12 @@ func TestStuckProcessEnds(t *testing.T) {
 	spec := playing("good", "good")
 	spec.DrainTimeout = 50 * time.Millisecond
 	p := add(t, supervisor(t), spec)
-	p.late = often
+	p.overdue = often
 	other := begin(t, t.Context(), p, "deaf")
 	old := p.Status().PID
-	leave(t, p, maxLateHandlers+1, "wait", "deaf")
+	leave(t, p, maxOverdue+1, "wait", "deaf")
 	err := <-other
-	checkError(t, err, sdk.CodeCanceled, `plugin "good" was restarted`, "did not end in it", "no more time")
+	checkError(t, err, sdk.CodeCanceled, `plugin "good" was restarted`, "did not end in it", "ran out of time")
 	checkOutcome(t, err, sdk.OutcomeUnknown)
 	soon(t, "the old process has ended", patience, func() bool { return p.Status().Draining == 0 && !alive(old) })
 }
@@ -401,9 +401,9 @@ func TestOverdueHandlersAreShown(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "go")
 	p := add(t, supervisor(t), playing("lingers", "lingers"))
-	p.late = often
-	leave(t, p, maxLateHandlers, "linger", release)
-	soon(t, "they are shown", patience, func() bool { return p.Status().Overdue == maxLateHandlers })
+	p.overdue = often
+	leave(t, p, maxOverdue, "linger", release)
+	soon(t, "they are shown", patience, func() bool { return p.Status().Overdue == maxOverdue })
 	g := must(p.acquire(t.Context()))
 	check(t, mark(release))
 	soon(t, "they are forgotten", patience, func() bool { return p.Status().Overdue == 0 })
@@ -418,10 +418,10 @@ func TestHandlersThatEndALittleLate(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "go")
 	p := add(t, supervisor(t), playing("lingers", "lingers"))
-	p.late = lateness{every: 5 * time.Millisecond, after: time.Hour, most: maxLateHandlers}
-	leave(t, p, 3*maxLateHandlers, "linger", release)
+	p.overdue = overdueLimits{interval: 5 * time.Millisecond, after: time.Hour, most: maxOverdue}
+	leave(t, p, 3*maxOverdue, "linger", release)
 	g := must(p.acquire(t.Context()))
-	if handlers, late, err := g.client.Overdue(t.Context(), p.late.after); handlers != 3*maxLateHandlers || late != 0 || err != nil {
+	if handlers, late, err := g.client.Overdue(t.Context(), p.overdue.after); handlers != 3*maxOverdue || late != 0 || err != nil {
 		t.Errorf("%d handlers, %d of them late, %v", handlers, late, err)
 	}
 	check(t, mark(release))
@@ -436,15 +436,15 @@ func TestHandlersThatEndALittleLate(t *testing.T) {
 func TestPluginsThatCannotCount(t *testing.T) {
 	t.Parallel()
 	for how, c := range map[string]struct{ calls, overdue, asked int }{
-		"none":   {maxLateHandlers + 1, 0, 1},
-		"silent": {maxLateHandlers + 1, 0, misses},
-		"lies":   {maxLateHandlers, maxLateHandlers, -1}, // it has no more of them than calls were left
+		"none":   {maxOverdue + 1, 0, 1},
+		"silent": {maxOverdue + 1, 0, maxMissedProbes},
+		"lies":   {maxOverdue, maxOverdue, -1}, // it has no more of them than calls were left
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "counted")
 			p := sickening(t, "serving", "OVERDUE="+how, "COUNTED="+file)
-			p.late = often
+			p.overdue = often
 			ctx, giveUp := context.WithCancel(t.Context())
 			for range c.calls {
 				p.call(t, ctx)
@@ -499,7 +499,7 @@ func TestStuckAgainAndAgain(t *testing.T) {
 		g := must(p.acquire(t.Context()))
 		getStuck(p, g)
 		_, err := p.acquire(t.Context())
-		checkError(t, err, sdk.CodePluginUnavailable, "left alone", "did not end in it")
+		checkError(t, err, sdk.CodePluginUnavailable, "quarantined for another", "did not end in it")
 		if s := p.Status(); s.State != Quarantined || s.Draining == 0 {
 			t.Errorf("stuck once too often: %+v", s)
 		}
@@ -525,12 +525,12 @@ func TestStuckWithoutReplacement(t *testing.T) {
 // Without a drain_timeout calls have a minute in a process that is stuck.
 func TestTimeInAStuckProcess(t *testing.T) {
 	play(t, nil, func(t *testing.T, p *Process, a *actor) {
-		v := must(p.enter(t.Context()))
-		defer v.leave()
+		v := must(p.beginCall(t.Context()))
+		defer v.end()
 		began := time.Now()
 		getStuck(p, v.generation)
-		if <-v.ctx.Done(); !v.cut() || time.Since(began) != stuckDrain {
-			t.Errorf("it is cut: %t, after %s", v.cut(), time.Since(began))
+		if <-v.ctx.Done(); !v.stopped() || time.Since(began) != stuckDrain {
+			t.Errorf("it is cut: %t, after %s", v.stopped(), time.Since(began))
 		}
 	})
 }
@@ -550,8 +550,8 @@ func TestStuckTooLate(t *testing.T) {
 
 // getStuck says that a generation has too many late handlers.
 func getStuck(p *Process, g *generation) {
-	g.child.over, g.child.end = true, func() {} // no signal ends it
-	g.left.note(maxLateHandlers+1, maxLateHandlers+1, maxLateHandlers+1, maxLateHandlers)
-	p.stuck <- stuck{g}
+	g.child.over, g.child.killAll = true, func() {} // no signal ends it
+	g.abandoned.record(maxOverdue+1, maxOverdue+1, maxOverdue+1, maxOverdue)
+	p.stuck <- g
 	synctest.Wait()
 }

@@ -376,7 +376,7 @@ func TestChangesWithoutEnd(t *testing.T) {
 	mustCall(t, p, "echo", "")
 	began, first := time.Now(), asked()
 	soon(t, "it is asked again", patience, func() bool { return asked() > first+3 })
-	if n, most := asked()-first, 5+int(time.Since(began)/betweenChanges); n > most {
+	if n, most := asked()-first, 5+int(time.Since(began)/watchInterval); n > most {
 		t.Errorf("it was asked %d times in %s", n, time.Since(began))
 	}
 }
@@ -492,7 +492,7 @@ func TestAPluginThatLocksCopies(t *testing.T) {
 			t.Error("nothing could be locked")
 		}
 		mustCall(t, p, "pid", "")
-		if exe := must(s.verified(spec)); !strings.HasPrefix(exe, s.dir.path) {
+		if exe := must(s.verified(spec)); !strings.HasPrefix(exe, s.runDir.path) {
 			t.Errorf("it runs from %s", exe)
 		}
 		p.Reset() // its crashes are forgotten

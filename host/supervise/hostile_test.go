@@ -36,17 +36,17 @@ func TestBadStarts(t *testing.T) {
 		"long":        {"no toolhost plugin"},
 		"silent":      {"no handshake in time", "sdk.Serve"},
 		"stopped":     {"no handshake in time"},
-		"exits":       {"ended before", "exit code 3", "I cannot go on"},
-		"panics":      {"exit code 2", "panic: no good"},
+		"exits":       {"before the handshake", "exited with code 3", "I cannot go on"},
+		"panics":      {"exited with code 2", "panic: no good"},
 		"tcp":         {"must listen on a Unix socket"},
 		"elsewhere":   {"outside its own socket folder"},
-		"certificate": {"certificate, which nobody asked for"},
+		"certificate": {"certificate, which the host did not ask for"},
 		"future":      {"version \"2\"", "speaks version 1"},
 		"netrpc":      {"must speak grpc"},
 		"mute":        {"not ready within 10s"},
 		"bequeaths":   {"not ready within 10s"},
-		"unfinished":  {"exit code 3", "the key is missing"},
-		"vanishes":    {"exit code 5"},
+		"unfinished":  {"exited with code 3", "the key is missing"},
+		"vanishes":    {"exited with code 5"},
 		"daemon":      {"exited with code 0 before the handshake: did main call sdk.Serve?"},
 		"later":       {"not yet"},
 		"slow":        {"could not be started"}, // by its own word, or by our clock
@@ -106,11 +106,11 @@ func TestBrokerIsRefused(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := heap()
-	g.diedWithin(time.Second) // it lives on, and knocks
+	within(time.Second, g.done()) // it lives on, and knocks
 	if grown := int64(heap()) - int64(before); grown > 16<<20 {
 		t.Errorf("the host's memory grew by %d bytes in a second", grown)
 	}
-	g.child.kill() // it heeds nothing else
+	g.child.kill("") // it heeds nothing else
 }
 
 // A second death in a repeated call is told as what it is.
@@ -118,7 +118,7 @@ func TestIdempotentCallDiesTwice(t *testing.T) {
 	spec := playing("good", "good")
 	spec.Idempotent = []string{"die"}
 	_, err := call(t, add(t, supervisor(t), spec), "die", "twice")
-	checkError(t, err, sdk.CodePluginCrashed, "exit code 7")
+	checkError(t, err, sdk.CodePluginCrashed, "exited with code 7")
 }
 
 // A preview that a stopped plugin leaves unanswered is as good a reason to doubt it as a call.
@@ -167,8 +167,8 @@ func TestBadPrograms(t *testing.T) {
 		program string
 		words   string
 	}{
-		"gone":           {filepath.Join(dir, "nothing"), "not there"},
-		"not in PATH":    {"no-such-program-anywhere", "no program no-such-program-anywhere in PATH"},
+		"gone":           {filepath.Join(dir, "nothing"), "does not exist"},
+		"not in PATH":    {"no-such-program-anywhere", "no-such-program-anywhere was not found in PATH"},
 		"not executable": {write("plain", "#!/bin/sh\n", 0o644), "permission denied"},
 		"a folder":       {dir, "is a folder"},
 		"no program":     {write("text", "just text", 0o755), "cannot be run"},
@@ -207,7 +207,7 @@ func TestChecksumOfTheRightFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = call(t, add(t, s, Spec{Name: "pipe", Command: []string{"./pipe"}, SHA256: sum}), "x", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "no regular file")
+	checkError(t, err, sdk.CodePluginUnavailable, "not a regular file")
 }
 
 func TestChecksum(t *testing.T) {
@@ -241,7 +241,7 @@ func TestDyingAtEveryStart(t *testing.T) {
 		t.Errorf("started %d times before the quarantine, want 4", got)
 	}
 	_, err := call(t, p, "echo", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "crashed 4 times", "left alone", "I cannot go on")
+	checkError(t, err, sdk.CodePluginUnavailable, "crashed 4 times", "quarantined for another", "I cannot go on")
 	if facts := factsOf(t, err); facts["retry_after_ms"].(float64) < 200_000 {
 		t.Errorf("details: %v", facts)
 	}
@@ -381,12 +381,12 @@ func TestFailedStartLeavesNoProcess(t *testing.T) {
 func TestPanicInAStart(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
-	good := s.machine
-	s.machine = func() sandbox.Means { panic("no reason") }
+	good := s.capabilities
+	s.capabilities = func() sandbox.Means { panic("no reason") }
 	p := add(t, s, playing("good", "good"))
 	_, err := call(t, p, "echo", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "go-plugin panic: no reason")
-	s.machine = good
+	checkError(t, err, sdk.CodePluginUnavailable, "go-plugin panicked during the handshake: no reason")
+	s.capabilities = good
 	mustCall(t, p, "echo", "")
 }
 
@@ -394,7 +394,7 @@ func TestPanicInAStart(t *testing.T) {
 func TestLongTrace(t *testing.T) {
 	t.Parallel()
 	_, err := call(t, add(t, supervisor(t), playing("bad", "overflows")), "echo", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "its last lines: fatal error: stack overflow")
+	checkError(t, err, sdk.CodePluginUnavailable, "Last line on stderr: fatal error: stack overflow")
 }
 
 func contents(path string) string {
@@ -434,7 +434,7 @@ func TestCrashesLeaveNothing(t *testing.T) {
 
 func sockets(t *testing.T, s *Supervisor) (out []string) {
 	t.Helper()
-	err := filepath.WalkDir(s.dir.path, func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(s.runDir.path, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type() == os.ModeSocket {
 			out = append(out, path)
 		}
@@ -485,7 +485,7 @@ func TestPanicInAHandler(t *testing.T) {
 
 func TestChecksumAfterACrash(t *testing.T) {
 	spec := playing("good", "good")
-	spec.SHA256 = must(Inspect(spec)).SHA256
+	spec.SHA256 = must(spec.Inspect()).SHA256
 	p := add(t, supervisor(t), spec)
 	_, _ = call(t, p, "die", "once")
 	mustCall(t, p, "echo", "")
@@ -663,9 +663,9 @@ func TestStartProblems(t *testing.T) {
 		syscall.EMFILE:  "too many open files; close some, or raise the limit (ulimit -n)",
 		syscall.ENFILE:  "too many open files; close some, or raise the limit (ulimit -n)",
 		syscall.EAGAIN:  "its user has too many processes; end some, or raise the limit (ulimit -u)",
-		syscall.ETXTBSY: "something still writes to it; try again when it is complete",
+		syscall.ETXTBSY: "another process still writes to it; try again when it is complete",
 	} {
-		err := startProblem(Spec{Command: []string{"./p"}}, fmt.Errorf("start the launcher: %w", &os.PathError{Op: "fork/exec", Path: "p", Err: why}))
+		err := launchError(Spec{Command: []string{"./p"}}, fmt.Errorf("start the launcher: %w", &os.PathError{Op: "fork/exec", Path: "p", Err: why}))
 		if want := "./p cannot be run: " + words; err.Error() != want {
 			t.Errorf("%v: %v", why, err)
 		}
@@ -679,7 +679,7 @@ func TestNoPrivateFolder(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(file, "no"))
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	_, err := New(Options{})
-	if err == nil || !strings.Contains(err.Error(), "TMPDIR can name another place") {
+	if err == nil || !strings.Contains(err.Error(), "Fix: set XDG_RUNTIME_DIR or TMPDIR") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -690,13 +690,13 @@ func TestRefusalsAdvise(t *testing.T) {
 	wrong, ends := playing("x", "good"), playing("x", "exits")
 	wrong.SHA256 = strings.Repeat("0", 64)
 	ends.Restart = Restart{MaxCrashes: 9, Backoff: time.Hour, BackoffMax: time.Hour}
-	const mend = "do without its tools, or have the user mend it."
+	const advice = "do without its tools, or ask the user to fix it."
 	for name, c := range map[string]struct {
 		spec Spec
 		want []string // of one call after the other
 	}{
-		"invalid": {wrong, []string{"D" + mend[1:], "D" + mend[1:]}},
-		"ends":    {ends, []string{"Try again once; then " + mend, "Try again once; then " + mend, "Try again in "}},
+		"invalid": {wrong, []string{"D" + advice[1:], "D" + advice[1:]}},
+		"ends":    {ends, []string{"Try again once; then " + advice, "Try again once; then " + advice, "Try again in "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

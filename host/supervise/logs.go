@@ -15,19 +15,19 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// Limits of what a plugin may print. What is over them is dropped, never waited with: a plugin that floods its log must
-// neither stop nor stop us.
+// Limits of what a plugin may print. The excess is dropped: a plugin that floods its log is never blocked, nor does it block the
+// host.
 const (
-	maxLine   = 8 << 10  // bytes of one line; the rest of it is cut
+	maxLine   = 8 << 10  // bytes of one line; the rest is cut
 	maxRate   = 64 << 10 // bytes a second that reach the log
 	tailLines = 50       // lines kept for error messages
 	tailWidth = 300      // bytes kept of each
-	traceGap  = 250      // lines between a panic and its trace's first goroutine, or two of them, at most; Go prints 100 calls of one
+	traceGap  = 250      // lines at most between a panic and the first goroutine of its trace, or two goroutines
 )
 
-// A pump is a writer that logs what a plugin prints, line by line, without what looks like a secret. Lines are data: their
-// level is at most warn, and nothing in them can end or break the host. What is over the rate is neither parsed nor copied.
-type pump struct {
+// An outputLog logs what a plugin prints, line by line, without values by reference and what looks like a secret. Lines are
+// data: their level is at most warn. What exceeds the rate is neither parsed nor copied.
+type outputLog struct {
 	log    *slog.Logger
 	stream string
 	tail   *tail // or nil
@@ -35,56 +35,47 @@ type pump struct {
 
 	mu      sync.Mutex
 	line    []byte
-	cut     bool // the line being read is over maxLine
+	cut     bool // the line being read is longer than maxLine
 	keys    redact.Blocks
 	second  time.Time
 	logged  int // bytes in this second
-	dropped int // lines since the last that was logged
+	dropped int // lines in this second
 }
 
-func newPump(log *slog.Logger, stream string, t *tail) *pump {
-	return &pump{log: log, stream: stream, tail: t}
-}
-
-// hiding has the pump tell the names of values by reference in their place.
-func (p *pump) hiding(r References) *pump {
-	p.hidden = r.spellings()
-	return p
+func newOutputLog(log *slog.Logger, stream string, t *tail, r References) *outputLog {
+	return &outputLog{log: log, stream: stream, tail: t, hidden: r.spellings()}
 }
 
 // Write never fails.
-func (p *pump) Write(data []byte) (int, error) {
+func (p *outputLog) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := len(data)
-	p.tick(time.Now())
-	data = data[p.over(data):]
+	if now := time.Now(); now.Sub(p.second) >= time.Second {
+		if p.dropped > 0 {
+			p.log.Warn("plugin prints too much; lines were dropped", "stream", p.stream, "lines", p.dropped)
+		}
+		p.second, p.logged, p.dropped = now, 0, 0
+	}
+	data = data[p.drop(data):]
 	for len(data) > 0 {
 		line, rest, ended := bytes.Cut(data, []byte("\n"))
-		p.collect(line)
+		if room := maxLine - len(p.line); len(line) > room {
+			line, p.cut = line[:room], true
+		}
+		p.line = append(p.line, line...)
 		if ended {
-			p.emit()
+			p.endLine()
 		}
 		data = rest
 	}
 	return n, nil
 }
 
-// tick begins another second, in which as much may be logged again.
-func (p *pump) tick(now time.Time) {
-	if now.Sub(p.second) < time.Second {
-		return
-	}
-	if p.dropped > 0 {
-		p.log.Warn("plugin prints too much; lines were dropped", "stream", p.stream, "lines", p.dropped)
-	}
-	p.second, p.logged, p.dropped = now, 0, 0
-}
-
-// over drops whole lines at once when this second's rate is used up, and says how many bytes they have. The last of them,
-// which the tail keeps, are left, and so are all if one of them says more than itself.
-func (p *pump) over(data []byte) int {
-	if p.logged < maxRate || len(p.line) > 0 || p.cut || !p.keys.Quiet(data) || !p.tail.quiet(data) {
+// drop drops whole lines when this second's rate is used up, and returns how many bytes they have. It leaves the last lines,
+// which the tail keeps, and all of them if one begins a block that has to be parsed.
+func (p *outputLog) drop(data []byte) int {
+	if p.logged < maxRate || len(p.line) > 0 || p.cut || !p.keys.Quiet(data) || !p.tail.ignores(data) {
 		return 0
 	}
 	end := len(data)
@@ -97,15 +88,7 @@ func (p *pump) over(data []byte) int {
 	return end + 1
 }
 
-func (p *pump) collect(part []byte) {
-	room := maxLine - len(p.line)
-	if len(part) > room {
-		part, p.cut = part[:room], true
-	}
-	p.line = append(p.line, part...)
-}
-
-func (p *pump) emit() {
+func (p *outputLog) endLine() {
 	line, cut := p.line, p.cut
 	p.line, p.cut = p.line[:0], false
 	if p.keys.Inside(line) || len(bytes.TrimSpace(line)) == 0 {
@@ -128,17 +111,17 @@ func (p *pump) emit() {
 	}
 }
 
-// A record is what one line says.
+// A record is a parsed line.
 type record struct {
 	level   slog.Level
 	message string
 	attrs   []slog.Attr
 }
 
-// secrets knows what secrets look like.
+// secrets redacts what looks like a secret.
 var secrets = redact.New()
 
-// parseLine reads hclog's JSON lines, which go-plugin and the sdk write; any other line is its own message.
+// parseLine parses hclog's JSON lines, which go-plugin and the sdk write. Any other line is a message.
 func parseLine(line []byte, cut bool) record {
 	var fields map[string]any
 	message, ok := "", false
@@ -161,7 +144,7 @@ func parseLine(line []byte, cut bool) record {
 	return r
 }
 
-// plain makes of a field's value what is no more than a line's own text.
+// plain makes a field's value printable and redacts it.
 func plain(key string, v any) any {
 	if redact.Name(key) {
 		return redact.Value(v)
@@ -176,7 +159,7 @@ func plain(key string, v any) any {
 	return v
 }
 
-// levelOf never gives more than warn: how bad it is for the host, the host knows.
+// levelOf is at most warn: a plugin's error is no error of the host.
 func levelOf(v any) slog.Level {
 	switch name, _ := v.(string); name {
 	case "warn", "error":
@@ -187,16 +170,16 @@ func levelOf(v any) slog.Level {
 	return slog.LevelDebug
 }
 
-// printable keeps a line from moving the cursor, faking other lines, or holding what nobody sees.
+// printable removes control and invisible characters, which could move the cursor or fake other lines.
 func printable(s string) string {
 	s, _ = textutil.Visible(strings.ReplaceAll(s, "\n", ""), -1)
 	return strings.TrimSpace(strings.ReplaceAll(s, "\t", " "))
 }
 
-// traces are how a Go program begins to say why it ends: by a panic, by its runtime, or by a signal.
+// traces begin the lines in which a Go program says why it ends: a panic, a fatal error of its runtime, or a signal.
 var traces = [][]byte{[]byte("panic: "), []byte("fatal error: "), []byte("SIG")}
 
-// beginsTrace says whether the line is the first of a panic's trace.
+// beginsTrace is true for the first line of a panic's trace.
 func beginsTrace(line []byte) bool {
 	for _, t := range traces[:2] {
 		if bytes.HasPrefix(line, t) {
@@ -207,13 +190,13 @@ func beginsTrace(line []byte) bool {
 	return ok && len(name) > 3 && bytes.HasPrefix(name, traces[2]) && bytes.Equal(name, bytes.ToUpper(name))
 }
 
-// A tail keeps the last lines that a plugin printed, as they came: they are parsed when they are asked for.
+// A tail keeps the last lines that a plugin printed. They are parsed when they are read.
 type tail struct {
 	mu       sync.Mutex
 	lines    []tailLine // a ring, once it has tailLines
 	next     int        // where in the ring the next line goes
-	panicked string     // where the panic began whose trace the newest lines may be; or ""
-	since    int        // lines since then, or since the trace's newest goroutine
+	panicked string     // first line of the panic whose trace the newest lines may be; or ""
+	since    int        // lines since then, or since the newest goroutine of the trace
 }
 
 type tailLine struct {
@@ -221,7 +204,7 @@ type tailLine struct {
 	cut  bool
 }
 
-// String is the line as errors show it.
+// String is the line for errors.
 func (l tailLine) String() string {
 	text := parseLine(l.text, l.cut).message
 	if len(text) > tailWidth {
@@ -233,8 +216,15 @@ func (l tailLine) String() string {
 func (t *tail) add(line []byte, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.follow(line)
-	if len(line) > 4*tailWidth && line[0] != '{' { // it is shown with tailWidth bytes; some may turn out to be unprintable
+	switch t.since++; { // remember where a panic began while its trace goes on, which may take thousands of lines
+	case beginsTrace(line):
+		t.panicked, t.since = tailLine{text: line}.String(), 0
+	case bytes.HasPrefix(line, []byte("goroutine ")):
+		t.since = 0
+	case t.since > traceGap:
+		t.panicked = ""
+	}
+	if len(line) > 4*tailWidth && line[0] != '{' { // tailWidth bytes are displayed; some may not be printable
 		line = line[:4*tailWidth]
 	}
 	if len(t.lines) < tailLines {
@@ -246,20 +236,8 @@ func (t *tail) add(line []byte, cut bool) {
 	t.next = (t.next + 1) % tailLines
 }
 
-// follow keeps where a panic began for as long as its trace goes on, which may be thousands of lines.
-func (t *tail) follow(line []byte) {
-	switch t.since++; {
-	case beginsTrace(line):
-		t.panicked, t.since = tailLine{text: line}.String(), 0
-	case bytes.HasPrefix(line, []byte("goroutine ")):
-		t.since = 0
-	case t.since > traceGap:
-		t.panicked = ""
-	}
-}
-
-// quiet says that no line of the text begins a panic's trace, or may go on with one. Without a tail all are.
-func (t *tail) quiet(text []byte) bool {
+// ignores is true if no line of the text belongs to a panic's trace. A nil tail ignores all.
+func (t *tail) ignores(text []byte) bool {
 	if t == nil {
 		return true
 	}
@@ -268,15 +246,15 @@ func (t *tail) quiet(text []byte) bool {
 	return t.panicked == "" && !slices.ContainsFunc(traces, func(s []byte) bool { return bytes.Contains(text, s) })
 }
 
-// last gives up to n lines, the oldest first.
+// last returns up to n lines, the oldest first.
 func (t *tail) last(n int) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.newest(n)
 }
 
-// telling gives the few lines that say most: where a panic began, else the last ones.
-func (t *tail) telling() []string {
+// summary returns the first line of a panic, else the last three lines.
+func (t *tail) summary() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.panicked != "" {

@@ -59,7 +59,7 @@ func TestWhatPluginsPrint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, piece := range []int{len(c.in), 1} { // at once, and byte by byte
 				r := &recorder{}
-				p := newPump(slog.New(r), "stderr", nil)
+				p := newOutputLog(slog.New(r), "stderr", nil, References{})
 				for rest := []byte(c.in); len(rest) > 0; rest = rest[min(piece, len(rest)):] {
 					_, _ = p.Write(rest[:min(piece, len(rest))])
 				}
@@ -74,7 +74,7 @@ func TestWhatPluginsPrint(t *testing.T) {
 func TestFloodIsDroppedAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
-		p := newPump(slog.New(r), "stderr", nil)
+		p := newOutputLog(slog.New(r), "stderr", nil, References{})
 		line := []byte(strings.Repeat("x", 1023) + "\n")
 		for range 1000 {
 			_, _ = p.Write(line)
@@ -103,13 +103,13 @@ func TestTail(t *testing.T) {
 	}
 	tl.add([]byte("panic: boom"), false)
 	tl.add([]byte(strings.Repeat("é", 1000)), false)
-	if got := tl.telling(); !cmp.Equal(got, []string{"panic: boom"}) {
+	if got := tl.summary(); !cmp.Equal(got, []string{"panic: boom"}) {
 		t.Error(got)
 	}
 	for range traceGap {
 		tl.add([]byte("long after"), false)
 	}
-	if got := tl.telling(); len(got) != 3 || got[0] != "long after" {
+	if got := tl.summary(); len(got) != 3 || got[0] != "long after" {
 		t.Errorf("a panic of long ago is told: %q", got)
 	}
 	tl.add([]byte(strings.Repeat("é", 1000)), false)
@@ -129,7 +129,7 @@ func TestTailOfALongTrace(t *testing.T) {
 				tl.add([]byte("main.f(0x1)"), false)
 			}
 		}
-		if got := tl.telling(); !cmp.Equal(got, []string{start}) {
+		if got := tl.summary(); !cmp.Equal(got, []string{start}) {
 			t.Errorf("of %q is told %q", start, got)
 		}
 	}
@@ -140,7 +140,7 @@ func FuzzPump(f *testing.F) {
 	f.Add([]byte("\xff\x00\n"), []byte{})
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		r, tl := &recorder{}, &tail{}
-		p := newPump(slog.New(r), "stderr", tl)
+		p := newOutputLog(slog.New(r), "stderr", tl, References{})
 		_, _ = p.Write(a)
 		_, _ = p.Write(b)
 		if n := bytes.Count(append(a, b...), []byte("\n")); len(r.lines) > n {
@@ -171,7 +171,7 @@ func TestFloodInAnyPieces(t *testing.T) {
 				var tails []*tail
 				for _, piece := range []int{len(in), 32 << 10, 100} {
 					r, tl := &recorder{}, &tail{}
-					p := newPump(slog.New(r), "stderr", tl)
+					p := newOutputLog(slog.New(r), "stderr", tl, References{})
 					for rest := []byte(in); len(rest) > 0; rest = rest[min(piece, len(rest)):] {
 						_, _ = p.Write(rest[:min(piece, len(rest))])
 					}
@@ -186,7 +186,7 @@ func TestFloodInAnyPieces(t *testing.T) {
 					if diff := cmp.Diff(tails[0].last(tailLines), tails[i].last(tailLines)); diff != "" {
 						t.Errorf("the tail of pieces %d differs: %s", i, diff)
 					}
-					if diff := cmp.Diff(tails[0].telling(), tails[i].telling()); diff != "" {
+					if diff := cmp.Diff(tails[0].summary(), tails[i].summary()); diff != "" {
 						t.Errorf("what is told of pieces %d differs: %s", i, diff)
 					}
 				}
@@ -201,7 +201,7 @@ func TestFloodInAnyPieces(t *testing.T) {
 // A private key that is printed line by line reaches neither the log nor what errors show.
 func TestKeysThatArePrinted(t *testing.T) {
 	r, tl := &recorder{}, &tail{}
-	p := newPump(slog.New(r), "stderr", tl)
+	p := newOutputLog(slog.New(r), "stderr", tl, References{})
 	for _, line := range []string{"before", "key: -----BEGIN RSA PRIVATE" + " KEY-----", "Proc-Type: 4,ENCRYPTED", "", "U0VDUkVU", "-----END RSA PRIVATE" + " KEY-----",
 		`{"@message":"login","password":"U0VDUkVU","n":1,"url":"https://a:U0VDUkVU@x"}`, "use gh" + "p_" + strings.Repeat("aB3", 12)} {
 		_, _ = p.Write([]byte(line + "\n"))
@@ -218,7 +218,7 @@ func TestKeysThatArePrinted(t *testing.T) {
 func BenchmarkFlood(b *testing.B) {
 	for name, line := range map[string]string{"short": "y\n", "long": strings.Repeat("some words of a line that is not short ", 10) + "\n", "json": `{"@level":"info","@message":"m","n":1}` + "\n"} {
 		b.Run(name, func(b *testing.B) {
-			p := newPump(slog.New(slog.DiscardHandler), "stderr", &tail{})
+			p := newOutputLog(slog.New(slog.DiscardHandler), "stderr", &tail{}, References{})
 			chunk := bytes.Repeat([]byte(line), 32<<10/len(line))
 			b.SetBytes(int64(len(chunk)))
 			for b.Loop() {

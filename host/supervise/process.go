@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -15,62 +16,67 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Process is one plugin under supervision: the same value through every crash and restart of the process itself. It
-// is safe for concurrent use, and has the methods of a host.Plugin.
+// A Process is one plugin under supervision: the same value through every crash, restart and reload. It is safe for
+// concurrent use, and is a host.Plugin.
 type Process struct {
-	name        string
-	spec        atomic.Pointer[Spec] // complete; another one after a reload
-	workdir     string               // for specs that name no folder
-	log         *slog.Logger
-	onState     func(Status) // or nil
-	wants       chan want
-	reloads     chan reload
-	resets      chan chan<- struct{}
-	stuck       chan stuck
-	late        lateness
-	turn        chan struct{} // holds a token during a reload
-	looks       turn          // to find out which program it is
-	recalls     turn          // to find out what is known without a start
-	checks      turn          // to find out what is wrong with a program
-	leaving     chan struct{} // closed: no new calls, and the end when those that run have ended
-	closing     chan struct{}
-	leaveOnce   sync.Once
-	closeOnce   sync.Once
-	done        chan struct{} // the owner has ended
-	calls       atomic.Int64  // that run now
+	name    string
+	spec    atomic.Pointer[Spec] // complete; replaced by a reload
+	workdir string               // for specs without Dir
+	log     *slog.Logger
+	onState func(Status)                                 // or nil
+	recall  func(context.Context, Spec) *sdk.Description // from the tool cache, or nil; may be nil
+	overdue overdueLimits
+
+	// Events of the state machine.
+	acquires  chan acquireRequest
+	reloads   chan reload
+	resets    chan chan<- struct{}
+	stuck     chan *generation
+	removed   chan struct{} // closed: no new calls, and the end when the running calls have ended
+	closing   chan struct{} // closed by Close
+	done      chan struct{} // closed when the state machine has ended
+	leaveOnce sync.Once
+	closeOnce sync.Once
+
+	reloading chan struct{} // holds a token during a reload
+	identify  slot          // one file operation each, see runDetached
+	recalling slot
+	verifying slot
+
+	calls       atomic.Int64 // that run now
 	status      atomic.Pointer[snapshot]
 	description atomic.Pointer[sdk.Description]
-	recall      func(context.Context, Spec) *sdk.Description // what is known without a start, or nil; may be nil
 
-	mu       sync.Mutex
-	speaker  int               // the generation that description is from
-	recalled binaries.Identity // of what was known without a start, if it was used
-	watchers map[*func()]struct{}
+	mu          sync.Mutex
+	describedBy int               // the generation that description is from
+	recalled    binaries.Identity // the program of a description from the tool cache
+	watchers    map[*func()]struct{}
 }
 
-func newProcess(spec Spec, log *slog.Logger, start starter, onState func(Status)) *Process {
-	p := &Process{name: spec.Name, log: log, onState: onState, wants: make(chan want), reloads: make(chan reload),
-		resets: make(chan chan<- struct{}), stuck: make(chan stuck), late: lateness{lateEvery, lateAfter, maxLateHandlers}, turn: make(chan struct{}, 1), looks: make(turn, 1), recalls: make(turn, 1), checks: make(turn, 1),
-		leaving: make(chan struct{}), closing: make(chan struct{}),
-		done: make(chan struct{}), watchers: map[*func()]struct{}{}}
-	p.spec.Store(&spec)
-	o := &owner{p: p, start: start, history: history{limits: spec.Restart}, drained: make(chan *generation)}
-	o.to(Known, "the first call starts it")
-	if spec.Eager {
-		o.alarm = time.After(0) // what goes wrong is logged, and told to the first call
+func newProcess(spec Spec, log *slog.Logger, start startFunc, onState func(Status)) *Process {
+	p := &Process{
+		name: spec.Name, log: log, onState: onState, overdue: overdueLimits{overdueInterval, overdueAfter, maxOverdue},
+		acquires: make(chan acquireRequest), reloads: make(chan reload), resets: make(chan chan<- struct{}),
+		stuck: make(chan *generation), removed: make(chan struct{}), closing: make(chan struct{}), done: make(chan struct{}),
+		reloading: make(chan struct{}, 1), identify: make(slot, 1), recalling: make(slot, 1), verifying: make(slot, 1),
+		watchers: map[*func()]struct{}{},
 	}
-	o.show()
-	go o.run()
+	p.spec.Store(&spec)
+	m := &stateMachine{p: p, start: start, crashes: crashHistory{limits: spec.Restart}, drained: make(chan *generation)}
+	m.setState(Known, "the first call starts it")
+	m.scheduleEager() // errors are logged, and returned by the first call
+	m.storeStatus()
+	go m.run()
 	return p
 }
 
 // Name is the plugin's label.
 func (p *Process) Name() string { return p.name }
 
-// Tools gives the plugin's tools. The first time it starts the plugin, unless the supervisor's cache knows it; later it
-// answers from what the plugin last said, also while it is down.
+// Tools returns the plugin's tools. The first time it starts the plugin, unless the tool cache has them; later it returns
+// what the plugin last reported, also while it is down.
 func (p *Process) Tools(ctx context.Context) ([]sdk.Tool, error) {
-	if d := p.described(ctx); d != nil && !isClosed(p.closing) {
+	if d := p.known(ctx); d != nil && !isClosed(p.closing) {
 		return slices.Clone(d.Tools), nil
 	}
 	g, err := p.acquire(ctx)
@@ -94,108 +100,115 @@ func (p *Process) Watch(ctx context.Context, changed func()) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-p.done:
-		return closedError(p.name)
+		return p.closedError()
 	}
 }
 
-// Close ends the plugin: its calls, which get CodeCanceled, then the process by closing its lifeline, by SIGTERM, by
-// SIGKILL, all within five seconds. Closing again waits for the same end.
+// Reset forgets the plugin's crashes: one in backoff, quarantined or invalid is started by the next call, an eager one at
+// once. It does nothing to a process that runs.
+func (p *Process) Reset() {
+	done := make(chan struct{})
+	select {
+	case p.resets <- done:
+		<-done
+	case <-p.done:
+	}
+}
+
+// Close ends the plugin's calls with CodeCanceled, then the process: by closing its standard input, by SIGTERM, by SIGKILL,
+// within five seconds in all. Closing again waits for the same end.
 func (p *Process) Close() error {
 	p.closeOnce.Do(func() { close(p.closing) })
 	<-p.done
 	return nil
 }
 
-// Reset forgets the plugin's crashes: one that is in backoff, quarantined or invalid is started by the next call, an eager
-// one at once. One that runs is left alone.
-func (p *Process) Reset() {
-	taken := make(chan struct{})
-	select {
-	case p.resets <- taken:
-		<-taken
-	case <-p.done:
-	}
+func (p *Process) closedError() *sdk.Error {
+	return &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "Closed", Message: fmt.Sprintf("plugin %q has been closed", p.name)}
 }
 
-// acquire gives a generation that takes calls, starting one if need be.
+// acquire returns a generation that takes calls, starting one if need be.
 func (p *Process) acquire(ctx context.Context) (*generation, error) {
-	program, ok := p.program(ctx)
-	switch {
-	case !ok && ctx.Err() != nil:
-		return nil, sdk.EndedError(ctx)
-	case !ok:
-		return nil, closedError(p.name)
+	var program binaries.Identity
+	switch p.status.Load().State {
+	case Crashed, Backoff, Quarantined, Invalid: // a changed program is started as if for the first time
+		var ok bool
+		if program, ok = p.identifyProgram(ctx, *p.spec.Load()); !ok {
+			if ctx.Err() != nil {
+				return nil, sdk.EndedError(ctx)
+			}
+			return nil, p.closedError()
+		}
 	}
-	reply := make(chan answer, 1)
+	reply := make(chan startResult, 1)
 	select {
-	case p.wants <- want{reply, program}:
+	case p.acquires <- acquireRequest{reply, program}:
 	case <-p.done:
-		return nil, closedError(p.name)
+		return nil, p.closedError()
 	case <-ctx.Done():
 		return nil, sdk.EndedError(ctx)
 	}
 	select {
-	case a := <-reply:
-		return a.g, a.err
+	case r := <-reply:
+		return r.g, r.err
 	case <-ctx.Done():
 		return nil, sdk.EndedError(ctx)
 	}
 }
 
-// This file keeps what a plugin says of itself, from all its generations and from before the first.
-
-// described is what the plugin last said, or what is known of it before it has said anything.
-func (p *Process) described(ctx context.Context) *sdk.Description {
+// known returns what the plugin last reported, else what the tool cache has, else nil.
+func (p *Process) known(ctx context.Context) *sdk.Description {
 	if d := p.description.Load(); d != nil || p.recall == nil {
 		return d
 	}
+	type cached struct {
+		program     binaries.Identity
+		description *sdk.Description
+	}
 	spec := p.spec.Load()
-	r, _ := aside(ctx, p, p.recalls, func() recalled {
-		return recalled{idOf(*spec), p.recall(ctx, *spec)}
-	})
-	if r.description != nil {
-		p.keepRecalled(spec, r)
+	c, _ := runDetached(ctx, p, p.recalling, func() cached { return cached{identify(*spec), p.recall(ctx, *spec)} })
+	if c.description != nil {
+		p.storeRecalled(spec, c.program, c.description)
 	}
 	return p.description.Load()
 }
 
-// recalled is what is known of a plugin without a start, and of which program.
-type recalled struct {
-	program     binaries.Identity
-	description *sdk.Description
-}
-
-// keepRecalled keeps what is known of a spec, unless the plugin, which knows better, has spoken or has another spec by now.
-func (p *Process) keepRecalled(of *Spec, r recalled) {
+// storeRecalled keeps a description from the tool cache, unless the plugin has reported one or has another spec by now.
+func (p *Process) storeRecalled(of *Spec, program binaries.Identity, d *sdk.Description) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.spec.Load() == of && p.description.CompareAndSwap(nil, r.description) {
-		p.recalled = r.program
+	if p.spec.Load() == of && p.description.CompareAndSwap(nil, d) {
+		p.recalled = program
 	}
 }
 
-// describedBy gives the program that the description is from, as far as is known: the one that ran last, else the one that
-// was recalled.
-func (p *Process) describedBy(ran binaries.Identity) binaries.Identity {
+// storeDescription keeps what a generation reported, unless a later one has, and calls the watchers if the tools changed.
+func (p *Process) storeDescription(generation int, d *sdk.Description) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return cmp.Or(ran, p.recalled)
-}
-
-// describe keeps what a generation of the plugin says of itself, unless a later one has spoken, and tells those who
-// watch if the tools are not what they were.
-func (p *Process) describe(generation int, d *sdk.Description) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if generation < p.speaker {
+	if generation < p.describedBy {
 		return
 	}
-	p.speaker = generation
-	old := p.description.Swap(d)
-	if old == nil || sameTools(old.Tools, d.Tools) {
-		return
+	p.describedBy = generation
+	if old := p.description.Swap(d); old != nil && !sameTools(old.Tools, d.Tools) {
+		p.callWatchers()
 	}
-	p.tellWatchers()
+}
+
+// forgetDescription drops what is known: the plugin will be another.
+func (p *Process) forgetDescription() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.recalled = binaries.Identity{}
+	if p.description.Swap(nil) != nil {
+		p.callWatchers()
+	}
+}
+
+func (p *Process) callWatchers() {
+	for changed := range p.watchers {
+		go (*changed)()
+	}
 }
 
 func sameTools(a, b []sdk.Tool) bool {
@@ -204,47 +217,86 @@ func sameTools(a, b []sdk.Tool) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// undescribe forgets what the plugin said of itself: it will be another.
-func (p *Process) undescribe() {
+// describedProgram is the program that the description is from, as far as is known: the one that ran last, else the one of
+// the tool cache.
+func (p *Process) describedProgram(ran binaries.Identity) binaries.Identity {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.recalled = binaries.Identity{}
-	if p.description.Swap(nil) != nil {
-		p.tellWatchers()
-	}
+	return cmp.Or(ran, p.recalled)
 }
 
-func (p *Process) tellWatchers() {
-	for changed := range p.watchers {
-		go (*changed)()
-	}
+// identifyProgram is identify for as long as ctx and the plugin last; ok is false when one of them has ended.
+func (p *Process) identifyProgram(ctx context.Context, spec Spec) (id binaries.Identity, ok bool) {
+	return runDetached(ctx, p, p.identify, func() binaries.Identity { return identify(spec) })
 }
 
-// A turn has room for one question to the file system.
-type turn chan struct{}
+// identifyForStart is identifyProgram within the spec's StartTimeout.
+func (p *Process) identifyForStart(ctx context.Context, spec Spec) (binaries.Identity, error) {
+	ctx, cancel := spec.startContext(ctx)
+	defer cancel()
+	id, ok := p.identifyProgram(ctx, spec)
+	if !ok {
+		return id, fmt.Errorf("%w; reading its program file does not return: does its file system hang?", context.Cause(ctx))
+	}
+	return id, nil
+}
 
-// aside asks the file system something beside the caller, who leaves when ctx or the plugin ends: a program may be on a file
-// system that hangs, as those of a network do. What is asked goes on by itself then, and keeps the turn until it ends, so
-// that those who ask again add nothing to it. Ok says that there is an answer.
-func aside[T any](ctx context.Context, p *Process, t turn, ask func() T) (found T, ok bool) {
+// missingProgram is the identity of a program that is not there.
+var missingProgram = binaries.Identity{Size: -1}
+
+// identify returns the state of a spec's program file, by which a changed program is known.
+func identify(spec Spec) binaries.Identity {
+	if len(spec.Command) == 0 {
+		return missingProgram
+	}
+	path, err := spec.programFile()
+	if err != nil {
+		return missingProgram
+	}
+	id, err := binaries.Identify(path)
+	if err != nil {
+		return missingProgram
+	}
+	return id
+}
+
+// A slot admits one detached operation at a time.
+type slot chan struct{}
+
+// runDetached runs a file operation beside the caller, who returns when ctx or the plugin ends (ok is false then): a program
+// may be on a network file system that hangs. The operation goes on and keeps the slot until it returns, so that callers who
+// retry do not pile up.
+func runDetached[T any](ctx context.Context, p *Process, s slot, operation func() T) (result T, ok bool) {
 	select {
-	case t <- struct{}{}:
+	case s <- struct{}{}:
 	case <-ctx.Done():
-		return found, false
+		return result, false
 	case <-p.done:
-		return found, false
+		return result, false
 	}
-	answers := make(chan T, 1)
+	results := make(chan T, 1)
 	go func() {
-		defer func() { <-t }()
-		answers <- ask()
+		defer func() { <-s }()
+		results <- operation()
 	}()
 	select {
-	case found = <-answers:
-		return found, true
+	case result = <-results:
+		return result, true
 	case <-ctx.Done():
-		return found, false
+		return result, false
 	case <-p.done:
-		return found, false
+		return result, false
+	}
+}
+
+// within waits for a channel to close, but not longer than d, and says whether it closed.
+func within(d time.Duration, c <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-c:
+		return true
+	case <-t.C:
+		return false
 	}
 }

@@ -186,7 +186,7 @@ func TestProtectedPathsOnOldKernels(t *testing.T) {
 	dir := project(t, ".git/config")
 	s, m := supervisorOf(t, Options{Workdir: dir}), sandbox.Machine()
 	m.NoFixing = true
-	s.machine = func() sandbox.Means { return m }
+	s.capabilities = func() sandbox.Means { return m }
 	p := add(t, s, vandal(sandbox.Spec{Level: sandbox.Confined}))
 	out := mustCall(t, p, "run", "echo new > .git/config && echo works")
 	told := strings.Contains(strings.Join(p.Status().Sandbox.Missing, "\n"), dir+"/.git")
@@ -335,12 +335,12 @@ func TestPlaceholderThatIsReplaced(t *testing.T) {
 	lock := filepath.Join(dir, "toolhost.lock.hcl")
 	s := supervisorOf(t, Options{Workdir: dir, Reserve: []string{lock}})
 	mustCall(t, add(t, s, vandal(sandbox.Spec{})), "facts", "")
-	if !IsPlaceholder(lock) {
+	if !sandbox.IsPlaceholder(lock) {
 		t.Fatal("there is no placeholder")
 	}
 	must(0, errors.Join(os.WriteFile(lock+".new", []byte("mine"), 0o600), os.Rename(lock+".new", lock)))
 	must(0, s.Close())
-	if text, err := os.ReadFile(lock); err != nil || string(text) != "mine" || IsPlaceholder(lock) {
+	if text, err := os.ReadFile(lock); err != nil || string(text) != "mine" || sandbox.IsPlaceholder(lock) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
@@ -352,16 +352,17 @@ func TestAPathGoesDuringAStart(t *testing.T) {
 	}
 	dir, times := project(t, ".claude/settings.json"), 0
 	s := supervisorOf(t, Options{Workdir: dir})
-	r := &runner{ctx: t.Context(), spec: vandal(sandbox.Spec{}).complete(dir), program: os.Args[0], supervisor: s, log: s.log, staged: func(sandbox.Stage) {
-		times++
-		must(0, os.RemoveAll(filepath.Join(dir, ".claude")))
-	}}
+	r := &runner{ctx: t.Context(), spec: vandal(sandbox.Spec{}).complete(dir), supervisor: s, generation: &generation{program: os.Args[0]},
+		log: s.log, prepared: func(sandbox.Stage) {
+			times++
+			must(0, os.RemoveAll(filepath.Join(dir, ".claude")))
+		}}
 	c, out, err := r.launch()
 	if err != nil || times != 2 {
 		t.Fatalf("after %d times: %v", times, err)
 	}
-	go c.drain(out, out, io.Discard)
-	c.kill()
+	go c.copyOutput(out, out, io.Discard)
+	c.kill("")
 	<-c.exited
 }
 

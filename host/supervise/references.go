@@ -14,54 +14,50 @@ import (
 	"strings"
 )
 
-// References are the values of a configuration that it names instead of writing them down, such as env.API_KEY, and how each
-// is shown. The zero value has none.
+// References are the values that a configuration refers to by name, such as env.API_KEY, and what is displayed instead of each.
+// The zero value has none.
 type References struct {
-	// Config holds what is shown in the place of values of Spec.Config, by their JSON pointers.
+	// Config is what is displayed for values of Spec.Config, by JSON pointer.
 	Config map[string]string
-	// Words are those of Spec.Command as people are shown them, and Locked as a lock file keeps them; nil when no argument is by
+	// Words are the words of Spec.Command as they are displayed, and Locked as a lock file keeps them; nil when no word is by
 	// reference.
 	Words, Locked []string
-	// Texts holds what is shown in the place of values wherever they stand in a text, such as an error or a line of a log.
+	// Texts is what is displayed for values anywhere in a text, such as an error or a log line. AddText fills it.
 	Texts map[string]string
 }
 
-// MinReference is how many bytes a value must have to be found in texts. Shorter ones are ordinary words and numbers.
-const MinReference = 6
+// minReference is how many bytes a value must have to be hidden in texts. Shorter ones are ordinary words and numbers.
+const minReference = 6
 
-// AddText has a value shown as name in texts. Values that are too short to be secret, or are the path of a file or folder,
-// stay; of one with several lines each long line is a value too.
+// AddText hides a value in texts, and displays name instead. It does nothing for a value of less than 6 bytes, and for the path
+// of a file that exists, which errors have to name. Of a value with several lines each long line is hidden too.
 func (r *References) AddText(value, name string) {
-	if len(value) < MinReference || isPath(value) {
+	if len(value) < minReference {
 		return
 	}
-	name = strings.NewReplacer(`"`, "'", `\`, "/").Replace(name) // it may come to stand in a JSON string
+	if filepath.IsAbs(value) && len(value) <= 4096 {
+		if _, err := os.Lstat(value); err == nil {
+			return
+		}
+	}
+	name = strings.NewReplacer(`"`, "'", `\`, "/").Replace(name) // it may become part of a JSON string
 	if r.Texts == nil {
 		r.Texts = map[string]string{}
 	}
 	r.Texts[value] = cmp.Or(r.Texts[value], name)
 	if lines := strings.Split(value, "\n"); len(lines) > 1 {
 		for _, line := range lines {
-			if line = strings.TrimSpace(line); len(line) >= 2*MinReference && !strings.HasPrefix(line, "-----") {
+			if line = strings.TrimSpace(line); len(line) >= 2*minReference && !strings.HasPrefix(line, "-----") {
 				r.Texts[line] = cmp.Or(r.Texts[line], name)
 			}
 		}
 	}
 }
 
-// isPath says whether the value names something in the file system, which errors have to tell.
-func isPath(value string) bool {
-	if !filepath.IsAbs(value) || len(value) > 4096 {
-		return false
-	}
-	_, err := os.Lstat(value)
-	return err == nil
-}
-
-// Hide gives the text with the names of values in their place, also where the beginning of one was cut short by "…" or "...".
+// Hide replaces values in the text by their names, also values that were cut short by "…" or "...".
 func (r References) Hide(text string) string { return r.Hider()(text) }
 
-// Hider is Hide for many texts: it works out once how the values are written.
+// Hider is Hide for many texts.
 func (r References) Hider() func(text string) string {
 	if len(r.Texts) == 0 {
 		return func(text string) string { return text }
@@ -83,23 +79,20 @@ func hideIn(text string, spellings []spelling) string {
 	return text
 }
 
-// A spelling is one way to write a value.
+// A spelling is one way to write a value: as it is, quoted, or escaped.
 type spelling struct{ text, name string }
 
-// spellings are the ways to write the values, the longest first: one value may be part of another.
+// spellings are sorted by length, the longest first: one value may be part of another.
 func (r References) spellings() (out []spelling) {
 	for _, value := range slices.Sorted(maps.Keys(r.Texts)) {
 		name := r.Texts[value]
-		quoted, _ := json.Marshal(value) // a string can always be written
-		plain := bytes.Buffer{}
-		e := json.NewEncoder(&plain)
-		e.SetEscapeHTML(false)
-		_ = e.Encode(value)
+		quoted, _ := json.Marshal(value) // a string can always be encoded
+		inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
 		for _, text := range []string{
-			value, inner(string(quoted)), inner(strings.TrimSpace(plain.String())), inner(strconv.Quote(value)),
+			value, inner(string(quoted)), inner(string(plainJSON(value))), inner(strconv.Quote(value)),
 			url.QueryEscape(value), url.PathEscape(value), strings.Join(strings.Fields(value), " "),
 		} {
-			if len(text) >= MinReference {
+			if len(text) >= minReference {
 				out = append(out, spelling{text, name})
 			}
 		}
@@ -108,9 +101,7 @@ func (r References) spellings() (out []spelling) {
 	return slices.Compact(out)
 }
 
-func inner(quoted string) string { return quoted[1 : len(quoted)-1] }
-
-// hideCut replaces beginnings of values that stand before a mark of something left out.
+// hideCut replaces beginnings of values before a mark that something was cut.
 func hideCut(text, mark string, spellings []spelling) string {
 	var out strings.Builder
 	for {
@@ -131,7 +122,7 @@ func hideCut(text, mark string, spellings []spelling) string {
 func hideEnd(text string, spellings []spelling) string {
 	bare := strings.TrimRight(text, "\"'` (")
 	for _, s := range spellings {
-		for n := min(len(s.text)-1, len(bare)); n >= MinReference; n-- {
+		for n := min(len(s.text)-1, len(bare)); n >= minReference; n-- {
 			if strings.HasSuffix(bare, s.text[:n]) {
 				return bare[:len(bare)-n] + s.name + text[len(bare):]
 			}
@@ -140,26 +131,18 @@ func hideEnd(text string, spellings []spelling) string {
 	return text
 }
 
-// hidden is an error that does not tell the values.
-type hidden struct {
-	error
-	text string
-}
-
-func (e hidden) Error() string { return e.text }
-func (e hidden) Unwrap() error { return e.error }
-
+// hideError is Hide for an error.
 func (r References) hideError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if text := r.Hide(err.Error()); text != err.Error() {
-		return hidden{err, text}
+		return withText{text, err}
 	}
 	return err
 }
 
-// ShownCommand is the command as people are shown it: arguments by reference as they are written.
+// ShownCommand is the command for display: arguments by reference as the configuration writes them.
 func (s Spec) ShownCommand() []string { return s.References.words(s.References.Words, s.Command) }
 
 // LockedCommand is the command as a lock file keeps it.
@@ -176,8 +159,8 @@ func (r References) words(written, command []string) (out []string) {
 	return out
 }
 
-// ShownConfig is the plugin's configuration as people are shown it: JSON, but for values by reference, which are shown as they
-// are written.
+// ShownConfig is the plugin's configuration for display: JSON, except for values by reference, which are as the configuration
+// writes them.
 func (s Spec) ShownConfig() string {
 	if len(s.References.Config) == 0 {
 		return s.References.Hide(string(s.Config))
@@ -186,7 +169,7 @@ func (s Spec) ShownConfig() string {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return "what cannot be shown"
+		return "not valid JSON"
 	}
 	var b strings.Builder
 	s.References.write(&b, v, "")
@@ -205,7 +188,7 @@ func (r References) write(b *strings.Builder, v any, pointer string) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			b.Write(jsonText(name))
+			b.Write(plainJSON(name))
 			b.WriteByte(':')
 			r.write(b, v[name], pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
 		}
@@ -220,14 +203,15 @@ func (r References) write(b *strings.Builder, v any, pointer string) {
 		}
 		b.WriteByte(']')
 	default:
-		b.Write(jsonText(v))
+		b.Write(plainJSON(v))
 	}
 }
 
-func jsonText(v any) []byte {
+// plainJSON does not escape HTML.
+func plainJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // it came from JSON
+	_ = e.Encode(v) // a string, or from JSON
 	return bytes.TrimSpace(b.Bytes())
 }

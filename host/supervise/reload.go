@@ -3,30 +3,104 @@ package supervise
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"sync"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// maxDraining bounds the processes that one plugin may have beside the one that takes calls.
+// maxDraining is how many replaced processes one plugin may have, beside the one that takes calls.
 const maxDraining = 8
 
-// A reload asks the owner to go over to a spec.
-type reload struct {
-	ctx     context.Context
-	spec    Spec
-	program binaries.Identity // the spec's program
-	forced  bool              // starts a new generation in any case, else only if something has changed
-	problem error             // what is wrong with the spec's program, as far as can be seen without running it
-	stuck   bool              // nobody asked for it: it replaces a generation that is stuck
-	reply   chan<- error
+// Reload makes the plugins those of the specs: it adds new ones, removes those without a spec when their calls have ended, and
+// reloads, in parallel, those whose spec or program has changed. It does not touch the others. A plugin that fails stays as
+// it was, and costs only itself.
+//
+// A program has changed when the file of its command has another place, size or time; what it loads does not count.
+func (s *Supervisor) Reload(ctx context.Context, specs []Spec) []error {
+	select {
+	case s.reloading <- struct{}{}:
+		defer func() { <-s.reloading }()
+	case <-ctx.Done():
+		return []error{context.Cause(ctx)}
+	}
+	known, err := s.removeOthers(specs)
+	if err != nil {
+		return []error{err}
+	}
+	problems := make([]error, len(specs))
+	var wg sync.WaitGroup
+	for i, spec := range specs {
+		if slices.ContainsFunc(specs[:i], func(o Spec) bool { return o.Name == spec.Name }) {
+			problems[i] = fmt.Errorf("plugin %q is defined twice; skipped: %s", spec.Name, cmp.Or(spec.Source, "the second"))
+			continue
+		}
+		wg.Go(func() {
+			switch p := known[spec.Name]; {
+			case p == nil:
+				_, problems[i] = s.Add(spec)
+			default:
+				if problems[i] = spec.Check(); problems[i] == nil {
+					problems[i] = p.reloadIfChanged(ctx, spec)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return slices.DeleteFunc(problems, func(e error) bool { return e == nil })
+}
+
+// removeOthers removes the plugins without a spec, whose running calls go on, and returns the others by name.
+func (s *Supervisor) removeOthers(specs []Spec) (map[string]*Process, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errors.New("supervise: the supervisor is closed")
+	}
+	known := map[string]*Process{}
+	s.processes = slices.DeleteFunc(s.processes, func(p *Process) bool {
+		named := slices.ContainsFunc(specs, func(spec Spec) bool { return spec.Name == p.name })
+		if named && !isClosed(p.closing) {
+			known[p.name] = p
+			return false
+		}
+		s.removing[p] = struct{}{}
+		p.leaveOnce.Do(func() { close(p.removed) })
+		go func() {
+			<-p.done
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.removing, p)
+		}()
+		return true
+	})
+	return known, nil
+}
+
+// reloadIfChanged reloads the plugin if its process would differ, and else takes over the settings of its supervision.
+func (p *Process) reloadIfChanged(ctx context.Context, spec Spec) error {
+	spec = spec.complete(p.workdir)
+	now, known := p.status.Load(), *p.spec.Load()
+	program, ok := p.identifyProgram(ctx, spec)
+	r, describedBy := reload{ctx: ctx, spec: spec, program: program}, p.describedProgram(now.ran)
+	switch {
+	case !ok:
+		return p.reloadNotBegun(ctx)
+	case !sameProcess(known, spec), describedBy.Known() && describedBy != program:
+		return p.verifyAndReload(r)
+	case now.State != Starting && now.LastError == "" && reflect.DeepEqual(known, spec):
+		return nil
+	}
+	return p.requestReload(r)
 }
 
 // Reload starts a new generation of the plugin from the spec beside the one that runs. Once it is ready it takes all new
-// calls, and the old one ends when its calls have (see Spec.DrainTimeout). When it does not come up, or ctx ends first, the
-// old one goes on, and the error says why. A plugin that does not run only gets the spec, and has its crashes forgotten.
+// calls, and the old one ends when its calls have (see Spec.DrainTimeout). If it fails, or ctx ends first, the old one goes
+// on, and the error says why. A plugin that does not run gets the spec, and its crashes are reset.
 //
 // Reloads of one plugin wait for each other, and for a start under way. The spec must have the plugin's name.
 func (p *Process) Reload(ctx context.Context, spec Spec) error {
@@ -34,43 +108,45 @@ func (p *Process) Reload(ctx context.Context, spec Spec) error {
 		return err
 	}
 	if spec.Name != p.name {
-		return fmt.Errorf("plugin %q cannot be reloaded as %q: its name stays", p.name, spec.Name)
+		return fmt.Errorf("plugin %q cannot be reloaded as %q: a plugin keeps its name", p.name, spec.Name)
 	}
 	spec = spec.complete(p.workdir)
-	program, ok := p.look(ctx, spec)
+	program, ok := p.identifyProgram(ctx, spec)
 	if !ok {
-		return p.unasked(ctx)
+		return p.reloadNotBegun(ctx)
 	}
-	return p.askVerified(reload{ctx: ctx, spec: spec, program: program, forced: true})
+	return p.verifyAndReload(reload{ctx: ctx, spec: spec, program: program, forced: true})
 }
 
-// askVerified is ask, once it is known whether the program will do.
-func (p *Process) askVerified(r reload) error {
-	problem, ok := aside(r.ctx, p, p.checks, func() error { return Verify(r.spec) })
+// A reload asks the state machine to change to a spec.
+type reload struct {
+	ctx     context.Context
+	spec    Spec
+	program binaries.Identity // the spec's program
+	forced  bool              // starts a new generation even if nothing has changed
+	problem error             // of Spec.Verify
+	stuck   bool              // replaces a stuck generation; nobody asked for it
+	reply   chan<- error
+}
+
+func (p *Process) verifyAndReload(r reload) error {
+	problem, ok := runDetached(r.ctx, p, p.verifying, r.spec.Verify)
 	if !ok {
-		return p.unasked(r.ctx)
+		return p.reloadNotBegun(r.ctx)
 	}
 	r.problem = problem
-	return p.ask(r)
+	return p.requestReload(r)
 }
 
-// unasked is the error of a reload whose time was over, or whose plugin had ended, before it began.
-func (p *Process) unasked(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return p.notReloaded(context.Cause(ctx))
-	}
-	return closedError(p.name)
-}
-
-// ask has the owner reload. It returns soon after r's ctx ends.
-func (p *Process) ask(r reload) error {
+// requestReload returns soon after r's context ends.
+func (p *Process) requestReload(r reload) error {
 	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
+	case p.reloading <- struct{}{}:
+		defer func() { <-p.reloading }()
 	case <-r.ctx.Done():
-		return p.notReloaded(context.Cause(r.ctx))
+		return p.reloadNotBegun(r.ctx)
 	case <-p.done:
-		return closedError(p.name)
+		return p.closedError()
 	}
 	reply := make(chan error, 1)
 	r.reply = reply
@@ -78,123 +154,109 @@ func (p *Process) ask(r reload) error {
 	case p.reloads <- r:
 		return <-reply
 	case <-r.ctx.Done():
-		return p.notReloaded(context.Cause(r.ctx))
+		return p.reloadNotBegun(r.ctx)
 	case <-p.done:
-		return closedError(p.name)
+		return p.closedError()
 	}
 }
 
-func (p *Process) notReloaded(why error) *sdk.Error {
-	return &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "NotReloaded", Message: fmt.Sprintf("plugin %q was not reloaded and is left as it was: %v", p.name, why),
+func (p *Process) reloadNotBegun(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return p.reloadError(context.Cause(ctx))
+	}
+	return p.closedError()
+}
+
+func (p *Process) reloadError(why error) *sdk.Error {
+	return &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "NotReloaded",
+		Message: fmt.Sprintf("plugin %q was not reloaded and stays as it was: %v", p.name, why),
 		Details: sdk.Details(map[string]any{"plugin": p.name})}
 }
 
-// complete fills in what the spec leaves open. It shares nothing with the given one.
-func (s Spec) complete(workdir string) Spec {
-	s = s.clone().withDefaults()
-	s.Dir = cmp.Or(s.Dir, workdir)
-	return s
-}
-
-// reloads are taken while no start is under way.
-func (o *owner) reloads() <-chan reload {
-	if o.attempt != nil {
-		return nil
-	}
-	return o.p.reloads
-}
-
-func (o *owner) reload(r reload) {
-	if isClosed(o.exited()) {
-		o.died()
+// reload handles a request; no start is under way.
+func (m *stateMachine) reload(r reload) {
+	if isClosed(m.exited()) {
+		m.processDied()
 	}
 	switch {
 	case r.ctx.Err() != nil:
-		o.reloadFailed(&r, context.Cause(r.ctx))
-	case o.unchanged(r):
-		o.care(r.spec)
-		o.publish()
+		m.reloadFailed(&r, context.Cause(r.ctx))
+	case !r.forced && m.sameTools(r):
+		m.adoptSettings(r.spec)
+		m.publish()
 		r.reply <- nil
 	case r.problem != nil:
-		o.reloadFailed(&r, r.problem)
-	case o.current == nil:
-		o.respec(r)
-		o.publish()
+		m.reloadFailed(&r, r.problem)
+	case m.current == nil:
+		m.replaceSpec(r)
+		m.publish()
 		r.reply <- nil
-	case len(o.draining) >= maxDraining:
-		o.reloadFailed(&r, fmt.Errorf("%d processes of earlier reloads still have calls; reload again when some have ended", len(o.draining)))
+	case len(m.draining) >= maxDraining:
+		m.reloadFailed(&r, fmt.Errorf("%d processes of earlier reloads still have calls; try again when some have ended",
+			len(m.draining)))
 	default:
-		o.begin("", r.spec, &r)
+		m.begin("", r.spec, &r)
 	}
 }
 
-func (o *owner) unchanged(r reload) bool {
-	return !r.forced && o.describes(r)
+// sameTools says whether what is known of the plugin's tools holds for the spec and the program of a reload.
+func (m *stateMachine) sameTools(r reload) bool {
+	by := m.p.describedProgram(m.ran)
+	return (!by.Known() || by == r.program) && sameProcess(*m.p.spec.Load(), r.spec)
 }
 
-// describes says whether what is known of the plugin's tools holds for another spec and its program.
-func (o *owner) describes(r reload) bool {
-	by := o.p.describedBy(o.ran)
-	return (!by.Known() || by == r.program) && sameProcess(*o.p.spec.Load(), r.spec)
-}
-
-// care takes over how the plugin is to be looked after.
-func (o *owner) care(spec Spec) {
-	o.p.spec.Store(&spec)
-	o.history.limits = spec.Restart
-	if o.current != nil {
-		o.last = nil // of a reload to what is wanted no longer
+// adoptSettings takes over how the plugin is supervised; its process stays.
+func (m *stateMachine) adoptSettings(spec Spec) {
+	m.p.spec.Store(&spec)
+	m.crashes.limits = spec.Restart
+	if m.current != nil {
+		m.lastError = nil // of a reload to a spec that is no longer wanted
 		return
 	}
-	o.alarm = nil
-	o.arm()
+	m.restartAt = nil
+	m.scheduleEager()
 }
 
-// respec gives a plugin that does not run another spec, or another program. What its tools will be is not known then.
-func (o *owner) respec(r reload) {
-	same := o.describes(r)
-	o.p.spec.Store(&r.spec)
-	o.last, o.stderr = nil, nil
-	o.forgive("it was reloaded while it did not run")
+// replaceSpec gives a plugin that does not run another spec, or another program, whose tools are not known.
+func (m *stateMachine) replaceSpec(r reload) {
+	same := m.sameTools(r)
+	m.p.spec.Store(&r.spec)
+	m.lastError, m.stderr = nil, nil
+	m.resetCrashes("it was reloaded while it did not run")
 	if !same {
-		o.ran = binaries.Identity{}
-		o.p.undescribe()
+		m.ran = binaries.Identity{}
+		m.p.forgetDescription()
 	}
 }
 
-// reloadFailed leaves everything as it was. It is nobody's crash.
-func (o *owner) reloadFailed(r *reload, err error) {
-	o.last = fmt.Errorf("not reloaded: %w", err)
-	o.p.log.Warn("plugin was not reloaded", "error", err)
-	if o.current == nil { // it died meanwhile, and calls wait
-		o.resume()
+// reloadFailed leaves everything as it was, and counts no crash.
+func (m *stateMachine) reloadFailed(r *reload, err error) {
+	m.lastError = fmt.Errorf("not reloaded: %w", err)
+	m.p.log.Warn("plugin was not reloaded", "error", err)
+	if m.current == nil { // it died meanwhile, and calls may wait
+		refused := m.mayStart()
+		switch {
+		case refused != nil:
+			m.answerWaiters(startResult{err: refused})
+			m.scheduleEager()
+		case len(m.waiters) > 0:
+			m.begin("a call needs it", *m.p.spec.Load(), nil)
+		default:
+			m.scheduleEager()
+		}
 	}
-	o.publish()
-	r.reply <- o.p.notReloaded(err)
+	m.publish()
+	r.reply <- m.p.reloadError(err)
 }
 
-// resume does for those who waited for a reload in vain what a call does.
-func (o *owner) resume() {
-	err := o.mayStart()
-	switch {
-	case err != nil:
-		o.answerAll(answer{err: err})
-	case len(o.waiters) > 0:
-		o.begin("calls need it", *o.p.spec.Load(), nil)
-		return
-	}
-	o.arm()
-}
-
-// sameProcess says whether a process started from a is as good as one from b: they differ in nothing but how the process
-// is looked after.
+// sameProcess says whether a process of spec a serves for b: they differ in nothing but how it is supervised.
 func sameProcess(a, b Spec) bool {
-	return reflect.DeepEqual(a.bare(), b.bare())
+	return reflect.DeepEqual(a.processSettings(), b.processSettings())
 }
 
-func (s Spec) bare() Spec {
+func (s Spec) processSettings() Spec {
 	s.Source, s.Eager, s.StartTimeout, s.DrainTimeout, s.Restart, s.Idempotent = "", false, 0, 0, Restart{}, nil
-	s.Lock.Source, s.Lock.Advice = "", "" // words
+	s.Lock.Source, s.Lock.Advice = "", ""
 	s.References = References{}
 	if len(s.Env) == 0 {
 		s.Env = nil

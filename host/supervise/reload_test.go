@@ -158,7 +158,7 @@ func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
 			before := mustCall(t, p, "count", "")
 			spec.StartTimeout = time.Second
 			err := p.Reload(t.Context(), spec)
-			checkError(t, err, sdk.CodePluginUnavailable, "not reloaded", "left as it was")
+			checkError(t, err, sdk.CodePluginUnavailable, "not reloaded", "stays as it was")
 			if got := mustCall(t, p, "count", ""); got != before {
 				t.Errorf("%s answers", got)
 			}
@@ -203,7 +203,7 @@ func TestCrashAfterTheSwap(t *testing.T) {
 	ended := begin(t, t.Context(), p, "")
 	mustReload(t, p, counting("2"))
 	_, err := call(t, p, "die", "")
-	checkError(t, err, sdk.CodePluginCrashed, "exit code 7")
+	checkError(t, err, sdk.CodePluginCrashed, "exited with code 7")
 	if got := mustCall(t, p, "count", ""); got != "2" {
 		t.Errorf("version %s answers", got)
 	}
@@ -222,7 +222,7 @@ func TestReloadOfAPluginThatDoesNotRun(t *testing.T) {
 		t.Errorf("status: %+v", s)
 	}
 	checkError(t, p.Reload(t.Context(), Spec{Name: "counts", Command: []string{"/no/such/program"}}), sdk.CodePluginUnavailable, "not reloaded")
-	if err := p.Reload(t.Context(), playing("other", "good")); err == nil || !strings.Contains(err.Error(), "its name stays") {
+	if err := p.Reload(t.Context(), playing("other", "good")); err == nil || !strings.Contains(err.Error(), "a plugin keeps its name") {
 		t.Error(err)
 	}
 	if got := mustCall(t, p, "count", ""); got != "2" {
@@ -341,7 +341,7 @@ func TestSupervisorReload(t *testing.T) {
 	moved.Lock = Lock{Source: "toolhost.lock.hcl:9", Advice: "lock it"}
 	broken := Spec{Name: "broken"}
 	problems := s.Reload(t.Context(), []Spec{moved, spec("changes", "2"), spec("comes", "1"), broken, spec("comes", "2")})
-	if text := fmt.Sprint(problems); len(problems) != 2 || !strings.Contains(text, "no command") || !strings.Contains(text, "there twice") {
+	if text := fmt.Sprint(problems); len(problems) != 2 || !strings.Contains(text, "no command") || !strings.Contains(text, "defined twice") {
 		t.Errorf("problems: %v", problems)
 	}
 	if got := stays.Status(); got.Generation != 1 || got.Source != "config.hcl:9" {

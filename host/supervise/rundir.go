@@ -9,154 +9,119 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// A runDir is the private folder of one host for its plugins' sockets. The host holds a lock in it for as long as it
-// lives; a folder whose lock is free belonged to a host that died.
+// A runDir is the private folder of one host for its plugins' sockets. The host holds a lock in it for as long as it lives: a
+// folder whose lock is free belonged to a host that died.
 type runDir struct {
 	path string
 	lock *os.File
 }
 
 const (
-	runPrefix = "toolhost-"
-	lockName  = "lock"
-	// maxBase keeps socket paths under the 104 bytes that all systems allow.
-	maxBase = 45
+	runPrefix  = "toolhost-"
+	unfinished = ".new-" + runPrefix // begins the name of a folder that is being made
+	lockName   = "lock"
+	// unfinishedTime is longer than making a folder takes: an older unfinished one is of a host that was killed.
+	unfinishedTime = time.Hour
+	// maxRunBase keeps socket paths under the 104 bytes that all systems allow.
+	maxRunBase = 45
 )
 
-// How long a host works on removing what plugins have left. What remains is the next host's to remove.
+// How long a host removes what plugins have left; the rest is left to the next host.
 const (
-	removalTime  = 2 * time.Second        // while somebody waits for that
-	removalAside = time.Minute            // when nobody does
-	sweepTime    = 500 * time.Millisecond // at the start, for what other hosts have left
+	removalTime           = 2 * time.Second        // while a caller waits
+	backgroundRemovalTime = time.Minute            // when nobody does
+	sweepTime             = 500 * time.Millisecond // at the start, for what other hosts have left
 )
 
-// makeRunDir makes the folder and removes those of dead hosts beside it. It is made under another name first, so that
-// nobody takes it for abandoned before it is locked.
+// makeRunDir makes the folder and removes those of dead hosts beside it. It gets its name when it is locked, so that no other
+// host takes it for abandoned before.
 func makeRunDir(base string) (*runDir, error) {
-	base, err := filepath.Abs(chooseBase(base))
+	base, err := filepath.Abs(chooseRunBase(base))
 	if err != nil {
 		return nil, err
 	}
-	sweep(base)
+	sweepRunDirs(base)
 	fresh, err := os.MkdirTemp(base, unfinished)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := acquireLock(filepath.Join(fresh, lockName), os.O_CREATE)
-	if err != nil {
-		unmake(fresh)
-		return nil, err
-	}
+	lock, err := fsutil.TryLock(filepath.Join(fresh, lockName), os.O_RDWR|os.O_CREATE)
 	path := filepath.Join(base, runPrefix+strings.TrimPrefix(filepath.Base(fresh), unfinished))
-	if err := os.Rename(fresh, path); err != nil {
-		_ = lock.Close()
-		unmake(fresh)
+	if err == nil {
+		err = os.Rename(fresh, path)
+	}
+	if err != nil {
+		_ = lock.Close() // also nil
+		removeUnfinished(fresh)
 		return nil, err
 	}
 	return &runDir{path, lock}, nil
 }
 
-// RunBase is the folder that supervisors make their private folders in, unless their options name another.
-func RunBase() string { return chooseBase("") }
-
-func chooseBase(base string) string {
+// chooseRunBase is the folder that run folders are made in: base, "" for $XDG_RUNTIME_DIR, else the temporary folder.
+func chooseRunBase(base string) string {
 	if base == "" {
 		base = os.Getenv("XDG_RUNTIME_DIR")
 	}
-	if info, err := os.Stat(base); base == "" || err != nil || !info.IsDir() || len(base) > maxBase {
+	if info, err := os.Stat(base); base == "" || err != nil || !info.IsDir() || len(base) > maxRunBase {
 		base = os.TempDir()
 	}
-	if len(base) > maxBase {
+	if len(base) > maxRunBase {
 		base = "/tmp"
 	}
 	return base
 }
 
-func acquireLock(path string, create int) (*os.File, error) {
-	f, err := os.OpenFile(path, create|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
-}
+// SocketDir is the folder in which the supervisor makes its private folder for sockets.
+func (o Options) SocketDir() string { return chooseRunBase(o.RunDir) }
 
-// sweep removes the folders whose host is gone, as far as there is time.
-func sweep(base string) {
+// sweepRunDirs removes the folders whose host is gone, within sweepTime. Only the lock decides, never the name or a process id.
+func sweepRunDirs(base string) {
 	until := time.Now().Add(sweepTime)
 	dirs, _ := filepath.Glob(filepath.Join(base, "*"+runPrefix+"*"))
 	for _, dir := range dirs {
 		switch name := filepath.Base(dir); {
 		case strings.HasPrefix(name, unfinished):
-			sweepUnfinished(dir)
+			info, err := os.Lstat(dir)
+			if err == nil && time.Since(info.ModTime()) >= unfinishedTime && ownFolder(dir) {
+				removeUnfinished(dir)
+			}
 		case strings.HasPrefix(name, runPrefix):
-			sweepFinished(dir, until)
+			lockPath := filepath.Join(dir, lockName)
+			if info, err := os.Lstat(lockPath); err != nil || !info.Mode().IsRegular() || !ownFolder(dir) {
+				continue
+			}
+			if lock, err := fsutil.TryLock(lockPath, os.O_RDWR); err == nil {
+				placeholder.RemoveNoted(dir)
+				_ = removal.Keeping(dir, lockName, time.Until(until))
+				_ = lock.Close()
+			}
 		}
 	}
 }
 
-// sweepFinished removes a folder if its host is gone. Only the lock decides, never the name or a process id.
-func sweepFinished(dir string, until time.Time) {
-	lockPath := filepath.Join(dir, lockName)
-	if info, err := os.Lstat(lockPath); err != nil || !info.Mode().IsRegular() || !ownFolder(dir) {
-		return
-	}
-	if lock, err := acquireLock(lockPath, 0); err == nil {
-		placeholder.RemoveNoted(dir)
-		_ = removal.Keeping(dir, lockName, time.Until(until))
-		_ = lock.Close()
-	}
+// removeUnfinished opens nothing: too many open files may be why the folder was not finished.
+func removeUnfinished(dir string) {
+	_ = os.Remove(filepath.Join(dir, lockName))
+	_ = os.Remove(dir)
 }
 
-// ownFolder says whether it is a folder of the user's. Others may make theirs beside it, in /tmp.
+// ownFolder is true for a folder of this user. Other users may make theirs beside it, in /tmp.
 func ownFolder(dir string) bool {
 	var st syscall.Stat_t
 	return syscall.Lstat(dir, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR && int(st.Uid) == os.Geteuid()
 }
 
-// forTemps gives the folder for temporary files: this one, unless it is in $XDG_RUNTIME_DIR, which is for small things and
-// takes memory.
-func (d *runDir) forTemps(asked string) (*runDir, error) {
-	if asked != "" || filepath.Dir(d.path) != filepath.Clean(os.Getenv("XDG_RUNTIME_DIR")) {
-		return d, nil
-	}
-	return makeRunDir(os.TempDir())
-}
-
 // temp makes a folder for the temporary files of one generation.
 func (d *runDir) temp() (string, error) { return os.MkdirTemp(d.path, "t") }
 
-// remove is for when all plugins have ended. A placeholder that somebody else had a lock on then may be left. The lock goes last:
-// without it nobody would look for what is left.
+// remove removes the folder when all plugins have ended. A placeholder that another process has locked may be left. The lock
+// goes last: without it no host would look for what is left.
 func (d *runDir) remove() error {
 	defer d.lock.Close()
 	placeholder.RemoveNoted(d.path)
 	return removal.Keeping(d.path, lockName, removalTime)
-}
-
-// This file removes private folders that were never finished, see makeRunDir.
-
-const (
-	unfinished = ".new-" + runPrefix // begins the name of a folder that is being made
-	// makingTime is more than that takes: an older one is of a host that was killed meanwhile.
-	makingTime = time.Hour
-)
-
-// sweepUnfinished removes a folder of ours that no host can still be making.
-func sweepUnfinished(dir string) {
-	info, err := os.Lstat(dir)
-	if err == nil && time.Since(info.ModTime()) >= makingTime && ownFolder(dir) {
-		unmake(dir)
-	}
-}
-
-// unmake removes a folder that was not finished. Nothing is opened for it: too many open files may be why.
-func unmake(fresh string) {
-	_ = os.Remove(filepath.Join(fresh, lockName))
-	_ = os.Remove(fresh)
 }

@@ -142,7 +142,7 @@ func TestAttacks(t *testing.T) {
 func attackAt(t *testing.T, box sandbox.Spec, namespaces bool, free map[string]bool) {
 	p, s, m := makePrey(t), supervisor(t), sandbox.Machine()
 	m.Namespaces = namespaces
-	s.machine = func() sandbox.Means { return m }
+	s.capabilities = func() sandbox.Means { return m }
 	proc := add(t, s, attacker(p, box))
 	var said map[string]string
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
@@ -366,7 +366,7 @@ func TestHint(t *testing.T) {
 	_, err := call(t, proc, "give-up", "")
 	words := []string{"read-only file system", `sandbox level "confined"`, p.Inside, "write = "}
 	if sandbox.Machine().Landlock == 0 {
-		words = []string{"exit code 3"}
+		words = []string{"exited with code 3"}
 	}
 	checkError(t, err, sdk.CodePluginCrashed, words...)
 	proc = add(t, supervisor(t), attacker(p, sandbox.Spec{Level: sandbox.Supervised}))
@@ -403,7 +403,7 @@ func TestLesserMachines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, m := supervisor(t), sandbox.Machine()
 			c.lack(&m)
-			s.machine = func() sandbox.Means { return m }
+			s.capabilities = func() sandbox.Means { return m }
 			spec := attacker(makePrey(t), sandbox.Spec{Level: c.level, Require: c.require})
 			if c.got == "" {
 				spec.Command = []string{"/bin/sh", "-c", "touch " + mark}
@@ -659,7 +659,7 @@ func (v verdict) check(t *testing.T, machine string, level sandbox.Level) {
 		t.Errorf("it is said to have %+v", v.Box)
 	case !whole && (!strings.Contains(v.Strict, "it requires the sandbox level") || !strings.Contains(v.Strict, "the plugin can ")):
 		t.Errorf("one that requires more hears %s", v.Strict)
-	case !whole && (!strings.Contains(v.Log, "level=WARN") || !strings.Contains(v.Log, "kept in less than was asked")):
+	case !whole && (!strings.Contains(v.Log, "level=WARN") || !strings.Contains(v.Log, "lower sandbox level than requested")):
 		t.Errorf("the log says %s", v.Log)
 	}
 	if v.Told.Got != v.Box.Got || !slices.Equal(v.Told.Missing, v.Box.Missing) {
@@ -728,13 +728,13 @@ func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
 // What a start beside this one finds out does not make half of its sandbox one for another machine.
 func TestAStartLooksAtTheMachineOnce(t *testing.T) {
 	s, looks := supervisor(t), 0
-	s.machine = func() sandbox.Means {
+	s.capabilities = func() sandbox.Means {
 		looks++
 		return sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: looks == 1}
 	}
 	spec := playing("good", "good")
 	spec.Sandbox = sandbox.Spec{Write: []string{shortDir(t)}}
-	how, err := s.stage(spec, os.Args[0], sandbox.Folders{Temp: t.TempDir()}, nil, s.programs)
+	how, err := s.prepareSandbox(spec, os.Args[0], sandbox.Folders{Temp: t.TempDir()}, nil, s.pluginPrograms)
 	cmd := how.Command("")
 	if err != nil || looks != 1 || !cmd.Namespace || !cmd.Restrict.NoInterference || !slices.Contains(cmd.Restrict.Write, sandbox.SharedMemory) {
 		t.Errorf("after %d looks: %v, %+v", looks, err, cmd.Restrict)

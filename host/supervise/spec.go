@@ -14,70 +14,69 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
-// A Spec says which plugin to run, and how. Zero values stand for the defaults of Defaults.
+// A Spec is a plugin's configuration. Zero values stand for those of Defaults.
 type Spec struct {
 	// Name is the plugin's label, ^[a-z][a-z0-9-]{0,31}$; its tools are called NAME__TOOL.
 	Name string
 	// Command is the program and its arguments. It is never given to a shell.
 	Command []string
-	// Script is the file among the arguments that an interpreter runs, absolute; "" when there is none or it is not known. It must
-	// be there.
+	// Script is the absolute path of the argument that an interpreter runs; "" if there is none or it is not known. It must exist.
 	Script string
 	// Dir is the folder that the plugin starts in; "" is the supervisor's work folder.
 	Dir string
-	// Env is added to the few variables that a plugin gets of the host's environment.
+	// Env is added to the few variables of the host's environment that a plugin gets.
 	Env map[string]string
-	// InheritEnv gives the plugin all of the host's environment instead of these few, but for what is between a plugin and its
-	// host and what makes shells run more than they are told; nil does not.
+	// InheritEnv gives the plugin the whole environment of the host, except for variables of the plugin protocol and those that
+	// make shells run other files; nil does not.
 	InheritEnv *bool
 	// SHA256 is the checksum, in hex, that the program file must have; "" accepts any.
 	SHA256 string
-	// Lock is what a lock file says of the plugin.
+	// Lock is the plugin's entry in a lock file.
 	Lock Lock
-	// Eager starts the plugin at once instead of with the first call.
+	// Eager starts the plugin when it is added, not with the first call.
 	Eager bool
 	// StartTimeout is how long the plugin may take from its start until it has described itself.
 	StartTimeout time.Duration
-	// DrainTimeout is how long calls may go on in the old process after a reload, or after the plugin was removed; zero is
-	// as long as their deadlines allow. It is at most an hour.
+	// DrainTimeout is how long calls may go on in the old process after a reload, or after the plugin was removed, at most an
+	// hour; zero is until their deadlines.
 	DrainTimeout time.Duration
-	// Restart says what happens after a crash.
+	// Restart is the policy after a crash.
 	Restart Restart
 	// Config is the plugin's own configuration, a JSON object, or nil.
 	Config json.RawMessage
-	// References are the values that are not to be shown.
+	// References are values that are not displayed.
 	References References
-	// Idempotent names the tools whose calls may be repeated when the plugin died in one.
+	// Idempotent names the tools whose calls may be repeated when the plugin died during one.
 	Idempotent []string
-	// Sandbox says how it is kept from the rest of the machine.
+	// Sandbox is what the plugin may use of the machine.
 	Sandbox sandbox.Spec
-	// Source tells people where the spec is from, such as "config.hcl:12".
+	// Source is where the spec is from, for display, such as "config.hcl:12".
 	Source string
 }
 
-// A Lock is what a lock file says of a plugin. The zero value is nothing.
+// A Lock is the entry of a plugin in a lock file. The zero value locks nothing.
 type Lock struct {
-	// SHA256 is the checksum, in hex, that the program file must have, beside that of the spec; "" accepts any.
+	// SHA256 is the checksum, in hex, that the program file must have besides that of the spec; "" accepts any.
 	SHA256 string
-	// Interpreters are the checksums, by path, of the programs that run it if it is a script, or env; any other is refused. It
-	// counts with SHA256.
+	// Interpreters are the checksums, by path, of the programs that run it if it is a script, or env; others are refused. They
+	// have no effect without SHA256.
 	Interpreters map[string]string
-	// Source tells people where that stands, such as "toolhost.lock.hcl:12", and Advice what to do about another program.
+	// Source is where the entry is, such as "toolhost.lock.hcl:12", and Advice how to update it, for errors.
 	Source, Advice string
-	// Refused says why the plugin must not be started at all; "" when it may be.
+	// Refused is why the plugin must not be started at all; "" if it may be.
 	Refused string
 }
 
-// Restart limits how often a plugin that crashes is started again. The first start after a crash is at once, each
-// further one waits longer, and one crash too many within Window puts the plugin in quarantine.
+// Restart is the policy after crashes. The first restart is immediate, each further one waits longer, and more than MaxCrashes
+// within Window quarantine the plugin.
 type Restart struct {
-	MaxCrashes int           // how many crashes within Window are put up with
-	Window     time.Duration // also how long a plugin must run well to have its crashes forgotten
-	Backoff    time.Duration // the wait before the second restart; it doubles from there
+	MaxCrashes int
+	Window     time.Duration // also how long a plugin must run without a crash to have its crashes reset
+	Backoff    time.Duration // the wait before the second restart; it doubles with each further one
 	BackoffMax time.Duration // the longest wait
 }
 
-// Defaults are what the zero values of a Spec stand for.
+// Defaults has the values that the zero values of a Spec stand for.
 var Defaults = Spec{
 	StartTimeout: 10 * time.Second,
 	Restart:      Restart{MaxCrashes: 5, Window: time.Minute, Backoff: 100 * time.Millisecond, BackoffMax: 30 * time.Second},
@@ -85,7 +84,7 @@ var Defaults = Spec{
 
 var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
-// Check says what is wrong with the spec by itself; the files it names are not looked at.
+// Check validates the spec without reading the files that it names; Verify does that.
 func (s Spec) Check() error {
 	switch {
 	case !pluginName.MatchString(s.Name):
@@ -102,10 +101,6 @@ func (s Spec) Check() error {
 	if err := s.Sandbox.Check(); err != nil {
 		return fmt.Errorf("plugin %q: %w", s.Name, err)
 	}
-	return s.checkLimits()
-}
-
-func (s Spec) checkLimits() error {
 	r := s.Restart
 	if s.StartTimeout < 0 || s.DrainTimeout < 0 || r.MaxCrashes < 0 || r.Window < 0 || r.Backoff < 0 || r.BackoffMax < 0 {
 		return fmt.Errorf("plugin %q: timeouts and restart limits must not be negative", s.Name)
@@ -117,18 +112,16 @@ func isSHA256(s string) bool {
 	return len(s) == 64 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
 }
 
-func (s Spec) clone() Spec {
-	s.Command, s.Env, s.Config, s.Idempotent = slices.Clone(s.Command), maps.Clone(s.Env), bytes.Clone(s.Config), slices.Clone(s.Idempotent)
+// complete returns a copy, which shares nothing with the spec, with the defaults.
+func (s Spec) complete(workdir string) Spec {
+	s.Command, s.Idempotent = slices.Clone(s.Command), slices.Clone(s.Idempotent)
+	s.Env, s.Config = maps.Clone(s.Env), bytes.Clone(s.Config)
 	b := &s.Sandbox
 	b.Write, b.Read, b.Wrapper = slices.Clone(b.Write), slices.Clone(b.Read), slices.Clone(b.Wrapper)
 	if b.Network != nil {
 		b.Network = new(*b.Network)
 	}
-	return s
-}
-
-// withDefaults fills in the zero values.
-func (s Spec) withDefaults() Spec {
+	s.Dir = cmp.Or(s.Dir, workdir)
 	s.StartTimeout = cmp.Or(s.StartTimeout, Defaults.StartTimeout)
 	d := Defaults.Restart
 	s.Restart.MaxCrashes = cmp.Or(s.Restart.MaxCrashes, d.MaxCrashes)

@@ -138,9 +138,9 @@ func TestHandshake(t *testing.T) {
 		"other folder":           {"1|1|unix|/tmp/plugin1|grpc|\n", "outside"},
 		"dots":                   {"1|1|unix|" + dir + "/../x|grpc|\n", "outside"},
 		"relative":               {"1|1|unix|plugin1|grpc|\n", "outside"},
-		"gone":                   {"1|1|unix|" + dir + "/nothing|grpc|\n", "not there"},
-		"a file":                 {"1|1|unix|" + file + "|grpc|\n", "no socket"},
-		"a link":                 {"1|1|unix|" + link + "|grpc|\n", "no socket"},
+		"gone":                   {"1|1|unix|" + dir + "/nothing|grpc|\n", "does not exist"},
+		"a file":                 {"1|1|unix|" + file + "|grpc|\n", "not a socket"},
+		"a link":                 {"1|1|unix|" + link + "|grpc|\n", "not a socket"},
 		"as long as it may be":   {long(4 << 10), ""},
 		"one byte longer":        {long(4<<10 + 1), "no toolhost plugin"},
 		"many fields":            {"1|1|unix|" + socket + "|grpc|||||\n", "no toolhost plugin"},
@@ -185,7 +185,7 @@ func TestLastWordsOutliveTheDeadline(t *testing.T) {
 			}
 			check(t, r.SetReadDeadline(time.Now().Add(-time.Second)))
 			var out bytes.Buffer
-			if _, err := io.Copy(&out, &lastWords{from: r}); !errors.Is(err, want) || out.String() != text {
+			if _, err := io.Copy(&out, &remainderReader{file: r}); !errors.Is(err, want) || out.String() != text {
 				t.Errorf("%d bytes of %d, %v", out.Len(), len(text), err)
 			}
 		})
@@ -205,8 +205,8 @@ func TestLastWordsHaveAnEnd(t *testing.T) {
 		}
 	}()
 	check(t, r.SetReadDeadline(time.Now().Add(-time.Second)))
-	n, err := io.Copy(io.Discard, &lastWords{from: r})
-	if !errors.Is(err, os.ErrDeadlineExceeded) || n > maxLate+64<<10 {
+	n, err := io.Copy(io.Discard, &remainderReader{file: r})
+	if !errors.Is(err, os.ErrDeadlineExceeded) || n > maxRemainder+64<<10 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	r.Close()
@@ -231,7 +231,7 @@ func TestTemporaryFolder(t *testing.T) {
 			p := add(t, s, spec)
 			first := mustCall(t, p, "litter", "")
 			info, err := os.Stat(first)
-			if err != nil || info.Mode().Perm() != 0o700 || filepath.Dir(first) != s.dir.path {
+			if err != nil || info.Mode().Perm() != 0o700 || filepath.Dir(first) != s.runDir.path {
 				t.Fatalf("%s: %v, %v", first, info, err)
 			}
 			_, _ = call(t, p, "die", "it")
@@ -240,7 +240,7 @@ func TestTemporaryFolder(t *testing.T) {
 			}
 			soon(t, "the first is gone", patience, func() bool { return missing(first) })
 			_ = s.Close()
-			if !missing(s.dir.path) {
+			if !missing(s.runDir.path) {
 				t.Error("the supervisor left its folder")
 			}
 		})
@@ -257,8 +257,8 @@ func TestTemporaryFolderIsNotInTheRuntimeFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := add(t, s, playing("good", "good"))
-	if got := mustCall(t, p, "litter", ""); filepath.Dir(filepath.Dir(got)) != tmp || filepath.Dir(s.dir.path) != runtime {
-		t.Errorf("temporary files in %s, sockets in %s", got, s.dir.path)
+	if got := mustCall(t, p, "litter", ""); filepath.Dir(filepath.Dir(got)) != tmp || filepath.Dir(s.runDir.path) != runtime {
+		t.Errorf("temporary files in %s, sockets in %s", got, s.runDir.path)
 	}
 	_ = s.Close()
 	for _, dir := range []string{runtime, tmp} {
@@ -272,7 +272,7 @@ func TestTemporaryFolderOfAFailedStart(t *testing.T) {
 	s := supervisor(t)
 	_, _ = call(t, add(t, s, playing("bad", "exits")), "echo", "")
 	soon(t, "no folder is left", patience, func() bool {
-		left, _ := filepath.Glob(filepath.Join(s.dir.path, "t*"))
+		left, _ := filepath.Glob(filepath.Join(s.runDir.path, "t*"))
 		return len(left) == 0
 	})
 }
@@ -302,7 +302,7 @@ func TestDiscoveryIsContained(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 	d.Command[2] = "echo trouble >&2; exit 3"
-	if _, err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "exit code 3") || !strings.Contains(err.Error(), "it said: trouble") {
+	if _, err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "exited with code 3") || !strings.Contains(err.Error(), "it printed: trouble") {
 		t.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -9,215 +10,310 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 )
 
-// A starter brings up one generation of a plugin. It returns when the plugin is ready or has failed, in the time that
-// the spec allows, and leaves no process behind when it fails.
-type starter func(ctx context.Context, spec Spec, number int) (*generation, error)
+// State is the state of a plugin.
+type State string
 
-// An owner is the one goroutine that holds a plugin's state; everybody else sends it events. Between events nothing
-// changes.
-type owner struct {
-	p         *Process
-	start     starter
-	state     State
-	since     time.Time
-	reason    string
-	number    int         // of the newest start
-	told      int         // the generation that the state is about
-	restarts  int         // starts after the first, without reloads
-	current   *generation // takes calls, or nil
-	attempt   *attempt    // the one start under way, or nil
-	waiters   []chan<- answer
-	history   history
-	retryAt   time.Time
-	replaceAt <-chan time.Time // when a generation that is stuck is replaced; nil is never
-	alarm     <-chan time.Time // when an eager plugin is started without a call; nil is never
+// The states. A plugin begins as known; a call, or Spec.Eager, starts it.
+const (
+	Known       State = "known"       // the next call starts it for the first time
+	Starting    State = "starting"    // its process runs and has not described itself yet
+	Ready       State = "ready"       // takes calls
+	Stuck       State = "stuck"       // takes calls until it is replaced: too many handlers ignore cancellation
+	Crashed     State = "crashed"     // died; the next call starts it
+	Backoff     State = "backoff"     // died again; calls fail at once until Status.RetryAt
+	Quarantined State = "quarantined" // died too often; nothing for five minutes, then one start
+	Invalid     State = "invalid"     // cannot work: wrong checksum, refused configuration; see Process.Reset
+	Draining    State = "draining"    // takes no more calls; ends when its running calls have ended
+	Stopped     State = "stopped"     // ended for good
+)
+
+// A stateMachine is the life of one plugin. One goroutine, run, owns it; all others send events over the channels of Process.
+//
+//	known -> starting -> ready -> draining -> stopped   closed or removed, from any state
+//	             |         |
+//	             +---------+--> crashed -> starting       the first restart is immediate
+//	             |              backoff -> starting       later restarts wait; calls fail at once meanwhile
+//	             |              quarantined -> starting   too many crashes: five minutes, then one try
+//	             +------------> invalid                   wrong program, refused configuration: no more tries
+//
+//	ready -> stuck -> ready   another generation is started beside it; counts as a crash
+//
+// Reset, reload and a changed program lead from crashed, backoff, quarantined and invalid back to known. A plugin that is
+// reloaded while it runs stays ready: the new generation starts beside the old one, which drains.
+type stateMachine struct {
+	p     *Process
+	start startFunc
+
+	state      State
+	since      time.Time
+	reason     string
+	generation int           // the number that the state is about
+	published  Status        // as OnState last got it
+	draining   []*generation // replaced, with calls that still run
+	drained    chan *generation
+	background sync.WaitGroup // what ends generations
+
+	newest  int           // number of the newest start
+	current *generation   // takes calls, or nil
+	attempt *startAttempt // the one start under way, or nil
+	waiters []chan<- startResult
+
+	crashes   crashHistory
+	restarts  int // starts after the first, without reloads
 	readyAt   time.Time
+	retryAt   time.Time         // when a crashed plugin may be started again
+	replaceAt <-chan time.Time  // when a stuck generation is replaced; nil is never
+	restartAt <-chan time.Time  // when an eager plugin is started without a call; nil is never
 	ran       binaries.Identity // the program of the newest start
-	last      error             // of the newest start or life
-	stderr    []string          // of the last process, when none runs
-	draining  []*generation
-	drained   chan *generation
-	shown     Status         // when others were told last
-	drains    sync.WaitGroup // what ends generations in the background
+	lastError error             // of the newest start or process
+	stderr    []string          // last lines of the last process, when none runs
 }
 
-// A want asks the owner for a running generation, and tells what the program is now, if that matters.
-type want struct {
-	reply   chan<- answer
+// A startFunc brings up one generation. It returns when the plugin is ready or has failed, within Spec.StartTimeout, and
+// leaves no process behind when it fails.
+type startFunc func(ctx context.Context, spec Spec, number int) (*generation, error)
+
+// An acquireRequest asks for a generation that takes calls. Program is the program's file now, if that matters.
+type acquireRequest struct {
+	reply   chan<- startResult
 	program binaries.Identity
 }
 
-// An answer is a generation, or why there is none: to a want, and of a start.
-type answer struct {
+// A startResult is a generation, or why there is none.
+type startResult struct {
 	g   *generation
 	err error
 }
 
-// An attempt is a start under way.
-type attempt struct {
+// A startAttempt is a start under way.
+type startAttempt struct {
 	spec    Spec
 	abort   context.CancelFunc
 	program binaries.Identity // set when it has ended
-	ended   chan answer
+	ended   chan startResult
 	reload  *reload // that asked for it, beside the generation that runs; or nil
 }
 
-func (o *owner) run() {
-	defer close(o.p.done)
+func (m *stateMachine) run() {
+	defer close(m.p.done)
 	for {
-		o.publish()
+		m.publish()
+		var startEnded <-chan startResult
+		reloads := m.p.reloads
+		if m.attempt != nil {
+			startEnded, reloads = m.attempt.ended, nil // a reload waits for the start under way
+		}
 		select {
-		case w := <-o.p.wants:
-			o.want(w)
-		case a := <-o.attemptEnded():
-			o.startEnded(a)
-		case <-o.exited():
-			o.died()
-		case r := <-o.reloads():
-			o.reload(r)
-		case g := <-o.drained:
-			o.forgetDrained(g)
-		case <-o.alarm:
-			o.wake()
-		case s := <-o.p.stuck:
-			o.stuck(s)
-		case <-o.replaceAt:
-			o.replace()
-		case taken := <-o.p.resets:
-			o.reset(taken)
-		case <-o.p.leaving:
-			o.close("it is no longer among the plugins")
+		case r := <-m.p.acquires:
+			m.acquire(r)
+		case r := <-startEnded:
+			m.startEnded(r)
+		case <-m.exited():
+			m.processDied()
+		case r := <-reloads:
+			m.reload(r)
+		case g := <-m.drained:
+			m.removeDrained(g)
+		case <-m.restartAt:
+			m.restartEager()
+		case g := <-m.p.stuck:
+			m.generationStuck(g)
+		case <-m.replaceAt:
+			m.replaceStuck()
+		case done := <-m.p.resets:
+			m.resetCrashes("it was reset")
+			m.publish()
+			close(done)
+		case <-m.p.removed:
+			m.close("it is no longer configured")
 			return
-		case <-o.p.closing:
-			o.close("the host closes it")
+		case <-m.p.closing:
+			m.close("the host closes it")
 			return
 		}
 	}
 }
 
-// exited is the end of the current generation; never, when there is none.
-func (o *owner) exited() <-chan struct{} {
-	if o.current == nil {
+// exited closes when the current generation has ended; nil without one.
+func (m *stateMachine) exited() <-chan struct{} {
+	if m.current == nil {
 		return nil
 	}
-	return o.current.done()
+	return m.current.done()
 }
 
-func (o *owner) attemptEnded() <-chan answer {
-	if o.attempt == nil {
-		return nil
-	}
-	return o.attempt.ended
+func (m *stateMachine) setState(s State, reason string) {
+	m.state, m.since, m.reason = s, time.Now(), reason
 }
 
-func (o *owner) want(w want) {
-	if isClosed(o.exited()) {
-		o.died()
+// acquire answers with the current generation, with why there is none, or when a start has ended.
+func (m *stateMachine) acquire(r acquireRequest) {
+	if isClosed(m.exited()) {
+		m.processDied()
 	}
-	if w.program.Known() && o.ran.Known() && w.program != o.ran {
-		o.forgive("its program has changed")
+	if r.program.Known() && m.ran.Known() && r.program != m.ran {
+		m.resetCrashes("its program has changed")
 	}
 	switch {
-	case o.current != nil:
-		w.reply <- answer{g: o.current}
+	case m.current != nil:
+		r.reply <- startResult{g: m.current}
 		return
-	case o.attempt == nil:
-		if err := o.mayStart(); err != nil {
-			w.reply <- answer{err: err}
+	case m.attempt == nil:
+		if err := m.mayStart(); err != nil {
+			r.reply <- startResult{err: err}
 			return
 		}
-		o.begin("a call needs it", *o.p.spec.Load(), nil)
+		m.begin("a call needs it", *m.p.spec.Load(), nil)
 	}
-	o.waiters = append(o.waiters, w.reply)
+	m.waiters = append(m.waiters, r.reply)
 }
 
-// begin starts a generation. At most one start is under way.
-func (o *owner) begin(why string, spec Spec, r *reload) {
-	o.number++
-	o.alarm = nil
+// begin starts a generation; for a reload beside the current one. At most one start is under way.
+func (m *stateMachine) begin(why string, spec Spec, r *reload) {
+	m.newest++
+	m.restartAt = nil
 	parent := context.Background()
 	if r != nil {
 		parent = r.ctx
 	} else {
-		o.to(Starting, why)
-		o.told = o.number
-		o.restarts += min(o.number-1, 1)
+		m.setState(Starting, why)
+		m.generation = m.newest
+		m.restarts += min(m.newest-1, 1)
 	}
 	ctx, abort := context.WithCancel(parent)
-	a := &attempt{spec: spec, abort: abort, ended: make(chan answer, 1), reload: r}
-	o.attempt = a
+	a := &startAttempt{spec: spec, abort: abort, ended: make(chan startResult, 1), reload: r}
+	m.attempt = a
 	go func(number int) {
 		defer abort()
-		a.ended <- o.try(ctx, a, number)
-	}(o.number)
+		// The program is identified before it is started: one that changes in between is tried once more.
+		program, err := m.p.identifyForStart(ctx, spec)
+		if err != nil {
+			a.ended <- startResult{err: err}
+			return
+		}
+		a.program = program
+		g, err := m.start(ctx, spec, number)
+		a.ended <- startResult{g, err}
+	}(m.newest)
 }
 
-// try looks at the program before it starts it: one that changes in between is tried once more.
-func (o *owner) try(ctx context.Context, a *attempt, number int) answer {
-	program, err := o.p.lookToStart(ctx, a.spec)
-	if err != nil {
-		return answer{err: err}
-	}
-	a.program = program
-	g, err := o.start(ctx, a.spec, number)
-	return answer{g, err}
-}
-
-func (o *owner) startEnded(ended answer) {
-	a := o.attempt
-	o.attempt = nil
+func (m *stateMachine) startEnded(r startResult) {
+	a := m.attempt
+	m.attempt = nil
 	switch {
-	case ended.err == nil:
-		o.ready(a, ended.g)
-	case a.reload != nil && a.reload.stuck && o.current != nil:
-		o.markStuck(fmt.Errorf("%s, and another process could not be started: %w", o.current.left.words(), ended.err))
+	case r.err == nil:
+		m.becomeReady(a, r.g)
+	case a.reload != nil && a.reload.stuck && m.current != nil:
+		m.markStuck(fmt.Errorf("%s, and another process could not be started: %w", m.current.abandoned.describe(), r.err))
 		return
 	case a.reload != nil && !a.reload.stuck:
-		o.reloadFailed(a.reload, ended.err)
+		m.reloadFailed(a.reload, r.err)
 		return
 	default:
-		o.ran = a.program
-		o.failed(ended.err)
+		m.ran = a.program
+		m.startFailed(r.err)
 	}
-	o.publish() // before those who waited can look
-	o.answerAll(answer{ended.g, startError(o, ended.err)})
+	m.publish() // before the waiters can look
+	m.answerWaiters(startResult{r.g, m.startError(r.err)})
 	if a.reload != nil {
 		a.reload.reply <- nil
 	}
 }
 
-// ready makes a generation the one that takes calls.
-func (o *owner) ready(a *attempt, g *generation) {
-	old, why := o.current, "it has started and described itself"
+// becomeReady makes a generation the current one and drains the one before.
+func (m *stateMachine) becomeReady(a *startAttempt, g *generation) {
+	old, why := m.current, "it has started and described itself"
 	switch {
 	case a.reload != nil && a.reload.stuck:
 		why = "it was restarted"
 		if old != nil {
-			why += ", since " + old.left.words()
+			why += ": " + old.abandoned.describe()
 		}
-		o.restarts++
+		m.restarts++
 	case a.reload != nil:
 		why = "it was reloaded"
-		o.p.spec.Store(&a.spec)
-		o.history = history{limits: a.spec.Restart}
+		m.p.spec.Store(&a.spec)
+		m.crashes = crashHistory{limits: a.spec.Restart}
 	}
-	o.current, o.told, o.readyAt, o.last, o.stderr, o.ran = g, g.number, time.Now(), nil, nil, a.program
-	o.replaceAt = nil
-	o.to(Ready, why)
-	g.visits.heard()
-	o.p.describe(g.number, g.description())
-	g.watch(o.p.describe)
-	o.p.log.Info("plugin is ready", "generation", g.number, "pid", g.pid())
+	m.current, m.generation, m.ran, m.readyAt = g, g.number, a.program, time.Now()
+	m.lastError, m.stderr, m.replaceAt = nil, nil, nil
+	m.setState(Ready, why)
+	g.calls.sawLife()
+	m.p.storeDescription(g.number, g.description())
+	g.watch(m.p.storeDescription)
+	m.p.log.Info("plugin is ready", "generation", g.number, "pid", g.child.pid)
 	if old != nil {
-		o.drain(old)
+		m.drain(old)
 	}
 }
 
-func (o *owner) answerAll(a answer) {
-	for _, w := range o.waiters {
-		w <- a
+// startFailed records a failed start: a crash, unless no later start can work.
+func (m *stateMachine) startFailed(err error) {
+	if e, ok := errors.AsType[*failedStart](err); ok {
+		m.stderr = e.stderr
 	}
-	o.waiters = nil
+	m.lastError, m.readyAt = err, time.Time{}
+	if isInvalid(err) {
+		m.setState(Invalid, "it cannot work; it is started again when its program or its configuration has changed")
+		m.p.log.Warn("plugin cannot be used", "error", err)
+		return
+	}
+	m.countCrash()
+}
+
+// processDied records that the current generation ended although nobody asked for it.
+func (m *stateMachine) processDied() {
+	g := m.current
+	m.lastError, m.stderr = errors.New(g.describeEnd()), g.child.tail.last(statusLines)
+	m.current, m.replaceAt = nil, nil
+	m.background.Go(g.release)
+	m.countCrash()
+	m.publish()
+}
+
+// generationStuck replaces the current generation, which counts as a crash.
+func (m *stateMachine) generationStuck(g *generation) {
+	if g == m.current && !isClosed(g.done()) && m.attempt == nil && m.replaceAt == nil {
+		m.markStuck(errors.New(g.abandoned.describe()))
+	}
+}
+
+// markStuck lets the current generation take calls until it is replaced, or drains it after one crash too many.
+func (m *stateMachine) markStuck(why error) {
+	g := m.current
+	retryAt, quarantined := m.crashes.add(time.Now(), m.readyAt)
+	m.lastError, m.readyAt = why, time.Time{}
+	if quarantined {
+		m.current, m.stderr, m.retryAt = nil, g.child.tail.last(statusLines), retryAt
+		m.quarantine()
+		m.drain(g)
+		m.scheduleEager()
+	} else {
+		m.setState(Stuck, why.Error())
+		m.replaceAt = time.After(time.Until(retryAt))
+	}
+	m.p.log.Warn("plugin is stuck", "generation", g.number, "state", string(m.state), "error", why)
+	m.publish()
+}
+
+// replaceStuck starts another generation beside the stuck one, as a reload does.
+func (m *stateMachine) replaceStuck() {
+	m.replaceAt = nil
+	switch {
+	case m.current == nil || m.attempt != nil: // the start under way replaces it
+	case len(m.draining) >= maxDraining:
+		m.replaceAt = time.After(time.Second)
+	default:
+		spec := *m.p.spec.Load()
+		m.begin("", spec, &reload{ctx: context.Background(), spec: spec, stuck: true, reply: make(chan error, 1)})
+	}
+}
+
+func (m *stateMachine) answerWaiters(r startResult) {
+	for _, w := range m.waiters {
+		w <- r
+	}
+	m.waiters = nil
 }
 
 func isClosed(c <-chan struct{}) bool {

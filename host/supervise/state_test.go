@@ -41,8 +41,8 @@ func (a *actor) start(ctx context.Context, _ Spec, number int) (*generation, err
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{number: number, child: &child{exited: make(chan struct{}), tail: &tail{}, reason: "it was told to end"}}
-	g.said.Store(&sdk.Description{Name: "made up"})
+	g := &generation{number: number, child: &child{exited: make(chan struct{}), tail: &tail{}, killReason: "it was told to end"}}
+	g.described.Store(&sdk.Description{Name: "made up"})
 	a.live = g
 	return g, nil
 }
@@ -66,7 +66,7 @@ func (a *actor) crash() {
 func play(t *testing.T, script []error, f func(t *testing.T, p *Process, a *actor)) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &actor{script: script}
-		p := newProcess(Spec{Name: "x"}.withDefaults(), slog.New(slog.DiscardHandler), a.start, a.note)
+		p := newProcess(Spec{Name: "x"}.complete(""), slog.New(slog.DiscardHandler), a.start, a.note)
 		f(t, p, a)
 		if a.live != nil && !isClosed(a.live.done()) {
 			close(a.live.child.exited) // stop finds it ended
@@ -118,7 +118,7 @@ func checkBackoff(t *testing.T, p *Process) {
 	t.Helper()
 	before := time.Now()
 	_, err := p.acquire(t.Context())
-	checkError(t, err, sdk.CodePluginUnavailable, "not started again for another")
+	checkError(t, err, sdk.CodePluginUnavailable, "can be restarted in")
 	if time.Since(before) != 0 {
 		t.Error("the refusal took time")
 	}
@@ -152,14 +152,14 @@ func TestQuarantineIsLeftAfterFiveMinutesByOneProbe(t *testing.T) {
 			t.Fatal(got)
 		}
 		_, err := p.acquire(t.Context())
-		checkError(t, err, sdk.CodePluginUnavailable, "left alone")
-		time.Sleep(quarantine)
+		checkError(t, err, sdk.CodePluginUnavailable, "quarantined for another")
+		time.Sleep(quarantineTime)
 		_, err = p.acquire(t.Context()) // the probe, which fails
 		checkError(t, err, sdk.CodePluginUnavailable, "bad")
 		if got := p.Status().State; got != Quarantined || len(a.starts()) != 7 {
 			t.Fatalf("after a failed probe: %s, %d starts", got, len(a.starts()))
 		}
-		time.Sleep(quarantine)
+		time.Sleep(quarantineTime)
 		if _, err := p.acquire(t.Context()); err != nil || p.Status().State != Ready {
 			t.Errorf("after a good probe: %v, %s", err, p.Status().State)
 		}
@@ -194,49 +194,49 @@ func TestADeadGenerationIsNotHandedOut(t *testing.T) {
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func TestBackoffGrowsAndEndsInQuarantine(t *testing.T) {
-	h := history{limits: Restart{MaxCrashes: 5, Window: time.Minute, Backoff: 100 * time.Millisecond, BackoffMax: 300 * time.Millisecond}}
+	h := crashHistory{limits: Restart{MaxCrashes: 5, Window: time.Minute, Backoff: 100 * time.Millisecond, BackoffMax: 300 * time.Millisecond}}
 	now := epoch
 	for i, want := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond, 300 * time.Millisecond} {
-		retryAt, quarantined := h.crash(now, time.Time{})
+		retryAt, quarantined := h.add(now, time.Time{})
 		if wait := retryAt.Sub(now); quarantined || wait < want*8/10 || wait > want*12/10 {
 			t.Errorf("crash %d: wait %s, want %s and a fifth more or less; quarantined %v", i+1, wait, want, quarantined)
 		}
 		now = retryAt
 	}
-	retryAt, quarantined := h.crash(now, time.Time{})
-	if !quarantined || retryAt.Sub(now) != quarantine {
+	retryAt, quarantined := h.add(now, time.Time{})
+	if !quarantined || retryAt.Sub(now) != quarantineTime {
 		t.Errorf("crash 6: quarantined %v for %s", quarantined, retryAt.Sub(now))
 	}
 }
 
 func TestOneProbeAfterQuarantine(t *testing.T) {
-	h := history{limits: Restart{MaxCrashes: 1, Window: time.Minute, Backoff: time.Second, BackoffMax: time.Second}}
-	h.crash(epoch, time.Time{})
-	probe, quarantined := h.crash(epoch, time.Time{})
+	h := crashHistory{limits: Restart{MaxCrashes: 1, Window: time.Minute, Backoff: time.Second, BackoffMax: time.Second}}
+	h.add(epoch, time.Time{})
+	probe, quarantined := h.add(epoch, time.Time{})
 	if !quarantined {
 		t.Fatal("not quarantined")
 	}
-	if _, again := h.crash(probe.Add(time.Second), probe); !again {
-		t.Error("a probe that crashes goes straight back into quarantine")
+	if _, again := h.add(probe.Add(time.Second), probe); !again {
+		t.Error("a probe that crashes goes straight back into quarantineTime")
 	}
 	healthy := probe.Add(time.Hour)
-	if retryAt, again := h.crash(healthy.Add(2*time.Minute), healthy); again || !retryAt.Equal(healthy.Add(2*time.Minute)) {
+	if retryAt, again := h.add(healthy.Add(2*time.Minute), healthy); again || !retryAt.Equal(healthy.Add(2*time.Minute)) {
 		t.Error("a plugin that ran well for the window has its crashes forgotten")
 	}
 }
 
 func TestOldCrashesAreForgotten(t *testing.T) {
-	h := history{limits: Restart{MaxCrashes: 2, Window: time.Minute, Backoff: time.Second, BackoffMax: time.Second}}
+	h := crashHistory{limits: Restart{MaxCrashes: 2, Window: time.Minute, Backoff: time.Second, BackoffMax: time.Second}}
 	for i := range 20 {
 		now := epoch.Add(time.Duration(i) * 31 * time.Second)
-		if _, quarantined := h.crash(now, now.Add(-30*time.Second)); quarantined {
+		if _, quarantined := h.add(now, now.Add(-30*time.Second)); quarantined {
 			t.Fatalf("crash %d: two crashes a minute are within the limit", i)
 		}
 	}
 }
 
 func TestDelayNeverOverflows(t *testing.T) {
-	h := history{limits: Restart{Backoff: time.Hour, BackoffMax: 30 * time.Second}}
+	h := crashHistory{limits: Restart{Backoff: time.Hour, BackoffMax: 30 * time.Second}}
 	for n := range 200 {
 		if d := h.delay(n); d < 0 || d > 36*time.Second {
 			t.Fatalf("delay(%d) = %s", n, d)
@@ -246,7 +246,7 @@ func TestDelayNeverOverflows(t *testing.T) {
 
 // Many plugins that crash together do not come back together.
 func TestDelaysDiffer(t *testing.T) {
-	h := history{limits: Restart{Backoff: time.Second, BackoffMax: time.Minute}}
+	h := crashHistory{limits: Restart{Backoff: time.Second, BackoffMax: time.Minute}}
 	soonest, latest := time.Minute, time.Duration(0)
 	for range 200 {
 		d := h.delay(2)
@@ -261,7 +261,7 @@ func TestDelaysDiffer(t *testing.T) {
 func playEager(t *testing.T, script []error, f func(t *testing.T, p *Process, a *actor)) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &actor{script: script}
-		p := newProcess(Spec{Name: "x", Eager: true}.withDefaults(), slog.New(slog.DiscardHandler), a.start, a.note)
+		p := newProcess(Spec{Name: "x", Eager: true}.complete(""), slog.New(slog.DiscardHandler), a.start, a.note)
 		synctest.Wait()
 		f(t, p, a)
 		if a.live != nil && !isClosed(a.live.done()) {
@@ -291,14 +291,14 @@ func TestEagerComesBackByItself(t *testing.T) {
 				t.Fatalf("%+v", got)
 			}
 			before := len(a.starts())
-			time.Sleep(quarantine)
+			time.Sleep(quarantineTime)
 			synctest.Wait()
 			if len(a.starts()) != before+1 || p.Status().State != Ready {
 				t.Fatalf("probe %d: %d starts, %+v", probe, len(a.starts())-before, p.Status())
 			}
 			a.crash()
 		}
-		if got := p.Status().Reason; !strings.Contains(got, "the one try") {
+		if got := p.Status().Reason; !strings.Contains(got, "the one start") {
 			t.Errorf("reason: %s", got)
 		}
 	})
@@ -392,7 +392,7 @@ func TestStartsAreCounted(t *testing.T) {
 	p := add(t, supervisor(t), spec)
 	quarantined := func(want int) {
 		t.Helper()
-		soon(t, "quarantine", patience, func() bool { return p.Status().State == Quarantined })
+		soon(t, "quarantineTime", patience, func() bool { return p.Status().State == Quarantined })
 		if got := runs(); got != want {
 			t.Errorf("run %d times, want %d", got, want)
 		}
@@ -402,14 +402,14 @@ func TestStartsAreCounted(t *testing.T) {
 		t.Errorf("status: %+v", got)
 	}
 	_, err := call(t, p, "echo", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "left alone")
+	checkError(t, err, sdk.CodePluginUnavailable, "quarantined for another")
 	p.Reset()
 	quarantined(8)
 	spec.Env["MORE"] = "1"
 	mustReload(t, p, spec) // another spec
 	quarantined(12)
 	replace(t, program, os.Args[0]) // another program
-	if got := mustCall(t, p, "echo", "mended"); got != "mended" || runs() != 12 {
+	if got := mustCall(t, p, "echo", "works"); got != "works" || runs() != 12 {
 		t.Errorf("%q after %d runs", got, runs())
 	}
 	if got := p.Status(); got.Crashes != 0 || got.LastError != "" || got.RetryAt != (time.Time{}) {
@@ -417,14 +417,14 @@ func TestStartsAreCounted(t *testing.T) {
 	}
 }
 
-// A start that hangs in the system holds nobody for longer than its time and that of a stop.
+// A start that hangs in the kernel holds nobody for longer than its time and that of a stop.
 func TestStartThatHangsInTheSystem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextFor(t, 10*time.Second)
 		defer cancel()
-		never, began := make(chan answer), time.Now()
-		_, err := inTime(ctx, never)
-		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "hangs in the system") || took != 10*time.Second+stopTime {
+		never, began := make(chan startResult), time.Now()
+		_, err := awaitStart(ctx, never)
+		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "hangs in the kernel") || took != 10*time.Second+stopTime {
 			t.Errorf("after %s: %v", took, err)
 		}
 		close(never)
@@ -449,7 +449,7 @@ func TestEventsOfALife(t *testing.T) {
 	mustReload(t, p, spec)
 	_, _ = call(t, p, "die", "two")
 	_, _ = call(t, p, "die", "three")
-	soon(t, "quarantine", patience, func() bool { return p.Status().State == Quarantined })
+	soon(t, "quarantineTime", patience, func() bool { return p.Status().State == Quarantined })
 	_ = s.Close()
 	var got []Event
 	for e := range events {
@@ -491,7 +491,7 @@ func TestSlowReadersOfEvents(t *testing.T) {
 			}
 		}()
 		for i := range told {
-			e.tell(Event{Generation: i})
+			e.publish(Event{Generation: i})
 			synctest.Wait()
 		}
 		e.close()
@@ -520,7 +520,7 @@ func TestEventsAreCountedWhileTheyAreRead(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range told {
-			e.tell(Event{Generation: i})
+			e.publish(Event{Generation: i})
 		}
 		e.close()
 	})
@@ -542,10 +542,10 @@ func TestEventsEndWithTheirContext(t *testing.T) {
 	var e events
 	ctx, cancel := context.WithCancel(t.Context())
 	events := e.subscribe(ctx)
-	e.tell(Event{Generation: 1})
+	e.publish(Event{Generation: 1})
 	cancel()
-	soon(t, "nobody listens", patience, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return len(e.listeners) == 0 })
-	e.tell(Event{Generation: 2})
+	soon(t, "nobody listens", patience, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return len(e.subscribers) == 0 })
+	e.publish(Event{Generation: 2})
 	var got []int
 	for one := range events {
 		got = append(got, one.Generation)

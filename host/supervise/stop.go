@@ -10,172 +10,144 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
 )
 
-// end says in words how the process ended; it has.
-func (g *generation) end() string { return g.withHint(g.child.withLastLines(g.child.exit())).Error() }
-
-// diedWithin waits for the process's end, but not longer than d.
-func (g *generation) diedWithin(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-g.done():
-		return true
-	case <-t.C:
-		return false
-	}
-}
-
-// died says whether the process has ended, now that the connection to it broke. It may be gone while its launcher still ends
-// what it left, which takes a moment, and more on a busy machine.
-func (g *generation) died() bool {
-	return g.diedWithin(settle) || g.child.gone() && g.diedWithin(killTime)
-}
-
-// How long a process may take to end, by its own will, after SIGTERM, and after SIGKILL.
+// How long a process may take to end: after its standard input closed, after SIGTERM, and after SIGKILL.
 const (
-	lifelineTime = 2 * time.Second
-	termTime     = time.Second
-	killTime     = 2 * time.Second
-	stopTime     = lifelineTime + termTime + killTime
+	stdinTime = 2 * time.Second
+	termTime  = time.Second
+	killTime  = 2 * time.Second
+	stopTime  = stdinTime + termTime + killTime
 )
 
-// stop ends the process: lifeline, SIGTERM, SIGKILL. It says whether the process has ended within stopTime; one that has
-// not is stuck in the kernel.
-func (g *generation) stop() bool {
-	g.child.closeLifeline()
-	if g.diedWithin(lifelineTime) {
-		return true
-	}
-	g.child.terminate()
-	if g.diedWithin(termTime) {
-		return true
-	}
-	g.child.kill()
-	return g.diedWithin(killTime)
-}
+// How long the calls of a replaced process may go on.
+const (
+	maxDrain   = time.Hour
+	stuckDrain = time.Minute // in a stuck process
+)
 
-// finish stops the process and frees what it held.
-func (g *generation) finish() {
-	if g.stop() {
-		g.release()
-	}
-}
-
-// release frees what go-plugin holds for a process that has ended. Its Kill returns soon then; it is never called
-// before, because it waits without limit for a plugin that does not answer.
-func (g *generation) release() {
-	if g.stopWatch != nil {
-		g.stopWatch()
-	}
-	g.removeSockets()
-	if g.wire != nil {
-		g.wire.Kill()
-	}
-}
-
-// removeSockets removes the folder of the plugin's socket, in which it could leave anything. go-plugin's own way takes as long
-// as that takes.
-func (g *generation) removeSockets() {
-	if g.sockets == "" {
-		return
-	}
-	aside := filepath.Join(filepath.Dir(g.sockets), "s"+rand.Text())
-	if os.Rename(g.sockets, aside) == nil {
-		go func() { _ = removal.All(aside, removalAside) }()
-	}
-}
-
-// maxDrain is the longest that calls of a replaced process may go on.
-const maxDrain = time.Hour
-
-// drain lets the calls of a generation end, and then ends the generation, in the background. It takes no calls from here on.
-func (o *owner) drain(g *generation) {
-	limit := maxDrain
-	if g.left.isStuck() {
-		limit = stuckDrain
-	}
-	if d := o.p.spec.Load().DrainTimeout; d > 0 {
-		limit = min(limit, d)
-	}
-	empty, longest := g.visits.close(limit)
-	o.draining = append(o.draining, g)
-	o.drains.Go(func() {
-		g.drain(empty, longest, o.p.closing)
-		select {
-		case o.drained <- g:
-		case <-o.p.closing:
+// close ends the plugin for good; requests that come meanwhile get an error.
+func (m *stateMachine) close(why string) {
+	m.setState(Draining, why)
+	m.restartAt = nil
+	closed := m.p.closedError()
+	if a := m.attempt; a != nil {
+		a.abort()
+		m.background.Go(func() { stopLate(<-a.ended) })
+		if a.reload != nil {
+			a.reload.reply <- closed
 		}
-	})
-}
-
-// drain waits until no call is left, the longest of them has had its time, or there is a hurry; then it ends the process.
-// What becomes of the process meanwhile costs its calls alone.
-func (g *generation) drain(empty <-chan struct{}, longest time.Duration, hurry <-chan struct{}) {
-	t := time.NewTimer(longest)
-	defer t.Stop()
-	select {
-	case <-g.done(): // the connection ends the calls
-	case <-empty:
-	case <-t.C:
-		g.visits.end()
-	case <-hurry:
-		g.visits.end()
 	}
-	g.finish()
-}
-
-func (o *owner) forgetDrained(g *generation) {
-	o.draining = slices.DeleteFunc(o.draining, func(d *generation) bool { return d == g })
-}
-
-// close ends whatever runs, while it goes on answering those who ask.
-func (o *owner) close(why string) {
-	o.to(Draining, why)
-	o.alarm = nil
-	ended := o.endAll()
-	o.publish()
+	m.answerWaiters(startResult{err: closed})
+	if m.current != nil {
+		m.drain(m.current)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); m.background.Wait() }()
+	m.publish()
 	for {
 		select {
-		case w := <-o.p.wants:
-			w.reply <- answer{err: closedError(o.p.name)}
-		case r := <-o.p.reloads:
-			r.reply <- closedError(o.p.name)
-		case taken := <-o.p.resets:
-			close(taken)
-		case g := <-o.drained:
-			o.forgetDrained(g)
-			o.publish()
+		case r := <-m.p.acquires:
+			r.reply <- startResult{err: closed}
+		case r := <-m.p.reloads:
+			r.reply <- closed
+		case done := <-m.p.resets:
+			close(done)
+		case g := <-m.drained:
+			m.removeDrained(g)
+			m.publish()
 		case <-ended:
-			o.current, o.draining = nil, nil
-			o.to(Stopped, why)
-			o.publish()
+			m.current, m.draining = nil, nil
+			m.setState(Stopped, why)
+			m.publish()
 			return
 		}
 	}
 }
 
-// endAll ends the start under way, the generation that takes calls, and with them those that drain. The channel closes when
-// all is done.
-func (o *owner) endAll() <-chan struct{} {
-	if a := o.attempt; a != nil {
-		a.abort()
-		o.drains.Go(func() { discard(<-a.ended) })
-		if a.reload != nil {
-			a.reload.reply <- closedError(o.p.name)
+// drain ends a generation in the background: it takes no more calls, and those that run go on until they have ended, the
+// longest of their deadlines has passed, or the plugin is closed.
+func (m *stateMachine) drain(g *generation) {
+	limit := maxDrain
+	if g.abandoned.isStuck() {
+		limit = stuckDrain
+	}
+	if d := m.p.spec.Load().DrainTimeout; d > 0 {
+		limit = min(limit, d)
+	}
+	empty, longest := g.calls.close(limit)
+	m.draining = append(m.draining, g)
+	m.background.Go(func() {
+		t := time.NewTimer(longest)
+		defer t.Stop()
+		select {
+		case <-g.done(): // the broken connection ends the calls
+		case <-empty:
+		case <-t.C:
+			g.calls.cancelAll()
+		case <-m.p.closing:
+			g.calls.cancelAll()
 		}
-	}
-	o.answerAll(answer{err: closedError(o.p.name)})
-	if o.current != nil {
-		o.drain(o.current)
-	}
-	ended := make(chan struct{})
-	go func() { defer close(ended); o.drains.Wait() }()
-	return ended
+		g.stop()
+		select {
+		case m.drained <- g:
+		case <-m.p.closing:
+		}
+	})
 }
 
-// discard ends what a start has brought up too late.
-func discard(a answer) {
-	if a.g != nil {
-		a.g.finish()
+func (m *stateMachine) removeDrained(g *generation) {
+	m.draining = slices.DeleteFunc(m.draining, func(d *generation) bool { return d == g })
+}
+
+// stopLate stops a generation that came up after nobody waited for it any more.
+func stopLate(r startResult) {
+	if r.g != nil {
+		r.g.stop()
 	}
+}
+
+// stop ends the process and releases its resources. A process that has not ended within stopTime hangs in the kernel, and
+// keeps them.
+func (g *generation) stop() {
+	_ = g.child.stdin.Close()
+	if !within(stdinTime, g.done()) {
+		g.child.terminate()
+		if !within(termTime, g.done()) {
+			g.child.kill("")
+			if !within(killTime, g.done()) {
+				return
+			}
+		}
+	}
+	g.release()
+}
+
+// release frees what go-plugin holds for a process that has ended. It must not be called before: go-plugin's Kill waits
+// without limit for a plugin that does not answer.
+func (g *generation) release() {
+	if g.stopWatch != nil {
+		g.stopWatch()
+	}
+	if g.socketDir != "" { // removed here, in the background: the plugin may have left anything in it
+		moved := filepath.Join(filepath.Dir(g.socketDir), "s"+rand.Text())
+		if os.Rename(g.socketDir, moved) == nil {
+			go func() { _ = removal.All(moved, backgroundRemovalTime) }()
+		}
+	}
+	if g.goPlugin != nil {
+		g.goPlugin.Kill()
+	}
+}
+
+// exitDelay is how long a process may take to end after its connection broke. Measured: 2 to 9 ms.
+const exitDelay = 500 * time.Millisecond
+
+// hasEnded says, after the connection broke, whether the process has ended. Its launcher may still end what it left, which
+// takes a moment, and longer on a busy machine.
+func (g *generation) hasEnded() bool {
+	return within(exitDelay, g.done()) || g.child.gone() && within(killTime, g.done())
+}
+
+// describeEnd says how the process ended, with its last lines on standard error; it has ended.
+func (g *generation) describeEnd() string {
+	return g.withSandboxHint(g.child.withStderr(g.child.exitError(""))).Error()
 }

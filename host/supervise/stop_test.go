@@ -182,9 +182,9 @@ func TestDeathBeforeItIsTold(t *testing.T) {
 			}
 			soon(t, "it has ended", patience, func() bool { return g.child.gone() == c.dies })
 			if c.dies {
-				defer time.AfterFunc(settle+settle/4, func() { close(g.child.exited) }).Stop()
+				defer time.AfterFunc(exitDelay+exitDelay/4, func() { close(g.child.exited) }).Stop()
 			}
-			if got := g.died(); got != c.dies {
+			if got := g.hasEnded(); got != c.dies {
 				t.Errorf("it has died: %t, want %t", got, c.dies)
 			}
 		})
@@ -344,12 +344,12 @@ func TestTooManyOldProcesses(t *testing.T) {
 // Calls in a plugin that is closed are let go at once, and not when its process has ended.
 func TestClosingLetsCallsGoFirst(t *testing.T) {
 	play(t, nil, func(t *testing.T, p *Process, a *actor) {
-		v := must(p.enter(t.Context()))
-		defer v.leave()
+		v := must(p.beginCall(t.Context()))
+		defer v.end()
 		go p.Close()
 		synctest.Wait()
-		if !v.cut() || isClosed(p.done) {
-			t.Errorf("the call is let go: %t; the plugin has ended: %t", v.cut(), isClosed(p.done))
+		if !v.stopped() || isClosed(p.done) {
+			t.Errorf("the call is let go: %t; the plugin has ended: %t", v.stopped(), isClosed(p.done))
 		}
 	})
 }
@@ -362,22 +362,22 @@ func TestTimeToDrain(t *testing.T) {
 		want  time.Duration
 	}{
 		"no call":          {nil, 0},
-		"a deadline":       {[]time.Duration{time.Minute}, time.Minute + settle},
-		"the last of many": {[]time.Duration{time.Second, time.Minute, time.Millisecond}, time.Minute + settle},
+		"a deadline":       {[]time.Duration{time.Minute}, time.Minute + exitDelay},
+		"the last of many": {[]time.Duration{time.Second, time.Minute, time.Millisecond}, time.Minute + exitDelay},
 		"no deadline":      {[]time.Duration{none}, limit},
 		"one without":      {[]time.Duration{time.Minute, none, time.Second}, limit},
 		"a late one":       {[]time.Duration{2 * limit}, limit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // where no time passes
-				var s visits
+				var s inFlightCalls
 				for _, left := range c.calls {
 					ctx, cancel := t.Context(), context.CancelFunc(func() {})
 					if left != none {
 						ctx, cancel = context.WithTimeout(ctx, left)
 					}
 					defer cancel()
-					s.add(&visit{ctx: ctx})
+					s.add(&inFlightCall{ctx: ctx})
 				}
 				if empty, longest := s.close(limit); longest != c.want || isClosed(empty) != (len(c.calls) == 0) {
 					t.Errorf("they have %s, want %s; there are none: %t", longest, c.want, isClosed(empty))
@@ -394,9 +394,9 @@ func TestClosingStopsAllAtOnce(t *testing.T) {
 			spec := playing("x", "good")
 			spec.Env["VERSION"] = version
 			mustReload(t, p, spec)
-			v := must(p.enter(t.Context()))
-			defer v.leave()
-			v.generation.child.over, v.generation.child.end = true, func() {} // no signal ends it
+			v := must(p.beginCall(t.Context()))
+			defer v.end()
+			v.generation.child.over, v.generation.child.killAll = true, func() {} // no signal ends it
 		}
 		began := time.Now()
 		_ = p.Close()

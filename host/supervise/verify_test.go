@@ -59,7 +59,7 @@ func TestWritableByOthers(t *testing.T) {
 	if len(specs) != 0 {
 		t.Errorf("found %v", specs)
 	}
-	checkProblems(t, problems, "plugin folder "+dir+" is left out", "chmod go-w")
+	checkProblems(t, problems, "plugin folder "+dir+" is skipped", "Fix: chmod go-w")
 	_, problems = Find(t.Context(), Sources{Commands: []Discovery{{Name: "team", Command: []string{path}}}})
 	checkProblems(t, problems, `plugin_discovery "team": `+dir+" is writable by other users")
 }
@@ -76,7 +76,7 @@ func TestScriptsRunFromTheirOwnPath(t *testing.T) {
 	if got, err := s.verified(spec); got != path || err != nil {
 		t.Errorf("runs from %s, %v", got, err)
 	}
-	if p, err := Inspect(spec); err != nil || !p.InPlace || p.SHA256 != sum {
+	if p, err := spec.Inspect(); err != nil || !p.InPlace || p.SHA256 != sum {
 		t.Errorf("%+v, %v", p, err)
 	}
 	writeProgram(t, path, []byte("#!/bin/sh\nexit 1\n"))
@@ -122,7 +122,7 @@ func TestCopiesEndWithTheHost(t *testing.T) {
 	}
 	spec.SHA256 = sum
 	path, err := s.verified(spec)
-	if err != nil || !strings.HasPrefix(path, s.dir.path) {
+	if err != nil || !strings.HasPrefix(path, s.runDir.path) {
 		t.Fatalf("runs from %s, %v", path, err)
 	}
 	if err := s.Close(); err != nil {
@@ -190,7 +190,7 @@ func TestInterpreters(t *testing.T) {
 		"another environment":      {"#!/usr/bin/env -S -i lisp\n", nil, []string{"/usr/bin/env"}, "cannot be determined"},
 		"another PATH":             {"#!/usr/bin/env -S PATH=/x lisp\n", nil, []string{"/usr/bin/env"}, "cannot be determined"},
 		"quotes":                   {"#!/usr/bin/env -S 'li''sp'\n", nil, []string{"/usr/bin/env"}, "cannot be determined"},
-		"nothing":                  {"#!/usr/bin/env nothing-at-all\n", nil, []string{"/usr/bin/env"}, "no program nothing-at-all in PATH"},
+		"nothing":                  {"#!/usr/bin/env nothing-at-all\n", nil, []string{"/usr/bin/env"}, "nothing-at-all was not found in PATH"},
 		"no name":                  {"#!\n", nil, nil, "names no interpreter"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestInterpretersOfOthers(t *testing.T) {
 			must(0, os.WriteFile(script, []byte("#!"+c.line+"\ntouch "+mark+"\n"), 0o755))
 			spec := Spec{Name: "x", Command: []string{script}, Env: map[string]string{"PATH": c.path + ":" + os.Getenv("PATH")}, StartTimeout: patience, Sandbox: supervisedBox}
 			refused := name == "by its path" || name == "along PATH"
-			if err := Verify(spec); (err != nil) != refused {
+			if err := spec.Verify(); (err != nil) != refused {
 				t.Errorf("Verify says %v", err)
 			}
 			p := add(t, supervisor(t), spec)
@@ -245,7 +245,7 @@ func TestLockedInterpreters(t *testing.T) {
 	must(0, os.WriteFile(script, []byte("#!/usr/bin/env lisp\ntouch "+mark+"\n"), 0o755))
 	locked := func(t *testing.T) Spec {
 		spec := Spec{Name: "x", Command: []string{script}, Env: map[string]string{"PATH": dir + "/first:" + dir + "/bin:" + os.Getenv("PATH")}, StartTimeout: patience, Sandbox: supervisedBox}
-		p := must(Inspect(spec))
+		p := must(spec.Inspect())
 		if len(p.Interpreters) != 2 || p.Interpreters[0].Path != "/usr/bin/env" || p.Interpreters[1].Path != lisp {
 			t.Fatalf("interpreters: %+v", p.Interpreters)
 		}
@@ -265,7 +265,7 @@ func TestLockedInterpreters(t *testing.T) {
 		"none was locked":     {func(s *Spec) { s.Lock.Interpreters = nil }, "which was not locked"},
 		"unclear": {func(s *Spec) {
 			must(0, os.WriteFile(script, []byte("#!/usr/bin/env -S -u A lisp\ntouch "+mark+"\n"), 0o755))
-			s.Lock.SHA256 = must(Inspect(*s)).SHA256
+			s.Lock.SHA256 = must(s.Inspect()).SHA256
 		}, "cannot be determined"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestLockedInterpreters(t *testing.T) {
 				must(0, errors.Join(os.RemoveAll(dir+"/first"), os.RemoveAll(mark), os.WriteFile(script, []byte("#!/usr/bin/env lisp\ntouch "+mark+"\n"), 0o755)))
 			})
 			c.change(&spec)
-			verified := Verify(spec)
+			verified := spec.Verify()
 			_, err := call(t, add(t, supervisor(t), spec), "x", "")
 			if ran := !missing(mark); ran != (c.words == "") || (verified == nil) != ran {
 				t.Errorf("ran: %t, %v; Verify says %v", ran, err, verified)

@@ -27,8 +27,8 @@ import (
 // A program with a checksum is run from a copy, which is made once; a change of the copy or of the program is noticed.
 func TestCopies(t *testing.T) {
 	bin, r := filepath.Join(t.TempDir(), "bin"), newRace(t)
-	v := vaulted(t, bin)
-	first := r.mustKeep(t, v)
+	v := newStore(t, bin)
+	first := r.mustCopy(t, v)
 	if want := filepath.Join(bin, r.sum, "plugin"); first != want {
 		t.Fatalf("runs from %s, want %s", first, want)
 	}
@@ -36,20 +36,20 @@ func TestCopies(t *testing.T) {
 	if info, err := os.Stat(first); err != nil || info.Mode().Perm() != 0o500 {
 		t.Errorf("the copy: %v, %v", info, err)
 	}
-	if got := r.mustKeep(t, vaulted(t, bin)); got != first || inodeOf(t, got) != inode {
+	if got := r.mustCopy(t, newStore(t, bin)); got != first || inodeOf(t, got) != inode {
 		t.Error("another host made the copy again")
 	}
 	if err := os.Chmod(first, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	writeProgram(t, first, r.evil)
-	if text, err := os.ReadFile(r.mustKeep(t, v)); err != nil || !bytes.Equal(text, r.good) {
+	if text, err := os.ReadFile(r.mustCopy(t, v)); err != nil || !bytes.Equal(text, r.good) {
 		t.Errorf("a copy that was overwritten is used, %v", err)
 	}
 	if err := os.RemoveAll(filepath.Dir(first)); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.mustKeep(t, v); got != first {
+	if got := r.mustCopy(t, v); got != first {
 		t.Errorf("after the copy was removed: %s", got)
 	}
 	writeProgram(t, r.path, r.evil)
@@ -60,14 +60,14 @@ func TestCopies(t *testing.T) {
 
 // A program that has not changed for a while is not read again; one that looks as it did is, as soon as it was touched.
 func TestUnchangedProgramsAreNotHashed(t *testing.T) {
-	r, v := newRace(t), vaulted(t, filepath.Join(t.TempDir(), "bin"))
-	path := r.mustKeep(t, v)
-	c := copied{dir: filepath.Dir(path), sum: r.sum, name: "plugin"}
-	if len(c.read().Sources) != 0 {
+	r, v := newRace(t), newStore(t, filepath.Join(t.TempDir(), "bin"))
+	path := r.mustCopy(t, v)
+	c := entry{dir: filepath.Dir(path), sum: r.sum, name: "plugin"}
+	if len(c.readRecord().Sources) != 0 {
 		t.Fatal("the state of a program that has only just been written is recorded")
 	}
 	r.record(t, v, c)
-	k := c.read()
+	k := c.readRecord()
 	w, err := os.OpenFile(r.path, os.O_WRONLY, 0) // which cannot be read
 	if err != nil {
 		t.Fatal(err)
@@ -78,11 +78,11 @@ func TestUnchangedProgramsAreNotHashed(t *testing.T) {
 	if err != nil || k.Sources[r.path] != before {
 		t.Fatalf("recorded %+v, is %+v, %v", k.Sources[r.path], before, err)
 	}
-	if err := c.sameSource(source{f, before, r.accepts}); err != nil {
+	if err := c.checkSource(source{f, before, r.accepts}); err != nil {
 		t.Errorf("it was read: %v", err)
 	}
-	if err := c.sameSource(source{f, before, func(string) error { return errOther }}); err == nil {
-		t.Error("nobody asked whether the checksum will do")
+	if err := c.checkSource(source{f, before, func(string) error { return errOther }}); err == nil {
+		t.Error("accept was not called")
 	}
 	evil := bytes.Clone(r.good)
 	evil[len(evil)-1]++
@@ -96,9 +96,9 @@ func TestUnchangedProgramsAreNotHashed(t *testing.T) {
 }
 
 // record waits until the last change of the program is so old that its state is recorded.
-func (r *race) record(t *testing.T, v *Vault, c copied) {
+func (r *race) record(t *testing.T, v *Store, c entry) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); len(c.read().Sources) != 1; r.mustKeep(t, v) {
+	for end := time.Now().Add(30 * time.Second); len(c.readRecord().Sources) != 1; r.mustCopy(t, v) {
 		if time.Now().After(end) {
 			t.Fatal("the state is not recorded")
 		}
@@ -118,11 +118,11 @@ func inodeOf(t *testing.T, path string) uint64 {
 func TestCopiesOfOtherModes(t *testing.T) {
 	for _, mode := range []os.FileMode{0, 0o400, 0o600, 0o644, 0o555} {
 		r, bin := newRace(t), filepath.Join(t.TempDir(), "bin")
-		path := r.mustKeep(t, vaulted(t, bin))
+		path := r.mustCopy(t, newStore(t, bin))
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		again := r.mustKeep(t, vaulted(t, bin))
+		again := r.mustCopy(t, newStore(t, bin))
 		if info, err := os.Stat(again); again != path || err != nil || info.Mode().Perm() != 0o500 {
 			t.Errorf("mode %o: the copy is %v, %v", mode, info, err)
 		}
@@ -144,27 +144,27 @@ func TestObstacles(t *testing.T) {
 				t.Fatal(err)
 			}
 			var told strings.Builder
-			v := vaulted(t, bin, &told)
-			if path := r.mustKeep(t, v); !strings.HasPrefix(path, v.reserve) || !strings.Contains(told.String(), "for this host alone") {
+			v := newStore(t, bin, &told)
+			if path := r.mustCopy(t, v); !strings.HasPrefix(path, v.private) || !strings.Contains(told.String(), "for this host only") {
 				t.Errorf("the copy is %s; told was %q", path, &told)
 			}
-			left, err := filepath.Glob(filepath.Join(bin, r.sum, fresh))
+			left, err := filepath.Glob(filepath.Join(bin, r.sum, tempPattern))
 			if len(left) > 0 || err != nil {
 				t.Errorf("left behind: %v, %v", left, err)
 			}
 			writeProgram(t, r.path, r.evil)
 			told.Reset()
-			if _, err := r.kept(vaulted(t, bin, &told)); !errors.Is(err, errOther) {
+			if _, err := r.kept(newStore(t, bin, &told)); !errors.Is(err, errOther) {
 				t.Errorf("another program: %v", err)
 			}
 		})
 	}
 }
 
-// A vault that is used after its host has removed its own folder does not make that again.
+// A store that is used after its host has removed its own folder does not make that again.
 func TestReserveThatIsGone(t *testing.T) {
 	r, own := newRace(t), filepath.Join(t.TempDir(), "gone")
-	v := NewVault("", filepath.Join(own, "bin"), slog.New(slog.DiscardHandler))
+	v := NewStore("", filepath.Join(own, "bin"), slog.New(slog.DiscardHandler))
 	t.Setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
 	t.Setenv("HOME", "/dev/null/nowhere")
 	if _, err := r.kept(v); err == nil {
@@ -175,11 +175,11 @@ func TestReserveThatIsGone(t *testing.T) {
 	}
 }
 
-// Old copies go when there are too many or when nobody has used them, but never one that a host uses.
+// Old copies go when there are too many or when they are not used, but never one that a host uses.
 func TestPruneCopies(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "bin")
-	r, user := newRace(t), vaulted(t, bin)
-	used := filepath.Dir(r.mustKeep(t, user))
+	r, user := newRace(t), newStore(t, bin)
+	used := filepath.Dir(r.mustCopy(t, user))
 	long := time.Now().Add(-2 * maxUnused)
 	for i := range maxCopies + 5 {
 		dir := filepath.Join(bin, fmt.Sprintf("%064x", i))
@@ -190,19 +190,19 @@ func TestPruneCopies(t *testing.T) {
 			t.Fatal("cannot set the time")
 		}
 	}
-	oldest, stranger := filepath.Join(bin, strings.Repeat("f", 64)), filepath.Join(bin, "stranger")
-	if err := errors.Join(os.Mkdir(oldest, 0o700), os.Mkdir(stranger, 0o700)); err != nil {
+	oldest, foreign := filepath.Join(bin, strings.Repeat("f", 64)), filepath.Join(bin, "foreign")
+	if err := errors.Join(os.Mkdir(oldest, 0o700), os.Mkdir(foreign, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{used, oldest, stranger} {
+	for _, dir := range []string{used, oldest, foreign} {
 		if err := os.Chtimes(dir, long, long); err != nil {
 			t.Fatal(err)
 		}
 	}
 	other := newRace(t)
 	other.grow(t, "another")
-	other.mustKeep(t, vaulted(t, bin))
-	for dir, stays := range map[string]bool{used: true, oldest: false, stranger: true, filepath.Join(bin, fmt.Sprintf("%064x", 0)): true,
+	other.mustCopy(t, newStore(t, bin))
+	for dir, stays := range map[string]bool{used: true, oldest: false, foreign: true, filepath.Join(bin, fmt.Sprintf("%064x", 0)): true,
 		filepath.Join(bin, fmt.Sprintf("%064x", maxCopies+4)): false} {
 		if _, err := os.Stat(dir); (err == nil) != stays {
 			t.Errorf("%s: %v, should stay: %t", filepath.Base(dir), err, stays)
@@ -211,17 +211,17 @@ func TestPruneCopies(t *testing.T) {
 }
 
 // Where the user's folder cannot be used, copies go to the host's own. One that was asked for must be fit.
-func TestVaultWithoutACache(t *testing.T) {
+func TestStoreWithoutACache(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
-	r, v := newRace(t), vaulted(t, "")
-	if path := r.mustKeep(t, v); filepath.Dir(filepath.Dir(path)) != v.reserve {
+	r, v := newRace(t), newStore(t, "")
+	if path := r.mustCopy(t, v); filepath.Dir(filepath.Dir(path)) != v.private {
 		t.Errorf("runs from %s", path)
 	}
 	open := filepath.Join(t.TempDir(), "open")
 	if err := errors.Join(os.Mkdir(open, 0o700), os.Chmod(open, 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := r.kept(vaulted(t, open))
+	_, err := r.kept(newStore(t, open))
 	if _, refused := errors.AsType[*fsutil.OwnershipError](err); !refused || !strings.Contains(err.Error(), "chmod go-w "+open) {
 		t.Errorf("a folder that others can write to: %v", err)
 	}
@@ -254,7 +254,7 @@ func program64(t *testing.T, status byte) []byte {
 	return b.Bytes()
 }
 
-// A race is two programs, and somebody who puts one and the other in the place of the plugin's, without a pause.
+// A race is two programs, and another process that puts one and the other in the place of the plugin's, without a pause.
 type race struct {
 	path, sum  string
 	good, evil []byte
@@ -286,20 +286,20 @@ func (r *race) accepts(sum string) error {
 }
 
 // kept is the path of the copy.
-func (r *race) kept(v *Vault) (string, error) {
+func (r *race) kept(v *Store) (string, error) {
 	program, err := Open(r.path)
 	if err != nil {
 		return "", err
 	}
 	defer program.Close()
-	c, err := v.Keep(program, r.sum, r.accepts)
+	c, err := v.Copy(program, r.sum, r.accepts)
 	if err != nil {
 		return "", err
 	}
 	return c.Name(), c.Close()
 }
 
-func (r *race) mustKeep(t *testing.T, v *Vault) string {
+func (r *race) mustCopy(t *testing.T, v *Store) string {
 	t.Helper()
 	path, err := r.kept(v)
 	if err != nil {
@@ -308,11 +308,11 @@ func (r *race) mustKeep(t *testing.T, v *Vault) string {
 	return path
 }
 
-// vaulted is a vault with a reserve of its own, which tells of what is not as usual.
-func vaulted(t testing.TB, bin string, tell ...io.Writer) *Vault {
+// newStore is a store with a private folder, which logs warnings.
+func newStore(t testing.TB, bin string, tell ...io.Writer) *Store {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(tell...), nil))
-	v := NewVault(bin, filepath.Join(t.TempDir(), "own"), log)
+	v := NewStore(bin, filepath.Join(t.TempDir(), "own"), log)
 	t.Cleanup(v.Close)
 	return v
 }
@@ -350,7 +350,7 @@ func (r *race) against(t *testing.T, swap func(text []byte) error) (stop func())
 }
 
 // However fast a program is swapped for another or overwritten, what runs is the one whose checksum was asked for, or
-// none. Each round begins with an empty vault.
+// none. Each round begins with an empty store.
 func TestOnlyVerifiedBytesRun(t *testing.T) {
 	swaps := map[string]func(r *race) func([]byte) error{
 		"renaming": func(r *race) func([]byte) error {
@@ -396,7 +396,7 @@ func TestOnlyVerifiedBytesRun(t *testing.T) {
 // round starts the plugin's program once, if it is the right one.
 func (r *race) round(t *testing.T, bin string) bool {
 	t.Helper()
-	v := NewVault(bin, filepath.Join(t.TempDir(), "own"), slog.New(slog.DiscardHandler))
+	v := NewStore(bin, filepath.Join(t.TempDir(), "own"), slog.New(slog.DiscardHandler))
 	defer v.Close()
 	path, err := r.kept(v)
 	if errors.Is(err, errOther) {
@@ -497,8 +497,8 @@ func TestLocksOfOthers(t *testing.T) {
 	}{
 		"shared, on a copy":         {how: "shared", before: keepOnce},
 		"alone, on a copy":          {how: "alone", before: keepOnce, own: true},
-		"shared, on an empty vault": {how: "shared", before: func(t *testing.T, _ *race, bin string) { mkdir(t, bin) }},
-		"alone, on an empty vault":  {how: "alone", before: func(t *testing.T, _ *race, bin string) { mkdir(t, bin) }},
+		"shared, on an empty store": {how: "shared", before: func(t *testing.T, _ *race, bin string) { mkdir(t, bin) }},
+		"alone, on an empty store":  {how: "alone", before: func(t *testing.T, _ *race, bin string) { mkdir(t, bin) }},
 		"alone, on an empty folder": {how: "alone", before: func(t *testing.T, r *race, bin string) { mkdir(t, bin); mkdir(t, filepath.Join(bin, r.sum)) }, own: true},
 		"alone, on a broken copy":   {how: "alone", before: breakOnce, own: true},
 		"shared, on a broken copy":  {how: "shared", before: breakOnce},
@@ -508,22 +508,22 @@ func TestLocksOfOthers(t *testing.T) {
 			c.before(t, r, bin)
 			release := holder(t, bin, c.how)
 			var told strings.Builder
-			v := vaulted(t, bin, &told)
+			v := newStore(t, bin, &told)
 			began := time.Now()
-			path := r.mustKeep(t, v)
+			path := r.mustCopy(t, v)
 			if took := time.Since(began); took > lockPatience+30*time.Second {
 				t.Errorf("it took %s", took)
 			}
-			if own := strings.HasPrefix(path, v.reserve); own != c.own || c.own != strings.Contains(told.String(), "another process has a lock on "+filepath.Join(bin, r.sum)) {
+			if own := strings.HasPrefix(path, v.private); own != c.own || c.own != strings.Contains(told.String(), "another process has a lock on "+filepath.Join(bin, r.sum)) {
 				t.Errorf("the copy is %s; told was %q", path, &told)
 			}
 			told.Reset()
 			inode := inodeOf(t, path)
-			if again := r.mustKeep(t, v); again != path || inodeOf(t, again) != inode || told.Len() > 0 {
+			if again := r.mustCopy(t, v); again != path || inodeOf(t, again) != inode || told.Len() > 0 {
 				t.Errorf("the second time it is %s; told was %q", again, &told)
 			}
 			release()
-			if path := r.mustKeep(t, vaulted(t, bin)); path != filepath.Join(bin, r.sum, "plugin") {
+			if path := r.mustCopy(t, newStore(t, bin)); path != filepath.Join(bin, r.sum, "plugin") {
 				t.Errorf("without the locks it is %s", path)
 			}
 		})
@@ -532,8 +532,8 @@ func TestLocksOfOthers(t *testing.T) {
 
 func keepOnce(t *testing.T, r *race, bin string) {
 	t.Helper()
-	v := vaulted(t, bin)
-	r.mustKeep(t, v)
+	v := newStore(t, bin)
+	r.mustCopy(t, v)
 	v.Close()
 }
 
@@ -565,7 +565,7 @@ func TestPruneAroundLocks(t *testing.T) {
 		}
 	}
 	holder(t, held, "shared")
-	newRace(t).mustKeep(t, vaulted(t, bin))
+	newRace(t).mustCopy(t, newStore(t, bin))
 	for dir, stays := range map[string]bool{held: true, old: false} {
 		if _, err := os.Stat(dir); (err == nil) != stays {
 			t.Errorf("%s: %v, should stay: %t", filepath.Base(dir), err, stays)
@@ -580,11 +580,11 @@ func TestIncompleteCopies(t *testing.T) {
 	dead, alive := filepath.Join(bin, r.sum, ".new-dead"), filepath.Join(bin, r.sum, ".new-alive")
 	writeProgram(t, dead, nil)
 	writeProgram(t, alive, nil)
-	if at := time.Now().Add(-2 * maxFresh); os.Chtimes(dead, at, at) != nil {
+	if at := time.Now().Add(-2 * maxIncomplete); os.Chtimes(dead, at, at) != nil {
 		t.Fatal("cannot set the time")
 	}
 	r.grow(t, "another")
-	r.mustKeep(t, vaulted(t, bin))
+	r.mustCopy(t, newStore(t, bin))
 	for path, stays := range map[string]bool{dead: false, alive: true} {
 		if _, err := os.Stat(path); (err == nil) != stays {
 			t.Errorf("%s: %v, should stay: %t", filepath.Base(path), err, stays)
@@ -592,14 +592,14 @@ func TestIncompleteCopies(t *testing.T) {
 	}
 }
 
-// Many hosts that begin with an empty vault at once, while others remove what nobody holds, all run the right program.
-func TestManyVaultsAtOnce(t *testing.T) {
+// Many hosts that begin with an empty store at once, while others remove what is not locked, all run the right program.
+func TestManyStoresAtOnce(t *testing.T) {
 	r, bin, end := newRace(t), filepath.Join(t.TempDir(), "bin"), make(chan struct{})
 	var hosts, pruning sync.WaitGroup
 	for range 2 {
 		pruning.Go(func() {
 			for open(end) {
-				unlessHeld(filepath.Join(bin, r.sum), os.RemoveAll)
+				removeUnlocked(filepath.Join(bin, r.sum), os.RemoveAll)
 			}
 		})
 	}

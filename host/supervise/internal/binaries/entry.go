@@ -1,3 +1,5 @@
+//go:build unix
+
 package binaries
 
 import (
@@ -14,77 +16,74 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// A source is a program to be kept.
+// A source is a program to be copied.
 type source struct {
 	program *File
-	before  Identity               // when it was opened
-	accepts func(sum string) error // says what is wrong with its checksum
+	before  Identity // when it was opened
+	accept  func(sum string) error
 }
 
-// copyIn is its copy in a vault's folder, made or not.
-func (s source) copyIn(dir, sum string) copied {
-	name := filepath.Base(s.program.Name())
-	if strings.HasPrefix(name, ".") { // as what is not complete, or no program
+// An entry is the copy of a program in an entry directory of a store, made or not.
+type entry struct{ dir, sum, name string }
+
+func newEntry(store, sum string, program *File) entry {
+	name := filepath.Base(program.Name())
+	if strings.HasPrefix(name, ".") { // as records and incomplete files, or no name
 		name = "program"
 	}
-	return copied{dir: filepath.Join(dir, sum), sum: sum, name: name}
+	return entry{filepath.Join(store, sum), sum, name}
 }
 
-// A copied is the copy of a program in a vault.
-type copied struct{ dir, sum, name string }
+func (e entry) path() string   { return filepath.Join(e.dir, e.name) }
+func (e entry) record() string { return filepath.Join(e.dir, "."+e.name+".json") }
 
-func (c copied) path() string   { return filepath.Join(c.dir, c.name) }
-func (c copied) record() string { return filepath.Join(c.dir, "."+c.name+".json") }
-
-// open opens the copy, if it is the user's alone, and can be run.
-func (c copied) open() (*File, error) {
-	f, err := fsutil.OpenPrivate(c.path())
+// open opens the copy, if only this user can access it, and it is executable.
+func (e entry) open() (*File, error) {
+	f, err := fsutil.OpenPrivate(e.path())
 	if err != nil {
 		return nil, err
 	}
 	if info, err := f.Stat(); err != nil || info.Mode().Perm()&0o100 == 0 {
 		_ = f.Close()
-		return nil, cmp.Or(err, errors.New(c.path()+" is not executable"))
+		return nil, cmp.Or(err, errors.New(e.path()+" is not executable"))
 	}
 	return &File{f}, nil
 }
 
-// A known is what was found out about a copy, and need not be found out again as long as nothing changes.
-type known struct {
-	Copy    Identity            `json:"copy"`    // in this state it has the checksum
-	Sources map[string]Identity `json:"sources"` // by path; in these states they have it too
+// A record spares hashing files that have not changed.
+type record struct {
+	Copy    Identity            `json:"copy"`    // the copy has the checksum in this state
+	Sources map[string]Identity `json:"sources"` // so have the programs at these paths in these states
 }
 
 const (
 	maxSources = 16
-	maxRecord  = 64 << 10
+	maxRecord  = 64 << 10 // bytes
 )
 
-// read gives what is known. A record that is broken, or somebody else's, is none.
-func (c copied) read() (k known) {
-	f, err := fsutil.OpenPrivate(c.record())
+// readRecord returns the zero value for a record that is broken, or that other users can access.
+func (e entry) readRecord() (r record) {
+	f, err := fsutil.OpenPrivate(e.record())
 	if err != nil {
-		return known{}
+		return record{}
 	}
 	defer f.Close()
-	if json.NewDecoder(io.LimitReader(f, maxRecord)).Decode(&k) != nil {
-		return known{}
+	if json.NewDecoder(io.LimitReader(f, maxRecord)).Decode(&r) != nil {
+		return record{}
 	}
-	return k
+	return r
 }
 
-// write keeps what is known, whole or not at all. What cannot be kept is found out again.
-func (c copied) write(k known) {
-	text, err := json.Marshal(k)
-	if err != nil {
-		return
+// writeRecord ignores errors: what is not recorded is hashed again.
+func (e entry) writeRecord(r record) {
+	if text, err := json.Marshal(r); err == nil {
+		_ = fsutil.WriteFile(e.record(), text, 0o600)
 	}
-	_ = fsutil.WriteFile(c.record(), text, 0o600)
 }
 
-// intact says whether the copy is there and has the checksum: it is in the state that is recorded, else it is hashed.
-func (c copied) intact() bool {
-	f, err := c.open()
+// intact says whether the copy exists and has the checksum: it is in the recorded state, else it is hashed.
+func (e entry) intact() bool {
+	f, err := e.open()
 	if err != nil {
 		return false
 	}
@@ -93,37 +92,36 @@ func (c copied) intact() bool {
 	if err != nil {
 		return false
 	}
-	if now == c.read().Copy {
+	if now == e.readRecord().Copy {
 		return true
 	}
 	sum, err := f.SHA256(io.Discard)
-	if err != nil || sum != c.sum {
+	if err != nil || sum != e.sum {
 		return false
 	}
-	c.write(known{Copy: now})
+	e.writeRecord(record{Copy: now})
 	return true
 }
 
-// sameSource makes sure that the program is still what the copy was made of: it is in a state that is recorded, else it
-// is hashed.
-func (c copied) sameSource(s source) error {
-	if at, there := c.read().Sources[s.program.Name()]; there && at == s.before {
-		return s.accepts(c.sum)
+// checkSource checks that the program still is what was copied: it is in a recorded state, else it is hashed.
+func (e entry) checkSource(s source) error {
+	if at, there := e.readRecord().Sources[s.program.Name()]; there && at == s.before {
+		return s.accept(e.sum)
 	}
 	sum, err := s.program.SHA256(io.Discard)
 	if err != nil {
 		return err
 	}
-	if err := s.accepts(sum); err != nil {
+	if err := s.accept(sum); err != nil {
 		return err
 	}
-	c.note(s)
+	e.recordSource(s)
 	return nil
 }
 
-// note records the states of the copy and of the program, which was hashed, unless a change may yet hide in that state.
-func (c copied) note(s source) {
-	f, err := c.open()
+// recordSource records the states of the copy and of the program, which was hashed, unless a change can hide in that state.
+func (e entry) recordSource(s source) {
+	f, err := e.open()
 	if err != nil {
 		return
 	}
@@ -132,64 +130,56 @@ func (c copied) note(s source) {
 	if err != nil {
 		return
 	}
-	k := c.read()
-	if k.Copy != now || len(k.Sources) >= maxSources || k.Sources == nil {
-		k = known{Copy: now, Sources: map[string]Identity{}}
+	r := e.readRecord()
+	if r.Copy != now || len(r.Sources) >= maxSources || r.Sources == nil {
+		r = record{Copy: now, Sources: map[string]Identity{}}
 	}
 	after, err := s.program.Identity()
 	if err == nil && after == s.before && after.Settled(time.Now()) {
-		k.Sources[s.program.Name()] = after
+		r.Sources[s.program.Name()] = after
 	}
-	c.write(k)
+	e.writeRecord(r)
 }
 
-// fresh is the pattern of the names of files that are not complete.
-const fresh = fsutil.TempPrefix + "*"
+// tempPattern matches the names of incomplete files.
+const tempPattern = fsutil.TempPrefix + "*"
 
-// fill makes the copy while it hashes the program. Others may do the same at once: whose file stays has the same bytes.
-func (c copied) fill(s source) error {
-	to, err := os.CreateTemp(c.dir, fresh)
+// fill makes the copy while it hashes the program. Other hosts may do so at once: whichever file stays has the same bytes.
+func (e entry) fill(s source) error {
+	to, err := os.CreateTemp(e.dir, tempPattern)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(to.Name()) }() // not there any more when all goes well
-	err = c.checkInto(to, s)
+	defer func() { _ = os.Remove(to.Name()) }() // renamed when all goes well
+	sum, err := s.program.SHA256(to)
+	if err == nil {
+		if err = s.accept(sum); err == nil && sum != e.sum {
+			err = fmt.Errorf("%s has the sha256 %s, which is not the required one", s.program.Name(), sum)
+		}
+		if err != nil {
+			err = mismatch{err}
+		}
+	}
 	if err == nil {
 		err = errors.Join(to.Chmod(0o500), to.Sync())
 	}
 	if err := errors.Join(err, to.Close()); err != nil {
 		return err
 	}
-	closedByAll(to.Name())
-	if err := os.Rename(to.Name(), c.path()); err != nil {
+	waitForWriters(to.Name())
+	if err := os.Rename(to.Name(), e.path()); err != nil {
 		return err
 	}
-	c.note(s)
+	e.recordSource(s)
 	return nil
 }
 
-// A refusal says that the program is not the one that is asked for. Another place for the copy does not help.
-type refusal struct{ error }
+// A mismatch says that the program is not the required one. Another place for the copy does not help.
+type mismatch struct{ error }
 
-// Unwrap gives what is wrong.
-func (r refusal) Unwrap() error { return r.error }
+func (m mismatch) Unwrap() error { return m.error }
 
-func refuses(err error) bool {
-	_, is := errors.AsType[refusal](err)
+func isMismatch(err error) bool {
+	_, is := errors.AsType[mismatch](err)
 	return is
-}
-
-// checkInto writes the program to a file, and says what is wrong with what was written.
-func (c copied) checkInto(to *os.File, s source) error {
-	sum, err := s.program.SHA256(to)
-	if err != nil {
-		return err
-	}
-	if err := s.accepts(sum); err != nil {
-		return refusal{err}
-	}
-	if sum != c.sum {
-		return refusal{fmt.Errorf("%s has the sha256 %s, which is not the one that is asked for", s.program.Name(), sum)}
-	}
-	return nil
 }

@@ -2,8 +2,8 @@
 
 package binaries
 
-// closedByAll is for systems that do not run a file that is open for writing.
-func closedByAll(string) {}
+// waitForWriters is needed on Linux alone.
+func waitForWriters(string) {}
 
-// runsPrograms says whether programs in the folder can be run, as far as is known.
+// runsPrograms does not know better here.
 func runsPrograms(string) bool { return true }

@@ -1,7 +1,6 @@
 package binaries
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"debug/elf"
@@ -21,8 +20,7 @@ import (
 // A File is a program that is open for reading.
 type File struct{ *os.File }
 
-// Open opens a program. It never waits, as for the other end of a pipe that was put there, and fails for all that is no
-// regular file.
+// Open opens a program. It never blocks, and fails for anything but a regular file.
 func Open(path string) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -30,7 +28,7 @@ func Open(path string) (*File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
+		err = errors.New("not a regular file")
 	}
 	if err != nil {
 		_ = f.Close()
@@ -39,7 +37,7 @@ func Open(path string) (*File, error) {
 	return &File{f}, nil
 }
 
-// Identity is the state that the file is in now, whatever is at its path.
+// Identity is the state of the open file, whatever is at its path now.
 func (f *File) Identity() (Identity, error) {
 	var s unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &s); err != nil {
@@ -48,11 +46,11 @@ func (f *File) Identity() (Identity, error) {
 	return identityOf(&s), nil
 }
 
-// maxProgram bounds what is hashed and copied: a file without end would fill the disk.
+// maxProgram is how many bytes are hashed and copied at most: an endless file would fill the disk.
 const maxProgram = 2 << 30
 
-// SHA256 reads the file from its beginning to its end, writes what it reads to the other writer too, and gives the checksum
-// in hex. It fails for more than 2 GiB, and when the writer does.
+// SHA256 reads the whole file, copies it to the writer, and returns the checksum in hex. It fails for more than 2 GiB, and when
+// the writer fails.
 func (f *File) SHA256(also io.Writer) (string, error) {
 	if is, err := f.Stat(); err != nil || is.Size() > maxProgram {
 		return "", cmp.Or(err, f.tooLarge())
@@ -72,27 +70,27 @@ func (f *File) SHA256(also io.Writer) (string, error) {
 }
 
 func (f *File) tooLarge() error {
-	return fmt.Errorf("%s has more than %d GiB, which no program has", f.Name(), maxProgram>>30)
+	return fmt.Errorf("%s is larger than %d GiB, the limit for a program", f.Name(), maxProgram>>30)
 }
 
-// Native knows machine code by its first bytes: ELF, and the four forms of Mach-O and its fat files.
+// Native is true for machine code: ELF and Mach-O.
 func (f *File) Native() bool {
 	magic := make([]byte, 4)
 	if _, err := f.ReadAt(magic, 0); err != nil {
 		return false
 	}
-	return slices.ContainsFunc([]string{"\x7fELF", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"},
-		func(known string) bool { return bytes.Equal(magic, []byte(known)) })
+	return slices.Contains([]string{"\x7fELF", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe",
+		"\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"}, string(magic))
 }
 
-// InPlace says whether the program must run from its own path, since it needs what is beside it: a script, or a program
-// that looks for its libraries there.
+// InPlace is true for a program that must run from its own path, because it needs what is beside it: a script, or a program that
+// loads libraries from there.
 func (f *File) InPlace() bool {
 	if !f.Native() {
 		return true
 	}
 	program, err := elf.NewFile(f)
-	if err != nil { // it is one of macOS
+	if err != nil { // one of macOS
 		return false
 	}
 	rpath, _ := program.DynString(elf.DT_RPATH)
@@ -100,17 +98,17 @@ func (f *File) InPlace() bool {
 	return slices.ContainsFunc(append(rpath, runpath...), func(p string) bool { return strings.Contains(p, "ORIGIN") })
 }
 
-// An Identity tells one state of a file from every other: nobody can write to a file, or put another in its place, and
-// keep the time of its last change. The zero value is that of no file.
+// An Identity is one state of a file: nobody can write to a file, or replace it, and keep the time of its last change. The zero
+// value is of no file.
 type Identity struct {
 	Device  uint64 `json:"device"`
 	Inode   uint64 `json:"inode"`
 	Size    int64  `json:"size"`
-	Written int64  `json:"written"` // in nanoseconds
-	Changed int64  `json:"changed"` // likewise
+	Written int64  `json:"written"` // modification time, in nanoseconds
+	Changed int64  `json:"changed"` // change time, in nanoseconds
 }
 
-// Identify tells the state of the file at path, through links. One that is not there is an error.
+// Identify returns the state of the file at path, through links.
 func Identify(path string) (Identity, error) {
 	var s unix.Stat_t
 	if err := unix.Stat(path, &s); err != nil {
@@ -126,10 +124,10 @@ func identityOf(s *unix.Stat_t) Identity {
 // Known is false for the zero value.
 func (i Identity) Known() bool { return i != Identity{} }
 
-// young is how long a change may hide behind the one before it, whose time clocks of file systems give to it too.
-const young = 2 * time.Second
+// clockStep is more than the resolution of file systems' clocks: two changes within it may have the same time.
+const clockStep = 2 * time.Second
 
-// Settled says whether a change after now would have a later time than the last one.
+// Settled is true if a change after now gets a later time than the last one.
 func (i Identity) Settled(now time.Time) bool {
-	return now.Sub(time.Unix(0, max(i.Changed, i.Written))) > young
+	return now.Sub(time.Unix(0, max(i.Changed, i.Written))) > clockStep
 }

@@ -29,7 +29,7 @@ func playFull() {
 	}
 	for _, reserve := range []string{own, filepath.Join(at, "own")} {
 		r := &race{path: os.Getenv("PROGRAM"), sum: os.Getenv("SUM")}
-		fmt.Println(r.kept(NewVault(filepath.Join(at, "bin"), reserve, slog.New(slog.DiscardHandler))))
+		fmt.Println(r.kept(NewStore(filepath.Join(at, "bin"), reserve, slog.New(slog.DiscardHandler))))
 	}
 }
 
@@ -57,7 +57,7 @@ func TestFullDisk(t *testing.T) {
 		t.Logf("no disk can be made here (%s %v); what stands in the way of a copy shows the same", out, err)
 	case err != nil || len(lines) < 2 || lines[0] != filepath.Join(own, r.sum, "plugin")+" <nil>":
 		t.Errorf("with a reserve elsewhere: %s, %v", out, err)
-	case !strings.Contains(lines[1], "no copy of "+r.path+" can be kept") || !strings.HasSuffix(lines[1], "no space left on device; make room there"):
+	case !strings.Contains(lines[1], r.path+" cannot be copied") || !strings.HasSuffix(lines[1], "no space left on device; free disk space there"):
 		t.Errorf("without: %s", lines[1])
 	}
 }

@@ -1,4 +1,4 @@
-// Package toolcache keeps on disk what plugins have said of themselves.
+// Package toolcache keeps on disk what plugins have reported about themselves, so that listing their tools starts no process.
 package toolcache
 
 import (
@@ -17,26 +17,25 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Cache keeps on disk what plugins have said of themselves, so that listing them starts nothing. What cannot be read,
-// belongs to somebody else, or is not what was written, is not there; the next start of the plugin writes it anew. A nil
-// Cache keeps nothing. Several hosts may use one folder at once.
+// A Cache keeps descriptions of plugins in a folder. An entry that cannot be read, belongs to another user, or is damaged is
+// ignored and written again by the next start of the plugin. A nil Cache keeps nothing. Several hosts may share a folder.
 type Cache struct {
-	// Refresh recalls nothing.
+	// Refresh makes Load find nothing.
 	Refresh bool
-	// Offline recalls also what may have changed.
+	// Offline makes Load also return what may have changed, with a notice.
 	Offline bool
 
-	shelf *shelf
-	prune sync.Once
+	folder folder
+	prune  sync.Once
 }
 
-// Open makes the folder if need be. It must be the user's, and nobody else may look into it.
+// Open makes the folder if need be. Only this user may have access to it.
 func Open(dir string) (*Cache, error) {
-	s, err := openShelf(dir)
+	f, err := openFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{shelf: s}, nil
+	return &Cache{folder: f}, nil
 }
 
 // Dir is the cache's folder, "" for a nil Cache.
@@ -44,12 +43,12 @@ func (c *Cache) Dir() string {
 	if c == nil {
 		return ""
 	}
-	return c.shelf.dir
+	return c.folder.dir
 }
 
-// A Plugin is all that a plugin's description may depend on.
-type Plugin struct {
-	// Program is the file that is run.
+// A Key is everything that a plugin's description may depend on.
+type Key struct {
+	// Program is the file that runs.
 	Program string
 	// Command is the program as it was configured, and its arguments.
 	Command []string
@@ -58,154 +57,152 @@ type Plugin struct {
 	Inherited []string
 	// Dir is the folder that it starts in, Workdir the one that the host works in.
 	Dir, Workdir string
-	// Config is its configuration, nil when there is none.
+	// Config is its configuration, nil if there is none.
 	Config json.RawMessage
 }
 
-// stale is the notice on what is recalled of a plugin that may have other tools by now.
-const stale = "its tools are those of an earlier start; they may be others by now"
+const staleNotice = "its tools are those of an earlier start and may have changed"
 
-// Recall gives what the plugin said when it was last started just so, or nil. It may read the whole program, until ctx ends.
-func (c *Cache) Recall(ctx context.Context, p Plugin) *sdk.Description {
+// Load returns what the plugin reported when it was last started with this key, or nil. It may read the whole program, until
+// ctx ends.
+func (c *Cache) Load(ctx context.Context, k Key) *sdk.Description {
 	if c == nil || c.Refresh {
 		return nil
 	}
-	s := c.Slot(ctx, p)
-	switch d := s.read(steady); {
-	case s.content == "":
-		return nil
-	case d != nil && !d.Dynamic && s.self:
-		return d
-	case !c.Offline:
+	e := c.Entry(ctx, k)
+	if e.content == "" {
 		return nil
 	}
-	d := s.read(unsteady)
+	if d := e.load(steady); d != nil && !d.Dynamic && e.self {
+		return d
+	}
+	if !c.Offline {
+		return nil
+	}
+	d := e.load(unsteady)
 	if d != nil {
-		d.Notices = append(d.Notices, stale)
+		d.Notices = append(d.Notices, staleNotice)
 	}
 	return d
 }
 
-// A Slot is where the cache has what one plugin says, as long as its program stays the same.
-type Slot struct {
-	cache  *Cache
-	plugin Plugin
-	image
+// An Entry is the place of one plugin's description, for as long as its program does not change.
+type Entry struct {
+	cache *Cache
+	key   Key
+	fingerprint
 }
 
-// Slot finds the place for a plugin, before that is started. It may read the whole program, until ctx ends.
-func (c *Cache) Slot(ctx context.Context, p Plugin) Slot {
-	s := Slot{cache: c, plugin: p}
+// Entry finds the place for a plugin, before that is started. It may read the whole program, until ctx ends.
+func (c *Cache) Entry(ctx context.Context, k Key) Entry {
+	e := Entry{cache: c, key: k}
 	if c != nil {
-		s.image = c.identify(ctx, p.Program)
-		s.self = s.self || s.native && len(p.Command) == 1
-	}
-	return s
-}
-
-// Keep stores what the plugin said that was started since the slot was made. Nothing is kept when its program has
-// changed meanwhile: then nobody knows which of the two spoke.
-func (s Slot) Keep(ctx context.Context, d *sdk.Description) {
-	if s.content == "" || s.cache.Slot(ctx, s.plugin).content != s.content {
-		return
-	}
-	kind := steady
-	if d.Dynamic || !s.self {
-		kind = unsteady
-	}
-	if was := s.read(kind); was == nil || !reflect.DeepEqual(was, d) {
-		s.cache.prune.Do(s.cache.shelf.prune)
-		s.write(kind, d)
-	}
-}
-
-// A keptEntry is a description as it is stored: schemas as the bytes that they were, which JSON in JSON would not keep.
-type keptEntry struct {
-	Key         string
-	Description sdk.Description // without tools and schema
-	Schema      []byte
-	Tools       []keptTool
-}
-
-type keptTool struct {
-	Definition    sdk.Tool // without schemas
-	Input, Output []byte
-}
-
-func (s Slot) read(k kind) *sdk.Description {
-	if s.content == "" {
-		return nil
-	}
-	key := s.key(k)
-	var e keptEntry
-	if !s.cache.shelf.read(descriptions, key, &e) || e.Key != key {
-		return nil
-	}
-	return e.unpack()
-}
-
-// write stores a description that comes back as it was; one that would not is not kept.
-func (s Slot) write(k kind, d *sdk.Description) {
-	e := pack(s.key(k), d)
-	text, err := json.Marshal(e)
-	var back keptEntry
-	if err == nil && json.Unmarshal(text, &back) == nil && reflect.DeepEqual(back.unpack(), d) {
-		s.cache.shelf.write(descriptions, e.Key, text)
-	}
-}
-
-func pack(key string, d *sdk.Description) keptEntry {
-	e := keptEntry{Key: key, Description: *d, Schema: d.ConfigSchema}
-	e.Description.Tools, e.Description.ConfigSchema = nil, nil
-	for _, t := range d.Tools {
-		k := keptTool{Definition: t, Input: t.InputSchema, Output: t.OutputSchema}
-		k.Definition.InputSchema, k.Definition.OutputSchema = nil, nil
-		e.Tools = append(e.Tools, k)
+		e.fingerprint = c.identify(ctx, k.Program)
+		e.self = e.self || e.native && len(k.Command) == 1
 	}
 	return e
 }
 
-func (e keptEntry) unpack() *sdk.Description {
-	d := e.Description
-	d.ConfigSchema, d.Tools = e.Schema, nil
-	for _, k := range e.Tools {
-		t := k.Definition
-		t.InputSchema, t.OutputSchema = k.Input, k.Output
-		d.Tools = append(d.Tools, t)
+// Store keeps the description of the plugin that was started after the entry was found. It does nothing if the program has
+// changed since: then either of the two may have reported it.
+func (e Entry) Store(ctx context.Context, d *sdk.Description) {
+	if e.content == "" || e.cache.Entry(ctx, e.key).content != e.content {
+		return
 	}
-	return &d
+	k := steady
+	if d.Dynamic || !e.self {
+		k = unsteady
+	}
+	if old := e.load(k); old == nil || !reflect.DeepEqual(old, d) {
+		e.cache.prune.Do(e.cache.folder.prune)
+		e.store(k, d)
+	}
 }
 
-// cacheFormat changes whenever entries mean something else.
-const cacheFormat = 1
+// formatVersion changes whenever the meaning of entries does.
+const formatVersion = 1
 
-// A kind tells what the same program says everywhere from what may change without it.
+// A kind separates what one program reports everywhere from what may change without it.
 type kind string
 
 const (
-	steady   kind = "steady"   // depends on the program and its configuration only
+	steady   kind = "steady"   // depends only on the program and its configuration
 	unsteady kind = "unsteady" // is dynamic, or made by a program that runs other files
 )
 
-// key is what a description depends on, hashed.
-func (s Slot) key(k kind) string {
-	p := s.plugin
-	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", cacheFormat, wire.Handshake.ProtocolVersion, runtime.GOOS, runtime.GOARCH, k,
-		p.Program, s.content, p.Command, p.Env, p.outerEnvironment(), p.Config != nil, p.Config)
-	if k == unsteady {
-		text = fmt.Appendf(text, " %q %q", p.Dir, p.Workdir)
-	}
-	return hashed(text)
-}
-
-// outerEnvironment is what a plugin gets of the host's environment, but for what tells of the moment and of no tool.
-func (p Plugin) outerEnvironment() []string {
-	return slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(p.Inherited), func(kv string) bool {
+// hash is the name of the entry's file.
+func (e Entry) hash(kind kind) string {
+	k := e.key
+	// TERM and TMPDIR are of the moment, and change no tools.
+	inherited := slices.DeleteFunc(slices.Sorted(slices.Values(k.Inherited)), func(kv string) bool {
 		return strings.HasPrefix(kv, "TERM=") || strings.HasPrefix(kv, "TMPDIR=")
-	})))
+	})
+	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", formatVersion, wire.Handshake.ProtocolVersion, runtime.GOOS,
+		runtime.GOARCH, kind, k.Program, e.content, k.Command, k.Env, inherited, k.Config != nil, k.Config)
+	if kind == unsteady {
+		text = fmt.Appendf(text, " %q %q", k.Dir, k.Workdir)
+	}
+	return hexSum(text)
 }
 
-func hashed(text []byte) string {
+func hexSum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
+}
+
+// A storedDescription has schemas as bytes: JSON inside JSON would not come back unchanged.
+type storedDescription struct {
+	Key         string
+	Description sdk.Description // without tools and schema
+	Schema      []byte
+	Tools       []storedTool
+}
+
+type storedTool struct {
+	Definition    sdk.Tool // without schemas
+	Input, Output []byte
+}
+
+func (e Entry) load(k kind) *sdk.Description {
+	if e.content == "" {
+		return nil
+	}
+	name := e.hash(k)
+	var s storedDescription
+	if !e.cache.folder.read(descriptions, name, &s) || s.Key != name {
+		return nil
+	}
+	return s.decode()
+}
+
+// store writes a description, unless it would not come back unchanged.
+func (e Entry) store(k kind, d *sdk.Description) {
+	s := encode(e.hash(k), d)
+	text, err := json.Marshal(s)
+	var back storedDescription
+	if err == nil && json.Unmarshal(text, &back) == nil && reflect.DeepEqual(back.decode(), d) {
+		e.cache.folder.write(descriptions, s.Key, text)
+	}
+}
+
+func encode(key string, d *sdk.Description) storedDescription {
+	s := storedDescription{Key: key, Description: *d, Schema: d.ConfigSchema}
+	s.Description.Tools, s.Description.ConfigSchema = nil, nil
+	for _, t := range d.Tools {
+		st := storedTool{Definition: t, Input: t.InputSchema, Output: t.OutputSchema}
+		st.Definition.InputSchema, st.Definition.OutputSchema = nil, nil
+		s.Tools = append(s.Tools, st)
+	}
+	return s
+}
+
+func (s storedDescription) decode() *sdk.Description {
+	d := s.Description
+	d.ConfigSchema, d.Tools = s.Schema, nil
+	for _, st := range s.Tools {
+		t := st.Definition
+		t.InputSchema, t.OutputSchema = st.Input, st.Output
+		d.Tools = append(d.Tools, t)
+	}
+	return &d
 }

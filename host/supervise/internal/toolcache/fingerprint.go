@@ -15,65 +15,61 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
 )
 
-// An image is what is known of the file that a plugin's command names.
-type image struct {
-	content string // the hash of its bytes, "" when it cannot be told
-	native  bool   // machine code, rather than a script
-	self    bool   // the plugin itself, and not what runs it
+// A fingerprint is what is known of a program file.
+type fingerprint struct {
+	content string // checksum, "" if it cannot be read
+	native  bool   // machine code, not a script
+	self    bool   // the plugin itself, not a program that runs it
 }
 
-// A keptProgram spares the reading of a file that is still the one that was read.
-type keptProgram struct {
+// A storedProgram spares reading a file that has not changed.
+type storedProgram struct {
 	Content      string
 	Native, Self bool
 	State        binaries.Identity
 }
 
-// identify reads the file, or recognizes it.
-func (c *Cache) identify(ctx context.Context, path string) image {
+// identify reads the file, unless its state is stored.
+func (c *Cache) identify(ctx context.Context, path string) fingerprint {
 	f, err := binaries.Open(path)
 	if err != nil {
-		return image{}
+		return fingerprint{}
 	}
 	defer f.Close()
 	began := time.Now()
 	now, err := f.Identity()
 	if err != nil {
-		return image{}
+		return fingerprint{}
 	}
-	var kept keptProgram
-	name := hashed(fmt.Appendf(nil, "%d %d", now.Device, now.Inode))
-	if c.shelf.read(images, name, &kept) && kept.State == now {
-		return image{kept.Content, kept.Native, kept.Self}
+	var stored storedProgram
+	name := hexSum(fmt.Appendf(nil, "%d %d", now.Device, now.Inode))
+	if c.folder.read(programs, name, &stored) && stored.State == now {
+		return fingerprint{stored.Content, stored.Native, stored.Self}
 	}
-	p, err := examine(ctx, f)
+	sum, err := f.SHA256(contextWriter{ctx})
+	native := f.Native()
+	p := fingerprint{sum, native, native && linksSDK(f)}
 	if after, changed := f.Identity(); errors.Join(err, changed) != nil || after != now {
-		return image{}
+		return fingerprint{}
 	}
-	if text, err := json.Marshal(keptProgram{p.content, p.native, p.self, now}); err == nil && now.Settled(began) {
-		c.shelf.write(images, name, text)
+	if text, err := json.Marshal(storedProgram{p.content, p.native, p.self, now}); err == nil && now.Settled(began) {
+		c.folder.write(programs, name, text)
 	}
 	return p
 }
 
-func examine(ctx context.Context, f *binaries.File) (image, error) {
-	sum, err := f.SHA256(whileWanted{ctx})
-	native := f.Native()
-	return image{sum, native, native && linksSDK(f)}, err
-}
+// A contextWriter fails when the context has ended, which ends a long read.
+type contextWriter struct{ ctx context.Context }
 
-// whileWanted ends a long read when nobody waits for it any more.
-type whileWanted struct{ ctx context.Context }
+func (w contextWriter) Write(p []byte) (int, error) { return len(p), w.ctx.Err() }
 
-// Write takes what was read.
-func (w whileWanted) Write(p []byte) (int, error) { return len(p), w.ctx.Err() }
-
-// linksSDK says whether the program is one that Go built with our sdk: a plugin itself, and no interpreter.
+// linksSDK is true for a program that Go has built with our sdk: a plugin, not an interpreter.
 func linksSDK(f io.ReaderAt) bool {
 	info, err := buildinfo.Read(f)
 	if err != nil {
 		return false
 	}
 	const module = "github.com/toolhost/toolhost"
-	return strings.HasPrefix(info.Main.Path, module) || slices.ContainsFunc(info.Deps, func(d *debug.Module) bool { return d.Path == module })
+	return strings.HasPrefix(info.Main.Path, module) ||
+		slices.ContainsFunc(info.Deps, func(d *debug.Module) bool { return d.Path == module })
 }

@@ -14,112 +14,101 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// A shelf is a folder of the user's own with small files that say what they hold, and are believed only when they do.
-// Several hosts may use it at once: a file is there whole or not at all.
-type shelf struct{ dir string }
+// A folder has small files of this user, each with its checksum. Several hosts may use it at once.
+type folder struct{ dir string }
 
-// What is on a shelf, by the beginning of the name.
+// Prefixes of the files' names.
 const (
 	descriptions = "description-"
-	images       = "program-"
-	unfinished   = fsutil.TempPrefix
+	programs     = "program-"
 )
 
-// Bounds of a shelf.
+// Limits of a folder.
 const (
-	maxEntry      = 8 << 20 // bytes
-	maxShelf      = 64 << 20
-	maxEntries    = 2000
-	keptUnused    = 90 * 24 * time.Hour
-	keptNew       = time.Hour // an unfinished file, whose writer died
-	renewedAfter  = 24 * time.Hour
-	shelfChecksum = 64 // characters, and a line break
+	maxFile       = 8 << 20 // bytes
+	maxBytes      = 64 << 20
+	maxFiles      = 2000
+	maxUnused     = 90 * 24 * time.Hour
+	maxIncomplete = time.Hour // how long a file may stay incomplete; its writer was killed
+	touchAfter    = 24 * time.Hour
+	checksumSize  = 64 // characters, and a line break
 )
 
-// openShelf makes the folder if need be. It must be the user's, and nobody else may look into it.
-func openShelf(dir string) (*shelf, error) {
+func openFolder(dir string) (folder, error) {
 	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+	if err == nil {
+		err = fsutil.CheckPrivateDir(dir)
 	}
-	if err := fsutil.CheckPrivateDir(dir); err != nil {
-		return nil, err
-	}
-	return &shelf{dir}, nil
+	return folder{dir}, err
 }
 
-// read gives what the file holds, if it is ours and whole.
-func (s *shelf) read(kind, name string, into any) bool {
-	f, err := fsutil.OpenPrivate(s.path(kind, name))
+func (f folder) path(prefix, name string) string { return filepath.Join(f.dir, prefix+name) }
+
+// read decodes a file, if it is private and undamaged.
+func (f folder) read(prefix, name string, into any) bool {
+	file, err := fsutil.OpenPrivate(f.path(prefix, name))
 	if err != nil {
 		return false
 	}
-	defer f.Close()
-	is, err := f.Stat()
-	if err != nil || is.Size() > maxEntry {
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || info.Size() > maxFile {
 		return false
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxEntry+1))
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err != nil {
 		return false
 	}
 	sum, rest, whole := bytes.Cut(text, []byte("\n"))
-	if !whole || hashed(rest) != string(sum) || json.Unmarshal(rest, into) != nil {
+	if !whole || hexSum(rest) != string(sum) || json.Unmarshal(rest, into) != nil {
 		return false
 	}
-	if now := time.Now(); now.Sub(is.ModTime()) > renewedAfter {
-		_ = os.Chtimes(f.Name(), now, now) // else it is removed one day as unused
+	if now := time.Now(); now.Sub(info.ModTime()) > touchAfter { // the file is in use
+		_ = os.Chtimes(file.Name(), now, now)
 	}
 	return true
 }
 
-// write stores a text. One that cannot be stored is not there.
-func (s *shelf) write(kind, name string, text []byte) {
-	if len(text) > maxEntry-shelfChecksum-1 {
-		return
+// write ignores errors: what is not stored is found out again.
+func (f folder) write(prefix, name string, text []byte) {
+	if len(text) <= maxFile-checksumSize-1 {
+		_ = fsutil.WriteFile(f.path(prefix, name), []byte(hexSum(text)+"\n"+string(text)), 0o600)
 	}
-	_ = fsutil.WriteFile(s.path(kind, name), []byte(hashed(text)+"\n"+string(text)), 0o600)
 }
 
-func (s *shelf) path(kind, name string) string { return filepath.Join(s.dir, kind+name) }
-
-// prune removes what nobody has used for long, and then the oldest of what is too much.
-func (s *shelf) prune() {
-	files := s.files()
+// prune removes files that were not used for long, then the oldest of those over the limits.
+func (f folder) prune() {
+	files := f.files()
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) }) // the newest first
 	var bytes int64
-	for i, f := range files {
-		bytes += f.Size()
-		age, most := time.Since(f.ModTime()), keptUnused
-		if isUnfinished(f.Name()) {
-			most = keptNew
+	for i, file := range files {
+		bytes += file.Size()
+		age, most := time.Since(file.ModTime()), maxUnused
+		if strings.HasPrefix(file.Name(), fsutil.TempPrefix) {
+			most = maxIncomplete
 		}
-		if age > most || i >= maxEntries || bytes > maxShelf {
-			_ = os.Remove(filepath.Join(s.dir, f.Name()))
+		if age > most || i >= maxFiles || bytes > maxBytes {
+			_ = os.Remove(filepath.Join(f.dir, file.Name()))
 		}
 	}
 }
 
-func isOurs(name string) bool {
-	return isUnfinished(name) || strings.HasPrefix(name, descriptions) || strings.HasPrefix(name, images)
-}
-
-func isUnfinished(name string) bool { return strings.HasPrefix(name, unfinished) }
-
-// files are those that a shelf has written; others in the folder are somebody's.
-func (s *shelf) files() (out []fs.FileInfo) {
-	f, err := os.Open(s.dir)
+// files are the cache's own; there may be others in the folder.
+func (f folder) files() (out []fs.FileInfo) {
+	dir, err := os.Open(f.dir)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
+	defer dir.Close()
 	for {
-		entries, err := f.ReadDir(1000)
+		entries, err := dir.ReadDir(1000)
 		for _, e := range entries {
-			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && isOurs(e.Name()) {
+			ours := slices.ContainsFunc([]string{descriptions, programs, fsutil.TempPrefix},
+				func(prefix string) bool { return strings.HasPrefix(e.Name(), prefix) })
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && ours {
 				out = append(out, info)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -24,7 +25,7 @@ var full = &sdk.Description{Name: "n", Version: "v", SDK: "s", ConfigSchema: jso
 	{Name: "b", Description: "e"},
 }}
 
-// What is wrong with an entry is mended by the next start, and is no error.
+// What is wrong with an entry is written again by the next start, and is no error.
 func TestBrokenEntries(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, path string, text []byte){
 		"removed":     func(t *testing.T, path string, _ []byte) { check(t, os.Remove(path)) },
@@ -37,7 +38,7 @@ func TestBrokenEntries(t *testing.T) {
 			rewrite(t, path, sealed(strings.Replace(string(text[65:]), `"Key":"`, `"Key":"0`, 1)))
 		},
 		"no JSON":   func(t *testing.T, path string, _ []byte) { rewrite(t, path, sealed("{")) },
-		"too large": func(t *testing.T, path string, _ []byte) { check(t, os.Truncate(path, maxEntry+1)) },
+		"too large": func(t *testing.T, path string, _ []byte) { check(t, os.Truncate(path, maxFile+1)) },
 		"a link": func(t *testing.T, path string, _ []byte) {
 			check(t, os.Rename(path, path+".moved"))
 			check(t, os.Symlink(path+".moved", path))
@@ -48,19 +49,19 @@ func TestBrokenEntries(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, p := must(Open(filepath.Join(t.TempDir(), "cache"))), Plugin{Program: os.Args[0], Command: os.Args[:1]}
-			c.Slot(t.Context(), p).Keep(t.Context(), full)
+			c, p := must(Open(filepath.Join(t.TempDir(), "cache"))), Key{Program: os.Args[0], Command: os.Args[:1]}
+			c.Entry(t.Context(), p).Store(t.Context(), full)
 			entries := must(filepath.Glob(filepath.Join(c.Dir(), descriptions+"*")))
-			if got := c.Recall(t.Context(), p); len(entries) != 1 || cmp.Diff(full, got) != "" {
+			if got := c.Load(t.Context(), p); len(entries) != 1 || cmp.Diff(full, got) != "" {
 				t.Fatalf("%q hold %+v", entries, got)
 			}
 			spoil(t, entries[0], must(os.ReadFile(entries[0])))
-			if got := c.Recall(t.Context(), p); got != nil {
-				t.Errorf("spoilt, it holds %+v", got)
+			if got := c.Load(t.Context(), p); got != nil {
+				t.Errorf("damaged, it holds %+v", got)
 			}
-			c.Slot(t.Context(), p).Keep(t.Context(), full)
-			if diff := cmp.Diff(full, c.Recall(t.Context(), p)); diff != "" {
-				t.Errorf("mended, -want +got:\n%s", diff)
+			c.Entry(t.Context(), p).Store(t.Context(), full)
+			if diff := cmp.Diff(full, c.Load(t.Context(), p)); diff != "" {
+				t.Errorf("written again, -want +got:\n%s", diff)
 			}
 		})
 	}
@@ -68,19 +69,19 @@ func TestBrokenEntries(t *testing.T) {
 
 // Everything that a description can hold comes back.
 func TestDescriptionsComeBack(t *testing.T) {
-	var back keptEntry
-	if err := json.Unmarshal(must(json.Marshal(pack("k", full))), &back); err != nil {
+	var back storedDescription
+	if err := json.Unmarshal(must(json.Marshal(encode("k", full))), &back); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(full, back.unpack()); diff != "" || back.Key != "k" {
+	if diff := cmp.Diff(full, back.decode()); diff != "" || back.Key != "k" {
 		t.Errorf("-before +after:\n%s", diff)
 	}
 }
 
-func sealed(text string) []byte { return []byte(hashed([]byte(text)) + "\n" + text) }
+func sealed(text string) []byte { return []byte(hexSum([]byte(text)) + "\n" + text) }
 
-// A program that is overwritten by one of its size and time is read again: its stamp has another change time.
-func TestStampsAreNotFooled(t *testing.T) {
+// A program that is overwritten by one of its size and time is read again: its state has another change time.
+func TestIdentitiesAreNotFooled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	chtimes := func() { chtimes(t, path, time.Now().Add(-time.Hour)) }
 	if err := os.WriteFile(path, []byte("one"), 0o700); err != nil {
@@ -89,7 +90,7 @@ func TestStampsAreNotFooled(t *testing.T) {
 	chtimes()
 	c := must(Open(filepath.Join(t.TempDir(), "cache")))
 	one := c.identify(t.Context(), path)
-	if kept := must(filepath.Glob(filepath.Join(c.shelf.dir, images+"*"))); len(kept) > 0 {
+	if kept := must(filepath.Glob(filepath.Join(c.Dir(), programs+"*"))); len(kept) > 0 {
 		t.Errorf("a file that was changed just now is believed to stay: %v", kept)
 	}
 	if err := os.WriteFile(path, []byte("two"), 0o700); err != nil {
@@ -117,18 +118,18 @@ func TestProgramsAreRecognized(t *testing.T) {
 		t.Errorf("the shell is taken for %+v", other)
 	}
 	for _, path := range []string{filepath.Join(t.TempDir(), "gone"), t.TempDir(), os.DevNull, fifo(t)} {
-		if got := c.identify(t.Context(), path); got != (image{}) {
+		if got := c.identify(t.Context(), path); got != (fingerprint{}) {
 			t.Errorf("%s is taken for %+v", path, got)
 		}
 	}
 }
 
 // settled waits until the test's own program is no longer so young that it would be read each time.
-func settled(t *testing.T, c *Cache) image {
+func settled(t *testing.T, c *Cache) fingerprint {
 	t.Helper()
 	for end := time.After(30 * time.Second); ; {
 		first := c.identify(t.Context(), os.Args[0])
-		if kept := must(filepath.Glob(filepath.Join(c.Dir(), images+"*"))); len(kept) > 0 {
+		if kept := must(filepath.Glob(filepath.Join(c.Dir(), programs+"*"))); len(kept) > 0 {
 			return first
 		}
 		select {
@@ -148,66 +149,66 @@ func fifo(t testing.TB) string {
 
 // No two settings share a key, and the same have the same, whatever the order of the environment.
 func TestKeys(t *testing.T) {
-	base := func() Slot {
-		return Slot{image: image{content: "c"}, plugin: Plugin{Program: "/p", Workdir: "/w", Command: []string{"p", "a"}, Env: map[string]string{"A": "1", "B": "2"}, Inherited: []string{"LC_A=1"}}}
+	base := func() Entry {
+		return Entry{fingerprint: fingerprint{content: "c"}, key: Key{Program: "/p", Workdir: "/w", Command: []string{"p", "a"}, Env: map[string]string{"A": "1", "B": "2"}, Inherited: []string{"LC_A=1"}}}
 	}
-	keys := map[string]string{base().key(steady): "nothing"}
-	if again := base(); keys[again.key(steady)] == "" {
+	keys := map[string]string{base().hash(steady): "nothing"}
+	if again := base(); keys[again.hash(steady)] == "" {
 		t.Error("a key changes by itself")
 	}
-	for name, change := range map[string]func(*Slot){
-		"path":               func(s *Slot) { s.plugin.Program = "/q" },
-		"content":            func(s *Slot) { s.content = "d" },
-		"words":              func(s *Slot) { s.plugin.Command = []string{"p a"} },
-		"bytes":              func(s *Slot) { s.plugin.Command = []string{"p", "\xff"} },
-		"other bytes":        func(s *Slot) { s.plugin.Command = []string{"p", "\xfe"} },
-		"a replacement":      func(s *Slot) { s.plugin.Command = []string{"p", "\ufffd"} },
-		"environment":        func(s *Slot) { s.plugin.Env = map[string]string{"A": "12", "B": ""} },
-		"inherited":          func(s *Slot) { s.plugin.Inherited = []string{"LC_A=2"} },
-		"no environment":     func(s *Slot) { s.plugin.Env = nil },
-		"configuration":      func(s *Slot) { s.plugin.Config = json.RawMessage(`{}`) },
-		"more configuration": func(s *Slot) { s.plugin.Config = json.RawMessage(`{"a":1}`) },
+	for name, change := range map[string]func(*Entry){
+		"path":               func(s *Entry) { s.key.Program = "/q" },
+		"content":            func(s *Entry) { s.content = "d" },
+		"words":              func(s *Entry) { s.key.Command = []string{"p a"} },
+		"bytes":              func(s *Entry) { s.key.Command = []string{"p", "\xff"} },
+		"other bytes":        func(s *Entry) { s.key.Command = []string{"p", "\xfe"} },
+		"a replacement":      func(s *Entry) { s.key.Command = []string{"p", "\ufffd"} },
+		"environment":        func(s *Entry) { s.key.Env = map[string]string{"A": "12", "B": ""} },
+		"inherited":          func(s *Entry) { s.key.Inherited = []string{"LC_A=2"} },
+		"no environment":     func(s *Entry) { s.key.Env = nil },
+		"configuration":      func(s *Entry) { s.key.Config = json.RawMessage(`{}`) },
+		"more configuration": func(s *Entry) { s.key.Config = json.RawMessage(`{"a":1}`) },
 	} {
 		s := base()
 		change(&s)
-		if other, taken := keys[s.key(steady)]; taken {
+		if other, taken := keys[s.hash(steady)]; taken {
 			t.Errorf("%s and %s have one key", name, other)
 		}
-		keys[s.key(steady)] = name
+		keys[s.hash(steady)] = name
 	}
 	elsewhere := base()
-	elsewhere.plugin.Workdir = "/x"
-	if base().key(unsteady) == elsewhere.key(unsteady) || base().key(steady) != elsewhere.key(steady) || base().key(steady) == base().key(unsteady) {
+	elsewhere.key.Workdir = "/x"
+	if base().hash(unsteady) == elsewhere.hash(unsteady) || base().hash(steady) != elsewhere.hash(steady) || base().hash(steady) == base().hash(unsteady) {
 		t.Error("the work folder counts where it should not, or does not where it should")
 	}
 }
 
-// A shelf does not grow without bounds, and leaves alone what it has not written.
+// A folder does not grow without bounds, and keeps files that it has not written.
 func TestPrune(t *testing.T) {
-	s := must(openShelf(filepath.Join(t.TempDir(), "cache")))
+	s := must(openFolder(filepath.Join(t.TempDir(), "cache")))
 	file := func(name string, age time.Duration, size int64) {
 		path := filepath.Join(s.dir, name)
 		rewrite(t, path, nil)
 		check(t, os.Truncate(path, size))
 		chtimes(t, path, time.Now().Add(-age))
 	}
-	for i := range maxEntries + 50 {
-		file(fmt.Sprintf("%s%d", images, i), time.Duration(i)*time.Second, 1)
+	for i := range maxFiles + 50 {
+		file(fmt.Sprintf("%s%d", programs, i), time.Duration(i)*time.Second, 1)
 	}
-	file(descriptions+"old", keptUnused+time.Hour, 1)
-	file(unfinished+"dead", 2*keptNew, 1)
-	file(unfinished+"alive", time.Second, 1)
-	file("README", 10*keptUnused, 1)
+	file(descriptions+"old", maxUnused+time.Hour, 1)
+	file(fsutil.TempPrefix+"dead", 2*maxIncomplete, 1)
+	file(fsutil.TempPrefix+"alive", time.Second, 1)
+	file("README", 10*maxUnused, 1)
 	s.prune()
 	for name, want := range map[string]bool{
-		images + "0": true, images + "100": true, fmt.Sprintf("%s%d", images, maxEntries+20): false,
-		descriptions + "old": false, unfinished + "dead": false, unfinished + "alive": true, "README": true,
+		programs + "0": true, programs + "100": true, fmt.Sprintf("%s%d", programs, maxFiles+20): false,
+		descriptions + "old": false, fsutil.TempPrefix + "dead": false, fsutil.TempPrefix + "alive": true, "README": true,
 	} {
 		if _, err := os.Stat(filepath.Join(s.dir, name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	file(descriptions+"large", time.Millisecond, maxShelf)
+	file(descriptions+"large", time.Millisecond, maxBytes)
 	s.prune()
 	if left := s.files(); len(left) > 2 {
 		t.Errorf("%d files are left with %d bytes", len(left), left[0].Size())
@@ -216,9 +217,9 @@ func TestPrune(t *testing.T) {
 
 // An entry that is used is kept, however old it is.
 func TestUseKeepsAnEntry(t *testing.T) {
-	s := must(openShelf(filepath.Join(t.TempDir(), "cache")))
+	s := must(openFolder(filepath.Join(t.TempDir(), "cache")))
 	s.write(descriptions, "x", []byte(`"text"`))
-	chtimes(t, s.path(descriptions, "x"), time.Now().Add(-keptUnused-time.Hour))
+	chtimes(t, s.path(descriptions, "x"), time.Now().Add(-maxUnused-time.Hour))
 	var text string
 	if !s.read(descriptions, "x", &text) || text != "text" {
 		t.Fatalf("it holds %q", text)
@@ -227,7 +228,7 @@ func TestUseKeepsAnEntry(t *testing.T) {
 	if !s.read(descriptions, "x", &text) {
 		t.Error("it is gone")
 	}
-	s.write(descriptions, "large", make([]byte, maxEntry))
+	s.write(descriptions, "large", make([]byte, maxFile))
 	if files := s.files(); len(files) != 1 {
 		t.Errorf("there are %d files", len(files))
 	}

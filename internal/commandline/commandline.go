@@ -1,4 +1,5 @@
-package supervise
+// Package commandline finds the paths in the command of a plugin: arguments that are files, and the script of an interpreter.
+package commandline
 
 import (
 	"os"
@@ -7,9 +8,9 @@ import (
 	"strings"
 )
 
-// ResolvePaths makes the arguments of a command that are paths absolute, from a folder. These are paths: a word that begins with
-// ./ or ../, the script of an interpreter, and a word with a slash or an extension that names a file in the folder; and such a path
-// behind an option's equals sign. The script is the index of the word that an interpreter runs, 0 when there is none.
+// ResolvePaths makes the arguments of a command that are paths absolute, relative to dir. These are paths: a word that begins with
+// ./ or ../, the script of an interpreter, and a word with a slash or an extension that names a file in dir; also behind an
+// option's equals sign. The script is the index of the word that an interpreter runs, 0 for none.
 func ResolvePaths(command []string, dir string) (resolved []string, script int) {
 	script = scriptAt(command)
 	for i, word := range command {
@@ -21,8 +22,9 @@ func ResolvePaths(command []string, dir string) (resolved []string, script int) 
 	return resolved, script
 }
 
-// SearchesHere says whether a command runs an interpreter that looks for modules in the folder that it starts in, by which option.
-func SearchesHere(command []string) (name, option string) {
+// SearchesWorkdir says whether a command runs an interpreter that looks for modules in the folder that it starts in: its name, and
+// the option that makes it do so.
+func SearchesWorkdir(command []string) (name, option string) {
 	for i, word := range command {
 		name = programName(word)
 		python := name == "python" || name == "pypy"
@@ -45,7 +47,7 @@ func SearchesHere(command []string) (name, option string) {
 	return "", ""
 }
 
-// pathFrom makes a word absolute if it is a relative path, "" if it is none.
+// pathFrom makes a word absolute if it is a relative path; "" if it is not.
 func pathFrom(dir, word string, script bool) string {
 	if option, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
 		if path := pathFrom(dir, value, false); path != "" {
@@ -71,31 +73,34 @@ func pathFrom(dir, word string, script bool) string {
 	return path
 }
 
-// An interpreter runs a file that its command names. Inline are the options that give a program or a module in place of one, and
-// valued those whose value is the next word; both as they are written. Verb is a word before the file.
+// An interpreter runs a file that its command names. Inline are the options that give a program or a module instead, and valued
+// those whose value is the next word. Verb is a word before the file.
 type interpreter struct{ inline, valued, verb string }
 
 var interpreters = map[string]interpreter{
 	"python": {"-c -m", "-W -X --check-hash-based-pycs", ""}, "pypy": {"-c -m", "-W -X", ""},
 	"node": {"-e --eval -p --print -pe", "-r --require --import --loader --experimental-loader -C --conditions --env-file --title", ""},
-	"deno": {"", "-c --config --import-map --lock -L --log-level", "run"}, "bun": {"-e --eval -p --print", "-c --config -r --preload --cwd --env-file", "run"},
-	"tsx": {"-e --eval", "--tsconfig -r --require --import", ""}, "ts-node": {"-e -p", "-P --project -r --require", ""},
+	"deno": {"", "-c --config --import-map --lock -L --log-level", "run"},
+	"bun":  {"-e --eval -p --print", "-c --config -r --preload --cwd --env-file", "run"},
+	"tsx":  {"-e --eval", "--tsconfig -r --require --import", ""}, "ts-node": {"-e -p", "-P --project -r --require", ""},
 	"ruby": {"-e", "-I -r -C -E", ""}, "perl": {"-e -E", "-I", ""}, "php": {"-r -B -R", "-d -c -z", ""},
-	"sh": {"-c", "-o +o", ""}, "bash": {"-c", "-o +o -O +O --rcfile --init-file", ""}, "dash": {"-c", "-o +o", ""}, "zsh": {"-c", "-o +o", ""},
-	"ksh": {"-c", "-o +o", ""}, "fish": {"-c --command", "-C --init-command", ""}, "pwsh": {"-c -Command", "-ExecutionPolicy -WorkingDirectory", ""},
-	"lua": {"-e", "-l", ""}, "luajit": {"-e", "-l -j -O", ""}, "tclsh": {"", "-encoding", ""}, "Rscript": {"-e", "", ""},
-	"guile": {"-c", "-l -L -e", ""}, "elixir": {"-e --eval", "-r -pr -pa -pz -S", ""}, "escript": {"", "", ""}, "osascript": {"-e", "-l", ""},
+	"sh": {"-c", "-o +o", ""}, "bash": {"-c", "-o +o -O +O --rcfile --init-file", ""}, "dash": {"-c", "-o +o", ""},
+	"zsh": {"-c", "-o +o", ""}, "ksh": {"-c", "-o +o", ""}, "fish": {"-c --command", "-C --init-command", ""},
+	"pwsh": {"-c -Command", "-ExecutionPolicy -WorkingDirectory", ""}, "lua": {"-e", "-l", ""}, "luajit": {"-e", "-l -j -O", ""},
+	"tclsh": {"", "-encoding", ""}, "Rscript": {"-e", "", ""}, "guile": {"-c", "-l -L -e", ""},
+	"elixir": {"-e --eval", "-r -pr -pa -pz -S", ""}, "escript": {"", "", ""}, "osascript": {"-e", "-l", ""},
 	"java": {"", "-cp -classpath --class-path -p --module-path -m --module", ""},
 }
 
-// runners run the program that stands behind their own words.
+// runners run the program that follows their own arguments.
 var runners = map[string]bool{
-	"env": true, "nice": true, "nohup": true, "timeout": true, "stdbuf": true, "setsid": true, "ionice": true, "sudo": true, "time": true,
-	"chrt": true, "taskset": true, "unbuffer": true, "uv": true, "poetry": true, "pipenv": true, "bundle": true, "npx": true, "pnpm": true,
-	"yarn": true, "mise": true, "asdf": true, "direnv": true, "firejail": true, "bwrap": true, "catchsegv": true, "xvfb-run": true,
+	"env": true, "nice": true, "nohup": true, "timeout": true, "stdbuf": true, "setsid": true, "ionice": true, "sudo": true,
+	"time": true, "chrt": true, "taskset": true, "unbuffer": true, "uv": true, "poetry": true, "pipenv": true, "bundle": true,
+	"npx": true, "pnpm": true, "yarn": true, "mise": true, "asdf": true, "direnv": true, "firejail": true, "bwrap": true,
+	"catchsegv": true, "xvfb-run": true,
 }
 
-// programName is the name of a program without its folder, its version and an ending of Windows.
+// programName is the name of a program without its folder, its version and .exe.
 func programName(word string) string {
 	name := strings.TrimRight(strings.TrimSuffix(filepath.Base(word), ".exe"), "0123456789.")
 	if name == "nodejs" {
@@ -104,7 +109,7 @@ func programName(word string) string {
 	return name
 }
 
-// scriptAt finds the word of a command that names the script of an interpreter, 0 when there is none.
+// scriptAt finds the word of a command that names the script of an interpreter; 0 for none.
 func scriptAt(words []string) int {
 	for i, word := range words {
 		name := programName(word)
@@ -144,7 +149,7 @@ func scriptOf(known interpreter, name string, words []string, at int) int {
 	return 0
 }
 
-// bundled finds an option of one letter behind others, as in -uc or -lc.
+// bundled finds an option of one letter after others, as in -uc or -lc.
 func bundled(inline []string, word string) bool {
 	if len(word) < 2 || word[0] != '-' || word[1] == '-' || strings.Contains(word, "=") {
 		return false
