@@ -70,31 +70,35 @@ var usage = map[string]string{
 	"values": "values(OBJECT)",
 }
 
-func texts1(f func(string) string) function.Function {
+// newFunction makes a function whose result has one type whatever the arguments are.
+func newFunction(
+	result cty.Type, params []function.Parameter, f func(args []cty.Value) (cty.Value, error),
+) function.Function {
 	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "text", Type: cty.String}},
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return cty.StringVal(f(args[0].AsString())), nil
-		},
+		Params: params,
+		Type:   function.StaticReturnType(result),
+		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f(args) },
 	})
+}
+
+func texts1(f func(string) string) function.Function {
+	return newFunction(cty.String, []function.Parameter{{Name: "text", Type: cty.String}},
+		func(args []cty.Value) (cty.Value, error) {
+			return cty.StringVal(f(args[0].AsString())), nil
+		})
 }
 
 func texts2(f func(a, b string) bool) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "text", Type: cty.String}, {Name: "part", Type: cty.String}},
-		Type:   function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+	return newFunction(cty.Bool, []function.Parameter{{Name: "text", Type: cty.String}, {Name: "part", Type: cty.String}},
+		func(args []cty.Value) (cty.Value, error) {
 			return cty.BoolVal(f(args[0].AsString(), args[1].AsString())), nil
-		},
-	})
+		})
 }
 
-// startsWithFunction knows also of a text of which only the beginning is known whether it begins so.
-var startsWithFunction = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "text", Type: cty.String, AllowUnknown: true}, {Name: "part", Type: cty.String}},
-	Type:   function.StaticReturnType(cty.Bool),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+// startsWithFunction also works on a text of which only the beginning is known.
+var startsWithFunction = newFunction(cty.Bool,
+	[]function.Parameter{{Name: "text", Type: cty.String, AllowUnknown: true}, {Name: "part", Type: cty.String}},
+	func(args []cty.Value) (cty.Value, error) {
 		part := args[1].AsString()
 		if args[0].IsKnown() {
 			return cty.BoolVal(strings.HasPrefix(args[0].AsString(), part)), nil
@@ -106,8 +110,7 @@ var startsWithFunction = function.New(&function.Spec{
 			return cty.UnknownVal(cty.Bool), nil
 		}
 		return cty.False, nil
-	},
-})
+	})
 
 // listParameter is for lists of any kind, whose items may be null or unknown.
 var listParameter = function.Parameter{Name: "list", Type: cty.DynamicPseudoType}
@@ -121,34 +124,28 @@ func itemsOf(v cty.Value) ([]cty.Value, error) {
 	return v.AsValueSlice(), nil
 }
 
-// quantifier is anytrue and alltrue: one item that is decisive decides, else one that is unknown leaves it unknown.
+// quantifier is anytrue and alltrue: a decisive item decides; without one, an unknown item makes the result unknown.
 func quantifier(decisive cty.Value) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{listParameter},
-		Type:   function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			items, err := itemsOf(args[0])
-			out := decisive.Not()
-			for i, item := range items {
-				switch {
-				case !item.IsKnown():
-					out = cty.UnknownVal(cty.Bool)
-				case !hclfile.BoolKind.Is(item):
-					return out, fmt.Errorf("item %d is %s, not true or false", i+1, hclfile.KindOf(item))
-				case item.RawEquals(decisive):
-					return decisive, nil
-				}
+	return newFunction(cty.Bool, []function.Parameter{listParameter}, func(args []cty.Value) (cty.Value, error) {
+		items, err := itemsOf(args[0])
+		out := decisive.Not()
+		for i, item := range items {
+			switch {
+			case !item.IsKnown():
+				out = cty.UnknownVal(cty.Bool)
+			case !hclfile.BoolKind.Is(item):
+				return out, fmt.Errorf("item %d is %s, not true or false", i+1, hclfile.KindOf(item))
+			case item.RawEquals(decisive):
+				return decisive, nil
 			}
-			return out, err
-		},
+		}
+		return out, err
 	})
 }
 
-var containsFunction = function.New(&function.Spec{
-	Params: []function.Parameter{listParameter,
-		{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
-	Type: function.StaticReturnType(cty.Bool),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+var containsFunction = newFunction(cty.Bool, []function.Parameter{listParameter,
+	{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
+	func(args []cty.Value) (cty.Value, error) {
 		items, err := itemsOf(args[0])
 		out := cty.False
 		for _, item := range items {
@@ -160,15 +157,12 @@ var containsFunction = function.New(&function.Spec{
 			}
 		}
 		return out, err
-	},
-})
+	})
 
 // lengthFunction counts items, or the characters of a string. A word that is only known when the command runs may
 // become several, so a list with one has no known length.
-var lengthFunction = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
-	Type:   function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+var lengthFunction = newFunction(cty.Number, []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
+	func(args []cty.Value) (cty.Value, error) {
 		v := args[0]
 		switch {
 		case hclfile.TextKind.Is(v):
@@ -183,8 +177,7 @@ var lengthFunction = function.New(&function.Spec{
 			}
 		}
 		return cty.NumberIntVal(int64(v.LengthInt())), nil
-	},
-})
+	})
 
 // coalesceFunction gives the first argument that is not null.
 var coalesceFunction = function.New(&function.Spec{
@@ -206,17 +199,15 @@ func firstValue(args []cty.Value) (cty.Value, error) {
 	return cty.DynamicVal, errors.New("all of them are null")
 }
 
-// Bounds for functions whose work or result would grow faster than what they are given. Both take lists as they are:
-// cty needs a minute to turn a long one into a list of a single type.
+// Bounds for functions whose work or result grows faster than their arguments. Both take lists of mixed types: cty
+// needs a minute to convert a long one to a single type.
 const (
 	maxDistinct = 1000
 	maxJoined   = 1 << 20
 )
 
-var distinctFunction = function.New(&function.Spec{
-	Params: []function.Parameter{listParameter},
-	Type:   function.StaticReturnType(cty.DynamicPseudoType),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+var distinctFunction = newFunction(cty.DynamicPseudoType, []function.Parameter{listParameter},
+	func(args []cty.Value) (cty.Value, error) {
 		items, err := itemsOf(args[0])
 		if n := len(items); n > maxDistinct {
 			err = fmt.Errorf("the list has %d items; at most %d are compared", n, maxDistinct)
@@ -231,13 +222,10 @@ var distinctFunction = function.New(&function.Spec{
 			}
 		}
 		return cty.TupleVal(out), nil
-	},
-})
+	})
 
-var joinFunction = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "separator", Type: cty.String}, listParameter},
-	Type:   function.StaticReturnType(cty.String),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+var joinFunction = newFunction(cty.String, []function.Parameter{{Name: "separator", Type: cty.String}, listParameter},
+	func(args []cty.Value) (cty.Value, error) {
 		unknown := cty.UnknownVal(cty.String)
 		if !hclfile.ListKind.Is(args[1]) {
 			return unknown, function.NewArgError(1, errNoList)
@@ -245,9 +233,15 @@ var joinFunction = function.New(&function.Spec{
 		var words []string
 		separator, bytes := args[0].AsString(), 0
 		for i, item := range args[1].AsValueSlice() {
-			word, err := wordOf(item)
-			if err != nil || !word.IsKnown() {
-				return unknown, wrapped(err, "item %d", i+1)
+			word, err := convert.Convert(item, cty.String)
+			if err == nil && word.IsNull() {
+				err = errors.New("it is null")
+			}
+			if err != nil {
+				return unknown, fmt.Errorf("item %d: %w", i+1, err)
+			}
+			if !word.IsKnown() {
+				return unknown, nil
 			}
 			words = append(words, word.AsString())
 			if bytes += len(word.AsString()) + len(separator); bytes > maxJoined {
@@ -255,28 +249,9 @@ var joinFunction = function.New(&function.Spec{
 			}
 		}
 		return cty.StringVal(strings.Join(words, separator)), nil
-	},
-})
+	})
 
-// wordOf gives an item as text.
-func wordOf(item cty.Value) (cty.Value, error) {
-	v, err := convert.Convert(item, cty.String)
-	if err == nil && v.IsNull() {
-		return v, errors.New("it is null")
-	}
-	return v, err
-}
-
-// wrapped puts what it is about before an error, if there is one.
-func wrapped(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
-}
-
-// A pattern's bounds: of its text, and of the program it becomes, which each byte of the text that is searched may
-// cost.
+// Bounds for a pattern: bytes of its text, and instructions, which each byte of the searched text may cost.
 const (
 	maxPattern     = 1 << 10
 	maxPatternWork = 1000
@@ -285,7 +260,7 @@ const (
 // patterns are the regular expressions of a file, compiled. Nothing is added once the file is read.
 type patterns map[string]*regexp.Regexp
 
-// compile adds a pattern, and tells how much work it is for each byte of text.
+// compile adds a pattern, and gives the work that it costs for each byte of text.
 func (p patterns) compile(text string) (work int, problem, hint string) {
 	if len(text) > maxPattern {
 		return 0, fmt.Sprintf("has %d bytes, more than %d", len(text), maxPattern), "make several rules of it"
@@ -305,7 +280,7 @@ func (p patterns) compile(text string) (work int, problem, hint string) {
 	return work, "", ""
 }
 
-// workOf is about how many instructions an expression becomes. It stops counting when they are too many.
+// workOf is about how many instructions an expression compiles to. It stops counting when they are too many.
 func workOf(e *syntax.Regexp) int {
 	n := 1 + len(e.Rune)
 	for _, sub := range e.Sub {
@@ -322,15 +297,11 @@ func workOf(e *syntax.Regexp) int {
 // function is matches(PATTERN, TEXT). It is false for a text that is null.
 func (p patterns) function() function.Function {
 	params := []function.Parameter{{Name: "pattern", Type: cty.String}, {Name: "text", Type: cty.String, AllowNull: true}}
-	return function.New(&function.Spec{
-		Params: params,
-		Type:   function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			re := p[args[0].AsString()]
-			if re == nil {
-				return cty.UnknownVal(cty.Bool), fmt.Errorf("the pattern is not known")
-			}
-			return cty.BoolVal(!args[1].IsNull() && re.MatchString(args[1].AsString())), nil
-		},
+	return newFunction(cty.Bool, params, func(args []cty.Value) (cty.Value, error) {
+		re := p[args[0].AsString()]
+		if re == nil {
+			return cty.UnknownVal(cty.Bool), fmt.Errorf("the pattern is not known")
+		}
+		return cty.BoolVal(!args[1].IsNull() && re.MatchString(args[1].AsString())), nil
 	})
 }

@@ -21,15 +21,16 @@ const (
 	bytesPerStep = 16
 )
 
-// A meter goes with one evaluation, and counts down its steps.
+// A meter counts down the steps of one evaluation.
 type meter struct {
 	left int
-	args map[string]cty.Value    // what the evaluation is about
+	args map[string]cty.Value    // the arguments that the condition refers to
 	top  func() *hcl.EvalContext // makes the outermost context
 	made *hcl.EvalContext        // by top, once it was needed
 }
 
-// meterName is where an evaluation's context holds its meter; the blank keeps it out of reach of expressions.
+// meterName is the variable that holds the meter of an evaluation; because of the blank, expressions cannot refer to
+// it.
 const meterName = " meter"
 
 var meterType = cty.Capsule("meter", reflect.TypeFor[meter]())
@@ -40,12 +41,12 @@ func meterOf(ctx *hcl.EvalContext) *meter {
 			return v.EncapsulatedValue().(*meter)
 		}
 	}
-	return &meter{} // which is spent; not reached, since every evaluation brings its own
+	return &meter{} // spent; not reached, since every evaluation has one
 }
 
 func (m *meter) spent() bool { return m.left < 0 }
 
-// weigh pays for a value. It stops when the meter is spent.
+// weigh counts the steps for a value. It stops when the meter is spent.
 func (m *meter) weigh(v cty.Value) {
 	m.left--
 	switch {
@@ -60,7 +61,7 @@ func (m *meter) weigh(v cty.Value) {
 	}
 }
 
-// maxItems has a square that is more than any meter has.
+// maxItems is a number whose square is more than any meter has.
 const maxItems = bytesPerStep << 10
 
 // items counts the items in a value at any depth, to maxItems.
@@ -75,7 +76,7 @@ func items(v cty.Value) (n int) {
 	return n
 }
 
-// metered is an expression that pays for its value.
+// metered is an expression whose evaluation is counted.
 type metered struct {
 	hclsyntax.Expression
 	truth  bool // the value is an operand of && or ||, which panic over null
@@ -83,12 +84,12 @@ type metered struct {
 	factor int  // for a pattern: how much work it is for each byte of the text
 }
 
-// Value is the expression's, unless there are no steps left for it.
+// Value is the expression's, or an error if there are not enough steps left.
 func (e metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return e.eval(ctx, meterOf(ctx))
 }
 
-// eval is Value with the meter at hand. A context that is nil stands for the outermost.
+// eval is Value with a known meter. A nil context is the outermost.
 func (e metered) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics) {
 	if m.spent() {
 		return cty.DynamicVal, e.wrong("This is too much work.")
@@ -117,7 +118,7 @@ func (e metered) wrong(detail string) hcl.Diagnostics {
 	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: "Failed", Detail: detail, Subject: e.Range().Ptr()}}
 }
 
-// meterParts puts a meter on the expression and on all its parts. The kinds of nodes are those that vetting lets pass.
+// meterParts puts a meter on the expression and on all its parts. The kinds of nodes are those that vetting allows.
 func meterParts(e hclsyntax.Expression) metered {
 	switch n := e.(type) {
 	case *hclsyntax.ForExpr:
@@ -134,15 +135,6 @@ func meterParts(e hclsyntax.Expression) metered {
 		logical := n.Op.ShortCircuit != nil
 		n.LHS = metered{Expression: meterParts(n.LHS), truth: logical}
 		n.RHS = metered{Expression: meterParts(n.RHS), truth: logical}
-	default:
-		meterSingle(n)
-	}
-	return metered{Expression: shorten(e)}
-}
-
-// meterSingle does the nodes that are made of a fixed number of parts.
-func meterSingle(e hclsyntax.Expression) {
-	switch n := e.(type) {
 	case *hclsyntax.ConditionalExpr:
 		meterEach(&n.Condition)
 		n.TrueResult = metered{Expression: meterParts(n.TrueResult), choice: true}
@@ -158,6 +150,7 @@ func meterSingle(e hclsyntax.Expression) {
 	case *hclsyntax.UnaryOpExpr:
 		meterEach(&n.Val)
 	}
+	return metered{Expression: shorten(e)}
 }
 
 func meterEach(parts ...*hclsyntax.Expression) {
@@ -187,15 +180,15 @@ func meterItems(items []hclsyntax.ObjectConsItem) {
 	}
 }
 
-// A shortcut stands for a node of HCL, which its Value still is. Its eval gives the same and costs as many steps, by a
-// shorter way where the operands are plain: known, neither null nor marked, and of the type that is wanted. What is
-// evaluated is so once only: for all else the node gets the operands as they came out.
+// A shortcut replaces a node of HCL. Its eval has the same result and costs as many steps, but is faster where the
+// operands are plain: known, neither null nor marked, and of the expected type. For others the node gets the operands
+// already evaluated, so that each is evaluated only once.
 type shortcut interface {
 	hclsyntax.Expression
 	eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics)
 }
 
-// shorten gives the shortcut for a node, or else the node.
+// shorten gives the shortcut for a node, or the node if there is none.
 func shorten(e hclsyntax.Expression) hclsyntax.Expression {
 	switch n := e.(type) {
 	case *hclsyntax.BinaryOpExpr:
@@ -218,7 +211,7 @@ func shorten(e hclsyntax.Expression) hclsyntax.Expression {
 	return e
 }
 
-// given is an expression that has been evaluated.
+// given is an expression that is already evaluated.
 type given struct {
 	hclsyntax.Expression
 	value cty.Value
@@ -238,7 +231,7 @@ func (m *meter) given(e hclsyntax.Expression, ctx *hcl.EvalContext) (g given) {
 	return g
 }
 
-// context makes the outermost context when it is first needed, which is what nil stands for.
+// context makes the outermost context, for nil, when it is first needed.
 func (m *meter) context(ctx *hcl.EvalContext) *hcl.EvalContext {
 	if ctx != nil {
 		return ctx
@@ -249,7 +242,7 @@ func (m *meter) context(ctx *hcl.EvalContext) *hcl.EvalContext {
 	return m.made
 }
 
-// An operation is one of two operands.
+// An operation is a binary operator.
 type operation struct {
 	*hclsyntax.BinaryOpExpr
 	plain func(l, r cty.Value) (v cty.Value, ok bool)
@@ -300,7 +293,7 @@ func isPlain(v cty.Value, t cty.Type) bool {
 // A match is a call of matches.
 type match struct{ *hclsyntax.FunctionCallExpr }
 
-// A pattern is the first argument of matches, worked out.
+// A pattern is the first argument of matches, compiled.
 type pattern struct {
 	*hclsyntax.LiteralValueExpr
 	compiled *regexp.Regexp
@@ -316,7 +309,7 @@ func (c match) eval(ctx *hcl.EvalContext, m *meter) (cty.Value, hcl.Diagnostics)
 	return long.Value(m.context(ctx))
 }
 
-// A constant is text without anything to fill in.
+// A constant is a template without anything to fill in.
 type constant struct {
 	*hclsyntax.TemplateExpr
 	text  *hclsyntax.LiteralValueExpr

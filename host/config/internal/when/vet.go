@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
@@ -162,7 +163,7 @@ func (v *vetting) call(n *hclsyntax.FunctionCallExpr) {
 	case "inside":
 		v.out.paths, there, f = true, true, insideFunction("")
 	case "paths":
-		v.out.paths, there, f = true, true, pathsFunction(nil)
+		v.out.paths, there, f = true, true, pathsFunction(&policy.Query{})
 	}
 	if !there {
 		v.missing(n)
