@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -13,24 +14,41 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// workshop is a host with the 70 tools of testdata/tools.json.
-func workshop(t testing.TB) *host.Host {
+// foreignTools are the 70 tools of testdata/tools.json, by plugin.
+func foreignTools(t testing.TB) map[string][]sdk.Tool {
 	t.Helper()
-	text, err := os.ReadFile("testdata/tools.json")
+	tools, count := map[string][]sdk.Tool{}, 0
+	readJSON(t, "testdata/tools.json", &tools)
+	for _, of := range tools {
+		count += len(of)
+	}
+	if count != 70 {
+		t.Fatalf("%d tools", count)
+	}
+	return tools
+}
+
+func readJSON(t testing.TB, file string, v any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	var defined map[string][]sdk.Tool
-	if err := json.Unmarshal(text, &defined); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// serving is a host with these tools, by plugin.
+func serving(t testing.TB, tools map[string][]sdk.Tool) *host.Host {
+	t.Helper()
 	plugins := map[string]host.Plugin{}
-	for name, tools := range defined {
-		plugins[name] = answering(sdk.Text("done"), nil, tools...)
+	for name, of := range tools {
+		plugins[name] = answering(sdk.Text("done"), nil, of...)
 	}
 	h := newHost(t, plugins, host.Options{})
-	if tools, problems := h.Tools(t.Context()); len(tools) != 70 || len(problems) > 0 {
-		t.Fatalf("%d tools, problems %v", len(tools), problems)
+	if _, problems := h.Tools(t.Context()); len(problems) > 0 {
+		t.Fatal(problems)
 	}
 	return h
 }
@@ -53,7 +71,7 @@ func found(hits []host.Hit) (out []string) {
 
 func TestSearchFindsTheRightTool(t *testing.T) {
 	t.Parallel()
-	c := catalog(t, workshop(t), host.Filter{})
+	c := catalog(t, serving(t, foreignTools(t)), host.Filter{})
 	cases := []struct {
 		query, want string
 		rank        int // at least this good
@@ -139,8 +157,9 @@ func TestSearchFindsTheRightTool(t *testing.T) {
 
 func TestSearchBounds(t *testing.T) {
 	t.Parallel()
-	c := catalog(t, workshop(t), host.Filter{})
-	for query, want := range map[string]int{"": 0, "  ": 0, "the of and": 0, "?!": 0, "zzzyx": 0, "\xff\xfe": 0, "list": 10} {
+	c := catalog(t, serving(t, foreignTools(t)), host.Filter{})
+	for query, want := range map[string]int{"": 0, "  ": 0, "the of and": 0, "?!": 0, "zzzyx": 0, "\xff\xfe": 0,
+		"list": 10} {
 		if hits := c.Search(t.Context(), query, 0); len(hits) != want {
 			t.Errorf("%q finds %v, want %d", query, found(hits), want)
 		}
@@ -152,7 +171,8 @@ func TestSearchBounds(t *testing.T) {
 	for n, want := range map[int]int{-1: 10, 0: 10, 1: 1, 3: 3} {
 		diff(t, found(all[:want]), found(c.Search(t.Context(), "list", n)))
 	}
-	if hits := c.Search(t.Context(), strings.Repeat("read file ", 1<<20), 1); len(hits) != 1 || hits[0].Tool.Name != "readfile__read" {
+	if hits := c.Search(t.Context(), strings.Repeat("read file ", 1<<20), 1); len(hits) != 1 ||
+		hits[0].Tool.Name != "readfile__read" {
 		t.Errorf("a long query finds %v", found(hits))
 	}
 }
@@ -161,7 +181,8 @@ func TestSearchBounds(t *testing.T) {
 func TestSearchTies(t *testing.T) {
 	t.Parallel()
 	same := []sdk.Tool{tool("c"), tool("a"), tool("b")}
-	h := newHost(t, map[string]host.Plugin{"two": answering(nil, nil, same...), "one": answering(nil, nil, same...)}, host.Options{})
+	h := newHost(t, map[string]host.Plugin{"two": answering(nil, nil, same...), "one": answering(nil, nil, same...)},
+		host.Options{})
 	for range 20 {
 		hits := catalog(t, h, host.Filter{}).Search(t.Context(), "tests", 0)
 		diff(t, []string{"one__a", "one__b", "one__c", "two__a", "two__b", "two__c"}, found(hits))
@@ -170,8 +191,9 @@ func TestSearchTies(t *testing.T) {
 
 func TestSearchKeepsToTheCatalog(t *testing.T) {
 	t.Parallel()
-	h := workshop(t)
-	for _, hit := range catalog(t, h, host.Filter{Tools: []string{"git__*"}}).Search(t.Context(), "list github issue commit", 100) {
+	h := serving(t, foreignTools(t))
+	for _, hit := range catalog(t, h, host.Filter{Tools: []string{"git__*"}}).Search(t.Context(),
+		"list github issue commit", 100) {
 		if hit.Tool.Plugin != "git" {
 			t.Errorf("found %s", hit.Tool.Name)
 		}
@@ -183,7 +205,8 @@ func TestSearchKeepsToTheCatalog(t *testing.T) {
 
 func TestSearchNearWords(t *testing.T) {
 	t.Parallel()
-	c := catalog(t, single(t, answering(nil, nil, tool("alpha"), tool("alphabetic"), tool("creation")), host.Options{}), host.Filter{})
+	c := catalog(t, single(t, answering(nil, nil, tool("alpha"), tool("alphabetic"), tool("creation")), host.Options{}),
+		host.Filter{})
 	cases := map[string][]string{
 		"alpha":      {"test__alpha"}, // as it stands: nothing else counts
 		"zulu alph":  {"test__alpha", "test__alphabetic"},
@@ -207,9 +230,11 @@ func TestSearchNearWords(t *testing.T) {
 func TestSearchWithoutSpaces(t *testing.T) {
 	t.Parallel()
 	described := func(name, text string) sdk.Tool { return toolWith(name, func(d *sdk.Tool) { d.Description = text }) }
-	p := answering(nil, nil, described("read", "读取工作目录中的文件内容"), described("send", "发送电子邮件"), described("weather", "查询天气预报"))
+	p := answering(nil, nil, described("read", "读取工作目录中的文件内容"), described("send", "发送电子邮件"),
+		described("weather", "查询天气预报"))
 	c := catalog(t, single(t, p, host.Options{}), host.Filter{})
-	for query, want := range map[string]string{"文件": "test__read", "读取文件": "test__read", "发邮件": "test__send", "天气": "test__weather"} {
+	for query, want := range map[string]string{"文件": "test__read", "读取文件": "test__read", "发邮件": "test__send",
+		"天气": "test__weather"} {
 		if hits := found(c.Search(t.Context(), query, 1)); len(hits) != 1 || hits[0] != want {
 			t.Errorf("%s finds %v, want %s", query, hits, want)
 		}
@@ -230,10 +255,12 @@ func TestSearchSeesChanges(t *testing.T) {
 // Whatever is asked: no more than n hits, each once, best first, and the same again.
 func TestSearchAnything(t *testing.T) {
 	t.Parallel()
-	c := catalog(t, workshop(t), host.Filter{})
+	c := catalog(t, serving(t, foreignTools(t)), host.Filter{})
 	words := []string{"list", "git", "Fiel", "pullRequest", "a", "-", "_", "é", "日本", "\xff", " "}
 	rapid.Check(t, func(r *rapid.T) {
-		query := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.SampledFrom(words)), func(w []string) string { return strings.Join(w, " ") })).Draw(r, "query")
+		query := rapid.OneOf(rapid.String(),
+			rapid.Map(rapid.SliceOf(rapid.SampledFrom(words)), func(w []string) string { return strings.Join(w, " ") })).Draw(r,
+			"query")
 		n := rapid.IntRange(1, 80).Draw(r, "n")
 		hits := c.Search(t.Context(), query, n)
 		seen := map[string]bool{}
@@ -249,9 +276,153 @@ func TestSearchAnything(t *testing.T) {
 	})
 }
 
+// shippedAndForeign is a host with the tools that come with toolhost, which a test of cmd/toolhost keeps up to date in
+// testdata/shipped.json, and the foreign ones of other plugins.
+func shippedAndForeign(t testing.TB) *host.Host {
+	t.Helper()
+	var shipped []sdk.Tool
+	readJSON(t, "testdata/shipped.json", &shipped)
+	if len(shipped) < 5 {
+		t.Fatalf("%d tools", len(shipped))
+	}
+	own := map[string][]sdk.Tool{}
+	for _, d := range shipped {
+		plugin, name, _ := strings.Cut(d.Name, "__")
+		d.Name = name
+		own[plugin] = append(own[plugin], d)
+	}
+	all := foreignTools(t)
+	maps.Copy(all, own)
+	return serving(t, all)
+}
+
+// naturalQueries are queries as models and people write them, with the tools that answer them. Each line has tools, and
+// the queries.
+var naturalQueries = func() map[string][]string {
+	out := map[string][]string{}
+	for line := range strings.SplitSeq(strings.TrimSpace(`
+readfile__grep = find text in files, regex, grep, ripgrep, rg, search file contents, find where a function is used
+readfile__grep = regular expression search, find all occurrences of a string, find lines matching a pattern
+github__search_code readfile__grep = search code, search for a word in the repository
+readfile__list = ls, list directory, dir, show folder contents, directory tree, tree
+readfile__list readfile__glob = list files, what files are in this folder
+readfile__read = cat, read file, open a file, view file contents, show me the file, head, tail, look at an image
+readfile__read = read lines 10 to 20, print file
+notebook__run_cell readfile__read = read a notebook
+readfile__glob = find files by name, glob, *.go, find files matching pattern, recently changed files
+readfile__glob = find files with extension
+readfile__glob readfile__list = locate file
+edit__replace edit__multi = edit file, change code, modify a file, sed
+edit__replace = replace text, str_replace, search and replace, update a line
+edit__multi edit__replace = patch
+edit__multi = several edits at once, edit many files, multi edit
+edit__write = create file, write file, new file, save text to a file, touch, overwrite
+edit__undo = undo, revert my last change, rollback edit
+git__diff git__status edit__diff = what did I change
+git__diff edit__diff = show changes, diff
+shell__exec shell__script = bash, execute
+shell__exec = run command, terminal, run tests, compile, npm install, run_terminal_command
+shell__exec shell__script shell__job = shell
+notebook__run_cell shell__script = python script
+shell__script = run a script
+shell__job shell__exec = background process
+shell__job = kill job, output of background job
+web__fetch http__get http__post = curl
+web__fetch http__get = wget, fetch url, download web page
+web__fetch browser__navigate http__get = open website, browse
+http__get http__post = http request
+http__post = post to an api, send json to url`), "\n") {
+		tools, queries, _ := strings.Cut(line, " = ")
+		for query := range strings.SplitSeq(queries, ", ") {
+			out[query] = strings.Fields(tools)
+		}
+	}
+	return out
+}()
+
+// Natural queries find the right tool among 70 others: as the first hit for nine of ten, among the first three for all
+// but one in thirty.
+func TestNaturalQueries(t *testing.T) {
+	t.Parallel()
+	c := must(shippedAndForeign(t).Catalog(host.Filter{}))
+	first, three := 0, 0
+	for query, tools := range naturalQueries {
+		names := found(c.Search(t.Context(), query, 3))
+		is := func(name string) bool { return slices.Contains(tools, name) }
+		if len(names) > 0 && is(names[0]) {
+			first++
+		} else {
+			t.Logf("%q finds %q, want %q", query, names, tools)
+		}
+		if slices.ContainsFunc(names, is) {
+			three++
+		}
+	}
+	t.Logf("of %d queries %d have the right tool first, %d among three", len(naturalQueries), first, three)
+	if len(naturalQueries) < 60 || first*100 < 90*len(naturalQueries) || three*100 < 97*len(naturalQueries) {
+		t.Errorf("of %d queries %d have the right tool first, %d among three", len(naturalQueries), first, three)
+	}
+}
+
+// A deferred catalog lists the search tool and what is always offered; all tools can be called and found, and what was
+// found is listed from then on. The search sees what its catalog holds.
+func TestDeferredCatalog(t *testing.T) {
+	t.Parallel()
+	h := shippedAndForeign(t)
+	base := must(h.Catalog(host.Filter{Exclude: []string{"shell__*"}}))
+	c := must(base.Deferred("edit__replace"))
+	listed := func(c *host.Catalog) []string {
+		tools, problems := c.Tools(t.Context())
+		if len(problems) > 0 {
+			t.Error(problems)
+		}
+		return names(tools)
+	}
+	diff(t, []string{"edit__replace", "toolhost__search"}, listed(c))
+	if slices.Contains(listed(base), host.SearchToolName) {
+		t.Error("a catalog that defers nothing lists the search tool")
+	}
+	search := func(query string) string {
+		r := c.Call(t.Context(), call(host.SearchToolName, `{"query":"`+query+`","limit":2}`))
+		succeeded(t, r)
+		return r.Text()
+	}
+	var got struct {
+		Tools []struct {
+			Name        string          `json:"name"`
+			InputSchema json.RawMessage `json:"input_schema"`
+		} `json:"tools"`
+	}
+	if err := json.Unmarshal([]byte(search("regex")), &got); err != nil || len(got.Tools) != 2 ||
+		got.Tools[0].Name != "readfile__grep" || len(got.Tools[0].InputSchema) == 0 {
+		t.Errorf("found %+v, %v", got, err)
+	}
+	if now := listed(c); !slices.Contains(now, "readfile__grep") || !slices.Contains(now, got.Tools[1].Name) ||
+		len(now) != 4 {
+		t.Errorf("listed are %q", now)
+	}
+	diff(t, 2, len(listed(must(base.Deferred("edit__replace"))))) // another session's
+	succeeded(t, c.Call(t.Context(), call("readfile__list", `{}`)))
+	failed(t, c.Call(t.Context(), call("shell__exec", `{"command":"ls"}`)), sdk.CodeNotInCatalog)
+	if text := search("run a shell command"); strings.Contains(text, "shell__exec\"") {
+		t.Errorf("found %s", text)
+	}
+	diff(t, "No tool fits. Try other words for what it should do, or fewer.", search("xyzzyqwert"))
+	failed(t, c.Call(t.Context(), call(host.SearchToolName, `{}`)), sdk.CodeInvalidArgs)
+	if _, err := base.Deferred("["); err == nil {
+		t.Error("a glob that is none is no error")
+	}
+	own := newHost(t, map[string]host.Plugin{"toolhost": answering(sdk.Text("own"), nil)}, host.Options{})
+	if _, err := must(own.Catalog(host.Filter{})).Deferred(); err == nil {
+		t.Error("an embedder's plugin in the place of the search tool is no error")
+	}
+	diff(t, "own", own.Call(t.Context(), call("toolhost__run", "")).Text())
+}
+
 func BenchmarkSearch(b *testing.B) {
 	c := catalog(b, hostOf(b, 500), host.Filter{})
-	for name, query := range map[string]string{"exact": "read lines of text files", "typing error": "raed liness of textt fils", "unfinished": "read lines of te"} {
+	for name, query := range map[string]string{"exact": "read lines of text files",
+		"typing error": "raed liness of textt fils", "unfinished": "read lines of te"} {
 		b.Run(name, func(b *testing.B) {
 			c.Search(b.Context(), query, 10)
 			b.ReportAllocs()
