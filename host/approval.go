@@ -11,10 +11,10 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// An Approver asks a person, or whoever decides in a person's place. The host asks one question of a session at a time, in
-// the order of its calls, and those of many sessions at once, unless Options.OneQuestion is set; calls without a SessionID
-// are of one session. It takes an error or a panic for a refusal, and stops waiting when ctx ends, whether or not Approve
-// returns; but an Approver that does not return gets no other question of that session.
+// An Approver asks a person, or decides in a person's place. The host asks one question of a session at a time, in the order
+// of its calls, and those of many sessions at once, unless Options.OneQuestion is set; calls without a SessionID are of one
+// session. An error or a panic counts as a refusal. The host stops waiting when ctx ends, whether or not Approve returns; but
+// an Approver that does not return gets no other question of that session.
 type Approver interface {
 	Approve(ctx context.Context, r *ApprovalRequest) (Answer, error)
 }
@@ -29,22 +29,22 @@ type ApprovalRequest struct {
 	Tool *Tool
 	// Arguments are byte for byte what would run.
 	Arguments json.RawMessage
-	// Preview is what the tool's plugin says that the call would do; nil when it says nothing.
+	// Preview is what the plugin says that the call would do; nil when it says nothing.
 	Preview *sdk.Preview
 	// Decision is why it is asked: its Reason, and the trace of the rules.
 	Decision policy.Decision
 	// Prefix is the beginning of the command that an answer with ScopePrefix stands for, such as ["git", "push"]; nil when
 	// there is none.
 	Prefix []string
-	// Problem says why the arguments that the last answer gave could not be taken; "" when there were none. Those of before
-	// are asked about again.
+	// Problem says why the arguments that the last answer gave do not fit; "" when there were none. The question is about the
+	// arguments of before.
 	Problem string
-	// Expires is when nobody waits for the answer any more.
+	// Expires is when the host stops waiting for the answer.
 	Expires time.Time
 }
 
-// Fresh says that only a person's yes to this very call counts: an approver that answers by itself must not, and a Scope in the
-// answer is taken for ScopeOnce.
+// Fresh says that only a person's yes to this very call counts: an automatic approver must not answer, and a Scope in the
+// answer counts as ScopeOnce.
 func (r *ApprovalRequest) Fresh() bool { return r.Decision.Effect == policy.AlwaysAsk }
 
 // An Answer is what a person said. The zero Answer is a no.
@@ -53,18 +53,18 @@ type Answer struct {
 	Approved bool
 	// Scope makes a yes hold for more than this call.
 	Scope Scope
-	// Saved keeps the yes beyond the end of the host, where people can read and revoke it. It needs a Scope.
+	// Saved keeps the yes after the host ends, where people can read and revoke it. It needs a Scope.
 	Saved bool
-	// Arguments, when not nil, stand in for those of the call. They are validated, decided and asked about again.
+	// Arguments, when not nil, replace those of the call. They are validated, decided and asked about again.
 	Arguments json.RawMessage
-	// Reason is told to the model with a no.
+	// Reason is given to the model with a no.
 	Reason string
 	// CancelRest is for a no in a batch: the calls after this one are not run.
 	CancelRest bool
 }
 
 // Scope says which later calls in the same work folder a yes stands for. None of them is asked about; what a rule denies
-// stays denied.
+// is still denied.
 type Scope string
 
 // The scopes, from narrow to wide.
@@ -92,11 +92,11 @@ func (f ApproverFunc) Approve(ctx context.Context, r *ApprovalRequest) (Answer, 
 	return f(ctx, r)
 }
 
-// MapApprover leaves the question to the approver under the tool's full name, else under the plugin's name, else under
-// "*". Where there is none, nobody can be asked.
+// MapApprover passes the question to the approver under the tool's full name, else under the plugin's name, else under "*". If
+// there is none, the call is refused.
 type MapApprover map[string]Approver
 
-// Approve asks the one whose tool it is.
+// Approve calls the approver of the tool.
 func (m MapApprover) Approve(ctx context.Context, r *ApprovalRequest) (Answer, error) {
 	for _, key := range []string{r.Tool.Name, r.Tool.Plugin, "*"} {
 		if a := m[key]; a != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
@@ -16,38 +17,62 @@ import (
 // Limits of an approval.
 const (
 	defaultApprovalTimeout = 10 * time.Minute
-	approvalLife           = 2 * time.Minute // from the yes to the run: a call may have to wait in line
-	maxEdits               = 20              // rounds of changing the arguments of one call
+	approvalLife           = 2 * time.Minute // from the yes to the run: a call may have to wait for its slot
+	maxEdits               = 20              // changes of the arguments of one call
 )
 
-// approve asks about calls that the policy wants asked about, unless an earlier answer stands for them.
+// approve asks about calls that the policy wants asked about, unless an earlier approval stands for them.
 func (h *snapshot) approve(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		c.Decision = h.waive(c, c.Decision)
+		c.Decision = h.applyApprovals(c, c.Decision)
 		if c.Decision.Effect == policy.Allow {
 			c.approved = time.Time{}
 			return next(ctx, c)
 		}
-		question := h.consent(c)
-		if question.covered(c) {
+		asked := question{h.options.Approver, h.options.Mode, c.Definition.hash(), c.preview, c.Decision}
+		if !c.approved.IsZero() && c.checkApprovalAge() == nil && c.question.same(asked) {
 			return next(ctx, c)
 		}
 		answer, err := h.ask(ctx, c)
-		c.askedFor(answer, err)
+		c.noteAnswer(answer, err)
 		switch {
 		case err != nil:
 			return nil, err
 		case answer.Arguments != nil:
-			return h.again(ctx, c, answer)
+			return h.runEdited(ctx, c, answer)
 		case !answer.Approved:
 			return nil, rejected(c, answer)
 		}
-		c.approved, c.consent = time.Now(), consent{}
-		if c.Decision.Effect.Asks() { // else it is an answer to another question that stands for this one
-			c.consent = question
+		c.approved, c.question = time.Now(), question{}
+		if c.Decision.Effect.Asks() { // else an answer to another question stands for this one
+			c.question = asked
 		}
 		return next(ctx, c)
 	}
+}
+
+// A question is what a person was asked about, and by whom. A yes to it holds when a call is decided on again, such as after
+// a Reload, and comes to the same question.
+type question struct {
+	approver   Approver
+	mode       Mode
+	definition string
+	preview    *sdk.Preview
+	decision   policy.Decision
+}
+
+func (q question) same(other question) bool {
+	a, b := q.decision, other.decision
+	return same(q.approver, other.approver) && q.mode == other.mode && q.definition == other.definition && a.Effect == b.Effect &&
+		a.Rule == b.Rule && a.Layer == b.Layer && a.Reason == b.Reason && reflect.DeepEqual(q.preview, other.preview)
+}
+
+// checkApprovalAge refuses a yes that is too old to still be meant.
+func (c *Call) checkApprovalAge() error {
+	if c.approved.IsZero() || time.Since(c.approved) < approvalLife {
+		return nil
+	}
+	return fail(sdk.CodeApprovalTimeout, "ApprovalExpired", "the yes to %s is more than %s old, because the call had to wait; nothing was run", c.Tool, approvalLife)
 }
 
 // ask puts the question when it is this call's turn, and waits for the answer.
@@ -58,75 +83,90 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
 			Reason: "it would have to be asked about (" + c.Decision.Why() + "), and nobody is asked in this mode"})
 		return Answer{}, denied(c)
 	case h.options.Approver == nil:
-		return Answer{}, unaskable(c, ErrNobodyToAsk.Error())
+		return Answer{}, unavailable(c, ErrNobodyToAsk.Error())
 	}
 	c.leave() // it joins the queues again when it may run
-	c.tell(AwaitingApproval)
-	turns, err := h.takeTurn(ctx, c)
+	c.setStatus(AwaitingApproval)
+	turns, err := h.takeTurns(ctx, c)
 	if err != nil {
 		return Answer{}, err
 	}
-	return h.inTurn(ctx, c, turns)
-}
-
-// inTurn puts the question, unless the answer to the one before stands for this call too.
-func (h *snapshot) inTurn(ctx context.Context, c *Call, turns questionTurns) (Answer, error) {
-	handedOn := false
+	asking := false
 	defer func() {
-		if !handedOn { // also by a panic
+		if !asking { // also after a panic
 			turns.leave()
 		}
 	}()
-	if c.Decision = h.waive(c, c.Decision); c.Decision.Effect == policy.Allow {
+	if c.Decision = h.applyApprovals(c, c.Decision); c.Decision.Effect == policy.Allow { // by the answer to the question before
 		return Yes(), nil
 	}
-	asking, cancel := context.WithTimeout(ctx, h.options.ApprovalTimeout)
+	limited, cancel := context.WithTimeout(ctx, h.options.ApprovalTimeout)
 	defer cancel()
-	request, asked := h.request(asking, c), *c
-	handedOn = true
+	request, asked := h.newRequest(limited, c), *c
+	asking = true
 	turns.show()
-	answer, err := h.question(asking, &asked, request, turns)
-	return answer, h.approverFailed(ctx, asking, c, err)
+	answer, err := h.awaitAnswer(limited, &asked, request, turns)
+	return answer, h.approvalError(ctx, limited, c, err)
 }
 
-// questionTurns are those that a question needs: that of its session, and where only one question may be open, that of all.
-type questionTurns []*questionTurn
+// turns are those that a question needs: of its session, and with Options.OneQuestion of the host.
+type turns []*questionTurn
 
-func (all questionTurns) show() {
+func (all turns) show() {
 	for _, t := range all {
 		t.show()
 	}
 }
 
-func (all questionTurns) leave() {
+func (all turns) leave() {
 	for _, t := range all {
 		t.leave()
 	}
 }
 
-// takeTurn waits until no other question of the session is open, and then, if need be, until none is.
-func (h *snapshot) takeTurn(ctx context.Context, c *Call) (turns questionTurns, err error) {
+// takeTurns waits until no other question of the session is open, and then, if need be, until none is.
+func (h *snapshot) takeTurns(ctx context.Context, c *Call) (all turns, err error) {
 	by := []asker{{session: c.SessionID}}
 	if h.options.OneQuestion { // in this order, so that each session has one in the queue of all
 		by = append(by, asker{all: true})
 	}
 	for _, a := range by {
 		t, err := h.asking.enter(ctx, a, h.options.ApprovalTimeout)
-		switch {
-		case errors.Is(err, errStuckQuestion):
-			turns.leave()
-			return nil, unasked(c)
-		case err != nil:
-			turns.leave()
-			return nil, canceledBefore(ctx, c)
+		if err == nil {
+			all = append(all, t)
+			continue
 		}
-		turns = append(turns, t)
+		all.leave()
+		if !errors.Is(err, errStuckQuestion) {
+			return nil, canceledWhileAsking(ctx, c)
+		}
+		return nil, noAnswer(c, "could not be asked about: "+errStuckQuestion.Error())
 	}
-	return turns, nil
+	return all, nil
 }
 
-// question asks the approver, and gives the turns back when he has returned, also long after nobody waits any more.
-func (h *snapshot) question(ctx context.Context, c *Call, r *ApprovalRequest, turns questionTurns) (Answer, error) {
+// newRequest is the approver's own copy of what it decides on.
+func (h *snapshot) newRequest(ctx context.Context, c *Call) *ApprovalRequest {
+	r := &ApprovalRequest{CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir, Tool: c.Definition.clone(),
+		Arguments: bytes.Clone(c.Arguments), Decision: c.Decision, Problem: c.problem}
+	r.Expires, _ = ctx.Deadline()
+	r.Decision.Trace = slices.Clone(r.Decision.Trace)
+	if c.Decision.Effect != policy.AlwaysAsk { // else no answer is remembered
+		r.Prefix = commandPrefix(c)
+	}
+	if c.preview != nil {
+		p := *c.preview
+		p.Structured, p.Content = bytes.Clone(p.Structured), slices.Clone(p.Content)
+		for i, part := range p.Content {
+			p.Content[i].Data, p.Content[i].Raw = bytes.Clone(part.Data), bytes.Clone(part.Raw)
+		}
+		r.Preview = &p
+	}
+	return r
+}
+
+// awaitAnswer calls the approver, and gives the turns back when it has returned, also long after nobody waits for the answer.
+func (h *snapshot) awaitAnswer(ctx context.Context, c *Call, r *ApprovalRequest, turns turns) (Answer, error) {
 	type reply struct {
 		Answer
 		error
@@ -134,7 +174,7 @@ func (h *snapshot) question(ctx context.Context, c *Call, r *ApprovalRequest, tu
 	replied := make(chan reply, 1)
 	go func() {
 		defer turns.leave()
-		answer, err := h.approver(ctx, c, r)
+		answer, err := h.callApprover(ctx, c, r)
 		replied <- reply{answer, err}
 	}()
 	select {
@@ -145,9 +185,9 @@ func (h *snapshot) question(ctx context.Context, c *Call, r *ApprovalRequest, tu
 	}
 }
 
-// approver calls the approver, whose panic is a refusal. What his answer means for other calls is settled before one of
-// them is asked about.
-func (h *snapshot) approver(ctx context.Context, c *Call, r *ApprovalRequest) (a Answer, err error) {
+// callApprover returns when the effects of the answer on other calls hold, before one of them is asked about. A panic of the
+// approver is a refusal.
+func (h *snapshot) callApprover(ctx context.Context, c *Call, r *ApprovalRequest) (a Answer, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			logPanic(h.log, cause, "call_id", r.CallID)
@@ -159,62 +199,38 @@ func (h *snapshot) approver(ctx context.Context, c *Call, r *ApprovalRequest) (a
 	case err != nil || ctx.Err() != nil || a.Arguments != nil:
 		return a, err
 	case a.Approved:
-		if c.Decision.Effect == policy.AlwaysAsk { // which no answer to another call stands for, nor this one for others
+		if c.Decision.Effect == policy.AlwaysAsk { // the answer holds for this call only
 			a.Scope, a.Saved = ScopeOnce, false
 		}
 		return a, h.remember(c, a)
 	}
-	c.reject(a)
+	c.cancelRest(a)
 	return a, nil
 }
 
-// approverFailed words why there is no answer. Codes of approvals that the approver gives himself stay.
-func (h *snapshot) approverFailed(ctx, asking context.Context, c *Call, err error) error {
+// approvalError says why there is no answer. An approver may return codes of approvals itself.
+func (h *snapshot) approvalError(ctx, asking context.Context, c *Call, err error) error {
 	e, coded := errors.AsType[*sdk.Error](err)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return canceledBefore(ctx, c)
-	case coded && (e.Code == sdk.CodeRejected || e.Code == sdk.CodeApprovalTimeout || e.Code == sdk.CodeApprovalUnavailable || e.Code == sdk.CodeCanceled):
+		return canceledWhileAsking(ctx, c)
+	case coded && slices.Contains([]sdk.Code{sdk.CodeRejected, sdk.CodeApprovalTimeout, sdk.CodeApprovalUnavailable, sdk.CodeCanceled}, e.Code):
 		return err
 	case asking.Err() != nil:
-		return unanswered(c, h.options.ApprovalTimeout)
+		return noAnswer(c, fmt.Sprintf("nobody answered within %s", h.options.ApprovalTimeout))
 	case errors.Is(err, ErrNobodyToAsk):
-		return unaskable(c, err.Error())
+		return unavailable(c, err.Error())
 	}
-	failed := unaskable(c, "asking failed: "+err.Error())
+	failed := unavailable(c, "asking failed: "+err.Error())
 	failed.Name = "AskingFailed"
 	return failed
 }
 
-// request is the approver's own copy of what he decides on.
-func (h *snapshot) request(ctx context.Context, c *Call) *ApprovalRequest {
-	expires, _ := ctx.Deadline()
-	d := c.Decision
-	d.Trace = slices.Clone(d.Trace)
-	return &ApprovalRequest{
-		CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir, Tool: c.Definition.clone(),
-		Arguments: bytes.Clone(c.Arguments), Preview: clonePreview(c.preview), Decision: d, Prefix: offered(c), Problem: c.problem, Expires: expires,
-	}
-}
-
-// clonePreview copies a preview that the host goes on to compare with others.
-func clonePreview(p *sdk.Preview) *sdk.Preview {
-	if p == nil {
-		return nil
-	}
-	out := *p
-	out.Structured, out.Content = bytes.Clone(p.Structured), slices.Clone(p.Content)
-	for i, c := range out.Content {
-		out.Content[i].Data, out.Content[i].Raw = bytes.Clone(c.Data), bytes.Clone(c.Raw)
-	}
-	return &out
-}
-
-// again runs the call with the arguments that the person gave: they are decided and asked about like the first. Those that
-// do not fit are not taken, and the person is told.
-func (h *snapshot) again(ctx context.Context, c *Call, a Answer) (*sdk.Result, error) {
+// runEdited runs the call with the arguments that the person gave: they are decided and asked about like the first. If they do
+// not fit, the person is asked again about those of before.
+func (h *snapshot) runEdited(ctx context.Context, c *Call, a Answer) (*sdk.Result, error) {
 	if c.edits++; c.edits > maxEdits {
 		return nil, rejected(c, No(fmt.Sprintf("the arguments were changed %d times", maxEdits)))
 	}
@@ -224,8 +240,22 @@ func (h *snapshot) again(ctx context.Context, c *Call, a Answer) (*sdk.Result, e
 		c.problem = err.Error()
 		return h.edited(ctx, c)
 	}
-	c.Arguments, c.preview, c.doubted, c.problem = changed.Arguments, nil, false, ""
+	c.Arguments, c.preview, c.previewAsks, c.problem = changed.Arguments, nil, false, ""
 	return h.edited(ctx, c)
+}
+
+// noteAnswer keeps the answer for the record.
+func (c *Call) noteAnswer(a Answer, err error) {
+	word := "rejected"
+	switch {
+	case err != nil:
+		word = string(sdk.CodeOf(err))
+	case a.Arguments != nil:
+		word = "changed"
+	case a.Approved:
+		word = "approved"
+	}
+	c.approval = &audit.Approval{Answer: word, Scope: string(a.Scope)}
 }
 
 func rejected(c *Call, a Answer) *sdk.Error {
@@ -238,7 +268,7 @@ func rejected(c *Call, a Answer) *sdk.Error {
 	return e
 }
 
-func unaskable(c *Call, why string) *sdk.Error {
+func unavailable(c *Call, why string) *sdk.Error {
 	e := fail(sdk.CodeApprovalUnavailable, "ApprovalUnavailable", "%s needs a person's yes (%s), and %s; nothing was run", c.Tool, c.Decision.Why(), why)
 	e.Suggestion = "Use a tool that only reads, or have the user allow this call by a rule."
 	if c.Decision.Effect == policy.AlwaysAsk {
@@ -248,50 +278,14 @@ func unaskable(c *Call, why string) *sdk.Error {
 	return e
 }
 
-func unanswered(c *Call, waited time.Duration) *sdk.Error {
-	e := fail(sdk.CodeApprovalTimeout, "ApprovalTimeout", "%s needs a person's yes, and nobody answered within %s; nothing was run", c.Tool, waited)
+func noAnswer(c *Call, why string) *sdk.Error {
+	e := fail(sdk.CodeApprovalTimeout, "ApprovalTimeout", "%s needs a person's yes, and %s; nothing was run", c.Tool, why)
 	e.Suggestion, e.Retryable = "This is not a no. Go on with something else, or ask the user.", true
 	return e
 }
 
-// unasked is for a call whose question could not be put.
-func unasked(c *Call) *sdk.Error {
-	e := fail(sdk.CodeApprovalTimeout, "ApprovalTimeout", "%s needs a person's yes, and could not be asked about: %s; nothing was run", c.Tool, errStuckQuestion)
-	e.Suggestion, e.Retryable = "This is not a no. Go on with something else, or ask the user.", true
-	return e
-}
-
-func canceledBefore(ctx context.Context, c *Call) *sdk.Error {
+func canceledWhileAsking(ctx context.Context, c *Call) *sdk.Error {
 	e := sdk.EndedError(ctx)
 	e.Message = fmt.Sprintf("the call of %s ended while a person was asked about it; nothing was run", c.Tool)
 	return e
-}
-
-// fresh refuses a yes that is too old to still be meant.
-func (c *Call) fresh() error {
-	if c.approved.IsZero() || time.Since(c.approved) < approvalLife {
-		return nil
-	}
-	return fail(sdk.CodeApprovalTimeout, "ApprovalExpired", "the yes to %s is more than %s old, because the call had to wait; nothing was run", c.Tool, approvalLife)
-}
-
-// A consent is what a person was asked about, and who was to answer.
-type consent struct {
-	approver   Approver
-	mode       Mode
-	definition string
-	preview    *sdk.Preview
-	decision   policy.Decision
-}
-
-func (h *snapshot) consent(c *Call) consent {
-	return consent{h.options.Approver, h.options.Mode, c.Definition.hash(), c.preview, c.Decision}
-}
-
-// covered says whether the yes that the call has is the answer to this question too.
-func (q consent) covered(c *Call) bool {
-	given := c.consent
-	a, b := q.decision, given.decision
-	return !c.approved.IsZero() && c.fresh() == nil && same(q.approver, given.approver) && q.mode == given.mode && q.definition == given.definition &&
-		a.Effect == b.Effect && a.Rule == b.Rule && a.Layer == b.Layer && a.Reason == b.Reason && reflect.DeepEqual(q.preview, given.preview)
 }

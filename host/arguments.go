@@ -24,7 +24,7 @@ func (h *Host) parse(next CallFunc) CallFunc {
 		}
 		object, e := arguments.Read(c.Arguments, c.Definition.arguments())
 		if e != nil {
-			e.Suggestion = strings.TrimSpace(e.Suggestion + " " + arguments.Usage(c.Definition.Name, c.Definition.InputSchema))
+			e.Suggestion = strings.TrimSpace(e.Suggestion + " " + arguments.Usage(c.Tool, c.Definition.InputSchema))
 			return nil, h.refuse(c, e)
 		}
 		c.Arguments = object
@@ -43,7 +43,7 @@ func (h *Host) validate(next CallFunc) CallFunc {
 			return nil, h.refuse(c, unfit(c, invalid))
 		}
 		if e := c.Definition.arguments().Misspelled(c.Arguments); e != nil {
-			e.Name, e.Suggestion = "InvalidArguments", arguments.Usage(c.Definition.Name, c.Definition.InputSchema)
+			e.Name, e.Suggestion = "InvalidArguments", arguments.Usage(c.Tool, c.Definition.InputSchema)
 			return nil, h.refuse(c, e)
 		}
 		h.misses.reset(c)
@@ -59,7 +59,7 @@ type problem struct {
 
 func unfit(c *Call, invalid *schema.Invalid) *sdk.Error {
 	e := fail(sdk.CodeInvalidArgs, "InvalidArguments", "the arguments of %s do not fit: %s; nothing was run", c.Tool, invalid)
-	e.Suggestion = arguments.Usage(c.Definition.Name, c.Definition.InputSchema)
+	e.Suggestion = arguments.Usage(c.Tool, c.Definition.InputSchema)
 	problems := make([]problem, len(invalid.Problems))
 	for i, p := range invalid.Problems {
 		problems[i] = problem(p)
@@ -82,7 +82,7 @@ func (h *Host) refuse(c *Call, e *sdk.Error) *sdk.Error {
 	_ = json.Unmarshal(e.Details, &details) // no details add nothing
 	details["schema"] = input
 	if n := h.misses.add(c); n >= enoughMisses {
-		sample := arguments.Example(input)
+		sample := c.Definition.arguments().Example()
 		details["in_a_row"], details["example"] = sdk.Encode(n), sample
 		e.Message = fmt.Sprintf("this is the %s call of %s in a row whose arguments cannot be used, so stop and think: %s", ordinal(n), c.Tool, e.Message)
 		if len(sample) <= arguments.MaxUsage {

@@ -12,13 +12,13 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Recorder keeps the record of what was decided and run. *audit.Log is one. An error of Append means that the record was
-// not written.
+// A Recorder keeps the record of decisions and calls. *audit.Log is one. An error of Append means that the record was not
+// written.
 type Recorder interface {
 	Append(r audit.Record) error
 }
 
-// audit writes one line a call to the log, and one record, also for those that were refused.
+// audit writes a log line and a record for each call, also for those that were refused.
 func (h *snapshot) audit(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		started, in := time.Now(), len(c.Arguments)
@@ -38,27 +38,24 @@ func (h *snapshot) logEnd(ctx context.Context, c *Call, e *sdk.Error, in int, to
 	if !h.log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
-	attempts, generation := c.asked()
-	h.log.LogAttrs(ctx, slog.LevelInfo, "call", append(outcome(e),
+	attrs := []slog.Attr{slog.String("status", StatusOK)}
+	if e != nil {
+		attrs = []slog.Attr{slog.String("status", StatusError), slog.String("code", string(e.Code)), slog.String("name", e.Name),
+			slog.String("outcome", string(e.Outcome))}
+	}
+	attempts, generation := c.attempts()
+	h.log.LogAttrs(ctx, slog.LevelInfo, "call", append(attrs,
 		slog.String("call_id", c.ID), slog.String("tool", cutText(c.Tool, 100)), slog.String("session_id", c.SessionID),
 		slog.Int("arguments_bytes", in), slog.Duration("duration", took),
 		slog.Int("attempts", attempts), slog.Int("generation", generation))...)
 }
 
-func outcome(e *sdk.Error) []slog.Attr {
-	if e == nil {
-		return []slog.Attr{slog.String("status", StatusOK)}
-	}
-	return []slog.Attr{slog.String("status", StatusError), slog.String("code", string(e.Code)), slog.String("name", e.Name),
-		slog.String("outcome", string(e.Outcome))}
-}
-
-// record writes down that a call is about to run. One that may change something does not run without.
+// record writes the decision down before the call runs. A call that may change something does not run without.
 func (h *snapshot) record(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		changes := !isYes(c.Definition.Hints.ReadOnly)
+		changes := !isTrue(c.Definition.Hints.ReadOnly)
 		decision := func() audit.Record {
-			r := c.decided()
+			r := c.decisionRecord()
 			r.Kind, r.Sync = audit.KindDecision, changes
 			return r
 		}
@@ -70,8 +67,8 @@ func (h *snapshot) record(next CallFunc) CallFunc {
 	}
 }
 
-// append adds a record, which is only made when somebody keeps it: it holds the whole result as JSON. A recorder that
-// panics is taken for one that has not written.
+// append adds a record, which is made only if there is a Recorder: it holds the whole result as JSON. A recorder that
+// panics has not written.
 func (h *snapshot) append(c *Call, r func() audit.Record) (err error) {
 	if h.options.Audit == nil {
 		return nil
@@ -83,18 +80,18 @@ func (h *snapshot) append(c *Call, r func() audit.Record) (err error) {
 		}
 	}()
 	record := r()
-	if _, ours := h.options.Audit.(*audit.Log); !ours { // which changes nothing of it
+	if _, ours := h.options.Audit.(*audit.Log); !ours { // which does not change the arguments
 		record.Arguments = bytes.Clone(record.Arguments)
 	}
 	return h.options.Audit.Append(record)
 }
 
-// decided is the record of a call as far as it was decided.
-func (c *Call) decided() audit.Record {
+// decisionRecord is the record of a call up to its decision.
+func (c *Call) decisionRecord() audit.Record {
 	d := c.Decision
 	r := audit.Record{
 		CallID: c.ID, Tool: c.Tool, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir, Arguments: c.Arguments,
-		Effect: string(d.Effect), Rule: d.Rule, Layer: d.Layer, Source: d.Source, Reason: d.Reason, Approval: c.answered,
+		Effect: string(d.Effect), Rule: d.Rule, Layer: d.Layer, Source: d.Source, Reason: d.Reason, Approval: c.approval,
 	}
 	if c.Definition != nil {
 		r.Plugin = c.Definition.Plugin
@@ -102,11 +99,11 @@ func (c *Call) decided() audit.Record {
 	return r
 }
 
-// endRecord is the record of a call that is over.
+// endRecord is the record of a call that has ended.
 func (c *Call) endRecord(result *sdk.Result, e *sdk.Error, took time.Duration) audit.Record {
-	r := c.decided()
+	r := c.decisionRecord()
 	r.Kind, r.Status, r.DurationMS = audit.KindCall, StatusOK, float64(took.Microseconds())/1000
-	r.Attempts, r.Generation = c.asked()
+	r.Attempts, r.Generation = c.attempts()
 	r.Later = e != nil && e.Code == sdk.CodeLimit && c.request == nil
 	if e != nil {
 		r.Status, r.Code, r.Name, r.Outcome = StatusError, string(e.Code), e.Name, string(e.Outcome)
@@ -118,18 +115,4 @@ func (c *Call) endRecord(result *sdk.Result, e *sdk.Error, took time.Duration) a
 	return r
 }
 
-// askedFor notes what came of asking a person.
-func (c *Call) askedFor(a Answer, err error) {
-	word := "rejected"
-	switch {
-	case err != nil:
-		word = string(sdk.CodeOf(err))
-	case a.Arguments != nil:
-		word = "changed"
-	case a.Approved:
-		word = "approved"
-	}
-	c.answered = &audit.Approval{Answer: word, Scope: string(a.Scope)}
-}
-
-func isYes(hint *bool) bool { return hint != nil && *hint }
+func isTrue(hint *bool) bool { return hint != nil && *hint }

@@ -24,8 +24,8 @@ type BatchOptions struct {
 	// CancelRest does so in any case.
 	StopOnRejection bool
 	// MaxResultBytes is how much text the results of the batch keep together; zero leaves it to the calls. Each call gets
-	// an equal share of what is left when it begins, so that those after a short result get more. What is said about a
-	// cut comes on top.
+	// an equal share of what is left when it begins, so that those after a short result get more. The notes of what was cut
+	// are not counted.
 	MaxResultBytes int64
 }
 
@@ -37,20 +37,38 @@ const maxBatch = 128
 // Calls that only read run in parallel with their neighbors that do so too: those of tools that say that they are
 // read-only, and shell commands of which the host knows that each part only reads. Every other call waits until all before
 // it have ended, and runs alone; none after it begins earlier. So a model needs no argument such as wait_for_previous: it
-// writes calls down in the order that it means. A call that a person or a middleware makes another, which does not only
-// read, waits until none of the batch runs, and then runs alone.
+// writes calls down in the order that it means. If a person or a middleware changes a call so that it no longer only reads, it
+// waits until none of the batch runs, and then runs alone.
 //
 // A batch has at most 128 calls; a larger one is refused as a whole (CodeLimit). A call with the id of an earlier one of
 // the batch is refused (CodeInvalidArgs). When ctx ends, calls that have not begun are not run.
 func (h *Host) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*Result {
-	b := h.newBatch(calls, o)
-	for _, e := range b.entries {
-		b.start(ctx, e)
+	b := &batch{host: h, options: o, budget: outputBudget{limited: o.MaxResultBytes > 0, left: o.MaxResultBytes, calls: len(calls)},
+		alone: semaphore.NewWeighted(maxBatch), parallel: make(chan struct{}, min(firstPositive(o.Parallel, 8), maxBatch))}
+	seen := map[string]bool{}
+	for i, c := range calls {
+		c.ID = cmp.Or(c.ID, newID())
+		c.copyArguments()
+		item := &batchItem{batch: b, index: i, call: c}
+		switch {
+		case len(calls) > maxBatch:
+			item.refusal = fail(sdk.CodeLimit, "BatchTooLarge", "the batch has %d calls, at most %d are allowed; nothing was run", len(calls), maxBatch)
+			item.refusal.Suggestion = "Make fewer calls at once."
+			item.refusal.Details = sdk.Details(limitDetails{Setting: "batch", Limit: maxBatch})
+		case seen[c.ID]:
+			item.refusal = fail(sdk.CodeInvalidArgs, "DuplicateCallID", "an earlier call of the batch has the id %.100q too; nothing was run", c.ID)
+			item.refusal.Suggestion = "Give each call an id of its own."
+		}
+		seen[c.ID] = true
+		b.items = append(b.items, item)
+	}
+	for _, item := range b.items {
+		item.start(ctx)
 	}
 	b.running.Wait()
 	results := make([]*Result, len(calls))
-	for i, e := range b.entries {
-		results[i] = e.result
+	for i, item := range b.items {
+		results[i] = item.result
 	}
 	return results
 }
@@ -66,76 +84,56 @@ func (c *Catalog) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*
 
 // A batch is calls that are run together.
 type batch struct {
-	host    *Host
-	options BatchOptions
-	entries []*entry
-	output  purse
-	slots   chan struct{} // holds a token for each call that runs in parallel
-	running sync.WaitGroup
-	alone   *semaphore.Weighted // held in part by calls that only read, in whole by others
+	host     *Host
+	options  BatchOptions
+	items    []*batchItem
+	budget   outputBudget
+	parallel chan struct{} // holds a token for each call that runs in parallel
+	running  sync.WaitGroup
+	alone    *semaphore.Weighted // held in part by calls that only read, in whole by others
 
 	mu       sync.Mutex
-	rejected *entry // the first in order, once there is one
+	rejected *batchItem // the first in order, once there is one
 }
 
-func (h *Host) newBatch(calls []Call, o BatchOptions) *batch {
-	b := &batch{host: h, options: o, output: purse{limited: o.MaxResultBytes > 0, left: o.MaxResultBytes, calls: len(calls)}}
-	b.alone = semaphore.NewWeighted(maxBatch)
-	b.slots = make(chan struct{}, min(firstPositive(o.Parallel, 8), maxBatch))
-	seen := map[string]bool{}
-	for i, c := range calls {
-		c.ID = cmp.Or(c.ID, newID())
-		c.keepArguments()
-		e := &entry{batch: b, index: i, call: c}
-		switch {
-		case len(calls) > maxBatch:
-			e.wrong = batchTooLarge(len(calls))
-		case seen[c.ID]:
-			e.wrong = sameID(c.ID)
-		}
-		seen[c.ID] = true
-		b.entries = append(b.entries, e)
-	}
-	return b
+// A batchItem is one call of a batch.
+type batchItem struct {
+	batch   *batch
+	index   int
+	call    Call
+	refusal *sdk.Error // why it does not run at all
+	share   int64      // of the output, in bytes
+	result  *Result
+
+	begun  bool               // the plugin has it; guarded by the batch's lock
+	cancel context.CancelFunc // once started; guarded too
 }
 
-func batchTooLarge(n int) *sdk.Error {
-	e := fail(sdk.CodeLimit, "BatchTooLarge", "the batch has %d calls, at most %d are allowed; nothing was run", n, maxBatch)
-	e.Suggestion = "Make fewer calls at once."
-	e.Details = sdk.Details(limitDetails{Setting: "batch", Limit: maxBatch})
-	return e
-}
-
-func sameID(id string) *sdk.Error {
-	e := fail(sdk.CodeInvalidArgs, "DuplicateCallID", "an earlier call of the batch has the id %.100q too; nothing was run", id)
-	e.Suggestion = "Give each call an id of its own."
-	return e
-}
-
-// start runs the call when it is its turn; it may still run when start returns, if it only reads.
-func (b *batch) start(ctx context.Context, e *entry) {
-	if !b.host.now.Load().readsOnly(ctx, e) {
+// start runs the call when it is its turn. A call that only reads may still run when start returns.
+func (i *batchItem) start(ctx context.Context) {
+	b := i.batch
+	if !b.host.now.Load().onlyReads(ctx, i) {
 		b.running.Wait()
-		e.share = b.output.take()
-		e.run(ctx)
+		i.share = b.budget.take()
+		i.run(ctx)
 		return
 	}
-	b.slots <- struct{}{}
-	e.share = b.output.take()
+	b.parallel <- struct{}{}
+	i.share = b.budget.take()
 	b.running.Go(func() {
-		defer func() { <-b.slots }()
-		e.run(ctx)
+		defer func() { <-b.parallel }()
+		i.run(ctx)
 	})
 }
 
-// readsOnly says whether the call, as its caller gave it, only reads.
-func (h *snapshot) readsOnly(ctx context.Context, e *entry) bool {
-	if e.tooLate(ctx, nil) != nil {
+// onlyReads reports whether the call, as its caller gave it, only reads.
+func (h *snapshot) onlyReads(ctx context.Context, i *batchItem) bool {
+	if i.tooLate(ctx, nil) != nil {
 		return false
 	}
-	c := e.call
+	c := i.call
 	h.prepare(&c)
-	look := chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.guard, h.open, h.lookup)
+	look := wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, nil }, h.guard, h.open, h.lookup)
 	if _, err := look(ctx, &c); err != nil {
 		return false
 	}
@@ -144,79 +142,63 @@ func (h *snapshot) readsOnly(ctx context.Context, e *entry) bool {
 		return false
 	}
 	c.Arguments = object
-	return c.reads()
+	return c.onlyReads()
 }
 
-// reads says whether the call only reads: by its tool's word, or, of a shell command, by what the host makes of each part.
-func (c *Call) reads() bool {
-	if isYes(c.Definition.Hints.ReadOnly) {
+// onlyReads goes by the tool's hint or, of a shell command, by the host's judgement of each part.
+func (c *Call) onlyReads() bool {
+	if isTrue(c.Definition.Hints.ReadOnly) {
 		return true
 	}
 	if c.Definition.Category != shelltool.Category {
 		return false
 	}
-	j, err := commandsThatRead(c.query())
+	j, err := judgeReading(c.query())
 	return err == nil && j.Effect == policy.Allow
 }
 
-// besides waits until the call may run beside those of its batch that run, and keeps others waiting until leave.
-func (c *Call) besides(ctx context.Context) (leave func(), e *sdk.Error) {
-	if c.entry == nil {
+// awaitBatch waits until the call may run beside the running calls of its batch, and keeps others waiting until leave.
+func (c *Call) awaitBatch(ctx context.Context) (leave func(), e *sdk.Error) {
+	if c.item == nil {
 		return func() {}, nil
 	}
 	n := int64(maxBatch)
-	if c.reads() {
+	if c.onlyReads() {
 		n = 1
 	}
-	alone := c.entry.batch.alone
+	alone := c.item.batch.alone
 	if alone.Acquire(ctx, n) != nil {
 		return nil, notBegun(ctx, "while it waited for others of its batch")
 	}
 	return func() { alone.Release(n) }, nil
 }
 
-// notRun answers a call that does not get as far as the route.
-func (h *snapshot) notRun(ctx context.Context, c *Call, why *sdk.Error) *Result {
-	refused := chain(func(context.Context, *Call) (*sdk.Result, error) { return nil, why }, h.audit, h.conclude)
-	result, err := refused(ctx, h.prepare(c))
-	return h.answered(c, result, err, 0)
-}
-
-// An entry is one call of a batch.
-type entry struct {
-	batch  *batch
-	index  int
-	call   Call
-	wrong  *sdk.Error // why it is not run at all
-	share  int64      // of the output
-	result *Result
-
-	begun  bool               // it was not too late; guarded by the batch's lock
-	cancel context.CancelFunc // once started; guarded too
-}
-
-func (e *entry) run(ctx context.Context) {
+func (i *batchItem) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	b := e.batch
-	if why := e.tooLate(ctx, cancel); why != nil {
-		e.result = b.host.now.Load().notRun(ctx, &e.call, why)
+	b := i.batch
+	if why := i.tooLate(ctx, cancel); why != nil {
+		now := b.host.now.Load()
+		c := now.prepare(&i.call)
+		refuse := wrap(func(context.Context, *Call) (*sdk.Result, error) { return nil, why }, now.audit, now.outcome)
+		result, err := refuse(ctx, c)
+		i.result = now.finish(c, result, err, 0)
 	} else {
-		e.result = b.host.call(ctx, e.call, e)
+		i.result = b.host.call(ctx, i.call, i)
 	}
-	b.output.settle(e.share, e.result)
-	e.end()
+	b.budget.settle(i.share, i.result)
+	i.end()
 }
 
-// tooLate says why the call is not to be run any more, or not at all. If it is to be, cancel is for those who reject it
-// later; nil while it is not started.
-func (e *entry) tooLate(ctx context.Context, cancel context.CancelFunc) *sdk.Error {
-	e.batch.mu.Lock()
-	defer e.batch.mu.Unlock()
-	e.cancel = cancel
-	switch why := e.dropped(); {
-	case e.wrong != nil:
-		return e.wrong
+// tooLate says why the call does not run any more, or not at all. If it does, cancel is for a rejection of an earlier call; nil
+// while it is not started.
+func (i *batchItem) tooLate(ctx context.Context, cancel context.CancelFunc) *sdk.Error {
+	i.batch.mu.Lock()
+	defer i.batch.mu.Unlock()
+	i.cancel = cancel
+	switch why := i.canceled(); {
+	case i.refusal != nil:
+		return i.refusal
 	case why != nil:
 		return why
 	case ctx.Err() != nil:
@@ -225,83 +207,77 @@ func (e *entry) tooLate(ctx context.Context, cancel context.CancelFunc) *sdk.Err
 	return nil
 }
 
-// dropped is for those who hold the lock.
-func (e *entry) dropped() *sdk.Error {
-	r := e.batch.rejected
-	if r == nil || e.index <= r.index {
+// canceled is the error of a call after a rejected one. The caller holds the lock, as for reject.
+func (i *batchItem) canceled() *sdk.Error {
+	r := i.batch.rejected
+	if r == nil || i.index <= r.index {
 		return nil
 	}
 	return fail(sdk.CodeCanceled, "Canceled", "the call was canceled because call %.100q (%.100s) was rejected; nothing was run",
 		r.call.ID, r.call.Tool)
 }
 
-// begin is the last moment before the plugin gets the call. From then on nobody else's rejection matters to it.
-func (c *Call) begin() *sdk.Error {
-	if c.entry == nil {
-		return nil
-	}
-	c.entry.batch.mu.Lock()
-	defer c.entry.batch.mu.Unlock()
-	if why := c.entry.dropped(); why != nil {
-		return why
-	}
-	c.entry.begun = true
-	return nil
-}
-
-// end tells the calls after this one when they are not to run.
-func (e *entry) end() {
-	b := e.batch
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if why := e.dropped(); why != nil && !e.begun && e.result.Error != nil && e.result.Error.Code == sdk.CodeCanceled {
-		e.result.Error = concluded(why, "")
-	}
-	if b.stops(e.result) {
-		e.reject()
-	}
-}
-
-// reject is for a call that a person has just said no to: if that is for the calls after it too, none of them begins, or
-// is asked about, any more.
-func (c *Call) reject(a Answer) {
-	if c.entry == nil || !a.CancelRest && !c.entry.batch.options.StopOnRejection {
+// reject cancels the calls after this one.
+func (i *batchItem) reject() {
+	b := i.batch
+	if b.rejected != nil && b.rejected.index <= i.index {
 		return
 	}
-	c.entry.batch.mu.Lock()
-	defer c.entry.batch.mu.Unlock()
-	c.entry.reject()
-}
-
-// reject cancels the calls after this one. It is for those who hold the lock.
-func (e *entry) reject() {
-	b := e.batch
-	if b.rejected != nil && b.rejected.index <= e.index {
-		return
-	}
-	b.rejected = e
-	for _, later := range b.entries[e.index+1:] {
+	b.rejected = i
+	for _, later := range b.items[i.index+1:] {
 		if later.cancel != nil && !later.begun {
 			later.cancel()
 		}
 	}
 }
 
-// stops says whether a person's no is for the calls after it too. A plugin cannot say no in a person's name: it was not
-// asked yet.
-func (b *batch) stops(r *Result) bool {
+// begin is called before the plugin gets the call: from then on no rejection of another call cancels it.
+func (c *Call) begin() *sdk.Error {
+	if c.item == nil {
+		return nil
+	}
+	c.item.batch.mu.Lock()
+	defer c.item.batch.mu.Unlock()
+	if why := c.item.canceled(); why != nil {
+		return why
+	}
+	c.item.begun = true
+	return nil
+}
+
+// cancelRest is called when a person has said no. If that holds for the calls after it, none of them begins, or is asked about.
+func (c *Call) cancelRest(a Answer) {
+	if c.item == nil || !a.CancelRest && !c.item.batch.options.StopOnRejection {
+		return
+	}
+	c.item.batch.mu.Lock()
+	defer c.item.batch.mu.Unlock()
+	c.item.reject()
+}
+
+// end cancels the calls after this one if its result says so. A plugin cannot say no in a person's name: a call that reached
+// it was not rejected.
+func (i *batchItem) end() {
+	b, r := i.batch, i.result
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if why := i.canceled(); why != nil && !i.begun && r.Error != nil && r.Error.Code == sdk.CodeCanceled {
+		r.Error = setOutcome(why, "")
+	}
 	if r.Error == nil || r.Error.Code != sdk.CodeRejected || r.Attempts > 0 {
-		return false
+		return
 	}
 	var details struct {
 		CancelRest bool `json:"cancel_rest"`
 	}
-	_ = json.Unmarshal(r.Error.Details, &details) // else nothing is told
-	return b.options.StopOnRejection || details.CancelRest
+	_ = json.Unmarshal(r.Error.Details, &details) // no details say nothing
+	if b.options.StopOnRejection || details.CancelRest {
+		i.reject()
+	}
 }
 
-// A purse holds what the calls of a batch may still put out.
-type purse struct {
+// An outputBudget is what the calls of a batch may still put out.
+type outputBudget struct {
 	limited bool
 
 	mu    sync.Mutex
@@ -309,44 +285,33 @@ type purse struct {
 	calls int   // that have not taken their share yet
 }
 
-// take gives the next call its share. It is never zero.
-func (p *purse) take() int64 {
-	if !p.limited {
+// take returns the next call's share, at least one byte.
+func (b *outputBudget) take() int64 {
+	if !b.limited {
 		return math.MaxInt64
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	share := max(p.left/int64(p.calls), 1)
-	p.left -= share
-	p.calls--
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	share := max(b.left/int64(b.calls), 1)
+	b.left -= share
+	b.calls--
 	return share
 }
 
-// settle takes back what a call has left over of its share, or what it has put out above it.
-func (p *purse) settle(share int64, r *Result) {
-	if !p.limited {
+// settle returns what a call has left of its share, or takes what it has put out above it. Structured often is the text once
+// more, and counts once.
+func (b *outputBudget) settle(share int64, r *Result) {
+	if !b.limited {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.left += share - size(r)
-}
-
-// size counts what a model reads of a result, in bytes. Structured often is the text once more, and counts once.
-func size(r *Result) (n int64) {
+	var size int64
 	for _, c := range r.Content {
-		n += int64(len(c.Text) + len(c.Raw))
+		size += int64(len(c.Text) + len(c.Raw))
 	}
-	if string(r.Structured) != allText(r.Content) {
-		n += int64(len(r.Structured))
+	if string(r.Structured) != joinTexts(r.Content) {
+		size += int64(len(r.Structured))
 	}
-	return n
-}
-
-// share is how much of a result the call's batch leaves it.
-func (c *Call) share() int64 {
-	if c.entry == nil {
-		return sdk.MaxResult
-	}
-	return c.entry.share
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left += share - size
 }

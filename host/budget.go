@@ -13,9 +13,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// budget refuses calls that cost too much, and those of a session that has made as many as it may. It stands before
-// anybody is asked whether the call may run. A call that does not run after all is not counted, and one that comes by
-// again, with arguments that a person has changed, is counted once.
+// budget refuses calls that cost too much, and those of a session that has used up its calls, before a person is asked. A
+// call that does not run after all is not counted, and one whose arguments a person has changed is counted once.
 func (h *snapshot) budget(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
 		if e := h.tooExpensive(c.Definition); e != nil {
@@ -40,6 +39,36 @@ func (h *snapshot) budget(next CallFunc) CallFunc {
 	}
 }
 
+// tiers are the cost tiers, in rising order.
+var tiers = []sdk.CostTier{sdk.Free, sdk.Cheap, sdk.Expensive}
+
+// tier is cheap when the plugin does not say.
+func (t *Tool) tier() sdk.CostTier {
+	if t.CostTier == "" {
+		return sdk.Cheap
+	}
+	return t.CostTier
+}
+
+func (t *Tool) costsMore(limit sdk.CostTier) bool {
+	return slices.Index(tiers, t.tier()) > slices.Index(tiers, limit)
+}
+
+func (h *snapshot) tooExpensive(t *Tool) *sdk.Error {
+	limit := h.options.MaxCostTier
+	if limit == "" || !t.costsMore(limit) {
+		return nil
+	}
+	cost := "is " + string(t.CostTier)
+	if t.CostTier == "" {
+		cost = "has no cost tier, and so counts as " + string(t.tier())
+	}
+	e := fail(sdk.CodeLimit, "TooExpensive", "%s %s; calls may be %s at most (max_cost_tier); nothing was run", t.Name, cost, limit)
+	e.Suggestion = "Use a tool that costs less, or ask the user to raise the limit."
+	e.Details = sdk.Details(limitDetails{Setting: "max_cost_tier", Limit: limit})
+	return e
+}
+
 // An allowance is how many calls a session may make.
 type allowance struct {
 	of   string // a tool or a plugin, as errors name it
@@ -57,112 +86,6 @@ func (h *snapshot) allowances(t *Tool) (all []allowance) {
 	return all
 }
 
-// tiers are the cost tiers, in rising order.
-var tiers = []sdk.CostTier{sdk.Free, sdk.Cheap, sdk.Expensive}
-
-// tier is what a call of the tool costs: cheap, when its plugin does not tell.
-func (t *Tool) tier() sdk.CostTier {
-	if t.CostTier == "" {
-		return sdk.Cheap
-	}
-	return t.CostTier
-}
-
-func (t *Tool) costsMore(ceiling sdk.CostTier) bool {
-	return slices.Index(tiers, t.tier()) > slices.Index(tiers, ceiling)
-}
-
-func (h *snapshot) tooExpensive(t *Tool) *sdk.Error {
-	ceiling := h.options.MaxCostTier
-	if ceiling == "" || !t.costsMore(ceiling) {
-		return nil
-	}
-	cost := "is " + string(t.CostTier)
-	if t.CostTier == "" {
-		cost = "does not tell its cost, and so counts as " + string(t.tier())
-	}
-	e := fail(sdk.CodeLimit, "TooExpensive", "%s %s; calls may be %s at most (max_cost_tier); nothing was run", t.Name, cost, ceiling)
-	e.Suggestion = "Use a tool that costs less, or ask the user to raise the limit."
-	e.Details = sdk.Details(limitDetails{Setting: "max_cost_tier", Limit: ceiling})
-	return e
-}
-
-// maxSessions is how many sessions' calls are remembered.
-const maxSessions = 10_000
-
-// sessions count calls. The session that has not called for longest is forgotten when there are too many.
-type sessions struct {
-	mu     sync.Mutex
-	byID   map[sessionID]*list.Element
-	recent list.List // of *session, the one that called last in front
-}
-
-// A sessionID is a hash: callers' ids may be long.
-type sessionID [sha256.Size]byte
-
-type session struct {
-	id    sessionID
-	calls map[string]int // by what the allowances are of
-}
-
-// count counts one call, or says whose limit is reached and counts nothing.
-func (s *sessions) count(id string, of []allowance) (*session, *sdk.Error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	caller := s.find(sha256.Sum256([]byte(id)))
-	for _, a := range of {
-		if caller.calls[a.of] >= a.most {
-			return nil, a.spent()
-		}
-	}
-	for _, a := range of {
-		caller.calls[a.of]++
-	}
-	return caller, nil
-}
-
-// spent says that the call's session has made as many calls as it may; nil when it has not. Nothing is counted.
-func (h *snapshot) spent(c *Call, t *Tool) *sdk.Error {
-	of := h.allowances(t)
-	if len(of) == 0 {
-		return nil
-	}
-	h.sessions.mu.Lock()
-	defer h.sessions.mu.Unlock()
-	e := h.sessions.byID[sha256.Sum256([]byte(c.SessionID))]
-	for _, a := range of {
-		if e != nil && !c.counted && e.Value.(*session).calls[a.of] >= a.most {
-			return a.spent()
-		}
-	}
-	return nil
-}
-
-func (s *sessions) giveBack(caller *session, of []allowance) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, a := range of {
-		caller.calls[a.of]--
-	}
-}
-
-// find gives the session, which then is the one that called last.
-func (s *sessions) find(id sessionID) *session {
-	if e := s.byID[id]; e != nil {
-		s.recent.MoveToFront(e)
-		return e.Value.(*session)
-	}
-	if s.byID == nil {
-		s.byID = map[sessionID]*list.Element{}
-	}
-	if last := s.recent.Back(); len(s.byID) >= maxSessions {
-		delete(s.byID, s.recent.Remove(last).(*session).id)
-	}
-	caller := &session{id: id, calls: map[string]int{}}
-	s.byID[id] = s.recent.PushFront(caller)
-	return caller
-}
-
 func (a allowance) spent() *sdk.Error {
 	e := limitError("BudgetSpent", limitDetails{Setting: "max_calls", Of: a.of, Limit: a.most},
 		fmt.Sprintf("a session may make %d calls, and this one has", a.most))
@@ -170,42 +93,27 @@ func (a allowance) spent() *sdk.Error {
 	return e
 }
 
-// A Counter keeps what limits count where the next host finds it, for hosts that make one call and end. Change calls change
-// with what is kept of a session, which no other host changes meanwhile, and keeps what change left there unless that
-// failed. A Counter that cannot keep counts is an error, and the call that should be counted is refused.
-type Counter interface {
-	Change(ctx context.Context, session string, change func(*Counted) error) error
-}
-
-// Counted is what is kept. The names are those of what a limit is set for, such as `tool "shell__exec"`.
-type Counted struct {
-	// Calls are how many calls the session has made.
-	Calls map[string]int
-	// Rates say how many calls may follow at once, those of all sessions together.
-	Rates map[string]Tokens
-}
-
-// Tokens are how many calls a rate let through at a time; there are more of them later.
-type Tokens struct {
-	Left float64
-	At   time.Time
-}
-
-// offered refuses tools that a host which makes one call cannot offer.
-func (r *registry) offered(t *Tool) *sdk.Error {
-	if !r.single || !t.Stateful {
+// spent refuses a call whose session has used up its calls. Nothing is counted.
+func (h *snapshot) spent(c *Call, t *Tool) *sdk.Error {
+	of := h.allowances(t)
+	if len(of) == 0 || c.counted {
 		return nil
 	}
-	e := fail(sdk.CodeNotInCatalog, "NeedsLastingHost", "%s works with what earlier calls left in its plugin's process, and this host ends after one call, so there is nothing that it could work with; nothing was run", t.Name)
-	e.Suggestion = "Reach the goal another way. Only a host that goes on, such as that of an agent, has this tool."
-	return e
+	h.sessions.mu.Lock()
+	defer h.sessions.mu.Unlock()
+	e := h.sessions.byID[sha256.Sum256([]byte(c.SessionID))]
+	for _, a := range of {
+		if e != nil && e.Value.(*session).calls[a.of] >= a.most {
+			return a.spent()
+		}
+	}
+	return nil
 }
 
 // count counts one call against the allowances of its session, or says which is used up and counts nothing.
 func (h *snapshot) count(ctx context.Context, session string, of []allowance) (giveBack func(), e *sdk.Error) {
 	if h.options.Counter == nil {
-		s, e := h.sessions.count(session, of)
-		return func() { h.sessions.giveBack(s, of) }, e
+		return h.sessions.count(session, of)
 	}
 	failed := h.options.Counter.Change(ctx, session, func(c *Counted) error {
 		for _, a := range of {
@@ -213,16 +121,16 @@ func (h *snapshot) count(ctx context.Context, session string, of []allowance) (g
 				return a.spent()
 			}
 		}
+		if c.Calls == nil {
+			c.Calls = map[string]int{}
+		}
 		for _, a := range of {
-			if c.Calls == nil {
-				c.Calls = map[string]int{}
-			}
 			c.Calls[a.of]++
 		}
 		return nil
 	})
 	if failed != nil {
-		return nil, uncounted(ctx, failed)
+		return nil, notCounted(ctx, failed)
 	}
 	return func() {
 		err := h.options.Counter.Change(context.WithoutCancel(ctx), session, func(c *Counted) error {
@@ -239,7 +147,92 @@ func (h *snapshot) count(ctx context.Context, session string, of []allowance) (g
 	}, nil
 }
 
-// pace refuses a call that comes before the rates allow it, those of calls of earlier hosts counted.
+// maxSessions is how many sessions' calls are remembered.
+const maxSessions = 10_000
+
+// sessions count calls. When there are too many, the session that has not called for longest is forgotten.
+type sessions struct {
+	mu     sync.Mutex
+	byID   map[sessionID]*list.Element
+	recent list.List // of *session, the one that called last in front
+}
+
+// A sessionID is a hash: callers' ids may be long.
+type sessionID [sha256.Size]byte
+
+type session struct {
+	id    sessionID
+	calls map[string]int // by what the allowances are of
+}
+
+func (s *sessions) count(id string, of []allowance) (giveBack func(), e *sdk.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	caller := s.find(sha256.Sum256([]byte(id)))
+	for _, a := range of {
+		if caller.calls[a.of] >= a.most {
+			return nil, a.spent()
+		}
+	}
+	for _, a := range of {
+		caller.calls[a.of]++
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, a := range of {
+			caller.calls[a.of]--
+		}
+	}, nil
+}
+
+// find returns the session, which then is the one that called last.
+func (s *sessions) find(id sessionID) *session {
+	if e := s.byID[id]; e != nil {
+		s.recent.MoveToFront(e)
+		return e.Value.(*session)
+	}
+	if s.byID == nil {
+		s.byID = map[sessionID]*list.Element{}
+	}
+	if last := s.recent.Back(); len(s.byID) >= maxSessions {
+		delete(s.byID, s.recent.Remove(last).(*session).id)
+	}
+	caller := &session{id: id, calls: map[string]int{}}
+	s.byID[id] = s.recent.PushFront(caller)
+	return caller
+}
+
+// A Counter keeps what limits count where the next host finds it, for hosts that make one call and end. Change calls change
+// with what is kept of a session, which no other host changes meanwhile, and keeps the result unless change failed. A Counter
+// that cannot keep counts returns an error, and the call that should be counted is refused.
+type Counter interface {
+	Change(ctx context.Context, session string, change func(*Counted) error) error
+}
+
+// Counted is what is kept. Its keys are what a limit is set for, such as `tool "shell__exec"`.
+type Counted struct {
+	// Calls are how many calls the session has made.
+	Calls map[string]int
+	// Rates say how many calls may follow at once, those of all sessions together.
+	Rates map[string]Tokens
+}
+
+// Tokens are how many calls a rate let through at a time; there are more of them later.
+type Tokens struct {
+	Left float64
+	At   time.Time
+}
+
+// at returns the tokens that there are by now. A clock that was set back adds none.
+func (t Tokens) at(now time.Time, l queue.Limits) float64 {
+	if t.At.IsZero() {
+		return float64(l.Burst)
+	}
+	return min(t.Left+max(now.Sub(t.At).Seconds(), 0)*l.Rate, float64(l.Burst))
+}
+
+// pace refuses a call that comes before the rates allow it, calls of earlier hosts included.
 func (h *snapshot) pace(ctx context.Context, t *Tool) *sdk.Error {
 	if h.options.Counter == nil {
 		return nil
@@ -256,7 +249,7 @@ func (h *snapshot) pace(ctx context.Context, t *Tool) *sdk.Error {
 	if len(limited) == 0 {
 		return nil
 	}
-	return uncounted(ctx, h.options.Counter.Change(ctx, "", func(c *Counted) error {
+	return notCounted(ctx, h.options.Counter.Change(ctx, "", func(c *Counted) error {
 		now, left := time.Now(), map[string]float64{}
 		for _, r := range limited {
 			left[r.Of] = c.Rates[r.Of].at(now, r.Limits)
@@ -275,16 +268,8 @@ func (h *snapshot) pace(ctx context.Context, t *Tool) *sdk.Error {
 	}))
 }
 
-// at gives the tokens that there are by now. A clock that was set back gives none.
-func (t Tokens) at(now time.Time, l queue.Limits) float64 {
-	if t.At.IsZero() {
-		return float64(l.Burst)
-	}
-	return min(t.Left+max(now.Sub(t.At).Seconds(), 0)*l.Rate, float64(l.Burst))
-}
-
-// uncounted is the error of a call that could not be counted: over the limit, or not known to be within it.
-func uncounted(ctx context.Context, err error) *sdk.Error {
+// notCounted is the error of a call that is over a limit, or not known to be within it; nil if err is.
+func notCounted(ctx context.Context, err error) *sdk.Error {
 	e := asError(err)
 	switch {
 	case err == nil:

@@ -237,7 +237,7 @@ func TestTooExpensive(t *testing.T) {
 		want string
 	}{
 		"told":     {sdk.Expensive, "test__run is expensive; calls may be free at most (max_cost_tier); nothing was run"},
-		"not told": {"", "test__run does not tell its cost, and so counts as cheap; calls may be free at most (max_cost_tier); nothing was run"},
+		"not told": {"", "test__run has no cost tier, and so counts as cheap; calls may be free at most (max_cost_tier); nothing was run"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

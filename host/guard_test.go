@@ -55,7 +55,7 @@ func TestPanicWhileListing(t *testing.T) {
 	bad := &fake{list: func(context.Context) ([]sdk.Tool, error) { panic("boom") }}
 	h := newHost(t, map[string]host.Plugin{"bad": bad, "good": answering(nil, nil)}, host.Options{Logger: slogTo(log)})
 	tools, problems := h.Tools(t.Context())
-	if len(tools) != 1 || len(problems) != 1 || problems[0].Error() != `plugin "bad" cannot tell its tools: it panicked: boom` {
+	if len(tools) != 1 || len(problems) != 1 || problems[0].Error() != `plugin "bad" cannot list its tools: it panicked: boom` {
 		t.Errorf("tools %v, problems %v", tools, problems)
 	}
 	if lines := log.named("a panic was caught"); len(lines) != 1 || lines[0].Attrs["plugin"] != "bad" {

@@ -15,9 +15,6 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// maxTimeout bounds every call, whatever is asked for.
-const maxTimeout = time.Hour
-
 // slots are a call's places in the queues: of its plugin, if that has limits, and of the host. The call joins at the first
 // look, so that a call over a limit is refused before anything is done for it, and leaves on every way out, and before
 // anything slow: a preview, or a question to a person. It joins again when it comes to limit.
@@ -112,7 +109,7 @@ func (h *snapshot) limit(next CallFunc) CallFunc {
 		if e := h.wait(ctx, c); e != nil {
 			return nil, e
 		}
-		leaveBatch, e := c.besides(ctx)
+		leaveBatch, e := c.awaitBatch(ctx)
 		if e != nil {
 			return nil, e
 		}
@@ -210,7 +207,7 @@ func (l Limits) queueLimits() queue.Limits {
 	return queue.Limits{Concurrency: l.Concurrency, Queue: l.Queue, Rate: l.Rate, Burst: l.Burst}
 }
 
-// limitHost limits all calls together, and each plugin to three quarters of that, so that a flood of calls to one plugin
+// limitHost limits all calls leaveBatch, and each plugin to three quarters of that, so that a flood of calls to one plugin
 // blocks no other. A host of few calls is one plugin's if need be.
 func (n *snapshot) limitHost() {
 	all := queue.Limits{Concurrency: n.options.MaxConcurrency, Queue: 4 * min(n.options.MaxConcurrency, math.MaxInt/4)}
@@ -255,61 +252,4 @@ func (n *snapshot) limitPlugins(before map[string]*queue.Queue) {
 			n.queues[name] = q
 		}
 	}
-}
-
-// start is the last look before the plugin gets the call.
-func (h *snapshot) start(next CallFunc) CallFunc {
-	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if h.base.Err() != nil { // Close ends calls one after the other, so a turn may have passed on meanwhile
-			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host was closed before the call began; nothing was run")
-		}
-		if h.replaced() {
-			return nil, errReplaced
-		}
-		if ctx.Err() != nil {
-			return nil, notBegun(ctx, "before it began")
-		}
-		if e := c.begin(); e != nil {
-			return nil, e
-		}
-		return next(ctx, c)
-	}
-}
-
-// timed gives the call its deadline, which begins only now: its timeout, less what its preview took of it.
-func (h *snapshot) timed(next CallFunc) CallFunc {
-	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		d := h.timeout(c)
-		limited, cancel := context.WithTimeout(ctx, d-c.looked)
-		defer cancel()
-		result, err := next(limited, c)
-		if e := asError(err); e != nil && e.Code == sdk.CodeTimeout && over(limited) && ctx.Err() == nil {
-			err = tookTooLong(limited, c, d)
-		}
-		return result, err
-	}
-}
-
-// over says whether the deadline has passed, or is about to: whoever speaks for the plugin may see it a moment before the
-// timer here does.
-func over(ctx context.Context) bool {
-	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) < 10*time.Millisecond
-}
-
-// tookTooLong is what everybody says of a deadline, with its length.
-func tookTooLong(ctx context.Context, c *Call, d time.Duration) *sdk.Error {
-	e := sdk.EndedError(ctx)
-	e.Message = c.Tool + " took longer than its limit of " + d.String() + " and was stopped"
-	if c.outcome == sdk.OutcomeNotSent {
-		e.Message = c.Tool + " could not begin within its limit of " + d.String() + "; nothing was run"
-	}
-	e.Details = sdk.Details(map[string]int64{"timeout_ms": d.Milliseconds()})
-	return e
-}
-
-// timeout is what the caller asks for, else the user's setting, else the tool's own word, else the host's.
-func (h *snapshot) timeout(c *Call) time.Duration {
-	d := firstPositive(c.Timeout, h.options.Tools[c.Tool].Timeout, c.Definition.Timeout, h.options.DefaultTimeout)
-	return min(d, maxTimeout)
 }

@@ -41,8 +41,8 @@ func TestOneBrokenPluginHidesNoOthers(t *testing.T) {
 	for range 2 {
 		tools, problems := h.Tools(t.Context())
 		diff(t, []string{"art__a", "art__b", "zoo__a", "zoo__b"}, names(tools))
-		diff(t, []string{`plugin "broken" crashed 5 times`, `plugin "p1" cannot tell its tools: a plain error`, `plugin "p2" cannot tell its tools: a plain error`,
-			`plugin "p3" cannot tell its tools: a plain error`, `plugin "plain" cannot tell its tools: a plain error`}, texts(problems))
+		diff(t, []string{`plugin "broken" crashed 5 times`, `plugin "p1" cannot list its tools: a plain error`, `plugin "p2" cannot list its tools: a plain error`,
+			`plugin "p3" cannot list its tools: a plain error`, `plugin "plain" cannot list its tools: a plain error`}, texts(problems))
 	}
 	succeeded(t, h.Call(t.Context(), call("zoo__a", "")))
 	if e := failed(t, h.Call(t.Context(), call("broken__a", "")), sdk.CodePluginUnavailable); e.Name != "Quarantined" {
@@ -241,7 +241,7 @@ func TestListingDoesNotWaitForEver(t *testing.T) {
 		started := time.Now()
 		tools, problems := h.Tools(t.Context())
 		diff(t, []string{"good__run"}, names(tools))
-		diff(t, []string{`plugin "silent" did not tell its tools in time; nothing was run`}, texts(problems))
+		diff(t, []string{`plugin "silent" did not list its tools in time; nothing was run`}, texts(problems))
 		if took := time.Since(started); took != time.Minute {
 			t.Errorf("listing took %s, want 1m0s", took)
 		}

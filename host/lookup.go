@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,98 +16,89 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// aliasName is what every model vendor takes for a name.
-var aliasName = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+// lookup finds the tool of a call by its exact full name, if the call's catalog has it.
+func (h *snapshot) lookup(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		if e := c.checkNames(); e != nil {
+			return nil, e
+		}
+		if f := c.failedLookup; f.by == h && f.tool == c.Tool {
+			return nil, f.err
+		}
+		tool, err := h.registry.find(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		c.Definition = tool
+		return next(ctx, c)
+	}
+}
 
-// aliases gives the tools by their other names. Two tools cannot have one, also in other letters, and none can be the name that
-// a tool of a plugin may have.
-func aliases(plugins map[string]Plugin, tools map[string]ToolOptions) (map[string]string, error) {
-	out, owners := map[string]string{}, map[string]string{}
-	for _, tool := range slices.Sorted(maps.Keys(tools)) {
-		for _, alias := range tools[tool].Aliases {
-			plugin, _, full := strings.Cut(strings.ToLower(alias), "__")
-			_, known := plugins[plugin]
-			owner, taken := owners[strings.ToLower(alias)]
-			switch {
-			case !aliasName().MatchString(alias):
-				return nil, fmt.Errorf("host: the alias %.80q of %s must match %s", alias, tool, aliasName())
-			case full && known:
-				return nil, fmt.Errorf("host: the alias %q of %s is the name that a tool of plugin %q may have; give %s another one", alias, tool, plugin, tool)
-			case taken && owner != tool:
-				return nil, fmt.Errorf("host: %s and %s have the alias %q both; only one of them can be called so", owner, tool, alias)
+// Limits of what names a call, in bytes. The wire has the same.
+const (
+	maxCallName = 256
+	maxWorkdir  = 4096
+)
+
+// checkNames refuses names of absurd length: they would be kept, logged and sent.
+func (c *Call) checkNames() *sdk.Error {
+	for _, n := range []struct {
+		what, name string
+		most       int
+	}{{"call id", c.ID, maxCallName}, {"session id", c.SessionID, maxCallName}, {"caller", c.Caller, maxCallName}, {"work folder", c.Workdir, maxWorkdir}} {
+		if len(n.name) > n.most {
+			return fail(sdk.CodeInvalidArgs, "NameTooLong", "the %s has %d bytes, at most %d are allowed; nothing was run", n.what, len(n.name), n.most)
+		}
+	}
+	return nil
+}
+
+func (r *registry) find(ctx context.Context, c *Call) (*Tool, error) {
+	plugin, _, _ := strings.Cut(c.Tool, "__")
+	l := r.plugins[plugin]
+	if l == nil {
+		return nil, r.notFound(ctx, c, toolList{})
+	}
+	own, err := r.toolsFor(ctx, c, l)
+	if err != nil {
+		return nil, err
+	}
+	t := own.tools[c.Tool]
+	switch {
+	case t == nil:
+		for _, p := range own.problems {
+			out, ok := errors.AsType[*toolProblem](p)
+			if ok && out.refusal != nil && out.name == c.Tool && c.catalog.allowsName(c.Tool) {
+				return nil, new(*out.refusal)
 			}
-			out[alias], owners[strings.ToLower(alias)] = tool, tool
 		}
+		return nil, r.notFound(ctx, c, own)
+	case !c.catalog.allows(t):
+		return nil, r.notInCatalog(ctx, c, own)
+	case r.singleCall && t.Stateful:
+		e := fail(sdk.CodeNotInCatalog, "NeedsLastingHost", "%s works with what earlier calls left in its plugin's process, and this host ends after one call; nothing was run", t.Name)
+		e.Suggestion = "Reach the goal another way. Only a host that serves many calls, such as an agent's, has this tool."
+		return nil, e
 	}
-	return out, nil
+	return t, nil
 }
 
-// meant gives the full name of the tool that is called so.
-func (h *snapshot) meant(name string) string {
-	if tool, is := h.aliases[name]; is {
-		return tool
+// toolsFor lists the plugin if need be, within the caller's timeout, if there is one. It does not list it for a name that the
+// catalog refuses whatever the tool is.
+func (r *registry) toolsFor(ctx context.Context, c *Call, l *listing) (toolList, error) {
+	own := l.load()
+	switch {
+	case own.tools != nil:
+		return own, nil
+	case !c.catalog.allowsName(c.Tool):
+		return toolList{}, r.notInCatalog(ctx, c, toolList{})
 	}
-	return name
+	limited, cancel := context.WithTimeout(ctx, firstPositive(c.Timeout, r.timeout))
+	defer cancel()
+	return l.list(limited)
 }
 
-// foreign are the tools of other agents that do what one of ours does. Models that were trained with those call them by
-// name; they are suggestions, and nothing is run by such a name unless it is an alias.
-var foreign = foreignNames(map[string]string{
-	"readfile__read": "read_file read_many_files view_file open_file view cat read",
-	"readfile__list": "list_directory list_dir list_files ls read_dir view_subdirectory",
-	"readfile__glob": "glob find_files file_glob_search file_search glob_file_search find_by_name find_path",
-	"readfile__grep": "grep_search search_file_content search_files grep ripgrep rg search codebase_search search_code find_in_files search_text",
-	"edit__replace":  "replace edit edit_file str_replace str_replace_editor str_replace_based_edit_tool search_replace find_and_replace single_find_and_replace edit_existing_file replace_in_file apply_diff replace_file_content",
-	"edit__multi":    "multi_edit apply_patch multi_replace_file_content",
-	"edit__write":    "write_file write create_file create_new_file write_to_file save_file new_file",
-	"edit__undo":     "undo_edit revert_edit",
-	"shell__exec":    "run_shell_command run_terminal_command run_terminal_cmd bash execute_command exec_command run_command run_in_terminal shell local_shell terminal sh execute_bash",
-	"shell__script":  "execute_code run_code python code_interpreter",
-	"shell__job":     "bash_output kill_bash kill_shell list_background_processes read_background_output get_terminal_output",
-	"http__get":      "web_fetch fetch fetch_url fetch_url_content read_url_content http_request url_fetch fetch_webpage",
-})
-
-func foreignNames(byTool map[string]string) map[string]string {
-	out := map[string]string{}
-	for tool, names := range byTool {
-		for name := range strings.FieldsSeq(names) {
-			out[plainLetters(name)] = tool
-		}
-	}
-	return out
-}
-
-// plainLetters is a name without what only its writing adds: run_terminal_command, RunTerminalCommand.
-func plainLetters(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r == '.' {
-			return -1
-		}
-		return r
-	}, strings.ToLower(name))
-}
-
-// sameUse are the tools of a catalog that do what the tool of another agent does, by that one's name: the plugin of ours may
-// have any label.
-func sameUse(name string, tools []*Tool) (out []string) {
-	full := foreign[plainLetters(name)]
-	_, own, _ := strings.Cut(full, "__")
-	for _, t := range tools {
-		if full != "" && (t.Name == full || t.said.Name == own && t.Category == category(full)) {
-			out = append(out, t.Name)
-		}
-	}
-	return out[:min(3, len(out))]
-}
-
-// category is that of a tool of ours.
-func category(full string) string {
-	plugin, _, _ := strings.Cut(full, "__")
-	return map[string]string{"readfile": "files", "edit": "edit", "shell": "shell", "http": "web"}[plugin]
-}
-
-// notFound says that there is no such tool.
-func (r *registry) notFound(ctx context.Context, c *Call, own known) error {
+func (r *registry) notFound(ctx context.Context, c *Call, own toolList) error {
 	e := fail(sdk.CodeToolNotFound, "ToolNotFound", "there is no tool %.100q", c.Tool)
 	for _, p := range own.problems {
 		if concerns(p, c.Tool) && c.catalog.allowsName(c.Tool) {
@@ -117,51 +109,43 @@ func (r *registry) notFound(ctx context.Context, c *Call, own known) error {
 	return e
 }
 
-// notInCatalog says that the tool is not for this caller. That it exists is no secret: whoever may not know of a tool
-// must not share a host with those who may.
-func (r *registry) notInCatalog(ctx context.Context, c *Call, own known) error {
+// notInCatalog says that the tool exists: callers that must not know that must not share a host with those who may.
+func (r *registry) notInCatalog(ctx context.Context, c *Call, own toolList) error {
 	e := fail(sdk.CodeNotInCatalog, "NotInCatalog", "the tool %.100q is not in this catalog; nothing was run", c.Tool)
 	e.Suggestion = r.suggest(ctx, c, own, "Call only tools that are listed here, and do not try this one again.")
 	return e
 }
 
-// suggest names up to three tools of the catalog that may have been meant: those of the plugin if it has any there, else
-// any with a near name. None of them is run.
-func (r *registry) suggest(ctx context.Context, c *Call, own known, otherwise string) string {
-	if near := r.near(ctx, c, own); len(near) > 0 {
-		return "Did you mean " + strings.Join(near, ", ") + "?"
-	}
-	return otherwise
-}
-
-func (r *registry) near(ctx context.Context, c *Call, own known) []string {
-	if len(c.Tool) > 2*maxName {
-		return nil
-	}
-	if tools, _ := c.catalog.pick(own); len(tools) > 0 {
-		return nearest(c.Tool, tools, len(c.Tool)+maxName)
-	}
-	tools := r.suggestable(ctx, c.catalog)
-	same := sameUse(c.Tool, tools)
-	for _, name := range nearest(c.Tool, tools, min(max(2, len(c.Tool)/3), len(c.Tool)-1)) {
-		if !slices.Contains(same, name) {
-			same = append(same, name)
-		}
-	}
-	return same[:min(3, len(same))]
-}
-
-// maxSuggesting bounds how long plugins are asked only to suggest a name.
+// maxSuggesting bounds how long plugins are listed only to suggest a name.
 const maxSuggesting = 5 * time.Second
 
-func (r *registry) suggestable(ctx context.Context, c *Catalog) []*Tool {
-	ctx, cancel := context.WithTimeout(ctx, maxSuggesting)
-	defer cancel()
-	tools, _, _ := r.all(ctx, c)
-	return tools
+// suggest names up to three tools of the catalog that may have been meant: those of the plugin if it has any there, else tools
+// with the same use or a similar name. None of them is run.
+func (r *registry) suggest(ctx context.Context, c *Call, own toolList, otherwise string) string {
+	if len(c.Tool) > 2*maxName {
+		return otherwise
+	}
+	var near []string
+	if tools, _ := c.catalog.pick(own); len(tools) > 0 {
+		near = nearest(c.Tool, tools, len(c.Tool)+maxName)
+	} else {
+		limited, cancel := context.WithTimeout(ctx, maxSuggesting)
+		defer cancel()
+		tools, _, _ := r.all(limited, c.catalog)
+		near = sameUse(c.Tool, tools)
+		for _, name := range nearest(c.Tool, tools, min(max(2, len(c.Tool)/3), len(c.Tool)-1)) {
+			if !slices.Contains(near, name) {
+				near = append(near, name)
+			}
+		}
+	}
+	if len(near) == 0 {
+		return otherwise
+	}
+	return "Did you mean " + strings.Join(near[:min(3, len(near))], ", ") + "?"
 }
 
-// nearest gives up to three names that are at most so many edits away, the nearest first.
+// nearest returns up to three names that are at most so many edits away, the nearest first.
 func nearest(name string, tools []*Tool, most int) []string {
 	distances := map[string]int{}
 	for _, t := range tools {
@@ -175,9 +159,74 @@ func nearest(name string, tools []*Tool, most int) []string {
 	return near[:min(3, len(near))]
 }
 
-// distance counts the edits from what was said to the tool's full name, its own, or that of its plugin.
+// distance counts the edits to the tool's full name, its own, or that of its plugin, whichever are fewest.
 func distance(name string, t *Tool) int {
 	name = strings.ToLower(name)
-	return min(levenshtein.Distance(name, strings.ToLower(t.Name), nil), levenshtein.Distance(name, strings.ToLower(t.said.Name), nil),
+	return min(levenshtein.Distance(name, strings.ToLower(t.Name), nil), levenshtein.Distance(name, strings.ToLower(t.declared.Name), nil),
 		levenshtein.Distance(name, t.Plugin, nil))
+}
+
+// aliasPattern is a name that every model vendor accepts.
+var aliasPattern = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+
+// newAliases returns the tools by alias. Two tools cannot share one, also if it differs by case, and none can be a name that
+// a tool of a plugin may have.
+func newAliases(plugins map[string]Plugin, tools map[string]ToolOptions) (map[string]string, error) {
+	out, owners := map[string]string{}, map[string]string{}
+	for _, tool := range slices.Sorted(maps.Keys(tools)) {
+		for _, alias := range tools[tool].Aliases {
+			plugin, _, full := strings.Cut(strings.ToLower(alias), "__")
+			_, known := plugins[plugin]
+			owner, taken := owners[strings.ToLower(alias)]
+			switch {
+			case !aliasPattern().MatchString(alias):
+				return nil, fmt.Errorf("host: the alias %.80q of %s must match %s", alias, tool, aliasPattern())
+			case full && known:
+				return nil, fmt.Errorf("host: the alias %q of %s is the name that a tool of plugin %q may have; give %s another one", alias, tool, plugin, tool)
+			case taken && owner != tool:
+				return nil, fmt.Errorf("host: %s and %s have the alias %q both; only one of them can be called so", owner, tool, alias)
+			}
+			out[alias], owners[strings.ToLower(alias)] = tool, tool
+		}
+	}
+	return out, nil
+}
+
+// otherNames are tools of other agents by what of ours has the same use. Models that were trained with those call them by
+// name. They are suggested; nothing runs by such a name unless it is an alias.
+var otherNames = map[string]string{
+	"readfile__read": "read_file read_many_files view_file open_file view cat read",
+	"readfile__list": "list_directory list_dir list_files ls read_dir view_subdirectory",
+	"readfile__glob": "glob find_files file_glob_search file_search glob_file_search find_by_name find_path",
+	"readfile__grep": "grep_search search_file_content search_files grep ripgrep rg search codebase_search search_code find_in_files search_text",
+	"edit__replace":  "replace edit edit_file str_replace str_replace_editor str_replace_based_edit_tool search_replace find_and_replace single_find_and_replace edit_existing_file replace_in_file apply_diff replace_file_content",
+	"edit__multi":    "multi_edit apply_patch multi_replace_file_content",
+	"edit__write":    "write_file write create_file create_new_file write_to_file save_file new_file",
+	"edit__undo":     "undo_edit revert_edit",
+	"shell__exec":    "run_shell_command run_terminal_command run_terminal_cmd bash execute_command exec_command run_command run_in_terminal shell local_shell terminal sh execute_bash",
+	"shell__script":  "execute_code run_code python code_interpreter",
+	"shell__job":     "bash_output kill_bash kill_shell list_background_processes read_background_output get_terminal_output",
+	"http__get":      "web_fetch fetch fetch_url fetch_url_content read_url_content http_request url_fetch fetch_webpage",
+}
+
+// categories are those of our tools by plugin.
+var categories = map[string]string{"readfile": "files", "edit": "edit", "shell": "shell", "http": "web"}
+
+// sameUse returns up to three tools with the same use as another agent's tool of that name. Our plugin may have any label.
+func sameUse(name string, tools []*Tool) (out []string) {
+	letters := func(name string) string { // run_terminal_command and RunTerminalCommand are one
+		return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(name))
+	}
+	for full, others := range otherNames {
+		if !slices.ContainsFunc(strings.Fields(others), func(other string) bool { return letters(other) == letters(name) }) {
+			continue
+		}
+		plugin, own, _ := strings.Cut(full, "__")
+		for _, t := range tools {
+			if t.Name == full || t.declared.Name == own && t.Category == categories[plugin] {
+				out = append(out, t.Name)
+			}
+		}
+	}
+	return out[:min(3, len(out))]
 }

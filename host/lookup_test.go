@@ -90,11 +90,11 @@ func TestTimeoutHoldsForListing(t *testing.T) {
 	h := single(t, p, host.Options{})
 	c := call("test__run", "")
 	c.Timeout = 10 * time.Millisecond
-	diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: `plugin "test" did not tell its tools in time; nothing was run`,
+	diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: `plugin "test" did not list its tools in time; nothing was run`,
 		Suggestion: "Try again: the plugin may still be starting.", Retryable: true, Outcome: sdk.OutcomeNotSent}, failed(t, h.Call(t.Context(), c), sdk.CodeTimeout))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	diff(t, &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled", Message: `the call was canceled while plugin "test" was asked for its tools; nothing was run`, Outcome: sdk.OutcomeNotSent},
+	diff(t, &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled", Message: `the call was canceled while plugin "test" listed its tools; nothing was run`, Outcome: sdk.OutcomeNotSent},
 		failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled))
 	if n := p.called.Load(); n != 0 {
 		t.Errorf("%d tools were run", n)

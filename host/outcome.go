@@ -13,17 +13,17 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// conclude is the border: every failure that leaves it says what became of the call, as a field for programs, and in words
-// for the model where that is not known. What is said there comes on top of the limit for error messages.
-func (h *Host) conclude(next CallFunc) CallFunc {
+// outcome is where errors leave the chain: each says what became of the call, in a field for programs, and in its message
+// where that is not known. That sentence is not cut by the limit for error messages.
+func (h *Host) outcome(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		result, err := next(ctx, c)
 		if e := asError(err); e != nil {
-			return result, c.concluded(e)
+			return result, setOutcome(e, c.outcome)
 		}
 		if result != nil && result.Error != nil {
 			result = new(*result) // the plugin may hold on to its own
-			result.Error = c.concluded(result.Error)
+			result.Error = setOutcome(result.Error, c.outcome)
 		}
 		return result, nil
 	}
@@ -32,32 +32,26 @@ func (h *Host) conclude(next CallFunc) CallFunc {
 // unknown is what the model reads of OutcomeUnknown.
 const unknown = "It is not known whether the call has done its work, or a part: check before you repeat it."
 
-// concluded is the error with the outcome of the call: the worst of what the route says and what came of each time that
-// the plugin was asked.
-func (c *Call) concluded(e *sdk.Error) *sdk.Error { return concluded(e, c.outcome) }
-
-func concluded(e *sdk.Error, of sdk.Outcome) *sdk.Error {
+// setOutcome returns the error with the worst outcome: its own, or that of all attempts to call the plugin.
+func setOutcome(e *sdk.Error, of sdk.Outcome) *sdk.Error {
 	e = new(*e)
 	e.Outcome = worse(cmp.Or(e.Outcome, sdk.OutcomeNotSent), of)
-	if e.Outcome == sdk.OutcomeUnknown {
-		e.Message = sentence(e.Message) + unknown
+	if e.Outcome != sdk.OutcomeUnknown {
+		return e
 	}
+	if n := len(e.Message); n > 0 {
+		switch e.Message[n-1] {
+		case '.', '!', '?', ')', '\n':
+			e.Message += " "
+		default:
+			e.Message += ". "
+		}
+	}
+	e.Message += unknown
 	return e
 }
 
-// sentence makes room for another one behind the text.
-func sentence(text string) string {
-	if text == "" {
-		return ""
-	}
-	switch text[len(text)-1] {
-	case '.', '!', '?', ')', '\n':
-		return text + " "
-	}
-	return text + ". "
-}
-
-// outcomeOf is what came of asking a plugin. Of a plugin that is not supervised, and does not tell, the worst is believed.
+// outcomeOf is the outcome of calling a plugin. Of a plugin that is not supervised and does not say, the worst is assumed.
 func outcomeOf(r *sdk.Result, err error) sdk.Outcome {
 	e := asError(err)
 	switch {
@@ -68,10 +62,10 @@ func outcomeOf(r *sdk.Result, err error) sdk.Outcome {
 	case r != nil && r.Error != nil:
 		return cmp.Or(r.Error.Outcome, sdk.OutcomeFailed)
 	}
-	return sdk.OutcomeFailed // if the call fails all the same, then by what comes after the plugin
+	return sdk.OutcomeFailed // if the call fails all the same, then by a step after the plugin
 }
 
-// outcomes are in rising order of what they demand of those who would repeat the call.
+// outcomes are in rising order of what they demand of a caller who would repeat the call.
 var outcomes = []sdk.Outcome{"", sdk.OutcomeNotSent, sdk.OutcomeFailed, sdk.OutcomeUnknown}
 
 func worse(a, b sdk.Outcome) sdk.Outcome {
@@ -81,7 +75,7 @@ func worse(a, b sdk.Outcome) sdk.Outcome {
 	return b
 }
 
-// guard turns a panic further in, such as in an embedder's middleware, into an error.
+// guard turns a panic of the steps inside it, such as an embedder's middleware, into an error.
 func (h *snapshot) guard(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
 		defer func() {
@@ -99,12 +93,12 @@ func logPanic(log *slog.Logger, cause any, attrs ...any) {
 	log.With(attrs...).Error("a panic was caught", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
 }
 
-// fail makes an error with a code.
+// fail returns an error with a code.
 func fail(code sdk.Code, name, format string, a ...any) *sdk.Error {
 	return &sdk.Error{Code: code, Name: name, Message: fmt.Sprintf(format, a...)}
 }
 
-// failure gives what went wrong with a call, or nil: an error of the route, else the tool's own.
+// failure returns why a call failed, or nil: an error of the chain, else the tool's own.
 func failure(r *sdk.Result, err error) *sdk.Error {
 	if e := asError(err); e != nil {
 		return e
@@ -115,10 +109,10 @@ func failure(r *sdk.Result, err error) *sdk.Error {
 	return nil
 }
 
-// asError makes data of an error of any kind. What was put around an *sdk.Error stays in the message.
+// asError converts any error. Text that wraps an *sdk.Error stays in the message.
 func asError(err error) *sdk.Error {
 	e, coded := errors.AsType[*sdk.Error](err)
-	b, isBroken := errors.AsType[*client.BrokenError](err)
+	broken, isBroken := errors.AsType[*client.BrokenError](err)
 	switch {
 	case err == nil || err == error(e): //nolint:errorlint // itself, not inside; a nil *sdk.Error in an error is no failure
 		return e
@@ -126,23 +120,18 @@ func asError(err error) *sdk.Error {
 		e = new(*e)
 		e.Message = err.Error()
 		return e
-	case isBroken:
-		return broken(b)
+	case isBroken: // of a plugin without a supervisor, which knows more
+		e := fail(sdk.CodePluginCrashed, "PluginCrashed", "%s", broken)
+		e.Outcome = sdk.OutcomeNotSent
+		if broken.Delivered {
+			e.Outcome = sdk.OutcomeUnknown
+		}
+		e.Details = sdk.Details(map[string]any{"delivered": broken.Delivered})
+		return e
 	case errors.Is(err, context.DeadlineExceeded):
 		return fail(sdk.CodeTimeout, "Timeout", "%s", err)
 	case errors.Is(err, context.Canceled):
 		return fail(sdk.CodeCanceled, "Canceled", "%s", err)
 	}
 	return fail(sdk.CodeInternal, "Error", "%s", err)
-}
-
-// broken is for plugins that nobody supervises, such as one in a test; a supervisor knows more.
-func broken(b *client.BrokenError) *sdk.Error {
-	e := fail(sdk.CodePluginCrashed, "PluginCrashed", "%s", b)
-	e.Outcome = sdk.OutcomeNotSent
-	if b.Delivered {
-		e.Outcome = sdk.OutcomeUnknown
-	}
-	e.Details = sdk.Details(map[string]any{"delivered": b.Delivered})
-	return e
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Previewer is a Plugin that can tell what a call would do. An error of Preview is an *sdk.Error with a code.
+// A Previewer is a Plugin that can say what a call would do. An error of Preview is an *sdk.Error with a code.
 type Previewer interface {
 	Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, error)
 }
 
-// maxPreviewing bounds how long a plugin may take to say what a call would do. The time counts against the call's timeout.
-const maxPreviewing = 30 * time.Second
+// Limits of a preview. Its time counts against the call's timeout.
+const (
+	maxPreviewTime   = 30 * time.Second
+	maxPreviewReason = 1000 // characters
+)
 
-// maxReason is how many characters of a plugin's reason are kept.
-const maxReason = 1000
-
-// preview lets the plugin of a tool that has previews tell what the call would do, and be stricter about it than the
-// policy. When it cannot tell, because the call would fail, the call ends here: nobody is asked about what cannot run.
+// preview lets the plugin of a tool that has previews say what the call would do, and be stricter about it than the policy. A
+// call whose preview fails ends here: no person is asked about what cannot run.
 func (h *snapshot) preview(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		p, able := c.Definition.plugin.(Previewer)
@@ -28,17 +28,21 @@ func (h *snapshot) preview(next CallFunc) CallFunc {
 			return next(ctx, c)
 		}
 		c.leave() // it joins the queues again when it may run
-		shown, err := h.previewed(ctx, c, p)
+		shown, err := h.callPreview(ctx, c, p)
 		if err != nil {
-			return readBesides(shown), err
+			if shown == nil {
+				return nil, err
+			}
+			return &sdk.Result{Content: shown.Content}, err
 		}
 		c.preview = shown
-		said := previewStep(c.Definition.Plugin, shown)
-		if shown.UnlessAllowed && allowedByRule(c.Decision) {
-			said = policy.Step{Layer: said.Layer, Rule: said.Rule, Note: "a rule allows the call, else: " + said.Reason}
+		step := previewStep(c.Definition.Plugin, shown)
+		byRule := c.Decision.Effect == policy.Allow && c.Decision.Layer != policy.ByHints && c.Decision.Layer != modeLayer
+		if shown.UnlessAllowed && byRule {
+			step = policy.Step{Layer: step.Layer, Rule: step.Rule, Note: "a rule allows the call, else: " + step.Reason}
 		}
-		c.doubted = said.Effect.Asks()
-		c.Decision = c.Decision.Tighten(said)
+		c.previewAsks = step.Effect.Asks()
+		c.Decision = c.Decision.Tighten(step)
 		if c.Decision.Effect == policy.Deny {
 			return nil, denied(c)
 		}
@@ -46,56 +50,39 @@ func (h *snapshot) preview(next CallFunc) CallFunc {
 	}
 }
 
-// allowedByRule says whether a rule allows a call, not its hints or a mode.
-func allowedByRule(d policy.Decision) bool {
-	return d.Effect == policy.Allow && d.Layer != policy.ByHints && d.Layer != modeLayer
-}
-
-func (h *snapshot) previewed(ctx context.Context, c *Call, p Previewer) (*sdk.Preview, error) {
+func (h *snapshot) callPreview(ctx context.Context, c *Call, p Previewer) (*sdk.Preview, error) {
 	r, err := h.toRequest(c)
 	if err != nil {
 		return nil, err
 	}
-	limit := min(h.timeout(c), maxPreviewing)
+	limit := min(h.timeout(c), maxPreviewTime)
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	begun := time.Now()
 	shown, err := p.Preview(limited, r)
-	c.looked = time.Since(begun)
+	c.previewTime = time.Since(begun)
 	switch e := asError(err); {
 	case e == nil && shown == nil:
 		return &sdk.Preview{}, nil
-	case e != nil && e.Code == sdk.CodeTimeout && over(limited) && ctx.Err() == nil:
-		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "%s did not tell within %s what the call would do; nothing was run", c.Tool, limit)
-	case e != nil && e.Code == sdk.CodeCanceled && ctx.Err() != nil:
-		return nil, fail(sdk.CodeCanceled, "Canceled", "the call was canceled while its plugin told what it would do; nothing was run")
-	case e != nil:
-		return shown, previewFailed(e)
+	case e == nil:
+		return shown, nil
+	case e.Code == sdk.CodeTimeout && deadlinePassed(limited) && ctx.Err() == nil:
+		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "the preview of %s took longer than %s; nothing was run", c.Tool, limit)
+	case e.Code == sdk.CodeCanceled && ctx.Err() != nil:
+		return nil, fail(sdk.CodeCanceled, "Canceled", "the call was canceled during its preview; nothing was run")
+	default: // whatever became of the preview, the call was not made
+		e = new(*e)
+		e.Outcome = sdk.OutcomeNotSent
+		if e.Code == "" || e.Code == sdk.CodeRejected { // only people reject
+			e.Code = sdk.CodeTool
+		}
+		return shown, e
 	}
-	return shown, nil
 }
 
-// previewFailed is the error of a call that ends with its preview: whatever became of that, the call was not made.
-func previewFailed(e *sdk.Error) *sdk.Error {
-	e = new(*e)
-	e.Outcome = sdk.OutcomeNotSent
-	if e.Code == "" || e.Code == sdk.CodeRejected { // only people reject
-		e.Code = sdk.CodeTool
-	}
-	return e
-}
-
-// readBesides is the result of a call that ends with its preview: what the plugin gave to read with the error.
-func readBesides(p *sdk.Preview) *sdk.Result {
-	if p == nil {
-		return nil
-	}
-	return &sdk.Result{Content: p.Content}
-}
-
-// previewStep is what the plugin says of its own call. A word that is no effect counts as ask.
+// previewStep is what the plugin says of its own call. An unknown effect counts as ask.
 func previewStep(plugin string, p *sdk.Preview) policy.Step {
-	s := policy.Step{Layer: "preview", Rule: plugin, Effect: policy.Effect(p.Effect), Reason: cutText(p.Reason, maxReason)}
+	s := policy.Step{Layer: "preview", Rule: plugin, Effect: policy.Effect(p.Effect), Reason: cutText(p.Reason, maxPreviewReason)}
 	switch s.Effect {
 	case "", policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny:
 	default:

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// questions let one question of each session be open, so that a person, or an agent that asks its own, has one to answer
-// at a time, and one that nobody answers holds up its own session alone. Those of a session come in the order of their
-// calls.
+// questions let one question of each session be open, in the order of the calls: a person, or an agent that asks its own, has
+// one to answer at a time, and one without an answer blocks its own session only.
 type questions struct {
 	mu     sync.Mutex
-	queues map[asker]*questionQueue // of those who ask or wait to
+	queues map[asker]*questionQueue // that are in use
 }
 
-// An asker is a session; the one of all is for hosts that ask one question at a time (Options.OneQuestion).
+// An asker is a session, or all of them for hosts that ask one question at a time (Options.OneQuestion).
 type asker struct {
 	session string
 	all     bool
@@ -23,7 +22,7 @@ type asker struct {
 
 type questionQueue struct {
 	turn  chan struct{} // holds a token while a question is open
-	users int           // that hold it or wait; guarded by the lock of questions, like what follows
+	users int           // that hold it or wait; guarded by the lock of questions, like shown
 	shown time.Time     // when the open question was put; zero before
 }
 
@@ -34,14 +33,14 @@ type questionTurn struct {
 	queue *questionQueue
 }
 
-// errStuckQuestion says that the question before was not given back in its time, so that no other can be put.
+// errStuckQuestion says that the approver holds on to the question before.
 var errStuckQuestion = errors.New("the approver has not returned from an earlier question, though its time is over")
 
-// returnTime is how long an approver may take to return from a question whose time is over.
-const returnTime = 5 * time.Second
+// returnGrace is how long an approver may take to return from a question whose time is over.
+const returnGrace = 5 * time.Second
 
-// enter waits for the turn. The wait has no limit of its own, since each question before has one: only when the approver
-// holds on to a question for longer than limit does it end, with errStuckQuestion.
+// enter waits for the turn. Each question before has at most limit; the wait ends with errStuckQuestion when the approver holds
+// on to one for longer.
 func (q *questions) enter(ctx context.Context, by asker, limit time.Duration) (*questionTurn, error) {
 	t := &questionTurn{q, by, q.join(by)}
 	for wait := t.left(limit); ; {
@@ -49,7 +48,7 @@ func (q *questions) enter(ctx context.Context, by asker, limit time.Duration) (*
 		select {
 		case t.queue.turn <- struct{}{}:
 			timer.Stop()
-			if ctx.Err() != nil { // both at once, as after a no that is for the rest of a batch too
+			if ctx.Err() != nil { // both at once, as after a no that cancels the rest of a batch
 				t.leave()
 				return nil, ctx.Err()
 			}
@@ -72,9 +71,9 @@ func (t *questionTurn) left(limit time.Duration) time.Duration {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
 	if t.queue.shown.IsZero() {
-		return limit + returnTime
+		return limit + returnGrace
 	}
-	return limit + returnTime - time.Since(t.queue.shown)
+	return limit + returnGrace - time.Since(t.queue.shown)
 }
 
 // show notes that the question is put now.
@@ -108,7 +107,6 @@ func (q *questions) join(by asker) *questionQueue {
 	return queue
 }
 
-// quit forgets a queue that nobody uses.
 func (q *questions) quit(by asker) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

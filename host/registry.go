@@ -19,35 +19,30 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A registry knows every plugin, and which tools each has. It lists a plugin when the first call needs it.
+// A registry knows every plugin and its tools. It lists a plugin when the first call needs it.
 type registry struct {
-	plugins map[string]*listing
-	limit   time.Duration    // how long a plugin may take to tell its tools
-	hides   func(*Tool) bool // tools that nobody is offered, though they can be called
-	single  bool             // the host makes one call
+	plugins    map[string]*listing
+	timeout    time.Duration    // of listing a plugin
+	hides      func(*Tool) bool // tools that are not offered, though they can be called
+	singleCall bool
 }
 
-var pluginName = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
+var pluginPattern = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
 
 // newRegistry takes over the listings of plugins for which nothing has changed.
 func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *snapshot) (*registry, error) {
-	r := &registry{plugins: map[string]*listing{}, limit: o.DefaultTimeout, single: o.SingleCall}
-	plugins = maps.Clone(plugins)
-	if _, taken := plugins[builtIn]; !taken {
-		if plugins == nil {
-			plugins = map[string]Plugin{}
+	r := &registry{plugins: map[string]*listing{}, timeout: o.DefaultTimeout, singleCall: o.SingleCall}
+	all := map[string]Plugin{builtIn: searchPlugin{h}}
+	maps.Copy(all, plugins)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !pluginPattern().MatchString(name) {
+			return nil, fmt.Errorf("host: plugin name %q must match %s", name, pluginPattern())
 		}
-		plugins[builtIn] = searchPlugin{h}
-	}
-	for _, name := range slices.Sorted(maps.Keys(plugins)) {
-		if !pluginName().MatchString(name) {
-			return nil, fmt.Errorf("host: plugin name %q must match %s", name, pluginName())
-		}
-		if plugins[name] == nil {
+		if all[name] == nil {
 			return nil, fmt.Errorf("host: plugin %q is nil", name)
 		}
-		l := &listing{name: name, plugin: plugins[name], log: h.logger, turn: make(chan struct{}, 1), changes: &h.changes,
-			deaf: o.Plugins[name].IgnoreHints, options: o.Tools, pins: pins{o.Pins[name], o.Pinned}}
+		l := &listing{name: name, plugin: all[name], log: h.logger, turn: make(chan struct{}, 1), changes: &h.changes,
+			ignoreHints: o.Plugins[name].IgnoreHints, options: o.Tools, pins: pins{o.Pins[name], o.Pinned}}
 		if before := old.listing(name); before.fits(l) {
 			l = before
 		}
@@ -56,95 +51,34 @@ func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *snapshot) 
 	return r, nil
 }
 
-// lookup finds the tool of a call by its exact full name, if the call's catalog has it.
-func (h *snapshot) lookup(next CallFunc) CallFunc {
-	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if e := c.checkNames(); e != nil {
-			return nil, e
-		}
-		if u := c.unlisted; u.by == h && u.tool == c.Tool {
-			return nil, u.err
-		}
-		tool, err := h.registry.find(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		c.Definition = tool
-		return next(ctx, c)
-	}
-}
-
-func (r *registry) find(ctx context.Context, c *Call) (*Tool, error) {
-	plugin, _, _ := strings.Cut(c.Tool, "__")
-	l := r.plugins[plugin]
-	if l == nil {
-		return nil, r.notFound(ctx, c, known{})
-	}
-	own, err := r.toolsFor(ctx, c, l)
-	if err != nil {
-		return nil, err
-	}
-	t := own.tools[c.Tool]
-	switch {
-	case t == nil:
-		if e := own.refused(c); e != nil {
-			return nil, e
-		}
-		return nil, r.notFound(ctx, c, own)
-	case !c.catalog.allows(t):
-		return nil, r.notInCatalog(ctx, c, own)
-	}
-	if e := r.offered(t); e != nil {
-		return nil, e
-	}
-	return t, nil
-}
-
-// toolsFor asks the plugin if need be, for no longer than the caller's own limit, if he has one. It does not ask for a
-// name that the catalog refuses whatever the tool is.
-func (r *registry) toolsFor(ctx context.Context, c *Call, l *listing) (known, error) {
-	own := l.load()
-	switch {
-	case own.tools != nil:
-		return own, nil
-	case !c.catalog.allowsName(c.Tool):
-		return known{}, r.notInCatalog(ctx, c, known{})
-	}
-	asking, cancel := context.WithTimeout(ctx, firstPositive(c.Timeout, r.limit))
-	defer cancel()
-	return l.list(asking)
-}
-
-// all gives the tools of a catalog by name, and what is wrong with some. It is complete when every plugin could tell.
+// all returns the tools of a catalog by name, and errors for those left out. It is complete when every plugin could be listed.
 func (r *registry) all(ctx context.Context, c *Catalog) (tools []*Tool, problems []error, complete bool) {
 	complete = true
-	for _, a := range r.gather(ctx, c.reaches) {
-		if a.err != nil {
-			problems, complete = append(problems, a.err), false
+	for _, l := range r.listAll(ctx, c.reaches) {
+		if l.err != nil {
+			problems, complete = append(problems, l.err), false
 			continue
 		}
-		own, wrong := c.pick(a.known)
-		own = slices.DeleteFunc(own, r.hides)
-		tools, problems = append(tools, own...), append(problems, wrong...)
+		own, wrong := c.pick(l.toolList)
+		tools, problems = append(tools, slices.DeleteFunc(own, r.hides)...), append(problems, wrong...)
 	}
 	slices.SortFunc(tools, byName)
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return tools, problems, complete
 }
 
-// An answer is what a plugin has for tools, or why it cannot tell.
-type answer struct {
+// A listed is the tools of a plugin, or why it cannot be listed.
+type listed struct {
 	plugin string
-	known
+	toolList
 	err error
 }
 
-// gather lists the plugins that are wanted, side by side, in any order.
-func (r *registry) gather(ctx context.Context, wanted func(plugin string) bool) []answer {
-	ctx, cancel := context.WithTimeout(ctx, r.limit)
+// listAll lists the plugins that are wanted, concurrently, in any order.
+func (r *registry) listAll(ctx context.Context, wanted func(plugin string) bool) (out []listed) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	var mu sync.Mutex
-	var answers []answer
 	var wg sync.WaitGroup
 	for name, l := range r.plugins {
 		if wanted(name) {
@@ -152,15 +86,15 @@ func (r *registry) gather(ctx context.Context, wanted func(plugin string) bool) 
 				own, err := l.list(ctx)
 				mu.Lock()
 				defer mu.Unlock()
-				answers = append(answers, answer{name, own, err})
+				out = append(out, listed{name, own, err})
 			})
 		}
 	}
 	wg.Wait()
-	return answers
+	return out
 }
 
-// close ends all plugins, side by side.
+// close ends all plugins, concurrently.
 func (r *registry) close() error {
 	var mu sync.Mutex
 	var all []error
@@ -180,46 +114,55 @@ func (r *registry) close() error {
 
 // A listing is what the registry knows of one plugin.
 type listing struct {
-	name    string
-	plugin  Plugin
-	log     func() *slog.Logger
-	turn    chan struct{} // holds a token while the plugin is being asked
-	deaf    bool          // to what the plugin says of how its tools behave
-	options map[string]ToolOptions
-	pins    pins
-	changes *atomic.Uint64 // the host's; counted under mu
+	name        string
+	plugin      Plugin
+	log         func() *slog.Logger
+	turn        chan struct{} // holds a token while the plugin is being listed
+	ignoreHints bool
+	options     map[string]ToolOptions
+	pins        pins
+	changes     *atomic.Uint64 // the host's; counted under mu
 
-	mu   sync.Mutex            // held to change last
-	last atomic.Pointer[known] // what the plugin last said
+	mu   sync.Mutex // held to change last
+	last atomic.Pointer[toolList]
 }
 
-// known is what a plugin said of its tools.
-type known struct {
-	tools    map[string]*Tool // by full name; nil: to be asked
+// A toolList is what a plugin last said of its tools.
+type toolList struct {
+	tools    map[string]*Tool // by full name; nil: to be listed
 	problems []error          // of tools left out
-	forgot   int              // how often the tools were forgotten
-	failed   int              // how often the plugin could not say
+	dropped  int              // how often the tools were dropped
+	failed   int              // how often listing failed
 	failure  error            // the last time
 }
 
-func (l *listing) load() known {
-	if k := l.last.Load(); k != nil {
-		return *k
+func (l *listing) load() toolList {
+	if list := l.last.Load(); list != nil {
+		return *list
 	}
-	return known{}
+	return toolList{}
 }
 
-func (l *listing) change(f func(k *known)) {
+func (l *listing) change(f func(*toolList)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k := l.load()
-	f(&k)
-	l.last.Store(&k)
+	list := l.load()
+	f(&list)
+	l.last.Store(&list)
 }
 
-// list gives the plugin's tools, and what is wrong with those left out. Callers who come while the plugin is being asked
-// share the answer. A failure is for them alone: later callers ask again.
-func (l *listing) list(ctx context.Context) (known, error) {
+// drop has the plugin listed again when its tools are needed.
+func (l *listing) drop() {
+	l.change(func(list *toolList) {
+		list.tools, list.problems = nil, nil
+		list.dropped++
+		l.changes.Add(1)
+	})
+}
+
+// list returns the plugin's tools, and errors for those left out. Callers that come while the plugin is being listed share the
+// answer. A failure is shared too, but not kept: later callers list again.
+func (l *listing) list(ctx context.Context) (toolList, error) {
 	seen := l.load()
 	if seen.tools != nil {
 		return seen, nil
@@ -228,89 +171,180 @@ func (l *listing) list(ctx context.Context) (known, error) {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
 	case <-ctx.Done():
-		return known{}, l.ended(ctx)
+		return toolList{}, l.ended(ctx)
 	}
 	now := l.load()
 	switch {
 	case now.tools != nil:
 		return now, nil
 	case now.failed > seen.failed:
-		return known{}, now.failure
+		return toolList{}, now.failure
 	}
-	return l.ask(ctx, now.forgot)
-}
-
-// ask has the plugin list its tools.
-func (l *listing) ask(ctx context.Context, forgot int) (known, error) {
-	defined, err := l.defined(ctx)
+	declared, err := l.ask(ctx)
 	switch {
 	case err == nil:
-		tools, problems := l.take(defined)
-		return l.keep(known{tools: tools, problems: problems, forgot: forgot}), nil
-	case ctx.Err() != nil: // for which the plugin can do nothing
-		return known{}, l.ended(ctx)
+	case ctx.Err() != nil: // which is not the plugin's fault
+		return toolList{}, l.ended(ctx)
+	default:
+		l.change(func(list *toolList) { list.failed, list.failure = list.failed+1, err })
+		return toolList{}, err
 	}
-	l.change(func(k *known) { k.failed, k.failure = k.failed+1, err })
-	return known{}, err
+	tools, problems := l.accept(declared)
+	l.change(func(list *toolList) {
+		if list.dropped == now.dropped { // else it changed meanwhile
+			list.tools, list.problems = tools, problems
+		}
+	})
+	return toolList{tools: tools, problems: problems}, nil
 }
 
-// defined asks the plugin. An error names the plugin and has a code.
-func (l *listing) defined(ctx context.Context) (tools []sdk.Tool, err error) {
+// ask calls the plugin. An error names the plugin and has a code.
+func (l *listing) ask(ctx context.Context) (tools []sdk.Tool, err error) {
+	unavailable := func(why string) error {
+		return fail(sdk.CodePluginUnavailable, "NoTools", "plugin %q cannot list its tools: %s", l.name, why)
+	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			logPanic(l.log(), cause, "plugin", l.name)
-			err = l.unavailable(fmt.Sprintf("it panicked: %v", cause))
+			err = unavailable(fmt.Sprintf("it panicked: %v", cause))
 		}
 	}()
 	tools, err = l.plugin.Tools(ctx)
 	if _, coded := errors.AsType[*sdk.Error](err); err != nil && !coded {
-		err = l.unavailable(err.Error())
+		err = unavailable(err.Error())
 	}
 	return tools, err
-}
-
-func (l *listing) unavailable(why string) error {
-	return fail(sdk.CodePluginUnavailable, "NoTools", "plugin %q cannot tell its tools: %s", l.name, why)
 }
 
 func (l *listing) ended(ctx context.Context) error {
 	e := sdk.EndedError(ctx)
 	if e.Code == sdk.CodeCanceled {
-		e.Message = fmt.Sprintf("the call was canceled while plugin %q was asked for its tools; nothing was run", l.name)
+		e.Message = fmt.Sprintf("the call was canceled while plugin %q listed its tools; nothing was run", l.name)
 		return e
 	}
-	e.Message = fmt.Sprintf("plugin %q did not tell its tools in time; nothing was run", l.name)
+	e.Message = fmt.Sprintf("plugin %q did not list its tools in time; nothing was run", l.name)
 	e.Suggestion, e.Retryable = "Try again: the plugin may still be starting.", true
 	return e
 }
 
-// keep stores an answer, unless it was outdated while it came.
-func (l *listing) keep(answer known) known {
-	l.change(func(k *known) {
-		if k.forgot == answer.forgot {
-			k.tools, k.problems = answer.tools, answer.problems
+// maxTools is how many tools a plugin may have: more than any model can choose from.
+const maxTools = 256
+
+// accept checks the definitions one by one: a wrong one costs only that tool. Two of one name, or of names that differ only by
+// case, cost both: a call of either could mean the other. Of too many tools, the first by name are kept.
+func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
+	var problems []error
+	spellings := map[string][]string{} // of each name, without case
+	for _, d := range declared {
+		name := fullName(l.name, d.Name)
+		spellings[strings.ToLower(name)] = append(spellings[strings.ToLower(name)], name)
+	}
+	if len(declared) > maxTools {
+		declared = slices.SortedStableFunc(slices.Values(declared), func(a, b sdk.Tool) int { return strings.Compare(a.Name, b.Name) })
+		problems = []error{&excessTools{l.name, slices.Clone(declared[maxTools:])}}
+		declared = declared[:maxTools]
+	}
+	tools := map[string]*Tool{}
+	for _, d := range declared {
+		name := fullName(l.name, d.Name)
+		t, err := l.newTool(d, name)
+		if err == nil {
+			err = clash(name, spellings[strings.ToLower(name)])
 		}
-	})
-	return answer
+		if err != nil {
+			problems = append(problems, &toolProblem{name: name, plugin: l.name, why: strings.ReplaceAll(err.Error(), "\n", "; ")})
+			continue
+		}
+		if e := l.pins.check(d, name, l.name); e != nil {
+			problems = append(problems, &toolProblem{name, l.name, e.Message + "; " + e.Suggestion, e})
+			continue
+		}
+		tools[name] = t
+	}
+	siblings := map[string]bool{}
+	for _, t := range tools {
+		own := t.Arguments()
+		if own == nil { // any names
+			siblings = nil
+			break
+		}
+		maps.Copy(siblings, own)
+	}
+	for _, t := range tools {
+		t.siblings = siblings
+	}
+	return tools, problems
 }
 
-func (l *listing) forget() {
-	l.change(func(k *known) {
-		k.tools, k.problems = nil, nil
-		k.forgot++
-		l.changes.Add(1)
-	})
+// clash says why a name cannot be told from others of its plugin; nil when it can.
+func clash(name string, spellings []string) error {
+	same := 0
+	for _, s := range spellings {
+		if s == name {
+			same++
+		}
+	}
+	switch {
+	case same > 1:
+		return fmt.Errorf("the plugin declares it %d times", same)
+	case len(spellings) > 1:
+		slices.Sort(spellings)
+		return fmt.Errorf("the plugin declares %s, whose names differ only by letter case", strings.Join(slices.Compact(spellings), " and "))
+	}
+	return nil
 }
 
-// A watch waits for a plugin to tell that its tools have changed.
+// A toolProblem is why a declared tool cannot be called.
+type toolProblem struct {
+	name    string // in full
+	plugin  string
+	why     string
+	refusal *sdk.Error // the answer to a call of it; nil for one that is "not found"
+}
+
+func (e *toolProblem) Error() string {
+	name := cutText(e.name, 100)
+	if strings.ContainsFunc(name, func(r rune) bool { return r == '\n' || r == '\t' || r == '"' || textutil.Invisible(r) }) || !utf8.ValidString(name) {
+		name = strconv.Quote(name)
+	}
+	return fmt.Sprintf("plugin %q: tool %s is left out: %s", e.plugin, name, e.why)
+}
+
+// excessTools are those that a plugin declares over the limit.
+type excessTools struct {
+	plugin string
+	tools  []sdk.Tool // by name
+}
+
+func (e *excessTools) Error() string {
+	return fmt.Sprintf("plugin %q declares %d tools, at most %d are allowed: those from %.70q on, by name, are left out",
+		e.plugin, maxTools+len(e.tools), maxTools, e.tools[0].Name)
+}
+
+// problemTool returns the full name of the tool that a problem left out, or "".
+func problemTool(problem error) string {
+	if p, ok := errors.AsType[*toolProblem](problem); ok {
+		return p.name
+	}
+	return ""
+}
+
+// concerns reports whether a problem is why there is no tool of this full name.
+func concerns(problem error, tool string) bool {
+	if e, ok := errors.AsType[*excessTools](problem); ok {
+		return slices.ContainsFunc(e.tools, func(d sdk.Tool) bool { return fullName(e.plugin, d.Name) == tool })
+	}
+	return problemTool(problem) == tool
+}
+
+// A watch waits for a plugin to report that its tools have changed.
 type watch struct {
 	plugin Plugin
 	end    context.CancelFunc
 }
 
-// watchOnly begins and ends watches so that there is one for each plugin that can be watched. It is for those who hold
-// the lock.
-func (h *Host) watchOnly(n *snapshot) {
+// updateWatches starts and ends watches so that there is one for each plugin that can be watched. The caller holds the lock.
+func (h *Host) updateWatches(n *snapshot) {
 	for name, w := range h.watches {
 		if l := n.listing(name); l == nil || !same(l.plugin, w.plugin) {
 			w.end()
@@ -319,82 +353,31 @@ func (h *Host) watchOnly(n *snapshot) {
 	}
 	for name, l := range n.registry.plugins {
 		w, able := l.plugin.(Watcher)
-		if _, already := h.watches[name]; !already && able {
-			ctx, end := context.WithCancel(h.base)
-			h.watches[name] = watch{l.plugin, end}
-			h.running.Go(func() { h.watch(ctx, name, w) })
+		if _, already := h.watches[name]; already || !able {
+			continue
 		}
+		ctx, end := context.WithCancel(h.base)
+		h.watches[name] = watch{l.plugin, end}
+		h.running.Go(func() {
+			err := w.Watch(ctx, func() { h.toolsChanged(ctx, name) })
+			if err != nil && ctx.Err() == nil {
+				h.logger().Warn("watching a plugin for changed tools ended", "plugin", name, "error", err)
+			}
+		})
 	}
 }
 
-func (h *Host) watch(ctx context.Context, name string, w Watcher) {
-	err := w.Watch(ctx, func() { h.toolsChanged(ctx, name) })
-	if err != nil && ctx.Err() == nil {
-		h.logger().Warn("watching a plugin for changed tools ended", "plugin", name, "error", err)
-	}
-}
-
-// toolsChanged forgets what a plugin had for tools. What one says that is watched no more is about another's.
+// toolsChanged drops what a plugin had for tools. An event of a watch that has ended is about a plugin of before.
 func (h *Host) toolsChanged(ctx context.Context, plugin string) {
 	now := h.now.Load()
 	if l := now.listing(plugin); l != nil && ctx.Err() == nil {
-		l.forget()
-		now.tellChanged(plugin)
+		l.drop()
+		now.reportChanged(plugin)
 	}
 }
 
-func (h *snapshot) tellChanged(plugin string) {
+func (h *snapshot) reportChanged(plugin string) {
 	if h.options.OnToolsChanged != nil {
 		h.options.OnToolsChanged(plugin)
 	}
-}
-
-func (h *Host) logger() *slog.Logger { return h.now.Load().log }
-
-// A leftOut is a tool that a plugin declares and nobody can call.
-type leftOut struct {
-	name    string // in full
-	plugin  string
-	why     string
-	refused *sdk.Error // the answer to a call of it, nil for what is no tool at all
-}
-
-func (e *leftOut) Error() string {
-	return fmt.Sprintf("plugin %q: tool %s is left out: %s", e.plugin, shownName(e.name), e.why)
-}
-
-// shownName is a tool's name in a message: as it is, unless there is more in it than names may have.
-func shownName(name string) string {
-	name = cutText(name, 100)
-	if strings.ContainsFunc(name, func(r rune) bool { return r == '\n' || r == '\t' || r == '"' || textutil.Invisible(r) }) || !utf8.ValidString(name) {
-		return strconv.Quote(name)
-	}
-	return name
-}
-
-// nameOf gives the full name of a tool that was left out.
-func nameOf(problem error) string {
-	if out, ok := errors.AsType[*leftOut](problem); ok {
-		return out.name
-	}
-	return ""
-}
-
-// A surplus is all that a plugin declares over the limit.
-type surplus struct {
-	plugin string
-	tools  []sdk.Tool // by name
-}
-
-func (e *surplus) Error() string {
-	return fmt.Sprintf("plugin %q declares %d tools, at most %d are allowed: those from %.70q on, by name, are left out",
-		e.plugin, maxTools+len(e.tools), maxTools, e.tools[0].Name)
-}
-
-// concerns says whether a problem is why there is no tool of this full name.
-func concerns(problem error, tool string) bool {
-	if s, ok := errors.AsType[*surplus](problem); ok {
-		return slices.ContainsFunc(s.tools, func(d sdk.Tool) bool { return fullName(s.plugin, d.Name) == tool })
-	}
-	return nameOf(problem) == tool
 }

@@ -48,10 +48,10 @@ func TestUnseenCharactersInDescriptions(t *testing.T) {
 				t.Fatalf("tools %v, problems %v", names(tools), problems)
 			}
 			diff(t, c.want, tools[0].Description)
-			if tools[0].Unseen != c.unseen {
-				t.Errorf("%d characters were taken out, want %d", tools[0].Unseen, c.unseen)
+			if tools[0].Invisible != c.unseen {
+				t.Errorf("%d characters were taken out, want %d", tools[0].Invisible, c.unseen)
 			}
-			lines := log.named("characters that people cannot see were taken out of a tool's description; it may hide words from them")
+			lines := log.named("invisible characters were removed from a tool's description; they may hide text from people")
 			if (len(lines) == 1) != (c.unseen > 0) {
 				t.Errorf("log %+v", log.all())
 			}
@@ -128,7 +128,7 @@ func FuzzDefinition(f *testing.F) {
 			if !utf8.ValidString(listed.Description) || !json.Valid(listed.InputSchema) {
 				t.Errorf("%q, %q", listed.Description, listed.InputSchema)
 			}
-			if listed.Unseen == 0 && utf8.ValidString(description) && listed.Description != strings.ReplaceAll(description, "\r\n", "\n") && listed.Description != description {
+			if listed.Invisible == 0 && utf8.ValidString(description) && listed.Description != strings.ReplaceAll(description, "\r\n", "\n") && listed.Description != description {
 				t.Errorf("%q became %q", description, listed.Description)
 			}
 		}

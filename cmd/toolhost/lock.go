@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
 )
 
@@ -189,7 +188,7 @@ func (g *globals) showLock(p *bootstrap.LockedPlugin) {
 			if d.OldDefinition == nil {
 				note("the old definition, %s…, was not kept on this machine; this is the new one", d.Old[:12])
 			}
-			for _, c := range host.Changes(d.OldDefinition, d.Now) {
+			for _, c := range d.Changes() {
 				fmt.Fprintf(g.out, "    %s\n", c.Part)
 				for _, line := range c.Lines {
 					fmt.Fprintf(g.out, "      %s\n", line)

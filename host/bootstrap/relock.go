@@ -255,6 +255,9 @@ type ToolDifference struct {
 	Now           json.RawMessage // the present definition; nil when there is none
 }
 
+// Changes compares both definitions, part by part.
+func (d ToolDifference) Changes() []lockfile.Change { return lockfile.Changes(d.OldDefinition, d.Now) }
+
 // ToolDifferences are the tools that differ, by name.
 func (l *LockedPlugin) ToolDifferences() (out []ToolDifference) {
 	var old map[string]string

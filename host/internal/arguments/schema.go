@@ -1,6 +1,7 @@
 package arguments
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -20,7 +21,9 @@ type Schema struct {
 // NewSchema decodes a schema that has been compiled before. Of text that is not JSON it knows nothing.
 func NewSchema(text json.RawMessage) *Schema {
 	s := &Schema{}
-	_ = json.Unmarshal(text, &s.root)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // examples show numbers with their digits
+	_ = d.Decode(&s.root)
 	top, _ := s.root.(map[string]any)
 	names := s.top().names()
 	if len(names) == 0 || top["additionalProperties"] == false {

@@ -205,7 +205,7 @@ func kindsIn(values []any) (out kinds) {
 		switch v.(type) {
 		case string:
 			out |= stringKind
-		case float64:
+		case json.Number:
 			out |= numberKind | integerKind
 		case bool:
 			out |= booleanKind

@@ -1,0 +1,163 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/wire/client"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// start is the last check before the plugin gets the call.
+func (h *snapshot) start(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		if h.base.Err() != nil { // Close ends calls one after the other, so this one may have got the slot of another
+			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host was closed before the call began; nothing was run")
+		}
+		if h.now.Load() != h {
+			return nil, errReplaced
+		}
+		if ctx.Err() != nil {
+			return nil, notBegun(ctx, "before it began")
+		}
+		if e := c.begin(); e != nil {
+			return nil, e
+		}
+		return next(ctx, c)
+	}
+}
+
+// maxTimeout bounds every call.
+const maxTimeout = time.Hour
+
+// timeout is the caller's, else the user's setting, else the tool's, else the host's.
+func (h *snapshot) timeout(c *Call) time.Duration {
+	return min(maxTimeout, firstPositive(c.Timeout, h.options.Tools[c.Tool].Timeout, c.Definition.Timeout, h.options.DefaultTimeout))
+}
+
+// timed sets the call's deadline, which starts only now: its timeout, less the time of its preview.
+func (h *snapshot) timed(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		timeout := h.timeout(c)
+		limited, cancel := context.WithTimeout(ctx, timeout-c.previewTime)
+		defer cancel()
+		result, err := next(limited, c)
+		if e := asError(err); e == nil || e.Code != sdk.CodeTimeout || !deadlinePassed(limited) || ctx.Err() != nil {
+			return result, err
+		}
+		e := sdk.EndedError(limited)
+		e.Message = c.Tool + " took longer than its limit of " + timeout.String() + " and was stopped"
+		if c.outcome == sdk.OutcomeNotSent {
+			e.Message = c.Tool + " could not begin within its limit of " + timeout.String() + "; nothing was run"
+		}
+		e.Details = sdk.Details(map[string]int64{"timeout_ms": timeout.Milliseconds()})
+		return result, e
+	}
+}
+
+// deadlinePassed allows for a plugin that notices the deadline a moment before the timer here does.
+func deadlinePassed(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) < 10*time.Millisecond
+}
+
+// dispatch is the end of the chain: it calls the plugin.
+func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
+	r, err := h.toRequest(c)
+	if err := errors.Join(err, c.checkApprovalAge()); err != nil {
+		return nil, err
+	}
+	r.RunID, r.Attempt, r.Events = newID(), 1, h.forwardEvents(ctx, c)
+	c.request = r
+	c.setStatus(Calling)
+	before := c.outcome
+	c.outcome = sdk.OutcomeUnknown // if the plugin panics
+	if isBuiltIn(c.Definition.plugin) {
+		ctx = context.WithValue(ctx, catalogKey{}, c.catalog)
+	}
+	result, err := c.Definition.plugin.Call(ctx, r)
+	if e := asError(err); e != nil && e.Name == client.NameListedOtherwise { // the event of the change may still be on its way
+		if l := h.now.Load().listing(c.Definition.Plugin); l != nil && l.load().tools[c.Tool] == c.Definition {
+			l.drop()
+			h.reportChanged(l.name)
+		}
+	}
+	c.outcome = worse(before, outcomeOf(result, err))
+	return c.checkOutput(checkResult(result, err))
+}
+
+// toRequest is the call as the plugin sees it, with its own copy of the arguments.
+func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {
+	if !filepath.IsAbs(c.Workdir) {
+		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run", c.Workdir)
+	}
+	return &sdk.Request{CallID: c.ID, Tool: c.Definition.declared.Name, Arguments: bytes.Clone(c.Arguments), Workdir: c.Workdir,
+		SessionID: c.SessionID, SingleCall: h.options.SingleCall, LeaveOut: c.leaveOut, Roots: c.roots, Listed: c.Definition.declared}, nil
+}
+
+// maxLogText is how many characters of a plugin's log line are kept, and of its attributes.
+const maxLogText = 4000
+
+// forwardEvents returns what receives the plugin's events: they go to the caller, and log lines to the log too, at level warn
+// at most.
+func (h *snapshot) forwardEvents(ctx context.Context, c *Call) func(sdk.Event) {
+	return func(e sdk.Event) {
+		if e.Type == sdk.EventLog {
+			h.log.LogAttrs(ctx, min(e.Level, slog.LevelWarn), cutText(e.Message, maxLogText), slog.String("call_id", c.ID),
+				slog.String("tool", c.Tool), slog.String("attributes", cutText(string(e.Attributes), maxLogText)))
+		}
+		c.forward(e)
+	}
+}
+
+// checkResult drops the parts of a result that are invalid, and reports it: an empty success would hide that. The sdk has
+// done so for plugins behind the wire.
+func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
+	if result == nil || err != nil {
+		return result, err
+	}
+	broken := client.CheckResult(result)
+	if broken == nil {
+		return result, nil
+	}
+	out := *result
+	if client.CheckResult(&sdk.Result{Structured: out.Structured}) != nil {
+		out.Structured = nil
+	}
+	out.Content = nil
+	for _, p := range result.Content {
+		if client.CheckResult(&sdk.Result{Content: []sdk.Content{p}}) == nil {
+			out.Content = append(out.Content, p)
+		}
+	}
+	if result.Error != nil {
+		out.Error = new(*result.Error)
+		out.Error.Message += "; besides, the result is broken: " + broken.Error()
+		return &out, nil //nolint:nilerr // the tool's own error says more, and says this too
+	}
+	e := fail(sdk.CodeProtocol, "BrokenResult", "the result is broken: %s; the tool has run, and the valid parts of its result are kept", broken)
+	e.Suggestion = "Find out what the call has done before you make it again."
+	return &out, e
+}
+
+// checkOutput validates a structured result against the tool's output schema. The call has run, so the model still reads the
+// content; programs get no JSON that the schema does not promise.
+func (c *Call) checkOutput(result *sdk.Result, err error) (*sdk.Result, error) {
+	output := c.Definition.output
+	if output == nil || result == nil || result.Error != nil || result.Structured == nil || err != nil {
+		return result, err
+	}
+	invalid := output.Validate(result.Structured)
+	if invalid == nil {
+		return result, nil
+	}
+	out := *result
+	out.Structured = nil
+	e := fail(sdk.CodeProtocol, "InvalidOutput", "%s has run, but its structured result does not fit its output schema and is left out: %s", c.Tool, invalid)
+	e.Suggestion = "Read the content instead. Find out what the call has done before you make it again."
+	return &out, e
+}

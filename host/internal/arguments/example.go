@@ -1,0 +1,218 @@
+package arguments
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// MaxUsage is how many bytes the properties in a usage take at most.
+const MaxUsage = 400
+
+// Usage says which properties a tool takes, in the order of its schema, or "" when the schema does not list them.
+func Usage(tool string, schema json.RawMessage) string {
+	var s struct {
+		Properties           json.RawMessage `json:"properties"`
+		Required             []string        `json:"required"`
+		AdditionalProperties any             `json:"additionalProperties"`
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return ""
+	}
+	properties := describeProperties(s.Properties, s.Required)
+	switch {
+	case len(properties) > 0:
+		left := MaxUsage
+		for i, p := range properties {
+			if left -= len(p) + len(", "); left < 0 {
+				properties = append(properties[:i:i], fmt.Sprintf("and %d more", len(properties)-i))
+				break
+			}
+		}
+		return tool + " takes " + strings.Join(properties, ", ") + "."
+	case s.AdditionalProperties == false:
+		return tool + " takes no arguments: send {}."
+	}
+	return ""
+}
+
+// describeProperties returns the name of each property with its type, and whether it is required.
+func describeProperties(object json.RawMessage, required []string) (out []string) {
+	d := jsontext.NewDecoder(bytes.NewReader(object))
+	if _, err := d.ReadToken(); err != nil {
+		return nil
+	}
+	for d.PeekKind() == '"' {
+		token, _ := d.ReadToken()
+		name := token.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil
+		}
+		var s struct {
+			Type any `json:"type"`
+		}
+		_ = json.Unmarshal(value, &s) // a schema may also be true or false
+		var traits []string
+		if kind, ok := s.Type.(string); ok {
+			traits = append(traits, kind)
+		}
+		if slices.Contains(required, name) {
+			traits = append(traits, "required")
+		}
+		if len(traits) > 0 {
+			name += " (" + strings.Join(traits, ", ") + ")"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// Limits of an example.
+const (
+	maxExampleDepth  = 8
+	maxExampleValues = 64
+)
+
+// Example returns the least arguments that the schema requires: its required properties, with placeholders of the right type.
+// It shows the form and need not fit every keyword of the schema.
+func (s *Schema) Example() json.RawMessage {
+	if _, ok := s.root.(map[string]any); !ok {
+		return json.RawMessage("{}")
+	}
+	e := exampleWriter{Schema: s, left: maxExampleValues}
+	return e.object(nil, e.follow(s.root), 0)
+}
+
+type exampleWriter struct {
+	*Schema
+	left int // values
+}
+
+func (e *exampleWriter) object(out []byte, schema map[string]any, depth int) []byte {
+	properties, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
+	out = append(out, '{')
+	for _, r := range required {
+		name, ok := r.(string)
+		if !ok || e.left <= 0 {
+			continue
+		}
+		if out[len(out)-1] != '{' {
+			out = append(out, ',')
+		}
+		out = append(append(out, sdk.Encode(name)...), ':')
+		out = e.value(out, properties[name], name, depth+1)
+	}
+	return append(out, '}')
+}
+
+// value writes a value that the schema itself names, else a placeholder of its type.
+func (e *exampleWriter) value(out []byte, schema any, name string, depth int) []byte {
+	e.left--
+	m := e.follow(schema)
+	for _, keyword := range []string{"const", "default"} {
+		if v, ok := m[keyword]; ok {
+			return append(out, sdk.Encode(v)...)
+		}
+	}
+	if v := firstOf(m, "enum", "examples"); v != nil {
+		return append(out, sdk.Encode(v)...)
+	}
+	switch typeOf(m) {
+	case "object":
+		if depth < maxExampleDepth {
+			return e.object(out, m, depth)
+		}
+		return append(out, "{}"...)
+	case "array":
+		out = append(out, '[')
+		if least, _ := number(m, "minItems"); least > 0 && depth < maxExampleDepth {
+			out = e.value(out, m["items"], name, depth+1)
+		}
+		return append(out, ']')
+	case "integer", "number":
+		return append(out, sdk.Encode(smallest(m))...)
+	case "boolean":
+		return append(out, "true"...)
+	case "null":
+		return append(out, "null"...)
+	}
+	if format, _ := m["format"].(string); formats[format] != "" {
+		return append(out, sdk.Encode(formats[format])...)
+	}
+	return append(out, sdk.Encode("<"+name+">")...)
+}
+
+// follow follows references within the schema, and takes the first of several choices.
+func (e *exampleWriter) follow(schema any) map[string]any {
+	for range maxExampleDepth {
+		m, _ := schema.(map[string]any)
+		if ref, ok := m["$ref"].(string); ok {
+			schema = e.resolve(ref)
+			continue
+		}
+		choice := firstOf(m, "anyOf", "oneOf", "allOf")
+		if choice == nil || m["type"] != nil || m["properties"] != nil {
+			return m
+		}
+		schema = choice
+	}
+	return nil
+}
+
+func firstOf(schema map[string]any, keywords ...string) any {
+	for _, keyword := range keywords {
+		if list, _ := schema[keyword].([]any); len(list) > 0 {
+			return list[0]
+		}
+	}
+	return nil
+}
+
+// typeOf is the first type that is not null.
+func typeOf(schema map[string]any) string {
+	types, ok := schema["type"].([]any)
+	if !ok {
+		types = []any{schema["type"]}
+	}
+	for _, t := range types {
+		if name, _ := t.(string); name != "" && (name != "null" || len(types) == 1) {
+			return name
+		}
+	}
+	if schema["properties"] != nil {
+		return "object"
+	}
+	return ""
+}
+
+// smallest is a number that the schema's bounds allow.
+func smallest(schema map[string]any) any {
+	if least, ok := schema["minimum"].(json.Number); ok {
+		return least
+	}
+	if below, ok := number(schema, "exclusiveMinimum"); ok {
+		return below + 1
+	}
+	if most, ok := number(schema, "maximum"); ok {
+		return min(most, 1)
+	}
+	return 1
+}
+
+func number(schema map[string]any, keyword string) (float64, bool) {
+	n, _ := schema[keyword].(json.Number)
+	f, err := n.Float64()
+	return f, err == nil
+}
+
+// formats are examples of the formats that prescribe a form.
+var formats = map[string]string{"date": "2026-01-31", "time": "12:00:00Z", "date-time": "2026-01-31T12:00:00Z",
+	"uri": "https://example.org/", "email": "name@example.org", "uuid": "00000000-0000-4000-8000-000000000000"}

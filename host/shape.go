@@ -1,0 +1,203 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// shape cuts error messages and results to what a model should see. Results that are cut are kept whole in a file.
+func (h *snapshot) shape(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		result, err := next(ctx, c)
+		if result != nil {
+			out := *result // the plugin may hold on to its own
+			out.Error = h.shapeError(out.Error)
+			h.newCutter(c).cut(&out)
+			result = &out
+		}
+		if e := h.shapeError(asError(err)); e != nil {
+			return result, e
+		}
+		return result, nil
+	}
+}
+
+// maxURL is the longest link of an error, in bytes.
+const maxURL = 2 << 10
+
+func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
+	if e == nil {
+		return nil
+	}
+	out := *e
+	out.Code = cmp.Or(out.Code, sdk.CodeTool)
+	out.Name = cutText(out.Name, 100)
+	out.Message = cutText(out.Message, h.options.ErrorMessageLimit)
+	out.Suggestion = cutText(out.Suggestion, h.options.ErrorMessageLimit)
+	u, err := url.Parse(out.HelpURL) // the plugin's, shown beside our text
+	if err != nil || len(out.HelpURL) > maxURL || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" ||
+		strings.ContainsFunc(out.HelpURL, textutil.Invisible) {
+		out.HelpURL = ""
+	}
+	return &out
+}
+
+// cutText keeps the first characters of s.
+func cutText(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for i := range s {
+		if limit == 0 {
+			return s[:i] + "... (truncated)"
+		}
+		limit--
+	}
+	return s
+}
+
+// A cutter shortens the result of one call, and stores the whole of what it cuts.
+type cutter struct {
+	limit int // bytes
+	id    string
+	store *resultStore
+}
+
+// newCutter has the limit that the user set, else the tool's, else the host's; in a batch the call's share, if that is less.
+func (h *snapshot) newCutter(c *Call) cutter {
+	limit := h.options.MaxResultBytes
+	if t := c.recorded().Definition; t != nil { // else a middleware has answered a call of an unknown tool
+		limit = firstPositive(h.options.Tools[t.Name].MaxResultBytes, t.MaxResultBytes, limit)
+	}
+	if c.item != nil {
+		limit = min(limit, c.item.share)
+	}
+	return cutter{int(min(limit, sdk.MaxResult)), c.ID, h.results}
+}
+
+// cut shortens the texts of r, all text parts together and that of each resource alone. JSON is kept whole or left out.
+func (x cutter) cut(r *sdk.Result) {
+	text := joinTexts(r.Content)
+	if len(text) > x.limit {
+		r.Content, r.Truncated = replaceTexts(r.Content, x.cutMiddle(text)), true
+	}
+	for i, p := range r.Content {
+		switch {
+		case p.Type == "text":
+			continue
+		case len(p.Raw) > x.limit:
+			p = x.leaveOut("A part of the result", p.Raw)
+		case len(p.Text) > x.limit:
+			p.Text = x.cutMiddle(p.Text)
+		default:
+			continue
+		}
+		r.Content, r.Truncated = slices.Clone(r.Content), true
+		r.Content[i] = p
+	}
+	if len(r.Structured) > x.limit {
+		if string(r.Structured) != text { // else it is in the same file
+			r.Content = append(slices.Clip(r.Content), x.leaveOut("The structured result", r.Structured))
+		}
+		r.Structured, r.Truncated = nil, true
+	}
+}
+
+func (x cutter) cutMiddle(s string) string {
+	return middleCut(s, x.limit, x.store.save(x.id, ".txt", []byte(s)))
+}
+
+// leaveOut returns what a model sees instead of JSON that is too large.
+func (x cutter) leaveOut(what string, raw []byte) sdk.Content {
+	return sdk.TextContent(fmt.Sprintf("[%s has %d bytes and is left out; %s]", what, len(raw), x.store.save(x.id, ".json", raw)))
+}
+
+// replaceTexts puts one text where the first text was, and removes the others.
+func replaceTexts(parts []sdk.Content, text string) (out []sdk.Content) {
+	replaced := false
+	for _, p := range parts {
+		switch {
+		case p.Type != "text":
+			out = append(out, p)
+		case !replaced:
+			out, replaced = append(out, sdk.TextContent(text)), true
+		}
+	}
+	return out
+}
+
+// middleCut keeps the beginning and the end of a text, which say most, and says what is missing.
+func middleCut(text string, limit int, note string) string {
+	head, tail := limit-limit/4, len(text)-limit/4
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n[... %d of %d bytes are left out here; %s ...]\n%s", text[:head], tail-head, len(text), note, text[tail:])
+}
+
+// A resultStore writes results that are cut to files that only this user can read.
+type resultStore struct {
+	mu  sync.Mutex
+	dir string // "" until a temporary one is made
+}
+
+// save returns text that says where the whole is. Its file is new, whatever the call's id: callers may use one twice.
+func (s *resultStore) save(id, suffix string, whole []byte) string {
+	path, err := s.write(safeName(id)+"-*"+suffix, whole)
+	if err != nil {
+		return "the whole could not be kept: " + err.Error()
+	}
+	return "the whole is in " + path
+}
+
+func (s *resultStore) write(pattern string, whole []byte) (path string, err error) {
+	dir, err := s.makeDir()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(dir, pattern) // mode 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(whole)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// makeDir makes the folder. The name of a temporary one is random, so that no other user can make it first.
+func (s *resultStore) makeDir() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir != "" {
+		return s.dir, os.MkdirAll(s.dir, 0o700)
+	}
+	dir, err := os.MkdirTemp("", "toolhost-results-")
+	s.dir = dir
+	return dir, err
+}
+
+// safeName keeps a caller's id from naming another folder.
+func safeName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, id[:min(len(id), 100)])
+}
