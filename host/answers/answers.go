@@ -47,7 +47,7 @@ func read(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("answers: %s is not a regular file; remove it", path)
 	case info.Mode().Perm()&0o022 != 0:
-		return nil, fmt.Errorf("answers: others can write to %s, so what it allows may not be what you have allowed; "+
+		return nil, fmt.Errorf("answers: other users can write to %s, so what it allows may not be what you have allowed; "+
 			"look through it, then run: chmod 600 %[1]s", path)
 	}
 	return hclfile.ReadStart(path, maxSize)
@@ -98,7 +98,7 @@ func readAnswer(id string, in *hclfile.Body) host.Remembered {
 	in.Text("created", func(s string) (problem, hint string) {
 		var err error
 		if a.Created, err = time.Parse(time.RFC3339, s); err != nil {
-			return "is no time", `times look like "2026-11-20T15:04:05Z"`
+			return "is not a time", `times look like "2026-11-20T15:04:05Z"`
 		}
 		return "", ""
 	})
@@ -126,7 +126,7 @@ func readAnswer(id string, in *hclfile.Body) host.Remembered {
 
 func checkFullName(s string) (problem, hint string) {
 	if plugin, tool, found := strings.Cut(s, "__"); !found || plugin == "" || tool == "" || len(s) > hclfile.MaxToolName {
-		return "is no full name of a tool", "full names are PLUGIN__TOOL"
+		return "is not the full name of a tool", "full names are PLUGIN__TOOL"
 	}
 	return hclfile.CheckLine(s)
 }
@@ -134,7 +134,7 @@ func checkFullName(s string) (problem, hint string) {
 func checkObject(s string) (problem, hint string) {
 	var object map[string]any
 	if json.Unmarshal([]byte(s), &object) != nil || object == nil {
-		return "is no JSON object", `write "{}" for no arguments`
+		return "is not a JSON object", `write "{}" for no arguments`
 	}
 	return "", ""
 }

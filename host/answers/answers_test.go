@@ -91,7 +91,7 @@ func TestAnswersAreForTheOwner(t *testing.T) {
 	if err := os.Chmod(path, 0o620); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "others can write") {
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "other users can write") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -146,9 +146,9 @@ func TestAnswersLeaveBrokenFilesAlone(t *testing.T) {
 
 func TestAnswerMistakes(t *testing.T) {
 	for want, block := range map[string]string{
-		"tool is no full name of a tool": `tool = "exec"` + "\n" + `scope = "tool"`,
-		"scope cannot be \"all\"":        `tool = "a__b"` + "\n" + `scope = "all"`,
-		"prefix is missing":              `tool = "a__b"` + "\n" + `scope = "prefix"`,
+		"tool is not the full name of a tool": `tool = "exec"` + "\n" + `scope = "tool"`,
+		"scope cannot be \"all\"":             `tool = "a__b"` + "\n" + `scope = "all"`,
+		"prefix is missing":                   `tool = "a__b"` + "\n" + `scope = "prefix"`,
 		"prefix is empty, and would stand": `tool = "a__b"` + "\n" + `scope = "prefix"` + "\n" +
 			`prefix = []`,
 		"a prefix is for the scope prefix": `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" +
@@ -156,11 +156,11 @@ func TestAnswerMistakes(t *testing.T) {
 		"arguments are for the scope arguments": `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" +
 			`arguments = "{}"`,
 		"arguments is missing": `tool = "a__b"` + "\n" + `scope = "arguments"`,
-		"arguments is no JSON object": `tool = "a__b"` + "\n" + `scope = "arguments"` + "\n" +
+		"arguments is not a JSON object": `tool = "a__b"` + "\n" + `scope = "arguments"` + "\n" +
 			`arguments = "[]"`,
 		"definition must be 64 hex digits": `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" +
 			`definition = "x"`,
-		"created is no time": `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" +
+		"created is not a time": `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" +
 			`created = "monday"`,
 		"a always cannot be called \"a b\"":                "",
 		"always \"a\" is already defined at answers.hcl:1": "",

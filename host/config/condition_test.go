@@ -137,7 +137,7 @@ func TestConditionFails(t *testing.T) {
 		{`args.a > 3`, `{"a":"x"}`, "a number is required"},
 		{`length(paths()) > 0`, `{"path":5}`, "args.path names no paths"},
 		{`length(paths()) > 0`, `{"edits":["a"]}`, "args.edits names no paths"},
-		{`length(paths()) > 0`, `{"paths":["e\u0301"]}`, "a path cannot be looked at"},
+		{`length(paths()) > 0`, `{"paths":["e\u0301"]}`, "a path cannot be evaluated"},
 		{`length(paths()) > 0`, `{"path":"a\u0000b"}`, "NUL"},
 		{`args.a`, `{"a":"true"}`, "it gives a string, not true or false"},
 		{`args.a`, `{}`, "it gives null, not true or false"},
@@ -161,15 +161,15 @@ func TestConditionFails(t *testing.T) {
 		{`inside(args.a, ".")`, `{"a":"x\u0000"}`, "it has a NUL character"},
 		{`anytrue([for c in commands(args.a) : c.name == "ls"])`, `{"a":"ls 'x"}`, "(config.hcl:4,30)"},
 		{`args.a == "é"`, `{"a":"e\u0301"}`,
-			"args.a cannot be looked at: it holds letters that are written as a base letter and an accent"},
-		{`args.a == "é"`, `{"a":{"e\u0301":1}}`, "args.a cannot be looked at"},
+			"args.a cannot be evaluated: it holds letters that are written as a base letter and an accent"},
+		{`args.a == "é"`, `{"a":{"e\u0301":1}}`, "args.a cannot be evaluated"},
 		{`args.a == 1`, `{"a":1e999999999}`, "a number that is too long or too large"},
 		{`args.a == 1`, `{"a":1e2000}`, "a number that is too long or too large"},
 		{`args.a == 1`, `{"a":` + strings.Repeat("1", 200) + `}`, "a number that is too long or too large"},
 		{`args.a == 1`, `{"a":{"b":1,"b":2}}`, "two members named \"b\""},
 		{`args.a == 1`, `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`,
 			"more than 100 lists or objects"},
-		{`args.a == "x"`, `{"a":"` + strings.Repeat("x", 1<<20) + `"}`, "rules look at 1048576 at most"},
+		{`args.a == "x"`, `{"a":"` + strings.Repeat("x", 1<<20) + `"}`, "the limit for rules is 1048576"},
 	}
 	for _, c := range cases {
 		t.Run(fmt.Sprintf("%s of %.40s", c.when, c.arguments), func(t *testing.T) {
@@ -277,7 +277,7 @@ func TestArgumentOfManyValues(t *testing.T) {
 	for item, n := range map[string]int{`"a"`: 1 << 15, `1`: 1 << 15, `[]`: 1 << 15, `{"a":1}`: 1 << 15 / 2,
 		`[1,[2]]`: 1 << 15 / 4} {
 		_, err := r.When(callWith(`{"xs":[` + strings.Repeat(item+",", n) + `null]}`))
-		if err == nil || !strings.Contains(err.Error(), "args.xs cannot be looked at: it has more than 32768 values") {
+		if err == nil || !strings.Contains(err.Error(), "args.xs cannot be evaluated: it has more than 32768 values") {
 			t.Errorf("%d of %s: %v", n, item, err)
 		}
 	}

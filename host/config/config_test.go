@@ -102,7 +102,7 @@ func TestMistake(t *testing.T) {
 		t.Fatalf("error %v, want an *Error with two mistakes", err)
 	}
 	m := wrong.Mistakes[0]
-	if m.Line != 3 || m.Column != 3 || m.Message != `plugin "a": "egaer" is not known here` ||
+	if m.Line != 3 || m.Column != 3 || m.Message != `plugin "a": unknown key "egaer"` ||
 		m.Hint != `did you mean "eager"?` {
 		t.Errorf("mistake %+v", m)
 	}

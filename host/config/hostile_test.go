@@ -54,7 +54,7 @@ func TestHostile(t *testing.T) {
 			`plugin "a" { command = [` + again("1,", 30_000) + "] }", "30000 mistakes, the first 50 are shown",
 		},
 		"broken lines":    {again("a = \n", 12_000), "12000 mistakes, the first 50 are shown"},
-		"long names":      {again("a", 60_000) + " = 1", "is not known here"},
+		"long names":      {again("a", 60_000) + " = 1", "unknown key"},
 		"long config key": {`plugin "a" { config = { ` + again("k", 30_000) + " = [" + again("0,", 15_000) + "] } }", ""},
 		"control sequence": {
 			"plugin \"a\" { # \x1b]0;title\x07\u202e\n} x", "a new line is missing",
@@ -151,7 +151,7 @@ func TestHostilePolicies(t *testing.T) {
 		"indexes":         {when("args.a" + again("[0]", 9_000) + " == 1"), ""},
 		"computed":        {when("args.a" + again("[args.b]", 5_000) + " == 1"), ""},
 		"long template":   {when(`"` + again("${args.a}", 5_000) + `" == ""`), ""},
-		"large template":  {list + "locals {\n b = join\n}\n", "there is nothing called"},
+		"large template":  {list + "locals {\n b = join\n}\n", "unknown name"},
 		"many arguments":  {when("contains([" + againf(5_000, "args.a%d,") + "], 1)"), ""},
 		"many patterns":   {when("contains([" + againf(1_500, `matches("([a-z]{9}%d){9}", args.a),`) + "], true)"), ""},
 		"large patterns":  {when(`matches("` + again("(a|b)", 5_000) + `", args.a)`), "has 25000 bytes"},

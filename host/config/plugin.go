@@ -145,7 +145,7 @@ var aliasPattern = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 func (r *reader) aliases(in *hclfile.Body, tool string) []string {
 	names, _ := in.Texts("aliases", func(s string) (problem, hint string) {
 		if !aliasPattern().MatchString(s) {
-			return "is no name for a tool",
+			return "is not a name for a tool",
 				`a name has at most 64 letters, digits, "_" and "-", and begins with a letter or "_"`
 		}
 		return "", ""

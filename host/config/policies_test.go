@@ -100,7 +100,7 @@ func TestLoadPolicy(t *testing.T) {
 	}
 	_, err = LoadPolicy(write(t, dir, "more.hcl", "plugin \"a\" {}\npolicy \"user\" {\n  rule \"r\" {}\n}\n"))
 	wrong, ok := errors.AsType[*Error](err)
-	if !ok || len(wrong.Mistakes) != 2 || wrong.Mistakes[0].Message != `"plugin" is not known here` {
+	if !ok || len(wrong.Mistakes) != 2 || wrong.Mistakes[0].Message != `unknown block "plugin"` {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -90,7 +90,7 @@ func (r *reader) referCommand(in *hclfile.Body, spec *supervise.Spec) {
 	spec.References.Words, spec.References.Locked = shown, locked
 	if name, option := commandline.SearchesWorkdir(spec.Command); name != "" && spec.Dir == "" {
 		in.Warn(in.ExprOf("command").Range(),
-			"%s %s looks for modules in the work folder first, where a file of somebody else would run", name, option).
+			"%s %s looks for modules in the work folder first, where another user's file could run", name, option).
 			WithHint(`put "-P" before %q (Python 3.11), or name the folder to start in: dir = "."`, option)
 	}
 }

@@ -48,10 +48,10 @@ func (f *File) Check(specs []supervise.Spec, mode Mode, dir string) (out []super
 			spec.Lock = f.lockOf(p, New(spec, dir), approve)
 		case mode == Require:
 			spec.Lock = supervise.Lock{Refused: fmt.Sprintf(
-				"it is not in %s, and lock = %q wants that; to agree to it as it is now: %s", Name, Require, approve)}
+				"it is not in %s, which lock = %q requires; to approve it, run: %s", Name, Require, approve)}
 		default:
 			notices[spec.Name] = fmt.Errorf(
-				"plugin %q is not in %s; it runs all the same; to agree to it as it is now: %s", spec.Name, Name, approve)
+				"plugin %q is not in %s, and runs without a check; to approve it, run: %s", spec.Name, Name, approve)
 		}
 		out = append(out, spec)
 	}
@@ -61,12 +61,12 @@ func (f *File) Check(specs []supervise.Spec, mode Mode, dir string) (out []super
 func (f *File) lockOf(p *Plugin, now Plugin, approve string) supervise.Lock {
 	l := supervise.Lock{
 		SHA256: p.SHA256[Platform()], Interpreters: p.InterpretersHere(), Source: fmt.Sprintf("%s:%d", f.shown, p.line),
-		Advice: "if this program is meant: " + approve,
+		Advice: "to approve this program, run: " + approve,
 	}
 	if differs := p.differs(now); differs != "" {
-		l.Refused = fmt.Sprintf("%s, unlike what was locked at %s; if that is meant: %s", differs, l.Source, approve)
+		l.Refused = fmt.Sprintf("%s, unlike what was locked at %s; to approve that, run: %s", differs, l.Source, approve)
 	} else if l.SHA256 == "" { // else any program would do, on the one platform where nobody approved it
-		l.Refused = fmt.Sprintf("it is locked at %s, but not for %s; if its program here is meant, run on this platform: %s",
+		l.Refused = fmt.Sprintf("it is locked at %s, but not for %s; to approve its program here, run on this platform: %s",
 			l.Source, Platform(), approve)
 	}
 	return l

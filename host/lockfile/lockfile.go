@@ -152,7 +152,7 @@ func checkPlatform(s string) (problem, hint string) {
 	if IsPlatform(s) {
 		return "", ""
 	}
-	return "is no platform", `platforms look like "` + Platform() + `"`
+	return "is not a platform", `platforms look like "` + Platform() + `"`
 }
 
 func checkPlatformPath(s string) (problem, hint string) {
@@ -160,14 +160,14 @@ func checkPlatformPath(s string) (problem, hint string) {
 	if ok && IsPlatform(platform) && filepath.IsAbs(path) && filepath.Clean(path) == path {
 		return "", ""
 	}
-	return "is no platform with a path", `they look like "` + Platform() + `:/usr/bin/python3"`
+	return "is not a platform with a path", `they look like "` + Platform() + `:/usr/bin/python3"`
 }
 
 func checkToolName(s string) (problem, hint string) {
 	if hclfile.ToolNaming.OK(s) {
 		return "", ""
 	}
-	return "is no tool's name", hclfile.ToolNaming.Rule
+	return "is not the name of a tool", hclfile.ToolNaming.Rule
 }
 
 // Plugin finds a plugin; nil when it is not locked.

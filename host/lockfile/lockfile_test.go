@@ -97,14 +97,15 @@ func TestLockFile(t *testing.T) {
 func TestLockThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), Name)
 	for word, p := range map[string]Plugin{
-		"is not UTF-8":         {Name: "a", Program: "\xff", Level: "confined"},
-		"accent":               {Name: "a", Program: "x", Args: []string{"e\u0301"}, Level: "confined"},
-		"cannot be called":     {Name: "A B", Program: "x", Level: "confined"},
-		"level is missing":     {Name: "a", Program: "x"},
-		"64 hex digits":        {Name: "a", Program: "x", Level: "confined", SHA256: map[string]string{"linux_amd64": "AB"}},
-		"is no platform":       {Name: "a", Program: "x", Level: "confined", SHA256: map[string]string{"linux": ab}},
-		"is no tool's name":    {Name: "a", Program: "x", Level: "confined", Tools: map[string]string{"a__b": ab}},
-		"is no name of a vari": {Name: "a", Program: "x", Level: "confined", Env: []string{"A=B"}},
+		"is not UTF-8":     {Name: "a", Program: "\xff", Level: "confined"},
+		"accent":           {Name: "a", Program: "x", Args: []string{"e\u0301"}, Level: "confined"},
+		"cannot be called": {Name: "A B", Program: "x", Level: "confined"},
+		"level is missing": {Name: "a", Program: "x"},
+		"64 hex digits": {Name: "a", Program: "x", Level: "confined",
+			SHA256: map[string]string{"linux_amd64": "AB"}},
+		"is not a platform":         {Name: "a", Program: "x", Level: "confined", SHA256: map[string]string{"linux": ab}},
+		"is not the name of a tool": {Name: "a", Program: "x", Level: "confined", Tools: map[string]string{"a__b": ab}},
+		"is not the name of a vari": {Name: "a", Program: "x", Level: "confined", Env: []string{"A=B"}},
 	} {
 		if err := Update(path, putAll(p)); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%q: %v", word, err)
@@ -131,8 +132,8 @@ func TestLockMistakes(t *testing.T) {
 		"unknown level":     {edit("confined", "confine"), `did you mean "confined"?`},
 		"unknown word":      {edit("program", "programme = \"\"\nprogram"), `did you mean "program"?`},
 		"twice":             {good + good, "already defined at l:1"},
-		"other blocks":      {good + "policy \"x\" {}", `"policy" is not known here`},
-		"top level":         {good + "lock = \"off\"", `"lock" is not known here`},
+		"other blocks":      {good + "policy \"x\" {}", `unknown block "policy"`},
+		"top level":         {good + "lock = \"off\"", `unknown key "lock"`},
 		"the environment":   {edit(`"./a"`, "env.PATH"), "l:2,13: a lock file has plain values only"},
 		"in a text":         {edit(`"./a"`, `"./${env("X", "")}"`), "plain values only"},
 		"a computed sum":    {edit(`"`+ab+`"`, `false ? "" : "`+ab+`"`), "plain values only"},
@@ -288,12 +289,12 @@ func TestCheckAgainstTheLock(t *testing.T) {
 			""},
 		"less sandbox":     {"", &strict, spec, ab, `its sandbox level is "confined", less than "isolated"`, ""},
 		"more sandbox":     {"", &locked, with(func(s *supervise.Spec) { s.Sandbox.Level = sandbox.Isolated }), ab, "", ""},
-		"not locked":       {"", nil, spec, "", "", `plugin "a" is not in toolhost.lock.hcl; it runs all the same`},
-		"not locked, must": {Require, nil, spec, "", `it is not in toolhost.lock.hcl, and lock = "require" wants that`, ""},
+		"not locked":       {"", nil, spec, "", "", `plugin "a" is not in toolhost.lock.hcl, and runs without a check`},
+		"not locked, must": {Require, nil, spec, "", `it is not in toolhost.lock.hcl, which lock = "require" requires`, ""},
 		"not locked, off":  {Off, nil, spec, "", "", ""},
 		"changed, off":     {Off, &locked, with(func(s *supervise.Spec) { s.Command[1] = "-y" }), "", "", ""},
 		"elsewhere": {Warn, &elsewhere, spec, "", "but not for " + Platform() +
-			"; if its program here is meant, run on this platform: toolhost plugin lock a", ""},
+			"; to approve its program here, run on this platform: toolhost plugin lock a", ""},
 		"elsewhere, no mode": {"", &elsewhere, spec, "", "but not for " + Platform(), ""},
 		"elsewhere, off":     {Off, &elsewhere, spec, "", "", ""},
 		"elsewhere, must":    {Require, &elsewhere, spec, "", "but not for " + Platform(), ""},

@@ -184,7 +184,7 @@ func (b *Body) Done() {
 			b.Wrong(a.NameRange, "%q is a block, not an attribute", name).
 				WithHint("write %s { … }, without the equals sign", name)
 		default:
-			b.Wrong(a.NameRange, "%q is not known here", name).Hint = Suggest(name, b.known(), "known here")
+			b.Wrong(a.NameRange, "unknown key %q", name).Hint = Suggest(name, b.known(), "known here")
 		}
 	}
 	for _, inner := range b.Syntax.Blocks {
@@ -194,7 +194,7 @@ func (b *Body) Done() {
 			b.Wrong(inner.TypeRange, "%q is an attribute, not a block", name).
 				WithHint("write %s = …, with an equals sign", name)
 		default:
-			b.Wrong(inner.TypeRange, "%q is not known here", name).Hint = Suggest(name, b.known(), "known here")
+			b.Wrong(inner.TypeRange, "unknown block %q", name).Hint = Suggest(name, b.known(), "known here")
 		}
 	}
 }

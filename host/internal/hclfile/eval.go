@@ -160,7 +160,7 @@ func (s *Scope) Allowed(n hclsyntax.Node) {
 		s.Number(n)
 	case *hclsyntax.FunctionCallExpr:
 		if n.Name != "env" {
-			s.Add(n.NameRange, "there is no function %q here", n.Name).WithHint(`the only one is env("NAME", "default")`)
+			s.Add(n.NameRange, "unknown function %q", n.Name).WithHint(`the only one is env("NAME", "default")`)
 		}
 	case *hclsyntax.ForExpr, *hclsyntax.SplatExpr, *hclsyntax.TemplateJoinExpr:
 		s.Add(n.Range(), "loops cannot be used here").WithHint("write the values out")
@@ -242,7 +242,7 @@ func (s *Scope) Resolve(t hcl.Traversal, found map[string]map[string]cty.Value) 
 // unknown reports a reference to what is neither local nor env.
 func (s *Scope) unknown(t hcl.Traversal) {
 	root := t.RootName()
-	m := s.Add(t[0].SourceRange(), "there is nothing called %q here", root)
+	m := s.Add(t[0].SourceRange(), "unknown name %q", root)
 	known := []string{"local", "env"}
 	if len(t) == 1 { // a word alone, such as deny, is never one of those two
 		known = []string{"true", "false", "null"}

@@ -376,7 +376,7 @@ func CheckPath(s string) (problem, hint string) {
 // CheckVariable accepts the name of an environment variable.
 func CheckVariable(s string) (problem, hint string) {
 	if s == "" || strings.ContainsAny(s, "= \t\r\n\x00") {
-		return "is no name of a variable", `such a name is not empty and has no "=", space or NUL`
+		return "is not the name of a variable", `such a name is not empty and has no "=", space or NUL`
 	}
 	return "", ""
 }

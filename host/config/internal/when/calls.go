@@ -136,7 +136,7 @@ func pathsFunction(q *policy.Query) function.Function {
 	return newFunction(cty.DynamicPseudoType, nil, func([]cty.Value) (cty.Value, error) {
 		switch {
 		case q.Path != nil && hclfile.Unstable(q.Path.Name) != "":
-			return cty.DynamicVal, errors.New("a path cannot be looked at: it " + hclfile.Unstable(q.Path.Name))
+			return cty.DynamicVal, errors.New("a path cannot be evaluated: it " + hclfile.Unstable(q.Path.Name))
 		case q.Path != nil:
 			return cty.TupleVal([]cty.Value{pathValue(q.Path)}), nil
 		case q.Arguments == nil: // the condition is being compiled
@@ -196,7 +196,7 @@ func pathsOf(q *policy.Query) argument {
 
 func pathIn(workdir, path string) (string, error) {
 	if problem := hclfile.Unstable(path); problem != "" {
-		return "", errors.New("a path cannot be looked at: it " + problem)
+		return "", errors.New("a path cannot be evaluated: it " + problem)
 	}
 	full, err := absolute(path, workdir)
 	if err != nil || workdir == "" || !hclfile.Within(full, workdir) {

@@ -121,13 +121,13 @@ func (c *Condition) ask(q *policy.Query, m *meter) (policy.Truth, error) {
 			return argument{v, err}
 		}).(argument)
 		if a.err != nil {
-			return policy.No, fmt.Errorf("args.%s cannot be looked at: %w", name, a.err)
+			return policy.No, fmt.Errorf("args.%s cannot be evaluated: %w", name, a.err)
 		}
 		args[name] = a.value
 	}
 	for name, text := range c.facts(q) {
 		if problem := hclfile.Unstable(text); problem != "" {
-			return policy.No, fmt.Errorf("%s cannot be looked at: it %s", name, problem)
+			return policy.No, fmt.Errorf("%s cannot be evaluated: it %s", name, problem)
 		}
 	}
 	v, err := c.value(q, args, m)
@@ -246,7 +246,7 @@ func valueOf(raw json.RawMessage) (cty.Value, error) {
 		return cty.NullVal(cty.DynamicPseudoType), nil
 	}
 	if len(raw) > maxArgument {
-		return cty.NilVal, fmt.Errorf("it has %d bytes; rules look at %d at most", len(raw), maxArgument)
+		return cty.NilVal, fmt.Errorf("it has %d bytes; the limit for rules is %d", len(raw), maxArgument)
 	}
 	if raw[0] == '"' { // most are text, and need no decoder
 		var s string

@@ -131,7 +131,7 @@ func (v *vetting) argument(t hcl.Traversal) {
 
 func (v *vetting) unknown(t hcl.Traversal) {
 	root := t.RootName()
-	m := v.Add(t[0].SourceRange(), "there is nothing called %q here", hclfile.Brief(root))
+	m := v.Add(t[0].SourceRange(), "unknown name %q", hclfile.Brief(root))
 	switch n := textutil.Nearest(root, append(roots, "false", "null", "true")); {
 	case n != "":
 		m.WithHint("did you mean %s?", n)
@@ -189,7 +189,7 @@ func (v *vetting) missing(n *hclsyntax.FunctionCallExpr) {
 			`"default") }, and write local.a here`)
 		return
 	}
-	v.Add(n.NameRange, "there is no function %q here", hclfile.Brief(n.Name)).Hint = cmp.Or(elsewhere[n.Name],
+	v.Add(n.NameRange, "unknown function %q", hclfile.Brief(n.Name)).Hint = cmp.Or(elsewhere[n.Name],
 		hclfile.Suggest(n.Name, Functions(), "functions"))
 }
 
