@@ -62,7 +62,7 @@ func unfit(c *Call, invalid *schema.Invalid) *sdk.Error {
 	e.Suggestion = arguments.Usage(c.Tool, c.Definition.InputSchema)
 	problems := make([]problem, len(invalid.Problems))
 	for i, p := range invalid.Problems {
-		problems[i] = problem(p)
+		problems[i] = problem{p.Path, p.Message}
 	}
 	e.Details = sdk.Details(map[string]any{"problems": problems, "more": invalid.More})
 	return e

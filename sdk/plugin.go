@@ -154,7 +154,8 @@ func (p *Plugin) tool(name string) *entry {
 
 // Configure says that the plugin takes configuration in the form of C, whose schema is inferred as AddTool does. The
 // host checks what the user wrote against it; f runs once, before the first call, and its error keeps the plugin from
-// being used. Without any configuration f gets what `{}` decodes to. Of the request only Workdir and Arguments are set.
+// being used. An *Error may name the setting that it is about, as path in its Details: {"path": "server.port"}. Without any
+// configuration f gets what `{}` decodes to. Of the request only Workdir and Arguments are set.
 func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) error) {
 	if p.configure != nil {
 		panic("sdk: Configure is called twice; the second would replace the first")

@@ -116,7 +116,7 @@ func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules [
 		}
 	}
 	for _, problem := range problems {
-		out.Problems = append(out.Problems, located(c.Config, problem)...)
+		out.Problems = append(out.Problems, located(c.Config, problem))
 	}
 	if len(problems) == 0 { // else the argument may be one of a tool that is left out
 		wrong, doubtful := misnamed(rules, tools)
@@ -127,6 +127,24 @@ func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules [
 	if err := i.Close(); err != nil {
 		i.options.Logger.Error("closing", "error", err)
 	}
+}
+
+// located gives the mistakes that a plugin has found in its configuration their places in the file.
+func located(c *config.Config, err error) error {
+	plugin, problems, more := supervise.ConfigProblems(err)
+	if len(problems) == 0 {
+		return err
+	}
+	out := &config.Error{}
+	for i, p := range problems {
+		message := fmt.Sprintf("plugin %q cannot be used: %s", plugin, p.Message)
+		if more > 0 && i == len(problems)-1 {
+			message += fmt.Sprintf("; and %d more problems", more)
+		}
+		one := c.Mistake(plugin, p.Path, message)
+		out.Path, out.Mistakes = one.Path, append(out.Mistakes, one.Mistakes...)
+	}
+	return out
 }
 
 // MisnamedArguments has a warning for each rule that looks at an argument which no tool has that the rule is about. It has none

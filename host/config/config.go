@@ -80,6 +80,7 @@ type Config struct {
 	Warnings []Mistake
 
 	shown     string // the path, as the user named it
+	report    *hclfile.Report
 	positions map[string]position
 }
 
@@ -188,7 +189,7 @@ func newReader(path string, src []byte) (*reader, error) {
 		return nil, err
 	}
 	return &reader{File: file, conditions: when.NewCompiler(file.Scope), config: &Config{
-		Path: file.Abs, Dir: filepath.Dir(file.Abs), shown: file.Path, positions: map[string]position{},
+		Path: file.Abs, Dir: filepath.Dir(file.Abs), shown: file.Path, report: file.Report, positions: map[string]position{},
 		Host:      host.Options{Tools: map[string]host.ToolOptions{}, Plugins: map[string]host.PluginOptions{}},
 		FreeTools: map[string]bool{}, ToolSources: map[string]string{},
 	}}, nil

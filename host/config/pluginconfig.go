@@ -16,38 +16,54 @@ import (
 
 // A position is where a plugin's block is, and where each value of its configuration is, by JSON pointer.
 type position struct {
-	line  int
-	lines map[string]int
+	block  hcl.Range
+	values map[string]hcl.Range
+}
+
+// Mistake is a mistake in a plugin's configuration, which only the plugin knows to be one. The path is a JSON pointer or names
+// with dots, as in "/server/0/port" or "server.0.port". A value that is not written out in the file is located by what is
+// around it, at last by the plugin's block; a plugin that is not in the file by the file.
+func (c *Config) Mistake(plugin, path, message string) *Error {
+	at, _ := c.locate(plugin, path)
+	return &Error{Path: c.shown, Mistakes: []Mistake{c.report.Mistake(at, message)}}
 }
 
 // Locate says where a value of a plugin's configuration is written, such as "config.hcl:17". The path is a JSON pointer
 // or names with dots, as in "/server/0/port" or "server.0.port". A value that is not written out in the file is located
 // by what is around it, at last by the plugin's block; a plugin that is not in the file by the file's name.
 func (c *Config) Locate(plugin, path string) string {
-	p, there := c.positions[plugin]
+	at, there := c.locate(plugin, path)
 	if !there {
 		return c.shown
+	}
+	return fmt.Sprintf("%s:%d", c.shown, at.Start.Line)
+}
+
+func (c *Config) locate(plugin, path string) (at hcl.Range, there bool) {
+	p, there := c.positions[plugin]
+	if !there {
+		return at, false
 	}
 	if path != "" && path[0] != '/' {
 		path = "/" + strings.NewReplacer("~", "~0", "/", "~1", ".", "/", "[", "/", "]", "").Replace(path)
 	}
 	for {
-		if line, there := p.lines[path]; there {
-			return fmt.Sprintf("%s:%d", c.shown, line)
+		if at, there := p.values[path]; there {
+			return at, true
 		}
 		if path == "" {
-			return fmt.Sprintf("%s:%d", c.shown, p.line)
+			return p.block, true
 		}
 		path = path[:strings.LastIndexByte(path, '/')]
 	}
 }
 
 // pluginConfig reads a plugin's own configuration, a config block or a config attribute, into a JSON object; nil when
-// there is none. It keeps the lines of all values for Locate, and puts the values by reference in references.
+// there is none. It keeps the ranges of all values for Mistake, and puts the values by reference in references.
 func (r *reader) pluginConfig(in *hclfile.Body, plugin string, references map[string]string) json.RawMessage {
-	t := &tree{reader: r, in: in, lines: map[string]int{}, references: references}
+	t := &tree{reader: r, in: in, values: map[string]hcl.Range{}, references: references}
 	if _, taken := r.config.positions[plugin]; !taken {
-		r.config.positions[plugin] = position{line: in.Line(), lines: t.lines}
+		r.config.positions[plugin] = position{block: in.Header(), values: t.values}
 	}
 	b, a := in.Block("config"), in.Syntax.Attributes["config"]
 	switch {
@@ -103,12 +119,12 @@ func jsonOf(v cty.Value) any {
 	return object
 }
 
-// A tree turns a plugin's configuration into JSON. It notes the line of each value, and the source of each value by
+// A tree turns a plugin's configuration into JSON. It notes the range of each value, and the source of each value by
 // reference, under its JSON pointer.
 type tree struct {
 	*reader
 	in         *hclfile.Body
-	lines      map[string]int
+	values     map[string]hcl.Range
 	references map[string]string // see supervise.References.Config
 }
 
@@ -177,10 +193,10 @@ func child(pointer, name string) string {
 	return pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// note keeps the line that a value is on.
+// note keeps where a value is.
 func (t *tree) note(pointer string, at hcl.Range) {
 	if pointer != tooDeep {
-		t.lines[pointer] = at.Start.Line
+		t.values[pointer] = at
 	}
 }
 

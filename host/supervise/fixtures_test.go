@@ -280,7 +280,7 @@ func dynamicPlugin() *sdk.Plugin {
 			}
 		}
 		if c.Refuse != "" {
-			return fmt.Errorf("I refuse: %s", c.Refuse)
+			return &sdk.Error{Message: "I refuse: " + c.Refuse, Details: sdk.Details(map[string]string{"path": "refuse"})}
 		}
 		return nil
 	})

@@ -133,6 +133,10 @@ func (m *stateMachine) startError(err error) error {
 	if isInvalid(err) {
 		e := m.unavailable("Invalid", 0, "plugin %q cannot be used: %v", m.p.name, err)
 		e.Suggestion = "Do without its tools, or ask the user to fix it."
+		if c, ok := errors.AsType[*configError](err); ok {
+			problems, more := c.problems(m.p.spec.Load().References.Hider())
+			e.Details = sdk.Details(map[string]any{"plugin": m.p.name, "state": m.state, "problems": problems, "more": more})
+		}
 		return e
 	}
 	e := m.unavailable("StartFailed", 0, "plugin %q could not be started: %v", m.p.name, err)
@@ -162,6 +166,8 @@ func roundUp(d time.Duration) time.Duration {
 
 // An invalidError says that no later start can work.
 type invalidError struct{ error }
+
+func (e *invalidError) Unwrap() error { return e.error }
 
 // isInvalid is also true for a program that other users can change.
 func isInvalid(err error) bool {

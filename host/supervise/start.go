@@ -256,7 +256,7 @@ func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spe
 		return &invalidError{fmt.Errorf("the schema of its configuration is invalid: %w", err)}
 	}
 	if wrong := compiled.ValidateShowing(config, spec.References.Config); wrong != nil {
-		return &invalidError{fmt.Errorf("its configuration is wrong: %w", wrong)}
+		return &invalidError{&configError{reason: "its configuration is wrong: ", invalid: wrong}}
 	}
 	err = g.client.Configure(ctx, config, workdir)
 	if err == nil {
@@ -264,7 +264,7 @@ func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spe
 	}
 	e, ok := errors.AsType[*sdk.Error](err)
 	if ok && ctx.Err() == nil && !e.Retryable && e.Code != sdk.CodeTimeout && e.Code != sdk.CodeCanceled {
-		return &invalidError{fmt.Errorf("it refused its configuration: %s", e.Message)}
+		return &invalidError{&configError{reason: "it refused its configuration: ", refusal: e}}
 	}
 	return fmt.Errorf("configuring it: %w", err)
 }

@@ -58,12 +58,13 @@ func TestWrongConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		config string
 		words  []string
+		path   string // of the problem
 	}{
-		"missing":     {"", []string{"configuration is wrong", "tools"}},
-		"wrong type":  {`{"tools":[1]}`, []string{"configuration is wrong", "tools[0]", "string"}},
-		"unknown key": {`{"tools":[],"tols":1}`, []string{"configuration is wrong", "tols"}},
-		"refused":     {`{"tools":[],"refuse":"today"}`, []string{"refused its configuration", "I refuse: today"}},
-		"bad tool":    {`{"tools":["bad tool"]}`, []string{"refused its configuration", "bad tool"}},
+		"missing":     {"", []string{"configuration is wrong", "tools"}, ""},
+		"wrong type":  {`{"tools":[1]}`, []string{"configuration is wrong", "tools[0]", "string"}, "tools[0]"},
+		"unknown key": {`{"tools":[],"tols":1}`, []string{"configuration is wrong", "tols"}, "tols"},
+		"refused":     {`{"tools":[],"refuse":"today"}`, []string{"refused its configuration", "I refuse: today"}, "refuse"},
+		"bad tool":    {`{"tools":["bad tool"]}`, []string{"refused its configuration", "bad tool"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,6 +73,10 @@ func TestWrongConfiguration(t *testing.T) {
 			checkError(t, err, sdk.CodePluginUnavailable, c.words...)
 			if got := p.Status().State; got != Invalid {
 				t.Errorf("state %s", got)
+			}
+			plugin, problems, more := ConfigProblems(err)
+			if plugin != p.Name() || len(problems) != 1 || problems[0].Path != c.path || more != 0 || !strings.Contains(problems[0].Message, c.words[0]) {
+				t.Errorf("problems of %q: %+v and %d more", plugin, problems, more)
 			}
 		})
 	}

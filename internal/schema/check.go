@@ -69,6 +69,15 @@ func (c *checker) add(at *place, word, format string, args ...any) {
 	}
 }
 
+// addUnknown adds a finding about a property of the object that is not allowed there.
+func (c *checker) addUnknown(at *place, word, name, hint string) {
+	before := len(c.findings)
+	c.add(at, word, "unknown property %s%s", quote(name), hint)
+	if len(c.findings) > before {
+		c.findings[before].property = name
+	}
+}
+
 // check applies one schema to one value.
 func (c *checker) check(n *node, v any, at *place) {
 	if c.work -= n.weight + size(v)/200; c.work < 0 {
@@ -323,7 +332,7 @@ func (c *checker) unknown(word string, unknown []string, known []member, n *node
 	for i, name := range unknown {
 		c.work -= 1 + len(name)/20
 		if i >= explained {
-			c.add(at, word, "unknown property %s", quote(name))
+			c.addUnknown(at, word, name, "")
 			continue
 		}
 		c.work -= 2 * len(known)
@@ -332,7 +341,7 @@ func (c *checker) unknown(word string, unknown []string, known []member, n *node
 			slices.Contains(free, missing[0]) {
 			meant = missing[0] // the only one too few, for the only one too many
 		}
-		c.add(at, word, "unknown property %s; %s%s", quote(name), allowed, didYouMean(meant))
+		c.addUnknown(at, word, name, "; "+allowed+didYouMean(meant))
 	}
 }
 

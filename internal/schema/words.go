@@ -18,6 +18,8 @@ const MaxProblems = 5
 type Problem struct {
 	Path    string // such as edits[2].old_string, or "" for the document itself
 	Message string // what is wrong, what is allowed, what was given
+	// Property is the name of the unknown property that the problem is about, if it is about one of the object at Path.
+	Property string
 }
 
 // String is the path, if there is one, and the message.
@@ -56,6 +58,8 @@ type finding struct {
 	at      *place
 	word    string // the keyword that refused
 	message string
+	// property is Problem.Property
+	property string
 }
 
 // maxFindings are kept for sorting; beyond it problems are only counted.
@@ -68,7 +72,7 @@ func (c *checker) invalid() *Invalid {
 	})
 	problems := make([]Problem, len(c.findings))
 	for i, f := range c.findings {
-		problems[i] = Problem{Path: f.at.String(), Message: f.message}
+		problems[i] = Problem{Path: f.at.String(), Message: f.message, Property: f.property}
 	}
 	problems = slices.Compact(problems)
 	kept := min(len(problems), MaxProblems)

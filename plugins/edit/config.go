@@ -41,7 +41,7 @@ func (e *editor) configure(_ context.Context, _ *sdk.Request, c config) error {
 	if c.Encoding != "" {
 		legacy, err := codePage(c.Encoding)
 		if err != nil {
-			return err
+			return &sdk.Error{Message: err.Error(), Details: sdk.Details(map[string]string{"path": "encoding"})}
 		}
 		s.legacy = legacy
 	}

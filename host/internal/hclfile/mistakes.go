@@ -90,6 +90,11 @@ func (r *Report) Add(at hcl.Range, format string, args ...any) *Mistake {
 	return m
 }
 
+// Mistake is a mistake that is found after the file was read. It is not collected.
+func (r *Report) Mistake(at hcl.Range, message string) Mistake {
+	return r.sorted([]*Mistake{{Line: at.Start.Line, Column: at.Start.Column, Message: message, at: at}})[0]
+}
+
 // Count is the number of mistakes so far.
 func (r *Report) Count() int { return len(r.mistakes) }
 
