@@ -12,7 +12,7 @@ import (
 
 	"github.com/agext/levenshtein"
 
-	"github.com/toolhost/toolhost/host/internal/lazy"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/sdk"
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/internal/hclfile"
-	"github.com/toolhost/toolhost/host/internal/lazy"
 	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // An Error lists the mistakes in a file of answers, each with its position.

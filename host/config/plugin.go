@@ -12,8 +12,8 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/internal/hclfile"
-	"github.com/toolhost/toolhost/host/internal/lazy"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/sdk"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/internal/lazy"
 	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/sdk"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/internal/lazy"
 	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // openAI is OpenAI's chat completions API.

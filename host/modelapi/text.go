@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/internal/lazy"
 	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // plainText is text with fenced blocks.

@@ -7,21 +7,22 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"golang.org/x/text/unicode/norm"
 )
 
 // secretName tells names whose values are secret, whatever they look like: those that hold the words, with or without
 // separators. Counts such as max_tokens are none.
-var secretName = lazily(`(?i)(?:passw(?:or)?d|passphrase|passcode|secret|api[_. -]?key|mnemonic|seed[_. -]?phrase` +
+var secretName = lazy.Regexp(`(?i)(?:passw(?:or)?d|passphrase|passcode|secret|api[_. -]?key|mnemonic|seed[_. -]?phrase` +
 	`|(?:token|` + namedKey + `|credentials?|authorization|cookie|^pwd|(?:^|_)auth|connection[_. -]?string|webhook[_. -]?url)$)`)
 
 // secretFlag tells arguments of a program whose next argument is secret.
-var secretFlag = lazily(`(?i)^--?[\w-]*(?:` + named + `|token)$`)
+var secretFlag = lazy.Regexp(`(?i)^--?[\w-]*(?:` + named + `|token)$`)
 
 // credentialOptions are followed by a name and a password, with a colon between. User and group ids are no password.
 var (
 	credentialOptions = []string{"-u", "-U", "-a", "--user", "--proxy-user", "--auth"}
-	credentialPair    = lazily(`^([^\s:/]*:)[^/\s]*[^/\s0-9][^/\s]*$`)
+	credentialPair    = lazy.Regexp(`^([^\s:/]*:)[^/\s]*[^/\s0-9][^/\s]*$`)
 )
 
 // JSON gives the text with [redacted] in the place of each secret, which may be written with escapes. Values of names

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A pattern finds secrets by how they look. The secret is the last group that matched, if there are groups, else all.
@@ -146,8 +148,8 @@ func commandPatterns() (out []pattern) {
 	} {
 		out = append(out, pattern{
 			hints:      c.hints,
-			expression: lazily(c.argument),
-			scope:      lazily("(?:^|[\\s/\"'=;&|(`])(?:" + c.programs + `)(?:\.exe)?\s` + rest),
+			expression: lazy.Regexp(c.argument),
+			scope:      lazy.Regexp("(?:^|[\\s/\"'=;&|(`])(?:" + c.programs + `)(?:\.exe)?\s` + rest),
 		})
 	}
 	return out
@@ -155,11 +157,11 @@ func commandPatterns() (out []pattern) {
 
 // prefixed finds tokens that begin in a way of their own.
 func prefixed(expression string, hints ...string) pattern {
-	return pattern{hints: hints, expression: lazily(`\b` + expression)}
+	return pattern{hints: hints, expression: lazy.Regexp(`\b` + expression)}
 }
 
 func seen(expression string, hints ...string) pattern {
-	return pattern{hints: hints, expression: lazily(expression)}
+	return pattern{hints: hints, expression: lazy.Regexp(expression)}
 }
 
 // A patternSet is a set of indexes of patterns.

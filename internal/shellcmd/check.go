@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/redact"
 )
 
@@ -66,7 +67,7 @@ func checkSed(u *use) string {
 }
 
 // A name after a dot, as in .env, is a field.
-var jqReaches = lazyRegexp(`(^|[^.\w])(import|include|env|input_filename|get_search_list|modulemeta|debug|halt|halt_error)\b|\$(\s|#)|\$ENV|\$__`)
+var jqReaches = lazy.Regexp(`(^|[^.\w])(import|include|env|input_filename|get_search_list|modulemeta|debug|halt|halt_error)\b|\$(\s|#)|\$ENV|\$__`)
 
 func checkJq(u *use) string {
 	if len(u.operands) > 0 && (!u.operands[0].Static || jqReaches().MatchString(u.operands[0].Text)) {
@@ -83,7 +84,7 @@ func checkAwk(u *use) string {
 	return ""
 }
 
-var printfSets = lazyRegexp(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`)
+var printfSets = lazy.Regexp(`%[^a-zA-Z%]*[a-zA-Z]*n|%[-+ #0]*\d{5}|%[^%]*\*|\.\d{5}`)
 
 // checkPrintf refuses formats that set variables, and those that make very much of little.
 func checkPrintf(u *use) string {
@@ -114,7 +115,7 @@ func noLists(u *use) string {
 	return ""
 }
 
-var cargoPasses = lazyRegexp(`^--?(nocapture|no-capture|show-output|ignored|include-ignored|exact|list|quiet|q|[DWA]|test-threads(=\d+)?)$`)
+var cargoPasses = lazy.Regexp(`^--?(nocapture|no-capture|show-output|ignored|include-ignored|exact|list|quiet|q|[DWA]|test-threads(=\d+)?)$`)
 
 // checkCargo looks at the options after --, which are for what it runs: tests can write a log file, clippy anything.
 func checkCargo(u *use) string {
@@ -126,7 +127,7 @@ func checkCargo(u *use) string {
 	return ""
 }
 
-var shortSleep = lazyRegexp(`^\d{1,3}(\.\d+)?s?$`)
+var shortSleep = lazy.Regexp(`^\d{1,3}(\.\d+)?s?$`)
 
 func checkSleep(u *use) string {
 	if len(u.operands) != 1 || !shortSleep().MatchString(u.operands[0].Text) {
@@ -231,7 +232,7 @@ func onlyListed(u *use) string {
 }
 
 // gitVerifies are the parts of formats and orders for which git checks signatures, with another program.
-var gitVerifies = lazyRegexp(`%[-+ ]?G|%\(\*?signature`)
+var gitVerifies = lazy.Regexp(`%[-+ ]?G|%\(\*?signature`)
 
 // gitFormats are the formats that git knows by name. Others are names from the settings of a repository, and those can
 // hold anything.
@@ -382,9 +383,9 @@ func plainOperands(u *use) string {
 }
 
 var (
-	psLetters = lazyRegexp(`^([acfjlruvwx]+|\d+)$`)
-	psEach    = lazyRegexp(`^-e(f|F|l|ly|fl|fw+|Lf|fH|jH|j|o|wwo?)?$`)
-	psNamed   = lazyRegexp(`^-[Cfo]$`)
+	psLetters = lazy.Regexp(`^([acfjlruvwx]+|\d+)$`)
+	psEach    = lazy.Regexp(`^-e(f|F|l|ly|fl|fw+|Lf|fH|jH|j|o|wwo?)?$`)
+	psNamed   = lazy.Regexp(`^-[Cfo]$`)
 )
 
 // checkPs refuses the letter e without a dash: it prints the variables of other processes.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -69,7 +70,7 @@ func (w *walker) ifClause(c *syntax.IfClause, dirs []string) flow {
 }
 
 // loopName is what a loop may count with; other names mean something to the shell or to programs.
-var loopName = lazyRegexp(`^[a-z][a-z0-9]*(_[a-oq-z0-9][a-z0-9]*)*$`)
+var loopName = lazy.Regexp(`^[a-z][a-z0-9]*(_[a-oq-z0-9][a-z0-9]*)*$`)
 
 func (w *walker) forClause(c *syntax.ForClause, dirs []string) flow {
 	var doubts []string
@@ -286,7 +287,7 @@ func namesOnly(c *Command) bool {
 	return false
 }
 
-var fewLines = lazyRegexp(`^(-[0-9nruVzdv]+|-n|--lines=\d+|\d+|--unique|--reverse)$`)
+var fewLines = lazy.Regexp(`^(-[0-9nruVzdv]+|-n|--lines=\d+|\d+|--unique|--reverse)$`)
 
 // passesNames reports commands that print some of the lines that they read, as they are.
 func passesNames(c *Command) bool {

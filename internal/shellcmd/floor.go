@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -210,13 +211,13 @@ func endsAllProcesses(args []string) string {
 }
 
 // runsOne are calls in other languages that run the text in them.
-var runsOne = lazyRegexp(`(?:system|popen|exec|execSync|call|run|check_call|check_output|Popen|shell_exec|passthru|qx)\s*\(?\s*(?:"([^"]*)"|'([^']*)')`)
+var runsOne = lazy.Regexp(`(?:system|popen|exec|execSync|call|run|check_call|check_output|Popen|shell_exec|passthru|qx)\s*\(?\s*(?:"([^"]*)"|'([^']*)')`)
 
 // forks start processes without end, in other languages.
-var forks = lazyRegexp(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|True|fork)\s*\)?\s*[:;` +
+var forks = lazy.Regexp(`fork\s+while\s+(fork|1|true)\b|while\s*\(?\s*(1|true|True|fork)\s*\)?\s*[:;` +
 	`{]?\s*\{?\s*(os\.)?fork\b|loop\s*\{\s*(Process\.)?fork\b|\bfork\s+while\b`)
 
-var wipesTree = lazyRegexp(`(?:rmtree|rm_rf|remove_tree|rmSync|remove_dir_all)\s*\(\s*["']/?[*.]?["']`)
+var wipesTree = lazy.Regexp(`(?:rmtree|rm_rf|remove_tree|rmSync|remove_dir_all)\s*\(\s*["']/?[*.]?["']`)
 
 // program looks into the text of an interpreter.
 func (f *floor) program(name string, args []string) string {
@@ -267,8 +268,8 @@ func (f *floor) texts(words []Word) (out []string) {
 }
 
 var (
-	variable  = lazyRegexp(`\$\{([A-Za-z_]\w*)(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*)`)
-	printed   = lazyRegexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|printf)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
+	variable  = lazy.Regexp(`\$\{([A-Za-z_]\w*)(:?[-=?+][^}]*|%[^}]*|#[^}]*)?\}|\$([A-Za-z_]\w*)`)
+	printed   = lazy.Regexp(`^(?:\$\(|` + "`" + `)\s*(?:echo|printf)\s+([^()$` + "`" + `;|&<>]*?)\s*(?:\)|` + "`" + `)$`)
 	fallbacks = regexp.MustCompile(`^:?[-=](.*)$`)
 )
 
@@ -377,7 +378,7 @@ func matchesSystem(pattern string) bool {
 }
 
 var (
-	device = lazyRegexp(`^/dev/(disk/by-[a-z]+/.+|r?disk[0-9*?\[].*|mapper/` +
+	device = lazy.Regexp(`^/dev/(disk/by-[a-z]+/.+|r?disk[0-9*?\[].*|mapper/` +
 		`.+|([shv]|xv)d[a-z*?\[].*|\[[a-z]+\]d[a-z*?\[].*|nvme[0-9*?\[].*|mmcblk[0-9*?\[].*|md[0-9*?\[].*|dm-[0-9*?\[].*|k?mem|port|[*?]+)$`)
 	// accounts are files without which no one can log in.
 	accounts = strings.Fields("/etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/sudoers /etc/fstab")

@@ -3,6 +3,8 @@ package shellcmd
 import (
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // GitFolders gives the folders in which a text runs git for reading, as absolute paths. Git reads the settings of the
@@ -149,7 +151,7 @@ func deniesPush(prefix []string, args []Word) bool {
 }
 
 var (
-	plainRef    = lazyRegexp(`^(@|[A-Za-z0-9_][A-Za-z0-9_./-]*)(:[A-Za-z0-9_][A-Za-z0-9_./-]*)?$`)
+	plainRef    = lazy.Regexp(`^(@|[A-Za-z0-9_][A-Za-z0-9_./-]*)(:[A-Za-z0-9_][A-Za-z0-9_./-]*)?$`)
 	knownRemote = []string{"origin", "upstream"}
 )
 

@@ -3,6 +3,8 @@ package shellcmd
 import (
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // What a program may run is guessed where its words do not tell for sure: rules that deny look at all guesses, others
@@ -90,7 +92,7 @@ func (w *walker) guessAll(at int, args []Word) {
 }
 
 // textStarts are what is before a text for a shell in the words of programs.
-var textStarts = lazyRegexp(`(?i)(=|!|:|\|+|\.s[a-z]*\s|\bshell\s|\bexec\s|\bspawn\s|\bsystem\s|\brun\s|\bpipe\s|\bexec:|\bsystem:|\be\s)`)
+var textStarts = lazy.Regexp(`(?i)(=|!|:|\|+|\.s[a-z]*\s|\bshell\s|\bexec\s|\bspawn\s|\bsystem\s|\brun\s|\bpipe\s|\bexec:|\bsystem:|\be\s)`)
 
 // guessIn guesses at the texts in a word: all of it, and what comes after some signs.
 func (w *walker) guessIn(at int, text string) {
@@ -104,10 +106,10 @@ func (w *walker) guessIn(at int, text string) {
 }
 
 var (
-	literal  = lazyRegexp("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|\\(([^()\"'`]+)\\)|\\{([^{}\"'`]+)\\}|\\[([^\\[\\]\"'`]+)\\]|<([^<>\"'`]+)>|\\|([^|\"'`]+)\\||/([^/\"'`]+)/")
-	runsCode = lazyRegexp(`(?i)system|exec|popen|spawn|subprocess|call|run|getline|shell|fork|eval|require|import|qx|%x|\||` +
+	literal  = lazy.Regexp("\"((?:[^\"\\\\]|\\\\.)*)\"|'((?:[^'\\\\]|\\\\.)*)'|`([^`]*)`|\\(([^()\"'`]+)\\)|\\{([^{}\"'`]+)\\}|\\[([^\\[\\]\"'`]+)\\]|<([^<>\"'`]+)>|\\|([^|\"'`]+)\\||/([^/\"'`]+)/")
+	runsCode = lazy.Regexp(`(?i)system|exec|popen|spawn|subprocess|call|run|getline|shell|fork|eval|require|import|qx|%x|\||` +
 		"`")
-	separated = lazyRegexp(`^[\s,]*$`)
+	separated = lazy.Regexp(`^[\s,]*$`)
 )
 
 // guessLiterals takes the strings in code for texts and for lists of words, if the code looks as if it ran something.
@@ -171,7 +173,7 @@ func (w *walker) runner(at int) bool {
 }
 
 // loader are the names of the program that starts programs.
-var loader = lazyRegexp(`^(ld(-linux.*|-musl.*|64)?\.so(\.\d+)*|ld-[0-9.]+\.so|ld-musl-.*\.so\.1)$`)
+var loader = lazy.Regexp(`^(ld(-linux.*|-musl.*|64)?\.so(\.\d+)*|ld-[0-9.]+\.so|ld-musl-.*\.so\.1)$`)
 
 // programOptions doubts options that take a program, and guesses at it.
 func (w *walker) programOptions(at int) {
@@ -239,7 +241,7 @@ func (w *walker) gitPrograms(at int) {
 	}
 }
 
-var sedRuns = lazyRegexp(`^[0-9,$!~+\s]*e\s*`)
+var sedRuns = lazy.Regexp(`^[0-9,$!~+\s]*e\s*`)
 
 // sed doubts scripts that are not known to be harmless, and guesses at the commands in them.
 func (w *walker) sed(at int) {
@@ -296,7 +298,7 @@ func (w *walker) sedScript(at int, s Word) {
 	}
 }
 
-var sedPieces = lazyRegexp(`[/|,;#@:\n{}]`)
+var sedPieces = lazy.Regexp(`[/|,;#@:\n{}]`)
 
 // sedWrites finds letters that may be the commands e, w and W, or the flags e and w.
-var sedWrites = lazyRegexp(`[eEwW]`)
+var sedWrites = lazy.Regexp(`[eEwW]`)

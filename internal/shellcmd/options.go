@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // A scanned holds what is known about the arguments of a wrapper.
@@ -306,7 +308,7 @@ func (u *use) pair(s *spec, name string, args []Word) (n int, why string) {
 
 // optionLike is what git may take for an option although one that takes a value is before it: git log --format
 // --output=x knows --format= only, and writes x before it complains.
-var optionLike = lazyRegexp(`^-[^0-9]`)
+var optionLike = lazy.Regexp(`^-[^0-9]`)
 
 func (u *use) value(s *spec, name, text string, attached bool, args []Word) (n int, why string) {
 	g, n := given{name, static(text)}, 1

@@ -16,13 +16,12 @@ package shellcmd
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -144,10 +143,10 @@ func readDifferently(text string, file *syntax.File) error {
 
 // joinedLine is a line that goes on in the next one without a blank before the backslash: $\ and ( in the next line are
 // $( to bash, and two things to the parser.
-var joinedLine = lazyRegexp(`(^|[^ \t\n\\])(\\\\)*\\\n|[ \t\n](\\\\)+\\\n`)
+var joinedLine = lazy.Regexp(`(^|[^ \t\n\\])(\\\\)*\\\n|[ \t\n](\\\\)+\\\n`)
 
 // longComment may be a comment that the parser, unlike bash, takes for one that goes on in the next line.
-var longComment = lazyRegexp(`#[^\n]*\\\n`)
+var longComment = lazy.Regexp(`#[^\n]*\\\n`)
 
 // ambiguousComment finds what the parser takes for a comment in the middle of a word; -1 when there is none. To bash only
 // what begins a word is one.
@@ -208,11 +207,6 @@ func hasHiddenChars(r rune) bool {
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == '\u2800' // the braille blank
-}
-
-// lazyRegexp compiles an expression when it is first asked for: a program that only passes by need not wait for it.
-func lazyRegexp(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
 // digitParam reports parameters that are always digits.
@@ -320,8 +314,8 @@ func (w *walker) hiddenIn(n syntax.Node, dirs []string) {
 const maxBraces = 64
 
 var (
-	braceLike  = lazyRegexp(`(?s)\{.*(,|\.\.).*\}`)
-	braceChars = lazyRegexp(`^[A-Za-z0-9_./,={}*?+-]*$`)
+	braceLike  = lazy.Regexp(`(?s)\{.*(,|\.\.).*\}`)
+	braceChars = lazy.Regexp(`^[A-Za-z0-9_./,={}*?+-]*$`)
 )
 
 // hasBraces reports a word that bash might expand, such as a{b,c}.

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // shells run the text after -c, and what they read.
@@ -13,7 +15,7 @@ var shells = map[string]bool{"bash": true, "sh": true, "dash": true, "ash": true
 	"rbash": true, "fish": true, "csh": true, "tcsh": true}
 
 // plainText is what all shells that know -c read alike.
-var plainText = lazyRegexp(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
+var plainText = lazy.Regexp(`^[A-Za-z0-9 _./,:@%+"'|;&=-]*$`)
 
 // shell lists what a shell is asked to run.
 func (w *walker) shell(at int) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/lazy"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -43,7 +44,7 @@ func (w *walker) call(s *syntax.Stmt, x *syntax.CallExpr, dirs []string) flow {
 var (
 	showing = strings.Fields("LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_NUMERIC LC_TIME LANG LANGUAGE NO_COLOR CLICOLOR " +
 		"COLUMNS LINES TERM")
-	shown = lazyRegexp(`^[A-Za-z0-9._@:-]*$`)
+	shown = lazy.Regexp(`^[A-Za-z0-9._@:-]*$`)
 )
 
 // onlyShows reports a variable for a program that changes nothing but how it orders and shows things.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/toolhost/toolhost/host/internal/lazy"
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // parameterName is what Vertex AI requires of property names.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/toolhost/toolhost/host/internal/lazy"
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // What OpenAI's structured outputs accept, from

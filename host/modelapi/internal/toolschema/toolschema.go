@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolhost/toolhost/host/internal/lazy"
+	"github.com/toolhost/toolhost/internal/lazy"
 )
 
 // MCP returns a schema for inputSchema. It adds the type of the root, which MCP requires, and writes properties that
