@@ -1,16 +1,18 @@
 package match
 
 import (
-	"bytes"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
-// squeeze is a line with single blanks and none around.
-func squeeze(b []byte) string { return string(bytes.Join(bytes.Fields(b), []byte(" "))) }
-
-// maxCompared is how many runes of a line are compared; what lines differ in after that is not looked at but for equality.
-const maxCompared = 400
+const (
+	maxCompared = 400         // runes of a line that are compared; the rest counts for equality only
+	maxWork     = 150_000_000 // cells of the tables for the distances of one plan: a fraction of a second
+	maxTypos    = 3           // misspelt words of a line
+)
 
 // similarity is 1 for equal lines, 0 for those that have nothing in common, or too little to count.
 func similarity(a, b string) float64 {
@@ -27,9 +29,6 @@ func similarity(a, b string) float64 {
 	return 1 - float64(d)/float64(long)
 }
 
-// maxWork bounds the distances of one plan, in cells of their tables: a fraction of a second.
-const maxWork = 150_000_000
-
 // compare is similarity as long as there is time for it.
 func (t *Text) compare(a, b string) float64 {
 	if t.work > maxWork {
@@ -40,22 +39,15 @@ func (t *Text) compare(a, b string) float64 {
 }
 
 func clipRunes(s string) []rune {
-	if len(s) > maxCompared*utf8.UTFMax {
-		s = s[:maxCompared*utf8.UTFMax]
-	}
-	r := []rune(strings.ToValidUTF8(s, "?"))
+	r := []rune(strings.ToValidUTF8(s[:min(len(s), maxCompared*utf8.UTFMax)], "?"))
 	return r[:min(len(r), maxCompared)]
 }
 
 // distance is the edit distance of two texts; neighbors that change places count as one edit. It is limit+1 when it is
 // greater than the limit.
 func distance(a, b []rune, limit int) int {
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
+	head, tail := equalEnds(a, b)
+	a, b = a[head:len(a)-tail], b[head:len(b)-tail]
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -65,11 +57,6 @@ func distance(a, b []rune, limit int) int {
 	if len(a) == 0 {
 		return len(b)
 	}
-	return banded(a, b, limit)
-}
-
-// banded fills the rows of the table of edits only where the distance can be within the limit.
-func banded(a, b []rune, limit int) int {
 	n := len(b) + 1
 	rows := make([]int, 3*n)
 	before, last, row := rows[:n], rows[n:2*n], rows[2*n:]
@@ -77,7 +64,7 @@ func banded(a, b []rune, limit int) int {
 		last[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		if bandRow(a, b, i, limit, before, last, row) > limit {
+		if fillRow(a, b, i, limit, before, last, row) > limit {
 			return limit + 1
 		}
 		before, last, row = last, row, before
@@ -85,8 +72,9 @@ func banded(a, b []rune, limit int) int {
 	return min(last[len(b)], limit+1)
 }
 
-// bandRow fills row i from the two before it, and gives the least of it.
-func bandRow(a, b []rune, i, limit int, before, last, row []int) int {
+// fillRow fills row i of the table of edits from the two before it, only where the distance can be within the limit,
+// and gives the least of it.
+func fillRow(a, b []rune, i, limit int, before, last, row []int) int {
 	lo, hi := max(1, i-limit), min(len(b), i+limit)
 	row[lo-1] = limit + 1
 	if lo == 1 {
@@ -108,4 +96,68 @@ func bandRow(a, b []rune, i, limit int, before, last, row []int) int {
 		row[j], least = d, min(least, d)
 	}
 	return least
+}
+
+// A substitution is a word that the model misspelt, and what the file has.
+type substitution struct{ old, file string }
+
+// typos reports whether a line of old_string is one of the file but for misspelt words, and gives these.
+func (t *Text) typos(old, file string) (out []substitution, ok bool) {
+	x, y := tokens.FindAllString(old, -1), tokens.FindAllString(file, -1)
+	if len(x) != len(y) {
+		return nil, abs(len(x)-len(y)) == 1 && despaced(old) == despaced(file)
+	}
+	for i := range x {
+		if x[i] == y[i] {
+			continue
+		}
+		if len(out) == maxTypos || !t.misspells(x[i], y[i]) {
+			return nil, false
+		}
+		out = append(out, substitution{x[i], y[i]})
+	}
+	return out, len(out) > 0 || despaced(old) == despaced(file)
+}
+
+func (t *Text) isTypo(old, file string) bool {
+	_, ok := t.typos(old, file)
+	return ok
+}
+
+// misspells reports whether a word, which must not be one of the file, is similar to another one.
+func (t *Text) misspells(old, file string) bool {
+	if digits(old) != digits(file) || t.hasWord(old) {
+		return false
+	}
+	a, b := []rune(norm.NFC.String(old)), []rune(norm.NFC.String(file))
+	if !wordRune(a[0]) || !wordRune(b[0]) {
+		return false
+	}
+	if ideograph(a[0]) || ideograph(b[0]) {
+		a, b = []rune(norm.NFD.String(old)), []rune(norm.NFD.String(file))
+		return min(len(a), len(b)) >= 4 && distance(a, b, 2) <= 2
+	}
+	n := min(len(a), len(b))
+	limit := min(n-3, 3, n/2)
+	if limit < 1 {
+		return false
+	}
+	d := distance(a, b, limit)
+	return d <= limit && (d == 1 || unicode.ToLower(a[0]) == unicode.ToLower(b[0]))
+}
+
+// hasWord reports whether the file has a word, on its own.
+func (t *Text) hasWord(word string) bool {
+	known, ok := t.words[word]
+	if ok {
+		return known
+	}
+	text := t.stream(presentForm).text
+	for i := range indexes(text, []byte(word), false) {
+		if known = !insideWord(text, i) && !insideWord(text, i+len(word)); known {
+			break
+		}
+	}
+	t.words[word] = known
+	return known
 }

@@ -9,17 +9,18 @@ import (
 	"unicode/utf16"
 )
 
-// An escaping is a way of writing characters with others that models use one time too often: backslashes before the
-// characters of a set, n, t, r and u among them, or the entities of HTML.
+// An escaping is a way to escape characters that models apply once too often: backslashes before the characters of a
+// set, n, t, r and u among them, or the entities of HTML.
 type escaping struct {
 	set      string
 	entities bool
-	naive    bool // a backslash before another one is none that escapes it
+	naive    bool // a backslash is not escaped by another one before it
 }
 
 // escapings come in the order in which they are tried.
 var escapings = []escaping{
-	{set: `nt"u`}, {set: `nt"'\/ru`}, {set: `"u`}, {set: `tu`}, {set: `ntu`}, {set: `n"`}, {set: `"\`}, {set: `t"\`}, {set: `'`}, {set: `"'`}, {set: `\`}, {set: `u`}, {entities: true},
+	{set: `nt"u`}, {set: `nt"'\/ru`}, {set: `"u`}, {set: `tu`}, {set: `ntu`}, {set: `n"`}, {set: `"\`}, {set: `t"\`},
+	{set: `'`}, {set: `"'`}, {set: `\`}, {set: `u`}, {entities: true},
 	{set: `"`, naive: true}, {set: `'`, naive: true}, {set: `t"`, naive: true},
 }
 
@@ -30,15 +31,14 @@ var (
 	escaped     = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", '"': `"`, '\'': "'", '\\': `\`, '/': "/"}
 )
 
-func (e escaping) name() string {
-	if e.entities {
-		return "entities"
-	}
-	return "escapes"
-}
+// quoting are the signs of which a line of code has no escaped one without a bare one.
+const quoting = `"'<>&`
 
-// form finds the escapes of a text, those of other signs as well.
-func (e escaping) form() *regexp.Regexp {
+// maxEscaped is the length up to which old_string and new_string together are searched for escapes.
+const maxEscaped = 256 << 10
+
+// pattern matches the escapes of a text, those of other signs as well.
+func (e escaping) pattern() *regexp.Regexp {
 	switch {
 	case e.entities:
 		return entity
@@ -51,7 +51,7 @@ func (e escaping) form() *regexp.Regexp {
 // units cuts a text into escapes and single bytes.
 func (e escaping) units(s string) (out []string) {
 	at := 0
-	for _, x := range append(e.form().FindAllStringIndex(s, -1), []int{len(s), len(s)}) {
+	for _, x := range append(e.pattern().FindAllStringIndex(s, -1), []int{len(s), len(s)}) {
 		for ; at < x[0]; at++ {
 			out = append(out, s[at:at+1])
 		}
@@ -63,7 +63,7 @@ func (e escaping) units(s string) (out []string) {
 	return out
 }
 
-// plain is what a unit stands for, and the sign of the set that says so; it is itself when it is no escape of the set.
+// plain is what a unit stands for, and its sign in the set; a unit that is no escape of the set stands for itself.
 func (e escaping) plain(unit string) (text, sign string) {
 	switch {
 	case len(unit) < 2:
@@ -74,9 +74,7 @@ func (e escaping) plain(unit string) (text, sign string) {
 			return unit, ""
 		}
 		return text, text
-	case strings.IndexByte(e.set, unit[1]) < 0:
-		return unit, ""
-	case unit[1] == 'u' && len(unit) < 6:
+	case strings.IndexByte(e.set, unit[1]) < 0 || unit[1] == 'u' && len(unit) < 6:
 		return unit, ""
 	case unit[1] == 'u':
 		code, _ := strconv.ParseUint(unit[2:6], 16, 32)
@@ -91,16 +89,15 @@ func (e escaping) plain(unit string) (text, sign string) {
 }
 
 func (e escaping) decode(s string) string {
-	return e.form().ReplaceAllStringFunc(s, func(u string) string {
+	return e.pattern().ReplaceAllStringFunc(s, func(u string) string {
 		text, _ := e.plain(u)
 		return text
 	})
 }
 
 // signs are those of the set that a text has escapes for.
-func (e escaping) signs(s string) string {
-	var out string
-	for _, u := range e.form().FindAllString(s, -1) {
+func (e escaping) signs(s string) (out string) {
+	for _, u := range e.pattern().FindAllString(s, -1) {
 		if _, sign := e.plain(u); sign != "" && !strings.Contains(out, sign) {
 			out += sign
 		}
@@ -108,8 +105,8 @@ func (e escaping) signs(s string) string {
 	return out
 }
 
-// bare says that a text has a character as it is that the escaping has a sign for. A backslash is so where it escapes nothing
-// of the set.
+// bare reports whether a text has the character of a sign unescaped. A backslash is so where it escapes nothing of
+// the set.
 func (e escaping) bare(s, sign string) bool {
 	want := sign
 	if !e.entities {
@@ -118,10 +115,11 @@ func (e escaping) bare(s, sign string) bool {
 	if want == "" {
 		return false
 	}
-	if want == `\` && slices.ContainsFunc(e.form().FindAllString(s, -1), func(u string) bool { return strings.IndexByte(e.set, u[1]) < 0 }) {
+	other := func(u string) bool { return strings.IndexByte(e.set, u[1]) < 0 }
+	if want == `\` && slices.ContainsFunc(e.pattern().FindAllString(s, -1), other) {
 		return true
 	}
-	return strings.Contains(e.form().ReplaceAllString(s, ""), want)
+	return strings.Contains(e.pattern().ReplaceAllString(s, ""), want)
 }
 
 // only is the escaping for some of its signs; without any it is none.
@@ -132,30 +130,24 @@ func (e escaping) only(signs string) escaping {
 	return escaping{signs, e.entities, e.naive}
 }
 
-func without(signs, some string) string {
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(some, r) {
-			return -1
-		}
-		return r
-	}, signs)
+// startTabs decodes the tabs at the start of a line.
+func startTabs(l string) string {
+	n := 0
+	for strings.HasPrefix(l[n:], `\t`) || strings.HasPrefix(l[n:], "\t") {
+		n += 1 + strings.Count(l[n:n+1], `\`)
+	}
+	return strings.ReplaceAll(l[:n], `\t`, "\t") + l[n:]
 }
 
-// quoting are the signs of which a line of code has no escaped one without a bare one.
-const quoting = `"'<>&`
-
-// An unescaper reads the lines of new_string the way those of old_string were read.
+// An unescaper decodes the lines of new_string the way those of old_string were decoded.
 type unescaper struct {
 	escaping
-	raw, plain []string // the lines of old_string, as they were and as they were read
+	raw, plain []string // the lines of old_string, escaped and decoded
 	kept       []bool   // lines whose escapes are those of the file
 	tabs       bool     // of tabs, only those at the start of lines were escaped
 	mixed      bool     // some lines were not escaped
-	bareSigns  string   // that new_string has as they are
+	bareSigns  string   // that new_string has unescaped
 }
-
-// maxEscaped is how long old_string and new_string together may be to be looked at for escapes.
-const maxEscaped = 256 << 10
 
 // unescaped gives the readings of a change whose old_string is escaped once too often.
 func (t *Text) unescaped(c Change) (out []*reading) {
@@ -164,18 +156,24 @@ func (t *Text) unescaped(c Change) (out []*reading) {
 	}
 	for _, e := range escapings {
 		old, fresh, ok := t.unescape(e, c)
-		if ok && strings.TrimSpace(old) != "" && !slices.ContainsFunc(out, func(r *reading) bool { return string(r.old.data) == old }) {
-			out = append(out, newReading(e.name(), old, fresh, 6, t.syntax))
+		known := func(r *reading) bool { return string(r.old.data) == old }
+		if ok && !isBlankString(old) && !slices.ContainsFunc(out, known) {
+			name := "escapes"
+			if e.entities {
+				name = "entities"
+			}
+			out = append(out, newReading(name, old, fresh, lastComment, t.syntax))
 		}
 	}
 	return out
 }
 
 func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
-	signs := e.signs(c.Old)
-	if signs == "" {
+	used := e.signs(c.Old)
+	if used == "" {
 		return "", "", false
 	}
+	signs := used
 	if strings.Contains(signs, "n") {
 		signs = e.set // such a text is escaped all over
 	}
@@ -191,7 +189,7 @@ func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
 			plain, m.tabs = started, true
 		}
 		m.plain, m.kept = append(m.plain, plain), append(m.kept, kept)
-		for _, sign := range strings.Split(e.signs(c.Old), "") {
+		for sign := range strings.SplitSeq(used, "") {
 			m.mixed = m.mixed || kept || strings.ContainsAny(sign, quoting+`t\`) && m.bare(l, sign)
 		}
 	}
@@ -199,25 +197,25 @@ func (t *Text) unescape(e escaping, c Change) (old, fresh string, ok bool) {
 	if old == c.Old {
 		return "", "", false
 	}
-	fresh, ok = m.fresh(c.New, breaks, e.signs(c.Old))
+	fresh, ok = m.decodeNew(c.New, breaks, used)
 	if ok && e.entities && !entity.MatchString(old) && entity.MatchString(fresh) {
 		return "", "", false // it may mean either
 	}
 	return old, fresh, ok && t.suspicious(fresh, m.plain) == nil
 }
 
-// fresh reads new_string. It is false when that could be read in several ways.
-func (m *unescaper) fresh(s string, breaks escaping, used string) (string, bool) {
+// decodeNew decodes new_string. It is false when that could be done in several ways.
+func (m *unescaper) decodeNew(s string, breaks escaping, used string) (string, bool) {
 	if breaks.set != "" && !strings.Contains(strings.TrimSuffix(s, "\n"), "\n") {
-		own := false // new_string has quotes as they are where old_string has escaped ones: it is not escaped
-		for _, sign := range strings.Split(without(used, "nrtu\\/"), "") {
+		own := false // new_string has bare quotes where old_string has escaped ones: it is not escaped
+		for sign := range strings.SplitSeq(without(used, "nrtu\\/"), "") {
 			own = own || sign != "" && m.bare(s, sign)
 		}
 		if !own {
 			s = breaks.decode(s)
 		}
 	}
-	for _, sign := range strings.Split(m.set, "") {
+	for sign := range strings.SplitSeq(m.set, "") {
 		if m.bare(s, sign) {
 			m.bareSigns += sign
 		}
@@ -225,19 +223,15 @@ func (m *unescaper) fresh(s string, breaks escaping, used string) (string, bool)
 	lines := strings.Split(s, "\n")
 	out := make([]string, len(lines))
 	x, y := make([]string, len(m.plain)), make([]string, len(lines))
-	known := map[string]bool{}
 	for i, l := range m.plain {
-		x[i] = strings.TrimRight(l, " \t")
-		known[x[i]] = true
+		x[i] = strings.TrimRight(l, blanks)
 	}
+	known := setOf(x)
 	for j, l := range lines {
-		y[j] = strings.TrimRight(l, " \t")
+		y[j] = strings.TrimRight(l, blanks)
 		if d, ok := anyDecoded(l, known); ok {
 			y[j] = d
-		}
-	}
-	for j, l := range lines {
-		if y[j] == strings.TrimRight(l, " \t") && known[y[j]] {
+		} else if known[y[j]] {
 			m.bareSigns += without(m.signs(l), quoting) // a line that both have is not escaped
 		}
 	}
@@ -248,7 +242,7 @@ func (m *unescaper) fresh(s string, breaks escaping, used string) (string, bool)
 		}
 		for ; n < h.nb; n++ {
 			var ok bool
-			if out[n], ok = m.line(lines[n], m.partner(h, n, lines[n])); !ok {
+			if out[n], ok = m.decodeLine(lines[n], m.partner(h, n, lines[n])); !ok {
 				return "", false
 			}
 		}
@@ -257,9 +251,9 @@ func (m *unescaper) fresh(s string, breaks escaping, used string) (string, bool)
 	return strings.Join(out, "\n"), true
 }
 
-// anyDecoded gives the line of some that another one is, in whatever way that is escaped.
+// anyDecoded gives the line of some that another one is when it is decoded, in whatever way.
 func anyDecoded(l string, lines map[string]bool) (string, bool) {
-	if lines[strings.TrimRight(l, " \t")] || !strings.ContainsAny(l, `\&`) {
+	if lines[strings.TrimRight(l, blanks)] || !strings.ContainsAny(l, `\&`) {
 		return "", false
 	}
 	for _, e := range slices.Concat(escapings, []escaping{{}}) {
@@ -267,7 +261,7 @@ func anyDecoded(l string, lines map[string]bool) (string, bool) {
 		if e.set != "" || e.entities {
 			d = e.decode(l)
 		}
-		if d = strings.TrimRight(d, " \t"); d != "" && lines[d] {
+		if d = strings.TrimRight(d, blanks); d != "" && lines[d] {
 			return d, true
 		}
 	}
@@ -291,8 +285,8 @@ func (m *unescaper) partner(h hunk, n int, l string) int {
 	return best
 }
 
-// line reads a line of new_string that was made of old line o, or of none.
-func (m *unescaper) line(l string, o int) (string, bool) {
+// decodeLine decodes a line of new_string that was made of old line o, or of none.
+func (m *unescaper) decodeLine(l string, o int) (string, bool) {
 	if m.tabs {
 		l = startTabs(l)
 	}
@@ -300,21 +294,14 @@ func (m *unescaper) line(l string, o int) (string, bool) {
 		return l, true
 	}
 	if o < 0 || m.raw[o] == m.plain[o] {
-		return m.own(l, l)
+		return m.decodePart(l, l)
 	}
-	x, y := m.units(m.raw[o]), m.units(l)
-	head := 0
-	for head < min(len(x), len(y)) && x[head] == y[head] {
-		head++
-	}
-	tail := 0
-	for tail < min(len(x), len(y))-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
-		tail++
-	}
-	middle, ok := m.own(strings.Join(y[head:len(y)-tail], ""), l)
+	y := m.units(l)
+	head, tail := equalEnds(m.units(m.raw[o]), y)
+	middle, ok := m.decodePart(strings.Join(y[head:len(y)-tail], ""), l)
 	like := m.escaping
 	if strings.Contains(m.bareSigns, `\`) {
-		like = m.only(without(m.set, `\`)) // new_string has backslashes as they are
+		like = m.only(without(m.set, `\`)) // new_string has bare backslashes
 		if m.mixed && strings.Contains(m.signs(l), `\`) {
 			return "", false
 		}
@@ -322,21 +309,19 @@ func (m *unescaper) line(l string, o int) (string, bool) {
 	return like.decode(strings.Join(y[:head], "")) + middle + like.decode(strings.Join(y[len(y)-tail:], "")), ok
 }
 
-// own reads a part of a line for which old_string gives no example. A quote is escaped once too often when its line has none
-// that is not; a tab or a backslash when new_string has none.
-func (m *unescaper) own(part, l string) (string, bool) {
+// decodePart decodes a part of a line for which old_string gives no example. A quote is escaped once too often when
+// its line has no bare one; a tab or a backslash when new_string has none.
+func (m *unescaper) decodePart(part, l string) (string, bool) {
 	use := ""
-	for _, sign := range strings.Split(m.signs(part), "") {
+	for sign := range strings.SplitSeq(m.signs(part), "") {
 		switch {
 		case sign == "":
 		case strings.Contains(quoting, sign):
-			if m.bare(l, sign) {
-				if m.mixed && m.signs(l) != m.signs(part) {
-					return "", false
-				}
-				continue
+			if !m.bare(l, sign) {
+				use += sign
+			} else if m.mixed && m.signs(l) != m.signs(part) {
+				return "", false
 			}
-			use += sign
 		case sign == "u" || m.entities:
 			use += sign
 		case strings.Contains(m.bareSigns, sign):
@@ -356,16 +341,7 @@ func (m *unescaper) own(part, l string) (string, bool) {
 	return m.only(use).decode(part), true
 }
 
-// startTabs makes tabs of the escaped ones at the start of a line.
-func startTabs(l string) string {
-	n := 0
-	for strings.HasPrefix(l[n:], `\t`) || strings.HasPrefix(l[n:], "\t") {
-		n += 1 + strings.Count(l[n:n+1], `\`)
-	}
-	return strings.ReplaceAll(l[:n], `\t`, "\t") + l[n:]
-}
-
-// hasLine says whether a line of the file says the same.
+// hasLine reports whether a line of the file is the same but for blanks.
 func (t *Text) hasLine(l string) bool {
 	if len(t.data) > maxSimilarFile {
 		return false
@@ -373,8 +349,180 @@ func (t *Text) hasLine(l string) bool {
 	if t.lineSet == nil {
 		t.lineSet = map[string]bool{}
 		for i := range t.lines {
-			t.lineSet[squeeze(t.text(i))] = true
+			t.lineSet[t.key(i)] = true
 		}
 	}
 	return t.lineSet[squeeze([]byte(l))]
+}
+
+// escapesAlone gives new_string without escapes that it has and old_string has not. Lines that old_string has as well
+// tell that they are not meant.
+func (t *Text) escapesAlone(r *reading, whole bool) (fresh string, ok bool, refusal *Refusal) {
+	if !strings.ContainsAny(r.new, `\&`) || len(r.new)+len(r.old.data) > maxEscaped {
+		return "", false, nil
+	}
+	old := strings.Split(strings.TrimSuffix(string(r.old.data), "\n"), "\n")
+	var best *unescaper
+	var text string
+	most := 0
+	for _, e := range escapings {
+		if m, s, n := t.evidence(e, r.new, old, whole); n > most {
+			best, text, most = m, s, n
+		}
+	}
+	if best == nil {
+		return "", false, t.suspicious(r.new, old)
+	}
+	fresh, ok = best.decodeNew(text, escaping{}, "")
+	switch {
+	case strings.TrimSuffix(fresh, "\n") == strings.Join(old, "\n"):
+		return "", false, nil // to escape is the change
+	case !ok || best.wraps(text):
+		return "", false, escapedInPart()
+	}
+	return fresh, true, nil
+}
+
+func escapedInPart() *Refusal {
+	return guard("new_string has escapes that old_string and the file do not have, such as \\\" for a quote. "+
+		"They would be written into the file.", "Give quotes, tabs and line breaks as they are. If the escapes are meant, "+
+		"include a line in old_string and new_string that has quotes and keeps them.")
+}
+
+// evidence counts the lines of new_string that are lines of old_string once they are decoded, or nearly so where
+// nothing can be escaped.
+func (t *Text) evidence(e escaping, s string, old []string, whole bool) (m *unescaper, text string, n int) {
+	signs := e.signs(s)
+	if signs == "" {
+		return nil, s, 0
+	}
+	known := setOf(old)
+	few := strings.Count(s, "\n")*len(old) <= maxPairs // to be compared with each other
+	if strings.Contains(signs, "n") && whole && !strings.Contains(strings.TrimSuffix(s, "\n"), "\n") {
+		s = e.only("nr").decode(s)
+		for l := range strings.SplitSeq(s, "\n") {
+			if alnums([]byte(l)) > 0 && known[l] {
+				n++
+			}
+		}
+	}
+	m = &unescaper{escaping: e.only(without(signs, "nr")), raw: old, plain: old, kept: make([]bool, len(old))}
+	for l := range strings.SplitSeq(s, "\n") {
+		d := m.decode(l)
+		if known[l] {
+			m.mixed = m.mixed || m.anyBare(l)
+			continue
+		}
+		if alnums([]byte(d)) > 0 && known[d] {
+			n += 2
+			continue
+		}
+		if !few || d == l {
+			continue
+		}
+		tab := strings.HasPrefix(strings.TrimLeft(l, blanks), `\t`)
+		slash, stray := strings.HasSuffix(l, `\\`), t.strayEscape(l)
+		if (tab || slash || stray) && slices.ContainsFunc(old, func(o string) bool {
+			return (tab && leading([]byte(o)) == leading([]byte(d)) ||
+				slash && strings.HasSuffix(o, `\`) && !strings.HasSuffix(o, `\\`) ||
+				stray && m.anyBare(o)) && similarity(o, d) >= minSameLine
+		}) {
+			n++
+		}
+	}
+	return m, s, n
+}
+
+// anyBare reports whether a line has an unescaped quote of the set.
+func (m *unescaper) anyBare(l string) bool {
+	for sign := range strings.SplitSeq(m.set, "") {
+		if strings.Contains(quoting, sign) && m.bare(l, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// wraps reports whether all lines kept of old_string are escaped and new ones have bare quotes: a text may have been
+// put into a string.
+func (m *unescaper) wraps(s string) bool {
+	added, known := false, setOf(m.plain)
+	for l := range strings.SplitSeq(s, "\n") {
+		if m.anyBare(l) && known[l] {
+			return false
+		}
+		added = added || m.anyBare(l)
+	}
+	return added
+}
+
+// suspicious refuses new lines with escapes outside of strings, in languages that have none there, if the file has
+// nothing like it either.
+func (t *Text) suspicious(fresh string, old []string) *Refusal {
+	usual := func(f line) bool {
+		l := string(t.data[f.start:f.end])
+		return t.strayEscape(l) || quotesEscaped(l)
+	}
+	known, lines := setOf(old), strings.Split(fresh, "\n")
+	few := len(lines)*len(old) <= maxPairs
+	for _, l := range lines {
+		if !known[l] && (t.strayEscape(l) || few && escapedFrom(l, old)) {
+			if slices.ContainsFunc(t.lines, usual) {
+				return nil
+			}
+			return escapedInPart()
+		}
+	}
+	return nil
+}
+
+// quotesEscaped reports whether a line has quotes, all of them escaped.
+func quotesEscaped(l string) bool {
+	n := strings.Count(l, `\"`)
+	return n > 0 && strings.Count(l, `"`) == n
+}
+
+// escapedFrom reports whether a new line with escaped quotes only is similar to an old one without escapes.
+func escapedFrom(l string, old []string) bool {
+	if !quotesEscaped(l) {
+		return false
+	}
+	d := strings.ReplaceAll(l, `\"`, `"`)
+	return slices.ContainsFunc(old, func(o string) bool {
+		return !strings.Contains(o, `\`) && strings.Contains(o, `"`) && o != d && similarity(o, d) >= minSameLine
+	})
+}
+
+// In a program of these languages no quote is escaped outside of a string, in one of those no entity stands there.
+var (
+	unescapedOutside = []*syntax{goLike, cLike, jsLike, rust, java, python, sql, css, scss, lua, hs, php, hcl, toml, yaml}
+	noEntities       = []*syntax{goLike, cLike, rust, java, python, sql, css, scss, lua, hs, hcl, toml, yaml, shell,
+		hashed}
+)
+
+// strayEscape reports whether a line has an escaped quote, or an entity, outside of its strings.
+func (t *Text) strayEscape(l string) bool {
+	quotes := slices.Contains(unescapedOutside, t.syntax) && !strings.Contains(l, "/")
+	entities := slices.Contains(noEntities, t.syntax)
+	if (!quotes || !strings.Contains(l, `\"`)) && (!entities || !strings.Contains(l, "&")) {
+		return false
+	}
+	var rest []byte
+	for i := 0; i < len(l); i++ {
+		switch l[i] {
+		case '\\':
+			rest = append(rest, l[i:min(i+2, len(l))]...)
+			i++
+			continue
+		case '"', '\'', '`':
+			n := quote{open: l[i : i+1], end: l[i : i+1], escapes: true}.length([]byte(l[i:]))
+			if n == 1 {
+				return false // the rest may be in a string
+			}
+			i += n - 1
+			continue
+		}
+		rest = append(rest, l[i])
+	}
+	return quotes && strings.Contains(string(rest), `\"`) || entities && entity.Match(rest)
 }

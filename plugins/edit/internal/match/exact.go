@@ -1,50 +1,205 @@
 package match
 
-import "fmt"
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
 
-// harmful refuses new_string when what it has was most likely not meant to be written into the file, at any strictness but
-// exact. Without places it looks at what is senseless anywhere.
-func (t *Text) harmful(c Change, r *reading, places []Range) *Refusal {
-	if c.Strictness == Exact {
-		return nil
-	}
-	if refusal := t.leavesOut(r, places); refusal != nil {
-		return refusal
-	}
-	return t.fencedAlone(r, places)
-}
-
-// exact makes the edits for exact matches. By the letter some would do harm: line breaks at the edges stay, and what was
-// made before is not made twice.
-func (t *Text) exact(c Change, f *finding, p *Plan) *Refusal {
+// exactEdits makes the edits for exact matches. Literal replacement could do harm: line breaks at the edges are kept,
+// and what was inserted before is not inserted again.
+func (t *Text) exactEdits(c Change, f *finding, p *Plan) *Refusal {
 	p.Places = p.Places[:0]
-	left, said := 0, map[string]bool{}
+	left, warned := 0, map[string]bool{}
 	for _, h := range f.hits {
-		if there, ok := t.twice(f.reading, h.Range); ok {
+		if there, ok := t.insertedBefore(f.reading, h.Range); ok {
 			if left++; !c.All || left == len(f.hits) {
-				return t.appliedTwice(there)
+				r := t.alreadyApplied(there)
+				r.Message = "What new_string adds is in the file already, at " + t.where(there) +
+					"; this edit seems to have been made before."
+				r.Hint = "If that is what you want, there is nothing left to do. To add the same text once more, give as " +
+					"old_string what is there with the text that was added, and that with one more as new_string."
+				return r
 			}
 			continue
 		}
-		fresh, note, refusal := t.keepBreaks(f.reading, h.Range)
+		fresh, note, refusal := t.keepLineBreaks(f.reading, h.Range)
 		if refusal != nil {
 			return refusal
 		}
-		if note != "" && !said[note] {
-			said[note] = true
+		if note != "" && !warned[note] {
+			warned[note] = true
 			p.Warnings = append(p.Warnings, note)
 		}
 		r := *f.reading
 		r.new = fresh
-		stayed, at, refusal := t.stayNote(&r, t.wholeLine(&r, h.Range))
+		kept, at, refusal := t.keepLineComment(&r, t.widenToLine(&r, h.Range))
 		if refusal != nil {
 			return refusal
 		}
-		p.Edits = append(p.Edits, t.literal(stayed, at)...)
+		p.Edits = append(p.Edits, t.literalEdits(kept, at)...)
 		p.Places = append(p.Places, h.Range)
 	}
 	if left > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%s had new_string already and stayed as they were.", plural(left, "place")))
+		p.Warnings = append(p.Warnings, plural(left, "place")+" had new_string already and stayed as they were.")
 	}
 	return nil
+}
+
+// keepLineBreaks gives new_string for an exact match at a range of the file, with the line breaks that old_string
+// begins or ends with and new_string lost: without them two lines would become one. The note says what was kept.
+func (t *Text) keepLineBreaks(r *reading, at Range) (fresh, note string, refusal *Refusal) {
+	old, fresh := string(r.old.data), r.new
+	before, after := t.around(at)
+	head, tail := outerSpace(old)
+	kept := func(where string) string {
+		return "new_string lost the line break that old_string " + where + " with; it was kept, as two lines would have " +
+			"become one. To join lines, give both of them as old_string."
+	}
+	if isBlankString(fresh) {
+		if strings.Contains(tail, "\n") && !strings.Contains(fresh, "\n") && !isBlankString(before) && !isBlankString(after) {
+			return tail, kept("ends"), nil
+		}
+		return fresh, "", nil
+	}
+	whole := withHead(head, fresh)
+	begins, ends := whole != fresh, false
+	if _, own := outerSpace(whole); strings.Contains(tail, "\n") && !strings.Contains(own, "\n") {
+		ends, whole = true, strings.TrimSuffix(whole, own)+tail
+	}
+	switch {
+	case !begins && !ends:
+		return fresh, "", nil
+	case whole == old && (begins && !isBlankString(before) || ends && !isBlankString(after)):
+		from, to := t.span(at)
+		r := guard("new_string is old_string without the line break at its edge, so the only change would be that two lines "+
+			"become one.", "To join the lines, give both of them as old_string. "+
+			"Else give the text as it shall be as new_string.")
+		t.showLines(r, from, min(to+1, len(t.lines)))
+		return "", "", r
+	case whole == old: // a blank line goes, and nothing is joined
+		return fresh, "", nil
+	case begins && ends:
+		return whole, kept("begins and ends"), nil
+	case begins:
+		return whole, kept("begins"), nil
+	}
+	return whole, kept("ends"), nil
+}
+
+// withHead gives new_string the line break that it lost of the white space which old_string starts with, and the
+// indentation behind it when that is lost as well.
+func withHead(head, fresh string) string {
+	own, _ := outerSpace(fresh)
+	bare := fresh[len(own):]
+	switch {
+	case bare == "" || !strings.Contains(head, "\n") || strings.Contains(own, "\n"):
+		return fresh
+	case own == "":
+		return head + bare
+	}
+	return head[:strings.LastIndexByte(head, '\n')+1] + own + bare
+}
+
+// around is the text before and after a range on the lines of the file that it starts and ends on. Where old_string
+// begins or ends with a line break that is the line which would be joined.
+func (t *Text) around(at Range) (before, after string) {
+	first, last := t.lines[t.lineAt(at.Start)], t.lines[t.lineAt(min(at.End, len(t.data)-1))]
+	return string(t.data[first.start:at.Start]), string(t.data[min(at.End, last.end):last.end])
+}
+
+// widenToLine widens a range to the start of its line when nothing but indentation is before it and the next line
+// would be indented by it: all of the range is deleted and it ends with the line, or the first line goes and a later
+// one stays.
+func (t *Text) widenToLine(r *reading, at Range) Range {
+	before, _ := t.around(at)
+	if before == "" || !isBlankString(before) || at.End == at.Start {
+		return at
+	}
+	first, lines := firstLine(r.new), strings.Split(string(r.old.data), "\n")
+	kept := leading([]byte(first)) != "" && leading(r.old.data) == "" && slices.Contains(lines[1:], first)
+	if kept || r.new == "" && t.data[at.End-1] == '\n' {
+		at.Start -= len(before)
+	}
+	return at
+}
+
+// keepLineComment is for an exact match that ends before the comment at the end of a line: where new_string has that
+// line farther up, the comment stays with it. It refuses when that line goes and one that stays would get the
+// comment.
+func (t *Text) keepLineComment(r *reading, at Range) (out *reading, place Range, refusal *Refusal) {
+	last := t.lineAt(at.End)
+	l := t.lines[last]
+	if at.End <= l.start || at.End >= l.end || isBlank(t.data[at.End:l.end]) {
+		return r, at, nil
+	}
+	comment := t.commentStart(last)
+	if comment >= l.end || comment < at.End || !isBlank(t.data[at.End:comment]) {
+		return r, at, nil
+	}
+	old, fresh := strings.Split(string(toLF(r.old.data)), "\n"), strings.Split(string(toLF([]byte(r.new))), "\n")
+	key := func(s string) string { return squeeze([]byte(s)) }
+	was, is := key(old[len(old)-1]), key(fresh[len(fresh)-1])
+	best, most := -1, minSameLine
+	for i, s := range fresh {
+		if like := similarity(was, key(s)); like >= most {
+			best, most = i, like
+		}
+	}
+	switch {
+	case was == "" || was == is || len(fresh) == 1 && len(old) == 1 || best == len(fresh)-1:
+		return r, at, nil
+	case best >= 0:
+	case len(fresh) > 1 && is == "",
+		is != "" && slices.ContainsFunc(old[:len(old)-1], func(s string) bool { return key(s) == is }):
+		refusal = t.conflictAt(at, "the line that it ends in has a comment behind that, which would come behind another line")
+		refusal.Hint = "Include the comment in old_string, and in new_string where it shall be."
+		return r, at, refusal
+	default:
+		return r, at, nil
+	}
+	rest := string(t.data[at.End:l.end])
+	fresh[best] += rest
+	out = r.with(strings.Join(fresh, "\n"), "The comment behind old_string stays on its line.")
+	out.old = newSource(append(slices.Clone(r.old.data), rest...), t.syntax)
+	return out, Range{at.Start, l.end}, nil
+}
+
+// insertedBefore reports that an exact match of old_string is a part of new_string already, and where that is.
+// Brackets and words that only close something are often needed twice, and do not count.
+func (t *Text) insertedBefore(r *reading, at Range) (there Range, ok bool) {
+	const form = trailingBlanks // indentation counts: a block may be moved
+	fresh, old := normalize(newSource([]byte(r.new), t.syntax), form).trimmed(), normalize(r.old, form).trimmed()
+	if len(fresh.text) <= len(old.text) || !bytes.Contains(fresh.text, old.text) ||
+		!informative(strings.Replace(string(fresh.text), string(old.text), " ", 1)) {
+		return there, false
+	}
+	first, last := t.span(at)
+	n := bytes.Count(fresh.text, newline) + 1
+	first, last = max(0, first-n), min(len(t.lines), last+n)
+	base := t.lines[first].start
+	near := &Text{source: newSource(t.data[base:t.lines[last-1].next], t.syntax)}
+	head, tail := outerSpace(string(t.data[at.Start:at.End]))
+	from, to := at.Start-base+len(head), at.End-base-len(tail)
+	for _, got := range near.occurrences(normalize(near.source, form), fresh) {
+		if got.Start <= from && got.End >= to {
+			return Range{base + got.Start, base + got.End}, true
+		}
+	}
+	return there, false
+}
+
+// closers are words that end a block or a branch.
+var closers = setOf(strings.Fields("end fi done esac endif endfor endwhile endfunction else begin break return pass " +
+	"continue null None nil true false"))
+
+// informative reports that an inserted text is more than brackets, closing tags and words that end a block.
+func informative(s string) bool {
+	for f := range strings.FieldsSeq(s) {
+		w := strings.Trim(f, "(){}[]<>;,.")
+		if !strings.HasPrefix(f, "</") && alnums([]byte(w)) > 0 && !closers[w] {
+			return true
+		}
+	}
+	return false
 }

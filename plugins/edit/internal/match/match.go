@@ -1,42 +1,50 @@
 // Package match finds the place in a file that a model means with its old_string, and makes the changes there that lead
-// from old_string to new_string. It knows bytes only: no files, no plugin.
+// from old_string to new_string. It works on bytes only: no files, no plugin.
 //
-// The passes go from exact to loose. The first that finds the text decides: in one place it is changed, in several the
-// edit is refused. No pass writes what it compared; whatever is changed are bytes of the file as it was given, and bytes
-// that the edit does not speak of stay as they are.
+// The passes (passes.go) go from exact to loose. The first that finds the text decides: one place is changed, several
+// are refused. No pass writes what it compared: the difference between old_string and new_string is projected on the
+// bytes of the file, and bytes outside of it stay.
 package match
+
+import "slices"
 
 // A Text is a file that changes are planned for. One goroutine at a time may use it.
 type Text struct {
 	*source
 	name    string
-	streams map[level]*stream
-	index   *index
-	words   map[string]bool // whether the file has it
-	lineSet map[string]bool
-	work    int // spent on distances in this plan
+	streams map[equivalence]*stream
+	index   *lineIndex
+	words   map[string]bool // answers of hasWord
+	lineSet map[string]bool // lines of the file, squeezed; made when needed
+	work    int             // spent on distances in this plan
 }
 
-// NewText takes the content of a file: UTF-8 without a byte order mark, or nearly, as bytes that are not are carried
-// along. The name tells the kind of file by its extension. Data must not change afterwards.
+// NewText takes the content of a file: UTF-8 without a byte order mark; invalid bytes are kept. The extension of the
+// name tells the language. Data must not change afterwards.
 func NewText(name string, data []byte) *Text {
-	return &Text{name: name, source: newSource(data, syntaxOf(name)), streams: map[level]*stream{}, words: map[string]bool{}}
+	return &Text{name: name, source: newSource(data, syntaxOf(name)), streams: map[equivalence]*stream{},
+		words: map[string]bool{}}
 }
 
 // A Change is what a model asks for.
 type Change struct {
 	Old, New string
-	// All is for every place of Old, which must fit exactly or but for white space.
+	// All changes every place of Old, which must fit exactly or but for white space.
 	All bool
-	// Expected is how many places there must be; 0 stands for one, or with All for any number but none.
+	// Expected is the number of places; 0 stands for one, or with All for any number but none.
 	Expected int
-	// NearLine is the line, from 1, near which Old is, to choose between places that fit equally well; 0 for no word on that.
+	// NearLine is a line, from 1, that chooses between places that fit equally well; 0 chooses none.
 	NearLine int
 	// Strictness bounds the passes that may be used.
 	Strictness Strictness
-	// Inserted are the parts of the text that earlier changes of the same call have put there, in order. Only an exact
-	// match may lie in one of them.
+	// Inserted are the parts of the text that earlier changes of the same call inserted, sorted. Only an exact match may
+	// lie in one of them.
 	Inserted []Range
+}
+
+// inserted reports whether a range lies in a part that an earlier change of the same call inserted.
+func (c Change) inserted(r Range) bool {
+	return slices.ContainsFunc(c.Inserted, func(in Range) bool { return r.Start >= in.Start && r.End <= in.End })
 }
 
 // Strictness says how far old_string may be from what the file has.
@@ -45,7 +53,7 @@ type Strictness int
 // The levels of strictness.
 const (
 	Full  Strictness = iota // all passes
-	Safe                    // those that compare for equality: no distances, no key tokens
+	Safe                    // passes 1 to 7: no distances, no key tokens
 	Exact                   // byte for byte, line endings aside
 )
 
@@ -67,7 +75,7 @@ type Plan struct {
 	// Pass is the number of the pass that found them, 1 to 9, and PassName its name.
 	Pass     int
 	PassName string
-	// Warnings say for a model how its old_string differed from the file, so that the next one does not.
+	// Warnings tell a model how its old_string differed from the file.
 	Warnings []string
 }
 
@@ -88,4 +96,71 @@ func (p *Plan) Apply(data []byte) []byte {
 		at = e.End
 	}
 	return append(out, data[at:]...)
+}
+
+// Kind is the reason for a refusal.
+type Kind string
+
+// The kinds of refusals.
+const (
+	NotFound       Kind = "not_found"
+	Ambiguous      Kind = "ambiguous"
+	Conflict       Kind = "conflict"        // the place is known, but old_string does not have all that the file has there
+	AlreadyApplied Kind = "already_applied" // new_string is in the file
+	Guard          Kind = "guard"           // the change makes no sense, whatever the file holds
+)
+
+// A Refusal tells a model why a change was not made and what to do.
+type Refusal struct {
+	Kind    Kind
+	Message string // what is wrong, and where; a sentence or a few
+	Hint    string // what to do next
+	// Candidates are what comes closest to old_string, or all places (eight at most) where it fits.
+	Candidates []Candidate
+	// Count is the number of places where it fits, when Kind is Ambiguous.
+	Count int
+	// Diff shows how the best candidate differs, old_string against the file; it may be empty.
+	Diff string
+	// Excerpt is what the file has at the best candidate, or at all places where old_string fits, with line numbers.
+	Excerpt string
+	// Exact is the text of the best candidate in the file, to be used as old_string. It is empty when nothing is close
+	// enough, or when it is too long to be repeated.
+	Exact string
+}
+
+// A Candidate is a place in the file that is similar to old_string.
+type Candidate struct {
+	StartLine  int     `json:"start_line"` // from 1
+	EndLine    int     `json:"end_line"`   // included
+	Similarity float64 `json:"similarity"` // 0 to 1
+	Why        string  `json:"why,omitempty"`
+}
+
+func (r *Refusal) Error() string { return string(r.Kind) + ": " + r.Message }
+
+func guard(message, hint string) *Refusal { return &Refusal{Kind: Guard, Message: message, Hint: hint} }
+
+// Content refuses new content of a whole file: a line of it stands for code that was left out, or all of it is in the
+// fence of a code block. Before is nil for a new file, which is checked for fences only. It gives nil for content
+// that is fine.
+func Content(name string, before, content []byte) *Refusal {
+	was := before
+	if isBlank(was) {
+		was = newline
+	}
+	t := NewText(name, was)
+	r := newReading("", string(was), string(content), 9, t.syntax)
+	all := []Range{{0, len(was)}}
+	var refusal *Refusal
+	if before != nil {
+		refusal = t.placeholders(r, all)
+	}
+	if refusal == nil {
+		refusal = t.onlyNewFenced(r, all)
+	}
+	if refusal != nil { // it is about the whole file
+		refusal.Candidates, refusal.Excerpt, refusal.Exact = nil, "", ""
+		refusal.Hint = "Give all of the content, as the file shall hold it. To change a part of a file use replace."
+	}
+	return refusal
 }

@@ -113,7 +113,7 @@ func TestPasses(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("pass %d (-want +got):\n%s", p.Pass, diff)
 			}
-			if p.Pass != c.pass || p.PassName != passNames[c.pass] {
+			if p.Pass != c.pass || p.PassName != passNumbered(c.pass).name {
 				t.Errorf("pass %d %q, want %d", p.Pass, p.PassName, c.pass)
 			}
 			if (len(p.Warnings) == 0) != (c.pass == 1) {

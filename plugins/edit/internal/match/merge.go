@@ -3,56 +3,106 @@ package match
 import (
 	"bytes"
 	"slices"
-	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
+	"strings"
+	"unicode"
 )
 
-// mergeBody gives the line of the file as the model changed it: what its old and new line have in common stays as the file
-// has it, and only what is between comes from the new line. All three are without indentation. It is false when the file
-// differs from the old line in the very part that changes.
-func (p *projection) mergeBody(old, fresh, file []byte) ([]byte, bool) {
-	if t := bytes.TrimRight(old, " \t"); len(t) < len(old) {
-		old, fresh = t, bytes.TrimRight(fresh, " \t")
+// mergeComment merges a changed line into that of the file. A comment at its end that is another one in the file
+// stays there, as long as the model has not changed it.
+func (p *projection) mergeComment(u block, j int, old, fresh, file []byte) ([]byte, bool) {
+	if p.equal(old, file) {
+		return p.mergeLine(old, fresh, file)
 	}
-	a, b := p.stream(old), p.stream(file)
-	if bytes.Equal(p.stream(fresh).text, b.text) {
+	// Where the comments start that end the three lines.
+	a := max(0, len(old)-(p.old.lines[u.o0].end-p.old.commentStart(u.o0)))
+	b := max(0, len(fresh)-(p.new.lines[j].end-p.new.commentStart(j)))
+	c := len(file)
+	if !p.at.tailCut {
+		c -= p.t.lines[u.f0].end - p.t.commentStart(u.f0)
+	}
+	if c < 0 {
+		return nil, false
+	}
+	switch {
+	case p.equal(old[a:], file[c:]) || p.t.isTypo(squeeze(old), squeeze(file)):
+		return p.mergeLine(old, fresh, file)
+	case !p.equal(old[a:], fresh[b:]) && !p.equal(file[c:], fresh[b:]):
+		return nil, false
+	}
+	code := bytes.TrimRight(file[:c], blanks)
+	text, ok := p.mergeLine(bytes.TrimRight(old[:a], blanks), bytes.TrimRight(fresh[:b], blanks), code)
+	return append(text, file[len(code):]...), ok
+}
+
+// normalize makes the stream of a line in the form that the place was found in, comments included; equal compares two
+// lines so.
+func (p *projection) normalize(b []byte) *stream {
+	return normalize(newSource(b, nil), p.at.ignores&^comments)
+}
+
+func (p *projection) equal(a, b []byte) bool {
+	return bytes.Equal(p.normalize(a).trimmed().text, p.normalize(b).trimmed().text)
+}
+
+// mergeLine gives the line of the file as the model changed it: what its old and new line have in common keeps the
+// bytes of the file, and only what is between comes from the new line. All three are without indentation. It is false
+// when the file differs from the old line in the very part that changes.
+func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
+	if t := bytes.TrimRight(old, blanks); len(t) < len(old) {
+		old, fresh = t, bytes.TrimRight(fresh, blanks)
+	}
+	a, b := p.normalize(old), p.normalize(file)
+	if bytes.Equal(p.normalize(fresh).text, b.text) {
 		return file, true
 	}
-	at := stops(a, b)
+	at := equalOffsets(a, b)
 	if at == nil {
-		old, fresh = p.t.spelled(old, fresh, string(a.text), string(b.text))
-		a = p.stream(old)
-		at = stops(a, b)
+		old, fresh = p.t.correctTypos(old, fresh, string(a.text), string(b.text))
+		a = p.normalize(old)
+		at = equalOffsets(a, b)
 	}
 	head := commonPrefix(old, fresh)
 	tail := commonSuffix(old[head:], fresh[head:])
 	if at == nil {
-		if at = wordStops(a, b); at == nil {
+		if at = tokenOffsets(a, b); at == nil {
 			return nil, false
 		}
-		head, tail = wholeWords(old, fresh, head, tail)
+		for head > 0 && (insideWord(old, head) || insideWord(fresh, head)) {
+			head--
+		}
+		for tail > 0 && (insideWord(old, len(old)-tail) || insideWord(fresh, len(fresh)-tail)) {
+			tail--
+		}
 	}
-	if !p.clear(a, b, at, head, len(old)-tail) {
-		if gluedWords(a, b, at, max(1, unitsBefore(a, head)), unitsBefore(a, len(old)-tail)) {
-			return nil, false
-		}
-		text := beside(old, fresh, file, head, tail)
-		return text, text != nil
+	x, y := unitsBefore(a, head), unitsBefore(a, len(old)-tail)
+	glued := gluedWords(a, b, at, max(1, x), y)
+	clear := !glued
+	if p.at.ignores&allSpace == 0 {
+		i, j := max(0, x-1), min(len(a.text), y+1)
+		clear = len(a.text) == len(b.text) || despaced(string(a.text)) != despaced(string(b.text)) ||
+			bytes.Equal(a.text[i:j], b.text[at[i]:max(at[i], at[j])])
+	}
+	if !clear {
+		text := blanksFromNew(old, fresh, file, head, tail)
+		return text, text != nil && !glued
 	}
 	m := merge{old: old, fresh: fresh, file: file, a: a, b: b, at: at, head: head, tail: tail}
 	start, end, middle := m.middle()
 	if end < start {
 		return nil, false
 	}
-	return slices.Concat(file[:start], withoutTwin(middle, file[end:]), file[end:]), true
+	rest := file[end:]
+	if n := len(middle); n > 0 && len(rest) > 0 && middle[n-1] == rest[0] && (rest[0] == ';' || rest[0] == ',') {
+		middle = middle[:n-1] // the file goes on with the separator
+	}
+	return slices.Concat(file[:start], middle, rest), true
 }
 
-// spelled gives an old line and a new one with the words that the old one misspells as the file spells them.
-func (t *Text) spelled(old, fresh []byte, was, is string) (a, b []byte) {
-	slips, _ := t.slips(was, is)
+// correctTypos gives an old line and a new one with the words that the old one misspells as the file spells them.
+func (t *Text) correctTypos(old, fresh []byte, was, is string) (a, b []byte) {
+	typos, _ := t.typos(was, is)
 	right := func(word []byte) []byte {
-		for _, s := range slips {
+		for _, s := range typos {
 			if string(word) == s.old {
 				return []byte(s.file)
 			}
@@ -62,75 +112,208 @@ func (t *Text) spelled(old, fresh []byte, was, is string) (a, b []byte) {
 	return tokens.ReplaceAllFunc(old, right), tokens.ReplaceAllFunc(fresh, right)
 }
 
-// beside gives the changed line when the file has the bytes of the old one before and behind the changed part, and only blanks
-// beside or in that part differ: then those of the new line are written. It is nil when there is more that differs.
-func beside(old, fresh, file []byte, head, tail int) []byte {
-	before, behind := bytes.TrimRight(old[:head], " \t"), bytes.TrimLeft(old[len(old)-tail:], " \t")
-	if len(before)+len(behind) > min(len(file), len(fresh)) || !bytes.HasPrefix(file, before) || !bytes.HasSuffix(file, behind) || despaced(string(old)) != despaced(string(file)) {
+// blanksFromNew gives the changed line when the file has the bytes of the old one before and behind the changed part,
+// and only blanks beside or in that part differ: then those of the new line are written. It is nil when more differs.
+func blanksFromNew(old, fresh, file []byte, head, tail int) []byte {
+	before, behind := bytes.TrimRight(old[:head], blanks), bytes.TrimLeft(old[len(old)-tail:], blanks)
+	if len(before)+len(behind) > min(len(file), len(fresh)) || !bytes.HasPrefix(file, before) ||
+		!bytes.HasSuffix(file, behind) || despaced(string(old)) != despaced(string(file)) {
 		return nil
 	}
 	return bytes.Clone(fresh)
 }
 
-// clear says that bytes from to to of the old line have the same blanks in the file, where these tell words apart.
-func (p *projection) clear(a, b *stream, at []int, from, to int) bool {
-	if p.place.level&noSpace != 0 {
-		return !gluedWords(a, b, at, max(1, unitsBefore(a, from)), unitsBefore(a, to))
-	}
-	return len(a.text) == len(b.text) || despaced(string(a.text)) != despaced(string(b.text)) || sameBlanks(a, b, at, from, to)
-}
-
-// withoutTwin drops a separator at the end of what is put in when the file goes on with it.
-func withoutTwin(in, rest []byte) []byte {
-	if n := len(in); n > 0 && len(rest) > 0 && in[n-1] == rest[0] && (rest[0] == ';' || rest[0] == ',') {
-		return in[:n-1]
-	}
-	return in
-}
-
-// sameBlanks says that bytes from to to of a line, and the blanks around them, are the same in the file.
-func sameBlanks(a, b *stream, at []int, from, to int) bool {
-	x, y := unitsBefore(a, from), unitsBefore(a, to)
-	x, y = max(0, x-1), min(len(a.text), y+1)
-	return bytes.Equal(a.text[x:y], b.text[at[x]:max(at[x], at[y])])
-}
-
-// gluedWords says that between units from and to two words stand together in one text and apart in the other. Who knows then
-// which words of the new line do.
+// gluedWords reports that between units from and to two words stand together in one text and apart in the other: it
+// is not known then which words of the new line do.
 func gluedWords(a, b *stream, at []int, from, to int) bool {
 	for k := from; k <= to && k < len(a.text); k++ {
 		j := at[k]
 		if !a.border(k) || j < 1 || j >= len(b.text) || (a.start[k] > a.end[k-1]) == (b.start[j] > b.end[j-1]) {
 			continue
 		}
-		before, _ := utf8.DecodeLastRune(a.text[:k])
-		after, _ := utf8.DecodeRune(a.text[k:])
-		if wordRune(before) && wordRune(after) {
+		if wordRune(lastRune(a.text[:k])) && wordRune(firstRune(a.text[k:])) {
 			return true
 		}
 	}
 	return false
 }
 
-// wholeWords shortens what two lines have in common so that no word is taken apart.
-func wholeWords(old, fresh []byte, head, tail int) (int, int) {
-	for head > 0 && (insideWord(old, head) || insideWord(fresh, head)) {
-		head--
+// equalOffsets gives for each offset of a the one of b, when both are equal.
+func equalOffsets(a, b *stream) []int {
+	if !bytes.Equal(a.text, b.text) {
+		return nil
 	}
-	for tail > 0 && (insideWord(old, len(old)-tail) || insideWord(fresh, len(fresh)-tail)) {
-		tail--
+	at := make([]int, len(a.text)+1)
+	for i := range at {
+		at[i] = i
 	}
-	return head, tail
+	return at
 }
 
-// stream is one line in the form of the level that the place was found at, comments included.
-func (p *projection) stream(b []byte) *stream {
-	return canon(newSource(b, nil), p.place.level&^noNotes)
+// tokenOffsets does so for lines with misspelt words: word by word, or when only blanks differ, sign by sign.
+func tokenOffsets(a, b *stream) []int {
+	x, y := tokens.FindAllIndex(a.text, -1), tokens.FindAllIndex(b.text, -1)
+	if len(x) != len(y) {
+		x, y = signs.FindAllIndex(a.text, -1), signs.FindAllIndex(b.text, -1)
+		if despaced(string(a.text)) != despaced(string(b.text)) || len(x) != len(y) {
+			return nil
+		}
+	}
+	at := make([]int, len(a.text)+1)
+	i := 0
+	for k := range x {
+		for ; i < x[k][1]; i++ {
+			at[i] = y[k][0]
+		}
+		at[x[k][1]] = y[k][1]
+		if i = x[k][1] + 1; k+1 < len(x) && x[k+1][0] == x[k][1] {
+			i--
+		}
+	}
+	for ; i <= len(a.text); i++ {
+		at[i] = len(b.text)
+	}
+	return at
 }
 
-// startsSign says that a text starts with a sign of its own, not within a rune or with a mark on the one before.
-func startsSign(b []byte) bool {
-	return len(b) == 0 || b[0] < utf8.RuneSelf || utf8.RuneStart(b[0]) && norm.NFC.Properties(b).BoundaryBefore()
+// unitsBefore counts the units of a stream that end at an offset of its text or before.
+func unitsBefore(s *stream, offset int) int {
+	n := 0
+	for n < len(s.text) && int(s.end[n]) <= offset {
+		n++
+	}
+	return n
 }
 
-func blankByte(c byte) bool { return c == ' ' || c == '\t' }
+// A merge puts the part that the model changed in a line into the line of the file. Beside the part, on either side,
+// is a gap: blanks, or nothing. A gap that the model did not change comes from the file, any other from new_string.
+type merge struct {
+	old, fresh, file []byte
+	a, b             *stream // of old and of file
+	at               []int   // for each offset of a the one of b
+	head, tail       int     // bytes that old and fresh have in common at their ends
+}
+
+// middle gives the part of the file's line that changes, and what replaces it.
+func (m *merge) middle() (start, end int, with []byte) {
+	lo := len(bytes.TrimRightFunc(m.old[:m.head], unicode.IsSpace))
+	hi := len(m.old) - len(bytes.TrimLeftFunc(m.old[len(m.old)-m.tail:], unicode.IsSpace))
+	start, end = m.inFile(lo, hi)
+	if end < start {
+		return start, end, nil
+	}
+	wasLeft, was, wasRight := cutSpace(m.old[lo:hi])
+	fileLeft, fileRight := m.beside(start, end, lo+len(wasLeft), hi-len(wasRight))
+	left, fresh, right := cutSpace(m.fresh[lo : len(m.fresh)-(len(m.old)-hi)])
+	before, after := lastRune(m.old[:lo]), firstRune(m.old[hi:])
+	switch { // text for text, or no text where some was, or text where none was
+	case len(was) > 0 && len(fresh) > 0:
+		left = gap(wasLeft, left, fileLeft, before, firstRune(fresh))
+		right = gap(wasRight, right, fileRight, lastRune(fresh), after)
+	case hi == len(m.old):
+	case len(was) > 0:
+		old, file := wasLeft, fileLeft
+		if !bytes.Equal(wasLeft, left) || len(left) > 0 && len(fileLeft) == 0 {
+			old, file = wasRight, fileRight
+		}
+		if len(left) == 0 || len(file) > 0 {
+			left = gap(old, left, file, before, after)
+		}
+	case len(fresh) > 0:
+		onLeft, onRight := m.sides(wasLeft, left, fileLeft, fresh, right, before, after)
+		if onLeft {
+			left = gap(wasLeft, left, fileLeft, before, firstRune(fresh))
+		}
+		if onRight {
+			right = gap(wasLeft, right, fileLeft, lastRune(fresh), after)
+		}
+	}
+	return start, end, slices.Concat(left, fresh, right)
+}
+
+// inFile is the range of the file's line that bytes lo to hi of the old one stand for, blanks around it included.
+func (m *merge) inFile(lo, hi int) (start, end int) {
+	x, y := m.at[unitsBefore(m.a, lo)], m.at[unitsBefore(m.a, hi)]
+	for x > 0 && blankByte(m.b.text[x-1]) {
+		x--
+	}
+	for y < len(m.b.text) && blankByte(m.b.text[y]) {
+		y++
+	}
+	if lo > 0 && x > 0 {
+		start = int(m.b.end[x-1])
+	}
+	switch {
+	case y < len(m.b.text):
+		end = int(m.b.start[y])
+	case y > 0:
+		end = int(m.b.end[y-1])
+	}
+	return start, end
+}
+
+// beside gives what the part start to end of the file's line has before and after what bytes from to to of the old
+// one stand for: white space, and signs that the equivalence ignores.
+func (m *merge) beside(start, end, from, to int) (left, right []byte) {
+	if from == to {
+		return m.file[start:end], nil
+	}
+	if u, v := unitsBefore(m.a, from), unitsBefore(m.a, to); u < v && m.at[u] < m.at[v] {
+		return m.file[start:m.b.start[m.at[u]]], m.file[m.b.end[m.at[v]-1]:end]
+	}
+	left, _, right = cutSpace(m.file[start:end])
+	return left, right
+}
+
+// gap is what stands between two signs of a changed line: what the file has there if new_string has what old_string
+// has, else what new_string has. It never joins signs that new_string separates, or separates those that it joins,
+// where that makes other words of them.
+func gap(old, fresh, file []byte, before, after rune) []byte {
+	switch {
+	case bytes.Equal(old, fresh) && !gapMatters(fresh, file, before, after):
+		return file
+	case bytes.IndexByte(file, '\n') >= 0 && bytes.IndexByte(fresh, '\n') < 0:
+		return file // where lines end is not what the model changed
+	}
+	return fresh
+}
+
+const operators = "+-*/<>=&|!:.%^~?@$#"
+
+// gapMatters reports that one of two gaps makes one word or operator of what the other one separates.
+func gapMatters(fresh, file []byte, before, after rune) bool {
+	return (len(fresh) == 0) != (len(file) == 0) && (wordRune(before) && wordRune(after) ||
+		strings.ContainsRune(operators, before) && strings.ContainsRune(operators, after))
+}
+
+// sides decides on which sides of new text the gap of the file goes, where the old line has a gap, or nothing, and no
+// text.
+func (m *merge) sides(old, left, file, fresh, right []byte, before, after rune) (onLeft, onRight bool) {
+	onLeft, onRight = bytes.Equal(old, left), bytes.Equal(old, right)
+	if !onLeft || !onRight {
+		return onLeft, onRight
+	}
+	if last := lastRune(fresh); last == before && (last == ',' || last == ';') {
+		return true, true // an element of a list
+	}
+	onLeft = m.leansRight()
+	switch {
+	case onLeft && gapMatters(left, file, before, firstRune(fresh)):
+		onLeft = false
+	case !onLeft && gapMatters(right, file, lastRune(fresh), after):
+		onLeft = true
+	}
+	return onLeft, !onLeft
+}
+
+// leansRight reports that what new has more after its first head bytes belongs to what follows there: it goes after the
+// blanks that the file may have there, not before them.
+func (m *merge) leansRight() bool {
+	if m.head == 0 || blankByte(m.old[m.head-1]) || m.head+m.tail > len(m.fresh) || m.tail == 0 {
+		return m.head > 0 && blankByte(m.old[m.head-1])
+	}
+	before, after := lastRune(m.old[:m.head]), firstRune(m.old[len(m.old)-m.tail:])
+	last := lastRune(m.fresh[:len(m.fresh)-m.tail])
+	return !wordRune(before) && wordRune(after) &&
+		(wordRune(last) || last == '.' || strings.ContainsRune(",;:=+-*/<>&|", before))
+}

@@ -1,52 +1,324 @@
 package match
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
+// What a refusal shows when old_string is not in the file: the parts of the file that are most similar to it.
 const (
-	maxAsked   = 40       // lines of old_string that are looked for, fewer in a large file
-	maxLooked  = 80 << 20 // bytes that are looked through for them
-	maxNear    = 60       // lines of the file that are compared with each
-	minShared  = 0.05     // how much of a line of old_string a line of the file must share to be shown at all
-	fewShared  = 0.3      // with less than that in common it is more likely that the file is another one
-	maxOneLine = 2000     // bytes of a line that is shown whole
+	maxCandidates = 3
+	minScore      = 0.4      // similarity of a block that is shown as a candidate
+	maxAsked      = 40       // lines of old_string that are looked for, fewer in a large file
+	maxLooked     = 80 << 20 // bytes that are searched for them
+	maxNear       = 60       // lines of the file that are compared with each
+	minShared     = 0.05     // how much of a line of old_string a line of the file must share to be shown at all
+	fewShared     = 0.3      // with less than that in common it is more likely that the file is another one
+	maxOneLine    = 2000     // bytes of a line that is shown whole
+	maxWordUse    = 60       // how often a word may be in the file and still tell where something is
+
+	copyHint = "If that is the place, use the text of these lines as old_string, exactly as they are; " +
+		"else read the file again."
 )
 
-// bytePairs have a value for each pair of neighboring bytes, white space aside: those tell lines apart that have few whole
-// words in common.
-type bytePairs [1 << 16]float32
-
-func pairOf(a, b byte) uint16 { return uint16(lower(a))<<8 | uint16(lower(b)) }
-
-func lower(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		c += 'a' - 'A'
+// notFound refuses because old_string is not in the file, and says what comes closest and how it differs.
+func (t *Text) notFound(c Change, readings []*reading) *Refusal {
+	r := &Refusal{Kind: NotFound, Message: "old_string is not in the file."}
+	if t.foundByLooserPass(c, r) {
+		return r
 	}
-	return c
+	read := readings[0]
+	for _, one := range readings[1:] {
+		if one.lastPass == 9 {
+			read = one
+		}
+	}
+	all := t.windows(read)
+	if len(all) == 0 && read.index != nil { // no line is equal: where most words are
+		all = t.windowsAt(read, t.wordVotes(read))
+	}
+	var candidates []Candidate
+	for _, w := range all[:min(len(all), maxCandidates)] {
+		if w.score >= minScore {
+			candidates = append(candidates, w.candidate())
+		}
+	}
+	if len(candidates) == 0 {
+		if !t.showNearest(c, read, r) {
+			r.Hint = t.noCandidateHint(c)
+		}
+		return r
+	}
+	w := all[0]
+	r.Message = closestMessage(w.first, w.last+1, candidates[0].Similarity)
+	if cause := t.cause(read, w); cause != "" {
+		r.Message += " " + cause
+	}
+	r.Diff = t.windowDiff(read, w)
+	from, to := t.extend(w)
+	t.showLines(r, from, to)
+	if r.Exact == "" { // too long: where it begins to differ
+		from = w.firstDifference()
+		t.showLines(r, max(w.first, from-5), min(w.last+1, from+15))
+	}
+	r.Candidates, r.Hint = candidates, copyHint
+	return r
 }
 
-// eachPair goes through the different pairs of a text.
-func eachPair(b []byte, seen *[1 << 16]int32, round int32, do func(uint16)) {
+func closestMessage(from, to int, similarity float64) string {
+	return fmt.Sprintf("old_string is not in the file. Closest: %s (%.0f %% alike).", lineSpan(from, to), similarity*100)
+}
+
+// foundByLooserPass explains a refusal by the strictness or replace_all, when that is all that is in the way.
+func (t *Text) foundByLooserPass(c Change, r *Refusal) bool {
+	if c.Strictness == Full && !c.All {
+		return false
+	}
+	loose := c
+	loose.Strictness, loose.All, loose.Expected = Full, false, 0
+	f := t.find(loose, t.readings(loose))
+	if f == nil {
+		return false
+	}
+	at := f.hits[0].Range
+	r.Message = fmt.Sprintf("old_string is not in the file as it is; %s has it%s.", t.where(at), butFor(f.pass))
+	r.Hint = "Copy old_string from there, exactly."
+	if c.All {
+		r.Hint = "For replace_all old_string must be as it is in the file, but for white space: copy it from there, exactly."
+	}
+	t.show(r, at)
+	r.Candidates[0].Why = "the same" + butFor(f.pass)
+	return true
+}
+
+func (w *window) candidate() Candidate {
+	equal := 0
+	for i := range w.pairs {
+		if w.pairs[i] >= 0 && w.relations[i] == same {
+			equal++
+		}
+	}
+	return Candidate{StartLine: w.first + 1, EndLine: w.last + 1, Similarity: math.Round(w.score*100) / 100,
+		Why: fmt.Sprintf("%s of old_string equal, %d not", plural(equal, "line"), len(w.pairs)-equal)}
+}
+
+// extend gives the lines of the file that a window is on, with as many more at its ends as old_string has there
+// unpaired.
+func (t *Text) extend(w *window) (from, to int) {
+	paired := func(j int) bool { return j >= 0 }
+	head, tail := slices.IndexFunc(w.pairs, paired), 0
+	for w.pairs[len(w.pairs)-1-tail] < 0 {
+		tail++
+	}
+	from, to = max(0, w.first-head), min(len(t.lines), w.last+1+tail)
+	for from < w.first && isBlank(t.text(from)) {
+		from++
+	}
+	for to > w.last+1 && isBlank(t.text(to-1)) {
+		to--
+	}
+	return from, to
+}
+
+// firstDifference is the line of the file where a window begins to differ from old_string.
+func (w *window) firstDifference() int {
+	at := w.first
+	for i, j := range w.pairs {
+		if j < 0 || w.relations[i] != same || j > at {
+			return at
+		}
+		at = j + 1
+	}
+	return at
+}
+
+// cause names the first thing in which a window differs from old_string.
+func (t *Text) cause(r *reading, w *window) string {
+	at, comment := w.first, ""
+	for i, key := range r.index.keys {
+		j := w.pairs[i]
+		if j < 0 {
+			if r.index.isCode(i) {
+				return fmt.Sprintf("old_string has the line %s, which is not there.", quoteShort(key))
+			}
+			if comment == "" && r.old.commentOnly(i) {
+				comment = fmt.Sprintf("old_string has the comment %s, which is not there.",
+					quoteShort(string(bytes.TrimSpace(r.old.text(i)))))
+			}
+			continue
+		}
+		for k := at; k < j; k++ {
+			if t.lineIndex().isCode(k) {
+				return fmt.Sprintf("Line %d, %s, is missing in old_string.", k+1, quoteShort(t.lineIndex().keys[k]))
+			}
+		}
+		at = j + 1
+		if w.relations[i] == altered || w.relations[i] == typo {
+			return t.lineCause(key, t.lineIndex().keys[j], j)
+		}
+	}
+	return cmp.Or(comment, "The lines are there, but not as a block of their own, or with other text on the same line.")
+}
+
+// lineCause says how a line of old_string differs from line j of the file.
+func (t *Text) lineCause(old, file string, j int) string {
+	x, y := tokens.FindAllString(old, -1), tokens.FindAllString(file, -1)
+	if len(x) == len(y) {
+		for i := range x {
+			switch {
+			case x[i] == y[i]:
+			case digits(x[i]) == digits(y[i]) && alnums([]byte(x[i])) >= 3 && !t.hasWord(x[i]):
+				return fmt.Sprintf("Line %d has %s; %s is nowhere in the file.", j+1, quoteShort(y[i]), quoteShort(x[i]))
+			default:
+				return fmt.Sprintf("Line %d has %s where old_string has %s.", j+1, quoteShort(y[i]), quoteShort(x[i]))
+			}
+		}
+	}
+	return fmt.Sprintf("Line %d is %s; old_string has %s.", j+1, quoteAround(file, old), quoteAround(old, file))
+}
+
+// windowDiff shows old_string against a window, the lines that differ and those next to them.
+func (t *Text) windowDiff(r *reading, w *window) string {
+	var lines []string
+	at := w.first
+	for i, j := range w.pairs {
+		if j < 0 {
+			if !isBlank(r.old.text(i)) {
+				lines = append(lines, "-"+cutLine(r.old.text(i)))
+			}
+			continue
+		}
+		for ; at < j; at++ {
+			lines = append(lines, "+"+cutLine(t.text(at)))
+		}
+		at = j + 1
+		if w.relations[i] == same {
+			lines = append(lines, " "+cutLine(t.text(j)))
+			continue
+		}
+		if !isBlank(r.old.text(i)) {
+			lines = append(lines, "-"+cutAround(r.old.text(i), t.text(j)))
+		}
+		lines = append(lines, "+"+cutAround(t.text(j), r.old.text(i)))
+	}
+	return onlyChanges(lines)
+}
+
+// onlyChanges leaves out the lines of a diff that are far from what differs.
+func onlyChanges(lines []string) string {
+	var b strings.Builder
+	left := false
+	changed := func(i int) bool { return i >= 0 && i < len(lines) && lines[i][0] != ' ' }
+	for i, l := range lines {
+		if !changed(i-1) && !changed(i) && !changed(i+1) {
+			left = true
+			continue
+		}
+		if b.Len() > maxDiff {
+			b.WriteString("...\n")
+			break
+		}
+		if left {
+			b.WriteString("...\n")
+			left = false
+		}
+		b.WriteString(l + "\n")
+	}
+	return b.String()
+}
+
+// noCandidateHint says what may be wrong when nothing in the file is similar to old_string.
+func (t *Text) noCandidateHint(c Change) string {
+	switch {
+	case strings.ContainsRune(c.Old, '\uFFFD'):
+		return "old_string holds U+FFFD, which stands for bytes that are not UTF-8: choose a part without such bytes."
+	case len(t.data) > maxSimilarFile:
+		return "The file is too large to look for what comes close. Search it for a word of old_string, " +
+			"and read the lines there."
+	case strings.Count(c.Old, "\n") >= maxSimilarLines:
+		return "old_string is too long to look for what comes close. Make several edits with short ones of it."
+	}
+	return "Little in the file comes close. Read it again, and see whether it is the right file: " +
+		"old_string must be copied from it."
+}
+
+// wordVotes finds where the file has the words of old_string, the rare ones counting for more.
+func (t *Text) wordVotes(r *reading) map[int]float64 {
+	old, file := map[string][]int{}, map[string][]int{} // lines that have a word; of words that are everywhere only some
+	for i, key := range r.index.keys {
+		for w := range strings.FieldsFuncSeq(key, notWordRune) {
+			if alnums([]byte(w)) >= 3 {
+				old[w] = append(old[w], i)
+			}
+		}
+	}
+	for j, key := range t.lineIndex().keys {
+		for w := range strings.FieldsFuncSeq(key, notWordRune) {
+			if old[w] != nil && len(file[w]) <= maxWordUse {
+				file[w] = append(file[w], j)
+			}
+		}
+	}
+	votes := map[int]float64{}
+	for _, w := range slices.Sorted(maps.Keys(file)) { // in order: sums of fractions depend on it
+		lines := file[w]
+		if len(lines) > maxWordUse || len(old[w]) > maxCommon {
+			continue
+		}
+		for _, j := range lines {
+			for _, i := range old[w] {
+				votes[j-i] += 1 / math.Sqrt(float64(len(lines)))
+			}
+		}
+	}
+	return votes
+}
+
+func notWordRune(r rune) bool { return !wordRune(r) }
+
+// bytePairs have a value for each pair of neighboring bytes, white space aside: those tell lines apart that have few
+// whole words in common.
+type bytePairs [1 << 16]float32
+
+func pairOf(a, b byte) uint16 {
+	lower := func(c byte) uint16 {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		return uint16(c)
+	}
+	return lower(a)<<8 | lower(b)
+}
+
+// A pairSet goes through the different pairs of texts, one text after the other.
+type pairSet struct {
+	seen  [1 << 16]int32
+	round int32
+}
+
+func (s *pairSet) each(b []byte, do func(uint16)) {
+	s.round++
 	last := byte(0)
 	for _, c := range b {
 		if c <= ' ' {
 			continue
 		}
-		if p := pairOf(last, c); last != 0 && seen[p] != round {
-			seen[p] = round
+		if p := pairOf(last, c); last != 0 && s.seen[p] != s.round {
+			s.seen[p] = s.round
 			do(p)
 		}
 		last = c
 	}
 }
 
-// nearestLines shows the lines of the file that have the most in common with old_string, however little that is.
-func (t *Text) nearestLines(c Change, read *reading, r *Refusal) bool {
+// showNearest shows the lines of the file that have the most in common with old_string, however little that is.
+func (t *Text) showNearest(c Change, read *reading, r *Refusal) bool {
 	from, to, score := t.nearestBlock(c, read.old)
 	if score < minShared/5 {
 		return false
@@ -55,101 +327,82 @@ func (t *Text) nearestLines(c Change, read *reading, r *Refusal) bool {
 	if at := squeeze(t.data[t.lines[from].start:t.lines[to-1].end]); len(old) < 4*maxCompared {
 		score = max(score/2, similarity(old, at))
 	}
-	var asked []int // lines of old_string that say something
-	for i := range read.old.lines {
-		if !isBlankLine(read.old.text(i)) {
-			asked = append(asked, i)
-		}
-	}
-	r.Message = fmt.Sprintf("old_string is not in the file. Closest: %s (%.0f %% alike).", lineSpan(from, to), score*100)
-	if len(asked) == 1 && to-from == 1 && len(t.text(from)) > maxOneLine {
-		t.shownPart(r, from, read.old.text(asked[0]))
+	asked := read.old.filledLines(len(read.old.lines))
+	oneLine := len(asked) == 1 && to-from == 1
+	r.Message = closestMessage(from, to, score)
+	if oneLine && len(t.text(from)) > maxOneLine {
+		t.showPart(r, from, read.old.text(asked[0]))
 		return true
 	}
-	t.show(r, from, to)
+	t.showLines(r, from, to)
 	r.Candidates[0].Similarity = math.Round(score*100) / 100
 	if r.Hint = copyHint; score < fewShared {
-		r.Hint = t.noClue(c) + " If these lines are the place after all, use them as old_string, exactly as they are."
+		r.Hint = t.noCandidateHint(c) + " If these lines are the place after all, use them as old_string, " +
+			"exactly as they are."
 	}
-	if len(asked) == 1 && to-from == 1 {
-		x, y := squeeze(read.old.text(asked[0])), squeeze(t.text(from))
-		r.Message += " " + t.lineDiffers(x, y, from)
+	if oneLine {
+		r.Message += " " + t.lineCause(read.old.key(asked[0]), t.key(from), from)
 	}
 	var lines []string
 	have := map[string]bool{}
 	for i := from; i < to; i++ {
-		have[squeeze(t.text(i))] = true
+		have[t.key(i)] = true
 	}
 	for n, i := range asked {
-		if text := read.old.text(i); !have[squeeze(text)] {
-			lines = append(lines, "-"+cutAround(text, t.text(min(from+n, to-1))))
+		if !have[read.old.key(i)] {
+			lines = append(lines, "-"+cutAround(read.old.text(i), t.text(min(from+n, to-1))))
 		}
 	}
 	for i := from; i < to; i++ {
 		lines = append(lines, "+"+cutAround(t.text(i), read.old.text(asked[min(i-from, len(asked)-1)])))
 	}
-	r.Diff = nearChanges(lines)
+	r.Diff = onlyChanges(lines)
 	return true
 }
 
-// lineDiffers says how the one line of old_string differs from line j of the file.
-func (t *Text) lineDiffers(old, file string, j int) string {
-	x, y := tokens.FindAllString(old, -1), tokens.FindAllString(file, -1)
-	if len(x) == len(y) {
-		for i := range x {
-			if x[i] != y[i] {
-				return fmt.Sprintf("Line %d has %s where old_string has %s.", j+1, quoteShort(y[i]), quoteShort(x[i]))
-			}
+// filledLines are the first lines that are not blank.
+func (s *source) filledLines(most int) (out []int) {
+	for i := range s.lines {
+		if !isBlank(s.text(i)) && len(out) < most {
+			out = append(out, i)
 		}
 	}
-	return fmt.Sprintf("Line %d is %s; old_string has %s.", j+1, quoteAround(file, old), quoteAround(old, file))
+	return out
 }
 
-// nearestBlock finds the lines of the file that share the most pairs of bytes with old_string, rare ones counting for more.
-// The score is the share that they have of them.
+// nearestBlock finds the lines of the file that share the most pairs of bytes with old_string, rare ones counting for
+// more. The score is the share that they have of them.
 func (t *Text) nearestBlock(c Change, old *source) (from, to int, score float64) {
-	var asked []int
 	most := min(maxAsked, 3+maxLooked/(1+len(t.data)))
-	for i := range old.lines {
-		if !isBlankLine(old.text(i)) && len(asked) < most {
-			asked = append(asked, i)
-		}
-	}
+	asked := old.filledLines(most)
 	if len(asked) == 0 || len(t.lines) == 0 {
 		return 0, 0, 0
 	}
-	seen, round := new([1 << 16]int32), int32(0)
-	weight, use := new(bytePairs), new(bytePairs)
+	pairs, weight, use := new(pairSet), new(bytePairs), new(bytePairs)
 	for _, i := range asked {
-		round++
-		eachPair(old.text(i), seen, round, func(p uint16) { weight[p] = 1 })
+		pairs.each(old.text(i), func(p uint16) { weight[p] = 1 })
 	}
 	for i := range t.lines {
-		round++
-		eachPair(t.text(i), seen, round, func(p uint16) { use[p] += weight[p] })
+		pairs.each(t.text(i), func(p uint16) { use[p] += weight[p] })
 	}
 	for p := range weight {
 		if weight[p] > 0 {
 			weight[p] = float32(math.Log(1 + float64(len(t.lines)+1)/float64(use[p]+1)))
 		}
 	}
-	votes := map[int]float64{}
-	total := 0.0
+	votes, total := map[int]float64{}, 0.0
 	for _, i := range asked {
 		sum := float32(0)
 		own := new(bytePairs)
-		round++
-		eachPair(old.text(i), seen, round, func(p uint16) { sum += weight[p]; own[p] = weight[p] })
+		pairs.each(old.text(i), func(p uint16) { sum += weight[p]; own[p] = weight[p] })
 		total += float64(sum)
-		for _, n := range t.shared(old.text(i), own, sum, seen, &round) {
+		for _, n := range t.nearestLines(old.text(i), own, sum, pairs) {
 			votes[n.line-i+asked[0]] += n.score * float64(sum)
 		}
 	}
-	if total == 0 {
-		return 0, 0, 0
-	}
 	best, top := -1, 0.0
-	for at, v := range votes {
+	for _, at := range slices.Sorted(maps.Keys(votes)) {
+		v := votes[at]
 		if len(asked) > 1 {
 			v += (votes[at-1] + votes[at+1]) / 4
 		}
@@ -157,11 +410,11 @@ func (t *Text) nearestBlock(c Change, old *source) (from, to int, score float64)
 		if c.NearLine > 0 && v > top*0.98 && best >= 0 {
 			better = abs(at+1-c.NearLine) < abs(best+1-c.NearLine)
 		}
-		if best < 0 || better || v >= top*0.9999 && at < best && c.NearLine == 0 {
+		if best < 0 || better {
 			best, top = at, max(v, top)
 		}
 	}
-	if best < 0 {
+	if best < 0 || total == 0 {
 		return 0, 0, 0
 	}
 	span := asked[len(asked)-1] - asked[0] + 1
@@ -169,10 +422,10 @@ func (t *Text) nearestBlock(c Change, old *source) (from, to int, score float64)
 		span = min(len(old.lines)-asked[0], maxShown)
 	}
 	from, to = max(0, best), min(len(t.lines), max(best, 0)+span)
-	for to-from > 1 && isBlankLine(t.text(to-1)) {
+	for to-from > 1 && isBlank(t.text(to-1)) {
 		to--
 	}
-	for to-from > 1 && isBlankLine(t.text(from)) {
+	for to-from > 1 && isBlank(t.text(from)) {
 		from++
 	}
 	return from, max(to, from+1), min(1, top/total)
@@ -184,30 +437,22 @@ type nearLine struct {
 	score float64
 }
 
-// shared gives the lines that share the most with a line of old_string, whose pairs have a weight, which sums up to sum.
-func (t *Text) shared(old []byte, own *bytePairs, sum float32, seen *[1 << 16]int32, round *int32) []nearLine {
+// nearestLines gives the lines that share the most with a line of old_string, whose pairs have a weight, which sums
+// up to sum.
+func (t *Text) nearestLines(old []byte, own *bytePairs, sum float32, pairs *pairSet) []nearLine {
 	var all []nearLine
 	for i := range t.lines {
-		*round++
 		got := float32(0)
-		eachPair(t.text(i), seen, *round, func(p uint16) { got += own[p] })
+		pairs.each(t.text(i), func(p uint16) { got += own[p] })
 		if sum > 0 && float64(got/sum) >= minShared {
 			all = append(all, nearLine{i, float64(got / sum)})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b nearLine) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b nearLine) int { return cmp.Compare(b.score, a.score) })
 	all = all[:min(len(all), maxNear)]
 	x := squeeze(old)
 	for i := range all { // of two that have all of it, the one that has little else is nearer
-		y := squeeze(t.text(all[i].line))
+		y := t.key(all[i].line)
 		all[i].score = (all[i].score + t.compare(x, y)) / 2
 		if len(x) > 3 && strings.Contains(y, x) {
 			all[i].score = max(all[i].score, 0.95)
@@ -216,11 +461,11 @@ func (t *Text) shared(old []byte, own *bytePairs, sum float32, seen *[1 << 16]in
 	return all
 }
 
-// shownPart shows the part of a very long line that is like old_string.
-func (t *Text) shownPart(r *Refusal, i int, old []byte) {
+// showPart shows the part of a very long line that is most similar to old_string.
+func (t *Text) showPart(r *Refusal, i int, old []byte) {
 	line := t.text(i)
-	weight, seen := new(bytePairs), new([1 << 16]int32)
-	eachPair(old, seen, 1, func(p uint16) { weight[p] = 1 })
+	weight := new(bytePairs)
+	new(pairSet).each(old, func(p uint16) { weight[p] = 1 })
 	n := min(len(line), len(old)+len(old)/4)
 	best, most, sum := 0, float32(-1), float32(0)
 	for k := 0; k+1 < len(line); k++ {
@@ -240,7 +485,7 @@ func (t *Text) shownPart(r *Refusal, i int, old []byte) {
 		for to < len(line) && (!utf8.RuneStart(line[to]) || insideWord(line, to)) {
 			to++
 		}
-		if strings.Count(string(t.data), string(line[from:to])) <= 1 {
+		if bytes.Count(t.data, line[from:to]) <= 1 {
 			break
 		}
 		from, to = max(0, from-20), min(len(line), to+20)
@@ -250,5 +495,6 @@ func (t *Text) shownPart(r *Refusal, i int, old []byte) {
 	r.Candidates = []Candidate{{StartLine: i + 1, EndLine: i + 1, Similarity: 0.5, Why: "a part of a long line"}}
 	r.Excerpt, r.Exact = fmt.Sprintf("%6d\t%s\n", i+1, part), part
 	r.Diff = "-" + cutAround(old, []byte(part)) + "\n+" + cutAround([]byte(part), old) + "\n"
-	r.Hint = "If that is the place, use the part of the line that is shown as old_string, exactly as it is; else read the file again."
+	r.Hint = "If that is the place, use the part of the line that is shown as old_string, exactly as it is; " +
+		"else read the file again."
 }

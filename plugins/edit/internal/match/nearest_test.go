@@ -12,7 +12,7 @@ func TestNearestLines(t *testing.T) {
 	minified := "var a=1;" + strings.Repeat("function f(x){return x}", 400) + "server.listen(8080,'localhost');" + strings.Repeat("function g(y){return y}", 400)
 	for _, c := range []struct{ name, file, data, old, exact, say, diff string }{
 		{"one number", "a.yaml", "name: web\ntimeout: 30\nretries: 2\n", "timeout: 60", "timeout: 30", `Line 2 has "30" where old_string has "60"`, "-timeout: 60\n+timeout: 30\n"},
-		{"one name", "a.go", "\tx := f(a)\n\ty := compute(b)\n", "\ty := calculate(b)", "\ty := compute(b)", `Line 2 has "compute" where old_string has "calculate"`, ""},
+		{"one name", "a.go", "\tx := f(a)\n\ty := compute(b)\n", "\ty := calculate(b)", "\ty := compute(b)", `Line 2 has "compute"; "calculate" is nowhere in the file.`, ""},
 		{"two lines", "a.go", "a()\nb := one(1, 2)\nc := two(3)\nd()\n", "b := one(1, 5)\nc := two(9)\n", "b := one(1, 2)\nc := two(3)", "lines 2 to 3", "+c := two(3)"},
 		{"a part of a line", "a.js", "f({ name: 'web', timeout: 30, retries: 2 });\ng();\n", "timeout: 60", "f({ name: 'web', timeout: 30, retries: 2 });", "line 1", ""},
 		{"letters of other scripts", "a.md", "첫째 줄입니다\n마감 시간은 서른 분\n", "마감 시간은 예순 분", "마감 시간은 서른 분", "line 2", ""},

@@ -2,46 +2,58 @@ package match
 
 import (
 	"bytes"
+	"iter"
 	"slices"
-	"unicode"
-	"unicode/utf8"
 )
 
-// A pass looks for old_string in the text, both in the form of its level.
+// A pass looks for old_string in the file, with both in the normal form of an equivalence. Several rows may share a
+// number.
 type pass struct {
-	number int
-	level  level
-	trim   bool // old_string is looked for without the white space around it
+	number  int    // as results and warnings give it
+	name    string // likewise
+	differs string // in what old_string may differ from the file, for warnings
+	ignores equivalence
 }
 
-// The passes that compare for equality, in their order. The eighth, which measures distances, is not here: it comes last.
+// passes are tried in this order, for every reading of old_string; the first that finds a place decides. Pass 8
+// compares line by line and comes last (similar.go); all others compare for equality (search). From pass 2 on
+// old_string is looked for without the white space around it. To add a pass, add a row: see allows and fits for what
+// a place must have besides.
 var passes = []pass{
-	{1, 0, false},
-	{2, 0, true},
-	{3, trail, true},
-	{4, trail | lead, true},
-	{5, trail | lead | fold, true},
-	{6, trail | lead | fold | collapse, true},
-	{6, trail | lead | fold | collapse | noBlank, true},
-	{7, trail | lead | fold | collapse | noBlank | noNotes, true},
-	{9, noSpace | fold, true},
-	{9, noSpace | fold | noSemi, true},
-	{9, noSpace | fold | noSemi | noNotes, true},
+	// Byte for byte, line endings aside. The only pass that may find a part of a word.
+	{1, "exact", "", 0},
+	// Blank lines around old_string, and indentation of its first line.
+	{2, "trimmed", "white space around it", 0},
+	{3, "trailing blanks", "blanks at the end of lines", trailingBlanks},
+	// Indentation; new lines are indented as the lines around them are in the file (indentation.go).
+	{4, "tabs and spaces", "indentation", trailingBlanks | leadingBlanks},
+	// Composed and decomposed letters, quotes, dashes, width. The last pass for replace_all.
+	{5, "Unicode forms", "line endings or forms of Unicode", trailingBlanks | leadingBlanks | unicodeForms},
+	{6, "runs of blanks", "runs of blanks or blank lines", trailingBlanks | leadingBlanks | unicodeForms | blankRuns},
+	{6, "runs of blanks", "runs of blanks or blank lines", lineForm &^ comments},
+	// Comments left out or in other words. From here on only whole lines are found.
+	{7, "comments", "comments", lineForm},
+	// White space of any kind, line breaks, which quote is used; then separators; then comments as well.
+	{9, "key tokens", "white space, line breaks and separators", allSpace | unicodeForms},
+	{9, "key tokens", "white space, line breaks and separators", allSpace | unicodeForms | separators},
+	{9, "key tokens", "white space, line breaks and separators", allSpace | unicodeForms | separators | comments},
+	// Misspelt words, a few lines that differ, are missing or too many: the one place that is clearly the best.
+	{similarPass, "similar lines", "a few words or lines", lineForm},
 }
 
-var passNames = [...]string{
-	1: "exact", 2: "trimmed", 3: "trailing blanks", 4: "tabs and spaces", 5: "Unicode forms", 6: "runs of blanks",
-	7: "comments", 8: "similar lines", 9: "key tokens",
+const (
+	similarPass = 8
+	lastForAll  = 5 // the last pass that may change all places of old_string
+	lastComment = 6 // the last pass to which comments are text like any other
+	maxHits     = 100_000
+)
+
+// lineForm is the equivalence in which pass 8 compares lines.
+const lineForm = trailingBlanks | leadingBlanks | unicodeForms | blankRuns | blankLines | comments
+
+func passNumbered(n int) pass {
+	return passes[slices.IndexFunc(passes, func(p pass) bool { return p.number == n })]
 }
-
-// lastForAll is the last pass that may change all places of old_string.
-const lastForAll = 5
-
-// lastNoted is the last pass to which comments are text like any other.
-const lastNoted = 6
-
-// maxHits bounds how many places are counted.
-const maxHits = 100_000
 
 // A hit is a place found in a stream: its bytes i to j.
 type hit struct {
@@ -57,15 +69,66 @@ type finding struct {
 	file    *stream
 	old     *stream
 	hits    []hit
-	also    []*finding // what other readings have found in the same pass
+	also    []*finding // what other readings of the same name found in the same pass
 	short   bool       // old_string has so little in it that it must be whole lines, with the same signs in the same order
-	literal bool       // new_string takes the place as it is, in a later pass than the first
+	literal bool       // new_string replaces the place literally, in a later pass than the first
+}
+
+// find goes through the passes and gives what the first of them finds for the first reading that has a place. It goes
+// by passes, not by readings, so that a large file is normalized once for each of them.
+func (t *Text) find(c Change, readings []*reading) *finding {
+	raw := &finding{pass: passes[0], reading: newReading("", c.Old, c.New, 1, t.syntax)}
+	for i := range indexes(t.data, []byte(c.Old), c.All) {
+		raw.hits = append(raw.hits, hit{Range: Range{i, i + len(c.Old)}})
+		if len(raw.hits) == maxHits {
+			break
+		}
+	}
+	if len(raw.hits) > 0 {
+		return raw
+	}
+	found := make([]*finding, len(readings))
+	for order, p := range passes {
+		if p.number == similarPass || p.number > 1 && c.Strictness == Exact ||
+			p.number > similarPass && c.Strictness == Safe || p.number > lastForAll && c.All {
+			continue
+		}
+		if f := earliest(found); p.number > lastComment && f != nil && f.reading.lastPass < p.number {
+			return f // escapes: which is nearer to the file than what has to ignore comments
+		}
+		for i, r := range readings {
+			if found[i] != nil || p.number > r.lastPass || p.number > 1 && t.lacksWord(r) {
+				continue
+			}
+			if found[i] = t.search(p, r, t.stream(p.ignores), c.All); found[i] != nil {
+				found[i].order = order
+			}
+		}
+		if found[0] != nil {
+			return found[0]
+		}
+	}
+	return earliest(found)
+}
+
+// earliest is the finding of the strictest pass, with those that other readings of the same name have in that pass.
+func earliest(all []*finding) (best *finding) {
+	for _, f := range all {
+		switch {
+		case f == nil:
+		case best == nil || f.order < best.order:
+			best, f.also = f, nil
+		case f.order == best.order && f.reading.name == best.reading.name:
+			best.also = append(best.also, f)
+		}
+	}
+	return best
 }
 
 // search looks for a reading of old_string in the stream of a pass. It gives nil when there is no place.
 func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
-	old := canon(r.old, p.level)
-	if p.trim {
+	old := normalize(r.old, p.ignores)
+	if p.number > 1 {
 		old = old.trimmed()
 	}
 	if len(old.text) == 0 {
@@ -73,145 +136,142 @@ func (t *Text) search(p pass, r *reading, file *stream, all bool) *finding {
 	}
 	f := &finding{pass: p, reading: r, file: file, old: old}
 	if p.number > 1 && !p.allows(r, old) {
-		if f.short = p.allowsShort(old); !f.short {
+		f.short = alnums(old.text) > 0 && len(old.text) > 1 && p.ignores&(comments|separators) == 0
+		if !f.short {
 			return nil
 		}
 	}
-	for from := 0; len(f.hits) < maxHits; {
-		i := bytes.Index(file.text[from:], old.text)
-		if i < 0 {
-			break
-		}
-		h := hit{i: from + i, j: from + i + len(old.text)}
+	last := 0
+	for i := range indexes(file.text, old.text, false) {
+		h := hit{i: i, j: i + len(old.text)}
 		h.Range = Range{int(file.start[h.i]), int(file.end[h.j-1])}
-		from = h.i + 1
-		if file.border(h.i) && file.border(h.j) && (p.number == 1 || t.fits(f, h)) && (r.numbers == nil || t.numberedAt(f, h)) {
-			f.hits = append(f.hits, h)
-			if all {
-				from = h.j
-			}
+		if all && i < last || !file.border(h.i) || !file.border(h.j) || p.number > 1 && !t.fits(f, h) ||
+			r.numbers != nil && !t.numbersFit(f, h) {
+			continue
+		}
+		f.hits, last = append(f.hits, h), h.j
+		if len(f.hits) == maxHits {
+			break
 		}
 	}
 	switch {
 	case len(f.hits) == 0:
 		return nil
-	case p.level&(noNotes|maybe) == noNotes:
-		return t.undoubted(f)
+	case p.ignores&(comments|maybeComments) == comments:
+		return t.confirmed(f)
 	}
 	return f
 }
 
-// undoubted is a finding of a pass that ignores comments, if what only may be a comment makes no difference. There may be
-// more places then, or it is not clear that this is one.
-func (t *Text) undoubted(f *finding) *finding {
+// confirmed repeats a search that ignores comments, ignoring also what only may be a comment, and gives nil if that
+// makes a difference: there may be more places then, or it is not clear that this is one.
+func (t *Text) confirmed(f *finding) *finding {
 	p := f.pass
-	p.level |= maybe
-	g := t.search(p, f.reading, t.stream(p.level), false)
+	p.ignores |= maybeComments
+	g := t.search(p, f.reading, t.stream(p.ignores), false)
 	switch {
 	case g != nil && len(g.hits) > len(f.hits):
 		return g
 	case g == nil || g.hits[0].Range != f.hits[0].Range:
 		return nil
-	case len(f.hits) == 1 && (t.misquoted(f.reading, t.place(f, f.hits[0])) || t.rivaled(f.reading, f.hits[0])):
+	case len(f.hits) == 1 && (t.commentsDisagree(f.reading, t.align(f, f.hits[0])) || t.hasRival(f.reading, f.hits[0])):
 		return nil
 	}
 	return f
 }
 
-// allows says whether old_string, in the form of the pass, has enough in it to be looked for.
+// indexes gives the offsets at which a text has another; with apart those that do not overlap.
+func indexes(text, sub []byte, apart bool) iter.Seq[int] {
+	step := 1
+	if apart {
+		step = len(sub)
+	}
+	return func(yield func(int) bool) {
+		for from := 0; ; {
+			i := bytes.Index(text[from:], sub)
+			if i < 0 || !yield(from+i) {
+				return
+			}
+			from += i + step
+		}
+	}
+}
+
+// allows reports whether a normalized old_string has enough in it to be looked for.
 func (p pass) allows(r *reading, old *stream) bool {
 	letters := alnums(old.text)
-	switch p.number {
-	case 2, 3, 4, 5, 6:
+	if p.number <= lastComment {
 		return letters >= 3
 	}
-	return letters >= 12 && (p.level&noNotes == 0 || r.old.syntax != nil && r.codeLines() >= 2 && !r.old.syntax.unbalanced(r.old.data))
+	return letters >= 12 && (p.ignores&comments == 0 ||
+		r.old.syntax != nil && r.codeLines() >= 2 && !r.old.syntax.unbalanced(r.old.data))
 }
 
-// allowsShort says whether old_string has at least enough in it to be looked for as whole lines that differ in blanks.
-func (p pass) allowsShort(old *stream) bool {
-	return alnums(old.text) > 0 && len(old.text) > 1 && p.level&(noNotes|noSemi) == 0
-}
-
-// sameSigns says that a place has the words and signs of old_string, whatever blanks are between them.
-func (t *Text) sameSigns(r *reading, h hit) bool {
-	return slices.Equal(tokens.FindAllString(string(r.old.data), -1), tokens.FindAllString(string(t.data[h.Start:h.End]), -1))
-}
-
-// fits says whether a place ends and starts where words do, and where lines do when it must.
+// fits reports whether a place starts and ends where words do, and where lines do when it must.
 func (t *Text) fits(f *finding, h hit) bool {
 	if insideWord(t.data, h.Start) || insideWord(t.data, h.End) {
 		return false
 	}
-	starts, ends := t.startsLine(f.file, h), t.endsLine(f.file, h, f.level)
-	if f.short && (!starts || !ends || !t.sameSigns(f.reading, h)) {
+	starts, ends := t.startsLine(f.file, h), t.endsLine(f.file, h, f.ignores)
+	if f.short && (!starts || !ends || !slices.Equal(tokens.FindAllString(string(f.reading.old.data), -1),
+		tokens.FindAllString(string(t.data[h.Start:h.End]), -1))) {
 		return false
 	}
-	if f.number >= 7 || f.bare(starts, ends) {
-		return starts && ends && (f.level&(noNotes|maybe) != noNotes || t.edgeNotes(f.reading, h))
+	text := f.old.text
+	first, last := text[:lineLen(text)], text[bytes.LastIndexByte(text, '\n')+1:]
+	// Brackets alone on the first or last of several lines say nothing when they are a part of a line of the file.
+	bare := len(f.reading.old.lines) > 1 && (!starts && alnums(first) == 0 || !ends && alnums(last) == 0)
+	if f.number > lastComment || bare {
+		return starts && ends && (f.ignores&(comments|maybeComments) != comments || t.edgeCommentsFit(f.reading, h))
 	}
 	return (starts || !f.reading.spaceBefore) && (ends || !f.reading.spaceAfter)
 }
 
-// bare says that old_string has several lines, and that the first or the last of them is no more than brackets and yet a part
-// of a line of the file. Such a part says nothing.
-func (f *finding) bare(starts, ends bool) bool {
-	text := f.old.text
-	first, last := text[:lineLen(text)], text[bytes.LastIndexByte(text, '\n')+1:]
-	return len(f.reading.old.lines) > 1 && (!starts && alnums(first) == 0 || !ends && alnums(last) == 0)
-}
-
-// insideWord says whether the runes before and after an offset are parts of one word.
-func insideWord(data []byte, at int) bool {
-	before, _ := utf8.DecodeLastRune(data[:at])
-	after, _ := utf8.DecodeRune(data[at:])
-	return at > 0 && at < len(data) && wordRune(before) && wordRune(after) && !ideograph(before) && !ideograph(after)
-}
-
-func wordRune(r rune) bool {
-	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
-}
-
-// ideograph is for scripts that put no blanks between words.
-func ideograph(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
-}
-
-// startsLine says that nothing the level sees is before the hit on its line.
+// startsLine reports whether a stream has nothing before a hit on its line.
 func (t *Text) startsLine(s *stream, h hit) bool {
 	l := t.lines[t.lineAt(h.Start)]
-	if h.i == 0 || int(s.start[h.i-1]) < l.start {
-		return true
-	}
-	return isBlankLine(t.data[l.start:h.Start])
+	return h.i == 0 || int(s.start[h.i-1]) < l.start || isBlank(t.data[l.start:h.Start])
 }
 
-// endsLine says that nothing the level sees is after the hit on its line.
-func (t *Text) endsLine(s *stream, h hit, lv level) bool {
+// endsLine reports whether a stream has nothing after a hit on its line.
+func (t *Text) endsLine(s *stream, h hit, ignores equivalence) bool {
 	l := t.lines[t.lineAt(max(h.Start, h.End-1))]
 	if h.j == len(s.text) || int(s.start[h.j]) >= l.end {
 		return true
 	}
 	rest := t.data[h.End:max(h.End, l.end)]
-	if lv&noSemi != 0 {
+	if ignores&separators != 0 {
 		rest = bytes.TrimLeft(rest, " \t;,")
-		return len(rest) == 0 || lv&noNotes != 0 && t.tail(t.lineAt(h.End)) <= l.end-len(rest)
+		return len(rest) == 0 || ignores&comments != 0 && t.commentStart(t.lineAt(h.End)) <= l.end-len(rest)
 	}
-	return isBlankLine(rest)
+	return isBlank(rest)
 }
 
-// alnums counts letters and digits.
-func alnums(b []byte) int {
-	n := 0
-	for len(b) > 0 {
-		r, size := rune(b[0]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRune(b)
-		}
-		if r != '_' && wordRune(r) {
-			n++
-		}
-		b = b[size:]
+// maxLookups bounds the words of old_string that are looked up in the file.
+const maxLookups = 200
+
+// lacksWord reports whether old_string has, outside of comments, a word that is nowhere in the file. No pass that
+// compares for equality can find it then: this saves normalizing a large file for all of them.
+func (t *Text) lacksWord(r *reading) bool {
+	if r.lacksWord == nil {
+		r.lacksWord = new(t.findForeignWord(r.old))
 	}
-	return n
+	return *r.lacksWord
+}
+
+func (t *Text) findForeignWord(old *source) bool {
+	known := old.comments()
+	for _, at := range asciiWords.FindAllIndex(old.data, maxLookups) {
+		for len(known) > 0 && known[0].End <= at[0] {
+			known = known[1:]
+		}
+		if len(known) > 0 && known[0].Start < at[1] {
+			continue
+		}
+		word := old.data[at[0]:at[1]]
+		if !bytes.Contains(t.data, word) && (isASCII(t.data) || !bytes.Contains(t.stream(presentForm).text, word)) {
+			return true
+		}
+	}
+	return false
 }

@@ -2,10 +2,11 @@ package match
 
 import (
 	"bytes"
-	"slices"
+	"strings"
 )
 
-// Plan finds the places of a change and makes the edits. The error is always a *Refusal, and then nothing is to be done.
+// Plan finds the places of a change and makes the edits. The error is always a *Refusal, and then nothing may be
+// changed.
 func (t *Text) Plan(c Change) (*Plan, error) {
 	p, refusal := t.plan(c)
 	if refusal != nil {
@@ -15,21 +16,30 @@ func (t *Text) Plan(c Change) (*Plan, error) {
 }
 
 func (t *Text) plan(c Change) (*Plan, *Refusal) {
-	if refusal := t.guard(c); refusal != nil {
-		return nil, refusal
+	switch {
+	case c.Old == "":
+		return nil, guard("old_string is empty, which fits everywhere.",
+			"To insert text, give a line that is there as old_string, and that line with the new text as new_string.")
+	case isBlankString(c.Old):
+		return nil, guard("old_string is nothing but white space, which says no place.",
+			"Include a line of text before or after it.")
+	case c.Old == c.New:
+		return nil, guard("old_string and new_string are the same, so nothing would change.",
+			"Give the text as it shall be as new_string.")
 	}
 	c.All = c.All || c.Expected > 1
 	t.work = 0
 	readings := t.readings(c)
 	if f := t.find(c, readings); f != nil {
-		return t.decide(c, f)
+		return t.planFound(c, f)
 	}
-	if refusal := t.harmful(c, readings[0], nil); refusal != nil {
+	if refusal := t.checkNew(c, readings[0], nil); refusal != nil {
 		return nil, refusal
 	}
-	if t.tooLong(readings) {
-		r := guardTooLong()
-		if near := (&Refusal{}); t.nearestLines(c, readings[0], near) {
+	if t.longerThanFile(readings) {
+		r := guard("old_string is longer than the whole file.",
+			"Read the file again: this may be another one than you think.")
+		if near := (&Refusal{}); t.showNearest(c, readings[0], near) {
 			r.Candidates, r.Excerpt, r.Exact = near.Candidates, near.Excerpt, near.Exact
 		}
 		return nil, r
@@ -38,147 +48,137 @@ func (t *Text) plan(c Change) (*Plan, *Refusal) {
 		return nil, refusal
 	}
 	if c.Strictness == Full && !c.All {
-		if p, refusal := t.similar(c, readings); p != nil || refusal != nil {
+		if p, refusal := t.planSimilar(c, readings); p != nil || refusal != nil {
 			return p, refusal
 		}
 	}
 	return nil, t.notFound(c, readings)
 }
 
-// maxCached is the size of a file up to which the streams of all levels are kept.
-const maxCached = 2 << 20
+// minMeasured is the size of a file, in bytes, from which on an old_string can be too long. Of a smaller file a refusal
+// shows all, which helps more.
+const minMeasured = 2000
 
-func (t *Text) stream(lv level) *stream {
-	if s, ok := t.streams[lv]; ok {
-		return s
-	}
-	if len(t.data) > maxCached {
-		clear(t.streams)
-	}
-	t.streams[lv] = canon(t.source, lv)
-	return t.streams[lv]
-}
-
-// find goes through the passes and gives what the first pass finds for the first reading that has a place. It goes by
-// passes, not by readings, so that a large file is brought into each form once.
-func (t *Text) find(c Change, readings []*reading) *finding {
-	if f := t.raw(c); f != nil {
-		return f
-	}
-	found := make([]*finding, len(readings))
-	for order, p := range passes {
-		if p.number > 1 && c.Strictness == Exact || p.number > 8 && c.Strictness == Safe || p.number > lastForAll && c.All {
-			continue
-		}
-		if f := earliest(found); p.number > lastNoted && f != nil && f.reading.lastPass < p.number {
-			return f // escapes: which is nearer to the file than what has to ignore comments
-		}
-		for i, r := range readings {
-			if found[i] != nil || p.number > r.lastPass || p.number > 1 && t.foreign(r) {
-				continue
-			}
-			if found[i] = t.search(p, r, t.stream(p.level), c.All); found[i] != nil {
-				found[i].order = order
+// longerThanFile reports that old_string has more than the whole file in every reading, white space aside.
+func (t *Text) longerThanFile(readings []*reading) bool {
+	ink := func(b []byte) (n int) {
+		for _, c := range b {
+			if c > ' ' {
+				n++
 			}
 		}
-		if found[0] != nil {
-			return found[0]
+		return n
+	}
+	size := ink(t.data)
+	for _, r := range readings {
+		if size < minMeasured || ink(r.old.data) <= size {
+			return false
 		}
 	}
-	return earliest(found)
+	return true
 }
 
-// earliest is the finding of the strictest pass, with those that other readings of the same name have in that pass.
-func earliest(all []*finding) (best *finding) {
-	for _, f := range all {
-		switch {
-		case f == nil:
-		case best == nil || f.order < best.order:
-			best, f.also = f, nil
-		case f.order == best.order && f.reading.name == best.reading.name:
-			best.also = append(best.also, f)
-		}
-	}
-	return best
-}
-
-// raw looks for old_string byte for byte.
-func (t *Text) raw(c Change) *finding {
-	f := &finding{pass: passes[0], reading: newReading("", c.Old, c.New, 1, t.syntax)}
-	for from := 0; len(f.hits) < maxHits; {
-		i := bytes.Index(t.data[from:], []byte(c.Old))
-		if i < 0 {
-			break
-		}
-		f.hits = append(f.hits, hit{Range: Range{from + i, from + i + len(c.Old)}})
-		from += i + 1
-		if c.All {
-			from += len(c.Old) - 1
-		}
-	}
-	if len(f.hits) == 0 {
-		return nil
-	}
-	return f
-}
-
-// decide makes the plan for what a pass has found, or says why it may not be done.
-func (t *Text) decide(c Change, f *finding) (*Plan, *Refusal) {
+// planFound makes the plan for what a pass has found, or refuses it.
+func (t *Text) planFound(c Change, f *finding) (*Plan, *Refusal) {
 	if refusal := t.choose(c, f); refusal != nil {
 		return nil, refusal
 	}
-	if refusal := t.frame(f); refusal != nil {
+	if refusal := t.settleIndentation(f); refusal != nil {
 		return nil, refusal
 	}
 	var refusal *Refusal
-	if f.reading, refusal = t.alone(c, f.reading, f.hits[0].Range); refusal != nil {
+	if f.reading, refusal = t.newAlone(c, f.reading, f.hits[0].Range); refusal != nil {
 		return nil, refusal
 	}
-	p := &Plan{Pass: f.number, PassName: passNames[f.number], Warnings: t.warnings(f)}
+	p := &Plan{Pass: f.number, PassName: f.name, Warnings: t.warnings(f)}
 	for _, h := range f.hits {
 		p.Places = append(p.Places, h.Range)
 	}
-	if refusal := t.harmful(c, f.reading, p.Places); refusal != nil {
+	if refusal := t.checkNew(c, f.reading, p.Places); refusal != nil {
 		return nil, refusal
 	}
 	if f.number == 1 && c.Strictness != Exact {
-		if refusal := t.exact(c, f, p); refusal != nil {
+		if refusal := t.exactEdits(c, f, p); refusal != nil {
 			return nil, refusal
 		}
 	} else {
 		for _, h := range f.hits {
-			if f.number > 1 && inserted(c, h.Range) {
-				return nil, t.ownInsertion(h.Range)
-			}
-			edits, refusal := t.edits(f, h)
+			edits, refusal := t.edits(c, f, h)
 			if refusal != nil {
 				return nil, refusal
 			}
 			p.Edits = append(p.Edits, edits...)
 		}
 	}
-	if overlap(p.Edits) {
-		return nil, t.conflictAt(p.Places[0], "the places of old_string lie so close that their changes overlap")
+	for i := 1; i < len(p.Edits); i++ {
+		if p.Edits[i].Start < p.Edits[i-1].End {
+			return nil, t.conflictAt(p.Places[0], "the places of old_string lie so close that their changes overlap")
+		}
 	}
 	if len(p.Edits) == 0 {
-		return nil, t.unchanged(p.Places[0])
+		return nil, t.noEffect(p.Places[0])
 	}
 	return p, nil
 }
 
 // edits are those for one hit.
-func (t *Text) edits(f *finding, h hit) ([]Edit, *Refusal) {
-	if f.number == 1 || f.literal {
-		return t.literal(f.reading, h.Range), nil
+func (t *Text) edits(c Change, f *finding, h hit) ([]Edit, *Refusal) {
+	switch {
+	case f.number > 1 && c.inserted(h.Range):
+		return nil, t.ownInsertion(h.Range)
+	case f.number == 1 || f.literal:
+		return t.literalEdits(f.reading, h.Range), nil
+	case t.presentAt(f, h):
+		return nil, t.alreadyApplied(h.Range)
 	}
-	if t.appliedAt(f, h) {
-		return nil, t.applied(h.Range)
-	}
-	return t.project(f.number, f.reading, t.place(f, h))
+	return t.project(f.number, f.reading, t.align(f, h))
 }
 
-// literal puts new_string in the place of old_string as it is, with the line endings that the file has there.
-func (t *Text) literal(r *reading, at Range) []Edit {
+// checkNew refuses new_string when what it has was most likely not meant to be written into the file, at any
+// strictness but exact. Without places it looks for what is senseless anywhere.
+func (t *Text) checkNew(c Change, r *reading, places []Range) *Refusal {
+	if c.Strictness == Exact {
+		return nil
+	}
+	if refusal := t.placeholders(r, places); refusal != nil {
+		return refusal
+	}
+	return t.onlyNewFenced(r, places)
+}
+
+// maxNearLine is how close a place must be to near_line to be chosen; it must also be twice as close as the next.
+const maxNearLine = 20
+
+// choose leaves in a finding the places to be changed, or refuses when it is not clear which they are.
+func (t *Text) choose(c Change, f *finding) *Refusal {
+	n := len(f.hits)
+	switch {
+	case c.Expected > 0 && c.All && n != c.Expected:
+		return t.miscounted(c, f)
+	case c.All || n == 1:
+		return nil
+	case c.NearLine <= 0:
+		return t.ambiguous(f)
+	}
+	best, first, second := 0, 1<<30, 1<<30
+	for i, h := range f.hits {
+		from, to := t.span(h.Range)
+		switch d := max(from+1-c.NearLine, c.NearLine-to, 0); {
+		case d < first:
+			best, first, second = i, d, first
+		case d < second:
+			second = d
+		}
+	}
+	if first > maxNearLine || second < 2*first || second == first {
+		return t.ambiguous(f)
+	}
+	f.hits = f.hits[best : best+1]
+	return nil
+}
+
+// literalEdits put new_string in the place of old_string, with the line endings that the file has there.
+func (t *Text) literalEdits(r *reading, at Range) []Edit {
 	was := t.data[at.Start:at.End]
 	with := []byte(r.new)
 	if !bytes.Equal(toLF(with), toLF(r.old.data)) {
@@ -194,13 +194,13 @@ func (t *Text) literal(r *reading, at Range) []Edit {
 	return []Edit{{at, with}}
 }
 
-// fitEndings gives each line of new_string the end that it has in the file, and new ones that of their neighbors.
+// fitEndings gives each line of new_string the ending that it has in the file, and new ones that of their neighbors.
 func (t *Text) fitEndings(r *reading, at Range) []byte {
 	first := t.lineAt(at.Start)
 	fresh := newSource(toLF([]byte(r.new)), nil)
-	kept := make(map[int]int)
+	kept := map[int]int{}
 	o, n := 0, 0
-	x, y := trimmedLines(r.old), trimmedLines(fresh)
+	x, y := r.old.rightTrimmed(), fresh.rightTrimmed()
 	for _, h := range append(diffLines(x, y), hunk{len(x), len(x), len(y), len(y)}) {
 		for ; o < h.a && n < h.na; o, n = o+1, n+1 {
 			kept[n] = first + o
@@ -221,16 +221,69 @@ func (t *Text) fitEndings(r *reading, at Range) []byte {
 	return out
 }
 
-func inserted(c Change, r Range) bool {
-	return slices.ContainsFunc(c.Inserted, func(in Range) bool { return r.Start >= in.Start && r.End <= in.End })
-}
+// presentForm is the equivalence in which new_string is looked for in the file, to see whether an edit was made before.
+const presentForm = trailingBlanks | leadingBlanks | unicodeForms | blankRuns | blankLines
 
-// overlap says that two edits change the same bytes.
-func overlap(edits []Edit) bool {
-	for i := 1; i < len(edits); i++ {
-		if edits[i].Start < edits[i-1].End {
+// presentAt reports that new_string is in the file already, over the very place of old_string. A deletion, whose
+// new_string is a part of old_string, is always there and says nothing.
+func (t *Text) presentAt(f *finding, h hit) bool {
+	form := f.ignores&^(comments|separators) | trailingBlanks | leadingBlanks
+	for _, r := range t.occurrencesOfNew(f.reading, form, 1) {
+		if r.Start < h.End && r.End > h.Start {
 			return true
 		}
 	}
 	return false
+}
+
+// present refuses, before anything looser than equality is tried, when new_string is in the file already.
+func (t *Text) present(c Change, readings []*reading) *Refusal {
+	if c.Strictness == Exact {
+		return nil
+	}
+	filled := func(s string) (n int) {
+		for l := range strings.Lines(s) {
+			if !isBlankString(l) {
+				n++
+			}
+		}
+		return n
+	}
+	for _, r := range readings {
+		if filled(r.new) < filled(string(r.old.data)) {
+			continue // lines go, and it cannot be seen whether they have: pass 8 looks at that
+		}
+		if at := t.occurrencesOfNew(r, presentForm, 12); len(at) > 0 {
+			return t.alreadyApplied(at[0])
+		}
+	}
+	return nil
+}
+
+// occurrencesOfNew are the places of new_string in the file, none when it has too few letters or is a part of
+// old_string.
+func (t *Text) occurrencesOfNew(r *reading, form equivalence, letters int) []Range {
+	fresh := normalize(newSource([]byte(r.new), t.syntax), form).trimmed()
+	old := normalize(r.old, form).trimmed()
+	if len(fresh.text) == 0 || letters > 1 && alnums(fresh.text) < letters || bytes.Contains(old.text, fresh.text) {
+		return nil
+	}
+	return t.occurrences(t.stream(form), fresh)
+}
+
+// maxOccurrences bounds the occurrences of new_string that are looked at.
+const maxOccurrences = 1000
+
+// occurrences are the places of a text in the file that do not start or end within a word.
+func (t *Text) occurrences(file, text *stream) (out []Range) {
+	for i := range indexes(file.text, text.text, false) {
+		r := Range{int(file.start[i]), int(file.end[i+len(text.text)-1])}
+		if !insideWord(t.data, r.Start) && !insideWord(t.data, r.End) {
+			out = append(out, r)
+		}
+		if len(out) == maxOccurrences {
+			break
+		}
+	}
+	return out
 }

@@ -2,68 +2,167 @@ package match
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 )
 
-// A reading is one way to take what the model sent.
+// A reading is one way to interpret what the model sent: literally, without line numbers, unescaped, without a fence.
 type reading struct {
-	name     string // "" for the text as it is
+	name     string // "" for the literal text
 	old      *source
 	new      string
 	lastPass int
-	// spaceBefore and spaceAfter say that old_string starts or ends with white space.
+	// spaceBefore and spaceAfter report that old_string starts or ends with white space.
 	spaceBefore, spaceAfter bool
 
 	numbers *numbered // what old_string had before its lines, if anything; such a text is of whole lines
-	notes   []string  // what a model should know of how it was read
-	bareNew bool      // new_string had no numbers then
+	notes   []string  // warnings for the model
+	bareNew bool      // new_string had no line numbers then
 
-	foreign *bool  // old_string has a word that the file has not
-	index   *index // made for pass 8
-	windows []*window
+	lacksWord *bool // cache of Text.lacksWord
+	index     *lineIndex
+	windows   []*window // of pass 8
 }
 
 func newReading(name, old, fresh string, lastPass int, s *syntax) *reading {
 	r := &reading{name: name, old: newSource([]byte(old), s), new: fresh, lastPass: lastPass}
-	r.spaceBefore = old != strings.TrimLeft(old, " \t\r\n")
-	r.spaceAfter = old != strings.TrimRight(old, " \t\r\n")
+	r.spaceBefore = old != strings.TrimLeft(old, spaces)
+	r.spaceAfter = old != strings.TrimRight(old, spaces)
 	return r
 }
 
-// readings gives the ways to read a change, the likeliest first.
-func (t *Text) readings(c Change) []*reading {
-	if c.Strictness == Exact {
-		return []*reading{newReading("", c.Old, c.New, 9, t.syntax)}
-	}
-	if d, ok := asDiff(c); ok { // the marks would be written into the file
-		if plusLine.Match(t.data) { // which may be meant
-			return []*reading{newReading("", c.Old, c.New, 3, t.syntax)}
-		}
-		return []*reading{newReading("diff", d.Old, d.New, 9, t.syntax)}
-	}
-	old, fresh := t.withoutLastReturn(c)
-	out := []*reading{newReading("", old, fresh, 9, t.syntax)}
-	out = append(out, t.withoutNumbers(c)...)
-	out = append(out, t.unescaped(c)...)
-	return append(out, t.unwrapped(c)...)
+// with is the reading with another new_string, and a note on that.
+func (r *reading) with(fresh, note string) *reading {
+	out := *r
+	out.new, out.notes = fresh, append(slices.Clone(r.notes), note)
+	return &out
 }
 
-// withoutLastReturn drops a carriage return at the very end, the half of a line ending that was cut, if the file has none.
-func (t *Text) withoutLastReturn(c Change) (old, fresh string) {
-	old, cut := strings.CutSuffix(c.Old, "\r")
-	if !cut || bytes.IndexByte(t.data, '\r') >= 0 {
-		return c.Old, c.New
-	}
-	return old, strings.TrimSuffix(c.New, "\r")
-}
-
-// codeLines counts the lines that are neither blank nor comments.
-func (r *reading) codeLines() int {
-	n := 0
+// codeLines counts the lines that are neither blank nor comments, and code gives the first and the last of them or -1.
+func (r *reading) codeLines() (n int) {
 	for i := range r.old.lines {
-		if !r.old.weightless(i) {
+		if !r.old.blankOrComment(i) {
 			n++
 		}
 	}
 	return n
+}
+
+func (r *reading) code() (first, last int) {
+	first = -1
+	for i := range r.old.lines {
+		if !r.old.blankOrComment(i) {
+			if last = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	return first, last
+}
+
+// readings gives the ways to interpret a change, the likeliest first.
+func (t *Text) readings(c Change) []*reading {
+	if c.Strictness == Exact {
+		return []*reading{newReading("", c.Old, c.New, 9, t.syntax)}
+	}
+	if plusLine.MatchString(c.New) { // the marks of a diff would be written into the file
+		old, ok1 := withoutColumn(c.Old, " -")
+		fresh, ok2 := withoutColumn(c.New, " +")
+		switch {
+		case !ok1 || !ok2 || isBlankString(old):
+		case plusLine.Match(t.data): // which may be meant
+			return []*reading{newReading("", c.Old, c.New, 3, t.syntax)}
+		default:
+			return []*reading{newReading("diff", old, fresh, 9, t.syntax)}
+		}
+	}
+	old, fresh := c.Old, c.New
+	if cut, ok := strings.CutSuffix(old, "\r"); ok && bytes.IndexByte(t.data, '\r') < 0 { // half of a line ending
+		old, fresh = cut, strings.TrimSuffix(fresh, "\r")
+	}
+	out := []*reading{newReading("", old, fresh, 9, t.syntax)}
+	out = append(out, t.withoutNumbers(c)...)
+	out = append(out, t.unescaped(c)...)
+	if old, fresh, ok := unfenced(c); ok && old != c.Old && !isBlankString(old) {
+		out = append(out, newReading("fence", old, fresh, lastComment, t.syntax))
+	}
+	if old, fresh, ok := unquoted(c); ok && old != c.Old && !isBlankString(old) {
+		out = append(out, newReading("quotation", old, fresh, lastComment, t.syntax))
+	}
+	return out
+}
+
+var (
+	plusLine = regexp.MustCompile(`(?m)^\+`)
+	fence    = regexp.MustCompile("^[ \t]*(```|~~~)[A-Za-z0-9_+.-]*[ \t]*$")
+)
+
+// unfenced is the change without the fence of a code block, which new_string may have too; then it must be the same.
+func unfenced(c Change) (old, fresh string, ok bool) {
+	inner := func(s string) (string, bool) {
+		lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+		last := len(lines) - 1
+		if last < 1 || !fence.MatchString(lines[0]) || !fence.MatchString(lines[last]) {
+			return s, false
+		}
+		return strings.Join(append(lines[1:last], ""), "\n"), true
+	}
+	old, ok = inner(c.Old)
+	fresh, both := inner(c.New)
+	switch {
+	case both:
+		ok = ok && firstLine(c.Old) == firstLine(c.New)
+	case fresh != "" && !strings.HasSuffix(fresh, "\n"):
+		fresh += "\n"
+	}
+	return old, fresh, ok
+}
+
+// unquoted is the change without the marks of a quotation, "> " or ">".
+func unquoted(c Change) (old, fresh string, ok bool) {
+	old, ok = withoutColumn(c.Old, ">")
+	fresh, both := withoutColumn(c.New, ">")
+	if spaced, all := withoutColumn(old, " "); ok && all {
+		if old = spaced; both {
+			fresh, ok = withoutColumn(fresh, " ")
+		}
+	}
+	return old, fresh, ok
+}
+
+// withoutColumn drops one of the marks from the start of each line, blank lines aside.
+func withoutColumn(s, marks string) (string, bool) {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		switch {
+		case isBlankString(l):
+			lines[i] = ""
+		case strings.IndexByte(marks, l[0]) < 0:
+			return s, false
+		default:
+			lines[i] = l[1:]
+		}
+	}
+	return strings.Join(lines, "\n"), true
+}
+
+// newAlone takes from new_string the line numbers and escapes that it has and old_string has not. Where it cannot be
+// told whether they are meant the change is refused. The place is that of old_string.
+func (t *Text) newAlone(c Change, r *reading, place Range) (*reading, *Refusal) {
+	at := t.lineAt(place.Start)
+	if c.Strictness == Exact || r.name != "" {
+		return r, nil
+	}
+	if fresh, ok, refusal := t.numbersAlone(r, at); ok || refusal != nil {
+		return r.with(fresh, "new_string had line numbers at the start of its lines, which old_string and the file do not "+
+			"have; they were left out."), refusal
+	}
+	last := t.lines[t.lineAt(max(place.Start, place.End-1))]
+	whole := isBlank(t.data[t.lines[at].start:place.Start]) && isBlank(t.data[min(place.End, last.end):last.end])
+	if fresh, ok, refusal := t.escapesAlone(r, whole); ok || refusal != nil {
+		return r.with(fresh, "new_string was escaped once too often, and old_string was not: "+
+			"give quotes, tabs and line breaks as they are."), refusal
+	}
+	return r, nil
 }

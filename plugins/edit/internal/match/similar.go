@@ -2,6 +2,7 @@ package match
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -9,9 +10,151 @@ import (
 const (
 	maxSimilarLines = 400
 	maxSimilarFile  = 2 << 20
+	maxWindows      = 12 // parts of the file that are compared with old_string line by line
+	maxCommon       = 12 // a line that is in the file more often does not tell where old_string is
+	slack           = 3  // how many lines more or less than old_string a window has
 )
 
-// windows are the parts of the file that come closest to a reading, the best first.
+// planSimilar is pass 8: old_string as a block whose lines are nearly those of the file, in one place that is clearly
+// the best.
+func (t *Text) planSimilar(c Change, readings []*reading) (*Plan, *Refusal) {
+	for _, r := range readings {
+		if r.lastPass < 9 {
+			continue
+		}
+		all := t.windows(r)
+		if len(all) == 0 || !t.nearlyEqual(r, all[0]) {
+			continue
+		}
+		w := all[0]
+		a := t.alignWindow(r, w)
+		if asOld, _ := t.keptIndentation(r, a); t.renumbered(r, a) || r.bareNew && !asOld {
+			continue // with bareNew: how far new_string is indented does not follow from what is behind the numbers
+		}
+		rivals := all[1:]
+		for _, at := range []int{w.first - len(r.index.keys), w.last + 1} { // too close to the best for own votes
+			if v := t.layOut(r.index, at, Range{w.first, w.last + 1}); v.first >= 0 {
+				rivals = append(rivals, v)
+			}
+		}
+		for _, rival := range rivals {
+			if !w.overlaps(rival) && !r.index.dominates(w, rival) {
+				return nil, t.rivals(w, rival)
+			}
+		}
+		return t.planWindow(c, r, w, a)
+	}
+	return nil, nil
+}
+
+func (t *Text) planWindow(c Change, r *reading, w *window, a *alignment) (*Plan, *Refusal) {
+	if c.inserted(a.Range) {
+		return nil, t.ownInsertion(a.Range)
+	}
+	if refusal := t.checkNew(c, r, []Range{a.Range}); refusal != nil {
+		return nil, refusal
+	}
+	r, refusal := t.newAlone(c, r, a.Range)
+	if refusal != nil {
+		return nil, refusal
+	}
+	edits, refusal := t.project(similarPass, r, a)
+	if refusal != nil {
+		return nil, refusal
+	}
+	if len(edits) == 0 {
+		return nil, t.noEffect(a.Range)
+	}
+	return &Plan{Edits: edits, Places: []Range{a.Range}, Pass: similarPass, PassName: passNumbered(similarPass).name,
+		Warnings: t.similarWarnings(r, w)}, nil
+}
+
+// hasRival reports that, line by line, another part of the file is as similar to a reading as the place h, or a part
+// of what is a comment there. What is a comment at one place need not be one at the other.
+func (t *Text) hasRival(r *reading, h hit) bool {
+	from, to := t.span(h.Range)
+	here := &window{first: from, last: to - 1}
+	all := t.windows(r)
+	if r.index == nil {
+		return false
+	}
+	file := t.lineIndex()
+	commented := func(j int) bool { return j >= from && j < to && file.comment[j] }
+	for i, key := range r.index.keys {
+		if r.index.isCode(i) && slices.ContainsFunc(file.at[key], commented) {
+			return true
+		}
+	}
+	at := slices.IndexFunc(all, here.overlaps)
+	return at >= 0 && slices.ContainsFunc(all, func(w *window) bool {
+		return !w.overlaps(here) && !r.index.dominates(all[at], w)
+	})
+}
+
+// A lineIndex has the lines of a text in the form in which pass 8 compares them.
+type lineIndex struct {
+	keys    []string // of each line; "" for a blank one
+	comment []bool   // the line is a comment
+	weight  []float64
+	at      map[string][]int // where a key is, of lines that are informative
+}
+
+// minWeight is the least weight, the root of the count of letters and digits, of an informative line.
+var minWeight = math.Sqrt(3)
+
+// informative reports that a line has enough in it to tell it from others, isCode that it is no comment besides.
+func (x *lineIndex) informative(i int) bool { return x.weight[i] >= minWeight }
+func (x *lineIndex) isCode(i int) bool      { return x.informative(i) && !x.comment[i] }
+
+// ends are the first and the last informative line, or -1.
+func (x *lineIndex) ends() (first, last int) {
+	first, last = -1, -1
+	for i := range x.keys {
+		if x.informative(i) {
+			if last = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	return first, last
+}
+
+func newLineIndex(src *source, s *stream) *lineIndex {
+	n := len(src.lines)
+	x := &lineIndex{keys: make([]string, n), comment: make([]bool, n), weight: make([]float64, n), at: map[string][]int{}}
+	i, from := 0, 0
+	for k, c := range s.text {
+		if c == '\n' || k == len(s.text)-1 {
+			i = src.lineFrom(i, int(s.start[k]))
+			end := k
+			if c != '\n' {
+				end++
+			}
+			x.keys[i] = string(s.text[from:end])
+			from = k + 1
+		}
+	}
+	for i, key := range x.keys {
+		if key == "" && !isBlank(src.text(i)) {
+			key = src.key(i)
+			x.keys[i], x.comment[i] = key, true
+		}
+		if x.weight[i] = math.Sqrt(float64(alnums([]byte(key)))); x.informative(i) {
+			x.at[key] = append(x.at[key], i)
+		}
+	}
+	return x
+}
+
+// lineIndex is the index of the file.
+func (t *Text) lineIndex() *lineIndex {
+	if t.index == nil {
+		t.index = newLineIndex(t.source, t.stream(lineForm))
+	}
+	return t.index
+}
+
+// windows are the parts of the file that are most similar to a reading, the best first.
 func (t *Text) windows(r *reading) []*window {
 	if len(t.data) > maxSimilarFile || len(r.old.lines) > maxSimilarLines {
 		return nil
@@ -20,15 +163,43 @@ func (t *Text) windows(r *reading) []*window {
 		return r.windows
 	}
 	file := t.lineIndex()
-	r.index = newIndex(r.old, canon(r.old, keyLevel))
-	r.windows = t.windowsAt(r, votes(r.index, file))
+	r.index = newLineIndex(r.old, normalize(r.old, lineForm))
+	votes := map[int]float64{} // for the offset between lines of both that are equal
+	for i, key := range r.index.keys {
+		if r.index.informative(i) && len(file.at[key]) <= maxCommon {
+			for _, j := range file.at[key] {
+				votes[j-i] += r.index.weight[i]
+			}
+		}
+	}
+	r.windows = t.windowsAt(r, votes)
 	return r.windows
 }
 
-// windowsAt lays a reading on the parts of the file that have the most votes.
-func (t *Text) windowsAt(r *reading, v map[int]float64) (out []*window) {
-	for _, at := range peaks(v) {
-		if w := t.align(r.index, t.lineIndex(), at, Range{}); w.first >= 0 {
+// windowsAt lays out a reading on the parts of the file with the most votes, those for neighboring offsets included.
+func (t *Text) windowsAt(r *reading, votes map[int]float64) (out []*window) {
+	type peak struct {
+		at  int
+		sum float64
+	}
+	all := make([]peak, 0, len(votes))
+	for d, own := range votes {
+		p := peak{d, own / 1000}
+		for k := d - slack; k <= d+slack; k++ {
+			p.sum += votes[k]
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b peak) int { return cmp.Or(cmp.Compare(b.sum, a.sum), cmp.Compare(a.at, b.at)) })
+	var taken []int
+	for _, p := range all {
+		if slices.ContainsFunc(taken, func(d int) bool { return abs(d-p.at) <= slack }) {
+			continue
+		}
+		if taken = append(taken, p.at); len(taken) > maxWindows {
+			break
+		}
+		if w := t.layOut(r.index, p.at, Range{}); w.first >= 0 {
 			out = append(out, w)
 		}
 	}
@@ -36,92 +207,120 @@ func (t *Text) windowsAt(r *reading, v map[int]float64) (out []*window) {
 	return out
 }
 
-// similar is pass 8: old_string as a block whose lines are nearly those of the file, in one place that is clearly the best.
-func (t *Text) similar(c Change, readings []*reading) (*Plan, *Refusal) {
-	for _, r := range readings {
-		if r.lastPass < 9 {
+// nearlyEqual reports that a window is so similar to old_string that it can be nothing else.
+func (t *Text) nearlyEqual(r *reading, w *window) bool {
+	x := r.index
+	lines, code, letters, equal, typos, others, missing := 0, 0, 0, 0, 0, 0, 0 // of the informative lines of old_string
+	var ends []bool                                                            // whether these lines are in the window
+	for i, key := range x.keys {
+		if !x.informative(i) {
 			continue
 		}
-		all := t.windows(r)
-		if len(all) == 0 || !t.near(r, all[0]) || t.renumbered(r, t.placeOf(r, all[0])) {
-			continue
+		lines++
+		letters += len(key)
+		if !x.comment[i] {
+			code++
 		}
-		w := all[0]
-		if asOld, _ := r.framed(t, t.placeOf(r, w)); r.bareNew && !asOld {
-			continue // how far new_string is indented does not follow from what is behind the numbers
+		switch {
+		case w.pairs[i] < 0:
+			missing++
+		case w.relations[i] == same:
+			equal++
+		case w.relations[i] == typo:
+			typos++
+		default:
+			others++
 		}
-		for _, rival := range append(all[1:], t.beside(r, w)...) {
-			if !w.overlaps(rival) && !r.index.dominates(w, rival) {
-				return nil, t.rivals(w, rival)
-			}
+		if w.pairs[i] < 0 || w.relations[i] != skipped { // comments may be worded in another way
+			ends = append(ends, w.has(i))
 		}
-		return t.planSimilar(c, r, w)
 	}
-	return nil, nil
+	extra := 0
+	for j := w.first; j <= w.last; j++ {
+		if t.lineIndex().isCode(j) && !slices.Contains(w.pairs, j) {
+			extra++
+		}
+	}
+	// Lines too many or too few are less of a doubt than other lines, and those that old_string only leaves out the least.
+	counted, allowed := lines, 0
+	if others > 0 {
+		counted = code
+	}
+	switch {
+	case counted >= 18:
+		allowed = 2
+	case counted >= 5:
+		allowed = 1
+	}
+	if equal == lines && counted >= 8 {
+		allowed++
+	}
+	return lines >= 3 && letters >= 40 && len(ends) > 0 && ends[0] && ends[len(ends)-1] && r.hasOuterBrackets(w) &&
+		equal >= 2 && equal*100 >= 55*lines && typos*100 <= 45*lines && others+max(missing, extra) <= allowed &&
+		!w.renames() && !t.contradicts(r, w)
 }
 
-// rivaled says that, line by line, another part of the file is as like a reading as the place h, or a part of what is a
-// comment there. What is a comment at one place need not be one at the other.
-func (t *Text) rivaled(r *reading, h hit) bool {
-	from, to := t.span(h.Range)
-	here := &window{first: from, last: to - 1}
-	all := t.windows(r)
-	if r.index == nil {
-		return false
-	}
+// hasOuterBrackets reports that the file has the brackets that old_string begins and ends with: else it is half of
+// another block.
+func (r *reading) hasOuterBrackets(w *window) bool {
+	first, last := r.index.ends()
 	for i, key := range r.index.keys {
-		if r.index.significant(i) && slices.ContainsFunc(t.lineIndex().at[key], func(j int) bool { return j >= from && j < to && t.lineIndex().note[j] }) {
+		if (i < first || i > last) && key != "" && !r.index.comment[i] && w.pairs[i] < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// renames reports that one word stands for another on several lines: a change of name, not a typo.
+func (w *window) renames() bool {
+	seen := map[substitution]bool{}
+	for _, s := range w.typos {
+		if seen[s] {
+			return true
+		}
+		seen[s] = true
+	}
+	return false
+}
+
+// contradicts reports that a line differs from the file in a number or in a name that the file has as well: another
+// line then, however similar it is.
+func (t *Text) contradicts(r *reading, w *window) bool {
+	for i, k := range w.relations {
+		if k != altered || w.pairs[i] < 0 {
+			continue
+		}
+		x := tokens.FindAllString(r.index.keys[i], -1)
+		y := tokens.FindAllString(t.lineIndex().keys[w.pairs[i]], -1)
+		if len(x) != len(y) {
+			continue
+		}
+		n, known := 0, false
+		for i := range x {
+			if x[i] != y[i] {
+				n++
+				known = known || digits(x[i]) != digits(y[i]) || t.hasWord(x[i])
+			}
+		}
+		if n <= 2 && known {
 			return true
 		}
 	}
-	at := slices.IndexFunc(all, here.overlaps)
-	return at >= 0 && slices.ContainsFunc(all, func(w *window) bool { return !w.overlaps(here) && !r.index.dominates(all[at], w) })
+	return false
 }
 
-// beside are the windows right before and after another one, which lie too close to it to have votes of their own.
-func (t *Text) beside(r *reading, w *window) (out []*window) {
-	for _, at := range []int{w.first - len(r.index.keys), w.last + 1} {
-		if v := t.align(r.index, t.lineIndex(), at, Range{w.first, w.last + 1}); v.first >= 0 {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-func (t *Text) planSimilar(c Change, r *reading, w *window) (*Plan, *Refusal) {
-	pl := t.placeOf(r, w)
-	if inserted(c, pl.Range) {
-		return nil, t.ownInsertion(pl.Range)
-	}
-	if refusal := t.harmful(c, r, []Range{pl.Range}); refusal != nil {
-		return nil, refusal
-	}
-	r, refusal := t.alone(c, r, pl.Range)
-	if refusal != nil {
-		return nil, refusal
-	}
-	edits, refusal := t.project(8, r, pl)
-	if refusal != nil {
-		return nil, refusal
-	}
-	if len(edits) == 0 {
-		return nil, t.unchanged(pl.Range)
-	}
-	return &Plan{Edits: edits, Places: []Range{pl.Range}, Pass: 8, PassName: passNames[8], Warnings: t.similarWarnings(r, w)}, nil
-}
-
-func (w *window) overlaps(v *window) bool { return w.first <= v.last && v.first <= w.last }
-
-// dominates says that nothing speaks for the rival: no line of old_string is nearer to one of its lines than to one of the
-// winner's, and it lacks two lines that the winner has. A misspelt line is one of both when both have what it misspells.
-func (x *index) dominates(w, rival *window) bool {
+// dominates reports that nothing speaks for the rival: no line of old_string is more similar to one of its lines than
+// to one of the winner's, and it lacks two lines that the winner has. A typo counts for both when both have what it
+// misspells.
+func (x *lineIndex) dominates(w, rival *window) bool {
 	fewer := 0
 	for i := range x.keys {
-		if !x.telling(i) || x.note[i] && !w.has(i) {
+		if !x.informative(i) || x.comment[i] && !w.has(i) {
 			continue
 		}
 		switch has, other := w.has(i), rival.has(i); {
-		case other && (!has || w.kinds[i] != same && rival.kinds[i] == same):
+		case other && (!has || w.relations[i] != same && rival.relations[i] == same):
 			return false
 		case has && !other:
 			fewer++
@@ -130,71 +329,27 @@ func (x *index) dominates(w, rival *window) bool {
 	return fewer >= 2
 }
 
-func (w *window) has(i int) bool {
-	return w.pairs[i] >= 0 && (w.kinds[i] == same || w.kinds[i] == typo)
-}
-
-// repeated says that one word stands for another on several lines: a change of name, not a misspelling.
-func repeated(s []slip) bool {
-	seen := map[slip]bool{}
-	for _, one := range s {
-		if seen[one] {
-			return true
-		}
-		seen[one] = true
-	}
-	return false
-}
-
-// contradicts says that a line differs from the file in a number or in a name that the file has as well: another line then,
-// however like it is.
-func (t *Text) contradicts(r *reading, w *window) bool {
-	for i, k := range w.kinds {
-		if k == altered && w.pairs[i] >= 0 && t.other(r.index.keys[i], t.lineIndex().keys[w.pairs[i]]) {
-			return true
-		}
-	}
-	return false
-}
-
-// other says that two lines have the same shape but name other things.
-func (t *Text) other(old, file string) bool {
-	x, y := tokens.FindAllString(old, -1), tokens.FindAllString(file, -1)
-	if len(x) != len(y) {
-		return false
-	}
-	n, known := 0, false
-	for i := range x {
-		if x[i] != y[i] {
-			n++
-			known = known || digits(x[i]) != digits(y[i]) || t.hasWord(x[i])
-		}
-	}
-	return n <= 2 && known
-}
-
-// placeOf makes cells of a window.
-func (t *Text) placeOf(r *reading, w *window) *place {
-	p := &place{level: keyLevel}
-	p.Start = t.lines[w.first].start + indentLen(t.text(w.first))
-	p.End = t.lines[w.last].end
+// alignWindow makes the alignment of a window.
+func (t *Text) alignWindow(r *reading, w *window) *alignment {
+	a := &alignment{ignores: lineForm}
+	a.Start, a.End = t.lines[w.first].start+indentLen(t.text(w.first)), t.lines[w.last].end
 	at := w.first
 	for i, j := range w.pairs {
 		if j < 0 {
-			p.cells = append(p.cells, cell{i, i + 1, at, at, filler})
-			if r.index.keys[i] != "" && !r.index.note[i] {
-				p.cells[len(p.cells)-1].kind = altered
+			a.blocks = append(a.blocks, block{i, i + 1, at, at, skipped})
+			if r.index.keys[i] != "" && !r.index.comment[i] {
+				a.blocks[len(a.blocks)-1].relation = altered
 			}
 			continue
 		}
-		p.cells = append(p.cells, span(i, i, at, j)...)
-		if w.kinds[i] == altered && similarity(r.index.keys[i], t.lineIndex().keys[j]) < minAlike { // a line too many and one too few
-			p.cells = append(p.cells, cell{i, i + 1, j, j, altered}, cell{i + 1, i + 1, j, j + 1, filler})
-			at = j + 1
+		a.blocks = append(a.blocks, unpaired(i, i, at, j)...)
+		at = j + 1
+		if w.relations[i] == altered && similarity(r.index.keys[i], t.lineIndex().keys[j]) < minAlike {
+			// Not the same line: one too many and one too few.
+			a.blocks = append(a.blocks, block{i, i + 1, j, j, altered}, block{i + 1, i + 1, j, j + 1, skipped})
 			continue
 		}
-		p.cells = append(p.cells, cell{i, i + 1, j, j + 1, w.kinds[i]})
-		at = j + 1
+		a.blocks = append(a.blocks, block{i, i + 1, j, j + 1, w.relations[i]})
 	}
-	return p
+	return a
 }

@@ -1,25 +1,30 @@
 package match
 
 import (
+	"bytes"
+	"cmp"
+	"iter"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 )
 
-// A syntax is how a kind of file marks comments and strings.
+// A syntax is how a language marks comments and strings.
 type syntax struct {
 	line   []string    // what starts a comment to the end of the line
 	block  [][2]string // what starts and ends a comment
 	quotes []quote
-	// layout says that indentation carries meaning.
+	// layout marks languages whose indentation carries meaning.
 	layout bool
-	// spaced says that a line comment starts at the start of a line or after a blank only.
+	// spaced marks languages whose line comments start at the start of a line or after a blank only.
 	spaced bool
 }
 
 // A quote is what starts and ends a string.
 type quote struct {
 	open, end string
-	escapes   bool // a backslash takes the next byte along
+	escapes   bool // a backslash escapes the next byte
 	multi     bool // goes over lines
 }
 
@@ -27,10 +32,14 @@ var (
 	double   = quote{`"`, `"`, true, false}
 	single   = quote{`'`, `'`, true, false}
 	backtick = quote{"`", "`", true, true}
+	doubles  = quote{`"""`, `"""`, true, true}
+	rawQuote = quote{`'`, `'`, false, false}
+	long     = quote{`"`, `"`, true, true}
+	rawLong  = quote{`'`, `'`, false, true}
 	slashes  = []string{"//"}
 	hash     = []string{"#"}
+	dashes   = []string{"--"}
 	stars    = [][2]string{{"/*", "*/"}}
-	tags     = [][2]string{{"<!--", "-->"}}
 	both     = []quote{double, single}
 )
 
@@ -38,51 +47,303 @@ var (
 	cLike  = &syntax{line: slashes, block: stars, quotes: both}
 	goLike = &syntax{line: slashes, block: stars, quotes: []quote{double, single, {"`", "`", false, true}}}
 	jsLike = &syntax{line: slashes, block: stars, quotes: []quote{double, single, backtick}}
-	rust   = &syntax{line: slashes, block: stars, quotes: []quote{{`r#"`, `"#`, false, true}, {`"`, `"`, true, true}}}
-	java   = &syntax{line: slashes, block: stars, quotes: []quote{{`"""`, `"""`, true, true}, double, single}}
-	python = &syntax{line: hash, layout: true, quotes: []quote{{`"""`, `"""`, true, true}, {`'''`, `'''`, true, true}, double, single}}
-	toml   = &syntax{line: hash, quotes: []quote{{`"""`, `"""`, true, true}, {`'''`, `'''`, false, true}, double, {`'`, `'`, false, false}}}
-	yaml   = &syntax{line: hash, layout: true, spaced: true, quotes: []quote{double, {`'`, `'`, false, false}}}
-	shell  = &syntax{line: hash, spaced: true, quotes: []quote{{`"`, `"`, true, true}, {`'`, `'`, false, true}}}
+	rust   = &syntax{line: slashes, block: stars, quotes: []quote{{`r#"`, `"#`, false, true}, long}}
+	java   = &syntax{line: slashes, block: stars, quotes: []quote{doubles, double, single}}
+	python = &syntax{line: hash, layout: true, quotes: []quote{doubles, {`'''`, `'''`, true, true}, double, single}}
+	toml   = &syntax{line: hash, quotes: []quote{doubles, {`'''`, `'''`, false, true}, double, rawQuote}}
+	yaml   = &syntax{line: hash, layout: true, spaced: true, quotes: []quote{double, rawQuote}}
+	shell  = &syntax{line: hash, spaced: true, quotes: []quote{long, rawLong}}
 	hashed = &syntax{line: hash, spaced: true, quotes: both}
-	sql    = &syntax{line: []string{"--"}, block: stars, quotes: []quote{{`'`, `'`, false, true}, {`"`, `"`, false, false}}}
-	markup = &syntax{block: tags}
+	sql    = &syntax{line: dashes, block: stars, quotes: []quote{rawLong, {`"`, `"`, false, false}}}
+	markup = &syntax{block: [][2]string{{"<!--", "-->"}}}
 	css    = &syntax{block: stars, quotes: both}
 	scss   = &syntax{line: slashes, block: stars, quotes: both}
-	lua    = &syntax{line: []string{"--"}, block: [][2]string{{"--[[", "]]"}}, quotes: []quote{{"[[", "]]", false, true}, double, single}}
-	hs     = &syntax{line: []string{"--"}, block: [][2]string{{"{-", "-}"}}, layout: true, quotes: []quote{double}}
+	lua    = &syntax{line: dashes, block: [][2]string{{"--[[", "]]"}},
+		quotes: []quote{{"[[", "]]", false, true}, double, single}}
+	hs     = &syntax{line: dashes, block: [][2]string{{"{-", "-}"}}, layout: true, quotes: []quote{double}}
 	php    = &syntax{line: []string{"//", "#"}, block: stars, quotes: both}
 	hcl    = &syntax{line: []string{"#", "//"}, block: stars, quotes: []quote{double}}
 	ini    = &syntax{line: []string{"#", ";"}, spaced: true}
-	lisp   = &syntax{line: []string{";"}, quotes: []quote{{`"`, `"`, true, true}}}
+	lisp   = &syntax{line: []string{";"}, quotes: []quote{long}}
 	tex    = &syntax{line: []string{"%"}}
 	layout = &syntax{layout: true}
 )
 
-var byExtension = extensions(map[*syntax]string{
+var syntaxes = byWord(map[*syntax]string{
 	goLike: "go", cLike: "c h cc cpp cxx hpp hh hxx m mm cs swift dart groovy proto thrift glsl s zig v sv",
-	jsLike: "js jsx ts tsx mjs cjs mts cts jsonc json5 vue svelte", rust: "rs", java: "java kt kts scala", python: "py pyi pyw bzl bazel star",
-	toml: "toml", yaml: "yaml yml", shell: "sh bash zsh ksh fish", hashed: "rb pl pm r jl ex exs tcl cmake mk makefile dockerfile gemfile rakefile nix graphql conf properties ps1",
-	sql: "sql", markup: "html htm xml xhtml svg xaml csproj md markdown", css: "css", scss: "scss less sass", lua: "lua", hs: "hs elm",
-	php: "php", hcl: "hcl tf tfvars", ini: "ini cfg", lisp: "el lisp clj cljs scm rkt", tex: "tex erl", layout: "pug haml slim coffee nim fs fsx rst",
+	jsLike: "js jsx ts tsx mjs cjs mts cts jsonc json5 vue svelte", rust: "rs", java: "java kt kts scala",
+	python: "py pyi pyw bzl bazel star", toml: "toml", yaml: "yaml yml", shell: "sh bash zsh ksh fish",
+	hashed: "rb pl pm r jl ex exs tcl cmake mk makefile dockerfile gemfile rakefile nix graphql conf properties ps1",
+	sql:    "sql", markup: "html htm xml xhtml svg xaml csproj md markdown", css: "css", scss: "scss less sass",
+	lua: "lua", hs: "hs elm", php: "php", hcl: "hcl tf tfvars", ini: "ini cfg", lisp: "el lisp clj cljs scm rkt",
+	tex: "tex erl",
+	layout: "pug haml slim coffee nim fs fsx rst",
 })
 
-func extensions(lists map[*syntax]string) map[string]*syntax {
-	all := map[string]*syntax{}
-	for s, names := range lists {
-		for name := range strings.FieldsSeq(names) {
-			all[name] = s
+// byWord turns lists of words around.
+func byWord[T comparable](lists map[T]string) map[string]T {
+	all := map[string]T{}
+	for v, words := range lists {
+		for w := range strings.FieldsSeq(words) {
+			all[w] = v
 		}
 	}
 	return all
 }
 
-// syntaxOf is nil for a file of a kind that is not known.
+// syntaxOf is nil for an unknown language.
 func syntaxOf(name string) *syntax {
 	base := strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
-	ext := strings.TrimPrefix(path.Ext(base), ".")
-	if ext == "" {
-		ext = base
+	return syntaxes[cmp.Or(strings.TrimPrefix(path.Ext(base), "."), base)]
+}
+
+// starters are the bytes that comments and strings begin with.
+func (x *syntax) starters() (set [256]bool) {
+	for _, l := range x.line {
+		set[l[0]] = true
 	}
-	return byExtension[ext]
+	for _, b := range x.block {
+		set[b[0][0]] = true
+	}
+	for _, q := range x.quotes {
+		set[q.open[0]] = true
+	}
+	return set
+}
+
+// token gives the end of the comment or string at an offset, or of the byte there.
+func (x *syntax) token(data []byte, at int) (end int, comment bool) {
+	rest := data[at:]
+	if at > 0 && data[at-1] == '\\' {
+		return at + 1, false
+	}
+	for _, b := range x.block {
+		if bytes.HasPrefix(rest, []byte(b[0])) {
+			if i := bytes.Index(rest[len(b[0]):], []byte(b[1])); i >= 0 {
+				return at + len(b[0]) + i + len(b[1]), true
+			}
+			return len(data), true
+		}
+	}
+	for _, l := range x.line {
+		if bytes.HasPrefix(rest, []byte(l)) && (!x.spaced || at == 0 || bytes.IndexByte([]byte(" \t\n"), data[at-1]) >= 0) {
+			return at + lineLen(rest), true
+		}
+	}
+	for _, q := range x.quotes {
+		if bytes.HasPrefix(rest, []byte(q.open)) {
+			return at + q.length(rest), false
+		}
+	}
+	return at + 1, false
+}
+
+// length is the length of the string that b starts with. One that does not end where it must is the quote alone.
+func (q quote) length(b []byte) int {
+	for i := len(q.open); i < len(b); i++ {
+		switch {
+		case q.escapes && b[i] == '\\':
+			i++
+		case b[i] == '\n' && !q.multi:
+			return len(q.open)
+		case b[i] == q.end[0] && bytes.HasPrefix(b[i:], []byte(q.end)):
+			return i + len(q.end)
+		}
+	}
+	return len(q.open)
+}
+
+// tokens gives the comments and strings of a text, which is taken to start outside of both.
+func (x *syntax) tokens(data []byte) iter.Seq2[Range, bool] {
+	starts := x.starters()
+	return func(yield func(r Range, comment bool) bool) {
+		for at := 0; at < len(data); {
+			if !starts[data[at]] {
+				at++
+				continue
+			}
+			end, comment := x.token(data, at)
+			if !yield(Range{at, end}, comment) {
+				return
+			}
+			at = end
+		}
+	}
+}
+
+// directive matches comments that programs read. To take one for prose could change what the code does.
+var directive = regexp.MustCompile(`^(#!|//[a-z]+:[a-z]|//nolint|//export |//line |/\*line |// \+build|# ?type:|` +
+	`# ?noqa|# ?pragma|# ?pylint|# ?mypy|# -\*-|# ?frozen_string|# ?shellcheck|# ?rubocop|# ?fmt:|# ?syntax ?=|` +
+	`(//|/\*) ?(eslint|prettier|@ts-|@jsx|istanbul|webpack|NOLINT|clang-format|go:)|///? ?<reference|/\*!|<!--\[if)`)
+
+// scan finds the comments of a text, directives aside.
+func (x *syntax) scan(data []byte) (out []Range) {
+	for r, comment := range x.tokens(data) {
+		if comment && !directive.Match(data[r.Start:min(r.End, r.Start+80)]) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// within reports whether an offset at the start of a line is inside a string or comment that began on a line before.
+func (x *syntax) within(data []byte, offset int) bool {
+	for r := range x.tokens(data) {
+		if r.Start >= offset {
+			break
+		}
+		if r.End > offset && bytes.IndexByte(data[r.Start:min(offset, len(data))], '\n') >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// unbalanced reports whether a comment of a text starts before it or ends behind it.
+func (x *syntax) unbalanced(data []byte) bool {
+	starts := x.starters()
+	for at := 0; at < len(data); {
+		for _, b := range x.block {
+			if bytes.HasPrefix(data[at:], []byte(b[1])) && b[1] != "]]" { // which ends other things as well
+				return true
+			}
+		}
+		if !starts[data[at]] {
+			at++
+			continue
+		}
+		end, comment := x.token(data, at)
+		if comment && end == len(data) && slices.ContainsFunc(x.block, func(m [2]string) bool {
+			open, ok := bytes.CutPrefix(data[at:], []byte(m[0]))
+			return ok && !bytes.Contains(open, []byte(m[1]))
+		}) {
+			return true
+		}
+		at = end
+	}
+	return false
+}
+
+// comments gives the comments that are so for certain, without directives. The text may start within a string, and a
+// quote in a regular expression or a here-document may look like a string: so a comment must be one also when its
+// line is read alone.
+func (s *source) comments() []Range {
+	if !s.scanned {
+		s.scanned = true
+		if s.syntax != nil {
+			s.certain = slices.DeleteFunc(s.syntax.scan(s.data), func(r Range) bool { return !s.commentInLine(r) })
+		}
+	}
+	return s.certain
+}
+
+// maybeComments gives all that may be a comment, whether the text is read as a whole or line by line.
+func (s *source) maybeComments() []Range {
+	if s.syntax == nil {
+		return nil
+	}
+	all := s.syntax.scan(s.data)
+	for _, l := range s.lines {
+		for _, r := range s.syntax.scan(s.data[l.start:l.end]) {
+			all = append(all, Range{l.start + r.Start, l.start + r.End})
+		}
+	}
+	slices.SortFunc(all, func(a, b Range) int { return cmp.Or(a.Start-b.Start, b.End-a.End) })
+	out := all[:0]
+	for _, r := range all {
+		if n := len(out); n == 0 || r.End > out[n-1].End {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// commentInLine reports whether a comment is one when its line is read alone, with no unpaired quote before it.
+func (s *source) commentInLine(r Range) bool {
+	l := s.lines[s.lineAt(r.Start)]
+	at := l.start + indentLen(s.data[l.start:l.end])
+	if at == r.Start {
+		return true
+	}
+	if bytes.IndexByte([]byte(" \t;{}(),"), s.data[r.Start-1]) < 0 {
+		return false
+	}
+	for at < r.Start {
+		rest := s.data[at:l.end]
+		opens := func(q quote) bool { return bytes.HasPrefix(rest, []byte(q.open)) }
+		if i := slices.IndexFunc(s.syntax.quotes, opens); i >= 0 {
+			q := s.syntax.quotes[i]
+			n := q.length(rest)
+			if n == len(q.open) {
+				return false
+			}
+			at += n
+			continue
+		}
+		at, _ = s.syntax.token(s.data[:l.end], at)
+	}
+	return at == r.Start
+}
+
+// commentsOn gives the index of the first comment that ends after an offset.
+func (s *source) commentsFrom(offset int) []Range {
+	all := s.comments()
+	i, _ := slices.BinarySearchFunc(all, offset, func(c Range, offset int) int {
+		if c.End > offset {
+			return 1
+		}
+		return -1
+	})
+	return all[i:]
+}
+
+// commentOnly reports whether line i is a comment, or a part of one, and nothing else.
+func (s *source) commentOnly(i int) bool {
+	l, found := s.lines[i], false
+	at := l.start + indentLen(s.text(i))
+	for _, c := range s.commentsFrom(at) {
+		if c.Start >= l.end {
+			break
+		}
+		if !isBlank(s.data[at:max(at, min(c.Start, l.end))]) {
+			return false
+		}
+		found, at = true, min(l.end, c.End)
+	}
+	return found && isBlank(s.data[at:l.end])
+}
+
+// blankOrComment reports whether line i has no code.
+func (s *source) blankOrComment(i int) bool { return isBlank(s.text(i)) || s.commentOnly(i) }
+
+// commentStart is where the comment starts that ends line i after code, or the end of the line.
+func (s *source) commentStart(i int) int {
+	l := s.lines[i]
+	for _, c := range s.commentsFrom(l.start) {
+		if c.Start >= l.end {
+			break
+		}
+		if c.End >= l.end && c.Start >= l.start {
+			return c.Start
+		}
+	}
+	return l.end
+}
+
+// comment is the comment that line i is or ends with, squeezed.
+func (s *source) comment(i int) string {
+	if s.commentOnly(i) {
+		return s.key(i)
+	}
+	return squeeze(s.data[s.commentStart(i):s.lines[i].end])
+}
+
+// commentLines gives those of some lines that are comments.
+func (s *source) commentLines(from, to int) (out []string) {
+	for i := from; i < to; i++ {
+		if s.commentOnly(i) {
+			out = append(out, string(s.text(i)))
+		}
+	}
+	return out
 }

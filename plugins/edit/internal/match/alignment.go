@@ -1,0 +1,258 @@
+package match
+
+import (
+	"slices"
+	"strings"
+)
+
+// An alignment is a place where old_string was found, and how its lines lie on those of the file.
+type alignment struct {
+	Range
+	ignores equivalence
+	blocks  []block // in order; all lines of old_string, and those of the file between them
+	// headCut and tailCut report that the place starts or ends within a line.
+	headCut, tailCut bool
+}
+
+// A block says that lines o0 to o1 of old_string are lines f0 to f1 of the file, the last not included. Either side
+// may be empty: lines that the file does not have, or that old_string did not quote.
+type block struct {
+	o0, o1, f0, f1 int
+	relation       relation
+}
+
+// A relation says how the two sides of a block are related.
+type relation int
+
+const (
+	same    relation = iota // equal in the normal form of the pass
+	typo                    // equal but for misspelt words
+	altered                 // something else
+	skipped                 // blank lines and comments, which the pass ignored
+)
+
+func (b block) single() bool   { return b.o1-b.o0 == 1 && b.f1-b.f0 == 1 }
+func (b block) onlyOld() bool  { return b.f0 == b.f1 }
+func (b block) onlyFile() bool { return b.o0 == b.o1 }
+func (b block) oneSided() bool { return b.onlyOld() || b.onlyFile() }
+
+// align makes the alignment of a hit, from the lines that the equal bytes came from.
+func (t *Text) align(f *finding, h hit) *alignment {
+	a := &alignment{Range: h.Range, ignores: f.ignores}
+	a.headCut, a.tailCut = !t.startsLine(f.file, h), !t.endsLine(f.file, h, f.ignores)
+	old := f.reading.old
+	o, l := old.lineAt(int(f.old.start[0])), t.lineAt(h.Start)
+	equal := []block{{o, o + 1, l, l + 1, same}}
+	for k := range f.old.text {
+		o, l = old.lineFrom(o, int(f.old.start[k])), t.lineFrom(l, int(f.file.start[h.i+k]))
+		last := &equal[len(equal)-1]
+		if o >= last.o1 && l >= last.f1 {
+			equal = append(equal, block{o, o + 1, l, l + 1, same})
+			continue
+		}
+		last.o1, last.f1 = max(last.o1, o+1), max(last.f1, l+1)
+	}
+	a.blocks = t.headBlocks(old, equal[0].o0, equal[0].f0)
+	for i, b := range equal {
+		if i > 0 {
+			before := equal[i-1]
+			a.blocks = append(a.blocks, t.gap(old, before.o1, b.o0, before.f1, b.f0)...)
+		}
+		a.blocks = append(a.blocks, b)
+	}
+	last := equal[len(equal)-1]
+	a.blocks = append(a.blocks, t.tailBlocks(old, last.o1, last.f1)...)
+	return a
+}
+
+// headBlocks aligns the lines of old_string before those that the pass compared, tailBlocks the lines behind them.
+func (t *Text) headBlocks(old *source, o1, f1 int) []block {
+	if len(old.commentLines(0, o1)) == 0 {
+		return t.outerBlanks(0, o1, f1, -1)
+	}
+	out := t.gap(old, 0, o1, t.above(f1, o1+slack), f1)
+	for len(out) > 0 && out[0].onlyFile() {
+		out = out[1:]
+	}
+	return out
+}
+
+func (t *Text) tailBlocks(old *source, o0, f0 int) []block {
+	o1 := len(old.lines)
+	if len(old.commentLines(o0, o1)) == 0 {
+		return t.outerBlanks(o0, o1, f0, +1)
+	}
+	out := t.gap(old, o0, o1, f0, t.below(f0, o1-o0+slack))
+	for len(out) > 0 && out[len(out)-1].onlyFile() {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// above gives the first of at most n lines before line f that are blank or comments, below what is behind the last of
+// those from f on.
+func (t *Text) above(f, n int) int {
+	for ; n > 0 && f > 0 && t.blankOrComment(f-1); n-- {
+		f--
+	}
+	return f
+}
+
+func (t *Text) below(f, n int) int {
+	for ; n > 0 && f < len(t.lines) && t.blankOrComment(f); n-- {
+		f++
+	}
+	return f
+}
+
+// outerBlanks aligns the blank lines at one end of old_string with those of the file beside the place, if the file
+// has as many. Else they are lines that the file does not have.
+func (t *Text) outerBlanks(from, to, at, step int) (out []block) {
+	n, have := to-from, 0
+	k := at
+	if step < 0 {
+		k = at - 1
+	}
+	for have < n && k >= 0 && k < len(t.lines) && isBlank(t.text(k)) {
+		have, k = have+1, k+step
+	}
+	if missing := n - have; step > 0 && missing > 0 || missing > 1 {
+		have = 0
+	}
+	for k := range n {
+		b := block{from + k, from + k + 1, at, at, skipped}
+		switch {
+		case step < 0 && k >= n-have:
+			b.f0, b.f1, b.relation = at-(n-k), at-(n-k)+1, same
+		case step > 0 && k < have:
+			b.f0, b.f1, b.relation = at+k, at+k+1, same
+		case step < 0:
+			b.f0, b.f1 = at-have, at-have
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+const (
+	maxGapPairs = 4000 // lines of a gap that are compared with each other
+	equalLines  = 10.0 // the gain of lines that are equal but for blanks
+)
+
+// gap aligns lines that the pass ignored: blank lines and comments.
+func (t *Text) gap(old *source, o0, o1, f0, f1 int) (out []block) {
+	gain := func(i, j int) float64 {
+		a, b := old.key(o0+i), t.key(f0+j)
+		switch {
+		case a == "" && b == "":
+			return 1
+		case a == "" || b == "":
+			return 0
+		case a == b:
+			return equalLines
+		}
+		if s := similarity(a, b); s >= minCommentAlike {
+			return 4 + s
+		}
+		return 2
+	}
+	var pairs [][2]int
+	if (o1-o0)*(f1-f0) <= maxGapPairs {
+		pairs = bestPairs(o1-o0, f1-f0, gain)
+	}
+	o, f := o0, f0
+	for _, p := range pairs {
+		out = append(out, unpaired(o, o0+p[0], f, f0+p[1])...)
+		o, f = o0+p[0], f0+p[1]
+		b := block{o, o + 1, f, f + 1, skipped}
+		if gain(p[0], p[1]) == equalLines || isBlank(old.text(o)) {
+			b.relation = same
+		}
+		out = append(out, b)
+		o, f = o+1, f+1
+	}
+	return append(out, unpaired(o, o1, f, f1)...)
+}
+
+// unpaired makes a block of each line of old_string, and then of the file, that has no counterpart.
+func unpaired(o0, o1, f0, f1 int) (out []block) {
+	for o := o0; o < o1; o++ {
+		out = append(out, block{o, o + 1, f0, f0, skipped})
+	}
+	for f := f0; f < f1; f++ {
+		out = append(out, block{o1, o1, f, f + 1, skipped})
+	}
+	return out
+}
+
+// Comments that a pass ignored may still speak against a place.
+
+const (
+	minEdgeAlike = 0.5 // similarity of comments at the edges that have no informative word in common
+	ownComment   = 20  // letters and digits of a comment that stands at one place only
+	maxReworded  = 2   // comments in other words for each line of code
+)
+
+// edgeCommentsFit reports whether the file, too, has a comment where old_string starts or ends with one.
+func (t *Text) edgeCommentsFit(r *reading, h hit) bool {
+	first, last := r.code()
+	if first < 0 {
+		return false
+	}
+	from, to := t.span(h.Range)
+	n := len(r.old.lines)
+	return commentsFit(r.old.commentLines(0, first), t.commentLines(t.above(from, first), from)) &&
+		commentsFit(r.old.commentLines(last+1, n), t.commentLines(to, t.below(to, n-last-1)))
+}
+
+func commentsFit(old, file []string) bool {
+	if len(old) == 0 || len(file) == 0 {
+		return len(old) == 0
+	}
+	a, b := strings.Join(old, " "), strings.Join(file, " ")
+	words := tokens.FindAllString(b, -1)
+	for _, w := range tokens.FindAllString(a, -1) {
+		if alnums([]byte(w)) >= 3 && !commonWords[strings.ToLower(w)] && slices.Contains(words, w) {
+			return true
+		}
+	}
+	return similarity(squeeze([]byte(a)), squeeze([]byte(b))) >= minEdgeAlike
+}
+
+// commonWords are in any comment.
+var commonWords = setOf(strings.Fields(`
+	the and for are was that this with from not but has have had its can may will all any one new old use used
+	uses when then than into out set get see also only must should does done been being per via each more some
+	such same other them they these those which what where who how why return returns returned value values
+	function file type types code line data todo fixme note`))
+
+// commentsDisagree reports whether the comments of old_string speak against a place: there are more in other words
+// than the code can bear, one stands elsewhere in the file, or one differs in its numbers only.
+func (t *Text) commentsDisagree(r *reading, a *alignment) bool {
+	reworded, code := 0, 0
+	for _, b := range a.blocks {
+		for o := b.o0; o < b.o1; o++ {
+			switch {
+			case r.old.commentOnly(o) && b.relation == skipped:
+				reworded++
+				if key := r.old.key(o); alnums([]byte(key)) >= ownComment && len(t.lineIndex().at[key]) > 0 {
+					return true
+				}
+			case !r.old.commentOnly(o) && alnums(r.old.text(o)) >= 3:
+				code++
+			}
+		}
+	}
+	return reworded > maxReworded*code || t.renumbered(r, a)
+}
+
+// renumbered reports whether a comment is that of the file but for its numbers, which tell a place from its neighbors.
+func (t *Text) renumbered(r *reading, a *alignment) bool {
+	return slices.ContainsFunc(a.blocks, func(b block) bool {
+		if !b.single() {
+			return false
+		}
+		old, file := r.old.comment(b.o0), t.comment(b.f0)
+		return old != file && old != "" && withoutNumbers(old) == withoutNumbers(file)
+	})
+}

@@ -1,0 +1,461 @@
+package match
+
+import (
+	"bytes"
+	"slices"
+)
+
+const (
+	maxPairs     = 2500 // lines of a hunk that are compared with each other
+	minSameLine  = 0.75 // similarity of a line before and after a change of its indentation
+	orderContext = 4    // lines around a place, and around a change, that are searched for lines in another order
+
+	unclearIndentation = "how far a new line is to be indented does not follow from the lines around it"
+	missingLine        = "a line that changes is not in the file"
+	brokenElsewhere    = "the file breaks the lines that change in other places"
+)
+
+// hunk makes the edits for one hunk.
+func (p *projection) hunk(h hunk) *Refusal {
+	p.near = h.a
+	var units []block // the blocks of the old lines
+	for o := h.a; o < h.b; o = units[len(units)-1].o1 {
+		units = append(units, p.block(o))
+	}
+	if refusal := p.checkSurroundings(h, units); refusal != nil {
+		return refusal
+	}
+	if len(units) == 1 && h.na < h.nb && !units[0].single() && !units[0].onlyOld() {
+		return p.changeRewrapped(units[0], h)
+	}
+	anchor := -1 // the last line of the file dealt with, after which new lines go
+	for o := h.a - 1; o >= 0 && anchor < 0; o-- {
+		anchor = p.block(o).f1 - 1
+		if p.block(o).onlyOld() {
+			anchor = -1
+		}
+	}
+	at, from := h.na, 0
+	var pairs [][2]int
+	if len(units)*(h.nb-h.na) <= maxPairs {
+		pairs = bestPairs(len(units), h.nb-h.na, func(i, j int) float64 { return p.resemblance(units[i], h.na+j) })
+	}
+	for _, pair := range pairs {
+		u, j := units[pair[0]], h.na+pair[1]
+		if refusal := p.between(units[from:pair[0]], at, j, &anchor); refusal != nil {
+			return refusal
+		}
+		if refusal := p.change(u, j); refusal != nil {
+			return refusal
+		}
+		from, at, anchor = pair[0]+1, j+1, u.f1-1
+	}
+	return p.between(units[from:], at, h.nb, &anchor)
+}
+
+// resemblance is how similar an old line and a new one are; 0 when one cannot have become the other.
+func (p *projection) resemblance(u block, j int) float64 {
+	if u.o1-u.o0 != 1 || u.f1-u.f0 > 1 {
+		return 0
+	}
+	a, b := p.old.key(u.o0), p.new.key(j)
+	switch {
+	case a == "" && b == "":
+		return 0.1
+	case a == "" || b == "":
+		return 0
+	}
+	if s := similarity(a, b); s >= 0.5 {
+		return s
+	}
+	return 0
+}
+
+// between handles units and new lines without counterpart: the first take each other's place, the others are removed or
+// inserted after the anchor.
+func (p *projection) between(units []block, from, to int, anchor *int) *Refusal {
+	for i, u := range units {
+		var refusal *Refusal
+		switch {
+		case u.onlyOld():
+			if p.says(u) && (from < to || p.outermost(u)) {
+				refusal = p.conflict(u, missingLine)
+			}
+		case from < to && u.single() && !isBlank(p.old.text(u.o0)):
+			refusal = p.replace(u, from)
+			from++
+		default:
+			refusal = p.remove(u, i > 0, units)
+		}
+		if refusal != nil {
+			return refusal
+		}
+		if !u.onlyOld() {
+			*anchor = u.f1 - 1
+		}
+	}
+	return p.insert(from, to, *anchor)
+}
+
+// says reports whether the old lines of a block are more than blank.
+func (p *projection) says(b block) bool {
+	return b.o0 < b.o1 && !isBlank(p.old.data[p.old.lines[b.o0].start:p.old.lines[b.o1-1].end])
+}
+
+// outermost reports that old_string has no line before a block, or none after it, that the file has as well.
+func (p *projection) outermost(b block) bool {
+	shared := func(b block) bool { return !b.oneSided() }
+	i := p.blockOf[b.o0]
+	return !slices.ContainsFunc(p.at.blocks[:i], shared) || !slices.ContainsFunc(p.at.blocks[i:], shared)
+}
+
+// blockOfFile is the block of a line of the file, if the place has it.
+func (p *projection) blockOfFile(f int) (block, bool) {
+	i := slices.IndexFunc(p.at.blocks, func(b block) bool { return f >= b.f0 && f < b.f1 })
+	if i < 0 {
+		return block{}, false
+	}
+	return p.at.blocks[i], true
+}
+
+// unquoted reports that the place has line f of the file, and old_string does not.
+func (p *projection) unquoted(f int) bool {
+	b, ok := p.blockOfFile(f)
+	return ok && b.onlyFile()
+}
+
+// remove deletes the lines of a unit, and blank lines between it and the unit before, which goes as well.
+func (p *projection) remove(u block, inner bool, units []block) *Refusal {
+	if refusal := p.checkComment(u); refusal != nil {
+		return refusal
+	}
+	if p.movesComment(u) {
+		return p.conflict(u, "a line that new_string has in another place has a comment in the file that "+
+			"old_string does not have")
+	}
+	from := u.f0
+	for inner && from > units[0].f0 && p.unquoted(from-1) {
+		from--
+		if !isBlank(p.t.text(from)) {
+			return p.conflict(u, "among the lines that go the file has a comment that old_string does not have")
+		}
+	}
+	p.edit(p.t.lines[from].start, p.t.lines[u.f1-1].next, nil)
+	return nil
+}
+
+// movesComment reports that a line which goes has a comment that old_string did not quote, and comes again elsewhere.
+func (p *projection) movesComment(u block) bool {
+	if !u.single() || p.t.commentOnly(u.f0) || p.t.commentStart(u.f0) == p.t.lines[u.f0].end ||
+		p.old.commentStart(u.o0) < p.old.lines[u.o0].end {
+		return false
+	}
+	if p.surplus == nil {
+		p.surplus = map[string]int{}
+		for i := range p.new.lines {
+			p.surplus[p.new.key(i)]++
+		}
+		for i := range p.old.lines {
+			p.surplus[p.old.key(i)]--
+		}
+	}
+	return p.surplus[p.old.key(u.o0)] >= 0
+}
+
+// insert puts new lines after the anchor, or before the place when there is none.
+func (p *projection) insert(from, to, anchor int) *Refusal {
+	if from >= to {
+		return nil
+	}
+	for anchor >= 0 && anchor+1 < len(p.t.lines) && isBlank(p.t.text(anchor)) && isBlank(p.t.text(anchor+1)) &&
+		p.unquoted(anchor+1) {
+		anchor++ // how many blank lines there are does not change
+	}
+	f := anchor
+	if f < 0 {
+		f = p.t.lineAt(p.at.Start)
+		if i := slices.IndexFunc(p.at.blocks, func(b block) bool { return !b.oneSided() }); i >= 0 {
+			f = p.at.blocks[i].f0
+		}
+	}
+	nl := p.t.eol(f)
+	var text []byte
+	for j := from; j < to; j++ {
+		l, ok := p.reindent(p.new.text(j))
+		if !ok {
+			return p.conflict(p.at.blocks[0], unclearIndentation)
+		}
+		text = append(append(text, l...), nl...)
+	}
+	l := p.t.lines[f]
+	switch {
+	case anchor < 0:
+		p.edit(l.start, l.start, text)
+	case l.next == l.end:
+		p.edit(l.end, l.end, append(bytes.Clone(nl), text[:len(text)-len(nl)]...))
+	default:
+		p.edit(l.next, l.next, text)
+	}
+	return nil
+}
+
+// reindent gives a new line the indentation that it has in the file.
+func (p *projection) reindent(b []byte) ([]byte, bool) {
+	if isBlank(b) {
+		return nil, true
+	}
+	ind, ok := p.indents.of(leading(b), p.near)
+	return append([]byte(ind), p.trimEnd(b[indentLen(b):])...), ok
+}
+
+// trimEnd drops blanks at the end of a line if the model has such blanks everywhere.
+func (p *projection) trimEnd(b []byte) []byte {
+	if p.trimsBlanks && !isBlank(b) {
+		return bytes.TrimRight(b, blanks)
+	}
+	return b
+}
+
+// change makes new line j of the line of the file that a unit is aligned with.
+func (p *projection) change(u block, j int) *Refusal {
+	old, fresh := p.old.text(u.o0), p.new.text(j)
+	switch {
+	case isBlank(old) && isBlank(fresh):
+		return nil
+	case u.onlyOld():
+		return p.conflict(u, missingLine)
+	}
+	if refusal := p.checkComment(u); refusal != nil {
+		return refusal
+	}
+	if u.relation == same && leading(old) != leading(fresh) && similarity(p.old.key(u.o0), p.new.key(j)) < minSameLine {
+		return p.replace(u, j)
+	}
+	body := p.body(u.f0)
+	file := p.t.data[body.Start:body.End]
+	ind, ok := p.indentOf(u, fresh, file)
+	if !ok {
+		return p.conflict(u, "how far a changed line is to be indented does not follow from the lines around it")
+	}
+	text, ok := p.mergeComment(u, j, old[indentLen(old):], p.trimEnd(fresh)[indentLen(fresh):], file[indentLen(file):])
+	if !ok {
+		return p.conflict(u, "the part of a line that changes is another one in the file")
+	}
+	p.edit(body.Start, body.End, append([]byte(ind), text...))
+	return nil
+}
+
+// indentOf is the indentation of the file where the model did not change it, or what the model's new one is in the
+// file.
+func (p *projection) indentOf(u block, fresh, file []byte) (string, bool) {
+	if p.at.headCut && u.f0 == p.t.lineAt(p.at.Start) || leading(p.old.text(u.o0)) == leading(fresh) {
+		return leading(file), true
+	}
+	return p.indents.of(leading(fresh), p.near)
+}
+
+// body is the part of line f that belongs to the place.
+func (p *projection) body(f int) Range {
+	r := Range{p.t.lines[f].start, p.t.lines[f].end}
+	if p.at.headCut && f == p.t.lineAt(p.at.Start) {
+		r.Start = p.at.Start
+	}
+	if p.at.tailCut && f == p.t.lineAt(p.at.End-1) {
+		r.End = p.at.End
+	}
+	return r
+}
+
+// replace puts new line j in the place of a line that it has little in common with.
+func (p *projection) replace(u block, j int) *Refusal {
+	if refusal := p.checkComment(u); refusal != nil {
+		return refusal
+	}
+	tail, oldTail := p.t.commentStart(u.f0), p.old.commentStart(u.o0)
+	if !p.t.commentOnly(u.f0) && !p.equal(p.t.data[tail:p.t.lines[u.f0].end], p.old.data[oldTail:p.old.lines[u.o0].end]) {
+		return p.conflict(u, "a line that is rewritten has a comment in the file that old_string does not have")
+	}
+	old, fresh := p.old.text(u.o0), p.new.text(j)
+	if u.relation == same && leading(old) == leading(fresh) && sameShape(string(old), string(fresh)) {
+		return p.change(u, j) // what the two have in common, be it brackets or quotes, keeps the form of the file
+	}
+	a, b := p.normalize(old), p.normalize(p.t.text(u.f0))
+	at := equalOffsets(a, b)
+	if u.relation == skipped || p.at.ignores&allSpace != 0 && at != nil && gluedWords(a, b, at, 1, len(a.text)-1) {
+		return p.conflict(u, "a line that changes is worded in another way in the file")
+	}
+	body, fresh := p.body(u.f0), p.trimEnd(fresh)
+	ind, ok := p.indentOf(u, fresh, p.t.data[body.Start:body.End])
+	if !ok {
+		return p.conflict(u, unclearIndentation)
+	}
+	if isBlank(fresh) {
+		ind = ""
+	}
+	p.edit(body.Start, body.End, append([]byte(ind), fresh[indentLen(fresh):]...))
+	return nil
+}
+
+// sameShape reports whether two lines differ in a few words and in nothing else.
+func sameShape(a, b string) bool {
+	x, y := tokens.FindAllString(a, -1), tokens.FindAllString(b, -1)
+	if len(x) != len(y) {
+		return false
+	}
+	differ := 0
+	for i := range x {
+		if x[i] != y[i] {
+			differ++
+		}
+	}
+	return 2*differ <= len(x)
+}
+
+// changeRewrapped changes lines that the file breaks in other places: only the changed part, which must be on one line.
+func (p *projection) changeRewrapped(u block, h hunk) *Refusal {
+	joined := func(s *source, from, to int) []byte { return s.data[s.lines[from].start:s.lines[to-1].end] }
+	old, fresh := joined(p.old, u.o0, u.o1), joined(p.new, h.na, h.nb)
+	if h.nb-h.na != u.o1-u.o0 && similarity(squeeze(old), squeeze(fresh)) < 0.5 {
+		if p.at.headCut || p.at.tailCut {
+			return p.conflict(u, brokenElsewhere)
+		}
+		p.edit(p.t.lines[u.f0].start, p.t.lines[u.f1-1].next, nil)
+		return p.insert(h.na, h.nb, u.f1-1)
+	}
+	first, last := p.body(u.f0), p.body(u.f1-1)
+	file := p.t.data[first.Start:last.End]
+	n := indentLen(file)
+	text, ok := p.mergeLine(old[indentLen(old):], fresh[indentLen(fresh):], file[n:])
+	if !ok || bytes.Count(text, newline) > u.f1-u.f0-1 {
+		return p.conflict(u, brokenElsewhere)
+	}
+	p.edit(first.Start, last.End, append(bytes.Clone(file[:n]), text...))
+	return nil
+}
+
+// checkComment refuses to change a comment that is another one in the file.
+func (p *projection) checkComment(u block) *Refusal {
+	if u.relation == skipped && u.single() && !p.t.isTypo(p.old.key(u.o0), p.t.key(u.f0)) {
+		return p.conflict(u, "a comment that changes is another one in the file")
+	}
+	return nil
+}
+
+// checkSurroundings refuses a hunk where the lines beside it leave open what is meant.
+func (p *projection) checkSurroundings(h hunk, units []block) *Refusal {
+	lo, hi := 0, len(p.at.blocks)
+	if h.a > 0 {
+		lo = p.blockOf[h.a-1] + 1
+	}
+	if h.b < len(p.old.lines) {
+		hi = p.blockOf[h.b]
+	}
+	for _, b := range p.at.blocks[min(lo, hi):hi] {
+		if b.onlyFile() && alnums(p.t.text(b.f0)) >= 1 && !p.t.commentOnly(b.f0) {
+			return p.conflict(b, "next to what changes the file has a line that old_string does not have")
+		}
+		if b.relation == altered && b.o0 >= h.a && b.o1 <= h.b {
+			return p.conflict(b, "a line that changes is another one in the file")
+		}
+	}
+	if i := slices.IndexFunc(units, p.contested); i >= 0 {
+		return p.conflict(units[i], "old_string has the line that changes more often than the file has it there")
+	}
+	if h.na == h.nb {
+		return nil
+	}
+	if refusal := p.checkOrder(h); refusal != nil {
+		return refusal
+	}
+	return p.checkInsertion(h)
+}
+
+// contested reports whether a line of old_string next to a unit is not in the file and could as well be aligned with
+// the unit's line of the file: which of the two changes cannot be told then.
+func (p *projection) contested(u block) bool {
+	if !u.single() {
+		return false
+	}
+	file, at := p.t.key(u.f0), p.blockOf[u.o0]
+	for _, step := range []int{-1, +1} {
+		for i := at + step; i >= 0 && i < len(p.at.blocks); i += step {
+			b := p.at.blocks[i]
+			if !b.oneSided() && p.says(b) {
+				break
+			}
+			if !b.onlyOld() || !p.says(b) {
+				continue
+			}
+			if old := p.old.key(b.o0); old == file || p.t.isTypo(old, file) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// checkOrder refuses new lines next to one of old_string that the file does have there, but in another place.
+func (p *projection) checkOrder(h hunk) *Refusal {
+	n := len(p.old.lines)
+	if h.a == h.b && h.a > 0 && h.a == n || h.b == 0 { // at an end, whose line must be certain
+		if refusal := p.checkComment(p.block(max(0, h.a-1))); refusal != nil {
+			return refusal
+		}
+	}
+	from, to := p.t.span(p.at.Range)
+	from, to = max(0, from-orderContext), min(len(p.t.lines), to+orderContext)
+	for o := max(0, h.a-orderContext); o < min(n, h.b+orderContext); o++ {
+		key := p.old.key(o)
+		for f := from; f < to && key != "" && p.block(o).onlyOld(); f++ {
+			if b, ok := p.blockOfFile(f); p.t.key(f) == key && !(ok && !b.onlyFile()) {
+				return p.conflict(p.block(o), "the lines are in another order there: "+quoteShort(key)+
+					" is not where old_string has it")
+			}
+		}
+	}
+	return nil
+}
+
+// checkInsertion refuses new lines when it cannot be told where exactly they go: next to comments that only the file
+// has, or to lines that only old_string has.
+func (p *projection) checkInsertion(h hunk) *Refusal {
+	blocks := p.at.blocks
+	lo := len(blocks)
+	if h.a < len(p.old.lines) {
+		lo = p.blockOf[h.a]
+	}
+	hi := lo
+	widen := func(passable func(block) bool) {
+		for lo > 0 && passable(blocks[lo-1]) {
+			lo--
+		}
+		for hi < len(blocks) && passable(blocks[hi]) {
+			hi++
+		}
+	}
+	onlyFile := func(b block) bool { return b.onlyFile() && !isBlank(p.t.text(b.f0)) }
+	onlyOld := func(b block) bool { return b.onlyOld() && p.says(b) }
+	widen(block.oneSided)
+	theirs, ours := lastBlock(blocks[lo:hi], onlyFile), lastBlock(blocks[lo:hi], onlyOld)
+	if ours == nil {
+		widen(func(b block) bool { return b.oneSided() || !p.says(b) })
+		ours = lastBlock(blocks[lo:hi], onlyOld)
+	}
+	switch {
+	case theirs != nil && (h.a == h.b || ours != nil):
+		return p.conflict(*theirs, "where new lines go the file has a comment that old_string does not have")
+	case ours != nil && (lo == 0 || hi == len(blocks)):
+		return p.conflict(*ours, "where new lines go old_string has a line that is not in the file")
+	}
+	return nil
+}
+
+// lastBlock is the last block that fits, or nil.
+func lastBlock(blocks []block, fits func(block) bool) (last *block) {
+	for i := range blocks {
+		if fits(blocks[i]) {
+			last = &blocks[i]
+		}
+	}
+	return last
+}

@@ -1,0 +1,283 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// An indentation maps indentations of the model to those of the file, as the lines that are in both show it.
+type indentation struct {
+	known    map[string]string
+	identity bool
+	layout   bool // indentation carries meaning
+	// contradictory means that one indentation of the model stands for several in the file.
+	contradictory bool
+	shown         bool     // a line of the match is indented
+	flat          bool     // no line of the file is
+	samples       []sample // in the order of lines
+	lost          bool     // the first line has lost its indentation, and says nothing of the others
+	unit
+}
+
+// A sample is the indentation of one line, in both texts.
+type sample struct {
+	line      int // of old_string
+	old, file string
+}
+
+// A unit maps one step of indentation: from bytes of fromChar in the model's text, to bytes of char in the file.
+type unit struct {
+	from, to       int
+	fromChar, char byte
+	unsure         bool // the match does not show it, or shows several, and the file has several
+	mixed          bool // the file has steps of tabs and of spaces
+}
+
+// indentation learns from the blocks of an alignment. The first line of old_string counts only if it does not
+// contradict the others, as models tend to lose its indentation.
+func (t *Text) indentation(old, fresh *source, a *alignment) *indentation {
+	m := &indentation{known: map[string]string{}, identity: true, layout: t.syntax != nil && t.syntax.layout}
+	var first *sample
+	for _, b := range a.blocks {
+		if !b.single() || b.relation == altered || isBlank(old.text(b.o0)) || b.f0 == t.lineAt(a.Start) && a.headCut {
+			continue
+		}
+		s := sample{b.o0, leading(old.text(b.o0)), leading(t.text(b.f0))}
+		if len(m.samples) == 0 && first == nil && s.old == "" && s.file != "" {
+			first = &s
+			continue
+		}
+		m.learn(s)
+	}
+	cut := 0
+	if a.headCut || first != nil {
+		cut = 1
+	}
+	m.findUnit(t, old, fresh, cut)
+	if m.lost = first != nil && !m.agrees(*first); first != nil && !m.lost {
+		m.learn(*first)
+		m.findUnit(t, old, fresh, cut)
+	}
+	return m
+}
+
+func (m *indentation) learn(s sample) {
+	m.samples = append(m.samples, s)
+	if have, ok := m.known[s.old]; ok && have != s.file {
+		m.contradictory, m.identity = true, false
+		return
+	}
+	m.known[s.old] = s.file
+	m.shown = m.shown || s.old != "" || s.file != ""
+	m.identity = m.identity && s.old == s.file
+}
+
+// agrees reports whether the first line, which has lost its indentation, can be taken with the others.
+func (m *indentation) agrees(first sample) bool {
+	if len(m.samples) > 0 && m.identity && m.shown {
+		return false // the others are as in the file
+	}
+	for _, s := range m.samples {
+		step, ok := m.convert(s.old)
+		if s.file != first.file+step && (!ok || s.file != first.file+s.old) {
+			return false
+		}
+	}
+	return true
+}
+
+// of gives the file's indentation for one of the model's, near a line of old_string. It is false when the lines of
+// the match do not tell, and for tabs and blanks in one that no line of the file has there.
+func (m *indentation) of(ind string, near int) (file string, ok bool) {
+	if m.lost && ind == "" && near <= 1 {
+		return "", false // it may be the one of the first line
+	}
+	known, isKnown := m.known[ind]
+	switch {
+	case m.identity && (ind == "" || m.shown || m.flat):
+		return ind, true
+	case m.identity && uniform(ind) && ind[0] == m.char: // the model has seen steps that the match does not show
+		return ind, !m.mixed && len(ind)%m.to == 0
+	case m.contradictory:
+		file, ok = m.nearest(ind, near) // what the lines around have is all that is known
+	case isKnown:
+		file, ok = known, true
+	default:
+		file, ok = m.derive(ind)
+	}
+	if ok && file != ind && strings.Contains(file, "\t") && strings.Contains(file, " ") {
+		ok = slices.ContainsFunc(m.samples, func(s sample) bool { return s.file == file })
+	}
+	return file, ok
+}
+
+// nearest is the file's indentation for the lines with the same one in old_string that are closest, above and below.
+// It is false where these disagree.
+func (m *indentation) nearest(ind string, near int) (file string, ok bool) {
+	above, below := "", ""
+	hasAbove, hasBelow := false, false
+	for _, s := range m.samples {
+		switch {
+		case s.old != ind:
+		case s.line < near:
+			above, hasAbove = s.file, true
+		case !hasBelow:
+			below, hasBelow = s.file, true
+		}
+	}
+	if hasAbove && hasBelow {
+		return above, above == below
+	}
+	return above + below, hasAbove || hasBelow
+}
+
+// derive computes an indentation that no line of the match has.
+func (m *indentation) derive(ind string) (string, bool) {
+	base, found := "", false
+	for k := range m.known {
+		if strings.HasPrefix(ind, k) && (!found || len(k) > len(base)) {
+			base, found = k, true
+		}
+	}
+	if found {
+		step, ok := m.convert(ind[len(base):])
+		return m.known[base] + step, ok
+	}
+	for k := range m.known {
+		if strings.HasPrefix(k, ind) && (!found || len(k) < len(base)) {
+			base, found = k, true
+		}
+	}
+	if !found {
+		return "", false
+	}
+	step, ok := m.convert(base[len(ind):])
+	f, fits := strings.CutSuffix(m.known[base], step)
+	if !fits && !m.layout && strings.HasSuffix(step, f) {
+		return "", ok // farther out than the file goes
+	}
+	return f, ok && fits
+}
+
+// ordered reports that what is deeper in the model's text is deeper in the file, and what is equal, equal.
+func (m *indentation) ordered() bool {
+	if m.contradictory {
+		return false
+	}
+	for a, x := range m.known {
+		for b, y := range m.known {
+			if a != b && strings.HasPrefix(a, b) && (x == y || !strings.HasPrefix(x, y)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// findUnit finds how long a step of indentation is in both texts: from two lines of the match, or else from the most
+// common steps. The first cut lines of old_string and new_string, which have lost their indentation, do not count.
+func (m *indentation) findUnit(t *Text, old, fresh *source, cut int) {
+	m.unit = unit{}
+	for i, a := range m.samples {
+		for _, b := range m.samples[:i] {
+			for _, pair := range [2][2]sample{{a, b}, {b, a}} {
+				u, ok := measure(pair[0], pair[1])
+				switch {
+				case !ok:
+				case m.from == 0 || m.aligns(): // alignment does not count beside others
+					m.unit = u
+				case u != m.unit && !u.aligns():
+					m.unsure = true
+					return
+				}
+			}
+		}
+	}
+	if m.from > 0 {
+		return
+	}
+	from, _ := commonStep(cut, old, fresh)
+	to, share := commonStep(0, t.source)
+	m.flat = to == ""
+	from, to = cmp.Or(from, to), cmp.Or(to, from)
+	if to == "" {
+		return
+	}
+	all := share[""]
+	m.unit = unit{from: len(from), to: len(to), fromChar: from[0], char: to[0],
+		unsure: !m.flat && share[to]*10 < all*9, mixed: min(share["\t"], all-share["\t"])*10 > all}
+}
+
+// aligns reports that a unit is alignment: as many blanks in both texts.
+func (u unit) aligns() bool { return u.from == u.to && u.fromChar == ' ' && u.char == ' ' }
+
+// maxStep is how much longer than another a step may be: a tab stands for 8 spaces at most.
+const maxStep = 8
+
+// measure takes the step from b to a, if it is one in both texts.
+func measure(a, b sample) (u unit, ok bool) {
+	x, ok1 := strings.CutPrefix(a.old, b.old)
+	y, ok2 := strings.CutPrefix(a.file, b.file)
+	if !ok1 || !ok2 || x == "" || y == "" || !uniform(x) || !uniform(y) {
+		return u, false
+	}
+	g, rest := len(x), len(y) // the greatest common divisor
+	for rest != 0 {
+		g, rest = rest, g%rest
+	}
+	return unit{from: len(x) / g, to: len(y) / g, fromChar: x[0], char: y[0]}, max(len(x), len(y)) <= maxStep*g
+}
+
+func uniform(s string) bool { return strings.Count(s, s[:1]) == len(s) }
+
+// commonStep is the most common increase of indentation from a line to the next: a tab, or 2, 3, 4 or 8 spaces. The
+// count is that of each, and of all together as "".
+func commonStep(cut int, texts ...*source) (best string, count map[string]int) {
+	count = map[string]int{}
+	for _, s := range texts {
+		last, first := "", true
+		for i := cut; i < len(s.lines); i++ {
+			b := s.text(i)
+			if isBlank(b) {
+				continue
+			}
+			now := leading(b)
+			if step, ok := strings.CutPrefix(now, last); ok && !first && step != "" {
+				count[step]++
+			}
+			last, first = now, false
+		}
+	}
+	total := 0
+	for _, step := range []string{"\t", "  ", "   ", "    ", "        "} {
+		total += count[step]
+		if count[step] > count[best] || best == "" && count[step] > 0 {
+			best = step
+		}
+	}
+	count[""] = total
+	return best, count
+}
+
+// convert turns a part of the model's indentation into one of the file's. What is no whole step is taken for
+// alignment, and kept where the file has blanks.
+func (u unit) convert(part string) (string, bool) {
+	switch {
+	case part == "" || u.from == 0:
+		return part, true
+	case !uniform(part):
+		return "", false
+	case part[0] != u.fromChar:
+		return part, part[0] == u.char && u.char == ' ' && !u.unsure
+	case u.from == u.to && u.fromChar == u.char:
+		return part, !u.mixed
+	case u.unsure:
+		return "", false
+	case len(part)%u.from == 0:
+		return strings.Repeat(string(u.char), len(part)/u.from*u.to), true
+	case u.char == ' ' && part[0] == ' ':
+		return part, true
+	}
+	return "", false
+}

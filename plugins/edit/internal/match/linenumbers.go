@@ -1,0 +1,397 @@
+package match
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A numbering is how a tool that shows files puts line numbers before their lines.
+type numbering struct {
+	mark *regexp.Regexp // the number, and the text of the line
+	// after are what may stand between the mark and the text: it is not known whether it is a part of the text.
+	after []string
+	// weak numberings often are text themselves: one line with such a number must be near that line.
+	weak bool
+	// listed numberings are used by people: a new_string that alone has such numbers means them.
+	listed bool
+}
+
+var numberings = []numbering{
+	{mark: regexp.MustCompile(`^[ \t]*(\d+)(?:\t|→)(.*)$`), after: []string{""}},
+	{mark: regexp.MustCompile(`^[ \t]*(\d+) ?[|│┃┆┊](.*)$`), after: []string{"", " "}},
+	{mark: regexp.MustCompile(`^[ \t]*(?:[^\s:]*?[./][^\s:]*:)(\d+)[:-](.*)$`), after: []string{"", " ", "\t"}},
+	{mark: regexp.MustCompile(`^[ \t]*(?:[^\s:]*?[./][^\s:]*?[:-])(\d+)[:-](.*)$`), after: []string{"", " ", "\t"}},
+	{mark: regexp.MustCompile(`^[ \t]*(?:[Ll]|[Ll]ine )(\d+)(?:[:|]|$)(.*)$`), after: []string{"", " ", "\t"}},
+	{mark: regexp.MustCompile(`^[ \t]*(\d+)[:-](.*)$`), after: []string{"", " ", "\t"}, weak: true, listed: true},
+	{mark: regexp.MustCompile(`^[ \t]*\[(\d+)\]:?(.*)$`), after: []string{"", " "}, weak: true, listed: true},
+	{mark: regexp.MustCompile(`^[ \t]*(\d+)[.)](.*)$`), after: []string{"", " "}, weak: true, listed: true},
+	{mark: regexp.MustCompile(`^[ \t]*(\d+)((?: .*)?)$`), after: []string{" ", "  "}, weak: true, listed: true},
+}
+
+var (
+	// bareNumber is a line whose text is empty, with what follows the number trimmed.
+	bareNumber = regexp.MustCompile(`^[ \t]*(\d+)[ \t]*$`)
+	// toolNumber is a line number that only a tool writes: set in columns, or with a sign of its own behind it.
+	toolNumber = regexp.MustCompile(`(?m)^(  +\d+\t|[ \t]*\d+→|[ \t]*\d+ ?[│┃┆┊])`)
+	// mayNumber is the start of a line that may have a number, for a quick look.
+	mayNumber = regexp.MustCompile(`(?m)^[ \t]*(?:\[?\d|[Ll]\d|[Ll]ine \d|[^\s:]*[./][^\s:]*[:-]\d)`)
+)
+
+// line takes the number from a line; it is 0 when there is none. Marked lines have more than the bare number.
+func (n numbering) line(l string) (number int, text string, marked bool) {
+	m := n.mark.FindStringSubmatch(l)
+	if m == nil {
+		if m = bareNumber.FindStringSubmatch(l); m == nil {
+			return 0, "", false
+		}
+		m = append(m, "")
+	}
+	number, err := strconv.Atoi(m[1])
+	if err != nil || number == 0 {
+		return 0, "", false
+	}
+	return number, m[2], len(strings.Trim(l, " ")) > len(m[1])
+}
+
+// marks reports whether a line has a number and more.
+func (n numbering) marks(l string) bool {
+	number, _, marked := n.line(l)
+	return number > 0 && marked
+}
+
+// A numbered text is one whose lines have numbers before them.
+type numbered struct {
+	numbering
+	number []int    // of each line; 0 for one without a number
+	text   []string // of each line, without its number
+	marked int      // lines that have more than the bare number
+}
+
+// split takes line numbers from a text. With strict all lines but blank ones must have one, and they must rise.
+func (n numbering) split(s string, strict bool) (out numbered, ok bool) {
+	out.numbering = n
+	last := 0
+	for l := range strings.SplitSeq(s, "\n") {
+		number, text, marked := n.line(strings.TrimSuffix(l, "\r"))
+		switch {
+		case number == 0 && (isBlankString(l) || !strict):
+			text = l
+		case number == 0, strict && number <= last:
+			return out, false
+		default:
+			last = number
+		}
+		if marked {
+			out.marked++
+		}
+		out.number, out.text = append(out.number, number), append(out.text, text)
+	}
+	return out, out.marked > 0
+}
+
+// first is the first number, or 0.
+func (n numbered) first() int {
+	i := slices.IndexFunc(n.number, func(number int) bool { return number > 0 })
+	return n.number[max(i, 0)]
+}
+
+// without gives the text with what may stand after the numbers removed. It is false when a line does not have it.
+func (n numbered) without(after string) (string, bool) {
+	out := slices.Clone(n.text)
+	for i, l := range out {
+		if n.number[i] == 0 {
+			continue
+		}
+		rest, ok := strings.CutPrefix(l, after)
+		if !ok && !isBlankString(l) {
+			return "", false
+		}
+		if !ok {
+			rest = "" // what followed the number is trimmed
+		}
+		out[i] = rest
+	}
+	return strings.Join(out, "\n"), true
+}
+
+// withoutNumbers gives the readings of a change whose old_string has line numbers.
+func (t *Text) withoutNumbers(c Change) (out []*reading) {
+	for _, n := range numberings {
+		old, ok := n.split(c.Old, true)
+		if !ok || n.after[0] != "" && len(old.text) < 2 {
+			continue
+		}
+		fresh, ok := old.splitNew(c.New)
+		if !ok {
+			continue
+		}
+		for _, after := range n.after {
+			o, ok1 := old.without(after)
+			f, ok2 := fresh.without(after)
+			if ok1 && ok2 && !isBlankString(o) {
+				r := newReading("line numbers", o, f, 9, t.syntax)
+				r.numbers, r.bareNew = &old, fresh.marked == 0
+				out = append(out, r)
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return out
+}
+
+// splitNew takes the numbers from new_string as they were taken from old_string. It is false when it cannot be told
+// whether new_string has such numbers or text.
+func (n numbered) splitNew(s string) (out numbered, ok bool) {
+	out, _ = n.split(s, false)
+	first, last := n.first(), slices.Max(n.number)+len(out.text)
+	texts := setOf(n.text)
+	known := func(l string) bool { return !isBlankString(l) && texts[l] }
+	twice := slices.ContainsFunc(n.text, n.marks) // numbers behind the numbers
+	lines := strings.Split(s, "\n")
+	taken, left := 0, 0
+	for i, number := range out.number {
+		if number == 0 || !n.marks(lines[i]) {
+			continue
+		}
+		again, _, _ := n.line(out.text[i])
+		if number >= first && number <= last && !known(lines[i]) && (!twice || again > 0 || known(out.text[i])) {
+			taken++
+			continue
+		}
+		left++
+		out.number[i], out.text[i] = 0, lines[i]
+	}
+	if taken > 0 && left > 0 {
+		return out, false
+	}
+	out.marked = taken
+	for i, number := range out.number {
+		if number == 0 || n.marks(lines[i]) {
+			continue
+		}
+		inside := number >= first && number <= last // a number and nothing else
+		if inside != (taken > 0) {
+			return out, false
+		}
+		if !inside {
+			out.number[i], out.text[i] = 0, lines[i]
+		}
+	}
+	return out, true
+}
+
+// maxNumberOff is how far from the line that a weak number names the text may be.
+const maxNumberOff = 50
+
+// numbersFit reports whether a place fits a reading without its line numbers: such a text is of whole lines. Passes
+// that compare indentation must find that of the first line too.
+func (t *Text) numbersFit(f *finding, h hit) bool {
+	r, at := f.reading, t.lineAt(h.Start)
+	if !t.startsLine(f.file, h) || !t.endsLine(f.file, h, f.ignores) ||
+		r.numbers.weak && r.numbers.marked == 1 && abs(at+1-slices.Max(r.numbers.number)) > maxNumberOff {
+		return false
+	}
+	return f.ignores&(leadingBlanks|allSpace) != 0 ||
+		leading(t.text(at)) == leading(r.old.text(r.old.lineAt(int(f.old.start[0]))))
+}
+
+// settleIndentation refuses a change whose line numbers leave open how far the lines behind them are indented, or
+// settles it where only one way makes sense: new_string without numbers has the indentation of the file.
+func (t *Text) settleIndentation(f *finding) *Refusal {
+	r := f.reading
+	if r.numbers == nil {
+		return nil
+	}
+	exact := f.ignores&(leadingBlanks|allSpace) == 0
+	if exact && !(r.bareNew && r.shifted()) {
+		return nil
+	}
+	at := f.hits[0].Range
+	doubt := t.conflictAt(at, "old_string has line numbers, and it does not follow from it how far the lines behind them "+
+		"are indented")
+	doubt.Hint = "Give old_string and new_string without line numbers, indented as the file is."
+	if exact {
+		return doubt
+	}
+	if r.bareNew {
+		for _, g := range append([]*finding{f}, f.also...) {
+			if asOld, _ := t.keptIndentation(g.reading, t.align(g, g.hits[0])); asOld && g.hits[0].Range == at {
+				f.reading, f.old, f.file, f.hits = g.reading, g.old, g.file, g.hits
+				return nil
+			}
+		}
+		if _, asFile := t.keptIndentation(r, t.align(f, f.hits[0])); !asFile || len(f.hits) > 1 {
+			return doubt
+		}
+		t.takeLines(f)
+		return nil
+	}
+	mine, refusal := t.project(f.number, r, t.align(f, f.hits[0]))
+	for _, g := range f.also {
+		if g.hits[0].Range != at {
+			return doubt
+		}
+		same := func(a, b Edit) bool { return a.Range == b.Range && bytes.Equal(a.With, b.With) }
+		other, no := t.project(g.number, g.reading, t.align(g, g.hits[0]))
+		if (refusal == nil) != (no == nil) || !slices.EqualFunc(mine, other, same) {
+			return doubt
+		}
+	}
+	return nil
+}
+
+// takeLines makes a finding one whose lines new_string replaces literally.
+func (t *Text) takeLines(f *finding) {
+	r := f.reading
+	from, to := t.span(f.hits[0].Range)
+	f.hits[0].Range = Range{t.lines[from].start, t.lines[to-1].end}
+	fresh := r.new
+	if bytes.HasSuffix(r.old.data, newline) {
+		fresh = strings.TrimSuffix(fresh, "\n")
+	}
+	f.literal = true
+	f.reading = newReading(r.name, string(t.data[f.hits[0].Start:f.hits[0].End]), fresh, r.lastPass, t.syntax)
+}
+
+// A keptLine is a line that old_string and new_string both have, but for blanks around it.
+type keptLine struct {
+	old, new int
+	same     bool // false for the first lines of both, taken when no line is the same
+}
+
+func (r *reading) keptLines() (out []keptLine) {
+	fresh := strings.Split(r.new, "\n")
+	lines := map[string][]int{}
+	for o := range r.old.lines {
+		lines[r.old.key(o)] = append(lines[r.old.key(o)], o)
+	}
+	for n, l := range fresh {
+		if s := squeeze([]byte(l)); s != "" && len(lines[s]) == 1 {
+			out = append(out, keptLine{lines[s][0], n, true})
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	filled := func(l string) bool { return !isBlankString(l) }
+	o := slices.IndexFunc(strings.Split(string(r.old.data), "\n"), filled)
+	if n := slices.IndexFunc(fresh, filled); n >= 0 && o >= 0 {
+		out = append(out, keptLine{o, n, false})
+	}
+	return out
+}
+
+// shifted reports whether all indented lines that new_string keeps have another indentation.
+func (r *reading) shifted() bool {
+	fresh := strings.Split(r.new, "\n")
+	moved := false
+	for _, k := range r.keptLines() {
+		was, is := leading(r.old.text(k.old)), leading([]byte(fresh[k.new]))
+		if !k.same || was == is && was != "" {
+			return false
+		}
+		moved = moved || was != is
+	}
+	return moved
+}
+
+// keptIndentation reports whether the lines that new_string keeps are indented as in old_string, and whether as in
+// the file.
+func (t *Text) keptIndentation(r *reading, a *alignment) (asOld, asFile bool) {
+	fresh := strings.Split(r.new, "\n")
+	asOld, asFile = true, true
+	for _, k := range r.keptLines() {
+		i := slices.IndexFunc(a.blocks, func(b block) bool { return b.o0 <= k.old && k.old < b.o1 })
+		if i < 0 {
+			continue
+		}
+		b, l := a.blocks[i], []byte(strings.TrimRight(fresh[k.new], blanks))
+		asOld = asOld && leading(l) == leading(r.old.text(k.old))
+		asFile = asFile && b.single() && (bytes.Equal(l, bytes.TrimRight(t.text(b.f0), blanks)) ||
+			!k.same && leading(l) == leading(t.text(b.f0)))
+	}
+	return asOld, asFile
+}
+
+// numbersAlone gives new_string without line numbers that it has and old_string has not, if there are any.
+func (t *Text) numbersAlone(r *reading, at int) (fresh string, ok bool, refusal *Refusal) {
+	if !mayNumber.MatchString(r.new) {
+		return "", false, nil
+	}
+	old := strings.Split(strings.TrimSuffix(string(r.old.data), "\n"), "\n")
+	for _, n := range numberings {
+		fresh, ok := n.split(r.new, false)
+		if !ok || slices.ContainsFunc(old, n.marks) {
+			continue
+		}
+		text, shared, placed, all := fresh.nearestText(old, at)
+		list := n.listed && (fresh.first() == 1 || t.listGoesOn(n, at, fresh.first()))
+		sure := toolNumber.MatchString(r.new) || !n.listed && !n.mark.MatchString("1\t")
+		alike := similarity(squeeze([]byte(text)), squeeze(r.old.data))
+		switch {
+		case text == strings.Join(old, "\n"), shared == 0 && !all, list:
+			continue // to number lines is the change, or some of the new lines start with a number
+		case shared > 0 && (sure || placed && fresh.first() > 1),
+			shared == 0 && sure && leading([]byte(text)) == leading(r.old.data):
+			return text, true, nil
+		case shared == 0 && !sure && alike < 0.8 && (!placed || alike < 0.5):
+			continue
+		}
+		return "", false, guard("new_string has what looks like line numbers, which old_string does not have. "+
+			"They would be written into the file.", "Give new_string without line numbers. If they are meant, "+
+			"give old_string as whole lines and make the edit in a strictness of exact.")
+	}
+	return "", false, nil
+}
+
+// listGoesOn reports whether the last numbered line above another has the number before a given one.
+func (t *Text) listGoesOn(n numbering, at, number int) bool {
+	for i := at - 1; i >= max(0, at-maxAbove); i-- {
+		if have, _, marked := n.line(string(t.text(i))); marked {
+			return have == number-1
+		}
+	}
+	return false
+}
+
+// nearestText removes after the numbers what leaves most lines equal to those of old. It reports how many are, whether
+// their numbers are those of the file, and whether all lines have one.
+func (n numbered) nearestText(old []string, at int) (text string, shared int, placed, all bool) {
+	shared = -1
+	where := map[string]int{}
+	for o, l := range slices.Backward(old) {
+		where[l] = o + 1
+	}
+	for _, after := range n.after {
+		s, ok := n.without(after)
+		if !ok {
+			continue
+		}
+		same, here := 0, true
+		for i, l := range strings.Split(s, "\n") {
+			if n.number[i] == 0 || isBlankString(l) {
+				continue
+			}
+			o := where[l] - 1
+			if o >= 0 {
+				same++
+			}
+			if o >= 0 || same == 0 {
+				here = here && n.number[i] == at+max(o, i)+1
+			}
+		}
+		if same > shared {
+			text, shared, placed = s, same, here
+		}
+	}
+	all = true
+	for i, number := range n.number {
+		all = all && (number > 0 || isBlankString(n.text[i]))
+	}
+	return text, max(shared, 0), placed && shared >= 0, all
+}

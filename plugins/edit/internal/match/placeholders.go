@@ -1,0 +1,368 @@
+package match
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A placeholder is how sure it is that a line of new_string stands for code that was left out.
+type placeholder int
+
+const (
+	noPlaceholder placeholder = iota
+	weakWords                 // a comment such as "unchanged": so only where lines of old_string are gone
+	dotsOnly                  // nothing but dots, which are text or code in some places
+	commentDots               // a comment of nothing but dots, or with dots on both sides
+	strongWords               // explicit: "... existing code ...", "(unchanged)", "rest of the function"
+)
+
+var (
+	// What starts and ends comments, or sets a remark apart, in any language; bullets and marks of quotations as well.
+	commentMark = regexp.MustCompile(`(?i)^(//+!?|/\*+!?|<!--|--+(\[\[)?|#+\||#+!?|;+|%+|\(\*|\{/\*+|\{-|` +
+		`"""|'''|["'!*+>]+|rem\b|dnl\b|@\*|<%--|<%#?|\{#|\{\{!(--)?|::|\.\.(?:\s|$)|=+|~+)\s*`)
+	commentEnd = regexp.MustCompile(`\s*(\*+/\}?|-->|--%>|%>|\*\)|-\}|"""|'''|#\}|(--)?\}\}|\*@|\]\]|\|#|#+|--+|=+|~+)$`)
+	allDots    = regexp.MustCompile(`^[\[({<]?\s*(\.{3,6}|…{1,3}|\.( \.){2,}|⋮|\.{3,}\s+\.{3,})\s*[\])}>]?[,;]?$`)
+	dotted     = regexp.MustCompile(`^[\[({<\s]*(\.{3,}|…)|(\.{3,}|…)[\])}>\s]*$`)
+	bracketed  = regexp.MustCompile(`^(\(.*\)|\[.*\]|<.*>|\{.*\})$`)
+
+	// Words for what stays unchanged: somewhere beside dots, on their own, and in brackets or a comment.
+	wordsBesideDots = regexp.MustCompile(`(?i)\b(rest|remainder|remaining|existing|unchanged|unmodified|omitted|elided|` +
+		`same as before|as before|previous (code|content)|other (code|methods|functions|fields|imports)|` +
+		`more code|your code|original code|snip|truncated|no changes?|stays? the same|remains? the same|for brevity)\b|` +
+		`기존|나머지|생략|省略|既存|其余|其他代码|保持不变`)
+	wordsAlone = regexp.MustCompile(`(?i)^(((the|keep|all)( the)? )?(rest|remainder) of (the |this )?(\w+ ){0,2}` +
+		`(code|file|function|method|methods|class|implementation|content|logic|functions|imports|body|config|script|page|` +
+		`document|section|block|module|struct|table|query|tests?|rules|styles|template|markup|list|options|fields)|` +
+		`((all|keep)( the)? )?((existing|remaining) (code|content|implementation|methods?|functions?|lines?|logic|imports|` +
+		`fields)|(original|previous) (code|content|implementation|logic))|` +
+		`(code|(the )?rest|everything else|other (code|methods|functions)) ((is|are|remains?|stays?) )?` +
+		`(unchanged|omitted|the same|as is)|no changes? (here|below|above))` +
+		`( (here|below|above|goes here|continues|follows|unchanged|omitted|as (is|before)|(remains?|stays?)|` +
+		`(remains?|stays?|is|are) (exactly )?(the same|unchanged|as (is|before)|identical|omitted|kept|here|below|above|` +
+		`intact|untouched))(,? .{0,20})?)?$`)
+	wordsSetApart = regexp.MustCompile(`(?i)^((code |lines? |body |implementation |rest )?(is |are |remains? )?` +
+		`(unchanged|unmodified|omitted( for brevity)?|elided|snip(ped)?|truncated)|(same|as) (as )?(before|above)|` +
+		`same( (code|logic|body|implementation))?|no (other |further |more )?changes?( needed)?( here| below| above)?|` +
+		`existing|(the|keep the) rest( the same)?|(and )?so on|etc|` +
+		`(your|more|other|existing|previous|remaining|original) (\w+ )?(code|logic|methods?|functions?|imports?|fields?|` +
+		`cases?|lines?|content|items?|entries|keys|rules|styles)( here)?|(the )?rest of (\w+ ){0,3}\w+|` +
+		`(\w+ ){1,4}(remains?|stays?)( the same| unchanged| as is)?|` +
+		`(unchanged )?lines? \d+( ?(-|–|to) ?\d+)?( unchanged| omitted)?)$|` +
+		`^나머지|동일|유지|^이하|생략|変更なし|省略|不变|不變|其余`)
+
+	// A header is a line of Python that the body of a function can follow, or the end of its docstring.
+	header = regexp.MustCompile(`(:\s*(#.*)?|"""|''')$`)
+	// Perl's documentation, and a YAML key whose value is a text of several lines.
+	podLine     = regexp.MustCompile(`(?m)^=[a-z]+\d?`)
+	blockScalar = regexp.MustCompile(`(^|[:\-\s])[|>][+-]?\d?[+-]?\s*(#.*)?$`)
+)
+
+// maxPlaceholder is the length of a placeholder line, in bytes.
+const maxPlaceholder = 120
+
+// placeholderOf classifies a line of new_string.
+func placeholderOf(line string) placeholder {
+	s := strings.TrimSpace(line)
+	if s == "" || len(s) > maxPlaceholder {
+		return noPlaceholder
+	}
+	if allDots.MatchString(s) {
+		return dotsOnly
+	}
+	text := commentMark.ReplaceAllString(s, "")
+	isComment := text != s
+	text = strings.TrimSpace(commentEnd.ReplaceAllString(text, ""))
+	if allDots.MatchString(text) {
+		return commentDots
+	}
+	inner := strings.Trim(text, ".… :()[]<>{}-=~*")
+	words := len(strings.Fields(inner))
+	if words == 0 || words > 9 {
+		return noPlaceholder
+	}
+	dots := len(dotted.FindAllString(text, -1))
+	apart := bracketed.MatchString(text)
+	most := 9
+	if dots == 1 && !apart {
+		most = 5 // dots at one end only: a sentence may go on
+	}
+	switch {
+	case !isComment && !apart && (dots == 0 || words == 1): // one word behind dots is code: ...rest
+		return noPlaceholder
+	case wordsAlone.MatchString(inner), dots > 0 && words <= most && wordsBesideDots.MatchString(inner),
+		apart && wordsSetApart.MatchString(inner):
+		return strongWords
+	case dots == 2 && (isComment || apart) && words <= 6:
+		return commentDots
+	case isComment && wordsSetApart.MatchString(inner):
+		return weakWords
+	}
+	return noPlaceholder
+}
+
+// A newLine is a line of new_string that may be a placeholder, with what surrounds it.
+type newLine struct {
+	old, fresh []string // all lines of both texts
+	at         int      // the line, in fresh
+	hunk       hunk     // that it is part of
+	places     []Range
+	near       [2]string // the lines of the file before and behind the first place that are not blank
+}
+
+// neighbor is the closest line of new_string, in a direction, that is not blank.
+func (s newLine) neighbor(step int) string {
+	for i := s.at + step; i >= 0 && i < len(s.fresh); i += step {
+		if l := strings.TrimSpace(s.fresh[i]); l != "" {
+			return l
+		}
+	}
+	return s.near[(step+1)/2]
+}
+
+// came counts the lines of the hunk that are new and neither blank nor placeholders.
+func (s newLine) came() (n int) {
+	for _, l := range s.fresh[s.hunk.na:s.hunk.nb] {
+		if !isBlankString(l) && placeholderOf(l) == noPlaceholder {
+			n++
+		}
+	}
+	return n
+}
+
+// placeholders refuses new_string when a line of it stands for code that was left out and neither old_string nor the
+// file has that line at the place: it would be written literally, and the code would be gone.
+func (t *Text) placeholders(r *reading, places []Range) *Refusal {
+	fresh := strings.Split(r.new, "\n")
+	if !slices.ContainsFunc(fresh, func(l string) bool { return placeholderOf(l) != noPlaceholder }) {
+		return nil
+	}
+	have := map[string]int{} // how often a line is in old_string or at a place, whichever is more
+	count := func(s *source, from, to int) {
+		there := map[string]int{}
+		for i := from; i < to; i++ {
+			there[s.key(i)]++
+		}
+		for l, n := range there {
+			have[l] = max(have[l], n)
+		}
+	}
+	count(r.old, 0, len(r.old.lines))
+	for _, p := range places {
+		from, to := t.span(p)
+		count(t.source, from, to)
+	}
+	s := newLine{old: r.old.rightTrimmed(), fresh: slices.Clone(fresh), places: places, near: t.outside(places)}
+	for i, l := range fresh {
+		s.fresh[i] = strings.TrimRight(l, spaces)
+	}
+	for _, s.hunk = range joinHunks(diffLines(s.old, s.fresh), s.fresh) {
+		for s.at = s.hunk.na; s.at < s.hunk.nb; s.at++ {
+			kind, key := placeholderOf(fresh[s.at]), squeeze([]byte(fresh[s.at]))
+			if kind != noPlaceholder && have[key] == 0 && t.standsForMore(kind, s) {
+				r := guard("new_string has the line "+quoteShort(strings.TrimSpace(fresh[s.at]))+", which stands for code "+
+					"left out and is not in the file at that place. It would be written as it is, and the code would be lost.",
+					"Write new_string in full, or choose a smaller old_string that holds only what changes.")
+				if len(places) > 0 {
+					t.show(r, places[0])
+				}
+				return r
+			}
+			if kind != noPlaceholder && have[key] > 0 {
+				have[key]--
+			}
+		}
+	}
+	return nil
+}
+
+// outside gives the closest lines before and behind the first place that are not blank.
+func (t *Text) outside(places []Range) (near [2]string) {
+	if len(places) == 0 {
+		return near
+	}
+	from, to := t.span(places[0])
+	for i := from - 1; i >= 0 && near[0] == ""; i-- {
+		near[0] = strings.TrimSpace(string(t.text(i)))
+	}
+	for i := to; i < len(t.lines) && near[1] == ""; i++ {
+		near[1] = strings.TrimSpace(string(t.text(i)))
+	}
+	return near
+}
+
+// joinHunks joins hunks that only blank lines and brackets separate: those were paired by chance.
+func joinHunks(hunks []hunk, fresh []string) (out []hunk) {
+	says := func(l string) bool { return alnums([]byte(l)) > 0 }
+	for _, h := range hunks {
+		if n := len(out); n > 0 && !slices.ContainsFunc(fresh[out[n-1].nb:h.na], says) {
+			out[n-1].b, out[n-1].nb = h.b, h.nb
+			continue
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// standsForMore decides for one line. Where lines of old_string are gone it does; else it may be text or code.
+func (t *Text) standsForMore(kind placeholder, s newLine) bool {
+	if kind == dotsOnly && t.isBody(s) {
+		return false
+	}
+	if t.prose() && kind == strongWords && !t.shownAsCode(s) {
+		return true // in a text it says something only within code that is shown
+	}
+	isText := t.prose() || kind == dotsOnly && t.kind() == "page" || t.inText(s.fresh, s.at, s.places)
+	gone := 0
+	for _, l := range s.old[s.hunk.a:s.hunk.b] {
+		if !isBlankString(l) {
+			gone++
+		}
+	}
+	before, after := s.neighbor(-1), s.neighbor(+1)
+	switch {
+	case isText && kind <= commentDots && s.at > s.hunk.na && s.at < s.hunk.nb-1 &&
+		placeholderOf(before) == noPlaceholder && placeholderOf(after) == noPlaceholder:
+		return false // in a text that is new
+	case gone > s.came():
+		return true
+	case kind == weakWords, isText, t.unknown():
+		return false
+	case kind == dotsOnly && strings.HasPrefix(t.kind(), "py") && strings.HasSuffix(s.fresh[s.at], ","):
+		return false // among arguments or indices
+	case kind == dotsOnly && strings.HasSuffix(before, ",") &&
+		(strings.HasPrefix(after, ")") || t.kind() == "nix" && strings.HasPrefix(after, "}")):
+		return false // the variadic parameter of C
+	case kind == dotsOnly && t.kind() == "yaml" && s.fresh[s.at] == "...":
+		return false // the end of a document
+	case isPrompt(before), commentLike(before) && strings.HasSuffix(before, "..."):
+		return false // an interactive session or the sentence of a comment goes on
+	}
+	return kind != commentDots || !commentLike(before) && !commentLike(after) // else it is in a longer comment
+}
+
+// shownAsCode reports whether a line comes to stand in a block of code of a text: between fences, or indented.
+func (t *Text) shownAsCode(s newLine) bool {
+	n := 0
+	if len(s.places) > 0 {
+		from, _ := t.span(s.places[0])
+		n = countFences(t.source, 0, from)
+	}
+	for _, l := range s.fresh[:s.at] {
+		if isFence(l) {
+			n++
+		}
+	}
+	return n%2 == 1 || indentLen([]byte(s.fresh[s.at])) > 0
+}
+
+// isPrompt reports whether a line is one of an interactive session, which goes on with dots.
+func isPrompt(l string) bool {
+	prompts := []string{">>>", "... ", "$ ", "In ["}
+	return slices.ContainsFunc(prompts, func(p string) bool { return strings.HasPrefix(l, p) })
+}
+
+// commentLike reports whether a line is a comment, or a part of one.
+func commentLike(l string) bool {
+	for _, mark := range []string{"//", "#", "*", "--", ";", "%", "/*", "<!--"} {
+		if strings.HasPrefix(l, mark) {
+			return placeholderOf(l) != strongWords && !allDots.MatchString(strings.TrimSpace(strings.TrimPrefix(l, mark)))
+		}
+	}
+	return false
+}
+
+// isBody reports whether dots are all that a function has, as in Python and Perl, and take no code's place.
+func (t *Text) isBody(s newLine) bool {
+	before, after := s.neighbor(-1), s.neighbor(+1)
+	switch t.kind() {
+	case "py", "pyi":
+		for i := s.at - 1; i >= 0 && strings.HasPrefix(before, "#"); i-- {
+			before = strings.TrimSpace(s.fresh[i])
+		}
+		if !header.MatchString(before) {
+			return false
+		}
+		rest := s.fresh[s.at+1:]
+		next := slices.IndexFunc(rest, func(l string) bool { return !isBlankString(l) })
+		if next >= 0 && indentLen([]byte(rest[next])) >= indentLen([]byte(s.fresh[s.at])) {
+			return false
+		}
+		if t.kind() == "pyi" {
+			return true
+		}
+	case "pl":
+		if !strings.HasSuffix(before, "{") || !strings.HasPrefix(after, "}") {
+			return false
+		}
+	default:
+		return false
+	}
+	gone := 0
+	for _, l := range s.old[s.hunk.a:s.hunk.b] {
+		if l = strings.TrimSpace(l); l != "" && l != "pass" && !strings.HasPrefix(l, "raise NotImplementedError") &&
+			!strings.HasPrefix(l, "#") {
+			gone++
+		}
+	}
+	return gone <= s.came()
+}
+
+// inText reports whether line i of new_string comes to stand within a string or a comment of several lines.
+func (t *Text) inText(fresh []string, i int, places []Range) bool {
+	if len(places) == 0 || t.syntax == nil {
+		return false
+	}
+	at := places[0]
+	after := slices.Concat(t.data[:at.Start], []byte(strings.Join(fresh, "\n")), t.data[at.End:])
+	offset := at.Start
+	for _, l := range fresh[:i] {
+		offset += len(l) + 1
+	}
+	if t.syntax.within(after, offset) {
+		return true
+	}
+	switch t.kind() {
+	case "yaml":
+		return inBlockScalar(string(after), offset)
+	case "pl":
+		pod := podLine.FindAllString(string(after[:offset]), -1)
+		return len(pod) > 0 && pod[len(pod)-1] != "=cut"
+	}
+	return false
+}
+
+// inBlockScalar reports whether the line at an offset is in a YAML text of several lines.
+func inBlockScalar(data string, offset int) bool {
+	depth := indentLen([]byte(firstLine(data[offset:])))
+	above := strings.Split(data[:offset], "\n")
+	for i := len(above) - 2; i >= 0 && depth > 0; i-- {
+		if n := indentLen([]byte(above[i])); !isBlankString(above[i]) && n < depth {
+			if blockScalar.MatchString(above[i]) {
+				return true
+			}
+			depth = n
+		}
+	}
+	return false
+}
+
+// kinds are kinds of files by extension, as far as they matter for what may be text.
+var kinds = byWord(map[string]string{
+	"page": "html htm xhtml", "yaml": "yaml yml", "pl": "pl pm raku t", "py": "py pyw bzl", "nix": "nix", "pyi": "pyi",
+	"rst":   "rst",
+	"prose": "md markdown mdx mdown mkd mdc rmd qmd adoc asciidoc txt text tex org textile rdoc pod wiki po",
+	"code": "json ipynb csv tsv env lock mod sum work bat cmd vb vbs f f90 f95 for pas ada adb ads plist gradle sln " +
+		"rego cue sol cr vhd vhdl asm wat ml mli re res purs idr lean cls cob cbl abap jl awk sed vim gitignore dockerignore " +
+		"editorconfig",
+})
+
+func (t *Text) kind() string {
+	return kinds[strings.TrimPrefix(strings.ToLower(path.Ext(t.name)), ".")]
+}
+
+// prose reports whether the file is text for people, which may show code and leave some of it out; unknown, whether
+// it may be, as nothing is known of its kind.
+func (t *Text) prose() bool   { return t.kind() == "prose" || t.kind() == "rst" }
+func (t *Text) unknown() bool { return t.syntax == nil && t.kind() == "" }

@@ -1,0 +1,293 @@
+package match
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A projection carries the model's own change, from its old to its new lines, over to the lines of the file that the
+// old ones are aligned with. What the model did not change keeps its bytes.
+type projection struct {
+	t           *Text
+	number      int // of the pass
+	old, new    *source
+	at          *alignment
+	indents     *indentation
+	blockOf     []int // index of the block of each old line
+	edits       []Edit
+	surplus     map[string]int // how often new_string has a line more than old_string; made when needed
+	near        int            // the old line that the current hunk starts with
+	trimsBlanks bool           // blanks at the ends of the model's lines are its own
+}
+
+// project makes the edits for one alignment.
+func (t *Text) project(number int, r *reading, a *alignment) ([]Edit, *Refusal) {
+	head, _ := outerSpace(string(r.old.data))
+	p := &projection{t: t, number: number, old: r.old, new: newSource([]byte(withHead(head, r.new)), t.syntax), at: a}
+	p.adoptForms()
+	p.keepOuterBlanks()
+	if bytes.HasSuffix(p.new.data, newline) && !bytes.HasSuffix(r.old.data, newline) {
+		n := len(p.new.data)
+		p.new.lines = append(p.new.lines, line{n, n, n})
+	}
+	p.indents = t.indentation(p.old, p.new, a)
+	p.blockOf = make([]int, len(r.old.lines))
+	for i, b := range a.blocks {
+		for o := b.o0; o < b.o1; o++ {
+			p.blockOf[o] = i
+		}
+	}
+	if number >= 4 && p.indents.layout && !p.indents.ordered() {
+		return nil, p.conflict(a.blocks[0], "its lines are indented against each other in another way there, "+
+			"and here that carries meaning")
+	}
+	if p.fragment() {
+		if refusal := p.changeFragment(); refusal != nil {
+			return nil, refusal
+		}
+		return p.finish()
+	}
+	if a.headCut && p.unlike(0, 0) || a.tailCut && p.unlike(len(p.old.lines)-1, len(p.new.lines)-1) {
+		return nil, p.conflict(a.blocks[0], "it starts or ends within a line there, "+
+			"and new_string has another line in that place")
+	}
+	for _, h := range p.hunks() {
+		h, refusal := p.widen(h)
+		if refusal == nil {
+			refusal = p.hunk(h)
+		}
+		if refusal != nil {
+			return nil, refusal
+		}
+	}
+	return p.finish()
+}
+
+// adoptForms brings what the model wrote in another form throughout, such as curly quotes or decomposed letters, into
+// the form that the file has at the place, so that new lines have it too.
+func (p *projection) adoptForms() {
+	file := p.t.data[p.at.Start:p.at.End]
+	old, fresh := p.old.data, toLF(p.new.data)
+	if !isASCII(old) || !isASCII(fresh) {
+		if norm.NFC.IsNormal(old) && !norm.NFC.IsNormal(file) && norm.NFD.IsNormal(file) {
+			old, fresh = norm.NFD.Bytes(old), norm.NFD.Bytes(fresh)
+		}
+		if !norm.NFC.IsNormal(old) && norm.NFC.IsNormal(file) {
+			old, fresh = norm.NFC.Bytes(old), norm.NFC.Bytes(fresh)
+		}
+		plain := plainForms(old, file)
+		old, fresh = []byte(plain.Replace(string(old))), []byte(plain.Replace(string(fresh)))
+		p.old = newSource(old, p.t.syntax)
+	}
+	p.new = newSource(fresh, p.t.syntax)
+	for _, b := range p.at.blocks {
+		if !b.single() || isBlank(p.old.text(b.o0)) {
+			continue
+		}
+		o, f := endsBlank(p.old.text(b.o0)), endsBlank(p.t.text(b.f0))
+		if o && f {
+			p.trimsBlanks = false
+			return
+		}
+		p.trimsBlanks = p.trimsBlanks || o
+	}
+}
+
+func endsBlank(b []byte) bool { return len(b) > 0 && blankByte(b[len(b)-1]) }
+
+// plainForms replaces runes that old has and the file has not by what they fold to, if the file has that.
+func plainForms(old, file []byte) *strings.Replacer {
+	var swap []string
+	seen := map[rune]bool{}
+	for _, r := range string(old) {
+		if r < utf8.RuneSelf || seen[r] || bytes.ContainsRune(file, r) {
+			continue
+		}
+		seen[r] = true
+		switch to := foldRune(r); {
+		case r == ellipsis && bytes.Contains(file, []byte("...")):
+			swap = append(swap, string(r), "...")
+		case to == r:
+		case to < 0:
+			swap = append(swap, string(r), "")
+		case bytes.ContainsRune(file, to):
+			swap = append(swap, string(r), string(to))
+		}
+	}
+	return strings.NewReplacer(swap...)
+}
+
+// keepOuterBlanks lets new_string begin and end with as many blank lines as old_string does. That it has fewer, and
+// text, means that it was trimmed: how many there are in the file does not change.
+func (p *projection) keepOuterBlanks() {
+	outer := func(s *source) (head, tail int) {
+		for head < len(s.lines) && isBlank(s.text(head)) {
+			head++
+		}
+		for tail < len(s.lines)-head && isBlank(s.text(len(s.lines)-1-tail)) {
+			tail++
+		}
+		return head, tail
+	}
+	edge := func(s *source, i int) string { // line i, counted from the end when it is less than 0
+		if i < 0 {
+			i += len(s.lines)
+		}
+		if i < 0 || i >= len(s.lines) {
+			return ""
+		}
+		return s.key(i)
+	}
+	quoted := map[string]bool{}
+	for i := range p.old.lines {
+		quoted[p.old.key(i)] = true
+	}
+	delete(quoted, "")
+	head, tail := outer(p.old)
+	newHead, newTail := outer(p.new)
+	if first := edge(p.new, newHead); edge(p.old, head) != first && quoted[first] {
+		head = newHead // the first line goes, and the blank lines before it may as well
+	}
+	if last := edge(p.new, -1-newTail); edge(p.old, -1-tail) != last && quoted[last] {
+		tail = newTail
+	}
+	if newHead == len(p.new.lines) || head <= newHead && tail <= newTail {
+		return
+	}
+	data := p.new.data
+	if tail > newTail && !bytes.HasSuffix(data, newline) {
+		data = append(bytes.Clone(data), '\n')
+	}
+	data = slices.Concat(bytes.Repeat(newline, max(0, head-newHead)), data, bytes.Repeat(newline, max(0, tail-newTail)))
+	p.new = newSource(data, p.t.syntax)
+}
+
+// unlike reports that an old and a new line have little in common, in a change that adds or removes lines.
+func (p *projection) unlike(o, n int) bool {
+	return len(p.old.lines) != len(p.new.lines) && similarity(p.old.key(o), p.new.key(n)) < minAlike
+}
+
+// hunks are the differences between the old and the new lines. Where the place starts or ends within a line, the
+// first or last lines belong together.
+func (p *projection) hunks() []hunk {
+	x, y := p.old.rightTrimmed(), p.new.rightTrimmed()
+	var out, tail []hunk
+	off := 0
+	if p.at.headCut {
+		if x[0] != y[0] {
+			out = []hunk{{0, 1, 0, 1}}
+		}
+		x, y, off = x[1:], y[1:], 1
+	}
+	if p.at.tailCut {
+		n, m := len(x)-1, len(y)-1
+		if x[n] != y[m] {
+			tail = []hunk{{n + off, n + off + 1, m + off, m + off + 1}}
+		}
+		x, y = x[:n], y[:m]
+	}
+	for _, h := range diffLines(x, y) {
+		out = append(out, hunk{h.a + off, h.b + off, h.na + off, h.nb + off})
+	}
+	return append(out, tail...)
+}
+
+// block is the block of an old line.
+func (p *projection) block(o int) block { return p.at.blocks[p.blockOf[o]] }
+
+// widen makes a hunk cover whole blocks where the file breaks the lines in other places. It can do so only within one
+// such block: else it is not known where the breaks should be.
+func (p *projection) widen(h hunk) (hunk, *Refusal) {
+	if h.a == h.b {
+		if h.a > 0 && h.a < len(p.old.lines) && p.blockOf[h.a-1] == p.blockOf[h.a] {
+			return h, p.conflict(p.block(h.a), "new_string has a line more within lines that the file breaks in other places")
+		}
+		return h, nil
+	}
+	first, last := p.block(h.a), p.block(h.b-1)
+	if first.o0 == h.a && last.o1 == h.b {
+		return h, nil
+	}
+	if first != last {
+		return h, p.conflict(first, "the change covers parts of lines that the file breaks in other places")
+	}
+	return hunk{first.o0, first.o1, h.na - (h.a - first.o0), h.nb + (first.o1 - h.b)}, nil
+}
+
+func (p *projection) edit(start, end int, with []byte) {
+	p.edits = append(p.edits, Edit{Range{start, end}, with})
+}
+
+// finish sorts and joins the edits, and drops those that change nothing.
+func (p *projection) finish() ([]Edit, *Refusal) {
+	slices.SortStableFunc(p.edits, func(a, b Edit) int { return a.Start - b.Start })
+	var out []Edit
+	for _, e := range p.edits {
+		if n := len(out); n > 0 && out[n-1].End > e.Start {
+			return nil, p.conflict(p.at.blocks[0], "the parts of the change overlap there")
+		} else if n > 0 && out[n-1].End == e.Start {
+			out[n-1].End, out[n-1].With = e.End, append(out[n-1].With, e.With...)
+			continue
+		}
+		out = append(out, e)
+	}
+	out = slices.DeleteFunc(out, func(e Edit) bool { return bytes.Equal(p.t.data[e.Start:e.End], e.With) })
+	if len(out) == 0 {
+		return out, nil
+	}
+	// A file without a final line ending keeps it so when its last lines go and others of the place stay.
+	e, lines := &out[len(out)-1], p.t.lines
+	if last := lines[len(lines)-1]; e.End == len(p.t.data) && len(e.With) == 0 && last.next == last.end {
+		if i := p.t.lineAt(e.Start); i > 0 && lines[i].start == e.Start && lines[i-1].end >= p.at.Start {
+			e.Start = lines[i-1].end
+		}
+	}
+	return out, nil
+}
+
+// conflict refuses because the file has something at a block that old_string does not have.
+func (p *projection) conflict(b block, why string) *Refusal { return p.t.conflict(p.at, b, why) }
+
+// fragment reports whether the place is a part of a line, or starts or ends within one and new_string has too few
+// lines to tell which of them belong to those.
+func (p *projection) fragment() bool {
+	cuts := 0
+	if p.at.headCut {
+		cuts++
+	}
+	if p.at.tailCut {
+		cuts++
+	}
+	return cuts > 0 && (len(p.new.lines) < cuts || len(p.old.lines) < max(2, cuts) || len(p.at.blocks) == 1)
+}
+
+// changeFragment changes the text of the place as one.
+func (p *projection) changeFragment() *Refusal {
+	// The white space around old_string is dropped, and as much of it from new_string.
+	old, fresh := bytes.TrimLeft(p.old.data, spaces), p.new.data
+	fresh = fresh[min(len(p.old.data)-len(old), len(fresh)-len(bytes.TrimLeft(fresh, spaces))):]
+	tail := len(old) - len(bytes.TrimRight(old, spaces))
+	old, fresh = old[:len(old)-tail], fresh[:len(fresh)-min(tail, len(fresh)-len(bytes.TrimRight(fresh, spaces)))]
+	nl := p.t.eol(p.t.lineAt(p.at.Start))
+	var out []byte
+	for i, l := range bytes.Split(toLF(fresh), newline) {
+		if i > 0 {
+			ind, ok := p.reindent(l)
+			if !ok {
+				return p.conflict(p.at.blocks[0], unclearIndentation)
+			}
+			l = append(bytes.Clone(nl), ind...)
+		}
+		out = append(out, l...)
+	}
+	text, ok := p.mergeLine(old, out, p.t.data[p.at.Start:p.at.End])
+	if !ok {
+		return p.conflict(p.at.blocks[0], "the part that changes is another one in the file")
+	}
+	p.edit(p.at.Start, p.at.End, text)
+	return nil
+}
