@@ -1,14 +1,22 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 const (
@@ -115,3 +123,171 @@ func (g *globals) onLog(args []string, run func(path string) error) error {
 	}
 	return err
 }
+
+func (g *globals) verifyAudit(ctx context.Context, path string) error {
+	r, err := verifiedAudit(ctx, path)
+	if err != nil {
+		return err
+	}
+	if r.OK() {
+		fmt.Fprintf(g.out, "%s, chain ok\n", counted(r.Records, "record"))
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintln(g.out, clean(place(path, p.Line)+": "+p.Text))
+	}
+	for _, note := range auditNotes(r) {
+		fmt.Fprintln(g.out, note)
+	}
+	if !r.OK() {
+		return &exitError{exitBroken, fmt.Sprintf("%s: %s", path, counted(len(r.Problems)+r.More, "problem"))}
+	}
+	return nil
+}
+
+// verifiedAudit verifies until it is interrupted.
+func verifiedAudit(ctx context.Context, path string) (audit.Report, error) {
+	type verdict struct {
+		report audit.Report
+		err    error
+	}
+	done := make(chan verdict, 1)
+	go func() {
+		r, err := audit.Verify(path)
+		done <- verdict{r, err}
+	}()
+	select {
+	case v := <-done:
+		if ctx.Err() == nil {
+			return v.report, v.err
+		}
+	case <-ctx.Done():
+	}
+	return audit.Report{}, errInterrupted
+}
+
+func place(path string, line int) string {
+	if line == 0 {
+		return path
+	}
+	return fmt.Sprintf("%s:%d", path, line)
+}
+
+// auditNotes tells what is worth knowing and no problem.
+func auditNotes(r audit.Report) (out []string) {
+	if r.More > 0 {
+		out = append(out, fmt.Sprintf("and %s more", counted(r.More, "problem")))
+	}
+	if r.Torn > 0 {
+		out = append(out, fmt.Sprintf("%s left unfinished by a crash, and set aside", counted(r.Torn, "line")))
+	}
+	if r.Newer > 0 {
+		out = append(out, fmt.Sprintf("%s newer than the head, as a crash leaves them", counted(int(r.Newer), "record")))
+	}
+	return out
+}
+
+func (g *globals) tailAudit(path string, n int, all bool, format string) error {
+	if n < 1 || n > maxShown {
+		return fmt.Errorf("-n must be from 1 to %d, not %d", maxShown, n)
+	}
+	records, err := lastRecords(path, n, all)
+	if err != nil {
+		return err
+	}
+	if format == "json" {
+		for _, r := range records {
+			if err := g.printRecord(r, ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	writeTable(g.out, auditRows(records), widest) // a code is worth more than a neat table
+	return nil
+}
+
+// lastRecords gives the last records, without those of starts and ends unless all are wanted. It reads back as far as it must.
+func lastRecords(path string, n int, all bool) ([]audit.Record, error) {
+	for read := n; ; read *= 4 {
+		records, err := audit.Tail(path, read)
+		if err != nil || all {
+			return records, err
+		}
+		complete := len(records) < read
+		records = slices.DeleteFunc(records, func(r audit.Record) bool { return r.Kind == audit.KindStart || r.Kind == audit.KindExit })
+		if complete || len(records) >= n {
+			return records[max(0, len(records)-n):], nil
+		}
+	}
+}
+
+func (g *globals) showAudit(ctx context.Context, path, call string) error {
+	found := false
+	for r, err := range audit.Read(path) {
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		if r.CallID != call {
+			continue
+		}
+		found = true
+		if err := g.printRecord(r, "  "); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s has no record of the call %q; `toolhost audit tail` shows the last ones", path, call)
+	}
+	return nil
+}
+
+// auditRows are the records as a table.
+func auditRows(records []audit.Record) [][]string {
+	rows := [][]string{{"TIME", "KIND", "CALL", "TOOL", "EFFECT", "STATUS", "CODE", "OUTCOME", "DURATION"}}
+	for _, r := range records {
+		took := ""
+		if r.DurationMS > 0 {
+			took = fmt.Sprintf("%.1f ms", r.DurationMS)
+		}
+		row := []string{r.Time.UTC().Format(time.DateTime) + "Z"}
+		for _, cell := range []string{string(r.Kind), r.CallID, cmp.Or(r.Tool, r.Plugin), r.Effect, r.Status, r.Code, r.Outcome, took} {
+			row = append(row, cmp.Or(fit(cell, 64), "-"))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// printRecord prints a record as JSON, on one line unless it is indented.
+func (g *globals) printRecord(r audit.Record, indent string) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(r); err != nil {
+		return err
+	}
+	fmt.Fprint(g.out, escaped(text.String()))
+	return nil
+}
+
+// escaped makes JSON safe for a terminal without changing what it says.
+func escaped(text string) string {
+	if strings.IndexFunc(text, unsafeInJSON) < 0 {
+		return text
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if unsafeInJSON(r) { // none of them needs more than four digits
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+func unsafeInJSON(r rune) bool { return r == '\t' || textutil.Invisible(r) }

@@ -8,15 +8,196 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/sdk"
 )
+
+// callProgram is the name under which this program is the call command of Gemini CLI, which hands over the name of a tool
+// and the arguments on standard input, and takes any word on standard error for a failure.
+const callProgram = "toolhost-call"
+
+// waitForPrevious is what Gemini CLI lets a model say to it beside the arguments, and passes on with them.
+const waitForPrevious = "wait_for_previous"
+
+// named gives what to run for the name that the process was started under.
+func named(name string) func(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if strings.TrimSuffix(filepath.Base(name), ".exe") == callProgram {
+		return runToolCall
+	}
+	return run
+}
+
+// runToolCall is run for the call command: a call that succeeds says nothing but its result.
+func runToolCall(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	held := &held{}
+	t := newTerminal(stdin, stdout, held)
+	cmd := newToolCall(t)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	lost := t.out.lost()
+	code := exitCode(errors.Join(err, lost))
+	if code == exitOK {
+		return code
+	}
+	held.writeTo(stderr)
+	t.err = stderr // what went wrong is told however full the log is
+	t.complain(err)
+	t.complain(lost)
+	return code
+}
+
+// held keeps what would go to standard error until it is known whether the call failed.
+type held struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// maxHeld bounds a log that nobody may ever see; of a longer one the start is kept.
+const maxHeld = 1 << 20
+
+func (h *held) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text.Write(p[:min(len(p), maxHeld-h.text.Len())])
+	return len(p), nil
+}
+
+func (h *held) writeTo(w io.Writer) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.text.Len() == maxHeld {
+		h.text.WriteString("\n[... the rest of the log is left out ...]\n")
+	}
+	_, _ = h.text.WriteTo(w) // nobody is left to tell
+}
+
+func newToolCall(t *terminal) *cobra.Command {
+	g := &globals{terminal: *t}
+	var profile, approve, session string
+	cmd := &cobra.Command{
+		Use:   callProgram + " TOOL",
+		Short: "Call one tool with the arguments on standard input",
+		Long: "Call one tool with the arguments on standard input, a JSON object, and print its result: Gemini CLI's call command,\n" +
+			"for the tools that `toolhost discover --format gemini` prints. Nothing is written to standard error when the call\n" +
+			"succeeds. Nobody is asked: a call that needs a person's yes is refused, unless a rule or an earlier answer allows it, or\n" +
+			"--approve client says that the client has asked its user. What a rule denies or always asks about stays refused then.\n\n" +
+			"Gemini CLI can give no flags: `toolhost discover --format gemini` writes a script with them, and says where it is.\n\n" +
+			"The exit codes are those of `toolhost call`.",
+		Example:       "  echo '{\"path\": \"README.md\"}' | toolhost-call readfile__read",
+		SilenceErrors: true, SilenceUsage: true,
+		Args: toolCallArgs,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			g.noColor = t.noColor
+			return g.check()
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := g.options()
+			o.Shipped, o.AskTrust = false, nil
+			o.Profile, o.Approve, o.SingleCall = profile, bootstrap.Approve(approve), true
+			return g.toolCall(cmd.Context(), args[0], o, session)
+		},
+	}
+	g.flags(cmd, t)
+	cmd.SetFlagErrorFunc(flagMistake)
+	g.profileFlag(cmd, &profile)
+	clientApproveFlag(cmd, &approve)
+	sessionFlag(cmd, &session)
+	cmd.SetIn(t.in)
+	cmd.SetOut(t.out)
+	cmd.SetErr(cleaner{t.err})
+	return cmd
+}
+
+func toolCallArgs(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return errors.New("name one tool: " + callProgram + " TOOL, with its arguments as JSON on standard input")
+	}
+	return nil
+}
+
+func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options, session string) error {
+	if isTerminal(g.in) {
+		return errors.New("the arguments come on standard input, which is a terminal here; pipe them in, or use: toolhost call " + tool + " JSON")
+	}
+	arguments, err := readAll(ctx, g.in)
+	if err != nil {
+		return err
+	}
+	for rest := arguments; len(rest) > sdk.MaxArguments; { // who pipes them in may not survive that nobody reads the rest
+		if rest, err = readAll(ctx, g.in); err != nil {
+			return err
+		}
+	}
+	o.Middleware = []host.Middleware{dropWaitForPrevious}
+	s, err := g.open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer g.close(s)
+	r := s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName, SessionID: session})
+	g.printContent(r.Readable())
+	if r.Error == nil {
+		return nil
+	}
+	return &exitError{codeFor(r.Error), worded(r.Error, unasked(o.Approve))}
+}
+
+// unasked says what lets a call run that a person would have to be asked about.
+func unasked(approve bootstrap.Approve) string {
+	if approve == bootstrap.ApproveClient || approve == bootstrap.ApproveAlways {
+		return callProgram + " asks nobody. The rule always asks: make the call at a terminal with `toolhost call`."
+	}
+	return callProgram + " asks nobody. Where the client has asked its user, start it with --approve " + string(bootstrap.ApproveClient) + ", as the script does that\n" +
+		"  `toolhost discover --format gemini` names; or allow the call with a rule, or call it once at a terminal with\n  `toolhost call` and answer always."
+}
+
+// dropWaitForPrevious takes the word to Gemini CLI out of the arguments of tools that do not know it.
+func dropWaitForPrevious(next host.CallFunc) host.CallFunc {
+	return func(ctx context.Context, c *host.Call) (*sdk.Result, error) {
+		if c.Definition != nil && !describes(c.Definition.InputSchema, waitForPrevious) {
+			c.Arguments = without(c.Arguments, waitForPrevious)
+		}
+		return next(ctx, c)
+	}
+}
+
+func describes(schema json.RawMessage, name string) bool {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(schema, &s) // a schema that was taken is an object
+	_, ok := s.Properties[name]
+	return ok
+}
+
+// without gives a JSON object without a member; one that has none of the name stays byte for byte.
+func without(object json.RawMessage, name string) json.RawMessage {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(object, &members); err != nil || members[name] == nil {
+		return object
+	}
+	delete(members, name)
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(members); err != nil {
+		return object
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
 
 // This file is what Gemini CLI needs of a source of tools beside the list: that the discovery never fails, since Gemini CLI
 // does not start then, and settings that name the same configuration for the discovery and for each call.

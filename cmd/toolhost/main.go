@@ -7,7 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 func main() {
@@ -33,4 +42,213 @@ func (t *terminal) complain(err error) {
 	if err != nil && err.Error() != "" {
 		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), clean(t.hide(err.Error())))
 	}
+}
+
+// globals are the flags that every sub-command takes.
+type globals struct {
+	terminal
+	config, workdir     string
+	logLevel, logFormat string
+	checkTrust          bool
+	late                *error // what went wrong in a help text, which cobra has no errors for
+}
+
+func newRoot(t *terminal) *cobra.Command {
+	g := &globals{late: t.late}
+	root := &cobra.Command{
+		Use:   "toolhost",
+		Short: "Run an agent's tools as supervised plugin processes",
+		Long: "toolhost runs every tool of an agent as a plugin process of its own: found, started, checked, called, watched\n" +
+			"and ended by one host, which always answers with data that a model can act on.",
+		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			g.terminal = *t
+			return g.check()
+		},
+	}
+	g.flags(root, t)
+	root.AddCommand(newDiscover(g), newCall(g), newPolicy(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g), newDoctor(g), newAudit(g), newPlugin(g), newVersion(g))
+	root.SetIn(t.in)
+	root.SetOut(t.out)
+	root.SetErr(cleaner{t.err})
+	explainUsage(root)
+	extend(root)
+	return root
+}
+
+// flags are those of every sub-command. The colours are t's, who complains of commands that never came to run.
+func (g *globals) flags(root *cobra.Command, t *terminal) {
+	f := root.PersistentFlags()
+	f.StringVar(&g.config, "config", "", "configuration `file` (default: $TOOLHOST_CONFIG, ./config.hcl, then the user's)")
+	f.BoolVar(&g.checkTrust, "check-trust", false, "use the file of --config only as it was trusted (toolhost trust)")
+	f.StringVar(&g.workdir, "workdir", "", "`folder` that tools work in (default: the current one)")
+	f.BoolVar(&t.noColor, "no-color", false, "no colours, also on a terminal")
+	g.logLevel, g.logFormat = "error", "text"
+	choose(root, &g.logLevel, "log-level", "%s; the log goes to standard error", "debug", "info", "warn", "error")
+	choose(root, &g.logFormat, "log-format", "%s", "text", "json")
+}
+
+// unknownCommand refuses what is no sub-command, and names those with near names.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("there is no command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("%s; did you mean %s?", text, strings.Join(near, " or "))
+	}
+	return fmt.Errorf("%s; `%s --help` lists them", text, cmd.CommandPath())
+}
+
+// noArguments refuses words after a command that takes only flags.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments", cmd.Name())
+	}
+	return nil
+}
+
+// extend adds commands that only some builds have.
+var extend = func(*cobra.Command) {}
+
+func (g *globals) check() error {
+	if info, err := os.Stat(g.workdir); g.workdir != "" && (err != nil || !info.IsDir()) {
+		return fmt.Errorf("--workdir %s is not a folder", g.workdir)
+	}
+	return nil
+}
+
+// logger writes to standard error.
+func (g *globals) logger() *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(g.logLevel)) // one of four words
+	o := &slog.HandlerOptions{Level: level}
+	if g.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(cleaner{g.err}, o))
+	}
+	return slog.New(slog.NewTextHandler(cleaner{g.err}, o))
+}
+
+// The exit codes of the contract.
+const (
+	exitOK          = 0
+	exitTool        = 1 // the tool answered with an error
+	exitLost        = 1 // the answer could not be written
+	exitDiffers     = 1 // a check found a difference
+	exitUsage       = 2 // usage, configuration, unknown tool
+	exitDenied      = 3 // by policy or a person
+	exitUnavailable = 4 // a plugin crashed or is not available
+	exitTimeout     = 5
+	exitInterrupted = 130
+)
+
+// An exitError ends the command with a code. Its text is shown unless it is empty.
+type exitError struct {
+	code int
+	text string
+}
+
+func (e *exitError) Error() string { return e.text }
+
+// exitCode: an error without a code of its own is one of usage or configuration.
+func exitCode(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	if _, untrusted := errors.AsType[*bootstrap.UntrustedError](err); untrusted {
+		return exitDenied
+	}
+	return exitUsage
+}
+
+// codeFor gives the exit code for a failed call.
+func codeFor(e *sdk.Error) int {
+	switch e.Code {
+	case sdk.CodeToolNotFound, sdk.CodeInvalidArgs:
+		return exitUsage
+	case sdk.CodeDenied, sdk.CodeRejected, sdk.CodeApprovalTimeout, sdk.CodeApprovalUnavailable, sdk.CodeNotInCatalog:
+		return exitDenied
+	case sdk.CodePluginCrashed, sdk.CodePluginUnavailable, sdk.CodeProtocol:
+		return exitUnavailable
+	case sdk.CodeTimeout:
+		return exitTimeout
+	case sdk.CodeCanceled:
+		return exitInterrupted
+	}
+	return exitTool
+}
+
+// explainUsage has mistakes in what cobra brings told in the words of the rest, and never passed over.
+func explainUsage(root *cobra.Command) {
+	root.SetFlagErrorFunc(flagMistake)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = helpTopic
+		case "completion":
+			cmd.Args, cmd.SuggestionsMinimumDistance = unknownCommand, 2
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+// helpTopic refuses to help with a command that is not there.
+func helpTopic(cmd *cobra.Command, args []string) error {
+	found, rest, err := cmd.Root().Find(args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0 && !found.HasSubCommands():
+		return fmt.Errorf("%s has no commands of its own, and so no %q", found.CommandPath(), rest[0])
+	}
+	return unknownCommand(found, rest)
+}
+
+var (
+	unknownFlag = regexp.MustCompile(`^unknown flag: --([^\s=]+)`)
+	flagInUsage = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
+)
+
+// flagMistake names the flag that was probably meant, and where all of them are told.
+func flagMistake(cmd *cobra.Command, err error) error {
+	if wrong, is := errors.AsType[mischoice](err); is {
+		return wrong
+	}
+	text, _, _ := strings.Cut(err.Error(), ": strconv.") // what Go calls it tells nobody anything
+	if m := unknownFlag.FindStringSubmatch(text); m != nil {
+		if meant := textutil.DidYouMean(m[1], flagsOf(cmd)); meant != "" {
+			return errors.New(text + strings.Replace(meant, `mean "`, `mean "--`, 1))
+		}
+	}
+	return fmt.Errorf("%s; `%s --help` tells the flags", text, cmd.CommandPath())
+}
+
+func flagsOf(cmd *cobra.Command) (names []string) {
+	for _, m := range flagInUsage.FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// atMostOne refuses more words than one after a command.
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("use it as: %s", cmd.UseLine())
+	}
+	return nil
+}
+
+// someIDs wants at least one word.
+func someIDs(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("name the answers to revoke by their IDs; `toolhost approvals` lists them")
+	}
+	return nil
 }

@@ -49,3 +49,108 @@ func TestExitCodes(t *testing.T) {
 		})
 	}
 }
+
+// Who mistypes is told what was wrong, and what to do: in a folder without anything, and in one with a small
+// configuration.
+func TestMistyped(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, filepath.Join(dir, name))
+	}
+	writeConfig(t, "small.hcl", fmt.Sprintf("plugin \"readfile\" {\n  command = [%q]\n}\n", filepath.Join(bin, "toolhost-plugin-readfile")))
+	writeConfig(t, "empty.hcl", "")
+	writeConfig(t, "other.hcl", "plugin \"other\" {\n  command = [\"./other\"]\n}\n")
+	for _, c := range []struct {
+		args string
+		want int
+		told string
+	}{
+		{"discover", 2, "toolhost: there is no configuration at config.hcl or "},
+		{"help nosuch", 2, "there is no command \"nosuch\"; `toolhost --help` lists them"},
+		{"help plugin lck", 2, `there is no command "lck"; did you mean lock?`},
+		{"help call x", 2, `toolhost call has no commands of its own, and so no "x"`},
+		{"help plugin lock", 0, "Usage:\n  toolhost plugin lock"},
+		{"completion bsh", 2, "did you mean bash"},
+		{"completion", 0, "toolhost completion [command]"},
+		{"policy explan", 2, "did you mean explain?"},
+		{"approvals revok", 2, "did you mean revoke?"},
+		{"approvals nothing", 2, "`toolhost approvals --help` lists them"},
+		{"approvals revoke", 2, "name the answers to revoke by their IDs"},
+		{"discover --frmat json", 2, `unknown flag: --frmat; did you mean "--format"?`},
+		{"discover --cofig x", 2, `did you mean "--config"?`},
+		{"discover --zzzzzzzz", 2, "unknown flag: --zzzzzzzz; `toolhost discover --help` tells the flags"},
+		{"audit tail -n abc", 2, "toolhost: invalid argument \"abc\" for \"-n, --lines\" flag; `toolhost audit tail --help` tells the flags\n"},
+		{"audit tail", 2, "there is no record yet: "},
+		{"audit show", 2, "use it as: toolhost audit show CALL [FILE]\n"},
+		{"trust a b", 2, "use it as: toolhost trust [FILE]"},
+		{"trust", 2, "there is no config.hcl to trust; name the file that is meant: toolhost trust FILE"},
+		{"trust --list", 0, "nothing is trusted\n"},
+		{"trust --revoke small.hcl", 0, "small.hcl was not trusted; `toolhost trust --list` lists what is\n"},
+		{"--config other.hcl trust", 0, "other.hcl is trusted, as it is now\n"},
+		{"trust --revoke other.hcl", 0, "other.hcl is not trusted\n"},
+		{"--config empty.hcl discover", 0, "empty.hcl leads to none; this line leads to all that are in the folder:\n  plugin_dirs = [\""},
+		{"--config empty.hcl status", 0, "no plugins: "},
+		{"--config small.hcl discover --search zzqq", 0, "no tool fits \"zzqq\"\n"},
+		{"--config small.hcl call nosuch__tool", 2, "`toolhost discover` lists the tools.\n"},
+		{"--config small.hcl policy explain nosuch__tool", 2, "`toolhost discover` lists the tools.\n"},
+		{"plugin run ./nosuch", 4, "toolhost: plugin \"nosuch\": " + filepath.Join(dir, "nosuch") + " cannot be run"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := run(strings.Fields(c.args), strings.NewReader(""), &out, &errs)
+			if told := out.String() + errs.String(); code != c.want || !strings.Contains(told, c.told) {
+				t.Errorf("exit code %d, want %d with %q, not\n%s", code, c.want, c.told, told)
+			}
+		})
+	}
+}
+
+// A program that is not there is told in one line, and nothing is said of starts.
+func TestPluginRunOfNothing(t *testing.T) {
+	var out, errs bytes.Buffer
+	run([]string{"plugin", "run", "./nosuch"}, strings.NewReader(""), &out, &errs)
+	if strings.Count(errs.String(), "\n") != 1 || out.Len() > 0 {
+		t.Errorf("%s%s", out.String(), errs.String())
+	}
+}
+
+// What cannot be kept is told with what it was for.
+func TestTrustCannotBeKept(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	writeConfig(t, "config.hcl", "")
+	writeConfig(t, "file", "")
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "file"))
+	var out, errs bytes.Buffer
+	code := run([]string{"trust", "--revoke"}, strings.NewReader(""), &out, &errs)
+	if told := errs.String(); code != 2 || !strings.Contains(told, "the list of trusted files cannot be changed: ") || !strings.Contains(told, "--config FILE") {
+		t.Errorf("exit code %d\n%s", code, told)
+	}
+}
+
+// Without a current folder tools have nothing to work in, unless another folder is named.
+func TestNoCurrentFolder(t *testing.T) {
+	config, work, gone := filepath.Join(t.TempDir(), "config.hcl"), t.TempDir(), filepath.Join(t.TempDir(), "gone")
+	writeConfig(t, config, fmt.Sprintf("plugin_dirs = [%q]\n", bin))
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(gone)
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want int
+		told string
+	}{
+		{[]string{"call", "readfile__list"}, 2, "the current folder cannot be found"},
+		{[]string{"--workdir", work, "call", "readfile__list"}, 0, ""},
+	} {
+		var out, errs bytes.Buffer
+		if code := run(append([]string{"--config", config}, c.args...), strings.NewReader(""), &out, &errs); code != c.want || !strings.Contains(errs.String(), c.told) {
+			t.Errorf("%s: exit code %d\n%s", c.args, code, errs.String())
+		}
+	}
+}

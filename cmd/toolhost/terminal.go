@@ -1,14 +1,22 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
+	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
+	"unicode"
 
 	"golang.org/x/term"
 
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A terminal is where a command reads and writes: the answer goes to out, everything else to err.
@@ -83,4 +91,118 @@ func width(w io.Writer) int {
 		}
 	}
 	return 120
+}
+
+// An answer is standard output. Writing to it never fails, so that every command ends in order; the first write that
+// could not be done is told at the end, by lost. A terminal gets no characters that could move its cursor.
+type answer struct {
+	w io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err != nil {
+		return len(p), nil
+	}
+	text := p
+	if isTerminal(a.w) {
+		text = []byte(clean(string(p)))
+	}
+	_, a.err = a.w.Write(text)
+	return len(p), nil
+}
+
+// lost says why the answer did not arrive. A reader that has read enough, such as head, is no reason.
+func (a *answer) lost() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err == nil || errors.Is(a.err, syscall.EPIPE) {
+		return nil
+	}
+	err := a.err
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err // the name of standard output tells nobody anything
+	}
+	return &exitError{exitLost, fmt.Sprintf("the answer could not be written: %v", err)}
+}
+
+// clean makes text safe for a terminal: lines and tabs stay, whatever could move the cursor, change colours, turn the
+// direction of writing, or be there unseen becomes a replacement character.
+func clean(text string) string {
+	text, _ = textutil.Visible(text, unicode.ReplacementChar)
+	return text
+}
+
+// A cleaner passes on clean text. Each write must hold whole characters.
+type cleaner struct{ w io.Writer }
+
+func (c cleaner) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(c.w, clean(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// fit makes text one line of at most n columns that cannot move the cursor.
+func fit(text string, n int) string {
+	text, _ = textutil.Visible(text, ' ')
+	text = strings.NewReplacer("\n", " ", "\t", " ").Replace(text)
+	used, end := 0, 0 // end is where the text is cut, so that the sign for it still fits
+	for i, r := range text {
+		if used+columns(r) > n {
+			return text[:end] + "…"[:min(max(n, 0), 1)*len("…")]
+		}
+		used += columns(r)
+		if used < n {
+			end = i + len(string(r))
+		}
+	}
+	return text
+}
+
+// wide are the characters that most terminals show in two columns.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
+	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1faff, 1}, {0x20000, 0x3fffd, 1}},
+}
+
+// columns is how much room a character takes.
+func columns(r rune) int {
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case unicode.Is(wide, r):
+		return 2
+	}
+	return 1
+}
+
+func textColumns(text string) (n int) {
+	for _, r := range text {
+		n += columns(r)
+	}
+	return n
+}
+
+// writeTable writes rows of cells in columns. The last column gives way, so that no line is longer than room.
+func writeTable(w io.Writer, rows [][]string, room int) {
+	widths := map[int]int{}
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			widths[i] = max(widths[i], textColumns(cell)+2)
+		}
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell + strings.Repeat(" ", max(0, widths[i]-textColumns(cell))))
+		}
+		out.WriteString(fit(strings.TrimRight(line.String(), " "), room) + "\n")
+	}
+	_, _ = io.WriteString(w, out.String()) // an answer remembers what went wrong
 }

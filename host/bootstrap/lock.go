@@ -1,10 +1,17 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/lockfile"
@@ -87,4 +94,292 @@ func (p *Plugins) Unlocked(only ...string) (out []error) {
 func reducedSandbox(plugin string, c *sandbox.Confinement) error {
 	return fmt.Errorf("plugin %q asks for the sandbox level %q, and is kept at %q: %s (toolhost doctor tells more)",
 		plugin, c.Asked, c.Got, strings.Join(c.Missing, "; "))
+}
+
+// LockName is the name of the lock file, beside the configuration.
+const LockName = lockfile.Name
+
+// A Relock compares plugins with the lock file, and writes what they are now. Its steps, in order: PlanLock starts nothing;
+// Inspect starts plugins for their tools; Write changes the lock file.
+type Relock struct {
+	// Plugins are those to lock, and those that are locked and gone.
+	Plugins []*LockedPlugin
+
+	from *Plugins
+}
+
+// A LockedPlugin is a plugin as it was locked, and in its present form.
+type LockedPlugin struct {
+	Name     string
+	Added    bool                       // it was not locked before
+	Gone     bool                       // it is locked, and no longer exists
+	Problem  error                      // why it cannot be inspected
+	Program  string                     // the absolute path of the file
+	Partial  bool                       // the checksum does not cover all that runs; see PartialChecksum
+	Asked    bool                       // it was started, and Tools are known
+	Tools    map[string]json.RawMessage // the present definitions, by the tools' own names
+	Unpinned []string                   // arguments that name files, whose content is not locked
+	Kept     []string                   // other platforms, whose checksums stay
+
+	spec        supervise.Spec
+	old, now    *lockfile.Plugin           // nil: not locked; gone
+	definitions map[string]json.RawMessage // the present ones, by hash
+}
+
+// PlanLock looks at the named plugins, or at all. The platforms are the files of programs for other platforms, by platform such
+// as linux_amd64; they go with one name.
+func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*Relock, error) {
+	sums := map[string]string{}
+	for platform, file := range platforms {
+		sum, err := fingerprint(file)
+		if err != nil {
+			return nil, err
+		}
+		sums[platform] = sum
+	}
+	for _, n := range named {
+		if !slices.Contains(p.names(), n) {
+			return nil, fmt.Errorf("there is no plugin %q%s", n, meantOf(n, p.names()))
+		}
+	}
+	r := &Relock{from: p}
+	for _, spec := range p.Specs {
+		if len(named) == 0 || slices.Contains(named, spec.Name) {
+			r.Plugins = append(r.Plugins, p.planOne(spec, sums))
+		}
+	}
+	if len(named) == 0 && len(p.Problems) == 0 && p.Config.Locked != nil { // else it may only have been left out
+		for _, old := range p.Config.Locked.Plugins {
+			if !slices.Contains(p.names(), old.Name) {
+				r.Plugins = append(r.Plugins, &LockedPlugin{Name: old.Name, Gone: true, old: &old})
+			}
+		}
+	}
+	return r, nil
+}
+
+// CheckPlatform says what is wrong with a platform to lock a program for.
+func CheckPlatform(platform string) error {
+	switch {
+	case !lockfile.IsPlatform(platform):
+		return fmt.Errorf("the platform must look like %s, not %q", lockfile.Platform(), platform)
+	case platform == lockfile.Platform():
+		return fmt.Errorf("%s is this machine, where the program is the one that runs; leave --platform out", platform)
+	}
+	return nil
+}
+
+// planOne is all that is known without starting the plugin.
+func (p *Plugins) planOne(spec supervise.Spec, sums map[string]string) *LockedPlugin {
+	l := &LockedPlugin{Name: spec.Name, spec: spec, old: p.Config.Locked.Plugin(spec.Name)}
+	l.Added = l.old == nil
+	program, err := spec.Inspect()
+	if err != nil {
+		l.Problem = err
+		return l
+	}
+	now := lockfile.New(spec, p.Dir)
+	now.SHA256, l.Program, l.Partial = map[string]string{}, program.Path, program.InPlace
+	if l.old != nil {
+		maps.Copy(now.SHA256, l.old.SHA256)
+		now.Version, now.Tools, now.Dynamic, now.Interpreters = l.old.Version, l.old.Tools, l.old.Dynamic, l.old.Interpreters
+	}
+	maps.Copy(now.SHA256, sums)
+	now.SHA256[lockfile.Platform()] = program.SHA256
+	now.SetInterpretersHere(program.Interpreters)
+	l.now = &now
+	for _, platform := range slices.Sorted(maps.Keys(now.SHA256)) {
+		if _, given := sums[platform]; !given && platform != lockfile.Platform() {
+			l.Kept = append(l.Kept, platform)
+		}
+	}
+	for i, arg := range spec.LockedCommand()[1:] {
+		path := spec.Command[i+1]
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(cmp.Or(spec.Dir, p.options.Workdir), path)
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			l.Unpinned = append(l.Unpinned, arg)
+		}
+	}
+	// The program that is started for its tools is the one that was hashed.
+	l.spec.Lock = supervise.Lock{SHA256: program.SHA256, Interpreters: now.InterpretersHere(), Source: "what was read a moment ago"}
+	return l
+}
+
+// Inspect starts plugins for their tools: those that were not locked before if added is set, those whose program or settings
+// have changed if changed is set, and all others.
+func (r *Relock) Inspect(ctx context.Context, added, changed bool) error {
+	byName := map[string]*LockedPlugin{}
+	at := &Plugins{Configuration: &Configuration{Config: r.from.Config, options: r.from.options, redactor: r.from.redactor, builtin: r.from.builtin}}
+	at.options.Plugins, at.options.Refresh, at.options.Profile = nil, true, ""
+	for _, p := range r.Plugins {
+		if p.Problem == nil && p.now != nil && (p.old != nil || added) && (changed || !p.RunsOther()) {
+			at.Specs = append(at.Specs, p.spec)
+			byName[p.Name] = p
+		}
+	}
+	if len(byName) == 0 {
+		return nil
+	}
+	i, err := at.open(ctx, false)
+	if err != nil {
+		return err
+	}
+	var all sync.WaitGroup
+	for _, process := range i.Processes() {
+		all.Go(func() { byName[process.Name()].inspect(ctx, process, r.from.FreeTools[process.Name()]) })
+	}
+	all.Wait()
+	if err := i.Close(); err != nil {
+		i.options.Logger.Error("closing", "error", err)
+	}
+	return nil
+}
+
+func (l *LockedPlugin) inspect(ctx context.Context, process *supervise.Process, free bool) {
+	defined, err := process.Tools(ctx)
+	if err != nil {
+		l.Problem = err
+		return
+	}
+	status := process.Status()
+	l.Asked, l.now.Version, l.now.Dynamic, l.now.Tools = true, plainWord(status.Version), status.Dynamic, nil
+	if free {
+		return
+	}
+	l.now.Tools, l.Tools, l.definitions = map[string]string{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for _, t := range defined {
+		if err := t.Check(); err != nil { // it is not offered
+			continue
+		}
+		if _, twice := l.Tools[t.Name]; twice {
+			l.Problem = errors.Join(l.Problem, errors.New("it declares the tool "+t.Name+" more than once"))
+		}
+		definition, hash := host.Definition(t)
+		l.now.Tools[t.Name], l.Tools[t.Name], l.definitions[hash] = hash, definition, definition
+	}
+}
+
+// plainWord makes a short text of printable ASCII of a plugin's version.
+func plainWord(text string) string {
+	runes := []rune(text)
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, string(runes[:min(len(runes), 60)]))
+}
+
+// Differs says whether the plugin is not what was locked.
+func (l *LockedPlugin) Differs() bool { return !l.old.Equal(l.now) }
+
+// RunsOther says whether another program, or the program in another way, would run than was locked.
+func (l *LockedPlugin) RunsOther() bool {
+	return l.Problem == nil && l.now != nil && l.old != nil && !l.old.Runs(*l.now)
+}
+
+// Dynamic says whether the plugin changes its tools while it runs, which are pinned.
+func (l *LockedPlugin) Dynamic() bool { return l.now.Dynamic && l.now.Tools != nil }
+
+// Pinned says whether its tools were pinned before, and are now.
+func (l *LockedPlugin) Pinned() (before, now bool) { return l.old.Tools != nil, l.now.Tools != nil }
+
+// A Difference is a part of a plugin as it was locked, and as it is now; "" is none.
+type Difference struct{ Part, Old, Now string }
+
+// Differences are the parts that differ, without the tools.
+func (l *LockedPlugin) Differences() []Difference {
+	old, now := l.old, l.now
+	if old == nil {
+		old = &lockfile.Plugin{}
+	}
+	all := []Difference{
+		{"version", old.Version, now.Version}, {"source", old.Source, now.Source}, {"program", old.Program, now.Program},
+		{"args", quoted(old.Args), quoted(now.Args)}, {"env", quoted(old.Env), quoted(now.Env)},
+		{"level", string(old.Level), string(now.Level)},
+	}
+	for _, platform := range slices.Sorted(maps.Keys(now.SHA256)) {
+		all = append(all, Difference{"sha256 of " + platform, old.SHA256[platform], now.SHA256[platform]})
+	}
+	before, after := old.InterpretersHere(), now.InterpretersHere()
+	both := maps.Clone(before)
+	maps.Copy(both, after)
+	for _, path := range slices.Sorted(maps.Keys(both)) {
+		all = append(all, Difference{"interpreter " + path, before[path], after[path]})
+	}
+	return slices.DeleteFunc(all, func(d Difference) bool { return d.Old == d.Now })
+}
+
+// OtherProgram says whether the program of this platform has another checksum than was locked.
+func (l *LockedPlugin) OtherProgram() bool {
+	return l.old == nil || l.old.SHA256[lockfile.Platform()] != l.now.SHA256[lockfile.Platform()]
+}
+
+func quoted(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%q", words)
+}
+
+// A ToolDifference is a tool that is not what was locked.
+type ToolDifference struct {
+	Name string
+	// Old is the hash of the locked definition, "" when there is none, and OldDefinition that if it was kept on this machine.
+	Old           string
+	OldDefinition json.RawMessage
+	Now           json.RawMessage // the present definition; nil when there is none
+}
+
+// Changes compares both definitions, part by part.
+func (d ToolDifference) Changes() []lockfile.Change { return lockfile.Changes(d.OldDefinition, d.Now) }
+
+// ToolDifferences are the tools that differ, by name.
+func (l *LockedPlugin) ToolDifferences() (out []ToolDifference) {
+	var old map[string]string
+	if l.old != nil {
+		old = l.old.Tools
+	}
+	both := maps.Clone(old)
+	if both == nil {
+		both = map[string]string{}
+	}
+	maps.Copy(both, l.now.Tools)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		if before, now := old[name], l.now.Tools[name]; before != now {
+			d := ToolDifference{Name: name, Old: before}
+			if now != "" {
+				d.Now = l.Tools[name]
+			}
+			if before != "" {
+				d.OldDefinition = keptDefinition(before)
+			}
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Write changes the lock file for the plugins that differ, unless another process has changed it since it was read.
+// It returns the path of the file.
+func (r *Relock) Write(plugins []*LockedPlugin) (path string, err error) {
+	path = filepath.Join(r.from.Dir, lockfile.Name)
+	for _, p := range plugins {
+		keepDefinitions(p.definitions)
+	}
+	return path, lockfile.Update(path, func(lock *lockfile.File) error {
+		for _, p := range plugins {
+			if !lock.Plugin(p.Name).Equal(p.old) {
+				return fmt.Errorf("%s was changed meanwhile; nothing was written; look again", lockfile.Name)
+			}
+			if p.now == nil {
+				lock.Remove(p.Name)
+			} else {
+				lock.Put(*p.now)
+			}
+		}
+		return nil
+	})
 }

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/bootstrap"
+)
+
+// A choice is a flag whose value is one of a few words.
+type choice struct {
+	name  string
+	words []string
+	is    *string
+}
+
+// choose adds a flag that is one of the words, to the command and those below it, and has the shell complete them. It stays as
+// it is when it is not given; usage has them in the place of %s.
+func choose(cmd *cobra.Command, is *string, name, usage string, words ...string) {
+	cmd.PersistentFlags().Var(choice{name, words, is}, name, fmt.Sprintf(usage, either(words)))
+	complete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// chooseFormat adds the flag --format, which is the first of the words unless it is given.
+func chooseFormat(cmd *cobra.Command, is *string, usage string, words ...string) {
+	*is = words[0]
+	choose(cmd, is, "format", usage, words...)
+}
+
+func (c choice) String() string { return *c.is }
+
+// Type has the flag shown as any other that takes a word.
+func (c choice) Type() string { return "string" }
+
+// Set takes the word in capitals too, as many write levels of logs.
+func (c choice) Set(word string) error {
+	i := slices.IndexFunc(c.words, func(w string) bool { return strings.EqualFold(w, word) })
+	if i < 0 {
+		return mischoice{fmt.Errorf("--%s must be %s, not %q", c.name, either(c.words), word)}
+	}
+	*c.is = c.words[i]
+	return nil
+}
+
+// A mischoice says all that there is to say of a wrong word.
+type mischoice struct{ error }
+
+// either lists words as a sentence does.
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// callerName is who makes the calls of this program, for rules that name callers.
+const callerName = "cli"
+
+func approveFlag(cmd *cobra.Command, to *string) {
+	choose(cmd, to, "approve", "for calls that need a person's yes: %s (default: the mode of the configuration)", "ask", "always", "never")
+}
+
+// clientApproveFlag is approveFlag for a program that clients run, who may have asked already.
+func clientApproveFlag(cmd *cobra.Command, to *string) {
+	choose(cmd, to, "approve", "for calls that need a person's yes: %s; client: the client has asked its user (default: the mode of the configuration)",
+		"ask", "always", "never", string(bootstrap.ApproveClient))
+}
+
+func sessionFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "session", "", "count the call for the `session` of this name (default: that of the work folder, which ends after an hour without calls)")
+	complete(cmd, "session", cobra.NoFileCompletions)
+}
+
+// profileFlag lets a command choose a profile.
+func (g *globals) profileFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "profile", "", "only the tools of this `profile`, under its rules")
+	complete(cmd, "profile", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		c, err := g.load()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return slices.Sorted(maps.Keys(c.Profiles)), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// describedBy is how many columns of a description the shell is given beside a name.
+const describedBy = 70
+
+// completeTools offers the names of the tools to the shell.
+func (g *globals) completeTools(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	g.silence()
+	o := g.options()
+	if c, err := bootstrap.Load(o); err != nil || !c.Trusted() { // who presses Tab has not asked for anything to run
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	o.SingleCall = true
+	s, err := g.open(cmd.Context(), o)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	defer g.close(s)
+	var out []string
+	tools, _ := s.Host().Tools(cmd.Context())
+	for _, t := range tools {
+		out = append(out, t.Name+"\t"+fit(firstLine(t.Description), describedBy))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completePlugins offers the names of the plugins; none is started for it, but what finds them is, if
+// it may be.
+func (g *globals) completePlugins(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	g.silence()
+	c, err := bootstrap.Load(g.options())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var out []string
+	for _, s := range c.Find(cmd.Context()).Specs {
+		out = append(out, s.Name)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// silence keeps a completion from writing into the command line.
+func (g *globals) silence() { g.terminal = terminal{out: &answer{w: io.Discard}, err: io.Discard} }
+
+// complete makes the shell complete a flag's values.
+func complete(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
+		panic(err) // the flag is not there: a mistake in this package
+	}
+}
