@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,8 +80,7 @@ func (r *reader) pluginConfig(in *hclfile.Body, plugin string, references map[st
 	if e == nil {
 		return nil
 	}
-	t.mark("", e)
-	t.refer("", e, v)
+	t.value("", e, v)
 	return encode(jsonOf(v))
 }
 
@@ -134,9 +134,8 @@ func (t *tree) body(b *hclsyntax.Body, pointer string) map[string]any {
 	for _, a := range hclfile.InOrder(b.Attributes) {
 		if v, ok := t.Eval(a.Expr); ok {
 			out[a.Name] = jsonOf(v)
-			t.refer(child(pointer, a.Name), a.Expr, v)
+			t.value(child(pointer, a.Name), a.Expr, v)
 		}
-		t.mark(child(pointer, a.Name), a.Expr)
 	}
 	byType := map[string][]*hclsyntax.Block{}
 	for _, inner := range b.Blocks {
@@ -200,37 +199,34 @@ func (t *tree) note(pointer string, at hcl.Range) {
 	}
 }
 
-// mark notes the lines of an expression, and of what is written out inside it.
-func (t *tree) mark(pointer string, e hclsyntax.Expression) {
+// value notes the lines of an expression and of what is written out inside it, and how values by reference are written.
+func (t *tree) value(pointer string, e hclsyntax.Expression, v cty.Value) {
 	t.note(pointer, e.Range())
 	switch e := e.(type) {
-	case *hclsyntax.TupleConsExpr:
-		for i, item := range e.Exprs {
-			t.mark(child(pointer, strconv.Itoa(i)), item)
-		}
-	case *hclsyntax.ObjectConsExpr:
-		for _, item := range e.Items {
-			if key, ok := hclfile.LiteralKey(item); ok {
-				t.mark(child(pointer, key), item.ValueExpr)
-			}
-		}
-	}
-}
-
-// refer notes which values are by reference, and how each is written.
-func (t *tree) refer(pointer string, e hclsyntax.Expression, v cty.Value) {
-	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:
-		t.refer(pointer, e.Expression, v)
+		t.value(pointer, e.Expression, v)
 		return
 	case *hclsyntax.TupleConsExpr:
 		items := v.AsValueSlice()
 		for i, item := range e.Exprs {
-			t.refer(child(pointer, strconv.Itoa(i)), item, items[i])
+			t.value(child(pointer, strconv.Itoa(i)), item, items[i])
 		}
 		return
 	case *hclsyntax.ObjectConsExpr:
-		if t.referMembers(pointer, e, v) {
+		members := v.AsValueMap()
+		literal := !slices.ContainsFunc(e.Items, func(item hclsyntax.ObjectConsItem) bool {
+			_, ok := hclfile.LiteralKey(item)
+			return !ok
+		})
+		for _, item := range e.Items {
+			key, ok := hclfile.LiteralKey(item)
+			if literal {
+				t.value(child(pointer, key), item.ValueExpr, members[key])
+			} else if ok {
+				t.note(child(pointer, key), item.ValueExpr.Range())
+			}
+		}
+		if literal {
 			return
 		}
 	}
@@ -246,19 +242,4 @@ func (t *tree) refer(pointer string, e hclsyntax.Expression, v cty.Value) {
 		t.referTexts(v, name)
 		t.referLocals(e) // keys too
 	}
-}
-
-// referMembers is refer for an object that is written out. It is false when a key of it is by reference.
-func (t *tree) referMembers(pointer string, e *hclsyntax.ObjectConsExpr, v cty.Value) bool {
-	for _, item := range e.Items {
-		if _, ok := hclfile.LiteralKey(item); !ok {
-			return false
-		}
-	}
-	members := v.AsValueMap()
-	for _, item := range e.Items {
-		key, _ := hclfile.LiteralKey(item)
-		t.refer(child(pointer, key), item.ValueExpr, members[key])
-	}
-	return true
 }
