@@ -138,8 +138,8 @@ func BenchmarkDeath(b *testing.B) {
 	b.ReportMetric(float64(served.Microseconds())/float64(b.N), "us-to-answer")
 }
 
-// BenchmarkList is a whole host that lists a hundred plugins: from the cache, by starting them, and as go-plugin comes, one
-// after the other.
+// BenchmarkList is a whole host that lists a hundred plugins: from the cache, by starting them, and as go-plugin comes,
+// one after the other.
 func BenchmarkList(b *testing.B) {
 	c := newCaching(b)
 	specs := c.linked(100)

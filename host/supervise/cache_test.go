@@ -177,7 +177,8 @@ func TestCacheIsCorrectedByTheStart(t *testing.T) {
 	rewrite(t, tools, []byte("stays as it is\nchanges from this\ngoes away\n"))
 	c.list(Options{}, spec)
 	rewrite(t, tools, []byte("stays as it is\nchanges to that\ncomes new\n"))
-	for tool, want := range map[string]sdk.Code{"stays": "", "changes": sdk.CodePluginUnavailable, "goes": sdk.CodeToolNotFound} {
+	for tool, want := range map[string]sdk.Code{"stays": "", "changes": sdk.CodePluginUnavailable,
+		"goes": sdk.CodeToolNotFound} {
 		t.Run(tool, func(t *testing.T) {
 			mine := *c
 			mine.folder = t.TempDir()
@@ -328,14 +329,19 @@ func TestWhatIsListedAnew(t *testing.T) {
 		"environment":            {change: func(_ *testing.T, s *Spec) { s.Env["X"] = "1" }, starts: 1},
 		"the host's environment": {change: func(t *testing.T, _ *Spec) { t.Setenv("LC_TEST", "1") }, starts: 1},
 		"the terminal":           {change: func(t *testing.T, _ *Spec) { t.Setenv("TERM", "other") }},
-		"configuration":          {role: "dynamic", change: func(_ *testing.T, s *Spec) { s.Config = json.RawMessage(`{"tools":["a"]}`) }, starts: 1},
-		"dynamic":                {role: "dynamic", change: func(*testing.T, *Spec) {}, starts: 1},
-		"times":                  {make: copied, change: func(t *testing.T, s *Spec) { chtimes(t, s.Command[0], time.Now()) }},
-		"the same, copied":       {make: copied, change: func(t *testing.T, s *Spec) { replace(t, s.Command[0], os.Args[0]) }},
-		"another program":        {make: copied, change: func(t *testing.T, s *Spec) { replace(t, s.Command[0], os.Args[0]); appendTo(t, s.Command[0]) }, starts: 1},
-		"a program in place":     {make: copied, change: func(t *testing.T, s *Spec) { appendTo(t, s.Command[0]) }, starts: 1},
-		"another folder":         {make: copied, change: func(t *testing.T, s *Spec) { *s = copied(t, *s) }, starts: 1},
-		"a script":               {make: sh, change: func(*testing.T, *Spec) {}, starts: 1},
+		"configuration": {role: "dynamic",
+			change: func(_ *testing.T, s *Spec) { s.Config = json.RawMessage(`{"tools":["a"]}`) }, starts: 1},
+		"dynamic": {role: "dynamic", change: func(*testing.T, *Spec) {}, starts: 1},
+		"times": {make: copied,
+			change: func(t *testing.T, s *Spec) { chtimes(t, s.Command[0], time.Now()) }},
+		"the same, copied": {make: copied,
+			change: func(t *testing.T, s *Spec) { replace(t, s.Command[0], os.Args[0]) }},
+		"another program": {make: copied,
+			change: func(t *testing.T, s *Spec) { replace(t, s.Command[0], os.Args[0]); appendTo(t, s.Command[0]) }, starts: 1},
+		"a program in place": {make: copied, change: func(t *testing.T, s *Spec) { appendTo(t, s.Command[0]) },
+			starts: 1},
+		"another folder": {make: copied, change: func(t *testing.T, s *Spec) { *s = copied(t, *s) }, starts: 1},
+		"a script":       {make: sh, change: func(*testing.T, *Spec) {}, starts: 1},
 		"a program that runs it": {make: func(_ *testing.T, s Spec) Spec {
 			s.Command = []string{"sh", "-c", "exec '" + must(filepath.Abs(os.Args[0])) + "'"}
 			return s

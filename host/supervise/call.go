@@ -16,11 +16,11 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Call runs one tool, at most once, and starts the plugin if it does not run. A tool that fails returns a result with an
-// Error. The error of Call itself is an *sdk.Error with its Outcome: the plugin is not available, died during the call,
-// violated the protocol, or ctx ended. When the plugin dies, a call that provably never reached it, or whose tool is listed
-// in Spec.Idempotent, is made once more, with the same id and the time that is left of ctx. A call whose tool differs from
-// the one that was listed is not made.
+// Call runs one tool, at most once, and starts the plugin if it does not run. A tool that fails returns a result with
+// an Error. The error of Call itself is an *sdk.Error with its Outcome: the plugin is not available, died during the
+// call, violated the protocol, or ctx ended. When the plugin dies, a call that provably never reached it, or whose tool
+// is listed in Spec.Idempotent, is made once more, with the same id and the time that is left of ctx. A call whose tool
+// differs from the one that was listed is not made.
 func (p *Process) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 	listed := p.description.Load()
 	result, died, err := p.attempt(ctx, r, 1, listed)
@@ -99,8 +99,8 @@ func (p *Process) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, er
 	return preview, err
 }
 
-// disconnected is true for a connection that broke, false for a plugin that answered with something else than its result.
-// Canceled means that our end was closed, because the death of the plugin was known first.
+// disconnected is true for a connection that broke, false for a plugin that answered with something else than its
+// result. Canceled means that our end was closed, because the death of the plugin was known first.
 func disconnected(b *client.BrokenError) bool {
 	code := status.Code(b.Err)
 	return !b.Delivered || code == codes.Unavailable || code == codes.Canceled
@@ -154,7 +154,8 @@ func (p *Process) lost(g *generation, r *sdk.Request, broken *client.BrokenError
 	return e
 }
 
-// checkDefinition fails if the tool is no longer what the caller saw: r.Listed, else what was listed when the call began.
+// checkDefinition fails if the tool is no longer what the caller saw: r.Listed, else what was listed when the call
+// began.
 func (p *Process) checkDefinition(r *sdk.Request, listed, now *sdk.Description) error {
 	seen := r.Listed
 	if seen == nil {
@@ -318,8 +319,8 @@ func (s *inFlightCalls) count() int {
 	return len(s.running)
 }
 
-// close refuses further calls. It returns a channel that closes when the last call has ended, and the time until the last
-// deadline, at most limit.
+// close refuses further calls. It returns a channel that closes when the last call has ended, and the time until the
+// last deadline, at most limit.
 func (s *inFlightCalls) close(limit time.Duration) (empty <-chan struct{}, longest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,7 +63,8 @@ func TestEnvironmentIsAnAllowList(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := "\n" + strings.Join(env, "\n") + "\n"
-	for _, want := range []string{"\nEXTRA=given\n", "\nLC_TEST=kept\n", "\nPATH=", fmt.Sprintf("\nTOOLHOST_HOST_PID=%d\n", os.Getpid())} {
+	for _, want := range []string{"\nEXTRA=given\n", "\nLC_TEST=kept\n", "\nPATH=",
+		fmt.Sprintf("\nTOOLHOST_HOST_PID=%d\n", os.Getpid())} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is missing", want)
 		}
@@ -103,7 +104,8 @@ func TestKilledDuringACall(t *testing.T) {
 	checkError(t, err, sdk.CodePluginCrashed, "SIGKILL")
 	checkOutcome(t, err, sdk.OutcomeUnknown)
 	facts := factsOf(t, err)
-	if facts["signal"] != "SIGKILL" || facts["delivered"] != true || facts["generation"] != 1.0 || facts["plugin"] != "good" {
+	if facts["signal"] != "SIGKILL" || facts["delivered"] != true || facts["generation"] != 1.0 ||
+		facts["plugin"] != "good" {
 		t.Errorf("details: %v", facts)
 	}
 	if got := mustCall(t, p, "echo", "again"); got != "again" {
@@ -421,17 +423,19 @@ func playMarks() {
 		os.Exit(3)
 	}
 	p := sdk.New("marks", "1.0.0")
-	sdk.AddTool(p, sdk.Tool{Name: "dies", Description: "for tests"}, func(ctx context.Context, r *sdk.Request, _ textArgs) (*sdk.Result, error) {
-		deadline, _ := ctx.Deadline()
-		f := must(os.OpenFile(marker, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
-		must(f.WriteString(r.CallID + " " + deadline.Format(time.RFC3339Nano) + "\n"))
-		os.Exit(7)
-		return nil, nil
-	})
+	sdk.AddTool(p, sdk.Tool{Name: "dies", Description: "for tests"},
+		func(ctx context.Context, r *sdk.Request, _ textArgs) (*sdk.Result, error) {
+			deadline, _ := ctx.Deadline()
+			f := must(os.OpenFile(marker, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600))
+			must(f.WriteString(r.CallID + " " + deadline.Format(time.RFC3339Nano) + "\n"))
+			os.Exit(7)
+			return nil, nil
+		})
 	sdk.Serve(p)
 }
 
-// A call that was decided on before a reload is not made of a tool that is another since, whether the plugin ran or not.
+// A call that was decided on before a reload is not made of a tool that is another since, whether the plugin ran or
+// not.
 func TestACallIsOfTheToolThatWasListed(t *testing.T) {
 	t.Parallel()
 	for name, runs := range map[string]bool{"runs": true, "does not run": false} {
@@ -487,7 +491,8 @@ func mustStop(t *testing.T, p *Process) error {
 // Whatever differs makes another definition.
 func TestSameDefinition(t *testing.T) {
 	full := func() *sdk.Tool {
-		return &sdk.Tool{Name: "n", InputSchema: []byte("{}"), OutputSchema: []byte("{}"), Hints: sdk.Hints{ReadOnly: new(true)}}
+		return &sdk.Tool{Name: "n", InputSchema: []byte("{}"), OutputSchema: []byte("{}"),
+			Hints: sdk.Hints{ReadOnly: new(true)}}
 	}
 	if !sameDefinition(full(), full()) || sameDefinition(full(), nil) || !sameDefinition(nil, nil) {
 		t.Error("equal definitions are not the same, or others are")

@@ -24,8 +24,8 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// A child is the process of one generation, under a launcher of its own, which ends everything that the process has started.
-// The launcher reports its end: the end of a pipe would not, since another process may hold it open.
+// A child is the process of one generation, under a launcher of its own, which ends everything that the process has
+// started. The launcher reports its end: the end of a pipe would not, since another process may hold it open.
 type child struct {
 	pid         int           // as this process sees it
 	handle      *os.Process   // this process, never another with the same number
@@ -44,9 +44,10 @@ type child struct {
 	killReason string        // why the host killed it, or ""
 }
 
-// launch starts the plugin in a session of its own, without a terminal, and returns its standard output, which the caller
-// must read to its end. The end of ctx ends the start, not the process.
-func launch(ctx context.Context, spec Spec, how sandbox.Stage, log *slog.Logger) (c *child, stdout *os.File, err error) {
+// launch starts the plugin in a session of its own, without a terminal, and returns its standard output, which the
+// caller must read to its end. The end of ctx ends the start, not the process.
+func launch(ctx context.Context, spec Spec, how sandbox.Stage, log *slog.Logger) (c *child, stdout *os.File,
+	err error) {
 	var stdin, out, stderr pipe
 	for _, p := range []*pipe{&stdin, &out, &stderr} {
 		if p.r, p.w, err = os.Pipe(); err != nil {
@@ -107,8 +108,8 @@ func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}
 	return ended, err
 }
 
-// wait ends when everything that the process started has ended and its output is read. Its folder for temporary files is
-// removed.
+// wait ends when everything that the process started has ended and its output is read. Its folder for temporary files
+// is removed.
 func (c *child) wait(ended <-chan struct{}, how sandbox.Stage) {
 	<-ended
 	c.mu.Lock()
@@ -146,8 +147,8 @@ func (c *child) signal(sig syscall.Signal, reason string) {
 	}
 }
 
-// gone says whether the process itself has ended, which the kernel knows before the launcher has ended the rest. It is false
-// where the kernel does not tell.
+// gone says whether the process itself has ended, which the kernel knows before the launcher has ended the rest. It is
+// false where the kernel does not tell.
 func (c *child) gone() (ended bool) {
 	_ = c.handle.WithHandle(func(handle uintptr) {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 0)
@@ -156,8 +157,8 @@ func (c *child) gone() (ended bool) {
 	return ended
 }
 
-// exitError says how the process ended, with a phrase such as " before the handshake", and whether processes that it started
-// may be left. It has ended.
+// exitError says how the process ended, with a phrase such as " before the handshake", and whether processes that it
+// started may be left. It has ended.
 func (c *child) exitError(phrase string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -263,12 +264,12 @@ func (l *remainderReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// inherited are the variables of the host's environment that plugins get, besides LC_*. All others, tokens above all, stay
-// with the host.
+// inherited are the variables of the host's environment that plugins get, besides LC_*. All others, tokens above all,
+// stay with the host.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "TERM"}
 
-// environment is that of a plugin's process: the allow-list, a folder for temporary files, the spec's, then go-plugin's and
-// our own, which nothing replaces.
+// environment is that of a plugin's process: the allow-list, a folder for temporary files, the spec's, then go-plugin's
+// and our own, which nothing replaces.
 func environment(spec Spec, temp string, protocol []string) []string {
 	out := append(inheritedEnvironment(spec), "TMPDIR="+temp)
 	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {

@@ -127,7 +127,8 @@ func killedHost(t *testing.T, l sandbox.Level, after time.Duration) {
 	checkSwept(t, run)
 }
 
-// A launcher that somebody kills takes the plugin along. The call that ran hears of it, and the next one has a new process.
+// A launcher that somebody kills takes the plugin along. The call that ran hears of it, and the next one has a new
+// process.
 func TestLauncherKilled(t *testing.T) {
 	t.Parallel()
 	for _, l := range levels {
@@ -139,7 +140,8 @@ func TestLauncherKilled(t *testing.T) {
 			if err := syscall.Kill(launcherOf(p.Status().PID), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			rest := map[string]string{"pid-namespace": "the kernel has ended all processes that it started", "process-tree": "processes that it started may still run"}
+			rest := map[string]string{"pid-namespace": "the kernel has ended all processes that it started",
+				"process-tree": "processes that it started may still run"}
 			checkError(t, <-ended, sdk.CodePluginCrashed, "SIGKILL", "its launcher was killed; "+rest[contained(l)])
 			checkGone(t, mark)
 			if got := mustCall(t, p, "echo", "again"); got != "again" || p.Status().Generation != 2 {
@@ -207,7 +209,8 @@ func TestPluginOfStoppedLauncherDies(t *testing.T) {
 	}
 }
 
-// A launcher that is stopped again and again, which only somebody outside can do in a namespace, is in nobody's way either.
+// A launcher that is stopped again and again, which only somebody outside can do in a namespace, is in nobody's way
+// either.
 func TestLauncherStoppedAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	spec, mark := ugly(t, sandbox.Supervised)
@@ -303,7 +306,8 @@ func TestEndsInANamespace(t *testing.T) {
 func TestNamespaceKeepsPluginsFromTheHost(t *testing.T) {
 	s := supervisor(t)
 	spec := Spec{Name: "attacker", Sandbox: sandbox.Spec{Level: sandbox.Confined}, Command: []string{"sh", "-c",
-		`kill -KILL $PPID; kill -STOP $PPID; kill -KILL $TOOLHOST_HOST_PID; test -e /proc/$TOOLHOST_HOST_PID; echo "seen: $?" >&2; exit 3`}}
+		`kill -KILL $PPID; kill -STOP $PPID; kill -KILL $TOOLHOST_HOST_PID; test -e /proc/$TOOLHOST_HOST_PID; echo "seen: ` +
+			`$?" >&2; exit 3`}}
 	if contained(sandbox.Confined) != "pid-namespace" {
 		spec.Command[2] = "echo seen: 1 >&2; exit 3" // without one there is nothing that keeps it
 	}
@@ -356,7 +360,9 @@ func TestPluginsGoFirstWithoutMemory(t *testing.T) {
 	for _, level := range allLevels {
 		p := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Level: level}))
 		out := mustCall(t, p, "run", "echo 0 > /proc/self/oom_score_adj; cat /proc/self/oom_score_adj")
-		if got, own := score(fmt.Sprint(p.Status().PID)), strings.HasSuffix(strings.TrimSpace(out), fmt.Sprint(want)); got != want || level != sandbox.Supervised && reached(level) == level && !own {
+		if got, own := score(fmt.Sprint(p.Status().PID)),
+			strings.HasSuffix(strings.TrimSpace(out), fmt.Sprint(want)); got != want || level != sandbox.Supervised &&
+			reached(level) == level && !own {
 			t.Errorf("%s: %d; in it: %s", level, got, out)
 		}
 	}
@@ -371,7 +377,8 @@ func TestStartEndsBeforeItHasBegun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	spec := playing("good", "good").complete("")
-	how := must(s.prepareSandbox(spec, os.Args[0], sandbox.Folders{Temp: t.TempDir()}, []string{"PLAY=silent"}, s.pluginPrograms))
+	how := must(s.prepareSandbox(spec, os.Args[0], sandbox.Folders{Temp: t.TempDir()}, []string{"PLAY=silent"},
+		s.pluginPrograms))
 	if _, _, err := launch(ctx, spec, how, s.log); err == nil {
 		t.Error("it was started")
 	}
@@ -388,7 +395,8 @@ func TestOutputInStrangeHands(t *testing.T) {
 		t.Fatalf("%s: %v", out, err)
 	}
 	defer func() { _ = syscall.Kill(away, syscall.SIGKILL) }()
-	soon(t, "it is in a session of its own", patience, func() bool { s, err := unix.Getsid(away); return err == nil && s == away })
+	soon(t, "it is in a session of its own", patience,
+		func() bool { s, err := unix.Getsid(away); return err == nil && s == away })
 	if err := syscall.Kill(launcherOf(p.Status().PID), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -503,9 +511,11 @@ func childOf(pid int) (child int) {
 func init() {
 	plays["burrows"] = func() {
 		p := sdk.New("burrows", "1")
-		sdk.AddTool(p, sdk.Tool{Name: "burrow", Description: "makes folders in folders"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
-			return sdk.Text("done"), errors.Join(burrow(os.Getenv("TMPDIR"), burrowDepth), burrow(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), burrowDepth))
-		})
+		sdk.AddTool(p, sdk.Tool{Name: "burrow", Description: "makes folders in folders"},
+			func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+				return sdk.Text("done"), errors.Join(burrow(os.Getenv("TMPDIR"), burrowDepth),
+					burrow(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), burrowDepth))
+			})
 		sdk.Serve(p)
 	}
 }
@@ -592,7 +602,8 @@ func TestPluginsLeaveDeepFolders(t *testing.T) {
 	if took := time.Since(began); took > stopTime+removalTime+time.Second { // the second is the machine's
 		t.Errorf("closing took %s", took)
 	}
-	soon(t, "nothing is left", patience, func() bool { sweepRunDirs(filepath.Dir(s.runDir.path)); return missing(s.runDir.path) })
+	soon(t, "nothing is left", patience,
+		func() bool { sweepRunDirs(filepath.Dir(s.runDir.path)); return missing(s.runDir.path) })
 }
 
 // foldersOf are those of plugins.

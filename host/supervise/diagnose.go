@@ -56,7 +56,8 @@ func launchError(spec Spec, err error) error {
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return fmt.Errorf("%s cannot be run: too many open files; close some, or raise the limit (ulimit -n)", program)
 	case errors.Is(err, syscall.EAGAIN):
-		return fmt.Errorf("%s cannot be run: its user has too many processes; end some, or raise the limit (ulimit -u)", program)
+		return fmt.Errorf("%s cannot be run: its user has too many processes; end some, or raise the limit (ulimit -u)",
+			program)
 	case errors.Is(err, syscall.ETXTBSY):
 		return fmt.Errorf("%s cannot be run: another process still writes to it; try again when it is complete", program)
 	case errors.Is(err, syscall.ENOEXEC):
@@ -67,7 +68,8 @@ func launchError(spec Spec, err error) error {
 
 // aboutFile says whether an error can be about what is in a file, or its mode.
 func aboutFile(err error) bool {
-	for _, e := range []error{os.ErrNotExist, os.ErrPermission, syscall.EISDIR, syscall.ENOEXEC, syscall.EINVAL, errIrregular} {
+	for _, e := range []error{os.ErrNotExist, os.ErrPermission, syscall.EISDIR, syscall.ENOEXEC, syscall.EINVAL,
+		errIrregular} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -91,7 +93,8 @@ func (g *generation) earlyExit(err error) error {
 	case exited && c.exit.Code == 0:
 		return fmt.Errorf("%w: did main call sdk.Serve?", exit)
 	case exited && (c.exit.Code == 126 || c.exit.Code == 127):
-		return fmt.Errorf("%w; a program, an interpreter or a shared library that it needs was not found or cannot be run", exit)
+		return fmt.Errorf("%w; a program, an interpreter or a shared library that it needs was not found or cannot be run",
+			exit)
 	}
 	return exit
 }
@@ -106,7 +109,8 @@ func (e withText) Error() string { return e.text }
 func (e withText) Unwrap() error { return e.error }
 
 // notPermitted matches the messages of programs that a sandbox kept from something.
-var notPermitted = regexp.MustCompile(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|PermissionError|` +
+var notPermitted = regexp.MustCompile(`(?i)permission denied|operation not ` +
+	`permitted|\bEACCES\b|\bEPERM\b|PermissionError|` +
 	`read-only file system|\bEROFS\b|resource busy|\bEBUSY\b|cross-device link|\bEXDEV\b`)
 
 // withSandboxHint adds to the error of a start, or of a process, what its sandbox may have refused.
@@ -132,8 +136,8 @@ func (g *generation) sandboxAdvice(message string) string {
 	return fmt.Sprintf("The sandbox of the plugin may have refused it: %s.", g.sandboxHint)
 }
 
-// diagnose says what in a file keeps it from being run, and how to fix it; "" when it finds nothing. It never blocks, and reads
-// only the headers.
+// diagnose says what in a file keeps it from being run, and how to fix it; "" when it finds nothing. It never blocks,
+// and reads only the headers.
 func diagnose(path string) string {
 	info, err := os.Stat(path)
 	switch {
@@ -186,7 +190,8 @@ func format(f *os.File, head []byte) string {
 	case bytes.HasPrefix(bytes.TrimSpace(head), []byte("#!")):
 		return "its #! line is not its first line, or has blanks before it"
 	case bytes.IndexByte(head, 0) < 0:
-		return `it is a text with no #! line; begin it with one, such as "#!/usr/bin/env python3", or name the interpreter in command`
+		return `it is a text with no #! line; begin it with one, such as "#!/usr/bin/env python3", or name the interpreter ` +
+			`in command`
 	}
 	return "it is not a program for " + thisMachine()
 }
@@ -291,7 +296,8 @@ func isMachO(head []byte) bool {
 	return false
 }
 
-var machOArchs = map[macho.Cpu]string{macho.CpuAmd64: "amd64", macho.CpuArm64: "arm64", macho.Cpu386: "386", macho.CpuArm: "arm"}
+var machOArchs = map[macho.Cpu]string{macho.CpuAmd64: "amd64", macho.CpuArm64: "arm64", macho.Cpu386: "386",
+	macho.CpuArm: "arm"}
 
 func machOProblem(r io.ReaderAt) string {
 	f, err := macho.NewFile(r)

@@ -70,27 +70,36 @@ func TestProgramsThatCannotRun(t *testing.T) {
 	check(t, os.Symlink("nowhere", filepath.Join(dir, "link")))
 	here := "this machine is linux/" + runtime.GOARCH
 	for name, c := range map[string]struct{ program, words string }{
-		"missing":                  {filepath.Join(dir, "none"), "cannot be run: it does not exist"},
-		"a link to nothing":        {filepath.Join(dir, "link"), "it is a link to nowhere, which does not exist"},
-		"a folder":                 {filepath.Join(dir, "folder"), "is a folder, not a program"},
-		"empty":                    {write("empty", "", 0o755), "cannot be run: it is an empty file"},
-		"empty and not marked":     {write("empty2", "", 0o644), "cannot be run: it is an empty file"},
-		"not executable":           {write("plain", "#!/bin/sh\n", 0o644), "permission denied: it is not executable. Fix: chmod +x " + dir},
-		"another machine":          {goOther, "cannot be run: it was built for linux/" + other + ", " + here + "; build it with GOOS=linux GOARCH=" + runtime.GOARCH},
-		"darwin":                   {builtFor(t, dir, "darwin", "arm64"), "it was built for darwin/arm64, " + here},
-		"windows":                  {builtFor(t, dir, "windows", "amd64"), "it was built for windows/amd64, " + here},
-		"riscv":                    {write("riscv", string(header(elf.ELFCLASS64, binary.LittleEndian, elf.EM_RISCV, elf.ET_EXEC)), 0o755), "it was built for linux/riscv64, " + here},
-		"a big-endian machine":     {write("s390x", string(header(elf.ELFCLASS64, binary.BigEndian, elf.EM_S390, elf.ET_EXEC)), 0o755), "it was built for linux/s390x, " + here},
+		"missing":              {filepath.Join(dir, "none"), "cannot be run: it does not exist"},
+		"a link to nothing":    {filepath.Join(dir, "link"), "it is a link to nowhere, which does not exist"},
+		"a folder":             {filepath.Join(dir, "folder"), "is a folder, not a program"},
+		"empty":                {write("empty", "", 0o755), "cannot be run: it is an empty file"},
+		"empty and not marked": {write("empty2", "", 0o644), "cannot be run: it is an empty file"},
+		"not executable": {write("plain", "#!/bin/sh\n", 0o644),
+			"permission denied: it is not executable. Fix: chmod +x " + dir},
+		"another machine": {goOther, "cannot be run: it was built for linux/" + other + ", " + here +
+			"; build it with GOOS=linux GOARCH=" + runtime.GOARCH},
+		"darwin":  {builtFor(t, dir, "darwin", "arm64"), "it was built for darwin/arm64, " + here},
+		"windows": {builtFor(t, dir, "windows", "amd64"), "it was built for windows/amd64, " + here},
+		"riscv": {write("riscv",
+			string(header(elf.ELFCLASS64, binary.LittleEndian, elf.EM_RISCV, elf.ET_EXEC)), 0o755),
+			"it was built for linux/riscv64, " + here},
+		"a big-endian machine": {write("s390x",
+			string(header(elf.ELFCLASS64, binary.BigEndian, elf.EM_S390, elf.ET_EXEC)), 0o755),
+			"it was built for linux/s390x, " + here},
 		"another machine, damaged": {write("cut", whole[:20], 0o755), "it is damaged, or its copy is incomplete"},
 		"an object file":           {write("object", string(own), 0o755), "it is an object file, not a program"},
 		"an archive":               {write("archive", "!<arch>\n__.PKGDEF", 0o755), "is its package main?"},
 		"text":                     {write("text", "import os\n", 0o755), "it is a text with no #! line"},
 		"noise":                    {write("noise", "\x00\x01\x02", 0o755), "it is not a program for linux/"},
-		"a byte order mark":        {write("bom", "\xef\xbb\xbf#!/bin/sh\n", 0o755), "a byte order mark stands before its #! line"},
-		"a blank line first":       {write("blank", "\n#!/bin/sh\n", 0o755), "its #! line is not its first line"},
-		"no interpreter":           {write("lost", "#!/proc/no/such/python3 -u\n", 0o755), "the interpreter of its #! line, /proc/no/such/python3, does not exist"},
-		"nothing after #!":         {write("none1", "#!\n", 0o755), "its #! line names no interpreter"},
-		"Windows line ends":        {write("crlf", "#!/bin/sh\r\necho\r\n", 0o755), "its lines end with CR LF, as on Windows"},
+		"a byte order mark": {write("bom", "\xef\xbb\xbf#!/bin/sh\n", 0o755),
+			"a byte order mark stands before its #! line"},
+		"a blank line first": {write("blank", "\n#!/bin/sh\n", 0o755), "its #! line is not its first line"},
+		"no interpreter": {write("lost", "#!/proc/no/such/python3 -u\n", 0o755),
+			"the interpreter of its #! line, /proc/no/such/python3, does not exist"},
+		"nothing after #!": {write("none1", "#!\n", 0o755), "its #! line names no interpreter"},
+		"Windows line ends": {write("crlf", "#!/bin/sh\r\necho\r\n", 0o755),
+			"its lines end with CR LF, as on Windows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := add(t, supervisor(t), Spec{Name: "bad", Command: []string{c.program}})
@@ -106,7 +115,8 @@ func TestProgramsThatCannotRun(t *testing.T) {
 
 // A program of another system may be started before anybody notices.
 func TestProgramOfAnotherSystem(t *testing.T) {
-	if why, want := diagnose(builtFor(t, t.TempDir(), "freebsd", runtime.GOARCH)), "it was built for freebsd/"+runtime.GOARCH; !strings.HasPrefix(why, want) {
+	if why, want := diagnose(builtFor(t, t.TempDir(), "freebsd", runtime.GOARCH)), "it was built for freebsd/"+
+		runtime.GOARCH; !strings.HasPrefix(why, want) {
 		t.Errorf("got %q, want %q", why, want)
 	}
 	if why := diagnose(builtFor(t, t.TempDir(), runtime.GOOS, runtime.GOARCH)); why != "" {
@@ -121,13 +131,21 @@ func TestProgramOfAnotherSystem(t *testing.T) {
 func TestProgramsThatEndEarly(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ script, words string }{
-		"no Serve":          {"exit 0", "exited with code 0 before the handshake: did main call sdk.Serve?"},
-		"a code":            {"echo why >&2; exit 3", "exited with code 3 before the handshake. Last line on stderr: why"},
-		"env and CR LF":     {"exec env 'python3\r'", "exited with code 127 before the handshake; a program, an interpreter or a shared library that it needs was not found"},
-		"a missing library": {"echo 'error while loading shared libraries: libx.so.1' >&2; exit 127", "a shared library that it needs was not found or cannot be run. Last line on stderr: error while loading shared libraries: libx.so.1"},
-		"CR LF for env":     {"", "exited with code 127 before the handshake; its lines end with CR LF, as on Windows, so that its #! line names \"sh\\r\"; save it with LF alone"},
-		"a signal":          {"kill -SEGV $$", "killed by SIGSEGV before the handshake"},
-		"other words":       {"echo hello; sleep 60", `it printed "hello" in place of the handshake: it is no toolhost plugin, or prints on standard output before sdk.Serve`},
+		"no Serve": {"exit 0", "exited with code 0 before the handshake: did main call sdk.Serve?"},
+		"a code":   {"echo why >&2; exit 3", "exited with code 3 before the handshake. Last line on stderr: why"},
+		"env and CR LF": {"exec env 'python3\r'",
+			"exited with code 127 before the handshake; a program, an interpreter or a shared library that it needs was not " +
+				"found"},
+		"a missing library": {"echo 'error while loading shared libraries: libx.so.1' >&2; exit 127",
+			"a shared library that it needs was not found or cannot be run. Last line on stderr: error while loading shared " +
+				"libraries: libx.so.1"},
+		"CR LF for env": {"",
+			"exited with code 127 before the handshake; its lines end with CR LF, as on Windows, so that its #! line names " +
+				"\"sh\\r\"; save it with LF alone"},
+		"a signal": {"kill -SEGV $$", "killed by SIGSEGV before the handshake"},
+		"other words": {"echo hello; sleep 60",
+			`it printed "hello" in place of the handshake: it is no toolhost plugin, or prints on standard output before ` +
+				`sdk.Serve`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))

@@ -35,8 +35,9 @@ type Sources struct {
 // binaryPrefix begins the names of plugin programs in Sources.Dirs.
 const binaryPrefix = "toolhost-plugin-"
 
-// Find returns the plugins of all sources, sorted by name. An error is about one source or one plugin, which is skipped. A
-// plugin configured by hand takes precedence over one that was found; of two that were found with one name the first is kept.
+// Find returns the plugins of all sources, sorted by name. An error is about one source or one plugin, which is
+// skipped. A plugin configured by hand takes precedence over one that was found; of two that were found with one name
+// the first is kept.
 func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 	f := finder{specs: map[string]Spec{}, configured: map[string]bool{}}
 	programs := f.programsIn(from.Dirs)
@@ -44,7 +45,8 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 		if len(s.Command) == 0 {
 			path, ok := programs[s.Name]
 			if !ok {
-				f.problem("%s: plugin %q has no command, and there is no %s%s in the plugin folders", s.Source, s.Name, binaryPrefix, s.Name)
+				f.problem("%s: plugin %q has no command, and there is no %s%s in the plugin folders", s.Source, s.Name,
+					binaryPrefix, s.Name)
 				continue
 			}
 			s.Command = []string{path}
@@ -70,7 +72,8 @@ func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 		}
 	}
 	if f.surplus > 0 {
-		f.problem("%d plugins that were found are skipped: the limit is %d. Fix: name the plugins that you want in plugin blocks",
+		f.problem("%d plugins that were found are skipped: the limit is %d. Fix: name the plugins that you want in plugin "+
+			"blocks",
 			f.surplus, maxPlugins)
 	}
 	specs := slices.SortedFunc(maps.Values(f.specs), func(a, b Spec) int { return strings.Compare(a.Name, b.Name) })
@@ -152,7 +155,8 @@ type Discovery struct {
 	Command []string
 	Dir     string        // where it runs, and the base of relative programs that it prints
 	Timeout time.Duration // how long it may take; zero is 10 seconds
-	// Sandbox is its sandbox, nil for Supervised. It is as a plugin's, except that no folder is writable when its Write is nil.
+	// Sandbox is its sandbox, nil for Supervised. It is as a plugin's, except that no folder is writable when its Write is
+	// nil.
 	Sandbox *sandbox.Spec
 	Protect []string // as Options.Protect
 	Source  string   // where it was configured, for display
@@ -259,7 +263,8 @@ func (d Discovery) parse(out []byte) ([]Spec, error) {
 	var specs []Spec
 	var wrong []error
 	if n := len(elements) - maxPlugins; n > 0 {
-		wrong = append(wrong, fmt.Errorf("it printed %d plugins, the limit is %d: the last %d are skipped", len(elements), maxPlugins, n))
+		wrong = append(wrong, fmt.Errorf("it printed %d plugins, the limit is %d: the last %d are skipped", len(elements),
+			maxPlugins, n))
 		elements = elements[:maxPlugins]
 	}
 	for i, raw := range elements {

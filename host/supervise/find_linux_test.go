@@ -31,7 +31,9 @@ func discovered(t *testing.T, dir string, box *sandbox.Spec, text string) (strin
 func TestDiscoveryIsSupervised(t *testing.T) {
 	dir, temps := t.TempDir(), shortDir(t)
 	t.Setenv("TMPDIR", temps)
-	out, err := discovered(t, dir, nil, `umask; ulimit -n; ulimit -c; grep NoNewPrivs /proc/self/status; ls -x /proc/$$/fd; pwd; echo x >made; echo x >"$TMPDIR"/x && dirname "$(dirname "$TMPDIR")"; env | grep -c TOOLHOST || :`)
+	out, err := discovered(t, dir, nil,
+		`umask; ulimit -n; ulimit -c; grep NoNewPrivs /proc/self/status; ls -x /proc/$$/fd; pwd; echo x >made; echo x `+
+			`>"$TMPDIR"/x && dirname "$(dirname "$TMPDIR")"; env | grep -c TOOLHOST || :`)
 	want := []string{fmt.Sprintf("%04o", umask()), "4096", "0", "NoNewPrivs:\t1", "0  1  2", dir, temps, "0", ""}
 	if !sandbox.Machine().NoNewPrivs {
 		want[3] = "NoNewPrivs:\t0"
@@ -65,7 +67,8 @@ func TestDiscoveryInASandbox(t *testing.T) {
 		{"confined, reads", read, sandbox.Spec{}, "", "s3cret"},
 		{"isolated, reads", read, sandbox.Spec{Level: sandbox.Isolated}, "reads no more than it needs to run", "s3cret"},
 		{"isolated, may read", read, sandbox.Spec{Level: sandbox.Isolated, Read: []string{secret}}, "", "s3cret"},
-		{"wrapped", "echo inner", sandbox.Spec{Wrapper: []string{"sh", "-c", `echo outer; exec "$@"`, "sh"}}, "", "outer\ninner\n"},
+		{"wrapped", "echo inner", sandbox.Spec{Wrapper: []string{"sh", "-c", `echo outer; exec "$@"`, "sh"}}, "",
+			"outer\ninner\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -87,7 +90,9 @@ func TestDiscoveryInASandbox(t *testing.T) {
 // A command that may write to the folder of the configuration cannot change that, nor what git runs.
 func TestDiscoveryChangesNoConfiguration(t *testing.T) {
 	dir := project(t, "config.hcl", ".git/config")
-	d := Discovery{Name: "x", Command: []string{"sh", "-c", "echo new >config.hcl; echo new >.git/config; echo x >made; cat config.hcl .git/config made"}, Dir: dir,
+	d := Discovery{Name: "x",
+		Command: []string{"sh", "-c",
+			"echo new >config.hcl; echo new >.git/config; echo x >made; cat config.hcl .git/config made"}, Dir: dir,
 		Sandbox: &sandbox.Spec{Write: []string{dir}}, Protect: []string{filepath.Join(dir, "config.hcl")}}
 	got, err := d.Confine(sandbox.Machine())
 	if err != nil || slices.Contains(got.ReadOnly, filepath.Join(dir, "config.hcl")) != namespaces(t) {
@@ -108,9 +113,11 @@ func TestDiscoveryIsRefused(t *testing.T) {
 		box   sandbox.Spec
 		words string
 	}{
-		"contradiction": {sandbox.Spec{Level: sandbox.Supervised, Require: sandbox.Isolated}, `require = "isolated" is more than the level asked for`},
-		"folder":        {sandbox.Spec{Write: []string{"/proc/no/such/folder"}}, "its sandbox lets it write to /proc/no/such/folder, which is not there"},
-		"wrapper":       {sandbox.Spec{Wrapper: []string{"no-such-wrapper"}}, "its wrapper no-such-wrapper cannot be run"},
+		"contradiction": {sandbox.Spec{Level: sandbox.Supervised, Require: sandbox.Isolated},
+			`require = "isolated" is more than the level asked for`},
+		"folder": {sandbox.Spec{Write: []string{"/proc/no/such/folder"}},
+			"its sandbox lets it write to /proc/no/such/folder, which is not there"},
+		"wrapper": {sandbox.Spec{Wrapper: []string{"no-such-wrapper"}}, "its wrapper no-such-wrapper cannot be run"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -122,10 +129,12 @@ func TestDiscoveryIsRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (Discovery{Name: "x", Command: []string{"sh"}, Sandbox: &sandbox.Spec{Require: sandbox.Confined}}).Confine(sandbox.Means{}); err == nil {
+	if _, err := (Discovery{Name: "x", Command: []string{"sh"},
+		Sandbox: &sandbox.Spec{Require: sandbox.Confined}}).Confine(sandbox.Means{}); err == nil {
 		t.Error("a machine without means reaches what is required")
 	}
-	if got, err := (Discovery{Name: "x", Command: []string{"sh"}}).Confine(sandbox.Machine()); err != nil || got.Asked != sandbox.Supervised {
+	if got, err := (Discovery{Name: "x", Command: []string{"sh"}}).Confine(sandbox.Machine()); err != nil ||
+		got.Asked != sandbox.Supervised {
 		t.Errorf("asked is %+v, %v", got, err)
 	}
 }
@@ -134,8 +143,8 @@ func init() {
 	plays["hung"] = func() { fmt.Println(hungMount(os.Getenv("AT"), os.Getenv("RUN"))) }
 }
 
-// hungMount tries a plugin whose program comes to be on a file system that never answers. It is for a namespace of its own,
-// which takes the mount along when it ends.
+// hungMount tries a plugin whose program comes to be on a file system that never answers. It is for a namespace of its
+// own, which takes the mount along when it ends.
 func hungMount(at, run string) error {
 	s, err := New(Options{RunDir: run, CacheDir: filepath.Join(run, "cache"), BinDir: filepath.Join(at, "bin")})
 	if err != nil {
@@ -161,7 +170,8 @@ func hungMount(at, run string) error {
 	}
 	fuse, err := syscall.Open("/dev/fuse", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
 	if err == nil {
-		err = syscall.Mount("hung", at, "fuse", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fuse))
+		err = syscall.Mount("hung", at, "fuse", syscall.MS_NOSUID|syscall.MS_NODEV,
+			fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fuse))
 	}
 	if err != nil {
 		return fmt.Errorf("no mount: %w", err)
@@ -179,7 +189,8 @@ func hungMount(at, run string) error {
 
 // neighbors of a plugin whose program hangs start as if it were not there.
 func neighbors(at, run string) error {
-	s, err := New(Options{RunDir: run, BinDir: filepath.Join(run, "bin"), Protect: []string{filepath.Join(at, "config.hcl")}})
+	s, err := New(Options{RunDir: run, BinDir: filepath.Join(run, "bin"),
+		Protect: []string{filepath.Join(at, "config.hcl")}})
 	if err != nil {
 		return err
 	}
@@ -234,7 +245,8 @@ func leaves(ask func(context.Context) error) error {
 	go func() { ended <- ask(ctx) }()
 	select {
 	case err := <-ended:
-		if e, ok := errors.AsType[*sdk.Error](err); err != nil && (!ok || e.Code != sdk.CodeTimeout && e.Code != sdk.CodePluginUnavailable) {
+		if e, ok := errors.AsType[*sdk.Error](err); err != nil &&
+			(!ok || e.Code != sdk.CodeTimeout && e.Code != sdk.CodePluginUnavailable) {
 			return fmt.Errorf("it ended with %w", err)
 		}
 		return nil
@@ -243,8 +255,8 @@ func leaves(ask func(context.Context) error) error {
 	}
 }
 
-// Whoever asks for a plugin leaves when its time is over, also if the program is on a file system that hangs, and however
-// often it asks.
+// Whoever asks for a plugin leaves when its time is over, also if the program is on a file system that hangs, and
+// however often it asks.
 func TestHungFileSystem(t *testing.T) {
 	t.Run("a mount", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), slack*patience)

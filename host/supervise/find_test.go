@@ -20,13 +20,16 @@ func TestFind(t *testing.T) {
 	script(t, dir, "toolhost-plugin-BAD", "")
 	script(t, dir, "other", "")
 	script(t, second, "toolhost-plugin-two", "")
-	if os.WriteFile(filepath.Join(dir, "toolhost-plugin-plain"), nil, 0o644) != nil || os.Mkdir(filepath.Join(dir, "toolhost-plugin-dir"), 0o755) != nil {
+	if os.WriteFile(filepath.Join(dir, "toolhost-plugin-plain"), nil, 0o644) != nil ||
+		os.Mkdir(filepath.Join(dir, "toolhost-plugin-dir"), 0o755) != nil {
 		t.Fatal("cannot write")
 	}
 	if err := os.Symlink("/proc/nowhere", filepath.Join(dir, "toolhost-plugin-link")); err != nil {
 		t.Fatal(err)
 	}
-	list := script(t, dir, "list", `echo '[{"name":"team","command":["./team"],"env":{"A":"b"}},{"name":"one","command":["x"]},{"name":"Bad","command":["x"]},{"nme":"y"}]'`)
+	list := script(t, dir, "list",
+		`echo '[{"name":"team","command":["./team"],"env":{"A":"b"}},{"name":"one","command":["x"]},{"name":"Bad",`+
+			`"command":["x"]},{"nme":"y"}]'`)
 	specs, problems := Find(t.Context(), Sources{
 		Dirs: []string{dir, second, filepath.Join(dir, "gone")},
 		Plugins: []Spec{
@@ -40,12 +43,15 @@ func TestFind(t *testing.T) {
 	for _, s := range specs {
 		got = append(got, fmt.Sprintf("%s %s %v", s.Name, strings.TrimPrefix(s.Command[0], dir+"/"), s.Env))
 	}
-	want := []string{"mine ./mine map[]", "one toolhost-plugin-one map[]", "team team map[A:b]", "two toolhost-plugin-two map[X:y]"}
+	want := []string{"mine ./mine map[]", "one toolhost-plugin-one map[]", "team team map[A:b]",
+		"two toolhost-plugin-two map[X:y]"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	checkProblems(t, problems, "BAD", "not executable. Fix: chmod +x ", "not a program", "toolhost-plugin-link is skipped", "gone cannot be read", `plugin "two" is defined twice`,
-		`config.hcl:9: plugin "lost" has no command`, `plugin "one" is defined twice`, "element 3: plugin name \"Bad\"", `element 4: json: unknown field "nme"`)
+	checkProblems(t, problems, "BAD", "not executable. Fix: chmod +x ", "not a program", "toolhost-plugin-link is skipped",
+		"gone cannot be read", `plugin "two" is defined twice`,
+		`config.hcl:9: plugin "lost" has no command`, `plugin "one" is defined twice`, "element 3: plugin name \"Bad\"",
+		`element 4: json: unknown field "nme"`)
 }
 
 func checkProblems(t *testing.T, problems []error, words ...string) {
@@ -106,7 +112,8 @@ func TestDiscoveryOddities(t *testing.T) {
 	dir := t.TempDir()
 	list := script(t, dir, "list", `echo '[{"name":"a","command":["x"],"config":null},{"name":"mine","command":["y"]}]'`)
 	commands := []Discovery{{Name: "empty", Source: "config.hcl:1"}, {Name: "list", Command: []string{list}}}
-	specs, problems := Find(t.Context(), Sources{Plugins: []Spec{{Name: "mine", Command: []string{"./mine"}}}, Commands: commands})
+	specs, problems := Find(t.Context(),
+		Sources{Plugins: []Spec{{Name: "mine", Command: []string{"./mine"}}}, Commands: commands})
 	checkProblems(t, problems, `plugin_discovery "empty": it has no command`)
 	if len(problems) != 1 || len(specs) != 2 || specs[0].Config != nil || specs[1].Command[0] != "./mine" {
 		t.Errorf("specs %+v, problems %v", specs, problems)
@@ -161,7 +168,8 @@ func TestRunDirsOfTheLivingAreKept(t *testing.T) {
 	}
 }
 
-// A host that is killed while it makes its folder leaves it unfinished; a later one removes it, but none that is being made.
+// A host that is killed while it makes its folder leaves it unfinished; a later one removes it, but none that is being
+// made.
 func TestUnfinishedRunDirs(t *testing.T) {
 	base, old := shortDir(t), time.Now().Add(-2*unfinishedTime)
 	for name, c := range map[string]struct{ lock, old bool }{
@@ -200,7 +208,8 @@ func TestLimitOfPlugins(t *testing.T) {
 		}
 		return []byte("[" + strings.Join(list, ",") + "]")
 	}
-	for n, words := range map[int]string{256: "", 257: "it printed 257 plugins, the limit is 256: the last 1 are skipped"} {
+	for n, words := range map[int]string{256: "",
+		257: "it printed 257 plugins, the limit is 256: the last 1 are skipped"} {
 		specs, err := Discovery{Name: "d"}.parse(elements(n))
 		if len(specs) != 256 || (err != nil) != (words != "") || err != nil && !strings.Contains(err.Error(), words) {
 			t.Errorf("%d elements give %d plugins, %v", n, len(specs), err)
@@ -233,7 +242,8 @@ func TestLimitOfSupervisedPlugins(t *testing.T) {
 	for i := range maxPlugins {
 		add(t, s, Spec{Name: fmt.Sprintf("p%d", i), Command: []string{"x"}})
 	}
-	if _, err := s.Add(Spec{Name: "more", Command: []string{"x"}}); err == nil || !strings.Contains(err.Error(), `plugin "more" is not added: the limit is 256`) {
+	if _, err := s.Add(Spec{Name: "more", Command: []string{"x"}}); err == nil ||
+		!strings.Contains(err.Error(), `plugin "more" is not added: the limit is 256`) {
 		t.Errorf("one more gives %v", err)
 	}
 }

@@ -57,8 +57,8 @@ func leaked() (err error) {
 	return err
 }
 
-// patience is how long a test waits for what is bound to come. Only one that fails waits so long: it is for machines that
-// are far too busy.
+// patience is how long a test waits for what is bound to come. Only one that fails waits so long: it is for machines
+// that are far too busy.
 const patience = 30 * time.Second
 
 // slack is how many times longer than it promises something may take on such a machine.
@@ -70,8 +70,9 @@ func given(name string) (is bool) {
 	return is
 }
 
-// Processes that are played end at once, not a second later as they do with the race detector, and a race in one of them
-// ends it in the middle of what it does, so that the test sees it: nobody reads what it prints, or how it ends later.
+// Processes that are played end at once, not a second later as they do with the race detector, and a race in one of
+// them ends it in the middle of what it does, so that the test sees it: nobody reads what it prints, or how it ends
+// later.
 const (
 	raceOptions = "GORACE"
 	races       = "atexit_sleep_ms=0 halt_on_error=1"
@@ -296,14 +297,16 @@ func noteStart() {
 	}
 }
 
-// ficklePlugin has a tool for each line NAME DESCRIPTION of the file that FICKLE names, and does not say that they change.
+// ficklePlugin has a tool for each line NAME DESCRIPTION of the file that FICKLE names, and does not say that they
+// change.
 func ficklePlugin() *sdk.Plugin {
 	p := sdk.New("fickle", "1.0.0")
 	for line := range strings.Lines(string(must(os.ReadFile(os.Getenv("FICKLE"))))) {
 		name, description, _ := strings.Cut(strings.TrimSpace(line), " ")
-		sdk.AddTool(p, sdk.Tool{Name: name, Description: description}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
-			return sdk.Text("done"), nil
-		})
+		sdk.AddTool(p, sdk.Tool{Name: name, Description: description},
+			func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+				return sdk.Text("done"), nil
+			})
 	}
 	return p
 }
@@ -335,8 +338,9 @@ func supervisor(t testing.TB) *Supervisor {
 
 // playing is the spec of a plugin that the test binary plays.
 func playing(name, role string) Spec {
-	return Spec{Name: name, Command: []string{os.Args[0]}, Env: map[string]string{"PLAY": role, raceOptions: races}, StartTimeout: patience,
-		Sandbox: sandbox.Spec{Level: sandbox.Supervised}} // so that what it says of pids is what the test sees
+	return Spec{Name: name, Command: []string{os.Args[0]}, Env: map[string]string{"PLAY": role, raceOptions: races},
+		StartTimeout: patience,
+		Sandbox:      sandbox.Spec{Level: sandbox.Supervised}} // so that what it says of pids is what the test sees
 }
 
 func add(t testing.TB, s *Supervisor, spec Spec) *Process {
@@ -373,7 +377,8 @@ func mustCall(t testing.TB, p *Process, tool, text string) string {
 }
 
 func request(tool, text string) *sdk.Request {
-	return &sdk.Request{CallID: "c1", RunID: rand.Text(), Tool: tool, Arguments: fmt.Appendf(nil, `{"text":%q}`, text), Workdir: "/"}
+	return &sdk.Request{CallID: "c1", RunID: rand.Text(), Tool: tool, Arguments: fmt.Appendf(nil, `{"text":%q}`, text),
+		Workdir: "/"}
 }
 
 // A late is a context whose deadline passes when the test says so.

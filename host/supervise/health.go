@@ -16,8 +16,8 @@ import (
 const (
 	// answerTime is how long a healthy plugin may take to answer a probe, or to describe itself again.
 	answerTime = 2 * time.Second
-	// probeAfterIdle is how long a plugin may be idle before it is probed ahead of the next call. Without calls there are no
-	// probes.
+	// probeAfterIdle is how long a plugin may be idle before it is probed ahead of the next call. Without calls there are
+	// no probes.
 	probeAfterIdle = 30 * time.Second
 	// maxMissedProbes is how many probes in a row a plugin may miss while it has calls; without calls it is one.
 	maxMissedProbes = 3
@@ -29,8 +29,9 @@ type healthCheck struct {
 	done chan struct{} // of the newest check: closed when the process has answered or was killed
 }
 
-// checkHealth begins a health check, unless one runs: a plugin that left a call unanswered is killed if it answers no probe
-// either. A tool that is slow does not matter: probes are answered beside it. The channel closes at the end of the check.
+// checkHealth begins a health check, unless one runs: a plugin that left a call unanswered is killed if it answers no
+// probe either. A tool that is slow does not matter: probes are answered beside it. The channel closes at the end of
+// the check.
 func (g *generation) checkHealth() <-chan struct{} {
 	h := &g.health
 	h.mu.Lock()
@@ -58,8 +59,8 @@ func (g *generation) checkHealth() <-chan struct{} {
 	return h.done
 }
 
-// takesCalls is false when the process has ended. One that was idle for long is checked first, so that no call is lost in a
-// process that does not answer.
+// takesCalls is false when the process has ended. One that was idle for long is checked first, so that no call is lost
+// in a process that does not answer.
 func (g *generation) takesCalls(ctx context.Context) bool {
 	if g.calls.idle() < probeAfterIdle {
 		return true
@@ -86,9 +87,9 @@ func (g *generation) probe() error {
 	return fmt.Errorf("health check: %w", err)
 }
 
-// Handlers may go on in a plugin after their calls were canceled or timed out, which gRPC does not show. The host asks the
-// plugin how many do, only after such calls, and replaces a plugin with too many: each holds memory, and perhaps a lock or a
-// processor.
+// Handlers may go on in a plugin after their calls were canceled or timed out, which gRPC does not show. The host asks
+// the plugin how many do, only after such calls, and replaces a plugin with too many: each holds memory, and perhaps a
+// lock or a processor.
 const (
 	// overdueInterval is the time from an abandoned call to the first question, and between two of them.
 	overdueInterval = 3 * time.Second
@@ -126,7 +127,8 @@ func (g *generation) callAbandoned(p *Process) {
 	}
 }
 
-// countOverdue asks for overdue handlers until none is left that could be, the plugin cannot tell, or it does not answer.
+// countOverdue asks for overdue handlers until none is left that could be, the plugin cannot tell, or it does not
+// answer.
 func (g *generation) countOverdue(p *Process) {
 	a := &g.abandoned
 	for missed := 0; !within(p.overdue.interval, g.done()); {
@@ -165,8 +167,8 @@ func (g *generation) countOverdue(p *Process) {
 	}
 }
 
-// record stores an answer of the plugin that was asked after so many abandoned calls; no more handlers than these can be
-// overdue. Done says that the counting has ended.
+// record stores an answer of the plugin that was asked after so many abandoned calls; no more handlers than these can
+// be overdue. Done says that the counting has ended.
 func (a *abandonedCalls) record(calls, handlers, overdue, most int) (done bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -90,7 +90,8 @@ func (s *sick) call(t *testing.T, ctx context.Context) {
 func sickening(t *testing.T, health string, env ...string) *sick {
 	t.Helper()
 	dir := t.TempDir()
-	s := &sick{asked: filepath.Join(dir, "asked"), called: filepath.Join(dir, "called"), held: filepath.Join(dir, "go"), ended: make(chan error, 20)}
+	s := &sick{asked: filepath.Join(dir, "asked"), called: filepath.Join(dir, "called"), held: filepath.Join(dir, "go"),
+		ended: make(chan error, 20)}
 	spec := playing("sick", "unwell")
 	spec.Env["HEALTH"], spec.Env["ASKED"], spec.Env["CALLED"], spec.Env["GO"] = health, s.asked, s.called, s.held
 	for _, kv := range env {
@@ -101,8 +102,8 @@ func sickening(t *testing.T, health string, env ...string) *sick {
 	return s
 }
 
-// After a call that was given up the plugin is asked whether it lives: it is killed only when it does not say so, and when
-// other calls run in it, only after three questions.
+// After a call that was given up the plugin is asked whether it lives: it is killed only when it does not say so, and
+// when other calls run in it, only after three questions.
 func TestAbandonedCallAsksForHealth(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -140,7 +141,8 @@ func TestAbandonedCallAsksForHealth(t *testing.T) {
 				t.Errorf("asked %d times, want %d", n, c.asked)
 			}
 			if c.killed {
-				soon(t, "it is killed", patience, func() bool { return strings.Contains(p.Status().LastError, "no longer answered") })
+				soon(t, "it is killed", patience,
+					func() bool { return strings.Contains(p.Status().LastError, "no longer answered") })
 				for range c.others {
 					checkError(t, <-p.ended, sdk.CodePluginCrashed)
 				}
@@ -222,7 +224,8 @@ func agePlugin(t *testing.T, p *Process) {
 	g.calls.lastLife = time.Now().Add(-time.Hour)
 }
 
-// A plugin that stopped while nobody called it loses no call: it is found out ahead of the next, however many come at once.
+// A plugin that stopped while nobody called it loses no call: it is found out ahead of the next, however many come at
+// once.
 func TestStoppedWhileIdle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -285,14 +288,15 @@ func TestLongCallsAreNotAskedAbout(t *testing.T) {
 func init() {
 	plays["lingers"] = func() {
 		p := goodPlugin()
-		sdk.AddTool(p, sdk.Tool{Name: "linger", Description: "for tests"}, func(ctx context.Context, r *sdk.Request, in textArgs) (*sdk.Result, error) {
-			r.Progress(0, 0, "waiting")
-			<-ctx.Done()
-			for size(in.Text) == 0 {
-				<-time.After(time.Millisecond)
-			}
-			return nil, ctx.Err()
-		})
+		sdk.AddTool(p, sdk.Tool{Name: "linger", Description: "for tests"},
+			func(ctx context.Context, r *sdk.Request, in textArgs) (*sdk.Result, error) {
+				r.Progress(0, 0, "waiting")
+				<-ctx.Done()
+				for size(in.Text) == 0 {
+					<-time.After(time.Millisecond)
+				}
+				return nil, ctx.Err()
+			})
 		sdk.Serve(p)
 	}
 }
@@ -340,8 +344,8 @@ func counted(t *testing.T, g *generation) {
 	})
 }
 
-// A plugin that ignores 300 cancellations is stuck, and replaced with all that it started. Calls that others have in it go on,
-// and no other plugin notices.
+// A plugin that ignores 300 cancellations is stuck, and replaced with all that it started. Calls that others have in it
+// go on, and no other plugin notices.
 func TestIgnoredCancellations(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
@@ -357,7 +361,8 @@ func TestIgnoredCancellations(t *testing.T) {
 	other := begin(t, ctx, p, "")
 	leave(t, p, 300, "wait", "deaf")
 	soon(t, "it is replaced", patience, func() bool { s := p.Status(); return s.State == Ready && s.Generation == 2 })
-	if s := p.Status(); s.Restarts != 1 || s.Crashes != 1 || s.Draining != 1 || s.Overdue != 0 || !strings.Contains(s.Reason, "canceled or timed out did not end in it") {
+	if s := p.Status(); s.Restarts != 1 || s.Crashes != 1 || s.Draining != 1 || s.Overdue != 0 ||
+		!strings.Contains(s.Reason, "canceled or timed out did not end in it") {
 		t.Errorf("status: %+v", s)
 	}
 	if mustCall(t, p, "echo", "served") != "served" || !alive(old) || len(other) > 0 {
@@ -365,8 +370,10 @@ func TestIgnoredCancellations(t *testing.T) {
 	}
 	giveUp()
 	checkError(t, <-other, sdk.CodeCanceled)
-	soon(t, "the old process and its child have ended", patience, func() bool { return p.Status().Draining == 0 && !alive(old) && !alive(child) })
-	if s := beside.Status(); mustCall(t, beside, "pid", "") != before || s.Generation != 1 || s.Overdue != 0 || len(running) > 0 {
+	soon(t, "the old process and its child have ended", patience,
+		func() bool { return p.Status().Draining == 0 && !alive(old) && !alive(child) })
+	if s := beside.Status(); mustCall(t, beside, "pid", "") != before || s.Generation != 1 || s.Overdue != 0 ||
+		len(running) > 0 {
 		t.Errorf("the plugin beside it: %+v", s)
 	}
 	var told []State
@@ -421,7 +428,8 @@ func TestHandlersThatEndALittleLate(t *testing.T) {
 	p.overdue = overdueLimits{interval: 5 * time.Millisecond, after: time.Hour, most: maxOverdue}
 	leave(t, p, 3*maxOverdue, "linger", release)
 	g := must(p.acquire(t.Context()))
-	if handlers, late, err := g.client.Overdue(t.Context(), p.overdue.after); handlers != 3*maxOverdue || late != 0 || err != nil {
+	if handlers, late, err := g.client.Overdue(t.Context(), p.overdue.after); handlers != 3*maxOverdue || late != 0 ||
+		err != nil {
 		t.Errorf("%d handlers, %d of them late, %v", handlers, late, err)
 	}
 	check(t, mark(release))
@@ -431,8 +439,8 @@ func TestHandlersThatEndALittleLate(t *testing.T) {
 	}
 }
 
-// A plugin without the sdk may be unable to count, may lie, or leave the question unanswered: none of that ends one that is
-// healthy.
+// A plugin without the sdk may be unable to count, may lie, or leave the question unanswered: none of that ends one
+// that is healthy.
 func TestPluginsThatCannotCount(t *testing.T) {
 	t.Parallel()
 	for how, c := range map[string]struct{ calls, overdue, asked int }{
@@ -479,13 +487,15 @@ func TestPluginsThatCannotCount(t *testing.T) {
 	}
 }
 
-// A plugin that is stuck again and again waits longer for its next process, and ends in quarantine, as one that crashes.
+// A plugin that is stuck again and again waits longer for its next process, and ends in quarantine, as one that
+// crashes.
 func TestStuckAgainAndAgain(t *testing.T) {
 	play(t, nil, func(t *testing.T, p *Process, a *actor) {
 		for i := range Defaults.Restart.MaxCrashes {
 			g := must(p.acquire(t.Context()))
 			getStuck(p, g)
-			if s := p.Status(); i > 0 && (s.State != Stuck || s.Generation != g.number) || s.Crashes != i+1 { // the first is replaced at once
+			// the first is replaced at once
+			if s := p.Status(); i > 0 && (s.State != Stuck || s.Generation != g.number) || s.Crashes != i+1 {
 				t.Fatalf("stuck for the %d. time: %+v", i+1, s)
 			}
 			if again := must(p.acquire(t.Context())); i > 0 && again != g {
@@ -512,7 +522,8 @@ func TestStuckWithoutReplacement(t *testing.T) {
 	play(t, []error{nil, bad, bad, bad, bad, bad, bad}, func(t *testing.T, p *Process, a *actor) {
 		g := must(p.acquire(t.Context()))
 		getStuck(p, g)
-		if s := p.Status(); s.State != Stuck || s.Generation != 1 || s.Crashes != 2 || !strings.Contains(s.LastError, "bad") || must(p.acquire(t.Context())) != g {
+		if s := p.Status(); s.State != Stuck || s.Generation != 1 || s.Crashes != 2 ||
+			!strings.Contains(s.LastError, "bad") || must(p.acquire(t.Context())) != g {
 			t.Errorf("while it goes on: %+v", s)
 		}
 		time.Sleep(10 * time.Second)

@@ -40,9 +40,9 @@ func init() {
 // gibibyte is what a torrent pours, if it is let.
 const gibibyte = 1 << 30
 
-// printing is how much of it a torrent prints, of which every line is read, however many are dropped: a host that kept it
-// would grow by more than twice what it may. crowd is how many calls pour at once. With the race detector, which needs ten
-// times the processor and four times the memory, both are smaller; `make test` runs them without it too.
+// printing is how much of it a torrent prints, of which every line is read, however many are dropped: a host that kept
+// it would grow by more than twice what it may. crowd is how many calls pour at once. With the race detector, which
+// needs ten times the processor and four times the memory, both are smaller; `make test` runs them without it too.
 func printing() int { return map[bool]int{true: gibibyte / 16, false: gibibyte / 8}[raced()] }
 func crowd() int    { return map[bool]int{true: 16, false: 64}[raced()] }
 
@@ -153,7 +153,8 @@ var torrents = map[string]func(io.Writer) error{
 	"stderr":   printed(os.Stderr),
 	"stdout":   printed(os.Stdout),
 	"pieces": func(w io.Writer) error {
-		head, more := field(5, field(1, field(1, []byte("text"))), number(2, sdk.MaxResult)), field(6, field(1, make([]byte, 64<<10)))
+		head, more := field(5, field(1, field(1, []byte("text"))), number(2, sdk.MaxResult)),
+			field(6, field(1, make([]byte, 64<<10)))
 		for out := 0; out < gibibyte; out += sdk.MaxResult {
 			for i := range sdk.MaxResult/(64<<10) + 1 {
 				if err := frame(w, [][]byte{head, more}[min(i, 1)]); err != nil {
@@ -192,8 +193,8 @@ type spill struct {
 	Told   string         // the first call's error
 }
 
-// floodedHost is a host that makes CALLS calls of the tool POUR at once, makes others beside them on the same plugin and
-// on another, and prints the spill.
+// floodedHost is a host that makes CALLS calls of the tool POUR at once, makes others beside them on the same plugin
+// and on another, and prints the spill.
 func floodedHost() {
 	s := must(New(Options{RunDir: os.Getenv("RUN"), Logger: slog.New(slog.DiscardHandler)}))
 	bad, good := must(s.Add(playing("torrent", "torrent"))), must(s.Add(playing("good", "good")))
@@ -274,8 +275,8 @@ func floodHost(t *testing.T, pour string, calls int) (f spill) {
 	return f
 }
 
-// bound is what the limits let the memory of a host grow by, in MiB: what runs beside, and for each call a message, what
-// it is taken apart into, and the garbage of both. The race detector needs more.
+// bound is what the limits let the memory of a host grow by, in MiB: what runs beside, and for each call a message,
+// what it is taken apart into, and the garbage of both. The race detector needs more.
 func bound(calls int) int {
 	most := 24 + 13*calls
 	if raced() {
@@ -290,8 +291,8 @@ func raced() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// Whatever a plugin pours out, its host's memory grows by what the limits say, the call ends with what it was, and other
-// calls, on the same plugin and on another, get their answers.
+// Whatever a plugin pours out, its host's memory grows by what the limits say, the call ends with what it was, and
+// other calls, on the same plugin and on another, get their answers.
 func TestGibibytes(t *testing.T) {
 	const tooLarge = string(sdk.CodeResultTooLarge)
 	for pour, c := range map[string]struct {
@@ -388,8 +389,10 @@ func TestLimitOfProcesses(t *testing.T) {
 		most += len(threadsOfTheUser())
 	}
 	p := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Limits: sandbox.Limits{Processes: most}}))
-	out := mustCall(t, p, "run", "i=0; while [ $i -lt 500 ]; do sleep 100 >/dev/null 2>&1 & i=$((i+1)); done; echo all of them")
-	told := slices.ContainsFunc(p.Status().Sandbox.Missing, func(m string) bool { return strings.HasPrefix(m, "the number of processes is not limited") })
+	out := mustCall(t, p, "run",
+		"i=0; while [ $i -lt 500 ]; do sleep 100 >/dev/null 2>&1 & i=$((i+1)); done; echo all of them")
+	told := slices.ContainsFunc(p.Status().Sandbox.Missing,
+		func(m string) bool { return strings.HasPrefix(m, "the number of processes is not limited") })
 	if limited := !strings.Contains(out, "all of them"); limited == told {
 		t.Errorf("limited: %t, and yet told that it is not: %t; as user %d: %.200s", limited, told, os.Geteuid(), out)
 	}
@@ -408,24 +411,25 @@ func init() { plays["visitor"] = func() { sdk.Serve(visitorPlugin()) } }
 // visitorPlugin has a tool that calls the other plugins of its host by their sockets, and says what they answered.
 func visitorPlugin() *sdk.Plugin {
 	p := sdk.New("visitor", "1.0.0")
-	sdk.AddTool(p, sdk.Tool{Name: "visit", Description: "calls others"}, func(ctx context.Context, r *sdk.Request, _ textArgs) (*sdk.Result, error) {
-		own := os.Getenv("PLUGIN_UNIX_SOCKET_DIR")
-		sockets, _ := filepath.Glob(filepath.Join(filepath.Dir(own), "*", "plugin*"))
-		said := ""
-		for _, socket := range sockets {
-			if filepath.Dir(socket) == own {
-				continue
+	sdk.AddTool(p, sdk.Tool{Name: "visit", Description: "calls others"},
+		func(ctx context.Context, r *sdk.Request, _ textArgs) (*sdk.Result, error) {
+			own := os.Getenv("PLUGIN_UNIX_SOCKET_DIR")
+			sockets, _ := filepath.Glob(filepath.Join(filepath.Dir(own), "*", "plugin*"))
+			said := ""
+			for _, socket := range sockets {
+				if filepath.Dir(socket) == own {
+					continue
+				}
+				conn, err := grpc.NewClient("unix:"+socket, wire.DialOptions(0)...)
+				if err != nil {
+					return nil, err
+				}
+				_, err = client.New(conn).Call(ctx, request("echo", "from a plugin"))
+				said += fmt.Sprintf("answered: %t (%v)\n", err == nil, err)
+				_ = conn.Close()
 			}
-			conn, err := grpc.NewClient("unix:"+socket, wire.DialOptions(0)...)
-			if err != nil {
-				return nil, err
-			}
-			_, err = client.New(conn).Call(ctx, request("echo", "from a plugin"))
-			said += fmt.Sprintf("answered: %t (%v)\n", err == nil, err)
-			_ = conn.Close()
-		}
-		return sdk.Text(said), nil
-	})
+			return sdk.Text(said), nil
+		})
 	return p
 }
 
@@ -453,24 +457,25 @@ func init() {
 // lockerPlugin locks all that is in the folders DIRS, as far as it can read it, for as long as it lives.
 func lockerPlugin() *sdk.Plugin {
 	p := sdk.New("locker", "1.0.0")
-	sdk.AddTool(p, sdk.Tool{Name: "lock", Description: "locks everything"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
-		locked := 0
-		for _, dir := range filepath.SplitList(os.Getenv("DIRS")) {
-			_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error {
-				fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
-				if err == nil && syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-					locked++
-				}
-				return nil
-			})
-		}
-		return sdk.Textf("%d", locked), nil
-	})
+	sdk.AddTool(p, sdk.Tool{Name: "lock", Description: "locks everything"},
+		func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+			locked := 0
+			for _, dir := range filepath.SplitList(os.Getenv("DIRS")) {
+				_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error {
+					fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+					if err == nil && syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+						locked++
+					}
+					return nil
+				})
+			}
+			return sdk.Textf("%d", locked), nil
+		})
 	return p
 }
 
-// A confined plugin that locks what it can read keeps no other from starting, or from starting again: not in the folder of
-// copies, and not in the host's own.
+// A confined plugin that locks what it can read keeps no other from starting, or from starting again: not in the folder
+// of copies, and not in the host's own.
 func TestAPluginThatLocksCopies(t *testing.T) {
 	bin, run := filepath.Join(t.TempDir(), "bin"), shortDir(t)
 	host := func() *Supervisor {

@@ -27,8 +27,10 @@ import (
 // another plugin that works on.
 func TestBadStarts(t *testing.T) {
 	t.Parallel()
-	limits := map[string]time.Duration{ // of those that do not end by themselves; two of them must have come as far as to say where they listen
-		"half": time.Second, "silent": time.Second, "stopped": time.Second, "slow": time.Second, "mute": 10 * time.Second, "bequeaths": 10 * time.Second,
+	// of those that do not end by themselves; two of them must have come as far as to say where they listen
+	limits := map[string]time.Duration{
+		"half": time.Second, "silent": time.Second, "stopped": time.Second, "slow": time.Second, "mute": 10 * time.Second,
+		"bequeaths": 10 * time.Second,
 	}
 	for role, words := range map[string][]string{
 		"garbage":     {"hello, I am no plugin", "no toolhost plugin"},
@@ -173,7 +175,8 @@ func TestBadPrograms(t *testing.T) {
 		"a folder":       {dir, "is a folder"},
 		"no program":     {write("text", "just text", 0o755), "cannot be run"},
 		"no interpreter": {write("script", "#!/no/such/interpreter\n", 0o755), "interpreter"},
-		"ends at once":   {write("true", "#!/bin/sh\nexit 0\n", 0o755), "exited with code 0 before the handshake: did main call sdk.Serve?"},
+		"ends at once": {write("true", "#!/bin/sh\nexit 0\n", 0o755),
+			"exited with code 0 before the handshake: did main call sdk.Serve?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := add(t, supervisor(t), Spec{Name: "bad", Command: []string{c.program}})
@@ -187,7 +190,8 @@ func TestBadPrograms(t *testing.T) {
 func TestChecksumOfTheRightFile(t *testing.T) {
 	workdir, elsewhere := t.TempDir(), t.TempDir()
 	for _, dir := range []string{workdir, elsewhere} {
-		if err := os.WriteFile(filepath.Join(dir, "p"), []byte("#!/bin/sh\necho "+filepath.Base(dir)+dir+"\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "p"), []byte("#!/bin/sh\necho "+filepath.Base(dir)+dir+"\n"),
+			0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -275,9 +279,10 @@ func init() {
 	plays["overflows"] = func() { debug.SetMaxStack(1 << 20); fmt.Println(deep(1 << 30)) }
 	plays["panicky"] = func() {
 		p := goodPlugin()
-		sdk.AddTool(p, sdk.Tool{Name: "panic", Description: "panics"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
-			panic("no reason")
-		})
+		sdk.AddTool(p, sdk.Tool{Name: "panic", Description: "panics"},
+			func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+				panic("no reason")
+			})
 		sdk.Serve(p)
 	}
 }
@@ -290,8 +295,8 @@ func deep(n int) int {
 	return deep(n-1) + n
 }
 
-// faults are the known faults of go-plugin and of programs that use it as it comes, and which test holds us to be without
-// each of them.
+// faults are the known faults of go-plugin and of programs that use it as it comes, and which test holds us to be
+// without each of them.
 var faults = []struct{ fault, test string }{
 	{"a log line with fields of a wrong type makes the host panic", "TestWhatPluginsPrint"},
 	{"a certificate that nobody asked for makes the host panic", "TestHandshake"},
@@ -336,7 +341,8 @@ func TestFaultsHaveTests(t *testing.T) {
 	}
 }
 
-// Pipes that are held by a process that nothing can end, since it is none of the plugin's, hide the plugin's end no better.
+// Pipes that are held by a process that nothing can end, since it is none of the plugin's, hide the plugin's end no
+// better.
 func TestDeathIsSeenWhilePipesAreHeld(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), playing("good", "good"))
@@ -533,8 +539,8 @@ func (c *tally) one(t *testing.T, p *Process, dir, id string) {
 	}
 }
 
-// Kills, stops, reloads good and bad, and resets come at random while calls run: each call has its answer, none runs twice,
-// and in the end the plugin works and nothing is left.
+// Kills, stops, reloads good and bad, and resets come at random while calls run: each call has its answer, none runs
+// twice, and in the end the plugin works and nothing is left.
 func TestTorment(t *testing.T) {
 	const steps = 60
 	seed := uint64(time.Now().UnixNano())
@@ -584,7 +590,8 @@ func TestTorment(t *testing.T) {
 	}
 	close(over)
 	wg.Wait()
-	signal(syscall.SIGCONT)()                 // one that was stopped last would be found out only when the next call's time is over
+	// one that was stopped last would be found out only when the next call's time is over
+	signal(syscall.SIGCONT)()
 	if p.spec.Load().Env["PLAY"] == "exits" { // a plugin that does not run takes any spec
 		t.Log("reloaded, since the last spec it took is the broken one")
 		mustReload(t, p, spec)
@@ -642,7 +649,8 @@ func TestTooFewFiles(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		cancel()
 		outputs += fmt.Sprintf("%d files: %s", files, out)
-		if text := string(out); err != nil || !strings.Contains(text, "too many open files") && !strings.Contains(text, "raise the limit (ulimit -n)") && text != "it worked\n" {
+		if text := string(out); err != nil || !strings.Contains(text, "too many open files") &&
+			!strings.Contains(text, "raise the limit (ulimit -n)") && text != "it worked\n" {
 			t.Errorf("with %d files: %v, %s", files, err, out)
 		}
 	}
@@ -665,7 +673,8 @@ func TestStartProblems(t *testing.T) {
 		syscall.EAGAIN:  "its user has too many processes; end some, or raise the limit (ulimit -u)",
 		syscall.ETXTBSY: "another process still writes to it; try again when it is complete",
 	} {
-		err := launchError(Spec{Command: []string{"./p"}}, fmt.Errorf("start the launcher: %w", &os.PathError{Op: "fork/exec", Path: "p", Err: why}))
+		err := launchError(Spec{Command: []string{"./p"}},
+			fmt.Errorf("start the launcher: %w", &os.PathError{Op: "fork/exec", Path: "p", Err: why}))
 		if want := "./p cannot be run: " + words; err.Error() != want {
 			t.Errorf("%v: %v", why, err)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// Limits of what a plugin may print. The excess is dropped: a plugin that floods its log is never blocked, nor does it block the
-// host.
+// Limits of what a plugin may print. The excess is dropped: a plugin that floods its log is never blocked, nor does it
+// block the host.
 const (
 	maxLine   = 8 << 10  // bytes of one line; the rest is cut
 	maxRate   = 64 << 10 // bytes a second that reach the log
@@ -25,8 +25,8 @@ const (
 	traceGap  = 250      // lines at most between a panic and the first goroutine of its trace, or two goroutines
 )
 
-// An outputLog logs what a plugin prints, line by line, without values by reference and what looks like a secret. Lines are
-// data: their level is at most warn. What exceeds the rate is neither parsed nor copied.
+// An outputLog logs what a plugin prints, line by line, without values by reference and what looks like a secret. Lines
+// are data: their level is at most warn. What exceeds the rate is neither parsed nor copied.
 type outputLog struct {
 	log    *slog.Logger
 	stream string
@@ -72,8 +72,8 @@ func (p *outputLog) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// drop drops whole lines when this second's rate is used up, and returns how many bytes they have. It leaves the last lines,
-// which the tail keeps, and all of them if one begins a block that has to be parsed.
+// drop drops whole lines when this second's rate is used up, and returns how many bytes they have. It leaves the last
+// lines, which the tail keeps, and all of them if one begins a block that has to be parsed.
 func (p *outputLog) drop(data []byte) int {
 	if p.logged < maxRate || len(p.line) > 0 || p.cut || !p.keys.Quiet(data) || !p.tail.ignores(data) {
 		return 0
@@ -107,7 +107,8 @@ func (p *outputLog) endLine() {
 		return
 	}
 	if r := parseLine(line, cut); r.message != "" {
-		p.log.LogAttrs(context.Background(), r.level, r.message, slog.String("stream", p.stream), slog.GroupAttrs("fields", r.attrs...))
+		p.log.LogAttrs(context.Background(), r.level, r.message, slog.String("stream", p.stream),
+			slog.GroupAttrs("fields", r.attrs...))
 	}
 }
 

@@ -43,18 +43,21 @@ func TestWhatPluginsPrint(t *testing.T) {
 		in   string
 		want []string
 	}{
-		"plain text":                    {"hello\nworld\n", []string{"DEBUG hello", "DEBUG world"}},
-		"no newline yet":                {"hello", nil},
-		"blank lines":                   {"\n\n  \n", nil},
-		"hclog":                         {`{"@level":"info","@message":"m","@module":"x","z":2,"n":1}` + "\n", []string{"INFO m fields=[n=1 z=2]"}},
+		"plain text":     {"hello\nworld\n", []string{"DEBUG hello", "DEBUG world"}},
+		"no newline yet": {"hello", nil},
+		"blank lines":    {"\n\n  \n", nil},
+		"hclog": {`{"@level":"info","@message":"m","@module":"x","z":2,"n":1}` + "\n",
+			[]string{"INFO m fields=[n=1 z=2]"}},
 		"an error is the host's to say": {`{"@level":"error","@message":"m"}` + "\n", []string{"WARN m"}},
 		"message is no string":          {`{"@message":1}` + "\n", []string{`DEBUG {"@message":1}`}},
 		"level is no string":            {`{"@message":"m","@level":{}}` + "\n", []string{"DEBUG m"}},
 		"broken JSON":                   {`{"@message":` + "\n", []string{`DEBUG {"@message":`}},
-		"control characters in fields":  {`{"@message":"m","a\u001b":"\u001b[2J\u202ex","b":[{"c\u0007":"\u202e"}]}` + "\n", []string{`DEBUG m fields=[a=[2Jx b=[{"c\u0007":""}]]`}},
-		"control characters":            {"a\x1b[2Jb\x00c\u202e\td\r\n", []string{"DEBUG a[2Jbc d"}},
-		"invalid UTF-8":                 {"a\xffb\n", []string{"DEBUG a\uFFFDb"}},
-		"a line that is too long":       {strings.Repeat("x", maxLine+5) + "\nnext\n", []string{"DEBUG " + strings.Repeat("x", maxLine) + "... (cut)", "DEBUG next"}},
+		"control characters in fields": {`{"@message":"m","a\u001b":"\u001b[2J\u202ex","b":[{"c\u0007":"\u202e"}]}` + "\n",
+			[]string{`DEBUG m fields=[a=[2Jx b=[{"c\u0007":""}]]`}},
+		"control characters": {"a\x1b[2Jb\x00c\u202e\td\r\n", []string{"DEBUG a[2Jbc d"}},
+		"invalid UTF-8":      {"a\xffb\n", []string{"DEBUG a\uFFFDb"}},
+		"a line that is too long": {strings.Repeat("x", maxLine+5) + "\nnext\n",
+			[]string{"DEBUG " + strings.Repeat("x", maxLine) + "... (cut)", "DEBUG next"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, piece := range []int{len(c.in), 1} { // at once, and byte by byte
@@ -154,8 +157,8 @@ func FuzzPump(f *testing.F) {
 	})
 }
 
-// However a flood comes, in what pieces, the log, the count and the tail are the same: lines that are dropped at once are
-// not treated otherwise than those that are dropped one by one.
+// However a flood comes, in what pieces, the log, the count and the tail are the same: lines that are dropped at once
+// are not treated otherwise than those that are dropped one by one.
 func TestFloodInAnyPieces(t *testing.T) {
 	key := "-----BEGIN PRIVATE" + " KEY-----\n" + strings.Repeat("QUJD\n", 30) + "-----END PRIVATE" + " KEY-----\n"
 	for name, in := range map[string]string{
@@ -202,11 +205,14 @@ func TestFloodInAnyPieces(t *testing.T) {
 func TestKeysThatArePrinted(t *testing.T) {
 	r, tl := &recorder{}, &tail{}
 	p := newOutputLog(slog.New(r), "stderr", tl, References{})
-	for _, line := range []string{"before", "key: -----BEGIN RSA PRIVATE" + " KEY-----", "Proc-Type: 4,ENCRYPTED", "", "U0VDUkVU", "-----END RSA PRIVATE" + " KEY-----",
-		`{"@message":"login","password":"U0VDUkVU","n":1,"url":"https://a:U0VDUkVU@x"}`, "use gh" + "p_" + strings.Repeat("aB3", 12)} {
+	for _, line := range []string{"before", "key: -----BEGIN RSA PRIVATE" + " KEY-----", "Proc-Type: 4,ENCRYPTED", "",
+		"U0VDUkVU", "-----END RSA PRIVATE" + " KEY-----",
+		`{"@message":"login","password":"U0VDUkVU","n":1,"url":"https://a:U0VDUkVU@x"}`, "use gh" + "p_" +
+			strings.Repeat("aB3", 12)} {
 		_, _ = p.Write([]byte(line + "\n"))
 	}
-	want := []string{"DEBUG before", "DEBUG key: [redacted]", "DEBUG login fields=[n=1 password=[redacted] url=https://a:[redacted]@x]", "DEBUG use [redacted]"}
+	want := []string{"DEBUG before", "DEBUG key: [redacted]",
+		"DEBUG login fields=[n=1 password=[redacted] url=https://a:[redacted]@x]", "DEBUG use [redacted]"}
 	if diff := cmp.Diff(want, r.lines); diff != "" {
 		t.Error(diff)
 	}
@@ -216,7 +222,9 @@ func TestKeysThatArePrinted(t *testing.T) {
 }
 
 func BenchmarkFlood(b *testing.B) {
-	for name, line := range map[string]string{"short": "y\n", "long": strings.Repeat("some words of a line that is not short ", 10) + "\n", "json": `{"@level":"info","@message":"m","n":1}` + "\n"} {
+	for name, line := range map[string]string{"short": "y\n",
+		"long": strings.Repeat("some words of a line that is not short ", 10) + "\n",
+		"json": `{"@level":"info","@message":"m","n":1}` + "\n"} {
 		b.Run(name, func(b *testing.B) {
 			p := newOutputLog(slog.New(slog.DiscardHandler), "stderr", &tail{}, References{})
 			chunk := bytes.Repeat([]byte(line), 32<<10/len(line))

@@ -73,8 +73,8 @@ func newProcess(spec Spec, log *slog.Logger, start startFunc, onState func(Statu
 // Name is the plugin's label.
 func (p *Process) Name() string { return p.name }
 
-// Tools returns the plugin's tools. The first time it starts the plugin, unless the tool cache has them; later it returns
-// what the plugin last reported, also while it is down.
+// Tools returns the plugin's tools. The first time it starts the plugin, unless the tool cache has them; later it
+// returns what the plugin last reported, also while it is down.
 func (p *Process) Tools(ctx context.Context) ([]sdk.Tool, error) {
 	if d := p.known(ctx); d != nil && !isClosed(p.closing) {
 		return slices.Clone(d.Tools), nil
@@ -104,8 +104,8 @@ func (p *Process) Watch(ctx context.Context, changed func()) error {
 	}
 }
 
-// Reset forgets the plugin's crashes: one in backoff, quarantined or invalid is started by the next call, an eager one at
-// once. It does nothing to a process that runs.
+// Reset forgets the plugin's crashes: one in backoff, quarantined or invalid is started by the next call, an eager one
+// at once. It does nothing to a process that runs.
 func (p *Process) Reset() {
 	done := make(chan struct{})
 	select {
@@ -115,8 +115,8 @@ func (p *Process) Reset() {
 	}
 }
 
-// Close ends the plugin's calls with CodeCanceled, then the process: by closing its standard input, by SIGTERM, by SIGKILL,
-// within five seconds in all. Closing again waits for the same end.
+// Close ends the plugin's calls with CodeCanceled, then the process: by closing its standard input, by SIGTERM, by
+// SIGKILL, within five seconds in all. Closing again waits for the same end.
 func (p *Process) Close() error {
 	p.closeOnce.Do(func() { close(p.closing) })
 	<-p.done
@@ -124,7 +124,8 @@ func (p *Process) Close() error {
 }
 
 func (p *Process) closedError() *sdk.Error {
-	return &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "Closed", Message: fmt.Sprintf("plugin %q has been closed", p.name)}
+	return &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "Closed",
+		Message: fmt.Sprintf("plugin %q has been closed", p.name)}
 }
 
 // acquire returns a generation that takes calls, starting one if need be.
@@ -182,7 +183,8 @@ func (p *Process) storeRecalled(of *Spec, program binaries.Identity, d *sdk.Desc
 	}
 }
 
-// storeDescription keeps what a generation reported, unless a later one has, and calls the watchers if the tools changed.
+// storeDescription keeps what a generation reported, unless a later one has, and calls the watchers if the tools
+// changed.
 func (p *Process) storeDescription(generation int, d *sdk.Description) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,8 +219,8 @@ func sameTools(a, b []sdk.Tool) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// describedProgram is the program that the description is from, as far as is known: the one that ran last, else the one of
-// the tool cache.
+// describedProgram is the program that the description is from, as far as is known: the one that ran last, else the one
+// of the tool cache.
 func (p *Process) describedProgram(ran binaries.Identity) binaries.Identity {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -263,9 +265,9 @@ func identify(spec Spec) binaries.Identity {
 // A slot admits one detached operation at a time.
 type slot chan struct{}
 
-// runDetached runs a file operation beside the caller, who returns when ctx or the plugin ends (ok is false then): a program
-// may be on a network file system that hangs. The operation goes on and keeps the slot until it returns, so that callers who
-// retry do not pile up.
+// runDetached runs a file operation beside the caller, who returns when ctx or the plugin ends (ok is false then): a
+// program may be on a network file system that hangs. The operation goes on and keeps the slot until it returns, so
+// that callers who retry do not pile up.
 func runDetached[T any](ctx context.Context, p *Process, s slot, operation func() T) (result T, ok bool) {
 	select {
 	case s <- struct{}{}:

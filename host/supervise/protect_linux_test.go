@@ -59,12 +59,15 @@ func supervisorOf(t *testing.T, o Options) *Supervisor {
 
 // What others run or obey is not a plugin's to change, nor to make where it is not.
 func TestProtectedPaths(t *testing.T) {
-	files := []string{".git/config", ".git/hooks/pre-commit", ".idea/tasks.xml", "config.hcl", "bin/deep/lint", ".claude/settings.json", "free/file"}
+	files := []string{".git/config", ".git/hooks/pre-commit", ".idea/tasks.xml", "config.hcl", "bin/deep/lint",
+		".claude/settings.json", "free/file"}
 	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
 		t.Run(string(level), func(t *testing.T) {
 			dir := project(t, files...)
 			must(0, os.Chmod(filepath.Join(dir, "bin/deep/lint"), 0o755))
-			s := supervisorOf(t, Options{Workdir: dir, Protect: []string{filepath.Join(dir, "config.hcl"), filepath.Join(dir, "not-there"), filepath.Join(dir, "plugins") + "/"}})
+			s := supervisorOf(t, Options{Workdir: dir,
+				Protect: []string{filepath.Join(dir, "config.hcl"), filepath.Join(dir, "not-there"), filepath.Join(dir, "plugins") +
+					"/"}})
 			lint := playing("lint", "good")
 			lint.Command = []string{filepath.Join(dir, "bin/deep/lint")}
 			add(t, s, lint)
@@ -109,7 +112,8 @@ func TestProtectedPaths(t *testing.T) {
 			}
 			box := p.Status().Sandbox
 			if !namespaces(t) {
-				if text := strings.Join(box.Missing, "\n"); !strings.Contains(text, "it can change "+dir+"/.git") || box.Got != sandbox.Supervised {
+				if text := strings.Join(box.Missing, "\n"); !strings.Contains(text, "it can change "+dir+"/.git") ||
+					box.Got != sandbox.Supervised {
 					t.Errorf("the status says %+v", box)
 				}
 				return
@@ -127,7 +131,8 @@ func TestProtectedPaths(t *testing.T) {
 				t.Errorf("the status says %+v", box)
 			}
 			_ = s.Close()
-			if !missing(filepath.Join(dir, ".vscode")) || !missing(filepath.Join(dir, "plugins")) || missing(filepath.Join(dir, ".idea")) || missing(filepath.Join(dir, ".git")) {
+			if !missing(filepath.Join(dir, ".vscode")) || !missing(filepath.Join(dir, "plugins")) ||
+				missing(filepath.Join(dir, ".idea")) || missing(filepath.Join(dir, ".git")) {
 				t.Error("what was not there is left, or what was there is gone")
 			}
 		})
@@ -137,8 +142,10 @@ func TestProtectedPaths(t *testing.T) {
 // What the user names with write is the plugin's.
 func TestProtectedPathsThatAreNamed(t *testing.T) {
 	dir := project(t, ".git/config", ".idea/x")
-	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Level: sandbox.Confined, Write: []string{dir, filepath.Join(dir, ".git")}}))
-	if out := mustCall(t, p, "run", "echo new > .git/config && echo works; echo new > .idea/x || echo kept"); strings.Contains(out, "works") != true ||
+	p := add(t, supervisorOf(t, Options{Workdir: dir}),
+		vandal(sandbox.Spec{Level: sandbox.Confined, Write: []string{dir, filepath.Join(dir, ".git")}}))
+	if out := mustCall(t, p, "run",
+		"echo new > .git/config && echo works; echo new > .idea/x || echo kept"); strings.Contains(out, "works") != true ||
 		strings.Contains(out, "kept") != sandbox.Machine().Namespaces {
 		t.Error(out)
 	}
@@ -152,7 +159,8 @@ func TestProtectedPathsAreTold(t *testing.T) {
 	dir := project(t, ".git/config")
 	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Level: sandbox.Confined}))
 	_, err := call(t, p, "give-up", "")
-	checkError(t, err, sdk.CodePluginCrashed, "can write to "+dir+" (but not to ", dir+"/.git", "unless its write names them")
+	checkError(t, err, sdk.CodePluginCrashed, "can write to "+dir+" (but not to ", dir+"/.git",
+		"unless its write names them")
 }
 
 // A link cannot be protected, and a home folder has too much in it: both are told.
@@ -171,8 +179,11 @@ func TestWhatCannotBeProtected(t *testing.T) {
 	t.Setenv("HOME", home)
 	s := supervisorOf(t, Options{Workdir: home})
 	p = add(t, s, vandal(sandbox.Spec{Level: sandbox.Confined}))
-	out := mustCall(t, p, "run", "echo new > .bashrc; mv .config other; echo new >> .ssh/authorized_keys; cat .bashrc .config/fish/x .ssh/authorized_keys")
-	if box := p.Status().Sandbox; !strings.HasSuffix(out, "oldoldold") || box.Got != sandbox.Supervised || !strings.Contains(strings.Join(box.Missing, "\n"), "your home folder") {
+	out := mustCall(t, p, "run",
+		"echo new > .bashrc; mv .config other; echo new >> .ssh/authorized_keys; cat .bashrc .config/fish/x "+
+			".ssh/authorized_keys")
+	if box := p.Status().Sandbox; !strings.HasSuffix(out, "oldoldold") || box.Got != sandbox.Supervised ||
+		!strings.Contains(strings.Join(box.Missing, "\n"), "your home folder") {
 		t.Errorf("the status says %+v; %s", box, out)
 	}
 	strict := vandal(sandbox.Spec{Level: sandbox.Confined, Require: sandbox.Confined})
@@ -198,8 +209,10 @@ func TestProtectedPathsOnOldKernels(t *testing.T) {
 // What toolhost finds by a link can be replaced with the link, wherever that leads.
 func TestLinksToOurs(t *testing.T) {
 	dir, elsewhere := project(t, "config.hcl"), must(filepath.EvalSymlinks(shortDir(t)))
-	must(0, errors.Join(os.WriteFile(filepath.Join(elsewhere, "file"), nil, 0o600), os.Symlink(elsewhere, filepath.Join(dir, "out")),
-		os.Symlink(dir, filepath.Join(elsewhere, "in")), os.Symlink("out/file", filepath.Join(dir, "link")), os.Symlink("loop", filepath.Join(dir, "loop")),
+	must(0, errors.Join(os.WriteFile(filepath.Join(elsewhere, "file"), nil, 0o600),
+		os.Symlink(elsewhere, filepath.Join(dir, "out")),
+		os.Symlink(dir, filepath.Join(elsewhere, "in")), os.Symlink("out/file", filepath.Join(dir, "link")),
+		os.Symlink("loop", filepath.Join(dir, "loop")),
 		os.Symlink("nothing", filepath.Join(dir, "nowhere"))))
 	for path, link := range map[string]string{
 		filepath.Join(dir, "config.hcl"):          "",
@@ -218,9 +231,11 @@ func TestLinksToOurs(t *testing.T) {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
-	must(0, errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755), os.Symlink("../out/file", filepath.Join(dir, "bin/link"))))
+	must(0, errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755),
+		os.Symlink("../out/file", filepath.Join(dir, "bin/link"))))
 	kept := Options{Workdir: dir, Protect: []string{filepath.Join(dir, "bin"), filepath.Join(dir, "bin/link")}}
-	if got := must(kept.Confine(vandal(sandbox.Spec{}), sandbox.Machine())); strings.Contains(strings.Join(got.Missing, "\n"), "bin/link") == namespaces(t) {
+	if got := must(kept.Confine(vandal(sandbox.Spec{}), sandbox.Machine())); strings.Contains(strings.Join(got.Missing,
+		"\n"), "bin/link") == namespaces(t) {
 		t.Errorf("a link in a protected folder: %+v", got)
 	}
 	s := supervisorOf(t, Options{Workdir: dir, Protect: []string{filepath.Join(dir, "nowhere")}})
@@ -230,9 +245,11 @@ func TestLinksToOurs(t *testing.T) {
 // Who may write to something in a protected folder can write to all of it, which is told; nothing is put in there.
 func TestProtectedPathsThatAreNamedInPart(t *testing.T) {
 	dir := project(t, ".git/objects/x")
-	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Write: []string{dir, filepath.Join(dir, ".git/objects")}}))
+	p := add(t, supervisorOf(t, Options{Workdir: dir}),
+		vandal(sandbox.Spec{Write: []string{dir, filepath.Join(dir, ".git/objects")}}))
 	out := mustCall(t, p, "run", "ls -A .git .git/objects")
-	if text := strings.Join(p.Status().Sandbox.Missing, "\n"); !strings.Contains(text, "all of "+dir+"/.git") || strings.Contains(out, ".vscode") {
+	if text := strings.Join(p.Status().Sandbox.Missing, "\n"); !strings.Contains(text, "all of "+dir+"/.git") ||
+		strings.Contains(out, ".vscode") {
 		t.Errorf("it is told %q, and there is %s", text, out)
 	}
 }
@@ -248,9 +265,11 @@ func TestPlaceholdersThatCannotBeMade(t *testing.T) {
 		must(0, os.Chmod(sub, mode))
 		t.Cleanup(func() { _ = os.Chmod(sub, 0o755) })
 		p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Write: []string{dir, sub}}))
-		made := strings.Contains(mustCall(t, p, "run", "chmod 755 sub && mkdir -p sub/.git/hooks && echo it works"), "it works")
+		made := strings.Contains(mustCall(t, p, "run", "chmod 755 sub && mkdir -p sub/.git/hooks && echo it works"),
+			"it works")
 		box := p.Status().Sandbox
-		if told := strings.Contains(strings.Join(box.Missing, "\n"), "it can make "+sub+"/.git"); made != told || made != (os.Geteuid() != 0) {
+		if told := strings.Contains(strings.Join(box.Missing, "\n"), "it can make "+sub+"/.git"); made != told ||
+			made != (os.Geteuid() != 0) {
 			t.Errorf("%s: made %t, status %+v", mode, made, box)
 		}
 		if !slices.Contains(box.ReadOnly, filepath.Join(sub, ".git")) {
@@ -276,7 +295,8 @@ func TestPlaceholderThatIsLocked(t *testing.T) {
 	}
 }
 
-// What is not there yet can be made by no plugin, in whatever way, and other programs see nothing of what keeps it from that.
+// What is not there yet can be made by no plugin, in whatever way, and other programs see nothing of what keeps it from
+// that.
 func TestWhatIsNotThereYet(t *testing.T) {
 	if !namespaces(t) {
 		return
@@ -285,7 +305,8 @@ func TestWhatIsNotThereYet(t *testing.T) {
 		t.Run(string(level), func(t *testing.T) {
 			dir := project(t, "tools/beside")
 			reserved := []string{".git", "toolhost.lock.hcl", "tools/lint", "bin/deep/lint"}
-			s := supervisorOf(t, Options{Workdir: dir, Reserve: []string{filepath.Join(dir, "toolhost.lock.hcl"), filepath.Join(dir, "tools/lint")}})
+			s := supervisorOf(t, Options{Workdir: dir,
+				Reserve: []string{filepath.Join(dir, "toolhost.lock.hcl"), filepath.Join(dir, "tools/lint")}})
 			later := playing("later", "good")
 			later.Command = []string{filepath.Join(dir, "bin/deep/lint")}
 			add(t, s, later)
@@ -295,8 +316,10 @@ func TestWhatIsNotThereYet(t *testing.T) {
 			mustCall(t, p, "run", "mkdir full && echo x > full/config && echo x > one")
 			for _, path := range reserved {
 				top, _, _ := strings.Cut(path, "/deep")
-				for _, way := range []string{"mkdir -p %[1]s", "mkdir -p %[1]s/hooks", "echo new > %[1]s", "mv -T full %[2]s", "mv one %[1]s", "ln -sfn full %[2]s", "ln -f one %[1]s",
-					"rm -rf %[2]s; mkdir -p %[1]s", "mv -T %[2]s away; mkdir -p %[1]s", "git init -q . && test -d %[1]s", "mv --exchange -T full %[2]s", "umount %[2]s; mkdir -p %[1]s", "unshare -rm umount %[2]s"} {
+				for _, way := range []string{"mkdir -p %[1]s", "mkdir -p %[1]s/hooks", "echo new > %[1]s", "mv -T full %[2]s",
+					"mv one %[1]s", "ln -sfn full %[2]s", "ln -f one %[1]s",
+					"rm -rf %[2]s; mkdir -p %[1]s", "mv -T %[2]s away; mkdir -p %[1]s", "git init -q . && test -d %[1]s",
+					"mv --exchange -T full %[2]s", "umount %[2]s; mkdir -p %[1]s", "unshare -rm umount %[2]s"} {
 					script := fmt.Sprintf(way, path, top)
 					if out := mustCall(t, p, "run", "("+script+") 2>&1 && echo it works"); strings.Contains(out, "it works") {
 						t.Errorf("%s: %s", script, out)
@@ -309,14 +332,17 @@ func TestWhatIsNotThereYet(t *testing.T) {
 					t.Errorf("the status says %q", p.Status().Sandbox.ReadOnly)
 				}
 			}
-			if out := mustCall(t, p, "run", "echo x > tools/new && mv tools/new tools/newer && echo it works"); !strings.Contains(out, "it works") {
+			if out := mustCall(t, p, "run",
+				"echo x > tools/new && mv tools/new tools/newer && echo it works"); !strings.Contains(out, "it works") {
 				t.Errorf("beside them: %s", out)
 			}
-			if out, err := exec.Command("git", "-C", dir, "status").CombinedOutput(); err == nil || !strings.Contains(string(out), "not a git repository") && !errors.Is(err, exec.ErrNotFound) {
+			if out, err := exec.Command("git", "-C", dir, "status").CombinedOutput(); err == nil ||
+				!strings.Contains(string(out), "not a git repository") && !errors.Is(err, exec.ErrNotFound) {
 				t.Errorf("git says %v: %s", err, out)
 			}
 			must(0, s.Close())
-			if missing(filepath.Join(dir, ".git")) || !missing(filepath.Join(dir, "bin")) || !missing(filepath.Join(dir, "tools/lint")) || !missing(filepath.Join(dir, "toolhost.lock.hcl")) {
+			if missing(filepath.Join(dir, ".git")) || !missing(filepath.Join(dir, "bin")) ||
+				!missing(filepath.Join(dir, "tools/lint")) || !missing(filepath.Join(dir, "toolhost.lock.hcl")) {
 				t.Error("what another host needs is gone, or what none needs is left")
 			}
 			if must(0, other.Close()); !missing(filepath.Join(dir, ".git")) {
@@ -352,8 +378,9 @@ func TestAPathGoesDuringAStart(t *testing.T) {
 	}
 	dir, times := project(t, ".claude/settings.json"), 0
 	s := supervisorOf(t, Options{Workdir: dir})
-	r := &runner{ctx: t.Context(), spec: vandal(sandbox.Spec{}).complete(dir), supervisor: s, generation: &generation{program: os.Args[0]},
-		log: s.log, prepared: func(sandbox.Stage) {
+	r := &runner{ctx: t.Context(), spec: vandal(sandbox.Spec{}).complete(dir), supervisor: s,
+		generation: &generation{program: os.Args[0]},
+		log:        s.log, prepared: func(sandbox.Stage) {
 			times++
 			must(0, os.RemoveAll(filepath.Join(dir, ".claude")))
 		}}
@@ -373,7 +400,8 @@ func TestFoldersInSharedMemory(t *testing.T) {
 	}
 	dir := project(t)
 	s := supervisorOf(t, Options{Workdir: dir})
-	if out := mustCall(t, add(t, s, vandal(sandbox.Spec{Write: []string{dir, sandbox.SharedMemory}})), "run", "mkdir -p /dev/shm/.git/x && echo it works"); !strings.Contains(out, "it works") {
+	if out := mustCall(t, add(t, s, vandal(sandbox.Spec{Write: []string{dir, sandbox.SharedMemory}})), "run",
+		"mkdir -p /dev/shm/.git/x && echo it works"); !strings.Contains(out, "it works") {
 		t.Error(out)
 	}
 	inside := must(os.MkdirTemp(sandbox.SharedMemory, "toolhost-test-"))
@@ -394,7 +422,8 @@ func TestHiddenFilesCannotBeLocked(t *testing.T) {
 			p := add(t, s, vandal(sandbox.Spec{Level: level}))
 			mustCall(t, p, "run", "echo begin")
 			for _, path := range []string{inside, outside} {
-				out := mustCall(t, p, "run", "cat "+path+"; exec 3<"+path+" && flock -n 3; sleep 1000 >/dev/null 2>&1 & rm -f "+path+"; mv "+path+" "+path+"2")
+				out := mustCall(t, p, "run", "cat "+path+"; exec 3<"+path+" && flock -n 3; sleep 1000 >/dev/null 2>&1 & rm -f "+
+					path+"; mv "+path+" "+path+"2")
 				f, err := os.Open(path)
 				if err == nil {
 					err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -405,7 +434,8 @@ func TestHiddenFilesCannotBeLocked(t *testing.T) {
 				}
 			}
 			box := p.Status().Sandbox
-			if told := strings.Contains(strings.Join(box.Missing, "\n"), "it can read "+inside); told == namespaces(t) || told == slices.Contains(box.Hidden, outside) {
+			if told := strings.Contains(strings.Join(box.Missing, "\n"), "it can read "+inside); told == namespaces(t) ||
+				told == slices.Contains(box.Hidden, outside) {
 				t.Errorf("the status says %+v", box)
 			}
 		})
@@ -418,7 +448,8 @@ func TestTemporaryFilesAreInTheWorkFolder(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", must(filepath.EvalSymlinks(shortDir(t))))
 	t.Setenv("TMPDIR", dir)
 	spec := vandal(sandbox.Spec{Require: sandbox.Confined})
-	if _, err := (Options{Workdir: dir}).Confine(spec, sandbox.Machine()); err == nil || !strings.Contains(err.Error(), "what toolhost reads or runs in "+dir) {
+	if _, err := (Options{Workdir: dir}).Confine(spec, sandbox.Machine()); err == nil ||
+		!strings.Contains(err.Error(), "what toolhost reads or runs in "+dir) {
 		t.Errorf("it says %v", err)
 	}
 }
@@ -487,7 +518,8 @@ func TestLinksInOwnFolders(t *testing.T) {
 			p := makePrey(t)
 			box := sandbox.Spec{Level: level, Write: []string{p.Inside, p.Inside + "/a"}, Read: []string{p.Inside + "/b"}}
 			proc := add(t, supervisor(t), attacker(p, box))
-			mustCall(t, proc, "run", "cd "+p.Inside+" && echo new > a/file && cat b/file a/file; rm -r a; rm -r b; ln -sT "+p.Outside+" a; ln -sT "+p.Outside+" b")
+			mustCall(t, proc, "run", "cd "+p.Inside+" && echo new > a/file && cat b/file a/file; rm -r a; rm -r b; ln -sT "+
+				p.Outside+" a; ln -sT "+p.Outside+" b")
 			_, _ = call(t, proc, "give-up", "")
 			_, err := call(t, proc, "run", "echo changed > "+p.Secret)
 			checkError(t, err, sdk.CodePluginUnavailable, "leads to "+p.Outside, "name "+p.Outside+" itself")
@@ -509,7 +541,8 @@ func TestProgramByALinkInOwnFolders(t *testing.T) {
 	spec := attacker(p, sandbox.Spec{Level: sandbox.Isolated})
 	spec.Command = []string{p.Inside + "/plugin"}
 	_, err := call(t, add(t, supervisor(t), spec), "facts", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "it is run as "+p.Inside+"/plugin, which leads to "+os.Args[0], "name "+os.Args[0]+" itself")
+	checkError(t, err, sdk.CodePluginUnavailable, "it is run as "+p.Inside+"/plugin, which leads to "+os.Args[0], "name "+
+		os.Args[0]+" itself")
 }
 
 // Folders of ours in a work folder are kept from the plugin. If they cannot be, it is not called confined, and is not
@@ -536,10 +569,12 @@ func TestOwnFoldersInAWorkFolder(t *testing.T) {
 			if name == "the sockets" || name != "nothing" && !sandbox.Machine().Namespaces {
 				want = sandbox.Supervised
 			}
-			if box.Got != want || (want == sandbox.Supervised) != strings.Contains(strings.Join(box.Missing, "\n"), "it can write to "+o.Workdir) {
+			if box.Got != want || (want == sandbox.Supervised) != strings.Contains(strings.Join(box.Missing, "\n"),
+				"it can write to "+o.Workdir) {
 				t.Errorf("the status says %+v", box)
 			}
-			_, err := call(t, add(t, s, attackerOf(t, "strict", sandbox.Spec{Level: sandbox.Confined, Require: sandbox.Confined})), "facts", "")
+			_, err := call(t, add(t, s,
+				attackerOf(t, "strict", sandbox.Spec{Level: sandbox.Confined, Require: sandbox.Confined})), "facts", "")
 			if want == sandbox.Confined && err != nil {
 				t.Error(err)
 			} else if want != sandbox.Confined {

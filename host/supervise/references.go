@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// References are the values that a configuration refers to by name, such as env.API_KEY, and what is displayed instead of each.
-// The zero value has none.
+// References are the values that a configuration refers to by name, such as env.API_KEY, and what is displayed instead
+// of each. The zero value has none.
 type References struct {
 	// Config is what is displayed for values of Spec.Config, by JSON pointer.
 	Config map[string]string
-	// Words are the words of Spec.Command as they are displayed, and Locked as a lock file keeps them; nil when no word is by
-	// reference.
+	// Words are the words of Spec.Command as they are displayed, and Locked as a lock file keeps them; nil when no word is
+	// by reference.
 	Words, Locked []string
 	// Texts is what is displayed for values anywhere in a text, such as an error or a log line. AddText fills it.
 	Texts map[string]string
@@ -29,8 +29,9 @@ type References struct {
 // minReference is how many bytes a value must have to be hidden in texts. Shorter ones are ordinary words and numbers.
 const minReference = 6
 
-// AddText hides a value in texts, and displays name instead. It does nothing for a value of less than 6 bytes, and for the path
-// of a file that exists, which errors have to name. Of a value with several lines each long line is hidden too.
+// AddText hides a value in texts, and displays name instead. It does nothing for a value of less than 6 bytes, and for
+// the path of a file that exists, which errors have to name. Of a value with several lines each long line is hidden
+// too.
 func (r *References) AddText(value, name string) {
 	if len(value) < minReference {
 		return
@@ -159,8 +160,8 @@ func (r References) words(written, command []string) (out []string) {
 	return out
 }
 
-// ShownConfig is the plugin's configuration for display: JSON, except for values by reference, which are as the configuration
-// writes them.
+// ShownConfig is the plugin's configuration for display: JSON, except for values by reference, which are as the
+// configuration writes them.
 func (s Spec) ShownConfig() string {
 	if len(s.References.Config) == 0 {
 		return s.References.Hide(string(s.Config))

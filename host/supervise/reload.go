@@ -16,9 +16,9 @@ import (
 // maxDraining is how many replaced processes one plugin may have, beside the one that takes calls.
 const maxDraining = 8
 
-// Reload makes the plugins those of the specs: it adds new ones, removes those without a spec when their calls have ended, and
-// reloads, in parallel, those whose spec or program has changed. It does not touch the others. A plugin that fails stays as
-// it was, and costs only itself.
+// Reload makes the plugins those of the specs: it adds new ones, removes those without a spec when their calls have
+// ended, and reloads, in parallel, those whose spec or program has changed. It does not touch the others. A plugin that
+// fails stays as it was, and costs only itself.
 //
 // A program has changed when the file of its command has another place, size or time; what it loads does not count.
 func (s *Supervisor) Reload(ctx context.Context, specs []Spec) []error {
@@ -98,9 +98,9 @@ func (p *Process) reloadIfChanged(ctx context.Context, spec Spec) error {
 	return p.requestReload(r)
 }
 
-// Reload starts a new generation of the plugin from the spec beside the one that runs. Once it is ready it takes all new
-// calls, and the old one ends when its calls have (see Spec.DrainTimeout). If it fails, or ctx ends first, the old one goes
-// on, and the error says why. A plugin that does not run gets the spec, and its crashes are reset.
+// Reload starts a new generation of the plugin from the spec beside the one that runs. Once it is ready it takes all
+// new calls, and the old one ends when its calls have (see Spec.DrainTimeout). If it fails, or ctx ends first, the old
+// one goes on, and the error says why. A plugin that does not run gets the spec, and its crashes are reset.
 //
 // Reloads of one plugin wait for each other, and for a start under way. The spec must have the plugin's name.
 func (p *Process) Reload(ctx context.Context, spec Spec) error {

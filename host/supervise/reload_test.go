@@ -34,28 +34,31 @@ func init() {
 	}
 }
 
-// countingPlugin notes each run of its tool count in a file of the call's id. What it is called, how long a run takes and
-// which other tools it has comes from its environment.
+// countingPlugin notes each run of its tool count in a file of the call's id. What it is called, how long a run takes
+// and which other tools it has comes from its environment.
 func countingPlugin() *sdk.Plugin {
 	p := sdk.New("counts", os.Getenv("VERSION"))
-	sdk.AddTool(p, sdk.Tool{Name: "count", Description: "notes its run"}, func(_ context.Context, r *sdk.Request, _ textArgs) (*sdk.Result, error) {
-		if takes, err := time.ParseDuration(os.Getenv("TAKES")); err == nil {
-			<-time.After(takes)
-		}
-		if dir := os.Getenv("DIR"); dir != "" {
-			return sdk.Text(os.Getenv("VERSION")), mark(filepath.Join(dir, r.CallID))
-		}
-		return sdk.Text(os.Getenv("VERSION")), nil
-	})
-	sdk.AddTool(p, sdk.Tool{Name: "wait", Description: "waits"}, waitTool)
-	sdk.AddTool(p, sdk.Tool{Name: "die", Description: "ends the plugin"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
-		os.Exit(7)
-		return nil, nil
-	})
-	for name := range strings.FieldsSeq(os.Getenv("TOOLS")) {
-		sdk.AddTool(p, sdk.Tool{Name: name, Description: "one more"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
-			return sdk.Text(name), nil
+	sdk.AddTool(p, sdk.Tool{Name: "count", Description: "notes its run"},
+		func(_ context.Context, r *sdk.Request, _ textArgs) (*sdk.Result, error) {
+			if takes, err := time.ParseDuration(os.Getenv("TAKES")); err == nil {
+				<-time.After(takes)
+			}
+			if dir := os.Getenv("DIR"); dir != "" {
+				return sdk.Text(os.Getenv("VERSION")), mark(filepath.Join(dir, r.CallID))
+			}
+			return sdk.Text(os.Getenv("VERSION")), nil
 		})
+	sdk.AddTool(p, sdk.Tool{Name: "wait", Description: "waits"}, waitTool)
+	sdk.AddTool(p, sdk.Tool{Name: "die", Description: "ends the plugin"},
+		func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+			os.Exit(7)
+			return nil, nil
+		})
+	for name := range strings.FieldsSeq(os.Getenv("TOOLS")) {
+		sdk.AddTool(p, sdk.Tool{Name: name, Description: "one more"},
+			func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+				return sdk.Text(name), nil
+			})
 	}
 	return p
 }
@@ -88,8 +91,8 @@ func mustReload(t testing.TB, p *Process, spec Spec) {
 	}
 }
 
-// Over a hundred reloads under load every call is answered, by one process, and run once. The calls take a while, so that
-// each new process finds some that are still in the old one.
+// Over a hundred reloads under load every call is answered, by one process, and run once. The calls take a while, so
+// that each new process finds some that are still in the old one.
 func TestReloadsUnderLoad(t *testing.T) {
 	const callers, reloads, takes = 8, 100, "TAKES=20ms"
 	dir := t.TempDir()
@@ -149,7 +152,8 @@ func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
 		"never ready":    playing("counts", "silent"),
 		"no program":     {Name: "counts", Command: []string{"/no/such/program"}},
 		"wrong checksum": {Name: "counts", Command: os.Args[:1], SHA256: strings.Repeat("0", 64)},
-		"configuration":  {Name: "counts", Command: os.Args[:1], Env: map[string]string{"PLAY": "good"}, Config: []byte(`{"a":1}`)},
+		"configuration": {Name: "counts", Command: os.Args[:1], Env: map[string]string{"PLAY": "good"},
+			Config: []byte(`{"a":1}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +167,8 @@ func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
 				t.Errorf("%s answers", got)
 			}
 			status := p.Status()
-			if status.State != Ready || status.Generation != 1 || status.Crashes != 0 || status.Draining != 0 || !strings.Contains(err.Error(), strings.TrimPrefix(status.LastError, "not reloaded: ")) {
+			if status.State != Ready || status.Generation != 1 || status.Crashes != 0 || status.Draining != 0 ||
+				!strings.Contains(err.Error(), strings.TrimPrefix(status.LastError, "not reloaded: ")) {
 				t.Errorf("status: %+v", status)
 			}
 			mustReload(t, p, counting("new"))
@@ -221,8 +226,10 @@ func TestReloadOfAPluginThatDoesNotRun(t *testing.T) {
 	if s := p.Status(); s.State != Known || s.Generation != 0 {
 		t.Errorf("status: %+v", s)
 	}
-	checkError(t, p.Reload(t.Context(), Spec{Name: "counts", Command: []string{"/no/such/program"}}), sdk.CodePluginUnavailable, "not reloaded")
-	if err := p.Reload(t.Context(), playing("other", "good")); err == nil || !strings.Contains(err.Error(), "a plugin keeps its name") {
+	checkError(t, p.Reload(t.Context(), Spec{Name: "counts", Command: []string{"/no/such/program"}}),
+		sdk.CodePluginUnavailable, "not reloaded")
+	if err := p.Reload(t.Context(), playing("other", "good")); err == nil ||
+		!strings.Contains(err.Error(), "a plugin keeps its name") {
 		t.Error(err)
 	}
 	if got := mustCall(t, p, "count", ""); got != "2" {
@@ -261,8 +268,8 @@ func TestReloadGivenUp(t *testing.T) {
 	}
 }
 
-// When the old process dies while the new one starts, calls wait for the new one; and when that does not come up, they are
-// answered as after any crash.
+// When the old process dies while the new one starts, calls wait for the new one; and when that does not come up, they
+// are answered as after any crash.
 func TestOldDiesWhileTheNewStarts(t *testing.T) {
 	t.Parallel()
 	for gate, version := range map[string]string{"open": "2", "shut": "1"} {
@@ -327,7 +334,8 @@ func TestSupervisorReload(t *testing.T) {
 		return s
 	}
 	s := supervisor(t)
-	if problems := s.Reload(t.Context(), []Spec{spec("stays", "1"), spec("changes", "1"), spec("goes", "1")}); len(problems) > 0 {
+	if problems := s.Reload(t.Context(),
+		[]Spec{spec("stays", "1"), spec("changes", "1"), spec("goes", "1")}); len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	stays, changes, goes := s.Process("stays"), s.Process("changes"), s.Process("goes")
@@ -341,7 +349,8 @@ func TestSupervisorReload(t *testing.T) {
 	moved.Lock = Lock{Source: "toolhost.lock.hcl:9", Advice: "lock it"}
 	broken := Spec{Name: "broken"}
 	problems := s.Reload(t.Context(), []Spec{moved, spec("changes", "2"), spec("comes", "1"), broken, spec("comes", "2")})
-	if text := fmt.Sprint(problems); len(problems) != 2 || !strings.Contains(text, "no command") || !strings.Contains(text, "defined twice") {
+	if text := fmt.Sprint(problems); len(problems) != 2 || !strings.Contains(text, "no command") ||
+		!strings.Contains(text, "defined twice") {
 		t.Errorf("problems: %v", problems)
 	}
 	if got := stays.Status(); got.Generation != 1 || got.Source != "config.hcl:9" {
@@ -381,7 +390,8 @@ func TestReloadToWhatRuns(t *testing.T) {
 	p := add(t, s, good)
 	mustCall(t, p, "echo", "")
 	bad := playing("x", "exits")
-	if problems := s.Reload(t.Context(), []Spec{bad}); len(problems) != 1 || !strings.Contains(p.Status().LastError, "not reloaded: ") {
+	if problems := s.Reload(t.Context(), []Spec{bad}); len(problems) != 1 ||
+		!strings.Contains(p.Status().LastError, "not reloaded: ") {
 		t.Errorf("problems %v, status %+v", problems, p.Status())
 	}
 	if problems := s.Reload(t.Context(), []Spec{good}); len(problems) != 0 {

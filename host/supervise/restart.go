@@ -21,8 +21,8 @@ type crashHistory struct {
 	probing bool        // the running start is the one try after a quarantine
 }
 
-// add counts a crash of a plugin that was ready since readyAt (zero: its start failed). It returns when the plugin may be
-// started again, and whether it is quarantined until then.
+// add counts a crash of a plugin that was ready since readyAt (zero: its start failed). It returns when the plugin may
+// be started again, and whether it is quarantined until then.
 func (h *crashHistory) add(now, readyAt time.Time) (retryAt time.Time, quarantined bool) {
 	if !readyAt.IsZero() && now.Sub(readyAt) >= h.limits.Window {
 		h.times, h.probing = nil, false
@@ -47,8 +47,8 @@ func (h *crashHistory) recent(now time.Time) []time.Time {
 	return slices.DeleteFunc(slices.Clone(h.times), func(t time.Time) bool { return now.Sub(t) >= h.limits.Window })
 }
 
-// delay is the wait after the nth crash: none after the first, then doubling, with 20 % jitter so that many plugins do not
-// restart at once.
+// delay is the wait after the nth crash: none after the first, then doubling, with 20 % jitter so that many plugins do
+// not restart at once.
 func (h *crashHistory) delay(n int) time.Duration {
 	if n <= 1 {
 		return 0
@@ -116,7 +116,8 @@ func (m *stateMachine) mayStart() error {
 	case m.state == Invalid:
 		return m.startError(&invalidError{m.lastError})
 	case m.state == Quarantined && wait > 0:
-		return m.unavailable("Quarantined", wait, "plugin %q crashed %d times and is quarantined for another %s. Last error: %v",
+		return m.unavailable("Quarantined", wait,
+			"plugin %q crashed %d times and is quarantined for another %s. Last error: %v",
 			m.p.name, len(m.crashes.times), roundUp(wait), m.lastError)
 	case m.state == Backoff && wait > 0:
 		return m.unavailable("Backoff", wait, "plugin %q crashed; it can be restarted in %s. Last error: %v",

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// A runDir is the private folder of one host for its plugins' sockets. The host holds a lock in it for as long as it lives: a
-// folder whose lock is free belonged to a host that died.
+// A runDir is the private folder of one host for its plugins' sockets. The host holds a lock in it for as long as it
+// lives: a folder whose lock is free belonged to a host that died.
 type runDir struct {
 	path string
 	lock *os.File
@@ -36,8 +36,8 @@ const (
 	sweepTime             = 500 * time.Millisecond // at the start, for what other hosts have left
 )
 
-// makeRunDir makes the folder and removes those of dead hosts beside it. It gets its name when it is locked, so that no other
-// host takes it for abandoned before.
+// makeRunDir makes the folder and removes those of dead hosts beside it. It gets its name when it is locked, so that no
+// other host takes it for abandoned before.
 func makeRunDir(base string) (*runDir, error) {
 	base, err := filepath.Abs(chooseRunBase(base))
 	if err != nil {
@@ -78,7 +78,8 @@ func chooseRunBase(base string) string {
 // SocketDir is the folder in which the supervisor makes its private folder for sockets.
 func (o Options) SocketDir() string { return chooseRunBase(o.RunDir) }
 
-// sweepRunDirs removes the folders whose host is gone, within sweepTime. Only the lock decides, never the name or a process id.
+// sweepRunDirs removes the folders whose host is gone, within sweepTime. Only the lock decides, never the name or a
+// process id.
 func sweepRunDirs(base string) {
 	until := time.Now().Add(sweepTime)
 	dirs, _ := filepath.Glob(filepath.Join(base, "*"+runPrefix+"*"))
@@ -118,8 +119,8 @@ func ownFolder(dir string) bool {
 // temp makes a folder for the temporary files of one generation.
 func (d *runDir) temp() (string, error) { return os.MkdirTemp(d.path, "t") }
 
-// remove removes the folder when all plugins have ended. A placeholder that another process has locked may be left. The lock
-// goes last: without it no host would look for what is left.
+// remove removes the folder when all plugins have ended. A placeholder that another process has locked may be left. The
+// lock goes last: without it no host would look for what is left.
 func (d *runDir) remove() error {
 	defer d.lock.Close()
 	placeholder.RemoveNoted(d.path)

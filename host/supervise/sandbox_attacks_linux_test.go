@@ -38,7 +38,10 @@ type prey struct {
 
 // attacks try something from inside a plugin; nil is that it worked. Each must leave the world as it was.
 var attacks = map[string]func(p prey) error{
-	"create outside":       func(p prey) error { return undo(p.Outside+"/new", os.WriteFile(p.Outside+"/new", nil, 0o600)) },
+	"create outside": func(p prey) error {
+		return undo(p.Outside+"/new",
+			os.WriteFile(p.Outside+"/new", nil, 0o600))
+	},
 	"overwrite outside":    func(p prey) error { return opened(os.OpenFile(p.Secret, os.O_WRONLY, 0)) },
 	"append outside":       func(p prey) error { return opened(os.OpenFile(p.Secret, os.O_WRONLY|os.O_APPEND, 0)) },
 	"truncate outside":     func(p prey) error { return os.Truncate(p.Outside+"/waste", 0) },
@@ -52,7 +55,10 @@ var attacks = map[string]func(p prey) error{
 	"move out":             func(p prey) error { return moveAndBack(p.Inside+"/mine", p.Outside+"/m") },
 	"write by symlink":     writeBySymlink,
 	"chmod outside":        func(p prey) error { return os.Chmod(p.Secret, 0o600) },
-	"fchmod outside":       func(p prey) error { return withOpen(p.Secret, func(fd int) error { return unix.Fchmod(fd, 0o600) }) },
+	"fchmod outside": func(p prey) error {
+		return withOpen(p.Secret,
+			func(fd int) error { return unix.Fchmod(fd, 0o600) })
+	},
 	"fchmodat2 outside": func(p prey) error {
 		return withPath(p.Secret, func(fd int) error { return unix.Fchmodat(fd, "", 0o600, unix.AT_EMPTY_PATH) })
 	},
@@ -66,11 +72,14 @@ var attacks = map[string]func(p prey) error{
 	"attribute outside":           func(p prey) error { return unix.Setxattr(p.Secret, "user.toolhost", []byte("x"), 0) },
 	"attribute removed":           func(p prey) error { return unix.Removexattr(p.Outside+"/marked", "user.toolhost") },
 	"attribute by a call of 2024": func(p prey) error { return setxattrat(p.Secret) },
-	"access list outside":         func(p prey) error { return unix.Setxattr(p.Secret, "system.posix_acl_access", accessList, 0) },
-	"flags outside":               func(p prey) error { return withOpen(p.Secret, setFlags) },
-	"folder's mode outside":       func(p prey) error { return os.Chmod(p.Outside, 0o755) },
-	"setuid outside":              func(p prey) error { return unix.Chmod(p.Outside+"/run", 0o4755) },
-	"setuid inside":               func(p prey) error { return unix.Chmod(p.Inside+"/tool", 0o4755) },
+	"access list outside": func(p prey) error {
+		return unix.Setxattr(p.Secret, "system.posix_acl_access",
+			accessList, 0)
+	},
+	"flags outside":         func(p prey) error { return withOpen(p.Secret, setFlags) },
+	"folder's mode outside": func(p prey) error { return os.Chmod(p.Outside, 0o755) },
+	"setuid outside":        func(p prey) error { return unix.Chmod(p.Outside+"/run", 0o4755) },
+	"setuid inside":         func(p prey) error { return unix.Chmod(p.Inside+"/tool", 0o4755) },
 	"setgid inside": func(p prey) error {
 		return withOpen(p.Inside+"/tool", func(fd int) error { return unix.Fchmod(fd, 0o2755) })
 	},
@@ -87,44 +96,67 @@ var attacks = map[string]func(p prey) error{
 	},
 	"hook's mode":          func(p prey) error { return os.Chmod(p.Inside+"/.git/hooks", 0o755) },
 	"priority of the host": renice,
-	"make a disk":          func(p prey) error { return undo(p.Inside+"/disk", syscall.Mknod(p.Inside+"/disk", syscall.S_IFBLK, 0)) },
-	"read outside":         func(p prey) error { return opened(os.Open(p.Secret)) },
-	"list outside":         func(p prey) error { _, err := os.ReadDir(p.Outside); return err },
-	"run from outside":     func(p prey) error { return exec.Command(p.Outside + "/run").Run() },
-	"host's environment":   func(p prey) error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.Host)); return err },
-	"host's memory":        func(p prey) error { return opened(os.Open(fmt.Sprintf("/proc/%d/mem", p.Host))) },
-	"parent's memory":      func(prey) error { return opened(os.Open(fmt.Sprintf("/proc/%d/mem", os.Getppid()))) },
-	"parent's environment": func(prey) error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", os.Getppid())); return err },
-	"parent's files":       func(prey) error { _, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/3", os.Getppid())); return err },
-	"trace the host":       func(p prey) error { return seize(p.Host) },
-	"signal the host":      func(p prey) error { return syscall.Kill(p.Host, 0) },
+	"make a disk": func(p prey) error {
+		return undo(p.Inside+"/disk",
+			syscall.Mknod(p.Inside+"/disk", syscall.S_IFBLK, 0))
+	},
+	"read outside":     func(p prey) error { return opened(os.Open(p.Secret)) },
+	"list outside":     func(p prey) error { _, err := os.ReadDir(p.Outside); return err },
+	"run from outside": func(p prey) error { return exec.Command(p.Outside + "/run").Run() },
+	"host's environment": func(p prey) error {
+		_,
+			err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.Host))
+		return err
+	},
+	"host's memory":   func(p prey) error { return opened(os.Open(fmt.Sprintf("/proc/%d/mem", p.Host))) },
+	"parent's memory": func(prey) error { return opened(os.Open(fmt.Sprintf("/proc/%d/mem", os.Getppid()))) },
+	"parent's environment": func(prey) error {
+		_,
+			err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", os.Getppid()))
+		return err
+	},
+	"parent's files": func(prey) error {
+		_,
+			err := os.Readlink(fmt.Sprintf("/proc/%d/fd/3", os.Getppid()))
+		return err
+	},
+	"trace the host":  func(p prey) error { return seize(p.Host) },
+	"signal the host": func(p prey) error { return syscall.Kill(p.Host, 0) },
 	"limit the host": func(p prey) error {
 		var none unix.Rlimit
-		return errnoOf(syscall.RawSyscall6(unix.SYS_PRLIMIT64, uintptr(p.Host), unix.RLIMIT_MEMLOCK, 0, uintptr(unsafe.Pointer(&none)), 0, 0))
+		return errnoOf(syscall.RawSyscall6(unix.SYS_PRLIMIT64, uintptr(p.Host), unix.RLIMIT_MEMLOCK, 0,
+			uintptr(unsafe.Pointer(&none)), 0, 0))
 	},
-	"lease outside":        lease,
-	"signal its parent":    func(prey) error { return signalParent() },
-	"signal its group":     func(prey) error { return syscall.Kill(0, 0) },
-	"tcp":                  func(p prey) error { return dialled("tcp", p.TCP) },
-	"tcp listen":           func(prey) error { return listened("tcp", "127.0.0.1:0") },
-	"udp":                  udp,
-	"mptcp":                mptcp,
-	"netlink":              func(prey) error { return socketOf(unix.AF_NETLINK, unix.SOCK_RAW, 0) },
-	"vsock":                func(prey) error { return socketOf(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
-	"unix socket outside":  func(p prey) error { return dialled("unix", p.Unix) },
-	"datagram outside":     datagram,
-	"abstract socket":      func(p prey) error { return dialled("unix", p.Abstract) },
-	"own unix socket":      func(prey) error { return listened("unix", os.Getenv("TMPDIR")+"/own") },
-	"own socket pair":      socketPair,
-	"io_uring":             ioUring,
-	"pidfd_getfd":          func(p prey) error { return getfd(p.Host) },
-	"mount in namespaces":  mountInNamespaces,
-	"new mount namespace":  func(prey) error { return unshare(unix.CLONE_NEWNS) },
-	"x32":                  func(prey) error { return errnoOf(syscall.RawSyscall(0x40000000|unix.SYS_GETPPID, 0, 0, 0)) },
-	"keys":                 func(prey) error { _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false); return err },
+	"lease outside":       lease,
+	"signal its parent":   func(prey) error { return signalParent() },
+	"signal its group":    func(prey) error { return syscall.Kill(0, 0) },
+	"tcp":                 func(p prey) error { return dialled("tcp", p.TCP) },
+	"tcp listen":          func(prey) error { return listened("tcp", "127.0.0.1:0") },
+	"udp":                 udp,
+	"mptcp":               mptcp,
+	"netlink":             func(prey) error { return socketOf(unix.AF_NETLINK, unix.SOCK_RAW, 0) },
+	"vsock":               func(prey) error { return socketOf(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
+	"unix socket outside": func(p prey) error { return dialled("unix", p.Unix) },
+	"datagram outside":    datagram,
+	"abstract socket":     func(p prey) error { return dialled("unix", p.Abstract) },
+	"own unix socket":     func(prey) error { return listened("unix", os.Getenv("TMPDIR")+"/own") },
+	"own socket pair":     socketPair,
+	"io_uring":            ioUring,
+	"pidfd_getfd":         func(p prey) error { return getfd(p.Host) },
+	"mount in namespaces": mountInNamespaces,
+	"new mount namespace": func(prey) error { return unshare(unix.CLONE_NEWNS) },
+	"x32":                 func(prey) error { return errnoOf(syscall.RawSyscall(0x40000000|unix.SYS_GETPPID, 0, 0, 0)) },
+	"keys": func(prey) error {
+		_,
+			err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
+		return err
+	},
 	"terminal":             terminal,
 	"move between folders": func(p prey) error { return moveAndBack(p.Inside+"/a/file", p.Inside+"/b/file") },
-	"write inside":         func(p prey) error { return undo(p.Inside+"/new", os.WriteFile(p.Inside+"/new", []byte("x"), 0o600)) },
+	"write inside": func(p prey) error {
+		return undo(p.Inside+"/new",
+			os.WriteFile(p.Inside+"/new", []byte("x"), 0o600))
+	},
 	"write to TMPDIR": func(prey) error {
 		return undo(os.Getenv("TMPDIR")+"/new", os.WriteFile(os.Getenv("TMPDIR")+"/new", nil, 0o600))
 	},
@@ -133,8 +165,11 @@ var attacks = map[string]func(p prey) error{
 		return undo(file, os.WriteFile(file, []byte("x"), 0o600))
 	},
 	"write to /dev/null": func(prey) error { return os.WriteFile("/dev/null", []byte("x"), 0) },
-	"run a shell":        func(prey) error { return exec.Command("/bin/sh", "-c", "cat /etc/passwd | wc -l > /dev/null").Run() },
-	"threads":            threads,
+	"run a shell": func(prey) error {
+		return exec.Command("/bin/sh", "-c",
+			"cat /etc/passwd | wc -l > /dev/null").Run()
+	},
+	"threads": threads,
 }
 
 // withOpen opens a file for reading, withPath without even that.
@@ -151,7 +186,8 @@ func withFlags(path string, flags int, do func(fd int) error) error {
 }
 
 // accessList gives the user with the number 1 the right to read, in the kernel's form.
-var accessList = []byte{2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 4, 0, 1, 0, 0, 0, 4, 0, 4, 0, 255, 255, 255, 255,
+var accessList = []byte{2, 0, 0, 0, 1, 0, 6, 0, 255, 255, 255, 255, 2, 0, 4, 0, 1, 0, 0, 0, 4, 0, 4, 0, 255, 255, 255,
+	255,
 	16, 0, 4, 0, 255, 255, 255, 255, 32, 0, 4, 0, 255, 255, 255, 255}
 
 func setxattrat(path string) error {
@@ -162,7 +198,8 @@ func setxattrat(path string) error {
 		flags uint32
 	}{uint64(uintptr(unsafe.Pointer(&value[0]))), 1, 0}
 	current := unix.AT_FDCWD
-	err := errnoOf(syscall.RawSyscall6(463, uintptr(current), uintptr(unsafe.Pointer(&text[0])), 0, uintptr(unsafe.Pointer(&name[0])), uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args)))
+	err := errnoOf(syscall.RawSyscall6(463, uintptr(current), uintptr(unsafe.Pointer(&text[0])), 0,
+		uintptr(unsafe.Pointer(&name[0])), uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args)))
 	runtime.KeepAlive(value)
 	return err
 }
@@ -192,7 +229,8 @@ func makeSetuid(path string) error {
 }
 
 func openat2(path string) error {
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY | unix.O_CLOEXEC, Mode: 0o4755})
+	fd, err := unix.Openat2(unix.AT_FDCWD, path,
+		&unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY | unix.O_CLOEXEC, Mode: 0o4755})
 	return hasSetuid(path, fd, err)
 }
 
@@ -211,33 +249,37 @@ func hasSetuid(path string, fd int, err error) error {
 
 func attackerPlugin() *sdk.Plugin {
 	p := sdk.New("attacker", "1.0.0")
-	sdk.AddTool(p, sdk.Tool{Name: "attack", Description: "tries everything"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
-		var target prey
-		if err := json.Unmarshal([]byte(os.Getenv("PREY")), &target); err != nil {
-			return nil, err
-		}
-		out := map[string]string{}
-		for name, attack := range attacks {
-			out[name] = message(attack(target))
-		}
-		return sdk.JSON(out), nil
-	})
-	sdk.AddTool(p, sdk.Tool{Name: "run", Description: "runs a script"}, func(_ context.Context, _ *sdk.Request, in textArgs) (*sdk.Result, error) {
-		out, err := exec.Command("/bin/sh", "-c", in.Text).CombinedOutput()
-		return sdk.Textf("%s%s", out, message(err)), nil
-	})
-	sdk.AddTool(p, sdk.Tool{Name: "facts", Description: "tells what it is"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
-		return sdk.JSON(factsOfMyself()), nil
-	})
-	sdk.AddTool(p, sdk.Tool{Name: "give-up", Description: "dies of what it may not do"}, func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
-		err := os.WriteFile("/nobody-may-write-here/x", nil, 0o600)
-		if err := os.WriteFile(filepath.Join(os.Getenv("HOME"), ".toolhost-test"), nil, 0o600); err != nil {
+	sdk.AddTool(p, sdk.Tool{Name: "attack", Description: "tries everything"},
+		func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+			var target prey
+			if err := json.Unmarshal([]byte(os.Getenv("PREY")), &target); err != nil {
+				return nil, err
+			}
+			out := map[string]string{}
+			for name, attack := range attacks {
+				out[name] = message(attack(target))
+			}
+			return sdk.JSON(out), nil
+		})
+	sdk.AddTool(p, sdk.Tool{Name: "run", Description: "runs a script"},
+		func(_ context.Context, _ *sdk.Request, in textArgs) (*sdk.Result, error) {
+			out, err := exec.Command("/bin/sh", "-c", in.Text).CombinedOutput()
+			return sdk.Textf("%s%s", out, message(err)), nil
+		})
+	sdk.AddTool(p, sdk.Tool{Name: "facts", Description: "tells what it is"},
+		func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+			return sdk.JSON(factsOfMyself()), nil
+		})
+	sdk.AddTool(p, sdk.Tool{Name: "give-up", Description: "dies of what it may not do"},
+		func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
+			err := os.WriteFile("/nobody-may-write-here/x", nil, 0o600)
+			if err := os.WriteFile(filepath.Join(os.Getenv("HOME"), ".toolhost-test"), nil, 0o600); err != nil {
+				_, _ = syscall.Write(2, []byte(err.Error()+"\n"))
+			}
 			_, _ = syscall.Write(2, []byte(err.Error()+"\n"))
-		}
-		_, _ = syscall.Write(2, []byte(err.Error()+"\n"))
-		os.Exit(3)
-		return nil, nil
-	})
+			os.Exit(3)
+			return nil, nil
+		})
 	return p
 }
 
@@ -259,7 +301,8 @@ type self struct {
 
 func factsOfMyself() self {
 	s := self{Umask: syscall.Umask(0)}
-	for resource, to := range map[int]*uint64{unix.RLIMIT_CORE: &s.Core, unix.RLIMIT_NOFILE: &s.Files, unix.RLIMIT_FSIZE: &s.File, unix.RLIMIT_DATA: &s.Memory} {
+	for resource, to := range map[int]*uint64{unix.RLIMIT_CORE: &s.Core, unix.RLIMIT_NOFILE: &s.Files,
+		unix.RLIMIT_FSIZE: &s.File, unix.RLIMIT_DATA: &s.Memory} {
 		var l syscall.Rlimit
 		_ = syscall.Getrlimit(resource, &l)
 		*to = l.Max
@@ -275,7 +318,8 @@ func factsOfMyself() self {
 	}
 	files, _ := filepath.Glob("/proc/self/fd/*")
 	for _, f := range files {
-		if to, err := os.Readlink(f); err == nil && strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "/sys/") && to != "/dev/null" {
+		if to, err := os.Readlink(f); err == nil && strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "/sys/") &&
+			to != "/dev/null" {
 			s.Foreign = append(s.Foreign, to)
 		}
 	}
@@ -290,8 +334,8 @@ func undo(path string, err error) error {
 	return err
 }
 
-// signalParent sends whatever could end or stop it to a parent that is the first process of a namespace: if one did, that
-// would be the end of us.
+// signalParent sends whatever could end or stop it to a parent that is the first process of a namespace: if one did,
+// that would be the end of us.
 func signalParent() error {
 	if os.Getppid() != 1 {
 		return syscall.Kill(os.Getppid(), 0)

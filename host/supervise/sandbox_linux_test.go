@@ -34,41 +34,51 @@ var (
 	touch    = holding{true, false, false} // from Confined on it does not
 	roots    = holding{supervised: os.Geteuid() == 0}
 	holdings = map[string]holding{
-		"create outside": touch, "overwrite outside": touch, "append outside": touch, "truncate outside": touch, "remove outside": touch,
-		"mkdir outside": touch, "symlink outside": touch, "fifo outside": touch, "link in from outside": touch, "link out": touch,
+		"create outside": touch, "overwrite outside": touch, "append outside": touch, "truncate outside": touch,
+		"remove outside": touch,
+		"mkdir outside":  touch, "symlink outside": touch, "fifo outside": touch, "link in from outside": touch,
+		"link out":             touch,
 		"move in from outside": touch, "move out": touch, "write by symlink": touch, "make a disk": touch,
-		"chmod outside": touch, "fchmod outside": touch, "fchmodat2 outside": touch, "chmod by /proc": touch, "chown outside": touch, "lchown outside": touch,
-		"times outside": touch, "old times outside": touch, "attribute outside": touch, "attribute removed": touch, "attribute by a call of 2024": touch,
-		"access list outside": touch, "flags outside": touch, "folder's mode outside": touch, "setuid outside": touch,
+		"chmod outside": touch, "fchmod outside": touch, "fchmodat2 outside": touch, "chmod by /proc": touch,
+		"chown outside": touch, "lchown outside": touch,
+		"times outside": touch, "old times outside": touch, "attribute outside": touch, "attribute removed": touch,
+		"attribute by a call of 2024": touch,
+		"access list outside":         touch, "flags outside": touch, "folder's mode outside": touch, "setuid outside": touch,
 		"setuid inside": touch, "setgid inside": touch, "new setuid file": touch, "setuid node": touch, "openat2": touch,
 		"chmod inside": always, "times inside": always, "chmod in TMPDIR": always,
 		"hook inside": touch, "hook's mode": touch, "priority of the host": touch,
 		"read outside": reach, "list outside": reach, "run from outside": reach,
-		"host's environment": touch, "host's memory": touch, "trace the host": touch, "signal the host": touch, "limit the host": touch, "lease outside": touch, "signal its parent": touch,
+		"host's environment": touch, "host's memory": touch, "trace the host": touch, "signal the host": touch,
+		"limit the host": touch, "lease outside": touch, "signal its parent": touch,
 		"parent's memory": roots, "parent's environment": roots, "parent's files": roots,
 		"signal its group": always, "pidfd_getfd": touch, "terminal": touch, "mount in namespaces": touch,
 		"tcp": reach, "tcp listen": reach, "udp": reach, "mptcp": reach, "netlink": reach, "vsock": reach,
-		"unix socket outside": reach, "datagram outside": reach, "abstract socket": touch, "own unix socket": always, "own socket pair": always,
-		"io_uring": touch, "new mount namespace": touch, "x32": touch, "keys": reach,
-		"move between folders": always, "write inside": always, "write to TMPDIR": always, "write to /dev/null": always, "shared memory": always,
-		"run a shell": always, "threads": always,
+		"unix socket outside": reach, "datagram outside": reach, "abstract socket": touch, "own unix socket": always,
+		"own socket pair": always,
+		"io_uring":        touch, "new mount namespace": touch, "x32": touch, "keys": reach,
+		"move between folders": always, "write inside": always, "write to TMPDIR": always, "write to /dev/null": always,
+		"shared memory": always,
+		"run a shell":   always, "threads": always,
 	}
 )
 
 func (h holding) at(l sandbox.Level) bool {
-	return map[sandbox.Level]bool{sandbox.Supervised: h.supervised, sandbox.Confined: h.confined, sandbox.Isolated: h.isolated}[l]
+	return map[sandbox.Level]bool{sandbox.Supervised: h.supervised, sandbox.Confined: h.confined,
+		sandbox.Isolated: h.isolated}[l]
 }
 
 // makePrey makes a world to attack.
 func makePrey(t *testing.T) prey {
 	t.Helper()
 	dir := shortDir(t)
-	p := prey{Outside: dir + "/outside", Inside: dir + "/inside", Secret: dir + "/outside/secret", Lease: dir + "/outside/lease", Host: os.Getpid(),
+	p := prey{Outside: dir + "/outside", Inside: dir + "/inside", Secret: dir + "/outside/secret", Lease: dir +
+		"/outside/lease", Host: os.Getpid(),
 		Unix: dir + "/outside/unix", Gram: dir + "/outside/gram", Abstract: "@" + dir}
 	for _, d := range []string{p.Outside, p.Inside + "/a", p.Inside + "/b", p.Inside + "/.git/hooks"} {
 		must(0, os.MkdirAll(d, 0o755))
 	}
-	for _, f := range []string{p.Secret, p.Lease, p.Outside + "/waste", p.Outside + "/doomed", p.Outside + "/marked", p.Inside + "/mine", p.Inside + "/tool", p.Inside + "/a/file"} {
+	for _, f := range []string{p.Secret, p.Lease, p.Outside + "/waste", p.Outside + "/doomed", p.Outside + "/marked",
+		p.Inside + "/mine", p.Inside + "/tool", p.Inside + "/a/file"} {
 		must(0, os.WriteFile(f, []byte("text"), 0o644))
 	}
 	must(0, os.WriteFile(p.Outside+"/run", []byte("#!/bin/sh\n"), 0o755))
@@ -126,16 +136,21 @@ func init() {
 	}
 }
 
-// Each attack is tried at each level, with process namespaces and without. What does not even work without a sandbox, on
-// this machine and as this user, works at no level; where the machine lacks what a level needs, what was got is what must hold.
+// Each attack is tried at each level, with process namespaces and without. What does not even work without a sandbox,
+// on this machine and as this user, works at no level; where the machine lacks what a level needs, what was got is what
+// must hold.
 func TestAttacks(t *testing.T) {
 	free := freely(t, makePrey(t))
 	for _, level := range allLevels {
-		t.Run(string(level), func(t *testing.T) { attackAt(t, sandbox.Spec{Level: level}, sandbox.Machine().Namespaces, free) })
+		t.Run(string(level), func(t *testing.T) {
+			attackAt(t, sandbox.Spec{Level: level}, sandbox.Machine().Namespaces,
+				free)
+		})
 		t.Run(string(level)+" by a stage", func(t *testing.T) { // which a limit of memory asks for
 			attackAt(t, sandbox.Spec{Level: level, Limits: sandbox.Limits{Memory: 1 << 40}}, sandbox.Machine().Namespaces, free)
 		})
-		t.Run(string(level)+" without namespaces", func(t *testing.T) { attackAt(t, sandbox.Spec{Level: level}, false, free) })
+		t.Run(string(level)+" without namespaces",
+			func(t *testing.T) { attackAt(t, sandbox.Spec{Level: level}, false, free) })
 	}
 }
 
@@ -174,8 +189,10 @@ func withoutNamespaces(name string, h holding) holding {
 		return always
 	case "priority of the host": // which takes root its capabilities
 		return holding{true, os.Geteuid() != 0, os.Geteuid() != 0}
-	case "chmod outside", "fchmod outside", "fchmodat2 outside", "chmod by /proc", "chown outside", "lchown outside", "times outside",
-		"old times outside", "attribute outside", "attribute removed", "attribute by a call of 2024", "access list outside", "flags outside", "folder's mode outside", "hook's mode":
+	case "chmod outside", "fchmod outside", "fchmodat2 outside", "chmod by /proc", "chown outside", "lchown outside",
+		"times outside",
+		"old times outside", "attribute outside", "attribute removed", "attribute by a call of 2024", "access list outside",
+		"flags outside", "folder's mode outside", "hook's mode":
 		return reach // a filter refuses them all when isolated
 	case "chmod inside", "times inside", "chmod in TMPDIR":
 		return reach
@@ -191,17 +208,21 @@ func TestEveryLevel(t *testing.T) {
 	leak := must(syscall.Open(makePrey(t).Secret, syscall.O_RDONLY, 0)) // not closed on exec
 	defer syscall.Close(leak)
 	t.Setenv("SECRET_TOKEN", "s3cret")
-	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM PLAY PREY GORACE PLUGIN_UNIX_SOCKET_DIR PLUGIN_MIN_PORT PLUGIN_MAX_PORT " +
+	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM PLAY PREY GORACE PLUGIN_UNIX_SOCKET_DIR " +
+		"PLUGIN_MIN_PORT PLUGIN_MAX_PORT " +
 		"PLUGIN_PROTOCOL_VERSIONS TOOLHOST_PLUGIN TOOLHOST_LIFELINE TOOLHOST_HOST_PID TOOLHOST_KEEP_DIR PROCTREE_ID")
 	for _, level := range allLevels {
 		for _, memory := range []int64{0, 1 << 30} { // for which there is a stage
 			t.Run(fmt.Sprintf("%s %d", level, memory), func(t *testing.T) {
 				p := makePrey(t)
-				proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: level, Limits: sandbox.Limits{Memory: memory, Files: 512, FileSize: 1 << 20}}))
+				proc := add(t, supervisor(t),
+					attacker(p, sandbox.Spec{Level: level, Limits: sandbox.Limits{Memory: memory, Files: 512, FileSize: 1 << 20}}))
 				var f self
 				must(0, json.Unmarshal([]byte(mustCall(t, proc, "facts", "")), &f))
 				f.check(t, level, memory, known)
-				if out := mustCall(t, proc, "run", fmt.Sprintf("cd %s; head -c 2000000 /dev/zero > big; stat -c %%s big", p.Inside)); !strings.Contains(out, "1048576") {
+				if out := mustCall(t, proc, "run",
+					fmt.Sprintf("cd %s; head -c 2000000 /dev/zero > big; stat -c %%s big", p.Inside)); !strings.Contains(out,
+					"1048576") {
 					t.Errorf("a file of 2 MB: %s", out)
 				}
 			})
@@ -236,7 +257,8 @@ func TestDefaultLimits(t *testing.T) {
 	var own syscall.Rlimit
 	must(0, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own))
 	var f self
-	must(0, json.Unmarshal([]byte(mustCall(t, add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{})), "facts", "")), &f))
+	must(0, json.Unmarshal([]byte(mustCall(t, add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{})), "facts", "")),
+		&f))
 	if f.Files != min(sandbox.DefaultFiles, own.Max) || f.File != sandbox.DefaultFileSize {
 		t.Errorf("%+v", f)
 	}
@@ -257,7 +279,8 @@ func TestFilesGetTheUsersUmask(t *testing.T) {
 		for private, want := range map[bool]string{false: "640 750\n", true: "600 700\n"} {
 			p := makePrey(t)
 			proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: level, PrivateFiles: private}))
-			if out := mustCall(t, proc, "run", "cd "+p.Inside+" && echo x > new && mkdir newer && stat -c %a new newer | tr '\\n' ' ' | sed 's/ $//'; echo"); out != want {
+			if out := mustCall(t, proc, "run", "cd "+p.Inside+
+				" && echo x > new && mkdir newer && stat -c %a new newer | tr '\\n' ' ' | sed 's/ $//'; echo"); out != want {
 				t.Errorf("%s, private %t: %q, want %q", level, private, out, want)
 			}
 		}
@@ -295,9 +318,11 @@ func TestNetwork(t *testing.T) {
 // Ordinary programs work in a confined plugin's folders.
 func TestProgramsInside(t *testing.T) {
 	scripts := map[string]string{
-		"bash":    `echo "$(cat <<< text)" > bash.txt && cat <(cat bash.txt)`,
-		"git":     `git init -q repo && cd repo && echo x > f && git add f && git -c user.name=a -c user.email=a@b commit -qm one && git log --oneline && git checkout -q -b two && git mv f g`,
-		"python3": `python3 -c 'import subprocess, tempfile; t = tempfile.NamedTemporaryFile(); print(subprocess.check_output(["/bin/echo", "text"]).decode())'`,
+		"bash": `echo "$(cat <<< text)" > bash.txt && cat <(cat bash.txt)`,
+		"git": `git init -q repo && cd repo && echo x > f && git add f && git -c user.name=a -c user.email=a@b commit ` +
+			`-qm one && git log --oneline && git checkout -q -b two && git mv f g`,
+		"python3": `python3 -c 'import subprocess, tempfile; t = tempfile.NamedTemporaryFile(); ` +
+			`print(subprocess.check_output(["/bin/echo", "text"]).decode())'`,
 	}
 	p := makePrey(t)
 	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: sandbox.Confined}))
@@ -326,7 +351,8 @@ func TestScriptPlugin(t *testing.T) {
 			script := filepath.Join(dir, "plugin")
 			must(0, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nexec %s \"$@\"\n", os.Args[0]), 0o755))
 			spec := playing("good", "good")
-			spec.Command, spec.Sandbox = []string{script, "an argument"}, sandbox.Spec{Level: level, Read: []string{filepath.Dir(os.Args[0])}}
+			spec.Command, spec.Sandbox = []string{script, "an argument"},
+				sandbox.Spec{Level: level, Read: []string{filepath.Dir(os.Args[0])}}
 			if got := mustCall(t, add(t, supervisor(t), spec), "echo", "hello"); got != "hello" {
 				t.Errorf("it answered %q", got)
 			}
@@ -376,8 +402,8 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// A plugin that requires more than the machine has is not run at all; one that does not is run, and its status says what it
-// lacks.
+// A plugin that requires more than the machine has is not run at all; one that does not is run, and its status says
+// what it lacks.
 func TestLesserMachines(t *testing.T) {
 	mark := filepath.Join(shortDir(t), "ran")
 	for name, c := range map[string]struct {
@@ -387,18 +413,31 @@ func TestLesserMachines(t *testing.T) {
 		got     sandbox.Level // "" for no start
 		works   string
 	}{
-		"no Landlock":                   {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Confined, "", sandbox.Supervised, "abstract socket"},
-		"no Landlock, required":         {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Confined, sandbox.Confined, "", ""},
-		"the fifth Landlock":            {func(m *sandbox.Means) { m.Landlock, m.Namespaces = min(m.Landlock, 5), false }, sandbox.Confined, "", sandbox.Supervised, "signal the host"},
-		"no namespaces":                 {func(m *sandbox.Means) { m.Namespaces = false }, sandbox.Isolated, "", sandbox.Supervised, "hook inside"},
-		"no namespaces, required":       {func(m *sandbox.Means) { m.Namespaces = false }, sandbox.Isolated, sandbox.Isolated, "", ""},
-		"no namespaces, less required":  {func(m *sandbox.Means) { m.Namespaces = false }, sandbox.Isolated, sandbox.Confined, "", ""},
-		"no mounts":                     {func(m *sandbox.Means) { m.NoFixing = true }, sandbox.Confined, "", sandbox.Supervised, "chmod outside"},
-		"no filters":                    {func(m *sandbox.Means) { m.Seccomp = false }, sandbox.Isolated, "", sandbox.Supervised, "udp"},
-		"no filters, required":          {func(m *sandbox.Means) { m.Seccomp = false }, sandbox.Isolated, sandbox.Isolated, "", ""},
-		"no filters, required: less":    {func(m *sandbox.Means) { m.Seccomp, m.Landlock = false, 0 }, sandbox.Isolated, sandbox.Supervised, "", ""}, // the network is open
-		"no Landlock, but filters":      {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Isolated, "", sandbox.Supervised, "read outside"},
-		"nothing, and nothing asked of": {func(m *sandbox.Means) { m.Landlock, m.Seccomp = 0, false }, sandbox.Supervised, sandbox.Supervised, sandbox.Supervised, "udp"},
+		"no Landlock": {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Confined, "", sandbox.Supervised,
+			"abstract socket"},
+		"no Landlock, required": {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Confined, sandbox.Confined, "",
+			""},
+		"the fifth Landlock": {func(m *sandbox.Means) { m.Landlock, m.Namespaces = min(m.Landlock, 5), false },
+			sandbox.Confined, "", sandbox.Supervised, "signal the host"},
+		"no namespaces": {func(m *sandbox.Means) { m.Namespaces = false }, sandbox.Isolated, "",
+			sandbox.Supervised, "hook inside"},
+		"no namespaces, required": {func(m *sandbox.Means) { m.Namespaces = false }, sandbox.Isolated, sandbox.Isolated,
+			"", ""},
+		"no namespaces, less required": {func(m *sandbox.Means) { m.Namespaces = false }, sandbox.Isolated, sandbox.Confined,
+			"", ""},
+		"no mounts": {func(m *sandbox.Means) { m.NoFixing = true }, sandbox.Confined, "",
+			sandbox.Supervised, "chmod outside"},
+		"no filters": {func(m *sandbox.Means) { m.Seccomp = false }, sandbox.Isolated, "",
+			sandbox.Supervised, "udp"},
+		"no filters, required": {func(m *sandbox.Means) { m.Seccomp = false }, sandbox.Isolated, sandbox.Isolated,
+			"", ""},
+		// the network is open
+		"no filters, required: less": {func(m *sandbox.Means) { m.Seccomp, m.Landlock = false, 0 }, sandbox.Isolated,
+			sandbox.Supervised, "", ""},
+		"no Landlock, but filters": {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Isolated, "", sandbox.Supervised,
+			"read outside"},
+		"nothing, and nothing asked of": {func(m *sandbox.Means) { m.Landlock, m.Seccomp = 0, false }, sandbox.Supervised,
+			sandbox.Supervised, sandbox.Supervised, "udp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, m := supervisor(t), sandbox.Machine()
@@ -421,7 +460,8 @@ func TestLesserMachines(t *testing.T) {
 			if err != nil || json.Unmarshal([]byte(out), &said) != nil {
 				t.Fatal(err)
 			}
-			if box := p.Status().Sandbox; box.Got != c.got || said[c.works] != "" || box.Got != box.Asked && len(box.Missing) == 0 {
+			if box := p.Status().Sandbox; box.Got != c.got || said[c.works] != "" || box.Got != box.Asked &&
+				len(box.Missing) == 0 {
 				t.Errorf("the status says %+v, and %s: %q", box, c.works, said[c.works])
 			}
 		})
@@ -438,7 +478,9 @@ func TestSandboxThatFails(t *testing.T) {
 		t.Log("nothing can fail here that this test knows of")
 		return
 	}
-	_, err := call(t, add(t, s, Spec{Name: "x", Command: []string{"/bin/true"}, Sandbox: sandbox.Spec{Level: sandbox.Isolated, Read: []string{"/etc/passwd/x"}}}), "x", "")
+	_, err := call(t, add(t, s,
+		Spec{Name: "x", Command: []string{"/bin/true"},
+			Sandbox: sandbox.Spec{Level: sandbox.Isolated, Read: []string{"/etc/passwd/x"}}}), "x", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "its sandbox cannot be set up", "/etc/passwd/x", "ENOTDIR")
 }
 
@@ -452,9 +494,11 @@ func TestRefusedStarts(t *testing.T) {
 		spec  Spec
 		words string
 	}{
-		"a folder to write to is missing": {toucher(sandbox.Spec{Write: []string{"/proc/nowhere/at/all"}}), "/proc/nowhere/at/all, which is not there"},
-		"no wrapper":                      {toucher(sandbox.Spec{Wrapper: []string{"no-such-wrapper"}}), "no-such-wrapper cannot be run"},
-		"no program":                      {Spec{Name: "x", Command: []string{"/bin/sh/x"}}, "/bin/sh/x"},
+		"a folder to write to is missing": {toucher(sandbox.Spec{Write: []string{"/proc/nowhere/at/all"}}),
+			"/proc/nowhere/at/all, which is not there"},
+		"no wrapper": {toucher(sandbox.Spec{Wrapper: []string{"no-such-wrapper"}}),
+			"no-such-wrapper cannot be run"},
+		"no program": {Spec{Name: "x", Command: []string{"/bin/sh/x"}}, "/bin/sh/x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := call(t, add(t, supervisor(t), c.spec), "x", "")
@@ -468,8 +512,8 @@ func TestRefusedStarts(t *testing.T) {
 	}
 }
 
-// A lack is something that a real kernel, or a container on it, refuses: which system calls, and with what error. A refusal of
-// clone is one of new namespaces only.
+// A lack is something that a real kernel, or a container on it, refuses: which system calls, and with what error. A
+// refusal of clone is one of new namespaces only.
 type lack struct {
 	calls []uint32
 	errno syscall.Errno
@@ -478,9 +522,10 @@ type lack struct {
 // lacks are those that each machine of the test has some of.
 var lacks = map[string]lack{
 	"namespaces": {[]uint32{unix.SYS_UNSHARE, unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_SETNS}, unix.EPERM},
-	"landlock":   {[]uint32{unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF}, unix.ENOSYS},
-	"mounts":     {[]uint32{unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT}, unix.EPERM},
-	"filters":    {[]uint32{unix.SYS_SECCOMP, unix.SYS_PRCTL}, unix.EINVAL},
+	"landlock": {[]uint32{unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF},
+		unix.ENOSYS},
+	"mounts":  {[]uint32{unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT}, unix.EPERM},
+	"filters": {[]uint32{unix.SYS_SECCOMP, unix.SYS_PRCTL}, unix.EINVAL},
 	// What a look at the kernel does not find, and only a start does.
 	"mount":              {[]uint32{unix.SYS_MOUNT}, unix.EPERM},
 	"move_mount":         {[]uint32{unix.SYS_MOVE_MOUNT}, unix.EPERM},
@@ -491,7 +536,8 @@ var lacks = map[string]lack{
 	"openat2, as it was": {[]uint32{unix.SYS_OPENAT2}, unix.ENOSYS},
 }
 
-const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID |
+	unix.CLONE_NEWNET | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
 // refuse makes the kernel refuse this process, and all that it starts, what the machine lacks.
 func refuse(names []string) error {
@@ -532,7 +578,8 @@ func refuse(names []string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	return errnoOf(syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program))))
+	return errnoOf(syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&program))))
 }
 
 // A verdict is what came of a plugin on such a machine.
@@ -569,7 +616,8 @@ func playLesserHost() {
 	if v.Err, v.Box = message(err), loose.Status().Sandbox; err == nil {
 		must(0, json.Unmarshal([]byte(r.Content[0].Text), &v.Said))
 	}
-	strict := Spec{Name: "strict", Command: []string{"/bin/sh", "-c", "touch " + os.Getenv("MARK")}, StartTimeout: patience, Sandbox: sandbox.Spec{Level: level, Require: level}}
+	strict := Spec{Name: "strict", Command: []string{"/bin/sh", "-c", "touch " + os.Getenv("MARK")},
+		StartTimeout: patience, Sandbox: sandbox.Spec{Level: level, Require: level}}
 	_, err = must(s.Add(strict)).Call(context.Background(), request("x", ""))
 	v.Strict = message(err)
 	v.Told, _ = o.Confine(spec, sandbox.Machine())
@@ -579,8 +627,8 @@ func playLesserHost() {
 	os.Exit(0)
 }
 
-// On machines that lack things, whichever and in whatever way, nothing works for a plugin that the level which it is said to
-// have keeps it from; one that requires the level is not run; and each start tells what is missing.
+// On machines that lack things, whichever and in whatever way, nothing works for a plugin that the level which it is
+// said to have keeps it from; one that requires the level is not run; and each start tells what is missing.
 func TestMachinesThatLackThings(t *testing.T) {
 	if reached(sandbox.Isolated) != sandbox.Isolated {
 		t.Logf("this machine lacks things itself: it reaches %s", reached(sandbox.Isolated))
@@ -625,7 +673,8 @@ func onMachine(t *testing.T, machine string, level sandbox.Level, looks string) 
 	t.Helper()
 	mark = filepath.Join(shortDir(t), "ran")
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "PLAY=lesser host", "RUN="+shortDir(t), "LACKS="+machine, "LEVEL="+string(level), "LOOKS="+looks, "MARK="+mark,
+	cmd.Env = append(os.Environ(), "PLAY=lesser host", "RUN="+shortDir(t), "LACKS="+machine, "LEVEL="+string(level),
+		"LOOKS="+looks, "MARK="+mark,
 		"PREY="+string(must(json.Marshal(makePrey(t)))))
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
@@ -636,8 +685,8 @@ func onMachine(t *testing.T, machine string, level sandbox.Level, looks string) 
 	return v, mark
 }
 
-// notRefused are machines where what is refused is not needed, and lateRefusals those whose look at the kernel promises what a
-// start does not get: it fails then.
+// notRefused are machines where what is refused is not needed, and lateRefusals those whose look at the kernel promises
+// what a start does not get: it fails then.
 var (
 	notRefused   = []string{"", "clone3 alone"}
 	lateRefusals = []string{"landlock, at last", "filters, at last", "openat2, as it was"}
@@ -657,9 +706,11 @@ func (v verdict) check(t *testing.T, machine string, level sandbox.Level) {
 		t.Errorf("it has %+v; %s", v.Box, v.Strict)
 	case !whole && (v.Box.Got != sandbox.Supervised || len(v.Box.Missing) == 0):
 		t.Errorf("it is said to have %+v", v.Box)
-	case !whole && (!strings.Contains(v.Strict, "it requires the sandbox level") || !strings.Contains(v.Strict, "the plugin can ")):
+	case !whole && (!strings.Contains(v.Strict, "it requires the sandbox level") ||
+		!strings.Contains(v.Strict, "the plugin can ")):
 		t.Errorf("one that requires more hears %s", v.Strict)
-	case !whole && (!strings.Contains(v.Log, "level=WARN") || !strings.Contains(v.Log, "lower sandbox level than requested")):
+	case !whole && (!strings.Contains(v.Log, "level=WARN") ||
+		!strings.Contains(v.Log, "lower sandbox level than requested")):
 		t.Errorf("the log says %s", v.Log)
 	}
 	if v.Told.Got != v.Box.Got || !slices.Equal(v.Told.Missing, v.Box.Missing) {
@@ -674,7 +725,8 @@ func (v verdict) check(t *testing.T, machine string, level sandbox.Level) {
 
 func init() { plays["refused"] = playRefused }
 
-// playRefused is a host that starts confined plugins without having asked what the machine can do, and tells what came of it.
+// playRefused is a host that starts confined plugins without having asked what the machine can do, and tells what came
+// of it.
 func playRefused() {
 	s := must(New(Options{RunDir: os.Getenv("RUN")}))
 	for _, name := range []string{"first", "second"} {
@@ -688,10 +740,11 @@ func playRefused() {
 	os.Exit(0)
 }
 
-// The first start finds out whether there are namespaces: where they are refused the plugin is started without, and told to
-// have what is left, as on a machine that is known to have none.
+// The first start finds out whether there are namespaces: where they are refused the plugin is started without, and
+// told to have what is left, as on a machine that is known to have none.
 func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
-	for name, refuse := range map[string]*proctree.Restrictions{"as it is": nil, "refused": {NoNewPrivileges: true, NoKernel: true}} {
+	for name, refuse := range map[string]*proctree.Restrictions{"as it is": nil,
+		"refused": {NoNewPrivileges: true, NoKernel: true}} {
 		t.Run(name, func(t *testing.T) {
 			m, containment := sandbox.Machine(), "pid-namespace"
 			if refuse != nil && !m.Seccomp {
@@ -702,7 +755,8 @@ func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
 				containment = "process-tree"
 			}
 			var out bytes.Buffer
-			c := proctree.Cmd{Path: os.Args[0], Env: append(os.Environ(), "PLAY=refused", "RUN="+shortDir(t)), Stdout: &out, Stderr: &out, Restrict: refuse}
+			c := proctree.Cmd{Path: os.Args[0], Env: append(os.Environ(), "PLAY=refused", "RUN="+shortDir(t)), Stdout: &out,
+				Stderr: &out, Restrict: refuse}
 			if exit, err := c.Run(t.Context()); err != nil || exit.Code != 0 {
 				t.Fatalf("%v, %v: %s", exit, err, out.String())
 			}
@@ -736,17 +790,19 @@ func TestAStartLooksAtTheMachineOnce(t *testing.T) {
 	spec.Sandbox = sandbox.Spec{Write: []string{shortDir(t)}}
 	how, err := s.prepareSandbox(spec, os.Args[0], sandbox.Folders{Temp: t.TempDir()}, nil, s.pluginPrograms)
 	cmd := how.Command("")
-	if err != nil || looks != 1 || !cmd.Namespace || !cmd.Restrict.NoInterference || !slices.Contains(cmd.Restrict.Write, sandbox.SharedMemory) {
+	if err != nil || looks != 1 || !cmd.Namespace || !cmd.Restrict.NoInterference ||
+		!slices.Contains(cmd.Restrict.Write, sandbox.SharedMemory) {
 		t.Errorf("after %d looks: %v, %+v", looks, err, cmd.Restrict)
 	}
 }
 
-// bubblewrap gives a command that lets the plugin write to the inside alone, and whether it is the real bwrap: else it is a
-// script that only does what every wrapper must.
+// bubblewrap gives a command that lets the plugin write to the inside alone, and whether it is the real bwrap: else it
+// is a script that only does what every wrapper must.
 func bubblewrap(t *testing.T, p prey) (command []string, genuine bool) {
 	t.Helper()
 	if path := sandbox.Machine().Bubblewrap; path != "" {
-		bwrap := []string{"bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+		bwrap := []string{"bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc",
+			"/proc",
 			"--bind", p.Inside, p.Inside, "--bind", "{tmp_dir}", "{tmp_dir}", "--bind", "{socket_dir}", "{socket_dir}", "--"}
 		if exec.Command(path, "--unshare-all", "--ro-bind", "/", "/", "true").Run() == nil {
 			return bwrap, true
@@ -771,7 +827,8 @@ func TestWrapper(t *testing.T) {
 			t.Errorf("%s: %s", name, said[name])
 		}
 	}
-	for _, name := range []string{"create outside", "overwrite outside", "chmod outside", "tcp", "signal the host", "abstract socket"} {
+	for _, name := range []string{"create outside", "overwrite outside", "chmod outside", "tcp", "signal the host",
+		"abstract socket"} {
 		if worked := said[name] == ""; worked == genuine {
 			t.Errorf("%s: worked: %t with the real bwrap: %t (%s)", name, worked, genuine, said[name])
 		}
@@ -786,7 +843,8 @@ func TestWrapper(t *testing.T) {
 // A level that is asked for holds around the wrapper too.
 func TestWrapperWithinALevel(t *testing.T) {
 	p := makePrey(t)
-	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: sandbox.Confined, Wrapper: []string{"/usr/bin/env", "MORE=1"}}))
+	proc := add(t, supervisor(t),
+		attacker(p, sandbox.Spec{Level: sandbox.Confined, Wrapper: []string{"/usr/bin/env", "MORE=1"}}))
 	var said map[string]string
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
 	if s := proc.Status().Sandbox; s.Asked != sandbox.Confined || s.Wrapper != "/usr/bin/env" {
@@ -797,7 +855,8 @@ func TestWrapperWithinALevel(t *testing.T) {
 	}
 }
 
-// What embeds the host stays as it is: nobody touches its signals, its children, its mask, its limits or its environment.
+// What embeds the host stays as it is: nobody touches its signals, its children, its mask, its limits or its
+// environment.
 func TestEmbedderStaysAsItIs(t *testing.T) {
 	for _, l := range levels {
 		h := playedHost(t, "PLAY=embedder", "RUN="+shortDir(t), "LEVEL="+string(l))
@@ -808,8 +867,9 @@ func TestEmbedderStaysAsItIs(t *testing.T) {
 	}
 }
 
-// playEmbedder compares itself before and after it has run plugins, one of which was killed. Only what signals are caught is
-// compared from the second host on: the runtime sets up some of its own once, such as the one that wakes threads.
+// playEmbedder compares itself before and after it has run plugins, one of which was killed. Only what signals are
+// caught is compared from the second host on: the runtime sets up some of its own once, such as the one that wakes
+// threads.
 func playEmbedder() {
 	child := exec.Command("sh", "-c", "exit 7")
 	if err := child.Start(); err != nil {
@@ -870,7 +930,8 @@ func condition() string {
 	}
 	var subreaper int32
 	_ = unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&subreaper)), 0, 0, 0)
-	out = append(out, fmt.Sprint("subreaper ", subreaper), string(must(os.ReadFile("/proc/self/limits"))), strings.Join(os.Environ(), "\n"))
+	out = append(out, fmt.Sprint("subreaper ", subreaper), string(must(os.ReadFile("/proc/self/limits"))),
+		strings.Join(os.Environ(), "\n"))
 	out = append(out, must(os.Readlink("/proc/self/ns/pid")), must(os.Getwd()), fmt.Sprint(syscall.Getpgrp()))
 	return strings.Join(out, "; ")
 }

@@ -20,14 +20,15 @@ type Spec struct {
 	Name string
 	// Command is the program and its arguments. It is never given to a shell.
 	Command []string
-	// Script is the absolute path of the argument that an interpreter runs; "" if there is none or it is not known. It must exist.
+	// Script is the absolute path of the argument that an interpreter runs; "" if there is none or it is not known. It
+	// must exist.
 	Script string
 	// Dir is the folder that the plugin starts in; "" is the supervisor's work folder.
 	Dir string
 	// Env is added to the few variables of the host's environment that a plugin gets.
 	Env map[string]string
-	// InheritEnv gives the plugin the whole environment of the host, except for variables of the plugin protocol and those that
-	// make shells run other files; nil does not.
+	// InheritEnv gives the plugin the whole environment of the host, except for variables of the plugin protocol and those
+	// that make shells run other files; nil does not.
 	InheritEnv *bool
 	// SHA256 is the checksum, in hex, that the program file must have; "" accepts any.
 	SHA256 string
@@ -37,8 +38,8 @@ type Spec struct {
 	Eager bool
 	// StartTimeout is how long the plugin may take from its start until it has described itself.
 	StartTimeout time.Duration
-	// DrainTimeout is how long calls may go on in the old process after a reload, or after the plugin was removed, at most an
-	// hour; zero is until their deadlines.
+	// DrainTimeout is how long calls may go on in the old process after a reload, or after the plugin was removed, at most
+	// an hour; zero is until their deadlines.
 	DrainTimeout time.Duration
 	// Restart is the policy after a crash.
 	Restart Restart
@@ -58,8 +59,8 @@ type Spec struct {
 type Lock struct {
 	// SHA256 is the checksum, in hex, that the program file must have besides that of the spec; "" accepts any.
 	SHA256 string
-	// Interpreters are the checksums, by path, of the programs that run it if it is a script, or env; others are refused. They
-	// have no effect without SHA256.
+	// Interpreters are the checksums, by path, of the programs that run it if it is a script, or env; others are refused.
+	// They have no effect without SHA256.
 	Interpreters map[string]string
 	// Source is where the entry is, such as "toolhost.lock.hcl:12", and Advice how to update it, for errors.
 	Source, Advice string
@@ -67,8 +68,8 @@ type Lock struct {
 	Refused string
 }
 
-// Restart is the policy after crashes. The first restart is immediate, each further one waits longer, and more than MaxCrashes
-// within Window quarantine the plugin.
+// Restart is the policy after crashes. The first restart is immediate, each further one waits longer, and more than
+// MaxCrashes within Window quarantine the plugin.
 type Restart struct {
 	MaxCrashes int
 	Window     time.Duration // also how long a plugin must run without a crash to have its crashes reset
@@ -79,7 +80,8 @@ type Restart struct {
 // Defaults has the values that the zero values of a Spec stand for.
 var Defaults = Spec{
 	StartTimeout: 10 * time.Second,
-	Restart:      Restart{MaxCrashes: 5, Window: time.Minute, Backoff: 100 * time.Millisecond, BackoffMax: 30 * time.Second},
+	Restart: Restart{MaxCrashes: 5, Window: time.Minute, Backoff: 100 * time.Millisecond,
+		BackoffMax: 30 * time.Second},
 }
 
 var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)

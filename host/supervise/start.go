@@ -37,8 +37,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A generation is one start of a plugin: a process, the connection to it, and its description. The next start is another
-// generation with a higher number.
+// A generation is one start of a plugin: a process, the connection to it, and its description. The next start is
+// another generation with a higher number.
 type generation struct {
 	number     int
 	program    string // the file that runs
@@ -62,8 +62,8 @@ type generation struct {
 func (g *generation) description() *sdk.Description { return g.described.Load() }
 func (g *generation) done() <-chan struct{}         { return g.child.exited }
 
-// startSlotTime is how long a start counts among those that run in parallel. A longer one waits for something, and leaves the
-// processors to others.
+// startSlotTime is how long a start counts among those that run in parallel. A longer one waits for something, and
+// leaves the processors to others.
 const startSlotTime = time.Second
 
 // start brings up one generation within Spec.StartTimeout. It is the startFunc of the supervisor's plugins.
@@ -100,7 +100,8 @@ func awaitStart(ctx context.Context, ended <-chan startResult) (*generation, err
 		return r.g, r.err
 	case <-t.C:
 		go func() { stopLate(<-ended) }()
-		return nil, fmt.Errorf("%w, and the start could not be aborted: a file or a process hangs in the kernel", context.Cause(ctx))
+		return nil, fmt.Errorf("%w, and the start could not be aborted: a file or a process hangs in the kernel",
+			context.Cause(ctx))
 	}
 }
 
@@ -145,8 +146,8 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	return g, nil
 }
 
-// connect launches the process and connects to it with go-plugin's client. That has no context: the end of ctx kills the
-// process, which makes it return. It may panic at what a plugin sends.
+// connect launches the process and connects to it with go-plugin's client. That has no context: the end of ctx kills
+// the process, which makes it return. It may panic at what a plugin sends.
 func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -172,8 +173,8 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	if g.socketDir = r.socketDir; err != nil {
 		return err
 	}
-	// The peer is the process that we started. Behind a wrapper it may be another one of this user; the socket is in a private
-	// folder.
+	// The peer is the process that we started. Behind a wrapper it may be another one of this user; the socket is in a
+	// private folder.
 	pid := g.child.pid
 	if g.confinement.Wrapper != "" {
 		pid = 0
@@ -193,8 +194,8 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 	return nil
 }
 
-// dialer connects to the plugin's socket. The connection ends with the process, even if another process holds the socket:
-// go-plugin waits without limit for one that is open and silent.
+// dialer connects to the plugin's socket. The connection ends with the process, even if another process holds the
+// socket: go-plugin waits without limit for one that is open and silent.
 func (c *child) dialer(socket string) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, _ string) (net.Conn, error) {
 		var d net.Dialer
@@ -229,8 +230,9 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	// What its author probably got wrong, and would not notice:
 	file, ours := strings.CutPrefix(strings.TrimSuffix(filepath.Base(g.program), ".exe"), binaryPrefix)
 	if ours && d.Name != "" && d.Name != file {
-		d.Notices = append(d.Notices, fmt.Sprintf("its name is %q (sdk.New), but its program is %s%s: users look for its tools under that name",
-			d.Name, binaryPrefix, file))
+		d.Notices = append(d.Notices,
+			fmt.Sprintf("its name is %q (sdk.New), but its program is %s%s: users look for its tools under that name",
+				d.Name, binaryPrefix, file))
 	}
 	if len(d.Tools) == 0 && !d.Dynamic && !noticed {
 		d.Notices = append(d.Notices, "it has no tools; add some before sdk.Serve (sdk.AddTool)")
@@ -324,8 +326,8 @@ type failedStart struct {
 
 func (e *failedStart) Unwrap() error { return e.error }
 
-// A runner is our process behind go-plugin's interface for processes. go-plugin gets the handshake line, already checked, and
-// nothing else: no pipes, no standard input, no control over the end of the process.
+// A runner is our process behind go-plugin's interface for processes. go-plugin gets the handshake line, already
+// checked, and nothing else: no pipes, no standard input, no control over the end of the process.
 type runner struct {
 	ctx        context.Context // ends when the start has taken too long
 	spec       Spec
@@ -367,8 +369,8 @@ func (r *runner) Start(context.Context) error {
 	return nil
 }
 
-// launch starts the process with a folder of its own for temporary files; again if the start found out that the machine can
-// do less, or if a protected path vanished or became a link since it was looked up.
+// launch starts the process with a folder of its own for temporary files; again if the start found out that the machine
+// can do less, or if a protected path vanished or became a link since it was looked up.
 func (r *runner) launch() (c *child, stdout *os.File, err error) {
 	s := r.supervisor
 	temp, err := s.tempDir.temp()
@@ -401,7 +403,8 @@ func (r *runner) launchIn(temp string) (*child, *os.File, error) {
 		return nil, nil, err
 	}
 	if got := how.Confinement; got.Got != got.Asked {
-		s.log.Warn("plugin runs at a lower sandbox level than requested", "plugin", r.spec.Name, "requested", string(got.Asked),
+		s.log.Warn("plugin runs at a lower sandbox level than requested", "plugin", r.spec.Name, "requested",
+			string(got.Asked),
 			"effective", string(got.Got), "missing", got.Missing)
 	}
 	return c, stdout, nil
@@ -455,8 +458,8 @@ var (
 	errConnecting  = errors.New("connecting to it") // after a good handshake
 )
 
-// readHandshake reads and checks the first line that the plugin prints, before go-plugin gets it: go-plugin would dial any
-// address, and panics at some lines. The file's read deadline ends it.
+// readHandshake reads and checks the first line that the plugin prints, before go-plugin gets it: go-plugin would dial
+// any address, and panics at some lines. The file's read deadline ends it.
 func readHandshake(r *bufio.Reader, socketDir string) (string, error) {
 	line, err := r.ReadSlice('\n')
 	text := strings.TrimRight(string(line), "\r\n")
@@ -481,7 +484,8 @@ func checkHandshake(line, socketDir string) error {
 	}
 	switch {
 	case f[1] != "1":
-		return fmt.Errorf("it speaks version %.20q of the plugin protocol, this host speaks version 1; update one of them", f[1])
+		return fmt.Errorf("it speaks version %.20q of the plugin protocol, this host speaks version 1; update one of them",
+			f[1])
 	case f[2] != "unix":
 		return fmt.Errorf("it listens on %.20q; plugins must listen on a Unix socket in PLUGIN_UNIX_SOCKET_DIR", f[2])
 	case f[4] != "grpc":
@@ -504,6 +508,7 @@ func checkHandshake(line, socketDir string) error {
 }
 
 func notAHandshake(line string) error {
-	return fmt.Errorf("it printed %.80q in place of the handshake: it is no toolhost plugin, or prints on standard output before sdk.Serve",
+	return fmt.Errorf("it printed %.80q in place of the handshake: it is no toolhost plugin, or prints on standard "+
+		"output before sdk.Serve",
 		line)
 }

@@ -262,7 +262,8 @@ func TestTemporaryFolderIsNotInTheRuntimeFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := add(t, s, playing("good", "good"))
-	if got := mustCall(t, p, "litter", ""); filepath.Dir(filepath.Dir(got)) != tmp || filepath.Dir(s.runDir.path) != runtime {
+	if got := mustCall(t, p, "litter", ""); filepath.Dir(filepath.Dir(got)) != tmp ||
+		filepath.Dir(s.runDir.path) != runtime {
 		t.Errorf("temporary files in %s, sockets in %s", got, s.runDir.path)
 	}
 	_ = s.Close()
@@ -300,14 +301,17 @@ func missing(path string) bool {
 // Discovery commands get the environment that plugins get, and end with all that they have started.
 func TestDiscoveryIsContained(t *testing.T) {
 	t.Setenv("SECRET_TOKEN", "s3cret")
-	d := Discovery{Name: "team", Command: []string{"sh", "-c", "env | grep -c SECRET_TOKEN; echo $$ >&2; setsid sleep 1000 & echo done"}, Dir: t.TempDir(), Timeout: 2 * patience}
+	d := Discovery{Name: "team",
+		Command: []string{"sh", "-c", "env | grep -c SECRET_TOKEN; echo $$ >&2; setsid sleep 1000 & echo done"},
+		Dir:     t.TempDir(), Timeout: 2 * patience}
 	started := time.Now()
 	out, err := d.run(t.Context())
 	if err != nil || string(out) != "0\ndone\n" || time.Since(started) > patience {
 		t.Errorf("%q, %v", out, err)
 	}
 	d.Command[2] = "echo trouble >&2; exit 3"
-	if _, err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "exited with code 3") || !strings.Contains(err.Error(), "it printed: trouble") {
+	if _, err := d.run(t.Context()); err == nil || !strings.Contains(err.Error(), "exited with code 3") ||
+		!strings.Contains(err.Error(), "it printed: trouble") {
 		t.Error(err)
 	}
 }
@@ -317,8 +321,9 @@ func TestSpecsAreCopied(t *testing.T) {
 	t.Parallel()
 	no := false
 	make1 := func() Spec {
-		return Spec{Name: "a", Command: []string{"run", "x"}, Env: map[string]string{"A": "1"}, Config: []byte(`{"a":1}`), Idempotent: []string{"get"},
-			Sandbox: sandbox.Spec{Write: []string{"/w"}, Read: []string{"/r"}, Wrapper: []string{"bwrap"}, Network: &no}}
+		return Spec{Name: "a", Command: []string{"run", "x"}, Env: map[string]string{"A": "1"}, Config: []byte(`{"a":1}`),
+			Idempotent: []string{"get"},
+			Sandbox:    sandbox.Spec{Write: []string{"/w"}, Read: []string{"/r"}, Wrapper: []string{"bwrap"}, Network: &no}}
 	}
 	given := make1()
 	taken := given.complete("/")
@@ -343,11 +348,14 @@ func TestAdviceAboutTheSandbox(t *testing.T) {
 		said   string
 		advice []string
 	}{
-		"denied":             {sandbox.Confined, "open /etc/x: permission denied", []string{"sandbox of the plugin", `sandbox level "confined"`, `write = ["FOLDER"]`}},
-		"read only":          {sandbox.Confined, "open .git/config: read-only file system", []string{"sandbox of the plugin"}},
-		"something else":     {sandbox.Confined, "no such file", nil},
-		"nothing is kept":    {sandbox.Supervised, "open /etc/x: permission denied", nil},
-		"isolated, no reads": {sandbox.Isolated, "open /etc/x: permission denied", []string{`read = ["FOLDER"]`, "network = true"}},
+		"denied": {sandbox.Confined, "open /etc/x: permission denied",
+			[]string{"sandbox of the plugin", `sandbox level "confined"`, `write = ["FOLDER"]`}},
+		"read only": {sandbox.Confined, "open .git/config: read-only file system",
+			[]string{"sandbox of the plugin"}},
+		"something else":  {sandbox.Confined, "no such file", nil},
+		"nothing is kept": {sandbox.Supervised, "open /etc/x: permission denied", nil},
+		"isolated, no reads": {sandbox.Isolated, "open /etc/x: permission denied",
+			[]string{`read = ["FOLDER"]`, "network = true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := playing(strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), "good")

@@ -27,7 +27,8 @@ const (
 	Stopped     State = "stopped"     // ended for good
 )
 
-// A stateMachine is the life of one plugin. One goroutine, run, owns it; all others send events over the channels of Process.
+// A stateMachine is the life of one plugin. One goroutine, run, owns it; all others send events over the channels of
+// Process.
 //
 //	known -> starting -> ready -> draining -> stopped   closed or removed, from any state
 //	             |         |
@@ -38,8 +39,8 @@ const (
 //
 //	ready -> stuck -> ready   another generation is started beside it; counts as a crash
 //
-// Reset, reload and a changed program lead from crashed, backoff, quarantined and invalid back to known. A plugin that is
-// reloaded while it runs stays ready: the new generation starts beside the old one, which drains.
+// Reset, reload and a changed program lead from crashed, backoff, quarantined and invalid back to known. A plugin that
+// is reloaded while it runs stays ready: the new generation starts beside the old one, which drains.
 type stateMachine struct {
 	p     *Process
 	start startFunc
@@ -69,8 +70,8 @@ type stateMachine struct {
 	stderr    []string          // last lines of the last process, when none runs
 }
 
-// A startFunc brings up one generation. It returns when the plugin is ready or has failed, within Spec.StartTimeout, and
-// leaves no process behind when it fails.
+// A startFunc brings up one generation. It returns when the plugin is ready or has failed, within Spec.StartTimeout,
+// and leaves no process behind when it fails.
 type startFunc func(ctx context.Context, spec Spec, number int) (*generation, error)
 
 // An acquireRequest asks for a generation that takes calls. Program is the program's file now, if that matters.

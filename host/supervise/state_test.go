@@ -41,7 +41,8 @@ func (a *actor) start(ctx context.Context, _ Spec, number int) (*generation, err
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{number: number, child: &child{exited: make(chan struct{}), tail: &tail{}, killReason: "it was told to end"}}
+	g := &generation{number: number,
+		child: &child{exited: make(chan struct{}), tail: &tail{}, killReason: "it was told to end"}}
 	g.described.Store(&sdk.Description{Name: "made up"})
 	a.live = g
 	return g, nil
@@ -87,7 +88,8 @@ func TestStatesAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if want := []State{Known, Starting, Crashed, Starting, Ready, Backoff, Draining, Stopped}; !slices.Equal(a.told, want) {
+	if want := []State{Known, Starting, Crashed, Starting, Ready, Backoff, Draining, Stopped}; !slices.Equal(a.told,
+		want) {
 		t.Errorf("told %v, want %v", a.told, want)
 	}
 }
@@ -194,9 +196,11 @@ func TestADeadGenerationIsNotHandedOut(t *testing.T) {
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func TestBackoffGrowsAndEndsInQuarantine(t *testing.T) {
-	h := crashHistory{limits: Restart{MaxCrashes: 5, Window: time.Minute, Backoff: 100 * time.Millisecond, BackoffMax: 300 * time.Millisecond}}
+	h := crashHistory{limits: Restart{MaxCrashes: 5, Window: time.Minute, Backoff: 100 * time.Millisecond,
+		BackoffMax: 300 * time.Millisecond}}
 	now := epoch
-	for i, want := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond, 300 * time.Millisecond} {
+	for i, want := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond,
+		300 * time.Millisecond} {
 		retryAt, quarantined := h.add(now, time.Time{})
 		if wait := retryAt.Sub(now); quarantined || wait < want*8/10 || wait > want*12/10 {
 			t.Errorf("crash %d: wait %s, want %s and a fifth more or less; quarantined %v", i+1, wait, want, quarantined)
@@ -252,7 +256,8 @@ func TestDelaysDiffer(t *testing.T) {
 		d := h.delay(2)
 		soonest, latest = min(soonest, d), max(latest, d)
 	}
-	if soonest < 800*time.Millisecond || soonest > 900*time.Millisecond || latest < 1100*time.Millisecond || latest > 1200*time.Millisecond {
+	if soonest < 800*time.Millisecond || soonest > 900*time.Millisecond || latest < 1100*time.Millisecond ||
+		latest > 1200*time.Millisecond {
 		t.Errorf("from %s to %s", soonest, latest)
 	}
 }
@@ -273,7 +278,8 @@ func playEager(t *testing.T, script []error, f func(t *testing.T, p *Process, a 
 
 func TestEagerComesBackByItself(t *testing.T) {
 	playEager(t, nil, func(t *testing.T, p *Process, a *actor) {
-		for i, wait := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond} {
+		for i, wait := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond,
+			800 * time.Millisecond} {
 			before := time.Now()
 			a.crash()
 			time.Sleep(2 * time.Second)
@@ -398,7 +404,8 @@ func TestStartsAreCounted(t *testing.T) {
 		}
 	}
 	quarantined(4)
-	if got := p.Status(); got.Crashes != 4 || got.Restarts != 3 || len(got.Stderr) == 0 || got.Stderr[0] != "I cannot" || got.Since.IsZero() || got.Reason == "" {
+	if got := p.Status(); got.Crashes != 4 || got.Restarts != 3 || len(got.Stderr) == 0 || got.Stderr[0] != "I cannot" ||
+		got.Since.IsZero() || got.Reason == "" {
 		t.Errorf("status: %+v", got)
 	}
 	_, err := call(t, p, "echo", "")
@@ -424,7 +431,8 @@ func TestStartThatHangsInTheSystem(t *testing.T) {
 		defer cancel()
 		never, began := make(chan startResult), time.Now()
 		_, err := awaitStart(ctx, never)
-		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "hangs in the kernel") || took != 10*time.Second+stopTime {
+		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "hangs in the kernel") ||
+			took != 10*time.Second+stopTime {
 			t.Errorf("after %s: %v", took, err)
 		}
 		close(never)
@@ -457,20 +465,25 @@ func TestEventsOfALife(t *testing.T) {
 		if e.Time.IsZero() || e.Reason == "" || e.Plugin != "good" || e.Lost != 0 {
 			t.Errorf("%+v", e)
 		}
-		if down := e.To == Crashed || e.To == Quarantined; down && e.Error == "" || (e.To == Quarantined) == e.RetryAt.IsZero() {
+		if down := e.To == Crashed || e.To == Quarantined; down && e.Error == "" ||
+			(e.To == Quarantined) == e.RetryAt.IsZero() {
 			t.Errorf("%+v", e)
 		} else if down && (len(e.Stderr) == 0 || !strings.HasPrefix(e.Stderr[len(e.Stderr)-1], "dying of ")) {
 			t.Errorf("the last words are missing: %+v", e)
 		}
 	}
 	want := []Event{
-		{From: "", To: Known}, {From: Known, To: Starting, Generation: 1}, {From: Starting, To: Ready, Generation: 1}, {From: Ready, To: Crashed, Generation: 1},
-		{From: Crashed, To: Known, Generation: 1}, {From: Known, To: Starting, Generation: 2}, {From: Starting, To: Ready, Generation: 2},
+		{From: "", To: Known}, {From: Known, To: Starting, Generation: 1}, {From: Starting, To: Ready, Generation: 1},
+		{From: Ready, To: Crashed, Generation: 1},
+		{From: Crashed, To: Known, Generation: 1}, {From: Known, To: Starting, Generation: 2},
+		{From: Starting, To: Ready, Generation: 2},
 		{From: Ready, To: Ready, Generation: 3}, {From: Ready, To: Crashed, Generation: 3},
-		{From: Crashed, To: Starting, Generation: 4}, {From: Starting, To: Ready, Generation: 4}, {From: Ready, To: Quarantined, Generation: 4},
+		{From: Crashed, To: Starting, Generation: 4}, {From: Starting, To: Ready, Generation: 4},
+		{From: Ready, To: Quarantined, Generation: 4},
 		{From: Quarantined, To: Draining, Generation: 4}, {From: Draining, To: Stopped, Generation: 4},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Event{}, "Time", "Plugin", "Reason", "Error", "Stderr", "RetryAt")); diff != "" {
+	if diff := cmp.Diff(want, got,
+		cmpopts.IgnoreFields(Event{}, "Time", "Plugin", "Reason", "Error", "Stderr", "RetryAt")); diff != "" {
 		t.Error(diff)
 	}
 	if _, open := <-s.Events(t.Context()); open {

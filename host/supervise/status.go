@@ -68,7 +68,8 @@ func (p *Process) Status() Status {
 
 // storeStatus makes the state visible to Process.Status.
 func (m *stateMachine) storeStatus() Status {
-	s := Status{Name: m.p.name, State: m.state, Since: m.since, Reason: m.reason, Generation: m.generation, Restarts: m.restarts,
+	s := Status{Name: m.p.name, State: m.state, Since: m.since, Reason: m.reason, Generation: m.generation,
+		Restarts: m.restarts,
 		Draining: len(m.draining), Source: m.p.spec.Load().Source, Stderr: m.stderr}
 	if g := m.current; g != nil {
 		s.PID, s.Containment, s.Sandbox = g.child.pid, g.child.containment, g.confinement
@@ -112,9 +113,9 @@ type Event struct {
 // maxEvents is how many events wait for a slow reader.
 const maxEvents = 256
 
-// Events reports changes of plugins from now on, in order for each plugin. Up to 256 events wait for the reader; then the
-// oldest are dropped, and the next event counts them. The channel closes when ctx ends or the supervisor has closed, after
-// the last event.
+// Events reports changes of plugins from now on, in order for each plugin. Up to 256 events wait for the reader; then
+// the oldest are dropped, and the next event counts them. The channel closes when ctx ends or the supervisor has
+// closed, after the last event.
 func (s *Supervisor) Events(ctx context.Context) <-chan Event { return s.events.subscribe(ctx) }
 
 // reporter returns the OnState of one plugin, whose changes come one after the other.

@@ -63,8 +63,8 @@ func (m *stateMachine) close(why string) {
 	}
 }
 
-// drain ends a generation in the background: it takes no more calls, and those that run go on until they have ended, the
-// longest of their deadlines has passed, or the plugin is closed.
+// drain ends a generation in the background: it takes no more calls, and those that run go on until they have ended,
+// the longest of their deadlines has passed, or the plugin is closed.
 func (m *stateMachine) drain(g *generation) {
 	limit := maxDrain
 	if g.abandoned.isStuck() {
@@ -105,8 +105,8 @@ func stopLate(r startResult) {
 	}
 }
 
-// stop ends the process and releases its resources. A process that has not ended within stopTime hangs in the kernel, and
-// keeps them.
+// stop ends the process and releases its resources. A process that has not ended within stopTime hangs in the kernel,
+// and keeps them.
 func (g *generation) stop() {
 	_ = g.child.stdin.Close()
 	if !within(stdinTime, g.done()) {
@@ -141,8 +141,8 @@ func (g *generation) release() {
 // exitDelay is how long a process may take to end after its connection broke. Measured: 2 to 9 ms.
 const exitDelay = 500 * time.Millisecond
 
-// hasEnded says, after the connection broke, whether the process has ended. Its launcher may still end what it left, which
-// takes a moment, and longer on a busy machine.
+// hasEnded says, after the connection broke, whether the process has ended. Its launcher may still end what it left,
+// which takes a moment, and longer on a busy machine.
 func (g *generation) hasEnded() bool {
 	return within(exitDelay, g.done()) || g.child.gone() && within(killTime, g.done())
 }

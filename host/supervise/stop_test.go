@@ -23,8 +23,8 @@ func init() {
 	plays["hoards"] = func() { signal.Ignore(syscall.SIGTERM); leaveBehind(os.Stdout); deaf() }
 }
 
-// halves serves well until its tool wait has said that it waits: then it sends half an HTTP/2 frame, and nothing ever again.
-// It ends for nothing but SIGKILL.
+// halves serves well until its tool wait has said that it waits: then it sends half an HTTP/2 frame, and nothing ever
+// again. It ends for nothing but SIGKILL.
 func halves(lis net.Listener) {
 	signal.Ignore(syscall.SIGTERM)
 	p := sdk.New("halves", "1")
@@ -80,7 +80,8 @@ func TestCloseIsBounded(t *testing.T) {
 		"in half a frame":      {"halves", nil},
 		"with its pipes held":  {"hoards", nil},
 		"killed while it ends": {"deaf", func(t *testing.T, p *Process) { go kill(p, Draining) }},
-		"killed just before":   {"good", func(t *testing.T, p *Process) { _ = syscall.Kill(p.Status().PID, syscall.SIGKILL) }},
+		"killed just before": {"good",
+			func(t *testing.T, p *Process) { _ = syscall.Kill(p.Status().PID, syscall.SIGKILL) }},
 		"while the old drains": {"deaf", func(t *testing.T, p *Process) {
 			mustReload(t, p, playing("x", "deaf"))
 			begin(t, t.Context(), p, "deaf")
@@ -100,7 +101,8 @@ func TestCloseIsBounded(t *testing.T) {
 			if took := time.Since(began); took > slack*time.Second {
 				t.Errorf("the call had its answer after %s", took)
 			}
-			if code := sdk.CodeOf(err); code != sdk.CodeCanceled && (code != sdk.CodePluginCrashed || name != "killed just before") {
+			if code := sdk.CodeOf(err); code != sdk.CodeCanceled &&
+				(code != sdk.CodePluginCrashed || name != "killed just before") {
 				t.Errorf("the call: %v", err)
 			}
 			closes(t, p)

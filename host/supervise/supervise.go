@@ -1,8 +1,9 @@
-// Package supervise keeps plugin processes running: it finds plugins, starts each with its first call, in its sandbox, speaks
-// to it over go-plugin's handshake and gRPC, notices its death within milliseconds, restarts it within limits, and ends it with
-// everything it has started. It has no rules and asks nobody; package host does.
+// Package supervise keeps plugin processes running: it finds plugins, starts each with its first call, in its sandbox,
+// speaks to it over go-plugin's handshake and gRPC, notices its death within milliseconds, restarts it within limits,
+// and ends it with everything it has started. It has no rules and asks nobody; package host does.
 //
-// A Supervisor owns what the processes share. A Process is one plugin through all its restarts, and is used as a host.Plugin.
+// A Supervisor owns what the processes share. A Process is one plugin through all its restarts, and is used as a
+// host.Plugin.
 package supervise
 
 import (
@@ -32,33 +33,34 @@ type Options struct {
 	Logger *slog.Logger
 	// Workdir is the folder that plugins start in; "" is the current one.
 	Workdir string
-	// OnState is called when a plugin changes its state or, by a reload, its generation, in order for each plugin. It must not
-	// block or call the plugin; Supervisor.Events has no such limits.
+	// OnState is called when a plugin changes its state or, by a reload, its generation, in order for each plugin. It must
+	// not block or call the plugin; Supervisor.Events has no such limits.
 	OnState func(Status)
-	// RunDir is the folder for the private folder of sockets and temporary files; "" is $XDG_RUNTIME_DIR for the sockets, if
-	// there is one, and else the system's temporary folder.
+	// RunDir is the folder for the private folder of sockets and temporary files; "" is $XDG_RUNTIME_DIR for the sockets,
+	// if there is one, and else the system's temporary folder.
 	RunDir string
-	// CacheDir is a folder of this user that keeps the tools of plugins, so that listing a plugin that has not changed does not
-	// start it; it is made if need be. "" keeps nothing. Plugins with dynamic tools, and programs that run others, such as
-	// scripts, are started all the same.
+	// CacheDir is a folder of this user that keeps the tools of plugins, so that listing a plugin that has not changed
+	// does not start it; it is made if need be. "" keeps nothing. Plugins with dynamic tools, and programs that run
+	// others, such as scripts, are started all the same.
 	CacheDir string
 	// Refresh starts plugins to list them whatever CacheDir has, and updates that.
 	Refresh bool
-	// Offline starts no plugin. Those in CacheDir are listed, with a notice if their tools may have changed; the others fail.
+	// Offline starts no plugin. Those in CacheDir are listed, with a notice if their tools may have changed; the others
+	// fail.
 	Offline bool
-	// BinDir is the folder for copies of programs with a checksum, which run in their place; "" is toolhost/bin in the user's
-	// cache folder, or the private folder if there is none. Hosts may share it. A copy that cannot be made there, or that
-	// another process keeps locked, is made in the private folder, with a warning in the log.
+	// BinDir is the folder for copies of programs with a checksum, which run in their place; "" is toolhost/bin in the
+	// user's cache folder, or the private folder if there is none. Hosts may share it. A copy that cannot be made there,
+	// or that another process keeps locked, is made in the private folder, with a warning in the log.
 	BinDir string
 	// Protect are files and folders that no confined plugin may change unless its sandbox names them in Write, such as
-	// configuration and records. A path that ends in a slash is a folder that plugins cannot make either. Plugins' programs and
-	// the folders above are always protected. It takes process namespaces, and Linux 5.12.
+	// configuration and records. A path that ends in a slash is a folder that plugins cannot make either. Plugins'
+	// programs and the folders above are always protected. It takes process namespaces, and Linux 5.12.
 	Protect []string
-	// Hide are files that are empty for confined plugins, which can neither read nor lock them, such as the record of calls. A
-	// file that does not exist is made. It takes what Protect takes.
+	// Hide are files that are empty for confined plugins, which can neither read nor lock them, such as the record of
+	// calls. A file that does not exist is made. It takes what Protect takes.
 	Hide []string
-	// Reserve are files that no confined plugin may make or change, such as a lock file. While one runs, a symbolic link that
-	// leads nowhere stands in for each that does not exist. It takes what Protect takes.
+	// Reserve are files that no confined plugin may make or change, such as a lock file. While one runs, a symbolic link
+	// that leads nowhere stands in for each that does not exist. It takes what Protect takes.
 	Reserve []string
 }
 
@@ -94,14 +96,16 @@ func New(o Options) (*Supervisor, error) {
 	}
 	run, err := makeRunDir(o.RunDir)
 	if err != nil {
-		return nil, fmt.Errorf("supervise: making a private folder for sockets: %w. Fix: set XDG_RUNTIME_DIR or TMPDIR to another folder", err)
+		return nil, fmt.Errorf("supervise: making a private folder for sockets: %w. Fix: set XDG_RUNTIME_DIR or TMPDIR to "+
+			"another folder", err)
 	}
 	temp := run
 	// $XDG_RUNTIME_DIR is for small files and takes memory.
 	if o.RunDir == "" && filepath.Dir(run.path) == filepath.Clean(os.Getenv("XDG_RUNTIME_DIR")) {
 		if temp, err = makeRunDir(os.TempDir()); err != nil {
 			_ = run.remove()
-			return nil, fmt.Errorf("supervise: making a private folder for temporary files: %w. Fix: set TMPDIR to another folder", err)
+			return nil, fmt.Errorf("supervise: making a private folder for temporary files: %w. Fix: set TMPDIR to another "+
+				"folder", err)
 		}
 	}
 	log := o.Logger
@@ -166,9 +170,9 @@ func (s *Supervisor) Processes() []*Process {
 	return slices.Clone(s.processes)
 }
 
-// Close ends all plugins, in parallel, each within five seconds, and removes the private folder. It removes the files that
-// plugins have left for at most two seconds; an error reports that some are left for the next host to remove. Closing again
-// does nothing.
+// Close ends all plugins, in parallel, each within five seconds, and removes the private folder. It removes the files
+// that plugins have left for at most two seconds; an error reports that some are left for the next host to remove.
+// Closing again does nothing.
 func (s *Supervisor) Close() error {
 	s.mu.Lock()
 	processes, again := slices.AppendSeq(slices.Clone(s.processes), maps.Keys(s.removing)), s.closed
@@ -229,9 +233,10 @@ type launchContext struct {
 	lookups      sandbox.Sights
 }
 
-// prepareSandbox prepares the sandbox of a plugin whose program is the file at path, with the folders of this start. Others
-// returns the programs of the other plugins.
-func (l *launchContext) prepareSandbox(spec Spec, path string, f sandbox.Folders, env []string, others func() []string) (sandbox.Stage, error) {
+// prepareSandbox prepares the sandbox of a plugin whose program is the file at path, with the folders of this start.
+// Others returns the programs of the other plugins.
+func (l *launchContext) prepareSandbox(spec Spec, path string, f sandbox.Folders, env []string,
+	others func() []string) (sandbox.Stage, error) {
 	f.Work = l.workdir
 	if spec.Sandbox.Require != "" {
 		sandbox.Machine() // so that everything that is missing is known before a start
@@ -275,7 +280,8 @@ func protectedPlaces(runDirs, stores, protect, hide, reserve []string) (out []sa
 	return out
 }
 
-// Confine reports the sandbox that a plugin would get on a machine, without a start. It fails if a start would be refused.
+// Confine reports the sandbox that a plugin would get on a machine, without a start. It fails if a start would be
+// refused.
 func (o Options) Confine(spec Spec, m sandbox.Means) (sandbox.Confinement, error) {
 	workdir, err := filepath.Abs(o.Workdir)
 	if err != nil {

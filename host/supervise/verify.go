@@ -79,8 +79,8 @@ func (s Spec) inspectFile() (path, sum string, inPlace bool, err error) {
 	return path, sum, f.InPlace(), nil
 }
 
-// Verify checks, without a start, that the plugin may be started, and that its program and interpreters exist, can be changed
-// only by this user and root, and have the checksums of the spec and its lock.
+// Verify checks, without a start, that the plugin may be started, and that its program and interpreters exist, can be
+// changed only by this user and root, and have the checksums of the spec and its lock.
 func (s Spec) Verify() error {
 	plan := sandbox.Plan{Box: s.Sandbox, Folders: sandbox.Folders{Work: s.Dir}}
 	if err := errors.Join(s.checkLock(), plan.Check()); err != nil {
@@ -105,8 +105,9 @@ func (s Spec) Verify() error {
 	return s.checkInterpreters(path)
 }
 
-// verified verifies a spec for a start and returns the file to run: a copy with the checksum that only this user can change,
-// if the program can run from elsewhere. That is read in the copy, because the program may have changed by then.
+// verified verifies a spec for a start and returns the file to run: a copy with the checksum that only this user can
+// change, if the program can run from elsewhere. That is read in the copy, because the program may have changed by
+// then.
 func (s *Supervisor) verified(spec Spec) (string, error) {
 	if err := spec.checkLock(); err != nil {
 		return "", err
@@ -152,7 +153,8 @@ func (s Spec) checkScript() error {
 	_, err := os.Stat(s.Script)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%s, the script of %s, does not exist; relative paths in command start from the folder of the configuration, or from dir",
+		return fmt.Errorf("%s, the script of %s, does not exist; relative paths in command start from the folder of the "+
+			"configuration, or from dir",
 			s.Script, filepath.Base(s.Command[0]))
 	case err != nil:
 		return fmt.Errorf("%s, the script of %s, cannot be read: %w", s.Script, filepath.Base(s.Command[0]), err)
@@ -225,10 +227,11 @@ func (s Spec) named() string {
 const maxInterpreters = 5
 
 // errUnclear says that the interpreter depends on more than a path and PATH.
-var errUnclear = errors.New("which program runs it cannot be determined from its #! line or its command. Fix: name the interpreter by its path")
+var errUnclear = errors.New("which program runs it cannot be determined from its #! line or its command. Fix: name " +
+	"the interpreter by its path")
 
-// interpreters finds the programs that run the program at path, outermost first; for machine code only env has any. With an
-// error they are those that were found.
+// interpreters finds the programs that run the program at path, outermost first; for machine code only env has any.
+// With an error they are those that were found.
 func (s Spec) interpreters(path string) (found []string, err error) {
 	args := s.Command[1:]
 	for range maxInterpreters {
@@ -259,8 +262,8 @@ func (s Spec) interpreters(path string) (found []string, err error) {
 	return found, fmt.Errorf("%s is run by a chain of more than %d scripts", found[0], maxInterpreters)
 }
 
-// shebang returns the interpreter of a script, and the one argument that the kernel makes of the rest of the #! line; nothing
-// for what is no script, see https://man7.org/linux/man-pages/man2/execve.2.html.
+// shebang returns the interpreter of a script, and the one argument that the kernel makes of the rest of the #! line;
+// nothing for what is no script, see https://man7.org/linux/man-pages/man2/execve.2.html.
 func shebang(path string) ([]string, error) {
 	f, err := binaries.Open(path)
 	if err != nil {
@@ -288,7 +291,8 @@ func shebang(path string) ([]string, error) {
 	return []string{line}, nil
 }
 
-// envProgram returns the program that env runs with these arguments, and that program's; "" for none, which the script names.
+// envProgram returns the program that env runs with these arguments, and that program's; "" for none, which the script
+// names.
 func envProgram(args []string) (name string, rest []string, err error) {
 	for i, arg := range args {
 		split, isSplit := strings.CutPrefix(arg, "-S")
@@ -337,8 +341,8 @@ func (s Spec) lookPath(name string) (string, error) {
 
 func notInPath(name string) error { return fmt.Errorf("%s was not found in PATH", name) }
 
-// checkInterpreters checks the programs that run the program at path: other users cannot change them, and they are those that
-// were locked.
+// checkInterpreters checks the programs that run the program at path: other users cannot change them, and they are
+// those that were locked.
 func (s Spec) checkInterpreters(path string) error {
 	found, err := s.interpreters(path)
 	for _, interpreter := range found {
@@ -362,7 +366,8 @@ func (s Spec) checkInterpreters(path string) error {
 			return &invalidError{fmt.Errorf("%s is run by %s, which was not locked at %s%s",
 				path, interpreter, cmp.Or(s.Lock.Source, "the lock"), s.Lock.advice())}
 		case !strings.EqualFold(locked, sum):
-			return &invalidError{fmt.Errorf("%s is run by %s, which is not the program that was locked at %s%s; it has the sha256 %s, not %s",
+			return &invalidError{fmt.Errorf("%s is run by %s, which is not the program that was locked at %s%s; it has the "+
+				"sha256 %s, not %s",
 				path, interpreter, cmp.Or(s.Lock.Source, "the lock"), s.Lock.advice(), sum, locked)}
 		}
 	}

@@ -96,13 +96,15 @@ func TestPluginFromItsCopy(t *testing.T) {
 	spec.Lock = Lock{SHA256: sum, Source: "toolhost.lock.hcl:3", Advice: "lock it again"}
 	p := add(t, vaulted(t, bin), spec)
 	pid := mustCall(t, p, "pid", "")
-	if exe, err := os.Readlink("/proc/" + pid + "/exe"); runtime.GOOS == "linux" && (err != nil || !strings.HasPrefix(exe, bin)) {
+	if exe, err := os.Readlink("/proc/" + pid + "/exe"); runtime.GOOS == "linux" &&
+		(err != nil || !strings.HasPrefix(exe, bin)) {
 		t.Errorf("it runs from %s, %v", exe, err)
 	}
 	spec.Lock.SHA256 = strings.Repeat("0", 64)
 	q := add(t, vaulted(t, bin), spec)
 	_, err = call(t, q, "pid", "")
-	checkError(t, err, sdk.CodePluginUnavailable, "is not the program that was locked", sum, "locked at toolhost.lock.hcl:3; lock it again", "not 000")
+	checkError(t, err, sdk.CodePluginUnavailable, "is not the program that was locked", sum,
+		"locked at toolhost.lock.hcl:3; lock it again", "not 000")
 	if s := q.Status(); s.State != Invalid {
 		t.Errorf("state %s", s.State)
 	}
@@ -188,18 +190,22 @@ func TestInterpreters(t *testing.T) {
 		"env in a command":         {"", []string{"/usr/bin/env", "lisp", "file"}, []string{lisp}, ""},
 		"an interpreter's command": {"", []string{lisp, "file"}, nil, ""},
 		"another environment":      {"#!/usr/bin/env -S -i lisp\n", nil, []string{"/usr/bin/env"}, "cannot be determined"},
-		"another PATH":             {"#!/usr/bin/env -S PATH=/x lisp\n", nil, []string{"/usr/bin/env"}, "cannot be determined"},
-		"quotes":                   {"#!/usr/bin/env -S 'li''sp'\n", nil, []string{"/usr/bin/env"}, "cannot be determined"},
-		"nothing":                  {"#!/usr/bin/env nothing-at-all\n", nil, []string{"/usr/bin/env"}, "nothing-at-all was not found in PATH"},
-		"no name":                  {"#!\n", nil, nil, "names no interpreter"},
+		"another PATH": {"#!/usr/bin/env -S PATH=/x lisp\n", nil, []string{"/usr/bin/env"},
+			"cannot be determined"},
+		"quotes": {"#!/usr/bin/env -S 'li''sp'\n", nil, []string{"/usr/bin/env"}, "cannot be determined"},
+		"nothing": {"#!/usr/bin/env nothing-at-all\n", nil, []string{"/usr/bin/env"},
+			"nothing-at-all was not found in PATH"},
+		"no name": {"#!\n", nil, nil, "names no interpreter"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := Spec{Command: c.args, Dir: dir, Env: map[string]string{"PATH": "other-one:" + dir + "/bin:" + dir + "/other"}}
+			spec := Spec{Command: c.args, Dir: dir,
+				Env: map[string]string{"PATH": "other-one:" + dir + "/bin:" + dir + "/other"}}
 			if c.args == nil {
 				spec.Command = []string{write("script", c.text)}
 			}
 			got, err := spec.interpreters(spec.Command[0])
-			if !slices.Equal(got, c.want) || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			if !slices.Equal(got, c.want) || (err == nil) != (c.err == "") || err != nil &&
+				!strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %q, %v; want %q, %q", got, err, c.want, c.err)
 			}
 		})
@@ -220,14 +226,16 @@ func TestInterpretersOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			script, mark := filepath.Join(dir, "script"), filepath.Join(shortDir(t), "ran")
 			must(0, os.WriteFile(script, []byte("#!"+c.line+"\ntouch "+mark+"\n"), 0o755))
-			spec := Spec{Name: "x", Command: []string{script}, Env: map[string]string{"PATH": c.path + ":" + os.Getenv("PATH")}, StartTimeout: patience, Sandbox: supervisedBox}
+			spec := Spec{Name: "x", Command: []string{script}, Env: map[string]string{"PATH": c.path + ":" + os.Getenv("PATH")},
+				StartTimeout: patience, Sandbox: supervisedBox}
 			refused := name == "by its path" || name == "along PATH"
 			if err := spec.Verify(); (err != nil) != refused {
 				t.Errorf("Verify says %v", err)
 			}
 			p := add(t, supervisor(t), spec)
 			_, err := call(t, p, "x", "")
-			if told := strings.Contains(err.Error(), dir+"/open") && strings.Contains(err.Error(), "chmod go-w"); told != refused || missing(mark) != refused {
+			if told := strings.Contains(err.Error(), dir+"/open") &&
+				strings.Contains(err.Error(), "chmod go-w"); told != refused || missing(mark) != refused {
 				t.Errorf("refused: %t, ran: %t, %v", told, !missing(mark), err)
 			}
 			if refused && p.Status().State != Invalid {
@@ -244,7 +252,9 @@ func TestLockedInterpreters(t *testing.T) {
 	script := filepath.Join(dir, "script")
 	must(0, os.WriteFile(script, []byte("#!/usr/bin/env lisp\ntouch "+mark+"\n"), 0o755))
 	locked := func(t *testing.T) Spec {
-		spec := Spec{Name: "x", Command: []string{script}, Env: map[string]string{"PATH": dir + "/first:" + dir + "/bin:" + os.Getenv("PATH")}, StartTimeout: patience, Sandbox: supervisedBox}
+		spec := Spec{Name: "x", Command: []string{script},
+			Env: map[string]string{"PATH": dir + "/first:" + dir + "/bin:" + os.Getenv("PATH")}, StartTimeout: patience,
+			Sandbox: supervisedBox}
 		p := must(spec.Inspect())
 		if len(p.Interpreters) != 2 || p.Interpreters[0].Path != "/usr/bin/env" || p.Interpreters[1].Path != lisp {
 			t.Fatalf("interpreters: %+v", p.Interpreters)
@@ -259,10 +269,12 @@ func TestLockedInterpreters(t *testing.T) {
 		change func(*Spec)
 		words  string // "" if it runs
 	}{
-		"as locked":           {func(*Spec) {}, ""},
-		"changed":             {func(*Spec) { must(0, os.WriteFile(lisp, append(must(os.ReadFile("/bin/sh")), 0), 0o755)) }, lisp + ", which is not the program that was locked at l:1; lock it"},
-		"another comes first": {func(*Spec) { runnable(t, dir+"/first/lisp") }, dir + "/first/lisp, which was not locked at l:1; lock it"},
-		"none was locked":     {func(s *Spec) { s.Lock.Interpreters = nil }, "which was not locked"},
+		"as locked": {func(*Spec) {}, ""},
+		"changed": {func(*Spec) { must(0, os.WriteFile(lisp, append(must(os.ReadFile("/bin/sh")), 0), 0o755)) },
+			lisp + ", which is not the program that was locked at l:1; lock it"},
+		"another comes first": {func(*Spec) { runnable(t, dir+"/first/lisp") }, dir +
+			"/first/lisp, which was not locked at l:1; lock it"},
+		"none was locked": {func(s *Spec) { s.Lock.Interpreters = nil }, "which was not locked"},
 		"unclear": {func(s *Spec) {
 			must(0, os.WriteFile(script, []byte("#!/usr/bin/env -S -u A lisp\ntouch "+mark+"\n"), 0o755))
 			s.Lock.SHA256 = must(s.Inspect()).SHA256
@@ -272,7 +284,8 @@ func TestLockedInterpreters(t *testing.T) {
 			spec := locked(t)
 			t.Cleanup(func() {
 				runnable(t, lisp)
-				must(0, errors.Join(os.RemoveAll(dir+"/first"), os.RemoveAll(mark), os.WriteFile(script, []byte("#!/usr/bin/env lisp\ntouch "+mark+"\n"), 0o755)))
+				must(0, errors.Join(os.RemoveAll(dir+"/first"), os.RemoveAll(mark),
+					os.WriteFile(script, []byte("#!/usr/bin/env lisp\ntouch "+mark+"\n"), 0o755)))
 			})
 			c.change(&spec)
 			verified := spec.Verify()

@@ -1,4 +1,5 @@
-// Package commandline finds the paths in the command of a plugin: arguments that are files, and the script of an interpreter.
+// Package commandline finds the paths in the command of a plugin: arguments that are files, and the script of an
+// interpreter.
 package commandline
 
 import (
@@ -8,9 +9,9 @@ import (
 	"strings"
 )
 
-// ResolvePaths makes the arguments of a command that are paths absolute, relative to dir. These are paths: a word that begins with
-// ./ or ../, the script of an interpreter, and a word with a slash or an extension that names a file in dir; also behind an
-// option's equals sign. The script is the index of the word that an interpreter runs, 0 for none.
+// ResolvePaths makes the arguments of a command that are paths absolute, relative to dir. These are paths: a word that
+// begins with ./ or ../, the script of an interpreter, and a word with a slash or an extension that names a file in
+// dir; also behind an option's equals sign. The script is the index of the word that an interpreter runs, 0 for none.
 func ResolvePaths(command []string, dir string) (resolved []string, script int) {
 	script = scriptAt(command)
 	for i, word := range command {
@@ -22,8 +23,8 @@ func ResolvePaths(command []string, dir string) (resolved []string, script int) 
 	return resolved, script
 }
 
-// SearchesWorkdir says whether a command runs an interpreter that looks for modules in the folder that it starts in: its name, and
-// the option that makes it do so.
+// SearchesWorkdir says whether a command runs an interpreter that looks for modules in the folder that it starts in:
+// its name, and the option that makes it do so.
 func SearchesWorkdir(command []string) (name, option string) {
 	for i, word := range command {
 		name = programName(word)
@@ -73,30 +74,35 @@ func pathFrom(dir, word string, script bool) string {
 	return path
 }
 
-// An interpreter runs a file that its command names. Inline are the options that give a program or a module instead, and valued
-// those whose value is the next word. Verb is a word before the file.
+// An interpreter runs a file that its command names. Inline are the options that give a program or a module instead,
+// and valued those whose value is the next word. Verb is a word before the file.
 type interpreter struct{ inline, valued, verb string }
 
 var interpreters = map[string]interpreter{
 	"python": {"-c -m", "-W -X --check-hash-based-pycs", ""}, "pypy": {"-c -m", "-W -X", ""},
-	"node": {"-e --eval -p --print -pe", "-r --require --import --loader --experimental-loader -C --conditions --env-file --title", ""},
+	"node": {"-e --eval -p --print -pe",
+		"-r --require --import --loader --experimental-loader -C --conditions --env-file --title", ""},
 	"deno": {"", "-c --config --import-map --lock -L --log-level", "run"},
 	"bun":  {"-e --eval -p --print", "-c --config -r --preload --cwd --env-file", "run"},
 	"tsx":  {"-e --eval", "--tsconfig -r --require --import", ""}, "ts-node": {"-e -p", "-P --project -r --require", ""},
 	"ruby": {"-e", "-I -r -C -E", ""}, "perl": {"-e -E", "-I", ""}, "php": {"-r -B -R", "-d -c -z", ""},
 	"sh": {"-c", "-o +o", ""}, "bash": {"-c", "-o +o -O +O --rcfile --init-file", ""}, "dash": {"-c", "-o +o", ""},
 	"zsh": {"-c", "-o +o", ""}, "ksh": {"-c", "-o +o", ""}, "fish": {"-c --command", "-C --init-command", ""},
-	"pwsh": {"-c -Command", "-ExecutionPolicy -WorkingDirectory", ""}, "lua": {"-e", "-l", ""}, "luajit": {"-e", "-l -j -O", ""},
-	"tclsh": {"", "-encoding", ""}, "Rscript": {"-e", "", ""}, "guile": {"-c", "-l -L -e", ""},
+	"pwsh": {"-c -Command", "-ExecutionPolicy -WorkingDirectory", ""}, "lua": {"-e", "-l", ""},
+	"luajit": {"-e", "-l -j -O", ""},
+	"tclsh":  {"", "-encoding", ""}, "Rscript": {"-e", "", ""}, "guile": {"-c", "-l -L -e", ""},
 	"elixir": {"-e --eval", "-r -pr -pa -pz -S", ""}, "escript": {"", "", ""}, "osascript": {"-e", "-l", ""},
 	"java": {"", "-cp -classpath --class-path -p --module-path -m --module", ""},
 }
 
 // runners run the program that follows their own arguments.
 var runners = map[string]bool{
-	"env": true, "nice": true, "nohup": true, "timeout": true, "stdbuf": true, "setsid": true, "ionice": true, "sudo": true,
-	"time": true, "chrt": true, "taskset": true, "unbuffer": true, "uv": true, "poetry": true, "pipenv": true, "bundle": true,
-	"npx": true, "pnpm": true, "yarn": true, "mise": true, "asdf": true, "direnv": true, "firejail": true, "bwrap": true,
+	"env": true, "nice": true, "nohup": true, "timeout": true, "stdbuf": true, "setsid": true, "ionice": true,
+	"sudo": true,
+	"time": true, "chrt": true, "taskset": true, "unbuffer": true, "uv": true, "poetry": true, "pipenv": true,
+	"bundle": true,
+	"npx":    true, "pnpm": true, "yarn": true, "mise": true, "asdf": true, "direnv": true, "firejail": true,
+	"bwrap":     true,
 	"catchsegv": true, "xvfb-run": true,
 }
 

@@ -16,9 +16,9 @@ var ErrLocked error = syscall.EWOULDBLOCK
 // lockRetry is the pause between two tries of [Lock].
 const lockRetry = 10 * time.Millisecond
 
-// TryLock opens the file or folder at path, which must be no symbolic link, with the flags, such as os.O_RDWR|os.O_CREATE,
-// and locks it for this process alone. Closing the file, or the end of the process, unlocks it. It fails at once with
-// [ErrLocked].
+// TryLock opens the file or folder at path, which must be no symbolic link, with the flags, such as
+// os.O_RDWR|os.O_CREATE, and locks it for this process alone. Closing the file, or the end of the process, unlocks it.
+// It fails at once with [ErrLocked].
 func TryLock(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {

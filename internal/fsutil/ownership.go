@@ -15,13 +15,13 @@ import (
 // maxLinks is how many symbolic links one path may lead through, as in the kernel.
 const maxLinks = 40
 
-// An OwnershipError says that other users could change a file that is trusted, with the command that fixes it. Retrying does
-// not help.
+// An OwnershipError says that other users could change a file that is trusted, with the command that fixes it. Retrying
+// does not help.
 type OwnershipError struct{ error }
 
-// CheckOwnership fails with an [*OwnershipError] if a user other than this one and root can put another file at path: by
-// writing to the file, to a folder above it, or to those of a symbolic link on the way. Another error means that the path
-// cannot be read.
+// CheckOwnership fails with an [*OwnershipError] if a user other than this one and root can put another file at path:
+// by writing to the file, to a folder above it, or to those of a symbolic link on the way. Another error means that the
+// path cannot be read.
 func CheckOwnership(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -92,8 +92,8 @@ func trustedUser(uid uint32) bool {
 // overflowID stands for all users that a user namespace has no number for.
 const overflowID = 65534
 
-// rootIsHidden is true in a user namespace without root, as sandboxes make them: root's files have the overflow id there.
-// So have those of other users, which cannot be told apart.
+// rootIsHidden is true in a user namespace without root, as sandboxes make them: root's files have the overflow id
+// there. So have those of other users, which cannot be told apart.
 func rootIsHidden() bool {
 	text, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil {
@@ -107,8 +107,8 @@ func rootIsHidden() bool {
 	return true
 }
 
-// privateGroup is true for the group that many systems make for each user, with the user's name and no other member: files
-// are group-writable there by default. A group that is not in /etc/group may have any members.
+// privateGroup is true for the group that many systems make for each user, with the user's name and no other member:
+// files are group-writable there by default. A group that is not in /etc/group may have any members.
 func privateGroup(uid, gid uint32) bool {
 	user := accountLine("/etc/passwd", uid)
 	group := accountLine("/etc/group", gid)
@@ -123,8 +123,8 @@ func privateGroup(uid, gid uint32) bool {
 	return true
 }
 
-// accountLine returns the fields of the line of /etc/passwd or /etc/group with the id. The files are read here because a
-// lookup by the system may ask the network.
+// accountLine returns the fields of the line of /etc/passwd or /etc/group with the id. The files are read here because
+// a lookup by the system may ask the network.
 func accountLine(file string, id uint32) []string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -155,8 +155,8 @@ func CheckPrivateDir(dir string) error {
 	return nil
 }
 
-// OpenPrivate opens a regular file of this user that no other user can read or write. It follows no link at path and never
-// blocks.
+// OpenPrivate opens a regular file of this user that no other user can read or write. It follows no link at path and
+// never blocks.
 func OpenPrivate(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// In a user namespace that has only the user, as sandboxes make them, the system's folders are nobody's, and programs run
-// all the same.
+// In a user namespace that has only the user, as sandboxes make them, the system's folders are nobody's, and programs
+// run all the same.
 func TestCheckOwnershipInAUserNamespace(t *testing.T) {
 	if rootIsHidden() {
 		t.Log("the tests themselves run in such a namespace")

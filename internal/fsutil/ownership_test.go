@@ -19,13 +19,15 @@ func TestCheckOwnership(t *testing.T) {
 	for _, f := range []string{"safe/p", "safe/loose", "open/p", "open/in/p", "sticky/p", "shared/p"} {
 		writeProgram(t, at(f), []byte("#!/bin/sh\n"))
 	}
-	links := map[string]string{"safe/link": "p", "safe/far": at("open", "p"), "safe/near": "../open/in/p", "safe/loop": "loop", "sticky/link": at("safe", "p")}
+	links := map[string]string{"safe/link": "p", "safe/far": at("open", "p"), "safe/near": "../open/in/p",
+		"safe/loop": "loop", "sticky/link": at("safe", "p")}
 	for name, target := range links {
 		if err := os.Symlink(target, at(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := errors.Join(os.Chmod(at("open"), 0o777), os.Chmod(at("safe", "loose"), 0o757), os.Chmod(at("sticky"), 0o777|os.ModeSticky), os.Chmod(at("shared"), 0o755))
+	err := errors.Join(os.Chmod(at("open"), 0o777), os.Chmod(at("safe", "loose"), 0o757),
+		os.Chmod(at("sticky"), 0o777|os.ModeSticky), os.Chmod(at("shared"), 0o755))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +84,8 @@ func TestFilesOfOthers(t *testing.T) {
 	if err := os.Chown(path, 12345, -1); err != nil {
 		t.Fatal(err)
 	}
-	if err := CheckOwnership(path); err == nil || !strings.Contains(err.Error(), "belongs to the user with id 12345") || !strings.Contains(err.Error(), "chown 0 "+path) {
+	if err := CheckOwnership(path); err == nil || !strings.Contains(err.Error(), "belongs to the user with id 12345") ||
+		!strings.Contains(err.Error(), "chown 0 "+path) {
 		t.Error(err)
 	}
 }

@@ -12,7 +12,8 @@ import (
 // TempPrefix begins the names of files that [WriteFile] has not completed, in the folder of the target.
 const TempPrefix = ".new-"
 
-// WriteFile replaces the file at path: after a crash it has the old content or the new one. The mode is subject to the umask.
+// WriteFile replaces the file at path: after a crash it has the old content or the new one. The mode is subject to the
+// umask.
 func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	temp := filepath.Join(filepath.Dir(path), TempPrefix+rand.Text())
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

@@ -27,7 +27,7 @@ type ledger struct {
 	fates map[string]fate // by call id; of the calls of count
 }
 
-// A fate is what a caller was told of a call.
+// A fate is what a caller was informed of a call.
 type fate string
 
 const (
@@ -40,7 +40,8 @@ const (
 func newLedger(r *report) *ledger { return &ledger{report: r, fates: map[string]fate{}} }
 
 // make makes one call and checks its answer.
-func (l *ledger) make(ctx context.Context, h *host.Host, id, tool, arguments string, timeout time.Duration) *host.Result {
+func (l *ledger) make(ctx context.Context, h *host.Host, id, tool, arguments string,
+	timeout time.Duration) *host.Result {
 	l.report.mu.Lock()
 	l.calls++
 	l.report.mu.Unlock()
@@ -189,7 +190,7 @@ func (l *ledger) watch(ctx context.Context, w *world, name string, into *[]time.
 	}
 }
 
-// squeezed says whether a call failed because the whole host had run out of files, which is nobody else's fault.
+// squeezed says whether a call failed because the whole host had run out of files, which is no one else's fault.
 func squeezed(e *sdk.Error) bool {
 	return strings.Contains(e.Message, "too many open files") || errors.Is(e, os.ErrDeadlineExceeded)
 }

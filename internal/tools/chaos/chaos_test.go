@@ -40,7 +40,8 @@ func TestBrokenPromisesAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.settle(path)
-	for _, want := range []string{"call twice had its effect 2 times", "call never was told to have run", "call unsent was told not to have been sent", "an effect of call stranger"} {
+	for _, want := range []string{"call twice had its effect 2 times", "call never was told to have run",
+		"call unsent was told not to have been sent", "an effect of call stranger"} {
 		if !strings.Contains(strings.Join(l.broken, "\n"), want) {
 			t.Errorf("not found: %s", want)
 		}

@@ -22,7 +22,8 @@ const (
 	envHost = "CHAOS_HOST"
 )
 
-// playHost is a host of its own: it makes a world, litters, makes calls until its input ends, and tells what came of them.
+// playHost is a host of its own: it makes a world, litters, makes calls until its input ends, and says what came of
+// them.
 func playHost() {
 	dir, full := os.Getenv(envDir), os.Getenv(envDisk) != ""
 	if full {

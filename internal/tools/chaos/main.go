@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command chaos breaks plugins under a host that is under load, in every way that it knows, and checks that the host keeps
-// its word: every call has one answer in time, nothing is run twice, plugins that are left alone are not harmed, and when
-// it is over no process, file, socket or goroutine is left. `make chaos` runs it; its short form is a test.
+// Command chaos breaks plugins under a host that is under load, in every way that it knows, and checks that the host
+// keeps its word: every call has one answer in time, nothing is run twice, plugins that are left alone are not harmed,
+// and when it is over no process, file, socket or goroutine is left. `make chaos` runs it; its short form is a test.
 //
 // It is one program that plays all parts: the one that breaks things, hosts that are killed, plugins that behave, and
 // plugins that are nothing but bytes on a socket.
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// run does all of the plan and tells how far it is.
+// run does all of the plan and says how far it is.
 func run(p plan, tell func(string)) *report {
 	r := newReport()
 	storm(p, r, tell)

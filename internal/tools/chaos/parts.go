@@ -53,21 +53,24 @@ type noArgs struct{}
 func victim() *sdk.Plugin {
 	p := sdk.New("victim", "1.0.0")
 	sdk.AddTool(p, sdk.Tool{Name: "count", Description: "has one effect, which is counted " + os.Getenv(envWords)}, count)
-	sdk.AddTool(p, sdk.Tool{Name: "echo", Description: "has none"}, func(context.Context, *sdk.Request, noArgs) (*sdk.Result, error) {
-		return sdk.Text("echo"), nil
-	})
+	sdk.AddTool(p, sdk.Tool{Name: "echo", Description: "has none"},
+		func(context.Context, *sdk.Request, noArgs) (*sdk.Result, error) {
+			return sdk.Text("echo"), nil
+		})
 	sdk.AddTool(p, sdk.Tool{Name: "die", Description: "ends the plugin"}, die)
-	sdk.AddTool(p, sdk.Tool{Name: "hang", Description: "never ends"}, func(context.Context, *sdk.Request, noArgs) (*sdk.Result, error) { select {} })
+	sdk.AddTool(p, sdk.Tool{Name: "hang", Description: "never ends"},
+		func(context.Context, *sdk.Request, noArgs) (*sdk.Result, error) { select {} })
 	sdk.AddTool(p, sdk.Tool{Name: "flood", Description: "prints"}, flood)
-	sdk.AddTool(p, sdk.Tool{Name: "big", Description: "gives much"}, func(_ context.Context, _ *sdk.Request, in sizeArgs) (*sdk.Result, error) {
-		return sdk.Text(strings.Repeat("x", in.Bytes)), nil
-	})
+	sdk.AddTool(p, sdk.Tool{Name: "big", Description: "gives much"},
+		func(_ context.Context, _ *sdk.Request, in sizeArgs) (*sdk.Result, error) {
+			return sdk.Text(strings.Repeat("x", in.Bytes)), nil
+		})
 	sdk.AddTool(p, sdk.Tool{Name: "litter", Description: "starts processes that want to outlive it"}, litter)
 	return p
 }
 
-// count writes the call's id into the ledger, in one write, and waits around it. The dot tells a whole one from what a full
-// disk had room for.
+// count writes the call's id into the ledger, in one write, and waits around it. The dot tells a whole one from what a
+// full disk had room for.
 func count(ctx context.Context, r *sdk.Request, in countArgs) (*sdk.Result, error) {
 	if err := pause(ctx, in.Before); err != nil {
 		return nil, err
@@ -122,7 +125,8 @@ func flood(ctx context.Context, _ *sdk.Request, in sizeArgs) (*sdk.Result, error
 }
 
 // ugly is a tree of processes of all the kinds that tend to stay.
-const ugly = `trap '' TERM HUP INT; sleep 1000 & setsid sleep 1000 & (setsid setsid nohup sleep 1000 >/dev/null 2>&1 &) ; sleep 1000 | sleep 1000 & echo up; exec sleep 1000`
+const ugly = `trap '' TERM HUP INT; sleep 1000 & setsid sleep 1000 & (setsid setsid nohup sleep 1000 >/dev/null 2>&1 ` +
+	`&) ; sleep 1000 | sleep 1000 & echo up; exec sleep 1000`
 
 func litter(context.Context, *sdk.Request, noArgs) (*sdk.Result, error) {
 	cmd := exec.Command("sh", "-c", ugly) //nolint:noctx // it is to outlive the call

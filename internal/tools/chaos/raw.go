@@ -15,8 +15,10 @@ import (
 )
 
 // scripts are what a plugin does that is no plugin: bytes on its output, bytes on its socket.
-var scripts = []string{"nothing", "noise", "half-line", "long-line", "wrong-fields", "tcp", "outside", "certificate", "no-socket",
-	"silent-socket", "closing-socket", "noise-socket", "half-frame", "wrong-frames", "endless-headers", "settings-flood", "goodbye"}
+var scripts = []string{"nothing", "noise", "half-line", "long-line", "wrong-fields", "tcp", "outside", "certificate",
+	"no-socket",
+	"silent-socket", "closing-socket", "noise-socket", "half-frame", "wrong-frames", "endless-headers", "settings-flood",
+	"goodbye"}
 
 // playRaw follows one script. Its dice come from its process id: what it sends is different each time.
 func playRaw() {

@@ -31,8 +31,8 @@ func (b *breaker) comeOrGo(_ context.Context) bool {
 	return true
 }
 
-// replaceRules gives the host other rules and limits, and back: a person who is asked about everything, little room, no more
-// of a plugin.
+// replaceRules gives the host other rules and limits, and back: a person who is asked about everything, little room, no
+// more of a plugin.
 func (b *breaker) replaceRules(ctx context.Context) bool {
 	o := b.world.options()
 	switch b.dice.IntN(3) {
@@ -45,7 +45,8 @@ func (b *breaker) replaceRules(ctx context.Context) bool {
 	case 1:
 		o.MaxConcurrency = callers + 1 // the bystander, who has one call at a time, is never refused
 	case 2:
-		o.Plugins = map[string]host.PluginOptions{victimName(b.dice.IntN(victims)): {Limits: host.Limits{Concurrency: 1, Queue: 2}}}
+		o.Plugins = map[string]host.PluginOptions{victimName(b.dice.IntN(victims)): {Limits: host.Limits{Concurrency: 1,
+			Queue: 2}}}
 	}
 	wait := b.dice.IntN(50)
 	b.mends.Go(func() {

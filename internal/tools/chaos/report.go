@@ -107,5 +107,6 @@ func spread(all []time.Duration) string {
 	at := func(q float64) time.Duration {
 		return all[min(len(all)-1, int(q*float64(len(all))))].Round(10 * time.Microsecond)
 	}
-	return fmt.Sprintf("p50 %s, p99 %s, most %s of %d", at(0.5), at(0.99), all[len(all)-1].Round(10*time.Microsecond), len(all))
+	return fmt.Sprintf("p50 %s, p99 %s, most %s of %d", at(0.5), at(0.99), all[len(all)-1].Round(10*time.Microsecond),
+		len(all))
 }

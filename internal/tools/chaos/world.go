@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 )
 
-// The plugins of a world: victims are what is broken, the last of them within limits; the guest comes and goes, the bystander
-// is left alone, the raw one never is a plugin.
+// The plugins of a world: victims are what is broken, the last of them within limits; the guest comes and goes, the
+// bystander is left alone, the raw one never is a plugin.
 const (
 	victims   = 5
 	guest     = "guest"
@@ -47,7 +47,8 @@ func newWorld(dir, mark string) (w *world, err error) {
 	if err := os.WriteFile(w.ledger, nil, 0o600); err != nil {
 		return nil, err
 	}
-	if w.supervisor, err = supervise.New(supervise.Options{RunDir: w.run(), Workdir: dir, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if w.supervisor, err = supervise.New(supervise.Options{RunDir: w.run(), Workdir: dir,
+		Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		return nil, err
 	}
 	for _, spec := range w.specs() {
@@ -92,12 +93,14 @@ func (w *world) specs() (out []supervise.Spec) {
 }
 
 // patient restarts are quick and without end: quarantine would end the storm.
-var patient = supervise.Restart{MaxCrashes: 1 << 30, Window: time.Hour, Backoff: time.Millisecond, BackoffMax: 20 * time.Millisecond}
+var patient = supervise.Restart{MaxCrashes: 1 << 30, Window: time.Hour, Backoff: time.Millisecond,
+	BackoffMax: 20 * time.Millisecond}
 
 // restarts are those of a victim. The last one has limits, and comes back when it is reset.
 func restarts(victim int) supervise.Restart {
 	if victim == victims-1 {
-		return supervise.Restart{MaxCrashes: 2, Window: time.Minute, Backoff: 10 * time.Millisecond, BackoffMax: 50 * time.Millisecond}
+		return supervise.Restart{MaxCrashes: 2, Window: time.Minute, Backoff: 10 * time.Millisecond,
+			BackoffMax: 50 * time.Millisecond}
 	}
 	return patient
 }
@@ -119,7 +122,8 @@ func (w *world) spec(name string, r supervise.Restart) supervise.Spec {
 
 // rawSpec is that of the plugin that is none, and follows a script instead.
 func (w *world) rawSpec(script string) supervise.Spec {
-	s := w.spec(raw, supervise.Restart{MaxCrashes: 1 << 30, Window: time.Hour, Backoff: time.Millisecond, BackoffMax: time.Millisecond})
+	s := w.spec(raw, supervise.Restart{MaxCrashes: 1 << 30, Window: time.Hour, Backoff: time.Millisecond,
+		BackoffMax: time.Millisecond})
 	s.Env[envPart], s.Env[envScript] = "raw", script
 	s.StartTimeout = 300 * time.Millisecond
 	return s

@@ -145,7 +145,8 @@ func TestObstacles(t *testing.T) {
 			}
 			var told strings.Builder
 			v := newStore(t, bin, &told)
-			if path := r.mustCopy(t, v); !strings.HasPrefix(path, v.private) || !strings.Contains(told.String(), "for this host only") {
+			if path := r.mustCopy(t, v); !strings.HasPrefix(path, v.private) ||
+				!strings.Contains(told.String(), "for this host only") {
 				t.Errorf("the copy is %s; told was %q", path, &told)
 			}
 			left, err := filepath.Glob(filepath.Join(bin, r.sum, tempPattern))
@@ -202,7 +203,8 @@ func TestPruneCopies(t *testing.T) {
 	other := newRace(t)
 	other.grow(t, "another")
 	other.mustCopy(t, newStore(t, bin))
-	for dir, stays := range map[string]bool{used: true, oldest: false, foreign: true, filepath.Join(bin, fmt.Sprintf("%064x", 0)): true,
+	for dir, stays := range map[string]bool{used: true, oldest: false, foreign: true,
+		filepath.Join(bin, fmt.Sprintf("%064x", 0)):           true,
 		filepath.Join(bin, fmt.Sprintf("%064x", maxCopies+4)): false} {
 		if _, err := os.Stat(dir); (err == nil) != stays {
 			t.Errorf("%s: %v, should stay: %t", filepath.Base(dir), err, stays)
@@ -222,7 +224,8 @@ func TestStoreWithoutACache(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := r.kept(newStore(t, open))
-	if _, refused := errors.AsType[*fsutil.OwnershipError](err); !refused || !strings.Contains(err.Error(), "chmod go-w "+open) {
+	if _, refused := errors.AsType[*fsutil.OwnershipError](err); !refused ||
+		!strings.Contains(err.Error(), "chmod go-w "+open) {
 		t.Errorf("a folder that others can write to: %v", err)
 	}
 }
@@ -242,9 +245,11 @@ func program64(t *testing.T, status byte) []byte {
 	size := uint64(headers + len(code))
 	var b bytes.Buffer
 	for _, part := range []any{
-		elf.Header64{Ident: [16]byte{0x7f, 'E', 'L', 'F', 2, 1, 1}, Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1,
-			Entry: base + headers, Phoff: 64, Ehsize: 64, Phentsize: 56, Phnum: 1},
-		elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Vaddr: base, Filesz: size, Memsz: size, Align: 0x1000},
+		elf.Header64{Ident: [16]byte{0x7f, 'E', 'L', 'F', 2, 1, 1}, Type: uint16(elf.ET_EXEC), Machine: uint16(machine),
+			Version: 1,
+			Entry:   base + headers, Phoff: 64, Ehsize: 64, Phentsize: 56, Phnum: 1},
+		elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Vaddr: base, Filesz: size, Memsz: size,
+			Align: 0x1000},
 		code, bytes.Repeat([]byte{status}, 200<<10),
 	} {
 		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
@@ -254,7 +259,8 @@ func program64(t *testing.T, status byte) []byte {
 	return b.Bytes()
 }
 
-// A race is two programs, and another process that puts one and the other in the place of the plugin's, without a pause.
+// A race is two programs, and another process that puts one and the other in the place of the plugin's, without a
+// pause.
 type race struct {
 	path, sum  string
 	good, evil []byte
@@ -411,8 +417,8 @@ func (r *race) round(t *testing.T, bin string) bool {
 	return true
 }
 
-// A copy can be run as soon as it is there, whatever is forked meanwhile: a child that has not come to its own program yet
-// holds all our files open, and the kernel runs none that is open for writing.
+// A copy can be run as soon as it is there, whatever is forked meanwhile: a child that has not come to its own program
+// yet holds all our files open, and the kernel runs none that is open for writing.
 func TestCopiesRunAtOnce(t *testing.T) {
 	r, end := newRace(t), make(chan struct{})
 	var forking sync.WaitGroup
@@ -445,7 +451,8 @@ var plays = map[string]func(){"holder": func() {
 	playHolder(os.Getenv("DIR"), map[string]int{"shared": syscall.LOCK_SH, "alone": syscall.LOCK_EX}[os.Getenv("HOW")])
 }}
 
-// playHolder takes a lock on everything in the folder that it can open for reading, and on the folder, until its input ends.
+// playHolder takes a lock on everything in the folder that it can open for reading, and on the folder, until its input
+// ends.
 func playHolder(dir string, how int) {
 	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {
@@ -499,9 +506,10 @@ func TestLocksOfOthers(t *testing.T) {
 		"alone, on a copy":          {how: "alone", before: keepOnce, own: true},
 		"shared, on an empty store": {how: "shared", before: func(t *testing.T, _ *race, bin string) { mkdir(t, bin) }},
 		"alone, on an empty store":  {how: "alone", before: func(t *testing.T, _ *race, bin string) { mkdir(t, bin) }},
-		"alone, on an empty folder": {how: "alone", before: func(t *testing.T, r *race, bin string) { mkdir(t, bin); mkdir(t, filepath.Join(bin, r.sum)) }, own: true},
-		"alone, on a broken copy":   {how: "alone", before: breakOnce, own: true},
-		"shared, on a broken copy":  {how: "shared", before: breakOnce},
+		"alone, on an empty folder": {how: "alone",
+			before: func(t *testing.T, r *race, bin string) { mkdir(t, bin); mkdir(t, filepath.Join(bin, r.sum)) }, own: true},
+		"alone, on a broken copy":  {how: "alone", before: breakOnce, own: true},
+		"shared, on a broken copy": {how: "shared", before: breakOnce},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, bin := newRace(t), filepath.Join(t.TempDir(), "bin")
@@ -514,7 +522,8 @@ func TestLocksOfOthers(t *testing.T) {
 			if took := time.Since(began); took > lockPatience+30*time.Second {
 				t.Errorf("it took %s", took)
 			}
-			if own := strings.HasPrefix(path, v.private); own != c.own || c.own != strings.Contains(told.String(), "another process has a lock on "+filepath.Join(bin, r.sum)) {
+			if own := strings.HasPrefix(path, v.private); own != c.own ||
+				c.own != strings.Contains(told.String(), "another process has a lock on "+filepath.Join(bin, r.sum)) {
 				t.Errorf("the copy is %s; told was %q", path, &told)
 			}
 			told.Reset()

@@ -119,7 +119,8 @@ func (e entry) checkSource(s source) error {
 	return nil
 }
 
-// recordSource records the states of the copy and of the program, which was hashed, unless a change can hide in that state.
+// recordSource records the states of the copy and of the program, which was hashed, unless a change can hide in that
+// state.
 func (e entry) recordSource(s source) {
 	f, err := e.open()
 	if err != nil {
@@ -144,7 +145,8 @@ func (e entry) recordSource(s source) {
 // tempPattern matches the names of incomplete files.
 const tempPattern = fsutil.TempPrefix + "*"
 
-// fill makes the copy while it hashes the program. Other hosts may do so at once: whichever file stays has the same bytes.
+// fill makes the copy while it hashes the program. Other hosts may do so at once: whichever file stays has the same
+// bytes.
 func (e entry) fill(s source) error {
 	to, err := os.CreateTemp(e.dir, tempPattern)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitForWriters waits, for at most a second, until no process has the file open for writing: one that was forked during the
-// write has a copy of our descriptor until it executes its program, and the kernel runs no file that is open for writing.
+// waitForWriters waits, for at most a second, until no process has the file open for writing: one that was forked
+// during the write has a copy of our descriptor until it executes its program, and the kernel runs no file that is open
+// for writing.
 func waitForWriters(path string) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -49,8 +49,8 @@ func (f *File) Identity() (Identity, error) {
 // maxProgram is how many bytes are hashed and copied at most: an endless file would fill the disk.
 const maxProgram = 2 << 30
 
-// SHA256 reads the whole file, copies it to the writer, and returns the checksum in hex. It fails for more than 2 GiB, and when
-// the writer fails.
+// SHA256 reads the whole file, copies it to the writer, and returns the checksum in hex. It fails for more than 2 GiB,
+// and when the writer fails.
 func (f *File) SHA256(also io.Writer) (string, error) {
 	if is, err := f.Stat(); err != nil || is.Size() > maxProgram {
 		return "", cmp.Or(err, f.tooLarge())
@@ -83,8 +83,8 @@ func (f *File) Native() bool {
 		"\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"}, string(magic))
 }
 
-// InPlace is true for a program that must run from its own path, because it needs what is beside it: a script, or a program that
-// loads libraries from there.
+// InPlace is true for a program that must run from its own path, because it needs what is beside it: a script, or a
+// program that loads libraries from there.
 func (f *File) InPlace() bool {
 	if !f.Native() {
 		return true
@@ -98,8 +98,8 @@ func (f *File) InPlace() bool {
 	return slices.ContainsFunc(append(rpath, runpath...), func(p string) bool { return strings.Contains(p, "ORIGIN") })
 }
 
-// An Identity is one state of a file: nobody can write to a file, or replace it, and keep the time of its last change. The zero
-// value is of no file.
+// An Identity is one state of a file: nobody can write to a file, or replace it, and keep the time of its last change.
+// The zero value is of no file.
 type Identity struct {
 	Device  uint64 `json:"device"`
 	Inode   uint64 `json:"inode"`
@@ -118,7 +118,8 @@ func Identify(path string) (Identity, error) {
 }
 
 func identityOf(s *unix.Stat_t) Identity {
-	return Identity{uint64(s.Dev), s.Ino, s.Size, s.Mtim.Nano(), s.Ctim.Nano()} //nolint:unconvert // Dev has another type elsewhere
+	//nolint:unconvert // Dev has another type on other systems
+	return Identity{uint64(s.Dev), s.Ino, s.Size, s.Mtim.Nano(), s.Ctim.Nano()}
 }
 
 // Known is false for the zero value.

@@ -19,8 +19,8 @@ import (
 
 func init() { plays["full"] = playFull }
 
-// playFull keeps a program where there is no room for it: in the shared folder, and then in the reserve too. It is for a
-// namespace of its own, which takes the mount along when it ends.
+// playFull keeps a program where there is no room for it: in the shared folder, and then in the reserve too. It is for
+// a namespace of its own, which takes the mount along when it ends.
 func playFull() {
 	at, own := os.Getenv("AT"), os.Getenv("OWN")
 	if err := syscall.Mount("full", at, "tmpfs", 0, "size=64k,mode=700"); err != nil {
@@ -43,9 +43,10 @@ func TestFullDisk(t *testing.T) {
 	runtime.LockOSThread() // the signal means the thread that forked
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Pdeathsig:   syscall.SIGKILL,
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}, // else root's folders were another's
+		Pdeathsig:  syscall.SIGKILL,
+		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		// else root's folders were another's
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}},
 		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN}, // to mount
 	}
@@ -57,7 +58,8 @@ func TestFullDisk(t *testing.T) {
 		t.Logf("no disk can be made here (%s %v); what stands in the way of a copy shows the same", out, err)
 	case err != nil || len(lines) < 2 || lines[0] != filepath.Join(own, r.sum, "plugin")+" <nil>":
 		t.Errorf("with a reserve elsewhere: %s, %v", out, err)
-	case !strings.Contains(lines[1], r.path+" cannot be copied") || !strings.HasSuffix(lines[1], "no space left on device; free disk space there"):
+	case !strings.Contains(lines[1], r.path+" cannot be copied") ||
+		!strings.HasSuffix(lines[1], "no space left on device; free disk space there"):
 		t.Errorf("without: %s", lines[1])
 	}
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// A Store keeps copies of programs that have a checksum, whatever happens to the programs after they were hashed. A copy is
-// the file SHA256/NAME in the store's folder, with a record beside it. Several hosts may share a store. It is safe for
-// concurrent use.
+// A Store keeps copies of programs that have a checksum, whatever happens to the programs after they were hashed. A
+// copy is the file SHA256/NAME in the store's folder, with a record beside it. Several hosts may share a store. It is
+// safe for concurrent use.
 type Store struct {
 	shared, private string // the folder, "" for the user's cache folder; and one of this host
 	log             *slog.Logger
@@ -34,9 +34,9 @@ type Store struct {
 	closed bool
 }
 
-// NewStore keeps copies in the shared folder, "" for toolhost/bin in the user's cache folder. The private folder is of this
-// host, for when there is no cache folder, and for each copy that cannot be made or locked in the shared one. Both are made
-// when they are needed; the parent of the private one must exist.
+// NewStore keeps copies in the shared folder, "" for toolhost/bin in the user's cache folder. The private folder is of
+// this host, for when there is no cache folder, and for each copy that cannot be made or locked in the shared one. Both
+// are made when they are needed; the parent of the private one must exist.
 func NewStore(shared, private string, log *slog.Logger) *Store {
 	return &Store{shared: shared, private: private, log: log, locks: map[string]*os.File{}}
 }
@@ -53,8 +53,9 @@ func (s *Store) Dir() string {
 	return filepath.Join(cache, "toolhost", "bin")
 }
 
-// Copy returns a copy of the program that hashes to sum (hex, lower case). First it calls accept with the program's checksum,
-// and fails with its error. The copy exists until the store is closed. Copy waits for other processes for at most 300 ms.
+// Copy returns a copy of the program that hashes to sum (hex, lower case). First it calls accept with the program's
+// checksum, and fails with its error. The copy exists until the store is closed. Copy waits for other processes for at
+// most 300 ms.
 func (s *Store) Copy(program *File, sum string, accept func(sum string) error) (*File, error) {
 	dir, err := s.open()
 	if err != nil {
@@ -82,8 +83,8 @@ func (s *Store) Copy(program *File, sum string, accept func(sum string) error) (
 	return e.open()
 }
 
-// open makes the store's folder, or checks it: the shared one, else the private one. The mutex is not held meanwhile, nor in
-// lock: a file system may hang, and Close must not.
+// open makes the store's folder, or checks it: the shared one, else the private one. The mutex is not held meanwhile,
+// nor in lock: a file system may hang, and Close must not.
 func (s *Store) open() (string, error) {
 	s.mu.Lock()
 	dir := s.dir
@@ -161,12 +162,12 @@ func (s *Store) addShared(e entry, src source, dir string) error {
 	return nil
 }
 
-// An entry directory has two kinds of locks: hosts that use the copy share one, and a host that removes it needs an exclusive
-// one, which it tries once. Any process that can read the folder can take either, also a plugin: so nothing waits long for a
-// lock, and only the removal of a copy depends on one.
+// An entry directory has two kinds of locks: hosts that use the copy share one, and a host that removes it needs an
+// exclusive one, which it tries once. Any process that can read the folder can take either, also a plugin: so nothing
+// waits long for a lock, and only the removal of a copy depends on one.
 
-// lock keeps an entry directory from being removed until the store is closed. It fails if there is none, or if another process
-// has an exclusive lock.
+// lock keeps an entry directory from being removed until the store is closed. It fails if there is none, or if another
+// process has an exclusive lock.
 func (s *Store) lock(e entry) error {
 	s.mu.Lock()
 	old := s.locks[e.sum]

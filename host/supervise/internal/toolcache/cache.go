@@ -1,4 +1,5 @@
-// Package toolcache keeps on disk what plugins have reported about themselves, so that listing their tools starts no process.
+// Package toolcache keeps on disk what plugins have reported about themselves, so that listing their tools starts no
+// process.
 package toolcache
 
 import (
@@ -17,8 +18,9 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Cache keeps descriptions of plugins in a folder. An entry that cannot be read, belongs to another user, or is damaged is
-// ignored and written again by the next start of the plugin. A nil Cache keeps nothing. Several hosts may share a folder.
+// A Cache keeps descriptions of plugins in a folder. An entry that cannot be read, belongs to another user, or is
+// damaged is ignored and written again by the next start of the plugin. A nil Cache keeps nothing. Several hosts may
+// share a folder.
 type Cache struct {
 	// Refresh makes Load find nothing.
 	Refresh bool
@@ -63,8 +65,8 @@ type Key struct {
 
 const staleNotice = "its tools are those of an earlier start and may have changed"
 
-// Load returns what the plugin reported when it was last started with this key, or nil. It may read the whole program, until
-// ctx ends.
+// Load returns what the plugin reported when it was last started with this key, or nil. It may read the whole program,
+// until ctx ends.
 func (c *Cache) Load(ctx context.Context, k Key) *sdk.Description {
 	if c == nil || c.Refresh {
 		return nil
@@ -103,8 +105,8 @@ func (c *Cache) Entry(ctx context.Context, k Key) Entry {
 	return e
 }
 
-// Store keeps the description of the plugin that was started after the entry was found. It does nothing if the program has
-// changed since: then either of the two may have reported it.
+// Store keeps the description of the plugin that was started after the entry was found. It does nothing if the program
+// has changed since: then either of the two may have reported it.
 func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 	if e.content == "" || e.cache.Entry(ctx, e.key).content != e.content {
 		return
@@ -137,7 +139,8 @@ func (e Entry) hash(kind kind) string {
 	inherited := slices.DeleteFunc(slices.Sorted(slices.Values(k.Inherited)), func(kv string) bool {
 		return strings.HasPrefix(kv, "TERM=") || strings.HasPrefix(kv, "TMPDIR=")
 	})
-	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", formatVersion, wire.Handshake.ProtocolVersion, runtime.GOOS,
+	text := fmt.Appendf(nil, "%d %d %s %s %s %q %s %q %q %q %t %q", formatVersion, wire.Handshake.ProtocolVersion,
+		runtime.GOOS,
 		runtime.GOARCH, kind, k.Program, e.content, k.Command, k.Env, inherited, k.Config != nil, k.Config)
 	if kind == unsteady {
 		text = fmt.Appendf(text, " %q %q", k.Dir, k.Workdir)

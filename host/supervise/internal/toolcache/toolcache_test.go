@@ -18,12 +18,15 @@ import (
 )
 
 // full has everything that a description can hold.
-var full = &sdk.Description{Name: "n", Version: "v", SDK: "s", ConfigSchema: json.RawMessage(" {\"a\" :\n\"<&>\"}"), Notices: []string{"a\u2028b"}, Tools: []sdk.Tool{
-	{Name: "a", Description: "d", InputSchema: json.RawMessage(`{ "type": "object", "x": 1.00 }`), OutputSchema: json.RawMessage(`{"<":1}`),
-		Hints: sdk.Hints{ReadOnly: sdk.No, Idempotent: sdk.Yes}, Timeout: 90*time.Second + time.Nanosecond, MaxResultBytes: 7,
-		Title: "t", Category: "c", CostTier: sdk.Cheap, OriginalName: "A", Previews: true},
-	{Name: "b", Description: "e"},
-}}
+var full = &sdk.Description{Name: "n", Version: "v", SDK: "s", ConfigSchema: json.RawMessage(" {\"a\" :\n\"<&>\"}"),
+	Notices: []string{"a\u2028b"}, Tools: []sdk.Tool{
+		{Name: "a", Description: "d", InputSchema: json.RawMessage(`{ "type": "object", "x": 1.00 }`),
+			OutputSchema: json.RawMessage(`{"<":1}`),
+			Hints:        sdk.Hints{ReadOnly: sdk.No, Idempotent: sdk.Yes}, Timeout: 90*time.Second + time.Nanosecond,
+			MaxResultBytes: 7,
+			Title:          "t", Category: "c", CostTier: sdk.Cheap, OriginalName: "A", Previews: true},
+		{Name: "b", Description: "e"},
+	}}
 
 // What is wrong with an entry is written again by the next start, and is no error.
 func TestBrokenEntries(t *testing.T) {
@@ -150,7 +153,9 @@ func fifo(t testing.TB) string {
 // No two settings share a key, and the same have the same, whatever the order of the environment.
 func TestKeys(t *testing.T) {
 	base := func() Entry {
-		return Entry{fingerprint: fingerprint{content: "c"}, key: Key{Program: "/p", Workdir: "/w", Command: []string{"p", "a"}, Env: map[string]string{"A": "1", "B": "2"}, Inherited: []string{"LC_A=1"}}}
+		return Entry{fingerprint: fingerprint{content: "c"},
+			key: Key{Program: "/p", Workdir: "/w", Command: []string{"p", "a"}, Env: map[string]string{"A": "1", "B": "2"},
+				Inherited: []string{"LC_A=1"}}}
 	}
 	keys := map[string]string{base().hash(steady): "nothing"}
 	if again := base(); keys[again.hash(steady)] == "" {
@@ -178,7 +183,8 @@ func TestKeys(t *testing.T) {
 	}
 	elsewhere := base()
 	elsewhere.key.Workdir = "/x"
-	if base().hash(unsteady) == elsewhere.hash(unsteady) || base().hash(steady) != elsewhere.hash(steady) || base().hash(steady) == base().hash(unsteady) {
+	if base().hash(unsteady) == elsewhere.hash(unsteady) || base().hash(steady) != elsewhere.hash(steady) ||
+		base().hash(steady) == base().hash(unsteady) {
 		t.Error("the work folder counts where it should not, or does not where it should")
 	}
 }
