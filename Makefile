@@ -98,7 +98,7 @@ bench-edit: ## score the edit plugin on noisy edits made from real files; ARGS='
 	@$(GO) test ./plugins/edit -run '^TestCorpus$$' -count=1 -v -args -table $(ARGS)
 
 .PHONY: chaos
-chaos: ## break plugins and hosts under load for ten minutes; ARGS='-seed 7 -for 1m' for another run
+chaos: ## inject faults into plugins and hosts under load for ten minutes; ARGS='-seed 7 -for 1m' for another run
 	@mkdir -p $(BIN)
 	$(BUILD) -o $(BIN)/chaos ./internal/tools/chaos
 	@$(BIN)/chaos $(ARGS)

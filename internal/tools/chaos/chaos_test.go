@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// The test binary plays all parts, as the program does.
+// The test binary has all roles of the program.
 func TestMain(m *testing.M) {
-	if play, ok := parts[os.Getenv(envPart)]; ok {
-		play()
+	if role, ok := roles[os.Getenv(envRole)]; ok {
+		role()
 		return
 	}
 	os.Exit(m.Run())
@@ -25,28 +25,28 @@ func TestChaos(t *testing.T) {
 	t.Logf("seed %d", p.seed)
 	r := run(p, func(line string) { t.Log(line) })
 	t.Log("\n" + r.table())
-	if len(r.broken) > 0 {
-		t.Errorf("%d promises were broken", len(r.broken))
+	if len(r.violations) > 0 {
+		t.Errorf("%d invariants were violated", len(r.violations))
 	}
 }
 
-// What looks for broken promises must find them.
-func TestBrokenPromisesAreFound(t *testing.T) {
+// The checks find violations.
+func TestViolationsAreFound(t *testing.T) {
 	dir := t.TempDir()
 	l := newLedger(newReport())
-	l.fates = map[string]fate{"twice": ran, "never": ran, "unsent": notSent, "maybe": unknown, "fine": ran}
+	l.reported = map[string]outcome{"twice": ran, "never": ran, "unsent": notSent, "maybe": unknown, "fine": ran}
 	path := dir + "/ledger"
-	if err := os.WriteFile(path, []byte("twice.\n\ntwice.\nunsent.\nfine.\nstranger.\nmay"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("twice.\n\ntwice.\nunsent.\nfine.\nother.\nmay"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l.settle(path)
-	for _, want := range []string{"call twice had its effect 2 times", "call never was told to have run",
-		"call unsent was told not to have been sent", "an effect of call stranger"} {
-		if !strings.Contains(strings.Join(l.broken, "\n"), want) {
+	l.compareEffects(path)
+	for _, want := range []string{"call twice had its effect 2 times", "call never was reported as executed",
+		"call unsent was reported as not sent", "an effect of call other"} {
+		if !strings.Contains(strings.Join(l.violations, "\n"), want) {
 			t.Errorf("not found: %s", want)
 		}
 	}
-	if len(l.broken) != 4 || l.twice != 1 {
-		t.Errorf("found %q", l.broken)
+	if len(l.violations) != 4 || l.duplicated != 1 {
+		t.Errorf("found %q", l.violations)
 	}
 }

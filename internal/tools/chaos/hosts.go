@@ -10,67 +10,69 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// Environment variables of hosts: the folder of their world, and the mark of what they start.
+// Environment variables of hosts: the folder of the testbed, and the mark of the processes that they start.
 const (
 	envDir  = "CHAOS_DIR"
 	envHost = "CHAOS_HOST"
 )
 
-// playHost is a host of its own: it makes a world, litters, makes calls until its input ends, and says what came of
-// them.
-func playHost() {
+// runHost is the role of a host: it makes a testbed, makes calls until its input ends, and prints a report.
+func runHost() {
 	dir, full := os.Getenv(envDir), os.Getenv(envDisk) != ""
 	if full {
 		if err := mountDisk(dir); err != nil {
-			fmt.Println("broken no disk:", err)
+			fmt.Println("violation no disk:", err)
 			return
 		}
 	}
-	w, err := newWorld(dir, os.Getenv(envHost))
+	w, err := newTestbed(dir, os.Getenv(envHost))
 	if err != nil {
-		fmt.Println("broken", err)
+		fmt.Println("violation", err)
 		return
 	}
 	r := newReport()
 	l := newLedger(r)
-	live(w, l, full)
+	makeCalls(w, l, full)
 	if err := w.close(); err != nil {
-		r.breach("closing: %v", err)
+		r.violation("closing: %v", err)
 	}
-	l.settle(w.ledger)
-	fmt.Printf("calls %d %d %d\n", r.calls, r.answered, r.twice)
-	for _, text := range r.broken {
-		fmt.Println("broken", text)
+	l.compareEffects(w.ledger)
+	fmt.Printf("calls %d %d %d\n", r.calls, r.answered, r.duplicated)
+	for _, text := range r.violations {
+		fmt.Println("violation", text)
 	}
 }
 
-// live makes calls, and leaves processes behind, until the input ends.
-func live(w *world, l *ledger, full bool) {
+// makeCalls makes calls, also some that leave processes behind, until the input ends.
+func makeCalls(w *testbed, l *ledger, full bool) {
 	ctx, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	for i := range callers {
-		c := &caller{ledger: l, world: w, dice: rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(i))), name: fmt.Sprintf("c%d", i)} //nolint:gosec // dice
-		all.Go(func() { c.run(ctx) })
+		all.Go(func() { newCaller(l, w, uint64(os.Getpid()), uint64(i), i).run(ctx) })
 	}
 	for i := range victims {
 		l.make(ctx, w.host, fmt.Sprintf("litter-%d", i), victimName(i)+"__litter", `{}`, 10*time.Second)
 	}
 	fmt.Println("up")
 	if full {
-		fill(ctx, w, &breaker{world: w, ledger: l, dice: rand.New(rand.NewPCG(uint64(os.Getpid()), 0))}) //nolint:gosec // dice
+		//nolint:gosec // test data
+		fill(ctx, w, &injector{testbed: w, ledger: l, rng: rand.New(rand.NewPCG(uint64(os.Getpid()), 0))})
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	stop()
 	all.Wait()
 }
 
-// A hostProcess is a host that runs in a process of its own.
+// A hostProcess is a host in a process of its own.
 type hostProcess struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -79,14 +81,15 @@ type hostProcess struct {
 	mark string
 }
 
-// startHost starts one. Prepare may change how.
+// startHost starts one. Prepare may change the command.
 func startHost(prepare func(*exec.Cmd)) (*hostProcess, error) {
 	dir, err := os.MkdirTemp("", "chaos")
 	if err != nil {
 		return nil, err
 	}
-	h := &hostProcess{cmd: exec.Command(programPath()), dir: dir, mark: "host" + strings.TrimPrefix(dir, os.TempDir())} //nolint:noctx // it is killed
-	h.cmd.Env = append(os.Environ(), envPart+"=host", envDir+"="+dir, envHost+"="+h.mark)
+	//nolint:noctx // it is killed
+	h := &hostProcess{cmd: exec.Command(programPath()), dir: dir, mark: "host" + strings.TrimPrefix(dir, os.TempDir())}
+	h.cmd.Env = append(os.Environ(), envRole+"=host", envDir+"="+dir, envHost+"="+h.mark)
 	h.cmd.Stderr = os.Stderr
 	prepare(h.cmd)
 	if h.in, err = h.cmd.StdinPipe(); err != nil {
@@ -100,18 +103,18 @@ func startHost(prepare func(*exec.Cmd)) (*hostProcess, error) {
 	return h, h.cmd.Start()
 }
 
-// up waits until the host says so.
+// up waits until the host reports that it is up.
 func (h *hostProcess) up() bool {
 	line, _ := h.out.ReadString('\n')
 	return line == "up\n"
 }
 
-// end lets the host come to its end and takes over its report.
+// end ends the host and adds its report.
 func (h *hostProcess) end(r *report, name string) {
 	_ = h.in.Close()
 	for {
 		line, err := h.out.ReadString('\n')
-		h.take(r, name, strings.TrimSpace(line))
+		h.readReport(r, name, strings.TrimSpace(line))
 		if err != nil {
 			break
 		}
@@ -120,40 +123,40 @@ func (h *hostProcess) end(r *report, name string) {
 		r.mu.Lock()
 		r.crashes++
 		r.mu.Unlock()
-		r.breach("%s: the host crashed: %v", name, err)
+		r.violation("%s: the host crashed: %v", name, err)
 	}
 	h.checkGone(r, name)
 }
 
-func (h *hostProcess) take(r *report, name, line string) {
-	var calls, answered, twice int
-	if n, _ := fmt.Sscanf(line, "calls %d %d %d", &calls, &answered, &twice); n == 3 {
+func (h *hostProcess) readReport(r *report, name, line string) {
+	var calls, answered, duplicated int
+	if n, _ := fmt.Sscanf(line, "calls %d %d %d", &calls, &answered, &duplicated); n == 3 {
 		r.mu.Lock()
-		r.calls, r.answered, r.twice = r.calls+calls, r.answered+answered, r.twice+twice
+		r.calls, r.answered, r.duplicated = r.calls+calls, r.answered+answered, r.duplicated+duplicated
 		r.mu.Unlock()
-	} else if text, ok := strings.CutPrefix(line, "broken "); ok {
-		r.breach("%s: %s", name, text)
+	} else if text, ok := strings.CutPrefix(line, "violation "); ok {
+		r.violation("%s: %s", name, text)
 	}
 }
 
-// checkGone looks for what the host has left a while after its end, and tidies up.
+// checkGone checks that no process of the host is left a while after its end, and cleans up.
 func (h *hostProcess) checkGone(r *report, name string) {
-	if left := await(func() []string { return alive(h.mark) }); len(left) > 0 {
+	if left := waitUntilNone(func() []string { return alive(h.mark) }); len(left) > 0 {
 		r.mu.Lock()
 		r.orphans += len(left)
 		r.mu.Unlock()
-		r.breach("%s: %d processes are left: %s", name, len(left), strings.Join(left, "; "))
+		r.violation("%s: %d processes are left: %s", name, len(left), strings.Join(left, "; "))
 	}
 	_ = os.RemoveAll(h.dir)
 }
 
-// killHosts kills hosts at moments of chance: while they start, while they work.
-func killHosts(p plan, r *report, tell func(string)) {
-	dice := rand.New(rand.NewPCG(p.seed, 1)) //nolint:gosec // repeatable dice
+// killHosts kills hosts at random moments: while they start, while they work.
+func killHosts(p plan, r *report, progress func(string)) {
+	rng := rand.New(rand.NewPCG(p.seed, 1)) //nolint:gosec // repeatable
 	for n := range p.kills {
-		killHost(r, fmt.Sprintf("kill-%d", n), n%4 == 0, time.Duration(dice.IntN(150))*time.Millisecond)
+		killHost(r, fmt.Sprintf("kill-%d", n), n%4 == 0, time.Duration(rng.IntN(150))*time.Millisecond)
 		if n%20 == 19 {
-			tell(fmt.Sprintf("%d hosts killed, %d orphans", n+1, r.orphans))
+			progress(fmt.Sprintf("%d hosts killed, %d orphans", n+1, r.orphans))
 		}
 	}
 }
@@ -161,11 +164,11 @@ func killHosts(p plan, r *report, tell func(string)) {
 func killHost(r *report, name string, early bool, after time.Duration) {
 	h, err := startHost(func(*exec.Cmd) {})
 	if err != nil {
-		r.breach("%s: %v", name, err)
+		r.violation("%s: %v", name, err)
 		return
 	}
 	if !early && !h.up() {
-		r.breach("%s: the host did not come up", name)
+		r.violation("%s: the host did not come up", name)
 	}
 	time.Sleep(after)
 	_ = h.cmd.Process.Kill()
@@ -174,24 +177,87 @@ func killHost(r *report, name string, early bool, after time.Duration) {
 	h.checkGone(r, name)
 }
 
-// freezeHosts stops hosts and lets them go on: for them the clock jumps, and every deadline passes at once.
-func freezeHosts(p plan, r *report, tell func(string)) {
-	dice := rand.New(rand.NewPCG(p.seed, 2)) //nolint:gosec // repeatable dice
+// freezeHosts stops hosts and continues them: for them the clock jumps, and every deadline passes at once.
+func freezeHosts(p plan, r *report, progress func(string)) {
+	rng := rand.New(rand.NewPCG(p.seed, 2)) //nolint:gosec // repeatable
 	for n := range (p.kills + 9) / 10 {
 		name := fmt.Sprintf("freeze-%d", n)
 		h, err := startHost(func(*exec.Cmd) {})
 		if err != nil || !h.up() {
-			r.breach("%s: the host did not come up: %v", name, err)
+			r.violation("%s: the host did not come up: %v", name, err)
 			return
 		}
 		for range 3 {
 			_ = h.cmd.Process.Signal(syscall.SIGSTOP)
-			time.Sleep(time.Duration(500+dice.IntN(1500)) * time.Millisecond)
+			time.Sleep(time.Duration(500+rng.IntN(1500)) * time.Millisecond)
 			_ = h.cmd.Process.Signal(syscall.SIGCONT)
 			r.fault("clock jumps")
-			time.Sleep(time.Duration(dice.IntN(300)) * time.Millisecond)
+			time.Sleep(time.Duration(rng.IntN(300)) * time.Millisecond)
 		}
 		h.end(r, name)
 	}
-	tell("hosts were frozen")
+	progress("hosts were frozen")
+}
+
+// envDisk makes a host use a disk of its own, and fill it.
+const envDisk = "CHAOS_DISK"
+
+// diskSize is small enough to be filled in a moment, and enough for a testbed.
+const diskSize = 1 << 20
+
+// fillDisks runs hosts on a disk that is full again and again.
+func fillDisks(p plan, r *report, progress func(string)) {
+	for n := range (p.kills + 19) / 20 {
+		name := fmt.Sprintf("disk-%d", n)
+		h, err := startHost(ownDisk)
+		if err != nil {
+			progress("this system mounts no disk for the test, so none was filled: " + err.Error())
+			return
+		}
+		if !h.up() {
+			r.violation("%s: the host did not come up", name)
+		}
+		for range 5 {
+			r.fault("disk full")
+		}
+		h.end(r, name)
+	}
+	progress("disks were filled")
+}
+
+// ownDisk gives the host a mount namespace, with the right to mount there.
+func ownDisk(cmd *exec.Cmd) {
+	cmd.Env = append(cmd.Env, envDisk+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
+	}
+}
+
+// mountDisk mounts a small disk for the host's testbed.
+func mountDisk(dir string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	return unix.Mount("chaos", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=700", diskSize))
+}
+
+// fill fills the disk and kills a plugin, then frees the disk, five times.
+func fill(ctx context.Context, w *testbed, b *injector) {
+	path := filepath.Join(w.dir, "filler")
+	for range 5 {
+		if f, err := os.Create(path); err == nil {
+			for err == nil {
+				_, err = f.Write(make([]byte, 4096))
+			}
+			_ = f.Close()
+		}
+		b.signal(b.plugin(), syscall.SIGKILL)
+		_ = pause(ctx, 100)
+		_ = os.Remove(path)
+		_ = pause(ctx, 100)
+	}
 }

@@ -1,56 +1,161 @@
 //go:build linux
 
-// Command chaos breaks plugins under a host that is under load, in every way that it knows, and checks that the host
-// keeps its word: every call has one answer in time, nothing is run twice, plugins that are left alone are not harmed,
-// and when it is over no process, file, socket or goroutine is left. `make chaos` runs it; its short form is a test.
+// Command chaos injects faults into plugins and hosts under load, and checks the host's invariants: every call returns
+// once and in time, nothing runs twice, other plugins are not affected, and at the end no process, file, socket or
+// goroutine is left. `make chaos` runs it; its short form is a test.
 //
-// It is one program that plays all parts: the one that breaks things, hosts that are killed, plugins that behave, and
-// plugins that are nothing but bytes on a socket.
+// The program has several roles: the injector, hosts that are killed, well-behaved plugins, and programs that send raw
+// bytes on a plugin's socket.
 package main
 
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 )
 
-// A plan says how much is to be done.
+// A plan is the amount of work.
 type plan struct {
 	seed   uint64
-	length time.Duration // of the storm
-	faults int           // at least, in the storm
-	calls  int           // at least, in the storm
+	length time.Duration // of the load
+	faults int           // at least, under load
+	calls  int           // at least, under load
 	kills  int           // of whole hosts
 }
 
 func main() {
-	if play, ok := parts[os.Getenv(envPart)]; ok {
-		play()
+	if role, ok := roles[os.Getenv(envRole)]; ok {
+		role()
 		return
 	}
 	p := plan{}
-	flag.Uint64Var(&p.seed, "seed", rand.Uint64(), "of the dice: the same seed makes the same choices") //nolint:gosec // any will do
-	flag.DurationVar(&p.length, "for", 10*time.Minute, "how long the storm lasts")
-	flag.IntVar(&p.faults, "faults", 10_000, "the storm goes on until there were so many")
-	flag.IntVar(&p.calls, "calls", 100_000, "the storm goes on until there were so many")
+	//nolint:gosec // any seed will do
+	flag.Uint64Var(&p.seed, "seed", rand.Uint64(), "random seed: the same seed makes the same choices")
+	flag.DurationVar(&p.length, "for", 10*time.Minute, "how long the load lasts")
+	flag.IntVar(&p.faults, "faults", 10_000, "the load goes on until there were so many")
+	flag.IntVar(&p.calls, "calls", 100_000, "the load goes on until there were so many")
 	flag.IntVar(&p.kills, "kills", 200, "how many hosts are killed")
 	flag.Parse()
 	fmt.Printf("seed %d\n", p.seed)
 	report := run(p, func(line string) { fmt.Println(line) })
 	fmt.Print(report.table())
-	if len(report.broken) > 0 {
+	if len(report.violations) > 0 {
 		os.Exit(1)
 	}
 }
 
-// run does all of the plan and says how far it is.
-func run(p plan, tell func(string)) *report {
+// run executes the plan and reports progress.
+func run(p plan, progress func(string)) *report {
 	r := newReport()
-	storm(p, r, tell)
-	killHosts(p, r, tell)
-	freezeHosts(p, r, tell)
-	fillDisks(p, r, tell)
+	loadPhase(p, r, progress)
+	killHosts(p, r, progress)
+	freezeHosts(p, r, progress)
+	fillDisks(p, r, progress)
 	return r
+}
+
+// A report counts what was done and its results.
+type report struct {
+	mu         sync.Mutex
+	began      time.Time
+	faults     map[string]int
+	outcomes   map[string]int // of calls: "ok", or the outcome of their error
+	codes      map[string]int // of errors
+	calls      int
+	answered   int
+	duplicated int // effects that happened more than once
+	orphans    int
+	crashes    int // of hosts
+	baseline   []time.Duration
+	underLoad  []time.Duration // of the control plugin
+	violations []string        // of invariants
+}
+
+// maxViolations limits the output: one violation often causes many.
+const maxViolations = 40
+
+func newReport() *report {
+	return &report{began: time.Now(), faults: map[string]int{}, outcomes: map[string]int{}, codes: map[string]int{}}
+}
+
+func (r *report) fault(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults[name]++
+}
+
+// violation records a violated invariant.
+func (r *report) violation(format string, a ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.violations) < maxViolations {
+		r.violations = append(r.violations, fmt.Sprintf(format, a...))
+	}
+}
+
+func (r *report) faultCount() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.faults {
+		n += c
+	}
+	return n
+}
+
+func (r *report) callCount() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.calls
+}
+
+// table is the program's output.
+func (r *report) table() string {
+	faults := r.faultCount()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var b strings.Builder
+	row := func(name string, value any) { fmt.Fprintf(&b, "%-24s %v\n", name, value) }
+	row("faults injected", faults)
+	for _, name := range slices.Sorted(maps.Keys(r.faults)) {
+		row("  "+name, r.faults[name])
+	}
+	row("calls made", r.calls)
+	row("calls answered", r.answered)
+	for _, name := range slices.Sorted(maps.Keys(r.outcomes)) {
+		row("  "+name, r.outcomes[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.codes)) {
+		row("    "+name, r.codes[name])
+	}
+	row("calls lost", r.calls-r.answered)
+	row("side effects twice", r.duplicated)
+	row("orphans", r.orphans)
+	row("host crashes", r.crashes)
+	row("control, baseline", percentiles(r.baseline))
+	row("control, under load", percentiles(r.underLoad))
+	row("took", time.Since(r.began).Round(time.Second))
+	row("violations", len(r.violations))
+	for _, text := range r.violations {
+		fmt.Fprintf(&b, "  %s\n", text)
+	}
+	return b.String()
+}
+
+// percentiles summarizes a sample.
+func percentiles(all []time.Duration) string {
+	if len(all) == 0 {
+		return "not measured"
+	}
+	slices.Sort(all)
+	at := func(q float64) time.Duration {
+		return all[min(len(all)-1, int(q*float64(len(all))))].Round(10 * time.Microsecond)
+	}
+	return fmt.Sprintf("p50 %s, p99 %s, most %s of %d", at(0.5), at(0.99), all[len(all)-1].Round(10*time.Microsecond),
+		len(all))
 }

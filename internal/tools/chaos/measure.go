@@ -13,34 +13,34 @@ import (
 	"time"
 )
 
-// A measure is what this process holds on to.
-type measured struct{ files, goroutines int }
+// resources are those that this process has open.
+type resources struct{ files, goroutines int }
 
-func measure() measured { return measured{openFiles(), runtime.NumGoroutine()} }
+func countResources() resources { return resources{openFiles(), runtime.NumGoroutine()} }
 
-// settleTime is how long what has ended may still show.
-const settleTime = 20 * time.Second
+// cleanupTime is how long resources may stay after their end.
+const cleanupTime = 20 * time.Second
 
-// compare checks that after a world all is as it was before it.
-func (m measured) compare(name string, w *world, r *report) {
-	if left := await(func() []string { return alive(w.mark) }); len(left) > 0 {
+// compare checks that a testbed has left nothing behind.
+func (m resources) compare(name string, w *testbed, r *report) {
+	if left := waitUntilNone(func() []string { return alive(w.mark) }); len(left) > 0 {
 		r.mu.Lock()
 		r.orphans += len(left)
 		r.mu.Unlock()
-		r.breach("%s: %d processes are left: %s", name, len(left), strings.Join(left, "; "))
+		r.violation("%s: %d processes are left: %s", name, len(left), strings.Join(left, "; "))
 	}
-	m.leaks(name, r)
+	m.checkLeaks(name, r)
 	for _, dir := range []string{w.run(), w.temp()} {
 		if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
-			r.breach("%s: files are left: %v", name, left)
+			r.violation("%s: files are left: %v", name, left)
 		}
 	}
 }
 
-func (m measured) leaks(name string, r *report) {
-	over := await(func() []string {
+func (m resources) checkLeaks(name string, r *report) {
+	over := waitUntilNone(func() []string {
 		var out []string
-		if now := measure(); now.files > m.files {
+		if now := countResources(); now.files > m.files {
 			out = append(out, fmt.Sprintf("%d files more than before", now.files-m.files))
 		} else if now.goroutines > m.goroutines {
 			out = append(out, fmt.Sprintf("%d goroutines more than before", now.goroutines-m.goroutines))
@@ -48,15 +48,15 @@ func (m measured) leaks(name string, r *report) {
 		return out
 	})
 	for _, text := range over {
-		r.breach("%s: %s", name, text)
+		r.violation("%s: %s", name, text)
 	}
 }
 
-// await looks again and again until nothing is found, or the time is over, and gives what was found last.
-func await(look func() []string) []string {
-	limit := time.Now().Add(settleTime)
+// waitUntilNone calls look until it finds nothing, or the time is over, and returns what it found last.
+func waitUntilNone(look func() []string) []string {
+	limit := time.Now().Add(cleanupTime)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		late := time.Now().After(limit) // asked first: we may stand still ourselves
+		late := time.Now().After(limit) // asked first: this process may have been stopped
 		if found := look(); len(found) == 0 || late {
 			return found
 		}
@@ -69,11 +69,11 @@ func openFiles() int {
 	return len(names)
 }
 
-// alive lists the living processes that carry the mark, with their names.
+// alive lists the processes with the mark, with their names.
 func alive(mark string) (out []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range entries {
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && carries(pid, mark) {
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && hasMark(pid, mark) {
 			name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 			out = append(out, fmt.Sprintf("%d %s", pid, bytes.TrimSpace(name)))
 		}
@@ -81,15 +81,15 @@ func alive(mark string) (out []string) {
 	return out
 }
 
-// carries says whether the process was started with the mark. One that has ended has no environment any more.
-func carries(pid int, mark string) bool {
+// hasMark says whether the process was started with the mark. A zombie has no environment.
+func hasMark(pid int, mark string) bool {
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return err == nil && bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+envMark+"="+mark+"\x00"))
 }
 
-// owns says whether the process is a plugin of this world, or the launcher above one.
-func (w *world) owns(pid int) bool {
-	if carries(pid, w.mark) {
+// includes says whether the process is a plugin of this testbed, or its launcher.
+func (w *testbed) includes(pid int) bool {
+	if hasMark(pid, w.mark) {
 		return true
 	}
 	for _, p := range w.supervisor.Processes() {
