@@ -196,7 +196,7 @@ func (l *ledger) watch(ctx context.Context, w *testbed, name string, into *[]tim
 	}
 }
 
-// squeezed says whether a call failed because the whole host had run out of files, which is no one else's fault.
+// outOfFiles is true for a call that failed because the whole host had run out of files.
 func outOfFiles(e *sdk.Error) bool {
 	return strings.Contains(e.Message, "too many open files") || errors.Is(e, os.ErrDeadlineExceeded)
 }
