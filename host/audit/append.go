@@ -2,18 +2,22 @@ package audit
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// Append adds a record. An error means that it was not written, and says why: a host must then refuse calls that change
-// things. It waits five seconds at most for a process that holds the log and writes nothing, a minute for others that write
-// all the time, and longer only for a slow disk.
+// Append adds a record. An error means that it was not written: a host must then refuse calls that change things. It waits at
+// most five seconds for a process that holds the lock and writes nothing, a minute for others that write all the time, and
+// longer only for a slow disk.
 func (l *Log) Append(r Record) error {
 	if r.Later {
-		later := r // so that others need no memory of their own
+		later := r // so that other records are not allocated
 		if l.postpone(&later) {
 			return l.later.problem()
 		}
@@ -86,16 +90,16 @@ func (l *Log) write(c *chain, sync bool) error {
 	return writeHead(l.head, c.last)
 }
 
-// undo takes away what a write that failed has left. If that fails too, the next record sets it aside.
+// undo removes the part that a failed write has left. If that fails too, the next record explains it.
 func (l *Log) undo(size int64) error {
 	if err := l.file.Truncate(size); err != nil {
-		return fmt.Errorf("what was written of it cannot be taken back: %w", err)
+		return fmt.Errorf("the part that was written cannot be removed: %w", err)
 	}
 	return nil
 }
 
-// size gives the log's size, after a look at whether the files are still those that were opened. If not, somebody has
-// taken the record away under a running host: that is for people to look into, and not to be papered over by a new file.
+// size returns the log's size, if both files are still those that were opened. Else the record was removed under a running host:
+// an error that people must look into, not one to hide with a new file.
 func (l *Log) size() (int64, error) {
 	info, err := stillThere(l.file, l.path)
 	if err != nil {
@@ -116,7 +120,7 @@ func stillThere(f *os.File, path string) (os.FileInfo, error) {
 	return ours, nil
 }
 
-// join finds out how the file ends that others have written, and begins with what has to be said about that.
+// join reads the ending of a file that others have written, and starts with records of what is wrong with it.
 func (l *Log) join(size int64) (*chain, error) {
 	text, err := lastLines(l.file, size, 1, 2*maxLine)
 	if err != nil {
@@ -131,11 +135,11 @@ func (l *Log) join(size int64) (*chain, error) {
 		rest = c.takeUp(rest)
 	}
 	cut := headErr != nil || c.last.Seq < head.Seq || c.last.Seq == head.Seq && c.last.Hash != head.Hash
-	return c, errors.Join(c.setAside(rest), c.tellCut(cut, head))
+	return c, errors.Join(c.setAside(rest), c.recordCut(cut, head))
 }
 
-// lastRecord is the place of the line's record. A last line that is none is for Verify to name; the chain goes on where
-// the head is.
+// lastRecord is the place of the line's record. If the last line is no record, which Verify reports, the chain continues from
+// the head.
 func lastRecord(line []byte, head Head) Head {
 	if l, err := unseal(bytes.TrimSuffix(line, []byte("\n"))); err == nil && l.Hash == l.right {
 		return l.place()
@@ -146,7 +150,7 @@ func lastRecord(line []byte, head Head) Head {
 	return head
 }
 
-// takeUp goes on after an unfinished line that lacks nothing but its end. Any other it gives back.
+// takeUp continues after a line that lacks nothing but its line end, and returns any other.
 func (c *chain) takeUp(rest []byte) []byte {
 	if l, err := unseal(rest); err == nil && l.Hash == l.right {
 		c.last = l.place()
@@ -155,7 +159,7 @@ func (c *chain) takeUp(rest []byte) []byte {
 	return rest
 }
 
-// setAside explains a line that was left unfinished.
+// setAside records an unfinished line.
 func (c *chain) setAside(rest []byte) error {
 	if len(rest) == 0 {
 		return nil
@@ -163,11 +167,60 @@ func (c *chain) setAside(rest []byte) error {
 	return c.add(Record{Time: time.Now().UTC(), Kind: KindTorn, Torn: &Torn{Bytes: int64(len(rest)), SHA256: hashOf(rest)}})
 }
 
-// tellCut keeps for good what the head knew of lines that are no longer there; the head itself is about to change.
-func (c *chain) tellCut(cut bool, head Head) error {
+// recordCut keeps what the head knew of lines that are missing; the head itself is about to change.
+func (c *chain) recordCut(cut bool, head Head) error {
 	if !cut {
 		return nil
 	}
 	c.last.Seq = max(c.last.Seq, head.Seq)
 	return c.add(Record{Time: time.Now().UTC(), Kind: KindCut, Head: &head})
+}
+
+const (
+	maxContent = 64 << 10 // bytes of arguments, and of a result, after redaction
+	maxText    = 2 << 10  // bytes of any other text
+)
+
+// prepare checks and redacts a record, and cuts it to fit one line.
+func (l *Log) prepare(r *Record) error {
+	switch r.Kind {
+	case KindDecision, KindCall, KindStart, KindExit:
+	default:
+		return fmt.Errorf("%q is not a kind of record that hosts write", r.Kind)
+	}
+	if r.Time.IsZero() {
+		r.Time = time.Now()
+	}
+	r.Time, r.Torn, r.Head = r.Time.UTC(), nil, nil
+	if r.Approval != nil {
+		r.Approval = new(*r.Approval) // the caller's own does not change
+	}
+	l.keep(r, "arguments", &r.Arguments, &r.ArgumentsSHA256, &r.ArgumentsBytes)
+	l.keep(r, "result", &r.Result, &r.ResultSHA256, &r.ResultBytes)
+	for _, text := range r.texts() {
+		*text = textutil.Cut(l.redact.Text(*text), maxText)
+	}
+	return nil
+}
+
+// keep hashes content, and keeps it only as far as the options allow.
+func (l *Log) keep(r *Record, what string, content *json.RawMessage, sum *string, size *int64) {
+	if *content == nil {
+		return
+	}
+	*sum, *size = hashOf(*content), int64(len(*content))
+	if !l.content {
+		*content = nil
+		return
+	}
+	valid := json.Valid(*content)
+	text := bytes.ToValidUTF8(l.redact.JSON(*content), []byte("\ufffd"))
+	if valid && len(text) <= maxContent {
+		*content = text
+		return
+	}
+	if len(text) > maxContent {
+		r.Note = strings.TrimPrefix(r.Note+fmt.Sprintf("; the %s of %d bytes stand here up to %d bytes", what, *size, maxContent), "; ")
+	}
+	*content, _ = json.Marshal(textutil.Cut(string(text), maxContent)) // a string can always be written
 }

@@ -1,12 +1,12 @@
-// Package audit keeps the record of what was decided and run: a file of JSON lines to which lines are only ever added,
-// each of which holds the hash of the one before. Verify tells whether a line was changed, removed, added or moved since,
-// and a head in a second file whether lines were cut off the end.
+// Package audit keeps the record of decisions and calls: an append-only file of JSON lines, each of which holds the hash of the
+// one before. Verify reports lines that were changed, removed, added or moved since. The head, in a second file, shows whether
+// lines were cut off the end.
 //
-// The hashes have no key. Whoever may write both files can write another history; only a head that was copied to
-// somewhere else shows that.
+// The hashes have no key. A process that may write both files can write another history; only a copy of the head elsewhere
+// shows that.
 //
-// Several processes may write one log at once. A log is never rotated here: the operator may move the file and its head
-// together while no host runs, and a new file starts a new chain with record 1.
+// Several processes may write one log. It is never rotated here: the operator may move the file and its head together while
+// no host runs, and a new file starts a new chain with record 1.
 package audit
 
 import (
@@ -22,14 +22,14 @@ import (
 
 // Options say what a log holds.
 type Options struct {
-	// Secrets are values that never reach the log, each at least 6 bytes long; shorter ones would be found everywhere and
-	// are ignored.
+	// Secrets are values that never reach the log, each at least 6 bytes long; shorter ones are ignored: they would be found
+	// everywhere.
 	Secrets []string
 	// Content keeps arguments and results, redacted and cut at 64 KiB each. Without it the log has their hashes only.
 	Content bool
 }
 
-// A Log is open for adding records. It may be used from several goroutines.
+// A Log is open for adding records. It is safe for concurrent use.
 type Log struct {
 	path    string
 	content bool
@@ -40,20 +40,20 @@ type Log struct {
 	mu         sync.Mutex
 	file, head *os.File  // nil once closed
 	known      ending    // how the file ended after our last record
-	heard      time.Time // when we had the file last
+	freed      time.Time // when this process had the lock last
 }
 
-// An ending is where a chain goes on.
+// An ending is where a chain continues.
 type ending struct {
-	size int64 // of the file; a file of another size ends differently
+	size int64 // of the file; a file of another size has another ending
 	last Head
 }
 
 // unknown is the ending of no file.
 var unknown = ending{size: -1}
 
-// Open opens the log at path, and makes it, its head and its folder if they are not there; only the user can read them.
-// It fails if the file cannot be written or is not a regular file.
+// Open opens the log at path, and creates it, its head and its folder if need be; only the user can read them. It fails if the
+// file cannot be written or is not a regular file.
 func Open(path string, o Options) (*Log, error) {
 	l := &Log{path: path, content: o.Content, redact: redact.New(o.Secrets...), known: unknown}
 	l.later.records = make(chan *Record, maxLater)
@@ -81,7 +81,7 @@ func (l *Log) open() (err error) {
 	return l.begin()
 }
 
-// begin writes the first head, before there is a record, so that a log with records and no head was tampered with.
+// begin writes the first head before there is a record: a log with records and no head was tampered with.
 func (l *Log) begin() error {
 	log, err := l.file.Stat()
 	if err != nil {
@@ -97,7 +97,7 @@ func (l *Log) begin() error {
 	return errors.Join(l.head.Sync(), syncFolder(filepath.Dir(l.path)))
 }
 
-// syncFolder makes names of new files last.
+// syncFolder makes the names of new files durable.
 func syncFolder(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -106,7 +106,7 @@ func syncFolder(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// openFile opens a regular file. Opening a pipe could wait for ever.
+// openFile opens a regular file. Opening a pipe could block for ever.
 func openFile(path string, flags int) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -115,8 +115,7 @@ func openFile(path string, flags int) (*os.File, error) {
 	return os.OpenFile(path, flags, 0o600)
 }
 
-// Close writes the records that were left for later, and closes the files. Records that Append accepted stay; a second
-// Close does nothing.
+// Close writes the records that wait, and closes the files. A second Close does nothing.
 func (l *Log) Close() error {
 	err := l.closeLater()
 	l.mu.Lock()

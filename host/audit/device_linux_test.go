@@ -31,7 +31,7 @@ func TestDevices(t *testing.T) {
 				}
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "cannot be taken back") {
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "cannot be removed") {
 				t.Errorf("Append: %v, want %q in it", err, c.want)
 			}
 			if after := read(t, headPath(l.path)); after != before {

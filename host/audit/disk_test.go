@@ -162,7 +162,7 @@ func TestLockedByMany(t *testing.T) {
 	for _, c := range []struct {
 		busy time.Duration
 		want string
-	}{{3 * lockWait, ""}, {2 * turnWait, "had others write to it for 1m0s"}} {
+	}{{3 * lockWait, ""}, {2 * busyWait, "was locked by other processes that write to it for 1m0s"}} {
 		other, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
 			t.Fatal(err)

@@ -15,23 +15,22 @@ const (
 	laterShare    = 4        // they are written in one part of so many of the time
 )
 
-// A backlog holds the records that may be written later. A goroutine writes them while there are any, a few at a time and
-// with pauses, so that records which a call waits for go between. To leave one takes no lock that others hold
-// for longer than a moment.
+// A backlog holds the records that may be written later. A goroutine writes them while there are any, a few at a time and with
+// pauses, so that records that a call waits for get between. Adding one takes no lock that is held for longer than a moment.
 type backlog struct {
 	records chan *Record
 	bytes   atomic.Int64
 	writing atomic.Bool
 	writers sync.WaitGroup
 
-	closing sync.RWMutex          // held for reading to leave a record
+	closing sync.RWMutex          // held for reading to add a record
 	closed  atomic.Bool           // set under it
-	err     atomic.Pointer[error] // of records that could not be written, until somebody has received it
+	err     atomic.Pointer[error] // of records that could not be written, until a caller has received it
 }
 
 func (r *Record) size() int64 { return int64(len(r.Arguments) + len(r.Result)) }
 
-// postpone takes a record to be written later; false means that it has no room.
+// postpone accepts a record to be written later; false means that the backlog is full or closed.
 func (l *Log) postpone(r *Record) bool {
 	b := &l.later
 	b.closing.RLock()
@@ -42,7 +41,7 @@ func (l *Log) postpone(r *Record) bool {
 	if b.closed.Load() {
 		return false
 	}
-	if b.bytes.Add(r.size()) > maxLaterBytes || !b.leave(r) {
+	if b.bytes.Add(r.size()) > maxLaterBytes || !b.add(r) {
 		b.bytes.Add(-r.size())
 		return false
 	}
@@ -50,7 +49,7 @@ func (l *Log) postpone(r *Record) bool {
 	return true
 }
 
-func (b *backlog) leave(r *Record) bool {
+func (b *backlog) add(r *Record) bool {
 	select {
 	case b.records <- r:
 		return true
@@ -59,7 +58,7 @@ func (b *backlog) leave(r *Record) bool {
 	}
 }
 
-// startLater makes sure that somebody writes.
+// startLater starts the writer if none runs.
 func (l *Log) startLater() {
 	if l.later.writing.CompareAndSwap(false, true) {
 		l.later.writers.Go(l.writeLater)
@@ -72,25 +71,25 @@ func (l *Log) writeLater() {
 		began := time.Now()
 		err := l.appendAll(batch)
 		missing := len(batch)
-		for err != nil && b.closed.Load() && len(batch) > 0 { // each try may take as long as a lock is waited for
+		for err != nil && b.closed.Load() && len(batch) > 0 { // each try may take as long as the wait for a lock
 			batch = b.next()
 			missing += len(batch)
 		}
 		if err != nil {
 			err = fmt.Errorf("%d records of calls that were not run are missing: %w", missing, err)
-			b.err.CompareAndSwap(nil, &err) // the first tells enough
+			b.err.CompareAndSwap(nil, &err) // the first says enough
 		}
 		if !b.closed.Load() {
 			time.Sleep((laterShare - 1) * time.Since(began))
 		}
 	}
 	b.writing.Store(false)
-	if len(b.records) > 0 { // who left one in this moment saw that somebody writes
+	if len(b.records) > 0 { // added while this writer still counted as running
 		l.startLater()
 	}
 }
 
-// next gives the records to write now.
+// next returns the records to write now.
 func (b *backlog) next() (batch []Record) {
 	for len(batch) < laterBatch {
 		select {
@@ -104,7 +103,7 @@ func (b *backlog) next() (batch []Record) {
 	return batch
 }
 
-// problem gives the error of earlier records, once.
+// problem returns the error of earlier records, once.
 func (b *backlog) problem() error {
 	if b.err.Load() == nil {
 		return nil
@@ -115,7 +114,7 @@ func (b *backlog) problem() error {
 	return nil
 }
 
-// closeLater waits until all is written, and takes no more. When something cannot be written, the rest is not tried.
+// closeLater accepts no more records and waits until all are written. After a failure, the rest is not tried.
 func (l *Log) closeLater() error {
 	b := &l.later
 	b.closing.Lock()

@@ -3,9 +3,11 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,19 +16,19 @@ import (
 const (
 	// lockWait is how long to wait for a process that holds the lock and adds nothing; each holds it for one record.
 	lockWait = 5 * time.Second
-	// turnWait is how long to wait while others add records: who comes first gets the lock, not who waits longest.
-	turnWait = time.Minute
+	// busyWait is how long to wait while others add records: the lock does not go to the process that waits longest.
+	busyWait = time.Minute
 
 	firstPause = 20 * time.Microsecond
 	maxPause   = 2 * time.Millisecond
 )
 
-// lock takes the log for one writer, or for readers side by side. It does not wait in the kernel, because a process
-// that is stopped while it holds the lock would hold everybody. Heard is when the lock was last free for us.
-func lock(f *os.File, how int, began, heard time.Time) error {
+// lock locks the log for one writer, or for several readers. It does not wait in the kernel: a process that is stopped while
+// it holds the lock would block all others for good. freed is when this process had the lock last.
+func lock(f *os.File, how int, began, freed time.Time) error {
 	size, quiet := sizeOf(f), began
-	if heard.After(began) {
-		quiet = heard
+	if freed.After(began) {
+		quiet = freed
 	}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
@@ -41,15 +43,15 @@ func lock(f *os.File, how int, began, heard time.Time) error {
 		}
 		switch {
 		case time.Since(quiet) > lockWait:
-			return fmt.Errorf("%s has been locked by another process for %v%s; see why it keeps the lock, and end it", f.Name(), lockWait, holder(f))
-		case time.Since(began) > turnWait:
-			return fmt.Errorf("%s had others write to it for %v, and this process never had a turn; look for what writes so much", f.Name(), turnWait)
+			return fmt.Errorf("%s has been locked by another process for %v%s; find out why it keeps the lock, and end it", f.Name(), lockWait, holder(f))
+		case time.Since(began) > busyWait:
+			return fmt.Errorf("%s was locked by other processes that write to it for %v; find out what writes so much", f.Name(), busyWait)
 		}
 		time.Sleep(pause)
 	}
 }
 
-// sizeOf tells whether others write.
+// sizeOf changes when others write.
 func sizeOf(f *os.File) int64 {
 	info, err := f.Stat()
 	if err != nil {
@@ -58,18 +60,37 @@ func sizeOf(f *os.File) int64 {
 	return info.Size()
 }
 
-// lock is for a caller who began to wait some time ago, maybe for others of this process: their wait tells nothing of who
-// holds the file now.
+// lock is for a caller that began to wait some time ago, maybe for others of this process: their wait says nothing about the
+// process that has the lock now.
 func (l *Log) lock(began time.Time) error {
-	return lock(l.file, unix.LOCK_EX, began, l.heard)
+	return lock(l.file, unix.LOCK_EX, began, l.freed)
 }
 
 func (l *Log) unlock() {
-	l.heard = time.Now()
+	l.freed = time.Now()
 	unlock(l.file)
 }
 
 func lockForReading(f *os.File) error { return lock(f, unix.LOCK_SH, time.Now(), time.Time{}) }
 
-// unlock cannot fail on a file that is open, and closing it unlocks as well.
+// unlock cannot fail on an open file; closing it unlocks too.
 func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
+// holder names the process that has the file locked, as Linux reports it, or returns "". See
+// https://man7.org/linux/man-pages/man5/proc_locks.5.html.
+func holder(f *os.File) string {
+	var st unix.Stat_t // whose fields have other types elsewhere
+	if unix.Fstat(int(f.Fd()), &st) != nil {
+		return ""
+	}
+	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)), st.Ino)
+	locks, _ := os.ReadFile("/proc/locks")
+	for line := range bytes.Lines(locks) {
+		// 1: FLOCK ADVISORY WRITE 708 00:13:11 0 EOF
+		if l := strings.Fields(string(line)); len(l) > 5 && l[1] == "FLOCK" && l[5] == file {
+			name, _ := os.ReadFile("/proc/" + l[4] + "/comm")
+			return fmt.Sprintf(", process %s (%q)", l[4], bytes.TrimSpace(name))
+		}
+	}
+	return ""
+}

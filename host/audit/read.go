@@ -3,6 +3,7 @@ package audit
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +12,7 @@ import (
 	"os"
 )
 
-// A snapshot is a log as it was at one moment: its head and its size belong together. What is written later is not part
-// of it.
+// A snapshot is a log at one moment: its head and its size belong together. Later records are not part of it.
 type snapshot struct {
 	file    *os.File
 	size    int64
@@ -33,7 +33,7 @@ func look(path string) (*snapshot, error) {
 	return s, nil
 }
 
-// A lostError says that a log is gone whose head is still there.
+// A lostError is the error of a log that is missing while its head is there.
 type lostError struct {
 	path string
 	head Head
@@ -44,7 +44,7 @@ func (e *lostError) Error() string {
 		e.path, e.head.records())
 }
 
-// lost tells a log that was removed from one that never was: its head is there, and knows records.
+// lost distinguishes a log that was removed from one that never was: the head of the first knows records.
 func lost(path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -80,8 +80,8 @@ func (s *snapshot) take(headPath string) error {
 	return nil
 }
 
-// Read gives the records of the log at path, oldest first, as it is when the reading begins. Lines that are no records
-// are left out; Verify names them. An error ends the reading.
+// Read returns the records of the log at path, oldest first, as of its start. Lines that are no records are left out; Verify
+// reports them. An error ends the iteration.
 func Read(path string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		s, err := look(path)
@@ -106,7 +106,7 @@ type line struct {
 	ended  bool   // by a line feed
 }
 
-// lines reads line by line and needs room for one.
+// lines reads line by line, with one line in memory.
 func lines(r io.Reader) iter.Seq2[line, error] {
 	in := bufio.NewReaderSize(r, maxLine)
 	return func(yield func(line, error) bool) {
@@ -123,7 +123,7 @@ func lines(r io.Reader) iter.Seq2[line, error] {
 	}
 }
 
-// nextLine gives io.EOF only when there is no line any more.
+// nextLine returns io.EOF only when there is no further line.
 func nextLine(in *bufio.Reader) (line, error) {
 	text, err := in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -139,4 +139,72 @@ func nextLine(in *bufio.Reader) (line, error) {
 		err = nil
 	}
 	return l, err
+}
+
+const (
+	firstRead = 8 << 10  // how much of a file's end is read at first
+	maxTail   = 64 << 20 // and at most
+)
+
+// lastLines returns the last n lines that have an end, and the text after them. It reads at most limit bytes.
+func lastLines(f io.ReaderAt, size int64, n int, limit int64) ([]byte, error) {
+	for length := int64(firstRead); ; length *= 2 {
+		length = min(length, size, limit)
+		text := make([]byte, length)
+		if got, err := f.ReadAt(text, size-length); got < len(text) {
+			return nil, fmt.Errorf("it cannot be read: %w", err)
+		}
+		if from, ok := beginning(text, n); ok {
+			return text[from:], nil
+		}
+		switch length {
+		case size:
+			return text, nil
+		case limit:
+			return nil, fmt.Errorf("its last %d lines are longer than %d bytes", n, limit)
+		}
+	}
+}
+
+// beginning is where the last n lines begin that have an end: after the line end before them.
+func beginning(text []byte, n int) (from int, ok bool) {
+	at := len(text)
+	for range n + 1 {
+		if at = bytes.LastIndexByte(text[:at], '\n'); at < 0 {
+			return 0, false
+		}
+	}
+	return at + 1, true
+}
+
+// Tail returns the last n records of the log at path, oldest first. Lines that are no records are left out, so there may be
+// fewer: Verify reports those. It fails if n lines take more than 64 MiB.
+func Tail(path string, n int) ([]Record, error) {
+	if n < 1 {
+		return nil, errors.New("the number of records must be above zero")
+	}
+	s, err := look(path)
+	if err != nil {
+		return nil, err
+	}
+	defer s.file.Close()
+	text, err := lastLines(s.file, s.size, n, maxTail)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var out []Record
+	for line := range bytes.Lines(text) {
+		if r, ok := decode(bytes.TrimSuffix(line, []byte("\n"))); ok {
+			out = append(out, r)
+		}
+	}
+	return out[max(0, len(out)-n):], nil
+}
+
+// decode reads a line that is a record, whether or not its hash is right.
+func decode(line []byte) (r Record, ok bool) {
+	if _, err := unseal(line); err != nil {
+		return Record{}, false
+	}
+	return r, json.Unmarshal(line, &r) == nil
 }

@@ -10,7 +10,7 @@ type Kind string
 
 // The kinds that hosts write, and two that only the log itself writes.
 const (
-	KindDecision Kind = "decision" // the rules, and a person if one was asked, have spoken
+	KindDecision Kind = "decision" // the rules, and a person if one was asked, have decided
 	KindCall     Kind = "call"     // a call has ended
 	KindStart    Kind = "start"    // a plugin's process has started
 	KindExit     Kind = "exit"     // a plugin's process has ended
@@ -19,10 +19,10 @@ const (
 	KindCut  Kind = "cut"  // the log did not end as its head said; see Record.Head
 )
 
-// A Record is one line of the log. What is empty is left out of the line, but for Seq, Time, Kind, Prev and Hash.
-// Texts are redacted and cut at 2048 bytes.
+// A Record is one line of the log. Empty fields are left out of the line, except Seq, Time, Kind, Prev and Hash. Texts are
+// redacted and cut at 2048 bytes.
 type Record struct {
-	// Seq counts the records of a file from 1. The log sets it.
+	// Seq numbers the records of a file from 1. The log sets it.
 	Seq int64 `json:"seq"`
 	// Time is when it happened; zero stands for now. It is written in UTC, to the nanosecond.
 	Time time.Time `json:"time"`
@@ -31,7 +31,7 @@ type Record struct {
 
 	// CallID joins the records of one call. It is empty for the starts and exits of plugins.
 	CallID string `json:"call_id,omitempty"`
-	// Tool is the full name, as it was called; there need not be such a tool.
+	// Tool is the full name in the call; there need not be such a tool.
 	Tool   string `json:"tool,omitempty"`
 	Plugin string `json:"plugin,omitempty"`
 	// Caller and SessionID say on whose behalf.
@@ -39,21 +39,21 @@ type Record struct {
 	SessionID string `json:"session_id,omitempty"`
 	Workdir   string `json:"workdir,omitempty"`
 
-	// ArgumentsSHA256 and ArgumentsBytes are of the arguments byte for byte as they were given, before any redaction.
-	// The log sets them when Arguments is given.
+	// ArgumentsSHA256 and ArgumentsBytes are of the arguments byte for byte, before any redaction. The log sets them when
+	// Arguments is given.
 	ArgumentsSHA256 string `json:"arguments_sha256,omitempty"`
 	ArgumentsBytes  int64  `json:"arguments_bytes,omitempty"`
 	// Arguments are written only with Options.Content: redacted, and as a string if they are no JSON or over 64 KiB.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
-	// Effect is allow, ask, always_ask or deny. Rule, Layer and Source tell who said so, and Reason why; for other kinds than
-	// decisions Reason is why it ended so.
+	// Effect is allow, ask, always_ask or deny. Rule, Layer and Source say where it comes from, and Reason why; for kinds other
+	// than decisions Reason is why it ended so.
 	Effect string `json:"effect,omitempty"`
 	Rule   string `json:"rule,omitempty"`
 	Layer  string `json:"layer,omitempty"`
 	Source string `json:"source,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Approval is what a person said, nil when nobody was asked.
+	// Approval is what a person answered, nil when no person was asked.
 	Approval *Approval `json:"approval,omitempty"`
 
 	// Status is ok or error, with the error's Code, Name and Outcome: not_sent, failed or outcome_unknown.
@@ -61,17 +61,17 @@ type Record struct {
 	Code    string `json:"code,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
-	// ResultSHA256, ResultBytes and Result are to the result what the three above are to the arguments.
+	// ResultSHA256, ResultBytes and Result are like the three fields of the arguments.
 	ResultSHA256 string          `json:"result_sha256,omitempty"`
 	ResultBytes  int64           `json:"result_bytes,omitempty"`
 	Result       json.RawMessage `json:"result,omitempty"`
 	// DurationMS is how long it took, in milliseconds.
 	DurationMS float64 `json:"duration_ms,omitempty"`
-	// Attempts is how often the plugin was asked, Generation which of its starts was asked last.
+	// Attempts is how often the plugin was asked, Generation the start of it that was asked last.
 	Attempts   int `json:"attempts,omitempty"`
 	Generation int `json:"generation,omitempty"`
 
-	// Note says what the log had to leave out.
+	// Note says what was left out.
 	Note string `json:"note,omitempty"`
 	// Torn is set for KindTorn, Head for KindCut: what the head said, all zero if it was gone. Only the log sets them.
 	Torn *Torn `json:"torn,omitempty"`
@@ -84,17 +84,17 @@ type Record struct {
 
 	// Sync makes Append wait until the record is on the disk. Hosts ask for it before a call that may change things.
 	Sync bool `json:"-"`
-	// Later lets Append return before the record is written, which it is within moments, and at the latest when the log is
-	// closed; a process that is killed before loses it. That it could not be written is the error of a later Append, or of
-	// Close. Hosts ask for it for calls over a limit, which were not run: an overload must not make others wait for the disk.
+	// Later lets Append return before the record is written, which happens within moments, and at the latest when the log is
+	// closed; a process that is killed before loses it. A failure to write it is the error of a later Append, or of Close.
+	// Hosts ask for it for calls over a limit, which were not run: an overload must not make others wait for the disk.
 	Later bool `json:"-"`
 }
 
-// An Approval is what a person said to a call.
+// An Approval is a person's answer to a call.
 type Approval struct {
 	// By is who or what answered.
 	By string `json:"by,omitempty"`
-	// Answer is the word that was given, such as approved, rejected or timeout.
+	// Answer is approved, rejected or changed, or the code of the error when there was none.
 	Answer string `json:"answer"`
 	// Scope is which later calls the answer stands for, empty for none.
 	Scope string `json:"scope,omitempty"`
@@ -107,7 +107,7 @@ type Torn struct {
 	SHA256 string `json:"sha256"`
 }
 
-// texts are the fields that hold what others have said.
+// texts are the fields that hold text of others.
 func (r *Record) texts() []*string {
 	out := []*string{&r.CallID, &r.Tool, &r.Plugin, &r.Caller, &r.SessionID, &r.Workdir, &r.Effect, &r.Rule, &r.Layer,
 		&r.Source, &r.Reason, &r.Status, &r.Code, &r.Name, &r.Outcome, &r.Note, &r.ArgumentsSHA256, &r.ResultSHA256}

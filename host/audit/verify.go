@@ -7,9 +7,9 @@ import (
 	"io/fs"
 )
 
-// Verify reads the whole log at path, and its head, and reports what does not fit. It has room for one line at a time,
-// however long the log is, and does not look at what is written meanwhile. A log that is gone while its head is there is
-// a problem of the report. The error is for a log that cannot be read, or never was (fs.ErrNotExist).
+// Verify reads the whole log at path, and its head, and reports what does not fit. It holds one line in memory, however long the
+// log is, and does not read what is written meanwhile. A log that is missing while its head is there is a problem of the
+// report. The error is for a log that cannot be read, or never existed (fs.ErrNotExist).
 func Verify(path string) (Report, error) {
 	s, err := look(path)
 	if gone, ok := errors.AsType[*lostError](err); ok {
@@ -41,17 +41,17 @@ func verify(log io.Reader, head Head, headErr error) (Report, error) {
 	return w.report, nil
 }
 
-// A walk is a reader's way along the chain.
+// A walk follows the chain.
 type walk struct {
 	report Report
 	head   Head
-	number int     // of the line last read
-	last   Head    // the record last read
-	odd    *oddity // the line above, if it is no record
+	number int      // of the line last read
+	last   Head     // the record last read
+	bad    *badLine // the line above, if it is no record
 }
 
-// An oddity is a line that is no record. A torn record may follow that explains it.
-type oddity struct {
+// A badLine is no record. A torn record may follow that explains it.
+type badLine struct {
 	line  int
 	torn  Torn
 	fault Fault
@@ -63,13 +63,13 @@ func (w *walk) line(l line) {
 	k, err := unseal(l.text)
 	if err != nil {
 		w.blame()
-		w.odd = &oddity{line: l.number, torn: Torn{Bytes: int64(len(l.text)), SHA256: hashOf(l.text)}, fault: FaultFormat, text: err.Error()}
+		w.bad = &badLine{line: l.number, torn: Torn{Bytes: int64(len(l.text)), SHA256: hashOf(l.text)}, fault: FaultFormat, text: err.Error()}
 		if l.text == nil {
-			w.odd.text = fmt.Sprintf("it is longer than the %d bytes of a record", maxLine)
+			w.bad.text = fmt.Sprintf("it is longer than the %d bytes of a record", maxLine)
 		}
 		if !l.ended {
-			w.odd.fault = FaultTorn
-			w.odd.text = fmt.Sprintf("it is unfinished, after %d bytes; a crash leaves such a line, and the next record sets it aside", len(l.text))
+			w.bad.fault = FaultTorn
+			w.bad.text = fmt.Sprintf("it is unfinished, after %d bytes; a crash leaves such a line, and the next record sets it aside", len(l.text))
 		}
 		return
 	}
@@ -77,21 +77,21 @@ func (w *walk) line(l line) {
 	w.record(k)
 }
 
-// explain takes a torn record as the reason for the line above it.
+// explain accepts a torn record as the explanation of the line above it.
 func (w *walk) explain(k *link) {
-	if w.odd != nil && k.Kind == KindTorn && k.Torn != nil && *k.Torn == w.odd.torn {
+	if w.bad != nil && k.Kind == KindTorn && k.Torn != nil && *k.Torn == w.bad.torn {
 		w.report.Torn++
-		w.odd = nil
+		w.bad = nil
 	}
 	w.blame()
 }
 
-// blame reports the line above if nothing has explained it.
+// blame reports the line above if no record explains it.
 func (w *walk) blame() {
-	if w.odd != nil {
-		w.report.add(w.odd.line, w.odd.fault, "%s", w.odd.text)
+	if w.bad != nil {
+		w.report.add(w.bad.line, w.bad.fault, "%s", w.bad.text)
 	}
-	w.odd = nil
+	w.bad = nil
 }
 
 func (w *walk) record(k *link) {
@@ -113,7 +113,7 @@ func (w *walk) record(k *link) {
 	w.last = k.place()
 }
 
-// misplaced says what the numbers tell about a line that does not follow the one above.
+// misplaced says what the numbers show about a line that does not follow the one above.
 func (w *walk) misplaced(seq int64) string {
 	why := "the line above was replaced or added"
 	switch next := w.last.Seq + 1; {
@@ -156,4 +156,54 @@ func numbered(first, last int64, is, are string) string {
 		return fmt.Sprintf("record %d %s", first, is)
 	}
 	return fmt.Sprintf("records %d to %d %s", first, last, are)
+}
+
+// maxProblems is how many problems a report holds; the rest are counted.
+const maxProblems = 100
+
+// Fault names what is wrong with a line.
+type Fault string
+
+// The faults. One change may leave several: a line that was moved is missing at one place and extra at another.
+const (
+	FaultFormat  Fault = "format"  // the line is no record
+	FaultTorn    Fault = "torn"    // the last line is unfinished
+	FaultContent Fault = "content" // the line's own hash is wrong: its content was changed
+	FaultOrder   Fault = "order"   // it does not follow the line above: a line was removed, added, moved or replaced
+	FaultNumber  Fault = "number"  // its seq is not the next
+	FaultCut     Fault = "cut"     // lines were missing at the end when this one was written
+	FaultHead    Fault = "head"    // the end is not what the head says: lines were cut off, or the head is gone
+)
+
+// A Problem is one reason not to trust a log.
+type Problem struct {
+	// Line counts from 1; it is 0 for the log as a whole.
+	Line  int
+	Fault Fault
+	// Text says what is wrong. Of the log it quotes only numbers and hashes.
+	Text string
+}
+
+// A Report is the result of Verify.
+type Report struct {
+	// Records is how many lines are records, and Torn how many are unfinished lines of a crash that the next record explains.
+	Records, Torn int
+	// Newer is how many records came after the one that the head names. A crash can leave some.
+	Newer int64
+	// Last is the last record. A copy elsewhere shows later whether the history was rewritten.
+	Last Head
+	// Problems has the first 100, in the order of the lines; More counts the rest.
+	Problems []Problem
+	More     int
+}
+
+// OK reports that there are no problems.
+func (r *Report) OK() bool { return len(r.Problems) == 0 }
+
+func (r *Report) add(line int, f Fault, format string, args ...any) {
+	if len(r.Problems) == maxProblems {
+		r.More++
+		return
+	}
+	r.Problems = append(r.Problems, Problem{Line: line, Fault: f, Text: fmt.Sprintf(format, args...)})
 }

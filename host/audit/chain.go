@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 )
 
 const (
-	// maxLine is how long a line may be, its end included. What Append makes of a record stays below.
+	// maxLine is the longest line, its end included. Append keeps records below it.
 	maxLine = 1 << 20
 
 	hashKey = `,"hash":"`
@@ -22,13 +24,13 @@ const (
 // noHash is what the first record has for the hash of the one before.
 var noHash = strings.Repeat("0", 2*sha256.Size)
 
-// A chain puts records one after the other, each sealed.
+// A chain links records, each sealed with a hash.
 type chain struct {
 	last Head // the last record
 	text []byte
 }
 
-// add gives the record its place, and appends its line.
+// add links a record, and appends its line.
 func (c *chain) add(r Record) error {
 	r.Seq, r.Prev, r.Hash = c.last.Seq+1, c.last.Hash, ""
 	var line bytes.Buffer
@@ -53,7 +55,7 @@ func hashOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A link is the part of a record that joins it to the others.
+// A link is the part of a record that links it to the others.
 type link struct {
 	Seq  int64  `json:"seq"`
 	Kind Kind   `json:"kind"`
@@ -67,7 +69,7 @@ type link struct {
 
 func (l *link) place() Head { return Head{Seq: l.Seq, Hash: l.Hash} }
 
-// unseal reads a line, without its end. That it is a record does not mean that its hash is right.
+// unseal reads a line, without its end. The hash of a record that it returns may be wrong.
 func unseal(line []byte) (*link, error) {
 	if !json.Valid(line) {
 		return nil, errors.New("it is not JSON")
@@ -85,7 +87,57 @@ func unseal(line []byte) (*link, error) {
 	return l, nil
 }
 
-// isHash tells a SHA-256 as this package writes it.
+// isHash reports a SHA-256 as this package writes it.
 func isHash(text string) bool {
 	return len(text) == len(noHash) && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// A Head names the last record of a log, in a file beside it: it shows that lines were cut off the log's end. The file is one
+// line of fixed length, written in place: that is one system call where a rename needs a new file each time, it fits a disk's
+// sector, so that it is old or new after a crash, and it never needs space on a full disk.
+type Head struct {
+	Seq  int64  `json:"seq"`
+	Hash string `json:"hash"`
+}
+
+// headSize is 20 digits, a space, a hash and the line end.
+const headSize = 20 + 1 + 64 + 1
+
+// Files are those of the log at path: the records, and their head.
+func Files(path string) []string { return []string{path, headPath(path)} }
+
+// headPath is where the head of a log is.
+func headPath(log string) string { return log + ".head" }
+
+func (h Head) line() string { return fmt.Sprintf("%020d %s\n", h.Seq, h.Hash) }
+
+// readHead returns the head, or what is wrong with the file.
+func readHead(f *os.File) (h Head, err error) {
+	text := make([]byte, headSize+1)
+	n, err := f.ReadAt(text, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Head{}, err
+	}
+	return parseHead(string(text[:n]))
+}
+
+func parseHead(text string) (h Head, err error) {
+	_, err = fmt.Sscanf(text, "%d %s\n", &h.Seq, &h.Hash)
+	if err != nil || h.Seq < 0 || !isHash(h.Hash) || h.line() != text {
+		return Head{}, errors.New("its text is not that of a head")
+	}
+	return h, nil
+}
+
+func writeHead(f *os.File, h Head) error {
+	_, err := f.WriteAt([]byte(h.line()), 0)
+	return err
+}
+
+// records is the number of records that the head knows, in words.
+func (h Head) records() string {
+	if h.Seq == 1 {
+		return "1 record"
+	}
+	return fmt.Sprintf("%d records", h.Seq)
 }

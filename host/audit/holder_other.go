@@ -1,8 +1,0 @@
-//go:build unix && !linux
-
-package audit
-
-import "os"
-
-// holder is known on Linux only.
-func holder(*os.File) string { return "" }
