@@ -148,39 +148,34 @@ type argument struct {
 
 // facts are the texts that the condition refers to besides arguments.
 func (c *Condition) facts(q *policy.Query) map[string]string {
-	if len(c.words) == 0 && !c.paths {
+	if len(c.words) == 0 {
 		return nil
 	}
 	all, out := map[string]string{"tool": q.Tool, "caller": q.Caller, "workdir": q.Workdir}, map[string]string{}
 	for _, name := range c.words {
 		out[name] = all[name]
 	}
-	if c.paths {
-		out["workdir"] = q.Workdir
-	}
 	return out
-}
-
-func (c *Condition) context(q *policy.Query, args map[string]cty.Value, m *meter) *hcl.EvalContext {
-	ctx := c.base.NewChild()
-	ctx.Variables = map[string]cty.Value{"args": cty.ObjectVal(args), meterName: cty.CapsuleVal(meterType, m)}
-	for name, text := range c.facts(q) {
-		ctx.Variables[name] = cty.StringVal(text)
-	}
-	ctx.Functions = map[string]function.Function{}
-	if c.paths {
-		ctx.Functions["inside"] = insideFunction(q.Workdir)
-		ctx.Functions["paths"] = pathsFunction(q)
-	}
-	if shelltool.Unread(q) {
-		ctx.Functions["commands"], ctx.Functions["runs"] = unreadCommands, unreadRuns
-	}
-	return ctx
 }
 
 // value evaluates. Too much work is an error even in a part that && or || would not need.
 func (c *Condition) value(q *policy.Query, args map[string]cty.Value, m *meter) (v cty.Value, err error) {
-	m.args, m.made, m.top = args, nil, func() *hcl.EvalContext { return c.context(q, args, m) }
+	m.args, m.made, m.top = args, nil, func() *hcl.EvalContext {
+		ctx := c.base.NewChild()
+		ctx.Variables = map[string]cty.Value{"args": cty.ObjectVal(args), meterName: cty.CapsuleVal(meterType, m)}
+		for name, text := range c.facts(q) {
+			ctx.Variables[name] = cty.StringVal(text)
+		}
+		ctx.Functions = map[string]function.Function{}
+		if c.paths {
+			ctx.Functions["inside"] = insideFunction(q.Workdir)
+			ctx.Functions["paths"] = pathsFunction(q)
+		}
+		if shelltool.Unread(q) {
+			ctx.Functions["commands"], ctx.Functions["runs"] = unreadCommands, unreadRuns
+		}
+		return ctx
+	}
 	defer func() {
 		if recover() != nil { // HCL panics over some nulls
 			err = errors.New("it cannot be evaluated with these arguments")

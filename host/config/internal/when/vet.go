@@ -21,7 +21,7 @@ const maxLoops = 2
 type vetted struct {
 	expr        metered
 	arguments   []string // that it names, sorted
-	words       []string // of tool, caller and workdir, those that it names
+	words       []string // of tool, caller and workdir, those that it needs
 	locals, env map[string]cty.Value
 	paths       bool // it calls inside or paths
 }
@@ -44,6 +44,9 @@ func (c *Compiler) vet(e hclsyntax.Expression) (*vetted, bool) {
 	v.out.expr = meterParts(e)
 	for _, change := range v.later {
 		change()
+	}
+	if v.out.paths {
+		v.out.words = append(v.out.words, "workdir")
 	}
 	slices.Sort(v.out.arguments)
 	return v.out, true
