@@ -41,7 +41,8 @@ func closed() <-chan struct{} {
 func checkRepeat(t *testing.T, err error) {
 	t.Helper()
 	e, ok := errors.AsType[*sdk.Error](err)
-	if !ok || e.Code != sdk.CodeProtocol || e.Name != "Repeated" || e.Outcome != sdk.OutcomeUnknown || !strings.Contains(e.Message, "repeat") {
+	if !ok || e.Code != sdk.CodeProtocol || e.Name != "Repeated" || e.Outcome != sdk.OutcomeUnknown ||
+		!strings.Contains(e.Message, "repeat") {
 		t.Errorf("error is %#v", err)
 	}
 }
@@ -122,8 +123,8 @@ func TestGRPCBringsACallTwice(t *testing.T) {
 	}
 }
 
-// refusing connects through a peer that says of the first stream, once the server has begun to answer on it, that it was
-// never looked at.
+// refusing connects through a peer that says of the first stream, once the server has begun to answer on it, that it
+// was never looked at.
 func refusing(lis *bufconn.Listener) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, _ string) (net.Conn, error) {
 		server, err := lis.DialContext(ctx)
@@ -186,7 +187,8 @@ func lingering() (p *sdk.Plugin, begun, release chan struct{}) {
 	begun, release = make(chan struct{}), make(chan struct{})
 	linger := func() { begun <- struct{}{}; <-release }
 	p = sdk.New("p", "1.0.0")
-	sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests."}, func(context.Context, *sdk.Request, struct{}) (*sdk.Result, error) {
+	sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests."}, func(context.Context, *sdk.Request,
+		struct{}) (*sdk.Result, error) {
 		linger()
 		return sdk.Text("late"), nil
 	})
@@ -270,10 +272,11 @@ func TestOverdue(t *testing.T) {
 // A plugin of this kit drops what is over its limits itself, and says so.
 func TestPluginHoldsItsEventsBack(t *testing.T) {
 	p := sdk.New("p", "1")
-	p.AddRawTool(sdk.Tool{Name: "x", Description: "floods", InputSchema: json.RawMessage(`{}`)}, func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
-		r.Output("stdout", make([]byte, 256<<20))
-		return sdk.Text("done"), nil
-	})
+	p.AddRawTool(sdk.Tool{Name: "x", Description: "floods", InputSchema: json.RawMessage(`{}`)},
+		func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+			r.Output("stdout", make([]byte, 256<<20))
+			return sdk.Text("done"), nil
+		})
 	output, told := 0, 0
 	result, err := sdktest.Start(t, p).Call(t.Context(), &sdk.Request{Tool: "x", Events: func(e sdk.Event) {
 		output += len(e.Data)
@@ -294,14 +297,18 @@ func TestPluginRefusesRequestsOverTheLimit(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	lis, ended := bufconn.Listen(1<<20), make(chan error, 1)
 	go func() { ended <- sdktest.ServeListener(ctx, sdk.New("p", "1.0.0"), lis) }()
-	conn := must(grpc.NewClient("passthrough:memory", grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }),
+	conn := must(grpc.NewClient("passthrough:memory", grpc.WithContextDialer(func(ctx context.Context,
+		_ string) (net.Conn, error) {
+		return lis.DialContext(ctx)
+	}),
 		grpc.WithTransportCredentials(insecure.NewCredentials())))
 	defer func() {
 		_ = conn.Close()
 		stop()
 		<-ended
 	}()
-	stream := must(pluginv1.NewPluginServiceClient(conn).Call(t.Context(), &pluginv1.CallRequest{Tool: "x", Arguments: make([]byte, sdk.MaxArguments+1)}))
+	stream := must(pluginv1.NewPluginServiceClient(conn).Call(t.Context(),
+		&pluginv1.CallRequest{Tool: "x", Arguments: make([]byte, sdk.MaxArguments+1)}))
 	for {
 		e, err := stream.Recv()
 		if err != nil {

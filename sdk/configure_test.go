@@ -77,7 +77,8 @@ func TestConfigureWithoutAny(t *testing.T) {
 	if d, err := c.Describe(t.Context()); err != nil || d.ConfigSchema != nil {
 		t.Errorf("the description is %+v, %v", d, err)
 	}
-	if err := c.Configure(t.Context(), json.RawMessage(`{}`), "/w"); err == nil || err.Error() != "this plugin takes no configuration" {
+	if err := c.Configure(t.Context(), json.RawMessage(`{}`), "/w"); err == nil ||
+		err.Error() != "this plugin takes no configuration" {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -89,10 +90,11 @@ func TestPreview(t *testing.T) {
 	p := sdk.New("p", "1.0.0")
 	p.Dynamic()
 	p.AddRawTool(tool("plain"), returns(nil, nil))
-	sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests."}, func(context.Context, *sdk.Request, args) (*sdk.Result, error) {
-		t.Error("the preview has run the tool")
-		return nil, nil
-	})
+	sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests."},
+		func(context.Context, *sdk.Request, args) (*sdk.Result, error) {
+			t.Error("the preview has run the tool")
+			return nil, nil
+		})
 	sdk.AddPreview(p, "x", func(_ context.Context, r *sdk.Request, in args) (*sdk.Preview, error) {
 		switch in.Do {
 		case "fail":
@@ -118,17 +120,20 @@ func TestPreview(t *testing.T) {
 		err        string
 		code       sdk.Code
 	}{
-		"works":          {"x", `{}`, &sdk.Preview{Content: sdk.Text("would do 7").Content, Effect: "ask", Reason: "it is much"}, "", ""},
-		"says nothing":   {"x", `{"do":"nothing"}`, &sdk.Preview{}, "", ""},
-		"is not there":   {"plain", `{}`, &sdk.Preview{}, "", ""},
-		"has no tool":    {"y", `{}`, &sdk.Preview{}, "", ""},
-		"fails":          {"x", `{"do":"fail"}`, nil, "no idea", sdk.CodeTool},
-		"explains":       {"x", `{"do":"explain"}`, &sdk.Preview{Content: sdk.Text("this is why").Content}, "no idea", sdk.CodeTool},
+		"works": {"x", `{}`, &sdk.Preview{Content: sdk.Text("would do 7").Content, Effect: "ask",
+			Reason: "it is much"}, "", ""},
+		"says nothing": {"x", `{"do":"nothing"}`, &sdk.Preview{}, "", ""},
+		"is not there": {"plain", `{}`, &sdk.Preview{}, "", ""},
+		"has no tool":  {"y", `{}`, &sdk.Preview{}, "", ""},
+		"fails":        {"x", `{"do":"fail"}`, nil, "no idea", sdk.CodeTool},
+		"explains": {"x", `{"do":"explain"}`, &sdk.Preview{Content: sdk.Text("this is why").Content}, "no idea",
+			sdk.CodeTool},
 		"panics":         {"x", `{"do":"panic"}`, nil, "the preview of x panicked: ouch", sdk.CodeTool},
 		"finds no sense": {"x", `{"undo":1}`, nil, "the arguments do not fit", sdk.CodeInvalidArgs},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := sdktest.Start(t, p).Preview(t.Context(), &sdk.Request{CallID: "7", Tool: c.tool, Arguments: json.RawMessage(c.args)})
+			got, err := sdktest.Start(t, p).Preview(t.Context(), &sdk.Request{CallID: "7", Tool: c.tool,
+				Arguments: json.RawMessage(c.args)})
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}

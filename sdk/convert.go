@@ -9,9 +9,9 @@ import (
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
-// This file converts the types of this package to messages and back at the plugin's end; internal/wire/client/convert.go does
-// it at the host's, in the same order. Text in proto strings is made valid UTF-8, since gRPC fails the whole call otherwise;
-// JSON and content travel as bytes.
+// This file converts the types of this package to messages and back at the plugin's end;
+// internal/wire/client/convert.go does it at the host's, in the same order. Text in proto strings is made valid UTF-8,
+// since gRPC fails the whole call otherwise; JSON and content travel as bytes.
 
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
@@ -79,16 +79,28 @@ func resultToWire(r *Result) *pluginv1.Result {
 	if size > MaxResult {
 		return &pluginv1.Result{Error: wire.PayloadTooLarge("result", size)}
 	}
-	return &pluginv1.Result{Content: contentsToWire(r.Content), Structured: r.Structured, Error: errorToWire(r.Error), Truncated: r.Truncated}
+	return &pluginv1.Result{
+		Content:    contentsToWire(r.Content),
+		Structured: r.Structured,
+		Error:      errorToWire(r.Error),
+		Truncated:  r.Truncated,
+	}
 }
 
 func errorToWire(e *Error) *pluginv1.Error {
 	if e == nil {
 		return nil
 	}
-	return &pluginv1.Error{Code: clean(string(e.Code)), Name: clean(e.Name), Message: clean(e.Message), Suggestion: clean(e.Suggestion),
-		HelpUrl: clean(e.HelpURL), Retryable: e.Retryable, Details: e.Details,
-		OutcomeUnknown: e.Outcome == OutcomeUnknown}
+	return &pluginv1.Error{
+		Code:           clean(string(e.Code)),
+		Name:           clean(e.Name),
+		Message:        clean(e.Message),
+		Suggestion:     clean(e.Suggestion),
+		HelpUrl:        clean(e.HelpURL),
+		Retryable:      e.Retryable,
+		Details:        e.Details,
+		OutcomeUnknown: e.Outcome == OutcomeUnknown,
+	}
 }
 
 func eventToWire(e Event) *pluginv1.CallEvent {

@@ -8,11 +8,10 @@ import (
 	"syscall"
 )
 
-// An Error is a failure as data that a model can act on. A handler returns one with Name and Message at least; Code is
-// set by the host.
+// An Error is a failure as data that a model can act on. A handler sets Name and Message at least; the host sets Code.
 type Error struct {
-	// Code is one of the Code constants. Handlers leave it empty, which stands for CodeTool, or set CodeInvalidArgs or
-	// CodeTimeout; other codes are the host's to give.
+	// Code is one of the Code constants. Handlers leave it empty, which means CodeTool, or set CodeInvalidArgs,
+	// CodeTimeout or CodeCanceled; only hosts set the others.
 	Code Code `json:"code"`
 	// Name says how it failed in one CamelCase word, such as MatchNotFound.
 	Name string `json:"name,omitempty"`
@@ -24,17 +23,17 @@ type Error struct {
 	HelpURL string `json:"help_url,omitempty"`
 	// Retryable is true when the same call may work later.
 	Retryable bool `json:"retryable"`
-	// Outcome says what became of the call. Whoever made the call sets it; of a handler's words only OutcomeUnknown travels,
-	// for a tool that lost sight of what it had begun. The caller is then told to check before it repeats the call.
+	// Outcome says whether the call ran. The host sets it; a handler may set OutcomeUnknown, when it does not know how far
+	// the work came. The model is then told to check before it repeats the call.
 	Outcome Outcome `json:"outcome,omitempty"`
 	// Details is a JSON object for programs, or nil.
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// Error gives the message.
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Code says who failed, and how. Callers decide by code and show the message.
+// Code is the kind of a failure. Callers decide by code and show the message.
 type Code string
 
 // The codes.
@@ -44,35 +43,34 @@ const (
 	CodeInvalidArgs         Code = "E_TOOL_INVALID_ARGS"    // not JSON, or not what the schema asks; nothing was run
 	CodeNotInCatalog        Code = "E_TOOL_NOT_IN_CATALOG"  // it exists, but not for this caller
 	CodeDenied              Code = "E_DENIED"               // a policy rule
-	CodeRejected            Code = "E_REJECTED"             // a person said no
+	CodeRejected            Code = "E_REJECTED"             // a person rejected the call
 	CodeApprovalTimeout     Code = "E_APPROVAL_TIMEOUT"     // nobody answered
 	CodeApprovalUnavailable Code = "E_APPROVAL_UNAVAILABLE" // nobody can be asked here
 	CodeLimit               Code = "E_LIMIT"                // rate, concurrency, queue or call budget
 	CodeTimeout             Code = "E_TIMEOUT"              // the deadline passed
-	CodeCanceled            Code = "E_CANCELED"             // the caller gave up
-	CodePluginCrashed       Code = "E_PLUGIN_CRASHED"       // the plugin died while the call was in it
+	CodeCanceled            Code = "E_CANCELED"             // the call was canceled
+	CodePluginCrashed       Code = "E_PLUGIN_CRASHED"       // the plugin died during the call
 	CodePluginUnavailable   Code = "E_PLUGIN_UNAVAILABLE"   // the plugin cannot be started, or not now
-	CodeProtocol            Code = "E_PROTOCOL"             // the plugin broke the rules of the wire
+	CodeProtocol            Code = "E_PROTOCOL"             // the plugin violated the protocol
 	CodeResultTooLarge      Code = "E_RESULT_TOO_LARGE"     // the result is over the hard cap
 	CodeInternal            Code = "E_INTERNAL"             // a bug of the host
 )
 
-// An Outcome says what became of a call that failed: whether it is safe to make it again.
+// An Outcome says what a call that failed has done, and so whether it is safe to repeat it.
 type Outcome string
 
 // The outcomes.
 const (
-	// OutcomeNotSent: the plugin never got the call, so nothing was run.
+	// OutcomeNotSent: the plugin did not receive the call, so nothing was run.
 	OutcomeNotSent Outcome = "not_sent"
-	// OutcomeFailed: the plugin answered. The call ran to its end, whatever its error says of what it did; also when the
-	// answer is too large to be used.
+	// OutcomeFailed: the call ran to its end and the plugin answered, possibly with a result that is too large to be used.
 	OutcomeFailed Outcome = "failed"
-	// OutcomeUnknown: the call may have done nothing, a part, or all. The plugin was sent it and did not answer: it died, its
-	// connection broke, the deadline passed, or the caller gave up. Or its tool answered that it does not know (see Error).
+	// OutcomeUnknown: the call may have done nothing, a part, or all. The plugin was sent the call and did not answer: it
+	// died, its connection broke, the deadline passed, or the call was canceled. Or its tool said so (see Error).
 	OutcomeUnknown Outcome = "outcome_unknown"
 )
 
-// CodeOf gives the code that err carries, "" for nil, and CodeInternal for an error without one.
+// CodeOf returns the code of the *Error in err, "" for nil, and CodeInternal for an error without one.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -83,7 +81,7 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// Details makes the JSON object of an error's details. A value that has no JSON form gives nil.
+// Details returns the JSON of v for Error.Details, or nil when v has no JSON form. Hosts drop details over 32 KiB.
 func Details(v any) json.RawMessage {
 	out, err := json.Marshal(v)
 	if err != nil {
@@ -92,7 +90,7 @@ func Details(v any) json.RawMessage {
 	return out
 }
 
-// asError gives the data for whatever a handler returned. What was put around an *Error stays in the message.
+// asError converts the error of a handler. The text of errors that wrap an *Error stays in the message.
 func asError(err error) *Error {
 	if err == nil {
 		return nil
@@ -101,7 +99,7 @@ func asError(err error) *Error {
 	switch {
 	case !ok:
 		return plainError(err)
-	case e == nil || err == error(e): //nolint:errorlint // itself, not inside; a nil *Error in an error is no failure
+	case e == nil || err == error(e): //nolint:errorlint // itself, not wrapped; a nil *Error in an error is no failure
 		return e
 	}
 	e = new(*e)
@@ -109,7 +107,7 @@ func asError(err error) *Error {
 	return e
 }
 
-// plainError names the errors that every Go program knows.
+// plainError names common errors of the standard library.
 func plainError(err error) *Error {
 	e := &Error{Name: "Error", Message: err.Error()}
 	switch {
@@ -125,8 +123,8 @@ func plainError(err error) *Error {
 	return e
 }
 
-// EndedError is the error of a call whose ctx ended: CodeCanceled when the caller gave up, else CodeTimeout. It has no
-// Outcome: that depends on when ctx ended.
+// EndedError returns the error of a call whose ctx ended: CodeCanceled when it was canceled, else CodeTimeout. It has
+// no Outcome, which depends on when ctx ended.
 func EndedError(ctx context.Context) *Error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return &Error{Code: CodeCanceled, Name: "Canceled", Message: "the call was canceled"}

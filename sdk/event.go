@@ -22,26 +22,26 @@ type Event struct {
 	// Done of Total is how far the call has come, in units of its own; Total is zero when not known. For EventProgress.
 	Done  float64 `json:"done,omitempty"`
 	Total float64 `json:"total,omitempty"`
-	// Message is for people. For EventProgress and EventLog; for EventStatus it is the word.
+	// Message is for people. For EventProgress and EventLog; for EventStatus it is the status.
 	Message string `json:"message,omitempty"`
 	// Level and Attributes belong to EventLog; Attributes is a JSON object or nil.
 	Level      slog.Level      `json:"level,omitempty"`
 	Attributes json.RawMessage `json:"attributes,omitempty"`
-	// Stream is "stdout" or "stderr", Data what was printed. For EventOutput.
+	// Stream is "stdout" or "stderr", Data the bytes that were printed. For EventOutput.
 	Stream string `json:"stream,omitempty"`
 	Data   []byte `json:"data,omitempty"`
 }
 
-// EventType says what an Event tells.
+// EventType is the kind of an Event.
 type EventType string
 
 // The types of events.
 const (
 	EventStarted  EventType = "started"  // the plugin has the call
-	EventProgress EventType = "progress" // how far it is
+	EventProgress EventType = "progress" // how far the call is
 	EventLog      EventType = "log"      // a line for the host's log
-	EventOutput   EventType = "output"   // what the call prints, as it comes
-	EventStatus   EventType = "status"   // the host's word for how far the call is; plugins do not send it
+	EventOutput   EventType = "output"   // bytes that the call prints
+	EventStatus   EventType = "status"   // the status of the call in the host; plugins do not send it
 )
 
 func (r *Request) emit(e Event) {
@@ -50,21 +50,21 @@ func (r *Request) emit(e Event) {
 	}
 }
 
-// Progress tells how far the call is: done of total, in units of the handler's choice. Total zero means not known.
+// Progress reports how far the call is: done of total, in any unit. A total of 0 means not known.
 func (r *Request) Progress(done, total float64, format string, a ...any) {
 	r.emit(Event{Type: EventProgress, Done: done, Total: total, Message: fmt.Sprintf(format, a...)})
 }
 
-// Output passes on what the call prints, as it comes, for people who watch. Stream is "stdout" or "stderr". It does not
-// become part of the result. Data is not kept after Output returns. What is more than 2 MiB a second, and 8 MiB at once, is
-// dropped, and that is told.
+// Output sends bytes that the call prints to people who watch. Stream is "stdout" or "stderr". It is not part of the
+// result. Data is not used after Output returns. More than 2 MiB a second, or 8 MiB at once, is dropped, and a log line
+// says so.
 func (r *Request) Output(stream string, data []byte) {
 	for piece := range slices.Chunk(data, wire.MaxEventData) {
 		r.emit(Event{Type: EventOutput, Stream: stream, Data: piece})
 	}
 }
 
-// Logger writes to the host's log, with the call's id and tool.
+// Logger returns a logger that writes to the host's log, with the call's id and tool.
 func (r *Request) Logger() *slog.Logger { return slog.New(&eventHandler{request: r}) }
 
 // eventHandler is a slog.Handler that turns records into events of a call.
@@ -96,7 +96,7 @@ func (h *eventHandler) WithGroup(name string) slog.Handler {
 	return &eventHandler{h.request, name, h.attrs}
 }
 
-// with gives the handler's attributes and these in its group, in a new slice: others may log through h as well.
+// with returns the handler's attributes and these in its group, in a new slice, since others may log through h.
 func (h *eventHandler) with(attrs []slog.Attr) []slog.Attr {
 	if h.group != "" {
 		attrs = []slog.Attr{slog.GroupAttrs(h.group, attrs...)}
@@ -104,7 +104,7 @@ func (h *eventHandler) with(attrs []slog.Attr) []slog.Attr {
 	return slices.Concat(h.attrs, attrs)
 }
 
-// attributes makes a JSON object of attrs; a group becomes dotted keys, and what has no JSON form its text.
+// attributes returns attrs as a JSON object. Groups become dotted keys; values without a JSON form become text.
 func attributes(attrs []slog.Attr) json.RawMessage {
 	object := map[string]any{}
 	for _, a := range attrs {
@@ -119,12 +119,12 @@ func attributes(attrs []slog.Attr) json.RawMessage {
 func flatten(object map[string]any, prefix string, a slog.Attr) {
 	v := a.Value.Resolve()
 	if v.Kind() != slog.KindGroup {
-		if !a.Equal(slog.Attr{}) { // which slog has handlers pass over
+		if !a.Equal(slog.Attr{}) { // slog asks handlers to skip it
 			object[prefix+a.Key] = jsonable(v)
 		}
 		return
 	}
-	if a.Key != "" { // else its members belong to what is around it
+	if a.Key != "" { // else its members belong to the group around it
 		prefix += a.Key + "."
 	}
 	for _, member := range v.Group() {
@@ -145,13 +145,13 @@ func jsonable(v slog.Value) any {
 }
 
 const (
-	outputPiece = 32 << 10               // the most that is passed on at once
-	outputDelay = 100 * time.Millisecond // the longest that output is held back to pass on more at once
+	outputPiece = 32 << 10               // bytes that are sent at once, at most
+	outputDelay = 100 * time.Millisecond // how long output waits for more
 )
 
-// Writer gives a writer for what a program prints on stream, "stdout" or "stderr": it passes everything on as Output does,
-// in pieces of up to 32 KiB, at most 100 ms late, and not in the middle of a character. Writing never fails, so that no
-// program ends because its output is long. Close passes on the rest; what is written later is dropped.
+// Writer returns a writer for the output of a program on stream, "stdout" or "stderr": it sends it as Output does, in
+// pieces of at most 32 KiB, at most 100 ms late, and not cut within a character. Writing never fails, so that no
+// program ends because its output is long. Close sends the rest; later writes are dropped.
 func (r *Request) Writer(stream string) io.WriteCloser {
 	return &outputWriter{request: r, stream: stream}
 }
@@ -161,7 +161,7 @@ type outputWriter struct {
 	stream  string
 
 	mu      sync.Mutex
-	pending []byte // not passed on yet
+	pending []byte // not sent yet
 	timer   *time.Timer
 	closed  bool
 }
@@ -189,7 +189,7 @@ func (w *outputWriter) tick() {
 	w.flush()
 }
 
-// flush passes on what there is, but for the start of a character whose end has not come.
+// flush sends what is pending, without a character at its end that is not complete.
 func (w *outputWriter) flush() {
 	n := len(textutil.TrimPartialEnd(w.pending))
 	w.request.Output(w.stream, w.pending[:n])

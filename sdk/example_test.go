@@ -29,5 +29,5 @@ func main() {
 func Example() {
 	fmt.Println(runByHand("greet"))
 	// Output:
-	// greet 1.0.0 is a toolhost plugin (tools: hello). A host runs it: name this file in a plugin block of config.hcl, then `toolhost discover`.
+	// greet 1.0.0 is a toolhost plugin (tools: hello). To use it, name this file in a plugin block of config.hcl.
 }

@@ -1,5 +1,13 @@
-// Package sdk is what a plugin's author imports: the words for tools, calls, results and errors, and Serve, which makes
-// a process with some tools into a plugin of a toolhost.
+// Package sdk makes a program into a plugin of a toolhost: a process that serves tools to language models. A whole
+// plugin:
+//
+//	type helloArgs struct {
+//		Name string `json:"name" jsonschema:"Who to greet"`
+//	}
+//
+//	func hello(_ context.Context, _ *sdk.Request, in helloArgs) (*sdk.Result, error) {
+//		return sdk.Textf("Hello, %s.", in.Name), nil
+//	}
 //
 //	func main() {
 //		p := sdk.New("greet", "1.0.0")
@@ -7,7 +15,8 @@
 //		sdk.Serve(p)
 //	}
 //
-// The host uses the same words, and Client, the other end of the wire. Package sdktest runs a plugin in memory for tests.
+// Package sdktest runs a plugin in the memory of a test, workspace confines a tool's files to a folder, and proctree
+// runs other programs. A host uses the types of this package too.
 package sdk
 
 import (
@@ -31,11 +40,11 @@ type Plugin struct {
 	tools   []*entry
 	dynamic bool
 	notices []string
-	changed chan struct{} // closed, and made anew, whenever the tools change
+	changed chan struct{} // closed and replaced whenever the tools change
 	ends    []func()
 }
 
-// An entry is a tool with the functions that stand behind it.
+// An entry is a tool with its functions.
 type entry struct {
 	Tool
 	handle  Handler
@@ -44,10 +53,8 @@ type entry struct {
 
 var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
-// New makes a plugin without tools. The name and version are what it says of itself; the name it goes by in a host is
-// the label in the host's configuration.
-//
-// It panics when no configuration could name the plugin so: ^[a-z][a-z0-9-]{0,31}$.
+// New returns a plugin without tools. The name and version describe it to people; a host calls it by the label in its
+// configuration. New panics unless the name matches ^[a-z][a-z0-9-]{0,31}$, as labels do.
 func New(name, version string) *Plugin {
 	if !pluginName.MatchString(name) {
 		panic(fmt.Sprintf("sdk: plugin name %q must match %s", name, pluginName))
@@ -55,14 +62,14 @@ func New(name, version string) *Plugin {
 	return &Plugin{name: name, version: version, changed: make(chan struct{})}
 }
 
-// AddTool adds a tool whose arguments are a Go struct. The input schema is inferred from In, unless t brings one:
-// fields appear under their json names, in order; a field without omitempty or omitzero that is no pointer is required;
-// other keys are refused. Tags say more: jsonschema:"the description", and each keyword under its own name: enum:"a|b",
-// minimum:"1", maximum:"9", minLength:"1", maxLength:"80", pattern:"^[a-z]+$", format:"email", minItems:"1", maxItems:"9", and
-// default:"x", which tells the model what an absent field means: the handler itself fills it in. On a list those about single
-// values hold for its items.
+// AddTool adds a tool whose arguments are the Go struct In. Unless t has an InputSchema, it is inferred from In: fields
+// appear under their json names, in order; a field is required unless it is a pointer or has omitempty or omitzero;
+// other keys are refused. Further keywords of JSON Schema are tags of the same name: enum:"a|b", minimum:"1",
+// maximum:"9", minLength:"1", maxLength:"80", pattern:"^[a-z]+$", format:"email", minItems:"1", maxItems:"9",
+// default:"x"; the description is jsonschema:"text". On a list, keywords of single values hold for its items. A default
+// tells the model what an absent field means; the handler fills it in.
 //
-// It panics when the definition is wrong or the name is taken: those are the author's mistakes, found by the first run.
+// AddTool panics when the definition is wrong or the name is taken, so that the first run finds the mistake.
 func AddTool[In any](p *Plugin, t Tool, handle func(ctx context.Context, r *Request, in In) (*Result, error)) {
 	if t.InputSchema == nil {
 		t.InputSchema = must(inferSchema[In]("tool " + strconv.Quote(t.Name)))
@@ -80,7 +87,7 @@ func AddTool[In any](p *Plugin, t Tool, handle func(ctx context.Context, r *Requ
 	})
 }
 
-// AddRawTool adds a tool that reads its arguments itself; t brings the input schema. It panics as AddTool does.
+// AddRawTool adds a tool whose handler decodes the arguments itself; t has the input schema. It panics as AddTool does.
 func (p *Plugin) AddRawTool(t Tool, handle Handler) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,15 +98,14 @@ func (p *Plugin) AddRawTool(t Tool, handle Handler) {
 	p.set(tools)
 }
 
-// A BoundTool is a tool and its handler.
+// A BoundTool is a tool with its handler, for SetTools.
 type BoundTool struct {
 	Tool
 	Handler Handler
 }
 
-// SetTools replaces all tools at once, at any time, also while serving: hosts are told, and list again. The definitions
-// may come from outside, so a wrong one is an error, and then nothing changes. Notices are for the operator: what was
-// left out, and why.
+// SetTools replaces all tools at once, at any time, also while serving: hosts are notified and list the tools again. A
+// wrong definition is an error, and then nothing changes. Notices are for the operator: what was left out, and why.
 func (p *Plugin) SetTools(tools []BoundTool, notices ...string) error {
 	var entries []*entry
 	for _, t := range tools {
@@ -127,7 +133,11 @@ func add(tools []*entry, e *entry) ([]*entry, error) {
 		case other.Name == e.Name:
 			return nil, fmt.Errorf("tool %q is there twice", e.Name)
 		case strings.EqualFold(other.Name, e.Name):
-			return nil, fmt.Errorf("tools %q and %q have names that differ only by letter case; rename one of them", other.Name, e.Name)
+			return nil, fmt.Errorf(
+				"tools %q and %q have names that differ only by letter case; rename one of them",
+				other.Name,
+				e.Name,
+			)
 		}
 	}
 	return append(slices.Clip(tools), e), nil
@@ -152,10 +162,11 @@ func (p *Plugin) tool(name string) *entry {
 	return nil
 }
 
-// Configure says that the plugin takes configuration in the form of C, whose schema is inferred as AddTool does. The
-// host checks what the user wrote against it; f runs once, before the first call, and its error keeps the plugin from
-// being used. An *Error may name the setting that it is about, as path in its Details: {"path": "server.port"}. Without any
-// configuration f gets what `{}` decodes to. Of the request only Workdir and Arguments are set.
+// Configure declares that the plugin takes configuration: a Go struct C, whose schema is inferred as in AddTool. The
+// host checks the user's configuration against the schema. f is called once, before the first call, also without
+// configuration, which is {}; its error keeps the plugin from being used. An *Error may name the setting that it is
+// about, as path in its Details: {"path": "server.port"}. Of the request only Workdir and Arguments are set. Configure
+// panics when it is called twice.
 func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) error) {
 	if p.configure != nil {
 		panic("sdk: Configure is called twice; the second would replace the first")
@@ -170,8 +181,8 @@ func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) er
 	}
 }
 
-// AtEnd has f run when the plugin is to stop, for what outlives calls, such as processes and folders. Calls may still be
-// running. It has less than a second, and does not run when the plugin is killed.
+// AtEnd registers f to run when the plugin stops, to clean up what outlives calls, such as processes and folders. Calls
+// may still be running. f has less than a second, and does not run when the plugin is killed.
 func (p *Plugin) AtEnd(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +200,7 @@ func (p *Plugin) end() {
 	}
 }
 
-// Dynamic says that the list of tools depends on the configuration or changes while running. SetTools says it too.
+// Dynamic declares that the list of tools depends on the configuration or changes while running. SetTools implies it.
 func (p *Plugin) Dynamic() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,26 +214,26 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// A PreviewHandler tells what a call would do, without doing it. An error says that the call would fail, and ends it; a
-// preview that comes with the error is what the model reads besides, as the result that comes with an error of a Handler.
+// A PreviewHandler returns what a call would do, without doing it. An error means that the call would fail, and ends
+// it; the model also reads the content of a preview that is returned with the error.
 type PreviewHandler func(ctx context.Context, r *Request) (*Preview, error)
 
-// A Preview is shown to whoever decides whether a call may run.
+// A Preview is shown to the person who decides whether a call may run.
 type Preview struct {
 	// Content is what the call would do, such as a diff.
 	Content []Content
-	// Effect is "", "allow", "ask", "always_ask" or "deny". It can make the host's decision stricter, never looser.
+	// Effect is "", "allow", "ask", "always_ask" or "deny". It makes the host's decision stricter, never looser.
 	Effect string
-	// UnlessAllowed makes Effect count only where no rule of the operator allows the call: a mode, or the tool's hints, do not.
+	// UnlessAllowed ignores Effect where a rule of the operator allows the call. A mode or the tool's hints are no rule.
 	UnlessAllowed bool
-	// Reason goes with Effect.
+	// Reason explains Effect.
 	Reason string
-	// Structured is the same as JSON, for programs that show it in their own way; nil when there is none. It is an object whose
-	// "kind" says what else is in it.
+	// Structured is the same as a JSON object, for programs that show it in their own way; nil when there is none. Its
+	// member "kind" says which other members it has.
 	Structured json.RawMessage
 }
 
-// AddPreview gives a tool that was added a preview. It panics when there is no such tool.
+// AddPreview adds a preview to a tool. It panics unless the tool was added before.
 func AddPreview[In any](p *Plugin, tool string, f func(ctx context.Context, r *Request, in In) (*Preview, error)) {
 	p.addPreview(tool, func(ctx context.Context, r *Request) (*Preview, error) {
 		in, err := decode[In](r.Arguments, "the arguments do not fit")

@@ -42,7 +42,8 @@ type badError struct{}
 func (*badError) Error() string { panic("no words") }
 
 func TestResultOfAHandler(t *testing.T) {
-	refused := &sdk.Error{Code: "E_DENIED", Name: "Refused", Message: "no", Suggestion: "ask", HelpURL: "https://example.com",
+	refused := &sdk.Error{Code: "E_DENIED", Name: "Refused", Message: "no", Suggestion: "ask",
+		HelpURL:   "https://example.com",
 		Retryable: true, Details: json.RawMessage(`{"a":1}`)}
 	seen := *refused
 	seen.Code, seen.Outcome = sdk.CodeTool, sdk.OutcomeFailed
@@ -57,31 +58,45 @@ func TestResultOfAHandler(t *testing.T) {
 		err    error
 		want   *sdk.Result
 	}{
-		"nothing":             {nil, nil, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Name: "NoResult", Message: "the tool x has run, but returned neither a result nor an error", Suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again.", Outcome: sdk.OutcomeUnknown}}},
-		"an empty result":     {&sdk.Result{}, nil, &sdk.Result{}},
-		"an empty error":      {nil, &sdk.Error{}, tooled("", "the tool x failed with an error without a name and no message")},
-		"a bare name":         {nil, &sdk.Error{Name: "Lost"}, tooled("Lost", "the tool x failed with Lost and no message")},
-		"an empty one inside": {&sdk.Result{Error: &sdk.Error{}}, nil, tooled("", "the tool x failed with an error without a name and no message")},
-		"content":             {sdk.Text("a"), nil, sdk.Text("a")},
-		"a nil *Error":        {sdk.Text("a"), (*sdk.Error)(nil), sdk.Text("a")},
-		"content and error":   {sdk.Text("half"), refused, &sdk.Result{Content: sdk.Text("half").Content, Error: &seen}},
-		"an error inside":     {nil, fmt.Errorf("reading it: %w", refused), &sdk.Result{Error: &inside}},
-		"its own code":        {nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd"}, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd", Outcome: sdk.OutcomeFailed}}},
-		"an unknown outcome":  {nil, &sdk.Error{Code: sdk.CodeTool, Name: "Lost", Message: "lost", Outcome: sdk.OutcomeUnknown}, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Name: "Lost", Message: "lost", Outcome: sdk.OutcomeUnknown}}},
-		"another outcome":     {nil, &sdk.Error{Code: sdk.CodeTool, Name: "No", Message: "no", Outcome: sdk.OutcomeNotSent}, tooled("No", "no")},
-		"a plain error":       {nil, errors.New("broke"), tooled("Error", "broke")},
-		"no such file":        {nil, missing, tooled("NotFound", "open /nowhere/at/all: no such file or directory")},
-		"no permission":       {nil, fs.ErrPermission, tooled("PermissionDenied", "permission denied")},
-		"read only":           {nil, syscall.EROFS, tooled("PermissionDenied", "read-only file system")},
-		"a canceled context":  {nil, context.Canceled, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled", Message: "context canceled", Outcome: sdk.OutcomeFailed}}},
-		"a passed deadline":   {nil, context.DeadlineExceeded, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: "context deadline exceeded", Outcome: sdk.OutcomeFailed}}},
-		"broken text":         {nil, errors.New("a\xffb"), tooled("Error", "a\uFFFDb")},
-		"JSON":                {sdk.JSON(map[string]int{"a": 1}), nil, &sdk.Result{Structured: []byte(`{"a":1}`), Content: sdk.Text(`{"a":1}`).Content}},
-		"what is not JSON":    {sdk.JSON(make(chan int)), nil, tooled("BadResult", "the result has no JSON form: json: unsupported type: chan int")},
-		"truncated":           {&sdk.Result{Truncated: true}, nil, &sdk.Result{Truncated: true}},
-		"structured, no JSON": {&sdk.Result{Structured: []byte("{")}, nil, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeProtocol, Name: "BrokenResult", Outcome: sdk.OutcomeFailed,
-			Message:    "the result is broken: the structured JSON is not valid; the tool has run, and what can be read of its result is kept",
-			Suggestion: "Find out what the call has done before you make it again."}}},
+		"nothing": {nil, nil, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Name: "NoResult",
+			Message:    "the tool x has run, but returned neither a result nor an error",
+			Suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again.",
+			Outcome:    sdk.OutcomeUnknown}}},
+		"an empty result": {&sdk.Result{}, nil, &sdk.Result{}},
+		"an empty error": {nil, &sdk.Error{}, tooled("",
+			"the tool x failed with an error without a name and no message")},
+		"a bare name": {nil, &sdk.Error{Name: "Lost"}, tooled("Lost", "the tool x failed with Lost and no message")},
+		"an empty one inside": {&sdk.Result{Error: &sdk.Error{}}, nil, tooled("",
+			"the tool x failed with an error without a name and no message")},
+		"content":           {sdk.Text("a"), nil, sdk.Text("a")},
+		"a nil *Error":      {sdk.Text("a"), (*sdk.Error)(nil), sdk.Text("a")},
+		"content and error": {sdk.Text("half"), refused, &sdk.Result{Content: sdk.Text("half").Content, Error: &seen}},
+		"an error inside":   {nil, fmt.Errorf("reading it: %w", refused), &sdk.Result{Error: &inside}},
+		"its own code": {nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd"},
+			&sdk.Result{Error: &sdk.Error{Code: sdk.CodeInvalidArgs, Message: "odd", Outcome: sdk.OutcomeFailed}}},
+		"an unknown outcome": {nil, &sdk.Error{Code: sdk.CodeTool, Name: "Lost", Message: "lost",
+			Outcome: sdk.OutcomeUnknown}, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Name: "Lost", Message: "lost",
+			Outcome: sdk.OutcomeUnknown}}},
+		"another outcome": {nil, &sdk.Error{Code: sdk.CodeTool, Name: "No", Message: "no", Outcome: sdk.OutcomeNotSent},
+			tooled("No", "no")},
+		"a plain error": {nil, errors.New("broke"), tooled("Error", "broke")},
+		"no such file":  {nil, missing, tooled("NotFound", "open /nowhere/at/all: no such file or directory")},
+		"no permission": {nil, fs.ErrPermission, tooled("PermissionDenied", "permission denied")},
+		"read only":     {nil, syscall.EROFS, tooled("PermissionDenied", "read-only file system")},
+		"a canceled context": {nil, context.Canceled, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeCanceled,
+			Name: "Canceled", Message: "context canceled", Outcome: sdk.OutcomeFailed}}},
+		"a passed deadline": {nil, context.DeadlineExceeded, &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTimeout,
+			Name: "Timeout", Message: "context deadline exceeded", Outcome: sdk.OutcomeFailed}}},
+		"broken text": {nil, errors.New("a\xffb"), tooled("Error", "a\uFFFDb")},
+		"JSON": {sdk.JSON(map[string]int{"a": 1}), nil, &sdk.Result{Structured: []byte(`{"a":1}`),
+			Content: sdk.Text(`{"a":1}`).Content}},
+		"what is not JSON": {sdk.JSON(make(chan int)), nil, tooled("BadResult",
+			"the result has no JSON form: json: unsupported type: chan int")},
+		"truncated": {&sdk.Result{Truncated: true}, nil, &sdk.Result{Truncated: true}},
+		"structured, no JSON": {&sdk.Result{Structured: []byte("{")}, nil,
+			&sdk.Result{Error: &sdk.Error{Code: sdk.CodeProtocol, Name: "BrokenResult", Outcome: sdk.OutcomeFailed,
+				Message:    "the result is broken: the structured JSON is not valid; the tool has run, and what can be read of its result is kept",
+				Suggestion: "Find out what the call has done before you make it again."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := c.result
@@ -105,11 +120,21 @@ func TestHandlerThatDoesNotReturn(t *testing.T) {
 		name, text string
 		logged     bool
 	}{
-		"panics":             {func(context.Context, *sdk.Request) (*sdk.Result, error) { panic("ouch") }, "Panic", "the tool x panicked: ouch", true},
-		"panics with nil":    {func(context.Context, *sdk.Request) (*sdk.Result, error) { panic(nil) }, "Panic", "the tool x panicked: panic called with nil", true},
-		"panics on a map":    {func(context.Context, *sdk.Request) (*sdk.Result, error) { var m map[int]int; m[1] = 1; return nil, nil }, "Panic", "assignment to entry in nil map", true},
-		"has a bad error":    {returns(nil, (*badError)(nil)), "Panic", "the tool x panicked: no words", true},
-		"ends its goroutine": {func(context.Context, *sdk.Request) (*sdk.Result, error) { runtime.Goexit(); return nil, nil }, "Exited", "the tool x ended its goroutine", false},
+		"panics": {func(context.Context, *sdk.Request) (*sdk.Result, error) { panic("ouch") }, "Panic",
+			"the tool x panicked: ouch", true},
+		"panics with nil": {func(context.Context, *sdk.Request) (*sdk.Result, error) { panic(nil) }, "Panic",
+			"the tool x panicked: panic called with nil", true},
+		"panics on a map": {func(context.Context, *sdk.Request) (*sdk.Result, error) {
+			var m map[int]int
+			m[1] = 1
+			return nil, nil
+		}, "Panic", "assignment to entry in nil map", true},
+		"has a bad error": {returns(nil, (*badError)(nil)), "Panic", "the tool x panicked: no words", true},
+		"ends its goroutine": {func(context.Context, *sdk.Request) (*sdk.Result, error) {
+			runtime.Goexit()
+			return nil,
+				nil
+		}, "Exited", "the tool x ended its goroutine", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
@@ -120,8 +145,12 @@ func TestHandlerThatDoesNotReturn(t *testing.T) {
 				return c.handle(ctx, r)
 			}))
 			var log []string
-			result, err := p.Call(t.Context(), &sdk.Request{Tool: "x", Events: func(e sdk.Event) { log = append(log, string(e.Attributes)) }})
-			if err != nil || result.Error == nil || result.Error.Name != c.name || !strings.Contains(result.Error.Message, c.text) {
+			result, err := p.Call(t.Context(), &sdk.Request{Tool: "x", Events: func(e sdk.Event) {
+				log = append(log,
+					string(e.Attributes))
+			}})
+			if err != nil || result.Error == nil || result.Error.Name != c.name ||
+				!strings.Contains(result.Error.Message, c.text) {
 				t.Errorf("the call gives %+v, %v", result, err)
 			}
 			if logged := strings.Contains(strings.Join(log, ""), "plugin_test.go"); logged != c.logged {
@@ -147,7 +176,8 @@ func TestArgumentsOfATypedTool(t *testing.T) {
 		Count int `json:"count"`
 	}
 	p := sdk.New("p", "1.0.0")
-	sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests."}, func(_ context.Context, r *sdk.Request, in args) (*sdk.Result, error) {
+	sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests."}, func(_ context.Context, r *sdk.Request,
+		in args) (*sdk.Result, error) {
 		return sdk.Textf("%d in %s", in.Count, r.Workdir), nil
 	})
 	c := sdktest.Start(t, p)

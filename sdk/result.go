@@ -9,15 +9,15 @@ import (
 	"github.com/toolhost/toolhost/internal/wire"
 )
 
-// A Result is what the model gets back from a call.
+// A Result is what a call returns to the model.
 type Result struct {
 	// Content is for the model to read, in order.
 	Content []Content
 	// Structured is the result as JSON, for programs. A tool with an OutputSchema sets it.
 	Structured json.RawMessage
-	// Error says that, and how, the tool failed; nil when it did not.
+	// Error says how the tool failed; nil when it did not.
 	Error *Error
-	// Truncated says that Content holds less than there was.
+	// Truncated says that Content is only a part.
 	Truncated bool
 }
 
@@ -31,7 +31,7 @@ const (
 
 func failed(e *Error) *Result { return &Result{Error: e} }
 
-// Text is a result of one text.
+// Text returns a result of one text.
 func Text(text string) *Result {
 	return &Result{Content: []Content{TextContent(text)}}
 }
@@ -39,8 +39,8 @@ func Text(text string) *Result {
 // Textf is Text with fmt.Sprintf.
 func Textf(format string, a ...any) *Result { return Text(fmt.Sprintf(format, a...)) }
 
-// JSON is a result of structured data, with the same JSON as text for models that read nothing else. A value that has no
-// JSON form, such as a channel, makes it an error result.
+// JSON returns a result of structured data, with the same JSON as text for models that read nothing else. For a value
+// without a JSON form, such as a channel, it returns an error result.
 func JSON(v any) *Result {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -49,13 +49,13 @@ func JSON(v any) *Result {
 	return &Result{Structured: data, Content: []Content{TextContent(string(data))}}
 }
 
-// Add puts more content behind what the result has, and returns the result.
+// Add appends content to the result, and returns it.
 func (r *Result) Add(parts ...Content) *Result {
 	r.Content = append(r.Content, parts...)
 	return r
 }
 
-// Content is one part of a result. The kinds and their JSON form are those of MCP.
+// Content is one part of a result. Its kinds and its JSON form are those of MCP.
 type Content struct {
 	// Type is "text", "image", "audio", "resource" or "resource_link"; any other kind is in Raw.
 	Type string
@@ -65,21 +65,21 @@ type Content struct {
 	Data []byte
 	// MIMEType is the type of Data or of what URI points to.
 	MIMEType string
-	// URI and Name tell a resource or a link.
+	// URI and Name identify a resource or a link.
 	URI, Name string
-	// Raw is the whole JSON object of a kind that is not known here.
+	// Raw is the whole JSON object of any other kind.
 	Raw json.RawMessage
 }
 
-// TextContent is a part that is text.
+// TextContent returns a text.
 func TextContent(text string) Content { return Content{Type: "text", Text: text} }
 
-// ImageContent is a part that is an image, such as image/png.
+// ImageContent returns an image of a type such as image/png.
 func ImageContent(data []byte, mimeType string) Content {
 	return Content{Type: "image", Data: data, MIMEType: mimeType}
 }
 
-// FileContent is a part that holds a file: its text when mimeType says text, else its bytes.
+// FileContent returns a resource with the content of a file: text when mimeType is a text type or JSON, else bytes.
 func FileContent(uri, mimeType string, data []byte) Content {
 	c := Content{Type: "resource", URI: uri, MIMEType: mimeType}
 	if isText(mimeType) {
@@ -90,7 +90,7 @@ func FileContent(uri, mimeType string, data []byte) Content {
 	return c
 }
 
-// LinkContent is a part that only points to something, such as a file that is too large to show.
+// LinkContent returns a link, such as to a file that is too large to show.
 func LinkContent(uri, name, mimeType string) Content {
 	return Content{Type: "resource_link", URI: uri, Name: name, MIMEType: mimeType}
 }
@@ -121,8 +121,7 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// contentJSON holds the members of every kind, in the order they are written in. Those that must appear even when they
-// are empty are pointers.
+// contentJSON has the members of all kinds, in their order. Those that appear even when they are empty are pointers.
 type contentJSON struct {
 	Type     string        `json:"type"`
 	Text     *string       `json:"text,omitempty"`
@@ -150,8 +149,8 @@ func (c Content) resource() *resourceJSON {
 	return out
 }
 
-// Encode gives the JSON of v, for Result.Structured and the like, with <, > and & as they are: models read it, and escaped
-// each of these would be six bytes. It is nil when v has no JSON form, such as a channel.
+// Encode returns the JSON of v, for Result.Structured and the like. Unlike json.Marshal it does not escape <, > and &,
+// which models read. It returns nil when v has no JSON form.
 func Encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -12,7 +12,7 @@ import (
 	"runtime/debug"
 )
 
-// run calls the tool's handler and turns whatever comes of it into a result.
+// run calls the tool's handler and turns whatever it returns into a result.
 func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	e := p.tool(r.Tool)
 	if e == nil {
@@ -22,8 +22,14 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	failure = worded(failure, r.Tool)
 	switch {
 	case result == nil && failure == nil:
-		return failed(&Error{Name: "NoResult", Message: "the tool " + r.Tool + " has run, but returned neither a result nor an error", Outcome: OutcomeUnknown,
-			Suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again."})
+		return failed(
+			&Error{
+				Name:       "NoResult",
+				Message:    "the tool " + r.Tool + " has run, but returned neither a result nor an error",
+				Outcome:    OutcomeUnknown,
+				Suggestion: "This is a bug in the plugin. Find out what the call has done before you make it again.",
+			},
+		)
 	case result == nil:
 		return failed(failure)
 	case failure != nil:
@@ -35,22 +41,28 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 		result.Error = worded(result.Error, r.Tool)
 	}
 	if e.OutputSchema != nil && result.Error == nil && result.Structured == nil && r.Events != nil {
-		r.Logger().Warn("the tool " + r.Tool + " has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no OutputSchema")
+		r.Logger().
+			Warn("the tool " + r.Tool +
+				" has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no OutputSchema")
 	}
 	return result
 }
 
-// worded gives a failure that says nothing a message.
+// worded adds a message to a failure without one.
 func worded(failure *Error, tool string) *Error {
 	if failure == nil || failure.Message != "" {
 		return failure
 	}
 	failure = new(*failure)
-	failure.Message = fmt.Sprintf("the tool %s failed with %s and no message", tool, cmp.Or(failure.Name, "an error without a name"))
+	failure.Message = fmt.Sprintf(
+		"the tool %s failed with %s and no message",
+		tool,
+		cmp.Or(failure.Name, "an error without a name"),
+	)
 	return failure
 }
 
-// guard turns what f fails with into data, also a panic, and logs where that came from.
+// guard converts the error of f, also a panic, whose stack it logs.
 func guard[T any](r *Request, who string, f func() (T, error)) (out T, failure *Error) {
 	defer func() {
 		if cause := recover(); cause != nil {

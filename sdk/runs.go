@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// maxEnded is how many calls that have ended a plugin recognizes. A call that comes twice does so at once: gRPC sends a request
-// again that the other end is said not to have looked at, also where retries are off.
+// maxEnded is how many calls that have ended a plugin recognizes. A call that comes twice does so at once: gRPC sends a
+// request again that the other end is said not to have looked at, also where retries are off.
 const maxEnded = 4096
 
-// runIDs recognizes the calls that run and the last that have ended by their ids, hashed: ids of any length take the same
-// space, about 100 KiB for all.
+// runIDs recognizes the calls that run and the last that have ended by their ids, hashed: ids of any length take the
+// same space, about 100 KiB for all.
 type runIDs struct {
 	mu    sync.Mutex
 	known map[uint64]struct{}
@@ -22,7 +22,8 @@ type runIDs struct {
 
 var runIDSeed = maphash.MakeSeed()
 
-// begin reports whether the call is new. A new one is known from then on, and ends with end. Calls without an id are all new.
+// begin reports whether the call is new. A new one is known from then on, and ends with end. Calls without an id are
+// all new.
 func (m *runIDs) begin(id string) bool {
 	if id == "" {
 		return true
@@ -57,7 +58,8 @@ func (m *runIDs) end(id string) {
 	m.next = (m.next + 1) % maxEnded
 }
 
-// overdue knows the handlers that run, and which of them still do though their context has ended. The zero value knows none.
+// overdue knows the handlers that run, and which of them still do though their context has ended. The zero value knows
+// none.
 type overdue struct {
 	mu      sync.Mutex
 	running map[*handlerRun]struct{}
@@ -96,8 +98,8 @@ func (h *handlerRun) notice() {
 	}
 }
 
-// count returns how many there are, and how many of them have run for grace or longer since their ctx ended. It looks at each
-// ctx itself: the function that runs after its end may come later than the next question.
+// count returns how many there are, and how many of them have run for grace or longer since their ctx ended. It looks
+// at each ctx itself: the function that runs after its end may come later than the next question.
 func (o *overdue) count(grace time.Duration) (handlers, late int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,19 +13,23 @@ import (
 	"unicode"
 )
 
-// inferSchema gives the JSON Schema (2020-12) of a Go struct, for whom is told in errors. The output depends on the type
-// alone, field by field in the order of the source, so that it is the same from build to build.
-func inferSchema[T any](whom string) (json.RawMessage, error) {
+// inferSchema returns the JSON Schema (2020-12) of a Go struct. Errors begin with subject, which is what the schema is
+// for. The output depends on the type alone, field by field in the order of the source, so that it is the same from
+// build to build.
+func inferSchema[T any](subject string) (json.RawMessage, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("%s: %v is not a struct; only structs have named fields", whom, t)
+		return nil, fmt.Errorf("%s: %v is not a struct; only structs have named fields", subject, t)
 	}
 	s, err := schemaOf(t, nil)
 	if err == nil && t.NumField() > 0 && knownSchema(t) == "" && !anyExported(t) {
-		err = fmt.Errorf("%v has no exported field, so encoding/json never fills it; begin the names of its fields with capitals", t)
+		err = fmt.Errorf(
+			"%v has no exported field, so encoding/json never fills it; begin the names of its fields with capitals",
+			t,
+		)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", whom, err)
+		return nil, fmt.Errorf("%s: %w", subject, err)
 	}
 	return json.RawMessage(s), nil
 }
@@ -46,7 +50,7 @@ var (
 	jsonType   = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// schemaOf gives the schema of t. Parents are the types around it: a type inside itself has no finite schema here.
+// schemaOf returns the schema of t. Parents are the types around it: a type inside itself has no finite schema.
 func schemaOf(t reflect.Type, parents []reflect.Type) (string, error) {
 	if s := knownSchema(t); s != "" {
 		return s, nil
@@ -70,11 +74,11 @@ func schemaOf(t reflect.Type, parents []reflect.Type) (string, error) {
 	return "", fmt.Errorf("%v has no JSON Schema; use another type, or bring an InputSchema", t)
 }
 
-// knownSchema gives the schemas of types that hold no others, or "". What a type can be read from counts.
+// knownSchema returns the schema of a type that contains no others, or "". It is what the type decodes from.
 func knownSchema(t reflect.Type) string {
 	switch {
 	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
-		return "" // nothing says what to make of it
+		return "" // encoding/json cannot decode into it
 	case t.Kind() == reflect.Interface:
 		return `{}`
 	case t == timeType:
@@ -145,7 +149,7 @@ func (o *object) addFields(t reflect.Type, parents []reflect.Type) error {
 	return nil
 }
 
-// addField takes the fields that encoding/json takes, under its names.
+// addField adds the fields that encoding/json fills, under its names.
 func (o *object) addField(f reflect.StructField, parents []reflect.Type) error {
 	tag := f.Tag.Get("json")
 	name, options, _ := strings.Cut(tag, ",")
@@ -160,17 +164,19 @@ func (o *object) addField(f reflect.StructField, parents []reflect.Type) error {
 	return o.addProperty(f, cmp.Or(name, f.Name), strings.Split(options, ","), parents)
 }
 
-// hiddenField says that a field that was meant for JSON is never filled. One without tags is the author's own.
+// hiddenField refuses a field that was meant for JSON but is never filled. One without tags is not meant for JSON.
 func hiddenField(f reflect.StructField) error {
 	for _, name := range tagNames(f.Tag) {
 		if name == "json" || slices.ContainsFunc(schemaTags, func(k schemaTag) bool { return k.tag == name }) {
-			return fmt.Errorf("the field has tags but is not exported, so encoding/json never fills it; begin its name with a capital")
+			return fmt.Errorf(
+				"the field has tags but is not exported, so encoding/json never fills it; begin its name with a capital",
+			)
 		}
 	}
 	return nil
 }
 
-// embed takes over the fields of an embedded struct. Those of a pointer may all be absent.
+// embed adds the fields of an embedded struct. Those of a pointer are all optional.
 func (o *object) embed(f reflect.StructField, parents []reflect.Type) error {
 	t := pointed(f.Type)
 	switch {
@@ -191,8 +197,8 @@ func (o *object) addProperty(f reflect.StructField, name string, options []strin
 	switch {
 	case slices.Contains(o.names, name):
 		return fmt.Errorf("two fields have the JSON name %q", name)
-	case strings.ContainsFunc(name, misfit):
-		return fmt.Errorf("encoding/json does not take the name %q", name)
+	case strings.ContainsFunc(name, invalidInName):
+		return fmt.Errorf("encoding/json does not accept the name %q", name)
 	case slices.Contains(options, "string"):
 		return errors.New(`the json option "string" is not supported`)
 	}
@@ -205,14 +211,15 @@ func (o *object) addProperty(f reflect.StructField, name string, options []strin
 	}
 	o.names = append(o.names, name)
 	o.properties = append(o.properties, quote(name)+":"+s)
-	if f.Type.Kind() != reflect.Pointer && !slices.Contains(options, "omitempty") && !slices.Contains(options, "omitzero") {
+	if f.Type.Kind() != reflect.Pointer && !slices.Contains(options, "omitempty") &&
+		!slices.Contains(options, "omitzero") {
 		o.required = append(o.required, quote(name))
 	}
 	return nil
 }
 
-// misfit finds what encoding/json does not take in a name, silently using the field's own name instead.
-func misfit(r rune) bool {
+// invalidInName reports characters with which encoding/json silently ignores a name and uses that of the field.
+func invalidInName(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && (r < ' ' || r > '~' || strings.ContainsRune("\"'`\\", r))
 }
 

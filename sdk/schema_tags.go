@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// A schemaTag says how the text of a field's tag becomes a keyword of its schema. A tag is called as its keyword, but for
-// jsonschema, which is the description.
+// A schemaTag says how the text of a field's tag becomes a keyword of its schema. The tag has the name of the keyword,
+// except jsonschema, which is the description.
 type schemaTag struct {
 	tag, keyword string
 	of           target
 	literal      func(t reflect.Type, text string) (string, error)
 }
 
-// A target is what a keyword is about. Those about strings, numbers or single values are put on the items of an array.
+// A target is what a keyword constrains. On an array, those of strings, numbers or single values constrain the items.
 type target int
 
 const (
@@ -29,7 +29,7 @@ const (
 	ofArray
 )
 
-// schemaTags are in the order in which they stand in a schema.
+// schemaTags are in the order of their keywords in a schema.
 var schemaTags = []schemaTag{
 	{"jsonschema", "description", ofField, description},
 	{"minimum", "minimum", ofNumber, literalOf},
@@ -44,12 +44,12 @@ var schemaTags = []schemaTag{
 	{"enum", "enum", ofValue, listOf},
 }
 
-// notNegative is what an unsigned number has until a tag says better.
+// notNegative is in the schema of an unsigned number without a minimum tag.
 const notNegative = `,"minimum":0`
 
-// tagged puts what the field's tags say into its schema, a JSON object.
+// tagged adds the keywords of the field's tags to its schema, a JSON object.
 func tagged(schema string, f reflect.StructField) (string, error) {
-	if err := strangeTag(f); err != nil {
+	if err := unknownTag(f); err != nil {
 		return "", err
 	}
 	t := pointed(f.Type)
@@ -95,7 +95,7 @@ func with(schema, members string) string {
 	return strings.TrimSuffix(schema, "}") + members + "}"
 }
 
-// in gives the type whose values the keyword is about: the field's, or that of its items.
+// in returns the type that the keyword constrains: the field's, or that of its items.
 func (of target) in(t reflect.Type) (to reflect.Type, items bool, err error) {
 	array := (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && knownSchema(t) == ""
 	if array && of != ofField && of != ofArray {
@@ -114,22 +114,26 @@ func (of target) in(t reflect.Type) (to reflect.Type, items bool, err error) {
 		fits = known != ""
 	}
 	if !fits {
-		return nil, false, fmt.Errorf("%v is not %s", t, [...]string{"", "a string, a number or a bool", "a string", "a number", "a list"}[of])
+		return nil, false, fmt.Errorf(
+			"%v is not %s",
+			t,
+			[...]string{"", "a string, a number or a bool", "a string", "a number", "a list"}[of],
+		)
 	}
 	return t, items, nil
 }
 
 func description(_ reflect.Type, text string) (string, error) { return quote(text), nil }
 
-// countOf is a whole number.
+// countOf returns a whole number.
 func countOf(_ reflect.Type, text string) (string, error) {
 	if n, err := strconv.Atoi(text); err != nil || n < 0 || strconv.Itoa(n) != text {
-		return "", fmt.Errorf("%q is not a whole number from 0 on", text)
+		return "", fmt.Errorf("%q is not a whole number of at least 0", text)
 	}
 	return text, nil
 }
 
-// patternOf is an expression that hosts can compile: RE2, as in package regexp.
+// patternOf returns an expression that hosts can compile: RE2, as in package regexp.
 func patternOf(_ reflect.Type, text string) (string, error) {
 	if _, err := regexp.Compile(text); err != nil {
 		return "", err
@@ -161,24 +165,31 @@ func listOf(t reflect.Type, text string) (string, error) {
 	return "[" + strings.Join(out, ",") + "]", nil
 }
 
-// contradiction says which tags of a field no value can satisfy.
+// contradiction returns an error for tags that no value can satisfy.
 func contradiction(f reflect.StructField, t reflect.Type) error {
 	for _, pair := range [][2]string{{"minimum", "maximum"}, {"minLength", "maxLength"}, {"minItems", "maxItems"}} {
 		least, err := strconv.ParseFloat(f.Tag.Get(pair[0]), 64)
 		most, failed := strconv.ParseFloat(f.Tag.Get(pair[1]), 64)
 		if err == nil && failed == nil && least > most {
-			return fmt.Errorf("tag %s is %s, more than %s, which is %s", pair[0], f.Tag.Get(pair[0]), pair[1], f.Tag.Get(pair[1]))
+			return fmt.Errorf(
+				"tag %s is %s, more than %s, which is %s",
+				pair[0],
+				f.Tag.Get(pair[0]),
+				pair[1],
+				f.Tag.Get(pair[1]),
+			)
 		}
 	}
 	standard, hasDefault := f.Tag.Lookup("default")
 	enum, hasEnum := f.Tag.Lookup("enum")
-	if hasDefault && hasEnum && t.Kind() != reflect.Slice && t.Kind() != reflect.Array && !slices.Contains(strings.Split(enum, "|"), standard) {
+	if hasDefault && hasEnum && t.Kind() != reflect.Slice && t.Kind() != reflect.Array &&
+		!slices.Contains(strings.Split(enum, "|"), standard) {
 		return fmt.Errorf("tag default: %q is not one of the enum, %s", standard, strings.ReplaceAll(enum, "|", ", "))
 	}
 	return nil
 }
 
-// literalOf writes a tag's text as the JSON that a field of type t is read from: as it is, or as a string.
+// literalOf returns a tag's text as JSON that a field of type t can be decoded from: unchanged, or as a string.
 func literalOf(t reflect.Type, text string) (string, error) {
 	verbatim := t == numberType || t.Kind() != reflect.String
 	if verbatim && text != "null" && json.Unmarshal([]byte(text), reflect.New(t).Interface()) == nil {
@@ -190,48 +201,54 @@ func literalOf(t reflect.Type, text string) (string, error) {
 	return "", fmt.Errorf("%q is not %v", text, t)
 }
 
-// quote writes a JSON string.
+// quote returns a JSON string.
 func quote(s string) string { return string(Encode(s)) }
 
-// elsewhere are tags in which other libraries look for what is said by another tag here, or by none.
-var elsewhere = map[string]string{
-	"description": `jsonschema:"…"`, "desc": `jsonschema:"…"`, "doc": `jsonschema:"…"`, "jsonschema_description": `jsonschema:"…"`,
-	"required": "no tag: a field without omitempty or omitzero that is no pointer is required", "jsonschema_extras": "tags that are called as the keywords",
+// otherTags are tags of other libraries, with what to write instead.
+var otherTags = map[string]string{
+	"description": `jsonschema:"…"`, "desc": `jsonschema:"…"`, "doc": `jsonschema:"…"`,
+	"jsonschema_description": `jsonschema:"…"`,
+	"required":               "no tag: a field is required unless it is a pointer or has omitempty or omitzero",
+	"jsonschema_extras":      "tags with the names of the keywords",
 }
 
-// otherWords are the words of a jsonschema tag as github.com/invopop/jsonschema reads it, and the tags that say the same here.
-var otherWords = map[string]string{
-	"description": "jsonschema", "title": "jsonschema", "minimum": "minimum", "maximum": "maximum", "minLength": "minLength", "maxLength": "maxLength",
-	"pattern": "pattern", "format": "format", "minItems": "minItems", "maxItems": "maxItems", "default": "default", "enum": "enum",
-	"exclusiveMinimum": "", "exclusiveMaximum": "", "multipleOf": "", "uniqueItems": "", "example": "", "examples": "", "nullable": "", "readOnly": "",
-	"writeOnly": "", "type": "", "anchor": "", "oneof_type": "", "oneof_required": "", "oneof_ref": "", "anyof_type": "", "anyof_required": "",
+// otherKeywords are those in a jsonschema tag of github.com/invopop/jsonschema, with the tags that mean the same here.
+var otherKeywords = map[string]string{
+	"description": "jsonschema", "title": "jsonschema", "minimum": "minimum", "maximum": "maximum",
+	"minLength": "minLength", "maxLength": "maxLength",
+	"pattern": "pattern", "format": "format", "minItems": "minItems", "maxItems": "maxItems", "default": "default",
+	"enum":             "enum",
+	"exclusiveMinimum": "", "exclusiveMaximum": "", "multipleOf": "", "uniqueItems": "", "example": "", "examples": "",
+	"nullable": "", "readOnly": "",
+	"writeOnly": "", "type": "", "anchor": "", "oneof_type": "", "oneof_required": "", "oneof_ref": "", "anyof_type": "",
+	"anyof_required": "",
 }
 
-// strangeTag says which tag of a field would be left out without a word, though somebody has meant it.
-func strangeTag(f reflect.StructField) error {
+// unknownTag returns an error for a tag that would silently be ignored, though its name looks like a keyword.
+func unknownTag(f reflect.StructField) error {
 	if err := otherStyle(f.Tag.Get("jsonschema")); err != nil {
 		return err
 	}
-	for name, instead := range elsewhere {
+	for name, instead := range otherTags {
 		if _, there := f.Tag.Lookup(name); there {
-			return fmt.Errorf("the tag %s means nothing here; write %s", name, instead)
+			return fmt.Errorf("the tag %s is not used here; write %s", name, instead)
 		}
 	}
 	for _, name := range tagNames(f.Tag) {
 		for _, known := range schemaTags {
 			plain := strings.NewReplacer("_", "", "-", "").Replace(name)
 			if name != known.tag && (strings.EqualFold(plain, known.tag) || strings.EqualFold(plain, known.short())) {
-				return fmt.Errorf("the tag %s means nothing here; did you mean %s?", name, known.tag)
+				return fmt.Errorf("the tag %s is not used here; did you mean %s?", name, known.tag)
 			}
 		}
 	}
 	return nil
 }
 
-// short is how a keyword of a length is often written.
+// short is a common short form of a keyword of a length, such as minLen.
 func (k schemaTag) short() string { return strings.TrimSuffix(k.tag, "gth") }
 
-// tagNames are the names of a field's tags.
+// tagNames returns the names of a field's tags.
 func tagNames(tag reflect.StructTag) (out []string) {
 	for rest := strings.TrimSpace(string(tag)); rest != ""; rest = strings.TrimSpace(rest) {
 		name, value, ok := strings.Cut(rest, ":")
@@ -245,8 +262,8 @@ func tagNames(tag reflect.StructTag) (out []string) {
 	return out
 }
 
-// otherStyle says how to write a jsonschema tag that is a list of words, as another library has it. A text that begins with
-// none of those words is a description.
+// otherStyle says how to write a jsonschema tag that is a list of keywords, as of another library. A text that begins
+// with none of those keywords is a description.
 func otherStyle(text string) error {
 	parts := strings.Split(strings.ReplaceAll(text, `\,`, "\x00"), ",")
 	for i, part := range parts {
@@ -260,7 +277,7 @@ func otherStyle(text string) error {
 	said := map[string][]string{}
 	for _, part := range parts {
 		word, value, _ := strings.Cut(part, "=")
-		if tag := otherWords[word]; keyed(part) && tag != "" {
+		if tag := otherKeywords[word]; keyed(part) && tag != "" {
 			said[tag] = append(said[tag], value)
 		}
 	}
@@ -273,13 +290,16 @@ func otherStyle(text string) error {
 	if len(meant) == 0 {
 		meant = []string{`jsonschema:"what the field means"`}
 	}
-	return fmt.Errorf("tag jsonschema: %q is a list of words, but here the whole tag is the description; write %s; a field without omitempty is required",
-		text, strings.Join(meant, " "))
+	return fmt.Errorf(
+		"tag jsonschema: %q is a list of keywords, but here the whole tag is the description; write %s; a field without omitempty is required",
+		text,
+		strings.Join(meant, " "),
+	)
 }
 
-// keyed says whether a part of a tag is a known word with a value.
+// keyed reports whether a part of a tag is a known keyword with a value.
 func keyed(part string) bool {
 	word, _, ok := strings.Cut(part, "=")
-	_, known := otherWords[word]
+	_, known := otherKeywords[word]
 	return ok && known
 }

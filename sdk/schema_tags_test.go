@@ -61,7 +61,7 @@ func TestTagsThatMeanNothing(t *testing.T) {
 		}](), `write jsonschema:"Who to greet" minLength:"1" enum:"a|b"; a field without omitempty is required`},
 		"another library, escaped": {infer[struct {
 			F string `json:"f" jsonschema:"title=x,description=One\\, two"`
-		}](), `is a list of words, but here the whole tag is the description; write jsonschema:"x|One, two"`},
+		}](), `is a list of keywords, but here the whole tag is the description; write jsonschema:"x|One, two"`},
 		"required alone": {infer[struct {
 			F string `json:"f" jsonschema:"required"`
 		}](), `write jsonschema:"what the field means"`},
@@ -70,22 +70,22 @@ func TestTagsThatMeanNothing(t *testing.T) {
 		}](), `write default:"3"`},
 		"a tag of another library": {infer[struct {
 			F string `json:"f" jsonschema_description:"Who"`
-		}](), `the tag jsonschema_description means nothing here; write jsonschema:"…"`},
+		}](), `the tag jsonschema_description is not used here; write jsonschema:"…"`},
 		"description": {infer[struct {
 			F string `json:"f" description:"Who"`
-		}](), `the tag description means nothing here; write jsonschema:"…"`},
+		}](), `the tag description is not used here; write jsonschema:"…"`},
 		"required as a tag": {infer[struct {
 			F string `json:"f" required:"true"`
-		}](), "the tag required means nothing here; write no tag: a field without omitempty"},
+		}](), "the tag required is not used here; write no tag: a field is required unless"},
 		"small letters": {infer[struct {
 			F string `json:"f" minlength:"1"`
-		}](), "the tag minlength means nothing here; did you mean minLength?"},
+		}](), "the tag minlength is not used here; did you mean minLength?"},
 		"underscores": {infer[struct {
 			F []string `json:"f" min_items:"1"`
-		}](), "the tag min_items means nothing here; did you mean minItems?"},
+		}](), "the tag min_items is not used here; did you mean minItems?"},
 		"abbreviated": {infer[struct {
 			F string `json:"f" maxLen:"1"`
-		}](), "the tag maxLen means nothing here; did you mean maxLength?"},
+		}](), "the tag maxLen is not used here; did you mean maxLength?"},
 		"length of a number": {infer[struct {
 			F int `json:"f" minLength:"1"`
 		}](), "tag minLength: int is not a string"},
@@ -136,7 +136,8 @@ func TestTagsThatMeanNothing(t *testing.T) {
 }
 
 func TestTagsOfAFieldThatIsNotExported(t *testing.T) {
-	for tag, wrong := range map[reflect.StructTag]bool{`json:"g"`: true, `jsonschema:"x"`: true, `minLength:"1"`: true, `yaml:"g"`: false, "": false} {
+	for tag, wrong := range map[reflect.StructTag]bool{`json:"g"`: true, `jsonschema:"x"`: true, `minLength:"1"`: true,
+		`yaml:"g"`: false, "": false} {
 		f := reflect.StructField{Name: "g", PkgPath: "p", Type: reflect.TypeFor[string](), Tag: tag}
 		if err := (&object{}).addField(f, nil); (err != nil) != wrong {
 			t.Errorf("%s gives %v", tag, err)
@@ -149,10 +150,11 @@ func TestMistakesOfPlugins(t *testing.T) {
 		wrong func()
 		want  string
 	}{
-		"no name":        {func() { New("", "1.0.0") }, `sdk: plugin name "" must match`},
-		"a bad name":     {func() { New("My Plugin", "1.0.0") }, `sdk: plugin name "My Plugin" must match`},
-		"an underscore":  {func() { New("my_plugin", "1.0.0") }, `sdk: plugin name "my_plugin" must match`},
-		"two settings":   {func() { p := New("p", "1"); Configure[struct{}](p, nil); Configure[struct{}](p, nil) }, "sdk: Configure is called twice"},
+		"no name":       {func() { New("", "1.0.0") }, `sdk: plugin name "" must match`},
+		"a bad name":    {func() { New("My Plugin", "1.0.0") }, `sdk: plugin name "My Plugin" must match`},
+		"an underscore": {func() { New("my_plugin", "1.0.0") }, `sdk: plugin name "my_plugin" must match`},
+		"two settings": {func() { p := New("p", "1"); Configure[struct{}](p, nil); Configure[struct{}](p, nil) },
+			"sdk: Configure is called twice"},
 		"no description": {func() { AddTool[struct{}](New("p", "1"), Tool{Name: "x"}, nil) }, "no description"},
 	} {
 		t.Run(name, func(t *testing.T) {

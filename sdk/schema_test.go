@@ -244,16 +244,24 @@ type (
 
 func TestInferSchemaRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ got, want string }{
-		"no struct":                {infer[[]string](), `tool "t": []string is not a struct; only structs have named fields`},
-		"a pointer":                {infer[*point](), `tool "t": *sdk.point is not a struct; only structs have named fields`},
-		"a channel, deep inside":   {infer[wrapper](), `tool "t": sdk.wrapper.Inner: struct { C chan int "json:\"c\"" }.C: chan int has no JSON Schema; use another type, or bring an InputSchema`},
-		"a func":                   {infer[struct{ F func() }](), `tool "t": struct { F func() }.F: func() has no JSON Schema; use another type, or bring an InputSchema`},
-		"an interface":             {infer[struct{ F io.Reader }](), `tool "t": struct { F io.Reader }.F: io.Reader has no JSON Schema; use another type, or bring an InputSchema`},
-		"a map with other keys":    {infer[struct{ F map[int]string }](), `tool "t": struct { F map[int]string }.F: map[int]string: only maps with string keys are JSON objects`},
-		"a struct in itself":       {infer[node](), `tool "t": sdk.node.Next: sdk.node contains itself; use json.RawMessage there, or bring an InputSchema`},
-		"a map in itself":          {infer[struct{ F forest }](), `tool "t": struct { F sdk.forest }.F: sdk.forest contains itself; use json.RawMessage there, or bring an InputSchema`},
-		"a slice in itself":        {infer[struct{ F list }](), `tool "t": struct { F sdk.list }.F: sdk.list contains itself; use json.RawMessage there, or bring an InputSchema`},
-		"a struct embedded itself": {infer[Loop](), `tool "t": sdk.Loop.Loop: sdk.Loop contains itself; use json.RawMessage there, or bring an InputSchema`},
+		"no struct": {infer[[]string](), `tool "t": []string is not a struct; only structs have named fields`},
+		"a pointer": {infer[*point](), `tool "t": *sdk.point is not a struct; only structs have named fields`},
+		"a channel, deep inside": {infer[wrapper](),
+			`tool "t": sdk.wrapper.Inner: struct { C chan int "json:\"c\"" }.C: chan int has no JSON Schema; use another type, or bring an InputSchema`},
+		"a func": {infer[struct{ F func() }](),
+			`tool "t": struct { F func() }.F: func() has no JSON Schema; use another type, or bring an InputSchema`},
+		"an interface": {infer[struct{ F io.Reader }](),
+			`tool "t": struct { F io.Reader }.F: io.Reader has no JSON Schema; use another type, or bring an InputSchema`},
+		"a map with other keys": {infer[struct{ F map[int]string }](),
+			`tool "t": struct { F map[int]string }.F: map[int]string: only maps with string keys are JSON objects`},
+		"a struct in itself": {infer[node](),
+			`tool "t": sdk.node.Next: sdk.node contains itself; use json.RawMessage there, or bring an InputSchema`},
+		"a map in itself": {infer[struct{ F forest }](),
+			`tool "t": struct { F sdk.forest }.F: sdk.forest contains itself; use json.RawMessage there, or bring an InputSchema`},
+		"a slice in itself": {infer[struct{ F list }](),
+			`tool "t": struct { F sdk.list }.F: sdk.list contains itself; use json.RawMessage there, or bring an InputSchema`},
+		"a struct embedded itself": {infer[Loop](),
+			`tool "t": sdk.Loop.Loop: sdk.Loop contains itself; use json.RawMessage there, or bring an InputSchema`},
 		"one name twice": {infer[struct {
 			A int `json:"B"`
 			B int
@@ -262,10 +270,11 @@ func TestInferSchemaRefuses(t *testing.T) {
 			Shared
 			ID int `json:"id"`
 		}](), `tool "t": struct { sdk.Shared; ID int "json:\"id\"" }.ID: two fields have the JSON name "id"`},
-		"a hidden embedded pointer": {infer[struct{ *hidden }](), `tool "t": struct { *sdk.hidden }.hidden: encoding/json cannot fill an embedded pointer to an unexported struct`},
+		"a hidden embedded pointer": {infer[struct{ *hidden }](),
+			`tool "t": struct { *sdk.hidden }.hidden: encoding/json cannot fill an embedded pointer to an unexported struct`},
 		"a name that is none": {infer[struct {
 			F int `json:"it's"`
-		}](), `tool "t": struct { F int "json:\"it's\"" }.F: encoding/json does not take the name "it's"`},
+		}](), `tool "t": struct { F int "json:\"it's\"" }.F: encoding/json does not accept the name "it's"`},
 		"numbers as strings": {infer[struct {
 			F int `json:"f,string"`
 		}](), `tool "t": struct { F int "json:\"f,string\"" }.F: the json option "string" is not supported`},

@@ -30,11 +30,11 @@ import (
 // cleanup is how long handlers have to end once the plugin is to stop.
 const cleanup = time.Second
 
-// Serve makes this process the plugin p until its host ends it, and does not return. It is the last line of main. Run by
-// hand it prints one line that says what it is, and exits with code 2.
+// Serve makes this process the plugin p until its host ends it, and does not return. It is the last line of main. Run
+// by hand it prints one line that says what it is, and exits with code 2.
 //
-// While it serves, what the process prints on standard output and standard error goes to the host's log. If the plugin dies,
-// the error of its calls quotes the last lines of standard error.
+// While it serves, what the process prints on standard output and standard error goes to the host's log. If the plugin
+// dies, the error of its calls quotes the last lines of standard error.
 func Serve(p *Plugin) {
 	if os.Getenv(wire.Handshake.MagicCookieKey) != wire.Handshake.MagicCookieValue {
 		fmt.Fprintln(os.Stderr, p.byHand())
@@ -66,7 +66,7 @@ func (p *Plugin) byHand() string {
 	if len(names) > 0 {
 		tools = "tools: " + strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s %s is a toolhost plugin (%s). A host runs it: name this file in a plugin block of config.hcl, then `toolhost discover`.",
+	return fmt.Sprintf("%s %s is a toolhost plugin (%s). To use it, name this file in a plugin block of config.hcl.",
 		p.name, p.version, tools)
 }
 
@@ -87,8 +87,8 @@ func (s *server) serve() {
 	})
 }
 
-// drain waits for the handlers, whose contexts have ended, and for the functions that AtEnd was given, but no longer than
-// cleanup. No other handler begins after it.
+// drain waits for the handlers, whose contexts have ended, and for the functions that AtEnd was given, but no longer
+// than cleanup. No other handler begins after it.
 func (s *server) drain() {
 	var ends sync.WaitGroup
 	ends.Go(s.plugin.end)
@@ -121,22 +121,24 @@ func (*glue) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn)
 	return nil, errors.New("the plugin's end calls nothing")
 }
 
-// A stderr is the standard error that the plugin was given. go-plugin puts a pipe in its place and sends what comes out of
-// that to the host, by calls: what a plugin prints right before it ends would be lost on that way.
+// A stderr is the standard error that the plugin was given. go-plugin puts a pipe in its place and sends what comes out
+// of that to the host, by calls: what a plugin prints right before it ends would be lost on that way.
 type stderr struct {
 	given, replaced *os.File
 	once            sync.Once
 }
 
-// keepStderr is called before go-plugin is. A host that is gone, and reads no more, must not end the plugin before it has
-// cleaned up, as SIGPIPE would; it is caught and not ignored, since programs that the plugin starts inherit the latter.
+// keepStderr is called before go-plugin is. A host that is gone, and reads no more, must not end the plugin before it
+// has cleaned up, as SIGPIPE would; it is caught and not ignored, since programs that the plugin starts inherit the
+// latter.
 func keepStderr() *stderr {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return &stderr{given: os.Stderr}
 }
 
-// option has the server put it back ahead of the first request, which is after go-plugin took it and before any handler. It
-// holds on to go-plugin's pipe: once that is collected and so closed, go-plugin reads its end over and over.
+// option has the server put it back ahead of the first request, which is after go-plugin took it and before any
+// handler. It holds on to go-plugin's pipe: once that is collected and so closed, go-plugin reads its end over and
+// over.
 func (s *stderr) option() grpc.ServerOption {
 	return grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
 		s.once.Do(func() { s.replaced, os.Stderr = os.Stderr, s.given })
@@ -150,8 +152,8 @@ func init() {
 	}
 }
 
-// serveListener serves the plugin over plain gRPC, without go-plugin, until ctx ends, for tests. It returns when all calls
-// have ended.
+// serveListener serves the plugin over plain gRPC, without go-plugin, until ctx ends, for tests. It returns when all
+// calls have ended.
 func (p *Plugin) serveListener(ctx context.Context, lis net.Listener) error {
 	g := grpc.NewServer(append(wire.ServerOptions(), grpc.WaitForHandlers(true))...)
 	pluginv1.RegisterPluginServiceServer(g, &server{plugin: p, base: ctx})

@@ -28,7 +28,8 @@ func TestServeByHand(t *testing.T) {
 	if !ok || exit.ExitCode() != 2 {
 		t.Errorf("exit is %v, want code 2", exit)
 	}
-	if stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "tools: hello") {
+	if stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 ||
+		!strings.Contains(stderr.String(), "tools: hello") {
 		t.Errorf("stdout is %q and stderr %q; want one line on stderr that names the tools", &stdout, &stderr)
 	}
 }
@@ -128,7 +129,8 @@ func TestLifeline(t *testing.T) {
 	t.Run("is not held", func(t *testing.T) {
 		p := start(t, "greet", nil)
 		_ = p.lifeline.Close()
-		if tools, err := p.Tools(t.Context()); err != nil || !slices.ContainsFunc(tools, func(t sdk.Tool) bool { return t.Name == "hello" }) {
+		if tools, err := p.Tools(t.Context()); err != nil || !slices.ContainsFunc(tools,
+			func(t sdk.Tool) bool { return t.Name == "hello" }) {
 			t.Errorf("without %s the tools are %+v, %v", wire.EnvLifeline, tools, err)
 		}
 	})

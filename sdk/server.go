@@ -72,13 +72,23 @@ func (s *server) Preview(ctx context.Context, r *pluginv1.PreviewRequest) (*plug
 	if e == nil || e.preview == nil {
 		return &pluginv1.PreviewResponse{}, nil
 	}
-	call := &pluginv1.CallRequest{CallId: r.GetCallId(), Tool: r.GetTool(), Arguments: r.GetArguments(), Workdir: r.GetWorkdir(),
-		SessionId: r.GetSessionId(), SingleCall: r.GetSingleCall()}
+	call := &pluginv1.CallRequest{
+		CallId:     r.GetCallId(),
+		Tool:       r.GetTool(),
+		Arguments:  r.GetArguments(),
+		Workdir:    r.GetWorkdir(),
+		SessionId:  r.GetSessionId(),
+		SingleCall: r.GetSingleCall(),
+	}
 	if failure := wire.CheckRequest(call); failure != nil {
 		return &pluginv1.PreviewResponse{Error: failure}, nil
 	}
 	request := requestFromWire(call)
-	preview, failure := guard(request, "the preview of "+r.GetTool(), func() (*Preview, error) { return e.preview(ctx, request) })
+	preview, failure := guard(
+		request,
+		"the preview of "+r.GetTool(),
+		func() (*Preview, error) { return e.preview(ctx, request) },
+	)
 	return previewToWire(preview, failure), nil
 }
 
@@ -87,8 +97,12 @@ func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer
 	defer end()
 	id := cmp.Or(r.GetRunId(), r.GetCallId())
 	if !s.runs.begin(id) { // a status and no result: what the first run of the call returned is not known here
-		return status.Errorf(codes.AlreadyExists, "call %.100q of %.100s is a repeat of one that this plugin has had; it is not run again",
-			r.GetCallId(), r.GetTool())
+		return status.Errorf(
+			codes.AlreadyExists,
+			"call %.100q of %.100s is a repeat of one that this plugin has had; it is not run again",
+			r.GetCallId(),
+			r.GetTool(),
+		)
 	}
 	defer s.runs.end(id)
 	out := wire.NewSender(stream)
@@ -102,7 +116,9 @@ func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer
 			out.Event(m)
 		}
 	}
-	result := failed(&Error{Name: "Exited", Message: "the tool " + r.GetTool() + " ended its goroutine instead of returning"})
+	result := failed(
+		&Error{Name: "Exited", Message: "the tool " + r.GetTool() + " ended its goroutine instead of returning"},
+	)
 	defer func() { err = out.Result(resultToWire(result)) }() // deferred, since runtime.Goexit (testing's FailNow) runs nothing else
 	result = s.plugin.run(ctx, request)
 	return nil

@@ -49,7 +49,8 @@ func TestGraceOfOverdue(t *testing.T) {
 	defer s.overdue.watch(ctx)()
 	cancel()
 	for grace, late := range map[int64]int64{math.MinInt64: 1, -1: 1, 0: 1, math.MaxInt64: 0} {
-		if r, err := s.Overdue(t.Context(), &pluginv1.OverdueRequest{GraceMs: grace}); r.GetHandlers() != 1 || r.GetLate() != late || err != nil {
+		if r, err := s.Overdue(t.Context(), &pluginv1.OverdueRequest{GraceMs: grace}); r.GetHandlers() != 1 ||
+			r.GetLate() != late || err != nil {
 			t.Errorf("a grace of %d gives %v, %v", grace, r, err)
 		}
 	}
@@ -71,7 +72,8 @@ func TestRunIDsAreBounded(t *testing.T) {
 	if n := len(m.known); n != maxEnded+1 || len(m.ended) != maxEnded {
 		t.Errorf("%d calls are known, want %d", n, maxEnded+1)
 	}
-	for id, fresh := range map[string]bool{"running": false, "0": true, fmt.Sprint(2 * maxEnded): false, fmt.Sprint(3*maxEnded - 1): false} {
+	for id, fresh := range map[string]bool{"running": false, "0": true, fmt.Sprint(2 * maxEnded): false,
+		fmt.Sprint(3*maxEnded - 1): false} {
 		if m.begin(id) != fresh {
 			t.Errorf("call %s is new: %t, want %t", id, !fresh, fresh)
 		}

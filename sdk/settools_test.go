@@ -33,7 +33,10 @@ func TestAddToolPanics(t *testing.T) {
 			p.AddRawTool(sdk.Tool{Name: "x", Description: "d"}, returns(nil, nil))
 		},
 		`sdk: tool "x": []int is not a struct; only structs have named fields`: func(p *sdk.Plugin) {
-			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"}, func(context.Context, *sdk.Request, []int) (*sdk.Result, error) { return nil, nil })
+			sdk.AddTool(p, sdk.Tool{Name: "x", Description: "d"},
+				func(context.Context, *sdk.Request, []int) (*sdk.Result, error) {
+					return nil, nil
+				})
 		},
 		`sdk: the configuration: int is not a struct; only structs have named fields`: func(p *sdk.Plugin) {
 			sdk.Configure(p, func(context.Context, *sdk.Request, int) error { return nil })

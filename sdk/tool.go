@@ -13,17 +13,17 @@ import (
 	"github.com/toolhost/toolhost/internal/wire"
 )
 
-// A Handler runs one tool. The arguments in r fit the tool's input schema when the caller is a toolhost.
+// A Handler runs one tool. A toolhost has checked the arguments in r against the tool's input schema.
 //
-// Handlers run in parallel, also with themselves. When ctx ends (the caller gave up, the deadline passed, the host is
-// closing) a handler has about a second to clean up. A failure is best returned as an *Error; other errors are shown to
-// the model by their text. A panic fails the call, not the process, unless it is in a goroutine that the handler started.
+// Handlers run in parallel, also with themselves. When ctx ends (the call was canceled, the deadline passed, the host
+// is closing) a handler has about a second to clean up and return. A failure is best an *Error; of other errors the
+// model reads the text. A panic fails the call, not the process, unless it is in a goroutine that the handler started.
 type Handler func(ctx context.Context, r *Request) (*Result, error)
 
 // A Tool is the definition of a tool: what a model reads before it calls, and what the host needs to know.
 type Tool struct {
-	// Name is the tool's own name, ^[A-Za-z0-9][A-Za-z0-9_-]*$ without "__". The host puts "PLUGIN__" before it; both
-	// together have at most 64 characters. No two tools of a plugin may have names that differ only by letter case.
+	// Name is the tool's own name, ^[A-Za-z0-9][A-Za-z0-9_-]*$ without "__". Models see "PLUGIN__NAME", of at most 64
+	// characters. Names of two tools of a plugin must differ by more than letter case.
 	Name string `json:"name"`
 	// Title is a short name for people, of at most 256 bytes.
 	Title string `json:"title,omitempty"`
@@ -33,30 +33,30 @@ type Tool struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 	// OutputSchema is the JSON Schema of Result.Structured, or nil.
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
-	// Hints say how the tool behaves. They are the plugin's word, which a host need not trust.
+	// Hints say how the tool behaves. A host need not trust them.
 	Hints Hints `json:"hints,omitzero"`
-	// Category is a free word to group tools by, of at most 64 bytes.
+	// Category is any word to group tools by, of at most 64 bytes.
 	Category string `json:"category,omitempty"`
-	// CostTier says what a call costs: Free, Cheap, Expensive, or "" for not told.
+	// CostTier says what a call costs: Free, Cheap, Expensive, or "" when not known.
 	CostTier CostTier `json:"cost_tier,omitempty"`
-	// Timeout is how long a call may take; zero leaves it to the host.
+	// Timeout is how long a call usually may take; zero leaves it to the host, whose configuration overrides it.
 	Timeout time.Duration `json:"-"`
-	// MaxResultBytes is how much of a result the model should see; zero leaves it to the host.
+	// MaxResultBytes is how many bytes of a result the model should see; zero leaves it to the host.
 	MaxResultBytes int64 `json:"max_result_bytes,omitempty"`
-	// OriginalName is the name where the tool comes from, when it had to be changed to fit.
+	// OriginalName is the name of the tool at its source, when Name had to differ; at most 1024 bytes.
 	OriginalName string `json:"original_name,omitempty"`
-	// Previews is true when the plugin can tell what a call would do; set by AddPreview.
+	// Previews is true when the tool has a preview; AddPreview sets it.
 	Previews bool `json:"previews,omitempty"`
-	// Stateful is true for a tool that works with what other calls left in the plugin's process, such as jobs or a history.
-	// A host that makes one call and ends does not offer it.
+	// Stateful is true for a tool that uses state that other calls left in the plugin's process, such as jobs or a
+	// history. A host that makes one call and ends does not offer it.
 	Stateful bool `json:"stateful,omitempty"`
-	// ForeignSchema is true when the input schema was written for clients of another kind, as those of discovered tools are.
-	// A host checks the formats that it names, and offers the tool also where it cannot use a part of the schema, such as a
-	// pattern with a lookahead, which is then not checked.
+	// ForeignSchema is true when the input schema was written for other clients, as those of discovered tools are. A host
+	// checks the formats in it, and does not check a part that it does not support, such as a pattern with a lookahead,
+	// instead of refusing the tool.
 	ForeignSchema bool `json:"foreign_schema,omitempty"`
-	// PathAware says that the tool takes files and folders as path or paths, the work folder where it is given none, that it
-	// leaves out what Request.LeaveOut names, and reads in Request.Roots. Where a rule denies a part of a folder, the host
-	// refuses the folder to other tools.
+	// PathAware is true for a tool that takes files and folders as the arguments path or paths, the work folder by
+	// default, that leaves out what Request.LeaveOut names, and that reads in Request.Roots. Where a rule denies a part of
+	// a folder, the host refuses calls of other tools for that folder.
 	PathAware bool `json:"path_aware,omitempty"`
 }
 
@@ -88,7 +88,7 @@ func (t *Tool) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Hints are the hints of MCP's tool annotations. Nil means not told: write Yes or No.
+// Hints are those of MCP's tool annotations. Nil means not known; set a hint to Yes or No.
 type Hints struct {
 	// ReadOnly: a call changes nothing.
 	ReadOnly *bool `json:"read_only,omitempty"`
@@ -100,7 +100,7 @@ type Hints struct {
 	OpenWorld *bool `json:"open_world,omitempty"`
 }
 
-// Yes and No are the two values of a hint that is told.
+// Yes and No are the values of a Hint.
 var (
 	Yes = new(true)
 	No  = new(false)
@@ -130,9 +130,9 @@ type Description struct {
 	Notices []string
 }
 
-// Limits of names and descriptions.
+// Limits of a definition.
 const (
-	// MaxDescription is the longest description, in bytes.
+	// MaxDescription is the longest description, in bytes: 8 KiB.
 	MaxDescription = 8 << 10
 
 	maxToolName = 61 // leaves room for the shortest "PLUGIN__"
@@ -143,7 +143,7 @@ const (
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-// Check says what is wrong with a definition, all of it, or nil. Hosts call it on what plugins declare.
+// Check returns all that is wrong with a definition, or nil. Hosts check the definitions of plugins with it.
 func (t *Tool) Check() error {
 	return errors.Join(t.checkName(), t.checkText(), t.checkSchema("input", t.InputSchema), t.checkOutput())
 }
@@ -168,7 +168,12 @@ func (t *Tool) checkText() error {
 	case strings.TrimSpace(t.Description) == "":
 		return fmt.Errorf("tool %q has no description; models need one to choose it", t.Name)
 	case len(t.Description) > MaxDescription:
-		return fmt.Errorf("tool %q: the description has %d bytes; the limit is %d", t.Name, len(t.Description), MaxDescription)
+		return fmt.Errorf(
+			"tool %q: the description has %d bytes; the limit is %d",
+			t.Name,
+			len(t.Description),
+			MaxDescription,
+		)
 	case excess != "":
 		return fmt.Errorf("tool %q: the %s", t.Name, excess)
 	case !slices.Contains([]CostTier{"", Free, Cheap, Expensive}, t.CostTier):
@@ -186,7 +191,7 @@ func (t *Tool) checkOutput() error {
 	return t.checkSchema("output", t.OutputSchema)
 }
 
-// checkSchema looks at the outside only; a host compiles the schema and looks at the rest.
+// checkSchema looks at the type of a schema alone; a host compiles it.
 func (t *Tool) checkSchema(which string, schema json.RawMessage) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &object); err != nil || object == nil {

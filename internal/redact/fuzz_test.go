@@ -8,7 +8,8 @@ import (
 
 // What was JSON stays JSON, and a second look finds nothing new.
 func FuzzRedactJSON(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"password":"x"}`, `{"a":"hunter22","b":[1,2.5e3,null]}`, `{"a":"hunt\u0065r22"}`, ` [ "token: abcdefghijklmnopqr" ] `, `"\ud800"`, "\"\xff\"",
+	for _, seed := range []string{`{}`, `{"password":"x"}`, `{"a":"hunter22","b":[1,2.5e3,null]}`,
+		`{"a":"hunt\u0065r22"}`, ` [ "token: abcdefghijklmnopqr" ] `, `"\ud800"`, "\"\xff\"",
 		`{"token":{"a":"]","b":[]},"c":1}`, `{"hunter22":{"secret":[{}]}}`, `1`, `"`, `{"a":"password=\"x"}`} {
 		f.Add([]byte(seed))
 	}

@@ -14,7 +14,8 @@ import (
 // secretName tells names whose values are secret, whatever they look like: those that hold the words, with or without
 // separators. Counts such as max_tokens are none.
 var secretName = lazy.Regexp(`(?i)(?:passw(?:or)?d|passphrase|passcode|secret|api[_. -]?key|mnemonic|seed[_. -]?phrase` +
-	`|(?:token|` + namedKey + `|credentials?|authorization|cookie|^pwd|(?:^|_)auth|connection[_. -]?string|webhook[_. -]?url)$)`)
+	`|(?:token|` + namedKey +
+	`|credentials?|authorization|cookie|^pwd|(?:^|_)auth|connection[_. -]?string|webhook[_. -]?url)$)`)
 
 // secretFlag tells arguments of a program whose next argument is secret.
 var secretFlag = lazy.Regexp(`(?i)^--?[\w-]*(?:` + named + `|token)$`)
@@ -26,8 +27,9 @@ var (
 )
 
 // JSON gives the text with [redacted] in the place of each secret, which may be written with escapes. Values of names
-// such as password or api_key are secrets as a whole, unless they are null, true, false or "". What was JSON stays JSON;
-// what was not is taken for text. The text itself is never changed, and is the result if there is nothing to redact.
+// such as password or api_key are secrets as a whole, unless they are null, true, false or "". What was JSON stays
+// JSON; what was not is taken for text. The text itself is never changed, and is the result if there is nothing to
+// redact.
 func (r *Redactor) JSON(text []byte) []byte {
 	plain := string(text)
 	if !json.Valid(text) {
@@ -88,7 +90,8 @@ func token(text []byte) []byte {
 
 // suspects says quickly of most texts that they have neither secrets nor names of secrets.
 func (r *Redactor) suspects(text string) bool {
-	return wide(text) || likely(text) != patternSet{} || slices.ContainsFunc(r.secrets, func(s string) bool { return strings.Contains(text, s) }) ||
+	return wide(text) || likely(text) != patternSet{} || slices.ContainsFunc(r.secrets,
+		func(s string) bool { return strings.Contains(text, s) }) ||
 		len(r.findEncoded(nil, text)) > 0
 }
 
@@ -169,8 +172,8 @@ func unquote(text []byte) (out string) {
 	return out
 }
 
-// Name says whether what stands behind a name is a secret, whatever it looks like: password, api_key, Authorization, also
-// with blanks around it or in letters of full width.
+// Name says whether what stands behind a name is a secret, whatever it looks like: password, api_key, Authorization,
+// also with blanks around it or in letters of full width.
 func Name(name string) bool {
 	return secretName().MatchString(strings.TrimFunc(norm.NFKC.String(name), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)

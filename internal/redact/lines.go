@@ -10,8 +10,8 @@ type Blocks struct {
 	left int // lines that may still belong to the key that has begun
 }
 
-// Inside says whether the line goes on with a private key that began in a line before, up to the line that ends it. Such a
-// line is secret as a whole. The line in which a key begins is not one of them: Text redacts it.
+// Inside says whether the line goes on with a private key that began in a line before, up to the line that ends it.
+// Such a line is secret as a whole. The line in which a key begins is not one of them: Text redacts it.
 func (b *Blocks) Inside(line []byte) bool {
 	if b.left > 0 {
 		b.left--

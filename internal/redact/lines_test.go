@@ -8,13 +8,16 @@ import (
 func TestKeysOverSeveralLines(t *testing.T) {
 	begin, end := "-----BEGIN OPENSSH PRIVATE"+" KEY-----", "-----END OPENSSH PRIVATE"+" KEY-----"
 	for in, want := range map[string]string{
-		"a\n" + begin + "\nAAAA\nBBBB\n" + end + "\nb":                                                              "a\n[redacted]\nb",
-		"key: " + begin + "\nAAAA\n" + end + "\nb\n" + begin + "\nCC\n" + end:                                       "key: [redacted]\nb\n[redacted]",
-		"x " + begin + " AAAA " + end + " y\nb":                                                                     "x [redacted] y\nb",
+		"a\n" + begin + "\nAAAA\nBBBB\n" + end +
+			"\nb": "a\n[redacted]\nb",
+		"key: " + begin + "\nAAAA\n" + end + "\nb\n" + begin + "\nCC\n" +
+			end: "key: [redacted]\nb\n[redacted]",
+		"x " + begin + " AAAA " + end +
+			" y\nb": "x [redacted] y\nb",
 		`{"@message":"` + begin + `"}` + "\n" + `{"@message":"AAAA"}` + "\n" + `{"@message":"` + end + `"}` + "\nb": `{"@message":"[redacted]` + "\nb",
-		"no BEGIN of a PRIVATE thing\nb":                                                                            "no BEGIN of a PRIVATE thing\nb",
-		"Private-Lines: 2\nAAAA\nBBBB\nPrivate-MAC: 00\nb":                                                          "Private-Lines: 2\nb",
-		begin + strings.Repeat("\nAAAA", maxBlock) + "\nb":                                                          "[redacted]\nb",
+		"no BEGIN of a PRIVATE thing\nb":                   "no BEGIN of a PRIVATE thing\nb",
+		"Private-Lines: 2\nAAAA\nBBBB\nPrivate-MAC: 00\nb": "Private-Lines: 2\nb",
+		begin + strings.Repeat("\nAAAA", maxBlock) + "\nb": "[redacted]\nb",
 	} {
 		var blocks Blocks
 		var out []string

@@ -42,8 +42,8 @@ func (p pattern) findIn(found []span, text string, offset int) []span {
 	return found
 }
 
-// named are ends of names whose values are secret, and value is a value, within quotes or not. What is named token needs
-// more of a look where it does not follow "=".
+// named are ends of names whose values are secret, and value is a value, within quotes or not. What is named token
+// needs more of a look where it does not follow "=".
 const (
 	named = `(?:passw(?:or)?d|passphrase|passcode|secret|` + namedKey + `|credentials?|cookie|mnemonic|seed[_ -]?phrase)`
 	value = `(?:"((?:[^"\\]|\\.)*)|'([^']*)|\\+"([^"\\]*)|(\[redacted\]|[^\s"'\\,;&(){}<>]+))`
@@ -53,17 +53,19 @@ const (
 	rest     = `(?:"[^"\n]*"|'[^'\n]*'|[^\n|;&"'])*`
 )
 
-var namedHints = []string{"passw", "passphrase", "passcode", "secret", "key", "credential", "cookie", "token", "mnemonic", "seed"}
+var namedHints = []string{"passw", "passphrase", "passcode", "secret", "key", "credential", "cookie", "token",
+	"mnemonic", "seed"}
 
 // nameHints stand in the names of JSON that only redact_json.go knows.
 var nameHints = []string{"pwd", "auth", "connection", "webhook", "--", "-u", "-a"}
 
-// patterns are keys and tokens of well-known services by their published prefixes, private keys, credentials in URLs and
-// headers, values behind telling names, and passwords among the arguments of well-known commands.
+// patterns are keys and tokens of well-known services by their published prefixes, private keys, credentials in URLs
+// and headers, values behind telling names, and passwords among the arguments of well-known commands.
 var patterns = slices.Concat([]pattern{
 	prefixed(`gh[oprsu]_[A-Za-z0-9]{16,}`, "ghp_", "gho_", "ghr_", "ghs_", "ghu_"),
 	prefixed(`github_pat_\w{16,}`, "github_pat_"),
-	prefixed(`gl[a-z]{1,6}-[\w.-]{16,}`, "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-", "glsoat-", "glffct-", "glwt-"),
+	prefixed(`gl[a-z]{1,6}-[\w.-]{16,}`, "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-",
+		"glsoat-", "glffct-", "glwt-"),
 	prefixed(`(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`, "akia", "asia", "abia", "acca"),
 	prefixed(`AIza[\w-]{30,}`, "aiza"),
 	prefixed(`GOCSPX-[\w-]{20,}`, "gocspx-"),
@@ -88,14 +90,16 @@ var patterns = slices.Concat([]pattern{
 	prefixed(`do[opr]_v1_[0-9a-f]{32,}`, "o_v1_", "p_v1_", "r_v1_"),
 	prefixed(`shp(?:at|ss|ca|pa)_[0-9a-fA-F]{16,}`, "shpat_", "shpss_", "shpca_", "shppa_"),
 	prefixed(`sq0[a-z]{3}-[\w-]{20,}`, "sq0"),
-	prefixed(`(?:pul|r8|gsk|tvly|fw|nvapi|xai|pplx)[-_][\w-]{20,}`, "pul-", "r8_", "gsk_", "tvly-", "fw_", "nvapi-", "xai-", "pplx-"),
+	prefixed(`(?:pul|r8|gsk|tvly|fw|nvapi|xai|pplx)[-_][\w-]{20,}`, "pul-", "r8_", "gsk_", "tvly-", "fw_", "nvapi-",
+		"xai-", "pplx-"),
 	prefixed(`lin_(?:api|oauth)_\w{20,}`, "lin_api_", "lin_oauth_"),
 	prefixed(`ntn_\w{20,}`, "ntn_"),
 	prefixed(`fig[doc]_[\w-]{20,}`, "figd_", "figo_", "figc_"),
 	prefixed(`gl(?:sa|c)_[\w+/=]{20,}`, "glsa_", "glc_"),
 	prefixed(`sntry[su]_[\w+/=.-]{20,}`, "sntrys_", "sntryu_"),
 	prefixed(`NR(?:AK|II|JS|AL)-[\w-]{16,}`, "nrak-", "nrii-", "nrjs-", "nral-"),
-	prefixed(`dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{20,}`, "dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."),
+	prefixed(`dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{20,}`, "dp.pt.", "dp.st.", "dp.ct.", "dp.sa.", "dp.scim.",
+		"dp.audit."),
 	prefixed(`PMAK-[\w-]{20,}`, "pmak-"),
 	prefixed(`AT(?:ATT|CTT|BB)[\w=-]{20,}`, "atatt", "atctt", "atbb"),
 	prefixed(`dapi[0-9a-f]{32}\b`, "dapi"),
@@ -130,12 +134,14 @@ func commandPatterns() (out []pattern) {
 		hints              []string
 		programs, argument string
 	}{
-		{[]string{"curl", "wget"}, `curl|wget2?`, `\s(?:-[A-Za-z#]*[uU]\s*|--(?:proxy-)?user[\s=]+)["']?[^\s"':]*:([^"'\s]+)`},
+		{[]string{"curl", "wget"}, `curl|wget2?`,
+			`\s(?:-[A-Za-z#]*[uU]\s*|--(?:proxy-)?user[\s=]+)["']?[^\s"':]*:([^"'\s]+)`},
 		{[]string{"http ", "https ", "xh ", "xhs "}, `https?|xhs?`, `\s(?:-a\s*|--auth[\s=]+)["']?[^\s"':]*:([^"'\s]+)`},
 		{[]string{"mysql", "mariadb"}, `(?:mysql|mariadb)[\w-]*`, `\s-p` + word},
 		{[]string{"sshpass"}, `sshpass`, `\s-p\s*` + word},
 		{[]string{"redis-cli", "valkey-cli"}, `redis-cli|valkey-cli`, `\s-a\s+` + word},
-		{[]string{"login"}, `(?:docker|podman|nerdctl|helm|oras|crane|skopeo|buildah|az|oc|cf)\s+(?:[\w-]+\s+)?login`, `\s-p\s*` + word},
+		{[]string{"login"}, `(?:docker|podman|nerdctl|helm|oras|crane|skopeo|buildah|az|oc|cf)\s+(?:[\w-]+\s+)?login`,
+			`\s-p\s*` + word},
 		{[]string{"ldap"}, `ldap\w+`, `\s-w\s*` + word},
 		{[]string{"openssl"}, `openssl`, `\s(?:pass:|-[kK]\s+)` + word},
 		{[]string{"7z", "rar "}, `7z[arz]?|rar|unrar`, `\s-p` + word},

@@ -21,8 +21,9 @@ const (
 	minSecret = 6
 )
 
-// A Redactor takes secrets out of what is written down: values that it knows, and what looks like the keys and tokens of
-// well-known services. It cannot know a secret that looks like any other word. It may be used from several goroutines.
+// A Redactor takes secrets out of what is written down: values that it knows, and what looks like the keys and tokens
+// of well-known services. It cannot know a secret that looks like any other word. It may be used from several
+// goroutines.
 type Redactor struct {
 	secrets []string // as they stand in texts
 	encoded []string // as they stand within longer runs of base64
@@ -54,12 +55,13 @@ func spellings(secret string) []string {
 		fmt.Fprintf(&percent, "%%%02X", secret[i])
 		fmt.Fprintf(&escaped, `\x%02x`, secret[i])
 	}
-	return []string{secret, string(inJSON[1 : len(inJSON)-1]), quoted(secret), unquote(inJSON), url.QueryEscape(secret), url.PathEscape(secret),
+	return []string{secret, string(inJSON[1 : len(inJSON)-1]), quoted(secret), unquote(inJSON), url.QueryEscape(secret),
+		url.PathEscape(secret),
 		inHex, strings.ToUpper(inHex), percent.String(), strings.ToLower(percent.String()), escaped.String()}
 }
 
-// inBase64 are the characters that base64 always has for a secret, whatever stands before and after it: three spellings,
-// one for each place in a group of three bytes where it may begin, and three more in the alphabet of URLs.
+// inBase64 are the characters that base64 always has for a secret, whatever stands before and after it: three
+// spellings, one for each place in a group of three bytes where it may begin, and three more in the alphabet of URLs.
 func inBase64(secret string) (out []string) {
 	for before := range 3 {
 		text := base64.StdEncoding.EncodeToString(append(make([]byte, before), secret...))

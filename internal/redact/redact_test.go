@@ -51,8 +51,10 @@ func TestTextPatterns(t *testing.T) {
 }
 
 func TestTextStays(t *testing.T) {
-	for _, in := range []string{"", "max_tokens=100", "unexpected token: }", "unexpected token: expected a name", "http://host:80/a@b", "http://[::1]:80/",
-		"task-force-of-the-many-people", "asset", "ghp_short", "the secret of success", "bearer of news", "password", "--token-file path", "key = value",
+	for _, in := range []string{"", "max_tokens=100", "unexpected token: }", "unexpected token: expected a name",
+		"http://host:80/a@b", "http://[::1]:80/",
+		"task-force-of-the-many-people", "asset", "ghp_short", "the secret of success", "bearer of news", "password",
+		"--token-file path", "key = value",
 		"a:b@c", "eyJ.x.y", "sk-short", "monkey: banana", `{"password":""}`} {
 		if got := New().Text(in); got != in {
 			t.Errorf("Text(%q) = %q", in, got)

@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
-// An empty element takes two bytes on the wire and hundreds in memory, so a message within its limit could still fill the
-// host's memory. The host's codec counts the elements first.
+// An empty element takes two bytes on the wire and hundreds in memory, so a message within its limit could still fill
+// the host's memory. The host's codec counts the elements first.
 const (
 	maxListed  = 1 << 14  // tools, or notices, of a plugin
 	fewEnough  = maxParts // bytes of a message that cannot have too many elements
@@ -59,7 +59,8 @@ func elements(data []byte, v any) (n, most int) {
 	return 0, 0
 }
 
-// count counts the fields of a number, or those that the path leads to in them. It stops where the message is broken, which its decoder finds again.
+// count counts the fields of a number, or those that the path leads to in them. It stops where the message is broken,
+// which its decoder finds again.
 func count(data []byte, field protowire.Number, path ...protowire.Number) (n int) {
 	for len(data) > 0 {
 		number, kind, size := protowire.ConsumeTag(data)

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// PeerCredentials are gRPC transport credentials that ask the kernel who is at the other end of a Unix socket: the same user,
-// and, when pid is not zero, that very process. Within a private folder this proves what mutual TLS would, for microseconds
-// instead of milliseconds. Nothing is encrypted, and nothing leaves the machine.
+// PeerCredentials are gRPC transport credentials that ask the kernel who is at the other end of a Unix socket: the same
+// user, and, when pid is not zero, that very process. Within a private folder this proves what mutual TLS would, for
+// microseconds instead of milliseconds. Nothing is encrypted, and nothing leaves the machine.
 func PeerCredentials(pid int) credentials.TransportCredentials { return peerCredentials{pid: pid} }
 
 type peerCredentials struct{ pid int }
@@ -30,7 +30,8 @@ type peerInfo struct{ credentials.CommonAuthInfo }
 func (peerInfo) AuthType() string { return "peercred" }
 
 // ClientHandshake checks the plugin.
-func (c peerCredentials) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (c peerCredentials) ClientHandshake(_ context.Context, _ string, conn net.Conn) (
+	net.Conn, credentials.AuthInfo, error) {
 	return c.check(conn)
 }
 
@@ -96,13 +97,15 @@ func (t token) RequireTransportSecurity() bool { return false }
 func RequireToken(text string) []grpc.ServerOption {
 	t := token(text)
 	return []grpc.ServerOption{
-		grpc.ChainUnaryInterceptor(func(ctx context.Context, in any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, in any, _ *grpc.UnaryServerInfo,
+			next grpc.UnaryHandler) (any, error) {
 			if err := t.check(ctx); err != nil {
 				return nil, err
 			}
 			return next(ctx, in)
 		}),
-		grpc.ChainStreamInterceptor(func(in any, s grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		grpc.ChainStreamInterceptor(func(in any, s grpc.ServerStream, _ *grpc.StreamServerInfo,
+			next grpc.StreamHandler) error {
 			if err := t.check(s.Context()); err != nil {
 				return err
 			}

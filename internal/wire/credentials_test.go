@@ -171,7 +171,8 @@ func TestToken(t *testing.T) {
 			grpc_health_v1.RegisterHealthServer(g, health.NewServer())
 			go func() { _ = g.Serve(lis) }()
 			defer g.Stop()
-			conn, err := grpc.NewClient("unix:"+lis.Addr().String(), append(c.shown, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+			conn, err := grpc.NewClient("unix:"+lis.Addr().String(), append(c.shown,
+				grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
-// Limits that both ends hold. Sizes are in bytes. Those of events are in meter.go, those of what a host shows of a plugin in
-// package client, those of definitions in package sdk.
+// Limits that both ends hold. Sizes are in bytes. Those of events are in meter.go, those of what a host shows of a
+// plugin in package client, those of definitions in package sdk.
 const (
 	MaxArguments  = 1 << 20 // the arguments of a call, a JSON object
 	MaxResult     = 4 << 20 // all parts of a result and its structured JSON, together
@@ -150,7 +150,8 @@ func (w *weight) addJSON(what string, raw []byte) {
 
 func (w *weight) addError(e *pluginv1.Error) {
 	w.addJSON("the details of its error", e.GetDetails())
-	w.envelope += len(e.GetCode()) + len(e.GetName()) + len(e.GetMessage()) + len(e.GetSuggestion()) + len(e.GetHelpUrl()) + len(e.GetDetails())
+	w.envelope += len(e.GetCode()) + len(e.GetName()) + len(e.GetMessage()) + len(e.GetSuggestion()) +
+		len(e.GetHelpUrl()) + len(e.GetDetails())
 }
 
 // addRest adds what a result has besides its parts.
@@ -166,7 +167,8 @@ func (w *weight) check(what string) *pluginv1.Error {
 	case w.payload > MaxResult:
 		return PayloadTooLarge(what, w.payload)
 	case w.envelope > maxEnvelope:
-		return TooLarge("the %s has %d bytes of types, names and errors; the limit is %d (256 KiB)", what, w.envelope, maxEnvelope)
+		return TooLarge("the %s has %d bytes of types, names and errors; the limit is %d (256 KiB)", what, w.envelope,
+			maxEnvelope)
 	case w.parts > maxParts:
 		return TooLarge("the %s has %d parts; the limit is %d", what, w.parts, maxParts)
 	case w.excess != "":

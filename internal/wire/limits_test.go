@@ -44,13 +44,21 @@ func TestLimitsOfARequest(t *testing.T) {
 	}
 	paths := func(n, size int) [][]byte { return slices.Repeat([][]byte{[]byte(xs(size))}, n) }
 	checkEdges(t, map[string]edge{
-		"arguments":   {MaxArguments, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{Arguments: make([]byte, n)} }), "1048577 bytes"},
-		"call id":     {256, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{CallId: xs(n)} }), "the call id has 257 bytes"},
-		"session id":  {256, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{SessionId: xs(n)} }), "the session id has 257 bytes"},
-		"tool":        {256, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{Tool: xs(n)} }), "the tool's name has 257 bytes"},
-		"work folder": {4096, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{Workdir: xs(n)} }), "the work folder has 4097 bytes"},
-		"leave out":   {MaxPaths, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{LeaveOut: paths(n, 1)} }), "10001 paths to leave out"},
-		"roots":       {MaxPaths, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{Roots: paths(n, 1)} }), "10001 roots"},
+		"arguments": {MaxArguments,
+			of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{Arguments: make([]byte, n)} }), "1048577 bytes"},
+		"call id": {256, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{CallId: xs(n)} }),
+			"the call id has 257 bytes"},
+		"session id": {256, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{SessionId: xs(n)} }),
+			"the session id has 257 bytes"},
+		"tool": {256, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{Tool: xs(n)} }),
+			"the tool's name has 257 bytes"},
+		"work folder": {4096, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{Workdir: xs(n)} }),
+			"the work folder has 4097 bytes"},
+		"leave out": {MaxPaths, of(func(n int) *pluginv1.CallRequest {
+			return &pluginv1.CallRequest{LeaveOut: paths(n, 1)}
+		}), "10001 paths to leave out"},
+		"roots": {MaxPaths, of(func(n int) *pluginv1.CallRequest { return &pluginv1.CallRequest{Roots: paths(n, 1)} }),
+			"10001 roots"},
 	})
 	if e := CheckRequest(&pluginv1.CallRequest{Roots: paths(1025, 1024)}); e.GetName() != "TooManyPaths" {
 		t.Errorf("paths of more than 1 MiB give %v", e)
@@ -93,20 +101,33 @@ func TestLimitsOfAResult(t *testing.T) {
 		return of(func(n int, r *pluginv1.Result) { r.Content = []*pluginv1.Content{with(n)} })
 	}
 	checkEdges(t, map[string]edge{
-		"bytes of a text": {MaxResult, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Text: make([]byte, n)} }), "4194305 bytes"},
-		"bytes of data":   {MaxResult, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Data: make([]byte, n)} }), "4194305 bytes"},
-		"type":            {64, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Type: xs(n)} }), "part 1: type has 65 bytes"},
-		"MIME type":       {255, content(func(n int) *pluginv1.Content { return &pluginv1.Content{MimeType: xs(n)} }), "MIME type has 256 bytes"},
-		"URI":             {8192, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Uri: xs(n)} }), "URI has 8193 bytes"},
-		"name":            {1024, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Name: xs(n)} }), "name has 1025 bytes"},
-		"depth of raw":    {64, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Raw: nestedJSON(n)} }), "part 1: the JSON is nested 65 deep"},
-		"values of raw":   {100_000, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Raw: manyJSON(n)} }), "part 1: the JSON has 100001 values"},
-		"depth":           {64, of(func(n int, r *pluginv1.Result) { r.Structured = nestedJSON(n) }), "nested 65 deep"},
-		"values":          {100_000, of(func(n int, r *pluginv1.Result) { r.Structured = manyJSON(n) }), "has 100001 values"},
+		"bytes of a text": {MaxResult, content(func(n int) *pluginv1.Content {
+			return &pluginv1.Content{Text: make([]byte, n)}
+		}), "4194305 bytes"},
+		"bytes of data": {MaxResult, content(func(n int) *pluginv1.Content {
+			return &pluginv1.Content{Data: make([]byte, n)}
+		}), "4194305 bytes"},
+		"type": {64, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Type: xs(n)} }),
+			"part 1: type has 65 bytes"},
+		"MIME type": {255, content(func(n int) *pluginv1.Content { return &pluginv1.Content{MimeType: xs(n)} }),
+			"MIME type has 256 bytes"},
+		"URI": {8192, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Uri: xs(n)} }),
+			"URI has 8193 bytes"},
+		"name": {1024, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Name: xs(n)} }),
+			"name has 1025 bytes"},
+		"depth of raw": {64, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Raw: nestedJSON(n)} }),
+			"part 1: the JSON is nested 65 deep"},
+		"values of raw": {100_000, content(func(n int) *pluginv1.Content { return &pluginv1.Content{Raw: manyJSON(n)} }),
+			"part 1: the JSON has 100001 values"},
+		"depth":  {64, of(func(n int, r *pluginv1.Result) { r.Structured = nestedJSON(n) }), "nested 65 deep"},
+		"values": {100_000, of(func(n int, r *pluginv1.Result) { r.Structured = manyJSON(n) }), "has 100001 values"},
 		"depth of details": {64, of(func(n int, r *pluginv1.Result) { r.Error = &pluginv1.Error{Details: nestedJSON(n)} }),
 			"the details of its error: the JSON is nested 65 deep"},
-		"words of the error": {maxEnvelope, of(func(n int, r *pluginv1.Result) { r.Error = &pluginv1.Error{Message: xs(n)} }), "262145 bytes of types"},
-		"parts":              {4000, of(func(n int, r *pluginv1.Result) { r.Content = make([]*pluginv1.Content, n) }), "4001 parts"},
+		"words of the error": {maxEnvelope, of(func(n int, r *pluginv1.Result) {
+			r.Error = &pluginv1.Error{Message: xs(n)}
+		}), "262145 bytes of types"},
+		"parts": {4000, of(func(n int, r *pluginv1.Result) { r.Content = make([]*pluginv1.Content, n) }),
+			"4001 parts"},
 		"pieces": {maxPieces, func(n int) error {
 			events := []*pluginv1.CallEvent{textPart("", int64(n))}
 			for range n {
@@ -126,15 +147,22 @@ func TestLimitsOfAPreview(t *testing.T) {
 		"bytes": {MaxResult, of(func(n int) *pluginv1.PreviewResponse {
 			return &pluginv1.PreviewResponse{Content: []*pluginv1.Content{{Text: make([]byte, n)}}}
 		}), "the preview has 4194305 bytes"},
-		"reason": {maxEnvelope, of(func(n int) *pluginv1.PreviewResponse { return &pluginv1.PreviewResponse{Reason: xs(n)} }), "262145 bytes of types"},
-		"depth":  {64, of(func(n int) *pluginv1.PreviewResponse { return &pluginv1.PreviewResponse{Structured: nestedJSON(n)} }), "nested 65 deep"},
-		"parts":  {4000, of(func(n int) *pluginv1.PreviewResponse { return &pluginv1.PreviewResponse{Content: emptyContents(n)} }), "the preview has 4001 parts"},
+		"reason": {maxEnvelope,
+			of(func(n int) *pluginv1.PreviewResponse { return &pluginv1.PreviewResponse{Reason: xs(n)} }),
+			"262145 bytes of types"},
+		"depth": {64,
+			of(func(n int) *pluginv1.PreviewResponse { return &pluginv1.PreviewResponse{Structured: nestedJSON(n)} }),
+			"nested 65 deep"},
+		"parts": {4000,
+			of(func(n int) *pluginv1.PreviewResponse { return &pluginv1.PreviewResponse{Content: emptyContents(n)} }),
+			"the preview has 4001 parts"},
 	})
 }
 
 func TestLimitOfDetails(t *testing.T) {
 	of := func(n int) string { return `{"a":"` + xs(n-8) + `"}` }
-	for size, want := range map[int]string{32768: of(32768), 32769: `{"left_out":"details of 32769 bytes; the limit is 32768"}`} {
+	for size, want := range map[int]string{32768: of(32768),
+		32769: `{"left_out":"details of 32769 bytes; the limit is 32768"}`} {
 		e := &pluginv1.Error{Details: []byte(of(size))}
 		if LimitDetails(e); string(e.GetDetails()) != want {
 			t.Errorf("%d bytes become %.100s", size, e.GetDetails())
@@ -200,7 +228,8 @@ func TestLimitsOfElements(t *testing.T) {
 	})
 }
 
-// Several results in one message are one to protobuf, so they count together; whatever is broken is the decoder's to say.
+// Several results in one message are one to protobuf, so they count together; whatever is broken is the decoder's to
+// say.
 func TestElementsOfOddMessages(t *testing.T) {
 	one, err := proto.Marshal(last(&pluginv1.Result{Content: emptyContents(3000)}))
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
-// Limits of the events of one call: of each, and of all together. Events are for people who watch, and the result does not
-// depend on them, so what is over the limits is dropped, and a log event says so when the call ends. Both ends hold them; the
-// host's are twice as wide, so that a plugin that holds them is within the host's, however bad its connection is. The call of
-// one that holds none is ended.
+// Limits of the events of one call: of each, and of all together. Events are for people who watch, and the result does
+// not depend on them, so what is over the limits is dropped, and a log event says so when the call ends. Both ends hold
+// them; the host's are twice as wide, so that a plugin that holds them is within the host's, however bad its connection
+// is. The call of one that holds none is ended.
 const (
 	maxEventText  = 8 << 10  // bytes of a progress message, a log line, a log line's attributes
 	MaxEventData  = 64 << 10 // bytes of output in one event
@@ -77,7 +77,8 @@ func (m *meter) shorten(e *pluginv1.CallEvent) int {
 	case *pluginv1.CallEvent_Log:
 		size := m.shortenText(&v.Log.Message)
 		if n := len(v.Log.GetAttributes()); n > maxEventText {
-			v.Log.Attributes = details(map[string]string{"left_out": fmt.Sprintf("attributes of %d bytes; the limit is %d", n, maxEventText)})
+			v.Log.Attributes = details(map[string]string{"left_out": fmt.Sprintf("attributes of %d bytes; the limit is %d", n,
+				maxEventText)})
 			m.droppedBytes += n
 		}
 		return size + len(v.Log.GetAttributes())
@@ -108,7 +109,8 @@ func (m *meter) flooded() *pluginv1.Error {
 	if m.droppedEvents <= maxDropped && m.droppedBytes <= maxCut {
 		return nil
 	}
-	e := TooLarge("the call was ended: more than %d of its events, or %d bytes of them, had to be dropped", maxDropped, maxCut)
+	e := TooLarge("the call was ended: more than %d of its events, or %d bytes of them, had to be dropped", maxDropped,
+		maxCut)
 	e.Name, e.Suggestion, e.OutcomeUnknown = "TooManyEvents", "Have it print less.", true
 	e.Details = details(map[string]int{"limit": maxCut, "events": maxDropped})
 	return e

@@ -146,7 +146,8 @@ func progressEvent(message string) *pluginv1.CallEvent {
 }
 
 func logEvent(message, attributes string) *pluginv1.CallEvent {
-	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{Message: message, Attributes: []byte(attributes)}}}
+	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{Message: message,
+		Attributes: []byte(attributes)}}}
 }
 
 func outputEvent(size int) *pluginv1.CallEvent {

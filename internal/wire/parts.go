@@ -7,11 +7,11 @@ import (
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
-// This file is how the messages of one call travel: the plugin's Sender cuts a large result into pieces, the host's Receiver
-// puts it together again, and both hold the same limits.
+// This file is how the messages of one call travel: the plugin's Sender cuts a large result into pieces, the host's
+// Receiver puts it together again, and both hold the same limits.
 
-// A Sender sends the events of one call and its result. It is safe for concurrent use: gRPC streams do not take two Sends at
-// once, and handlers may be many goroutines. What comes after the result is dropped.
+// A Sender sends the events of one call and its result. It is safe for concurrent use: gRPC streams do not take two
+// Sends at once, and handlers may be many goroutines. What comes after the result is dropped.
 type Sender struct {
 	stream eventStream
 
@@ -27,7 +27,8 @@ type eventStream interface {
 // NewSender sends on a stream.
 func NewSender(stream eventStream) *Sender { return &Sender{stream: stream, meter: newMeter(1)} }
 
-// Event sends an event, unless it is over the limits. A broken stream also ends the call's context, so it is no error here.
+// Event sends an event, unless it is over the limits. A broken stream also ends the call's context, so it is no error
+// here.
 func (s *Sender) Event(e *pluginv1.CallEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,8 +37,8 @@ func (s *Sender) Event(e *pluginv1.CallEvent) {
 	}
 }
 
-// Result sends the result of the call, large parts first, piece by piece. In the place of one that is over the limits it
-// sends the error that says so.
+// Result sends the result of the call, large parts first, piece by piece. In the place of one that is over the limits
+// it sends the error that says so.
 func (s *Sender) Result(r *pluginv1.Result) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,8 @@ func (s *Sender) part(c *pluginv1.Content) error {
 	size := int64(len(c.GetText()) + len(c.GetData()))
 	body := body(c)
 	rest := cut(body)
-	err := s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Part{Part: &pluginv1.Part{Content: c, Size: size}}})
+	err := s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Part{Part: &pluginv1.Part{Content: c,
+		Size: size}}})
 	for err == nil && len(rest) > 0 {
 		piece := rest
 		rest = cut(&piece)
@@ -95,8 +97,8 @@ func cut(b *[]byte) []byte {
 	return rest
 }
 
-// A Receiver takes the messages of one call. A part tells its size first, and the size counts at once, but takes no memory
-// until its bytes come: a plugin cannot make its host hold more than the limits, nor more than it has sent.
+// A Receiver takes the messages of one call. A part tells its size first, and the size counts at once, but takes no
+// memory until its bytes come: a plugin cannot make its host hold more than the limits, nor more than it has sent.
 type Receiver struct {
 	meter   meter
 	weight  weight
@@ -115,8 +117,8 @@ type ExceededError struct{ Failure *pluginv1.Error }
 // Error says which limit.
 func (e *ExceededError) Error() string { return e.Failure.GetMessage() }
 
-// Take takes the next message. It returns the event for those who watch, if there is one, and the result once it is complete.
-// The error is an *ExceededError, or says how the messages break the protocol; the call has ended then.
+// Take takes the next message. It returns the event for those who watch, if there is one, and the result once it is
+// complete. The error is an *ExceededError, or says how the messages break the protocol; the call has ended then.
 func (in *Receiver) Take(e *pluginv1.CallEvent) (event *pluginv1.CallEvent, result *pluginv1.Result, err error) {
 	switch v := e.GetEvent().(type) {
 	case *pluginv1.CallEvent_Part:

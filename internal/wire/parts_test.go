@@ -58,25 +58,29 @@ func data(n int) *pluginv1.Content {
 func TestResultsInPieces(t *testing.T) {
 	file := &pluginv1.Content{Type: "resource", Uri: "file:///a", MimeType: "application/zip"}
 	raw := &pluginv1.Content{Type: "odd", Raw: []byte(`{"type":"odd","a":"` + strings.Repeat("x", maxPiece+1) + `"}`)}
-	both := &pluginv1.Content{Type: "resource", Uri: "a", Text: bytes.Repeat([]byte("t"), 2*maxPiece), Data: bytes.Repeat([]byte("d"), 2*maxPiece)}
-	other := &pluginv1.Content{Type: "resource", Uri: "a", MimeType: "text/plain", Text: bytes.Repeat([]byte("t"), 2*maxPiece)}
+	both := &pluginv1.Content{Type: "resource", Uri: "a", Text: bytes.Repeat([]byte("t"), 2*maxPiece),
+		Data: bytes.Repeat([]byte("d"), 2*maxPiece)}
+	other := &pluginv1.Content{Type: "resource", Uri: "a", MimeType: "text/plain",
+		Text: bytes.Repeat([]byte("t"), 2*maxPiece)}
 	for name, parts := range map[string][]*pluginv1.Content{
-		"one byte below a piece":        {text(maxPiece - 1)},
-		"one piece":                     {text(maxPiece)},
-		"one byte over a piece":         {text(maxPiece + 1)},
-		"two pieces":                    {data(2 * maxPiece)},
-		"two pieces and a byte":         {data(2*maxPiece + 1)},
-		"the largest text":              {text(MaxResult)},
-		"the largest data":              {data(MaxResult)},
-		"the largest in two":            {text(MaxResult / 2), data(MaxResult / 2)},
-		"large ones between small":      {text(3), data(maxPiece + 7), text(0), file, text(2*maxPiece + 1), raw, data(1), text(0)},
+		"one byte below a piece": {text(maxPiece - 1)},
+		"one piece":              {text(maxPiece)},
+		"one byte over a piece":  {text(maxPiece + 1)},
+		"two pieces":             {data(2 * maxPiece)},
+		"two pieces and a byte":  {data(2*maxPiece + 1)},
+		"the largest text":       {text(MaxResult)},
+		"the largest data":       {data(MaxResult)},
+		"the largest in two":     {text(MaxResult / 2), data(MaxResult / 2)},
+		"large ones between small": {text(3), data(maxPiece + 7), text(0), file, text(2*maxPiece + 1), raw, data(1),
+			text(0)},
 		"text that is empty, then much": {text(0), data(2 * maxPiece)},
 		"both bodies in one part":       {both},
 		"text of another kind":          {other},
 		"much of many":                  slices.Repeat([]*pluginv1.Content{text(2000)}, 2000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := &pluginv1.Result{Content: parts, Truncated: true, Error: &pluginv1.Error{Code: "E_TOOL", Message: "and an error"}}
+			in := &pluginv1.Result{Content: parts, Truncated: true, Error: &pluginv1.Error{Code: "E_TOOL",
+				Message: "and an error"}}
 			p, err := through(proto.CloneOf(in))
 			if err != nil {
 				t.Fatal(err)
@@ -136,7 +140,8 @@ func TestAnyResultInPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := &pluginv1.Result{Structured: anyBytes.Draw(t, "structured"), Truncated: rapid.Bool().Draw(t, "truncated")}
 		for range rapid.IntRange(0, 3).Draw(t, "parts") {
-			in.Content = append(in.Content, &pluginv1.Content{Type: rapid.SampledFrom([]string{"text", "image", ""}).Draw(t, "type"),
+			in.Content = append(in.Content, &pluginv1.Content{Type: rapid.SampledFrom([]string{"text", "image", ""}).Draw(t,
+				"type"),
 				Text: bytes.Repeat(anyBytes.Draw(t, "text"), longer.Draw(t, "longer text")),
 				Data: bytes.Repeat(anyBytes.Draw(t, "data"), longer.Draw(t, "longer data")),
 				Uri:  rapid.String().Draw(t, "URI"), Raw: anyBytes.Draw(t, "raw")})
@@ -167,7 +172,8 @@ func drawEvent(t *rapid.T) *pluginv1.CallEvent {
 	switch rapid.IntRange(0, 6).Draw(t, "kind") {
 	case 0, 1:
 		c := &pluginv1.Content{Type: rapid.SampledFrom([]string{"text", "image", ""}).Draw(t, "type")}
-		rapid.SampledFrom([]func(){func() { c.Text = blob("text") }, func() { c.Data = blob("data") }, func() {}, func() { c.Uri = string(blob("uri")) }}).Draw(t, "body")()
+		rapid.SampledFrom([]func(){func() { c.Text = blob("text") }, func() { c.Data = blob("data") }, func() {},
+			func() { c.Uri = string(blob("uri")) }}).Draw(t, "body")()
 		told := rapid.OneOf(rapid.Int64(), rapid.Map(size, func(n int) int64 { return int64(n) }),
 			rapid.Just(int64(len(c.Text)+len(c.Data)))).Draw(t, "told")
 		return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Part{Part: &pluginv1.Part{Content: c, Size: told}}}

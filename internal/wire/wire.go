@@ -1,6 +1,7 @@
-// Package wire is the protocol between a host and its plugins, as far as both ends share it: the handshake, the settings of
-// their gRPC connection, who may connect, limits, and how large results travel. It knows the messages of pluginv1 and nothing
-// of the types that authors and hosts use: package sdk converts those of the plugin's end, package client those of the host's.
+// Package wire is the protocol between a host and its plugins, as far as both ends share it: the handshake, the
+// settings of their gRPC connection, who may connect, limits, and how large results travel. It knows the messages of
+// pluginv1 and nothing of the types that authors and hosts use: package sdk converts those of the plugin's end, package
+// client those of the host's.
 package wire
 
 import (
@@ -11,8 +12,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Handshake is what host and plugin must agree on before anything else. The cookie keeps people from running a plugin by
-// hand; it protects nothing. It never changes.
+// Handshake is what host and plugin must agree on before anything else. The cookie keeps people from running a plugin
+// by hand; it protects nothing. It never changes.
 var Handshake = goplugin.HandshakeConfig{
 	ProtocolVersion:  1,
 	MagicCookieKey:   "TOOLHOST_PLUGIN",
@@ -37,12 +38,13 @@ const (
 // A fixed flow-control window saves the pings that measure one (measured: a tenth off large calls).
 const window = 4 << 20
 
-// DialOptions are the host's options for a connection to the plugin with this process id: who is at the other end, the limits
-// of messages, and no automatic retries. A pid of 0 accepts any process of the same user.
+// DialOptions are the host's options for a connection to the plugin with this process id: who is at the other end, the
+// limits of messages, and no automatic retries. A pid of 0 accepts any process of the same user.
 func DialOptions(pid int) []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(peerCredentials{pid: pid}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage), grpc.ForceCodecV2(hostCodec)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage),
+			grpc.ForceCodecV2(hostCodec)),
 		grpc.WithMaxHeaderListSize(64 << 10),
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
@@ -58,6 +60,6 @@ func ServerOptions() []grpc.ServerOption {
 	}
 }
 
-// ServeListener serves an *sdk.Plugin on a listener over plain gRPC, without go-plugin, until ctx ends, and returns when all
-// calls have ended. Package sdk sets it for package sdktest, so that authors do not see it.
+// ServeListener serves an *sdk.Plugin on a listener over plain gRPC, without go-plugin, until ctx ends, and returns
+// when all calls have ended. Package sdk sets it for package sdktest, so that authors do not see it.
 var ServeListener func(ctx context.Context, plugin any, lis net.Listener) error

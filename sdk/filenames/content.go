@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// HoldsSecret tells whether a text looks as if it held a password, token or private key: an assignment to a name of one, a
-// private key, a token of a known form, an address with a password. Placeholders and references to variables are none.
-// It looks at the first MiB.
+// HoldsSecret tells whether a text looks as if it held a password, token or private key: an assignment to a name of
+// one, a private key, a token of a known form, an address with a password. Placeholders and references to variables are
+// none. It looks at the first MiB.
 func HoldsSecret(text []byte) bool {
 	text = text[:min(len(text), 1<<20)]
 	if bytes.Contains(text, []byte("PRIVATE KEY")) || knownToken().Match(text) {
@@ -40,6 +40,8 @@ var (
 // placeholder tells of values that stand for one.
 func placeholder(value string) bool {
 	lower := strings.ToLower(strings.Trim(value, `"'`))
-	return words[lower] || strings.Trim(lower, "x*.-_#") == "" || strings.Trim(lower, "0123456789") == "" || strings.ContainsAny(lower[:1], "$<%{./") ||
-		strings.HasPrefix(lower, "your") || strings.HasPrefix(lower, "process.env") || strings.HasPrefix(lower, "os.") || strings.HasPrefix(lower, "env.")
+	return words[lower] || strings.Trim(lower, "x*.-_#") == "" || strings.Trim(lower, "0123456789") == "" ||
+		strings.ContainsAny(lower[:1], "$<%{./") ||
+		strings.HasPrefix(lower, "your") || strings.HasPrefix(lower, "process.env") || strings.HasPrefix(lower, "os.") ||
+		strings.HasPrefix(lower, "env.")
 }

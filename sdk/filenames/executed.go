@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// AutoExecuted tells whether a file is one that by its name other programs run or follow without being asked: what is in .git
-// (hooks, and commands in its configuration), tasks of editors, settings of agents that name commands, start files of shells
-// and debuggers, and what toolhost itself goes by. Who changes one has a program of others run something, outside of any
-// sandbox.
+// AutoExecuted tells whether a file is one that by its name other programs run or follow without being asked: what is
+// in .git (hooks, and commands in its configuration), tasks of editors, settings of agents that name commands, start
+// files of shells and debuggers, and what toolhost itself goes by. Who changes one has a program of others run
+// something, outside of any sandbox.
 func AutoExecuted(name string) bool {
 	name = canonical(name)
 	base := path.Base(name)
@@ -23,9 +23,9 @@ func AutoExecuted(name string) bool {
 	return within(executedPlaces, name)
 }
 
-// EntryPoint tells whether a file is where builds, tests, CI or agents begin: each runs or follows it as soon as the everyday
-// command is given, which often is allowed. Source files are not among them, since programs are what agents are there to
-// write; a Dockerfile is not, since what it names runs in a container that is started by name.
+// EntryPoint tells whether a file is where builds, tests, CI or agents begin: each runs or follows it as soon as the
+// everyday command is given, which often is allowed. Source files are not among them, since programs are what agents
+// are there to write; a Dockerfile is not, since what it names runs in a container that is started by name.
 func EntryPoint(name string) bool {
 	name = canonical(name)
 	base := path.Base(name)
@@ -49,8 +49,10 @@ var (
 	executedFiles = setOf(`.mcp.json .gitconfig toolhost.lock.hcl .pam_environment .profile .bash_profile .bash_login .bashrc .bash_aliases .bash_logout .zshenv .zprofile
 		.zshrc .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .xprofile .xsession .xsessionrc .xinitrc .inputrc .exrc .vimrc .nvimrc .lvimrc .nvim.lua
 		.gdbinit .lldbinit .tmux.conf .screenrc .rprofile .irbrc .pryrc .devcontainer.json`)
-	executedPlaces = []string{"/.config/git/", "/.config/fish/", "/.config/autostart/", "/.config/systemd/", "/.config/environment.d/", "/.local/bin/",
-		"/.config/toolhost/", "/.cache/toolhost/", "/.local/state/toolhost/", "/library/application support/toolhost/", "/library/caches/toolhost/",
+	executedPlaces = []string{"/.config/git/", "/.config/fish/", "/.config/autostart/", "/.config/systemd/",
+		"/.config/environment.d/", "/.local/bin/",
+		"/.config/toolhost/", "/.cache/toolhost/", "/.local/state/toolhost/", "/library/application support/toolhost/",
+		"/library/caches/toolhost/",
 		"/library/launchagents/", "/.local/share/systemd/", "/etc/cron.d/", "/etc/profile.d/"}
 
 	entryFiles = setOf(`.envrc makefile gnumakefile bsdmakefile justfile .justfile taskfile.yml taskfile.yaml taskfile.dist.yml taskfile.dist.yaml rakefile package.json
@@ -61,6 +63,8 @@ var (
 		agents.md agent.md claude.md claude.local.md gemini.md copilot-instructions.md .cursorrules .windsurfrules .clinerules .roorules .goosehints
 		.aider.conf.yml .rules warp.md .gitattributes .gitmodules`)
 	entryPatterns = []string{"*.mk", "*.instructions.md", "*.prompt.md", "*.mdc"}
-	entryPlaces   = []string{"/.github/workflows/", "/.github/actions/", "/.circleci/", "/.buildkite/", "/.woodpecker/", "/.forgejo/", "/.gitea/", "/.teamcity/",
-		"/.cargo/config.toml/", "/.cargo/config/", "/.mvn/", "/gradle/wrapper/", "/.agents/", "/.amazonq/rules/", "/.github/instructions/", "/.github/prompts/"}
+	entryPlaces   = []string{"/.github/workflows/", "/.github/actions/", "/.circleci/", "/.buildkite/", "/.woodpecker/",
+		"/.forgejo/", "/.gitea/", "/.teamcity/",
+		"/.cargo/config.toml/", "/.cargo/config/", "/.mvn/", "/gradle/wrapper/", "/.agents/", "/.amazonq/rules/",
+		"/.github/instructions/", "/.github/prompts/"}
 )

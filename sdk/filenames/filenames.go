@@ -1,10 +1,10 @@
-// Package filenames tells what a file is by its name alone: whether it holds secrets, whether other programs run what is in it
-// without being asked, and whether it is where a build or an agent begins. It is the one list that the file tools and the
-// judge of shell commands share; no file is looked at.
+// Package filenames tells what a file is by its name alone: whether it holds secrets, whether other programs run what
+// is in it without being asked, and whether it is where a build or an agent begins. It is the one list that the file
+// tools and the judge of shell commands share; no file is looked at.
 //
-// Names are paths with slashes, relative to the workspace or absolute. Upper and lower case count alike, as do full-width and
-// other forms of a letter; blanks around a name, dots at its end and characters that cannot be seen do not count: some file
-// systems leave them out, and no person sees the difference.
+// Names are paths with slashes, relative to the workspace or absolute. Upper and lower case count alike, as do
+// full-width and other forms of a letter; blanks around a name, dots at its end and characters that cannot be seen do
+// not count: some file systems leave them out, and no person sees the difference.
 package filenames
 
 import (
@@ -51,8 +51,8 @@ func padded(name string) bool {
 	return false
 }
 
-// foreign makes all forms of a letter one, and leaves out what cannot be seen. A few letters (ſ) have an upper case only by
-// way of another one.
+// foreign makes all forms of a letter one, and leaves out what cannot be seen. A few letters (ſ) have an upper case
+// only by way of another one.
 func foreign(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// SecretPattern tells whether a pattern of a shell, such as *.env or [i]d_rsa, is for secret files: it matches the name of one,
-// and none of the ordinary names that a pattern for all kinds of files does, as * and *.json do.
+// SecretPattern tells whether a pattern of a shell, such as *.env or [i]d_rsa, is for secret files: it matches the name
+// of one, and none of the ordinary names that a pattern for all kinds of files does, as * and *.json do.
 func SecretPattern(pattern string) bool {
 	pattern = canonical(strings.ReplaceAll(classes(pattern), "[!", "[^"))
 	if Secret(wildcards.Replace(pattern)) {
@@ -57,7 +57,8 @@ func matchesOne(pattern string, names []string) bool {
 }
 
 var secretSamples = sync.OnceValue(func() []string {
-	names := []string{".env", ".env.local", ".env.prod", ".env.production", ".envrc", "prod.env", "local.env", "id_rsa.old", "service-account.json", "client_secret.json"}
+	names := []string{".env", ".env.local", ".env.prod", ".env.production", ".envrc", "prod.env", "local.env",
+		"id_rsa.old", "service-account.json", "client_secret.json"}
 	for name := range secretNames {
 		names = append(names, name)
 	}

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Secret tells whether a file by its name holds passwords, tokens or private keys, which no model needs to see: .env files,
-// private keys and key stores, and where programs keep their logins (.netrc, .aws, all that is in .ssh). Examples and
-// templates of .env files are no secrets, nor are public keys (*.pub).
+// Secret tells whether a file by its name holds passwords, tokens or private keys, which no model needs to see: .env
+// files, private keys and key stores, and where programs keep their logins (.netrc, .aws, all that is in .ssh).
+// Examples and templates of .env files are no secrets, nor are public keys (*.pub).
 //
 // What a link points to is to be asked for by its own path.
 func Secret(name string) bool {
 	return copies(canonical(name), secret)
 }
 
-// MaySecret tells whether a file has a common name that often holds secrets beside other things, such as config.json, or is an
-// old copy of any file. Whether it does is told by HoldsSecret.
+// MaySecret tells whether a file has a common name that often holds secrets beside other things, such as config.json,
+// or is an old copy of any file. Whether it does is told by HoldsSecret.
 func MaySecret(name string) bool {
 	name = canonical(name)
 	return !copies(name, secret) && (copies(name, maySecret) || oldCopy(path.Base(name)) ||
@@ -93,8 +93,8 @@ func inOneOf(folders map[string]bool, name string) bool {
 // public tells of code and prose, which may well be about secrets.
 func public(base string) bool { return publicEndings[path.Ext(base)] || publicNames[base] }
 
-// envFile tells of .env, .env.local, .env-prod, .envrc or prod.env, and of prod.env.local, but not of those that are there to
-// be copied.
+// envFile tells of .env, .env.local, .env-prod, .envrc or prod.env, and of prod.env.local, but not of those that are
+// there to be copied.
 func envFile(base string) bool {
 	rest, dotted := strings.CutPrefix(base, ".env")
 	dotted = dotted && (rest == "" || rest == "rc" || rest == "s" || strings.IndexByte("._-0123456789", rest[0]) >= 0)
@@ -115,8 +115,8 @@ var (
 	typedEnv    = setOf(".ts .js .go .rs .md") // as in .env.d.ts
 	envExamples = setOf("example examples sample template tmpl dist default defaults schema")
 
-	// secretEndings make a file secret wherever it is, secretNames and secretPatterns (of path.Match) its whole name. The first
-	// two are maps, since walks ask for each of many files.
+	// secretEndings make a file secret wherever it is, secretNames and secretPatterns (of path.Match) its whole name. The
+	// first two are maps, since walks ask for each of many files.
 	secretEndings = setOf(`.pem .key .p12 .pfx .pkcs12 .p8 .jks .keystore .truststore .bks .crt .cer .der .ppk .kdb .kdbx .kubeconfig .gpg .pgp
 		.secret .secrets .token .tokens .ovpn .keychain .keychain-db .agekey .db .sqlite .sqlite3 .mdb .accdb`)
 	secretNames = setOf(`id_rsa id_dsa id_ecdsa id_ed25519 id_xmss .netrc _netrc .npmrc .pypirc .git-credentials .htpasswd .htdigest .pgpass .my.cnf
@@ -126,15 +126,18 @@ var (
 		token.json .secret .secrets secrets.json secrets.yml secrets.yaml secrets.toml secrets.xml secrets.ini secrets.properties secrets.txt
 		password.txt passwords.txt passwd.txt serviceaccountkey.json rclone.conf wallet.dat logins.json .bash_history .zsh_history .sh_history .psql_history
 		.mysql_history .rediscli_history .python_history .node_repl_history .sqlite_history`)
-	secretPatterns = []string{"id_rsa[._\\-]*", "id_dsa[._\\-]*", "id_ecdsa[._\\-]*", "id_ed25519[._\\-]*", "ssh_host_*_key", "service-account*.json",
+	secretPatterns = []string{"id_rsa[._\\-]*", "id_dsa[._\\-]*", "id_ecdsa[._\\-]*", "id_ed25519[._\\-]*",
+		"ssh_host_*_key", "service-account*.json",
 		"service_account*.json", "client_secret*.json", "client-secret*.json", "*firebase-adminsdk*.json", "*.keystore.*"}
 	// secretPlaces are files with a common name, with the folder that makes them secret.
-	secretPlaces = []string{".docker/config.json", ".cargo/credentials", "gh/hosts.yml", "gcloud/credentials.db", "gcloud/access_tokens.db",
-		"github-copilot/hosts.json", "github-copilot/apps.json", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
+	secretPlaces = []string{".docker/config.json", ".cargo/credentials", "gh/hosts.yml", "gcloud/credentials.db",
+		"gcloud/access_tokens.db",
+		"github-copilot/hosts.json", "github-copilot/apps.json", ".m2/settings.xml", ".m2/settings-security.xml",
+		".gradle/gradle.properties",
 		".git/config", "etc/shadow", "etc/gshadow", "etc/sudoers"}
 	placedNames = basesOf(secretPlaces)
-	// secretFolders are those in which everything is secret, codeFolders those in which all but code and prose is. What else
-	// stands in one of looseFolders may be.
+	// secretFolders are those in which everything is secret, codeFolders those in which all but code and prose is. What
+	// else stands in one of looseFolders may be.
 	secretFolders = setOf(".ssh .gnupg .gpg .password-store .azure .aws .gcp .gcloud .kube")
 	codeFolders   = setOf("secrets .secrets .env .private")
 	looseFolders  = setOf("private certs certificates keys .docker")

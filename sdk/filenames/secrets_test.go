@@ -53,10 +53,13 @@ var disguises = map[string]func(string) string{
 	"a blank before":   func(s string) string { return path.Join(path.Dir(s), " "+path.Base(s)) },
 	"a no-break space": func(s string) string { return s + "\u00a0" },
 	"full width":       wide,
-	"zero width":       func(s string) string { return path.Join(path.Dir(s), path.Base(s)[:1]+"\u200b"+path.Base(s)[1:]) },
-	"in a folder":      func(s string) string { return "a/b c/" + s },
-	"a detour":         func(s string) string { return "a/../" + s },
-	"a copy":           func(s string) string { return s + ".bak" },
+	"zero width": func(s string) string {
+		return path.Join(path.Dir(s),
+			path.Base(s)[:1]+"\u200b"+path.Base(s)[1:])
+	},
+	"in a folder": func(s string) string { return "a/b c/" + s },
+	"a detour":    func(s string) string { return "a/../" + s },
+	"a copy":      func(s string) string { return s + ".bak" },
 }
 
 func TestSecretsInDisguise(t *testing.T) {
@@ -83,9 +86,12 @@ func TestSecretsInDisguise(t *testing.T) {
 func TestMaySecret(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
-		"config.json": true, "a/Config.YAML": true, "config.yml": true, "settings.json": true, "appsettings.json": true, "appsettings.Development.json": true,
-		"docker-compose.override.yml": true, "dump.bak": true, "notes.old": true, "x.orig": true, "prod.backup": true, "certs/ca": true, "private/notes.txt": true,
-		"keys/list.txt": true, "prod.tfvars": true, "main.go.orig": false, "keys/keys.go": false, "package.json": false, "tsconfig.json": false, "main.go": false,
+		"config.json": true, "a/Config.YAML": true, "config.yml": true, "settings.json": true, "appsettings.json": true,
+		"appsettings.Development.json": true,
+		"docker-compose.override.yml":  true, "dump.bak": true, "notes.old": true, "x.orig": true, "prod.backup": true,
+		"certs/ca": true, "private/notes.txt": true,
+		"keys/list.txt": true, "prod.tfvars": true, "main.go.orig": false, "keys/keys.go": false, "package.json": false,
+		"tsconfig.json": false, "main.go": false,
 		".env": false, "docker-compose.yml": false, "toolhost.1": false, "": false,
 	} {
 		if MaySecret(name) != want {
@@ -97,11 +103,16 @@ func TestMaySecret(t *testing.T) {
 func TestHoldsSecret(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		`{"api_key": "k3ep-0ut-of-h3re"}`: true, "DB_PASSWORD=hunter2\n": true, "password: 'correct horse'": true, "-----BEGIN PRIVATE KEY-----": true,
-		"-----BEGIN OPENSSH PRIVATE KEY-----": true, "x = ghp_" + strings.Repeat("a", 36): true, "url: postgres://user:pa55word@host/db": true,
-		`"ConnectionString": "Server=x;User=sa;Pwd=abcd1234"`: true, "client-secret = abcd-efgh": true, `"SECRET_TOKEN" => "abcdefg"`: true,
-		`{"name":"x","version":"1.0.0"}`: false, "password: ${DB_PASSWORD}": false, `"max_tokens": 4096`: false, "token_count: 12345": false, `"api_key": ""`: false,
-		`"password": "changeme"`: false, "secret: <your secret>": false, "tokens: [a, b]": false, "url: https://host/path": false, "": false, "password = xxxxxxxx": false,
+		`{"api_key": "k3ep-0ut-of-h3re"}`: true, "DB_PASSWORD=hunter2\n": true, "password: 'correct horse'": true,
+		"-----BEGIN PRIVATE KEY-----":         true,
+		"-----BEGIN OPENSSH PRIVATE KEY-----": true, "x = ghp_" + strings.Repeat("a", 36): true,
+		"url: postgres://user:pa55word@host/db":               true,
+		`"ConnectionString": "Server=x;User=sa;Pwd=abcd1234"`: true, "client-secret = abcd-efgh": true,
+		`"SECRET_TOKEN" => "abcdefg"`:    true,
+		`{"name":"x","version":"1.0.0"}`: false, "password: ${DB_PASSWORD}": false, `"max_tokens": 4096`: false,
+		"token_count: 12345": false, `"api_key": ""`: false,
+		`"password": "changeme"`: false, "secret: <your secret>": false, "tokens: [a, b]": false,
+		"url: https://host/path": false, "": false, "password = xxxxxxxx": false,
 		"editor.tabSize: 4\nfiles.exclude: {}": false, "token = $TOKEN": false,
 	} {
 		if HoldsSecret([]byte(text)) != want {
@@ -113,11 +124,15 @@ func TestHoldsSecret(t *testing.T) {
 func TestSecretPattern(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]bool{
-		"[i]d_rsa": true, "id_rs?": true, "*.env": true, ".e?v": true, ".en*": true, ".env*": true, "*.pem": true, "*.ke[y]": true, "a/*.key": true, "id_*": true,
-		".s?h/config": true, ".ssh/*": true, "*/.ssh/*": true, "secrets/*": true, "*rsa*": true, "[[:lower:]]d_rsa": true, "[!a]d_rsa": true, "*_rsa": true, "cred*ls": true,
+		"[i]d_rsa": true, "id_rs?": true, "*.env": true, ".e?v": true, ".en*": true, ".env*": true, "*.pem": true,
+		"*.ke[y]": true, "a/*.key": true, "id_*": true,
+		".s?h/config": true, ".ssh/*": true, "*/.ssh/*": true, "secrets/*": true, "*rsa*": true, "[[:lower:]]d_rsa": true,
+		"[!a]d_rsa": true, "*_rsa": true, "cred*ls": true,
 		"?env": true, "*.[p]em": true, "[I]D_RSA": true, ".aw[s]/credentials": true, "*.sqlite*": true,
-		"*": false, "*.*": false, "*.go": false, "*.json": false, "**/*.ts": false, "src/*": false, "test_*": false, "*.md": false, "cmd/*/main.go": false, "a?.txt": false,
-		"*_test.go": false, "[a-z]*": false, "[a-z]*.go": false, "Makefile*": false, "s*": false, "*.c": false, "secrets/*.go": false, "docs/**": false, "[": false,
+		"*": false, "*.*": false, "*.go": false, "*.json": false, "**/*.ts": false, "src/*": false, "test_*": false,
+		"*.md": false, "cmd/*/main.go": false, "a?.txt": false,
+		"*_test.go": false, "[a-z]*": false, "[a-z]*.go": false, "Makefile*": false, "s*": false, "*.c": false,
+		"secrets/*.go": false, "docs/**": false, "[": false,
 	} {
 		if SecretPattern(pattern) != want {
 			t.Errorf("SecretPattern(%q) is not %t", pattern, want)

@@ -54,8 +54,8 @@ func objectOf(document json.RawMessage) json.RawMessage {
 	return document
 }
 
-// checkArguments gives the result of a call whose arguments a host would not hand over, or nil. Err says that a host would
-// not offer the tool at all.
+// checkArguments gives the result of a call whose arguments a host would not hand over, or nil. Err says that a host
+// would not offer the tool at all.
 func (p *Plugin) checkArguments(tool *sdk.Tool, arguments json.RawMessage) (*sdk.Result, error) {
 	if err := tool.Check(); err != nil {
 		return nil, fmt.Errorf("a host would leave it out: %w", err)

@@ -42,7 +42,8 @@ func TestRunRefusesWhatAHostRefuses(t *testing.T) {
 		`{"numbers":`:                  `not valid JSON: the text ends too early`,
 	} {
 		r := p.Run(t, "sum", arguments)
-		if r.Error == nil || r.Error.Code != sdk.CodeInvalidArgs || !strings.Contains(r.Error.Message, want) || !strings.HasSuffix(r.Error.Message, "; nothing was run") {
+		if r.Error == nil || r.Error.Code != sdk.CodeInvalidArgs || !strings.Contains(r.Error.Message, want) ||
+			!strings.HasSuffix(r.Error.Message, "; nothing was run") {
 			t.Errorf("%s gives %v, want %s", arguments, r.Error, want)
 		}
 	}
@@ -65,14 +66,18 @@ func TestRunFailsForAResultThatAHostDrops(t *testing.T) {
 		want         string
 	}{
 		{"fits", output, sdk.JSON(map[string]int{"sum": 3}), ""},
-		{"wrong type", output, sdk.JSON(map[string]string{"sum": "3"}), `calling sum: a host would drop its structured result, which does not fit the output schema: sum: must be an integer, got string "3"`},
-		{"nothing", output, sdk.Textf("3"), "calling sum: it has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no OutputSchema"},
+		{"wrong type", output, sdk.JSON(map[string]string{"sum": "3"}),
+			`calling sum: a host would drop its structured result, which does not fit the output schema: sum: must be an integer, got string "3"`},
+		{"nothing", output, sdk.Textf("3"),
+			"calling sum: it has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no OutputSchema"},
 		{"an error promises nothing", output, &sdk.Result{Error: &sdk.Error{Name: "Broken", Message: "it broke"}}, ""},
-		{"a broken schema", `{"type":"objekt"}`, sdk.JSON(map[string]int{}), "calling sum: a host would leave it out: its output schema "},
+		{"a broken schema", `{"type":"objekt"}`, sdk.JSON(map[string]int{}),
+			"calling sum: a host would leave it out: its output schema "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := Start(t, summing(new(int), c.output, c.result))
-			if got := fails(t, func(t testing.TB) { p.Run(t, "sum", `{"numbers":[]}`) }); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			if got := fails(t, func(t testing.TB) { p.Run(t, "sum", `{"numbers":[]}`) }); !strings.HasPrefix(got, c.want) ||
+				(got == "") != (c.want == "") {
 				t.Errorf("the test fails with %q, want %q", got, c.want)
 			}
 		})
@@ -81,10 +86,12 @@ func TestRunFailsForAResultThatAHostDrops(t *testing.T) {
 
 func TestRunFailsForAToolThatAHostLeavesOut(t *testing.T) {
 	p := sdk.New("p", "1.0.0")
-	p.AddRawTool(sdk.Tool{Name: "x", Description: "For tests.", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"text"}}}`)},
+	p.AddRawTool(sdk.Tool{Name: "x", Description: "For tests.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"text"}}}`)},
 		func(context.Context, *sdk.Request) (*sdk.Result, error) { return sdk.Textf("done"), nil })
 	c := Start(t, p)
-	if got := fails(t, func(t testing.TB) { c.Run(t, "x", "{}") }); !strings.HasPrefix(got, "calling x: a host would leave it out: its input schema ") {
+	if got := fails(t, func(t testing.TB) { c.Run(t, "x", "{}") }); !strings.HasPrefix(got,
+		"calling x: a host would leave it out: its input schema ") {
 		t.Errorf("the test fails with %q", got)
 	}
 }
@@ -102,7 +109,8 @@ func TestConfigureChecksAsAHostDoes(t *testing.T) {
 		`{"level":"3"}`: `its configuration is wrong: level: must be an integer, got string "3"`,
 		`{"lvel":3}`:    `its configuration is wrong: unknown property "lvel"`,
 	} {
-		if err := c.Configure(t.Context(), json.RawMessage(config), t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if err := c.Configure(t.Context(), json.RawMessage(config), t.TempDir()); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s gives %v, want %s", config, err, want)
 		}
 		if got.Level != 0 {

@@ -58,9 +58,10 @@ type searchArgs struct {
 // Keywords of the schema are tags of the fields: what does not fit them never reaches the handler.
 func TestSearchArguments(t *testing.T) {
 	p := sdk.New("search", "1.0.0")
-	sdk.AddTool(p, sdk.Tool{Name: "find", Description: "Finds pages."}, func(_ context.Context, _ *sdk.Request, in searchArgs) (*sdk.Result, error) {
-		return sdk.Text(in.Query), nil
-	})
+	sdk.AddTool(p, sdk.Tool{Name: "find", Description: "Finds pages."},
+		func(_ context.Context, _ *sdk.Request, in searchArgs) (*sdk.Result, error) {
+			return sdk.Text(in.Query), nil
+		})
 	c := sdktest.Start(t, p)
 	for arguments, want := range map[string]string{
 		`{"query":"x","since":"2026-11-22","kinds":["page"],"repo":"a/b","limit":5}`: "",

@@ -1,5 +1,5 @@
-// Package sdktest runs a plugin in the memory of a test, over the real wire, and checks arguments, structured results and
-// configuration against the plugin's schemas, as a host does.
+// Package sdktest runs a plugin in the memory of a test, over the real wire, and checks arguments, structured results
+// and configuration against the plugin's schemas, as a host does.
 //
 //	c := sdktest.Start(t, plugin)
 //	result := c.Run(t, "hello", `{"name":"Ada"}`)
@@ -31,8 +31,8 @@ type Plugin struct {
 	unchecked bool
 }
 
-// Unchecked is the same plugin, whose Run, RunIn, Configure and MustConfigure check nothing: for tests of what it does itself
-// about input that a host would have refused.
+// Unchecked is the same plugin, whose Run, RunIn, Configure and MustConfigure check nothing: for tests of what it does
+// itself about input that a host would have refused.
 func (p *Plugin) Unchecked() *Plugin {
 	out := *p
 	out.unchecked = true
@@ -76,8 +76,8 @@ func awaitEnd(t testing.TB, served <-chan error) {
 	}
 }
 
-// ServeListener serves p over plain gRPC on lis until ctx ends, for tests that connect in their own way. It returns when all
-// calls have ended.
+// ServeListener serves p over plain gRPC on lis until ctx ends, for tests that connect in their own way. It returns
+// when all calls have ended.
 func ServeListener(ctx context.Context, p *sdk.Plugin, lis net.Listener) error {
 	return wire.ServeListener(ctx, p, lis)
 }
@@ -93,7 +93,8 @@ func (p *Plugin) Describe(ctx context.Context) (*sdk.Description, error) {
 // Tools returns the definitions of the tools.
 func (p *Plugin) Tools(ctx context.Context) ([]sdk.Tool, error) { return p.client.Tools(ctx) }
 
-// Call makes a call and checks nothing. The error says that ctx ended, that a limit is exceeded, or that the connection broke.
+// Call makes a call and checks nothing. The error says that ctx ended, that a limit is exceeded, or that the connection
+// broke.
 func (p *Plugin) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 	return p.client.Call(ctx, r)
 }
@@ -103,15 +104,16 @@ func (p *Plugin) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, err
 	return p.client.Preview(ctx, r)
 }
 
-// Watch calls changed when the watch is established and whenever the list of tools has changed, until ctx or the plugin ends.
+// Watch calls changed when the watch is established and whenever the list of tools has changed, until ctx or the plugin
+// ends.
 func (p *Plugin) Watch(ctx context.Context, changed func()) error {
 	return p.client.Watch(ctx, changed)
 }
 
 // Run calls a tool with JSON arguments in a folder of the test's own. Arguments that do not fit the input schema never
-// reach the handler: as with a host, the result is an error with the code E_TOOL_INVALID_ARGS. A tool that fails is a result
-// with an Error. The test fails if the wire breaks, if a host would not offer the tool, and if the structured result does
-// not fit the output schema. Call checks nothing.
+// reach the handler: as with a host, the result is an error with the code E_TOOL_INVALID_ARGS. A tool that fails is a
+// result with an Error. The test fails if the wire breaks, if a host would not offer the tool, and if the structured
+// result does not fit the output schema. Call checks nothing.
 func (p *Plugin) Run(t testing.TB, tool, arguments string) *sdk.Result {
 	t.Helper()
 	return p.RunIn(t, t.TempDir(), tool, arguments)
@@ -124,7 +126,8 @@ func (p *Plugin) RunIn(t testing.TB, workdir, tool, arguments string) *sdk.Resul
 	if err != nil {
 		t.Fatalf("calling %s: %v", tool, err)
 	}
-	request := &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: tool, Arguments: objectOf(json.RawMessage(arguments)), Workdir: workdir, Attempt: 1}
+	request := &sdk.Request{CallID: t.Name(), RunID: rand.Text(), Tool: tool,
+		Arguments: objectOf(json.RawMessage(arguments)), Workdir: workdir, Attempt: 1}
 	if definition != nil {
 		refusal, err := p.checkArguments(definition, request.Arguments)
 		if err != nil {

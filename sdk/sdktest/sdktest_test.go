@@ -77,7 +77,8 @@ func TestRunFailsWhenTheWireBreaks(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
-	if got := fails(t, func(t testing.TB) { p.Run(t, "x", "{}") }); !strings.HasPrefix(got, "calling x: the plugin or its connection broke") {
+	if got := fails(t, func(t testing.TB) { p.Run(t, "x", "{}") }); !strings.HasPrefix(got,
+		"calling x: the plugin or its connection broke") {
 		t.Errorf("the test fails with %q", got)
 	}
 }
@@ -93,7 +94,10 @@ func TestMustConfigureFails(t *testing.T) {
 
 func TestEndOfAPlugin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if got := fails(t, func(t testing.TB) { awaitEnd(t, make(chan error)) }); got != "a handler of the plugin still runs 5s after its ctx ended" {
+		if got := fails(t, func(t testing.TB) {
+			awaitEnd(t,
+				make(chan error))
+		}); got != "a handler of the plugin still runs 5s after its ctx ended" {
 			t.Errorf("the test fails with %q", got)
 		}
 	})

@@ -19,7 +19,8 @@ func shout(w *workspace.Root, path string) error {
 	}
 	return p.Write(bytes.ToUpper(text), func() error {
 		if _, now, err := read(w, path); err != nil || !bytes.Equal(now, text) {
-			return &sdk.Error{Name: "FileChanged", Message: path + " was changed meanwhile; nothing was written", Retryable: true}
+			return &sdk.Error{Name: "FileChanged", Message: path + " was changed meanwhile; nothing was written",
+				Retryable: true}
 		}
 		return nil
 	})

@@ -12,11 +12,12 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Explain makes an error of the operating system, such as one of reading an open file, an *sdk.Error that tells of path:
-// FileNotFound, PermissionDenied, NotADirectory, InvalidPath or IOError. It gives other errors back as they are: nil, an
-// *sdk.Error, and those of a context that ended.
+// Explain makes an error of the operating system, such as one of reading an open file, an *sdk.Error that tells of
+// path: FileNotFound, PermissionDenied, NotADirectory, InvalidPath or IOError. It gives other errors back as they are:
+// nil, an *sdk.Error, and those of a context that ended.
 func Explain(path string, err error) error {
-	if _, ok := errors.AsType[*sdk.Error](err); ok || err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if _, ok := errors.AsType[*sdk.Error](err); ok || err == nil || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	if e, ok := errors.AsType[syscall.Errno](err); ok {
@@ -61,21 +62,24 @@ func (p *Place) Regular() error {
 		return &sdk.Error{Name: "IsADirectory", Message: quote(p.Path) + " is a directory",
 			Suggestion: "Name a file in it; a list tool shows what is there."}
 	case !p.Info.Mode().IsRegular():
-		return &sdk.Error{Name: "NotARegularFile", Message: fmt.Sprintf("%s is a %s, not a regular file", quote(p.Path), Kind(p.Info.Mode()))}
+		return &sdk.Error{Name: "NotARegularFile", Message: fmt.Sprintf("%s is a %s, not a regular file", quote(p.Path),
+			Kind(p.Info.Mode()))}
 	case p.Info.Mode().Perm()&0o444 == 0:
-		return &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("nobody may read %s (mode %04o)", quote(p.Path), p.Info.Mode().Perm())}
+		return &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("nobody may read %s (mode %04o)", quote(p.Path),
+			p.Info.Mode().Perm())}
 	}
 	return nil
 }
 
-// writable is Regular for a file to write: replacing a read-only file by renaming another onto it would work, and is not
-// what its mode asks for.
+// writable is Regular for a file to write: replacing a read-only file by renaming another onto it would work, and is
+// not what its mode asks for.
 func (p *Place) writable() error {
 	if err := p.Regular(); err != nil {
 		return err
 	}
 	if p.Info.Mode().Perm()&0o222 == 0 {
-		return &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("%s is read-only (mode %04o)", quote(p.Path), p.Info.Mode().Perm()),
+		return &sdk.Error{Name: "PermissionDenied", Message: fmt.Sprintf("%s is read-only (mode %04o)", quote(p.Path),
+			p.Info.Mode().Perm()),
 			Suggestion: "Leave it, or have its mode changed first."}
 	}
 	return nil
@@ -92,7 +96,8 @@ func (p *Place) directory() error {
 }
 
 func notADirectory(path string) error {
-	return &sdk.Error{Name: "NotADirectory", Message: quote(path) + " is a file, not a directory", Suggestion: "Name the file itself, or the directory it is in."}
+	return &sdk.Error{Name: "NotADirectory", Message: quote(path) + " is a file, not a directory",
+		Suggestion: "Name the file itself, or the directory it is in."}
 }
 
 // notFound says which part of the path is missing, and which names there come near.
@@ -101,7 +106,8 @@ func (p *Place) notFound() error {
 	if p.Missing != "" {
 		message += fmt.Sprintf("; its directory %s does not exist", quote(p.Missing))
 	}
-	return &sdk.Error{Name: "FileNotFound", Message: message, Suggestion: strings.TrimSpace("List the directory to see what is there. " + p.DidYouMean())}
+	return &sdk.Error{Name: "FileNotFound", Message: message,
+		Suggestion: strings.TrimSpace("List the directory to see what is there. " + p.DidYouMean())}
 }
 
 func quote(s string) string { return strconv.Quote(s) }

@@ -35,7 +35,8 @@ func TestExplain(t *testing.T) {
 }
 
 func TestExplainKeeps(t *testing.T) {
-	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded, fmt.Errorf("reading: %w", context.Canceled), &sdk.Error{Name: "Own"}} {
+	for _, err := range []error{nil, context.Canceled, context.DeadlineExceeded,
+		fmt.Errorf("reading: %w", context.Canceled), &sdk.Error{Name: "Own"}} {
 		if got := Explain("x", err); !errors.Is(got, err) {
 			t.Errorf("%v became %v", err, got)
 		}

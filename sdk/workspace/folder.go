@@ -33,8 +33,9 @@ func (p *Place) Folder() (*Folder, error) {
 	return openFolder(p.root.root, p.name, p.Path)
 }
 
-// Folder opens a directory in the folder. Its errors are InvalidPath for what is no single name, and what the system says,
-// such as FileNotFound or NotADirectory, which a symlink is too. It does not wait when a pipe took the directory's place.
+// Folder opens a directory in the folder. Its errors are InvalidPath for what is no single name, and what the system
+// says, such as FileNotFound or NotADirectory, which a symlink is too. It does not wait when a pipe took the
+// directory's place.
 func (f *Folder) Folder(name string) (*Folder, error) {
 	if err := singleName(name); err != nil {
 		return nil, err
@@ -60,8 +61,8 @@ func openFolder(in *os.Root, name, shown string) (*Folder, error) {
 func (f *Folder) Close() { _ = f.root.Close() }
 
 // Entries gives what is in the folder, sorted by name, with types as the directory itself tells them: symlinks are not
-// followed. Of more than limit entries it gives limit, the first that the system tells, and more is true; a limit that is
-// not positive is none. The entries' Info may be asked only while the folder is open.
+// followed. Of more than limit entries it gives limit, the first that the system tells, and more is true; a limit that
+// is not positive is none. The entries' Info may be asked only while the folder is open.
 func (f *Folder) Entries(limit int) (entries []fs.DirEntry, more bool, err error) {
 	dir, err := f.root.Open(".")
 	if err != nil {

@@ -84,11 +84,13 @@ func TestFolderFailures(t *testing.T) {
 		_, err = dir.Readlink(name)
 		fails(t, err, "InvalidPath")
 	}
-	for name, want := range map[string]string{"nothing": "FileNotFound", "sub": "IsADirectory", "closed": "PermissionDenied", "out": "IOError", "away": "IOError"} {
+	for name, want := range map[string]string{"nothing": "FileNotFound", "sub": "IsADirectory",
+		"closed": "PermissionDenied", "out": "IOError", "away": "IOError"} {
 		_, _, err := dir.Open(name)
 		fails(t, err, want)
 	}
-	for name, want := range map[string]string{"nothing": "FileNotFound", "file": "NotADirectory", "out": "IOError", "away": "IOError"} {
+	for name, want := range map[string]string{"nothing": "FileNotFound", "file": "NotADirectory", "out": "IOError",
+		"away": "IOError"} {
 		_, err := dir.Folder(name)
 		fails(t, err, want)
 	}

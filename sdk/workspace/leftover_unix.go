@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// keepAlive locks a file that was just made for as long as it is open. It is false if the file was removed meanwhile. Where there
-// are no locks nobody removes it either.
+// keepAlive locks a file that was just made for as long as it is open. It is false if the file was removed meanwhile.
+// Where there are no locks nobody removes it either.
 func keepAlive(f *os.File) bool {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		return false
@@ -30,7 +30,8 @@ func (r *Root) removeLeft(name string) {
 	}
 	defer func() { _ = f.Close() }()
 	var st syscall.Stat_t
-	if syscall.Fstat(int(f.Fd()), &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG && int(st.Uid) == os.Geteuid() &&
+	if syscall.Fstat(int(f.Fd()), &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG &&
+		int(st.Uid) == os.Geteuid() &&
 		syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 		_ = r.root.Remove(name)
 	}

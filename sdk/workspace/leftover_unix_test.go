@@ -31,8 +31,8 @@ func init() {
 	}
 }
 
-// What a process that was killed has left goes with the first write of the next, and nothing else does: neither what one that lives
-// is about to put in place, nor what is somebody's own.
+// What a process that was killed has left goes with the first write of the next, and nothing else does: neither what
+// one that lives is about to put in place, nor what is somebody's own.
 func TestLeftoversAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	drafting := func() *exec.Cmd {
@@ -60,8 +60,10 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	}
 	left := temps()[0]
 	drafting() // which lives on
-	kept := []string{filepath.Join(dir, ".toolhost-notes"), filepath.Join(dir, ".toolhost-"+rand.Text()), filepath.Join(dir, ".toolhost-"+rand.Text())}
-	if err := errors.Join(os.WriteFile(kept[0], nil, 0o600), os.Mkdir(kept[1], 0o700), os.Symlink(kept[0], kept[2])); err != nil {
+	kept := []string{filepath.Join(dir, ".toolhost-notes"), filepath.Join(dir, ".toolhost-"+rand.Text()),
+		filepath.Join(dir, ".toolhost-"+rand.Text())}
+	if err := errors.Join(os.WriteFile(kept[0], nil, 0o600), os.Mkdir(kept[1], 0o700),
+		os.Symlink(kept[0], kept[2])); err != nil {
 		t.Fatal(err)
 	}
 	r, err := Open(dir)

@@ -6,7 +6,8 @@ import (
 )
 
 func TestNearNames(t *testing.T) {
-	f := start(t, "src/main.go", "", "src/mail.go", "", "src/main_test.go", "", "README.md", "", "Config.HCL", "", "unlike-all-others.txt", "",
+	f := start(t, "src/main.go", "", "src/mail.go", "", "src/main_test.go", "", "README.md", "", "Config.HCL", "",
+		"unlike-all-others.txt", "",
 		"many/file1", "", "many/file2", "", "many/file3", "", "many/file4", "")
 	f.link(t, map[string]string{"link": "src"})
 	tests := []struct{ path, want string }{
@@ -42,7 +43,8 @@ func TestUnlike(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"Main.go", "main.go", 0}, {"main.go", "main.py", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 2},
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"Main.go", "main.go", 0}, {"main.go", "main.py", 1},
+		{"kitten", "sitting", 3}, {"ab", "ba", 2},
 	}
 	for _, test := range tests {
 		if got := unlike(test.a, test.b); got != test.want {

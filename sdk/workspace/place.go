@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Place is where a path leads. Find and Child make one; it tells what they found, and its methods work on what is there
-// when they are called. None of them leaves the workspace. One goroutine at a time may use it.
+// A Place is where a path leads. Find and Child make one; it tells what they found, and its methods work on what is
+// there when they are called. None of them leaves the workspace. One goroutine at a time may use it.
 type Place struct {
 	// Path is the path to show: relative to the workspace, with slashes, with links as they were given.
 	Path string
@@ -45,9 +45,9 @@ func (p *Place) Links() int {
 	return links(p.Info)
 }
 
-// Open opens a regular file for reading, and makes Info that of the open file. It never waits: a pipe that took the file's
-// place meanwhile is opened without waiting for its other end, and then refused. Its errors are those of Regular, and what
-// the system says (FileNotFound, PermissionDenied, IOError).
+// Open opens a regular file for reading, and makes Info that of the open file. It never waits: a pipe that took the
+// file's place meanwhile is opened without waiting for its other end, and then refused. Its errors are those of
+// Regular, and what the system says (FileNotFound, PermissionDenied, IOError).
 func (p *Place) Open() (*os.File, error) { return p.open(os.O_RDONLY, p.Regular) }
 
 // OpenWritable opens a regular file for reading and writing, as Open does, and refuses one that is read-only with
@@ -66,7 +66,8 @@ func (p *Place) open(flag int, check func() error) (*os.File, error) {
 		err = check()
 	}
 	if name := kernelFilesystem(f); err == nil && name != "" {
-		err = &sdk.Error{Name: "NotARegularFile", Message: fmt.Sprintf("%s is made up by the kernel (%s), not a regular file", quote(p.Path), name)}
+		err = &sdk.Error{Name: "NotARegularFile",
+			Message: fmt.Sprintf("%s is made up by the kernel (%s), not a regular file", quote(p.Path), name)}
 	}
 	if err != nil {
 		_ = f.Close()
@@ -75,8 +76,8 @@ func (p *Place) open(flag int, check func() error) (*os.File, error) {
 	return f, nil
 }
 
-// opened tells of a file that was opened by its name; when a symlink took its place meanwhile and was followed, of that: who
-// asked whether the name is one to open did not mean what the link leads to.
+// opened tells of a file that was opened by its name; when a symlink took its place meanwhile and was followed, of
+// that: who asked whether the name is one to open did not mean what the link leads to.
 func opened(in *os.Root, name string, f *os.File, before fs.FileInfo) (fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil || before != nil && os.SameFile(before, info) {
@@ -89,8 +90,8 @@ func opened(in *os.Root, name string, f *os.File, before fs.FileInfo) (fs.FileIn
 	return info, nil // what replaced or removed the file is none of our business
 }
 
-// Names gives at most limit names that are in a directory, in no order, or all when limit is not positive. Its errors are
-// FileNotFound, NotADirectory, and what the system says (PermissionDenied, IOError).
+// Names gives at most limit names that are in a directory, in no order, or all when limit is not positive. Its errors
+// are FileNotFound, NotADirectory, and what the system says (PermissionDenied, IOError).
 func (p *Place) Names(limit int) ([]string, error) {
 	if err := p.directory(); err != nil {
 		return nil, err
@@ -112,9 +113,9 @@ func (r *Root) names(dir string, limit int) ([]string, error) {
 	return nil, err
 }
 
-// Child is the place of a name in a directory, one that Names gave. When it is a symlink that is not followed: Info tells
-// of the link, and Open refuses it with NotARegularFile; Find with its Path follows it. The errors are InvalidPath for
-// what is no single name, and what the system says, such as FileNotFound.
+// Child is the place of a name in a directory, one that Names gave. When it is a symlink that is not followed: Info
+// tells of the link, and Open refuses it with NotARegularFile; Find with its Path follows it. The errors are
+// InvalidPath for what is no single name, and what the system says, such as FileNotFound.
 func (p *Place) Child(name string) (*Place, error) {
 	if err := singleName(name); err != nil {
 		return nil, err

@@ -73,7 +73,8 @@ func TestNames(t *testing.T) {
 		limit int
 		want  []string
 	}{
-		{"dir", 0, []string{".c", "a", "b"}}, {"dir", -1, []string{".c", "a", "b"}}, {"dir", 3, []string{".c", "a", "b"}}, {"dir", 9, []string{".c", "a", "b"}},
+		{"dir", 0, []string{".c", "a", "b"}}, {"dir", -1, []string{".c", "a", "b"}}, {"dir", 3, []string{".c", "a", "b"}},
+		{"dir", 9, []string{".c", "a", "b"}},
 		{"empty", 0, nil}, {"empty", 5, nil},
 	}
 	for _, test := range tests {
@@ -105,11 +106,13 @@ func TestChild(t *testing.T) {
 	out := outside(t)
 	f.link(t, map[string]string{"link": "dir", "dir/in": "file", "dir/out": out})
 	dir := f.find(t, "link")
-	tests := []struct{ name, kind, target string }{{"file", "file", ""}, {"sub", "dir", ""}, {"in", "symlink", "file"}, {"out", "symlink", out}}
+	tests := []struct{ name, kind, target string }{{"file", "file", ""}, {"sub", "dir", ""}, {"in", "symlink", "file"},
+		{"out", "symlink", out}}
 	for _, test := range tests {
 		c, err := dir.Child(test.name)
 		check(t, err)
-		if c.Path != "link/"+test.name || Kind(c.Info.Mode()) != test.kind || c.Target != test.target || c.Real() != f.find(t, "dir").Real()+string(os.PathSeparator)+test.name {
+		if c.Path != "link/"+test.name || Kind(c.Info.Mode()) != test.kind || c.Target != test.target ||
+			c.Real() != f.find(t, "dir").Real()+string(os.PathSeparator)+test.name {
 			t.Errorf("%s is a %s at %s, with target %q", c.Path, Kind(c.Info.Mode()), c.Real(), c.Target)
 		}
 		if test.kind == "symlink" { // not even one that stays inside is followed
@@ -140,7 +143,8 @@ func TestChildFailures(t *testing.T) {
 	fails(t, err, "NotADirectory")
 }
 
-// A path of thousands of parts costs as many looks at each part before: it is refused at once, also when a link brings it.
+// A path of thousands of parts costs as many looks at each part before: it is refused at once, also when a link brings
+// it.
 func TestPathsOfManyParts(t *testing.T) {
 	f := start(t)
 	deep := strings.Repeat("a/", 300) + "a"
@@ -149,7 +153,8 @@ func TestPathsOfManyParts(t *testing.T) {
 	if p := f.find(t, deep); p.Info == nil {
 		t.Error("a path of 301 parts is not found")
 	}
-	for _, path := range []string{strings.Repeat("a/", 3000) + "x", strings.Repeat("b/", 2000), strings.Repeat("a/", 513), "long/" + deep, "long/" + strings.Repeat("b/", 300)} {
+	for _, path := range []string{strings.Repeat("a/", 3000) + "x", strings.Repeat("b/", 2000), strings.Repeat("a/", 513),
+		"long/" + deep, "long/" + strings.Repeat("b/", 300)} {
 		_, err := f.Find(path)
 		e := fails(t, err, "InvalidPath")
 		if len(e.Message) > 400 {

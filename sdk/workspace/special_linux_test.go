@@ -12,7 +12,8 @@ import (
 )
 
 func TestFilesOfTheKernelAreRefused(t *testing.T) {
-	for dir, files := range map[string][]string{"/proc": {"version", "self/environ", "self/mem", "sys/kernel/hostname", "cpuinfo"}, "/sys": {"kernel/mm/transparent_hugepage/enabled", "power/state"}} {
+	for dir, files := range map[string][]string{"/proc": {"version", "self/environ", "self/mem", "sys/kernel/hostname",
+		"cpuinfo"}, "/sys": {"kernel/mm/transparent_hugepage/enabled", "power/state"}} {
 		w, err := Open(dir)
 		check(t, err)
 		defer w.Close()
@@ -42,7 +43,8 @@ func TestExtendedAttributesSurvive(t *testing.T) {
 		}
 	}
 	// An access control list: the owner rw, user 1 r, the group r, others none.
-	acl := "\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x04\x00\x01\x00\x00\x00" + "\x04\x00\x04\x00\xff\xff\xff\xff" + "\x10\x00\x04\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff"
+	acl := "\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x04\x00\x01\x00\x00\x00" +
+		"\x04\x00\x04\x00\xff\xff\xff\xff" + "\x10\x00\x04\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff"
 	if err := unix.Setxattr(f.path("file"), "system.posix_acl_access", []byte(acl), 0); err == nil {
 		values["system.posix_acl_access"] = acl
 	}

@@ -27,7 +27,8 @@ func TestSpecialFilesAreRefused(t *testing.T) {
 	check(t, err)
 	defer func() { _ = lis.Close() }()
 	tests := []struct{ path, name, message string }{
-		{"pipe", "NotARegularFile", `"pipe" is a pipe`}, {"link", "NotARegularFile", `"link" is a pipe`}, {"socket", "NotARegularFile", `"socket" is a socket`},
+		{"pipe", "NotARegularFile", `"pipe" is a pipe`}, {"link", "NotARegularFile", `"link" is a pipe`},
+		{"socket", "NotARegularFile", `"socket" is a socket`},
 		{"closed", "PermissionDenied", `nobody may read "closed" (mode 0200)`},
 	}
 	for _, test := range tests {
@@ -93,8 +94,8 @@ func TestLinkInPlaceOfAFile(t *testing.T) {
 	}
 }
 
-// What a caller knows of a path, such as that its name is none of a secret, is not so of what a link leads to that took the
-// place of a file or a folder, though that is inside too.
+// What a caller knows of a path, such as that its name is none of a secret, is not so of what a link leads to that took
+// the place of a file or a folder, though that is inside too.
 func TestLinkInsideInPlaceOfAFile(t *testing.T) {
 	f := start(t, "a", "text", "b/c", "text", ".env", "secret", ".ssh/c", "secret")
 	file, dir, top := f.find(t, "a"), f.find(t, "b"), f.folder(t, ".")
@@ -182,7 +183,8 @@ func TestModeAndOwnerAreKept(t *testing.T) {
 		uid, gid = 1234, 4321 // the superuser may give files away
 	}
 	tests := []struct{ mode, want fs.FileMode }{
-		{0o644, 0o644}, {0o755, 0o755}, {0o600, 0o600}, {0o666, 0o666}, {0o755 | fs.ModeSetuid, 0o755}, {0o775 | fs.ModeSetgid, 0o775},
+		{0o644, 0o644}, {0o755, 0o755}, {0o600, 0o600}, {0o666, 0o666}, {0o755 | fs.ModeSetuid, 0o755},
+		{0o775 | fs.ModeSetgid, 0o775},
 	}
 	for _, test := range tests {
 		f := start(t, "file", "old text")
@@ -264,7 +266,10 @@ func fillDisk(t *testing.T, dir string) {
 	var limit syscall.Rlimit
 	check(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit))
 	check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1000, Max: limit.Max}))
-	defer func() { check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)) }() // the test binary may have reports to write
+	defer func() {
+		check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE,
+			&limit))
+	}() // the test binary may have reports to write
 	for _, path := range []string{"file", "new"} {
 		p, err := w.Find(path)
 		check(t, err)

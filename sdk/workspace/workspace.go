@@ -1,9 +1,9 @@
 // Package workspace opens files for tools and stays in one folder, the workspace of a call.
 //
 // The paths that tools are given come from a model, and what is in the folder may be anybody's work. No "..", absolute
-// path, symlink or race leads out of it, and what looks like a file but is a pipe or a device is refused, not waited for.
-// Symlinks that stay inside are followed, absolute ones too. What it cannot see: hard links to files outside, and other
-// file systems mounted inside.
+// path, symlink or race leads out of it, and what looks like a file but is a pipe or a device is refused, not waited
+// for. Symlinks that stay inside are followed, absolute ones too. What it cannot see: hard links to files outside, and
+// other file systems mounted inside.
 //
 // Its errors are of type *sdk.Error, and are for the model: a handler returns them as they are. They are named
 //
@@ -37,8 +37,8 @@ type Root struct {
 	away bool     // it is not the work folder, and so its places show absolute paths
 }
 
-// Open opens a folder as a workspace, as a rule the Workdir of a request. The folder must be absolute, exist, and be one
-// that this process may read; else the error is WorkspaceUnavailable. Close it after use.
+// Open opens a folder as a workspace, as a rule the Workdir of a request. The folder must be absolute, exist, and be
+// one that this process may read; else the error is WorkspaceUnavailable. Close it after use.
 func Open(dir string) (*Root, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, &sdk.Error{Name: "WorkspaceUnavailable", Message: "the call has no absolute work folder"}
@@ -54,8 +54,8 @@ func Open(dir string) (*Root, error) {
 	return &Root{root: root, dir: filepath.Clean(dir), real: resolved}, nil
 }
 
-// OpenAt opens the folder that a path of a call belongs to, by its letters: the work folder, or the innermost of the request's
-// Roots that it is in, whose places show absolute paths. A root that cannot be opened is RootUnavailable.
+// OpenAt opens the folder that a path of a call belongs to, by its letters: the work folder, or the innermost of the
+// request's Roots that it is in, whose places show absolute paths. A root that cannot be opened is RootUnavailable.
 func OpenAt(r *sdk.Request, path string) (*Root, error) {
 	full := filepath.FromSlash(path)
 	if !filepath.IsAbs(full) {
@@ -76,7 +76,8 @@ func OpenAt(r *sdk.Request, path string) (*Root, error) {
 	}
 	w.Close()
 	if w, err = Open(inmost); err != nil {
-		return nil, &sdk.Error{Name: "RootUnavailable", Message: fmt.Sprintf("the folder %s, which the configuration opens for reading, cannot be opened: %v", inmost, err),
+		return nil, &sdk.Error{Name: "RootUnavailable",
+			Message:    fmt.Sprintf("the folder %s, which the configuration opens for reading, cannot be opened: %v", inmost, err),
 			Suggestion: "Go on without it, or have the operator look at its root block."}
 	}
 	w.away = true
@@ -113,7 +114,8 @@ func (r *Root) Find(path string) (*Place, error) {
 			Suggestion: `Name a file inside the workspace, such as "src/main.go".`}
 	}
 	if len(path) > maxPath {
-		return nil, &sdk.Error{Name: "InvalidPath", Message: fmt.Sprintf("the path %s has %d bytes, at most %d are allowed", quoteShort(path), len(path), maxPath)}
+		return nil, &sdk.Error{Name: "InvalidPath", Message: fmt.Sprintf("the path %s has %d bytes, at most %d are allowed",
+			quoteShort(path), len(path), maxPath)}
 	}
 	rel, ok := r.relative(path)
 	if !ok {

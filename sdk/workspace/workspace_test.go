@@ -19,8 +19,8 @@ type fixture struct {
 	dir string
 }
 
-// start makes a workspace with files, given as path, content, path, content. At the end of the test no temporary file may
-// be left in it.
+// start makes a workspace with files, given as path, content, path, content. At the end of the test no temporary file
+// may be left in it.
 func start(t testing.TB, files ...string) *fixture {
 	t.Helper()
 	f := &fixture{dir: t.TempDir()}
@@ -166,13 +166,18 @@ func TestPathsAreKeptInside(t *testing.T) {
 		"zero-device":  "/dev/zero",
 	})
 	tests := []struct{ path, want string }{ // want is an error name, or "" for inside
-		{"a.txt", ""}, {"./a.txt", ""}, {"dir/../a.txt", ""}, {"dir//b.txt", ""}, {f.path("a.txt"), ""}, {f.dir + "/dir/../a.txt", ""},
-		{"abs-in", ""}, {"rel-in", ""}, {"dir/up-in", ""}, {"dir-in/b.txt", ""}, {"abs-dir-in/b.txt", ""}, {"chain", ""}, {"whole/a.txt", ""}, {"whole/whole/dir/b.txt", ""},
+		{"a.txt", ""}, {"./a.txt", ""}, {"dir/../a.txt", ""}, {"dir//b.txt", ""}, {f.path("a.txt"), ""},
+		{f.dir + "/dir/../a.txt", ""},
+		{"abs-in", ""}, {"rel-in", ""}, {"dir/up-in", ""}, {"dir-in/b.txt", ""}, {"abs-dir-in/b.txt", ""}, {"chain", ""},
+		{"whole/a.txt", ""}, {"whole/whole/dir/b.txt", ""},
 		{"../" + filepath.Base(f.dir) + "/a.txt", ""}, // by its letters it does not leave
-		{"../secret", "PathOutsideWorkspace"}, {"dir/../../x", "PathOutsideWorkspace"}, {"..", "PathOutsideWorkspace"}, {"/etc/passwd", "PathOutsideWorkspace"}, {"/", "PathOutsideWorkspace"},
+		{"../secret", "PathOutsideWorkspace"}, {"dir/../../x", "PathOutsideWorkspace"}, {"..", "PathOutsideWorkspace"},
+		{"/etc/passwd", "PathOutsideWorkspace"}, {"/", "PathOutsideWorkspace"},
 		{f.dir + "-evil", "PathOutsideWorkspace"}, {f.dir + "/../" + filepath.Base(out) + "/secret", "PathOutsideWorkspace"},
-		{"abs-out", "PathOutsideWorkspace"}, {"rel-out", "PathOutsideWorkspace"}, {"dir-out/secret", "PathOutsideWorkspace"}, {"dir/up-out/secret", "PathOutsideWorkspace"},
-		{"out-and-in", "PathOutsideWorkspace"}, {"zero-device", "PathOutsideWorkspace"}, {"dangling-out", "PathOutsideWorkspace"}, {"nowhere-out", "PathOutsideWorkspace"},
+		{"abs-out", "PathOutsideWorkspace"}, {"rel-out", "PathOutsideWorkspace"}, {"dir-out/secret", "PathOutsideWorkspace"},
+		{"dir/up-out/secret", "PathOutsideWorkspace"},
+		{"out-and-in", "PathOutsideWorkspace"}, {"zero-device", "PathOutsideWorkspace"},
+		{"dangling-out", "PathOutsideWorkspace"}, {"nowhere-out", "PathOutsideWorkspace"},
 		{"loop", "LinkLoop"}, {"dangling", "FileNotFound"}, {"a.txt/x", "NotADirectory"}, {"nothing/x", "FileNotFound"},
 		{"", "InvalidPath"}, {"a\x00b", "InvalidPath"}, {strings.Repeat("x", 300), "InvalidPath"},
 		{".", "IsADirectory"}, {"dir", "IsADirectory"}, {"dir-in", "IsADirectory"}, {"whole", "IsADirectory"},
@@ -272,8 +277,10 @@ func TestClosed(t *testing.T) {
 func FuzzFind(f *testing.F) {
 	w := start(f, "a", "inside", "dir/b", "inside")
 	out := outside(f)
-	w.link(f, map[string]string{"dir/up": "..", "in": w.dir, "out": out, "file-out": filepath.Join(out, "secret"), "up": "../..", "odd": "nothing/../dir/../../x", "loop": "loop/a"})
-	for _, path := range []string{"a", "dir/up/in/a", "out/secret", "in/../a", "up", "odd", "loop", w.dir, out, "dir/up/../a\x00", "./././/"} {
+	w.link(f, map[string]string{"dir/up": "..", "in": w.dir, "out": out, "file-out": filepath.Join(out, "secret"),
+		"up": "../..", "odd": "nothing/../dir/../../x", "loop": "loop/a"})
+	for _, path := range []string{"a", "dir/up/in/a", "out/secret", "in/../a", "up", "odd", "loop", w.dir, out,
+		"dir/up/../a\x00", "./././/"} {
 		f.Add(path)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
@@ -284,7 +291,8 @@ func FuzzFind(f *testing.F) {
 			}
 			return
 		}
-		if rel, err := filepath.Rel(w.real, p.Real()); err != nil || !filepath.IsLocal(rel) || !filepath.IsLocal(filepath.FromSlash(p.Path)) {
+		if rel, err := filepath.Rel(w.real, p.Real()); err != nil || !filepath.IsLocal(rel) ||
+			!filepath.IsLocal(filepath.FromSlash(p.Path)) {
 			t.Fatalf("%q leads to %s, shown as %s", path, p.Real(), p.Path)
 		}
 		if text, err := w.read(path); err == nil && text != "inside" {

@@ -13,20 +13,22 @@ import (
 )
 
 // Write puts data in place of what the file holds at once: whoever reads it meanwhile, and whoever looks after a crash,
-// finds the old content or the new. Where nothing is it makes a new file, with mode 0644 and the folders that are missing
-// with mode 0755, both less the umask.
+// finds the old content or the new. Where nothing is it makes a new file, with mode 0644 and the folders that are
+// missing with mode 0755, both less the umask.
 //
 // A file that is replaced becomes a new one with the mode that Info has (without setuid and setgid) and, where this
 // process may, the owner and the extended attributes (Linux). Other names of the old file (hard links) keep the old
 // content. A symlink that led here stays.
 //
-// Check, unless it is nil, is called when all is ready, right before the new file gets its name. Here a tool that read the
-// file before makes sure that it is still the same. When check fails Write gives its error, and nothing has changed.
+// Check, unless it is nil, is called when all is ready, right before the new file gets its name. Here a tool that read
+// the file before makes sure that it is still the same. When check fails Write gives its error, and nothing has
+// changed.
 //
-// The other errors are those of Regular; PermissionDenied for a file that is read-only; FileExists when something came up
-// where nothing was; and what the system says (FileNotFound when the folder is gone, PermissionDenied, IOError). After
-// them nothing has changed either, but for folders that were made. Only a crash, or someone who moves the folder away
-// meanwhile, can leave a file behind, whose name starts with ".toolhost-"; the next process that writes to the folder removes it.
+// The other errors are those of Regular; PermissionDenied for a file that is read-only; FileExists when something came
+// up where nothing was; and what the system says (FileNotFound when the folder is gone, PermissionDenied, IOError).
+// After them nothing has changed either, but for folders that were made. Only a crash, or someone who moves the folder
+// away meanwhile, can leave a file behind, whose name starts with ".toolhost-"; the next process that writes to the
+// folder removes it.
 //
 // Info stays as it was: Find again after Write.
 func (p *Place) Write(data []byte, check func() error) error {
@@ -37,8 +39,8 @@ func (p *Place) Write(data []byte, check func() error) error {
 	return d.Publish(check)
 }
 
-// A Draft is what a file shall hold, safely on disk beside the file under a name of its own. Several drafts are made before
-// the first is published when either all of some files are to change or none. Publish or discard each.
+// A Draft is what a file shall hold, safely on disk beside the file under a name of its own. Several drafts are made
+// before the first is published when either all of some files are to change or none. Publish or discard each.
 type Draft struct {
 	place *Place
 	temp  string
@@ -83,8 +85,8 @@ func (d *Draft) Discard() {
 	_ = d.file.Close()
 }
 
-// Remove removes the regular file at the place, right after check, unless that is nil, found nothing against it. Errors are
-// those of check, of Regular, and what the system says (PermissionDenied, IOError). Info stays as it was.
+// Remove removes the regular file at the place, right after check, unless that is nil, found nothing against it. Errors
+// are those of check, of Regular, and what the system says (PermissionDenied, IOError). Info stays as it was.
 func (p *Place) Remove(check func() error) error {
 	if err := p.Regular(); err != nil {
 		return err
@@ -101,8 +103,8 @@ func (p *Place) Remove(check func() error) error {
 	return nil
 }
 
-// writeTemp writes data, safely on disk, beside the file, and gives its name and the open file, which is locked. It leaves
-// nothing when it fails.
+// writeTemp writes data, safely on disk, beside the file, and gives its name and the open file, which is locked. It
+// leaves nothing when it fails.
 func (p *Place) writeTemp(data []byte) (name string, f *os.File, err error) {
 	perm := fs.FileMode(0o644)
 	if p.Info != nil {
@@ -142,8 +144,8 @@ func (p *Place) fill(f *os.File, data []byte) error {
 	return f.Sync()
 }
 
-// keepAttributes leaves a file that cannot be opened to others: who may not read it cannot see its attributes, and that it
-// is gone or another is for check to find.
+// keepAttributes leaves a file that cannot be opened to others: who may not read it cannot see its attributes, and that
+// it is gone or another is for check to find.
 func (p *Place) keepAttributes(to *os.File) error {
 	from := *p // whose Info stays
 	if old, err := from.Open(); err == nil {

@@ -149,7 +149,8 @@ func TestRemove(t *testing.T) {
 func TestResolved(t *testing.T) {
 	f := start(t, "dir/file", "text")
 	f.link(t, map[string]string{"link": "dir/file", "absolute": f.path("dir")})
-	for path, want := range map[string]string{"dir/file": "dir/file", "link": "dir/file", "absolute/file": "dir/file", "absolute/new": "dir/new", ".": "."} {
+	for path, want := range map[string]string{"dir/file": "dir/file", "link": "dir/file", "absolute/file": "dir/file",
+		"absolute/new": "dir/new", ".": "."} {
 		if got := f.find(t, path).Resolved(); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}

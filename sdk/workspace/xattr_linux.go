@@ -11,8 +11,8 @@ import (
 )
 
 // keepAttributes gives the new file the extended attributes of the old one, access control lists among them. The user's
-// own attributes must come along; of the system's those do that this process may set. Capabilities do not: they were given
-// to a program that is another now, as setuid was.
+// own attributes must come along; of the system's those do that this process may set. Capabilities do not: they were
+// given to a program that is another now, as setuid was.
 func keepAttributes(to, from *os.File) error {
 	var failed error
 	err := withDescriptors(to, from, func(to, from int) {

@@ -47,8 +47,8 @@ func (glue) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.Cli
 	return New(conn), nil
 }
 
-// Describe asks what the plugin is and which tools it has now. The definitions are not checked; texts for people are cut to
-// a line each. More than 16,384 tools, or 4 MiB of them, break the protocol.
+// Describe asks what the plugin is and which tools it has now. The definitions are not checked; texts for people are
+// cut to a line each. More than 16,384 tools, or 4 MiB of them, break the protocol.
 func (c *Client) Describe(ctx context.Context) (*sdk.Description, error) {
 	r, err := c.wire.Describe(ctx, &pluginv1.DescribeRequest{})
 	if err != nil {
@@ -81,8 +81,8 @@ func (c *Client) Configure(ctx context.Context, config json.RawMessage, workdir 
 	return nil
 }
 
-// Preview asks what a call would do. A tool without a preview returns an empty one. With the error of a call that would fail
-// comes a preview only when the plugin sent content with it.
+// Preview asks what a call would do. A tool without a preview returns an empty one. With the error of a call that would
+// fail comes a preview only when the plugin sent content with it.
 func (c *Client) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, error) {
 	request := requestToWire(r)
 	if e := wire.CheckRequest(request); e != nil {
@@ -110,10 +110,11 @@ func (c *Client) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, err
 	}
 }
 
-// Call runs one tool, once at most: the plugin refuses a RunID that it has had. A tool that fails returns a Result with an
-// Error; the error of Call itself says that ctx ended (CodeTimeout, CodeCanceled), that the result is too large
-// (CodeResultTooLarge), that the plugin got the call twice (CodeProtocol), or that the plugin or the connection broke (a
-// *BrokenError). Each *sdk.Error has its Outcome. When ctx ends the plugin is notified, and Call returns without waiting for it.
+// Call runs one tool, once at most: the plugin refuses a RunID that it has had. A tool that fails returns a Result with
+// an Error; the error of Call itself says that ctx ended (CodeTimeout, CodeCanceled), that the result is too large
+// (CodeResultTooLarge), that the plugin got the call twice (CodeProtocol), or that the plugin or the connection broke
+// (a *BrokenError). Each *sdk.Error has its Outcome. When ctx ends the plugin is notified, and Call returns without
+// waiting for it.
 func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 	request := requestToWire(r)
 	if e := wire.CheckRequest(request); e != nil {
@@ -151,8 +152,8 @@ func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) 
 	}
 }
 
-// Watch calls changed once when the watch is established and again whenever the list of tools has changed, until ctx ends or
-// the plugin does; its error is never nil.
+// Watch calls changed once when the watch is established and again whenever the list of tools has changed, until ctx
+// ends or the plugin does; its error is never nil.
 func (c *Client) Watch(ctx context.Context, changed func()) error {
 	stream, err := c.wire.Watch(ctx, &pluginv1.WatchRequest{})
 	for err == nil && ctx.Err() == nil {
@@ -163,8 +164,9 @@ func (c *Client) Watch(ctx context.Context, changed func()) error {
 	return broken(ctx, err, true)
 }
 
-// Overdue asks how many handlers of calls and previews still run in the plugin though their context has ended, and how many of
-// them are late: it ended grace ago or longer. A plugin that does not implement it returns errors.ErrUnsupported.
+// Overdue asks how many handlers of calls and previews still run in the plugin though their context has ended, and how
+// many of them are late: it ended grace ago or longer. A plugin that does not implement it returns
+// errors.ErrUnsupported.
 func (c *Client) Overdue(ctx context.Context, grace time.Duration) (handlers, late int, err error) {
 	r, err := c.wire.Overdue(ctx, &pluginv1.OverdueRequest{GraceMs: grace.Milliseconds()})
 	if status.Code(err) == codes.Unimplemented {
@@ -177,11 +179,12 @@ func (c *Client) Overdue(ctx context.Context, grace time.Duration) (handlers, la
 	return count(r.GetHandlers()), count(r.GetLate()), nil
 }
 
-// NameListedOtherwise is the Name of the error of a call that was decided on by a definition that its tool no longer has.
+// NameListedOtherwise is the Name of the error of a call that was decided on by a definition that its tool no longer
+// has.
 const NameListedOtherwise = "ListedOtherwise"
 
-// A BrokenError says that the plugin or the connection broke, so that nothing is known of what the call did. The supervisor
-// of the plugin knows why.
+// A BrokenError says that the plugin or the connection broke, so that nothing is known of what the call did. The
+// supervisor of the plugin knows why.
 type BrokenError struct {
 	// Delivered is false when the call provably never reached the plugin: the outcome is OutcomeNotSent then, and else
 	// OutcomeUnknown.
@@ -223,7 +226,8 @@ func broken(ctx context.Context, err error, delivered bool) error {
 		return &sdk.Error{Code: sdk.CodeProtocol, Name: "Repeated",
 			Message: "the plugin got the call twice and ran it once at most: " + status.Convert(err).Message()}
 	case delivered && (code == codes.ResourceExhausted || code == codes.Internal && wire.TooManyElements(err)):
-		return errorFromWire(wire.TooLarge("the plugin sent one message that is too large: %s", oneLine(status.Convert(err).Message(), maxStatus)))
+		return errorFromWire(wire.TooLarge("the plugin sent one message that is too large: %s",
+			oneLine(status.Convert(err).Message(), maxStatus)))
 	}
 	return &BrokenError{Delivered: delivered, Err: err}
 }

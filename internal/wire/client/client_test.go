@@ -21,9 +21,10 @@ import (
 
 func TestBrokenErrorSaysWhat(t *testing.T) {
 	for want, err := range map[string]error{
-		"the plugin ended the call without a result":                         io.EOF,
-		"the plugin or its connection broke: connection reset (Unavailable)": status.Error(codes.Unavailable, "connection reset"),
-		"the plugin or its connection broke: odd":                            errors.New("odd"),
+		"the plugin ended the call without a result": io.EOF,
+		"the plugin or its connection broke: connection reset (Unavailable)": status.Error(codes.Unavailable,
+			"connection reset"),
+		"the plugin or its connection broke: odd": errors.New("odd"),
 	} {
 		e := &BrokenError{Err: err}
 		if e.Error() != want || !errors.Is(e, err) {
@@ -49,9 +50,11 @@ func TestBroken(t *testing.T) {
 		"the deadline passed":               {late, io.EOF, true, sdk.CodeTimeout},
 		"the plugin saw the deadline first": {limited, status.Error(codes.DeadlineExceeded, ""), true, sdk.CodeTimeout},
 		"there is no deadline":              {t.Context(), status.Error(codes.DeadlineExceeded, ""), true, sdk.CodeInternal},
-		"one message is too large":          {t.Context(), status.Error(codes.ResourceExhausted, ""), true, sdk.CodeResultTooLarge},
-		"ours is too large":                 {t.Context(), status.Error(codes.ResourceExhausted, ""), false, sdk.CodeInternal},
-		"it broke":                          {limited, status.Error(codes.Unavailable, ""), true, sdk.CodeInternal},
+		"one message is too large": {t.Context(), status.Error(codes.ResourceExhausted, ""), true,
+			sdk.CodeResultTooLarge},
+		"ours is too large": {t.Context(), status.Error(codes.ResourceExhausted, ""), false,
+			sdk.CodeInternal},
+		"it broke": {limited, status.Error(codes.Unavailable, ""), true, sdk.CodeInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := broken(c.ctx, c.err, c.delivered)
@@ -69,28 +72,42 @@ func TestForeignPluginsBreakRules(t *testing.T) {
 		want          string   // the error's text, in part
 		code          sdk.Code // "" for a BrokenError
 	}{
-		"no result":                         {script(nil), "ended the call without a result", ""},
-		"parts but no result":               {script(nil, textPart("a", 1)), "ended the call without a result", ""},
-		"a piece before any part":           {script(nil, piece("x")), "a piece of 1 bytes came where 0 were to come", ""},
-		"a piece too many":                  {script(nil, textPart("a", 2), piece("b"), piece("c")), "a piece of 1 bytes came where 0", ""},
-		"a piece that is too long":          {script(nil, textPart("a", 2), piece("bc")), "a piece of 2 bytes came where 1", ""},
-		"a part in a part":                  {script(nil, textPart("a", 2), textPart("b", 1)), "while the one before it lacked 1 bytes", ""},
-		"a result in a part":                {script(nil, textPart("a", 2), last(nil)), "while a part lacked 1 bytes", ""},
-		"a size below what is there":        {script(nil, textPart("abc", 2)), "a part of 3 bytes says that it has 2", ""},
-		"a negative size":                   {script(nil, textPart("", -1)), "says that it has -1", ""},
-		"a size over the limit":             {script(nil, textPart("a", sdk.MaxResult+1)), "the limit is 4194304", sdk.CodeResultTooLarge},
-		"the largest size":                  {script(nil, textPart("a", math.MaxInt64)), "has a part of 9223372036854775807", sdk.CodeResultTooLarge},
-		"sizes over the limit together":     {script(nil, textPart("abcd", 4), textPart("a", sdk.MaxResult-3)), "the limit is 4194304", sdk.CodeResultTooLarge},
-		"a last message over the limit":     {script(nil, textPart("ab", 2), last(&pluginv1.Result{Structured: []byte(`"` + strings.Repeat("x", sdk.MaxResult) + `"`)})), "the limit is 4194304", sdk.CodeResultTooLarge},
-		"one message over the limit":        {script(nil, last(&pluginv1.Result{Structured: make([]byte, largestMessage)})), "one message that is too large", sdk.CodeResultTooLarge},
-		"parts without end":                 {endless(textPart(strings.Repeat("x", 256<<10), 256<<10)), "the limit is 4194304", sdk.CodeResultTooLarge},
-		"empty parts without end":           {endless(part(nil, 0)), "has 4001 parts; the limit is 4000", sdk.CodeResultTooLarge},
-		"long names without end":            {endless(part(&pluginv1.Content{Uri: strings.Repeat("x", 1<<10)}, 0)), "the limit is 262144", sdk.CodeResultTooLarge},
-		"pieces without end":                {endless(piece(strings.Repeat("x", 256<<10))), "where 0 were to come", ""},
-		"a status":                          {script(status.Error(codes.Internal, "it broke")), "it broke (Internal)", ""},
-		"a status that means a deadline":    {script(status.Error(codes.DeadlineExceeded, "too late")), "too late (DeadlineExceeded)", ""},
-		"a status that means it gave up":    {script(status.Error(codes.Canceled, "no more")), "no more (Canceled)", ""},
-		"a status that means a full buffer": {script(status.Error(codes.ResourceExhausted, "full")), "too large: full", sdk.CodeResultTooLarge},
+		"no result":               {script(nil), "ended the call without a result", ""},
+		"parts but no result":     {script(nil, textPart("a", 1)), "ended the call without a result", ""},
+		"a piece before any part": {script(nil, piece("x")), "a piece of 1 bytes came where 0 were to come", ""},
+		"a piece too many": {script(nil, textPart("a", 2), piece("b"), piece("c")),
+			"a piece of 1 bytes came where 0", ""},
+		"a piece that is too long": {script(nil, textPart("a", 2), piece("bc")), "a piece of 2 bytes came where 1",
+			""},
+		"a part in a part": {script(nil, textPart("a", 2), textPart("b", 1)),
+			"while the one before it lacked 1 bytes", ""},
+		"a result in a part":         {script(nil, textPart("a", 2), last(nil)), "while a part lacked 1 bytes", ""},
+		"a size below what is there": {script(nil, textPart("abc", 2)), "a part of 3 bytes says that it has 2", ""},
+		"a negative size":            {script(nil, textPart("", -1)), "says that it has -1", ""},
+		"a size over the limit": {script(nil, textPart("a", sdk.MaxResult+1)), "the limit is 4194304",
+			sdk.CodeResultTooLarge},
+		"the largest size": {script(nil, textPart("a", math.MaxInt64)), "has a part of 9223372036854775807",
+			sdk.CodeResultTooLarge},
+		"sizes over the limit together": {script(nil, textPart("abcd", 4), textPart("a", sdk.MaxResult-3)),
+			"the limit is 4194304", sdk.CodeResultTooLarge},
+		"a last message over the limit": {script(nil, textPart("ab", 2),
+			last(&pluginv1.Result{Structured: []byte(`"` + strings.Repeat("x", sdk.MaxResult) + `"`)})), "the limit is 4194304",
+			sdk.CodeResultTooLarge},
+		"one message over the limit": {script(nil, last(&pluginv1.Result{Structured: make([]byte, largestMessage)})),
+			"one message that is too large", sdk.CodeResultTooLarge},
+		"parts without end": {endless(textPart(strings.Repeat("x", 256<<10), 256<<10)),
+			"the limit is 4194304", sdk.CodeResultTooLarge},
+		"empty parts without end": {endless(part(nil, 0)), "has 4001 parts; the limit is 4000",
+			sdk.CodeResultTooLarge},
+		"long names without end": {endless(part(&pluginv1.Content{Uri: strings.Repeat("x", 1<<10)}, 0)),
+			"the limit is 262144", sdk.CodeResultTooLarge},
+		"pieces without end": {endless(piece(strings.Repeat("x", 256<<10))), "where 0 were to come", ""},
+		"a status":           {script(status.Error(codes.Internal, "it broke")), "it broke (Internal)", ""},
+		"a status that means a deadline": {script(status.Error(codes.DeadlineExceeded, "too late")),
+			"too late (DeadlineExceeded)", ""},
+		"a status that means it gave up": {script(status.Error(codes.Canceled, "no more")), "no more (Canceled)", ""},
+		"a status that means a full buffer": {script(status.Error(codes.ResourceExhausted, "full")), "too large: full",
+			sdk.CodeResultTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			result, err := clientOf(t, c.foreignPlugin).Call(t.Context(), &sdk.Request{Tool: "x"})
@@ -121,21 +138,28 @@ func TestForeignPluginsHaveTheirWays(t *testing.T) {
 		foreignPlugin *foreignPlugin
 		want          *sdk.Result
 	}{
-		"two results":                {script(nil, last(text("first")), last(text("second"))), sdk.Text("first")},
-		"events after the result":    {script(nil, last(text("done")), progress, piece("x")), sdk.Text("done")},
-		"a status after the result":  {script(status.Error(codes.Internal, "late"), last(text("done"))), sdk.Text("done")},
-		"events of a later version":  {script(nil, &pluginv1.CallEvent{}, last(text("done"))), sdk.Text("done")},
-		"an empty result":            {script(nil, last(nil)), &sdk.Result{}},
-		"a code that is not its own": {script(nil, last(&pluginv1.Result{Error: denied})), &sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Message: "I decide", Outcome: sdk.OutcomeFailed}}},
-		"JSON that is none": {script(nil, last(&pluginv1.Result{Structured: []byte("{"), Content: []*pluginv1.Content{{Type: "odd", Raw: []byte("{")}}})),
-			&sdk.Result{Error: &sdk.Error{Code: sdk.CodeProtocol, Name: "BrokenResult", Outcome: sdk.OutcomeFailed, Suggestion: "Find out what the call has done before you make it again.",
-				Message: "the result is broken: part 1 (odd) has JSON that is not valid; the structured JSON is not valid; the tool has run, and what can be read of its result is kept"}}},
-		"text that begins empty":        {script(nil, textPart("", 3), piece("ab"), piece(""), piece("c"), last(nil)), sdk.Text("abc")},
-		"data that begins empty":        {script(nil, part(&pluginv1.Content{Type: "image"}, 2), piece("ab"), last(nil)), &sdk.Result{Content: []sdk.Content{{Type: "image", Data: []byte("ab")}}}},
-		"parts ahead and in the result": {script(nil, textPart("a", 1), last(text("b"))), sdk.Text("a").Add(sdk.TextContent("b"))},
+		"two results":               {script(nil, last(text("first")), last(text("second"))), sdk.Text("first")},
+		"events after the result":   {script(nil, last(text("done")), progress, piece("x")), sdk.Text("done")},
+		"a status after the result": {script(status.Error(codes.Internal, "late"), last(text("done"))), sdk.Text("done")},
+		"events of a later version": {script(nil, &pluginv1.CallEvent{}, last(text("done"))), sdk.Text("done")},
+		"an empty result":           {script(nil, last(nil)), &sdk.Result{}},
+		"a code that is not its own": {script(nil, last(&pluginv1.Result{Error: denied})),
+			&sdk.Result{Error: &sdk.Error{Code: sdk.CodeTool, Message: "I decide", Outcome: sdk.OutcomeFailed}}},
+		"JSON that is none": {script(nil, last(&pluginv1.Result{Structured: []byte("{"),
+			Content: []*pluginv1.Content{{Type: "odd", Raw: []byte("{")}}})),
+			&sdk.Result{Error: &sdk.Error{Code: sdk.CodeProtocol, Name: "BrokenResult", Outcome: sdk.OutcomeFailed,
+				Suggestion: "Find out what the call has done before you make it again.",
+				Message:    "the result is broken: part 1 (odd) has JSON that is not valid; the structured JSON is not valid; the tool has run, and what can be read of its result is kept"}}},
+		"text that begins empty": {script(nil, textPart("", 3), piece("ab"), piece(""), piece("c"), last(nil)),
+			sdk.Text("abc")},
+		"data that begins empty": {script(nil, part(&pluginv1.Content{Type: "image"}, 2), piece("ab"), last(nil)),
+			&sdk.Result{Content: []sdk.Content{{Type: "image", Data: []byte("ab")}}}},
+		"parts ahead and in the result": {script(nil, textPart("a", 1), last(text("b"))),
+			sdk.Text("a").Add(sdk.TextContent("b"))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, err := clientOf(t, c.foreignPlugin).Call(t.Context(), &sdk.Request{Tool: "x", Events: func(e sdk.Event) { t.Errorf("event %+v", e) }})
+			result, err := clientOf(t, c.foreignPlugin).Call(t.Context(), &sdk.Request{Tool: "x",
+				Events: func(e sdk.Event) { t.Errorf("event %+v", e) }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +180,8 @@ func TestForeignPluginThatNeverEnds(t *testing.T) {
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := c.Call(ctx, &sdk.Request{Tool: "x", Events: func(sdk.Event) { cancel() }}); sdk.CodeOf(err) != sdk.CodeCanceled {
+	if _, err := c.Call(ctx, &sdk.Request{Tool: "x",
+		Events: func(sdk.Event) { cancel() }}); sdk.CodeOf(err) != sdk.CodeCanceled {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -203,20 +228,25 @@ func TestOddEvents(t *testing.T) {
 		code          sdk.Code // of the call
 		words         string   // of the call's error
 	}{
-		"no started":              {script(nil, last(nil)), 0, false, "", ""},
-		"two started":             {script(nil, startedEvent, startedEvent, last(nil)), 1, true, "", ""},
-		"not a number":            {script(nil, progressEvent(math.NaN()), progressEvent(math.Inf(1)), last(nil)), 2, false, "", ""},
-		"a stream of its own":     {script(nil, outputEvent("\u202e", []byte("\xff")), last(nil)), 1, false, "", ""},
-		"attributes of no kind":   {script(nil, logEvent("m", []byte("[1]")), last(nil)), 1, false, "", ""},
-		"a long log line":         {script(nil, logEvent(xs(8193), nil), last(nil)), 1, true, "", ""},
-		"an output of 1 MiB":      {script(nil, outputEvent("stdout", make([]byte, 1<<20)), last(nil)), 1, true, "", ""},
-		"100 000 events":          {many(100_000, progressEvent(1)), 100_000, true, "", ""},
-		"events without end":      {endless(progressEvent(1)), math.MaxInt, false, sdk.CodeResultTooLarge, "200000 of its events"},
-		"unknown ones":            {endless(&pluginv1.CallEvent{}), 0, false, sdk.CodeResultTooLarge, "200000 of its events"},
-		"log lines without end":   {endless(logEvent(xs(10_000), nil)), math.MaxInt, false, sdk.CodeResultTooLarge, "16777216 bytes"},
-		"output without end":      {endless(outputEvent("stderr", make([]byte, 1<<20))), math.MaxInt, false, sdk.CodeResultTooLarge, "16777216 bytes"},
-		"empty parts' ends":       {endless(piece("")), 0, false, sdk.CodeResultTooLarge, "more than 65536 pieces"},
-		"a message of attributes": {script(nil, logEvent("m", make([]byte, largestMessage)), last(nil)), 0, false, sdk.CodeResultTooLarge, "one message that is too large"},
+		"no started":  {script(nil, last(nil)), 0, false, "", ""},
+		"two started": {script(nil, startedEvent, startedEvent, last(nil)), 1, true, "", ""},
+		"not a number": {script(nil, progressEvent(math.NaN()), progressEvent(math.Inf(1)), last(nil)), 2, false,
+			"", ""},
+		"a stream of its own":   {script(nil, outputEvent("\u202e", []byte("\xff")), last(nil)), 1, false, "", ""},
+		"attributes of no kind": {script(nil, logEvent("m", []byte("[1]")), last(nil)), 1, false, "", ""},
+		"a long log line":       {script(nil, logEvent(xs(8193), nil), last(nil)), 1, true, "", ""},
+		"an output of 1 MiB":    {script(nil, outputEvent("stdout", make([]byte, 1<<20)), last(nil)), 1, true, "", ""},
+		"100 000 events":        {many(100_000, progressEvent(1)), 100_000, true, "", ""},
+		"events without end": {endless(progressEvent(1)), math.MaxInt, false, sdk.CodeResultTooLarge,
+			"200000 of its events"},
+		"unknown ones": {endless(&pluginv1.CallEvent{}), 0, false, sdk.CodeResultTooLarge, "200000 of its events"},
+		"log lines without end": {endless(logEvent(xs(10_000), nil)), math.MaxInt, false, sdk.CodeResultTooLarge,
+			"16777216 bytes"},
+		"output without end": {endless(outputEvent("stderr", make([]byte, 1<<20))), math.MaxInt, false,
+			sdk.CodeResultTooLarge, "16777216 bytes"},
+		"empty parts' ends": {endless(piece("")), 0, false, sdk.CodeResultTooLarge, "more than 65536 pieces"},
+		"a message of attributes": {script(nil, logEvent("m", make([]byte, largestMessage)), last(nil)), 0, false,
+			sdk.CodeResultTooLarge, "one message that is too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -254,7 +284,8 @@ func TestTextOfAStatus(t *testing.T) {
 
 // Strange questions and answers are numbers that make sense, and a plugin that cannot tell is known.
 func TestOverdueOfForeignPlugins(t *testing.T) {
-	if _, _, err := clientOf(t, pluginv1.UnimplementedPluginServiceServer{}).Overdue(t.Context(), 0); !errors.Is(err, errors.ErrUnsupported) {
+	if _, _, err := clientOf(t, pluginv1.UnimplementedPluginServiceServer{}).Overdue(t.Context(), 0); !errors.Is(err,
+		errors.ErrUnsupported) {
 		t.Errorf("a plugin that cannot tell gives %v", err)
 	}
 	h, l, err := clientOf(t, miscounting{&foreignPlugin{}}).Overdue(t.Context(), 0)
@@ -310,7 +341,8 @@ func TestLimitOfHeaders(t *testing.T) {
 				w.Header().Set(http.TrailerPrefix+"Grpc-Message", xs(c.message))
 			})
 			_, err := client.Call(t.Context(), &sdk.Request{Tool: "x"})
-			if _, ok := errors.AsType[*BrokenError](err); !ok || !strings.Contains(err.Error(), c.words) || len(err.Error()) > 5000 {
+			if _, ok := errors.AsType[*BrokenError](err); !ok || !strings.Contains(err.Error(), c.words) ||
+				len(err.Error()) > 5000 {
 				t.Errorf("the call gives %.5000v, want %.200q", err, c.words)
 			}
 		})
@@ -353,26 +385,45 @@ func TestBrokenResults(t *testing.T) {
 		says string // "" is no error
 		code sdk.Code
 	}{
-		"structured that is cut off":       {&pluginv1.Result{Structured: []byte(`{"a":`)}, "the structured JSON is not valid", sdk.CodeProtocol},
-		"structured with more behind":      {&pluginv1.Result{Structured: []byte(`{} {}`)}, "the structured JSON is not valid", sdk.CodeProtocol},
-		"structured of blanks":             {&pluginv1.Result{Structured: []byte(` `)}, "the structured JSON is not valid", sdk.CodeProtocol},
-		"structured as JavaScript has it":  {&pluginv1.Result{Structured: []byte(`{"a":NaN}`)}, "the structured JSON is not valid", sdk.CodeProtocol},
-		"structured nested too deep":       {&pluginv1.Result{Structured: deep[19_900:20_100]}, "nested 100 deep", sdk.CodeResultTooLarge},
+		"structured that is cut off": {&pluginv1.Result{Structured: []byte(`{"a":`)},
+			"the structured JSON is not valid", sdk.CodeProtocol},
+		"structured with more behind": {&pluginv1.Result{Structured: []byte(`{} {}`)},
+			"the structured JSON is not valid", sdk.CodeProtocol},
+		"structured of blanks": {&pluginv1.Result{Structured: []byte(` `)}, "the structured JSON is not valid",
+			sdk.CodeProtocol},
+		"structured as JavaScript has it": {&pluginv1.Result{Structured: []byte(`{"a":NaN}`)},
+			"the structured JSON is not valid", sdk.CodeProtocol},
+		"structured nested too deep": {&pluginv1.Result{Structured: deep[19_900:20_100]}, "nested 100 deep",
+			sdk.CodeResultTooLarge},
 		"structured nested beyond reading": {&pluginv1.Result{Structured: deep}, "nested 20000 deep", sdk.CodeProtocol},
-		"structured beside content":        {&pluginv1.Result{Structured: []byte(`{`), Content: []*pluginv1.Content{good}}, "the structured JSON is not valid", sdk.CodeProtocol},
-		"a part without a type":            {with(&pluginv1.Content{Text: []byte("x")}), "part 2 () has no type", sdk.CodeProtocol},
-		"a part of nothing":                {with(&pluginv1.Content{}), "part 2 () has no type", sdk.CodeProtocol},
-		"a part that is not known":         {with(&pluginv1.Content{Type: "chart", Text: []byte("x")}), "part 2 (chart) is of a kind that is not known", sdk.CodeProtocol},
-		"a part of broken JSON":            {with(&pluginv1.Content{Type: "chart", Raw: []byte(`{"type":`)}), "part 2 (chart) has JSON that is not valid", sdk.CodeProtocol},
-		"a part of JSON that is no object": {with(&pluginv1.Content{Type: "chart", Raw: []byte(`["chart"]`)}), "part 2 (chart) has JSON that is no object", sdk.CodeProtocol},
-		"a text of bytes":                  {with(&pluginv1.Content{Type: "text", Data: []byte("x")}), "part 2 (text) has bytes beside its text", sdk.CodeProtocol},
-		"an image of nothing":              {with(&pluginv1.Content{Type: "image", MimeType: "image/png"}), "part 2 (image) has no data", sdk.CodeProtocol},
-		"an image of text":                 {with(&pluginv1.Content{Type: "image", Text: []byte("aGk="), MimeType: "image/png"}), "part 2 (image) has no data", sdk.CodeProtocol},
-		"an image of both":                 {with(&pluginv1.Content{Type: "image", Text: []byte("x"), Data: []byte("x")}), "part 2 (image) has a text beside its data", sdk.CodeProtocol},
-		"an audio of nothing":              {with(&pluginv1.Content{Type: "audio"}), "part 2 (audio) has no data", sdk.CodeProtocol},
-		"a resource of no place":           {with(&pluginv1.Content{Type: "resource", Text: []byte("x")}), "part 2 (resource) has no URI", sdk.CodeProtocol},
-		"a link to nothing":                {with(&pluginv1.Content{Type: "resource_link", Name: "x"}), "part 2 (resource_link) has no URI", sdk.CodeProtocol},
-		"a failure with a broken part":     {&pluginv1.Result{Error: &pluginv1.Error{Message: "no"}, Content: []*pluginv1.Content{good, {Type: "image"}}}, "no; besides, the result is broken: part 2 (image) has no data", sdk.CodeTool},
+		"structured beside content": {&pluginv1.Result{Structured: []byte(`{`), Content: []*pluginv1.Content{good}},
+			"the structured JSON is not valid", sdk.CodeProtocol},
+		"a part without a type": {with(&pluginv1.Content{Text: []byte("x")}), "part 2 () has no type",
+			sdk.CodeProtocol},
+		"a part of nothing": {with(&pluginv1.Content{}), "part 2 () has no type", sdk.CodeProtocol},
+		"a part that is not known": {with(&pluginv1.Content{Type: "chart", Text: []byte("x")}),
+			"part 2 (chart) is of a kind that is not known", sdk.CodeProtocol},
+		"a part of broken JSON": {with(&pluginv1.Content{Type: "chart", Raw: []byte(`{"type":`)}),
+			"part 2 (chart) has JSON that is not valid", sdk.CodeProtocol},
+		"a part of JSON that is no object": {with(&pluginv1.Content{Type: "chart", Raw: []byte(`["chart"]`)}),
+			"part 2 (chart) has JSON that is no object", sdk.CodeProtocol},
+		"a text of bytes": {with(&pluginv1.Content{Type: "text", Data: []byte("x")}),
+			"part 2 (text) has bytes beside its text", sdk.CodeProtocol},
+		"an image of nothing": {with(&pluginv1.Content{Type: "image", MimeType: "image/png"}),
+			"part 2 (image) has no data", sdk.CodeProtocol},
+		"an image of text": {with(&pluginv1.Content{Type: "image", Text: []byte("aGk="),
+			MimeType: "image/png"}), "part 2 (image) has no data", sdk.CodeProtocol},
+		"an image of both": {with(&pluginv1.Content{Type: "image", Text: []byte("x"), Data: []byte("x")}),
+			"part 2 (image) has a text beside its data", sdk.CodeProtocol},
+		"an audio of nothing": {with(&pluginv1.Content{Type: "audio"}), "part 2 (audio) has no data",
+			sdk.CodeProtocol},
+		"a resource of no place": {with(&pluginv1.Content{Type: "resource", Text: []byte("x")}),
+			"part 2 (resource) has no URI", sdk.CodeProtocol},
+		"a link to nothing": {with(&pluginv1.Content{Type: "resource_link", Name: "x"}),
+			"part 2 (resource_link) has no URI", sdk.CodeProtocol},
+		"a failure with a broken part": {&pluginv1.Result{Error: &pluginv1.Error{Message: "no"},
+			Content: []*pluginv1.Content{good, {Type: "image"}}},
+			"no; besides, the result is broken: part 2 (image) has no data", sdk.CodeTool},
 
 		"a text that is empty":        {with(&pluginv1.Content{Type: "text"}), "", ""},
 		"a text that is not UTF-8":    {with(&pluginv1.Content{Type: "text", Text: []byte("a\xff")}), "", ""},
@@ -388,7 +439,8 @@ func TestBrokenResults(t *testing.T) {
 				s := script(nil, last(c.sent))
 				if inPieces && len(c.sent.GetContent()) == 2 && len(c.sent.GetContent()[1].GetRaw()) == 0 {
 					second := c.sent.GetContent()[1]
-					s = script(nil, textPart("good", 4), part(second, int64(len(second.GetText())+len(second.GetData()))), last(&pluginv1.Result{Error: c.sent.GetError()}))
+					s = script(nil, textPart("good", 4), part(second, int64(len(second.GetText())+len(second.GetData()))),
+						last(&pluginv1.Result{Error: c.sent.GetError()}))
 				}
 				r, err := clientOf(t, s).Call(t.Context(), &sdk.Request{Tool: "x"})
 				if err != nil {
@@ -420,10 +472,12 @@ func TestBrokenPreviews(t *testing.T) {
 		sent *pluginv1.PreviewResponse
 		says string
 	}{
-		"structured":   {&pluginv1.PreviewResponse{Structured: []byte(`{`)}, "is not valid"},
-		"a list":       {&pluginv1.PreviewResponse{Structured: []byte(`[]`)}, "is no object"},
-		"a part":       {&pluginv1.PreviewResponse{Content: []*pluginv1.Content{{Type: "image"}}}, "part 1 (image) has no data"},
-		"a good one":   {&pluginv1.PreviewResponse{Structured: []byte(`{}`), Content: []*pluginv1.Content{{Type: "text"}}}, ""},
+		"structured": {&pluginv1.PreviewResponse{Structured: []byte(`{`)}, "is not valid"},
+		"a list":     {&pluginv1.PreviewResponse{Structured: []byte(`[]`)}, "is no object"},
+		"a part": {&pluginv1.PreviewResponse{Content: []*pluginv1.Content{{Type: "image"}}},
+			"part 1 (image) has no data"},
+		"a good one": {&pluginv1.PreviewResponse{Structured: []byte(`{}`), Content: []*pluginv1.Content{{Type: "text"}}},
+			""},
 		"an empty one": {&pluginv1.PreviewResponse{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

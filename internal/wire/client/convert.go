@@ -16,8 +16,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// This file converts sdk's types to messages and back at the host's end, in the order of sdk/convert.go, which does it at the
-// plugin's. A plugin may have sent anything: what cannot be read is dropped or cut.
+// This file converts sdk's types to messages and back at the host's end, in the order of sdk/convert.go, which does it
+// at the plugin's. A plugin may have sent anything: what cannot be read is dropped or cut.
 
 // Limits of texts of a plugin for people, in characters. The rest is cut.
 const (
@@ -32,7 +32,8 @@ const (
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
-	out := &sdk.Description{Name: oneLine(r.GetName(), maxWord), Version: oneLine(r.GetVersion(), maxWord), SDK: oneLine(r.GetSdk(), maxWord),
+	out := &sdk.Description{Name: oneLine(r.GetName(), maxWord), Version: oneLine(r.GetVersion(), maxWord),
+		SDK:          oneLine(r.GetSdk(), maxWord),
 		ConfigSchema: orNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Notices: notices(r.GetNotices())}
 	for _, t := range r.GetTools() {
 		out.Tools = append(out.Tools, toolFromWire(t))
@@ -54,7 +55,8 @@ func notices(all []string) []string {
 
 func oneLine(text string, most int) string { return visible(text, most, ' ') }
 
-// visible is text of at most so many characters, without any that cannot be seen, and with something in the place of line ends.
+// visible is text of at most so many characters, without any that cannot be seen, and with something in the place of
+// line ends.
 func visible(text string, most int, lineEnd rune) string {
 	var out strings.Builder
 	for _, r := range clean(text) {
@@ -94,8 +96,8 @@ func hintsFromWire(h *pluginv1.Hints) sdk.Hints {
 	return sdk.Hints{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld}
 }
 
-// requestToWire leaves a work folder that is no UTF-8 as it is, since another name would be another folder: the request is
-// refused.
+// requestToWire leaves a work folder that is no UTF-8 as it is, since another name would be another folder: the request
+// is refused.
 func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
 	return &pluginv1.CallRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir,
 		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID), SingleCall: r.SingleCall,
@@ -111,7 +113,8 @@ func pathsToWire(paths []string) (out [][]byte) {
 }
 
 func previewFromWire(p *pluginv1.PreviewResponse) *sdk.Preview {
-	out := &sdk.Preview{Effect: p.GetEffect(), Reason: p.GetReason(), Structured: validObject(p.GetStructured()), UnlessAllowed: p.GetUnlessAllowed()}
+	out := &sdk.Preview{Effect: p.GetEffect(), Reason: p.GetReason(), Structured: validObject(p.GetStructured()),
+		UnlessAllowed: p.GetUnlessAllowed()}
 	out.Content, _ = readable(p.GetContent())
 	return out
 }
@@ -132,15 +135,16 @@ func resultFromWire(r *pluginv1.Result) *sdk.Result {
 	return out
 }
 
-// errorFromWire believes a plugin only the codes that are a plugin's to give; everything else is the tool's own failure. Its
-// outcome is that the plugin answered, unless the answer is that it does not know.
+// errorFromWire believes a plugin only the codes that are a plugin's to give; everything else is the tool's own
+// failure. Its outcome is that the plugin answered, unless the answer is that it does not know.
 func errorFromWire(e *pluginv1.Error) *sdk.Error {
 	if e == nil {
 		return nil
 	}
 	wire.LimitDetails(e)
 	out := &sdk.Error{Code: sdk.CodeTool, Name: e.GetName(), Message: e.GetMessage(), Suggestion: e.GetSuggestion(),
-		HelpURL: e.GetHelpUrl(), Retryable: e.GetRetryable(), Outcome: sdk.OutcomeFailed, Details: validObject(e.GetDetails())}
+		HelpURL: e.GetHelpUrl(), Retryable: e.GetRetryable(), Outcome: sdk.OutcomeFailed,
+		Details: validObject(e.GetDetails())}
 	if e.GetOutcomeUnknown() {
 		out.Outcome = sdk.OutcomeUnknown
 	}
@@ -164,7 +168,8 @@ func eventFromWire(e *pluginv1.CallEvent) (sdk.Event, bool) {
 		if err := level.UnmarshalText([]byte(v.Log.GetLevel())); err != nil {
 			level = slog.LevelInfo
 		}
-		return sdk.Event{Type: sdk.EventLog, Level: level, Message: v.Log.GetMessage(), Attributes: validObject(v.Log.GetAttributes())}, true
+		return sdk.Event{Type: sdk.EventLog, Level: level, Message: v.Log.GetMessage(),
+			Attributes: validObject(v.Log.GetAttributes())}, true
 	case *pluginv1.CallEvent_Output:
 		stream := "stdout" // any but standard error
 		if v.Output.GetStream() == "stderr" {

@@ -69,7 +69,10 @@ func overTheWire(t *testing.T) *plugin {
 	p := &plugin{Plugin: sdk.New("p", "1.0.0")}
 	p.AddRawTool(sdk.Tool{Name: "x", Description: "For tests.", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) { return p.handle(ctx, r) })
-	sdk.AddPreview(p.Plugin, "x", func(ctx context.Context, r *sdk.Request, _ struct{}) (*sdk.Preview, error) { return p.preview(ctx, r) })
+	sdk.AddPreview(p.Plugin, "x",
+		func(ctx context.Context, r *sdk.Request, _ struct{}) (*sdk.Preview, error) {
+			return p.preview(ctx, r)
+		})
 	ctx, stop := context.WithCancel(t.Context())
 	lis, served := bufconn.Listen(1<<20), make(chan error, 1)
 	go func() { served <- wire.ServeListener(ctx, p.Plugin, lis) }()
@@ -101,8 +104,10 @@ func TestToolCrossesTheWire(t *testing.T) {
 			InputSchema: json.RawMessage(object.Draw(t, "input")), OutputSchema: json.RawMessage(object.Draw(t, "output")),
 			Hints: sdk.Hints{ReadOnly: hint.Draw(t, "read_only"), Destructive: hint.Draw(t, "destructive"),
 				Idempotent: hint.Draw(t, "idempotent"), OpenWorld: hint.Draw(t, "open_world")},
-			Category: words(64).Draw(t, "category"), CostTier: rapid.SampledFrom([]sdk.CostTier{"", sdk.Free, sdk.Cheap, sdk.Expensive}).Draw(t, "cost"),
-			Timeout:        time.Duration(rapid.Int64Range(0, math.MaxInt64/int64(time.Millisecond)).Draw(t, "timeout")) * time.Millisecond,
+			Category: words(64).Draw(t, "category"), CostTier: rapid.SampledFrom([]sdk.CostTier{"", sdk.Free, sdk.Cheap,
+				sdk.Expensive}).Draw(t, "cost"),
+			Timeout: time.Duration(rapid.Int64Range(0, math.MaxInt64/int64(time.Millisecond)).Draw(t,
+				"timeout")) * time.Millisecond,
 			MaxResultBytes: rapid.Int64Min(0).Draw(t, "max"), OriginalName: words(1024).Draw(t, "original"),
 			Previews: rapid.Bool().Draw(t, "previews"), Stateful: rapid.Bool().Draw(t, "stateful"),
 			ForeignSchema: rapid.Bool().Draw(t, "foreign"), PathAware: rapid.Bool().Draw(t, "path aware"),
@@ -170,9 +175,12 @@ func TestRequestCrossesTheWire(t *testing.T) {
 	paths := rapid.SliceOfN(anyText, 0, 3)
 	rapid.Check(t, func(t *rapid.T) {
 		in := sdk.Request{CallID: anyText.Draw(t, "id"), Tool: "x", Arguments: drawJSON(t, "arguments"),
-			Workdir: anyText.Draw(t, "workdir"), SessionID: anyText.Draw(t, "session"), Attempt: int(rapid.Int32().Draw(t, "attempt")),
-			SingleCall: rapid.Bool().Draw(t, "single"), LeaveOut: orNone(paths.Draw(t, "leave out")), Roots: orNone(paths.Draw(t, "roots"))}
-		in.RunID = anyText.Draw(t, "run") + rapid.StringMatching(`[a-z]{20}`).Draw(t, "new") // a run that comes twice is refused
+			Workdir: anyText.Draw(t, "workdir"), SessionID: anyText.Draw(t, "session"),
+			Attempt:    int(rapid.Int32().Draw(t, "attempt")),
+			SingleCall: rapid.Bool().Draw(t, "single"), LeaveOut: orNone(paths.Draw(t, "leave out")),
+			Roots: orNone(paths.Draw(t, "roots"))}
+		in.RunID = anyText.Draw(t, "run") + rapid.StringMatching(`[a-z]{20}`).Draw(t,
+			"new") // a run that comes twice is refused
 		want := in
 		want.CallID, want.SessionID, want.RunID = clean(in.CallID), clean(in.SessionID), clean(in.RunID)
 		long := len(want.CallID) > 256 || len(want.SessionID) > 256 || len(in.Workdir) > 4096
@@ -212,7 +220,8 @@ func orNone(paths []string) []string {
 
 func drawContent(t *rapid.T) sdk.Content {
 	return sdk.Content{Type: anyText.Draw(t, "type"), Text: anyText.Draw(t, "text"), Data: orNil(anyBytes.Draw(t, "data")),
-		MIMEType: anyText.Draw(t, "mime"), URI: anyText.Draw(t, "uri"), Name: anyText.Draw(t, "name"), Raw: drawJSON(t, "raw")}
+		MIMEType: anyText.Draw(t, "mime"), URI: anyText.Draw(t, "uri"), Name: anyText.Draw(t, "name"),
+		Raw: drawJSON(t, "raw")}
 }
 
 // drawError has a message: the sdk writes one for an error without.
@@ -220,15 +229,19 @@ func drawError(t *rapid.T) *sdk.Error {
 	if !rapid.Bool().Draw(t, "fails") {
 		return nil
 	}
-	code := rapid.SampledFrom([]sdk.Code{"", sdk.CodeTool, sdk.CodeInvalidArgs, sdk.CodeToolNotFound, sdk.CodeResultTooLarge, sdk.CodeTimeout,
+	code := rapid.SampledFrom([]sdk.Code{"", sdk.CodeTool, sdk.CodeInvalidArgs, sdk.CodeToolNotFound,
+		sdk.CodeResultTooLarge, sdk.CodeTimeout,
 		sdk.CodeCanceled, sdk.CodePluginCrashed, sdk.CodeInternal, "E_DENIED", "\xff"})
 	return &sdk.Error{Code: code.Draw(t, "code"), Name: anyText.Draw(t, "name"), Message: "m" + anyText.Draw(t, "message"),
-		Suggestion: anyText.Draw(t, "suggestion"), HelpURL: anyText.Draw(t, "help"), Retryable: rapid.Bool().Draw(t, "retryable"),
-		Outcome: rapid.SampledFrom([]sdk.Outcome{"", sdk.OutcomeUnknown, sdk.OutcomeNotSent}).Draw(t, "outcome"), Details: drawJSON(t, "details")}
+		Suggestion: anyText.Draw(t, "suggestion"), HelpURL: anyText.Draw(t, "help"),
+		Retryable: rapid.Bool().Draw(t, "retryable"),
+		Outcome:   rapid.SampledFrom([]sdk.Outcome{"", sdk.OutcomeUnknown, sdk.OutcomeNotSent}).Draw(t, "outcome"),
+		Details:   drawJSON(t, "details")}
 }
 
 func drawResult(t *rapid.T) *sdk.Result {
-	r := &sdk.Result{Structured: drawJSON(t, "structured"), Error: drawError(t), Truncated: rapid.Bool().Draw(t, "truncated")}
+	r := &sdk.Result{Structured: drawJSON(t, "structured"), Error: drawError(t),
+		Truncated: rapid.Bool().Draw(t, "truncated")}
 	for range rapid.IntRange(0, 3).Draw(t, "parts") {
 		r.Content = append(r.Content, drawContent(t))
 	}
@@ -241,7 +254,8 @@ func received(r *sdk.Result) *sdk.Result {
 	var faults []string
 	for i, c := range r.Content {
 		sent := c.Raw
-		c.Type, c.MIMEType, c.URI, c.Name, c.Raw = clean(c.Type), clean(c.MIMEType), clean(c.URI), clean(c.Name), isObject(c.Raw)
+		c.Type, c.MIMEType, c.URI, c.Name, c.Raw = clean(c.Type), clean(c.MIMEType), clean(c.URI), clean(c.Name),
+			isObject(c.Raw)
 		c.Text = clean(c.Text)
 		if fault := partFault(c, sent); fault != "" {
 			faults = append(faults, fmt.Sprintf("part %d (%s) %s", i+1, oneLine(c.Type, 64), fault))
@@ -262,8 +276,9 @@ func receivedError(e *sdk.Error) *sdk.Error {
 	if e == nil {
 		return nil
 	}
-	out := &sdk.Error{Code: sdk.CodeTool, Outcome: sdk.OutcomeFailed, Name: clean(e.Name), Message: clean(e.Message), Suggestion: clean(e.Suggestion),
-		HelpURL: clean(e.HelpURL), Retryable: e.Retryable, Details: isObject(e.Details)}
+	out := &sdk.Error{Code: sdk.CodeTool, Outcome: sdk.OutcomeFailed, Name: clean(e.Name), Message: clean(e.Message),
+		Suggestion: clean(e.Suggestion),
+		HelpURL:    clean(e.HelpURL), Retryable: e.Retryable, Details: isObject(e.Details)}
 	if e.Outcome == sdk.OutcomeUnknown {
 		out.Outcome = sdk.OutcomeUnknown
 	}
@@ -295,7 +310,8 @@ func TestResultCrossesTheWire(t *testing.T) {
 func TestPreviewCrossesTheWire(t *testing.T) {
 	p := overTheWire(t)
 	rapid.Check(t, func(t *rapid.T) {
-		in := &sdk.Preview{Content: []sdk.Content{{Type: "text", Text: anyText.Draw(t, "text"), Name: anyText.Draw(t, "name")}},
+		in := &sdk.Preview{Content: []sdk.Content{{Type: "text", Text: anyText.Draw(t, "text"),
+			Name: anyText.Draw(t, "name")}},
 			Effect: anyText.Draw(t, "effect"), Reason: anyText.Draw(t, "reason"), UnlessAllowed: rapid.Bool().Draw(t, "unless"),
 			Structured: rapid.SampledFrom([]json.RawMessage{nil, json.RawMessage(`{"kind":"x"}`)}).Draw(t, "structured")}
 		failure := drawError(t)
@@ -324,14 +340,17 @@ func TestEventCrossesTheWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := rapid.OneOf(
 			rapid.Custom(func(t *rapid.T) sdk.Event {
-				return sdk.Event{Type: sdk.EventProgress, Done: finite.Draw(t, "done"), Total: finite.Draw(t, "total"), Message: anyText.Draw(t, "message")}
+				return sdk.Event{Type: sdk.EventProgress, Done: finite.Draw(t, "done"), Total: finite.Draw(t, "total"),
+					Message: anyText.Draw(t, "message")}
 			}),
 			rapid.Custom(func(t *rapid.T) sdk.Event {
-				return sdk.Event{Type: sdk.EventLog, Level: slog.Level(rapid.Int32().Draw(t, "level")), Message: anyText.Draw(t, "message"),
+				return sdk.Event{Type: sdk.EventLog, Level: slog.Level(rapid.Int32().Draw(t, "level")),
+					Message:    anyText.Draw(t, "message"),
 					Attributes: drawJSON(t, "attributes")}
 			}),
 			rapid.Custom(func(t *rapid.T) sdk.Event {
-				return sdk.Event{Type: sdk.EventOutput, Stream: rapid.SampledFrom([]string{"stdout", "stderr", "", "\xff"}).Draw(t, "stream"),
+				return sdk.Event{Type: sdk.EventOutput, Stream: rapid.SampledFrom([]string{"stdout", "stderr", "", "\xff"}).Draw(t,
+					"stream"),
 					Data: orNil(anyBytes.Draw(t, "data"))}
 			}),
 		).Draw(t, "event")
@@ -346,7 +365,8 @@ func TestEventCrossesTheWire(t *testing.T) {
 			return sdk.Text("done"), nil
 		}
 		var got []sdk.Event
-		if _, err := p.Call(context.Background(), &sdk.Request{Tool: "x", Events: func(e sdk.Event) { got = append(got, e) }}); err != nil {
+		if _, err := p.Call(context.Background(), &sdk.Request{Tool: "x",
+			Events: func(e sdk.Event) { got = append(got, e) }}); err != nil {
 			t.Fatal(err)
 		}
 		same(t, []sdk.Event{{Type: sdk.EventStarted}, want}, got)
@@ -367,8 +387,9 @@ func TestEventsOfOtherVersions(t *testing.T) {
 
 func TestOneLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain": "plain", "a\nb\tc": "a b c", "a\x1b[2Jb\x00": "a[2Jb", "a\u202eb\u200bc\U000E0041": "abc", "a\xffb": "a\uFFFDb",
-		xs(10): xs(10), xs(11): xs(10) + "... (cut)", strings.Repeat("é", 11): strings.Repeat("é", 10) + "... (cut)",
+		"plain": "plain", "a\nb\tc": "a b c", "a\x1b[2Jb\x00": "a[2Jb", "a\u202eb\u200bc\U000E0041": "abc",
+		"a\xffb": "a\uFFFDb",
+		xs(10):   xs(10), xs(11): xs(10) + "... (cut)", strings.Repeat("é", 11): strings.Repeat("é", 10) + "... (cut)",
 	} {
 		if got := oneLine(text, 10); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
@@ -395,7 +416,8 @@ func TestNotices(t *testing.T) {
 		long[i] = fmt.Sprint(i)
 	}
 	long[0], long[1], long[2] = xs(2001), xs(2000), "two\nlines\x1b"
-	if got := notices(long[:64]); len(got) != 64 || got[0] != xs(2000)+"... (cut)" || got[1] != xs(2000) || got[2] != "two\nlines" || got[63] != "63" {
+	if got := notices(long[:64]); len(got) != 64 || got[0] != xs(2000)+"... (cut)" || got[1] != xs(2000) ||
+		got[2] != "two\nlines" || got[63] != "63" {
 		t.Errorf("notices are %q", got)
 	}
 	if got := notices(long); len(got) != 65 || got[64] != "... and 1 more notices; at most 64 are shown" {
@@ -405,7 +427,8 @@ func TestNotices(t *testing.T) {
 
 func TestNumbersThatJSONLacks(t *testing.T) {
 	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		e, _ := eventFromWire(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Progress{Progress: &pluginv1.Progress{Done: f, Total: f}}})
+		e, _ := eventFromWire(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Progress{Progress: &pluginv1.Progress{Done: f,
+			Total: f}}})
 		if diff := cmp.Diff(sdk.Event{Type: sdk.EventProgress}, e); diff != "" {
 			t.Errorf("%v: %s", f, diff)
 		}
@@ -420,7 +443,8 @@ func TestNumbersThatJSONLacks(t *testing.T) {
 func TestCrowdedMessages(t *testing.T) {
 	c := clientOf(t, &crowd{foreignPlugin: script(nil, last(&pluginv1.Result{Content: emptyContents(1 << 20)}))})
 	_, err := c.Call(t.Context(), &sdk.Request{Tool: "x"})
-	if sdk.CodeOf(err) != sdk.CodeResultTooLarge || !strings.Contains(err.Error(), "1048576 elements in one message; the limit is 4000") {
+	if sdk.CodeOf(err) != sdk.CodeResultTooLarge || !strings.Contains(err.Error(),
+		"1048576 elements in one message; the limit is 4000") {
 		t.Errorf("Call gives %v", err)
 	}
 	_, err = c.Preview(t.Context(), &sdk.Request{Tool: "x"})
@@ -428,7 +452,8 @@ func TestCrowdedMessages(t *testing.T) {
 		t.Errorf("Preview gives %v", err)
 	}
 	_, err = c.Describe(t.Context())
-	if _, ok := errors.AsType[*BrokenError](err); !ok || !strings.Contains(err.Error(), "1048576 elements in one message; the limit is 16384") {
+	if _, ok := errors.AsType[*BrokenError](err); !ok || !strings.Contains(err.Error(),
+		"1048576 elements in one message; the limit is 16384") {
 		t.Errorf("Describe gives %v", err)
 	}
 }

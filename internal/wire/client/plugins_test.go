@@ -138,7 +138,8 @@ func progressEvent(done float64) *pluginv1.CallEvent {
 }
 
 func logEvent(message string, attributes []byte) *pluginv1.CallEvent {
-	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{Level: "error", Message: message, Attributes: attributes}}}
+	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{Level: "error", Message: message,
+		Attributes: attributes}}}
 }
 
 func outputEvent(stream string, data []byte) *pluginv1.CallEvent {

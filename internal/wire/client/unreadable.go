@@ -14,8 +14,8 @@ import (
 
 // This file tells a result that is broken from one that is empty: content that cannot be read must not look like none.
 
-// CheckResult says what of a result cannot be read, all of it, or returns nil: JSON that is not valid or is over the limits,
-// parts without what their type requires. A plugin of another kit may send such results.
+// CheckResult says what of a result cannot be read, all of it, or returns nil: JSON that is not valid or is over the
+// limits, parts without what their type requires. A plugin of another kit may send such results.
 func CheckResult(r *sdk.Result) error {
 	var faults []string
 	for i, c := range r.Content {
