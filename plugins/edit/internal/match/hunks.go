@@ -65,10 +65,14 @@ func (p *projection) resemblance(u block, j int) float64 {
 	case a == "" || b == "":
 		return 0
 	}
-	if s := similarity(a, b); s >= 0.5 {
-		return s
+	s := similarity(a, b)
+	if s < 0.5 {
+		return 0
 	}
-	return 0
+	if word := tokens.FindString(a); word == tokens.FindString(b) && alnums([]byte(word)) > 0 {
+		s += 0.1 // of two that are about as similar, the line with the same name changes
+	}
+	return s
 }
 
 // between handles units and new lines without counterpart: the first take each other's place, the others are removed or

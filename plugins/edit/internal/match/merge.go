@@ -82,11 +82,11 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 		clear = len(a.text) == len(b.text) || despaced(string(a.text)) != despaced(string(b.text)) ||
 			bytes.Equal(a.text[i:j], b.text[at[i]:max(at[i], at[j])])
 	}
-	if !clear {
+	m := merge{old: old, fresh: fresh, file: file, a: a, b: b, at: at, head: head, tail: tail}
+	if !clear && (glued || !m.keepsGaps()) {
 		text := blanksFromNew(old, fresh, file, head, tail)
 		return text, text != nil && !glued
 	}
-	m := merge{old: old, fresh: fresh, file: file, a: a, b: b, at: at, head: head, tail: tail}
 	start, end, middle := m.middle()
 	if end < start {
 		return nil, false
@@ -196,8 +196,7 @@ type merge struct {
 
 // middle gives the part of the file's line that changes, and what replaces it.
 func (m *merge) middle() (start, end int, with []byte) {
-	lo := len(bytes.TrimRightFunc(m.old[:m.head], unicode.IsSpace))
-	hi := len(m.old) - len(bytes.TrimLeftFunc(m.old[len(m.old)-m.tail:], unicode.IsSpace))
+	lo, hi := m.changed()
 	start, end = m.inFile(lo, hi)
 	if end < start {
 		return start, end, nil
@@ -229,6 +228,20 @@ func (m *merge) middle() (start, end int, with []byte) {
 		}
 	}
 	return start, end, slices.Concat(left, fresh, right)
+}
+
+// keepsGaps reports that text replaces text, and that new_string has the blanks beside it that old_string has.
+func (m *merge) keepsGaps() bool {
+	lo, hi := m.changed()
+	wasLeft, was, wasRight := cutSpace(m.old[lo:hi])
+	left, fresh, right := cutSpace(m.fresh[lo : len(m.fresh)-(len(m.old)-hi)])
+	return len(was) > 0 && len(fresh) > 0 && bytes.Equal(wasLeft, left) && bytes.Equal(wasRight, right)
+}
+
+// changed is the part of the old line that changes, with the blanks beside it.
+func (m *merge) changed() (lo, hi int) {
+	return len(bytes.TrimRightFunc(m.old[:m.head], unicode.IsSpace)),
+		len(m.old) - len(bytes.TrimLeftFunc(m.old[len(m.old)-m.tail:], unicode.IsSpace))
 }
 
 // inFile is the range of the file's line that bytes lo to hi of the old one stand for, blanks around it included.

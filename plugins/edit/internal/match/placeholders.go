@@ -354,8 +354,8 @@ var kinds = byWord(map[string]string{
 	"rst":   "rst",
 	"prose": "md markdown mdx mdown mkd mdc rmd qmd adoc asciidoc txt text tex org textile rdoc pod wiki po",
 	"code": "json ipynb csv tsv env lock mod sum work bat cmd vb vbs f f90 f95 for pas ada adb ads plist gradle sln " +
-		"rego cue sol cr vhd vhdl asm wat ml mli re res purs idr lean cls cob cbl abap jl awk sed vim gitignore dockerignore " +
-		"editorconfig",
+		"rego cue sol cr vhd vhdl asm wat ml mli re res purs idr lean cls cob cbl abap jl awk sed vim gitignore " +
+		"dockerignore editorconfig",
 })
 
 func (t *Text) kind() string {

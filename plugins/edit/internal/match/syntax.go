@@ -76,7 +76,7 @@ var syntaxes = byWord(map[*syntax]string{
 	hashed: "rb pl pm r jl ex exs tcl cmake mk makefile dockerfile gemfile rakefile nix graphql conf properties ps1",
 	sql:    "sql", markup: "html htm xml xhtml svg xaml csproj md markdown", css: "css", scss: "scss less sass",
 	lua: "lua", hs: "hs elm", php: "php", hcl: "hcl tf tfvars", ini: "ini cfg", lisp: "el lisp clj cljs scm rkt",
-	tex: "tex erl",
+	tex:    "tex erl",
 	layout: "pug haml slim coffee nim fs fsx rst",
 })
 
