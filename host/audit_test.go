@@ -2,13 +2,19 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -68,5 +74,116 @@ func TestAuditCutsNames(t *testing.T) {
 	h.Call(t.Context(), call(strings.Repeat("x", 1<<20), ""))
 	if got := log.all()[0].Attrs["tool"]; got != strings.Repeat("x", 100)+"... (truncated)" {
 		t.Errorf("%d bytes", len(got))
+	}
+}
+
+// records is a Recorder that remembers, and fails once it is told to.
+type records struct {
+	mu     sync.Mutex
+	all    []audit.Record
+	broken error
+}
+
+func (r *records) Append(record audit.Record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken != nil {
+		return r.broken
+	}
+	r.all = append(r.all, record)
+	return nil
+}
+
+// soFar gives what was recorded, while calls go on.
+func (r *records) soFar() []audit.Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.all)
+}
+
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	no := host.No("not today")
+	rules := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "never", Tools: []string{"*__never"}, Effect: policy.Deny, Source: "config.hcl:3"}}}))
+	type line struct {
+		Kind                         audit.Kind
+		Effect, Rule, Status, Answer string
+		Sync                         bool
+		Attempts                     int
+	}
+	cases := map[string]struct {
+		tool   string
+		answer host.Answer
+		want   []line
+	}{
+		"reads":  {"look", no, []line{{audit.KindDecision, "allow", "read_only", "", "", false, 0}, {audit.KindCall, "allow", "read_only", "ok", "", false, 1}}},
+		"writes": {"write", host.Yes(), []line{{audit.KindDecision, "ask", "not_read_only", "", "approved", true, 0}, {audit.KindCall, "ask", "not_read_only", "ok", "approved", false, 1}}},
+		"no":     {"write", no, []line{{audit.KindCall, "ask", "not_read_only", "error", "rejected", false, 0}}},
+		"denied": {"never", no, []line{{audit.KindCall, "deny", "never", "error", "", false, 0}}},
+		"absent": {"absent", no, []line{{audit.KindCall, "", "", "error", "", false, 0}}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := &records{}
+			h := single(t, echoing(tool("look"), writes("write"), writes("never")), host.Options{Audit: log, Policy: rules, Approver: &asked{answers: []host.Answer{c.answer}}})
+			r := h.Call(t.Context(), call("test__"+c.tool, `{"a":1}`))
+			var got []line
+			for _, l := range log.all {
+				out := line{Kind: l.Kind, Effect: l.Effect, Rule: l.Rule, Status: l.Status, Sync: l.Sync, Attempts: l.Attempts}
+				if l.Approval != nil {
+					out.Answer = l.Approval.Answer
+				}
+				got = append(got, out)
+				if l.CallID != r.CallID || l.Tool != "test__"+c.tool || string(l.Arguments) != `{"a":1}` {
+					t.Errorf("record %+v", l)
+				}
+			}
+			diff(t, c.want, got)
+		})
+	}
+}
+
+// What cannot be recorded is not done.
+func TestNothingChangesUnrecorded(t *testing.T) {
+	t.Parallel()
+	log := &records{broken: errors.New("the disk is full")}
+	p := echoing(tool("look"), writes("write"))
+	h := single(t, p, host.Options{Audit: log, Approver: agreeing})
+	e := failed(t, h.Call(t.Context(), call("test__write", "")), sdk.CodeDenied)
+	if e.Name != "NotRecorded" || p.called.Load() != 0 {
+		t.Errorf("%+v, %d calls", e, p.called.Load())
+	}
+	succeeded(t, h.Call(t.Context(), call("test__look", "")))
+}
+
+// The whole way: a host that writes a log which verifies, with content.
+func TestAuditLog(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log, err := audit.Open(path, audit.Options{Content: true, Secrets: []string{"hunter2hunter2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := single(t, echoing(tool("look"), writes("write")), host.Options{Audit: log, Approver: agreeing})
+	succeeded(t, h.Call(t.Context(), call("test__look", `{"q":"hunter2hunter2"}`)))
+	succeeded(t, h.Call(t.Context(), call("test__write", `{}`)))
+	failed(t, h.Call(t.Context(), call("test__write", `{"open`)), sdk.CodeInvalidArgs)
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	report, err := audit.Verify(path)
+	if err != nil || !report.OK() || report.Records != 5 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	var all []audit.Record
+	for r, err := range audit.Read(path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	if string(all[0].Arguments) != `{"q":"[redacted]"}` || !slices.ContainsFunc(all, func(r audit.Record) bool { return r.Result != nil }) {
+		t.Errorf("records %+v", all)
 	}
 }

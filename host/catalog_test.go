@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/sdk"
@@ -169,4 +172,249 @@ func TestCatalogGoesWithTheCall(t *testing.T) {
 	h = single(t, answering(sdk.Text("done"), nil, tool("front"), tool("back")), host.Options{Middleware: []host.Middleware{again}})
 	failed(t, catalog(t, h, host.Filter{Tools: []string{"test__front"}}).Call(t.Context(), call("test__front", "")), sdk.CodeNotInCatalog)
 	succeeded(t, catalog(t, h, host.Filter{}).Call(t.Context(), call("test__front", "")))
+}
+
+// become changes the tools and waits until the host knows. It needs a bubble.
+func (c *changing) become(tools ...sdk.Tool) {
+	c.tools.Store(tools)
+	c.changes <- struct{}{}
+	synctest.Wait()
+}
+
+func TestCatalogFollowsChanges(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newChanging(tool("old"))
+		h := newHost(t, map[string]host.Plugin{"test": p, "other": answering(nil, nil)}, host.Options{})
+		c := catalog(t, h, host.Filter{Tools: []string{"test__*"}})
+		list := func() []string {
+			tools, _ := c.Tools(t.Context())
+			return names(tools)
+		}
+		diff(t, []string{"test__old"}, list())
+		diff(t, []string{"test__old"}, list())
+		p.become(tool("old"), tool("new"))
+		diff(t, []string{"test__new", "test__old"}, list())
+		succeeded(t, c.Call(t.Context(), call("test__new", "")))
+		p.become()
+		diff(t, []string(nil), list())
+		failed(t, c.Call(t.Context(), call("test__old", "")), sdk.CodeToolNotFound)
+	})
+}
+
+// A list that was under way when the tools changed is not remembered.
+func TestCatalogForgetsOutdatedLists(t *testing.T) {
+	checkOutdatedList(t, func(t *testing.T, h *host.Host) lister { return catalog(t, h, host.Filter{}) })
+}
+
+// A plugin that could not tell its tools is asked again, and has them then.
+func TestCatalogRetriesFailures(t *testing.T) {
+	t.Parallel()
+	p := answering(sdk.Text("done"), nil)
+	works := p.list
+	p.list = func(ctx context.Context) ([]sdk.Tool, error) {
+		if p.listed.Load() < 3 {
+			return nil, errors.New("not yet")
+		}
+		return works(ctx)
+	}
+	c := catalog(t, single(t, p, host.Options{}), host.Filter{})
+	for i, want := range []int{0, 0, 1, 1} {
+		if tools, problems := c.Tools(t.Context()); len(tools) != want || len(problems) != 1-want {
+			t.Errorf("listing %d: %v, %v", i, names(tools), problems)
+		}
+	}
+}
+
+// For the race detector: one catalog used while tools come and go.
+func TestCatalogAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newChanging(tool("run"), tool("other"))
+	h := newHost(t, map[string]host.Plugin{"test": p, "files": files()}, host.Options{})
+	c := catalog(t, h, host.Filter{Exclude: []string{"*__other"}})
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for range 20 {
+				if tools, _ := c.Tools(t.Context()); len(tools) != 5 {
+					t.Errorf("tools %v", names(tools))
+				}
+				if hits := c.Search(t.Context(), "tests", 0); len(hits) != 5 {
+					t.Errorf("found %v", found(hits))
+				}
+				if r := c.Call(t.Context(), call("test__run", "")); r.Error != nil {
+					t.Error(r.Error)
+				}
+			}
+			if i%4 == 0 {
+				p.changes <- struct{}{}
+			}
+		})
+	}
+	within(t, time.Minute, "all goroutines", wg.Wait)
+}
+
+// with is a definition with these properties.
+func toolWith(name string, change func(*sdk.Tool)) sdk.Tool {
+	d := tool(name)
+	change(&d)
+	return d
+}
+
+func reads(d *sdk.Tool) { d.Hints.ReadOnly = sdk.Yes }
+
+// files are the tools of a plugin of every kind.
+func files() *fake {
+	return answering(sdk.Text("done"), nil,
+		toolWith("read", func(d *sdk.Tool) { d.Hints.ReadOnly, d.Category, d.CostTier = sdk.Yes, "files", sdk.Free }),
+		toolWith("write", func(d *sdk.Tool) { d.Hints.ReadOnly, d.Category, d.CostTier = sdk.No, "files", sdk.Cheap }),
+		toolWith("index", func(d *sdk.Tool) { d.Hints.ReadOnly, d.Category, d.CostTier = sdk.Yes, "search", sdk.Expensive }),
+		writes("plain"))
+}
+
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, map[string]host.Plugin{"files": files(), "shell": answering(sdk.Text("done"), nil, writes("exec"))}, host.Options{Approver: agreeing})
+	all := []string{"files__index", "files__plain", "files__read", "files__write", "shell__exec"}
+	cases := map[string]struct {
+		filter host.Filter
+		want   []string
+	}{
+		"zero":                   {host.Filter{}, all},
+		"no tools":               {host.Filter{Tools: []string{}}, nil},
+		"one name":               {host.Filter{Tools: []string{"files__read"}}, []string{"files__read"}},
+		"a plugin":               {host.Filter{Tools: []string{"shell__*"}}, []string{"shell__exec"}},
+		"everything":             {host.Filter{Tools: []string{"*"}}, all},
+		"the end":                {host.Filter{Tools: []string{"*e"}}, []string{"files__write"}},
+		"one of several":         {host.Filter{Tools: []string{"files__[p-r]*"}}, []string{"files__plain", "files__read"}},
+		"question mark":          {host.Filter{Tools: []string{"?hell__exec", "files__rea?"}}, []string{"files__read", "shell__exec"}},
+		"a backslash":            {host.Filter{Tools: []string{`\files__read`}}, []string{"files__read"}},
+		"a plugin is no tool":    {host.Filter{Tools: []string{"files", "exec", "__", ""}}, nil},
+		"exclude":                {host.Filter{Exclude: []string{"files__*"}}, []string{"shell__exec"}},
+		"exclude wins":           {host.Filter{Tools: []string{"files__read", "shell__exec"}, Exclude: []string{"*__exec"}}, []string{"files__read"}},
+		"exclude everything":     {host.Filter{Exclude: []string{"**"}}, nil},
+		"exclude nothing":        {host.Filter{Exclude: []string{}}, all},
+		"read-only":              {host.Filter{ReadOnly: true}, []string{"files__index", "files__read"}},
+		"categories":             {host.Filter{Categories: []string{"search", "none"}}, []string{"files__index"}},
+		"no category told":       {host.Filter{Categories: []string{""}}, []string{"files__plain", "shell__exec"}},
+		"no categories":          {host.Filter{Categories: []string{}}, nil},
+		"free":                   {host.Filter{MaxCostTier: sdk.Free}, []string{"files__read"}},
+		"cheap":                  {host.Filter{MaxCostTier: sdk.Cheap}, []string{"files__plain", "files__read", "files__write", "shell__exec"}},
+		"expensive":              {host.Filter{MaxCostTier: sdk.Expensive}, all},
+		"own condition":          {host.Filter{Match: func(t *host.Tool) bool { return t.Plugin == "shell" }}, []string{"shell__exec"}},
+		"all conditions at once": {host.Filter{Tools: []string{"files__*"}, Exclude: []string{"*__index"}, ReadOnly: true, Categories: []string{"files"}, MaxCostTier: sdk.Cheap}, []string{"files__read"}},
+	}
+	for name, k := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := catalog(t, h, k.filter)
+			for range 2 { // the second time it is remembered
+				tools, problems := c.Tools(t.Context())
+				diff(t, k.want, names(tools))
+				diff(t, []string(nil), texts(problems))
+			}
+			allowed := map[string]bool{}
+			for _, name := range k.want {
+				allowed[name] = true
+			}
+			for _, name := range all {
+				if r := c.Call(t.Context(), call(name, "")); allowed[name] {
+					succeeded(t, r)
+				} else {
+					failed(t, r, sdk.CodeNotInCatalog)
+				}
+			}
+		})
+	}
+}
+
+func TestBadFilter(t *testing.T) {
+	t.Parallel()
+	h := single(t, answering(nil, nil), host.Options{Approver: agreeing})
+	good := catalog(t, h, host.Filter{})
+	f := host.Filter{Tools: []string{"ok__*", "[a"}, Exclude: []string{`x\`}, MaxCostTier: "dear"}
+	for name, build := range map[string]func(host.Filter) (*host.Catalog, error){"Catalog": h.Catalog, "Narrow": good.Narrow} {
+		c, err := build(f)
+		if c != nil || err == nil {
+			t.Fatalf("%s makes %v, %v", name, c, err)
+		}
+		diff(t, `filter: "[a" is no glob of tool names: close each [ with ], and end none with a \`+"\n"+
+			`filter: "x\\" is no glob of tool names: close each [ with ], and end none with a \`+"\n"+
+			`filter: cost tier "dear" is not one of free, cheap, expensive`, err.Error())
+	}
+}
+
+// What cannot be in the catalog is not started: neither to list, nor to refuse, nor to suggest.
+func TestCatalogStartsNoOthers(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		filter host.Filter
+		asked  []string
+	}{
+		"a plugin":               {host.Filter{Tools: []string{"read__*"}}, []string{"read"}},
+		"a name":                 {host.Filter{Tools: []string{"read__run"}}, []string{"read"}},
+		"a class":                {host.Filter{Tools: []string{"[r]ead__*"}}, []string{"read"}},
+		"a star in the label":    {host.Filter{Tools: []string{"re*"}}, []string{"read", "reader"}},
+		"a star in front":        {host.Filter{Tools: []string{"*__run"}}, []string{"read", "reader", "shell"}},
+		"excluded":               {host.Filter{Exclude: []string{"read*"}}, []string{"shell"}},
+		"one of a plugin":        {host.Filter{Exclude: []string{"read__run", "reader__*"}}, []string{"read", "shell"}},
+		"excluded by underlines": {host.Filter{Exclude: []string{"read__*", "reader_*", "shell*"}}, nil},
+		"not quite excluded":     {host.Filter{Exclude: []string{"read__r*", "*n"}}, []string{"read", "reader", "shell"}},
+		"nothing":                {host.Filter{Tools: []string{}}, nil},
+		"no category":            {host.Filter{Categories: []string{}}, nil},
+		"no separator":           {host.Filter{Tools: []string{"read", "shell_", "reader_run", "?????"}}, nil},
+	}
+	for name, k := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plugins := map[string]*fake{"read": answering(nil, nil), "reader": answering(nil, nil), "shell": answering(nil, nil)}
+			h := newHost(t, map[string]host.Plugin{"read": plugins["read"], "reader": plugins["reader"], "shell": plugins["shell"]}, host.Options{Approver: agreeing})
+			c := catalog(t, h, k.filter)
+			c.Tools(t.Context())
+			c.Search(t.Context(), "run", 0)
+			asked := map[string]bool{}
+			for _, label := range k.asked {
+				asked[label] = true
+			}
+			for label, p := range plugins {
+				if !asked[label] {
+					failed(t, c.Call(t.Context(), call(label+"__run", "")), sdk.CodeNotInCatalog)
+				}
+				if want := map[bool]int64{true: 1}[asked[label]]; p.listed.Load() != want {
+					t.Errorf("%s was asked %d times, want %d", label, p.listed.Load(), want)
+				}
+			}
+		})
+	}
+}
+
+func TestUnmatched(t *testing.T) {
+	t.Parallel()
+	down := &fake{list: func(context.Context) ([]sdk.Tool, error) { return nil, errors.New("no tools today") }}
+	untouched := answering(nil, nil)
+	broken := answering(nil, nil, tool("run"), sdk.Tool{Name: "broken", Description: "for tests"})
+	h := newHost(t, map[string]host.Plugin{"files": files(), "down": down, "broken": broken, "untouched": untouched}, host.Options{})
+	c := catalog(t, h, host.Filter{
+		Tools:   []string{"files__read", "files__raed", "file__*", "down__anything", "dwon__*", "broken__broken", "files__raed", ""},
+		Exclude: []string{"files__write", "files__wr", "down*", "files"},
+	})
+	c, err := c.Narrow(host.Filter{Tools: []string{"files__*", "*__nosuch"}, ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// down may have a "nosuch"
+	diff(t, []string{"files__raed", "file__*", "dwon__*", "", "files__wr", "files"}, c.Unmatched(t.Context()))
+	if n := untouched.listed.Load(); n != 1 { // for *__nosuch
+		t.Errorf("the plugin was asked %d times", n)
+	}
+	diff(t, []string(nil), catalog(t, h, host.Filter{}).Unmatched(t.Context()))
+}
+
+func TestUnmatchedStartsNoOthers(t *testing.T) {
+	t.Parallel()
+	own, other := answering(nil, nil), answering(nil, nil)
+	h := newHost(t, map[string]host.Plugin{"own": own, "other": other}, host.Options{})
+	diff(t, []string{"own__nosuch"}, catalog(t, h, host.Filter{Tools: []string{"own__nosuch", "own__*"}}).Unmatched(t.Context()))
+	if own.listed.Load() != 1 || other.listed.Load() != 0 {
+		t.Errorf("own was asked %d times, the other %d", own.listed.Load(), other.listed.Load())
+	}
 }

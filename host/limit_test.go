@@ -1,157 +1,211 @@
 package host_test
 
 import (
-	"context"
-	"strings"
+	"encoding/json"
+	"fmt"
+	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/sdk"
-	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-func TestWhoseTimeoutHolds(t *testing.T) {
-	cases := map[string]struct{ caller, user, tool, host, want time.Duration }{
-		"nobody's":           {want: 2 * time.Minute},
-		"the host's":         {host: time.Minute, want: time.Minute},
-		"the tool's":         {tool: 3 * time.Second, host: time.Minute, want: 3 * time.Second},
-		"the tool's, longer": {tool: 10 * time.Minute, want: 10 * time.Minute},
-		"the user's":         {user: 5 * time.Second, tool: 3 * time.Second, want: 5 * time.Second},
-		"the caller's":       {caller: 7 * time.Second, user: 5 * time.Second, tool: 3 * time.Second, want: 7 * time.Second},
-		"none above an hour": {caller: 90 * time.Minute, want: time.Hour},
-		"none below zero":    {caller: -1, user: -1, host: -1, want: 2 * time.Minute},
+// retryAfter gives when a refused call should come back.
+func retryAfter(t *testing.T, e *sdk.Error) time.Duration {
+	t.Helper()
+	var details struct {
+		RetryAfter int64 `json:"retry_after_ms"`
+	}
+	if err := json.Unmarshal(e.Details, &details); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(details.RetryAfter) * time.Millisecond
+}
+
+func TestRate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := answering(sdk.Text("done"), nil)
+		h := single(t, p, onTool(host.Limits{Rate: 2, Burst: 3}))
+		for range 3 {
+			succeeded(t, h.Call(t.Context(), call("test__run", "")))
+		}
+		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "RateLimited", Retryable: true, Outcome: sdk.OutcomeNotSent,
+			Message:    `there may be 2 calls a second, 3 at once, and there were as many (rate of tool "test__run"); nothing was run`,
+			Suggestion: "Call again in 500ms.",
+			Details:    []byte(`{"setting":"rate","of":"tool \"test__run\"","limit":2,"retry_after_ms":500}`)},
+			failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit))
+		if n := p.called.Load(); n != 3 {
+			t.Errorf("the plugin was called %d times", n)
+		}
+	})
+}
+
+// Whoever comes back when he was told to is let in; a moment earlier, he is not.
+func TestRetryAfterIsExact(t *testing.T) {
+	cases := map[string]struct {
+		limits host.Limits
+		burst  int
+		pause  time.Duration
+	}{
+		"one a second":          {host.Limits{Rate: 1}, 1, time.Second},
+		"three a second":        {host.Limits{Rate: 3, Burst: 1}, 1, 334 * time.Millisecond},
+		"seven a minute":        {host.Limits{Rate: 7.0 / 60}, 1, 8572 * time.Millisecond},
+		"burst of a second":     {host.Limits{Rate: 2.5}, 3, 400 * time.Millisecond},
+		"burst below zero":      {host.Limits{Rate: 2, Burst: -1}, 2, 500 * time.Millisecond},
+		"one in thousand years": {host.Limits{Rate: 1 / (1000 * 365.25 * 24 * 3600)}, 1, 4611686018428 * time.Millisecond},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				definition := tool("run")
-				definition.Timeout = c.tool
-				var got time.Duration
-				p := calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
-					deadline, _ := ctx.Deadline()
-					got = time.Until(deadline)
-					return nil, nil
-				}, definition)
-				h := single(t, p, host.Options{DefaultTimeout: c.host, Tools: map[string]host.ToolOptions{"test__run": {Timeout: c.user}}})
-				succeeded(t, h.Call(t.Context(), host.Call{Tool: "test__run", Timeout: c.caller}))
-				if got != c.want {
-					t.Errorf("the tool has %s, want %s", got, c.want)
+				h := single(t, answering(sdk.Text("done"), nil), onTool(c.limits))
+				for range c.burst {
+					succeeded(t, h.Call(t.Context(), call("test__run", "")))
+				}
+				for range 3 { // refused calls do not put the others off
+					if d := retryAfter(t, failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit)); d != c.pause {
+						t.Errorf("retry after %s, want %s", d, c.pause)
+					}
+				}
+				<-time.After(c.pause - time.Millisecond)
+				failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit)
+				if <-time.After(time.Millisecond); c.pause < time.Hour {
+					succeeded(t, h.Call(t.Context(), call("test__run", "")))
 				}
 			})
 		})
 	}
 }
 
-// waiting is a plugin whose tool waits for its context's end, as every good one does.
-func waiting(end func(ctx context.Context) error) *fake {
-	return calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
-		<-ctx.Done()
-		return nil, end(ctx)
-	})
-}
-
-func TestTimeout(t *testing.T) {
-	ends := map[string]func(ctx context.Context) error{
-		"error with a code":    func(ctx context.Context) error { return sdk.EndedError(ctx) },
-		"error of the context": func(ctx context.Context) error { return ctx.Err() },
-	}
-	for name, end := range ends {
+func TestRatesThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for name, rate := range map[string]float64{"below zero": -1, "not a number": math.NaN(), "infinite": math.Inf(1), "minus infinite": math.Inf(-1)} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				h := single(t, waiting(end), host.Options{DefaultTimeout: 90 * time.Second})
-				r := h.Call(t.Context(), call("test__run", ""))
-				diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout",
-					Message:    "test__run took longer than its limit of 1m30s and was stopped. It is not known whether the call has done its work, or a part: check before you repeat it.",
-					Outcome:    sdk.OutcomeUnknown,
-					Suggestion: "Ask for less at once, or for a longer timeout.", Details: []byte(`{"timeout_ms":90000}`)},
-					failed(t, r, sdk.CodeTimeout))
-				if r.Duration != 90*time.Second || r.Attempts != 1 {
-					t.Errorf("result %+v", r)
-				}
-			})
+			t.Parallel()
+			h := single(t, answering(sdk.Text("done"), nil), onTool(host.Limits{Rate: rate, Burst: 1}))
+			for range 20 {
+				succeeded(t, h.Call(t.Context(), call("test__run", "")))
+			}
 		})
 	}
 }
 
-// A deadline of the caller's own is not called the tool's limit.
-func TestDeadlineOfTheCaller(t *testing.T) {
+// A call that one limit refuses takes up nothing of another.
+func TestRefusedCallsTakeUpNothing(t *testing.T) {
+	t.Run("the tool's rate, of the plugin's", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			o := onPlugin(host.Limits{Rate: 1, Burst: 2})
+			o.Tools = map[string]host.ToolOptions{"test__a": {Limits: host.Limits{Rate: 1, Burst: 1}}}
+			h := single(t, newWorker("a", "b"), o)
+			succeeded(t, h.Call(t.Context(), taking("", "a", 0)))
+			for range 5 {
+				failed(t, h.Call(t.Context(), taking("", "a", 0)), sdk.CodeLimit)
+			}
+			succeeded(t, h.Call(t.Context(), taking("", "b", 0)))
+		})
+	})
+	t.Run("the plugin's rate, of the tool's", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			o := onPlugin(host.Limits{Rate: 1, Burst: 1})
+			o.Tools = map[string]host.ToolOptions{"test__a": {Limits: host.Limits{Rate: 0.001, Burst: 1}}}
+			h := single(t, newWorker("a", "b"), o)
+			succeeded(t, h.Call(t.Context(), taking("", "b", 0)))
+			e := failed(t, h.Call(t.Context(), taking("", "a", 0)), sdk.CodeLimit)
+			<-time.After(retryAfter(t, e))
+			succeeded(t, h.Call(t.Context(), taking("", "a", 0)))
+		})
+	})
+	t.Run("the queue, of the rate", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			q := queue{host: single(t, newWorker("run"), onTool(host.Limits{Concurrency: 1, Queue: -1, Rate: 0.001, Burst: 2}))}
+			q.add(t.Context(), taking("", "run", time.Second))
+			for range 3 {
+				if e := failed(t, q.host.Call(t.Context(), taking("", "run", 0)), sdk.CodeLimit); e.Name != "QueueFull" {
+					t.Errorf("refused by %s", e.Name)
+				}
+			}
+			q.all()
+			succeeded(t, q.host.Call(t.Context(), taking("", "run", 0)))
+		})
+	})
+}
+
+// When two rates refuse a call, it is told the longer time.
+func TestTheSlowerRateTells(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		h := single(t, waiting(func(ctx context.Context) error { return sdk.EndedError(ctx) }), host.Options{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		r := h.Call(ctx, call("test__run", ""))
-		e := failed(t, r, sdk.CodeTimeout)
-		if strings.Contains(e.Message, "2m0s") || r.Duration != time.Second {
-			t.Errorf("after %s: %s", r.Duration, e.Message)
+		o := onPlugin(host.Limits{Rate: 0.1, Burst: 1})
+		o.Tools = map[string]host.ToolOptions{"test__run": {Limits: host.Limits{Rate: 1, Burst: 1}}}
+		h := single(t, newWorker("run"), o)
+		succeeded(t, h.Call(t.Context(), taking("", "run", 0)))
+		e := failed(t, h.Call(t.Context(), taking("", "run", 0)), sdk.CodeLimit)
+		if d := retryAfter(t, e); d != 10*time.Second {
+			t.Errorf("retry after %s: %s", d, e.Message)
 		}
 	})
 }
 
-// What a tool answers after its deadline is still the best answer there is. The host waits for plugins: those that it is
-// made for return when their context ends.
-func TestAnswerAfterTheDeadline(t *testing.T) {
+// A call over a limit is refused before anything that takes time: no preview, no question, no decision in the record. Its
+// end is recorded, for later.
+func TestOverALimitNothingIsDone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		h := single(t, calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
-			<-ctx.Done()
-			<-time.After(time.Second)
-			return sdk.Text("late"), nil
-		}), host.Options{DefaultTimeout: time.Minute})
-		r := h.Call(t.Context(), call("test__run", ""))
-		succeeded(t, r)
-		if r.Text() != "late" || r.Duration != 61*time.Second {
-			t.Errorf("%q after %s", r.Text(), r.Duration)
+		log, a := &records{}, &asked{answers: []host.Answer{host.Yes()}}
+		o := onPlugin(host.Limits{Concurrency: 1, Queue: -1})
+		o.Audit, o.Approver = log, a
+		o.Policy = must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "all", Effect: policy.Ask}}}))
+		w := newWorker("run")
+		q := queue{host: single(t, w, o)}
+		q.add(t.Context(), taking("first", "run", time.Minute))
+		asked, recorded := len(a.questions), len(log.soFar())
+		r := q.host.Call(t.Context(), taking("second", "run", 0))
+		if e := failed(t, r, sdk.CodeLimit); e.Outcome != sdk.OutcomeNotSent || r.Plugin != "test" {
+			t.Errorf("error %+v of plugin %q", e, r.Plugin)
+		}
+		if len(a.questions) != asked || len(log.soFar()) != recorded+1 {
+			t.Fatalf("%d questions, %d records", len(a.questions), len(log.soFar()))
+		}
+		last := log.soFar()[recorded]
+		if last.Kind != audit.KindCall || last.Code != "E_LIMIT" || !last.Later || last.Sync || last.Tool != "test__run" || last.Plugin != "test" || len(last.Arguments) == 0 {
+			t.Errorf("record %+v", last)
+		}
+		q.all()
+		if last := log.soFar()[len(log.soFar())-1]; last.CallID != "first" || last.Later {
+			t.Errorf("record %+v", last)
 		}
 	})
 }
 
-// An error that a plugin hands out again and again stays as it is.
-func TestErrorsOfPluginsAreNotChanged(t *testing.T) {
+// One plugin without limits of its own does not take all that the host can run: others go on beside its flood.
+func TestFloodLeavesRoomForOthers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		kept := &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: strings.Repeat("x", 2000)}
-		h := single(t, waiting(func(context.Context) error { return kept }), host.Options{})
-		failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeTimeout)
-		diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: strings.Repeat("x", 2000)}, kept)
-	})
-}
-
-// A handler that does not look at its context holds nobody up: the wire lets go of it.
-func TestHandlerThatIgnoresItsContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	release := make(chan struct{})
-	p := sdk.New("stubborn", "1.0.0")
-	p.AddRawTool(tool("run"), func(context.Context, *sdk.Request) (*sdk.Result, error) {
-		cancel()
-		<-release
-		return sdk.Text("late"), nil
-	})
-	h := single(t, sdktest.Start(t, p), host.Options{})
-	t.Cleanup(func() { close(release) })
-	within(t, 20*time.Second, "the answer", func() {
-		e := failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled)
-		if e.Outcome != sdk.OutcomeUnknown {
-			t.Errorf("error %+v", e)
+		h := newHost(t, map[string]host.Plugin{"test": newWorker("run"), "other": newWorker("run")}, host.Options{MaxConcurrency: 16})
+		q := queue{host: h}
+		for i := range 200 {
+			c := taking(fmt.Sprint(i), "run", time.Minute)
+			c.SessionID = fmt.Sprint(i)
+			q.add(t.Context(), c)
 		}
-	})
-}
-
-func TestCancel(t *testing.T) {
-	t.Parallel()
-	h := single(t, overWire(t), host.Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	c := call("test__wait", "")
-	c.Events = func(e sdk.Event) {
-		if e.Type == sdk.EventProgress {
-			cancel()
+		began := time.Now()
+		c := taking("other", "run", time.Second)
+		c.Tool = "other__run"
+		succeeded(t, h.Call(t.Context(), c))
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("the other plugin's call took %s", took)
 		}
-	}
-	within(t, 10*time.Second, "the answer", func() {
-		r := h.Call(ctx, c)
-		e := failed(t, r, sdk.CodeCanceled)
-		if e.Message != "the call was canceled. It is not known whether the call has done its work, or a part: check before you repeat it." || e.Outcome != sdk.OutcomeUnknown || r.Attempts != 1 {
-			t.Errorf("result %+v, error %+v", r, e)
+		ran, refused := 0, 0
+		synctest.Wait()
+		for _, r := range q.all() {
+			switch {
+			case r.Error == nil:
+				ran++
+			case r.Error.Code == sdk.CodeLimit:
+				refused++
+			}
+		}
+		if ran != 12+48 || ran+refused != 200 { // three quarters of 16, and of 64 in line
+			t.Errorf("%d ran, %d were refused", ran, refused)
 		}
 	})
 }

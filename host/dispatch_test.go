@@ -1,0 +1,183 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/sdktest"
+)
+
+func TestWhoseTimeoutHolds(t *testing.T) {
+	cases := map[string]struct{ caller, user, tool, host, want time.Duration }{
+		"nobody's":           {want: 2 * time.Minute},
+		"the host's":         {host: time.Minute, want: time.Minute},
+		"the tool's":         {tool: 3 * time.Second, host: time.Minute, want: 3 * time.Second},
+		"the tool's, longer": {tool: 10 * time.Minute, want: 10 * time.Minute},
+		"the user's":         {user: 5 * time.Second, tool: 3 * time.Second, want: 5 * time.Second},
+		"the caller's":       {caller: 7 * time.Second, user: 5 * time.Second, tool: 3 * time.Second, want: 7 * time.Second},
+		"none above an hour": {caller: 90 * time.Minute, want: time.Hour},
+		"none below zero":    {caller: -1, user: -1, host: -1, want: 2 * time.Minute},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				definition := tool("run")
+				definition.Timeout = c.tool
+				var got time.Duration
+				p := calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
+					deadline, _ := ctx.Deadline()
+					got = time.Until(deadline)
+					return nil, nil
+				}, definition)
+				h := single(t, p, host.Options{DefaultTimeout: c.host, Tools: map[string]host.ToolOptions{"test__run": {Timeout: c.user}}})
+				succeeded(t, h.Call(t.Context(), host.Call{Tool: "test__run", Timeout: c.caller}))
+				if got != c.want {
+					t.Errorf("the tool has %s, want %s", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// waiting is a plugin whose tool waits for its context's end, as every good one does.
+func waiting(end func(ctx context.Context) error) *fake {
+	return calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
+		<-ctx.Done()
+		return nil, end(ctx)
+	})
+}
+
+func TestTimeout(t *testing.T) {
+	ends := map[string]func(ctx context.Context) error{
+		"error with a code":    func(ctx context.Context) error { return sdk.EndedError(ctx) },
+		"error of the context": func(ctx context.Context) error { return ctx.Err() },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				h := single(t, waiting(end), host.Options{DefaultTimeout: 90 * time.Second})
+				r := h.Call(t.Context(), call("test__run", ""))
+				diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout",
+					Message:    "test__run took longer than its limit of 1m30s and was stopped. It is not known whether the call has done its work, or a part: check before you repeat it.",
+					Outcome:    sdk.OutcomeUnknown,
+					Suggestion: "Ask for less at once, or for a longer timeout.", Details: []byte(`{"timeout_ms":90000}`)},
+					failed(t, r, sdk.CodeTimeout))
+				if r.Duration != 90*time.Second || r.Attempts != 1 {
+					t.Errorf("result %+v", r)
+				}
+			})
+		})
+	}
+}
+
+// A deadline of the caller's own is not called the tool's limit.
+func TestDeadlineOfTheCaller(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := single(t, waiting(func(ctx context.Context) error { return sdk.EndedError(ctx) }), host.Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		r := h.Call(ctx, call("test__run", ""))
+		e := failed(t, r, sdk.CodeTimeout)
+		if strings.Contains(e.Message, "2m0s") || r.Duration != time.Second {
+			t.Errorf("after %s: %s", r.Duration, e.Message)
+		}
+	})
+}
+
+// What a tool answers after its deadline is still the best answer there is. The host waits for plugins: those that it is
+// made for return when their context ends.
+func TestAnswerAfterTheDeadline(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := single(t, calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
+			<-ctx.Done()
+			<-time.After(time.Second)
+			return sdk.Text("late"), nil
+		}), host.Options{DefaultTimeout: time.Minute})
+		r := h.Call(t.Context(), call("test__run", ""))
+		succeeded(t, r)
+		if r.Text() != "late" || r.Duration != 61*time.Second {
+			t.Errorf("%q after %s", r.Text(), r.Duration)
+		}
+	})
+}
+
+// An error that a plugin hands out again and again stays as it is.
+func TestErrorsOfPluginsAreNotChanged(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		kept := &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: strings.Repeat("x", 2000)}
+		h := single(t, waiting(func(context.Context) error { return kept }), host.Options{})
+		failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeTimeout)
+		diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: strings.Repeat("x", 2000)}, kept)
+	})
+}
+
+// A handler that does not look at its context holds nobody up: the wire lets go of it.
+func TestHandlerThatIgnoresItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	p := sdk.New("stubborn", "1.0.0")
+	p.AddRawTool(tool("run"), func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		cancel()
+		<-release
+		return sdk.Text("late"), nil
+	})
+	h := single(t, sdktest.Start(t, p), host.Options{})
+	t.Cleanup(func() { close(release) })
+	within(t, 20*time.Second, "the answer", func() {
+		e := failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled)
+		if e.Outcome != sdk.OutcomeUnknown {
+			t.Errorf("error %+v", e)
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	h := single(t, overWire(t), host.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := call("test__wait", "")
+	c.Events = func(e sdk.Event) {
+		if e.Type == sdk.EventProgress {
+			cancel()
+		}
+	}
+	within(t, 10*time.Second, "the answer", func() {
+		r := h.Call(ctx, c)
+		e := failed(t, r, sdk.CodeCanceled)
+		if e.Message != "the call was canceled. It is not known whether the call has done its work, or a part: check before you repeat it." || e.Outcome != sdk.OutcomeUnknown || r.Attempts != 1 {
+			t.Errorf("result %+v, error %+v", r, e)
+		}
+	})
+}
+
+// A result that cannot be read is an error, and never a success without content, also of plugins in this process.
+func TestBrokenResults(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]*sdk.Result{
+		"structured": {Structured: json.RawMessage(`{"a":`)},
+		"too deep":   {Structured: json.RawMessage(strings.Repeat("[", 100) + strings.Repeat("]", 100))},
+		"a part":     {Content: []sdk.Content{{Type: "chart", Raw: json.RawMessage(`{`)}}},
+		"an image":   {Content: []sdk.Content{{Type: "image"}}},
+		"beside":     {Content: []sdk.Content{{Type: "image"}, sdk.TextContent("good")}, Structured: json.RawMessage(`{"a":1}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := single(t, answering(r, nil), host.Options{})
+			got := h.Call(t.Context(), call("test__run", ""))
+			e := failed(t, got, sdk.CodeProtocol)
+			if e.Name != "BrokenResult" || e.Outcome != sdk.OutcomeFailed || name == "beside" && (got.Content[0].Text != "good" || string(got.Structured) != `{"a":1}`) {
+				t.Errorf("error %+v of %+v", e, got)
+			}
+			if _, err := json.Marshal(got); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,260 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+func TestCloseEndsCalls(t *testing.T) {
+	t.Parallel()
+	h := single(t, overWire(t), host.Options{})
+	const calls = 8
+	begun, results := make(chan struct{}, calls), make(chan *host.Result, calls)
+	for range calls {
+		c := call("test__wait", "")
+		c.Events = func(e sdk.Event) {
+			if e.Type == sdk.EventProgress {
+				begun <- struct{}{}
+			}
+		}
+		go func() { results <- h.Call(context.Background(), c) }()
+	}
+	for range calls {
+		await(t, 10*time.Second, "a call's begin", begun)
+	}
+	within(t, 4*time.Second, "the host's end", func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for range calls {
+		failed(t, await(t, time.Second, "a call's end", results), sdk.CodeCanceled)
+	}
+}
+
+func TestCallAfterClose(t *testing.T) {
+	t.Parallel()
+	log := &recorder{}
+	p := answering(sdk.Text(""), nil)
+	h := single(t, p, host.Options{Logger: slogTo(log)})
+	for range 2 {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeCanceled)
+	diff(t, &sdk.Error{Code: sdk.CodeCanceled, Name: "HostClosed", Message: "the host is closed; nothing was run", Outcome: sdk.OutcomeNotSent}, e)
+	if p.called.Load() != 0 || p.listed.Load() != 0 || p.closed.Load() != 1 {
+		t.Errorf("listed %d times, called %d, closed %d", p.listed.Load(), p.called.Load(), p.closed.Load())
+	}
+	if n := len(log.named("call")); n != 1 {
+		t.Errorf("%d lines in the log, want 1", n)
+	}
+}
+
+// Calls and Close may meet at any moment: each call is either run or refused, and none outlives Close.
+func TestCallsDuringClose(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		p := answering(sdk.Text("ran"), nil)
+		h := single(t, p, host.Options{})
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if r := h.Call(t.Context(), call("test__run", "")); r.Error != nil {
+					failed(t, r, sdk.CodeCanceled)
+				}
+			})
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		ran := p.called.Load()
+		wg.Wait()
+		if p.called.Load() != ran {
+			t.Error("a call ran after the host was closed")
+		}
+	}
+}
+
+func TestCloseDoesNotWaitForEver(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		begun, release := make(chan struct{}), make(chan struct{})
+		p := calling(func(context.Context, *sdk.Request) (*sdk.Result, error) {
+			close(begun)
+			<-release
+			return nil, nil
+		})
+		p.close = func() error { close(release); return nil }
+		h := single(t, p, host.Options{})
+		result := make(chan *host.Result)
+		go func() { result <- h.Call(context.Background(), call("test__run", "")) }()
+		<-begun
+		started := time.Now()
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(started); took != 5*time.Second {
+			t.Errorf("closing took %s, want 5s", took)
+		}
+		succeeded(t, <-result)
+	})
+}
+
+func TestCloseTellsWhatWentWrong(t *testing.T) {
+	t.Parallel()
+	good, bad := answering(nil, nil), answering(nil, nil)
+	bad.close = func() error { return errors.New("it bites") }
+	h, err := host.New(map[string]host.Plugin{"good": good, "bad": bad}, host.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err == nil || err.Error() != `closing plugin "bad": it bites` {
+		t.Errorf("error %v", err)
+	}
+	if good.closed.Load() != 1 {
+		t.Error("the other plugin is not closed")
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	ok := answering(nil, nil)
+	cases := map[string]struct {
+		plugins map[string]host.Plugin
+		want    string
+	}{
+		"nil plugin":       {map[string]host.Plugin{"test": nil}, `host: plugin "test" is nil`},
+		"empty label":      {map[string]host.Plugin{"": ok}, `host: plugin name "" must match`},
+		"capital":          {map[string]host.Plugin{"Test": ok}, `host: plugin name "Test" must match`},
+		"underscore":       {map[string]host.Plugin{"a__b": ok}, `host: plugin name "a__b" must match`},
+		"leading digit":    {map[string]host.Plugin{"1a": ok}, `host: plugin name "1a" must match`},
+		"line break":       {map[string]host.Plugin{"a\n": ok}, `host: plugin name "a\n" must match`},
+		"too long":         {map[string]host.Plugin{strings.Repeat("a", 33): ok}, `must match`},
+		"first of several": {map[string]host.Plugin{"b": nil, "a": nil, "c": nil}, `host: plugin "a" is nil`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := host.New(c.plugins, host.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestHostWithoutPlugins(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, nil, host.Options{})
+	if tools, problems := h.Tools(t.Context()); len(tools)+len(problems) != 0 {
+		t.Errorf("tools %v, problems %v", tools, problems)
+	}
+	failed(t, h.Call(t.Context(), call("a__b", "")), sdk.CodeToolNotFound)
+}
+
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	good := answering(sdk.Text("fine"), nil)
+	cases := map[string]struct {
+		plugin     *fake
+		middleware host.Middleware
+	}{
+		"in a middleware": {good, before(func(*host.Call) error { panic("boom") })},
+		"in a plugin": {calling(func(context.Context, *sdk.Request) (*sdk.Result, error) { panic("boom") }),
+			before(func(*host.Call) error { return nil })},
+		"in a receiver of events": {calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+			r.Events(sdk.Event{Type: sdk.EventStarted})
+			return nil, nil
+		}), before(func(c *host.Call) error { c.Events = func(sdk.Event) { panic("boom") }; return nil })},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := &recorder{}
+			h := single(t, c.plugin, host.Options{Logger: slogTo(log), Middleware: []host.Middleware{c.middleware}})
+			r := h.Call(t.Context(), host.Call{ID: "c-1", Tool: "test__run"})
+			e := failed(t, r, sdk.CodeInternal)
+			if !strings.HasPrefix(e.Message, "the call was stopped by a panic, which is a bug; the host's log tells more under call id c-1") || e.Name != "Panic" {
+				t.Errorf("error %+v", e)
+			}
+			lines := log.named("a panic was caught", "call")
+			if len(lines) != 2 && (name != "in a receiver of events" || len(lines) != 3) { // it panics at the last word too
+				t.Fatalf("log %+v", log.all())
+			}
+			if attrs := lines[0].Attrs; attrs["call_id"] != "c-1" || attrs["panic"] == "" || !strings.Contains(attrs["stack"], ".go:") {
+				t.Errorf("log line %+v", lines[0])
+			}
+			if attrs := lines[1].Attrs; attrs["call_id"] != "c-1" || attrs["code"] != "E_INTERNAL" {
+				t.Errorf("audit line %+v", lines[1])
+			}
+		})
+	}
+}
+
+// Plugins are listed in goroutines of the host's own, where a panic would end the process.
+func TestPanicWhileListing(t *testing.T) {
+	t.Parallel()
+	log := &recorder{}
+	bad := &fake{list: func(context.Context) ([]sdk.Tool, error) { panic("boom") }}
+	h := newHost(t, map[string]host.Plugin{"bad": bad, "good": answering(nil, nil)}, host.Options{Logger: slogTo(log)})
+	tools, problems := h.Tools(t.Context())
+	if len(tools) != 1 || len(problems) != 1 || problems[0].Error() != `plugin "bad" cannot list its tools: it panicked: boom` {
+		t.Errorf("tools %v, problems %v", tools, problems)
+	}
+	if lines := log.named("a panic was caught"); len(lines) != 1 || lines[0].Attrs["plugin"] != "bad" {
+		t.Errorf("log %+v", log.all())
+	}
+	failed(t, h.Call(t.Context(), call("bad__run", "")), sdk.CodePluginUnavailable)
+}
+
+// Calls of a catalog have its caller, session and work folder unless they name others: for rules, limits, the plugin and
+// the record.
+func TestCatalogWithDefaults(t *testing.T) {
+	t.Parallel()
+	w, log := newWitness(tool("a"), tool("b")), &records{}
+	h := single(t, w, host.Options{Audit: log, Workdir: "/host", Policy: must(policy.New(policy.Layer{Name: "user",
+		Rules: []policy.Rule{{Name: "strangers", Callers: []string{"stranger"}, Effect: policy.Deny}}}))})
+	plain := must(h.Catalog(host.Filter{}))
+	sub := plain.WithDefaults(host.CallDefaults{Caller: "sub", SessionID: "s", Workdir: "/sub"})
+	narrow := must(sub.Narrow(host.Filter{Tools: []string{"test__a"}}))
+	cases := map[string]struct {
+		catalog *host.Catalog
+		call    host.Call
+		want    [3]string
+	}{
+		"none":              {plain, host.Call{}, [3]string{"", "", "/host"}},
+		"all":               {sub, host.Call{}, [3]string{"sub", "s", "/sub"}},
+		"narrowed":          {narrow, host.Call{}, [3]string{"sub", "s", "/sub"}},
+		"the call's caller": {sub, host.Call{Caller: "own"}, [3]string{"own", "s", "/sub"}},
+		"the call's own":    {narrow, host.Call{Caller: "own", SessionID: "own", Workdir: "/own"}, [3]string{"own", "own", "/own"}},
+		"one more":          {sub.WithDefaults(host.CallDefaults{SessionID: "s2"}), host.Call{}, [3]string{"sub", "s2", "/sub"}},
+	}
+	for name, c := range cases {
+		c.call.Tool = "test__a"
+		for _, r := range []*host.Result{c.catalog.Call(t.Context(), c.call), c.catalog.CallAll(t.Context(), []host.Call{c.call}, host.BatchOptions{})[0]} {
+			succeeded(t, r)
+			last, got := log.all[len(log.all)-1], w.got[len(w.got)-1]
+			if ran := [3]string{last.Caller, got.SessionID, got.Workdir}; ran != c.want || last.SessionID != got.SessionID || last.Workdir != got.Workdir {
+				t.Errorf("%s: ran as %q, want %q; record %+v", name, ran, c.want, last)
+			}
+		}
+	}
+	failed(t, narrow.Call(t.Context(), call("test__b", "")), sdk.CodeNotInCatalog)
+	stranger := plain.WithDefaults(host.CallDefaults{Caller: "stranger"})
+	failed(t, stranger.Call(t.Context(), call("test__a", "")), sdk.CodeDenied)
+	if d, err := stranger.Explain(t.Context(), call("test__a", "")); err != nil || d.Effect != policy.Deny {
+		t.Errorf("decision %+v, %v", d, err)
+	}
+	nowhere := plain.WithDefaults(host.CallDefaults{Workdir: "relative"})
+	if e := failed(t, nowhere.Call(t.Context(), call("test__a", "")), sdk.CodeInvalidArgs); e.Name != "BadWorkdir" {
+		t.Errorf("error %+v", e)
+	}
+}
