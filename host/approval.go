@@ -11,10 +11,10 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// An Approver asks a person, or decides in a person's place. The host asks one question of a session at a time, in the order
-// of its calls, and those of many sessions at once, unless Options.OneQuestion is set; calls without a SessionID are of one
-// session. An error or a panic counts as a refusal. The host stops waiting when ctx ends, whether or not Approve returns; but
-// an Approver that does not return gets no other question of that session.
+// An Approver asks a person, or decides in a person's place. The host asks one question of a session at a time, in the
+// order of its calls, and those of many sessions at once, unless Options.OneQuestion is set; calls without a SessionID
+// are of one session. An error or a panic counts as a refusal. The host stops waiting when ctx ends, whether or not
+// Approve returns; but an Approver that does not return gets no other question of that session.
 type Approver interface {
 	Approve(ctx context.Context, r *ApprovalRequest) (Answer, error)
 }
@@ -36,15 +36,15 @@ type ApprovalRequest struct {
 	// Prefix is the beginning of the command that an answer with ScopePrefix stands for, such as ["git", "push"]; nil when
 	// there is none.
 	Prefix []string
-	// Problem says why the arguments that the last answer gave do not fit; "" when there were none. The question is about the
-	// arguments of before.
+	// Problem says why the arguments that the last answer gave do not fit; "" when there were none. The question is about
+	// the arguments of before.
 	Problem string
 	// Expires is when the host stops waiting for the answer.
 	Expires time.Time
 }
 
-// Fresh says that only a person's yes to this very call counts: an automatic approver must not answer, and a Scope in the
-// answer counts as ScopeOnce.
+// Fresh says that only a person's yes to this very call counts: an automatic approver must not answer, and a Scope in
+// the answer counts as ScopeOnce.
 func (r *ApprovalRequest) Fresh() bool { return r.Decision.Effect == policy.AlwaysAsk }
 
 // An Answer is what a person said. The zero Answer is a no.
@@ -63,8 +63,8 @@ type Answer struct {
 	CancelRest bool
 }
 
-// Scope says which later calls in the same work folder a yes stands for. None of them is asked about; what a rule denies
-// is still denied.
+// Scope says which later calls in the same work folder a yes stands for. None of them is asked about; what a rule
+// denies is still denied.
 type Scope string
 
 // The scopes, from narrow to wide.
@@ -92,8 +92,8 @@ func (f ApproverFunc) Approve(ctx context.Context, r *ApprovalRequest) (Answer, 
 	return f(ctx, r)
 }
 
-// MapApprover passes the question to the approver under the tool's full name, else under the plugin's name, else under "*". If
-// there is none, the call is refused.
+// MapApprover passes the question to the approver under the tool's full name, else under the plugin's name, else under
+// "*". If there is none, the call is refused.
 type MapApprover map[string]Approver
 
 // Approve calls the approver of the tool.

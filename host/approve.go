@@ -51,8 +51,8 @@ func (h *snapshot) approve(next CallFunc) CallFunc {
 	}
 }
 
-// A question is what a person was asked about, and by whom. A yes to it holds when a call is decided on again, such as after
-// a Reload, and comes to the same question.
+// A question is what a person was asked about, and by whom. A yes to it holds when a call is decided on again, such as
+// after a Reload, and comes to the same question.
 type question struct {
 	approver   Approver
 	mode       Mode
@@ -63,7 +63,8 @@ type question struct {
 
 func (q question) same(other question) bool {
 	a, b := q.decision, other.decision
-	return same(q.approver, other.approver) && q.mode == other.mode && q.definition == other.definition && a.Effect == b.Effect &&
+	return same(q.approver, other.approver) && q.mode == other.mode && q.definition == other.definition &&
+		a.Effect == b.Effect &&
 		a.Rule == b.Rule && a.Layer == b.Layer && a.Reason == b.Reason && reflect.DeepEqual(q.preview, other.preview)
 }
 
@@ -72,15 +73,17 @@ func (c *Call) checkApprovalAge() error {
 	if c.approved.IsZero() || time.Since(c.approved) < approvalLife {
 		return nil
 	}
-	return fail(sdk.CodeApprovalTimeout, "ApprovalExpired", "the yes to %s is more than %s old, because the call had to wait; nothing was run", c.Tool, approvalLife)
+	return fail(sdk.CodeApprovalTimeout, "ApprovalExpired",
+		"the yes to %s is more than %s old, because the call had to wait; nothing was run", c.Tool, approvalLife)
 }
 
 // ask puts the question when it is this call's turn, and waits for the answer.
 func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
 	switch {
 	case h.options.Mode == ModeNeverAsk || h.options.Mode == ModePlan:
-		c.Decision = c.Decision.Tighten(policy.Step{Layer: modeLayer, Rule: string(h.options.Mode), Effect: policy.Deny, Matched: true,
-			Reason: "it would have to be asked about (" + c.Decision.Why() + "), and nobody is asked in this mode"})
+		c.Decision = c.Decision.Tighten(policy.Step{Layer: modeLayer, Rule: string(h.options.Mode), Effect: policy.Deny,
+			Matched: true,
+			Reason:  "it would have to be asked about (" + c.Decision.Why() + "), and nobody is asked in this mode"})
 		return Answer{}, denied(c)
 	case h.options.Approver == nil:
 		return Answer{}, unavailable(c, ErrNobodyToAsk.Error())
@@ -97,7 +100,8 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
 			turns.leave()
 		}
 	}()
-	if c.Decision = h.applyApprovals(c, c.Decision); c.Decision.Effect == policy.Allow { // by the answer to the question before
+	// by the answer to the question before
+	if c.Decision = h.applyApprovals(c, c.Decision); c.Decision.Effect == policy.Allow {
 		return Yes(), nil
 	}
 	limited, cancel := context.WithTimeout(ctx, h.options.ApprovalTimeout)
@@ -147,7 +151,8 @@ func (h *snapshot) takeTurns(ctx context.Context, c *Call) (all turns, err error
 
 // newRequest is the approver's own copy of what it decides on.
 func (h *snapshot) newRequest(ctx context.Context, c *Call) *ApprovalRequest {
-	r := &ApprovalRequest{CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir, Tool: c.Definition.clone(),
+	r := &ApprovalRequest{CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir,
+		Tool:      c.Definition.clone(),
 		Arguments: bytes.Clone(c.Arguments), Decision: c.Decision, Problem: c.problem}
 	r.Expires, _ = ctx.Deadline()
 	r.Decision.Trace = slices.Clone(r.Decision.Trace)
@@ -165,7 +170,8 @@ func (h *snapshot) newRequest(ctx context.Context, c *Call) *ApprovalRequest {
 	return r
 }
 
-// awaitAnswer calls the approver, and gives the turns back when it has returned, also long after nobody waits for the answer.
+// awaitAnswer calls the approver, and gives the turns back when it has returned, also long after nobody waits for the
+// answer.
 func (h *snapshot) awaitAnswer(ctx context.Context, c *Call, r *ApprovalRequest, turns turns) (Answer, error) {
 	type reply struct {
 		Answer
@@ -185,8 +191,8 @@ func (h *snapshot) awaitAnswer(ctx context.Context, c *Call, r *ApprovalRequest,
 	}
 }
 
-// callApprover returns when the effects of the answer on other calls hold, before one of them is asked about. A panic of the
-// approver is a refusal.
+// callApprover returns when the effects of the answer on other calls hold, before one of them is asked about. A panic
+// of the approver is a refusal.
 func (h *snapshot) callApprover(ctx context.Context, c *Call, r *ApprovalRequest) (a Answer, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -216,7 +222,8 @@ func (h *snapshot) approvalError(ctx, asking context.Context, c *Call, err error
 		return nil
 	case ctx.Err() != nil:
 		return canceledWhileAsking(ctx, c)
-	case coded && slices.Contains([]sdk.Code{sdk.CodeRejected, sdk.CodeApprovalTimeout, sdk.CodeApprovalUnavailable, sdk.CodeCanceled}, e.Code):
+	case coded && slices.Contains([]sdk.Code{sdk.CodeRejected, sdk.CodeApprovalTimeout, sdk.CodeApprovalUnavailable,
+		sdk.CodeCanceled}, e.Code):
 		return err
 	case asking.Err() != nil:
 		return noAnswer(c, fmt.Sprintf("nobody answered within %s", h.options.ApprovalTimeout))
@@ -228,8 +235,8 @@ func (h *snapshot) approvalError(ctx, asking context.Context, c *Call, err error
 	return failed
 }
 
-// runEdited runs the call with the arguments that the person gave: they are decided and asked about like the first. If they do
-// not fit, the person is asked again about those of before.
+// runEdited runs the call with the arguments that the person gave: they are decided and asked about like the first. If
+// they do not fit, the person is asked again about those of before.
 func (h *snapshot) runEdited(ctx context.Context, c *Call, a Answer) (*sdk.Result, error) {
 	if c.edits++; c.edits > maxEdits {
 		return nil, rejected(c, No(fmt.Sprintf("the arguments were changed %d times", maxEdits)))
@@ -269,10 +276,12 @@ func rejected(c *Call, a Answer) *sdk.Error {
 }
 
 func unavailable(c *Call, why string) *sdk.Error {
-	e := fail(sdk.CodeApprovalUnavailable, "ApprovalUnavailable", "%s needs a person's yes (%s), and %s; nothing was run", c.Tool, c.Decision.Why(), why)
+	e := fail(sdk.CodeApprovalUnavailable, "ApprovalUnavailable", "%s needs a person's yes (%s), and %s; nothing was run",
+		c.Tool, c.Decision.Why(), why)
 	e.Suggestion = "Use a tool that only reads, or have the user allow this call by a rule."
 	if c.Decision.Effect == policy.AlwaysAsk {
-		e.Suggestion = "Only a person can say yes to this call, each time: ask the user to make it at a terminal, or reach the goal another way."
+		e.Suggestion = "Only a person can say yes to this call, each time: ask the user to make it at a terminal, or reach " +
+			"the goal another way."
 	}
 	e.Details = decisionDetails(c.Decision)
 	return e

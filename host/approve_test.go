@@ -63,17 +63,27 @@ func TestAnswers(t *testing.T) {
 		code   sdk.Code
 		words  []string
 	}{
-		"yes":                 {answer: host.Yes()},
-		"no":                  {answer: host.Answer{}, code: sdk.CodeRejected, words: []string{"the user said no to test__run; nothing was run"}},
-		"no with a reason":    {answer: host.No("use the other file"), code: sdk.CodeRejected, words: []string{"said no to test__run: use the other file;"}},
-		"an error":            {answer: host.Yes(), err: errors.New("the window was closed"), code: sdk.CodeApprovalUnavailable, words: []string{"the window was closed", "nothing was run"}},
-		"a coded error":       {err: &sdk.Error{Code: sdk.CodeApprovalTimeout, Message: "too late"}, code: sdk.CodeApprovalTimeout, words: []string{"too late"}},
-		"a foreign code":      {answer: host.Yes(), err: &sdk.Error{Code: sdk.CodeTool, Message: "odd"}, code: sdk.CodeApprovalUnavailable, words: []string{"odd"}},
-		"an unknown scope":    {answer: host.Always("everything"), code: sdk.CodeApprovalUnavailable, words: []string{`scope "everything"`}},
-		"a missing prefix":    {answer: host.Always(host.ScopePrefix), code: sdk.CodeApprovalUnavailable, words: []string{`scope "prefix"`}},
-		"nowhere to save":     {answer: host.Answer{Approved: true, Scope: host.ScopeTool, Saved: true}, code: sdk.CodeApprovalUnavailable, words: []string{"no place to save"}},
-		"arguments and yes":   {answer: host.Answer{Approved: true, Arguments: json.RawMessage(`{"a":2}`)}, code: sdk.CodeRejected, words: []string{"changed 20 times"}},
-		"arguments of no use": {answer: host.Answer{Arguments: json.RawMessage(`[]`)}, code: sdk.CodeRejected, words: []string{"changed 20 times"}},
+		"yes": {answer: host.Yes()},
+		"no": {answer: host.Answer{}, code: sdk.CodeRejected,
+			words: []string{"the user said no to test__run; nothing was run"}},
+		"no with a reason": {answer: host.No("use the other file"), code: sdk.CodeRejected,
+			words: []string{"said no to test__run: use the other file;"}},
+		"an error": {answer: host.Yes(), err: errors.New("the window was closed"),
+			code: sdk.CodeApprovalUnavailable, words: []string{"the window was closed", "nothing was run"}},
+		"a coded error": {err: &sdk.Error{Code: sdk.CodeApprovalTimeout, Message: "too late"},
+			code: sdk.CodeApprovalTimeout, words: []string{"too late"}},
+		"a foreign code": {answer: host.Yes(), err: &sdk.Error{Code: sdk.CodeTool, Message: "odd"},
+			code: sdk.CodeApprovalUnavailable, words: []string{"odd"}},
+		"an unknown scope": {answer: host.Always("everything"), code: sdk.CodeApprovalUnavailable,
+			words: []string{`scope "everything"`}},
+		"a missing prefix": {answer: host.Always(host.ScopePrefix), code: sdk.CodeApprovalUnavailable,
+			words: []string{`scope "prefix"`}},
+		"nowhere to save": {answer: host.Answer{Approved: true, Scope: host.ScopeTool, Saved: true},
+			code: sdk.CodeApprovalUnavailable, words: []string{"no place to save"}},
+		"arguments and yes": {answer: host.Answer{Approved: true, Arguments: json.RawMessage(`{"a":2}`)},
+			code: sdk.CodeRejected, words: []string{"changed 20 times"}},
+		"arguments of no use": {answer: host.Answer{Arguments: json.RawMessage(`[]`)}, code: sdk.CodeRejected,
+			words: []string{"changed 20 times"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +126,8 @@ func TestApproverSeesWhatRuns(t *testing.T) {
 	r := h.Call(t.Context(), c)
 	succeeded(t, r)
 	q := a.questions[0]
-	if string(q.Arguments) != r.Text() || q.Caller != "agent-1" || q.SessionID != "s" || q.Tool.Name != "test__run" || q.CallID != r.CallID {
+	if string(q.Arguments) != r.Text() || q.Caller != "agent-1" || q.SessionID != "s" || q.Tool.Name != "test__run" ||
+		q.CallID != r.CallID {
 		t.Errorf("asked about %s of %+v, ran %s", q.Arguments, q, r.Text())
 	}
 	if q.Decision.Effect != policy.Ask || q.Decision.Layer != policy.ByHints || q.Expires.Before(time.Now()) {
@@ -127,17 +138,19 @@ func TestApproverSeesWhatRuns(t *testing.T) {
 // The approver's copy is his own: changing it changes nothing that runs.
 func TestApproverCannotChangeBytes(t *testing.T) {
 	t.Parallel()
-	h := single(t, echoing(writes("run")), host.Options{Approver: approveFunc(func(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
-		copy(r.Arguments, `{"a":9}`)
-		return host.Yes(), nil
-	})})
+	h := single(t, echoing(writes("run")),
+		host.Options{Approver: approveFunc(func(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+			copy(r.Arguments, `{"a":9}`)
+			return host.Yes(), nil
+		})})
 	if r := h.Call(t.Context(), call("test__run", `{"a":1}`)); r.Text() != `{"a":1}` {
 		t.Errorf("ran %s", r.Text())
 	}
 }
 
 func FuzzApprovedBytes(f *testing.F) {
-	for _, seed := range []string{`{}`, ` {"a" : 1.0e+5}`, `{"a":"\ud83d\ude00\u0000"}`, `{"é":"é"}`, "\t{\"a\":[1,{}]}\n", ``} {
+	for _, seed := range []string{`{}`, ` {"a" : 1.0e+5}`, `{"a":"\ud83d\ude00\u0000"}`, `{"é":"é"}`, "\t{\"a\":[1,{}]}\n",
+		``} {
 		f.Add([]byte(seed))
 	}
 	a := &asked{answers: []host.Answer{host.Yes()}}
@@ -161,13 +174,14 @@ func TestEditedArgumentsAreCheckedAndAskedAgain(t *testing.T) {
 	strict := writes("strict")
 	strict.InputSchema = json.RawMessage(`{"type":"object","required":["path"],"properties":{"path":{"type":"string"}}}`)
 	edit := func(s string) host.Answer { return host.Answer{Arguments: json.RawMessage(s)} }
-	deny := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "no-secrets", Effect: policy.Deny, Reason: "it is secret",
-		When: func(q *policy.Query) (policy.Truth, error) {
-			if strings.Contains(string(q.Argument("path")), "secret") {
-				return policy.Yes, nil
-			}
-			return policy.No, nil
-		}}}}))
+	deny := must(policy.New(policy.Layer{Name: "user",
+		Rules: []policy.Rule{{Name: "no-secrets", Effect: policy.Deny, Reason: "it is secret",
+			When: func(q *policy.Query) (policy.Truth, error) {
+				if strings.Contains(string(q.Argument("path")), "secret") {
+					return policy.Yes, nil
+				}
+				return policy.No, nil
+			}}}}))
 	cases := map[string]struct {
 		answers []host.Answer
 		code    sdk.Code
@@ -184,7 +198,8 @@ func TestEditedArgumentsAreCheckedAndAskedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := &asked{answers: c.answers}
-			r := single(t, echoing(strict), host.Options{Approver: a, Policy: deny}).Call(t.Context(), call("test__strict", `{"path":"a"}`))
+			r := single(t, echoing(strict), host.Options{Approver: a, Policy: deny}).Call(t.Context(),
+				call("test__strict", `{"path":"a"}`))
 			if c.code != "" {
 				failed(t, r, c.code)
 			}
@@ -201,10 +216,12 @@ func TestEditedArgumentsAreCheckedAndAskedAgain(t *testing.T) {
 func TestApproverWhoNeverAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
-		h := single(t, echoing(writes("run")), host.Options{ApprovalTimeout: time.Minute, Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
-			<-release // deaf to its context
-			return host.Yes(), nil
-		})})
+		h := single(t, echoing(writes("run")),
+			host.Options{ApprovalTimeout: time.Minute,
+				Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+					<-release // deaf to its context
+					return host.Yes(), nil
+				})})
 		began := time.Now()
 		e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalTimeout)
 		if took := time.Since(began); took != time.Minute || !e.Retryable {
@@ -219,7 +236,11 @@ func TestApproverWhoNeverAnswers(t *testing.T) {
 
 func TestApproverWhoPanics(t *testing.T) {
 	t.Parallel()
-	h := single(t, echoing(writes("run")), host.Options{Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) { panic("oh") })})
+	h := single(t, echoing(writes("run")),
+		host.Options{Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer,
+			error) {
+			panic("oh")
+		})})
 	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable)
 	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable) // the turn was given back
 }
@@ -227,11 +248,12 @@ func TestApproverWhoPanics(t *testing.T) {
 func TestCallerGivesUpWhileAsked(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	h := single(t, echoing(writes("run")), host.Options{Approver: approveFunc(func(asking context.Context, _ *host.ApprovalRequest) (host.Answer, error) {
-		cancel()
-		<-asking.Done()
-		return host.Yes(), nil // too late
-	})})
+	h := single(t, echoing(writes("run")),
+		host.Options{Approver: approveFunc(func(asking context.Context, _ *host.ApprovalRequest) (host.Answer, error) {
+			cancel()
+			<-asking.Done()
+			return host.Yes(), nil // too late
+		})})
 	failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled)
 }
 
@@ -240,7 +262,8 @@ func TestWaitingForAPersonIsNotTheToolsTime(t *testing.T) {
 		h := single(t, calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
 			deadline, _ := ctx.Deadline()
 			return sdk.Text(time.Until(deadline).String()), nil
-		}, writes("run")), host.Options{Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+		}, writes("run")), host.Options{Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer,
+			error) {
 			time.Sleep(5 * time.Minute)
 			return host.Yes(), nil
 		})})
@@ -255,11 +278,12 @@ func TestWaitingForAPersonIsNotTheToolsTime(t *testing.T) {
 func TestOneQuestionAtATime(t *testing.T) {
 	t.Parallel()
 	var open, most atomic.Int64
-	h := single(t, echoing(writes("run")), host.Options{Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
-		most.Store(max(most.Load(), open.Add(1)))
-		defer open.Add(-1)
-		return host.Yes(), nil
-	})})
+	h := single(t, echoing(writes("run")),
+		host.Options{Approver: approveFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+			most.Store(max(most.Load(), open.Add(1)))
+			defer open.Add(-1)
+			return host.Yes(), nil
+		})})
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() { succeeded(t, h.Call(t.Context(), call("test__run", fmt.Sprintf(`{"i":%d}`, i)))) })
@@ -274,7 +298,8 @@ func TestModes(t *testing.T) {
 	t.Parallel()
 	reads, edits := tool("look"), writes("change")
 	edits.Category = "edit"
-	askAlways := policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "careful", Effect: policy.Ask, Reason: "be careful"}}}
+	askAlways := policy.Layer{Name: "user",
+		Rules: []policy.Rule{{Name: "careful", Effect: policy.Ask, Reason: "be careful"}}}
 	allowAll := policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "all", Effect: policy.Allow}}}
 	cases := []struct {
 		mode  host.Mode
@@ -300,7 +325,8 @@ func TestModes(t *testing.T) {
 		t.Run(fmt.Sprint(c.mode, " ", c.layer.Name, " ", c.tool), func(t *testing.T) {
 			t.Parallel()
 			a := &asked{answers: []host.Answer{host.Yes()}}
-			h := single(t, echoing(reads, edits, writes("other")), host.Options{Mode: c.mode, Policy: must(policy.New(c.layer)), Approver: a})
+			h := single(t, echoing(reads, edits, writes("other")),
+				host.Options{Mode: c.mode, Policy: must(policy.New(c.layer)), Approver: a})
 			r := h.Call(t.Context(), call("test__"+c.tool, ""))
 			if c.code != "" {
 				failed(t, r, c.code)
@@ -393,7 +419,8 @@ func (s swapped) Decide(q *policy.Query) policy.Decision { return s(q) }
 
 func alwaysAsking(t *testing.T) host.Policy {
 	t.Helper()
-	p, err := policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "fresh", Effect: policy.AlwaysAsk, Reason: "a person decides each time"}}})
+	p, err := policy.New(policy.Layer{Name: "user",
+		Rules: []policy.Rule{{Name: "fresh", Effect: policy.AlwaysAsk, Reason: "a person decides each time"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,8 +432,10 @@ func TestAlwaysAskIsAskedEachTime(t *testing.T) {
 	t.Parallel()
 	edit := writes("run")
 	edit.Category = "edit"
-	for mode, code := range map[host.Mode]sdk.Code{host.ModeAsk: "", host.ModeAutoEdit: "", host.ModePlan: sdk.CodeDenied, host.ModeNeverAsk: sdk.CodeDenied} {
-		for _, answer := range []host.Answer{host.Yes(), host.Always(host.ScopeTool), host.Always(host.ScopeArguments), host.Always(host.ScopePrefix)} {
+	for mode, code := range map[host.Mode]sdk.Code{host.ModeAsk: "", host.ModeAutoEdit: "", host.ModePlan: sdk.CodeDenied,
+		host.ModeNeverAsk: sdk.CodeDenied} {
+		for _, answer := range []host.Answer{host.Yes(), host.Always(host.ScopeTool), host.Always(host.ScopeArguments),
+			host.Always(host.ScopePrefix)} {
 			a := &asked{answers: []host.Answer{answer, host.Yes()}}
 			h := single(t, echoing(edit), host.Options{Approver: a, Policy: alwaysAsking(t), Mode: mode})
 			for range 2 {
@@ -418,7 +447,8 @@ func TestAlwaysAskIsAskedEachTime(t *testing.T) {
 				succeeded(t, r)
 			}
 			if want := map[bool]int{true: 2, false: 0}[code == ""]; len(a.questions) != want || len(h.Remembered()) != 0 {
-				t.Errorf("mode %s, answer %+v: asked %d times, want %d; remembered %v", mode, answer, len(a.questions), want, h.Remembered())
+				t.Errorf("mode %s, answer %+v: asked %d times, want %d; remembered %v", mode, answer, len(a.questions), want,
+					h.Remembered())
 			}
 			if len(a.questions) > 0 && !a.questions[0].Fresh() {
 				t.Errorf("mode %s: the request does not say that it is always asked", mode)
@@ -433,7 +463,8 @@ func TestRememberedAnswersDoNotStandForAlwaysAsk(t *testing.T) {
 	shell := writes("exec")
 	shell.Category = "shell"
 	var rules host.Policy = must(policy.New())
-	a := &asked{answers: []host.Answer{host.Always(host.ScopeTool), host.Always(host.ScopePrefix), host.Always(host.ScopeArguments)}}
+	a := &asked{answers: []host.Answer{host.Always(host.ScopeTool), host.Always(host.ScopePrefix),
+		host.Always(host.ScopeArguments)}}
 	decide := swapped(func(q *policy.Query) policy.Decision { return rules.Decide(q) })
 	h := single(t, echoing(shell), host.Options{Approver: a, Policy: decide})
 	push := call("test__exec", `{"command":"git push"}`)
@@ -456,14 +487,16 @@ func TestAlwaysAskOfAPreviewAndWithoutAPerson(t *testing.T) {
 	allows := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "all", Effect: policy.Allow}}}))
 	for name, approver := range map[string]host.Approver{
 		"no approver": nil,
-		"one that cannot reach a person": host.ApproverFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+		"one that cannot reach a person": host.ApproverFunc(func(context.Context, *host.ApprovalRequest) (host.Answer,
+			error) {
 			return host.Answer{}, host.ErrNobodyToAsk
 		}),
 	} {
 		p := previewing(t, writes("run"), func(context.Context) (*sdk.Preview, error) {
 			return &sdk.Preview{Effect: "always_ask", Reason: "it deletes a table"}, nil
 		})
-		h := single(t, p, host.Options{Policy: allows, Approver: approver, Remembered: []host.Remembered{{ID: "1", Tool: "test__run", Scope: host.ScopeTool, Saved: true}}})
+		h := single(t, p, host.Options{Policy: allows, Approver: approver,
+			Remembered: []host.Remembered{{ID: "1", Tool: "test__run", Scope: host.ScopeTool, Saved: true}}})
 		e := failed(t, h.Call(t.Context(), call("test__run", `{}`)), sdk.CodeApprovalUnavailable)
 		if !strings.Contains(e.Message, "it deletes a table") || !strings.Contains(e.Message, "nobody can be asked here") {
 			t.Errorf("%s: %s", name, e.Message)

@@ -18,7 +18,8 @@ import (
 func (h *Host) parse(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if c.Truncated != "" { // it may look whole: vendors send what they have, even {} in its place
-			e := fail(sdk.CodeInvalidArgs, "TruncatedCall", "the call of %.100q is not complete: the answer was cut off (%.50s); nothing was run", c.Tool, c.Truncated)
+			e := fail(sdk.CodeInvalidArgs, "TruncatedCall",
+				"the call of %.100q is not complete: the answer was cut off (%.50s); nothing was run", c.Tool, c.Truncated)
 			e.Suggestion = "Make the call again, in smaller parts if it was long."
 			return nil, e
 		}
@@ -29,7 +30,8 @@ func (h *Host) parse(next CallFunc) CallFunc {
 		}
 		c.Arguments = object
 		if c.TextArguments {
-			c.Arguments = c.Definition.arguments().Typed(object, func(text json.RawMessage) bool { return c.Definition.input.Validate(text) == nil })
+			c.Arguments = c.Definition.arguments().Typed(object,
+				func(text json.RawMessage) bool { return c.Definition.input.Validate(text) == nil })
 			c.TextArguments = false // they have been converted
 		}
 		return next(ctx, c)
@@ -58,7 +60,8 @@ type problem struct {
 }
 
 func unfit(c *Call, invalid *schema.Invalid) *sdk.Error {
-	e := fail(sdk.CodeInvalidArgs, "InvalidArguments", "the arguments of %s do not fit: %s; nothing was run", c.Tool, invalid)
+	e := fail(sdk.CodeInvalidArgs, "InvalidArguments", "the arguments of %s do not fit: %s; nothing was run", c.Tool,
+		invalid)
 	e.Suggestion = arguments.Usage(c.Tool, c.Definition.InputSchema)
 	problems := make([]problem, len(invalid.Problems))
 	for i, p := range invalid.Problems {
@@ -71,8 +74,8 @@ func unfit(c *Call, invalid *schema.Invalid) *sdk.Error {
 // enoughMisses is how many calls of one tool in a row may have unusable arguments before the error says so.
 const enoughMisses = 3
 
-// refuse completes the error of a call with unusable arguments: it adds the schema and, from the third such call in a row
-// on, their number and an example.
+// refuse completes the error of a call with unusable arguments: it adds the schema and, from the third such call in a
+// row on, their number and an example.
 func (h *Host) refuse(c *Call, e *sdk.Error) *sdk.Error {
 	input := json.RawMessage("{}")
 	if json.Valid(c.Definition.InputSchema) {
@@ -84,7 +87,8 @@ func (h *Host) refuse(c *Call, e *sdk.Error) *sdk.Error {
 	if n := h.misses.add(c); n >= enoughMisses {
 		sample := c.Definition.arguments().Example()
 		details["in_a_row"], details["example"] = sdk.Encode(n), sample
-		e.Message = fmt.Sprintf("this is the %s call of %s in a row whose arguments cannot be used, so stop and think: %s", ordinal(n), c.Tool, e.Message)
+		e.Message = fmt.Sprintf("this is the %s call of %s in a row whose arguments cannot be used, so stop and think: %s",
+			ordinal(n), c.Tool, e.Message)
 		if len(sample) <= arguments.MaxUsage {
 			e.Suggestion = fmt.Sprintf("Send one JSON object such as %s, with your own values. %s", sample, e.Suggestion)
 		}

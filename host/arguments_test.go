@@ -24,46 +24,67 @@ func TestMalformedArguments(t *testing.T) {
 		message   string
 		offset    int // -1: not told
 	}{
-		"a word":              {`hello`, "are not valid JSON: invalid character 'h' at start of value (at byte 0", 0},
-		"an array":            {` [{}]`, "must be a JSON object, not an array", -1},
-		"a string":            {`"hello"`, "inside the string are not valid JSON: invalid character 'h' at start of value (at byte 0, before `hello`", 0},
-		"a string cut off":    {`"{\"a\":1}`, "end too early: the object is not closed (at byte 10", 10},
-		"a string, and more":  {`"{}" {}`, "go on after the object has ended (at byte 4, after `\"{}\"`, before ` {}`", 4},
-		"cut off in a string": {`"{\"a\":"`, "inside the string end too early: the object is not closed (at byte 5, after `{\"a\":`", 5},
-		"four strings":        {quoted(quoted(quoted(quoted(`{}`)))), "inside the string inside the string inside the string must be a JSON object, not a string", -1},
-		"a fence not closed":  {"```json\n{\"a\":1}", "begin with a code fence that is not closed, as if they were cut off (at byte 15", 15},
+		"a word":   {`hello`, "are not valid JSON: invalid character 'h' at start of value (at byte 0", 0},
+		"an array": {` [{}]`, "must be a JSON object, not an array", -1},
+		"a string": {`"hello"`,
+			"inside the string are not valid JSON: invalid character 'h' at start of value (at byte 0, before `hello`", 0},
+		"a string cut off":   {`"{\"a\":1}`, "end too early: the object is not closed (at byte 10", 10},
+		"a string, and more": {`"{}" {}`, "go on after the object has ended (at byte 4, after `\"{}\"`, before ` {}`", 4},
+		"cut off in a string": {`"{\"a\":"`,
+			"inside the string end too early: the object is not closed (at byte 5, after `{\"a\":`", 5},
+		"four strings": {quoted(quoted(quoted(quoted(`{}`)))),
+			"inside the string inside the string inside the string must be a JSON object, not a string", -1},
+		"a fence not closed": {"```json\n{\"a\":1}",
+			"begin with a code fence that is not closed, as if they were cut off (at byte 15", 15},
 		"a fence around half": {"```json\n{\"a\":1\n```", "inside the code fence end too early: the object is not closed", 8},
-		"a fence in a fence":  {"```\n```\n{}\n```\n```", "inside the code fence are not valid JSON: invalid character '`'", 1},
+		"a fence in a fence": {"```\n```\n{}\n```\n```", "inside the code fence are not valid JSON: invalid character '`'",
+			1},
 		"an empty fence":      {"```json\n```", "inside the code fence end too early", 1},
 		"words and a fence":   {"Here:\n```json\n{}\n```", "are not valid JSON: invalid character 'H'", 0},
 		"fence of a language": {"```js\n{}\n```", "inside the code fence are not valid JSON: invalid character 'j'", 0},
-		"twins by case":       {`{"path":1,"Path":2}`, "have two properties in one object, \"path\" and \"Path\", that differ only by letter case or the like (at byte 10, after `{\"path\":1,`, before `\"Path\":2}`", 10},
-		"twins inside":        {`{"a":[{"bC":1,"c":[{}],"Bc":2}]}`, "have two properties in one object, \"bC\" and \"Bc\",", 23},
-		"twins by escape":     {`{"a":1,"\u0041":2}`, "have two properties in one object, \"a\" and \"A\",", 7},
-		"twins by a sign":     {`{"kelvin":1,"Kelvin":2}`, "have two properties in one object,", 12},
-		"twins by form":       {"{\"\u00e9\":1,\"e\u0301\":2}", "have two properties in one object,", 8},
-		"a number":            {`-1`, "must be a JSON object, not a number", -1},
-		"true":                {`true`, "must be a JSON object, not a boolean", -1},
-		"null":                {`null`, "must be a JSON object, not null", -1},
-		"no JSON":             {`name=x`, "are not valid JSON: ", 1},
-		"cut off":             {`{"path":"a`, "end too early: the object is not closed (at byte 10, after `{\"path\":\"a`", 10},
-		"only begun":          {`{`, "end too early: the object is not closed (at byte 1, after `{`", 1},
-		"line break":          {"{\"a\":\"x\ny\"}", "are not valid JSON: invalid character '\\n' in string (expecting non-control character) (at byte 7, after `{\"a\":\"x`", 7},
-		"single quotes":       {`{'a':1}`, "have a single quote where JSON needs a double one (at byte 1, after `{`", 1},
-		"trailing comma":      {`{"a":1,}`, "have a comma with nothing behind it (at byte 6, after `{\"a\":1`", 6},
-		"a comment":           {`{"a":1/*x*/}`, "have a comment, which JSON does not know (at byte 6, after `{\"a\":1`", 6},
-		"comma in an array":   {`{"a":[1, ]}`, "have a comma with nothing behind it (at byte 7, after `{\"a\":[1`, before `, ]}`", 7},
-		"comment at the end":  {"{\"a\":1 // x\n}", "have a comment, which JSON does not know (at byte 7, after `{\"a\":1 `, before \"// x\\n}\"", 7},
-		"comment of a shell":  {"{ # x\n}", "have a comment, which JSON does not know (at byte 2", 2},
-		"NaN":                 {`{"a":NaN}`, "are not valid JSON: invalid character 'N' at start of value (at byte 5, after `{\"a\":`", 5},
-		"leading zero":        {`{"a":01}`, "are not valid JSON: invalid character '1' after object value (expecting ',' or '}') (at byte 6, after `{\"a\":0`", 6},
-		"a byte order mark":   {"\ufeff{}", "are not valid JSON: invalid character '\\ufeff' at start of value (at byte 0", 0},
-		"doubled":             {`{"a":1,"a":2}`, "have two properties named \"a\" in one object (at byte 7, after `{\"a\":1,`", 7},
-		"doubled, escaped":    {`{"a":1,"\u0061":2}`, "have two properties named \"a\" in one object (at byte 7, after `{\"a\":1,`", 7},
-		"doubled inside":      {`{"a":[{"b":1,"b":2}]}`, "have two properties named \"b\" in one object (at byte 13, after `{\"a\":[{\"b\":1,`", 13},
-		"not UTF-8":           {"{\"a\":\"\xff\"}", "are not valid JSON: invalid UTF-8 (at byte 6, after `{\"a\":\"`", 6},
-		"name not UTF-8":      {"{\"\xff\":1}", "are not valid JSON: invalid UTF-8 (at byte 2, after `{\"`", 2},
-		"half a surrogate":    {`{"a":"\ud800"}`, "are not valid JSON: invalid surrogate pair `\\ud800\"}` in string (at byte 6, after `{\"a\":\"`", 6},
+		"twins by case": {`{"path":1,"Path":2}`,
+			"have two properties in one object, \"path\" and \"Path\", that differ only by letter case or the like (at byte " +
+				"10, after `{\"path\":1,`, before `\"Path\":2}`", 10},
+		"twins inside": {`{"a":[{"bC":1,"c":[{}],"Bc":2}]}`, "have two properties in one object, \"bC\" and \"Bc\",",
+			23},
+		"twins by escape": {`{"a":1,"\u0041":2}`, "have two properties in one object, \"a\" and \"A\",", 7},
+		"twins by a sign": {`{"kelvin":1,"Kelvin":2}`, "have two properties in one object,", 12},
+		"twins by form":   {"{\"\u00e9\":1,\"e\u0301\":2}", "have two properties in one object,", 8},
+		"a number":        {`-1`, "must be a JSON object, not a number", -1},
+		"true":            {`true`, "must be a JSON object, not a boolean", -1},
+		"null":            {`null`, "must be a JSON object, not null", -1},
+		"no JSON":         {`name=x`, "are not valid JSON: ", 1},
+		"cut off": {`{"path":"a`, "end too early: the object is not closed (at byte 10, after `{\"path\":\"a`",
+			10},
+		"only begun": {`{`, "end too early: the object is not closed (at byte 1, after `{`", 1},
+		"line break": {"{\"a\":\"x\ny\"}",
+			"are not valid JSON: invalid character '\\n' in string (expecting non-control character) (at byte 7, after " +
+				"`{\"a\":\"x`", 7},
+		"single quotes":  {`{'a':1}`, "have a single quote where JSON needs a double one (at byte 1, after `{`", 1},
+		"trailing comma": {`{"a":1,}`, "have a comma with nothing behind it (at byte 6, after `{\"a\":1`", 6},
+		"a comment":      {`{"a":1/*x*/}`, "have a comment, which JSON does not know (at byte 6, after `{\"a\":1`", 6},
+		"comma in an array": {`{"a":[1, ]}`,
+			"have a comma with nothing behind it (at byte 7, after `{\"a\":[1`, before `, ]}`", 7},
+		"comment at the end": {"{\"a\":1 // x\n}",
+			"have a comment, which JSON does not know (at byte 7, after `{\"a\":1 `, before \"// x\\n}\"", 7},
+		"comment of a shell": {"{ # x\n}", "have a comment, which JSON does not know (at byte 2", 2},
+		"NaN": {`{"a":NaN}`,
+			"are not valid JSON: invalid character 'N' at start of value (at byte 5, after `{\"a\":`", 5},
+		"leading zero": {`{"a":01}`,
+			"are not valid JSON: invalid character '1' after object value (expecting ',' or '}') (at byte 6, after `{\"a\":0`",
+			6},
+		"a byte order mark": {"\ufeff{}", "are not valid JSON: invalid character '\\ufeff' at start of value (at byte 0",
+			0},
+		"doubled": {`{"a":1,"a":2}`,
+			"have two properties named \"a\" in one object (at byte 7, after `{\"a\":1,`", 7},
+		"doubled, escaped": {`{"a":1,"\u0061":2}`,
+			"have two properties named \"a\" in one object (at byte 7, after `{\"a\":1,`", 7},
+		"doubled inside": {`{"a":[{"b":1,"b":2}]}`,
+			"have two properties named \"b\" in one object (at byte 13, after `{\"a\":[{\"b\":1,`", 13},
+		"not UTF-8":      {"{\"a\":\"\xff\"}", "are not valid JSON: invalid UTF-8 (at byte 6, after `{\"a\":\"`", 6},
+		"name not UTF-8": {"{\"\xff\":1}", "are not valid JSON: invalid UTF-8 (at byte 2, after `{\"`", 2},
+		"half a surrogate": {`{"a":"\ud800"}`,
+			"are not valid JSON: invalid surrogate pair `\\ud800\"}` in string (at byte 6, after `{\"a\":\"`", 6},
 		"the other half":      {`{"a":"\udc00"}`, "are not valid JSON: invalid surrogate pair", 6},
 		"two objects":         {`{} {}`, "go on after the object has ended (at byte 2, after `{}`", 2},
 		"a brace too many":    {`{"a":{}}}`, "go on after the object has ended (at byte 8, after `{\"a\":{}}`", 8},
@@ -92,7 +113,8 @@ func TestMalformedArguments(t *testing.T) {
 			if name == "depth 65" || name == "100001 nodes" {
 				advice = "Pass less at once"
 			}
-			if e.Name != "MalformedArguments" || !strings.Contains(e.Suggestion, advice) || r.Plugin != "test" || r.Attempts != 0 {
+			if e.Name != "MalformedArguments" || !strings.Contains(e.Suggestion, advice) || r.Plugin != "test" ||
+				r.Attempts != 0 {
 				t.Errorf("result %+v, error %+v", r, e)
 			}
 		})
@@ -210,37 +232,61 @@ func TestTwinsInMaps(t *testing.T) {
 		schema, arguments string
 		legal             bool
 	}{
-		"a map of strings":           {object(`{"env":{"type":"object","additionalProperties":{"type":"string"}}}`), inside("env", proxies), true},
-		"a map of anything":          {object(`{"env":{"type":"object","additionalProperties":true}}`), inside("env", proxies), true},
-		"a map by pattern":           {object(`{"env":{"type":"object","patternProperties":{"^.*$":{"type":"string"}}}}`), inside("env", proxies), true},
-		"a map by the names' schema": {object(`{"env":{"type":"object","propertyNames":{"maxLength":20}}}`), inside("env", proxies), true},
-		"an object of any names":     {object(`{"env":{"type":"object"}}`), inside("env", proxies), true},
-		"or null":                    {object(`{"env":{"type":["object","null"]}}`), inside("env", proxies), true},
-		"anyOf a map and null":       {object(`{"env":{"anyOf":[{"type":"object","additionalProperties":{"type":"string"}},{"type":"null"}]}}`), inside("env", proxies), true},
-		"a reference to a map":       {`{"type":"object","properties":{"env":{"$ref":"#/$defs/env"}},"$defs":{"env":{"type":"object","additionalProperties":{"type":"string"}}}}`, inside("env", proxies), true},
-		"a map in a list":            {object(`{"all":{"type":"array","items":{"type":"object","additionalProperties":{"type":"string"}}}}`), inside("all", "["+proxies+"]"), true},
-		"a map in a map":             {object(`{"all":{"type":"object","additionalProperties":{"type":"object","additionalProperties":{"type":"string"}}}}`), inside("all", inside("A", proxies)), true},
-		"a map at the top":           {`{"type":"object","additionalProperties":{"type":"string"}}`, proxies, true},
-		"three of them":              {`{"type":"object","additionalProperties":{"type":"string"}}`, `{"a":"1","A":"2","b":"3","B":"4"}`, true},
-		"beside what is declared":    {`{"type":"object","properties":{"path":{"type":"string"}},"additionalProperties":{"type":"string"}}`, `{"path":"x","http_proxy":"a","HTTP_PROXY":"b"}`, true},
-		"both are declared":          {object(`{"a":{"type":"string"},"A":{"type":"string"}}`), `{"a":"1","A":"2"}`, true},
-		"by form":                    {object(`{"env":{"type":"object","additionalProperties":{"type":"string"}}}`), "{\"env\":{\"\u00e9\":\"1\",\"e\u0301\":\"2\"}}", true},
+		"a map of strings": {object(`{"env":{"type":"object","additionalProperties":{"type":"string"}}}`),
+			inside("env", proxies), true},
+		"a map of anything": {object(`{"env":{"type":"object","additionalProperties":true}}`),
+			inside("env", proxies), true},
+		"a map by pattern": {object(`{"env":{"type":"object","patternProperties":{"^.*$":{"type":"string"}}}}`),
+			inside("env", proxies), true},
+		"a map by the names' schema": {object(`{"env":{"type":"object","propertyNames":{"maxLength":20}}}`),
+			inside("env", proxies), true},
+		"an object of any names": {object(`{"env":{"type":"object"}}`), inside("env", proxies), true},
+		"or null":                {object(`{"env":{"type":["object","null"]}}`), inside("env", proxies), true},
+		"anyOf a map and null": {object(`{"env":{"anyOf":[{"type":"object","additionalProperties":{"type":"string"}},` +
+			`{"type":"null"}]}}`), inside("env", proxies), true},
+		"a reference to a map": {`{"type":"object","properties":{"env":{"$ref":"#/$defs/env"}},` +
+			`"$defs":{"env":{"type":"object","additionalProperties":{"type":"string"}}}}`, inside("env", proxies), true},
+		"a map in a list": {object(`{"all":{"type":"array","items":{"type":"object",` +
+			`"additionalProperties":{"type":"string"}}}}`), inside("all", "["+proxies+"]"), true},
+		"a map in a map": {object(`{"all":{"type":"object","additionalProperties":{"type":"object",` +
+			`"additionalProperties":{"type":"string"}}}}`), inside("all", inside("A", proxies)), true},
+		"a map at the top": {`{"type":"object","additionalProperties":{"type":"string"}}`, proxies, true},
+		"three of them": {`{"type":"object","additionalProperties":{"type":"string"}}`,
+			`{"a":"1","A":"2","b":"3","B":"4"}`, true},
+		"beside what is declared": {`{"type":"object","properties":{"path":{"type":"string"}},` +
+			`"additionalProperties":{"type":"string"}}`, `{"path":"x","http_proxy":"a","HTTP_PROXY":"b"}`, true},
+		"both are declared": {object(`{"a":{"type":"string"},"A":{"type":"string"}}`), `{"a":"1","A":"2"}`, true},
+		"by form": {object(`{"env":{"type":"object","additionalProperties":{"type":"string"}}}`),
+			"{\"env\":{\"\u00e9\":\"1\",\"e\u0301\":\"2\"}}", true},
 
-		"what is declared":                {object(`{"path":{"type":"string"}}`), `{"path":"1","Path":"2"}`, false},
-		"what is declared, in a map":      {`{"type":"object","properties":{"path":{"type":"string"}},"additionalProperties":{"type":"string"}}`, `{"path":"1","Path":"2"}`, false},
-		"others than are declared":        {`{"type":"object","properties":{"path":{"type":"string"}},"additionalProperties":{"type":"string"}}`, `{"Path":"1","PATH":"2"}`, false},
-		"declared by a branch":            {object(`{"x":{"anyOf":[{"type":"object","properties":{"path":{"type":"string"}}},{"type":"object","additionalProperties":{"type":"string"}}]}}`), inside("x", `{"path":"1","Path":"2"}`), false},
-		"declared by a reference":         {`{"$ref":"#/$defs/in","$defs":{"in":{"type":"object","properties":{"path":{"type":"string"}}}}}`, `{"path":"1","Path":"2"}`, false},
-		"required":                        {object(`{"x":{"type":"object","required":["path"],"additionalProperties":{"type":"string"}}}`), inside("x", `{"path":"1","Path":"2"}`), false},
-		"declared inside":                 {object(`{"x":{"type":"object","properties":{"path":{"type":"string"}}}}`), inside("x", `{"path":"1","Path":"2"}`), false},
-		"declared in items":               {object(`{"x":{"type":"array","items":{"type":"object","properties":{"path":{"type":"string"}}}}}`), inside("x", `[{"path":"1","Path":"2"}]`), false},
-		"not declared, and no map":        {object(`{"x":{"type":"object","properties":{"path":{"type":"string"}}}}`), inside("x", `{"a":"1","A":"2"}`), false},
-		"nothing is known at the top":     {`{"type":"object"}`, proxies, false},
-		"nothing is known inside":         {object(`{"x":{}}`), inside("x", proxies), false},
-		"nothing is known in a map":       {object(`{"x":{"type":"object","additionalProperties":true}}`), inside("x", inside("y", proxies)), false},
-		"the arguments of two maps":       {object(`{"env":{"type":"object","additionalProperties":{"type":"string"}}}`), `{"env":{},"Env":{}}`, false},
-		"the same name":                   {`{"type":"object","additionalProperties":{"type":"string"}}`, `{"a":"1","a":"2"}`, false},
-		"a reference that goes in rounds": {`{"type":"object","properties":{"x":{"$ref":"#/properties/x"}}}`, inside("x", proxies), false},
+		"what is declared": {object(`{"path":{"type":"string"}}`), `{"path":"1","Path":"2"}`, false},
+		"what is declared, in a map": {`{"type":"object","properties":{"path":{"type":"string"}},` +
+			`"additionalProperties":{"type":"string"}}`, `{"path":"1","Path":"2"}`, false},
+		"others than are declared": {`{"type":"object","properties":{"path":{"type":"string"}},` +
+			`"additionalProperties":{"type":"string"}}`, `{"Path":"1","PATH":"2"}`, false},
+		"declared by a branch": {object(`{"x":{"anyOf":[{"type":"object",` +
+			`"properties":{"path":{"type":"string"}}},{"type":"object","additionalProperties":{"type":"string"}}]}}`),
+			inside("x", `{"path":"1","Path":"2"}`), false},
+		"declared by a reference": {`{"$ref":"#/$defs/in","$defs":{"in":{"type":"object",` +
+			`"properties":{"path":{"type":"string"}}}}}`, `{"path":"1","Path":"2"}`, false},
+		"required": {object(`{"x":{"type":"object","required":["path"],` +
+			`"additionalProperties":{"type":"string"}}}`), inside("x", `{"path":"1","Path":"2"}`), false},
+		"declared inside": {object(`{"x":{"type":"object","properties":{"path":{"type":"string"}}}}`),
+			inside("x", `{"path":"1","Path":"2"}`), false},
+		"declared in items": {object(`{"x":{"type":"array","items":{"type":"object",` +
+			`"properties":{"path":{"type":"string"}}}}}`), inside("x", `[{"path":"1","Path":"2"}]`), false},
+		"not declared, and no map": {object(`{"x":{"type":"object","properties":{"path":{"type":"string"}}}}`),
+			inside("x", `{"a":"1","A":"2"}`), false},
+		"nothing is known at the top": {`{"type":"object"}`, proxies, false},
+		"nothing is known inside":     {object(`{"x":{}}`), inside("x", proxies), false},
+		"nothing is known in a map": {object(`{"x":{"type":"object","additionalProperties":true}}`),
+			inside("x", inside("y", proxies)), false},
+		"the arguments of two maps": {object(`{"env":{"type":"object","additionalProperties":{"type":"string"}}}`),
+			`{"env":{},"Env":{}}`, false},
+		"the same name": {`{"type":"object","additionalProperties":{"type":"string"}}`, `{"a":"1","a":"2"}`,
+			false},
+		"a reference that goes in rounds": {`{"type":"object","properties":{"x":{"$ref":"#/properties/x"}}}`,
+			inside("x", proxies), false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -266,13 +312,15 @@ func TestTwinsInMaps(t *testing.T) {
 func TestPluginsReadTheExactNames(t *testing.T) {
 	t.Parallel()
 	definition := tool("run")
-	definition.InputSchema = json.RawMessage(`{"type":"object","properties":{"path":{"type":"integer"},"sizeKind":{"type":"integer"}}}`)
+	definition.InputSchema = json.RawMessage(`{"type":"object","properties":{"path":{"type":"integer"},` +
+		`"sizeKind":{"type":"integer"}}}`)
 	var got json.RawMessage
 	h := single(t, calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 		got = r.Arguments
 		return sdk.Text(""), nil
 	}, definition), host.Options{})
-	names := []string{"path", "Path", "PATH", `p\u0061th`, `p\u0041th`, "sizeKind", "sizekind", "SizeKind", "ſizeKind", "size\u212aind", "other", "Other"}
+	names := []string{"path", "Path", "PATH", `p\u0061th`, `p\u0041th`, "sizeKind", "sizekind", "SizeKind", "ſizeKind",
+		"size\u212aind", "other", "Other"}
 	ran := 0
 	rapid.Check(t, func(t *rapid.T) {
 		var members []string
@@ -280,7 +328,8 @@ func TestPluginsReadTheExactNames(t *testing.T) {
 			members = append(members, `"`+n+`":`+rapid.StringMatching(`[1-9]`).Draw(t, "value"))
 		}
 		got = nil
-		r := h.Call(context.Background(), host.Call{Tool: "test__run", Arguments: []byte("{" + strings.Join(members, ",") + "}")})
+		r := h.Call(context.Background(),
+			host.Call{Tool: "test__run", Arguments: []byte("{" + strings.Join(members, ",") + "}")})
 		if r.Error != nil {
 			return
 		}
@@ -290,7 +339,8 @@ func TestPluginsReadTheExactNames(t *testing.T) {
 			Path     int `json:"path"`
 			SizeKind int `json:"sizeKind"`
 		}
-		if json.Unmarshal(got, &exact) != nil || json.Unmarshal(got, &plugin) != nil || plugin.Path != exact["path"] || plugin.SizeKind != exact["sizeKind"] {
+		if json.Unmarshal(got, &exact) != nil || json.Unmarshal(got, &plugin) != nil || plugin.Path != exact["path"] ||
+			plugin.SizeKind != exact["sizeKind"] {
 			t.Errorf("of %s the plugin reads %+v", got, plugin)
 		}
 	})
@@ -352,20 +402,23 @@ func TestTextArgumentsAreTyped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			definition := tool("run")
-			definition.InputSchema = json.RawMessage(`{"type":"object","required":["x"],"properties":{"x":` + c.property + `,"text":{"type":"string"}},
+			definition.InputSchema = json.RawMessage(`{"type":"object","required":["x"],"properties":{"x":` + c.property +
+				`,"text":{"type":"string"}},
 				"$defs":{"n":{"type":"integer"},"m":{"$ref":"#/$defs/n"},"tree":{"type":"object","properties":{"n":{"type":"integer"},"next":{"$ref":"#/$defs/tree"}}}}}`)
 			var got map[string]json.RawMessage
 			h := single(t, calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 				return sdk.Text("done"), json.Unmarshal(r.Arguments, &got)
 			}, definition), host.Options{})
 			text, _ := json.Marshal(c.text)
-			r := h.Call(t.Context(), host.Call{Tool: "test__run", Arguments: fmt.Appendf(nil, `{"x":%s,"text":"7"}`, text), TextArguments: true})
+			r := h.Call(t.Context(), host.Call{Tool: "test__run", Arguments: fmt.Appendf(nil, `{"x":%s,"text":"7"}`, text),
+				TextArguments: true})
 			if c.want == "" {
 				failed(t, r, sdk.CodeInvalidArgs)
 				return
 			}
 			succeeded(t, r)
-			if compact := strings.NewReplacer("\n", "", " ", ""); compact.Replace(string(got["x"])) != compact.Replace(c.want) || string(got["text"]) != `"7"` {
+			if compact := strings.NewReplacer("\n", "", " ", ""); compact.Replace(string(got["x"])) != compact.Replace(c.want) ||
+				string(got["text"]) != `"7"` {
 				t.Errorf("the plugin got %s, want %s", got, c.want)
 			}
 		})
@@ -380,18 +433,22 @@ func TestTextArgumentsOfOtherSchemas(t *testing.T) {
 		text              bool
 		want              string
 	}{
-		"a map":        {`{"type":"object","additionalProperties":{"type":"integer"}}`, `{"a":"1"}`, true, `{"a":1}`},
-		"allOf":        {`{"type":"object","allOf":[{"properties":{"a":{"type":"integer"}}},{"properties":{"a":{"minimum":0}}}]}`, `{"a":"1"}`, true, `{"a":1}`},
-		"a reference":  {`{"$ref":"#/$defs/in","$defs":{"in":{"type":"object","properties":{"a":{"type":"integer"}}}}}`, `{"a":"1"}`, true, `{"a":1}`},
+		"a map": {`{"type":"object","additionalProperties":{"type":"integer"}}`, `{"a":"1"}`, true, `{"a":1}`},
+		"allOf": {`{"type":"object","allOf":[{"properties":{"a":{"type":"integer"}}},` +
+			`{"properties":{"a":{"minimum":0}}}]}`, `{"a":"1"}`, true, `{"a":1}`},
+		"a reference": {`{"$ref":"#/$defs/in","$defs":{"in":{"type":"object","properties":{"a":{"type":"integer"}}}}}`,
+			`{"a":"1"}`, true, `{"a":1}`},
 		"no arguments": {`{"type":"object"}`, `{}`, true, `{}`},
-		"JSON":         {`{"type":"object","properties":{"a":{"type":["string","integer"]}}}`, `{"a":"1"}`, false, `{"a":"1"}`},
+		"JSON": {`{"type":"object","properties":{"a":{"type":["string","integer"]}}}`, `{"a":"1"}`, false,
+			`{"a":"1"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			definition := tool("run")
 			definition.InputSchema = json.RawMessage(c.schema)
 			h := single(t, echoing(definition), host.Options{})
-			r := h.Call(t.Context(), host.Call{Tool: "test__run", Arguments: json.RawMessage(c.arguments), TextArguments: c.text})
+			r := h.Call(t.Context(), host.Call{Tool: "test__run", Arguments: json.RawMessage(c.arguments),
+				TextArguments: c.text})
 			succeeded(t, r)
 			diff(t, c.want, r.Text())
 		})

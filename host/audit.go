@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Recorder keeps the record of decisions and calls. *audit.Log is one. An error of Append means that the record was not
-// written.
+// A Recorder keeps the record of decisions and calls. *audit.Log is one. An error of Append means that the record was
+// not written.
 type Recorder interface {
 	Append(r audit.Record) error
 }
@@ -40,7 +40,8 @@ func (h *snapshot) logEnd(ctx context.Context, c *Call, e *sdk.Error, in int, to
 	}
 	attrs := []slog.Attr{slog.String("status", StatusOK)}
 	if e != nil {
-		attrs = []slog.Attr{slog.String("status", StatusError), slog.String("code", string(e.Code)), slog.String("name", e.Name),
+		attrs = []slog.Attr{slog.String("status", StatusError), slog.String("code", string(e.Code)),
+			slog.String("name", e.Name),
 			slog.String("outcome", string(e.Outcome))}
 	}
 	attempts, generation := c.attempts()
@@ -61,7 +62,8 @@ func (h *snapshot) record(next CallFunc) CallFunc {
 		}
 		if err := h.append(c, decision); err != nil && changes {
 			h.log.Error("a call is refused because it cannot be recorded", "call_id", c.ID, "error", err)
-			return nil, fail(sdk.CodeDenied, "NotRecorded", "%s may change something, and the record of calls cannot be written; nothing was run", c.Tool)
+			return nil, fail(sdk.CodeDenied, "NotRecorded",
+				"%s may change something, and the record of calls cannot be written; nothing was run", c.Tool)
 		}
 		return next(ctx, c)
 	}

@@ -39,11 +39,19 @@ func TestAuditLines(t *testing.T) {
 		tool, arguments string
 		want            map[string]string
 	}{
-		"ok":        {"test__run", `{"a":1}`, map[string]string{"status": "ok", "attempts": "2", "generation": "7"}},
-		"failed":    {"test__run", `{"a":"fail"}`, map[string]string{"status": "error", "code": "E_TOOL", "name": "MatchNotFound", "outcome": "failed", "attempts": "2", "generation": "7"}},
-		"denied":    {"test__run", `{"a":"secret"}`, map[string]string{"status": "error", "code": "E_DENIED", "name": "Denied", "outcome": "not_sent", "attempts": "0", "generation": "0"}},
-		"malformed": {"test__run", `{`, map[string]string{"status": "error", "code": "E_TOOL_INVALID_ARGS", "name": "MalformedArguments", "outcome": "not_sent", "attempts": "0", "generation": "0"}},
-		"not found": {"test__none", ``, map[string]string{"status": "error", "code": "E_TOOL_NOT_FOUND", "name": "ToolNotFound", "outcome": "not_sent", "attempts": "0", "generation": "0"}},
+		"ok": {"test__run", `{"a":1}`, map[string]string{"status": "ok", "attempts": "2", "generation": "7"}},
+		"failed": {"test__run", `{"a":"fail"}`,
+			map[string]string{"status": "error", "code": "E_TOOL", "name": "MatchNotFound", "outcome": "failed", "attempts": "2",
+				"generation": "7"}},
+		"denied": {"test__run", `{"a":"secret"}`,
+			map[string]string{"status": "error", "code": "E_DENIED", "name": "Denied", "outcome": "not_sent", "attempts": "0",
+				"generation": "0"}},
+		"malformed": {"test__run", `{`,
+			map[string]string{"status": "error", "code": "E_TOOL_INVALID_ARGS", "name": "MalformedArguments",
+				"outcome": "not_sent", "attempts": "0", "generation": "0"}},
+		"not found": {"test__none", ``,
+			map[string]string{"status": "error", "code": "E_TOOL_NOT_FOUND", "name": "ToolNotFound", "outcome": "not_sent",
+				"attempts": "0", "generation": "0"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +112,8 @@ func (r *records) soFar() []audit.Record {
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	no := host.No("not today")
-	rules := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "never", Tools: []string{"*__never"}, Effect: policy.Deny, Source: "config.hcl:3"}}}))
+	rules := must(policy.New(policy.Layer{Name: "user",
+		Rules: []policy.Rule{{Name: "never", Tools: []string{"*__never"}, Effect: policy.Deny, Source: "config.hcl:3"}}}))
 	type line struct {
 		Kind                         audit.Kind
 		Effect, Rule, Status, Answer string
@@ -116,8 +125,11 @@ func TestRecords(t *testing.T) {
 		answer host.Answer
 		want   []line
 	}{
-		"reads":  {"look", no, []line{{audit.KindDecision, "allow", "read_only", "", "", false, 0}, {audit.KindCall, "allow", "read_only", "ok", "", false, 1}}},
-		"writes": {"write", host.Yes(), []line{{audit.KindDecision, "ask", "not_read_only", "", "approved", true, 0}, {audit.KindCall, "ask", "not_read_only", "ok", "approved", false, 1}}},
+		"reads": {"look", no, []line{{audit.KindDecision, "allow", "read_only", "", "", false, 0},
+			{audit.KindCall, "allow", "read_only", "ok", "", false, 1}}},
+		"writes": {"write", host.Yes(),
+			[]line{{audit.KindDecision, "ask", "not_read_only", "", "approved", true, 0},
+				{audit.KindCall, "ask", "not_read_only", "ok", "approved", false, 1}}},
 		"no":     {"write", no, []line{{audit.KindCall, "ask", "not_read_only", "error", "rejected", false, 0}}},
 		"denied": {"never", no, []line{{audit.KindCall, "deny", "never", "error", "", false, 0}}},
 		"absent": {"absent", no, []line{{audit.KindCall, "", "", "error", "", false, 0}}},
@@ -126,7 +138,8 @@ func TestRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := &records{}
-			h := single(t, echoing(tool("look"), writes("write"), writes("never")), host.Options{Audit: log, Policy: rules, Approver: &asked{answers: []host.Answer{c.answer}}})
+			h := single(t, echoing(tool("look"), writes("write"), writes("never")),
+				host.Options{Audit: log, Policy: rules, Approver: &asked{answers: []host.Answer{c.answer}}})
 			r := h.Call(t.Context(), call("test__"+c.tool, `{"a":1}`))
 			var got []line
 			for _, l := range log.all {
@@ -183,7 +196,8 @@ func TestAuditLog(t *testing.T) {
 		}
 		all = append(all, r)
 	}
-	if string(all[0].Arguments) != `{"q":"[redacted]"}` || !slices.ContainsFunc(all, func(r audit.Record) bool { return r.Result != nil }) {
+	if string(all[0].Arguments) != `{"q":"[redacted]"}` ||
+		!slices.ContainsFunc(all, func(r audit.Record) bool { return r.Result != nil }) {
 		t.Errorf("records %+v", all)
 	}
 }

@@ -24,8 +24,8 @@ type BatchOptions struct {
 	// CancelRest does so in any case.
 	StopOnRejection bool
 	// MaxResultBytes is how much text the results of the batch keep together; zero leaves it to the calls. Each call gets
-	// an equal share of what is left when it begins, so that those after a short result get more. The notes of what was cut
-	// are not counted.
+	// an equal share of what is left when it begins, so that those after a short result get more. The notes of what was
+	// cut are not counted.
 	MaxResultBytes int64
 }
 
@@ -35,16 +35,17 @@ const maxBatch = 128
 // CallAll runs the calls that a model made in one turn. There is one result for each, in the order of the calls.
 //
 // Calls that only read run in parallel with their neighbors that do so too: those of tools that say that they are
-// read-only, and shell commands of which the host knows that each part only reads. Every other call waits until all before
-// it have ended, and runs alone; none after it begins earlier. So a model needs no argument such as wait_for_previous: it
-// writes calls down in the order that it means. If a person or a middleware changes a call so that it no longer only reads, it
-// waits until none of the batch runs, and then runs alone.
+// read-only, and shell commands of which the host knows that each part only reads. Every other call waits until all
+// before it have ended, and runs alone; none after it begins earlier. So a model needs no argument such as
+// wait_for_previous: it writes calls down in the order that it means. If a person or a middleware changes a call so
+// that it no longer only reads, it waits until none of the batch runs, and then runs alone.
 //
-// A batch has at most 128 calls; a larger one is refused as a whole (CodeLimit). A call with the id of an earlier one of
-// the batch is refused (CodeInvalidArgs). When ctx ends, calls that have not begun are not run.
+// A batch has at most 128 calls; a larger one is refused as a whole (CodeLimit). A call with the id of an earlier one
+// of the batch is refused (CodeInvalidArgs). When ctx ends, calls that have not begun are not run.
 func (h *Host) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*Result {
-	b := &batch{host: h, options: o, budget: outputBudget{limited: o.MaxResultBytes > 0, left: o.MaxResultBytes, calls: len(calls)},
-		alone: semaphore.NewWeighted(maxBatch), parallel: make(chan struct{}, min(firstPositive(o.Parallel, 8), maxBatch))}
+	b := &batch{host: h, options: o,
+		budget: outputBudget{limited: o.MaxResultBytes > 0, left: o.MaxResultBytes, calls: len(calls)},
+		alone:  semaphore.NewWeighted(maxBatch), parallel: make(chan struct{}, min(firstPositive(o.Parallel, 8), maxBatch))}
 	seen := map[string]bool{}
 	for i, c := range calls {
 		c.ID = cmp.Or(c.ID, newID())
@@ -52,11 +53,13 @@ func (h *Host) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*Res
 		item := &batchItem{batch: b, index: i, call: c}
 		switch {
 		case len(calls) > maxBatch:
-			item.refusal = fail(sdk.CodeLimit, "BatchTooLarge", "the batch has %d calls, at most %d are allowed; nothing was run", len(calls), maxBatch)
+			item.refusal = fail(sdk.CodeLimit, "BatchTooLarge",
+				"the batch has %d calls, at most %d are allowed; nothing was run", len(calls), maxBatch)
 			item.refusal.Suggestion = "Make fewer calls at once."
 			item.refusal.Details = sdk.Details(limitDetails{Setting: "batch", Limit: maxBatch})
 		case seen[c.ID]:
-			item.refusal = fail(sdk.CodeInvalidArgs, "DuplicateCallID", "an earlier call of the batch has the id %.100q too; nothing was run", c.ID)
+			item.refusal = fail(sdk.CodeInvalidArgs, "DuplicateCallID",
+				"an earlier call of the batch has the id %.100q too; nothing was run", c.ID)
 			item.refusal.Suggestion = "Give each call an id of its own."
 		}
 		seen[c.ID] = true
@@ -190,8 +193,8 @@ func (i *batchItem) run(ctx context.Context) {
 	i.end()
 }
 
-// tooLate says why the call does not run any more, or not at all. If it does, cancel is for a rejection of an earlier call; nil
-// while it is not started.
+// tooLate says why the call does not run any more, or not at all. If it does, cancel is for a rejection of an earlier
+// call; nil while it is not started.
 func (i *batchItem) tooLate(ctx context.Context, cancel context.CancelFunc) *sdk.Error {
 	i.batch.mu.Lock()
 	defer i.batch.mu.Unlock()
@@ -213,7 +216,8 @@ func (i *batchItem) canceled() *sdk.Error {
 	if r == nil || i.index <= r.index {
 		return nil
 	}
-	return fail(sdk.CodeCanceled, "Canceled", "the call was canceled because call %.100q (%.100s) was rejected; nothing was run",
+	return fail(sdk.CodeCanceled, "Canceled",
+		"the call was canceled because call %.100q (%.100s) was rejected; nothing was run",
 		r.call.ID, r.call.Tool)
 }
 
@@ -245,7 +249,8 @@ func (c *Call) begin() *sdk.Error {
 	return nil
 }
 
-// cancelRest is called when a person has said no. If that holds for the calls after it, none of them begins, or is asked about.
+// cancelRest is called when a person has said no. If that holds for the calls after it, none of them begins, or is
+// asked about.
 func (c *Call) cancelRest(a Answer) {
 	if c.item == nil || !a.CancelRest && !c.item.batch.options.StopOnRejection {
 		return
@@ -255,8 +260,8 @@ func (c *Call) cancelRest(a Answer) {
 	c.item.reject()
 }
 
-// end cancels the calls after this one if its result says so. A plugin cannot say no in a person's name: a call that reached
-// it was not rejected.
+// end cancels the calls after this one if its result says so. A plugin cannot say no in a person's name: a call that
+// reached it was not rejected.
 func (i *batchItem) end() {
 	b, r := i.batch, i.result
 	b.mu.Lock()
@@ -298,8 +303,8 @@ func (b *outputBudget) take() int64 {
 	return share
 }
 
-// settle returns what a call has left of its share, or takes what it has put out above it. Structured often is the text once
-// more, and counts once.
+// settle returns what a call has left of its share, or takes what it has put out above it. Structured often is the text
+// once more, and counts once.
 func (b *outputBudget) settle(share int64, r *Result) {
 	if !b.limited {
 		return

@@ -17,7 +17,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// readerAndWriter is a worker with a tool that says it is read-only, one that says it is not, and one that says nothing.
+// readerAndWriter is a worker with a tool that says it is read-only, one that says it is not, and one that says
+// nothing.
 func readerAndWriter() *worker {
 	w := newWorker()
 	write := tool("write")
@@ -33,8 +34,8 @@ func willing(t *testing.T, p host.Plugin, o host.Options) *host.Host {
 	return single(t, p, o)
 }
 
-// batchOf makes calls of a second each: r of a tool that reads only, w of one that does not, a of one that does not say,
-// x of one that is not there. Their ids are numbers.
+// batchOf makes calls of a second each: r of a tool that reads only, w of one that does not, a of one that does not
+// say, x of one that is not there. Their ids are numbers.
 func batchOf(plan string) (calls []host.Call) {
 	names := map[rune]string{'r': "read", 'w': "write", 'a': "any", 'x': "nothing"}
 	for i, kind := range plan {
@@ -122,14 +123,18 @@ func TestBatchIDs(t *testing.T) {
 	t.Parallel()
 	p, log := answering(sdk.Text("done"), nil), &recorder{}
 	h := willing(t, p, host.Options{Logger: slogTo(log)})
-	results := h.CallAll(t.Context(), []host.Call{{ID: "x", Tool: "test__run"}, {ID: "x", Tool: "test__run"}, {Tool: "test__run"}, {Tool: "test__run"}},
+	results := h.CallAll(t.Context(),
+		[]host.Call{{ID: "x", Tool: "test__run"}, {ID: "x", Tool: "test__run"}, {Tool: "test__run"}, {Tool: "test__run"}},
 		host.BatchOptions{})
 	succeeded(t, results[0])
-	diff(t, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "DuplicateCallID", Outcome: sdk.OutcomeNotSent, Suggestion: "Give each call an id of its own.",
-		Message: `an earlier call of the batch has the id "x" too; nothing was run`}, failed(t, results[1], sdk.CodeInvalidArgs))
+	diff(t, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "DuplicateCallID", Outcome: sdk.OutcomeNotSent,
+		Suggestion: "Give each call an id of its own.",
+		Message:    `an earlier call of the batch has the id "x" too; nothing was run`},
+		failed(t, results[1], sdk.CodeInvalidArgs))
 	succeeded(t, results[2])
 	succeeded(t, results[3])
-	if p.called.Load() != 3 || results[1].CallID != "x" || results[2].CallID == "" || results[2].CallID == results[3].CallID {
+	if p.called.Load() != 3 || results[1].CallID != "x" || results[2].CallID == "" ||
+		results[2].CallID == results[3].CallID {
 		t.Errorf("%d calls ran; ids %q, %q, %q", p.called.Load(), results[1].CallID, results[2].CallID, results[3].CallID)
 	}
 	if n := len(log.named("call")); n != 4 {
@@ -142,8 +147,10 @@ func TestBatchTooLarge(t *testing.T) {
 	p := answering(sdk.Text("done"), nil)
 	h := willing(t, p, host.Options{})
 	for _, r := range h.CallAll(t.Context(), make([]host.Call, 129), host.BatchOptions{}) {
-		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "BatchTooLarge", Outcome: sdk.OutcomeNotSent, Suggestion: "Make fewer calls at once.",
-			Message: "the batch has 129 calls, at most 128 are allowed; nothing was run", Details: []byte(`{"setting":"batch","limit":128}`)},
+		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "BatchTooLarge", Outcome: sdk.OutcomeNotSent,
+			Suggestion: "Make fewer calls at once.",
+			Message:    "the batch has 129 calls, at most 128 are allowed; nothing was run",
+			Details:    []byte(`{"setting":"batch","limit":128}`)},
 			failed(t, r, sdk.CodeLimit))
 	}
 	if p.called.Load()+p.listed.Load() > 0 {
@@ -154,8 +161,8 @@ func TestBatchTooLarge(t *testing.T) {
 	}
 }
 
-// rejecting stands for a person: calls with these ids are rejected, "0" after a second, "1" after two and so on, whether
-// or not they are canceled meanwhile; the others are approved at once.
+// rejecting stands for a person: calls with these ids are rejected, "0" after a second, "1" after two and so on,
+// whether or not they are canceled meanwhile; the others are approved at once.
 func rejecting(details string, ids ...string) host.Middleware {
 	return before(func(c *host.Call) error {
 		if !slices.Contains(ids, c.ID) {
@@ -187,7 +194,8 @@ func TestBatchAfterRejection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w, log := readerAndWriter(), &recorder{}
-				h := willing(t, w, host.Options{Logger: slogTo(log), Middleware: []host.Middleware{rejecting(c.details, c.rejected...)}})
+				h := willing(t, w, host.Options{Logger: slogTo(log),
+					Middleware: []host.Middleware{rejecting(c.details, c.rejected...)}})
 				results := h.CallAll(t.Context(), batchOf(c.plan), host.BatchOptions{StopOnRejection: c.stop})
 				diff(t, c.want, codes(t, results))
 				for _, r := range results {
@@ -286,7 +294,8 @@ func TestCancelRest(t *testing.T) {
 func TestRejectionSparesWhatRuns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := willing(t, readerAndWriter(), host.Options{Middleware: []host.Middleware{rejecting("", "0")}})
-		results := h.CallAll(t.Context(), []host.Call{taking("0", "read", 0), taking("1", "read", time.Minute), taking("2", "write", 0)},
+		results := h.CallAll(t.Context(),
+			[]host.Call{taking("0", "read", 0), taking("1", "read", time.Minute), taking("2", "write", 0)},
 			host.BatchOptions{StopOnRejection: true})
 		diff(t, []string{"E_REJECTED", "ok", "E_CANCELED"}, codes(t, results))
 	})
@@ -297,7 +306,8 @@ func TestPluginsCannotReject(t *testing.T) {
 	t.Parallel()
 	no := &sdk.Error{Code: sdk.CodeRejected, Message: "no", Details: json.RawMessage(`{"cancel_rest":true}`)}
 	h := willing(t, answering(&sdk.Result{Error: no}, nil), host.Options{})
-	for _, r := range h.CallAll(t.Context(), []host.Call{call("test__run", ""), call("test__run", "")}, host.BatchOptions{StopOnRejection: true}) {
+	for _, r := range h.CallAll(t.Context(), []host.Call{call("test__run", ""), call("test__run", "")},
+		host.BatchOptions{StopOnRejection: true}) {
 		failed(t, r, sdk.CodeRejected)
 	}
 }
@@ -343,11 +353,13 @@ func TestBatchOutput(t *testing.T) {
 		sizes []int // of what the tools give
 		kept  []int // about so much comes back
 	}{
-		"no limit":             {"rrw", 0, []int{9 * kB, 9 * kB, 9 * kB}, []int{9 * kB, 9 * kB, 9 * kB}},
-		"all fit":              {"rrw", 30 * kB, []int{9 * kB, 9 * kB, 9 * kB}, []int{9 * kB, 9 * kB, 9 * kB}},
-		"equal shares":         {"rrrr", 8 * kB, []int{9 * kB, 9 * kB, 9 * kB, 9 * kB}, []int{2 * kB, 2 * kB, 2 * kB, 2 * kB}},
-		"short ones give":      {"www", 9 * kB, []int{1 * kB, 1 * kB, 9 * kB}, []int{1 * kB, 1 * kB, 7 * kB}},
-		"so do groups":         {"rrrw", 16 * kB, []int{9 * kB, 1 * kB, 1 * kB, 20 * kB}, []int{4 * kB, 1 * kB, 1 * kB, 10 * kB}},
+		"no limit": {"rrw", 0, []int{9 * kB, 9 * kB, 9 * kB}, []int{9 * kB, 9 * kB, 9 * kB}},
+		"all fit":  {"rrw", 30 * kB, []int{9 * kB, 9 * kB, 9 * kB}, []int{9 * kB, 9 * kB, 9 * kB}},
+		"equal shares": {"rrrr", 8 * kB, []int{9 * kB, 9 * kB, 9 * kB, 9 * kB},
+			[]int{2 * kB, 2 * kB, 2 * kB, 2 * kB}},
+		"short ones give": {"www", 9 * kB, []int{1 * kB, 1 * kB, 9 * kB}, []int{1 * kB, 1 * kB, 7 * kB}},
+		"so do groups": {"rrrw", 16 * kB, []int{9 * kB, 1 * kB, 1 * kB, 20 * kB},
+			[]int{4 * kB, 1 * kB, 1 * kB, 10 * kB}},
 		"and those that fail":  {"xxw", 9 * kB, []int{0, 0, 20 * kB}, []int{0, 0, 9 * kB}},
 		"not above the tool's": {"ww", 1000 * kB, []int{1 * kB, 300 * kB}, []int{1 * kB, 128 << 10}},
 		"hardly any":           {"www", 1, []int{9 * kB, 9 * kB, 9 * kB}, []int{0, 0, 0}},
@@ -382,8 +394,9 @@ func TestBatchOutputStructured(t *testing.T) {
 	}{
 		"the same": {&sdk.Result{Content: []sdk.Content{sdk.TextContent(object)}, Structured: json.RawMessage(object)}, 2500},
 		"alone":    {&sdk.Result{Structured: json.RawMessage(object)}, 2500},
-		"another":  {&sdk.Result{Content: []sdk.Content{sdk.TextContent(object[:100])}, Structured: json.RawMessage(object)}, 2400},
-		"raw":      {&sdk.Result{Content: []sdk.Content{{Type: "chart", Raw: json.RawMessage(object)}}}, 2500},
+		"another": {&sdk.Result{Content: []sdk.Content{sdk.TextContent(object[:100])}, Structured: json.RawMessage(object)},
+			2400},
+		"raw": {&sdk.Result{Content: []sdk.Content{{Type: "chart", Raw: json.RawMessage(object)}}}, 2500},
 	}
 	for name, c := range cases {
 		for more, truncated := range map[int]bool{0: false, 1: true} {
@@ -455,18 +468,23 @@ func TestCommandsThatReadRunSideBySide(t *testing.T) {
 		arguments []string
 		begins    []int
 	}{
-		"all read":                  {[]string{command("ls"), command("git status && cat a | head -n 3"), command("grep -rn x .")}, []int{0, 0, 0}},
-		"one writes":                {[]string{command("ls"), command("make"), command("ls")}, []int{0, 1, 2}},
-		"a part writes":             {[]string{command("ls"), command("ls && rm a"), command("ls")}, []int{0, 1, 2}},
-		"a redirect":                {[]string{command("ls"), command("ls > a"), command("cat a")}, []int{0, 1, 2}},
-		"a substitution":            {[]string{command("ls"), command("ls $(touch a)"), command("cat a")}, []int{0, 1, 2}},
-		"nothing is known":          {[]string{command("ls"), command("$CMD"), command("ls")}, []int{0, 1, 2}},
-		"no command":                {[]string{command("ls"), `{}`, command("ls")}, []int{0, 1, 2}},
-		"no JSON":                   {[]string{command("ls"), `{`, command("ls")}, []int{0, -1, 1}},
-		"in a string":               {[]string{command("ls"), fmt.Sprintf("%q", command("ls")), command("ls")}, []int{0, 0, 0}},
-		"on a terminal":             {[]string{command("ls"), `{"command":"git log","pty":true}`, command("ls")}, []int{0, 1, 2}},
-		"for another interpreter":   {[]string{command("ls"), `{"command":"ls","interpreter":"python3"}`, command("ls")}, []int{0, 1, 2}},
-		"with an environment of it": {[]string{command("ls"), `{"command":"ls","env":{"LD_PRELOAD":"x"}}`, command("ls")}, []int{0, 1, 2}},
+		"all read": {[]string{command("ls"), command("git status && cat a | head -n 3"),
+			command("grep -rn x .")}, []int{0, 0, 0}},
+		"one writes":       {[]string{command("ls"), command("make"), command("ls")}, []int{0, 1, 2}},
+		"a part writes":    {[]string{command("ls"), command("ls && rm a"), command("ls")}, []int{0, 1, 2}},
+		"a redirect":       {[]string{command("ls"), command("ls > a"), command("cat a")}, []int{0, 1, 2}},
+		"a substitution":   {[]string{command("ls"), command("ls $(touch a)"), command("cat a")}, []int{0, 1, 2}},
+		"nothing is known": {[]string{command("ls"), command("$CMD"), command("ls")}, []int{0, 1, 2}},
+		"no command":       {[]string{command("ls"), `{}`, command("ls")}, []int{0, 1, 2}},
+		"no JSON":          {[]string{command("ls"), `{`, command("ls")}, []int{0, -1, 1}},
+		"in a string": {[]string{command("ls"), fmt.Sprintf("%q", command("ls")), command("ls")},
+			[]int{0, 0, 0}},
+		"on a terminal": {[]string{command("ls"), `{"command":"git log","pty":true}`, command("ls")},
+			[]int{0, 1, 2}},
+		"for another interpreter": {[]string{command("ls"), `{"command":"ls","interpreter":"python3"}`, command("ls")},
+			[]int{0, 1, 2}},
+		"with an environment of it": {[]string{command("ls"), `{"command":"ls","env":{"LD_PRELOAD":"x"}}`, command("ls")},
+			[]int{0, 1, 2}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -494,8 +512,9 @@ func TestOnlyShellCommandsAreJudged(t *testing.T) {
 		tool    sdk.Tool
 		options host.Options
 	}{
-		"another category":  {writes("exec"), host.Options{}},
-		"hints are ignored": {shellTool("exec"), host.Options{Plugins: map[string]host.PluginOptions{"test": {IgnoreHints: true}}}},
+		"another category": {writes("exec"), host.Options{}},
+		"hints are ignored": {shellTool("exec"),
+			host.Options{Plugins: map[string]host.PluginOptions{"test": {IgnoreHints: true}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -512,7 +531,8 @@ func TestOnlyShellCommandsAreJudged(t *testing.T) {
 func TestWhatTurnsOutToWriteRunsAlone(t *testing.T) {
 	write := json.RawMessage(command("rm a"))
 	cases := map[string]host.Options{
-		"by a person": {Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "all", Effect: policy.Ask}}})),
+		"by a person": {Policy: must(policy.New(policy.Layer{Name: "user",
+			Rules: []policy.Rule{{Name: "all", Effect: policy.Ask}}})),
 			Approver: approveFunc(func(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 				if r.CallID == "1" && string(r.Arguments) != string(write) {
 					return host.Answer{Arguments: write}, nil

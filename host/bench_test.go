@@ -43,14 +43,17 @@ func benchmark(b *testing.B, h *host.Host, c host.Call) {
 
 func BenchmarkCall(b *testing.B) {
 	b.Run("fake", func(b *testing.B) {
-		benchmark(b, single(b, answering(sdk.Text("done"), nil, fiveFieldTool()), host.Options{}), call("test__run", fiveFields))
+		benchmark(b, single(b, answering(sdk.Text("done"), nil, fiveFieldTool()), host.Options{}),
+			call("test__run", fiveFields))
 	})
 	b.Run("fake with log", func(b *testing.B) {
 		log := slog.New(slog.NewTextHandler(nowhere{}, nil))
-		benchmark(b, single(b, answering(sdk.Text("done"), nil, fiveFieldTool()), host.Options{Logger: log}), call("test__run", fiveFields))
+		benchmark(b, single(b, answering(sdk.Text("done"), nil, fiveFieldTool()), host.Options{Logger: log}),
+			call("test__run", fiveFields))
 	})
 	b.Run("fake with 100 KB", func(b *testing.B) {
-		benchmark(b, single(b, answering(sdk.Text("done"), nil), host.Options{}), call("test__run", `{"text":"`+strings.Repeat("x", 100_000)+`"}`))
+		benchmark(b, single(b, answering(sdk.Text("done"), nil), host.Options{}),
+			call("test__run", `{"text":"`+strings.Repeat("x", 100_000)+`"}`))
 	})
 	b.Run("wire", func(b *testing.B) {
 		benchmark(b, single(b, overWire(b), host.Options{}), call("test__echo", fiveFields))
@@ -116,12 +119,13 @@ func BenchmarkCallAll(b *testing.B) {
 }
 
 // BenchmarkOverload makes 10,000 calls at once of a plugin that can run four, with and without a record, and meanwhile
-// calls another plugin over and over. It reports how long a refusal takes from when its call begins, and the other plugin's
-// p99 against what it was before, in the same run. The 10,000 come from one caller, and from as many.
+// calls another plugin over and over. It reports how long a refusal takes from when its call begins, and the other
+// plugin's p99 against what it was before, in the same run. The 10,000 come from one caller, and from as many.
 func BenchmarkOverload(b *testing.B) {
 	for _, recorded := range []bool{false, true} {
 		for _, callers := range []int{1, 10_000} {
-			b.Run(fmt.Sprintf("record=%t/callers=%d", recorded, callers), func(b *testing.B) { benchmarkOverload(b, recorded, callers) })
+			b.Run(fmt.Sprintf("record=%t/callers=%d", recorded, callers),
+				func(b *testing.B) { benchmarkOverload(b, recorded, callers) })
 		}
 	}
 }
@@ -172,8 +176,8 @@ func benchmarkOverload(b *testing.B, recorded bool, callers int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// flood makes 10,000 calls at once, and gives how long those that were refused took, and the other calls meanwhile and for
-// a second after.
+// flood makes 10,000 calls at once, and gives how long those that were refused took, and the other calls meanwhile and
+// for a second after.
 func flood(b *testing.B, h *host.Host, callers int, other func() time.Duration) (refusals, others []time.Duration) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -225,7 +229,8 @@ func hostOf(t testing.TB, n int) *host.Host {
 		var tools []sdk.Tool
 		for j := range 20 {
 			tools = append(tools, toolWith(fmt.Sprintf("tool_%d", j), func(d *sdk.Tool) {
-				d.Description = "Reads a text file and gives its lines with their numbers. Use start_line and end_line for a part of a long file."
+				d.Description = "Reads a text file and gives its lines with their numbers. Use start_line and end_line for a " +
+					"part of a long file."
 				d.InputSchema = json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"The file, relative to the work folder"},
 					"start_line":{"type":"integer","description":"First line, from 1"}}}`)
 				if j%2 == 0 {
@@ -244,7 +249,8 @@ func hostOf(t testing.TB, n int) *host.Host {
 
 func BenchmarkCatalog(b *testing.B) {
 	h := hostOf(b, 500)
-	f := host.Filter{Tools: []string{"plugin-1*__*", "plugin-2*__tool_1*", "plugin-3__*"}, Exclude: []string{"*__tool_7"}, ReadOnly: true}
+	f := host.Filter{Tools: []string{"plugin-1*__*", "plugin-2*__tool_1*", "plugin-3__*"}, Exclude: []string{"*__tool_7"},
+		ReadOnly: true}
 	c := catalog(b, h, f)
 	b.Run("make", func(b *testing.B) {
 		b.ReportAllocs()

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// budget refuses calls that cost too much, and those of a session that has used up its calls, before a person is asked. A
-// call that does not run after all is not counted, and one whose arguments a person has changed is counted once.
+// budget refuses calls that cost too much, and those of a session that has used up its calls, before a person is asked.
+// A call that does not run after all is not counted, and one whose arguments a person has changed is counted once.
 func (h *snapshot) budget(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
 		if e := h.tooExpensive(c.Definition); e != nil {
@@ -63,7 +63,8 @@ func (h *snapshot) tooExpensive(t *Tool) *sdk.Error {
 	if t.CostTier == "" {
 		cost = "has no cost tier, and so counts as " + string(t.tier())
 	}
-	e := fail(sdk.CodeLimit, "TooExpensive", "%s %s; calls may be %s at most (max_cost_tier); nothing was run", t.Name, cost, limit)
+	e := fail(sdk.CodeLimit, "TooExpensive", "%s %s; calls may be %s at most (max_cost_tier); nothing was run", t.Name,
+		cost, limit)
 	e.Suggestion = "Use a tool that costs less, or ask the user to raise the limit."
 	e.Details = sdk.Details(limitDetails{Setting: "max_cost_tier", Limit: limit})
 	return e
@@ -203,9 +204,9 @@ func (s *sessions) find(id sessionID) *session {
 	return caller
 }
 
-// A Counter keeps what limits count where the next host finds it, for hosts that make one call and end. Change calls change
-// with what is kept of a session, which no other host changes meanwhile, and keeps the result unless change failed. A Counter
-// that cannot keep counts returns an error, and the call that should be counted is refused.
+// A Counter keeps what limits count where the next host finds it, for hosts that make one call and end. Change calls
+// change with what is kept of a session, which no other host changes meanwhile, and keeps the result unless change
+// failed. A Counter that cannot keep counts returns an error, and the call that should be counted is refused.
 type Counter interface {
 	Change(ctx context.Context, session string, change func(*Counted) error) error
 }
@@ -279,7 +280,8 @@ func notCounted(ctx context.Context, err error) *sdk.Error {
 	case ctx.Err() != nil:
 		return notBegun(ctx, "before it could be counted")
 	}
-	e = fail(sdk.CodeLimit, "NotCounted", "the calls of this tool are limited, and they cannot be counted: %s; nothing was run", err)
+	e = fail(sdk.CodeLimit, "NotCounted",
+		"the calls of this tool are limited, and they cannot be counted: %s; nothing was run", err)
 	e.Suggestion = "The user must make the file writable, or remove it if it is broken."
 	return e
 }

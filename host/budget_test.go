@@ -154,7 +154,8 @@ func TestRepeatedCallsCount(t *testing.T) {
 		o.Middleware = []host.Middleware{twice}
 		h := single(t, p, o)
 		succeeded(t, h.Call(t.Context(), call("test__run", "")))
-		for _, want := range []string{"RateLimited", "RateLimited", "BudgetSpent"} { // after the third, none, and the fourth call
+		// after the third, none, and the fourth call
+		for _, want := range []string{"RateLimited", "RateLimited", "BudgetSpent"} {
 			if e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit); e.Name != want {
 				t.Errorf("refused by %s, want %s", e.Name, want)
 			}
@@ -236,8 +237,9 @@ func TestTooExpensive(t *testing.T) {
 		tier sdk.CostTier
 		want string
 	}{
-		"told":     {sdk.Expensive, "test__run is expensive; calls may be free at most (max_cost_tier); nothing was run"},
-		"not told": {"", "test__run has no cost tier, and so counts as cheap; calls may be free at most (max_cost_tier); nothing was run"},
+		"told": {sdk.Expensive, "test__run is expensive; calls may be free at most (max_cost_tier); nothing was run"},
+		"not told": {"", "test__run has no cost tier, and so counts as cheap; calls may be free at most (max_cost_tier); " +
+			"nothing was run"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -306,18 +308,23 @@ func TestStatefulToolsNeedALastingHost(t *testing.T) {
 	succeeded(t, lasting.Call(t.Context(), call("test__history", "")))
 	succeeded(t, once.Call(t.Context(), call("test__plain", "")))
 	e := failed(t, once.Call(t.Context(), call("test__history", "")), sdk.CodeNotInCatalog)
-	if e.Name != "NeedsLastingHost" || !strings.Contains(e.Message, "ends after one call") || e.Outcome != sdk.OutcomeNotSent {
+	if e.Name != "NeedsLastingHost" || !strings.Contains(e.Message, "ends after one call") ||
+		e.Outcome != sdk.OutcomeNotSent {
 		t.Errorf("error %+v", e)
 	}
 	diff(t, []bool{false, true}, single)
-	if hits := mustCatalog(t, once).Search(t.Context(), "history", 0); len(hits) > 0 && hits[0].Tool.Name == "test__history" {
+	if hits := mustCatalog(t, once).Search(t.Context(), "history", 0); len(hits) > 0 &&
+		hits[0].Tool.Name == "test__history" {
 		t.Error("search offers it")
 	}
 }
 
 func yesHost(t *testing.T, p host.Plugin, o host.Options) *host.Host {
 	t.Helper()
-	o.Approver = host.ApproverFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) { return host.Yes(), nil })
+	o.Approver = host.ApproverFunc(func(context.Context, *host.ApprovalRequest) (host.Answer, error) {
+		return host.Yes(),
+			nil
+	})
 	return newHost(t, map[string]host.Plugin{"test": p}, o)
 }
 
@@ -353,11 +360,13 @@ func TestCountsOutliveTheHost(t *testing.T) {
 	failed(t, once(budget, call("test__a", "")), sdk.CodeRejected)
 	fails = false
 	succeeded(t, once(budget, call("test__a", "")))
-	if e := failed(t, once(budget, call("test__a", "")), sdk.CodeLimit); !strings.Contains(e.Message, `max_calls of tool "test__a"`) {
+	if e := failed(t, once(budget, call("test__a", "")), sdk.CodeLimit); !strings.Contains(e.Message,
+		`max_calls of tool "test__a"`) {
 		t.Errorf("error %+v", e)
 	}
 	succeeded(t, once(budget, call("test__b", "")))
-	if e := failed(t, once(budget, call("test__b", "")), sdk.CodeLimit); !strings.Contains(e.Message, `max_calls of plugin "test"`) {
+	if e := failed(t, once(budget, call("test__b", "")), sdk.CodeLimit); !strings.Contains(e.Message,
+		`max_calls of plugin "test"`) {
 		t.Errorf("error %+v", e)
 	}
 	other := call("test__a", "")
@@ -378,7 +387,8 @@ func TestCountsOutliveTheHost(t *testing.T) {
 	failed(t, once(pace, call("test__a", "")), sdk.CodeLimit)
 
 	k.failing = errors.New("the disk is gone")
-	if e := failed(t, once(pace, call("test__a", "")), sdk.CodeLimit); e.Name != "NotCounted" || !strings.Contains(e.Message, "the disk is gone") {
+	if e := failed(t, once(pace, call("test__a", "")), sdk.CodeLimit); e.Name != "NotCounted" ||
+		!strings.Contains(e.Message, "the disk is gone") {
 		t.Errorf("error %+v", e)
 	}
 	succeeded(t, once(pace, call("test__b", "")))

@@ -25,8 +25,8 @@ type Call struct {
 	// TextArguments says that the model wrote each argument as text: Host.Call converts them to the types that the tool's
 	// input schema asks for.
 	TextArguments bool
-	// Truncated is why the model's message ended inside this call, such as "max_tokens". Host.Call refuses such a call, even
-	// if its arguments look complete. It is empty for a complete call.
+	// Truncated is why the model's message ended inside this call, such as "max_tokens". Host.Call refuses such a call,
+	// even if its arguments look complete. It is empty for a complete call.
 	Truncated string
 	// Caller says on whose behalf it is made, for rules that name callers; it may be empty.
 	Caller string
@@ -53,11 +53,11 @@ type Call struct {
 // A CallFunc runs a call, or the rest of its chain. Its error carries a code: see sdk.CodeOf.
 type CallFunc func(ctx context.Context, c *Call) (*sdk.Result, error)
 
-// A Middleware wraps one step around the rest of a call's chain. Those of Options see every call, also of unknown tools, whose
-// Definition is nil, and with arguments that are not JSON. Fields that one sets before it calls next hold: another Tool is
-// looked up, and catalog, rules and limits hold for that one; Arguments are checked. It may not set ID, Definition or
-// Decision, nor pass on another Call: such a call is refused. What it sets afterwards changes neither the result nor the
-// record, which are about what ran.
+// A Middleware wraps one step around the rest of a call's chain. Those of Options see every call, also of unknown
+// tools, whose Definition is nil, and with arguments that are not JSON. Fields that one sets before it calls next hold:
+// another Tool is looked up, and catalog, rules and limits hold for that one; Arguments are checked. It may not set ID,
+// Definition or Decision, nor pass on another Call: such a call is refused. What it sets afterwards changes neither the
+// result nor the record, which are about what ran.
 type Middleware func(next CallFunc) CallFunc
 
 // wrap puts the middlewares around f, the first outermost.
@@ -139,10 +139,11 @@ const (
 	Canceled         CallStatus = "canceled"          // the caller gave up
 )
 
-var statusOrder = map[CallStatus]int{Generating: 1, Generated: 2, AwaitingApproval: 3, Calling: 4, Done: 5, Errored: 5, Canceled: 5}
+var statusOrder = map[CallStatus]int{Generating: 1, Generated: 2, AwaitingApproval: 3, Calling: 4, Done: 5, Errored: 5,
+	Canceled: 5}
 
-// setStatus reports a status to the caller. Statuses never go back, as when a middleware runs the call a second time, and
-// none is reported twice but AwaitingApproval, once for each question.
+// setStatus reports a status to the caller. Statuses never go back, as when a middleware runs the call a second time,
+// and none is reported twice but AwaitingApproval, once for each question.
 func (c *Call) setStatus(s CallStatus) {
 	c.events.Lock()
 	defer c.events.Unlock()

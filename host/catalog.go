@@ -14,8 +14,8 @@ import (
 )
 
 // A Catalog is what one agent, profile or step may see and call, and nothing else: a view of a host's tools that is an
-// allowlist too. Host.Catalog makes one, cheap enough for each turn of a model. It never changes, but the tools do: a new
-// one that the filter holds is in the catalog at once. It is safe for concurrent use.
+// allowlist too. Host.Catalog makes one, cheap enough for each turn of a model. It never changes, but the tools do: a
+// new one that the filter holds is in the catalog at once. It is safe for concurrent use.
 type Catalog struct {
 	host     *Host
 	filters  []Filter // all must allow
@@ -38,8 +38,8 @@ type CallDefaults struct {
 	Workdir string
 }
 
-// Catalog returns a catalog of the tools that f holds. No plugin is listed for it. It fails for an invalid glob and for an
-// unknown cost tier; a glob that matches no tool is no error, since a plugin may be down: see Unmatched.
+// Catalog returns a catalog of the tools that f holds. No plugin is listed for it. It fails for an invalid glob and for
+// an unknown cost tier; a glob that matches no tool is no error, since a plugin may be down: see Unmatched.
 func (h *Host) Catalog(f Filter) (*Catalog, error) { return (&Catalog{host: h}).Narrow(f) }
 
 // Narrow returns a catalog within this one, as for a step or a sub-agent: it holds what both hold.
@@ -51,12 +51,13 @@ func (c *Catalog) Narrow(f Filter) (*Catalog, error) {
 	return c.with(append(slices.Clone(c.filters), f)), nil
 }
 
-// WithDefaults returns a catalog of the same tools whose calls have these defaults, as for one sub-agent or one session. What
-// is empty in d does not change. Calls that name a caller, session or work folder keep theirs. Catalogs narrowed from it have
-// the defaults too.
+// WithDefaults returns a catalog of the same tools whose calls have these defaults, as for one sub-agent or one
+// session. What is empty in d does not change. Calls that name a caller, session or work folder keep theirs. Catalogs
+// narrowed from it have the defaults too.
 func (c *Catalog) WithDefaults(d CallDefaults) *Catalog {
 	out := c.with(c.filters)
-	out.defaults = CallDefaults{cmp.Or(d.Caller, c.defaults.Caller), cmp.Or(d.SessionID, c.defaults.SessionID), cmp.Or(d.Workdir, c.defaults.Workdir)}
+	out.defaults = CallDefaults{cmp.Or(d.Caller, c.defaults.Caller), cmp.Or(d.SessionID, c.defaults.SessionID),
+		cmp.Or(d.Workdir, c.defaults.Workdir)}
 	out.seen.Store(c.seen.Load())
 	return out
 }
@@ -66,17 +67,17 @@ func (c *Catalog) with(filters []Filter) *Catalog {
 	return &Catalog{host: c.host, filters: filters, defaults: c.defaults, deferral: c.deferral}
 }
 
-// Call runs one tool of the catalog, as Host.Call does. A tool outside fails with sdk.CodeNotInCatalog, an unknown one with
-// sdk.CodeToolNotFound. No plugin is started to tell these two apart: as long as the plugin is not listed, a name that the
-// filters refuse counts as that of a tool. Only tools of the catalog are suggested instead.
+// Call runs one tool of the catalog, as Host.Call does. A tool outside fails with sdk.CodeNotInCatalog, an unknown one
+// with sdk.CodeToolNotFound. No plugin is started to tell these two apart: as long as the plugin is not listed, a name
+// that the filters refuse counts as that of a tool. Only tools of the catalog are suggested instead.
 func (c *Catalog) Call(ctx context.Context, call Call) *Result {
 	call.catalog = c
 	return c.host.Call(ctx, call)
 }
 
-// Tools returns the catalog by full name, except tools that the policy denies in any case, and errors for plugins and tools
-// that are left out. It lists the plugins that may have tools of the catalog and are not listed yet, which starts them, and no
-// others. The tools belong to the host: do not change them.
+// Tools returns the catalog by full name, except tools that the policy denies in any case, and errors for plugins and
+// tools that are left out. It lists the plugins that may have tools of the catalog and are not listed yet, which starts
+// them, and no others. The tools belong to the host: do not change them.
 func (c *Catalog) Tools(ctx context.Context) ([]*Tool, []error) {
 	tools, problems := c.all(ctx)
 	if c.deferral == nil {
@@ -105,8 +106,9 @@ func (c *Catalog) all(ctx context.Context) ([]*Tool, []error) {
 	return tools, problems
 }
 
-// Unmatched returns the globs of the catalog's filters that match no tool of the host, in order: as a rule typing errors. It
-// lists the plugins that they may mean; a glob that may mean a plugin that cannot be listed is not among them.
+// Unmatched returns the globs of the catalog's filters that match no tool of the host, in order: as a rule typing
+// errors. It lists the plugins that they may mean; a glob that may mean a plugin that cannot be listed is not among
+// them.
 func (c *Catalog) Unmatched(ctx context.Context) []string {
 	var globs []string
 	for _, f := range c.filters {
@@ -144,7 +146,8 @@ func (c *Catalog) allows(t *Tool) bool {
 
 // allowsName is false for names that the filters refuse whatever the tool is.
 func (c *Catalog) allowsName(name string) bool {
-	return c == nil || name == SearchToolName || !slices.ContainsFunc(c.filters, func(f Filter) bool { return !f.allowsName(name) })
+	return c == nil || name == SearchToolName ||
+		!slices.ContainsFunc(c.filters, func(f Filter) bool { return !f.allowsName(name) })
 }
 
 func (c *Catalog) reaches(plugin string) bool {
@@ -166,8 +169,8 @@ func (c *Catalog) pick(list toolList) (tools []*Tool, problems []error) {
 	return tools, problems
 }
 
-// A Filter says which tools a Catalog holds: those that meet every condition. The zero Filter holds all. What a plugin does
-// not say of a tool counts against it.
+// A Filter says which tools a Catalog holds: those that meet every condition. The zero Filter holds all. What a plugin
+// does not say of a tool counts against it.
 type Filter struct {
 	// Tools are globs of full names, such as "readfile__*" or "shell__exec": * stands for any characters, ? for one,
 	// [a-c] for one of several. Nil holds all tools; empty but not nil holds none.
@@ -264,8 +267,8 @@ func globCovers(glob, plugin string) bool {
 		matches(strings.Join(steps, ""), prefix[:len(steps)])
 }
 
-// globSteps splits a glob into parts that match one byte of a name each, up to the first star, and the rest from there. Names
-// are ASCII.
+// globSteps splits a glob into parts that match one byte of a name each, up to the first star, and the rest from there.
+// Names are ASCII.
 func globSteps(glob string) (steps []string, rest string) {
 	for glob != "" && glob[0] != '*' {
 		n := 1

@@ -23,12 +23,16 @@ func TestCallOutsideTheCatalog(t *testing.T) {
 		message, suggestion string
 	}{
 		"another plugin": {host.Filter{Tools: []string{"files__*"}}, "shell__exec", sdk.CodeNotInCatalog,
-			`the tool "shell__exec" is not in this catalog; nothing was run`, "Call only tools that are listed here, and do not try this one again."},
-		"another tool of a plugin": {host.Filter{Exclude: []string{"*__write", "*__index"}}, "files__write", sdk.CodeNotInCatalog,
+			`the tool "shell__exec" is not in this catalog; nothing was run`,
+			"Call only tools that are listed here, and do not try this one again."},
+		"another tool of a plugin": {host.Filter{Exclude: []string{"*__write", "*__index"}}, "files__write",
+			sdk.CodeNotInCatalog,
 			`the tool "files__write" is not in this catalog; nothing was run`, "Did you mean files__read, files__plain?"},
 		"a tool that changes things": {host.Filter{ReadOnly: true}, "shell__exec", sdk.CodeNotInCatalog,
-			`the tool "shell__exec" is not in this catalog; nothing was run`, "Call only tools that are listed here, and do not try this one again."},
-		"no tool of a plugin inside": {host.Filter{Tools: []string{"files__read", "files__x"}}, "files__x", sdk.CodeToolNotFound,
+			`the tool "shell__exec" is not in this catalog; nothing was run`,
+			"Call only tools that are listed here, and do not try this one again."},
+		"no tool of a plugin inside": {host.Filter{Tools: []string{"files__read", "files__x"}}, "files__x",
+			sdk.CodeToolNotFound,
 			`there is no tool "files__x"`, "Did you mean files__read?"},
 		"no tool of a plugin outside": {host.Filter{Tools: []string{"files__read"}}, "shell__exek", sdk.CodeToolNotFound,
 			`there is no tool "shell__exek"`, "Call a tool by its full name, PLUGIN__TOOL, as it is listed."},
@@ -37,7 +41,8 @@ func TestCallOutsideTheCatalog(t *testing.T) {
 		"no plugin, near outside": {host.Filter{Tools: []string{"shell__explain"}}, "file__read", sdk.CodeToolNotFound,
 			`there is no tool "file__read"`, "Call a tool by its full name, PLUGIN__TOOL, as it is listed."},
 		"an empty catalog": {host.Filter{Tools: []string{}}, "shell__exec", sdk.CodeNotInCatalog,
-			`the tool "shell__exec" is not in this catalog; nothing was run`, "Call only tools that are listed here, and do not try this one again."},
+			`the tool "shell__exec" is not in this catalog; nothing was run`,
+			"Call only tools that are listed here, and do not try this one again."},
 	}
 	h := newHost(t, map[string]host.Plugin{"files": file, "shell": shell}, host.Options{Approver: agreeing})
 	h.Tools(t.Context())
@@ -99,7 +104,8 @@ func TestCatalogHidesProblemsOutside(t *testing.T) {
 
 func TestCatalogIsImmutable(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, map[string]host.Plugin{"files": files(), "shell": answering(sdk.Text("done"), nil, writes("exec"))}, host.Options{Approver: agreeing})
+	h := newHost(t, map[string]host.Plugin{"files": files(), "shell": answering(sdk.Text("done"), nil, writes("exec"))},
+		host.Options{Approver: agreeing})
 	list := []string{"files__read", "files__write", "files"}
 	f := host.Filter{Tools: list[:2:2], Exclude: list[1:2], Categories: list[2:]}
 	c := catalog(t, h, f)
@@ -121,7 +127,8 @@ func TestCatalogIsImmutable(t *testing.T) {
 
 func TestNarrow(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, map[string]host.Plugin{"files": files(), "shell": answering(sdk.Text("done"), nil, writes("exec"))}, host.Options{Approver: agreeing})
+	h := newHost(t, map[string]host.Plugin{"files": files(), "shell": answering(sdk.Text("done"), nil, writes("exec"))},
+		host.Options{Approver: agreeing})
 	narrow := func(c *host.Catalog, f host.Filter) *host.Catalog {
 		n, err := c.Narrow(f)
 		if err != nil {
@@ -146,7 +153,8 @@ func TestNarrow(t *testing.T) {
 		tools, _ := k.c.Tools(t.Context())
 		diff(t, k.want, names(tools))
 	}
-	one, two := narrow(wider, host.Filter{Tools: []string{"files__read"}}), narrow(wider, host.Filter{Tools: []string{"files__index"}})
+	one, two := narrow(wider, host.Filter{Tools: []string{"files__read"}}),
+		narrow(wider, host.Filter{Tools: []string{"files__index"}})
 	succeeded(t, one.Call(t.Context(), call("files__read", "")))
 	succeeded(t, two.Call(t.Context(), call("files__index", "")))
 	failed(t, wider.Call(t.Context(), call("shell__exec", "")), sdk.CodeNotInCatalog)
@@ -169,8 +177,10 @@ func TestCatalogGoesWithTheCall(t *testing.T) {
 			return &sdk.Result{Error: h.Call(ctx, inner).Error}, nil
 		}
 	}
-	h = single(t, answering(sdk.Text("done"), nil, tool("front"), tool("back")), host.Options{Middleware: []host.Middleware{again}})
-	failed(t, catalog(t, h, host.Filter{Tools: []string{"test__front"}}).Call(t.Context(), call("test__front", "")), sdk.CodeNotInCatalog)
+	h = single(t, answering(sdk.Text("done"), nil, tool("front"), tool("back")),
+		host.Options{Middleware: []host.Middleware{again}})
+	failed(t, catalog(t, h, host.Filter{Tools: []string{"test__front"}}).Call(t.Context(), call("test__front", "")),
+		sdk.CodeNotInCatalog)
 	succeeded(t, catalog(t, h, host.Filter{}).Call(t.Context(), call("test__front", "")))
 }
 
@@ -273,35 +283,41 @@ func files() *fake {
 
 func TestFilter(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, map[string]host.Plugin{"files": files(), "shell": answering(sdk.Text("done"), nil, writes("exec"))}, host.Options{Approver: agreeing})
+	h := newHost(t, map[string]host.Plugin{"files": files(), "shell": answering(sdk.Text("done"), nil, writes("exec"))},
+		host.Options{Approver: agreeing})
 	all := []string{"files__index", "files__plain", "files__read", "files__write", "shell__exec"}
 	cases := map[string]struct {
 		filter host.Filter
 		want   []string
 	}{
-		"zero":                   {host.Filter{}, all},
-		"no tools":               {host.Filter{Tools: []string{}}, nil},
-		"one name":               {host.Filter{Tools: []string{"files__read"}}, []string{"files__read"}},
-		"a plugin":               {host.Filter{Tools: []string{"shell__*"}}, []string{"shell__exec"}},
-		"everything":             {host.Filter{Tools: []string{"*"}}, all},
-		"the end":                {host.Filter{Tools: []string{"*e"}}, []string{"files__write"}},
-		"one of several":         {host.Filter{Tools: []string{"files__[p-r]*"}}, []string{"files__plain", "files__read"}},
-		"question mark":          {host.Filter{Tools: []string{"?hell__exec", "files__rea?"}}, []string{"files__read", "shell__exec"}},
-		"a backslash":            {host.Filter{Tools: []string{`\files__read`}}, []string{"files__read"}},
-		"a plugin is no tool":    {host.Filter{Tools: []string{"files", "exec", "__", ""}}, nil},
-		"exclude":                {host.Filter{Exclude: []string{"files__*"}}, []string{"shell__exec"}},
-		"exclude wins":           {host.Filter{Tools: []string{"files__read", "shell__exec"}, Exclude: []string{"*__exec"}}, []string{"files__read"}},
-		"exclude everything":     {host.Filter{Exclude: []string{"**"}}, nil},
-		"exclude nothing":        {host.Filter{Exclude: []string{}}, all},
-		"read-only":              {host.Filter{ReadOnly: true}, []string{"files__index", "files__read"}},
-		"categories":             {host.Filter{Categories: []string{"search", "none"}}, []string{"files__index"}},
-		"no category told":       {host.Filter{Categories: []string{""}}, []string{"files__plain", "shell__exec"}},
-		"no categories":          {host.Filter{Categories: []string{}}, nil},
-		"free":                   {host.Filter{MaxCostTier: sdk.Free}, []string{"files__read"}},
-		"cheap":                  {host.Filter{MaxCostTier: sdk.Cheap}, []string{"files__plain", "files__read", "files__write", "shell__exec"}},
-		"expensive":              {host.Filter{MaxCostTier: sdk.Expensive}, all},
-		"own condition":          {host.Filter{Match: func(t *host.Tool) bool { return t.Plugin == "shell" }}, []string{"shell__exec"}},
-		"all conditions at once": {host.Filter{Tools: []string{"files__*"}, Exclude: []string{"*__index"}, ReadOnly: true, Categories: []string{"files"}, MaxCostTier: sdk.Cheap}, []string{"files__read"}},
+		"zero":           {host.Filter{}, all},
+		"no tools":       {host.Filter{Tools: []string{}}, nil},
+		"one name":       {host.Filter{Tools: []string{"files__read"}}, []string{"files__read"}},
+		"a plugin":       {host.Filter{Tools: []string{"shell__*"}}, []string{"shell__exec"}},
+		"everything":     {host.Filter{Tools: []string{"*"}}, all},
+		"the end":        {host.Filter{Tools: []string{"*e"}}, []string{"files__write"}},
+		"one of several": {host.Filter{Tools: []string{"files__[p-r]*"}}, []string{"files__plain", "files__read"}},
+		"question mark": {host.Filter{Tools: []string{"?hell__exec", "files__rea?"}},
+			[]string{"files__read", "shell__exec"}},
+		"a backslash":         {host.Filter{Tools: []string{`\files__read`}}, []string{"files__read"}},
+		"a plugin is no tool": {host.Filter{Tools: []string{"files", "exec", "__", ""}}, nil},
+		"exclude":             {host.Filter{Exclude: []string{"files__*"}}, []string{"shell__exec"}},
+		"exclude wins": {host.Filter{Tools: []string{"files__read", "shell__exec"}, Exclude: []string{"*__exec"}},
+			[]string{"files__read"}},
+		"exclude everything": {host.Filter{Exclude: []string{"**"}}, nil},
+		"exclude nothing":    {host.Filter{Exclude: []string{}}, all},
+		"read-only":          {host.Filter{ReadOnly: true}, []string{"files__index", "files__read"}},
+		"categories":         {host.Filter{Categories: []string{"search", "none"}}, []string{"files__index"}},
+		"no category told":   {host.Filter{Categories: []string{""}}, []string{"files__plain", "shell__exec"}},
+		"no categories":      {host.Filter{Categories: []string{}}, nil},
+		"free":               {host.Filter{MaxCostTier: sdk.Free}, []string{"files__read"}},
+		"cheap": {host.Filter{MaxCostTier: sdk.Cheap},
+			[]string{"files__plain", "files__read", "files__write", "shell__exec"}},
+		"expensive": {host.Filter{MaxCostTier: sdk.Expensive}, all},
+		"own condition": {host.Filter{Match: func(t *host.Tool) bool { return t.Plugin == "shell" }},
+			[]string{"shell__exec"}},
+		"all conditions at once": {host.Filter{Tools: []string{"files__*"}, Exclude: []string{"*__index"}, ReadOnly: true,
+			Categories: []string{"files"}, MaxCostTier: sdk.Cheap}, []string{"files__read"}},
 	}
 	for name, k := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -332,7 +348,8 @@ func TestBadFilter(t *testing.T) {
 	h := single(t, answering(nil, nil), host.Options{Approver: agreeing})
 	good := catalog(t, h, host.Filter{})
 	f := host.Filter{Tools: []string{"ok__*", "[a"}, Exclude: []string{`x\`}, MaxCostTier: "dear"}
-	for name, build := range map[string]func(host.Filter) (*host.Catalog, error){"Catalog": h.Catalog, "Narrow": good.Narrow} {
+	for name, build := range map[string]func(host.Filter) (*host.Catalog, error){"Catalog": h.Catalog,
+		"Narrow": good.Narrow} {
 		c, err := build(f)
 		if c != nil || err == nil {
 			t.Fatalf("%s makes %v, %v", name, c, err)
@@ -367,7 +384,8 @@ func TestCatalogStartsNoOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			plugins := map[string]*fake{"read": answering(nil, nil), "reader": answering(nil, nil), "shell": answering(nil, nil)}
-			h := newHost(t, map[string]host.Plugin{"read": plugins["read"], "reader": plugins["reader"], "shell": plugins["shell"]}, host.Options{Approver: agreeing})
+			h := newHost(t, map[string]host.Plugin{"read": plugins["read"], "reader": plugins["reader"],
+				"shell": plugins["shell"]}, host.Options{Approver: agreeing})
 			c := catalog(t, h, k.filter)
 			c.Tools(t.Context())
 			c.Search(t.Context(), "run", 0)
@@ -392,9 +410,11 @@ func TestUnmatched(t *testing.T) {
 	down := &fake{list: func(context.Context) ([]sdk.Tool, error) { return nil, errors.New("no tools today") }}
 	untouched := answering(nil, nil)
 	broken := answering(nil, nil, tool("run"), sdk.Tool{Name: "broken", Description: "for tests"})
-	h := newHost(t, map[string]host.Plugin{"files": files(), "down": down, "broken": broken, "untouched": untouched}, host.Options{})
+	h := newHost(t, map[string]host.Plugin{"files": files(), "down": down, "broken": broken, "untouched": untouched},
+		host.Options{})
 	c := catalog(t, h, host.Filter{
-		Tools:   []string{"files__read", "files__raed", "file__*", "down__anything", "dwon__*", "broken__broken", "files__raed", ""},
+		Tools: []string{"files__read", "files__raed", "file__*", "down__anything", "dwon__*", "broken__broken",
+			"files__raed", ""},
 		Exclude: []string{"files__write", "files__wr", "down*", "files"},
 	})
 	c, err := c.Narrow(host.Filter{Tools: []string{"files__*", "*__nosuch"}, ReadOnly: true})
@@ -413,7 +433,8 @@ func TestUnmatchedStartsNoOthers(t *testing.T) {
 	t.Parallel()
 	own, other := answering(nil, nil), answering(nil, nil)
 	h := newHost(t, map[string]host.Plugin{"own": own, "other": other}, host.Options{})
-	diff(t, []string{"own__nosuch"}, catalog(t, h, host.Filter{Tools: []string{"own__nosuch", "own__*"}}).Unmatched(t.Context()))
+	diff(t, []string{"own__nosuch"},
+		catalog(t, h, host.Filter{Tools: []string{"own__nosuch", "own__*"}}).Unmatched(t.Context()))
 	if own.listed.Load() != 1 || other.listed.Load() != 0 {
 		t.Errorf("own was asked %d times, the other %d", own.listed.Load(), other.listed.Load())
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Definition writes all that a plugin says of a tool as JSON, in one form whatever the white space, escapes and order of its
-// schemas, and returns the SHA-256 of that, in hex. The hash identifies the definition in Options.Pins.
+// Definition writes all that a plugin says of a tool as JSON, in one form whatever the white space, escapes and order
+// of its schemas, and returns the SHA-256 of that, in hex. The hash identifies the definition in Options.Pins.
 func Definition(t sdk.Tool) (definition json.RawMessage, hash string) {
 	definition = canonical(t)
 	return definition, hashOf(definition)
@@ -42,8 +42,8 @@ type pins struct {
 	recall func(hash string) json.RawMessage
 }
 
-// check refuses a tool that the lock does not have. What the tool says of itself is not in the error: it may be meant for the
-// model that reads it.
+// check refuses a tool that the lock does not have. What the tool says of itself is not in the error: it may be meant
+// for the model that reads it.
 func (p pins) check(t sdk.Tool, name, plugin string) *sdk.Error {
 	if p.hashes == nil {
 		return nil
@@ -72,7 +72,8 @@ func (p pins) difference(locked, hash string, now json.RawMessage) string {
 	}
 	var a, b map[string]json.RawMessage
 	if hashOf(old) != locked || json.Unmarshal(old, &a) != nil || json.Unmarshal(now, &b) != nil {
-		return "definition is not the one that was locked: it has the hash " + hash[:12] + "…, not " + locked[:min(len(locked), 12)] + "…"
+		return "definition is not the one that was locked: it has the hash " + hash[:12] + "…, not " +
+			locked[:min(len(locked), 12)] + "…"
 	}
 	parts := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.Sort(parts)

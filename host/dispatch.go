@@ -36,7 +36,8 @@ const maxTimeout = time.Hour
 
 // timeout is the caller's, else the user's setting, else the tool's, else the host's.
 func (h *snapshot) timeout(c *Call) time.Duration {
-	return min(maxTimeout, firstPositive(c.Timeout, h.options.Tools[c.Tool].Timeout, c.Definition.Timeout, h.options.DefaultTimeout))
+	return min(maxTimeout, firstPositive(c.Timeout, h.options.Tools[c.Tool].Timeout, c.Definition.Timeout,
+		h.options.DefaultTimeout))
 }
 
 // timed sets the call's deadline, which starts only now: its timeout, less the time of its preview.
@@ -80,7 +81,8 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 		ctx = context.WithValue(ctx, catalogKey{}, c.catalog)
 	}
 	result, err := c.Definition.plugin.Call(ctx, r)
-	if e := asError(err); e != nil && e.Name == client.NameListedOtherwise { // the event of the change may still be on its way
+	// The event of a change may still be on its way.
+	if e := asError(err); e != nil && e.Name == client.NameListedOtherwise {
 		if l := h.now.Load().listing(c.Definition.Plugin); l != nil && l.load().tools[c.Tool] == c.Definition {
 			l.drop()
 			h.reportChanged(l.name)
@@ -93,17 +95,19 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 // toRequest is the call as the plugin sees it, with its own copy of the arguments.
 func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {
 	if !filepath.IsAbs(c.Workdir) {
-		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run", c.Workdir)
+		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run",
+			c.Workdir)
 	}
-	return &sdk.Request{CallID: c.ID, Tool: c.Definition.declared.Name, Arguments: bytes.Clone(c.Arguments), Workdir: c.Workdir,
-		SessionID: c.SessionID, SingleCall: h.options.SingleCall, LeaveOut: c.leaveOut, Roots: c.roots, Listed: c.Definition.declared}, nil
+	return &sdk.Request{CallID: c.ID, SessionID: c.SessionID, Workdir: c.Workdir, SingleCall: h.options.SingleCall,
+		Tool: c.Definition.declared.Name, Listed: c.Definition.declared,
+		Arguments: bytes.Clone(c.Arguments), LeaveOut: c.leaveOut, Roots: c.roots}, nil
 }
 
 // maxLogText is how many characters of a plugin's log line are kept, and of its attributes.
 const maxLogText = 4000
 
-// forwardEvents returns what receives the plugin's events: they go to the caller, and log lines to the log too, at level warn
-// at most.
+// forwardEvents returns what receives the plugin's events: they go to the caller, and log lines to the log too, at
+// level warn at most.
 func (h *snapshot) forwardEvents(ctx context.Context, c *Call) func(sdk.Event) {
 	return func(e sdk.Event) {
 		if e.Type == sdk.EventLog {
@@ -114,8 +118,8 @@ func (h *snapshot) forwardEvents(ctx context.Context, c *Call) func(sdk.Event) {
 	}
 }
 
-// checkResult drops the parts of a result that are invalid, and reports it: an empty success would hide that. The sdk has
-// done so for plugins behind the wire.
+// checkResult drops the parts of a result that are invalid, and reports it: an empty success would hide that. The sdk
+// has done so for plugins behind the wire.
 func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 	if result == nil || err != nil {
 		return result, err
@@ -139,13 +143,14 @@ func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 		out.Error.Message += "; besides, the result is broken: " + broken.Error()
 		return &out, nil //nolint:nilerr // the tool's own error says more, and says this too
 	}
-	e := fail(sdk.CodeProtocol, "BrokenResult", "the result is broken: %s; the tool has run, and the valid parts of its result are kept", broken)
+	e := fail(sdk.CodeProtocol, "BrokenResult",
+		"the result is broken: %s; the tool has run, and the valid parts of its result are kept", broken)
 	e.Suggestion = "Find out what the call has done before you make it again."
 	return &out, e
 }
 
-// checkOutput validates a structured result against the tool's output schema. The call has run, so the model still reads the
-// content; programs get no JSON that the schema does not promise.
+// checkOutput validates a structured result against the tool's output schema. The call has run, so the model still
+// reads the content; programs get no JSON that the schema does not promise.
 func (c *Call) checkOutput(result *sdk.Result, err error) (*sdk.Result, error) {
 	output := c.Definition.output
 	if output == nil || result == nil || result.Error != nil || result.Structured == nil || err != nil {
@@ -157,7 +162,8 @@ func (c *Call) checkOutput(result *sdk.Result, err error) (*sdk.Result, error) {
 	}
 	out := *result
 	out.Structured = nil
-	e := fail(sdk.CodeProtocol, "InvalidOutput", "%s has run, but its structured result does not fit its output schema and is left out: %s", c.Tool, invalid)
+	e := fail(sdk.CodeProtocol, "InvalidOutput",
+		"%s has run, but its structured result does not fit its output schema and is left out: %s", c.Tool, invalid)
 	e.Suggestion = "Read the content instead. Find out what the call has done before you make it again."
 	return &out, e
 }

@@ -34,7 +34,8 @@ func TestWhoseTimeoutHolds(t *testing.T) {
 					got = time.Until(deadline)
 					return nil, nil
 				}, definition)
-				h := single(t, p, host.Options{DefaultTimeout: c.host, Tools: map[string]host.ToolOptions{"test__run": {Timeout: c.user}}})
+				h := single(t, p, host.Options{DefaultTimeout: c.host,
+					Tools: map[string]host.ToolOptions{"test__run": {Timeout: c.user}}})
 				succeeded(t, h.Call(t.Context(), host.Call{Tool: "test__run", Timeout: c.caller}))
 				if got != c.want {
 					t.Errorf("the tool has %s, want %s", got, c.want)
@@ -63,7 +64,8 @@ func TestTimeout(t *testing.T) {
 				h := single(t, waiting(end), host.Options{DefaultTimeout: 90 * time.Second})
 				r := h.Call(t.Context(), call("test__run", ""))
 				diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout",
-					Message:    "test__run took longer than its limit of 1m30s and was stopped. It is not known whether the call has done its work, or a part: check before you repeat it.",
+					Message: "test__run took longer than its limit of 1m30s and was stopped. It is not known whether the call " +
+						"has done its work, or a part: check before you repeat it.",
 					Outcome:    sdk.OutcomeUnknown,
 					Suggestion: "Ask for less at once, or for a longer timeout.", Details: []byte(`{"timeout_ms":90000}`)},
 					failed(t, r, sdk.CodeTimeout))
@@ -89,8 +91,8 @@ func TestDeadlineOfTheCaller(t *testing.T) {
 	})
 }
 
-// What a tool answers after its deadline is still the best answer there is. The host waits for plugins: those that it is
-// made for return when their context ends.
+// What a tool answers after its deadline is still the best answer there is. The host waits for plugins: those that it
+// is made for return when their context ends.
 func TestAnswerAfterTheDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := single(t, calling(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
@@ -151,7 +153,8 @@ func TestCancel(t *testing.T) {
 	within(t, 10*time.Second, "the answer", func() {
 		r := h.Call(ctx, c)
 		e := failed(t, r, sdk.CodeCanceled)
-		if e.Message != "the call was canceled. It is not known whether the call has done its work, or a part: check before you repeat it." || e.Outcome != sdk.OutcomeUnknown || r.Attempts != 1 {
+		if e.Message != "the call was canceled. It is not known whether the call has done its work, or a part: check "+
+			"before you repeat it." || e.Outcome != sdk.OutcomeUnknown || r.Attempts != 1 {
 			t.Errorf("result %+v, error %+v", r, e)
 		}
 	})
@@ -165,14 +168,16 @@ func TestBrokenResults(t *testing.T) {
 		"too deep":   {Structured: json.RawMessage(strings.Repeat("[", 100) + strings.Repeat("]", 100))},
 		"a part":     {Content: []sdk.Content{{Type: "chart", Raw: json.RawMessage(`{`)}}},
 		"an image":   {Content: []sdk.Content{{Type: "image"}}},
-		"beside":     {Content: []sdk.Content{{Type: "image"}, sdk.TextContent("good")}, Structured: json.RawMessage(`{"a":1}`)},
+		"beside": {Content: []sdk.Content{{Type: "image"}, sdk.TextContent("good")},
+			Structured: json.RawMessage(`{"a":1}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := single(t, answering(r, nil), host.Options{})
 			got := h.Call(t.Context(), call("test__run", ""))
 			e := failed(t, got, sdk.CodeProtocol)
-			if e.Name != "BrokenResult" || e.Outcome != sdk.OutcomeFailed || name == "beside" && (got.Content[0].Text != "good" || string(got.Structured) != `{"a":1}`) {
+			if e.Name != "BrokenResult" || e.Outcome != sdk.OutcomeFailed || name == "beside" &&
+				(got.Content[0].Text != "good" || string(got.Structured) != `{"a":1}`) {
 				t.Errorf("error %+v of %+v", e, got)
 			}
 			if _, err := json.Marshal(got); err != nil {

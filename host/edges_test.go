@@ -26,9 +26,10 @@ func numbered(n int) (out []sdk.Tool) {
 func TestLimitOfTools(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int][]string{
-		256:    nil,
-		257:    {`plugin "test" declares 257 tools, at most 256 are allowed: those from "t00256" on, by name, are left out`},
-		10_000: {`plugin "test" declares 10000 tools, at most 256 are allowed: those from "t00256" on, by name, are left out`},
+		256: nil,
+		257: {`plugin "test" declares 257 tools, at most 256 are allowed: those from "t00256" on, by name, are left out`},
+		10_000: {`plugin "test" declares 10000 tools, at most 256 are allowed: those from "t00256" on, by name, are left ` +
+			`out`},
 	} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +60,8 @@ func TestSurplusInACatalog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tools, problems := c.Tools(t.Context()); len(tools) != 0 || len(problems) != 1 || !strings.Contains(problems[0].Error(), "declares 300 tools") {
+	if tools, problems := c.Tools(t.Context()); len(tools) != 0 || len(problems) != 1 ||
+		!strings.Contains(problems[0].Error(), "declares 300 tools") {
 		t.Errorf("tools %v, problems %v", names(tools), problems)
 	}
 }
@@ -85,15 +87,19 @@ func TestLimitsOfDefinitions(t *testing.T) {
 		with  func(n int, d *sdk.Tool)
 		words string
 	}{
-		"title":         {256, func(n int, d *sdk.Tool) { d.Title = xs(n) }, "the title has 257 bytes; the limit is 256"},
-		"description":   {8192, func(n int, d *sdk.Tool) { d.Description = xs(n) }, "the description has 8193 bytes; the limit is 8192"},
-		"category":      {64, func(n int, d *sdk.Tool) { d.Category = xs(n) }, "the category has 65 bytes; the limit is 64"},
-		"input schema":  {65536, func(n int, d *sdk.Tool) { d.InputSchema = schema(n) }, "is 65537 bytes long, the limit is 65536"},
-		"output schema": {65536, func(n int, d *sdk.Tool) { d.OutputSchema = schema(n) }, "is 65537 bytes long, the limit is 65536"},
+		"title": {256, func(n int, d *sdk.Tool) { d.Title = xs(n) }, "the title has 257 bytes; the limit is 256"},
+		"description": {8192, func(n int, d *sdk.Tool) { d.Description = xs(n) },
+			"the description has 8193 bytes; the limit is 8192"},
+		"category": {64, func(n int, d *sdk.Tool) { d.Category = xs(n) }, "the category has 65 bytes; the limit is 64"},
+		"input schema": {65536, func(n int, d *sdk.Tool) { d.InputSchema = schema(n) },
+			"is 65537 bytes long, the limit is 65536"},
+		"output schema": {65536, func(n int, d *sdk.Tool) { d.OutputSchema = schema(n) },
+			"is 65537 bytes long, the limit is 65536"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			within, over := toolWith("within", func(d *sdk.Tool) { c.with(c.limit, d) }), toolWith("over", func(d *sdk.Tool) { c.with(c.limit+1, d) })
+			within, over := toolWith("within", func(d *sdk.Tool) { c.with(c.limit, d) }),
+				toolWith("over", func(d *sdk.Tool) { c.with(c.limit+1, d) })
 			h := single(t, answering(sdk.Text("fine"), nil, within, over), host.Options{})
 			tools, problems := h.Tools(t.Context())
 			diff(t, []string{"test__within"}, names(tools))
@@ -122,7 +128,8 @@ func TestLimitsOfACallsNames(t *testing.T) {
 		c.with(c.limit+1, &over)
 		succeeded(t, h.Call(t.Context(), within))
 		e := failed(t, h.Call(t.Context(), over), sdk.CodeInvalidArgs)
-		if want := fmt.Sprintf("the %s has %d bytes, at most %d are allowed; nothing was run", name, c.limit+1, c.limit); e.Message != want {
+		if want := fmt.Sprintf("the %s has %d bytes, at most %d are allowed; nothing was run", name, c.limit+1,
+			c.limit); e.Message != want {
 			t.Errorf("%q, want %q", e.Message, want)
 		}
 	}
@@ -146,8 +153,9 @@ func TestHelpURLs(t *testing.T) {
 	t.Parallel()
 	const site = "https://example.com/"
 	for link, stays := range map[string]bool{
-		"": true, site: true, site + xs(2048-len(site)): true, site + xs(2049-len(site)): false, "javascript:alert(1)": false, "file:///etc/passwd": false,
-		"https:///a": false, site + "\u202e": false, site + "\x1b[2J": false, "see there": false,
+		"": true, site: true, site + xs(2048-len(site)): true, site + xs(2049-len(site)): false, "javascript:alert(1)": false,
+		"file:///etc/passwd": false,
+		"https:///a":         false, site + "\u202e": false, site + "\x1b[2J": false, "see there": false,
 	} {
 		h := single(t, answering(&sdk.Result{Error: &sdk.Error{Message: "m", HelpURL: link}}, nil), host.Options{})
 		e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeTool)
@@ -173,10 +181,11 @@ func TestOutputSchema(t *testing.T) {
 		result *sdk.Result
 		words  string // "" when it fits
 	}{
-		"fits":             {structured(`{"n":1}`), ""},
-		"none":             {sdk.Text("as text"), ""},
-		"of a failure":     {&sdk.Result{Error: &sdk.Error{Message: "m"}, Structured: json.RawMessage(`{}`)}, ""},
-		"lacks a member":   {structured(`{}`), `does not fit its output schema and is left out: required property "n" is missing`},
+		"fits":         {structured(`{"n":1}`), ""},
+		"none":         {sdk.Text("as text"), ""},
+		"of a failure": {&sdk.Result{Error: &sdk.Error{Message: "m"}, Structured: json.RawMessage(`{}`)}, ""},
+		"lacks a member": {structured(`{}`),
+			`does not fit its output schema and is left out: required property "n" is missing`},
 		"of another type":  {structured(`{"n":"1"}`), "n: must be a number"},
 		"absurd number":    {structured(`{"n":1e1000000}`), "too large an exponent"},
 		"doubled names":    {structured(`{"n":1,"n":2}`), "given twice"},
@@ -211,7 +220,8 @@ func TestPluginsReasonIsCut(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{1000: xs(1000), 1001: xs(1000) + "... (truncated)"} {
 		p := reasoning{answering(sdk.Text("done"), nil, toolWith("run", func(d *sdk.Tool) { d.Previews = true })), xs(n)}
-		e := failed(t, single(t, p, host.Options{ErrorMessageLimit: 5000}).Call(t.Context(), call("test__run", "")), sdk.CodeDenied)
+		e := failed(t, single(t, p, host.Options{ErrorMessageLimit: 5000}).Call(t.Context(), call("test__run", "")),
+			sdk.CodeDenied)
 		var details struct{ Reason string }
 		if err := json.Unmarshal(e.Details, &details); err != nil || details.Reason != want {
 			t.Errorf("%d characters become %d", n, len(details.Reason))

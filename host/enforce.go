@@ -72,8 +72,8 @@ func (c *Call) query() *policy.Query {
 	}
 }
 
-// Explain returns the decision on a call as far as it is known without a preview or a person. The error is the one that the
-// call would end with before it came to a decision.
+// Explain returns the decision on a call as far as it is known without a preview or a person. The error is the one that
+// the call would end with before it came to a decision.
 func (c *Catalog) Explain(ctx context.Context, call Call) (policy.Decision, error) {
 	call.catalog = c
 	return c.host.Explain(ctx, call)
@@ -91,7 +91,8 @@ func (h *Host) Explain(ctx context.Context, c Call) (policy.Decision, error) {
 	return c.Decision, err
 }
 
-// hides reports tools that are not offered: those of which the policy denies every call, and those that this host cannot run.
+// hides reports tools that are not offered: those of which the policy denies every call, and those that this host
+// cannot run.
 func (h *snapshot) hides(t *Tool) bool {
 	if isBuiltIn(t.plugin) || h.options.SingleCall && t.Stateful { // deferred catalogs list the built-in one
 		return true
@@ -161,7 +162,8 @@ func (m Mode) apply(d policy.Decision, q *policy.Query) policy.Decision {
 func ReadOnlyLayer(name string) policy.Layer {
 	return policy.Layer{Name: name, Rules: []policy.Rule{
 		{Name: "reads", Hints: policy.Hints{ReadOnly: sdk.Yes}, Effect: policy.Allow, Reason: "the tool only reads"},
-		{Name: "commands-that-read", Categories: []string{shelltool.Category}, Judge: judgeReading, Reason: "only commands that read may run here"},
+		{Name: "commands-that-read", Categories: []string{shelltool.Category}, Judge: judgeReading,
+			Reason: "only commands that read may run here"},
 		{Name: "nothing-else", Effect: policy.Deny, Reason: "only calls that read are allowed here"},
 	}}
 }

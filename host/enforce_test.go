@@ -12,7 +12,8 @@ import (
 func TestPluginThatIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	p := answering(sdk.Text("done"), nil, toolWith("run", func(d *sdk.Tool) { d.Category, d.CostTier = "edit", sdk.Free }))
-	h := single(t, p, host.Options{Mode: host.ModeAutoEdit, Plugins: map[string]host.PluginOptions{"test": {IgnoreHints: true}}})
+	h := single(t, p, host.Options{Mode: host.ModeAutoEdit,
+		Plugins: map[string]host.PluginOptions{"test": {IgnoreHints: true}}})
 	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeApprovalUnavailable)
 	tools, _ := h.Tools(t.Context())
 	if got := tools[0]; got.Hints != (sdk.Hints{}) || got.Category != "" || got.CostTier != "" {
@@ -22,10 +23,12 @@ func TestPluginThatIsNotBelieved(t *testing.T) {
 
 func TestDenied(t *testing.T) {
 	t.Parallel()
-	rules := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "no-runs", Source: "config.hcl:7", Effect: policy.Deny, Reason: "it is late"}}}))
+	rules := must(policy.New(policy.Layer{Name: "user",
+		Rules: []policy.Rule{{Name: "no-runs", Source: "config.hcl:7", Effect: policy.Deny, Reason: "it is late"}}}))
 	p := echoing()
 	e := failed(t, single(t, p, host.Options{Policy: rules}).Call(t.Context(), call("test__run", "")), sdk.CodeDenied)
-	diff(t, `test__run was denied by rule "no-runs" of the user layer (config.hcl:7): it is late; nothing was run`, e.Message)
+	diff(t, `test__run was denied by rule "no-runs" of the user layer (config.hcl:7): it is late; nothing was run`,
+		e.Message)
 	diff(t, `{"layer":"user","reason":"it is late","rule":"no-runs","source":"config.hcl:7"}`, string(e.Details))
 	if p.called.Load() != 0 {
 		t.Error("it ran")
@@ -58,11 +61,14 @@ func TestExplain(t *testing.T) {
 
 func TestDeniedToolsAreNotListed(t *testing.T) {
 	t.Parallel()
-	sometimes := policy.Rule{Name: "sometimes", Tools: []string{"test__b"}, Effect: policy.Deny, When: func(*policy.Query) (policy.Truth, error) { return policy.Yes, nil }}
+	sometimes := policy.Rule{Name: "sometimes", Tools: []string{"test__b"}, Effect: policy.Deny,
+		When: func(*policy.Query) (policy.Truth, error) { return policy.Yes, nil }}
 	h := single(t, echoing(tool("a"), tool("b"), tool("c"), tool("d"), tool("e")), host.Options{Policy: must(policy.New(
 		policy.Layer{Name: "user", Rules: []policy.Rule{
-			{Name: "a", Tools: []string{"test__a"}, Effect: policy.Deny}, sometimes, {Name: "strangers", Callers: []string{"x"}, Tools: []string{"test__c"}, Effect: policy.Allow},
-			{Name: "c", Tools: []string{"test__c"}, Effect: policy.Deny}, {Name: "not-a-reader", Hints: policy.Hints{ReadOnly: sdk.No}, Effect: policy.Deny},
+			{Name: "a", Tools: []string{"test__a"}, Effect: policy.Deny}, sometimes,
+			{Name: "strangers", Callers: []string{"x"}, Tools: []string{"test__c"}, Effect: policy.Allow},
+			{Name: "c", Tools: []string{"test__c"}, Effect: policy.Deny},
+			{Name: "not-a-reader", Hints: policy.Hints{ReadOnly: sdk.No}, Effect: policy.Deny},
 		}},
 		policy.Layer{Name: "session", Rules: []policy.Rule{{Name: "e", Tools: []string{"test__e"}, Effect: policy.Deny}}}))})
 	tools, problems := h.Tools(t.Context())
@@ -93,12 +99,13 @@ func TestFloor(t *testing.T) {
 		tool, arguments string
 		denied          bool
 	}{
-		"a shell":                       {"exec", `{"command":"rm -rf /"}`, true},
-		"behind sudo":                   {"exec", `{"command":"cd /tmp && sudo rm -rf --no-preserve-root /"}`, true},
-		"in a folder":                   {"exec", `{"command":"rm -rf *","workdir":"/"}`, true},
-		"typed into a shell":            {"exec", `{"command":"bash","stdin":"rm -rf ~"}`, true},
-		"typed into another program":    {"exec", `{"command":"cat","stdin":"rm -rf ~"}`, false},
-		"a script in a language":        {"exec", `{"command":"import os\nos.system('rm -rf /')","interpreter":"python3"}`, true},
+		"a shell":                    {"exec", `{"command":"rm -rf /"}`, true},
+		"behind sudo":                {"exec", `{"command":"cd /tmp && sudo rm -rf --no-preserve-root /"}`, true},
+		"in a folder":                {"exec", `{"command":"rm -rf *","workdir":"/"}`, true},
+		"typed into a shell":         {"exec", `{"command":"bash","stdin":"rm -rf ~"}`, true},
+		"typed into another program": {"exec", `{"command":"cat","stdin":"rm -rf ~"}`, false},
+		"a script in a language": {"exec", `{"command":"import os\nos.system('rm -rf /')","interpreter":"python3"}`,
+			true},
 		"a script that prints it":       {"exec", `{"command":"print('rm -rf /')","interpreter":"python3"}`, false},
 		"another tool":                  {"run", `{"command":"mkfs.ext4 /dev/sda1"}`, true},
 		"another tool, by other names":  {"run", `{"cmd":":(){ :|:& };:"}`, true},
@@ -112,7 +119,8 @@ func TestFloor(t *testing.T) {
 			t.Parallel()
 			for _, mode := range []host.Mode{host.ModeAsk, host.ModeAutoEdit} {
 				a := &asked{answers: []host.Answer{host.Yes(), host.Yes()}}
-				r := single(t, tools(), host.Options{Policy: allows, Mode: mode, Approver: a}).Call(t.Context(), call("test__"+c.tool, c.arguments))
+				r := single(t, tools(), host.Options{Policy: allows, Mode: mode, Approver: a}).Call(t.Context(),
+					call("test__"+c.tool, c.arguments))
 				if !c.denied {
 					succeeded(t, r)
 					continue
@@ -122,7 +130,8 @@ func TestFloor(t *testing.T) {
 					t.Errorf("mode %s: asked %d times: %s", mode, len(a.questions), e.Message)
 				}
 			}
-			succeeded(t, single(t, tools(), host.Options{Policy: allows, WithoutFloor: true}).Call(t.Context(), call("test__"+c.tool, c.arguments)))
+			succeeded(t, single(t, tools(), host.Options{Policy: allows, WithoutFloor: true}).Call(t.Context(),
+				call("test__"+c.tool, c.arguments)))
 		})
 	}
 }

@@ -18,19 +18,20 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Plugin is a running set of tools. *supervise.Process is one. Its methods may be called concurrently, and return soon
-// after their context ends: the host waits for them, also past a deadline.
+// A Plugin is a running set of tools. *supervise.Process is one. Its methods may be called concurrently, and return
+// soon after their context ends: the host waits for them, also past a deadline.
 type Plugin interface {
 	// Tools returns the definitions of its tools.
 	Tools(ctx context.Context) ([]sdk.Tool, error)
-	// Call runs one tool. A tool that fails is a result with an Error; an error of Call is an *sdk.Error with a code. Its Name
-	// is "ListedOtherwise" when the tool is not the one in r.Listed, and so did not run: the host relists the plugin.
+	// Call runs one tool. A tool that fails is a result with an Error; an error of Call is an *sdk.Error with a code. Its
+	// Name is "ListedOtherwise" when the tool is not the one in r.Listed, and so did not run: the host relists the plugin.
 	Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
 	// Close ends the plugin.
 	Close() error
 }
 
-// A Watcher is a Plugin that reports when its tools have changed. Watch calls changed each time and returns when ctx ends.
+// A Watcher is a Plugin that reports when its tools have changed. Watch calls changed each time and returns when ctx
+// ends.
 type Watcher interface {
 	Watch(ctx context.Context, changed func()) error
 }
@@ -58,7 +59,8 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 	if err := o.fillIn(); err != nil {
 		return nil, err
 	}
-	h := &Host{approvals: approvals{all: o.Remembered}, watches: map[string]watch{}, calls: queue.New("the host", "the host, for plugin")}
+	h := &Host{approvals: approvals{all: o.Remembered}, watches: map[string]watch{},
+		calls: queue.New("the host", "the host, for plugin")}
 	first, err := h.newSnapshot(plugins, o, nil)
 	if err != nil {
 		return nil, err
@@ -82,16 +84,16 @@ func (h *Host) call(ctx context.Context, c Call, item *batchItem) *Result {
 	return now.finish(&c, result, err, time.Since(started))
 }
 
-// Tools returns every tool of every plugin by full name, except those that the policy denies in any case, and errors for
-// plugins and tools that are left out. It lists the plugins that are not listed yet, concurrently, which starts them. The
-// tools belong to the host: do not change them.
+// Tools returns every tool of every plugin by full name, except those that the policy denies in any case, and errors
+// for plugins and tools that are left out. It lists the plugins that are not listed yet, concurrently, which starts
+// them. The tools belong to the host: do not change them.
 func (h *Host) Tools(ctx context.Context) ([]*Tool, []error) {
 	tools, problems, _ := h.now.Load().registry.all(ctx, nil)
 	return tools, problems
 }
 
-// A snapshot is a configuration snapshot: plugins, options, and the chain made of them, which hold until the next Reload. It
-// never changes, and a call uses one at a time.
+// A snapshot is a configuration snapshot: plugins, options, and the chain made of them, which hold until the next
+// Reload. It never changes, and a call uses one at a time.
 type snapshot struct {
 	*Host
 	options  Options
@@ -125,15 +127,17 @@ func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) 
 	return n, nil
 }
 
-// buildChain is the one place where the chain of a call is put together, outermost first. No step after approve may change
-// the arguments.
+// buildChain is the one place where the chain of a call is put together, outermost first. No step after approve may
+// change the arguments.
 func (h *snapshot) buildChain() {
 	outside := []Middleware{h.audit, h.outcome, h.guard, h.shed, h.open, h.shape}
 	if len(h.options.Middleware) > 0 {
-		outside = slices.Concat(outside, []Middleware{h.beforeMiddleware}, h.options.Middleware, []Middleware{h.afterMiddleware})
+		outside = slices.Concat(outside, []Middleware{h.beforeMiddleware}, h.options.Middleware,
+			[]Middleware{h.afterMiddleware})
 	}
 	known := []Middleware{h.lookup, h.admit}
-	inside := []Middleware{h.renew, h.parse, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit, h.record, h.start, h.timed}
+	inside := []Middleware{h.renew, h.parse, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit, h.record,
+		h.start, h.timed}
 	h.chain = wrap(h.dispatch, slices.Concat(outside, known, inside)...)
 	h.renewed = wrap(h.dispatch, slices.Concat(known, inside)...)
 	h.edited = wrap(h.dispatch, inside...)
@@ -155,7 +159,8 @@ func (h *snapshot) prepare(c *Call) *Call {
 func (h *snapshot) fillIn(c *Call) {
 	if c.catalog != nil {
 		d := c.catalog.defaults
-		c.Caller, c.SessionID, c.Workdir = cmp.Or(c.Caller, d.Caller), cmp.Or(c.SessionID, d.SessionID), cmp.Or(c.Workdir, d.Workdir)
+		c.Caller, c.SessionID, c.Workdir = cmp.Or(c.Caller, d.Caller), cmp.Or(c.SessionID, d.SessionID),
+			cmp.Or(c.Workdir, d.Workdir)
 	}
 	if c.ID == "" {
 		c.ID = newID()
@@ -207,8 +212,8 @@ func (h *Host) begin() bool {
 // closeGrace is how long Close waits for calls whose context has ended.
 const closeGrace = 5 * time.Second
 
-// Close lets no more calls in, ends those that run, and then closes all plugins. It waits five seconds at most for calls to
-// end. Closing again does nothing.
+// Close lets no more calls in, ends those that run, and then closes all plugins. It waits five seconds at most for
+// calls to end. Closing again does nothing.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	first := h.base.Err() == nil

@@ -51,7 +51,8 @@ func TestCallAfterClose(t *testing.T) {
 		}
 	}
 	e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeCanceled)
-	diff(t, &sdk.Error{Code: sdk.CodeCanceled, Name: "HostClosed", Message: "the host is closed; nothing was run", Outcome: sdk.OutcomeNotSent}, e)
+	diff(t, &sdk.Error{Code: sdk.CodeCanceled, Name: "HostClosed", Message: "the host is closed; nothing was run",
+		Outcome: sdk.OutcomeNotSent}, e)
 	if p.called.Load() != 0 || p.listed.Load() != 0 || p.closed.Load() != 1 {
 		t.Errorf("listed %d times, called %d, closed %d", p.listed.Load(), p.called.Load(), p.closed.Load())
 	}
@@ -182,14 +183,17 @@ func TestPanics(t *testing.T) {
 			h := single(t, c.plugin, host.Options{Logger: slogTo(log), Middleware: []host.Middleware{c.middleware}})
 			r := h.Call(t.Context(), host.Call{ID: "c-1", Tool: "test__run"})
 			e := failed(t, r, sdk.CodeInternal)
-			if !strings.HasPrefix(e.Message, "the call was stopped by a panic, which is a bug; the host's log tells more under call id c-1") || e.Name != "Panic" {
+			if !strings.HasPrefix(e.Message,
+				"the call was stopped by a panic, which is a bug; the host's log tells more under call id c-1") ||
+				e.Name != "Panic" {
 				t.Errorf("error %+v", e)
 			}
 			lines := log.named("a panic was caught", "call")
 			if len(lines) != 2 && (name != "in a receiver of events" || len(lines) != 3) { // it panics at the last word too
 				t.Fatalf("log %+v", log.all())
 			}
-			if attrs := lines[0].Attrs; attrs["call_id"] != "c-1" || attrs["panic"] == "" || !strings.Contains(attrs["stack"], ".go:") {
+			if attrs := lines[0].Attrs; attrs["call_id"] != "c-1" || attrs["panic"] == "" ||
+				!strings.Contains(attrs["stack"], ".go:") {
 				t.Errorf("log line %+v", lines[0])
 			}
 			if attrs := lines[1].Attrs; attrs["call_id"] != "c-1" || attrs["code"] != "E_INTERNAL" {
@@ -206,7 +210,8 @@ func TestPanicWhileListing(t *testing.T) {
 	bad := &fake{list: func(context.Context) ([]sdk.Tool, error) { panic("boom") }}
 	h := newHost(t, map[string]host.Plugin{"bad": bad, "good": answering(nil, nil)}, host.Options{Logger: slogTo(log)})
 	tools, problems := h.Tools(t.Context())
-	if len(tools) != 1 || len(problems) != 1 || problems[0].Error() != `plugin "bad" cannot list its tools: it panicked: boom` {
+	if len(tools) != 1 || len(problems) != 1 ||
+		problems[0].Error() != `plugin "bad" cannot list its tools: it panicked: boom` {
 		t.Errorf("tools %v, problems %v", tools, problems)
 	}
 	if lines := log.named("a panic was caught"); len(lines) != 1 || lines[0].Attrs["plugin"] != "bad" {
@@ -215,8 +220,8 @@ func TestPanicWhileListing(t *testing.T) {
 	failed(t, h.Call(t.Context(), call("bad__run", "")), sdk.CodePluginUnavailable)
 }
 
-// Calls of a catalog have its caller, session and work folder unless they name others: for rules, limits, the plugin and
-// the record.
+// Calls of a catalog have its caller, session and work folder unless they name others: for rules, limits, the plugin
+// and the record.
 func TestCatalogWithDefaults(t *testing.T) {
 	t.Parallel()
 	w, log := newWitness(tool("a"), tool("b")), &records{}
@@ -234,15 +239,19 @@ func TestCatalogWithDefaults(t *testing.T) {
 		"all":               {sub, host.Call{}, [3]string{"sub", "s", "/sub"}},
 		"narrowed":          {narrow, host.Call{}, [3]string{"sub", "s", "/sub"}},
 		"the call's caller": {sub, host.Call{Caller: "own"}, [3]string{"own", "s", "/sub"}},
-		"the call's own":    {narrow, host.Call{Caller: "own", SessionID: "own", Workdir: "/own"}, [3]string{"own", "own", "/own"}},
-		"one more":          {sub.WithDefaults(host.CallDefaults{SessionID: "s2"}), host.Call{}, [3]string{"sub", "s2", "/sub"}},
+		"the call's own": {narrow, host.Call{Caller: "own", SessionID: "own", Workdir: "/own"},
+			[3]string{"own", "own", "/own"}},
+		"one more": {sub.WithDefaults(host.CallDefaults{SessionID: "s2"}), host.Call{},
+			[3]string{"sub", "s2", "/sub"}},
 	}
 	for name, c := range cases {
 		c.call.Tool = "test__a"
-		for _, r := range []*host.Result{c.catalog.Call(t.Context(), c.call), c.catalog.CallAll(t.Context(), []host.Call{c.call}, host.BatchOptions{})[0]} {
+		for _, r := range []*host.Result{c.catalog.Call(t.Context(), c.call),
+			c.catalog.CallAll(t.Context(), []host.Call{c.call}, host.BatchOptions{})[0]} {
 			succeeded(t, r)
 			last, got := log.all[len(log.all)-1], w.got[len(w.got)-1]
-			if ran := [3]string{last.Caller, got.SessionID, got.Workdir}; ran != c.want || last.SessionID != got.SessionID || last.Workdir != got.Workdir {
+			if ran := [3]string{last.Caller, got.SessionID, got.Workdir}; ran != c.want || last.SessionID != got.SessionID ||
+				last.Workdir != got.Workdir {
 				t.Errorf("%s: ran as %q, want %q; record %+v", name, ran, c.want, last)
 			}
 		}

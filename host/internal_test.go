@@ -65,7 +65,8 @@ func anyText(t *rapid.T) string {
 
 func TestSafeName(t *testing.T) {
 	t.Parallel()
-	cases := map[string]string{"c-1": "c-1", "../../etc/passwd": "______etc_passwd", "a\x00b": "a_b", "é": "_", "": "", "a*b": "a_b",
+	cases := map[string]string{"c-1": "c-1", "../../etc/passwd": "______etc_passwd", "a\x00b": "a_b", "é": "_", "": "",
+		"a*b":                    "a_b",
 		strings.Repeat("x", 200): strings.Repeat("x", 100)}
 	for id, want := range cases {
 		if got := safeName(id); got != want {
@@ -80,14 +81,18 @@ func TestGlobOfPlugin(t *testing.T) {
 		glob            string
 		reaches, covers bool // the plugin "ab"
 	}{
-		{"*", true, true}, {"**", true, true}, {"a*", true, true}, {"ab__*", true, true}, {"ab__**", true, true}, {"??*", true, true},
+		{"*", true, true}, {"**", true, true}, {"a*", true, true}, {"ab__*", true, true}, {"ab__**", true, true},
+		{"??*", true, true},
 		{`\a[b-c]_?*`, true, true}, {"[^x]*", true, true},
-		{"ab__x", true, false}, {"ab__?*", true, false}, {"ab__x*", true, false}, {"*x", true, false}, {"a*b__x", true, false}, {"a*[b]", true, false},
-		{"", false, false}, {"ab", false, false}, {"ab__", true, false}, {"abc__*", false, false}, {"b*", false, false}, {"[^a]*", false, false},
+		{"ab__x", true, false}, {"ab__?*", true, false}, {"ab__x*", true, false}, {"*x", true, false},
+		{"a*b__x", true, false}, {"a*[b]", true, false},
+		{"", false, false}, {"ab", false, false}, {"ab__", true, false}, {"abc__*", false, false}, {"b*", false, false},
+		{"[^a]*", false, false},
 		{"ab_x*", false, false}, {"ab-*", false, false}, {`ab\[*`, false, false}, {"???", false, false},
 	}
 	for _, c := range cases {
-		if reaches, covers := globReaches(c.glob, "ab"), globCovers(c.glob, "ab"); reaches != c.reaches || covers != c.covers {
+		if reaches, covers := globReaches(c.glob, "ab"), globCovers(c.glob, "ab"); reaches != c.reaches ||
+			covers != c.covers {
 			t.Errorf("%q: reaches %t, covers %t; want %t, %t", c.glob, reaches, covers, c.reaches, c.covers)
 		}
 	}

@@ -59,8 +59,8 @@ var kinds = map[string]host.Call{
 	"ends the batch":    {Tool: "test__read", Arguments: json.RawMessage(`{"do":"end"}`)},
 }
 
-// Whatever becomes of the calls of a batch, each has its words in the order of a call's life, and the last of them once,
-// which is the one that its result says.
+// Whatever becomes of the calls of a batch, each has its words in the order of a call's life, and the last of them
+// once, which is the one that its result says.
 func TestStatusWordsComeInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -76,8 +76,10 @@ func TestStatusWordsComeInOrder(t *testing.T) {
 		tell := &storyteller{words: map[int][]string{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		h, err := host.New(map[string]host.Plugin{"test": moody(cancel)}, host.Options{Approver: approveFunc(moodily), Middleware: middlewareThat(wrapped),
-			Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "never", Tools: []string{"*__never"}, Effect: policy.Deny}}}))})
+		h, err := host.New(map[string]host.Plugin{"test": moody(cancel)},
+			host.Options{Approver: approveFunc(moodily), Middleware: middlewareThat(wrapped),
+				Policy: must(policy.New(policy.Layer{Name: "user",
+					Rules: []policy.Rule{{Name: "never", Tools: []string{"*__never"}, Effect: policy.Deny}}}))})
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// slots are a call's places in the queues: of its plugin, if that has limits, and of the host. The call joins at the first
-// look, so that a call over a limit is refused before anything is done for it, and leaves on every way out, and before
-// anything slow: a preview, or a question to a person. It joins again when it comes to limit.
+// slots are a call's places in the queues: of its plugin, if that has limits, and of the host. The call joins at the
+// first look, so that a call over a limit is refused before anything is done for it, and leaves on every way out, and
+// before anything slow: a preview, or a question to a person. It joins again when it comes to limit.
 type slots struct{ plugin, host *queue.Place }
 
 // leave gives up what the call has; nothing the second time.
@@ -59,8 +59,8 @@ func (h *snapshot) joinQueues(c *Call, t *Tool) (refusal *queue.Refusal) {
 	return refusal
 }
 
-// shed is admit for tools that are listed, before the call has even a context of its own: ten thousand calls that share one
-// wait for each other there. Middleware, which sees every call, comes before admit.
+// shed is admit for tools that are listed, before the call has even a context of its own: ten thousand calls that share
+// one wait for each other there. Middleware, which sees every call, comes before admit.
 func (h *snapshot) shed(next CallFunc) CallFunc {
 	if len(h.options.Middleware) > 0 {
 		return next
@@ -77,8 +77,8 @@ func (h *snapshot) shed(next CallFunc) CallFunc {
 	}
 }
 
-// listed returns the tool of a call without asking its plugin; nil if that takes more, or the call is refused for another
-// reason.
+// listed returns the tool of a call without asking its plugin; nil if that takes more, or the call is refused for
+// another reason.
 func (h *snapshot) listed(c *Call) *Tool {
 	plugin, _, _ := strings.Cut(c.Tool, "__")
 	l := h.registry.plugins[plugin]
@@ -207,8 +207,8 @@ func (l Limits) queueLimits() queue.Limits {
 	return queue.Limits{Concurrency: l.Concurrency, Queue: l.Queue, Rate: l.Rate, Burst: l.Burst}
 }
 
-// limitHost limits all calls leaveBatch, and each plugin to three quarters of that, so that a flood of calls to one plugin
-// blocks no other. A host of few calls is one plugin's if need be.
+// limitHost limits all calls leaveBatch, and each plugin to three quarters of that, so that a flood of calls to one
+// plugin blocks no other. A host of few calls is one plugin's if need be.
 func (n *snapshot) limitHost() {
 	all := queue.Limits{Concurrency: n.options.MaxConcurrency, Queue: 4 * min(n.options.MaxConcurrency, math.MaxInt/4)}
 	var each map[string]queue.Limits
@@ -221,8 +221,8 @@ func (n *snapshot) limitHost() {
 	n.calls.SetLimits(all, each)
 }
 
-// limitPlugins makes a queue for each plugin that has limits, or one of whose tools has. Queues of before go on under the
-// new limits, or under none while there are calls in them.
+// limitPlugins makes a queue for each plugin that has limits, or one of whose tools has. Queues of before go on under
+// the new limits, or under none while there are calls in them.
 func (n *snapshot) limitPlugins(before map[string]*queue.Queue) {
 	tools := map[string]map[string]queue.Limits{} // by plugin and by full name
 	for name, t := range n.options.Tools {

@@ -34,7 +34,8 @@ func TestRate(t *testing.T) {
 			succeeded(t, h.Call(t.Context(), call("test__run", "")))
 		}
 		diff(t, &sdk.Error{Code: sdk.CodeLimit, Name: "RateLimited", Retryable: true, Outcome: sdk.OutcomeNotSent,
-			Message:    `there may be 2 calls a second, 3 at once, and there were as many (rate of tool "test__run"); nothing was run`,
+			Message: `there may be 2 calls a second, 3 at once, and there were as many (rate of tool "test__run"); nothing ` +
+				`was run`,
 			Suggestion: "Call again in 500ms.",
 			Details:    []byte(`{"setting":"rate","of":"tool \"test__run\"","limit":2,"retry_after_ms":500}`)},
 			failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeLimit))
@@ -82,7 +83,8 @@ func TestRetryAfterIsExact(t *testing.T) {
 
 func TestRatesThatMakeNoSense(t *testing.T) {
 	t.Parallel()
-	for name, rate := range map[string]float64{"below zero": -1, "not a number": math.NaN(), "infinite": math.Inf(1), "minus infinite": math.Inf(-1)} {
+	for name, rate := range map[string]float64{"below zero": -1, "not a number": math.NaN(), "infinite": math.Inf(1),
+		"minus infinite": math.Inf(-1)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := single(t, answering(sdk.Text("done"), nil), onTool(host.Limits{Rate: rate, Burst: 1}))
@@ -147,8 +149,8 @@ func TestTheSlowerRateTells(t *testing.T) {
 	})
 }
 
-// A call over a limit is refused before anything that takes time: no preview, no question, no decision in the record. Its
-// end is recorded, for later.
+// A call over a limit is refused before anything that takes time: no preview, no question, no decision in the record.
+// Its end is recorded, for later.
 func TestOverALimitNothingIsDone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log, a := &records{}, &asked{answers: []host.Answer{host.Yes()}}
@@ -167,7 +169,8 @@ func TestOverALimitNothingIsDone(t *testing.T) {
 			t.Fatalf("%d questions, %d records", len(a.questions), len(log.soFar()))
 		}
 		last := log.soFar()[recorded]
-		if last.Kind != audit.KindCall || last.Code != "E_LIMIT" || !last.Later || last.Sync || last.Tool != "test__run" || last.Plugin != "test" || len(last.Arguments) == 0 {
+		if last.Kind != audit.KindCall || last.Code != "E_LIMIT" || !last.Later || last.Sync || last.Tool != "test__run" ||
+			last.Plugin != "test" || len(last.Arguments) == 0 {
 			t.Errorf("record %+v", last)
 		}
 		q.all()
@@ -180,7 +183,8 @@ func TestOverALimitNothingIsDone(t *testing.T) {
 // One plugin without limits of its own does not take all that the host can run: others go on beside its flood.
 func TestFloodLeavesRoomForOthers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		h := newHost(t, map[string]host.Plugin{"test": newWorker("run"), "other": newWorker("run")}, host.Options{MaxConcurrency: 16})
+		h := newHost(t, map[string]host.Plugin{"test": newWorker("run"), "other": newWorker("run")},
+			host.Options{MaxConcurrency: 16})
 		q := queue{host: h}
 		for i := range 200 {
 			c := taking(fmt.Sprint(i), "run", time.Minute)

@@ -45,9 +45,11 @@ func (c *Call) checkNames() *sdk.Error {
 	for _, n := range []struct {
 		what, name string
 		most       int
-	}{{"call id", c.ID, maxCallName}, {"session id", c.SessionID, maxCallName}, {"caller", c.Caller, maxCallName}, {"work folder", c.Workdir, maxWorkdir}} {
+	}{{"call id", c.ID, maxCallName}, {"session id", c.SessionID, maxCallName}, {"caller", c.Caller, maxCallName},
+		{"work folder", c.Workdir, maxWorkdir}} {
 		if len(n.name) > n.most {
-			return fail(sdk.CodeInvalidArgs, "NameTooLong", "the %s has %d bytes, at most %d are allowed; nothing was run", n.what, len(n.name), n.most)
+			return fail(sdk.CodeInvalidArgs, "NameTooLong", "the %s has %d bytes, at most %d are allowed; nothing was run",
+				n.what, len(n.name), n.most)
 		}
 	}
 	return nil
@@ -76,15 +78,17 @@ func (r *registry) find(ctx context.Context, c *Call) (*Tool, error) {
 	case !c.catalog.allows(t):
 		return nil, r.notInCatalog(ctx, c, own)
 	case r.singleCall && t.Stateful:
-		e := fail(sdk.CodeNotInCatalog, "NeedsLastingHost", "%s works with what earlier calls left in its plugin's process, and this host ends after one call; nothing was run", t.Name)
+		e := fail(sdk.CodeNotInCatalog, "NeedsLastingHost",
+			"%s works with what earlier calls left in its plugin's process, and this host ends after one call; nothing was run",
+			t.Name)
 		e.Suggestion = "Reach the goal another way. Only a host that serves many calls, such as an agent's, has this tool."
 		return nil, e
 	}
 	return t, nil
 }
 
-// toolsFor lists the plugin if need be, within the caller's timeout, if there is one. It does not list it for a name that the
-// catalog refuses whatever the tool is.
+// toolsFor lists the plugin if need be, within the caller's timeout, if there is one. It does not list it for a name
+// that the catalog refuses whatever the tool is.
 func (r *registry) toolsFor(ctx context.Context, c *Call, l *listing) (toolList, error) {
 	own := l.load()
 	switch {
@@ -119,8 +123,8 @@ func (r *registry) notInCatalog(ctx context.Context, c *Call, own toolList) erro
 // maxSuggesting bounds how long plugins are listed only to suggest a name.
 const maxSuggesting = 5 * time.Second
 
-// suggest names up to three tools of the catalog that may have been meant: those of the plugin if it has any there, else tools
-// with the same use or a similar name. None of them is run.
+// suggest names up to three tools of the catalog that may have been meant: those of the plugin if it has any there,
+// else tools with the same use or a similar name. None of them is run.
 func (r *registry) suggest(ctx context.Context, c *Call, own toolList, otherwise string) string {
 	if len(c.Tool) > 2*maxName {
 		return otherwise
@@ -162,15 +166,16 @@ func nearest(name string, tools []*Tool, most int) []string {
 // distance counts the edits to the tool's full name, its own, or that of its plugin, whichever are fewest.
 func distance(name string, t *Tool) int {
 	name = strings.ToLower(name)
-	return min(levenshtein.Distance(name, strings.ToLower(t.Name), nil), levenshtein.Distance(name, strings.ToLower(t.declared.Name), nil),
+	return min(levenshtein.Distance(name, strings.ToLower(t.Name), nil),
+		levenshtein.Distance(name, strings.ToLower(t.declared.Name), nil),
 		levenshtein.Distance(name, t.Plugin, nil))
 }
 
 // aliasPattern is a name that every model vendor accepts.
 var aliasPattern = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
-// newAliases returns the tools by alias. Two tools cannot share one, also if it differs by case, and none can be a name that
-// a tool of a plugin may have.
+// newAliases returns the tools by alias. Two tools cannot share one, also if it differs by case, and none can be a name
+// that a tool of a plugin may have.
 func newAliases(plugins map[string]Plugin, tools map[string]ToolOptions) (map[string]string, error) {
 	out, owners := map[string]string{}, map[string]string{}
 	for _, tool := range slices.Sorted(maps.Keys(tools)) {
@@ -182,9 +187,11 @@ func newAliases(plugins map[string]Plugin, tools map[string]ToolOptions) (map[st
 			case !aliasPattern().MatchString(alias):
 				return nil, fmt.Errorf("host: the alias %.80q of %s must match %s", alias, tool, aliasPattern())
 			case full && known:
-				return nil, fmt.Errorf("host: the alias %q of %s is the name that a tool of plugin %q may have; give %s another one", alias, tool, plugin, tool)
+				return nil, fmt.Errorf("host: the alias %q of %s is the name that a tool of plugin %q may have; give %s another "+
+					"one", alias, tool, plugin, tool)
 			case taken && owner != tool:
-				return nil, fmt.Errorf("host: %s and %s have the alias %q both; only one of them can be called so", owner, tool, alias)
+				return nil, fmt.Errorf("host: %s and %s have the alias %q both; only one of them can be called so", owner, tool,
+					alias)
 			}
 			out[alias], owners[strings.ToLower(alias)] = tool, tool
 		}
@@ -192,27 +199,32 @@ func newAliases(plugins map[string]Plugin, tools map[string]ToolOptions) (map[st
 	return out, nil
 }
 
-// otherNames are tools of other agents by what of ours has the same use. Models that were trained with those call them by
-// name. They are suggested; nothing runs by such a name unless it is an alias.
+// otherNames are tools of other agents by what of ours has the same use. Models that were trained with those call them
+// by name. They are suggested; nothing runs by such a name unless it is an alias.
 var otherNames = map[string]string{
 	"readfile__read": "read_file read_many_files view_file open_file view cat read",
 	"readfile__list": "list_directory list_dir list_files ls read_dir view_subdirectory",
 	"readfile__glob": "glob find_files file_glob_search file_search glob_file_search find_by_name find_path",
-	"readfile__grep": "grep_search search_file_content search_files grep ripgrep rg search codebase_search search_code find_in_files search_text",
-	"edit__replace":  "replace edit edit_file str_replace str_replace_editor str_replace_based_edit_tool search_replace find_and_replace single_find_and_replace edit_existing_file replace_in_file apply_diff replace_file_content",
-	"edit__multi":    "multi_edit apply_patch multi_replace_file_content",
-	"edit__write":    "write_file write create_file create_new_file write_to_file save_file new_file",
-	"edit__undo":     "undo_edit revert_edit",
-	"shell__exec":    "run_shell_command run_terminal_command run_terminal_cmd bash execute_command exec_command run_command run_in_terminal shell local_shell terminal sh execute_bash",
-	"shell__script":  "execute_code run_code python code_interpreter",
-	"shell__job":     "bash_output kill_bash kill_shell list_background_processes read_background_output get_terminal_output",
-	"http__get":      "web_fetch fetch fetch_url fetch_url_content read_url_content http_request url_fetch fetch_webpage",
+	"readfile__grep": "grep_search search_file_content search_files grep ripgrep rg search codebase_search search_code " +
+		"find_in_files search_text",
+	"edit__replace": "replace edit edit_file str_replace str_replace_editor str_replace_based_edit_tool search_replace " +
+		"find_and_replace single_find_and_replace edit_existing_file replace_in_file apply_diff replace_file_content",
+	"edit__multi": "multi_edit apply_patch multi_replace_file_content",
+	"edit__write": "write_file write create_file create_new_file write_to_file save_file new_file",
+	"edit__undo":  "undo_edit revert_edit",
+	"shell__exec": "run_shell_command run_terminal_command run_terminal_cmd bash execute_command exec_command " +
+		"run_command run_in_terminal shell local_shell terminal sh execute_bash",
+	"shell__script": "execute_code run_code python code_interpreter",
+	"shell__job": "bash_output kill_bash kill_shell list_background_processes read_background_output " +
+		"get_terminal_output",
+	"http__get": "web_fetch fetch fetch_url fetch_url_content read_url_content http_request url_fetch fetch_webpage",
 }
 
 // categories are those of our tools by plugin.
 var categories = map[string]string{"readfile": "files", "edit": "edit", "shell": "shell", "http": "web"}
 
-// sameUse returns up to three tools with the same use as another agent's tool of that name. Our plugin may have any label.
+// sameUse returns up to three tools with the same use as another agent's tool of that name. Our plugin may have any
+// label.
 func sameUse(name string, tools []*Tool) (out []string) {
 	letters := func(name string) string { // run_terminal_command and RunTerminalCommand are one
 		return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(name))

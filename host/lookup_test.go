@@ -16,10 +16,12 @@ func TestToolNotFound(t *testing.T) {
 	t.Parallel()
 	file := answering(sdk.Text(""), nil, tool("read"), tool("write"), tool("rename"), tool("remove"))
 	shell := answering(sdk.Text(""), nil, tool("exec"))
-	h := newHost(t, map[string]host.Plugin{"readfile": file, "shell": shell, "db": answering(nil, nil, tool("q"))}, host.Options{})
+	h := newHost(t, map[string]host.Plugin{"readfile": file, "shell": shell, "db": answering(nil, nil, tool("q"))},
+		host.Options{})
 	const generic = "Call a tool by its full name, PLUGIN__TOOL, as it is listed."
 	cases := map[string]struct{ name, message, suggestion string }{
-		"typo in the tool":        {"readfile__raed", `there is no tool "readfile__raed"`, "Did you mean readfile__read, readfile__rename, readfile__write?"},
+		"typo in the tool": {"readfile__raed", `there is no tool "readfile__raed"`,
+			"Did you mean readfile__read, readfile__rename, readfile__write?"},
 		"other word for the tool": {"shell__run", `there is no tool "shell__run"`, "Did you mean shell__exec?"},
 		"typo in the plugin":      {"shel__exec", `there is no tool "shel__exec"`, "Did you mean shell__exec?"},
 		"one underscore":          {"shell_exec", `there is no tool "shell_exec"`, "Did you mean shell__exec?"},
@@ -27,19 +29,22 @@ func TestToolNotFound(t *testing.T) {
 		"capitals":                {"SHELL__EXEC", `there is no tool "SHELL__EXEC"`, "Did you mean shell__exec?"},
 		"the tool alone":          {"exec", `there is no tool "exec"`, "Did you mean shell__exec?"},
 		"the plugin alone":        {"shell", `there is no tool "shell"`, "Did you mean shell__exec?"},
-		"almost the plugin":       {"read_file", `there is no tool "read_file"`, "Did you mean readfile__read, readfile__remove, readfile__rename?"},
-		"nothing like it":         {"weather__lookup", `there is no tool "weather__lookup"`, generic},
-		"a space":                 {"shell__exec ", `there is no tool "shell__exec "`, "Did you mean shell__exec?"},
-		"empty":                   {"", `there is no tool ""`, generic},
-		"one letter":              {"x", `there is no tool "x"`, generic},
-		"underscores":             {"__", `there is no tool "__"`, generic},
-		"not UTF-8":               {"\xff\xfe", `there is no tool "\xff\xfe"`, generic},
-		"very long":               {strings.Repeat("shell__exec", 1<<17), `there is no tool "` + strings.Repeat("shell__exec", 9) + `s"`, generic},
+		"almost the plugin": {"read_file", `there is no tool "read_file"`,
+			"Did you mean readfile__read, readfile__remove, readfile__rename?"},
+		"nothing like it": {"weather__lookup", `there is no tool "weather__lookup"`, generic},
+		"a space":         {"shell__exec ", `there is no tool "shell__exec "`, "Did you mean shell__exec?"},
+		"empty":           {"", `there is no tool ""`, generic},
+		"one letter":      {"x", `there is no tool "x"`, generic},
+		"underscores":     {"__", `there is no tool "__"`, generic},
+		"not UTF-8":       {"\xff\xfe", `there is no tool "\xff\xfe"`, generic},
+		"very long": {strings.Repeat("shell__exec", 1<<17), `there is no tool "` +
+			strings.Repeat("shell__exec", 9) + `s"`, generic},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := h.Call(t.Context(), call(c.name, "not even JSON"))
-			diff(t, &sdk.Error{Code: sdk.CodeToolNotFound, Name: "ToolNotFound", Message: c.message, Suggestion: c.suggestion, Outcome: sdk.OutcomeNotSent},
+			diff(t, &sdk.Error{Code: sdk.CodeToolNotFound, Name: "ToolNotFound", Message: c.message, Suggestion: c.suggestion,
+				Outcome: sdk.OutcomeNotSent},
 				failed(t, r, sdk.CodeToolNotFound))
 			if r.Tool != c.name || r.Plugin != "" || r.Attempts != 0 {
 				t.Errorf("result %+v", r)
@@ -68,10 +73,12 @@ func TestLookupStartsNoOthers(t *testing.T) {
 
 func TestToolLeftOutIsExplained(t *testing.T) {
 	t.Parallel()
-	h := single(t, answering(sdk.Text(""), nil, tool("run"), sdk.Tool{Name: "broken", Description: "for tests", InputSchema: []byte(`{"type":"object","required":7}`)}),
+	h := single(t, answering(sdk.Text(""), nil, tool("run"),
+		sdk.Tool{Name: "broken", Description: "for tests", InputSchema: []byte(`{"type":"object","required":7}`)}),
 		host.Options{})
 	e := failed(t, h.Call(t.Context(), call("test__broken", "")), sdk.CodeToolNotFound)
-	for _, words := range []string{`there is no tool "test__broken"`, `plugin "test"`, "left out", "input schema", "required"} {
+	for _, words := range []string{`there is no tool "test__broken"`, `plugin "test"`, "left out", "input schema",
+		"required"} {
 		if !strings.Contains(e.Message, words) {
 			t.Errorf("message %q lacks %q", e.Message, words)
 		}
@@ -92,11 +99,14 @@ func TestTimeoutHoldsForListing(t *testing.T) {
 	h := single(t, p, host.Options{})
 	c := call("test__run", "")
 	c.Timeout = 10 * time.Millisecond
-	diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: `plugin "test" did not list its tools in time; nothing was run`,
-		Suggestion: "Try again: the plugin may still be starting.", Retryable: true, Outcome: sdk.OutcomeNotSent}, failed(t, h.Call(t.Context(), c), sdk.CodeTimeout))
+	diff(t, &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout",
+		Message:    `plugin "test" did not list its tools in time; nothing was run`,
+		Suggestion: "Try again: the plugin may still be starting.", Retryable: true, Outcome: sdk.OutcomeNotSent},
+		failed(t, h.Call(t.Context(), c), sdk.CodeTimeout))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	diff(t, &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled", Message: `the call was canceled while plugin "test" listed its tools; nothing was run`, Outcome: sdk.OutcomeNotSent},
+	diff(t, &sdk.Error{Code: sdk.CodeCanceled, Name: "Canceled",
+		Message: `the call was canceled while plugin "test" listed its tools; nothing was run`, Outcome: sdk.OutcomeNotSent},
 		failed(t, h.Call(ctx, call("test__run", "")), sdk.CodeCanceled))
 	if n := p.called.Load(); n != 0 {
 		t.Errorf("%d tools were run", n)
@@ -106,7 +116,8 @@ func TestTimeoutHoldsForListing(t *testing.T) {
 // Suggesting a name does not wait for ever for plugins that do not answer.
 func TestSuggestionsDoNotHang(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		h := newHost(t, map[string]host.Plugin{"silent": silent(), "shell": answering(nil, nil, tool("exec"))}, host.Options{})
+		h := newHost(t, map[string]host.Plugin{"silent": silent(), "shell": answering(nil, nil, tool("exec"))},
+			host.Options{})
 		started := time.Now()
 		e := failed(t, h.Call(t.Context(), call("shel__exec", "")), sdk.CodeToolNotFound)
 		if took := time.Since(started); took > 5*time.Second || e.Suggestion != "Did you mean shell__exec?" {
@@ -124,14 +135,16 @@ func TestForeignSchemas(t *testing.T) {
 		return d
 	}
 	h := single(t, answering(sdk.Text("fine"), nil,
-		with("pattern", `{"type":"object","properties":{"a":{"type":"string","pattern":"^(?!x)"},"d":{"type":"string","format":"date"}},"required":["a"]}`),
+		with("pattern", `{"type":"object","properties":{"a":{"type":"string","pattern":"^(?!x)"},"d":{"type":"string",`+
+			`"format":"date"}},"required":["a"]}`),
 		with("broken", `{"type":"object","properties":{"a":{"$ref":"#/gone"}}}`)), host.Options{})
 	tools, problems := h.Tools(t.Context())
 	diff(t, []string{"test__broken", "test__pattern"}, names(tools))
 	if len(problems) > 0 {
 		t.Error(problems)
 	}
-	for i, want := range []string{"its arguments are not checked, since its schema cannot be used: #/properties/a/$ref", "#/properties/a/pattern: "} {
+	for i, want := range []string{"its arguments are not checked, since its schema cannot be used: #/properties/a/$ref",
+		"#/properties/a/pattern: "} {
 		if notes := tools[i].Unchecked; len(notes) != 1 || !strings.HasPrefix(notes[0], want) {
 			t.Errorf("%s: %q", tools[i].Name, notes)
 		}
@@ -139,7 +152,8 @@ func TestForeignSchemas(t *testing.T) {
 	succeeded(t, h.Call(t.Context(), call("test__broken", `{"a":5,"b":true}`)))
 	succeeded(t, h.Call(t.Context(), call("test__pattern", `{"a":"x"}`)))
 	failed(t, h.Call(t.Context(), call("test__pattern", `{}`)), sdk.CodeInvalidArgs)
-	if e := failed(t, h.Call(t.Context(), call("test__pattern", `{"a":"x","d":"soon"}`)), sdk.CodeInvalidArgs); !strings.Contains(e.Message, "d: must be a date such as") {
+	if e := failed(t, h.Call(t.Context(), call("test__pattern", `{"a":"x","d":"soon"}`)),
+		sdk.CodeInvalidArgs); !strings.Contains(e.Message, "d: must be a date such as") {
 		t.Errorf("error %+v", e)
 	}
 }
@@ -156,7 +170,8 @@ func TestNullable(t *testing.T) {
 // A tool is called by its other names as by its own; catalogs, rules and the plugin know it by its own.
 func TestAliases(t *testing.T) {
 	t.Parallel()
-	p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) { return sdk.Text(r.Tool), nil }, tool("one"), tool("two"))
+	p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) { return sdk.Text(r.Tool), nil },
+		tool("one"), tool("two"))
 	var decided []string
 	rules := policyFunc(func(q *policy.Query) policy.Decision {
 		decided = append(decided, q.Tool)
@@ -170,7 +185,8 @@ func TestAliases(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	succeeded(t, h.Call(t.Context(), call("readFile", "")))
-	if e := failed(t, h.Call(t.Context(), call("test__one", "")), sdk.CodeLimit); !strings.Contains(e.Message, `max_calls of tool "test__one"`) {
+	if e := failed(t, h.Call(t.Context(), call("test__one", "")), sdk.CodeLimit); !strings.Contains(e.Message,
+		`max_calls of tool "test__one"`) {
 		t.Errorf("limits do not hold for both names: %+v", e)
 	}
 	diff(t, []string{"test__one", "test__one"}, decided)
@@ -181,7 +197,8 @@ func TestAliases(t *testing.T) {
 	failed(t, c.Call(t.Context(), call("read_file", "")), sdk.CodeNotInCatalog)
 	tools, _ := h.Tools(t.Context())
 	diff(t, []string{"test__one", "test__two"}, names(tools))
-	if text, err := json.Marshal(tools[0]); err != nil || !strings.HasPrefix(string(text), `{"plugin":"test","aliases":["read_file","readFile"],"name":"test__one"`) {
+	if text, err := json.Marshal(tools[0]); err != nil ||
+		!strings.HasPrefix(string(text), `{"plugin":"test","aliases":["read_file","readFile"],"name":"test__one"`) {
 		t.Errorf("%s, %v", text, err)
 	}
 	o.Tools = map[string]host.ToolOptions{"test__two": {Aliases: []string{"read_file"}}}
@@ -205,7 +222,8 @@ func TestAliasesThatClash(t *testing.T) {
 		`the alias "test__two" of test__one is the name that a tool of plugin "test" may have`: {"test__one": {Aliases: []string{"test__two"}}},
 		`the alias "a b" of test__one must match`:                                              {"test__one": {Aliases: []string{"a b"}}},
 	} {
-		_, err := host.New(map[string]host.Plugin{"test": answering(sdk.Text(""), nil, tool("one"), tool("two"))}, host.Options{Tools: tools})
+		_, err := host.New(map[string]host.Plugin{"test": answering(sdk.Text(""), nil, tool("one"), tool("two"))},
+			host.Options{Tools: tools})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -223,13 +241,17 @@ func TestNamesOfOtherAgents(t *testing.T) {
 			d.Category = category
 			tools = append(tools, d)
 		}
-		return calling(func(context.Context, *sdk.Request) (*sdk.Result, error) { called++; return sdk.Text(""), nil }, tools...)
+		return calling(func(context.Context, *sdk.Request) (*sdk.Result, error) { called++; return sdk.Text(""), nil },
+			tools...)
 	}
-	h := newHost(t, map[string]host.Plugin{"readfile": plugin("files", "read", "list", "glob", "grep"), "edit": plugin("edit", "replace", "multi", "write"),
+	h := newHost(t, map[string]host.Plugin{"readfile": plugin("files", "read", "list", "glob", "grep"),
+		"edit":     plugin("edit", "replace", "multi", "write"),
 		"terminal": plugin("shell", "exec", "script")}, host.Options{})
 	for name, want := range map[string]string{
-		"read_file": "readfile__read", "ReadFile": "readfile__read", "list_directory": "readfile__list", "grep_search": "readfile__grep", "search_file_content": "readfile__grep",
-		"run_terminal_command": "terminal__exec", "run_shell_command": "terminal__exec", "Bash": "terminal__exec", "replace": "edit__replace", "str_replace_based_edit_tool": "edit__replace",
+		"read_file": "readfile__read", "ReadFile": "readfile__read", "list_directory": "readfile__list",
+		"grep_search": "readfile__grep", "search_file_content": "readfile__grep",
+		"run_terminal_command": "terminal__exec", "run_shell_command": "terminal__exec", "Bash": "terminal__exec",
+		"replace": "edit__replace", "str_replace_based_edit_tool": "edit__replace",
 		"write_file": "edit__write", "MultiEdit": "edit__multi", "glob": "readfile__glob",
 	} {
 		e := failed(t, h.Call(t.Context(), call(name, "")), sdk.CodeToolNotFound)
@@ -237,7 +259,8 @@ func TestNamesOfOtherAgents(t *testing.T) {
 			t.Errorf("%s: %q, want %s", name, e.Suggestion, want)
 		}
 	}
-	if e := failed(t, h.Call(t.Context(), call("web_fetch", "")), sdk.CodeToolNotFound); strings.Contains(e.Suggestion, "http__get") {
+	if e := failed(t, h.Call(t.Context(), call("web_fetch", "")), sdk.CodeToolNotFound); strings.Contains(e.Suggestion,
+		"http__get") {
 		t.Errorf("a tool that is not there is suggested: %q", e.Suggestion)
 	}
 	if called > 0 {

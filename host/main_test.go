@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(wire.Handshake.MagicCookieKey) != "" {
 		serveGreet()
 	}
-	if own, err := os.Executable(); err == nil { // with a umask of 0 others could write to it, and it would not be run as a plugin
+	// with a umask of 0 others could write to it, and it would not be run as a plugin
+	if own, err := os.Executable(); err == nil {
 		_, _ = os.Chmod(own, 0o755), os.Chmod(filepath.Dir(own), 0o755)
 	}
 	goleak.VerifyTestMain(m)
@@ -74,7 +75,8 @@ func calling(f func(context.Context, *sdk.Request) (*sdk.Result, error), tools .
 
 // tool is a definition that takes any object, of a tool that nobody has to be asked about.
 func tool(name string) sdk.Tool {
-	return sdk.Tool{Name: name, Description: "for tests", InputSchema: json.RawMessage(`{"type":"object"}`), Hints: sdk.Hints{ReadOnly: sdk.Yes}}
+	return sdk.Tool{Name: name, Description: "for tests", InputSchema: json.RawMessage(`{"type":"object"}`),
+		Hints: sdk.Hints{ReadOnly: sdk.Yes}}
 }
 
 // newHost makes a host that is closed with the test.

@@ -12,7 +12,8 @@ import (
 )
 
 // beforeMiddleware gives middleware a Call of its own before anything is refused: with its tool if it is known, and
-// arguments without what models put around them. An unknown name, and arguments that are not JSON, are left for later steps.
+// arguments without what models put around them. An unknown name, and arguments that are not JSON, are left for later
+// steps.
 func (h *snapshot) beforeMiddleware(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if e := c.checkNames(); e != nil {
@@ -31,7 +32,8 @@ func (h *snapshot) beforeMiddleware(next CallFunc) CallFunc {
 
 type stateKey struct{}
 
-// A failedLookup is why the lookup for middleware found no tool, so that the lookup step does not list the plugin again.
+// A failedLookup is why the lookup for middleware found no tool, so that the lookup step does not list the plugin
+// again.
 type failedLookup struct {
 	by   *snapshot
 	tool string
@@ -55,8 +57,8 @@ func (h *snapshot) findForMiddleware(ctx context.Context, c *Call) *Tool {
 	return nil
 }
 
-// afterMiddleware gives the later steps a Call that no middleware holds, so that nothing of it changes once it was checked.
-// What a middleware has set holds, except what would make the record untrue.
+// afterMiddleware gives the later steps a Call that no middleware holds, so that nothing of it changes once it was
+// checked. What a middleware has set holds, except what would make the record untrue.
 func (h *snapshot) afterMiddleware(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if e := h.checkMiddleware(ctx, c); e != nil {
@@ -84,11 +86,13 @@ func (h *snapshot) checkMiddleware(ctx context.Context, c *Call) *sdk.Error {
 	given, known := ctx.Value(stateKey{}).(*callState)
 	switch {
 	case c.callState == nil || c.ended || known && given != c.callState:
-		return refuse("passed on another Call than it was given, or one that has ended", "Change the fields of the Call that it is given.")
+		return refuse("passed on another Call than it was given, or one that has ended",
+			"Change the fields of the Call that it is given.")
 	case c.ID != c.id:
 		return refuse("changed the ID of a call, by which its caller knows the result", "Leave ID as it is.")
 	case !reflect.DeepEqual(c.Decision, c.decision):
-		return refuse("set the Decision of a call, which is the policy's", "Return an error to refuse a call; to allow one, add a rule.")
+		return refuse("set the Decision of a call, which is the policy's",
+			"Return an error to refuse a call; to allow one, add a rule.")
 	case c.Definition != nil && c.Definition != c.shown && c.Definition != h.findForMiddleware(ctx, c):
 		return refuse("set the Definition of a call", "Set Tool: the host looks it up.")
 	}

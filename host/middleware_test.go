@@ -38,7 +38,8 @@ func TestMiddlewareOrder(t *testing.T) {
 			}
 		}
 	}
-	h := single(t, answering(sdk.Text("done"), nil), host.Options{Middleware: []host.Middleware{named("first"), named("second")}})
+	h := single(t, answering(sdk.Text("done"), nil),
+		host.Options{Middleware: []host.Middleware{named("first"), named("second")}})
 	succeeded(t, h.Call(t.Context(), call("test__run", "")))
 	diff(t, []string{"first in: test__run {}", "second in: test__run {}", "second out: done", "first out: done"}, order)
 }
@@ -95,8 +96,9 @@ func TestMiddlewareRefuses(t *testing.T) {
 		err  error
 		want sdk.Error
 	}{
-		"with a code":    {denied, *denied},
-		"wrapped":        {fmt.Errorf("rule 7: %w", denied), sdk.Error{Code: "E_DENIED", Name: "Denied", Message: "rule 7: not on a Sunday"}},
+		"with a code": {denied, *denied},
+		"wrapped": {fmt.Errorf("rule 7: %w", denied),
+			sdk.Error{Code: "E_DENIED", Name: "Denied", Message: "rule 7: not on a Sunday"}},
 		"without a code": {errors.New("no idea"), sdk.Error{Code: sdk.CodeInternal, Name: "Error", Message: "no idea"}},
 		"without a code, at length": {errors.New(strings.Repeat("x", 1001)),
 			sdk.Error{Code: sdk.CodeInternal, Name: "Error", Message: strings.Repeat("x", 1000) + "... (truncated)"}},
@@ -125,7 +127,8 @@ func TestTypedNilIsNoError(t *testing.T) {
 	h := single(t, answering(sdk.Text("fine"), none), host.Options{})
 	succeeded(t, h.Call(t.Context(), call("test__run", "")))
 	h = single(t, answering(sdk.Text("fine"), fmt.Errorf("something: %w", none)), host.Options{})
-	if e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeInternal); !strings.HasPrefix(e.Message, "something: ") {
+	if e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeInternal); !strings.HasPrefix(e.Message,
+		"something: ") {
 		t.Errorf("error %+v", e)
 	}
 }
@@ -135,7 +138,8 @@ func TestPluginWhoseWireBreaks(t *testing.T) {
 	for _, delivered := range []bool{true, false} {
 		h := single(t, answering(nil, &client.BrokenError{Delivered: delivered, Err: errors.New("gone")}), host.Options{})
 		e := failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodePluginCrashed)
-		if want := fmt.Sprintf(`{"delivered":%v}`, delivered); string(e.Details) != want || strings.Contains(e.Message, "not known") != delivered {
+		if want := fmt.Sprintf(`{"delivered":%v}`, delivered); string(e.Details) != want ||
+			strings.Contains(e.Message, "not known") != delivered {
 			t.Errorf("error %+v, want details %s", e, want)
 		}
 	}

@@ -48,8 +48,8 @@ func around(change, after func(c *host.Call)) host.Middleware {
 	}
 }
 
-// Whatever a middleware sets, before and after: what ran is what was decided, and what the record and the result say; or
-// nothing ran.
+// Whatever a middleware sets, before and after: what ran is what was decided, and what the record and the result say;
+// or nothing ran.
 func TestWhatMiddlewareSets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -58,47 +58,54 @@ func TestWhatMiddlewareSets(t *testing.T) {
 		refused string // by whom, else "" and this was run:
 		ran     string
 	}{
-		"nothing":                   {func(*host.Call) {}, "", "a {} cli s1"},
-		"another tool":              {func(c *host.Call) { c.Tool = "test__b" }, "", "b {} cli s1"},
-		"a tool from an alias":      {func(c *host.Call) { c.Tool, c.Definition = "test__b", nil }, "", "b {} cli s1"},
-		"a denied tool":             {func(c *host.Call) { c.Tool = "test__never" }, "E_DENIED", ""},
-		"a tool outside":            {func(c *host.Call) { c.Tool = "test__outside" }, "E_TOOL_NOT_IN_CATALOG", ""},
-		"a tool that is not there":  {func(c *host.Call) { c.Tool = "test__none" }, "E_TOOL_NOT_FOUND", ""},
-		"a tool that is asked":      {func(c *host.Call) { c.Tool = "test__write" }, "E_REJECTED", ""},
-		"no tool":                   {func(c *host.Call) { c.Tool = "" }, "E_TOOL_NOT_FOUND", ""},
-		"no definition":             {func(c *host.Call) { c.Definition = nil }, "", "a {} cli s1"},
-		"another definition":        {func(c *host.Call) { d := *c.Definition; c.Definition = &d }, "BadMiddleware", ""},
-		"a decision":                {func(c *host.Call) { c.Decision = policy.Decision{Effect: policy.Allow} }, "BadMiddleware", ""},
-		"an id":                     {func(c *host.Call) { c.ID = "other" }, "BadMiddleware", ""},
-		"no id":                     {func(c *host.Call) { c.ID = "" }, "BadMiddleware", ""},
-		"arguments":                 {func(c *host.Call) { c.Arguments = json.RawMessage(`{"x":1}`) }, "", `a {"x":1} cli s1`},
-		"arguments in place":        {func(c *host.Call) { copy(c.Arguments, "[]") }, "E_TOOL_INVALID_ARGS", ""},
-		"no arguments":              {func(c *host.Call) { c.Arguments = nil }, "", "a {} cli s1"},
-		"a caller":                  {func(c *host.Call) { c.Caller = "sub" }, "", "a {} sub s1"},
-		"a caller that is denied":   {func(c *host.Call) { c.Caller = "stranger" }, "E_DENIED", ""},
-		"a session":                 {func(c *host.Call) { c.SessionID = "s2" }, "", "a {} cli s2"},
-		"a session of a long name":  {func(c *host.Call) { c.SessionID = strings.Repeat("s", 300) }, "E_TOOL_INVALID_ARGS", ""},
+		"nothing":                  {func(*host.Call) {}, "", "a {} cli s1"},
+		"another tool":             {func(c *host.Call) { c.Tool = "test__b" }, "", "b {} cli s1"},
+		"a tool from an alias":     {func(c *host.Call) { c.Tool, c.Definition = "test__b", nil }, "", "b {} cli s1"},
+		"a denied tool":            {func(c *host.Call) { c.Tool = "test__never" }, "E_DENIED", ""},
+		"a tool outside":           {func(c *host.Call) { c.Tool = "test__outside" }, "E_TOOL_NOT_IN_CATALOG", ""},
+		"a tool that is not there": {func(c *host.Call) { c.Tool = "test__none" }, "E_TOOL_NOT_FOUND", ""},
+		"a tool that is asked":     {func(c *host.Call) { c.Tool = "test__write" }, "E_REJECTED", ""},
+		"no tool":                  {func(c *host.Call) { c.Tool = "" }, "E_TOOL_NOT_FOUND", ""},
+		"no definition":            {func(c *host.Call) { c.Definition = nil }, "", "a {} cli s1"},
+		"another definition":       {func(c *host.Call) { d := *c.Definition; c.Definition = &d }, "BadMiddleware", ""},
+		"a decision": {func(c *host.Call) { c.Decision = policy.Decision{Effect: policy.Allow} },
+			"BadMiddleware", ""},
+		"an id": {func(c *host.Call) { c.ID = "other" }, "BadMiddleware", ""},
+		"no id": {func(c *host.Call) { c.ID = "" }, "BadMiddleware", ""},
+		"arguments": {func(c *host.Call) { c.Arguments = json.RawMessage(`{"x":1}`) }, "",
+			`a {"x":1} cli s1`},
+		"arguments in place":      {func(c *host.Call) { copy(c.Arguments, "[]") }, "E_TOOL_INVALID_ARGS", ""},
+		"no arguments":            {func(c *host.Call) { c.Arguments = nil }, "", "a {} cli s1"},
+		"a caller":                {func(c *host.Call) { c.Caller = "sub" }, "", "a {} sub s1"},
+		"a caller that is denied": {func(c *host.Call) { c.Caller = "stranger" }, "E_DENIED", ""},
+		"a session":               {func(c *host.Call) { c.SessionID = "s2" }, "", "a {} cli s2"},
+		"a session of a long name": {func(c *host.Call) { c.SessionID = strings.Repeat("s", 300) }, "E_TOOL_INVALID_ARGS",
+			""},
 		"a work folder":             {func(c *host.Call) { c.Workdir = dir }, "", "a {} cli s1 in dir"},
 		"no work folder":            {func(c *host.Call) { c.Workdir = "" }, "", "a {} cli s1"},
 		"a work folder of no place": {func(c *host.Call) { c.Workdir = "x" }, "E_TOOL_INVALID_ARGS", ""},
 		"a timeout":                 {func(c *host.Call) { c.Timeout = time.Minute }, "", "a {} cli s1"},
 		"no receiver":               {func(c *host.Call) { c.Events = nil }, "", "a {} cli s1"},
-		"all anew":                  {func(c *host.Call) { *c = host.Call{ID: c.ID, Tool: "test__outside"} }, "BadMiddleware", ""},
+		"all anew": {func(c *host.Call) { *c = host.Call{ID: c.ID, Tool: "test__outside"} }, "BadMiddleware",
+			""},
 	}
 	for name, c := range changes {
 		for when, m := range map[string]host.Middleware{
-			"before":       around(c.change, func(*host.Call) {}),
-			"in a copy":    inCopy(c.change),
-			"after":        around(func(*host.Call) {}, c.change),
-			"both":         around(c.change, func(c *host.Call) { c.Tool, c.Arguments, c.ID = "test__lie", json.RawMessage(`"lie"`), "lie" }),
+			"before":    around(c.change, func(*host.Call) {}),
+			"in a copy": inCopy(c.change),
+			"after":     around(func(*host.Call) {}, c.change),
+			"both": around(c.change,
+				func(c *host.Call) { c.Tool, c.Arguments, c.ID = "test__lie", json.RawMessage(`"lie"`), "lie" }),
 			"and scribble": around(c.change, func(c *host.Call) { copy(c.Arguments, "????????") }),
 		} {
 			t.Run(when+": "+name, func(t *testing.T) {
 				t.Parallel()
 				w, log := newWitness(tool("a"), tool("b"), tool("never"), writes("write"), tool("outside")), &records{}
-				h := single(t, w, host.Options{Audit: log, Middleware: []host.Middleware{m}, Workdir: "/", Approver: approveFunc(moodyNo),
-					Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "never", Tools: []string{"*__never"}, Effect: policy.Deny},
-						{Name: "known", Callers: []string{"stranger"}, Effect: policy.Deny}}}))})
+				h := single(t, w, host.Options{Audit: log, Middleware: []host.Middleware{m}, Workdir: "/",
+					Approver: approveFunc(moodyNo),
+					Policy: must(policy.New(policy.Layer{Name: "user",
+						Rules: []policy.Rule{{Name: "never", Tools: []string{"*__never"}, Effect: policy.Deny},
+							{Name: "known", Callers: []string{"stranger"}, Effect: policy.Deny}}}))})
 				catalog := must(h.Catalog(host.Filter{Exclude: []string{"*__outside"}}))
 				r := catalog.Call(t.Context(), host.Call{ID: "id", Tool: "test__a", Caller: "cli", SessionID: "s1"})
 				ran, refused := c.ran, c.refused
@@ -110,18 +117,21 @@ func TestWhatMiddlewareSets(t *testing.T) {
 				}
 				last := log.all[len(log.all)-1]
 				if refused != "" {
-					if len(w.got) > 0 || r.Error == nil || string(r.Error.Code) != refused && r.Error.Name != refused || last.Status != "error" || last.Attempts > 0 {
+					if len(w.got) > 0 || r.Error == nil || string(r.Error.Code) != refused && r.Error.Name != refused ||
+						last.Status != "error" || last.Attempts > 0 {
 						t.Errorf("ran %d times, error %+v, record %+v", len(w.got), r.Error, last)
 					}
 					return
 				}
 				succeeded(t, r)
 				got := w.got[0]
-				if said := strings.TrimSuffix(fmt.Sprintf("%s %s %s %s in dir", got.Tool, got.Arguments, last.Caller, got.SessionID), map[bool]string{false: " in dir"}[got.Workdir == dir]); said != ran || len(w.got) != 1 {
+				if said := strings.TrimSuffix(fmt.Sprintf("%s %s %s %s in dir", got.Tool, got.Arguments, last.Caller,
+					got.SessionID), map[bool]string{false: " in dir"}[got.Workdir == dir]); said != ran || len(w.got) != 1 {
 					t.Errorf("%d calls, the last was %q, want %q", len(w.got), said, ran)
 				}
 				for _, l := range log.all {
-					if l.CallID != "id" || l.Tool != "test__"+got.Tool || string(l.Arguments) != string(got.Arguments) || l.SessionID != got.SessionID || l.Workdir != got.Workdir || l.Plugin != "test" {
+					if l.CallID != "id" || l.Tool != "test__"+got.Tool || string(l.Arguments) != string(got.Arguments) ||
+						l.SessionID != got.SessionID || l.Workdir != got.Workdir || l.Plugin != "test" {
 						t.Errorf("the record says %+v, and %+v ran", l, got)
 					}
 				}
@@ -165,7 +175,8 @@ func TestMiddlewareCannotPassOnAnEarlierCall(t *testing.T) {
 	h := single(t, w, host.Options{Middleware: []host.Middleware{m}})
 	succeeded(t, h.Call(t.Context(), call("test__a", "")))
 	catalog := must(h.Catalog(host.Filter{Tools: []string{"test__b"}}))
-	if e := failed(t, catalog.Call(t.Context(), call("test__b", "")), sdk.CodeInternal); e.Name != "BadMiddleware" || len(w.got) != 1 {
+	if e := failed(t, catalog.Call(t.Context(), call("test__b", "")), sdk.CodeInternal); e.Name != "BadMiddleware" ||
+		len(w.got) != 1 {
 		t.Errorf("error %+v, %d calls ran", e, len(w.got))
 	}
 }
@@ -188,10 +199,12 @@ const scribbled = `{"text":"approved"}`
 
 func scribble(b []byte) { copy(b, strings.Repeat("X", len(b))) }
 
-// What a person has said yes to is what runs and what is recorded, byte for byte, whoever writes into what he was given.
+// What a person has said yes to is what runs and what is recorded, byte for byte, whoever writes into what he was
+// given.
 func TestApprovedIsWhatRuns(t *testing.T) {
 	t.Parallel()
-	writers := []string{"nobody", "the embedder", "the approver", "the middleware", "the preview", "the recorder", "the policy", "the plugin", "SaveAnswer"}
+	writers := []string{"nobody", "the embedder", "the approver", "the middleware", "the preview", "the recorder",
+		"the policy", "the plugin", "SaveAnswer"}
 	for _, who := range writers {
 		for _, batch := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, in a batch: %t", who, batch), func(t *testing.T) {
@@ -274,7 +287,8 @@ func TestBatchKeepsItsArguments(t *testing.T) {
 	ran := w.call
 	w.call = func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) { scribble(later); return ran(ctx, r) }
 	h := single(t, w, host.Options{Approver: agreeing})
-	for _, r := range h.CallAll(t.Context(), []host.Call{{Tool: "test__write"}, {Tool: "test__write", Arguments: later}}, host.BatchOptions{}) {
+	for _, r := range h.CallAll(t.Context(), []host.Call{{Tool: "test__write"}, {Tool: "test__write", Arguments: later}},
+		host.BatchOptions{}) {
 		succeeded(t, r)
 	}
 	diff(t, scribbled, string(w.got[1].Arguments))
@@ -284,10 +298,11 @@ func TestBatchKeepsItsArguments(t *testing.T) {
 func TestOptionsAreCopied(t *testing.T) {
 	t.Parallel()
 	o := host.Options{
-		Tools:      map[string]host.ToolOptions{"test__run": {MaxResultBytes: 4}},
-		Plugins:    map[string]host.PluginOptions{"test": {Limits: host.Limits{MaxCalls: 2}}},
-		Pins:       map[string]map[string]string{"test": nil},
-		Remembered: []host.Remembered{{ID: "r", Tool: "test__run", Scope: host.ScopePrefix, Prefix: []string{"ls"}, Arguments: []byte(scribbled)}},
+		Tools:   map[string]host.ToolOptions{"test__run": {MaxResultBytes: 4}},
+		Plugins: map[string]host.PluginOptions{"test": {Limits: host.Limits{MaxCalls: 2}}},
+		Pins:    map[string]map[string]string{"test": nil},
+		Remembered: []host.Remembered{{ID: "r", Tool: "test__run", Scope: host.ScopePrefix, Prefix: []string{"ls"},
+			Arguments: []byte(scribbled)}},
 		Middleware: []host.Middleware{before(func(*host.Call) error { return nil })},
 	}
 	h := single(t, answering(sdk.Text("longer than that"), nil), o)

@@ -35,17 +35,18 @@ type Options struct {
 	// ApprovalTimeout is how long an answer may take, from when the Approver is called; zero is ten minutes. The wait for
 	// other questions does not count.
 	ApprovalTimeout time.Duration
-	// OneQuestion limits the Approver to one question at a time, as a terminal needs; the sessions take turns. Otherwise it is
-	// called for one question of each session at a time, and many sessions at once.
+	// OneQuestion limits the Approver to one question at a time, as a terminal needs; the sessions take turns. Otherwise
+	// it is called for one question of each session at a time, and many sessions at once.
 	OneQuestion bool
-	// Audit receives one record per decision and call; nil disables it. A call that may change something is refused when it
-	// cannot be recorded.
+	// Audit receives one record per decision and call; nil disables it. A call that may change something is refused when
+	// it cannot be recorded.
 	Audit Recorder
-	// Remembered are approvals that were saved, and SaveAnswer saves one, where people can read and revoke it; nil saves none.
+	// Remembered are approvals that were saved, and SaveAnswer saves one, where people can read and revoke it; nil saves
+	// none.
 	Remembered []Remembered
 	SaveAnswer func(Remembered) error
-	// Middleware wraps the chain of a call, the first outermost, before the tool is looked up and the arguments are read: what
-	// it changes is checked.
+	// Middleware wraps the chain of a call, the first outermost, before the tool is looked up and the arguments are read:
+	// what it changes is checked.
 	Middleware []Middleware
 	// Tools holds settings by full tool name, such as "shell__exec".
 	Tools map[string]ToolOptions
@@ -55,14 +56,14 @@ type Options struct {
 	// returns. Another tool, or one with another definition, is disabled: it is not offered, and a call of it is denied. A
 	// plugin that is not in Pins, or has nil there, may have any tools.
 	Pins map[string]map[string]string
-	// Pinned returns the definition that has a hash of Pins, for errors that say what has changed since. It may be nil, and may
-	// return nil: then errors have the hash alone.
+	// Pinned returns the definition that has a hash of Pins, for errors that say what has changed since. It may be nil,
+	// and may return nil: then errors have the hash alone.
 	Pinned func(hash string) json.RawMessage
 	// MaxCostTier refuses calls of tools that cost more; "" refuses none. A tool without a cost tier counts as Cheap.
 	MaxCostTier sdk.CostTier
 	// MaxConcurrency is how many calls run at once, of all plugins together; zero is 256. Four times as many wait, as with
-	// Limits; more are refused with CodeLimit. From 16 on, one plugin gets at most three quarters of both, so that it does not
-	// block the others.
+	// Limits; more are refused with CodeLimit. From 16 on, one plugin gets at most three quarters of both, so that it does
+	// not block the others.
 	MaxConcurrency int
 	// DefaultTimeout is for tools without a timeout, and for listing a plugin's tools; zero is two minutes.
 	DefaultTimeout time.Duration
@@ -71,11 +72,11 @@ type Options struct {
 	ErrorMessageLimit int
 	// MaxResultBytes is how much text of a result is kept, for tools without a limit; zero is 128 KiB.
 	MaxResultBytes int64
-	// ResultDir is where results that were cut are kept whole; "" is a new folder in the system's temporary folder. Nothing
-	// is removed from it.
+	// ResultDir is where results that were cut are kept whole; "" is a new folder in the system's temporary folder.
+	// Nothing is removed from it.
 	ResultDir string
-	// SingleCall is for a host that makes one call and ends, and its plugins with it: tools that are Stateful are not offered,
-	// a call of one is refused with CodeNotInCatalog, and sdk.Request.SingleCall is set.
+	// SingleCall is for a host that makes one call and ends, and its plugins with it: tools that are Stateful are not
+	// offered, a call of one is refused with CodeNotInCatalog, and sdk.Request.SingleCall is set.
 	SingleCall bool
 	// Counter keeps the counts of MaxCalls and Rate for the next host; nil counts in this host's memory.
 	Counter Counter
@@ -83,15 +84,16 @@ type Options struct {
 	OnToolsChanged func(plugin string)
 }
 
-// ToolOptions are a user's settings for one tool. They override what the plugin says; zero values do not. No tool may take
-// longer than an hour, or have a larger result than 4 MiB.
+// ToolOptions are a user's settings for one tool. They override what the plugin says; zero values do not. No tool may
+// take longer than an hour, or have a larger result than 4 MiB.
 type ToolOptions struct {
 	// Description replaces the plugin's.
 	Description    string
 	Timeout        time.Duration
 	MaxResultBytes int64
-	// Aliases are other names that the tool may be called by, such as those of another agent's tools. Catalogs, rules, limits and
-	// the record go by the tool's own name. They match ^[A-Za-z_][A-Za-z0-9_-]{0,63}$, and no two tools share one.
+	// Aliases are other names that the tool may be called by, such as those of another agent's tools. Catalogs, rules,
+	// limits and the record go by the tool's own name. They match ^[A-Za-z_][A-Za-z0-9_-]{0,63}$, and no two tools share
+	// one.
 	Aliases []string
 	Limits
 }
@@ -99,19 +101,19 @@ type ToolOptions struct {
 // Limits bound the calls of one tool, or of all tools of one plugin together. Zero is no limit. A call over a limit is
 // refused with CodeLimit: it never reaches the plugin and does not count as a failure of it.
 type Limits struct {
-	// Concurrency is how many calls run at once. Others wait for five minutes at most; that time does not count against their
-	// timeout. Waiting callers take turns, and one caller's calls run in the order in which they came.
+	// Concurrency is how many calls run at once. Others wait for five minutes at most; that time does not count against
+	// their timeout. Waiting callers take turns, and one caller's calls run in the order in which they came.
 	Concurrency int
 	// Queue is how many calls may wait for Concurrency. One more is refused at once; if its caller has fewer waiting than
-	// another, that one's last call is refused instead. A plugin's queue counts all that wait for any of its tools. Zero is
-	// 16 times Concurrency; below zero, none may wait.
+	// another, that one's last call is refused instead. A plugin's queue counts all that wait for any of its tools. Zero
+	// is 16 times Concurrency; below zero, none may wait.
 	Queue int
 	// Rate is how many calls per second there may be, in the long run; one too early is refused at once.
 	Rate float64
 	// Burst is how many calls Rate lets through at once after a pause; zero is as many as in one second, at least one.
 	Burst int
-	// MaxCalls is how many calls each session may make. Calls that were not run do not count. The host counts for the 10,000
-	// sessions that called last.
+	// MaxCalls is how many calls each session may make. Calls that were not run do not count. The host counts for the
+	// 10,000 sessions that called last.
 	MaxCalls int
 }
 

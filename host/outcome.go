@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// outcome is where errors leave the chain: each says what became of the call, in a field for programs, and in its message
-// where that is not known. That sentence is not cut by the limit for error messages.
+// outcome is where errors leave the chain: each says what became of the call, in a field for programs, and in its
+// message where that is not known. That sentence is not cut by the limit for error messages.
 func (h *Host) outcome(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		result, err := next(ctx, c)
@@ -51,7 +51,8 @@ func setOutcome(e *sdk.Error, of sdk.Outcome) *sdk.Error {
 	return e
 }
 
-// outcomeOf is the outcome of calling a plugin. Of a plugin that is not supervised and does not say, the worst is assumed.
+// outcomeOf is the outcome of calling a plugin. Of a plugin that is not supervised and does not say, the worst is
+// assumed.
 func outcomeOf(r *sdk.Result, err error) sdk.Outcome {
 	e := asError(err)
 	switch {

@@ -43,9 +43,9 @@ func (o *Options) checkRoots() error {
 // maxProbes bounds how many files and folders are decided on for one call.
 const maxProbes = 20_000
 
-// decidePaths makes the decision on a call that names files and folders as strict as that on what the paths lead to: roots,
-// targets of links, and the content of folders. If rules deny or ask about a part of a folder, a tool that is PathAware
-// leaves that part out; for other tools the strictest part decides.
+// decidePaths makes the decision on a call that names files and folders as strict as that on what the paths lead to:
+// roots, targets of links, and the content of folders. If rules deny or ask about a part of a folder, a tool that is
+// PathAware leaves that part out; for other tools the strictest part decides.
 func (h *snapshot) decidePaths(c *Call, q *policy.Query, d policy.Decision) policy.Decision {
 	c.leaveOut, c.roots = nil, nil
 	p := &pathDecider{snapshot: h, q: q, own: d.Effect, left: maxProbes,
@@ -62,7 +62,8 @@ func (h *snapshot) decidePaths(c *Call, q *policy.Query, d policy.Decision) poli
 		d = p.decidePath(d, name)
 	}
 	if n := len(p.leaveOut); n > 0 {
-		d = d.Tighten(policy.Step{Layer: "paths", Rule: "left_out", Note: "rules deny or ask about a part of what the call names, which is left out: " + firstNames(p.leaveOut)})
+		d = d.Tighten(policy.Step{Layer: "paths", Rule: "left_out",
+			Note: "rules deny or ask about a part of what the call names, which is left out: " + firstNames(p.leaveOut)})
 	}
 	c.leaveOut, c.roots = p.leaveOut, p.roots
 	return d
@@ -134,7 +135,8 @@ func (p *pathDecider) decidePath(d policy.Decision, name string) policy.Decision
 	switch {
 	case p.tooManyIn != "":
 		return d.Tighten(policy.Step{Layer: "paths", Rule: "too_many", Matched: true, Effect: policy.Ask,
-			Reason: fmt.Sprintf("there are rules about paths, and more than %d files and folders in %s to look at; name a smaller folder", maxProbes, p.tooManyIn)})
+			Reason: fmt.Sprintf("there are rules about paths, and more than %d files and folders in %s to look at; name a "+
+				"smaller folder", maxProbes, p.tooManyIn)})
 	case len(p.leaveOut) > before && !p.aware:
 		return p.tighten(d, p.strictest, at+" holds "+firstNames(p.leaveOut[before:]))
 	}
@@ -195,7 +197,8 @@ func (p *pathDecider) tighten(d, by policy.Decision, what string) policy.Decisio
 	if !by.Effect.Stricter(p.own) {
 		return d
 	}
-	return d.Tighten(policy.Step{Layer: by.Layer, Rule: by.Rule, Source: by.Source, Effect: by.Effect, Matched: true, Reason: what + ": " + by.Why()})
+	return d.Tighten(policy.Step{Layer: by.Layer, Rule: by.Rule, Source: by.Source, Effect: by.Effect, Matched: true,
+		Reason: what + ": " + by.Why()})
 }
 
 // decideRoot makes a decision as strict as those on the roots that a path is in.
@@ -219,11 +222,13 @@ func (p *pathDecider) decideRoot(d policy.Decision, full string) policy.Decision
 	}
 	for _, r := range p.options.Roots {
 		folder := filepath.Clean(r.Path)
-		if folder != full && isIn(folder, full) && r.effect().Stricter(effect) && !slices.Contains(p.leaveOut, filepath.ToSlash(folder)) {
+		if folder != full && isIn(folder, full) && r.effect().Stricter(effect) &&
+			!slices.Contains(p.leaveOut, filepath.ToSlash(folder)) {
 			p.leaveOut = append(p.leaveOut, filepath.ToSlash(folder))
 		}
 	}
-	return d.Tighten(policy.Step{Layer: "roots", Rule: inmost, Effect: effect, Matched: true, Reason: full + " lies outside of the work folder"})
+	return d.Tighten(policy.Step{Layer: "roots", Rule: inmost, Effect: effect, Matched: true, Reason: full +
+		" lies outside of the work folder"})
 }
 
 // relative is a path as rules see it.
@@ -249,7 +254,8 @@ func resolveLinks(full string) string {
 }
 
 func isIn(full, folder string) bool {
-	return full == folder || strings.HasPrefix(full, strings.TrimSuffix(folder, string(filepath.Separator))+string(filepath.Separator))
+	return full == folder || strings.HasPrefix(full,
+		strings.TrimSuffix(folder, string(filepath.Separator))+string(filepath.Separator))
 }
 
 // firstNames lists up to three names, and how many more there are.

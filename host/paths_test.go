@@ -16,7 +16,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// pathRule speaks of paths that hold says something of: of a folder's content it is unsure, unless the folder's name settles it.
+// pathRule speaks of paths that hold says something of: of a folder's content it is unsure, unless the folder's name
+// settles it.
 func pathRule(e policy.Effect, holds func(name string) bool, folder string) policy.Rule {
 	return policy.Rule{Name: "paths", Effect: e, Paths: true, When: func(q *policy.Query) (policy.Truth, error) {
 		switch {
@@ -67,7 +68,8 @@ func pathAware(t *testing.T, aware bool) (*seeing, *fake) {
 	return s, s.fake
 }
 
-// What rules deny or ask about in a folder is left out of it, and a tool that cannot leave anything out does not get the folder.
+// What rules deny or ask about in a folder is left out of it, and a tool that cannot leave anything out does not get
+// the folder.
 func TestRulesAboutPathsHoldInFolders(t *testing.T) {
 	t.Parallel()
 	dir := treeOf(t, "a.txt", "private/x", "private/deep/y", "src/b.key", "src/c.go", "src/sub/d.key")
@@ -103,7 +105,8 @@ func TestRulesAboutPathsHoldInFolders(t *testing.T) {
 			t.Parallel()
 			rules := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{c.rule}}))
 			s, p := pathAware(t, c.aware)
-			r := single(t, p, host.Options{Policy: rules}).Call(t.Context(), host.Call{Tool: "test__look", Arguments: []byte(c.arguments), Workdir: dir})
+			r := single(t, p, host.Options{Policy: rules}).Call(t.Context(),
+				host.Call{Tool: "test__look", Arguments: []byte(c.arguments), Workdir: dir})
 			if c.code != "" {
 				failed(t, r, c.code)
 				return
@@ -134,10 +137,12 @@ func TestRulesAboutPathsInVeryManyFiles(t *testing.T) {
 			}
 		}
 	}
-	rules := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{pathRule(policy.Deny, func(string) bool { return false }, "")}}))
+	rules := must(policy.New(policy.Layer{Name: "user",
+		Rules: []policy.Rule{pathRule(policy.Deny, func(string) bool { return false }, "")}}))
 	_, p := pathAware(t, true)
 	h := single(t, p, host.Options{Policy: rules})
-	e := failed(t, h.Call(t.Context(), host.Call{Tool: "test__look", Arguments: []byte(`{}`), Workdir: dir}), sdk.CodeApprovalUnavailable)
+	e := failed(t, h.Call(t.Context(), host.Call{Tool: "test__look", Arguments: []byte(`{}`), Workdir: dir}),
+		sdk.CodeApprovalUnavailable)
 	if !strings.Contains(e.Message, "name a smaller folder") {
 		t.Error(e.Message)
 	}
@@ -148,7 +153,8 @@ func TestRulesAboutPathsInVeryManyFiles(t *testing.T) {
 func TestRoots(t *testing.T) {
 	t.Parallel()
 	work, data := t.TempDir(), treeOf(t, "a", "nested/b", "fresh/c")
-	roots := []host.Root{{Path: data, Effect: policy.Allow}, {Path: filepath.Join(data, "nested")}, {Path: filepath.Join(data, "fresh"), Effect: policy.AlwaysAsk}}
+	roots := []host.Root{{Path: data, Effect: policy.Allow}, {Path: filepath.Join(data, "nested")},
+		{Path: filepath.Join(data, "fresh"), Effect: policy.AlwaysAsk}}
 	for name, c := range map[string]struct {
 		path     string
 		aware    bool
@@ -156,9 +162,10 @@ func TestRoots(t *testing.T) {
 		roots    []string
 		leaveOut []string
 	}{
-		"in it":              {data + "/a", true, policy.Allow, []string{data}, nil},
-		"all of it":          {data, true, policy.Allow, []string{data}, []string{data + "/nested", data + "/fresh"}},
-		"by dots":            {work + "/x/../../" + filepath.Base(filepath.Dir(data)) + "/nowhere", true, policy.Allow, nil, nil},
+		"in it":     {data + "/a", true, policy.Allow, []string{data}, nil},
+		"all of it": {data, true, policy.Allow, []string{data}, []string{data + "/nested", data + "/fresh"}},
+		"by dots": {work + "/x/../../" + filepath.Base(filepath.Dir(data)) + "/nowhere", true, policy.Allow, nil,
+			nil},
 		"nested":             {data + "/nested/b", true, policy.Ask, []string{data + "/nested"}, nil},
 		"asked about always": {data + "/fresh", true, policy.AlwaysAsk, []string{data + "/fresh"}, nil},
 		"beside it":          {data + "x/a", true, policy.Allow, nil, nil},
@@ -169,7 +176,8 @@ func TestRoots(t *testing.T) {
 			t.Parallel()
 			s, p := pathAware(t, c.aware)
 			a := &asked{answers: []host.Answer{host.Yes()}}
-			r := single(t, p, host.Options{Roots: roots, Approver: a}).Call(t.Context(), host.Call{Tool: "test__look", Arguments: fmt.Appendf(nil, `{"path":%q}`, c.path), Workdir: work})
+			r := single(t, p, host.Options{Roots: roots, Approver: a}).Call(t.Context(),
+				host.Call{Tool: "test__look", Arguments: fmt.Appendf(nil, `{"path":%q}`, c.path), Workdir: work})
 			succeeded(t, r)
 			if asks := len(a.questions) == 1; asks != c.effect.Asks() || asks && a.questions[0].Decision.Effect != c.effect {
 				t.Errorf("asked %d times, want %s", len(a.questions), c.effect)

@@ -19,8 +19,8 @@ const (
 	maxPreviewReason = 1000 // characters
 )
 
-// preview lets the plugin of a tool that has previews say what the call would do, and be stricter about it than the policy. A
-// call whose preview fails ends here: no person is asked about what cannot run.
+// preview lets the plugin of a tool that has previews say what the call would do, and be stricter about it than the
+// policy. A call whose preview fails ends here: no person is asked about what cannot run.
 func (h *snapshot) preview(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		p, able := c.Definition.plugin.(Previewer)
@@ -67,7 +67,8 @@ func (h *snapshot) callPreview(ctx context.Context, c *Call, p Previewer) (*sdk.
 	case e == nil:
 		return shown, nil
 	case e.Code == sdk.CodeTimeout && deadlinePassed(limited) && ctx.Err() == nil:
-		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "the preview of %s took longer than %s; nothing was run", c.Tool, limit)
+		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "the preview of %s took longer than %s; nothing was run", c.Tool,
+			limit)
 	case e.Code == sdk.CodeCanceled && ctx.Err() != nil:
 		return nil, fail(sdk.CodeCanceled, "Canceled", "the call was canceled during its preview; nothing was run")
 	default: // whatever became of the preview, the call was not made
@@ -82,7 +83,8 @@ func (h *snapshot) callPreview(ctx context.Context, c *Call, p Previewer) (*sdk.
 
 // previewStep is what the plugin says of its own call. An unknown effect counts as ask.
 func previewStep(plugin string, p *sdk.Preview) policy.Step {
-	s := policy.Step{Layer: "preview", Rule: plugin, Effect: policy.Effect(p.Effect), Reason: cutText(p.Reason, maxPreviewReason)}
+	s := policy.Step{Layer: "preview", Rule: plugin, Effect: policy.Effect(p.Effect),
+		Reason: cutText(p.Reason, maxPreviewReason)}
 	switch s.Effect {
 	case "", policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny:
 	default:

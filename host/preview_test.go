@@ -27,7 +27,8 @@ func previewing(t testing.TB, definition sdk.Tool, f func(context.Context) (*sdk
 	sdk.AddTool(p, definition, func(_ context.Context, r *sdk.Request, _ in) (*sdk.Result, error) {
 		return sdk.Text(string(r.Arguments)), nil
 	})
-	sdk.AddPreview(p, definition.Name, func(ctx context.Context, _ *sdk.Request, _ in) (*sdk.Preview, error) { return f(ctx) })
+	sdk.AddPreview(p, definition.Name,
+		func(ctx context.Context, _ *sdk.Request, _ in) (*sdk.Preview, error) { return f(ctx) })
 	return startIn(t, p)
 }
 
@@ -45,9 +46,11 @@ func TestPreviewOnlyTightens(t *testing.T) {
 				want := policy.Strictest(rule, least)
 				a := &asked{answers: []host.Answer{host.Yes()}}
 				p := previewing(t, writes("run"), func(context.Context) (*sdk.Preview, error) {
-					return &sdk.Preview{Content: []sdk.Content{sdk.TextContent("what it would do")}, Effect: string(said), Reason: "the file is new"}, nil
+					return &sdk.Preview{Content: []sdk.Content{sdk.TextContent("what it would do")}, Effect: string(said),
+						Reason: "the file is new"}, nil
 				})
-				h := single(t, p, host.Options{Approver: a, Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "r", Effect: rule}}}))})
+				h := single(t, p, host.Options{Approver: a,
+					Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "r", Effect: rule}}}))})
 				r := h.Call(t.Context(), call("test__run", ""))
 				switch want {
 				case policy.Deny:
@@ -83,7 +86,8 @@ func TestPreviewThatFails(t *testing.T) {
 func TestPreviewThatFailsWithAText(t *testing.T) {
 	t.Parallel()
 	p := previewing(t, tool("run"), func(context.Context) (*sdk.Preview, error) {
-		return &sdk.Preview{Content: sdk.Text("line 7 has another word").Content}, &sdk.Error{Name: "MatchNotFound", Message: "not there"}
+		return &sdk.Preview{Content: sdk.Text("line 7 has another word").Content},
+			&sdk.Error{Name: "MatchNotFound", Message: "not there"}
 	})
 	r := single(t, p, host.Options{}).Call(t.Context(), call("test__run", ""))
 	if r.Error == nil || r.Error.Name != "MatchNotFound" || r.Text() != "line 7 has another word\nnot there" {
@@ -124,7 +128,9 @@ func TestPreviewAndCallHaveOneTimeout(t *testing.T) {
 			time.Sleep(time.Minute)
 			return host.Yes(), nil
 		})
-		h := single(t, slowPreviewer{p}, host.Options{DefaultTimeout: 30 * time.Second, Approver: slow, Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "r", Effect: policy.Ask}}}))})
+		h := single(t, slowPreviewer{p},
+			host.Options{DefaultTimeout: 30 * time.Second, Approver: slow,
+				Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "r", Effect: policy.Ask}}}))})
 		r := h.Call(t.Context(), call("test__run", ""))
 		e := failed(t, r, sdk.CodeTimeout)
 		if r.Duration != 90*time.Second || !strings.Contains(e.Message, "its limit of 30s") {
@@ -149,7 +155,8 @@ func TestPreviewCanceled(t *testing.T) {
 	}
 }
 
-// What a plugin wants asked unless a rule allows it is asked under the hints and in auto_edit, and not where a rule allows it.
+// What a plugin wants asked unless a rule allows it is asked under the hints and in auto_edit, and not where a rule
+// allows it.
 func TestPreviewUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	edit := writes("run")
@@ -174,7 +181,8 @@ func TestPreviewUnlessAllowed(t *testing.T) {
 				return &sdk.Preview{Effect: "ask", Reason: "make runs it", UnlessAllowed: true}, nil
 			})
 			a := &asked{answers: []host.Answer{host.Yes()}}
-			succeeded(t, single(t, p, host.Options{Approver: a, Mode: c.mode, Policy: c.policy}).Call(t.Context(), call("test__run", `{}`)))
+			succeeded(t, single(t, p, host.Options{Approver: a, Mode: c.mode, Policy: c.policy}).Call(t.Context(),
+				call("test__run", `{}`)))
 			if (len(a.questions) == 1) != c.asked {
 				t.Errorf("asked %d times", len(a.questions))
 			}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// questions let one question of each session be open, in the order of the calls: a person, or an agent that asks its own, has
-// one to answer at a time, and one without an answer blocks its own session only.
+// questions let one question of each session be open, in the order of the calls: a person, or an agent that asks its
+// own, has one to answer at a time, and one without an answer blocks its own session only.
 type questions struct {
 	mu     sync.Mutex
 	queues map[asker]*questionQueue // that are in use
@@ -39,8 +39,8 @@ var errStuckQuestion = errors.New("the approver has not returned from an earlier
 // returnGrace is how long an approver may take to return from a question whose time is over.
 const returnGrace = 5 * time.Second
 
-// enter waits for the turn. Each question before has at most limit; the wait ends with errStuckQuestion when the approver holds
-// on to one for longer.
+// enter waits for the turn. Each question before has at most limit; the wait ends with errStuckQuestion when the
+// approver holds on to one for longer.
 func (q *questions) enter(ctx context.Context, by asker, limit time.Duration) (*questionTurn, error) {
 	t := &questionTurn{q, by, q.join(by)}
 	for wait := t.left(limit); ; {

@@ -28,7 +28,8 @@ type desk struct {
 }
 
 func newDesk(takes func(r *host.ApprovalRequest) time.Duration) *desk {
-	return &desk{takes: takes, start: time.Now(), open: map[string]int{}, at: map[string]time.Duration{}, before: map[string]time.Duration{}}
+	return &desk{takes: takes, start: time.Now(), open: map[string]int{}, at: map[string]time.Duration{},
+		before: map[string]time.Duration{}}
 }
 
 func minute(*host.ApprovalRequest) time.Duration { return time.Minute }
@@ -96,7 +97,8 @@ func TestSessionsAreAskedSideBySide(t *testing.T) {
 	})
 }
 
-// A question that nobody answers holds up its own session alone, and each question has its whole time from when it is put.
+// A question that nobody answers holds up its own session alone, and each question has its whole time from when it is
+// put.
 func TestUnansweredQuestionHoldsUpItsSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		d := newDesk(func(r *host.ApprovalRequest) time.Duration {
@@ -183,12 +185,13 @@ func TestGivingUpBeforeTheQuestion(t *testing.T) {
 func TestApproverWhoNeverReturns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
-		h := single(t, echoing(writes("run")), host.Options{Approver: approveFunc(func(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
-			if r.SessionID == "stuck" {
-				<-release
-			}
-			return host.Yes(), nil
-		})})
+		h := single(t, echoing(writes("run")),
+			host.Options{Approver: approveFunc(func(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+				if r.SessionID == "stuck" {
+					<-release
+				}
+				return host.Yes(), nil
+			})})
 		began := time.Now()
 		for _, r := range inOrder(t, h, from("stuck", 0), from("stuck", 1), from("stuck", 2)) {
 			failed(t, r, sdk.CodeApprovalTimeout)

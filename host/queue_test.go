@@ -193,7 +193,8 @@ func TestQueueFull(t *testing.T) {
 					q.add(t.Context(), taking("", "run", time.Second))
 				}
 				r := h.Call(t.Context(), taking("", "run", time.Second))
-				c.want.Code, c.want.Name, c.want.Retryable, c.want.Suggestion, c.want.Outcome = sdk.CodeLimit, "QueueFull", true, suggestion, sdk.OutcomeNotSent
+				c.want.Code, c.want.Name, c.want.Retryable, c.want.Suggestion, c.want.Outcome = sdk.CodeLimit, "QueueFull", true,
+					suggestion, sdk.OutcomeNotSent
 				diff(t, &c.want, failed(t, r, sdk.CodeLimit))
 				if r.Duration != 0 || r.Attempts != 0 {
 					t.Errorf("refused after %s, with %d attempts", r.Duration, r.Attempts)
@@ -249,7 +250,8 @@ func TestWaitedTooLong(t *testing.T) {
 				q.add(t.Context(), taking("long", "run", 10*time.Minute))
 				r := q.host.Call(t.Context(), taking("short", "run", time.Second))
 				want := &sdk.Error{Code: sdk.CodeLimit, Name: "WaitedTooLong", Outcome: sdk.OutcomeNotSent, Retryable: true,
-					Message:    "the call waited 5m0s in the queue; at most 1 may run at once (concurrency of " + c.of + "); nothing was run",
+					Message: "the call waited 5m0s in the queue; at most 1 may run at once (concurrency of " + c.of +
+						"); nothing was run",
 					Suggestion: "Call again when calls that run now have ended."}
 				e := failed(t, r, sdk.CodeLimit)
 				e.Details = nil
@@ -271,7 +273,8 @@ func TestGivingUpInLine(t *testing.T) {
 		code  sdk.Code
 		want  string
 	}{
-		"canceled": {context.WithCancel, sdk.CodeCanceled, "the call was canceled while it waited in the queue; nothing was run"},
+		"canceled": {context.WithCancel, sdk.CodeCanceled,
+			"the call was canceled while it waited in the queue; nothing was run"},
 		"deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, time.Second)
 		},
@@ -379,9 +382,12 @@ func TestLineDuringClose(t *testing.T) {
 // Whatever becomes of a call, its turn ends.
 func TestTurnsEnd(t *testing.T) {
 	answers := map[string]func() (*sdk.Result, error){
-		"result":        func() (*sdk.Result, error) { return sdk.Text("done"), nil },
-		"tool's error":  func() (*sdk.Result, error) { return &sdk.Result{Error: &sdk.Error{Message: "no"}}, nil },
-		"plugin's end":  func() (*sdk.Result, error) { return nil, &client.BrokenError{Err: errors.New("gone"), Delivered: true} },
+		"result":       func() (*sdk.Result, error) { return sdk.Text("done"), nil },
+		"tool's error": func() (*sdk.Result, error) { return &sdk.Result{Error: &sdk.Error{Message: "no"}}, nil },
+		"plugin's end": func() (*sdk.Result, error) {
+			return nil,
+				&client.BrokenError{Err: errors.New("gone"), Delivered: true}
+		},
 		"plugin panics": func() (*sdk.Result, error) { panic("a bug") },
 	}
 	for name, answer := range answers {
@@ -422,8 +428,8 @@ func drawPlan(r *rapid.T) (p plan) {
 	return p
 }
 
-// Calls that come, take their time and give up at random never run in greater numbers than allowed, keep their order, and
-// leave nothing behind.
+// Calls that come, take their time and give up at random never run in greater numbers than allowed, keep their order,
+// and leave nothing behind.
 func TestLineProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -458,8 +464,8 @@ func (p plan) run(t *testing.T) (problems []error) {
 	return append(problems, w.outOfOrder(), p.nothingLeft(t, q.host))
 }
 
-// outOfOrder looks for calls that began before earlier ones of the same tool. Those that begin in one moment may say so in
-// any order.
+// outOfOrder looks for calls that began before earlier ones of the same tool. Those that begin in one moment may say so
+// in any order.
 func (w *worker) outOfOrder() error {
 	for i, id := range w.begun {
 		for j, earlier := range w.begun[i+1:] {
@@ -553,7 +559,8 @@ func TestRoomInAFullLine(t *testing.T) {
 		for i, refused := range []bool{false, false, false, true, true, false, false, true} {
 			if !refused {
 				succeeded(t, results[i])
-			} else if e := failed(t, results[i], sdk.CodeLimit); e.Name != "QueueFull" || e.Outcome != sdk.OutcomeNotSent || !e.Retryable {
+			} else if e := failed(t, results[i], sdk.CodeLimit); e.Name != "QueueFull" || e.Outcome != sdk.OutcomeNotSent ||
+				!e.Retryable {
 				t.Errorf("call %d: %+v", i, e)
 			}
 		}

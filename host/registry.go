@@ -51,7 +51,8 @@ func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *snapshot) 
 	return r, nil
 }
 
-// all returns the tools of a catalog by name, and errors for those left out. It is complete when every plugin could be listed.
+// all returns the tools of a catalog by name, and errors for those left out. It is complete when every plugin could be
+// listed.
 func (r *registry) all(ctx context.Context, c *Catalog) (tools []*Tool, problems []error, complete bool) {
 	complete = true
 	for _, l := range r.listAll(ctx, c.reaches) {
@@ -160,8 +161,8 @@ func (l *listing) drop() {
 	})
 }
 
-// list returns the plugin's tools, and errors for those left out. Callers that come while the plugin is being listed share the
-// answer. A failure is shared too, but not kept: later callers list again.
+// list returns the plugin's tools, and errors for those left out. Callers that come while the plugin is being listed
+// share the answer. A failure is shared too, but not kept: later callers list again.
 func (l *listing) list(ctx context.Context) (toolList, error) {
 	seen := l.load()
 	if seen.tools != nil {
@@ -230,8 +231,8 @@ func (l *listing) ended(ctx context.Context) error {
 // maxTools is how many tools a plugin may have: more than any model can choose from.
 const maxTools = 256
 
-// accept checks the definitions one by one: a wrong one costs only that tool. Two of one name, or of names that differ only by
-// case, cost both: a call of either could mean the other. Of too many tools, the first by name are kept.
+// accept checks the definitions one by one: a wrong one costs only that tool. Two of one name, or of names that differ
+// only by case, cost both: a call of either could mean the other. Of too many tools, the first by name are kept.
 func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 	var problems []error
 	spellings := map[string][]string{} // of each name, without case
@@ -240,7 +241,8 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 		spellings[strings.ToLower(name)] = append(spellings[strings.ToLower(name)], name)
 	}
 	if len(declared) > maxTools {
-		declared = slices.SortedStableFunc(slices.Values(declared), func(a, b sdk.Tool) int { return strings.Compare(a.Name, b.Name) })
+		declared = slices.SortedStableFunc(slices.Values(declared),
+			func(a, b sdk.Tool) int { return strings.Compare(a.Name, b.Name) })
 		problems = []error{&excessTools{l.name, slices.Clone(declared[maxTools:])}}
 		declared = declared[:maxTools]
 	}
@@ -252,7 +254,8 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 			err = clash(name, spellings[strings.ToLower(name)])
 		}
 		if err != nil {
-			problems = append(problems, &toolProblem{name: name, plugin: l.name, why: strings.ReplaceAll(err.Error(), "\n", "; ")})
+			problems = append(problems,
+				&toolProblem{name: name, plugin: l.name, why: strings.ReplaceAll(err.Error(), "\n", "; ")})
 			continue
 		}
 		if e := l.pins.check(d, name, l.name); e != nil {
@@ -289,7 +292,8 @@ func clash(name string, spellings []string) error {
 		return fmt.Errorf("the plugin declares it %d times", same)
 	case len(spellings) > 1:
 		slices.Sort(spellings)
-		return fmt.Errorf("the plugin declares %s, whose names differ only by letter case", strings.Join(slices.Compact(spellings), " and "))
+		return fmt.Errorf("the plugin declares %s, whose names differ only by letter case",
+			strings.Join(slices.Compact(spellings), " and "))
 	}
 	return nil
 }
@@ -304,7 +308,8 @@ type toolProblem struct {
 
 func (e *toolProblem) Error() string {
 	name := cutText(e.name, 100)
-	if strings.ContainsFunc(name, func(r rune) bool { return r == '\n' || r == '\t' || r == '"' || textutil.Invisible(r) }) || !utf8.ValidString(name) {
+	if strings.ContainsFunc(name,
+		func(r rune) bool { return r == '\n' || r == '\t' || r == '"' || textutil.Invisible(r) }) || !utf8.ValidString(name) {
 		name = strconv.Quote(name)
 	}
 	return fmt.Sprintf("plugin %q: tool %s is left out: %s", e.plugin, name, e.why)
@@ -343,7 +348,8 @@ type watch struct {
 	end    context.CancelFunc
 }
 
-// updateWatches starts and ends watches so that there is one for each plugin that can be watched. The caller holds the lock.
+// updateWatches starts and ends watches so that there is one for each plugin that can be watched. The caller holds the
+// lock.
 func (h *Host) updateWatches(n *snapshot) {
 	for name, w := range h.watches {
 		if l := n.listing(name); l == nil || !same(l.plugin, w.plugin) {

@@ -34,16 +34,20 @@ func texts(problems []error) (out []string) {
 func TestOneBrokenPluginHidesNoOthers(t *testing.T) {
 	t.Parallel()
 	broken := &fake{list: func(context.Context) ([]sdk.Tool, error) {
-		return nil, &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "Quarantined", Message: `plugin "broken" crashed 5 times`}
+		return nil, &sdk.Error{Code: sdk.CodePluginUnavailable, Name: "Quarantined",
+			Message: `plugin "broken" crashed 5 times`}
 	}}
 	plain := &fake{list: func(context.Context) ([]sdk.Tool, error) { return nil, errors.New("a plain error") }}
 	good := answering(sdk.Text("fine"), nil, tool("b"), tool("a"))
-	h := newHost(t, map[string]host.Plugin{"zoo": good, "plain": plain, "broken": broken, "art": good, "p2": plain, "p1": plain, "p3": plain}, host.Options{})
+	h := newHost(t, map[string]host.Plugin{"zoo": good, "plain": plain, "broken": broken, "art": good, "p2": plain,
+		"p1": plain, "p3": plain}, host.Options{})
 	for range 2 {
 		tools, problems := h.Tools(t.Context())
 		diff(t, []string{"art__a", "art__b", "zoo__a", "zoo__b"}, names(tools))
-		diff(t, []string{`plugin "broken" crashed 5 times`, `plugin "p1" cannot list its tools: a plain error`, `plugin "p2" cannot list its tools: a plain error`,
-			`plugin "p3" cannot list its tools: a plain error`, `plugin "plain" cannot list its tools: a plain error`}, texts(problems))
+		diff(t, []string{`plugin "broken" crashed 5 times`, `plugin "p1" cannot list its tools: a plain error`,
+			`plugin "p2" cannot list its tools: a plain error`,
+			`plugin "p3" cannot list its tools: a plain error`, `plugin "plain" cannot list its tools: a plain error`},
+			texts(problems))
 	}
 	succeeded(t, h.Call(t.Context(), call("zoo__a", "")))
 	if e := failed(t, h.Call(t.Context(), call("broken__a", "")), sdk.CodePluginUnavailable); e.Name != "Quarantined" {
@@ -71,11 +75,15 @@ func TestBadDefinitionsAreLeftOut(t *testing.T) {
 		"long name":       {tool(strings.Repeat("x", 62)), []string{"62 characters"}},
 		"two underscores": {tool("a__b"), []string{`must not contain "__"`}},
 		"no description":  {with("a", func(d *sdk.Tool) { d.Description = " " }), []string{"has no description"}},
-		"no schema":       {with("a", func(d *sdk.Tool) { d.InputSchema = nil }), []string{"input schema must be a JSON object"}},
+		"no schema": {with("a", func(d *sdk.Tool) { d.InputSchema = nil }),
+			[]string{"input schema must be a JSON object"}},
 		"not for objects": {with("a", schema(`{"type":"string"}`)), []string{"object"}},
-		"bad schema":      {with("a", schema(`{"type":"object","properties":{"x":{"type":"strnig"}}}`)), []string{"its input schema cannot be used", "strnig"}},
-		"remote schema":   {with("a", schema(`{"type":"object","properties":{"x":{"$ref":"https://example.org/x"}}}`)), []string{"its input schema cannot be used"}},
-		"several faults":  {with("Bad Name", func(d *sdk.Tool) { d.Description = "" }), []string{"must match", "; ", "has no description"}},
+		"bad schema": {with("a", schema(`{"type":"object","properties":{"x":{"type":"strnig"}}}`)),
+			[]string{"its input schema cannot be used", "strnig"}},
+		"remote schema": {with("a", schema(`{"type":"object","properties":{"x":{"$ref":"https://example.org/x"}}}`)),
+			[]string{"its input schema cannot be used"}},
+		"several faults": {with("Bad Name", func(d *sdk.Tool) { d.Description = "" }),
+			[]string{"must match", "; ", "has no description"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -122,15 +130,18 @@ func TestNamesInCapitals(t *testing.T) {
 	tools, problems := h.Tools(t.Context())
 	diff(t, []string{"test__getWeather", "test__setChatAction"}, names(tools))
 	const why = "the plugin declares test__sendMail and test__sendmail, whose names differ only by letter case"
-	diff(t, []string{`plugin "test": tool test__sendMail is left out: ` + why, `plugin "test": tool test__sendmail is left out: ` + why}, texts(problems))
+	diff(t, []string{`plugin "test": tool test__sendMail is left out: ` + why,
+		`plugin "test": tool test__sendmail is left out: ` + why}, texts(problems))
 	r := h.Call(t.Context(), call("test__getWeather", ""))
 	if succeeded(t, r); r.Text() != "getWeather" {
 		t.Errorf("the plugin got the tool %q", r.Text())
 	}
 	for name, want := range map[string]string{
-		"test__getweather": "Did you mean test__getWeather", "test__SETCHATACTION": "Did you mean test__setChatAction", "test__sendMail": why,
+		"test__getweather": "Did you mean test__getWeather", "test__SETCHATACTION": "Did you mean test__setChatAction",
+		"test__sendMail": why,
 	} {
-		if e := failed(t, h.Call(t.Context(), call(name, "")), sdk.CodeToolNotFound); !strings.Contains(e.Message+" "+e.Suggestion, want) {
+		if e := failed(t, h.Call(t.Context(), call(name, "")), sdk.CodeToolNotFound); !strings.Contains(e.Message+" "+
+			e.Suggestion, want) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
@@ -140,7 +151,8 @@ func TestLongNamesAreShortened(t *testing.T) {
 	t.Parallel()
 	label := strings.Repeat("p", 32)
 	fits, long, other := strings.Repeat("t", 30), strings.Repeat("t", 31), strings.Repeat("t", 50)+"_u"
-	p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) { return sdk.Text(r.Tool), nil }, tool(fits), tool(long), tool(other))
+	p := calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) { return sdk.Text(r.Tool), nil }, tool(fits),
+		tool(long), tool(other))
 	h := newHost(t, map[string]host.Plugin{label: p}, host.Options{})
 	tools, problems := h.Tools(t.Context())
 	if len(tools) != 3 || len(problems) != 0 {
@@ -169,7 +181,8 @@ func TestToolJSON(t *testing.T) {
 	definition.Timeout = 90 * time.Second
 	h := single(t, answering(nil, nil, definition), host.Options{})
 	tools, _ := h.Tools(t.Context())
-	const want = `{"plugin":"test","name":"test__run","description":"for tests","input_schema":{"type":"object"},"hints":{"read_only":true},"timeout":"1m30s"}`
+	const want = `{"plugin":"test","name":"test__run","description":"for ` +
+		`tests","input_schema":{"type":"object"},"hints":{"read_only":true},"timeout":"1m30s"}`
 	for _, v := range []any{tools[0], *tools[0]} {
 		if got, err := json.Marshal(v); err != nil || string(got) != want {
 			t.Errorf("%s, %v; want %s", got, err, want)
@@ -238,7 +251,8 @@ func TestCallerWhoGivesUpBeforeHisTurn(t *testing.T) {
 
 func TestListingDoesNotWaitForEver(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		h := newHost(t, map[string]host.Plugin{"silent": silent(), "good": answering(nil, nil)}, host.Options{DefaultTimeout: time.Minute})
+		h := newHost(t, map[string]host.Plugin{"silent": silent(), "good": answering(nil, nil)},
+			host.Options{DefaultTimeout: time.Minute})
 		started := time.Now()
 		tools, problems := h.Tools(t.Context())
 		diff(t, []string{"good__run"}, names(tools))
@@ -377,7 +391,8 @@ func (failingWatch) Watch(context.Context, func()) error { return errors.New("no
 func TestManyCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	changes := newChanging(tool("run"))
-	plugins := map[string]host.Plugin{"one": overWire(t), "two": overWire(t), "three": answering(sdk.Text("fine"), nil), "four": changes}
+	plugins := map[string]host.Plugin{"one": overWire(t), "two": overWire(t), "three": answering(sdk.Text("fine"), nil),
+		"four": changes}
 	tools := []string{"one__echo", "two__echo", "three__run", "four__run"}
 	h := newHost(t, plugins, host.Options{Logger: slogTo(&recorder{})})
 	var wg sync.WaitGroup
@@ -404,7 +419,8 @@ func TestManyCallsAtOnce(t *testing.T) {
 
 func TestDescriptionOfTheUser(t *testing.T) {
 	t.Parallel()
-	h := single(t, answering(nil, nil, tool("run"), tool("other")), host.Options{Tools: map[string]host.ToolOptions{"test__run": {Description: "in other words"}}})
+	h := single(t, answering(nil, nil, tool("run"), tool("other")),
+		host.Options{Tools: map[string]host.ToolOptions{"test__run": {Description: "in other words"}}})
 	tools, _ := h.Tools(t.Context())
 	diff(t, []string{"for tests", "in other words"}, []string{tools[0].Description, tools[1].Description})
 }
@@ -418,7 +434,8 @@ func TestWhatACallWasDecidedBy(t *testing.T) {
 	p.list = func(context.Context) ([]sdk.Tool, error) { return []sdk.Tool{now}, nil }
 	p.call = func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 		if r.Listed == nil || r.Listed.Name != "run" || r.Listed.Description != now.Description {
-			return nil, &sdk.Error{Code: sdk.CodePluginUnavailable, Name: client.NameListedOtherwise, Outcome: sdk.OutcomeNotSent, Message: "another"}
+			return nil, &sdk.Error{Code: sdk.CodePluginUnavailable, Name: client.NameListedOtherwise,
+				Outcome: sdk.OutcomeNotSent, Message: "another"}
 		}
 		return sdk.Text("done"), nil
 	}

@@ -12,17 +12,18 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Reload replaces the host's plugins and options, all at once, by what New would take: what New refuses, Reload refuses too, and
-// then changes nothing. Later calls see only the new ones.
+// Reload replaces the host's plugins and options, all at once, by what New would take: what New refuses, Reload refuses
+// too, and then changes nothing. Later calls see only the new ones.
 //
-// A call that has reached its plugin goes on there. One that has not, because it waits for an approval or for its slot, is
-// looked up and decided on again: nothing begins to run under rules that no longer hold. A yes holds if the new rules put the
-// same question to the same Approver.
+// A call that has reached its plugin goes on there. One that has not, because it waits for an approval or for its slot,
+// is looked up and decided on again: nothing begins to run under rules that no longer hold. A yes holds if the new
+// rules put the same question to the same Approver.
 //
-// Approvals, the counts of sessions, and running and waiting calls are kept; but calls of a plugin that had no limits when
-// they began do not count against its first limits. Saved approvals become those of o.Remembered unless that is nil. A plugin
-// that is the same value stays listed. One that is gone is not closed, since calls may run in it: the caller closes it.
-// Catalogs stay valid, and OnToolsChanged of the new options is called for each plugin whose tools may have changed.
+// Approvals, the counts of sessions, and running and waiting calls are kept; but calls of a plugin that had no limits
+// when they began do not count against its first limits. Saved approvals become those of o.Remembered unless that is
+// nil. A plugin that is the same value stays listed. One that is gone is not closed, since calls may run in it: the
+// caller closes it. Catalogs stay valid, and OnToolsChanged of the new options is called for each plugin whose tools
+// may have changed.
 func (h *Host) Reload(plugins map[string]Plugin, o Options) error {
 	if err := o.fillIn(); err != nil {
 		return err
@@ -101,7 +102,8 @@ func (h *snapshot) listing(plugin string) *listing {
 
 // fits reports whether the tools of a plugin, as listed, also hold for another listing of it.
 func (l *listing) fits(other *listing) bool {
-	return l != nil && same(l.plugin, other.plugin) && l.ignoreHints == other.ignoreHints && maps.Equal(l.overrides(), other.overrides()) &&
+	return l != nil && same(l.plugin, other.plugin) && l.ignoreHints == other.ignoreHints &&
+		maps.Equal(l.overrides(), other.overrides()) &&
 		(l.pins.hashes == nil) == (other.pins.hashes == nil) && maps.Equal(l.pins.hashes, other.pins.hashes)
 }
 

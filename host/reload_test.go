@@ -271,9 +271,10 @@ func TestReloadWhileArgumentsAreChanged(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := echoing(writes("run"))
 		edits := make(chan host.Answer)
-		o := host.Options{Policy: saying(policy.Ask, ""), Approver: approveFunc(func(ctx context.Context, _ *host.ApprovalRequest) (host.Answer, error) {
-			return <-edits, nil
-		})}
+		o := host.Options{Policy: saying(policy.Ask, ""),
+			Approver: approveFunc(func(ctx context.Context, _ *host.ApprovalRequest) (host.Answer, error) {
+				return <-edits, nil
+			})}
 		q := queue{host: single(t, p, o)}
 		q.add(t.Context(), call("test__run", `{"a":1}`))
 		edits <- host.Answer{Arguments: []byte(`{"a":2}`)}
@@ -383,12 +384,17 @@ func TestReloadTellsWhatChanged(t *testing.T) {
 		o       host.Options
 		want    []string
 	}{
-		"nothing":     {old, host.Options{}, nil},
-		"plugins":     {map[string]host.Plugin{"same": same, "replaced": b, "new": b, "unlisted": same}, host.Options{}, []string{"gone", "new", "replaced"}},
-		"description": {old, host.Options{Tools: map[string]host.ToolOptions{"same__run": {Description: "other"}}}, []string{"same"}},
-		"hints":       {old, host.Options{Plugins: map[string]host.PluginOptions{"gone": {IgnoreHints: true}}}, []string{"gone"}},
-		"limits":      {old, host.Options{Plugins: map[string]host.PluginOptions{"gone": {Limits: host.Limits{MaxCalls: 1}}}}, nil},
-		"rules":       {old, host.Options{Policy: must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "no", Tools: []string{"same__*"}, Effect: policy.Deny}}}))}, []string{"same"}},
+		"nothing": {old, host.Options{}, nil},
+		"plugins": {map[string]host.Plugin{"same": same, "replaced": b, "new": b, "unlisted": same}, host.Options{},
+			[]string{"gone", "new", "replaced"}},
+		"description": {old, host.Options{Tools: map[string]host.ToolOptions{"same__run": {Description: "other"}}},
+			[]string{"same"}},
+		"hints": {old, host.Options{Plugins: map[string]host.PluginOptions{"gone": {IgnoreHints: true}}},
+			[]string{"gone"}},
+		"limits": {old, host.Options{Plugins: map[string]host.PluginOptions{"gone": {Limits: host.Limits{MaxCalls: 1}}}},
+			nil},
+		"rules": {old, host.Options{Policy: must(policy.New(policy.Layer{Name: "user",
+			Rules: []policy.Rule{{Name: "no", Tools: []string{"same__*"}, Effect: policy.Deny}}}))}, []string{"same"}},
 	}
 	for name, c := range cases {
 		h := newHost(t, old, host.Options{})

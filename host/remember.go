@@ -63,8 +63,8 @@ func (h *Host) Remembered() []Remembered {
 	return cloneAll(h.approvals.all)
 }
 
-// Revoke forgets an approval; false means that there is none with this id. Remove a saved one also from where it is saved,
-// else the next host has it again.
+// Revoke forgets an approval; false means that there is none with this id. Remove a saved one also from where it is
+// saved, else the next host has it again.
 func (h *Host) Revoke(id string) bool {
 	h.approvals.mu.Lock()
 	defer h.approvals.mu.Unlock()
@@ -105,7 +105,8 @@ func (h *snapshot) remember(c *Call, a Answer) error {
 		known = false
 	}
 	if !known {
-		return fail(sdk.CodeApprovalUnavailable, "BadAnswer", "the approver's answer to %s has scope %q, which this call does not have; nothing was run", c.Tool, a.Scope)
+		return fail(sdk.CodeApprovalUnavailable, "BadAnswer",
+			"the approver's answer to %s has scope %q, which this call does not have; nothing was run", c.Tool, a.Scope)
 	}
 	if r.Saved {
 		err := errors.New("this host has no place to save answers")
@@ -113,7 +114,8 @@ func (h *snapshot) remember(c *Call, a Answer) error {
 			err = h.options.SaveAnswer(r.clone())
 		}
 		if err != nil {
-			return fail(sdk.CodeApprovalUnavailable, "NotSaved", "the answer to %s could not be saved: %s; nothing was run", r.Tool, err)
+			return fail(sdk.CodeApprovalUnavailable, "NotSaved", "the answer to %s could not be saved: %s; nothing was run",
+				r.Tool, err)
 		}
 	}
 	h.approvals.mu.Lock()
@@ -122,8 +124,8 @@ func (h *snapshot) remember(c *Call, a Answer) error {
 	return nil
 }
 
-// applyApprovals turns ask into allow when an earlier approval stands for the call. What a preview asks about is covered only
-// by an approval of these very arguments.
+// applyApprovals turns ask into allow when an earlier approval stands for the call. What a preview asks about is
+// covered only by an approval of these very arguments.
 func (h *Host) applyApprovals(c *Call, d policy.Decision) policy.Decision {
 	if d.Effect != policy.Ask {
 		return d
@@ -146,7 +148,8 @@ func (h *Host) applyApprovals(c *Call, d policy.Decision) policy.Decision {
 	case tool != nil:
 		return d.Waive(tool.step())
 	case len(prefixes) > 0 && shelltool.Allows(c.query(), prefixes):
-		return d.Waive(policy.Step{Layer: "answers", Rule: "prefix", Reason: fmt.Sprintf("commands that begin so were said yes to: %q", prefixes)})
+		return d.Waive(policy.Step{Layer: "answers", Rule: "prefix",
+			Reason: fmt.Sprintf("commands that begin so were said yes to: %q", prefixes)})
 	}
 	return d
 }

@@ -19,17 +19,20 @@ func TestRememberedAnswers(t *testing.T) {
 		next  host.Call
 		asked bool
 	}{
-		"once":                            {host.ScopeOnce, first, true},
-		"tool":                            {host.ScopeTool, with(func(c *host.Call) { c.Arguments = []byte(`{"a":2}`) }), false},
-		"tool, another tool":              {host.ScopeTool, with(func(c *host.Call) { c.Tool = "test__other" }), true},
-		"tool, another session":           {host.ScopeTool, with(func(c *host.Call) { c.SessionID = "t" }), true},
-		"tool, another caller":            {host.ScopeTool, with(func(c *host.Call) { c.Caller = "stranger" }), true},
-		"tool, another folder":            {host.ScopeTool, with(func(c *host.Call) { c.Workdir = "/" }), true},
-		"tool, a folder in the folder":    {host.ScopeTool, with(func(c *host.Call) { c.Workdir = "/tmp/a" }), true},
-		"arguments":                       {host.ScopeArguments, first, false},
-		"arguments, others":               {host.ScopeArguments, with(func(c *host.Call) { c.Arguments = []byte(`{"a":2}`) }), true},
-		"arguments, the same but a blank": {host.ScopeArguments, with(func(c *host.Call) { c.Arguments = []byte(`{"a": 1}`) }), true},
-		"arguments, another folder":       {host.ScopeArguments, with(func(c *host.Call) { c.Workdir = "/" }), true},
+		"once": {host.ScopeOnce, first, true},
+		"tool": {host.ScopeTool, with(func(c *host.Call) { c.Arguments = []byte(`{"a":2}`) }),
+			false},
+		"tool, another tool":           {host.ScopeTool, with(func(c *host.Call) { c.Tool = "test__other" }), true},
+		"tool, another session":        {host.ScopeTool, with(func(c *host.Call) { c.SessionID = "t" }), true},
+		"tool, another caller":         {host.ScopeTool, with(func(c *host.Call) { c.Caller = "stranger" }), true},
+		"tool, another folder":         {host.ScopeTool, with(func(c *host.Call) { c.Workdir = "/" }), true},
+		"tool, a folder in the folder": {host.ScopeTool, with(func(c *host.Call) { c.Workdir = "/tmp/a" }), true},
+		"arguments":                    {host.ScopeArguments, first, false},
+		"arguments, others": {host.ScopeArguments, with(func(c *host.Call) { c.Arguments = []byte(`{"a":2}`) }),
+			true},
+		"arguments, the same but a blank": {host.ScopeArguments,
+			with(func(c *host.Call) { c.Arguments = []byte(`{"a": 1}`) }), true},
+		"arguments, another folder": {host.ScopeArguments, with(func(c *host.Call) { c.Workdir = "/" }), true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +91,8 @@ func TestRememberedNeverBeatsARule(t *testing.T) {
 			}
 			return policy.No, nil
 		}}}}))
-	h := single(t, echoing(writes("run")), host.Options{Policy: rules, Approver: &asked{answers: []host.Answer{host.Always(host.ScopeTool)}}})
+	h := single(t, echoing(writes("run")),
+		host.Options{Policy: rules, Approver: &asked{answers: []host.Answer{host.Always(host.ScopeTool)}}})
 	succeeded(t, h.Call(t.Context(), call("test__run", "")))
 	denying = true
 	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeDenied)
@@ -140,7 +144,8 @@ func TestSavedAnswers(t *testing.T) {
 	if len(saved) != 1 || !saved[0].Saved {
 		t.Fatalf("saved %+v", saved)
 	}
-	succeeded(t, single(t, echoing(writes("run")), host.Options{Remembered: slices.Clone(saved)}).Call(t.Context(), call("test__run", "")))
+	succeeded(t, single(t, echoing(writes("run")), host.Options{Remembered: slices.Clone(saved)}).Call(t.Context(),
+		call("test__run", "")))
 
 	options.SaveAnswer = func(host.Remembered) error { return errors.New("the disk is full") }
 	p := echoing(writes("run"))

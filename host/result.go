@@ -31,8 +31,8 @@ type Result struct {
 	Truncated bool
 
 	Duration time.Duration
-	// Attempts is how often the plugin was asked, Generation the start of it that was asked last; zero when the call did not
-	// reach the plugin.
+	// Attempts is how often the plugin was asked, Generation the start of it that was asked last; zero when the call did
+	// not reach the plugin.
 	Attempts, Generation int
 }
 

@@ -75,7 +75,8 @@ func (d decides) Decide(*policy.Query) policy.Decision {
 // The zero decision asks, whatever the plugin says of its call, and an effect that there is not denies.
 func TestPolicyWithoutAnEffect(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string]sdk.Code{"": sdk.CodeApprovalUnavailable, "Deny": sdk.CodeDenied, "block": sdk.CodeDenied} {
+	for said, want := range map[string]sdk.Code{"": sdk.CodeApprovalUnavailable, "Deny": sdk.CodeDenied,
+		"block": sdk.CodeDenied} {
 		for _, hint := range []policy.Effect{"", policy.Allow} {
 			p := previewing(t, tool("run"), func(context.Context) (*sdk.Preview, error) {
 				return &sdk.Preview{Effect: string(hint)}, nil
@@ -91,10 +92,13 @@ func TestSavedMeaning(t *testing.T) {
 	t.Parallel()
 	var saved host.Remembered
 	a := &asked{answers: []host.Answer{{Approved: true, Scope: host.ScopeArguments, Saved: true}}}
-	first := single(t, echoing(writes("run")), host.Options{Approver: a, SaveAnswer: func(r host.Remembered) error { saved = r; return nil }})
-	succeeded(t, first.Call(t.Context(), host.Call{Tool: "test__run", Arguments: []byte(`{ "a": "é", "n": 1.0 }`), Workdir: "/w"}))
+	first := single(t, echoing(writes("run")),
+		host.Options{Approver: a, SaveAnswer: func(r host.Remembered) error { saved = r; return nil }})
+	succeeded(t, first.Call(t.Context(),
+		host.Call{Tool: "test__run", Arguments: []byte(`{ "a": "é", "n": 1.0 }`), Workdir: "/w"}))
 	saved.Arguments = json.RawMessage(`{"a":"\u00e9","n":1.0}`)
-	inFolder := host.Remembered{ID: "f", Tool: "test__run", Definition: saved.Definition, Scope: host.ScopeTool, Workdir: "/w", Saved: true}
+	inFolder := host.Remembered{ID: "f", Tool: "test__run", Definition: saved.Definition, Scope: host.ScopeTool,
+		Workdir: "/w", Saved: true}
 	cases := map[string]struct {
 		r         host.Remembered
 		arguments string
@@ -136,7 +140,8 @@ func (brokenRecorder) Append(audit.Record) error { panic("no disk") }
 
 func TestRecorderThatPanics(t *testing.T) {
 	t.Parallel()
-	h := single(t, echoing(tool("read"), writes("run")), host.Options{Audit: brokenRecorder{}, Approver: &asked{answers: []host.Answer{host.Yes()}}})
+	h := single(t, echoing(tool("read"), writes("run")),
+		host.Options{Audit: brokenRecorder{}, Approver: &asked{answers: []host.Answer{host.Yes()}}})
 	succeeded(t, h.Call(t.Context(), call("test__read", "")))
 	failed(t, h.Call(t.Context(), call("test__run", "")), sdk.CodeDenied)
 }
@@ -152,7 +157,8 @@ func TestPreviewsCannotReject(t *testing.T) {
 	t.Parallel()
 	d := toolWith("run", func(d *sdk.Tool) { d.Previews = true })
 	h := single(t, previewer{echoing(d)}, host.Options{})
-	for _, r := range h.CallAll(t.Context(), []host.Call{call("test__run", ""), call("test__run", "")}, host.BatchOptions{StopOnRejection: true}) {
+	for _, r := range h.CallAll(t.Context(), []host.Call{call("test__run", ""), call("test__run", "")},
+		host.BatchOptions{StopOnRejection: true}) {
 		failed(t, r, sdk.CodeTool)
 	}
 }

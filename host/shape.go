@@ -74,7 +74,8 @@ type cutter struct {
 	store *resultStore
 }
 
-// newCutter has the limit that the user set, else the tool's, else the host's; in a batch the call's share, if that is less.
+// newCutter has the limit that the user set, else the tool's, else the host's; in a batch the call's share, if that is
+// less.
 func (h *snapshot) newCutter(c *Call) cutter {
 	limit := h.options.MaxResultBytes
 	if t := c.recorded().Definition; t != nil { // else a middleware has answered a call of an unknown tool
@@ -120,7 +121,8 @@ func (x cutter) cutMiddle(s string) string {
 
 // leaveOut returns what a model sees instead of JSON that is too large.
 func (x cutter) leaveOut(what string, raw []byte) sdk.Content {
-	return sdk.TextContent(fmt.Sprintf("[%s has %d bytes and is left out; %s]", what, len(raw), x.store.save(x.id, ".json", raw)))
+	return sdk.TextContent(fmt.Sprintf("[%s has %d bytes and is left out; %s]", what, len(raw),
+		x.store.save(x.id, ".json", raw)))
 }
 
 // replaceTexts puts one text where the first text was, and removes the others.
@@ -146,7 +148,8 @@ func middleCut(text string, limit int, note string) string {
 	for tail < len(text) && !utf8.RuneStart(text[tail]) {
 		tail++
 	}
-	return fmt.Sprintf("%s\n[... %d of %d bytes are left out here; %s ...]\n%s", text[:head], tail-head, len(text), note, text[tail:])
+	return fmt.Sprintf("%s\n[... %d of %d bytes are left out here; %s ...]\n%s", text[:head], tail-head, len(text), note,
+		text[tail:])
 }
 
 // A resultStore writes results that are cut to files that only this user can read.

@@ -99,7 +99,8 @@ func TestLongTextIsCutInTheMiddle(t *testing.T) {
 	diff(t, image, r.Content[1])
 	got := r.Content[0].Text
 	head, tail := text[:75], text[275:]
-	if !strings.HasPrefix(got, head+"\n[... 200 of 300 bytes are left out here; the whole is in ") || !strings.HasSuffix(got, " ...]\n"+tail) {
+	if !strings.HasPrefix(got, head+"\n[... 200 of 300 bytes are left out here; the whole is in ") ||
+		!strings.HasSuffix(got, " ...]\n"+tail) {
 		t.Errorf("text %q", got)
 	}
 	if whole := kept(t, got, dir); whole != text {
@@ -157,7 +158,9 @@ func TestLongStructuredResultBesideAShortText(t *testing.T) {
 	if r.Structured != nil || !r.Truncated || len(r.Content) != 2 || r.Content[0].Text != "short" {
 		t.Fatalf("result %+v", r)
 	}
-	if note := r.Content[1].Text; !strings.HasPrefix(note, "[The structured result has 208 bytes and is left out; the whole is in ") || kept(t, note, dir) != string(structured) {
+	if note := r.Content[1].Text; !strings.HasPrefix(note,
+		"[The structured result has 208 bytes and is left out; the whole is in ") ||
+		kept(t, note, dir) != string(structured) {
 		t.Errorf("note %q", note)
 	}
 }
@@ -172,7 +175,8 @@ func TestLongPartsOfOtherKinds(t *testing.T) {
 	if !r.Truncated || len(r.Content) != 2 {
 		t.Fatalf("result %+v", r)
 	}
-	if c := r.Content[0]; c.Type != "resource" || c.URI != "file:///a" || len(c.Text) > 400 || kept(t, c.Text, dir) != text {
+	if c := r.Content[0]; c.Type != "resource" || c.URI != "file:///a" || len(c.Text) > 400 ||
+		kept(t, c.Text, dir) != text {
 		t.Errorf("resource %+v", c)
 	}
 	if c := r.Content[1]; c.Type != "text" || c.Raw != nil || kept(t, c.Text, dir) != string(raw) {
@@ -268,14 +272,16 @@ func TestResultJSON(t *testing.T) {
 		want   string
 	}{
 		"ok": {
-			host.Result{CallID: "c-1", Tool: "readfile__read", Plugin: "readfile", Status: host.StatusOK, Content: []sdk.Content{sdk.TextContent("a")},
+			host.Result{CallID: "c-1", Tool: "readfile__read", Plugin: "readfile", Status: host.StatusOK,
+				Content:    []sdk.Content{sdk.TextContent("a")},
 				Structured: json.RawMessage(`{}`), Duration: 1300 * time.Microsecond, Attempts: 1, Generation: 1},
 			`{"call_id":"c-1","tool":"readfile__read","plugin":"readfile","status":"ok","content":[{"type":"text","text":"a"}],
 			 "structured":{},"truncated":false,"duration_ms":1.3,"attempts":1,"generation":1}`,
 		},
 		"error": {
 			host.Result{CallID: "c-2", Tool: "edit__replace", Plugin: "edit", Status: host.StatusError,
-				Error: &sdk.Error{Code: sdk.CodeTool, Name: "MatchNotFound", Message: "no match", Suggestion: "Read it.", HelpURL: "https://example.org/help",
+				Error: &sdk.Error{Code: sdk.CodeTool, Name: "MatchNotFound", Message: "no match", Suggestion: "Read it.",
+					HelpURL: "https://example.org/help",
 					Details: json.RawMessage(`{}`)}},
 			`{"call_id":"c-2","tool":"edit__replace","plugin":"edit","status":"error","content":[],
 			 "error":{"code":"E_TOOL","name":"MatchNotFound","message":"no match","suggestion":"Read it.","help_url":"https://example.org/help","retryable":false,"details":{}},
@@ -339,10 +345,12 @@ func TestReadable(t *testing.T) {
 	}{
 		"nothing":         {host.Result{}, nil, ""},
 		"only structured": {host.Result{Structured: structured}, []sdk.Content{sdk.TextContent(`{"n":1}`)}, `{"n":1}`},
-		"empty text":      {host.Result{Structured: structured, Content: []sdk.Content{sdk.TextContent("")}}, []sdk.Content{sdk.TextContent(`{"n":1}`)}, `{"n":1}`},
-		"text":            {host.Result{Structured: structured, Content: []sdk.Content{sdk.TextContent("one")}}, []sdk.Content{sdk.TextContent("one")}, "one"},
-		"an image":        {host.Result{Structured: structured, Content: []sdk.Content{image}}, []sdk.Content{image}, ""},
-		"a failure":       {host.Result{Structured: structured, Error: &sdk.Error{Message: "no"}}, nil, "no"},
+		"empty text": {host.Result{Structured: structured, Content: []sdk.Content{sdk.TextContent("")}},
+			[]sdk.Content{sdk.TextContent(`{"n":1}`)}, `{"n":1}`},
+		"text": {host.Result{Structured: structured, Content: []sdk.Content{sdk.TextContent("one")}},
+			[]sdk.Content{sdk.TextContent("one")}, "one"},
+		"an image":  {host.Result{Structured: structured, Content: []sdk.Content{image}}, []sdk.Content{image}, ""},
+		"a failure": {host.Result{Structured: structured, Error: &sdk.Error{Message: "no"}}, nil, "no"},
 	} {
 		diff(t, c.want, c.result.Readable())
 		if got := c.result.Text(); got != c.text {
@@ -359,11 +367,13 @@ func TestResultText(t *testing.T) {
 		result host.Result
 		want   string
 	}{
-		"nothing":                 {host.Result{}, ""},
-		"texts":                   {host.Result{Content: []sdk.Content{sdk.TextContent("a"), image, sdk.TextContent("b")}}, "ab"},
-		"only an image":           {host.Result{Content: []sdk.Content{image}}, ""},
-		"an error":                {host.Result{Error: bad}, "it failed\nTry again."},
-		"an error behind a text":  {host.Result{Content: []sdk.Content{sdk.TextContent("half")}, Error: bad}, "half\nit failed\nTry again."},
+		"nothing": {host.Result{}, ""},
+		"texts": {host.Result{Content: []sdk.Content{sdk.TextContent("a"), image, sdk.TextContent("b")}},
+			"ab"},
+		"only an image": {host.Result{Content: []sdk.Content{image}}, ""},
+		"an error":      {host.Result{Error: bad}, "it failed\nTry again."},
+		"an error behind a text": {host.Result{Content: []sdk.Content{sdk.TextContent("half")}, Error: bad},
+			"half\nit failed\nTry again."},
 		"an error and no more":    {host.Result{Error: &sdk.Error{Message: "it failed"}}, "it failed"},
 		"an error that says none": {host.Result{Error: &sdk.Error{}}, ""},
 	}

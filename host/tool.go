@@ -60,7 +60,8 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 func (t *Tool) clone() *Tool {
 	out := *t
 	out.InputSchema, out.OutputSchema = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema)
-	for _, hint := range []**bool{&out.Hints.ReadOnly, &out.Hints.Destructive, &out.Hints.Idempotent, &out.Hints.OpenWorld} {
+	for _, hint := range []**bool{&out.Hints.ReadOnly, &out.Hints.Destructive, &out.Hints.Idempotent,
+		&out.Hints.OpenWorld} {
 		if *hint != nil {
 			*hint = new(**hint)
 		}
@@ -74,7 +75,8 @@ func (t *Tool) Arguments() map[string]bool {
 		Properties           map[string]json.RawMessage
 		AdditionalProperties any
 	}
-	if json.Unmarshal(t.InputSchema, &input) != nil || (len(input.Properties) == 0 && input.AdditionalProperties != false) {
+	if json.Unmarshal(t.InputSchema, &input) != nil ||
+		(len(input.Properties) == 0 && input.AdditionalProperties != false) {
 		return nil
 	}
 	names := map[string]bool{}
@@ -94,7 +96,8 @@ func (l *listing) newTool(declared sdk.Tool, name string) (*Tool, error) {
 		return nil, err
 	}
 	if t.Invisible > 0 {
-		l.log().Warn("invisible characters were removed from a tool's description; they may hide text from people", "tool", name, "characters", t.Invisible)
+		l.log().Warn("invisible characters were removed from a tool's description; they may hide text from people", "tool",
+			name, "characters", t.Invisible)
 	}
 	t.Name = name
 	t.Description = cmp.Or(l.options[name].Description, t.Description)
@@ -111,8 +114,8 @@ func (l *listing) newTool(declared sdk.Tool, name string) (*Tool, error) {
 	return t, nil
 }
 
-// compile prepares the checks of arguments and structured results. A foreign input schema that cannot be used is replaced by
-// one that accepts every object: the tool checks for itself.
+// compile prepares the checks of arguments and structured results. A foreign input schema that cannot be used is
+// replaced by one that accepts every object: the tool checks for itself.
 func (t *Tool) compile() (err error) {
 	compileInput := schema.Compile
 	if t.ForeignSchema {
@@ -154,8 +157,8 @@ func fullName(plugin, tool string) string {
 	return strings.TrimRight(full[:maxName-9], "_") + "_" + hex.EncodeToString(sum[:4])
 }
 
-// removeInvisible removes from the definition what models read and people cannot see. Results are not changed: they are marked
-// as data, and a file is edited by its exact text.
+// removeInvisible removes from the definition what models read and people cannot see. Results are not changed: they are
+// marked as data, and a file is edited by its exact text.
 func (t *Tool) removeInvisible() error {
 	for _, text := range []*string{&t.Title, &t.Description, &t.Category, &t.OriginalName} {
 		var n int
@@ -179,10 +182,11 @@ func (t *Tool) removeInvisible() error {
 	return nil
 }
 
-// visibleSchema removes invisible characters from the titles and descriptions in a JSON Schema, and counts them. In the name
-// of a property they are an error: there they mean something to the plugin.
+// visibleSchema removes invisible characters from the titles and descriptions in a JSON Schema, and counts them. In the
+// name of a property they are an error: there they mean something to the plugin.
 func visibleSchema(schema json.RawMessage) (json.RawMessage, int, error) {
-	ascii := !bytes.ContainsFunc(schema, func(r rune) bool { return r > unicode.MaxASCII }) && !bytes.Contains(schema, []byte(`\u`))
+	ascii := !bytes.ContainsFunc(schema, func(r rune) bool { return r > unicode.MaxASCII }) &&
+		!bytes.Contains(schema, []byte(`\u`))
 	if ascii { // as most schemas are
 		return schema, 0, nil
 	}

@@ -43,7 +43,8 @@ func TestUnseenCharactersInDescriptions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := &recorder{}
-			h := single(t, answering(sdk.Text("fine"), nil, toolWith("run", func(d *sdk.Tool) { d.Description = c.in })), host.Options{Logger: slogTo(log)})
+			h := single(t, answering(sdk.Text("fine"), nil, toolWith("run", func(d *sdk.Tool) { d.Description = c.in })),
+				host.Options{Logger: slogTo(log)})
 			tools, problems := h.Tools(t.Context())
 			if len(tools) != 1 || len(problems) != 0 {
 				t.Fatalf("tools %v, problems %v", names(tools), problems)
@@ -69,11 +70,14 @@ func TestUnseenCharactersElsewhere(t *testing.T) {
 		text string
 		why  string // "" when the tool stays
 	}{
-		"title":    {func(d *sdk.Tool) { d.Title = "a\u200bb" }, func(t *host.Tool) string { return t.Title }, "ab", ""},
-		"category": {func(d *sdk.Tool) { d.Category = "a\u200bb" }, func(t *host.Tool) string { return t.Category }, "ab", ""},
+		"title": {func(d *sdk.Tool) { d.Title = "a\u200bb" }, func(t *host.Tool) string { return t.Title }, "ab", ""},
+		"category": {func(d *sdk.Tool) { d.Category = "a\u200bb" }, func(t *host.Tool) string { return t.Category }, "ab",
+			""},
 		"description of a property": {func(d *sdk.Tool) {
-			d.InputSchema = raw("{\"type\":\"object\",\"properties\":{\"a\":{\"description\":\"x\u200by\",\"enum\":[\"p\u200bq\",\"ä\"]}}}")
-		}, func(t *host.Tool) string { return string(t.InputSchema) }, "{\"type\":\"object\",\"properties\":{\"a\":{\"description\":\"xy\",\"enum\":[\"p\u200bq\",\"ä\"]}}}", ""},
+			d.InputSchema = raw("{\"type\":\"object\",\"properties\":{\"a\":{\"description\":\"x\u200by\"," +
+				"\"enum\":[\"p\u200bq\",\"ä\"]}}}")
+		}, func(t *host.Tool) string { return string(t.InputSchema) },
+			"{\"type\":\"object\",\"properties\":{\"a\":{\"description\":\"xy\",\"enum\":[\"p\u200bq\",\"ä\"]}}}", ""},
 		"an escaped one": {func(d *sdk.Tool) { d.InputSchema = raw(`{"type":"object","description":"x\udb40\udc41y\u200b"}`) },
 			func(t *host.Tool) string { return string(t.InputSchema) }, `{"type":"object","description":"xy"}`, ""},
 		"a schema that needs nothing": {func(d *sdk.Tool) { d.InputSchema = raw(` { "type" : "object","title":"\u00e4" }`) },
@@ -83,7 +87,8 @@ func TestUnseenCharactersElsewhere(t *testing.T) {
 		"name of a property": {func(d *sdk.Tool) {
 			d.InputSchema = raw("{\"type\":\"object\",\"properties\":{\"pa\u200bth\":{}}}")
 		}, nil, "", `"pa\u200bth" in it has characters that cannot be seen`},
-		"nothing else in it": {func(d *sdk.Tool) { d.Description = "\u200b\u200b" }, nil, "", "only characters that cannot be seen"},
+		"nothing else in it": {func(d *sdk.Tool) { d.Description = "\u200b\u200b" }, nil, "",
+			"only characters that cannot be seen"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +111,8 @@ func TestUnseenCharactersElsewhere(t *testing.T) {
 func TestUnseenCharactersThatStay(t *testing.T) {
 	t.Parallel()
 	const text = "a\u200b\u202eb"
-	h := single(t, answering(sdk.Text(text), nil), host.Options{Tools: map[string]host.ToolOptions{"test__run": {Description: text}}})
+	h := single(t, answering(sdk.Text(text), nil),
+		host.Options{Tools: map[string]host.ToolOptions{"test__run": {Description: text}}})
 	if r := h.Call(t.Context(), call("test__run", "")); r.Text() != text {
 		t.Errorf("the result is %q", r.Text())
 	}
@@ -120,7 +126,8 @@ func FuzzDefinition(f *testing.F) {
 	f.Add("⚠️ 👩‍💻", []byte(`{"type":"object","properties":{"\u200b":{}}}`))
 	f.Add("\xff", []byte("{\"description\":\"\\ud800\"}"))
 	f.Fuzz(func(t *testing.T, description string, schema []byte) {
-		h := single(t, answering(nil, nil, toolWith("run", func(d *sdk.Tool) { d.Description, d.InputSchema = description, schema })), host.Options{})
+		h := single(t, answering(nil, nil,
+			toolWith("run", func(d *sdk.Tool) { d.Description, d.InputSchema = description, schema })), host.Options{})
 		tools, problems := h.Tools(t.Context())
 		if len(tools)+len(problems) != 1 {
 			t.Fatalf("%d tools, %d problems", len(tools), len(problems))
@@ -129,7 +136,8 @@ func FuzzDefinition(f *testing.F) {
 			if !utf8.ValidString(listed.Description) || !json.Valid(listed.InputSchema) {
 				t.Errorf("%q, %q", listed.Description, listed.InputSchema)
 			}
-			if listed.Invisible == 0 && utf8.ValidString(description) && listed.Description != strings.ReplaceAll(description, "\r\n", "\n") && listed.Description != description {
+			if listed.Invisible == 0 && utf8.ValidString(description) &&
+				listed.Description != strings.ReplaceAll(description, "\r\n", "\n") && listed.Description != description {
 				t.Errorf("%q became %q", description, listed.Description)
 			}
 		}
@@ -157,7 +165,8 @@ func TestPinsHoldWhileToolsChange(t *testing.T) {
 		for _, t := range tools {
 			_, hashes[t.Name] = host.Definition(t)
 		}
-		return host.Options{Pins: map[string]map[string]string{"test": hashes}, OnToolsChanged: func(plugin string) { told <- plugin }}
+		return host.Options{Pins: map[string]map[string]string{"test": hashes},
+			OnToolsChanged: func(plugin string) { told <- plugin }}
 	}
 	h := single(t, p, pinned(same, old))
 	wants := func(when, sameName, editedName, addedName string) {

@@ -21,14 +21,17 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		paths     []string
 		more      int
 	}{
-		"missing":       {`{}`, []string{`required property "path" is missing`}, []string{""}, 0},
-		"unknown":       {`{"path":"a","pth":"b"}`, []string{`unknown property "pth"`, "allowed: path, count, mode, edits"}, []string{""}, 0},
-		"other case":    {`{"Path":"a"}`, []string{`unknown property "Path"`, `(did you mean "path"?)`}, []string{"", ""}, 0},
-		"wrong type":    {`{"path":7}`, []string{"path: must be a string"}, []string{"path"}, 0},
-		"out of range":  {`{"path":"a","count":10}`, []string{"count: must be", "9"}, []string{"count"}, 0},
-		"not in enum":   {`{"path":"a","mode":"fats"}`, []string{"mode: must be", `"fast"`, `"slow"`}, []string{"mode"}, 0},
-		"inside a list": {`{"path":"a","edits":[{"old":"x","new":"y"},{"old":"x"}]}`, []string{`edits[1]: required property "new" is missing`}, []string{"edits[1]"}, 0},
-		"many": {`{"path":1,"count":0,"mode":1,"edits":[{"old":1,"new":2},{"old":3,"new":4}]}`, []string{"and 2 more problems"},
+		"missing": {`{}`, []string{`required property "path" is missing`}, []string{""}, 0},
+		"unknown": {`{"path":"a","pth":"b"}`, []string{`unknown property "pth"`, "allowed: path, count, mode, edits"},
+			[]string{""}, 0},
+		"other case":   {`{"Path":"a"}`, []string{`unknown property "Path"`, `(did you mean "path"?)`}, []string{"", ""}, 0},
+		"wrong type":   {`{"path":7}`, []string{"path: must be a string"}, []string{"path"}, 0},
+		"out of range": {`{"path":"a","count":10}`, []string{"count: must be", "9"}, []string{"count"}, 0},
+		"not in enum":  {`{"path":"a","mode":"fats"}`, []string{"mode: must be", `"fast"`, `"slow"`}, []string{"mode"}, 0},
+		"inside a list": {`{"path":"a","edits":[{"old":"x","new":"y"},{"old":"x"}]}`,
+			[]string{`edits[1]: required property "new" is missing`}, []string{"edits[1]"}, 0},
+		"many": {`{"path":1,"count":0,"mode":1,"edits":[{"old":1,"new":2},{"old":3,"new":4}]}`,
+			[]string{"and 2 more problems"},
 			[]string{"count", "edits[0].new", "edits[0].old", "edits[1].new", "edits[1].old"}, 2},
 		"null for value": {`{"path":null}`, []string{"path: must be a string, got null"}, []string{"path"}, 0},
 	}
@@ -82,14 +85,20 @@ func TestUsageFollowsTheSchema(t *testing.T) {
 		wide = append(wide, fmt.Sprintf(`"property_%02d":{"type":"string"}`, i))
 	}
 	cases := map[string]struct{ schema, want string }{
-		"order":      {`{"type":"object","required":["b"],"properties":{"z":{"type":"integer"},"b":{"type":"string"},"a":true}}`, "test__run takes z (integer), b (string, required), a."},
-		"union":      {`{"type":"object","required":["a"],"properties":{"a":{"type":["string","null"]}}}`, "test__run takes a (required)."},
-		"nothing":    {`{"type":"object","additionalProperties":false,"maxProperties":0}`, "test__run takes no arguments: send {}."},
+		"order": {`{"type":"object","required":["b"],"properties":{"z":{"type":"integer"},"b":{"type":"string"},` +
+			`"a":true}}`, "test__run takes z (integer), b (string, required), a."},
+		"union": {`{"type":"object","required":["a"],"properties":{"a":{"type":["string","null"]}}}`,
+			"test__run takes a (required)."},
+		"nothing": {`{"type":"object","additionalProperties":false,"maxProperties":0}`,
+			"test__run takes no arguments: send {}."},
 		"not listed": {`{"type":"object","maxProperties":0}`, ""},
 		"wide": {`{"type":"object","required":["property_99"],"properties":{` + strings.Join(wide, ",") + `}}`,
-			"test__run takes property_00 (string), property_01 (string), property_02 (string), property_03 (string), property_04 (string), " +
-				"property_05 (string), property_06 (string), property_07 (string), property_08 (string), property_09 (string), property_10 (string), " +
-				"property_11 (string), property_12 (string), property_13 (string), property_14 (string), property_15 (string), property_16 (string), " +
+			"test__run takes property_00 (string), property_01 (string), property_02 (string), property_03 (string), " +
+				"property_04 (string), " +
+				"property_05 (string), property_06 (string), property_07 (string), property_08 (string), property_09 (string), " +
+				"property_10 (string), " +
+				"property_11 (string), property_12 (string), property_13 (string), property_14 (string), property_15 (string), " +
+				"property_16 (string), " +
 				"property_17 (string), and 82 more."},
 	}
 	for name, c := range cases {
@@ -111,7 +120,8 @@ func TestNamesInOtherCase(t *testing.T) {
 	t.Parallel()
 	const open = `"type":"object","properties":{"path":{"type":"string"},"filePath":{},"Path2":{},"path2":{}}`
 	cases := map[string]struct{ schema, arguments, problem string }{
-		"open schema":     {`{` + open + `}`, `{"x":{"Path":1},"Path":"a"}`, `the arguments have the unknown property "Path" (did you mean "path"?) (at byte 16,`},
+		"open schema": {`{` + open + `}`, `{"x":{"Path":1},"Path":"a"}`,
+			`the arguments have the unknown property "Path" (did you mean "path"?) (at byte 16,`},
 		"small for camel": {`{` + open + `}`, `{"filepath":"a"}`, `unknown property "filepath" (did you mean "filePath"?)`},
 		"escaped":         {`{` + open + `}`, `{"\u0050ath":"a"}`, `unknown property "Path"`},
 		"a schema's own":  {`{` + open + `}`, `{"path2":1}`, ""},
@@ -149,7 +159,8 @@ func misses(t *testing.T, h *host.Host, session string, calls ...string) (rows [
 			rows = append(rows, "ok")
 			continue
 		}
-		before, _, told := strings.Cut(failed(t, r, sdk.CodeInvalidArgs).Message, " in a row whose arguments cannot be used, so stop and think: ")
+		before, _, told := strings.Cut(failed(t, r, sdk.CodeInvalidArgs).Message,
+			" in a row whose arguments cannot be used, so stop and think: ")
 		if !told {
 			before = ""
 		}
@@ -163,11 +174,16 @@ func TestMissesInARow(t *testing.T) {
 	cases := map[string]struct{ calls, want []string }{
 		"malformed": {[]string{"test__strict {", "test__strict {", "test__strict {", "test__strict {"},
 			[]string{"", "", "3rd call of test__strict", "4th call of test__strict"}},
-		"unfit":            {[]string{"test__strict {}", "test__strict {}", "test__strict {}"}, []string{"", "", "3rd call of test__strict"}},
-		"both":             {[]string{"test__strict {", "test__strict {}", "test__strict ["}, []string{"", "", "3rd call of test__strict"}},
-		"a good one":       {[]string{"test__echo {", "test__echo {", "test__echo {}", "test__echo {", "test__echo {"}, []string{"", "", "ok", "", ""}},
-		"other tools":      {[]string{"test__echo {", "test__strict {", "test__echo {", "test__strict {", "test__echo {"}, []string{"", "", "", "", "3rd call of test__echo"}},
-		"another succeeds": {[]string{"test__echo {", "test__echo {", `test__strict {"path":"a"}`, "test__echo {"}, []string{"", "", "ok", "3rd call of test__echo"}},
+		"unfit": {[]string{"test__strict {}", "test__strict {}", "test__strict {}"},
+			[]string{"", "", "3rd call of test__strict"}},
+		"both": {[]string{"test__strict {", "test__strict {}", "test__strict ["},
+			[]string{"", "", "3rd call of test__strict"}},
+		"a good one": {[]string{"test__echo {", "test__echo {", "test__echo {}", "test__echo {", "test__echo {"},
+			[]string{"", "", "ok", "", ""}},
+		"other tools": {[]string{"test__echo {", "test__strict {", "test__echo {", "test__strict {", "test__echo {"},
+			[]string{"", "", "", "", "3rd call of test__echo"}},
+		"another succeeds": {[]string{"test__echo {", "test__echo {", `test__strict {"path":"a"}`, "test__echo {"},
+			[]string{"", "", "ok", "3rd call of test__echo"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +200,8 @@ func TestManyMissesInARow(t *testing.T) {
 	h := single(t, answering(sdk.Text(""), nil), host.Options{})
 	for i := range 23 {
 		row := misses(t, h, "s", "test__run {")[0]
-		want, ok := map[int]string{3: "3rd", 11: "11th", 12: "12th", 13: "13th", 20: "20th", 21: "21st", 22: "22nd", 23: "23rd"}[i+1]
+		want, ok := map[int]string{3: "3rd", 11: "11th", 12: "12th", 13: "13th", 20: "20th", 21: "21st", 22: "22nd",
+			23: "23rd"}[i+1]
 		if ok && row != want+" call of test__run" {
 			t.Errorf("the answer speaks of the %q, want the %s", row, want)
 		}
@@ -211,17 +228,21 @@ func TestThirdMissShowsAnExample(t *testing.T) {
 		"types": {`{"type":"object","required":["s","i","n","b","a","o","z","u"],"properties":{"s":{"type":"string"},"i":{"type":"integer"},
 			"n":{"type":"number","minimum":2.5},"b":{"type":"boolean"},"a":{"type":"array"},"o":{"type":"object"},"z":{"type":"null"},"u":{"type":["null","integer"]}}}`,
 			`{"s":"<s>","i":1,"n":2.5,"b":true,"a":[],"o":{},"z":null,"u":1}`},
-		"in the schema's order": {`{"type":"object","required":["z","a"],"properties":{"a":{},"z":{}}}`, `{"z":"<z>","a":"<a>"}`},
-		"values of its own": {`{"type":"object","required":["c","e","d","x"],"properties":{"c":{"const":7},"e":{"enum":["fast","slow"]},"d":{"default":{"k":[1]}},"x":{"type":"string","examples":["<&>"]}}}`,
+		"in the schema's order": {`{"type":"object","required":["z","a"],"properties":{"a":{},"z":{}}}`,
+			`{"z":"<z>","a":"<a>"}`},
+		"values of its own": {`{"type":"object","required":["c","e","d","x"],"properties":{"c":{"const":7},` +
+			`"e":{"enum":["fast","slow"]},"d":{"default":{"k":[1]}},"x":{"type":"string","examples":["<&>"]}}}`,
 			`{"c":7,"e":"fast","d":{"k":[1]},"x":"<&>"}`},
-		"long numbers": {`{"type":"object","required":["c","m"],"properties":{"c":{"const":12345678901234567891},"m":{"type":"integer","minimum":9007199254740993}}}`,
+		"long numbers": {`{"type":"object","required":["c","m"],"properties":{"c":{"const":12345678901234567891},` +
+			`"m":{"type":"integer","minimum":9007199254740993}}}`,
 			`{"c":12345678901234567891,"m":9007199254740993}`},
 		"bounds": {`{"type":"object","required":["a","b","l"],"properties":{"a":{"type":"integer","exclusiveMinimum":4},"b":{"type":"integer","maximum":-3},
 			"l":{"type":"array","minItems":1,"items":{"type":"object","required":["k"],"properties":{"k":{"type":"string","format":"date"}}}}}}`,
 			`{"a":5,"b":-3,"l":[{"k":"2026-01-31"}]}`},
 		"references": {`{"type":"object","required":["a","b"],"$defs":{"x/y":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},
 			"properties":{"a":{"$ref":"#/$defs/x~1y"},"b":{"anyOf":[{"$ref":"#/$defs/x~1y"},{"type":"null"}]}}}`, `{"a":{"n":1},"b":{"n":1}}`},
-		"a choice at the top": {`{"type":"object","required":["b"],"anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"b":{"type":"string"}}}`, `{"b":"<b>"}`},
+		"a choice at the top": {`{"type":"object","required":["b"],"anyOf":[{"required":["a"]},{"required":["b"]}],` +
+			`"properties":{"b":{"type":"string"}}}`, `{"b":"<b>"}`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -230,16 +251,19 @@ func TestThirdMissShowsAnExample(t *testing.T) {
 			definition.InputSchema = json.RawMessage(c.schema)
 			h := single(t, answering(sdk.Text(""), nil, definition), host.Options{})
 			misses(t, h, "s", "test__run {", "test__run {")
-			e := failed(t, h.Call(t.Context(), host.Call{Tool: "test__run", Arguments: []byte("{"), SessionID: "s"}), sdk.CodeInvalidArgs)
+			e := failed(t, h.Call(t.Context(), host.Call{Tool: "test__run", Arguments: []byte("{"), SessionID: "s"}),
+				sdk.CodeInvalidArgs)
 			var details struct {
 				InARow          int `json:"in_a_row"`
 				Offset          int
 				Example, Schema json.RawMessage
 			}
-			if err := json.Unmarshal(e.Details, &details); err != nil || details.InARow != 3 || details.Offset != 1 || len(details.Schema) == 0 {
+			if err := json.Unmarshal(e.Details, &details); err != nil || details.InARow != 3 || details.Offset != 1 ||
+				len(details.Schema) == 0 {
 				t.Errorf("%v, details %s", err, e.Details)
 			}
-			if want := "Send one JSON object such as " + c.example + ", with your own values. "; !strings.HasPrefix(e.Suggestion, want) {
+			if want := "Send one JSON object such as " + c.example +
+				", with your own values. "; !strings.HasPrefix(e.Suggestion, want) {
 				t.Errorf("suggestion %s\nwant       %s", e.Suggestion, want)
 			}
 			var got, want any

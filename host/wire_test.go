@@ -32,10 +32,11 @@ func overWire(t testing.TB) *wired {
 			return handle(ctx, r)
 		})
 	}
-	sdk.AddTool(p, sdk.Tool{Name: "strict", Description: "for tests", Hints: sdk.Hints{ReadOnly: sdk.Yes}}, func(context.Context, *sdk.Request, strictArgs) (*sdk.Result, error) {
-		w.ran.Add(1)
-		return sdk.Text("fits"), nil
-	})
+	sdk.AddTool(p, sdk.Tool{Name: "strict", Description: "for tests", Hints: sdk.Hints{ReadOnly: sdk.Yes}},
+		func(context.Context, *sdk.Request, strictArgs) (*sdk.Result, error) {
+			w.ran.Add(1)
+			return sdk.Text("fits"), nil
+		})
 	w.Plugin = sdktest.Start(t, p)
 	return w
 }
@@ -64,7 +65,8 @@ var handlers = map[string]sdk.Handler{
 	"panic": func(context.Context, *sdk.Request) (*sdk.Result, error) { panic("oh no") },
 	"plain": func(context.Context, *sdk.Request) (*sdk.Result, error) { return nil, errors.New("a plain error") },
 	"typed": func(context.Context, *sdk.Request) (*sdk.Result, error) {
-		return nil, &sdk.Error{Name: "MatchNotFound", Message: "no match", Suggestion: "Read the file.", HelpURL: "https://example.org/help",
+		return nil, &sdk.Error{Name: "MatchNotFound", Message: "no match", Suggestion: "Read the file.",
+			HelpURL:   "https://example.org/help",
 			Retryable: true, Details: json.RawMessage(`{"line":3}`)}
 	},
 	"liar": func(context.Context, *sdk.Request) (*sdk.Result, error) {
@@ -84,7 +86,8 @@ var handlers = map[string]sdk.Handler{
 		return sdk.Text(strings.Repeat("x", sdk.MaxResult+1)), nil
 	},
 	"request": func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
-		return sdk.JSON(map[string]any{"call_id": r.CallID, "tool": r.Tool, "workdir": r.Workdir, "session_id": r.SessionID, "attempt": r.Attempt}), nil
+		return sdk.JSON(map[string]any{"call_id": r.CallID, "tool": r.Tool, "workdir": r.Workdir, "session_id": r.SessionID,
+			"attempt": r.Attempt}), nil
 	},
 }
 
@@ -130,11 +133,13 @@ func TestFailuresOverTheWire(t *testing.T) {
 		"panic": {want: sdk.Error{Code: sdk.CodeTool, Name: "Panic", Message: "the tool panic panicked: oh no",
 			Suggestion: "This is a bug in the plugin; other arguments may avoid it."}},
 		"plain": {want: sdk.Error{Code: sdk.CodeTool, Name: "Error", Message: "a plain error"}},
-		"typed": {want: sdk.Error{Code: sdk.CodeTool, Name: "MatchNotFound", Message: "no match", Suggestion: "Read the file.",
-			HelpURL: "https://example.org/help", Retryable: true, Details: json.RawMessage(`{"line":3}`)}},
+		"typed": {want: sdk.Error{Code: sdk.CodeTool, Name: "MatchNotFound", Message: "no match",
+			Suggestion: "Read the file.",
+			HelpURL:    "https://example.org/help", Retryable: true, Details: json.RawMessage(`{"line":3}`)}},
 		"liar": {want: sdk.Error{Code: sdk.CodeTool, Name: "Liar", Message: "this was the host"}},
 		"both": {want: sdk.Error{Code: sdk.CodeTool, Name: "Stopped", Message: "then it stopped"}, content: "half of it\n"},
-		"huge": {want: sdk.Error{Code: sdk.CodeResultTooLarge, Name: "ResultTooLarge", Details: json.RawMessage(`{"limit":4194304}`),
+		"huge": {want: sdk.Error{Code: sdk.CodeResultTooLarge, Name: "ResultTooLarge",
+			Details:    json.RawMessage(`{"limit":4194304}`),
 			Message:    fmt.Sprintf("the result has %d bytes; the limit is %d (4 MiB)", sdk.MaxResult+1, sdk.MaxResult),
 			Suggestion: "Ask for less, such as a range, a filter, or a file to write the result to."}},
 	}
@@ -160,12 +165,15 @@ func TestEventsOverTheWire(t *testing.T) {
 	c.ID = "c-1"
 	c.Events = func(e sdk.Event) { got = append(got, fmt.Sprint(e.Type, " ", e.Message, string(e.Data))) }
 	succeeded(t, h.Call(t.Context(), c))
-	diff(t, []string{"status calling", "started ", "progress half", "log a line", "log a quiet line", "output printed", "status done"}, got)
+	diff(t, []string{"status calling", "started ", "progress half", "log a line", "log a quiet line", "output printed",
+		"status done"}, got)
 
 	lines := log.named("a line", "a quiet line")
 	diff(t, []line{
-		{Level: slog.LevelWarn, Message: "a line", Attrs: map[string]string{"call_id": "c-1", "tool": "test__talk", "attributes": `{"n":1}`}},
-		{Level: slog.LevelDebug, Message: "a quiet line", Attrs: map[string]string{"call_id": "c-1", "tool": "test__talk", "attributes": ""}},
+		{Level: slog.LevelWarn, Message: "a line",
+			Attrs: map[string]string{"call_id": "c-1", "tool": "test__talk", "attributes": `{"n":1}`}},
+		{Level: slog.LevelDebug, Message: "a quiet line",
+			Attrs: map[string]string{"call_id": "c-1", "tool": "test__talk", "attributes": ""}},
 	}, lines)
 }
 
@@ -173,7 +181,8 @@ func TestLongLogLinesAreCut(t *testing.T) {
 	t.Parallel()
 	log := &recorder{}
 	h := single(t, calling(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
-		r.Events(sdk.Event{Type: sdk.EventLog, Message: strings.Repeat("x", 1<<20), Attributes: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)})
+		r.Events(sdk.Event{Type: sdk.EventLog, Message: strings.Repeat("x", 1<<20),
+			Attributes: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)})
 		return sdk.Text(""), nil
 	}), host.Options{Logger: slog.New(log)})
 	h.Call(t.Context(), call("test__run", ""))
@@ -187,26 +196,30 @@ func TestLongLogLinesAreCut(t *testing.T) {
 // What an author reads in a test is what a model reads from a host.
 func TestSdktestRefusesInTheWordsOfTheHost(t *testing.T) {
 	p := sdk.New("p", "1.0.0")
-	sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests.", Hints: sdk.Hints{ReadOnly: sdk.Yes}}, func(context.Context, *sdk.Request, struct {
-		Count int      `json:"count" minimum:"1" maximum:"5"`
-		Mode  string   `json:"mode,omitempty" enum:"a|b"`
-		Words []string `json:"words,omitempty"`
-	}) (*sdk.Result, error) {
-		return sdk.Textf("done"), nil
-	})
+	sdk.AddTool(p, sdk.Tool{Name: "x", Description: "For tests.", Hints: sdk.Hints{ReadOnly: sdk.Yes}},
+		func(context.Context, *sdk.Request, struct {
+			Count int      `json:"count" minimum:"1" maximum:"5"`
+			Mode  string   `json:"mode,omitempty" enum:"a|b"`
+			Words []string `json:"words,omitempty"`
+		}) (*sdk.Result, error) {
+			return sdk.Textf("done"), nil
+		})
 	c := sdktest.Start(t, p)
 	h, err := host.New(map[string]host.Plugin{"p": c}, host.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	for _, arguments := range []string{`{}`, `{"count":"1"}`, `{"count":6}`, `{"count":0,"mode":"c"}`, `{"count":1,"words":[1,null]}`, `{"count":1,"cuont":2}`, `{"count":1.5}`, `{"count":3}`, ``} {
+	for _, arguments := range []string{`{}`, `{"count":"1"}`, `{"count":6}`, `{"count":0,"mode":"c"}`,
+		`{"count":1,"words":[1,null]}`, `{"count":1,"cuont":2}`, `{"count":1.5}`, `{"count":3}`, ``} {
 		author := c.Run(t, "x", arguments)
 		h.Call(t.Context(), host.Call{Tool: "p__x", Arguments: json.RawMessage(`{"count":1}`)}) // ends the row of misses
 		model := h.Call(t.Context(), host.Call{Tool: "p__x", Arguments: json.RawMessage(arguments)})
 		if (author.Error == nil) != (model.Error == nil) {
 			t.Errorf("%s: %v for the author, %v for the model", arguments, author.Error, model.Error)
-		} else if model.Error != nil && (author.Error.Code != model.Error.Code || author.Error.Message != strings.Replace(model.Error.Message, "p__x", "x", 1)) {
+		} else if model.Error != nil &&
+			(author.Error.Code != model.Error.Code ||
+				author.Error.Message != strings.Replace(model.Error.Message, "p__x", "x", 1)) {
 			t.Errorf("%s:\n%s\n%s", arguments, author.Error.Message, model.Error.Message)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// Append adds a record. An error means that it was not written: a host must then refuse calls that change things. It waits at
-// most five seconds for a process that holds the lock and writes nothing, a minute for others that write all the time, and
-// longer only for a slow disk.
+// Append adds a record. An error means that it was not written: a host must then refuse calls that change things. It
+// waits at most five seconds for a process that holds the lock and writes nothing, a minute for others that write all
+// the time, and longer only for a slow disk.
 func (l *Log) Append(r Record) error {
 	if r.Later {
 		later := r // so that other records are not allocated
@@ -98,8 +98,8 @@ func (l *Log) undo(size int64) error {
 	return nil
 }
 
-// size returns the log's size, if both files are still those that were opened. Else the record was removed under a running host:
-// an error that people must look into, not one to hide with a new file.
+// size returns the log's size, if both files are still those that were opened. Else the record was removed under a
+// running host: an error that people must look into, not one to hide with a new file.
 func (l *Log) size() (int64, error) {
 	info, err := stillThere(l.file, l.path)
 	if err != nil {
@@ -138,8 +138,8 @@ func (l *Log) join(size int64) (*chain, error) {
 	return c, errors.Join(c.setAside(rest), c.recordCut(cut, head))
 }
 
-// lastRecord is the place of the line's record. If the last line is no record, which Verify reports, the chain continues from
-// the head.
+// lastRecord is the place of the line's record. If the last line is no record, which Verify reports, the chain
+// continues from the head.
 func lastRecord(line []byte, head Head) Head {
 	if l, err := unseal(bytes.TrimSuffix(line, []byte("\n"))); err == nil && l.Hash == l.right {
 		return l.place()
@@ -164,7 +164,8 @@ func (c *chain) setAside(rest []byte) error {
 	if len(rest) == 0 {
 		return nil
 	}
-	return c.add(Record{Time: time.Now().UTC(), Kind: KindTorn, Torn: &Torn{Bytes: int64(len(rest)), SHA256: hashOf(rest)}})
+	return c.add(Record{Time: time.Now().UTC(), Kind: KindTorn,
+		Torn: &Torn{Bytes: int64(len(rest)), SHA256: hashOf(rest)}})
 }
 
 // recordCut keeps what the head knew of lines that are missing; the head itself is about to change.
@@ -220,7 +221,8 @@ func (l *Log) keep(r *Record, what string, content *json.RawMessage, sum *string
 		return
 	}
 	if len(text) > maxContent {
-		r.Note = strings.TrimPrefix(r.Note+fmt.Sprintf("; the %s of %d bytes stand here up to %d bytes", what, *size, maxContent), "; ")
+		r.Note = strings.TrimPrefix(r.Note+fmt.Sprintf("; the %s of %d bytes stand here up to %d bytes", what, *size,
+			maxContent), "; ")
 	}
 	*content, _ = json.Marshal(textutil.Cut(string(text), maxContent)) // a string can always be written
 }

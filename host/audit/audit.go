@@ -1,12 +1,12 @@
-// Package audit keeps the record of decisions and calls: an append-only file of JSON lines, each of which holds the hash of the
-// one before. Verify reports lines that were changed, removed, added or moved since. The head, in a second file, shows whether
-// lines were cut off the end.
+// Package audit keeps the record of decisions and calls: an append-only file of JSON lines, each of which holds the
+// hash of the one before. Verify reports lines that were changed, removed, added or moved since. The head, in a second
+// file, shows whether lines were cut off the end.
 //
-// The hashes have no key. A process that may write both files can write another history; only a copy of the head elsewhere
-// shows that.
+// The hashes have no key. A process that may write both files can write another history; only a copy of the head
+// elsewhere shows that.
 //
-// Several processes may write one log. It is never rotated here: the operator may move the file and its head together while
-// no host runs, and a new file starts a new chain with record 1.
+// Several processes may write one log. It is never rotated here: the operator may move the file and its head together
+// while no host runs, and a new file starts a new chain with record 1.
 package audit
 
 import (
@@ -22,8 +22,8 @@ import (
 
 // Options say what a log holds.
 type Options struct {
-	// Secrets are values that never reach the log, each at least 6 bytes long; shorter ones are ignored: they would be found
-	// everywhere.
+	// Secrets are values that never reach the log, each at least 6 bytes long; shorter ones are ignored: they would be
+	// found everywhere.
 	Secrets []string
 	// Content keeps arguments and results, redacted and cut at 64 KiB each. Without it the log has their hashes only.
 	Content bool
@@ -52,8 +52,8 @@ type ending struct {
 // unknown is the ending of no file.
 var unknown = ending{size: -1}
 
-// Open opens the log at path, and creates it, its head and its folder if need be; only the user can read them. It fails if the
-// file cannot be written or is not a regular file.
+// Open opens the log at path, and creates it, its head and its folder if need be; only the user can read them. It fails
+// if the file cannot be written or is not a regular file.
 func Open(path string, o Options) (*Log, error) {
 	l := &Log{path: path, content: o.Content, redact: redact.New(o.Secrets...), known: unknown}
 	l.later.records = make(chan *Record, maxLater)

@@ -16,12 +16,18 @@ import (
 func TestLineHasEverything(t *testing.T) {
 	path := logPath(t)
 	l := openLog(t, path, Options{Content: true})
-	add(t, l, Record{Time: day.Add(5), Kind: KindDecision, CallID: "c1", Tool: "shell__exec", Plugin: "shell", Caller: "agent", SessionID: "s1", Workdir: "/src",
-		Arguments: json.RawMessage(`{"command": "ls <a>"}`), Effect: "ask", Rule: "everyday", Layer: "project", Source: "config.hcl:4", Reason: "not on a list",
-		Approval: &Approval{By: "ann", Answer: "approved", Scope: "tool"}, Seq: 77, Prev: "x", Hash: "y", Torn: &Torn{}, Head: &Head{}, Sync: true})
-	want := `{"seq":1,"time":"2026-11-20T10:00:00.000000005Z","kind":"decision","call_id":"c1","tool":"shell__exec","plugin":"shell","caller":"agent","session_id":"s1",` +
-		`"workdir":"/src","arguments_sha256":"` + hashOf([]byte(`{"command": "ls <a>"}`)) + `","arguments_bytes":21,"arguments":{"command":"ls <a>"},` +
-		`"effect":"ask","rule":"everyday","layer":"project","source":"config.hcl:4","reason":"not on a list","approval":{"by":"ann","answer":"approved","scope":"tool"},` +
+	add(t, l, Record{Time: day.Add(5), Kind: KindDecision, CallID: "c1", Tool: "shell__exec", Plugin: "shell",
+		Caller: "agent", SessionID: "s1", Workdir: "/src",
+		Arguments: json.RawMessage(`{"command": "ls <a>"}`), Effect: "ask", Rule: "everyday", Layer: "project",
+		Source: "config.hcl:4", Reason: "not on a list",
+		Approval: &Approval{By: "ann", Answer: "approved", Scope: "tool"}, Seq: 77, Prev: "x", Hash: "y", Torn: &Torn{},
+		Head: &Head{}, Sync: true})
+	want := `{"seq":1,"time":"2026-11-20T10:00:00.000000005Z","kind":"decision","call_id":"c1","tool":"shell__exec",` +
+		`"plugin":"shell","caller":"agent","session_id":"s1",` +
+		`"workdir":"/src","arguments_sha256":"` + hashOf([]byte(`{"command": "ls <a>"}`)) +
+		`","arguments_bytes":21,"arguments":{"command":"ls <a>"},` +
+		`"effect":"ask","rule":"everyday","layer":"project","source":"config.hcl:4","reason":"not on a ` +
+		`list","approval":{"by":"ann","answer":"approved","scope":"tool"},` +
 		`"prev":"` + noHash + `"}`
 	want = strings.TrimSuffix(want, "}") + `,"hash":"` + hashOf([]byte(want)) + "\"}\n"
 	if diff := cmp.Diff(want, read(t, path)); diff != "" {
@@ -69,7 +75,8 @@ func TestGoroutines(t *testing.T) {
 func TestModes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "toolhost", "audit.jsonl")
 	add(t, openLog(t, path, Options{}), call(1))
-	for p, want := range map[string]os.FileMode{path: 0o600, path + ".head": 0o600, filepath.Dir(path): 0o700 | os.ModeDir, filepath.Dir(filepath.Dir(path)): 0o700 | os.ModeDir} {
+	for p, want := range map[string]os.FileMode{path: 0o600, path + ".head": 0o600, filepath.Dir(path): 0o700 | os.ModeDir,
+		filepath.Dir(filepath.Dir(path)): 0o700 | os.ModeDir} {
 		if info, err := os.Stat(p); err != nil || info.Mode() != want {
 			t.Errorf("%s: %v, %v, want %v", p, info.Mode(), err, want)
 		}
@@ -83,9 +90,10 @@ func TestContent(t *testing.T) {
 		want func(kept string) bool
 		note bool
 	}{
-		"JSON":             {`{"a": 1}`, func(k string) bool { return k == `{"a":1}` }, false},
-		"not JSON":         {`{"a"`, func(k string) bool { return k == `"{\"a\""` }, false},
-		"secret":           {`{"password":"x","to":"hunt\u0065r22"}`, func(k string) bool { return k == `{"password":"[redacted]","to":"[redacted]"}` }, false},
+		"JSON":     {`{"a": 1}`, func(k string) bool { return k == `{"a":1}` }, false},
+		"not JSON": {`{"a"`, func(k string) bool { return k == `"{\"a\""` }, false},
+		"secret": {`{"password":"x","to":"hunt\u0065r22"}`,
+			func(k string) bool { return k == `{"password":"[redacted]","to":"[redacted]"}` }, false},
 		"not JSON, secret": {`{"to":"hunter22`, func(k string) bool { return k == `"{\"to\":\"[redacted]"` }, false},
 		"not UTF-8":        {"\"\xff\"", func(k string) bool { return k == "\"\ufffd\"" }, false},
 		"too long": {long, func(k string) bool {
@@ -105,7 +113,8 @@ func TestContent(t *testing.T) {
 					t.Errorf("kept %.200s", kept)
 				}
 			}
-			if got.ArgumentsSHA256 != hashOf([]byte(c.in)) || got.ResultSHA256 != got.ArgumentsSHA256 || got.ArgumentsBytes != int64(len(c.in)) || got.ResultBytes != int64(len(c.in)) {
+			if got.ArgumentsSHA256 != hashOf([]byte(c.in)) || got.ResultSHA256 != got.ArgumentsSHA256 ||
+				got.ArgumentsBytes != int64(len(c.in)) || got.ResultBytes != int64(len(c.in)) {
 				t.Errorf("hashes and sizes of another text: %+v", got)
 			}
 			if (got.Note != "") != c.note {
@@ -168,7 +177,8 @@ func TestRefusedRecords(t *testing.T) {
 		"no number":    {Kind: KindCall, DurationMS: nan()},
 		"no date":      {Kind: KindCall, Time: day.AddDate(9000, 0, 0)},
 	} {
-		if err := l.Append(r); err == nil || !strings.HasPrefix(err.Error(), "nothing was written to the audit log "+path+": ") {
+		if err := l.Append(r); err == nil ||
+			!strings.HasPrefix(err.Error(), "nothing was written to the audit log "+path+": ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -205,7 +215,8 @@ func TestLater(t *testing.T) {
 	for i := range 40 {
 		all.Go(func() {
 			for j := range 50 {
-				r := Record{Kind: KindCall, CallID: fmt.Sprintf("%d-%d", i, j), Status: "error", Code: "E_LIMIT", Later: j%5 > 0, Sync: j%10 == 0,
+				r := Record{Kind: KindCall, CallID: fmt.Sprintf("%d-%d", i, j), Status: "error", Code: "E_LIMIT", Later: j%5 > 0,
+					Sync:      j%10 == 0,
 					Arguments: []byte(`{"a":1}`)}
 				if err := l.Append(r); err != nil {
 					t.Error(err)

@@ -6,7 +6,8 @@ import (
 )
 
 func BenchmarkAppend(b *testing.B) {
-	for name, r := range map[string]Record{"plain": call(1), "arguments": withArguments(false), "sync": withArguments(true)} {
+	for name, r := range map[string]Record{"plain": call(1), "arguments": withArguments(false),
+		"sync": withArguments(true)} {
 		b.Run(name, func(b *testing.B) {
 			l := openLog(b, logPath(b), Options{Content: true, Secrets: []string{"hunter22"}})
 			for b.Loop() {
@@ -20,7 +21,8 @@ func BenchmarkAppend(b *testing.B) {
 
 func withArguments(sync bool) Record {
 	r := call(1)
-	r.Kind, r.Sync, r.Effect, r.Rule, r.Reason = KindDecision, sync, "allow", "everyday", "it is on the list of everyday commands"
+	r.Kind, r.Sync, r.Effect, r.Rule, r.Reason = KindDecision, sync, "allow", "everyday",
+		"it is on the list of everyday commands"
 	r.Arguments = json.RawMessage(`{"command":"go test ./...","timeout":"30s","env":{"LANG":"C"}}`)
 	return r
 }

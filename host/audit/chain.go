@@ -92,9 +92,9 @@ func isHash(text string) bool {
 	return len(text) == len(noHash) && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// A Head names the last record of a log, in a file beside it: it shows that lines were cut off the log's end. The file is one
-// line of fixed length, written in place: that is one system call where a rename needs a new file each time, it fits a disk's
-// sector, so that it is old or new after a crash, and it never needs space on a full disk.
+// A Head names the last record of a log, in a file beside it: it shows that lines were cut off the log's end. The file
+// is one line of fixed length, written in place: that is one system call where a rename needs a new file each time, it
+// fits a disk's sector, so that it is old or new after a crash, and it never needs space on a full disk.
 type Head struct {
 	Seq  int64  `json:"seq"`
 	Hash string `json:"hash"`

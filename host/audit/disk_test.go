@@ -80,7 +80,8 @@ func TestTakenAway(t *testing.T) {
 			if err := act(path); err != nil {
 				t.Fatal(err)
 			}
-			if err := l.Append(call(2)); err == nil || !strings.Contains(err.Error(), "was removed or replaced while the log was open") {
+			if err := l.Append(call(2)); err == nil ||
+				!strings.Contains(err.Error(), "was removed or replaced while the log was open") {
 				t.Errorf("Append: %v", err)
 			}
 		})

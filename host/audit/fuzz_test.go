@@ -11,7 +11,8 @@ import (
 func FuzzVerify(f *testing.F) {
 	whole := read(f, written(f, 3))
 	head := Head{Seq: 3, Hash: noHash}.line()
-	for _, seed := range []string{"", whole, whole[:len(whole)-1], whole[1:], strings.Replace(whole, "shell", "x", 1), whole + "x", "\n\n", `{"seq":1}`, strings.Repeat("{\n", 300)} {
+	for _, seed := range []string{"", whole, whole[:len(whole)-1], whole[1:], strings.Replace(whole, "shell", "x", 1),
+		whole + "x", "\n\n", `{"seq":1}`, strings.Repeat("{\n", 300)} {
 		f.Add([]byte(seed), head)
 	}
 	f.Fuzz(func(t *testing.T, log []byte, headText string) {
@@ -37,7 +38,8 @@ func FuzzVerify(f *testing.F) {
 // Whatever the end of a file is, a record can be added behind it, and Verify finds it in its place.
 func FuzzAppend(f *testing.F) {
 	whole := read(f, written(f, 2))
-	for _, seed := range []string{"", whole, whole[:len(whole)-1], whole[:len(whole)-9], whole + "x", whole + "x\n", "\n", "x"} {
+	for _, seed := range []string{"", whole, whole[:len(whole)-1], whole[:len(whole)-9], whole + "x", whole + "x\n", "\n",
+		"x"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, log []byte) {
@@ -47,7 +49,8 @@ func FuzzAppend(f *testing.F) {
 		if err := l.Append(call(1)); err != nil {
 			t.Fatal(err)
 		}
-		if r := verified(t, path); r.Last != l.known.last || r.Newer != 0 || !bytes.HasPrefix([]byte(read(t, path)), log) || len(log) == 0 && !r.OK() {
+		if r := verified(t, path); r.Last != l.known.last || r.Newer != 0 || !bytes.HasPrefix([]byte(read(t, path)), log) ||
+			len(log) == 0 && !r.OK() {
 			t.Errorf("%q: %+v, want the last %v", log, r, l.known.last)
 		}
 	})

@@ -15,8 +15,9 @@ const (
 	laterShare    = 4        // they are written in one part of so many of the time
 )
 
-// A backlog holds the records that may be written later. A goroutine writes them while there are any, a few at a time and with
-// pauses, so that records that a call waits for get between. Adding one takes no lock that is held for longer than a moment.
+// A backlog holds the records that may be written later. A goroutine writes them while there are any, a few at a time
+// and with pauses, so that records that a call waits for get between. Adding one takes no lock that is held for longer
+// than a moment.
 type backlog struct {
 	records chan *Record
 	bytes   atomic.Int64

@@ -23,8 +23,8 @@ const (
 	maxPause   = 2 * time.Millisecond
 )
 
-// lock locks the log for one writer, or for several readers. It does not wait in the kernel: a process that is stopped while
-// it holds the lock would block all others for good. freed is when this process had the lock last.
+// lock locks the log for one writer, or for several readers. It does not wait in the kernel: a process that is stopped
+// while it holds the lock would block all others for good. freed is when this process had the lock last.
 func lock(f *os.File, how int, began, freed time.Time) error {
 	size, quiet := sizeOf(f), began
 	if freed.After(began) {
@@ -43,9 +43,11 @@ func lock(f *os.File, how int, began, freed time.Time) error {
 		}
 		switch {
 		case time.Since(quiet) > lockWait:
-			return fmt.Errorf("%s has been locked by another process for %v%s; find out why it keeps the lock, and end it", f.Name(), lockWait, holder(f))
+			return fmt.Errorf("%s has been locked by another process for %v%s; find out why it keeps the lock, and end it",
+				f.Name(), lockWait, holder(f))
 		case time.Since(began) > busyWait:
-			return fmt.Errorf("%s was locked by other processes that write to it for %v; find out what writes so much", f.Name(), busyWait)
+			return fmt.Errorf("%s was locked by other processes that write to it for %v; find out what writes so much", f.Name(),
+				busyWait)
 		}
 		time.Sleep(pause)
 	}
@@ -60,8 +62,8 @@ func sizeOf(f *os.File) int64 {
 	return info.Size()
 }
 
-// lock is for a caller that began to wait some time ago, maybe for others of this process: their wait says nothing about the
-// process that has the lock now.
+// lock is for a caller that began to wait some time ago, maybe for others of this process: their wait says nothing
+// about the process that has the lock now.
 func (l *Log) lock(began time.Time) error {
 	return lock(l.file, unix.LOCK_EX, began, l.freed)
 }

@@ -27,7 +27,8 @@ func openLog(t testing.TB, path string, o Options) *Log {
 
 // call is the record of one call, number n.
 func call(n int) Record {
-	return Record{Time: day.Add(time.Duration(n) * time.Second), Kind: KindCall, CallID: fmt.Sprint("c", n), Tool: "shell__exec", Plugin: "shell",
+	return Record{Time: day.Add(time.Duration(n) * time.Second), Kind: KindCall, CallID: fmt.Sprint("c", n),
+		Tool: "shell__exec", Plugin: "shell",
 		Status: "ok", DurationMS: 1.5, Attempts: 1, Generation: 1}
 }
 

@@ -40,7 +40,8 @@ type lostError struct {
 }
 
 func (e *lostError) Error() string {
-	return fmt.Sprintf("%s is gone, and its head knows %s: it was removed, or moved without its head; put it back, or move the head away as well",
+	return fmt.Sprintf("%s is gone, and its head knows %s: it was removed, or moved without its head; put it back, or "+
+		"move the head away as well",
 		e.path, e.head.records())
 }
 
@@ -80,8 +81,8 @@ func (s *snapshot) take(headPath string) error {
 	return nil
 }
 
-// Read returns the records of the log at path, oldest first, as of its start. Lines that are no records are left out; Verify
-// reports them. An error ends the iteration.
+// Read returns the records of the log at path, oldest first, as of its start. Lines that are no records are left out;
+// Verify reports them. An error ends the iteration.
 func Read(path string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		s, err := look(path)
@@ -177,8 +178,8 @@ func beginning(text []byte, n int) (from int, ok bool) {
 	return at + 1, true
 }
 
-// Tail returns the last n records of the log at path, oldest first. Lines that are no records are left out, so there may be
-// fewer: Verify reports those. It fails if n lines take more than 64 MiB.
+// Tail returns the last n records of the log at path, oldest first. Lines that are no records are left out, so there
+// may be fewer: Verify reports those. It fails if n lines take more than 64 MiB.
 func Tail(path string, n int) ([]Record, error) {
 	if n < 1 {
 		return nil, errors.New("the number of records must be above zero")

@@ -19,8 +19,8 @@ const (
 	KindCut  Kind = "cut"  // the log did not end as its head said; see Record.Head
 )
 
-// A Record is one line of the log. Empty fields are left out of the line, except Seq, Time, Kind, Prev and Hash. Texts are
-// redacted and cut at 2048 bytes.
+// A Record is one line of the log. Empty fields are left out of the line, except Seq, Time, Kind, Prev and Hash. Texts
+// are redacted and cut at 2048 bytes.
 type Record struct {
 	// Seq numbers the records of a file from 1. The log sets it.
 	Seq int64 `json:"seq"`
@@ -46,8 +46,8 @@ type Record struct {
 	// Arguments are written only with Options.Content: redacted, and as a string if they are no JSON or over 64 KiB.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
-	// Effect is allow, ask, always_ask or deny. Rule, Layer and Source say where it comes from, and Reason why; for kinds other
-	// than decisions Reason is why it ended so.
+	// Effect is allow, ask, always_ask or deny. Rule, Layer and Source say where it comes from, and Reason why; for kinds
+	// other than decisions Reason is why it ended so.
 	Effect string `json:"effect,omitempty"`
 	Rule   string `json:"rule,omitempty"`
 	Layer  string `json:"layer,omitempty"`
@@ -84,9 +84,10 @@ type Record struct {
 
 	// Sync makes Append wait until the record is on the disk. Hosts ask for it before a call that may change things.
 	Sync bool `json:"-"`
-	// Later lets Append return before the record is written, which happens within moments, and at the latest when the log is
-	// closed; a process that is killed before loses it. A failure to write it is the error of a later Append, or of Close.
-	// Hosts ask for it for calls over a limit, which were not run: an overload must not make others wait for the disk.
+	// Later lets Append return before the record is written, which happens within moments, and at the latest when the log
+	// is closed; a process that is killed before loses it. A failure to write it is the error of a later Append, or of
+	// Close. Hosts ask for it for calls over a limit, which were not run: an overload must not make others wait for the
+	// disk.
 	Later bool `json:"-"`
 }
 

@@ -7,14 +7,15 @@ import (
 	"io/fs"
 )
 
-// Verify reads the whole log at path, and its head, and reports what does not fit. It holds one line in memory, however long the
-// log is, and does not read what is written meanwhile. A log that is missing while its head is there is a problem of the
-// report. The error is for a log that cannot be read, or never existed (fs.ErrNotExist).
+// Verify reads the whole log at path, and its head, and reports what does not fit. It holds one line in memory, however
+// long the log is, and does not read what is written meanwhile. A log that is missing while its head is there is a
+// problem of the report. The error is for a log that cannot be read, or never existed (fs.ErrNotExist).
 func Verify(path string) (Report, error) {
 	s, err := look(path)
 	if gone, ok := errors.AsType[*lostError](err); ok {
 		r := Report{Last: Head{Hash: noHash}}
-		r.add(0, FaultHead, "the record is gone, and its head knows %s: it was removed, or moved without its head", gone.head.records())
+		r.add(0, FaultHead, "the record is gone, and its head knows %s: it was removed, or moved without its head",
+			gone.head.records())
 		return r, nil
 	}
 	if err != nil {
@@ -63,13 +64,15 @@ func (w *walk) line(l line) {
 	k, err := unseal(l.text)
 	if err != nil {
 		w.blame()
-		w.bad = &badLine{line: l.number, torn: Torn{Bytes: int64(len(l.text)), SHA256: hashOf(l.text)}, fault: FaultFormat, text: err.Error()}
+		w.bad = &badLine{line: l.number, torn: Torn{Bytes: int64(len(l.text)), SHA256: hashOf(l.text)}, fault: FaultFormat,
+			text: err.Error()}
 		if l.text == nil {
 			w.bad.text = fmt.Sprintf("it is longer than the %d bytes of a record", maxLine)
 		}
 		if !l.ended {
 			w.bad.fault = FaultTorn
-			w.bad.text = fmt.Sprintf("it is unfinished, after %d bytes; a crash leaves such a line, and the next record sets it aside", len(l.text))
+			w.bad.text = fmt.Sprintf("it is unfinished, after %d bytes; a crash leaves such a line, and the next record sets "+
+				"it aside", len(l.text))
 		}
 		return
 	}
@@ -130,7 +133,8 @@ func (w *walk) missed(k *link) string {
 	case k.Head == nil || k.Head.Hash == "":
 		return "the head was missing or unreadable when this was written: lines may have been cut off here"
 	case k.Head.Seq > w.last.Seq:
-		return numbered(w.last.Seq+1, k.Head.Seq, "was", "were") + " missing when this was written: cut off, or lost with the machine's power"
+		return numbered(w.last.Seq+1, k.Head.Seq, "was", "were") +
+			" missing when this was written: cut off, or lost with the machine's power"
 	}
 	return fmt.Sprintf("the head knew another record %d when this was written, with the hash %s", k.Head.Seq, k.Head.Hash)
 }
@@ -140,11 +144,13 @@ func (w *walk) end(headErr error) {
 	w.blame()
 	switch {
 	case errors.Is(headErr, fs.ErrNotExist):
-		w.report.add(0, FaultHead, "its head is missing, so nobody knows whether lines were cut off the end; the head moves with the log")
+		w.report.add(0, FaultHead,
+			"its head is missing, so nobody knows whether lines were cut off the end; the head moves with the log")
 	case headErr != nil:
 		w.report.add(0, FaultHead, "its head cannot be read: %v", headErr)
 	case w.last.Seq < w.head.Seq:
-		w.report.add(w.number, FaultHead, "it ends with record %d, and the head knows record %d: lines were cut off the end", w.last.Seq, w.head.Seq)
+		w.report.add(w.number, FaultHead, "it ends with record %d, and the head knows record %d: lines were cut off the end",
+			w.last.Seq, w.head.Seq)
 	default:
 		w.report.Newer = w.last.Seq - w.head.Seq
 	}
@@ -186,7 +192,8 @@ type Problem struct {
 
 // A Report is the result of Verify.
 type Report struct {
-	// Records is how many lines are records, and Torn how many are unfinished lines of a crash that the next record explains.
+	// Records is how many lines are records, and Torn how many are unfinished lines of a crash that the next record
+	// explains.
 	Records, Torn int
 	// Newer is how many records came after the one that the head names. A crash can leave some.
 	Newer int64

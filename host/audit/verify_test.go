@@ -17,34 +17,61 @@ func TestTampering(t *testing.T) {
 		want string
 		text string // in the first problem
 	}{
-		"nothing":           {func(l []string) []string { return l }, "", ""},
-		"a byte changed":    {func(l []string) []string { l[2] = strings.Replace(l[2], "shell", "shelf", 1); return l }, "3:content", "its content was changed"},
-		"a hash changed":    {func(l []string) []string { l[2] = otherHash(l[2]); return l }, "3:content 4:order", "its content was changed"},
-		"last hash changed": {func(l []string) []string { l[5] = otherHash(l[5]); return l }, "6:content 6:head", "its content was changed"},
-		"replaced, resealed": {func(l []string) []string { l[2] = resealed(strings.Replace(l[2], "shell", "shelf", 1)); return l }, "4:order",
+		"nothing": {func(l []string) []string { return l }, "", ""},
+		"a byte changed": {func(l []string) []string { l[2] = strings.Replace(l[2], "shell", "shelf", 1); return l },
+			"3:content", "its content was changed"},
+		"a hash changed": {func(l []string) []string { l[2] = otherHash(l[2]); return l }, "3:content 4:order",
+			"its content was changed"},
+		"last hash changed": {func(l []string) []string { l[5] = otherHash(l[5]); return l }, "6:content 6:head",
+			"its content was changed"},
+		"replaced, resealed": {func(l []string) []string {
+			l[2] = resealed(strings.Replace(l[2], "shell", "shelf",
+				1))
+			return l
+		}, "4:order",
 			"the line above was replaced"},
-		"last one resealed": {func(l []string) []string { l[5] = resealed(strings.Replace(l[5], "shell", "shelf", 1)); return l }, "6:head", "the head knows another record 6"},
-		"first dropped":     {func(l []string) []string { return l[1:] }, "1:order", "record 1 is missing"},
-		"some dropped":      {func(l []string) []string { return slices.Delete(l, 2, 4) }, "3:order", "records 3 to 4 are missing"},
-		"two swapped":       {func(l []string) []string { l[2], l[3] = l[3], l[2]; return l }, "3:order 4:order 5:order", "record 3 is missing"},
-		"one twice":         {func(l []string) []string { return slices.Insert(l, 3, l[2]) }, "4:order", "it is record 3, after record 3"},
-		"last twice":        {func(l []string) []string { return append(l, l[5]) }, "7:order", "it is record 6, after record 6"},
-		"a word by hand":    {func(l []string) []string { return append(l, "hello\n") }, "7:format", "it is not JSON"},
-		"JSON by hand":      {func(l []string) []string { return append(l, `{"seq":7,"kind":"call","prev":""}`+"\n") }, "7:format", "it does not end in a hash"},
+		"last one resealed": {func(l []string) []string {
+			l[5] = resealed(strings.Replace(l[5], "shell", "shelf",
+				1))
+			return l
+		}, "6:head", "the head knows another record 6"},
+		"first dropped": {func(l []string) []string { return l[1:] }, "1:order", "record 1 is missing"},
+		"some dropped": {func(l []string) []string { return slices.Delete(l, 2, 4) }, "3:order",
+			"records 3 to 4 are missing"},
+		"two swapped": {func(l []string) []string { l[2], l[3] = l[3], l[2]; return l }, "3:order 4:order 5:order",
+			"record 3 is missing"},
+		"one twice": {func(l []string) []string { return slices.Insert(l, 3, l[2]) }, "4:order",
+			"it is record 3, after record 3"},
+		"last twice": {func(l []string) []string { return append(l, l[5]) }, "7:order",
+			"it is record 6, after record 6"},
+		"a word by hand": {func(l []string) []string { return append(l, "hello\n") }, "7:format", "it is not JSON"},
+		"JSON by hand": {func(l []string) []string { return append(l, `{"seq":7,"kind":"call","prev":""}`+"\n") },
+			"7:format", "it does not end in a hash"},
 		"other types": {func(l []string) []string {
 			return append(l, resealed(strings.Replace(l[5], `"seq":6`, `"seq":"6"`, 1)))
 		}, "7:format", "it is no record"},
 		"huge number": {func(l []string) []string {
 			return append(l, resealed(strings.Replace(l[5], `"seq":6`, `"seq":`+strings.Repeat("6", 5000), 1)))
 		}, "7:format", "it is no record"},
-		"sealed by hand": {func(l []string) []string { return append(l, resealed(strings.Replace(l[5], `"seq":6`, `"seq":7`, 1))) }, "7:order", "replaced or added"},
-		"number by hand": {func(l []string) []string { l[5] = resealed(strings.Replace(l[5], `"seq":6`, `"seq":9`, 1)); return l }, "6:number", "it is record 9, where 6 belongs"},
-		"a blank line":   {func(l []string) []string { return slices.Insert(l, 3, "\n") }, "4:format", "it is not JSON"},
-		"a long line":    {func(l []string) []string { return slices.Insert(l, 3, strings.Repeat(" ", 3*maxLine)+"\n") }, "4:format", "longer than"},
-		"the end cut":    {func(l []string) []string { return l[:4] }, "4:head", "it ends with record 4, and the head knows record 6"},
-		"all cut":        {func([]string) []string { return nil }, "0:head", "it ends with record 0"},
-		"the end torn":   {func(l []string) []string { l[5] = l[5][:50]; return l }, "6:torn 6:head", "it is unfinished, after 50 bytes"},
-		"the end long":   {func(l []string) []string { return append(l, strings.Repeat("x", 2*maxLine)) }, "7:torn", "it is unfinished"},
+		"sealed by hand": {func(l []string) []string {
+			return append(l,
+				resealed(strings.Replace(l[5], `"seq":6`, `"seq":7`, 1)))
+		}, "7:order", "replaced or added"},
+		"number by hand": {func(l []string) []string {
+			l[5] = resealed(strings.Replace(l[5], `"seq":6`, `"seq":9`,
+				1))
+			return l
+		}, "6:number", "it is record 9, where 6 belongs"},
+		"a blank line": {func(l []string) []string { return slices.Insert(l, 3, "\n") }, "4:format", "it is not JSON"},
+		"a long line": {func(l []string) []string { return slices.Insert(l, 3, strings.Repeat(" ", 3*maxLine)+"\n") },
+			"4:format", "longer than"},
+		"the end cut": {func(l []string) []string { return l[:4] }, "4:head",
+			"it ends with record 4, and the head knows record 6"},
+		"all cut": {func([]string) []string { return nil }, "0:head", "it ends with record 0"},
+		"the end torn": {func(l []string) []string { l[5] = l[5][:50]; return l }, "6:torn 6:head",
+			"it is unfinished, after 50 bytes"},
+		"the end long": {func(l []string) []string { return append(l, strings.Repeat("x", 2*maxLine)) }, "7:torn",
+			"it is unfinished"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := written(t, 6)
@@ -203,7 +230,8 @@ func TestRemovedLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := Verify(path)
-	if err != nil || r.OK() || r.Problems[0].Fault != FaultHead || !strings.Contains(r.Problems[0].Text, "its head knows 3 records") {
+	if err != nil || r.OK() || r.Problems[0].Fault != FaultHead ||
+		!strings.Contains(r.Problems[0].Text, "its head knows 3 records") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for _, err := range Read(path) {

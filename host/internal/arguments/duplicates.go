@@ -22,10 +22,10 @@ func mayHaveVariants(name jsontext.Value) bool {
 	return false
 }
 
-// duplicates refuses two names in one object that differ only by letter case or Unicode normal form, where the tool may take
-// one for the other: plugins in Go take "Path" for "path", so a rule and a plugin would read different arguments. In a map,
-// such as an environment with both http_proxy and HTTP_PROXY, they are two names, unless the schema declares one of them.
-// It reads arguments that check has read before.
+// duplicates refuses two names in one object that differ only by letter case or Unicode normal form, where the tool may
+// take one for the other: plugins in Go take "Path" for "path", so a rule and a plugin would read different arguments.
+// In a map, such as an environment with both http_proxy and HTTP_PROXY, they are two names, unless the schema declares
+// one of them. It reads arguments that check has read before.
 func duplicates(arguments json.RawMessage, s *Schema) *sdk.Error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(arguments))
 	var open []*container
@@ -71,8 +71,8 @@ func (c *container) add(name string) (other string, ok bool) {
 	return other, ok
 }
 
-// mayCoexist says whether two variants of a name may stand in the innermost object: both are declared exactly so, or the
-// object is a map and neither can be taken for what is declared.
+// mayCoexist says whether two variants of a name may stand in the innermost object: both are declared exactly so, or
+// the object is a map and neither can be taken for what is declared.
 func mayCoexist(s *Schema, open []*container, a, b string) bool {
 	in := open[len(open)-1]
 	if in.node == nil {
@@ -92,8 +92,9 @@ func mayCoexist(s *Schema, open []*container, a, b string) bool {
 	return in.declared[a] && in.declared[b] || in.isMap && !in.folded[fold(a)]
 }
 
-// Misspelled refuses "Path" where the schema has "path" and allows other names too: a plugin in Go would take it for that,
-// unchecked. It reads arguments that Read has returned. A schema that allows no other names refuses the name itself.
+// Misspelled refuses "Path" where the schema has "path" and allows other names too: a plugin in Go would take it for
+// that, unchecked. It reads arguments that Read has returned. A schema that allows no other names refuses the name
+// itself.
 func (s *Schema) Misspelled(arguments json.RawMessage) *sdk.Error {
 	if s.folded == nil {
 		return nil
@@ -111,7 +112,8 @@ func (s *Schema) Misspelled(arguments json.RawMessage) *sdk.Error {
 		}
 		name := Unquote(raw)
 		if meant, ok := s.folded[fold(name)]; ok && !s.declared[name] {
-			return invalidAt(d.InputOffset()-int64(len(raw)), arguments, "have the unknown property %q (did you mean %q?)", name, meant)
+			return invalidAt(d.InputOffset()-int64(len(raw)), arguments, "have the unknown property %q (did you mean %q?)", name,
+				meant)
 		}
 	}
 	return nil

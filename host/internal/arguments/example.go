@@ -80,8 +80,8 @@ const (
 	maxExampleValues = 64
 )
 
-// Example returns the least arguments that the schema requires: its required properties, with placeholders of the right type.
-// It shows the form and need not fit every keyword of the schema.
+// Example returns the least arguments that the schema requires: its required properties, with placeholders of the right
+// type. It shows the form and need not fit every keyword of the schema.
 func (s *Schema) Example() json.RawMessage {
 	if _, ok := s.root.(map[string]any); !ok {
 		return json.RawMessage("{}")

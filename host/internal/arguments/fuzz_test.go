@@ -17,8 +17,10 @@ import (
 
 // What check lets through is one JSON object to everybody who may read it, and the same one.
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{`{}`, ` {"a":[1,2.50,-0,1e400,"\u00e9\ud83d\ude00",null,true,{"b":{}}]} `, `{"a":1,"a":2}`, `{"a":"\ud800"}`, `{"a":"x`,
-		"{\"a\":\"\xff\"}", `[{}]`, `{}{}`, `{"a":01}`, "\ufeff{}", `{"a":12345678901234567890}`, `{"a":"<\u2028>"}`, `{"\u0061":1,"a":1}`, `{"A":1,"a":1}`, `{"K":1,"k":[{"ſ":1,"b":2,"S":3}]}`, ``, "\x00"} {
+	for _, seed := range []string{`{}`, ` {"a":[1,2.50,-0,1e400,"\u00e9\ud83d\ude00",null,true,{"b":{}}]} `,
+		`{"a":1,"a":2}`, `{"a":"\ud800"}`, `{"a":"x`,
+		"{\"a\":\"\xff\"}", `[{}]`, `{}{}`, `{"a":01}`, "\ufeff{}", `{"a":12345678901234567890}`, `{"a":"<\u2028>"}`,
+		`{"\u0061":1,"a":1}`, `{"A":1,"a":1}`, `{"K":1,"k":[{"ſ":1,"b":2,"S":3}]}`, ``, "\x00"} {
 		f.Add([]byte(seed))
 	}
 	anything, err := schema.Compile(json.RawMessage(`{"type":"object"}`))
@@ -32,14 +34,16 @@ func FuzzRead(f *testing.F) {
 			t.Fatal("the bytes were changed")
 		}
 		if e != nil {
-			if e.Code != sdk.CodeInvalidArgs || e.Message == "" || e.Suggestion == "" || e.Details != nil && !json.Valid(e.Details) {
+			if e.Code != sdk.CodeInvalidArgs || e.Message == "" || e.Suggestion == "" || e.Details != nil &&
+				!json.Valid(e.Details) {
 				t.Errorf("error %+v", e)
 			}
 			return
 		}
 		for _, names := range objectNames(t, text) {
 			for i, a := range names {
-				if slices.ContainsFunc(names[:i], func(b string) bool { return strings.EqualFold(a, b) || norm.NFC.String(a) == norm.NFC.String(b) }) {
+				if slices.ContainsFunc(names[:i],
+					func(b string) bool { return strings.EqualFold(a, b) || norm.NFC.String(a) == norm.NFC.String(b) }) {
 					t.Errorf("two names are taken for one, %q and another of %q", a, names)
 				}
 			}
@@ -48,7 +52,8 @@ func FuzzRead(f *testing.F) {
 		if twice := reencoded(t, once); !bytes.Equal(once, twice) {
 			t.Errorf("encoded once %s, twice %s", once, twice)
 		}
-		if invalid := anything.Validate(text); invalid != nil && !bytes.ContainsAny(text, "eE") && len(text) < 400 { // else a number may be too much for a schema
+		// else a number may be too much for a schema
+		if invalid := anything.Validate(text); invalid != nil && !bytes.ContainsAny(text, "eE") && len(text) < 400 {
 			t.Errorf("the schema's reader refuses it: %v", invalid)
 		}
 	})

@@ -30,9 +30,9 @@ const Whitespace = " \t\r\n"
 // IsBlank reports whether a text is JSON white space only.
 func IsBlank(text []byte) bool { return len(bytes.Trim(text, Whitespace)) == 0 }
 
-// Read returns the bytes of the one JSON object in text, "{}" for blank text. Only JSON strings and one Markdown code fence
-// around the object are taken off. With a nil schema, names that differ only by case are not compared: whether they may
-// stand side by side depends on the tool.
+// Read returns the bytes of the one JSON object in text, "{}" for blank text. Only JSON strings and one Markdown code
+// fence around the object are taken off. With a nil schema, names that differ only by case are not compared: whether
+// they may stand side by side depends on the tool.
 func Read(text json.RawMessage, s *Schema) (json.RawMessage, *sdk.Error) {
 	if len(text) > sdk.MaxArguments {
 		return nil, tooMuch(invalid("have more than the %d bytes that are allowed", sdk.MaxArguments))
@@ -165,7 +165,8 @@ func trailing(offset int64, arguments json.RawMessage) *sdk.Error {
 	return invalidAt(offset, arguments, "go on after the object has ended")
 }
 
-var kindNames = map[jsontext.Kind]string{'[': "an array", '"': "a string", '0': "a number", 'n': "null", 't': "a boolean", 'f': "a boolean"}
+var kindNames = map[jsontext.Kind]string{'[': "an array", '"': "a string", '0': "a number", 'n': "null",
+	't': "a boolean", 'f': "a boolean"}
 
 // malformed words a syntax error, and names what other languages have and JSON has not.
 func malformed(err error, arguments json.RawMessage) *sdk.Error {

@@ -36,8 +36,8 @@ func NewSchema(text json.RawMessage) *Schema {
 	return s
 }
 
-// A node is a place in the arguments: all schemas that may hold for it, those together that references and combinations lead
-// to. What any of them says of names counts.
+// A node is a place in the arguments: all schemas that may hold for it, those together that references and combinations
+// lead to. What any of them says of names counts.
 type node struct {
 	schema  *Schema
 	schemas []map[string]any
@@ -161,8 +161,8 @@ func (n node) names() map[string]bool {
 	return names
 }
 
-// isMap reports a map: an object whose names are the caller's values, such as an environment or headers. At the top, where
-// tools have their arguments, only a schema that mentions other names makes it one.
+// isMap reports a map: an object whose names are the caller's values, such as an environment or headers. At the top,
+// where tools have their arguments, only a schema that mentions other names makes it one.
 func (n node) isMap() bool {
 	for _, s := range n.schemas {
 		switch s["additionalProperties"].(type) {

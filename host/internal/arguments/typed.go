@@ -8,9 +8,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Typed converts the arguments of a call that could only be written as texts: each becomes the number, boolean, null, array
-// or object that it stands for, where the schema asks for one. A text that may be a string stays one, and so does a text that
-// stands for nothing else: validation then says what is wrong. fits reports whether arguments fit the whole schema.
+// Typed converts the arguments of a call that could only be written as texts: each becomes the number, boolean, null,
+// array or object that it stands for, where the schema asks for one. A text that may be a string stays one, and so does
+// a text that stands for nothing else: validation then says what is wrong. fits reports whether arguments fit the whole
+// schema.
 func (s *Schema) Typed(arguments json.RawMessage, fits func(json.RawMessage) bool) json.RawMessage {
 	reader := memberReader{text: arguments}
 	var out, all bytes.Buffer // with what must be converted, and with what may be as well
@@ -89,11 +90,12 @@ const (
 	anyKind = stringKind | integerKind | numberKind | booleanKind | nullKind | arrayKind | objectKind
 )
 
-var kindsByName = map[string]kinds{"string": stringKind, "integer": integerKind, "number": numberKind | integerKind, "boolean": booleanKind,
-	"null": nullKind, "array": arrayKind, "object": objectKind}
+var kindsByName = map[string]kinds{"string": stringKind, "integer": integerKind, "number": numberKind | integerKind,
+	"boolean": booleanKind,
+	"null":    nullKind, "array": arrayKind, "object": objectKind}
 
-// valueOf returns the JSON value other than a string that a text stands for, and its kind; without one the text and zero.
-// True, False and None are what models of Python write.
+// valueOf returns the JSON value other than a string that a text stands for, and its kind; without one the text and
+// zero. True, False and None are what models of Python write.
 func valueOf(quoted jsontext.Value) (jsontext.Value, kinds) {
 	if quoted.Kind() != '"' {
 		return quoted, 0

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// A door refuses calls of a full limiter without the queue's lock. Under a flood, thousands of goroutines would wait for
-// the lock whenever the system stops the one that has it, and get it one after the other a tenth of a second later. Only
-// calls for which surely no other gives way are refused here; all others take the lock.
+// A door refuses calls of a full limiter without the queue's lock. Under a flood, thousands of goroutines would wait
+// for the lock whenever the system stops the one that has it, and get it one after the other a tenth of a second later.
+// Only calls for which surely no other gives way are refused here; all others take the lock.
 type door struct {
 	closed  atomic.Pointer[closed]  // nil while there is a place
 	full    atomic.Pointer[Refusal] // as of the last change of limits
@@ -30,8 +30,8 @@ func (d *door) arrive(by Caller, n int64) {
 	d.all.Add(n)
 }
 
-// refuses a call if the limiter is full and no caller has more than one call waiting, or none more than this one; and if it
-// will be full when all have joined that are about to, and half of all are this caller's.
+// refuses a call if the limiter is full and no caller has more than one call waiting, or none more than this one; and
+// if it will be full when all have joined that are about to, and half of all are this caller's.
 func (d *door) refuses(by Caller) *Refusal {
 	if c := d.closed.Load(); c != nil {
 		if c.most <= 1 || c.top == by {

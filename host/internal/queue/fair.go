@@ -5,8 +5,8 @@ import (
 	"container/list"
 )
 
-// This file keeps a queue fair: each caller's first waiting call comes before anybody's second, whoever came first. However
-// many wait, a call joins and leaves in the time of a look into a heap.
+// This file keeps a queue fair: each caller's first waiting call comes before anybody's second, whoever came first.
+// However many wait, a call joins and leaves in the time of a look into a heap.
 
 // A Caller is on whose behalf calls are made. Calls without a name and a session are of one caller.
 type Caller struct{ Name, Session string }
@@ -84,8 +84,8 @@ func (l *limiter) quit(by Caller, at *list.Element) {
 	heap.Fix(&l.ranks, s.index)
 }
 
-// excess returns the call that gives way to one more of a caller: the last of the caller who has most waiting, if that one
-// has more even then; else nil.
+// excess returns the call that gives way to one more of a caller: the last of the caller who has most waiting, if that
+// one has more even then; else nil.
 func (l *limiter) excess(by Caller) *Place {
 	if len(l.ranks) == 0 {
 		return nil

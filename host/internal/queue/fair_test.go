@@ -53,11 +53,13 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		q, plain := New("plugin", "tool"), &plainQueue{}
 		q.SetLimits(Limits{Concurrency: rapid.IntRange(1, 4).Draw(rt, "all"), Queue: 100},
-			map[string]Limits{"a": {Concurrency: rapid.IntRange(0, 2).Draw(rt, "a")}, "b": {Concurrency: rapid.IntRange(0, 2).Draw(rt, "b")}})
+			map[string]Limits{"a": {Concurrency: rapid.IntRange(0, 2).Draw(rt, "a")},
+				"b": {Concurrency: rapid.IntRange(0, 2).Draw(rt, "b")}})
 		var running []*Place
 		check := func() {
 			if q.group.waiting != len(plain.waiting) || len(q.group.ranks) != len(q.group.shares) {
-				rt.Fatalf("%d wait, want %d; %d and %d callers", q.group.waiting, len(plain.waiting), len(q.group.ranks), len(q.group.shares))
+				rt.Fatalf("%d wait, want %d; %d and %d callers", q.group.waiting, len(plain.waiting), len(q.group.ranks),
+					len(q.group.shares))
 			}
 			for _, l := range []*limiter{q.group, q.others, (*q.members.Load())["a"], (*q.members.Load())["b"]} {
 				for _, name := range []string{"x", "y", "z", "new"} {

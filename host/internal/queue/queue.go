@@ -1,5 +1,5 @@
-// Package queue limits calls and orders those that wait: each has a slot while it runs, and callers take turns. It knows
-// calls by the names of their member (a tool, or a plugin) and caller only.
+// Package queue limits calls and orders those that wait: each has a slot while it runs, and callers take turns. It
+// knows calls by the names of their member (a tool, or a plugin) and caller only.
 package queue
 
 import (
@@ -15,8 +15,8 @@ import (
 // MaxWait is how long a call waits for its slot.
 const MaxWait = 5 * time.Minute
 
-// A Queue limits the calls of one group, such as a plugin, and of its members, such as the plugin's tools. A call takes its
-// slot of both at once, so that none blocks others while it waits for the second. It is safe for concurrent use.
+// A Queue limits the calls of one group, such as a plugin, and of its members, such as the plugin's tools. A call takes
+// its slot of both at once, so that none blocks others while it waits for the second. It is safe for concurrent use.
 type Queue struct {
 	kind string // of the members, for errors
 
@@ -90,8 +90,8 @@ const (
 )
 
 // Join gives the call a free slot or a place among those that wait, until Leave, or says why there is none. It never
-// blocks. A refused call takes up nothing. In a full queue the last call of the caller who has most waiting gives way to a
-// caller who has fewer.
+// blocks. A refused call takes up nothing. In a full queue the last call of the caller who has most waiting gives way
+// to a caller who has fewer.
 func (q *Queue) Join(member string, by Caller) (*Place, *Refusal) {
 	now := time.Now()
 	if refusal := q.lock(member, by); refusal != nil {
@@ -200,8 +200,8 @@ func (p *Place) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Leave gives the slot or the place up. Leaving again does nothing. A call that has not run, since Wait has not returned or
-// has failed, does not count against a rate.
+// Leave gives the slot or the place up. Leaving again does nothing. A call that has not run, since Wait has not
+// returned or has failed, does not count against a rate.
 func (p *Place) Leave() {
 	p.queue.mu.Lock()
 	defer p.queue.mu.Unlock()
@@ -224,8 +224,8 @@ func (p *Place) leave() {
 	p.queue.grant()
 }
 
-// grant gives free slots to those who wait, in their order. Each member has a heap, so the next call is the first of the
-// heaps' heads that can run.
+// grant gives free slots to those who wait, in their order. Each member has a heap, so the next call is the first of
+// the heaps' heads that can run.
 func (q *Queue) grant() {
 	for q.group.waiting > 0 && q.group.free() {
 		var next *Place

@@ -33,8 +33,8 @@ func TestSlotAtTheLastMoment(t *testing.T) {
 	}
 }
 
-// What has joined counts from then on: of calls that come together, those that are over the limit are refused at once, and
-// a call that leaves without having run takes nothing of the rate.
+// What has joined counts from then on: of calls that come together, those that are over the limit are refused at once,
+// and a call that leaves without having run takes nothing of the rate.
 func TestPlacesCountFromTheFirstLook(t *testing.T) {
 	t.Parallel()
 	q := New("plugin", "tool")
@@ -60,7 +60,8 @@ func TestGivingWay(t *testing.T) {
 	q.SetLimits(Limits{Concurrency: 1, Queue: 2}, nil)
 	running, _, last := joined(t, q, "many"), joined(t, q, "many"), joined(t, q, "many")
 	few := joined(t, q, "few")
-	if refusal, ok := errors.AsType[*Refusal](last.Wait(t.Context())); !ok || refusal.Reason != Full || refusal.Of != "plugin" {
+	if refusal, ok := errors.AsType[*Refusal](last.Wait(t.Context())); !ok || refusal.Reason != Full ||
+		refusal.Of != "plugin" {
 		t.Errorf("refused by %+v", refusal)
 	}
 	last.Leave()

@@ -10,8 +10,9 @@ import (
 	"github.com/toolhost/toolhost/internal/shellcmd"
 )
 
-// Catastrophe tells why a call's command would destroy the machine, a home folder or a disk, "" when it would not as far as it
-// can be read. It looks at tools for shell commands, and at what others that may change something take as a command.
+// Catastrophe tells why a call's command would destroy the machine, a home folder or a disk, "" when it would not as
+// far as it can be read. It looks at tools for shell commands, and at what others that may change something take as a
+// command.
 func Catastrophe(q *policy.Query) string {
 	if q.Category != Category && q.Hints.ReadOnly != nil && *q.Hints.ReadOnly {
 		return ""

@@ -1,6 +1,6 @@
 // Package shelltool knows which calls run a shell command, and where: a call of a tool of category "shell" that has a
-// command among its arguments. When such a call also names an interpreter, the command is the text of a script for that. It
-// joins what a policy asks of such a call with what package shellcmd can tell.
+// command among its arguments. When such a call also names an interpreter, the command is the text of a script for
+// that. It joins what a policy asks of such a call with what package shellcmd can tell.
 package shelltool
 
 import (
@@ -52,8 +52,9 @@ func terminal(q *policy.Query) bool {
 	return raw != "" && raw != "null" && raw != "false"
 }
 
-// onTerminal judges a command that runs on a terminal. There programs that else only read start pagers and others, which
-// their configuration names and which run what is typed. So only what rules list is allowed, and only without input.
+// onTerminal judges a command that runs on a terminal. There programs that else only read start pagers and others,
+// which their configuration names and which run what is typed. So only what rules list is allowed, and only without
+// input.
 func onTerminal(rules shellcmd.Rules, command string, where shellcmd.Context) policy.Judgement {
 	elsewhere := judgement(rules.Judge(command, where))
 	rules.ReadOnly = false
@@ -62,7 +63,8 @@ func onTerminal(rules shellcmd.Rules, command string, where shellcmd.Context) po
 	case elsewhere.Effect == policy.Allow && j.Effect != policy.Allow:
 		j.Reason = fmt.Sprintf("%q: on a terminal (pty) it may do more than read", brief(command))
 	case where.Stdin && j.Effect == policy.Allow:
-		j = policy.Judgement{Effect: policy.Ask, Reason: fmt.Sprintf("%q: what is typed into its terminal (stdin) is not looked into", brief(command))}
+		j = policy.Judgement{Effect: policy.Ask,
+			Reason: fmt.Sprintf("%q: what is typed into its terminal (stdin) is not looked into", brief(command))}
 	}
 	return j
 }
@@ -88,12 +90,13 @@ func Unread(q *policy.Query) bool {
 // quoted makes one word of a text, for a shell.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// unread is the judgement of a script in a language that is not looked into: that of its interpreter, to which all may be
-// given to run. So it is at least ask, even where a rule allows whatever the program does.
+// unread is the judgement of a script in a language that is not looked into: that of its interpreter, to which all may
+// be given to run. So it is at least ask, even where a rule allows whatever the program does.
 func unread(program string, v shellcmd.Verdict) policy.Judgement {
 	j := judgement(v)
 	if j.Effect == policy.Allow {
-		j = policy.Judgement{Effect: policy.Ask, Reason: fmt.Sprintf("%q: it runs code that is not looked into", brief(program))}
+		j = policy.Judgement{Effect: policy.Ask,
+			Reason: fmt.Sprintf("%q: it runs code that is not looked into", brief(program))}
 	}
 	return j
 }
@@ -131,8 +134,8 @@ func Prefix(q *policy.Query) []string {
 	return shellcmd.Prefix(command)
 }
 
-// Where tells where a call's command would run and with what, from the arguments beside it, by the names that shell tools
-// give them.
+// Where tells where a call's command would run and with what, from the arguments beside it, by the names that shell
+// tools give them.
 func Where(q *policy.Query) (shellcmd.Context, error) {
 	dir, _, wrongDir := text(q, "workdir")
 	input, _, wrongInput := text(q, "stdin")
