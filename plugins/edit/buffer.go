@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/plugins/edit/internal/match"
@@ -21,7 +22,7 @@ type buffer struct {
 }
 
 // buffer reads a file that is there, and is the one that if_match tells of.
-func (s *scene) buffer(path, ifMatch string) (*buffer, error) {
+func (s *toolCall) buffer(path, ifMatch string) (*buffer, error) {
 	p, err := s.find(path)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (b *buffer) change() (*change, error) {
 
 // insertedAfter moves the inserted parts to where they are after more edits, and adds what those insert.
 func insertedAfter(inserted []match.Range, edits []match.Edit) []match.Range {
-	m := mover{edits: edits}
+	m := offsetMap{edits: edits}
 	var out []match.Range
 	for _, r := range inserted {
 		start := m.start(r.Start)
@@ -121,9 +122,84 @@ func merged(ranges []match.Range) (out []match.Range) {
 }
 
 // costs are what a change to the file does besides.
-func (c *change) costs() []string {
+func (c *change) sideEffects() []string {
 	if n := c.place.Links(); n > 1 && c.before != nil && !bytes.Equal(c.before.data, c.after) {
-		return []string{fmt.Sprintf("%s had %d names (hard links); this one is a file of its own now, the others keep the old content.", inText(c.place.Path), n)}
+		return []string{fmt.Sprintf("%s had %d names (hard links); this one is a file of its own now, the others keep the old content.", pathText(c.place.Path), n)}
 	}
 	return nil
+}
+
+const maxRanges = 100 // that a result lists
+
+// A lineRange is a run of lines, from 1, both ends included.
+type lineRange struct {
+	Start int `json:"start_line"`
+	End   int `json:"end_line"`
+}
+
+// inWords tells of ranges: "line 5", "lines 5-9", or where each of several starts.
+func inWords(ranges []lineRange) string {
+	if len(ranges) == 1 && ranges[0].Start == ranges[0].End {
+		return fmt.Sprintf("line %d", ranges[0].Start)
+	}
+	if len(ranges) == 1 {
+		return fmt.Sprintf("lines %d-%d", ranges[0].Start, ranges[0].End)
+	}
+	var starts []string
+	for _, r := range ranges[:min(len(ranges), 10)] {
+		starts = append(starts, strconv.Itoa(r.Start))
+	}
+	if len(ranges) > len(starts) {
+		starts = append(starts, "...")
+	}
+	return "lines " + strings.Join(starts, ", ")
+}
+
+// rangesAfter tells where the places of a plan are in the text after it. A place where everything was deleted is the line
+// that stands there now.
+func rangesAfter(p *match.Plan, after []byte) (out []lineRange) {
+	m := offsetMap{edits: p.Edits}
+	lines := lineCounter{text: after}
+	at := func(offset int) int { return lines.at(max(lines.done, min(offset, len(after)-1))) }
+	for _, place := range p.Places[:min(len(p.Places), maxRanges)] {
+		start := m.start(place.Start)
+		first := at(start)
+		out = append(out, lineRange{first, at(max(start, m.end(place.End)-1))})
+	}
+	return out
+}
+
+// A mover tells where offsets are after edits. It is asked for rising offsets.
+type offsetMap struct {
+	edits []match.Edit
+	shift int
+}
+
+// start moves an offset at which something starts: what edits put there, or around it, belongs to it.
+func (m *offsetMap) start(at int) int {
+	m.pass(at, false)
+	if len(m.edits) > 0 {
+		at = min(at, m.edits[0].Start)
+	}
+	return at + m.shift
+}
+
+// end moves an offset at which something ends, likewise.
+func (m *offsetMap) end(at int) int {
+	m.pass(at, true)
+	if len(m.edits) > 0 && m.edits[0].Start < at {
+		at = m.edits[0].Start + len(m.edits[0].With)
+	}
+	return at + m.shift
+}
+
+func (m *offsetMap) pass(at int, inserts bool) {
+	for len(m.edits) > 0 {
+		e := m.edits[0]
+		if e.End > at || e.End == at && !inserts && e.Start == at {
+			return
+		}
+		m.shift += len(e.With) - (e.End - e.Start)
+		m.edits = m.edits[1:]
+	}
 }

@@ -18,7 +18,7 @@ import (
 var unlimited = limits{lines: 1 << 30, bytes: 1 << 30, lineBytes: 1 << 30}
 
 func shownAs(d difference, most limits) string {
-	out := page{most: most, more: "look there"}
+	out := diffWriter{most: most, more: "look there"}
 	if d.path == "" {
 		d.path = "f"
 	}

@@ -3,8 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/filenames"
+	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
 // An editor is what the tools share.
@@ -17,9 +23,9 @@ type editor struct {
 // A planner is the arguments of a tool that edits.
 type planner interface {
 	// targets are the paths that the call may touch.
-	targets(s *scene) ([]string, error)
+	targets(s *toolCall) ([]string, error)
 	// plan makes the edits that the call asks for, of what the files hold now, and changes nothing.
-	plan(ctx context.Context, s *scene) (*outcome, error)
+	plan(ctx context.Context, s *toolCall) (*outcome, error)
 }
 
 // addEdit adds a tool that edits, and its preview.
@@ -76,7 +82,7 @@ func (e *editor) perform(ctx context.Context, r *sdk.Request, in planner) (*sdk.
 }
 
 // carryOut saves the changes and remembers them.
-func (s *scene) carryOut(o *outcome) error {
+func (s *toolCall) carryOut(o *outcome) error {
 	changes := o.real()
 	if len(changes) > 0 {
 		if err := s.save(changes); err != nil {
@@ -108,4 +114,147 @@ func (e *editor) preview(ctx context.Context, r *sdk.Request, in planner) (*outc
 		}
 	}
 	return in.plan(ctx, s)
+}
+
+// A scene is one call, with the workspace that it works in.
+type toolCall struct {
+	*editor
+	root          *workspace.Root
+	session, tool string
+	single        bool     // nothing can be taken back later
+	taken         []*entry // those that undo is to take back
+}
+
+func (e *editor) enter(r *sdk.Request) (*toolCall, error) {
+	w, err := workspace.Open(r.Workdir)
+	if err != nil {
+		return nil, err
+	}
+	return &toolCall{editor: e, root: w, session: r.SessionID, tool: r.Tool, single: r.SingleCall}, nil
+}
+
+// find finds a file that may be shown and changed.
+func (s *toolCall) find(path string) (*workspace.Place, error) {
+	p, err := s.root.Find(path)
+	if err != nil {
+		return nil, err
+	}
+	if name := s.settings.allowSecrets.Against(p.Path, p.Resolved()); name != "" && !filenames.EntryPoint(name) {
+		return nil, secretFile(p.Path, name, "as its name or that of the file behind it says")
+	}
+	return p, nil
+}
+
+// load reads a file that find gave. Of those whose names leave it open, such as config.json and .envrc, it refuses those that
+// hold secrets.
+func (s *toolCall) load(p *workspace.Place) (*snapshot, error) {
+	before, err := load(p)
+	if err != nil {
+		return nil, err
+	}
+	name := s.settings.allowSecrets.AgainstText(p.Path, p.Resolved(), before.data)
+	if name == "" && filenames.HoldsSecret(before.data) {
+		name = s.settings.allowSecrets.Against(p.Path, p.Resolved())
+	}
+	if name != "" {
+		return nil, secretFile(p.Path, name, "as its name lets expect, and its text shows")
+	}
+	return before, nil
+}
+
+func secretFile(given, name, why string) error {
+	return &sdk.Error{Name: "SecretFile", Message: fmt.Sprintf("%q holds secrets, %s, so it is neither shown nor changed", given, why),
+		Suggestion: fmt.Sprintf("Ask the user to change it. The operator can allow it in the plugin's config: allow_secrets = [%q].", name)}
+}
+
+// lock waits until the call is alone in the files at some paths.
+func (s *toolCall) lock(ctx context.Context, paths []string) (release func(), err error) {
+	places := map[string]string{} // by path
+	for _, path := range paths {
+		p, err := s.find(path)
+		if err != nil {
+			return nil, err
+		}
+		places[path] = p.Real()
+	}
+	release, err = s.files.acquireAll(ctx, slices.Collect(maps.Values(places)))
+	if err != nil {
+		return nil, err
+	}
+	for path, first := range places { // again: the wait may have been long
+		p, err := s.find(path)
+		if err == nil && p.Real() != first {
+			err = fileChanged(path)
+		}
+		if err != nil {
+			release()
+			return nil, err
+		}
+	}
+	return release, nil
+}
+
+// Locks let one call at a time into a file, so that of two edits at once none is lost. The zero value is ready.
+type locks struct {
+	mu   sync.Mutex
+	held map[string]*lock
+}
+
+type lock struct {
+	turn  chan struct{} // holds one token while a call is in the file
+	users int           // calls that are in it or wait for it
+}
+
+// acquire waits for the file until ctx ends. Name is its absolute path without symlinks.
+func (l *locks) acquire(ctx context.Context, name string) (release func(), err error) {
+	entry := l.join(name)
+	select {
+	case entry.turn <- struct{}{}:
+		return func() { <-entry.turn; l.leave(name) }, nil
+	case <-ctx.Done():
+		l.leave(name)
+		return nil, ctx.Err()
+	}
+}
+
+func (l *locks) join(name string) *lock {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		l.held = map[string]*lock{}
+	}
+	entry := l.held[name]
+	if entry == nil {
+		entry = &lock{turn: make(chan struct{}, 1)}
+		l.held[name] = entry
+	}
+	entry.users++
+	return entry
+}
+
+func (l *locks) leave(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[name].users--; l.held[name].users == 0 {
+		delete(l.held, name)
+	}
+}
+
+// acquireAll waits for several files, always in the same order, so that no two calls wait for each other.
+func (l *locks) acquireAll(ctx context.Context, names []string) (release func(), err error) {
+	var held []func()
+	release = func() {
+		for _, r := range held {
+			r()
+		}
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		r, err := l.acquire(ctx, name)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		held = append(held, r)
+	}
+	return release, nil
 }

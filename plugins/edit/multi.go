@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/plugins/edit/internal/match"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
 const (
@@ -69,7 +74,7 @@ func addMulti(p *sdk.Plugin, e *editor) {
 	})
 }
 
-func (in multiInput) targets(*scene) ([]string, error) {
+func (in multiInput) targets(*toolCall) ([]string, error) {
 	switch {
 	case len(in.Edits) == 0:
 		return nil, &sdk.Error{Name: "NoEdits", Message: "edits is empty, so there is nothing to do", Suggestion: "Give at least one edit with old_string and new_string."}
@@ -101,8 +106,8 @@ func (in multiInput) name(i int) string {
 	return fmt.Sprintf("edit %d of %d (edits[%d])", i+1, len(in.Edits), i)
 }
 
-func (in multiInput) plan(ctx context.Context, s *scene) (*outcome, error) {
-	m := multi{multiInput: in, scene: s, files: map[string]*tracked{}}
+func (in multiInput) plan(ctx context.Context, s *toolCall) (*outcome, error) {
+	m := multi{multiInput: in, toolCall: s, files: map[string]*trackedBuffer{}}
 	for i := range in.Edits {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -131,7 +136,7 @@ func (m *multi) outcome() (*outcome, error) {
 			return nil, err
 		}
 		o.changes = append(o.changes, c)
-		o.notes = append(o.notes, c.costs()...)
+		o.notes = append(o.notes, c.sideEffects()...)
 		f := fileOf(c, m.DryRun)
 		out.Files = append(out.Files, f)
 		lines = append(lines, f.inWords())
@@ -145,7 +150,7 @@ func (m *multi) outcome() (*outcome, error) {
 func fileOf(c *change, dry bool) multiFile {
 	f := multiFile{Path: c.place.Path, Created: c.before == nil, Changed: c.changes(), Ranges: []lineRange{}, Etag: c.etagNow(dry), Bytes: len(c.after)}
 	d := c.difference()
-	lines, shift := counter{text: d.after}, 0
+	lines, shift := lineCounter{text: d.after}, 0
 	for _, r := range compare(d.before, d.after) {
 		if len(f.Ranges) < maxRanges {
 			start := lines.at(min(r.start+shift, len(d.after)))
@@ -159,11 +164,237 @@ func fileOf(c *change, dry bool) multiFile {
 func (f multiFile) inWords() string {
 	switch {
 	case f.Created && f.Etag == "": // in a dry run
-		return fmt.Sprintf("%s: created, %s", inText(f.Path), count(f.Bytes, "byte"))
+		return fmt.Sprintf("%s: created, %s", pathText(f.Path), count(f.Bytes, "byte"))
 	case f.Created:
-		return fmt.Sprintf("%s: created, %s [etag %s]", inText(f.Path), count(f.Bytes, "byte"), f.Etag)
+		return fmt.Sprintf("%s: created, %s [etag %s]", pathText(f.Path), count(f.Bytes, "byte"), f.Etag)
 	case !f.Changed:
-		return fmt.Sprintf("%s: the edits cancel each other out, so it stays as it is [etag %s]", inText(f.Path), f.Etag)
+		return fmt.Sprintf("%s: the edits cancel each other out, so it stays as it is [etag %s]", pathText(f.Path), f.Etag)
 	}
-	return fmt.Sprintf("%s: %s [etag %s]", inText(f.Path), inWords(f.Ranges), f.Etag)
+	return fmt.Sprintf("%s: %s [etag %s]", pathText(f.Path), inWords(f.Ranges), f.Etag)
+}
+
+// A multi is a call of the multi tool on its way through the edits.
+type multi struct {
+	multiInput
+	*toolCall
+	files map[string]*trackedBuffer // by real path
+	order []*trackedBuffer
+	found []multiFound
+	said  []warning
+	bytes int // that the files held
+}
+
+// A tracked buffer knows how it came to be what it is.
+type trackedBuffer struct {
+	*buffer
+	original []byte
+	made     []made
+}
+
+// Made are the edits that an edit of the call, counted from 0, has made.
+type made struct {
+	index int
+	edits []match.Edit
+}
+
+// step makes edit i.
+func (m *multi) step(i int) error {
+	ed := m.Edits[i]
+	p, err := m.find(m.pathOf(ed))
+	if err != nil {
+		return err
+	}
+	t := m.files[p.Real()]
+	if t == nil && p.Info == nil && ed.OldString == "" {
+		return m.create(p, ed)
+	}
+	if t == nil {
+		if t, err = m.open(p); err != nil {
+			return err
+		}
+	}
+	if err := t.before.matches(p.Path, ed.IfMatch); err != nil {
+		return err
+	}
+	plan, err := t.apply(ed.change(m.settings.strictness))
+	if err != nil {
+		return err
+	}
+	t.made = append(t.made, made{i, plan.Edits})
+	m.found = append(m.found, multiFound{Path: p.Path, Replacements: len(plan.Places), Pass: plan.Pass, PassName: plan.PassName})
+	m.warn(i, plan)
+	return nil
+}
+
+func (m *multi) warn(i int, plan *match.Plan) {
+	for _, w := range matchWarnings(plan) {
+		at := slices.IndexFunc(m.said, func(s warning) bool { return s.text == w })
+		if at < 0 {
+			at, m.said = len(m.said), append(m.said, warning{text: w})
+		}
+		m.said[at].edits = append(m.said[at].edits, i+1)
+	}
+}
+
+// A warning is what there is to say of some edits, counted from 1. Models slip in the same way again and again.
+type warning struct {
+	text  string
+	edits []int
+}
+
+func (w warning) String() string {
+	if len(w.edits) == 1 {
+		return fmt.Sprintf("edit %d: %s", w.edits[0], w.text)
+	}
+	shown := strings.Trim(strings.ReplaceAll(fmt.Sprint(w.edits[:min(len(w.edits), 10)]), " ", ", "), "[]")
+	if more := len(w.edits) - 10; more > 0 {
+		shown = fmt.Sprintf("%s and %d more", shown, more)
+	}
+	return fmt.Sprintf("edits %s: %s", shown, w.text)
+}
+
+func (m *multi) open(p *workspace.Place) (*trackedBuffer, error) {
+	b, err := m.buffer(p.Path, "")
+	if err != nil {
+		return nil, err
+	}
+	if m.bytes += len(b.before.data); m.bytes > maxTotal {
+		return nil, &sdk.Error{Name: "FilesTooLarge", Message: fmt.Sprintf("the files up to %q hold more than %d bytes together; nothing was changed", p.Path, maxTotal),
+			Suggestion: "Edit them in several calls."}
+	}
+	t := &trackedBuffer{buffer: b, original: b.text}
+	return t, m.register(t)
+}
+
+func (m *multi) create(p *workspace.Place, ed multiEdit) error {
+	if err := checkParent(p, m.CreateDirs); err != nil {
+		return err
+	}
+	if err := (*snapshot)(nil).matches(p.Path, ed.IfMatch); err != nil {
+		return err
+	}
+	if err := m.settings.checkContent(p.Path, nil, ed.NewString); err != nil {
+		return err
+	}
+	b := &buffer{place: p, form: plainForm, text: []byte(ed.NewString), inserted: []match.Range{{End: len(ed.NewString)}}}
+	m.found = append(m.found, multiFound{Path: p.Path})
+	return m.register(&trackedBuffer{buffer: b, original: b.text})
+}
+
+func (m *multi) register(t *trackedBuffer) error {
+	if len(m.order) == maxFiles {
+		return &sdk.Error{Name: "TooManyFiles", Message: fmt.Sprintf("the edits are in more than %d files; nothing was changed", maxFiles),
+			Suggestion: "Edit them in several calls."}
+	}
+	if other := m.sameFile(t); other != nil {
+		return &sdk.Error{Name: "SameFile", Message: fmt.Sprintf("%q and %q are two names of one file, which would become two files, each with a part of the edits; nothing was changed", other.place.Path, t.place.Path),
+			Suggestion: fmt.Sprintf("Make all these edits in %q.", other.place.Path)}
+	}
+	m.files[t.place.Real()] = t
+	m.order = append(m.order, t)
+	return nil
+}
+
+// sameFile finds another name of the same file among those before: a hard link, or where case does not count the other case.
+func (m *multi) sameFile(t *trackedBuffer) *trackedBuffer {
+	for _, other := range m.order {
+		if t.before != nil && other.before != nil && os.SameFile(t.before.info, other.before.info) {
+			return other
+		}
+	}
+	return nil
+}
+
+// multiDetails tell which edit failed, and why it did if that is another one's doing.
+type multiDetails struct {
+	Index         *int `json:"index,omitempty"`          // of the edit, from 0
+	InvalidatedBy *int `json:"invalidated_by,omitempty"` // likewise
+}
+
+// with gives the details of an error with these added.
+func (d multiDetails) with(details json.RawMessage) json.RawMessage {
+	all := map[string]any{}
+	_ = json.Unmarshal(details, &all) // an error may have none
+	_ = json.Unmarshal(sdk.Details(d), &all)
+	return sdk.Details(all)
+}
+
+// failed words the failure of edit i.
+func (m *multi) failed(ctx context.Context, i int, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	e, ok := errors.AsType[*sdk.Error](err)
+	if !ok {
+		return err
+	}
+	e = new(*e)
+	more := multiDetails{Index: &i}
+	if by := m.invalidatingEdit(ctx, i, e); by < 0 {
+		e.Message = m.name(i) + ": " + e.Message
+	} else {
+		more.InvalidatedBy = &by
+		e.Message = fmt.Sprintf("%s was invalidated by edit %d: it fits the file as it was before this call. %s", m.name(i), by+1, e.Message)
+		e.Suggestion = fmt.Sprintf("Give as old_string of edit %d the text as edit %d leaves it, or make one edit of both.", i+1, by+1)
+	}
+	e.Details = more.with(e.Details)
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return shorten(e, r.text)
+	}
+	return shorten(e, "")
+}
+
+// culprit finds the edit after which edit i does not fit any more; -1 when it never did.
+func (m *multi) invalidatingEdit(ctx context.Context, i int, e *sdk.Error) int {
+	p, err := m.find(m.pathOf(m.Edits[i]))
+	if err != nil || !fromMatcher(e) {
+		return -1
+	}
+	t := m.files[p.Real()]
+	if t == nil || len(t.made) == 0 || t.before == nil {
+		return -1
+	}
+	return t.invalidatingEdit(func(text []byte) bool {
+		return ctx.Err() == nil && fits(p.Path, text, m.Edits[i].change(m.settings.strictness))
+	})
+}
+
+// culprit finds the edit of the call after which something does not fit the text any more; -1 when it never did.
+func (t *trackedBuffer) invalidatingEdit(fits func(text []byte) bool) int {
+	if !fits(t.original) {
+		return -1
+	}
+	good, bad, text := 0, len(t.made), t.original // text is after the first edits, as many as good says
+	for bad-good > 1 {
+		middle := (good + bad) / 2
+		next := text
+		for _, made := range t.made[good:middle] {
+			next = (&match.Plan{Edits: made.edits}).Apply(next)
+		}
+		if fits(next) {
+			good, text = middle, next
+		} else {
+			bad = middle
+		}
+	}
+	return t.made[good].index
+}
+
+const maxJudged = 1 << 20 // bytes of a text; in a larger one fits looks for what is exact only, as the rest takes long
+
+func fits(path string, text []byte, c match.Change) bool {
+	if len(text) > maxJudged {
+		c.Strictness = match.Exact
+	}
+	_, err := match.NewText(path, text).Plan(c)
+	return err == nil
+}
+
+func fromMatcher(e *sdk.Error) bool {
+	for _, name := range names {
+		if e.Name == name {
+			return true
+		}
+	}
+	return false
 }

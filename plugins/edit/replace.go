@@ -52,9 +52,9 @@ func addReplace(p *sdk.Plugin, e *editor) {
 	})
 }
 
-func (in replaceInput) targets(*scene) ([]string, error) { return []string{in.Path}, nil }
+func (in replaceInput) targets(*toolCall) ([]string, error) { return []string{in.Path}, nil }
 
-func (in replaceInput) plan(_ context.Context, s *scene) (*outcome, error) {
+func (in replaceInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 	wanted := in.change(s.settings.strictness)
 	if err := checkStrings(wanted); err != nil { // whatever the file holds
 		return nil, err
@@ -71,11 +71,11 @@ func (in replaceInput) plan(_ context.Context, s *scene) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, notes := len(plan.Places), append(howFound(plan), c.costs()...)
+	places, notes := len(plan.Places), append(matchWarnings(plan), c.sideEffects()...)
 	out := replaceOutput{Path: b.place.Path, Applied: !in.DryRun, DryRun: in.DryRun, Replacements: places, Pass: plan.Pass, PassName: plan.PassName,
 		Ranges: rangesAfter(plan, b.text), Etag: c.etagNow(in.DryRun), Bytes: len(c.after), Warnings: append([]string{}, notes...)}
 	o := &outcome{changes: []*change{c}, dry: in.DryRun, notes: notes, output: out}
-	o.summary = fmt.Sprintf("%s %s in %s, at %s. [etag %s]", done(in.DryRun, "Replaced", "Would replace"), count(places, "place"), inText(out.Path), inWords(out.Ranges), out.Etag)
+	o.summary = fmt.Sprintf("%s %s in %s, at %s. [etag %s]", done(in.DryRun, "Replaced", "Would replace"), count(places, "place"), pathText(out.Path), inWords(out.Ranges), out.Etag)
 	return o, nil
 }
 
@@ -84,7 +84,7 @@ func (in replaceInput) change(level match.Strictness) match.Change {
 }
 
 // howFound says how old_string differs from what it was found to mean, so that a model copies better the next time.
-func howFound(p *match.Plan) []string {
+func matchWarnings(p *match.Plan) []string {
 	if p.Pass <= 1 || len(p.Warnings) > 0 {
 		return p.Warnings
 	}

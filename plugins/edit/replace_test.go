@@ -187,13 +187,13 @@ func TestBytesThatAreNotTextAreExplained(t *testing.T) {
 
 func TestFitted(t *testing.T) {
 	long := strings.Repeat("größer ", 1000)
-	err := fitted(&sdk.Error{Name: "X", Message: long, Suggestion: "Do."}, "- a\n+ b")
+	err := shorten(&sdk.Error{Name: "X", Message: long, Suggestion: "Do."}, "- a\n+ b")
 	r, ok := errors.AsType[*refusal](err)
 	if !ok || utf8.RuneCountInString(r.failure.Message) > 950 || !utf8.ValidString(r.failure.Message) || r.text != long+"\n\n- a\n+ b" || r.failure.Suggestion != "Do." {
 		t.Errorf("fitted as %+v", err)
 	}
 	contains(t, r.failure.Message, "größer ... (all of it is in the result)")
-	if r := fitted(&sdk.Error{Message: "short"}, "").(*refusal); r.result() != nil || r.failure.Message != "short" {
+	if r := shorten(&sdk.Error{Message: "short"}, "").(*refusal); r.result() != nil || r.failure.Message != "short" {
 		t.Errorf("a short one became %+v", r)
 	}
 }

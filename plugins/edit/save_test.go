@@ -18,7 +18,7 @@ import (
 )
 
 // scene is a call that was begun.
-func (f *fixture) scene(t *testing.T) *scene {
+func (f *fixture) toolCall(t *testing.T) *toolCall {
 	t.Helper()
 	s, err := new(editor).enter(&sdk.Request{Workdir: f.dir, Tool: "test"})
 	check(t, err)
@@ -27,7 +27,7 @@ func (f *fixture) scene(t *testing.T) *scene {
 }
 
 // planned are changes that wait to be saved.
-func (s *scene) planned(t *testing.T, in planner) []*change {
+func (s *toolCall) planned(t *testing.T, in planner) []*change {
 	t.Helper()
 	o, err := in.plan(t.Context(), s)
 	check(t, err)
@@ -70,7 +70,7 @@ func TestFileChangedMeanwhile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := start(t, "file", "old text")
 			check(t, os.Chtimes(f.path("file"), now, now))
-			s := f.scene(t)
+			s := f.toolCall(t)
 			changes := s.planned(t, replaceInput{Path: "file", OldString: "old text", NewString: "new old text!"})
 			test.change(t, f.path("file"))
 			if err := s.save(changes); test.want == "new old text!" {
@@ -87,7 +87,7 @@ func TestFileChangedMeanwhile(t *testing.T) {
 
 func TestFileMadeReadOnlyMeanwhile(t *testing.T) {
 	f := start(t, "file", "old")
-	s := f.scene(t)
+	s := f.toolCall(t)
 	changes := s.planned(t, replaceInput{Path: "file", OldString: "old", NewString: "new"})
 	check(t, os.Chmod(f.path("file"), 0o444))
 	named(t, s.save(changes), "PermissionDenied")
@@ -96,7 +96,7 @@ func TestFileMadeReadOnlyMeanwhile(t *testing.T) {
 
 func TestFileCreatedMeanwhile(t *testing.T) {
 	f := start(t)
-	s := f.scene(t)
+	s := f.toolCall(t)
 	changes := s.planned(t, writeInput{Path: "file", Content: "mine"})
 	f.put(t, "file", "theirs")
 	failed := s.save(changes)
@@ -123,7 +123,7 @@ func TestLinkChangedWhileWaiting(t *testing.T) {
 	f := start(t, "a", "old", "b", "old")
 	check(t, os.Symlink("a", f.path("link")))
 	e := new(editor)
-	a, err := f.scene(t).find("a")
+	a, err := f.toolCall(t).find("a")
 	check(t, err)
 	key := a.Real()
 	release, err := e.files.acquire(t.Context(), key)
@@ -224,7 +224,7 @@ func TestSaveIsAllOrNothing(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			f := start(t, "a", "old", "b", "old")
-			s := f.scene(t)
+			s := f.toolCall(t)
 			changes := s.planned(t, multiInput{Edits: []multiEdit{{Path: "a", OldString: "old", NewString: "new"}, {Path: "new1", NewString: "x"},
 				{Path: "b", OldString: "old", NewString: "new"}, {Path: "new2", NewString: "x"}}})
 			var err error
@@ -244,7 +244,7 @@ func TestSaveIsAllOrNothing(t *testing.T) {
 }
 
 // saveDisturbed is save with something between the last look at all files and the first change.
-func (s *scene) saveDisturbed(t *testing.T, changes []*change, disturb func()) error {
+func (s *toolCall) saveDisturbed(t *testing.T, changes []*change, disturb func()) error {
 	drafts, err := prepare(changes)
 	check(t, err)
 	check(t, s.unchanged(changes))
@@ -255,7 +255,7 @@ func (s *scene) saveDisturbed(t *testing.T, changes []*change, disturb func()) e
 // Who changes a file right behind us keeps that, and is told of.
 func TestPutBackLeavesWhatOthersWrote(t *testing.T) {
 	f := start(t, "a", "old", "b", "old")
-	s := f.scene(t)
+	s := f.toolCall(t)
 	changes := s.planned(t, multiInput{Edits: []multiEdit{{Path: "a", OldString: "old", NewString: "new"}, {Path: "b", OldString: "old", NewString: "new"}}})
 	check(t, s.save(changes))
 	f.put(t, "a", "theirs")

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
 type undoInput struct {
@@ -43,15 +45,15 @@ func addUndo(p *sdk.Plugin, e *editor) {
 }
 
 // targets picks the edits to take back, and gives their files.
-func (in undoInput) targets(s *scene) (paths []string, err error) {
+func (in undoInput) targets(s *toolCall) (paths []string, err error) {
 	entries, dropped := s.history.of(s.session)
 	if len(entries) == 0 {
-		return nil, &sdk.Error{Name: "NothingToUndo", Message: "no edits of this session are kept" + older(dropped),
+		return nil, &sdk.Error{Name: "NothingToUndo", Message: "no edits of this session are kept" + droppedNote(dropped),
 			Suggestion: "Edits are kept by the plugin's process, for the session that made them. Use version control, or edit the file again."}
 	}
 	n := max(in.Count, 1)
 	if n > len(entries) {
-		return nil, &sdk.Error{Name: "NothingToUndo", Message: fmt.Sprintf("only %s of this session can be taken back, not %d%s; nothing was changed", count(len(entries), "edit"), n, older(dropped)),
+		return nil, &sdk.Error{Name: "NothingToUndo", Message: fmt.Sprintf("only %s of this session can be taken back, not %d%s; nothing was changed", count(len(entries), "edit"), n, droppedNote(dropped)),
 			Suggestion: fmt.Sprintf("Set count to at most %d.", len(entries))}
 	}
 	s.taken = entries[:n]
@@ -63,16 +65,16 @@ func (in undoInput) targets(s *scene) (paths []string, err error) {
 	return paths, nil
 }
 
-func older(dropped int) string {
+func droppedNote(dropped int) string {
 	if dropped == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" (older ones, %d of them, were dropped, as the history holds %d MiB)", dropped, maxHistory>>20)
 }
 
-func (in undoInput) plan(_ context.Context, s *scene) (*outcome, error) {
+func (in undoInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 	entries, _ := s.history.of(s.session)
-	back := takingBack{scene: s, files: map[string]*change{}}
+	back := undoPlan{toolCall: s, files: map[string]*change{}}
 	for _, e := range s.taken {
 		if !slices.Contains(entries, e) {
 			return nil, &sdk.Error{Name: "NothingToUndo", Message: "another call has taken back these edits meanwhile", Suggestion: "Call undo with dry_run=true to see what is left."}
@@ -92,15 +94,15 @@ func (in undoInput) outcome(changes []*change, taken, left []*entry) *outcome {
 	for _, c := range changes {
 		out.Files = append(out.Files, undoFile{Path: c.place.Path, Removed: c.remove, Etag: c.etagNow(in.DryRun)})
 		if c.remove {
-			files = append(files, inText(c.place.Path)+" (removed)")
+			files = append(files, pathText(c.place.Path)+" (removed)")
 		} else {
-			files = append(files, fmt.Sprintf("%s [etag %s]", inText(c.place.Path), c.etagNow(in.DryRun)))
+			files = append(files, fmt.Sprintf("%s [etag %s]", pathText(c.place.Path), c.etagNow(in.DryRun)))
 		}
 	}
 	o := &outcome{changes: changes, dry: in.DryRun, output: out, undoes: taken}
 	o.summary = fmt.Sprintf("%s back %s in %s: %s. %s", done(in.DryRun, "Took", "Would take"), count(len(taken), "edit"), count(len(files), "file"), strings.Join(files, ", "), remaining(left))
 	if in.DryRun {
-		o.summary += inOrder(append(slices.Clip(taken), left...))
+		o.summary += listEntries(append(slices.Clip(taken), left...))
 	}
 	return o
 }
@@ -113,13 +115,13 @@ func remaining(left []*entry) string {
 }
 
 // inOrder lists entries, the last first.
-func inOrder(entries []*entry) string {
+func listEntries(entries []*entry) string {
 	var b strings.Builder
 	b.WriteString("\nThe edits that are kept, the last first:")
 	for i, e := range entries[:min(len(entries), 20)] {
 		var paths []string
 		for _, r := range e.files[:min(len(e.files), 5)] {
-			paths = append(paths, inText(r.path))
+			paths = append(paths, pathText(r.path))
 		}
 		if len(e.files) > len(paths) {
 			paths = append(paths, fmt.Sprintf("and %d more", len(e.files)-len(paths)))
@@ -130,4 +132,60 @@ func inOrder(entries []*entry) string {
 		fmt.Fprintf(&b, "\n... and %s", count(more, "older edit"))
 	}
 	return b.String()
+}
+
+// takingBack collects what files are to hold when edits are taken back, the last edit first.
+type undoPlan struct {
+	*toolCall
+	files map[string]*change // by real path
+	order []*change
+}
+
+// take takes back what one call did to one file, which must hold what that call left.
+func (b *undoPlan) take(r record) error {
+	c := b.files[r.real]
+	if c == nil {
+		var err error
+		if c, err = b.start(r); err != nil {
+			return err
+		}
+	}
+	if c.remove || !r.after.is(c.after) {
+		return b.changed(c, r)
+	}
+	if c.remove = r.before == nil; c.remove {
+		c.after = nil
+	} else {
+		c.after = r.before.data
+	}
+	return nil
+}
+
+// start makes a change that does nothing yet.
+func (b *undoPlan) start(r record) (*change, error) {
+	p, err := b.find(r.real)
+	if err != nil {
+		return nil, err
+	}
+	if p.Info == nil || !p.Info.Mode().IsRegular() || p.Real() != r.real {
+		return nil, &sdk.Error{Name: "FileChanged", Message: strconv.Quote(p.Path) + " is not there any more, or something else is in its place; nothing was taken back",
+			Suggestion: "To have it again, write it anew."}
+	}
+	before, err := load(p)
+	if err != nil {
+		return nil, err
+	}
+	c := &change{place: p, before: before, after: before.data, form: formOf(before.data, b.settings.legacy)}
+	b.files[r.real], b.order = c, append(b.order, c)
+	return c, nil
+}
+
+// changed says that a file was changed by someone else since the edit, and how.
+func (b *undoPlan) changed(c *change, r record) error {
+	out := diffWriter{most: limits{lines: 200, bytes: 20 << 10, lineBytes: 500}, more: "read the file to see it all"}
+	difference{path: c.place.Path, before: c.form.shown(r.after.data), after: c.form.shown(c.after)}.write(&out)
+	e := &sdk.Error{Name: "FileChanged", Message: fmt.Sprintf("%q was changed since the edit that is to be taken back, so nothing was taken back", c.place.Path),
+		Suggestion: "Take the edit back with replace instead. The diff shows what was changed since.",
+		Details:    sdk.Details(map[string]string{"path": c.place.Path, "etag": workspace.Etag(c.after), "etag_after_edit": workspace.Etag(r.after.data)})}
+	return &refusal{e, out.String()}
 }

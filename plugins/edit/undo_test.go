@@ -147,7 +147,7 @@ func TestSessionDiff(t *testing.T) {
 
 func TestHistoryIsBounded(t *testing.T) {
 	h := history{limit: 1000}
-	place, err := start(t).scene(t).find("f")
+	place, err := start(t).toolCall(t).find("f")
 	check(t, err)
 	add := func(session string, before, after int) bool {
 		return h.add(session, "t", []*change{{place: place, before: &snapshot{data: []byte(strings.Repeat("b", before))}, after: []byte(strings.Repeat("a", after))}})
@@ -171,7 +171,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	if entries, dropped := h.of("other"); len(entries) != 1 || dropped != 0 {
 		t.Errorf("another session has %d entries left, %d dropped", len(entries), dropped)
 	}
-	contains(t, older(51), "older ones, 51 of them, were dropped")
+	contains(t, droppedNote(51), "older ones, 51 of them, were dropped")
 }
 
 // Where a file went, or what came in its place, is neither shown nor changed, and the diff does not say that all is well.
@@ -208,7 +208,7 @@ func TestFilesThatAreGone(t *testing.T) {
 // What several entries share is counted and kept once.
 func TestHistoryKeepsContentsOnce(t *testing.T) {
 	var h history
-	place, err := start(t).scene(t).find("f")
+	place, err := start(t).toolCall(t).find("f")
 	check(t, err)
 	for i := range 3 {
 		h.add("s", "t", []*change{{place: place, before: &snapshot{data: fmt.Appendf(nil, "%04d", i)}, after: fmt.Appendf(nil, "%04d", i+1)}})

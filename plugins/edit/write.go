@@ -44,9 +44,9 @@ func addWrite(p *sdk.Plugin, e *editor) {
 	})
 }
 
-func (in writeInput) targets(*scene) ([]string, error) { return []string{in.Path}, nil }
+func (in writeInput) targets(*toolCall) ([]string, error) { return []string{in.Path}, nil }
 
-func (in writeInput) plan(_ context.Context, s *scene) (*outcome, error) {
+func (in writeInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 	p, err := s.find(in.Path)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (in writeInput) plan(_ context.Context, s *scene) (*outcome, error) {
 		return nil, tooLarge(p.Path, fmt.Sprintf("would have %d bytes", len(in.Content)))
 	}
 	if p.Info == nil {
-		if err := s.settings.meant(p.Path, nil, in.Content); err != nil {
+		if err := s.settings.checkContent(p.Path, nil, in.Content); err != nil {
 			return nil, err
 		}
 		return in.create(p)
@@ -73,7 +73,7 @@ func (in writeInput) plan(_ context.Context, s *scene) (*outcome, error) {
 	if err := before.matches(p.Path, in.IfMatch); err != nil {
 		return nil, err
 	}
-	if err := s.settings.meant(p.Path, before.data, in.Content); err != nil {
+	if err := s.settings.checkContent(p.Path, before.data, in.Content); err != nil {
 		return nil, err
 	}
 	return in.overwrite(p, before, s.settings.legacy)
@@ -81,7 +81,7 @@ func (in writeInput) plan(_ context.Context, s *scene) (*outcome, error) {
 
 // meant refuses content that most likely was not meant to be in the file as it is: with a line for code that was left out,
 // or all in the fence of a code block. Before is nil for a new file.
-func (s settings) meant(path string, before []byte, content string) error {
+func (s settings) checkContent(path string, before []byte, content string) error {
 	if s.strictness == match.Exact || len(content) > maxJudged || len(before) > maxJudged {
 		return nil
 	}
@@ -101,8 +101,8 @@ func (in writeInput) create(p *workspace.Place) (*outcome, error) {
 	}
 	c := &change{place: p, after: []byte(in.Content), form: plainForm}
 	out := writeOutput{Path: p.Path, Created: true, Changed: true, Bytes: len(c.after), Etag: c.etag()}
-	return &outcome{changes: []*change{c}, output: out, quiet: true,
-		summary: fmt.Sprintf("Created %s, %s. [etag %s]", inText(p.Path), count(out.Bytes, "byte"), out.Etag)}, nil
+	return &outcome{changes: []*change{c}, output: out, noDiff: true,
+		summary: fmt.Sprintf("Created %s, %s. [etag %s]", pathText(p.Path), count(out.Bytes, "byte"), out.Etag)}, nil
 }
 
 // checkParent refuses a new file in a directory that is missing too, unless that is to be made.
@@ -124,10 +124,10 @@ func (in writeInput) overwrite(p *workspace.Place, before *snapshot, legacy *for
 	}
 	c := &change{place: p, before: before, after: k.data, form: k.form}
 	out := writeOutput{Path: p.Path, Changed: c.changes(), Bytes: len(c.after), Etag: c.etag()}
-	o := &outcome{changes: []*change{c}, notes: c.costs(), output: out}
-	o.summary = fmt.Sprintf("Overwrote %s: %s, before %d.%s [etag %s]", inText(p.Path), count(out.Bytes, "byte"), len(before.data), k.did(), out.Etag)
+	o := &outcome{changes: []*change{c}, notes: c.sideEffects(), output: out}
+	o.summary = fmt.Sprintf("Overwrote %s: %s, before %d.%s [etag %s]", pathText(p.Path), count(out.Bytes, "byte"), len(before.data), k.did(), out.Etag)
 	if !out.Changed {
-		o.summary = fmt.Sprintf("%s holds exactly this already; nothing was written. [etag %s]", inText(p.Path), out.Etag)
+		o.summary = fmt.Sprintf("%s holds exactly this already; nothing was written. [etag %s]", pathText(p.Path), out.Etag)
 	}
 	return o, nil
 }

@@ -56,14 +56,14 @@ func (e *editor) diff(ctx context.Context, r *sdk.Request, in diffInput) (*sdk.R
 		only = p.Real()
 	}
 	entries, dropped := s.history.of(s.session)
-	out := page{most: limits{lines: 200, bytes: 64 << 10, lineBytes: 500}, more: "set path to one file, or a larger max_lines"}
+	out := diffWriter{most: limits{lines: 200, bytes: 64 << 10, lineBytes: 500}, more: "set path to one file, or a larger max_lines"}
 	if in.MaxLines > 0 {
 		out.most.lines = min(in.MaxLines, 5000)
 		out.most.bytes = max(out.most.bytes, out.most.lines*200)
 	}
-	v := view{scene: s, page: &out, files: joinFiles(entries, only)}
+	v := view{toolCall: s, diffWriter: &out, files: joinFiles(entries, only)}
 	if dropped > 0 {
-		v.notes = append(v.notes, strings.TrimSpace(older(dropped)))
+		v.notes = append(v.notes, strings.TrimSpace(droppedNote(dropped)))
 	}
 	if err := v.show(ctx); err != nil {
 		return nil, err
@@ -73,11 +73,11 @@ func (e *editor) diff(ctx context.Context, r *sdk.Request, in diffInput) (*sdk.R
 
 // A view is what diff shows.
 type view struct {
-	*scene
-	page  *page
-	files []record
-	notes []string
-	out   []diffFile
+	*toolCall
+	diffWriter *diffWriter
+	files      []record
+	notes      []string
+	out        []diffFile
 }
 
 // joinFiles joins what calls did to each file into one record, in the order of the first edits.
@@ -106,7 +106,7 @@ func (v *view) show(ctx context.Context) error {
 		}
 		path, err := v.locate(r)
 		if err != nil {
-			v.notes = append(v.notes, fmt.Sprintf("%s: %v.", inText(r.path), err))
+			v.notes = append(v.notes, fmt.Sprintf("%s: %v.", pathText(r.path), err))
 			continue
 		}
 		v.write(path, r)
@@ -122,7 +122,7 @@ func (v *view) locate(r record) (path string, err error) {
 		return "", err
 	}
 	if now, err := look(p); err != nil || !r.after.is(now) {
-		v.notes = append(v.notes, inText(p.Path)+" was changed or removed otherwise since its last edit here, which this diff does not show.")
+		v.notes = append(v.notes, pathText(p.Path)+" was changed or removed otherwise since its last edit here, which this diff does not show.")
 	}
 	return p.Path, nil
 }
@@ -133,12 +133,12 @@ func (v *view) write(path string, r record) {
 	if r.before != nil {
 		d.before = form.shown(r.before.data)
 	}
-	d.write(v.page)
+	d.write(v.diffWriter)
 	v.out = append(v.out, diffFile{Path: path, Created: d.made, Changed: r.before != r.after})
 }
 
 func (v *view) result(only string) *sdk.Result {
-	text := v.page.String()
+	text := v.diffWriter.String()
 	switch {
 	case len(v.files) == 0 && only != "":
 		text = "No edit of this file in this session is kept."
@@ -148,10 +148,10 @@ func (v *view) result(only string) *sdk.Result {
 		text = "The edits of this session cancel each other out."
 	}
 	if len(v.notes) > 0 {
-		text = strings.Trim(listed(v.notes)+"\n\n"+text, "\n")
+		text = strings.Trim(notesText(v.notes)+"\n\n"+text, "\n")
 	}
 	result := sdk.Text(text)
-	result.Truncated = v.page.dropped > 0
+	result.Truncated = v.diffWriter.dropped > 0
 	result.Structured, _ = json.Marshal(diffOutput{Files: append([]diffFile{}, v.out...), Warnings: append([]string{}, v.notes...)})
 	return result
 }

@@ -18,10 +18,10 @@ var (
 
 // A form is how text stands in a file as bytes. Models see and give the text alone.
 type form struct {
-	name  string
-	mark  []byte            // the byte order mark in front
-	codec encoding.Encoding // nil when the bytes are the text
-	odd   bool              // the bytes are not UTF-8, and nothing says what they are
+	name    string
+	mark    []byte            // the byte order mark in front
+	codec   encoding.Encoding // nil when the bytes are the text
+	unknown bool              // the bytes are not UTF-8, and nothing says what they are
 }
 
 var (
@@ -35,7 +35,7 @@ var (
 // formOf tells the form of what a file holds. Legacy is that of files that are not UTF-8, or nil.
 func formOf(data []byte, legacy *form) form {
 	if bytes.HasPrefix(data, utf8Mark) {
-		return form{name: "UTF-8", mark: utf8Mark, odd: !mostlyUTF8(data)}
+		return form{name: "UTF-8", mark: utf8Mark, unknown: !mostlyUTF8(data)}
 	}
 	for _, f := range wideForms {
 		if bytes.HasPrefix(data, f.mark) {
@@ -48,7 +48,7 @@ func formOf(data []byte, legacy *form) form {
 	if legacy != nil && bytes.IndexByte(data, 0) < 0 {
 		return *legacy
 	}
-	return form{name: "UTF-8", odd: !mostlyUTF8(data)}
+	return form{name: "UTF-8", unknown: !mostlyUTF8(data)}
 }
 
 // mostlyUTF8 is true for text with a few stray bytes, and false for one in some other encoding.
@@ -129,7 +129,7 @@ func (f form) foreign(text []byte) string {
 
 // fits refuses text for a file whose encoding is not known, unless it is ASCII, which nearly all have in common.
 func (f form) fits(path, text string) error {
-	if !f.odd {
+	if !f.unknown {
 		return nil
 	}
 	for _, r := range text {
