@@ -4,6 +4,7 @@ package workspace
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -35,4 +36,19 @@ func (r *Root) removeLeft(name string) {
 		syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 		_ = r.root.Remove(name)
 	}
+}
+
+// keepOwner gives f the owner and group that old has, or the group alone, as far as this process may.
+func keepOwner(f *os.File, old fs.FileInfo) {
+	stat, ok := old.Sys().(*syscall.Stat_t)
+	if ok && f.Chown(int(stat.Uid), int(stat.Gid)) != nil {
+		_ = f.Chown(-1, int(stat.Gid))
+	}
+}
+
+func links(info fs.FileInfo) int {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(stat.Nlink)
+	}
+	return 1
 }

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package workspace
-
-import "os"
-
-func kernelFilesystem(*os.File) string { return "" }

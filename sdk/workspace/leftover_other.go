@@ -1,9 +1,0 @@
-//go:build !unix
-
-package workspace
-
-import "os"
-
-func keepAlive(*os.File) bool { return true }
-
-func (r *Root) removeLeft(string) {}
