@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 func newDoctor(g *globals) *cobra.Command {
@@ -56,8 +58,9 @@ type pluginFinding struct {
 
 func (g *globals) doctor(ctx context.Context, format string) error {
 	c, err := g.load()
-	m := sandbox.Machine()
-	d := diagnosis{Versions: versions(), Machine: examine(m), Folders: g.folders(c), Plugins: []pluginFinding{}}
+	m := proctree.DetectCapabilities()
+	bubblewrap, _ := exec.LookPath("bwrap")
+	d := diagnosis{Versions: versions(), Machine: examine(m, bubblewrap), Folders: g.folders(c), Plugins: []pluginFinding{}}
 	if err != nil {
 		d.Problems = append(d.Problems, err.Error())
 	} else {
@@ -99,7 +102,7 @@ func versions() map[string]string {
 		"kernel": strings.TrimSpace(string(kernel)), "plugin_protocol": fmt.Sprint(wire.Handshake.ProtocolVersion)}
 }
 
-func (d *diagnosis) plugins(there *bootstrap.Plugins, m sandbox.Means) {
+func (d *diagnosis) plugins(there *bootstrap.Plugins, m proctree.Capabilities) {
 	for _, p := range there.Problems {
 		d.Problems = append(d.Problems, p.Error())
 	}
@@ -191,12 +194,12 @@ func sandboxWords(c *sandbox.Confinement) string {
 	switch {
 	case c == nil:
 		return "-"
-	case c.Asked != c.Got:
-		return fmt.Sprintf("%s→%s", c.Asked, c.Got)
+	case c.Requested != c.Effective:
+		return fmt.Sprintf("%s→%s", c.Requested, c.Effective)
 	case c.Wrapper != "":
-		return fmt.Sprintf("%s (%s)", c.Got, c.Wrapper)
+		return fmt.Sprintf("%s (%s)", c.Effective, c.Wrapper)
 	}
-	return string(c.Got)
+	return string(c.Effective)
 }
 
 // A finding is one thing that a machine offers, or not.
@@ -223,8 +226,8 @@ func (f finding) text() string {
 }
 
 // examine says what the machine offers to keep plugins in, item by item.
-func examine(m sandbox.Means) []finding {
-	if !m.Stage {
+func examine(m proctree.Capabilities, bubblewrap string) []finding {
+	if !m.Sandbox {
 		return []finding{{Name: "sandbox", Consequence: "plugins can do what their user can", Remedy: "run toolhost on Linux"}}
 	}
 	return []finding{
@@ -233,12 +236,12 @@ func examine(m sandbox.Means) []finding {
 		checked(finding{Name: "seccomp", Detail: "system calls can be filtered", Consequence: "no plugin is confined: they can lease files and make setuid ones, and isolated ones reach the network, services on Unix sockets, and the kernel's rare calls",
 			Remedy: "use a kernel with CONFIG_SECCOMP_FILTER on amd64 or arm64, or let the container's own filter allow seccomp"}, m.Seccomp),
 		checked(finding{Name: "namespaces", Detail: "plugins can have process namespaces of their own",
-			Consequence: "no plugin is confined: they see other processes and reach their shared memory, and what one hides from its launcher outlives a launcher that is killed (" + m.NoNamespaces + ")",
+			Consequence: "no plugin is confined: they see other processes and reach their shared memory, and what one hides from its launcher outlives a launcher that is killed (" + m.NamespacesError + ")",
 			Remedy:      "allow them, to users other than root with user namespaces (sysctl user.max_*_namespaces, kernel.apparmor_restrict_unprivileged_userns=0)"}, m.Namespaces),
 		checked(finding{Name: "mounts", Detail: "files can be read-only for a plugin", Consequence: "no plugin is confined: they can change .git and its like in the work folder, and modes, owners and times of their user's files",
-			Remedy: "allow namespaces, and use Linux 5.12 or newer; a container must allow mount_setattr, open_tree and move_mount"}, m.Protects()),
-		checked(finding{Name: "bubblewrap", Detail: m.Bubblewrap, Consequence: "bwrap cannot be a plugin's wrapper, which only those need that ask for it",
-			Remedy: "install the package bubblewrap"}, m.Bubblewrap != ""),
+			Remedy: "allow namespaces, and use Linux 5.12 or newer; a container must allow mount_setattr, open_tree and move_mount"}, m.ReadOnlyMounts()),
+		checked(finding{Name: "bubblewrap", Detail: bubblewrap, Consequence: "bwrap cannot be a plugin's wrapper, which only those need that ask for it",
+			Remedy: "install the package bubblewrap"}, bubblewrap != ""),
 	}
 }
 

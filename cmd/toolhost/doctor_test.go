@@ -12,23 +12,28 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // Whatever is missing has a consequence and a remedy; what is there has neither.
 func TestExamine(t *testing.T) {
-	whole := sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true, Bubblewrap: "/usr/bin/bwrap"}
+	whole := proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}
 	for name, c := range map[string]struct {
-		machine sandbox.Means
+		machine proctree.Capabilities
 		missing string // names
 	}{
 		"all there":     {whole, ""},
-		"bare":          {sandbox.Means{Stage: true}, "no_new_privs landlock seccomp namespaces mounts bubblewrap"},
-		"old Landlock":  {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 4, Seccomp: true, Namespaces: true, Bubblewrap: "x"}, "landlock"},
-		"other systems": {sandbox.Means{}, "sandbox"},
+		"bare":          {proctree.Capabilities{Sandbox: true}, "no_new_privs landlock seccomp namespaces mounts bubblewrap"},
+		"old Landlock":  {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 4, Seccomp: true, Namespaces: true}, "landlock bubblewrap"},
+		"other systems": {proctree.Capabilities{}, "sandbox"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var missing []string
-			for _, f := range examine(c.machine) {
+			bubblewrap := ""
+			if c.machine == whole {
+				bubblewrap = "/usr/bin/bwrap"
+			}
+			for _, f := range examine(c.machine, bubblewrap) {
 				if f.OK != (f.Consequence == "" && f.Remedy == "") || f.OK == (f.Detail == "") {
 					t.Errorf("%+v", f)
 				}
@@ -52,7 +57,7 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 		t.Fatal(err)
 	}
 	var d diagnosis
-	d.plugins(c.FindOffline(t.Context()), sandbox.Means{Stage: true, NoNewPrivs: true})
+	d.plugins(c.FindOffline(t.Context()), proctree.Capabilities{Sandbox: true, NoNewPrivs: true})
 	if exitCode(d.verdict()) != exitUnavailable || d.Plugins[0].Refused == "" || d.Plugins[1].Refused != "" {
 		t.Errorf("%+v", d.Plugins)
 	}
@@ -65,7 +70,7 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 		}
 	}
 	d = diagnosis{}
-	d.plugins(c.FindOffline(t.Context()), sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 6, Seccomp: true, Namespaces: true})
+	d.plugins(c.FindOffline(t.Context()), proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 6, Seccomp: true, Namespaces: true})
 	if err := d.verdict(); err != nil {
 		t.Error(err)
 	}
@@ -122,14 +127,14 @@ func TestDoctorOfAMistakenConfiguration(t *testing.T) {
 func TestStatusOfLess(t *testing.T) {
 	asked := sandbox.Spec{Level: sandbox.Isolated}
 	for name, c := range map[string]struct {
-		machine sandbox.Means
+		machine proctree.Capabilities
 		want    string
 	}{
-		"less": {sandbox.Means{Stage: true, NoNewPrivs: true, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "supervised" only: the kernel has no Landlock`},
-		"no namespaces": {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true},
+		"less": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "supervised" only: the kernel has no Landlock`},
+		"no namespaces": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true},
 			`plugin "x" is kept at the level "supervised" only: there are no process namespaces`},
-		"reached": {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 5, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "isolated", but: Landlock is version 5`},
-		"all":     {sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, ""},
+		"reached": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 5, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "isolated", but: Landlock is version 5`},
+		"all":     {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, ""},
 	} {
 		got, err := supervise.Options{Workdir: t.TempDir()}.Confine(supervise.Spec{Sandbox: asked}, c.machine)
 		if err != nil {
@@ -167,7 +172,7 @@ plugin_discovery "strict" {
 		t.Fatal(err)
 	}
 	var d diagnosis
-	d.plugins(c.FindOffline(t.Context()), sandbox.Means{Stage: true, NoNewPrivs: true})
+	d.plugins(c.FindOffline(t.Context()), proctree.Capabilities{Sandbox: true, NoNewPrivs: true})
 	var out bytes.Buffer
 	d.printTables(&globals{terminal: terminal{out: &answer{w: &out}, err: io.Discard}})
 	for _, want := range []string{`discovery plain +supervised +yes`, `discovery boxed +container \(bwrap\) +yes`, `discovery strict +confined→supervised +yes +it requires`} {

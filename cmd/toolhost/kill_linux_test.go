@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -157,7 +156,7 @@ func childrenOf(pid int) (children []int) {
 // On a machine that refuses namespaces a plugin that requires a level is not run, and one that only asks for it is, with a
 // warning on standard error, whatever is logged.
 func TestNoNamespacesAreWarnedOf(t *testing.T) {
-	if m := sandbox.Machine(); !m.Seccomp || !m.Protects() {
+	if m := proctree.DetectCapabilities(); !m.Seccomp || !m.ReadOnlyMounts() {
 		t.Log("this machine has no filter that refuses namespaces, or has none to refuse")
 		return
 	}
@@ -184,9 +183,9 @@ func TestNoNamespacesAreWarnedOf(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		c := proctree.Cmd{Path: program, Name: "toolhost", Stdout: &out, Stderr: &errs, Dir: dir,
-			Args:     []string{"--config", path, "call", name + "__exec", `{"command":"touch ran-` + name + `"}`, "--approve", "always"},
-			Env:      append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "XDG_RUNTIME_DIR="),
-			Restrict: &proctree.Restrictions{NoNewPrivileges: true, NoKernel: true}}
+			Args:    []string{"--config", path, "call", name + "__exec", `{"command":"touch ran-` + name + `"}`, "--approve", "always"},
+			Env:     append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "XDG_RUNTIME_DIR="),
+			Sandbox: proctree.Sandbox{NoNewPrivileges: true, NoRareCalls: true}}
 		exit, err := c.Run(t.Context())
 		if err != nil || exit.Code != want.code {
 			t.Errorf("%s: %v, %v, %s", name, exit, err, out.String())

@@ -109,7 +109,7 @@ func TestStatusRows(t *testing.T) {
 		"known": {supervise.Status{State: supervise.Known}, [][]string{{"state", "known"}, {"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
 		"ready, less kept in than asked": {supervise.Status{State: supervise.Ready, Since: now.Add(-time.Minute), Reason: "it has started", PID: 7, Generation: 2, Restarts: 1, Crashes: 1,
 			Calls: 3, Draining: 1, Overdue: 2, Version: "1.0", Tools: 4, Containment: "process-tree", Notices: []string{"n"}, Stderr: []string{"s"},
-			Sandbox: &sandbox.Confinement{Asked: sandbox.Confined, Got: sandbox.Supervised, Missing: []string{"m"}}},
+			Sandbox: &sandbox.Confinement{Requested: sandbox.Confined, Effective: sandbox.Supervised, Missing: []string{"m"}}},
 			[][]string{{"state", "ready since " + at(-time.Minute) + ", for 1m0s"}, {"reason", "it has started"}, {"pid", "7"}, {"generation", "2"}, {"restarts", "1"},
 				{"crashes", "1"}, {"calls", "3"}, {"draining", "1"}, {"overdue", "2 calls that were canceled or timed out still run"}, {"version", "1.0"}, {"tools", "4"}, {"sandbox", "confined→supervised; m"},
 				{"containment", "process-tree"}, {"notice", "n"}, {"stderr", "its last lines:"}}},

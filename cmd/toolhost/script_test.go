@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // bin holds toolhost and its plugins, built once for all tests. In scripts, toolhost is the test binary under another
@@ -150,10 +151,10 @@ func TestScripts(t *testing.T) {
 func offers(condition string) (bool, error) {
 	switch condition {
 	case "isolates":
-		got, _ := supervise.Options{}.Confine(supervise.Spec{Sandbox: sandbox.Spec{Level: sandbox.Isolated}}, sandbox.Machine())
-		return got.Got == sandbox.Isolated, nil
+		got, _ := supervise.Options{}.Confine(supervise.Spec{Sandbox: sandbox.Spec{Level: sandbox.Isolated}}, proctree.DetectCapabilities())
+		return got.Effective == sandbox.Isolated, nil
 	case "protects":
-		return sandbox.Machine().Protects(), nil
+		return proctree.DetectCapabilities().ReadOnlyMounts(), nil
 	}
 	return false, fmt.Errorf("there is no condition %q", condition)
 }

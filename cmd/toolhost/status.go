@@ -119,9 +119,9 @@ func lessThanAsked(name string, c *sandbox.Confinement) (out []error) {
 	if c == nil {
 		return nil
 	}
-	level := fmt.Sprintf("%q only", c.Got)
-	if c.Got == c.Asked {
-		level = fmt.Sprintf("%q, but", c.Got)
+	level := fmt.Sprintf("%q only", c.Effective)
+	if c.Effective == c.Requested {
+		level = fmt.Sprintf("%q, but", c.Effective)
 	}
 	for _, m := range c.Missing {
 		out = append(out, fmt.Errorf("plugin %q is kept at the level %s: %s", name, level, m))

@@ -338,7 +338,7 @@ func (i *Instance) onState(status supervise.Status) {
 	if i.options.OnState != nil {
 		i.options.OnState(status)
 	}
-	if c := status.Sandbox; status.State == supervise.Ready && c != nil && c.Got != c.Asked {
+	if c := status.Sandbox; status.State == supervise.Ready && c != nil && c.Effective != c.Requested {
 		i.notice(NoticeSandbox, status.Name, reducedSandbox(status.Name, c))
 	}
 }

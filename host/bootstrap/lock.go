@@ -93,7 +93,7 @@ func (p *Plugins) Unlocked(only ...string) (out []error) {
 // reducedSandbox says at which level a plugin is kept, and what is missing for the requested one.
 func reducedSandbox(plugin string, c *sandbox.Confinement) error {
 	return fmt.Errorf("plugin %q asks for the sandbox level %q, and is kept at %q: %s (toolhost doctor tells more)",
-		plugin, c.Asked, c.Got, strings.Join(c.Missing, "; "))
+		plugin, c.Requested, c.Effective, strings.Join(c.Missing, "; "))
 }
 
 // LockName is the name of the lock file, beside the configuration.

@@ -11,6 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/lockfile"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // superviseShipped lowers the sandbox level of the plugins that come with this program to supervised: they are as trusted as
@@ -148,6 +149,6 @@ func userFolders() (dirs []string) {
 }
 
 // Confinement is what a plugin would be kept in on a machine.
-func (p *Plugins) Confinement(spec supervise.Spec, m sandbox.Means) (sandbox.Confinement, error) {
+func (p *Plugins) Confinement(spec supervise.Spec, m proctree.Capabilities) (sandbox.Confinement, error) {
 	return p.superviseOptions().Confine(spec, m)
 }

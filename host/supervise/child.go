@@ -46,7 +46,7 @@ type child struct {
 
 // launch starts the plugin in a session of its own, without a terminal, and returns its standard output, which the
 // caller must read to its end. The end of ctx ends the start, not the process.
-func launch(ctx context.Context, spec Spec, how sandbox.Stage, log *slog.Logger) (c *child, stdout *os.File,
+func launch(ctx context.Context, spec Spec, how sandbox.Prepared, log *slog.Logger) (c *child, stdout *os.File,
 	err error) {
 	var stdin, out, stderr pipe
 	for _, p := range []*pipe{&stdin, &out, &stderr} {
@@ -110,7 +110,7 @@ func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}
 
 // wait ends when everything that the process started has ended and its output is read. Its folder for temporary files
 // is removed.
-func (c *child) wait(ended <-chan struct{}, how sandbox.Stage) {
+func (c *child) wait(ended <-chan struct{}, how sandbox.Prepared) {
 	<-ended
 	c.mu.Lock()
 	c.over = true

@@ -55,7 +55,7 @@ var levels = []sandbox.Level{sandbox.Supervised, sandbox.Confined}
 
 // contained is what holds at a level on this machine.
 func contained(l sandbox.Level) string {
-	return (&proctree.Cmd{Namespace: l != sandbox.Supervised}).Containment()
+	return (&proctree.Cmd{Sandbox: proctree.Sandbox{Namespaces: l != sandbox.Supervised}}).Containment()
 }
 
 // A mark names the processes of one test, by a variable that they inherit.
@@ -377,8 +377,8 @@ func TestStartEndsBeforeItHasBegun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	spec := playing("good", "good").complete("")
-	how := must(s.prepareSandbox(spec, os.Args[0], sandbox.Folders{Temp: t.TempDir()}, []string{"PLAY=silent"},
-		s.pluginPrograms))
+	how := must(s.prepareSandbox(spec, sandbox.Program{
+		Path: os.Args[0], Temp: t.TempDir(), Env: []string{"PLAY=silent"}}, s.pluginPrograms))
 	if _, _, err := launch(ctx, spec, how, s.log); err == nil {
 		t.Error("it was started")
 	}

@@ -24,7 +24,7 @@ import (
 
 // launchError says why a program could not be run.
 func launchError(spec Spec, err error) error {
-	if e, ok := errors.AsType[*proctree.RestrictionError](err); ok {
+	if e, ok := errors.AsType[*proctree.SandboxError](err); ok {
 		return fmt.Errorf("it was not started, because its sandbox cannot be set up: %.200q: %s (%w)",
 			e.Call, cmp.Or(unix.ErrnoName(e.Errno), "error"), e.Errno)
 	}

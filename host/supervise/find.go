@@ -166,7 +166,7 @@ type Discovery struct {
 const maxDiscovery = 1 << 20
 
 // Confine reports the sandbox that the command would get on a machine. It fails if the command would be refused.
-func (d Discovery) Confine(m sandbox.Means) (sandbox.Confinement, error) {
+func (d Discovery) Confine(m proctree.Capabilities) (sandbox.Confinement, error) {
 	return Options{Workdir: d.Dir, Protect: d.Protect}.Confine(Spec{Sandbox: d.sandbox()}, m)
 }
 
@@ -230,14 +230,14 @@ func (d Discovery) run(caller context.Context) ([]byte, error) {
 }
 
 // prepare prepares the command's sandbox, with a folder for its temporary files.
-func (d Discovery) prepare(run *runDir) (how sandbox.Stage, err error) {
+func (d Discovery) prepare(run *runDir) (how sandbox.Prepared, err error) {
 	box := d.sandbox()
 	if err := box.Check(); err != nil {
 		return how, err
 	}
-	capabilities := sandbox.Presumed
-	if box.Asked().AtLeast(sandbox.Confined) { // then it matters whether there are namespaces, which takes a try
-		capabilities = sandbox.Machine
+	capabilities := proctree.AssumedCapabilities
+	if box.Requested().AtLeast(sandbox.Confined) { // then it matters whether there are namespaces, which takes a try
+		capabilities = proctree.DetectCapabilities
 	}
 	spec := Spec{Name: d.Name, Command: d.Command, Dir: d.Dir, Sandbox: box}
 	path, err := spec.locate()
@@ -250,8 +250,8 @@ func (d Discovery) prepare(run *runDir) (how sandbox.Stage, err error) {
 	}
 	l := &launchContext{workdir: d.Dir, runDir: run, tempDir: run, stores: []string{binaries.NewStore("", "", nil).Dir()},
 		protect: d.Protect, capabilities: capabilities}
-	return l.prepareSandbox(spec, path, sandbox.Folders{Temp: temp}, append(inheritedEnvironment(spec), "TMPDIR="+temp),
-		func() []string { return nil })
+	p := sandbox.Program{Path: path, Env: append(inheritedEnvironment(spec), "TMPDIR="+temp), Temp: temp}
+	return l.prepareSandbox(spec, p, func() []string { return nil })
 }
 
 // parse reads what the command printed. The error is about elements that are skipped.

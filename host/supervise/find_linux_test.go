@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // discovered is what a shell script finds that runs as a discovery command.
@@ -35,7 +36,7 @@ func TestDiscoveryIsSupervised(t *testing.T) {
 		`umask; ulimit -n; ulimit -c; grep NoNewPrivs /proc/self/status; ls -x /proc/$$/fd; pwd; echo x >made; echo x `+
 			`>"$TMPDIR"/x && dirname "$(dirname "$TMPDIR")"; env | grep -c TOOLHOST || :`)
 	want := []string{fmt.Sprintf("%04o", umask()), "4096", "0", "NoNewPrivs:\t1", "0  1  2", dir, temps, "0", ""}
-	if !sandbox.Machine().NoNewPrivs {
+	if !proctree.DetectCapabilities().NoNewPrivs {
 		want[3] = "NoNewPrivs:\t0"
 	}
 	if got := strings.Split(out, "\n"); err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -73,7 +74,7 @@ func TestDiscoveryInASandbox(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			out, err := discovered(t, dir, &test.box, test.text)
-			if test.want == "" || sandbox.Machine().Landlock == 0 {
+			if test.want == "" || proctree.DetectCapabilities().Landlock == 0 {
 				if err != nil || out != test.free {
 					t.Errorf("%q, %v; want %q", out, err, test.free)
 				}
@@ -94,7 +95,7 @@ func TestDiscoveryChangesNoConfiguration(t *testing.T) {
 		Command: []string{"sh", "-c",
 			"echo new >config.hcl; echo new >.git/config; echo x >made; cat config.hcl .git/config made"}, Dir: dir,
 		Sandbox: &sandbox.Spec{Write: []string{dir}}, Protect: []string{filepath.Join(dir, "config.hcl")}}
-	got, err := d.Confine(sandbox.Machine())
+	got, err := d.Confine(proctree.DetectCapabilities())
 	if err != nil || slices.Contains(got.ReadOnly, filepath.Join(dir, "config.hcl")) != namespaces(t) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -130,11 +131,11 @@ func TestDiscoveryIsRefused(t *testing.T) {
 		})
 	}
 	if _, err := (Discovery{Name: "x", Command: []string{"sh"},
-		Sandbox: &sandbox.Spec{Require: sandbox.Confined}}).Confine(sandbox.Means{}); err == nil {
+		Sandbox: &sandbox.Spec{Require: sandbox.Confined}}).Confine(proctree.Capabilities{}); err == nil {
 		t.Error("a machine without means reaches what is required")
 	}
-	if got, err := (Discovery{Name: "x", Command: []string{"sh"}}).Confine(sandbox.Machine()); err != nil ||
-		got.Asked != sandbox.Supervised {
+	if got, err := (Discovery{Name: "x", Command: []string{"sh"}}).Confine(proctree.DetectCapabilities()); err != nil ||
+		got.Requested != sandbox.Supervised {
 		t.Errorf("asked is %+v, %v", got, err)
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // The test binary plays plugins, good and bad, and a host: each a real process, told by PLAY what to be.
@@ -440,8 +441,8 @@ var allLevels = []sandbox.Level{sandbox.Supervised, sandbox.Confined, sandbox.Is
 
 // reached is the level that this machine reaches if that one is asked for.
 func reached(asked sandbox.Level) sandbox.Level {
-	got, _ := sandbox.Spec{Level: asked}.On(sandbox.Machine())
-	return got.Got
+	got, _ := sandbox.Spec{Level: asked}.Evaluate(proctree.DetectCapabilities())
+	return got.Effective
 }
 
 // soon waits for a condition that an event elsewhere brings about.

@@ -30,6 +30,7 @@ import (
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/client"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 func init() {
@@ -385,7 +386,7 @@ func TestChangesWithoutEnd(t *testing.T) {
 // A plugin starts no more processes than it may, but for root's, which is told.
 func TestLimitOfProcesses(t *testing.T) {
 	most := 150
-	if !sandbox.Machine().Namespaces { // in which only its own count
+	if !proctree.DetectCapabilities().Namespaces { // in which only its own count
 		most += len(threadsOfTheUser())
 	}
 	p := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Limits: sandbox.Limits{Processes: most}}))

@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // Each is a real process that goes wrong at its start: a typed error within the start's time, no process left, and
@@ -388,7 +388,7 @@ func TestPanicInAStart(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
 	good := s.capabilities
-	s.capabilities = func() sandbox.Means { panic("no reason") }
+	s.capabilities = func() proctree.Capabilities { panic("no reason") }
 	p := add(t, s, playing("good", "good"))
 	_, err := call(t, p, "echo", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "go-plugin panicked during the handshake: no reason")

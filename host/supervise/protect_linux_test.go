@@ -17,14 +17,15 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // namespaces says whether paths can be protected here; if not, it is told.
 func namespaces(t *testing.T) bool {
-	if !sandbox.Machine().Namespaces {
-		t.Logf("this machine has no namespaces: %s", sandbox.Machine().NoNamespaces)
+	if !proctree.DetectCapabilities().Namespaces {
+		t.Logf("this machine has no namespaces: %s", proctree.DetectCapabilities().NamespacesError)
 	}
-	return sandbox.Machine().Namespaces
+	return proctree.DetectCapabilities().Namespaces
 }
 
 // project is a work folder with what a project has, and the home folder, which is elsewhere.
@@ -113,7 +114,7 @@ func TestProtectedPaths(t *testing.T) {
 			box := p.Status().Sandbox
 			if !namespaces(t) {
 				if text := strings.Join(box.Missing, "\n"); !strings.Contains(text, "it can change "+dir+"/.git") ||
-					box.Got != sandbox.Supervised {
+					box.Effective != sandbox.Supervised {
 					t.Errorf("the status says %+v", box)
 				}
 				return
@@ -127,7 +128,7 @@ func TestProtectedPaths(t *testing.T) {
 			for _, name := range []string{".claude", ".git", ".idea", ".vscode", "bin/deep/lint", "config.hcl", "plugins"} {
 				want = append(want, filepath.Join(dir, name))
 			}
-			if box.Got != level || !slices.Equal(box.ReadOnly, want) {
+			if box.Effective != level || !slices.Equal(box.ReadOnly, want) {
 				t.Errorf("the status says %+v", box)
 			}
 			_ = s.Close()
@@ -146,7 +147,7 @@ func TestProtectedPathsThatAreNamed(t *testing.T) {
 		vandal(sandbox.Spec{Level: sandbox.Confined, Write: []string{dir, filepath.Join(dir, ".git")}}))
 	if out := mustCall(t, p, "run",
 		"echo new > .git/config && echo works; echo new > .idea/x || echo kept"); strings.Contains(out, "works") != true ||
-		strings.Contains(out, "kept") != sandbox.Machine().Namespaces {
+		strings.Contains(out, "kept") != proctree.DetectCapabilities().Namespaces {
 		t.Error(out)
 	}
 }
@@ -182,7 +183,7 @@ func TestWhatCannotBeProtected(t *testing.T) {
 	out := mustCall(t, p, "run",
 		"echo new > .bashrc; mv .config other; echo new >> .ssh/authorized_keys; cat .bashrc .config/fish/x "+
 			".ssh/authorized_keys")
-	if box := p.Status().Sandbox; !strings.HasSuffix(out, "oldoldold") || box.Got != sandbox.Supervised ||
+	if box := p.Status().Sandbox; !strings.HasSuffix(out, "oldoldold") || box.Effective != sandbox.Supervised ||
 		!strings.Contains(strings.Join(box.Missing, "\n"), "your home folder") {
 		t.Errorf("the status says %+v; %s", box, out)
 	}
@@ -195,9 +196,9 @@ func TestWhatCannotBeProtected(t *testing.T) {
 // On a kernel that cannot protect them plugins run all the same, and their status says what they can change.
 func TestProtectedPathsOnOldKernels(t *testing.T) {
 	dir := project(t, ".git/config")
-	s, m := supervisorOf(t, Options{Workdir: dir}), sandbox.Machine()
-	m.NoFixing = true
-	s.capabilities = func() sandbox.Means { return m }
+	s, m := supervisorOf(t, Options{Workdir: dir}), proctree.DetectCapabilities()
+	m.NoReadOnlyMounts = true
+	s.capabilities = func() proctree.Capabilities { return m }
 	p := add(t, s, vandal(sandbox.Spec{Level: sandbox.Confined}))
 	out := mustCall(t, p, "run", "echo new > .git/config && echo works")
 	told := strings.Contains(strings.Join(p.Status().Sandbox.Missing, "\n"), dir+"/.git")
@@ -225,16 +226,16 @@ func TestLinksToOurs(t *testing.T) {
 		filepath.Join(dir, "nowhere"):             "nowhere",
 		filepath.Join(dir, "nowhere/file"):        "nowhere",
 	} {
-		got := must(Options{Workdir: dir, Protect: []string{path}}.Confine(vandal(sandbox.Spec{}), sandbox.Machine()))
+		got := must(Options{Workdir: dir, Protect: []string{path}}.Confine(vandal(sandbox.Spec{}), proctree.DetectCapabilities()))
 		told := strings.Contains(strings.Join(got.Missing, "\n"), "the symbolic link "+filepath.Join(dir, link))
-		if told != (link != "") || namespaces(t) && (got.Got == sandbox.Supervised) != told {
+		if told != (link != "") || namespaces(t) && (got.Effective == sandbox.Supervised) != told {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
 	must(0, errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755),
 		os.Symlink("../out/file", filepath.Join(dir, "bin/link"))))
 	kept := Options{Workdir: dir, Protect: []string{filepath.Join(dir, "bin"), filepath.Join(dir, "bin/link")}}
-	if got := must(kept.Confine(vandal(sandbox.Spec{}), sandbox.Machine())); strings.Contains(strings.Join(got.Missing,
+	if got := must(kept.Confine(vandal(sandbox.Spec{}), proctree.DetectCapabilities())); strings.Contains(strings.Join(got.Missing,
 		"\n"), "bin/link") == namespaces(t) {
 		t.Errorf("a link in a protected folder: %+v", got)
 	}
@@ -380,7 +381,7 @@ func TestAPathGoesDuringAStart(t *testing.T) {
 	s := supervisorOf(t, Options{Workdir: dir})
 	r := &runner{ctx: t.Context(), spec: vandal(sandbox.Spec{}).complete(dir), supervisor: s,
 		generation: &generation{program: os.Args[0]},
-		log:        s.log, prepared: func(sandbox.Stage) {
+		log:        s.log, prepared: func(sandbox.Prepared) {
 			times++
 			must(0, os.RemoveAll(filepath.Join(dir, ".claude")))
 		}}
@@ -435,7 +436,7 @@ func TestHiddenFilesCannotBeLocked(t *testing.T) {
 			}
 			box := p.Status().Sandbox
 			if told := strings.Contains(strings.Join(box.Missing, "\n"), "it can read "+inside); told == namespaces(t) ||
-				told == slices.Contains(box.Hidden, outside) {
+				told == slices.Contains(box.Masked, outside) {
 				t.Errorf("the status says %+v", box)
 			}
 		})
@@ -448,7 +449,7 @@ func TestTemporaryFilesAreInTheWorkFolder(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", must(filepath.EvalSymlinks(shortDir(t))))
 	t.Setenv("TMPDIR", dir)
 	spec := vandal(sandbox.Spec{Require: sandbox.Confined})
-	if _, err := (Options{Workdir: dir}).Confine(spec, sandbox.Machine()); err == nil ||
+	if _, err := (Options{Workdir: dir}).Confine(spec, proctree.DetectCapabilities()); err == nil ||
 		!strings.Contains(err.Error(), "what toolhost reads or runs in "+dir) {
 		t.Errorf("it says %v", err)
 	}
@@ -510,7 +511,7 @@ func TestPlaceholdersOfAKilledHost(t *testing.T) {
 // What a plugin puts in the place of a folder that it may write to gives it nothing at the next start.
 func TestLinksInOwnFolders(t *testing.T) {
 	if reached(sandbox.Confined) != sandbox.Confined {
-		t.Logf("this machine confines nothing: Landlock %d", sandbox.Machine().Landlock)
+		t.Logf("this machine confines nothing: Landlock %d", proctree.DetectCapabilities().Landlock)
 		return
 	}
 	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
@@ -566,10 +567,10 @@ func TestOwnFoldersInAWorkFolder(t *testing.T) {
 			p := add(t, s, attackerOf(t, "loose", sandbox.Spec{Level: sandbox.Confined}))
 			mustCall(t, p, "facts", "")
 			want, box := sandbox.Confined, p.Status().Sandbox
-			if name == "the sockets" || name != "nothing" && !sandbox.Machine().Namespaces {
+			if name == "the sockets" || name != "nothing" && !proctree.DetectCapabilities().Namespaces {
 				want = sandbox.Supervised
 			}
-			if box.Got != want || (want == sandbox.Supervised) != strings.Contains(strings.Join(box.Missing, "\n"),
+			if box.Effective != want || (want == sandbox.Supervised) != strings.Contains(strings.Join(box.Missing, "\n"),
 				"it can write to "+o.Workdir) {
 				t.Errorf("the status says %+v", box)
 			}

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,8 @@ type prey struct {
 	TCP, UDP        string // addresses
 	Abstract, Unix  string // sockets
 	Gram            string // a socket for datagrams
+	Terminal        string // one of the user's
+	TerminalDevice  uint64 // the file system that it is on
 }
 
 // attacks try something from inside a plugin; nil is that it worked. Each must leave the world as it was.
@@ -152,6 +155,7 @@ var attacks = map[string]func(p prey) error{
 		return err
 	},
 	"terminal":             terminal,
+	"user's terminal":      usersTerminal,
 	"move between folders": func(p prey) error { return moveAndBack(p.Inside+"/a/file", p.Inside+"/b/file") },
 	"write inside": func(p prey) error {
 		return undo(p.Inside+"/new",
@@ -511,6 +515,20 @@ func terminal(prey) error {
 		return err
 	}
 	return opened(os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0))
+}
+
+// usersTerminal opens one that is not the plugin's. By its path another one may be found.
+func usersTerminal(p prey) error {
+	f, err := os.OpenFile(p.Terminal, os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Dev != p.TerminalDevice {
+		return cmp.Or(err, errors.New("it is another terminal"))
+	}
+	return nil
 }
 
 // threads starts some at once.

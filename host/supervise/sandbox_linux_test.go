@@ -18,6 +18,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
@@ -51,7 +52,7 @@ var (
 		"host's environment": touch, "host's memory": touch, "trace the host": touch, "signal the host": touch,
 		"limit the host": touch, "lease outside": touch, "signal its parent": touch,
 		"parent's memory": roots, "parent's environment": roots, "parent's files": roots,
-		"signal its group": always, "pidfd_getfd": touch, "terminal": touch, "mount in namespaces": touch,
+		"signal its group": always, "pidfd_getfd": touch, "terminal": always, "user's terminal": touch, "mount in namespaces": touch,
 		"tcp": reach, "tcp listen": reach, "udp": reach, "mptcp": reach, "netlink": reach, "vsock": reach,
 		"unix socket outside": reach, "datagram outside": reach, "abstract socket": touch, "own unix socket": always,
 		"own socket pair": always,
@@ -94,6 +95,12 @@ func makePrey(t *testing.T) prey {
 		_, _ = udp.Close(), gram.Close()
 	})
 	p.TCP, p.UDP = tcp.Addr().String(), udp.LocalAddr().String()
+	if master, terminal, err := pty.Open(); err == nil { // there are systems without
+		t.Cleanup(func() { _, _ = master.Close(), terminal.Close() })
+		var st unix.Stat_t
+		must(0, unix.Fstat(int(terminal.Fd()), &st))
+		p.Terminal, p.TerminalDevice = terminal.Name(), st.Dev
+	}
 	return p
 }
 
@@ -143,11 +150,11 @@ func TestAttacks(t *testing.T) {
 	free := freely(t, makePrey(t))
 	for _, level := range allLevels {
 		t.Run(string(level), func(t *testing.T) {
-			attackAt(t, sandbox.Spec{Level: level}, sandbox.Machine().Namespaces,
+			attackAt(t, sandbox.Spec{Level: level}, proctree.DetectCapabilities().Namespaces,
 				free)
 		})
-		t.Run(string(level)+" by a stage", func(t *testing.T) { // which a limit of memory asks for
-			attackAt(t, sandbox.Spec{Level: level, Limits: sandbox.Limits{Memory: 1 << 40}}, sandbox.Machine().Namespaces, free)
+		t.Run(string(level)+" by a confiner", func(t *testing.T) { // which a limit of memory asks for
+			attackAt(t, sandbox.Spec{Level: level, Limits: sandbox.Limits{Memory: 1 << 40}}, proctree.DetectCapabilities().Namespaces, free)
 		})
 		t.Run(string(level)+" without namespaces",
 			func(t *testing.T) { attackAt(t, sandbox.Spec{Level: level}, false, free) })
@@ -155,13 +162,13 @@ func TestAttacks(t *testing.T) {
 }
 
 func attackAt(t *testing.T, box sandbox.Spec, namespaces bool, free map[string]bool) {
-	p, s, m := makePrey(t), supervisor(t), sandbox.Machine()
+	p, s, m := makePrey(t), supervisor(t), proctree.DetectCapabilities()
 	m.Namespaces = namespaces
-	s.capabilities = func() sandbox.Means { return m }
+	s.capabilities = func() proctree.Capabilities { return m }
 	proc := add(t, s, attacker(p, box))
 	var said map[string]string
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
-	got, tried := proc.Status().Sandbox.Got, proc.Status().Sandbox.Got
+	got, tried := proc.Status().Sandbox.Effective, proc.Status().Sandbox.Effective
 	if !namespaces && box.Level.AtLeast(sandbox.Confined) && m.Landlock > 0 && m.Seccomp {
 		tried = box.Level // most of it holds all the same, which is not enough to call it so
 		if got != sandbox.Supervised {
@@ -197,6 +204,7 @@ func withoutNamespaces(name string, h holding) holding {
 	case "chmod inside", "times inside", "chmod in TMPDIR":
 		return reach
 	case "x32", // its calls cannot be told apart by the filter that keeps limits
+		"terminal",      // which would be among its user's
 		"shared memory": // which others have theirs in
 		return touch
 	}
@@ -212,7 +220,7 @@ func TestEveryLevel(t *testing.T) {
 		"PLUGIN_MIN_PORT PLUGIN_MAX_PORT " +
 		"PLUGIN_PROTOCOL_VERSIONS TOOLHOST_PLUGIN TOOLHOST_LIFELINE TOOLHOST_HOST_PID TOOLHOST_KEEP_DIR PROCTREE_ID")
 	for _, level := range allLevels {
-		for _, memory := range []int64{0, 1 << 30} { // for which there is a stage
+		for _, memory := range []int64{0, 1 << 30} { // for which there is a confiner
 			t.Run(fmt.Sprintf("%s %d", level, memory), func(t *testing.T) {
 				p := makePrey(t)
 				proc := add(t, supervisor(t),
@@ -297,7 +305,7 @@ func TestNetwork(t *testing.T) {
 				var said map[string]string
 				must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
 				open := proc.Status().Sandbox.Network
-				if open != (network || !sandbox.Machine().Seccomp) {
+				if open != (network || !proctree.DetectCapabilities().Seccomp) {
 					t.Errorf("the status says %t of the network", open)
 				}
 				for _, name := range []string{"tcp", "tcp listen", "udp", "mptcp", "netlink", "vsock"} {
@@ -391,7 +399,7 @@ func TestHint(t *testing.T) {
 	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: sandbox.Confined}))
 	_, err := call(t, proc, "give-up", "")
 	words := []string{"read-only file system", `sandbox level "confined"`, p.Inside, "write = "}
-	if sandbox.Machine().Landlock == 0 {
+	if proctree.DetectCapabilities().Landlock == 0 {
 		words = []string{"exited with code 3"}
 	}
 	checkError(t, err, sdk.CodePluginCrashed, words...)
@@ -407,42 +415,42 @@ func TestHint(t *testing.T) {
 func TestLesserMachines(t *testing.T) {
 	mark := filepath.Join(shortDir(t), "ran")
 	for name, c := range map[string]struct {
-		lack    func(*sandbox.Means)
+		lack    func(*proctree.Capabilities)
 		level   sandbox.Level
 		require sandbox.Level
 		got     sandbox.Level // "" for no start
 		works   string
 	}{
-		"no Landlock": {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Confined, "", sandbox.Supervised,
+		"no Landlock": {func(m *proctree.Capabilities) { m.Landlock = 0 }, sandbox.Confined, "", sandbox.Supervised,
 			"abstract socket"},
-		"no Landlock, required": {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Confined, sandbox.Confined, "",
+		"no Landlock, required": {func(m *proctree.Capabilities) { m.Landlock = 0 }, sandbox.Confined, sandbox.Confined, "",
 			""},
-		"the fifth Landlock": {func(m *sandbox.Means) { m.Landlock, m.Namespaces = min(m.Landlock, 5), false },
+		"the fifth Landlock": {func(m *proctree.Capabilities) { m.Landlock, m.Namespaces = min(m.Landlock, 5), false },
 			sandbox.Confined, "", sandbox.Supervised, "signal the host"},
-		"no namespaces": {func(m *sandbox.Means) { m.Namespaces = false }, sandbox.Isolated, "",
+		"no namespaces": {func(m *proctree.Capabilities) { m.Namespaces = false }, sandbox.Isolated, "",
 			sandbox.Supervised, "hook inside"},
-		"no namespaces, required": {func(m *sandbox.Means) { m.Namespaces = false }, sandbox.Isolated, sandbox.Isolated,
+		"no namespaces, required": {func(m *proctree.Capabilities) { m.Namespaces = false }, sandbox.Isolated, sandbox.Isolated,
 			"", ""},
-		"no namespaces, less required": {func(m *sandbox.Means) { m.Namespaces = false }, sandbox.Isolated, sandbox.Confined,
+		"no namespaces, less required": {func(m *proctree.Capabilities) { m.Namespaces = false }, sandbox.Isolated, sandbox.Confined,
 			"", ""},
-		"no mounts": {func(m *sandbox.Means) { m.NoFixing = true }, sandbox.Confined, "",
+		"no mounts": {func(m *proctree.Capabilities) { m.NoReadOnlyMounts = true }, sandbox.Confined, "",
 			sandbox.Supervised, "chmod outside"},
-		"no filters": {func(m *sandbox.Means) { m.Seccomp = false }, sandbox.Isolated, "",
+		"no filters": {func(m *proctree.Capabilities) { m.Seccomp = false }, sandbox.Isolated, "",
 			sandbox.Supervised, "udp"},
-		"no filters, required": {func(m *sandbox.Means) { m.Seccomp = false }, sandbox.Isolated, sandbox.Isolated,
+		"no filters, required": {func(m *proctree.Capabilities) { m.Seccomp = false }, sandbox.Isolated, sandbox.Isolated,
 			"", ""},
 		// the network is open
-		"no filters, required: less": {func(m *sandbox.Means) { m.Seccomp, m.Landlock = false, 0 }, sandbox.Isolated,
+		"no filters, required: less": {func(m *proctree.Capabilities) { m.Seccomp, m.Landlock = false, 0 }, sandbox.Isolated,
 			sandbox.Supervised, "", ""},
-		"no Landlock, but filters": {func(m *sandbox.Means) { m.Landlock = 0 }, sandbox.Isolated, "", sandbox.Supervised,
+		"no Landlock, but filters": {func(m *proctree.Capabilities) { m.Landlock = 0 }, sandbox.Isolated, "", sandbox.Supervised,
 			"read outside"},
-		"nothing, and nothing asked of": {func(m *sandbox.Means) { m.Landlock, m.Seccomp = 0, false }, sandbox.Supervised,
+		"nothing, and nothing asked of": {func(m *proctree.Capabilities) { m.Landlock, m.Seccomp = 0, false }, sandbox.Supervised,
 			sandbox.Supervised, sandbox.Supervised, "udp"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, m := supervisor(t), sandbox.Machine()
+			s, m := supervisor(t), proctree.DetectCapabilities()
 			c.lack(&m)
-			s.capabilities = func() sandbox.Means { return m }
+			s.capabilities = func() proctree.Capabilities { return m }
 			spec := attacker(makePrey(t), sandbox.Spec{Level: c.level, Require: c.require})
 			if c.got == "" {
 				spec.Command = []string{"/bin/sh", "-c", "touch " + mark}
@@ -460,7 +468,7 @@ func TestLesserMachines(t *testing.T) {
 			if err != nil || json.Unmarshal([]byte(out), &said) != nil {
 				t.Fatal(err)
 			}
-			if box := p.Status().Sandbox; box.Got != c.got || said[c.works] != "" || box.Got != box.Asked &&
+			if box := p.Status().Sandbox; box.Effective != c.got || said[c.works] != "" || box.Effective != box.Requested &&
 				len(box.Missing) == 0 {
 				t.Errorf("the status says %+v, and %s: %q", box, c.works, said[c.works])
 			}
@@ -474,7 +482,7 @@ func TestLesserMachines(t *testing.T) {
 // A sandbox that cannot be set up is told as such.
 func TestSandboxThatFails(t *testing.T) {
 	s := supervisor(t)
-	if sandbox.Machine().Landlock == 0 {
+	if proctree.DetectCapabilities().Landlock == 0 {
 		t.Log("nothing can fail here that this test knows of")
 		return
 	}
@@ -600,7 +608,7 @@ func playLesserHost() {
 		must(0, refuse(strings.Split(names, "+")))
 	}
 	if os.Getenv("LOOKS") != "" {
-		sandbox.Machine()
+		proctree.DetectCapabilities()
 	}
 	var p prey
 	must(0, json.Unmarshal([]byte(os.Getenv("PREY")), &p))
@@ -620,7 +628,7 @@ func playLesserHost() {
 		StartTimeout: patience, Sandbox: sandbox.Spec{Level: level, Require: level}}
 	_, err = must(s.Add(strict)).Call(context.Background(), request("x", ""))
 	v.Strict = message(err)
-	v.Told, _ = o.Confine(spec, sandbox.Machine())
+	v.Told, _ = o.Confine(spec, proctree.DetectCapabilities())
 	must(0, s.Close())
 	v.Log = log.String()
 	must(0, json.NewEncoder(os.Stdout).Encode(v))
@@ -660,7 +668,7 @@ func TestMachinesThatLackThings(t *testing.T) {
 					t.Parallel()
 					v, mark := onMachine(t, machine, level, looks)
 					v.check(t, machine, level)
-					if !missing(mark) && v.Box.Got != level {
+					if !missing(mark) && v.Box.Effective != level {
 						t.Error("a plugin that requires what it cannot have was run")
 					}
 				})
@@ -702,9 +710,9 @@ func (v verdict) check(t *testing.T, machine string, level sandbox.Level) {
 		return
 	case v.Err != "" || v.Box == nil:
 		t.Fatalf("it was not run: %s", v.Err)
-	case whole && (v.Box.Got != level || strings.Contains(v.Strict, "requires")):
+	case whole && (v.Box.Effective != level || strings.Contains(v.Strict, "requires")):
 		t.Errorf("it has %+v; %s", v.Box, v.Strict)
-	case !whole && (v.Box.Got != sandbox.Supervised || len(v.Box.Missing) == 0):
+	case !whole && (v.Box.Effective != sandbox.Supervised || len(v.Box.Missing) == 0):
 		t.Errorf("it is said to have %+v", v.Box)
 	case !whole && (!strings.Contains(v.Strict, "it requires the sandbox level") ||
 		!strings.Contains(v.Strict, "the plugin can ")):
@@ -713,12 +721,12 @@ func (v verdict) check(t *testing.T, machine string, level sandbox.Level) {
 		!strings.Contains(v.Log, "lower sandbox level than requested")):
 		t.Errorf("the log says %s", v.Log)
 	}
-	if v.Told.Got != v.Box.Got || !slices.Equal(v.Told.Missing, v.Box.Missing) {
+	if v.Told.Effective != v.Box.Effective || !slices.Equal(v.Told.Missing, v.Box.Missing) {
 		t.Errorf("doctor says %+v, status %+v", v.Told, v.Box)
 	}
 	for name, problem := range v.Said {
-		if problem == "" && !holdings[name].at(v.Box.Got) {
-			t.Errorf("%s works at %s, which keeps it from that", name, v.Box.Got)
+		if problem == "" && !holdings[name].at(v.Box.Effective) {
+			t.Errorf("%s works at %s, which keeps it from that", name, v.Box.Effective)
 		}
 	}
 }
@@ -743,20 +751,20 @@ func playRefused() {
 // The first start finds out whether there are namespaces: where they are refused the plugin is started without, and
 // told to have what is left, as on a machine that is known to have none.
 func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
-	for name, refuse := range map[string]*proctree.Restrictions{"as it is": nil,
-		"refused": {NoNewPrivileges: true, NoKernel: true}} {
+	for name, refuse := range map[string]proctree.Sandbox{"as it is": {},
+		"refused": {NoNewPrivileges: true, NoRareCalls: true}} {
 		t.Run(name, func(t *testing.T) {
-			m, containment := sandbox.Machine(), "pid-namespace"
-			if refuse != nil && !m.Seccomp {
+			m, containment := proctree.DetectCapabilities(), "pid-namespace"
+			if refuse.NoRareCalls && !m.Seccomp {
 				t.Log("nothing refuses here")
-				refuse = nil
+				refuse = proctree.Sandbox{}
 			}
-			if m.Namespaces = m.Namespaces && refuse == nil; !m.Namespaces {
+			if m.Namespaces = m.Namespaces && !refuse.NoRareCalls; !m.Namespaces {
 				containment = "process-tree"
 			}
 			var out bytes.Buffer
 			c := proctree.Cmd{Path: os.Args[0], Env: append(os.Environ(), "PLAY=refused", "RUN="+shortDir(t)), Stdout: &out,
-				Stderr: &out, Restrict: refuse}
+				Stderr: &out, Sandbox: refuse}
 			if exit, err := c.Run(t.Context()); err != nil || exit.Code != 0 {
 				t.Fatalf("%v, %v: %s", exit, err, out.String())
 			}
@@ -768,7 +776,7 @@ func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
 				if err := json.Unmarshal(append(slices.Clone(text), '}'), &got); err != nil || string(contained) != containment {
 					t.Fatalf("%s: %v", line, err)
 				}
-				if got.Got != want.Got || len(got.Missing) != len(want.Missing) {
+				if got.Effective != want.Effective || len(got.Missing) != len(want.Missing) {
 					t.Errorf("got %+v, want %+v", got, want)
 				}
 			}
@@ -782,17 +790,17 @@ func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
 // What a start beside this one finds out does not make half of its sandbox one for another machine.
 func TestAStartLooksAtTheMachineOnce(t *testing.T) {
 	s, looks := supervisor(t), 0
-	s.capabilities = func() sandbox.Means {
+	s.capabilities = func() proctree.Capabilities {
 		looks++
-		return sandbox.Means{Stage: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: looks == 1}
+		return proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: looks == 1}
 	}
 	spec := playing("good", "good")
 	spec.Sandbox = sandbox.Spec{Write: []string{shortDir(t)}}
-	how, err := s.prepareSandbox(spec, os.Args[0], sandbox.Folders{Temp: t.TempDir()}, nil, s.pluginPrograms)
+	how, err := s.prepareSandbox(spec, sandbox.Program{Path: os.Args[0], Temp: t.TempDir()}, s.pluginPrograms)
 	cmd := how.Command("")
-	if err != nil || looks != 1 || !cmd.Namespace || !cmd.Restrict.NoInterference ||
-		!slices.Contains(cmd.Restrict.Write, sandbox.SharedMemory) {
-		t.Errorf("after %d looks: %v, %+v", looks, err, cmd.Restrict)
+	box := cmd.Sandbox
+	if err != nil || looks != 1 || !box.Namespaces || !box.NoInterference || !slices.Contains(box.Write, sandbox.SharedMemory) {
+		t.Errorf("after %d looks: %v, %+v", looks, err, box)
 	}
 }
 
@@ -800,7 +808,7 @@ func TestAStartLooksAtTheMachineOnce(t *testing.T) {
 // is a script that only does what every wrapper must.
 func bubblewrap(t *testing.T, p prey) (command []string, genuine bool) {
 	t.Helper()
-	if path := sandbox.Machine().Bubblewrap; path != "" {
+	if path, err := exec.LookPath("bwrap"); err == nil {
 		bwrap := []string{"bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc",
 			"/proc",
 			"--bind", p.Inside, p.Inside, "--bind", "{tmp_dir}", "{tmp_dir}", "--bind", "{socket_dir}", "{socket_dir}", "--"}
@@ -819,7 +827,7 @@ func TestWrapper(t *testing.T) {
 	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Wrapper: wrapper}))
 	var said map[string]string
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
-	if s := proc.Status().Sandbox; s.Got != sandbox.Container || s.Wrapper != wrapper[0] {
+	if s := proc.Status().Sandbox; s.Effective != sandbox.Container || s.Wrapper != wrapper[0] {
 		t.Errorf("the status says %+v", s)
 	}
 	for _, name := range []string{"write inside", "write to TMPDIR", "own unix socket", "run a shell"} {
@@ -847,10 +855,10 @@ func TestWrapperWithinALevel(t *testing.T) {
 		attacker(p, sandbox.Spec{Level: sandbox.Confined, Wrapper: []string{"/usr/bin/env", "MORE=1"}}))
 	var said map[string]string
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
-	if s := proc.Status().Sandbox; s.Asked != sandbox.Confined || s.Wrapper != "/usr/bin/env" {
+	if s := proc.Status().Sandbox; s.Requested != sandbox.Confined || s.Wrapper != "/usr/bin/env" {
 		t.Errorf("the status says %+v", s)
 	}
-	if holds := sandbox.Machine().Landlock > 0; (said["create outside"] == "") == holds {
+	if holds := proctree.DetectCapabilities().Landlock > 0; (said["create outside"] == "") == holds {
 		t.Errorf("with Landlock: %t; outside: %q", holds, said["create outside"])
 	}
 }

@@ -155,7 +155,7 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 		}
 	}()
 	r := &runner{ctx: ctx, spec: spec, supervisor: s, generation: g, log: s.log.With("plugin", spec.Name),
-		prepared: func(how sandbox.Stage) { g.confinement, g.sandboxHint = &how.Confinement, how.Hint }}
+		prepared: func(how sandbox.Prepared) { g.confinement, g.sandboxHint = &how.Confinement, how.Hint }}
 	config := &goplugin.ClientConfig{
 		HandshakeConfig:  wire.Handshake,
 		VersionedPlugins: map[int]goplugin.PluginSet{1: client.PluginSet()},
@@ -334,7 +334,7 @@ type runner struct {
 	supervisor *Supervisor
 	generation *generation
 	log        *slog.Logger
-	prepared   func(sandbox.Stage) // before a launch
+	prepared   func(sandbox.Prepared) // before a launch
 
 	env       []string
 	token     string // authenticates the host to the plugin
@@ -391,8 +391,8 @@ func (r *runner) launch() (c *child, stdout *os.File, err error) {
 
 func (r *runner) launchIn(temp string) (*child, *os.File, error) {
 	s := r.supervisor
-	how, err := s.prepareSandbox(r.spec, r.generation.program, sandbox.Folders{Temp: temp, Socket: r.socketDir},
-		environment(r.spec, temp, r.env), s.pluginPrograms)
+	p := sandbox.Program{Path: r.generation.program, Env: environment(r.spec, temp, r.env), Temp: temp, Socket: r.socketDir}
+	how, err := s.prepareSandbox(r.spec, p, s.pluginPrograms)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -402,10 +402,10 @@ func (r *runner) launchIn(temp string) (*child, *os.File, error) {
 		how.Release()
 		return nil, nil, err
 	}
-	if got := how.Confinement; got.Got != got.Asked {
+	if got := how.Confinement; got.Effective != got.Requested {
 		s.log.Warn("plugin runs at a lower sandbox level than requested", "plugin", r.spec.Name, "requested",
-			string(got.Asked),
-			"effective", string(got.Got), "missing", got.Missing)
+			string(got.Requested),
+			"effective", string(got.Effective), "missing", got.Missing)
 	}
 	return c, stdout, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 func dynamic(t *testing.T, config string) *Process {
@@ -364,7 +365,7 @@ func TestAdviceAboutTheSandbox(t *testing.T) {
 			if err != nil || result.Error == nil {
 				t.Fatalf("it gave %+v, %v", result, err)
 			}
-			if sandbox.Machine().Landlock == 0 {
+			if proctree.DetectCapabilities().Landlock == 0 {
 				c.advice = nil // then nothing is kept from it
 			}
 			if got := result.Error.Suggestion; (got == "") != (c.advice == nil) {

@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/binaries"
@@ -25,6 +24,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
 // Options of a Supervisor. The zero value works.
@@ -123,7 +123,7 @@ func New(o Options) (*Supervisor, error) {
 	store := binaries.NewStore(o.BinDir, filepath.Join(run.path, "bin"), log)
 	return &Supervisor{
 		launchContext: launchContext{workdir: workdir, runDir: run, tempDir: temp, stores: []string{store.Dir(), cache.Dir()},
-			protect: o.Protect, hide: o.Hide, reserve: o.Reserve, capabilities: sandbox.Presumed},
+			protect: o.Protect, hide: o.Hide, reserve: o.Reserve, capabilities: proctree.AssumedCapabilities},
 		log: log, binaries: store, cache: cache, offline: o.Offline, onState: o.OnState, removing: map[*Process]struct{}{},
 		reloading: make(chan struct{}, 1), starts: make(chan struct{}, max(4, 2*runtime.NumCPU())),
 	}, nil
@@ -229,66 +229,47 @@ type launchContext struct {
 	protect      []string // see Options.Protect
 	hide         []string // see Options.Hide
 	reserve      []string // see Options.Reserve
-	capabilities func() sandbox.Means
-	lookups      sandbox.Sights
+	capabilities func() proctree.Capabilities
+	lookup       sandbox.PathLookup
 }
 
-// prepareSandbox prepares the sandbox of a plugin whose program is the file at path, with the folders of this start.
-// Others returns the programs of the other plugins.
-func (l *launchContext) prepareSandbox(spec Spec, path string, f sandbox.Folders, env []string,
-	others func() []string) (sandbox.Stage, error) {
-	f.Work = l.workdir
+// prepareSandbox prepares a plugin's program for its sandbox. Others returns the programs of the other plugins.
+func (l *launchContext) prepareSandbox(spec Spec, p sandbox.Program, others func() []string) (sandbox.Prepared, error) {
 	if spec.Sandbox.Require != "" {
-		sandbox.Machine() // so that everything that is missing is known before a start
+		proctree.DetectCapabilities() // so that everything that is missing is known before a start
 	}
-	if spec.Sandbox.Asked() != sandbox.Supervised { // it can keep nothing elsewhere
-		env = append(slices.Clip(env), wire.EnvKeepDir+"="+f.Temp)
+	if spec.Sandbox.Requested() != sandbox.Supervised { // it can keep nothing elsewhere
+		p.Env = append(slices.Clip(p.Env), wire.EnvKeepDir+"="+p.Temp)
 	}
-	how, err := sandbox.Plan{
-		Box: spec.Sandbox, Means: l.capabilities(), // once: a parallel start may find out more
-		Folders: f,
-		Own: func() []sandbox.Sighted {
-			return l.lookups.Places(protectedPlaces([]string{l.runDir.path, l.tempDir.path}, l.stores, l.protect, l.hide,
-				slices.Concat(l.reserve, others())))
+	p.Named, p.Argv = spec.programFile, slices.Clone(spec.Command)
+	h := sandbox.Host{
+		Workdir: l.workdir, Capabilities: l.capabilities(), // once: a parallel start may find out more
+		Lookup: &l.lookup, Notes: l.runDir.path,
+		Paths: func() sandbox.Paths {
+			return sandbox.Paths{
+				ReadOnly: l.protect, Reserved: slices.Concat(l.reserve, others()), Masked: l.hide,
+				Stores: l.stores, Private: []string{l.runDir.path, l.tempDir.path},
+			}
 		},
-		Notes: l.runDir.path,
-	}.Build(sandbox.Program{Named: spec.programFile, Path: path, Argv: slices.Clone(spec.Command), Env: env})
+	}
+	prepared, err := h.Prepare(spec.Sandbox, p)
 	if err != nil {
-		return how, &invalidError{err}
+		return prepared, &invalidError{err}
 	}
-	return how, nil
+	return prepared, nil
 }
 
-// protectedPlaces are the paths of toolhost and its plugins, by how they are protected.
-func protectedPlaces(runDirs, stores, protect, hide, reserve []string) (out []sandbox.Place) {
-	add := func(kind sandbox.Kind, paths ...string) {
-		for _, path := range paths {
-			out = append(out, sandbox.Place{Path: path, Kind: kind})
-		}
-	}
-	add(sandbox.Private, runDirs...)
-	add(sandbox.Made, stores...)
-	add(sandbox.Reserved, reserve...)
-	add(sandbox.Unseen, hide...)
-	for _, path := range protect {
-		kind := sandbox.Found
-		if strings.HasSuffix(path, "/") {
-			kind = sandbox.Hollow
-		}
-		add(kind, filepath.Clean(path))
-	}
-	return out
-}
-
-// Confine reports the sandbox that a plugin would get on a machine, without a start. It fails if a start would be
-// refused.
-func (o Options) Confine(spec Spec, m sandbox.Means) (sandbox.Confinement, error) {
+// Confine reports the sandbox that a plugin would get on a machine, without a start. It fails if a start would be refused.
+func (o Options) Confine(spec Spec, m proctree.Capabilities) (sandbox.Confinement, error) {
 	workdir, err := filepath.Abs(o.Workdir)
 	if err != nil {
 		return sandbox.Confinement{}, err
 	}
-	places := protectedPlaces([]string{chooseRunBase(o.RunDir), chooseRunBase(cmp.Or(o.RunDir, os.TempDir()))},
-		[]string{binaries.NewStore(o.BinDir, "", nil).Dir(), o.CacheDir}, o.Protect, o.Hide, o.Reserve)
-	return sandbox.Plan{Box: spec.Sandbox, Means: m, Folders: sandbox.Folders{Work: workdir},
-		Own: func() []sandbox.Sighted { return new(sandbox.Sights).Places(places) }}.Confine()
+	paths := sandbox.Paths{
+		ReadOnly: o.Protect, Reserved: o.Reserve, Masked: o.Hide,
+		Stores:  []string{binaries.NewStore(o.BinDir, "", nil).Dir(), o.CacheDir},
+		Private: []string{chooseRunBase(o.RunDir), chooseRunBase(cmp.Or(o.RunDir, os.TempDir()))},
+	}
+	h := sandbox.Host{Workdir: workdir, Capabilities: m, Paths: func() sandbox.Paths { return paths }}
+	return h.Evaluate(spec.Sandbox)
 }

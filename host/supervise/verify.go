@@ -82,8 +82,7 @@ func (s Spec) inspectFile() (path, sum string, inPlace bool, err error) {
 // Verify checks, without a start, that the plugin may be started, and that its program and interpreters exist, can be
 // changed only by this user and root, and have the checksums of the spec and its lock.
 func (s Spec) Verify() error {
-	plan := sandbox.Plan{Box: s.Sandbox, Folders: sandbox.Folders{Work: s.Dir}}
-	if err := errors.Join(s.checkLock(), plan.Check()); err != nil {
+	if err := errors.Join(s.checkLock(), sandbox.Host{Workdir: s.Dir}.CheckFolders(s.Sandbox)); err != nil {
 		return err
 	}
 	if err := s.checkScript(); err != nil {

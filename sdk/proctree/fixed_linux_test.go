@@ -79,8 +79,8 @@ func TestFixedFiles(t *testing.T) {
 			}
 			dir := fixedFolder(t)
 			c, out := script("(" + change + ") 2>&1 && echo it works; cat .git/hooks/post settings tools/bin/lint; echo free > free; cat free; mkdir new && mv new newer && rmdir newer")
-			c.Dir, c.Namespace = dir, true
-			c.Fixed, c.ReadOnly = in(dir, "tools"), in(dir, ".git", "tools/bin", "settings")
+			c.Dir, c.Sandbox.Namespaces = dir, true
+			c.Sandbox.Pinned, c.Sandbox.ReadOnly = in(dir, "tools"), in(dir, ".git", "tools/bin", "settings")
 			exit := mustRun(t, c)
 			if !strings.HasSuffix(out.String(), "oldoldoldfree\n") || strings.Contains(out.String(), "it works") || exit.Code != 0 {
 				t.Errorf("exit %v, output %q", exit, out)
@@ -94,14 +94,15 @@ func TestFixedFiles(t *testing.T) {
 
 // Who may open files by handle gets at them by the folder that they are in, under the mounts.
 func TestFixedFilesByHandle(t *testing.T) {
-	if !allowed(t) || Offered().Landlock == 0 {
+	if !allowed(t) || kernelCapabilities().Landlock == 0 {
 		return // root keeps all capabilities
 	}
 	dir := fixedFolder(t)
 	c, out := script(`exec "$1"`, self(t))
 	c.Dir, c.Env = dir, append(os.Environ(), roleVar+"=handle")
-	c.Namespace, c.ReadOnly, c.Restrict = true, in(dir, ".git"), all(dir)
-	c.Restrict.Reads, c.Restrict.NoKernel, c.Restrict.NoSockets = false, false, false
+	c.Sandbox = all(dir)
+	c.Sandbox.Namespaces, c.Sandbox.ReadOnly = true, in(dir, ".git")
+	c.Sandbox.RestrictReads, c.Sandbox.NoRareCalls, c.Sandbox.NoSockets = false, false, false
 	if mustRun(t, c); out.String() != "operation not permitted\n" && out.String() != "operation not supported\n" { // by the file system
 		t.Errorf("output %q", out)
 	}
@@ -133,14 +134,15 @@ func TestFixedFolderToStartIn(t *testing.T) {
 	dir := fixedFolder(t)
 	t.Chdir(filepath.Join(dir, ".git"))
 	c, out := script("echo new > hooks/post; cat hooks/post")
-	c.Namespace, c.ReadOnly = true, in(dir, ".git")
+	c.Sandbox.Namespaces, c.Sandbox.ReadOnly = true, in(dir, ".git")
 	c.Stderr = nil
 	if mustRun(t, c); out.String() != "old" {
 		t.Errorf("output %q", out)
 	}
 }
 
-// Nor does it matter that one cannot come back to the folder that this process is in, if the program is to be elsewhere.
+// Nor does it matter that one cannot come back to the folder that this process is in, if the program is to be
+// elsewhere.
 func TestFixedFolderLeftBehind(t *testing.T) {
 	if !allowed(t) {
 		return
@@ -155,7 +157,7 @@ func TestFixedFolderLeftBehind(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Chmod(behind, 0o755) })
 	c, out := script("pwd")
-	c.Namespace, c.ReadOnly, c.Dir = true, in(dir, ".git"), dir
+	c.Sandbox.Namespaces, c.Sandbox.ReadOnly, c.Dir = true, in(dir, ".git"), dir
 	if mustRun(t, c); out.String() != dir+"\n" {
 		t.Errorf("output %q", out)
 	}
@@ -164,7 +166,7 @@ func TestFixedFolderLeftBehind(t *testing.T) {
 	}
 	c.Dir = ""
 	_, err := c.Run(bounded(t))
-	if e, ok := errors.AsType[*RestrictionError](err); !ok || e.Errno != syscall.EACCES || !strings.HasSuffix(e.Call, `/closed/here"`) {
+	if e, ok := errors.AsType[*SandboxError](err); !ok || e.Errno != syscall.EACCES || !strings.HasSuffix(e.Call, `/closed/here"`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -184,10 +186,10 @@ func TestFixedFoldersBelowEachOther(t *testing.T) {
 	}
 	for _, readOnly := range []bool{false, true} {
 		c, out := script("mv -T a b; rmdir $1; echo new > $1/file && cat $1/file", deepest)
-		c.Dir, c.Namespace, c.Fixed, c.Stderr = dir, true, paths, nil
+		c.Dir, c.Sandbox.Namespaces, c.Sandbox.Pinned, c.Stderr = dir, true, paths, nil
 		want := "new\n"
 		if readOnly {
-			c.ReadOnly, want = paths, ""
+			c.Sandbox.ReadOnly, want = paths, ""
 		}
 		if mustRun(t, c); out.String() != want {
 			t.Errorf("read-only %t: output %q, want %q", readOnly, out, want)
@@ -210,12 +212,12 @@ func TestHiddenFiles(t *testing.T) {
 			c, out := script(`cat record; exec 3<record && flock -n 3 && echo locked; echo more 2>/dev/null >>record
 rm -f record 2>/dev/null || mv record other 2>/dev/null || ln record other 2>/dev/null || echo stays`)
 			c.Dir = filepath.Join(dir, above)
-			c.Namespace, c.Hidden = true, []string{record}
+			c.Sandbox.Namespaces, c.Sandbox.Masked = true, []string{record}
 			switch above {
 			case "tools":
-				c.Fixed = in(dir, above)
+				c.Sandbox.Pinned = in(dir, above)
 			case ".git":
-				c.ReadOnly = in(dir, above)
+				c.Sandbox.ReadOnly = in(dir, above)
 			}
 			file, err := os.Open(record)
 			if err != nil {
@@ -250,7 +252,7 @@ func TestFixedInsideOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Stdin, c.Dir, c.Namespace, c.ReadOnly = in1, dir, true, in(dir, ".git", "settings")
+	c.Stdin, c.Dir, c.Sandbox.Namespaces, c.Sandbox.ReadOnly = in1, dir, true, in(dir, ".git", "settings")
 	run := begin(bounded(t), c)
 	o.await(t, patience, "ready\n")
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, ".git/hooks/post"), []byte("mine"), 0o600), os.RemoveAll(filepath.Join(dir, "settings"))); err != nil {
@@ -266,14 +268,14 @@ func TestFixedInsideOnly(t *testing.T) {
 
 // A kernel without the calls that it takes says so in advance, and starts nothing that needs them.
 func TestFixedFilesOnOldKernels(t *testing.T) {
-	if !allowed(t) || !Offered().Filters {
+	if !allowed(t) || !kernelCapabilities().Seccomp {
 		return
 	}
 	dir := fixedFolder(t)
 	c, out := script(`exec "$1" "$2"`, self(t), in(dir, "settings")[0])
 	c.Env = append(os.Environ(), roleVar+"=old kernel")
-	if mustRun(t, c); out.String() != "offered false, function not implemented, <nil>\n" || !Offered().Fixed {
-		t.Errorf("output %q; offered here: %t", out, Offered().Fixed)
+	if mustRun(t, c); out.String() != "offered false, function not implemented, <nil>\n" || kernelCapabilities().NoReadOnlyMounts {
+		t.Errorf("output %q; offered here: %t", out, !kernelCapabilities().NoReadOnlyMounts)
 	}
 }
 
@@ -291,12 +293,12 @@ func init() {
 		_, _, _ = unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
 		run := func(readOnly ...string) error {
 			c := Command("/bin/true")
-			c.Namespace, c.ReadOnly = true, readOnly
+			c.Sandbox.Namespaces, c.Sandbox.ReadOnly = true, readOnly
 			_, err := c.Run(context.Background())
 			return err
 		}
-		refused, _ := errors.AsType[*RestrictionError](run(os.Args[1]))
-		fmt.Printf("offered %t, %v, %v\n", Offered().Fixed, refused.Unwrap(), run())
+		refused, _ := errors.AsType[*SandboxError](run(os.Args[1]))
+		fmt.Printf("offered %t, %v, %v\n", !kernelCapabilities().NoReadOnlyMounts, refused.Unwrap(), run())
 	}
 }
 
@@ -316,14 +318,14 @@ func TestFixedMistakes(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			for _, as := range []func(c *Cmd, paths []string){
-				func(c *Cmd, paths []string) { c.Fixed = paths },
-				func(c *Cmd, paths []string) { c.ReadOnly = paths },
-				func(c *Cmd, paths []string) { c.Hidden = paths },
+				func(c *Cmd, paths []string) { c.Sandbox.Pinned = paths },
+				func(c *Cmd, paths []string) { c.Sandbox.ReadOnly = paths },
+				func(c *Cmd, paths []string) { c.Sandbox.Masked = paths },
 			} {
 				c, _ := script("true")
-				c.Namespace = name != "not allowed"
+				c.Sandbox.Namespaces = name != "not allowed"
 				want := test.want
-				if c.Namespace && Namespaces() != nil {
+				if c.Sandbox.Namespaces && Namespaces() != nil {
 					want = ErrNamespace
 				}
 				as(c, in(dir, test.path))
@@ -331,7 +333,7 @@ func TestFixedMistakes(t *testing.T) {
 				if e, ok := errors.AsType[*StartError](err); !ok || !errors.Is(err, want) {
 					t.Errorf("%v, %v; want %v", e, err, want)
 				}
-				if e, ok := errors.AsType[*RestrictionError](err); ok && e.Call != "mounting "+strconv.Quote(in(dir, test.path)[0]) {
+				if e, ok := errors.AsType[*SandboxError](err); ok && e.Call != "mounting "+strconv.Quote(in(dir, test.path)[0]) {
 					t.Errorf("it is about %q", e.Call)
 				}
 			}

@@ -95,7 +95,7 @@ func seenIPC(t *testing.T, key int, namespace bool) string {
 	t.Helper()
 	var out strings.Builder
 	c := Command(self(t), strconv.Itoa(key))
-	c.Namespace, c.Env, c.Stdout = namespace, append(os.Environ(), roleVar+"=ipc"), &out
+	c.Sandbox.Namespaces, c.Env, c.Stdout = namespace, append(os.Environ(), roleVar+"=ipc"), &out
 	mustRun(t, c)
 	return out.String()
 }
@@ -136,7 +136,7 @@ func TestNamespaceShowsItsOwnQueues(t *testing.T) {
 		want = "shown\n"
 	}
 	c, out := script("grep -q ' /dev/mqueue mqueue ' /proc/mounts && echo shown; ls -A /dev/mqueue 2>/dev/null")
-	c.Namespace = true
+	c.Sandbox.Namespaces = true
 	mustRun(t, c)
 	if out.String() != want {
 		t.Errorf("it sees %q, want %q", out, want)

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 func playHost() {
 	c := Command("sh", "-c", os.Args[1])
 	c.Env = append(os.Environ(), roleVar+"=") // the script sets it anew where it needs to
-	c.Namespace = os.Getenv(namespaceVar) != "" && Namespaces() == nil
+	c.Sandbox.Namespaces = os.Getenv(namespaceVar) != "" && Namespaces() == nil
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	exit, err := c.Run(context.Background())
 	fmt.Println("host done:", exit, err)
@@ -50,8 +50,8 @@ func self(t *testing.T) string {
 	return path
 }
 
-// patience is how long a test waits for what is bound to come. Only one that fails waits so long: it is for machines that
-// are far too busy.
+// patience is how long a test waits for what is bound to come. Only one that fails waits so long: it is for machines
+// that are far too busy.
 const patience = 30 * time.Second
 
 // bounded is a context for one run. A test that reaches its end has failed.

@@ -20,35 +20,34 @@ import (
 )
 
 // Namespaces is nil if the system allows a process namespace with its own /proc to this
-// process, else it says why not, in an [ErrNamespace]. If no run has found that out yet it tries,
-// in some milliseconds; later calls have the same answer, unless it could not even try.
+// process, else why not, as an [ErrNamespace]. If no run has found that out yet it tries,
+// in some milliseconds; later calls return the same, unless it could not even try.
 func Namespaces() error {
 	trying.Lock()
 	defer trying.Unlock()
-	if learned.known() {
+	if namespaceRefusal.first.Load() != nil {
 		return NamespacesRefused()
 	}
 	return tryNamespace()
 }
 
-// NamespacesRefused is what Namespaces says as far as that is known: nil also if nobody has tried.
-func NamespacesRefused() error { return learned.get() }
+// NamespacesRefused is what Namespaces returns as far as that is known: nil also if no run has tried.
+func NamespacesRefused() error { return namespaceRefusal.get() }
 
 // trying is held during a try, so that there is one.
 var trying sync.Mutex
 
-// learned is whether the system allows namespaces: the first answer stays.
-var learned answer
+// namespaceRefusal is why the system allows no namespaces, and mountsRefusal why it allows no read-only mounts in
+// them. Both are found out by any run; the first result stays.
+var namespaceRefusal, mountsRefusal refusalCache
 
-type answer struct{ said atomic.Pointer[error] }
+type refusalCache struct{ first atomic.Pointer[error] }
 
-func (a *answer) known() bool { return a.said.Load() != nil }
+func (r *refusalCache) set(refusal error) { r.first.CompareAndSwap(nil, &refusal) }
 
-func (a *answer) learn(refusal error) { a.said.CompareAndSwap(nil, &refusal) }
-
-func (a *answer) get() error {
-	if said := a.said.Load(); said != nil {
-		return *said
+func (r *refusalCache) get() error {
+	if first := r.first.Load(); first != nil {
+		return *first
 	}
 	return nil
 }
@@ -56,14 +55,11 @@ func (a *answer) get() error {
 // tryLimit is how long the try may take.
 const tryLimit = 5 * time.Second
 
-// fixing is whether it allows the mounts that sealed and fixed files take. A refusal is learned from any run, as that of
-// namespaces is.
-var fixing answer
-
-// tryNamespace starts a launcher in a sealed namespace with a program that cannot exist: all
-// that can be refused comes before that, and is learned as from any run.
+// tryNamespace starts a launcher in a read-only namespace with a program that cannot exist: all that can be refused
+// comes before that, and is remembered as from any run.
 func tryNamespace() error {
-	t, err := start(program{name: "nothing", path: os.DevNull + "/nothing", namespace: true, sealed: launcher.CanFix()}, [3]*os.File{})
+	t, err := start(program{name: "nothing", path: os.DevNull + "/nothing",
+		sandbox: Sandbox{Namespaces: true, ReadOnlyRoot: launcher.CanMountReadOnly()}}, [3]*os.File{})
 	if err != nil {
 		return refusal(err)
 	}
@@ -72,44 +68,46 @@ func tryNamespace() error {
 		within(t.done, tryLimit)
 	}
 	_, err = t.result()
-	if within(t.done, 0) && (t.report.Failed == "exec" || t.report.Failed == "fix") {
+	if within(t.done, 0) && (t.report.Failed == "exec" || t.report.Failed == "protect") {
 		return nil
 	}
 	return refusal(err)
 }
 
-// refused makes an error of a start that the system has refused, and remembers if it was for the
-// namespace. What may be otherwise the next time, such as too many processes, is no answer.
+// refused makes an error of a start that the system has refused, and remembers it if it was for the
+// namespace. What may change until the next time, such as too many processes, is not remembered.
 func (t *tree) refused(reason string, err error) *StartError {
 	switch {
-	case !t.program.namespace:
+	case !t.program.sandbox.Namespaces:
 		return &StartError{t.name, reason, err}
-	case passing(err):
+	case temporary(err):
 		return &StartError{t.name, reason + hint(err), err}
 	}
 	no := refusal(&StartError{t.name, reason, err})
-	learned.learn(no)
+	namespaceRefusal.set(no)
 	return &StartError{t.name, no.Error(), no}
 }
 
-// unfixed remembers a failure to fix files that is not about one of them: the system lets nobody mount so.
-func (t *tree) unfixed() *StartError {
-	err := t.program.unrestricted(t.report.Call, t.report.Errno)
+// mountError remembers a failure to mount that is not about one path: the system allows no such mounts.
+func (t *tree) mountError() *StartError {
+	err := t.program.sandboxError(t.report.Call, t.report.Errno)
 	for _, call := range []string{"mount_setattr ", "open_tree ", "move_mount "} {
-		if strings.HasPrefix(t.report.Call, call) && !passing(t.report.Errno) {
-			fixing.learn(err)
+		if strings.HasPrefix(t.report.Call, call) && !temporary(t.report.Errno) {
+			mountsRefusal.set(err)
 		}
 	}
 	return err
 }
 
-// passing says whether an error of a start may be otherwise the next time. ENOSPC is that there are too many namespaces.
-func passing(err error) bool {
+// temporary reports whether an error of a start may be gone the next time. ENOSPC is that there are too many
+// namespaces.
+func temporary(err error) bool {
 	is := func(errno syscall.Errno) bool { return errors.Is(err, errno) }
-	return slices.ContainsFunc([]syscall.Errno{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE}, is) || is(syscall.ENOSPC) && !noneAllowed()
+	return is(syscall.EAGAIN) || is(syscall.ENOMEM) || is(syscall.EMFILE) || is(syscall.ENFILE) ||
+		is(syscall.ENOSPC) && !noneAllowed()
 }
 
-// noneAllowed says whether a limit forbids even the first namespace.
+// noneAllowed reports whether a limit forbids even the first namespace.
 func noneAllowed() bool {
 	return slices.ContainsFunc([]string{"user", "pid", "mnt", "ipc"}, func(kind string) bool {
 		limit, err := os.ReadFile("/proc/sys/user/max_" + kind + "_namespaces")
@@ -117,7 +115,7 @@ func noneAllowed() bool {
 	})
 }
 
-// refusal says what an error of a start in a namespace means.
+// refusal translates an error of a start in a namespace.
 func refusal(err error) error {
 	if errors.Is(err, ErrNamespace) {
 		return errors.Unwrap(err) // of the StartError
@@ -132,7 +130,7 @@ func refusal(err error) error {
 	return fmt.Errorf("%w: %w%s", ErrNamespace, err, cause)
 }
 
-// hint says what may be behind an error of a start in a namespace.
+// hint is what may be the cause of an error of a start in a namespace.
 func hint(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
@@ -140,14 +138,15 @@ func hint(err error) string {
 	case errors.Is(err, syscall.EINVAL):
 		return "; the kernel was built without namespaces for users, processes or IPC"
 	case errors.Is(err, syscall.EPERM):
-		return "; a container that masks parts of /proc forbids it, or a setting such as kernel.apparmor_restrict_unprivileged_userns"
+		return "; a container that masks parts of /proc forbids it, or a setting such as" +
+			" kernel.apparmor_restrict_unprivileged_userns"
 	}
 	return ""
 }
 
-// enclose has the launcher start as the first process of its own namespaces. A user
+// addNamespaces makes the launcher the first process of its own namespaces. A user
 // namespace, which is what allows that to ordinary users, keeps their user and group.
-func enclose(sys *syscall.SysProcAttr) {
+func addNamespaces(sys *syscall.SysProcAttr) {
 	sys.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC
 	uid, gid := os.Geteuid(), os.Getegid()
 	if uid == 0 {
@@ -159,7 +158,7 @@ func enclose(sys *syscall.SysProcAttr) {
 	sys.AmbientCaps = launcher.NamespaceCapabilities
 }
 
-// outside gives our number of a child of the launcher that has another in there, or 0.
+// outside returns our number of a child of the launcher that has another in there, or 0.
 func (t *tree) outside(inner int) int {
 	for _, pid := range launcher.Children(t.proc.Pid) {
 		if innerPID(pid) == inner {
@@ -184,7 +183,7 @@ func innerPID(pid int) int {
 
 // leftPIDs names the processes that do not die, by the numbers that they have here.
 func (t *tree) leftPIDs() string {
-	if !t.program.namespace {
+	if !t.program.sandbox.Namespaces {
 		return t.report.PIDs
 	}
 	var texts []string

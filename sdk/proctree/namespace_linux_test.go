@@ -16,6 +16,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -29,7 +30,7 @@ func allowed(t *testing.T) bool {
 	}
 	t.Logf("this machine has none: %v", err)
 	c, out := script("echo ran")
-	c.Namespace = true
+	c.Sandbox.Namespaces = true
 	if _, err := c.Run(bounded(t)); !errors.Is(err, ErrNamespace) || out.Len() > 0 {
 		t.Errorf("%v, output %q", err, out)
 	}
@@ -44,7 +45,7 @@ func isolated(t *testing.T, ctx context.Context) (o *outlet, run *outcome, progr
 	c := Command("sh", "-c", everything(), self(t))
 	o.attach(c)
 	started := make(chan int, 1)
-	c.Namespace, c.Started, c.Grace = true, func(pid int) { started <- pid }, 20*time.Millisecond
+	c.Sandbox.Namespaces, c.Started, c.Grace = true, func(pid int) { started <- pid }, 20*time.Millisecond
 	run = begin(ctx, c)
 	o.await(t, patience, "all started\n")
 	program = <-started
@@ -107,7 +108,7 @@ func TestNamespaceNumbers(t *testing.T) {
 	}
 	var pid, inner int
 	c, out := script("echo $$ $PPID; set -- /proc/[0-9]*; echo $#; cat /proc/1/comm; readlink /proc/self/ns/pid; ls -x /proc/$$/fd")
-	c.Namespace, c.Started = true, func(n int) { pid, inner = n, innerPID(n) }
+	c.Sandbox.Namespaces, c.Started = true, func(n int) { pid, inner = n, innerPID(n) }
 	mustRun(t, c)
 	lines := strings.Split(out.String(), "\n")
 	if pid < 2 || lines[0] != fmt.Sprintf("%d 1", inner) || lines[1] != "2" || lines[2] != "toolhost-launch" {
@@ -127,7 +128,7 @@ func TestNamespaceHoldsSignals(t *testing.T) {
 		return
 	}
 	c, out := script("kill -KILL 1; kill -STOP 1; kill -KILL \"$1\" 2>/dev/null || echo nobody; exit 3", fmt.Sprint(os.Getpid()))
-	c.Namespace = true
+	c.Sandbox.Namespaces = true
 	if exit := mustRun(t, c); exit.Code != 3 || out.String() != "nobody\n" {
 		t.Errorf("exit %v, output %q", exit, out)
 	}
@@ -147,7 +148,7 @@ func TestNamespaceMemory(t *testing.T) {
 	defer os.Remove(outside.Name())
 	_ = outside.Close()
 	c, out := script(`ls /dev/shm; echo kept > "$1" && cat "$1"; stat -c %a /dev/shm`, outside.Name())
-	c.Namespace = true
+	c.Sandbox.Namespaces = true
 	mustRun(t, c)
 	if text, err := os.ReadFile(outside.Name()); err != nil || len(text) > 0 || out.String() != "kept\n1777\n" {
 		t.Errorf("inside: %q; outside: %q, %v", out, text, err)
@@ -174,7 +175,7 @@ func TestNamespaceKeepsItsLauncher(t *testing.T) {
 		return
 	}
 	c := Command(self(t))
-	c.Namespace, c.Env = true, append(os.Environ(), roleVar+"=signals")
+	c.Sandbox.Namespaces, c.Env = true, append(os.Environ(), roleVar+"=signals")
 	if exit := mustRun(t, c); exit.Code != 7 {
 		t.Error(exit)
 	}
@@ -191,13 +192,13 @@ func TestNamespaceKeepsTheRest(t *testing.T) {
 		{"signals", "grep Sig..n /proc/self/status; grep SigBlk /proc/self/status"},
 		{"environment", "exec env"},
 		{"umask and limits", "umask; ulimit -a"},
-		{"mounts", "cut -d' ' -f 2 /proc/mounts | grep -v -e ^/proc -e ^/dev/shm -e ^/dev/mqueue | sort"},
+		{"mounts", "cut -d' ' -f 2 /proc/mounts | grep -v -e ^/proc -e ^/dev/shm -e ^/dev/mqueue -e ^/dev/pts | sort"},
 		{"own file", "f=$(mktemp) && stat -c '%u %g' $f && rm $f"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c, out := script(test.script)
-			c.Namespace, c.Dir = true, "/tmp"
+			c.Sandbox.Namespaces, c.Dir = true, "/tmp"
 			mustRun(t, c)
 			ours := exec.Command("sh", "-c", test.script, "sh")
 			ours.Dir = "/tmp"
@@ -219,7 +220,7 @@ func TestNamespaceCapabilities(t *testing.T) {
 	}
 	const show = "grep ^Cap /proc/self/status"
 	c, out := script(show)
-	c.Namespace = true
+	c.Sandbox.Namespaces = true
 	mustRun(t, c)
 	want := ""
 	for _, set := range []string{"Inh", "Prm", "Eff", "Bnd", "Amb"} {
@@ -234,13 +235,51 @@ func TestNamespaceCapabilities(t *testing.T) {
 	}
 }
 
+// Terminals are the namespace's own: those of the user are out of reach, and new ones can be made within a sandbox.
+func TestNamespaceHasTerminalsOfItsOwn(t *testing.T) {
+	terminals, err := os.ReadDir("/dev/pts")
+	if !allowed(t) || err != nil || len(terminals) == 0 {
+		t.Logf("this system has no terminals: %v", err)
+		return
+	}
+	var out bytes.Buffer
+	c := Command(self(t))
+	c.Env, c.Stdout, c.Stderr, c.Sandbox = append(os.Environ(), roleVar+"=terminals"), &out, &out, all(t.TempDir())
+	c.Sandbox.Namespaces = true
+	c.Sandbox.Write = append(c.Sandbox.Write, "/dev/ptmx", "/dev/pts")
+	if mustRun(t, c); out.String() != "[ptmx] [0 ptmx] /dev/pts/0 <nil>\n" {
+		t.Errorf("it says %s", out.String())
+	}
+}
+
+func init() {
+	roles["terminals"] = func() {
+		names := func() (names []string) {
+			all, _ := os.ReadDir("/dev/pts")
+			for _, e := range all {
+				names = append(names, e.Name())
+			}
+			return names
+		}
+		before := names()
+		ours, theirs, err := pty.Open()
+		if err != nil {
+			fmt.Println(before, err)
+			return
+		}
+		defer ours.Close()
+		defer theirs.Close()
+		fmt.Println(before, names(), theirs.Name(), err)
+	}
+}
+
 func TestNamespaceWithTerminal(t *testing.T) {
 	if !allowed(t) {
 		return
 	}
 	out := &trigger{text: "none", do: func() {}}
 	c := Command("sh", "-c", "test -t 0 && stty size </dev/tty && exit 4")
-	c.Namespace, c.Terminal, c.Stdout = true, &Size{Columns: 80, Rows: 24}, out
+	c.Sandbox.Namespaces, c.Terminal, c.Stdout = true, &Size{Columns: 80, Rows: 24}, out
 	if exit := mustRun(t, c); exit.Code != 4 || out.String() != "24 80\r\n" {
 		t.Errorf("exit %v, output %q", exit, out)
 	}
@@ -256,7 +295,7 @@ func TestNamespaceWithinNamespace(t *testing.T) {
 			c, out := script(`sleep 1000 & p=$!
 PROCTREE_ROLE=host PROCTREE_NAMESPACE=`+asks+` "$1" 'setsid sleep 1001 & (sleep 1002 &) ; sleep 1003 & exit 5'
 for x in /proc/[0-9]*/cmdline; do tr '\0' ' ' <$x; echo; done | grep '^sleep'; kill $p`, self(t))
-			c.Namespace = true
+			c.Sandbox.Namespaces = true
 			if exit := mustRun(t, c); exit.Code != 0 || out.String() != "host done: exit code 5 <nil>\nsleep 1000 \n" {
 				t.Errorf("exit %v, output %q", exit, out)
 			}
@@ -264,26 +303,26 @@ for x in /proc/[0-9]*/cmdline; do tr '\0' ' ' <$x; echo; done | grep '^sleep'; k
 	}
 }
 
-// A run whose namespace is refused fails, and the next one knows. One that has been given one shows that they are allowed.
-// Both are learned without a try, in a process of its own.
+// A run whose namespace is refused fails, and the next one knows. One that has been given one shows that they are
+// allowed. Both are learned without a try, in a process of its own.
 func TestNamespacesAreLearned(t *testing.T) {
 	allowedHere := allowed(t)
-	for name, refuse := range map[string]*Restrictions{
-		"allowed":           nil,
-		"no new namespaces": {NoNewPrivileges: true, NoKernel: true},
-		"no mounts":         {NoNewPrivileges: true, ABI: Offered().Landlock, Writes: true, Write: []string{"/"}},
+	for name, refuse := range map[string]Sandbox{
+		"allowed":           {},
+		"no new namespaces": {NoNewPrivileges: true, NoRareCalls: true},
+		"no mounts":         {NoNewPrivileges: true, Landlock: kernelCapabilities().Landlock, RestrictWrites: true, Write: []string{"/"}},
 	} {
-		if refuse != nil && (refuse.NoKernel && !Offered().Filters || refuse.Writes && refuse.ABI == 0) {
+		if refuse.NoRareCalls && !kernelCapabilities().Seccomp || refuse.RestrictWrites && refuse.Landlock == 0 {
 			t.Logf("nothing refuses here: %s", name)
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			c := Command(self(t))
-			c.Env, c.Stdout, c.Stderr, c.Restrict = []string{roleVar + "=learner"}, &out, &out, refuse
+			c.Env, c.Stdout, c.Stderr, c.Sandbox = []string{roleVar + "=learner"}, &out, &out, refuse
 			mustRun(t, c)
 			want := "refused false, then ran true, refused false, then ran true\n"
-			if refuse != nil || !allowedHere {
+			if !refuse.isZero() || !allowedHere {
 				want = "refused false, then ran false, refused true, then ran false\n"
 			}
 			if out.String() != want {
@@ -297,7 +336,7 @@ func init() {
 	roles["learner"] = func() {
 		run := func() bool {
 			c := Command("/bin/true")
-			c.Namespace = true
+			c.Sandbox.Namespaces = true
 			_, err := c.Run(context.Background())
 			if err != nil && (!errors.Is(err, ErrNamespace) || NamespacesRefused() == nil) {
 				fmt.Println(err)
@@ -311,7 +350,7 @@ func init() {
 
 // What may be otherwise the next time is no answer.
 func TestPassingErrorsAreNoRefusal(t *testing.T) {
-	tr := &tree{name: "x", program: program{namespace: true}}
+	tr := &tree{name: "x", program: program{sandbox: Sandbox{Namespaces: true}}}
 	for _, errno := range []syscall.Errno{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
 		if err := tr.refused("fork", errno); errors.Is(err, ErrNamespace) || !errors.Is(err, errno) {
 			t.Errorf("%v", err)
@@ -372,7 +411,7 @@ func init() {
 		holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 		held := holder.Start() == nil
 		c := Command("/bin/true")
-		c.Namespace = true
+		c.Sandbox.Namespaces = true
 		_, err := c.Run(context.Background())
 		fmt.Printf("ran %t, refused %t, ", err == nil, NamespacesRefused() != nil)
 		if held {
@@ -406,7 +445,7 @@ func TestNamespaceStartErrors(t *testing.T) {
 		return
 	}
 	for _, c := range []*Cmd{{Path: "/no/such/program"}, {Path: "/bin/true", Dir: "/no/such/folder"}} {
-		c.Namespace = true
+		c.Sandbox.Namespaces = true
 		_, err := c.Run(bounded(t))
 		if e, ok := errors.AsType[*StartError](err); !ok || !errors.Is(err, syscall.ENOENT) {
 			t.Errorf("%s: %v, %v", c.Path, e, err)
@@ -416,7 +455,7 @@ func TestNamespaceStartErrors(t *testing.T) {
 
 func BenchmarkRunInNamespace(b *testing.B) {
 	c := Command("/bin/true")
-	c.Namespace = true
+	c.Sandbox.Namespaces = true
 	for b.Loop() {
 		if _, err := c.Run(b.Context()); err != nil {
 			b.Fatal(err)

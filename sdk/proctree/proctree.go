@@ -10,9 +10,9 @@
 // executable that imports the package needs no other hook, but must be an
 // ordinary Go program, not a Go library loaded by another one. The launcher
 // adopts the orphans of the tree, and kills all of it when its pipe from this
-// process closes. [Restrictions] that it cannot take upon itself are set up by a
-// stage, this executable once more under the name "toolhost-confine", which then
-// becomes the program.
+// process closes. Parts of a [Sandbox] that it cannot take upon itself are set up by
+// this executable once more, under the name "toolhost-confine", which then becomes
+// the program.
 //
 // The promise has limits. A program that another user owns, such as sudo, can
 // only be killed by root. Work handed to a service (docker, systemd-run, at) was
@@ -21,8 +21,8 @@
 // environment, the variable PROCTREE_ID, unless it has cleared that or changes its
 // pid faster than one can look. A launcher that is stopped (SIGSTOP) is woken when the
 // program or the context ends, or this process dies; one that is stopped again and again
-// is killed in the first two cases, and stays in the last. Kernels before 5.3 do not tell
-// the end of the program. Programs in a process namespace, see [Cmd], cannot stop or kill
+// is killed in the first two cases, and stays in the last. Kernels before 5.3 do not report
+// the end of the program. Programs in a process namespace, see [Sandbox], cannot stop or kill
 // their launcher. The launcher needs to read /proc and refuses to start a
 // program without it.
 //
@@ -59,7 +59,7 @@ type Cmd struct {
 	// Path is the program. Without a slash it is looked up in the absolute
 	// directories of the PATH in Env; a relative path is relative to Dir.
 	Path string
-	// Name is what the program is told that it is called, argv[0]; empty means Path.
+	// Name is argv[0]; empty means Path.
 	Name string
 	// Args are the arguments after the program's name.
 	Args []string
@@ -77,43 +77,17 @@ type Cmd struct {
 	// pipe for both, which keeps their order, and Write is never called twice
 	// at a time. A Write that fails closes the program's pipe.
 	Stdout, Stderr io.Writer
-	// InOrder has two writers written to one at a time, in the order of the output:
+	// InOrder writes to two writers one at a time, in the order of the output:
 	// what goes to stdout and then to stderr is written so, and of what goes to both
-	// at one moment stdout comes first. A Write that blocks holds up both.
+	// at one moment stdout comes first. A Write that blocks delays both.
 	InOrder bool
 	// Terminal gives the program a terminal of this size, its controlling one, for
 	// its input and output; nil means none. What it prints, and what the terminal
 	// echoes, goes to Stdout; Stderr must be nil. Stdin is typed into it at once,
 	// whether or not the program reads, and after it the end of input (^D).
 	Terminal *Size
-	// Namespace runs the program and all that it starts in a process namespace of their
-	// own, with a /proc and a /dev/shm of their own: they see, signal and trace no process outside, cannot end their
-	// launcher, and the kernel ends them all when that ends by whatever. Shared memory,
-	// semaphores and message queues, those of System V and of POSIX, are their own too.
-	// Users other than root need a user namespace for it, in which programs such as sudo
-	// gain nothing, and files of other users and groups show as nobody's. A system that
-	// does not allow it fails the start with [ErrNamespace]; [Namespaces] tells in advance.
-	Namespace bool
-	// Sealed makes every file system read-only in the namespace, but for the files and folders of Writable, with all in
-	// them, and /dev/shm: elsewhere nothing can be written, and no mode, owner, time or attribute be changed, whoever owns the
-	// file. Devices, sockets and named pipes can be written to all the same. Paths of Writable are as those of Fixed, but one
-	// that is not there is left out.
-	Sealed   bool
-	Writable []string
-	// Fixed are files and folders that nothing in the namespace can move, remove or
-	// replace, ReadOnly those that it cannot change either, nor what is in them, and Hidden
-	// files that are empty in there, so that nothing can read or lock them. Paths are
-	// absolute and without symbolic links, not the root, and what they name must be there. Links to
-	// and from them cannot be made, nor can files be renamed into or out of a fixed
-	// folder. What is replaced from outside is fixed no longer. They need Namespace, and
-	// Linux 5.12; a run without fails with a [StartError]. Root can undo them unless
-	// Restrictions.Writes takes that from it.
-	Fixed, ReadOnly, Hidden []string
-	// Links are symbolic links that nothing in the namespace can move, remove or replace, as with Fixed; of their paths only
-	// the last part is a link. One that leads nowhere keeps everybody in there from making what it stands for.
-	Links []string
-	// Restrict takes from the program, and all that it starts, what it is not to have; nil is nothing.
-	Restrict *Restrictions
+	// Sandbox restricts the program, and all that it starts; the zero value restricts nothing.
+	Sandbox Sandbox
 	// Started, if not nil, is called when the program runs, with its process id, or 0 if
 	// that cannot be found out. The number is not another's before Started returns, which
 	// must not take long.
@@ -129,7 +103,7 @@ func Command(name string, args ...string) *Cmd {
 	return &Cmd{Path: name, Args: args}
 }
 
-// Containment says what Run ends along with the program: "process-tree" (every
+// Containment is what Run ends along with the program: "process-tree" (every
 // process it started, also when this process dies) on Linux, "process-group"
 // (those that stayed in its process group, as long as this process lives) on
 // other Unix systems, "process" (the program alone) elsewhere.
@@ -139,7 +113,7 @@ func Containment() string { return containment }
 // whatever happens to the launcher and this process) if it asks for a namespace. A run
 // never has less: it fails instead.
 func (c *Cmd) Containment() string {
-	if c.Namespace {
+	if c.Sandbox.Namespaces {
 		return inNamespace
 	}
 	return containment
@@ -178,7 +152,7 @@ func (c *Cmd) Run(ctx context.Context) (Exit, error) {
 	canceled := c.await(ctx, t)
 	exit, err := t.result()
 	exit.Canceled = canceled
-	return exit, conclude(err, std.finish(ctx, t.ended()))
+	return exit, runError(err, std.finish(ctx, t.ended()))
 }
 
 // await returns when the tree has ended, or cannot be ended. It reports whether
@@ -229,4 +203,50 @@ func within(done <-chan struct{}, limit time.Duration) bool {
 	case <-timer.C:
 		return false
 	}
+}
+
+// Limits are how long a program may run for a call, so that what it printed still
+// reaches the caller when it has to be ended.
+type Limits struct {
+	// Run is how long the program may run.
+	Run time.Duration
+	// Grace is for Cmd.Grace.
+	Grace time.Duration
+	// Call is the time that the call had, if that decides; 0 if Run is the tool's
+	// own limit.
+	Call time.Duration
+}
+
+// LimitsFor gives a program its own limit or, when the deadline of ctx comes
+// first, what that leaves without a reserve: a tenth, from 100 ms to 3 s, but never
+// more than half. Half of what is left after Run may pass until the program is
+// killed.
+func LimitsFor(ctx context.Context, own time.Duration) Limits {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return Limits{Run: own, Grace: defaultGrace}
+	}
+	left := time.Until(deadline)
+	l := Limits{Run: min(own, left-reserve(left))}
+	l.Grace = max(1, min(defaultGrace, (left-l.Run)/2)) // 0 stands for a default
+	if l.Run < own {
+		l.Call = left
+	}
+	return l
+}
+
+func reserve(left time.Duration) time.Duration {
+	return min(3*time.Second, max(left/10, 100*time.Millisecond), left/2)
+}
+
+// Shown rounds one of the times for people: measured ones roughly, configured ones
+// hardly.
+func (l Limits) Shown(d time.Duration) time.Duration {
+	switch {
+	case l.Call == 0 || d < 100*time.Millisecond:
+		return d.Round(time.Millisecond)
+	case d < time.Second:
+		return d.Round(10 * time.Millisecond)
+	}
+	return d.Round(100 * time.Millisecond)
 }

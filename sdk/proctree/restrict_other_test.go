@@ -11,9 +11,9 @@ import (
 // A system without restrictions runs nothing that asks for some.
 func TestNoRestrictionsHere(t *testing.T) {
 	c := Command("/bin/true")
-	c.Restrict = &Restrictions{}
+	c.Sandbox.Umask = true
 	_, err := c.Run(t.Context())
-	if e, ok := errors.AsType[*RestrictionError](err); !ok || e.Errno != syscall.ENOSYS {
+	if e, ok := errors.AsType[*SandboxError](err); !ok || e.Errno != syscall.ENOSYS {
 		t.Errorf("%v", err)
 	}
 }

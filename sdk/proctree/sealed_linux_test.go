@@ -28,7 +28,7 @@ var metadata = map[string]string{
 
 // What is sealed changes in nothing, whoever owns it, and what is writable in it is as free as before.
 func TestSealed(t *testing.T) {
-	if !allowed(t) || !Offered().Fixed {
+	if !allowed(t) || kernelCapabilities().NoReadOnlyMounts {
 		return
 	}
 	for name, change := range metadata {
@@ -38,7 +38,7 @@ func TestSealed(t *testing.T) {
 			before := stateOfFile(t, outside)
 			c, out := script("("+change+") 2>&1 && echo it works; cp \"$1\" \"$2.new\" && chmod 755 \"$2\" && touch -d 2001-01-01 \"$2\" && mv \"$2.new\" \"$2.newer\" && echo free; "+
 				"echo x > /dev/null && echo x > /dev/shm/x && echo devices", outside, inside)
-			c.Dir, c.Namespace, c.Sealed, c.Writable = dir, true, true, append(in(dir, "tools", "nothing"), dir+"/tools/bin")
+			c.Dir, c.Sandbox.Namespaces, c.Sandbox.ReadOnlyRoot, c.Sandbox.Writable = dir, true, true, append(in(dir, "tools", "nothing"), dir+"/tools/bin")
 			exit := mustRun(t, c)
 			if strings.Contains(out.String(), "it works") || !strings.HasSuffix(out.String(), "free\ndevices\n") || exit.Code != 0 {
 				t.Errorf("exit %v, output %q", exit, out)
@@ -65,16 +65,16 @@ func stateOfFile(t *testing.T, path string) string {
 func TestSealedMistakes(t *testing.T) {
 	dir := fixedFolder(t)
 	c, _ := script("true")
-	c.Sealed = true
+	c.Sandbox.ReadOnlyRoot = true
 	if _, err := c.Run(bounded(t)); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("without a namespace: %v", err)
 	}
-	if !allowed(t) || !Offered().Fixed {
+	if !allowed(t) || kernelCapabilities().NoReadOnlyMounts {
 		return
 	}
-	c.Namespace, c.Writable = true, in(dir, "link")
+	c.Sandbox.Namespaces, c.Sandbox.Writable = true, in(dir, "link")
 	_, err := c.Run(bounded(t))
-	if e, ok := errors.AsType[*RestrictionError](err); !ok || !strings.Contains(e.Call, "link") {
+	if e, ok := errors.AsType[*SandboxError](err); !ok || !strings.Contains(e.Call, "link") {
 		t.Errorf("by a link: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package proctree
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +10,15 @@ import (
 	"os"
 	"reflect"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/creack/pty"
 )
 
 const (
-	// drainLimit is how long the copying of output may go on once nobody waits
-	// for it any longer.
+	// drainLimit is how long the copying of output may continue once the run is
+	// over.
 	drainLimit = 500 * time.Millisecond
 	// inputLimit is how long a blocked Read of Stdin may hold Run back.
 	inputLimit = 100 * time.Millisecond
@@ -144,7 +148,7 @@ func (s *stdio) pipe(output bool) (theirs, ours *os.File, err error) {
 // handOver closes the files that are the program's now.
 func (s *stdio) handOver() { closeAll(s.theirs) }
 
-// close closes our ends of the pipes, which also wakes whoever waits in them.
+// close closes our ends of the pipes, which also wakes readers of them.
 func (s *stdio) close() { closeAll(s.ours) }
 
 func closeAll(files []*os.File) {
@@ -161,7 +165,7 @@ func copied(name string, pipe *os.File, w io.Writer, r io.Reader) error {
 	return explained(name, pipe, err)
 }
 
-// explained says what an error of a copy means.
+// explained translates an error of a copy.
 func explained(name string, pipe *os.File, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == pipe.Name() {
 		if name == "stdin" || !errors.Is(err, fs.ErrClosed) {
@@ -202,7 +206,7 @@ func (s *stdio) copy() {
 }
 
 // finish waits for the copying. If the tree has ended, the output has an end
-// too and may take as long as ctx lets it; otherwise somebody may hold it open.
+// too and may take as long as ctx lets it; otherwise a process may hold it open.
 func (s *stdio) finish(ctx context.Context, ended bool) error {
 	if s.input != nil {
 		_ = s.input.Close()
@@ -224,4 +228,65 @@ func (s *stdio) finish(ctx context.Context, ended bool) error {
 		return join(s.takeErr, s.feedErr)
 	}
 	return s.takeErr
+}
+
+// A Size is that of a terminal, in characters.
+type Size struct{ Columns, Rows uint16 }
+
+// openTerminal opens a terminal for the program, and its other side for us. Reading that ends with an error, not EOF,
+// when no process holds the terminal any more, which explained ignores.
+func (s *stdio) openTerminal(c *Cmd) error {
+	if c.Stderr != nil {
+		return errors.New("a terminal has one output; Stderr must be nil")
+	}
+	ours, theirs, err := pty.Open()
+	if err != nil {
+		return err
+	}
+	s.ours, s.theirs = append(s.ours, ours), append(s.theirs, theirs)
+	s.files = [3]*os.File{theirs, theirs, theirs}
+	out := io.Discard
+	if c.Stdout != nil {
+		out = c.Stdout
+	}
+	s.takes = append(s.takes, func() error { return shown(ours, out) })
+	s.feed = func() error { return typeInto(ours, c.Stdin) }
+	return pty.Setsize(ours, &pty.Winsize{Cols: c.Terminal.Columns, Rows: c.Terminal.Rows})
+}
+
+// shown copies what the terminal shows. When no process holds the terminal it stays open until finish: its end is a
+// SIGHUP to the program, which may have closed its files and not ended yet, as wc does.
+func shown(terminal *os.File, out io.Writer) error {
+	_, err := io.Copy(out, terminal)
+	if !errors.Is(err, syscall.EIO) {
+		_ = terminal.Close()
+	}
+	return explained("the terminal", terminal, err)
+}
+
+// typeInto types a text and the end of input. In the middle of a line the first ^D only submits the line.
+func typeInto(terminal *os.File, text io.Reader) error {
+	const endOfInput = "\x04"
+	end := endOfInput
+	if text != nil {
+		var last lastByte
+		if _, err := io.Copy(terminal, io.TeeReader(text, &last)); err != nil {
+			return explained("stdin", terminal, err)
+		}
+		if last != 0 && last != '\n' {
+			end += endOfInput
+		}
+	}
+	_, err := io.Copy(terminal, bytes.NewReader([]byte(end)))
+	return explained("stdin", terminal, err)
+}
+
+// A lastByte remembers how what was written to it ended.
+type lastByte byte
+
+func (l *lastByte) Write(b []byte) (int, error) {
+	if len(b) > 0 {
+		*l = lastByte(b[len(b)-1])
+	}
+	return len(b), nil
 }

@@ -84,7 +84,7 @@ func stopping(t *testing.T, ctx context.Context, namespace, again bool) (o *outl
 	c := Command("sh", "-c", "setsid sleep 1000 & echo up; read line; exit 3")
 	o.attach(c)
 	started := make(chan int, 1)
-	c.Namespace, c.Started = namespace, func(pid int) { started <- pid }
+	c.Sandbox.Namespaces, c.Started = namespace, func(pid int) { started <- pid }
 	input, end, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

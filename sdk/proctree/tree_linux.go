@@ -4,6 +4,7 @@ package proctree
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -33,7 +34,7 @@ type tree struct {
 
 // start starts the launcher and gives it the program.
 func start(p program, files [3]*os.File) (*tree, error) {
-	orders, err := p.orders()
+	sandbox, err := p.compile()
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +44,8 @@ func start(p program, files [3]*os.File) (*tree, error) {
 	}
 	env := t.environ()
 	go t.watch()
-	order := launcher.Program{Path: p.path, Dir: p.dir, Argv: p.argv, Env: env, Terminal: p.terminal, Orders: orders,
-		Sealed: p.sealed, Writable: p.writable, Fixed: p.fixed, ReadOnly: p.readOnly, Hidden: p.hidden, Links: p.links}
-	// The launcher reads this at once. If it has died, watch sees it.
+	order := launcher.Program{Path: p.path, Dir: p.dir, Argv: p.argv, Env: env, Terminal: p.terminal, Sandbox: sandbox}
+	// The launcher reads this at once. If it has died, watch reports it.
 	_ = t.control.SetWriteDeadline(time.Now().Add(10 * time.Second))
 	_, _ = t.control.Write(order.Encode())
 	return t, nil
@@ -53,20 +53,20 @@ func start(p program, files [3]*os.File) (*tree, error) {
 
 // environ is that of the program, with the mark.
 func (t *tree) environ() []string {
-	if t.program.namespace {
+	if t.program.sandbox.Namespaces {
 		return t.program.env // the kernel ends what is in there
 	}
 	t.mark = newMark()
-	env := slices.DeleteFunc(slices.Clone(t.program.env), func(entry string) bool { return strings.HasPrefix(entry, markName) })
-	return append(env, t.mark)
+	marked := func(entry string) bool { return strings.HasPrefix(entry, markName) }
+	return append(slices.DeleteFunc(slices.Clone(t.program.env), marked), t.mark)
 }
 
 func (t *tree) spawn(files [3]*os.File) error {
-	orders, control, err := os.Pipe()
+	theirs, control, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	defer orders.Close()
+	defer theirs.Close()
 	status, report, err := os.Pipe()
 	if err != nil {
 		_ = control.Close()
@@ -74,27 +74,22 @@ func (t *tree) spawn(files [3]*os.File) error {
 	}
 	defer report.Close()
 	t.control, t.status = control, status
+	// The signal wakes a launcher that was stopped, to find its pipe ended. Should the
+	// thread end before the process, a signal too early does no harm.
+	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
+	if t.program.sandbox.Namespaces {
+		addNamespaces(sys)
+	}
 	t.proc, err = os.StartProcess("/proc/self/exe", []string{launcher.Name}, &os.ProcAttr{
 		Env:   launcherEnv(),
-		Files: append(files[:], orders, report),
-		Sys:   t.attributes(),
+		Files: append(files[:], theirs, report),
+		Sys:   sys,
 	})
 	if err != nil {
 		_ = control.Close()
 		_ = status.Close()
 	}
 	return err
-}
-
-// attributes are those of the launcher. The signal wakes one that was stopped, to find
-// its pipe ended. Should the thread end before the process, a signal too early does no
-// harm.
-func (t *tree) attributes() *syscall.SysProcAttr {
-	sys := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
-	if t.program.namespace {
-		enclose(sys)
-	}
-	return sys
 }
 
 // launcherEnv is what the dynamic linker needs to load this executable again.
@@ -124,10 +119,10 @@ func (t *tree) watch() {
 	close(t.done)
 }
 
-// longestReport is more than a launcher has to say. A program of root can open its launcher's files, and say anything.
+// longestReport is more than a launcher writes. A program of root can open its launcher's files, and say anything.
 const longestReport = 1 << 20
 
-// listen gives all that the launcher says, and hears each line at once.
+// listen reads the status pipe to its end, and handles each line when it comes.
 func (t *tree) listen() string {
 	var text strings.Builder
 	lines := bufio.NewReader(io.LimitReader(t.status, longestReport))
@@ -137,39 +132,37 @@ func (t *tree) listen() string {
 		if err != nil {
 			return text.String()
 		}
-		t.hear(launcher.ParseReport(line))
-	}
-}
-
-// hear passes on that the program runs, and remembers that it is to end.
-func (t *tree) hear(line launcher.Report) {
-	if t.program.namespace && line.Furnished() {
-		learned.learn(nil)
-	}
-	switch {
-	case line.PID > 0:
-		t.pid = line.PID
-		if t.program.namespace {
-			t.pid = t.outside(line.PID)
+		r := launcher.ParseReport(line)
+		if t.program.sandbox.Namespaces && r.NamespaceWorks() {
+			namespaceRefusal.set(nil)
 		}
-		go t.attend()
-		t.program.runs(t.pid)
-		t.order(launcher.FoundOrder)
-	case line.Sweeps && !within(t.sweeps, 0):
-		close(t.sweeps)
+		switch {
+		case r.PID > 0:
+			t.pid = r.PID
+			if t.program.sandbox.Namespaces {
+				t.pid = t.outside(r.PID)
+			}
+			go t.attend()
+			if t.program.started != nil {
+				t.program.started(t.pid)
+			}
+			t.send(launcher.FoundCommand)
+		case r.Sweeps && !within(t.sweeps, 0):
+			close(t.sweeps)
+		}
 	}
 }
 
 // terminate asks the tree to end. The launcher may have just ended itself.
 func (t *tree) terminate() {
-	t.order(launcher.TerminateOrder)
+	t.send(launcher.TerminateCommand)
 	t.wake()
 }
 
-// order writes one byte for the launcher.
-func (t *tree) order(o byte) {
+// send sends a command to the launcher.
+func (t *tree) send(command byte) {
 	_ = t.control.SetWriteDeadline(time.Now().Add(time.Second))
-	_, _ = t.control.Write([]byte{o})
+	_, _ = t.control.Write([]byte{command})
 }
 
 // kill kills the tree: the launcher does when its control pipe ends.
@@ -193,3 +186,84 @@ func (t *tree) answers(limit time.Duration) bool {
 
 // abandon gives up a launcher that does not answer.
 func (t *tree) abandon() { _ = t.proc.Kill() }
+
+// ended reports whether no process of the tree is left.
+func (t *tree) ended() bool {
+	return within(t.done, 0) && t.report.Left == 0 && (t.report.Ended || t.report.Failed != "" || t.endedByKernel())
+}
+
+// endedByKernel reports whether the launcher was the first process of a namespace and has ended: the kernel lets it
+// do so only after all others.
+func (t *tree) endedByKernel() bool { return t.program.sandbox.Namespaces && t.state != nil }
+
+// result returns how it went. It also closes the pipe to the launcher.
+func (t *tree) result() (Exit, error) {
+	_ = t.control.Close()
+	if !within(t.done, 0) {
+		return Exit{Code: -1}, fmt.Errorf("the watcher of the command does not end; %w, and %w", ErrLost, ErrLoose)
+	}
+	r := t.report
+	exit := Exit{Code: -1}
+	if r.Ended {
+		exit = exitOf(r.Status, r.Took)
+		exit.Killed = r.Killed
+	}
+	switch {
+	case r.Failed != "":
+		return Exit{}, t.startError()
+	case r.Left > 0:
+		return exit, fmt.Errorf("%q: %w: %d after %v (pid %s)", t.name, ErrLeft, r.Left, launcher.SweepLimit, t.leftPIDs())
+	case !r.Ended:
+		return exit, t.lost()
+	}
+	return exit, nil
+}
+
+// lost is for a launcher that ended without a report. The kernel has killed the program,
+// and the whole of a namespace. Otherwise the process group of the program is known to
+// us, and what left that has the mark.
+func (t *tree) lost() error {
+	if t.endedByKernel() {
+		return fmt.Errorf("the watcher of the command %s; %w, and the kernel has ended all processes it started",
+			t.fate(), ErrLost)
+	}
+	if !t.program.sandbox.Namespaces {
+		if t.pid > 1 {
+			_ = syscall.Kill(-t.pid, syscall.SIGKILL)
+		}
+		endMarked(t.mark)
+	}
+	return fmt.Errorf("the watcher of the command %s; %w, and %w", t.fate(), ErrLost, ErrLoose)
+}
+
+// fate is how the launcher ended.
+func (t *tree) fate() string {
+	if t.state == nil {
+		return "cannot be waited for"
+	}
+	if e := exitOf(t.state.Sys().(syscall.WaitStatus), 0); e.Signal != 0 {
+		return "was killed (" + e.SignalName() + ")"
+	}
+	return "ended too early (" + t.state.String() + ")"
+}
+
+func (t *tree) startError() error {
+	errno := t.report.Errno
+	switch t.report.Failed {
+	case "exec":
+		return execError(t.program, errno)
+	case "protect":
+		return t.mountError()
+	case "restrict":
+		return t.program.sandboxError(t.report.Call, errno)
+	case "chdir":
+		return &StartError{t.name, fmt.Sprintf("chdir %s: %v", t.program.dir, errno), errno}
+	case "mount":
+		return t.refused("a /proc, /dev/shm, /dev/mqueue or /dev/pts of its own cannot be mounted: "+errno.Error(), errno)
+	case "capset":
+		return t.refused("capset: "+errno.Error(), errno)
+	case "proc":
+		return &StartError{t.name, "the launcher cannot read /proc: " + errno.Error(), errno}
+	}
+	return &StartError{t.name, t.report.Failed + ": " + errno.Error(), errno}
+}

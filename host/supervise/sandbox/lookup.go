@@ -1,10 +1,13 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,45 +15,45 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
 )
 
-// Sights look at paths beside those who ask, since a file system may hang. Each path is looked at once at a time, by whom
-// all wait that ask for it. The zero value is ready.
-type Sights struct {
-	mu    sync.Mutex
-	under map[string]*sight // under way
+// PathLookup resolves paths in the background, since a file system may hang. Each path is looked up once at a time,
+// for all that ask for it. The zero value is ready.
+type PathLookup struct {
+	mu      sync.Mutex
+	pending map[string]*lookup
 }
 
-// A sight is what a path leads to, once done is closed.
-type sight struct {
+// A lookup is what a path leads to, once done is closed.
+type lookup struct {
 	done     chan struct{}
 	path     string   // without links
 	links    []string // symbolic links on the way
-	there    bool
+	exists   bool
 	dangling bool // the path is a link that leads nowhere
 }
 
-func (s *Sights) look(path string) *sight {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if at := s.under[path]; at != nil {
+func (l *PathLookup) start(path string) *lookup {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at := l.pending[path]; at != nil {
 		return at
 	}
-	if s.under == nil {
-		s.under = map[string]*sight{}
+	if l.pending == nil {
+		l.pending = map[string]*lookup{}
 	}
-	at := &sight{done: make(chan struct{})}
-	s.under[path] = at
+	at := &lookup{done: make(chan struct{})}
+	l.pending[path] = at
 	go func() {
 		defer close(at.done)
-		at.see(path)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.under, path)
+		at.run(path)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.pending, path)
 	}()
 	return at
 }
 
-// see looks for a name without slashes in PATH.
-func (s *sight) see(path string) {
+// run looks up a name without slashes in PATH.
+func (l *lookup) run(path string) {
 	if path == "" {
 		return
 	}
@@ -62,57 +65,176 @@ func (s *sight) see(path string) {
 		path = found
 	}
 	if placeholder.IsLink(path) { // nothing is there
-		s.path, s.links = onTheWay(filepath.Dir(path))
-		s.path = filepath.Join(s.path, filepath.Base(path))
+		l.path, l.links = linksOn(filepath.Dir(path))
+		l.path = filepath.Join(l.path, filepath.Base(path))
 		return
 	}
-	s.path, s.links = onTheWay(path)
-	info, err := os.Lstat(s.path)
-	s.there, s.dangling = err == nil, err == nil && info.Mode()&os.ModeSymlink != 0
+	l.path, l.links = linksOn(path)
+	info, err := os.Lstat(l.path)
+	l.exists, l.dangling = err == nil, err == nil && info.Mode()&os.ModeSymlink != 0
 }
 
-// seen says whether it is known before ctx ends.
-func (s *sight) seen(ctx context.Context) bool {
-	select {
-	case <-s.done:
-	case <-ctx.Done():
+// lookupTime is how long paths are looked up, so that one on a file system that hangs prevents no start of a plugin.
+const lookupTime = time.Second
+
+// A hostPath is one of Paths.
+type hostPath struct {
+	path string // without links, or ""
+	kind pathKind
+
+	links    []string // symbolic links on the way
+	dangling bool     // there is nothing but links
+	unknown  bool     // it could not be looked up in time
+}
+
+type pathKind int
+
+const (
+	existing       pathKind = iota // it may exist
+	reserved                       // a file that may exist, and that the plugin must not make
+	reservedFolder                 // a folder that may exist, and that the plugin must not make
+	store                          // a folder that toolhost makes
+	private                        // where plugins have sockets and temporary files, and so must write
+	masked                         // a file that toolhost writes, and plugins must not even read; it is made
+)
+
+// resolve looks up all the paths, and leaves out those that do not exist and need not.
+func (l *PathLookup) resolve(p Paths) (out []hostPath) {
+	var named []hostPath
+	add := func(kind pathKind, paths []string) {
+		for _, path := range paths {
+			named = append(named, hostPath{path: path, kind: kind})
+		}
 	}
-	select { // both may have ended
-	case <-s.done:
-		return true
-	default:
-		return false
+	add(private, p.Private)
+	add(store, p.Stores)
+	add(reserved, p.Reserved)
+	add(masked, p.Masked)
+	for _, path := range p.ReadOnly {
+		kind := existing
+		if strings.HasSuffix(path, "/") {
+			kind = reservedFolder
+		}
+		add(kind, []string{filepath.Clean(path)})
 	}
-}
-
-// sightPatience is how long places are looked at, so that one on a file system that hangs keeps no plugin from starting.
-const sightPatience = time.Second
-
-// A Sighted place is one that was looked at; silent, if that could not be done in time.
-type Sighted struct {
-	Place
-	links    []string
-	dangling bool // there is nothing but links
-	silent   bool
-}
-
-// Places gives them without links, and leaves out what need not be there and is not.
-func (s *Sights) Places(named []Place) (out []Sighted) {
-	ctx, cancel := context.WithTimeout(context.Background(), sightPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
 	defer cancel()
-	looks := make([]*sight, len(named))
-	for i, p := range named {
-		looks[i] = s.look(p.Path)
+	lookups := make([]*lookup, len(named))
+	for i, n := range named {
+		lookups[i] = l.start(n.path)
 	}
-	for i, p := range named {
-		switch at := looks[i]; {
-		case !at.seen(ctx):
-			out = append(out, Sighted{Place: p, silent: true})
-		case at.there || p.Kind != Found:
-			out = append(out, Sighted{Place: Place{at.path, p.Kind}, links: at.links, dangling: at.dangling})
-		case len(at.links) > 0:
-			out = append(out, Sighted{Place: p, links: at.links, dangling: true})
+	for i, n := range named {
+		at := lookups[i]
+		select {
+		case <-at.done:
+		case <-ctx.Done():
+		}
+		select { // both may have ended
+		case <-at.done:
+			if at.exists || n.kind != existing {
+				out = append(out, hostPath{path: at.path, kind: n.kind, links: at.links, dangling: at.dangling})
+			} else if len(at.links) > 0 {
+				out = append(out, hostPath{path: n.path, kind: n.kind, links: at.links, dangling: true})
+			}
+		default:
+			n.unknown = true
+			out = append(out, n)
 		}
 	}
 	return out
+}
+
+// What lies in a folder that the plugin may write to is the plugin's to replace, by a link to anywhere. So a path
+// that leads through such a folder never becomes a rule of its own; the folder's rule covers it.
+
+// withoutNested drops the paths that lead through one of the folders.
+func withoutNested(paths, folders []string) []string {
+	ends := allResolved(folders)
+	return slices.DeleteFunc(paths, func(path string) bool { return through(path, folders, ends) != "" })
+}
+
+// through returns the first of the folders that a path leads through, "" for none. It looks from the top, and so at
+// nothing that could have been replaced. The ends are the folders without links.
+func through(path string, folders, ends []string) string {
+	for i, c := range path {
+		if c != filepath.Separator {
+			continue
+		}
+		at := resolved(path[:max(i, 1)])
+		for n, f := range folders {
+			if f != path && within(at, ends[n]) {
+				return f
+			}
+		}
+	}
+	return ""
+}
+
+// nestedError is what is wrong with a path that leads into a folder that the plugin may write to, and out again; it
+// begins with the prefix.
+func nestedError(prefix, path string, folders []string) error {
+	f := through(path, folders, allResolved(folders))
+	if to := resolved(path); f != "" && !within(to, resolved(f)) {
+		return fmt.Errorf("%s %s, which leads to %s by a link in %s, where the plugin can change links; name %s itself",
+			prefix, path, to, f, to)
+	}
+	return nil
+}
+
+// resolved is the path without links, as far as it exists.
+func resolved(path string) string {
+	if to, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
+		return cmp.Or(to, path)
+	}
+	return filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
+}
+
+func allResolved(paths []string) (ends []string) {
+	for _, path := range paths {
+		ends = append(ends, resolved(path))
+	}
+	return ends
+}
+
+// within reports whether a path is the folder or in it.
+func within(path, folder string) bool {
+	inside, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(inside)
+}
+
+// linksOn returns the path without links, and the symbolic links on the way there.
+func linksOn(path string) (to string, links []string) {
+	link, rest := firstLink(path)
+	if link == "" {
+		return filepath.Clean(path), nil
+	}
+	to = resolved(path)
+	const most = 40 // as the kernel
+	for n := 0; n < most && link != ""; n++ {
+		links = append(links, link)
+		target, err := os.Readlink(link)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(link), target)
+		}
+		link, rest = firstLink(filepath.Join(target, rest))
+	}
+	return to, links
+}
+
+// firstLink splits a path after the first symbolic link in it; without one the link is "".
+func firstLink(path string) (link, rest string) {
+	for i := 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != filepath.Separator {
+			continue
+		}
+		if info, err := os.Lstat(path[:i]); err != nil {
+			return "", ""
+		} else if info.Mode()&os.ModeSymlink != 0 {
+			return path[:i], path[i:]
+		}
+	}
+	return "", ""
 }

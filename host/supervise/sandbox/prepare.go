@@ -1,8 +1,13 @@
 package sandbox
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -10,120 +15,295 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// A Plan is what a plugin is to be kept in, and where.
-type Plan struct {
-	Box     Spec
-	Means   Means
-	Folders Folders
-	// Own gives what is toolhost's own. It is asked from Confined on.
-	Own func() []Sighted
-	// Notes is a folder of this host's; see placeholder.Hold.
+// A Host is where plugins are started: what the machine is capable of, and the paths that are toolhost's own.
+type Host struct {
+	Workdir      string
+	Capabilities proctree.Capabilities
+	// Paths returns toolhost's own paths; nil is none. It is called for sandboxes from Confined on only.
+	Paths func() Paths
+	// Lookup looks up Paths; nil looks each up anew.
+	Lookup *PathLookup
+	// Notes is a folder of this host's for notes about placeholders, see placeholder.Hold.
 	Notes string
 }
 
-// A Program is what is to be run.
+// A Program is what is started, and the folders of this start.
 type Program struct {
-	Named func() (string, error) // finds the file that the user names
-	Path  string                 // the file to run, which may be a copy
-	Argv  []string
-	Env   []string
+	Named        func() (string, error) // finds the file that the user names
+	Path         string                 // the file to run, which may be a copy
+	Argv         []string
+	Env          []string
+	Temp, Socket string // folders of its own for temporary files and for its socket, or ""
 }
 
-// A Stage is how a plugin's program is really run.
-type Stage struct {
+// A Prepared program can be run in its sandbox. Release it when the program has ended, with all that it started.
+type Prepared struct {
 	Confinement Confinement
-	Hint        string // what to tell of a plugin that was not allowed something, "" at levels that allow all
-	Temp        string // the folder for its temporary files, its own
+	Hint        string // for errors of a plugin that was not allowed something, "" at levels that allow all
+	Temp        string // see Program
 
-	cmd  proctree.Cmd
-	held []*placeholder.Placeholder
+	cmd          proctree.Cmd
+	placeholders []*placeholder.Placeholder
 }
 
-// Confine says what keeps the plugin in, without a start. It fails when a start would be refused for it.
-func (s Plan) Confine() (Confinement, error) {
-	got, _, err := s.confine()
-	return got, err
-}
-
-// confine says also what is kept from the plugin in its folders.
-func (s Plan) confine() (got Confinement, h shield, err error) {
-	if got, err = s.Box.On(s.Means); err != nil {
-		return got, h, err
-	}
-	if err := s.Check(); err != nil || !s.confined() {
-		return got, h, err
-	}
-	h = s.shield()
-	return got, h, s.protect(&got, h)
-}
-
-// confined says whether what was asked for is Confined at least.
-func (s Plan) confined() bool { return s.Box.Asked().AtLeast(Confined) }
-
-// Build makes what has to be there, and says how the program is run. Release it when the program has ended, with all that it
-// started.
-func (s Plan) Build(p Program) (Stage, error) {
-	got, h, err := s.confine()
-	if err != nil {
-		return Stage{}, err
-	}
-	path, argv, err := s.wrap(p)
-	if err != nil {
-		return Stage{}, err
-	}
-	how := Stage{Confinement: got, Temp: s.Folders.Temp, cmd: proctree.Cmd{Path: path, Name: argv[0], Args: argv[1:], Env: p.Env, Grace: -1}}
-	if s.Means.Stage {
-		s.restrict(&how, p, h)
-	}
-	return how, nil
-}
-
-// restrict orders what this system can do.
-func (s Plan) restrict(how *Stage, p Program, h shield) {
-	o := s.orders()
-	if o.Reads {
-		o.Read = append(o.Read, withoutNested(programFolders(p, how.cmd.Path), s.writable())...)
-	}
-	if o.Writes {
-		how.Hint = s.hint(h.readOnly)
-	}
-	how.cmd.Restrict = o
-	if s.confined() && s.Means.Namespaces {
-		how.held = h.raise(s.Notes, &how.Confinement.Missing)
-		how.cmd.Links = h.links
-		how.cmd.Sealed, how.cmd.Writable = s.seal()
-		how.cmd.Namespace, how.cmd.Fixed, how.cmd.ReadOnly, how.cmd.Hidden = true, h.fixed, h.readOnly, h.hidden
-	}
-}
-
-// Command is what runs the program, in a folder. A gentle end is for the caller to give.
-func (s Stage) Command(dir string) *proctree.Cmd {
-	cmd := s.cmd
+// Command runs the program in a folder, and kills it at once when the context ends.
+func (p Prepared) Command(dir string) *proctree.Cmd {
+	cmd := p.cmd
 	cmd.Dir = dir
 	return &cmd
 }
 
-// Release lets go of what stands in its folders for the process.
-func (s Stage) Release() {
-	for _, p := range s.held {
-		p.Release()
+// Release releases the placeholders in the program's folders.
+func (p Prepared) Release() {
+	for _, h := range p.placeholders {
+		h.Release()
 	}
 }
 
-// wrap gives the program and the arguments with the wrapper before them.
-func (s Plan) wrap(p Program) (path string, argv []string, err error) {
-	if s.Box.Asked() == Isolated { // which could not read it
-		err = nested("it is run as", p.Path, s.writable())
+// request is one sandbox on one host.
+type request struct {
+	Host
+	spec         Spec
+	temp, socket string
+}
+
+// Evaluate returns what a sandbox amounts to on this host, without a start. It fails when a start would be refused
+// for it.
+func (h Host) Evaluate(s Spec) (Confinement, error) {
+	c, _, err := request{Host: h, spec: s}.evaluate()
+	return c, err
+}
+
+// CheckFolders returns which folder to write to does not exist, and which leads elsewhere: leaving it out would show
+// only in the middle of a call.
+func (h Host) CheckFolders(s Spec) error { return request{Host: h, spec: s}.checkFolders() }
+
+func (r request) evaluate() (c Confinement, p protection, err error) {
+	if c, err = r.spec.Evaluate(r.Capabilities); err != nil {
+		return c, p, err
 	}
-	if err != nil || len(s.Box.Wrapper) == 0 {
+	if err := r.checkFolders(); err != nil || !r.spec.confined() {
+		return c, p, err
+	}
+	p = r.protection()
+	c.ReadOnly, c.Masked = slices.Clone(p.readOnly), slices.Clone(p.masked)
+	c.Missing = append(c.Missing, p.missing...)
+	if p.broken && c.Effective.AtLeast(Confined) {
+		c.Effective = Supervised
+	}
+	return c, p, c.Meets(r.spec.Require)
+}
+
+// Prepare makes what the sandbox of a program needs, such as placeholders.
+func (h Host) Prepare(s Spec, p Program) (Prepared, error) {
+	r := request{h, s, p.Temp, p.Socket}
+	c, protects, err := r.evaluate()
+	if err != nil {
+		return Prepared{}, err
+	}
+	path, argv, err := r.wrap(p)
+	if err != nil {
+		return Prepared{}, err
+	}
+	out := Prepared{Confinement: c, Temp: p.Temp,
+		cmd: proctree.Cmd{Path: path, Name: argv[0], Args: argv[1:], Env: p.Env, Grace: -1}}
+	if !h.Capabilities.Sandbox {
+		return out, nil
+	}
+	box := r.restrictions()
+	if box.RestrictReads {
+		box.Read = append(box.Read, withoutNested(programFolders(p, path), r.writable())...)
+	}
+	if box.RestrictWrites {
+		out.Hint = r.hint(protects.readOnly)
+	}
+	if s.confined() && h.Capabilities.Namespaces {
+		out.placeholders = protects.hold(h.Notes, &out.Confinement.Missing)
+		box.Namespaces, box.Pinned, box.ReadOnly = true, protects.pinned, protects.readOnly
+		box.Masked, box.PinnedLinks = protects.masked, protects.links
+		box.ReadOnlyRoot, box.Writable = r.writableMounts()
+	}
+	out.cmd.Sandbox = box
+	return out, nil
+}
+
+// wrap returns the program and its arguments, with the wrapper before them.
+func (r request) wrap(p Program) (path string, argv []string, err error) {
+	if r.spec.Requested() == Isolated { // which could not read it
+		err = nestedError("it is run as", p.Path, r.writable())
+	}
+	wrapper := r.spec.Wrapper
+	if err != nil || len(wrapper) == 0 {
 		return p.Path, p.Argv, err
 	}
-	if path, err = exec.LookPath(s.Box.Wrapper[0]); err != nil {
-		return "", nil, fmt.Errorf("its wrapper %s cannot be run: %w", s.Box.Wrapper[0], reason(err))
+	if path, err = exec.LookPath(wrapper[0]); err != nil {
+		return "", nil, fmt.Errorf("its wrapper %s cannot be run: %w", wrapper[0], reason(err))
 	}
-	fill := strings.NewReplacer("{socket_dir}", s.Folders.Socket, "{tmp_dir}", s.Folders.Temp, "{workdir}", s.Folders.Work)
-	for _, word := range s.Box.Wrapper {
+	fill := strings.NewReplacer("{socket_dir}", r.socket, "{tmp_dir}", r.temp, "{workdir}", r.Workdir)
+	for _, word := range wrapper {
 		argv = append(argv, fill.Replace(word))
 	}
 	return path, slices.Concat(argv, []string{p.Path}, p.Argv[1:]), nil
+}
+
+// oomScoreAdj makes the kernel end a plugin before the host when there is no memory left: half of what there is.
+const oomScoreAdj = 500
+
+// restrictions are what this machine can do of the sandbox, without mounts.
+func (r request) restrictions() proctree.Sandbox {
+	s, m, confined := r.spec, r.Capabilities, r.spec.confined()
+	box := proctree.Sandbox{
+		OOMScoreAdj: oomScoreAdj, NoCoreDumps: true, Umask: s.PrivateFiles,
+		NoNewPrivileges: !s.NewPrivileges && m.NoNewPrivs, Landlock: m.Landlock,
+		MaxFiles:    uint64(cmp.Or(s.Limits.Files, DefaultFiles)),
+		MaxFileSize: uint64(cmp.Or(s.Limits.FileSize, DefaultFileSize)),
+		MaxMemory:   uint64(s.Limits.Memory), MaxProcesses: uint64(s.Limits.Processes),
+	}
+	if !box.NoNewPrivileges { // nothing below can be done without
+		return box
+	}
+	box.RestrictWrites = confined && m.Landlock > 0
+	box.RestrictReads = box.RestrictWrites && s.Requested() == Isolated
+	box.NoTCP, box.NoSockets = !s.HasNetwork(), !s.HasNetwork() && m.Seccomp
+	box.NoRareCalls = s.Requested() == Isolated && m.Seccomp
+	box.NoInterference, box.NoSetID = confined && m.Seccomp, confined && m.Seccomp
+	box.NoMetadata = box.NoRareCalls && !m.ReadOnlyMounts() // else what is not the plugin's is read-only
+	box.Write = slices.Concat(devices, r.ownFolders())
+	if confined && m.Namespaces {
+		box.Write = append(box.Write, SharedMemory, pseudoTerminals)
+	}
+	if box.RestrictReads {
+		box.Read = slices.Concat(readable, withoutNested(slices.Clone(s.Read), r.writable()))
+	}
+	return box
+}
+
+// devices are what every program may write to.
+var devices = []string{
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx",
+}
+
+// SharedMemory is where programs keep what their processes share, locks above all. It is a plugin's own in a process
+// namespace; without one it is where other programs of the user have theirs.
+const SharedMemory = "/dev/shm"
+
+// pseudoTerminals are a plugin's own in a process namespace. Without one a plugin that can open them can write to its
+// user's terminals, and read what is typed there: then they are granted only by write = ["/dev/pts"].
+const pseudoTerminals = "/dev/pts"
+
+// readable is what programs need to run, without secrets: /etc has those, so it is not here as a whole. Other
+// processes in /proc are the kernel's to hide: Landlock keeps their memory and environment.
+var readable = []string{
+	"/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/gnu/store",
+	"/proc", "/sys/devices/system/cpu", "/sys/kernel/mm/transparent_hugepage", "/sys/fs/cgroup",
+	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives",
+	"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/ca-trust",
+	"/etc/ca-certificates", "/etc/crypto-policies", "/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/hostname",
+	"/etc/nsswitch.conf", "/etc/gai.conf", "/etc/passwd", "/etc/group", "/etc/localtime", "/etc/timezone",
+	"/etc/protocols", "/etc/services", "/etc/os-release", "/etc/locale.conf", "/etc/locale.alias", "/etc/default/locale",
+	"/etc/inputrc", "/etc/terminfo", "/etc/mime.types", "/etc/bash.bashrc", "/etc/profile", "/etc/gitconfig",
+}
+
+// programFolders are the program and the folder it comes from, which may hold what it needs; but not one that holds the
+// user's home. Run is the file that is started, such as a wrapper.
+func programFolders(p Program, run string) []string {
+	out := []string{p.Path, run}
+	named, err := p.Named()
+	if err != nil {
+		return out
+	}
+	folder := filepath.Dir(named)
+	if within(os.Getenv("HOME"), folder) {
+		return append(out, named)
+	}
+	return append(out, folder)
+}
+
+// writable are the user's folders that the plugin may write to.
+func (r request) writable() []string {
+	if r.spec.Write == nil {
+		return []string{r.Workdir}
+	}
+	return r.spec.Write
+}
+
+// ownFolders are all that the plugin may write to, but for shared memory and terminals. What is reached through
+// another of them comes with that.
+func (r request) ownFolders() []string {
+	own := slices.DeleteFunc([]string{r.temp, r.socket}, func(path string) bool { return path == "" })
+	return withoutNested(slices.Concat(own, r.writable()), r.writable())
+}
+
+// writableMounts reports whether all file systems become read-only for the plugin, and the folders that do not. They
+// do not when it may write everywhere, which is reported as missing.
+func (r request) writableMounts() (readOnlyRoot bool, writable []string) {
+	if !r.Capabilities.ReadOnlyMounts() {
+		return false, nil
+	}
+	for _, path := range r.ownFolders() {
+		if path = resolved(path); path == "/" {
+			return false, nil
+		}
+		writable = append(writable, path)
+	}
+	return true, writable
+}
+
+func (r request) checkFolders() error {
+	var wrong []error
+	for _, path := range r.spec.Write {
+		if _, err := os.Stat(path); err != nil {
+			wrong = append(wrong, fmt.Errorf("its sandbox lets it write to %s, which is not there (%w); make it, or take it out",
+				path, reason(err)))
+		}
+	}
+	if r.spec.confined() {
+		for _, path := range slices.Concat(r.spec.Write, r.spec.Read) {
+			wrong = append(wrong, nestedError("its sandbox names", path, r.writable()))
+		}
+	}
+	if err := errors.Join(wrong...); err != nil || !r.spec.confined() || !r.Capabilities.Namespaces {
+		return err
+	}
+	for _, path := range r.writable() {
+		if path = resolved(path); path != SharedMemory && within(path, SharedMemory) {
+			return fmt.Errorf("it would not find %s: in its sandbox it has a %s of its own; work in a folder elsewhere",
+				path, SharedMemory)
+		}
+	}
+	return nil
+}
+
+// hint says what a confined plugin may do, and how to allow it more.
+func (r request) hint(readOnly []string) string {
+	level, folders, but := r.spec.Requested(), strings.Join(r.writable(), ", "), ""
+	if len(readOnly) > 0 {
+		but = " (but not to " + strings.Join(readOnly, ", ") + ", unless its write names them)"
+	}
+	text := fmt.Sprintf("it is kept at the sandbox level %q and can write to %s%s and its TMPDIR only",
+		level, folders, but)
+	if folders == "" {
+		text = fmt.Sprintf("it is kept at the sandbox level %q and can write to its TMPDIR only", level)
+	}
+	more := `write = ["FOLDER"], or level = "supervised"`
+	if level == Isolated {
+		text += ", reads no more than it needs to run"
+		more = `read = ["FOLDER"], write = ["FOLDER"], network = true, or level = "confined"`
+	}
+	text += "; if that is what it lacks, its sandbox block allows more: " + more
+	if len(r.spec.Wrapper) > 0 {
+		text += "; a wrapper that mounts needs to stand without a level"
+	}
+	return text
+}
+
+// reason is an error of the file system, or of a search for a program, without the call and the path.
+func reason(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	if e, ok := errors.AsType[*exec.Error](err); ok {
+		return e.Err
+	}
+	return err
 }

@@ -1,19 +1,119 @@
 package sandbox
 
 import (
+	"os"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/sdk/filenames"
+	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// A wrapper that cannot be run is told once.
+// A wrapper that cannot be run is reported once.
 func TestWrapperThatIsNotThere(t *testing.T) {
 	for wrapper, want := range map[string]string{
 		"/proc/nowhere/bwrap": "its wrapper /proc/nowhere/bwrap cannot be run: no such file or directory",
 		"/":                   "its wrapper / cannot be run: is a directory",
 		"no-such-bwrap":       "its wrapper no-such-bwrap cannot be run: executable file not found in $PATH",
 	} {
-		s := Plan{Box: Spec{Wrapper: []string{wrapper}}, Folders: Folders{Work: t.TempDir()}}
-		if _, err := s.Build(Program{Path: "/bin/true", Argv: []string{"true"}}); err == nil || err.Error() != want {
+		h, s := Host{Workdir: t.TempDir()}, Spec{Wrapper: []string{wrapper}}
+		if _, err := h.Prepare(s, Program{Path: "/bin/true", Argv: []string{"true"}}); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// The folder of an isolated plugin's program can be read, but not when that is where the user lives.
+func TestProgramFolder(t *testing.T) {
+	t.Setenv("HOME", "/home/user")
+	for named, want := range map[string]string{"/home/user/bin/plugin": "/home/user/bin", "/home/user/plugin": "/home/user/plugin", "/home/plugin": "/home/plugin"} {
+		if got := programFolders(Program{Named: func() (string, error) { return named, nil }, Path: "/kept/copy"}, "/usr/bin/wrapper"); !slices.Equal(got, []string{"/kept/copy", "/usr/bin/wrapper", want}) {
+			t.Errorf("%s: %v, want %s", named, got, want)
+		}
+	}
+	if got := programFolders(Program{Named: func() (string, error) { return "", os.ErrNotExist }, Path: "/kept/copy"}, "run"); !slices.Equal(got, []string{"/kept/copy", "run"}) {
+		t.Errorf("without a program: %v", got)
+	}
+}
+
+// What is kept from plugins is not edited without a question either.
+func TestProtectedNamesAreAutoExecuted(t *testing.T) {
+	for _, name := range slices.Concat(reservedNames, protectedNames, homeNames) {
+		if name != "bin" && !filenames.AutoExecuted(name) {
+			t.Errorf("%s is not", name)
+		}
+	}
+}
+
+// A program whose lookup hangs is not reported as protected.
+func TestProgramsThatHangAreNotProtected(t *testing.T) {
+	dir := t.TempDir()
+	program := dir + "/bin/hung"
+	h := Host{Workdir: dir, Lookup: &PathLookup{pending: map[string]*lookup{program: {}}},
+		Capabilities: proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true},
+		Paths:        func() Paths { return Paths{ReadOnly: []string{program}} }}
+	got, err := h.Evaluate(Spec{})
+	if err != nil || got.Effective != Supervised || !strings.Contains(strings.Join(got.Missing, "\n"), program) {
+		t.Errorf("it has %+v, %v", got, err)
+	}
+	if _, err := h.Evaluate(Spec{Require: Confined}); err == nil || !strings.Contains(err.Error(), program) {
+		t.Errorf("required: %v", err)
+	}
+}
+
+func TestThrough(t *testing.T) {
+	dir := resolved(t.TempDir())
+	for _, d := range []string{"/own/sub/deep", "/other", "/own-not"} {
+		check(t, os.MkdirAll(dir+d, 0o755))
+	}
+	for link, to := range map[string]string{"/alias": dir + "/own", "/own/out": dir + "/other", "/down": dir + "/own/sub"} {
+		check(t, os.Symlink(to, dir+link))
+	}
+	for _, c := range []struct{ path, folder, want string }{
+		{"/own", "/own", ""},
+		{"/other", "/own", ""},
+		{"/own-not", "/own", ""},
+		{"/own/sub", "/own", "/own"},
+		{"/own/sub/deep", "/own", "/own"},
+		{"/own/none/at/all", "/own", "/own"},
+		{"/own/out", "/own", "/own"},
+		{"/alias/sub", "/own", "/own"},
+		{"/alias/out/x", "/own", "/own"},
+		{"/own/sub", "/alias", "/alias"},
+		{"/alias", "/own", ""}, // the link itself is outside
+		{"/down/deep", "/own", "/own"},
+	} {
+		if c.want != "" {
+			c.want = dir + c.want
+		}
+		folders := []string{"/proc/nowhere", dir + c.folder}
+		if got := through(dir+c.path, folders, allResolved(folders)); got != c.want {
+			t.Errorf("%s leads through %q, want %q", c.path, got, c.want)
+		}
+	}
+	paths := []string{dir + "/own/sub", dir + "/other", dir + "/own"}
+	if diff := cmp.Diff([]string{dir + "/other", dir + "/own"}, withoutNested(slices.Clone(paths), paths)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a plugin puts in a folder of its own while that is looked at never becomes a rule.
+func TestNestedFoldersAreNoRules(t *testing.T) {
+	own, other := t.TempDir(), t.TempDir()
+	check(t, os.Symlink(other, own+"/a"))
+	r := request{Host: Host{Workdir: own, Capabilities: proctree.Capabilities{NoNewPrivs: true, Landlock: 7}},
+		spec: Spec{Level: Isolated, Write: []string{own, own + "/a"}}, temp: other, socket: own + "/a"}
+	if diff := cmp.Diff([]string{other, own}, r.restrictions().Write[len(devices):]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

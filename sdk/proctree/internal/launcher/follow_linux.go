@@ -1,10 +1,13 @@
 package launcher
 
 import (
+	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // The pauses of a sweep, while processes that were killed have not ended yet.
@@ -13,20 +16,24 @@ const (
 	lastPause  = 100 * time.Millisecond
 )
 
-// tick is how often the launcher looks for orphans to reap, if no signal tells
-// it; blindTick, for the program too, where the kernel has no pidfd (before 5.3).
+// tick is how often the launcher looks for orphans to reap without a signal;
+// blindTick, for the program too, where the kernel has no pidfd (before 5.3).
 const (
 	tick      = time.Second
 	blindTick = 10 * time.Millisecond
 )
 
-// follow returns when the program has ended, or its parent, or when that orders
-// the end. Until then it reaps orphans.
+// follow returns when the program has ended, or its parent, or on the command to
+// end. Until then it reaps orphans.
 func (l *launcher) follow() {
-	if !l.meet() {
-		return
+	fds := []pollFD{{fd: controlFile, events: pollIn}}
+	for !l.found { // so that the pid is not that of another process when the parent receives it
+		poll(fds, tick)
+		if fds[0].revents != 0 && !l.obey() {
+			return
+		}
 	}
-	fds := []pollFD{{fd: controlFile, events: pollIn}, {fd: int32(l.pidfd), events: pollIn}}
+	fds = append(fds, pollFD{fd: int32(l.pidfd), events: pollIn})
 	limit := tick
 	if l.pidfd < 0 {
 		limit = blindTick
@@ -42,47 +49,34 @@ func (l *launcher) follow() {
 	}
 }
 
-// meet waits until the parent has heard of the program, so that its pid is not
-// another's by then. It returns false if the parent has ended, or orders the end.
-func (l *launcher) meet() bool {
-	fds := []pollFD{{fd: controlFile, events: pollIn}}
-	for !l.found {
-		poll(fds, tick)
-		if fds[0].revents != 0 && !l.obey() {
-			return false
-		}
-	}
-	return true
-}
-
-// obey follows one order of the parent. It returns false if that has ended.
+// obey follows one command of the parent. It returns false if that has ended.
 func (l *launcher) obey() bool {
-	order := make([]byte, 1)
-	_, err := l.control.Read(order)
-	switch order[0] {
-	case TerminateOrder:
+	command := make([]byte, 1)
+	_, err := l.control.Read(command)
+	switch command[0] {
+	case TerminateCommand:
 		l.signalTree(syscall.SIGTERM, syscall.SIGCONT)
-	case FoundOrder:
+	case FoundCommand:
 		l.found = true
 	}
 	return err == nil
 }
 
-// sweep kills until no process is left, and says how the program ended. If the
-// killing takes too long it says so, and goes on.
+// sweep kills until no process is left, and reports how the program ended. If the
+// killing takes too long it reports that, and continues.
 func (l *launcher) sweep() {
 	l.sweeping = true
 	l.say(sweepLine)
-	limit, told := time.Now().Add(SweepLimit), false
+	limit, done := time.Now().Add(SweepLimit), false
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		l.signalTree(syscall.SIGKILL)
 		reaped, left := l.reap()
 		if !left {
 			break
 		}
-		if !told && time.Now().After(limit) {
-			l.tell(true)
-			told = true
+		if !done && time.Now().After(limit) {
+			l.finish(true)
+			done = true
 		}
 		if reaped > 0 { // their orphans are here already
 			pause = firstPause
@@ -90,13 +84,13 @@ func (l *launcher) sweep() {
 		}
 		poll(nil, pause)
 	}
-	if !told {
-		l.tell(false)
+	if !done {
+		l.finish(false)
 	}
 }
 
-// tell writes the last of the status.
-func (l *launcher) tell(left bool) {
+// finish writes the last of the status.
+func (l *launcher) finish(left bool) {
 	if l.ended {
 		l.say(endedLine, l.wait, l.took, l.killed)
 	}
@@ -117,4 +111,123 @@ func joined(pids []int) string {
 		text = append(strconv.AppendInt(text, int64(pid), 10), ',')
 	}
 	return string(text[:len(text)-1])
+}
+
+// reap collects the children that have ended, without waiting for any. It
+// reports how many there were, and whether others are left.
+func (l *launcher) reap() (reaped int, left bool) {
+	for {
+		var w syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &w, syscall.WNOHANG|syscall.WALL, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return reaped, false // ECHILD: no children at all
+		case pid == 0:
+			return reaped, true
+		default:
+			reaped++
+			l.note(pid, w)
+		}
+	}
+}
+
+func (l *launcher) note(pid int, w syscall.WaitStatus) {
+	if pid == l.pid {
+		l.ended, l.wait, l.took = true, w, time.Since(l.started)
+	} else if l.sweeping && w.Signaled() && w.Signal() == syscall.SIGKILL {
+		l.killed++
+	}
+}
+
+// member is a process of the tree and the parent it was found under.
+type member struct{ pid, parent int }
+
+// signalTree sends the signals to every process of the tree that can be seen.
+//
+// A pid may change hands between the look and the signal. That cannot happen to
+// our children, which stay until we reap them. Others are signalled through a
+// handle, after a check that it is still a process of the tree.
+func (l *launcher) signalTree(signals ...syscall.Signal) {
+	self := os.Getpid()
+	if self == namespaceInit {
+		for _, s := range signals {
+			_ = syscall.Kill(-1, s) // every process of the namespace but this one, in one step
+		}
+		return
+	}
+	for _, m := range below(self, l.look()) {
+		if m.parent != self {
+			signalOther(m, self, signals)
+			continue
+		}
+		if slices.Contains(signals, syscall.SIGKILL) {
+			killGroup(m.pid, self)
+		}
+		for _, s := range signals {
+			_ = syscall.Kill(m.pid, s)
+		}
+	}
+}
+
+// below lists all processes under root, parents first. One that moves to
+// another parent meanwhile may be found twice, and is listed once.
+func below(root int, list lister) []member {
+	members := []member{{pid: root}}
+	seen := map[int]bool{root: true}
+	for i := 0; i < len(members); i++ {
+		for _, pid := range list(members[i].pid) {
+			if !seen[pid] {
+				seen[pid] = true
+				members = append(members, member{pid, members[i].pid})
+			}
+		}
+	}
+	return members[1:]
+}
+
+func signalOther(m member, self int, signals []syscall.Signal) {
+	p, err := os.FindProcess(m.pid)
+	if err != nil {
+		return
+	}
+	defer func() { _ = p.Release() }()
+	if parent := parentOf(m.pid); parent != m.parent && parent != self {
+		return
+	}
+	for _, s := range signals {
+		_ = p.Signal(s)
+	}
+}
+
+// killGroup kills the process group of a child. That happens in one step, so a
+// process of the group that starts others at this very moment does not escape.
+// All in the group are ours: groups do not reach over sessions, and the program
+// began its own.
+func killGroup(child, self int) {
+	if group, err := syscall.Getpgid(child); err == nil && group > 1 && group != self {
+		_ = syscall.Kill(-group, syscall.SIGKILL)
+	}
+}
+
+// pollFD is struct pollfd of poll(2), and pollIn its POLLIN.
+type pollFD struct {
+	fd      int32 // ignored if negative
+	events  int16
+	revents int16
+}
+
+const pollIn = 1
+
+// poll waits until one of the files is ready or has ended, a child has ended, or
+// the limit is over. SIGCHLD, which a child sends when it ends, interrupts the
+// wait; but it may come a moment too early.
+func poll(fds []pollFD, limit time.Duration) {
+	for i := range fds {
+		fds[i].revents = 0
+	}
+	timeout := syscall.NsecToTimespec(limit.Nanoseconds())
+	first := unsafe.Pointer(unsafe.SliceData(fds))
+	_, _, _ = syscall.Syscall6(syscall.SYS_PPOLL, uintptr(first), uintptr(len(fds)),
+		uintptr(unsafe.Pointer(&timeout)), 0, 0, 0)
 }

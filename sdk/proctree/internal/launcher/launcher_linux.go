@@ -40,7 +40,7 @@ func init() {
 }
 
 // launcher is the process between a program and its parent. It has one
-// goroutine, which waits in one system call for all that may happen: an order
+// goroutine, which waits in one system call for all that may happen: a command
 // must not depend on the scheduler finding another thread for it.
 type launcher struct {
 	control *os.File // kept, or it would be closed when collected
@@ -48,7 +48,7 @@ type launcher struct {
 	look    func() lister
 
 	pid      int  // of the program
-	found    bool // the parent has heard of it
+	found    bool // the parent has received its pid
 	pidfd    int  // the same, to poll; -1 where there is none
 	started  time.Time
 	ended    bool
@@ -58,8 +58,8 @@ type launcher struct {
 	sweeping bool
 }
 
-// launch runs one program. Its result is the launcher's exit code, which nobody
-// reads unless it was started by hand.
+// launch runs one program. It returns the launcher's exit code, which matters only
+// if it was started by hand.
 func launch() int {
 	if !startedByUs(Name) {
 		return usage
@@ -71,7 +71,7 @@ func launch() int {
 		return 1 // the parent has ended already
 	}
 	if step, err := l.start(p); err != nil {
-		tellFailure(l.status, step, err)
+		reportFailure(l.status, step, err)
 		return 1
 	}
 	l.follow()
@@ -79,10 +79,10 @@ func launch() int {
 	return 0
 }
 
-// usage is the exit code of a launcher, or stage, that somebody else has started.
+// usage is the exit code of a launcher, or confiner, that was not started by this package.
 const usage = 2
 
-// startedByUs tells whoever has not started this process from here that he should not.
+// startedByUs reports whether this package has started the process, and says on standard error if it has not.
 func startedByUs(name string) bool {
 	ours := isPipe(controlFile) && isPipe(statusFile)
 	if !ours {
@@ -106,15 +106,16 @@ func keepFiles() {
 	}
 }
 
-// say writes a line of the status. If the parent has ended nobody listens, which
-// changes nothing.
+// say writes a line of the status. That the parent has ended changes nothing.
 func (l *launcher) say(format string, args ...any) { _, _ = fmt.Fprintf(l.status, format, args...) }
 
-// start starts the program. On failure it says at which step.
+// start starts the program. On failure it returns the step: "mount", "protect", "capset", "proc", "prctl", "chdir",
+// "confiner", "restrict" or "exec".
 func (l *launcher) start(p Program) (step string, err error) {
-	p.Orders.raiseScore() // before /proc is read-only
-	if os.Getpid() == namespaceInit {
-		if step, err := furnish(p); err != nil {
+	p.Sandbox.raiseOOMScore() // before /proc is read-only
+	first := os.Getpid() == namespaceInit
+	if first {
+		if step, err := setUpNamespace(p); err != nil {
 			return step, err
 		}
 	}
@@ -133,24 +134,27 @@ func (l *launcher) start(p Program) (step string, err error) {
 		ignore(s)
 	}
 	l.started = time.Now()
-	if step, err := l.startProgram(p); err != nil {
+	if step, err := l.startProgram(p, first); err != nil {
 		return step, err
 	}
 	l.say(startedLine, l.pid)
-	settle()
+	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		_ = f.Close() // only the program decides when its output ends
+	}
 	return "", nil
 }
 
-// startProgram starts the program with no more than its orders leave it. When the launcher itself follows those, what it has
-// to do later must not need what they take.
-func (l *launcher) startProgram(p Program) (step string, err error) {
-	if p.Orders.apart(os.Getpid() == namespaceInit) {
-		return "stage", l.startStage(p)
+// startProgram starts the program with no more than its sandbox leaves it. When the launcher restricts itself for
+// that, what it does later does not need what it loses.
+func (l *launcher) startProgram(p Program, first bool) (step string, err error) {
+	if p.Sandbox.needsConfiner(first) {
+		return "confiner", l.startConfiner(p)
 	}
-	if err := p.Orders.follow(); err != nil {
+	if err := p.Sandbox.restrict(); err != nil {
 		return "restrict", err
 	}
-	l.pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{Env: p.Env, Files: []uintptr{0, 1, 2}, Sys: l.attributes(p)})
+	l.pid, err = syscall.ForkExec(p.Path, p.Argv, &syscall.ProcAttr{
+		Env: p.Env, Files: []uintptr{0, 1, 2}, Sys: l.attributes(p)})
 	return "exec", err
 }
 
@@ -171,30 +175,26 @@ func becomeSubreaper() syscall.Errno {
 	return e
 }
 
-// ignored are the signals that end a launcher, those too at which a Go program crashes when another process sends them. The
-// first process of a namespace is safe from those sent within only as long as it does not handle them.
-var ignored = []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGBUS,
-	syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGSTKFLT, syscall.SIGSYS, syscall.SIGTRAP}
+// ignored are the signals that end a launcher, those too at which a Go program crashes when another process sends
+// them. The first process of a namespace is safe from those sent within only as long as it does not handle them.
+var ignored = []syscall.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGBUS,
+	syscall.SIGFPE, syscall.SIGILL, syscall.SIGSEGV, syscall.SIGSTKFLT, syscall.SIGSYS, syscall.SIGTRAP,
+}
 
-// ignore goes past the runtime, which lets nobody ignore a signal that a fault of its own may cause; the kernel still ends
-// who causes one. And since the runtime knows of nothing, it gives a child the default for each, as for all that it handles:
-// so this may come before there is a program to send any.
+// ignore bypasses the runtime, which does not ignore signals that a fault of its own may cause; the kernel still ends
+// a process that causes one. Since the runtime does not know, it gives a child the default for each, as for all that
+// it handles: so this can come before there is a program to send any.
 func ignore(s syscall.Signal) {
 	action := [8]uintptr{1} // struct sigaction with SIG_IGN
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 }
 
-// settle closes the program's files, since only that is to decide when its output has an end.
-func settle() {
-	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
-		_ = f.Close()
-	}
-}
-
-// tellFailure writes the line of the status that says why the program was not started. A stage has worded its own.
-func tellFailure(status io.Writer, step string, err error) {
-	if t, ok := errors.AsType[*told](err); ok {
-		_, _ = status.Write(t.line)
+// reportFailure writes the line of the status that says why the program was not started. A confiner has written its
+// own.
+func reportFailure(status io.Writer, step string, err error) {
+	if r, ok := errors.AsType[*reported](err); ok {
+		_, _ = status.Write(r.line)
 		return
 	}
 	call, errno := "", syscall.EINVAL

@@ -6,50 +6,71 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"syscall"
 	"time"
 )
 
-// The orders, a byte each on the control pipe. The end of the pipe is the order to
-// kill the tree.
-const (
-	TerminateOrder = 'T' // send SIGTERM to the tree
-	FoundOrder     = 'F' // the parent has heard of the program, which may be reaped from now on
-)
-
-// Program is what execve needs to know, and the directory to be in.
+// Program is what a launcher runs, and in which sandbox. It is all that crosses from the parent to the launcher's
+// process.
 type Program struct {
 	Path, Dir string
 	Argv, Env []string
-	// Terminal says that standard input is a terminal, to control the program.
-	Terminal bool
-	// Orders restrict it.
-	Orders Orders
-	// Sealed and the paths are for fix, which needs a namespace.
-	Sealed                                   bool
-	Writable, Fixed, ReadOnly, Hidden, Links []string
+	Terminal  bool // standard input is a terminal, which becomes the controlling one
+	Sandbox   Sandbox
 }
 
-// Encode returns the program as the launcher first reads it from the control
-// pipe: the length of a text in four bytes, then the text, in which NUL bytes
-// divide the fields. So no field may contain one.
+// Sandbox restricts a program, in the kernel's own numbers; package proctree compiles it from its own Sandbox. The
+// zero value restricts nothing.
+type Sandbox struct {
+	// ReadOnlyRoot makes all file systems read-only but for Writable; Mounts are made after it, in their order. Both need
+	// namespaces.
+	ReadOnlyRoot bool
+	Writable     []string
+	Mounts       []Mount
+
+	OOMScoreAdj      int  // at least
+	Umask            bool // is set to 077
+	NoNewPrivileges  bool // needed by Landlock and Seccomp
+	Rlimits          []Rlimit
+	DropCapabilities bool                 // all but KeepCapabilities
+	KeepCapabilities uint32               // bits of the first 32
+	Landlock         [3]uint64            // struct landlock_ruleset_attr; none without any bit
+	LandlockRules    []LandlockRule       // what the ruleset grants all the same
+	Seccomp          []syscall.SockFilter // none if empty
+}
+
+// A Mount binds a file or folder to a path, which nothing can move, remove or replace then.
+type Mount struct {
+	Path     string
+	Source   string // "" is what is at Path already
+	ReadOnly bool
+	Symlink  bool // Path is a symbolic link, and stays one
+}
+
+// Rlimit is a resource limit, soft and hard. It is not set above what the launcher has.
+type Rlimit struct {
+	Name     string // for errors: RLIMIT_NOFILE
+	Resource int
+	Max      uint64
+}
+
+// LandlockRule grants rights on a path and what is below it. A path that does not exist is skipped.
+type LandlockRule struct {
+	Path   string
+	Rights uint64
+}
+
+// Encode returns the program as the launcher first reads it from the control pipe: its length in four bytes, then its
+// fields.
 func (p Program) Encode() []byte {
-	fields := []string{p.Path, p.Dir, string(p.Orders.encode()), strconv.FormatBool(p.Terminal), strconv.FormatBool(p.Sealed)}
-	for _, list := range [][]string{p.Argv, p.Writable, p.Fixed, p.ReadOnly, p.Hidden, p.Links} {
-		fields = append(append(fields, strconv.Itoa(len(list))), list...)
-	}
-	text := make([]byte, 4)
-	for _, field := range append(fields, p.Env...) {
-		text = append(append(text, field...), 0)
-	}
-	text = text[:len(text)-1]
-	binary.LittleEndian.PutUint32(text, uint32(len(text)-4))
-	return text
+	c := codec{buf: make([]byte, 4, 4096)}
+	p.fields(&c)
+	binary.LittleEndian.PutUint32(c.buf, uint32(len(c.buf)-4))
+	return c.buf
 }
 
-// decodeProgram reads what Encode wrote.
-func decodeProgram(r io.Reader) (Program, error) {
+// decodeProgram reads what Encode wrote, whole or not at all.
+func decodeProgram(r io.Reader) (p Program, err error) {
 	var length uint32
 	if err := binary.Read(r, binary.LittleEndian, &length); err != nil {
 		return Program{}, err
@@ -61,80 +82,155 @@ func decodeProgram(r io.Reader) (Program, error) {
 	if len(text) != int(length) {
 		return Program{}, io.ErrUnexpectedEOF
 	}
-	var fields []string
-	for _, field := range bytes.Split(text, []byte{0}) {
-		fields = append(fields, string(field))
-	}
-	return parseProgram(fields)
-}
-
-func parseProgram(fields []string) (p Program, err error) {
-	if len(fields) < 5 {
-		return Program{}, io.ErrUnexpectedEOF
-	}
-	orders, wrongOrders := decodeOrders([]byte(fields[2]))
-	terminal, wrongTerminal := strconv.ParseBool(fields[3])
-	sealed, wrongSealed := strconv.ParseBool(fields[4])
-	p = Program{Path: fields[0], Dir: fields[1], Terminal: terminal, Sealed: sealed}
-	rest := fields[5:]
-	for _, list := range []*[]string{&p.Argv, &p.Writable, &p.Fixed, &p.ReadOnly, &p.Hidden, &p.Links} {
-		if *list, rest = takeList(rest); rest == nil {
-			break
-		}
-	}
-	if wrongOrders != nil || wrongTerminal != nil || wrongSealed != nil || rest == nil {
+	c := codec{buf: text, decodes: true}
+	if p.fields(&c); c.failed || len(c.buf) > 0 {
 		return Program{}, errors.New("malformed program")
 	}
-	p.Orders, p.Env = *orders, rest
 	return p, nil
 }
 
-// takeList parts a list, which its length precedes, from the fields. The rest is nil if it is not whole.
-func takeList(fields []string) (list, rest []string) {
-	if len(fields) == 0 {
-		return nil, nil
+// fields encodes or decodes each field, in one order for both.
+func (p *Program) fields(c *codec) {
+	c.text(&p.Path)
+	c.text(&p.Dir)
+	list(c, &p.Argv, c.text)
+	list(c, &p.Env, c.text)
+	c.flag(&p.Terminal)
+	s := &p.Sandbox
+	c.flag(&s.ReadOnlyRoot)
+	list(c, &s.Writable, c.text)
+	list(c, &s.Mounts, func(m *Mount) {
+		c.text(&m.Path)
+		c.text(&m.Source)
+		c.flag(&m.ReadOnly)
+		c.flag(&m.Symlink)
+	})
+	number(c, &s.OOMScoreAdj)
+	c.flag(&s.Umask)
+	c.flag(&s.NoNewPrivileges)
+	list(c, &s.Rlimits, func(l *Rlimit) {
+		c.text(&l.Name)
+		number(c, &l.Resource)
+		number(c, &l.Max)
+	})
+	c.flag(&s.DropCapabilities)
+	number(c, &s.KeepCapabilities)
+	for i := range s.Landlock {
+		number(c, &s.Landlock[i])
 	}
-	n, err := strconv.Atoi(fields[0])
-	if err != nil || n < 0 || n >= len(fields) {
-		return nil, nil
-	}
-	return fields[1 : 1+n], fields[1+n:]
+	list(c, &s.LandlockRules, func(r *LandlockRule) {
+		c.text(&r.Path)
+		number(c, &r.Rights)
+	})
+	list(c, &s.Seccomp, func(f *syscall.SockFilter) {
+		number(c, &f.Code)
+		number(c, &f.Jt)
+		number(c, &f.Jf)
+		number(c, &f.K)
+	})
 }
+
+// codec appends values to buf, or takes them from its beginning.
+type codec struct {
+	buf     []byte
+	decodes bool
+	failed  bool
+}
+
+func number[T int | uint8 | uint16 | uint32 | uint64](c *codec, value *T) {
+	if !c.decodes {
+		c.buf = binary.AppendUvarint(c.buf, uint64(*value))
+		return
+	}
+	n, size := binary.Uvarint(c.buf)
+	if *value = T(n); size <= 0 || uint64(*value) != n {
+		*value, c.buf, c.failed = 0, nil, true
+		return
+	}
+	c.buf = c.buf[size:]
+}
+
+func (c *codec) flag(value *bool) {
+	var n uint8
+	if *value {
+		n = 1
+	}
+	number(c, &n)
+	*value, c.failed = n == 1, c.failed || n > 1
+}
+
+func (c *codec) text(value *string) {
+	length := len(*value)
+	number(c, &length)
+	switch {
+	case !c.decodes:
+		c.buf = append(c.buf, *value...)
+	case length < 0 || length > len(c.buf):
+		c.buf, c.failed = nil, true
+	default:
+		*value, c.buf = string(c.buf[:length]), c.buf[length:]
+	}
+}
+
+// list encodes or decodes a list, of which each item takes a byte at least.
+func list[T any](c *codec, all *[]T, item func(*T)) {
+	length := len(*all)
+	number(c, &length)
+	if c.decodes {
+		if length < 0 || length > len(c.buf) {
+			c.buf, c.failed = nil, true
+			return
+		}
+		*all = nil
+		if length > 0 {
+			*all = make([]T, length)
+		}
+	}
+	for i := range *all {
+		item(&(*all)[i])
+	}
+}
+
+// The commands that follow the program on the control pipe, a byte each. The end of the pipe is the command to kill
+// the tree.
+const (
+	TerminateCommand = 'T' // send SIGTERM to the tree
+	FoundCommand     = 'F' // the parent has received the program's pid: it may be reaped from now on
+)
 
 // The status pipe carries lines to the parent: either one "failed", or
 // "started", "sweeping" and, if the program could be followed to its end, "ended";
 // "left" follows if there are processes that do not die.
 const (
-	failedLine  = "failed %s %d %s\n"       // step, errno, what it was about
+	failedLine  = "failed %s %d %s\n"       // step, errno, the system call
 	startedLine = "started %d\n"            // pid, as the launcher sees it
-	sweepLine   = "sweeping\n"              // the program has ended, or is to
+	sweepLine   = "sweeping\n"              // the program has ended, or is being ended
 	endedLine   = "ended %d %d %d\n"        // wait status, nanoseconds, processes killed
 	leftLine    = "left %d processes: %s\n" // how many, pids joined by commas
 )
 
-// Report is what the launcher said.
+// Report is what the launcher wrote to the status pipe.
 type Report struct {
-	Failed string        // the step that failed before the program ran: "proc", "mount", "fix", "capset", "prctl", "chdir", "stage", "restrict" or "exec"
+	Failed string        // the step that failed before the program ran, see [launcher.start]
 	Errno  syscall.Errno // and why
-	Call   string        // and what the system was asked for, of "restrict" and "fix"
+	Call   string        // and the system call, of the steps "restrict" and "protect"
 	PID    int           // of the program, which is also its process group, in the launcher's namespace
-	Sweeps bool          // the launcher has begun to kill what is there
+	Sweeps bool          // the launcher has begun to kill what remains
 	Ended  bool          // the launcher could follow the program to its end
 	Status syscall.WaitStatus
 	Took   time.Duration // by the program
 	Killed int           // processes killed after it, that it left behind
 	Left   int           // processes that do not die
-	PIDs   string        // some of those, to tell the user
+	PIDs   string        // some of those, to show the user
 }
 
-// Furnished says that the launcher has come past the making of its namespace, if it was to make one.
-func (r Report) Furnished() bool {
+// NamespaceWorks reports whether the launcher has set up its namespaces, if it had to.
+func (r Report) NamespaceWorks() bool {
 	return r.PID > 0 || r.Failed != "" && r.Failed != "mount" && r.Failed != "capset"
 }
 
-// ParseReport reads all that came over the status pipe.
-func ParseReport(text string) Report {
-	var r Report
+// ParseReport reads lines from the status pipe, all of them or one.
+func ParseReport(text string) (r Report) {
 	for line := range bytes.Lines([]byte(text)) {
 		r.parseLine(string(line))
 	}
@@ -142,32 +238,23 @@ func ParseReport(text string) Report {
 }
 
 func (r *Report) parseLine(line string) {
-	var n int
-	var errno uint
-	var wait uint32
 	switch word, _, _ := bytes.Cut([]byte(line), []byte(" ")); string(word) {
 	case "failed":
+		var errno uint
 		_, _ = fmt.Sscanf(line, "failed %s %d", &r.Failed, &errno)
 		r.Errno = syscall.Errno(errno)
-		r.Call = fromFourth(line)
+		if words := bytes.SplitN([]byte(line), []byte(" "), 4); len(words) == 4 {
+			r.Call = string(bytes.TrimSuffix(words[3], []byte("\n")))
+		}
 	case "started":
 		_, _ = fmt.Sscanf(line, startedLine, &r.PID)
 	case "sweeping\n":
 		r.Sweeps = true
 	case "ended":
-		n, _ = fmt.Sscanf(line, endedLine, &wait, &r.Took, &r.Killed)
-		r.Ended = n == 3
-		r.Status = syscall.WaitStatus(wait)
+		var wait uint32
+		n, _ := fmt.Sscanf(line, endedLine, &wait, &r.Took, &r.Killed)
+		r.Ended, r.Status = n == 3, syscall.WaitStatus(wait)
 	case "left":
 		_, _ = fmt.Sscanf(line, leftLine, &r.Left, &r.PIDs)
 	}
-}
-
-// fromFourth gives what follows the third word of a line.
-func fromFourth(line string) string {
-	words := bytes.SplitN([]byte(line), []byte(" "), 4)
-	if len(words) < 4 {
-		return ""
-	}
-	return string(bytes.TrimSuffix(words[3], []byte("\n")))
 }

@@ -24,13 +24,15 @@ func start(p program, files [3]*os.File) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.runs(proc.Pid)
+	if p.started != nil {
+		p.started(proc.Pid)
+	}
 	t := &tree{name: p.name, proc: proc, started: time.Now(), done: make(chan struct{})}
 	go t.watch()
 	return t, nil
 }
 
-// watch reaps the program and kills what it left, as far as that can be known.
+// watch reaps the program and kills what it left, as far as that is in reach.
 func (t *tree) watch() {
 	defer close(t.done)
 	state, err := t.proc.Wait()
@@ -43,7 +45,7 @@ func (t *tree) watch() {
 	t.exit = exitOf(state.Sys().(syscall.WaitStatus), took)
 }
 
-// answers has nobody to ask.
+// answers is true: there is no launcher that could hang.
 func (t *tree) answers(time.Duration) bool { return true }
 
 // abandon has no more than kill to offer.
@@ -58,3 +60,14 @@ func (t *tree) result() (Exit, error) {
 	}
 	return t.exit, t.err
 }
+
+// Namespaces is nil if the system allows a process namespace to this process, else
+// why not, as an [ErrNamespace].
+func Namespaces() error { return errNoNamespaces }
+
+// NamespacesRefused is what Namespaces returns as far as that is known.
+func NamespacesRefused() error { return errNoNamespaces }
+
+var errNoNamespaces = fmt.Errorf("%w: only Linux has them", ErrNamespace)
+
+func kernelCapabilities() Capabilities { return Capabilities{} }

@@ -5,18 +5,33 @@ package proctree
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// execError says what the errno of execve means for this program.
+// SignalName returns the name of the signal that ended the program, such as
+// SIGKILL, or "" if none did. Numbers differ between systems, names do not.
+func (e Exit) SignalName() string {
+	if e.Signal == 0 {
+		return ""
+	}
+	if name := unix.SignalName(e.Signal); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(e.Signal))
+}
+
+// execError translates the errno of execve for this program.
 func execError(p program, errno syscall.Errno) *StartError {
 	file := p.path
 	if !filepath.IsAbs(file) && p.dir != "" {
-		file = p.dir + "/" + file // not filepath.Join: "link/.." is to stay
+		file = p.dir + "/" + file // not filepath.Join, which removes "link/.."
 	}
 	info, err := os.Stat(file)
 	reason := errno.Error()

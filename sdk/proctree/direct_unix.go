@@ -24,7 +24,7 @@ func startProcess(p program, files [3]*os.File) (*os.Process, error) {
 	return proc, nil
 }
 
-// startError tells a bad directory from a bad program.
+// startError distinguishes a bad directory from a bad program.
 func startError(p program, err error) error {
 	if p.dir != "" {
 		d, dirErr := os.Open(p.dir + "/.")

@@ -4,6 +4,7 @@ package proctree
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -51,3 +52,21 @@ func startError(p program, err error) error {
 func (t *tree) terminate() {}
 
 func (t *tree) kill() { _ = t.proc.Kill() }
+
+// A lane is one of two pipes.
+type lane struct {
+	name string
+	pipe *os.File
+	to   io.Writer
+}
+
+// inOrder returns two copies to run at the same time. Their order is that in which the system wakes them.
+func inOrder(stdout, stderr *lane) ([]func() error, error) {
+	return []func() error{
+		func() error { return copied(stdout.name, stdout.pipe, stdout.to, stdout.pipe) },
+		func() error { return copied(stderr.name, stderr.pipe, stderr.to, stderr.pipe) },
+	}, nil
+}
+
+// SignalName is for systems with signals.
+func (e Exit) SignalName() string { return "" }

@@ -1,4 +1,6 @@
-package confine
+//go:build !proctree_group
+
+package proctree
 
 import (
 	"encoding/binary"
@@ -29,16 +31,17 @@ func (m made) words() []byte {
 }
 
 const (
-	allowed = unix.SECCOMP_RET_ALLOW
-	refused = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
-	killed  = unix.SECCOMP_RET_KILL_PROCESS
+	permitted = unix.SECCOMP_RET_ALLOW
+	refused   = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	unknown   = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	killed    = unix.SECCOMP_RET_KILL_PROCESS
 )
 
-// The filters are run by a machine of their own, call by call: also those calls that this kernel or this user cannot make.
+// The filters are run by a machine of their own, call by call: also those calls that this kernel or this user cannot
+// make.
 func TestFilter(t *testing.T) {
-	sockets, kernel := Restrictions{NoSockets: true}, Restrictions{NoKernel: true}
-	both := Restrictions{NoSockets: true, NoKernel: true}
+	sockets, kernel := Sandbox{NoSockets: true}, Sandbox{NoRareCalls: true}
+	both := Sandbox{NoSockets: true, NoRareCalls: true}
 	ours := architecture()
 	call := func(number int, args ...uint32) made {
 		m := made{number: uint32(number), arch: ours}
@@ -49,37 +52,37 @@ func TestFilter(t *testing.T) {
 		call                  made
 		sockets, kernel, both uint32
 	}{
-		"read":                      {call(unix.SYS_READ), allowed, allowed, allowed},
+		"read":                      {call(unix.SYS_READ), permitted, permitted, permitted},
 		"another processor's":       {made{number: unix.SYS_READ, arch: unix.AUDIT_ARCH_I386}, killed, killed, killed},
-		"connect":                   {call(unix.SYS_CONNECT), refused, allowed, refused},
-		"a TCP socket":              {call(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM), refused, allowed, refused},
-		"a TCP6 socket":             {call(unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM), refused, allowed, refused},
-		"a packet socket":           {call(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW), refused, allowed, refused},
-		"a Unix socket":             {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM), allowed, allowed, allowed},
-		"a Unix socket, with flags": {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK), allowed, allowed, allowed},
-		"a datagram socket":         {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), refused, allowed, refused},
-		"a raw Unix socket":         {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_RAW), refused, allowed, refused},
-		"a pair":                    {call(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_STREAM), allowed, allowed, allowed},
-		"a pair for datagrams":      {call(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_DGRAM), refused, allowed, refused},
-		"bind, listen, accept":      {call(unix.SYS_ACCEPT4), allowed, allowed, allowed},
+		"connect":                   {call(unix.SYS_CONNECT), refused, permitted, refused},
+		"a TCP socket":              {call(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM), refused, permitted, refused},
+		"a TCP6 socket":             {call(unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM), refused, permitted, refused},
+		"a packet socket":           {call(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW), refused, permitted, refused},
+		"a Unix socket":             {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM), permitted, permitted, permitted},
+		"a Unix socket, with flags": {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK), permitted, permitted, permitted},
+		"a datagram socket":         {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), refused, permitted, refused},
+		"a raw Unix socket":         {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_RAW), refused, permitted, refused},
+		"a pair":                    {call(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_STREAM), permitted, permitted, permitted},
+		"a pair for datagrams":      {call(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_DGRAM), refused, permitted, refused},
+		"bind, listen, accept":      {call(unix.SYS_ACCEPT4), permitted, permitted, permitted},
 		"io_uring":                  {call(unix.SYS_IO_URING_SETUP), refused, refused, refused},
 		"pidfd_getfd":               {call(unix.SYS_PIDFD_GETFD), refused, refused, refused},
-		"ptrace":                    {call(unix.SYS_PTRACE), allowed, refused, refused},
-		"mount":                     {call(unix.SYS_MOUNT), allowed, refused, refused},
-		"the last of the uncommon":  {call(int(uncommon[len(uncommon)-1])), allowed, refused, refused},
-		"clone3":                    {call(unix.SYS_CLONE3), allowed, unknown, unknown},
-		"a thread":                  {call(unix.SYS_CLONE, unix.CLONE_VM|unix.CLONE_FS|unix.CLONE_FILES|unix.CLONE_SIGHAND|unix.CLONE_THREAD), allowed, allowed, allowed},
-		"a child":                   {call(unix.SYS_CLONE, uint32(unix.SIGCHLD)|unix.CLONE_VFORK|unix.CLONE_VM), allowed, allowed, allowed},
-		"a child in a namespace":    {call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uint32(unix.SIGCHLD)), allowed, refused, refused},
-		"a new network":             {call(unix.SYS_UNSHARE, unix.CLONE_NEWNET), allowed, refused, refused},
-		"own files":                 {call(unix.SYS_UNSHARE, unix.CLONE_FILES), allowed, allowed, allowed},
-		"typing for a terminal":     {call(unix.SYS_IOCTL, 0, unix.TIOCSTI), allowed, refused, refused},
-		"another ioctl":             {call(unix.SYS_IOCTL, unix.TIOCSTI, unix.TCGETS), allowed, allowed, allowed},
+		"ptrace":                    {call(unix.SYS_PTRACE), permitted, refused, refused},
+		"mount":                     {call(unix.SYS_MOUNT), permitted, refused, refused},
+		"the last of the rare":      {call(int(rareCalls[len(rareCalls)-1])), permitted, refused, refused},
+		"clone3":                    {call(unix.SYS_CLONE3), permitted, unknown, unknown},
+		"a thread":                  {call(unix.SYS_CLONE, unix.CLONE_VM|unix.CLONE_FS|unix.CLONE_FILES|unix.CLONE_SIGHAND|unix.CLONE_THREAD), permitted, permitted, permitted},
+		"a child":                   {call(unix.SYS_CLONE, uint32(unix.SIGCHLD)|unix.CLONE_VFORK|unix.CLONE_VM), permitted, permitted, permitted},
+		"a child in a namespace":    {call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uint32(unix.SIGCHLD)), permitted, refused, refused},
+		"a new network":             {call(unix.SYS_UNSHARE, unix.CLONE_NEWNET), permitted, refused, refused},
+		"own files":                 {call(unix.SYS_UNSHARE, unix.CLONE_FILES), permitted, permitted, permitted},
+		"typing for a terminal":     {call(unix.SYS_IOCTL, 0, unix.TIOCSTI), permitted, refused, refused},
+		"another ioctl":             {call(unix.SYS_IOCTL, unix.TIOCSTI, unix.TCGETS), permitted, permitted, permitted},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for orders, want := range map[*Restrictions]uint32{&sockets: c.sockets, &kernel: c.kernel, &both: c.both} {
+			for orders, want := range map[*Sandbox]uint32{&sockets: c.sockets, &kernel: c.kernel, &both: c.both} {
 				if got := runFilter(t, orders, c.call); got != want {
-					t.Errorf("with sockets %t, kernel %t: %#x, want %#x", orders.NoSockets, orders.NoKernel, got, want)
+					t.Errorf("with sockets %t, kernel %t: %#x, want %#x", orders.NoSockets, orders.NoRareCalls, got, want)
 				}
 			}
 		})
@@ -98,23 +101,23 @@ func TestFilterOfNoInterference(t *testing.T) {
 		call made
 		want uint32
 	}{
-		"its own":             {made{number: prlimit, arch: architecture()}, allowed},
+		"its own":             {made{number: prlimit, arch: architecture()}, permitted},
 		"another's":           {made{number: prlimit, arch: architecture(), args: [6]uint32{77}}, refused},
-		"its own, 32 bit":     {made{number: old[1], arch: old[0]}, allowed},
+		"its own, 32 bit":     {made{number: old[1], arch: old[0]}, permitted},
 		"another's, 32 bit":   {made{number: old[1], arch: old[0], args: [6]uint32{77}}, refused},
-		"read, 32 bit":        {made{number: 3, arch: old[0], args: [6]uint32{77}}, allowed},
+		"read, 32 bit":        {made{number: 3, arch: old[0], args: [6]uint32{77}}, permitted},
 		"a lease":             {made{number: unix.SYS_FCNTL, arch: architecture(), args: [6]uint32{3, unix.F_SETLEASE, unix.F_WRLCK}}, refused},
-		"a lock":              {made{number: unix.SYS_FCNTL, arch: architecture(), args: [6]uint32{3, unix.F_SETLK}}, allowed},
+		"a lock":              {made{number: unix.SYS_FCNTL, arch: architecture(), args: [6]uint32{3, unix.F_SETLK}}, permitted},
 		"a lease, 32 bit":     {made{number: 221, arch: old[0], args: [6]uint32{3, unix.F_SETLEASE}}, refused},
 		"an older one":        {made{number: 55, arch: old[0], args: [6]uint32{3, unix.F_SETLEASE}}, refused},
-		"io_uring":            {made{number: unix.SYS_IO_URING_SETUP, arch: architecture()}, allowed},
+		"io_uring":            {made{number: unix.SYS_IO_URING_SETUP, arch: architecture()}, permitted},
 		"a foreign processor": {made{number: 3, arch: unix.AUDIT_ARCH_S390}, killed},
 	} {
-		if got := runFilter(t, &Restrictions{NoInterference: true}, c.call); got != c.want {
+		if got := runFilter(t, &Sandbox{NoInterference: true}, c.call); got != c.want {
 			t.Errorf("%s: %#x, want %#x", name, got, c.want)
 		}
 	}
-	strict := Restrictions{NoInterference: true, NoKernel: true}
+	strict := Sandbox{NoInterference: true, NoRareCalls: true}
 	if got := runFilter(t, &strict, made{number: 3, arch: old[0]}); got != killed {
 		t.Errorf("32 bit when all is strict: %#x", got)
 	}
@@ -123,14 +126,14 @@ func TestFilterOfNoInterference(t *testing.T) {
 	}
 }
 
-// Modes that give a program the rights of its owner or group are refused by whatever call, and all changes of what is known of a
-// file where nothing else keeps them in.
+// Modes that give a program the rights of its owner or group are refused by whatever call, and all changes of what is
+// known of a file where nothing else keeps them in.
 func TestFilterOfModes(t *testing.T) {
 	for arch, name := range map[uint32]string{unix.AUDIT_ARCH_X86_64: "amd64", unix.AUDIT_ARCH_I386: "386", unix.AUDIT_ARCH_AARCH64: "arm64", unix.AUDIT_ARCH_ARM: "arm"} {
 		numbers := tables[name]
 		own := arch == architecture()
 		foreign := runtime.GOARCH == "amd64" && name != "amd64" && name != "386" || runtime.GOARCH == "arm64" && name != "arm64" && name != "arm"
-		check := func(what string, o Restrictions, want, number uint32, args ...uint32) {
+		check := func(what string, o Sandbox, want, number uint32, args ...uint32) {
 			t.Helper()
 			m := made{number: number, arch: arch}
 			copy(m.args[:], args)
@@ -141,17 +144,17 @@ func TestFilterOfModes(t *testing.T) {
 				t.Errorf("%s, %s (%d %#o): %#x, want %#x", name, what, number, args, got, want)
 			}
 		}
-		setID := Restrictions{NoSetID: true, NoInterference: true}
+		setID := Sandbox{NoSetID: true, NoInterference: true}
 		for _, c := range numbers.modes {
 			with := func(mode uint32) []uint32 { return append(make([]uint32, c[1]), mode) }
-			for mode, want := range map[uint32]uint32{0o644: allowed, 0o1777: allowed, 0o100755: allowed, 0o4755: refused, 0o2755: refused, 0o106777: refused} {
+			for mode, want := range map[uint32]uint32{0o644: permitted, 0o1777: permitted, 0o100755: permitted, 0o4755: refused, 0o2755: refused, 0o106777: refused} {
 				check("a mode", setID, want, c[0], with(mode)...)
 			}
 		}
 		for _, c := range numbers.opens {
 			with := func(flags, mode uint32) []uint32 { return append(make([]uint32, c[1]), flags, mode) }
-			check("reading, with what a register held", setID, allowed, c[0], with(0, 0o6755)...)
-			check("a new file", setID, allowed, c[0], with(unix.O_CREAT|unix.O_WRONLY, 0o755)...)
+			check("reading, with what a register held", setID, permitted, c[0], with(0, 0o6755)...)
+			check("a new file", setID, permitted, c[0], with(unix.O_CREAT|unix.O_WRONLY, 0o755)...)
 			check("a new program with its owner's rights", setID, refused, c[0], with(unix.O_CREAT|unix.O_WRONLY, 0o4755)...)
 			check("one without a name", setID, refused, c[0], with(unix.O_TMPFILE|unix.O_WRONLY, 0o2755)...)
 		}
@@ -159,19 +162,19 @@ func TestFilterOfModes(t *testing.T) {
 		check("io_uring", setID, refused, unix.SYS_IO_URING_SETUP)
 		check("another's limits", setID, refused, numbers.prlimit, 77)
 		for _, number := range numbers.metadata {
-			check("what is known of a file", Restrictions{NoMetadata: true, NoSetID: true}, refused, number)
+			check("what is known of a file", Sandbox{NoMetadata: true, NoSetID: true}, refused, number)
 		}
 	}
 	ioctl := made{number: unix.SYS_IOCTL, arch: architecture(), args: [6]uint32{3, unix.FS_IOC_SETFLAGS}}
-	if got := runFilter(t, &Restrictions{NoMetadata: true}, ioctl); got != refused {
+	if got := runFilter(t, &Sandbox{NoMetadata: true}, ioctl); got != refused {
 		t.Errorf("flags: %#x", got)
 	}
 }
 
-func runFilter(t *testing.T, o *Restrictions, m made) uint32 {
+func runFilter(t *testing.T, o *Sandbox, m made) uint32 {
 	t.Helper()
 	var raw []bpf.RawInstruction
-	for _, i := range programOf(o) {
+	for _, i := range o.filter() {
 		raw = append(raw, bpf.RawInstruction{Op: i.Code, Jt: i.Jt, Jf: i.Jf, K: i.K})
 	}
 	program, ok := bpf.Disassemble(raw)

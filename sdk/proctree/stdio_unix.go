@@ -29,8 +29,8 @@ type lane struct {
 }
 
 // inOrder gives two copies that are to run at the same time. What the program writes to stdout and then to stderr is
-// written in this order, also when there is no time between. The other way round that holds only if there is: of what comes
-// at the same moment stdout is the first.
+// written in this order, also when there is no time between. The other way round that holds only if there is: of what
+// comes at the same moment stdout is the first.
 func inOrder(stdout, stderr *lane) ([]func() error, error) {
 	stdout.order = new(sync.Mutex)
 	stderr.order, stderr.first = stdout.order, stdout
@@ -56,7 +56,8 @@ func (l *lane) copy() error {
 		case over:
 			return nil
 		case err != nil:
-			return explained(l.name, l.pipe, &fs.PathError{Op: "read", Path: l.pipe.Name(), Err: fs.ErrClosed}) // all that err can mean
+			closed := &fs.PathError{Op: "read", Path: l.pipe.Name(), Err: fs.ErrClosed} // all that err can mean
+			return explained(l.name, l.pipe, closed)
 		}
 	}
 }
@@ -66,8 +67,8 @@ func readable(fd uintptr) bool {
 	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 }
 
-// turn moves one piece of this lane, if there may be one, after what is there of the first lane, which is no more than a
-// pipe can hold. It tells whether that was all, or what the writer has against it.
+// turn moves one piece of this lane, if there may be one, after what is there of the first lane, which is no more
+// than a pipe can hold. It tells whether that was all, or what the writer has against it.
 func (l *lane) turn(ready bool) (over bool, failure error) {
 	l.order.Lock()
 	defer l.order.Unlock()
@@ -87,7 +88,8 @@ func (l *lane) move() bool {
 	}
 	var n int
 	var failure error
-	if err := l.raw.Control(func(fd uintptr) { n, failure = readNow(int(fd), l.buf) }); err != nil || errors.Is(failure, unix.EAGAIN) {
+	err := l.raw.Control(func(fd uintptr) { n, failure = readNow(int(fd), l.buf) })
+	if err != nil || errors.Is(failure, unix.EAGAIN) {
 		return false
 	}
 	if l.over = n <= 0; !l.over {

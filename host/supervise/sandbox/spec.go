@@ -1,0 +1,141 @@
+// Package sandbox describes how a plugin is kept from the rest of the machine: the level that its configuration
+// requests, the level that is effective with what the machine is capable of, and the mounts and restrictions that
+// package proctree starts its program with.
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Level is how far a plugin is kept from the rest of the machine.
+type Level string
+
+// The levels. Each of the first three has what the one before it has.
+const (
+	// Supervised: a launcher that ends what it started, no terminal, a short environment, limits, a private TMPDIR, no new
+	// privileges.
+	Supervised Level = "supervised"
+	// Confined: it can write to its folders only, and cannot signal or trace processes outside. What it can still do is
+	// change modes and times of its user's files, and ask services such as D-Bus or docker for things by their Unix
+	// sockets; these a Spec keeps from it whose Network is false.
+	Confined Level = "confined"
+	// Isolated: it can read only what it needs, and has no network.
+	Isolated Level = "isolated"
+	// Container: Supervised, and a wrapper of the user's around it, which decides what else it is kept from. It can be
+	// requested by a wrapper only.
+	Container Level = "container"
+	// None: not even Supervised. It cannot be requested; systems without the means have nothing better.
+	None Level = "none"
+)
+
+// requestable are the levels that can be requested, from the loosest.
+var requestable = []Level{Supervised, Confined, Isolated}
+
+// AtLeast reports whether all that the other level promises is known to hold at this one. What a wrapper does is not
+// known.
+func (l Level) AtLeast(other Level) bool { return l.rank() >= other.rank() }
+
+func (l Level) rank() int {
+	if l == Container {
+		return 0
+	}
+	return slices.Index(requestable, l) // -1 for None and ""
+}
+
+// A Spec is the sandbox that is requested for a plugin.
+type Spec struct {
+	// Level is what is requested; "" is Confined, with a Wrapper Container. What the system cannot do is left out and
+	// reported, see Confinement.
+	Level Level
+	// Require is the least level that must be effective: below it the plugin is not started. "" is none.
+	Require Level
+	// Write are the folders that it may write to from Confined on, absolute; nil is the work folder.
+	Write []string
+	// Read are folders and files that it may read at Isolated, besides those it writes to and what programs need to run.
+	Read []string
+	// Network allows the network; nil leaves it to the level: Isolated has none.
+	Network *bool
+	// NewPrivileges lets programs such as sudo work, at Supervised only.
+	NewPrivileges bool
+	// PrivateFiles gives files that it makes the modes 0600 and 0700, instead of those that the host's own would have.
+	PrivateFiles bool
+	// Wrapper is a command that runs the plugin's command, such as bwrap with its options; empty is none. In it
+	// {socket_dir}, {tmp_dir} and {workdir} stand for the folders that the plugin must find, the first two for writing.
+	Wrapper []string
+	// Limits are those of each of its processes.
+	Limits Limits
+}
+
+// The limits of a plugin's processes that have no others: far above what sane programs need.
+const (
+	DefaultFiles    = 4096
+	DefaultFileSize = 16 << 30
+)
+
+// Limits are resource limits of each process of a plugin. None is set above what the host itself has.
+type Limits struct {
+	Memory    int64 // bytes of private memory (RLIMIT_DATA); 0 is no limit
+	Processes int   // processes and threads of the user, all counted (RLIMIT_NPROC); 0 is no limit; root has none
+	Files     int   // open files (RLIMIT_NOFILE); 0 is DefaultFiles
+	FileSize  int64 // bytes of one file (RLIMIT_FSIZE); 0 is DefaultFileSize
+}
+
+// Requested is the level that is requested.
+func (s Spec) Requested() Level {
+	switch {
+	case len(s.Wrapper) > 0 && !s.Level.AtLeast(Confined):
+		return Container
+	case s.Level == "":
+		return Confined
+	}
+	return s.Level
+}
+
+// confined reports whether Confined at least is requested.
+func (s Spec) confined() bool { return s.Requested().AtLeast(Confined) }
+
+// HasNetwork reports whether the plugin is allowed the network.
+func (s Spec) HasNetwork() bool {
+	if s.Network != nil {
+		return *s.Network
+	}
+	return s.Requested() != Isolated
+}
+
+// Check returns what in the sandbox contradicts itself; the folders it names are not looked up.
+func (s Spec) Check() error {
+	for _, l := range []Level{s.Level, s.Require} {
+		if l != "" && !slices.Contains(requestable, l) {
+			return fmt.Errorf("there is no sandbox level %q, only supervised, confined and isolated", l)
+		}
+	}
+	level, limits := s.Requested(), s.Limits
+	switch {
+	case !level.AtLeast(s.Require) && level == Container:
+		return fmt.Errorf("require = %q cannot be met by a wrapper, whose effect is not known; request that level too",
+			s.Require)
+	case !level.AtLeast(s.Require):
+		return fmt.Errorf("require = %q is more than the requested level, %q", s.Require, level)
+	case s.NewPrivileges && !Supervised.AtLeast(level):
+		return fmt.Errorf("new privileges contradict the level %q; they need \"supervised\"", level)
+	case s.NewPrivileges && !s.HasNetwork():
+		return errors.New("programs that gain privileges gain the network; allow it, or no new privileges")
+	case len(s.Wrapper) > 0 && s.Wrapper[0] == "":
+		return errors.New("the wrapper has no program")
+	case limits.Memory < 0 || limits.Processes < 0 || limits.Files < 0 || limits.FileSize < 0:
+		return errors.New("limits of the sandbox must not be negative")
+	}
+	for _, path := range slices.Concat(s.Write, s.Read) {
+		if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+			return fmt.Errorf("the sandbox names %q, which is no absolute path", path)
+		}
+	}
+	if strings.ContainsRune(strings.Join(s.Wrapper, ""), 0) {
+		return errors.New("the wrapper contains a NUL character")
+	}
+	return nil
+}

@@ -1,0 +1,251 @@
+package launcher
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"unsafe"
+)
+
+// namespaceInit is the pid of a launcher that was started in a process namespace of
+// its own. Nothing in there can kill or stop it, and however it ends, all ends.
+const namespaceInit = 1
+
+// NamespaceCapabilities are what a launcher needs in a user namespace of its own to
+// mount /proc and to give up all capabilities: CAP_SETPCAP and CAP_SYS_ADMIN.
+var NamespaceCapabilities = []uintptr{8, 21}
+
+const sharedMemory = "/dev/shm"
+
+// fileSystems are the namespace's own: a /proc that shows its processes only, shared memory that ends with it,
+// message queues, which paths from outside could open otherwise, and pseudo terminals, so that those of the user are
+// out of reach.
+var fileSystems = []struct {
+	kind, path, options string
+	optional            bool // there are systems without
+}{
+	{kind: "proc", path: "/proc"},
+	{kind: "tmpfs", path: sharedMemory, options: "mode=1777,size=25%", optional: true},
+	{kind: "mqueue", path: "/dev/mqueue", optional: true},
+	{kind: "devpts", path: "/dev/pts", options: "newinstance,ptmxmode=0666,mode=0600", optional: true},
+}
+
+// setUpNamespace mounts what the namespace has of its own and what protects files, and gives up what that took. On
+// failure it returns the step.
+func setUpNamespace(p Program) (step string, err error) {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return "mount", err
+	}
+	for _, f := range fileSystems {
+		flags := uintptr(syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC)
+		if f.kind == "devpts" {
+			if p.Terminal {
+				continue // the program finds its terminal where it was opened
+			}
+			flags &^= syscall.MS_NODEV
+		}
+		err := syscall.Mount(f.kind, f.path, f.kind, flags, f.options)
+		missing := errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENODEV)
+		if err != nil && !(f.optional && missing) {
+			return "mount", err
+		}
+	}
+	if err := p.protect(); err != nil {
+		return "protect", err
+	}
+	if os.Geteuid() == 0 {
+		return "", nil // there is no user namespace: the capabilities are those of our parent
+	}
+	return "capset", dropAllCapabilities()
+}
+
+// protect makes the mounts of the sandbox: the kernel renames and removes no mount. What lies in a folder that was
+// mounted before is found in there, also from the current folder.
+func (p Program) protect() error {
+	if p.Sandbox.ReadOnlyRoot {
+		if err := p.Sandbox.makeReadOnly(); err != nil {
+			return err
+		}
+	}
+	for _, m := range p.Sandbox.Mounts {
+		if err := m.mount(); err != nil {
+			return failed("mounting "+strconv.Quote(m.Path), err)
+		}
+	}
+	if len(p.Sandbox.Mounts) == 0 && !p.Sandbox.ReadOnlyRoot || len(p.Dir) > 0 && p.Dir[0] == '/' {
+		return nil // the current folder is not used, and may be one that cannot be entered
+	}
+	here, err := syscall.Getwd()
+	if err == syscall.ENOENT { // a folder that was removed is in none of those
+		return nil
+	}
+	if err != nil {
+		return failed("getcwd", err)
+	}
+	return failed("chdir "+strconv.Quote(here), syscall.Chdir(here))
+}
+
+// makeReadOnly makes every mount of the namespace read-only, and puts what is writable back as it was. The copies of
+// that are made first: what is read-only in a namespace of an ordinary user never becomes writable again. A path that
+// does not exist, or that cannot be reached, is left out, as in a ruleset.
+func (s *Sandbox) makeReadOnly() error {
+	type copied struct {
+		path string
+		tree int
+	}
+	var trees []copied
+	writable := append(slices.Clone(s.Writable), sharedMemory)
+	slices.Sort(writable) // parents first: a copy of one has the mounts below twice
+	for _, path := range slices.Compact(writable) {
+		at, err := openPath(path, 0)
+		switch {
+		case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.EACCES),
+			errors.Is(err, syscall.ELOOP) && path == sharedMemory:
+			continue
+		case err != nil:
+			return failed("opening "+strconv.Quote(path), err)
+		}
+		tree, err := openTree(at)
+		_ = syscall.Close(at)
+		if err != nil {
+			return failed("open_tree "+strconv.Quote(path), err)
+		}
+		trees = append(trees, copied{path, tree})
+	}
+	root, err := openPath("/", 0)
+	if err != nil {
+		return failed(`opening "/"`, err)
+	}
+	defer func() { _ = syscall.Close(root) }()
+	if err := setReadOnly(root); err != nil {
+		return failed(`mount_setattr "/"`, err)
+	}
+	for _, c := range trees {
+		at, err := openPath(c.path, 0)
+		if err != nil {
+			return failed("opening "+strconv.Quote(c.path), err)
+		}
+		err = moveMount(c.tree, at)
+		_, _ = syscall.Close(at), syscall.Close(c.tree)
+		if err != nil {
+			return failed("move_mount "+strconv.Quote(c.path), err)
+		}
+	}
+	return nil
+}
+
+// mount works on open files: what others do to the path meanwhile changes nothing.
+func (m Mount) mount() error {
+	var flags uint64
+	if m.Symlink {
+		flags = syscall.O_NOFOLLOW
+	}
+	at, err := openPath(m.Path, flags)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = syscall.Close(at) }()
+	source := at
+	if m.Symlink { // what is none counts as missing
+		var st syscall.Stat_t
+		if err := syscall.Fstat(at, &st); err != nil {
+			return err
+		}
+		if st.Mode&syscall.S_IFMT != syscall.S_IFLNK {
+			return syscall.ENOENT
+		}
+	}
+	if m.Source != "" {
+		if source, err = openPath(m.Source, 0); err != nil {
+			return err
+		}
+		defer func() { _ = syscall.Close(source) }()
+	}
+	tree, err := openTree(source)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = syscall.Close(tree) }()
+	if m.ReadOnly {
+		if err := setReadOnly(tree); err != nil {
+			return err
+		}
+	}
+	return moveMount(tree, at)
+}
+
+// System calls and constants that package syscall lacks; the numbers are the same on all architectures, see
+// https://man7.org/linux/man-pages/man2/mount_setattr.2.html and https://man7.org/linux/man-pages/man2/openat2.2.html.
+const (
+	sysOpenTree     = 428
+	sysMoveMount    = 429
+	sysOpenat2      = 437
+	sysMountSetattr = 442
+
+	atCurrent       = -100         // AT_FDCWD
+	emptyPath       = 0x1000       // AT_EMPTY_PATH
+	cloneTree       = 0x8000 | 0x1 // AT_RECURSIVE | OPEN_TREE_CLONE
+	recursive       = 0x8000       // AT_RECURSIVE
+	bothEmpty       = 0x4 | 0x40   // MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH
+	readOnlyMount   = 0x1          // MOUNT_ATTR_RDONLY
+	pathOnly        = 0x200000     // O_PATH
+	withoutSymlinks = 0x4          // RESOLVE_NO_SYMLINKS
+)
+
+// noPath is the empty path of system calls that receive an open file.
+var noPath = unsafe.Pointer(new(byte))
+
+// CanMountReadOnly reports whether the kernel has all these calls. The youngest, mount_setattr, is called with
+// nothing, which it refuses.
+func CanMountReadOnly() bool {
+	_, _, e := syscall.RawSyscall6(sysMountSetattr, 0, 0, 0, 0, 0, 0)
+	return e == syscall.EINVAL
+}
+
+// openPath opens a file or a folder itself, without a look into it, if no part of its path is a symbolic link. With
+// O_NOFOLLOW the last part may be one, which is opened itself.
+func openPath(path string, flags uint64) (int, error) {
+	name, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return -1, err
+	}
+	how := [3]uint64{pathOnly | syscall.O_CLOEXEC | flags, 0, withoutSymlinks} // struct open_how: flags, mode, resolve
+	current := atCurrent
+	fd, _, e := syscall.Syscall6(sysOpenat2, uintptr(current), uintptr(unsafe.Pointer(name)),
+		uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+	if e != 0 {
+		return -1, e
+	}
+	return int(fd), nil
+}
+
+// openTree copies what is mounted at an open file or folder, with all mounts below it.
+func openTree(at int) (int, error) {
+	tree, _, e := syscall.Syscall(sysOpenTree, uintptr(at), uintptr(noPath), emptyPath|cloneTree|syscall.O_CLOEXEC)
+	if e != 0 {
+		return -1, e
+	}
+	return int(tree), nil
+}
+
+// setReadOnly makes a tree of mounts read-only.
+func setReadOnly(tree int) error {
+	attributes := [4]uint64{readOnlyMount} // struct mount_attr: set, clear, propagation, user namespace
+	_, _, e := syscall.Syscall6(sysMountSetattr, uintptr(tree), uintptr(noPath), emptyPath|recursive,
+		uintptr(unsafe.Pointer(&attributes)), unsafe.Sizeof(attributes), 0)
+	if e != 0 {
+		return e
+	}
+	return nil
+}
+
+// moveMount puts a tree that was copied on an open file or folder.
+func moveMount(tree, at int) error {
+	_, _, e := syscall.Syscall6(sysMoveMount, uintptr(tree), uintptr(noPath), uintptr(at), uintptr(noPath), bothEmpty, 0)
+	if e != 0 {
+		return e
+	}
+	return nil
+}

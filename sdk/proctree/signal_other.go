@@ -1,6 +1,0 @@
-//go:build !unix
-
-package proctree
-
-// SignalName is for systems with signals.
-func (e Exit) SignalName() string { return "" }

@@ -1,0 +1,153 @@
+//go:build !proctree_group
+
+package proctree
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// stoppedLooks is how often a launcher is found stopped, and woken, until it is given up. The pause between two looks
+	// grows only while it is at work.
+	stoppedLooks = 20
+	firstPause   = 10 * time.Millisecond
+	lastPause    = 100 * time.Millisecond
+	// shortRun is how long a program runs until more than its launcher waits for its end: most have ended by then.
+	shortRun = 50 * time.Millisecond
+)
+
+// attend waits for the end of the program, and makes sure that the launcher reports it, even if the launcher was
+// stopped. Where the kernel does not report it (before 5.3), only the launcher knows.
+func (t *tree) attend() {
+	if t.pid <= 0 || within(t.done, shortRun) || !t.programEnds() {
+		return
+	}
+	t.wake()
+	for looks, pause := 0, firstPause; !within(t.done, pause); {
+		if !t.stopped() {
+			pause = min(2*pause, lastPause)
+			continue
+		}
+		if looks++; looks == stoppedLooks {
+			t.abandon()
+			return
+		}
+		t.wake()
+	}
+}
+
+// programEnds waits until the program has ended. It is false if the launcher was first, or if the kernel does not
+// report it. A pid that is another's by now does no harm: its end only wakes a launcher that is awake.
+func (t *tree) programEnds() bool {
+	fd, err := unix.PidfdOpen(t.pid, 0)
+	if err != nil {
+		return errors.Is(err, unix.ESRCH)
+	}
+	_ = unix.SetNonblock(fd, true) // makes the runtime wait for it; the flag for that is younger than the call
+	f := os.NewFile(uintptr(fd), "program")
+	defer f.Close()
+	ended := make(chan bool, 1)
+	go func() { ended <- awaitEnd(f) }()
+	select {
+	case yes := <-ended:
+		return yes
+	case <-t.done:
+		return false
+	}
+}
+
+// awaitEnd waits until the process of a handle has ended. It is false if the handle is closed before.
+func awaitEnd(f *os.File) bool {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	return c.Read(func(fd uintptr) bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		return err == nil && n > 0
+	}) == nil
+}
+
+// stopped reports whether the launcher is stopped at this moment.
+func (t *tree) stopped() bool {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.proc.Pid))
+	return bytes.Contains(stat, []byte(") T "))
+}
+
+// markName is the variable by which the processes of one run are found if their
+// launcher was killed. Children inherit it, unless they are given another environment.
+const markName = "PROCTREE_ID="
+
+const (
+	// markLimit is how long the search may take.
+	markLimit = 2 * time.Second
+	// markLooks is how often nothing is found before the search ends: the environment of a process cannot be read while it
+	// starts another program in its place.
+	markLooks = 3
+)
+
+func newMark() string { return markName + rand.Text() }
+
+// endMarked kills the processes that have the mark until none is found several times, but does
+// not take longer than the limit: reading another's environment may hang.
+func endMarked(mark string) {
+	done, deadline := make(chan struct{}), time.Now().Add(markLimit)
+	go func() {
+		defer close(done)
+		for none := 0; none < markLooks && time.Now().Before(deadline); none++ {
+			if killMarked(mark) {
+				none = -1
+			}
+			within(nil, time.Millisecond) // the killed take a moment to end
+		}
+	}()
+	within(done, markLimit)
+}
+
+// killMarked kills those that it finds, and reports whether there were any. Each is
+// looked at again once there is a handle of it, since a pid may change hands.
+func killMarked(mark string) (found bool) {
+	for _, pid := range processes() {
+		if !isMarked(pid, mark) {
+			continue
+		}
+		found = true
+		p, err := os.FindProcess(pid)
+		if err != nil {
+			continue
+		}
+		if isMarked(pid, mark) {
+			_ = p.Kill()
+		}
+		_ = p.Release()
+	}
+	return found
+}
+
+func isMarked(pid int, mark string) bool {
+	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return bytes.Contains(environ, []byte(mark))
+}
+
+func processes() (pids []int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
