@@ -88,11 +88,10 @@ func (r *reader) rule(layer *hclfile.Body, b *hclsyntax.Block, names hclfile.Nam
 		}
 	}
 	effect, commands := in.OneOf("effect", effects), in.Block("commands")
-	switch {
-	case commands == nil:
+	if commands == nil {
 		in.Require("effect", `"ask"; the effects are allow, ask, always_ask and deny`)
 		out.Effect = policy.Effect(effect)
-	default:
+	} else {
 		if in.Given("effect") {
 			in.Wrong(in.NameRange("effect"), "a rule with commands has no effect of its own").
 				WithHint("remove it; commands { otherwise = … } says what holds for the commands that are not listed")
