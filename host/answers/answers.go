@@ -114,7 +114,7 @@ func readAnswer(id string, in *hclfile.Body) host.Remembered {
 	case a.Scope == host.ScopePrefix:
 		in.Require("prefix", `["git", "push"]`)
 		if in.Given("prefix") && a.Prefix != nil && len(a.Prefix) == 0 {
-			in.Wrong(in.ExprOf("prefix").Range(), "prefix is empty, and would stand for all commands").
+			in.Wrong(in.ExprOf("prefix").Range(), "prefix is empty, and would cover all commands").
 				WithHint("write the first words")
 		}
 	case in.Given("prefix"):

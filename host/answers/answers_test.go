@@ -149,7 +149,7 @@ func TestAnswerMistakes(t *testing.T) {
 		"tool is not the full name of a tool": `tool = "exec"` + "\n" + `scope = "tool"`,
 		"scope cannot be \"all\"":             `tool = "a__b"` + "\n" + `scope = "all"`,
 		"prefix is missing":                   `tool = "a__b"` + "\n" + `scope = "prefix"`,
-		"prefix is empty, and would stand": `tool = "a__b"` + "\n" + `scope = "prefix"` + "\n" +
+		"prefix is empty, and would cover": `tool = "a__b"` + "\n" + `scope = "prefix"` + "\n" +
 			`prefix = []`,
 		"a prefix is for the scope prefix": `tool = "a__b"` + "\n" + `scope = "tool"` + "\n" +
 			`prefix = ["a"]`,
@@ -178,7 +178,7 @@ func TestAnswerMistakes(t *testing.T) {
 	}
 }
 
-// What cannot be kept as it is is refused, and nothing is written.
+// An answer that would be read back changed is refused, and nothing is written.
 func TestSaveAnswerRefuses(t *testing.T) {
 	good := host.Remembered{ID: "a", Tool: "a__b", Scope: "tool"}
 	change := func(f func(*host.Remembered)) host.Remembered { a := good; f(&a); return a }

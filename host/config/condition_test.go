@@ -271,7 +271,7 @@ func TestConditionStops(t *testing.T) {
 	}
 }
 
-// An argument with more values than a condition can look at is an error before it is worked on.
+// An argument with more values than the limit is an error before it is evaluated.
 func TestArgumentOfManyValues(t *testing.T) {
 	r := ruleWith(t, `anytrue([for x in args.xs : anytrue([for y in args.xs : x == y && x != y])])`)
 	for item, n := range map[string]int{`"a"`: 1 << 15, `1`: 1 << 15, `[]`: 1 << 15, `{"a":1}`: 1 << 15 / 2,
@@ -331,7 +331,7 @@ func TestConditionsOnWhatIsInAFolder(t *testing.T) {
 		q := &policy.Query{Tool: "readfile__grep", Plugin: "readfile",
 			Arguments: []byte(`{"path":"somewhere/else","pattern":"x"}`), Workdir: "/workspace"}
 		if !p.LooksAtPaths(q) {
-			t.Fatalf("%s is not known to look at paths", c.when)
+			t.Fatalf("%s does not report that it looks at paths", c.when)
 		}
 		about := q.About(c.path)
 		d := p.Decide(about)

@@ -132,7 +132,7 @@ func TestPolicySamples(t *testing.T) {
 	}
 	for _, name := range when.Functions() {
 		if !strings.Contains(string(page), "`"+name) {
-			t.Errorf("the page does not speak of the function %s", name)
+			t.Errorf("the page does not mention the function %s", name)
 		}
 	}
 }

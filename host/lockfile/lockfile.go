@@ -1,6 +1,6 @@
-// Package lockfile reads, checks and writes toolhost.lock.hcl, which stands beside a configuration and says what its
-// plugins and their tools were when the user approved them: programs by checksum, arguments, variables, sandbox level,
-// definitions of tools. A plugin that differs is not started, and a tool that differs is disabled.
+// Package lockfile reads, checks and writes toolhost.lock.hcl, which is beside a configuration and lists its plugins and
+// their tools as the user approved them: programs by checksum, arguments, variables, sandbox level, definitions of tools.
+// A plugin that differs is not started, and a tool that differs is disabled.
 package lockfile
 
 import (
@@ -202,8 +202,9 @@ func (f *File) Remove(name string) {
 }
 
 // header begins every lock file.
-const header = `# The plugins and tools that the user has approved. A plugin that differs is not started, and a tool whose definition
-# differs is disabled. Written by toolhost plugin lock, which shows what has changed; keep it with the configuration.
+const header = `# The plugins and tools that the user has approved. A plugin that differs is not started, and a tool
+# whose definition differs is disabled. Written by toolhost plugin lock, which shows what has changed; keep it with the
+# configuration.
 `
 
 // Update changes a lock file, which need not exist: one writer at a time, and completely or not at all. Nothing is

@@ -149,7 +149,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-func TestNewTellsAllThatIsWrong(t *testing.T) {
+func TestNewReportsEveryMistake(t *testing.T) {
 	t.Parallel()
 	callers := rule("callers", policy.Allow)
 	callers.Callers = []string{"fine", `\`}

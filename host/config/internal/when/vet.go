@@ -125,7 +125,7 @@ func (v *vetting) argument(t hcl.Traversal) {
 	name := hclfile.SecondName(t)
 	switch {
 	case name == "":
-		v.Add(t.SourceRange(), "args needs a name after it").WithHint("write args.NAME; a rule looks at the arguments that " +
+		v.Add(t.SourceRange(), "args needs a name after it").WithHint("write args.NAME; a rule uses the arguments that " +
 			"it names, not at all of them")
 	case !slices.Contains(v.out.arguments, name):
 		v.out.arguments = append(v.out.arguments, name)
