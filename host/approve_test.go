@@ -207,7 +207,7 @@ func TestEditedArgumentsAreCheckedAndAskedAgain(t *testing.T) {
 				t.Errorf("ran %s, asked %d times", r.Text(), len(a.questions))
 			}
 			if name == "does not fit" && !strings.Contains(a.questions[1].Problem, "path: must be a string") {
-				t.Errorf("the person is told %q", a.questions[1].Problem)
+				t.Errorf("the person sees %q", a.questions[1].Problem)
 			}
 		})
 	}
@@ -391,7 +391,7 @@ func TestPanicBeforeTheQuestion(t *testing.T) {
 	succeeded(t, h.Call(t.Context(), call("test__run", "")))
 }
 
-// A yes is not kept for ever: a call that had to wait in line for too long is not run on it.
+// A yes expires: a call that waited for its slot for too long does not run on it.
 func TestYesExpires(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for wait, code := range map[time.Duration]sdk.Code{time.Minute: "", 3 * time.Minute: sdk.CodeApprovalTimeout} {
@@ -427,7 +427,7 @@ func alwaysAsking(t *testing.T) host.Policy {
 	return p
 }
 
-// Whatever the mode, and whoever approves: only a yes of the approver to this very call runs it.
+// In every mode, and with every approver, only a yes to this very call runs it.
 func TestAlwaysAskIsAskedEachTime(t *testing.T) {
 	t.Parallel()
 	edit := writes("run")

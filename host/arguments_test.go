@@ -42,18 +42,18 @@ func TestMalformedArguments(t *testing.T) {
 		"an empty fence":      {"```json\n```", "inside the code fence end too early", 1},
 		"words and a fence":   {"Here:\n```json\n{}\n```", "are not valid JSON: invalid character 'H'", 0},
 		"fence of a language": {"```js\n{}\n```", "inside the code fence are not valid JSON: invalid character 'j'", 0},
-		"twins by case": {`{"path":1,"Path":2}`,
+		"duplicates by case": {`{"path":1,"Path":2}`,
 			"have two properties in one object, \"path\" and \"Path\", that differ only by letter case or the like (at byte " +
 				"10, after `{\"path\":1,`, before `\"Path\":2}`", 10},
-		"twins inside": {`{"a":[{"bC":1,"c":[{}],"Bc":2}]}`, "have two properties in one object, \"bC\" and \"Bc\",",
+		"duplicates inside": {`{"a":[{"bC":1,"c":[{}],"Bc":2}]}`, "have two properties in one object, \"bC\" and \"Bc\",",
 			23},
-		"twins by escape": {`{"a":1,"\u0041":2}`, "have two properties in one object, \"a\" and \"A\",", 7},
-		"twins by a sign": {`{"kelvin":1,"Kelvin":2}`, "have two properties in one object,", 12},
-		"twins by form":   {"{\"\u00e9\":1,\"e\u0301\":2}", "have two properties in one object,", 8},
-		"a number":        {`-1`, "must be a JSON object, not a number", -1},
-		"true":            {`true`, "must be a JSON object, not a boolean", -1},
-		"null":            {`null`, "must be a JSON object, not null", -1},
-		"no JSON":         {`name=x`, "are not valid JSON: ", 1},
+		"duplicates by escape": {`{"a":1,"\u0041":2}`, "have two properties in one object, \"a\" and \"A\",", 7},
+		"duplicates by a sign": {`{"kelvin":1,"Kelvin":2}`, "have two properties in one object,", 12},
+		"duplicates by form":   {"{\"\u00e9\":1,\"e\u0301\":2}", "have two properties in one object,", 8},
+		"a number":             {`-1`, "must be a JSON object, not a number", -1},
+		"true":                 {`true`, "must be a JSON object, not a boolean", -1},
+		"null":                 {`null`, "must be a JSON object, not null", -1},
+		"no JSON":              {`name=x`, "are not valid JSON: ", 1},
 		"cut off": {`{"path":"a`, "end too early: the object is not closed (at byte 10, after `{\"path\":\"a`",
 			10},
 		"only begun": {`{`, "end too early: the object is not closed (at byte 1, after `{`", 1},
@@ -223,7 +223,7 @@ func TestWrappedArguments(t *testing.T) {
 }
 
 // Names that differ only by case are two in a map, and one too many where the schema declares names.
-func TestTwinsInMaps(t *testing.T) {
+func TestDuplicateNamesInMaps(t *testing.T) {
 	t.Parallel()
 	const proxies = `{"http_proxy":"a","HTTP_PROXY":"b"}`
 	inside := func(name, arguments string) string { return `{"` + name + `":` + arguments + `}` }

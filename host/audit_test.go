@@ -85,7 +85,7 @@ func TestAuditCutsNames(t *testing.T) {
 	}
 }
 
-// records is a Recorder that remembers, and fails once it is told to.
+// records is a Recorder that keeps records in memory, and fails on demand.
 type records struct {
 	mu     sync.Mutex
 	all    []audit.Record

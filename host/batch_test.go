@@ -253,7 +253,7 @@ func TestRejectionEndsWaiting(t *testing.T) {
 			}
 		})
 	})
-	t.Run("in line", func(t *testing.T) {
+	t.Run("in the queue", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			w := readerAndWriter()
 			o := onPlugin(host.Limits{Concurrency: 1})

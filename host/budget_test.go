@@ -182,7 +182,7 @@ func TestEditedCallsCountOnce(t *testing.T) {
 	failed(t, h.Call(t.Context(), call("test__write", `{"path":"a"}`)), sdk.CodeLimit) // before anybody is asked
 }
 
-// The host remembers so many sessions and no more. The one that has not called for longest starts anew.
+// The host remembers a limited number of sessions. The one that has not called for longest is forgotten.
 func TestForgottenSessions(t *testing.T) {
 	t.Parallel()
 	h := single(t, answering(sdk.Text("done"), nil), onTool(host.Limits{MaxCalls: 1}))
@@ -192,7 +192,7 @@ func TestForgottenSessions(t *testing.T) {
 		succeeded(t, h.Call(t.Context(), inSession(fmt.Sprint(i), "run")))
 	}
 	if again("") || again("0") { // which have called last now
-		t.Error("a session that is remembered starts anew")
+		t.Error("a session that is remembered starts at zero")
 	}
 	succeeded(t, h.Call(t.Context(), inSession("one more", "run")))
 	if again("") || again("0") || again("2") {

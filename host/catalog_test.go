@@ -76,7 +76,7 @@ func TestCatalogRefusesUnlisted(t *testing.T) {
 	failed(t, c.Call(t.Context(), call("test__run", "")), sdk.CodeNotInCatalog)
 }
 
-// Nothing is told of what is wrong with tools outside.
+// Problems of tools outside of the catalog are not reported.
 func TestCatalogHidesProblemsOutside(t *testing.T) {
 	t.Parallel()
 	broken := sdk.Tool{Name: "broken", Description: "for tests"}

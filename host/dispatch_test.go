@@ -14,7 +14,7 @@ import (
 
 func TestWhoseTimeoutHolds(t *testing.T) {
 	cases := map[string]struct{ caller, user, tool, host, want time.Duration }{
-		"nobody's":           {want: 2 * time.Minute},
+		"none":               {want: 2 * time.Minute},
 		"the host's":         {host: time.Minute, want: time.Minute},
 		"the tool's":         {tool: 3 * time.Second, host: time.Minute, want: 3 * time.Second},
 		"the tool's, longer": {tool: 10 * time.Minute, want: 10 * time.Minute},
@@ -118,7 +118,7 @@ func TestErrorsOfPluginsAreNotChanged(t *testing.T) {
 	})
 }
 
-// A handler that does not look at its context holds nobody up: the wire lets go of it.
+// A handler that ignores its context blocks no caller: the wire gives up waiting for it.
 func TestHandlerThatIgnoresItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

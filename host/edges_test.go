@@ -66,7 +66,7 @@ func TestSurplusInACatalog(t *testing.T) {
 	}
 }
 
-// A name that is declared twice is nobody's, also when its second is over the limit.
+// A name that is declared twice is no tool, also when the second is over the limit.
 func TestDoubledNameOverTheLimit(t *testing.T) {
 	t.Parallel()
 	defined := append(numbered(256), tool("t00255"))

@@ -82,7 +82,7 @@ func TestDeniedToolsAreNotListed(t *testing.T) {
 	diff(t, []string{"test__d"}, names(tools))
 }
 
-// What nobody means is denied whatever rules, modes and people allow, by every way that a command comes to a tool.
+// Catastrophic commands are denied whatever rules, modes and people allow, in every argument that holds a command.
 func TestFloor(t *testing.T) {
 	t.Parallel()
 	allows := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{{Name: "all", Effect: policy.Allow}}}))

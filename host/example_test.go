@@ -69,7 +69,7 @@ func serveGreet() {
 	sdk.Serve(p)
 }
 
-// A list of tools that need a yes, and somebody who gives it: everything else runs unasked.
+// A list of tools that need approval, and an approver: all other tools run unasked.
 func ExampleApproverFunc() {
 	greet := answering(sdk.Text("Hello."), nil, writes("hello"), writes("bye"))
 	rules, err := policy.New(policy.AskFor("greet__bye"))

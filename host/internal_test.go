@@ -37,7 +37,7 @@ func TestMiddleCutProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anyText(t)
 		limit := rapid.IntRange(1, 200).Draw(t, "limit")
-		if len(s) <= limit { // then nobody cuts
+		if len(s) <= limit { // then it is not cut
 			return
 		}
 		out := middleCut(s, limit, note)

@@ -135,7 +135,7 @@ func TestRefusedCallsTakeUpNothing(t *testing.T) {
 	})
 }
 
-// When two rates refuse a call, it is told the longer time.
+// When two rates refuse a call, its error has the longer time.
 func TestTheSlowerRateTells(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		o := onPlugin(host.Limits{Rate: 0.1, Burst: 1})
@@ -208,7 +208,7 @@ func TestFloodLeavesRoomForOthers(t *testing.T) {
 				refused++
 			}
 		}
-		if ran != 12+48 || ran+refused != 200 { // three quarters of 16, and of 64 in line
+		if ran != 12+48 || ran+refused != 200 { // three quarters of 16, and of 64 places
 			t.Errorf("%d ran, %d were refused", ran, refused)
 		}
 	})

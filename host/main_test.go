@@ -73,7 +73,7 @@ func calling(f func(context.Context, *sdk.Request) (*sdk.Result, error), tools .
 	return &fake{call: f, list: func(context.Context) ([]sdk.Tool, error) { return slices.Clone(tools), nil }}
 }
 
-// tool is a definition that takes any object, of a tool that nobody has to be asked about.
+// tool is a definition that takes any object, of a tool that runs unasked.
 func tool(name string) sdk.Tool {
 	return sdk.Tool{Name: name, Description: "for tests", InputSchema: json.RawMessage(`{"type":"object"}`),
 		Hints: sdk.Hints{ReadOnly: sdk.Yes}}

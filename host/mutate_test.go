@@ -86,7 +86,7 @@ func TestWhatMiddlewareSets(t *testing.T) {
 		"a work folder of no place": {func(c *host.Call) { c.Workdir = "x" }, "E_TOOL_INVALID_ARGS", ""},
 		"a timeout":                 {func(c *host.Call) { c.Timeout = time.Minute }, "", "a {} cli s1"},
 		"no receiver":               {func(c *host.Call) { c.Events = nil }, "", "a {} cli s1"},
-		"all anew": {func(c *host.Call) { *c = host.Call{ID: c.ID, Tool: "test__outside"} }, "BadMiddleware",
+		"another call": {func(c *host.Call) { *c = host.Call{ID: c.ID, Tool: "test__outside"} }, "BadMiddleware",
 			""},
 	}
 	for name, c := range changes {

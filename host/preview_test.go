@@ -69,7 +69,7 @@ func TestPreviewOnlyTightens(t *testing.T) {
 	}
 }
 
-// Nobody is asked about a call that cannot run.
+// No person is asked about a call that cannot run.
 func TestPreviewThatFails(t *testing.T) {
 	t.Parallel()
 	a := &asked{answers: []host.Answer{host.Yes()}}

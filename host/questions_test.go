@@ -97,7 +97,7 @@ func TestSessionsAreAskedSideBySide(t *testing.T) {
 	})
 }
 
-// A question that nobody answers holds up its own session alone, and each question has its whole time from when it is
+// A question without an answer blocks its own session only, and each question has its whole time from when it is
 // put.
 func TestUnansweredQuestionHoldsUpItsSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestOneQuestionForAll(t *testing.T) {
 	})
 }
 
-// Who gives up while he waits for his question is gone at once, is not asked about, and holds up nobody.
+// A call that gives up while it waits for its question ends at once, is not asked about, and blocks no other.
 func TestGivingUpBeforeTheQuestion(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		t.Run(fmt.Sprintf("one for all: %t", one), func(t *testing.T) {

@@ -175,7 +175,7 @@ func TestQueueFull(t *testing.T) {
 		"of a plugin": {onPlugin(host.Limits{Concurrency: 2, Queue: 1}), 1, sdk.Error{
 			Message: `the queue is full: at most 2 calls run at once and 1 wait (queue of plugin "test"); nothing was run`,
 			Details: []byte(`{"setting":"queue","of":"plugin \"test\"","limit":1,"retry_after_ms":1000}`)}},
-		"none in line": {onTool(host.Limits{Concurrency: 2, Queue: -1}), 0, sdk.Error{
+		"none may wait": {onTool(host.Limits{Concurrency: 2, Queue: -1}), 0, sdk.Error{
 			Message: `the queue is full: at most 2 calls run at once and none wait (queue of tool "test__run"); nothing was run`,
 			Details: []byte(`{"setting":"queue","of":"tool \"test__run\"","limit":0,"retry_after_ms":500}`)}},
 		"by default": {onTool(host.Limits{Concurrency: 2}), 32, sdk.Error{
@@ -218,8 +218,8 @@ func TestQueueFullBeforeAnyCallHasEnded(t *testing.T) {
 	})
 }
 
-// The time in line is no part of the tool's own.
-func TestDeadlineBeginsWithTheTurn(t *testing.T) {
+// Time in the queue does not count against the timeout.
+func TestDeadlineStartsWithTheSlot(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		o := onTool(host.Limits{Concurrency: 1})
 		o.DefaultTimeout = 10 * time.Second
@@ -266,8 +266,8 @@ func TestWaitedTooLong(t *testing.T) {
 	}
 }
 
-// A caller who gives up loses his place, and nobody waits for it.
-func TestGivingUpInLine(t *testing.T) {
+// A call that gives up leaves its place, which blocks no other.
+func TestGivingUpInTheQueue(t *testing.T) {
 	ends := map[string]struct {
 		begin func(context.Context) (context.Context, context.CancelFunc)
 		code  sdk.Code
@@ -309,7 +309,7 @@ func TestGivingUpInLine(t *testing.T) {
 }
 
 // A call that is canceled already does not run, whether there is a line or not.
-func TestCanceledBeforeItsTurn(t *testing.T) {
+func TestCanceledBeforeItsSlot(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorker("run")
 		h := single(t, w, onTool(host.Limits{Concurrency: 1}))
@@ -327,7 +327,7 @@ func TestCanceledBeforeItsTurn(t *testing.T) {
 	})
 }
 
-func TestCloseEndsTheLine(t *testing.T) {
+func TestCloseEndsTheQueue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorker("run")
 		q := queue{host: single(t, w, onTool(host.Limits{Concurrency: 1}))}
@@ -348,7 +348,7 @@ func TestCloseEndsTheLine(t *testing.T) {
 }
 
 // Turns, callers who give up, and Close may meet at any moment.
-func TestLineDuringClose(t *testing.T) {
+func TestQueueDuringClose(t *testing.T) {
 	t.Parallel()
 	for range 50 {
 		p := answering(sdk.Text("ran"), nil)
@@ -380,7 +380,7 @@ func TestLineDuringClose(t *testing.T) {
 }
 
 // Whatever becomes of a call, its turn ends.
-func TestTurnsEnd(t *testing.T) {
+func TestSlotsAreFreed(t *testing.T) {
 	answers := map[string]func() (*sdk.Result, error){
 		"result":       func() (*sdk.Result, error) { return sdk.Text("done"), nil },
 		"tool's error": func() (*sdk.Result, error) { return &sdk.Result{Error: &sdk.Error{Message: "no"}}, nil },
@@ -430,7 +430,7 @@ func drawPlan(r *rapid.T) (p plan) {
 
 // Calls that come, take their time and give up at random never run in greater numbers than allowed, keep their order,
 // and leave nothing behind.
-func TestLineProperties(t *testing.T) {
+func TestQueueProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		p := drawPlan(r)
@@ -491,14 +491,14 @@ func (p plan) nothingLeft(t *testing.T, h *host.Host) error {
 	return nil
 }
 
-// of is a call on behalf of somebody.
+// of is a call on behalf of a caller.
 func of(caller, id string) host.Call {
 	c := taking(id, "run", time.Second)
 	c.Caller = caller
 	return c
 }
 
-// Whoever has a hundred calls in line keeps nobody else's single call from its turn: not at a plugin, not at the host.
+// A hundred waiting calls of one caller do not keep another's single call waiting: not at a plugin, not at the host.
 func TestCallersTakeTurns(t *testing.T) {
 	for name, o := range map[string]host.Options{
 		"at the tool":   onTool(host.Limits{Concurrency: 1, Queue: 200}),
@@ -526,7 +526,7 @@ func TestCallersTakeTurns(t *testing.T) {
 }
 
 // Two callers with many calls each share the turns, however late one of them comes.
-func TestTwoCallersShareTheTurns(t *testing.T) {
+func TestTwoCallersShareTheSlots(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorker("run")
 		q := queue{host: single(t, w, onTool(host.Limits{Concurrency: 1, Queue: 20}))}
@@ -545,7 +545,7 @@ func TestTwoCallersShareTheTurns(t *testing.T) {
 }
 
 // A full line has room for a caller with fewer calls in it; the last one of the caller with most goes, unrun.
-func TestRoomInAFullLine(t *testing.T) {
+func TestGivingWayInAFullQueue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorker("run")
 		q := queue{host: single(t, w, onTool(host.Limits{Concurrency: 1, Queue: 4}))}

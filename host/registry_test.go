@@ -229,7 +229,7 @@ func TestListingIsSingleFlight(t *testing.T) {
 	}
 }
 
-// Nobody waits for a plugin that another is asking longer than he may.
+// A caller waits no longer than its own timeout for a plugin that another caller lists.
 func TestCallerWhoGivesUpBeforeHisTurn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := silent()
@@ -263,7 +263,7 @@ func TestListingDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
-// Whoever gives up while a plugin is being asked takes nobody along.
+// A caller that gives up while a plugin is being listed does not fail the others.
 func TestCallerWhoGivesUpWhileListing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := answering(sdk.Text("fine"), nil)

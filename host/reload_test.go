@@ -166,7 +166,7 @@ func TestReloadOfARunningCall(t *testing.T) {
 	})
 }
 
-// A call in line is judged again when its turn comes, and goes where calls go by then.
+// A waiting call is decided on again when it gets its slot, by the new rules.
 func TestReloadOfACallInLine(t *testing.T) {
 	cases := map[string]struct {
 		after  host.Options
@@ -224,7 +224,7 @@ func TestReloadWhileAPersonIsAsked(t *testing.T) {
 		"looser: allowed":      {"run", func(o *host.Options) { o.Policy = saying(policy.Allow, "") }, "", 1},
 		"the same question":    {"run", func(o *host.Options) { o.Policy = saying(policy.Ask, "because") }, "", 1},
 		"another question":     {"run", func(o *host.Options) { o.Policy = saying(policy.Ask, "this is production") }, "", 2},
-		"nobody is asked now":  {"run", func(o *host.Options) { o.Mode = host.ModeNeverAsk }, sdk.CodeDenied, 1},
+		"no questions now":     {"run", func(o *host.Options) { o.Mode = host.ModeNeverAsk }, sdk.CodeDenied, 1},
 		"only plans now":       {"run", func(o *host.Options) { o.Mode = host.ModePlan }, sdk.CodeDenied, 1},
 		"another is asked now": {"run", func(o *host.Options) { o.Approver = nil }, sdk.CodeApprovalUnavailable, 1},
 		"another tool now":     {"walk", func(*host.Options) {}, sdk.CodeToolNotFound, 1},
@@ -374,7 +374,7 @@ func TestReloadAndCatalogs(t *testing.T) {
 	failed(t, c.Call(t.Context(), call("test__tides", "")), sdk.CodeToolNotFound)
 }
 
-// Each plugin whose tools may be others is told of, and no other.
+// OnToolsChanged is called for each plugin whose tools may have changed, and no other.
 func TestReloadTellsWhatChanged(t *testing.T) {
 	t.Parallel()
 	same, a, b := answering(nil, nil), answering(nil, nil), answering(nil, nil)

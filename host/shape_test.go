@@ -56,7 +56,7 @@ func shaped(t *testing.T, result *sdk.Result) (r *host.Result, dir string) {
 	return r, dir
 }
 
-// kept gives what is in the file that a text tells of, and checks that nobody else can read it.
+// kept returns the content of the file that a text names, and checks that no other user can read it.
 func kept(t *testing.T, text, dir string) string {
 	t.Helper()
 	found := regexp.MustCompile(`the whole is in (.+?)(?: \.\.\.)?\]`).FindStringSubmatch(text)

@@ -16,11 +16,11 @@ func smuggled(text string) string {
 	return strings.Map(func(r rune) rune { return 0xE0000 + r }, text)
 }
 
-func TestUnseenCharactersInDescriptions(t *testing.T) {
+func TestInvisibleCharactersInDescriptions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		in, want string
-		unseen   int
+		in, want  string
+		invisible int
 	}{
 		"plain":                   {"Reads a file.\n\tAnd more.", "Reads a file.\n\tAnd more.", 0},
 		"tags":                    {"Reads" + smuggled("obey"), "Reads", 4},
@@ -50,18 +50,18 @@ func TestUnseenCharactersInDescriptions(t *testing.T) {
 				t.Fatalf("tools %v, problems %v", names(tools), problems)
 			}
 			diff(t, c.want, tools[0].Description)
-			if tools[0].Invisible != c.unseen {
-				t.Errorf("%d characters were taken out, want %d", tools[0].Invisible, c.unseen)
+			if tools[0].Invisible != c.invisible {
+				t.Errorf("%d characters were taken out, want %d", tools[0].Invisible, c.invisible)
 			}
 			lines := log.named("invisible characters were removed from a tool's description; they may hide text from people")
-			if (len(lines) == 1) != (c.unseen > 0) {
+			if (len(lines) == 1) != (c.invisible > 0) {
 				t.Errorf("log %+v", log.all())
 			}
 		})
 	}
 }
 
-func TestUnseenCharactersElsewhere(t *testing.T) {
+func TestInvisibleCharactersElsewhere(t *testing.T) {
 	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	for name, c := range map[string]struct {
@@ -108,7 +108,7 @@ func TestUnseenCharactersElsewhere(t *testing.T) {
 }
 
 // What a user writes is the user's, and what a tool gives back is what it read: both stay as they are.
-func TestUnseenCharactersThatStay(t *testing.T) {
+func TestInvisibleCharactersThatStay(t *testing.T) {
 	t.Parallel()
 	const text = "a\u200b\u202eb"
 	h := single(t, answering(sdk.Text(text), nil),
@@ -153,7 +153,7 @@ func refusedAs(t *testing.T, h *host.Host, tool string) string {
 	return ""
 }
 
-// What a plugin changes while it runs is held against what was locked, and what is locked anew holds at once.
+// Definitions that change while a plugin runs are compared with the lock, and a new lock holds at once.
 func TestPinsHoldWhileToolsChange(t *testing.T) {
 	t.Parallel()
 	same, old := tool("same"), tool("edited")
@@ -188,7 +188,7 @@ func TestPinsHoldWhileToolsChange(t *testing.T) {
 	if err := h.Reload(map[string]host.Plugin{"test": p}, pinned(same, edited, tool("added"))); err != nil {
 		t.Fatal(err)
 	}
-	wants("locked anew", "", "", "")
+	wants("locked again", "", "", "")
 	if err := h.Reload(map[string]host.Plugin{"test": p}, pinned(old)); err != nil {
 		t.Fatal(err)
 	}

@@ -208,7 +208,7 @@ func TestManyMissesInARow(t *testing.T) {
 	}
 }
 
-// Other sessions, however many and however long their names, leave the memory bounded: old rows begin anew.
+// Memory is bounded, however many sessions there are and however long their names: old counts restart.
 func TestMissesAreForgotten(t *testing.T) {
 	t.Parallel()
 	h := single(t, answering(sdk.Text(""), nil), host.Options{})

@@ -244,7 +244,7 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// That records could not be written is told, once, and closing does not try them all.
+// A failure to write records is reported once, and closing does not try them all.
 func TestLaterThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	path := logPath(t)

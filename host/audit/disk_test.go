@@ -151,7 +151,7 @@ func TestLockedByAnother(t *testing.T) {
 	})
 	unlock(other)
 	if by := holder(other); by != "" {
-		t.Errorf("nobody has it, and yet%s", by)
+		t.Errorf("no process holds the lock, and yet%s", by)
 	}
 	add(t, openLog(t, path, Options{}), call(2))
 	checkWhole(t, path, 2)

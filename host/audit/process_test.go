@@ -34,7 +34,7 @@ var plays = map[string]func(path string) error{
 
 const writers, each = 4, 200
 
-// writeMany opens the log anew for some records, as commands do, and keeps it open for the others, as hosts do.
+// writeMany reopens the log for some records, as commands do, and keeps it open for the others, as hosts do.
 func writeMany(path string) error {
 	l, err := Open(path, Options{})
 	for i := 0; i < each && err == nil; i++ {

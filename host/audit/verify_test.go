@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Each act on a log of six records has the faults that it should have, and each is told in words.
+// Each change of a log of six records has the expected faults, each with a text.
 func TestTampering(t *testing.T) {
 	for name, c := range map[string]struct {
 		act  func(lines []string) []string
@@ -136,7 +136,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// A crash between a record and its head leaves a record that the head does not name. That is told, and no problem.
+// A crash between a record and its head leaves a record that the head does not name. That is reported, and no problem.
 func TestNewer(t *testing.T) {
 	path := written(t, 4)
 	old := read(t, headPath(path))
@@ -204,7 +204,7 @@ func TestCutIsKept(t *testing.T) {
 	}
 }
 
-// Words that somebody has added by hand stay a problem, and the chain goes on around them.
+// Text that was added by hand is a problem for good, and the chain continues around it.
 func TestGarbageStaysAProblem(t *testing.T) {
 	path := written(t, 3)
 	write(t, path, read(t, path)+"hello\n")

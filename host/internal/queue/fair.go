@@ -5,7 +5,7 @@ import (
 	"container/list"
 )
 
-// This file keeps a queue fair: each caller's first waiting call comes before anybody's second, whoever came first.
+// This file keeps a queue fair: the first waiting call of each caller comes before the second of any.
 // However many wait, a call joins and leaves in the time of a look into a heap.
 
 // A Caller is on whose behalf calls are made. Calls without a name and a session are of one caller.

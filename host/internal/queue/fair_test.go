@@ -111,7 +111,7 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 			},
 			"give up": func(rt *rapid.T) {
 				if len(plain.waiting) == 0 {
-					rt.Skip("nobody waits")
+					rt.Skip("no call waits")
 				}
 				i := rapid.IntRange(0, len(plain.waiting)-1).Draw(rt, "waiting")
 				plain.waiting[i].Leave()

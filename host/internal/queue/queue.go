@@ -89,7 +89,7 @@ const (
 	left // also refused
 )
 
-// Join gives the call a free slot or a place among those that wait, until Leave, or says why there is none. It never
+// Join takes a free slot or a place among those that wait, until Leave, or says why there is none. It never
 // blocks. A refused call takes up nothing. In a full queue the last call of the caller who has most waiting gives way
 // to a caller who has fewer.
 func (q *Queue) Join(member string, by Caller) (*Place, *Refusal) {

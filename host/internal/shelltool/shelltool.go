@@ -1,6 +1,5 @@
-// Package shelltool knows which calls run a shell command, and where: a call of a tool of category "shell" that has a
-// command among its arguments. When such a call also names an interpreter, the command is the text of a script for
-// that. It joins what a policy asks of such a call with what package shellcmd can tell.
+// Package shelltool applies package shellcmd to the calls that run a shell command: those of a tool of category "shell"
+// with a command among the arguments. If such a call also names an interpreter, the command is a script for that.
 package shelltool
 
 import (
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/lazy"
 	"github.com/toolhost/toolhost/internal/shellcmd"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
@@ -23,7 +23,7 @@ const Category = "shell"
 // Command is the argument that holds the command.
 const Command = "command"
 
-// Judge judges the command in one argument of a call; a call without it gets no judgement.
+// Judge judges the command in one argument of a call. The judgement of a call without it is empty.
 func Judge(q *policy.Query, argument string, rules shellcmd.Rules) (policy.Judgement, error) {
 	command, there, err := text(q, argument)
 	if err != nil || !there {
@@ -52,9 +52,8 @@ func terminal(q *policy.Query) bool {
 	return raw != "" && raw != "null" && raw != "false"
 }
 
-// onTerminal judges a command that runs on a terminal. There programs that else only read start pagers and others,
-// which their configuration names and which run what is typed. So only what rules list is allowed, and only without
-// input.
+// onTerminal judges a command that runs on a terminal. There even programs that only read start pagers, which their
+// configuration names and which run typed input. So only commands that rules list are allowed, and only without input.
 func onTerminal(rules shellcmd.Rules, command string, where shellcmd.Context) policy.Judgement {
 	elsewhere := judgement(rules.Judge(command, where))
 	rules.ReadOnly = false
@@ -69,7 +68,7 @@ func onTerminal(rules shellcmd.Rules, command string, where shellcmd.Context) po
 	return j
 }
 
-// foreign names the interpreter of a call whose command is no text for a shell, else "".
+// foreign returns the interpreter of a call whose command is no shell script, else "".
 func foreign(q *policy.Query) (string, error) {
 	program, _, err := text(q, "interpreter")
 	if program == "bash" || program == "sh" {
@@ -78,7 +77,7 @@ func foreign(q *policy.Query) (string, error) {
 	return program, err
 }
 
-// Unread says that the call of a shell tool brings a script that is no text for a shell: nothing is known of it.
+// Unread reports the call of a shell tool with a script for another interpreter, of which nothing is known.
 func Unread(q *policy.Query) bool {
 	if q.Category != Category {
 		return false
@@ -90,8 +89,8 @@ func Unread(q *policy.Query) bool {
 // quoted makes one word of a text, for a shell.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// unread is the judgement of a script in a language that is not looked into: that of its interpreter, to which all may
-// be given to run. So it is at least ask, even where a rule allows whatever the program does.
+// unread is the judgement of a script in a language that is not parsed: that of its interpreter, and at least ask, even
+// where a rule allows every use of the program.
 func unread(program string, v shellcmd.Verdict) policy.Judgement {
 	j := judgement(v)
 	if j.Effect == policy.Allow {
@@ -124,7 +123,7 @@ func Allows(q *policy.Query, prefixes [][]string) bool {
 	return err == nil && j.Effect == policy.Allow
 }
 
-// Prefix gives the beginning of the call's command that a person can allow for good, or nil.
+// Prefix returns the beginning of the call's command that a person can allow permanently, or nil.
 func Prefix(q *policy.Query) []string {
 	command, there, err := text(q, Command)
 	program, wrong := foreign(q)
@@ -134,8 +133,8 @@ func Prefix(q *policy.Query) []string {
 	return shellcmd.Prefix(command)
 }
 
-// Where tells where a call's command would run and with what, from the arguments beside it, by the names that shell
-// tools give them.
+// Where returns the folder, input and environment of a call's command, from the other arguments, by the names that
+// shell tools use.
 func Where(q *policy.Query) (shellcmd.Context, error) {
 	dir, _, wrongDir := text(q, "workdir")
 	input, _, wrongInput := text(q, "stdin")
@@ -147,7 +146,7 @@ func Where(q *policy.Query) (shellcmd.Context, error) {
 	return c, errors.Join(wrongDir, wrongEnviron)
 }
 
-// environment gives the names of the variables that the command gets besides.
+// environment returns the names of the variables that the call adds.
 func environment(q *policy.Query) ([]string, error) {
 	var environ map[string]json.RawMessage
 	if raw := q.Argument("env"); len(raw) > 0 && json.Unmarshal(raw, &environ) != nil {
@@ -156,7 +155,7 @@ func environment(q *policy.Query) ([]string, error) {
 	return slices.Sorted(maps.Keys(environ)), nil
 }
 
-// text gives an argument that must be text if it is there.
+// text returns an argument that must be a string if it is there.
 func text(q *policy.Query, name string) (out string, there bool, err error) {
 	raw := q.Argument(name)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -170,3 +169,54 @@ func text(q *policy.Query, name string) (out string, there bool, err error) {
 
 // brief is the start of a command for a message.
 func brief(s string) string { return textutil.CutRunes(s, 80, "…") }
+
+// Catastrophe says why a call's command would destroy the machine, a home folder or a disk, "" if it would not as far
+// as it can be parsed. It covers shell tools, and the arguments "command", "cmd" and "script" of all tools that may
+// change something.
+func Catastrophe(q *policy.Query) string {
+	if q.Category != Category && q.Hints.ReadOnly != nil && *q.Hints.ReadOnly {
+		return ""
+	}
+	where, err := Where(q)
+	if err != nil { // which the rules tell of
+		where = shellcmd.Context{Dir: q.Workdir, Root: q.Workdir}
+	}
+	program, _ := foreign(q)
+	for _, name := range []string{Command, "cmd", "script"} {
+		line := commandLine(q.Argument(name))
+		if line == "" {
+			continue
+		}
+		if program != "" {
+			line = quoted(program) + " -c " + quoted(line)
+		}
+		if why := shellcmd.Catastrophe(line, where); why != "" {
+			return why
+		}
+		if input, _, _ := text(q, "stdin"); input != "" && readsCommands().MatchString(line) {
+			if why := shellcmd.Catastrophe(input, where); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// readsCommands matches a command that may run its input.
+var readsCommands = lazy.Regexp(`\b(ba|da|z|k|mk|a|fi|c|tc)?sh\b`)
+
+// commandLine is a command as a shell would read it: text, or a list of words.
+func commandLine(raw json.RawMessage) string {
+	var line string
+	if len(raw) == 0 || json.Unmarshal(raw, &line) == nil {
+		return line
+	}
+	var words []string
+	if json.Unmarshal(raw, &words) != nil {
+		return ""
+	}
+	for i, w := range words {
+		words[i] = quoted(w)
+	}
+	return strings.Join(words, " ")
+}
