@@ -26,7 +26,7 @@ func TestEveryStepIsOnTheMap(t *testing.T) {
 	}
 	route := lists[0][1] + ", h.middleware, " + lists[1][1] + ", " + lists[2][1] + ", h.dispatch"
 	steps := strings.Split(strings.ReplaceAll(route, "h.", ""), ", ")
-	_, table, _ := strings.Cut(readText(t, architecture), "## One call, from the top")
+	_, table, _ := strings.Cut(readText(t, architecture), "## The route of a call")
 	var told []string
 	for _, m := range tableStep.FindAllStringSubmatch(table[:strings.Index(table, "\n## ")], -1) {
 		told = append(told, m[1])

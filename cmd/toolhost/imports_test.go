@@ -16,9 +16,9 @@ import (
 
 const module = "github.com/toolhost/toolhost"
 
-// rules say what must never be imported, and why. docs/architecture.md shows them.
+// rules say what must never be imported, and why.
 var rules = []struct {
-	rooms  string // this room and those in it, "" for all
+	rooms  string // this package and those below it, "" for all
 	except []string
 	never  []string
 	deep   bool // at any depth, not only directly
