@@ -15,11 +15,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -291,7 +291,7 @@ func (s geminiSource) save() (string, error) {
 	if now, err := os.ReadFile(path); err == nil && string(now) == text {
 		return path, os.Chmod(path, 0o700) //nolint:gosec // it is a program of the user's own
 	}
-	return path, renameio.WriteFile(path, []byte(text), 0o700)
+	return path, fsutil.WriteFile(path, []byte(text), 0o700)
 }
 
 // linkTo makes a link, in the place of an older one.
@@ -299,7 +299,7 @@ func linkTo(link, target string) error {
 	if now, err := os.Readlink(link); err == nil && now == target {
 		return nil
 	}
-	return errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), renameio.Symlink(target, link))
+	return errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), fsutil.Symlink(target, link))
 }
 
 // tellGeminiSettings prints what belongs into Gemini CLI's settings.json. It goes to standard error, which Gemini CLI does

@@ -14,10 +14,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gofrs/flock"
-	"github.com/google/renameio/v2"
-
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // Limits of what is kept of calls that commands with a host of their own have made.
@@ -113,7 +111,7 @@ func (c *counts) Change(ctx context.Context, session string, change func(*host.C
 	if err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, text, 0o600)
+	return fsutil.WriteFile(path, text, 0o600)
 }
 
 // remaining are the sessions that have not ended, and room for one more.
@@ -160,8 +158,8 @@ func readCounts(path string) (*countsFile, error) {
 func lockCounts(ctx context.Context, path string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, countsWait)
 	defer cancel()
-	lock := flock.New(path, flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
+	lock, err := fsutil.Lock(ctx, path, os.O_RDWR|os.O_CREATE)
+	if err != nil {
 		return nil, fmt.Errorf("%s cannot be locked: %w", path, err)
 	}
 	return func() { _ = lock.Close() }, nil

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // UserFile is the path of a file in toolhost's folder of the user's configuration, such as policy.hcl.
@@ -114,7 +114,7 @@ func keepDefinitions(definitions map[string]json.RawMessage) {
 	}
 	removeOld(dir, time.Now().Add(-definitionsKept))
 	for hash, definition := range definitions {
-		_ = renameio.WriteFile(filepath.Join(dir, hash+".json"), definition, 0o600)
+		_ = fsutil.WriteFile(filepath.Join(dir, hash+".json"), definition, 0o600)
 	}
 }
 

@@ -18,12 +18,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
-	"github.com/google/renameio/v2"
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 // A TrustRequest is what a person decides on who is asked to trust a configuration.
@@ -206,9 +205,9 @@ func changeTrusted(change func(known map[string]string)) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	lock := flock.New(path + ".lock")
-	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); ctx.Err() != nil {
-		return fmt.Errorf("another program keeps it locked (%s)", lock.Path())
+	lock, err := fsutil.Lock(ctx, path+".lock", os.O_RDWR|os.O_CREATE)
+	if errors.Is(err, fsutil.ErrLocked) {
+		return fmt.Errorf("another program keeps it locked (%s)", path+".lock")
 	} else if err != nil {
 		return err
 	}
@@ -222,7 +221,7 @@ func changeTrusted(change func(known map[string]string)) (err error) {
 	for _, file := range slices.Sorted(maps.Keys(known)) {
 		fmt.Fprintf(&text, "%s  %s\n", known[file], file)
 	}
-	return renameio.WriteFile(path, []byte(text.String()), 0o600)
+	return fsutil.WriteFile(path, []byte(text.String()), 0o600)
 }
 
 // wouldRun has a line for each program that would run. Discovery commands come first: the plugins that they name are known

@@ -37,6 +37,18 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
+func TestSymlink(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	for _, target := range []string{"one", "two"} {
+		if err := Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.Readlink(link); err != nil || got != target {
+			t.Errorf("%q, %v; want %q", got, err, target)
+		}
+	}
+}
+
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	first, err := TryLock(path, os.O_RDWR|os.O_CREATE)

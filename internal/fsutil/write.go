@@ -21,7 +21,20 @@ func WriteFile(path string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
+	return commit(temp, path, errors.Join(err, f.Sync(), f.Close()))
+}
+
+// Symlink makes a symbolic link to target at path, and replaces a file or link that is there.
+func Symlink(target, path string) error {
+	temp := filepath.Join(filepath.Dir(path), TempPrefix+rand.Text())
+	if err := os.Symlink(target, temp); err != nil {
+		return err
+	}
+	return commit(temp, path, nil)
+}
+
+// commit renames temp to path, or removes it after an error.
+func commit(temp, path string, err error) error {
 	if err == nil {
 		err = os.Rename(temp, path)
 	}
