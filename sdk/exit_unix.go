@@ -8,7 +8,7 @@ import (
 )
 
 // exit ends the plugin and what it has started. A host that lives would end the process group itself; one that was
-// killed cannot, and which of the two closed the lifeline is not to be told at this moment.
+// killed cannot, and at this moment it is not known which of the two closed the lifeline.
 func exit(code int) {
 	if syscall.Getpgrp() == os.Getpid() {
 		_ = syscall.Kill(0, syscall.SIGKILL)

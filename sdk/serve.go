@@ -27,7 +27,7 @@ import (
 
 // This file is the only seam with go-plugin at the plugin's end. The host keeps processes in host/supervise.
 
-// cleanup is how long handlers have to end once the plugin is to stop.
+// cleanup is how long handlers have to end when the plugin stops.
 const cleanup = time.Second
 
 // Serve makes this process the plugin p until its host ends it, and does not return. It is the last line of main. Run

@@ -19,7 +19,7 @@ import (
 type server struct {
 	pluginv1.UnimplementedPluginServiceServer
 	plugin  *Plugin
-	base    context.Context // ends when the plugin is to stop
+	base    context.Context // ends when the plugin stops
 	running sync.RWMutex    // held for reading while a handler runs
 	runs    runIDs
 	overdue overdue

@@ -58,7 +58,8 @@ func TestToolAsJSON(t *testing.T) {
 	full := sdk.Tool{Name: "x", Title: "X", Description: "d", InputSchema: json.RawMessage(`{"type":"object"}`),
 		OutputSchema: json.RawMessage(`{}`), Hints: sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No}, Category: "c",
 		CostTier: sdk.Cheap,
-		Timeout:  90 * time.Second, MaxResultBytes: 5, OriginalName: "X!", Previews: true, Stateful: true, ForeignSchema: true}
+		Timeout:  90 * time.Second, MaxResultBytes: 5, OriginalName: "X!", Previews: true, Stateful: true,
+		ForeignSchema: true}
 	for want, in := range map[string]sdk.Tool{
 		`{"name":"x","description":"For tests.","input_schema":{"type":"object"}}`: tool("x"),
 		`{"name":"x","title":"X","description":"d","input_schema":{"type":"object"},"output_schema":{},"hints":{"read_only":true,"destructive":false},` +

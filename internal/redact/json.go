@@ -11,13 +11,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// secretName tells names whose values are secret, whatever they look like: those that hold the words, with or without
-// separators. Counts such as max_tokens are none.
+// secretName matches names whose values are secret, whatever they look like: those that contain these words, with or
+// without separators. Counts such as max_tokens are none.
 var secretName = lazy.Regexp(`(?i)(?:passw(?:or)?d|passphrase|passcode|secret|api[_. -]?key|mnemonic|seed[_. -]?phrase` +
 	`|(?:token|` + namedKey +
 	`|credentials?|authorization|cookie|^pwd|(?:^|_)auth|connection[_. -]?string|webhook[_. -]?url)$)`)
 
-// secretFlag tells arguments of a program whose next argument is secret.
+// secretFlag matches arguments of a program whose next argument is secret.
 var secretFlag = lazy.Regexp(`(?i)^--?[\w-]*(?:` + named + `|token)$`)
 
 // credentialOptions are followed by a name and a password, with a colon between. User and group ids are no password.
@@ -26,7 +26,7 @@ var (
 	credentialPair    = lazy.Regexp(`^([^\s:/]*:)[^/\s]*[^/\s0-9][^/\s]*$`)
 )
 
-// JSON gives the text with [redacted] in the place of each secret, which may be written with escapes. Values of names
+// JSON returns the text with [redacted] in place of each secret, which may be written with escapes. Values of names
 // such as password or api_key are secrets as a whole, unless they are null, true, false or "". What was JSON stays
 // JSON; what was not is taken for text. The text itself is never changed, and is the result if there is nothing to
 // redact.
@@ -150,7 +150,7 @@ func extent(text []byte) int {
 	return i
 }
 
-// withheld stands for a secret value. What says nothing stays.
+// withheld replaces a secret value. Values without content stay.
 func withheld(value []byte) []byte {
 	switch string(value) {
 	case "null", "true", "false", `""`:
@@ -172,7 +172,7 @@ func unquote(text []byte) (out string) {
 	return out
 }
 
-// Name says whether what stands behind a name is a secret, whatever it looks like: password, api_key, Authorization,
+// Name reports whether the value of a name is a secret, whatever it looks like: password, api_key, Authorization,
 // also with blanks around it or in letters of full width.
 func Name(name string) bool {
 	return secretName().MatchString(strings.TrimFunc(norm.NFKC.String(name), func(r rune) bool {
@@ -180,7 +180,7 @@ func Name(name string) bool {
 	}))
 }
 
-// Value stands for the value behind a name that Name knows. What says nothing (nil, a bool, "") stays.
+// Value replaces the value of a name for which Name is true. Values without content (nil, a bool, "") stay.
 func Value(v any) any {
 	switch v {
 	case nil, true, false, "":

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// redacted stands where a secret was.
+	// redacted replaces a secret.
 	redacted = "[redacted]"
 	// minSecret is how many bytes a known secret must have.
 	minSecret = 6
@@ -26,12 +26,12 @@ const (
 // of well-known services. It cannot know a secret that looks like any other word. It may be used from several
 // goroutines.
 type Redactor struct {
-	secrets []string // as they stand in texts
-	encoded []string // as they stand within longer runs of base64
+	secrets []string // as they are written in texts
+	encoded []string // as they are written within longer runs of base64
 }
 
-// New gives a redactor that also knows these values, in plain and as they stand in JSON, in URLs, in hexadecimal
-// and in base64, wherever in the encoded text they begin. Values under 6 bytes are ignored.
+// New returns a redactor that also knows these values, in plain and as they are written in JSON, in URLs, in
+// hexadecimal and in base64, wherever in the encoded text they begin. Values under 6 bytes are ignored.
 func New(secrets ...string) *Redactor {
 	r := &Redactor{}
 	for _, s := range secrets {
@@ -78,7 +78,7 @@ func quoted(text string) string {
 	return out[1 : len(out)-1]
 }
 
-// Text gives the text with [redacted] in the place of each secret.
+// Text returns the text with [redacted] in place of each secret.
 func (r *Redactor) Text(text string) string {
 	return replaced(text, r.find(text))
 }
@@ -155,12 +155,12 @@ func isBase64(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("+/-_=", c) >= 0
 }
 
-// wide says whether a text has letters in full width, which people read as the plain ones.
+// wide reports whether a text has letters in full width, which people read as the plain ones.
 func wide(text string) bool {
 	return strings.Contains(text, "\xef\xbc") || strings.Contains(text, "\xef\xbd")
 }
 
-// narrowed gives the text with plain letters in the place of those in full width, and where each byte came from.
+// narrowed returns the text with plain letters in the place of those in full width, and where each byte came from.
 func narrowed(text string) (string, []int) {
 	out, at := make([]byte, 0, len(text)), make([]int, 0, len(text)+1)
 	for i, c := range text {
@@ -224,7 +224,7 @@ type Blocks struct {
 	left int // lines that may still belong to the key that has begun
 }
 
-// Inside says whether the line goes on with a private key that began in a line before, up to the line that ends it.
+// Inside reports whether the line goes on with a private key that began in a line before, up to the line that ends it.
 // Such a line is secret as a whole. The line in which a key begins is not one of them: Text redacts it.
 func (b *Blocks) Inside(line []byte) bool {
 	if b.left > 0 {

@@ -180,7 +180,7 @@ func (in *Receiver) more(data []byte) error {
 	if len(data) > in.missing {
 		return fmt.Errorf("a piece of %d bytes came where %d were to come", len(data), in.missing)
 	}
-	if cap(in.tail)-len(in.tail) < len(data) { // twice what there was, so that each byte is copied about once, but no more than is to come
+	if cap(in.tail)-len(in.tail) < len(data) { // twice the size, so that each byte is copied about once
 		room := min(max(2*cap(in.tail), len(in.tail)+len(data)), len(in.tail)+in.missing)
 		in.tail = append(make([]byte, 0, room), in.tail...)
 	}

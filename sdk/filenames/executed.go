@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// AutoExecuted tells whether a file is one that by its name other programs run or follow without being asked: what is
+// AutoExecuted reports whether a file has a name that other programs run or follow unasked: what is
 // in .git (hooks, and commands in its configuration), tasks of editors, settings of agents that name commands, start
 // files of shells and debuggers, and what toolhost itself goes by. Who changes one has a program of others run
 // something, outside of any sandbox.
@@ -23,16 +23,16 @@ func AutoExecuted(name string) bool {
 	return within(executedPlaces, name)
 }
 
-// EntryPoint tells whether a file is where builds, tests, CI or agents begin: each runs or follows it as soon as the
-// everyday command is given, which often is allowed. Source files are not among them, since programs are what agents
-// are there to write; a Dockerfile is not, since what it names runs in a container that is started by name.
+// EntryPoint reports whether a file is an entry point of builds, tests, CI or agents, which run or follow it as soon as
+// the everyday command is given, which often is allowed. Source files are not among them, since programs are what
+// agents are there to write; a Dockerfile is not, since what it names runs in a container that is started by name.
 func EntryPoint(name string) bool {
 	name = canonical(name)
 	base := path.Base(name)
 	return entryFiles[base] || matchesAny(entryPatterns, base) || within(entryPlaces, name)
 }
 
-// within tells whether a path is one of the places, or in one.
+// within reports whether a path is one of the places, or in one.
 func within(places []string, name string) bool {
 	name = "/" + name + "/"
 	for _, place := range places {

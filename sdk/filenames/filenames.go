@@ -1,4 +1,4 @@
-// Package filenames tells what a file is by its name alone: whether it holds secrets, whether other programs run what
+// Package filenames classifies files by their names alone: whether they hold secrets, whether other programs run what
 // is in it without being asked, and whether it is where a build or an agent begins. It is the one list that the file
 // tools and the judge of shell commands share; no file is looked at.
 //
@@ -17,7 +17,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// canonical gives a name in the one form that the lists are in.
+// canonical returns a name in the form of the lists.
 func canonical(name string) string {
 	name = path.Clean(name)
 	for i := range len(name) {
@@ -39,7 +39,7 @@ func canonical(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// padded tells of blanks around a part of a path, or dots at its end.
+// padded reports blanks around a part of a path, or dots at its end.
 func padded(name string) bool {
 	const odd = " .\t"
 	for i := range len(name) {
@@ -81,7 +81,7 @@ func matchesAny(patterns []string, name string) bool {
 	return false
 }
 
-// inPlace tells whether a path ends in one of the places, which are files with the folders that make them special.
+// inPlace reports whether a path ends in one of the places, which are files with the folders that make them special.
 func inPlace(places []string, name string) bool {
 	for _, place := range places {
 		if strings.HasSuffix(name, place) && (len(name) == len(place) || name[len(name)-len(place)-1] == '/') {
@@ -99,8 +99,8 @@ func basesOf(places []string) map[string]bool {
 	return set
 }
 
-// SecretPattern tells whether a pattern of a shell, such as *.env or [i]d_rsa, is for secret files: it matches the name
-// of one, and none of the ordinary names that a pattern for all kinds of files does, as * and *.json do.
+// SecretPattern reports whether a pattern of a shell, such as *.env or [i]d_rsa, is for secret files: it matches the
+// name of one, and none of the ordinary names that a pattern for all kinds of files does, as * and *.json do.
 func SecretPattern(pattern string) bool {
 	pattern = canonical(strings.ReplaceAll(classes(pattern), "[!", "[^"))
 	if Secret(wildcards.Replace(pattern)) {
@@ -122,7 +122,7 @@ func SecretPattern(pattern string) bool {
 	return false
 }
 
-// wildcards puts a letter in the place of what may stand for any.
+// wildcards replaces wildcards by a letter.
 var wildcards = strings.NewReplacer("*", "x", "?", "x", "[", "x", "]", "x")
 
 // classes puts one wildcard in the place of a named class, which path.Match does not know: [[:lower:]] is ? then.

@@ -9,24 +9,24 @@ import (
 	"sync"
 )
 
-// Secret tells whether a file by its name holds passwords, tokens or private keys, which no model needs to see: .env
+// Secret reports whether a file by its name holds passwords, tokens or private keys, which models must not read: .env
 // files, private keys and key stores, and where programs keep their logins (.netrc, .aws, all that is in .ssh).
 // Examples and templates of .env files are no secrets, nor are public keys (*.pub).
 //
-// What a link points to is to be asked for by its own path.
+// The target of a link has its own name: check both.
 func Secret(name string) bool {
 	return copies(canonical(name), secret)
 }
 
-// MaySecret tells whether a file has a common name that often holds secrets beside other things, such as config.json,
-// or is an old copy of any file. Whether it does is told by HoldsSecret.
+// MaySecret reports whether a file has a common name that often holds secrets beside other things, such as config.json,
+// or is an old copy of any file. HoldsSecret looks at its content.
 func MaySecret(name string) bool {
 	name = canonical(name)
 	return !copies(name, secret) && (copies(name, maySecret) || oldCopy(path.Base(name)) ||
 		inOneOf(looseFolders, path.Dir(name)) && !public(path.Base(name)))
 }
 
-// copies tells whether a file, or the one that it is an older copy of, is what is tells.
+// copies reports whether a file, or the one that it is an older copy of, satisfies is.
 func copies(name string, is func(name string) bool) bool {
 	folder, base := path.Split(name)
 	base = strings.TrimRight(strings.Trim(base, "#"), "~") // an editor's copy is no better
@@ -67,7 +67,7 @@ func secret(name string) bool {
 	return inOneOf(secretFolders, folder) || inOneOf(codeFolders, folder) && !public(base)
 }
 
-// namedLike tells of names that match one of secretPatterns; a look at a part of each comes first, as that is cheaper.
+// namedLike reports names that match one of secretPatterns; a look at a part of each comes first, as that is cheaper.
 func namedLike(base string) bool {
 	for _, part := range []string{"id_", "ssh_host_", "service", "client", "firebase", ".keystore."} {
 		if strings.Contains(base, part) {
@@ -77,7 +77,7 @@ func namedLike(base string) bool {
 	return false
 }
 
-// inOneOf tells whether a path of folders goes through one of them.
+// inOneOf reports whether a path of folders goes through one of them.
 func inOneOf(folders map[string]bool, name string) bool {
 	for len(name) > 0 {
 		part := name
@@ -93,10 +93,10 @@ func inOneOf(folders map[string]bool, name string) bool {
 	return false
 }
 
-// public tells of code and prose, which may well be about secrets.
+// public reports code and prose, which may well be about secrets.
 func public(base string) bool { return publicEndings[path.Ext(base)] || publicNames[base] }
 
-// envFile tells of .env, .env.local, .env-prod, .envrc or prod.env, and of prod.env.local, but not of those that are
+// envFile reports .env, .env.local, .env-prod, .envrc, prod.env and prod.env.local, but not those that are
 // there to be copied.
 func envFile(base string) bool {
 	rest, dotted := strings.CutPrefix(base, ".env")
@@ -156,7 +156,7 @@ var (
 	publicNames = setOf("readme license makefile dockerfile .gitignore .gitkeep .keep build build.bazel")
 )
 
-// HoldsSecret tells whether a text looks as if it held a password, token or private key: an assignment to a name of
+// HoldsSecret reports whether a text looks as if it held a password, token or private key: an assignment to a name of
 // one, a private key, a token of a known form, an address with a password. Placeholders and references to variables are
 // none. It looks at the first MiB.
 func HoldsSecret(text []byte) bool {
@@ -186,7 +186,7 @@ var (
 		todo secret password token your-password your_password process.env os.environ env default disabled enabled`)
 )
 
-// placeholder tells of values that stand for one.
+// placeholder reports values that are placeholders for a secret.
 func placeholder(value string) bool {
 	lower := strings.ToLower(strings.Trim(value, `"'`))
 	return words[lower] || strings.Trim(lower, "x*.-_#") == "" || strings.Trim(lower, "0123456789") == "" ||

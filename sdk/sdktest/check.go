@@ -46,7 +46,7 @@ func compile(raw json.RawMessage, foreign bool) (*schema.Schema, error) {
 	return schema.Compile(json.RawMessage(`{"type":"object"}`))
 }
 
-// objectOf is what a host makes of arguments or a configuration that nobody has written.
+// objectOf returns {} for empty arguments or an empty configuration, as a host does.
 func objectOf(document json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(document)) == 0 {
 		return json.RawMessage("{}")
@@ -54,7 +54,7 @@ func objectOf(document json.RawMessage) json.RawMessage {
 	return document
 }
 
-// checkArguments gives the result of a call whose arguments a host would not hand over, or nil. Err says that a host
+// checkArguments returns the result of a call whose arguments a host would refuse, or nil. Err says that a host
 // would not offer the tool at all.
 func (p *Plugin) checkArguments(tool *sdk.Tool, arguments json.RawMessage) (*sdk.Result, error) {
 	if err := tool.Check(); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Explain makes an error of the operating system, such as one of reading an open file, an *sdk.Error that tells of
-// path: FileNotFound, PermissionDenied, NotADirectory, InvalidPath or IOError. It gives other errors back as they are:
+// Explain converts an error of the operating system, such as one of reading an open file, to an *sdk.Error about
+// path: FileNotFound, PermissionDenied, NotADirectory, InvalidPath or IOError. It returns other errors unchanged:
 // nil, an *sdk.Error, and those of a context that ended.
 func Explain(path string, err error) error {
 	if _, ok := errors.AsType[*sdk.Error](err); ok || err == nil || errors.Is(err, context.Canceled) ||
@@ -24,7 +24,7 @@ func Explain(path string, err error) error {
 		return err
 	}
 	if e, ok := errors.AsType[syscall.Errno](err); ok {
-		err = e // its text without the names, which are told already
+		err = e // its text without the names, which the message has
 	}
 	return &sdk.Error{Name: failure(err), Message: fmt.Sprintf("%s: %v", quote(path), err)}
 }
@@ -55,8 +55,8 @@ func failure(err error) string {
 	return "IOError"
 }
 
-// Regular gives nil when the place is a regular file that somebody may read, and else says what it is: FileNotFound,
-// IsADirectory, NotARegularFile or PermissionDenied. A mode that lets nobody read counts for the superuser too.
+// Regular returns nil when the place is a regular file with any read permission, and else the error: FileNotFound,
+// IsADirectory, NotARegularFile or PermissionDenied. A mode without read permission is refused for the superuser too.
 func (p *Place) Regular() error {
 	switch {
 	case p.Info == nil:

@@ -60,9 +60,9 @@ func openFolder(in *os.Root, name, shown string) (*Folder, error) {
 // Close closes the folder. What was opened through it stays open.
 func (f *Folder) Close() { _ = f.root.Close() }
 
-// Entries gives what is in the folder, sorted by name, with types as the directory itself tells them: symlinks are not
-// followed. Of more than limit entries it gives limit, the first that the system tells, and more is true; a limit that
-// is not positive is none. The entries' Info may be asked only while the folder is open.
+// Entries returns what is in the folder, sorted by name, with the types that the directory lists: symlinks are
+// not followed. If there are more than limit entries, it returns the first limit that the system lists, and more is
+// true; a limit that is not positive is none. The entries' Info may be asked only while the folder is open.
 func (f *Folder) Entries(limit int) (entries []fs.DirEntry, more bool, err error) {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -88,7 +88,7 @@ func ask(limit int) int {
 	return limit + 1
 }
 
-// Open opens a regular file in the folder for reading, and tells of the open file. As Place.Open it waits for nothing,
+// Open opens a regular file in the folder for reading, and returns its FileInfo. As Place.Open it waits for nothing,
 // follows no symlink, and has the errors of Place.Regular.
 func (f *Folder) Open(name string) (*os.File, fs.FileInfo, error) {
 	if err := singleName(name); err != nil {
@@ -109,7 +109,7 @@ func (f *Folder) Open(name string) (*os.File, fs.FileInfo, error) {
 	return file, at.Info, nil
 }
 
-// Lstat tells of a name in the folder; of a symlink it tells of the link itself.
+// Lstat returns the FileInfo of a name in the folder; for a symlink, that of the link itself.
 func (f *Folder) Lstat(name string) (fs.FileInfo, error) {
 	if err := singleName(name); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (f *Folder) Lstat(name string) (fs.FileInfo, error) {
 	return info, Explain(path.Join(f.Path, name), err)
 }
 
-// Readlink gives the target of a symlink in the folder, as it is written.
+// Readlink returns the target of a symlink in the folder, unresolved.
 func (f *Folder) Readlink(name string) (string, error) {
 	if err := singleName(name); err != nil {
 		return "", err

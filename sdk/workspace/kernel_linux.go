@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelFilesystems are those whose files the kernel makes up as they are read: they call themselves regular, have no
+// kernelFilesystems are those whose files the kernel generates when they are read: they look regular, have no
 // size, may wait for ever, and reading or writing them acts on the machine. The numbers are those of statfs(2).
 var kernelFilesystems = map[uint32]string{
 	0x9fa0: "procfs", 0x62656572: "sysfs", 0x64626720: "debugfs", 0x74726163: "tracefs", 0x73636673: "securityfs",
@@ -22,7 +22,7 @@ var kernelFilesystems = map[uint32]string{
 	0x7655821: "resctrl",
 }
 
-// kernelFilesystem names the kernel's own file system that an open file is of, or gives "".
+// kernelFilesystem returns the name of the kernel file system of an open file, or "".
 func kernelFilesystem(f *os.File) string {
 	c, err := f.SyscallConn() // Fd would make it one that waits
 	if err != nil {
@@ -35,9 +35,9 @@ func kernelFilesystem(f *os.File) string {
 	return kernelFilesystems[uint32(s.Type)]
 }
 
-// keepAttributes gives the new file the extended attributes of the old one, access control lists among them. The user's
-// own attributes must come along; of the system's those do that this process may set. Capabilities do not: they were
-// given to a program that is another now, as setuid was.
+// keepAttributes copies the extended attributes of the old file to the new one, access control lists among them. The
+// user's own attributes must come along; of the system's those do that this process may set. Capabilities do not: they
+// were given to a program that is another now, as setuid was.
 func keepAttributes(to, from *os.File) error {
 	var failed error
 	err := withDescriptors(to, from, func(to, from int) {

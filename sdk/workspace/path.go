@@ -17,14 +17,14 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Place is where a path leads. Find and Child make one; it tells what they found, and its methods work on what is
+// A Place is where a path leads. Find and Child make one; it describes what they found, and its methods work on what is
 // there when they are called. None of them leaves the workspace. One goroutine at a time may use it.
 type Place struct {
 	// Path is the path to show: relative to the workspace, with slashes, with links as they were given.
 	Path string
-	// Info tells what is there, or is nil when nothing is. Only a place of Child can be a symlink.
+	// Info describes what is there, or is nil when nothing is. Only a place of Child can be a symlink.
 	Info fs.FileInfo
-	// Target is where a symlink points, as it is written; else it is empty.
+	// Target is where a symlink points, unresolved; else it is empty.
 	Target string
 	// Missing is the first folder on the way that does not exist, in the form of Path; empty when all do.
 	Missing string
@@ -41,7 +41,7 @@ func (p *Place) Real() string { return filepath.Join(p.root.real, p.name) }
 // Resolved is the path of the place relative to the workspace, with slashes, without links on the way.
 func (p *Place) Resolved() string { return filepath.ToSlash(p.name) }
 
-// Links is how many names (hard links) the file has, as far as the system tells; 1 for a place where nothing is.
+// Links is how many names (hard links) the file has, as far as the system knows; 1 for a place where nothing is.
 func (p *Place) Links() int {
 	if p.Info == nil {
 		return 1
@@ -55,7 +55,7 @@ func (p *Place) Links() int {
 func (p *Place) Open() (*os.File, error) { return p.open(os.O_RDONLY, p.Regular) }
 
 // OpenWritable opens a regular file for reading and writing, as Open does, and refuses one that is read-only with
-// PermissionDenied. To replace what a file holds use Write, with which nobody ever finds half of it.
+// PermissionDenied. To replace the content of a file use Write, which is atomic.
 func (p *Place) OpenWritable() (*os.File, error) { return p.open(os.O_RDWR, p.writable) }
 
 func (p *Place) open(flag int, check func() error) (*os.File, error) {
@@ -80,8 +80,8 @@ func (p *Place) open(flag int, check func() error) (*os.File, error) {
 	return f, nil
 }
 
-// opened tells of a file that was opened by its name; when a symlink took its place meanwhile and was followed, of
-// that: who asked whether the name is one to open did not mean what the link leads to.
+// opened returns the FileInfo of a file that was opened by its name; when a symlink took its place meanwhile and was
+// followed, of that: who asked whether the name is one to open did not mean what the link leads to.
 func opened(in *os.Root, name string, f *os.File, before fs.FileInfo) (fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err != nil || before != nil && os.SameFile(before, info) {
@@ -94,7 +94,7 @@ func opened(in *os.Root, name string, f *os.File, before fs.FileInfo) (fs.FileIn
 	return info, nil // what replaced or removed the file is none of our business
 }
 
-// Names gives at most limit names that are in a directory, in no order, or all when limit is not positive. Its errors
+// Names returns at most limit names in a directory, in no order, or all when limit is not positive. Its errors
 // are FileNotFound, NotADirectory, and what the system says (PermissionDenied, IOError).
 func (p *Place) Names(limit int) ([]string, error) {
 	if err := p.directory(); err != nil {
@@ -251,8 +251,8 @@ func (s *search) follow(link string) error {
 	return nil
 }
 
-// Etag names what a file holds: the first 12 hex digits of the SHA-256 of its bytes, all of them as they are on disk.
-// Tools that read give it, tools that write take it back, and so know whether the file is still the one that was read.
+// Etag identifies the content of a file: the first 12 hex digits of the SHA-256 of its bytes on disk.
+// Tools that read return it; tools that write compare it, and so know whether the file has changed since it was read.
 func Etag(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:6])

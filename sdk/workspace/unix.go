@@ -10,7 +10,7 @@ import (
 )
 
 // keepAlive locks a file that was just made for as long as it is open. It is false if the file was removed meanwhile.
-// Where there are no locks nobody removes it either.
+// Where there are no locks, no process removes it either.
 func keepAlive(f *os.File) bool {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		return false
@@ -38,7 +38,7 @@ func (r *Root) removeLeft(name string) {
 	}
 }
 
-// keepOwner gives f the owner and group that old has, or the group alone, as far as this process may.
+// keepOwner sets the owner and group of old on f, or the group alone, as far as this process may.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	stat, ok := old.Sys().(*syscall.Stat_t)
 	if ok && f.Chown(int(stat.Uid), int(stat.Gid)) != nil {

@@ -1,11 +1,11 @@
-// Package workspace opens files for tools and stays in one folder, the workspace of a call.
+// Package workspace opens files for tools within one folder, the workspace of a call.
 //
-// The paths that tools are given come from a model, and what is in the folder may be anybody's work. No "..", absolute
+// Paths come from a model, and the content of the folder may come from anyone. No "..", absolute
 // path, symlink or race leads out of it, and what looks like a file but is a pipe or a device is refused, not waited
 // for. Symlinks that stay inside are followed, absolute ones too. What it cannot see: hard links to files outside, and
 // other file systems mounted inside.
 //
-// Its errors are of type *sdk.Error, and are for the model: a handler returns them as they are. They are named
+// Its errors are of type *sdk.Error, for the model: a handler returns them unchanged. Their names are
 //
 //	WorkspaceUnavailable   the workspace itself cannot be opened
 //	InvalidPath            empty, over 4096 bytes, through more than 512 folders and links, or not a path
@@ -77,20 +77,21 @@ func OpenAt(r *sdk.Request, path string) (*Root, error) {
 	w.Close()
 	if w, err = Open(inmost); err != nil {
 		return nil, &sdk.Error{Name: "RootUnavailable",
-			Message:    fmt.Sprintf("the folder %s, which the configuration opens for reading, cannot be opened: %v", inmost, err),
+			Message: fmt.Sprintf("the folder %s, which the configuration opens for reading, cannot be opened: %v", inmost,
+				err),
 			Suggestion: "Go on without it, or have the operator look at its root block."}
 	}
 	w.away = true
 	return w, nil
 }
 
-// Away tells whether this is a folder outside of the work folder, which OpenAt opened.
+// Away reports whether this is a folder outside the work folder, opened by OpenAt.
 func (r *Root) Away() bool { return r.away }
 
 // Dir is the folder as it was given.
 func (r *Root) Dir() string { return r.dir }
 
-// shows is a path in the folder as it is shown.
+// shows returns a path in the folder for messages.
 func (r *Root) shows(rel string) string {
 	if r.away {
 		rel = filepath.Join(r.dir, rel)

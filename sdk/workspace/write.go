@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Write puts data in place of what the file holds at once: whoever reads it meanwhile, and whoever looks after a crash,
+// Write replaces the content of the file atomically: a reader, also one after a crash,
 // finds the old content or the new. Where nothing is it makes a new file, with mode 0644 and the folders that are
 // missing with mode 0755, both less the umask.
 //
@@ -23,7 +23,7 @@ import (
 // content. A symlink that led here stays.
 //
 // Check, unless it is nil, is called when all is ready, right before the new file gets its name. Here a tool that read
-// the file before makes sure that it is still the same. When check fails Write gives its error, and nothing has
+// the file before makes sure that it is still the same. When check fails Write returns its error, and nothing has
 // changed.
 //
 // The other errors are those of Regular; PermissionDenied for a file that is read-only; FileExists when something came
@@ -41,7 +41,7 @@ func (p *Place) Write(data []byte, check func() error) error {
 	return d.Publish(check)
 }
 
-// A Draft is what a file shall hold, safely on disk beside the file under a name of its own. Several drafts are made
+// A Draft is the new content of a file, synced to disk beside the file under a temporary name. Several drafts are made
 // before the first is published when either all of some files are to change or none. Publish or discard each.
 type Draft struct {
 	place *Place
@@ -105,7 +105,7 @@ func (p *Place) Remove(check func() error) error {
 	return nil
 }
 
-// writeTemp writes data, safely on disk, beside the file, and gives its name and the open file, which is locked. It
+// writeTemp writes data, safely on disk, beside the file, and returns its name and the open file, which is locked. It
 // leaves nothing when it fails.
 func (p *Place) writeTemp(data []byte) (name string, f *os.File, err error) {
 	perm := fs.FileMode(0o644)
@@ -146,7 +146,7 @@ func (p *Place) fill(f *os.File, data []byte) error {
 	return f.Sync()
 }
 
-// keepAttributes leaves a file that cannot be opened to others: who may not read it cannot see its attributes, and that
+// keepAttributes ignores a file that cannot be opened: its attributes cannot be read, and that
 // it is gone or another is for check to find.
 func (p *Place) keepAttributes(to *os.File) error {
 	from := *p // whose Info stays
@@ -157,7 +157,7 @@ func (p *Place) keepAttributes(to *os.File) error {
 	return nil
 }
 
-// publish gives temp the file's name, unless someone else was there first.
+// publish renames temp to the file's name, unless a new file has appeared there.
 func (p *Place) publish(temp string, check func() error) error {
 	if check != nil {
 		if err := check(); err != nil {
@@ -193,7 +193,7 @@ func (p *Place) syncFolder() {
 	}
 }
 
-// Files that a killed process has left are told from those of one that writes by a lock, which ends with the process.
+// A lock, which ends with the process, tells temporary files in use from those of a killed process.
 
 // tempPrefix begins the names of files that are not in place yet; what follows is a text of crypto/rand.
 const tempPrefix = ".toolhost-"
@@ -206,7 +206,7 @@ const (
 	maxSweptFolders = 10_000
 )
 
-// swept are the folders that were looked at: once is enough, since whoever leaves a file is killed before.
+// swept are the folders that were looked at: once is enough, since a process that leaves a file was killed before.
 type swept struct {
 	mu      sync.Mutex
 	folders map[string]bool
@@ -215,7 +215,7 @@ type swept struct {
 // allSwept is the process's: a workspace is opened for each call.
 var allSwept swept
 
-// first says whether the folder was not looked at yet.
+// first reports whether the folder was not looked at yet.
 func (s *swept) first(folder string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

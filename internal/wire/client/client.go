@@ -213,7 +213,7 @@ func withOutcome(err error, o sdk.Outcome) error {
 	return err
 }
 
-// broken tells an ended ctx and an oversized message from a broken connection.
+// broken distinguishes an ended ctx and an oversized message from a broken connection.
 func broken(ctx context.Context, err error, delivered bool) error {
 	code := status.Code(err)
 	_, hasDeadline := ctx.Deadline()

@@ -96,8 +96,8 @@ func hintsFromWire(h *pluginv1.Hints) sdk.Hints {
 	return sdk.Hints{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld}
 }
 
-// requestToWire leaves a work folder that is no UTF-8 as it is, since another name would be another folder: the request
-// is refused.
+// requestToWire does not change a work folder that is not UTF-8, since another name would be another folder: the
+// request is refused.
 func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
 	return &pluginv1.CallRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir,
 		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID), SingleCall: r.SingleCall,
@@ -135,7 +135,7 @@ func resultFromWire(r *pluginv1.Result) *sdk.Result {
 	return out
 }
 
-// errorFromWire believes a plugin only the codes that are a plugin's to give; everything else is the tool's own
+// errorFromWire accepts from a plugin only the codes that plugins may set; everything else is the tool's own
 // failure. Its outcome is that the plugin answered, unless the answer is that it does not know.
 func errorFromWire(e *pluginv1.Error) *sdk.Error {
 	if e == nil {
