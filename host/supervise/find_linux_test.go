@@ -115,7 +115,7 @@ func TestDiscoveryIsRefused(t *testing.T) {
 		words string
 	}{
 		"contradiction": {sandbox.Spec{Level: sandbox.Supervised, Require: sandbox.Isolated},
-			`require = "isolated" is more than the level asked for`},
+			`require = "isolated" is more than the requested level`},
 		"folder": {sandbox.Spec{Write: []string{"/proc/no/such/folder"}},
 			"its sandbox lets it write to /proc/no/such/folder, which is not there"},
 		"wrapper": {sandbox.Spec{Wrapper: []string{"no-such-wrapper"}}, "its wrapper no-such-wrapper cannot be run"},

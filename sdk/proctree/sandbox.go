@@ -14,12 +14,12 @@ type Sandbox struct {
 	// Cmd.Terminal is set, a /dev/pts of their own. It sees, signals and traces no process outside, cannot end its
 	// launcher, and the kernel ends all of it when that ends, for whatever reason. Shared memory, semaphores and message
 	// queues, those of System V and of POSIX, are its own too. Users other than root need a user namespace for it, in
-	// which programs such as sudo gain nothing, and files of other users and groups show as nobody's. A system that does
-	// not allow it fails the start with [ErrNamespace]; [Namespaces] finds that out in advance.
+	// which programs such as sudo gain nothing, and files of other users and groups show as those of nobody. A system
+	// that does not allow it fails the start with [ErrNamespace]; [Namespaces] finds that out in advance.
 	Namespaces bool
 
 	// ReadOnlyRoot makes every file system read-only, but for the files and folders of Writable, with all in them, and
-	// /dev/shm: elsewhere nothing can be written, and no mode, owner, time or attribute be changed, whoever owns the file.
+	// /dev/shm: elsewhere nothing can be written, and no mode, owner, time or attribute be changed, of any file.
 	// Devices, sockets and named pipes can be written to all the same. Paths of Writable are like those of Pinned, but one
 	// that does not exist is left out.
 	ReadOnlyRoot bool
@@ -64,7 +64,7 @@ type Sandbox struct {
 	// NoRareCalls forbids what ordinary programs do not ask of the kernel, such as mounts and namespaces.
 	NoRareCalls bool
 	// NoInterference forbids two ways to disturb other processes of the user: to set their resource limits, since one of
-	// processor time ends them, and leases on files, which block whoever opens them for a minute.
+	// processor time ends them, and leases on files, which delay others that open them for a minute.
 	NoInterference bool
 	// NoSetID forbids to give files the bits that make a program run with the rights of its owner or group, and takes most
 	// capabilities from root. A folder cannot be given its group's bit either.
@@ -95,13 +95,13 @@ func (p *program) sandboxError(call string, errno syscall.Errno) *StartError {
 
 // Capabilities are what a machine offers for sandboxes.
 type Capabilities struct {
-	Sandbox          bool   `json:"stage"`                   // there are any: Linux
-	NoNewPrivs       bool   `json:"no_new_privs"`            // programs can be kept from gaining privileges
-	Landlock         int    `json:"landlock"`                // version of its interface, 0 for none
-	Seccomp          bool   `json:"seccomp"`                 // filters of system calls
-	Namespaces       bool   `json:"namespaces"`              // process namespaces
-	NamespacesError  string `json:"no_namespaces,omitempty"` // why not
-	NoReadOnlyMounts bool   `json:"no_fixing,omitempty"`     // no read-only mounts in them: Linux before 5.12
+	Sandbox          bool   // there are any: Linux
+	NoNewPrivs       bool   // programs can be kept from gaining privileges
+	Landlock         int    // version of its interface, 0 for none
+	Seccomp          bool   // filters of system calls
+	Namespaces       bool   // process namespaces
+	NamespacesError  string // why not
+	NoReadOnlyMounts bool   // no read-only mounts in them: Linux before 5.12
 }
 
 // ReadOnlyMounts reports whether Sandbox.ReadOnlyRoot and its like work.

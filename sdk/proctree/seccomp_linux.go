@@ -159,7 +159,7 @@ func (p *code) rareCalls() {
 	p.only(unix.SYS_IOCTL, 1, func(b *code) { b.when(unix.BPF_JEQ, unix.TIOCSTI, errnoAction(unix.EPERM)) })
 }
 
-// sockets leaves Unix sockets that stand for connections, and nobody to connect to: a datagram needs no connection, but
+// sockets leaves Unix stream sockets, which cannot be connected to anything: a datagram needs no connection, but
 // an address that cannot be seen here.
 func (p *code) sockets() {
 	p.refuse(unix.SYS_CONNECT, unix.EPERM)

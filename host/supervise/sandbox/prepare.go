@@ -21,7 +21,7 @@ type Host struct {
 	Capabilities proctree.Capabilities
 	// Paths returns toolhost's own paths; nil is none. It is called for sandboxes from Confined on only.
 	Paths func() Paths
-	// Lookup looks up Paths; nil looks each up anew.
+	// Lookup looks up Paths; nil uses a new one.
 	Lookup *PathLookup
 	// Notes is a folder of this host's for notes about placeholders, see placeholder.Hold.
 	Notes string

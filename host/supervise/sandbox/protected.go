@@ -301,5 +301,6 @@ func absent(path string) bool {
 	return err != nil
 }
 
-// IsPlaceholder is true for the symbolic link that stands in for a reserved file while plugins run: the file does not exist.
+// IsPlaceholder is true for the symbolic link that stands in for a reserved file while plugins run: the file does not
+// exist.
 func IsPlaceholder(path string) bool { return placeholder.IsLink(path) }

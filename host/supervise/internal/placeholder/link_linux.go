@@ -11,12 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nowhere is where the links lead: nobody can make anything in /proc, so whoever follows one finds nothing.
+// nowhere is where the links lead: nothing can be made in /proc, so following one finds nothing.
 const nowhere = "/proc/toolhost-placeholder"
 
-// HoldLink makes a placeholder at the path that is a symbolic link which leads nowhere, or joins those who hold it. For all
-// programs that look for a file or folder there nothing is, but nobody can make one. The rest is as with Hold. Those who hold
-// it have a lock each on the folder it is in, at a place of its own; whoever makes or removes it has the folder for a moment.
+// HoldLink makes a placeholder at the path that is a symbolic link to nowhere, or shares the one that is there. For
+// all programs that look for a file or folder there nothing exists, but none can be made. The rest is as with Hold.
+// The hosts that hold it have a lock each on the folder it is in, at a place of its own; a host that makes or removes
+// it has the folder for a moment.
 func HoldLink(path, notes string) (*Placeholder, error) {
 	folder, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -43,13 +44,13 @@ func HoldLink(path, notes string) (*Placeholder, error) {
 	return p, nil
 }
 
-// IsLink says whether there is a placeholder of HoldLink, made by whomever.
+// IsLink reports whether there is a placeholder of HoldLink, of any host.
 func IsLink(path string) bool {
 	to, err := os.Readlink(path)
 	return err == nil && to == nowhere
 }
 
-// releaseLink removes the link if nobody else holds it.
+// releaseLink removes the link if no other host holds it.
 func (p *Placeholder) releaseLink() {
 	_ = p.alone(func() error {
 		_ = p.lock(unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})

@@ -1,9 +1,10 @@
 //go:build unix
 
-// Package placeholder puts something in the place of files and folders that are not there, so that these can be kept from a
-// plugin: links that lead nowhere, or empty folders where others would see a link and not a folder.
-// A sticky bit tells them from folders of the user's. A shared lock keeps one for as long as a process is kept from it; the
-// last to let go removes it. A folder of the host's has a note of each, for the next host to find if this one is killed.
+// Package placeholder puts something in the place of files and folders that are not there, so that these can be kept
+// from a plugin: links that lead nowhere, or empty folders where others would see a link and not a folder. A sticky
+// bit tells them from folders of the user's. A shared lock keeps one for as long as a process is kept from it; the
+// last to release it removes it. A folder of the host's has a note of each, for the next host to find if this one is
+// killed.
 package placeholder
 
 import (
@@ -31,8 +32,9 @@ const (
 	notePrefix = "held-"
 )
 
-// Hold makes a placeholder at the path, or joins those who hold it, with a note in the folder notes. It is nil when the user
-// has a file or a folder there. One that another process keeps for itself alone is an error, after some 300 ms.
+// Hold makes a placeholder folder at the path, or shares the one that is there, with a note in the folder notes. It
+// is nil when the user has a file or a folder there. One that another process keeps for itself alone is an error,
+// after some 300 ms.
 func Hold(path, notes string) (*Placeholder, error) {
 	folder, made, err := dirlock.Make(path, mode)
 	switch {
@@ -40,7 +42,7 @@ func Hold(path, notes string) (*Placeholder, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case made && !sticky(folder): // nobody could tell it from one of the user's
+	case made && !sticky(folder): // it cannot be told from one of the user's
 		_ = syscall.Rmdir(path)
 		return nil, errors.Join(fmt.Errorf("the file system of %s has no sticky bits", path), folder.Close())
 	case !empty(folder):
@@ -56,7 +58,7 @@ func leaveNote(path, notes string) {
 	_ = os.Symlink(path, note)
 }
 
-// empty says whether the folder is one of ours that has not come into use.
+// empty reports whether the folder is one of ours that has not come into use.
 func empty(folder *os.File) bool {
 	if !sticky(folder) {
 		return false
@@ -70,7 +72,7 @@ func sticky(folder *os.File) bool {
 	return err == nil && info.Mode()&fs.ModeSticky != 0
 }
 
-// Release removes the placeholder if nobody else holds it. One that has come into use stays.
+// Release removes the placeholder if no other host holds it. One that has come into use stays.
 func (p *Placeholder) Release() {
 	defer p.folder.Close()
 	if p.link {
@@ -82,7 +84,8 @@ func (p *Placeholder) Release() {
 	}
 }
 
-// remove is for who has it alone. One that has come into use is the user's, with the mode that it was given since.
+// remove needs the lock for this process alone. One that has come into use is the user's, with the mode that it was
+// given since.
 func (p *Placeholder) remove() {
 	if !dirlock.Is(p.folder, p.path) {
 		return

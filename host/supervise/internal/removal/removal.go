@@ -21,16 +21,16 @@ const (
 	owners = fs.FileMode(0o700) // what it takes to empty a folder
 )
 
-// A removal empties a folder that was a plugin's, and so may hold anything: folders that are locked with their modes, a million
-// files, folders within folders without end. Each folder comes up to the top before it is emptied, so that depth costs neither
-// open files nor memory. Others may do the same meanwhile.
+// A removal empties a folder that was a plugin's, and so may hold anything: folders that are locked with their modes,
+// a million files, folders within folders without end. Each folder comes up to the top before it is emptied, so that
+// depth costs neither open files nor memory. Others may do the same meanwhile.
 type removal struct {
 	top   *os.Root
 	until time.Time
 }
 
 // ErrLate says that there was not enough time.
-var ErrLate = errors.New("it takes too long; the next host goes on with it")
+var ErrLate = errors.New("it takes too long; the next host continues it")
 
 // All removes a folder, or as much of it as there is time for. What a link in it names stays. One that is not there is
 // removed.
@@ -104,7 +104,8 @@ func (r *removal) repeat(dir, but string, remove func() error) error {
 	}
 }
 
-// empty removes all that is in a folder, but for one name. It ends with an error when a whole batch of names has to stay.
+// empty removes all that is in a folder, but for one name. It ends with an error when a whole batch of names has to
+// stay.
 func (r *removal) empty(dir, but string) error {
 	for {
 		if time.Now().After(r.until) {
@@ -151,7 +152,7 @@ func (r *removal) list(dir string) ([]fs.DirEntry, error) {
 	return names, err
 }
 
-// open opens a folder itself, whatever its mode, and never waits for what somebody put in its place.
+// open opens a folder itself, whatever its mode, and never waits for what was put in its place.
 func (r *removal) open(dir string) (*os.File, error) {
 	const flags = os.O_RDONLY | syscall.O_DIRECTORY | syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 	f, err := r.top.OpenFile(dir, flags, 0)
@@ -175,7 +176,7 @@ func (r *removal) remove(dir string, e fs.DirEntry) error {
 	return r.repeat(path, "", func() error { return r.top.Remove(path) })
 }
 
-// raise brings a folder to the top, under a name that nobody else has there.
+// raise moves a folder to the top, under a name that is unused there.
 func (r *removal) raise(path string) error {
 	name := rand.Text()
 	err := r.top.Rename(path, name)
