@@ -21,7 +21,7 @@ type buffer struct {
 	inserted []match.Range // the parts of text that edits have put there
 }
 
-// buffer reads a file that is there, and is the one that if_match tells of.
+// buffer reads an existing file, which must have the etag ifMatch unless that is empty.
 func (s *toolCall) buffer(path, ifMatch string) (*buffer, error) {
 	p, err := s.find(path)
 	if err != nil {
@@ -64,18 +64,20 @@ func checkStrings(c match.Change) error {
 	switch {
 	case c.Old == "":
 		return &sdk.Error{Name: "EmptyOldString", Message: "old_string is empty, which fits everywhere; nothing was changed",
-			Suggestion: "To insert text, give a line as old_string, and the line with the text as new_string. To write a whole file use write."}
+			Suggestion: "To insert text, give a line as old_string, and the line with the text as new_string. To write a " +
+				"whole file use write."}
 	case c.Old == c.New:
 		return &sdk.Error{Name: "NoChange", Message: "old_string and new_string are the same, so nothing would change",
 			Suggestion: "Give the text as it shall be as new_string."}
 	case strings.ContainsRune(c.New, 0):
-		return &sdk.Error{Name: "BinaryFile", Message: "new_string has a NUL character, which no text file holds; nothing was changed",
+		return &sdk.Error{Name: "BinaryFile",
+			Message:    "new_string has a NUL character, which no text file holds; nothing was changed",
 			Suggestion: "Leave it out, or write it as an escape of the language that the file is in."}
 	}
 	return nil
 }
 
-// change is what the edits so far make of the file.
+// change is the change to the file that the edits so far make.
 func (b *buffer) change() (*change, error) {
 	after, err := b.form.encode(b.place.Path, b.text)
 	if err != nil {
@@ -87,7 +89,7 @@ func (b *buffer) change() (*change, error) {
 	return &change{place: b.place, before: b.before, after: after, form: b.form}, nil
 }
 
-// insertedAfter moves the inserted parts to where they are after more edits, and adds what those insert.
+// insertedAfter maps the inserted parts to their offsets after more edits, and adds what those insert.
 func insertedAfter(inserted []match.Range, edits []match.Edit) []match.Range {
 	m := offsetMap{edits: edits}
 	var out []match.Range
@@ -121,15 +123,16 @@ func merged(ranges []match.Range) (out []match.Range) {
 	return out
 }
 
-// costs are what a change to the file does besides.
+// sideEffects are notes on what a change does besides, such as splitting off a hard link.
 func (c *change) sideEffects() []string {
 	if n := c.place.Links(); n > 1 && c.before != nil && !bytes.Equal(c.before.data, c.after) {
-		return []string{fmt.Sprintf("%s had %d names (hard links); this one is a file of its own now, the others keep the old content.", pathText(c.place.Path), n)}
+		return []string{fmt.Sprintf("%s had %d names (hard links); this one is a file of its own now, the others keep the "+
+			"old content.", pathText(c.place.Path), n)}
 	}
 	return nil
 }
 
-const maxRanges = 100 // that a result lists
+const maxRanges = 100 // ranges in a result
 
 // A lineRange is a run of lines, from 1, both ends included.
 type lineRange struct {
@@ -137,7 +140,7 @@ type lineRange struct {
 	End   int `json:"end_line"`
 }
 
-// inWords tells of ranges: "line 5", "lines 5-9", or where each of several starts.
+// inWords describes ranges: "line 5", "lines 5-9", or where each of several starts.
 func inWords(ranges []lineRange) string {
 	if len(ranges) == 1 && ranges[0].Start == ranges[0].End {
 		return fmt.Sprintf("line %d", ranges[0].Start)
@@ -155,8 +158,8 @@ func inWords(ranges []lineRange) string {
 	return "lines " + strings.Join(starts, ", ")
 }
 
-// rangesAfter tells where the places of a plan are in the text after it. A place where everything was deleted is the line
-// that stands there now.
+// rangesAfter gives the lines of a plan's places in the text after it. A place where everything was deleted is the line
+// that is there now.
 func rangesAfter(p *match.Plan, after []byte) (out []lineRange) {
 	m := offsetMap{edits: p.Edits}
 	lines := lineCounter{text: after}
@@ -169,13 +172,13 @@ func rangesAfter(p *match.Plan, after []byte) (out []lineRange) {
 	return out
 }
 
-// A mover tells where offsets are after edits. It is asked for rising offsets.
+// An offsetMap maps offsets, in rising order, to those after some edits.
 type offsetMap struct {
 	edits []match.Edit
 	shift int
 }
 
-// start moves an offset at which something starts: what edits put there, or around it, belongs to it.
+// start maps the offset at which something starts; what edits insert there, or around it, belongs to it.
 func (m *offsetMap) start(at int) int {
 	m.pass(at, false)
 	if len(m.edits) > 0 {
@@ -184,7 +187,7 @@ func (m *offsetMap) start(at int) int {
 	return at + m.shift
 }
 
-// end moves an offset at which something ends, likewise.
+// end maps the offset at which something ends, likewise.
 func (m *offsetMap) end(at int) int {
 	m.pass(at, true)
 	if len(m.edits) > 0 && m.edits[0].Start < at {

@@ -13,18 +13,18 @@ import (
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
-// A config is what the operator writes into the plugin's config block.
+// A config is the plugin's config block.
 type config struct {
 	Strictness   string                   `json:"strictness,omitempty" jsonschema:"How far old_string may be from what the file holds: exact, safe (but for what can be compared for equality, such as white space, comments and typographic quotes) or full (also small slips)." enum:"exact|safe|full" default:"full"`
 	AllowSecrets workspace.AllowedSecrets `json:"allow_secrets,omitempty" jsonschema:"Files that may be edited though their names say that they hold secrets: patterns for paths relative to the workspace, such as config/test.pem or testdata/**/*.key."`
 	Encoding     string                   `json:"encoding,omitempty" jsonschema:"What files are in that are not UTF-8, such as windows-1252, euc-kr, cp949, shift_jis, gb18030 or big5. Without it their bytes are carried as they are."`
 }
 
-// settings are what a config means. The zero value stands for an empty one.
+// settings are a parsed config. The zero value stands for an empty one.
 type settings struct {
 	strictness   match.Strictness
 	allowSecrets workspace.AllowedSecrets
-	legacy       *form // of files that are not UTF-8; nil when there is none
+	legacy       *form // of files that are not UTF-8; nil for none
 }
 
 func (e *editor) configure(_ context.Context, _ *sdk.Request, c config) error {
@@ -50,9 +50,10 @@ func (e *editor) configure(_ context.Context, _ *sdk.Request, c config) error {
 }
 
 // aliases are names that the index of encodings lacks. https://encoding.spec.whatwg.org/#names-and-labels
-var aliases = map[string]string{"cp949": "euc-kr", "uhc": "euc-kr", "ms949": "euc-kr", "cp932": "shift_jis", "cp936": "gbk", "cp950": "big5"}
+var aliases = map[string]string{"cp949": "euc-kr", "uhc": "euc-kr", "ms949": "euc-kr", "cp932": "shift_jis",
+	"cp936": "gbk", "cp950": "big5"}
 
-// codePage finds an encoding in which each character stands by itself, so that text can be changed in its middle.
+// codePage finds a stateless encoding, so that text can be changed in its middle.
 func codePage(name string) (*form, error) {
 	label := strings.ToLower(strings.TrimSpace(name))
 	if alias, ok := aliases[label]; ok {
@@ -60,13 +61,15 @@ func codePage(name string) (*form, error) {
 	}
 	codec, err := htmlindex.Get(label)
 	if err != nil || codec == encoding.Replacement || unfit[canonical(codec)] {
-		return nil, fmt.Errorf("encoding: %q is none for files that are not UTF-8; known are windows-1252 and other code pages, iso-8859-2 and others, euc-kr, cp949, euc-jp, shift_jis, gbk, gb18030, big5, koi8-r", name)
+		return nil, fmt.Errorf("encoding: %q is none for files that are not UTF-8; known are windows-1252 and other code "+
+			"pages, iso-8859-2 and others, euc-kr, cp949, euc-jp, shift_jis, gbk, gb18030, big5, koi8-r", name)
 	}
 	return &form{name: canonical(codec), codec: codec}, nil
 }
 
 // unfit are the encodings with a state or a byte order, and UTF-8 itself.
-var unfit = map[string]bool{"": true, "utf-8": true, "utf-16le": true, "utf-16be": true, "iso-2022-jp": true, "replacement": true, "x-user-defined": true}
+var unfit = map[string]bool{"": true, "utf-8": true, "utf-16le": true, "utf-16be": true, "iso-2022-jp": true,
+	"replacement": true, "x-user-defined": true}
 
 func canonical(codec encoding.Encoding) string {
 	name, _ := htmlindex.Name(codec) // empty for what has none

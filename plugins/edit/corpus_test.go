@@ -27,7 +27,8 @@ var (
 	most       = flag.Int("show", 5, "with -table, how many cases to show in full")
 )
 
-// The cases of a corpus live until the test ends. To look at them again and again would be most of the collector's work.
+// The cases of a corpus live until the test ends. To look at them again and again would be most of the collector's
+// work.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
@@ -108,7 +109,8 @@ func TestCorpus(t *testing.T) {
 }
 
 // slips are lines of real files that look like a slip of a model: dots, fences, words for what stays.
-var slips = regexp.MustCompile("^\\W*(\\.\\.\\.|…|```|~~~)|(?i)^\\W+(the )?(rest|existing|unchanged|remaining|omitted|same as|previous|other)\\b")
+var slips = regexp.MustCompile("^\\W*(\\.\\.\\.|…|```|~~~)|(?i)^\\W+(the )?" +
+	"(rest|existing|unchanged|remaining|omitted|same as|previous|other)\\b")
 
 // Real files have such lines on purpose: the edit that adds one to a file is not refused.
 func TestLinesThatAreMeantAreNotRefused(t *testing.T) {
@@ -124,7 +126,8 @@ func TestLinesThatAreMeantAreNotRefused(t *testing.T) {
 			data := strings.Join(lines[:i], "") + strings.Join(lines[i+1:], "")
 			before, after := strings.Join(lines[i-3:i], ""), strings.Join(lines[i+1:i+3], "")
 			if strings.TrimSpace(before+after) != "" && strings.Count(data, before+after) == 1 {
-				drawn = append(drawn, editbench.Case{Name: f.Name, Data: []byte(data), Old: before + after, New: before + lines[i] + after, Want: f.Data})
+				drawn = append(drawn, editbench.Case{Name: f.Name, Data: []byte(data),
+					Old: before + after, New: before + lines[i] + after, Want: f.Data})
 			}
 		}
 	}

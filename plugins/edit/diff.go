@@ -20,7 +20,7 @@ type difference struct {
 	made, gone    bool // there was no file, or will be none
 }
 
-// write shows the difference as diff -u would. It shows nothing where there is none.
+// write writes the difference as diff -u would, nothing where there is none.
 func (d difference) write(out *diffWriter) {
 	if bytes.Equal(d.before, d.after) && !d.made && !d.gone {
 		return
@@ -47,8 +47,8 @@ func (d difference) write(out *diffWriter) {
 	}
 }
 
-// inText is a path as it stands in a diff or a sentence. One with a line break, or another character that is not plainly to
-// be seen, is quoted: its name could pass for lines of the diff that somebody approves.
+// pathText is a path in a diff or a sentence. One with a line break, or another unprintable character, is quoted: it
+// could pass for lines of the diff that a person approves.
 func pathText(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(path)
@@ -56,7 +56,7 @@ func pathText(path string) string {
 	return path
 }
 
-// inHeader is a path as it stands behind --- and +++, where patch(1) takes a space for the end, unless a tab comes behind it.
+// headerPath is a path behind --- and +++, where patch(1) takes a space for the end unless a tab follows.
 func headerPath(path string) string {
 	if text := pathText(path); text != path || !strings.Contains(path, " ") {
 		return text
@@ -64,7 +64,7 @@ func headerPath(path string) string {
 	return path + "\t"
 }
 
-// together tells how many regions from the first on are so near each other that they make one hunk.
+// hunkSize is how many regions from the first on are so close that they make one hunk.
 func hunkSize(text []byte, regions []region) int {
 	n := 1
 	for n < len(regions) && countLines(text[regions[n-1].end:regions[n].start]) <= 2*contextLines {
@@ -73,7 +73,7 @@ func hunkSize(text []byte, regions []region) int {
 	return n
 }
 
-// hunk writes regions with the lines around and between them, and gives the new shift of line numbers.
+// hunk writes regions with the lines around and between them, and returns the new shift of line numbers.
 func (p *diffWriter) hunk(text []byte, regions []region, line *lineCounter, shift int) int {
 	from, to := regions[0].start, regions[len(regions)-1].end
 	for range contextLines {
@@ -128,7 +128,7 @@ func countLines(b []byte) int {
 	return n
 }
 
-// A counter tells line numbers of rising offsets, counting each part of the text once.
+// A lineCounter maps rising offsets to line numbers, counting each part of the text once.
 type lineCounter struct {
 	text     []byte
 	done, no int // no newlines before done
@@ -143,7 +143,7 @@ func (c *lineCounter) at(offset int) int {
 // limits bound a diff: its lines, its bytes, and the bytes of one line.
 type limits struct{ lines, bytes, lineBytes int }
 
-// A page takes the lines of a diff up to its limits, and says what it leaves out.
+// A diffWriter collects the lines of a diff up to its limits, and counts those it leaves out.
 type diffWriter struct {
 	most    limits
 	more    string // where the rest is
@@ -152,7 +152,7 @@ type diffWriter struct {
 	dropped int
 }
 
-// lines writes each line of b behind a mark, and says when the last has no newline.
+// lines writes each line of b behind a mark, with a note when the last has no newline.
 func (p *diffWriter) lines(mark string, b []byte) {
 	for len(b) > 0 {
 		end := lineEnd(b, 0)
@@ -176,7 +176,7 @@ func (p *diffWriter) line(mark, line string) {
 	p.text.WriteString(mark + strings.ToValidUTF8(line, "\uFFFD") + "\n")
 }
 
-// String gives the page, with a last line on what is missing.
+// String is the diff, with a last line on what is missing.
 func (p *diffWriter) String() string {
 	if p.dropped > 0 {
 		return fmt.Sprintf("%s... (%d more lines of this diff are left out; %s)", p.text.String(), p.dropped, p.more)
@@ -186,7 +186,7 @@ func (p *diffWriter) String() string {
 
 const (
 	maxLines   = 1_000_000 // in the part that differs: beyond, it is one region
-	maxBetween = 20_000    // likewise, between two lines that stayed
+	maxBetween = 20_000    // likewise, between two unchanged lines
 )
 
 // A region is a run of whole lines, before[start:end], that became the lines in new.
@@ -195,8 +195,8 @@ type region struct {
 	new        []byte
 }
 
-// compare finds the lines that differ, in order. What is equal at both ends is not looked at line by line, so that an edit
-// in a large file is found at once.
+// compare finds the lines that differ, in order. What is equal at both ends is not split into lines, so that an edit
+// in a large file is found quickly.
 func compare(before, after []byte) (out []region) {
 	start := equalStart(before, after)
 	end := equalEnd(before[start:], after[start:])
@@ -255,7 +255,7 @@ func equalEnd(a, b []byte) int {
 	return n
 }
 
-// startsInside tells whether the last n bytes start in the middle of a line.
+// startsInside reports whether the last n bytes start in the middle of a line.
 func startsInside(b []byte, n int) bool { return n < len(b) && b[len(b)-n-1] != '\n' }
 
 func splitLines(b []byte) []string {
@@ -267,7 +267,7 @@ func splitLines(b []byte) []string {
 	return out
 }
 
-// offsets tell where each line starts, and where the last ends.
+// offsets are where each line starts, and where the last ends.
 func offsets(lines []string) []int {
 	out, at := make([]int, 0, len(lines)+1), 0
 	for _, l := range lines {
@@ -279,13 +279,14 @@ func offsets(lines []string) []int {
 // A pair is a line of a and the same line of b.
 type pair struct{ a, b int }
 
-// differ compares between the lines that both have once, in the same order: they tell best what stayed, and leave short
+// differ compares between the lines that both have once, in the same order: those are the best anchors, and leave short
 // parts to compare.
 func differ(a, b []string) (out []lcs.Diff) {
 	var from pair
 	for _, to := range append(commonUnique(a, b), pair{len(a), len(b)}) {
 		for _, d := range between(a[from.a:to.a], b[from.b:to.b]) {
-			out = append(out, lcs.Diff{Start: d.Start + from.a, End: d.End + from.a, ReplStart: d.ReplStart + from.b, ReplEnd: d.ReplEnd + from.b})
+			out = append(out, lcs.Diff{Start: d.Start + from.a, End: d.End + from.a, ReplStart: d.ReplStart + from.b,
+				ReplEnd: d.ReplEnd + from.b})
 		}
 		from = to
 	}
@@ -311,7 +312,7 @@ func between(a, b []string) []lcs.Diff {
 	return lcs.DiffLines(a, b)
 }
 
-// stayed pairs the lines that a and b have once: the longest row of them that rises in both (patience diff).
+// commonUnique pairs the lines that a and b have once: the longest sequence of them that rises in both (patience diff).
 func commonUnique(a, b []string) []pair {
 	inA, inB := once(a), once(b)
 	var row []pair // by their place in a
@@ -326,7 +327,7 @@ func commonUnique(a, b []string) []pair {
 	return longestIncreasing(row)
 }
 
-// once tells where each line is, and -1 for those that are there more than once.
+// once maps each line to its index, or to -1 when it is there more than once.
 func once(lines []string) map[string]int {
 	out := make(map[string]int, len(lines))
 	for i, l := range lines {
@@ -338,9 +339,9 @@ func once(lines []string) map[string]int {
 	return out
 }
 
-// rising gives the longest row of pairs whose b rises too.
+// longestIncreasing is the longest sequence of pairs whose b rises too.
 func longestIncreasing(row []pair) []pair {
-	var tops []int // by length: the pair with the least b that ends a row of that length
+	var tops []int // by length: the pair with the least b that ends a sequence of that length
 	before := make([]int, len(row))
 	for i, p := range row {
 		n, _ := slices.BinarySearchFunc(tops, p.b, func(top, b int) int { return row[top].b - b })

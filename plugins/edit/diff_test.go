@@ -41,9 +41,12 @@ func TestDiff(t *testing.T) {
 		{"deleted", ten, with("5\n", ""), "@@ -2,7 +2,6 @@\n 2\n 3\n 4\n-5\n 6\n 7\n 8"},
 		{"lines joined", "a\nb\nc\n", "ab\nc\n", "@@ -1,3 +1,2 @@\n-a\n-b\n+ab\n c"},
 		{"a repeated line deleted", "a\na\na\n", "a\na\n", "@@ -1,3 +1,2 @@\n a\n a\n-a"},
-		{"near ones make one hunk", "a\n1\n2\n3\n4\n5\n6\na\n", "x\n1\n2\n3\n4\n5\n6\nx\n", "@@ -1,8 +1,8 @@\n-a\n+x\n 1\n 2\n 3\n 4\n 5\n 6\n-a\n+x"},
-		{"far ones make two", "a\n1\n2\n3\n4\n5\n6\n7\na\n", "x\ny\n1\n2\n3\n4\n5\n6\n7\nx\ny\n", "@@ -1,4 +1,5 @@\n-a\n+x\n+y\n 1\n 2\n 3\n@@ -6,4 +7,5 @@\n 5\n 6\n 7\n-a\n+x\n+y"},
-		{"no final newline", "a\nb", "a\nc", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file"},
+		{"near ones make one hunk", "a\n1\n2\n3\n4\n5\n6\na\n", "x\n1\n2\n3\n4\n5\n6\nx\n",
+			"@@ -1,8 +1,8 @@\n-a\n+x\n 1\n 2\n 3\n 4\n 5\n 6\n-a\n+x"},
+		{"far ones make two", "a\n1\n2\n3\n4\n5\n6\n7\na\n", "x\ny\n1\n2\n3\n4\n5\n6\n7\nx\ny\n",
+			"@@ -1,4 +1,5 @@\n-a\n+x\n+y\n 1\n 2\n 3\n@@ -6,4 +7,5 @@\n 5\n 6\n 7\n-a\n+x\n+y"},
+		{"no final newline", "a\nb", "a\nc", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n\\ No newline at " +
+			"end of file"},
 		{"final newline added", "a\nb", "a\nb\n", "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b"},
 		{"final newline dropped", "a\nb\n", "a\nb", "@@ -1,2 +1,2 @@\n a\n-b\n+b\n\\ No newline at end of file"},
 		{"all deleted", "a\n", "", "@@ -1 +0,0 @@\n-a"},
@@ -81,10 +84,12 @@ func TestDiffLimits(t *testing.T) {
 	spread := strings.Repeat("a\n\n\n\n\n\n\n\n", 1500)
 	d := difference{before: []byte(spread), after: []byte(strings.ReplaceAll(spread, "a", "b"))}
 	got := shownAs(d, limits{lines: 5, bytes: 1000, lineBytes: 100})
-	if want := "--- a/f\n+++ b/f\n@@ -1,"; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "more lines of this diff are left out; look there)") {
+	if want := "--- a/f\n+++ b/f\n@@ -1,"; !strings.HasPrefix(got, want) || !strings.HasSuffix(got,
+		"more lines of this diff are left out; look there)") {
 		t.Errorf("cut by lines: %q", got)
 	}
-	if got := shownAs(d, limits{lines: 1000, bytes: 30, lineBytes: 100}); len(got) > 120 || !strings.HasSuffix(got, "look there)") {
+	if got := shownAs(d, limits{lines: 1000, bytes: 30, lineBytes: 100}); len(got) > 120 || !strings.HasSuffix(got,
+		"look there)") {
 		t.Errorf("cut by bytes: %q", got)
 	}
 	long := difference{before: []byte(strings.Repeat("ü", 100) + "\n"), after: []byte("\n")}
@@ -147,7 +152,8 @@ func TestDiffIsAPatch(t *testing.T) {
 		t.Log("there is no patch(1) here; the own reader of diffs is what is tested")
 		return
 	}
-	for _, test := range [][2]string{{"a\nb\nc\n", "a\nx\nc\n"}, {"a\nb", "a\nb\n"}, {"a\r\nb\r\n", "a\r\nc\r\n"}, {"", "a\n"}, {strings.Repeat("a\n", 40), strings.Repeat("a\n", 20) + "b\n" + strings.Repeat("a\n", 20)}} {
+	for _, test := range [][2]string{{"a\nb\nc\n", "a\nx\nc\n"}, {"a\nb", "a\nb\n"}, {"a\r\nb\r\n", "a\r\nc\r\n"}, {"",
+		"a\n"}, {strings.Repeat("a\n", 40), strings.Repeat("a\n", 20) + "b\n" + strings.Repeat("a\n", 20)}} {
 		dir := t.TempDir()
 		check(t, os.WriteFile(filepath.Join(dir, "f"), []byte(test[0]), 0o644))
 		cmd := exec.CommandContext(t.Context(), tool, "-p1", "--binary", "-d", dir)

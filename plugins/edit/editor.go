@@ -13,18 +13,18 @@ import (
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
-// An editor is what the tools share.
+// An editor is the state that the tools share.
 type editor struct {
 	settings settings
 	files    locks
 	history  history
 }
 
-// A planner is the arguments of a tool that edits.
+// A planner is the input of a tool that edits.
 type planner interface {
 	// targets are the paths that the call may touch.
 	targets(s *toolCall) ([]string, error)
-	// plan makes the edits that the call asks for, of what the files hold now, and changes nothing.
+	// plan computes the edits of the call from what the files hold now, and changes nothing.
 	plan(ctx context.Context, s *toolCall) (*outcome, error)
 }
 
@@ -50,7 +50,7 @@ func addEdit[In planner](p *sdk.Plugin, e *editor, t sdk.Tool) {
 	})
 }
 
-// perform plans edits and makes them, alone in their files.
+// perform plans edits and makes them, holding the locks of their files.
 func (e *editor) perform(ctx context.Context, r *sdk.Request, in planner) (*sdk.Result, error) {
 	s, err := e.enter(r)
 	if err != nil {
@@ -70,7 +70,7 @@ func (e *editor) perform(ctx context.Context, r *sdk.Request, in planner) (*sdk.
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil { // the last chance to leave everything as it is
+	if err := ctx.Err(); err != nil { // the last check before anything is written
 		return nil, err
 	}
 	if !o.dry {
@@ -81,7 +81,7 @@ func (e *editor) perform(ctx context.Context, r *sdk.Request, in planner) (*sdk.
 	return o.result(), nil
 }
 
-// carryOut saves the changes and remembers them.
+// carryOut saves the changes and adds them to the history.
 func (s *toolCall) carryOut(o *outcome) error {
 	changes := o.real()
 	if len(changes) > 0 {
@@ -93,7 +93,8 @@ func (s *toolCall) carryOut(o *outcome) error {
 	case o.undoes != nil:
 		s.history.forget(o.undoes)
 	case len(changes) > 0 && !s.single && !s.history.add(s.session, s.tool, changes):
-		o.notes = append(o.notes, "This edit is too large to be kept for undo and diff, and the edits of this session before it are not kept any more either.")
+		o.notes = append(o.notes, "This edit is too large to be kept for undo and diff, and the edits of this session "+
+			"before it are not kept any more either.")
 	}
 	return nil
 }
@@ -116,13 +117,13 @@ func (e *editor) preview(ctx context.Context, r *sdk.Request, in planner) (*outc
 	return in.plan(ctx, s)
 }
 
-// A scene is one call, with the workspace that it works in.
+// A toolCall is one call with its workspace.
 type toolCall struct {
 	*editor
 	root          *workspace.Root
 	session, tool string
-	single        bool     // nothing can be taken back later
-	taken         []*entry // those that undo is to take back
+	single        bool     // the host ends after the call, so nothing can be undone later
+	taken         []*entry // the entries that undo takes back
 }
 
 func (e *editor) enter(r *sdk.Request) (*toolCall, error) {
@@ -145,8 +146,8 @@ func (s *toolCall) find(path string) (*workspace.Place, error) {
 	return p, nil
 }
 
-// load reads a file that find gave. Of those whose names leave it open, such as config.json and .envrc, it refuses those that
-// hold secrets.
+// load reads a file that find gave. Files whose names leave it open, such as config.json and .envrc, are refused when
+// they hold secrets.
 func (s *toolCall) load(p *workspace.Place) (*snapshot, error) {
 	before, err := load(p)
 	if err != nil {
@@ -163,11 +164,13 @@ func (s *toolCall) load(p *workspace.Place) (*snapshot, error) {
 }
 
 func secretFile(given, name, why string) error {
-	return &sdk.Error{Name: "SecretFile", Message: fmt.Sprintf("%q holds secrets, %s, so it is neither shown nor changed", given, why),
-		Suggestion: fmt.Sprintf("Ask the user to change it. The operator can allow it in the plugin's config: allow_secrets = [%q].", name)}
+	return &sdk.Error{Name: "SecretFile",
+		Message: fmt.Sprintf("%q holds secrets, %s, so it is neither shown nor changed", given, why),
+		Suggestion: fmt.Sprintf("Ask the user to change it. The operator can allow it in the plugin's config: "+
+			"allow_secrets = [%q].", name)}
 }
 
-// lock waits until the call is alone in the files at some paths.
+// lock acquires the locks of the files at some paths.
 func (s *toolCall) lock(ctx context.Context, paths []string) (release func(), err error) {
 	places := map[string]string{} // by path
 	for _, path := range paths {
@@ -194,18 +197,18 @@ func (s *toolCall) lock(ctx context.Context, paths []string) (release func(), er
 	return release, nil
 }
 
-// Locks let one call at a time into a file, so that of two edits at once none is lost. The zero value is ready.
+// Locks serialize calls by file, so that of two edits at once none is lost. The zero value is ready.
 type locks struct {
 	mu   sync.Mutex
 	held map[string]*lock
 }
 
 type lock struct {
-	turn  chan struct{} // holds one token while a call is in the file
-	users int           // calls that are in it or wait for it
+	turn  chan struct{} // holds one token while a call has the lock
+	users int           // calls that have it or wait for it
 }
 
-// acquire waits for the file until ctx ends. Name is its absolute path without symlinks.
+// acquire waits for the lock of a file until ctx ends. Name is its absolute path without symlinks.
 func (l *locks) acquire(ctx context.Context, name string) (release func(), err error) {
 	entry := l.join(name)
 	select {
@@ -240,7 +243,7 @@ func (l *locks) leave(name string) {
 	}
 }
 
-// acquireAll waits for several files, always in the same order, so that no two calls wait for each other.
+// acquireAll acquires several locks, always in the same order, so that no two calls wait for each other.
 func (l *locks) acquireAll(ctx context.Context, names []string) (release func(), err error) {
 	var held []func()
 	release = func() {

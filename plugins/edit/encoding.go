@@ -16,12 +16,12 @@ var (
 	utf8Mark = []byte("\xEF\xBB\xBF")
 )
 
-// A form is how text stands in a file as bytes. Models see and give the text alone.
+// A form is the encoding and the byte order mark of a file. Models see and write the text alone.
 type form struct {
 	name    string
 	mark    []byte            // the byte order mark in front
 	codec   encoding.Encoding // nil when the bytes are the text
-	unknown bool              // the bytes are not UTF-8, and nothing says what they are
+	unknown bool              // the bytes are not UTF-8, and no encoding is configured
 }
 
 var (
@@ -32,7 +32,7 @@ var (
 	}
 )
 
-// formOf tells the form of what a file holds. Legacy is that of files that are not UTF-8, or nil.
+// formOf detects the form of a file's content. Legacy is that of files that are not UTF-8, or nil.
 func formOf(data []byte, legacy *form) form {
 	if bytes.HasPrefix(data, utf8Mark) {
 		return form{name: "UTF-8", mark: utf8Mark, unknown: !mostlyUTF8(data)}
@@ -51,7 +51,7 @@ func formOf(data []byte, legacy *form) form {
 	return form{name: "UTF-8", unknown: !mostlyUTF8(data)}
 }
 
-// mostlyUTF8 is true for text with a few stray bytes, and false for one in some other encoding.
+// mostlyUTF8 is true for text with a few invalid bytes, and false for another encoding.
 func mostlyUTF8(data []byte) bool {
 	good, bad := 0, 0
 	for i := 0; i < len(data); {
@@ -69,8 +69,8 @@ func mostlyUTF8(data []byte) bool {
 	return good >= bad
 }
 
-// decode gives the text of a file. It fails when the file is no text (BinaryFile), and when the text does not lead back to
-// the same bytes, all of them (EncodingNotKept).
+// decode gives the text of a file. It fails when the file is no text (BinaryFile), and when encoding the text does
+// not give exactly the same bytes (EncodingNotKept).
 func (f form) decode(path string, data []byte) ([]byte, error) {
 	text := data[len(f.mark):]
 	if f.codec != nil {
@@ -80,7 +80,8 @@ func (f form) decode(path string, data []byte) ([]byte, error) {
 		}
 	}
 	if bytes.IndexByte(text, 0) >= 0 {
-		return nil, &sdk.Error{Name: "BinaryFile", Message: fmt.Sprintf("%q is not text: it holds NUL characters; nothing was changed", path),
+		return nil, &sdk.Error{Name: "BinaryFile",
+			Message:    fmt.Sprintf("%q is not text: it holds NUL characters; nothing was changed", path),
 			Suggestion: "Change it with a program that knows its format."}
 	}
 	if f.codec != nil {
@@ -92,11 +93,13 @@ func (f form) decode(path string, data []byte) ([]byte, error) {
 }
 
 func (f form) notKept(path string) error {
-	return &sdk.Error{Name: "EncodingNotKept", Message: fmt.Sprintf("%q is not %s throughout: some of its bytes would not stay as they are; nothing was changed", path, f.name),
+	return &sdk.Error{Name: "EncodingNotKept",
+		Message: fmt.Sprintf("%q is not %s throughout: some of its bytes would not stay as they are; nothing was changed",
+			path, f.name),
 		Suggestion: "Change it with a program that works on bytes, or convert the file to UTF-8 first."}
 }
 
-// encode gives the bytes of text in this form. It fails with NotInEncoding when they would not lead back to the text.
+// encode gives the bytes of text in this form. It fails with NotInEncoding when decoding them would not give the text.
 func (f form) encode(path string, text []byte) ([]byte, error) {
 	if f.codec == nil {
 		return append(bytes.Clone(f.mark), text...), nil
@@ -108,11 +111,12 @@ func (f form) encode(path string, text []byte) ([]byte, error) {
 			return append(bytes.Clone(f.mark), data...), nil
 		}
 	}
-	return nil, &sdk.Error{Name: "NotInEncoding", Message: fmt.Sprintf("%q is %s, which has no %s; nothing was changed", path, f.name, f.foreign(text)),
+	return nil, &sdk.Error{Name: "NotInEncoding",
+		Message:    fmt.Sprintf("%q is %s, which has no %s; nothing was changed", path, f.name, f.foreign(text)),
 		Suggestion: "Write it with other characters, or as an escape of the language that the file is in."}
 }
 
-// foreign quotes the first character that the form cannot hold.
+// foreign quotes the first character that the encoding does not have.
 func (f form) foreign(text []byte) string {
 	for _, r := range string(text) {
 		c := []byte(string(r))
@@ -127,15 +131,17 @@ func (f form) foreign(text []byte) string {
 	return "place for this text"
 }
 
-// fits refuses text for a file whose encoding is not known, unless it is ASCII, which nearly all have in common.
+// fits refuses text for a file of unknown encoding, unless it is ASCII, which nearly all encodings share.
 func (f form) fits(path, text string) error {
 	if !f.unknown {
 		return nil
 	}
 	for _, r := range text {
 		if r >= utf8.RuneSelf {
-			return &sdk.Error{Name: "EncodingUnknown", Message: fmt.Sprintf("%q is not UTF-8, so it is not known how to write %q into it; nothing was changed", path, r),
-				Suggestion: "Use ASCII characters only, or have the operator set the plugin's encoding, such as encoding = \"windows-1252\"."}
+			return &sdk.Error{Name: "EncodingUnknown",
+				Message: fmt.Sprintf("%q is not UTF-8, so it is not known how to write %q into it; nothing was changed", path, r),
+				Suggestion: "Use ASCII characters only, or have the operator set the plugin's encoding, such as encoding = " +
+					"\"windows-1252\"."}
 		}
 	}
 	return nil

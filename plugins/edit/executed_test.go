@@ -30,15 +30,19 @@ func TestExecutedFilesAreAskedAbout(t *testing.T) {
 
 // What builds, CI and agents begin with is asked about, unless a rule allows it; of a package.json only what it runs.
 func TestEntryPointsAreAskedAbout(t *testing.T) {
-	f := start(t, "Makefile", "all:\n", "src/conftest.py", "import a\n", "package.json", `{"scripts":{"test":"a"},"dependencies":{}}`, "plain.txt", "a\n", ".envrc", "layout go\n")
+	f := start(t, "Makefile", "all:\n", "src/conftest.py", "import a\n", "package.json",
+		`{"scripts":{"test":"a"},"dependencies":{}}`, "plain.txt", "a\n", ".envrc", "layout go\n")
 	check(t, os.Symlink("Makefile", filepath.Join(f.dir, "notes.md")))
 	for _, c := range []struct {
 		path, content string
 		asks          bool
 	}{
-		{"Makefile", "all: x\n", true}, {"notes.md", "all: x\n", true}, {"src/conftest.py", "import b\n", true}, {".github/workflows/ci.yml", "on: push\n", true},
-		{".gitlab-ci.yml", "a: b\n", true}, {"AGENTS.md", "Do.\n", true}, {"sub/CLAUDE.md", "Do.\n", true}, {".cursorrules", "Do.\n", true}, {"justfile", "a:\n", true},
-		{".envrc", "layout python\n", true}, {"new/package.json", `{}`, true}, {"package.json", `{"scripts":{"test":"b"},"dependencies":{}}`, true},
+		{"Makefile", "all: x\n", true}, {"notes.md", "all: x\n", true}, {"src/conftest.py", "import b\n", true},
+		{".github/workflows/ci.yml", "on: push\n", true},
+		{".gitlab-ci.yml", "a: b\n", true}, {"AGENTS.md", "Do.\n", true}, {"sub/CLAUDE.md", "Do.\n", true}, {".cursorrules",
+			"Do.\n", true}, {"justfile", "a:\n", true},
+		{".envrc", "layout python\n", true}, {"new/package.json", `{}`, true}, {"package.json",
+			`{"scripts":{"test":"b"},"dependencies":{}}`, true},
 		{"package.json", `{"scripts":{"test":"a"},"dependencies":{"x":"1"}}`, false}, {"package.json", `{"scripts"`, true},
 		{"plain.txt", "b\n", false}, {"Dockerfile", "FROM a\n", false}, {"src/main_test.go", "package a\n", false},
 	} {
@@ -54,8 +58,10 @@ func TestEntryPointsAreAskedAbout(t *testing.T) {
 // Files whose names leave it open are refused when they hold a secret.
 func TestFilesThatTurnOutToHoldSecrets(t *testing.T) {
 	const secret, plain = `{"api_key":"k3ep-0ut-of-h3re"}`, `{"name":"x"}`
-	f := start(t, "config.json", secret, "plain/config.json", plain, ".envrc", "export API_TOKEN=k3ep0ut\n", "plain/.envrc", "layout go\n", "dump.bak", "password = hunter2x\n")
-	for path, refused := range map[string]bool{"config.json": true, "plain/config.json": false, ".envrc": true, "plain/.envrc": false, "dump.bak": true} {
+	f := start(t, "config.json", secret, "plain/config.json", plain, ".envrc", "export API_TOKEN=k3ep0ut\n",
+		"plain/.envrc", "layout go\n", "dump.bak", "password = hunter2x\n")
+	for path, refused := range map[string]bool{"config.json": true, "plain/config.json": false, ".envrc": true,
+		"plain/.envrc": false, "dump.bak": true} {
 		for _, tool := range []string{"write", "replace"} {
 			a := args{"path": path, "content": "{}", "overwrite": true}
 			if tool == "replace" {

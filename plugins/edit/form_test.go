@@ -48,12 +48,16 @@ func in(t *testing.T, name, text string) string {
 func TestEncodingsAreKept(t *testing.T) {
 	korean := "// 설정 값\nlet 크기 = 1;\n// 뷁 끝\n" // with a letter that only the larger Korean set has
 	tests := []struct{ name, encoding, before, old, new, want string }{
-		{"utf-16, little endian", "", utf16le("größe 😀\r\n1\r\n"), "1", "크기 😀", utf16le("größe 😀\r\n크기 😀\r\n")},
+		{"utf-16, little endian", "", utf16le("größe 😀\r\n1\r\n"), "1", "크기 😀",
+			utf16le("größe 😀\r\n크기 😀\r\n")},
 		{"utf-16, big endian", "", utf16be("größe\n1\n"), "größe", "크기", utf16be("크기\n1\n")},
 		{"utf-8 with a mark", "windows-1252", "\xEF\xBB\xBFgröße\n", "ö", "oe", "\xEF\xBB\xBFgroeße\n"},
-		{"cp949", "cp949", in(t, "euc-kr", korean), "크기 = 1", "높이 = 2", in(t, "euc-kr", strings.Replace(korean, "크기 = 1", "높이 = 2", 1))},
-		{"shift_jis", "shift_jis", in(t, "shift_jis", "設定 = ソース\n"), "ソース", "表示", in(t, "shift_jis", "設定 = 表示\n")},
-		{"gb18030", "gb18030", in(t, "gb18030", "大小 = 1 🀄\n"), "大小", "高度", in(t, "gb18030", "高度 = 1 🀄\n")},
+		{"cp949", "cp949", in(t, "euc-kr", korean), "크기 = 1", "높이 = 2", in(t, "euc-kr",
+			strings.Replace(korean, "크기 = 1", "높이 = 2", 1))},
+		{"shift_jis", "shift_jis", in(t, "shift_jis", "設定 = ソース\n"), "ソース", "表示", in(t, "shift_jis",
+			"設定 = 表示\n")},
+		{"gb18030", "gb18030", in(t, "gb18030", "大小 = 1 🀄\n"), "大小", "高度", in(t, "gb18030",
+			"高度 = 1 🀄\n")},
 		{"big5", "Big5", in(t, "big5", "許功蓋 = 1\n"), "1", "大", in(t, "big5", "許功蓋 = 大\n")},
 		{"windows-1252", "windows-1252", "gr\xFC\xDFe\n\x80\n", "grüße", "€", "\x80\n\x80\n"},
 		{"utf-8 while another is configured", "cp949", "크기\n", "크기", "높이", "높이\n"},
@@ -81,7 +85,8 @@ func TestEncodingsThatAreNotKept(t *testing.T) {
 		{"an odd number of bytes", "", utf16le("1") + "a", "2", "EncodingNotKept", "UTF-16LE"},
 		{"NUL characters", "", utf16le("1\x00"), "2", "BinaryFile", "NUL"},
 		{"not in the code page", "cp949", "1\n\xFF\xFF\n", "2", "EncodingNotKept", "euc-kr"},
-		{"a character it lacks", "cp949", "1\n\xB0\xA1\n", "a😀b", "NotInEncoding", `is euc-kr, which has no '😀' (U+1F600)`},
+		{"a character it lacks", "cp949", "1\n\xB0\xA1\n", "a😀b", "NotInEncoding",
+			`is euc-kr, which has no '😀' (U+1F600)`},
 		{"one of windows-1252", "windows-1252", "1\xFC\n", "크", "NotInEncoding", `has no '크'`},
 		{"unknown", "", "1\xFC\n", "ü", "EncodingUnknown", "how to write 'ü'"},
 	}
@@ -100,7 +105,8 @@ func TestEncodingsThatAreNotKept(t *testing.T) {
 
 func TestWriteKeepsTheCodePage(t *testing.T) {
 	f := configured(t, `{"encoding":"cp949"}`, "file", "\xB0\xA1\n", "junk", "\xFF\xFF\xFF\n")
-	contains(t, f.run(t, "write", args{"path": "file", "content": "나\n", "overwrite": true}).Content[0].Text, "Kept its encoding, euc-kr.")
+	contains(t, f.run(t, "write", args{"path": "file", "content": "나\n", "overwrite": true}).Content[0].Text,
+		"Kept its encoding, euc-kr.")
 	f.holds(t, "file", "\xB3\xAA\n")
 	f.fails(t, "NotInEncoding", "write", args{"path": "file", "content": "😀\n", "overwrite": true})
 	f.run(t, "write", args{"path": "junk", "content": "나\n", "overwrite": true})
@@ -125,9 +131,11 @@ func TestConfigurationFailures(t *testing.T) {
 
 func TestStrictness(t *testing.T) {
 	content := "func a() {\n\treturn computeTotal(items, discount)\n}\n"
-	for config, want := range map[string]bool{`{}`: true, `{"strictness":"full"}`: true, `{"strictness":"safe"}`: true, `{"strictness":"exact"}`: false} {
+	for config, want := range map[string]bool{`{}`: true, `{"strictness":"full"}`: true, `{"strictness":"safe"}`: true,
+		`{"strictness":"exact"}`: false} {
 		f := configured(t, config, "a.go", content)
-		a := args{"path": "a.go", "old_string": "func a() {\n    return computeTotal(items, discount)\n}", "new_string": "func a() {\n    return 0\n}"}
+		a := args{"path": "a.go", "old_string": "func a() {\n    return computeTotal(items, discount)\n}",
+			"new_string": "func a() {\n    return 0\n}"}
 		if !want {
 			f.fails(t, "MatchNotFound", "replace", a)
 			f.fails(t, "MatchNotFound", "multi", args{"edits": []args{a}})
@@ -139,11 +147,14 @@ func TestStrictness(t *testing.T) {
 }
 
 func TestSecrets(t *testing.T) {
-	f := configured(t, `{"allow_secrets":["config/test.pem","testdata/**"]}`, ".env", "A=1\n", "config/test.pem", "x\n", "config/real.pem", "x\n", "testdata/a/b.key", "x\n", "plain", "x\n")
-	for link, target := range map[string]string{"innocent": ".env", "allowed": "config/test.pem", "b.key": "plain", "folder": "config"} {
+	f := configured(t, `{"allow_secrets":["config/test.pem","testdata/**"]}`, ".env", "A=1\n", "config/test.pem", "x\n",
+		"config/real.pem", "x\n", "testdata/a/b.key", "x\n", "plain", "x\n")
+	for link, target := range map[string]string{"innocent": ".env", "allowed": "config/test.pem", "b.key": "plain",
+		"folder": "config"} {
 		check(t, os.Symlink(target, f.path(link)))
 	}
-	for _, path := range []string{".env", "./.env", f.path(".env"), "innocent", "config/real.pem", "folder/real.pem", "b.key", ".env.local", "new/id_rsa", ".ENV"} {
+	for _, path := range []string{".env", "./.env", f.path(".env"), "innocent", "config/real.pem", "folder/real.pem",
+		"b.key", ".env.local", "new/id_rsa", ".ENV"} {
 		e := f.fails(t, "SecretFile", "replace", args{"path": path, "old_string": "nothing", "new_string": "y"})
 		contains(t, e.Message, "holds secrets")
 		contains(t, e.Suggestion, "allow_secrets = [")

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	maxHistory = 64 << 20 // bytes of the contents that are kept
+	maxHistory = 64 << 20 // bytes of the contents kept
 	maxEntries = 10_000   // calls, of all sessions
 )
 
-// A history keeps what the edits of each session did, so that they can be shown and taken back. It lives as long as the
-// process. Beyond its limits the oldest edits are dropped, of whatever session. The zero value is ready.
+// A history keeps what the edits of each session did, for diff and undo. It lives as long as the process. Beyond its
+// limits the oldest edits of any session are dropped. The zero value is ready.
 type history struct {
 	limit int // in place of maxHistory, for tests
 
@@ -39,7 +39,7 @@ type record struct {
 	before, after *content // nil where there was no file
 }
 
-// A content is what files held, kept once however often they did.
+// A content is the content of one or more files, kept once.
 type content struct {
 	data  []byte
 	key   [sha256.Size]byte
@@ -48,7 +48,7 @@ type content struct {
 
 func (c *content) is(data []byte) bool { return c != nil && c.key == sha256.Sum256(data) }
 
-// add remembers what a call did. It gives false when that is too large to be kept.
+// add records what a call did. It returns false when that is too large to be kept.
 func (h *history) add(session, tool string, changes []*change) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -65,7 +65,7 @@ func (h *history) add(session, tool string, changes []*change) bool {
 	}
 	h.entries = append(h.entries, e)
 	limit := cmp.Or(h.limit, maxHistory)
-	if e.size() > limit { // what came before goes too: an undo that is to take back this edit must not take back another one
+	if e.size() > limit { // older entries go too: undo must not take back another edit instead of this one
 		h.drop(func(old *entry) bool { return old.session == session })
 		return false
 	}
@@ -76,7 +76,7 @@ func (h *history) add(session, tool string, changes []*change) bool {
 	return true
 }
 
-// size is the bytes that an entry would keep if it was the only one.
+// size is the bytes that an entry would keep on its own.
 func (e *entry) size() (n int) {
 	seen := map[*content]bool{nil: true}
 	for _, r := range e.files {
@@ -105,7 +105,7 @@ func (h *history) keep(data []byte) *content {
 	return c
 }
 
-// drop takes entries out, and counts them for those who ask for them later.
+// drop removes entries, and counts them by session.
 func (h *history) drop(which func(*entry) bool) {
 	for _, e := range h.take(which) {
 		if len(h.dropped) >= maxEntries || h.dropped == nil {
@@ -115,7 +115,7 @@ func (h *history) drop(which func(*entry) bool) {
 	}
 }
 
-// take takes entries out.
+// take removes entries and returns them.
 func (h *history) take(which func(*entry) bool) (taken []*entry) {
 	h.entries = slices.DeleteFunc(h.entries, func(e *entry) bool {
 		found := which(e)
@@ -142,7 +142,7 @@ func (h *history) release(e *entry) {
 	}
 }
 
-// forget takes out entries that were taken back.
+// forget removes entries that were undone.
 func (h *history) forget(taken []*entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -83,7 +83,8 @@ func editUntilKilled(t *testing.T, dir string) {
 		}
 		if i%3 == 2 { // all files are at one version again
 			for _, name := range killed[1:] {
-				if _, err := e.perform(t.Context(), &sdk.Request{Workdir: dir, Tool: "x"}, writeInput{Path: name, Content: version(i + 1), Overwrite: true}); err != nil {
+				if _, err := e.perform(t.Context(), &sdk.Request{Workdir: dir, Tool: "x"}, writeInput{Path: name,
+					Content: version(i + 1), Overwrite: true}); err != nil {
 					fmt.Println("failed", err)
 					return
 				}
@@ -95,7 +96,8 @@ func editUntilKilled(t *testing.T, dir string) {
 
 func replacing(i int) (out []multiEdit) {
 	for _, name := range killed {
-		out = append(out, multiEdit{Path: name, OldString: fmt.Sprintf("version %06d", i), NewString: fmt.Sprintf("version %06d", i+1), ReplaceAll: true})
+		out = append(out, multiEdit{Path: name, OldString: fmt.Sprintf("version %06d", i),
+			NewString: fmt.Sprintf("version %06d", i+1), ReplaceAll: true})
 	}
 	return out
 }

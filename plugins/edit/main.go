@@ -1,4 +1,4 @@
-// Command toolhost-plugin-edit is the plugin that changes files: parts of them, or all they hold.
+// Command toolhost-plugin-edit is the plugin that edits and writes files.
 package main
 
 import "github.com/toolhost/toolhost/sdk"

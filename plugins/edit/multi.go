@@ -66,10 +66,14 @@ func addMulti(p *sdk.Plugin, e *editor) {
 	addEdit[multiInput](p, e, sdk.Tool{
 		Name:  "multi",
 		Title: "Edit files, all or nothing",
-		Description: "Makes several edits, in one file or in many, all or none: if one cannot be made nothing is written, and the error says which and why.\n" +
-			"Each edit is as in replace. They are made in order, so old_string of a later one is the text as the earlier ones leave it.\n" +
-			"Use it for changes that belong together, such as a rename in several files. A file that does not exist is created by an edit with an empty old_string.\n" +
-			"Gives the lines that changed and the new etag of each file, and a diff of at most 200 lines. At most 100 edits, 50 files, 10 MiB a file, 64 MiB together.",
+		Description: "Makes several edits, in one file or in many, all or none: if one cannot be made nothing is written, " +
+			"and the error says which and why.\n" +
+			"Each edit is as in replace. They are made in order, so old_string of a later one is the text as the earlier " +
+			"ones leave it.\n" +
+			"Use it for changes that belong together, such as a rename in several files. A file that does not exist is " +
+			"created by an edit with an empty old_string.\n" +
+			"Gives the lines that changed and the new etag of each file, and a diff of at most 200 lines. At most 100 edits, " +
+			"50 files, 10 MiB a file, 64 MiB together.",
 		Hints: sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.No},
 	})
 }
@@ -77,16 +81,21 @@ func addMulti(p *sdk.Plugin, e *editor) {
 func (in multiInput) targets(*toolCall) ([]string, error) {
 	switch {
 	case len(in.Edits) == 0:
-		return nil, &sdk.Error{Name: "NoEdits", Message: "edits is empty, so there is nothing to do", Suggestion: "Give at least one edit with old_string and new_string."}
+		return nil, &sdk.Error{Name: "NoEdits",
+			Message:    "edits is empty, so there is nothing to do",
+			Suggestion: "Give at least one edit with old_string and new_string."}
 	case len(in.Edits) > maxEdits:
-		return nil, &sdk.Error{Name: "TooManyEdits", Message: fmt.Sprintf("there are %d edits, at most %d can be made at once; nothing was changed", len(in.Edits), maxEdits),
+		return nil, &sdk.Error{Name: "TooManyEdits",
+			Message: fmt.Sprintf("there are %d edits, at most %d can be made at once; nothing was changed", len(in.Edits),
+				maxEdits),
 			Suggestion: "Make them in several calls."}
 	}
 	var out []string
 	for i, ed := range in.Edits {
 		path := in.pathOf(ed)
 		if path == "" {
-			return nil, &sdk.Error{Name: "InvalidPath", Message: fmt.Sprintf("%s has no path, and the call has none for it; nothing was changed", in.name(i)),
+			return nil, &sdk.Error{Name: "InvalidPath",
+				Message:    fmt.Sprintf("%s has no path, and the call has none for it; nothing was changed", in.name(i)),
 				Suggestion: "Give the edit a path, or one to the whole call."}
 		}
 		out = append(out, path)
@@ -101,7 +110,7 @@ func (in multiInput) pathOf(ed multiEdit) string {
 	return in.Path
 }
 
-// name tells an edit, counted from 1 as people do, and as programs do.
+// name names an edit, counted from 1 and by its index.
 func (in multiInput) name(i int) string {
 	return fmt.Sprintf("edit %d of %d (edits[%d])", i+1, len(in.Edits), i)
 }
@@ -120,7 +129,8 @@ func (in multiInput) plan(ctx context.Context, s *toolCall) (*outcome, error) {
 }
 
 func (ed multiEdit) change(level match.Strictness) match.Change {
-	return match.Change{Old: ed.OldString, New: ed.NewString, All: ed.ReplaceAll, Expected: ed.Expected, NearLine: ed.NearLine, Strictness: level}
+	return match.Change{Old: ed.OldString, New: ed.NewString, All: ed.ReplaceAll, Expected: ed.Expected,
+		NearLine: ed.NearLine, Strictness: level}
 }
 
 func (m *multi) outcome() (*outcome, error) {
@@ -143,12 +153,14 @@ func (m *multi) outcome() (*outcome, error) {
 	}
 	out.Warnings = append([]string{}, o.notes...)
 	o.output = out
-	o.summary = fmt.Sprintf("%s %s in %s:\n%s", done(m.DryRun, "Made", "Would make"), count(len(m.Edits), "edit"), count(len(m.order), "file"), strings.Join(lines, "\n"))
+	o.summary = fmt.Sprintf("%s %s in %s:\n%s", done(m.DryRun, "Made", "Would make"), count(len(m.Edits), "edit"),
+		count(len(m.order), "file"), strings.Join(lines, "\n"))
 	return o, nil
 }
 
 func fileOf(c *change, dry bool) multiFile {
-	f := multiFile{Path: c.place.Path, Created: c.before == nil, Changed: c.changes(), Ranges: []lineRange{}, Etag: c.etagNow(dry), Bytes: len(c.after)}
+	f := multiFile{Path: c.place.Path, Created: c.before == nil, Changed: c.changes(), Ranges: []lineRange{},
+		Etag: c.etagNow(dry), Bytes: len(c.after)}
 	d := c.difference()
 	lines, shift := lineCounter{text: d.after}, 0
 	for _, r := range compare(d.before, d.after) {
@@ -173,7 +185,7 @@ func (f multiFile) inWords() string {
 	return fmt.Sprintf("%s: %s [etag %s]", pathText(f.Path), inWords(f.Ranges), f.Etag)
 }
 
-// A multi is a call of the multi tool on its way through the edits.
+// A multi is the state of a call of the multi tool.
 type multi struct {
 	multiInput
 	*toolCall
@@ -184,14 +196,14 @@ type multi struct {
 	bytes int // that the files held
 }
 
-// A tracked buffer knows how it came to be what it is.
+// A trackedBuffer keeps the original text and the edits made to it.
 type trackedBuffer struct {
 	*buffer
 	original []byte
 	made     []made
 }
 
-// Made are the edits that an edit of the call, counted from 0, has made.
+// Made are the matcher's edits for one edit of the call, counted from 0.
 type made struct {
 	index int
 	edits []match.Edit
@@ -221,7 +233,8 @@ func (m *multi) step(i int) error {
 		return err
 	}
 	t.made = append(t.made, made{i, plan.Edits})
-	m.found = append(m.found, multiFound{Path: p.Path, Replacements: len(plan.Places), Pass: plan.Pass, PassName: plan.PassName})
+	m.found = append(m.found, multiFound{Path: p.Path, Replacements: len(plan.Places), Pass: plan.Pass,
+		PassName: plan.PassName})
 	m.warn(i, plan)
 	return nil
 }
@@ -236,7 +249,7 @@ func (m *multi) warn(i int, plan *match.Plan) {
 	}
 }
 
-// A warning is what there is to say of some edits, counted from 1. Models slip in the same way again and again.
+// A warning is about some edits, counted from 1: models make the same mistake repeatedly.
 type warning struct {
 	text  string
 	edits []int
@@ -259,7 +272,9 @@ func (m *multi) open(p *workspace.Place) (*trackedBuffer, error) {
 		return nil, err
 	}
 	if m.bytes += len(b.before.data); m.bytes > maxTotal {
-		return nil, &sdk.Error{Name: "FilesTooLarge", Message: fmt.Sprintf("the files up to %q hold more than %d bytes together; nothing was changed", p.Path, maxTotal),
+		return nil, &sdk.Error{Name: "FilesTooLarge",
+			Message: fmt.Sprintf("the files up to %q hold more than %d bytes together; nothing was changed", p.Path,
+				maxTotal),
 			Suggestion: "Edit them in several calls."}
 	}
 	t := &trackedBuffer{buffer: b, original: b.text}
@@ -283,11 +298,14 @@ func (m *multi) create(p *workspace.Place, ed multiEdit) error {
 
 func (m *multi) register(t *trackedBuffer) error {
 	if len(m.order) == maxFiles {
-		return &sdk.Error{Name: "TooManyFiles", Message: fmt.Sprintf("the edits are in more than %d files; nothing was changed", maxFiles),
+		return &sdk.Error{Name: "TooManyFiles",
+			Message:    fmt.Sprintf("the edits are in more than %d files; nothing was changed", maxFiles),
 			Suggestion: "Edit them in several calls."}
 	}
 	if other := m.sameFile(t); other != nil {
-		return &sdk.Error{Name: "SameFile", Message: fmt.Sprintf("%q and %q are two names of one file, which would become two files, each with a part of the edits; nothing was changed", other.place.Path, t.place.Path),
+		return &sdk.Error{Name: "SameFile",
+			Message: fmt.Sprintf("%q and %q are two names of one file, which would become two files, each with a part of the "+
+				"edits; nothing was changed", other.place.Path, t.place.Path),
 			Suggestion: fmt.Sprintf("Make all these edits in %q.", other.place.Path)}
 	}
 	m.files[t.place.Real()] = t
@@ -295,7 +313,7 @@ func (m *multi) register(t *trackedBuffer) error {
 	return nil
 }
 
-// sameFile finds another name of the same file among those before: a hard link, or where case does not count the other case.
+// sameFile finds another name of the same file among those before: a hard link, or on some systems another case.
 func (m *multi) sameFile(t *trackedBuffer) *trackedBuffer {
 	for _, other := range m.order {
 		if t.before != nil && other.before != nil && os.SameFile(t.before.info, other.before.info) {
@@ -305,13 +323,13 @@ func (m *multi) sameFile(t *trackedBuffer) *trackedBuffer {
 	return nil
 }
 
-// multiDetails tell which edit failed, and why it did if that is another one's doing.
+// multiDetails say which edit failed, and which earlier one caused it, if any.
 type multiDetails struct {
 	Index         *int `json:"index,omitempty"`          // of the edit, from 0
 	InvalidatedBy *int `json:"invalidated_by,omitempty"` // likewise
 }
 
-// with gives the details of an error with these added.
+// with adds these to the details of an error.
 func (d multiDetails) with(details json.RawMessage) json.RawMessage {
 	all := map[string]any{}
 	_ = json.Unmarshal(details, &all) // an error may have none
@@ -319,7 +337,7 @@ func (d multiDetails) with(details json.RawMessage) json.RawMessage {
 	return sdk.Details(all)
 }
 
-// failed words the failure of edit i.
+// failed adds to an error which edit failed.
 func (m *multi) failed(ctx context.Context, i int, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -334,8 +352,10 @@ func (m *multi) failed(ctx context.Context, i int, err error) error {
 		e.Message = m.name(i) + ": " + e.Message
 	} else {
 		more.InvalidatedBy = &by
-		e.Message = fmt.Sprintf("%s was invalidated by edit %d: it fits the file as it was before this call. %s", m.name(i), by+1, e.Message)
-		e.Suggestion = fmt.Sprintf("Give as old_string of edit %d the text as edit %d leaves it, or make one edit of both.", i+1, by+1)
+		e.Message = fmt.Sprintf("%s was invalidated by edit %d: it fits the file as it was before this call. %s", m.name(i),
+			by+1, e.Message)
+		e.Suggestion = fmt.Sprintf("Give as old_string of edit %d the text as edit %d leaves it, or make one edit of both.",
+			i+1, by+1)
 	}
 	e.Details = more.with(e.Details)
 	if r, ok := errors.AsType[*refusal](err); ok {
@@ -344,7 +364,7 @@ func (m *multi) failed(ctx context.Context, i int, err error) error {
 	return shorten(e, "")
 }
 
-// culprit finds the edit after which edit i does not fit any more; -1 when it never did.
+// invalidatingEdit finds the edit after which edit i no longer fits; -1 when it never did.
 func (m *multi) invalidatingEdit(ctx context.Context, i int, e *sdk.Error) int {
 	p, err := m.find(m.pathOf(m.Edits[i]))
 	if err != nil || !fromMatcher(e) {
@@ -359,7 +379,7 @@ func (m *multi) invalidatingEdit(ctx context.Context, i int, e *sdk.Error) int {
 	})
 }
 
-// culprit finds the edit of the call after which something does not fit the text any more; -1 when it never did.
+// invalidatingEdit finds the edit of the call after which something no longer fits the text; -1 when it never did.
 func (t *trackedBuffer) invalidatingEdit(fits func(text []byte) bool) int {
 	if !fits(t.original) {
 		return -1
@@ -380,7 +400,7 @@ func (t *trackedBuffer) invalidatingEdit(fits func(text []byte) bool) int {
 	return t.made[good].index
 }
 
-const maxJudged = 1 << 20 // bytes of a text; in a larger one fits looks for what is exact only, as the rest takes long
+const maxJudged = 1 << 20 // bytes of a text; in a larger one fits tries exact matches only, which are fast
 
 func fits(path string, text []byte, c match.Change) bool {
 	if len(text) > maxJudged {

@@ -26,20 +26,34 @@ func TestMulti(t *testing.T) {
 		args   args
 		want   map[string]string
 	}{
-		{"one file", map[string]string{"a": "1\n2\n3\n"}, args{"path": "a", "edits": []args{{"old_string": "1", "new_string": "one"}, {"old_string": "3", "new_string": "three"}}},
+		{"one file", map[string]string{"a": "1\n2\n3\n"}, args{"path": "a",
+			"edits": []args{{"old_string": "1", "new_string": "one"}, {"old_string": "3", "new_string": "three"}}},
 			map[string]string{"a": "one\n2\nthree\n"}},
-		{"several files", map[string]string{"a": "x\n", "d/b": "x\n"}, edits(one("a", "x", "y"), one("d/b", "x", "z")), map[string]string{"a": "y\n", "d/b": "z\n"}},
-		{"a later one finds what an earlier one left", map[string]string{"a": "1\n"}, edits(one("a", "1", "2"), one("a", "2", "3")), map[string]string{"a": "3\n"}},
-		{"one file by two names", map[string]string{"a": "1\n2\n"}, edits(one("a", "1", "one"), one("./a", "2", "two")), map[string]string{"a": "one\ntwo\n"}},
-		{"in turns", map[string]string{"a": "1\n2\n", "b": "1\n"}, edits(one("a", "1", "x"), one("b", "1", "y"), one("a", "2", "z")), map[string]string{"a": "x\nz\n", "b": "y\n"}},
-		{"a new file", map[string]string{"a": "x\n"}, edits(one("a", "x", "y"), one("new", "", "text\n")), map[string]string{"a": "y\n", "new": "text\n"}},
-		{"a new file that is edited", nil, edits(one("new", "", "a\nb\n"), one("new", "b", "c")), map[string]string{"new": "a\nc\n"}},
-		{"new files in a new folder", nil, args{"create_dirs": true, "edits": []args{one("d/e/f", "", "1"), one("d/e/g", "", "2")}}, map[string]string{"d/e/f": "1", "d/e/g": "2"}},
-		{"all places", map[string]string{"a": "x x x\n"}, edits(args{"path": "a", "old_string": "x", "new_string": "y", "replace_all": true, "expected_replacements": 3}), map[string]string{"a": "y y y\n"}},
-		{"an etag each", map[string]string{"a": "1\n", "b": "2\n"}, edits(args{"path": "a", "old_string": "1", "new_string": "x", "if_match": workspace.Etag([]byte("1\n"))},
-			args{"path": "a", "old_string": "x", "new_string": "y", "if_match": workspace.Etag([]byte("1\n"))}), map[string]string{"a": "y\n", "b": "2\n"}},
-		{"they cancel each other out", map[string]string{"a": "1\n"}, edits(one("a", "1", "2"), one("a", "2", "1")), map[string]string{"a": "1\n"}},
-		{"utf-16 and others", map[string]string{"a": "\xFF\xFE1\x00", "b": "\xEF\xBB\xBF1\n"}, edits(one("a", "1", "2"), one("b", "1", "2")), map[string]string{"a": "\xFF\xFE2\x00", "b": "\xEF\xBB\xBF2\n"}},
+		{"several files", map[string]string{"a": "x\n", "d/b": "x\n"}, edits(one("a", "x", "y"), one("d/b", "x", "z")),
+			map[string]string{"a": "y\n", "d/b": "z\n"}},
+		{"a later one finds what an earlier one left", map[string]string{"a": "1\n"}, edits(one("a", "1", "2"),
+			one("a", "2", "3")), map[string]string{"a": "3\n"}},
+		{"one file by two names", map[string]string{"a": "1\n2\n"}, edits(one("a", "1", "one"), one("./a", "2", "two")),
+			map[string]string{"a": "one\ntwo\n"}},
+		{"in turns", map[string]string{"a": "1\n2\n", "b": "1\n"}, edits(one("a", "1", "x"), one("b", "1", "y"),
+			one("a", "2", "z")), map[string]string{"a": "x\nz\n", "b": "y\n"}},
+		{"a new file", map[string]string{"a": "x\n"}, edits(one("a", "x", "y"), one("new", "", "text\n")),
+			map[string]string{"a": "y\n", "new": "text\n"}},
+		{"a new file that is edited", nil, edits(one("new", "", "a\nb\n"), one("new", "b", "c")),
+			map[string]string{"new": "a\nc\n"}},
+		{"new files in a new folder", nil, args{"create_dirs": true, "edits": []args{one("d/e/f", "", "1"),
+			one("d/e/g", "", "2")}}, map[string]string{"d/e/f": "1", "d/e/g": "2"}},
+		{"all places", map[string]string{"a": "x x x\n"},
+			edits(args{"path": "a", "old_string": "x", "new_string": "y", "replace_all": true, "expected_replacements": 3}),
+			map[string]string{"a": "y y y\n"}},
+		{"an etag each", map[string]string{"a": "1\n", "b": "2\n"},
+			edits(args{"path": "a", "old_string": "1", "new_string": "x", "if_match": workspace.Etag([]byte("1\n"))},
+				args{"path": "a", "old_string": "x", "new_string": "y", "if_match": workspace.Etag([]byte("1\n"))}),
+			map[string]string{"a": "y\n", "b": "2\n"}},
+		{"they cancel each other out", map[string]string{"a": "1\n"}, edits(one("a", "1", "2"), one("a", "2", "1")),
+			map[string]string{"a": "1\n"}},
+		{"utf-16 and others", map[string]string{"a": "\xFF\xFE1\x00", "b": "\xEF\xBB\xBF1\n"}, edits(one("a", "1", "2"),
+			one("b", "1", "2")), map[string]string{"a": "\xFF\xFE2\x00", "b": "\xEF\xBB\xBF2\n"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -51,7 +65,8 @@ func TestMulti(t *testing.T) {
 			test.args["dry_run"] = true
 			dry := structured[multiOutput](t, f.run(t, "multi", test.args))
 			for path := range test.want {
-				if now, err := os.ReadFile(f.path(path)); string(now) != test.before[path] || (err == nil) != has(test.before, path) {
+				if now, err := os.ReadFile(f.path(path)); string(now) != test.before[path] || (err == nil) != has(test.before,
+					path) {
 					t.Errorf("a dry run or a preview made %q of %s (%v)", now, path, err)
 				}
 			}
@@ -62,7 +77,8 @@ func TestMulti(t *testing.T) {
 				f.holds(t, path, content)
 			}
 			for _, file := range got.Files {
-				if want := test.want[strings.TrimPrefix(file.Path, "./")]; file.Etag != workspace.Etag([]byte(want)) || file.Bytes != len(want) || file.Created != !has(test.before, file.Path) {
+				if want := test.want[strings.TrimPrefix(file.Path, "./")]; file.Etag != workspace.Etag([]byte(want)) ||
+					file.Bytes != len(want) || file.Created != !has(test.before, file.Path) {
 					t.Errorf("%+v, which holds %q", file, want)
 				}
 			}
@@ -71,7 +87,8 @@ func TestMulti(t *testing.T) {
 			}
 			dry.Applied, dry.DryRun = true, false
 			for i, file := range dry.Files {
-				if was, there := test.before[file.Path]; there != (file.Etag != "") || there && file.Etag != workspace.Etag([]byte(was)) {
+				if was, there := test.before[file.Path]; there != (file.Etag != "") || there &&
+					file.Etag != workspace.Etag([]byte(was)) {
 					t.Errorf("the dry run gives the etag %q for %q", file.Etag, file.Path)
 				}
 				dry.Files[i].Etag = got.Files[i].Etag
@@ -90,7 +107,8 @@ func has(m map[string]string, key string) bool {
 
 func TestMultiTellsWhatItDid(t *testing.T) {
 	f := start(t, "a", "1\n2\n3\n4\n")
-	got := f.run(t, "multi", edits(one("a", "1\n", ""), one("a", "4", "four\nfive"), one("new", "", "text\n"))).Content[0].Text
+	got := f.run(t, "multi", edits(one("a", "1\n", ""), one("a", "4", "four\nfive"), one("new", "",
+		"text\n"))).Content[0].Text
 	want := fmt.Sprintf(`Made 3 edits in 2 files:
 a: lines 1, 3 [etag %s]
 new: created, 5 bytes [etag %s]
@@ -134,9 +152,12 @@ func TestMultiFailures(t *testing.T) {
 	}{
 		{"no edits", edits(), "NoEdits", "nothing to do", -1},
 		{"too many edits", edits(tooMany...), "TooManyEdits", "101 edits, at most 100", -1},
-		{"too many files", edits(manyFiles...), "TooManyFiles", "edit 51 of 51 (edits[50]): the edits are in more than 50 files", 50},
-		{"no path", edits(good, args{"old_string": "1", "new_string": "2"}), "InvalidPath", "edit 2 of 2 (edits[1]) has no path", -1},
-		{"not found", edits(good, one("a", "3", "x")), "MatchNotFound", `edit 2 of 2 (edits[1]): Nothing was changed in "a"`, 1},
+		{"too many files", edits(manyFiles...), "TooManyFiles",
+			"edit 51 of 51 (edits[50]): the edits are in more than 50 files", 50},
+		{"no path", edits(good, args{"old_string": "1", "new_string": "2"}), "InvalidPath",
+			"edit 2 of 2 (edits[1]) has no path", -1},
+		{"not found", edits(good, one("a", "3", "x")), "MatchNotFound", `edit 2 of 2 (edits[1]): Nothing was changed in "a"`,
+			1},
 		{"ambiguous", edits(good, one("a", "2", "x")), "AmbiguousMatch", "edit 2 of 2", 1},
 		{"no file", edits(good, one("c", "2", "x")), "FileNotFound", "edit 2 of 2 (edits[1]): there is no file", 1},
 		{"empty for a file that is there", edits(good, one("a", "", "x")), "EmptyOldString", "edit 2", 1},
@@ -144,8 +165,10 @@ func TestMultiFailures(t *testing.T) {
 		{"no folder", edits(good, one("d/c", "", "x")), "ParentNotFound", "edit 2", 1},
 		{"same", edits(good, one("a", "1", "1")), "NoChange", "edit 2", 1},
 		{"binary", edits(good, one("nul", "1", "2")), "BinaryFile", "edit 2", 1},
-		{"etag", edits(good, args{"path": "a", "old_string": "1", "new_string": "x", "if_match": "0123456789ab"}), "FileChanged", "edit 2", 1},
-		{"etag of a file that is not there", edits(good, args{"path": "c", "old_string": "", "new_string": "x", "if_match": "0123456789ab"}), "FileChanged", "does not exist, so it cannot be", 1},
+		{"etag", edits(good, args{"path": "a", "old_string": "1", "new_string": "x", "if_match": "0123456789ab"}),
+			"FileChanged", "edit 2", 1},
+		{"etag of a file that is not there", edits(good, args{"path": "c", "old_string": "", "new_string": "x",
+			"if_match": "0123456789ab"}), "FileChanged", "does not exist, so it cannot be", 1},
 		{"secret", edits(good, one(".env", "1", "2")), "SecretFile", ".env", -1},
 		{"secret to be made", edits(good, one("b.pem", "", "2")), "SecretFile", "b.pem", -1},
 		{"secret behind a link", edits(good, one("innocent", "x", "2")), "SecretFile", "innocent", -1},
@@ -175,7 +198,8 @@ func TestMultiFailures(t *testing.T) {
 // An edit that does not fit any more because of an earlier one is told from one that never did.
 func TestMultiNamesTheCulprit(t *testing.T) {
 	f := start(t, "a", "alpha = 1\nbeta = 2\ngamma = 3\n")
-	e := f.fails(t, "MatchNotFound", "multi", edits(one("a", "alpha = 1", "alpha = 10"), one("a", "beta = 2", "delta(7)"), one("a", "gamma = 3", "gamma = 30"), one("a", "beta = 2", "beta = 20")))
+	e := f.fails(t, "MatchNotFound", "multi", edits(one("a", "alpha = 1", "alpha = 10"), one("a", "beta = 2", "delta(7)"),
+		one("a", "gamma = 3", "gamma = 30"), one("a", "beta = 2", "beta = 20")))
 	contains(t, e.Message, "edit 4 of 4 (edits[3]) was invalidated by edit 2: it fits the file as it was")
 	contains(t, e.Suggestion, "the text as edit 2 leaves it")
 	contains(t, string(e.Details), `"index":3`, `"invalidated_by":1`)
@@ -184,7 +208,8 @@ func TestMultiNamesTheCulprit(t *testing.T) {
 // In a large file too, and soon: only for an exact fit.
 func TestMultiNamesTheCulpritInALargeFile(t *testing.T) {
 	f := start(t, "a", "alpha = 1\nbeta = 2\n"+strings.Repeat("filler\n", maxJudged/7))
-	e := f.fails(t, "MatchNotFound", "multi", edits(one("a", "alpha = 1", "alpha = 10"), one("a", "beta = 2", "delta(7)"), one("a", "beta = 2", "beta = 20")))
+	e := f.fails(t, "MatchNotFound", "multi", edits(one("a", "alpha = 1", "alpha = 10"), one("a", "beta = 2", "delta(7)"),
+		one("a", "beta = 2", "beta = 20")))
 	contains(t, e.Message, "was invalidated by edit 2")
 	e = f.fails(t, "MatchNotFound", "multi", edits(one("a", "alpha = 1", "alpha = 10"), one("a", "omega = 2", "delta(7)")))
 	contains(t, e.Message, "edit 2 of 2 (edits[1]): Nothing was changed")
@@ -208,14 +233,16 @@ func TestMultiWarnsOnce(t *testing.T) {
 	var all []args
 	for i := range 12 {
 		fmt.Fprintf(&content, "\tfirst%d()\n\tsecond%d()\n", i, i)
-		all = append(all, one("a.go", fmt.Sprintf("    first%d()\n    second%d()\n", i, i), fmt.Sprintf("    third%d()\n", i)))
+		all = append(all, one("a.go", fmt.Sprintf("    first%d()\n    second%d()\n", i, i), fmt.Sprintf("    third%d()\n",
+			i)))
 	}
 	f := start(t, "a.go", content.String(), "b.go", "\tfirst()\n\tsecond()\n")
 	got := structured[multiOutput](t, f.run(t, "multi", edits(all...))).Warnings
 	if len(got) != 1 || !strings.HasPrefix(got[0], "edits 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more: ") {
 		t.Errorf("warnings: %q", got)
 	}
-	single := structured[multiOutput](t, f.run(t, "multi", edits(one("b.go", "    first()\n    second()\n", "    x()\n")))).Warnings
+	single := structured[multiOutput](t, f.run(t, "multi",
+		edits(one("b.go", "    first()\n    second()\n", "    x()\n")))).Warnings
 	if len(single) != 1 || !strings.HasPrefix(single[0], "edit 1: ") {
 		t.Errorf("warnings: %q", single)
 	}

@@ -127,7 +127,8 @@ func TestDefinitions(t *testing.T) {
 	}
 	for _, tool := range d.Tools {
 		reads := tool.Name == "diff"
-		if *tool.Hints.ReadOnly != reads || *tool.Hints.Destructive == reads || tool.Previews == reads || tool.Category != "edit" || tool.CostTier != sdk.Free {
+		if *tool.Hints.ReadOnly != reads || *tool.Hints.Destructive == reads || tool.Previews == reads ||
+			tool.Category != "edit" || tool.CostTier != sdk.Free {
 			t.Errorf("%s: hints %s, previews %v, category %q", tool.Name, sdk.Details(tool.Hints), tool.Previews, tool.Category)
 		}
 	}
@@ -165,6 +166,8 @@ func TestRefusedPaths(t *testing.T) {
 	if got, err := os.ReadFile(secret); err != nil || string(got) != "text" {
 		t.Errorf("the file outside holds %q (%v)", got, err)
 	}
-	contains(t, f.fails(t, "FileNotFound", "replace", args{"path": "a.tx", "old_string": "a", "new_string": "b"}).Suggestion, `Did you mean "a.txt"?`)
-	contains(t, f.fails(t, "ParentNotFound", "write", args{"path": "dri/x", "content": ""}).Suggestion, "create_dirs=true", `Did you mean "dir"?`)
+	contains(t, f.fails(t, "FileNotFound", "replace", args{"path": "a.tx", "old_string": "a",
+		"new_string": "b"}).Suggestion, `Did you mean "a.txt"?`)
+	contains(t, f.fails(t, "ParentNotFound", "write", args{"path": "dri/x", "content": ""}).Suggestion,
+		"create_dirs=true", `Did you mean "dir"?`)
 }

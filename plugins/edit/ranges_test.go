@@ -28,9 +28,12 @@ func TestRangesAfter(t *testing.T) {
 		{"is deleted", []match.Range{{Start: 2, End: 4}}, []match.Edit{edit(2, 4, "")}, []lineRange{{2, 2}}},
 		{"the last is deleted", []match.Range{{Start: 6, End: 8}}, []match.Edit{edit(6, 8, "")}, []lineRange{{3, 3}}},
 		{"all are deleted", []match.Range{{Start: 0, End: 8}}, []match.Edit{edit(0, 8, "")}, []lineRange{{1, 1}}},
-		{"only its middle changes", []match.Range{{Start: 0, End: 6}}, []match.Edit{edit(2, 4, "x\ny\n")}, []lineRange{{1, 4}}},
-		{"several", []match.Range{{Start: 0, End: 1}, {Start: 4, End: 5}}, []match.Edit{edit(0, 1, "a\nb"), edit(4, 5, "c")}, []lineRange{{1, 2}, {4, 4}}},
-		{"more than the place is taken", []match.Range{{Start: 2, End: 3}}, []match.Edit{edit(2, 4, "")}, []lineRange{{2, 2}}},
+		{"only its middle changes", []match.Range{{Start: 0, End: 6}}, []match.Edit{edit(2, 4, "x\ny\n")},
+			[]lineRange{{1, 4}}},
+		{"several", []match.Range{{Start: 0, End: 1}, {Start: 4, End: 5}}, []match.Edit{edit(0, 1, "a\nb"), edit(4, 5, "c")},
+			[]lineRange{{1, 2}, {4, 4}}},
+		{"more than the place is taken", []match.Range{{Start: 2, End: 3}}, []match.Edit{edit(2, 4, "")},
+			[]lineRange{{2, 2}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -47,7 +50,8 @@ func TestRangesInWords(t *testing.T) {
 	for i := range 12 {
 		many = append(many, lineRange{i + 1, i + 1})
 	}
-	for want, ranges := range map[string][]lineRange{"line 5": {{5, 5}}, "lines 5-9": {{5, 9}}, "lines 1, 7": {{1, 2}, {7, 7}}, "lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ...": many} {
+	for want, ranges := range map[string][]lineRange{"line 5": {{5, 5}}, "lines 5-9": {{5, 9}}, "lines 1, 7": {{1, 2},
+		{7, 7}}, "lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ...": many} {
 		if got := inWords(ranges); got != want {
 			t.Errorf("%v is %q", ranges, got)
 		}

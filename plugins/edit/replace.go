@@ -33,20 +33,26 @@ type replaceOutput struct {
 	DryRun       bool        `json:"dry_run"`
 }
 
-const replaceOutputSchema = `{"type":"object","properties":{"path":{"type":"string"},"applied":{"type":"boolean"},"replacements":{"type":"integer"},` +
+const replaceOutputSchema = `{"type":"object","properties":{"path":{"type":"string"},"applied":{"type":"boolean"},` +
+	`"replacements":{"type":"integer"},` +
 	`"pass":{"type":"integer","description":"1 is exact"},"pass_name":{"type":"string"},` +
-	`"ranges":{"type":"array","description":"where the new text is, the first 100 places","items":{"type":"object","properties":{"start_line":{"type":"integer"},"end_line":{"type":"integer"}}}},` +
-	`"etag":{"type":"string"},"bytes":{"type":"integer"},"warnings":{"type":"array","items":{"type":"string"}},"dry_run":{"type":"boolean"}}}`
+	`"ranges":{"type":"array","description":"where the new text is, the first 100 places",` +
+	`"items":{"type":"object","properties":{"start_line":{"type":"integer"},"end_line":{"type":"integer"}}}},` +
+	`"etag":{"type":"string"},"bytes":{"type":"integer"},` +
+	`"warnings":{"type":"array","items":{"type":"string"}},"dry_run":{"type":"boolean"}}}`
 
 func addReplace(p *sdk.Plugin, e *editor) {
 	addEdit[replaceInput](p, e, sdk.Tool{
 		Name:  "replace",
 		Title: "Replace text in a file",
 		Description: "Replaces text in one file: finds old_string, which must mean one place, and puts new_string there.\n" +
-			"Read the file first and copy old_string from it. Small slips (indentation, white space, line endings, typographic quotes, a left-out comment) are put right where the place is beyond doubt, and the result says so; untouched lines keep their bytes.\n" +
+			"Read the file first and copy old_string from it. Small slips (indentation, white space, line endings, " +
+			"typographic quotes, a left-out comment) are put right where the place is beyond doubt, and the result says so; " +
+			"untouched lines keep their bytes.\n" +
 			"Otherwise nothing is changed, and the error shows the nearest places with line numbers.\n" +
 			"For several edits at once use multi, for a new file or all of one use write, to take an edit back use undo.\n" +
-			"Gives the lines that changed, the new etag and a diff of at most 200 lines. Files up to 10 MiB. Files that hold secrets, such as .env, are refused.",
+			"Gives the lines that changed, the new etag and a diff of at most 200 lines. Files up to 10 MiB. Files that hold " +
+			"secrets, such as .env, are refused.",
 		Hints:        sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.No},
 		OutputSchema: []byte(replaceOutputSchema),
 	})
@@ -72,23 +78,27 @@ func (in replaceInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 		return nil, err
 	}
 	places, notes := len(plan.Places), append(matchWarnings(plan), c.sideEffects()...)
-	out := replaceOutput{Path: b.place.Path, Applied: !in.DryRun, DryRun: in.DryRun, Replacements: places, Pass: plan.Pass, PassName: plan.PassName,
-		Ranges: rangesAfter(plan, b.text), Etag: c.etagNow(in.DryRun), Bytes: len(c.after), Warnings: append([]string{}, notes...)}
+	out := replaceOutput{Path: b.place.Path, Applied: !in.DryRun, DryRun: in.DryRun, Replacements: places,
+		Pass: plan.Pass, PassName: plan.PassName, Ranges: rangesAfter(plan, b.text), Etag: c.etagNow(in.DryRun),
+		Bytes: len(c.after), Warnings: append([]string{}, notes...)}
 	o := &outcome{changes: []*change{c}, dry: in.DryRun, notes: notes, output: out}
-	o.summary = fmt.Sprintf("%s %s in %s, at %s. [etag %s]", done(in.DryRun, "Replaced", "Would replace"), count(places, "place"), pathText(out.Path), inWords(out.Ranges), out.Etag)
+	o.summary = fmt.Sprintf("%s %s in %s, at %s. [etag %s]", done(in.DryRun, "Replaced", "Would replace"),
+		count(places, "place"), pathText(out.Path), inWords(out.Ranges), out.Etag)
 	return o, nil
 }
 
 func (in replaceInput) change(level match.Strictness) match.Change {
-	return match.Change{Old: in.OldString, New: in.NewString, All: in.ReplaceAll, Expected: in.Expected, NearLine: in.NearLine, Strictness: level}
+	return match.Change{Old: in.OldString, New: in.NewString, All: in.ReplaceAll, Expected: in.Expected,
+		NearLine: in.NearLine, Strictness: level}
 }
 
-// howFound says how old_string differs from what it was found to mean, so that a model copies better the next time.
+// matchWarnings say how old_string differs from the text that it matched, so that a model copies better the next time.
 func matchWarnings(p *match.Plan) []string {
 	if p.Pass <= 1 || len(p.Warnings) > 0 {
 		return p.Warnings
 	}
-	return []string{fmt.Sprintf("old_string does not stand there exactly; it was found by pass %d (%s).", p.Pass, p.PassName)}
+	return []string{fmt.Sprintf("old_string does not stand there exactly; it was found by pass %d (%s).", p.Pass,
+		p.PassName)}
 }
 
 func done(dry bool, did, would string) string {

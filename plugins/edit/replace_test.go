@@ -37,7 +37,8 @@ func TestReplace(t *testing.T) {
 		{"other letters", "größe\n크기\n", "크기", "높이", false, "größe\n높이\n", 1, 2},
 		{"bytes that are not UTF-8 stay", "gr\xFCn\nblau\n", "blau", "rot", false, "gr\xFCn\nrot\n", 1, 2},
 		{"byte order mark stays", "\xEF\xBB\xBFone\n", "one", "1", false, "\xEF\xBB\xBF1\n", 1, 1},
-		{"crlf file, lf strings", "one\r\ntwo\r\nthree\r\n", "one\ntwo\n", "1\n2\n2b\n", false, "1\r\n2\r\n2b\r\nthree\r\n", 1, 1},
+		{"crlf file, lf strings", "one\r\ntwo\r\nthree\r\n", "one\ntwo\n", "1\n2\n2b\n", false, "1\r\n2\r\n2b\r\nthree\r\n",
+			1, 1},
 		{"crlf file, crlf strings", "one\r\ntwo\r\n", "one\r\ntwo", "1\r\n2", false, "1\r\n2\r\n", 1, 1},
 		{"crlf file, mixed strings", "one\r\ntwo\r\n", "one\r\ntwo\n", "1\n2\r\n", false, "1\r\n2\r\n", 1, 1},
 		{"crlf file, part of a line", "one\r\ntwo\r\n", "tw", "tw\nx", false, "one\r\ntw\r\nxo\r\n", 1, 2},
@@ -56,7 +57,8 @@ func TestReplace(t *testing.T) {
 			result := f.run(t, "replace", a)
 			f.holds(t, "dir/file", test.want)
 			got := structured[replaceOutput](t, result)
-			want := replaceOutput{Path: "dir/file", Applied: true, Replacements: test.count, Pass: 1, PassName: got.PassName, Ranges: got.Ranges, Etag: workspace.Etag([]byte(test.want)), Bytes: len(test.want), Warnings: []string{}}
+			want := replaceOutput{Path: "dir/file", Applied: true, Replacements: test.count, Pass: 1, PassName: got.PassName,
+				Ranges: got.Ranges, Etag: workspace.Etag([]byte(test.want)), Bytes: len(test.want), Warnings: []string{}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("structured (-want +got):\n%s", diff)
 			}
@@ -103,7 +105,8 @@ func TestReplaceShowsADiff(t *testing.T) {
 // The words of a match that is not exact are for the model, so that it copies better the next time.
 func TestReplaceTellsHowItMatched(t *testing.T) {
 	f := start(t, "code.go", "func a() {\n\tif x {\n\t\treturn 1\n\t}\n}\n")
-	a := args{"path": "code.go", "old_string": "    if x {\n        return 1\n    }", "new_string": "    if x {\n        return 2\n    }"}
+	a := args{"path": "code.go", "old_string": "    if x {\n        return 1\n    }",
+		"new_string": "    if x {\n        return 2\n    }"}
 	contains(t, f.preview(t, "replace", a), "Note: ", "\n\n--- a/code.go")
 	result := f.run(t, "replace", a)
 	f.holds(t, "code.go", "func a() {\n\tif x {\n\t\treturn 2\n\t}\n}\n")
@@ -115,8 +118,10 @@ func TestReplaceTellsHowItMatched(t *testing.T) {
 }
 
 func TestReplaceFailures(t *testing.T) {
-	f := start(t, "code", "func a() {\n\treturn 1\n}\n\nfunc b() {\n\treturn 2\n}\n", "many", strings.Repeat("x\n", 30), "readonly", "text", "large", "x"+strings.Repeat("\n", maxFile),
-		"full", "x"+strings.Repeat("\n", maxFile-1), "nul", "a\x00b", "utf32", "\xFF\xFE\x00\x00a\x00\x00\x00", ".env", "A=1\n", "latin", "gr\xFCn\n")
+	f := start(t, "code", "func a() {\n\treturn 1\n}\n\nfunc b() {\n\treturn 2\n}\n", "many", strings.Repeat("x\n", 30),
+		"readonly", "text", "large", "x"+strings.Repeat("\n", maxFile),
+		"full", "x"+strings.Repeat("\n", maxFile-1), "nul", "a\x00b", "utf32", "\xFF\xFE\x00\x00a\x00\x00\x00", ".env",
+		"A=1\n", "latin", "gr\xFCn\n")
 	check(t, os.Chmod(f.path("readonly"), 0o444))
 	tests := []struct {
 		name    string
@@ -125,20 +130,30 @@ func TestReplaceFailures(t *testing.T) {
 		message string
 	}{
 		{"empty", args{"path": "code", "old_string": "", "new_string": "x"}, "EmptyOldString", "old_string is empty"},
-		{"empty, in a new file", args{"path": "new", "old_string": "", "new_string": "x"}, "EmptyOldString", "old_string is empty"},
+		{"empty, in a new file", args{"path": "new", "old_string": "", "new_string": "x"}, "EmptyOldString",
+			"old_string is empty"},
 		{"no file", args{"path": "new", "old_string": "x", "new_string": "y"}, "FileNotFound", `there is no file "new"`},
 		{"equal", args{"path": "code", "old_string": "return 1", "new_string": "return 1"}, "NoChange", "the same"},
-		{"twice", args{"path": "code", "old_string": "return", "new_string": "yield"}, "AmbiguousMatch", `Nothing was changed in "code": `},
-		{"other count", args{"path": "many", "old_string": "x", "new_string": "y", "replace_all": true, "expected_replacements": 29}, "AmbiguousMatch", "30"},
-		{"nowhere", args{"path": "code", "old_string": "class C:", "new_string": "x"}, "MatchNotFound", `Nothing was changed in "code": `},
-		{"nowhere, all", args{"path": "code", "old_string": "class C:", "new_string": "x", "replace_all": true}, "MatchNotFound", "in \"code\": "},
+		{"twice", args{"path": "code", "old_string": "return", "new_string": "yield"}, "AmbiguousMatch",
+			`Nothing was changed in "code": `},
+		{"other count", args{"path": "many", "old_string": "x", "new_string": "y", "replace_all": true,
+			"expected_replacements": 29}, "AmbiguousMatch", "30"},
+		{"nowhere", args{"path": "code", "old_string": "class C:", "new_string": "x"}, "MatchNotFound",
+			`Nothing was changed in "code": `},
+		{"nowhere, all", args{"path": "code", "old_string": "class C:", "new_string": "x", "replace_all": true},
+			"MatchNotFound", "in \"code\": "},
 		{"nul", args{"path": "nul", "old_string": "a", "new_string": "x"}, "BinaryFile", "NUL"},
-		{"nul in new", args{"path": "code", "old_string": "return 1", "new_string": "\x00"}, "BinaryFile", "new_string has a NUL"},
+		{"nul in new", args{"path": "code", "old_string": "return 1", "new_string": "\x00"}, "BinaryFile",
+			"new_string has a NUL"},
 		{"utf-32", args{"path": "utf32", "old_string": "a", "new_string": "x"}, "BinaryFile", "NUL"},
-		{"read-only", args{"path": "readonly", "old_string": "text", "new_string": "x"}, "PermissionDenied", "read-only (mode 0444)"},
-		{"too large", args{"path": "large", "old_string": "x", "new_string": "y"}, "FileTooLarge", fmt.Sprintf("has %d bytes", maxFile+1)},
-		{"grows too large", args{"path": "full", "old_string": "x", "new_string": "yy"}, "FileTooLarge", fmt.Sprintf("would grow to %d bytes", maxFile+1)},
-		{"other etag", args{"path": "code", "old_string": "return 1", "new_string": "x", "if_match": "0123456789ab"}, "FileChanged", `was changed since it was read: its etag is `},
+		{"read-only", args{"path": "readonly", "old_string": "text", "new_string": "x"}, "PermissionDenied",
+			"read-only (mode 0444)"},
+		{"too large", args{"path": "large", "old_string": "x", "new_string": "y"}, "FileTooLarge",
+			fmt.Sprintf("has %d bytes", maxFile+1)},
+		{"grows too large", args{"path": "full", "old_string": "x", "new_string": "yy"}, "FileTooLarge",
+			fmt.Sprintf("would grow to %d bytes", maxFile+1)},
+		{"other etag", args{"path": "code", "old_string": "return 1", "new_string": "x", "if_match": "0123456789ab"},
+			"FileChanged", `was changed since it was read: its etag is `},
 		{"secret", args{"path": ".env", "old_string": "A", "new_string": "x"}, "SecretFile", "holds secrets"},
 		{"unknown encoding", args{"path": "latin", "old_string": "n", "new_string": "ü"}, "EncodingUnknown", "not UTF-8"},
 	}
@@ -171,7 +186,8 @@ func TestRefusalsAreReadable(t *testing.T) {
 	if d.Kind != match.NotFound || d.Path != "code.go" || len(d.Candidates) == 0 || d.Candidates[0].StartLine != 5 {
 		t.Errorf("details: %+v", d)
 	}
-	contains(t, result.Content[0].Text, "code.go has, with line numbers:\n", "     5\tfunc b() {", "old_string (-) against the file (+):\n", "-\treturn secondOfAll(3)\n")
+	contains(t, result.Content[0].Text, "code.go has, with line numbers:\n", "     5\tfunc b() {",
+		"old_string (-) against the file (+):\n", "-\treturn secondOfAll(3)\n")
 	shown, err := f.Preview(t.Context(), &sdk.Request{CallID: "1", Tool: "replace", Arguments: a.json(), Workdir: f.dir})
 	named(t, err, "MatchNotFound") // and whoever asks first reads the same
 	if diff := cmp.Diff(result.Content, shown.Content); diff != "" {
@@ -189,7 +205,8 @@ func TestFitted(t *testing.T) {
 	long := strings.Repeat("größer ", 1000)
 	err := shorten(&sdk.Error{Name: "X", Message: long, Suggestion: "Do."}, "- a\n+ b")
 	r, ok := errors.AsType[*refusal](err)
-	if !ok || utf8.RuneCountInString(r.failure.Message) > 950 || !utf8.ValidString(r.failure.Message) || r.text != long+"\n\n- a\n+ b" || r.failure.Suggestion != "Do." {
+	if !ok || utf8.RuneCountInString(r.failure.Message) > 950 || !utf8.ValidString(r.failure.Message) ||
+		r.text != long+"\n\n- a\n+ b" || r.failure.Suggestion != "Do." {
 		t.Errorf("fitted as %+v", err)
 	}
 	contains(t, r.failure.Message, "größer ... (all of it is in the result)")
@@ -203,7 +220,8 @@ func TestIfMatch(t *testing.T) {
 	etag := workspace.Etag([]byte("old\n"))
 	result := f.run(t, "replace", args{"path": "file", "old_string": "old", "new_string": "new", "if_match": etag})
 	next := structured[replaceOutput](t, result).Etag
-	e := f.fails(t, "FileChanged", "replace", args{"path": "file", "old_string": "new", "new_string": "newer", "if_match": etag})
+	e := f.fails(t, "FileChanged", "replace", args{"path": "file", "old_string": "new", "new_string": "newer",
+		"if_match": etag})
 	var d map[string]string
 	check(t, json.Unmarshal(e.Details, &d))
 	if d["if_match"] != etag || d["etag"] != next {
@@ -211,14 +229,17 @@ func TestIfMatch(t *testing.T) {
 	}
 	contains(t, e.Suggestion, "Read the file again")
 	f.fails(t, "FileChanged", "write", args{"path": "file", "content": "x", "overwrite": true, "if_match": etag})
-	contains(t, f.fails(t, "FileChanged", "write", args{"path": "gone", "content": "x", "overwrite": true, "if_match": etag}).Message, "does not exist, so it cannot be the file that was read")
+	contains(t, f.fails(t, "FileChanged", "write", args{"path": "gone", "content": "x", "overwrite": true,
+		"if_match": etag}).Message, "does not exist, so it cannot be the file that was read")
 	f.holds(t, "file", "new\n")
 	f.run(t, "write", args{"path": "file", "content": "newer\n", "overwrite": true, "if_match": `"` + next + `"`})
 	f.holds(t, "file", "newer\n")
 	for _, no := range []string{" ", `""`, "*", "0123", etag + "0", `W/"` + etag + `"`} {
-		contains(t, f.fails(t, "InvalidEtag", "write", args{"path": "file", "content": "x", "overwrite": true, "if_match": no}).Message, "12 hexadecimal digits")
+		contains(t, f.fails(t, "InvalidEtag", "write", args{"path": "file", "content": "x", "overwrite": true,
+			"if_match": no}).Message, "12 hexadecimal digits")
 	}
-	f.run(t, "write", args{"path": "file", "content": "last\n", "overwrite": true, "if_match": strings.ToUpper(workspace.Etag([]byte("newer\n")))})
+	f.run(t, "write", args{"path": "file", "content": "last\n", "overwrite": true,
+		"if_match": strings.ToUpper(workspace.Etag([]byte("newer\n")))})
 }
 
 func TestEditOfALargeFile(t *testing.T) {
@@ -243,7 +264,8 @@ func TestLongDiffsSayWhereTheRestIs(t *testing.T) {
 	if !dry.Truncated || !done.Truncated {
 		t.Error("what is cut is not marked as such")
 	}
-	if all := f.run(t, "diff", args{"max_lines": 5000}); all.Truncated || strings.Count(all.Content[0].Text, "\n+x") != 300 {
+	if all := f.run(t, "diff", args{"max_lines": 5000}); all.Truncated || strings.Count(all.Content[0].Text,
+		"\n+x") != 300 {
 		t.Errorf("the diff tool shows %.300s", all.Content[0].Text)
 	}
 	contains(t, f.run(t, "undo", args{}).Content[0].Text, "left out; read the files")

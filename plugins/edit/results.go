@@ -14,14 +14,14 @@ import (
 	"github.com/toolhost/toolhost/sdk/filenames"
 )
 
-// An outcome is what a call does, for the model and for the disk.
+// An outcome is what a call changes and what it reports.
 type outcome struct {
 	changes []*change
 	summary string   // what was done
-	notes   []string // what the model should know about it
+	notes   []string // further lines for the model
 	output  any      // the structured result
 	noDiff  bool     // the diff would only repeat what the model wrote
-	dry     bool     // nothing is to be done
+	dry     bool     // a dry run
 	undoes  []*entry // what the changes take back; nil for an edit
 }
 
@@ -49,7 +49,7 @@ func (o *outcome) result() *sdk.Result {
 	return result
 }
 
-// rest tells how to see what a diff leaves out.
+// rest says how to see what a diff leaves out.
 func (o *outcome) rest() string {
 	switch {
 	case o.undoes != nil:
@@ -60,38 +60,42 @@ func (o *outcome) rest() string {
 	return "the diff tool shows more"
 }
 
-// shown is what a person sees who is asked, and that one must be asked where others run or follow what is changed.
+// shown is the preview for approval. It asks for approval of files that other programs run or follow.
 func (o *outcome) shown() *sdk.Preview {
 	p := &sdk.Preview{Content: []sdk.Content{sdk.TextContent(o.preview())}}
 	for _, c := range o.real() {
 		switch {
 		case o.dry:
 		case filenames.AutoExecuted(c.place.Path) || filenames.AutoExecuted(c.place.Resolved()):
-			p.Effect, p.Reason, p.UnlessAllowed = "ask", fmt.Sprintf("other programs run or follow %s without being asked", c.place.Path), false
+			p.Effect, p.Reason, p.UnlessAllowed = "ask", fmt.Sprintf("other programs run or follow %s without being asked",
+				c.place.Path), false
 			return p
 		case c.entryPoint():
-			p.Effect, p.Reason, p.UnlessAllowed = "ask", fmt.Sprintf("builds, tests, CI or agents run or follow %s", c.place.Path), true
+			p.Effect, p.Reason, p.UnlessAllowed = "ask", fmt.Sprintf("builds, tests, CI or agents run or follow %s",
+				c.place.Path), true
 		}
 	}
 	return p
 }
 
-// entryPoint tells whether the change is to what a build or an agent begins with. Of a package.json that is what it runs, and
-// not what the project needs.
+// entryPoint reports whether the change is to a file that builds or agents start from. Of a package.json only what it
+// runs counts, not its dependencies.
 func (c *change) entryPoint() bool {
 	if !filenames.EntryPoint(c.place.Path) && !filenames.EntryPoint(c.place.Resolved()) {
 		return false
 	}
-	return !strings.EqualFold(path.Base(c.place.Resolved()), "package.json") || c.before == nil || c.remove || !sameScripts(c.before.data, c.after)
+	return !strings.EqualFold(path.Base(c.place.Resolved()), "package.json") || c.before == nil || c.remove ||
+		!sameScripts(c.before.data, c.after)
 }
 
-// sameScripts tells whether two package.json run the same.
+// sameScripts reports whether two package.json run the same scripts.
 func sameScripts(before, after []byte) bool {
 	var a, b map[string]any
 	if json.Unmarshal(before, &a) != nil || json.Unmarshal(after, &b) != nil {
 		return false
 	}
-	for _, key := range []string{"scripts", "bin", "husky", "lint-staged", "simple-git-hooks", "pre-commit", "config", "gypfile"} {
+	for _, key := range []string{"scripts", "bin", "husky", "lint-staged", "simple-git-hooks", "pre-commit", "config",
+		"gypfile"} {
 		if !reflect.DeepEqual(a[key], b[key]) {
 			return false
 		}
@@ -99,7 +103,7 @@ func sameScripts(before, after []byte) bool {
 	return true
 }
 
-// preview is the diff, and what there is to say about it.
+// preview is the diff with its notes.
 func (o *outcome) preview() string {
 	diff, _ := o.diff(limits{lines: 5000, bytes: 1 << 20, lineBytes: 1 << 20}, "there is no room for them")
 	switch {
@@ -129,7 +133,7 @@ func notesText(notes []string) (out string) {
 // maxMessage is how many characters a message has: hosts cut longer ones. What does not fit goes into the result.
 const maxMessage = 900
 
-// A refusal is an error with more to read than a message holds.
+// A refusal is an error with text that is too long for its message.
 type refusal struct {
 	failure *sdk.Error
 	text    string
@@ -152,7 +156,7 @@ func (r *refusal) preview() *sdk.Preview {
 	return &sdk.Preview{Content: r.result().Content}
 }
 
-// names are the errors for what the matcher refuses.
+// names are the error names for the matcher's refusals.
 var names = map[match.Kind]string{
 	match.NotFound:       "MatchNotFound",
 	match.Ambiguous:      "AmbiguousMatch",
@@ -170,7 +174,7 @@ type refusalDetails struct {
 	Exact      string            `json:"exact,omitempty"` // to be used as old_string, if that is what was meant
 }
 
-// refused words what the matcher says, for the file at path.
+// refused turns a refusal of the matcher into an error for the file at path.
 func refused(path string, err error) error {
 	r, ok := errors.AsType[*match.Refusal](err)
 	if !ok {
@@ -178,7 +182,8 @@ func refused(path string, err error) error {
 	}
 	e := &sdk.Error{Name: names[r.Kind], Suggestion: r.Hint,
 		Message: fmt.Sprintf("Nothing was changed in %q: %s", path, r.Message),
-		Details: sdk.Details(refusalDetails{Kind: r.Kind, Path: path, Count: r.Count, Candidates: r.Candidates, Diff: r.Diff, Exact: r.Exact})}
+		Details: sdk.Details(refusalDetails{Kind: r.Kind, Path: path, Count: r.Count, Candidates: r.Candidates, Diff: r.Diff,
+			Exact: r.Exact})}
 	if e.Suggestion == "" {
 		e.Suggestion = "Read the file and copy old_string from it, exactly."
 	}
@@ -189,7 +194,8 @@ func refused(path string, err error) error {
 func inFull(path string, r *match.Refusal) string {
 	var parts []string
 	if r.Excerpt != "" {
-		parts = append(parts, fmt.Sprintf("%s has, with line numbers:\n%s", pathText(path), strings.TrimRight(r.Excerpt, "\n")))
+		parts = append(parts, fmt.Sprintf("%s has, with line numbers:\n%s", pathText(path), strings.TrimRight(r.Excerpt,
+			"\n")))
 	}
 	if r.Diff != "" {
 		parts = append(parts, "old_string (-) against the file (+):\n"+strings.TrimRight(r.Diff, "\n"))
@@ -197,7 +203,7 @@ func inFull(path string, r *match.Refusal) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// fitted cuts what hosts would cut, and puts the whole of it into the text that goes with the error.
+// shorten cuts what hosts would cut, and puts the whole of it into the text beside the error.
 func shorten(e *sdk.Error, more string) error {
 	out := &refusal{failure: new(*e)}
 	var long []string

@@ -16,12 +16,12 @@ import (
 	"github.com/toolhost/toolhost/sdk/workspace"
 )
 
-// A change is what a call makes of one file.
+// A change is the change that a call makes to one file.
 type change struct {
 	place  *workspace.Place
 	before *snapshot // nil when the file is new
 	after  []byte
-	remove bool // the file, which has no after then
+	remove bool // remove the file; after is nil then
 	form   form // of both, for the diff
 }
 
@@ -29,7 +29,7 @@ func (c *change) changes() bool {
 	return c.before == nil || c.remove || !bytes.Equal(c.before.data, c.after)
 }
 
-// etag is that of the file after the change, empty when there is none then.
+// etag is that of the file after the change, empty when it is removed.
 func (c *change) etag() string {
 	if c.remove {
 		return ""
@@ -37,7 +37,7 @@ func (c *change) etag() string {
 	return workspace.Etag(c.after)
 }
 
-// etagNow is the one that the next call can give as if_match: after a dry run the file is as it was.
+// etagNow is the one to give as if_match next: after a dry run that of the unchanged file.
 func (c *change) etagNow(dry bool) string {
 	switch {
 	case !dry:
@@ -61,13 +61,13 @@ func (c *change) difference() difference {
 
 const maxFile = 10 << 20 // bytes; larger files are not edited
 
-// A snapshot is a file as it was at one moment.
+// A snapshot is the content and the metadata of a file when it was read.
 type snapshot struct {
 	data []byte
 	info fs.FileInfo
 }
 
-// load reads the file at p, which must be one that this process may also write.
+// load reads the file at p, which must be writable.
 func load(p *workspace.Place) (*snapshot, error) {
 	f, err := p.OpenWritable()
 	if err != nil {
@@ -104,25 +104,29 @@ func readAll(f *os.File, p *workspace.Place) ([]byte, error) {
 }
 
 func tooLarge(path, why string) error {
-	return &sdk.Error{Name: "FileTooLarge", Message: fmt.Sprintf("%q %s; at most %d bytes can be edited. Nothing was changed", path, why, maxFile),
+	return &sdk.Error{Name: "FileTooLarge",
+		Message:    fmt.Sprintf("%q %s; at most %d bytes can be edited. Nothing was changed", path, why, maxFile),
 		Suggestion: "Change it with a program, such as sed through a shell tool."}
 }
 
-// matches checks the etag that a model has read the file with. None checks nothing.
+// matches checks the etag that a model gave. Without one it checks nothing.
 func (s *snapshot) matches(path, ifMatch string) error {
 	wanted := strings.ToLower(strings.Trim(ifMatch, "\" "))
 	switch {
 	case ifMatch == "":
 		return nil
 	case !etagForm.MatchString(wanted): // also quotes around nothing: a check was meant
-		return &sdk.Error{Name: "InvalidEtag", Message: fmt.Sprintf("if_match %.80q is no etag, which has 12 hexadecimal digits; nothing was written", ifMatch),
-			Suggestion: "Give the etag that reading the file gave, or leave if_match out to edit the file whatever it holds by now."}
+		return &sdk.Error{Name: "InvalidEtag",
+			Message: fmt.Sprintf("if_match %.80q is no etag, which has 12 hexadecimal digits; nothing was written", ifMatch),
+			Suggestion: "Give the etag that reading the file gave, or leave if_match out to edit the file whatever it holds " +
+				"by now."}
 	case s == nil:
 		return changedSince(path, strconv.Quote(path)+" does not exist, so it cannot be the file that was read", wanted, "",
 			"Check the path. To create the file leave if_match out.")
 	}
 	if now := workspace.Etag(s.data); now != wanted {
-		return changedSince(path, fmt.Sprintf("%q was changed since it was read: its etag is %s, not %s", path, now, wanted), wanted, now,
+		return changedSince(path, fmt.Sprintf("%q was changed since it was read: its etag is %s, not %s", path, now, wanted),
+			wanted, now,
 			"Read the file again, then repeat the edit with the new etag if it still fits.")
 	}
 	return nil
@@ -135,8 +139,8 @@ func changedSince(path, message, wanted, now, advice string) error {
 		Details: sdk.Details(map[string]string{"path": path, "if_match": wanted, "etag": now})}
 }
 
-// unchanged checks that the file is still the one that was read: by the same path, the same inode and mode, and byte for
-// byte the same content. That says more than its size and time, whose grain some systems have in milliseconds.
+// unchanged checks that the file is still the one that was read: the same path, inode, mode and content, byte for
+// byte. Size and time are not enough: on some systems times have a resolution of milliseconds.
 func (c *change) unchanged(w *workspace.Root) error {
 	p, err := w.Find(c.place.Path)
 	if err != nil {
@@ -155,14 +159,16 @@ func (c *change) unchanged(w *workspace.Root) error {
 	if err != nil {
 		return err
 	}
-	if now.info.Mode() != c.before.info.Mode() || !os.SameFile(now.info, c.before.info) || !bytes.Equal(now.data, c.before.data) {
+	if now.info.Mode() != c.before.info.Mode() || !os.SameFile(now.info, c.before.info) || !bytes.Equal(now.data,
+		c.before.data) {
 		return fileChanged(p.Path)
 	}
 	return nil
 }
 
 func fileChanged(path string) error {
-	return &sdk.Error{Name: "FileChanged", Message: strconv.Quote(path) + " was changed by someone else during this call; nothing was written",
+	return &sdk.Error{Name: "FileChanged",
+		Message:    strconv.Quote(path) + " was changed by someone else during this call; nothing was written",
 		Suggestion: "Read the file again, then repeat the edit if it still fits.", Retryable: true}
 }
 
@@ -171,8 +177,8 @@ func fileExists(path string) error {
 		Suggestion: "Use replace to change a part of it, or overwrite=true to replace all of it."}
 }
 
-// save makes changes, all or none: every new file is on disk before the first gets its name, and when one cannot, those
-// before it get back what they held.
+// save makes changes, all or none: every new file is on disk under a temporary name before the first is renamed, and
+// when one rename fails, the files before it are restored.
 func (s *toolCall) save(changes []*change) error {
 	drafts, err := prepare(changes)
 	if err != nil {
@@ -195,7 +201,7 @@ func (s *toolCall) publish(changes []*change, drafts []*workspace.Draft) error {
 	return nil
 }
 
-// unchanged looks at several files once more before the first is changed. For one, publish does.
+// unchanged checks several files again before the first is changed. For a single one, publish does.
 func (s *toolCall) unchanged(changes []*change) error {
 	for _, c := range changes {
 		if len(changes) > 1 {
@@ -233,7 +239,7 @@ func discard(drafts []*workspace.Draft) {
 func (c *change) publish(w *workspace.Root, d *workspace.Draft) error {
 	check := func() error { return c.unchanged(w) }
 	if c.before == nil {
-		check = nil // a draft never takes the place of a file that came up
+		check = nil // a draft never replaces a file that was created meanwhile
 	}
 	if d == nil {
 		return c.place.Remove(check)
@@ -245,7 +251,7 @@ func (c *change) publish(w *workspace.Root, d *workspace.Draft) error {
 	return err
 }
 
-// putBack undoes changes that were made before one failed, and gives the error for all of it.
+// putBack undoes changes that were made before one failed, and returns the error for all of them.
 func (s *toolCall) putBack(made []*change, cause error) error {
 	var stuck []string
 	var left []*change
@@ -260,14 +266,17 @@ func (s *toolCall) putBack(made []*change, cause error) error {
 	if len(stuck) == 0 {
 		return cause // which says that nothing was written
 	}
-	if len(left) > 0 { // what they held is nowhere else
+	if len(left) > 0 { // their old content is nowhere else
 		s.history.add(s.session, s.tool, left)
 	}
-	return &sdk.Error{Name: "PartlyWritten", Message: fmt.Sprintf("some files are changed, and could not be put back: %s. The others are as they were, since %s", strings.Join(stuck, ", "), strings.TrimSuffix(cause.Error(), "; nothing was written")),
-		Suggestion: "Read these files and decide what they shall hold. Where nobody else wrote undo can put back what they held, once the cause is gone."}
+	return &sdk.Error{Name: "PartlyWritten",
+		Message: fmt.Sprintf("some files are changed, and could not be put back: %s. The others are as they were, since %s",
+			strings.Join(stuck, ", "), strings.TrimSuffix(cause.Error(), "; nothing was written")),
+		Suggestion: "Read these files and decide what they shall hold. Where nobody else wrote undo can put back what " +
+			"they held, once the cause is gone."}
 }
 
-// reverse gives a file back what it held, unless someone else has changed it since.
+// reverse restores a file, unless another program has changed it since.
 func (s *toolCall) reverse(c *change) error {
 	p, err := s.root.Find(c.place.Path)
 	if err != nil {

@@ -49,7 +49,8 @@ func TestFileChangedMeanwhile(t *testing.T) {
 		change func(t *testing.T, path string)
 		want   string // what the file holds at last
 	}{
-		{"written", func(t *testing.T, path string) { check(t, os.WriteFile(path, []byte("new old text"), 0)) }, "new old text"},
+		{"written", func(t *testing.T, path string) { check(t, os.WriteFile(path, []byte("new old text"), 0)) },
+			"new old text"},
 		{"as long and as old as before", func(t *testing.T, path string) {
 			check(t, os.WriteFile(path, []byte("new text"), 0))
 			check(t, os.Chtimes(path, now, now))
@@ -64,7 +65,8 @@ func TestFileChangedMeanwhile(t *testing.T) {
 		}, "old text"},
 		{"removed", func(t *testing.T, path string) { check(t, os.Remove(path)) }, ""},
 		{"made executable", func(t *testing.T, path string) { check(t, os.Chmod(path, 0o755)) }, "old text"},
-		{"nothing but its time", func(t *testing.T, path string) { check(t, os.Chtimes(path, now, now.Add(time.Hour))) }, "new old text!"},
+		{"nothing but its time", func(t *testing.T, path string) { check(t, os.Chtimes(path, now, now.Add(time.Hour))) },
+			"new old text!"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -112,7 +114,8 @@ func TestCanceledCallsChangeNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := &sdk.Request{Workdir: f.dir}
-	if _, err := new(editor).perform(ctx, r, replaceInput{Path: "file", OldString: "old", NewString: "new"}); !errors.Is(err, context.Canceled) {
+	if _, err := new(editor).perform(ctx, r, replaceInput{Path: "file", OldString: "old",
+		NewString: "new"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("performed: %v", err)
 	}
 	f.holds(t, "file", "old")
@@ -130,7 +133,8 @@ func TestLinkChangedWhileWaiting(t *testing.T) {
 	check(t, err)
 	done := make(chan error, 1)
 	go func() {
-		_, err := e.perform(t.Context(), &sdk.Request{Workdir: f.dir}, replaceInput{Path: "link", OldString: "old", NewString: "new"})
+		_, err := e.perform(t.Context(), &sdk.Request{Workdir: f.dir}, replaceInput{Path: "link", OldString: "old",
+			NewString: "new"})
 		done <- err
 	}()
 	for deadline, waiting := time.Now().Add(10*time.Second), false; !waiting; runtime.Gosched() {
@@ -165,8 +169,10 @@ func TestConcurrentEdits(t *testing.T) {
 	failures := make([]error, n)
 	for i := range n {
 		calls.Go(func() {
-			a := args{"path": names[i%len(names)], "old_string": fmt.Sprintf("marker-%02d", i), "new_string": fmt.Sprintf("done-%02d", i)}
-			result, err := f.Call(t.Context(), &sdk.Request{CallID: fmt.Sprint(i), Tool: "replace", Arguments: a.json(), Workdir: f.dir})
+			a := args{"path": names[i%len(names)], "old_string": fmt.Sprintf("marker-%02d", i),
+				"new_string": fmt.Sprintf("done-%02d", i)}
+			result, err := f.Call(t.Context(), &sdk.Request{CallID: fmt.Sprint(i), Tool: "replace", Arguments: a.json(),
+				Workdir: f.dir})
 			if err == nil && result.Error != nil {
 				err = result.Error
 			}
@@ -186,7 +192,8 @@ func TestConcurrentCreation(t *testing.T) {
 	for i := range results {
 		calls.Go(func() {
 			a := args{"path": "file", "content": fmt.Sprint(i)}
-			results[i], _ = f.Call(t.Context(), &sdk.Request{CallID: fmt.Sprint(i), Tool: "write", Arguments: a.json(), Workdir: f.dir})
+			results[i], _ = f.Call(t.Context(), &sdk.Request{CallID: fmt.Sprint(i), Tool: "write", Arguments: a.json(),
+				Workdir: f.dir})
 		})
 	}
 	calls.Wait()
@@ -225,7 +232,8 @@ func TestSaveIsAllOrNothing(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := start(t, "a", "old", "b", "old")
 			s := f.toolCall(t)
-			changes := s.planned(t, multiInput{Edits: []multiEdit{{Path: "a", OldString: "old", NewString: "new"}, {Path: "new1", NewString: "x"},
+			changes := s.planned(t, multiInput{Edits: []multiEdit{{Path: "a", OldString: "old", NewString: "new"},
+				{Path: "new1", NewString: "x"},
 				{Path: "b", OldString: "old", NewString: "new"}, {Path: "new2", NewString: "x"}}})
 			var err error
 			if test.late {
@@ -256,7 +264,8 @@ func (s *toolCall) saveDisturbed(t *testing.T, changes []*change, disturb func()
 func TestPutBackLeavesWhatOthersWrote(t *testing.T) {
 	f := start(t, "a", "old", "b", "old")
 	s := f.toolCall(t)
-	changes := s.planned(t, multiInput{Edits: []multiEdit{{Path: "a", OldString: "old", NewString: "new"}, {Path: "b", OldString: "old", NewString: "new"}}})
+	changes := s.planned(t, multiInput{Edits: []multiEdit{{Path: "a", OldString: "old", NewString: "new"}, {Path: "b",
+		OldString: "old", NewString: "new"}}})
 	check(t, s.save(changes))
 	f.put(t, "a", "theirs")
 	err := s.putBack(changes, errors.New("broken"))
@@ -291,7 +300,8 @@ func TestConcurrentEditsOfSeveralFiles(t *testing.T) {
 			if i%2 == 1 {
 				slices.Reverse(all)
 			}
-			result, err := f.Call(t.Context(), &sdk.Request{CallID: fmt.Sprint(i), Tool: "multi", Arguments: edits(all...).json(), Workdir: f.dir})
+			result, err := f.Call(t.Context(), &sdk.Request{CallID: fmt.Sprint(i), Tool: "multi",
+				Arguments: edits(all...).json(), Workdir: f.dir})
 			if err == nil && result.Error != nil {
 				err = result.Error
 			}

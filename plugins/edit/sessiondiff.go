@@ -31,9 +31,12 @@ func addDiff(p *sdk.Plugin, e *editor) {
 	sdk.AddTool(p, sdk.Tool{
 		Name:  "diff",
 		Title: "Show what was edited",
-		Description: "Shows what the edits of this session changed so far, as one unified diff from before the first to after the last: of all files, or of one.\n" +
-			"Use it to check the whole of a change before saying that it is done. Changes by others, such as a formatter or a shell command, are in it only if edits of the same file came after them.\n" +
-			"Edits are kept in the memory of this plugin, at most 64 MiB: they are gone when its process ends. Then use version control.",
+		Description: "Shows what the edits of this session changed so far, as one unified diff from before the first to " +
+			"after the last: of all files, or of one.\n" +
+			"Use it to check the whole of a change before saying that it is done. Changes by others, such as a formatter or " +
+			"a shell command, are in it only if edits of the same file came after them.\n" +
+			"Edits are kept in the memory of this plugin, at most 64 MiB: they are gone when its process ends. Then use " +
+			"version control.",
 		Hints:    sdk.Hints{ReadOnly: sdk.Yes, Destructive: sdk.No, Idempotent: sdk.Yes, OpenWorld: sdk.No},
 		Category: "edit", CostTier: sdk.Free, Stateful: true,
 	}, func(ctx context.Context, r *sdk.Request, in diffInput) (*sdk.Result, error) {
@@ -56,7 +59,8 @@ func (e *editor) diff(ctx context.Context, r *sdk.Request, in diffInput) (*sdk.R
 		only = p.Real()
 	}
 	entries, dropped := s.history.of(s.session)
-	out := diffWriter{most: limits{lines: 200, bytes: 64 << 10, lineBytes: 500}, more: "set path to one file, or a larger max_lines"}
+	out := diffWriter{most: limits{lines: 200, bytes: 64 << 10, lineBytes: 500},
+		more: "set path to one file, or a larger max_lines"}
 	if in.MaxLines > 0 {
 		out.most.lines = min(in.MaxLines, 5000)
 		out.most.bytes = max(out.most.bytes, out.most.lines*200)
@@ -71,7 +75,7 @@ func (e *editor) diff(ctx context.Context, r *sdk.Request, in diffInput) (*sdk.R
 	return v.result(only), nil
 }
 
-// A view is what diff shows.
+// A view is the state of a call of the diff tool.
 type view struct {
 	*toolCall
 	diffWriter *diffWriter
@@ -114,15 +118,16 @@ func (v *view) show(ctx context.Context) error {
 	return nil
 }
 
-// locate gives the path of a file in the workspace of the call, and notes what others did to it. Files that may not be
-// shown here are errors.
+// locate gives the path of a file in the workspace of the call, and notes changes made outside of this plugin. Files
+// that may not be shown are errors.
 func (v *view) locate(r record) (path string, err error) {
 	p, err := v.find(r.real)
 	if err != nil {
 		return "", err
 	}
 	if now, err := look(p); err != nil || !r.after.is(now) {
-		v.notes = append(v.notes, pathText(p.Path)+" was changed or removed otherwise since its last edit here, which this diff does not show.")
+		v.notes = append(v.notes, pathText(p.Path)+" was changed or removed otherwise since its last edit here, which "+
+			"this diff does not show.")
 	}
 	return p.Path, nil
 }
@@ -152,6 +157,7 @@ func (v *view) result(only string) *sdk.Result {
 	}
 	result := sdk.Text(text)
 	result.Truncated = v.diffWriter.dropped > 0
-	result.Structured, _ = json.Marshal(diffOutput{Files: append([]diffFile{}, v.out...), Warnings: append([]string{}, v.notes...)})
+	result.Structured, _ = json.Marshal(diffOutput{Files: append([]diffFile{}, v.out...), Warnings: append([]string{},
+		v.notes...)})
 	return result
 }

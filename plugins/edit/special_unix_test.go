@@ -14,7 +14,8 @@ func TestSpecialFilesAreRefused(t *testing.T) {
 	check(t, syscall.Mkfifo(f.path("pipe"), 0o644))
 	check(t, os.Symlink("pipe", f.path("link")))
 	check(t, os.Chmod(f.path("closed"), 0o200))
-	for path, want := range map[string]string{"pipe": "NotARegularFile", "link": "NotARegularFile", "closed": "PermissionDenied"} {
+	for path, want := range map[string]string{"pipe": "NotARegularFile", "link": "NotARegularFile",
+		"closed": "PermissionDenied"} {
 		f.fails(t, want, "replace", args{"path": path, "old_string": "a", "new_string": "b"})
 		f.fails(t, want, "write", args{"path": path, "content": "a", "overwrite": true})
 	}
@@ -65,7 +66,8 @@ func TestSeveralFilesKeepWhatTheyAre(t *testing.T) {
 	check(t, os.Symlink("dir/private", f.path("link")))
 	f.run(t, "multi", edits(one("run.sh", "old", "new"), one("link", "old", "new")))
 	f.holds(t, "dir/private", "new\n")
-	if got := [3]fs.FileMode{mode(t, f.path("run.sh")), mode(t, f.path("dir/private")), mode(t, f.path("link")).Type()}; got != [3]fs.FileMode{0o755, 0o600, fs.ModeSymlink} {
+	if got := [3]fs.FileMode{mode(t, f.path("run.sh")), mode(t, f.path("dir/private")), mode(t,
+		f.path("link")).Type()}; got != [3]fs.FileMode{0o755, 0o600, fs.ModeSymlink} {
 		t.Errorf("modes are %v", got)
 	}
 	f.run(t, "undo", args{})

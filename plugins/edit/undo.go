@@ -36,24 +36,29 @@ func addUndo(p *sdk.Plugin, e *editor) {
 		Name:     "undo",
 		Title:    "Take edits back",
 		Stateful: true,
-		Description: "Takes back the last edits of this session that replace, multi and write made: files hold again what they held before, and a file that an edit created is removed.\n" +
-			"One call of multi is taken back as a whole. All or nothing: a file that was changed otherwise since is refused, with a diff of what was changed.\n" +
+		Description: "Takes back the last edits of this session that replace, multi and write made: files hold again what " +
+			"they held before, and a file that an edit created is removed.\n" +
+			"One call of multi is taken back as a whole. All or nothing: a file that was changed otherwise since is refused, " +
+			"with a diff of what was changed.\n" +
 			"With dry_run=true it lists what can be taken back. An undo cannot be undone; directories that were made stay.\n" +
 			"Edits are kept in the memory of this plugin, at most 64 MiB: they are gone when its process ends.",
 		Hints: sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.No, OpenWorld: sdk.No},
 	})
 }
 
-// targets picks the edits to take back, and gives their files.
+// targets picks the edits to undo, and gives their files.
 func (in undoInput) targets(s *toolCall) (paths []string, err error) {
 	entries, dropped := s.history.of(s.session)
 	if len(entries) == 0 {
 		return nil, &sdk.Error{Name: "NothingToUndo", Message: "no edits of this session are kept" + droppedNote(dropped),
-			Suggestion: "Edits are kept by the plugin's process, for the session that made them. Use version control, or edit the file again."}
+			Suggestion: "Edits are kept by the plugin's process, for the session that made them. Use version control, or " +
+				"edit the file again."}
 	}
 	n := max(in.Count, 1)
 	if n > len(entries) {
-		return nil, &sdk.Error{Name: "NothingToUndo", Message: fmt.Sprintf("only %s of this session can be taken back, not %d%s; nothing was changed", count(len(entries), "edit"), n, droppedNote(dropped)),
+		return nil, &sdk.Error{Name: "NothingToUndo",
+			Message: fmt.Sprintf("only %s of this session can be taken back, not %d%s; nothing was changed", count(len(entries),
+				"edit"), n, droppedNote(dropped)),
 			Suggestion: fmt.Sprintf("Set count to at most %d.", len(entries))}
 	}
 	s.taken = entries[:n]
@@ -77,7 +82,9 @@ func (in undoInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 	back := undoPlan{toolCall: s, files: map[string]*change{}}
 	for _, e := range s.taken {
 		if !slices.Contains(entries, e) {
-			return nil, &sdk.Error{Name: "NothingToUndo", Message: "another call has taken back these edits meanwhile", Suggestion: "Call undo with dry_run=true to see what is left."}
+			return nil, &sdk.Error{Name: "NothingToUndo",
+				Message:    "another call has taken back these edits meanwhile",
+				Suggestion: "Call undo with dry_run=true to see what is left."}
 		}
 		for _, r := range e.files {
 			if err := back.take(r); err != nil {
@@ -100,7 +107,8 @@ func (in undoInput) outcome(changes []*change, taken, left []*entry) *outcome {
 		}
 	}
 	o := &outcome{changes: changes, dry: in.DryRun, output: out, undoes: taken}
-	o.summary = fmt.Sprintf("%s back %s in %s: %s. %s", done(in.DryRun, "Took", "Would take"), count(len(taken), "edit"), count(len(files), "file"), strings.Join(files, ", "), remaining(left))
+	o.summary = fmt.Sprintf("%s back %s in %s: %s. %s", done(in.DryRun, "Took", "Would take"), count(len(taken), "edit"),
+		count(len(files), "file"), strings.Join(files, ", "), remaining(left))
 	if in.DryRun {
 		o.summary += listEntries(append(slices.Clip(taken), left...))
 	}
@@ -114,7 +122,7 @@ func remaining(left []*entry) string {
 	return count(len(left), "older edit") + " can be taken back."
 }
 
-// inOrder lists entries, the last first.
+// listEntries lists entries, the last first.
 func listEntries(entries []*entry) string {
 	var b strings.Builder
 	b.WriteString("\nThe edits that are kept, the last first:")
@@ -134,14 +142,14 @@ func listEntries(entries []*entry) string {
 	return b.String()
 }
 
-// takingBack collects what files are to hold when edits are taken back, the last edit first.
+// An undoPlan collects the changes that undo edits, the last edit first.
 type undoPlan struct {
 	*toolCall
 	files map[string]*change // by real path
 	order []*change
 }
 
-// take takes back what one call did to one file, which must hold what that call left.
+// take undoes what one call did to one file, which must have the content that the call left.
 func (b *undoPlan) take(r record) error {
 	c := b.files[r.real]
 	if c == nil {
@@ -161,14 +169,16 @@ func (b *undoPlan) take(r record) error {
 	return nil
 }
 
-// start makes a change that does nothing yet.
+// start adds a change that does nothing yet.
 func (b *undoPlan) start(r record) (*change, error) {
 	p, err := b.find(r.real)
 	if err != nil {
 		return nil, err
 	}
 	if p.Info == nil || !p.Info.Mode().IsRegular() || p.Real() != r.real {
-		return nil, &sdk.Error{Name: "FileChanged", Message: strconv.Quote(p.Path) + " is not there any more, or something else is in its place; nothing was taken back",
+		return nil, &sdk.Error{Name: "FileChanged",
+			Message: strconv.Quote(p.Path) + " is not there any more, or something else is in its place; nothing was " +
+				"taken back",
 			Suggestion: "To have it again, write it anew."}
 	}
 	before, err := load(p)
@@ -180,12 +190,15 @@ func (b *undoPlan) start(r record) (*change, error) {
 	return c, nil
 }
 
-// changed says that a file was changed by someone else since the edit, and how.
+// changed reports that a file was changed otherwise since the edit, with a diff.
 func (b *undoPlan) changed(c *change, r record) error {
 	out := diffWriter{most: limits{lines: 200, bytes: 20 << 10, lineBytes: 500}, more: "read the file to see it all"}
 	difference{path: c.place.Path, before: c.form.shown(r.after.data), after: c.form.shown(c.after)}.write(&out)
-	e := &sdk.Error{Name: "FileChanged", Message: fmt.Sprintf("%q was changed since the edit that is to be taken back, so nothing was taken back", c.place.Path),
+	e := &sdk.Error{Name: "FileChanged",
+		Message: fmt.Sprintf("%q was changed since the edit that is to be taken back, so nothing was taken back",
+			c.place.Path),
 		Suggestion: "Take the edit back with replace instead. The diff shows what was changed since.",
-		Details:    sdk.Details(map[string]string{"path": c.place.Path, "etag": workspace.Etag(c.after), "etag_after_edit": workspace.Etag(r.after.data)})}
+		Details: sdk.Details(map[string]string{"path": c.place.Path, "etag": workspace.Etag(c.after),
+			"etag_after_edit": workspace.Etag(r.after.data)})}
 	return &refusal{e, out.String()}
 }

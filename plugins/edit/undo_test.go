@@ -32,7 +32,8 @@ func TestUndo(t *testing.T) {
 	shown := f.preview(t, "undo", args{})
 	contains(t, shown, "--- a/d/new", "-more", "+text")
 	list := f.run(t, "undo", args{"dry_run": true}).Content[0].Text
-	contains(t, list, "Would take back 1 edit in 1 file: d/new", "3 older edits can be taken back", "\n1. replace of d/new, 0s ago", "\n2. multi of a, b, c, ", "\n3. write of d/new", "\n4. replace of a", shown)
+	contains(t, list, "Would take back 1 edit in 1 file: d/new", "3 older edits can be taken back",
+		"\n1. replace of d/new, 0s ago", "\n2. multi of a, b, c, ", "\n3. write of d/new", "\n4. replace of a", shown)
 	f.holds(t, "d/new", "more")
 
 	result := f.run(t, "undo", args{})
@@ -46,7 +47,8 @@ func TestUndo(t *testing.T) {
 	f.holds(t, "b", "x\n")
 	f.gone(t, "c")
 	f.gone(t, "d/new")
-	contains(t, result.Content[0].Text, "Took back 2 edits in 4 files", "c (removed)", "d/new (removed)", "+++ /dev/null", "1 older edit can be taken back")
+	contains(t, result.Content[0].Text, "Took back 2 edits in 4 files", "c (removed)", "d/new (removed)", "+++ /dev/null",
+		"1 older edit can be taken back")
 	f.run(t, "undo", args{})
 	f.holds(t, "a", "one\n")
 	if info, err := os.Stat(f.path("a")); err != nil || info.Mode().Perm() != 0o751 {
@@ -58,7 +60,8 @@ func TestUndo(t *testing.T) {
 func TestUndoFailures(t *testing.T) {
 	f := start(t, "a", "one\n", "b", "x\n")
 	f.run(t, "multi", edits(one("a", "one", "two"), one("b", "x", "y"), one("new", "", "text\n")))
-	contains(t, f.fails(t, "NothingToUndo", "undo", args{"count": 2}).Message, "only 1 edit of this session can be taken back, not 2")
+	contains(t, f.fails(t, "NothingToUndo", "undo", args{"count": 2}).Message,
+		"only 1 edit of this session can be taken back, not 2")
 
 	f.put(t, "b", "theirs\ny\n")
 	result := f.RunIn(t, f.dir, "undo", "{}")
@@ -92,7 +95,8 @@ func TestUndoStopsAtOthersChanges(t *testing.T) {
 
 func (f *fixture) inSession(t *testing.T, session, tool string, a args) *sdk.Result {
 	t.Helper()
-	result, err := f.Call(t.Context(), &sdk.Request{CallID: session, RunID: rand.Text(), SessionID: session, Tool: tool, Arguments: a.json(), Workdir: f.dir, Attempt: 1})
+	result, err := f.Call(t.Context(), &sdk.Request{CallID: session, RunID: rand.Text(), SessionID: session, Tool: tool,
+		Arguments: a.json(), Workdir: f.dir, Attempt: 1})
 	check(t, err)
 	return result
 }
@@ -102,7 +106,8 @@ func TestSessionsAreApart(t *testing.T) {
 	f.inSession(t, "first", "replace", args{"path": "a", "old_string": "1", "new_string": "2"})
 	f.inSession(t, "second", "replace", args{"path": "b", "old_string": "1", "new_string": "2"})
 	contains(t, f.inSession(t, "first", "diff", args{}).Content[0].Text, "b/a")
-	shown, err := f.Preview(t.Context(), &sdk.Request{CallID: "1", SessionID: "second", Tool: "undo", Arguments: args{}.json(), Workdir: f.dir})
+	shown, err := f.Preview(t.Context(), &sdk.Request{CallID: "1", SessionID: "second", Tool: "undo",
+		Arguments: args{}.json(), Workdir: f.dir})
 	check(t, err)
 	contains(t, shown.Content[0].Text, "--- a/b")
 	if r := f.inSession(t, "first", "undo", args{"count": 2}); r.Error == nil || r.Error.Name != "NothingToUndo" {
@@ -123,11 +128,13 @@ func TestSessionDiff(t *testing.T) {
 	f.run(t, "replace", args{"path": "same", "old_string": "x", "new_string": "y"})
 	f.run(t, "replace", args{"path": "same", "old_string": "y", "new_string": "x"})
 	result := f.run(t, "diff", args{})
-	want := "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n-1\n+one\n 2\n-3\n+three\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-x\n+y\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+text"
+	want := "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n-1\n+one\n 2\n-3\n+three\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-x\n+y\n--- " +
+		"/dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+text"
 	if diff := cmp.Diff(want, result.Content[0].Text); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	out := diffOutput{Files: []diffFile{{"a", false, true}, {"b", false, true}, {"new", true, true}, {"same", false, false}}, Warnings: []string{}}
+	out := diffOutput{Files: []diffFile{{"a", false, true}, {"b", false, true}, {"new", true, true}, {"same", false,
+		false}}, Warnings: []string{}}
 	if diff := cmp.Diff(out, structured[diffOutput](t, result)); diff != "" {
 		t.Errorf("structured (-want +got):\n%s", diff)
 	}
@@ -150,7 +157,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	place, err := start(t).toolCall(t).find("f")
 	check(t, err)
 	add := func(session string, before, after int) bool {
-		return h.add(session, "t", []*change{{place: place, before: &snapshot{data: []byte(strings.Repeat("b", before))}, after: []byte(strings.Repeat("a", after))}})
+		return h.add(session, "t", []*change{{place: place, before: &snapshot{data: []byte(strings.Repeat("b", before))},
+			after: []byte(strings.Repeat("a", after))}})
 	}
 	for i := range 50 {
 		if !add("s", 100+i, 200+i) {
@@ -174,13 +182,15 @@ func TestHistoryIsBounded(t *testing.T) {
 	contains(t, droppedNote(51), "older ones, 51 of them, were dropped")
 }
 
-// Where a file went, or what came in its place, is neither shown nor changed, and the diff does not say that all is well.
+// Where a file went, or what came in its place, is neither shown nor changed, and the diff does not say that all is
+// well.
 func TestFilesThatAreGone(t *testing.T) {
 	tests := map[string]struct {
 		change     func(t *testing.T, f *fixture)
 		undo, diff string
 	}{
-		"removed": {func(t *testing.T, f *fixture) { check(t, os.Remove(f.path("d/a"))) }, "FileChanged", "Note: d/a was changed or removed"},
+		"removed": {func(t *testing.T, f *fixture) { check(t, os.Remove(f.path("d/a"))) }, "FileChanged",
+			"Note: d/a was changed or removed"},
 		"a directory": {func(t *testing.T, f *fixture) {
 			check(t, os.Remove(f.path("d/a")))
 			f.put(t, "d/a/x", "")
@@ -189,7 +199,8 @@ func TestFilesThatAreGone(t *testing.T) {
 			check(t, os.RemoveAll(f.path("d")))
 			f.put(t, "d", "")
 		}, "NotADirectory", "Note: d/a: \"d\" is a file"},
-		"read-only": {func(t *testing.T, f *fixture) { check(t, os.Chmod(f.path("d/a"), 0o444)) }, "PermissionDenied", "--- a/d/a"},
+		"read-only": {func(t *testing.T, f *fixture) { check(t, os.Chmod(f.path("d/a"), 0o444)) }, "PermissionDenied",
+			"--- a/d/a"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +222,8 @@ func TestHistoryKeepsContentsOnce(t *testing.T) {
 	place, err := start(t).toolCall(t).find("f")
 	check(t, err)
 	for i := range 3 {
-		h.add("s", "t", []*change{{place: place, before: &snapshot{data: fmt.Appendf(nil, "%04d", i)}, after: fmt.Appendf(nil, "%04d", i+1)}})
+		h.add("s", "t", []*change{{place: place, before: &snapshot{data: fmt.Appendf(nil, "%04d", i)},
+			after: fmt.Appendf(nil, "%04d", i+1)}})
 	}
 	if h.bytes != 16 || len(h.contents) != 4 {
 		t.Errorf("%d contents of %d bytes", len(h.contents), h.bytes)

@@ -29,7 +29,8 @@ type writeOutput struct {
 	Etag    string `json:"etag"`  // likewise
 }
 
-const writeOutputSchema = `{"type":"object","properties":{"path":{"type":"string"},"created":{"type":"boolean"},"changed":{"type":"boolean"},"bytes":{"type":"integer"},"etag":{"type":"string"}}}`
+const writeOutputSchema = `{"type":"object","properties":{"path":{"type":"string"},"created":{"type":"boolean"},` +
+	`"changed":{"type":"boolean"},"bytes":{"type":"integer"},"etag":{"type":"string"}}}`
 
 func addWrite(p *sdk.Plugin, e *editor) {
 	addEdit[writeInput](p, e, sdk.Tool{
@@ -37,8 +38,10 @@ func addWrite(p *sdk.Plugin, e *editor) {
 		Title: "Write a file",
 		Description: "Creates a file, or with overwrite=true replaces all that an existing one holds.\n" +
 			"To change a part of a file use replace: it is shorter, and cannot lose the rest.\n" +
-			"A file that is overwritten keeps its mode, its encoding with the byte order mark, its line endings if all are CRLF, and a newline at its end. undo brings back what it held.\n" +
-			"Gives the bytes, the new etag, and a diff when a file was overwritten. Files that hold secrets, such as .env, are refused.",
+			"A file that is overwritten keeps its mode, its encoding with the byte order mark, its line endings if all are " +
+			"CRLF, and a newline at its end. undo brings back what it held.\n" +
+			"Gives the bytes, the new etag, and a diff when a file was overwritten. Files that hold secrets, such as .env, " +
+			"are refused.",
 		Hints:        sdk.Hints{ReadOnly: sdk.No, Destructive: sdk.Yes, Idempotent: sdk.Yes, OpenWorld: sdk.No},
 		OutputSchema: []byte(writeOutputSchema),
 	})
@@ -79,8 +82,8 @@ func (in writeInput) plan(_ context.Context, s *toolCall) (*outcome, error) {
 	return in.overwrite(p, before, s.settings.legacy)
 }
 
-// meant refuses content that most likely was not meant to be in the file as it is: with a line for code that was left out,
-// or all in the fence of a code block. Before is nil for a new file.
+// checkContent refuses content that was most likely not meant literally: with a placeholder for code that was left
+// out, or all in the fence of a code block. Before is nil for a new file.
 func (s settings) checkContent(path string, before []byte, content string) error {
 	if s.strictness == match.Exact || len(content) > maxJudged || len(before) > maxJudged {
 		return nil
@@ -105,12 +108,13 @@ func (in writeInput) create(p *workspace.Place) (*outcome, error) {
 		summary: fmt.Sprintf("Created %s, %s. [etag %s]", pathText(p.Path), count(out.Bytes, "byte"), out.Etag)}, nil
 }
 
-// checkParent refuses a new file in a directory that is missing too, unless that is to be made.
+// checkParent refuses a new file in a missing directory, unless create is set.
 func checkParent(p *workspace.Place, create bool) error {
 	if p.Missing == "" || create {
 		return nil
 	}
-	return &sdk.Error{Name: "ParentNotFound", Message: fmt.Sprintf("the directory %q does not exist; nothing was written", p.Missing),
+	return &sdk.Error{Name: "ParentNotFound",
+		Message:    fmt.Sprintf("the directory %q does not exist; nothing was written", p.Missing),
 		Suggestion: strings.TrimSpace("Check the path, or set create_dirs=true to make it. " + p.DidYouMean())}
 }
 
@@ -125,7 +129,8 @@ func (in writeInput) overwrite(p *workspace.Place, before *snapshot, legacy *for
 	c := &change{place: p, before: before, after: k.data, form: k.form}
 	out := writeOutput{Path: p.Path, Changed: c.changes(), Bytes: len(c.after), Etag: c.etag()}
 	o := &outcome{changes: []*change{c}, notes: c.sideEffects(), output: out}
-	o.summary = fmt.Sprintf("Overwrote %s: %s, before %d.%s [etag %s]", pathText(p.Path), count(out.Bytes, "byte"), len(before.data), k.did(), out.Etag)
+	o.summary = fmt.Sprintf("Overwrote %s: %s, before %d.%s [etag %s]", pathText(p.Path), count(out.Bytes, "byte"),
+		len(before.data), k.did(), out.Etag)
 	if !out.Changed {
 		o.summary = fmt.Sprintf("%s holds exactly this already; nothing was written. [etag %s]", pathText(p.Path), out.Etag)
 	}
@@ -136,12 +141,12 @@ func (in writeInput) overwrite(p *workspace.Place, before *snapshot, legacy *for
 type kept struct {
 	data []byte
 	form form
-	what []string // of the form, that the content did not have itself
-	lost bool     // the file was in no form that could be kept
+	what []string // what was kept of the file's form
+	lost bool     // the file was no text, or in no encoding that could be kept
 }
 
-// keepForm gives content the encoding, the byte order mark, the CRLF line endings and the last newline of what was before.
-// Models do not see those when they read, so content without them does not mean that they shall go.
+// keepForm gives content the encoding, the byte order mark, the CRLF line endings and the last newline of what was
+// before. Models do not see those when they read, so content without them does not mean that they are to be removed.
 func keepForm(path, content string, before []byte, legacy *form) (*kept, error) {
 	k := &kept{form: formOf(before, legacy)}
 	old, err := k.form.decode(path, before)
@@ -150,7 +155,8 @@ func keepForm(path, content string, before []byte, legacy *form) (*kept, error) 
 		k.form, old = plainForm, nil
 	}
 	text := []byte(content)
-	if n := bytes.Count(old, crlf); n > 0 && n == bytes.Count(old, lf) && bytes.Contains(text, lf) && !bytes.Contains(text, crlf) {
+	if n := bytes.Count(old, crlf); n > 0 && n == bytes.Count(old, lf) && bytes.Contains(text, lf) &&
+		!bytes.Contains(text, crlf) {
 		text = bytes.ReplaceAll(text, lf, crlf)
 		k.what = append(k.what, "its CRLF line endings")
 	}

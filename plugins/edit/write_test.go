@@ -24,20 +24,30 @@ func TestWrite(t *testing.T) {
 		{"over an empty file", "", "new\n", "new\n", "Overwrote dir/file: 4 bytes, before 0.", true},
 		{"empty over a file", "old\n", "", "", "Overwrote dir/file: 0 bytes, before 4.", true},
 		{"the same again", "a\n", "a\n", "a\n", "dir/file holds exactly this already; nothing was written.", false},
-		{"over a binary file", "a\x00b", "text\n", "text\n", "Overwrote dir/file: 5 bytes, before 3. It was not UTF-8 text before, and is now.", true},
-		{"over other text than UTF-8", "gr\xFCn\n", "grün\n", "grün\n", "Overwrote dir/file: 6 bytes, before 5. It was not UTF-8 text before, and is now.", true},
-		{"over broken utf-16", "\xFF\xFE\x00\xD8", "a", "a", "Overwrote dir/file: 1 byte, before 4. It was not UTF-8 text before, and is now.", true},
-		{"crlf is kept", "a\r\nb\r\n", "1\n2\n", "1\r\n2\r\n", "Overwrote dir/file: 6 bytes, before 6. Kept its CRLF line endings.", true},
-		{"crlf is kept, no change", "a\r\nb\r\n", "a\nb\n", "a\r\nb\r\n", "dir/file holds exactly this already; nothing was written.", false},
+		{"over a binary file", "a\x00b", "text\n", "text\n",
+			"Overwrote dir/file: 5 bytes, before 3. It was not UTF-8 text before, and is now.", true},
+		{"over other text than UTF-8", "gr\xFCn\n", "grün\n", "grün\n",
+			"Overwrote dir/file: 6 bytes, before 5. It was not UTF-8 text before, and is now.", true},
+		{"over broken utf-16", "\xFF\xFE\x00\xD8", "a", "a",
+			"Overwrote dir/file: 1 byte, before 4. It was not UTF-8 text before, and is now.", true},
+		{"crlf is kept", "a\r\nb\r\n", "1\n2\n", "1\r\n2\r\n",
+			"Overwrote dir/file: 6 bytes, before 6. Kept its CRLF line endings.", true},
+		{"crlf is kept, no change", "a\r\nb\r\n", "a\nb\n", "a\r\nb\r\n",
+			"dir/file holds exactly this already; nothing was written.", false},
 		{"own crlf", "a\r\nb\r\n", "1\r\n2\n", "1\r\n2\n", "Overwrote dir/file: 5 bytes, before 6.", true},
 		{"mixed endings are not kept", "a\r\nb\n", "1\n2\n", "1\n2\n", "Overwrote dir/file: 4 bytes, before 5.", true},
-		{"mark is kept", mark + "a\n", "1\n", mark + "1\n", "Overwrote dir/file: 5 bytes, before 5. Kept its UTF-8 byte order mark.", true},
+		{"mark is kept", mark + "a\n", "1\n", mark + "1\n",
+			"Overwrote dir/file: 5 bytes, before 5. Kept its UTF-8 byte order mark.", true},
 		{"own mark", mark + "a\n", mark + "1\n", mark + "1\n", "Overwrote dir/file: 5 bytes, before 5.", true},
-		{"newline at the end is kept", "a\n", "1", "1\n", "Overwrote dir/file: 2 bytes, before 2. Kept the newline at its end.", true},
-		{"newline at the end is kept, crlf", "a\r\n", "1", "1\r\n", "Overwrote dir/file: 3 bytes, before 3. Kept the newline at its end.", true},
+		{"newline at the end is kept", "a\n", "1", "1\n",
+			"Overwrote dir/file: 2 bytes, before 2. Kept the newline at its end.", true},
+		{"newline at the end is kept, crlf", "a\r\n", "1", "1\r\n",
+			"Overwrote dir/file: 3 bytes, before 3. Kept the newline at its end.", true},
 		{"newline at the end, where none was", "a", "1\n", "1\n", "Overwrote dir/file: 2 bytes, before 1.", true},
-		{"utf-16 is kept", "\xFF\xFEa\x00\n\x00", "ü\n", "\xFF\xFE\xFC\x00\n\x00", "Overwrote dir/file: 6 bytes, before 6. Kept its encoding, UTF-16LE with a byte order mark.", true},
-		{"mark and crlf", mark + "a\r\n", "1\n", mark + "1\r\n", "Overwrote dir/file: 6 bytes, before 6. Kept its CRLF line endings and its UTF-8 byte order mark.", true},
+		{"utf-16 is kept", "\xFF\xFEa\x00\n\x00", "ü\n", "\xFF\xFE\xFC\x00\n\x00",
+			"Overwrote dir/file: 6 bytes, before 6. Kept its encoding, UTF-16LE with a byte order mark.", true},
+		{"mark and crlf", mark + "a\r\n", "1\n", mark + "1\r\n",
+			"Overwrote dir/file: 6 bytes, before 6. Kept its CRLF line endings and its UTF-8 byte order mark.", true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -49,7 +59,8 @@ func TestWrite(t *testing.T) {
 			shown := f.preview(t, "write", a)
 			result := f.run(t, "write", a)
 			f.holds(t, "dir/file", test.want)
-			want := writeOutput{Path: "dir/file", Created: test.before == "-", Changed: test.changed, Bytes: len(test.want), Etag: workspace.Etag([]byte(test.want))}
+			want := writeOutput{Path: "dir/file", Created: test.before == "-", Changed: test.changed, Bytes: len(test.want),
+				Etag: workspace.Etag([]byte(test.want))}
 			if diff := cmp.Diff(want, structured[writeOutput](t, result)); diff != "" {
 				t.Errorf("structured (-want +got):\n%s", diff)
 			}
@@ -91,8 +102,10 @@ func TestWriteFailures(t *testing.T) {
 		{"exists, with the same content", args{"path": "file", "content": "text"}, "FileExists", "exists already"},
 		{"no parent", args{"path": "a/b/c", "content": "x"}, "ParentNotFound", `the directory "a" does not exist`},
 		{"read-only", args{"path": "readonly", "content": "x", "overwrite": true}, "PermissionDenied", "read-only"},
-		{"large", args{"path": "large", "content": "x", "overwrite": true}, "FileTooLarge", "at most 10485760 bytes can be edited"},
-		{"parent is a file", args{"path": "file/x", "content": "x", "create_dirs": true}, "NotADirectory", `"file" is a file`},
+		{"large", args{"path": "large", "content": "x", "overwrite": true}, "FileTooLarge",
+			"at most 10485760 bytes can be edited"},
+		{"parent is a file", args{"path": "file/x", "content": "x", "create_dirs": true}, "NotADirectory",
+			`"file" is a file`},
 		{"outside", args{"path": "../x/y", "content": "x", "create_dirs": true}, "PathOutsideWorkspace", "outside"},
 		{"long name", args{"path": strings.Repeat("x", 300), "content": "x"}, "InvalidPath", "file name too long"},
 	}
@@ -136,14 +149,18 @@ func TestWriteRefusesWhatIsNotMeant(t *testing.T) {
 	f.fails(t, "EditRefused", "write", args{"path": "b.go", "content": "```go\n" + code + "```\n"})
 	f.fails(t, "EditRefused", "write", args{"path": "b.md", "content": "```markdown\n# Title\n\nText.\n```\n"})
 	f.fails(t, "EditRefused", "multi", edits(one("b.go", "", "```go\n"+code+"```\n")))
-	f.fails(t, "EditRefused", "multi", edits(one("a.go", "\trun()\n", "\trun(1)\n"), one("a.go", "func two() {\n\tstop()\n}\n", "func two() {\n\t// ...\n}\n")))
-	f.fails(t, "AlreadyApplied", "multi", edits(one("a.go", "\trun()\n", "\trun()\n\tlog(x)\n"), one("a.go", "\trun()\n", "\trun()\n\tlog(x)\n")))
+	f.fails(t, "EditRefused", "multi", edits(one("a.go", "\trun()\n", "\trun(1)\n"), one("a.go",
+		"func two() {\n\tstop()\n}\n", "func two() {\n\t// ...\n}\n")))
+	f.fails(t, "AlreadyApplied", "multi", edits(one("a.go", "\trun()\n", "\trun()\n\tlog(x)\n"), one("a.go", "\trun()\n",
+		"\trun()\n\tlog(x)\n")))
 	f.holds(t, "a.go", code)
 
 	f.run(t, "write", args{"path": "c.md", "content": "```sh\nmake\n```\n"})
 	f.run(t, "write", args{"path": "c.pyi", "content": "class A:\n    def f(self) -> int:\n        ...\n"})
-	f.run(t, "write", args{"path": "a.go", "content": code + "\n// Three...\nfunc three(all ...int) {}\n", "overwrite": true})
-	f.run(t, "multi", edits(one("a.go", "\trun()\n", "\trun()\n\tlog(x)\n"), one("a.go", "\tstop()\n", "\tlog(x)\n\tstop()\n")))
+	f.run(t, "write", args{"path": "a.go", "content": code + "\n// Three...\nfunc three(all ...int) {}\n",
+		"overwrite": true})
+	f.run(t, "multi", edits(one("a.go", "\trun()\n", "\trun()\n\tlog(x)\n"), one("a.go", "\tstop()\n",
+		"\tlog(x)\n\tstop()\n")))
 }
 
 func TestLineBreaksThatNewStringLost(t *testing.T) {

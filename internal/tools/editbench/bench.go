@@ -1,5 +1,5 @@
-// Package editbench makes edits as models ask for them: a true change to a real file, and then the noise that models put
-// into what they quote. It knows what a careful person would make of each, and judges what an editor makes of it.
+// Package editbench makes edits as models ask for them: a true change to a real file, and then the noise that models
+// put into what they quote. It knows what a careful person would make of each, and judges what an editor makes of it.
 //
 // It knows no editor: the tests of plugins/edit run it against that plugin, over the wire. The same seed gives the same
 // cases on the same files.
@@ -98,7 +98,8 @@ func (r recipe) cases(m *maker, count int) ([]Case, error) {
 	if len(out) == count {
 		return out, nil
 	}
-	return nil, fmt.Errorf("editbench: the files give %d cases of %s, not %d; add files or ask for fewer", len(out), r.name, count)
+	return nil, fmt.Errorf("editbench: the files give %d cases of %s, not %d; add files or ask for fewer", len(out),
+		r.name, count)
 }
 
 // A maker throws the dice for a category.
@@ -175,7 +176,8 @@ func edits(name string, lo, hi int, noise func(d *draft) bool) recipe {
 	}}
 }
 
-// after makes the noise of a plan and what spoils its text then. With inner the plan leaves the first and last line alone.
+// after makes the noise of a plan and what spoils its text then. With inner the plan leaves the first and last line
+// alone.
 func after(inner bool, noise func(d *draft) bool) func(d *draft) bool {
 	return func(d *draft) bool { return d.plan(inner) && noise(d) }
 }
@@ -235,4 +237,5 @@ var recipes = []recipe{
 }
 
 // families are the categories of faults that use has shown. Each must hold by itself.
-var families = strings.Fields("blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys number_absent breaks_lost placeholders fences inserted_twice stale_line meant")
+var families = strings.Fields("blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys " +
+	"number_absent breaks_lost placeholders fences inserted_twice stale_line meant")

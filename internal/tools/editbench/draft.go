@@ -17,7 +17,8 @@ const (
 	extra // a line that the model quotes and the file does not have
 )
 
-// A cell is a line of the window that an edit is about: as the file has it, and as the model writes it before and after.
+// A cell is a line of the window that an edit is about: as the file has it, and as the model writes it before and
+// after.
 type cell struct {
 	kind     kind
 	at       int    // the line of the file, from 0; -1 for none

@@ -1,7 +1,7 @@
 package editbench
 
-// Around is the part of Data that the edit is about, and Untouched are the lines of Want there that it leaves alone; for
-// the tests of the truths.
+// Around is the part of Data that the edit is about, and Untouched are the lines of Want there that it leaves alone;
+// for the tests of the truths.
 func (c *Case) Around() (start, end int) { return c.start, c.end }
 
 // Untouched gives those lines with their endings, and whether the case tells them at all.

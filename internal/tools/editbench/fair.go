@@ -14,8 +14,8 @@ func (d *draft) fair(c *Case) bool {
 	return d.onePlace(c) && d.oneReading() && d.oneFit() && (!d.local || d.noRival())
 }
 
-// onePlace makes sure that neither what the file has there nor what the model quotes is somewhere else as well, and that
-// the result is not in the file already.
+// onePlace makes sure that neither what the file has there nor what the model quotes is somewhere else as well, and
+// that the result is not in the file already.
 func (d *draft) onePlace(c *Case) bool {
 	if !c.onlyHere() || !d.literal && strings.Contains(string(c.Data), c.Old) {
 		return false
@@ -33,10 +33,12 @@ func (d *draft) onePlace(c *Case) bool {
 		return false
 	}
 	after := squash(c.New)
-	return after == "" || strings.Contains(quoted, after) || strings.Contains(here, after) || !strings.Contains(whole, after)
+	return after == "" || strings.Contains(quoted, after) || strings.Contains(here, after) || !strings.Contains(whole,
+		after)
 }
 
-// onlyHere makes sure that old_string, if it is in the file to the byte or but for line endings, is so at the place only.
+// onlyHere makes sure that old_string, if it is in the file to the byte or but for line endings, is so at the place
+// only.
 func (c *Case) onlyHere() bool {
 	data, old := endings(string(c.Data)), endings(c.Old)
 	at := strings.Index(data, old)
@@ -76,8 +78,8 @@ func (d *draft) oneReading() bool {
 	return ok && slices.Equal(way, pairs)
 }
 
-// onlyWay gives the longest common subsequence of two texts, as pairs of lines. It is not the only one when another comes
-// out from behind, or of the texts the other way round.
+// onlyWay gives the longest common subsequence of two texts, as pairs of lines. It is not the only one when another
+// comes out from behind, or of the texts the other way round.
 func onlyWay(a, b []string) ([][2]int, bool) {
 	way := common(a, b)
 	turned := func(pairs [][2]int) [][2]int {
@@ -147,8 +149,8 @@ func common(a, b []string) [][2]int {
 	return out
 }
 
-// noRival makes sure that no other place of the file has nearly as many of the quoted lines, and that lines which are not
-// quoted as they stand here are nowhere else as they are quoted.
+// noRival makes sure that no other place of the file has nearly as many of the quoted lines, and that lines which are
+// not quoted as they stand here are nowhere else as they are quoted.
 func (d *draft) noRival() bool {
 	all := d.fileKeys()
 	votes, mine, here := map[int]int{}, 0, map[string]bool{}
@@ -178,7 +180,8 @@ func (d *draft) noRival() bool {
 	return most(votes) <= min(mine-3, mine*6/10)
 }
 
-// vote counts the places outside the window where a quoted line stands, for the place that the quotation would begin at.
+// vote counts the places outside the window where a quoted line stands, for the place that the quotation would begin
+// at.
 func (d *draft) vote(votes map[int]int, places []int, row int) {
 	for _, at := range places {
 		if at < d.from || at >= d.from+d.count {

@@ -14,11 +14,12 @@ import (
 	"github.com/toolhost/toolhost/internal/tools/editbench"
 )
 
-var categories = strings.Fields(`exact replace_all delete_fuzzy trim_blank trailing_ws tabs_spaces indent_shift crlf
-	collapsed_spaces comments_dropped comments_changed unicode_punct unicode_nf typos typos_ctx line_altered line_missing wrapped
-	line_extra blank_lines escape lineno_prefix format_drift rewrap partial_line eof cjk mixed_noise neardup_unique
-	ambiguous_exact ambiguous_fuzzy absent absent_hard already_applied neardup_ambig sibling_absent guards
-	blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys number_absent breaks_lost placeholders fences inserted_twice stale_line meant`)
+var categories = strings.Fields(`exact replace_all delete_fuzzy trim_blank trailing_ws tabs_spaces indent_shift crlf collapsed_spaces
+	comments_dropped comments_changed unicode_punct unicode_nf typos typos_ctx line_altered line_missing wrapped
+	line_extra blank_lines escape lineno_prefix format_drift rewrap partial_line eof cjk mixed_noise
+	neardup_unique ambiguous_exact ambiguous_fuzzy absent absent_hard already_applied neardup_ambig sibling_absent
+	guards blank_eaten blank_doubled twins_typos prefixes escapes_mixed number_keys number_absent breaks_lost
+	placeholders fences inserted_twice stale_line meant`)
 
 func generate(t testing.TB, o editbench.Options) []editbench.Case {
 	t.Helper()

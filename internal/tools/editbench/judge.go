@@ -21,7 +21,8 @@ const (
 	Harmful                   // by the letter it is what was asked for, and yet nobody would have wanted it
 )
 
-var verdicts = [...]string{"correct", "sloppy", "refused", "wrong place", "wrong white space", "wrong text", "wrong to edit", "harmful by the letter"}
+var verdicts = [...]string{"correct", "sloppy", "refused", "wrong place", "wrong white space", "wrong text",
+	"wrong to edit", "harmful by the letter"}
 
 func (v Verdict) String() string { return verdicts[v] }
 
@@ -72,8 +73,8 @@ func (c *Case) around(got []byte) bool {
 // bare is a text without white space.
 func bare(text []byte) string { return strings.Join(strings.Fields(string(text)), "") }
 
-// sloppy says whether the edit's own lines are all there, to the byte and in order, and all others are the file's or the
-// model's, with the file's indentation and line endings.
+// sloppy says whether the edit's own lines are all there, to the byte and in order, and all others are the file's or
+// the model's, with the file's indentation and line endings.
 func (c *Case) sloppy(got []byte) bool {
 	if c.after == nil {
 		return false

@@ -78,7 +78,10 @@ func (d *draft) drift() bool {
 
 // clearMiddles says whether what the edit writes into lines of the file has nothing that formatters argue about.
 func (d *draft) clearMiddles() bool {
-	return !slices.ContainsFunc(d.cells, func(c cell) bool { return strings.ContainsAny(d.middle(&c), " \t,;'\"()=<>!&|") })
+	return !slices.ContainsFunc(d.cells, func(c cell) bool {
+		return strings.ContainsAny(d.middle(&c),
+			" \t,;'\"()=<>!&|")
+	})
 }
 
 func tight(text string) string {
@@ -198,7 +201,10 @@ func (d *draft) fenced() bool {
 func (d *draft) quotation() bool {
 	d.note("quotation")
 	mark := one(d.Rand, []string{"> ", ">"})
-	if mark == ">" && !slices.ContainsFunc(d.cells, func(c cell) bool { return c.hasOld() && c.old != "" && c.old[0] != ' ' }) {
+	if mark == ">" && !slices.ContainsFunc(d.cells, func(c cell) bool {
+		return c.hasOld() && c.old != "" &&
+			c.old[0] != ' '
+	}) {
 		return false // the blank may be the mark's or the text's
 	}
 	return d.each(func(s string) string { return mark + s })
@@ -224,7 +230,10 @@ func (d *draft) columns() bool {
 // entities is escaped for HTML, as it must not be. The file has no entities of its own.
 func (d *draft) entities() bool {
 	d.note("entities")
-	if slices.ContainsFunc(d.lines, func(l line) bool { return strings.Contains(l.text, "&") && html.UnescapeString(l.text) != l.text }) {
+	if slices.ContainsFunc(d.lines, func(l line) bool {
+		return strings.Contains(l.text, "&") &&
+			html.UnescapeString(l.text) != l.text
+	}) {
 		return false
 	}
 	return d.each(html.EscapeString)

@@ -23,7 +23,8 @@ func (d *draft) each(f func(string) string) bool {
 // outerBlanks puts blank lines around old_string, and around new_string as well or not. The file must have none there.
 func (d *draft) outerBlanks() bool {
 	d.note("blank lines around")
-	if d.from == 0 || d.from+d.count >= len(d.lines) || blank(d.lines[d.from-1].text) || blank(d.lines[d.from+d.count].text) {
+	if d.from == 0 || d.from+d.count >= len(d.lines) || blank(d.lines[d.from-1].text) ||
+		blank(d.lines[d.from+d.count].text) {
 		return false
 	}
 	lead, trail := d.IntN(2), d.IntN(3)

@@ -9,8 +9,8 @@ import (
 
 // Noise in characters that look alike.
 
-// swapped applies a map of characters to all that the model writes. What the edit itself puts in must not be affected, as
-// nobody could say in whose characters it belongs.
+// swapped applies a map of characters to all that the model writes. What the edit itself puts in must not be
+// affected, as nobody could say in whose characters it belongs.
 func (d *draft) swapped(f func(string) string) bool {
 	for i := range d.cells {
 		c := &d.cells[i]
@@ -89,7 +89,8 @@ func curly(text string) string {
 	return strings.ReplaceAll(b.String(), " - ", " – ")
 }
 
-var plain = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "’", "'", "‘", "'", "–", "-", "—", "-", "\u00a0", " ", "…", "...")
+var plain = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "’", "'", "‘", "'", "–", "-", "—", "-",
+	"\u00a0", " ", "…", "...")
 
 // printed gives the file, or the model, curly quotes and long dashes.
 func (d *draft) printed() bool {
@@ -138,9 +139,12 @@ func (d *draft) composed() bool {
 func widthless(s string) string { return strings.Replace(s, " ", " \u200b", 2) }
 
 var sayings = []string{
-	"설정을 읽어서 기본 값을 채운다", "연결이 끊기면 다시 시도한다.", "이 함수는 오류를 돌려주지 않는다", "빈 목록은 그대로 둔다",
-	"ファイルを開いて、中身を調べる。", "ここでは「上限」を超えない。", "データが空なら、何もしない。", "次の行まで読み飛ばす",
-	"检查参数是否正确，否则返回错误。", "这里不需要加锁（只读）。", "缓存已满：删除最旧的条目！", "先处理前缀，再处理后缀。",
+	"설정을 읽어서 기본 값을 채운다", "연결이 끊기면 다시 시도한다.",
+	"이 함수는 오류를 돌려주지 않는다", "빈 목록은 그대로 둔다",
+	"ファイルを開いて、中身を調べる。", "ここでは「上限」を超えない。",
+	"データが空なら、何もしない。", "次の行まで読み飛ばす",
+	"检查参数是否正确，否则返回错误。", "这里不需要加锁（只读）。",
+	"缓存已满：删除最旧的条目！", "先处理前缀，再处理后缀。",
 }
 
 // spoken puts comments in Korean, Japanese and Chinese into a file that has none.
@@ -156,7 +160,8 @@ func (d *draft) spoken() bool {
 	from := d.from
 	for i, l := range d.lines {
 		if (i-d.from)%5 == 3 && i > d.from && i < d.from+d.count {
-			own = append(own, line{indentOf(l.text) + d.src.lang.comment + " " + one(d.Rand, sayings) + one(d.Rand, []string{"", " 2", " 7"}), "\n"})
+			own = append(own, line{indentOf(l.text) + d.src.lang.comment + " " + one(d.Rand, sayings) + one(d.Rand,
+				[]string{"", " 2", " 7"}), "\n"})
 			d.count++
 		}
 		own = append(own, l)

@@ -228,7 +228,8 @@ func (m *maker) senseless() (Case, bool) {
 
 // omitted is what lazy models write.
 func omitted(d *draft) string {
-	mark := one(d.Rand, []string{"... existing code ...", "... rest of the code ...", "rest of the function unchanged ...", "... (unchanged) ..."})
+	mark := one(d.Rand, []string{"... existing code ...", "... rest of the code ...",
+		"rest of the function unchanged ...", "... (unchanged) ..."})
 	comment := d.src.lang.comment
 	if comment == "" {
 		comment = "//"

@@ -41,7 +41,8 @@ func (d *draft) besides() (c *cell, gap int, ok bool) {
 		}
 		w := one(d.Rand, found)
 		lone := func(at int) bool {
-			return at > len(indentOf(text)) && at < len(text)-1 && text[at] == ' ' && text[at-1] != ' ' && text[at+1] != ' ' && text[at-1] != '\t' && text[at+1] != '\t'
+			return at > len(indentOf(text)) && at < len(text)-1 && text[at] == ' ' && text[at-1] != ' ' && text[at+1] != ' ' &&
+				text[at-1] != '\t' && text[at+1] != '\t'
 		}
 		gap := w[0] - 1
 		if !lone(gap) || lone(w[1]) && d.yes(2) {
@@ -74,7 +75,8 @@ func (d *draft) blankMore() bool {
 func (d *draft) blankLess() bool {
 	d.note("a blank too few beside the change")
 	c, gap, ok := d.besides()
-	if !ok || letters(c.old[gap-1:gap]) > 0 && letters(c.old[gap+1:gap+2]) > 0 || c.old[gap-1] == '_' || c.old[gap+1] == '_' || c.old[gap-1] >= utf8.RuneSelf || c.old[gap+1] >= utf8.RuneSelf {
+	if !ok || letters(c.old[gap-1:gap]) > 0 && letters(c.old[gap+1:gap+2]) > 0 || c.old[gap-1] == '_' ||
+		c.old[gap+1] == '_' || c.old[gap-1] >= utf8.RuneSelf || c.old[gap+1] >= utf8.RuneSelf {
 		return false // words would be written as one
 	}
 	c.old = c.old[:gap] + c.old[gap+1:]
@@ -99,7 +101,8 @@ func (d *draft) misspeltTwins() (Case, bool) {
 }
 
 // prefixes are how tools and agents number the lines that they show; %d is the number, P the file.
-var prefixes = []string{"%6d\t", "%d\t", "%6d→", "%d→", "%d:", "%d: ", "%5d|", "%d|", "%4d | ", "P:%d:", "P:%d: ", "L%d:", "L%d: ", "[%d] ", "[%d]", "%d→\t"}
+var prefixes = []string{"%6d\t", "%d\t", "%6d→", "%d→", "%d:", "%d: ", "%5d|", "%d|", "%4d | ", "P:%d:", "P:%d: ",
+	"L%d:", "L%d: ", "[%d] ", "[%d]", "%d→\t"}
 
 // prefixed has one of these before each line. On blank lines, editors and models trim what is behind it.
 func (d *draft) prefixed() bool {
@@ -154,7 +157,8 @@ func (d *draft) halfEscaped() bool {
 		return quotes(old) != old
 	case 2:
 		d.note("entities")
-		f := strings.NewReplacer(`"`, one(d.Rand, []string{"&quot;", "&#34;", "&#x22;"}), "'", one(d.Rand, []string{"&#39;", "&#x27;", "&apos;"}), "<", "&lt;", ">", "&gt;").Replace
+		f := strings.NewReplacer(`"`, one(d.Rand, []string{"&quot;", "&#34;", "&#x22;"}), "'", one(d.Rand,
+			[]string{"&#39;", "&#x27;", "&apos;"}), "<", "&lt;", ">", "&gt;").Replace
 		both := !d.yes(3)
 		d.wrap = append(d.wrap, func(old, fresh string) (string, string) {
 			if both {
@@ -195,7 +199,8 @@ func (d *draft) breakLost() bool {
 	if head && (d.from == 0 || blank(d.lines[d.from-1].text)) || !d.plan(false) {
 		return false
 	}
-	if last := d.cells[len(d.cells)-1]; last.kind == deleted || d.cells[0].kind == deleted || d.count == 1 && last.kind != changed {
+	if last := d.cells[len(d.cells)-1]; last.kind == deleted || d.cells[0].kind == deleted || d.count == 1 &&
+		last.kind != changed {
 		return false
 	}
 	d.note("line breaks lost")
@@ -219,8 +224,11 @@ func (d *draft) breakLost() bool {
 }
 
 // stubs are lines that lazy models write for what they do not repeat; C is the comment of the language.
-var stubs = []string{"C ...", "C...", "C …", "...", "…", "C (unchanged)", "C existing code", "C ... existing code ...", "C rest of the code", "C ... rest of the function ...", "/* ... */", "/* rest of the code */",
-	"<!-- ... -->", "-- existing code --", "C ... other cases ...", "C same as before", "# ...", "// ...", "[... unchanged ...]", "{/* ... */}", "C ... (rest unchanged)", "C no changes below"}
+var stubs = []string{"C ...", "C...", "C …", "...", "…", "C (unchanged)", "C existing code",
+	"C ... existing code ...", "C rest of the code", "C ... rest of the function ...", "/* ... */",
+	"/* rest of the code */",
+	"<!-- ... -->", "-- existing code --", "C ... other cases ...", "C same as before", "# ...", "// ...",
+	"[... unchanged ...]", "{/* ... */}", "C ... (rest unchanged)", "C no changes below"}
 
 // stubbed has such a line in new_string in the place of two lines or more.
 func (d *draft) stubbed() (Case, bool) {
@@ -259,7 +267,8 @@ func (d *draft) unmeant() (Case, bool) {
 	}
 	old, fresh := d.strings()
 	c := Case{Name: d.src.Name, Noise: strings.Join(d.notes, ", "), Data: []byte(joinLines(d.lines)), Old: old, New: fresh}
-	return c, old != fresh && strings.Count(string(c.Data), joinLines(d.lines[d.from:d.from+d.count])) == 1 && letters(old) >= 12
+	return c, old != fresh && strings.Count(string(c.Data), joinLines(d.lines[d.from:d.from+d.count])) == 1 &&
+		letters(old) >= 12
 }
 
 // onlyNewFenced has the fence of a code block around new_string, or half of it, and none around old_string.
@@ -349,7 +358,8 @@ func (d *draft) meant() bool {
 		add = []string{"---"}
 	case d.src.lang.comment != "" && d.program():
 		d.note("a sentence that goes on")
-		add = []string{indent + d.src.lang.comment + " First one thing...", indent + d.src.lang.comment + " ...and then, unchanged, the other one."}
+		add = []string{indent + d.src.lang.comment + " First one thing...", indent + d.src.lang.comment +
+			" ...and then, unchanged, the other one."}
 	default:
 		return false
 	}
@@ -371,7 +381,8 @@ func (d *draft) staleLine() (Case, bool) {
 	}
 	known := wordsOf(d.lines)
 	found := tokens.FindAllStringIndex(was, -1)
-	if squash(was) == squash(text) || len(found) == 0 || letters(was) < 6 || strings.Contains(joinLines(d.lines), strings.TrimSpace(was)) {
+	if squash(was) == squash(text) || len(found) == 0 || letters(was) < 6 || strings.Contains(joinLines(d.lines),
+		strings.TrimSpace(was)) {
 		return Case{}, false
 	}
 	if d.yes(3) && len(names.FindAllString(text, -1)) > 0 { // a name that the file does not have
@@ -388,13 +399,16 @@ func (d *draft) staleLine() (Case, bool) {
 	from := len(joinLines(d.lines[:d.from]))
 	once := strings.Count("\n"+joinLines(d.lines), "\n"+text+"\n") == 1
 	absent := !strings.Contains(strings.Join(keys(d.lines), ""), squash(was))
-	return Case{Name: d.src.Name, Noise: strings.Join(d.notes, ", "), Data: []byte(joinLines(d.lines)), Old: was, New: fresh, start: from, end: from + len(text)}, once && absent && d.statement(text)
+	return Case{Name: d.src.Name, Noise: strings.Join(d.notes, ", "), Data: []byte(joinLines(d.lines)), Old: was,
+		New: fresh, start: from, end: from + len(text)}, once && absent && d.statement(text)
 }
 
 // rowForms are how languages write rows whose keys are numbers; the value comes in the place of %s.
 var rowForms = map[string]string{
-	"yaml": "%d: {name: %s, kind: port}", "python": "%d: {\"name\": \"%s\", \"kind\": 1},", "js": "%d: { name: \"%s\", kind: 1 },", "go": "%d: {Name: \"%s\", Kind: 1},", "text": "%d: %s of the list",
-	"rust": "%d | %s => open(1),", "c": "%d: %s, /* port */", "kotlin": "%d to \"%s\",", "ruby": "%d => \"%s\",", "php": "%d => \"%s\",", "lua": "[%d] = \"%s\",", "toml": "%d = \"%s\"",
+	"yaml": "%d: {name: %s, kind: port}", "python": "%d: {\"name\": \"%s\", \"kind\": 1},",
+	"js": "%d: { name: \"%s\", kind: 1 },", "go": "%d: {Name: \"%s\", Kind: 1},", "text": "%d: %s of the list",
+	"rust": "%d | %s => open(1),", "c": "%d: %s, /* port */", "kotlin": "%d to \"%s\",", "ruby": "%d => \"%s\",",
+	"php": "%d => \"%s\",", "lua": "[%d] = \"%s\",", "toml": "%d = \"%s\"",
 	"sql": "%d | %s | open", "hcl": "%d = \"%s\"", "swift": "%d: \"%s\",", "csharp": "[%d] = \"%s\",",
 }
 
@@ -447,6 +461,7 @@ func (m *maker) numbers(absent bool) (Case, bool) {
 		other := strings.Replace(strings.TrimLeft(rows[i], " \t"), fmt.Sprint(keys[i]), fmt.Sprint(8000+keys[i]), 1)
 		old, fresh = append(old, other), append(fresh, strings.Replace(other, "_port", "_gate", 1))
 	}
-	c := Case{Name: d.src.Name, Noise: strings.Join(d.notes, ", "), Data: []byte(joinLines(d.lines)), Old: "  " + strings.Join(old, "\n  ") + "\n", New: "  " + strings.Join(fresh, "\n  ") + "\n"}
+	c := Case{Name: d.src.Name, Noise: strings.Join(d.notes, ", "), Data: []byte(joinLines(d.lines)), Old: "  " +
+		strings.Join(old, "\n  ") + "\n", New: "  " + strings.Join(fresh, "\n  ") + "\n"}
 	return c, !strings.Contains(squash(string(c.Data)), squash(c.Old))
 }

@@ -149,7 +149,8 @@ func (m *maker) replaced(noise func(d *draft) bool) (Case, bool) {
 	old, fresh := d.strings()
 	want, ok := d.atAll(places)
 	data := joinLines(d.lines)
-	c := Case{Name: d.src.Name, Noise: strings.Join(d.notes, ", "), Data: []byte(data), Old: old, New: fresh, All: true, Want: []byte(want)}
+	c := Case{Name: d.src.Name, Noise: strings.Join(d.notes, ", "), Data: []byte(data), Old: old, New: fresh, All: true,
+		Want: []byte(want)}
 	exact := strings.Count(endings(data), endings(old))
 	moved := slices.ContainsFunc(d.notes, indents)
 	mixed := strings.Count(data, old) != 0 && strings.Count(data, old) != len(places)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// An Editor makes the edit of a case, and no more than that: Want is not for it to see. Several goroutines call it at once.
+// An Editor makes the edit of a case, and no more than that: Want is not for it to see. Several goroutines call it at
+// once.
 type Editor func(c *Case) Answer
 
 // An Answer is what an editor made of an edit.
@@ -18,8 +19,8 @@ type Answer struct {
 	Note  string // the pass that found the place, or why the edit was refused
 	// Follow says that a model can follow the refusal: the place is not known yet, or the file shows what to copy.
 	Follow bool
-	// Excerpt are the lines of the file that a refusal shows, each with its number and a tab before it; blocks of lines are
-	// separated by blank lines.
+	// Excerpt are the lines of the file that a refusal shows, each with its number and a tab before it; blocks of lines
+	// are separated by blank lines.
 	Excerpt string
 }
 
@@ -73,7 +74,8 @@ func (c *Case) copyShown(excerpt string, edit Editor) bool {
 		}
 		if c.Want != nil {
 			rest := len(c.Data) - at - len(block)
-			if len(c.Want) < at+rest || string(c.Want[:at]) != string(c.Data[:at]) || string(c.Want[len(c.Want)-rest:]) != string(c.Data[len(c.Data)-rest:]) {
+			if len(c.Want) < at+rest || string(c.Want[:at]) != string(c.Data[:at]) ||
+				string(c.Want[len(c.Want)-rest:]) != string(c.Data[len(c.Data)-rest:]) {
 				continue // another place
 			}
 			fresh = string(c.Want[at : len(c.Want)-rest])
@@ -157,7 +159,8 @@ func toRefuse(r *Result) bool { return r.Refuse() }
 // Table prints the scores: one line a category, then the totals and the time that an edit takes. What must be refused
 // counts as correct when it is.
 func Table(w io.Writer, results, exact []Result) {
-	fmt.Fprintf(w, "%-18s %6s %8s %8s %8s %8s %8s\n", "category", "cases", "success", "sloppy", "refused", "HARMFUL", "WRONG")
+	fmt.Fprintf(w, "%-18s %6s %8s %8s %8s %8s %8s\n", "category", "cases", "success", "sloppy", "refused", "HARMFUL",
+		"WRONG")
 	var names []string
 	for i := range results {
 		if name := results[i].Category; !slices.Contains(names, name) {
@@ -174,7 +177,8 @@ func Table(w io.Writer, results, exact []Result) {
 	scoreOf(results, all).row(w, "all", "")
 	scoreOf(exact, all).row(w, "all, exact only", kinds(exact, all))
 	due, ok := retries(results)
-	fmt.Fprintf(w, "\n%d refusals have a next try; copying what they show as old_string succeeds for %d, %.1f %%\n", due, ok, 100*float64(ok)/float64(max(1, due)))
+	fmt.Fprintf(w, "\n%d refusals have a next try; copying what they show as old_string succeeds for %d, %.1f %%\n", due,
+		ok, 100*float64(ok)/float64(max(1, due)))
 	p50, p99, most := times(results)
 	fmt.Fprintf(w, "\na plan takes p50 %s, p99 %s, at most %s\n", p50, p99, most)
 }

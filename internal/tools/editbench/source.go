@@ -29,7 +29,8 @@ type Source struct {
 //go:embed testdata
 var written embed.FS
 
-// Sources are the files of the Go toolchain, and those of testdata in languages that it has little of. They are read once.
+// Sources are the files of the Go toolchain, and those of testdata in languages that it has little of. They are read
+// once.
 var Sources = sync.OnceValues(func() ([]Source, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -51,8 +52,8 @@ var Sources = sync.OnceValues(func() ([]Source, error) {
 // perKind is how many files of a language are taken: enough to differ, and read in no time.
 const perKind = 40
 
-// Load finds files to make cases from below a folder: text in a language that is known, 30 to 900 lines and 25 kB at most.
-// It takes 40 of a language at most, spread evenly over all that there are.
+// Load finds files to make cases from below a folder: text in a language that is known, 30 to 900 lines and 25 kB at
+// most. It takes 40 of a language at most, spread evenly over all that there are.
 func Load(fsys fs.FS) ([]Source, error) {
 	kinds := map[string][]string{}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {

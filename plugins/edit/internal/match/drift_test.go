@@ -23,15 +23,20 @@ func Div(a, b int) (int, error) {
 }
 `
 
-// Comments that a model has in other words are no hindrance, wherever they stand, as long as they are about the same thing.
+// Comments that a model has in other words are no hindrance, wherever they stand, as long as they are about the same
+// thing.
 func TestDriftedComments(t *testing.T) {
 	for _, c := range []struct{ name, old, fresh, was, is string }{
-		{"above", "// Add adds two numbers.\nfunc Add(a, b int) int {\n\treturn a + b\n", "// Add adds two numbers.\nfunc Add(a, b int) int {\n\treturn b + a\n",
+		{"above", "// Add adds two numbers.\nfunc Add(a, b int) int {\n\treturn a + b\n",
+			"// Add adds two numbers.\nfunc Add(a, b int) int {\n\treturn b + a\n",
 			"return a + b", "return b + a"},
-		{"inside", "func Div(a, b int) (int, error) {\n    // guard\n    if b == 0 {\n", "func Div(a, b int) (int, error) {\n    // guard\n    if b <= 0 {\n", "b == 0", "b <= 0"},
-		{"below", "\treturn a + b\n}\n\nfunc Div(a, b int) (int, error) {\n\t// zero is refused\n", "\treturn b + a\n}\n\nfunc Div(a, b int) (int, error) {\n\t// zero is refused\n",
+		{"inside", "func Div(a, b int) (int, error) {\n    // guard\n    if b == 0 {\n",
+			"func Div(a, b int) (int, error) {\n    // guard\n    if b <= 0 {\n", "b == 0", "b <= 0"},
+		{"below", "\treturn a + b\n}\n\nfunc Div(a, b int) (int, error) {\n\t// zero is refused\n",
+			"\treturn b + a\n}\n\nfunc Div(a, b int) (int, error) {\n\t// zero is refused\n",
 			"return a + b", "return b + a"},
-		{"behind code", "\tif b == 0 {\n\t\treturn 0, errDivision // an issue of ours\n\t}\n\treturn a / b, nil\n", "\tif b == 0 {\n\t\treturn 0, errDivision // an issue of ours\n\t}\n\treturn a / b, errNone\n",
+		{"behind code", "\tif b == 0 {\n\t\treturn 0, errDivision // an issue of ours\n\t}\n\treturn a / b, nil\n",
+			"\tif b == 0 {\n\t\treturn 0, errDivision // an issue of ours\n\t}\n\treturn a / b, errNone\n",
 			"a / b, nil", "a / b, errNone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -47,14 +52,24 @@ func TestDriftedComments(t *testing.T) {
 // A comment may also be what tells one place from another.
 func TestCommentsThatSpeakAgainstAPlace(t *testing.T) {
 	for _, c := range []struct{ name, old, fresh string }{
-		{"above, about something else", "// Multiply two matrices.\nfunc Add(a, b int) int {\n\treturn a + b\n", "// Multiply two matrices.\nfunc Add(a, b int) int {\n\treturn b + a\n"},
-		{"above, where the file has none", "// Div divides.\nfunc Div(a, b int) (int, error) {\n\t// division by zero is not defined\n\tif b == 0 {\n", "// Div divides.\nfunc Div(a, b int) (int, error) {\n\t// division by zero is not defined\n\tif b < 0 {\n"},
-		{"above a single line of code", "// Add adds.\nfunc Add(a, b int) int {\n", "// Add adds.\nfunc Add(b, a int) int {\n"},
-		{"another number", "\tif b == 0 {\n\t\treturn 0, errDivision // see issue 21\n\t}\n", "\tif b <= 0 {\n\t\treturn 0, errDivision // see issue 21\n\t}\n"},
-		{"the comment that changes", "// Add adds two numbers.\nfunc Add(a, b int) int {\n\treturn a + b\n", "// Add gives a sum.\nfunc Add(a, b int) int {\n\treturn a + b\n"},
-		{"the comment that goes", "// Add adds two numbers.\nfunc Add(a, b int) int {\n\treturn a + b\n", "func Add(a, b int) int {\n\treturn a + b\n"},
-		{"one that stands elsewhere", "// Add returns the sum of a and b.\n\n\tif b == 0 {\n\t\treturn 0, errDivision // see issue 12\n\t}\n", "// Add returns the sum of a and b.\n\n\tif b < 0 {\n\t\treturn 0, errDivision // see issue 12\n\t}\n"},
-		{"more of them than code", "}\n\n// one thing\n// and another\n// and a third\nfunc Div(a, b int) (int, error) {\n", "}\n\n// one thing\n// and another\n// and a third\nfunc Div(b, a int) (int, error) {\n"},
+		{"above, about something else", "// Multiply two matrices.\nfunc Add(a, b int) int {\n\treturn a + b\n",
+			"// Multiply two matrices.\nfunc Add(a, b int) int {\n\treturn b + a\n"},
+		{"above, where the file has none", "// Div divides.\nfunc Div(a, b int) (int, error) {\n\t// division by zero is " +
+			"not defined\n\tif b == 0 {\n", "// Div divides.\nfunc Div(a, b int) (int, error) {\n\t// division by zero is " +
+			"not defined\n\tif b < 0 {\n"},
+		{"above a single line of code", "// Add adds.\nfunc Add(a, b int) int {\n",
+			"// Add adds.\nfunc Add(b, a int) int {\n"},
+		{"another number", "\tif b == 0 {\n\t\treturn 0, errDivision // see issue 21\n\t}\n",
+			"\tif b <= 0 {\n\t\treturn 0, errDivision // see issue 21\n\t}\n"},
+		{"the comment that changes", "// Add adds two numbers.\nfunc Add(a, b int) int {\n\treturn a + b\n",
+			"// Add gives a sum.\nfunc Add(a, b int) int {\n\treturn a + b\n"},
+		{"the comment that goes", "// Add adds two numbers.\nfunc Add(a, b int) int {\n\treturn a + b\n",
+			"func Add(a, b int) int {\n\treturn a + b\n"},
+		{"one that stands elsewhere", "// Add returns the sum of a and b.\n\n\tif b == 0 {\n\t\treturn 0, errDivision // " +
+			"see issue 12\n\t}\n", "// Add returns the sum of a and b.\n\n\tif b < 0 {\n\t\treturn 0, errDivision // see " +
+			"issue 12\n\t}\n"},
+		{"more of them than code", "}\n\n// one thing\n// and another\n// and a third\nfunc Div(a, b int) (int, error) {\n",
+			"}\n\n// one thing\n// and another\n// and a third\nfunc Div(b, a int) (int, error) {\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if r := refused(t, "calc.go", driftedFile, Change{Old: c.old, New: c.fresh}); r.Hint == "" {
@@ -77,23 +92,29 @@ func TestEscapesComeBeforeIgnoredComments(t *testing.T) {
 // Where the lines of the match are all of one depth, a deeper line gets whole steps or none.
 func TestStepsThatTheMatchDoesNotShow(t *testing.T) {
 	const tabs = "func f(a string) {\n\tif a {\n\t\tone(a)\n\t\ttwo(a)\n\t}\n}\n"
-	_, got := planned(t, "a.go", tabs, Change{Old: "a {\n        one(a)\n        two(a)\n", New: "a {\n        if b {\n            return\n        }\n        one(a)\n        two(a)\n"})
-	if want := "func f(a string) {\n\tif a {\n\t\tif b {\n\t\t\treturn\n\t\t}\n\t\tone(a)\n\t\ttwo(a)\n\t}\n}\n"; got != want {
+	_, got := planned(t, "a.go", tabs, Change{Old: "a {\n        one(a)\n        two(a)\n",
+		New: "a {\n        if b {\n            return\n        }\n        one(a)\n        two(a)\n"})
+	if want := "func f(a string) {\n\tif a {\n\t\tif b " +
+		"{\n\t\t\treturn\n\t\t}\n\t\tone(a)\n\t\ttwo(a)\n\t}\n}\n"; got != want {
 		t.Errorf("%q", got)
 	}
 	const aligned = "\t\tfor j {\n\t\t  if x &&\n\t\t     y {\n"
-	refused(t, "a.c", aligned, Change{Old: "                for j {\n                  if x &&\n", New: "                for j {\n                if (v) {\n                        return;\n                }\n                  if x &&\n"})
+	refused(t, "a.c", aligned, Change{Old: "                for j {\n                  if x &&\n",
+		New: "                for j {\n                if (v) {\n                        return;\n                }\n     " +
+			"             if x &&\n"})
 }
 
 // One indentation of old_string stands for two of the file: the lines above and below a new one must agree on it.
 func TestOneIndentationForTwo(t *testing.T) {
 	const data = "ALTER ONE ADD\n\tFUNCTION 1 (one);\n\nALTER TWO ADD\n\tFUNCTION 2 (two);\n"
 	old := strings.ReplaceAll(data, "\t", "")
-	refused(t, "a.sql", data, Change{Old: old, New: strings.Replace(old, "\n\nALTER TWO", "\nFUNCTION 3 (three);\n\nALTER TWO", 1)})
+	refused(t, "a.sql", data, Change{Old: old, New: strings.Replace(old, "\n\nALTER TWO",
+		"\nFUNCTION 3 (three);\n\nALTER TWO", 1)})
 }
 
 // A bracket that is a part of a line says nothing of where old_string ends.
 func TestBracketsAtTheEndMustEndTheirLine(t *testing.T) {
 	const data = "  call(() => {\n    first(one);\n    second(two);\n  }, wait);\n}\n"
-	refused(t, "a.ts", data, Change{Old: "  call(() => { \n    first(one);\n    second(two);\n}", New: "  call(() => { \n    first(one);\n    third(two);\n}"})
+	refused(t, "a.ts", data, Change{Old: "  call(() => { \n    first(one);\n    second(two);\n}",
+		New: "  call(() => { \n    first(one);\n    third(two);\n}"})
 }

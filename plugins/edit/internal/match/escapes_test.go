@@ -21,14 +21,17 @@ var overEscaped = map[string]func(string) string{
 	"one entity":     strings.NewReplacer("'", "&#x27;").Replace,
 }
 
-const escapable = "func f() {\n\tif a < b && c > 'd' {\n\t\tprint(\"café\", 'x') // 한 😀\n\t\tlog(\"a\\tb \\\"q\\\"\", '\\n', \"it's\")\n\t}\n\tfirst(\"one\", 'y')\n}\n"
+const escapable = "func f() {\n\tif a < b && c > 'd' {\n\t\tprint(\"café\", 'x') // 한 😀\n\t\tlog(\"a\\tb " +
+	"\\\"q\\\"\", '\\n', \"it's\")\n\t}\n\tfirst(\"one\", 'y')\n}\n"
 
 // new_string is read the way old_string was, and a line that the edit does not change never gets an escape.
 func TestEscapes(t *testing.T) {
 	old := escapable[strings.Index(escapable, "\tif") : strings.Index(escapable, "\tfirst")-1]
 	edits := map[string]string{
-		"a word changes": strings.Replace(old, "print(", "show(", 1), "a string changes": strings.Replace(old, "café", "thé", 1),
-		"a line comes": strings.Replace(old, "\t\tlog", "\t\tmore(\"two\", 'z')\n\t\tlog", 1), "a line goes": strings.Replace(old, "\t\tprint(\"café\", 'x') // 한 😀\n", "", 1),
+		"a word changes": strings.Replace(old, "print(", "show(", 1), "a string changes": strings.Replace(old, "café",
+			"thé", 1),
+		"a line comes": strings.Replace(old, "\t\tlog", "\t\tmore(\"two\", 'z')\n\t\tlog", 1),
+		"a line goes":  strings.Replace(old, "\t\tprint(\"café\", 'x') // 한 😀\n", "", 1),
 	}
 	for way, escape := range overEscaped {
 		for name, fresh := range edits {
@@ -86,12 +89,17 @@ func TestEscapesThatAreMeant(t *testing.T) {
 		{"of a string", "a.go", "x := 1\n", "x := 1", `x := "say \"hi\"\n"`, `x := "say \"hi\"\n"` + "\n"},
 		{"of a string in single quotes", "a.py", "x = 1\n", "x = 1", `x = 'say \"hi\"'`, `x = 'say \"hi\"'` + "\n"},
 		{"of a regular expression", "a.js", "x = 1\n", "x = 1", `x = y.replace(/\"/g, z)`, `x = y.replace(/\"/g, z)` + "\n"},
-		{"the change escapes", "a.sh", "echo \"hi\"\nrun \"it\"\n", "echo \"hi\"\nrun \"it\"", "echo \\\"hi\\\"\nrun \\\"it\\\"", "echo \\\"hi\\\"\nrun \\\"it\\\"\n"},
-		{"a part of a string", "a.go", "x := \"hello world\"\n", "hello world", `hello world\nsecond`, "x := \"hello world\\nsecond\"\n"},
-		{"entities of a page", "a.html", "<p>one</p>\n", "<p>one</p>", "<p>one &lt; two &amp; &quot;three&quot;</p>", "<p>one &lt; two &amp; &quot;three&quot;</p>\n"},
+		{"the change escapes", "a.sh", "echo \"hi\"\nrun \"it\"\n", "echo \"hi\"\nrun \"it\"",
+			"echo \\\"hi\\\"\nrun \\\"it\\\"", "echo \\\"hi\\\"\nrun \\\"it\\\"\n"},
+		{"a part of a string", "a.go", "x := \"hello world\"\n", "hello world", `hello world\nsecond`,
+			"x := \"hello world\\nsecond\"\n"},
+		{"entities of a page", "a.html", "<p>one</p>\n", "<p>one</p>", "<p>one &lt; two &amp; &quot;three&quot;</p>",
+			"<p>one &lt; two &amp; &quot;three&quot;</p>\n"},
 		{"entities of a program", "a.go", "x := 1\n", "x := 1", `x := "&lt;"`, `x := "&lt;"` + "\n"},
-		{"new_string has them in a string", "a.go", "print(\"a\")\nnext(1)\n", `print(\"a\")`, `print("a \"b\"")`, "print(\"a \\\"b\\\"\")\nnext(1)\n"},
-		{"commands of TeX", "a.tex", "\\textbf{one}\n\\newline\n", "\\textbf{one} \n\\newline", "\\textbf{two} \n\\newline", "\\textbf{two}\n\\newline\n"},
+		{"new_string has them in a string", "a.go", "print(\"a\")\nnext(1)\n", `print(\"a\")`, `print("a \"b\"")`,
+			"print(\"a \\\"b\\\"\")\nnext(1)\n"},
+		{"commands of TeX", "a.tex", "\\textbf{one}\n\\newline\n", "\\textbf{one} \n\\newline", "\\textbf{two} \n\\newline",
+			"\\textbf{two}\n\\newline\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if p, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
@@ -107,23 +115,27 @@ func TestEscapesInDoubt(t *testing.T) {
 		{"quotes of a program", "a.go", "x := f(1)\ny := 2\n", "x := f(1)", `x := f(\"a\")`},
 		{"the only line, escaped", "a.yaml", "run: echo \"a\" now\n", "run: echo \"a\" now", `run: echo \"a\" later`},
 		{"entities of a program", "a.py", "x = f(1)\n", "x = f(1)", "x = f(&quot;a&quot;)"},
-		{"the text may have been put into a string", "a.sh", "echo \"a\"\necho \"b\"\n", "echo \"a\"\necho \"b\"\n", "sh -c \"\necho \\\"a\\\"\necho \\\"b\\\"\n\"\n"},
+		{"the text may have been put into a string", "a.sh", "echo \"a\"\necho \"b\"\n", "echo \"a\"\necho \"b\"\n",
+			"sh -c \"\necho \\\"a\\\"\necho \\\"b\\\"\n\"\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if r := refused(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); r.Hint == "" {
 				t.Error("no hint")
 			}
-			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh, Strictness: Exact}); got != strings.Replace(c.data, c.old, c.fresh, 1) {
+			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh,
+				Strictness: Exact}); got != strings.Replace(c.data, c.old, c.fresh, 1) {
 				t.Errorf("exact: %q", got)
 			}
 		})
 	}
 }
 
-// A line that old_string and new_string both have, escaped in one of them only, says that the other one is as it should be.
+// A line that old_string and new_string both have, escaped in one of them only, says that the other one is as it
+// should be.
 func TestBackslashesOfAPlainNew(t *testing.T) {
 	const data = "a = '\\\\' + first\nb = '\\\\' + second\n"
-	_, got := planned(t, "a.js", data, Change{Old: strings.ReplaceAll(strings.TrimSuffix(data, "\n"), `\`, `\\`), New: "a : '\\\\' + first\nb = '\\\\' + second"})
+	_, got := planned(t, "a.js", data, Change{Old: strings.ReplaceAll(strings.TrimSuffix(data, "\n"), `\`, `\\`),
+		New: "a : '\\\\' + first\nb = '\\\\' + second"})
 	if want := strings.Replace(data, "a =", "a :", 1); got != want {
 		t.Errorf("%q", got)
 	}

@@ -7,13 +7,16 @@ import (
 	"testing"
 )
 
-// A blank that old_string has too many or too few, beside the part that changes or anywhere else on the line, is neither
-// written into the file nor taken from it.
+// A blank that old_string has too many or too few, beside the part that changes or anywhere else on the line, is
+// neither written into the file nor taken from it.
 func TestBlanksOfAChangedLine(t *testing.T) {
 	lines := []struct{ file, text string }{
-		{"a.go", "\treturn x"}, {"a.py", "    return value if ready else None"}, {"a.yaml", "  replicas: 5"}, {"a.sql", "SELECT name, age FROM people WHERE id = 7;"},
-		{"Dockerfile", "RUN apt-get install -y curl"}, {"a.js", "  const total = first + second;"}, {"a.c", "\tunsigned long count = limit - 1;"}, {"a.toml", `name = "one two"`},
-		{"a.md", "The quick brown fox jumps."}, {"a.sh", `if [ "$x" = 1 ]; then`}, {"a.json", `  "key": [1, 2, 3],`}, {"a.css", "  margin: 0 auto 4px;"},
+		{"a.go", "\treturn x"}, {"a.py", "    return value if ready else None"}, {"a.yaml", "  replicas: 5"}, {"a.sql",
+			"SELECT name, age FROM people WHERE id = 7;"},
+		{"Dockerfile", "RUN apt-get install -y curl"}, {"a.js", "  const total = first + second;"}, {"a.c",
+			"\tunsigned long count = limit - 1;"}, {"a.toml", `name = "one two"`},
+		{"a.md", "The quick brown fox jumps."}, {"a.sh", `if [ "$x" = 1 ]; then`}, {"a.json", `  "key": [1, 2, 3],`},
+		{"a.css", "  margin: 0 auto 4px;"},
 	}
 	signs, runs := regexp.MustCompile(`\w+|[^\w\s]`), regexp.MustCompile(`\S( )\S`)
 	for _, l := range lines {
@@ -73,21 +76,34 @@ func checkLine(t *testing.T, file, line, old, fresh string, block bool) bool {
 // Beside the part that changes the file has other blanks than old_string.
 func TestGaps(t *testing.T) {
 	for _, c := range []struct{ name, file, old, fresh, want string }{
-		{"the model did not change it", "name    string // who is it", "name string // who is it", "name []byte // who is it", "name    []byte // who is it"},
-		{"the model changed it", "name    string // who is it", "name string // who is it", "name  []byte // who is it", "name  []byte // who is it"},
+		{"the model did not change it", "name    string // who is it", "name string // who is it",
+			"name []byte // who is it", "name    []byte // who is it"},
+		{"the model changed it", "name    string // who is it", "name string // who is it", "name  []byte // who is it",
+			"name  []byte // who is it"},
 		{"a part goes, its blank too", "alpha  beta gamma", "alpha beta gamma", "alpha gamma", "alpha  gamma"},
-		{"a part goes, and one blank of two is the file's", "alpha\" -beta gamma", "alpha \" -beta gamma", "alpha -beta gamma", "alpha -beta gamma"},
+		{"a part goes, and one blank of two is the file's", "alpha\" -beta gamma", "alpha \" -beta gamma",
+			"alpha -beta gamma", "alpha -beta gamma"},
 		{"the last part goes, no blank is left", "alpha beta = gamma", "alpha beta =gamma", "alpha beta =", "alpha beta ="},
-		{"a part comes between", "alpha  gamma delta", "alpha gamma delta", "alpha beta gamma delta", "alpha  beta gamma delta"},
-		{"an element comes into a list", "call(alpha, gamma, delta)", "call(alpha,gamma,delta)", "call(alpha,beta,gamma,delta)", "call(alpha, beta, gamma, delta)"},
-		{"an element comes with blanks", "call(alpha, gamma, delta)", "call(alpha,gamma,delta)", "call(alpha, beta, gamma,delta)", "call(alpha, beta, gamma, delta)"},
-		{"an operator becomes longer", "alpha = gamma + delta", "alpha=gamma+delta", "alpha==gamma+delta", "alpha == gamma + delta"},
-		{"an operator becomes a word", "alpha=gamma+delta", "alpha = gamma + delta", "alpha is gamma + delta", "alpha is gamma+delta"},
-		{"two operators stay two", "total=alpha-gamma+delta", "total = alpha - gamma + delta", "total = alpha - -gamma + delta", "total=alpha- -gamma+delta"},
-		{"a blank without break stays", "name\u00a0= alpha beta", "name = alpha beta", "name = gamma beta", "name\u00a0= gamma beta"},
-		{"a blank without break before the change", "alpha name =\u00a0beta", "alpha name = beta", "alpha name = gamma", "alpha name =\u00a0gamma"},
-		{"a sign without width stays", "// \u200bsave the old word", "// save the old word", "// save_the old word", "// \u200bsave_the old word"},
-		{"two blanks that the file does not have", "alpha = beta.gamma", "alpha  = beta.gamma", "alpha  = beta.delta", "alpha = beta.delta"},
+		{"a part comes between", "alpha  gamma delta", "alpha gamma delta", "alpha beta gamma delta",
+			"alpha  beta gamma delta"},
+		{"an element comes into a list", "call(alpha, gamma, delta)", "call(alpha,gamma,delta)",
+			"call(alpha,beta,gamma,delta)", "call(alpha, beta, gamma, delta)"},
+		{"an element comes with blanks", "call(alpha, gamma, delta)", "call(alpha,gamma,delta)",
+			"call(alpha, beta, gamma,delta)", "call(alpha, beta, gamma, delta)"},
+		{"an operator becomes longer", "alpha = gamma + delta", "alpha=gamma+delta", "alpha==gamma+delta",
+			"alpha == gamma + delta"},
+		{"an operator becomes a word", "alpha=gamma+delta", "alpha = gamma + delta", "alpha is gamma + delta",
+			"alpha is gamma+delta"},
+		{"two operators stay two", "total=alpha-gamma+delta", "total = alpha - gamma + delta",
+			"total = alpha - -gamma + delta", "total=alpha- -gamma+delta"},
+		{"a blank without break stays", "name\u00a0= alpha beta", "name = alpha beta", "name = gamma beta",
+			"name\u00a0= gamma beta"},
+		{"a blank without break before the change", "alpha name =\u00a0beta", "alpha name = beta", "alpha name = gamma",
+			"alpha name =\u00a0gamma"},
+		{"a sign without width stays", "// \u200bsave the old word", "// save the old word", "// save_the old word",
+			"// \u200bsave_the old word"},
+		{"two blanks that the file does not have", "alpha = beta.gamma", "alpha  = beta.gamma", "alpha  = beta.delta",
+			"alpha = beta.delta"},
 		{"two blanks, gone in new", "alpha = beta.gamma", "alpha  = beta.gamma", "omega = beta.gamma", "omega = beta.gamma"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -32,7 +32,8 @@ func TestLineBreaksLost(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 			literal := strings.Replace(c.data, c.old, c.fresh, 1)
-			if said := strings.Contains(strings.Join(p.Warnings, " "), "line break"); said != (strings.Count(literal, "\n") < strings.Count(got, "\n") || strings.Contains(c.data, "\r")) {
+			if said := strings.Contains(strings.Join(p.Warnings, " "), "line break"); said != (strings.Count(literal,
+				"\n") < strings.Count(got, "\n") || strings.Contains(c.data, "\r")) {
 				t.Errorf("warnings %q", p.Warnings)
 			}
 			if strings.Contains(c.data, "\r") {
@@ -47,24 +48,36 @@ func TestLineBreaksLost(t *testing.T) {
 	if r.Kind != Guard || !strings.Contains(r.Excerpt, "return x") {
 		t.Errorf("only the break: %v\n%s", r, r.Excerpt)
 	}
-	if _, got := planned(t, "a.py", py, Change{Old: "x = 1\n", New: "x = 5", Strictness: Exact}); got != "def f():\n    x = 5    return x\n" {
+	if _, got := planned(t, "a.py", py, Change{Old: "x = 1\n", New: "x = 5",
+		Strictness: Exact}); got != "def f():\n    x = 5    return x\n" {
 		t.Errorf("exact is by the letter: %q", got)
 	}
 }
 
 // Each language's way to say that code was left out.
 func TestPlaceholders(t *testing.T) {
-	lines := []string{"...", "…", "    ...", "// ...", "//...", "# ...", "#…", "/* ... */", "<!-- ... -->", "-- ...", "; ...", "% ...", "{/* ... */}", "(* ... *)", "{- ... -}",
-		"// (unchanged)", "# (unchanged)", "/* rest of the code */", "-- existing code --", "-- existing code", "// existing code", "# rest of the file", "<!-- rest of the page unchanged -->",
-		"// ... other methods ...", "# ... more cases ...", "/* ... existing code ... */", "[... rest of the file ...]", "<rest of the code unchanged>", "(rest of the code)", "{# ... #}",
-		"\" ...", "' ...", "REM ...", "! ...", "// unchanged", "# same as before", "// rest of function remains the same", "// ... 기존 코드 ...", "# 기존 코드 ...", "<%# ... %>", "// [...]", "--[[ ... ]]", "* ...", "// ... lines 10 to 20 ...",
-		"// existing code here", "// (same as above)", "// Keep the rest the same", "// Rest of the component remains the same", "{/* rest of JSX */}", "# (rest of the function is unchanged)", "// ---- unchanged ----",
-		"# [lines 12 to 30 unchanged]", "// other imports", "# etc ...", "// and so on...", "/* ... rest of styles ... */", "// your code here", "// 나머지 코드는 동일", "# 이하 생략", "// 他のコードは変更なし", "// 其余代码不变"}
+	lines := []string{"...", "…", "    ...", "// ...", "//...", "# ...", "#…", "/* ... */", "<!-- ... -->", "-- ...",
+		"; ...", "% ...", "{/* ... */}", "(* ... *)", "{- ... -}",
+		"// (unchanged)", "# (unchanged)", "/* rest of the code */", "-- existing code --", "-- existing code",
+		"// existing code", "# rest of the file", "<!-- rest of the page unchanged -->",
+		"// ... other methods ...", "# ... more cases ...", "/* ... existing code ... */", "[... rest of the file ...]",
+		"<rest of the code unchanged>", "(rest of the code)", "{# ... #}",
+		"\" ...", "' ...", "REM ...", "! ...", "// unchanged", "# same as before", "// rest of function remains the same",
+		"// ... 기존 코드 ...", "# 기존 코드 ...", "<%# ... %>", "// [...]", "--[[ ... ]]", "* ...",
+		"// ... lines 10 to 20 ...",
+		"// existing code here", "// (same as above)", "// Keep the rest the same",
+		"// Rest of the component remains the same", "{/* rest of JSX */}", "# (rest of the function is unchanged)",
+		"// ---- unchanged ----",
+		"# [lines 12 to 30 unchanged]", "// other imports", "# etc ...", "// and so on...", "/* ... rest of styles ... */",
+		"// your code here", "// 나머지 코드는 동일", "# 이하 생략", "// 他のコードは変更なし",
+		"// 其余代码不变"}
 	const data = "one(alpha)\ntwo(beta)\nthree(gamma)\nfour(delta)\n"
-	for _, name := range []string{"a.go", "a.py", "a.js", "a.rb", "a.sql", "a.html", "a.css", "a.yaml", "a.lua", "a.md", "a.unknown", "Makefile"} {
+	for _, name := range []string{"a.go", "a.py", "a.js", "a.rb", "a.sql", "a.html", "a.css", "a.yaml", "a.lua", "a.md",
+		"a.unknown", "Makefile"} {
 		for _, l := range lines {
 			c := Change{Old: "one(alpha)\ntwo(beta)\nthree(gamma)\n", New: "one(first)\n" + l + "\nthree(gamma)\n"}
-			if r := refused(t, name, data, c); r.Kind != Guard || !strings.Contains(r.Message, "left out") || !strings.Contains(r.Excerpt, "two(beta)") {
+			if r := refused(t, name, data, c); r.Kind != Guard || !strings.Contains(r.Message, "left out") ||
+				!strings.Contains(r.Excerpt, "two(beta)") {
 				t.Errorf("%s: %s: %v\n%s", name, l, r, r.Excerpt)
 			}
 			c.Strictness = Exact
@@ -87,34 +100,47 @@ func TestDotsThatAreMeant(t *testing.T) {
 	for _, c := range []struct{ name, file, data, old, fresh string }{
 		{"spread", "a.js", "one(a, b)\n", "one(a, b)", "one(\n  ...args,\n  ...existing,\n  ...rest\n)"},
 		{"spread for more", "a.ts", "one(\n  a,\n  b,\n  c,\n)\n", "  a,\n  b,\n  c,\n", "  ...rest,\n"},
-		{"a comment that goes on, with a word for the rest", "a.go", "a()\nb()\n", "b()\n", "// First one thing...\n// ...and the rest is unchanged.\nb()\n"},
+		{"a comment that goes on, with a word for the rest", "a.go", "a()\nb()\n", "b()\n",
+			"// First one thing...\n// ...and the rest is unchanged.\nb()\n"},
 		{"a long comment with dots", "a.go", "a()\nb()\n", "b()\n", "// ...and then, unchanged, the other one.\nb()\n"},
 		{"a comment that goes on", "a.go", "a()\nb()\n", "a()\n", "// First one thing...\n// ...and then the other.\na()\n"},
-		{"the rest of a sentence", "a.py", "one(a, b)\n", "one(a, b)", "// The rest of the world is unaffected by this function, as it says below.\none()"},
-		{"a comment that stays", "a.py", "# ... rest of code\none(a, b)\n", "# ... rest of code\none(a, b)", "# ... rest of code\ntwo()"},
+		{"the rest of a sentence", "a.py", "one(a, b)\n", "one(a, b)",
+			"// The rest of the world is unaffected by this function, as it says below.\none()"},
+		{"a comment that stays", "a.py", "# ... rest of code\none(a, b)\n", "# ... rest of code\none(a, b)",
+			"# ... rest of code\ntwo()"},
 		{"a string", "a.go", "one(a, b)\n", "one(a, b)", "log(\"... existing code ...\")"},
-		{"a protocol's body", "a.py", "class P(Protocol):\n    name: str\n", "    name: str\n", "    name: str\n\n    def run(self) -> int:\n        ...\n"},
-		{"overloads", "a.pyi", "import x\n", "import x\n", "import x\n@overload\ndef f(a: int) -> int:\n    ...\n@overload\ndef f(a: str) -> str:\n    ...\n"},
+		{"a protocol's body", "a.py", "class P(Protocol):\n    name: str\n", "    name: str\n",
+			"    name: str\n\n    def run(self) -> int:\n        ...\n"},
+		{"overloads", "a.pyi", "import x\n", "import x\n",
+			"import x\n@overload\ndef f(a: int) -> int:\n    ...\n@overload\ndef f(a: str) -> str:\n    ...\n"},
 		{"dots for pass", "a.py", "def f(a):\n    pass\n", "def f(a):\n    pass\n", "def f(a):\n    ...\n"},
 		{"dots behind a docstring", "a.py", "x = 1\n", "x = 1\n", "x = 1\n\ndef f(a):\n    \"\"\"Runs.\"\"\"\n    ...\n"},
 		{"an ellipsis among arguments", "a.py", "x = f(1)\n", "x = f(1)", "x: Callable[\n    ...,\n    int\n] = f(1)"},
-		{"doctest", "a.py", "def f():\n    \"\"\"Says.\n    \"\"\"\n", "    \"\"\"Says.\n", "    \"\"\"Says.\n\n    >>> f()\n    ...\n"},
+		{"doctest", "a.py", "def f():\n    \"\"\"Says.\n    \"\"\"\n", "    \"\"\"Says.\n",
+			"    \"\"\"Says.\n\n    >>> f()\n    ...\n"},
 		{"the end of a YAML document", "a.yaml", "a: 1\nb: 2\n", "b: 2\n", "b: 2\n...\n---\nc: 3\n"},
 		{"documents of YAML", "a.yaml", "a: 1\nb: 2\n", "b: 2\n", "b: 2\n---\nc: 3\n"},
-		{"a variadic parameter", "a.h", "int log(const char *format);\n", "int log(const char *format);", "int log(\n    const char *format,\n    ...\n);"},
+		{"a variadic parameter", "a.h", "int log(const char *format);\n", "int log(const char *format);",
+			"int log(\n    const char *format,\n    ...\n);"},
 		{"yada", "a.pl", "sub one { 1 }\n", "sub one { 1 }\n", "sub one { 1 }\nsub two {\n    ...\n}\n"},
-		{"code in a doc comment", "a.go", "package a\n", "package a\n", "// Package a does it:\n//\n//\tif ok {\n//\t...\n//\t}\npackage a\n"},
+		{"code in a doc comment", "a.go", "package a\n", "package a\n",
+			"// Package a does it:\n//\n//\tif ok {\n//\t...\n//\t}\npackage a\n"},
 		{"code shown in Markdown", "a.md", "# Use\n\nText.\n", "Text.\n", "Text.\n\n```go\nfunc f() {\n\t// ...\n}\n```\n"},
-		{"what stays, shown in Markdown", "a.md", "# Use\n\nText.\n", "Text.\n", "Text.\n\n```go\nfunc f() {\n// ... existing code ...\n}\n```\n"},
-		{"what stays, shown in a block of the file", "a.md", "# Use\n\n```js\na();\nb();\n```\n", "b();\n", "b();\n// ... existing code ...\n"},
+		{"what stays, shown in Markdown", "a.md", "# Use\n\nText.\n", "Text.\n",
+			"Text.\n\n```go\nfunc f() {\n// ... existing code ...\n}\n```\n"},
+		{"what stays, shown in a block of the file", "a.md", "# Use\n\n```js\na();\nb();\n```\n", "b();\n",
+			"b();\n// ... existing code ...\n"},
 		{"output shown in Markdown", "a.md", "# Use\n\nText.\n", "Text.\n", "Text:\n\n```\nfirst\n...\nlast\n```\n"},
 		{"a string of many lines", "a.py", "x = \"\"\"\nfirst\nlast\n\"\"\"\n", "first\n", "first\n...\n"},
-		{"comments with such words", "a.go", "a()\nb()\n", "b()\n", "// Other methods of HTTP are refused.\nb()\n// the rest of the bytes\nc()\n// original code points\nd()\n# no change in the total\n"},
+		{"comments with such words", "a.go", "a()\nb()\n", "b()\n",
+			"// Other methods of HTTP are refused.\nb()\n// the rest of the bytes\nc()\n// original code points\nd()\n# no " +
+				"change in the total\n"},
 		{"a comment of one word", "a.go", "a()\nb()\n", "b()\n", "// unchanged\nb()\nc()\n"},
 		{"range and rest", "a.rs", "let a = b;\n", "let a = b;", "let Foo { x, .. } = b;\nlet r = 1..=2;"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old, c.fresh, 1) {
+			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old,
+				c.fresh, 1) {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -124,10 +150,13 @@ func TestDotsThatAreMeant(t *testing.T) {
 func TestFencesInNewAlone(t *testing.T) {
 	const code = "one(alpha)\ntwo(beta)\nthree(gamma)\n"
 	const doc = "# Use\n\nRun it with make build in the root.\n\n```sh\nmake build\n```\n"
-	for _, name := range []string{"a.go", "a.py", "a.js", "a.rb", "a.sql", "a.html", "a.css", "a.yaml", "a.rs", "a.unknown", "Dockerfile", "a.md"} {
-		for _, f := range [][2]string{{"```\n", "\n```"}, {"```go\n", "\n```\n"}, {"~~~\n", "\n~~~"}, {"```python\n", ""}, {"", "\n```"}, {"\n```js\n", "\n```\n\n"}, {"````\n", "\n````"}} {
+	for _, name := range []string{"a.go", "a.py", "a.js", "a.rb", "a.sql", "a.html", "a.css", "a.yaml", "a.rs",
+		"a.unknown", "Dockerfile", "a.md"} {
+		for _, f := range [][2]string{{"```\n", "\n```"}, {"```go\n", "\n```\n"}, {"~~~\n", "\n~~~"}, {"```python\n", ""},
+			{"", "\n```"}, {"\n```js\n", "\n```\n\n"}, {"````\n", "\n````"}} {
 			c := Change{Old: "two(beta)\nthree(gamma)", New: f[0] + "two(beta)\nthree(delta)" + f[1]}
-			if r := refused(t, name, code, c); r.Kind != Guard || !strings.Contains(r.Message, "fence") || !strings.Contains(r.Excerpt, "two(beta)") {
+			if r := refused(t, name, code, c); r.Kind != Guard || !strings.Contains(r.Message, "fence") ||
+				!strings.Contains(r.Excerpt, "two(beta)") {
 				t.Errorf("%s: %q: %v\n%s", name, c.New, r, r.Excerpt)
 			}
 			c.Strictness = Exact
@@ -138,7 +167,8 @@ func TestFencesInNewAlone(t *testing.T) {
 		{"words around a block", "a.go", code, "two(beta)\n", "Here is the code:\n```go\ntwo(b)\n```\n"},
 		{"within a block of the file", "a.md", doc, "make build\n", "```sh\nmake all test\n```\n"},
 		{"Markdown as Markdown", "a.md", doc, "# Use\n", "```markdown\n## How to begin\n```\n"},
-		{"a paragraph with a change", "a.md", doc, "Run it with make build in the root.", "```\nRun it with make all in the root.\n```"},
+		{"a paragraph with a change", "a.md", doc, "Run it with make build in the root.",
+			"```\nRun it with make all in the root.\n```"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if r := refused(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); r.Kind != Guard {
@@ -153,14 +183,16 @@ func TestFencesInNewAlone(t *testing.T) {
 		{"code gets its fence", "a.md", "Text:\n\nmake build\n\nMore.\n", "make build\n", "```sh\nmake build\n```\n"},
 		{"a block with another word", "a.md", doc, "```sh\nmake build\n```", "```console\nmake build\n```"},
 		{"a block becomes two", "a.md", doc, "```sh\nmake build\n", "```sh\nmake build\n```\n\nThen:\n\n```sh\nmake test\n"},
-		{"a docstring", "a.py", "def f():\n    \"\"\"Does it.\n    \"\"\"\n", "    \"\"\"Does it.\n", "    \"\"\"Does it.\n\n    ```python\n    f()\n    ```\n"},
+		{"a docstring", "a.py", "def f():\n    \"\"\"Does it.\n    \"\"\"\n", "    \"\"\"Does it.\n",
+			"    \"\"\"Does it.\n\n    ```python\n    f()\n    ```\n"},
 		{"a doc comment", "a.rs", "fn f() {}\n", "fn f() {}\n", "/// ```\n/// f();\n/// ```\nfn f() {}\n"},
 		{"a block comment", "a.js", "/**\n Does it.\n*/\nf()\n", " Does it.\n", " Does it.\n\n```js\nf()\n```\n"},
 		{"text in YAML", "a.yaml", "text: |\n  First.\n  Last.\n", "  First.\n", "  First.\n\n  ```sh\n  make\n  ```\n"},
 		{"a title underlined", "a.rst", "Use\n===\n\nText\n", "Text\n", "New\n~~~\n\nText\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old, c.fresh, 1) {
+			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old,
+				c.fresh, 1) {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -198,13 +230,15 @@ func TestTheSameInsertionTwice(t *testing.T) {
 		{"a longer word", "log(x)\nlogs(x)\n", "log(x)", "log(x) // y"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, got := planned(t, "a.html", c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old, c.fresh, 1) {
+			if _, got := planned(t, "a.html", c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old,
+				c.fresh, 1) {
 				t.Errorf("got %q", got)
 			}
 		})
 	}
 	p, got := planned(t, "a.go", "foo(1)\nfoo_bar(2)\nfoo(3)\n", Change{Old: "foo", New: "foo_bar", All: true})
-	if got != "foo_bar(1)\nfoo_bar(2)\nfoo_bar(3)\n" || len(p.Places) != 2 || !strings.Contains(strings.Join(p.Warnings, " "), "1 place had new_string already") {
+	if got != "foo_bar(1)\nfoo_bar(2)\nfoo_bar(3)\n" || len(p.Places) != 2 ||
+		!strings.Contains(strings.Join(p.Warnings, " "), "1 place had new_string already") {
 		t.Errorf("all places: %q %q", got, p.Warnings)
 	}
 	if r := refused(t, "a.go", got, Change{Old: "foo", New: "foo_bar", All: true}); r.Kind != AlreadyApplied {
@@ -215,18 +249,23 @@ func TestTheSameInsertionTwice(t *testing.T) {
 // Lines of this kind are in real files.
 func TestDotsOfRealFiles(t *testing.T) {
 	for _, c := range []struct{ name, file, data, old, fresh string }{
-		{"steps in a comment", "a.go", "// f does:\n//\nfunc f() {}\n", "//\nfunc f() {}\n", "//\n//\t... set up y ...\n//\t... use x ...\nfunc f() {}\n"},
-		{"a row", "a.go", "a()\n", "a()\n", "//......................................................................\na()\n"},
+		{"steps in a comment", "a.go", "// f does:\n//\nfunc f() {}\n", "//\nfunc f() {}\n",
+			"//\n//\t... set up y ...\n//\t... use x ...\nfunc f() {}\n"},
+		{"a row", "a.go", "a()\n", "a()\n", "//......................................................................\n" +
+			"a()\n"},
 		{"a row of tildes", "a.py", "'''\nTitle\n'''\n", "Title\n", "Title\n~~~~~~~~~~~~~~~~~~~~~~~~\n"},
 		{"preformatted text", "a.html", "<pre>\none\ntwo\n</pre>\n", "one\n", "one\n...\n"},
 		{"a text in YAML", "a.yaml", "body:\n  value: |\n    first\n    last\n", "    first\n", "    first\n    ...\n"},
-		{"documentation in Perl", "a.pm", "use strict;\n\n=head1 USE\n\n    f();\n\n=cut\n", "    f();\n", "    f();\n    ...\n"},
+		{"documentation in Perl", "a.pm", "use strict;\n\n=head1 USE\n\n    f();\n\n=cut\n", "    f();\n",
+			"    f();\n    ...\n"},
 		{"formals of Nix", "a.nix", "{\n  pkgs,\n}:\npkgs.x\n", "  pkgs,\n", "  pkgs,\n  ...\n"},
 		{"a fence that was missing", "a.md", "```sh\nmake\n\nText.\n", "make\n", "make\n```\n"},
-		{"a remark on the rest of a file", "a.go", "a()\n", "a()\n", "// Rest of file is in the format\n// Existing lines are moved down.\n// previous line\na()\n"},
+		{"a remark on the rest of a file", "a.go", "a()\n", "a()\n",
+			"// Rest of file is in the format\n// Existing lines are moved down.\n// previous line\na()\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old, c.fresh, 1) {
+			if _, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, c.old,
+				c.fresh, 1) {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -236,9 +275,12 @@ func TestDotsOfRealFiles(t *testing.T) {
 func TestBlankLinesAtTheEndsOfNoisyStrings(t *testing.T) {
 	const data = "one(first)\n\ttwo(second)\n\n\tthree(third)\n"
 	for _, c := range []struct{ name, old, fresh, want string }{
-		{"a line goes, and the blank line behind it", "one(first)\n    two(second)\n\n", "one(first)\n", "one(first)\n\tthree(third)\n"},
-		{"new_string is trimmed", "one(first)\n    two(second)\n\n", "one(first)\n    two(x)", "one(first)\n\ttwo(x)\n\n\tthree(third)\n"},
-		{"new_string is trimmed at the start", "\n    three(third)\n", "three(x)\n", "one(first)\n\ttwo(second)\n\n\tthree(x)\n"},
+		{"a line goes, and the blank line behind it", "one(first)\n    two(second)\n\n", "one(first)\n",
+			"one(first)\n\tthree(third)\n"},
+		{"new_string is trimmed", "one(first)\n    two(second)\n\n", "one(first)\n    two(x)",
+			"one(first)\n\ttwo(x)\n\n\tthree(third)\n"},
+		{"new_string is trimmed at the start", "\n    three(third)\n", "three(x)\n",
+			"one(first)\n\ttwo(second)\n\n\tthree(x)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, got := planned(t, "a.go", data, Change{Old: c.old, New: c.fresh}); got != c.want {

@@ -70,43 +70,77 @@ func TestPasses(t *testing.T) {
 		{"LF finds CRLF, which stays", "a.txt", "a\r\nb\r\nc\r\n", "a\nb\n", "a\nx\nb\n", "a\r\nx\r\nb\r\nc\r\n", 1},
 		{"CRLF finds LF, which stays", "a.txt", "a\nb\nc\n", "a\r\nb\r\n", "a\r\nx\r\n", "a\nx\nc\n", 1},
 		{"one line of a CRLF file becomes two", "a.txt", "a\r\nb\r\n", "b", "b\nc", "a\r\nb\r\nc\r\n", 1},
-		{"mixed endings stay where lines stay", "a.txt", "a\r\nb\nc\r\nd\n", "a\nb\nc\n", "a\nx\nb\nc\n", "a\r\nx\r\nb\nc\r\nd\n", 1},
+		{"mixed endings stay where lines stay", "a.txt", "a\r\nb\nc\r\nd\n", "a\nb\nc\n", "a\nx\nb\nc\n",
+			"a\r\nx\r\nb\nc\r\nd\n", 1},
 		{"a change of line endings is made", "a.txt", "a\nb\n", "a\n", "a\r\n", "a\r\nb\n", 1},
 		{"blank lines around old and new", "a.txt", "a\nbee\nc\n", "\n\nbee\n\n", "\n\nBEE\n\n", "a\nBEE\nc\n", 2},
 		{"blank lines around old only", "a.txt", "a\nbee\nc\n", "\n\nbee\n\n", "BEE\n", "a\nBEE\nc\n", 2},
-		{"the first line has lost its indentation", "a.go", "\tif ok {\n\t\trun()\n\t}\n", "\nif ok {\n\t\trun()\n", "\nif ok {\n\t\trun()\n\t\tstop()\n", "\tif ok {\n\t\trun()\n\t\tstop()\n\t}\n", 2},
-		{"blanks at the end of lines of old", "a.txt", "alpha\nbeta\ngamma\n", "alpha  \nbeta \n", "alpha  \nBETA \n", "alpha\nBETA\ngamma\n", 3},
-		{"blanks at the end of lines of the file stay", "a.md", "alpha  \nbeta\ngamma\n", "alpha\nbeta\ngamma", "alpha\nBETA\ngamma", "alpha  \nBETA\ngamma\n", 3},
-		{"spaces for tabs", "a.go", "\tfor {\n\t\trun()\n\t}\n", "    for {\n        run()\n    }\n", "    for {\n        if x {\n            run()\n        }\n    }\n",
+		{"the first line has lost its indentation", "a.go", "\tif ok {\n\t\trun()\n\t}\n", "\nif ok {\n\t\trun()\n",
+			"\nif ok {\n\t\trun()\n\t\tstop()\n", "\tif ok {\n\t\trun()\n\t\tstop()\n\t}\n", 2},
+		{"blanks at the end of lines of old", "a.txt", "alpha\nbeta\ngamma\n", "alpha  \nbeta \n", "alpha  \nBETA \n",
+			"alpha\nBETA\ngamma\n", 3},
+		{"blanks at the end of lines of the file stay", "a.md", "alpha  \nbeta\ngamma\n", "alpha\nbeta\ngamma",
+			"alpha\nBETA\ngamma", "alpha  \nBETA\ngamma\n", 3},
+		{"spaces for tabs", "a.go", "\tfor {\n\t\trun()\n\t}\n", "    for {\n        run()\n    }\n",
+			"    for {\n        if x {\n            run()\n        }\n    }\n",
 			"\tfor {\n\t\tif x {\n\t\t\trun()\n\t\t}\n\t}\n", 4},
-		{"tabs for spaces", "a.js", "  for (;;) {\n    run()\n  }\n", "\tfor (;;) {\n\t\trun()\n\t}\n", "\tfor (;;) {\n\t\trun()\n\t\tstop()\n\t}\n",
+		{"tabs for spaces", "a.js", "  for (;;) {\n    run()\n  }\n", "\tfor (;;) {\n\t\trun()\n\t}\n",
+			"\tfor (;;) {\n\t\trun()\n\t\tstop()\n\t}\n",
 			"  for (;;) {\n    run()\n    stop()\n  }\n", 4},
-		{"a shifted block", "a.py", "class A:\n    def f(self):\n        return one\n", "def f(self):\n    return one\n", "def f(self):\n    if x:\n        return two\n    return one\n",
+		{"a shifted block", "a.py", "class A:\n    def f(self):\n        return one\n", "def f(self):\n    return one\n",
+			"def f(self):\n    if x:\n        return two\n    return one\n",
 			"class A:\n    def f(self):\n        if x:\n            return two\n        return one\n", 4},
-		{"curly quotes for straight ones", "a.go", "\tprintln(\"hi there\")\n\tx := 1\n", "\tprintln(“hi there”)\n\tx := 1\n", "\tprintln(“hi there”)\n\tprintln(“again”)\n\tx := 1\n",
+		{"curly quotes for straight ones", "a.go", "\tprintln(\"hi there\")\n\tx := 1\n",
+			"\tprintln(“hi there”)\n\tx := 1\n", "\tprintln(“hi there”)\n\tprintln(“again”)\n\tx := 1\n",
 			"\tprintln(\"hi there\")\n\tprintln(\"again\")\n\tx := 1\n", 5},
-		{"straight quotes for curly ones stay curly", "a.md", "He said “never” and left.\nThen came “Bob”.\n", "He said \"never\" and left.\nThen came \"Bob\".\n", "He said \"never\" and went.\nThen came \"Bob\".\n",
+		{"straight quotes for curly ones stay curly", "a.md", "He said “never” and left.\nThen came “Bob”.\n",
+			"He said \"never\" and left.\nThen came \"Bob\".\n", "He said \"never\" and went.\nThen came \"Bob\".\n",
 			"He said “never” and went.\nThen came “Bob”.\n", 5},
-		{"decomposed letters", "a.txt", "한국어 설명\n둘째 줄\n", norm.NFD.String("한국어 설명\n둘째 줄\n"), norm.NFD.String("한국어 설명\n셋째 줄\n"), "한국어 설명\n셋째 줄\n", 5},
-		{"full-width blank and signs", "a.txt", "value = f(x)\nnext\n", "value = f（x）\nnext\n", "value = g（x）\nnext\n", "value = g(x)\nnext\n", 5},
-		{"zero-width signs in the file stay", "a.txt", "zero\u200bwidth here\nnext line\n", "zerowidth here\nnext line\n", "zerowidth there\nnext line\n", "zero\u200bwidth there\nnext line\n", 5},
-		{"alignment columns stay", "a.go", "\tname    string // who\n\tage     int\n\tcity    string\n", "\tname string // who\n\tage int\n\tcity string\n", "\tname string // who\n\tage int64\n\tcity string\n",
+		{"decomposed letters", "a.txt", "한국어 설명\n둘째 줄\n", norm.NFD.String("한국어 설명\n둘째 줄\n"),
+			norm.NFD.String("한국어 설명\n셋째 줄\n"), "한국어 설명\n셋째 줄\n", 5},
+		{"full-width blank and signs", "a.txt", "value = f(x)\nnext\n", "value = f（x）\nnext\n",
+			"value = g（x）\nnext\n", "value = g(x)\nnext\n", 5},
+		{"zero-width signs in the file stay", "a.txt", "zero\u200bwidth here\nnext line\n", "zerowidth here\nnext line\n",
+			"zerowidth there\nnext line\n", "zero\u200bwidth there\nnext line\n", 5},
+		{"alignment columns stay", "a.go", "\tname    string // who\n\tage     int\n\tcity    string\n",
+			"\tname string // who\n\tage int\n\tcity string\n", "\tname string // who\n\tage int64\n\tcity string\n",
 			"\tname    string // who\n\tage     int64\n\tcity    string\n", 6},
-		{"blank lines that old lacks", "a.go", "first()\n\nsecond()\nthird()\n", "first()\nsecond()\nthird()\n", "first()\nsecond()\nTHIRD()\n", "first()\n\nsecond()\nTHIRD()\n", 6},
-		{"blank lines that the file lacks", "a.go", "first()\nsecond()\nthird()\n", "first()\n\nsecond()\nthird()\n", "first()\n\nsecond()\nTHIRD()\n", "first()\nsecond()\nTHIRD()\n", 6},
-		{"comments that old lacks stay", "a.go", goFile, "\tfor _, item := range items {\n\t\tsum += item.Price * Price(item.Count)\n\t}\n\treturn sum\n",
-			"\tfor _, item := range items {\n\t\tsum += item.Cost * Price(item.Count)\n\t}\n\treturn sum\n", strings.Replace(goFile, "sum += item.Price", "sum += item.Cost", 1), 7},
-		{"comments that old words in another way stay", "a.go", goFile, "\tfor _, item := range items {\n\t\t// Free ones count too.\n\t\tsum += item.Price * Price(item.Count) // not negative\n\t}\n\n\treturn sum\n",
-			"\tfor _, item := range items {\n\t\t// Free ones count too.\n\t\tsum += item.Price * Price(item.Count) // not negative\n\t}\n\n\treturn sum + 1\n", strings.Replace(goFile, "return sum\n", "return sum + 1\n", 1), 7},
-		{"misspelt words stay as the file has them", "a.go", goFile, "func averge(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn total(items) / Price(len(items))\n}\n",
-			"func averge(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 1\n\t}\n\treturn total(items) / Price(len(items))\n}\n", strings.Replace(goFile, "return 0\n", "return 1\n", 1), 8},
-		{"a misspelt word on the line that changes", "a.go", goFile, "func average(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn totla(items) / Price(len(items))\n}\n",
-			"func average(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn totla(items) / Price(len(items)+1)\n}\n", strings.Replace(goFile, "len(items))\n}", "len(items)+1)\n}", 1), 8},
-		{"new spells right what old misspells", "a.go", goFile, "func average(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn totla(items) / Price(len(items))\n}\n",
-			"func average(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn total(items) / Price(len(items)+1)\n}\n", strings.Replace(goFile, "len(items))\n}", "len(items)+1)\n}", 1), 8},
-		{"lines broken in other places", "a.js", "call(first,\n     second, third);\nnext();\n", "call(first, second, third);\nnext();\n", "call(first, second, third);\nnext(1);\n", "call(first,\n     second, third);\nnext(1);\n", 9},
-		{"a change within broken lines", "a.js", "call(first,\n     second, third);\nnext();\n", "call(first, second, third);\nnext();\n", "call(first, second, fourth);\nnext();\n", "call(first,\n     second, fourth);\nnext();\n", 9},
-		{"another formatter", "a.js", "const x = { a: 1, b: 'two', };\nrun(x)\n", "const x = {a: 1, b: \"two\"};\nrun(x);\n", "const x = {a: 1, b: \"two\"};\nrun(x, 2);\n", "const x = { a: 1, b: 'two', };\nrun(x, 2)\n", 9},
+		{"blank lines that old lacks", "a.go", "first()\n\nsecond()\nthird()\n", "first()\nsecond()\nthird()\n",
+			"first()\nsecond()\nTHIRD()\n", "first()\n\nsecond()\nTHIRD()\n", 6},
+		{"blank lines that the file lacks", "a.go", "first()\nsecond()\nthird()\n", "first()\n\nsecond()\nthird()\n",
+			"first()\n\nsecond()\nTHIRD()\n", "first()\nsecond()\nTHIRD()\n", 6},
+		{"comments that old lacks stay", "a.go", goFile,
+			"\tfor _, item := range items {\n\t\tsum += item.Price * Price(item.Count)\n\t}\n\treturn sum\n",
+			"\tfor _, item := range items {\n\t\tsum += item.Cost * Price(item.Count)\n\t}\n\treturn sum\n",
+			strings.Replace(goFile, "sum += item.Price", "sum += item.Cost", 1), 7},
+		{"comments that old words in another way stay", "a.go", goFile,
+			"\tfor _, item := range items {\n\t\t// Free ones count too.\n\t\tsum += item.Price * Price(item.Count) // not " +
+				"negative\n\t}\n\n\treturn sum\n",
+			"\tfor _, item := range items {\n\t\t// Free ones count too.\n\t\tsum += item.Price * Price(item.Count) // not " +
+				"negative\n\t}\n\n\treturn sum + 1\n", strings.Replace(goFile, "return sum\n", "return sum + 1\n", 1), 7},
+		{"misspelt words stay as the file has them", "a.go", goFile,
+			"func averge(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn total(items) / " +
+				"Price(len(items))\n}\n",
+			"func averge(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 1\n\t}\n\treturn total(items) / " +
+				"Price(len(items))\n}\n", strings.Replace(goFile, "return 0\n", "return 1\n", 1), 8},
+		{"a misspelt word on the line that changes", "a.go", goFile,
+			"func average(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn totla(items) / " +
+				"Price(len(items))\n}\n",
+			"func average(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn totla(items) / " +
+				"Price(len(items)+1)\n}\n", strings.Replace(goFile, "len(items))\n}", "len(items)+1)\n}", 1), 8},
+		{"new spells right what old misspells", "a.go", goFile,
+			"func average(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn totla(items) / " +
+				"Price(len(items))\n}\n",
+			"func average(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn total(items) / " +
+				"Price(len(items)+1)\n}\n", strings.Replace(goFile, "len(items))\n}", "len(items)+1)\n}", 1), 8},
+		{"lines broken in other places", "a.js", "call(first,\n     second, third);\nnext();\n",
+			"call(first, second, third);\nnext();\n", "call(first, second, third);\nnext(1);\n",
+			"call(first,\n     second, third);\nnext(1);\n", 9},
+		{"a change within broken lines", "a.js", "call(first,\n     second, third);\nnext();\n",
+			"call(first, second, third);\nnext();\n", "call(first, second, fourth);\nnext();\n",
+			"call(first,\n     second, fourth);\nnext();\n", 9},
+		{"another formatter", "a.js", "const x = { a: 1, b: 'two', };\nrun(x)\n", "const x = {a: 1, b: \"two\"};\nrun(x);\n",
+			"const x = {a: 1, b: \"two\"};\nrun(x, 2);\n", "const x = { a: 1, b: 'two', };\nrun(x, 2)\n", 9},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh})
@@ -127,7 +161,8 @@ func TestReadings(t *testing.T) {
 	const data = "func f() {\n\tprintln(\"a\")\n\tprintln(\"b\")\n}\n"
 	want := strings.Replace(data, `"b"`, `"c"`, 1)
 	for _, c := range []struct{ name, old, fresh string }{
-		{"cat -n", "     2\t\tprintln(\"a\")\n     3\t\tprintln(\"b\")\n", "     2\t\tprintln(\"a\")\n     3\t\tprintln(\"c\")\n"},
+		{"cat -n", "     2\t\tprintln(\"a\")\n     3\t\tprintln(\"b\")\n",
+			"     2\t\tprintln(\"a\")\n     3\t\tprintln(\"c\")\n"},
 		{"arrows", "2→\tprintln(\"a\")\n3→\tprintln(\"b\")", "2→\tprintln(\"a\")\n3→\tprintln(\"c\")"},
 		{"bars and blanks", " 2 | \tprintln(\"a\")\n 3 | \tprintln(\"b\")", " 2 | \tprintln(\"a\")\n 3 | \tprintln(\"c\")"},
 		{"colons, on old only", "2: \tprintln(\"a\")\n3: \tprintln(\"b\")", "\tprintln(\"a\")\n\tprintln(\"c\")"},
@@ -157,28 +192,47 @@ func TestNumbersThatAreText(t *testing.T) {
 
 func TestProjection(t *testing.T) {
 	for _, c := range []struct{ name, file, data, old, fresh, want string }{
-		{"delete whole lines, without a line break at the end", "a.go", "\tone()\n\ttwo()\n\tthree()\n", "  one()\n  two()", "", "\tthree()\n"},
-		{"delete at the end of a file without a line break", "a.go", "\tone()\n\ttwo()\n\tthree()", "  two()\n  three()", "  two()", "\tone()\n\ttwo()"},
-		{"insert at the end of a file without a line break", "a.go", "\tone()\n\ttwo()", "  one()\n  two()", "  one()\n  two()\n  three()", "\tone()\n\ttwo()\n\tthree()"},
-		{"insert before the first line", "a.go", "\tone()\n\ttwo()\n", "  one()\n  two()\n", "  zero()\n  one()\n  two()\n", "\tzero()\n\tone()\n\ttwo()\n"},
-		{"insert after the last line", "a.go", "\tone()\n\ttwo()\n}\n", "  one()\n  two()\n", "  one()\n  two()\n  three()\n", "\tone()\n\ttwo()\n\tthree()\n}\n"},
-		{"a line changes and others come behind it", "a.tf", "rule {\n  protocol  = \"tcp\"\n  ports     = [80, 443]\n  source    = 1\n}\n",
+		{"delete whole lines, without a line break at the end", "a.go", "\tone()\n\ttwo()\n\tthree()\n", "  one()\n  two()",
+			"", "\tthree()\n"},
+		{"delete at the end of a file without a line break", "a.go", "\tone()\n\ttwo()\n\tthree()", "  two()\n  three()",
+			"  two()", "\tone()\n\ttwo()"},
+		{"insert at the end of a file without a line break", "a.go", "\tone()\n\ttwo()", "  one()\n  two()",
+			"  one()\n  two()\n  three()", "\tone()\n\ttwo()\n\tthree()"},
+		{"insert before the first line", "a.go", "\tone()\n\ttwo()\n", "  one()\n  two()\n", "  zero()\n  one()\n  two()\n",
+			"\tzero()\n\tone()\n\ttwo()\n"},
+		{"insert after the last line", "a.go", "\tone()\n\ttwo()\n}\n", "  one()\n  two()\n",
+			"  one()\n  two()\n  three()\n", "\tone()\n\ttwo()\n\tthree()\n}\n"},
+		{"a line changes and others come behind it", "a.tf",
+			"rule {\n  protocol  = \"tcp\"\n  ports     = [80, 443]\n  source    = 1\n}\n",
 			"rule {\n  protocol = \"tcp\"\n  ports = [80, 443]\n  source = 1\n",
 			"rule {\n  protocol = \"pending\"\n  protocol_limit = 30\n  protocol_path = \"/tmp\"\n  source = 1\n",
 			"rule {\n  protocol  = \"pending\"\n  protocol_limit = 30\n  protocol_path = \"/tmp\"\n  source    = 1\n}\n"},
-		{"a blank too few beside the change in both strings", "a.sql", "-- What is late, and for how long.\nSELECT loan_id,\n       reader_id,\n       title\n",
+		{"a blank too few beside the change in both strings", "a.sql",
+			"-- What is late, and for how long.\nSELECT loan_id,\n       reader_id,\n       title\n",
 			"-- What is late,and for how long.\nSELECT loan_id,\n       reader_id,\n       title\n",
 			"-- What is late,old_and for how long.\nSELECT loan_id,\n       reader_id,\n       title\n",
 			"-- What is late, old_and for how long.\nSELECT loan_id,\n       reader_id,\n       title\n"},
-		{"several hunks", "a.go", "\tone()\n\ttwo()\n\tthree()\n\tfour()\n", "  one()\n  two()\n  three()\n  four()\n", "  ONE()\n  two()\n  four()\n  five()\n", "\tONE()\n\ttwo()\n\tfour()\n\tfive()\n"},
-		{"parts of lines", "a.go", "\tx := first(a,\n\t\tb) + 1\n", "first(a,\n    b)", "second(a,\n    c)", "\tx := second(a,\n\t\tc) + 1\n"},
-		{"a part of one line becomes two", "a.go", "if first  &&  second {\n", "first && second {", "first && second ||\n\tthird {", "if first  &&  second ||\n\tthird {\n"},
-		{"new ends with a line break, old does not", "a.go", "\tone()\n\ttwo()\n", "  one()", "  uno()\n", "\tuno()\n\n\ttwo()\n"},
-		{"old ends with a line break, new does not", "a.go", "\tone()\n\ttwo()\n", "  one()\n", "  uno()", "\tuno()\n\ttwo()\n"},
-		{"the end of a line gets a brace before its comment", "a.go", "\tif  allowed  // fine\n\trunEverything()\n", "\tif allowed\n\trunEverything()\n", "\tif allowed {\n\trunEverything()\n", "\tif  allowed {  // fine\n\trunEverything()\n"},
-		{"CRLF with other indentation", "a.go", "\tone()\r\n\ttwo()\r\n", "    one()\n    two()\n", "    one()\n    new()\n    two()\n", "\tone()\r\n\tnew()\r\n\ttwo()\r\n"},
-		{"Korean comments", "a.py", "def 합계(값):\n    # 모두 더한다\n    return sum(값)\n", "def 합계(값):\n  # 모두 더한다\n  return sum(값)\n", "def 합계(값):\n  # 모두 더한다\n  return sum(값) + 1\n", "def 합계(값):\n    # 모두 더한다\n    return sum(값) + 1\n"},
-		{"bytes that are not UTF-8 stay", "a.go", "\tone() // \xe9\xff\n\ttwo()\n", "  two()\n", "  three()\n", "\tone() // \xe9\xff\n\tthree()\n"},
+		{"several hunks", "a.go", "\tone()\n\ttwo()\n\tthree()\n\tfour()\n", "  one()\n  two()\n  three()\n  four()\n",
+			"  ONE()\n  two()\n  four()\n  five()\n", "\tONE()\n\ttwo()\n\tfour()\n\tfive()\n"},
+		{"parts of lines", "a.go", "\tx := first(a,\n\t\tb) + 1\n", "first(a,\n    b)", "second(a,\n    c)",
+			"\tx := second(a,\n\t\tc) + 1\n"},
+		{"a part of one line becomes two", "a.go", "if first  &&  second {\n", "first && second {",
+			"first && second ||\n\tthird {", "if first  &&  second ||\n\tthird {\n"},
+		{"new ends with a line break, old does not", "a.go", "\tone()\n\ttwo()\n", "  one()", "  uno()\n",
+			"\tuno()\n\n\ttwo()\n"},
+		{"old ends with a line break, new does not", "a.go", "\tone()\n\ttwo()\n", "  one()\n", "  uno()",
+			"\tuno()\n\ttwo()\n"},
+		{"the end of a line gets a brace before its comment", "a.go", "\tif  allowed  // fine\n\trunEverything()\n",
+			"\tif allowed\n\trunEverything()\n", "\tif allowed {\n\trunEverything()\n",
+			"\tif  allowed {  // fine\n\trunEverything()\n"},
+		{"CRLF with other indentation", "a.go", "\tone()\r\n\ttwo()\r\n", "    one()\n    two()\n",
+			"    one()\n    new()\n    two()\n", "\tone()\r\n\tnew()\r\n\ttwo()\r\n"},
+		{"Korean comments", "a.py", "def 합계(값):\n    # 모두 더한다\n    return sum(값)\n",
+			"def 합계(값):\n  # 모두 더한다\n  return sum(값)\n",
+			"def 합계(값):\n  # 모두 더한다\n  return sum(값) + 1\n",
+			"def 합계(값):\n    # 모두 더한다\n    return sum(값) + 1\n"},
+		{"bytes that are not UTF-8 stay", "a.go", "\tone() // \xe9\xff\n\ttwo()\n", "  two()\n", "  three()\n",
+			"\tone() // \xe9\xff\n\tthree()\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh})
@@ -200,7 +254,8 @@ func TestAllPlaces(t *testing.T) {
 	}{
 		{"exact", Change{Old: "log(a)", New: "log(b)", All: true}, "\tlog(b)\n\trun()\n\tlog(b)\n", 2, 1},
 		{"expected says as much", Change{Old: "log(a)", New: "log(b)", Expected: 2}, "\tlog(b)\n\trun()\n\tlog(b)\n", 2, 1},
-		{"but for indentation", Change{Old: "  log(a)\n", New: "  log(a)\n  log(c)\n", All: true}, "\tlog(a)\n\tlog(c)\n\trun()\n\tlog(a)\n\tlog(c)\n", 2, 2},
+		{"but for indentation", Change{Old: "  log(a)\n", New: "  log(a)\n  log(c)\n", All: true},
+			"\tlog(a)\n\tlog(c)\n\trun()\n\tlog(a)\n\tlog(c)\n", 2, 2},
 		{"one place will do", Change{Old: "run()", New: "go()", All: true}, "\tlog(a)\n\tgo()\n\tlog(a)\n", 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -231,7 +286,8 @@ func TestNearLine(t *testing.T) {
 }
 
 func TestStrictness(t *testing.T) {
-	const typo = "func averge(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn total(items) / Price(len(items))\n}\n"
+	const typo = "func averge(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn total(items) " +
+		"/ Price(len(items))\n}\n"
 	for _, c := range []struct {
 		name, old string
 		passes    []Strictness // that accept it
@@ -243,7 +299,8 @@ func TestStrictness(t *testing.T) {
 		{"key tokens", "for _,item:=range items{\n", []Strictness{Full}},
 	} {
 		for _, s := range []Strictness{Exact, Safe, Full} {
-			_, err := NewText("a.go", []byte(goFile)).Plan(Change{Old: c.old, New: strings.Replace(c.old, "r", "rr", 1), Strictness: s})
+			_, err := NewText("a.go", []byte(goFile)).Plan(Change{Old: c.old, New: strings.Replace(c.old, "r", "rr", 1),
+				Strictness: s})
 			if (err == nil) != slices.Contains(c.passes, s) {
 				t.Errorf("%s with strictness %d: %v", c.name, s, err)
 			}

@@ -9,19 +9,28 @@ import (
 // Whatever old_string has of a line, the nearest one is shown as it is, once in the file, and what differs is named.
 func TestNearestLines(t *testing.T) {
 	long := strings.Repeat("alpha=1;", 30) + "timeout=30;" + strings.Repeat("beta=2;", 30)
-	minified := "var a=1;" + strings.Repeat("function f(x){return x}", 400) + "server.listen(8080,'localhost');" + strings.Repeat("function g(y){return y}", 400)
+	minified := "var a=1;" + strings.Repeat("function f(x){return x}", 400) + "server.listen(8080,'localhost');" +
+		strings.Repeat("function g(y){return y}", 400)
 	for _, c := range []struct{ name, file, data, old, exact, say, diff string }{
-		{"one number", "a.yaml", "name: web\ntimeout: 30\nretries: 2\n", "timeout: 60", "timeout: 30", `Line 2 has "30" where old_string has "60"`, "-timeout: 60\n+timeout: 30\n"},
-		{"one name", "a.go", "\tx := f(a)\n\ty := compute(b)\n", "\ty := calculate(b)", "\ty := compute(b)", `Line 2 has "compute"; "calculate" is nowhere in the file.`, ""},
-		{"two lines", "a.go", "a()\nb := one(1, 2)\nc := two(3)\nd()\n", "b := one(1, 5)\nc := two(9)\n", "b := one(1, 2)\nc := two(3)", "lines 2 to 3", "+c := two(3)"},
-		{"a part of a line", "a.js", "f({ name: 'web', timeout: 30, retries: 2 });\ng();\n", "timeout: 60", "f({ name: 'web', timeout: 30, retries: 2 });", "line 1", ""},
-		{"letters of other scripts", "a.md", "첫째 줄입니다\n마감 시간은 서른 분\n", "마감 시간은 예순 분", "마감 시간은 서른 분", "line 2", ""},
+		{"one number", "a.yaml", "name: web\ntimeout: 30\nretries: 2\n", "timeout: 60", "timeout: 30",
+			`Line 2 has "30" where old_string has "60"`, "-timeout: 60\n+timeout: 30\n"},
+		{"one name", "a.go", "\tx := f(a)\n\ty := compute(b)\n", "\ty := calculate(b)", "\ty := compute(b)",
+			`Line 2 has "compute"; "calculate" is nowhere in the file.`, ""},
+		{"two lines", "a.go", "a()\nb := one(1, 2)\nc := two(3)\nd()\n", "b := one(1, 5)\nc := two(9)\n",
+			"b := one(1, 2)\nc := two(3)", "lines 2 to 3", "+c := two(3)"},
+		{"a part of a line", "a.js", "f({ name: 'web', timeout: 30, retries: 2 });\ng();\n", "timeout: 60",
+			"f({ name: 'web', timeout: 30, retries: 2 });", "line 1", ""},
+		{"letters of other scripts", "a.md", "첫째 줄입니다\n마감 시간은 서른 분\n",
+			"마감 시간은 예순 분", "마감 시간은 서른 분", "line 2", ""},
 		{"few letters", "a.c", "x = 1;\ny = 2;\n", "y = 3;", "y = 2;", `"2" where old_string has "3"`, ""},
 		{"signs only", "a.c", "a\n){;}\nb\n", "){;;", "){;}", "line 2", ""},
 		{"a long line is whole", "a.txt", "x\n" + long + "\ny\n", "alpha=1;timeout=60;beta=2;", long, "line 2", ""},
-		{"twice the same, so with its neighbor", "a.go", "func a() {\n\tlog(x, 30)\n}\n\nfunc b() {\n\tlog(x, 30)\n}\n", "\tlog(x, 60)", "func a() {\n\tlog(x, 30)", "line 2", ""},
-		{"a part of a very long line", "a.js", minified + "\nlast\n", "server.listen(9090,'localhost');", "server.listen(8080,'localhost');", "the part shown", "-server.listen(9090"},
-		{"with near_line", "a.yaml", "a:\n  timeout: 10\nb:\n  timeout: 20\nc:\n  timeout: 30\n", "  timeout: 60", "  timeout: 20", "line 4", ""},
+		{"twice the same, so with its neighbor", "a.go", "func a() {\n\tlog(x, 30)\n}\n\nfunc b() {\n\tlog(x, 30)\n}\n",
+			"\tlog(x, 60)", "func a() {\n\tlog(x, 30)", "line 2", ""},
+		{"a part of a very long line", "a.js", minified + "\nlast\n", "server.listen(9090,'localhost');",
+			"server.listen(8080,'localhost');", "the part shown", "-server.listen(9090"},
+		{"with near_line", "a.yaml", "a:\n  timeout: 10\nb:\n  timeout: 20\nc:\n  timeout: 30\n", "  timeout: 60",
+			"  timeout: 20", "line 4", ""},
 		{"nothing like it", "a.go", goFile, "def entirely_different():\n    pass\n", "", "Closest", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -33,7 +42,8 @@ func TestNearestLines(t *testing.T) {
 			if r.Kind != NotFound || !strings.Contains(r.Message, c.say) || !strings.Contains(r.Diff, c.diff) {
 				t.Errorf("%v, want %q\n%s", r, c.say, r.Diff)
 			}
-			if len(r.Candidates) == 0 || c.exact != "" && !strings.Contains(r.Exact, c.exact) || len(r.Exact) > len(c.exact)+40 && c.exact != "" {
+			if len(r.Candidates) == 0 || c.exact != "" && !strings.Contains(r.Exact, c.exact) ||
+				len(r.Exact) > len(c.exact)+40 && c.exact != "" {
 				t.Errorf("candidates %v, exact %q, want %q", r.Candidates, r.Exact, c.exact)
 			}
 			for l := range strings.SplitSeq(r.Exact, "\n") {

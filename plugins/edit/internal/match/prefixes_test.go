@@ -8,7 +8,8 @@ import (
 )
 
 // shownAs are the ways in which tools show a line with its number.
-var shownAs = []string{"%6d\t%s", "%d\t%s", "%6d→%s", "%d:%s", "%d: %s", "%d|%s", "%4d | %s", "%4d │ %s", "main.py:%d:%s", "src/a-b.py:%d: %s", "src/a-b.py-%d-%s", "src/a-b.py:%d-%s",
+var shownAs = []string{"%6d\t%s", "%d\t%s", "%6d→%s", "%d:%s", "%d: %s", "%d|%s", "%4d | %s", "%4d │ %s",
+	"main.py:%d:%s", "src/a-b.py:%d: %s", "src/a-b.py-%d-%s", "src/a-b.py:%d-%s",
 	"%d-%s", "L%d:%s", "L%d: %s", "line %d: %s", "[%d] %s", "[%d]%s", "%d. %s", "%d) %s", "%6d  %s"}
 
 // numberLines shows lines from a number on. The blanks of empty lines may be trimmed, and the number be left alone.
@@ -28,10 +29,14 @@ func numberLines(form string, from int, lines []string, trim string) string {
 }
 
 func TestLineNumbers(t *testing.T) {
-	file := []string{"import sys", "", "class Reader:", "    def read(self, v):", "        if v:", "", "            return 1", "        return 2", "", "def main():", "    pass"}
+	file := []string{"import sys", "", "class Reader:", "    def read(self, v):", "        if v:", "",
+		"            return 1", "        return 2", "", "def main():", "    pass"}
 	data := strings.Join(file, "\n") + "\n"
 	edits := map[string]func([]string) []string{
-		"a line changes": func(l []string) []string { return append([]string{strings.Replace(l[0], "v", "value", 1)}, l[1:]...) },
+		"a line changes": func(l []string) []string {
+			return append([]string{strings.Replace(l[0], "v", "value", 1)},
+				l[1:]...)
+		},
 		"a line comes": func(l []string) []string {
 			return slices.Insert(slices.Clone(l), 1, leading([]byte(l[0]))+"    log(v)")
 		},
@@ -75,18 +80,25 @@ func TestLineNumbers(t *testing.T) {
 	}
 }
 
-// Where only the text behind the numbers is known, and not how far it is indented, new_string is not shifted in silence.
+// Where only the text behind the numbers is known, and not how far it is indented, new_string is not shifted in
+// silence.
 func TestIndentationBehindNumbers(t *testing.T) {
 	const data = "def f(v):\n    if v:\n        return 1\n    return 2\n"
 	for _, c := range []struct{ name, old, fresh, want string }{
 		{"a single line, in old only", "2:    if v:", "    if v > 1:", "    if v:→    if v > 1:"},
 		{"a blank behind the colon, in old only", "2:     if v:", "    if v > 1:", "    if v:→    if v > 1:"},
-		{"a block, in old only", "2:    if v:\n3:        return 1", "    if v:\n        log()\n        return 1", "    if v:→    if v:\n        log()"},
-		{"the text is trimmed, new is as the file", "2:if v:\n3:return 1", "    if v:\n        log()\n        return 1", "    if v:→    if v:\n        log()"},
-		{"one blank is lost, new is as the file", "2:   if v:\n3:       return 1", "    if v:\n        log()\n        return 1", "    if v:→    if v:\n        log()"},
-		{"one blank is lost everywhere", "2:   if v:\n3:       return 1", "2:   if v:\n3:       log()\n4:       return 1", "    if v:→    if v:\n        log()"},
+		{"a block, in old only", "2:    if v:\n3:        return 1", "    if v:\n        log()\n        return 1",
+			"    if v:→    if v:\n        log()"},
+		{"the text is trimmed, new is as the file", "2:if v:\n3:return 1", "    if v:\n        log()\n        return 1",
+			"    if v:→    if v:\n        log()"},
+		{"one blank is lost, new is as the file", "2:   if v:\n3:       return 1",
+			"    if v:\n        log()\n        return 1", "    if v:→    if v:\n        log()"},
+		{"one blank is lost everywhere", "2:   if v:\n3:       return 1", "2:   if v:\n3:       log()\n4:       return 1",
+			"    if v:→    if v:\n        log()"},
 		{"all is shifted", "     2\t    if v:\n     3\t        return 1", " if v:\n     log()\n     return 1", ""},
-		{"a block is indented further", "     1\tdef f(v):\n     2\t    if v:\n     3\t        return 1", "def f(v):\n    if v:\n        if w:\n            return 1", "        return 1→        if w:\n            return 1"},
+		{"a block is indented further", "     1\tdef f(v):\n     2\t    if v:\n     3\t        return 1",
+			"def f(v):\n    if v:\n        if w:\n            return 1",
+			"        return 1→        if w:\n            return 1"},
 		{"two frames", "2:   if v:\n3:       return 1", "      if v:\n          log()\n          return 1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -105,13 +117,15 @@ func TestIndentationBehindNumbers(t *testing.T) {
 	}
 }
 
-// A number that is text is none of a line. What is left when it is taken off is no whole line of the file, or far from there.
+// A number that is text is none of a line. What is left when it is taken off is no whole line of the file, or far
+// from there.
 func TestNumbersThatAreKeys(t *testing.T) {
 	ports := "ports:\n  80: {name: http}\n  443: {name: https}\n  9000: {name: admin}\n"
 	rows := "7\talpha\n8\tbeta\n9\tgamma\n"
 	for _, c := range []struct{ name, file, data, old, fresh string }{
 		{"a row of YAML", "a.yaml", ports, "  8443: {name: https}", "  8443: {name: tls}"},
-		{"two rows of YAML", "a.yaml", ports, "  80: {name: http}\n  8443: {name: https}", "  80: {name: http}\n  8443: {name: tls}"},
+		{"two rows of YAML", "a.yaml", ports, "  80: {name: http}\n  8443: {name: https}",
+			"  80: {name: http}\n  8443: {name: tls}"},
 		{"a row of a table", "a.tsv", rows, "5\tbeta", "5\tdelta"},
 		{"a line of a log", "a.log", "10: start\n20: error: disk full\n", "30: error: disk full", "30: error: disk empty"},
 		{"a key of JSON", "a.json", "{\n  \"443\": \"https\"\n}\n", "  8443: \"https\"", "  8443: \"tls\""},
@@ -127,17 +141,25 @@ func TestNumbersThatAreKeys(t *testing.T) {
 func TestNumbersThatStay(t *testing.T) {
 	const ports = "ports:\n  80: http\n  443: https\nlist:\n  2: two\n  5: five\n"
 	for _, c := range []struct{ name, file, data, old, fresh, want string }{
-		{"numbered rows", "a.yaml", ports, "     2\t  80: http\n     3\t  443: https", "     2\t  80: http\n     3\t  443: tls", "443: https→443: tls"},
-		{"numbered rows, in old only", "a.yaml", ports, "2:  80: http\n3:  443: https", "  80: http\n  443: tls", "443: https→443: tls"},
+		{"numbered rows", "a.yaml", ports, "     2\t  80: http\n     3\t  443: https",
+			"     2\t  80: http\n     3\t  443: tls", "443: https→443: tls"},
+		{"numbered rows, in old only", "a.yaml", ports, "2:  80: http\n3:  443: https", "  80: http\n  443: tls",
+			"443: https→443: tls"},
 		{"a row like its number", "a.yaml", ports, "5:  2: two\n6:  5: five", "5:  2: zwei\n6:  5: five", "2: two→2: zwei"},
-		{"a row like its number, in old only", "a.yaml", ports, "5:  2: two\n6:  5: five", "  2: zwei\n  5: five", "2: two→2: zwei"},
-		{"a list is made", "a.md", "first thing\nsecond thing\n", "first thing\nsecond thing", "1. first thing\n2. second thing\n3. third thing", "first thing\nsecond thing→1. first thing\n2. second thing\n3. third thing"},
-		{"a list goes on", "a.md", "1. zero\n2. one\n\nfirst thing\nsecond thing\n", "first thing\nsecond thing", "3. first thing\n4. second thing\n5. third thing", "first thing\nsecond thing→3. first thing\n4. second thing\n5. third thing"},
+		{"a row like its number, in old only", "a.yaml", ports, "5:  2: two\n6:  5: five", "  2: zwei\n  5: five",
+			"2: two→2: zwei"},
+		{"a list is made", "a.md", "first thing\nsecond thing\n", "first thing\nsecond thing",
+			"1. first thing\n2. second thing\n3. third thing",
+			"first thing\nsecond thing→1. first thing\n2. second thing\n3. third thing"},
+		{"a list goes on", "a.md", "1. zero\n2. one\n\nfirst thing\nsecond thing\n", "first thing\nsecond thing",
+			"3. first thing\n4. second thing\n5. third thing",
+			"first thing\nsecond thing→3. first thing\n4. second thing\n5. third thing"},
 		{"a number alone is text", "a.txt", "start\nnext line\nend\n", "     2\tnext line", "42", "next line→42"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			was, is, _ := strings.Cut(c.want, "→")
-			if p, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, was, is, 1) {
+			if p, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); got != strings.Replace(c.data, was, is,
+				1) {
 				t.Errorf("pass %d: %q", p.Pass, got)
 			}
 		})

@@ -12,8 +12,10 @@ import (
 )
 
 // lines that collide often, so that ambiguous and near places turn up.
-var vocabulary = []string{"", "}", "\tif ready {", "\t\treturn nil", "    value = compute(a, b)", "\tvalue := compute(a,  b) // twice", "// A comment of some length.", "def run(self):",
-	"\tvalue := compute(a, c)", "  - name: 값을 더한다", "\tcall(“quoted”, 'it')", "end", "\tfor i := range items {", "\u200bhidden\u00a0blank", "x\r", "\xff\xfe bytes"}
+var vocabulary = []string{"", "}", "\tif ready {", "\t\treturn nil", "    value = compute(a, b)",
+	"\tvalue := compute(a,  b) // twice", "// A comment of some length.", "def run(self):",
+	"\tvalue := compute(a, c)", "  - name: 값을 더한다", "\tcall(“quoted”, 'it')", "end",
+	"\tfor i := range items {", "\u200bhidden\u00a0blank", "x\r", "\xff\xfe bytes"}
 
 func genText(t *rapid.T, label string, most int) string {
 	lines := rapid.SliceOfN(rapid.SampledFrom(vocabulary), 1, most).Draw(t, label)
@@ -77,8 +79,8 @@ func TestPlansCanBeTakenBack(t *testing.T) {
 	})
 }
 
-// What is quoted exactly and once is changed literally, whatever else a looser pass could make of it. Unless the strictness
-// is exact, line breaks at its edges stay and what was done before is not done twice.
+// What is quoted exactly and once is changed literally, whatever else a looser pass could make of it. Unless the
+// strictness is exact, line breaks at its edges stay and what was done before is not done twice.
 func TestExactOnceIsLiteral(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := strings.ReplaceAll(genText(t, "text", 20), "\r", "")
@@ -130,7 +132,8 @@ func TestLinesAroundStay(t *testing.T) {
 			return
 		}
 		after := string(p.Apply([]byte(head + middle + tail)))
-		if !strings.HasPrefix(after, strings.TrimSuffix(head, "\n")) || !strings.HasSuffix(after, strings.TrimPrefix(tail, "\n")) {
+		if !strings.HasPrefix(after, strings.TrimSuffix(head, "\n")) || !strings.HasSuffix(after,
+			strings.TrimPrefix(tail, "\n")) {
 			t.Fatalf("pass %d: %q", p.Pass, after)
 		}
 	})
@@ -156,7 +159,8 @@ func FuzzPlan(f *testing.F) {
 	f.Add("a.md", "“a” \u200b\xff\r\n", "\"a\"", "", 2)
 	f.Add("a.txt", "1\tone\n2\ttwo\n", "1\tone\n2\ttwo\n", `\n\t"`, 3)
 	f.Fuzz(func(t *testing.T, name, data, old, fresh string, flags int) {
-		c := Change{Old: old, New: fresh, All: flags&1 != 0, Strictness: Strictness(flags >> 1 & 3 % 3), NearLine: flags >> 3 & 31, Expected: flags >> 8 & 3}
+		c := Change{Old: old, New: fresh, All: flags&1 != 0, Strictness: Strictness(flags >> 1 & 3 % 3),
+			NearLine: flags >> 3 & 31, Expected: flags >> 8 & 3}
 		if p, err := NewText(name, []byte(data)).Plan(c); err == nil {
 			checkPlan(t, []byte(data), c, p)
 		}

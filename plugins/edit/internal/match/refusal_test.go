@@ -20,32 +20,66 @@ func TestRefusals(t *testing.T) {
 		{"empty old", "a.txt", "a\n", Change{New: "x"}, Guard, "is empty"},
 		{"white space only", "a.txt", "a\n \n", Change{Old: " \n", New: "x"}, Guard, "white space"},
 		{"no change", "a.txt", "a\n", Change{Old: "a", New: "a"}, Guard, "the same"},
-		{"longer than the file", "a.txt", strings.Repeat("abc def\n", 400), Change{Old: strings.Repeat("abc def ghi\n", 400), New: "x"}, Guard, "longer than the whole file"},
-		{"longer than a small file", "a.go", "func f() {\n\tone()\n}\n", Change{Old: "// f does one thing.\nfunc f() {\n\tone()\n}\n", New: "x"}, NotFound, `has the comment "// f does one thing."`},
-		{"code left out", "a.go", goFile, Change{Old: "\tvar sum Price\n", New: "\tvar sum int\n\t// ... existing code ...\n"}, Guard, "left out"},
-		{"code left out, in other words", "a.py", "a = 1\nb = 2\n", Change{Old: "a = 1", New: "a = 2\n# rest of the function remains the same"}, Guard, "left out"},
+		{"longer than the file", "a.txt", strings.Repeat("abc def\n", 400), Change{Old: strings.Repeat("abc def ghi\n", 400),
+			New: "x"}, Guard, "longer than the whole file"},
+		{"longer than a small file", "a.go", "func f() {\n\tone()\n}\n",
+			Change{Old: "// f does one thing.\nfunc f() {\n\tone()\n}\n", New: "x"}, NotFound,
+			`has the comment "// f does one thing."`},
+		{"code left out", "a.go", goFile, Change{Old: "\tvar sum Price\n",
+			New: "\tvar sum int\n\t// ... existing code ...\n"}, Guard, "left out"},
+		{"code left out, in other words", "a.py", "a = 1\nb = 2\n", Change{Old: "a = 1",
+			New: "a = 2\n# rest of the function remains the same"}, Guard, "left out"},
 		{"two places", "a.go", twice, Change{Old: "log(x)", New: "log(y)"}, Ambiguous, "fits 2 places, at lines 3, 8"},
 		{"places that overlap", "a.txt", "a\na\na\n", Change{Old: "a\na\n", New: "b\n"}, Ambiguous, "2 places"},
-		{"two places but for indentation", "a.go", twice, Change{Old: "\n  log(x)\n}\n", New: "  log(y)\n}\n"}, Ambiguous, "2 places"},
-		{"fewer than expected", "a.go", twice, Change{Old: "log(x)", New: "log(y)", Expected: 3}, Ambiguous, "2 places, not 3"},
-		{"one expected of all", "a.go", twice, Change{Old: "log(x)", New: "log(y)", All: true, Expected: 1}, Ambiguous, "2 places, not 1"},
-		{"all places by a loose pass", "a.go", "run(a,   b)\n", Change{Old: "run(a, b)", New: "run(b)", All: true}, NotFound, "but for runs of blanks"},
-		{"nothing like it", "a.go", goFile, Change{Old: "def entirely_different():\n    pass\n", New: "x"}, NotFound, "is not in the file."},
-		{"a number that differs", "a.go", goFile, Change{Old: "\tif len(items) == 5 {\n\t\treturn 0\n\t}\n\treturn total(items) / Price(len(items))\n", New: "x"}, NotFound, `Line 18 has "0" where old_string has "5"`},
-		{"a name that is nowhere", "a.go", goFile, Change{Old: "func average(items []Widget) Price {\n\tif len(items) == 0 {\n", New: "x"}, NotFound, `"Widget" is nowhere in the file`},
-		{"a name swapped for another of the file", "a.go", goFile, Change{Old: "func average(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn average(items) / Price(len(items))\n}", New: "x"}, NotFound, `Line 21 has "total"`},
+		{"two places but for indentation", "a.go", twice, Change{Old: "\n  log(x)\n}\n", New: "  log(y)\n}\n"}, Ambiguous,
+			"2 places"},
+		{"fewer than expected", "a.go", twice, Change{Old: "log(x)", New: "log(y)", Expected: 3}, Ambiguous,
+			"2 places, not 3"},
+		{"one expected of all", "a.go", twice, Change{Old: "log(x)", New: "log(y)", All: true, Expected: 1}, Ambiguous,
+			"2 places, not 1"},
+		{"all places by a loose pass", "a.go", "run(a,   b)\n", Change{Old: "run(a, b)", New: "run(b)", All: true}, NotFound,
+			"but for runs of blanks"},
+		{"nothing like it", "a.go", goFile, Change{Old: "def entirely_different():\n    pass\n", New: "x"}, NotFound,
+			"is not in the file."},
+		{"a number that differs", "a.go", goFile, Change{Old: "\tif len(items) == 5 {\n\t\treturn 0\n\t}\n\treturn " +
+			"total(items) / Price(len(items))\n", New: "x"}, NotFound, `Line 18 has "0" where old_string has "5"`},
+		{"a name that is nowhere", "a.go", goFile, Change{Old: "func average(items []Widget) Price {\n\tif len(items) == " +
+			"0 {\n", New: "x"}, NotFound, `"Widget" is nowhere in the file`},
+		{"a name swapped for another of the file", "a.go", goFile,
+			Change{Old: "func average(items []Item) Price {\n\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn " +
+				"average(items) / Price(len(items))\n}", New: "x"}, NotFound, `Line 21 has "total"`},
 		{"the sibling of what is there", "a.go", goFile, Change{Old: near, New: "x"}, NotFound, "median"},
-		{"an exact match is wanted", "a.go", goFile, Change{Old: "  var sum Price\n", New: "x", Strictness: Exact}, NotFound, "line 8 has it but for"},
-		{"new is there already", "a.go", "\tone()\n\ttwo()\n", Change{Old: "  one()\n", New: "  one()\n  two()\n"}, AlreadyApplied, ""},
-		{"done before", "a.go", goFile, Change{Old: "\tvar total Price\n\tfor i := range items {\n", New: "\tvar sum Price\n\tfor _, item := range items {\n"}, AlreadyApplied, "lines 8 to 9"},
-		{"a comment among lines that go", "a.go", goFile, Change{Old: "\tfor _, item := range items {\n\t\tsum += item.Price * Price(item.Count)\n\t}\n", New: ""}, Conflict, "a comment that old_string does not have"},
-		{"a new line next to a comment not quoted", "a.go", goFile, Change{Old: "\tfor _, item := range items {\n\t\tsum += item.Price * Price(item.Count)\n\t}\n", New: "\tfor _, item := range items {\n\t\tcheck()\n\t\tsum += item.Price * Price(item.Count)\n\t}\n"}, Conflict, "line 10"},
-		{"other nesting in Python", "a.py", "def f():\n    if one:\n        two()\n    three()\n", Change{Old: "if one:\n        two()\n        three()\n", New: "if one:\n        two()\n        four()\n"}, Conflict, "indented against each other"},
-		{"a line that goes is not in the place", "a.go", "func f() {\n\tconst illegal = first\n\tfor _, r := range letters {\n\t\tif !unicode.IsGraphic(r) {\n\t\t\treturn illegal, failure(r)\n\t\t}\n\t}\n\tprintEverything(letters)\n}\n",
-			Change{Old: "func f() {\n\tconst illegal = first\n\tfor _, r := range letters {\n\t\tif !unicode.IsGraphic(r) {\n\t\t\t}\n\t\t}\n\t}\n\t]\n\tprintEverything(letters)\n", New: "func f() {\n\tconst illegal = first\n\tfor _, r := range letters {\n\t\tif !unicode.IsGraphic(r) {\n\t\t\t}\n\t\t}\n\t}\n\tprintEverything(letters)\n"}, Conflict, "another one in the file"},
-		{"a bracket is not the end of a line", "a.css", ".a { color: red; }\n/* Gap between boxes */\n.separator {\n  position: absolute;\n", Change{Old: "}\n.separator {\n  position: absolute;\n", New: ".separator {\n  position: absolute;\n"}, NotFound, ""},
-		{"text of an earlier edit, but for blanks", "a.go", "\tone()\n\ttwo()\n", Change{Old: "  two()  \n", New: "  three()\n", Inserted: []Range{{7, 15}}}, Conflict, "an earlier edit of this call"},
-		{"a new line where lines are broken elsewhere", "a.js", "call(first,\n     second, third);\nnext();\n", Change{Old: "call(first, second,\n     third);\nnext();\n", New: "call(first, second,\n     other(),\n     third);\nnext();\n"}, Conflict, "breaks"},
+		{"an exact match is wanted", "a.go", goFile, Change{Old: "  var sum Price\n", New: "x", Strictness: Exact}, NotFound,
+			"line 8 has it but for"},
+		{"new is there already", "a.go", "\tone()\n\ttwo()\n", Change{Old: "  one()\n", New: "  one()\n  two()\n"},
+			AlreadyApplied, ""},
+		{"done before", "a.go", goFile, Change{Old: "\tvar total Price\n\tfor i := range items {\n",
+			New: "\tvar sum Price\n\tfor _, item := range items {\n"}, AlreadyApplied, "lines 8 to 9"},
+		{"a comment among lines that go", "a.go", goFile,
+			Change{Old: "\tfor _, item := range items {\n\t\tsum += item.Price * Price(item.Count)\n\t}\n", New: ""}, Conflict,
+			"a comment that old_string does not have"},
+		{"a new line next to a comment not quoted", "a.go", goFile,
+			Change{Old: "\tfor _, item := range items {\n\t\tsum += item.Price * Price(item.Count)\n\t}\n",
+				New: "\tfor _, item := range items {\n\t\tcheck()\n\t\tsum += item.Price * Price(item.Count)\n\t}\n"}, Conflict,
+			"line 10"},
+		{"other nesting in Python", "a.py", "def f():\n    if one:\n        two()\n    three()\n",
+			Change{Old: "if one:\n        two()\n        three()\n", New: "if one:\n        two()\n        four()\n"}, Conflict,
+			"indented against each other"},
+		{"a line that goes is not in the place", "a.go",
+			"func f() {\n\tconst illegal = first\n\tfor _, r := range letters {\n\t\tif !unicode.IsGraphic(r) {\n" +
+				"\t\t\treturn illegal, failure(r)\n\t\t}\n\t}\n\tprintEverything(letters)\n}\n",
+			Change{Old: "func f() {\n\tconst illegal = first\n\tfor _, r := range letters {\n\t\tif !unicode.IsGraphic(r) {\n" +
+				"\t\t\t}\n\t\t}\n\t}\n\t]\n\tprintEverything(letters)\n",
+				New: "func f() {\n\tconst illegal = first\n\tfor _, r := range letters {\n\t\tif !unicode.IsGraphic(r) {\n" +
+					"\t\t\t}\n\t\t}\n\t}\n\tprintEverything(letters)\n"}, Conflict, "another one in the file"},
+		{"a bracket is not the end of a line", "a.css", ".a { color: red; }\n/* Gap between boxes */\n.separator {\n  " +
+			"position: absolute;\n", Change{Old: "}\n.separator {\n  position: absolute;\n",
+			New: ".separator {\n  position: absolute;\n"}, NotFound, ""},
+		{"text of an earlier edit, but for blanks", "a.go", "\tone()\n\ttwo()\n", Change{Old: "  two()  \n",
+			New: "  three()\n", Inserted: []Range{{7, 15}}}, Conflict, "an earlier edit of this call"},
+		{"a new line where lines are broken elsewhere", "a.js", "call(first,\n     second, third);\nnext();\n",
+			Change{Old: "call(first, second,\n     third);\nnext();\n",
+				New: "call(first, second,\n     other(),\n     third);\nnext();\n"}, Conflict, "breaks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := refused(t, c.file, c.data, c.change)
@@ -81,7 +115,8 @@ func TestPlaceholdersThatAreMeant(t *testing.T) {
 }
 
 func TestAmbiguousTellsPlacesApart(t *testing.T) {
-	r := refused(t, "a.go", "func a() {\n\tprepare()\n\tlog(x)\n}\n\nfunc b() {\n\tfinish()\n\tlog(x)\n}\n", Change{Old: "log(x)", New: "y"})
+	r := refused(t, "a.go", "func a() {\n\tprepare()\n\tlog(x)\n}\n\nfunc b() {\n\tfinish()\n\tlog(x)\n}\n",
+		Change{Old: "log(x)", New: "y"})
 	want := []Candidate{
 		{StartLine: 3, EndLine: 3, Similarity: 1, Why: `line 2 above it is "prepare()"`},
 		{StartLine: 8, EndLine: 8, Similarity: 1, Why: `line 7 above it is "finish()"`},
@@ -95,7 +130,8 @@ func TestAmbiguousTellsPlacesApart(t *testing.T) {
 }
 
 func TestNotFoundShowsTheClosest(t *testing.T) {
-	r := refused(t, "a.go", goFile, Change{Old: "\tif len(items) == 5 {\n\t\treturn 0\n\t}\n\treturn total(items) / Price(len(items))\n", New: "x"})
+	r := refused(t, "a.go", goFile, Change{Old: "\tif len(items) == 5 {\n\t\treturn 0\n\t}\n\treturn total(items) / " +
+		"Price(len(items))\n", New: "x"})
 	const exact = "\tif len(items) == 0 {\n\t\treturn 0\n\t}\n\treturn total(items) / Price(len(items))"
 	if r.Exact != exact {
 		t.Errorf("exact text:\n%s", r.Exact)
@@ -106,7 +142,8 @@ func TestNotFoundShowsTheClosest(t *testing.T) {
 	if want := "    18\t\tif len(items) == 0 {\n    19\t"; !strings.HasPrefix(r.Excerpt, want) {
 		t.Errorf("excerpt:\n%s", r.Excerpt)
 	}
-	if len(r.Candidates) == 0 || r.Candidates[0].StartLine != 18 || r.Candidates[0].EndLine != 21 || r.Candidates[0].Similarity < 0.5 {
+	if len(r.Candidates) == 0 || r.Candidates[0].StartLine != 18 || r.Candidates[0].EndLine != 21 ||
+		r.Candidates[0].Similarity < 0.5 {
 		t.Errorf("candidates: %+v", r.Candidates)
 	}
 	planned(t, "a.go", goFile, Change{Old: r.Exact, New: "x"})
@@ -119,7 +156,8 @@ func TestRefusalsAreShort(t *testing.T) {
 		fmt.Fprintf(&b, "\tvalue%d := compute(%d, %s)\n\tcall()\n", i, i, strings.Repeat("x", i%300))
 	}
 	data := b.String()
-	for _, old := range []string{"\tcall()\n", strings.Replace(data[:20000], "value7 ", "other7 ", 1), strings.Repeat("never seen, ", 2000), "\tvalue299 := comptue(299, y)\n"} {
+	for _, old := range []string{"\tcall()\n", strings.Replace(data[:20000], "value7 ", "other7 ", 1),
+		strings.Repeat("never seen, ", 2000), "\tvalue299 := comptue(299, y)\n"} {
 		r := refused(t, "a.go", data, Change{Old: old, New: "x"})
 		if n := len(r.Message) + len(r.Hint) + len(r.Excerpt) + len(r.Diff) + len(r.Exact); n > 5000 || len(r.Message) > 900 {
 			t.Errorf("%d bytes, %d of them the message", n, len(r.Message))

@@ -37,13 +37,19 @@ func TestOuterBlankLines(t *testing.T) {
 func TestCommentsStayOnTheirLine(t *testing.T) {
 	const data = "start()\nfirst(one)  // one is small\nsecond(two)  // two is not\nlast()\n"
 	for _, c := range []struct{ name, old, fresh, want string }{
-		{"a line comes behind the last", "start()\nfirst(one)", "start()\nfirst(one)\nmore(three)", "start()\nfirst(one)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
-		{"a line comes behind the only one", "first(one)", "first(one)\nmore(three)", "start()\nfirst(one)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
-		{"the last line changes, and one comes", "start()\nfirst(one)", "start()\nfirst(one, 1)\nmore(three)", "start()\nfirst(one, 1)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
+		{"a line comes behind the last", "start()\nfirst(one)", "start()\nfirst(one)\nmore(three)",
+			"start()\nfirst(one)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
+		{"a line comes behind the only one", "first(one)", "first(one)\nmore(three)",
+			"start()\nfirst(one)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
+		{"the last line changes, and one comes", "start()\nfirst(one)", "start()\nfirst(one, 1)\nmore(three)",
+			"start()\nfirst(one, 1)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
 		{"the last line goes", "start()\nfirst(one)", "start()", ""},
 		{"the lines change places", "first(one)\nsecond(two)", "second(two)\nfirst(one)", ""},
-		{"a line goes, where comments are left out", "start()\nfirst(one)\nsecond(two)\nlast()", "start()\nsecond(two)\nlast()", "start()\nsecond(two)  // two is not\nlast()\n"},
-		{"a line comes, where comments are left out", "start()\nfirst(one)\nsecond(two)\nlast()", "start()\nfirst(one)\nmore(three)\nsecond(two)\nlast()", "start()\nfirst(one)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
+		{"a line goes, where comments are left out", "start()\nfirst(one)\nsecond(two)\nlast()",
+			"start()\nsecond(two)\nlast()", "start()\nsecond(two)  // two is not\nlast()\n"},
+		{"a line comes, where comments are left out", "start()\nfirst(one)\nsecond(two)\nlast()",
+			"start()\nfirst(one)\nmore(three)\nsecond(two)\nlast()",
+			"start()\nfirst(one)  // one is small\nmore(three)\nsecond(two)  // two is not\nlast()\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			change := Change{Old: c.old, New: c.fresh}
@@ -68,13 +74,15 @@ func TestShortLines(t *testing.T) {
 		{"a.go", "\tx := 1", "  x := 1 ", "  x := 2 ", "\tx := 2"},
 	} {
 		data := "first line of it\n" + c.line + "\nlast line of it\n"
-		if p, got := planned(t, c.file, data, Change{Old: c.old, New: c.fresh}); got != "first line of it\n"+c.want+"\nlast line of it\n" {
+		if p, got := planned(t, c.file, data, Change{Old: c.old,
+			New: c.fresh}); got != "first line of it\n"+c.want+"\nlast line of it\n" {
 			t.Errorf("%q: pass %d gives %q", c.old, p.Pass, got)
 		}
 		refused(t, c.file, data+c.line+"\n", Change{Old: c.old + "\n", New: c.fresh + "\n"})
 	}
 	for _, c := range []struct{ data, old string }{
-		{"x = 12\ny = 3\n", "x=1"}, {"a(b c)\n", "a(bc)"}, {"call(x = 1)\n", "x=1"}, {"'a'\n", `"a"`}, {"if (x) {\n}\n", "{ \n}"},
+		{"x = 12\ny = 3\n", "x=1"}, {"a(b c)\n", "a(bc)"}, {"call(x = 1)\n", "x=1"}, {"'a'\n", `"a"`}, {"if (x) {\n}\n",
+			"{ \n}"},
 	} {
 		refused(t, "a.js", c.data, Change{Old: c.old, New: c.old + "0"})
 	}
@@ -83,9 +91,12 @@ func TestShortLines(t *testing.T) {
 // An ellipsis is three dots.
 func TestEllipsis(t *testing.T) {
 	for _, c := range []struct{ data, old, fresh, want string }{
-		{"print(\"wait...\")\nrun()\n", "print(\"wait…\")", "print(\"wait longer…\")", "print(\"wait longer...\")\nrun()\n"},
+		{"print(\"wait...\")\nrun()\n", "print(\"wait…\")", "print(\"wait longer…\")",
+			"print(\"wait longer...\")\nrun()\n"},
 		{"print(\"wait…\")\nrun()\n", "print(\"wait...\")", "show(\"wait...\")", "show(\"wait…\")\nrun()\n"},
-		{"func f(args ...any) {\n\trun(args...)\n}\n", "func f(args …any) {\n\trun(args…)\n", "func f(args …any) {\n\tlog(args…)\n\trun(args…)\n", "func f(args ...any) {\n\tlog(args...)\n\trun(args...)\n}\n"},
+		{"func f(args ...any) {\n\trun(args...)\n}\n", "func f(args …any) {\n\trun(args…)\n",
+			"func f(args …any) {\n\tlog(args…)\n\trun(args…)\n",
+			"func f(args ...any) {\n\tlog(args...)\n\trun(args...)\n}\n"},
 	} {
 		if p, got := planned(t, "a.go", c.data, Change{Old: c.old, New: c.fresh}); got != c.want {
 			t.Errorf("pass %d: %q, want %q", p.Pass, got, c.want)

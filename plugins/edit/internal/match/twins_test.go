@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-var twinLines = []string{"function settleAccount(account, balance) {", "  const remaining = balance.subtract(account.reserved);", "  journal.append(account.identifier, remaining);",
+var twinLines = []string{"function settleAccount(account, balance) {",
+	"  const remaining = balance.subtract(account.reserved);", "  journal.append(account.identifier, remaining);",
 	"  notifyListeners(account, remaining);", "  return remaining.rounded();", "}"}
 
 // misspelt swaps two letters in the middle of one word on each of n lines.
@@ -21,8 +22,8 @@ func misspelt(lines []string, n int) []string {
 	return out
 }
 
-// Of two copies of a block none is meant more than the other, however many words of old_string are misspelt, and however
-// far or near they are.
+// Of two copies of a block none is meant more than the other, however many words of old_string are misspelt, and
+// however far or near they are.
 func TestTwinsWithTypos(t *testing.T) {
 	for typos := range 4 {
 		for _, apart := range []int{0, 1, 2, 3, 4, 7, 30} {
@@ -74,7 +75,8 @@ func TestTwinsInComments(t *testing.T) {
 	half := strings.Replace(block, "journal", "/* kept for the audit\n  journal", 1)
 	c := Change{Old: strings.Replace(block, "journal", "// kept for audits\n  journal", 1)}
 	c.New = strings.Replace(c.Old, "return", "audit(account);\n  return", 1)
-	for _, data := range []string{noted + "between();\n" + half + "tail();\n", half + "between();\n" + noted + "tail();\n", "/* the old one:\n" + block + "*/\n" + noted} {
+	for _, data := range []string{noted + "between();\n" + half + "tail();\n", half + "between();\n" + noted +
+		"tail();\n", "/* the old one:\n" + block + "*/\n" + noted} {
 		refused(t, "a.js", data, c)
 	}
 }
@@ -82,7 +84,8 @@ func TestTwinsInComments(t *testing.T) {
 // The first line of a block whose other lines are as in the file has lost its indentation; it says nothing of the rest.
 func TestFirstLineWithoutIndentation(t *testing.T) {
 	const data = "list:\n - &first\n    go: one\n    last: 64\n   out:\n"
-	_, got := planned(t, "a.yaml", data, Change{Old: "- &first\n    go: one \n    last: 64", New: "- &first\n    go: one \n    options:\n      two: 2\n    last: 64"})
+	_, got := planned(t, "a.yaml", data, Change{Old: "- &first\n    go: one \n    last: 64",
+		New: "- &first\n    go: one \n    options:\n      two: 2\n    last: 64"})
 	if want := strings.Replace(data, "    last", "    options:\n      two: 2\n    last", 1); got != want {
 		t.Errorf("%q", got)
 	}

@@ -11,13 +11,20 @@ func TestWrappings(t *testing.T) {
 	const data = "func f() {\n\tif a < b && c {\n\t\tprintln(\"a\")\n\t}\n}\n"
 	want := strings.Replace(data, "\t\tprintln(\"a\")\n", "\t\tprintln(\"a\")\n\t\tstop()\n", 1)
 	for _, c := range []struct{ name, old, fresh string }{
-		{"a code block", "```go\n\tif a < b && c {\n\t\tprintln(\"a\")\n```", "```go\n\tif a < b && c {\n\t\tprintln(\"a\")\n\t\tstop()\n```\n"},
-		{"a code block, of old only", "```\n\tif a < b && c {\n\t\tprintln(\"a\")\n```", "\tif a < b && c {\n\t\tprintln(\"a\")\n\t\tstop()"},
-		{"a quotation", "> \tif a < b && c {\n> \t\tprintln(\"a\")\n", "> \tif a < b && c {\n> \t\tprintln(\"a\")\n> \t\tstop()\n"},
-		{"a quotation without blanks", ">\tif a < b && c {\n>\t\tprintln(\"a\")\n", ">\tif a < b && c {\n>\t\tprintln(\"a\")\n>\t\tstop()\n"},
-		{"the columns of a diff", " \tif a < b && c {\n \t\tprintln(\"a\")\n", " \tif a < b && c {\n \t\tprintln(\"a\")\n+\t\tstop()\n"},
-		{"a diff of changed lines", " \tif a < b && c {\n-\t\tprintln(\"a\")\n", " \tif a < b && c {\n+\t\tprintln(\"a\")\n+\t\tstop()\n"},
-		{"entities", "\tif a &lt; b &amp;&amp; c {\n\t\tprintln(&quot;a&quot;)\n", "\tif a &lt; b &amp;&amp; c {\n\t\tprintln(&quot;a&quot;)\n\t\tstop()\n"},
+		{"a code block", "```go\n\tif a < b && c {\n\t\tprintln(\"a\")\n```",
+			"```go\n\tif a < b && c {\n\t\tprintln(\"a\")\n\t\tstop()\n```\n"},
+		{"a code block, of old only", "```\n\tif a < b && c {\n\t\tprintln(\"a\")\n```",
+			"\tif a < b && c {\n\t\tprintln(\"a\")\n\t\tstop()"},
+		{"a quotation", "> \tif a < b && c {\n> \t\tprintln(\"a\")\n",
+			"> \tif a < b && c {\n> \t\tprintln(\"a\")\n> \t\tstop()\n"},
+		{"a quotation without blanks", ">\tif a < b && c {\n>\t\tprintln(\"a\")\n",
+			">\tif a < b && c {\n>\t\tprintln(\"a\")\n>\t\tstop()\n"},
+		{"the columns of a diff", " \tif a < b && c {\n \t\tprintln(\"a\")\n",
+			" \tif a < b && c {\n \t\tprintln(\"a\")\n+\t\tstop()\n"},
+		{"a diff of changed lines", " \tif a < b && c {\n-\t\tprintln(\"a\")\n",
+			" \tif a < b && c {\n+\t\tprintln(\"a\")\n+\t\tstop()\n"},
+		{"entities", "\tif a &lt; b &amp;&amp; c {\n\t\tprintln(&quot;a&quot;)\n",
+			"\tif a &lt; b &amp;&amp; c {\n\t\tprintln(&quot;a&quot;)\n\t\tstop()\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, got := planned(t, "a.go", data, Change{Old: c.old, New: c.fresh})
@@ -33,9 +40,12 @@ func TestWrappings(t *testing.T) {
 
 func TestWrappingsThatAreMeant(t *testing.T) {
 	for _, c := range []struct{ name, file, data, old, fresh, want string }{
-		{"a fence of the file", "a.md", "```sh\nmake it\n```\n", "```sh\nmake it \n```\n", "```sh\nmake all \n```\n", "```sh\nmake all\n```\n"},
-		{"a quotation of the file", "a.md", "> said  he\n> and  she\n", "> said he\n> and she\n", "> said he\n> and they\n", "> said  he\n> and  they\n"},
-		{"entities of the file", "a.html", "<p>one &amp;  two</p>\n", "<p>one &amp; two</p>\n", "<p>one &lt; two</p>\n", "<p>one &lt;  two</p>\n"},
+		{"a fence of the file", "a.md", "```sh\nmake it\n```\n", "```sh\nmake it \n```\n", "```sh\nmake all \n```\n",
+			"```sh\nmake all\n```\n"},
+		{"a quotation of the file", "a.md", "> said  he\n> and  she\n", "> said he\n> and she\n", "> said he\n> and they\n",
+			"> said  he\n> and  they\n"},
+		{"entities of the file", "a.html", "<p>one &amp;  two</p>\n", "<p>one &amp; two</p>\n", "<p>one &lt; two</p>\n",
+			"<p>one &lt;  two</p>\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, got := planned(t, c.file, c.data, Change{Old: c.old, New: c.fresh})
@@ -47,24 +57,42 @@ func TestWrappingsThatAreMeant(t *testing.T) {
 }
 
 func TestDoubtsAreRefused(t *testing.T) {
-	const mixed = "one() {\n\ttwo()\n\tif three {\n\t\tfour()\n\t}\n}\nfive() {\n    six()\n    if seven {\n        eight()\n    }\n}\nnine()\nten()  \n"
+	const mixed = "one() {\n\ttwo()\n\tif three {\n\t\tfour()\n\t}\n}\nfive() {\n    six()\n    if seven {\n        " +
+		"eight()\n    }\n}\nnine()\nten()  \n"
 	const shell = "cat <<END\nit's a text\nEND\nrun 'a # b'\nstop everything now\nrun again 'and again'\n"
-	const swapped = "<div id=\"download\" class=\"item\">\n  <div class=\"name\">\n    <a href=\"./download\">Download</a>\n  </div>\n</div>\n"
+	const swapped = "<div id=\"download\" class=\"item\">\n  <div class=\"name\">\n    <a " +
+		"href=\"./download\">Download</a>\n  </div>\n</div>\n"
 	for _, c := range []struct{ name, file, data, old, fresh string }{
-		{"no line shows the step of a file that mixes", "a.sh", mixed, "nine() \nten()\n", "nine() \nif x {\n  more()\n}\nten()\n"},
-		{"lines above and below disagree", "a.txt", "zero\n  first line\n\tsecond line\n", "zero\n first line\n second line\n", "zero\n first line\n new line\n second line\n"},
+		{"no line shows the step of a file that mixes", "a.sh", mixed, "nine() \nten()\n",
+			"nine() \nif x {\n  more()\n}\nten()\n"},
+		{"lines above and below disagree", "a.txt", "zero\n  first line\n\tsecond line\n",
+			"zero\n first line\n second line\n", "zero\n first line\n new line\n second line\n"},
 		{"a diff in a file that has such lines", "a.go", "\tone()\n+two\n\tthree()\n", "   one()\n", "   one()\n+  more()\n"},
-		{"half of new_string is escaped", "a.txt", "first < second\nthird\n", "first &lt; second\n", "first < second &amp; third\n"},
-		{"another fence in new_string", "a.md", "run it now\nand again\n", "```sh\nrun it now\n```\n", "```bash\nrun it later\n```\n"},
-		{"a new line next to one in another order", "a.html", swapped, "  <div class=\"name\">\n<div id=\"download\" class=\"item\">\n\n    <a href=\"./download\">Download</a>\n  </div>\n</div>\n",
-			"  <div class=\"name\">\n  <p>new</p>\n<div id=\"download\" class=\"item\">\n\n    <a href=\"./download\">Download</a>\n  </div>\n</div>\n"},
-		{"a new line next to a bracket that the file has not", "a.js", "if (rows == null) return;\n\nstore.initial(index, entries);\nfor (let i = 0; i < 9; i++) {\n  entries[i].Id = 'node' + i;\n}\n",
-			"}\n\nstore.initial(index, entries);\nfor (let i = 0; i < 9; i++) {\n  entries[i].Id = 'node' + i;\n}\n", "}\n\nadded()\nstore.initial(index, entries);\nfor (let i = 0; i < 9; i++) {\n  entries[i].Id = 'node' + i;\n}\n"},
-		{"a bracket at the end that the file has not", "a.js", "export interface Job {\n  identifier: string;\n  running: AbortSignal;\n  state: JobState;\n  tries: number;\n}\n",
-			"  identifier: string;\n  running: AbortSignal;\n  state: JobState;\n  }\n", "  identifier: string;\n  state: JobState;\n  }\n"},
-		{"a step in a file that mixes them", "a.py", "if x:\n    one()\nelse:\n\ttwo()\nthree()\nfour() \n", "three() \nfour()\n", "three() \nif y:\n  five()\nfour()\n"},
-		{"what only looks like a comment", "a.sh", shell, "run 'a # c'\nstop everything now\nrun again 'and again'\n", "run 'a # c'\nstop everything\nrun again 'and again'\n"},
-		{"a comment mark in a regular expression", "a.js", "first.match(/['\"]/.test(\"//one\"))\nsecond.call(everything)\n", "first.match(/['\"]/.test(\"//two\"))\nsecond.call(everything)\n", "first.match(/['\"]/.test(\"//two\"))\nsecond.call(nothing)\n"},
+		{"half of new_string is escaped", "a.txt", "first < second\nthird\n", "first &lt; second\n",
+			"first < second &amp; third\n"},
+		{"another fence in new_string", "a.md", "run it now\nand again\n", "```sh\nrun it now\n```\n",
+			"```bash\nrun it later\n```\n"},
+		{"a new line next to one in another order", "a.html", swapped,
+			"  <div class=\"name\">\n<div id=\"download\" class=\"item\">\n\n    <a href=\"./download\">Download</a>\n  " +
+				"</div>\n</div>\n",
+			"  <div class=\"name\">\n  <p>new</p>\n<div id=\"download\" class=\"item\">\n\n    <a " +
+				"href=\"./download\">Download</a>\n  </div>\n</div>\n"},
+		{"a new line next to a bracket that the file has not", "a.js",
+			"if (rows == null) return;\n\nstore.initial(index, entries);\nfor (let i = 0; i < 9; i++) {\n  entries[i].Id = " +
+				"'node' + i;\n}\n",
+			"}\n\nstore.initial(index, entries);\nfor (let i = 0; i < 9; i++) {\n  entries[i].Id = 'node' + i;\n}\n",
+			"}\n\nadded()\nstore.initial(index, entries);\nfor (let i = 0; i < 9; i++) {\n  entries[i].Id = 'node' + i;\n}\n"},
+		{"a bracket at the end that the file has not", "a.js",
+			"export interface Job {\n  identifier: string;\n  running: AbortSignal;\n  state: JobState;\n  tries: number;\n}\n",
+			"  identifier: string;\n  running: AbortSignal;\n  state: JobState;\n  }\n",
+			"  identifier: string;\n  state: JobState;\n  }\n"},
+		{"a step in a file that mixes them", "a.py", "if x:\n    one()\nelse:\n\ttwo()\nthree()\nfour() \n",
+			"three() \nfour()\n", "three() \nif y:\n  five()\nfour()\n"},
+		{"what only looks like a comment", "a.sh", shell, "run 'a # c'\nstop everything now\nrun again 'and again'\n",
+			"run 'a # c'\nstop everything\nrun again 'and again'\n"},
+		{"a comment mark in a regular expression", "a.js", "first.match(/['\"]/.test(\"//one\"))\nsecond.call(everything)\n",
+			"first.match(/['\"]/.test(\"//two\"))\nsecond.call(everything)\n",
+			"first.match(/['\"]/.test(\"//two\"))\nsecond.call(nothing)\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if r := refused(t, c.file, c.data, Change{Old: c.old, New: c.fresh}); r.Hint == "" || r.Message == "" {
@@ -76,8 +104,10 @@ func TestDoubtsAreRefused(t *testing.T) {
 
 // Two blocks differ in what is a comment for one of them only, as a quote of the first is open.
 func TestBlocksThatDifferInAComment(t *testing.T) {
-	const block = "' >/usr/local/bin/first\necho '#!/bin/sh\nexec everything \"$@\"\n' >/usr/local/bin/second\nchmod +x /usr/local/bin/second\n\n# %s\nexport EVERYTHING=0\n"
-	data := "echo '\n" + strings.Replace(block, "%s", "One says this.", 1) + "\n" + strings.Replace(block, "%s", "The other that.", 1)
+	const block = "' >/usr/local/bin/first\necho '#!/bin/sh\nexec everything \"$@\"\n' >/usr/local/bin/second\nchmod " +
+		"+x /usr/local/bin/second\n\n# %s\nexport EVERYTHING=0\n"
+	data := "echo '\n" + strings.Replace(block, "%s", "One says this.", 1) + "\n" + strings.Replace(block, "%s",
+		"The other that.", 1)
 	old := strings.Replace(block, "%s", "A third one.", 1)
 	refused(t, "a.sh", data, Change{Old: old, New: strings.Replace(old, "bin/second\nchmod", "bin/last\nchmod", 1)})
 }
