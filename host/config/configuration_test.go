@@ -307,14 +307,14 @@ func asked(t *testing.T) map[string]map[string]string {
 // configurationHead has ~ for a backquote.
 const configurationHead = `# Configuration reference
 
-Every block and key of ~config.hcl~. A test of ~host/config~ writes this page from the code that reads the file; do not
-edit it.
+Every block and key of ~config.hcl~. A test of ~host/config~ writes this page from the code that reads the file; do
+not edit it.
 
-The file is the one named with ~--config~, else by ~$TOOLHOST_CONFIG~, else ~./config.hcl~, else ~toolhost/config.hcl~ in
-the user's configuration folder. Relative paths start in the folder of the file. ~toolhost validate~ reports all mistakes
-with their lines.
+The file is the one named with ~--config~, else by ~$TOOLHOST_CONFIG~, else ~./config.hcl~, else ~toolhost/config.hcl~
+in the user's configuration folder. Relative paths start in the folder of the file. ~toolhost validate~ reports all
+mistakes with their lines.
 
-Values are strings, numbers, ~true~, ~false~, lists and objects. ~local.NAME~ is a value from a locals block, ~env.NAME~ a
-variable of the environment, which must be set, and ~env("NAME", "default")~ one that need not be. A length of time has a
-unit: ms, s, m or h. A size has one of KiB, MiB, GiB and TiB. A file may have 64 KiB.
+Values are strings, numbers, ~true~, ~false~, lists and objects. ~local.NAME~ is a value from a locals block,
+~env.NAME~ a variable of the environment, which must be set, and ~env("NAME", "default")~ one that need not be. A
+length of time has a unit: ms, s, m or h. A size has one of KiB, MiB, GiB and TiB. A file may have 64 KiB.
 `

@@ -21,9 +21,9 @@ type position struct {
 	values map[string]hcl.Range
 }
 
-// Mistake is a mistake in a plugin's configuration, which only the plugin knows to be one. The path is a JSON pointer or names
-// with dots, as in "/server/0/port" or "server.0.port". A value that is not written out in the file is located by what is
-// around it, at last by the plugin's block; a plugin that is not in the file by the file.
+// Mistake is a mistake in a plugin's configuration, which only the plugin knows to be one. The path is a JSON pointer
+// or names with dots, as in "/server/0/port" or "server.0.port". A value that is not written out in the file is located
+// by what is around it, at last by the plugin's block; a plugin that is not in the file by the file.
 func (c *Config) Mistake(plugin, path, message string) *Error {
 	at, _ := c.locate(plugin, path)
 	return &Error{Path: c.shown, Mistakes: []Mistake{c.report.Mistake(at, message)}}

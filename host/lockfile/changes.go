@@ -15,8 +15,8 @@ import (
 // A Change is one part of a definition, such as "description", that differs between two.
 type Change struct {
 	Part string
-	// Lines are the old and the new text of the part. Each begins with "- " if it is only in the old one, "+ " if it is only
-	// in the new one, and two spaces if it is context. Characters that cannot be seen are written as escapes.
+	// Lines are the old and the new text of the part. Each begins with "- " if it is only in the old one, "+ " if it is
+	// only in the new one, and two spaces if it is context. Characters that cannot be seen are written as escapes.
 	Lines []string
 }
 

@@ -1,6 +1,6 @@
-// Package lockfile reads, checks and writes toolhost.lock.hcl, which is beside a configuration and lists its plugins and
-// their tools as the user approved them: programs by checksum, arguments, variables, sandbox level, definitions of tools.
-// A plugin that differs is not started, and a tool that differs is disabled.
+// Package lockfile reads, checks and writes toolhost.lock.hcl, which is beside a configuration and lists its plugins
+// and their tools as the user approved them: programs by checksum, arguments, variables, sandbox level, definitions of
+// tools. A plugin that differs is not started, and a tool that differs is disabled.
 package lockfile
 
 import (
