@@ -84,7 +84,7 @@ func checkMessage(f Format, message []byte) error {
 		case d.StackDepth() > maxMessageDepth:
 			return fmt.Errorf("is nested more than %d deep, at byte %d", maxMessageDepth, d.InputOffset())
 		case d.StackDepth() == 0 && !arguments.IsBlank(message[d.InputOffset():]):
-			return fmt.Errorf("goes on after its end, at byte %d", d.InputOffset())
+			return fmt.Errorf("has more text after its end, at byte %d", d.InputOffset())
 		case d.StackDepth() == 0:
 			return nil
 		}
@@ -119,7 +119,7 @@ func (v value) isArray() bool {
 func (v value) object() (object, error) {
 	var members map[string]json.RawMessage
 	if v.depth > maxCallDepth {
-		return object{}, fmt.Errorf("%s is deeper inside than any call is", v.place())
+		return object{}, fmt.Errorf("%s is nested more than %d levels deep, so it holds no call", v.place(), maxCallDepth)
 	}
 	if err := json.Unmarshal(v.raw, &members); err != nil || members == nil {
 		return object{}, v.wrongType("an object")

@@ -180,7 +180,7 @@ func (c *converter) oneType(o *object, kind string, nullable bool, at string) (*
 		copyLimit(out, o, "maximum", "exclusiveMaximum")
 	case "boolean":
 	default:
-		err = fmt.Errorf("at %.200s: %.40q is no type", at, kind)
+		err = fmt.Errorf("at %.200s: %.40q is not a type", at, kind)
 	}
 	out.sort()
 	return out, err

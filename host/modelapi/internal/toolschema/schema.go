@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Keywords that hold schemas.
@@ -152,33 +154,28 @@ func (s *schema) target(ref string) (any, error) {
 	if decoded, err := url.PathUnescape(pointer); err == nil {
 		pointer = decoded
 	}
-	first, path, nested := strings.Cut(pointer, "/")
+	ok = ok && (pointer == "" || pointer[0] == '/')
 	var value any = s.root
-	if nested {
-		for step := range strings.SplitSeq(path, "/") {
-			value = memberOf(value, strings.NewReplacer("~1", "/", "~0", "~").Replace(step))
+	for step := range jsontext.Pointer(pointer).Tokens() {
+		switch v := value.(type) {
+		case *object:
+			value = v.members[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if value = nil; err == nil && i >= 0 && i < len(v) {
+				value = v[i]
+			}
+		default:
+			value = nil
 		}
 	}
 	switch value.(type) {
 	case *object, bool:
-		if ok && first == "" {
+		if ok {
 			return value, nil
 		}
 	}
-	return nil, fmt.Errorf("its reference %.100q points at nothing that can be kept for this format", ref)
-}
-
-// memberOf returns a member or an item of a value, nil if there is none.
-func memberOf(value any, step string) any {
-	switch v := value.(type) {
-	case *object:
-		return v.members[step]
-	case []any:
-		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(v) {
-			return v[i]
-		}
-	}
-	return nil
+	return nil, fmt.Errorf("its reference %.100q points at nothing, or at something that this format leaves out", ref)
 }
 
 // step counts the work, which references can multiply.

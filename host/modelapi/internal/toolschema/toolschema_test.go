@@ -22,7 +22,7 @@ func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ schema, want string }{
 		"nothing":     {``, "cannot be read"},
-		"a list":      {`[]`, "no JSON object"},
+		"a list":      {`[]`, "not a JSON object"},
 		"twice":       {`{"a":1,"a":2}`, "cannot be read"},
 		"cut":         {`{"a":`, "cannot be read"},
 		"cut in list": {`{"a":[1`, "cannot be read"},

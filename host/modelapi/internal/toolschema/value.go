@@ -94,7 +94,7 @@ func read(raw []byte) (*object, error) {
 	}
 	root, ok := value.(*object)
 	if !ok {
-		return nil, errors.New("it is no JSON object")
+		return nil, errors.New("it is not a JSON object")
 	}
 	return root, nil
 }
