@@ -3,8 +3,13 @@
 package proctree
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -175,5 +180,219 @@ func TestContainmentIsNamed(t *testing.T) {
 	known := map[string]bool{"process-tree": true, "process-group": true}
 	if !known[Containment()] {
 		t.Errorf("containment is %q", Containment())
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	root := t.TempDir()
+	at := func(name string) string { return filepath.Join(root, name) }
+	writeScript(t, at("plain"), "#!/bin/sh\n", 0o644)
+	writeScript(t, at("garbage"), "\x7fnot a program", 0o755)
+	writeScript(t, at("orphaned"), "#!/no/such/interpreter -x\n", 0o755)
+	writeScript(t, at("dir/plain"), "#!/bin/sh\n", 0o644)
+
+	tests := []struct {
+		name string
+		cmd  Cmd
+		text string
+		is   []error
+	}{
+		{"not in PATH", Cmd{Path: "nosuch"},
+			`exec: "nosuch": not found in PATH`, []error{exec.ErrNotFound, fs.ErrNotExist}},
+		{"no PATH", Cmd{Path: "sh", Env: []string{"A=1"}},
+			`exec: "sh": not found: its environment has no PATH`, []error{exec.ErrNotFound}},
+		{"PATH has a directory of that name", Cmd{Path: "dir", Env: []string{"PATH=" + root}},
+			`exec: "dir": not found in PATH`, []error{exec.ErrNotFound}},
+		{"in PATH, not executable", Cmd{Path: "plain", Env: []string{"PATH=/nosuch:" + root}},
+			`exec: "plain": ` + at("plain") + ` may not be executed`, []error{fs.ErrPermission}},
+		{"no name", Cmd{},
+			`exec: "": no program is named`, []error{fs.ErrInvalid}},
+		{"no such file", Cmd{Path: at("nosuch")},
+			`exec: "` + at("nosuch") + `": no such file`, []error{fs.ErrNotExist, syscall.ENOENT}},
+		{"no such file in Dir", Cmd{Path: "./nosuch", Dir: root},
+			`exec: "./nosuch": no such file`, []error{fs.ErrNotExist}},
+		{"not executable", Cmd{Path: at("plain")},
+			`exec: "` + at("plain") + `": permission denied: it is not executable`, []error{fs.ErrPermission}},
+		{"not executable, in Dir", Cmd{Path: "./plain", Dir: at("dir")},
+			`exec: "./plain": permission denied: it is not executable`, []error{fs.ErrPermission}},
+		{"a directory", Cmd{Path: root},
+			`exec: "` + root + `": is a directory`, []error{syscall.EACCES}},
+		{"not a program", Cmd{Path: at("garbage")},
+			`exec: "` + at("garbage") + `": exec format error: neither a script with a #! line nor a program for this machine`,
+			[]error{syscall.ENOEXEC}},
+		{"no interpreter", Cmd{Path: at("orphaned")},
+			`exec: "` + at("orphaned") + `": its interpreter does not exist: /no/such/interpreter -x`, []error{fs.ErrNotExist}},
+		{"file for a directory", Cmd{Path: at("plain") + "/x"},
+			`exec: "` + at("plain") + `/x": not a directory`, []error{syscall.ENOTDIR}},
+		{"no such Dir", Cmd{Path: "sh", Dir: at("nosuch")},
+			`exec: "sh": chdir ` + at("nosuch") + `: no such file or directory`, []error{fs.ErrNotExist}},
+		{"Dir is a file", Cmd{Path: "sh", Dir: at("plain")},
+			`exec: "sh": chdir ` + at("plain") + `: not a directory`, []error{syscall.ENOTDIR}},
+		{"NUL in an argument", Cmd{Path: "sh", Args: []string{"a\x00b"}},
+			`exec: "sh": a NUL byte in its path, arguments, environment or directory`, []error{fs.ErrInvalid}},
+		{"NUL in the environment", Cmd{Path: "/bin/sh", Env: []string{"A=\x00"}},
+			`exec: "/bin/sh": a NUL byte in its path, arguments, environment or directory`, []error{fs.ErrInvalid}},
+		{"an argument too long", Cmd{Path: "sh", Args: []string{strings.Repeat("x", 4<<20)}},
+			`exec: "sh": argument list too long`, []error{syscall.E2BIG}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var out bytes.Buffer
+			test.cmd.Stdout, test.cmd.Stderr = &out, &out
+			exit, err := test.cmd.Run(bounded(t))
+			start, ok := errors.AsType[*StartError](err)
+			if !ok || err.Error() != test.text || start.Path != test.cmd.Path {
+				t.Errorf("error is %T: %v\nwant %s", err, err, test.text)
+			}
+			for _, target := range test.is {
+				if !errors.Is(err, target) {
+					t.Errorf("the error is not %v", target)
+				}
+			}
+			if exit != (Exit{}) || out.Len() > 0 {
+				t.Errorf("exit is %+v, output is %q, want none", exit, &out)
+			}
+		})
+	}
+}
+
+func TestContextEndedBefore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c, out := script("echo ran")
+	_, err := c.Run(ctx)
+	if _, ok := errors.AsType[*StartError](err); !ok || !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v, want a StartError for context.Canceled", err)
+	}
+	if out.Len() > 0 {
+		t.Errorf("the program ran: %q", out)
+	}
+}
+
+func TestProgramIsToldItsName(t *testing.T) {
+	c, out := script("")
+	c.Args, c.Name = []string{"-c", "echo $0"}, "another"
+	mustRun(t, c)
+	if out.String() != "another\n" {
+		t.Errorf("its name is %q", out)
+	}
+}
+
+func TestSignalName(t *testing.T) {
+	for signal, want := range map[syscall.Signal]string{0: "", syscall.SIGKILL: "SIGKILL", syscall.SIGUSR1: "SIGUSR1", 99: "signal 99"} {
+		if got := (Exit{Signal: signal}).SignalName(); got != want {
+			t.Errorf("signal %d is %q, want %q", int(signal), got, want)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	const short, long = 150 * time.Millisecond, 2 * patience
+	tests := []struct {
+		name   string
+		script string // says "up" when it is to be canceled
+		grace  time.Duration
+		code   int
+		signal syscall.Signal
+		output string
+		least  time.Duration // from "up" to the end of Run
+	}{
+		{name: "ends on SIGTERM", script: "echo up; exec sleep 1000", grace: long,
+			code: -1, signal: syscall.SIGTERM, output: "up\n"},
+		{name: "cleans up on SIGTERM", script: "trap 'echo bye; exit 7' TERM; echo up; sleep 1000 & wait; wait", grace: long,
+			code: 7, output: "up\nbye\n"},
+		{name: "ignores SIGTERM", script: "trap '' TERM; echo up; while :; do sleep 1000; done", grace: short,
+			code: -1, signal: syscall.SIGKILL, output: "up\n", least: short},
+		{name: "no grace", script: "trap 'echo bye' TERM; echo up; while :; do sleep 1000; done", grace: -1,
+			code: -1, signal: syscall.SIGKILL, output: "up\n"},
+		{name: "is stopped", script: "echo up; kill -STOP $$", grace: long,
+			code: -1, signal: syscall.SIGTERM, output: "up\n"},
+		{name: "has a child that ignores SIGTERM", script: "(trap '' TERM; sleep 1000) & trap 'exit 3' TERM; echo up; wait", grace: long,
+			code: 3, output: "up\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(bounded(t))
+			var up time.Time
+			out := &trigger{text: "up", do: func() { up = time.Now(); cancel() }}
+			c, _ := script(test.script)
+			c.Grace, c.Stdout, c.Stderr = test.grace, out, out
+			exit, err := c.Run(ctx)
+			took := time.Since(up)
+			if err != nil || exit.Code != test.code || exit.Signal != test.signal || !exit.Canceled {
+				t.Errorf("Run: %v, %v", exit, err)
+			}
+			if out.String() != test.output || !strings.HasSuffix(exit.String(), "(canceled)") {
+				t.Errorf("output is %q, exit is %q", out, exit)
+			}
+			if took < test.least || took > long/2 {
+				t.Errorf("stopping took %v, want at least %v, and not the %v of a missed signal", took, test.least, long)
+			}
+		})
+	}
+}
+
+func TestGrace(t *testing.T) {
+	for given, want := range map[time.Duration]time.Duration{0: 2 * time.Second, time.Hour: time.Hour, -1: -1} {
+		if got := (&Cmd{Grace: given}).grace(); got != want {
+			t.Errorf("a Grace of %v gives %v, want %v", given, got, want)
+		}
+	}
+}
+
+// A late is a context whose deadline passes when the test says so.
+type late struct {
+	context.Context
+	passed chan struct{}
+}
+
+func (l late) Done() <-chan struct{} { return l.passed }
+
+func (l late) Err() error {
+	if within(l.passed, 0) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func TestDeadline(t *testing.T) {
+	ctx := late{t.Context(), make(chan struct{})}
+	c, _ := script("exec sleep 1000")
+	c.Grace, c.Started = time.Hour, func(int) { close(ctx.passed) }
+	exit, err := begin(ctx, c).end(t, patience)
+	if err != nil || !exit.Canceled || exit.Signal != syscall.SIGTERM {
+		t.Errorf("Run: %v, %v, want terminated and canceled", exit, err)
+	}
+}
+
+// Wherever the start has got to, the signal must arrive.
+func TestCancelAtAnyTime(t *testing.T) {
+	for i := range 60 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
+		defer cancel()
+		c, _ := script("sleep 1000 & sleep 1000")
+		c.Grace = time.Hour
+		exit, err := begin(ctx, c).end(t, patience)
+		if _, ok := errors.AsType[*StartError](err); !ok && (err != nil || !exit.Canceled || exit.Signal != syscall.SIGTERM) {
+			t.Errorf("canceled after %d00us: %v, %v", i, exit, err)
+		}
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	c := Command("/bin/true")
+	for b.Loop() {
+		if _, err := c.Run(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkOSExec is the yardstick: the same program without containment.
+func BenchmarkOSExec(b *testing.B) {
+	for b.Loop() {
+		if err := exec.Command("/bin/true").Run(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

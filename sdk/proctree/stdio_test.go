@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -217,4 +218,233 @@ type counter struct{ add func([]byte) }
 func (c counter) Write(b []byte) (int, error) {
 	c.add(b)
 	return len(b), nil
+}
+
+// A tagged writer puts its tag before each piece, into a text that two of them share without a lock.
+type tagged struct {
+	tag string
+	all *bytes.Buffer
+}
+
+func (w *tagged) Write(b []byte) (int, error) {
+	w.all.WriteString(w.tag)
+	return w.all.Write(b)
+}
+
+// inOneText returns a Cmd whose outputs are tagged in one text.
+func inOneText(text string) (*Cmd, *bytes.Buffer) {
+	c, all := script(text)
+	c.Stdout, c.Stderr, c.InOrder = &tagged{"1:", all}, &tagged{"2:", all}, true
+	return c, all
+}
+
+func TestInOrder(t *testing.T) {
+	for range 50 {
+		c, all := inOneText("echo out; echo err >&2")
+		mustRun(t, c)
+		if all.String() != "1:out\n2:err\n" {
+			t.Fatalf("the output is %q", all)
+		}
+	}
+	c, all := inOneText("echo err >&2; read seen; echo out")
+	seen, end, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seen.Close()
+	c.Stdin, c.Stderr = seen, io.MultiWriter(c.Stderr, &trigger{text: "err", do: func() { _ = end.Close() }})
+	mustRun(t, c)
+	if all.String() != "2:err\n1:out\n" {
+		t.Errorf("the output is %q", all)
+	}
+}
+
+func TestInOrderKeepsAll(t *testing.T) {
+	c, all := inOneText("seq 1 30000 & seq 1 30000 >&2; wait")
+	mustRun(t, c)
+	text := strings.NewReplacer("1:", "", "2:", "").Replace(all.String())
+	var out bytes.Buffer
+	plain, _ := script("seq 1 30000; seq 1 30000")
+	plain.Stdout, plain.Stderr = &out, nil
+	mustRun(t, plain)
+	if len(text) != out.Len() {
+		t.Errorf("%d bytes, want %d", len(text), out.Len())
+	}
+}
+
+func TestInOrderWriterFails(t *testing.T) {
+	broken := errors.New("broken writer")
+	for name, text := range map[string]string{"stdout": "exec yes", "stderr": "exec yes >&2"} {
+		c, _ := script(text)
+		var other bytes.Buffer
+		c.Stdout, c.Stderr, c.InOrder = failing{broken}, &other, true
+		if name == "stderr" {
+			c.Stdout, c.Stderr = c.Stderr, c.Stdout
+		}
+		if _, err := c.Run(bounded(t)); !errors.Is(err, broken) || err.Error() != name+": broken writer" {
+			t.Errorf("error is %v", err)
+		}
+	}
+}
+
+// A pipe that is closed because somebody holds its other end is told as it is without order.
+func TestInOrderCutOff(t *testing.T) {
+	var lanes [2]*lane
+	for i, name := range []string{"stdout", "stderr"} {
+		ours, theirs, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer theirs.Close()
+		lanes[i] = &lane{name: name, pipe: ours, to: io.Discard}
+	}
+	takes, err := inOrder(lanes[0], lanes[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, take := range takes {
+		_ = lanes[i].pipe.Close()
+		want := lanes[i].name + " is cut off: a process held it open after the end"
+		if err := take(); !errors.Is(err, exec.ErrWaitDelay) || err.Error() != want {
+			t.Errorf("error is %v, want %q", err, want)
+		}
+	}
+}
+
+// The same as without order, for its cost.
+func BenchmarkOutput(b *testing.B) {
+	for name, inOrder := range map[string]bool{"in order": true, "apart": false} {
+		b.Run(name, func(b *testing.B) {
+			c := Command("sh", "-c", "yes | head -c 50000000")
+			c.Stdout, c.Stderr, c.InOrder = &counted{}, &counted{}, inOrder
+			b.SetBytes(50_000_000)
+			for b.Loop() {
+				if _, err := c.Run(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+type counted struct{ n int }
+
+func (c *counted) Write(b []byte) (int, error) {
+	c.n += len(b)
+	return len(b), nil
+}
+
+// onTerminal returns a Cmd for a shell script on a terminal of 100 by 30.
+func onTerminal(text, input string) (*Cmd, *bytes.Buffer) {
+	c, out := script(text)
+	c.Stderr, c.Terminal = nil, &Size{Columns: 100, Rows: 30}
+	if input != "" {
+		c.Stdin = strings.NewReader(input)
+	}
+	return c, out
+}
+
+func TestTerminal(t *testing.T) {
+	for _, test := range []struct{ name, script, input, want string }{
+		{"all three are a terminal", "test -t 0 && test -t 1 && test -t 2 && echo yes", "", "yes\r\n"},
+		{"it is the controlling one", "echo heard >/dev/tty", "", "heard\r\n"},
+		{"its size", "stty size", "", "30 100\r\n"},
+		{"both outputs in order", "echo a; echo b >&2; echo c", "", "a\r\nb\r\nc\r\n"},
+		{"no input has an end", "cat; echo end", "", "end\r\n"},
+		{"input is read", "stty -echo; read a; read b; echo $b $a", "1\n2\n", "2 1\r\n"},
+		{"input ends", "stty -echo; cat; echo end", "a\n", "a\r\nend\r\n"},
+		{"input ends within a line", "stty -echo; cat; echo end", "a", "aend\r\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, out := onTerminal(test.script, test.input)
+			exit := mustRun(t, c)
+			got := out.String()
+			if test.input != "" { // echoed, if it was typed before the echo was off
+				got = got[strings.LastIndex(got, test.want[:1]):]
+				test.want = test.want[strings.LastIndex(test.want, test.want[:1]):]
+			}
+			if got != test.want || exit.Code != 0 {
+				t.Errorf("output %q, want %q; %v", out, test.want, exit)
+			}
+		})
+	}
+}
+
+func TestTerminalKeepsAllOutput(t *testing.T) {
+	c, out := onTerminal("seq 1 20000", "")
+	mustRun(t, c)
+	if lines := strings.Count(out.String(), "\n"); lines != 20000 || !strings.HasSuffix(out.String(), "\r\n20000\r\n") {
+		t.Errorf("%d lines, the last %q", lines, out.String()[max(0, out.Len()-20):])
+	}
+}
+
+// The program reads nothing of far more than a terminal holds.
+func TestTerminalInputThatNobodyReads(t *testing.T) {
+	c, _ := onTerminal("exit 4", strings.Repeat("line\n", 100_000))
+	if exit := mustRun(t, c); exit.Code != 4 {
+		t.Errorf("%v", exit)
+	}
+}
+
+func TestTerminalHasNoSecondOutput(t *testing.T) {
+	c, _ := onTerminal("true", "")
+	c.Stderr = io.Discard
+	_, err := c.Run(bounded(t))
+	if _, ok := errors.AsType[*StartError](err); !ok || !strings.Contains(err.Error(), "Stderr must be nil") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTerminalCanceled(t *testing.T) {
+	ctx, stop := context.WithCancel(bounded(t))
+	defer stop()
+	c, _ := onTerminal("trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.01; done", "")
+	out := &trigger{text: "up", do: stop}
+	c.Stdout, c.Grace = out, patience
+	exit, err := c.Run(ctx)
+	if err != nil || exit.Code != 7 || !exit.Canceled || !strings.HasSuffix(out.String(), "bye\r\n") {
+		t.Errorf("%v, %v, output %q", exit, err, out)
+	}
+}
+
+func TestStarted(t *testing.T) {
+	for _, terminal := range []*Size{nil, {80, 24}} {
+		c, out := script("read line; echo $$")
+		c.Terminal = terminal
+		if terminal != nil {
+			c.Stderr = nil
+		}
+		input, end, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer input.Close()
+		c.Stdin = input
+		pids := make(chan int, 2)
+		c.Started = func(pid int) { pids <- pid; end.Close() } // it goes on only when this was called
+		mustRun(t, c)
+		if pid := <-pids; out.String() == "" || !strings.Contains(out.String(), strconv.Itoa(pid)) {
+			t.Errorf("terminal %v: pid %d, output %q", terminal, pid, out)
+		}
+	}
+	c := Command("/no/such/program")
+	c.Started = func(int) { t.Error("it says that it started") }
+	if _, err := c.Run(bounded(t)); err == nil {
+		t.Error("no error")
+	}
+}
+
+// fifoOutlet is for processes on a terminal: they get the outlet as file 9 from the script.
+func fifoOutlet(t *testing.T) (r *os.File, script string) {
+	t.Helper()
+	path := t.TempDir() + "/outlet"
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r, "exec 9>'" + path + "'; stty -onlcr -echo\n"
 }

@@ -13,7 +13,101 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/sdk/proctree/internal/launcher"
 )
+
+// What left the process group of a program whose launcher is killed is found by its mark,
+// and nothing else is touched.
+func TestLauncherIsKilledAndAllElseEnds(t *testing.T) {
+	bystander := exec.Command("sleep", "1000")
+	bystander.Env = append(os.Environ(), newMark())
+	if err := bystander.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bystander.Process.Kill(); _ = bystander.Wait() }()
+	for _, l := range leftovers {
+		if strings.HasPrefix(l.name, "hopper") {
+			continue // its number changes faster than one can look
+		}
+		t.Run(l.name, func(t *testing.T) {
+			o := newOutlet(t)
+			c := Command("sh", "-c", l.text+"\necho launcher $PPID; exec sleep 1000", self(t))
+			o.attach(c)
+			run := begin(bounded(t), c)
+			o.await(t, patience, "up\n")
+			o.await(t, patience, "launcher ")
+			o.awaitLines(t, patience, 2)
+			if err := syscall.Kill(number(t, o.seen, "launcher"), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			o.w.Close()
+			o.awaitEnd(t, patience)
+			if _, err := run.end(t, patience); !errors.Is(err, ErrLost) || !errors.Is(err, ErrLoose) {
+				t.Errorf("Run: %v", err)
+			}
+		})
+	}
+	if !alive(bystander.Process.Pid) {
+		t.Error("a process with another mark was killed")
+	}
+}
+
+// Each run has its own mark, also in a program that has one already.
+func TestMarks(t *testing.T) {
+	c, out := script("env | grep ^PROCTREE_ID")
+	c.Env = append(os.Environ(), markName+"another's")
+	mustRun(t, c)
+	first := out.String()
+	out.Reset()
+	mustRun(t, c)
+	if strings.Count(first, "\n") != 1 || len(first) < 30 || first == out.String() || strings.Contains(first, "another's") {
+		t.Errorf("first %q, then %q", first, out)
+	}
+}
+
+// resultOf is what Run returns when the launcher says so.
+func resultOf(text string) (Exit, error) {
+	t := &tree{name: "tool", done: make(chan struct{}), report: launcher.ParseReport(text)}
+	close(t.done)
+	return t.result()
+}
+
+func TestResultOfReport(t *testing.T) {
+	tests := []struct {
+		name, text string
+		code       int
+		err        string
+	}{
+		{"ended", "started 12\nended 256 7 3\n", 1, ""},
+		{"processes left", "started 12\nended 0 7 0\nleft 2 processes: 34,56\n", 0,
+			`"tool": processes could not be killed: 2 after 2s (pid 34,56)`},
+		{"the program left", "started 12\nleft 1 processes: 12\n", -1,
+			`"tool": processes could not be killed: 1 after 2s (pid 12)`},
+		{"no /proc", "failed proc 13\n", 0,
+			`exec: "tool": the launcher cannot read /proc: permission denied`},
+		{"another step", "failed prctl 1\n", 0,
+			`exec: "tool": prctl: operation not permitted`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			exit, err := resultOf(test.text)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if got != test.err || exit.Code != test.code {
+				t.Errorf("exit code %d, error %q, want %d, %q", exit.Code, got, test.code, test.err)
+			}
+		})
+	}
+}
+
+func TestLauncherReportsBeforeRunGivesUp(t *testing.T) {
+	if killLimit <= launcher.SweepLimit {
+		t.Errorf("Run waits %v, the launcher takes up to %v", killLimit, launcher.SweepLimit)
+	}
+}
 
 // stopsLauncher leaves the tree without a watcher before it says "up".
 const stopsLauncher = "setsid sleep 1000 & echo launcher $PPID; kill -STOP $PPID; echo up; exec sleep 1000"
