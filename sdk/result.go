@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/toolhost/toolhost/internal/wire"
 )
 
 // A Result is what a call returns to the model.
@@ -21,12 +19,10 @@ type Result struct {
 	Truncated bool
 }
 
-// Limits of a call.
+// Limits of a call, in bytes. Both ends of the wire hold them.
 const (
-	// MaxArguments is the largest arguments object, in bytes: 1 MiB.
-	MaxArguments = wire.MaxArguments
-	// MaxResult is the largest result, in bytes: 4 MiB for all parts and the structured result together.
-	MaxResult = wire.MaxResult
+	MaxArguments = 1 << 20 // the arguments object: 1 MiB
+	MaxResult    = 4 << 20 // all parts and the structured JSON of a result together: 4 MiB
 )
 
 func failed(e *Error) *Result { return &Result{Error: e} }

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
@@ -77,5 +78,11 @@ func TestRunIDsAreBounded(t *testing.T) {
 		if m.begin(id) != fresh {
 			t.Errorf("call %s is new: %t, want %t", id, !fresh, fresh)
 		}
+	}
+}
+
+func TestLimitsAreThoseOfTheWire(t *testing.T) {
+	if MaxArguments != wire.MaxArguments || MaxResult != wire.MaxResult {
+		t.Errorf("the sdk has %d and %d, the wire %d and %d", MaxArguments, MaxResult, wire.MaxArguments, wire.MaxResult)
 	}
 }
