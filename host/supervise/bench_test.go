@@ -40,7 +40,7 @@ func (nothing) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientCon
 
 func startStock(b *testing.B) (*goplugin.Client, goplugin.ClientProtocol) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "PLAY=stock")
+	cmd.Env = append(os.Environ(), "FIXTURE=stock")
 	c := goplugin.NewClient(&goplugin.ClientConfig{HandshakeConfig: wire.Handshake, Cmd: cmd, AutoMTLS: true,
 		Plugins: goplugin.PluginSet{"plugin": nothing{}}, AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		Logger: hclog.NewNullLogger(), SyncStdout: io.Discard, SyncStderr: io.Discard})
@@ -59,7 +59,7 @@ func BenchmarkStart(b *testing.B) {
 	for _, level := range []sandbox.Level{sandbox.Supervised, sandbox.Confined} {
 		b.Run("toolhost/"+string(level), func(b *testing.B) {
 			s := supervisor(b)
-			spec := playing("good", "good").complete("")
+			spec := fixture("good", "good").complete("")
 			spec.Sandbox.Level = level
 			for b.Loop() {
 				p := newProcess(spec, s.log, s.start, nil)
@@ -82,7 +82,7 @@ func BenchmarkStart(b *testing.B) {
 func BenchmarkStartAtLevel(b *testing.B) {
 	for _, level := range allLevels {
 		b.Run(string(level), func(b *testing.B) {
-			s, spec := supervisor(b), playing("good", "good")
+			s, spec := supervisor(b), fixture("good", "good")
 			spec.Sandbox.Level, spec.Dir = level, s.workdir
 			for b.Loop() {
 				p := newProcess(spec.complete(""), s.log, s.start, nil)
@@ -98,7 +98,7 @@ func BenchmarkStartAtLevel(b *testing.B) {
 // BenchmarkCall is one small call of a running plugin; stock is a Ping, which does less.
 func BenchmarkCall(b *testing.B) {
 	b.Run("toolhost", func(b *testing.B) {
-		p := add(b, supervisor(b), playing("good", "good"))
+		p := add(b, supervisor(b), fixture("good", "good"))
 		mustCall(b, p, "echo", "warm")
 		b.ReportAllocs()
 		for b.Loop() {
@@ -121,7 +121,7 @@ func BenchmarkCall(b *testing.B) {
 
 // BenchmarkDeath is from the SIGKILL of a plugin to the error of the call that was in it, and to the next answer.
 func BenchmarkDeath(b *testing.B) {
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Restart = Restart{MaxCrashes: 1 << 20, Backoff: time.Nanosecond, BackoffMax: time.Nanosecond}
 	p := add(b, supervisor(b), spec)
 	var heard, served time.Duration

@@ -32,8 +32,8 @@ func newCaching(t testing.TB) *caching {
 }
 
 // playing is a plugin that notes its starts.
-func (c *caching) playing(name, role string) Spec {
-	s := playing(name, role)
+func (c *caching) fixture(name, role string) Spec {
+	s := fixture(name, role)
 	s.Env["STARTS"] = c.starts
 	return s
 }
@@ -109,7 +109,7 @@ func (c *caching) linked(n int) (specs []Spec) {
 		if err := os.Symlink(must(filepath.Abs(os.Args[0])), path); err != nil {
 			c.t.Fatal(err)
 		}
-		s := c.playing(name, "noted")
+		s := c.fixture(name, "noted")
 		s.Command = []string{path, "-number", name}
 		specs = append(specs, s)
 	}
@@ -146,10 +146,10 @@ func TestListingAgainStartsNothing(t *testing.T) {
 func TestCallAfterACachedListing(t *testing.T) {
 	t.Parallel()
 	c := newCaching(t)
-	c.list(Options{}, c.playing("p", "noted"))
+	c.list(Options{}, c.fixture("p", "noted"))
 	c.wantStarts(1, "first")
 	err := c.with(Options{}, func(s *Supervisor) error {
-		p := add(t, s, c.playing("p", "noted"))
+		p := add(t, s, c.fixture("p", "noted"))
 		if tools, err := p.Tools(t.Context()); err != nil || len(tools) == 0 {
 			return fmt.Errorf("%v, %w", tools, err)
 		}
@@ -171,7 +171,7 @@ func TestCallAfterACachedListing(t *testing.T) {
 // said before are not made, and the next host knows.
 func TestCacheIsCorrectedByTheStart(t *testing.T) {
 	c := newCaching(t)
-	spec := c.playing("p", "fickle")
+	spec := c.fixture("p", "fickle")
 	tools := filepath.Join(t.TempDir(), "tools")
 	spec.Env["FICKLE"] = tools
 	rewrite(t, tools, []byte("stays as it is\nchanges from this\ngoes away\n"))
@@ -239,7 +239,7 @@ func checkCorrected(t *testing.T, p *Process, tool string, want sdk.Code) {
 func TestOffline(t *testing.T) {
 	t.Parallel()
 	c := newCaching(t)
-	known, dynamic, unknown := c.playing("known", "noted"), c.playing("dynamic", "dynamic"), c.playing("unknown", "noted")
+	known, dynamic, unknown := c.fixture("known", "noted"), c.fixture("dynamic", "dynamic"), c.fixture("unknown", "noted")
 	dynamic.Config = json.RawMessage(`{"tools":["a"]}`)
 	unknown.Command, unknown.Eager = append(unknown.Command, "-x"), true
 	c.list(Options{}, known, dynamic)
@@ -273,7 +273,7 @@ func TestOffline(t *testing.T) {
 // A checksum holds for what is listed too.
 func TestCacheAndChecksum(t *testing.T) {
 	c := newCaching(t)
-	spec := c.playing("p", "noted")
+	spec := c.fixture("p", "noted")
 	spec.SHA256 = must(spec.Inspect()).SHA256
 	c.list(Options{}, spec)
 	c.list(Options{}, spec)
@@ -349,7 +349,7 @@ func TestWhatIsListedAnew(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newCaching(t)
-			spec := k.playing("p", cmp.Or(c.role, "noted"))
+			spec := k.fixture("p", cmp.Or(c.role, "noted"))
 			if c.role == "dynamic" {
 				spec.Config = json.RawMessage(`{"tools":["b"]}`)
 			}
@@ -412,7 +412,7 @@ func TestUnusableCacheFolders(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				c.list(Options{}, c.playing("p", "noted"))
+				c.list(Options{}, c.fixture("p", "noted"))
 				c.wantStarts(1, "each time")
 			}
 		})
@@ -430,7 +430,7 @@ func TestManyHostsAtOnce(t *testing.T) {
 			s := must(New(Options{RunDir: dir, CacheDir: c.folder}))
 			defer func() { _ = s.Close() }()
 			for i := range 5 {
-				p := must(s.Add(c.playing(fmt.Sprintf("p%d", i), "noted")))
+				p := must(s.Add(c.fixture(fmt.Sprintf("p%d", i), "noted")))
 				if _, err := p.Tools(t.Context()); err != nil {
 					t.Error(err)
 				}
@@ -439,7 +439,7 @@ func TestManyHostsAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	c.started()
-	c.list(Options{}, c.playing("p0", "noted"), c.playing("p4", "noted"))
+	c.list(Options{}, c.fixture("p0", "noted"), c.fixture("p4", "noted"))
 	c.wantStarts(0, "afterwards")
 	if left := must(filepath.Glob(filepath.Join(c.folder, ".new-*"))); len(left) > 0 {
 		t.Errorf("left are %v", left)

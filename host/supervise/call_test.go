@@ -24,7 +24,7 @@ import (
 
 func TestLazySingleFlightStart(t *testing.T) {
 	t.Parallel()
-	p := add(t, supervisor(t), playing("good", "good"))
+	p := add(t, supervisor(t), fixture("good", "good"))
 	if s := p.Status(); s.State != Known || s.PID != 0 {
 		t.Fatalf("before the first call: %+v", s)
 	}
@@ -45,7 +45,7 @@ func TestLazySingleFlightStart(t *testing.T) {
 }
 
 func TestEagerStartsByItself(t *testing.T) {
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Eager = true
 	p := add(t, supervisor(t), spec)
 	soon(t, "ready", patience, func() bool { return p.Status().State == Ready })
@@ -54,7 +54,7 @@ func TestEagerStartsByItself(t *testing.T) {
 func TestEnvironmentIsAnAllowList(t *testing.T) {
 	t.Setenv("SECRET_TOKEN", "s3cret")
 	t.Setenv("LC_TEST", "kept")
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Env["EXTRA"] = "given"
 	spec.Env["TOOLHOST_HOST_PID"] = "1"
 	out := mustCall(t, add(t, supervisor(t), spec), "env", "")
@@ -81,7 +81,7 @@ func TestPluginStartsInTheWorkdir(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if got := mustCall(t, add(t, s, playing("good", "good")), "workdir", ""); got != dir {
+	if got := mustCall(t, add(t, s, fixture("good", "good")), "workdir", ""); got != dir {
 		t.Errorf("started in %s, want %s", got, dir)
 	}
 }
@@ -90,7 +90,7 @@ func TestPluginStartsInTheWorkdir(t *testing.T) {
 func TestKilledDuringACall(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
-	p, other := add(t, s, playing("good", "good")), add(t, s, playing("other", "good"))
+	p, other := add(t, s, fixture("good", "good")), add(t, s, fixture("other", "good"))
 	before := mustCall(t, other, "pid", "")
 	ended := begin(t, t.Context(), p, "")
 	died := time.Now()
@@ -121,7 +121,7 @@ func TestKilledDuringACall(t *testing.T) {
 
 func TestExitDuringACallTellsCodeAndLastWords(t *testing.T) {
 	t.Parallel()
-	p := add(t, supervisor(t), playing("good", "good"))
+	p := add(t, supervisor(t), fixture("good", "good"))
 	_, err := call(t, p, "die", "boredom")
 	checkError(t, err, sdk.CodePluginCrashed, "exited with code 7", "dying of boredom")
 	facts := factsOf(t, err)
@@ -133,7 +133,7 @@ func TestExitDuringACallTellsCodeAndLastWords(t *testing.T) {
 // A grandchild that holds the plugin's pipes must not hide the plugin's death.
 func TestDeathIsSeenThroughAGrandchild(t *testing.T) {
 	t.Parallel()
-	p := add(t, supervisor(t), playing("good", "good"))
+	p := add(t, supervisor(t), fixture("good", "good"))
 	grandchild, _ := strconv.Atoi(mustCall(t, p, "child", ""))
 	ended := begin(t, t.Context(), p, "")
 	_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)
@@ -148,7 +148,7 @@ func TestDeathIsSeenThroughAGrandchild(t *testing.T) {
 
 func TestIdempotentCallIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Idempotent = []string{"wait"}
 	p := add(t, supervisor(t), spec)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -181,7 +181,7 @@ func TestIdempotentCallIsMadeAgain(t *testing.T) {
 
 func TestCallsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
-	p := add(t, supervisor(t), playing("good", "good"))
+	p := add(t, supervisor(t), fixture("good", "good"))
 	for _, how := range []string{"", "deaf"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := begin(t, ctx, p, how)
@@ -200,7 +200,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 // A plugin that stops itself answers nobody: its call ends with its deadline, and the plugin is replaced.
 func TestStoppedDuringACall(t *testing.T) {
 	t.Parallel()
-	p := add(t, supervisor(t), playing("good", "good"))
+	p := add(t, supervisor(t), fixture("good", "good"))
 	mustCall(t, p, "echo", "")
 	ctx, ended := lateIn(t), make(chan error, 1)
 	go func() { _, err := p.Call(ctx, request("stop", "")); ended <- err }()
@@ -220,7 +220,7 @@ func TestCloseEndsCallsAndProcess(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			s := supervisor(t)
-			p := add(t, s, playing("good", role))
+			p := add(t, s, fixture("good", role))
 			ended := begin(t, t.Context(), p, "deaf")
 			pid := p.Status().PID
 			started := time.Now()
@@ -246,7 +246,7 @@ func TestCloseEndsCallsAndProcess(t *testing.T) {
 func TestCloseDuringTheStart(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
-	p := add(t, s, playing("silent", "silent"))
+	p := add(t, s, fixture("silent", "silent"))
 	ended := make(chan error, 1)
 	go func() { _, err := call(t, p, "echo", ""); ended <- err }()
 	soon(t, "starting", patience, func() bool { return p.Status().State == Starting })
@@ -256,7 +256,7 @@ func TestCloseDuringTheStart(t *testing.T) {
 
 func TestToolsAreKnownWhileThePluginIsDown(t *testing.T) {
 	t.Parallel()
-	p := add(t, supervisor(t), playing("good", "good"))
+	p := add(t, supervisor(t), fixture("good", "good"))
 	tools, err := p.Tools(t.Context())
 	if err != nil || len(tools) == 0 {
 		t.Fatal(tools, err)
@@ -270,7 +270,7 @@ func TestToolsAreKnownWhileThePluginIsDown(t *testing.T) {
 
 func TestSameNameTwice(t *testing.T) {
 	s := supervisor(t)
-	one, two := playing("good", "good"), playing("good", "good")
+	one, two := fixture("good", "good"), fixture("good", "good")
 	one.Source, two.Source = "a.hcl:1", "b.hcl:2"
 	add(t, s, one)
 	if _, err := s.Add(two); err == nil || !strings.Contains(err.Error(), "a.hcl:1 and b.hcl:2") {
@@ -309,7 +309,7 @@ func factsOf(t testing.TB, err error) map[string]any {
 
 // A request for a process that is gone is provably not sent.
 func TestADeadProcessGetsNothing(t *testing.T) {
-	p := add(t, supervisor(t), playing("good", "good"))
+	p := add(t, supervisor(t), fixture("good", "good"))
 	g, err := p.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -348,7 +348,7 @@ func TestWhatIsACut(t *testing.T) {
 // A call is cut as well when the host has heard of the plugin's end, and closed the connection, before that broke.
 func TestAConnectionThatWeClose(t *testing.T) {
 	t.Parallel()
-	p := add(t, supervisor(t), playing("good", "good"))
+	p := add(t, supervisor(t), fixture("good", "good"))
 	g, err := p.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -370,7 +370,7 @@ func TestAConnectionThatWeClose(t *testing.T) {
 
 // The second attempt gets what is left of the time, the ids of the first, and a process that marks its run once more.
 func TestASecondAttemptHasTheTimeThatIsLeft(t *testing.T) {
-	spec := playing("marks", "marks")
+	spec := fixture("marks", "marks")
 	marker := filepath.Join(t.TempDir(), "runs")
 	spec.Env["MARKER"], spec.Idempotent = marker, []string{"dies"}
 	p := add(t, supervisor(t), spec)
@@ -408,7 +408,7 @@ func (s shrinking) Deadline() (time.Time, bool) {
 
 // When the second attempt finds no plugin, what became of the first is still not known.
 func TestASecondAttemptThatCannotBeMade(t *testing.T) {
-	spec := playing("marks", "marks")
+	spec := fixture("marks", "marks")
 	spec.Env["MARKER"], spec.Env["ONCE"], spec.Idempotent = filepath.Join(t.TempDir(), "runs"), "1", []string{"dies"}
 	_, err := call(t, add(t, supervisor(t), spec), "dies", "")
 	checkError(t, err, sdk.CodePluginUnavailable)
@@ -417,7 +417,7 @@ func TestASecondAttemptThatCannotBeMade(t *testing.T) {
 
 // playMarks is a plugin whose tool writes down its run and the deadline it has, and dies. With ONCE it does not start
 // again after that.
-func playMarks() {
+func runMarks() {
 	marker := os.Getenv("MARKER")
 	if _, err := os.Stat(marker); err == nil && os.Getenv("ONCE") != "" {
 		os.Exit(3)

@@ -26,8 +26,8 @@ import (
 )
 
 func init() {
-	plays["ugly"] = func() { growUgly(); sdk.Serve(goodPlugin()) }
-	plays["embedder"] = playEmbedder
+	fixtures["ugly"] = func() { growUgly(); sdk.Serve(goodPlugin()) }
+	fixtures["embedder"] = runEmbedder
 }
 
 // uglyTree leaves a group, a session, a daemon that is deaf to what can be heard, a pipeline, and one that is stopped.
@@ -42,7 +42,7 @@ echo grown`
 // growUgly starts the ugly tree and goes on once all of it has been started.
 func growUgly() {
 	cmd := exec.Command("sh", "-c", uglyTree)
-	cmd.Env = append(os.Environ(), "PLAY=")
+	cmd.Env = append(os.Environ(), "FIXTURE=")
 	out := must(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
 		panic(err)
@@ -88,7 +88,7 @@ func checkGone(t *testing.T, mark string) {
 }
 
 func ugly(t *testing.T, l sandbox.Level) (spec Spec, mark string) {
-	spec, mark = playing("ugly", "ugly"), newMark(t)
+	spec, mark = fixture("ugly", "ugly"), newMark(t)
 	spec.Env["MARK"], spec.Sandbox.Level = mark, l
 	return spec, mark
 }
@@ -116,7 +116,7 @@ func TestHostKilledAtAnyMoment(t *testing.T) {
 
 func killedHost(t *testing.T, l sandbox.Level, after time.Duration) {
 	run, mark := shortDir(t), newMark(t)
-	h := playedHost(t, "RUN="+run, "ROLE=ugly", "LEVEL="+string(l), "MARK="+mark)
+	h := hostFixture(t, "RUN="+run, "ROLE=ugly", "LEVEL="+string(l), "MARK="+mark)
 	soon(t, "the host has its folder", patience, func() bool {
 		made, _ := filepath.Glob(filepath.Join(run, runPrefix+"*"))
 		return len(made) > 0
@@ -265,7 +265,7 @@ func TestUglyPluginsLeaveNothing(t *testing.T) {
 func TestStatusTellsContainment(t *testing.T) {
 	for _, l := range levels {
 		t.Run(string(l), func(t *testing.T) {
-			spec := playing("good", "good")
+			spec := fixture("good", "good")
 			spec.Sandbox.Level = l
 			p := add(t, supervisor(t), spec)
 			if got := p.Status().Containment; got != "" {
@@ -286,7 +286,7 @@ func TestStatusTellsContainment(t *testing.T) {
 // What is told of an end is the same in a namespace.
 func TestEndsInANamespace(t *testing.T) {
 	t.Parallel()
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Sandbox.Level = sandbox.Confined
 	p := add(t, supervisor(t), spec)
 	ended := begin(t, t.Context(), p, "")
@@ -296,7 +296,7 @@ func TestEndsInANamespace(t *testing.T) {
 	checkOutcome(t, err, sdk.OutcomeUnknown)
 	_, err = call(t, p, "die", "boredom")
 	checkError(t, err, sdk.CodePluginCrashed, "exited with code 7", "dying of boredom")
-	spec = playing("bad", "exits")
+	spec = fixture("bad", "exits")
 	spec.Sandbox.Level = sandbox.Confined
 	_, err = call(t, add(t, supervisor(t), spec), "echo", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "exited with code 3", "I cannot go on")
@@ -334,7 +334,7 @@ func TestPluginsHaveThreeFiles(t *testing.T) {
 func TestStartsLeakNoFiles(t *testing.T) {
 	s := supervisor(t)
 	start := func(l sandbox.Level) {
-		spec := playing("good", "good").complete("")
+		spec := fixture("good", "good").complete("")
 		spec.Sandbox.Level = l
 		p := newProcess(spec, s.log, s.start, nil)
 		mustCall(t, p, "echo", "")
@@ -358,7 +358,7 @@ func TestPluginsGoFirstWithoutMemory(t *testing.T) {
 	before := score("self")
 	want := max(before, 500)
 	for _, level := range allLevels {
-		p := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Level: level}))
+		p := add(t, supervisor(t), attacker(makeAttackTargets(t), sandbox.Spec{Level: level}))
 		out := mustCall(t, p, "run", "echo 0 > /proc/self/oom_score_adj; cat /proc/self/oom_score_adj")
 		if got, own := score(fmt.Sprint(p.Status().PID)),
 			strings.HasSuffix(strings.TrimSpace(out), fmt.Sprint(want)); got != want || level != sandbox.Supervised &&
@@ -376,9 +376,9 @@ func TestStartEndsBeforeItHasBegun(t *testing.T) {
 	s := supervisor(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	spec := playing("good", "good").complete("")
+	spec := fixture("good", "good").complete("")
 	how := must(s.prepareSandbox(spec, sandbox.Program{
-		Path: os.Args[0], Temp: t.TempDir(), Env: []string{"PLAY=silent"}}, s.pluginPrograms))
+		Path: os.Args[0], Temp: t.TempDir(), Env: []string{"FIXTURE=silent"}}, s.pluginPrograms))
 	if _, _, err := launch(ctx, spec, how, s.log); err == nil {
 		t.Error("it was started")
 	}
@@ -387,7 +387,7 @@ func TestStartEndsBeforeItHasBegun(t *testing.T) {
 // A process that got away, with the plugin's output in its hands, hides the plugin's end from nobody.
 func TestOutputInStrangeHands(t *testing.T) {
 	t.Parallel()
-	p := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Level: sandbox.Supervised}))
+	p := add(t, supervisor(t), attacker(makeAttackTargets(t), sandbox.Spec{Level: sandbox.Supervised}))
 	// Without an environment it has no mark, and in a session of its own no group that anybody knows.
 	out := mustCall(t, p, "run", "env -i setsid sleep 100 </dev/null >/proc/$PPID/fd/1 2>/proc/$PPID/fd/2 & echo $!")
 	away, err := strconv.Atoi(strings.TrimSpace(out))
@@ -412,7 +412,7 @@ func TestHostKilled(t *testing.T) {
 	for name, env := range map[string]string{"serving": "STOP=", "stopped": "STOP=1"} {
 		t.Run(name, func(t *testing.T) {
 			run := shortDir(t)
-			h := playedHost(t, "RUN="+run, env)
+			h := hostFixture(t, "RUN="+run, env)
 			var plugin, child int
 			if _, err := fmt.Sscan(h.line(t), &plugin, &child); err != nil {
 				t.Fatal(err)
@@ -430,7 +430,7 @@ func TestHostKilled(t *testing.T) {
 
 // A program that is no plugin knows of no lifeline: its launcher ends it with the host.
 func TestHostKilledWhileItStartsAStranger(t *testing.T) {
-	h := playedHost(t, "RUN="+shortDir(t), "STRANGER=sleep")
+	h := hostFixture(t, "RUN="+shortDir(t), "STRANGER=sleep")
 	var stranger int
 	soon(t, "the stranger runs", patience, func() bool {
 		stranger = childOf(childOf(h.cmd.Process.Pid))
@@ -462,10 +462,10 @@ type hostProcess struct {
 	lines *bufio.Scanner
 }
 
-func playedHost(t *testing.T, env ...string) *hostProcess {
+func hostFixture(t *testing.T, env ...string) *hostProcess {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(append(os.Environ(), "PLAY=host"), env...)
+	cmd.Env = append(append(os.Environ(), "FIXTURE=host"), env...)
 	cmd.Stderr = os.Stderr
 	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -509,7 +509,7 @@ func childOf(pid int) (child int) {
 }
 
 func init() {
-	plays["burrows"] = func() {
+	fixtures["burrows"] = func() {
 		p := sdk.New("burrows", "1")
 		sdk.AddTool(p, sdk.Tool{Name: "burrow", Description: "makes folders in folders"},
 			func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
@@ -586,7 +586,7 @@ func TestRemovalOfWhatIsNotOurs(t *testing.T) {
 // What a plugin leaves in its folders costs the host neither files nor, at its end, time.
 func TestPluginsLeaveDeepFolders(t *testing.T) {
 	s := supervisor(t)
-	p := add(t, s, playing("burrows", "burrows"))
+	p := add(t, s, fixture("burrows", "burrows"))
 	mustCall(t, p, "burrow", "")
 	before := len(must(os.ReadDir("/proc/self/fd")))
 	_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)

@@ -141,7 +141,7 @@ func TestDiscoveryIsRefused(t *testing.T) {
 }
 
 func init() {
-	plays["hung"] = func() { fmt.Println(hungMount(os.Getenv("AT"), os.Getenv("RUN"))) }
+	fixtures["hung"] = func() { fmt.Println(hungMount(os.Getenv("AT"), os.Getenv("RUN"))) }
 }
 
 // hungMount tries a plugin whose program comes to be on a file system that never answers. It is for a namespace of its
@@ -200,7 +200,7 @@ func neighbors(at, run string) error {
 		return err
 	}
 	for _, level := range []sandbox.Level{sandbox.Supervised, sandbox.Confined} {
-		spec := playing(string(level), "good")
+		spec := fixture(string(level), "good")
 		spec.Sandbox = sandbox.Spec{Level: level, Write: []string{run}}
 		p, err := s.Add(spec)
 		if err != nil {
@@ -263,7 +263,7 @@ func TestHungFileSystem(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), slack*patience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, os.Args[0])
-		cmd.Env = append(os.Environ(), "PLAY=hung", "AT="+t.TempDir(), "RUN="+shortDir(t))
+		cmd.Env = append(os.Environ(), "FIXTURE=hung", "AT="+t.TempDir(), "RUN="+shortDir(t))
 		runtime.LockOSThread() // the signal means the thread that forked
 		defer runtime.UnlockOSThread()
 		cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -29,10 +29,10 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// The test binary plays plugins, good and bad, and a host: each a real process, told by PLAY what to be.
+// The test binary is also the fixtures: plugins, good and bad, and a host, each a real process. FIXTURE names one.
 func TestMain(m *testing.M) {
-	if play, ok := plays[os.Getenv("PLAY")]; ok {
-		play()
+	if withFakeProcess, ok := fixtures[os.Getenv("FIXTURE")]; ok {
+		withFakeProcess()
 		os.Exit(0)
 	}
 	flag.Parse()
@@ -79,7 +79,7 @@ const (
 	races       = "atexit_sleep_ms=0 halt_on_error=1"
 )
 
-var plays = map[string]func(){
+var fixtures = map[string]func(){
 	"good":       func() { sdk.Serve(goodPlugin()) },
 	"deaf":       deaf,
 	"dynamic":    func() { noteStart(); sdk.Serve(dynamicPlugin()) },
@@ -89,8 +89,8 @@ var plays = map[string]func(){
 	"unfinished": func() { fmt.Fprint(os.Stderr, "the key is missing"); os.Exit(3) },
 	"vanishes":   func() { socketAnd(func(net.Listener) { os.Exit(5) }) },
 	"daemon":     func() { leaveBehind(os.Stdout); os.Exit(0) },
-	"bequeaths":  func() { socketAnd(bequeath) },
-	"knocks":     func() { socketAnd(knock) },
+	"bequeaths":  func() { socketAnd(leaveSocket) },
+	"knocks":     func() { socketAnd(keepDialing) },
 	"later": func() {
 		serveConfigured(func(context.Context) error { return &sdk.Error{Message: "not yet", Retryable: true} })
 	},
@@ -109,8 +109,8 @@ var plays = map[string]func(){
 	"mute":        func() { listenAnd("1|1|unix|%s|grpc|") },
 	"netrpc":      func() { listenAnd("1|1|unix|%s|netrpc|") },
 	"flood":       func() { flood(); sdk.Serve(goodPlugin()) },
-	"marks":       playMarks,
-	"host":        playHost,
+	"marks":       runMarks,
+	"host":        runHost,
 }
 
 func forever() { select {} }
@@ -149,13 +149,13 @@ func leaveBehind(held *os.File) {
 }
 
 // bequeath leaves the listening socket to a process that never answers on it.
-func bequeath(lis net.Listener) {
+func leaveSocket(lis net.Listener) {
 	leaveBehind(must(lis.(*net.UnixListener).File()))
 	forever()
 }
 
 // knock answers nothing but go-plugin's broker, which it tells of one new connection after the other.
-func knock(lis net.Listener) {
+func keepDialing(lis net.Listener) {
 	s := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
 		if method, _ := grpc.MethodFromServerStream(stream); !strings.Contains(method, "Broker") {
 			return stream.SendMsg(&emptypb.Empty{})
@@ -338,8 +338,8 @@ func supervisor(t testing.TB) *Supervisor {
 }
 
 // playing is the spec of a plugin that the test binary plays.
-func playing(name, role string) Spec {
-	return Spec{Name: name, Command: []string{os.Args[0]}, Env: map[string]string{"PLAY": role, raceOptions: races},
+func fixture(name, role string) Spec {
+	return Spec{Name: name, Command: []string{os.Args[0]}, Env: map[string]string{"FIXTURE": role, raceOptions: races},
 		StartTimeout: patience,
 		Sandbox:      sandbox.Spec{Level: sandbox.Supervised}} // so that what it says of pids is what the test sees
 }
@@ -475,9 +475,9 @@ func alive(pid int) bool {
 
 // playHost is a host that runs one plugin with a child, tells their pids and that all is as it should be, and waits to
 // be killed. With STRANGER it runs that program in the place of a plugin.
-func playHost() {
+func runHost() {
 	s := must(New(Options{RunDir: os.Getenv("RUN")}))
-	spec := playing("good", cmp.Or(os.Getenv("ROLE"), "good"))
+	spec := fixture("good", cmp.Or(os.Getenv("ROLE"), "good"))
 	spec.Sandbox.Level = cmp.Or(sandbox.Level(os.Getenv("LEVEL")), sandbox.Supervised)
 	spec.Env["MARK"] = os.Getenv("MARK")
 	if stranger := os.Getenv("STRANGER"); stranger != "" {

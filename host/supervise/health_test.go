@@ -26,7 +26,7 @@ import (
 )
 
 func init() {
-	plays["unwell"] = func() { socketAnd(unwell) }
+	fixtures["unwell"] = func() { socketAnd(unwell) }
 }
 
 // unwell leaves calls unanswered, answers everything else with nothing, and has a health of its own.
@@ -92,7 +92,7 @@ func sickening(t *testing.T, health string, env ...string) *sick {
 	dir := t.TempDir()
 	s := &sick{asked: filepath.Join(dir, "asked"), called: filepath.Join(dir, "called"), held: filepath.Join(dir, "go"),
 		ended: make(chan error, 20)}
-	spec := playing("sick", "unwell")
+	spec := fixture("sick", "unwell")
 	spec.Env["HEALTH"], spec.Env["ASKED"], spec.Env["CALLED"], spec.Env["GO"] = health, s.asked, s.called, s.held
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
@@ -286,7 +286,7 @@ func TestLongCallsAreNotAskedAbout(t *testing.T) {
 }
 
 func init() {
-	plays["lingers"] = func() {
+	fixtures["lingers"] = func() {
 		p := goodPlugin()
 		sdk.AddTool(p, sdk.Tool{Name: "linger", Description: "for tests"},
 			func(ctx context.Context, r *sdk.Request, in textArgs) (*sdk.Result, error) {
@@ -350,7 +350,7 @@ func TestIgnoredCancellations(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
 	events := s.Events(t.Context())
-	p, beside := add(t, s, playing("good", "good")), add(t, s, playing("beside", "good"))
+	p, beside := add(t, s, fixture("good", "good")), add(t, s, fixture("beside", "good"))
 	p.overdue, beside.overdue = often, often
 	before := mustCall(t, beside, "pid", "")
 	running := begin(t, t.Context(), beside, "")
@@ -390,7 +390,7 @@ func TestIgnoredCancellations(t *testing.T) {
 // Other calls in a process that is stuck have a bounded time, and an error that says why it ended.
 func TestStuckProcessEnds(t *testing.T) {
 	t.Parallel()
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.DrainTimeout = 50 * time.Millisecond
 	p := add(t, supervisor(t), spec)
 	p.overdue = often
@@ -407,7 +407,7 @@ func TestStuckProcessEnds(t *testing.T) {
 func TestOverdueHandlersAreShown(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "go")
-	p := add(t, supervisor(t), playing("lingers", "lingers"))
+	p := add(t, supervisor(t), fixture("lingers", "lingers"))
 	p.overdue = often
 	leave(t, p, maxOverdue, "linger", release)
 	soon(t, "they are shown", patience, func() bool { return p.Status().Overdue == maxOverdue })
@@ -424,7 +424,7 @@ func TestOverdueHandlersAreShown(t *testing.T) {
 func TestHandlersThatEndALittleLate(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "go")
-	p := add(t, supervisor(t), playing("lingers", "lingers"))
+	p := add(t, supervisor(t), fixture("lingers", "lingers"))
 	p.overdue = overdueLimits{interval: 5 * time.Millisecond, after: time.Hour, most: maxOverdue}
 	leave(t, p, 3*maxOverdue, "linger", release)
 	g := must(p.acquire(t.Context()))
@@ -490,7 +490,7 @@ func TestPluginsThatCannotCount(t *testing.T) {
 // A plugin that is stuck again and again waits longer for its next process, and ends in quarantine, as one that
 // crashes.
 func TestStuckAgainAndAgain(t *testing.T) {
-	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		for i := range Defaults.Restart.MaxCrashes {
 			g := must(p.acquire(t.Context()))
 			getStuck(p, g)
@@ -519,7 +519,7 @@ func TestStuckAgainAndAgain(t *testing.T) {
 // A process that is stuck goes on when no other can be started, until there were too many tries.
 func TestStuckWithoutReplacement(t *testing.T) {
 	bad := errors.New("bad")
-	play(t, []error{nil, bad, bad, bad, bad, bad, bad}, func(t *testing.T, p *Process, a *actor) {
+	withFakeProcess(t, []error{nil, bad, bad, bad, bad, bad, bad}, func(t *testing.T, p *Process, a *fakeProcess) {
 		g := must(p.acquire(t.Context()))
 		getStuck(p, g)
 		if s := p.Status(); s.State != Stuck || s.Generation != 1 || s.Crashes != 2 ||
@@ -535,7 +535,7 @@ func TestStuckWithoutReplacement(t *testing.T) {
 
 // Without a drain_timeout calls have a minute in a process that is stuck.
 func TestTimeInAStuckProcess(t *testing.T) {
-	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		v := must(p.beginCall(t.Context()))
 		defer v.end()
 		began := time.Now()
@@ -548,7 +548,7 @@ func TestTimeInAStuckProcess(t *testing.T) {
 
 // What died or was replaced meanwhile is not stuck.
 func TestStuckTooLate(t *testing.T) {
-	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		first := must(p.acquire(t.Context()))
 		a.crash()
 		second := must(p.acquire(t.Context()))

@@ -34,21 +34,22 @@ import (
 )
 
 func init() {
-	plays["torrent"] = torrent
-	plays["flooded host"] = floodedHost
+	fixtures["flood"] = floodPlugin
+	fixtures["flooded host"] = floodedHost
 }
 
-// gibibyte is what a torrent pours, if it is let.
+// gibibyte is what a flood plugin sends, if it is not stopped.
 const gibibyte = 1 << 30
 
-// printing is how much of it a torrent prints, of which every line is read, however many are dropped: a host that kept
-// it would grow by more than twice what it may. crowd is how many calls pour at once. With the race detector, which
-// needs ten times the processor and four times the memory, both are smaller; `make test` runs them without it too.
+// printing is how much of it a flood plugin prints, of which every line is read, however many are dropped: a host that
+// kept it would grow by more than twice what it may. crowd is how many calls pour at once. With the race detector,
+// which needs ten times the processor and four times the memory, both are smaller; `make test` runs them without it
+// too.
 func printing() int { return map[bool]int{true: gibibyte / 16, false: gibibyte / 8}[raced()] }
 func crowd() int    { return map[bool]int{true: 16, false: 64}[raced()] }
 
-// torrent is a plugin that no gRPC library keeps within any limit: each of its tools pours out a gibibyte of something.
-func torrent() {
+// floodPlugin has no limits of a gRPC library: each of its tools sends a gibibyte of something.
+func floodPlugin() {
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
 	socketAnd(func(lis net.Listener) {
 		s := &http.Server{Handler: http.HandlerFunc(pourOut), Protocols: new(http.Protocols), ReadHeaderTimeout: time.Minute}
@@ -67,9 +68,9 @@ func pourOut(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/StreamStdio"), strings.HasSuffix(r.URL.Path, "/Watch"):
 		<-r.Context().Done()
 	case strings.HasSuffix(r.URL.Path, "/Describe") && os.Getenv("DESCRIBE") != "":
-		_ = torrents[os.Getenv("DESCRIBE")](w)
+		_ = floodBodies[os.Getenv("DESCRIBE")](w)
 	case strings.HasSuffix(r.URL.Path, "/Call"):
-		_ = torrents[toolOf(body[5:])](w)
+		_ = floodBodies[toolOf(body[5:])](w)
 	case strings.HasSuffix(r.URL.Path, "/Describe"):
 		described.Add(1)
 		_ = frame(w, number(6, 1)) // dynamic
@@ -78,7 +79,7 @@ func pourOut(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var described atomic.Int64 // how often the torrent was asked what it is
+var described atomic.Int64 // how often it was asked to describe itself
 
 // toolOf reads a CallRequest's tool.
 func toolOf(request []byte) string {
@@ -141,7 +142,7 @@ func printed(f *os.File) func(io.Writer) error {
 func text(s string) []byte { return field(7, field(1, field(1, []byte("text")), field(2, []byte(s)))) }
 
 // The numbers are those of plugin.proto.
-var torrents = map[string]func(io.Writer) error{
+var floodBodies = map[string]func(io.Writer) error{
 	"asked":    func(w io.Writer) error { return frame(w, text(fmt.Sprint(described.Load()))) },
 	"echo":     func(w io.Writer) error { return frame(w, text("through")) },
 	"largest":  func(w io.Writer) error { return frame(w, text(strings.Repeat("x", sdk.MaxResult))) },
@@ -198,7 +199,7 @@ type spill struct {
 // and on another, and prints the spill.
 func floodedHost() {
 	s := must(New(Options{RunDir: os.Getenv("RUN"), Logger: slog.New(slog.DiscardHandler)}))
-	bad, good := must(s.Add(playing("torrent", "torrent"))), must(s.Add(playing("good", "good")))
+	bad, good := must(s.Add(fixture("flood", "flood"))), must(s.Add(fixture("good", "good")))
 	var out spill
 	out.beside(bad, good)
 	before := peak()
@@ -264,7 +265,7 @@ func floodHost(t *testing.T, pour string, calls int) (f spill) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), "PLAY=flooded host", "RUN="+shortDir(t), "POUR="+pour, "CALLS="+strconv.Itoa(calls))
+	cmd.Env = append(os.Environ(), "FIXTURE=flooded host", "RUN="+shortDir(t), "POUR="+pour, "CALLS="+strconv.Itoa(calls))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err == nil {
@@ -339,7 +340,7 @@ func TestStatusOfSixteenMebibytes(t *testing.T) {
 		t.Errorf("%v, %.200q, %d MiB", f.Codes, f.Told, f.Grown)
 	}
 	for _, other := range f.Others {
-		if !strings.HasPrefix(other, "torrent: ") {
+		if !strings.HasPrefix(other, "flood: ") {
 			t.Errorf("another plugin's call went wrong: %.1000q", other)
 		}
 	}
@@ -360,18 +361,18 @@ func TestEndlessDescriptions(t *testing.T) {
 		t.Run(describe, func(t *testing.T) {
 			t.Parallel()
 			s := supervisor(t)
-			spec := playing("bad", "torrent")
+			spec := fixture("bad", "flood")
 			spec.Env["DESCRIBE"], spec.StartTimeout = describe, c.limit
 			_, err := call(t, add(t, s, spec), "echo", "")
 			checkError(t, err, sdk.CodePluginUnavailable, c.words)
-			mustCall(t, add(t, s, playing("good", "good")), "echo", "")
+			mustCall(t, add(t, s, fixture("good", "good")), "echo", "")
 		})
 	}
 }
 
 // A plugin that tells of changes without end is asked for its tools a few times a second.
 func TestChangesWithoutEnd(t *testing.T) {
-	spec := playing("restless", "torrent")
+	spec := fixture("restless", "flood")
 	spec.Env["WATCH"] = "1"
 	p := add(t, supervisor(t), spec)
 	asked := func() int { return must(strconv.Atoi(mustCall(t, p, "asked", ""))) }
@@ -389,7 +390,7 @@ func TestLimitOfProcesses(t *testing.T) {
 	if !proctree.DetectCapabilities().Namespaces { // in which only its own count
 		most += len(threadsOfTheUser())
 	}
-	p := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Limits: sandbox.Limits{Processes: most}}))
+	p := add(t, supervisor(t), attacker(makeAttackTargets(t), sandbox.Spec{Limits: sandbox.Limits{Processes: most}}))
 	out := mustCall(t, p, "run",
 		"i=0; while [ $i -lt 500 ]; do sleep 100 >/dev/null 2>&1 & i=$((i+1)); done; echo all of them")
 	told := slices.ContainsFunc(p.Status().Sandbox.Missing,
@@ -407,7 +408,7 @@ func threadsOfTheUser() []string {
 	})
 }
 
-func init() { plays["visitor"] = func() { sdk.Serve(visitorPlugin()) } }
+func init() { fixtures["visitor"] = func() { sdk.Serve(visitorPlugin()) } }
 
 // visitorPlugin has a tool that calls the other plugins of its host by their sockets, and says what they answered.
 func visitorPlugin() *sdk.Plugin {
@@ -441,7 +442,7 @@ func TestPluginsDoNotCallEachOther(t *testing.T) {
 		t.Run(string(l), func(t *testing.T) {
 			t.Parallel()
 			s := supervisor(t)
-			victim, visitor := playing("good", "good"), playing("visitor", "visitor")
+			victim, visitor := fixture("good", "good"), fixture("visitor", "visitor")
 			victim.Sandbox.Level, visitor.Sandbox.Level = l, l
 			mustCall(t, add(t, s, victim), "echo", "")
 			if said := mustCall(t, add(t, s, visitor), "visit", ""); len(said) < 10 || said[:15] != "answered: false" {
@@ -452,7 +453,7 @@ func TestPluginsDoNotCallEachOther(t *testing.T) {
 }
 
 func init() {
-	plays["locker"] = func() { sdk.Serve(lockerPlugin()) }
+	fixtures["locker"] = func() { sdk.Serve(lockerPlugin()) }
 }
 
 // lockerPlugin locks all that is in the folders DIRS, as far as it can read it, for as long as it lives.
@@ -484,13 +485,13 @@ func TestAPluginThatLocksCopies(t *testing.T) {
 		t.Cleanup(func() { _ = s.Close() })
 		return s
 	}
-	spec := playing("p", "good")
+	spec := fixture("p", "good")
 	spec.SHA256 = must(sumOf(os.Args[0]))
 	first := host()
 	mustCall(t, add(t, first, spec), "pid", "")
 	check(t, first.Close())
 	s := host()
-	locker := playing("locker", "locker")
+	locker := fixture("locker", "locker")
 	locker.Env["DIRS"], locker.Sandbox = bin+":"+run, sandbox.Spec{Level: sandbox.Confined, Write: []string{t.TempDir()}}
 	l, p := add(t, s, locker), add(t, s, spec)
 	for i := range 3 {

@@ -56,11 +56,11 @@ func TestBadStarts(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			s := supervisor(t)
-			spec := playing("bad", role)
+			spec := fixture("bad", role)
 			if limit, ok := limits[role]; ok {
 				spec.StartTimeout = limit
 			}
-			p, good := add(t, s, spec), add(t, s, playing("good", "good"))
+			p, good := add(t, s, spec), add(t, s, fixture("good", "good"))
 			started := time.Now()
 			_, err := call(t, p, "echo", "")
 			if took := time.Since(started); took > spec.StartTimeout+slack*stopTime {
@@ -82,18 +82,18 @@ func TestSilentPluginsDelayNobody(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
 	for i := range cap(s.starts) {
-		spec := playing(fmt.Sprintf("silent%d", i), "silent")
+		spec := fixture(fmt.Sprintf("silent%d", i), "silent")
 		spec.Eager, spec.StartTimeout = true, time.Hour
 		add(t, s, spec)
 	}
 	soon(t, "all are starting", patience, func() bool { return len(s.starts) == cap(s.starts) })
-	mustCall(t, add(t, s, playing("good", "good")), "echo", "")
+	mustCall(t, add(t, s, fixture("good", "good")), "echo", "")
 }
 
 // go-plugin's client keeps for ever what a plugin sends to its broker; ours has none.
 func TestBrokerIsRefused(t *testing.T) {
 	s := supervisor(t)
-	p := add(t, s, playing("knocks", "knocks"))
+	p := add(t, s, fixture("knocks", "knocks"))
 	if _, err := p.Tools(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestBrokerIsRefused(t *testing.T) {
 
 // A second death in a repeated call is told as what it is.
 func TestIdempotentCallDiesTwice(t *testing.T) {
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Idempotent = []string{"die"}
 	_, err := call(t, add(t, supervisor(t), spec), "die", "twice")
 	checkError(t, err, sdk.CodePluginCrashed, "exited with code 7")
@@ -126,7 +126,7 @@ func TestIdempotentCallDiesTwice(t *testing.T) {
 // A preview that a stopped plugin leaves unanswered is as good a reason to doubt it as a call.
 func TestPreviewOfAStoppedPlugin(t *testing.T) {
 	t.Parallel()
-	p := add(t, supervisor(t), playing("good", "good"))
+	p := add(t, supervisor(t), fixture("good", "good"))
 	mustCall(t, p, "echo", "")
 	stop(t, p.Status().PID)
 	ctx, ended := lateIn(t), make(chan error, 1)
@@ -139,7 +139,7 @@ func TestPreviewOfAStoppedPlugin(t *testing.T) {
 
 // Plugins that can be configured later are not given up.
 func TestRefusalForNow(t *testing.T) {
-	p := add(t, supervisor(t), playing("later", "later"))
+	p := add(t, supervisor(t), fixture("later", "later"))
 	_, err := call(t, p, "echo", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "not yet")
 	if got := p.Status().State; got == Invalid {
@@ -148,7 +148,7 @@ func TestRefusalForNow(t *testing.T) {
 }
 
 func TestFloodOfStderrHurtsNobody(t *testing.T) {
-	p := add(t, supervisor(t), playing("flood", "flood"))
+	p := add(t, supervisor(t), fixture("flood", "flood"))
 	for range 20 {
 		if got := mustCall(t, p, "echo", "through"); got != "through" {
 			t.Fatal(got)
@@ -220,7 +220,7 @@ func TestChecksum(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := supervisor(t)
-	right, wrong := playing("right", "good"), playing("wrong", "good")
+	right, wrong := fixture("right", "good"), fixture("wrong", "good")
 	right.SHA256, wrong.SHA256 = strings.ToUpper(sum), strings.Repeat("0", 64)
 	mustCall(t, add(t, s, right), "echo", "")
 	p := add(t, s, wrong)
@@ -234,7 +234,7 @@ func TestChecksum(t *testing.T) {
 // A plugin that dies at every start is tried less and less often, and calls in between fail at once.
 func TestDyingAtEveryStart(t *testing.T) {
 	t.Parallel()
-	spec := playing("bad", "exits")
+	spec := fixture("bad", "exits")
 	spec.Restart = Restart{MaxCrashes: 3, Window: time.Hour, Backoff: time.Millisecond, BackoffMax: time.Millisecond}
 	p := add(t, supervisor(t), spec)
 	soon(t, "quarantine", patience, func() bool {
@@ -252,7 +252,7 @@ func TestDyingAtEveryStart(t *testing.T) {
 }
 
 func TestConfigurationForAPluginThatTakesNone(t *testing.T) {
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Config, spec.Source = []byte(`{"a":1}`), "config.hcl:7"
 	p := add(t, supervisor(t), spec)
 	_, err := call(t, p, "echo", "")
@@ -260,7 +260,7 @@ func TestConfigurationForAPluginThatTakesNone(t *testing.T) {
 }
 
 func TestStartGivesUpWithItsCaller(t *testing.T) {
-	p := add(t, supervisor(t), playing("silent", "silent"))
+	p := add(t, supervisor(t), fixture("silent", "silent"))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := p.Call(ctx, request("echo", ""))
@@ -271,13 +271,13 @@ func TestStartGivesUpWithItsCaller(t *testing.T) {
 const lines = 300
 
 func init() {
-	plays["lines"] = func() {
+	fixtures["lines"] = func() {
 		for i := range lines {
 			fmt.Fprintln(os.Stderr, "line", i)
 		}
 	}
-	plays["overflows"] = func() { debug.SetMaxStack(1 << 20); fmt.Println(deep(1 << 30)) }
-	plays["panicky"] = func() {
+	fixtures["overflows"] = func() { debug.SetMaxStack(1 << 20); fmt.Println(deep(1 << 30)) }
+	fixtures["panicky"] = func() {
 		p := goodPlugin()
 		sdk.AddTool(p, sdk.Tool{Name: "panic", Description: "panics"},
 			func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
@@ -345,7 +345,7 @@ func TestFaultsHaveTests(t *testing.T) {
 // better.
 func TestDeathIsSeenWhilePipesAreHeld(t *testing.T) {
 	t.Parallel()
-	p := add(t, supervisor(t), playing("good", "good"))
+	p := add(t, supervisor(t), fixture("good", "good"))
 	mustCall(t, p, "echo", "")
 	pid := p.Status().PID
 	for fd := 1; fd <= 2; fd++ {
@@ -364,7 +364,7 @@ func TestFailedStartLeavesNoProcess(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			pids := filepath.Join(t.TempDir(), "pids")
-			spec := playing("bad", role)
+			spec := fixture("bad", role)
 			spec.StartTimeout = 3 * time.Second // which it must have begun in
 			spec.Command = []string{"/bin/sh", "-c", "echo $$ >> " + pids + "; exec " + os.Args[0]}
 			p := add(t, supervisor(t), spec)
@@ -389,7 +389,7 @@ func TestPanicInAStart(t *testing.T) {
 	s := supervisor(t)
 	good := s.capabilities
 	s.capabilities = func() proctree.Capabilities { panic("no reason") }
-	p := add(t, s, playing("good", "good"))
+	p := add(t, s, fixture("good", "good"))
 	_, err := call(t, p, "echo", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "go-plugin panicked during the handshake: no reason")
 	s.capabilities = good
@@ -399,7 +399,7 @@ func TestPanicInAStart(t *testing.T) {
 // What says most is told of a death, also when the trace of all goroutines comes after it.
 func TestLongTrace(t *testing.T) {
 	t.Parallel()
-	_, err := call(t, add(t, supervisor(t), playing("bad", "overflows")), "echo", "")
+	_, err := call(t, add(t, supervisor(t), fixture("bad", "overflows")), "echo", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "Last line on stderr: fatal error: stack overflow")
 }
 
@@ -416,7 +416,7 @@ func openFiles() int {
 
 func TestCrashesLeaveNothing(t *testing.T) {
 	s := supervisor(t)
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Restart = Restart{MaxCrashes: 1000, Backoff: time.Nanosecond, BackoffMax: time.Nanosecond}
 	p := add(t, s, spec)
 	crash := func() {
@@ -458,7 +458,7 @@ func TestLinesStayInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = call(t, add(t, s, playing("bad", "lines")), "echo", "")
+	_, _ = call(t, add(t, s, fixture("bad", "lines")), "echo", "")
 	_ = s.Close() // then all is read
 	next := 0
 	for _, line := range r.lines {
@@ -477,7 +477,7 @@ func TestLinesStayInOrder(t *testing.T) {
 // A panic costs the call that it was in, and no other.
 func TestPanicInAHandler(t *testing.T) {
 	t.Parallel()
-	p := add(t, supervisor(t), playing("good", "panicky"))
+	p := add(t, supervisor(t), fixture("good", "panicky"))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := begin(t, ctx, p, "")
 	_, err := call(t, p, "panic", "")
@@ -490,7 +490,7 @@ func TestPanicInAHandler(t *testing.T) {
 }
 
 func TestChecksumAfterACrash(t *testing.T) {
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.SHA256 = must(spec.Inspect()).SHA256
 	p := add(t, supervisor(t), spec)
 	_, _ = call(t, p, "die", "once")
@@ -501,7 +501,7 @@ func TestChecksumAfterACrash(t *testing.T) {
 }
 
 func TestStandardInputIsNotTheHosts(t *testing.T) {
-	p := add(t, supervisor(t), playing("good", "good"))
+	p := add(t, supervisor(t), fixture("good", "good"))
 	mustCall(t, p, "echo", "")
 	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", p.Status().PID))
 	if err != nil {
@@ -541,7 +541,7 @@ func (c *tally) one(t *testing.T, p *Process, dir, id string) {
 
 // Kills, stops, reloads good and bad, and resets come at random while calls run: each call has its answer, none runs
 // twice, and in the end the plugin works and nothing is left.
-func TestTorment(t *testing.T) {
+func TestFaultsUnderLoad(t *testing.T) {
 	const steps = 60
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -572,8 +572,8 @@ func TestTorment(t *testing.T) {
 			}
 		}
 	}
-	broken := playing("counts", "exits")
-	torments := []func(){
+	broken := fixture("counts", "exits")
+	faultsUnderLoad := []func(){
 		signal(syscall.SIGKILL), signal(syscall.SIGTERM), signal(syscall.SIGSTOP), signal(syscall.SIGCONT), p.Reset,
 		func() { _ = p.Reload(t.Context(), spec) },
 		func() { _ = p.Reload(t.Context(), broken) },
@@ -584,7 +584,7 @@ func TestTorment(t *testing.T) {
 		},
 	}
 	for range steps {
-		torments[random.IntN(len(torments))]()
+		faultsUnderLoad[random.IntN(len(faultsUnderLoad))]()
 		checkLegal(t, p.Status())
 		<-time.After(time.Duration(random.IntN(50)) * time.Millisecond)
 	}
@@ -592,7 +592,7 @@ func TestTorment(t *testing.T) {
 	wg.Wait()
 	// one that was stopped last would be found out only when the next call's time is over
 	signal(syscall.SIGCONT)()
-	if p.spec.Load().Env["PLAY"] == "exits" { // a plugin that does not run takes any spec
+	if p.spec.Load().Env["FIXTURE"] == "exits" { // a plugin that does not run takes any spec
 		t.Log("reloaded, since the last spec it took is the broken one")
 		mustReload(t, p, spec)
 	}
@@ -617,10 +617,10 @@ func checkLegal(t *testing.T, s Status) {
 	}
 }
 
-func init() { plays["poor"] = playPoor }
+func init() { fixtures["poor"] = runWithFewFiles }
 
 // playPoor is a host that makes one call, and tells its answer or what kept it from one.
-func playPoor() {
+func runWithFewFiles() {
 	s, err := New(Options{RunDir: os.Getenv("RUN")})
 	if err != nil {
 		fmt.Println(err)
@@ -629,7 +629,7 @@ func playPoor() {
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	r, err := must(s.Add(playing("good", "good"))).Call(ctx, request("echo", "it worked"))
+	r, err := must(s.Add(fixture("good", "good"))).Call(ctx, request("echo", "it worked"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -644,7 +644,7 @@ func TestTooFewFiles(t *testing.T) {
 	for files := 12; files <= 60; files += 4 {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", fmt.Sprintf("ulimit -n %d; exec %s", files, os.Args[0]))
-		cmd.Env = append(os.Environ(), "PLAY=poor", "RUN="+run)
+		cmd.Env = append(os.Environ(), "FIXTURE=poor", "RUN="+run)
 		cmd.WaitDelay = time.Second
 		out, err := cmd.CombinedOutput()
 		cancel()
@@ -696,7 +696,7 @@ func TestNoPrivateFolder(t *testing.T) {
 // Who gets no answer from a plugin that is down hears what can be done.
 func TestRefusalsAdvise(t *testing.T) {
 	t.Parallel()
-	wrong, ends := playing("x", "good"), playing("x", "exits")
+	wrong, ends := fixture("x", "good"), fixture("x", "exits")
 	wrong.SHA256 = strings.Repeat("0", 64)
 	ends.Restart = Restart{MaxCrashes: 9, Backoff: time.Hour, BackoffMax: time.Hour}
 	const advice = "do without its tools, or ask the user to fix it."

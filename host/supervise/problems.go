@@ -8,15 +8,15 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A ConfigProblem is one thing that is wrong with the configuration of a plugin. It is in the details of the *sdk.Error with
-// which the plugin cannot be used.
+// A ConfigProblem is one thing that is wrong with the configuration of a plugin. It is in the details of the *sdk.Error
+// with which the plugin cannot be used.
 type ConfigProblem struct {
 	Path    string `json:"path,omitempty"` // where in the configuration, such as server.port; "" for the whole
 	Message string `json:"message"`        // what is wrong, with the path
 }
 
-// ConfigProblems are those that keep a plugin from being used, none if the error is about something else. At most five are
-// listed; more is the number of others.
+// ConfigProblems are those that keep a plugin from being used, none if the error is about something else. At most five
+// are listed; more is the number of others.
 func ConfigProblems(err error) (plugin string, problems []ConfigProblem, more int) {
 	e, ok := errors.AsType[*sdk.Error](err)
 	if !ok {
@@ -33,8 +33,8 @@ func ConfigProblems(err error) (plugin string, problems []ConfigProblem, more in
 	return details.Plugin, details.Problems, details.More
 }
 
-// A configError says what is wrong with a plugin's configuration: what its schema does not allow, or what the plugin itself
-// refuses.
+// A configError says what is wrong with a plugin's configuration: what its schema does not allow, or what the plugin
+// itself refuses.
 type configError struct {
 	reason  string
 	invalid *schema.Invalid
@@ -48,8 +48,8 @@ func (e *configError) Error() string {
 	return e.reason + e.invalid.Error()
 }
 
-// problems are those of the error without the values that hide takes out. A plugin names the setting that it refuses in the
-// details of its error, as path.
+// problems are those of the error without the values that hide takes out. A plugin names the setting that it refuses in
+// the details of its error, as path.
 func (e *configError) problems(hide func(string) string) (out []ConfigProblem, more int) {
 	if e.refusal != nil {
 		var details struct {

@@ -41,8 +41,8 @@ func project(t *testing.T, files ...string) string {
 }
 
 // vandal may write to its work folder and what else the box names.
-func vandal(box sandbox.Spec) Spec {
-	spec := playing("vandal", "attacker")
+func attackingShell(box sandbox.Spec) Spec {
+	spec := fixture("vandal", "attacker")
 	spec.Env["PREY"] = "{}"
 	spec.Sandbox = box
 	return spec
@@ -69,10 +69,10 @@ func TestProtectedPaths(t *testing.T) {
 			s := supervisorOf(t, Options{Workdir: dir,
 				Protect: []string{filepath.Join(dir, "config.hcl"), filepath.Join(dir, "not-there"), filepath.Join(dir, "plugins") +
 					"/"}})
-			lint := playing("lint", "good")
+			lint := fixture("lint", "good")
 			lint.Command = []string{filepath.Join(dir, "bin/deep/lint")}
 			add(t, s, lint)
-			spec := vandal(sandbox.Spec{Level: level})
+			spec := attackingShell(sandbox.Spec{Level: level})
 			spec.Env["EXE"] = must(os.Executable())
 			p := add(t, s, spec)
 			for script, allowed := range map[string]bool{
@@ -98,7 +98,7 @@ func TestProtectedPaths(t *testing.T) {
 				"umount .git":                                      false,
 				"echo new > plugins/new":                           false,
 				"rmdir plugins; mkdir plugins":                     false,
-				"PLAY=handle AT=.git/config exec $EXE":             false,
+				"FIXTURE=handle AT=.git/config exec $EXE":          false,
 				"unshare -rm umount .git":                          false,
 				"cd /proc/self/cwd/.git && echo new > config":      false,
 				"echo new > bin/deep/beside && rm bin/deep/beside": true,
@@ -144,7 +144,7 @@ func TestProtectedPaths(t *testing.T) {
 func TestProtectedPathsThatAreNamed(t *testing.T) {
 	dir := project(t, ".git/config", ".idea/x")
 	p := add(t, supervisorOf(t, Options{Workdir: dir}),
-		vandal(sandbox.Spec{Level: sandbox.Confined, Write: []string{dir, filepath.Join(dir, ".git")}}))
+		attackingShell(sandbox.Spec{Level: sandbox.Confined, Write: []string{dir, filepath.Join(dir, ".git")}}))
 	if out := mustCall(t, p, "run",
 		"echo new > .git/config && echo works; echo new > .idea/x || echo kept"); strings.Contains(out, "works") != true ||
 		strings.Contains(out, "kept") != proctree.DetectCapabilities().Namespaces {
@@ -158,7 +158,7 @@ func TestProtectedPathsAreTold(t *testing.T) {
 		return
 	}
 	dir := project(t, ".git/config")
-	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Level: sandbox.Confined}))
+	p := add(t, supervisorOf(t, Options{Workdir: dir}), attackingShell(sandbox.Spec{Level: sandbox.Confined}))
 	_, err := call(t, p, "give-up", "")
 	checkError(t, err, sdk.CodePluginCrashed, "can write to "+dir+" (but not to ", dir+"/.git",
 		"unless its write names them")
@@ -171,7 +171,7 @@ func TestWhatCannotBeProtected(t *testing.T) {
 	}
 	dir, elsewhere := project(t), shortDir(t)
 	must(0, os.Symlink(elsewhere, filepath.Join(dir, ".git")))
-	p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Level: sandbox.Confined}))
+	p := add(t, supervisorOf(t, Options{Workdir: dir}), attackingShell(sandbox.Spec{Level: sandbox.Confined}))
 	mustCall(t, p, "facts", "")
 	if box := p.Status().Sandbox; !strings.Contains(strings.Join(box.Missing, "\n"), dir+"/.git is a symbolic link") {
 		t.Errorf("the status says %+v", box)
@@ -179,7 +179,7 @@ func TestWhatCannotBeProtected(t *testing.T) {
 	home := project(t, ".bashrc", ".config/fish/x", ".ssh/authorized_keys")
 	t.Setenv("HOME", home)
 	s := supervisorOf(t, Options{Workdir: home})
-	p = add(t, s, vandal(sandbox.Spec{Level: sandbox.Confined}))
+	p = add(t, s, attackingShell(sandbox.Spec{Level: sandbox.Confined}))
 	out := mustCall(t, p, "run",
 		"echo new > .bashrc; mv .config other; echo new >> .ssh/authorized_keys; cat .bashrc .config/fish/x "+
 			".ssh/authorized_keys")
@@ -187,7 +187,7 @@ func TestWhatCannotBeProtected(t *testing.T) {
 		!strings.Contains(strings.Join(box.Missing, "\n"), "your home folder") {
 		t.Errorf("the status says %+v; %s", box, out)
 	}
-	strict := vandal(sandbox.Spec{Level: sandbox.Confined, Require: sandbox.Confined})
+	strict := attackingShell(sandbox.Spec{Level: sandbox.Confined, Require: sandbox.Confined})
 	strict.Name = "strict"
 	_, err := call(t, add(t, s, strict), "facts", "")
 	checkError(t, err, sdk.CodePluginUnavailable, `requires the sandbox level "confined"`, "your home folder")
@@ -199,7 +199,7 @@ func TestProtectedPathsOnOldKernels(t *testing.T) {
 	s, m := supervisorOf(t, Options{Workdir: dir}), proctree.DetectCapabilities()
 	m.NoReadOnlyMounts = true
 	s.capabilities = func() proctree.Capabilities { return m }
-	p := add(t, s, vandal(sandbox.Spec{Level: sandbox.Confined}))
+	p := add(t, s, attackingShell(sandbox.Spec{Level: sandbox.Confined}))
 	out := mustCall(t, p, "run", "echo new > .git/config && echo works")
 	told := strings.Contains(strings.Join(p.Status().Sandbox.Missing, "\n"), dir+"/.git")
 	if !strings.Contains(out, "works") || told != (reached(sandbox.Confined) == sandbox.Confined) {
@@ -226,7 +226,8 @@ func TestLinksToOurs(t *testing.T) {
 		filepath.Join(dir, "nowhere"):             "nowhere",
 		filepath.Join(dir, "nowhere/file"):        "nowhere",
 	} {
-		got := must(Options{Workdir: dir, Protect: []string{path}}.Confine(vandal(sandbox.Spec{}), proctree.DetectCapabilities()))
+		got := must(Options{Workdir: dir, Protect: []string{path}}.Confine(attackingShell(sandbox.Spec{}),
+			proctree.DetectCapabilities()))
 		told := strings.Contains(strings.Join(got.Missing, "\n"), "the symbolic link "+filepath.Join(dir, link))
 		if told != (link != "") || namespaces(t) && (got.Effective == sandbox.Supervised) != told {
 			t.Errorf("%s: %+v", path, got)
@@ -235,19 +236,20 @@ func TestLinksToOurs(t *testing.T) {
 	must(0, errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755),
 		os.Symlink("../out/file", filepath.Join(dir, "bin/link"))))
 	kept := Options{Workdir: dir, Protect: []string{filepath.Join(dir, "bin"), filepath.Join(dir, "bin/link")}}
-	if got := must(kept.Confine(vandal(sandbox.Spec{}), proctree.DetectCapabilities())); strings.Contains(strings.Join(got.Missing,
+	if got := must(kept.Confine(attackingShell(sandbox.Spec{}),
+		proctree.DetectCapabilities())); strings.Contains(strings.Join(got.Missing,
 		"\n"), "bin/link") == namespaces(t) {
 		t.Errorf("a link in a protected folder: %+v", got)
 	}
 	s := supervisorOf(t, Options{Workdir: dir, Protect: []string{filepath.Join(dir, "nowhere")}})
-	mustCall(t, add(t, s, vandal(sandbox.Spec{})), "facts", "") // which a link that leads nowhere does not prevent
+	mustCall(t, add(t, s, attackingShell(sandbox.Spec{})), "facts", "") // which a link that leads nowhere does not prevent
 }
 
 // Who may write to something in a protected folder can write to all of it, which is told; nothing is put in there.
 func TestProtectedPathsThatAreNamedInPart(t *testing.T) {
 	dir := project(t, ".git/objects/x")
 	p := add(t, supervisorOf(t, Options{Workdir: dir}),
-		vandal(sandbox.Spec{Write: []string{dir, filepath.Join(dir, ".git/objects")}}))
+		attackingShell(sandbox.Spec{Write: []string{dir, filepath.Join(dir, ".git/objects")}}))
 	out := mustCall(t, p, "run", "ls -A .git .git/objects")
 	if text := strings.Join(p.Status().Sandbox.Missing, "\n"); !strings.Contains(text, "all of "+dir+"/.git") ||
 		strings.Contains(out, ".vscode") {
@@ -265,7 +267,7 @@ func TestPlaceholdersThatCannotBeMade(t *testing.T) {
 		sub := filepath.Join(dir, "sub")
 		must(0, os.Chmod(sub, mode))
 		t.Cleanup(func() { _ = os.Chmod(sub, 0o755) })
-		p := add(t, supervisorOf(t, Options{Workdir: dir}), vandal(sandbox.Spec{Write: []string{dir, sub}}))
+		p := add(t, supervisorOf(t, Options{Workdir: dir}), attackingShell(sandbox.Spec{Write: []string{dir, sub}}))
 		made := strings.Contains(mustCall(t, p, "run", "chmod 755 sub && mkdir -p sub/.git/hooks && echo it works"),
 			"it works")
 		box := p.Status().Sandbox
@@ -286,7 +288,7 @@ func TestPlaceholderThatIsLocked(t *testing.T) {
 	}
 	dir := project(t)
 	s := supervisorOf(t, Options{Workdir: dir})
-	p := add(t, s, vandal(sandbox.Spec{}))
+	p := add(t, s, attackingShell(sandbox.Spec{}))
 	mustCall(t, p, "facts", "")
 	f := must(os.Open(filepath.Join(dir, ".vscode")))
 	must(0, syscall.Flock(int(f.Fd()), syscall.LOCK_SH))
@@ -308,12 +310,12 @@ func TestWhatIsNotThereYet(t *testing.T) {
 			reserved := []string{".git", "toolhost.lock.hcl", "tools/lint", "bin/deep/lint"}
 			s := supervisorOf(t, Options{Workdir: dir,
 				Reserve: []string{filepath.Join(dir, "toolhost.lock.hcl"), filepath.Join(dir, "tools/lint")}})
-			later := playing("later", "good")
+			later := fixture("later", "good")
 			later.Command = []string{filepath.Join(dir, "bin/deep/lint")}
 			add(t, s, later)
 			other := supervisorOf(t, Options{Workdir: dir})
-			mustCall(t, add(t, other, vandal(sandbox.Spec{Level: level})), "facts", "")
-			p := add(t, s, vandal(sandbox.Spec{Level: level}))
+			mustCall(t, add(t, other, attackingShell(sandbox.Spec{Level: level})), "facts", "")
+			p := add(t, s, attackingShell(sandbox.Spec{Level: level}))
 			mustCall(t, p, "run", "mkdir full && echo x > full/config && echo x > one")
 			for _, path := range reserved {
 				top, _, _ := strings.Cut(path, "/deep")
@@ -361,7 +363,7 @@ func TestPlaceholderThatIsReplaced(t *testing.T) {
 	dir := project(t)
 	lock := filepath.Join(dir, "toolhost.lock.hcl")
 	s := supervisorOf(t, Options{Workdir: dir, Reserve: []string{lock}})
-	mustCall(t, add(t, s, vandal(sandbox.Spec{})), "facts", "")
+	mustCall(t, add(t, s, attackingShell(sandbox.Spec{})), "facts", "")
 	if !sandbox.IsPlaceholder(lock) {
 		t.Fatal("there is no placeholder")
 	}
@@ -379,7 +381,7 @@ func TestAPathGoesDuringAStart(t *testing.T) {
 	}
 	dir, times := project(t, ".claude/settings.json"), 0
 	s := supervisorOf(t, Options{Workdir: dir})
-	r := &runner{ctx: t.Context(), spec: vandal(sandbox.Spec{}).complete(dir), supervisor: s,
+	r := &runner{ctx: t.Context(), spec: attackingShell(sandbox.Spec{}).complete(dir), supervisor: s,
 		generation: &generation{program: os.Args[0]},
 		log:        s.log, prepared: func(sandbox.Prepared) {
 			times++
@@ -401,13 +403,13 @@ func TestFoldersInSharedMemory(t *testing.T) {
 	}
 	dir := project(t)
 	s := supervisorOf(t, Options{Workdir: dir})
-	if out := mustCall(t, add(t, s, vandal(sandbox.Spec{Write: []string{dir, sandbox.SharedMemory}})), "run",
+	if out := mustCall(t, add(t, s, attackingShell(sandbox.Spec{Write: []string{dir, sandbox.SharedMemory}})), "run",
 		"mkdir -p /dev/shm/.git/x && echo it works"); !strings.Contains(out, "it works") {
 		t.Error(out)
 	}
 	inside := must(os.MkdirTemp(sandbox.SharedMemory, "toolhost-test-"))
 	t.Cleanup(func() { _ = os.RemoveAll(inside) })
-	spec := vandal(sandbox.Spec{Write: []string{inside}})
+	spec := attackingShell(sandbox.Spec{Write: []string{inside}})
 	spec.Name = "inside"
 	_, err := call(t, add(t, s, spec), "facts", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "it would not find "+inside, "of its own")
@@ -420,7 +422,7 @@ func TestHiddenFilesCannotBeLocked(t *testing.T) {
 	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
 		t.Run(string(level), func(t *testing.T) {
 			s := supervisorOf(t, Options{Workdir: dir, Hide: []string{inside, outside}})
-			p := add(t, s, vandal(sandbox.Spec{Level: level}))
+			p := add(t, s, attackingShell(sandbox.Spec{Level: level}))
 			mustCall(t, p, "run", "echo begin")
 			for _, path := range []string{inside, outside} {
 				out := mustCall(t, p, "run", "cat "+path+"; exec 3<"+path+" && flock -n 3; sleep 1000 >/dev/null 2>&1 & rm -f "+
@@ -448,7 +450,7 @@ func TestTemporaryFilesAreInTheWorkFolder(t *testing.T) {
 	dir := project(t)
 	t.Setenv("XDG_RUNTIME_DIR", must(filepath.EvalSymlinks(shortDir(t))))
 	t.Setenv("TMPDIR", dir)
-	spec := vandal(sandbox.Spec{Require: sandbox.Confined})
+	spec := attackingShell(sandbox.Spec{Require: sandbox.Confined})
 	if _, err := (Options{Workdir: dir}).Confine(spec, proctree.DetectCapabilities()); err == nil ||
 		!strings.Contains(err.Error(), "what toolhost reads or runs in "+dir) {
 		t.Errorf("it says %v", err)
@@ -456,8 +458,8 @@ func TestTemporaryFilesAreInTheWorkFolder(t *testing.T) {
 }
 
 func init() {
-	plays["holder"] = holdAndWait
-	plays["handle"] = writeByHandle
+	fixtures["holder"] = holdAndWait
+	fixtures["handle"] = writeByHandle
 }
 
 // writeByHandle opens a file by what names it in its file system, on the mount that the work folder is on.
@@ -478,7 +480,7 @@ func writeByHandle() {
 // holdAndWait is a host that has a confined plugin until it is killed.
 func holdAndWait() {
 	s := must(New(Options{Workdir: os.Getenv("WORKDIR"), RunDir: os.Getenv("RUN")}))
-	p := must(s.Add(vandal(sandbox.Spec{Level: sandbox.Confined})))
+	p := must(s.Add(attackingShell(sandbox.Spec{Level: sandbox.Confined})))
 	_ = must(p.Call(context.Background(), request("facts", "")))
 	_ = must(os.Stdout.WriteString("ready\n"))
 	select {}
@@ -491,7 +493,7 @@ func TestPlaceholdersOfAKilledHost(t *testing.T) {
 	}
 	dir, run := project(t), shortDir(t)
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "PLAY=holder", "WORKDIR="+dir, "RUN="+run)
+	cmd.Env = append(os.Environ(), "FIXTURE=holder", "WORKDIR="+dir, "RUN="+run)
 	out := must(cmd.StdoutPipe())
 	must(0, cmd.Start())
 	if _, err := out.Read(make([]byte, 6)); err != nil {
@@ -516,7 +518,7 @@ func TestLinksInOwnFolders(t *testing.T) {
 	}
 	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
 		t.Run(string(level), func(t *testing.T) {
-			p := makePrey(t)
+			p := makeAttackTargets(t)
 			box := sandbox.Spec{Level: level, Write: []string{p.Inside, p.Inside + "/a"}, Read: []string{p.Inside + "/b"}}
 			proc := add(t, supervisor(t), attacker(p, box))
 			mustCall(t, proc, "run", "cd "+p.Inside+" && echo new > a/file && cat b/file a/file; rm -r a; rm -r b; ln -sT "+
@@ -537,7 +539,7 @@ func TestProgramByALinkInOwnFolders(t *testing.T) {
 		t.Logf("this machine reaches %s", reached(sandbox.Isolated))
 		return
 	}
-	p := makePrey(t)
+	p := makeAttackTargets(t)
 	must(0, os.Symlink(os.Args[0], p.Inside+"/plugin"))
 	spec := attacker(p, sandbox.Spec{Level: sandbox.Isolated})
 	spec.Command = []string{p.Inside + "/plugin"}
@@ -587,7 +589,7 @@ func TestOwnFoldersInAWorkFolder(t *testing.T) {
 
 // attackerOf may write to its work folder.
 func attackerOf(t *testing.T, name string, box sandbox.Spec) Spec {
-	spec := attacker(makePrey(t), box)
+	spec := attacker(makeAttackTargets(t), box)
 	spec.Name, spec.Sandbox.Write = name, nil
 	return spec
 }

@@ -19,8 +19,8 @@ import (
 )
 
 func init() {
-	plays["counts"] = func() { sdk.Serve(countingPlugin()) }
-	plays["gated"] = func() {
+	fixtures["counts"] = func() { sdk.Serve(countingPlugin()) }
+	fixtures["gated"] = func() {
 		_ = mark(os.Getenv("GATE") + ".reached")
 		for {
 			switch contents(os.Getenv("GATE")) {
@@ -75,7 +75,7 @@ func mark(path string) error {
 }
 
 func counting(version string, env ...string) Spec {
-	spec := playing("counts", "counts")
+	spec := fixture("counts", "counts")
 	spec.Env["VERSION"] = version
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
@@ -147,12 +147,12 @@ func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
 	for name, spec := range map[string]Spec{
-		"ends at once":   playing("counts", "exits"),
-		"no plugin":      playing("counts", "garbage"),
-		"never ready":    playing("counts", "silent"),
+		"ends at once":   fixture("counts", "exits"),
+		"no plugin":      fixture("counts", "garbage"),
+		"never ready":    fixture("counts", "silent"),
 		"no program":     {Name: "counts", Command: []string{"/no/such/program"}},
 		"wrong checksum": {Name: "counts", Command: os.Args[:1], SHA256: strings.Repeat("0", 64)},
-		"configuration": {Name: "counts", Command: os.Args[:1], Env: map[string]string{"PLAY": "good"},
+		"configuration": {Name: "counts", Command: os.Args[:1], Env: map[string]string{"FIXTURE": "good"},
 			Config: []byte(`{"a":1}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestReloadOfAPluginThatDoesNotRun(t *testing.T) {
 	}
 	checkError(t, p.Reload(t.Context(), Spec{Name: "counts", Command: []string{"/no/such/program"}}),
 		sdk.CodePluginUnavailable, "not reloaded")
-	if err := p.Reload(t.Context(), playing("other", "good")); err == nil ||
+	if err := p.Reload(t.Context(), fixture("other", "good")); err == nil ||
 		!strings.Contains(err.Error(), "a plugin keeps its name") {
 		t.Error(err)
 	}
@@ -251,7 +251,7 @@ func TestReloadGivenUp(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			pids := filepath.Join(t.TempDir(), "pids")
-			spec := playing("counts", "silent")
+			spec := fixture("counts", "silent")
 			spec.Command, spec.StartTimeout = []string{"/bin/sh", "-c", "echo $$ >> " + pids + "; exec sleep 1000"}, time.Hour
 			reloaded := make(chan error, 1)
 			go func() { reloaded <- p.Reload(ctx, spec) }()
@@ -279,7 +279,7 @@ func TestOldDiesWhileTheNewStarts(t *testing.T) {
 			mustCall(t, p, "count", "")
 			path := filepath.Join(t.TempDir(), "gate")
 			spec := counting("2", "GATE="+path)
-			spec.Env["PLAY"] = "gated"
+			spec.Env["FIXTURE"] = "gated"
 			reloaded, answered := make(chan error, 1), make(chan string, 1)
 			go func() { reloaded <- p.Reload(t.Context(), spec) }()
 			soon(t, "the new one starts", patience, func() bool { return size(path+".reached") > 0 })
@@ -386,10 +386,10 @@ func TestSupervisorReload(t *testing.T) {
 // What a reload could not do is told for as long as it is wanted.
 func TestReloadToWhatRuns(t *testing.T) {
 	t.Parallel()
-	s, good := supervisor(t), playing("x", "good")
+	s, good := supervisor(t), fixture("x", "good")
 	p := add(t, s, good)
 	mustCall(t, p, "echo", "")
-	bad := playing("x", "exits")
+	bad := fixture("x", "exits")
 	if problems := s.Reload(t.Context(), []Spec{bad}); len(problems) != 1 ||
 		!strings.Contains(p.Status().LastError, "not reloaded: ") {
 		t.Errorf("problems %v, status %+v", problems, p.Status())
@@ -406,7 +406,7 @@ func TestReloadToWhatRuns(t *testing.T) {
 func TestCloseWaitsForWhatAReloadFoundClosed(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
-	p := add(t, s, playing("deaf", "deaf"))
+	p := add(t, s, fixture("deaf", "deaf"))
 	if _, err := p.Tools(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -423,7 +423,7 @@ func TestCloseWaitsForWhatAReloadFoundClosed(t *testing.T) {
 // What is known of a plugin without a start goes with its program, and with its spec; while both stay, so does that.
 func TestReloadForgetsWhatItKnewOfAnotherProgram(t *testing.T) {
 	c := newCaching(t)
-	spec := c.playing("p", "fickle")
+	spec := c.fixture("p", "fickle")
 	dir := t.TempDir()
 	tools, program := filepath.Join(dir, "tools"), filepath.Join(dir, "program")
 	spec.Env["FICKLE"], spec.Command = tools, []string{program}

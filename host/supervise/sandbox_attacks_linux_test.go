@@ -23,12 +23,12 @@ import (
 )
 
 func init() {
-	plays["attacker"] = func() { sdk.Serve(attackerPlugin()) }
-	plays["mounter"] = func() { fmt.Print(message(syscall.Mount("none", os.Getenv("AT"), "tmpfs", 0, ""))) }
+	fixtures["attacker"] = func() { sdk.Serve(attackerPlugin()) }
+	fixtures["mounter"] = func() { fmt.Print(message(syscall.Mount("none", os.Getenv("AT"), "tmpfs", 0, ""))) }
 }
 
 // A prey is what an attacker knows of the world outside.
-type prey struct {
+type attackTargets struct {
 	Outside, Inside string // folders; Inside has the folders a and b
 	Secret, Lease   string // files in Outside
 	Host            int    // our pid
@@ -40,136 +40,166 @@ type prey struct {
 }
 
 // attacks try something from inside a plugin; nil is that it worked. Each must leave the world as it was.
-var attacks = map[string]func(p prey) error{
-	"create outside": func(p prey) error {
+var attacks = map[string]func(p attackTargets) error{
+	"create outside": func(p attackTargets) error {
 		return undo(p.Outside+"/new",
 			os.WriteFile(p.Outside+"/new", nil, 0o600))
 	},
-	"overwrite outside":    func(p prey) error { return opened(os.OpenFile(p.Secret, os.O_WRONLY, 0)) },
-	"append outside":       func(p prey) error { return opened(os.OpenFile(p.Secret, os.O_WRONLY|os.O_APPEND, 0)) },
-	"truncate outside":     func(p prey) error { return os.Truncate(p.Outside+"/waste", 0) },
-	"remove outside":       func(p prey) error { return os.Remove(p.Outside + "/doomed") },
-	"mkdir outside":        func(p prey) error { return undo(p.Outside+"/d", os.Mkdir(p.Outside+"/d", 0o700)) },
-	"symlink outside":      func(p prey) error { return undo(p.Outside+"/s", os.Symlink("/", p.Outside+"/s")) },
-	"fifo outside":         func(p prey) error { return undo(p.Outside+"/f", syscall.Mkfifo(p.Outside+"/f", 0o600)) },
-	"link in from outside": func(p prey) error { return undo(p.Inside+"/l", os.Link(p.Secret, p.Inside+"/l")) },
-	"link out":             func(p prey) error { return undo(p.Outside+"/l", os.Link(p.Inside+"/mine", p.Outside+"/l")) },
-	"move in from outside": func(p prey) error { return moveAndBack(p.Secret, p.Inside+"/m") },
-	"move out":             func(p prey) error { return moveAndBack(p.Inside+"/mine", p.Outside+"/m") },
+	"overwrite outside": func(p attackTargets) error { return opened(os.OpenFile(p.Secret, os.O_WRONLY, 0)) },
+	"append outside": func(p attackTargets) error {
+		return opened(os.OpenFile(p.Secret, os.O_WRONLY|os.O_APPEND,
+			0))
+	},
+	"truncate outside": func(p attackTargets) error { return os.Truncate(p.Outside+"/waste", 0) },
+	"remove outside":   func(p attackTargets) error { return os.Remove(p.Outside + "/doomed") },
+	"mkdir outside":    func(p attackTargets) error { return undo(p.Outside+"/d", os.Mkdir(p.Outside+"/d", 0o700)) },
+	"symlink outside":  func(p attackTargets) error { return undo(p.Outside+"/s", os.Symlink("/", p.Outside+"/s")) },
+	"fifo outside": func(p attackTargets) error {
+		return undo(p.Outside+"/f",
+			syscall.Mkfifo(p.Outside+"/f", 0o600))
+	},
+	"link in from outside": func(p attackTargets) error { return undo(p.Inside+"/l", os.Link(p.Secret, p.Inside+"/l")) },
+	"link out": func(p attackTargets) error {
+		return undo(p.Outside+"/l",
+			os.Link(p.Inside+"/mine", p.Outside+"/l"))
+	},
+	"move in from outside": func(p attackTargets) error { return moveAndBack(p.Secret, p.Inside+"/m") },
+	"move out":             func(p attackTargets) error { return moveAndBack(p.Inside+"/mine", p.Outside+"/m") },
 	"write by symlink":     writeBySymlink,
-	"chmod outside":        func(p prey) error { return os.Chmod(p.Secret, 0o600) },
-	"fchmod outside": func(p prey) error {
+	"chmod outside":        func(p attackTargets) error { return os.Chmod(p.Secret, 0o600) },
+	"fchmod outside": func(p attackTargets) error {
 		return withOpen(p.Secret,
 			func(fd int) error { return unix.Fchmod(fd, 0o600) })
 	},
-	"fchmodat2 outside": func(p prey) error {
+	"fchmodat2 outside": func(p attackTargets) error {
 		return withPath(p.Secret, func(fd int) error { return unix.Fchmodat(fd, "", 0o600, unix.AT_EMPTY_PATH) })
 	},
-	"chmod by /proc": func(p prey) error {
+	"chmod by /proc": func(p attackTargets) error {
 		return withPath(p.Secret, func(fd int) error { return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), 0o600) })
 	},
-	"chown outside":               func(p prey) error { return os.Chown(p.Secret, os.Getuid(), os.Getgid()) },
-	"lchown outside":              func(p prey) error { return os.Lchown(p.Outside+"/run", os.Getuid(), os.Getgid()) },
-	"times outside":               func(p prey) error { return os.Chtimes(p.Secret, time.Unix(1, 0), time.Unix(1, 0)) },
-	"old times outside":           func(p prey) error { return unix.Utimes(p.Secret, []unix.Timeval{{Sec: 1}, {Sec: 1}}) },
-	"attribute outside":           func(p prey) error { return unix.Setxattr(p.Secret, "user.toolhost", []byte("x"), 0) },
-	"attribute removed":           func(p prey) error { return unix.Removexattr(p.Outside+"/marked", "user.toolhost") },
-	"attribute by a call of 2024": func(p prey) error { return setxattrat(p.Secret) },
-	"access list outside": func(p prey) error {
+	"chown outside": func(p attackTargets) error { return os.Chown(p.Secret, os.Getuid(), os.Getgid()) },
+	"lchown outside": func(p attackTargets) error {
+		return os.Lchown(p.Outside+"/run", os.Getuid(),
+			os.Getgid())
+	},
+	"times outside": func(p attackTargets) error {
+		return os.Chtimes(p.Secret, time.Unix(1, 0),
+			time.Unix(1, 0))
+	},
+	"old times outside": func(p attackTargets) error {
+		return unix.Utimes(p.Secret,
+			[]unix.Timeval{{Sec: 1}, {Sec: 1}})
+	},
+	"attribute outside": func(p attackTargets) error {
+		return unix.Setxattr(p.Secret, "user.toolhost",
+			[]byte("x"), 0)
+	},
+	"attribute removed": func(p attackTargets) error {
+		return unix.Removexattr(p.Outside+"/marked",
+			"user.toolhost")
+	},
+	"attribute by a call of 2024": func(p attackTargets) error { return setxattrat(p.Secret) },
+	"access list outside": func(p attackTargets) error {
 		return unix.Setxattr(p.Secret, "system.posix_acl_access",
 			accessList, 0)
 	},
-	"flags outside":         func(p prey) error { return withOpen(p.Secret, setFlags) },
-	"folder's mode outside": func(p prey) error { return os.Chmod(p.Outside, 0o755) },
-	"setuid outside":        func(p prey) error { return unix.Chmod(p.Outside+"/run", 0o4755) },
-	"setuid inside":         func(p prey) error { return unix.Chmod(p.Inside+"/tool", 0o4755) },
-	"setgid inside": func(p prey) error {
+	"flags outside":         func(p attackTargets) error { return withOpen(p.Secret, setFlags) },
+	"folder's mode outside": func(p attackTargets) error { return os.Chmod(p.Outside, 0o755) },
+	"setuid outside":        func(p attackTargets) error { return unix.Chmod(p.Outside+"/run", 0o4755) },
+	"setuid inside":         func(p attackTargets) error { return unix.Chmod(p.Inside+"/tool", 0o4755) },
+	"setgid inside": func(p attackTargets) error {
 		return withOpen(p.Inside+"/tool", func(fd int) error { return unix.Fchmod(fd, 0o2755) })
 	},
-	"new setuid file": func(p prey) error { return makeSetuid(p.Inside + "/new-tool") },
-	"setuid node": func(p prey) error {
+	"new setuid file": func(p attackTargets) error { return makeSetuid(p.Inside + "/new-tool") },
+	"setuid node": func(p attackTargets) error {
 		return undo(p.Inside+"/node", unix.Mknod(p.Inside+"/node", unix.S_IFREG|0o6755, 0))
 	},
-	"openat2":         func(p prey) error { return openat2(p.Inside + "/new-tool") },
-	"chmod inside":    func(p prey) error { return os.Chmod(p.Inside+"/mine", 0o644) },
-	"times inside":    func(p prey) error { return os.Chtimes(p.Inside+"/mine", time.Unix(1, 0), time.Unix(1, 0)) },
-	"chmod in TMPDIR": func(prey) error { return os.Chmod(os.Getenv("TMPDIR"), 0o700) },
-	"hook inside": func(p prey) error {
+	"openat2":      func(p attackTargets) error { return openat2(p.Inside + "/new-tool") },
+	"chmod inside": func(p attackTargets) error { return os.Chmod(p.Inside+"/mine", 0o644) },
+	"times inside": func(p attackTargets) error {
+		return os.Chtimes(p.Inside+"/mine", time.Unix(1, 0),
+			time.Unix(1, 0))
+	},
+	"chmod in TMPDIR": func(attackTargets) error { return os.Chmod(os.Getenv("TMPDIR"), 0o700) },
+	"hook inside": func(p attackTargets) error {
 		return undo(p.Inside+"/.git/hooks/pre-commit", os.WriteFile(p.Inside+"/.git/hooks/pre-commit", nil, 0o755))
 	},
-	"hook's mode":          func(p prey) error { return os.Chmod(p.Inside+"/.git/hooks", 0o755) },
+	"hook's mode":          func(p attackTargets) error { return os.Chmod(p.Inside+"/.git/hooks", 0o755) },
 	"priority of the host": renice,
-	"make a disk": func(p prey) error {
+	"make a disk": func(p attackTargets) error {
 		return undo(p.Inside+"/disk",
 			syscall.Mknod(p.Inside+"/disk", syscall.S_IFBLK, 0))
 	},
-	"read outside":     func(p prey) error { return opened(os.Open(p.Secret)) },
-	"list outside":     func(p prey) error { _, err := os.ReadDir(p.Outside); return err },
-	"run from outside": func(p prey) error { return exec.Command(p.Outside + "/run").Run() },
-	"host's environment": func(p prey) error {
+	"read outside":     func(p attackTargets) error { return opened(os.Open(p.Secret)) },
+	"list outside":     func(p attackTargets) error { _, err := os.ReadDir(p.Outside); return err },
+	"run from outside": func(p attackTargets) error { return exec.Command(p.Outside + "/run").Run() },
+	"host's environment": func(p attackTargets) error {
 		_,
 			err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.Host))
 		return err
 	},
-	"host's memory":   func(p prey) error { return opened(os.Open(fmt.Sprintf("/proc/%d/mem", p.Host))) },
-	"parent's memory": func(prey) error { return opened(os.Open(fmt.Sprintf("/proc/%d/mem", os.Getppid()))) },
-	"parent's environment": func(prey) error {
+	"host's memory":   func(p attackTargets) error { return opened(os.Open(fmt.Sprintf("/proc/%d/mem", p.Host))) },
+	"parent's memory": func(attackTargets) error { return opened(os.Open(fmt.Sprintf("/proc/%d/mem", os.Getppid()))) },
+	"parent's environment": func(attackTargets) error {
 		_,
 			err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", os.Getppid()))
 		return err
 	},
-	"parent's files": func(prey) error {
+	"parent's files": func(attackTargets) error {
 		_,
 			err := os.Readlink(fmt.Sprintf("/proc/%d/fd/3", os.Getppid()))
 		return err
 	},
-	"trace the host":  func(p prey) error { return seize(p.Host) },
-	"signal the host": func(p prey) error { return syscall.Kill(p.Host, 0) },
-	"limit the host": func(p prey) error {
+	"trace the host":  func(p attackTargets) error { return seize(p.Host) },
+	"signal the host": func(p attackTargets) error { return syscall.Kill(p.Host, 0) },
+	"limit the host": func(p attackTargets) error {
 		var none unix.Rlimit
 		return errnoOf(syscall.RawSyscall6(unix.SYS_PRLIMIT64, uintptr(p.Host), unix.RLIMIT_MEMLOCK, 0,
 			uintptr(unsafe.Pointer(&none)), 0, 0))
 	},
 	"lease outside":       lease,
-	"signal its parent":   func(prey) error { return signalParent() },
-	"signal its group":    func(prey) error { return syscall.Kill(0, 0) },
-	"tcp":                 func(p prey) error { return dialled("tcp", p.TCP) },
-	"tcp listen":          func(prey) error { return listened("tcp", "127.0.0.1:0") },
+	"signal its parent":   func(attackTargets) error { return signalParent() },
+	"signal its group":    func(attackTargets) error { return syscall.Kill(0, 0) },
+	"tcp":                 func(p attackTargets) error { return dialled("tcp", p.TCP) },
+	"tcp listen":          func(attackTargets) error { return listened("tcp", "127.0.0.1:0") },
 	"udp":                 udp,
 	"mptcp":               mptcp,
-	"netlink":             func(prey) error { return socketOf(unix.AF_NETLINK, unix.SOCK_RAW, 0) },
-	"vsock":               func(prey) error { return socketOf(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
-	"unix socket outside": func(p prey) error { return dialled("unix", p.Unix) },
+	"netlink":             func(attackTargets) error { return socketOf(unix.AF_NETLINK, unix.SOCK_RAW, 0) },
+	"vsock":               func(attackTargets) error { return socketOf(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
+	"unix socket outside": func(p attackTargets) error { return dialled("unix", p.Unix) },
 	"datagram outside":    datagram,
-	"abstract socket":     func(p prey) error { return dialled("unix", p.Abstract) },
-	"own unix socket":     func(prey) error { return listened("unix", os.Getenv("TMPDIR")+"/own") },
+	"abstract socket":     func(p attackTargets) error { return dialled("unix", p.Abstract) },
+	"own unix socket":     func(attackTargets) error { return listened("unix", os.Getenv("TMPDIR")+"/own") },
 	"own socket pair":     socketPair,
 	"io_uring":            ioUring,
-	"pidfd_getfd":         func(p prey) error { return getfd(p.Host) },
+	"pidfd_getfd":         func(p attackTargets) error { return getfd(p.Host) },
 	"mount in namespaces": mountInNamespaces,
-	"new mount namespace": func(prey) error { return unshare(unix.CLONE_NEWNS) },
-	"x32":                 func(prey) error { return errnoOf(syscall.RawSyscall(0x40000000|unix.SYS_GETPPID, 0, 0, 0)) },
-	"keys": func(prey) error {
+	"new mount namespace": func(attackTargets) error { return unshare(unix.CLONE_NEWNS) },
+	"x32": func(attackTargets) error {
+		return errnoOf(syscall.RawSyscall(0x40000000|unix.SYS_GETPPID, 0, 0,
+			0))
+	},
+	"keys": func(attackTargets) error {
 		_,
 			err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, false)
 		return err
 	},
 	"terminal":             terminal,
 	"user's terminal":      usersTerminal,
-	"move between folders": func(p prey) error { return moveAndBack(p.Inside+"/a/file", p.Inside+"/b/file") },
-	"write inside": func(p prey) error {
+	"move between folders": func(p attackTargets) error { return moveAndBack(p.Inside+"/a/file", p.Inside+"/b/file") },
+	"write inside": func(p attackTargets) error {
 		return undo(p.Inside+"/new",
 			os.WriteFile(p.Inside+"/new", []byte("x"), 0o600))
 	},
-	"write to TMPDIR": func(prey) error {
+	"write to TMPDIR": func(attackTargets) error {
 		return undo(os.Getenv("TMPDIR")+"/new", os.WriteFile(os.Getenv("TMPDIR")+"/new", nil, 0o600))
 	},
-	"shared memory": func(p prey) error {
+	"shared memory": func(p attackTargets) error {
 		file := fmt.Sprintf("%s/toolhost-test-%d", sandbox.SharedMemory, os.Getpid())
 		return undo(file, os.WriteFile(file, []byte("x"), 0o600))
 	},
-	"write to /dev/null": func(prey) error { return os.WriteFile("/dev/null", []byte("x"), 0) },
-	"run a shell": func(prey) error {
+	"write to /dev/null": func(attackTargets) error { return os.WriteFile("/dev/null", []byte("x"), 0) },
+	"run a shell": func(attackTargets) error {
 		return exec.Command("/bin/sh", "-c",
 			"cat /etc/passwd | wc -l > /dev/null").Run()
 	},
@@ -209,7 +239,7 @@ func setxattrat(path string) error {
 }
 
 // renice sets the priority of the host to what it is. The kernel gives that as 20 less it.
-func renice(p prey) error {
+func renice(p attackTargets) error {
 	is, err := unix.Getpriority(unix.PRIO_PROCESS, p.Host)
 	if err != nil {
 		return err
@@ -255,7 +285,7 @@ func attackerPlugin() *sdk.Plugin {
 	p := sdk.New("attacker", "1.0.0")
 	sdk.AddTool(p, sdk.Tool{Name: "attack", Description: "tries everything"},
 		func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
-			var target prey
+			var target attackTargets
 			if err := json.Unmarshal([]byte(os.Getenv("PREY")), &target); err != nil {
 				return nil, err
 			}
@@ -358,7 +388,7 @@ func moveAndBack(from, to string) error {
 	return err
 }
 
-func writeBySymlink(p prey) error {
+func writeBySymlink(p attackTargets) error {
 	link := p.Inside + "/way-out"
 	if err := os.Symlink(p.Secret, link); err != nil {
 		return err
@@ -390,7 +420,7 @@ func listened(network, address string) error {
 	return err
 }
 
-func udp(p prey) error {
+func udp(p attackTargets) error {
 	c, err := net.Dial("udp", p.UDP)
 	if err != nil {
 		return err
@@ -400,7 +430,7 @@ func udp(p prey) error {
 	return err
 }
 
-func datagram(p prey) error {
+func datagram(p attackTargets) error {
 	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Net: "unixgram", Name: p.Gram})
 	if err != nil {
 		return err
@@ -410,7 +440,7 @@ func datagram(p prey) error {
 	return err
 }
 
-func socketPair(prey) error {
+func socketPair(attackTargets) error {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
 		_, _ = unix.Close(fds[0]), unix.Close(fds[1])
@@ -427,7 +457,7 @@ func socketOf(domain, kind, protocol int) error {
 }
 
 // mptcp connects by multipath TCP, which Landlock does not know.
-func mptcp(p prey) error {
+func mptcp(p attackTargets) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 262)
 	if err != nil {
 		return err
@@ -459,7 +489,7 @@ func unshare(flags int) error {
 	return <-done
 }
 
-func ioUring(prey) error {
+func ioUring(attackTargets) error {
 	var params [120]byte
 	fd, _, errno := syscall.RawSyscall(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)), 0)
 	if errno == 0 {
@@ -488,9 +518,9 @@ func errnoOf(_, _ uintptr, errno syscall.Errno) error {
 	return nil
 }
 
-func mountInNamespaces(p prey) error {
+func mountInNamespaces(p attackTargets) error {
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = []string{"PLAY=mounter", "AT=" + p.Inside, raceOptions + "=" + races}
+	cmd.Env = []string{"FIXTURE=mounter", "AT=" + p.Inside, raceOptions + "=" + races}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}}
 	out, err := cmd.Output()
@@ -501,7 +531,7 @@ func mountInNamespaces(p prey) error {
 }
 
 // terminal makes a terminal and opens its other end.
-func terminal(prey) error {
+func terminal(attackTargets) error {
 	m, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -518,7 +548,7 @@ func terminal(prey) error {
 }
 
 // usersTerminal opens one that is not the plugin's. By its path another one may be found.
-func usersTerminal(p prey) error {
+func usersTerminal(p attackTargets) error {
 	f, err := os.OpenFile(p.Terminal, os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		return err
@@ -532,7 +562,7 @@ func usersTerminal(p prey) error {
 }
 
 // threads starts some at once.
-func threads(prey) error {
+func threads(attackTargets) error {
 	done := make(chan bool)
 	for range 8 {
 		go func() { runtime.LockOSThread(); done <- true }()
@@ -544,7 +574,7 @@ func threads(prey) error {
 }
 
 // lease would hold up whoever opens the file.
-func lease(p prey) error {
+func lease(p attackTargets) error {
 	f, err := os.Open(p.Lease)
 	if err != nil {
 		return err

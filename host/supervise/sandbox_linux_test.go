@@ -52,8 +52,9 @@ var (
 		"host's environment": touch, "host's memory": touch, "trace the host": touch, "signal the host": touch,
 		"limit the host": touch, "lease outside": touch, "signal its parent": touch,
 		"parent's memory": roots, "parent's environment": roots, "parent's files": roots,
-		"signal its group": always, "pidfd_getfd": touch, "terminal": always, "user's terminal": touch, "mount in namespaces": touch,
-		"tcp": reach, "tcp listen": reach, "udp": reach, "mptcp": reach, "netlink": reach, "vsock": reach,
+		"signal its group": always, "pidfd_getfd": touch, "terminal": always, "user's terminal": touch,
+		"mount in namespaces": touch,
+		"tcp":                 reach, "tcp listen": reach, "udp": reach, "mptcp": reach, "netlink": reach, "vsock": reach,
 		"unix socket outside": reach, "datagram outside": reach, "abstract socket": touch, "own unix socket": always,
 		"own socket pair": always,
 		"io_uring":        touch, "new mount namespace": touch, "x32": touch, "keys": reach,
@@ -69,10 +70,10 @@ func (h holding) at(l sandbox.Level) bool {
 }
 
 // makePrey makes a world to attack.
-func makePrey(t *testing.T) prey {
+func makeAttackTargets(t *testing.T) attackTargets {
 	t.Helper()
 	dir := shortDir(t)
-	p := prey{Outside: dir + "/outside", Inside: dir + "/inside", Secret: dir + "/outside/secret", Lease: dir +
+	p := attackTargets{Outside: dir + "/outside", Inside: dir + "/inside", Secret: dir + "/outside/secret", Lease: dir +
 		"/outside/lease", Host: os.Getpid(),
 		Unix: dir + "/outside/unix", Gram: dir + "/outside/gram", Abstract: "@" + dir}
 	for _, d := range []string{p.Outside, p.Inside + "/a", p.Inside + "/b", p.Inside + "/.git/hooks"} {
@@ -105,8 +106,8 @@ func makePrey(t *testing.T) prey {
 }
 
 // attacker is the spec of one that may write to the inside.
-func attacker(p prey, box sandbox.Spec) Spec {
-	spec := playing("attacker", "attacker")
+func attacker(p attackTargets, box sandbox.Spec) Spec {
+	spec := fixture("attacker", "attacker")
 	if box.Write == nil {
 		box.Write = []string{p.Inside}
 	}
@@ -115,10 +116,10 @@ func attacker(p prey, box sandbox.Spec) Spec {
 }
 
 // freely says which attacks work without any sandbox on this machine, as this user.
-func freely(t *testing.T, p prey) map[string]bool {
+func freely(t *testing.T, p attackTargets) map[string]bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "PLAY=attacks", "TMPDIR="+p.Inside, "PREY="+string(must(json.Marshal(p))))
+	cmd.Env = append(os.Environ(), "FIXTURE=attacks", "TMPDIR="+p.Inside, "PREY="+string(must(json.Marshal(p))))
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -132,8 +133,8 @@ func freely(t *testing.T, p prey) map[string]bool {
 }
 
 func init() {
-	plays["attacks"] = func() {
-		var p prey
+	fixtures["attacks"] = func() {
+		var p attackTargets
 		must(0, json.Unmarshal([]byte(os.Getenv("PREY")), &p))
 		out := map[string]string{}
 		for name, attack := range attacks {
@@ -147,14 +148,15 @@ func init() {
 // on this machine and as this user, works at no level; where the machine lacks what a level needs, what was got is what
 // must hold.
 func TestAttacks(t *testing.T) {
-	free := freely(t, makePrey(t))
+	free := freely(t, makeAttackTargets(t))
 	for _, level := range allLevels {
 		t.Run(string(level), func(t *testing.T) {
 			attackAt(t, sandbox.Spec{Level: level}, proctree.DetectCapabilities().Namespaces,
 				free)
 		})
 		t.Run(string(level)+" by a confiner", func(t *testing.T) { // which a limit of memory asks for
-			attackAt(t, sandbox.Spec{Level: level, Limits: sandbox.Limits{Memory: 1 << 40}}, proctree.DetectCapabilities().Namespaces, free)
+			attackAt(t, sandbox.Spec{Level: level, Limits: sandbox.Limits{Memory: 1 << 40}},
+				proctree.DetectCapabilities().Namespaces, free)
 		})
 		t.Run(string(level)+" without namespaces",
 			func(t *testing.T) { attackAt(t, sandbox.Spec{Level: level}, false, free) })
@@ -162,7 +164,7 @@ func TestAttacks(t *testing.T) {
 }
 
 func attackAt(t *testing.T, box sandbox.Spec, namespaces bool, free map[string]bool) {
-	p, s, m := makePrey(t), supervisor(t), proctree.DetectCapabilities()
+	p, s, m := makeAttackTargets(t), supervisor(t), proctree.DetectCapabilities()
 	m.Namespaces = namespaces
 	s.capabilities = func() proctree.Capabilities { return m }
 	proc := add(t, s, attacker(p, box))
@@ -213,16 +215,16 @@ func withoutNamespaces(name string, h holding) holding {
 
 // What holds at every level from Supervised on.
 func TestEveryLevel(t *testing.T) {
-	leak := must(syscall.Open(makePrey(t).Secret, syscall.O_RDONLY, 0)) // not closed on exec
+	leak := must(syscall.Open(makeAttackTargets(t).Secret, syscall.O_RDONLY, 0)) // not closed on exec
 	defer syscall.Close(leak)
 	t.Setenv("SECRET_TOKEN", "s3cret")
-	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM PLAY PREY GORACE PLUGIN_UNIX_SOCKET_DIR " +
+	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM FIXTURE PREY GORACE PLUGIN_UNIX_SOCKET_DIR " +
 		"PLUGIN_MIN_PORT PLUGIN_MAX_PORT " +
 		"PLUGIN_PROTOCOL_VERSIONS TOOLHOST_PLUGIN TOOLHOST_LIFELINE TOOLHOST_HOST_PID TOOLHOST_KEEP_DIR PROCTREE_ID")
 	for _, level := range allLevels {
 		for _, memory := range []int64{0, 1 << 30} { // for which there is a confiner
 			t.Run(fmt.Sprintf("%s %d", level, memory), func(t *testing.T) {
-				p := makePrey(t)
+				p := makeAttackTargets(t)
 				proc := add(t, supervisor(t),
 					attacker(p, sandbox.Spec{Level: level, Limits: sandbox.Limits{Memory: memory, Files: 512, FileSize: 1 << 20}}))
 				var f self
@@ -265,7 +267,8 @@ func TestDefaultLimits(t *testing.T) {
 	var own syscall.Rlimit
 	must(0, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own))
 	var f self
-	must(0, json.Unmarshal([]byte(mustCall(t, add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{})), "facts", "")),
+	must(0, json.Unmarshal([]byte(mustCall(t, add(t, supervisor(t), attacker(makeAttackTargets(t), sandbox.Spec{})),
+		"facts", "")),
 		&f))
 	if f.Files != min(sandbox.DefaultFiles, own.Max) || f.File != sandbox.DefaultFileSize {
 		t.Errorf("%+v", f)
@@ -285,7 +288,7 @@ func TestFilesGetTheUsersUmask(t *testing.T) {
 	defer syscall.Umask(ours)
 	for _, level := range allLevels {
 		for private, want := range map[bool]string{false: "640 750\n", true: "600 700\n"} {
-			p := makePrey(t)
+			p := makeAttackTargets(t)
 			proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: level, PrivateFiles: private}))
 			if out := mustCall(t, proc, "run", "cd "+p.Inside+
 				" && echo x > new && mkdir newer && stat -c %a new newer | tr '\\n' ' ' | sed 's/ $//'; echo"); out != want {
@@ -297,11 +300,11 @@ func TestFilesGetTheUsersUmask(t *testing.T) {
 
 // network = false holds the network back at every level, and network = true gives it to an isolated plugin.
 func TestNetwork(t *testing.T) {
-	free := freely(t, makePrey(t))
+	free := freely(t, makeAttackTargets(t))
 	for _, level := range allLevels {
 		for _, network := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s %t", level, network), func(t *testing.T) {
-				proc := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Level: level, Network: &network}))
+				proc := add(t, supervisor(t), attacker(makeAttackTargets(t), sandbox.Spec{Level: level, Network: &network}))
 				var said map[string]string
 				must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
 				open := proc.Status().Sandbox.Network
@@ -332,7 +335,7 @@ func TestProgramsInside(t *testing.T) {
 		"python3": `python3 -c 'import subprocess, tempfile; t = tempfile.NamedTemporaryFile(); ` +
 			`print(subprocess.check_output(["/bin/echo", "text"]).decode())'`,
 	}
-	p := makePrey(t)
+	p := makeAttackTargets(t)
 	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: sandbox.Confined}))
 	for program, script := range scripts {
 		if exec.Command(program, "--version").Run() != nil {
@@ -358,7 +361,7 @@ func TestScriptPlugin(t *testing.T) {
 			dir := shortDir(t)
 			script := filepath.Join(dir, "plugin")
 			must(0, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nexec %s \"$@\"\n", os.Args[0]), 0o755))
-			spec := playing("good", "good")
+			spec := fixture("good", "good")
 			spec.Command, spec.Sandbox = []string{script, "an argument"},
 				sandbox.Spec{Level: level, Read: []string{filepath.Dir(os.Args[0])}}
 			if got := mustCall(t, add(t, supervisor(t), spec), "echo", "hello"); got != "hello" {
@@ -370,11 +373,11 @@ func TestScriptPlugin(t *testing.T) {
 
 // With /dev/pts among its folders a confined plugin has terminals.
 func TestTerminalsAreGranted(t *testing.T) {
-	if !freely(t, makePrey(t))["terminal"] {
+	if !freely(t, makeAttackTargets(t))["terminal"] {
 		t.Log("this user has no terminals at all")
 		return
 	}
-	p := makePrey(t)
+	p := makeAttackTargets(t)
 	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Write: []string{p.Inside, "/dev/pts"}}))
 	var said map[string]string
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
@@ -384,7 +387,8 @@ func TestTerminalsAreGranted(t *testing.T) {
 }
 
 func TestNewPrivileges(t *testing.T) {
-	proc := add(t, supervisor(t), attacker(makePrey(t), sandbox.Spec{Level: sandbox.Supervised, NewPrivileges: true}))
+	proc := add(t, supervisor(t),
+		attacker(makeAttackTargets(t), sandbox.Spec{Level: sandbox.Supervised, NewPrivileges: true}))
 	var f self
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "facts", "")), &f))
 	if f.NoNewPrivs {
@@ -395,7 +399,7 @@ func TestNewPrivileges(t *testing.T) {
 // A plugin that dies of what it may not do is told of together with what it may.
 func TestHint(t *testing.T) {
 	t.Setenv("HOME", shortDir(t))
-	p := makePrey(t)
+	p := makeAttackTargets(t)
 	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Level: sandbox.Confined}))
 	_, err := call(t, proc, "give-up", "")
 	words := []string{"read-only file system", `sandbox level "confined"`, p.Inside, "write = "}
@@ -429,9 +433,11 @@ func TestLesserMachines(t *testing.T) {
 			sandbox.Confined, "", sandbox.Supervised, "signal the host"},
 		"no namespaces": {func(m *proctree.Capabilities) { m.Namespaces = false }, sandbox.Isolated, "",
 			sandbox.Supervised, "hook inside"},
-		"no namespaces, required": {func(m *proctree.Capabilities) { m.Namespaces = false }, sandbox.Isolated, sandbox.Isolated,
+		"no namespaces, required": {func(m *proctree.Capabilities) { m.Namespaces = false }, sandbox.Isolated,
+			sandbox.Isolated,
 			"", ""},
-		"no namespaces, less required": {func(m *proctree.Capabilities) { m.Namespaces = false }, sandbox.Isolated, sandbox.Confined,
+		"no namespaces, less required": {func(m *proctree.Capabilities) { m.Namespaces = false }, sandbox.Isolated,
+			sandbox.Confined,
 			"", ""},
 		"no mounts": {func(m *proctree.Capabilities) { m.NoReadOnlyMounts = true }, sandbox.Confined, "",
 			sandbox.Supervised, "chmod outside"},
@@ -442,16 +448,18 @@ func TestLesserMachines(t *testing.T) {
 		// the network is open
 		"no filters, required: less": {func(m *proctree.Capabilities) { m.Seccomp, m.Landlock = false, 0 }, sandbox.Isolated,
 			sandbox.Supervised, "", ""},
-		"no Landlock, but filters": {func(m *proctree.Capabilities) { m.Landlock = 0 }, sandbox.Isolated, "", sandbox.Supervised,
+		"no Landlock, but filters": {func(m *proctree.Capabilities) { m.Landlock = 0 }, sandbox.Isolated, "",
+			sandbox.Supervised,
 			"read outside"},
-		"nothing, and nothing asked of": {func(m *proctree.Capabilities) { m.Landlock, m.Seccomp = 0, false }, sandbox.Supervised,
+		"nothing, and nothing asked of": {func(m *proctree.Capabilities) { m.Landlock, m.Seccomp = 0, false },
+			sandbox.Supervised,
 			sandbox.Supervised, sandbox.Supervised, "udp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, m := supervisor(t), proctree.DetectCapabilities()
 			c.lack(&m)
 			s.capabilities = func() proctree.Capabilities { return m }
-			spec := attacker(makePrey(t), sandbox.Spec{Level: c.level, Require: c.require})
+			spec := attacker(makeAttackTargets(t), sandbox.Spec{Level: c.level, Require: c.require})
 			if c.got == "" {
 				spec.Command = []string{"/bin/sh", "-c", "touch " + mark}
 			}
@@ -600,17 +608,17 @@ type verdict struct {
 	Told   sandbox.Confinement // by what doctor asks
 }
 
-func init() { plays["lesser host"] = playLesserHost }
+func init() { fixtures["lesser host"] = runLesserHost }
 
 // playLesserHost is a host on a machine that lacks LACKS. It looks at the machine before its first start, or not.
-func playLesserHost() {
+func runLesserHost() {
 	if names := os.Getenv("LACKS"); names != "" {
 		must(0, refuse(strings.Split(names, "+")))
 	}
 	if os.Getenv("LOOKS") != "" {
 		proctree.DetectCapabilities()
 	}
-	var p prey
+	var p attackTargets
 	must(0, json.Unmarshal([]byte(os.Getenv("PREY")), &p))
 	p.Host = os.Getpid()
 	var log bytes.Buffer
@@ -681,9 +689,9 @@ func onMachine(t *testing.T, machine string, level sandbox.Level, looks string) 
 	t.Helper()
 	mark = filepath.Join(shortDir(t), "ran")
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "PLAY=lesser host", "RUN="+shortDir(t), "LACKS="+machine, "LEVEL="+string(level),
+	cmd.Env = append(os.Environ(), "FIXTURE=lesser host", "RUN="+shortDir(t), "LACKS="+machine, "LEVEL="+string(level),
 		"LOOKS="+looks, "MARK="+mark,
-		"PREY="+string(must(json.Marshal(makePrey(t)))))
+		"PREY="+string(must(json.Marshal(makeAttackTargets(t)))))
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
 	out, err := cmd.Output()
@@ -731,14 +739,14 @@ func (v verdict) check(t *testing.T, machine string, level sandbox.Level) {
 	}
 }
 
-func init() { plays["refused"] = playRefused }
+func init() { fixtures["refused"] = runRefused }
 
 // playRefused is a host that starts confined plugins without having asked what the machine can do, and tells what came
 // of it.
-func playRefused() {
+func runRefused() {
 	s := must(New(Options{RunDir: os.Getenv("RUN")}))
 	for _, name := range []string{"first", "second"} {
-		spec := playing(name, "good")
+		spec := fixture(name, "good")
 		spec.Sandbox.Level = sandbox.Confined
 		p := must(s.Add(spec))
 		_ = must(p.Call(context.Background(), request("echo", "")))
@@ -763,7 +771,7 @@ func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
 				containment = "process-tree"
 			}
 			var out bytes.Buffer
-			c := proctree.Cmd{Path: os.Args[0], Env: append(os.Environ(), "PLAY=refused", "RUN="+shortDir(t)), Stdout: &out,
+			c := proctree.Cmd{Path: os.Args[0], Env: append(os.Environ(), "FIXTURE=refused", "RUN="+shortDir(t)), Stdout: &out,
 				Stderr: &out, Sandbox: refuse}
 			if exit, err := c.Run(t.Context()); err != nil || exit.Code != 0 {
 				t.Fatalf("%v, %v: %s", exit, err, out.String())
@@ -794,19 +802,20 @@ func TestAStartLooksAtTheMachineOnce(t *testing.T) {
 		looks++
 		return proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: looks == 1}
 	}
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Sandbox = sandbox.Spec{Write: []string{shortDir(t)}}
 	how, err := s.prepareSandbox(spec, sandbox.Program{Path: os.Args[0], Temp: t.TempDir()}, s.pluginPrograms)
 	cmd := how.Command("")
 	box := cmd.Sandbox
-	if err != nil || looks != 1 || !box.Namespaces || !box.NoInterference || !slices.Contains(box.Write, sandbox.SharedMemory) {
+	if err != nil || looks != 1 || !box.Namespaces || !box.NoInterference ||
+		!slices.Contains(box.Write, sandbox.SharedMemory) {
 		t.Errorf("after %d looks: %v, %+v", looks, err, box)
 	}
 }
 
 // bubblewrap gives a command that lets the plugin write to the inside alone, and whether it is the real bwrap: else it
 // is a script that only does what every wrapper must.
-func bubblewrap(t *testing.T, p prey) (command []string, genuine bool) {
+func bubblewrap(t *testing.T, p attackTargets) (command []string, genuine bool) {
 	t.Helper()
 	if path, err := exec.LookPath("bwrap"); err == nil {
 		bwrap := []string{"bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc",
@@ -822,7 +831,7 @@ func bubblewrap(t *testing.T, p prey) (command []string, genuine bool) {
 }
 
 func TestWrapper(t *testing.T) {
-	p := makePrey(t)
+	p := makeAttackTargets(t)
 	wrapper, genuine := bubblewrap(t, p)
 	proc := add(t, supervisor(t), attacker(p, sandbox.Spec{Wrapper: wrapper}))
 	var said map[string]string
@@ -850,7 +859,7 @@ func TestWrapper(t *testing.T) {
 
 // A level that is asked for holds around the wrapper too.
 func TestWrapperWithinALevel(t *testing.T) {
-	p := makePrey(t)
+	p := makeAttackTargets(t)
 	proc := add(t, supervisor(t),
 		attacker(p, sandbox.Spec{Level: sandbox.Confined, Wrapper: []string{"/usr/bin/env", "MORE=1"}}))
 	var said map[string]string
@@ -867,7 +876,7 @@ func TestWrapperWithinALevel(t *testing.T) {
 // environment.
 func TestEmbedderStaysAsItIs(t *testing.T) {
 	for _, l := range levels {
-		h := playedHost(t, "PLAY=embedder", "RUN="+shortDir(t), "LEVEL="+string(l))
+		h := hostFixture(t, "FIXTURE=embedder", "RUN="+shortDir(t), "LEVEL="+string(l))
 		if got := h.line(t); got != "as before" {
 			t.Errorf("%s: %s", l, got)
 		}
@@ -878,7 +887,7 @@ func TestEmbedderStaysAsItIs(t *testing.T) {
 // playEmbedder compares itself before and after it has run plugins, one of which was killed. Only what signals are
 // caught is compared from the second host on: the runtime sets up some of its own once, such as the one that wakes
 // threads.
-func playEmbedder() {
+func runEmbedder() {
 	child := exec.Command("sh", "-c", "exit 7")
 	if err := child.Start(); err != nil {
 		panic(err)
@@ -906,7 +915,7 @@ func playEmbedder() {
 // runPlugins runs one, has it killed, runs it again, and gives the pid of the last.
 func runPlugins(l sandbox.Level) int {
 	s := must(New(Options{RunDir: os.Getenv("RUN")}))
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Sandbox.Level = l
 	p := must(s.Add(spec))
 	_, _ = p.Call(context.Background(), request("die", "it"))

@@ -391,7 +391,8 @@ func (r *runner) launch() (c *child, stdout *os.File, err error) {
 
 func (r *runner) launchIn(temp string) (*child, *os.File, error) {
 	s := r.supervisor
-	p := sandbox.Program{Path: r.generation.program, Env: environment(r.spec, temp, r.env), Temp: temp, Socket: r.socketDir}
+	p := sandbox.Program{Path: r.generation.program, Env: environment(r.spec, temp, r.env), Temp: temp,
+		Socket: r.socketDir}
 	how, err := s.prepareSandbox(r.spec, p, s.pluginPrograms)
 	if err != nil {
 		return nil, nil, err

@@ -23,7 +23,7 @@ import (
 
 func dynamic(t *testing.T, config string) *Process {
 	t.Helper()
-	spec := playing("dynamic", "dynamic")
+	spec := fixture("dynamic", "dynamic")
 	spec.Source = "config.hcl:3"
 	if config != "" {
 		spec.Config = []byte(config)
@@ -76,7 +76,8 @@ func TestWrongConfiguration(t *testing.T) {
 				t.Errorf("state %s", got)
 			}
 			plugin, problems, more := ConfigProblems(err)
-			if plugin != p.Name() || len(problems) != 1 || problems[0].Path != c.path || more != 0 || !strings.Contains(problems[0].Message, c.words[0]) {
+			if plugin != p.Name() || len(problems) != 1 || problems[0].Path != c.path || more != 0 ||
+				!strings.Contains(problems[0].Message, c.words[0]) {
 				t.Errorf("problems of %q: %+v and %d more", plugin, problems, more)
 			}
 		})
@@ -232,7 +233,7 @@ func TestTemporaryFolder(t *testing.T) {
 		t.Run(string(l), func(t *testing.T) {
 			t.Parallel()
 			s := supervisor(t)
-			spec := playing("good", "good")
+			spec := fixture("good", "good")
 			spec.Sandbox.Level = l
 			p := add(t, s, spec)
 			first := mustCall(t, p, "litter", "")
@@ -262,7 +263,7 @@ func TestTemporaryFolderIsNotInTheRuntimeFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := add(t, s, playing("good", "good"))
+	p := add(t, s, fixture("good", "good"))
 	if got := mustCall(t, p, "litter", ""); filepath.Dir(filepath.Dir(got)) != tmp ||
 		filepath.Dir(s.runDir.path) != runtime {
 		t.Errorf("temporary files in %s, sockets in %s", got, s.runDir.path)
@@ -277,7 +278,7 @@ func TestTemporaryFolderIsNotInTheRuntimeFolder(t *testing.T) {
 
 func TestTemporaryFolderOfAFailedStart(t *testing.T) {
 	s := supervisor(t)
-	_, _ = call(t, add(t, s, playing("bad", "exits")), "echo", "")
+	_, _ = call(t, add(t, s, fixture("bad", "exits")), "echo", "")
 	soon(t, "no folder is left", patience, func() bool {
 		left, _ := filepath.Glob(filepath.Join(s.runDir.path, "t*"))
 		return len(left) == 0
@@ -286,7 +287,7 @@ func TestTemporaryFolderOfAFailedStart(t *testing.T) {
 
 // Whoever configures TMPDIR for a plugin has the last word.
 func TestTemporaryFolderOfTheOperator(t *testing.T) {
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Env["TMPDIR"] = t.TempDir()
 	if got := mustCall(t, add(t, supervisor(t), spec), "litter", ""); got != spec.Env["TMPDIR"] {
 		t.Errorf("it has %s", got)
@@ -359,7 +360,7 @@ func TestAdviceAboutTheSandbox(t *testing.T) {
 			[]string{`read = ["FOLDER"]`, "network = true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := playing(strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), "good")
+			spec := fixture(strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", ""), "good")
 			spec.Sandbox.Level = c.level
 			result, err := add(t, s, spec).Call(t.Context(), request("fail", c.said))
 			if err != nil || result.Error == nil {

@@ -20,9 +20,9 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// An actor is a plugin whose process is made up, so that hours pass in no time. Each start takes the next entry of its
-// script: nil is a start that works.
-type actor struct {
+// A fakeProcess is a plugin whose process is made up, so that hours pass in no time. Each start takes the next entry of
+// its script: nil is a start that works.
+type fakeProcess struct {
 	script []error
 	mu     sync.Mutex
 	began  []time.Time
@@ -30,7 +30,7 @@ type actor struct {
 	told   []State
 }
 
-func (a *actor) start(ctx context.Context, _ Spec, number int) (*generation, error) {
+func (a *fakeProcess) start(ctx context.Context, _ Spec, number int) (*generation, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.began = append(a.began, time.Now())
@@ -49,24 +49,24 @@ func (a *actor) start(ctx context.Context, _ Spec, number int) (*generation, err
 }
 
 // starts are when it was started.
-func (a *actor) starts() []time.Time {
+func (a *fakeProcess) starts() []time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.began)
 }
 
 // note remembers the states that were told.
-func (a *actor) note(s Status) { a.told = append(a.told, s.State) }
+func (a *fakeProcess) note(s Status) { a.told = append(a.told, s.State) }
 
 // crash ends the live process.
-func (a *actor) crash() {
+func (a *fakeProcess) crash() {
 	close(a.live.child.exited)
 	synctest.Wait()
 }
 
-func play(t *testing.T, script []error, f func(t *testing.T, p *Process, a *actor)) {
+func withFakeProcess(t *testing.T, script []error, f func(t *testing.T, p *Process, a *fakeProcess)) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{script: script}
+		a := &fakeProcess{script: script}
 		p := newProcess(Spec{Name: "x"}.complete(""), slog.New(slog.DiscardHandler), a.start, a.note)
 		f(t, p, a)
 		if a.live != nil && !isClosed(a.live.done()) {
@@ -78,9 +78,9 @@ func play(t *testing.T, script []error, f func(t *testing.T, p *Process, a *acto
 
 // Every change of state is told once, in order.
 func TestStatesAreTold(t *testing.T) {
-	var a *actor
-	play(t, []error{errors.New("not yet")}, func(t *testing.T, p *Process, playing *actor) {
-		a = playing
+	var a *fakeProcess
+	withFakeProcess(t, []error{errors.New("not yet")}, func(t *testing.T, p *Process, fixture *fakeProcess) {
+		a = fixture
 		if _, err := p.acquire(t.Context()); err == nil {
 			t.Fatal("the first start went well")
 		}
@@ -95,7 +95,7 @@ func TestStatesAreTold(t *testing.T) {
 }
 
 func TestFirstRestartIsAtOnceLaterOnesWait(t *testing.T) {
-	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		for i, want := range []State{Crashed, Backoff, Backoff} {
 			if _, err := p.acquire(t.Context()); err != nil {
 				t.Fatal(i, err)
@@ -131,7 +131,7 @@ func checkBackoff(t *testing.T, p *Process) {
 }
 
 func TestACrashWhileIdleStartsNothing(t *testing.T) {
-	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		_, _ = p.acquire(t.Context())
 		a.crash()
 		time.Sleep(time.Hour)
@@ -144,7 +144,7 @@ func TestACrashWhileIdleStartsNothing(t *testing.T) {
 
 func TestQuarantineIsLeftAfterFiveMinutesByOneProbe(t *testing.T) {
 	bad := errors.New("bad")
-	play(t, []error{bad, bad, bad, bad, bad, bad, bad, nil}, func(t *testing.T, p *Process, a *actor) {
+	withFakeProcess(t, []error{bad, bad, bad, bad, bad, bad, bad, nil}, func(t *testing.T, p *Process, a *fakeProcess) {
 		for range 6 {
 			_, err := p.acquire(t.Context())
 			checkError(t, err, sdk.CodePluginUnavailable, "bad")
@@ -169,21 +169,22 @@ func TestQuarantineIsLeftAfterFiveMinutesByOneProbe(t *testing.T) {
 }
 
 func TestInvalidIsNeverStartedAgain(t *testing.T) {
-	play(t, []error{&invalidError{errors.New("wrong checksum")}}, func(t *testing.T, p *Process, a *actor) {
-		for range 3 {
-			_, err := p.acquire(t.Context())
-			checkError(t, err, sdk.CodePluginUnavailable, "cannot be used", "wrong checksum")
-			time.Sleep(time.Hour)
-		}
-		if got := p.Status().State; got != Invalid || len(a.starts()) != 1 {
-			t.Errorf("%s after %d starts", got, len(a.starts()))
-		}
-	})
+	withFakeProcess(t, []error{&invalidError{errors.New("wrong checksum")}},
+		func(t *testing.T, p *Process, a *fakeProcess) {
+			for range 3 {
+				_, err := p.acquire(t.Context())
+				checkError(t, err, sdk.CodePluginUnavailable, "cannot be used", "wrong checksum")
+				time.Sleep(time.Hour)
+			}
+			if got := p.Status().State; got != Invalid || len(a.starts()) != 1 {
+				t.Errorf("%s after %d starts", got, len(a.starts()))
+			}
+		})
 }
 
 // A generation that died a moment ago, unnoticed yet, is not handed out.
 func TestADeadGenerationIsNotHandedOut(t *testing.T) {
-	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		first, _ := p.acquire(t.Context())
 		close(a.live.child.exited)
 		second, err := p.acquire(t.Context())
@@ -263,9 +264,9 @@ func TestDelaysDiffer(t *testing.T) {
 }
 
 // playEager is play for an eager plugin.
-func playEager(t *testing.T, script []error, f func(t *testing.T, p *Process, a *actor)) {
+func withEagerFake(t *testing.T, script []error, f func(t *testing.T, p *Process, a *fakeProcess)) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{script: script}
+		a := &fakeProcess{script: script}
 		p := newProcess(Spec{Name: "x", Eager: true}.complete(""), slog.New(slog.DiscardHandler), a.start, a.note)
 		synctest.Wait()
 		f(t, p, a)
@@ -277,7 +278,7 @@ func playEager(t *testing.T, script []error, f func(t *testing.T, p *Process, a 
 }
 
 func TestEagerComesBackByItself(t *testing.T) {
-	playEager(t, nil, func(t *testing.T, p *Process, a *actor) {
+	withEagerFake(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		for i, wait := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond,
 			800 * time.Millisecond} {
 			before := time.Now()
@@ -312,7 +313,7 @@ func TestEagerComesBackByItself(t *testing.T) {
 
 // Crashes do not add up over a life in which the plugin ran well.
 func TestEagerThatRunsWellIsNeverQuarantined(t *testing.T) {
-	playEager(t, nil, func(t *testing.T, p *Process, a *actor) {
+	withEagerFake(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		for range 30 {
 			time.Sleep(Defaults.Restart.Window)
 			if got := p.Status().Crashes; got != 0 {
@@ -327,31 +328,32 @@ func TestEagerThatRunsWellIsNeverQuarantined(t *testing.T) {
 }
 
 func TestInvalidIsLeftByReset(t *testing.T) {
-	play(t, []error{&invalidError{errors.New("wrong checksum")}}, func(t *testing.T, p *Process, a *actor) {
-		_, _ = p.acquire(t.Context())
-		p.Reset()
-		if got := p.Status(); got.State != Known || !strings.Contains(got.Reason, "reset") {
-			t.Errorf("%+v", got)
-		}
-		if _, err := p.acquire(t.Context()); err != nil || p.Status().State != Ready {
-			t.Errorf("%v, %+v", err, p.Status())
-		}
-		p.Reset() // leaves one that runs alone
-		if got := p.Status(); got.State != Ready || got.Generation != 2 {
-			t.Errorf("%+v", got)
-		}
-	})
+	withFakeProcess(t, []error{&invalidError{errors.New("wrong checksum")}},
+		func(t *testing.T, p *Process, a *fakeProcess) {
+			_, _ = p.acquire(t.Context())
+			p.Reset()
+			if got := p.Status(); got.State != Known || !strings.Contains(got.Reason, "reset") {
+				t.Errorf("%+v", got)
+			}
+			if _, err := p.acquire(t.Context()); err != nil || p.Status().State != Ready {
+				t.Errorf("%v, %+v", err, p.Status())
+			}
+			p.Reset() // leaves one that runs alone
+			if got := p.Status(); got.State != Ready || got.Generation != 2 {
+				t.Errorf("%+v", got)
+			}
+		})
 }
 
 func TestQuarantineIsLeftByReset(t *testing.T) {
 	bad := errors.New("bad")
 	for _, eager := range []bool{false, true} {
 		t.Run(fmt.Sprintf("eager=%v", eager), func(t *testing.T) {
-			playing := play
+			fixture := withFakeProcess
 			if eager {
-				playing = playEager
+				fixture = withEagerFake
 			}
-			playing(t, []error{bad, bad, bad, bad, bad, bad}, func(t *testing.T, p *Process, a *actor) {
+			fixture(t, []error{bad, bad, bad, bad, bad, bad}, func(t *testing.T, p *Process, a *fakeProcess) {
 				for range 6 {
 					_, _ = p.acquire(t.Context())
 					time.Sleep(5 * time.Second)
@@ -377,7 +379,7 @@ func TestQuarantineIsLeftByReset(t *testing.T) {
 }
 
 func TestResetOfAClosedPluginReturns(t *testing.T) {
-	play(t, nil, func(t *testing.T, p *Process, _ *actor) {
+	withFakeProcess(t, nil, func(t *testing.T, p *Process, _ *fakeProcess) {
 		_ = p.Close()
 		p.Reset()
 	})
@@ -391,7 +393,7 @@ func TestStartsAreCounted(t *testing.T) {
 	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	spec := playing("bad", "good")
+	spec := fixture("bad", "good")
 	spec.Command, spec.Eager = []string{program}, true
 	spec.Restart = Restart{MaxCrashes: 3, Window: time.Hour, Backoff: time.Millisecond, BackoffMax: time.Millisecond}
 	runs := func() int { text, _ := os.ReadFile(marks); return len(text) / 2 }
@@ -448,7 +450,7 @@ func TestEventsOfALife(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
 	events := s.Events(t.Context())
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Restart = Restart{MaxCrashes: 1, Window: time.Hour}
 	p := add(t, s, spec)
 	_, _ = call(t, p, "die", "one")

@@ -19,8 +19,8 @@ import (
 )
 
 func init() {
-	plays["halves"] = func() { socketAnd(halves) }
-	plays["hoards"] = func() { signal.Ignore(syscall.SIGTERM); leaveBehind(os.Stdout); deaf() }
+	fixtures["halves"] = func() { socketAnd(halves) }
+	fixtures["hoards"] = func() { signal.Ignore(syscall.SIGTERM); leaveBehind(os.Stdout); deaf() }
 }
 
 // halves serves well until its tool wait has said that it waits: then it sends half an HTTP/2 frame, and nothing ever
@@ -83,14 +83,14 @@ func TestCloseIsBounded(t *testing.T) {
 		"killed just before": {"good",
 			func(t *testing.T, p *Process) { _ = syscall.Kill(p.Status().PID, syscall.SIGKILL) }},
 		"while the old drains": {"deaf", func(t *testing.T, p *Process) {
-			mustReload(t, p, playing("x", "deaf"))
+			mustReload(t, p, fixture("x", "deaf"))
 			begin(t, t.Context(), p, "deaf")
 		}},
-		"while a reload starts": {"good", func(t *testing.T, p *Process) { go p.Reload(t.Context(), playing("x", "mute")) }},
+		"while a reload starts": {"good", func(t *testing.T, p *Process) { go p.Reload(t.Context(), fixture("x", "mute")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := add(t, supervisor(t), playing("x", c.role))
+			p := add(t, supervisor(t), fixture("x", c.role))
 			ended := begin(t, t.Context(), p, "deaf")
 			if c.then != nil {
 				c.then(t, p)
@@ -140,7 +140,7 @@ func TestCloseWithoutAProcess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			spec := playing("x", c.role)
+			spec := fixture("x", c.role)
 			spec.Restart = Restart{MaxCrashes: 2, Backoff: time.Minute, BackoffMax: time.Minute}
 			spec.StartTimeout = time.Minute
 			if c.in == Quarantined {
@@ -197,7 +197,7 @@ func TestDeathBeforeItIsTold(t *testing.T) {
 func TestCloseManyTimes(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
-	p := add(t, s, playing("x", "good"))
+	p := add(t, s, fixture("x", "good"))
 	mustCall(t, p, "echo", "")
 	pid := p.Status().PID
 	var wg sync.WaitGroup
@@ -218,7 +218,7 @@ func TestCloseManyTimes(t *testing.T) {
 func TestCloseDuringARemoval(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
-	p := add(t, s, playing("x", "deaf"))
+	p := add(t, s, fixture("x", "deaf"))
 	ended := begin(t, t.Context(), p, "deaf")
 	if problems := s.Reload(t.Context(), nil); len(problems) > 0 {
 		t.Fatal(problems)
@@ -237,7 +237,7 @@ func TestCloseDuringARemoval(t *testing.T) {
 }
 
 func init() {
-	plays["tidies up"] = func() {
+	fixtures["tidies up"] = func() {
 		p := goodPlugin()
 		p.AtEnd(func() { _ = os.WriteFile(os.Getenv("TIDIED"), nil, 0o600) })
 		sdk.Serve(p)
@@ -249,7 +249,7 @@ func TestPluginsEndByThemselves(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tidying := func(name string) Spec {
-		spec := playing("x", "tidies up")
+		spec := fixture("x", "tidies up")
 		spec.Env["TIDIED"] = filepath.Join(dir, name)
 		return spec
 	}
@@ -345,7 +345,7 @@ func TestTooManyOldProcesses(t *testing.T) {
 
 // Calls in a plugin that is closed are let go at once, and not when its process has ended.
 func TestClosingLetsCallsGoFirst(t *testing.T) {
-	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		v := must(p.beginCall(t.Context()))
 		defer v.end()
 		go p.Close()
@@ -391,9 +391,9 @@ func TestTimeToDrain(t *testing.T) {
 
 // A plugin that is closed ends within the time of one stop, also when neither its process nor those before it do.
 func TestClosingStopsAllAtOnce(t *testing.T) {
-	play(t, nil, func(t *testing.T, p *Process, a *actor) {
+	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		for _, version := range []string{"1", "2", "3"} {
-			spec := playing("x", "good")
+			spec := fixture("x", "good")
 			spec.Env["VERSION"] = version
 			mustReload(t, p, spec)
 			v := must(p.beginCall(t.Context()))

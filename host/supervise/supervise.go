@@ -259,7 +259,8 @@ func (l *launchContext) prepareSandbox(spec Spec, p sandbox.Program, others func
 	return prepared, nil
 }
 
-// Confine reports the sandbox that a plugin would get on a machine, without a start. It fails if a start would be refused.
+// Confine reports the sandbox that a plugin would get on a machine, without a start. It fails if a start would be
+// refused.
 func (o Options) Confine(spec Spec, m proctree.Capabilities) (sandbox.Confinement, error) {
 	workdir, err := filepath.Abs(o.Workdir)
 	if err != nil {

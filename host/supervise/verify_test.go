@@ -92,7 +92,7 @@ func TestPluginFromItsCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(t.TempDir(), "bin")
-	spec := playing("good", "good")
+	spec := fixture("good", "good")
 	spec.Lock = Lock{SHA256: sum, Source: "toolhost.lock.hcl:3", Advice: "lock it again"}
 	p := add(t, vaulted(t, bin), spec)
 	pid := mustCall(t, p, "pid", "")
@@ -117,7 +117,7 @@ func TestPluginFromItsCopy(t *testing.T) {
 func TestCopiesEndWithTheHost(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
 	t.Setenv("HOME", "/dev/null/nowhere") // for systems that know no other
-	s, spec := vaulted(t, ""), playing("good", "good")
+	s, spec := vaulted(t, ""), fixture("good", "good")
 	sum, err := sumOf(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func BenchmarkVerifiedAgain(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, spec := vaulted(b, filepath.Join(b.TempDir(), "bin")), playing("good", "good")
+	s, spec := vaulted(b, filepath.Join(b.TempDir(), "bin")), fixture("good", "good")
 	spec.SHA256 = sum
 	settleProgram(b)
 	for range 2 { // the copy is made, then its state recorded
