@@ -18,9 +18,12 @@ func newApprovals(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approvals",
 		Short: "List and revoke the answers that hold for good",
-		Long: "List the answers that were given at a prompt and hold for good, in the work folder where they were given; one that\n" +
-			"names no folder, as older versions wrote them, holds nowhere. They turn a question into a yes and nothing else: what a\n" +
-			"rule denies stays denied, what one always asks about is asked. They stand in approvals.hcl in the user's configuration\n" +
+		Long: "List the answers that were given at a prompt and hold for good, in the work folder where they were given; " +
+			"one that\n" +
+			"names no folder, as older versions wrote them, holds nowhere. They turn a question into a yes and nothing else: " +
+			"what a\n" +
+			"rule denies stays denied, what one always asks about is asked. They stand in approvals.hcl in the user's " +
+			"configuration\n" +
 			"folder.",
 		Args: unknownCommand, SuggestionsMinimumDistance: 2,
 		RunE: func(*cobra.Command, []string) error { return g.listApprovals(format) },
@@ -63,13 +66,14 @@ func (g *globals) listApprovals(format string) error {
 	}
 	rows := [][]string{{"ID", "TOOL", "SINCE", "IN", "FOR"}}
 	for _, a := range answers {
-		rows = append(rows, []string{a.ID, a.Tool, a.Created.Local().Format(time.DateTime), cmp.Or(a.Workdir, "no folder"), covers(a)})
+		rows = append(rows, []string{a.ID, a.Tool, a.Created.Local().Format(time.DateTime), cmp.Or(a.Workdir, "no folder"),
+			covers(a)})
 	}
 	writeTable(g.out, rows, width(g.out.w))
 	return nil
 }
 
-// covers says what an answer stands for.
+// covers describes the calls that an answer covers.
 func covers(r host.Remembered) string {
 	what := "all its calls"
 	switch r.Scope {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// An argSchema is what the command line needs to know of the schema of a value: enough to read words by it and to describe
-// it. The host validates.
+// An argSchema is what the command line needs to know of the schema of a value: enough to read words by it and to
+// describe it. The host validates.
 type argSchema struct {
 	root  *argSchema // for references
 	raw   map[string]json.RawMessage
@@ -218,7 +218,8 @@ func (s *argSchema) describeOne() string {
 	}
 	for _, k := range []struct{ keyword, words string }{
 		{"format", "as %s"}, {"minimum", "at least %s"}, {"exclusiveMinimum", "more than %s"}, {"maximum", "at most %s"},
-		{"exclusiveMaximum", "less than %s"}, {"minLength", "at least %s characters"}, {"maxLength", "at most %s characters"}, {"pattern", "matching %s"},
+		{"exclusiveMaximum", "less than %s"}, {"minLength", "at least %s characters"}, {"maxLength",
+			"at most %s characters"}, {"pattern", "matching %s"},
 		{"minItems", "at least %s items"}, {"maxItems", "at most %s items"},
 	} {
 		if raw := s.raw[k.keyword]; raw != nil {

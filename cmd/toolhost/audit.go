@@ -29,9 +29,11 @@ func newAudit(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Check and show the record of what was decided and run",
-		Long: "Check and show the record of what was decided and run. The record is a file of JSON lines, each with the hash of\n" +
+		Long: "Check and show the record of what was decided and run. The record is a file of JSON lines, each with the " +
+			"hash of\n" +
 			"the one before, and beside it FILE.head with the last hash. Without FILE it is the one of the\n" +
-			"configuration's audit block, else $TOOLHOST_AUDIT, else toolhost/audit.jsonl in $XDG_STATE_HOME or ~/.local/state. To start a new one, move both files while no host runs.",
+			"configuration's audit block, else $TOOLHOST_AUDIT, else toolhost/audit.jsonl in $XDG_STATE_HOME or " +
+			"~/.local/state. To start a new one, move both files while no host runs.",
 		SuggestionsMinimumDistance: 2,
 
 		Args: unknownCommand,
@@ -45,7 +47,8 @@ func newAuditVerify(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify [FILE]",
 		Short: "Tell whether lines were changed, removed, added or moved",
-		Long: "Tell whether lines were changed, removed, added or moved, or cut off the end. Each problem is printed with its\n" +
+		Long: "Tell whether lines were changed, removed, added or moved, or cut off the end. Each problem is printed with " +
+			"its\n" +
 			"line, and the exit code is 1 then. Who may write both files can write another history: keep the last hash\n" +
 			"somewhere else to notice that.",
 		Args: atMostFile(0), DisableFlagsInUseLine: true,
@@ -55,7 +58,7 @@ func newAuditVerify(g *globals) *cobra.Command {
 	}
 }
 
-// outcomeWords tell what a failed call may have left.
+// outcomeWords explain the outcome of a failed call.
 const outcomeWords = "The outcome of a call that failed is not_sent (the plugin never saw it), failed\n" +
 	"(it ended with an error) or outcome_unknown (it may have done something: look before you repeat it)."
 
@@ -172,7 +175,7 @@ func place(path string, line int) string {
 	return fmt.Sprintf("%s:%d", path, line)
 }
 
-// auditNotes tells what is worth knowing and no problem.
+// auditNotes are findings that are no problems.
 func auditNotes(r audit.Report) (out []string) {
 	if r.More > 0 {
 		out = append(out, fmt.Sprintf("and %s more", counted(r.More, "problem")))
@@ -206,7 +209,8 @@ func (g *globals) tailAudit(path string, n int, all bool, format string) error {
 	return nil
 }
 
-// lastRecords gives the last records, without those of starts and ends unless all are wanted. It reads back as far as it must.
+// lastRecords gives the last records, without those of starts and ends unless all are wanted. It reads back as far as
+// it must.
 func lastRecords(path string, n int, all bool) ([]audit.Record, error) {
 	for read := n; ; read *= 4 {
 		records, err := audit.Tail(path, read)
@@ -214,7 +218,10 @@ func lastRecords(path string, n int, all bool) ([]audit.Record, error) {
 			return records, err
 		}
 		complete := len(records) < read
-		records = slices.DeleteFunc(records, func(r audit.Record) bool { return r.Kind == audit.KindStart || r.Kind == audit.KindExit })
+		records = slices.DeleteFunc(records, func(r audit.Record) bool {
+			return r.Kind == audit.KindStart ||
+				r.Kind == audit.KindExit
+		})
 		if complete || len(records) >= n {
 			return records[max(0, len(records)-n):], nil
 		}
@@ -253,7 +260,8 @@ func auditRows(records []audit.Record) [][]string {
 			took = fmt.Sprintf("%.1f ms", r.DurationMS)
 		}
 		row := []string{r.Time.UTC().Format(time.DateTime) + "Z"}
-		for _, cell := range []string{string(r.Kind), r.CallID, cmp.Or(r.Tool, r.Plugin), r.Effect, r.Status, r.Code, r.Outcome, took} {
+		for _, cell := range []string{string(r.Kind), r.CallID, cmp.Or(r.Tool, r.Plugin), r.Effect, r.Status, r.Code,
+			r.Outcome, took} {
 			row = append(row, cmp.Or(fit(cell, 64), "-"))
 		}
 		rows = append(rows, row)

@@ -24,12 +24,18 @@ func auditRecords() []audit.Record {
 	at := func(second int) time.Time { return time.Date(2026, 11, 20, 10, 0, second, 0, time.UTC) }
 	return []audit.Record{
 		{Time: at(0), Kind: audit.KindStart, Plugin: "shell", Generation: 1},
-		{Time: at(1), Kind: audit.KindDecision, CallID: "c1", Tool: "shell__exec", Plugin: "shell", Effect: "ask", Rule: "everyday", Layer: "project", Source: "config.hcl:4",
-			Reason: "no list has it", Arguments: json.RawMessage(`{"command":"make"}`), Approval: &audit.Approval{By: "terminal", Answer: "approved"}, Sync: true},
-		{Time: at(3), Kind: audit.KindCall, CallID: "c1", Tool: "shell__exec", Plugin: "shell", Status: "ok", DurationMS: 1234.5, Attempts: 1, Generation: 1},
-		{Time: at(4), Kind: audit.KindDecision, CallID: "c2", Tool: "shell__exec", Plugin: "shell", Effect: "deny", Rule: "no-force", Layer: "project", Reason: "by people \x1b[31m\u202e"},
-		{Time: at(4), Kind: audit.KindCall, CallID: "c2", Tool: "shell__exec", Plugin: "shell", Status: "error", Code: "E_DENIED", Outcome: "not_sent", DurationMS: 0.2},
-		{Time: at(5), Kind: audit.KindCall, CallID: "c3\x1b[2J", Tool: "no\u202esuch", Status: "error", Code: "E_TOOL_NOT_FOUND", Outcome: "not_sent"},
+		{Time: at(1), Kind: audit.KindDecision, CallID: "c1", Tool: "shell__exec", Plugin: "shell", Effect: "ask",
+			Rule: "everyday", Layer: "project", Source: "config.hcl:4",
+			Reason: "no list has it", Arguments: json.RawMessage(`{"command":"make"}`), Approval: &audit.Approval{By: "terminal",
+				Answer: "approved"}, Sync: true},
+		{Time: at(3), Kind: audit.KindCall, CallID: "c1", Tool: "shell__exec", Plugin: "shell", Status: "ok",
+			DurationMS: 1234.5, Attempts: 1, Generation: 1},
+		{Time: at(4), Kind: audit.KindDecision, CallID: "c2", Tool: "shell__exec", Plugin: "shell", Effect: "deny",
+			Rule: "no-force", Layer: "project", Reason: "by people \x1b[31m\u202e"},
+		{Time: at(4), Kind: audit.KindCall, CallID: "c2", Tool: "shell__exec", Plugin: "shell", Status: "error",
+			Code: "E_DENIED", Outcome: "not_sent", DurationMS: 0.2},
+		{Time: at(5), Kind: audit.KindCall, CallID: "c3\x1b[2J", Tool: "no\u202esuch", Status: "error",
+			Code: "E_TOOL_NOT_FOUND", Outcome: "not_sent"},
 	}
 }
 
@@ -119,7 +125,8 @@ func TestAuditTellsOutcomes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeConfig(t, config, fmt.Sprintf("plugin \"faulty\" {\n  command = [%q]\n  env     = { %s = %q }\n}\naudit {\n  path = %q\n}\n",
+	writeConfig(t, config, fmt.Sprintf("plugin \"faulty\" {\n  command = [%q]\n  env     = { %s = %q }\n}\naudit {\n  "+
+		"path = %q\n}\n",
 		program, faultyVar, filepath.Join(dir, "ran"), record))
 	toolhost := func(args ...string) string {
 		var out, errs bytes.Buffer

@@ -32,15 +32,18 @@ func newCall(g *globals) *cobra.Command {
 		Short: "Call one tool and print its result",
 		Long: "Call one tool and print its result. The arguments are a JSON object, given as an argument or, with -, on\n" +
 			"standard input; without any they are {}. Only the tool's own plugin is started.\n\n" +
-			"They may also be words, which are read by the tool's schema: KEY=VALUE, where a number, true or false is one if the\n" +
-			"tool asks for it; KEY=@FILE for what is in a file; KEY:=JSON for anything; A.B=VALUE for a member of an object, and\n" +
+			"They may also be words, which are read by the tool's schema: KEY=VALUE, where a number, true or false is one if " +
+			"the\n" +
+			"tool asks for it; KEY=@FILE for what is in a file; KEY:=JSON for anything; A.B=VALUE for a member of an object, " +
+			"and\n" +
 			"A.0.B=VALUE of a list's item. A key that is given again is the next item of a list.\n\n" +
 			"toolhost call TOOL --help describes the tool and its arguments.\n\n" +
 			"A call that needs a person's yes is shown on the terminal first; without a terminal it is refused, unless\n" +
 			"--approve or a rule says otherwise.\n\n" +
 			"Exit codes: 0 the tool answered; 1 the tool answered with an error, or the answer could not be written;\n" +
 			"2 usage, configuration, unknown tool, or arguments that do not fit; 3 denied by a rule or a person; 4 the\n" +
-			"plugin crashed or cannot be used; 5 timeout; 130 interrupted. A command that fails inside shell__exec is an answer, not a failure: its own\n" +
+			"plugin crashed or cannot be used; 5 timeout; 130 interrupted. A command that fails inside shell__exec is an " +
+			"answer, not a failure: its own\n" +
 			"exit code is part of the result.",
 		Example: `  toolhost call readfile__read '{"path": "README.md", "end_line": 5}'
   toolhost call readfile__read path=README.md end_line=5
@@ -51,7 +54,8 @@ func newCall(g *globals) *cobra.Command {
 	}
 	chooseFormat(cmd, &f.format, "%s", "text", "json")
 	cmd.Flags().BoolVar(&f.stream, "stream", false, "print each event as a line of JSON, and the result last")
-	cmd.Flags().StringVar(&f.timeout, "timeout", "", "how long the call may take, a `duration` such as 30s (default: the tool's own)")
+	cmd.Flags().StringVar(&f.timeout, "timeout", "", "how long the call may take, a `duration` such as 30s (default: "+
+		"the tool's own)")
 	g.profileFlag(cmd, &f.profile)
 	approveFlag(cmd, &f.approve)
 	sessionFlag(cmd, &f.session)
@@ -69,7 +73,8 @@ func callArgs(cmd *cobra.Command, args []string) error {
 	}
 	for _, word := range args[1:] {
 		if !isArgWord(word) {
-			return fmt.Errorf("after TOOL comes one JSON object, not %d words; put it into single quotes, or write KEY=VALUE: %q is neither", len(args)-1, word)
+			return fmt.Errorf("after TOOL comes one JSON object, not %d words; put it into single quotes, or write "+
+				"KEY=VALUE: %q is neither", len(args)-1, word)
 		}
 	}
 	return nil
@@ -113,7 +118,8 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		}
 	}
 	watch := g.watcher(f)
-	result := s.Catalog().Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName, SessionID: f.session, Timeout: timeout, Events: watch.event})
+	result := s.Catalog().Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName,
+		SessionID: f.session, Timeout: timeout, Events: watch.event})
 	watch.end()
 	plugin, _, _ := strings.Cut(args[0], "__")
 	if result.Error != nil && result.Error.Code == sdk.CodeToolNotFound {
@@ -148,12 +154,13 @@ func listed(e *sdk.Error) string {
 	case e.Code == sdk.CodeToolNotFound:
 		text += "\n  `toolhost discover` lists the tools."
 	case e.Name == "BudgetSpent":
-		text += "\n  The session is that of the work folder, and ends after an hour without calls; --session NAME begins another."
+		text += "\n  The session is that of the work folder, and ends after an hour without calls; --session NAME begins " +
+			"another."
 	}
 	return text
 }
 
-// quietly gives the exit code of a failure that the printed result has told already.
+// quietly returns the exit code of a failure that the printed result shows.
 func quietly(e *sdk.Error) error {
 	if e == nil {
 		return nil
@@ -192,12 +199,12 @@ func join(words ...string) (out string) {
 	return out
 }
 
-// describe words an error for people.
+// describe formats an error for people.
 func describe(e *sdk.Error) string {
 	return worded(e, "At a terminal you would be asked; --approve always says yes to whatever no rule denies.")
 }
 
-// worded is describe with the way out of a question that nobody could be asked.
+// worded is describe with advice for a call that could not be approved.
 func worded(e *sdk.Error, unasked string) string {
 	text := fmt.Sprintf("%s: %s", join(string(e.Code), e.Name), e.Message)
 	if e.Suggestion != "" {

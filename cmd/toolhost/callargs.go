@@ -20,7 +20,7 @@ import (
 // argWord is KEY=VALUE or KEY:=JSON; a key is names with dots between them.
 var argWord = regexp.MustCompile(`(?s)^([^=:\s{}"'\[\]]+)(:?=)(.*)$`)
 
-// isArgWord tells an argument that is a word from one that is JSON.
+// isArgWord says whether an argument is KEY=VALUE rather than JSON.
 func isArgWord(text string) bool { return argWord.MatchString(text) }
 
 // A wordReader makes arguments of words by the schema of a tool.
@@ -32,10 +32,12 @@ type wordReader struct {
 	listed   map[string]bool // lists whose items come one by one
 }
 
-// argumentsInWords reads KEY=VALUE, KEY=@FILE and KEY:=JSON by a tool's schema: a number is a number where the schema asks for one, a key
-// that is given again is the next item of a list, and A.B=1 is a member of A. It names the word that is wrong.
+// argumentsInWords reads KEY=VALUE, KEY=@FILE and KEY:=JSON by a tool's schema: a number is a number where the schema
+// asks for one, a key that is given again is the next item of a list, and A.B=1 is a member of A. It names the word
+// that is wrong.
 func argumentsInWords(tool string, schema json.RawMessage, words []string) (json.RawMessage, error) {
-	r := &wordReader{tool: tool, schema: readSchema(schema, nil), readFile: readArgument, members: map[string]any{}, listed: map[string]bool{}}
+	r := &wordReader{tool: tool, schema: readSchema(schema, nil), readFile: readArgument, members: map[string]any{},
+		listed: map[string]bool{}}
 	for _, word := range words {
 		if err := r.word(word); err != nil {
 			return nil, &exitError{exitUsage, fmt.Sprintf("%s\n  `toolhost call %s --help` shows the arguments.", err, tool)}
@@ -83,7 +85,8 @@ func (r *wordReader) word(word string) error {
 }
 
 // put changes the value that the steps lead to.
-func (r *wordReader) put(at any, s *argSchema, steps []string, path string, change func(*argSchema, any, string) (any, error)) (any, error) {
+func (r *wordReader) put(at any, s *argSchema, steps []string, path string,
+	change func(*argSchema, any, string) (any, error)) (any, error) {
 	if len(steps) == 0 {
 		return change(s, at, path)
 	}
@@ -147,7 +150,7 @@ func (r *wordReader) value(s *argSchema, old any, path string, isJSON bool, text
 	if isJSON {
 		v, err := parseJSON(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: what stands behind := must be JSON, and %w", path, err)
+			return nil, fmt.Errorf("%s: the value after := must be JSON, and %w", path, err)
 		}
 		return r.once(old, path, v)
 	}
@@ -237,7 +240,7 @@ func parseJSON(text string) (v any, err error) {
 		return nil, fmt.Errorf("%s is none", strconv.Quote(fit(text, 60)))
 	}
 	if d.More() {
-		return nil, fmt.Errorf("more than one value stands there: %s", strconv.Quote(fit(text, 60)))
+		return nil, fmt.Errorf("there is more than one value: %s", strconv.Quote(fit(text, 60)))
 	}
 	return v, nil
 }

@@ -72,21 +72,22 @@ func TestArgumentsInWords(t *testing.T) {
 		}
 	}
 	for words, want := range map[string]string{
-		"txt=a":               `p__x has no argument "txt"; did you mean "text"?`,
-		"colour=a":            `p__x has no argument "colour"; it has text, count, ratio, deep,`,
-		"deep.of=a":           `deep has no argument "of"; did you mean "on"?`,
-		"text.a=b":            "text.a: text is string, and has no members",
-		"count=five":          `count must be integer, at least 1, not "five"`,
-		"count=1.5":           `count must be integer, at least 1, not "1.5"`,
-		"count=":              `count must be integer, at least 1, not ""`,
-		"deep.on=yes":         `deep.on must be boolean, not "yes"`,
-		"deep.more=x":         `deep.more must be integer, not "x"`,
-		"count=1|count=2":     "count is given twice, and is no list",
-		`tags=["a"]|tags=b`:   "tags is given twice, once as a whole list",
-		"edits.1.path=x":      "edits.1: the next item of edits is number 0",
-		"count:=x":            `count: what stands behind := must be JSON, and "x" is none`,
-		"count:=1 2":          "more than one value stands there",
-		"text=@none":          "text: stat none: no such file or directory; for a text that begins with @ write text:='\"@…\"'",
+		"txt=a":             `p__x has no argument "txt"; did you mean "text"?`,
+		"colour=a":          `p__x has no argument "colour"; it has text, count, ratio, deep,`,
+		"deep.of=a":         `deep has no argument "of"; did you mean "on"?`,
+		"text.a=b":          "text.a: text is string, and has no members",
+		"count=five":        `count must be integer, at least 1, not "five"`,
+		"count=1.5":         `count must be integer, at least 1, not "1.5"`,
+		"count=":            `count must be integer, at least 1, not ""`,
+		"deep.on=yes":       `deep.on must be boolean, not "yes"`,
+		"deep.more=x":       `deep.more must be integer, not "x"`,
+		"count=1|count=2":   "count is given twice, and is no list",
+		`tags=["a"]|tags=b`: "tags is given twice, once as a whole list",
+		"edits.1.path=x":    "edits.1: the next item of edits is number 0",
+		"count:=x":          `count: the value after := must be JSON, and "x" is none`,
+		"count:=1 2":        "there is more than one value",
+		"text=@none": "text: stat none: no such file or directory; for a text that begins with @ write " +
+			"text:='\"@…\"'",
 		"text=@binary":        "text: binary is not UTF-8 text",
 		"text=@.":             "text: . is no regular file",
 		"text=a|more":         `"more" is no argument; write KEY=VALUE`,
@@ -94,17 +95,20 @@ func TestArgumentsInWords(t *testing.T) {
 		"deep=1|deep.on=true": `deep must be object, not "1"`,
 	} {
 		got, err := argumentsInWords("p__x", json.RawMessage(wordSchema), strings.Split(words, "|"))
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "`toolhost call p__x --help` shows the arguments.") {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasSuffix(err.Error(), "`toolhost call p__x --help` shows the arguments.") {
 			t.Errorf("%s gives %s and the error %v; want %s", words, got, err, want)
 		}
 		if e, is := errors.AsType[*exitError](err); !is || e.code != exitUsage {
 			t.Errorf("%s: the exit code is another: %v", words, err)
 		}
 	}
-	if _, err := argumentsInWords("p__x", json.RawMessage(`{"type":"object","additionalProperties":false}`), []string{"a=b"}); err == nil || !strings.Contains(err.Error(), `p__x takes no arguments, so no "a"`) {
+	if _, err := argumentsInWords("p__x", json.RawMessage(`{"type":"object","additionalProperties":false}`),
+		[]string{"a=b"}); err == nil || !strings.Contains(err.Error(), `p__x takes no arguments, so no "a"`) {
 		t.Errorf("a tool without arguments: %v", err)
 	}
-	for word, is := range map[string]bool{"a=b": true, "a.b:=1": true, "a=": true, `{"a":"b=c"}`: false, "-": false, "[1]": false, `"a=b"`: false, "=b": false, "a b=c": false} {
+	for word, is := range map[string]bool{"a=b": true, "a.b:=1": true, "a=": true, `{"a":"b=c"}`: false, "-": false,
+		"[1]": false, `"a=b"`: false, "=b": false, "a b=c": false} {
 		if isArgWord(word) != is {
 			t.Errorf("%s is taken for the other kind", word)
 		}
@@ -113,7 +117,8 @@ func TestArgumentsInWords(t *testing.T) {
 
 func TestDescribeTool(t *testing.T) {
 	var out bytes.Buffer
-	describeTool(&out, &host.Tool{Tool: sdk.Tool{Description: "Says things.\x1b[2J", Name: "p__x", InputSchema: json.RawMessage(wordSchema)}}, 80)
+	describeTool(&out, &host.Tool{Tool: sdk.Tool{Description: "Says things.\x1b[2J", Name: "p__x",
+		InputSchema: json.RawMessage(wordSchema)}}, 80)
 	for _, want := range []string{
 		"Says things.", "toolhost call p__x text=… [count=…]", "  text (string; required)\n      What to say\n", "  count (integer, at least 1; default 10)\n",
 		"  tags (list of string)\n", "      deep.on (boolean)\n", "      edits.0.path (string)\n", `  mode ("a" or "b")`, "  maybe (integer)\n",

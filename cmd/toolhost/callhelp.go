@@ -64,7 +64,7 @@ func toolNamed(ctx context.Context, s *bootstrap.Instance, name string) *host.To
 	return nil
 }
 
-// typedArguments makes arguments of words by the tool's schema. Those of a tool that is not there are as good as none.
+// typedArguments converts KEY=VALUE arguments by the tool's schema. An unknown tool gets none.
 func typedArguments(ctx context.Context, s *bootstrap.Instance, tool string, words []string) (json.RawMessage, error) {
 	t := toolNamed(ctx, s, tool)
 	if t == nil {
@@ -85,7 +85,8 @@ func describeTool(w io.Writer, t *host.Tool, room int) {
 		}
 	}
 	words, object := exampleOf(schema)
-	fmt.Fprintf(w, "\nExamples:\n  toolhost call %s%s\n  toolhost call %s '%s'\n", t.Name, words, t.Name, strings.ReplaceAll(object, "'", `'\''`))
+	fmt.Fprintf(w, "\nExamples:\n  toolhost call %s%s\n  toolhost call %s '%s'\n", t.Name, words, t.Name,
+		strings.ReplaceAll(object, "'", `'\''`))
 }
 
 func usageOf(schema *argSchema) (out string) {
@@ -151,7 +152,8 @@ func wrapWords(text string, room int) (lines []string) {
 	return append(lines, line)
 }
 
-// exampleOf are the required arguments with values to replace, as words and as JSON. A tool that needs none has its first.
+// exampleOf are the required arguments with values to replace, as words and as JSON. A tool that needs none has its
+// first.
 func exampleOf(schema *argSchema) (words, object string) {
 	names := schema.required()
 	if len(names) == 0 && len(schema.properties()) > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A watcher shows what happens while a call runs: as lines of JSON with --stream, as the last few lines of what it prints on a
-// terminal, and else not at all. It keeps what was printed for a call that ends without an answer.
+// A watcher shows what happens while a call runs: as lines of JSON with --stream, as the last few lines of what it
+// prints on a terminal, and else not at all. It keeps what was printed for a call that ends without an answer.
 type watcher struct {
 	g      *globals
 	stream bool
@@ -89,7 +89,8 @@ type streamedEvent struct {
 }
 
 func streamed(e sdk.Event) streamedEvent {
-	out := streamedEvent{Event: e.Type, Done: e.Done, Total: e.Total, Message: e.Message, Attrs: e.Attributes, Stream: e.Stream, Text: string(e.Data)}
+	out := streamedEvent{Event: e.Type, Done: e.Done, Total: e.Total, Message: e.Message, Attrs: e.Attributes,
+		Stream: e.Stream, Text: string(e.Data)}
 	switch e.Type {
 	case sdk.EventLog:
 		out.Level = strings.ToLower(e.Level.String())
@@ -120,7 +121,7 @@ func (w *watcher) draw() {
 	fmt.Fprint(w.g.err, out.String())
 }
 
-// wipe takes away what stands there.
+// wipe clears the drawn lines.
 func (w *watcher) wipe() string {
 	switch w.drawn {
 	case 0:
@@ -143,7 +144,7 @@ func (w *watcher) end() {
 func lastLines(text string, n int) []string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" })
-	for i, line := range lines { // of one that was written over, what stands there
+	for i, line := range lines { // of a line that was overwritten, its last text
 		line = strings.TrimRight(line, "\r")
 		lines[i] = line[strings.LastIndexByte(line, '\r')+1:]
 	}

@@ -45,8 +45,10 @@ func TestInterruptKeepsWhatWasPrinted(t *testing.T) {
 	defer func() { _ = screen.Close() }()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.hcl")
-	writeConfig(t, config, fmt.Sprintf("plugin \"shell\" {\n  command = [%q]\n}\n", filepath.Join(bin, "toolhost-plugin-shell")))
-	cmd := exec.Command(filepath.Join(bin, "toolhost"), "--config", config, "--workdir", dir, "call", "shell__exec", "--approve", "always",
+	writeConfig(t, config, fmt.Sprintf("plugin \"shell\" {\n  command = [%q]\n}\n",
+		filepath.Join(bin, "toolhost-plugin-shell")))
+	cmd := exec.Command(filepath.Join(bin, "toolhost"), "--config", config, "--workdir", dir, "call", "shell__exec",
+		"--approve", "always",
 		"command=for i in $(seq 12); do echo line $i; done; sleep 600")
 	var answer bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &answer, tty
@@ -107,7 +109,8 @@ func TestPrintedIsBounded(t *testing.T) {
 	}
 	w.event(sdk.Event{Type: sdk.EventOutput, Data: []byte("end\xff")})
 	text := w.printed()
-	if len(text) > 2*maxPrints || !strings.HasPrefix(text, "[... what was printed before is left out ...]\nxxx") || !strings.HasSuffix(text, "\nend\uFFFD") {
+	if len(text) > 2*maxPrints || !strings.HasPrefix(text, "[... what was printed before is left out ...]\nxxx") ||
+		!strings.HasSuffix(text, "\nend\uFFFD") {
 		t.Errorf("%d bytes are kept: %.60q … %q", len(text), text, text[len(text)-10:])
 	}
 }

@@ -35,17 +35,25 @@ func newDiscover(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "List the tools of all plugins",
-		Long: "List the tools of all plugins. A plugin is started for it unless its program and settings are those of an earlier\n" +
-			"start; those whose tools may change by themselves, and scripts, always are. --refresh starts all; --offline starts\n" +
+		Long: "List the tools of all plugins. A plugin is started for it unless its program and settings are those of an " +
+			"earlier\n" +
+			"start; those whose tools may change by themselves, and scripts, always are. --refresh starts all; --offline " +
+			"starts\n" +
 			"nothing, and lists what is known from earlier starts. A plugin or a plugin source that cannot be used is\n" +
-			"written to standard error, and the exit code is 4 then, and only then; the rest is listed all the same. Notices of\n" +
-			"plugins, such as of tools that they had to leave out, are written to standard error too and change no exit code.\n\n" +
-			"With --search only the ten tools that fit the words best are listed, the best first. --tokens estimates what each\n" +
+			"written to standard error, and the exit code is 4 then, and only then; the rest is listed all the same. Notices " +
+			"of\n" +
+			"plugins, such as of tools that they had to leave out, are written to standard error too and change no exit " +
+			"code.\n\n" +
+			"With --search only the ten tools that fit the words best are listed, the best first. --tokens estimates what " +
+			"each\n" +
 			"definition costs in every prompt that offers it, and what offering only a search tool instead would save.\n\n" +
-			"The other formats are what a vendor's API takes for its tools, and mcp is that of the Model Context Protocol; gemini is\n" +
-			"also what Gemini CLI's discovery command has to print: the exit code is 0 and the list empty where it can be no other,\n" +
-			"since Gemini CLI would not start else, and what belongs into its settings is written to standard error. text is part of a prompt, for models that know no function\n" +
-			"calling. Tools that a format cannot express are left out and told.",
+			"The other formats are what a vendor's API takes for its tools, and mcp is that of the Model Context Protocol; " +
+			"gemini is\n" +
+			"also what Gemini CLI's discovery command has to print: the exit code is 0 and the list empty where it can be no " +
+			"other,\n" +
+			"since Gemini CLI would not start else, and what belongs into its settings is written to standard error. text is " +
+			"part of a prompt, for models that know no function\n" +
+			"calling. Tools that a format cannot express are left out, with a message.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.searching = cmd.Flags().Changed("search")
@@ -57,7 +65,8 @@ func newDiscover(g *globals) *cobra.Command {
 	g.profileFlag(cmd, &f.profile)
 	cmd.Flags().StringVar(&f.search, "search", "", "only the tools that fit these `words` best")
 	cmd.Flags().BoolVar(&f.tokens, "tokens", false, "show about how many tokens each definition costs in a prompt")
-	cmd.Flags().BoolVar(&f.deferred, "deferred", false, "only what a prompt offers that defers all tools: the tool that finds the others")
+	cmd.Flags().BoolVar(&f.deferred, "deferred", false, "only what a prompt offers that defers all tools: the tool "+
+		"that finds the others")
 	cmd.Flags().BoolVar(&f.refresh, "refresh", false, "start every plugin to list it, and remember what it says")
 	cmd.Flags().BoolVar(&f.offline, "offline", false, "start nothing; list what is known from earlier starts")
 	complete(cmd, "plugin", g.completePlugins)
@@ -112,7 +121,8 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	left := s.Plugins().Problems
 	g.complainAll(slices.Concat(left, problems, notices(s, f.plugins...))...)
 	if s.Config().Path == "" && f.format == "table" {
-		fmt.Fprintf(g.err, "there is no configuration, so these are the plugins of %s; `toolhost validate` says where one is looked for\n", s.Config().PluginDirs[0])
+		fmt.Fprintf(g.err, "there is no configuration, so these are the plugins of %s; `toolhost validate` says where one "+
+			"is looked for\n", s.Config().PluginDirs[0])
 	}
 	for _, t := range tools {
 		for _, what := range t.Unchecked {
@@ -151,7 +161,8 @@ func (g *globals) tellNone(s *bootstrap.Instance, f discoverFlags) {
 
 // tellNoPlugins says how to come to some.
 func (g *globals) tellNoPlugins(s *bootstrap.Instance) {
-	fmt.Fprintf(g.err, "no plugins: %s leads to none; this line leads to all that are in the folder:\n  %s\n", s.Config().Path, bootstrap.ExampleDirs())
+	fmt.Fprintf(g.err, "no plugins: %s leads to none; this line leads to all that are in the folder:\n  %s\n",
+		s.Config().Path, bootstrap.ExampleDirs())
 }
 
 // listTools lists the catalog by name, or what a search finds in it by rank.
@@ -211,21 +222,22 @@ func (g *globals) export(f modelapi.Format, tools []*host.Tool) error {
 }
 
 const (
-	// geminiPrefix is what Gemini CLI puts in front of a tool's name, and geminiName how long a name Gemini takes: one that
-	// is longer makes it refuse every request.
+	// geminiPrefix is what Gemini CLI puts in front of a tool's name, and geminiName how long a name Gemini takes: one
+	// that is longer makes it refuse every request.
 	geminiPrefix = "discovered_tool_"
 	geminiName   = 64
 	// maxIndented keeps the list below the 10 MiB that Gemini CLI reads: indented it has up to ten times the size.
 	maxIndented = 1 << 20
 )
 
-// tooLongForGemini says so, and tells.
+// tooLongForGemini also reports it.
 func (g *globals) tooLongForGemini(t *host.Tool) bool {
 	most := geminiName - len(geminiPrefix)
 	if len(t.Name) <= most {
 		return false
 	}
-	g.complain(fmt.Errorf("tool %s is left out of format gemini: its name has %d characters, at most %d leave room for the %s that Gemini CLI puts in front; a shorter name for the plugin helps",
+	g.complain(fmt.Errorf("tool %s is left out of format gemini: its name has %d characters, at most %d leave room for "+
+		"the %s that Gemini CLI puts in front; a shorter name for the plugin helps",
 		t.Name, len(t.Name), most, geminiPrefix))
 	return true
 }
@@ -250,7 +262,8 @@ func (g *globals) printJSON(v any) error {
 func toolRows(tools []*host.Tool, tokens bool) [][]string {
 	rows := [][]string{{"TOOL", "EFFECT", "CATEGORY", "TOKENS", "DESCRIPTION"}}
 	for _, t := range tools {
-		rows = append(rows, []string{t.Name, effect(t.Hints), fit(cmp.Or(t.Category, "-"), 12), strconv.Itoa(modelapi.EstimateTokens(t)), firstLine(t.Description)})
+		rows = append(rows, []string{t.Name, effect(t.Hints), fit(cmp.Or(t.Category, "-"), 12),
+			strconv.Itoa(modelapi.EstimateTokens(t)), firstLine(t.Description)})
 	}
 	if !tokens {
 		for i, row := range rows {
@@ -298,5 +311,6 @@ func saving(tools, deferred []*host.Tool) string {
 	if alone >= all {
 		return fmt.Sprintf("a search tool instead of them: about %s, which saves nothing\n", counted(alone, "token"))
 	}
-	return fmt.Sprintf("a search tool instead of them: about %s, which saves %d (%d %%)\n", counted(alone, "token"), all-alone, (all-alone)*100/all)
+	return fmt.Sprintf("a search tool instead of them: about %s, which saves %d (%d %%)\n", counted(alone, "token"),
+		all-alone, (all-alone)*100/all)
 }

@@ -16,7 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is seen to testdata as what is wanted")
 
-// The tests of host and host/modelapi use the tools of our plugins without running them; their list must be that of today.
+// The tests of host and host/modelapi use the tools of our plugins without running them; their list must be that of
+// today.
 func TestExportedTools(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.hcl")
@@ -24,7 +25,8 @@ func TestExportedTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if code := run([]string{"--config", config, "--workdir", dir, "discover", "--format", "json"}, strings.NewReader(""), &out, &errs); code != 0 {
+	if code := run([]string{"--config", config, "--workdir", dir, "discover", "--format", "json"}, strings.NewReader(""),
+		&out, &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errs.String())
 	}
 	golden := filepath.FromSlash("../../host/testdata/shipped.json")
@@ -60,11 +62,16 @@ func TestTokenSums(t *testing.T) {
 		tokens []int
 		want   string
 	}{
-		"two":        {[]int{400, 84}, "2 tools: about 484 tokens in each prompt\na search tool instead of them: about 121 tokens, which saves 363 (75 %)\n"},
-		"just more":  {[]int{122}, "1 tool: about 122 tokens in each prompt\na search tool instead of them: about 121 tokens, which saves 1 (0 %)\n"},
-		"just as":    {[]int{121}, "1 tool: about 121 tokens in each prompt\na search tool instead of them: about 121 tokens, which saves nothing\n"},
-		"less":       {[]int{60}, "1 tool: about 60 tokens in each prompt\na search tool instead of them: about 121 tokens, which saves nothing\n"},
-		"a thousand": {[]int{1210, 1210}, "2 tools: about 2420 tokens in each prompt\na search tool instead of them: about 121 tokens, which saves 2299 (95 %)\n"},
+		"two": {[]int{400, 84}, "2 tools: about 484 tokens in each prompt\na search tool instead of them: about " +
+			"121 tokens, which saves 363 (75 %)\n"},
+		"just more": {[]int{122}, "1 tool: about 122 tokens in each prompt\na search tool instead of them: about 121 " +
+			"tokens, which saves 1 (0 %)\n"},
+		"just as": {[]int{121}, "1 tool: about 121 tokens in each prompt\na search tool instead of them: about 121 " +
+			"tokens, which saves nothing\n"},
+		"less": {[]int{60}, "1 tool: about 60 tokens in each prompt\na search tool instead of them: about 121 " +
+			"tokens, which saves nothing\n"},
+		"a thousand": {[]int{1210, 1210}, "2 tools: about 2420 tokens in each prompt\na search tool instead of them: " +
+			"about 121 tokens, which saves 2299 (95 %)\n"},
 	}
 	for name, c := range cases {
 		var tools []*host.Tool

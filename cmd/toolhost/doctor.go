@@ -25,10 +25,13 @@ func newDoctor(g *globals) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what this machine offers: sandbox levels, versions, folders",
-		Long: "Tell what this machine offers to keep plugins in, which versions and folders are used, and for each plugin of the\n" +
-			"configuration the sandbox level that is asked for and the one that can be reached, or why it could not be started.\n" +
-			"No plugin is started, and no discovery command is run. The exit code is 4 if a plugin could not be started, as one\n" +
+		Short: "Show what this machine offers: sandbox levels, versions, folders",
+		Long: "Show what this machine offers to confine plugins, which versions and folders are used, and for each plugin " +
+			"of the\n" +
+			"configuration the sandbox level that is asked for and the one that can be reached, or why it could not be " +
+			"started.\n" +
+			"No plugin is started, and no discovery command is run. The exit code is 4 if a plugin could not be started, as " +
+			"one\n" +
 			"that requires more than this machine can do, or whose program is not there; else 0.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.doctor(cmd.Context(), format) },
@@ -37,7 +40,7 @@ func newDoctor(g *globals) *cobra.Command {
 	return cmd
 }
 
-// A diagnosis is all that doctor tells.
+// A diagnosis is the output of doctor.
 type diagnosis struct {
 	Versions map[string]string `json:"versions"`
 	Machine  []finding         `json:"machine"`
@@ -60,7 +63,8 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 	c, err := g.load()
 	m := proctree.DetectCapabilities()
 	bubblewrap, _ := exec.LookPath("bwrap")
-	d := diagnosis{Versions: versions(), Machine: examine(m, bubblewrap), Folders: g.folders(c), Plugins: []pluginFinding{}}
+	d := diagnosis{Versions: versions(), Machine: examine(m, bubblewrap), Folders: g.folders(c),
+		Plugins: []pluginFinding{}}
 	if err != nil {
 		d.Problems = append(d.Problems, err.Error())
 	} else {
@@ -112,11 +116,12 @@ func (d *diagnosis) plugins(there *bootstrap.Plugins, m proctree.Capabilities) {
 	}
 	for _, c := range there.Discoveries() {
 		got, err := c.Confine(m)
-		d.Discovery = append(d.Discovery, findingOf(supervise.Spec{Name: c.Name, Source: c.Source, Command: c.Command, Dir: c.Dir}, got, err))
+		d.Discovery = append(d.Discovery, findingOf(supervise.Spec{Name: c.Name, Source: c.Source, Command: c.Command,
+			Dir: c.Dir}, got, err))
 	}
 }
 
-// findingOf tells first what is wrong with the sandbox.
+// findingOf reports problems of the sandbox before those of the program.
 func findingOf(spec supervise.Spec, got sandbox.Confinement, err error) pluginFinding {
 	p := pluginFinding{Name: spec.Name, Confinement: got, Source: spec.Source}
 	if err = cmp.Or(err, spec.Verify()); err != nil {
@@ -138,7 +143,8 @@ func (d *diagnosis) print(g *globals, format string) error {
 
 func (d *diagnosis) printTables(g *globals) {
 	v := d.Versions
-	fmt.Fprintf(g.out, "toolhost %s, %s, %s, kernel %s, plugin protocol %s\n\n", v["toolhost"], v["go"], v["system"], v["kernel"], v["plugin_protocol"])
+	fmt.Fprintf(g.out, "toolhost %s, %s, %s, kernel %s, plugin protocol %s\n\n", v["toolhost"], v["go"], v["system"],
+		v["kernel"], v["plugin_protocol"])
 	rows := [][]string{{"MACHINE", "STATE", ""}}
 	for _, f := range d.Machine {
 		rows = append(rows, []string{f.Name, f.state(), f.text()})
@@ -186,7 +192,8 @@ func (p pluginFinding) row(name string) []string {
 	if !p.Network {
 		network = "no"
 	}
-	return []string{name, sandboxWords(&p.Confinement), network, cmp.Or(p.Refused, strings.Join(p.Missing, "; "), readOnlyWords(p.ReadOnly))}
+	return []string{name, sandboxWords(&p.Confinement), network,
+		cmp.Or(p.Refused, strings.Join(p.Missing, "; "), readOnlyWords(p.ReadOnly))}
 }
 
 // sandboxWords is a level in a table: what was asked for and what was got, if that is less.
@@ -228,20 +235,31 @@ func (f finding) text() string {
 // examine says what the machine offers to keep plugins in, item by item.
 func examine(m proctree.Capabilities, bubblewrap string) []finding {
 	if !m.Sandbox {
-		return []finding{{Name: "sandbox", Consequence: "plugins can do what their user can", Remedy: "run toolhost on Linux"}}
+		return []finding{{Name: "sandbox", Consequence: "plugins can do what their user can",
+			Remedy: "run toolhost on Linux"}}
 	}
 	return []finding{
-		checked(finding{Name: "no_new_privs", Detail: "plugins gain no privileges", Consequence: "no sandbox level holds", Remedy: "use Linux 3.5 or newer"}, m.NoNewPrivs),
+		checked(finding{Name: "no_new_privs", Detail: "plugins gain no privileges", Consequence: "no sandbox level holds",
+			Remedy: "use Linux 3.5 or newer"}, m.NoNewPrivs),
 		examineLandlock(m.Landlock),
-		checked(finding{Name: "seccomp", Detail: "system calls can be filtered", Consequence: "no plugin is confined: they can lease files and make setuid ones, and isolated ones reach the network, services on Unix sockets, and the kernel's rare calls",
-			Remedy: "use a kernel with CONFIG_SECCOMP_FILTER on amd64 or arm64, or let the container's own filter allow seccomp"}, m.Seccomp),
+		checked(finding{Name: "seccomp", Detail: "system calls can be filtered",
+			Consequence: "no plugin is confined: they can lease files and make setuid ones, and isolated ones reach the " +
+				"network, services on Unix sockets, and the kernel's rare calls",
+			Remedy: "use a kernel with CONFIG_SECCOMP_FILTER on amd64 or arm64, or let the container's own filter allow " +
+				"seccomp"}, m.Seccomp),
 		checked(finding{Name: "namespaces", Detail: "plugins can have process namespaces of their own",
-			Consequence: "no plugin is confined: they see other processes and reach their shared memory, and what one hides from its launcher outlives a launcher that is killed (" + m.NamespacesError + ")",
-			Remedy:      "allow them, to users other than root with user namespaces (sysctl user.max_*_namespaces, kernel.apparmor_restrict_unprivileged_userns=0)"}, m.Namespaces),
-		checked(finding{Name: "mounts", Detail: "files can be read-only for a plugin", Consequence: "no plugin is confined: they can change .git and its like in the work folder, and modes, owners and times of their user's files",
-			Remedy: "allow namespaces, and use Linux 5.12 or newer; a container must allow mount_setattr, open_tree and move_mount"}, m.ReadOnlyMounts()),
-		checked(finding{Name: "bubblewrap", Detail: bubblewrap, Consequence: "bwrap cannot be a plugin's wrapper, which only those need that ask for it",
-			Remedy: "install the package bubblewrap"}, bubblewrap != ""),
+			Consequence: "no plugin is confined: they see other processes and reach their shared memory, and what one hides " +
+				"from its launcher outlives a launcher that is killed (" + m.NamespacesError + ")",
+			Remedy: "allow them, to users other than root with user namespaces (sysctl user.max_*_namespaces, " +
+				"kernel.apparmor_restrict_unprivileged_userns=0)"}, m.Namespaces),
+		checked(finding{Name: "mounts", Detail: "files can be read-only for a plugin",
+			Consequence: "no plugin is confined: they can change .git and its like in the work folder, and modes, owners and " +
+				"times of their user's files",
+			Remedy: "allow namespaces, and use Linux 5.12 or newer; a container must allow mount_setattr, open_tree and " +
+				"move_mount"}, m.ReadOnlyMounts()),
+		checked(finding{Name: "bubblewrap", Detail: bubblewrap,
+			Consequence: "bwrap cannot be a plugin's wrapper, which only those need that ask for it",
+			Remedy:      "install the package bubblewrap"}, bubblewrap != ""),
 	}
 }
 
@@ -259,10 +277,13 @@ func examineLandlock(abi int) finding {
 	f := finding{Name: "landlock", Detail: fmt.Sprintf("version %d", abi), Remedy: "use Linux 6.12 or newer"}
 	switch {
 	case abi == 0:
-		f.Consequence = "no plugin is confined: they can write to devices and terminals, without mounts wherever their user can, and isolated ones read all"
-		f.Remedy = "use Linux 6.12 or newer with landlock among its security modules (kernel option lsm=landlock,…), or let the container's filter allow it"
+		f.Consequence = "no plugin is confined: they can write to devices and terminals, without mounts wherever their " +
+			"user can, and isolated ones read all"
+		f.Remedy = "use Linux 6.12 or newer with landlock among its security modules (kernel option lsm=landlock,…), or " +
+			"let the container's filter allow it"
 	case abi < 2:
-		f.Consequence = fmt.Sprintf("version %d: plugins reach abstract sockets of other programs, and cannot move files from one folder to another", abi)
+		f.Consequence = fmt.Sprintf("version %d: plugins reach abstract sockets of other programs, and cannot move files "+
+			"from one folder to another", abi)
 	case abi < 6:
 		f.Consequence = fmt.Sprintf("version %d: plugins reach abstract sockets of other programs", abi)
 	}

@@ -22,9 +22,10 @@ func TestExamine(t *testing.T) {
 		machine proctree.Capabilities
 		missing string // names
 	}{
-		"all there":     {whole, ""},
-		"bare":          {proctree.Capabilities{Sandbox: true}, "no_new_privs landlock seccomp namespaces mounts bubblewrap"},
-		"old Landlock":  {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 4, Seccomp: true, Namespaces: true}, "landlock bubblewrap"},
+		"all there": {whole, ""},
+		"bare":      {proctree.Capabilities{Sandbox: true}, "no_new_privs landlock seccomp namespaces mounts bubblewrap"},
+		"old Landlock": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 4, Seccomp: true,
+			Namespaces: true}, "landlock bubblewrap"},
 		"other systems": {proctree.Capabilities{}, "sandbox"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +52,8 @@ func TestExamine(t *testing.T) {
 // A plugin that requires what the machine does not have makes the exit code 4.
 func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.hcl")
-	writeConfig(t, path, "plugin \"a\" {\n command = [\"sh\"]\n sandbox {\n require = \"confined\"\n }\n}\nplugin \"b\" {\n command = [\"sh\"]\n}\n")
+	writeConfig(t, path, "plugin \"a\" {\n command = [\"sh\"]\n sandbox {\n require = \"confined\"\n }\n}\nplugin "+
+		"\"b\" {\n command = [\"sh\"]\n}\n")
 	c, err := bootstrap.Load(bootstrap.Options{Config: path})
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +72,8 @@ func TestDoctorOfAnUnmetRequirement(t *testing.T) {
 		}
 	}
 	d = diagnosis{}
-	d.plugins(c.FindOffline(t.Context()), proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 6, Seccomp: true, Namespaces: true})
+	d.plugins(c.FindOffline(t.Context()), proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 6,
+		Seccomp: true, Namespaces: true})
 	if err := d.verdict(); err != nil {
 		t.Error(err)
 	}
@@ -102,7 +105,8 @@ plugin_discovery "gone" {
 	if code := run([]string{"--config", path, "doctor"}, nil, &out, &out); code != exitUnavailable {
 		t.Errorf("the exit code is %d", code)
 	}
-	for _, want := range []string{`(?m)^gone .*nothing.* does not exist$`, `(?m)^other .*, but .* requires ` + other, `(?m)^well +\S+ +yes( +cannot change .*)?$`,
+	for _, want := range []string{`(?m)^gone .*nothing.* does not exist$`, `(?m)^other .*, but .* requires ` + other,
+		`(?m)^well +\S+ +yes( +cannot change .*)?$`,
 		`(?m)^discovery gone .*nothing.* does not exist$`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("%s is not told:\n%s", want, &out)
@@ -118,7 +122,8 @@ func TestDoctorOfAMistakenConfiguration(t *testing.T) {
 	}
 	var out bytes.Buffer
 	code := run([]string{"--config", path, "doctor"}, nil, &out, &out)
-	if want := regexp.MustCompile(`configuration +cannot be used: see below +` + regexp.QuoteMeta(path)); code != 0 || !want.MatchString(out.String()) || !strings.Contains(out.String(), "config.hcl:1") {
+	if want := regexp.MustCompile(`configuration +cannot be used: see below +` + regexp.QuoteMeta(path)); code != 0 ||
+		!want.MatchString(out.String()) || !strings.Contains(out.String(), "config.hcl:1") {
 		t.Errorf("exit code %d:\n%s", code, &out)
 	}
 }
@@ -130,11 +135,13 @@ func TestStatusOfLess(t *testing.T) {
 		machine proctree.Capabilities
 		want    string
 	}{
-		"less": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "supervised" only: the kernel has no Landlock`},
+		"less": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Seccomp: true, Namespaces: true},
+			`plugin "x" is kept at the level "supervised" only: the kernel has no Landlock`},
 		"no namespaces": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true},
 			`plugin "x" is kept at the level "supervised" only: there are no process namespaces`},
-		"reached": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 5, Seccomp: true, Namespaces: true}, `plugin "x" is kept at the level "isolated", but: Landlock is version 5`},
-		"all":     {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, ""},
+		"reached": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 5, Seccomp: true, Namespaces: true},
+			`plugin "x" is kept at the level "isolated", but: Landlock is version 5`},
+		"all": {proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}, ""},
 	} {
 		got, err := supervise.Options{Workdir: t.TempDir()}.Confine(supervise.Spec{Sandbox: asked}, c.machine)
 		if err != nil {
@@ -175,7 +182,8 @@ plugin_discovery "strict" {
 	d.plugins(c.FindOffline(t.Context()), proctree.Capabilities{Sandbox: true, NoNewPrivs: true})
 	var out bytes.Buffer
 	d.printTables(&globals{terminal: terminal{out: &answer{w: &out}, err: io.Discard}})
-	for _, want := range []string{`discovery plain +supervised +yes`, `discovery boxed +container \(bwrap\) +yes`, `discovery strict +confined→supervised +yes +it requires`} {
+	for _, want := range []string{`discovery plain +supervised +yes`, `discovery boxed +container \(bwrap\) +yes`,
+		`discovery strict +confined→supervised +yes +it requires`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("the table lacks %q:\n%s", want, out.String())
 		}
@@ -183,14 +191,16 @@ plugin_discovery "strict" {
 	if exitCode(d.verdict()) != exitUnavailable {
 		t.Error("a requirement that is not met is no failure")
 	}
-	if got := strings.Join(c.TrustRequest(t.Context()).Runs, "\n"); !strings.Contains(got, "discovery boxed: bwrap --unshare-all list all, and every") {
+	if got := strings.Join(c.TrustRequest(t.Context()).Runs, "\n"); !strings.Contains(got,
+		"discovery boxed: bwrap --unshare-all list all, and every") {
 		t.Errorf("what runs: %s", got)
 	}
 }
 
 func TestDoctorRefusesFormats(t *testing.T) {
 	var out bytes.Buffer
-	if code := run([]string{"doctor", "--format", "xml"}, nil, &out, &out); code != exitUsage || !strings.Contains(out.String(), "table or json") {
+	if code := run([]string{"doctor", "--format", "xml"}, nil, &out, &out); code != exitUsage ||
+		!strings.Contains(out.String(), "table or json") {
 		t.Errorf("exit code %d: %s", code, out.String())
 	}
 }

@@ -19,8 +19,8 @@ type choice struct {
 	is    *string
 }
 
-// choose adds a flag that is one of the words, to the command and those below it, and has the shell complete them. It stays as
-// it is when it is not given; usage has them in the place of %s.
+// choose adds a flag that is one of the words, to the command and those below it, and has the shell complete them. It
+// stays as it is when it is not given; usage has them in the place of %s.
 func choose(cmd *cobra.Command, is *string, name, usage string, words ...string) {
 	cmd.PersistentFlags().Var(choice{name, words, is}, name, fmt.Sprintf(usage, either(words)))
 	complete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
@@ -60,17 +60,20 @@ func either(words []string) string {
 const callerName = "cli"
 
 func approveFlag(cmd *cobra.Command, to *string) {
-	choose(cmd, to, "approve", "for calls that need a person's yes: %s (default: the mode of the configuration)", "ask", "always", "never")
+	choose(cmd, to, "approve", "for calls that need a person's yes: %s (default: the mode of the configuration)", "ask",
+		"always", "never")
 }
 
 // clientApproveFlag is approveFlag for a program that clients run, who may have asked already.
 func clientApproveFlag(cmd *cobra.Command, to *string) {
-	choose(cmd, to, "approve", "for calls that need a person's yes: %s; client: the client has asked its user (default: the mode of the configuration)",
+	choose(cmd, to, "approve", "for calls that need a person's yes: %s; client: the client has asked its user "+
+		"(default: the mode of the configuration)",
 		"ask", "always", "never", string(bootstrap.ApproveClient))
 }
 
 func sessionFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "session", "", "count the call for the `session` of this name (default: that of the work folder, which ends after an hour without calls)")
+	cmd.Flags().StringVar(to, "session", "", "count the call for the `session` of this name (default: that of the work "+
+		"folder, which ends after an hour without calls)")
 	complete(cmd, "session", cobra.NoFileCompletions)
 }
 

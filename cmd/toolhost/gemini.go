@@ -23,8 +23,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// callProgram is the name under which this program is the call command of Gemini CLI, which hands over the name of a tool
-// and the arguments on standard input, and takes any word on standard error for a failure.
+// callProgram is the name under which this program is the call command of Gemini CLI, which hands over the name of a
+// tool and the arguments on standard input, and takes any word on standard error for a failure.
 const callProgram = "toolhost-call"
 
 // waitForPrevious is what Gemini CLI lets a model say to it beside the arguments, and passes on with them.
@@ -53,7 +53,7 @@ func runToolCall(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return code
 	}
 	held.writeTo(stderr)
-	t.err = stderr // what went wrong is told however full the log is
+	t.err = stderr // the error is printed however long the log is
 	t.complain(err)
 	t.complain(lost)
 	return code
@@ -65,7 +65,7 @@ type held struct {
 	text bytes.Buffer
 }
 
-// maxHeld bounds a log that nobody may ever see; of a longer one the start is kept.
+// maxHeld bounds the log that is kept for a failure, in bytes; the rest is dropped.
 const maxHeld = 1 << 20
 
 func (h *held) Write(p []byte) (int, error) {
@@ -81,7 +81,7 @@ func (h *held) writeTo(w io.Writer) {
 	if h.text.Len() == maxHeld {
 		h.text.WriteString("\n[... the rest of the log is left out ...]\n")
 	}
-	_, _ = h.text.WriteTo(w) // nobody is left to tell
+	_, _ = h.text.WriteTo(w) // a broken standard error cannot be reported
 }
 
 func newToolCall(t *terminal) *cobra.Command {
@@ -90,11 +90,16 @@ func newToolCall(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   callProgram + " TOOL",
 		Short: "Call one tool with the arguments on standard input",
-		Long: "Call one tool with the arguments on standard input, a JSON object, and print its result: Gemini CLI's call command,\n" +
-			"for the tools that `toolhost discover --format gemini` prints. Nothing is written to standard error when the call\n" +
-			"succeeds. Nobody is asked: a call that needs a person's yes is refused, unless a rule or an earlier answer allows it, or\n" +
-			"--approve client says that the client has asked its user. What a rule denies or always asks about stays refused then.\n\n" +
-			"Gemini CLI can give no flags: `toolhost discover --format gemini` writes a script with them, and says where it is.\n\n" +
+		Long: "Call one tool with the arguments on standard input, a JSON object, and print its result: Gemini CLI's call " +
+			"command,\n" +
+			"for the tools that `toolhost discover --format gemini` prints. Nothing is written to standard error when the " +
+			"call\n" +
+			"succeeds. It cannot ask a person: a call that needs approval is refused, unless a rule or an earlier answer " +
+			"allows it, or\n" +
+			"--approve client says that the client has asked its user. What a rule denies or always asks about stays refused " +
+			"then.\n\n" +
+			"Gemini CLI can give no flags: `toolhost discover --format gemini` writes a script with them, and says where it " +
+			"is.\n\n" +
 			"The exit codes are those of `toolhost call`.",
 		Example:       "  echo '{\"path\": \"README.md\"}' | toolhost-call readfile__read",
 		SilenceErrors: true, SilenceUsage: true,
@@ -130,13 +135,14 @@ func toolCallArgs(_ *cobra.Command, args []string) error {
 
 func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options, session string) error {
 	if isTerminal(g.in) {
-		return errors.New("the arguments come on standard input, which is a terminal here; pipe them in, or use: toolhost call " + tool + " JSON")
+		return errors.New("the arguments come on standard input, which is a terminal here; pipe them in, or use: toolhost " +
+			"call " + tool + " JSON")
 	}
 	arguments, err := readAll(ctx, g.in)
 	if err != nil {
 		return err
 	}
-	for rest := arguments; len(rest) > sdk.MaxArguments; { // who pipes them in may not survive that nobody reads the rest
+	for rest := arguments; len(rest) > sdk.MaxArguments; { // else the writer of the pipe would get SIGPIPE
 		if rest, err = readAll(ctx, g.in); err != nil {
 			return err
 		}
@@ -158,10 +164,12 @@ func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options
 // unasked says what lets a call run that a person would have to be asked about.
 func unasked(approve bootstrap.Approve) string {
 	if approve == bootstrap.ApproveClient || approve == bootstrap.ApproveAlways {
-		return callProgram + " asks nobody. The rule always asks: make the call at a terminal with `toolhost call`."
+		return callProgram + " cannot ask a person. The rule always asks: make the call at a terminal with `toolhost call`."
 	}
-	return callProgram + " asks nobody. Where the client has asked its user, start it with --approve " + string(bootstrap.ApproveClient) + ", as the script does that\n" +
-		"  `toolhost discover --format gemini` names; or allow the call with a rule, or call it once at a terminal with\n  `toolhost call` and answer always."
+	return callProgram + " cannot ask a person. Where the client has asked its user, start it with --approve " +
+		string(bootstrap.ApproveClient) + ", as the script does that\n" +
+		"  `toolhost discover --format gemini` names; or allow the call with a rule, or call it once at a terminal with\n " +
+		" `toolhost call` and answer always."
 }
 
 // dropWaitForPrevious takes the word to Gemini CLI out of the arguments of tools that do not know it.
@@ -199,16 +207,17 @@ func without(object json.RawMessage, name string) json.RawMessage {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// This file is what Gemini CLI needs of a source of tools beside the list: that the discovery never fails, since Gemini CLI
-// does not start then, and settings that name the same configuration for the discovery and for each call.
+// This file is what Gemini CLI needs of a source of tools beside the list: that the discovery never fails, since Gemini
+// CLI does not start then, and settings that name the same configuration for the discovery and for each call.
 
-// listNothing answers a discovery that came to no list with an empty one, and tells why on standard error.
+// listNothing prints an empty list for a discovery that failed, and the reason on standard error.
 func (g *globals) listNothing(ctx context.Context, why error) error {
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
 	g.complain(why)
-	fmt.Fprintln(g.err, "toolhost: the list is empty, so that Gemini CLI starts all the same; it reads the list again when it is started again")
+	fmt.Fprintln(g.err, "toolhost: the list is empty, so that Gemini CLI starts all the same; it reads the list again "+
+		"when it is started again")
 	_, err := fmt.Fprintln(g.out, "[]")
 	return err
 }
@@ -221,8 +230,8 @@ type geminiSource struct {
 	profile string
 }
 
-// geminiSource gives the words for the configuration that was found: Gemini CLI may run the commands in another folder, and
-// in GitHub Actions without the variables that name it.
+// geminiSource gives the words for the configuration that was found: Gemini CLI may run the commands in another folder,
+// and in GitHub Actions without the variables that name it.
 func (g *globals) geminiSource(s *bootstrap.Instance, f discoverFlags) (geminiSource, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -234,7 +243,8 @@ func (g *globals) geminiSource(s *bootstrap.Instance, f discoverFlags) (geminiSo
 	}
 	src := geminiSource{program: program, flags: []string{"--config", path}, profile: f.profile}
 	if s.Plugins().NeedsTrust() {
-		src.flags = append(src.flags, "--check-trust") // a name on a command line is else the user's own word for whatever the file becomes
+		// a name on a command line is else the user's own word for whatever the file becomes
+		src.flags = append(src.flags, "--check-trust")
 	}
 	if g.workdir != "" {
 		workdir, err := filepath.Abs(g.workdir)
@@ -257,8 +267,8 @@ func (s geminiSource) discovery() []string {
 	return words
 }
 
-// script is the call command. Gemini CLI takes that setting for the path of one program, so what toolhost-call is to be told
-// stands in a file.
+// script is the call command. Gemini CLI takes that setting for the path of one program, so the
+// flags of toolhost-call are in a script.
 func (s geminiSource) script(program string) string {
 	words := append([]string{program}, s.flags...)
 	if s.profile != "" {
@@ -266,7 +276,8 @@ func (s geminiSource) script(program string) string {
 	}
 	words = append(words, "--approve", string(bootstrap.ApproveClient))
 	return "#!/bin/sh\n# The call command of Gemini CLI, written by: toolhost discover --format gemini\n" +
-		"# --approve " + string(bootstrap.ApproveClient) + ": Gemini CLI has asked its user. Without it, a call that needs a yes is refused.\n" +
+		"# --approve " + string(bootstrap.ApproveClient) + ": Gemini CLI has asked its user. Without it, a call that " +
+		"needs a yes is refused.\n" +
 		"exec " + shellWords(words) + " \"$@\"\n"
 }
 
@@ -302,8 +313,8 @@ func linkTo(link, target string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(link), 0o700), fsutil.Symlink(target, link))
 }
 
-// tellGeminiSettings prints what belongs into Gemini CLI's settings.json. It goes to standard error, which Gemini CLI does
-// not read.
+// tellGeminiSettings prints what belongs into Gemini CLI's settings.json. It goes to standard error, which Gemini CLI
+// does not read.
 func (g *globals) tellGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
 	src, err := g.geminiSource(s, f)
 	var script string
@@ -311,11 +322,14 @@ func (g *globals) tellGeminiSettings(s *bootstrap.Instance, f discoverFlags) {
 		script, err = src.save()
 	}
 	if err != nil {
-		g.complain(fmt.Errorf("there are no settings for Gemini CLI to show: the script that its call command is cannot be written: %w", err))
+		g.complain(fmt.Errorf("there are no settings for Gemini CLI to show: the script that its call command is cannot "+
+			"be written: %w", err))
 		return
 	}
-	fmt.Fprintf(g.err, "For Gemini CLI's settings.json:\n  \"tools\": {\n    \"discoveryCommand\": %s,\n    \"callCommand\": %s\n  }\n"+
-		"With them the user's yes in Gemini CLI lets a call run that a person is to be asked about; what a rule denies or always asks\n"+
+	fmt.Fprintf(g.err, "For Gemini CLI's settings.json:\n  \"tools\": {\n    \"discoveryCommand\": %s,\n    "+
+		"\"callCommand\": %s\n  }\n"+
+		"With them the user's yes in Gemini CLI lets a call run that a person is to be asked about; what a rule denies or "+
+		"always asks\n"+
 		"about stays refused. Remove `--approve %s` from a copy of the script to have such calls refused instead.\n",
 		jsonText(shellWords(src.discovery())), jsonText(script), string(bootstrap.ApproveClient))
 }
@@ -329,7 +343,8 @@ func jsonText(s string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// shellWords writes words so that a shell, and the parser that Gemini CLI has for its discovery command, reads the same ones.
+// shellWords writes words so that a shell, and the parser that Gemini CLI has for its discovery command, reads the same
+// ones.
 func shellWords(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {

@@ -35,7 +35,8 @@ func TestDiscoveryForGeminiNeverFails(t *testing.T) {
 			}
 			var out, errs strings.Builder
 			code := run(append([]string{"discover", "--format", "gemini"}, c.args...), strings.NewReader(""), &out, &errs)
-			if code != exitOK || out.String() != "[]\n" || !strings.Contains(errs.String(), c.why) || !strings.Contains(errs.String(), "the list is empty, so that Gemini CLI starts") {
+			if code != exitOK || out.String() != "[]\n" || !strings.Contains(errs.String(), c.why) ||
+				!strings.Contains(errs.String(), "the list is empty, so that Gemini CLI starts") {
 				t.Errorf("exit code %d, %q\n%s", code, out.String(), errs.String())
 			}
 		})
@@ -88,7 +89,8 @@ func TestGeminiSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, printedAgain, err := toolhost(home, words...)
-	if err != nil || again != listed || !strings.Contains(again, `"edit__write"`) || strings.Contains(again, `"edit__multi"`) {
+	if err != nil || again != listed || !strings.Contains(again, `"edit__write"`) ||
+		strings.Contains(again, `"edit__multi"`) {
 		t.Errorf("the printed discovery command gives %v, %.300s\n%s", err, again, printedAgain)
 	}
 	if _, sameCall := geminiSettings(t, printedAgain); sameCall != call {
@@ -108,10 +110,12 @@ func TestGeminiSettings(t *testing.T) {
 	}
 
 	writeConfig(t, config, fmt.Sprintf("plugin_dirs = [%q]\n", bin)) // somebody else's
-	if out, errs, err := toolhost(home, words...); err != nil || out != "[]\n" || !strings.Contains(errs, "not trusted as it is now") {
+	if out, errs, err := toolhost(home, words...); err != nil || out != "[]\n" ||
+		!strings.Contains(errs, "not trusted as it is now") {
 		t.Errorf("a file that has changed gives %v, %.300s\n%s", err, out, errs)
 	}
-	if out, errs, err := toolhost(home, call, "edit__write"); err == nil || out != "" || !strings.Contains(errs, "not trusted as it is now") {
+	if out, errs, err := toolhost(home, call, "edit__write"); err == nil || out != "" ||
+		!strings.Contains(errs, "not trusted as it is now") {
 		t.Errorf("a call by a file that has changed gives %v, %s%s", err, out, errs)
 	}
 
@@ -159,15 +163,18 @@ policy "user" {
 			t.Errorf("%+v: exit code %d\n%s", c, code, errs)
 		}
 	}
-	if code, _, errs := newOneCall(t, "", "").run("toolhost", "", "call", "edit__write", "{}", "--approve", "client"); code != exitUsage {
+	if code, _, errs := newOneCall(t, "", "").run("toolhost", "", "call", "edit__write", "{}", "--approve",
+		"client"); code != exitUsage {
 		t.Errorf("a person is no client: exit code %d\n%s", code, errs)
 	}
 }
 
 func TestShellWords(t *testing.T) {
-	for _, words := range [][]string{{"a", "b c"}, {"it's", `"x"`, "$HOME", "*", "#no", "", "a;b|c", "\\", "ä ö"}, {"--x=y", "~/z"}} {
+	for _, words := range [][]string{{"a", "b c"}, {"it's", `"x"`, "$HOME", "*", "#no", "", "a;b|c", "\\", "ä ö"},
+		{"--x=y", "~/z"}} {
 		out, err := exec.Command("sh", "-c", "for w in "+shellWords(words)+`; do printf '%s\n' "$w"; done`).Output()
-		if got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); err != nil || strings.Join(got, "|") != strings.Join(words, "|") {
+		if got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); err != nil ||
+			strings.Join(got, "|") != strings.Join(words, "|") {
 			t.Errorf("%q gives %q, %v", words, got, err)
 		}
 	}

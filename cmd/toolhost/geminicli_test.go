@@ -61,7 +61,8 @@ func (g *geminiCLI) discover() (tools []geminiDeclared, err error) {
 	case stdout.over() || stderr.over():
 		return nil, fmt.Errorf("Tool discovery command output exceeded size limit of %d bytes.", geminiMost)
 	case ended:
-		return nil, fmt.Errorf("Tool discovery command failed with exit code %d: %s", cmd.ProcessState.ExitCode(), stderr.text())
+		return nil, fmt.Errorf("Tool discovery command failed with exit code %d: %s", cmd.ProcessState.ExitCode(),
+			stderr.text())
 	case err != nil:
 		return nil, err
 	}
@@ -104,8 +105,8 @@ var (
 	geminiQuote = regexp.MustCompile(`\\(.)|"((?:\\.|[^"\\])*)"|'([^']*)'|\$\w+`)
 )
 
-// geminiWords splits a command as the parser does that Gemini CLI uses: what is no word, such as a pipe or a glob, is lost
-// without a sound, and a variable is empty.
+// geminiWords splits a command as the parser does that Gemini CLI uses: what is no word, such as a pipe or a glob, is
+// lost without a sound, and a variable is empty.
 func geminiWords(command string) (words []string, err error) {
 	for _, token := range geminiToken.FindAllString(command, -1) {
 		if strings.ContainsAny(token[:1], "|&;<>()") || strings.ContainsAny(geminiQuote.ReplaceAllString(token, ""), "*?") {
@@ -173,8 +174,8 @@ func geminiDeclaration(m any) (d geminiDeclared, ok bool) {
 // errPipe stands for the event that nobody handles there.
 var errPipe = errors.New("unhandled 'error' event: write EPIPE")
 
-// invoke runs the call command, which is one path, for a tool by its original name. The text is what the model reads; an
-// error is the end of Gemini CLI.
+// invoke runs the call command, which is one path, for a tool by its original name. The text is what the model reads;
+// an error is the end of Gemini CLI.
 func (g *geminiCLI) invoke(original string, params map[string]any) (text string, success bool, _ error) {
 	input, err := json.Marshal(params)
 	if err != nil {
@@ -238,11 +239,14 @@ func TestGeminiClient(t *testing.T) {
 		return &geminiCLI{dir: dir, discovery: "./x", call: path}
 	}
 	for text, want := range map[string]string{
-		"cat >/dev/null; printf 'partial\\n'; exit 3": "Stdout: partial\n\nStderr: (empty)\nError: (none)\nExit Code: 3\nSignal: (none)",
-		"cat; echo careful >&2":                       "Stdout: {\"a\":1}\nStderr: careful\n\nError: (none)\nExit Code: 0\nSignal: (none)",
-		"cat; echo \" $1\"":                           "{\"a\":1} it\n",
-		"cat >/dev/null":                              "",
-		"cat >/dev/null; kill -TERM $$":               "Stdout: (empty)\nStderr: (empty)\nError: (none)\nExit Code: (none)\nSignal: SIGTERM",
+		"cat >/dev/null; printf 'partial\\n'; exit 3": "Stdout: partial\n\nStderr: (empty)\nError: (none)\nExit Code: " +
+			"3\nSignal: (none)",
+		"cat; echo careful >&2": "Stdout: {\"a\":1}\nStderr: careful\n\nError: (none)\nExit Code: " +
+			"0\nSignal: (none)",
+		"cat; echo \" $1\"": "{\"a\":1} it\n",
+		"cat >/dev/null":    "",
+		"cat >/dev/null; kill -TERM $$": "Stdout: (empty)\nStderr: (empty)\nError: (none)\nExit Code: " +
+			"(none)\nSignal: SIGTERM",
 	} {
 		if got, _, err := script(text).invoke("it", map[string]any{"a": 1}); err != nil || got != want {
 			t.Errorf("%s: %q, %v", text, got, err)
@@ -257,7 +261,8 @@ func TestGeminiClient(t *testing.T) {
 			t.Errorf("%s: %q, %v", call, got, err)
 		}
 	}
-	if _, _, err := script("exec true").invoke("it", map[string]any{"a": strings.Repeat("x", 5_000_000)}); !errors.Is(err, errPipe) {
+	if _, _, err := script("exec true").invoke("it", map[string]any{"a": strings.Repeat("x", 5_000_000)}); !errors.Is(err,
+		errPipe) {
 		t.Errorf("a child that reads nothing: %v", err)
 	}
 	for text, want := range map[string]string{
@@ -294,7 +299,8 @@ func TestGeminiClientRunsTheScripts(t *testing.T) {
 			if text, ok, err := g.invoke("add", map[string]any{"a": 40, "b": 2}); text != "42" || !ok || err != nil {
 				t.Errorf("add gives %q, %v, %v", text, ok, err)
 			}
-			if text, ok, err := g.invoke("warn", map[string]any{}); ok || err != nil || !strings.HasPrefix(text, "Stdout: done\nStderr: careful\n") {
+			if text, ok, err := g.invoke("warn", map[string]any{}); ok || err != nil ||
+				!strings.HasPrefix(text, "Stdout: done\nStderr: careful\n") {
 				t.Errorf("warn gives %q, %v, %v", text, ok, err)
 			}
 		})
@@ -378,18 +384,23 @@ func TestGeminiUsesToolhost(t *testing.T) {
 		success    bool
 	}{
 		{"a success", "readfile__read", map[string]any{"path": "hello.txt"}, "grüße 日本\n", true},
-		{"the added word", "readfile__read", map[string]any{"path": "hello.txt", "wait_for_previous": true}, "grüße 日本\n", true},
-		{"a tool that knows it", "own__wait", map[string]any{"wait_for_previous": true}, "{\"wait_for_previous\":true}\n", true},
+		{"the added word", "readfile__read", map[string]any{"path": "hello.txt", "wait_for_previous": true}, "grüße 日本\n",
+			true},
+		{"a tool that knows it", "own__wait", map[string]any{"wait_for_previous": true}, "{\"wait_for_previous\":true}\n",
+			true},
 		{"a tool that does not", "own__nowait", map[string]any{"n": 1.5, "wait_for_previous": false}, "{\"n\":1.5}\n", true},
 		{"a tool that writes to standard error", "own__warn", map[string]any{}, "done\n", true},
 		{"allowed by a rule", "shell__exec", map[string]any{"command": "echo hi"}, "hi\n", true},
 		{"a failure", "readfile__read", map[string]any{"path": "hallo.txt"}, "Exit Code: 1\n", false},
-		{"what was wrong", "readfile__read", map[string]any{"path": "hallo.txt"}, "Stderr: toolhost: E_TOOL FileNotFound: ", false},
+		{"what was wrong", "readfile__read", map[string]any{"path": "hallo.txt"}, "Stderr: toolhost: E_TOOL FileNotFound: ",
+			false},
 		{"not what the schema asks", "readfile__read", map[string]any{"path": 5}, "Exit Code: 2\n", false},
 		{"no such tool", "readfile__raed", map[string]any{}, "E_TOOL_NOT_FOUND", false},
 		{"needs a yes", "shell__exec", map[string]any{"command": "touch x"}, "Exit Code: 3\n", false},
-		{"how to give it", "shell__exec", map[string]any{"command": "touch x"}, "toolhost-call asks nobody. Where the client has asked its user, start it with --approve client", false},
-		{"very large arguments", "readfile__read", map[string]any{"path": strings.Repeat("x", 9_000_000)}, "Exit Code: 2\n", false},
+		{"how to give it", "shell__exec", map[string]any{"command": "touch x"},
+			"toolhost-call cannot ask a person. Where the client has asked its user, start it with --approve client", false},
+		{"very large arguments", "readfile__read", map[string]any{"path": strings.Repeat("x", 9_000_000)}, "Exit Code: 2\n",
+			false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			text, success, err := g.invoke(test.tool, test.params)
@@ -419,7 +430,8 @@ func TestGeminiTakesTheList(t *testing.T) {
 	const long = "a_name_that_is_too_long_for_gemini_cli"
 	list := ""
 	for i := range 177 {
-		list += fmt.Sprintf(`,{"name":"t%d","parameters":{"properties":{"a":{"properties":{"b":{"anyOf":[{}%s]}}}}}}`, i, strings.Repeat(",{}", 1899))
+		list += fmt.Sprintf(`,{"name":"t%d","parameters":{"properties":{"a":{"properties":{"b":{"anyOf":[{}%s]}}}}}}`, i,
+			strings.Repeat(",{}", 1899))
 	}
 	config := ""
 	for i := range 3 { // a plugin has 256 tools at most
@@ -434,7 +446,8 @@ plugin "project-tools%d" {
 `, i, filepath.Join(bin, "toolhost-plugin-discover"))
 	}
 	g := toolhostForGemini(t, config)
-	if err := os.WriteFile(filepath.Join(g.dir, "tools.json"), []byte(`[{"name":"`+long+`"}`+list+"]"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(g.dir, "tools.json"), []byte(`[{"name":"`+long+`"}`+list+"]"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	tools, err := g.discover()
@@ -478,7 +491,8 @@ func TestToolCallUsage(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := named("/usr/bin/toolhost-call")(test.args, io.Reader(strings.NewReader(test.stdin)), &out, &errs)
-			if code != test.code || !strings.Contains(out.String(), test.stdout) || !strings.Contains(errs.String(), test.stderr) {
+			if code != test.code || !strings.Contains(out.String(), test.stdout) ||
+				!strings.Contains(errs.String(), test.stderr) {
 				t.Errorf("exit code %d\n%s\n%s", code, out.String(), errs.String())
 			}
 			if (test.stdout == "") != (out.Len() == 0) || (test.stderr == "") != (errs.Len() == 0) {

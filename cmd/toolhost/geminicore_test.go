@@ -78,7 +78,8 @@ func geminiCore(t *testing.T, jobs ...geminiJob) []geminiOutcome {
 	home, out := t.TempDir(), filepath.Join(t.TempDir(), "outcome.json")
 	cmd := exec.CommandContext(t.Context(), "node", driver, installed, out)
 	cmd.Stdin = bytes.NewReader(input)
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "GEMINI_CLI_HOME=" + home, "NO_PROXY=*"}
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(), "GEMINI_CLI_HOME=" + home,
+		"NO_PROXY=*"}
 	log, err := cmd.CombinedOutput()
 	var outcomes []geminiOutcome
 	if text, failed := os.ReadFile(out); err == nil && failed == nil {
@@ -114,8 +115,8 @@ policy "user" {
 }
 `
 
-// Gemini CLI's own core with a toolhost as its source of tools: as the printed settings have it, and in folders where there is
-// nothing to list.
+// Gemini CLI's own core with a toolhost as its source of tools: as the printed settings have it, and in folders where
+// there is nothing to list.
 func TestGeminiCoreUsesToolhost(t *testing.T) {
 	dir, program := t.TempDir(), filepath.Join(bin, "toolhost")
 	state := t.TempDir()
@@ -138,7 +139,8 @@ func TestGeminiCoreUsesToolhost(t *testing.T) {
 	outcomes := geminiCore(t,
 		geminiJob{Dir: dir, Discovery: discovery, Call: call, Calls: []geminiUse{
 			{"readfile__read", map[string]any{"path": "note.txt"}},
-			{"edit__replace", map[string]any{"path": "note.txt", "old_string": "one", "new_string": "two", "wait_for_previous": true}},
+			{"edit__replace", map[string]any{"path": "note.txt", "old_string": "one", "new_string": "two",
+				"wait_for_previous": true}},
 			{"edit__replace", map[string]any{"path": "locked.txt", "old_string": "one", "new_string": "two"}},
 			{"shell__exec", map[string]any{"command": "echo hi > made.txt"}},
 			{"shell__exec", map[string]any{"command": "sleep 600", "background": true}},
@@ -147,11 +149,14 @@ func TestGeminiCoreUsesToolhost(t *testing.T) {
 			{"edit__write", map[string]any{"path": "b.txt", "content": "b"}},
 			{"readfile__read", map[string]any{"path": 5}},
 		}},
-		geminiJob{Dir: dir, Discovery: discovery, Call: call, Answer: "cancel", Calls: []geminiUse{{"shell__exec", map[string]any{"command": "echo no > no.txt"}}}},
-		geminiJob{Dir: dir, Discovery: discovery, Call: filepath.Join(bin, callProgram), Env: map[string]string{"TOOLHOST_CONFIG": filepath.Join(dir, "tools.hcl")},
+		geminiJob{Dir: dir, Discovery: discovery, Call: call, Answer: "cancel",
+			Calls: []geminiUse{{"shell__exec", map[string]any{"command": "echo no > no.txt"}}}},
+		geminiJob{Dir: dir, Discovery: discovery, Call: filepath.Join(bin, callProgram),
+			Env:   map[string]string{"TOOLHOST_CONFIG": filepath.Join(dir, "tools.hcl")},
 			Calls: []geminiUse{{"shell__exec", map[string]any{"command": "echo no > no.txt"}}}},
 		// In GitHub Actions variables are dropped, that of the configuration too.
-		geminiJob{Dir: none, Discovery: discovery, Call: call, Env: map[string]string{"GITHUB_SHA": "abc", "TOOLHOST_CONFIG": "/proc/nowhere.hcl"},
+		geminiJob{Dir: none, Discovery: discovery, Call: call,
+			Env:   map[string]string{"GITHUB_SHA": "abc", "TOOLHOST_CONFIG": "/proc/nowhere.hcl"},
 			Calls: []geminiUse{{"shell__exec", map[string]any{"command": "echo hi > made.txt"}}}},
 		geminiJob{Dir: broken, Discovery: failing, Call: call, Unset: []string{"GITHUB_SHA", "TOOLHOST_CONFIG"}},
 		geminiJob{Dir: untrusted, Discovery: failing, Call: call},
@@ -168,14 +173,17 @@ func TestGeminiCoreUsesToolhost(t *testing.T) {
 		}
 	}
 	want := []struct{ status, text string }{
-		{"success", "one\n"}, {"success", "Replaced 1 place"}, {"error", "E_DENIED"}, {"success", ""}, {"error", "NeedsLastingHost"},
-		{"error", "E_APPROVAL_UNAVAILABLE"}, {"success", "Created a.txt"}, {"error", "E_LIMIT BudgetSpent"}, {"error", "params/path must be string"},
+		{"success", "one\n"}, {"success", "Replaced 1 place"}, {"error", "E_DENIED"}, {"success", ""}, {"error",
+			"NeedsLastingHost"},
+		{"error", "E_APPROVAL_UNAVAILABLE"}, {"success", "Created a.txt"}, {"error", "E_LIMIT BudgetSpent"}, {"error",
+			"params/path must be string"},
 	}
 	if len(outcomes[0].Calls) != len(want) {
 		t.Fatalf("%+v", outcomes[0])
 	}
 	for i, w := range want {
-		if c := outcomes[0].Calls[i]; c.Status != w.status || !strings.Contains(c.Text, w.text) || c.Asked != 1 && c.Type != "invalid_tool_params" {
+		if c := outcomes[0].Calls[i]; c.Status != w.status || !strings.Contains(c.Text, w.text) || c.Asked != 1 &&
+			c.Type != "invalid_tool_params" {
 			t.Errorf("call %d: %+v, want %+v", i, c, w)
 		}
 	}
@@ -227,22 +235,27 @@ env) cat >/dev/null; echo "$MY_API_TOKEN|$VIRTUAL_ENV|$PYTHONPATH|$https_proxy|$
 esac
 `
 
-// The same script for Gemini CLI's own registry and for our plugin: the same tools, the same verdicts on arguments, the same
-// words.
+// The same script for Gemini CLI's own registry and for our plugin: the same tools, the same verdicts on arguments, the
+// same words.
 func TestGeminiCoreSideBySide(t *testing.T) {
-	dir, env := t.TempDir(), map[string]string{"MY_API_TOKEN": "t0", "VIRTUAL_ENV": "/venv", "PYTHONPATH": "/py", "https_proxy": "http://127.0.0.1:1", "AWS_PROFILE": "a", "SSH_AUTH_SOCK": "/s"}
+	dir, env := t.TempDir(), map[string]string{"MY_API_TOKEN": "t0", "VIRTUAL_ENV": "/venv", "PYTHONPATH": "/py",
+		"https_proxy": "http://127.0.0.1:1", "AWS_PROFILE": "a", "SSH_AUTH_SOCK": "/s"}
 	script, config := filepath.Join(dir, "tools"), filepath.Join(dir, "side.hcl")
 	if err := os.WriteFile(script, []byte(geminiScript), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	writeConfig(t, config, fmt.Sprintf("plugin \"own\" {\n  command = [%q]\n  config {\n    discovery_command = %q\n    call_command      = %q\n  }\n}\n",
+	writeConfig(t, config, fmt.Sprintf("plugin \"own\" {\n  command = [%q]\n  config {\n    discovery_command = %q\n   "+
+		" call_command      = %q\n  }\n}\n",
 		filepath.Join(bin, "toolhost-plugin-discover"), script, script))
 	uses := []geminiUse{
-		{"getWeather", map[string]any{"city": "Bern"}}, {"getWeather", map[string]any{}}, {"getWeather", map[string]any{"city": 5}},
-		{"when", map[string]any{"day": "2024-02-29"}}, {"when", map[string]any{"day": "2025-02-29"}}, {"when", map[string]any{"day": "tomorrow"}},
+		{"getWeather", map[string]any{"city": "Bern"}}, {"getWeather", map[string]any{}}, {"getWeather",
+			map[string]any{"city": 5}},
+		{"when", map[string]any{"day": "2024-02-29"}}, {"when", map[string]any{"day": "2025-02-29"}}, {"when",
+			map[string]any{"day": "tomorrow"}},
 		{"when", map[string]any{"at": "2026-11-22T09:30:00Z"}}, {"when", map[string]any{"at": "2026-11-22 09:30"}},
 		{"when", map[string]any{"mail": "ada@example.org"}}, {"when", map[string]any{"mail": "ada"}},
-		{"when", map[string]any{"ip": "192.0.2.1"}}, {"when", map[string]any{"ip": "192.0.2"}}, {"when", map[string]any{"six": "2001:db8::1"}}, {"when", map[string]any{"six": "g::1"}},
+		{"when", map[string]any{"ip": "192.0.2.1"}}, {"when", map[string]any{"ip": "192.0.2"}}, {"when",
+			map[string]any{"six": "2001:db8::1"}}, {"when", map[string]any{"six": "g::1"}},
 		{"when", map[string]any{"link": "https://example.org/x"}}, {"when", map[string]any{"link": "not a link"}},
 		{"when", map[string]any{"id": "123e4567-e89b-12d3-a456-426614174000"}}, {"when", map[string]any{"id": "123"}},
 		{"when", map[string]any{"n": 1 << 31}}, {"when", map[string]any{"n": 7}}, {"when", map[string]any{"odd": "anything"}},
@@ -250,7 +263,8 @@ func TestGeminiCoreSideBySide(t *testing.T) {
 		{"strict", map[string]any{"a": "yes"}}, {"strict", map[string]any{}},
 		{"open", map[string]any{"any": []any{"thing", 1.5, nil, true}}}, {"lost", map[string]any{"a": "x"}},
 		{"pair", map[string]any{"p": []any{"x", 1}}}, {"pair", map[string]any{"p": []any{1, "x"}}},
-		{"twin", map[string]any{}}, {"Twin", map[string]any{}}, {"again", map[string]any{}}, {"some tool!", map[string]any{"ä": "ö"}},
+		{"twin", map[string]any{}}, {"Twin", map[string]any{}}, {"again", map[string]any{}}, {"some tool!",
+			map[string]any{"ä": "ö"}},
 		{"fail", map[string]any{}}, {"env", map[string]any{}},
 	}
 	theirs := geminiCore(t, geminiJob{Dir: dir, Discovery: script, Call: script, Env: env, Calls: uses})[0]
@@ -258,7 +272,8 @@ func TestGeminiCoreSideBySide(t *testing.T) {
 		t.Fatalf("%+v", theirs)
 	}
 	toolhost := func(stdin string, args ...string) (string, string) {
-		cmd := exec.Command(filepath.Join(bin, "toolhost"), append([]string{"--config", config, "--workdir", dir}, args...)...)
+		cmd := exec.Command(filepath.Join(bin, "toolhost"), append([]string{"--config", config, "--workdir", dir},
+			args...)...)
 		cmd.Env = os.Environ()
 		for name, value := range env {
 			cmd.Env = append(cmd.Env, name+"="+value)

@@ -25,35 +25,55 @@ var rules = []struct {
 	why    string
 }{
 	{"sdk", nil, []string{module + "/host", hcl}, true, "third parties must not link the host"},
-	{"plugins", nil, []string{module + "/host", module + "/plugins", module + "/cmd"}, true, "our plugins live by third-party rules, or the sdk is a lie"},
-	{"plugins/edit/internal/match", nil, []string{module, "os", "io/fs"}, false, "where an edit belongs depends on bytes alone"},
-	{"host", besideHost, []string{module + "/host/supervise", module + "/host/config", hcl}, true, "the route does not know how plugins run"},
+	{"plugins", nil, []string{module + "/host", module + "/plugins", module + "/cmd"}, true,
+		"our plugins live by third-party rules, or the sdk is a lie"},
+	{"plugins/edit/internal/match", nil, []string{module, "os", "io/fs"}, false,
+		"where an edit belongs depends on bytes alone"},
+	{"host", besideHost, []string{module + "/host/supervise", module + "/host/config", hcl}, true,
+		"the route does not know how plugins run"},
 	{"host", besideHost, []string{goPlugin, "os/exec"}, false, "the route does not know how plugins run"},
-	{"host/lockfile", nil, []string{module + "/host/config"}, true, "the configuration reads the lock file, not the other way round"},
+	{"host/lockfile", nil, []string{module + "/host/config"}, true,
+		"the configuration reads the lock file, not the other way round"},
 	{"host/answers", nil, []string{module + "/host/config"}, true, "an embedder may keep answers without a configuration"},
-	{"host", []string{"host/modelapi", "host/bootstrap"}, []string{module + "/host/modelapi", module + "/host/bootstrap"}, true, "an agent with formats of its own pays for none of these"},
-	{"cmd", nil, []string{module + "/host/lockfile", module + "/host/answers"}, false, "what a lock or an earlier answer lets run is decided where embedders get it too"},
-	{"sdk/filenames", nil, []string{module, "os", "io/fs"}, false, "what a name tells depends on the name alone, for whoever asks"},
+	{"host", []string{"host/modelapi", "host/bootstrap"}, []string{module + "/host/modelapi", module + "/host/bootstrap"},
+		true, "an agent with formats of its own pays for none of these"},
+	{"cmd", nil, []string{module + "/host/lockfile", module + "/host/answers"}, false,
+		"what a lock or an earlier answer lets run is decided where embedders get it too"},
+	{"sdk/filenames", nil, []string{module, "os", "io/fs"}, false,
+		"what a name tells depends on the name alone, for whoever asks"},
 	{"host/policy", nil, []string{foreign}, true, "a decision depends on rules and query alone"},
-	{"host/policy", nil, []string{"os", "io", "net", "time", "syscall", "path/filepath", "log", "embed", "math/rand", "crypto/rand", "testing"}, false,
+	{"host/policy", nil, []string{"os", "io", "net", "time", "syscall", "path/filepath", "log", "embed", "math/rand",
+		"crypto/rand", "testing"}, false,
 		"a decision depends on rules and query alone"},
 	{"host/supervise", nil, []string{module + "/host/config", module + "/cmd"}, true, "processes know nothing of rules"},
-	{"internal/fsutil", nil, []string{foreign}, true, "who may change what runs is decided by what one can read in one sitting"},
-	{"host/supervise/sandbox", nil, []string{goPlugin, "google.golang.org/grpc"}, true, "what is asked for needs nothing of what runs plugins"},
+	{"internal/fsutil", nil, []string{foreign}, true, "who may change what runs is decided by what one can read in one " +
+		"sitting"},
+	{"host/supervise/sandbox", nil, []string{goPlugin, "google.golang.org/grpc"}, true,
+		"what is asked for needs nothing of what runs plugins"},
 	{"sdk/proctree/internal/launcher", nil, []string{foreign}, true, "it runs before most of a program is initialized"},
-	{"sdk/proctree/internal/launcher", nil, []string{"strings"}, true, "packages are initialized by name, and this one would wait for all before the letter s"},
+	{"sdk/proctree/internal/launcher", nil, []string{"strings"}, true,
+		"packages are initialized by name, and this one would wait for all before the letter s"},
 	{"host/audit", nil, []string{module + "/host", module + "/cmd"}, true, "the record can be checked without the host"},
-	{"", []string{"host/config", "host/internal/hclfile", "host/bootstrap"}, []string{hcl, "github.com/zclconf/go-cty"}, false, "one reader of HCL, with bounds against hostile files"},
-	{"", []string{"sdk", "internal/wire", "host/supervise"}, []string{goPlugin, "google.golang.org/grpc"}, false, "one seam if the transport changes"},
-	{"", []string{"internal/shellcmd"}, []string{shellParser}, false, "one reader of shell commands, whose doubts all share"},
+	{"", []string{"host/config", "host/internal/hclfile", "host/bootstrap"}, []string{hcl, "github.com/zclconf/go-cty"},
+		false, "one reader of HCL, with bounds against hostile files"},
+	{"", []string{"sdk", "internal/wire", "host/supervise"}, []string{goPlugin, "google.golang.org/grpc"}, false,
+		"one seam if the transport changes"},
+	{"", []string{"internal/shellcmd"}, []string{shellParser}, false,
+		"one reader of shell commands, whose doubts all share"},
 	{"sdk", nil, []string{shellParser}, true, "a plugin links a shell parser only if it asks for one"},
-	{"", []string{"internal/schema"}, []string{"github.com/kaptinlin/jsonschema"}, false, "one guarded door; plugins stay small"},
-	{"sdk", []string{"sdk/sdktest"}, []string{module + "/internal/schema"}, true, "a plugin links no JSON Schema library; its tests may"},
+	{"", []string{"internal/schema"}, []string{"github.com/kaptinlin/jsonschema"}, false,
+		"one guarded door; plugins stay small"},
+	{"sdk", []string{"sdk/sdktest"}, []string{module + "/internal/schema"}, true,
+		"a plugin links no JSON Schema library; its tests may"},
 	{"plugins", nil, []string{module + "/internal/schema"}, true, "a plugin links no JSON Schema library; its tests may"},
-	{"sdk", []string{"sdk/sdktest"}, []string{module + "/internal/wire/client"}, true, "a plugin links no end of the wire but its own"},
-	{"internal/wire", []string{"internal/wire/client"}, []string{module + "/sdk", module + "/host"}, true, "the protocol knows messages; each end converts its own types"},
-	{"internal/schema", nil, []string{module + "/host", module + "/sdk", module + "/plugins", module + "/cmd", module + "/internal/wire"}, true, "both sides of the wire validate with it, so it knows neither"},
-	{"internal/redact", nil, []string{module + "/host", module + "/sdk", module + "/cmd", module + "/plugins"}, true, "it looks at nothing but the text"},
+	{"sdk", []string{"sdk/sdktest"}, []string{module + "/internal/wire/client"}, true,
+		"a plugin links no end of the wire but its own"},
+	{"internal/wire", []string{"internal/wire/client"}, []string{module + "/sdk", module + "/host"}, true,
+		"the protocol knows messages; each end converts its own types"},
+	{"internal/schema", nil, []string{module + "/host", module + "/sdk", module + "/plugins", module + "/cmd", module +
+		"/internal/wire"}, true, "both sides of the wire validate with it, so it knows neither"},
+	{"internal/redact", nil, []string{module + "/host", module + "/sdk", module + "/cmd", module + "/plugins"}, true,
+		"it looks at nothing but the text"},
 	{"internal/textutil", nil, []string{module}, true, "it looks at nothing but the text"},
 }
 
@@ -65,7 +85,8 @@ const (
 )
 
 // besideHost are packages in the folder of host that build on it.
-var besideHost = []string{"host/supervise", "host/config", "host/lockfile", "host/answers", "host/internal/hclfile", "host/bootstrap"}
+var besideHost = []string{"host/supervise", "host/config", "host/lockfile", "host/answers", "host/internal/hclfile",
+	"host/bootstrap"}
 
 type goPackage struct {
 	ImportPath, Doc string
@@ -106,11 +127,14 @@ func TestSuperviseKnowsNoHost(t *testing.T) {
 	}
 }
 
-// decisions are functions that open, trust or record. A program that calls one decides what host/bootstrap decides for embedders.
+// decisions are functions that open, trust or record. A program that calls one decides what host/bootstrap decides for
+// embedders.
 var decisions = map[string]string{
-	"host.New": "bootstrap.Open", "supervise.New": "bootstrap.Open", "supervise.Find": "Configuration.Find", "policy.New": "bootstrap.Open",
-	"config.Load": "bootstrap.Load", "config.Parse": "bootstrap.Load", "config.LoadPolicy": "bootstrap.Open", "audit.Open": "bootstrap.Open",
-	"supervise.Lock": "Configuration.Find", "host.Options": "bootstrap.Options", "supervise.Options": "bootstrap.Options",
+	"host.New": "bootstrap.Open", "supervise.New": "bootstrap.Open", "supervise.Find": "Configuration.Find",
+	"policy.New":  "bootstrap.Open",
+	"config.Load": "bootstrap.Load", "config.Parse": "bootstrap.Load", "config.LoadPolicy": "bootstrap.Open",
+	"audit.Open":     "bootstrap.Open",
+	"supervise.Lock": "Configuration.Find", "host.Options": "bootstrap.Options",
 }
 
 func TestCommandLineDecidesNoTrust(t *testing.T) {
@@ -129,7 +153,8 @@ func TestCommandLineDecidesNoTrust(t *testing.T) {
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			if s, is := n.(*ast.SelectorExpr); is {
 				if of, is := s.X.(*ast.Ident); is && decisions[of.Name+"."+s.Sel.Name] != "" {
-					t.Errorf("%s uses %s.%s; embedders get that from %s, and so does the program", file, of.Name, s.Sel.Name, decisions[of.Name+"."+s.Sel.Name])
+					t.Errorf("%s uses %s.%s; embedders get that from %s, and so does the program", file, of.Name, s.Sel.Name,
+						decisions[of.Name+"."+s.Sel.Name])
 				}
 			}
 			return true

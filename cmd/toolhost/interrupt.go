@@ -15,14 +15,14 @@ var errInterrupted = &exitError{exitInterrupted, "interrupted"}
 // interruptible gives a context that an interrupt, a polite end or the end of the terminal cancels. A second interrupt
 // ends the process at once. A signal that the parent chose to ignore, as nohup does, stays ignored.
 func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(parent, heeded(os.Interrupt, syscall.SIGTERM)...)
+	ctx, stop := signal.NotifyContext(parent, handled(os.Interrupt, syscall.SIGTERM)...)
 	ctx, cancel := context.WithCancel(ctx)
 	context.AfterFunc(ctx, stop)
-	// Nobody reads these: a broken pipe becomes an error of the write. They are not ignored, since programs that are started
-	// would inherit that.
+	// Nobody reads these: a broken pipe becomes an error of the write. They are not ignored, since programs that are
+	// started would inherit that.
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE)
-	h := heedHangups(cancel)
+	h := handleHangups(cancel)
 	return context.WithValue(ctx, hangupKey{}, h), sync.OnceFunc(func() {
 		cancel()
 		signal.Stop(unread)
@@ -30,18 +30,18 @@ func interruptible(parent context.Context) (context.Context, context.CancelFunc)
 	})
 }
 
-// A hangup is SIGHUP: it ends a command, unless the command takes it for a wish to reload. A terminal that ends tells so
-// more than once.
+// A hangup is SIGHUP: it ends a command, unless the command treats it as a request to reload. A terminal that ends
+// sends it more than once.
 type hangup struct {
-	signals chan os.Signal
-	taken   atomic.Bool
-	wishes  chan struct{} // one that nobody has looked at yet
+	signals  chan os.Signal
+	taken    atomic.Bool
+	requests chan struct{} // at most one
 }
 
 type hangupKey struct{}
 
-func heedHangups(cancel context.CancelFunc) *hangup {
-	h := &hangup{signals: make(chan os.Signal, 1), wishes: make(chan struct{}, 1)}
+func handleHangups(cancel context.CancelFunc) *hangup {
+	h := &hangup{signals: make(chan os.Signal, 1), requests: make(chan struct{}, 1)}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(h.signals, syscall.SIGHUP)
 	}
@@ -52,7 +52,7 @@ func heedHangups(cancel context.CancelFunc) *hangup {
 				continue
 			}
 			select {
-			case h.wishes <- struct{}{}:
+			case h.requests <- struct{}{}:
 			default: // there is one
 			}
 		}
@@ -65,18 +65,18 @@ func (h *hangup) end() {
 	close(h.signals)
 }
 
-// reloadWishes takes SIGHUP for a wish to reload from now on.
-func reloadWishes(ctx context.Context) <-chan struct{} {
+// reloadRequests treats SIGHUP as a request to reload from now on.
+func reloadRequests(ctx context.Context) <-chan struct{} {
 	h, ok := ctx.Value(hangupKey{}).(*hangup)
 	if !ok {
 		return nil
 	}
 	h.taken.Store(true)
-	return h.wishes
+	return h.requests
 }
 
-// heeded leaves out the signals that are ignored. What is left is never empty: that would mean all signals.
-func heeded(all ...os.Signal) (out []os.Signal) {
+// handled leaves out the signals that are ignored. What is left is never empty: that would mean all signals.
+func handled(all ...os.Signal) (out []os.Signal) {
 	for _, s := range all {
 		if s == os.Signal(syscall.SIGPIPE) || s == os.Signal(syscall.SIGTERM) || !signal.Ignored(s) {
 			out = append(out, s)

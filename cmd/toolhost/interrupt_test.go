@@ -78,7 +78,7 @@ func TestIgnoredSignals(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	t.Cleanup(func() { signal.Reset(syscall.SIGHUP) })
 	want := []os.Signal{syscall.SIGTERM, syscall.SIGPIPE}
-	if got := heeded(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE); !slices.Equal(got, want) {
+	if got := handled(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE); !slices.Equal(got, want) {
 		t.Errorf("heeded are %v, want %v", got, want)
 	}
 }

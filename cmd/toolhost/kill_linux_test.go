@@ -33,7 +33,8 @@ func TestNothingSurvivesAKill(t *testing.T) {
 			mark := fmt.Sprintf("KILL_TEST_MARK=%s-%d", name, time.Now().UnixNano())
 			cmd, lines := startCall(t, mark)
 			waitFor(t, lines, "ready")
-			eventually(t, "five processes carry the mark", func() bool { return len(marked(mark)) >= 5 }) // one that begins shows none
+			// one that begins shows none
+			eventually(t, "five processes carry the mark", func() bool { return len(marked(mark)) >= 5 })
 			kill(t, cmd.Process.Pid)
 			last := waitEnd(t, cmd, lines)
 			eventually(t, "all of them are dead", func() bool { return len(marked(mark)) == 0 })
@@ -60,7 +61,8 @@ func checkLast(t *testing.T, name string, cmd *exec.Cmd, last string) {
 	var r struct {
 		Error struct{ Code, Message string }
 	}
-	if err := json.Unmarshal([]byte(last), &r); err != nil || r.Error.Code != w.code || !strings.Contains(r.Error.Message, w.words) {
+	if err := json.Unmarshal([]byte(last), &r); err != nil || r.Error.Code != w.code ||
+		!strings.Contains(r.Error.Message, w.words) {
 		t.Errorf("the last line is %s", last)
 	}
 	if got := cmd.ProcessState.ExitCode(); got != w.exit {
@@ -79,7 +81,8 @@ func startCall(t *testing.T, mark string) (*exec.Cmd, *bufio.Scanner) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(bin, "toolhost"), "--config", config, "call", "--approve", "always", "shell__exec", string(arguments), "--stream")
+	cmd := exec.Command(filepath.Join(bin, "toolhost"), "--config", config, "call", "--approve", "always", "shell__exec",
+		string(arguments), "--stream")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -153,8 +156,8 @@ func childrenOf(pid int) (children []int) {
 	return children
 }
 
-// On a machine that refuses namespaces a plugin that requires a level is not run, and one that only asks for it is, with a
-// warning on standard error, whatever is logged.
+// On a machine that refuses namespaces a plugin that requires a level is not run, and one that only asks for it is,
+// with a warning on standard error, whatever is logged.
 func TestNoNamespacesAreWarnedOf(t *testing.T) {
 	if m := proctree.DetectCapabilities(); !m.Seccomp || !m.ReadOnlyMounts() {
 		t.Log("this machine has no filter that refuses namespaces, or has none to refuse")
@@ -168,7 +171,8 @@ func TestNoNamespacesAreWarnedOf(t *testing.T) {
 	path := filepath.Join(dir, "config.hcl")
 	text := ""
 	for name, require := range map[string]string{"strict": `require = "isolated"`, "loose": ""} {
-		text += fmt.Sprintf("plugin %q {\n  command = [%q]\n  sandbox {\n    level = \"isolated\"\n    %s\n    write = [%q]\n  }\n}\n",
+		text += fmt.Sprintf("plugin %q {\n  command = [%q]\n  sandbox {\n    level = \"isolated\"\n    %s\n    write = "+
+			"[%q]\n  }\n}\n",
 			name, filepath.Join(bin, "toolhost-plugin-shell"), require, dir)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -178,12 +182,16 @@ func TestNoNamespacesAreWarnedOf(t *testing.T) {
 		code  int
 		words []string
 	}{
-		"strict": {exitUnavailable, []string{`requires the sandbox level "isolated", but would have "supervised"`, "no process namespaces", "such as .git", "Allow user namespaces"}},
-		"loose":  {exitOK, []string{`warning: plugin "loose" asks for the sandbox level "isolated", and is kept at "supervised"`, "such as .git"}},
+		"strict": {exitUnavailable, []string{`requires the sandbox level "isolated", but would have "supervised"`,
+			"no process namespaces", "such as .git", "Allow user namespaces"}},
+		"loose": {exitOK,
+			[]string{`warning: plugin "loose" asks for the sandbox level "isolated", and is kept at "supervised"`,
+				"such as .git"}},
 	} {
 		var out, errs bytes.Buffer
 		c := proctree.Cmd{Path: program, Name: "toolhost", Stdout: &out, Stderr: &errs, Dir: dir,
-			Args:    []string{"--config", path, "call", name + "__exec", `{"command":"touch ran-` + name + `"}`, "--approve", "always"},
+			Args: []string{"--config", path, "call", name + "__exec", `{"command":"touch ran-` + name + `"}`, "--approve",
+				"always"},
 			Env:     append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "XDG_RUNTIME_DIR="),
 			Sandbox: proctree.Sandbox{NoNewPrivileges: true, NoRareCalls: true}}
 		exit, err := c.Run(t.Context())

@@ -37,7 +37,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitCode(errors.Join(err, lost))
 }
 
-// complain tells on standard error what went wrong.
+// complain prints an error on standard error.
 func (t *terminal) complain(err error) {
 	if err != nil && err.Error() != "" {
 		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), clean(t.hide(err.Error())))
@@ -58,7 +58,8 @@ func newRoot(t *terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "toolhost",
 		Short: "Run an agent's tools as supervised plugin processes",
-		Long: "toolhost runs every tool of an agent as a plugin process of its own: found, started, checked, called, watched\n" +
+		Long: "toolhost runs every tool of an agent as a plugin process of its own: found, started, checked, called, " +
+			"watched\n" +
 			"and ended by one host, which always answers with data that a model can act on.",
 		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
 		Args: unknownCommand,
@@ -69,7 +70,8 @@ func newRoot(t *terminal) *cobra.Command {
 		},
 	}
 	g.flags(root, t)
-	root.AddCommand(newDiscover(g), newCall(g), newPolicy(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g), newDoctor(g), newAudit(g), newPlugin(g), newVersion(g))
+	root.AddCommand(newDiscover(g), newCall(g), newPolicy(g), newApprovals(g), newTrust(g), newValidate(g), newStatus(g),
+		newDoctor(g), newAudit(g), newPlugin(g), newVersion(g))
 	root.SetIn(t.in)
 	root.SetOut(t.out)
 	root.SetErr(cleaner{t.err})
@@ -82,7 +84,7 @@ func newRoot(t *terminal) *cobra.Command {
 func (g *globals) flags(root *cobra.Command, t *terminal) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.config, "config", "", "configuration `file` (default: $TOOLHOST_CONFIG, ./config.hcl, then the user's)")
-	f.BoolVar(&g.checkTrust, "check-trust", false, "use the file of --config only as it was trusted (toolhost trust)")
+	f.BoolVar(&g.checkTrust, "check-trust", false, "use the file of --config only if it is trusted (toolhost trust)")
 	f.StringVar(&g.workdir, "workdir", "", "`folder` that tools work in (default: the current one)")
 	f.BoolVar(&t.noColor, "no-color", false, "no colours, also on a terminal")
 	g.logLevel, g.logFormat = "error", "text"
@@ -183,7 +185,7 @@ func codeFor(e *sdk.Error) int {
 	return exitTool
 }
 
-// explainUsage has mistakes in what cobra brings told in the words of the rest, and never passed over.
+// explainUsage words cobra's own usage errors like the others, and lets none pass.
 func explainUsage(root *cobra.Command) {
 	root.SetFlagErrorFunc(flagMistake)
 	root.InitDefaultHelpCmd()
@@ -216,18 +218,18 @@ var (
 	flagInUsage = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
 )
 
-// flagMistake names the flag that was probably meant, and where all of them are told.
+// flagMistake suggests the nearest flag, or where all are listed.
 func flagMistake(cmd *cobra.Command, err error) error {
 	if wrong, is := errors.AsType[mischoice](err); is {
 		return wrong
 	}
-	text, _, _ := strings.Cut(err.Error(), ": strconv.") // what Go calls it tells nobody anything
+	text, _, _ := strings.Cut(err.Error(), ": strconv.") // the rest is the name of a Go function
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
 		if meant := textutil.DidYouMean(m[1], flagsOf(cmd)); meant != "" {
 			return errors.New(text + strings.Replace(meant, `mean "`, `mean "--`, 1))
 		}
 	}
-	return fmt.Errorf("%s; `%s --help` tells the flags", text, cmd.CommandPath())
+	return fmt.Errorf("%s; `%s --help` lists the flags", text, cmd.CommandPath())
 }
 
 func flagsOf(cmd *cobra.Command) (names []string) {

@@ -12,7 +12,8 @@ import (
 func TestExitCodes(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.hcl")
-	text := fmt.Sprintf("plugin_dirs = [%q]\nplugin \"gone\" {\n  command = [\"./gone\"]\n}\nprofile \"looking\" {\n  read_only = true\n}\n", bin)
+	text := fmt.Sprintf("plugin_dirs = [%q]\nplugin \"gone\" {\n  command = [\"./gone\"]\n}\nprofile \"looking\" {\n  "+
+		"read_only = true\n}\n", bin)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,8 @@ func TestMistyped(t *testing.T) {
 	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
 		t.Setenv(name, filepath.Join(dir, name))
 	}
-	writeConfig(t, "small.hcl", fmt.Sprintf("plugin \"readfile\" {\n  command = [%q]\n}\n", filepath.Join(bin, "toolhost-plugin-readfile")))
+	writeConfig(t, "small.hcl", fmt.Sprintf("plugin \"readfile\" {\n  command = [%q]\n}\n",
+		filepath.Join(bin, "toolhost-plugin-readfile")))
 	writeConfig(t, "empty.hcl", "")
 	writeConfig(t, "other.hcl", "plugin \"other\" {\n  command = [\"./other\"]\n}\n")
 	for _, c := range []struct {
@@ -79,17 +81,19 @@ func TestMistyped(t *testing.T) {
 		{"approvals revoke", 2, "name the answers to revoke by their IDs"},
 		{"discover --frmat json", 2, `unknown flag: --frmat; did you mean "--format"?`},
 		{"discover --cofig x", 2, `did you mean "--config"?`},
-		{"discover --zzzzzzzz", 2, "unknown flag: --zzzzzzzz; `toolhost discover --help` tells the flags"},
-		{"audit tail -n abc", 2, "toolhost: invalid argument \"abc\" for \"-n, --lines\" flag; `toolhost audit tail --help` tells the flags\n"},
+		{"discover --zzzzzzzz", 2, "unknown flag: --zzzzzzzz; `toolhost discover --help` lists the flags"},
+		{"audit tail -n abc", 2, "toolhost: invalid argument \"abc\" for \"-n, --lines\" flag; `toolhost audit tail " +
+			"--help` lists the flags\n"},
 		{"audit tail", 2, "there is no record yet: "},
 		{"audit show", 2, "use it as: toolhost audit show CALL [FILE]\n"},
 		{"trust a b", 2, "use it as: toolhost trust [FILE]"},
 		{"trust", 2, "there is no config.hcl to trust; name the file that is meant: toolhost trust FILE"},
 		{"trust --list", 0, "nothing is trusted\n"},
 		{"trust --revoke small.hcl", 0, "small.hcl was not trusted; `toolhost trust --list` lists what is\n"},
-		{"--config other.hcl trust", 0, "other.hcl is trusted, as it is now\n"},
+		{"--config other.hcl trust", 0, "other.hcl is trusted until it changes\n"},
 		{"trust --revoke other.hcl", 0, "other.hcl is not trusted\n"},
-		{"--config empty.hcl discover", 0, "empty.hcl leads to none; this line leads to all that are in the folder:\n  plugin_dirs = [\""},
+		{"--config empty.hcl discover", 0, "empty.hcl leads to none; this line leads to all that are in the folder:\n  " +
+			"plugin_dirs = [\""},
 		{"--config empty.hcl status", 0, "no plugins: "},
 		{"--config small.hcl discover --search zzqq", 0, "no tool fits \"zzqq\"\n"},
 		{"--config small.hcl call nosuch__tool", 2, "`toolhost discover` lists the tools.\n"},
@@ -124,7 +128,8 @@ func TestTrustCannotBeKept(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "file"))
 	var out, errs bytes.Buffer
 	code := run([]string{"trust", "--revoke"}, strings.NewReader(""), &out, &errs)
-	if told := errs.String(); code != 2 || !strings.Contains(told, "the list of trusted files cannot be changed: ") || !strings.Contains(told, "--config FILE") {
+	if told := errs.String(); code != 2 || !strings.Contains(told, "the list of trusted files cannot be changed: ") ||
+		!strings.Contains(told, "--config FILE") {
 		t.Errorf("exit code %d\n%s", code, told)
 	}
 }
@@ -149,7 +154,8 @@ func TestNoCurrentFolder(t *testing.T) {
 		{[]string{"--workdir", work, "call", "readfile__list"}, 0, ""},
 	} {
 		var out, errs bytes.Buffer
-		if code := run(append([]string{"--config", config}, c.args...), strings.NewReader(""), &out, &errs); code != c.want || !strings.Contains(errs.String(), c.told) {
+		if code := run(append([]string{"--config", config}, c.args...), strings.NewReader(""), &out, &errs); code != c.want ||
+			!strings.Contains(errs.String(), c.told) {
 			t.Errorf("%s: exit code %d\n%s", c.args, code, errs.String())
 		}
 	}

@@ -21,7 +21,8 @@ func init() {
 				}
 				root.DisableAutoGenTag = true
 				hideCompletions(root)
-				return doc.GenManTree(root, &doc.GenManHeader{Title: "TOOLHOST", Section: "1", Source: "toolhost " + version}, args[0])
+				return doc.GenManTree(root, &doc.GenManHeader{Title: "TOOLHOST", Section: "1", Source: "toolhost " + version},
+					args[0])
 			},
 		})
 	}

@@ -22,7 +22,8 @@ func addOneCallTools(p *sdk.Plugin) {
 		sdk.AddTool(p, t, func(context.Context, *sdk.Request, faultyArgs) (*sdk.Result, error) { return f(), nil })
 	}
 	reads := sdk.Hints{ReadOnly: sdk.Yes}
-	add(sdk.Tool{Name: "structured", Hints: reads}, func() *sdk.Result { return &sdk.Result{Structured: json.RawMessage(`{"n": [1, 2.50]}`)} })
+	add(sdk.Tool{Name: "structured", Hints: reads},
+		func() *sdk.Result { return &sdk.Result{Structured: json.RawMessage(`{"n": [1, 2.50]}`)} })
 	add(sdk.Tool{Name: "blank", Hints: reads}, func() *sdk.Result {
 		return &sdk.Result{Content: []sdk.Content{sdk.TextContent("")}, Structured: json.RawMessage(`{"n":1}`)}
 	})
@@ -48,7 +49,8 @@ func newOneCall(t *testing.T, inBlock, after string) *oneCall {
 		t.Fatal(err)
 	}
 	o := &oneCall{dir, filepath.Join(dir, "one.hcl"), t}
-	writeConfig(t, o.config, fmt.Sprintf("plugin_dirs = [%q]\nplugin \"faulty\" {\n  command = [%q]\n  env     = { %s = %q }\n%s\n}\n%s\n",
+	writeConfig(t, o.config, fmt.Sprintf("plugin_dirs = [%q]\nplugin \"faulty\" {\n  command = [%q]\n  env     = { %s "+
+		"= %q }\n%s\n}\n%s\n",
 		bin, program, faultyVar, filepath.Join(dir, "ran"), inBlock, after))
 	return o
 }
@@ -57,7 +59,8 @@ func newOneCall(t *testing.T, inBlock, after string) *oneCall {
 func (o *oneCall) run(program, stdin string, args ...string) (code int, stdout, stderr string) {
 	o.t.Helper()
 	var out, errs bytes.Buffer
-	code = named(program)(append([]string{"--config", o.config, "--workdir", o.dir}, args...), io.Reader(strings.NewReader(stdin)), &out, &errs)
+	code = named(program)(append([]string{"--config", o.config, "--workdir", o.dir}, args...),
+		io.Reader(strings.NewReader(stdin)), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -92,16 +95,19 @@ func TestOneCallOffersNothingThatNeedsMore(t *testing.T) {
 			"toolhost":  func() (int, string, string) { return o.run("toolhost", arguments, "call", tool, "-") },
 			callProgram: func() (int, string, string) { return o.run(callProgram, arguments, tool) },
 		} {
-			if code, out, errs := run(); code != exitDenied || out != "" || !strings.Contains(errs, "NeedsLastingHost: "+tool+" works with what earlier calls left") {
+			if code, out, errs := run(); code != exitDenied || out != "" ||
+				!strings.Contains(errs, "NeedsLastingHost: "+tool+" works with what earlier calls left") {
 				t.Errorf("%s %s: exit code %d, %q\n%s", program, tool, code, out, errs)
 			}
 		}
 	}
 	code, out, errs = o.run(callProgram, `{"command":"sleep 600","background":true}`, "shell__exec")
-	if code != exitTool || out != "" || !strings.Contains(errs, "NeedsLastingHost: background: this host makes one call and ends") {
+	if code != exitTool || out != "" || !strings.Contains(errs,
+		"NeedsLastingHost: background: this host makes one call and ends") {
 		t.Errorf("background: exit code %d, %q\n%s", code, out, errs)
 	}
-	if code, out, _ := o.run("toolhost", "", "discover", "--format", "json"); code != exitOK || !strings.Contains(out, `"faulty__history"`) {
+	if code, out, _ := o.run("toolhost", "", "discover", "--format", "json"); code != exitOK ||
+		!strings.Contains(out, `"faulty__history"`) {
 		t.Errorf("who embeds the host is not shown all tools: exit code %d\n%s", code, out)
 	}
 }
@@ -167,7 +173,8 @@ func TestLimitsThatCannotBeCounted(t *testing.T) {
 		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		calls("structured", "E_LIMIT NotCounted: the calls of this tool are limited, and they cannot be counted: "+files[0]+" "+want)
+		calls("structured",
+			"E_LIMIT NotCounted: the calls of this tool are limited, and they cannot be counted: "+files[0]+" "+want)
 		calls("silent", "")
 	}
 	if err := os.Remove(files[0]); err != nil {
@@ -181,9 +188,12 @@ func TestEnvironmentOfProjectCommands(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(bin, "toolhost")
 	for name, c := range map[string]struct{ inBlock, want string }{
-		"as in the shell": {"", "MY_API_TOKEN=t0,VIRTUAL_ENV=/venv,https_proxy=p,AWS_PROFILE=a,SSH_AUTH_SOCK=/s,BASH_ENV=,TOOLHOST_X=,"},
-		"not":             {"  inherit_env = false\n", "MY_API_TOKEN=,VIRTUAL_ENV=,https_proxy=,AWS_PROFILE=,SSH_AUTH_SOCK=,BASH_ENV=,TOOLHOST_X=,"},
-		"confined":        {"  sandbox {\n    level = \"confined\"\n  }\n", "MY_API_TOKEN=,VIRTUAL_ENV=,https_proxy=,AWS_PROFILE=,SSH_AUTH_SOCK=,BASH_ENV=,TOOLHOST_X=,"},
+		"as in the shell": {"",
+			"MY_API_TOKEN=t0,VIRTUAL_ENV=/venv,https_proxy=p,AWS_PROFILE=a,SSH_AUTH_SOCK=/s,BASH_ENV=,TOOLHOST_X=,"},
+		"not": {"  inherit_env = false\n",
+			"MY_API_TOKEN=,VIRTUAL_ENV=,https_proxy=,AWS_PROFILE=,SSH_AUTH_SOCK=,BASH_ENV=,TOOLHOST_X=,"},
+		"confined": {"  sandbox {\n    level = \"confined\"\n  }\n",
+			"MY_API_TOKEN=,VIRTUAL_ENV=,https_proxy=,AWS_PROFILE=,SSH_AUTH_SOCK=,BASH_ENV=,TOOLHOST_X=,"},
 	} {
 		config := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".hcl")
 		writeConfig(t, config, fmt.Sprintf(`plugin_dirs = [%q]
@@ -206,8 +216,10 @@ plugin "own" {
 		for _, call := range []struct{ tool, arguments, want string }{
 			{"own__show", "{}", c.want}, {"shell__exec", `{"command":"echo $MY_API_TOKEN$VIRTUAL_ENV."}`, ".\n"},
 		} {
-			cmd := exec.Command(program, "--config", config, "--workdir", dir, "call", call.tool, call.arguments, "--approve", "always")
-			cmd.Env = append(os.Environ(), "MY_API_TOKEN=t0", "VIRTUAL_ENV=/venv", "https_proxy=p", "AWS_PROFILE=a", "SSH_AUTH_SOCK=/s", "BASH_ENV=/proc/nowhere", "TOOLHOST_X=y")
+			cmd := exec.Command(program, "--config", config, "--workdir", dir, "call", call.tool, call.arguments, "--approve",
+				"always")
+			cmd.Env = append(os.Environ(), "MY_API_TOKEN=t0", "VIRTUAL_ENV=/venv", "https_proxy=p", "AWS_PROFILE=a",
+				"SSH_AUTH_SOCK=/s", "BASH_ENV=/proc/nowhere", "TOOLHOST_X=y")
 			var errs bytes.Buffer
 			cmd.Stderr = &errs
 			if out, err := cmd.Output(); err != nil || !strings.HasPrefix(string(out), call.want) {
@@ -220,18 +232,24 @@ plugin "own" {
 // A person and a client may call a tool by another name; the record has its own.
 func TestAliasesOfCommands(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "audit.jsonl")
-	o := newOneCall(t, "  tool \"both\" {\n    aliases = [\"read_both\"]\n  }", fmt.Sprintf("audit {\n  path = %q\n}\npolicy \"user\" {\n  rule \"no\" {\n    tools  = [\"faulty__both\"]\n    effect = \"deny\"\n  }\n}\n", record))
-	if code, _, errs := o.run("toolhost", "", "call", "read_both"); code != exitDenied || !strings.Contains(errs, "faulty__both was denied") {
+	o := newOneCall(t, "  tool \"both\" {\n    aliases = [\"read_both\"]\n  }",
+		fmt.Sprintf("audit {\n  path = %q\n}\npolicy \"user\" {\n  rule \"no\" {\n    tools  = [\"faulty__both\"]\n    "+
+			"effect = \"deny\"\n  }\n}\n", record))
+	if code, _, errs := o.run("toolhost", "", "call", "read_both"); code != exitDenied ||
+		!strings.Contains(errs, "faulty__both was denied") {
 		t.Errorf("a rule about the tool does not hold for its alias: exit code %d\n%s", code, errs)
 	}
-	if code, out, errs := o.run("toolhost", "", "policy", "explain", "read_both"); code != exitOK || !strings.Contains(out, "deny") {
+	if code, out, errs := o.run("toolhost", "", "policy", "explain", "read_both"); code != exitOK ||
+		!strings.Contains(out, "deny") {
 		t.Errorf("explain: exit code %d\n%s\n%s", code, out, errs)
 	}
-	if code, _, errs := o.run(callProgram, "{}", "grep_search"); code != exitUsage || !strings.Contains(errs, "Did you mean readfile__grep") {
+	if code, _, errs := o.run(callProgram, "{}", "grep_search"); code != exitUsage ||
+		!strings.Contains(errs, "Did you mean readfile__grep") {
 		t.Errorf("another agent's name: exit code %d\n%s", code, errs)
 	}
 	text, err := os.ReadFile(record)
-	if err != nil || !strings.Contains(string(text), `"tool":"faulty__both"`) || strings.Contains(string(text), "read_both") {
+	if err != nil || !strings.Contains(string(text), `"tool":"faulty__both"`) ||
+		strings.Contains(string(text), "read_both") {
 		t.Errorf("the record says %s, %v", text, err)
 	}
 }

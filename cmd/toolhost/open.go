@@ -17,7 +17,8 @@ import (
 // options are those of every command. Nobody is asked to trust a configuration but at a terminal.
 func (g *globals) options() bootstrap.Options {
 	return bootstrap.Options{
-		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, Shipped: true, AskTrust: g.askTrust(g.personAt(false)),
+		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, Shipped: true,
+		AskTrust: g.askTrust(g.personAt(false)),
 		Logger:   g.logger(),
 		OnConfig: func(c *config.Config) { g.conceal(c.References) },
 		Notice: func(n bootstrap.Notice) {
@@ -67,9 +68,9 @@ func (g *globals) askTrust(person io.Reader) func(context.Context, *bootstrap.Tr
 		return nil
 	}
 	return func(ctx context.Context, r *bootstrap.TrustRequest) (bool, error) {
-		fmt.Fprintf(g.err, "%s was found here, in %s, and is not trusted as it is now.\n", filepath.Base(r.Path), visible(r.Dir))
+		fmt.Fprintf(g.err, "%s was found here, in %s, and is not trusted.\n", filepath.Base(r.Path), visible(r.Dir))
 		showWhatRuns(g.err, r)
-		return newPrompter(g, person).sure(ctx, "Trust it as it is now? [y/N] ")
+		return newPrompter(g, person).sure(ctx, "Trust it until it changes? [y/N] ")
 	}
 }
 

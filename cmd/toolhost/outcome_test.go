@@ -33,13 +33,14 @@ func serveFaulty(marker string) {
 	}
 	p := sdk.New("faulty", "1.0.0")
 	add := func(name string, f func(context.Context, *sdk.Request) (*sdk.Result, error)) {
-		sdk.AddTool(p, sdk.Tool{Name: name, Description: "for tests"}, func(ctx context.Context, r *sdk.Request, _ faultyArgs) (*sdk.Result, error) {
-			if err := addLine(marker, name); err != nil {
-				return nil, err
-			}
-			r.Progress(1, 0, "it runs")
-			return f(ctx, r)
-		})
+		sdk.AddTool(p, sdk.Tool{Name: name, Description: "for tests"},
+			func(ctx context.Context, r *sdk.Request, _ faultyArgs) (*sdk.Result, error) {
+				if err := addLine(marker, name); err != nil {
+					return nil, err
+				}
+				r.Progress(1, 0, "it runs")
+				return f(ctx, r)
+			})
 	}
 	add("fails", func(context.Context, *sdk.Request) (*sdk.Result, error) {
 		return nil, &sdk.Error{Name: "No", Message: "no"}
@@ -122,13 +123,15 @@ func startFaulty(t *testing.T, idempotent ...string) *faulty {
 	t.Cleanup(func() { _ = s.Close() })
 	f := &faulty{marker: filepath.Join(dir, "runs")}
 	t.Cleanup(func() { writeText(t, f.marker+".over", "") })
-	f.process, err = s.Add(supervise.Spec{Name: "faulty", Command: []string{os.Args[0]}, Env: map[string]string{faultyVar: f.marker}, Idempotent: idempotent,
+	f.process, err = s.Add(supervise.Spec{Name: "faulty", Command: []string{os.Args[0]},
+		Env: map[string]string{faultyVar: f.marker}, Idempotent: idempotent,
 		Sandbox: sandbox.Spec{Write: []string{dir}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Host, err = host.New(map[string]host.Plugin{"faulty": f.process}, host.Options{
-		Policy: deniesFails{}, Tools: map[string]host.ToolOptions{"faulty__waits": {Limits: host.Limits{Concurrency: 1, Queue: 1}}}})
+		Policy: deniesFails{}, Tools: map[string]host.ToolOptions{"faulty__waits": {Limits: host.Limits{Concurrency: 1,
+			Queue: 1}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,28 +244,53 @@ func TestOutcomes(t *testing.T) {
 		want            sdk.Outcome
 		runs            int
 	}{
-		"the tool fails":              {tool: "fails", code: sdk.CodeTool, want: sdk.OutcomeFailed, runs: 1},
-		"the tool cannot tell":        {tool: "loses", code: sdk.CodeTool, want: sdk.OutcomeUnknown, runs: 1},
-		"it cannot tell, idempotent":  {tool: "loses", idempotent: true, code: sdk.CodeTool, want: sdk.OutcomeUnknown, runs: 1},
-		"result too large":            {tool: "large", code: sdk.CodeResultTooLarge, want: sdk.OutcomeFailed, runs: 1},
-		"no such tool":                {tool: "nothing", code: sdk.CodeToolNotFound, want: sdk.OutcomeNotSent},
-		"invalid arguments":           {tool: "fails", arguments: `{"text":1}`, code: sdk.CodeInvalidArgs, want: sdk.OutcomeNotSent},
-		"denied":                      {tool: "fails", arguments: `{"text":"denied"}`, code: sdk.CodeDenied, want: sdk.OutcomeNotSent},
-		"host closed":                 {tool: "fails", before: func(_ *testing.T, f *faulty) { _ = f.Close() }, code: sdk.CodeCanceled, want: sdk.OutcomeNotSent},
-		"cannot be started":           {tool: "fails", before: func(t *testing.T, f *faulty) { f.die(t) }, code: sdk.CodePluginUnavailable, want: sdk.OutcomeNotSent},
-		"in backoff":                  {tool: "fails", before: func(t *testing.T, f *faulty) { f.die(t); f.Call(t.Context(), host.Call{Tool: "faulty__fails"}) }, code: sdk.CodePluginUnavailable, want: sdk.OutcomeNotSent},
-		"died before the call":        {tool: "fails", before: func(t *testing.T, f *faulty) { f.kill(t) }, code: sdk.CodeTool, want: sdk.OutcomeFailed, runs: 1},
-		"dies in the call":            {tool: "dies", code: sdk.CodePluginCrashed, want: sdk.OutcomeUnknown, runs: 1},
-		"dies in it, idempotent":      {tool: "dies", idempotent: true, code: sdk.CodePluginCrashed, want: sdk.OutcomeUnknown, runs: 2},
-		"stops itself":                {tool: "stops", expires: true, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
-		"garbage on the wire":         {tool: "babbles", code: sdk.CodeProtocol, want: sdk.OutcomeUnknown, runs: 1},
-		"garbage, idempotent":         {tool: "babbles", idempotent: true, code: sdk.CodeProtocol, want: sdk.OutcomeUnknown, runs: 1},
-		"canceled in the call":        {tool: "waits", call: canceled, code: sdk.CodeCanceled, want: sdk.OutcomeUnknown, runs: 1},
-		"deadline in the call":        {tool: "waits", call: func(c *host.Call, _ func()) { c.Timeout = 200 * time.Millisecond }, clock: true, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
-		"caller's deadline in it":     {tool: "waits", expires: true, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
-		"canceled in line":            {tool: "waits", before: func(t *testing.T, f *faulty) { f.hold(t) }, call: func(_ *host.Call, cancel func()) { time.AfterFunc(50*time.Millisecond, cancel) }, code: sdk.CodeCanceled, want: sdk.OutcomeNotSent, runs: 1},
-		"deadline in line":            {tool: "waits", before: func(t *testing.T, f *faulty) { f.hold(t) }, limit: 100 * time.Millisecond, code: sdk.CodeTimeout, want: sdk.OutcomeNotSent, runs: 1},
-		"canceled before it was made": {tool: "fails", call: func(_ *host.Call, cancel func()) { cancel() }, code: sdk.CodeCanceled, want: sdk.OutcomeNotSent},
+		"the tool fails":       {tool: "fails", code: sdk.CodeTool, want: sdk.OutcomeFailed, runs: 1},
+		"the tool cannot tell": {tool: "loses", code: sdk.CodeTool, want: sdk.OutcomeUnknown, runs: 1},
+		"it cannot tell, idempotent": {tool: "loses", idempotent: true, code: sdk.CodeTool, want: sdk.OutcomeUnknown,
+			runs: 1},
+		"result too large": {tool: "large", code: sdk.CodeResultTooLarge, want: sdk.OutcomeFailed, runs: 1},
+		"no such tool":     {tool: "nothing", code: sdk.CodeToolNotFound, want: sdk.OutcomeNotSent},
+		"invalid arguments": {tool: "fails", arguments: `{"text":1}`, code: sdk.CodeInvalidArgs,
+			want: sdk.OutcomeNotSent},
+		"denied": {tool: "fails", arguments: `{"text":"denied"}`, code: sdk.CodeDenied,
+			want: sdk.OutcomeNotSent},
+		"host closed": {tool: "fails", before: func(_ *testing.T, f *faulty) { _ = f.Close() },
+			code: sdk.CodeCanceled, want: sdk.OutcomeNotSent},
+		"cannot be started": {tool: "fails", before: func(t *testing.T, f *faulty) { f.die(t) },
+			code: sdk.CodePluginUnavailable, want: sdk.OutcomeNotSent},
+		"in backoff": {tool: "fails", before: func(t *testing.T,
+			f *faulty) {
+			f.die(t)
+			f.Call(t.Context(),
+				host.Call{Tool: "faulty__fails"})
+		}, code: sdk.CodePluginUnavailable, want: sdk.OutcomeNotSent},
+		"died before the call": {tool: "fails", before: func(t *testing.T, f *faulty) { f.kill(t) },
+			code: sdk.CodeTool, want: sdk.OutcomeFailed, runs: 1},
+		"dies in the call": {tool: "dies", code: sdk.CodePluginCrashed, want: sdk.OutcomeUnknown, runs: 1},
+		"dies in it, idempotent": {tool: "dies", idempotent: true, code: sdk.CodePluginCrashed, want: sdk.OutcomeUnknown,
+			runs: 2},
+		"stops itself": {tool: "stops", expires: true, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown,
+			runs: 1},
+		"garbage on the wire": {tool: "babbles", code: sdk.CodeProtocol, want: sdk.OutcomeUnknown, runs: 1},
+		"garbage, idempotent": {tool: "babbles", idempotent: true, code: sdk.CodeProtocol, want: sdk.OutcomeUnknown,
+			runs: 1},
+		"canceled in the call": {tool: "waits", call: canceled, code: sdk.CodeCanceled, want: sdk.OutcomeUnknown,
+			runs: 1},
+		"deadline in the call": {tool: "waits", call: func(c *host.Call,
+			_ func()) {
+			c.Timeout = 200 * time.Millisecond
+		}, clock: true, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown, runs: 1},
+		"caller's deadline in it": {tool: "waits", expires: true, code: sdk.CodeTimeout, want: sdk.OutcomeUnknown,
+			runs: 1},
+		"canceled in line": {tool: "waits", before: func(t *testing.T, f *faulty) { f.hold(t) },
+			call: func(_ *host.Call, cancel func()) {
+				time.AfterFunc(50*time.Millisecond,
+					cancel)
+			}, code: sdk.CodeCanceled, want: sdk.OutcomeNotSent, runs: 1},
+		"deadline in line": {tool: "waits", before: func(t *testing.T, f *faulty) { f.hold(t) },
+			limit: 100 * time.Millisecond, code: sdk.CodeTimeout, want: sdk.OutcomeNotSent, runs: 1},
+		"canceled before it was made": {tool: "fails", call: func(_ *host.Call, cancel func()) { cancel() },
+			code: sdk.CodeCanceled, want: sdk.OutcomeNotSent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,18 +22,26 @@ func newPluginLock(g *globals) *cobra.Command {
 	var f lockFlags
 	cmd := &cobra.Command{
 		Use:   "lock [NAME]...",
-		Short: "Agree to plugins and their tools as they are now",
-		Long: "Agree to plugins and their tools as they are now: what they are is written to " + bootstrap.LockName + " beside the\n" +
-			"configuration. From then on a plugin whose program, arguments or variables are others is not started, and a tool\n" +
+		Short: "Lock the programs and tools of plugins",
+		Long: "Lock the programs and tools of plugins: their checksums are written to " + bootstrap.LockName +
+			" beside the\n" +
+			"configuration. From then on a plugin whose program, arguments or variables are others is not started, and a " +
+			"tool\n" +
 			"whose definition is another, or that is new, is disabled, until they are locked again.\n\n" +
-			"Without names all plugins are locked, and those that are gone are removed. The plugins are started, to ask them for\n" +
-			"their tools, and what has changed is shown before it is written. One that would run something else than was locked is\n" +
-			"shown, and started only when a person at the terminal says so, or --yes does. --check starts only what is locked.\n\n" +
-			"The checksum is that of the program, and for a script of the interpreter that its first line names too: not of libraries,\n" +
-			"or of files that it loads. It is kept for each platform, and where there is none the plugin is not started; --platform\n" +
+			"Without names all plugins are locked, and those that are gone are removed. The plugins are started, to ask them " +
+			"for\n" +
+			"their tools, and what has changed is shown before it is written. One that would run something else than was " +
+			"locked is\n" +
+			"shown, and started only when a person at the terminal says so, or --yes does. --check starts only what is " +
+			"locked.\n\n" +
+			"The checksum is that of the program, and for a script of the interpreter that its first line names too: not of " +
+			"libraries,\n" +
+			"or of files that it loads. It is kept for each platform, and where there is none the plugin is not started; " +
+			"--platform\n" +
 			"adds that of a program for another one.\n\n" +
-			"Exit codes: 0 all is locked; 1 --check found something that is not; 2 usage, configuration, or changes without --yes\n" +
-			"and nobody to ask; 3 a person said no; 4 a plugin cannot be used, and its lock is as before; 130 interrupted.",
+			"Exit codes: 0 all is locked; 1 --check found something that is not; 2 usage, configuration, or changes without " +
+			"--yes\n" +
+			"and without a terminal; 3 a person said no; 4 a plugin cannot be used, and its lock is as before; 130 interrupted.",
 		Example: `  toolhost plugin lock
   toolhost plugin lock edit --platform darwin_arm64=dist/darwin/toolhost-plugin-edit
   toolhost plugin lock --check`,
@@ -41,8 +49,10 @@ func newPluginLock(g *globals) *cobra.Command {
 		RunE:              func(cmd *cobra.Command, names []string) error { return g.lockPlugins(cmd.Context(), names, f) },
 	}
 	cmd.Flags().BoolVar(&f.check, "check", false, "change nothing; the exit code is 1 if there would be changes")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before a program that is not the locked one is started, and before what is locked is changed")
-	cmd.Flags().StringArrayVar(&f.platforms, "platform", nil, "also lock a program for another platform, `OS_ARCH=FILE`; may be given again")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before a program that is not the locked one is started, and "+
+		"before what is locked is changed")
+	cmd.Flags().StringArrayVar(&f.platforms, "platform", nil,
+		"also lock a program for another platform, `OS_ARCH=FILE`; may be given again")
 	return cmd
 }
 
@@ -99,8 +109,8 @@ func (f lockFlags) programs(names []string) (map[string]string, error) {
 	return out, nil
 }
 
-// agreeToStart asks the person before a program runs that is not what was locked: it could do harm while it is asked for its
-// tools. Where nobody can be asked, and --yes does not say so, it is not started.
+// agreeToStart asks the person before a program runs that is not what was locked: it could do harm while it is asked
+// for its tools. Without a terminal and without --yes it is not started.
 func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.Relock, f lockFlags) (bool, error) {
 	others := slices.DeleteFunc(slices.Clone(lock.Plugins), func(p *bootstrap.LockedPlugin) bool { return !p.RunsOther() })
 	person := g.personAt(false)
@@ -117,7 +127,7 @@ func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.Relock, f lo
 	if len(others) > 1 {
 		them = fmt.Sprintf("each of the %d", len(others))
 	}
-	yes, err := newPrompter(g, person).sure(ctx, "Start "+them+" as it is now, to see the tools? [y/N] ")
+	yes, err := newPrompter(g, person).sure(ctx, "Start "+them+" to see the tools? [y/N] ")
 	switch {
 	case ctx.Err() != nil:
 		return false, errInterrupted
@@ -136,7 +146,7 @@ func (g *globals) showLock(p *bootstrap.LockedPlugin) {
 		fmt.Fprintf(g.out, "%s: removed, since there is no such plugin any more\n", p.Name)
 		return
 	case !p.Differs():
-		fmt.Fprintf(g.out, "%s: as it was locked\n", p.Name)
+		fmt.Fprintf(g.out, "%s: unchanged\n", p.Name)
 		return
 	case p.Added:
 		fmt.Fprintf(g.out, "%s: added\n", p.Name)
@@ -161,7 +171,8 @@ func (g *globals) showLock(p *bootstrap.LockedPlugin) {
 		note("the argument %s names a file, whose content is not locked", visible(file))
 	}
 	if p.Dynamic() {
-		note("it changes its tools while it runs; those that are others than now are disabled, unless its block says pin_tools = false")
+		note("it changes its tools while it runs; those that differ from now on are disabled, unless its block says " +
+			"pin_tools = false")
 	}
 	switch {
 	case !p.Asked && p.Added:
@@ -230,7 +241,8 @@ func (g *globals) writeLock(ctx context.Context, lock *bootstrap.Relock, f lockF
 	case ask:
 		person := g.personAt(false)
 		if person == nil {
-			return errors.New("what was locked has changed, and nobody can be asked here; nothing was written. Look at the changes, " +
+			return errors.New("what was locked has changed, and there is no terminal to ask at; nothing was written. Look at " +
+				"the changes, " +
 				"then lock them with --yes, which also starts changed programs")
 		}
 		yes, err := newPrompter(g, person).sure(ctx, "Lock this? [y/N] ")
@@ -259,7 +271,7 @@ func lockFailures(lock *bootstrap.Relock, check bool) error {
 		case check:
 			what = "cannot be checked"
 		case !p.Added:
-			what = "stays locked as it was"
+			what = "keeps its lock"
 		}
 		why := p.Problem.Error()
 		if rest, named := strings.CutPrefix(why, fmt.Sprintf("plugin %q ", p.Name)); named {

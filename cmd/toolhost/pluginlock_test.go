@@ -52,8 +52,8 @@ func TestLockAtTheTerminal(t *testing.T) {
 	p.sees("level: isolated -> confined")
 }
 
-// A program that is not the one that was locked does not run before a person has seen what it is and said yes, nor where
-// nobody can.
+// A program that is not the one that was locked does not run before a person has seen what it is and said yes, nor
+// where nobody can.
 func TestLockAsksBeforeItStarts(t *testing.T) {
 	t.Parallel()
 	p, dir := atTerminal(t)
@@ -85,11 +85,11 @@ func TestLockAsksBeforeItStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.enter(`toolhost --config own.hcl plugin lock </dev/null; echo "nobody:$?:"`)
-	p.sees("and nobody can be asked here; nothing was written")
+	p.sees("and there is no terminal to ask at; nothing was written")
 	p.sees("nobody:2:")
 	for i, answer := range []struct{ word, exit string }{{"", "3"}, {"n", "3"}, {"y", "3"}} {
 		p.enter(`toolhost --config own.hcl plugin lock; echo "` + answer.word + `:$?:"`)
-		p.shows("Start it as it is now, to see the tools? [y/N]", i+1)
+		p.shows("Start it to see the tools? [y/N]", i+1)
 		for _, shown := range []string{"program: " + program, ": " + before, "-> " + after} {
 			p.shows(shown, i+1)
 		}
@@ -143,13 +143,18 @@ func TestWordsOfWhatIsNotLocked(t *testing.T) {
 		check  bool
 		want   string
 	}{
-		"new":     {bootstrap.LockedPlugin{Added: true, Problem: started}, false, `plugin "p" is not locked: it could not be started: it ended`},
-		"locked":  {bootstrap.LockedPlugin{Problem: started}, false, `plugin "p" stays locked as it was: it could not be started: it ended`},
-		"checked": {bootstrap.LockedPlugin{Problem: started}, true, `plugin "p" cannot be checked: it could not be started: it ended`},
-		"other":   {bootstrap.LockedPlugin{Added: true, Problem: errors.New("x was not found in PATH")}, false, `plugin "p" is not locked: x was not found in PATH`},
+		"new": {bootstrap.LockedPlugin{Added: true, Problem: started}, false,
+			`plugin "p" is not locked: it could not be started: it ended`},
+		"locked": {bootstrap.LockedPlugin{Problem: started}, false,
+			`plugin "p" keeps its lock: it could not be started: it ended`},
+		"checked": {bootstrap.LockedPlugin{Problem: started}, true,
+			`plugin "p" cannot be checked: it could not be started: it ended`},
+		"other": {bootstrap.LockedPlugin{Added: true, Problem: errors.New("x was not found in PATH")}, false,
+			`plugin "p" is not locked: x was not found in PATH`},
 	} {
 		c.plugin.Name = "p"
-		if got := lockFailures(&bootstrap.Relock{Plugins: []*bootstrap.LockedPlugin{&c.plugin}}, c.check).Error(); got != c.want {
+		if got := lockFailures(&bootstrap.Relock{Plugins: []*bootstrap.LockedPlugin{&c.plugin}},
+			c.check).Error(); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

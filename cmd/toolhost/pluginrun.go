@@ -28,14 +28,17 @@ type runFlags struct {
 	approve string
 }
 
-const runLong = "Run one plugin under the host with everything that a call goes through, and call its tools by lines on standard\n" +
-	"input. The plugin is a program, by its path (with a slash), or one of the configuration, by its name; a program needs\n" +
+const runLong = "Run one plugin under the host with everything that a call goes through, and call its tools by " +
+	"lines on standard\n" +
+	"input. The plugin is a program, by its path (with a slash), or one of the configuration, by its name; a program " +
+	"needs\n" +
 	"no configuration, and takes the words after -- as its arguments.\n\n" +
 	runHelp + "\n\n" +
 	"Answers go to standard output; what the plugin prints, how it is, and what has changed go to standard error.\n\n" +
-	"With --watch the plugin is started anew when its program changes, or the script that it runs, and with a NAME\n" +
-	"when the configuration does; SIGHUP and the line reload do so at any time. The new process takes over once it is ready; calls that run\n" +
-	"end on the old one. If it does not come up, the old one goes on, and it is told why.\n\n" +
+	"With --watch the plugin is restarted when its program changes, or the script that it runs, and with a NAME\n" +
+	"when the configuration does; SIGHUP and the line reload do so at any time. The new process takes over once it is " +
+	"ready; calls that run\n" +
+	"end on the old one. If it does not come up, the old one goes on, and the reason is printed.\n\n" +
 	"Exit codes: 0 the input has ended; 2 usage or configuration; 4 the plugin cannot be used, and is not watched; 130\n" +
 	"interrupted. How the calls end changes nothing."
 
@@ -59,7 +62,7 @@ func newPluginRun(g *globals) *cobra.Command {
 			return g.runPlugin(cmd.Context(), args, f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.watch, "watch", false, "start the plugin anew when its program changes")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "restart the plugin when its program changes")
 	chooseFormat(cmd, &f.format, "%s: one object a line", "text", "json")
 	approveFlag(cmd, &f.approve)
 	return cmd
@@ -74,7 +77,8 @@ func runArgs(cmd *cobra.Command, args []string) error {
 	case before != 1:
 		return errors.New("name one plugin: toolhost plugin run BIN|NAME; its own arguments come after --")
 	case len(args) > 1 && !isPath(args[0]):
-		return fmt.Errorf("the arguments of plugin %q stand in the configuration; those after -- are for a program, such as ./%s", args[0], args[0])
+		return fmt.Errorf("the arguments of plugin %q stand in the configuration; those after -- are for a program, such "+
+			"as ./%s", args[0], args[0])
 	}
 	return nil
 }
@@ -84,14 +88,14 @@ func isPath(word string) bool { return strings.ContainsRune(filepath.ToSlash(wor
 
 // A pluginRun is one plugin that is being tried.
 type pluginRun struct {
-	g        *globals
-	f        runFlags
-	name     string
-	instance *bootstrap.Instance
-	changed  chan struct{}  // the host was told that the tools may be others
-	lines    sync.Mutex     // held to write an answer
-	calls    sync.WaitGroup // in the background
-	aside    sync.Map       // their ids
+	g          *globals
+	f          runFlags
+	name       string
+	instance   *bootstrap.Instance
+	changed    chan struct{}  // the tools may have changed
+	lines      sync.Mutex     // held to write an answer
+	calls      sync.WaitGroup // in the background
+	background sync.Map       // their ids
 
 	reloading sync.Mutex // held for the two below
 	known     []sdk.Tool // what the plugin last said, once it has
@@ -99,7 +103,7 @@ type pluginRun struct {
 
 func (g *globals) runPlugin(ctx context.Context, args []string, f runFlags) error {
 	r := &pluginRun{g: g, f: f, name: args[0], changed: make(chan struct{}, 1)}
-	wishes := reloadWishes(ctx)
+	requests := reloadRequests(ctx)
 	s, err := r.open(ctx, args)
 	if err != nil {
 		return err
@@ -117,7 +121,7 @@ func (g *globals) runPlugin(ctx context.Context, args []string, f runFlags) erro
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
-	besides.Go(func() { r.follow(ctx, wishes, changes) })
+	besides.Go(func() { r.follow(ctx, requests, changes) })
 	err = r.read(ctx)
 	r.calls.Wait()
 	return err
@@ -142,17 +146,17 @@ func (r *pluginRun) begin(ctx context.Context) error {
 		r.say("%v; waiting for a change", err)
 	default:
 		r.known = tools
-		r.say("%s with %s; `help` tells what can be typed", r.process().Status().State, counted(len(tools), "tool"))
+		r.say("%s with %s; `help` lists the commands", r.process().Status().State, counted(len(tools), "tool"))
 	}
 	return nil
 }
 
-// say tells on standard error.
+// say prints a line on standard error.
 func (r *pluginRun) say(format string, a ...any) {
 	fmt.Fprintf(cleaner{r.g.err}, "%s: %s\n", r.name, fmt.Sprintf(format, a...))
 }
 
-// tellState tells what becomes of the plugin.
+// tellState prints a new state of the plugin.
 func (r *pluginRun) tellState(s supervise.Status) {
 	text := fmt.Sprintf("%s (generation %d", s.State, s.Generation)
 	if s.PID != 0 {
@@ -161,7 +165,8 @@ func (r *pluginRun) tellState(s supervise.Status) {
 	if text += ")"; s.Reason != "" {
 		text += ": " + s.Reason
 	}
-	if ended := s.State == supervise.Draining || s.State == supervise.Stopped; s.State != supervise.Known && (s.Generation > 0 || !ended) {
+	if ended := s.State == supervise.Draining || s.State == supervise.Stopped; s.State != supervise.Known &&
+		(s.Generation > 0 || !ended) {
 		r.say("%s", text)
 	}
 }
@@ -180,7 +185,7 @@ func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instanc
 	if person := r.g.personAt(!typed); person != nil {
 		o = r.g.asking(o, person)
 		if typed {
-			o.Approver, o.OneQuestion = &foreground{o.Approver, &r.aside}, false
+			o.Approver, o.OneQuestion = &foreground{o.Approver, &r.background}, false
 		}
 	}
 	if !isPath(args[0]) {
@@ -197,7 +202,7 @@ func (r *pluginRun) open(ctx context.Context, args []string) (*bootstrap.Instanc
 	return bootstrap.OpenProgram(ctx, spec, o)
 }
 
-// orFile tells whoever named a program in this folder, where a plugin's name was expected, how to name it.
+// orFile adds how to name a program in this folder, where a plugin's name was expected.
 func orFile(word string, err error) error {
 	if info, e := os.Stat(word); err == nil || e != nil || !info.Mode().IsRegular() {
 		return err
@@ -214,42 +219,42 @@ func labelOf(program string) string {
 	return cmp.Or(strings.Trim(name[:min(len(name), 32)], "-"), "plugin")
 }
 
-// A foreground has those calls refused that run in the background and would have to be asked about: the terminal is read
-// for the next line meanwhile.
+// A foreground has those calls refused that run in the background and would have to be asked about: the terminal is
+// read for the next line meanwhile.
 type foreground struct {
 	host.Approver
-	aside *sync.Map
+	background *sync.Map
 }
 
 // Approve asks about calls that are waited for.
 func (a *foreground) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
-	if _, aside := a.aside.Load(r.CallID); aside {
+	if _, background := a.background.Load(r.CallID); background {
 		return host.Answer{}, errors.New("it runs in the background; call it without the &")
 	}
 	return a.Approver.Approve(ctx, r)
 }
 
-// follow reloads the plugin each time that a file has changed or somebody wishes it, until ctx ends.
-func (r *pluginRun) follow(ctx context.Context, wishes, changes <-chan struct{}) {
+// follow reloads the plugin when a file has changed or on request, until ctx ends.
+func (r *pluginRun) follow(ctx context.Context, requests, changes <-chan struct{}) {
 	for {
-		wished := false
+		requested := false
 		select {
 		case <-ctx.Done():
 			return
-		case <-wishes:
-			wished = true
+		case <-requests:
+			requested = true
 		case <-changes:
 		}
-		r.goOn(ctx, wished)
+		r.reloadAndReport(ctx, requested)
 	}
 }
 
-// goOn reloads, and tells why that could not be. It is called for files that have changed and for lines that were typed,
-// and done for one after the other.
-func (r *pluginRun) goOn(ctx context.Context, wished bool) {
+// reloadAndReport reloads, and tells why that could not be. It is called for files that have changed and for lines that
+// were typed, and done for one after the other.
+func (r *pluginRun) reloadAndReport(ctx context.Context, requested bool) {
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
-	err := r.reload(ctx, wished)
+	err := r.reload(ctx, requested)
 	if err == nil || ctx.Err() != nil {
 		return
 	}
@@ -260,14 +265,14 @@ func (r *pluginRun) goOn(ctx context.Context, wished bool) {
 	r.say("not reloaded: %v", err)
 }
 
-// reload has the plugin go on as its program and its settings are now, and tells what has changed.
-func (r *pluginRun) reload(ctx context.Context, wished bool) error {
+// reload continues with the present program and settings, and prints what has changed.
+func (r *pluginRun) reload(ctx context.Context, requested bool) error {
 	select {
 	case <-r.changed: // before
 	default:
 	}
 	var restart []string
-	if wished {
+	if requested {
 		restart = append(restart, r.name)
 	}
 	done, err := r.instance.Reload(ctx, restart...)
@@ -279,16 +284,16 @@ func (r *pluginRun) reload(ctx context.Context, wished bool) error {
 	case len(done.Failed) > 0:
 		return errors.Join(done.Failed...)
 	case len(done.Restarted) == 0:
-		r.say("the configuration was read again; the plugin is as it was")
+		r.say("the configuration was read again; the plugin is unchanged")
 		return nil
 	}
 	return r.tellTools(ctx)
 }
 
-// heardWithin is how long the host may take to hear that tools have changed, which takes a moment.
-const heardWithin = time.Second
+// changeTimeout is how long the host may take to notice that tools have changed.
+const changeTimeout = time.Second
 
-// tellTools tells what has changed of the plugin's tools, once calls go by it.
+// tellTools prints what has changed of the plugin's tools, once calls use them.
 func (r *pluginRun) tellTools(ctx context.Context) error {
 	after, err := r.process().Tools(ctx)
 	if err != nil {
@@ -307,7 +312,7 @@ func (r *pluginRun) tellTools(ctx context.Context) error {
 	}
 	select {
 	case <-r.changed:
-	case <-time.After(heardWithin):
+	case <-time.After(changeTimeout):
 	case <-ctx.Done():
 	}
 	r.say("reloaded: %s", strings.Join(lines, " "))

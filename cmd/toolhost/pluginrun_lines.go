@@ -22,8 +22,8 @@ const runHelp = "Lines:\n" +
 	"  TOOL {json}    call a tool, by its own name or PLUGIN__TOOL; without arguments they are {}\n" +
 	"  TOOL {json} &  the same, without waiting for the answer before the next line is read\n" +
 	"  tools          list the tools\n" +
-	"  status         tell how the plugin is: its state and why, restarts, sandbox, what it printed last, the next try\n" +
-	"  reload         go on with the program and the configuration as they are now; calls that run end on the old process\n" +
+	"  status         show the plugin: its state and why, restarts, sandbox, what it printed last, the next try\n" +
+	"  reload         use the present program and configuration; calls that run end on the old process\n" +
 	"  reset          forget the plugin's crashes: the next call starts it\n" +
 	"  help           list these lines\n" +
 	"  quit           end, as the end of the input does\n" +
@@ -38,8 +38,8 @@ type inputLine struct {
 	err  error
 }
 
-// read does what the lines say until they end or ctx does. A line is read only when the one before is done: at a terminal
-// the lines between are answers.
+// read does what the lines say until they end or ctx does. A line is read only when the one before is done: at a
+// terminal the lines between are answers.
 func (r *pluginRun) read(ctx context.Context) error {
 	wanted, lines := make(chan struct{}), make(chan inputLine)
 	defer close(wanted)
@@ -67,7 +67,7 @@ func (r *pluginRun) read(ctx context.Context) error {
 	}
 }
 
-// readLines reads a line each time that one is wanted. A read that nobody waits for any more ends with the process.
+// readLines reads a line each time that one is wanted. An abandoned read ends with the process.
 func readLines(in io.Reader, wanted <-chan struct{}, lines chan<- inputLine) {
 	scan := bufio.NewScanner(in)
 	scan.Buffer(nil, maxLine)
@@ -80,7 +80,7 @@ func readLines(in io.Reader, wanted <-chan struct{}, lines chan<- inputLine) {
 		}
 		select {
 		case lines <- l:
-		case <-wanted: // closed: nobody waits
+		case <-wanted: // closed: the reader has ended
 			return
 		}
 	}
@@ -109,7 +109,7 @@ func (r *pluginRun) do(ctx context.Context, line string) bool {
 	case "status":
 		r.tellStatus(ctx)
 	case "reload":
-		r.goOn(ctx, true)
+		r.reloadAndReport(ctx, true)
 	case "reset":
 		r.reset()
 	default:
@@ -155,9 +155,9 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 		r.tellWords(line, result.Error)
 		return
 	}
-	r.aside.Store(c.ID, true)
+	r.background.Store(c.ID, true)
 	r.calls.Go(func() {
-		defer r.aside.Delete(c.ID)
+		defer r.background.Delete(c.ID)
 		r.answer(r.instance.Catalog().Call(ctx, c))
 	})
 }
@@ -176,8 +176,8 @@ func (r *pluginRun) answer(result *host.Result) {
 	}
 }
 
-// runWords are the lines that are no calls.
-var runWords = []string{"help", "quit", "reload", "reset", "status", "tools"}
+// runCommands are the lines that are no calls.
+var runCommands = []string{"help", "quit", "reload", "reset", "status", "tools"}
 
 // tellStatus prints how the plugin is, as `toolhost status` has it, and what helps to see why.
 func (r *pluginRun) tellStatus(ctx context.Context) {
@@ -194,7 +194,7 @@ func (r *pluginRun) tellStatus(ctx context.Context) {
 	}
 }
 
-// statusRows are what there is to tell, each with its name. What the plugin printed last is left to its end.
+// statusRows are the facts of a status, each with its name, without the plugin's last output.
 func statusRows(s pluginStatus, now time.Time) (rows [][]string) {
 	add := func(name, value string) {
 		if value != "" {
@@ -228,7 +228,7 @@ func statusRows(s pluginStatus, now time.Time) (rows [][]string) {
 	return rows
 }
 
-// overdueWords tells of handlers that ignore cancellation.
+// overdueWords describes handlers that ignore cancellation.
 func overdueWords(n int) string {
 	switch n {
 	case 0:
@@ -250,16 +250,17 @@ func ago(since, now time.Time) string {
 func nextTry(s supervise.Status, now time.Time) string {
 	switch {
 	case s.State == supervise.Invalid:
-		return "none; mend it, then `reload`, or `reset` to try it as it is"
+		return "none. Fix it, then `reload`, or `reset` to try it unchanged"
 	case s.RetryAt.IsZero():
 		return ""
 	case s.RetryAt.After(now):
-		return fmt.Sprintf("from %s on, in %s; `reset` does not wait", s.RetryAt.Local().Format(time.TimeOnly), upwards(s.RetryAt.Sub(now)))
+		return fmt.Sprintf("from %s on, in %s; `reset` does not wait", s.RetryAt.Local().Format(time.TimeOnly),
+			upwards(s.RetryAt.Sub(now)))
 	}
 	return "with the next call"
 }
 
-// upwards rounds a wait to seconds, so that it is never told as over before it is.
+// upwards rounds a wait to seconds, so that it never ends before it says.
 func upwards(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
 func positive(n int) string {
@@ -283,6 +284,6 @@ func (r *pluginRun) reset() {
 // tellWords says to who typed a single word that is no tool what else can be typed.
 func (r *pluginRun) tellWords(line string, e *sdk.Error) {
 	if e != nil && e.Code == sdk.CodeToolNotFound && !strings.ContainsAny(line, " \t{") {
-		r.say("%q is no tool%s", line, cmp.Or(textutil.DidYouMean(line, runWords), "; `help` tells what can be typed"))
+		r.say("%q is no tool%s", line, cmp.Or(textutil.DidYouMean(line, runCommands), "; `help` lists the commands"))
 	}
 }

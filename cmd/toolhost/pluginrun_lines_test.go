@@ -40,7 +40,8 @@ func TestPluginRunMends(t *testing.T) {
 	t.Parallel()
 	v := newVersioned(t, t.TempDir(), "tell")
 	config := filepath.Join(filepath.Dir(v.path), "config.hcl")
-	writeText(t, config, "plugin \"versioned\" {\n  command = [%q, %q]\n  restart {\n    max_crashes = 1\n  }\n}\n", v.path, v.ran)
+	writeText(t, config, "plugin \"versioned\" {\n  command = [%q, %q]\n  restart {\n    max_crashes = 1\n  }\n}\n",
+		v.path, v.ran)
 	r := runIn(t, v, "--config", config, "--format", "json", "versioned")
 	if s := r.status(); s.State != supervise.Ready || s.Generation != 1 || s.Sandbox == nil || s.Since.IsZero() {
 		t.Errorf("at the start: %+v", s)
@@ -49,7 +50,8 @@ func TestPluginRunMends(t *testing.T) {
 		t.Errorf("killed: %+v", s)
 	}
 	r.call("tell", "1")
-	if s := r.kill(); s.State != supervise.Quarantined || s.RetryAt.Before(time.Now()) || s.Restarts != 1 || s.Reason == "" {
+	if s := r.kill(); s.State != supervise.Quarantined || s.RetryAt.Before(time.Now()) || s.Restarts != 1 ||
+		s.Reason == "" {
 		t.Errorf("killed again: %+v", s)
 	}
 	r.call("tell", "E_PLUGIN_UNAVAILABLE")
@@ -90,9 +92,9 @@ func TestPluginRunWordsAndTools(t *testing.T) {
 	r.call(":reset", "E_TOOL_NOT_FOUND")
 	r.told("versioned: \":reset\" is no tool; did you mean \"reset\"?\n")
 	r.call("nothing", "E_TOOL_NOT_FOUND")
-	r.told("versioned: \"nothing\" is no tool; `help` tells what can be typed\n")
+	r.told("versioned: \"nothing\" is no tool; `help` lists the commands\n")
 	r.enter("help")
-	for _, w := range runWords {
+	for _, w := range runCommands {
 		r.told(fmt.Sprintf("\n  %-14s ", w))
 	}
 	r.end(exitOK)
@@ -106,24 +108,35 @@ func TestStatusRows(t *testing.T) {
 		status supervise.Status
 		want   [][]string
 	}{
-		"known": {supervise.Status{State: supervise.Known}, [][]string{{"state", "known"}, {"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
-		"ready, less kept in than asked": {supervise.Status{State: supervise.Ready, Since: now.Add(-time.Minute), Reason: "it has started", PID: 7, Generation: 2, Restarts: 1, Crashes: 1,
+		"known": {supervise.Status{State: supervise.Known}, [][]string{{"state", "known"}, {"generation", "0"},
+			{"restarts", "0"}, {"tools", "0"}}},
+		"ready, less kept in than asked": {supervise.Status{State: supervise.Ready, Since: now.Add(-time.Minute),
+			Reason: "it has started", PID: 7, Generation: 2, Restarts: 1, Crashes: 1,
 			Calls: 3, Draining: 1, Overdue: 2, Version: "1.0", Tools: 4, Containment: "process-tree", Notices: []string{"n"}, Stderr: []string{"s"},
 			Sandbox: &sandbox.Confinement{Requested: sandbox.Confined, Effective: sandbox.Supervised, Missing: []string{"m"}}},
-			[][]string{{"state", "ready since " + at(-time.Minute) + ", for 1m0s"}, {"reason", "it has started"}, {"pid", "7"}, {"generation", "2"}, {"restarts", "1"},
-				{"crashes", "1"}, {"calls", "3"}, {"draining", "1"}, {"overdue", "2 calls that were canceled or timed out still run"}, {"version", "1.0"}, {"tools", "4"}, {"sandbox", "confined→supervised; m"},
+			[][]string{{"state", "ready since " + at(-time.Minute) + ", for 1m0s"}, {"reason", "it has started"}, {"pid", "7"},
+				{"generation", "2"}, {"restarts", "1"},
+				{"crashes", "1"}, {"calls", "3"}, {"draining", "1"}, {"overdue",
+					"2 calls that were canceled or timed out still run"}, {"version", "1.0"}, {"tools", "4"}, {"sandbox", "confined→supervised; m"},
 				{"containment", "process-tree"}, {"notice", "n"}, {"stderr", "its last lines:"}}},
-		"quarantined": {supervise.Status{State: supervise.Quarantined, Since: now, Reason: "it crashed", RetryAt: now.Add(5 * time.Minute), LastError: "exit status 3"},
-			[][]string{{"state", "quarantined since " + at(0) + ", for 0s"}, {"reason", "it crashed"}, {"next try", "from " + at(5*time.Minute) + " on, in 5m0s; `reset` does not wait"},
+		"quarantined": {supervise.Status{State: supervise.Quarantined, Since: now, Reason: "it crashed",
+			RetryAt: now.Add(5 * time.Minute), LastError: "exit status 3"},
+			[][]string{{"state", "quarantined since " + at(0) + ", for 0s"}, {"reason", "it crashed"},
+				{"next try", "from " + at(5*time.Minute) + " on, in 5m0s; `reset` does not wait"},
 				{"generation", "0"}, {"restarts", "0"}, {"tools", "0"}, {"last error", "exit status 3"}}},
 		"backoff": {supervise.Status{State: supervise.Backoff, RetryAt: now.Add(1001 * time.Millisecond)},
-			[][]string{{"state", "backoff"}, {"next try", "from " + at(1001*time.Millisecond) + " on, in 2s; `reset` does not wait"}, {"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
+			[][]string{{"state", "backoff"}, {"next try", "from " + at(1001*time.Millisecond) +
+				" on, in 2s; `reset` does not wait"}, {"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
 		"backoff for a moment": {supervise.Status{State: supervise.Backoff, RetryAt: now.Add(time.Millisecond)},
-			[][]string{{"state", "backoff"}, {"next try", "from " + at(time.Millisecond) + " on, in 1s; `reset` does not wait"}, {"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
+			[][]string{{"state", "backoff"}, {"next try", "from " + at(time.Millisecond) + " on, in 1s; `reset` does not wait"},
+				{"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
 		"backoff is over": {supervise.Status{State: supervise.Backoff, RetryAt: now.Add(-time.Second)},
-			[][]string{{"state", "backoff"}, {"next try", "with the next call"}, {"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
+			[][]string{{"state", "backoff"}, {"next try", "with the next call"}, {"generation", "0"}, {"restarts", "0"},
+				{"tools", "0"}}},
 		"invalid": {supervise.Status{State: supervise.Invalid, Reason: "a line\nbreak"},
-			[][]string{{"state", "invalid"}, {"reason", "a line break"}, {"next try", "none; mend it, then `reload`, or `reset` to try it as it is"}, {"generation", "0"}, {"restarts", "0"}, {"tools", "0"}}},
+			[][]string{{"state", "invalid"}, {"reason", "a line break"},
+				{"next try", "none. Fix it, then `reload`, or `reset` to try it unchanged"}, {"generation", "0"}, {"restarts",
+					"0"}, {"tools", "0"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, statusRows(pluginStatus{Status: c.status}, now)); diff != "" {

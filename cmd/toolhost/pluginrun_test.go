@@ -108,8 +108,8 @@ func (r *running) openFiles() int {
 	return len(entries)
 }
 
-// A new build takes over, however it is put in place; a call that runs meanwhile ends on the old one, and what has changed
-// of the tools is told.
+// A new build takes over, however it is put in place; a call that runs meanwhile ends on the old one, and what has
+// changed of the tools is told.
 func TestPluginRunWatch(t *testing.T) {
 	t.Parallel()
 	r := runVersioned(t, "tell slow", "--watch")
@@ -170,7 +170,8 @@ func TestPluginRunBrokenFromTheStart(t *testing.T) {
 	v := newVersioned(t, t.TempDir(), "tell")
 	v.renameText([]byte("#!/bin/sh\nexit 3\n"))
 	cmd, errs, temp := program(t, filepath.Dir(v.path), "plugin", "run", v.path)
-	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitUnavailable || !strings.Contains(errs.String(), "exited with code 3") {
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitUnavailable ||
+		!strings.Contains(errs.String(), "exited with code 3") {
 		t.Errorf("%v: %s", err, errs)
 	}
 	checkEmpty(t, temp)
@@ -296,8 +297,8 @@ func TestLabelOf(t *testing.T) {
 	}
 }
 
-// What the configuration says of calls at once in the host, and of calls that outlive a reload, holds; the second also as
-// soon as it is changed.
+// What the configuration says of calls at once in the host, and of calls that outlive a reload, holds; the second also
+// as soon as it is changed.
 func TestBoundsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	v := newVersioned(t, t.TempDir(), "tell")

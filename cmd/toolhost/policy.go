@@ -19,7 +19,7 @@ import (
 func newPolicy(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Tell what the rules say",
+		Short: "Explain what the rules decide",
 		Args:  unknownCommand, SuggestionsMinimumDistance: 2,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -31,9 +31,11 @@ func newExplain(g *globals) *cobra.Command {
 	var format, profile string
 	cmd := &cobra.Command{
 		Use:   "explain TOOL [JSON | - | KEY=VALUE...]",
-		Short: "Tell the decision on a call, and the rules that made it",
-		Long: "Tell the decision on a call, and the rules that made it. Nothing is run; the tool's plugin is started for the\n" +
-			"definition of the tool, unless that is known from an earlier start. For a configuration that is not trusted nothing is\n" +
+		Short: "Show the decision on a call, and the rules that made it",
+		Long: "Show the decision on a call, and the rules that made it. Nothing is run; the tool's plugin is started for " +
+			"the\n" +
+			"definition of the tool, unless that is known from an earlier start. For a configuration that is not trusted " +
+			"nothing is\n" +
 			"started at all. What the plugin's own preview would say is not asked.",
 		Example:           `  toolhost policy explain shell__exec '{"command": "git push --force"}'`,
 		Args:              callArgs,
@@ -78,12 +80,12 @@ func (g *globals) explain(ctx context.Context, args []string, format, profile st
 		return err
 	}
 	if !s.Trusted() && slices.ContainsFunc(d.Trace, policy.Step.Silenced) {
-		fmt.Fprintf(g.err, "%s may not allow calls: `toolhost trust` lets it, as it is now\n", s.Config().Path)
+		fmt.Fprintf(g.err, "%s may not allow calls, since it is not trusted. Fix: toolhost trust\n", s.Config().Path)
 	}
 	return g.printDecision(d, format)
 }
 
-// printDecision tells who decided what, and then every rule that was asked.
+// printDecision prints the decision, and then every rule that was consulted.
 func (g *globals) printDecision(d policy.Decision, format string) error {
 	if format == "json" {
 		e := json.NewEncoder(g.out)
@@ -96,7 +98,8 @@ func (g *globals) printDecision(d policy.Decision, format string) error {
 	}
 	rows := [][]string{{"LAYER", "RULE", "SAYS", "WHERE", "WHY"}}
 	for _, s := range d.Trace {
-		rows = append(rows, []string{s.Layer, s.Rule, cmp.Or(string(s.Effect), "-"), cmp.Or(s.Source, "-"), cmp.Or(s.Note, s.Reason)})
+		rows = append(rows, []string{s.Layer, s.Rule, cmp.Or(string(s.Effect), "-"), cmp.Or(s.Source, "-"),
+			cmp.Or(s.Note, s.Reason)})
 	}
 	fmt.Fprintln(g.out)
 	writeTable(g.out, rows, 10_000) // a reason is worth more than a neat table

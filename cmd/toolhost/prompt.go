@@ -73,7 +73,7 @@ func (p *prompter) Approve(ctx context.Context, r *host.ApprovalRequest) (host.A
 
 func (p *prompter) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
 	p.menu(r)
-	forgetTyped(p.from)
+	discardTypeahead(p.from)
 	for range 10 {
 		word, err := p.line(ctx, p.g.paint(bold, "Run it? [y/N] "))
 		if err != nil {
@@ -89,11 +89,13 @@ func (p *prompter) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answe
 
 // menu lists the answers. Those that hold for good are saved, since this host ends with its one call.
 func (p *prompter) menu(r *host.ApprovalRequest) {
-	lines := []string{"y  yes, this once", "n  no (the default); you may tell the model why", "e  change the arguments first"}
+	lines := []string{"y  yes, this once", "n  no (the default); you may give the model a reason",
+		"e  change the arguments first"}
 	if !r.Fresh() {
 		lines = append(lines, "a  always, for these very arguments in this folder")
 		if r.Prefix != nil {
-			lines = append(lines, "p  always, for commands that begin with "+visible(strings.Join(r.Prefix, " "))+", in this folder")
+			lines = append(lines, "p  always, for commands that begin with "+visible(strings.Join(r.Prefix,
+				" "))+", in this folder")
 		}
 		lines = append(lines, "t  always, for "+r.Tool.Name+" in this folder, whatever its arguments")
 	}
@@ -103,7 +105,8 @@ func (p *prompter) menu(r *host.ApprovalRequest) {
 }
 
 // answer is what a word means; false when it means nothing.
-func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequest) (a host.Answer, understood bool, err error) {
+func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequest) (a host.Answer, understood bool,
+	err error) {
 	always := func(s host.Scope) (host.Answer, bool, error) {
 		return host.Answer{Approved: true, Scope: s, Saved: true}, true, nil
 	}
@@ -111,7 +114,7 @@ func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequ
 	case strings.EqualFold(word, "y") || strings.EqualFold(word, "yes"):
 		return host.Yes(), true, nil
 	case word == "" || strings.EqualFold(word, "n") || strings.EqualFold(word, "no"):
-		reason, err := p.line(ctx, "Why not? The model is told (or just press Enter): ")
+		reason, err := p.line(ctx, "Why not? The model gets the reason (or just press Enter): ")
 		return host.No(strings.TrimSpace(reason)), true, err
 	case r.Fresh() && (word == "a" || word == "t" || word == "p"):
 		fmt.Fprintln(p.g.err, "A rule wants this asked each time: no answer to it is remembered.")
@@ -143,7 +146,7 @@ func (p *prompter) change(ctx context.Context, r *host.ApprovalRequest) (host.An
 	return host.Answer{Arguments: changed}, true, nil
 }
 
-// line reads one line. The end of the input is an error: nobody is there any more.
+// line reads one line. The end of the input is an error.
 func (p *prompter) line(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(p.g.err, question)
 	text, err := p.in.ReadString('\n')
@@ -164,7 +167,7 @@ func (p *prompter) sure(ctx context.Context, question string) (bool, error) {
 	}
 	replied := make(chan reply, 1)
 	go func() { // a read of a terminal cannot be called off; it ends with the process
-		forgetTyped(p.from)
+		discardTypeahead(p.from)
 		word, err := p.line(ctx, p.g.paint(bold, question))
 		replied <- reply{strings.TrimSpace(word), err}
 	}()
@@ -240,8 +243,8 @@ func (p *prompter) preview(c sdk.Content) {
 
 var hunkHeader = regexp.MustCompile(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
 
-// paintDiff gives the lines with those of diffs coloured. A hunk has as many lines as its header says: a line of it that was
-// removed may begin with "--", and one after it with "+".
+// paintDiff gives the lines with those of diffs coloured. A hunk has as many lines as its header says: a line of it
+// that was removed may begin with "--", and one after it with "+".
 func (t *terminal) paintDiff(lines []string) []string {
 	out := make([]string, len(lines))
 	before, after := 0, 0 // lines that the hunk has left, of the old text and of the new
@@ -320,13 +323,14 @@ func visible(text string) string {
 	return out.String()
 }
 
-// blank is for letters and signs by their class of which nothing is to be seen, such as the Hangul fillers. What selects
-// a variant of the character before it may carry a message.
+// blank is for letters and signs by their class of which nothing is to be seen, such as the Hangul fillers. What
+// selects a variant of the character before it may carry a message.
 func blank(r rune) bool {
 	return r == '\u2800' || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// edited gives the arguments as the person wants them: from the editor that $VISUAL or $EDITOR names, else from one line.
+// edited gives the arguments as the person wants them: from the editor that $VISUAL or $EDITOR names, else from one
+// line.
 func (p *prompter) edited(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 	editor := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")))
 	if len(editor) == 0 {
@@ -341,7 +345,8 @@ func (p *prompter) edited(ctx context.Context, arguments json.RawMessage) (json.
 	return p.inEditor(ctx, editor, filepath.Join(dir, "arguments.json"), arguments)
 }
 
-func (p *prompter) inEditor(ctx context.Context, editor []string, path string, arguments json.RawMessage) (json.RawMessage, error) {
+func (p *prompter) inEditor(ctx context.Context, editor []string, path string,
+	arguments json.RawMessage) (json.RawMessage, error) {
 	if err := os.WriteFile(path, []byte(indented(arguments)+"\n"), 0o600); err != nil {
 		return nil, err
 	}

@@ -183,7 +183,8 @@ func TestAlwaysAskAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	p, dir := atTerminal(t)
 	config := filepath.Join(dir, "config.hcl")
-	text := "plugin_dirs = [\"" + bin + "\"]\npolicy \"project\" {\n  rule \"fresh\" {\n    tools = [\"shell__*\"]\n    effect = \"always_ask\"\n  }\n}\n"
+	text := "plugin_dirs = [\"" + bin + "\"]\npolicy \"project\" {\n  rule \"fresh\" {\n    tools = [\"shell__*\"]\n   " +
+		" effect = \"always_ask\"\n  }\n}\n"
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,8 @@ func TestAlwaysAskAtTheTerminal(t *testing.T) {
 		p.asked(2*nth - 1)
 		p.enter("t")
 		screen := p.shows("no answer to it is remembered", nth)
-		if strings.Contains(screen, "t  always") || strings.Contains(screen, "p  always") || strings.Contains(screen, "a  always") {
+		if strings.Contains(screen, "t  always") || strings.Contains(screen, "p  always") ||
+			strings.Contains(screen, "a  always") {
 			t.Fatalf("answers that are remembered are offered:\n%s", screen)
 		}
 		p.asked(2 * nth)
@@ -272,7 +274,8 @@ func atTerminal(t *testing.T, env ...string) (*pane, string) {
 	if err := trustFor(home, filepath.Join(dir, "config.hcl")); err != nil {
 		t.Fatal(err)
 	}
-	env = append(env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home, "PS1=$ ", "TERM=screen", "VISUAL=")
+	env = append(env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home, "PS1=$ ", "TERM=screen",
+		"VISUAL=")
 	return openPane(t, dir, env...), dir
 }
 
@@ -340,7 +343,8 @@ diff --git a/x b/x
 	if strings.Join(plain, "\n") != diff {
 		t.Errorf("without colours the diff is changed: %q", plain)
 	}
-	if prose := []string{"- one", "+ two", "--- three"}; strings.Join(colours.paintDiff(prose), "") != strings.Join(prose, "") {
+	if prose := []string{"- one", "+ two", "--- three"}; strings.Join(colours.paintDiff(prose), "") != strings.Join(prose,
+		"") {
 		t.Error("a list is coloured as a diff")
 	}
 }

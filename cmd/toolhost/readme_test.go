@@ -56,7 +56,8 @@ func checkGo(t *testing.T, text string) {
 	if _, body, ok := strings.Cut(text, "\n)\n\n"); ok && strings.HasPrefix(text, "package") {
 		text = body
 	}
-	for _, file := range []string{"../../sdk/example_test.go", "../../host/example_test.go", "../../sdk/sdktest/example_test.go",
+	for _, file := range []string{"../../sdk/example_test.go", "../../host/example_test.go",
+		"../../sdk/sdktest/example_test.go",
 		"../../sdk/proctree/example_test.go",
 		"../../host/bootstrap/example_test.go"} {
 		source, err := os.ReadFile(file)

@@ -29,7 +29,8 @@ func newProject(t *testing.T, choose func(*bootstrap.Options)) *project {
 	t.Helper()
 	dir := t.TempDir()
 	p := &project{t: t, dir: dir, plugin: newVersioned(t, dir, "tell")}
-	p.g = &globals{terminal: terminal{in: strings.NewReader(""), out: &answer{w: io.Discard}, err: io.Discard}, config: filepath.Join(dir, "config.hcl"), workdir: dir}
+	p.g = &globals{terminal: terminal{in: strings.NewReader(""), out: &answer{w: io.Discard}, err: io.Discard},
+		config: filepath.Join(dir, "config.hcl"), workdir: dir}
 	p.configure("profile \"a\" {\n  tools = [\"*\"]\n}\n")
 	o := p.g.options()
 	choose(&o)
@@ -45,7 +46,8 @@ func newProject(t *testing.T, choose func(*bootstrap.Options)) *project {
 // configure writes the configuration, with more than the plugin.
 func (p *project) configure(format string, a ...any) {
 	p.t.Helper()
-	text := fmt.Sprintf("plugin \"versioned\" {\n  command = [%q, %q]\n}\n", p.plugin.path, p.plugin.ran) + fmt.Sprintf(format, a...)
+	text := fmt.Sprintf("plugin \"versioned\" {\n  command = [%q, %q]\n}\n", p.plugin.path, p.plugin.ran) +
+		fmt.Sprintf(format, a...)
 	writeText(p.t, p.g.config, "%s", text)
 }
 
@@ -135,12 +137,18 @@ func TestReloadSessionRefused(t *testing.T) {
 		change func(p *project)
 		words  string
 	}{
-		"a mistake":            {nothing, func(p *project) { p.configure("plugin {") }, "config.hcl"},
-		"no file":              {nothing, func(p *project) { remove(p.t, p.g.config) }, "does not exist"},
-		"another record":       {nothing, func(p *project) { p.configure("audit {\n  path = %q\n}\n", filepath.Join(p.dir, "log")) }, "start again"},
-		"no such profile":      {func(o *bootstrap.Options) { o.Profile = "a" }, func(p *project) { p.configure("") }, `no profile "a"`},
-		"the plugin is gone":   {func(o *bootstrap.Options) { o.Plugins = []string{"versioned"} }, func(p *project) { writeText(p.t, p.g.config, "") }, `no plugin "versioned" any more`},
-		"a mistake of a regex": {nothing, func(p *project) { p.configure("policy \"project\" {\n  rule \"a\" {\n  }\n}\n") }, "config.hcl"},
+		"a mistake": {nothing, func(p *project) { p.configure("plugin {") }, "config.hcl"},
+		"no file":   {nothing, func(p *project) { remove(p.t, p.g.config) }, "does not exist"},
+		"another record": {nothing, func(p *project) {
+			p.configure("audit {\n  path = %q\n}\n",
+				filepath.Join(p.dir, "log"))
+		}, "start again"},
+		"no such profile": {func(o *bootstrap.Options) { o.Profile = "a" }, func(p *project) { p.configure("") },
+			`no profile "a"`},
+		"the plugin is gone": {func(o *bootstrap.Options) { o.Plugins = []string{"versioned"} },
+			func(p *project) { writeText(p.t, p.g.config, "") }, `no plugin "versioned" any more`},
+		"a mistake of a regex": {nothing, func(p *project) { p.configure("policy \"project\" {\n  rule \"a\" {\n  }\n}\n") },
+			"config.hcl"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +172,8 @@ func TestReloadSessionWithABrokenBuild(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
 	p.check("versioned__tell", "1")
-	for name, text := range map[string]string{"it fails": "#!/bin/sh\necho no luck >&2\nexit 3\n", "no program": "garbage", "empty": "", "garbage": "#!/bin/sh\necho 1\n"} {
+	for name, text := range map[string]string{"it fails": "#!/bin/sh\necho no luck >&2\nexit 3\n", "no program": "garbage",
+		"empty": "", "garbage": "#!/bin/sh\necho 1\n"} {
 		p.plugin.renameText([]byte(text))
 		done, err := p.now.Reload(t.Context())
 		if err != nil || len(done.Failed) != 1 {
@@ -231,7 +240,8 @@ func TestReloadSessionAsksForTrust(t *testing.T) {
 	if _, err = s.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.Catalog().Call(t.Context(), host.Call{Tool: "versioned__tell"}); r.Error == nil || r.Error.Code != sdk.CodeDenied {
+	if r := s.Catalog().Call(t.Context(), host.Call{Tool: "versioned__tell"}); r.Error == nil ||
+		r.Error.Code != sdk.CodeDenied {
 		t.Errorf("%+v", r)
 	}
 }

@@ -45,8 +45,8 @@ func (b built) Run() int {
 	return b.tests.Run()
 }
 
-// moveHome gives programs other folders for what is the user's, all but Go itself its own. What the developer's shell says of
-// toolhost, and its umask, do not count.
+// moveHome gives programs other folders for what is the user's, all but Go itself its own. What the developer's shell
+// says of toolhost, and its umask, do not count.
 func moveHome(dir string) (err error) {
 	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE"} {
 		value, failed := exec.Command("go", "env", name).Output()
@@ -124,8 +124,9 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"auditlog": writeAuditLog, "append": appendTo, "flip": flipDigit},
-		Condition:           offers,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"auditlog": writeAuditLog,
+			"append": appendTo, "flip": flipDigit},
+		Condition: offers,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BIN", bin)
 			e.Setenv("SHIPPED", shipped)
@@ -147,11 +148,13 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// offers are the conditions of what this machine can do of what the sandbox promises: all of it, or to keep paths from plugins.
+// offers are the conditions of what this machine can do of what the sandbox promises: all of it, or to keep paths from
+// plugins.
 func offers(condition string) (bool, error) {
 	switch condition {
 	case "isolates":
-		got, _ := supervise.Options{}.Confine(supervise.Spec{Sandbox: sandbox.Spec{Level: sandbox.Isolated}}, proctree.DetectCapabilities())
+		got, _ := supervise.Options{}.Confine(supervise.Spec{Sandbox: sandbox.Spec{Level: sandbox.Isolated}},
+			proctree.DetectCapabilities())
 		return got.Effective == sandbox.Isolated, nil
 	case "protects":
 		return proctree.DetectCapabilities().ReadOnlyMounts(), nil

@@ -10,25 +10,29 @@ import (
 	"testing"
 )
 
-// secretValue is a secret whose beginning is looked for in all that toolhost prints and writes. It is long, so that messages cut it.
+// secretValue is a secret whose beginning is looked for in all that toolhost prints and writes. It is long, so that
+// messages cut it.
 const (
 	secretValue = "sk-MARKER-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789"
 	secretPart  = "sk-MARKER"
 	secretVar   = "TEST_MARKED"
 )
 
-// places are configurations with a value by reference, REF, in each place that takes one. BIN is the folder of the programs.
+// places are configurations with a value by reference, REF, in each place that takes one. BIN is the folder of the
+// programs.
 var places = map[string]string{
-	"config string":       `plugin "shell" { config { shell = REF } }`,
-	"config wrong type":   `plugin "shell" { config { max_output_bytes = REF } }`,
-	"config template":     `plugin "shell" { config { shell = "x ${REF}" } }`,
-	"config attribute":    `plugin "shell" { config = { shell = REF, max_jobs = "x ${REF}" } }`,
-	"config key":          `plugin "shell" { config = { (REF) = "x" } }`,
-	"config nested":       `plugin "shell" { config { interpreters = { bash = [REF], sh = { a = REF } } } }`,
-	"config unknown":      `plugin "shell" { config { shel = REF } }`,
-	"config block":        `plugin "shell" { config { interpreters { python = REF } } }`,
-	"config refused":      "plugin \"p\" {\n command = [\"BIN/toolhost-plugin-discover\"]\n config { discovery_command = \"'${REF}\" }\n }",
-	"config of a command": "plugin \"p\" {\n command = [\"BIN/toolhost-plugin-discover\"]\n config { discovery_command = \"no-such-program ${REF}\" }\n }",
+	"config string":     `plugin "shell" { config { shell = REF } }`,
+	"config wrong type": `plugin "shell" { config { max_output_bytes = REF } }`,
+	"config template":   `plugin "shell" { config { shell = "x ${REF}" } }`,
+	"config attribute":  `plugin "shell" { config = { shell = REF, max_jobs = "x ${REF}" } }`,
+	"config key":        `plugin "shell" { config = { (REF) = "x" } }`,
+	"config nested":     `plugin "shell" { config { interpreters = { bash = [REF], sh = { a = REF } } } }`,
+	"config unknown":    `plugin "shell" { config { shel = REF } }`,
+	"config block":      `plugin "shell" { config { interpreters { python = REF } } }`,
+	"config refused": "plugin \"p\" {\n command = [\"BIN/toolhost-plugin-discover\"]\n config { discovery_command " +
+		"= \"'${REF}\" }\n }",
+	"config of a command": "plugin \"p\" {\n command = [\"BIN/toolhost-plugin-discover\"]\n config { discovery_command " +
+		"= \"no-such-program ${REF}\" }\n }",
 	"no configuration":    "plugin \"edit\" { config { a = REF } }",
 	"env value":           `plugin "shell" { env = { KEY = REF } }`,
 	"env name":            `plugin "shell" { env = { (REF) = "x" } }`,
@@ -49,17 +53,20 @@ var places = map[string]string{
 	"discovery timeout":   "plugin_discovery \"d\" {\n command = [\"/bin/true\"]\n timeout = REF\n }",
 	"description":         "plugin \"shell\" { tool \"exec\" {\n description = \"Runs ${REF}\"\n timeout = \"1m\"\n } }",
 	"tool timeout":        `plugin "shell" { tool "exec" { timeout = REF } }`,
-	"reason":              "policy \"project\" { rule \"r\" {\n tools = [\"shell__*\"]\n effect = \"deny\"\n reason = \"for ${REF}\"\n } }",
-	"tools":               "policy \"project\" { rule \"r\" {\n tools = [REF]\n effect = \"deny\"\n } }",
-	"when":                "policy \"project\" { rule \"r\" {\n tools = [\"shell__*\"]\n when = args.command == REF\n effect = \"deny\"\n } }",
-	"allowed":             "policy \"project\" { rule \"r\" {\n tools = [\"shell__*\"]\n commands {\n allow = [REF]\n otherwise = \"ask\"\n }\n } }",
-	"effect":              "policy \"project\" { rule \"r\" {\n tools = [\"shell__*\"]\n effect = REF\n } }",
-	"profile":             `profile "review" { tools = [REF] }`,
-	"included":            `profile "review" { include = [REF] }`,
-	"mode":                `approval { mode = REF }`,
-	"secrets":             `audit { secrets = [REF, 7] }`,
-	"lock":                `lock = REF`,
-	"default":             `defaults { timeout = REF }`,
+	"reason": "policy \"project\" { rule \"r\" {\n tools = [\"shell__*\"]\n effect = \"deny\"\n reason = " +
+		"\"for ${REF}\"\n } }",
+	"tools": "policy \"project\" { rule \"r\" {\n tools = [REF]\n effect = \"deny\"\n } }",
+	"when": "policy \"project\" { rule \"r\" {\n tools = [\"shell__*\"]\n when = args.command == REF\n " +
+		"effect = \"deny\"\n } }",
+	"allowed": "policy \"project\" { rule \"r\" {\n tools = [\"shell__*\"]\n commands {\n allow = [REF]\n " +
+		"otherwise = \"ask\"\n }\n } }",
+	"effect":   "policy \"project\" { rule \"r\" {\n tools = [\"shell__*\"]\n effect = REF\n } }",
+	"profile":  `profile "review" { tools = [REF] }`,
+	"included": `profile "review" { include = [REF] }`,
+	"mode":     `approval { mode = REF }`,
+	"secrets":  `audit { secrets = [REF, 7] }`,
+	"lock":     `lock = REF`,
+	"default":  `defaults { timeout = REF }`,
 }
 
 // references are the ways to take a value from elsewhere.
@@ -72,9 +79,12 @@ var references = map[string]struct{ locals, ref string }{
 
 // toldBy are the commands that a person or a program reads.
 var toldBy = [][]string{
-	{"validate"}, {"trust", "CONFIG"}, {"discover"}, {"discover", "--format", "gemini"}, {"status", "--format", "json"}, {"status"},
-	{"policy", "explain", "shell__exec", `{"command":"ls"}`}, {"policy", "explain", "--format", "json", "shell__exec", `{"command":"ls"}`},
-	{"call", "shell__exec", `{"command":"true"}`, "--approve", "always"}, {"call", "p__exec", `{"command":"true"}`, "--format", "json"},
+	{"validate"}, {"trust", "CONFIG"}, {"discover"}, {"discover", "--format", "gemini"}, {"status", "--format",
+		"json"}, {"status"},
+	{"policy", "explain", "shell__exec", `{"command":"ls"}`}, {"policy", "explain", "--format", "json", "shell__exec",
+		`{"command":"ls"}`},
+	{"call", "shell__exec", `{"command":"true"}`, "--approve", "always"}, {"call", "p__exec", `{"command":"true"}`,
+		"--format", "json"},
 	{"plugin", "lock", "--yes"}, {"doctor"}, {"audit", "tail"},
 }
 
@@ -82,7 +92,8 @@ func TestValuesByReferenceAreNeverTold(t *testing.T) {
 	t.Setenv(secretVar, secretValue)
 	for name, text := range places {
 		for way, reference := range references {
-			if way != "variable" && (testing.Short() || len(name)%4 != len(way)%4) { // each place in two ways at least, all of them over all places
+			// each place in two ways at least, all of them over all places
+			if way != "variable" && (testing.Short() || len(name)%4 != len(way)%4) {
 				continue
 			}
 			t.Run(name+"/"+way, func(t *testing.T) {
@@ -94,9 +105,11 @@ func TestValuesByReferenceAreNeverTold(t *testing.T) {
 
 // A local that is written out in the file is a reference too, where it is given to a plugin.
 func TestLocalsGivenToPluginsAreNeverTold(t *testing.T) {
-	for _, name := range []string{"config string", "config wrong type", "config template", "config key", "config nested", "config refused", "env value", "argument", "printed"} {
+	for _, name := range []string{"config string", "config wrong type", "config template", "config key", "config nested",
+		"config refused", "env value", "argument", "printed"} {
 		t.Run(name, func(t *testing.T) {
-			told(t, "locals { key = \""+secretValue+"\" }\n"+strings.ReplaceAll(strings.ReplaceAll(places[name], "REF", "local.key"), "BIN", bin))
+			told(t, "locals { key = \""+secretValue+"\" }\n"+strings.ReplaceAll(strings.ReplaceAll(places[name], "REF",
+				"local.key"), "BIN", bin))
 		})
 	}
 }
@@ -129,7 +142,8 @@ func told(t *testing.T, text string) {
 		}
 		code := run(args, strings.NewReader(""), &out, &said)
 		if strings.Contains(out.String()+said.String(), secretPart) {
-			t.Errorf("%s\n%v (exit code %d) tells it:\n%s\n%s", text, args[6:], code, lineWith(out.String()), lineWith(said.String()))
+			t.Errorf("%s\n%v (exit code %d) tells it:\n%s\n%s", text, args[6:], code, lineWith(out.String()),
+				lineWith(said.String()))
 		}
 	}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -18,7 +18,7 @@ func newStatus(g *globals) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Start every plugin and tell how it is",
+		Short: "Start every plugin and show its state",
 		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return g.status(cmd.Context(), format) },
 	}
@@ -56,7 +56,7 @@ func (g *globals) status(ctx context.Context, format string) error {
 	return nil
 }
 
-// A pluginStatus is how a plugin is, and how it stands to the lock file.
+// A pluginStatus is a plugin's state, and how it compares with the lock file.
 type pluginStatus struct {
 	supervise.Status
 	Lock bootstrap.LockState `json:"lock,omitempty"`
@@ -81,10 +81,13 @@ func (g *globals) printStatus(all []pluginStatus, format string) error {
 	}
 	locks := slices.ContainsFunc(all, func(p pluginStatus) bool { return p.Lock != "" })
 	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PLUGIN\tSTATE\tPID\tGENERATION\tRESTARTS\tTOOLS\tVERSION\tSANDBOX\tCONTAINMENT\t"+column(locks, "LOCK")+"LAST ERROR")
+	fmt.Fprintln(w, "PLUGIN\tSTATE\tPID\tGENERATION\tRESTARTS\tTOOLS\tVERSION\tSANDBOX\tCONTAINMENT\t"+column(locks,
+		"LOCK")+"LAST ERROR")
 	for _, p := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s%s\n", p.Name, p.State, number(p.PID), p.Generation, p.Restarts, p.Tools,
-			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"), column(locks, cmp.Or(string(p.Lock), "-")), cmp.Or(fit(p.LastError, 300), "-"))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s%s\n", p.Name, p.State, number(p.PID), p.Generation, p.Restarts,
+			p.Tools,
+			cmp.Or(fit(p.Version, 30), "-"), sandboxWords(p.Sandbox), cmp.Or(p.Containment, "-"), column(locks,
+				cmp.Or(string(p.Lock), "-")), cmp.Or(fit(p.LastError, 300), "-"))
 	}
 	return w.Flush()
 }

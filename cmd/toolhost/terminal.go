@@ -70,7 +70,7 @@ const (
 	cyan  color = "\x1b[36m"
 )
 
-// paint colours text for standard error, if that is a terminal and nobody objects (no-color.org).
+// paint colours text for standard error, if that is a terminal and NO_COLOR is not set.
 func (t *terminal) paint(c color, text string) string {
 	if t.noColor || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !isTerminal(t.err) {
 		return text
@@ -83,7 +83,7 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// width is the number of columns of w, or a default where nobody looks.
+// width is the number of columns of w, or a default if it is no terminal.
 func width(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 40 {
@@ -94,7 +94,7 @@ func width(w io.Writer) int {
 }
 
 // An answer is standard output. Writing to it never fails, so that every command ends in order; the first write that
-// could not be done is told at the end, by lost. A terminal gets no characters that could move its cursor.
+// fails is reported at the end, by lost. A terminal gets no characters that could move its cursor.
 type answer struct {
 	w io.Writer
 
@@ -125,7 +125,7 @@ func (a *answer) lost() error {
 	}
 	err := a.err
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		err = e.Err // the name of standard output tells nobody anything
+		err = e.Err // without the name of standard output
 	}
 	return &exitError{exitLost, fmt.Sprintf("the answer could not be written: %v", err)}
 }
@@ -166,7 +166,8 @@ func fit(text string, n int) string {
 
 // wide are the characters that most terminals show in two columns.
 var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
+	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1},
+		{0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
 	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1faff, 1}, {0x20000, 0x3fffd, 1}},
 }
 

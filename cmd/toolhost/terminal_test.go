@@ -17,7 +17,8 @@ import (
 
 // A reader that goes away is a quiet end: no words, exit code 0, and nothing left behind.
 func TestBrokenPipe(t *testing.T) {
-	for _, args := range []string{"version", "help", "discover", "discover|--format|json", "status", "validate", `call|--approve|always|shell__exec|{"command":"echo $PWD"}|--stream`} {
+	for _, args := range []string{"version", "help", "discover", "discover|--format|json", "status", "validate",
+		`call|--approve|always|shell__exec|{"command":"echo $PWD"}|--stream`} {
 		t.Run(args, func(t *testing.T) {
 			cmd, errs, temp := program(t, standardProject(t), strings.Split(args, "|")...)
 			cmd.Stdout = brokenPipe(t)
@@ -41,7 +42,8 @@ func TestBrokenPipeOfFailure(t *testing.T) {
 
 // Programs that are started must not inherit an ignored SIGPIPE: pipelines in a shell would never end.
 func TestChildrenEndByBrokenPipes(t *testing.T) {
-	cmd, _, _ := program(t, standardProject(t), "call", "--approve", "always", "shell__exec", `{"command":"yes | head -n 1"}`, "--timeout", "20s")
+	cmd, _, _ := program(t, standardProject(t), "call", "--approve", "always", "shell__exec",
+		`{"command":"yes | head -n 1"}`, "--timeout", "20s")
 	if out, err := cmd.Output(); err != nil || !strings.HasPrefix(string(out), "y\n") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -193,7 +195,8 @@ func TestTable(t *testing.T) {
 				t.Errorf("%d columns in %d: %q", n, room, line)
 			}
 		}
-		if room > 80 && (textColumns(lines[1]) < room-1 || textColumns(before(lines[0], "EFFECT")) != textColumns(before(lines[1], "reads"))) {
+		if room > 80 && (textColumns(lines[1]) < room-1 || textColumns(before(lines[0],
+			"EFFECT")) != textColumns(before(lines[1], "reads"))) {
 			t.Errorf("columns are off:\n%s", &out)
 		}
 	}

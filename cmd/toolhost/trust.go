@@ -17,9 +17,11 @@ func newTrust(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [FILE]",
 		Short: "Let a project's configuration run its programs",
-		Long: "Let a project's configuration run its programs. A config.hcl that toolhost finds in the current folder can be\n" +
-			"anybody's: until it is trusted, nothing that it names is started, and its rules allow nothing. What it would run\n" +
-			"is listed first. Trust is for the file as it is now; once it changes, it must be given again. A file named with\n" +
+		Long: "Let a project's configuration run its programs. A config.hcl that toolhost finds in the current folder may " +
+			"be\n" +
+			"another person's: until it is trusted, nothing that it names is started, and its rules allow nothing. What it " +
+			"would run\n" +
+			"is listed first. Trust ends when the file changes. A file named with\n" +
 			"--config or $TOOLHOST_CONFIG is the user's own word and needs none, and so is the one in the user's own folder.\n" +
 			"Without FILE the file of --config is meant, else the config.hcl of the current folder.\n\n" +
 			"Only the file is covered: a program that it names, such as ./bin/tool, may change and is still run. Name its\n" +
@@ -55,7 +57,7 @@ func (g *globals) trustFile(ctx context.Context, path string) error {
 	if err := c.Trust(); err != nil {
 		return err
 	}
-	fmt.Fprintf(g.out, "%s is trusted, as it is now\n", visible(bootstrap.Shortened(c.Path)))
+	fmt.Fprintf(g.out, "%s is trusted until it changes\n", visible(bootstrap.Shortened(c.Path)))
 	return nil
 }
 
@@ -85,7 +87,7 @@ func (g *globals) listTrusted() error {
 		case f.Err != nil:
 			fmt.Fprintf(g.out, "%s  (cannot be read now)\n", f.Path)
 		case f.Changed:
-			fmt.Fprintf(g.out, "%s  (has changed since, and is not trusted as it is)\n", f.Path)
+			fmt.Fprintf(g.out, "%s  (has changed since, and is no longer trusted)\n", f.Path)
 		default:
 			fmt.Fprintln(g.out, f.Path)
 		}

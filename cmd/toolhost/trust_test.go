@@ -27,7 +27,7 @@ func TestTrustAtTheTerminal(t *testing.T) {
 		t.Helper()
 		p.enter(command + `; echo "` + exit + `:$?:"`)
 		questions++
-		p.shows("Trust it as it is now? [y/N]", questions) // what is typed before is forgotten
+		p.shows("Trust it until it changes? [y/N]", questions) // what is typed before is forgotten
 		p.shows("plugin spy: sh -c 'touch spied'", questions)
 		if runs() {
 			t.Error("it ran before it was trusted")
@@ -43,7 +43,8 @@ func TestTrustAtTheTerminal(t *testing.T) {
 	p.sees("first:3:")
 	ask("toolhost discover", "yes please", "second")
 	p.sees("second:3:")
-	ask(`echo '{}' | toolhost call readfile__list -`, "n", "third") // the terminal is asked although the arguments are piped
+	// the terminal is asked although the arguments are piped
+	ask(`echo '{}' | toolhost call readfile__list -`, "n", "third")
 	p.sees("third:3:")
 	if runs() {
 		t.Error("it ran although nobody trusted it")
@@ -53,7 +54,8 @@ func TestTrustAtTheTerminal(t *testing.T) {
 	p.enter(`toolhost call readfile__list '{}' | grep -c config.hcl; echo "fifth:$?:"`)
 	p.sees("fifth:0:") // and nobody is asked, else it would wait
 	writeConfig(t, filepath.Join(dir, "config.hcl"), "# changed\n"+spy)
-	if err := os.Remove(filepath.Join(dir, "spied")); err != nil && !errors.Is(err, fs.ErrNotExist) { // calls of others do not wait for it
+	// calls of others do not wait for it
+	if err := os.Remove(filepath.Join(dir, "spied")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	ask("toolhost status", "n", "sixth")
@@ -77,18 +79,22 @@ func TestWhatRuns(t *testing.T) {
 		config string
 		want   []string
 	}{
-		"nothing":           {"", []string{"It would run nothing."}},
-		"words":             {`plugin "p" { command = ["./p", "a b", "", "it's", "c"] }`, []string{`  plugin p: ./p 'a b' '' 'it'\''s' c`}},
+		"nothing": {"", []string{"It would run nothing."}},
+		"words": {`plugin "p" { command = ["./p", "a b", "", "it's", "c"] }`,
+			[]string{`  plugin p: ./p 'a b' '' 'it'\''s' c`}},
 		"elsewhere":         {`plugin "p" { command = ["/opt/p"] }`, []string{"  plugin p: /opt/p"}},
 		"called as in PATH": {`plugin "p" { command = ["./git", "status"] }`, []string{"  plugin p: ./git status"}},
-		"in a wrapper":      {"plugin \"p\" {\n  command = [\"./p\", \"a\"]\n  sandbox {\n    wrapper = [\"./w\", \"b c\"]\n  }\n}", []string{"  plugin p: ./w 'b c' ./p a"}},
-		"from PATH":         {`plugin "p" { command = ["node", "p.js"] }`, []string{"  plugin p: node p.js"}},
-		"in disguise":       {`plugin "p" { command = ["./p", "\u202ex\u001b[2K\ny"] }`, []string{`'\u{202e}x\u{1b}[2K\ny'`}},
-		"long":              {fmt.Sprintf("plugin \"p\" {\n  command = [\"./p\", %q]\n}", strings.Repeat("a", 400)), []string{"… and 114 more characters, see the file"}},
-		"many":              {many.String(), []string{"  plugin p0: ./p0", "  and 10 more, see the file"}},
-		"a record":          {"audit {\n  path = \"/var/log/r\"\n}", []string{"  record: writes to /var/log/r"}},
-		"rules":             {"plugin \"p\" {\n  command = [\"./p\"]\n}\nprofile \"r\" {\n  read_only = true\n}", []string{"Its rules may also allow calls without asking you."}},
-		"a missing folder":  {`plugin_dirs = ["./gone"]`, []string{"  plugin folder ", "gone cannot be read"}},
+		"in a wrapper": {"plugin \"p\" {\n  command = [\"./p\", \"a\"]\n  sandbox {\n    wrapper = [\"./w\", \"b " +
+			"c\"]\n  }\n}", []string{"  plugin p: ./w 'b c' ./p a"}},
+		"from PATH":   {`plugin "p" { command = ["node", "p.js"] }`, []string{"  plugin p: node p.js"}},
+		"in disguise": {`plugin "p" { command = ["./p", "\u202ex\u001b[2K\ny"] }`, []string{`'\u{202e}x\u{1b}[2K\ny'`}},
+		"long": {fmt.Sprintf("plugin \"p\" {\n  command = [\"./p\", %q]\n}", strings.Repeat("a", 400)),
+			[]string{"… and 114 more characters, see the file"}},
+		"many":     {many.String(), []string{"  plugin p0: ./p0", "  and 10 more, see the file"}},
+		"a record": {"audit {\n  path = \"/var/log/r\"\n}", []string{"  record: writes to /var/log/r"}},
+		"rules": {"plugin \"p\" {\n  command = [\"./p\"]\n}\nprofile \"r\" {\n  read_only = true\n}",
+			[]string{"Its rules may also allow calls without asking you."}},
+		"a missing folder": {`plugin_dirs = ["./gone"]`, []string{"  plugin folder ", "gone cannot be read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			writeConfig(t, "config.hcl", c.config)

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forgetTyped drops what was typed before the question could be read.
-func forgetTyped(from io.Reader) {
+// discardTypeahead drops input that was typed before the question.
+func discardTypeahead(from io.Reader) {
 	if f, ok := from.(*os.File); ok {
-		_ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) // no terminal, nothing typed
+		_ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) // without a terminal there is none
 	}
 }

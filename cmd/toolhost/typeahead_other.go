@@ -4,5 +4,5 @@ package main
 
 import "io"
 
-// forgetTyped is for terminals of Linux only.
-func forgetTyped(io.Reader) {}
+// discardTypeahead is for terminals of Linux only.
+func discardTypeahead(io.Reader) {}

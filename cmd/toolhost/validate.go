@@ -19,9 +19,11 @@ func newValidate(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check the configuration and the plugins that it names",
-		Long: "Check the configuration, the rules beside it, and the plugins. Only those plugins are started that have a config\n" +
+		Long: "Check the configuration, the rules beside it, and the plugins. Only those plugins are started that have a " +
+			"config\n" +
 			"block, which is checked against the schema that they publish, or that a rule is about which looks at arguments:\n" +
-			"no tool may turn out to have an argument of that name. What was not tried is listed; --start starts all plugins, and\n" +
+			"no tool may turn out to have an argument of that name. What was not tried is listed; --start starts all " +
+			"plugins, and\n" +
 			"reports on each. Of a file that was found and is not trusted (toolhost trust) nothing is started.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -111,7 +113,7 @@ func (v *validation) check(ctx context.Context) error {
 	checked := "is valid"
 	if !v.Trusted {
 		checked += ", as far as it was checked"
-		text := filepath.Base(c.Path) + " was found here and is not trusted as it is now, so nothing of it was started"
+		text := filepath.Base(c.Path) + " was found here and is not trusted, so nothing of it was started"
 		if len(found.Unchecked) > 0 {
 			text += "; not checked: " + strings.Join(found.Unchecked, ", ")
 		}
@@ -126,8 +128,8 @@ func (v *validation) check(ctx context.Context) error {
 	return nil
 }
 
-// printPlugins says which file each interpreter runs, and which plugins were not started; of those that were asked to be
-// started, how each is.
+// printPlugins says which file each interpreter runs, and which plugins were not started; of those that were asked to
+// be started, how each is.
 func (v *validation) printPlugins() {
 	var left []string
 	for _, p := range v.Plugins {
@@ -139,7 +141,8 @@ func (v *validation) printPlugins() {
 			left = append(left, p.Name)
 		case v.start && p.OK:
 			parts := []string{visible(p.Version), counted(p.Tools, "tool")}
-			v.printf("plugin %q: ok, %s\n", p.Name, strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", "))
+			v.printf("plugin %q: ok, %s\n", p.Name, strings.Join(slices.DeleteFunc(parts,
+				func(s string) bool { return s == "" }), ", "))
 		case v.start:
 			v.printf("plugin %q: cannot be used\n", p.Name)
 		}

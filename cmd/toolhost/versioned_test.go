@@ -43,7 +43,8 @@ func (v *versioned) rename(line string) { v.t.Helper(); v.renameText(v.text(line
 
 func (v *versioned) renameText(text []byte) {
 	v.t.Helper()
-	syscall.ForkLock.RLock() // a child that begins meanwhile would have the file open, and a file that is written cannot be run
+	// a child that begins meanwhile would have the file open, and a file that is written cannot be run
+	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(v.path+".new", text, 0o755); err != nil {
 		v.t.Fatal(err)

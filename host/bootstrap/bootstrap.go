@@ -1,6 +1,6 @@
 // Package bootstrap turns a configuration file into a running host: it finds and reads the file, checks that it is
-// trusted, finds its plugins, compares them with the lock file, protects toolhost's own files from them, joins all rules
-// that hold, opens the record of calls, and makes the host.
+// trusted, finds its plugins, compares them with the lock file, protects toolhost's own files from them, joins all
+// rules that hold, opens the record of calls, and makes the host.
 //
 // Open does all of it in one call. What its Options leave out is refused rather than skipped: without TrustNamed a file
 // must have been trusted (`toolhost trust`), without AskTrust nobody is asked to, and without an Approver a call that
@@ -73,17 +73,6 @@ type Options struct {
 	// Offline starts nothing, and lists what is known from earlier starts. The configuration need not be trusted for it.
 	Offline bool
 }
-
-// Approve says who approves calls, in place of the approval mode of the configuration.
-type Approve string
-
-// The values of Approve; the empty one leaves it to the configuration.
-const (
-	ApproveAsk    Approve = "ask"    // the Approver
-	ApproveAlways Approve = "always" // nobody is asked; calls that a rule always asks about go to the Approver
-	ApproveNever  Approve = "never"  // calls that need approval are refused
-	ApproveClient Approve = "client" // a client has asked its user; calls that a rule always asks about are refused
-)
 
 // A Notice is something that an operator should know.
 type Notice struct {
@@ -162,7 +151,8 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 		return nil, ctx.Err()
 	}
 	if _, err := os.Getwd(); o.Workdir == "" && err != nil {
-		return nil, fmt.Errorf("the current folder cannot be found (%w); go to one that is there, or name one with --workdir", err)
+		return nil, fmt.Errorf("the current folder cannot be found (%w); go to one that is there, or name one with --workdir",
+			err)
 	}
 	o.Logger = c.redactor.logger(o.Logger)
 	i := &Instance{options: o, redactor: c.redactor}
@@ -263,8 +253,8 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	}
 	out = s.Config.Host
 	out.Logger, out.Workdir, out.ResultDir = i.options.Logger, i.options.Workdir, resultFolder()
-	out.Middleware, out.OnToolsChanged, out.OneQuestion = i.options.Middleware, i.options.OnToolsChanged, i.options.OneQuestion
-	out.Pins, out.Pinned = s.pins, keptDefinition
+	out.Middleware, out.OnToolsChanged = i.options.Middleware, i.options.OnToolsChanged
+	out.OneQuestion, out.Pins, out.Pinned = i.options.OneQuestion, s.pins, keptDefinition
 	if profile != nil {
 		out.Mode = cmp.Or(profile.Mode, out.Mode)
 	}
@@ -287,47 +277,6 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	}
 	i.setApproval(&out)
 	return out, profileFilter(profile), i.setRemembered(&out)
-}
-
-// setApproval says who approves calls.
-func (i *Instance) setApproval(out *host.Options) {
-	out.Approver = i.options.Approver
-	switch i.options.Approve {
-	case ApproveAlways:
-		out.Approver = alwaysApprover{i.options.Approver}
-	case ApproveClient:
-		out.Approver = clientApprover{}
-		return // the configuration may deny what would be asked
-	}
-	if out.Mode != host.ModePlan && i.options.Approve != "" { // plan denies, and asks nothing that could be answered
-		out.Mode = host.ModeAsk
-		if i.options.Approve == ApproveNever {
-			out.Mode = host.ModeNeverAsk
-		}
-	}
-}
-
-// alwaysApprover approves all that needs no answer of a person; the rest goes to who can be asked.
-type alwaysApprover struct{ person host.Approver }
-
-func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
-	switch {
-	case !r.Fresh():
-		return host.Yes(), nil
-	case a.person != nil:
-		return a.person.Approve(ctx, r)
-	}
-	return host.Answer{}, fmt.Errorf("--approve always does not stand for it: %w", host.ErrNobodyToAsk)
-}
-
-// clientApprover passes on the yes that a client's user gave, where a yes that was given elsewhere counts.
-type clientApprover struct{}
-
-func (clientApprover) Approve(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
-	if r.Fresh() {
-		return host.Answer{}, fmt.Errorf("a yes that was given to the client does not stand for it: %w", host.ErrNobodyToAsk)
-	}
-	return host.Yes(), nil
 }
 
 // onState records and reports a plugin's state.

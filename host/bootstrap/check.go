@@ -38,8 +38,9 @@ type CheckedPlugin struct {
 	OK      bool     `json:"ok"` // as far as it was checked
 }
 
-// Check checks everything. It starts only plugins with a config block, which is checked against the schema that they publish,
-// and those with a rule that names arguments of their tools; start starts all. Of an untrusted configuration nothing is started.
+// Check checks everything. It starts only plugins with a config block, which is checked against the schema that they
+// publish, and those with a rule that names arguments of their tools; start starts all. Of an untrusted configuration
+// nothing is started.
 func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 	out := &Check{Locked: -1}
 	for _, w := range c.Warnings {
@@ -59,7 +60,8 @@ func (c *Configuration) Check(ctx context.Context, start bool) (*Check, error) {
 	p := c.Find(ctx)
 	out.Problems = slices.Clone(p.Problems)
 	out.Warnings = append(out.Warnings, p.Unlocked()...)
-	if len(p.Problems) == 0 && (c.Trusted() || len(c.Discovery) == 0) { // else a rule may be about a plugin that was not found
+	// else a rule may be about a plugin that was not found
+	if len(p.Problems) == 0 && (c.Trusted() || len(c.Discovery) == 0) {
 		out.Warnings = append(out.Warnings, rulesForNobody(c.Config, p.names())...)
 	}
 	var asked []string
@@ -147,8 +149,8 @@ func located(c *config.Config, err error) error {
 	return out
 }
 
-// MisnamedArguments has a warning for each rule that looks at an argument which no tool has that the rule is about. It has none
-// when a plugin's tools are not known.
+// MisnamedArguments has a warning for each rule that looks at an argument which no tool has that the rule is about. It
+// has none when a plugin's tools are not known.
 func (i *Instance) MisnamedArguments(ctx context.Context) []error {
 	tools, problems := i.host.Tools(ctx)
 	standing, err := standingRules()
@@ -163,7 +165,8 @@ func (i *Instance) MisnamedArguments(ctx context.Context) []error {
 	return append(wrong, doubtful...)
 }
 
-// configRules are those of the configuration and of all its profiles. A rule that several profiles include is there once.
+// configRules are those of the configuration and of all its profiles. A rule that several profiles include is there
+// once.
 func configRules(c *config.Config) (out []policy.Rule) {
 	for _, l := range c.Policies {
 		out = append(out, l.Rules...)
@@ -212,8 +215,8 @@ func namesToolsOf(c *config.Config, plugin string) bool {
 	})
 }
 
-// misnamed finds rules that look at an argument which none of the tools has that they are about. In a rule for all tools
-// that is only a warning: it may be meant for a plugin that other configurations have.
+// misnamed finds rules that look at an argument which none of the tools has that they are about. In a rule for all
+// tools that is only a warning: it may be meant for a plugin that other configurations have.
 func misnamed(rules []policy.Rule, tools []*host.Tool) (problems, warnings []error) {
 	declared := map[string]map[string]bool{}
 	for _, t := range tools {
@@ -239,8 +242,8 @@ func misnamed(rules []policy.Rule, tools []*host.Tool) (problems, warnings []err
 	return problems, warnings
 }
 
-// rulesForNobody finds rules of the configuration for a plugin that does not exist. It may be added later, so they are no
-// mistakes, but a deny without effect should be known.
+// rulesForNobody finds rules of the configuration for a plugin that does not exist. It may be added later, so they are
+// no mistakes, but a deny without effect should be known.
 func rulesForNobody(c *config.Config, plugins []string) (warnings []error) {
 	for _, r := range configRules(c) {
 		for _, glob := range r.Tools {
@@ -264,7 +267,8 @@ func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
 			own := ownNames(tools, plugin)
 			means := func(name string) bool { return matches(glob, plugin+"__"+name) }
 			if len(own) > 0 && !slices.ContainsFunc(own, means) {
-				warnings = append(warnings, fmt.Errorf("%s is about %q, but plugin %q has no such tool%s", who, glob, plugin, textutil.DidYouMean(tool, own)))
+				warnings = append(warnings, fmt.Errorf("%s is about %q, but plugin %q has no such tool%s", who, glob, plugin,
+					textutil.DidYouMean(tool, own)))
 			}
 		}
 	}
@@ -279,7 +283,8 @@ func unmatched(c *config.Config, tools []*host.Tool) (warnings []error) {
 				return slices.Contains(other.Filter.Tools, glob) || slices.Contains(other.Filter.Exclude, glob)
 			})
 		}
-		check(fmt.Sprintf("%s: profile %q", p.Source, name), slices.DeleteFunc(slices.Concat(p.Filter.Tools, p.Filter.Exclude), included))
+		check(fmt.Sprintf("%s: profile %q", p.Source, name), slices.DeleteFunc(slices.Concat(p.Filter.Tools,
+			p.Filter.Exclude), included))
 	}
 	return warnings
 }

@@ -38,11 +38,13 @@ func TestLocated(t *testing.T) {
 	}{
 		"one": {unusable(0, supervise.ConfigProblem{Path: "shell", Message: wrong + "shell: is bad"}),
 			[]string{`config.hcl:4,13: plugin "p" cannot be used: its configuration is wrong: shell: is bad`, `shell = "fish"`}},
-		"several": {unusable(2, supervise.ConfigProblem{Path: "server.port", Message: wrong + "server.port: must be an integer"},
+		"several": {unusable(2, supervise.ConfigProblem{Path: "server.port", Message: wrong +
+			"server.port: must be an integer"},
 			supervise.ConfigProblem{Path: "server.prot", Message: wrong + `server: unknown property "prot"; allowed: port`}),
 			[]string{
 				`config.hcl:6,14: plugin "p" cannot be used: its configuration is wrong: server.port: must be an integer`,
-				`config.hcl:7,14: plugin "p" cannot be used: its configuration is wrong: server: unknown property "prot"; allowed: port; and 2 more problems`,
+				`config.hcl:7,14: plugin "p" cannot be used: its configuration is wrong: ` +
+					`server: unknown property "prot"; allowed: port; and 2 more problems`,
 			}},
 		"refused": {unusable(0, supervise.ConfigProblem{Message: "it refused its configuration: no such host"}),
 			[]string{`config.hcl:3,3: plugin "p" cannot be used: it refused its configuration: no such host`}},
@@ -82,7 +84,8 @@ profile "c" {
 		t.Fatal(err)
 	}
 	var told strings.Builder
-	for _, w := range append(unmatched(c, []*host.Tool{{Tool: sdk.Tool{Name: "edit__write"}, Plugin: "edit"}}), rulesForNobody(c, []string{"edit"})...) {
+	for _, w := range append(unmatched(c, []*host.Tool{{Tool: sdk.Tool{Name: "edit__write"}, Plugin: "edit"}}),
+		rulesForNobody(c, []string{"edit"})...) {
 		told.WriteString(w.Error() + "\n")
 	}
 	for _, want := range []string{

@@ -20,20 +20,20 @@ import (
 
 // Limits of what is kept of calls that commands with a host of their own have made.
 const (
-	// folderSession is how long a work folder may be left without a call until its next one begins a session: nobody says
+	// folderSession is how long a work folder may be without a call until the next call begins a session: nothing says
 	// when that of a client or a terminal ends.
 	folderSession = time.Hour
 	// namedSession is the same for a session that has a name.
 	namedSession = 7 * 24 * time.Hour
-	// countsKept is how long the counts of a configuration are kept that nobody uses.
+	// countsKept is how long the counts of a configuration are kept after their last use.
 	countsKept     = 30 * 24 * time.Hour
 	maxCountedFile = 1 << 20
 	maxCounted     = 1000 // sessions of one configuration; of more, those that called last are kept
 	countsWait     = 5 * time.Second
 )
 
-// counts are what limits counted of the calls of one configuration, in a file of the user's. Each command that makes one
-// call has a host of its own, which would begin to count at none.
+// counts are what limits counted of the calls of one configuration, in a file of the user's. Each command that makes
+// one call has a host of its own, which would begin to count at none.
 type counts struct {
 	dir, config, workdir string
 }

@@ -99,7 +99,8 @@ func ExampleOptions_middleware() {
 			return result, err
 		}
 	}
-	i, err := bootstrap.Open(ctx, bootstrap.Options{Config: "config.hcl", TrustNamed: true, Middleware: []host.Middleware{logged}})
+	i, err := bootstrap.Open(ctx, bootstrap.Options{Config: "config.hcl", TrustNamed: true,
+		Middleware: []host.Middleware{logged}})
 	if err != nil {
 		log.Fatal(err)
 	}

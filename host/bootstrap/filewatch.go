@@ -14,42 +14,42 @@ import (
 )
 
 const (
-	// quietFor is how long files must stay as they are before a change is told: a program is written in many steps.
+	// quietFor is how long files must not change before a change is reported: a program is written in many steps.
 	quietFor = 200 * time.Millisecond
 	// soon is how long after an event files are looked at; one write can be many events.
 	soon = 20 * time.Millisecond
-	// lookEvery is how often files are looked at when nothing is heard, and unheardEvery if the system can tell nothing.
-	lookEvery    = 2 * time.Second
-	unheardEvery = 250 * time.Millisecond
+	// recheckEvery is the interval between two looks at the files without events, and pollEvery where the system has none.
+	recheckEvery = 2 * time.Second
+	pollEvery    = 250 * time.Millisecond
 )
 
-// A fileWatch tells when files have changed, be they written to, replaced, or made, and are quiet again. What counts is
-// how the files are; the system's events only say when to look.
+// A fileWatch reports when files have changed, whether they are written, replaced or created, and are quiet again. It
+// compares their states; the system's events only say when to look.
 type fileWatch struct {
 	files   func() []watchedFile
-	changed chan struct{} // a change that nobody has looked at yet
+	changed chan struct{} // holds at most one change
 
-	told, seen string // how the files were when a change was last told, and last
-	since      time.Time
-	system     *fsnotify.Watcher // or nil
+	reported, seen string // the state when a change was last reported, and the last state
+	since          time.Time
+	system         *fsnotify.Watcher // or nil
 }
 
-// A watchedFile is a file or a folder of plugins, be it there yet or not. Nothing is told while one that must be a program
-// is none, as in the middle of a build.
+// A watchedFile is a file or a folder of plugins, which need not exist yet. Nothing is reported while one that must be a
+// program is not executable, as in the middle of a build.
 type watchedFile struct {
 	path    string
 	program bool
 }
 
-// newFileWatch takes the files as they are now for known. What files gives may become other files.
+// newFileWatch starts with the present state of the files. The list that files returns may change.
 func newFileWatch(files func() []watchedFile) *fileWatch {
 	w := &fileWatch{files: files, changed: make(chan struct{}, 1)}
 	if system, err := fsnotify.NewWatcher(); err == nil {
 		w.system = system
 	}
 	w.arm()
-	w.told = look(w.files())
-	w.seen = w.told
+	w.reported = fileState(w.files())
+	w.seen = w.reported
 	return w
 }
 
@@ -71,8 +71,8 @@ func (w *fileWatch) run(ctx context.Context) {
 		case <-next.C:
 		case <-events:
 			due = earlier(due, time.Now().Add(soon))
-		case _, heard := <-failures: // events may be lost
-			if !heard {
+		case _, open := <-failures: // events may be lost
+			if !open {
 				failures = nil
 			}
 			due = earlier(due, time.Now().Add(soon))
@@ -91,36 +91,31 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// check looks at the files, tells if they have changed and are quiet now, and says when to look again.
+// check reports a change if the files have changed and are quiet now, and returns when to look again.
 func (w *fileWatch) check() time.Duration {
-	heard := w.arm()
-	switch now := look(w.files()); {
+	armed := w.arm()
+	switch now := fileState(w.files()); {
 	case now != w.seen:
 		w.seen, w.since = now, time.Now()
 		return quietFor
-	case now == w.told:
+	case now == w.reported:
 	case time.Since(w.since) < quietFor:
 		return quietFor - time.Since(w.since)
 	case w.ready():
-		w.told = now
-		mark(w.changed)
+		w.reported = now
+		select {
+		case w.changed <- struct{}{}:
+		default: // one is waiting
+		}
 	}
-	if heard {
-		return lookEvery
+	if armed {
+		return recheckEvery
 	}
-	return unheardEvery
+	return pollEvery
 }
 
-// mark leaves a word for who looks at c, unless there is one.
-func mark(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// arm has the system watch the folders of the files as they are now; false means that it cannot tell of all of them.
-// Files are often replaced rather than written to, and a watch of themselves would go with them.
+// arm has the system watch the folders of the files; false means that it cannot watch all of them. Files are often
+// replaced rather than written to, and a watch of the file itself would end with it.
 func (w *fileWatch) arm() bool {
 	if w.system == nil {
 		return false
@@ -148,9 +143,9 @@ func foldersOf(path string) []string {
 	return out
 }
 
-// look gives words for how the files are, others for each way to be. A folder is as its plugins are: without any it is as
-// good as none, such as one that is held for as long as a plugin runs.
-func look(files []watchedFile) string {
+// fileState is a text that differs for each state of the files. The state of a folder is that of its plugins: one
+// without any, as while a running plugin keeps it locked, is like none.
+func fileState(files []watchedFile) string {
 	var all strings.Builder
 	for _, f := range files {
 		fmt.Fprintf(&all, "%q %s\n", f.path, stamp(f.path))
@@ -164,7 +159,7 @@ func look(files []watchedFile) string {
 	return all.String()
 }
 
-// stamp tells one state of a file from another.
+// stamp is a text that differs for each state of a file.
 func stamp(path string) string {
 	var s unix.Stat_t
 	if err := unix.Stat(path, &s); err != nil || s.Mode&unix.S_IFMT == unix.S_IFDIR {

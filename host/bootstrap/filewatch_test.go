@@ -23,9 +23,12 @@ func TestFileWatch(t *testing.T) {
 			writeText(t, filepath.Join(dir, "file.tmp"), "new")
 			rename(t, filepath.Join(dir, "file.tmp"), filepath.Join(dir, "file"))
 		},
-		"removed":       func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "file")) },
-		"made":          func(t *testing.T, dir string) { writeText(t, filepath.Join(dir, "later"), "new") },
-		"a plugin more": func(t *testing.T, dir string) { writeText(t, filepath.Join(dir, "plugins", "toolhost-plugin-b"), "b") },
+		"removed": func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "file")) },
+		"made":    func(t *testing.T, dir string) { writeText(t, filepath.Join(dir, "later"), "new") },
+		"a plugin more": func(t *testing.T, dir string) {
+			writeText(t, filepath.Join(dir, "plugins", "toolhost-plugin-b"),
+				"b")
+		},
 		"a plugin less": func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "plugins", "toolhost-plugin-a")) },
 		"behind a link": func(t *testing.T, dir string) { writeText(t, filepath.Join(dir, "elsewhere", "target"), "new") },
 		"another link": func(t *testing.T, dir string) {
@@ -138,8 +141,8 @@ func TestFileWatchWaitsForQuiet(t *testing.T) {
 	writeText(t, path, "")
 	synctest.Test(t, func(t *testing.T) {
 		w := &fileWatch{files: func() []watchedFile { return []watchedFile{{path: path}} }, changed: make(chan struct{}, 1)}
-		w.told = look(w.files())
-		w.seen = w.told
+		w.reported = fileState(w.files())
+		w.seen = w.reported
 		for i := range 100 {
 			writeText(t, path, "%s", strings.Repeat("x", i+1))
 			<-time.After(min(w.check(), quietFor/2))

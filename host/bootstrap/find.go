@@ -84,7 +84,8 @@ func namedConfig(o Options) string { return cmp.Or(o.Config, os.Getenv("TOOLHOST
 type NotFoundError struct{ Places []string }
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("there is no configuration at %s; write one, or name one with --config. This line is enough for one:\n"+
+	return fmt.Sprintf("there is no configuration at %s; write one, or name one with --config. This line is enough for "+
+		"one:\n"+
 		"  plugin_dirs = [%q]", strings.Join(e.Places, " or "), cmp.Or(shippedFolder(), "DIR"))
 }
 
@@ -128,14 +129,16 @@ func (c *Configuration) Find(ctx context.Context) *Plugins {
 func (c *Configuration) FindOffline(ctx context.Context) *Plugins {
 	p := c.find(ctx, nil)
 	for _, d := range c.Discovery {
-		p.Problems = append(p.Problems, fmt.Errorf("%s: plugin_discovery %q is not run, and the plugins that it names are not known",
+		p.Problems = append(p.Problems, fmt.Errorf("%s: plugin_discovery %q is not run, and the plugins that it names are "+
+			"not known",
 			d.Source, d.Name))
 	}
 	return p
 }
 
 func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery) *Plugins {
-	specs, problems := supervise.Find(ctx, supervise.Sources{Plugins: c.Config.Plugins, Dirs: c.PluginDirs, Commands: commands})
+	specs, problems := supervise.Find(ctx, supervise.Sources{Plugins: c.Config.Plugins, Dirs: c.PluginDirs,
+		Commands: commands})
 	specs, unlocked := c.Locked.Check(superviseShipped(specs, c.Locked), c.LockMode, c.Dir)
 	return &Plugins{Configuration: c, Specs: specs, Problems: problems, unlocked: unlocked, pins: c.Pins()}
 }

@@ -18,7 +18,8 @@ import (
 func UserFile(name string) (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("the user's configuration folder, where rules may stand, is not known (%w); set HOME or XDG_CONFIG_HOME", err)
+		return "", fmt.Errorf("the user's configuration folder, where rules may stand, is not known (%w); set HOME or "+
+			"XDG_CONFIG_HOME", err)
 	}
 	return filepath.Join(dir, "toolhost", name), nil
 }
@@ -96,8 +97,8 @@ func removeOld(dir string, before time.Time) {
 	}
 }
 
-// Definitions that were locked are kept under their hashes, to tell later what has changed. Without them only the hashes
-// are known.
+// Definitions that were locked are kept under their hashes, so that a later change can be shown. Without them only
+// the hashes are known.
 
 const (
 	definitionsKept = 400 * 24 * time.Hour

@@ -74,7 +74,8 @@ func (i *Instance) LockState(ctx context.Context, p *supervise.Process) (state L
 		}
 	}
 	if len(others) > 0 {
-		return Differs, fmt.Sprintf("disabled, since they are not what was locked: %s; if they are meant: toolhost plugin lock %s",
+		return Differs, fmt.Sprintf("disabled, since they are not what was locked: %s; if they are meant: toolhost plugin "+
+			"lock %s",
 			strings.Join(others, ", "), p.Name())
 	}
 	return state, notice
@@ -99,8 +100,8 @@ func reducedSandbox(plugin string, c *sandbox.Confinement) error {
 // LockName is the name of the lock file, beside the configuration.
 const LockName = lockfile.Name
 
-// A Relock compares plugins with the lock file, and writes what they are now. Its steps, in order: PlanLock starts nothing;
-// Inspect starts plugins for their tools; Write changes the lock file.
+// A Relock compares plugins with the lock file, and writes what they are now. Its steps, in order: PlanLock starts
+// nothing; Inspect starts plugins for their tools; Write changes the lock file.
 type Relock struct {
 	// Plugins are those to lock, and those that are locked and gone.
 	Plugins []*LockedPlugin
@@ -126,8 +127,8 @@ type LockedPlugin struct {
 	definitions map[string]json.RawMessage // the present ones, by hash
 }
 
-// PlanLock looks at the named plugins, or at all. The platforms are the files of programs for other platforms, by platform such
-// as linux_amd64; they go with one name.
+// PlanLock looks at the named plugins, or at all. The platforms are the files of programs for other platforms, by
+// platform such as linux_amd64; they go with one name.
 func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*Relock, error) {
 	sums := map[string]string{}
 	for platform, file := range platforms {
@@ -203,15 +204,17 @@ func (p *Plugins) planOne(spec supervise.Spec, sums map[string]string) *LockedPl
 		}
 	}
 	// The program that is started for its tools is the one that was hashed.
-	l.spec.Lock = supervise.Lock{SHA256: program.SHA256, Interpreters: now.InterpretersHere(), Source: "what was read a moment ago"}
+	l.spec.Lock = supervise.Lock{SHA256: program.SHA256, Interpreters: now.InterpretersHere(),
+		Source: "what was read a moment ago"}
 	return l
 }
 
-// Inspect starts plugins for their tools: those that were not locked before if added is set, those whose program or settings
-// have changed if changed is set, and all others.
+// Inspect starts plugins for their tools: those that were not locked before if added is set, those whose program or
+// settings have changed if changed is set, and all others.
 func (r *Relock) Inspect(ctx context.Context, added, changed bool) error {
 	byName := map[string]*LockedPlugin{}
-	at := &Plugins{Configuration: &Configuration{Config: r.from.Config, options: r.from.options, redactor: r.from.redactor, builtin: r.from.builtin}}
+	at := &Plugins{Configuration: &Configuration{Config: r.from.Config, options: r.from.options, redactor: r.from.redactor,
+		builtin: r.from.builtin}}
 	at.options.Plugins, at.options.Refresh, at.options.Profile = nil, true, ""
 	for _, p := range r.Plugins {
 		if p.Problem == nil && p.now != nil && (p.old != nil || added) && (changed || !p.RunsOther()) {
@@ -286,7 +289,7 @@ func (l *LockedPlugin) Dynamic() bool { return l.now.Dynamic && l.now.Tools != n
 // Pinned says whether its tools were pinned before, and are now.
 func (l *LockedPlugin) Pinned() (before, now bool) { return l.old.Tools != nil, l.now.Tools != nil }
 
-// A Difference is a part of a plugin as it was locked, and as it is now; "" is none.
+// A Difference is a part of a plugin, as it was locked and in its present form; "" is none.
 type Difference struct{ Part, Old, Now string }
 
 // Differences are the parts that differ, without the tools.
@@ -327,7 +330,8 @@ func quoted(words []string) string {
 // A ToolDifference is a tool that is not what was locked.
 type ToolDifference struct {
 	Name string
-	// Old is the hash of the locked definition, "" when there is none, and OldDefinition that if it was kept on this machine.
+	// Old is the hash of the locked definition, "" when there is none, and OldDefinition that if it was kept on this
+	// machine.
 	Old           string
 	OldDefinition json.RawMessage
 	Now           json.RawMessage // the present definition; nil when there is none

@@ -15,7 +15,8 @@ import (
 // playVar has the test binary play the plugin greet.
 const playVar = "TEST_PLAY_GREET"
 
-// TestMain gives tests folders of their own for what is the user's, and the examples a configuration in the current one.
+// TestMain gives tests folders of their own for what is the user's, and the examples a configuration in the current
+// one.
 func TestMain(m *testing.M) {
 	if os.Getenv(playVar) != "" {
 		playGreet()

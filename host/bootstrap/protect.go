@@ -14,15 +14,16 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// superviseShipped lowers the sandbox level of the plugins that come with this program to supervised: they are as trusted as
-// the program. All others stay confined, and so do these if their sandbox needs it, or if the lock file has them at a
-// higher level, because another toolhost locked them.
+// superviseShipped lowers the sandbox level of the plugins that come with this program to supervised: they are as
+// trusted as the program. All others stay confined, and so do these if their sandbox needs it, or if the lock file has
+// them at a higher level, because another toolhost locked them.
 func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.Spec {
 	folder := programFolder()
 	specs = slices.Clone(specs)
 	for i, s := range specs {
 		locked := lock.Plugin(s.Name)
-		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" && !asksForMore(s.Sandbox) {
+		if (locked == nil || locked.Level == sandbox.Supervised) && isOwn(s, folder) && s.Sandbox.Level == "" &&
+			!asksForMore(s.Sandbox) {
 			specs[i].Sandbox.Level = sandbox.Supervised
 			if s.InheritEnv == nil && filepath.Base(resolved(programOf(s))) == "toolhost-plugin-discover" {
 				specs[i].InheritEnv = new(true) // it runs what the project has written for the user's own shell
@@ -81,13 +82,14 @@ func resolved(path string) string {
 func (p *Plugins) superviseOptions() supervise.Options {
 	o := p.options
 	return supervise.Options{
-		Logger: p.redactor.logger(o.Logger), Workdir: o.Workdir, CacheDir: definitionsCache(), Refresh: o.Refresh, Offline: o.Offline,
+		Logger: p.redactor.logger(o.Logger), Workdir: o.Workdir, CacheDir: definitionsCache(),
+		Refresh: o.Refresh, Offline: o.Offline,
 		Protect: p.protected(), Hide: p.hidden(), Reserve: p.reserved(p.Specs),
 	}
 }
 
-// protected are the files and folders that no confined plugin may change: what is run the next time, what is trusted, and
-// what was recorded.
+// protected are the files and folders that no confined plugin may change: what is run the next time, what is trusted,
+// and what was recorded.
 func (c *Configuration) protected() []string {
 	out := []string{c.Path}
 	for _, dir := range c.PluginDirs {
@@ -115,7 +117,8 @@ func (c *Configuration) reserved(specs []supervise.Spec) []string {
 	return out
 }
 
-// hidden is the record, if there is one: a plugin that can read it can lock it, which blocks every call that is recorded.
+// hidden is the record, if there is one: a plugin that can read it can lock it, which blocks every call that is
+// recorded.
 func (c *Configuration) hidden() []string {
 	if c.Audit == nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 // Only plugins of toolhost's own, beside toolhost itself, are trusted like it.
 func TestOwnPlugins(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
-	for _, program := range []string{dir + "/toolhost-plugin-edit", dir + "/toolhost-plugin-lint", other + "/toolhost-plugin-edit"} {
+	for _, program := range []string{dir + "/toolhost-plugin-edit", dir + "/toolhost-plugin-lint", other +
+		"/toolhost-plugin-edit"} {
 		if err := os.WriteFile(program, nil, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,8 @@ func TestOwnPluginsKeepTheLevelOfTheLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(program)
-	for level, want := range map[sandbox.Level]sandbox.Level{"": sandbox.Supervised, sandbox.Supervised: sandbox.Supervised, sandbox.Confined: ""} {
+	for level, want := range map[sandbox.Level]sandbox.Level{"": sandbox.Supervised,
+		sandbox.Supervised: sandbox.Supervised, sandbox.Confined: ""} {
 		var lock *lockfile.File
 		if level != "" {
 			lock = &lockfile.File{Plugins: []lockfile.Plugin{{Name: "edit", Level: level}}}

@@ -31,8 +31,8 @@ func newRecord(path string, o audit.Options) *record {
 	return r
 }
 
-// write adds what was left for later. When that fails, a call that needs the record finds out by itself, and who closes it does
-// not wait for the others: each try may take as long as a lock is waited for.
+// write appends queued records. When that fails, a call that needs the record gets the error itself, and close does not
+// wait for the rest: each try may take as long as a lock is waited for.
 func (r *record) write(later <-chan audit.Record) {
 	for a := range later {
 		if r.Append(a) != nil && r.closing() {
@@ -56,8 +56,8 @@ func (r *record) Append(a audit.Record) error {
 	return log.Append(a)
 }
 
-// opened tries to open the log again when the last try failed: what stood in the way, such as a lock, may be gone. Those who
-// waited for a try have its result.
+// opened opens the log, again if the last try failed: the cause, such as a lock, may be gone. Callers that waited for a
+// try share its result.
 func (r *record) opened() (*audit.Log, error) {
 	asked := time.Now()
 	r.opening.Lock()
@@ -93,7 +93,7 @@ func (r *record) plugin(s supervise.Status) {
 	}
 	select {
 	case r.later <- a:
-	default: // more of them than anybody can write
+	default: // the queue is full
 	}
 }
 

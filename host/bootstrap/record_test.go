@@ -50,8 +50,8 @@ func TestRecordIsOpenedLater(t *testing.T) {
 	}
 }
 
-// However many starts and ends of plugins are still to be written, a record that another process holds is closed in the time
-// that two of them are waited for: the one under way, and the one that finds out that it is the end.
+// However many starts and ends of plugins are still to be written, a record that another process holds is closed in the
+// time that two of them are waited for: the one under way, and the one that finds out that it is the end.
 func TestRecordThatIsHeldIsClosed(t *testing.T) {
 	for name, open := range map[string]bool{"before it is open": false, "once it is open": true} {
 		t.Run(name, func(t *testing.T) {

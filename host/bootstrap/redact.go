@@ -47,8 +47,8 @@ func (r *redactor) logger(l *slog.Logger) *slog.Logger {
 	return slog.New(&redactingHandler{l.Handler(), r})
 }
 
-// A redactingHandler redacts texts before they are formatted: in a formatted line, a secret without an end would take what
-// follows with it.
+// A redactingHandler redacts texts before they are formatted: in a formatted line, a secret without an end would take
+// what follows with it.
 type redactingHandler struct {
 	slog.Handler
 	redactor *redactor

@@ -88,10 +88,12 @@ func (i *Instance) reread(ctx context.Context, old *snapshot) (*snapshot, error)
 			return nil, err
 		}
 		if c.SHA256 != old.SHA256 && !c.Trusted() {
-			return nil, fmt.Errorf("%s has changed, and is not trusted as it is: look at it, and then run `toolhost trust %s`", c.Path, c.Path)
+			return nil, fmt.Errorf("%s has changed, and is not trusted any more. Fix: look at it, then run toolhost trust %s",
+				c.Path, c.Path)
 		}
 		if !reflect.DeepEqual(c.Audit, old.Audit) {
-			return nil, fmt.Errorf("%s: what is kept as a record has changed, which cannot be while it is written; start again for it", c.Path)
+			return nil, fmt.Errorf("%s: what is kept as a record has changed, which cannot be while it is written; start "+
+				"again for it", c.Path)
 		}
 		found = c.Find(ctx)
 	}
@@ -129,8 +131,9 @@ func (s *snapshot) spec(name string) supervise.Spec {
 	return supervise.Spec{}
 }
 
-// Changes returns a channel that receives when a file has changed that calls for a Reload, and is complete: the configuration,
-// its lock file, the rules beside it, the list of trusted files, the folders of plugins, and programs. It ends with ctx.
+// Changes returns a channel that receives when a file has changed that calls for a Reload, and is complete: the
+// configuration, its lock file, the rules beside it, the list of trusted files, the folders of plugins, and programs.
+// It ends with ctx.
 func (i *Instance) Changes(ctx context.Context) <-chan struct{} {
 	w := newFileWatch(func() []watchedFile { return i.current.Load().watched() })
 	go w.run(ctx)
@@ -180,13 +183,13 @@ func (s *snapshot) watched() (files []watchedFile) {
 func (s *snapshot) programs() map[string]string {
 	out := map[string]string{}
 	for _, spec := range s.specs {
-		out[spec.Name] = look(filesOf(spec, s.options.Workdir))
+		out[spec.Name] = fileState(filesOf(spec, s.options.Workdir))
 	}
 	return out
 }
 
-// filesOf are the plugin's program and, if that is an interpreter from the PATH, the script that it runs. Other arguments
-// may name files that the plugin writes.
+// filesOf are the plugin's program and, if that is an interpreter from the PATH, the script that it runs. Other
+// arguments may name files that the plugin writes.
 func filesOf(spec supervise.Spec, workdir string) []watchedFile {
 	absolute := func(path string) string {
 		if !filepath.IsAbs(path) {

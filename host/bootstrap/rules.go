@@ -18,8 +18,8 @@ import (
 // systemPolicy holds the rules of the machine's administrator. Tests put another file here.
 var systemPolicy = "/etc/toolhost/policy.hcl"
 
-// policy joins all the rules that hold: the machine's, the user's, the configuration's, the profile's. Those of an untrusted
-// configuration can only tighten.
+// policy joins all the rules that hold: the machine's, the user's, the configuration's, the profile's. Those of an
+// untrusted configuration can only tighten.
 func (s *snapshot) policy(profile *config.Profile) (*policy.Policy, error) {
 	standing, err := standingRules()
 	if err != nil {
@@ -64,7 +64,7 @@ func policyFile(path string, byRoot bool) ([]policy.Layer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the rules in %s cannot be read, so nothing is run: %w", path, err)
 	}
-	if why := forged(info, byRoot); why != "" {
+	if why := forged(path, info, byRoot); why != "" {
 		return nil, fmt.Errorf("the rules in %s are not followed, and nothing is run: %s", path, why)
 	}
 	p, err := config.LoadPolicy(path)
@@ -82,7 +82,8 @@ func (s *snapshot) profile(name string) (*config.Profile, error) {
 	p, ok := s.Profiles[name]
 	if !ok {
 		names := slices.Sorted(maps.Keys(s.Profiles))
-		return nil, fmt.Errorf("there is no profile %q in %s; it has %s", name, s.Path, cmp.Or(strings.Join(names, ", "), "none"))
+		return nil, fmt.Errorf("there is no profile %q in %s; it has %s", name, s.Path,
+			cmp.Or(strings.Join(names, ", "), "none"))
 	}
 	return &p, nil
 }

@@ -45,7 +45,7 @@ func (e *UntrustedError) Error() string {
 	if e.Refused {
 		return name + " is not trusted, so nothing of it was run"
 	}
-	return fmt.Sprintf("%s was found here and is not trusted as it is now, so nothing of it is run\n"+
+	return fmt.Sprintf("%s was found here and is not trusted, so nothing of it is run\n"+
 		"  Look at the file. `toolhost trust` trusts it until it changes; --config %s uses it this once.", name, name)
 }
 
@@ -55,8 +55,8 @@ func (c *Configuration) Trusted() bool {
 	return c.builtin || !c.NeedsTrust() || isTrusted(c.Path, c.SHA256)
 }
 
-// NeedsTrust says whether the configuration was found in the current folder, which may be another person's work, rather than
-// chosen by the user. Without Options.TrustNamed every one is taken for that.
+// NeedsTrust says whether the configuration was found in the current folder, which may be another person's work, rather
+// than chosen by the user. Without Options.TrustNamed every one is taken for that.
 func (c *Configuration) NeedsTrust() bool {
 	if !c.options.TrustNamed {
 		return true
@@ -101,7 +101,8 @@ func (c *Configuration) TrustRequest(ctx context.Context) *TrustRequest {
 // Trust remembers that the bytes that were read are trusted, until the file changes.
 func (c *Configuration) Trust() error {
 	if strings.ContainsAny(c.Path, "\r\n") {
-		return fmt.Errorf("%q cannot be trusted: the list of trusted files has one to a line, and the name has a line break", c.Path)
+		return fmt.Errorf("%q cannot be trusted: the list of trusted files has one to a line, and the name has a line break",
+			c.Path)
 	}
 	return changeTrusted(func(known map[string]string) { known[c.Path] = c.SHA256 })
 }
@@ -136,7 +137,8 @@ func TrustedFiles() (out []TrustedFile, err error) {
 	return out, err
 }
 
-// isTrusted compares what was read of the file with what was trusted. The file may have changed since, so it is not read again.
+// isTrusted compares what was read of the file with what was trusted. The file may have changed since, so it is not
+// read again.
 func isTrusted(path, fingerprint string) bool {
 	known, err := readTrusted()
 	return err == nil && fingerprint != "" && known[path] == fingerprint
@@ -177,7 +179,7 @@ func readTrusted() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := forged(info, false); why != "" {
+	if why := forged(path, info, false); why != "" {
 		return nil, fmt.Errorf("what %s trusts is not trusted: %s", path, why)
 	}
 	lines := bufio.NewScanner(f)
@@ -193,7 +195,8 @@ func readTrusted() (map[string]string, error) {
 func changeTrusted(change func(known map[string]string)) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("the list of trusted files cannot be changed: %w; --config FILE uses a file without being listed there", err)
+			err = fmt.Errorf("the list of trusted files cannot be changed: %w; --config FILE uses a file without being "+
+				"listed there", err)
 		}
 	}()
 	path, err := UserFile("trusted")
@@ -211,7 +214,7 @@ func changeTrusted(change func(known map[string]string)) (err error) {
 	} else if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }()
+	defer lock.Close()
 	known, err := readTrusted()
 	if err != nil {
 		return err
@@ -224,12 +227,13 @@ func changeTrusted(change func(known map[string]string)) (err error) {
 	return fsutil.WriteFile(path, []byte(text.String()), 0o600)
 }
 
-// wouldRun has a line for each program that would run. Discovery commands come first: the plugins that they name are known
-// only once they have run.
+// wouldRun has a line for each program that would run. Discovery commands come first: the plugins that they name are
+// known only once they have run.
 func (c *Configuration) wouldRun(ctx context.Context) (lines []string) {
 	for _, d := range c.Discovery {
 		box := cmp.Or(d.Sandbox, &sandbox.Spec{})
-		lines = append(lines, fmt.Sprintf("discovery %s: %s, and every program that it names", d.Name, wrapped(box.Wrapper, d.Command)))
+		lines = append(lines, fmt.Sprintf("discovery %s: %s, and every program that it names", d.Name,
+			wrapped(box.Wrapper, d.Command)))
 	}
 	found := c.find(ctx, nil)
 	for _, s := range found.Specs {
@@ -298,15 +302,15 @@ func Shortened(path string) string {
 	return path
 }
 
-// forged tells why a file of rules may be somebody else's word, or "".
-func forged(info fs.FileInfo, byRoot bool) string {
+// forged says why another user may have written a file of rules or of trust, or "".
+func forged(path string, info fs.FileInfo, byRoot bool) string {
 	owner := -1
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		owner = int(s.Uid)
 	}
 	switch {
 	case info.Mode().Perm()&0o022 != 0:
-		return "others can write the file; take that right away with chmod go-w"
+		return "other users can write to it. Fix: chmod go-w " + path
 	case byRoot && owner != 0:
 		return "its owner is not root"
 	case owner != 0 && owner != os.Getuid():

@@ -1,0 +1,105 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/answers"
+)
+
+// Approve says who approves calls, in place of the approval mode of the configuration.
+type Approve string
+
+// The values of Approve; the empty one leaves it to the configuration.
+const (
+	ApproveAsk    Approve = "ask"    // the Approver
+	ApproveAlways Approve = "always" // nobody is asked; calls that a rule always asks about go to the Approver
+	ApproveNever  Approve = "never"  // calls that need approval are refused
+	ApproveClient Approve = "client" // a client has asked its user; calls that a rule always asks about are refused
+)
+
+// setApproval says who approves calls.
+func (i *Instance) setApproval(out *host.Options) {
+	out.Approver = i.options.Approver
+	switch i.options.Approve {
+	case ApproveAlways:
+		out.Approver = alwaysApprover{i.options.Approver}
+	case ApproveClient:
+		out.Approver = clientApprover{}
+		return // the configuration may deny what would be asked
+	}
+	if out.Mode != host.ModePlan && i.options.Approve != "" { // plan denies, and asks nothing that could be answered
+		out.Mode = host.ModeAsk
+		if i.options.Approve == ApproveNever {
+			out.Mode = host.ModeNeverAsk
+		}
+	}
+}
+
+// alwaysApprover approves all that needs no answer of a person; the rest goes to who can be asked.
+type alwaysApprover struct{ person host.Approver }
+
+func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	switch {
+	case !r.Fresh():
+		return host.Yes(), nil
+	case a.person != nil:
+		return a.person.Approve(ctx, r)
+	}
+	return host.Answer{}, fmt.Errorf("--approve always does not stand for it: %w", host.ErrNobodyToAsk)
+}
+
+// clientApprover passes on the yes that a client's user gave, where a yes that was given elsewhere counts.
+type clientApprover struct{}
+
+func (clientApprover) Approve(_ context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	if r.Fresh() {
+		return host.Answer{}, fmt.Errorf("a yes that was given to the client does not stand for it: %w", host.ErrNobodyToAsk)
+	}
+	return host.Yes(), nil
+}
+
+// Answers are the approvals that were remembered for good, as `toolhost approvals` lists them.
+func Answers() ([]host.Remembered, error) {
+	path, err := UserFile("approvals.hcl")
+	if err != nil {
+		return nil, err
+	}
+	return answers.Load(path)
+}
+
+// RevokeAnswer removes a remembered approval, and says whether there was one.
+func RevokeAnswer(id string) (bool, error) {
+	path, err := UserFile("approvals.hcl")
+	if err != nil {
+		return false, err
+	}
+	return answers.Remove(path, id)
+}
+
+// setRemembered gives the host the approvals that are remembered, and saves more. Those without a work folder, as older
+// versions saved them, are left out: they would hold in every project.
+func (i *Instance) setRemembered(out *host.Options) error {
+	path, err := UserFile("approvals.hcl")
+	if err != nil {
+		return nil //nolint:nilerr // without a place nothing is remembered
+	}
+	out.SaveAnswer = func(r host.Remembered) error { return answers.Save(path, r) }
+	out.Remembered = []host.Remembered{} // also when none are left
+	saved, err := Answers()
+	var lapsed []string
+	for _, a := range saved {
+		if a.Workdir == "" {
+			lapsed = append(lapsed, a.ID)
+		} else {
+			out.Remembered = append(out.Remembered, a)
+		}
+	}
+	if len(lapsed) > 0 {
+		i.notice(NoticeAnswers, "", fmt.Errorf("saved answers that name no work folder no longer hold (%s); "+
+			"`toolhost approvals` shows them, `toolhost approvals revoke %[1]s` removes them", strings.Join(lapsed, " ")))
+	}
+	return err
+}
