@@ -111,11 +111,11 @@ func TestGeminiSettings(t *testing.T) {
 
 	writeConfig(t, config, fmt.Sprintf("plugin_dirs = [%q]\n", bin)) // somebody else's
 	if out, errs, err := toolhost(home, words...); err != nil || out != "[]\n" ||
-		!strings.Contains(errs, "not trusted as it is now") {
+		!strings.Contains(errs, "is not trusted") {
 		t.Errorf("a file that has changed gives %v, %.300s\n%s", err, out, errs)
 	}
 	if out, errs, err := toolhost(home, call, "edit__write"); err == nil || out != "" ||
-		!strings.Contains(errs, "not trusted as it is now") {
+		!strings.Contains(errs, "is not trusted") {
 		t.Errorf("a call by a file that has changed gives %v, %s%s", err, out, errs)
 	}
 
