@@ -44,10 +44,13 @@ func within(places []string, name string) bool {
 }
 
 var (
-	executedFolders = setOf(`.git .husky .githooks .vscode .idea .zed .fleet .devcontainer .claude .codex .continue .cursor .gemini .windsurf .roo .cline
+	executedFolders = setOf(`.git .husky .githooks .vscode .idea .zed .fleet .devcontainer .claude .codex .continue .cursor
+		.gemini .windsurf .roo .cline
 		.kiro .opencode .crush .ssh`)
-	executedFiles = setOf(`.mcp.json .gitconfig toolhost.lock.hcl .pam_environment .profile .bash_profile .bash_login .bashrc .bash_aliases .bash_logout .zshenv .zprofile
-		.zshrc .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .xprofile .xsession .xsessionrc .xinitrc .inputrc .exrc .vimrc .nvimrc .lvimrc .nvim.lua
+	executedFiles = setOf(`.mcp.json .gitconfig toolhost.lock.hcl .pam_environment .profile .bash_profile .bash_login
+		.bashrc .bash_aliases .bash_logout .zshenv .zprofile
+		.zshrc .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .xprofile .xsession .xsessionrc .xinitrc .inputrc
+		.exrc .vimrc .nvimrc .lvimrc .nvim.lua
 		.gdbinit .lldbinit .tmux.conf .screenrc .rprofile .irbrc .pryrc .devcontainer.json`)
 	executedPlaces = []string{"/.config/git/", "/.config/fish/", "/.config/autostart/", "/.config/systemd/",
 		"/.config/environment.d/", "/.local/bin/",
@@ -55,12 +58,18 @@ var (
 		"/library/caches/toolhost/",
 		"/library/launchagents/", "/.local/share/systemd/", "/etc/cron.d/", "/etc/profile.d/"}
 
-	entryFiles = setOf(`.envrc makefile gnumakefile bsdmakefile justfile .justfile taskfile.yml taskfile.yaml taskfile.dist.yml taskfile.dist.yaml rakefile package.json
-		conftest.py setup.py sitecustomize.py usercustomize.py noxfile.py tasks.py fabfile.py build.rs build.zig build.sbt .mise.toml mise.toml
-		.gitlab-ci.yml .gitlab-ci.yaml .travis.yml azure-pipelines.yml azure-pipelines.yaml bitbucket-pipelines.yml .drone.yml .woodpecker.yml .woodpecker.yaml
-		.cirrus.yml appveyor.yml .appveyor.yml jenkinsfile cloudbuild.yaml cloudbuild.yml .pre-commit-config.yaml .pre-commit-hooks.yaml lefthook.yml .lefthook.yml
-		lefthook.yaml .lefthook.yaml .lintstagedrc .lintstagedrc.json procfile build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradlew mvnw
-		agents.md agent.md claude.md claude.local.md gemini.md copilot-instructions.md .cursorrules .windsurfrules .clinerules .roorules .goosehints
+	entryFiles = setOf(`.envrc makefile gnumakefile bsdmakefile justfile .justfile taskfile.yml taskfile.yaml
+		taskfile.dist.yml taskfile.dist.yaml rakefile package.json
+		conftest.py setup.py sitecustomize.py usercustomize.py noxfile.py tasks.py fabfile.py build.rs build.zig build.sbt
+		.mise.toml mise.toml
+		.gitlab-ci.yml .gitlab-ci.yaml .travis.yml azure-pipelines.yml azure-pipelines.yaml bitbucket-pipelines.yml .drone.yml
+		.woodpecker.yml .woodpecker.yaml
+		.cirrus.yml appveyor.yml .appveyor.yml jenkinsfile cloudbuild.yaml cloudbuild.yml .pre-commit-config.yaml
+		.pre-commit-hooks.yaml lefthook.yml .lefthook.yml
+		lefthook.yaml .lefthook.yaml .lintstagedrc .lintstagedrc.json procfile build.gradle build.gradle.kts settings.gradle
+		settings.gradle.kts gradlew mvnw
+		agents.md agent.md claude.md claude.local.md gemini.md copilot-instructions.md .cursorrules .windsurfrules .clinerules
+		.roorules .goosehints
 		.aider.conf.yml .rules warp.md .gitattributes .gitmodules`)
 	entryPatterns = []string{"*.mk", "*.instructions.md", "*.prompt.md", "*.mdc"}
 	entryPlaces   = []string{"/.github/workflows/", "/.github/actions/", "/.circleci/", "/.buildkite/", "/.woodpecker/",
