@@ -207,25 +207,25 @@ func (l Limits) queueLimits() queue.Limits {
 	return queue.Limits{Concurrency: l.Concurrency, Queue: l.Queue, Rate: l.Rate, Burst: l.Burst}
 }
 
-// limitHost limits all calls leaveBatch, and each plugin to three quarters of that, so that a flood of calls to one
+// limitHost limits all calls together, and each plugin to three quarters of that, so that a flood of calls to one
 // plugin blocks no other. A host of few calls is one plugin's if need be.
-func (n *snapshot) limitHost() {
-	all := queue.Limits{Concurrency: n.options.MaxConcurrency, Queue: 4 * min(n.options.MaxConcurrency, math.MaxInt/4)}
+func (h *snapshot) limitHost() {
+	all := queue.Limits{Concurrency: h.options.MaxConcurrency, Queue: 4 * min(h.options.MaxConcurrency, math.MaxInt/4)}
 	var each map[string]queue.Limits
 	if all.Concurrency >= 16 {
 		each = map[string]queue.Limits{}
-		for name := range n.registry.plugins {
+		for name := range h.registry.plugins {
 			each[name] = queue.Limits{Concurrency: all.Concurrency - all.Concurrency/4, Queue: all.Queue - all.Queue/4}
 		}
 	}
-	n.calls.SetLimits(all, each)
+	h.calls.SetLimits(all, each)
 }
 
 // limitPlugins makes a queue for each plugin that has limits, or one of whose tools has. Queues of before go on under
 // the new limits, or under none while there are calls in them.
-func (n *snapshot) limitPlugins(before map[string]*queue.Queue) {
+func (h *snapshot) limitPlugins(before map[string]*queue.Queue) {
 	tools := map[string]map[string]queue.Limits{} // by plugin and by full name
-	for name, t := range n.options.Tools {
+	for name, t := range h.options.Tools {
 		plugin, _, _ := strings.Cut(name, "__")
 		if t.Limits == (Limits{}) {
 			continue
@@ -235,11 +235,11 @@ func (n *snapshot) limitPlugins(before map[string]*queue.Queue) {
 		}
 		tools[plugin][name] = t.queueLimits()
 	}
-	n.queues = map[string]*queue.Queue{}
-	names := slices.AppendSeq(slices.Collect(maps.Keys(n.registry.plugins)), maps.Keys(before))
+	h.queues = map[string]*queue.Queue{}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(h.registry.plugins)), maps.Keys(before))
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		q, limits := before[name], n.options.Plugins[name].Limits
+		q, limits := before[name], h.options.Plugins[name].Limits
 		limited := limits != (Limits{}) || tools[name] != nil
 		if q == nil && limited {
 			q = queue.New(fmt.Sprintf("plugin %q", name), "tool")
@@ -249,7 +249,7 @@ func (n *snapshot) limitPlugins(before map[string]*queue.Queue) {
 		}
 		q.SetLimits(limits.queueLimits(), tools[name])
 		if limited || q.Busy() { // calls in it count when there are limits again
-			n.queues[name] = q
+			h.queues[name] = q
 		}
 	}
 }

@@ -35,7 +35,8 @@ func TestConfigure(t *testing.T) {
 	c := sdktest.Start(t, p).Unchecked()
 	log := ownLog(t)
 	d, err := c.Describe(t.Context())
-	want := `{"type":"object","properties":{"shell":{"type":"string","default":"sh"},"limit":{"type":"integer","minimum":1}},"additionalProperties":false}`
+	want := `{"type":"object","properties":{"shell":{"type":"string","default":"sh"},"limit":{"type":"integer",` +
+		`"minimum":1}},"additionalProperties":false}`
 	if err != nil || string(d.ConfigSchema) != want || d.Dynamic {
 		t.Errorf("the description is %+v, %v, and the schema %s", d, err, d.ConfigSchema)
 	}
@@ -51,7 +52,8 @@ func TestConfigure(t *testing.T) {
 		`{"shell":"bad"}`:   "no such shell",
 		`{"shell":"worse"}`: "the plugin's configuration panicked: ouch",
 		`{"colour":1}`:      `the configuration does not fit: json: unknown field "colour"`,
-		`{"limit":"many"}`:  "the configuration does not fit: json: cannot unmarshal string into Go struct field settings.limit of type int",
+		`{"limit":"many"}`: "the configuration does not fit: json: cannot unmarshal string into Go struct field " +
+			"settings.limit of type int",
 	} {
 		err := c.Configure(t.Context(), json.RawMessage(config), "/w")
 		if e, ok := errors.AsType[*sdk.Error](err); !ok || e.Message != want {

@@ -95,7 +95,8 @@ func TestResultOfAHandler(t *testing.T) {
 		"truncated": {&sdk.Result{Truncated: true}, nil, &sdk.Result{Truncated: true}},
 		"structured, no JSON": {&sdk.Result{Structured: []byte("{")}, nil,
 			&sdk.Result{Error: &sdk.Error{Code: sdk.CodeProtocol, Name: "BrokenResult", Outcome: sdk.OutcomeFailed,
-				Message:    "the result is broken: the structured JSON is not valid; the tool has run, and what can be read of its result is kept",
+				Message: "the result is broken: the structured JSON is not valid; the tool has run, and what can be read of " +
+					"its result is kept",
 				Suggestion: "Find out what the call has done before you make it again."}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,8 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	if e.OutputSchema != nil && result.Error == nil && result.Structured == nil && r.Events != nil {
 		r.Logger().
 			Warn("the tool " + r.Tool +
-				" has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no OutputSchema")
+				" has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no " +
+				"OutputSchema")
 	}
 	return result
 }

@@ -291,7 +291,8 @@ func otherStyle(text string) error {
 		meant = []string{`jsonschema:"what the field means"`}
 	}
 	return fmt.Errorf(
-		"tag jsonschema: %q is a list of keywords, but here the whole tag is the description; write %s; a field without omitempty is required",
+		"tag jsonschema: %q is a list of keywords, but here the whole tag is the description; write %s; a field without "+
+			"omitempty is required",
 		text,
 		strings.Join(meant, " "),
 	)

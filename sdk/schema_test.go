@@ -111,7 +111,8 @@ func TestInferSchemaOfTypes(t *testing.T) {
 		"slice of structs": {infer[struct {
 			F []point `json:"f"`
 		}](), of(`{"type":"array","items":` +
-			`{"type":"object","properties":{"x":{"type":"integer"},"y":{"type":"integer"}},"required":["x"],"additionalProperties":false}}`)},
+			`{"type":"object","properties":{"x":{"type":"integer"},"y":{"type":"integer"}},"required":["x"],` +
+			`"additionalProperties":false}}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, c.got); diff != "" {
@@ -133,7 +134,8 @@ func TestInferSchemaOfFields(t *testing.T) {
 			F string `json:"-"`
 		}](), none},
 		"untagged": {infer[struct{ First, Second string }](),
-			`{"type":"object","properties":{"First":{"type":"string"},"Second":{"type":"string"}},"required":["First","Second"],"additionalProperties":false}`},
+			`{"type":"object","properties":{"First":{"type":"string"},"Second":{"type":"string"}},"required":["First",` +
+				`"Second"],"additionalProperties":false}`},
 		"called -": {infer[struct {
 			F string `json:"-,"`
 		}](),
@@ -143,19 +145,22 @@ func TestInferSchemaOfFields(t *testing.T) {
 			B string  `json:"b,omitzero"`
 			C *string `json:"c"`
 			D string  `json:",omitempty"`
-		}](), `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string"},"D":{"type":"string"}},"additionalProperties":false}`},
+		}](), `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string"},` +
+			`"D":{"type":"string"}},"additionalProperties":false}`},
 		"embedded": {infer[struct {
 			Shared
 			hidden
 			Own string `json:"own"`
-		}](), `{"type":"object","properties":{"id":{"type":"string"},"note":{"type":"string"},"seen":{"type":"string"},"own":{"type":"string"}},` +
+		}](), `{"type":"object","properties":{"id":{"type":"string"},"note":{"type":"string"},"seen":{"type":"string"},` +
+			`"own":{"type":"string"}},` +
 			`"required":["id","seen","own"],"additionalProperties":false}`},
 		"embedded under a name": {infer[struct {
 			hidden `json:"h"`
 			Shared `json:"s"`
 		}](), `{"type":"object","properties":{` +
 			`"h":{"type":"object","properties":{"seen":{"type":"string"}},"required":["seen"],"additionalProperties":false},` +
-			`"s":{"type":"object","properties":{"id":{"type":"string"},"note":{"type":"string"}},"required":["id"],"additionalProperties":false}},` +
+			`"s":{"type":"object","properties":{"id":{"type":"string"},"note":{"type":"string"}},"required":["id"],` +
+			`"additionalProperties":false}},` +
 			`"required":["h","s"],"additionalProperties":false}`},
 		"embedded pointer": {infer[struct {
 			*Shared
@@ -218,7 +223,8 @@ func TestInferSchemaOfTags(t *testing.T) {
 		"all of them, behind pointer": {infer[struct {
 			F *int `json:"f" jsonschema:"n" minimum:"1" maximum:"3" default:"2" enum:"1|2|3"`
 		}](), `{"type":"object","properties":{"f":` +
-			`{"type":"integer","description":"n","minimum":1,"maximum":3,"default":2,"enum":[1,2,3]}},"additionalProperties":false}`},
+			`{"type":"integer","description":"n","minimum":1,"maximum":3,"default":2,"enum":[1,2,3]}},` +
+			`"additionalProperties":false}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, c.got); diff != "" {
@@ -247,7 +253,8 @@ func TestInferSchemaRefuses(t *testing.T) {
 		"no struct": {infer[[]string](), `tool "t": []string is not a struct; only structs have named fields`},
 		"a pointer": {infer[*point](), `tool "t": *sdk.point is not a struct; only structs have named fields`},
 		"a channel, deep inside": {infer[wrapper](),
-			`tool "t": sdk.wrapper.Inner: struct { C chan int "json:\"c\"" }.C: chan int has no JSON Schema; use another type, or bring an InputSchema`},
+			`tool "t": sdk.wrapper.Inner: struct { C chan int "json:\"c\"" }.C: chan int has no JSON Schema; use another ` +
+				`type, or bring an InputSchema`},
 		"a func": {infer[struct{ F func() }](),
 			`tool "t": struct { F func() }.F: func() has no JSON Schema; use another type, or bring an InputSchema`},
 		"an interface": {infer[struct{ F io.Reader }](),
@@ -257,7 +264,8 @@ func TestInferSchemaRefuses(t *testing.T) {
 		"a struct in itself": {infer[node](),
 			`tool "t": sdk.node.Next: sdk.node contains itself; use json.RawMessage there, or bring an InputSchema`},
 		"a map in itself": {infer[struct{ F forest }](),
-			`tool "t": struct { F sdk.forest }.F: sdk.forest contains itself; use json.RawMessage there, or bring an InputSchema`},
+			`tool "t": struct { F sdk.forest }.F: sdk.forest contains itself; use json.RawMessage there, or bring an ` +
+				`InputSchema`},
 		"a slice in itself": {infer[struct{ F list }](),
 			`tool "t": struct { F sdk.list }.F: sdk.list contains itself; use json.RawMessage there, or bring an InputSchema`},
 		"a struct embedded itself": {infer[Loop](),

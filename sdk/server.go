@@ -119,7 +119,8 @@ func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer
 	result := failed(
 		&Error{Name: "Exited", Message: "the tool " + r.GetTool() + " ended its goroutine instead of returning"},
 	)
-	defer func() { err = out.Result(resultToWire(result)) }() // deferred, since runtime.Goexit (testing's FailNow) runs nothing else
+	// deferred, since runtime.Goexit (testing's FailNow) runs nothing else
+	defer func() { err = out.Result(resultToWire(result)) }()
 	result = s.plugin.run(ctx, request)
 	return nil
 }

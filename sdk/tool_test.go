@@ -62,8 +62,10 @@ func TestToolAsJSON(t *testing.T) {
 		ForeignSchema: true}
 	for want, in := range map[string]sdk.Tool{
 		`{"name":"x","description":"For tests.","input_schema":{"type":"object"}}`: tool("x"),
-		`{"name":"x","title":"X","description":"d","input_schema":{"type":"object"},"output_schema":{},"hints":{"read_only":true,"destructive":false},` +
-			`"category":"c","cost_tier":"cheap","max_result_bytes":5,"original_name":"X!","previews":true,"stateful":true,"foreign_schema":true,"timeout":"1m30s"}`: full,
+		`{"name":"x","title":"X","description":"d","input_schema":{"type":"object"},"output_schema":{},` +
+			`"hints":{"read_only":true,"destructive":false},` +
+			`"category":"c","cost_tier":"cheap","max_result_bytes":5,"original_name":"X!","previews":true,"stateful":true,` +
+			`"foreign_schema":true,"timeout":"1m30s"}`: full,
 	} {
 		got, err := json.Marshal(in)
 		if err != nil || string(got) != want {

@@ -120,8 +120,10 @@ func TestDescribeTool(t *testing.T) {
 	describeTool(&out, &host.Tool{Tool: sdk.Tool{Description: "Says things.\x1b[2J", Name: "p__x",
 		InputSchema: json.RawMessage(wordSchema)}}, 80)
 	for _, want := range []string{
-		"Says things.", "toolhost call p__x text=… [count=…]", "  text (string; required)\n      What to say\n", "  count (integer, at least 1; default 10)\n",
-		"  tags (list of string)\n", "      deep.on (boolean)\n", "      edits.0.path (string)\n", `  mode ("a" or "b")`, "  maybe (integer)\n",
+		"Says things.", "toolhost call p__x text=… [count=…]", "  text (string; required)\n      What to say\n",
+		"  count (integer, at least 1; default 10)\n",
+		"  tags (list of string)\n", "      deep.on (boolean)\n", "      edits.0.path (string)\n", `  mode ("a" or "b")`,
+		"  maybe (integer)\n",
 		"  toolhost call p__x text=TEXT\n", `  toolhost call p__x '{"text":"TEXT"}'`,
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -41,7 +41,8 @@ func compared(t *testing.T) (rows []comparedRow, rest string) {
 			t.Errorf("line %d has no three cells: %s", i+1, line)
 			continue
 		}
-		rows = append(rows, comparedRow{i + 1, strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2]), strings.TrimSpace(cells[3])})
+		rows = append(rows, comparedRow{i + 1, strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2]),
+			strings.TrimSpace(cells[3])})
 	}
 	return rows, rest
 }
@@ -114,7 +115,8 @@ var nameKinds = []struct {
 }{
 	{"command", regexp.MustCompile(`^toolhost( .*)?$`), (*whatIs).command},
 	{"flag", regexp.MustCompile(`^--[a-z-]+`), (*whatIs).anyFlag},
-	{"Go name", regexp.MustCompile(`\b(` + strings.Join(packageNames(), "|") + `)\.[A-Z]\w*(\.[A-Z]\w*)?`), (*whatIs).goName},
+	{"Go name", regexp.MustCompile(`\b(` + strings.Join(packageNames(), "|") + `)\.[A-Z]\w*(\.[A-Z]\w*)?`),
+		(*whatIs).goName},
 	{"code", regexp.MustCompile(`^E_[A-Z_]+$`), (*whatIs).quoted},
 	{"test", regexp.MustCompile(`^Test[A-Z]\w*$`), (*whatIs).test},
 	{"error name", regexp.MustCompile(`^([A-Z][a-z]+){2,}$`), (*whatIs).quoted},

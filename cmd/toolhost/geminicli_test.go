@@ -224,7 +224,8 @@ func (g *geminiCLI) result(state *os.ProcessState, failed error, stdout, stderr 
 // The client is held to what was seen of Gemini CLI itself.
 func TestGeminiClient(t *testing.T) {
 	for command, want := range map[string]string{
-		`./x | jq .`: "./x jq .", `./x *.json`: "./x", `./x > out`: "./x out", `$HOME/y`: "/y", `FOO=1 ./x`: "FOO=1 ./x", `a 'b c' "d\"e"`: `a b c d"e`,
+		`./x | jq .`: "./x jq .", `./x *.json`: "./x", `./x > out`: "./x out", `$HOME/y`: "/y", `FOO=1 ./x`: "FOO=1 ./x",
+		`a 'b c' "d\"e"`: `a b c d"e`,
 	} {
 		if words, err := geminiWords(command); err != nil || strings.Join(words, " ") != want {
 			t.Errorf("%s: %q, %v", command, words, err)

@@ -18,7 +18,8 @@ import (
 
 // tree is a command that leaves all sorts of children: in the background, in a session of their own, cut off from their
 // parent twice over, deaf to the polite signals. Each carries the mark in its environment.
-const tree = `trap '' TERM HUP INT; sleep 1000 & setsid sleep 1000 & (setsid setsid nohup sleep 1000 >/dev/null 2>&1 &) ; sleep 1000 | sleep 1000 & echo ready; sleep 1000`
+const tree = `trap '' TERM HUP INT; sleep 1000 & setsid sleep 1000 & (setsid setsid nohup sleep 1000 >/dev/null 2>&1 ` +
+	`&) ; sleep 1000 | sleep 1000 & echo ready; sleep 1000`
 
 // Nothing of a call outlives a host that is killed, or a plugin that is.
 func TestNothingSurvivesAKill(t *testing.T) {

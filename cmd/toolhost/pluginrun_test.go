@@ -288,7 +288,8 @@ func TestPluginRunInterrupted(t *testing.T) {
 func TestLabelOf(t *testing.T) {
 	t.Parallel()
 	for program, want := range map[string]string{
-		"/a/toolhost-plugin-greet": "greet", "/a/Greet_Me.exe": "greet-me", "/a/2nd": "nd", "/a/-": "plugin", "/a/é": "plugin",
+		"/a/toolhost-plugin-greet": "greet", "/a/Greet_Me.exe": "greet-me", "/a/2nd": "nd", "/a/-": "plugin",
+		"/a/é":                             "plugin",
 		"/a/" + strings.Repeat("long", 20): strings.Repeat("long", 8), "/a/my--tool__x": "my-tool-x",
 	} {
 		if got := labelOf(program); got != want {

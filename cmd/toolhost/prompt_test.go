@@ -169,7 +169,8 @@ func TestAlwaysAtTheTerminal(t *testing.T) {
 	p.sees("second:0:")
 	p.enter(`toolhost call shell__exec '{"command":"touch two && rm two"}' </dev/null; echo "third:$?:"`)
 	p.sees("third:3:")
-	p.enter(`toolhost approvals; mkdir -p other; toolhost --config config.hcl --workdir other call shell__exec '{"command":"touch two"}' </dev/null; echo "other:$?:"`)
+	p.enter(`toolhost approvals; mkdir -p other; toolhost --config config.hcl --workdir other call shell__exec ` +
+		`'{"command":"touch two"}' </dev/null; echo "other:$?:"`)
 	p.sees("other:3:")
 	p.sees("  " + dir + "  ")
 	p.enter(`toolhost approvals revoke $(toolhost approvals | sed -n '2s/ .*//p'); echo "revoked:$?:"`)
@@ -233,7 +234,8 @@ func TestColoursAtTheTerminal(t *testing.T) {
 func TestWhatIsShownIsAllThereIs(t *testing.T) {
 	t.Parallel()
 	p, _ := atTerminal(t)
-	p.enter(`toolhost call shell__exec "$(printf '{"command":"touch \342\200\256x\\\\u001b[2K\\\\nrm y"}')"; echo "exit:$?:"`)
+	p.enter(`toolhost call shell__exec "$(printf '{"command":"touch \342\200\256x\\\\u001b[2K\\\\nrm y"}')"; echo ` +
+		`"exit:$?:"`)
 	screen := p.shows("Run it?", 1)
 	for _, want := range []string{`\u{202e}`, `rm y`} {
 		if !strings.Contains(screen, want) {

@@ -19,7 +19,8 @@ import (
 // comparedPackages are those that the page names parts of, with their folders.
 var comparedPackages = map[string]string{
 	"host": "host", "audit": "host/audit", "config": "host/config", "policy": "host/policy", "supervise": "host/supervise",
-	"sdk": "sdk", "proctree": "sdk/proctree", "sdktest": "sdk/sdktest", "shellcmd": "internal/shellcmd", "workspace": "sdk/workspace",
+	"sdk": "sdk", "proctree": "sdk/proctree", "sdktest": "sdk/sdktest", "shellcmd": "internal/shellcmd",
+	"workspace": "sdk/workspace",
 }
 
 func packageNames() (names []string) {

@@ -85,7 +85,7 @@ func holder(f *os.File) string {
 	if unix.Fstat(int(f.Fd()), &st) != nil {
 		return ""
 	}
-	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)), st.Ino)
+	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)), st.Ino) //nolint:unconvert // an int32 on macOS
 	locks, _ := os.ReadFile("/proc/locks")
 	for line := range bytes.Lines(locks) {
 		// 1: FLOCK ADVISORY WRITE 708 00:13:11 0 EOF

@@ -251,7 +251,7 @@ func (i *Instance) hostOptions(s *snapshot, rules bool) (out host.Options, shown
 	if err != nil {
 		return out, shown, err
 	}
-	out = s.Config.Host
+	out = s.Host
 	out.Logger, out.Workdir, out.ResultDir = i.options.Logger, i.options.Workdir, resultFolder()
 	out.Middleware, out.OnToolsChanged = i.options.Middleware, i.options.OnToolsChanged
 	out.OneQuestion, out.Pins, out.Pinned = i.options.OneQuestion, s.pins, keptDefinition

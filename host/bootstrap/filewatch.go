@@ -34,8 +34,8 @@ type fileWatch struct {
 	system         *fsnotify.Watcher // or nil
 }
 
-// A watchedFile is a file or a folder of plugins, which need not exist yet. Nothing is reported while one that must be a
-// program is not executable, as in the middle of a build.
+// A watchedFile is a file or a folder of plugins, which need not exist yet. Nothing is reported while one that must be
+// a program is not executable, as in the middle of a build.
 type watchedFile struct {
 	path    string
 	program bool

@@ -137,7 +137,7 @@ func (c *Configuration) FindOffline(ctx context.Context) *Plugins {
 }
 
 func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery) *Plugins {
-	specs, problems := supervise.Find(ctx, supervise.Sources{Plugins: c.Config.Plugins, Dirs: c.PluginDirs,
+	specs, problems := supervise.Find(ctx, supervise.Sources{Plugins: c.Plugins, Dirs: c.PluginDirs,
 		Commands: commands})
 	specs, unlocked := c.Locked.Check(superviseShipped(specs, c.Locked), c.LockMode, c.Dir)
 	return &Plugins{Configuration: c, Specs: specs, Problems: problems, unlocked: unlocked, pins: c.Pins()}
@@ -147,7 +147,7 @@ func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery
 func (c *Configuration) Discoveries() []supervise.Discovery {
 	out := slices.Clone(c.Discovery)
 	for i := range out {
-		out[i].Protect = slices.Concat(c.protected(), c.reserved(c.Config.Plugins))
+		out[i].Protect = slices.Concat(c.protected(), c.reserved(c.Plugins))
 	}
 	return out
 }

@@ -35,11 +35,11 @@ const PartialChecksum = "it is a script, or loads what is beside it: the checksu
 // LockState compares a plugin's program and settings with the lock file. The notice is what its checksum leaves open.
 func (p *Plugins) LockState(name string) (state LockState, notice string) {
 	i := slices.IndexFunc(p.Specs, func(s supervise.Spec) bool { return s.Name == name })
-	if i < 0 || p.LockMode == lockfile.Off || p.Config.Locked == nil && p.LockMode == "" {
+	if i < 0 || p.LockMode == lockfile.Off || p.Locked == nil && p.LockMode == "" {
 		return "", ""
 	}
 	spec := p.Specs[i]
-	if spec.Lock.Refused != "" && p.Config.Locked.Plugin(name) != nil {
+	if spec.Lock.Refused != "" && p.Locked.Plugin(name) != nil {
 		return Differs, ""
 	}
 	if spec.Lock.SHA256 == "" {
@@ -149,7 +149,7 @@ func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*Relock
 			r.Plugins = append(r.Plugins, p.planOne(spec, sums))
 		}
 	}
-	if len(named) == 0 && len(p.Problems) == 0 && p.Config.Locked != nil { // else it may only have been left out
+	if len(named) == 0 && len(p.Problems) == 0 && p.Locked != nil { // else it may only have been left out
 		for _, old := range p.Config.Locked.Plugins {
 			if !slices.Contains(p.names(), old.Name) {
 				r.Plugins = append(r.Plugins, &LockedPlugin{Name: old.Name, Gone: true, old: &old})

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // Files made to exhaust the stack, the memory or the time of a naive reader are answered soon.
@@ -88,7 +88,7 @@ func soon(t *testing.T, src string) (text string) {
 	if len(src) > maxSize {
 		t.Fatalf("the case has %d bytes, and would be refused for that", len(src))
 	}
-	took := work(t, func() {
+	took := testutil.CPUTime(t, func() {
 		if _, err := Parse("config.hcl", []byte(src)); err != nil {
 			text = err.Error()
 		}
@@ -97,21 +97,6 @@ func soon(t *testing.T, src string) (text string) {
 		t.Errorf("it took %s", took)
 	}
 	return text
-}
-
-// work is how long the processors were busy with f. The time of day would count what else a busy machine does.
-func work(t *testing.T, f func()) time.Duration {
-	t.Helper()
-	busy := func() time.Duration {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			t.Fatal(err)
-		}
-		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	}
-	before := busy()
-	f()
-	return busy() - before
 }
 
 // chain makes locals v0 to vN, each from the next by the format, and the last as given.
@@ -214,7 +199,7 @@ func FuzzCondition(f *testing.F) {
 		f.Add(when, `{"a":"git push $x --force","b":true,"o":{"b":[1,2.5,null]}}`)
 	}
 	f.Fuzz(func(t *testing.T, when, arguments string) {
-		if took := work(t, func() { tryCondition(t, when, arguments) }); took > 10*time.Second {
+		if took := testutil.CPUTime(t, func() { tryCondition(t, when, arguments) }); took > 10*time.Second {
 			t.Errorf("it took %s", took)
 		}
 	})

@@ -3,12 +3,12 @@ package lockfile
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 var ab, cd = strings.Repeat("ab", 32), strings.Repeat("cd", 32)
@@ -465,21 +466,22 @@ func checkMistakes(t *testing.T, err error, want string) {
 }
 
 // checkGrowth compares what a lock takes with what an eighth of it takes, and with what a fair one of that size takes,
-// and gives its error. What is slow by nature is slow each time.
+// by the least of several tries, and returns its error.
 func checkGrowth(t *testing.T, src func(size int) string) (err error) {
 	t.Helper()
 	const size = maxSize / 8
 	fair, small, large := right(size/8/2600, 20), src(size/8), src(size)
-	var tries []string
-	for range 5 {
-		f, s := work(t, func() { _ = parsed(fair) }), work(t, func() { _ = parsed(small) })
-		l := work(t, func() { err = parsed(large) })
-		if l < 16*s && l < 8*60*f {
-			return err
+	least := func(src string) time.Duration {
+		took := time.Duration(math.MaxInt64)
+		for range 5 {
+			took = min(took, testutil.CPUTime(t, func() { err = parsed(src) }))
 		}
-		tries = append(tries, fmt.Sprintf("%s, an eighth %s, a fair eighth %s", l, s, f))
+		return took
 	}
-	t.Fatalf("it took %s", strings.Join(tries, "; "))
+	f, s, l := least(fair), least(small), least(large)
+	if l >= 32*s || l >= 8*60*f { // eight times the size; work that grows with its square would be 64 times as much
+		t.Errorf("%d bytes took %s, an eighth of them %s, a fair lock of that size %s", size, l, s, f)
+	}
 	return err
 }
 
@@ -499,19 +501,4 @@ func right(plugins, tools int) string {
 		panic(err)
 	}
 	return string(text)
-}
-
-// work is how long the processors were busy with f. The time of day would count what else a busy machine does.
-func work(t *testing.T, f func()) time.Duration {
-	t.Helper()
-	busy := func() time.Duration {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			t.Fatal(err)
-		}
-		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	}
-	before := busy()
-	f()
-	return busy() - before
 }

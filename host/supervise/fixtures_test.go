@@ -99,7 +99,7 @@ var fixtures = map[string]func(){
 	"half":        func() { fmt.Print("1|1|unix"); forever() },
 	"long":        func() { fmt.Println(strings.Repeat("x", 70<<10)); forever() },
 	"silent":      forever,
-	"stopped":     func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) },
+	"stopped":     func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP); forever() }, // another thread may get it first
 	"exits":       func() { fmt.Fprintln(os.Stderr, "I cannot go on"); os.Exit(3) },
 	"panics":      func() { panic("no good") },
 	"tcp":         func() { fmt.Println("1|1|tcp|127.0.0.1:22|grpc|"); forever() },

@@ -40,13 +40,11 @@ func (s *Supervisor) Reload(ctx context.Context, specs []Spec) []error {
 			continue
 		}
 		wg.Go(func() {
-			switch p := known[spec.Name]; {
-			case p == nil:
+			p := known[spec.Name]
+			if p == nil {
 				_, problems[i] = s.Add(spec)
-			default:
-				if problems[i] = spec.Check(); problems[i] == nil {
-					problems[i] = p.reloadIfChanged(ctx, spec)
-				}
+			} else if problems[i] = spec.Check(); problems[i] == nil {
+				problems[i] = p.reloadIfChanged(ctx, spec)
 			}
 		})
 	}

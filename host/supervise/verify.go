@@ -43,8 +43,8 @@ func (s Spec) Inspect() (Program, error) {
 	}
 	p := Program{Path: path, SHA256: sum, InPlace: inPlace}
 	found, err := s.interpreters(path)
-	if err != nil { // for the start to report
-		return p, nil
+	if err != nil {
+		return p, nil //nolint:nilerr // the start reports it
 	}
 	for _, interpreter := range slices.Compact(found) {
 		err := fsutil.CheckOwnership(interpreter)
@@ -57,7 +57,7 @@ func (s Spec) Inspect() (Program, error) {
 		}
 		if err != nil {
 			p.Interpreters = nil
-			return p, nil
+			return p, nil //nolint:nilerr // the start reports it
 		}
 		p.Interpreters = append(p.Interpreters, Interpreter{interpreter, sum})
 	}

@@ -1,4 +1,5 @@
-// Package lazy compiles regular expressions at their first use, so that a program that does not need them starts without them.
+// Package lazy compiles regular expressions at their first use, so that a program that does not need them starts
+// without them.
 package lazy
 
 import (
@@ -6,7 +7,8 @@ import (
 	"sync"
 )
 
-// Regexp returns a function that compiles the expression at its first call. That call panics if the expression is malformed.
+// Regexp returns a function that compiles the expression at its first call. That call panics if the expression is
+// malformed.
 func Regexp(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

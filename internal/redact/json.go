@@ -13,7 +13,8 @@ import (
 
 // secretName matches names whose values are secret, whatever they look like: those that contain these words, with or
 // without separators. Counts such as max_tokens are none.
-var secretName = lazy.Regexp(`(?i)(?:passw(?:or)?d|passphrase|passcode|secret|api[_. -]?key|mnemonic|seed[_. -]?phrase` +
+var secretName = lazy.Regexp(`(?i)(?:passw(?:or)?d|passphrase|passcode|secret|api[_. -]?key|mnemonic|seed[_. ` +
+	`-]?phrase` +
 	`|(?:token|` + namedKey +
 	`|credentials?|authorization|cookie|^pwd|(?:^|_)auth|connection[_. -]?string|webhook[_. -]?url)$)`)
 
@@ -39,7 +40,8 @@ func (r *Redactor) JSON(text []byte) []byte {
 		return text // nothing is hidden in other escapes: for those there is one spelling only
 	}
 	out := make([]byte, 0, len(text))
-	option := "" // the string before, if a comma is all that follows it: in an array of arguments it may say what comes next
+	// the string before, if a comma is all that follows it: in an array of arguments it may say what comes next
+	option := ""
 	for i := 0; i < len(text); {
 		n := len(token(text[i:]))
 		part := text[i : i+n]

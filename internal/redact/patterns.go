@@ -107,7 +107,8 @@ var patterns = slices.Concat([]pattern{
 	prefixed(`\d{8,10}:AA[\w-]{32,}`, ":aa"),
 	prefixed(`\w{3}[78]Q~[\w.~-]{30,}`, "q~"),
 	prefixed(`eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)*`, "eyj"),
-	seen(`(?s)-{4,5} ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{4,5}.*?(?:-{4,5} ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{4,5}|\z)`, "private key"),
+	seen(`(?s)-{4,5} ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{4,5}.*?(?:-{4,5} ?END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? `+
+		`?-{4,5}|\z)`, "private key"),
 	seen(`(?is)\bPrivate-Lines:\s*\d+(.*?)(?:Private-MAC|\z)`, "private-lines:"),
 	seen(`://[^\s/?#@:"]*:([^\s/?#"]+)@`, "://"),
 	seen(`://([\w.~%+-]{16,})@`, "://"),

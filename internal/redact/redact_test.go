@@ -99,15 +99,17 @@ func TestJSON(t *testing.T) {
 		`{ "password" : "x" }`:                              `{ "password" : "[redacted]" }`,
 		`{"pass\u0077ord":"x","n":1}`:                       `{"pass\u0077ord":"[redacted]","n":1}`,
 		`{"PASSWD":7,"b":{"apiKey":["x",{"y":"}"}]},"c":2}`: `{"PASSWD":"[redacted]","b":{"apiKey":"[redacted]"},"c":2}`,
-		`{"x-api-key":"x","client_secret":"x","auth_token":"x","Authorization":"x"}`: `{"x-api-key":"[redacted]","client_secret":"[redacted]","auth_token":"[redacted]","Authorization":"[redacted]"}`,
-		`{"password":null,"token":true,"secret":"","max_tokens":10,"tokens":[1]}`:    `{"password":null,"token":true,"secret":"","max_tokens":10,"tokens":[1]}`,
-		`{"body":"{\"password\":\"x y\",\"n\":1}"}`:                                  `{"body":"{\"password\":\"[redacted]\",\"n\":1}"}`,
-		`["password","x"]`:        `["password","x"]`,
-		` "hunter22" `:            ` "[redacted]" `,
-		`{"a":1.50,"b":"\u00e9"}`: `{"a":1.50,"b":"\u00e9"}`,
-		`{"a":"hunter22`:          `{"a":"[redacted]`, // not JSON
-		`{"password":"two words`:  `{"password":"[redacted]`,
-		``:                        ``,
+		`{"x-api-key":"x","client_secret":"x","auth_token":"x","Authorization":"x"}`: `{"x-api-key":"[redacted]",` +
+			`"client_secret":"[redacted]","auth_token":"[redacted]","Authorization":"[redacted]"}`,
+		`{"password":null,"token":true,"secret":"","max_tokens":10,"tokens":[1]}`: `{"password":null,"token":true,` +
+			`"secret":"","max_tokens":10,"tokens":[1]}`,
+		`{"body":"{\"password\":\"x y\",\"n\":1}"}`: `{"body":"{\"password\":\"[redacted]\",\"n\":1}"}`,
+		`["password","x"]`:                          `["password","x"]`,
+		` "hunter22" `:                              ` "[redacted]" `,
+		`{"a":1.50,"b":"\u00e9"}`:                   `{"a":1.50,"b":"\u00e9"}`,
+		`{"a":"hunter22`:                            `{"a":"[redacted]`, // not JSON
+		`{"password":"two words`:                    `{"password":"[redacted]`,
+		``:                                          ``,
 	} {
 		if got := string(r.JSON([]byte(in))); got != want {
 			t.Errorf("JSON(%s) = %s, want %s", in, got, want)
@@ -154,7 +156,8 @@ func TestKeysOverSeveralLines(t *testing.T) {
 			end: "key: [redacted]\nb\n[redacted]",
 		"x " + begin + " AAAA " + end +
 			" y\nb": "x [redacted] y\nb",
-		`{"@message":"` + begin + `"}` + "\n" + `{"@message":"AAAA"}` + "\n" + `{"@message":"` + end + `"}` + "\nb": `{"@message":"[redacted]` + "\nb",
+		`{"@message":"` + begin + `"}` + "\n" + `{"@message":"AAAA"}` + "\n" + `{"@message":"` + end + `"}` +
+			"\nb": `{"@message":"[redacted]` + "\nb",
 		"no BEGIN of a PRIVATE thing\nb":                   "no BEGIN of a PRIVATE thing\nb",
 		"Private-Lines: 2\nAAAA\nBBBB\nPrivate-MAC: 00\nb": "Private-Lines: 2\nb",
 		begin + strings.Repeat("\nAAAA", maxBlock) + "\nb": "[redacted]\nb",

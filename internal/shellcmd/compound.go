@@ -328,8 +328,8 @@ func printsNames(list []Command) bool {
 	return len(list) > 0
 }
 
-// passesFileNames reports an xargs that gives names of files, and nothing else, to a program that they cannot make do more
-// than read.
+// passesFileNames reports an xargs that gives names of files, and nothing else, to a program that they cannot make do
+// more than read.
 func (w *walker) passesFileNames(at int, words []Word) bool {
 	c := w.all.commands[at]
 	if !w.names || !quietRedirects(&c) || len(words) == 0 {

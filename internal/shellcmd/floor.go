@@ -133,8 +133,8 @@ func (f *floor) remove(args, operands []string, p workdirs) string {
 	return ""
 }
 
-// changesModes looks at changes of modes and owners. That of a home folder may be meant, but for one that opens or closes it
-// to all.
+// changesModes looks at changes of modes and owners. That of a home folder may be meant, but for one that opens or
+// closes it to all.
 func (f *floor) changesModes(name string, operands []string, recursive bool, p workdirs) string {
 	if !recursive || len(operands) < 2 && name != "setfacl" {
 		return ""
@@ -481,8 +481,8 @@ func (w *walker) keepValue(a *syntax.Assign) {
 	}
 }
 
-// isForkBomb finds a function that calls itself more than once, or beside itself: each call makes several, without end. A
-// call with arguments may come to an end, as one that walks through folders does.
+// isForkBomb finds a function that calls itself more than once, or beside itself: each call makes several, without end.
+// A call with arguments may come to an end, as one that walks through folders does.
 func isForkBomb(c *syntax.FuncDecl, name string) string {
 	calls, beside := 0, false
 	syntax.Walk(c.Body, func(n syntax.Node) bool {

@@ -37,7 +37,8 @@ func (w *walker) guess(at, size int, walk func(*walker)) {
 }
 
 // inSubshell are programs whose words run in another system, or may be no commands at all.
-var inSubshell = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl systemd-nspawn " +
+var inSubshell = words("docker podman nerdctl ctr runc crun kubectl oc lxc-attach lxc-execute machinectl " +
+	"systemd-nspawn " +
 	"limactl distrobox toolbox vagrant heroku fly ansible salt mail mailx mutt dialog whiptail git npm")
 
 // otherDirectory reports a guess that, even when it is right, does not run in this system for sure.

@@ -148,8 +148,8 @@ var joinedLine = lazy.Regexp(`(^|[^ \t\n\\])(\\\\)*\\\n|[ \t\n](\\\\)+\\\n`)
 // longComment may be a comment that the parser, unlike bash, takes for one that goes on in the next line.
 var longComment = lazy.Regexp(`#[^\n]*\\\n`)
 
-// ambiguousComment finds what the parser takes for a comment in the middle of a word; -1 when there is none. To bash only
-// what begins a word is one.
+// ambiguousComment finds what the parser takes for a comment in the middle of a word; -1 when there is none. To bash
+// only what begins a word is one.
 func ambiguousComment(text string, file *syntax.File) (at int) {
 	at = -1
 	syntax.Walk(file, func(n syntax.Node) bool {

@@ -151,8 +151,8 @@ var writers = strings.Fields("cp mv tee install ln link touch dd truncate rsync 
 // gitKeeps are the sub-commands of git that leave the files in their operands as they are.
 var gitKeeps = strings.Fields("add stage commit push blame log diff show status ls-files check-ignore fetch")
 
-// isProtected says why a rule that allows a program does not cover what it may write to: files that others run or follow
-// without being asked, which a person is asked about when an edit changes them too.
+// isProtected says why a rule that allows a program does not cover what it may write to: files that others run or
+// follow without being asked, which a person is asked about when an edit changes them too.
 func isProtected(c *Command, prefix []string, p workdirs) string {
 	s, sub := c.find()
 	if s != nil && s.read && (sub > 0 || !tabled()[c.Name]) &&

@@ -282,7 +282,8 @@ var fileRows = []row{
 		"ignore-case invert-match json line-number line-regexp max-columns= max-columns-preview max-count= max-depth= " +
 		"max-filesize= multiline multiline-dotall no-config no-filename no-heading no-ignore no-ignore-vcs no-line-number " +
 		"no-messages no-require-git null one-file-system only-matching passthru pcre2 pretty quiet regexp= replace= " +
-		"smart-case sort= sortr= stats text threads= trim type= type-not= type-list unrestricted vimgrep with-filename word-regexp version help",
+		"smart-case sort= sortr= stats text threads= trim type= type-not= type-list unrestricted vimgrep with-filename " +
+		"word-regexp version help",
 		spec{operands: firstText}},
 	{"sed", "n E r s u z e= quiet silent expression= regexp-extended separate unbuffered null-data posix",
 		spec{operands: firstText, check: checkSed}},

@@ -13,9 +13,9 @@ const (
 	maxNearNames = 200 // of these the first are compared
 )
 
-// Nearest returns the one of names that is most like name, or "" if none is near: one edit away for a name of up to three
-// characters, two edits for up to eleven, a quarter of its length beyond. Letter case, "_", "-" and blanks do not count. Names of more
-// than 64 bytes, and those after the first 200, are not compared.
+// Nearest returns the one of names that is most like name, or "" if none is near: one edit away for a name of up to
+// three characters, two edits for up to eleven, a quarter of its length beyond. Letter case, "_", "-" and blanks do not
+// count. Names of more than 64 bytes, and those after the first 200, are not compared.
 func Nearest(name string, names []string) string {
 	plain := plainName(name)
 	allowed := max(2, len(plain)/4)

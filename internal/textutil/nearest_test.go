@@ -8,8 +8,9 @@ import (
 func TestNearest(t *testing.T) {
 	names := []string{"old_string", "new_string", "path", "timeout", strings.Repeat("x", 65)}
 	for name, want := range map[string]string{
-		"oldString": "old_string", "OLD-STRING": "old_string", "new_strnig": "new_string", "pth": "path", "timeuot": "timeout",
-		"path": "", "command": "", "": "", "p": "", strings.Repeat("x", 64): "", strings.Repeat("x", 66): "",
+		"oldString": "old_string", "OLD-STRING": "old_string", "new_strnig": "new_string", "pth": "path",
+		"timeuot": "timeout",
+		"path":    "", "command": "", "": "", "p": "", strings.Repeat("x", 64): "", strings.Repeat("x", 66): "",
 	} {
 		if got := Nearest(name, names); got != want {
 			t.Errorf("Nearest(%q) is %q, want %q", name, got, want)

@@ -4,7 +4,8 @@ import "testing"
 
 func TestTrimPartial(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string][2]string{ // without an unfinished end, and without the rest of a character at the start
+	// without an unfinished end, and without the rest of a character at the start
+	for in, want := range map[string][2]string{
 		"":                     {"", ""},
 		"plain":                {"plain", "plain"},
 		"é日𝄞":                  {"é日𝄞", "é日𝄞"},
@@ -16,7 +17,8 @@ func TestTrimPartial(t *testing.T) {
 		"a\x80\x80\x80\x80":    {"a\x80\x80\x80\x80", "a\x80\x80\x80\x80"},
 		"\x80\x80\x80\x80\x80": {"\x80\x80\x80\x80\x80", "\x80\x80\x80\x80\x80"},
 	} {
-		if end, start := string(TrimPartialEnd([]byte(in))), string(TrimPartialStart([]byte(in))); end != want[0] || start != want[1] {
+		if end, start := string(TrimPartialEnd([]byte(in))), string(TrimPartialStart([]byte(in))); end != want[0] ||
+			start != want[1] {
 			t.Errorf("%q: %q and %q", in, end, start)
 		}
 	}

@@ -15,7 +15,8 @@ func Invisible(r rune) bool {
 	case r == '\u2800': // the braille blank
 		return true
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // joins tells the invisible characters that scripts and emoji need: one, behind a character that can be seen.
@@ -29,8 +30,9 @@ func joins(r, before rune) bool {
 	return false
 }
 
-// Visible puts the replacement, or nothing if it is negative, in the place of each invisible character that no script or
-// emoji needs, and counts them. Line ends become line feeds, and bytes that are no UTF-8 U+FFFD. Most texts stay the same.
+// Visible puts the replacement, or nothing if it is negative, in the place of each invisible character that no script
+// or emoji needs, and counts them. Line ends become line feeds, and bytes that are no UTF-8 U+FFFD. Most texts stay the
+// same.
 func Visible(text string, replacement rune) (string, int) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.IndexFunc(text, Invisible) < 0 {

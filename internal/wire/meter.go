@@ -122,7 +122,8 @@ func (m *meter) dropped() *pluginv1.CallEvent {
 		return nil
 	}
 	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Log{Log: &pluginv1.Log{Level: "warn",
-		Message: fmt.Sprintf("the call has too many events: %d events and %d bytes were dropped; the limits are %d events and %d bytes a second",
+		Message: fmt.Sprintf("the call has too many events: %d events and %d bytes were dropped; the limits are %d events "+
+			"and %d bytes a second",
 			m.droppedEvents, m.droppedBytes, eventRate, eventBytes),
 		Attributes: details(map[string]int{"events": m.droppedEvents, "bytes": m.droppedBytes})}}}
 }

@@ -49,7 +49,8 @@ func TestLinksOutOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// A hard link is the file itself; nothing distinguishes it from one that was made inside. That there are several names is told.
+// A hard link is the file itself; nothing distinguishes it from one that was made inside. That there are several names
+// is told.
 func TestHardLink(t *testing.T) {
 	f, outside := start(t), filepath.Join(t.TempDir(), "file")
 	check(t, os.WriteFile(outside, []byte("outside"), 0o600))

@@ -60,8 +60,8 @@ func (in *scriptArgs) interpreter() string {
 	return in.Interpreter
 }
 
-// languages say what an interpreter wants a file to be called, and where it is asked to look for modules: a script is to
-// find those of its work folder, though its file is elsewhere.
+// languages say what an interpreter wants a file to be called, and where it is asked to look for modules: a script is
+// to find those of its work folder, though its file is elsewhere.
 var languages = map[string]struct{ extension, path string }{
 	"bash": {".sh", ""}, "sh": {".sh", ""}, "python3": {".py", "PYTHONPATH"}, "python": {".py", "PYTHONPATH"},
 	"node": {".js", "NODE_PATH"}, "perl": {".pl", "PERL5LIB"}, "ruby": {".rb", "RUBYLIB"}, "php": {".php", ""},

@@ -23,7 +23,8 @@ import (
 )
 
 // lostText is the whole of what there is to say, whatever else is lost with it.
-const lostText = "the watcher of the command was killed (SIGKILL); what the command did is not known, and processes it started may still run"
+const lostText = "the watcher of the command was killed (SIGKILL); what the command did is not known, and processes " +
+	"it started may still run"
 
 func TestLauncherIsKilled(t *testing.T) {
 	o := newOutlet(t)
@@ -66,18 +67,21 @@ func TestLauncherIsKilledAndFilesHeld(t *testing.T) {
 func testFilesHeld(t *testing.T, redirect string, cut bool) {
 	routines := runtime.NumGoroutine()
 	out := &trigger{text: "up", do: func() {}}
-	c := Command("sh", "-c", "exec 3<&0; echo launcher $PPID; setsid env -i sh -c 'echo survivor $$; echo up; exec sleep 1000 "+redirect+"' <&3 3<&- & sleep 1000")
+	c := Command("sh", "-c", "exec 3<&0; echo launcher $PPID; setsid env -i sh -c 'echo survivor $$; echo up; exec "+
+		"sleep 1000 "+redirect+"' <&3 3<&- & sleep 1000")
 	c.Stdin, c.Stdout = strings.NewReader(strings.Repeat("x", mega)), out
 	run := begin(bounded(t), c)
 	until(t, patience, "the tree is up", func() bool { return strings.Contains(out.String(), "up\n") })
 	survivor := number(t, out.String(), "survivor")
 	defer syscall.Kill(survivor, syscall.SIGKILL)
-	until(t, patience, "the survivor sleeps", func() bool { return strings.Contains(procStatus(survivor, "Name"), "sleep") })
+	until(t, patience, "the survivor sleeps",
+		func() bool { return strings.Contains(procStatus(survivor, "Name"), "sleep") })
 	if err := syscall.Kill(number(t, out.String(), "launcher"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	_, err := run.end(t, patience)
-	if !errors.Is(err, ErrLost) || !errors.Is(err, ErrLoose) || errors.Is(err, exec.ErrWaitDelay) != cut || err.Error() != lostText {
+	if !errors.Is(err, ErrLost) || !errors.Is(err, ErrLoose) || errors.Is(err, exec.ErrWaitDelay) != cut ||
+		err.Error() != lostText {
 		t.Errorf("error is %v, want the launcher in it, and cut off output: %v", err, cut)
 	}
 	if !alive(survivor) {
@@ -100,7 +104,8 @@ func TestLauncherSurvivesSignals(t *testing.T) {
 	until(t, patience, "the program is up", func() bool { return out.String() != "" })
 	launcher := number(t, out.String(), "launcher")
 	awaitSettled(t, launcher)
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGCHLD} {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE,
+		syscall.SIGCHLD} {
 		if err := syscall.Kill(launcher, s); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +120,8 @@ func TestLauncherSurvivesSignals(t *testing.T) {
 func awaitSettled(t *testing.T, launcher int) {
 	t.Helper()
 	until(t, patience, "the launcher ignores signals", func() bool {
-		mask, err := strconv.ParseUint(strings.TrimSpace(strings.TrimPrefix(procStatus(launcher, "SigIgn"), "SigIgn:")), 16, 64)
+		mask, err := strconv.ParseUint(strings.TrimSpace(strings.TrimPrefix(procStatus(launcher, "SigIgn"), "SigIgn:")), 16,
+			64)
 		return err == nil && mask&(1<<(syscall.SIGQUIT-1)) != 0
 	})
 }
@@ -214,7 +220,8 @@ func TestLauncherHoldsNoSecrets(t *testing.T) {
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "PROCTREE_SECRET=the program's"}
 	mustRun(t, c)
 	readable := os.Getuid() == 0 // others cannot look into a launcher at all
-	if text := out.String(); strings.Contains(text, "SECRET") || strings.Contains(text, "LD_PROCTREE=for the linker\n") != readable {
+	if text := out.String(); strings.Contains(text, "SECRET") ||
+		strings.Contains(text, "LD_PROCTREE=for the linker\n") != readable {
 		t.Errorf("the environment of the launcher is %q", text)
 	}
 }
@@ -268,7 +275,8 @@ func TestCallerIsNoSubreaper(t *testing.T) {
 	mustRun(t, Command("true"))
 	const getChildSubreaper = 37
 	var flag int32
-	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, getChildSubreaper, uintptr(unsafe.Pointer(&flag)), 0); e != 0 || flag != 0 {
+	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, getChildSubreaper, uintptr(unsafe.Pointer(&flag)), 0); e != 0 ||
+		flag != 0 {
 		t.Errorf("subreaper flag is %d (%v)", flag, e)
 	}
 }

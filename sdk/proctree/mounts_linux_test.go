@@ -26,7 +26,8 @@ func fixedFolder(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range map[string]string{".git/hooks/post": "old", "tools/bin/lint": "old", "settings": "old", "free": "old"} {
+	for path, text := range map[string]string{".git/hooks/post": "old", "tools/bin/lint": "old", "settings": "old",
+		"free": "old"} {
 		path = filepath.Join(dir, path)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
@@ -74,15 +75,19 @@ func TestFixedFiles(t *testing.T) {
 	}
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
-			if os.Geteuid() == 0 && strings.HasPrefix(change, "umount") || os.Geteuid() == 0 && strings.HasPrefix(change, "mount") {
+			if os.Geteuid() == 0 && strings.HasPrefix(change, "umount") || os.Geteuid() == 0 &&
+				strings.HasPrefix(change, "mount") {
 				return // root has the capability: a sandbox takes it away
 			}
 			dir := fixedFolder(t)
-			c, out := script("(" + change + ") 2>&1 && echo it works; cat .git/hooks/post settings tools/bin/lint; echo free > free; cat free; mkdir new && mv new newer && rmdir newer")
+			c, out := script("(" + change +
+				") 2>&1 && echo it works; cat .git/hooks/post settings tools/bin/lint; echo free > free; cat free; mkdir new && " +
+				"mv new newer && rmdir newer")
 			c.Dir, c.Sandbox.Namespaces = dir, true
 			c.Sandbox.Pinned, c.Sandbox.ReadOnly = in(dir, "tools"), in(dir, ".git", "tools/bin", "settings")
 			exit := mustRun(t, c)
-			if !strings.HasSuffix(out.String(), "oldoldoldfree\n") || strings.Contains(out.String(), "it works") || exit.Code != 0 {
+			if !strings.HasSuffix(out.String(), "oldoldoldfree\n") || strings.Contains(out.String(), "it works") ||
+				exit.Code != 0 {
 				t.Errorf("exit %v, output %q", exit, out)
 			}
 			if text, err := os.ReadFile(filepath.Join(dir, ".git/hooks/post")); err != nil || string(text) != "old" {
@@ -103,7 +108,8 @@ func TestFixedFilesByHandle(t *testing.T) {
 	c.Sandbox = all(dir)
 	c.Sandbox.Namespaces, c.Sandbox.ReadOnly = true, in(dir, ".git")
 	c.Sandbox.RestrictReads, c.Sandbox.NoRareCalls, c.Sandbox.NoSockets = false, false, false
-	if mustRun(t, c); out.String() != "operation not permitted\n" && out.String() != "operation not supported\n" { // by the file system
+	// by the file system
+	if mustRun(t, c); out.String() != "operation not permitted\n" && out.String() != "operation not supported\n" {
 		t.Errorf("output %q", out)
 	}
 }
@@ -166,7 +172,8 @@ func TestFixedFolderLeftBehind(t *testing.T) {
 	}
 	c.Dir = ""
 	_, err := c.Run(bounded(t))
-	if e, ok := errors.AsType[*SandboxError](err); !ok || e.Errno != syscall.EACCES || !strings.HasSuffix(e.Call, `/closed/here"`) {
+	if e, ok := errors.AsType[*SandboxError](err); !ok || e.Errno != syscall.EACCES ||
+		!strings.HasSuffix(e.Call, `/closed/here"`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -202,7 +209,8 @@ func TestHiddenFiles(t *testing.T) {
 	if !allowed(t) {
 		return
 	}
-	for name, above := range map[string]string{"alone": "", "in a fixed folder": "tools", "in a read-only folder": ".git"} {
+	for name, above := range map[string]string{"alone": "", "in a fixed folder": "tools",
+		"in a read-only folder": ".git"} {
 		t.Run(name, func(t *testing.T) {
 			dir := fixedFolder(t)
 			record := filepath.Join(dir, above, "record")
@@ -255,7 +263,8 @@ func TestFixedInsideOnly(t *testing.T) {
 	c.Stdin, c.Dir, c.Sandbox.Namespaces, c.Sandbox.ReadOnly = in1, dir, true, in(dir, ".git", "settings")
 	run := begin(bounded(t), c)
 	o.await(t, patience, "ready\n")
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, ".git/hooks/post"), []byte("mine"), 0o600), os.RemoveAll(filepath.Join(dir, "settings"))); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, ".git/hooks/post"), []byte("mine"), 0o600),
+		os.RemoveAll(filepath.Join(dir, "settings"))); err != nil {
 		t.Error(err)
 	}
 	_ = w.Close()
@@ -274,7 +283,8 @@ func TestFixedFilesOnOldKernels(t *testing.T) {
 	dir := fixedFolder(t)
 	c, out := script(`exec "$1" "$2"`, self(t), in(dir, "settings")[0])
 	c.Env = append(os.Environ(), roleVar+"=old kernel")
-	if mustRun(t, c); out.String() != "offered false, function not implemented, <nil>\n" || kernelCapabilities().NoReadOnlyMounts {
+	if mustRun(t, c); out.String() != "offered false, function not implemented, <nil>\n" ||
+		kernelCapabilities().NoReadOnlyMounts {
 		t.Errorf("output %q; offered here: %t", out, !kernelCapabilities().NoReadOnlyMounts)
 	}
 }
@@ -290,7 +300,8 @@ func init() {
 		program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 		runtime.LockOSThread()
 		_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-		_, _, _ = unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+		_, _, _ = unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+			uintptr(unsafe.Pointer(&program)))
 		run := func(readOnly ...string) error {
 			c := Command("/bin/true")
 			c.Sandbox.Namespaces, c.Sandbox.ReadOnly = true, readOnly
@@ -367,11 +378,15 @@ func TestSealed(t *testing.T) {
 			dir := fixedFolder(t)
 			outside, inside := filepath.Join(dir, "settings"), filepath.Join(dir, "tools", "bin", "lint")
 			before := stateOfFile(t, outside)
-			c, out := script("("+change+") 2>&1 && echo it works; cp \"$1\" \"$2.new\" && chmod 755 \"$2\" && touch -d 2001-01-01 \"$2\" && mv \"$2.new\" \"$2.newer\" && echo free; "+
+			c, out := script("("+change+
+				") 2>&1 && echo it works; cp \"$1\" \"$2.new\" && chmod 755 \"$2\" && touch -d 2001-01-01 \"$2\" && mv "+
+				"\"$2.new\" \"$2.newer\" && echo free; "+
 				"echo x > /dev/null && echo x > /dev/shm/x && echo devices", outside, inside)
-			c.Dir, c.Sandbox.Namespaces, c.Sandbox.ReadOnlyRoot, c.Sandbox.Writable = dir, true, true, append(in(dir, "tools", "nothing"), dir+"/tools/bin")
+			c.Dir, c.Sandbox.Namespaces, c.Sandbox.ReadOnlyRoot, c.Sandbox.Writable = dir, true, true,
+				append(in(dir, "tools", "nothing"), dir+"/tools/bin")
 			exit := mustRun(t, c)
-			if strings.Contains(out.String(), "it works") || !strings.HasSuffix(out.String(), "free\ndevices\n") || exit.Code != 0 {
+			if strings.Contains(out.String(), "it works") || !strings.HasSuffix(out.String(), "free\ndevices\n") ||
+				exit.Code != 0 {
 				t.Errorf("exit %v, output %q", exit, out)
 			}
 			if after := stateOfFile(t, outside); after != before {

@@ -76,7 +76,8 @@ func TestNamespaceEnds(t *testing.T) {
 			_ = syscall.Kill(launcher, syscall.SIGKILL)
 		}, true},
 		{"canceled", func(_, _ int, cancel func()) { cancel() }, false},
-		{"launcher stopped and canceled", func(_, launcher int, cancel func()) { _ = syscall.Kill(launcher, syscall.SIGSTOP); cancel() }, false},
+		{"launcher stopped and canceled",
+			func(_, launcher int, cancel func()) { _ = syscall.Kill(launcher, syscall.SIGSTOP); cancel() }, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -86,7 +87,8 @@ func TestNamespaceEnds(t *testing.T) {
 			test.end(program, launcher, cancel)
 			o.w.Close()
 			o.awaitEnd(t, patience)
-			if _, err := run.end(t, patience); fmt.Sprint(err) != endText(test.lost) || errors.Is(err, ErrLost) != test.lost || errors.Is(err, ErrLoose) {
+			if _, err := run.end(t, patience); fmt.Sprint(err) != endText(test.lost) || errors.Is(err, ErrLost) != test.lost ||
+				errors.Is(err, ErrLoose) {
 				t.Errorf("Run: %v", err)
 			}
 			if alive(launcher) {
@@ -98,7 +100,8 @@ func TestNamespaceEnds(t *testing.T) {
 
 func endText(lost bool) string {
 	if lost {
-		return "the watcher of the command was killed (SIGKILL); what the command did is not known, and the kernel has ended all processes it started"
+		return "the watcher of the command was killed (SIGKILL); what the command did is not known, and the kernel has " +
+			"ended all processes it started"
 	}
 	return "<nil>"
 }
@@ -109,7 +112,8 @@ func TestNamespaceNumbers(t *testing.T) {
 		return
 	}
 	var pid, inner int
-	c, out := script("echo $$ $PPID; set -- /proc/[0-9]*; echo $#; cat /proc/1/comm; readlink /proc/self/ns/pid; ls -x /proc/$$/fd")
+	c, out := script("echo $$ $PPID; set -- /proc/[0-9]*; echo $#; cat /proc/1/comm; readlink /proc/self/ns/pid; ls -x " +
+		"/proc/$$/fd")
 	c.Sandbox.Namespaces, c.Started = true, func(n int) { pid, inner = n, innerPID(n) }
 	mustRun(t, c)
 	lines := strings.Split(out.String(), "\n")
@@ -129,7 +133,8 @@ func TestNamespaceHoldsSignals(t *testing.T) {
 	if !allowed(t) {
 		return
 	}
-	c, out := script("kill -KILL 1; kill -STOP 1; kill -KILL \"$1\" 2>/dev/null || echo nobody; exit 3", fmt.Sprint(os.Getpid()))
+	c, out := script("kill -KILL 1; kill -STOP 1; kill -KILL \"$1\" 2>/dev/null || echo nobody; exit 3",
+		fmt.Sprint(os.Getpid()))
 	c.Sandbox.Namespaces = true
 	if exit := mustRun(t, c); exit.Code != 3 || out.String() != "nobody\n" {
 		t.Errorf("exit %v, output %q", exit, out)
@@ -312,7 +317,8 @@ func TestNamespacesAreLearned(t *testing.T) {
 	for name, refuse := range map[string]Sandbox{
 		"allowed":           {},
 		"no new namespaces": {NoNewPrivileges: true, NoRareCalls: true},
-		"no mounts":         {NoNewPrivileges: true, Landlock: kernelCapabilities().Landlock, RestrictWrites: true, Write: []string{"/"}},
+		"no mounts": {NoNewPrivileges: true, Landlock: kernelCapabilities().Landlock, RestrictWrites: true,
+			Write: []string{"/"}},
 	} {
 		if refuse.NoRareCalls && !kernelCapabilities().Seccomp || refuse.RestrictWrites && refuse.Landlock == 0 {
 			t.Logf("nothing refuses here: %s", name)
@@ -386,11 +392,13 @@ func TestLimitsOfNamespaces(t *testing.T) {
 	if !allowed(t) {
 		return
 	}
-	for limit, want := range map[string]string{"1": "ran false, refused false, then ran true\n", "0": "ran false, refused true, then ran false\n"} {
+	for limit, want := range map[string]string{"1": "ran false, refused false, then ran true\n",
+		"0": "ran false, refused true, then ran false\n"} {
 		var out bytes.Buffer
 		c := exec.Command(self(t), limit)
 		c.Env, c.Stdout, c.Stderr = []string{roleVar + "=limited"}, &out, &out
-		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: mapped(os.Getuid()), GidMappings: mapped(os.Getgid())}
+		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: mapped(os.Getuid()),
+			GidMappings: mapped(os.Getgid())}
 		if err := c.Run(); err != nil {
 			t.Logf("this machine has no namespaces of users: %v", err)
 			return
@@ -429,11 +437,15 @@ func init() {
 
 func TestRefusalInWords(t *testing.T) {
 	tests := map[string]error{
-		"refuses a process namespace: no space left on device; the limits user.max_*_namespaces": &StartError{"", "start the launcher: x", &fs.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: syscall.ENOSPC}},
-		"refuses a process namespace: mount: operation not permitted; a container":               &StartError{"", "mount: operation not permitted", syscall.EPERM},
-		"refuses a process namespace: invalid argument; the kernel was built without":            &StartError{"", "start the launcher: x", &fs.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: syscall.EINVAL}},
-		"refuses a process namespace: " + ErrLost.Error():                                        ErrLost,
-		"refuses a process namespace, once":                                                      &StartError{"", "", fmt.Errorf("%w, once", ErrNamespace)},
+		"refuses a process namespace: no space left on device; the limits user.max_*_namespaces": &StartError{"",
+			"start the launcher: x", &fs.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: syscall.ENOSPC}},
+		"refuses a process namespace: mount: operation not permitted; a container": &StartError{"",
+			"mount: operation not permitted", syscall.EPERM},
+		"refuses a process namespace: invalid argument; the kernel was built without": &StartError{"",
+			"start the launcher: x", &fs.PathError{Op: "fork/exec", Path: "/proc/self/exe", Err: syscall.EINVAL}},
+		"refuses a process namespace: " + ErrLost.Error(): ErrLost,
+		"refuses a process namespace, once": &StartError{"", "",
+			fmt.Errorf("%w, once", ErrNamespace)},
 	}
 	for want, err := range tests {
 		if got := refusal(err); !strings.Contains(got.Error(), want) {

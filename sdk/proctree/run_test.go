@@ -279,7 +279,8 @@ func TestProgramIsToldItsName(t *testing.T) {
 }
 
 func TestSignalName(t *testing.T) {
-	for signal, want := range map[syscall.Signal]string{0: "", syscall.SIGKILL: "SIGKILL", syscall.SIGUSR1: "SIGUSR1", 99: "signal 99"} {
+	for signal, want := range map[syscall.Signal]string{0: "", syscall.SIGKILL: "SIGKILL", syscall.SIGUSR1: "SIGUSR1",
+		99: "signal 99"} {
 		if got := (Exit{Signal: signal}).SignalName(); got != want {
 			t.Errorf("signal %d is %q, want %q", int(signal), got, want)
 		}
@@ -307,8 +308,9 @@ func TestCancel(t *testing.T) {
 			code: -1, signal: syscall.SIGKILL, output: "up\n"},
 		{name: "is stopped", script: "echo up; kill -STOP $$", grace: long,
 			code: -1, signal: syscall.SIGTERM, output: "up\n"},
-		{name: "has a child that ignores SIGTERM", script: "(trap '' TERM; sleep 1000) & trap 'exit 3' TERM; echo up; wait", grace: long,
-			code: 3, output: "up\n"},
+		{name: "has a child that ignores SIGTERM", script: "(trap '' TERM; sleep 1000) & trap 'exit 3' TERM; echo up; wait",
+			grace: long,
+			code:  3, output: "up\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

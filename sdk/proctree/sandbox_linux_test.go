@@ -107,7 +107,8 @@ func TestRestrictedLauncherTakesNoSignals(t *testing.T) {
 	if !allowed(t) {
 		return
 	}
-	c, out := script(`for s in $(seq 1 64); do kill -$s 1; done 2>/dev/null; cat /proc/1/environ 2>/dev/null; readlink /proc/1/exe; (echo x > /proc/1/mem) 2>/dev/null && echo written; exit 3`)
+	c, out := script(`for s in $(seq 1 64); do kill -$s 1; done 2>/dev/null; cat /proc/1/environ 2>/dev/null; readlink ` +
+		`/proc/1/exe; (echo x > /proc/1/mem) 2>/dev/null && echo written; exit 3`)
 	c.Sandbox = all(t.TempDir())
 	c.Sandbox.Namespaces = true
 	if exit := mustRun(t, c); exit.Code != 3 || out.Len() > 0 {
@@ -127,12 +128,15 @@ func TestRestrictionsThatFail(t *testing.T) {
 		call   string // "" is a fault of the program
 		errno  syscall.Errno
 	}{
-		"a path through a file":  {"/bin/sh", func(r *Sandbox) { r.Read = append(r.Read, "/etc/passwd/x") }, `opening "/etc/passwd/x"`, syscall.ENOTDIR},
-		"a path that is no text": {"/bin/sh", func(r *Sandbox) { r.Read = append(r.Read, "/a\x00b\n\xff") }, `opening "/a\x00b\n\xff"`, syscall.EINVAL},
-		"files without Landlock": {"/bin/sh", func(r *Sandbox) { r.RestrictWrites, r.Landlock = true, 0 }, "landlock", syscall.ENOSYS},
-		"no program":             {"/proc/nowhere/at/all", nil, "", syscall.ENOENT},
-		"no executable":          {"/usr/lib/os-release", nil, "", syscall.EACCES},
-		"no format":              {script, nil, "", syscall.ENOEXEC},
+		"a path through a file": {"/bin/sh", func(r *Sandbox) { r.Read = append(r.Read, "/etc/passwd/x") },
+			`opening "/etc/passwd/x"`, syscall.ENOTDIR},
+		"a path that is no text": {"/bin/sh", func(r *Sandbox) { r.Read = append(r.Read, "/a\x00b\n\xff") },
+			`opening "/a\x00b\n\xff"`, syscall.EINVAL},
+		"files without Landlock": {"/bin/sh", func(r *Sandbox) { r.RestrictWrites, r.Landlock = true, 0 }, "landlock",
+			syscall.ENOSYS},
+		"no program":    {"/proc/nowhere/at/all", nil, "", syscall.ENOENT},
+		"no executable": {"/usr/lib/os-release", nil, "", syscall.EACCES},
+		"no format":     {script, nil, "", syscall.ENOEXEC},
 	} {
 		for route, r := range routes {
 			t.Run(name+", "+route, func(t *testing.T) {
@@ -146,11 +150,13 @@ func TestRestrictionsThatFail(t *testing.T) {
 				}
 				cmd.Started = func(int) { t.Error("it says that it runs") }
 				if strings.HasPrefix(c.call, "opening") && kernelCapabilities().Landlock == 0 {
-					cmd.Sandbox.Landlock, cmd.Sandbox.RestrictWrites, c.call, c.errno = 1, true, "landlock_create_ruleset", noLandlock()
+					cmd.Sandbox.Landlock, cmd.Sandbox.RestrictWrites, c.call, c.errno = 1, true, "landlock_create_ruleset",
+						noLandlock()
 				}
 				_, err := cmd.Run(bounded(t))
 				e, ok := errors.AsType[*SandboxError](err)
-				if _, start := errors.AsType[*StartError](err); !start || !errors.Is(err, c.errno) || ok != (c.call != "") || ok && e.Call != c.call {
+				if _, start := errors.AsType[*StartError](err); !start || !errors.Is(err, c.errno) || ok != (c.call != "") || ok &&
+					e.Call != c.call {
 					t.Errorf("%v, %+v", err, e)
 				}
 				if _, err := os.Stat(mark); err == nil {

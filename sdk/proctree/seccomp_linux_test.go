@@ -52,32 +52,38 @@ func TestFilter(t *testing.T) {
 		call                  made
 		sockets, kernel, both uint32
 	}{
-		"read":                      {call(unix.SYS_READ), permitted, permitted, permitted},
-		"another processor's":       {made{number: unix.SYS_READ, arch: unix.AUDIT_ARCH_I386}, killed, killed, killed},
-		"connect":                   {call(unix.SYS_CONNECT), refused, permitted, refused},
-		"a TCP socket":              {call(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM), refused, permitted, refused},
-		"a TCP6 socket":             {call(unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM), refused, permitted, refused},
-		"a packet socket":           {call(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW), refused, permitted, refused},
-		"a Unix socket":             {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM), permitted, permitted, permitted},
-		"a Unix socket, with flags": {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK), permitted, permitted, permitted},
-		"a datagram socket":         {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), refused, permitted, refused},
-		"a raw Unix socket":         {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_RAW), refused, permitted, refused},
-		"a pair":                    {call(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_STREAM), permitted, permitted, permitted},
-		"a pair for datagrams":      {call(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_DGRAM), refused, permitted, refused},
-		"bind, listen, accept":      {call(unix.SYS_ACCEPT4), permitted, permitted, permitted},
-		"io_uring":                  {call(unix.SYS_IO_URING_SETUP), refused, refused, refused},
-		"pidfd_getfd":               {call(unix.SYS_PIDFD_GETFD), refused, refused, refused},
-		"ptrace":                    {call(unix.SYS_PTRACE), permitted, refused, refused},
-		"mount":                     {call(unix.SYS_MOUNT), permitted, refused, refused},
-		"the last of the rare":      {call(int(rareCalls[len(rareCalls)-1])), permitted, refused, refused},
-		"clone3":                    {call(unix.SYS_CLONE3), permitted, unknown, unknown},
-		"a thread":                  {call(unix.SYS_CLONE, unix.CLONE_VM|unix.CLONE_FS|unix.CLONE_FILES|unix.CLONE_SIGHAND|unix.CLONE_THREAD), permitted, permitted, permitted},
-		"a child":                   {call(unix.SYS_CLONE, uint32(unix.SIGCHLD)|unix.CLONE_VFORK|unix.CLONE_VM), permitted, permitted, permitted},
-		"a child in a namespace":    {call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uint32(unix.SIGCHLD)), permitted, refused, refused},
-		"a new network":             {call(unix.SYS_UNSHARE, unix.CLONE_NEWNET), permitted, refused, refused},
-		"own files":                 {call(unix.SYS_UNSHARE, unix.CLONE_FILES), permitted, permitted, permitted},
-		"typing for a terminal":     {call(unix.SYS_IOCTL, 0, unix.TIOCSTI), permitted, refused, refused},
-		"another ioctl":             {call(unix.SYS_IOCTL, unix.TIOCSTI, unix.TCGETS), permitted, permitted, permitted},
+		"read":                {call(unix.SYS_READ), permitted, permitted, permitted},
+		"another processor's": {made{number: unix.SYS_READ, arch: unix.AUDIT_ARCH_I386}, killed, killed, killed},
+		"connect":             {call(unix.SYS_CONNECT), refused, permitted, refused},
+		"a TCP socket":        {call(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM), refused, permitted, refused},
+		"a TCP6 socket":       {call(unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM), refused, permitted, refused},
+		"a packet socket":     {call(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW), refused, permitted, refused},
+		"a Unix socket":       {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM), permitted, permitted, permitted},
+		"a Unix socket, with flags": {call(unix.SYS_SOCKET, unix.AF_UNIX,
+			unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK), permitted, permitted, permitted},
+		"a datagram socket": {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC), refused,
+			permitted, refused},
+		"a raw Unix socket": {call(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_RAW), refused, permitted, refused},
+		"a pair": {call(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_STREAM), permitted, permitted,
+			permitted},
+		"a pair for datagrams": {call(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_DGRAM), refused, permitted, refused},
+		"bind, listen, accept": {call(unix.SYS_ACCEPT4), permitted, permitted, permitted},
+		"io_uring":             {call(unix.SYS_IO_URING_SETUP), refused, refused, refused},
+		"pidfd_getfd":          {call(unix.SYS_PIDFD_GETFD), refused, refused, refused},
+		"ptrace":               {call(unix.SYS_PTRACE), permitted, refused, refused},
+		"mount":                {call(unix.SYS_MOUNT), permitted, refused, refused},
+		"the last of the rare": {call(int(rareCalls[len(rareCalls)-1])), permitted, refused, refused},
+		"clone3":               {call(unix.SYS_CLONE3), permitted, unknown, unknown},
+		"a thread": {call(unix.SYS_CLONE,
+			unix.CLONE_VM|unix.CLONE_FS|unix.CLONE_FILES|unix.CLONE_SIGHAND|unix.CLONE_THREAD), permitted, permitted, permitted},
+		"a child": {call(unix.SYS_CLONE, uint32(unix.SIGCHLD)|unix.CLONE_VFORK|unix.CLONE_VM), permitted,
+			permitted, permitted},
+		"a child in a namespace": {call(unix.SYS_CLONE, unix.CLONE_NEWUSER|uint32(unix.SIGCHLD)), permitted, refused,
+			refused},
+		"a new network":         {call(unix.SYS_UNSHARE, unix.CLONE_NEWNET), permitted, refused, refused},
+		"own files":             {call(unix.SYS_UNSHARE, unix.CLONE_FILES), permitted, permitted, permitted},
+		"typing for a terminal": {call(unix.SYS_IOCTL, 0, unix.TIOCSTI), permitted, refused, refused},
+		"another ioctl":         {call(unix.SYS_IOCTL, unix.TIOCSTI, unix.TCGETS), permitted, permitted, permitted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for orders, want := range map[*Sandbox]uint32{&sockets: c.sockets, &kernel: c.kernel, &both: c.both} {
@@ -96,18 +102,21 @@ func TestFilter(t *testing.T) {
 
 // Without interference everything else goes, also for the 32-bit programs that this processor can run.
 func TestFilterOfNoInterference(t *testing.T) {
-	old, prlimit := map[string][2]uint32{"amd64": {unix.AUDIT_ARCH_I386, 340}, "arm64": {unix.AUDIT_ARCH_ARM, 369}}[runtime.GOARCH], uint32(unix.SYS_PRLIMIT64)
+	old, prlimit := map[string][2]uint32{"amd64": {unix.AUDIT_ARCH_I386, 340},
+		"arm64": {unix.AUDIT_ARCH_ARM, 369}}[runtime.GOARCH], uint32(unix.SYS_PRLIMIT64)
 	for name, c := range map[string]struct {
 		call made
 		want uint32
 	}{
-		"its own":             {made{number: prlimit, arch: architecture()}, permitted},
-		"another's":           {made{number: prlimit, arch: architecture(), args: [6]uint32{77}}, refused},
-		"its own, 32 bit":     {made{number: old[1], arch: old[0]}, permitted},
-		"another's, 32 bit":   {made{number: old[1], arch: old[0], args: [6]uint32{77}}, refused},
-		"read, 32 bit":        {made{number: 3, arch: old[0], args: [6]uint32{77}}, permitted},
-		"a lease":             {made{number: unix.SYS_FCNTL, arch: architecture(), args: [6]uint32{3, unix.F_SETLEASE, unix.F_WRLCK}}, refused},
-		"a lock":              {made{number: unix.SYS_FCNTL, arch: architecture(), args: [6]uint32{3, unix.F_SETLK}}, permitted},
+		"its own":           {made{number: prlimit, arch: architecture()}, permitted},
+		"another's":         {made{number: prlimit, arch: architecture(), args: [6]uint32{77}}, refused},
+		"its own, 32 bit":   {made{number: old[1], arch: old[0]}, permitted},
+		"another's, 32 bit": {made{number: old[1], arch: old[0], args: [6]uint32{77}}, refused},
+		"read, 32 bit":      {made{number: 3, arch: old[0], args: [6]uint32{77}}, permitted},
+		"a lease": {made{number: unix.SYS_FCNTL, arch: architecture(),
+			args: [6]uint32{3, unix.F_SETLEASE, unix.F_WRLCK}}, refused},
+		"a lock": {made{number: unix.SYS_FCNTL, arch: architecture(), args: [6]uint32{3, unix.F_SETLK}},
+			permitted},
 		"a lease, 32 bit":     {made{number: 221, arch: old[0], args: [6]uint32{3, unix.F_SETLEASE}}, refused},
 		"an older one":        {made{number: 55, arch: old[0], args: [6]uint32{3, unix.F_SETLEASE}}, refused},
 		"io_uring":            {made{number: unix.SYS_IO_URING_SETUP, arch: architecture()}, permitted},
@@ -129,10 +138,12 @@ func TestFilterOfNoInterference(t *testing.T) {
 // Modes that give a program the rights of its owner or group are refused by whatever call, and all changes of what is
 // known of a file where nothing else keeps them in.
 func TestFilterOfModes(t *testing.T) {
-	for arch, name := range map[uint32]string{unix.AUDIT_ARCH_X86_64: "amd64", unix.AUDIT_ARCH_I386: "386", unix.AUDIT_ARCH_AARCH64: "arm64", unix.AUDIT_ARCH_ARM: "arm"} {
+	for arch, name := range map[uint32]string{unix.AUDIT_ARCH_X86_64: "amd64", unix.AUDIT_ARCH_I386: "386",
+		unix.AUDIT_ARCH_AARCH64: "arm64", unix.AUDIT_ARCH_ARM: "arm"} {
 		numbers := tables[name]
 		own := arch == architecture()
-		foreign := runtime.GOARCH == "amd64" && name != "amd64" && name != "386" || runtime.GOARCH == "arm64" && name != "arm64" && name != "arm"
+		foreign := runtime.GOARCH == "amd64" && name != "amd64" && name != "386" || runtime.GOARCH == "arm64" &&
+			name != "arm64" && name != "arm"
 		check := func(what string, o Sandbox, want, number uint32, args ...uint32) {
 			t.Helper()
 			m := made{number: number, arch: arch}
@@ -147,7 +158,8 @@ func TestFilterOfModes(t *testing.T) {
 		setID := Sandbox{NoSetID: true, NoInterference: true}
 		for _, c := range numbers.modes {
 			with := func(mode uint32) []uint32 { return append(make([]uint32, c[1]), mode) }
-			for mode, want := range map[uint32]uint32{0o644: permitted, 0o1777: permitted, 0o100755: permitted, 0o4755: refused, 0o2755: refused, 0o106777: refused} {
+			for mode, want := range map[uint32]uint32{0o644: permitted, 0o1777: permitted, 0o100755: permitted, 0o4755: refused,
+				0o2755: refused, 0o106777: refused} {
 				check("a mode", setID, want, c[0], with(mode)...)
 			}
 		}

@@ -61,7 +61,8 @@ func TestMarks(t *testing.T) {
 	first := out.String()
 	out.Reset()
 	mustRun(t, c)
-	if strings.Count(first, "\n") != 1 || len(first) < 30 || first == out.String() || strings.Contains(first, "another's") {
+	if strings.Count(first, "\n") != 1 || len(first) < 30 || first == out.String() ||
+		strings.Contains(first, "another's") {
 		t.Errorf("first %q, then %q", first, out)
 	}
 }
@@ -213,7 +214,8 @@ func TestProgramOfStoppedLauncherEnds(t *testing.T) {
 	tests := []struct {
 		name             string
 		namespace, again bool
-	}{{name: "once"}, {name: "again and again", again: true}, {"once, in a namespace", true, false}, {"again and again, in a namespace", true, true}}
+	}{{name: "once"}, {name: "again and again", again: true}, {"once, in a namespace", true, false},
+		{"again and again, in a namespace", true, true}}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			if test.namespace && !allowed(t) {

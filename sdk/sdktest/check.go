@@ -77,7 +77,8 @@ func (p *Plugin) checkOutput(tool *sdk.Tool, result *sdk.Result) error {
 		return nil //nolint:nilerr // a failed call need not have a structured result
 	}
 	if result.Structured == nil {
-		return errors.New("it has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no OutputSchema")
+		return errors.New("it has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or " +
+			"declare no OutputSchema")
 	}
 	invalid, err := p.schemas.validate(tool.OutputSchema, result.Structured, false)
 	switch {

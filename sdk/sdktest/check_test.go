@@ -67,9 +67,11 @@ func TestRunFailsForAResultThatAHostDrops(t *testing.T) {
 	}{
 		{"fits", output, sdk.JSON(map[string]int{"sum": 3}), ""},
 		{"wrong type", output, sdk.JSON(map[string]string{"sum": "3"}),
-			`calling sum: a host would drop its structured result, which does not fit the output schema: sum: must be an integer, got string "3"`},
+			`calling sum: a host would drop its structured result, which does not fit the output schema: sum: must be an ` +
+				`integer, got string "3"`},
 		{"nothing", output, sdk.Textf("3"),
-			"calling sum: it has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no OutputSchema"},
+			"calling sum: it has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or " +
+				"declare no OutputSchema"},
 		{"an error promises nothing", output, &sdk.Result{Error: &sdk.Error{Name: "Broken", Message: "it broke"}}, ""},
 		{"a broken schema", `{"type":"objekt"}`, sdk.JSON(map[string]int{}),
 			"calling sum: a host would leave it out: its output schema "},

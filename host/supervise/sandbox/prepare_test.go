@@ -29,12 +29,15 @@ func TestWrapperThatIsNotThere(t *testing.T) {
 // The folder of an isolated plugin's program can be read, but not when that is where the user lives.
 func TestProgramFolder(t *testing.T) {
 	t.Setenv("HOME", "/home/user")
-	for named, want := range map[string]string{"/home/user/bin/plugin": "/home/user/bin", "/home/user/plugin": "/home/user/plugin", "/home/plugin": "/home/plugin"} {
-		if got := programFolders(Program{Named: func() (string, error) { return named, nil }, Path: "/kept/copy"}, "/usr/bin/wrapper"); !slices.Equal(got, []string{"/kept/copy", "/usr/bin/wrapper", want}) {
+	for named, want := range map[string]string{"/home/user/bin/plugin": "/home/user/bin",
+		"/home/user/plugin": "/home/user/plugin", "/home/plugin": "/home/plugin"} {
+		if got := programFolders(Program{Named: func() (string, error) { return named, nil }, Path: "/kept/copy"},
+			"/usr/bin/wrapper"); !slices.Equal(got, []string{"/kept/copy", "/usr/bin/wrapper", want}) {
 			t.Errorf("%s: %v, want %s", named, got, want)
 		}
 	}
-	if got := programFolders(Program{Named: func() (string, error) { return "", os.ErrNotExist }, Path: "/kept/copy"}, "run"); !slices.Equal(got, []string{"/kept/copy", "run"}) {
+	if got := programFolders(Program{Named: func() (string, error) { return "", os.ErrNotExist }, Path: "/kept/copy"},
+		"run"); !slices.Equal(got, []string{"/kept/copy", "run"}) {
 		t.Errorf("without a program: %v", got)
 	}
 }
@@ -69,7 +72,8 @@ func TestThrough(t *testing.T) {
 	for _, d := range []string{"/own/sub/deep", "/other", "/own-not"} {
 		check(t, os.MkdirAll(dir+d, 0o755))
 	}
-	for link, to := range map[string]string{"/alias": dir + "/own", "/own/out": dir + "/other", "/down": dir + "/own/sub"} {
+	for link, to := range map[string]string{"/alias": dir + "/own", "/own/out": dir + "/other", "/down": dir +
+		"/own/sub"} {
 		check(t, os.Symlink(to, dir+link))
 	}
 	for _, c := range []struct{ path, folder, want string }{

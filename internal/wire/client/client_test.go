@@ -149,7 +149,8 @@ func TestForeignPluginsHaveTheirWays(t *testing.T) {
 			Content: []*pluginv1.Content{{Type: "odd", Raw: []byte("{")}}})),
 			&sdk.Result{Error: &sdk.Error{Code: sdk.CodeProtocol, Name: "BrokenResult", Outcome: sdk.OutcomeFailed,
 				Suggestion: "Find out what the call has done before you make it again.",
-				Message:    "the result is broken: part 1 (odd) has JSON that is not valid; the structured JSON is not valid; the tool has run, and what can be read of its result is kept"}}},
+				Message: "the result is broken: part 1 (odd) has JSON that is not valid; the structured JSON is not valid; " +
+					"the tool has run, and what can be read of its result is kept"}}},
 		"text that begins empty": {script(nil, textPart("", 3), piece("ab"), piece(""), piece("c"), last(nil)),
 			sdk.Text("abc")},
 		"data that begins empty": {script(nil, part(&pluginv1.Content{Type: "image"}, 2), piece("ab"), last(nil)),

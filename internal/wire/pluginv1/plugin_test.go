@@ -29,7 +29,8 @@ func compiled(t *testing.T) protoreflect.FileDescriptor {
 }
 
 func TestGeneratedCodeIsUpToDate(t *testing.T) {
-	want, got := protodesc.ToFileDescriptorProto(compiled(t)), protodesc.ToFileDescriptorProto(File_toolhost_plugin_v1_plugin_proto)
+	want, got := protodesc.ToFileDescriptorProto(compiled(t)),
+		protodesc.ToFileDescriptorProto(File_toolhost_plugin_v1_plugin_proto)
 	want.Name, want.SourceCodeInfo, got.SourceCodeInfo = got.Name, nil, nil
 	if !proto.Equal(want, got) {
 		t.Error("plugin.pb.go is not what plugin.proto says: run make gen")
@@ -44,7 +45,8 @@ func TestGeneratorsArePinned(t *testing.T) {
 		if header := regexp.MustCompile(pin[1] + ` +` + regexp.QuoteMeta(pin[2]) + `\n`); !header.MatchString(headers) {
 			t.Errorf("no file here was made by %s %s: run make gen", pin[1], pin[2])
 		}
-		if pin[1] == "protoc-gen-go" && !strings.Contains(read(t, "../../../go.mod"), "google.golang.org/protobuf "+pin[2]+"\n") {
+		if pin[1] == "protoc-gen-go" &&
+			!strings.Contains(read(t, "../../../go.mod"), "google.golang.org/protobuf "+pin[2]+"\n") {
 			t.Errorf("protoc-gen-go %s is not the version of google.golang.org/protobuf in go.mod", pin[2])
 		}
 	}

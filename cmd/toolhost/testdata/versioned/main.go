@@ -1,6 +1,6 @@
-// Command versioned is a plugin for tests of reloads. The last line of its program's file is its version and the names of
-// its tools, so that builds of it are made by adding a line. Each call adds a line to the file that is the program's first
-// argument before it does anything else, and answers with the version.
+// Command versioned is a plugin for tests of reloads. The last line of its program's file is its version and the names
+// of its tools, so that builds of it are made by adding a line. Each call adds a line to the file that is the program's
+// first argument before it does anything else, and answers with the version.
 package main
 
 import (
@@ -32,7 +32,8 @@ func main() {
 	p := sdk.New("versioned", words[0])
 	for _, word := range words[1:] {
 		name, description, _ := strings.Cut(word, "=")
-		definition := sdk.Tool{Name: name, Description: "Tells the version. " + description, Hints: sdk.Hints{ReadOnly: sdk.Yes}}
+		definition := sdk.Tool{Name: name, Description: "Tells the version. " + description,
+			Hints: sdk.Hints{ReadOnly: sdk.Yes}}
 		sdk.AddTool(p, definition, func(ctx context.Context, _ *sdk.Request, in arguments) (*sdk.Result, error) {
 			return sdk.Text(words[0]), run(ctx, in)
 		})

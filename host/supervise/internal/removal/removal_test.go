@@ -30,8 +30,10 @@ func TestMain(m *testing.M) {
 func TestModesAndLinks(t *testing.T) {
 	outside, dir := t.TempDir(), filepath.Join(t.TempDir(), "dir")
 	kept := filepath.Join(outside, "kept")
-	check(t, os.MkdirAll(filepath.Join(dir, "a", "b", "c"), 0o700), os.WriteFile(kept, nil, 0o400), os.Symlink(outside, filepath.Join(dir, "a", "link")),
-		os.Chmod(outside, 0o500), os.Chmod(filepath.Join(dir, "a", "b"), 0), os.Chmod(filepath.Join(dir, "a"), 0), os.Chmod(dir, 0))
+	check(t, os.MkdirAll(filepath.Join(dir, "a", "b", "c"), 0o700), os.WriteFile(kept, nil, 0o400),
+		os.Symlink(outside, filepath.Join(dir, "a", "link")),
+		os.Chmod(outside, 0o500), os.Chmod(filepath.Join(dir, "a", "b"), 0), os.Chmod(filepath.Join(dir, "a"), 0),
+		os.Chmod(dir, 0))
 	defer os.Chmod(outside, 0o700)
 	if err := All(dir, time.Minute); err != nil || !missing(dir) {
 		t.Error(err)

@@ -76,14 +76,14 @@ func (p *projection) mergeLine(old, fresh, file []byte) ([]byte, bool) {
 	}
 	x, y := unitsBefore(a, head), unitsBefore(a, len(old)-tail)
 	glued := gluedWords(a, b, at, max(1, x), y)
-	clear := !glued
+	certain := !glued
 	if p.at.ignores&allSpace == 0 {
 		i, j := max(0, x-1), min(len(a.text), y+1)
-		clear = len(a.text) == len(b.text) || despaced(string(a.text)) != despaced(string(b.text)) ||
+		certain = len(a.text) == len(b.text) || despaced(string(a.text)) != despaced(string(b.text)) ||
 			bytes.Equal(a.text[i:j], b.text[at[i]:max(at[i], at[j])])
 	}
 	m := merge{old: old, fresh: fresh, file: file, a: a, b: b, at: at, head: head, tail: tail}
-	if !clear && (glued || !m.keepsGaps()) {
+	if !certain && (glued || !m.keepsGaps()) {
 		text := blanksFromNew(old, fresh, file, head, tail)
 		return text, text != nil && !glued
 	}

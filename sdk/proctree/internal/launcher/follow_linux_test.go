@@ -61,7 +61,8 @@ func TestListers(t *testing.T) {
 	if err := os.Symlink("/bin/sleep", sleep); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command("sh", "-c", `setsid sh -c '"$0" 1000 & sleep 1000 & wait' "$0" & sleep 1000 & "$0" 1000 & wait`, sleep)
+	c := exec.Command("sh", "-c", `setsid sh -c '"$0" 1000 & sleep 1000 & wait' "$0" & sleep 1000 & "$0" 1000 & wait`,
+		sleep)
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary is a confiner when it is called so; with LOWERED it first lowers its limit of open files, and root loses the
-// capability that stands in for no_new_privs.
+// The test binary is a confiner when it is called so; with LOWERED it first lowers its limit of open files, and root
+// loses the capability that stands in for no_new_privs.
 func TestMain(m *testing.M) {
 	if os.Getenv("LOWERED") != "" {
 		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 100, Max: 100})
@@ -64,8 +64,11 @@ var core = Rlimit{"RLIMIT_CORE", syscall.RLIMIT_CORE, 0}
 func files(most uint64) Rlimit { return Rlimit{"RLIMIT_NOFILE", syscall.RLIMIT_NOFILE, most} }
 
 func TestItBecomesTheProgram(t *testing.T) {
-	out, r, state := confined(t, Program{Path: "/bin/sh", Argv: []string{"named", "-c", `echo "$0 $1 $(umask) $(ulimit -n) $(ulimit -c) $A"; ls -x /proc/$$/fd; kill -9 $$`, "zero", "one"},
-		Env: []string{"A=kept", "PATH=/usr/bin:/bin"}, Sandbox: Sandbox{Umask: true, NoNewPrivileges: true, Rlimits: []Rlimit{core, files(64)}}}.Encode())
+	out, r, state := confined(t,
+		Program{Path: "/bin/sh", Argv: []string{"named", "-c",
+			`echo "$0 $1 $(umask) $(ulimit -n) $(ulimit -c) $A"; ls -x /proc/$$/fd; kill -9 $$`, "zero", "one"},
+			Env:     []string{"A=kept", "PATH=/usr/bin:/bin"},
+			Sandbox: Sandbox{Umask: true, NoNewPrivileges: true, Rlimits: []Rlimit{core, files(64)}}}.Encode())
 	if out != "zero one 0077 64 0 kept\n0  1  2\n" || r != (Report{}) {
 		t.Errorf("it said %q, %+v", out, r)
 	}
@@ -76,7 +79,8 @@ func TestItBecomesTheProgram(t *testing.T) {
 
 // No limit is above what the launcher has.
 func TestLimitsOnlyFall(t *testing.T) {
-	out, _, _ := confined(t, Program{Path: "/bin/sh", Argv: []string{"sh", "-c", "ulimit -n"}, Sandbox: Sandbox{Rlimits: []Rlimit{files(4096)}}}.Encode())
+	out, _, _ := confined(t, Program{Path: "/bin/sh", Argv: []string{"sh", "-c", "ulimit -n"},
+		Sandbox: Sandbox{Rlimits: []Rlimit{files(4096)}}}.Encode())
 	if out != "100\n" {
 		t.Errorf("of 100 files it made %q", out)
 	}
@@ -103,22 +107,33 @@ func TestItFailsClosed(t *testing.T) {
 		want    Report
 		needs   bool // Landlock; without it that is what fails
 	}{
-		"no program":                  {"/proc/nowhere", Sandbox{}, Report{Failed: "exec", Errno: syscall.ENOENT}, false},
-		"no executable":               {"/etc/passwd", Sandbox{}, Report{Failed: "exec", Errno: syscall.EACCES}, false},
-		"a path through a file":       {"/bin/sh", Sandbox{NoNewPrivileges: true, Landlock: writes, LandlockRules: []LandlockRule{{"/etc/passwd/x", writes[0]}}}, Report{Errno: syscall.ENOTDIR, Call: `opening "/etc/passwd/x"`}, true},
-		"Landlock with privileges":    {"/bin/sh", Sandbox{Landlock: writes}, Report{Errno: syscall.EPERM, Call: "landlock_restrict_self"}, true},
-		"rights that nobody knows":    {"/bin/sh", Sandbox{NoNewPrivileges: true, Landlock: [3]uint64{1 << 60}}, Report{Errno: syscall.EINVAL, Call: "landlock_create_ruleset"}, true},
-		"rights that are not handled": {"/bin/sh", Sandbox{NoNewPrivileges: true, Landlock: writes, LandlockRules: []LandlockRule{{"/", 1 << 60}}}, Report{Errno: syscall.EINVAL, Call: `landlock_add_rule "/"`}, true},
-		"a filter with privileges":    {"/bin/sh", Sandbox{Seccomp: allow}, Report{Errno: syscall.EACCES, Call: "prctl(PR_SET_SECCOMP)"}, false},
-		"a filter that is none":       {"/bin/sh", Sandbox{NoNewPrivileges: true, Seccomp: []syscall.SockFilter{{Code: 0xffff}}}, Report{Errno: syscall.EINVAL, Call: "prctl(PR_SET_SECCOMP)"}, false},
-		"a limit that nobody knows":   {"/bin/sh", Sandbox{Rlimits: []Rlimit{{"RLIMIT_X", 999, 1}}}, Report{Errno: syscall.EINVAL, Call: "setrlimit(RLIMIT_X)"}, false},
+		"no program":    {"/proc/nowhere", Sandbox{}, Report{Failed: "exec", Errno: syscall.ENOENT}, false},
+		"no executable": {"/etc/passwd", Sandbox{}, Report{Failed: "exec", Errno: syscall.EACCES}, false},
+		"a path through a file": {"/bin/sh",
+			Sandbox{NoNewPrivileges: true, Landlock: writes, LandlockRules: []LandlockRule{{"/etc/passwd/x", writes[0]}}},
+			Report{Errno: syscall.ENOTDIR, Call: `opening "/etc/passwd/x"`}, true},
+		"Landlock with privileges": {"/bin/sh", Sandbox{Landlock: writes},
+			Report{Errno: syscall.EPERM, Call: "landlock_restrict_self"}, true},
+		"rights that nobody knows": {"/bin/sh", Sandbox{NoNewPrivileges: true, Landlock: [3]uint64{1 << 60}},
+			Report{Errno: syscall.EINVAL, Call: "landlock_create_ruleset"}, true},
+		"rights that are not handled": {"/bin/sh",
+			Sandbox{NoNewPrivileges: true, Landlock: writes, LandlockRules: []LandlockRule{{"/", 1 << 60}}},
+			Report{Errno: syscall.EINVAL, Call: `landlock_add_rule "/"`}, true},
+		"a filter with privileges": {"/bin/sh", Sandbox{Seccomp: allow},
+			Report{Errno: syscall.EACCES, Call: "prctl(PR_SET_SECCOMP)"}, false},
+		"a filter that is none": {"/bin/sh",
+			Sandbox{NoNewPrivileges: true, Seccomp: []syscall.SockFilter{{Code: 0xffff}}},
+			Report{Errno: syscall.EINVAL, Call: "prctl(PR_SET_SECCOMP)"}, false},
+		"a limit that nobody knows": {"/bin/sh", Sandbox{Rlimits: []Rlimit{{"RLIMIT_X", 999, 1}}},
+			Report{Errno: syscall.EINVAL, Call: "setrlimit(RLIMIT_X)"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mark := filepath.Join(t.TempDir(), "ran")
 			if c.want.Failed == "" {
 				c.want.Failed = "restrict"
 			}
-			_, r, _ := confined(t, Program{Path: c.path, Argv: []string{"sh", "-c", "echo ran > " + mark}, Sandbox: c.sandbox}.Encode())
+			_, r, _ := confined(t, Program{Path: c.path, Argv: []string{"sh", "-c", "echo ran > " + mark},
+				Sandbox: c.sandbox}.Encode())
 			if c.needs && (r.Errno == syscall.ENOSYS || r.Errno == syscall.EOPNOTSUPP) {
 				c.want.Call, c.want.Errno = "landlock_create_ruleset", r.Errno
 			}
@@ -135,7 +150,8 @@ func TestItFailsClosed(t *testing.T) {
 // A sandbox that does not arrive whole is not set up in part.
 func TestProgramCutShort(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "ran")
-	whole := Program{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo ran > " + mark}, Sandbox: Sandbox{Umask: true}}.Encode()
+	whole := Program{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo ran > " + mark},
+		Sandbox: Sandbox{Umask: true}}.Encode()
 	for _, text := range [][]byte{nil, whole[:2], whole[:len(whole)/2], whole[:len(whole)-1]} {
 		if _, r, _ := confined(t, text); r.Failed != "restrict" || r.Errno != syscall.EBADMSG {
 			t.Errorf("%d bytes: it says %+v", len(text), r)
@@ -152,17 +168,19 @@ func TestNeedsConfiner(t *testing.T) {
 		sandbox     Sandbox
 		tree, first bool // whether it does, in a tree and as the first process of a namespace
 	}{
-		"none":           {Sandbox{}, false, false},
-		"supervised":     {Sandbox{Umask: true, NoNewPrivileges: true, Rlimits: []Rlimit{core, files(leastFiles), {"RLIMIT_FSIZE", syscall.RLIMIT_FSIZE, 0}}}, false, false},
-		"few files":      {Sandbox{Rlimits: []Rlimit{files(leastFiles - 1)}}, true, true},
-		"memory":         {Sandbox{Rlimits: []Rlimit{{"RLIMIT_DATA", syscall.RLIMIT_DATA, 1 << 40}}}, true, true},
-		"processes":      {Sandbox{Rlimits: []Rlimit{{"RLIMIT_NPROC", 6, 1 << 20}}}, true, true},
-		"capabilities":   {Sandbox{DropCapabilities: true}, true, false},
-		"folders":        {Sandbox{Landlock: [3]uint64{1}}, true, false},
-		"no TCP":         {Sandbox{Landlock: [3]uint64{0, 1}}, true, false},
-		"scopes":         {Sandbox{Landlock: [3]uint64{0, 0, 1}}, true, false},
-		"a filter":       {Sandbox{Seccomp: make([]syscall.SockFilter, 1)}, true, false},
-		"memory as well": {Sandbox{DropCapabilities: true, Rlimits: []Rlimit{{"RLIMIT_DATA", syscall.RLIMIT_DATA, 1}}}, true, true},
+		"none": {Sandbox{}, false, false},
+		"supervised": {Sandbox{Umask: true, NoNewPrivileges: true,
+			Rlimits: []Rlimit{core, files(leastFiles), {"RLIMIT_FSIZE", syscall.RLIMIT_FSIZE, 0}}}, false, false},
+		"few files":    {Sandbox{Rlimits: []Rlimit{files(leastFiles - 1)}}, true, true},
+		"memory":       {Sandbox{Rlimits: []Rlimit{{"RLIMIT_DATA", syscall.RLIMIT_DATA, 1 << 40}}}, true, true},
+		"processes":    {Sandbox{Rlimits: []Rlimit{{"RLIMIT_NPROC", 6, 1 << 20}}}, true, true},
+		"capabilities": {Sandbox{DropCapabilities: true}, true, false},
+		"folders":      {Sandbox{Landlock: [3]uint64{1}}, true, false},
+		"no TCP":       {Sandbox{Landlock: [3]uint64{0, 1}}, true, false},
+		"scopes":       {Sandbox{Landlock: [3]uint64{0, 0, 1}}, true, false},
+		"a filter":     {Sandbox{Seccomp: make([]syscall.SockFilter, 1)}, true, false},
+		"memory as well": {Sandbox{DropCapabilities: true, Rlimits: []Rlimit{{"RLIMIT_DATA", syscall.RLIMIT_DATA, 1}}}, true,
+			true},
 	} {
 		if tree, first := c.sandbox.needsConfiner(false), c.sandbox.needsConfiner(true); tree != c.tree || first != c.first {
 			t.Errorf("%s: %t in a tree, %t in a namespace", name, tree, first)

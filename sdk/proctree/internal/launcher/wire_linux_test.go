@@ -32,7 +32,8 @@ var anyProgram = rapid.Custom(func(t *rapid.T) Program {
 				return Rlimit{text.Draw(t, "name"), number.Draw(t, "resource"), rapid.Uint64().Draw(t, "max")}
 			})).Draw(t, "limits"),
 			DropCapabilities: rapid.Bool().Draw(t, "drop"), KeepCapabilities: rapid.Uint32().Draw(t, "keep"),
-			Landlock: [3]uint64{rapid.Uint64().Draw(t, "files"), rapid.Uint64().Draw(t, "net"), rapid.Uint64().Draw(t, "scopes")},
+			Landlock: [3]uint64{rapid.Uint64().Draw(t, "files"), rapid.Uint64().Draw(t, "net"),
+				rapid.Uint64().Draw(t, "scopes")},
 			LandlockRules: rapid.SliceOf(rapid.Custom(func(t *rapid.T) LandlockRule {
 				return LandlockRule{text.Draw(t, "rule"), rapid.Uint64().Draw(t, "rights")}
 			})).Draw(t, "rules"),
@@ -121,9 +122,11 @@ func TestParseReport(t *testing.T) {
 	}{
 		{"nothing", "", Report{}},
 		{"not started", "failed exec 2\n", Report{Failed: "exec", Errno: syscall.ENOENT}},
-		{"not restricted", "failed restrict 20 opening \"/a b\"\n", Report{Failed: "restrict", Errno: syscall.ENOTDIR, Call: `opening "/a b"`}},
+		{"not restricted", "failed restrict 20 opening \"/a b\"\n",
+			Report{Failed: "restrict", Errno: syscall.ENOTDIR, Call: `opening "/a b"`}},
 		{"lost on the way", "started 12\n", Report{PID: 12}},
-		{"ended", "started 12\nended 256 1500000 3\n", Report{PID: 12, Ended: true, Status: 256, Took: 1500 * time.Microsecond, Killed: 3}},
+		{"ended", "started 12\nended 256 1500000 3\n",
+			Report{PID: 12, Ended: true, Status: 256, Took: 1500 * time.Microsecond, Killed: 3}},
 		{"processes left", "started 12\nended 9 7 0\nleft 2 processes: 34,56\n",
 			Report{PID: 12, Ended: true, Status: 9, Took: 7, Left: 2, PIDs: "34,56"}},
 		{"the program left", "started 12\nleft 1 processes: 12\n", Report{PID: 12, Left: 1, PIDs: "12"}},
