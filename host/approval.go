@@ -43,8 +43,8 @@ type ApprovalRequest struct {
 	Expires time.Time
 }
 
-// Fresh says that only a person's yes to this very call counts: an automatic approver must not answer, and a Scope in
-// the answer counts as ScopeOnce.
+// Fresh says that only a person's approval to this very call counts: an automatic approver must not answer, and a Scope
+// in the answer counts as ScopeOnce.
 func (r *ApprovalRequest) Fresh() bool { return r.Decision.Effect == policy.AlwaysAsk }
 
 // An Answer is what a person said. The zero Answer is a no.

@@ -170,7 +170,7 @@ func (h *snapshot) newRequest(ctx context.Context, c *Call) *ApprovalRequest {
 	return r
 }
 
-// awaitAnswer calls the approver, and ends the turns when it has returned, also long after nobody waits for the
+// awaitAnswer calls the approver, and ends the turns when it has returned, also long after no one waits for the
 // answer.
 func (h *snapshot) awaitAnswer(ctx context.Context, c *Call, r *ApprovalRequest, turns turns) (Answer, error) {
 	type reply struct {

@@ -148,7 +148,7 @@ func (h *snapshot) onlyReads(ctx context.Context, i *batchItem) bool {
 	return c.onlyReads()
 }
 
-// onlyReads goes by the tool's hint or, of a shell command, by the host's judgement of each part.
+// onlyReads uses the tool's hint or, of a shell command, by the host's judgement of each part.
 func (c *Call) onlyReads() bool {
 	if isTrue(c.Definition.Hints.ReadOnly) {
 		return true

@@ -76,7 +76,7 @@ func (h *Host) Call(ctx context.Context, c Call) *Result {
 	return h.call(ctx, c, nil)
 }
 
-// call is Call for a call, of a batch or of none, that shares its arguments with nobody.
+// call is Call for a call, of a batch or of none, that shares its arguments with no one.
 func (h *Host) call(ctx context.Context, c Call, item *batchItem) *Result {
 	started, now := time.Now(), h.now.Load()
 	now.prepare(&c).item = item

@@ -86,7 +86,7 @@ func (a *approvals) replaceSaved(by []Remembered) {
 	a.all = slices.Concat(by, kept)
 }
 
-// remember keeps an answer with a scope. An answer that cannot be saved is an error, so that nobody relies on it.
+// remember keeps an answer with a scope. An answer that cannot be saved is an error, so that no one relies on it.
 func (h *snapshot) remember(c *Call, a Answer) error {
 	if a.Scope == ScopeOnce {
 		return nil

@@ -44,8 +44,8 @@ const (
 	CodeNotInCatalog        Code = "E_TOOL_NOT_IN_CATALOG"  // it exists, but not for this caller
 	CodeDenied              Code = "E_DENIED"               // a policy rule
 	CodeRejected            Code = "E_REJECTED"             // a person rejected the call
-	CodeApprovalTimeout     Code = "E_APPROVAL_TIMEOUT"     // nobody answered
-	CodeApprovalUnavailable Code = "E_APPROVAL_UNAVAILABLE" // nobody can be asked here
+	CodeApprovalTimeout     Code = "E_APPROVAL_TIMEOUT"     // no one answered
+	CodeApprovalUnavailable Code = "E_APPROVAL_UNAVAILABLE" // no one can be asked here
 	CodeLimit               Code = "E_LIMIT"                // rate, concurrency, queue or call budget
 	CodeTimeout             Code = "E_TIMEOUT"              // the deadline passed
 	CodeCanceled            Code = "E_CANCELED"             // the call was canceled

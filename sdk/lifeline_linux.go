@@ -10,7 +10,7 @@ import (
 
 // A plugin that is stopped (SIGSTOP) when its host dies does not see the end of its lifeline: the kernel wakes it
 // (SIGCONT), so that its handlers can clean up. A plugin with a launcher is killed with that by PR_SET_PDEATHSIG, which
-// stays as it is set. The setting belongs to the thread that the process began with, and only init functions are sure
+// stays unchanged set. The setting belongs to the thread that the process began with, and only init functions are sure
 // to run on it.
 func init() {
 	const prSetPdeathsig, prGetPdeathsig = 1, 2

@@ -21,7 +21,7 @@ type watcher struct {
 	kept  []byte // of what the tool printed, the last part
 	cut   bool   // kept is not all
 	word  string // the newest that was said of progress, or logged
-	drawn int    // lines that stand on the terminal
+	drawn int    // lines that are on the terminal
 	over  bool
 }
 
@@ -100,7 +100,7 @@ func streamed(e sdk.Event) streamedEvent {
 	return out
 }
 
-// draw puts the last lines, and the newest word of the call, in the place of those that stand there.
+// draw puts the last lines, and the newest word of the call, in the place of those that are there.
 func (w *watcher) draw() {
 	lines := lastLines(string(w.kept[max(0, len(w.kept)-liveLines*1000):]), liveLines)
 	if w.word != "" {

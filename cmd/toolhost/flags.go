@@ -20,7 +20,7 @@ type choice struct {
 }
 
 // choose adds a flag that is one of the words, to the command and those below it, and has the shell complete them. It
-// stays as it is when it is not given; usage has them in the place of %s.
+// stays unchanged when it is not given; usage has them in the place of %s.
 func choose(cmd *cobra.Command, is *string, name, usage string, words ...string) {
 	cmd.PersistentFlags().Var(choice{name, words, is}, name, fmt.Sprintf(usage, either(words)))
 	complete(cmd, name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))

@@ -18,7 +18,7 @@ func interruptible(parent context.Context) (context.Context, context.CancelFunc)
 	ctx, stop := signal.NotifyContext(parent, handled(os.Interrupt, syscall.SIGTERM)...)
 	ctx, cancel := context.WithCancel(ctx)
 	context.AfterFunc(ctx, stop)
-	// Nobody reads these: a broken pipe becomes an error of the write. They are not ignored, since programs that are
+	// No one reads these: a broken pipe becomes an error of the write. They are not ignored, since programs that are
 	// started would inherit that.
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE)

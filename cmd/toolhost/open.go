@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
-// options are those of every command. Nobody is asked to trust a configuration but at a terminal.
+// options are those of every command. No one is asked to trust a configuration but at a terminal.
 func (g *globals) options() bootstrap.Options {
 	return bootstrap.Options{
 		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, Shipped: true,

@@ -130,7 +130,7 @@ func (g *globals) runPlugin(ctx context.Context, args []string, f runFlags) erro
 // process is the plugin under supervision.
 func (r *pluginRun) process() *supervise.Process { return r.instance.Processes()[0] }
 
-// begin starts the plugin. One that does not come up may be mended, if it is watched.
+// begin starts the plugin. One that does not come up may be fixed, if it is watched.
 func (r *pluginRun) begin(ctx context.Context) error {
 	if err := r.instance.Verify(r.name); err != nil && !r.f.watch { // nothing needs to be tried for it
 		return &exitError{exitUnavailable, fmt.Sprintf("plugin %q: %v", r.name, err)}
@@ -249,7 +249,7 @@ func (r *pluginRun) follow(ctx context.Context, requests, changes <-chan struct{
 	}
 }
 
-// reloadAndReport reloads, and tells why that could not be. It is called for files that have changed and for lines that
+// reloadAndReport reloads, and says why that could not be. It is called for files that have changed and for lines that
 // were typed, and done for one after the other.
 func (r *pluginRun) reloadAndReport(ctx context.Context, requested bool) {
 	r.reloading.Lock()

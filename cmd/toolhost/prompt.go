@@ -87,7 +87,7 @@ func (p *prompter) ask(ctx context.Context, r *host.ApprovalRequest) (host.Answe
 	return host.No(""), nil
 }
 
-// menu lists the answers. Those that hold for good are saved, since this host ends with its one call.
+// menu lists the answers. Those that hold permanently are saved, since this host ends with its one call.
 func (p *prompter) menu(r *host.ApprovalRequest) {
 	lines := []string{"y  yes, this once", "n  no (the default); you may give the model a reason",
 		"e  change the arguments first"}
@@ -296,7 +296,7 @@ func lineCount(text string) int {
 	return n
 }
 
-// indented is the JSON with a line for each member; its tokens stay as they are.
+// indented is the JSON with a line for each member; its tokens stay unchanged.
 func indented(arguments json.RawMessage) string {
 	var out bytes.Buffer
 	if err := json.Indent(&out, arguments, "", "  "); err != nil {

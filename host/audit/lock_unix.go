@@ -24,7 +24,7 @@ const (
 )
 
 // lock locks the log for one writer, or for several readers. It does not wait in the kernel: a process that is stopped
-// while it holds the lock would block all others for good. freed is when this process had the lock last.
+// while it holds the lock would block all others permanently. freed is when this process had the lock last.
 func lock(f *os.File, how int, began, freed time.Time) error {
 	size, quiet := sizeOf(f), began
 	if freed.After(began) {

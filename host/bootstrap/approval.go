@@ -15,7 +15,7 @@ type Approve string
 // The values of Approve; the empty one leaves it to the configuration.
 const (
 	ApproveAsk    Approve = "ask"    // the Approver
-	ApproveAlways Approve = "always" // nobody is asked; calls that a rule always asks about go to the Approver
+	ApproveAlways Approve = "always" // no one is asked; calls that a rule always asks about go to the Approver
 	ApproveNever  Approve = "never"  // calls that need approval are refused
 	ApproveClient Approve = "client" // a client has asked its user; calls that a rule always asks about are refused
 )
@@ -61,7 +61,7 @@ func (clientApprover) Approve(_ context.Context, r *host.ApprovalRequest) (host.
 	return host.Yes(), nil
 }
 
-// Answers are the approvals that were remembered for good, as `toolhost approvals` lists them.
+// Answers are the approvals that were remembered permanently, as `toolhost approvals` lists them.
 func Answers() ([]host.Remembered, error) {
 	path, err := UserFile("approvals.hcl")
 	if err != nil {

@@ -3,7 +3,7 @@
 // rules that hold, opens the record of calls, and makes the host.
 //
 // Open does all of it in one call. What its Options leave out is refused rather than skipped: without TrustNamed a file
-// must have been trusted (`toolhost trust`), without AskTrust nobody is asked to, and without an Approver a call that
+// must have been trusted (`toolhost trust`), without AskTrust no one is asked to, and without an Approver a call that
 // needs a person's approval fails.
 //
 // Programs that look at a configuration without running it (validate, doctor, trust) use Load and Configuration.Find.

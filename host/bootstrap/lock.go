@@ -150,7 +150,7 @@ func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*Relock
 		}
 	}
 	if len(named) == 0 && len(p.Problems) == 0 && p.Locked != nil { // else it may only have been left out
-		for _, old := range p.Config.Locked.Plugins {
+		for _, old := range p.Locked.Plugins {
 			if !slices.Contains(p.names(), old.Name) {
 				r.Plugins = append(r.Plugins, &LockedPlugin{Name: old.Name, Gone: true, old: &old})
 			}
@@ -172,7 +172,7 @@ func CheckPlatform(platform string) error {
 
 // planOne is all that is known without starting the plugin.
 func (p *Plugins) planOne(spec supervise.Spec, sums map[string]string) *LockedPlugin {
-	l := &LockedPlugin{Name: spec.Name, spec: spec, old: p.Config.Locked.Plugin(spec.Name)}
+	l := &LockedPlugin{Name: spec.Name, spec: spec, old: p.Locked.Plugin(spec.Name)}
 	l.Added = l.old == nil
 	program, err := spec.Inspect()
 	if err != nil {

@@ -173,7 +173,7 @@ func (s *snapshot) watched() (files []watchedFile) {
 	for _, spec := range s.specs {
 		files = append(files, filesOf(spec, s.options.Workdir)...)
 	}
-	for i, f := range files { // a plugin may be taken out of a folder for good
+	for i, f := range files { // a plugin may be taken out of a folder permanently
 		files[i].program = f.program && !slices.Contains(s.PluginDirs, filepath.Dir(f.path))
 	}
 	return files

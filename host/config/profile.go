@@ -185,7 +185,7 @@ func (r *reader) parts(p *includer, out []*includer, there map[*includer]bool) [
 	return out
 }
 
-// sameRules reports rules of one name that come together, since the trace of a decision goes by names. Each pair is
+// sameRules reports rules of one name that come together, since the trace of a decision uses names. Each pair is
 // reported once.
 func (r *reader) sameRules(p *includer, parts []*includer, reported map[[2]string]bool) {
 	first := map[string]policy.Rule{}

@@ -65,7 +65,7 @@ func (f *File) lockOf(p *Plugin, now Plugin, approve string) supervise.Lock {
 	}
 	if differs := p.differs(now); differs != "" {
 		l.Refused = fmt.Sprintf("%s, unlike what was locked at %s; to approve that, run: %s", differs, l.Source, approve)
-	} else if l.SHA256 == "" { // else any program would do, on the one platform where nobody approved it
+	} else if l.SHA256 == "" { // else any program would do, on the one platform where no one approved it
 		l.Refused = fmt.Sprintf("it is locked at %s, but not for %s; to approve its program here, run on this platform: %s",
 			l.Source, Platform(), approve)
 	}

@@ -181,7 +181,7 @@ func (a *Assembler) addChatDelta(d chatDelta) {
 
 // chatCall finds the call that a delta belongs to, or begins one; nil if it could belong to several. Servers number
 // calls in many ways, so neither the index nor the id is trusted alone: the index finds the call, but a delta that
-// names a tool again does not continue a closed call. A delta without index goes by its id, one without both to the
+// names a tool again does not continue a closed call. A delta without index uses its id, one without both to the
 // only open call.
 func (a *Assembler) chatCall(d chatDelta) *partialCall {
 	c := a.at(d.Index)

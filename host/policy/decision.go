@@ -81,7 +81,7 @@ type Effect string
 const (
 	Allow Effect = "allow" // it may run
 	Ask   Effect = "ask"   // a person must say yes
-	// AlwaysAsk needs a person's yes to this very call: no mode, remembered or automatic answer replaces it.
+	// AlwaysAsk needs a person's approval to this very call: no mode, remembered or automatic answer replaces it.
 	AlwaysAsk Effect = "always_ask"
 	Deny      Effect = "deny" // it must not run
 )

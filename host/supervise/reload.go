@@ -123,7 +123,7 @@ type reload struct {
 	program binaries.Identity // the spec's program
 	forced  bool              // starts a new generation even if nothing has changed
 	problem error             // of Spec.Verify
-	stuck   bool              // replaces a stuck generation; nobody asked for it
+	stuck   bool              // replaces a stuck generation; no one asked for it
 	reply   chan<- error
 }
 

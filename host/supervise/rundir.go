@@ -32,7 +32,7 @@ const (
 // How long a host removes what plugins have left; the rest is left to the next host.
 const (
 	removalTime           = 2 * time.Second        // while a caller waits
-	backgroundRemovalTime = time.Minute            // when nobody does
+	backgroundRemovalTime = time.Minute            // when no one does
 	sweepTime             = 500 * time.Millisecond // at the start, for what other hosts have left
 )
 

@@ -24,7 +24,7 @@ const (
 	Quarantined State = "quarantined" // died too often; nothing for five minutes, then one start
 	Invalid     State = "invalid"     // cannot work: wrong checksum, refused configuration; see Process.Reset
 	Draining    State = "draining"    // takes no more calls; ends when its running calls have ended
-	Stopped     State = "stopped"     // ended for good
+	Stopped     State = "stopped"     // ended permanently
 )
 
 // A stateMachine is the life of one plugin. One goroutine, run, owns it; all others send events over the channels of
@@ -262,7 +262,7 @@ func (m *stateMachine) startFailed(err error) {
 	m.countCrash()
 }
 
-// processDied records that the current generation ended although nobody asked for it.
+// processDied records that the current generation ended although no one asked for it.
 func (m *stateMachine) processDied() {
 	g := m.current
 	m.lastError, m.stderr = errors.New(g.describeEnd()), g.child.tail.last(statusLines)

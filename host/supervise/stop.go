@@ -24,7 +24,7 @@ const (
 	stuckDrain = time.Minute // in a stuck process
 )
 
-// close ends the plugin for good; requests that come meanwhile get an error.
+// close ends the plugin permanently; requests that come meanwhile get an error.
 func (m *stateMachine) close(why string) {
 	m.setState(Draining, why)
 	m.restartAt = nil
@@ -98,7 +98,7 @@ func (m *stateMachine) removeDrained(g *generation) {
 	m.draining = slices.DeleteFunc(m.draining, func(d *generation) bool { return d == g })
 }
 
-// stopLate stops a generation that came up after nobody waited for it any more.
+// stopLate stops a generation that came up after no one waited for it any more.
 func stopLate(r startResult) {
 	if r.g != nil {
 		r.g.stop()

@@ -1,6 +1,6 @@
 // Package supervise keeps plugin processes running: it finds plugins, starts each with its first call, in its sandbox,
 // speaks to it over go-plugin's handshake and gRPC, notices its death within milliseconds, restarts it within limits,
-// and ends it with everything it has started. It has no rules and asks nobody; package host does.
+// and ends it with everything it has started. It has no rules and asks no one; package host does.
 //
 // A Supervisor owns what the processes share. A Process is one plugin through all its restarts, and is used as a
 // host.Plugin.

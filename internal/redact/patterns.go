@@ -56,7 +56,7 @@ const (
 var namedHints = []string{"passw", "passphrase", "passcode", "secret", "key", "credential", "cookie", "token",
 	"mnemonic", "seed"}
 
-// nameHints stand in the names of JSON that only redact_json.go knows.
+// nameHints are in the names of JSON that only redact_json.go knows.
 var nameHints = []string{"pwd", "auth", "connection", "webhook", "--", "-u", "-a"}
 
 // patterns are keys and tokens of well-known services by their published prefixes, private keys, credentials in URLs
@@ -177,7 +177,7 @@ type patternSet [4]uint64
 func (s *patternSet) add(i int)     { s[i/64] |= 1 << (i % 64) }
 func (s patternSet) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
 
-// A hint is one that stands in texts, and the patterns that it is for.
+// A hint is one that is in texts, and the patterns that it is for.
 type hint struct {
 	text     string
 	patterns patternSet

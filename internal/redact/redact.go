@@ -61,7 +61,7 @@ func spellings(secret string) []string {
 		inHex, strings.ToUpper(inHex), percent.String(), strings.ToLower(percent.String()), escaped.String()}
 }
 
-// inBase64 are the characters that base64 always has for a secret, whatever stands before and after it: three
+// inBase64 are the characters that base64 always has for a secret, whatever is before and after it: three
 // spellings, one for each place in a group of three bytes where it may begin, and three more in the alphabet of URLs.
 func inBase64(secret string) (out []string) {
 	for before := range 3 {
@@ -123,7 +123,7 @@ func (r *Redactor) findEncoded(found []span, text string) []span {
 	if !slices.ContainsFunc(r.encoded, func(s string) bool { return strings.Contains(joined, s) }) {
 		return found
 	}
-	var at []int // where each byte of joined stands in text
+	var at []int // where each byte of joined is in text
 	for i := range len(text) {
 		if text[i] != '\r' && text[i] != '\n' {
 			at = append(at, i)

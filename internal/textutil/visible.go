@@ -1,4 +1,4 @@
-// Package textutil has what several packages do with texts of strangers before people or models read them.
+// Package textutil has what several packages do with texts of third parties before people or models read them.
 package textutil
 
 import (

@@ -147,7 +147,7 @@ var (
 		".git/config", "etc/shadow", "etc/gshadow", "etc/sudoers"}
 	placedNames = basesOf(secretPlaces)
 	// secretFolders are those in which everything is secret, codeFolders those in which all but code and prose is. What
-	// else stands in one of looseFolders may be.
+	// else is in one of looseFolders may be.
 	secretFolders = setOf(".ssh .gnupg .gpg .password-store .azure .aws .gcp .gcloud .kube")
 	codeFolders   = setOf("secrets .secrets .env .private")
 	looseFolders  = setOf("private certs certificates keys .docker")

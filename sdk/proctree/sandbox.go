@@ -14,7 +14,7 @@ type Sandbox struct {
 	// Cmd.Terminal is set, a /dev/pts of their own. It sees, signals and traces no process outside, cannot end its
 	// launcher, and the kernel ends all of it when that ends, for whatever reason. Shared memory, semaphores and message
 	// queues, those of System V and of POSIX, are its own too. Users other than root need a user namespace for it, in
-	// which programs such as sudo gain nothing, and files of other users and groups show as those of nobody. A system
+	// which programs such as sudo gain nothing, and files of other users and groups show as those of no one. A system
 	// that does not allow it fails the start with [ErrNamespace]; [Namespaces] finds that out in advance.
 	Namespaces bool
 
@@ -44,7 +44,7 @@ type Sandbox struct {
 	// NPROC; 0 is none. None is set above what this process has.
 	MaxFiles, MaxFileSize, MaxMemory, MaxProcesses uint64
 	// OOMScoreAdj is the least oom_score_adj, 0 to 1000: the higher, the sooner the kernel ends the program when there
-	// is no memory left. Where it cannot be set, it stays as it is.
+	// is no memory left. Where it cannot be set, it stays unchanged.
 	OOMScoreAdj int
 
 	// Landlock is the version of Landlock to use, at most that of [Capabilities]: what it can do of the following is done.

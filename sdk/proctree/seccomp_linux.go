@@ -104,7 +104,7 @@ func (p *code) files(s *Sandbox, t table) {
 	}
 }
 
-// interference takes prlimit for one's own process only when it is given as 0, as libraries do, and no leases.
+// interference takes prlimit for the caller's own process only when it is given as 0, as libraries do, and no leases.
 func (p *code) interference(t table) {
 	p.only(t.prlimit, 0, func(b *code) { b.unless(0, errnoAction(unix.EPERM)) })
 	for _, number := range t.fcntl {

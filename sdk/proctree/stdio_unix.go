@@ -68,7 +68,7 @@ func readable(fd uintptr) bool {
 }
 
 // turn moves one piece of this lane, if there may be one, after what is there of the first lane, which is no more
-// than a pipe can hold. It tells whether that was all, or what the writer has against it.
+// than a pipe can hold. It says whether that was all, or what the writer has against it.
 func (l *lane) turn(ready bool) (over bool, failure error) {
 	l.order.Lock()
 	defer l.order.Unlock()

@@ -118,7 +118,7 @@ func (r *Root) names(dir string, limit int) ([]string, error) {
 }
 
 // Child is the place of a name in a directory, one that Names gave. When it is a symlink that is not followed: Info
-// tells of the link, and Open refuses it with NotARegularFile; Find with its Path follows it. The errors are
+// reports the link, and Open refuses it with NotARegularFile; Find with its Path follows it. The errors are
 // InvalidPath for what is no single name, and what the system says, such as FileNotFound.
 func (p *Place) Child(name string) (*Place, error) {
 	if err := singleName(name); err != nil {
@@ -160,7 +160,7 @@ const (
 )
 
 // A search walks a path part by part, and makes its place. os.Root would follow links too, but refuses absolute ones
-// that stay inside, and does not tell where a link leads, which replacing a file behind a link needs.
+// that stay inside, and does not say where a link leads, which replacing a file behind a link needs.
 type search struct {
 	*Place
 	todo  []string

@@ -71,7 +71,7 @@ func (c *container) add(name string) (other string, ok bool) {
 	return other, ok
 }
 
-// mayCoexist says whether two variants of a name may stand in the innermost object: both are declared exactly so, or
+// mayCoexist says whether two variants of a name may be in the innermost object: both are declared exactly so, or
 // the object is a map and neither can be taken for what is declared.
 func mayCoexist(s *Schema, open []*container, a, b string) bool {
 	in := open[len(open)-1]

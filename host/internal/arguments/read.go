@@ -93,7 +93,7 @@ func decodeString(text json.RawMessage) (json.RawMessage, *sdk.Error) {
 	return decoded, nil
 }
 
-// unfence returns what stands between ```json and ```; the language may be missing.
+// unfence returns what is between ```json and ```; the language may be missing.
 func unfence(text json.RawMessage) (json.RawMessage, *sdk.Error) {
 	body, closed := bytes.CutSuffix(bytes.Trim(text, Whitespace)[3:], []byte("```"))
 	if !closed {

@@ -178,7 +178,7 @@ func Catastrophe(q *policy.Query) string {
 		return ""
 	}
 	where, err := Where(q)
-	if err != nil { // which the rules tell of
+	if err != nil { // which the rules report
 		where = shellcmd.Context{Dir: q.Workdir, Root: q.Workdir}
 	}
 	program, _ := foreign(q)

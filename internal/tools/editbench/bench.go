@@ -1,7 +1,7 @@
 // Package editbench makes edits as models ask for them: a true change to a real file, and then the noise that models
 // put into what they quote. It knows what a careful person would make of each, and judges what an editor makes of it.
 //
-// It knows no editor: the tests of plugins/edit run it against that plugin, over the wire. The same seed gives the same
+// It has no editor: the tests of plugins/edit run it against that plugin, over the wire. The same seed gives the same
 // cases on the same files.
 package editbench
 

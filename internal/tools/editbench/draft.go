@@ -78,11 +78,11 @@ func one[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 func (c *cell) hasOld() bool { return c.kind != inserted && !c.hidden }
 func (c *cell) hasNew() bool { return c.kind != deleted && !c.hidden }
 
-// still says whether a cell has a line of the file that stays as it is.
+// still says whether a cell has a line of the file that stays unchanged.
 func (c *cell) still() bool { return c.kind == kept && !c.hidden }
 
 // calm says whether noise may add or drop a line at a cell: it and its neighbours are not touched by the edit, so that
-// nobody can ask on which side of the noise something goes.
+// no one can ask on which side of the noise something goes.
 func (d *draft) calm(i int) bool {
 	return i > 0 && i < len(d.cells)-1 && d.cells[i].still() && d.cells[i-1].still() && d.cells[i+1].still()
 }

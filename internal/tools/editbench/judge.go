@@ -12,13 +12,13 @@ type Verdict int
 // The verdicts. Those from WrongPlace on are wrong edits.
 const (
 	Correct    Verdict = iota // as a careful person would have done, refusals that were due among them
-	Sloppy                    // the right change, but lines that the edit leaves alone were written anew
+	Sloppy                    // the right change, but lines that the edit leaves alone were written again
 	Refused                   // nothing done, though it was clear what to do
 	WrongPlace                // something outside the place that is meant was changed
 	WrongSpace                // only white space or line endings are wrong
 	WrongText                 // the text is wrong
 	WrongEdit                 // an edit was made that must be refused
-	Harmful                   // by the letter it is what was asked for, and yet nobody would have wanted it
+	Harmful                   // by the letter it is what was asked for, and yet no one would have wanted it
 )
 
 var verdicts = [...]string{"correct", "sloppy", "refused", "wrong place", "wrong white space", "wrong text",

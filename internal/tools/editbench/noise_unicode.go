@@ -10,7 +10,7 @@ import (
 // Noise in characters that look alike.
 
 // swapped applies a map of characters to all that the model writes. What the edit itself puts in must not be
-// affected, as nobody could say in whose characters it belongs.
+// affected, as no one could say in whose characters it belongs.
 func (d *draft) swapped(f func(string) string) bool {
 	for i := range d.cells {
 		c := &d.cells[i]

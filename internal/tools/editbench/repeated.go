@@ -7,7 +7,7 @@ import (
 
 // Blocks that a file has more than once.
 
-// repeat finds a block of one to four lines that stands in several places of a file, indentation aside.
+// repeat finds a block of one to four lines that is in several places of a file, indentation aside.
 func (m *maker) repeat() (s *Source, places []int, count int) {
 	s = m.source()
 	first := m.IntN(len(s.lines))

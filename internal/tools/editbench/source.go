@@ -185,7 +185,7 @@ func unitOf(lines []line) string {
 	return strings.Repeat(" ", best)
 }
 
-// squash reduces a text to what nobody would take for another text: no white space, no commas and semicolons, one kind
+// squash reduces a text to what no one would take for another text: no white space, no commas and semicolons, one kind
 // of quotes and dashes, composed letters. Two places that squash alike fit a noisy quotation alike.
 func squash(text string) string {
 	if ascii(text) {

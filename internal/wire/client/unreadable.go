@@ -110,7 +110,7 @@ func withFaults(said *sdk.Error, faults []string) *sdk.Error {
 		Suggestion: "Find out what the call has done before you make it again."}
 }
 
-// unreadablePreview refuses a preview of which something cannot be read: nobody can decide on a part of it.
+// unreadablePreview refuses a preview of which something cannot be read: no one can decide on a part of it.
 func unreadablePreview(p *pluginv1.PreviewResponse) *sdk.Error {
 	_, faults := readable(p.GetContent())
 	if raw := p.GetStructured(); len(raw) > 0 && validObject(raw) == nil {

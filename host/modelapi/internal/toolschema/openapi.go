@@ -239,7 +239,7 @@ func (c *converter) arrayInto(out, o *object, at string) error {
 	return nil
 }
 
-// union returns anyOf, which must stand alone: null becomes nullable, and the description moves to the first
+// union returns anyOf, which must be alone: null becomes nullable, and the description moves to the first
 // alternative.
 func (c *converter) union(o *object, nullable bool, at string) (*object, error) {
 	keyword := "anyOf"

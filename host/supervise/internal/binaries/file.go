@@ -98,7 +98,7 @@ func (f *File) InPlace() bool {
 	return slices.ContainsFunc(append(rpath, runpath...), func(p string) bool { return strings.Contains(p, "ORIGIN") })
 }
 
-// An Identity is one state of a file: nobody can write to a file, or replace it, and keep the time of its last change.
+// An Identity is one state of a file: no one can write to a file, or replace it, and keep the time of its last change.
 // The zero value is of no file.
 type Identity struct {
 	Device  uint64 `json:"device"`

@@ -1,8 +1,8 @@
 //go:build unix
 
 // Package placeholder puts something in the place of files and folders that are not there, so that these can be kept
-// from a plugin: links that lead nowhere, or empty folders where others would see a link and not a folder. A sticky
-// bit tells them from folders of the user's. A shared lock keeps one for as long as a process is kept from it; the
+// from a plugin: links that lead nowhere, or empty folders where others would see a link and not a folder. A sticky bit
+// distinguishes them from folders of the user's. A shared lock keeps one for as long as a process is kept from it; the
 // last to release it removes it. A folder of the host's has a note of each, for the next host to find if this one is
 // killed.
 package placeholder

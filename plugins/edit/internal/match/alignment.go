@@ -189,7 +189,7 @@ func unpaired(o0, o1, f0, f1 int) (out []block) {
 
 const (
 	minEdgeAlike = 0.5 // similarity of comments at the edges that have no informative word in common
-	ownComment   = 20  // letters and digits of a comment that stands at one place only
+	ownComment   = 20  // letters and digits of a comment that is at one place only
 	maxReworded  = 2   // comments in other words for each line of code
 )
 

@@ -356,7 +356,7 @@ func (t *Text) hasLine(l string) bool {
 }
 
 // escapesAlone gives new_string without escapes that it has and old_string has not. Lines that old_string has as well
-// tell that they are not meant.
+// say that they are not meant.
 func (t *Text) escapesAlone(r *reading, whole bool) (fresh string, ok bool, refusal *Refusal) {
 	if !strings.ContainsAny(r.new, `\&`) || len(r.new)+len(r.old.data) > maxEscaped {
 		return "", false, nil
@@ -493,7 +493,7 @@ func escapedFrom(l string, old []string) bool {
 	})
 }
 
-// In a program of these languages no quote is escaped outside of a string, in one of those no entity stands there.
+// In a program of these languages no quote is escaped outside of a string, in one of those no entity is there.
 var (
 	unescapedOutside = []*syntax{goLike, cLike, jsLike, rust, java, python, sql, css, scss, lua, hs, php, hcl, toml, yaml}
 	noEntities       = []*syntax{goLike, cLike, rust, java, python, sql, css, scss, lua, hs, hcl, toml, yaml, shell,

@@ -11,7 +11,7 @@ import (
 // A numbering is how a tool that shows files puts line numbers before their lines.
 type numbering struct {
 	mark *regexp.Regexp // the number, and the text of the line
-	// after are what may stand between the mark and the text: it is not known whether it is a part of the text.
+	// after are what may be between the mark and the text: it is not known whether it is a part of the text.
 	after []string
 	// weak numberings often are text themselves: one line with such a number must be near that line.
 	weak bool
@@ -98,7 +98,7 @@ func (n numbered) first() int {
 	return n.number[max(i, 0)]
 }
 
-// without gives the text with what may stand after the numbers removed. It is false when a line does not have it.
+// without gives the text with what may be after the numbers removed. It is false when a line does not have it.
 func (n numbered) without(after string) (string, bool) {
 	out := slices.Clone(n.text)
 	for i, l := range out {

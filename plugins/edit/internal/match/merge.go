@@ -278,7 +278,7 @@ func (m *merge) beside(start, end, from, to int) (left, right []byte) {
 	return left, right
 }
 
-// gap is what stands between two signs of a changed line: what the file has there if new_string has what old_string
+// gap is what is between two signs of a changed line: what the file has there if new_string has what old_string
 // has, else what new_string has. It never joins signs that new_string separates, or separates those that it joins,
 // where that makes other words of them.
 func gap(old, fresh, file []byte, before, after rune) []byte {

@@ -21,7 +21,7 @@ const (
 	minShared     = 0.05     // how much of a line of old_string a line of the file must share to be shown at all
 	fewShared     = 0.3      // with less than that in common it is more likely that the file is another one
 	maxOneLine    = 2000     // bytes of a line that is shown whole
-	maxWordUse    = 60       // how often a word may be in the file and still tell where something is
+	maxWordUse    = 60       // how often a word may be in the file and still say where something is
 
 	copyHint = "If that is the place, use the text of these lines as old_string, exactly as they are; " +
 		"else read the file again."

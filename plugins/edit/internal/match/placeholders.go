@@ -242,7 +242,7 @@ func (t *Text) standsForMore(kind placeholder, s newLine) bool {
 	return kind != commentDots || !commentLike(before) && !commentLike(after) // else it is in a longer comment
 }
 
-// shownAsCode reports whether a line comes to stand in a block of code of a text: between fences, or indented.
+// shownAsCode reports whether a line comes to be in a block of code of a text: between fences, or indented.
 func (t *Text) shownAsCode(s newLine) bool {
 	n := 0
 	if len(s.places) > 0 {

@@ -253,7 +253,7 @@ func (p *projection) finish() ([]Edit, *Refusal) {
 func (p *projection) conflict(b block, why string) *Refusal { return p.t.conflict(p.at, b, why) }
 
 // fragment reports whether the place is a part of a line, or starts or ends within one and new_string has too few
-// lines to tell which of them belong to those.
+// lines to say which of them belong to those.
 func (p *projection) fragment() bool {
 	cuts := 0
 	if p.at.headCut {

@@ -18,7 +18,7 @@ const (
 	maxWidth   = 160 // of a line that is shown, and not to be copied
 	maxMore    = 15  // lines that are added on a side to tell a place from others
 	maxPlaces  = 8   // that a refusal lists
-	maxAbove   = 40  // lines above a place that are searched for one that tells it from the others
+	maxAbove   = 40  // lines above a place that are searched for one that distinguishes it from the others
 )
 
 // butFor says in what a text that a pass found may differ.
@@ -63,7 +63,7 @@ func (t *Text) warnings(f *finding) (out []string) {
 	return append(out, said+" What you did not change was left as it is in the file.")
 }
 
-// similarWarnings tell which lines of old_string differ from the file.
+// similarWarnings say which lines of old_string differ from the file.
 func (t *Text) similarWarnings(r *reading, w *window) []string {
 	out := []string{"old_string is not in the file as it is; the lines most like it were changed. " +
 		"Copy old_string from the file next time."}
@@ -169,7 +169,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// several lists the places of a finding, each with what tells it from the others.
+// several lists the places of a finding, each with what distinguishes it from the others.
 func (t *Text) several(f *finding) *Refusal {
 	r := &Refusal{Kind: Ambiguous, Count: len(f.hits)}
 	shown := f.hits[:min(len(f.hits), maxPlaces)]

@@ -11,7 +11,7 @@ const (
 	maxSimilarLines = 400
 	maxSimilarFile  = 2 << 20
 	maxWindows      = 12 // parts of the file that are compared with old_string line by line
-	maxCommon       = 12 // a line that is in the file more often does not tell where old_string is
+	maxCommon       = 12 // a line that is in the file more often does not say where old_string is
 	slack           = 3  // how many lines more or less than old_string a window has
 )
 

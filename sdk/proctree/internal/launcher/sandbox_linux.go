@@ -237,7 +237,7 @@ func dropAllCapabilities() error {
 	for number := uintptr(0); ; number++ {
 		_, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, dropBounding, number, 0)
 		if e == syscall.EINVAL {
-			break // the kernel knows no more
+			break // the kernel has no more
 		}
 		if e != 0 {
 			return e
