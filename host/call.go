@@ -53,11 +53,12 @@ type Call struct {
 // A CallFunc runs a call, or the rest of its chain. Its error carries a code: see sdk.CodeOf.
 type CallFunc func(ctx context.Context, c *Call) (*sdk.Result, error)
 
-// A Middleware wraps one step around the rest of a call's chain. Those of Options see every call, also of unknown
-// tools, whose Definition is nil, and with arguments that are not JSON. Fields that one sets before it calls next hold:
-// another Tool is looked up, and catalog, rules and limits hold for that one; Arguments are checked. It may not set ID,
-// Definition or Decision, nor pass on another Call: such a call is refused. What it sets afterwards changes neither the
-// result nor the record, which are about what ran.
+// A Middleware wraps one step around the rest of a call's chain. Those of Options see calls before lookup: also of
+// unknown tools, whose Definition is nil, and with arguments that are not JSON. They do not see calls after Close,
+// calls with IDs over their limits, and calls of a batch that are refused before they start. Fields that one sets
+// before it calls next hold: another Tool is looked up, and catalog, rules and limits hold for that one; Arguments are
+// checked. It may not set ID, Definition or Decision, nor pass on another Call: such a call is refused. What it sets
+// afterwards changes neither the result nor the record, which are about what ran.
 type Middleware func(next CallFunc) CallFunc
 
 // wrap puts the middlewares around f, the first outermost.

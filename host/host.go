@@ -127,8 +127,8 @@ func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) 
 	return n, nil
 }
 
-// buildChain is the one place where the chain of a call is put together, outermost first. No step after approve may
-// change the arguments.
+// buildChain puts the chain of a call together, outermost first. No step after approve may change the arguments. Only
+// a call of a batch that is refused before it starts goes through audit and outcome alone, see batch.go.
 func (h *snapshot) buildChain() {
 	outside := []Middleware{h.audit, h.outcome, h.guard, h.shed, h.open, h.shape}
 	if len(h.options.Middleware) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// beforeMiddleware gives middleware a Call of its own before anything is refused: with its tool if it is known, and
+// beforeMiddleware gives middleware a Call of its own before the tool is looked up: with its tool if it is known, and
 // arguments without what models put around them. An unknown name, and arguments that are not JSON, are left for later
 // steps.
 func (h *snapshot) beforeMiddleware(next CallFunc) CallFunc {

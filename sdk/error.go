@@ -42,7 +42,7 @@ const (
 	CodeToolNotFound        Code = "E_TOOL_NOT_FOUND"       // no such tool
 	CodeInvalidArgs         Code = "E_TOOL_INVALID_ARGS"    // not JSON, or not what the schema asks; nothing was run
 	CodeNotInCatalog        Code = "E_TOOL_NOT_IN_CATALOG"  // it exists, but not for this caller
-	CodeDenied              Code = "E_DENIED"               // a policy rule
+	CodeDenied              Code = "E_DENIED"               // a policy rule, a pinned definition, or no record to write to
 	CodeRejected            Code = "E_REJECTED"             // a person rejected the call
 	CodeApprovalTimeout     Code = "E_APPROVAL_TIMEOUT"     // no one answered
 	CodeApprovalUnavailable Code = "E_APPROVAL_UNAVAILABLE" // no one can be asked here

@@ -131,7 +131,8 @@ func (s *server) Watch(_ *pluginv1.WatchRequest, stream grpc.ServerStreamingServ
 		changed := s.plugin.changed
 		s.plugin.mu.Unlock()
 		// The first message says that the watch is established: the host receives every change from here on.
-		if err := stream.Send(&pluginv1.WatchEvent{Event: &pluginv1.WatchEvent_ToolsChanged{ToolsChanged: &pluginv1.ToolsChanged{}}}); err != nil {
+		event := &pluginv1.WatchEvent_ToolsChanged{ToolsChanged: &pluginv1.ToolsChanged{}}
+		if err := stream.Send(&pluginv1.WatchEvent{Event: event}); err != nil {
 			return err
 		}
 		select {

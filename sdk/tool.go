@@ -100,7 +100,7 @@ type Hints struct {
 	OpenWorld *bool `json:"open_world,omitempty"`
 }
 
-// Yes and No are the values of a Hint.
+// Yes and No are the values of a hint in Hints.
 var (
 	Yes = new(true)
 	No  = new(false)

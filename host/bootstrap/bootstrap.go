@@ -114,8 +114,8 @@ type snapshot struct {
 	files     map[string]string // of each plugin, in the state that it was started with
 }
 
-// Open reads the configuration, asks whether to trust it if need be, and runs it.
-// The error is an *UntrustedError when it may not be used, and a *config.Error when it has mistakes.
+// Open reads the configuration, asks whether to trust it if need be, and runs it. The error is a *NotFoundError when
+// there is no configuration, an *UntrustedError when it may not be used, and a *config.Error when it has mistakes.
 func Open(ctx context.Context, o Options) (*Instance, error) {
 	c, err := Load(o)
 	if err != nil {
@@ -137,7 +137,7 @@ func OpenProgram(ctx context.Context, spec supervise.Spec, o Options) (*Instance
 	return (&Plugins{Configuration: c, Specs: []supervise.Spec{spec}}).Open(ctx)
 }
 
-// Open makes the host. Plugins are started when they are first needed.
+// Open makes the host. Plugins start when they are first needed, unless they are eager.
 func (p *Plugins) Open(ctx context.Context) (*Instance, error) { return p.open(ctx, true) }
 
 // open makes the host; without rules only for a look at the definitions of all tools, not for calls.
@@ -207,10 +207,10 @@ func (p *Plugins) chosen(only []string) ([]supervise.Spec, error) {
 	}), nil
 }
 
-// Host is the host that makes calls, whatever the profile.
+// Host returns the host. Unlike Catalog it is not limited to the profile's tools.
 func (i *Instance) Host() *host.Host { return i.host }
 
-// Catalog holds the tools of the profile.
+// Catalog returns the catalog of the profile's tools.
 func (i *Instance) Catalog() *host.Catalog { return i.current.Load().catalog }
 
 // Config is the configuration in use.

@@ -102,10 +102,10 @@ func shippedFolder() string {
 	return dir
 }
 
-// ExampleDirs is a line for a configuration that has plugins: those beside this program, if there are any.
+// ExampleDirs returns a plugin_dirs line to suggest to the user: the plugins beside this program, if there are any.
 func ExampleDirs() string { return fmt.Sprintf("plugin_dirs = [%q]", cmp.Or(shippedFolder(), "DIR")) }
 
-// Plugins are those that a configuration leads to. Nothing is started before Open.
+// Plugins are the plugins that a configuration finds. Nothing is started before Open.
 type Plugins struct {
 	*Configuration
 	// Specs are the plugins, with what the lock file requires of them.

@@ -14,9 +14,9 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// superviseShipped lowers the sandbox level of the plugins that come with this program to supervised: they are as
-// trusted as the program. All others stay confined, and so do these if their sandbox needs it, or if the lock file has
-// them at a higher level, because another toolhost locked them.
+// superviseShipped runs the plugins that come with this program at supervised unless their sandbox block says
+// otherwise: they are as trusted as the program. All others stay confined, and so do these if their sandbox needs it,
+// or if the lock file has them at a higher level, because another toolhost locked them.
 func superviseShipped(specs []supervise.Spec, lock *lockfile.File) []supervise.Spec {
 	folder := programFolder()
 	specs = slices.Clone(specs)
@@ -84,7 +84,7 @@ func (p *Plugins) superviseOptions() supervise.Options {
 	return supervise.Options{
 		Logger: p.redactor.logger(o.Logger), Workdir: o.Workdir, CacheDir: definitionsCache(),
 		Refresh: o.Refresh, Offline: o.Offline,
-		Protect: p.protected(), Hide: p.hidden(), Reserve: p.reserved(p.Specs),
+		Protect: p.protected(), Hide: p.masked(), Reserve: p.reserved(p.Specs),
 	}
 }
 
@@ -101,7 +101,7 @@ func (c *Configuration) protected() []string {
 	return append(out, userFolders()...)
 }
 
-// reserved are those of them that may not exist yet: the lock file, and programs.
+// reserved returns the files that plugins must not create where they are missing: the lock file, and programs.
 func (c *Configuration) reserved(specs []supervise.Spec) []string {
 	out := []string{filepath.Join(c.Dir, lockfile.Name)}
 	for _, s := range specs {
@@ -117,9 +117,9 @@ func (c *Configuration) reserved(specs []supervise.Spec) []string {
 	return out
 }
 
-// hidden is the record, if there is one: a plugin that can read it can lock it, which blocks every call that is
+// masked returns the record, if there is one: a plugin that can read it can lock it, which blocks every call that is
 // recorded.
-func (c *Configuration) hidden() []string {
+func (c *Configuration) masked() []string {
 	if c.Audit == nil {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (c *Configuration) hidden() []string {
 	return []string{path}
 }
 
-// userFolders are those that toolhost has in the user's home.
+// userFolders returns the folders of toolhost in the user's home.
 func userFolders() (dirs []string) {
 	for _, in := range []func(name string) (string, error){UserFile, cacheFolder} {
 		if dir, err := in(""); err == nil {

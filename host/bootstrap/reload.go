@@ -131,9 +131,9 @@ func (s *snapshot) spec(name string) supervise.Spec {
 	return supervise.Spec{}
 }
 
-// Changes returns a channel that receives when a file has changed that calls for a Reload, and is complete: the
-// configuration, its lock file, the rules beside it, the list of trusted files, the folders of plugins, and programs.
-// It ends with ctx.
+// Changes returns a channel that receives when a file that a Reload would read has changed and is written completely:
+// the configuration, its lock file, the rules beside it, the list of trusted files, the folders of plugins, and
+// programs. Nothing is sent after ctx has ended.
 func (i *Instance) Changes(ctx context.Context) <-chan struct{} {
 	w := newFileWatch(func() []watchedFile { return i.current.Load().watched() })
 	go w.run(ctx)

@@ -56,7 +56,7 @@ const (
 var namedHints = []string{"passw", "passphrase", "passcode", "secret", "key", "credential", "cookie", "token",
 	"mnemonic", "seed"}
 
-// nameHints are in the names of JSON that only redact_json.go knows.
+// nameHints are in the names of JSON that only json.go knows.
 var nameHints = []string{"pwd", "auth", "connection", "webhook", "--", "-u", "-a"}
 
 // patterns are keys and tokens of well-known services by their published prefixes, private keys, credentials in URLs
