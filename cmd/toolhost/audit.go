@@ -29,11 +29,10 @@ func newAudit(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Check and show the record of what was decided and run",
-		Long: "Check and show the record of what was decided and run. The record is a file of JSON lines, each with the " +
-			"hash of\n" +
-			"the one before, and beside it FILE.head with the last hash. Without FILE it is the one of the\n" +
-			"configuration's audit block, else $TOOLHOST_AUDIT, else toolhost/audit.jsonl in $XDG_STATE_HOME or " +
-			"~/.local/state. To start a new one, move both files while no host runs.",
+		Long: "Check and show the record of what was decided and run. The record is a file of JSON lines, each\n" +
+			"with the hash of the one before, and beside it FILE.head with the last hash. Without FILE it is\n" +
+			"the one of the configuration's audit block, else $TOOLHOST_AUDIT, else toolhost/audit.jsonl in\n" +
+			"$XDG_STATE_HOME or ~/.local/state. To start a new one, move both files while no host runs.",
 		SuggestionsMinimumDistance: 2,
 
 		Args: unknownCommand,
@@ -47,10 +46,9 @@ func newAuditVerify(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify [FILE]",
 		Short: "Tell whether lines were changed, removed, added or moved",
-		Long: "Tell whether lines were changed, removed, added or moved, or cut off the end. Each problem is printed with " +
-			"its\n" +
-			"line, and the exit code is 1 then. Who may write both files can write another history: keep the last hash\n" +
-			"somewhere else to notice that.",
+		Long: "Tell whether lines were changed, removed, added or moved, or cut off the end. Each problem is\n" +
+			"printed with its line, and the exit code is 1 then. Who may write both files can write another\n" +
+			"history: keep the last hash somewhere else to notice that.",
 		Args: atMostFile(0), DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.onLog(args, func(path string) error { return g.verifyAudit(cmd.Context(), path) })
@@ -59,8 +57,8 @@ func newAuditVerify(g *globals) *cobra.Command {
 }
 
 // outcomeWords explain the outcome of a failed call.
-const outcomeWords = "The outcome of a call that failed is not_sent (the plugin never saw it), failed\n" +
-	"(it ended with an error) or outcome_unknown (it may have done something: look before you repeat it)."
+const outcomeWords = "The outcome of a call that failed is not_sent (the plugin never saw it), failed (it ended with an\n" +
+	"error) or outcome_unknown (it may have done something: look before you repeat it)."
 
 func newAuditTail(g *globals) *cobra.Command {
 	var format string

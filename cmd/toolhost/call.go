@@ -30,21 +30,23 @@ func newCall(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call TOOL [JSON | - | KEY=VALUE...]",
 		Short: "Call one tool and print its result",
-		Long: "Call one tool and print its result. The arguments are a JSON object, given as an argument or, with -, on\n" +
-			"standard input; without any they are {}. Only the tool's own plugin is started.\n\n" +
-			"They may also be words, which are read by the tool's schema: KEY=VALUE, where a number, true or false is one if " +
-			"the\n" +
-			"tool asks for it; KEY=@FILE for what is in a file; KEY:=JSON for anything; A.B=VALUE for a member of an object, " +
-			"and\n" +
-			"A.0.B=VALUE of a list's item. A key that is given again is the next item of a list.\n\n" +
-			"toolhost call TOOL --help describes the tool and its arguments.\n\n" +
-			"A call that needs a person's yes is shown on the terminal first; without a terminal it is refused, unless\n" +
-			"--approve or a rule says otherwise.\n\n" +
-			"Exit codes: 0 the tool answered; 1 the tool answered with an error, or the answer could not be written;\n" +
-			"2 usage, configuration, unknown tool, or arguments that do not fit; 3 denied by a rule or a person; 4 the\n" +
-			"plugin crashed or cannot be used; 5 timeout; 130 interrupted. A command that fails inside shell__exec is an " +
-			"answer, not a failure: its own\n" +
-			"exit code is part of the result.",
+		Long: "Call one tool and print its result. The arguments are a JSON object, given as an argument or, with\n" +
+			"-, on standard input; without any they are {}. Only the tool's own plugin is started.\n" +
+			"\n" +
+			"They may also be words, which are read by the tool's schema: KEY=VALUE, where a number, true or\n" +
+			"false is one if the tool asks for it; KEY=@FILE for what is in a file; KEY:=JSON for anything;\n" +
+			"A.B=VALUE for a member of an object, and A.0.B=VALUE of a list's item. A key that is given again\n" +
+			"is the next item of a list.\n" +
+			"\n" +
+			"toolhost call TOOL --help describes the tool and its arguments.\n" +
+			"\n" +
+			"A call that needs a person's yes is shown on the terminal first; without a terminal it is refused,\n" +
+			"unless --approve or a rule says otherwise.\n" +
+			"\n" +
+			"Exit codes: 0 the tool answered; 1 the tool answered with an error, or the answer could not be\n" +
+			"written; 2 usage, configuration, unknown tool, or arguments that do not fit; 3 denied by a rule or\n" +
+			"a person; 4 the plugin crashed or cannot be used; 5 timeout; 130 interrupted. A command that fails\n" +
+			"inside shell__exec is an answer, not a failure: its own exit code is part of the result.",
 		Example: `  toolhost call readfile__read '{"path": "README.md", "end_line": 5}'
   toolhost call readfile__read path=README.md end_line=5
   echo '{"command": "ls"}' | toolhost call shell__exec - --format json`,
@@ -154,8 +156,8 @@ func listed(e *sdk.Error) string {
 	case e.Code == sdk.CodeToolNotFound:
 		text += "\n  `toolhost discover` lists the tools."
 	case e.Name == "BudgetSpent":
-		text += "\n  The session is that of the work folder, and ends after an hour without calls; --session NAME begins " +
-			"another."
+		text += "\n" +
+			"  The session is that of the work folder, and ends after an hour without calls; --session NAME begins another."
 	}
 	return text
 }

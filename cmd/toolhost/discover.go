@@ -35,25 +35,22 @@ func newDiscover(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "List the tools of all plugins",
-		Long: "List the tools of all plugins. A plugin is started for it unless its program and settings are those of an " +
-			"earlier\n" +
-			"start; those whose tools may change by themselves, and scripts, always are. --refresh starts all; --offline " +
-			"starts\n" +
-			"nothing, and lists what is known from earlier starts. A plugin or a plugin source that cannot be used is\n" +
-			"written to standard error, and the exit code is 4 then, and only then; the rest is listed all the same. Notices " +
-			"of\n" +
-			"plugins, such as of tools that they had to leave out, are written to standard error too and change no exit " +
-			"code.\n\n" +
-			"With --search only the ten tools that fit the words best are listed, the best first. --tokens estimates what " +
-			"each\n" +
-			"definition costs in every prompt that offers it, and what offering only a search tool instead would save.\n\n" +
-			"The other formats are what a vendor's API takes for its tools, and mcp is that of the Model Context Protocol; " +
-			"gemini is\n" +
-			"also what Gemini CLI's discovery command has to print: the exit code is 0 and the list empty where it can be no " +
-			"other,\n" +
-			"since Gemini CLI would not start else, and what belongs into its settings is written to standard error. text is " +
-			"part of a prompt, for models that know no function\n" +
-			"calling. Tools that a format cannot express are left out, with a message.",
+		Long: "List the tools of all plugins. A plugin is started for it unless its program and settings are\n" +
+			"those of an earlier start; those whose tools may change by themselves, and scripts, always are.\n" +
+			"--refresh starts all; --offline starts nothing, and lists what is known from earlier starts. A\n" +
+			"plugin or a plugin source that cannot be used is written to standard error, and the exit code is 4\n" +
+			"then, and only then; the rest is listed all the same. Notices of plugins, such as of tools that\n" +
+			"they had to leave out, are written to standard error too and change no exit code.\n" +
+			"\n" +
+			"With --search only the ten tools that fit the words best are listed, the best first. --tokens\n" +
+			"estimates what each definition costs in every prompt that offers it, and what offering only a\n" +
+			"search tool instead would save.\n" +
+			"\n" +
+			"The other formats are what a vendor's API takes for its tools, and mcp is that of the Model\n" +
+			"Context Protocol; gemini is also what Gemini CLI's discovery command has to print: the exit code\n" +
+			"is 0 and the list is empty if no tool can be listed, since otherwise Gemini CLI would not start;\n" +
+			"what belongs in its settings is written to standard error. text is part of a prompt, for models\n" +
+			"that know no function calling. Tools that a format cannot express are left out, with a message.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.searching = cmd.Flags().Changed("search")

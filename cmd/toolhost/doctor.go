@@ -26,13 +26,11 @@ func newDoctor(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Show what this machine offers: sandbox levels, versions, folders",
-		Long: "Show what this machine offers to confine plugins, which versions and folders are used, and for each plugin " +
-			"of the\n" +
-			"configuration the sandbox level that is asked for and the one that can be reached, or why it could not be " +
-			"started.\n" +
-			"No plugin is started, and no discovery command is run. The exit code is 4 if a plugin could not be started, as " +
-			"one\n" +
-			"that requires more than this machine can do, or whose program is not there; else 0.",
+		Long: "Show what this machine offers to confine plugins, which versions and folders are used, and for\n" +
+			"each plugin of the configuration the sandbox level that is asked for and the one that can be\n" +
+			"reached, or why it could not be started. No plugin is started, and no discovery command is run.\n" +
+			"The exit code is 4 if a plugin could not be started, as one that requires more than this machine\n" +
+			"can do, or whose program is not there; else 0.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.doctor(cmd.Context(), format) },
 	}

@@ -90,16 +90,15 @@ func newToolCall(t *terminal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   callProgram + " TOOL",
 		Short: "Call one tool with the arguments on standard input",
-		Long: "Call one tool with the arguments on standard input, a JSON object, and print its result: Gemini CLI's call " +
-			"command,\n" +
-			"for the tools that `toolhost discover --format gemini` prints. Nothing is written to standard error when the " +
-			"call\n" +
-			"succeeds. It cannot ask a person: a call that needs approval is refused, unless a rule or an earlier answer " +
-			"allows it, or\n" +
-			"--approve client says that the client has asked its user. What a rule denies or always asks about stays refused " +
-			"then.\n\n" +
-			"Gemini CLI can give no flags: `toolhost discover --format gemini` writes a script with them, and says where it " +
-			"is.\n\n" +
+		Long: "Call one tool with the arguments on standard input, a JSON object, and print its result: Gemini\n" +
+			"CLI's call command, for the tools that `toolhost discover --format gemini` prints. Nothing is\n" +
+			"written to standard error when the call succeeds. It cannot ask a person: a call that needs\n" +
+			"approval is refused, unless a rule or an earlier answer allows it, or --approve client says that\n" +
+			"the client has asked its user. What a rule denies or always asks about stays refused then.\n" +
+			"\n" +
+			"Gemini CLI can give no flags: `toolhost discover --format gemini` writes a script with them, and\n" +
+			"says where it is.\n" +
+			"\n" +
 			"The exit codes are those of `toolhost call`.",
 		Example:       "  echo '{\"path\": \"README.md\"}' | toolhost-call readfile__read",
 		SilenceErrors: true, SilenceUsage: true,

@@ -58,9 +58,8 @@ func newRoot(t *terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "toolhost",
 		Short: "Run an agent's tools as supervised plugin processes",
-		Long: "toolhost runs every tool of an agent as a plugin process of its own: found, started, checked, called, " +
-			"watched\n" +
-			"and ended by one host, which always answers with data that a model can act on.",
+		Long: "toolhost runs every tool of an agent as a plugin process of its own: found, started, checked,\n" +
+			"called, watched and ended by one host, which always answers with data that a model can act on.",
 		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

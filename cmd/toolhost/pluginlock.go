@@ -23,25 +23,23 @@ func newPluginLock(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lock [NAME]...",
 		Short: "Lock the programs and tools of plugins",
-		Long: "Lock the programs and tools of plugins: their checksums are written to " + bootstrap.LockName +
-			" beside the\n" +
-			"configuration. From then on a plugin whose program, arguments or variables are others is not started, and a " +
-			"tool\n" +
-			"whose definition is another, or that is new, is disabled, until they are locked again.\n\n" +
-			"Without names all plugins are locked, and those that are gone are removed. The plugins are started, to ask them " +
-			"for\n" +
-			"their tools, and what has changed is shown before it is written. One that would run something else than was " +
-			"locked is\n" +
-			"shown, and started only when a person at the terminal says so, or --yes does. --check starts only what is " +
-			"locked.\n\n" +
-			"The checksum is that of the program, and for a script of the interpreter that its first line names too: not of " +
-			"libraries,\n" +
-			"or of files that it loads. It is kept for each platform, and where there is none the plugin is not started; " +
-			"--platform\n" +
-			"adds that of a program for another one.\n\n" +
-			"Exit codes: 0 all is locked; 1 --check found something that is not; 2 usage, configuration, or changes without " +
-			"--yes\n" +
-			"and without a terminal; 3 a person said no; 4 a plugin cannot be used, and its lock is as before; 130 interrupted.",
+		Long: "Lock the programs and tools of plugins: their checksums are written to " + bootstrap.LockName + "\n" +
+			"beside the configuration. From then on a plugin with another program, other arguments or variables\n" +
+			"does not start, and a tool that is new or has another definition is disabled, until they are\n" +
+			"locked again.\n" +
+			"\n" +
+			"Without names all plugins are locked, and those that are gone are removed. The plugins are started,\n" +
+			"to ask them for their tools, and what has changed is shown before it is written. One that would\n" +
+			"run something else than was locked is shown, and started only when a person at the terminal\n" +
+			"approves it, or with --yes. --check starts only what is locked.\n" +
+			"\n" +
+			"The checksum is that of the program, and for a script also of the interpreter that its first line\n" +
+			"names: not of libraries, or of files that it loads. It is kept for each platform, and where there\n" +
+			"is none the plugin does not start; --platform adds that of a program for another one.\n" +
+			"\n" +
+			"Exit codes: 0 all is locked; 1 --check found something that is not; 2 usage, configuration, or\n" +
+			"changes without --yes and without a terminal; 3 a person refused; 4 a plugin cannot be used, and\n" +
+			"its lock is as before; 130 interrupted.",
 		Example: `  toolhost plugin lock
   toolhost plugin lock edit --platform darwin_arm64=dist/darwin/toolhost-plugin-edit
   toolhost plugin lock --check`,

@@ -28,11 +28,11 @@ type runFlags struct {
 	approve string
 }
 
-const runLong = "Run one plugin under the host with everything that a call goes through, and call its tools by " +
-	"lines on standard\n" +
-	"input. The plugin is a program, by its path (with a slash), or one of the configuration, by its name; a program " +
-	"needs\n" +
-	"no configuration, and takes the words after -- as its arguments.\n\n" +
+const runLong = "Run one plugin under the host with everything that a call goes through, and call its tools by\n" +
+	"lines on standard input. The plugin is a program, by its path (with a slash), or one of the\n" +
+	"configuration, by its name; a program needs no configuration, and takes the words after -- as its\n" +
+	"arguments.\n" +
+	"\n" +
 	runHelp + "\n\n" +
 	"Answers go to standard output; what the plugin prints, how it is, and what has changed go to standard error.\n\n" +
 	"With --watch the plugin is restarted when its program changes, or the script that it runs, and with a NAME\n" +

@@ -32,11 +32,10 @@ func newExplain(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain TOOL [JSON | - | KEY=VALUE...]",
 		Short: "Show the decision on a call, and the rules that made it",
-		Long: "Show the decision on a call, and the rules that made it. Nothing is run; the tool's plugin is started for " +
-			"the\n" +
-			"definition of the tool, unless that is known from an earlier start. For a configuration that is not trusted " +
-			"nothing is\n" +
-			"started at all. What the plugin's own preview would say is not asked.",
+		Long: "Show the decision on a call, and the rules that made it. Nothing is run; the tool's plugin is\n" +
+			"started for the definition of the tool, unless that is known from an earlier start. For a\n" +
+			"configuration that is not trusted nothing is started at all. What the plugin's own preview would\n" +
+			"say is not asked.",
 		Example:           `  toolhost policy explain shell__exec '{"command": "git push --force"}'`,
 		Args:              callArgs,
 		ValidArgsFunction: g.completeTools,

@@ -17,15 +17,15 @@ func newTrust(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [FILE]",
 		Short: "Let a project's configuration run its programs",
-		Long: "Let a project's configuration run its programs. A config.hcl that toolhost finds in the current folder may " +
-			"be\n" +
-			"another person's: until it is trusted, nothing that it names is started, and its rules allow nothing. What it " +
-			"would run\n" +
-			"is listed first. Trust ends when the file changes. A file named with\n" +
-			"--config or $TOOLHOST_CONFIG is the user's own word and needs none, and so is the one in the user's own folder.\n" +
-			"Without FILE the file of --config is meant, else the config.hcl of the current folder.\n\n" +
-			"Only the file is covered: a program that it names, such as ./bin/tool, may change and is still run. Name its\n" +
-			"checksum in the file (sha256) to have it covered too.",
+		Long: "Let a project's configuration run its programs. A config.hcl that toolhost finds in the current\n" +
+			"folder may be another person's: until it is trusted, nothing that it names is started, and its\n" +
+			"rules allow nothing. What it would run is listed first. Trust ends when the file changes. A file\n" +
+			"named with --config or $TOOLHOST_CONFIG is the user's own word and needs none, and so is the one\n" +
+			"in the user's own folder. Without FILE the file of --config is meant, else the config.hcl of the\n" +
+			"current folder.\n" +
+			"\n" +
+			"Only the file is covered: a program that it names, such as ./bin/tool, may change and is still\n" +
+			"run. Name its checksum in the file (sha256) to have it covered too.",
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := cmp.Or(append(args, g.config, "config.hcl")...)
