@@ -97,7 +97,7 @@ var advice = map[sdk.Code]string{
 	sdk.CodeCanceled:            "Nothing, or call again.",
 	sdk.CodePluginCrashed:       "Check what the call has done before repeating it, if `outcome` is unknown.",
 	sdk.CodePluginUnavailable:   "Call later if the message says when; else run `toolhost validate`.",
-	sdk.CodeProtocol:            "A mistake in the plugin: run `toolhost plugin check BIN`.",
+	sdk.CodeProtocol:            "A mistake in the plugin: run `toolhost plugin run BIN` and call the tool.",
 	sdk.CodeResultTooLarge:      "Ask for less.",
 	sdk.CodeInternal:            "A mistake in toolhost; the log has the id.",
 }

@@ -233,7 +233,7 @@ func (g *globals) writeLock(ctx context.Context, lock *bootstrap.Relock, f lockF
 	}
 	switch {
 	case f.check && len(differing) > 0:
-		return &exitError{exitDiffers, bootstrap.LockName + " is not what the plugins are; nothing was changed"}
+		return &exitError{exitDiffers, bootstrap.LockName + " does not match the plugins; nothing was changed"}
 	case f.check || len(differing) == 0:
 		return nil
 	case ask:

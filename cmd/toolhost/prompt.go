@@ -128,7 +128,7 @@ func (p *prompter) answer(ctx context.Context, word string, r *host.ApprovalRequ
 	case word == "e":
 		return p.change(ctx, r)
 	}
-	fmt.Fprintf(p.g.err, "%s is none of the answers.\n", visible(fit(word, 20)))
+	fmt.Fprintf(p.g.err, "%s is not an answer; type one of the letters above.\n", visible(fit(word, 20)))
 	return host.Answer{}, false, nil
 }
 

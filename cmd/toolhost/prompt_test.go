@@ -107,7 +107,7 @@ func TestPersonAtTheTerminal(t *testing.T) {
 		"a word that is no answer": {want: "old\n", exit: "3", do: func(p *pane) {
 			p.asked(1)
 			p.enter("maybe")
-			p.sees("maybe is none of the answers")
+			p.sees("maybe is not an answer")
 			p.enter("n")
 			p.sees("Why not?")
 			p.enter("")
