@@ -54,18 +54,7 @@ func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 }
 
 // cutText keeps the first characters of s.
-func cutText(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for i := range s {
-		if limit == 0 {
-			return s[:i] + "... (truncated)"
-		}
-		limit--
-	}
-	return s
-}
+func cutText(s string, limit int) string { return textutil.CutRunes(s, limit, "... (truncated)") }
 
 // A cutter shortens the result of one call, and stores the whole of what it cuts.
 type cutter struct {

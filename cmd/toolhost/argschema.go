@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // An argSchema is what the command line needs to know of the schema of a value: enough to read words by it and to
@@ -56,7 +58,7 @@ func (s *argSchema) follow() *argSchema {
 			if json.Unmarshal(at, &members) != nil {
 				return s
 			}
-			at = members[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+			at = members[textutil.UnescapePointer(step)]
 		}
 		s = readSchema(at, s.root)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/toolhost/toolhost/host/internal/hclfile"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A position is where a plugin's block is, and where each value of its configuration is, by JSON pointer.
@@ -189,7 +190,7 @@ func child(pointer, name string) string {
 	if pointer == tooDeep || len(pointer)+len(name) > 512 {
 		return tooDeep
 	}
-	return pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return pointer + "/" + textutil.EscapePointer(name)
 }
 
 // note keeps where a value is.

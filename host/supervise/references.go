@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // References are the values that a configuration refers to by name, such as env.API_KEY, and what is displayed instead
@@ -191,7 +193,7 @@ func (r References) write(b *strings.Builder, v any, pointer string) {
 			}
 			b.Write(plainJSON(name))
 			b.WriteByte(':')
-			r.write(b, v[name], pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+			r.write(b, v[name], pointer+"/"+textutil.EscapePointer(name))
 		}
 		b.WriteByte('}')
 	case []any:

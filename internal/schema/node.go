@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // node is one schema. The zero node accepts everything.
@@ -157,7 +159,7 @@ func canonicalPointer(ref string) string {
 	}
 	steps := strings.Split(p, "/")
 	for i, s := range steps {
-		steps[i] = pointerStep(strings.NewReplacer("~1", "/", "~0", "~").Replace(s))
+		steps[i] = textutil.EscapePointer(textutil.UnescapePointer(s))
 	}
 	return strings.Join(steps, "/")
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // reader turns a decoded schema into nodes and checks every keyword's shape on the way.
@@ -91,7 +93,7 @@ func (r *reader) keywords(n *node, o *object) error {
 
 // keyword reads one keyword into n and says whether it can refuse anything.
 func (r *reader) keyword(n *node, word string, v any) (asserts bool, err error) {
-	at := n.at + "/" + pointerStep(word)
+	at := n.at + "/" + textutil.EscapePointer(word)
 	if read, ok := readers[word]; ok {
 		return true, read(r, n, at, v)
 	}
@@ -141,7 +143,7 @@ func (r *reader) members(at string, v any) ([]member, error) {
 	}
 	out := make([]member, len(o.names))
 	for i, name := range o.names {
-		n, err := r.schema(at+"/"+pointerStep(name), o.members[name])
+		n, err := r.schema(at+"/"+textutil.EscapePointer(name), o.members[name])
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +193,7 @@ func readPatternProperties(r *reader, n *node, at string, v any) (err error) {
 	seen, all := map[string]bool{}, n.patternProperties
 	n.patternProperties = nil
 	for _, m := range all {
-		p, err := r.patternOf(n, at+"/"+pointerStep(m.name), m.name)
+		p, err := r.patternOf(n, at+"/"+textutil.EscapePointer(m.name), m.name)
 		if err != nil {
 			return err
 		}
@@ -215,7 +217,7 @@ func readDependentRequired(_ *reader, n *node, at string, v any) error {
 		return fault(at, "must be an object of name lists, got %s", showPlain(v))
 	}
 	for _, name := range o.names {
-		needs, err := names(at+"/"+pointerStep(name), o.members[name])
+		needs, err := names(at+"/"+textutil.EscapePointer(name), o.members[name])
 		if err != nil {
 			return err
 		}
@@ -231,7 +233,7 @@ func readDependencies(r *reader, n *node, at string, v any) error {
 		return fault(at, "must be an object of schemas and name lists, got %s", showPlain(v))
 	}
 	for _, name := range o.names {
-		inner := at + "/" + pointerStep(name)
+		inner := at + "/" + textutil.EscapePointer(name)
 		if _, list := o.members[name].([]any); list {
 			needs, err := names(inner, o.members[name])
 			if err != nil {

@@ -125,16 +125,11 @@ func (p *place) pointer() string {
 		if s.index >= 0 {
 			b.WriteString("/" + strconv.Itoa(s.index))
 		} else {
-			b.WriteString("/" + pointerStep(s.name))
+			b.WriteString("/" + textutil.EscapePointer(s.name))
 		}
 	}
 	return b.String()
 }
-
-// pointerStep escapes one step of a JSON pointer.
-func pointerStep(name string) string { return pointerEscapes.Replace(name) }
-
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // compare orders places: outer before inner, items by number, properties by name.
 func (p *place) compare(q *place) int {

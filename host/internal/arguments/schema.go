@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 // A Schema is a tool's input schema, decoded to look up what it says of one place in the arguments.
@@ -92,7 +94,7 @@ func (s *Schema) resolve(ref string) any {
 		if pointer == "" {
 			break
 		}
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+		step = textutil.UnescapePointer(step)
 		switch in := at.(type) {
 		case map[string]any:
 			at = in[step]
