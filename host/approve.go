@@ -164,6 +164,7 @@ func (h *snapshot) newRequest(ctx context.Context, c *Call) *ApprovalRequest {
 		p.Structured, p.Content = bytes.Clone(p.Structured), slices.Clone(p.Content)
 		for i, part := range p.Content {
 			p.Content[i].Data, p.Content[i].Raw = bytes.Clone(part.Data), bytes.Clone(part.Raw)
+			p.Content[i].Extra = bytes.Clone(part.Extra)
 		}
 		r.Preview = &p
 	}

@@ -311,7 +311,7 @@ func (b *outputBudget) settle(share int64, r *Result) {
 	}
 	var size int64
 	for _, c := range r.Content {
-		size += int64(len(c.Text) + len(c.Raw))
+		size += int64(len(c.Text) + len(c.Raw) + len(c.Extra))
 	}
 	if string(r.Structured) != joinTexts(r.Content) {
 		size += int64(len(r.Structured))

@@ -38,6 +38,17 @@ type Call struct {
 	Timeout time.Duration
 	// Events receives what happens while the call runs; nil drops it. It must not block.
 	Events func(sdk.Event)
+	// Meta is the caller's _meta of MCP, a JSON object, for tools that pass it on; nil when there is none.
+	Meta json.RawMessage
+	// Capabilities are the kinds of questions of a tool that the caller answers, as MCP's client capabilities, a JSON
+	// object; nil stands for those of Options.Input.
+	Capabilities json.RawMessage
+	// ReturnInput returns the questions of a tool in Result.InputRequired instead of asking Options.Input. The caller makes
+	// the call again with its answers in InputResponses, by the keys of the questions, and with the State of the questions
+	// in RequestState. Both calls are checked, decided and recorded.
+	ReturnInput    bool
+	InputResponses map[string]json.RawMessage
+	RequestState   string
 
 	// Definition is the tool that Tool names, set by the lookup step.
 	Definition *Tool

@@ -100,7 +100,8 @@ func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {
 	}
 	return &sdk.Request{CallID: c.ID, SessionID: c.SessionID, Workdir: c.Workdir, SingleCall: h.options.SingleCall,
 		Tool: c.Definition.declared.Name, Listed: c.Definition.declared,
-		Arguments: bytes.Clone(c.Arguments), LeaveOut: c.leaveOut, Roots: c.roots}, nil
+		Arguments: bytes.Clone(c.Arguments), LeaveOut: c.leaveOut, Roots: c.roots,
+		Meta: c.Meta, Capabilities: h.capabilities(c), InputResponses: c.InputResponses, RequestState: c.RequestState}, nil
 }
 
 // maxLogText is how many characters of a plugin's log line are kept, and of its attributes.
@@ -129,8 +130,12 @@ func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 		return result, nil
 	}
 	out := *result
+	out.InputRequired = nil
 	if client.CheckResult(&sdk.Result{Structured: out.Structured}) != nil {
 		out.Structured = nil
+	}
+	if client.CheckResult(&sdk.Result{Extra: out.Extra}) != nil {
+		out.Extra = nil
 	}
 	out.Content = nil
 	for _, p := range result.Content {

@@ -137,7 +137,7 @@ func (h *snapshot) buildChain() {
 	}
 	known := []Middleware{h.lookup, h.admit}
 	inside := []Middleware{h.renew, h.parse, h.validate, h.budget, h.enforce, h.preview, h.approve, h.limit, h.record,
-		h.start, h.timed}
+		h.input, h.start, h.timed}
 	h.chain = wrap(h.dispatch, slices.Concat(outside, known, inside)...)
 	h.renewed = wrap(h.dispatch, slices.Concat(known, inside)...)
 	h.edited = wrap(h.dispatch, inside...)
@@ -175,7 +175,10 @@ func (h *snapshot) finish(c *Call, r *sdk.Result, err error, took time.Duration)
 		out.Status = StatusError
 	}
 	if r != nil {
-		out.Content, out.Structured, out.Truncated = r.Content, r.Structured, r.Truncated
+		out.Content, out.Structured, out.Truncated, out.Extra = r.Content, r.Structured, r.Truncated, r.Extra
+	}
+	if r != nil && r.InputRequired != nil && out.Error == nil {
+		out.Status, out.InputRequired = StatusInputRequired, r.InputRequired
 	}
 	if t := c.recorded().Definition; t != nil {
 		out.Plugin = t.Plugin

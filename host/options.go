@@ -38,6 +38,8 @@ type Options struct {
 	// OneQuestion limits the Approver to one question at a time, as a terminal needs; the sessions take turns. Otherwise
 	// it is called for one question of each session at a time, and many sessions at once.
 	OneQuestion bool
+	// Input answers the questions that tools ask while their calls run; nil answers none.
+	Input InputHandler
 	// Audit receives one record per decision and call; nil disables it. A call that may change something is refused when
 	// it cannot be recorded.
 	Audit Recorder

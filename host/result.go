@@ -13,6 +13,8 @@ import (
 const (
 	StatusOK    = "ok"
 	StatusError = "error"
+	// StatusInputRequired is for calls with ReturnInput alone: the tool has questions.
+	StatusInputRequired = "input_required"
 )
 
 // A Result is the answer to a call.
@@ -20,13 +22,18 @@ type Result struct {
 	CallID string
 	Tool   string // the name that the caller used
 	Plugin string // "" when the tool was not found
-	Status string // StatusOK or StatusError
+	Status string // StatusOK, StatusError or StatusInputRequired
 
 	// Content is for the model; there may be some beside an Error.
 	Content    []sdk.Content
 	Structured json.RawMessage
-	// Error is nil when Status is StatusOK.
+	// Error is set when Status is StatusError.
 	Error *sdk.Error
+	// InputRequired is set when Status is StatusInputRequired: what the tool asks before it goes on.
+	InputRequired *sdk.InputRequired
+	// Extra is a JSON object with members of the result at its source that no other field has, such as _meta of an MCP
+	// server; nil when there is none.
+	Extra json.RawMessage
 	// Truncated says that Content or Structured was cut.
 	Truncated bool
 
@@ -43,18 +50,20 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		content = []sdk.Content{}
 	}
 	return json.Marshal(struct {
-		CallID     string          `json:"call_id"`
-		Tool       string          `json:"tool"`
-		Plugin     string          `json:"plugin"`
-		Status     string          `json:"status"`
-		Content    []sdk.Content   `json:"content"`
-		Structured json.RawMessage `json:"structured,omitempty"`
-		Error      *sdk.Error      `json:"error,omitempty"`
-		Truncated  bool            `json:"truncated"`
-		DurationMS float64         `json:"duration_ms"`
-		Attempts   int             `json:"attempts"`
-		Generation int             `json:"generation"`
-	}{r.CallID, r.Tool, r.Plugin, r.Status, content, r.Structured, r.Error, r.Truncated,
+		CallID        string             `json:"call_id"`
+		Tool          string             `json:"tool"`
+		Plugin        string             `json:"plugin"`
+		Status        string             `json:"status"`
+		Content       []sdk.Content      `json:"content"`
+		Structured    json.RawMessage    `json:"structured,omitempty"`
+		Error         *sdk.Error         `json:"error,omitempty"`
+		InputRequired *sdk.InputRequired `json:"input_required,omitempty"`
+		Extra         json.RawMessage    `json:"extra,omitempty"`
+		Truncated     bool               `json:"truncated"`
+		DurationMS    float64            `json:"duration_ms"`
+		Attempts      int                `json:"attempts"`
+		Generation    int                `json:"generation"`
+	}{r.CallID, r.Tool, r.Plugin, r.Status, content, r.Structured, r.Error, r.InputRequired, r.Extra, r.Truncated,
 		float64(r.Duration.Microseconds()) / 1000, r.Attempts, r.Generation})
 }
 

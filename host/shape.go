@@ -82,7 +82,14 @@ func (x cutter) cut(r *sdk.Result) {
 	if len(text) > x.limit {
 		r.Content, r.Truncated = replaceTexts(r.Content, x.cutMiddle(text)), true
 	}
+	if len(r.Extra) > x.limit {
+		r.Extra, r.Truncated = nil, true
+	}
 	for i, p := range r.Content {
+		if len(p.Extra) > x.limit {
+			r.Content, r.Truncated = slices.Clone(r.Content), true
+			p.Extra, r.Content[i].Extra = nil, nil
+		}
 		switch {
 		case p.Type == "text":
 			continue

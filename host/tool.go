@@ -60,6 +60,7 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 func (t *Tool) clone() *Tool {
 	out := *t
 	out.InputSchema, out.OutputSchema = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema)
+	out.Extra = bytes.Clone(t.Extra)
 	for _, hint := range []**bool{&out.Hints.ReadOnly, &out.Hints.Destructive, &out.Hints.Idempotent,
 		&out.Hints.OpenWorld} {
 		if *hint != nil {

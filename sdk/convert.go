@@ -29,13 +29,26 @@ func toolToWire(t *Tool) *pluginv1.Tool {
 		TimeoutMs: ms, MaxResultBytes: t.MaxResultBytes,
 		OriginalName: clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful,
 		ForeignSchema: t.ForeignSchema, PathAware: t.PathAware,
+		Extra: t.Extra, ForeignHints: t.ForeignHints,
 	}
 }
 
 func requestFromWire(r *pluginv1.CallRequest) *Request {
 	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
 		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall(),
-		LeaveOut: pathsFromWire(r.GetLeaveOut()), Roots: pathsFromWire(r.GetRoots())}
+		LeaveOut: pathsFromWire(r.GetLeaveOut()), Roots: pathsFromWire(r.GetRoots()),
+		InputResponses: objectsFromWire(r.GetInputResponses()), RequestState: string(r.GetRequestState()),
+		Capabilities: orNil(r.GetCapabilities()), Meta: orNil(r.GetMeta())}
+}
+
+func objectsFromWire(in map[string][]byte) (out map[string]json.RawMessage) {
+	for key, object := range in {
+		if out == nil {
+			out = make(map[string]json.RawMessage, len(in))
+		}
+		out[key] = object
+	}
+	return out
 }
 
 func pathsFromWire(paths [][]byte) (out []string) {
@@ -65,26 +78,39 @@ func contentsToWire(parts []Content) []*pluginv1.Content {
 	out := make([]*pluginv1.Content, len(parts))
 	for i, c := range parts {
 		out[i] = &pluginv1.Content{Type: clean(c.Type), Text: []byte(c.Text), Data: c.Data, MimeType: clean(c.MIMEType),
-			Uri: clean(c.URI), Name: clean(c.Name), Raw: c.Raw}
+			Uri: clean(c.URI), Name: clean(c.Name), Raw: c.Raw, Extra: c.Extra}
 	}
 	return out
 }
 
 // resultToWire does not copy the texts of a result that is too large to be sent.
 func resultToWire(r *Result) *pluginv1.Result {
-	size := len(r.Structured)
+	size := len(r.Structured) + len(r.Extra)
 	for _, c := range r.Content {
-		size += len(c.Text) + len(c.Data) + len(c.Raw)
+		size += len(c.Text) + len(c.Data) + len(c.Raw) + len(c.Extra)
 	}
 	if size > MaxResult {
 		return &pluginv1.Result{Error: wire.PayloadTooLarge("result", size)}
 	}
 	return &pluginv1.Result{
-		Content:    contentsToWire(r.Content),
-		Structured: r.Structured,
-		Error:      errorToWire(r.Error),
-		Truncated:  r.Truncated,
+		Content:       contentsToWire(r.Content),
+		Structured:    r.Structured,
+		Error:         errorToWire(r.Error),
+		Truncated:     r.Truncated,
+		Extra:         r.Extra,
+		InputRequired: inputRequiredToWire(r.InputRequired),
 	}
+}
+
+func inputRequiredToWire(in *InputRequired) *pluginv1.InputRequired {
+	if in == nil {
+		return nil
+	}
+	out := &pluginv1.InputRequired{Requests: make(map[string][]byte, len(in.Requests)), State: []byte(in.State)}
+	for key, request := range in.Requests {
+		out.Requests[clean(key)] = request
+	}
+	return out
 }
 
 func errorToWire(e *Error) *pluginv1.Error {

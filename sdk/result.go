@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,21 @@ type Result struct {
 	Error *Error
 	// Truncated says that Content is only a part.
 	Truncated bool
+	// Extra is a JSON object with the members of the result at its source that no other field has, such as _meta; nil when
+	// there is none.
+	Extra json.RawMessage
+	// InputRequired, when not nil, says that the call has questions; nothing but Extra is set beside it.
+	InputRequired *InputRequired
+}
+
+// InputRequired are the questions of a call that cannot go on without answers. The host asks the caller, and makes the
+// call again with Request.InputResponses and Request.RequestState.
+type InputRequired struct {
+	// Requests are MCP's input requests, JSON objects such as {"method":"elicitation/create","params":{…}}, by keys of the
+	// tool's choice.
+	Requests map[string]json.RawMessage `json:"requests"`
+	// State comes back with the answers, unchanged. Callers may read and change it: a tool that relies on it signs it.
+	State string `json:"state,omitempty"`
 }
 
 // Limits of a call, in bytes. Both ends of the wire hold them.
@@ -65,6 +81,9 @@ type Content struct {
 	URI, Name string
 	// Raw is the whole JSON object of any other kind.
 	Raw json.RawMessage
+	// Extra is a JSON object with the members of the part that no other field has, such as annotations and _meta; its member
+	// "resource" holds those of the object in a resource. Nil when there are none.
+	Extra json.RawMessage
 }
 
 // TextContent returns a text.
@@ -100,6 +119,7 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	if c.Raw != nil {
 		return c.Raw, nil
 	}
+	extra := members(c.Extra)
 	out := contentJSON{Type: c.Type}
 	if c.Data == nil && c.Type != "resource" {
 		c.Data = []byte{} // null is not base64
@@ -110,22 +130,61 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	case "image", "audio":
 		out.Data, out.MIMEType = &c.Data, c.MIMEType
 	case "resource":
-		out.Resource = c.resource()
+		resource := c.resource()
+		for _, m := range extra {
+			if m.name == "resource" {
+				resource = appendMembers(resource, members(m.value), "uri", "mimeType", "text", "blob")
+			}
+		}
+		out.Resource = resource
 	default:
 		out.URI, out.Name, out.MIMEType = c.URI, c.Name, c.MIMEType
 	}
-	return json.Marshal(out)
+	return appendMembers(Encode(out), extra, "type", "text", "data", "resource", "uri", "name", "mimeType"), nil
+}
+
+// A member is one of a JSON object, with its value's bytes.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members returns those of a JSON object in their order; none for other JSON.
+func members(object json.RawMessage) (out []member) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return nil
+	}
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return nil
+		}
+		out = append(out, member{name.(string), value})
+	}
+	return out
+}
+
+// appendMembers adds to an object that is not empty the members whose names it does not define itself.
+func appendMembers(object json.RawMessage, extra []member, defined ...string) json.RawMessage {
+	for _, m := range extra {
+		if !slices.Contains(defined, m.name) {
+			object = slices.Concat(object[:len(object)-1], []byte(","), Encode(m.name), []byte(":"), m.value, []byte("}"))
+		}
+	}
+	return object
 }
 
 // contentJSON has the members of all kinds, in their order. Those that appear even when they are empty are pointers.
 type contentJSON struct {
-	Type     string        `json:"type"`
-	Text     *string       `json:"text,omitempty"`
-	Data     *[]byte       `json:"data,omitempty"`
-	Resource *resourceJSON `json:"resource,omitempty"`
-	URI      string        `json:"uri,omitempty"`
-	Name     string        `json:"name,omitempty"`
-	MIMEType string        `json:"mimeType,omitempty"`
+	Type     string          `json:"type"`
+	Text     *string         `json:"text,omitempty"`
+	Data     *[]byte         `json:"data,omitempty"`
+	Resource json.RawMessage `json:"resource,omitempty"`
+	URI      string          `json:"uri,omitempty"`
+	Name     string          `json:"name,omitempty"`
+	MIMEType string          `json:"mimeType,omitempty"`
 }
 
 type resourceJSON struct {
@@ -135,14 +194,14 @@ type resourceJSON struct {
 	Blob     *[]byte `json:"blob,omitempty"`
 }
 
-func (c Content) resource() *resourceJSON {
-	out := &resourceJSON{URI: c.URI, MIMEType: c.MIMEType}
+func (c Content) resource() json.RawMessage {
+	out := resourceJSON{URI: c.URI, MIMEType: c.MIMEType}
 	if c.Data == nil {
 		out.Text = &c.Text
 	} else {
 		out.Blob = &c.Data
 	}
-	return out
+	return Encode(out)
 }
 
 // Encode returns the JSON of v, for Result.Structured and the like. Unlike json.Marshal it does not escape <, > and &,

@@ -40,7 +40,8 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 		result = new(*result)
 		result.Error = worded(result.Error, r.Tool)
 	}
-	if e.OutputSchema != nil && result.Error == nil && result.Structured == nil && r.Events != nil {
+	if e.OutputSchema != nil && result.Error == nil && result.Structured == nil && result.InputRequired == nil &&
+		r.Events != nil {
 		r.Logger().
 			Warn("the tool " + r.Tool +
 				" has an output schema, but its result has nothing in Structured; return sdk.JSON(value), or declare no " +

@@ -58,6 +58,12 @@ type Tool struct {
 	// default, that leaves out what Request.LeaveOut names, and that reads in Request.Roots. Where a rule denies a part of
 	// a folder, the host refuses calls of other tools for that folder.
 	PathAware bool `json:"path_aware,omitempty"`
+	// Extra is a JSON object with the members of the definition at its source that no other field has, such as icons and
+	// _meta of an MCP server; at most 64 KiB.
+	Extra json.RawMessage `json:"extra,omitempty"`
+	// ForeignHints is true when the hints are those of a third party for which the plugin does not vouch. A host believes
+	// them only where its operator says so.
+	ForeignHints bool `json:"foreign_hints,omitempty"`
 }
 
 // MarshalJSON writes the timeout the way configuration does, as "1m30s".
@@ -139,13 +145,14 @@ const (
 	maxTitle    = 256
 	maxCategory = 64
 	maxOriginal = 1024
+	maxExtra    = 64 << 10
 )
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // Check returns all that is wrong with a definition, or nil. Hosts check the definitions of plugins with it.
 func (t *Tool) Check() error {
-	return errors.Join(t.checkName(), t.checkText(), t.checkSchema("input", t.InputSchema), t.checkOutput())
+	return errors.Join(t.checkName(), t.checkText(), t.checkSchema("input", t.InputSchema), t.checkOutput(), t.checkExtra())
 }
 
 func (t *Tool) checkName() error {
@@ -189,6 +196,19 @@ func (t *Tool) checkOutput() error {
 		return nil
 	}
 	return t.checkSchema("output", t.OutputSchema)
+}
+
+func (t *Tool) checkExtra() error {
+	var object map[string]json.RawMessage
+	switch {
+	case t.Extra == nil:
+		return nil
+	case len(t.Extra) > maxExtra:
+		return fmt.Errorf("tool %q: extra has %d bytes; the limit is %d", t.Name, len(t.Extra), maxExtra)
+	case json.Unmarshal(t.Extra, &object) != nil || object == nil:
+		return fmt.Errorf("tool %q: extra must be a JSON object", t.Name)
+	}
+	return nil
 }
 
 // checkSchema looks at the type of a schema alone; a host compiles it.

@@ -70,7 +70,14 @@ func CheckRequest(r *pluginv1.CallRequest) *pluginv1.Error {
 			paths += len(p)
 		}
 	}
+	input := len(r.GetRequestState()) + len(r.GetCapabilities()) + len(r.GetMeta())
+	for key, answer := range r.GetInputResponses() {
+		input += len(key) + len(answer)
+	}
 	switch {
+	case input > MaxArguments:
+		return refused("InputTooLarge", "Answer with less.",
+			"the answers, their state and the caller's metadata have %d bytes; the limit is %d (1 MiB)", input, MaxArguments)
 	case len(r.GetArguments()) > MaxArguments:
 		return refused("ArgumentsTooLarge", "Pass less at once, or the path of a file.",
 			"the arguments have %d bytes; the limit is %d (1 MiB)", len(r.GetArguments()), MaxArguments)
@@ -121,7 +128,7 @@ type weight struct {
 func (w *weight) add(parts ...*pluginv1.Content) {
 	const head = 64 // more than the wire needs for an empty part
 	for _, c := range parts {
-		w.payload += len(c.GetText()) + len(c.GetData()) + len(c.GetRaw())
+		w.payload += len(c.GetText()) + len(c.GetData()) + len(c.GetRaw()) + len(c.GetExtra())
 		w.envelope += head + len(c.GetType()) + len(c.GetMimeType()) + len(c.GetUri()) + len(c.GetName())
 		w.parts++
 		if w.excess != "" {
@@ -134,6 +141,9 @@ func (w *weight) add(parts ...*pluginv1.Content) {
 		}
 		if len(c.GetRaw()) > 0 {
 			w.addJSON("part "+strconv.Itoa(w.parts), c.GetRaw())
+		}
+		if len(c.GetExtra()) > 0 {
+			w.addJSON("part "+strconv.Itoa(w.parts), c.GetExtra())
 		}
 	}
 }
@@ -158,6 +168,14 @@ func (w *weight) addError(e *pluginv1.Error) {
 func (w *weight) addRest(r *pluginv1.Result) {
 	w.payload += len(r.GetStructured())
 	w.addJSON("its structured JSON", r.GetStructured())
+	w.payload += len(r.GetExtra()) + len(r.GetInputRequired().GetState())
+	w.addJSON("its extra members", r.GetExtra())
+	for key, request := range r.GetInputRequired().GetRequests() {
+		w.payload += len(request)
+		w.envelope += len(key)
+		w.parts++
+		w.addJSON("its question", request)
+	}
 	w.addError(r.GetError())
 }
 

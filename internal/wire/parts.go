@@ -61,7 +61,8 @@ func (s *Sender) Result(r *pluginv1.Result) error {
 				return err
 			}
 		}
-		r = &pluginv1.Result{Structured: r.GetStructured(), Error: r.GetError(), Truncated: r.GetTruncated()}
+		r = &pluginv1.Result{Structured: r.GetStructured(), Error: r.GetError(), Truncated: r.GetTruncated(),
+			Extra: r.GetExtra(), InputRequired: r.GetInputRequired()}
 	}
 	return s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Result{Result: r}})
 }
@@ -205,7 +206,7 @@ func (in *Receiver) end(r *pluginv1.Result) (*pluginv1.Result, error) {
 	}
 	if len(in.parts) > 0 {
 		r = &pluginv1.Result{Content: append(in.parts, r.GetContent()...), Structured: r.GetStructured(),
-			Error: r.GetError(), Truncated: r.GetTruncated()}
+			Error: r.GetError(), Truncated: r.GetTruncated(), Extra: r.GetExtra(), InputRequired: r.GetInputRequired()}
 	} else if r == nil {
 		r = &pluginv1.Result{}
 	}

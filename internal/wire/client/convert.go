@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -86,6 +87,7 @@ func toolFromWire(t *pluginv1.Tool) sdk.Tool {
 		MaxResultBytes: t.GetMaxResultBytes(),
 		OriginalName:   t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(),
 		ForeignSchema: t.GetForeignSchema(), PathAware: t.GetPathAware(),
+		Extra: orNil(t.GetExtra()), ForeignHints: t.GetForeignHints(),
 	}
 }
 
@@ -101,7 +103,19 @@ func hintsFromWire(h *pluginv1.Hints) sdk.Hints {
 func requestToWire(r *sdk.Request) *pluginv1.CallRequest {
 	return &pluginv1.CallRequest{CallId: clean(r.CallID), Tool: clean(r.Tool), Arguments: r.Arguments, Workdir: r.Workdir,
 		SessionId: clean(r.SessionID), Attempt: int32(r.Attempt), RunId: clean(r.RunID), SingleCall: r.SingleCall,
-		LeaveOut: pathsToWire(r.LeaveOut), Roots: pathsToWire(r.Roots)}
+		LeaveOut: pathsToWire(r.LeaveOut), Roots: pathsToWire(r.Roots),
+		InputResponses: objectsToWire(r.InputResponses), RequestState: []byte(r.RequestState),
+		Capabilities: r.Capabilities, Meta: r.Meta}
+}
+
+func objectsToWire(in map[string]json.RawMessage) (out map[string][]byte) {
+	for key, object := range in {
+		if out == nil {
+			out = make(map[string][]byte, len(in))
+		}
+		out[clean(key)] = object
+	}
+	return out
 }
 
 // pathsToWire keeps the bytes of names that are no UTF-8.
@@ -121,17 +135,30 @@ func previewFromWire(p *pluginv1.PreviewResponse) *sdk.Preview {
 
 func contentFromWire(c *pluginv1.Content) sdk.Content {
 	return sdk.Content{Type: c.GetType(), Text: clean(string(c.GetText())), Data: c.GetData(), MIMEType: c.GetMimeType(),
-		URI: c.GetUri(), Name: c.GetName(), Raw: validObject(c.GetRaw())}
+		URI: c.GetUri(), Name: c.GetName(), Raw: validObject(c.GetRaw()), Extra: validObject(c.GetExtra())}
 }
 
 // resultFromWire leaves out what of a result cannot be read, and says so in its error: the call has run.
 func resultFromWire(r *pluginv1.Result) *sdk.Result {
 	content, faults := readable(r.GetContent())
-	out := &sdk.Result{Content: content, Structured: validJSON(r.GetStructured()), Truncated: r.GetTruncated()}
+	out := &sdk.Result{Content: content, Structured: validJSON(r.GetStructured()), Truncated: r.GetTruncated(),
+		Extra: validObject(r.GetExtra())}
+	if len(r.GetExtra()) > 0 && out.Extra == nil {
+		faults = append(faults, "its extra members "+cmp.Or(jsonFault(r.GetExtra()), "are no object"))
+	}
 	if len(r.GetStructured()) > 0 && out.Structured == nil {
 		faults = append(faults, "the structured JSON "+jsonFault(r.GetStructured()))
 	}
-	out.Error = withFaults(errorFromWire(r.GetError()), faults)
+	if in := r.GetInputRequired(); in != nil {
+		out.InputRequired = &sdk.InputRequired{Requests: map[string]json.RawMessage{}, State: string(in.GetState())}
+		for key, request := range in.GetRequests() {
+			out.InputRequired.Requests[key] = request
+		}
+		faults = addInputFaults(faults, out)
+	}
+	if out.Error = withFaults(errorFromWire(r.GetError()), faults); out.Error != nil {
+		out.InputRequired = nil // what failed asks nothing
+	}
 	return out
 }
 

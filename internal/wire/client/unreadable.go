@@ -24,10 +24,30 @@ func CheckResult(r *sdk.Result) error {
 	if fault := jsonFault(r.Structured); fault != "" {
 		faults = append(faults, "the structured JSON "+fault)
 	}
+	if len(r.Extra) > 0 && validObject(r.Extra) == nil {
+		faults = append(faults, "its extra members "+cmp.Or(jsonFault(r.Extra), "are no object"))
+	}
+	faults = addInputFaults(faults, r)
 	if len(faults) == 0 {
 		return nil
 	}
 	return errors.New(strings.Join(faults, "; "))
+}
+
+// addInputFaults adds what is wrong with the questions of a result.
+func addInputFaults(faults []string, r *sdk.Result) []string {
+	if r.InputRequired == nil {
+		return faults
+	}
+	if len(r.Content) > 0 || r.Structured != nil {
+		faults = append(faults, "it has questions and content at once")
+	}
+	for key, request := range r.InputRequired.Requests {
+		if validObject(request) == nil {
+			faults = append(faults, fmt.Sprintf("question %.40q %s", key, cmp.Or(jsonFault(request), "is no JSON object")))
+		}
+	}
+	return faults
 }
 
 func addPartFault(faults []string, i int, c sdk.Content, raw []byte) []string {
@@ -44,6 +64,8 @@ func partFault(c sdk.Content, raw []byte) string {
 		return "has JSON that " + jsonFault(raw)
 	case len(raw) > 0 && validObject(raw) == nil:
 		return "has JSON that is no object"
+	case len(c.Extra) > 0 && (jsonFault(c.Extra) != "" || validObject(c.Extra) == nil):
+		return "has extra members that cannot be read"
 	case len(raw) > 0:
 		return ""
 	case c.Type == "":

@@ -185,7 +185,12 @@ type Tool struct {
 	// also where it cannot use a part of the schema, which is then not checked.
 	ForeignSchema bool `protobuf:"varint,15,opt,name=foreign_schema,json=foreignSchema,proto3" json:"foreign_schema,omitempty"`
 	// The tool keeps to leave_out and roots of a call.
-	PathAware     bool `protobuf:"varint,14,opt,name=path_aware,json=pathAware,proto3" json:"path_aware,omitempty"`
+	PathAware bool `protobuf:"varint,14,opt,name=path_aware,json=pathAware,proto3" json:"path_aware,omitempty"`
+	// A JSON object: members of the definition at its source that no other field has, such as icons and _meta of an MCP server.
+	Extra []byte `protobuf:"bytes,16,opt,name=extra,proto3" json:"extra,omitempty"`
+	// The hints are those of a third party for which the plugin does not vouch. A host believes them only where its operator
+	// says so.
+	ForeignHints  bool `protobuf:"varint,17,opt,name=foreign_hints,json=foreignHints,proto3" json:"foreign_hints,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -321,6 +326,20 @@ func (x *Tool) GetForeignSchema() bool {
 func (x *Tool) GetPathAware() bool {
 	if x != nil {
 		return x.PathAware
+	}
+	return false
+}
+
+func (x *Tool) GetExtra() []byte {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
+func (x *Tool) GetForeignHints() bool {
+	if x != nil {
+		return x.ForeignHints
 	}
 	return false
 }
@@ -683,7 +702,15 @@ type CallRequest struct {
 	// folder, or absolute, with slashes.
 	LeaveOut [][]byte `protobuf:"bytes,9,rep,name=leave_out,json=leaveOut,proto3" json:"leave_out,omitempty"`
 	// Absolute folders outside of the work folder in which this call may read.
-	Roots         [][]byte `protobuf:"bytes,10,rep,name=roots,proto3" json:"roots,omitempty"`
+	Roots [][]byte `protobuf:"bytes,10,rep,name=roots,proto3" json:"roots,omitempty"`
+	// Answers to the questions of an earlier result of this call (InputRequired), JSON objects by the keys of the questions.
+	InputResponses map[string][]byte `protobuf:"bytes,11,rep,name=input_responses,json=inputResponses,proto3" json:"input_responses,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// The state of that result, unchanged.
+	RequestState []byte `protobuf:"bytes,12,opt,name=request_state,json=requestState,proto3" json:"request_state,omitempty"`
+	// What the caller can answer, as MCP's client capabilities: a JSON object. Empty: the caller answers no questions.
+	Capabilities []byte `protobuf:"bytes,13,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
+	// The caller's _meta, for tools that pass it on: a JSON object, such as {"traceparent": …}.
+	Meta          []byte `protobuf:"bytes,14,opt,name=meta,proto3" json:"meta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -784,6 +811,34 @@ func (x *CallRequest) GetLeaveOut() [][]byte {
 func (x *CallRequest) GetRoots() [][]byte {
 	if x != nil {
 		return x.Roots
+	}
+	return nil
+}
+
+func (x *CallRequest) GetInputResponses() map[string][]byte {
+	if x != nil {
+		return x.InputResponses
+	}
+	return nil
+}
+
+func (x *CallRequest) GetRequestState() []byte {
+	if x != nil {
+		return x.RequestState
+	}
+	return nil
+}
+
+func (x *CallRequest) GetCapabilities() []byte {
+	if x != nil {
+		return x.Capabilities
+	}
+	return nil
+}
+
+func (x *CallRequest) GetMeta() []byte {
+	if x != nil {
+		return x.Meta
 	}
 	return nil
 }
@@ -1266,11 +1321,15 @@ func (x *More) GetData() []byte {
 
 // Result ends the call. Its content follows the parts sent ahead.
 type Result struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Content       []*Content             `protobuf:"bytes,1,rep,name=content,proto3" json:"content,omitempty"`
-	Structured    []byte                 `protobuf:"bytes,2,opt,name=structured,proto3" json:"structured,omitempty"`
-	Error         *Error                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	Truncated     bool                   `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Content    []*Content             `protobuf:"bytes,1,rep,name=content,proto3" json:"content,omitempty"`
+	Structured []byte                 `protobuf:"bytes,2,opt,name=structured,proto3" json:"structured,omitempty"`
+	Error      *Error                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	Truncated  bool                   `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// A JSON object: members of the result at its source that no other field has, such as _meta.
+	Extra []byte `protobuf:"bytes,5,opt,name=extra,proto3" json:"extra,omitempty"`
+	// The call has questions before it can go on; content, structured and error are empty then.
+	InputRequired *InputRequired `protobuf:"bytes,6,opt,name=input_required,json=inputRequired,proto3" json:"input_required,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1333,6 +1392,76 @@ func (x *Result) GetTruncated() bool {
 	return false
 }
 
+func (x *Result) GetExtra() []byte {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
+func (x *Result) GetInputRequired() *InputRequired {
+	if x != nil {
+		return x.InputRequired
+	}
+	return nil
+}
+
+// InputRequired ends a call that has questions. The call is made again with the answers and the state.
+type InputRequired struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The questions, as MCP's input requests: JSON objects such as {"method": "elicitation/create", "params": {…}}, by keys
+	// that the answers have too.
+	Requests map[string][]byte `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// For the plugin alone.
+	State         []byte `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InputRequired) Reset() {
+	*x = InputRequired{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InputRequired) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InputRequired) ProtoMessage() {}
+
+func (x *InputRequired) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InputRequired.ProtoReflect.Descriptor instead.
+func (*InputRequired) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *InputRequired) GetRequests() map[string][]byte {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *InputRequired) GetState() []byte {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
 type Content struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "text", "image", "audio", "resource", "resource_link", or any other kind, told in raw.
@@ -1343,14 +1472,17 @@ type Content struct {
 	Uri      string `protobuf:"bytes,5,opt,name=uri,proto3" json:"uri,omitempty"`
 	Name     string `protobuf:"bytes,6,opt,name=name,proto3" json:"name,omitempty"`
 	// A JSON object, for kinds not known to this version.
-	Raw           []byte `protobuf:"bytes,7,opt,name=raw,proto3" json:"raw,omitempty"`
+	Raw []byte `protobuf:"bytes,7,opt,name=raw,proto3" json:"raw,omitempty"`
+	// A JSON object: members of the part that no other field has, such as annotations and _meta. Member "resource" holds those
+	// of the object in a resource.
+	Extra         []byte `protobuf:"bytes,8,opt,name=extra,proto3" json:"extra,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1362,7 +1494,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1375,7 +1507,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Content) GetType() string {
@@ -1427,6 +1559,13 @@ func (x *Content) GetRaw() []byte {
 	return nil
 }
 
+func (x *Content) GetExtra() []byte {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
 type Error struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Code       string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
@@ -1445,7 +1584,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1457,7 +1596,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1470,7 +1609,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Error) GetCode() string {
@@ -1537,7 +1676,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1549,7 +1688,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1562,7 +1701,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 type WatchEvent struct {
@@ -1577,7 +1716,7 @@ type WatchEvent struct {
 
 func (x *WatchEvent) Reset() {
 	*x = WatchEvent{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1728,7 @@ func (x *WatchEvent) String() string {
 func (*WatchEvent) ProtoMessage() {}
 
 func (x *WatchEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1741,7 @@ func (x *WatchEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEvent.ProtoReflect.Descriptor instead.
 func (*WatchEvent) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WatchEvent) GetEvent() isWatchEvent_Event {
@@ -1639,7 +1778,7 @@ type ToolsChanged struct {
 
 func (x *ToolsChanged) Reset() {
 	*x = ToolsChanged{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1651,7 +1790,7 @@ func (x *ToolsChanged) String() string {
 func (*ToolsChanged) ProtoMessage() {}
 
 func (x *ToolsChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1664,7 +1803,7 @@ func (x *ToolsChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolsChanged.ProtoReflect.Descriptor instead.
 func (*ToolsChanged) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 type OverdueRequest struct {
@@ -1677,7 +1816,7 @@ type OverdueRequest struct {
 
 func (x *OverdueRequest) Reset() {
 	*x = OverdueRequest{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1689,7 +1828,7 @@ func (x *OverdueRequest) String() string {
 func (*OverdueRequest) ProtoMessage() {}
 
 func (x *OverdueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1702,7 +1841,7 @@ func (x *OverdueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverdueRequest.ProtoReflect.Descriptor instead.
 func (*OverdueRequest) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *OverdueRequest) GetGraceMs() int64 {
@@ -1724,7 +1863,7 @@ type OverdueResponse struct {
 
 func (x *OverdueResponse) Reset() {
 	*x = OverdueResponse{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1875,7 @@ func (x *OverdueResponse) String() string {
 func (*OverdueResponse) ProtoMessage() {}
 
 func (x *OverdueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1888,7 @@ func (x *OverdueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverdueResponse.ProtoReflect.Descriptor instead.
 func (*OverdueResponse) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *OverdueResponse) GetHandlers() int64 {
@@ -1779,7 +1918,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05tools\x18\x04 \x03(\v2\x18.toolhost.plugin.v1.ToolR\x05tools\x12#\n" +
 	"\rconfig_schema\x18\x05 \x01(\fR\fconfigSchema\x12\x18\n" +
 	"\adynamic\x18\x06 \x01(\bR\adynamic\x12\x18\n" +
-	"\anotices\x18\a \x03(\tR\anotices\"\xf0\x03\n" +
+	"\anotices\x18\a \x03(\tR\anotices\"\xab\x04\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1798,7 +1937,9 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bstateful\x18\r \x01(\bR\bstateful\x12%\n" +
 	"\x0eforeign_schema\x18\x0f \x01(\bR\rforeignSchema\x12\x1d\n" +
 	"\n" +
-	"path_aware\x18\x0e \x01(\bR\tpathAware\"\xd5\x01\n" +
+	"path_aware\x18\x0e \x01(\bR\tpathAware\x12\x14\n" +
+	"\x05extra\x18\x10 \x01(\fR\x05extra\x12#\n" +
+	"\rforeign_hints\x18\x11 \x01(\bR\fforeignHints\"\xd5\x01\n" +
 	"\x05Hints\x12 \n" +
 	"\tread_only\x18\x01 \x01(\bH\x00R\breadOnly\x88\x01\x01\x12%\n" +
 	"\vdestructive\x18\x02 \x01(\bH\x01R\vdestructive\x88\x01\x01\x12#\n" +
@@ -1834,7 +1975,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"structured\x18\x05 \x01(\fR\n" +
 	"structured\x12%\n" +
-	"\x0eunless_allowed\x18\x06 \x01(\bR\runlessAllowed\"\x96\x02\n" +
+	"\x0eunless_allowed\x18\x06 \x01(\bR\runlessAllowed\"\x94\x04\n" +
 	"\vCallRequest\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1c\n" +
@@ -1848,7 +1989,14 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"singleCall\x12\x1b\n" +
 	"\tleave_out\x18\t \x03(\fR\bleaveOut\x12\x14\n" +
 	"\x05roots\x18\n" +
-	" \x03(\fR\x05roots\"\x82\x03\n" +
+	" \x03(\fR\x05roots\x12\\\n" +
+	"\x0finput_responses\x18\v \x03(\v23.toolhost.plugin.v1.CallRequest.InputResponsesEntryR\x0einputResponses\x12#\n" +
+	"\rrequest_state\x18\f \x01(\fR\frequestState\x12\"\n" +
+	"\fcapabilities\x18\r \x01(\fR\fcapabilities\x12\x12\n" +
+	"\x04meta\x18\x0e \x01(\fR\x04meta\x1aA\n" +
+	"\x13InputResponsesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\x82\x03\n" +
 	"\tCallEvent\x127\n" +
 	"\astarted\x18\x01 \x01(\v2\x1b.toolhost.plugin.v1.StartedH\x00R\astarted\x12:\n" +
 	"\bprogress\x18\x02 \x01(\v2\x1c.toolhost.plugin.v1.ProgressH\x00R\bprogress\x12+\n" +
@@ -1876,14 +2024,22 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\acontent\x18\x01 \x01(\v2\x1b.toolhost.plugin.v1.ContentR\acontent\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\"\x1a\n" +
 	"\x04More\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data\"\xae\x01\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"\x8e\x02\n" +
 	"\x06Result\x125\n" +
 	"\acontent\x18\x01 \x03(\v2\x1b.toolhost.plugin.v1.ContentR\acontent\x12\x1e\n" +
 	"\n" +
 	"structured\x18\x02 \x01(\fR\n" +
 	"structured\x12/\n" +
 	"\x05error\x18\x03 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\x12\x1c\n" +
-	"\ttruncated\x18\x04 \x01(\bR\ttruncated\"\x9a\x01\n" +
+	"\ttruncated\x18\x04 \x01(\bR\ttruncated\x12\x14\n" +
+	"\x05extra\x18\x05 \x01(\fR\x05extra\x12H\n" +
+	"\x0einput_required\x18\x06 \x01(\v2!.toolhost.plugin.v1.InputRequiredR\rinputRequired\"\xaf\x01\n" +
+	"\rInputRequired\x12K\n" +
+	"\brequests\x18\x01 \x03(\v2/.toolhost.plugin.v1.InputRequired.RequestsEntryR\brequests\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\fR\x05state\x1a;\n" +
+	"\rRequestsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xb0\x01\n" +
 	"\aContent\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\fR\x04text\x12\x12\n" +
@@ -1891,7 +2047,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\tmime_type\x18\x04 \x01(\tR\bmimeType\x12\x10\n" +
 	"\x03uri\x18\x05 \x01(\tR\x03uri\x12\x12\n" +
 	"\x04name\x18\x06 \x01(\tR\x04name\x12\x10\n" +
-	"\x03raw\x18\a \x01(\fR\x03raw\"\xe5\x01\n" +
+	"\x03raw\x18\a \x01(\fR\x03raw\x12\x14\n" +
+	"\x05extra\x18\b \x01(\fR\x05extra\"\xe5\x01\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -1934,7 +2091,7 @@ func file_toolhost_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_toolhost_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_toolhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_toolhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_toolhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil),   // 0: toolhost.plugin.v1.DescribeRequest
 	(*DescribeResponse)(nil),  // 1: toolhost.plugin.v1.DescribeResponse
@@ -1953,48 +2110,54 @@ var file_toolhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*Part)(nil),              // 14: toolhost.plugin.v1.Part
 	(*More)(nil),              // 15: toolhost.plugin.v1.More
 	(*Result)(nil),            // 16: toolhost.plugin.v1.Result
-	(*Content)(nil),           // 17: toolhost.plugin.v1.Content
-	(*Error)(nil),             // 18: toolhost.plugin.v1.Error
-	(*WatchRequest)(nil),      // 19: toolhost.plugin.v1.WatchRequest
-	(*WatchEvent)(nil),        // 20: toolhost.plugin.v1.WatchEvent
-	(*ToolsChanged)(nil),      // 21: toolhost.plugin.v1.ToolsChanged
-	(*OverdueRequest)(nil),    // 22: toolhost.plugin.v1.OverdueRequest
-	(*OverdueResponse)(nil),   // 23: toolhost.plugin.v1.OverdueResponse
+	(*InputRequired)(nil),     // 17: toolhost.plugin.v1.InputRequired
+	(*Content)(nil),           // 18: toolhost.plugin.v1.Content
+	(*Error)(nil),             // 19: toolhost.plugin.v1.Error
+	(*WatchRequest)(nil),      // 20: toolhost.plugin.v1.WatchRequest
+	(*WatchEvent)(nil),        // 21: toolhost.plugin.v1.WatchEvent
+	(*ToolsChanged)(nil),      // 22: toolhost.plugin.v1.ToolsChanged
+	(*OverdueRequest)(nil),    // 23: toolhost.plugin.v1.OverdueRequest
+	(*OverdueResponse)(nil),   // 24: toolhost.plugin.v1.OverdueResponse
+	nil,                       // 25: toolhost.plugin.v1.CallRequest.InputResponsesEntry
+	nil,                       // 26: toolhost.plugin.v1.InputRequired.RequestsEntry
 }
 var file_toolhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	2,  // 0: toolhost.plugin.v1.DescribeResponse.tools:type_name -> toolhost.plugin.v1.Tool
 	3,  // 1: toolhost.plugin.v1.Tool.hints:type_name -> toolhost.plugin.v1.Hints
-	18, // 2: toolhost.plugin.v1.ConfigureResponse.error:type_name -> toolhost.plugin.v1.Error
-	17, // 3: toolhost.plugin.v1.PreviewResponse.content:type_name -> toolhost.plugin.v1.Content
-	18, // 4: toolhost.plugin.v1.PreviewResponse.error:type_name -> toolhost.plugin.v1.Error
-	10, // 5: toolhost.plugin.v1.CallEvent.started:type_name -> toolhost.plugin.v1.Started
-	11, // 6: toolhost.plugin.v1.CallEvent.progress:type_name -> toolhost.plugin.v1.Progress
-	12, // 7: toolhost.plugin.v1.CallEvent.log:type_name -> toolhost.plugin.v1.Log
-	13, // 8: toolhost.plugin.v1.CallEvent.output:type_name -> toolhost.plugin.v1.Output
-	14, // 9: toolhost.plugin.v1.CallEvent.part:type_name -> toolhost.plugin.v1.Part
-	15, // 10: toolhost.plugin.v1.CallEvent.more:type_name -> toolhost.plugin.v1.More
-	16, // 11: toolhost.plugin.v1.CallEvent.result:type_name -> toolhost.plugin.v1.Result
-	17, // 12: toolhost.plugin.v1.Part.content:type_name -> toolhost.plugin.v1.Content
-	17, // 13: toolhost.plugin.v1.Result.content:type_name -> toolhost.plugin.v1.Content
-	18, // 14: toolhost.plugin.v1.Result.error:type_name -> toolhost.plugin.v1.Error
-	21, // 15: toolhost.plugin.v1.WatchEvent.tools_changed:type_name -> toolhost.plugin.v1.ToolsChanged
-	0,  // 16: toolhost.plugin.v1.PluginService.Describe:input_type -> toolhost.plugin.v1.DescribeRequest
-	4,  // 17: toolhost.plugin.v1.PluginService.Configure:input_type -> toolhost.plugin.v1.ConfigureRequest
-	6,  // 18: toolhost.plugin.v1.PluginService.Preview:input_type -> toolhost.plugin.v1.PreviewRequest
-	8,  // 19: toolhost.plugin.v1.PluginService.Call:input_type -> toolhost.plugin.v1.CallRequest
-	19, // 20: toolhost.plugin.v1.PluginService.Watch:input_type -> toolhost.plugin.v1.WatchRequest
-	22, // 21: toolhost.plugin.v1.PluginService.Overdue:input_type -> toolhost.plugin.v1.OverdueRequest
-	1,  // 22: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
-	5,  // 23: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
-	7,  // 24: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
-	9,  // 25: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
-	20, // 26: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
-	23, // 27: toolhost.plugin.v1.PluginService.Overdue:output_type -> toolhost.plugin.v1.OverdueResponse
-	22, // [22:28] is the sub-list for method output_type
-	16, // [16:22] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	19, // 2: toolhost.plugin.v1.ConfigureResponse.error:type_name -> toolhost.plugin.v1.Error
+	18, // 3: toolhost.plugin.v1.PreviewResponse.content:type_name -> toolhost.plugin.v1.Content
+	19, // 4: toolhost.plugin.v1.PreviewResponse.error:type_name -> toolhost.plugin.v1.Error
+	25, // 5: toolhost.plugin.v1.CallRequest.input_responses:type_name -> toolhost.plugin.v1.CallRequest.InputResponsesEntry
+	10, // 6: toolhost.plugin.v1.CallEvent.started:type_name -> toolhost.plugin.v1.Started
+	11, // 7: toolhost.plugin.v1.CallEvent.progress:type_name -> toolhost.plugin.v1.Progress
+	12, // 8: toolhost.plugin.v1.CallEvent.log:type_name -> toolhost.plugin.v1.Log
+	13, // 9: toolhost.plugin.v1.CallEvent.output:type_name -> toolhost.plugin.v1.Output
+	14, // 10: toolhost.plugin.v1.CallEvent.part:type_name -> toolhost.plugin.v1.Part
+	15, // 11: toolhost.plugin.v1.CallEvent.more:type_name -> toolhost.plugin.v1.More
+	16, // 12: toolhost.plugin.v1.CallEvent.result:type_name -> toolhost.plugin.v1.Result
+	18, // 13: toolhost.plugin.v1.Part.content:type_name -> toolhost.plugin.v1.Content
+	18, // 14: toolhost.plugin.v1.Result.content:type_name -> toolhost.plugin.v1.Content
+	19, // 15: toolhost.plugin.v1.Result.error:type_name -> toolhost.plugin.v1.Error
+	17, // 16: toolhost.plugin.v1.Result.input_required:type_name -> toolhost.plugin.v1.InputRequired
+	26, // 17: toolhost.plugin.v1.InputRequired.requests:type_name -> toolhost.plugin.v1.InputRequired.RequestsEntry
+	22, // 18: toolhost.plugin.v1.WatchEvent.tools_changed:type_name -> toolhost.plugin.v1.ToolsChanged
+	0,  // 19: toolhost.plugin.v1.PluginService.Describe:input_type -> toolhost.plugin.v1.DescribeRequest
+	4,  // 20: toolhost.plugin.v1.PluginService.Configure:input_type -> toolhost.plugin.v1.ConfigureRequest
+	6,  // 21: toolhost.plugin.v1.PluginService.Preview:input_type -> toolhost.plugin.v1.PreviewRequest
+	8,  // 22: toolhost.plugin.v1.PluginService.Call:input_type -> toolhost.plugin.v1.CallRequest
+	20, // 23: toolhost.plugin.v1.PluginService.Watch:input_type -> toolhost.plugin.v1.WatchRequest
+	23, // 24: toolhost.plugin.v1.PluginService.Overdue:input_type -> toolhost.plugin.v1.OverdueRequest
+	1,  // 25: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
+	5,  // 26: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
+	7,  // 27: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
+	9,  // 28: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
+	21, // 29: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
+	24, // 30: toolhost.plugin.v1.PluginService.Overdue:output_type -> toolhost.plugin.v1.OverdueResponse
+	25, // [25:31] is the sub-list for method output_type
+	19, // [19:25] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_toolhost_plugin_v1_plugin_proto_init() }
@@ -2012,7 +2175,7 @@ func file_toolhost_plugin_v1_plugin_proto_init() {
 		(*CallEvent_More)(nil),
 		(*CallEvent_Result)(nil),
 	}
-	file_toolhost_plugin_v1_plugin_proto_msgTypes[20].OneofWrappers = []any{
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[21].OneofWrappers = []any{
 		(*WatchEvent_ToolsChanged)(nil),
 	}
 	type x struct{}
@@ -2021,7 +2184,7 @@ func file_toolhost_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolhost_plugin_v1_plugin_proto_rawDesc), len(file_toolhost_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

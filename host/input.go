@@ -1,0 +1,147 @@
+package host
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// An InputHandler answers the questions that a tool asks before it goes on, such as the elicitations of an MCP server.
+// It may be called for many calls at once.
+type InputHandler interface {
+	// Capabilities are the kinds of questions that it answers, as MCP's client capabilities, a JSON object such as
+	// {"elicitation":{"form":{}}}.
+	Capabilities() json.RawMessage
+	// AnswerInput returns the answers, JSON objects by the keys of the questions. With an error the call fails, with
+	// ErrNobodyToAsk in words that say so.
+	AnswerInput(ctx context.Context, r *InputRequest) (map[string]json.RawMessage, error)
+}
+
+// An InputRequest are the questions of one call. It is the handler's own copy.
+type InputRequest struct {
+	CallID, Caller, SessionID string
+	// Tool is what asks.
+	Tool *Tool
+	// Requests are MCP's input requests by their keys, JSON objects such as {"method":"elicitation/create","params":{…}}.
+	Requests map[string]json.RawMessage
+}
+
+// maxRounds is how often one call may ask.
+const maxRounds = 10
+
+// input has the questions of a tool answered, and makes the call again with the answers. The time that answers take
+// does not count against the call's deadline.
+func (h *snapshot) input(next CallFunc) CallFunc {
+	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
+		for round := 1; ; round++ {
+			result, err := next(ctx, c)
+			if err != nil || result == nil || result.InputRequired == nil || result.Error != nil || c.ReturnInput {
+				return result, err
+			}
+			questions := result.InputRequired
+			if round > maxRounds {
+				return nil, fail(sdk.CodeTool, "TooManyQuestions", "%s has asked %d times and asks again; the call was ended",
+					c.Tool, maxRounds)
+			}
+			answers, err := h.answer(ctx, c, questions)
+			if err != nil {
+				return nil, err
+			}
+			c.InputResponses, c.RequestState = answers, questions.State
+		}
+	}
+}
+
+// answer asks the handler, for as long as an approval may take.
+func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (answers map[string]json.RawMessage,
+	err error) {
+	r := &InputRequest{CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Tool: c.Definition.clone(),
+		Requests: map[string]json.RawMessage{}}
+	for key, request := range in.Requests {
+		r.Requests[key] = bytes.Clone(request)
+	}
+	limited, cancel := context.WithTimeout(ctx, h.options.ApprovalTimeout)
+	defer cancel()
+	err = ErrNobodyToAsk
+	if h.options.Input != nil {
+		answers, err = h.callInputHandler(limited, c, r)
+	}
+	switch {
+	case err == nil:
+		return answers, nil
+	case ctx.Err() != nil:
+		return nil, sdk.EndedError(ctx)
+	}
+	e := fail(sdk.CodeTool, "InputRequired", "%s asks %s, and got no answer: %s", c.Tool, questionText(in), err)
+	if limited.Err() != nil {
+		e.Message = fmt.Sprintf("%s asks %s, and nobody answered within %s", c.Tool, questionText(in),
+			h.options.ApprovalTimeout)
+	}
+	e.Suggestion = "Give in the arguments what it asks for, if it has arguments for that, or let a person make the call."
+	return nil, e
+}
+
+// callInputHandler returns when ctx ends, whether or not the handler does.
+func (h *snapshot) callInputHandler(ctx context.Context, c *Call, r *InputRequest) (map[string]json.RawMessage, error) {
+	type reply struct {
+		answers map[string]json.RawMessage
+		err     error
+	}
+	replied := make(chan reply, 1)
+	go func() {
+		out := reply{err: errors.New("the host's input handler panicked")}
+		defer func() {
+			if cause := recover(); cause != nil {
+				logPanic(h.log, cause, "call_id", c.ID, "tool", c.Tool)
+			}
+			replied <- out
+		}()
+		out.answers, out.err = h.options.Input.AnswerInput(ctx, r)
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case out := <-replied:
+		if out.err != nil {
+			return nil, out.err
+		}
+		for key := range r.Requests {
+			if !json.Valid(out.answers[key]) {
+				return nil, fmt.Errorf("the host's input handler left the question %.100q without a valid answer", key)
+			}
+		}
+		return out.answers, nil
+	}
+}
+
+// capabilities are what the plugin may ask of the caller.
+func (h *snapshot) capabilities(c *Call) json.RawMessage {
+	if c.Capabilities == nil && !c.ReturnInput && h.options.Input != nil {
+		return h.options.Input.Capabilities()
+	}
+	return c.Capabilities
+}
+
+// questionText quotes the first question, for an error.
+func questionText(in *sdk.InputRequired) string {
+	for _, key := range slices.Sorted(maps.Keys(in.Requests)) {
+		var request struct {
+			Method string
+			Params struct{ Message string }
+		}
+		if json.Unmarshal(in.Requests[key], &request) == nil && request.Method != "" {
+			message, _ := textutil.Visible(cmp.Or(request.Params.Message, request.Method), -1)
+			return strconv.Quote(cutText(message, 200))
+		}
+	}
+	return "a question"
+}
