@@ -43,9 +43,9 @@ type Call struct {
 	// Capabilities are the kinds of questions of a tool that the caller answers, as MCP's client capabilities, a JSON
 	// object; nil stands for those of Options.Input.
 	Capabilities json.RawMessage
-	// ReturnInput returns the questions of a tool in Result.InputRequired instead of asking Options.Input. The caller makes
-	// the call again with its answers in InputResponses, by the keys of the questions, and with the State of the questions
-	// in RequestState. Both calls are checked, decided and recorded.
+	// ReturnInput returns the questions of a tool in Result.InputRequired instead of asking Options.Input. The caller
+	// makes the call again with its answers in InputResponses, by the keys of the questions, and with the State of the
+	// questions in RequestState. Both calls are checked, decided and recorded.
 	ReturnInput    bool
 	InputResponses map[string]json.RawMessage
 	RequestState   string

@@ -31,7 +31,7 @@ type InputRequest struct {
 	CallID, Caller, SessionID string
 	// Tool is what asks.
 	Tool *Tool
-	// Requests are MCP's input requests by their keys, JSON objects such as {"method":"elicitation/create","params":{…}}.
+	// Requests are MCP's input requests by their keys, JSON objects: {"method":"elicitation/create","params":{…}}.
 	Requests map[string]json.RawMessage
 }
 

@@ -27,11 +27,11 @@ type Request struct {
 	LeaveOut []string
 	// Roots are absolute paths of folders outside Workdir in which a PathAware tool may read during this call.
 	Roots []string
-	// Capabilities are the kinds of questions that the caller answers, as MCP's client capabilities, a JSON object; nil when
-	// it answers none.
+	// Capabilities are the kinds of questions that the caller answers, as MCP's client capabilities, a JSON object; nil
+	// when it answers none.
 	Capabilities json.RawMessage
-	// InputResponses are the answers to the questions of an earlier result of this call, by their keys, and RequestState is
-	// the State of that result; both are empty in a new call.
+	// InputResponses are the answers to the questions of an earlier result of this call, by their keys, and RequestState
+	// is the State of that result; both are empty in a new call.
 	InputResponses map[string]json.RawMessage
 	RequestState   string
 	// Meta is the caller's _meta, a JSON object, for tools that pass it on; nil when there is none.

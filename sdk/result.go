@@ -81,8 +81,8 @@ type Content struct {
 	URI, Name string
 	// Raw is the whole JSON object of any other kind.
 	Raw json.RawMessage
-	// Extra is a JSON object with the members of the part that no other field has, such as annotations and _meta; its member
-	// "resource" holds those of the object in a resource. Nil when there are none.
+	// Extra is a JSON object with the members of the part that no other field has, such as annotations and _meta; its
+	// member "resource" holds those of the object in a resource. Nil when there are none.
 	Extra json.RawMessage
 }
 

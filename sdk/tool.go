@@ -152,7 +152,8 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // Check returns all that is wrong with a definition, or nil. Hosts check the definitions of plugins with it.
 func (t *Tool) Check() error {
-	return errors.Join(t.checkName(), t.checkText(), t.checkSchema("input", t.InputSchema), t.checkOutput(), t.checkExtra())
+	return errors.Join(t.checkName(), t.checkText(), t.checkSchema("input", t.InputSchema), t.checkOutput(),
+		t.checkExtra())
 }
 
 func (t *Tool) checkName() error {

@@ -35,7 +35,8 @@ func (g *globals) options() bootstrap.Options {
 // asking has the person at the terminal asked about calls.
 func (g *globals) asking(o bootstrap.Options, person io.Reader) bootstrap.Options {
 	if person != nil {
-		o.Approver, o.OneQuestion, o.AskTrust = newPrompter(g, person), true, g.askTrust(person)
+		p := newPrompter(g, person)
+		o.Approver, o.Input, o.OneQuestion, o.AskTrust = p, p, true, g.askTrust(person)
 	}
 	return o
 }

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -26,6 +27,8 @@ type prompter struct {
 	g    *globals
 	from io.Reader // the terminal
 	in   *bufio.Reader
+
+	asking sync.Mutex // held while a tool's questions are asked
 }
 
 func newPrompter(g *globals, from io.Reader) *prompter {

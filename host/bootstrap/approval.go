@@ -22,7 +22,7 @@ const (
 
 // setApproval says who approves calls.
 func (i *Instance) setApproval(out *host.Options) {
-	out.Approver = i.options.Approver
+	out.Approver, out.Input = i.options.Approver, i.options.Input
 	switch i.options.Approve {
 	case ApproveAlways:
 		out.Approver = alwaysApprover{i.options.Approver}

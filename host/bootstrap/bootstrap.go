@@ -50,6 +50,8 @@ type Options struct {
 	Approver host.Approver
 	// OneQuestion asks the Approver one question at a time, as a terminal does.
 	OneQuestion bool
+	// Input answers the questions of tools, as host.Options.Input; nil answers none.
+	Input host.InputHandler
 	// Approve overrides the approval mode of the configuration. A rule that denies still denies.
 	Approve Approve
 

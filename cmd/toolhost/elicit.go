@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/schema"
+)
+
+// Capabilities are MCP's elicitations: forms and addresses to open.
+func (p *prompter) Capabilities() json.RawMessage {
+	return json.RawMessage(`{"elicitation":{"form":{},"url":{}}}`)
+}
+
+// AnswerInput asks the person the questions of a tool, one after the other.
+func (p *prompter) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	answers := map[string]json.RawMessage{}
+	for _, key := range slices.Sorted(maps.Keys(r.Requests)) {
+		var request struct {
+			Method string
+			Params elicitation
+		}
+		if err := json.Unmarshal(r.Requests[key], &request); err != nil {
+			return nil, fmt.Errorf("its question cannot be read: %w", err)
+		}
+		if request.Method != "elicitation/create" {
+			return nil, fmt.Errorf("a terminal cannot answer %.60q", request.Method)
+		}
+		answer, err := p.elicit(ctx, r.Tool.Name, &request.Params)
+		if err != nil {
+			return nil, err
+		}
+		if answers[key], err = json.Marshal(answer); err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// An elicitation is the params of MCP's elicitation/create.
+type elicitation struct {
+	Mode            string
+	Message         string
+	URL             string
+	RequestedSchema struct {
+		Properties json.RawMessage
+		Required   []string
+	}
+}
+
+// An elicitationAnswer is MCP's result of an elicitation.
+type elicitationAnswer struct {
+	Action  string                     `json:"action"` // accept, decline or cancel
+	Content map[string]json.RawMessage `json:"content,omitempty"`
+}
+
+func (p *prompter) elicit(ctx context.Context, tool string, e *elicitation) (*elicitationAnswer, error) {
+	fmt.Fprintf(p.g.err, "\n%s asks:\n", p.g.paint(bold, visible(tool)))
+	p.field("question", e.Message)
+	if e.Mode == "url" {
+		return p.elicitURL(ctx, e)
+	}
+	fields, err := readFields(e)
+	if err != nil {
+		return nil, err
+	}
+	question := "Answer it? The tool gets what you type. [y/N] "
+	if len(fields) == 0 {
+		question = "Yes? [y/N] "
+	}
+	if yes, err := p.sure(ctx, question); !yes {
+		return &elicitationAnswer{Action: "decline"}, err
+	}
+	answer := &elicitationAnswer{Action: "accept", Content: map[string]json.RawMessage{}}
+	for _, f := range fields {
+		value, err := p.askField(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if value != nil {
+			answer.Content[f.name] = value
+		}
+	}
+	return answer, nil
+}
+
+// elicitURL has the person open an address. It is shown whole: its host is what the person has to judge.
+func (p *prompter) elicitURL(ctx context.Context, e *elicitation) (*elicitationAnswer, error) {
+	u, err := url.Parse(e.URL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, fmt.Errorf("the address that it wants opened is not a web address: %.200q", e.URL)
+	}
+	p.field("address", e.URL)
+	p.field("its host", u.Host)
+	yes, err := p.sure(ctx, "Open it in a browser yourself if you trust it. Done? [y/N] ")
+	if !yes {
+		return &elicitationAnswer{Action: "decline"}, err
+	}
+	return &elicitationAnswer{Action: "accept"}, nil
+}
+
+// A field is a property of a form.
+type field struct {
+	name     string
+	required bool
+	schema   json.RawMessage
+	fieldSchema
+}
+
+// A fieldSchema is what MCP allows for a property of a form: a text, a number, a yes or no, one or several of a list.
+type fieldSchema struct {
+	Type               string
+	Title, Description string
+	Default            json.RawMessage
+	Enum, EnumNames    []string
+	OneOf              []option
+	Items              struct {
+		Enum  []string
+		AnyOf []option
+	}
+}
+
+type option struct{ Const, Title string }
+
+// maxFields is how many fields a form may have.
+const maxFields = 100
+
+// readFields returns the properties of the form in the order of the schema.
+func readFields(e *elicitation) (out []field, err error) {
+	d := json.NewDecoder(bytes.NewReader(e.RequestedSchema.Properties))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return nil, nil // a question without a form
+	}
+	for d.More() {
+		name, err := d.Token()
+		f := field{}
+		if err == nil {
+			err = d.Decode(&f.schema)
+		}
+		if err == nil {
+			err = json.Unmarshal(f.schema, &f.fieldSchema)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("its form cannot be read: %w", err)
+		}
+		if len(out) == maxFields {
+			return nil, fmt.Errorf("its form has more than %d fields", maxFields)
+		}
+		f.name, _ = name.(string)
+		f.required = slices.Contains(e.RequestedSchema.Required, f.name)
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// askField asks until the answer fits, ten times at most. It returns nil for an optional field that is left empty.
+func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, error) {
+	check, err := schema.CompileForeign(f.schema)
+	if err != nil {
+		return nil, fmt.Errorf("the field %.60q of its form cannot be used: %w", f.name, err)
+	}
+	label := f.name
+	if f.Title != "" && f.Title != f.name {
+		label = f.Title + " (" + f.name + ")"
+	}
+	p.field(label, strings.Join(slices.DeleteFunc([]string{f.Description, f.hint()},
+		func(s string) bool { return s == "" }), "\n"))
+	for range 10 {
+		text, err := p.askLine(ctx, "> ")
+		if err != nil {
+			return nil, err
+		}
+		text = strings.TrimSpace(text)
+		if text == "" {
+			switch {
+			case f.Default != nil:
+				return f.Default, nil
+			case !f.required:
+				return nil, nil
+			}
+			fmt.Fprintln(p.g.err, "An answer is needed here.")
+			continue
+		}
+		value := f.parse(text)
+		if err := check.Validate(value); err != nil {
+			fmt.Fprintln(p.g.err, visible(err.Error()))
+			continue
+		}
+		return value, nil
+	}
+	return nil, errors.New("no answer fitted its form")
+}
+
+// askLine reads one line, and returns when ctx ends.
+func (p *prompter) askLine(ctx context.Context, question string) (string, error) {
+	type reply struct {
+		text string
+		err  error
+	}
+	replied := make(chan reply, 1)
+	go func() { // a read of a terminal cannot be called off; it ends with the process
+		text, err := p.line(ctx, question)
+		replied <- reply{text, err}
+	}()
+	select {
+	case r := <-replied:
+		return r.text, r.err
+	case <-ctx.Done():
+		fmt.Fprintln(p.g.err)
+		return "", ctx.Err()
+	}
+}
+
+// options are the values to choose from, with their titles; nil when any value will do.
+func (f *fieldSchema) options() (out []option) {
+	out = append(slices.Clone(f.OneOf), f.Items.AnyOf...)
+	for i, value := range append(slices.Clone(f.Enum), f.Items.Enum...) {
+		o := option{Const: value}
+		if i < len(f.EnumNames) {
+			o.Title = f.EnumNames[i]
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// hint says what can be typed.
+func (f *field) hint() string {
+	var lines []string
+	for i, o := range f.options() {
+		line := fmt.Sprintf("%d  %s", i+1, o.Const)
+		if o.Title != "" && o.Title != o.Const {
+			line += "  " + o.Title
+		}
+		lines = append(lines, line)
+	}
+	switch {
+	case f.Type == "array":
+		lines = append(lines, "numbers or values, with commas between them")
+	case f.Type == "boolean":
+		lines = append(lines, "y or n")
+	case len(lines) == 0 && f.Type != "string":
+		lines = append(lines, "a value of type "+f.Type)
+	}
+	switch {
+	case f.Default != nil:
+		lines = append(lines, "Enter alone: "+string(f.Default))
+	case !f.required:
+		lines = append(lines, "Enter alone: no answer")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// parse is the JSON of what was typed, for the type of the field. What does not fit is left to the schema's check.
+func (f *fieldSchema) parse(text string) json.RawMessage {
+	switch f.Type {
+	case "array":
+		var values []string
+		for word := range strings.SplitSeq(text, ",") {
+			values = append(values, f.choose(strings.TrimSpace(word)))
+		}
+		out, _ := json.Marshal(values) // strings have a JSON form
+		return out
+	case "boolean":
+		switch strings.ToLower(text) {
+		case "y", "yes", "true":
+			return json.RawMessage("true")
+		case "n", "no", "false":
+			return json.RawMessage("false")
+		}
+	case "number", "integer":
+		if json.Valid([]byte(text)) {
+			return json.RawMessage(text)
+		}
+	default:
+		text = f.choose(text)
+	}
+	out, _ := json.Marshal(text)
+	return out
+}
+
+// choose is the option that a number stands for, unless an option has that very text; else the text.
+func (f *fieldSchema) choose(text string) string {
+	all := f.options()
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > len(all) || slices.ContainsFunc(all, func(o option) bool { return o.Const == text }) {
+		return text
+	}
+	return all[n-1].Const
+}

@@ -1,0 +1,127 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/sdktest"
+)
+
+const elicitation = `{"method":"elicitation/create","params":{"message":"Which branch?","big":9007199254740993}}`
+
+// curious is a plugin whose tool asks so many times, and then returns what it has got.
+func curious(t testing.TB, times int) host.Plugin {
+	p := sdk.New("curious", "1.0.0")
+	p.AddRawTool(tool("ask"), func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		round := len(r.RequestState)
+		if round < times {
+			return &sdk.Result{InputRequired: &sdk.InputRequired{State: r.RequestState + "x",
+				Requests: map[string]json.RawMessage{"q": json.RawMessage(elicitation)}}}, nil
+		}
+		return &sdk.Result{Content: []sdk.Content{sdk.TextContent(fmt.Sprintf("%s %s %s", r.InputResponses["q"],
+			r.Capabilities, r.Meta))}, Extra: json.RawMessage(`{"_meta":{"n":9007199254740993}}`)}, nil
+	})
+	return sdktest.Start(t, p)
+}
+
+// An answerer is an InputHandler.
+type answerer func(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error)
+
+func (answerer) Capabilities() json.RawMessage { return json.RawMessage(`{"elicitation":{}}`) }
+
+func (f answerer) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
+	return f(ctx, r)
+}
+
+func TestQuestionsOfAToolAreAnswered(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	h := single(t, curious(t, 2), host.Options{Input: answerer(
+		func(_ context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
+			asked = append(asked, r.Tool.Name+" "+string(r.Requests["q"]))
+			return map[string]json.RawMessage{"q": json.RawMessage(fmt.Sprintf(`{"round":%d}`, len(asked)))}, nil
+		})})
+	c := call("test__ask", "")
+	c.Meta = json.RawMessage(`{"traceparent":"00-1"}`)
+	r := h.Call(t.Context(), c)
+	succeeded(t, r)
+	if want := `{"round":2} {"elicitation":{}} {"traceparent":"00-1"}`; r.Text() != want {
+		t.Errorf("the tool got %s, want %s", r.Text(), want)
+	}
+	diff(t, []string{"test__ask " + elicitation, "test__ask " + elicitation}, asked)
+	if want := `{"_meta":{"n":9007199254740993}}`; string(r.Extra) != want {
+		t.Errorf("extra %s, want %s", r.Extra, want)
+	}
+}
+
+func TestQuestionsAreReturnedToACallerThatAnswersThem(t *testing.T) {
+	t.Parallel()
+	h := single(t, curious(t, 1), host.Options{})
+	c := call("test__ask", "")
+	c.ReturnInput, c.Capabilities = true, json.RawMessage(`{"elicitation":{"form":{}}}`)
+	first := h.Call(t.Context(), c)
+	if first.Status != host.StatusInputRequired || first.Error != nil ||
+		string(first.InputRequired.Requests["q"]) != elicitation {
+		t.Fatalf("the first call returned %+v", first)
+	}
+	c.InputResponses = map[string]json.RawMessage{"q": json.RawMessage(`{"action":"accept"}`)}
+	c.RequestState = first.InputRequired.State
+	second := h.Call(t.Context(), c)
+	succeeded(t, second)
+	if want := `{"action":"accept"} {"elicitation":{"form":{}}} `; second.Text() != want {
+		t.Errorf("the tool got %s, want %s", second.Text(), want)
+	}
+}
+
+func TestQuestionsThatNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	returning := func(answer string, err error) answerer {
+		return func(context.Context, *host.InputRequest) (map[string]json.RawMessage, error) {
+			return map[string]json.RawMessage{"q": json.RawMessage(answer)}, err
+		}
+	}
+	for name, c := range map[string]struct {
+		input host.InputHandler
+		times int
+		want  string
+	}{
+		"no handler":   {nil, 1, `test__ask asks "Which branch?", and got no answer: nobody can be asked here`},
+		"an error":     {returning("", errors.New("the phone is off")), 1, "got no answer: the phone is off"},
+		"no JSON":      {returning("{", nil), 1, `left the question "q" without a valid answer`},
+		"no end of it": {returning("{}", nil), 1000, "test__ask has asked 10 times and asks again"},
+		"a panic": {answerer(func(context.Context, *host.InputRequest) (map[string]json.RawMessage, error) {
+			panic("oh no")
+		}), 1, "input handler panicked"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := single(t, curious(t, c.times), host.Options{Input: c.input})
+			e := failed(t, h.Call(t.Context(), call("test__ask", "")), sdk.CodeTool)
+			if !strings.Contains(e.Message, c.want) {
+				t.Errorf("the error says %q, want %q in it", e.Message, c.want)
+			}
+		})
+	}
+}
+
+// A handler that does not return does not hold the call back.
+func TestQuestionEndsWithItsCall(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	h := single(t, curious(t, 1), host.Options{Input: answerer(
+		func(context.Context, *host.InputRequest) (map[string]json.RawMessage, error) {
+			close(asked)
+			<-release
+			return nil, nil
+		})})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	failed(t, h.Call(ctx, call("test__ask", "")), sdk.CodeCanceled)
+}
