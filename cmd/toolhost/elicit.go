@@ -174,7 +174,7 @@ func (p *prompter) askField(ctx context.Context, f field) (json.RawMessage, erro
 	if f.Title != "" && f.Title != f.name {
 		label = f.Title + " (" + f.name + ")"
 	}
-	p.field(label, strings.Join(slices.DeleteFunc([]string{f.Description, f.hint()},
+	p.field(visible(label), strings.Join(slices.DeleteFunc([]string{f.Description, f.hint()},
 		func(s string) bool { return s == "" }), "\n"))
 	for range 10 {
 		text, err := p.askLine(ctx, "> ")

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// answerForm types lines at the form of an elicitation, and returns the answer, or the error, and what was shown.
+func answerForm(t *testing.T, params, typed string) (answer, shown string, err error) {
+	t.Helper()
+	var screen bytes.Buffer
+	from := strings.NewReader(typed)
+	p := newPrompter(&globals{terminal: *newTerminal(from, io.Discard, &screen)}, from)
+	out, err := p.AnswerInput(t.Context(), &host.InputRequest{Tool: &host.Tool{Tool: sdk.Tool{Name: "git__commit"}},
+		Requests: map[string]json.RawMessage{"q": json.RawMessage(params)}})
+	return string(out["q"]), screen.String(), err
+}
+
+func form(properties, required string) string {
+	return `{"method":"elicitation/create","params":{"message":"Who are you?","requestedSchema":{"type":"object",` +
+		`"properties":` + properties + `,"required":` + required + `}}}`
+}
+
+func TestFormIsFilledInAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	const choices = `{"c":{"type":"string","enum":["red","blue"],"enumNames":["Red","Blue"]}}`
+	const several = `{"c":{"type":"array","items":{"anyOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]}}}`
+	for name, c := range map[string]struct{ params, typed, want string }{
+		"declined": {form(`{"name":{"type":"string"}}`, `["name"]`), "n\n", `{"action":"decline"}`},
+		"text": {form(`{"name":{"type":"string"}}`, `["name"]`), "y\nAda\n",
+			`{"action":"accept","content":{"name":"Ada"}}`},
+		"needed": {form(`{"name":{"type":"string"}}`, `["name"]`), "y\n\nAda\n",
+			`{"action":"accept","content":{"name":"Ada"}}`},
+		"optional": {form(`{"name":{"type":"string"}}`, `[]`), "y\n\n", `{"action":"accept"}`},
+		"default": {form(`{"n":{"type":"integer","default":9007199254740993}}`, `["n"]`), "y\n\n",
+			`{"action":"accept","content":{"n":9007199254740993}}`},
+		"number that does not fit": {form(`{"n":{"type":"integer","maximum":9}}`, `["n"]`), "y\nmany\n10\n9\n",
+			`{"action":"accept","content":{"n":9}}`},
+		"yes or no": {form(`{"b":{"type":"boolean"}}`, `["b"]`), "y\nmaybe\nno\n",
+			`{"action":"accept","content":{"b":false}}`},
+		"choice":          {form(choices, `["c"]`), "y\ngreen\n2\n", `{"action":"accept","content":{"c":"blue"}}`},
+		"several choices": {form(several, `["c"]`), "y\n1, b\n", `{"action":"accept","content":{"c":["a","b"]}}`},
+		"no form":         {`{"method":"elicitation/create","params":{"message":"Go on?"}}`, "y\n", `{"action":"accept"}`},
+		"address": {`{"method":"elicitation/create","params":{"mode":"url","message":"Sign in",` +
+			`"url":"https://example.org/a?b"}}`, "y\n", `{"action":"accept"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, shown, err := answerForm(t, c.params, c.typed)
+			if err != nil {
+				t.Fatalf("%v; shown:\n%s", err, shown)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s\nshown:\n%s", d, shown)
+			}
+		})
+	}
+}
+
+func TestFormThatCannotBeAnswered(t *testing.T) {
+	t.Parallel()
+	many := strings.TrimSuffix(strings.Repeat(`"a":{"type":"string"},`, maxFields+1), ",")
+	for name, c := range map[string]struct{ params, typed, want string }{
+		"another kind": {`{"method":"sampling/createMessage","params":{}}`, "", `cannot answer "sampling/createMessage"`},
+		"not a web address": {`{"method":"elicitation/create","params":{"mode":"url","url":"file:///etc/passwd"}}`, "y\n",
+			"not a web address"},
+		"end of the terminal": {form(`{"name":{"type":"string"}}`, `["name"]`), "y\n", "the terminal gave no answer"},
+		"too many fields":     {form("{"+many+"}", `[]`), "y\n", "more than 100 fields"},
+		"ten wrong answers": {form(`{"n":{"type":"integer"}}`, `["n"]`), "y\n" + strings.Repeat("x\n", 10),
+			"no answer fitted its form"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer, shown, err := answerForm(t, c.params, c.typed)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("answer %s, error %v, want %q in it; shown:\n%s", answer, err, c.want, shown)
+			}
+		})
+	}
+}
+
+// What a server sends to be shown cannot move the cursor or hide a part of itself.
+func TestFormIsShownInPlainCharacters(t *testing.T) {
+	t.Parallel()
+	_, shown, err := answerForm(t, `{"method":"elicitation/create","params":{"message":"Sign\u001b[2Jin\u202e",`+
+		`"requestedSchema":{"properties":{"a\u001b[1m":{"type":"string","title":"\u200bT","description":"\u001b]0;`+
+		`x\u0007"}}}}}`,
+		"y\n\n")
+	if err != nil || strings.ContainsAny(shown, "\x1b\u202e\u200b\a") {
+		t.Errorf("error %v; shown: %q", err, shown)
+	}
+}
