@@ -33,6 +33,24 @@ func toolToWire(t *Tool) *pluginv1.Tool {
 	}
 }
 
+// toolFromWire reads a tool that toolToWire wrote.
+func toolFromWire(t *pluginv1.Tool) Tool {
+	h := t.GetHints()
+	if h == nil {
+		h = &pluginv1.Hints{}
+	}
+	return Tool{
+		Name: t.GetName(), Title: t.GetTitle(), Description: t.GetDescription(),
+		InputSchema: orNil(t.GetInputSchema()), OutputSchema: orNil(t.GetOutputSchema()),
+		Hints:    Hints{ReadOnly: h.ReadOnly, Destructive: h.Destructive, Idempotent: h.Idempotent, OpenWorld: h.OpenWorld},
+		Category: t.GetCategory(), CostTier: CostTier(t.GetCostTier()),
+		Timeout: time.Duration(t.GetTimeoutMs()) * time.Millisecond, MaxResultBytes: t.GetMaxResultBytes(),
+		OriginalName: t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(),
+		ForeignSchema: t.GetForeignSchema(), PathAware: t.GetPathAware(),
+		Extra: orNil(t.GetExtra()), ForeignHints: t.GetForeignHints(),
+	}
+}
+
 func requestFromWire(r *pluginv1.CallRequest) *Request {
 	return &Request{CallID: r.GetCallId(), Tool: r.GetTool(), Arguments: orNil(r.GetArguments()), Workdir: r.GetWorkdir(),
 		SessionID: r.GetSessionId(), Attempt: int(r.GetAttempt()), RunID: r.GetRunId(), SingleCall: r.GetSingleCall(),

@@ -37,6 +37,10 @@ type Request struct {
 	// Meta is the caller's _meta, a JSON object, for tools that pass it on; nil when there is none.
 	Meta json.RawMessage
 
+	// KnownTools is for Configure: the recallable list of tools that the plugin reported when it last ran with this
+	// configuration; nil when none is known.
+	KnownTools []Tool
+
 	// Listed is for hosts: the definition on which the call was decided, or nil. The call is not made when the plugin has
 	// another one by then.
 	Listed *Tool

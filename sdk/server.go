@@ -42,7 +42,7 @@ func (s *server) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := &pluginv1.DescribeResponse{Name: clean(p.name), Version: clean(p.version), Sdk: kitVersion,
-		ConfigSchema: p.configSchema, Dynamic: p.dynamic}
+		ConfigSchema: p.configSchema, Dynamic: p.dynamic, Recallable: p.recall}
 	for _, e := range p.tools {
 		out.Tools = append(out.Tools, toolToWire(&e.Tool))
 	}
@@ -59,6 +59,9 @@ func (s *server) Configure(ctx context.Context, r *pluginv1.ConfigureRequest) (*
 		return &pluginv1.ConfigureResponse{Error: &pluginv1.Error{Message: "this plugin takes no configuration"}}, nil
 	}
 	request := &Request{Arguments: r.GetConfig(), Workdir: r.GetWorkdir()}
+	for _, t := range r.GetKnownTools() {
+		request.KnownTools = append(request.KnownTools, toolFromWire(t))
+	}
 	_, failure := guard(request, "the plugin's configuration", func() (struct{}, error) {
 		return struct{}{}, s.plugin.configure(ctx, request)
 	})

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -444,4 +445,63 @@ func TestManyHostsAtOnce(t *testing.T) {
 	if left := must(filepath.Glob(filepath.Join(c.folder, ".new-*"))); len(left) > 0 {
 		t.Errorf("left are %v", left)
 	}
+}
+
+// stored tells whether a tool is in a description that is kept.
+func (c *caching) stored(tool string) bool {
+	return slices.ContainsFunc(c.entries(), func(file string) bool {
+		text, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(text), fmt.Sprintf(`"name":%q`, tool))
+	})
+}
+
+// A plugin whose list is recallable is not started to show it, receives it with its configuration, and changes it while
+// it runs.
+func TestRecallableTools(t *testing.T) {
+	settleProgram(t)
+	c := newCaching(t)
+	spec := c.fixture("dynamic", "dynamic")
+	spec.Config = json.RawMessage(`{"tools":["a"],"recall":true}`)
+	names := func(o Options) (out []string) {
+		for _, tool := range c.list(o, spec)[0] {
+			out = append(out, tool.Name)
+		}
+		return out
+	}
+	want := func(when string, starts int, got []string, want ...string) {
+		t.Helper()
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: tools (-want +got):\n%s", when, diff)
+		}
+		c.wantStarts(starts, when)
+	}
+	want("nothing is known", 1, names(Options{}), "a")
+	want("known", 0, names(Options{}), "a")
+	call := func(tool, adds string) {
+		t.Helper()
+		err := c.with(Options{}, func(s *Supervisor) error {
+			p := add(t, s, spec)
+			if _, err := p.Tools(t.Context()); err != nil {
+				return err
+			}
+			arguments := json.RawMessage(fmt.Sprintf(`{"text":%q}`, adds))
+			r, err := p.Call(t.Context(), &sdk.Request{CallID: tool, Tool: tool, Arguments: arguments})
+			if err != nil || r.Error != nil {
+				return cmp.Or(err, error(r.Error))
+			}
+			for !c.stored(adds) && t.Context().Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	call("a", "b")
+	c.wantStarts(1, "a call")
+	want("changed while it ran", 0, names(Options{}), "a", "b")
+	call("b", "c") // which the configuration alone does not have
+	c.wantStarts(1, "a call of a known tool")
+	want("refreshed", 1, names(Options{Refresh: true}), "a")
 }

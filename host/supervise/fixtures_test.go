@@ -259,6 +259,7 @@ func goodPlugin() *sdk.Plugin {
 type dynamicConfig struct {
 	Tools  []string `json:"tools"`
 	Refuse string   `json:"refuse,omitempty"`
+	Recall bool     `json:"recall,omitempty"` // the tools are recallable, and those that are known count
 }
 
 // dynamicPlugin has the tools that its configuration names; calling one adds the tool that its argument names.
@@ -275,7 +276,16 @@ func dynamicPlugin() *sdk.Plugin {
 		})
 		return p.SetTools(bound, fmt.Sprintf("there are %d now", len(bound)))
 	}
-	sdk.Configure(p, func(_ context.Context, _ *sdk.Request, c dynamicConfig) error {
+	sdk.Configure(p, func(_ context.Context, r *sdk.Request, c dynamicConfig) error {
+		if c.Recall {
+			p.Recallable(true)
+		}
+		if c.Recall && r.KnownTools != nil {
+			c.Tools = nil
+			for _, t := range r.KnownTools {
+				c.Tools = append(c.Tools, t.Name)
+			}
+		}
 		for _, name := range c.Tools {
 			if err := add(name); err != nil {
 				return err

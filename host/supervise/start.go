@@ -30,6 +30,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolhost/toolhost/host/supervise/internal/removal"
+	"github.com/toolhost/toolhost/host/supervise/internal/toolcache"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
 	"github.com/toolhost/toolhost/internal/schema"
 	"github.com/toolhost/toolhost/internal/wire"
@@ -53,6 +54,7 @@ type generation struct {
 	sandboxHint string               // what the sandbox may have refused, for errors
 
 	described atomic.Pointer[sdk.Description]
+	cached    toolcache.Entry
 	calls     inFlightCalls
 	health    healthCheck
 	abandoned abandonedCalls
@@ -120,7 +122,7 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 		return nil, &invalidError{errors.New("offline: plugins are not started, and the cache does not have its tools")}
 	}
 	cached := s.cache.Entry(ctx, s.cacheKey(spec, path))
-	g = &generation{number: number, program: path, references: spec.References}
+	g = &generation{number: number, program: path, references: spec.References, cached: cached}
 	defer func() {
 		if err != nil {
 			g, err = nil, g.cleanUp(ctx, err)
@@ -133,7 +135,7 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if err != nil {
 		return g, fmt.Errorf("it did not describe itself: %w", err)
 	}
-	if err := g.configure(ctx, d, spec, s.workdir); err != nil {
+	if err := g.configure(ctx, d, spec, s.workdir, cached.Recallable()); err != nil {
 		return g, err
 	}
 	if len(d.ConfigSchema) > 0 { // its tools may depend on its configuration
@@ -241,7 +243,8 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 }
 
 // configure validates the plugin's configuration by the schema that it publishes, and sends it.
-func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spec, workdir string) error {
+func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spec, workdir string,
+	known []sdk.Tool) error {
 	if len(d.ConfigSchema) == 0 {
 		if spec.Config != nil && string(bytes.TrimSpace(spec.Config)) != "{}" {
 			return &invalidError{fmt.Errorf("it takes no configuration, but %s has a config block for it; remove that",
@@ -260,7 +263,7 @@ func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spe
 	if wrong := compiled.ValidateShowing(config, spec.References.Config); wrong != nil {
 		return &invalidError{&configError{reason: "its configuration is wrong: ", invalid: wrong}}
 	}
-	err = g.client.Configure(ctx, config, workdir)
+	err = g.client.Configure(ctx, config, workdir, known...)
 	if err == nil {
 		return nil
 	}
@@ -288,6 +291,9 @@ func (g *generation) watch(store func(int, *sdk.Description)) {
 			if d, err := g.describe(asking); err == nil {
 				g.described.Store(d)
 				store(g.number, d)
+				if d.Recallable {
+					g.cached.Store(asking, d)
+				}
 			}
 			cancel()
 			within(watchInterval, ctx.Done())

@@ -66,12 +66,17 @@ func (c *Client) Tools(ctx context.Context) ([]sdk.Tool, error) {
 	return d.Tools, nil
 }
 
-// Configure hands the plugin its configuration, a JSON object. The plugin's refusal is an *sdk.Error.
-func (c *Client) Configure(ctx context.Context, config json.RawMessage, workdir string) error {
+// Configure hands the plugin its configuration, a JSON object, and the tools that it reported when it last ran with it,
+// if they are known. The plugin's refusal is an *sdk.Error.
+func (c *Client) Configure(ctx context.Context, config json.RawMessage, workdir string, known ...sdk.Tool) error {
 	if e := wire.CheckRequest(&pluginv1.CallRequest{Arguments: config, Workdir: workdir}); e != nil {
 		return errorFromWire(e)
 	}
-	r, err := c.wire.Configure(ctx, &pluginv1.ConfigureRequest{Config: config, Workdir: workdir})
+	request := &pluginv1.ConfigureRequest{Config: config, Workdir: workdir}
+	for i := range known {
+		request.KnownTools = append(request.KnownTools, toolToWire(&known[i]))
+	}
+	r, err := c.wire.Configure(ctx, request)
 	if err != nil {
 		return broken(ctx, err, true)
 	}

@@ -35,7 +35,8 @@ func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
 	out := &sdk.Description{Name: oneLine(r.GetName(), maxWord), Version: oneLine(r.GetVersion(), maxWord),
 		SDK:          oneLine(r.GetSdk(), maxWord),
-		ConfigSchema: orNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Notices: notices(r.GetNotices())}
+		ConfigSchema: orNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Recallable: r.GetRecallable(),
+		Notices: notices(r.GetNotices())}
 	for _, t := range r.GetTools() {
 		out.Tools = append(out.Tools, toolFromWire(t))
 	}
@@ -88,6 +89,21 @@ func toolFromWire(t *pluginv1.Tool) sdk.Tool {
 		OriginalName:   t.GetOriginalName(), Previews: t.GetPreviews(), Stateful: t.GetStateful(),
 		ForeignSchema: t.GetForeignSchema(), PathAware: t.GetPathAware(),
 		Extra: orNil(t.GetExtra()), ForeignHints: t.GetForeignHints(),
+	}
+}
+
+// toolToWire writes a tool that the plugin reported earlier.
+func toolToWire(t *sdk.Tool) *pluginv1.Tool {
+	return &pluginv1.Tool{
+		Name: clean(t.Name), Title: clean(t.Title), Description: clean(t.Description),
+		InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
+		Hints: &pluginv1.Hints{ReadOnly: t.Hints.ReadOnly, Destructive: t.Hints.Destructive,
+			Idempotent: t.Hints.Idempotent, OpenWorld: t.Hints.OpenWorld},
+		Category: clean(t.Category), CostTier: clean(string(t.CostTier)),
+		TimeoutMs: t.Timeout.Milliseconds(), MaxResultBytes: t.MaxResultBytes,
+		OriginalName: clean(t.OriginalName), Previews: t.Previews, Stateful: t.Stateful,
+		ForeignSchema: t.ForeignSchema, PathAware: t.PathAware,
+		Extra: t.Extra, ForeignHints: t.ForeignHints,
 	}
 }
 

@@ -128,6 +128,27 @@ func TestToolCrossesTheWire(t *testing.T) {
 	})
 }
 
+// A plugin gets its tools back with its configuration as it reported them.
+func TestKnownToolsCrossTheWire(t *testing.T) {
+	yes := true
+	want := []sdk.Tool{{Name: "a", Title: "A", Description: "d", InputSchema: json.RawMessage(`{ "type":"object"}`),
+		OutputSchema: json.RawMessage(`{"type": "array"}`), Hints: sdk.Hints{ReadOnly: &yes}, Category: "c",
+		CostTier: sdk.Cheap, Timeout: time.Minute, MaxResultBytes: 5, OriginalName: "A!", Previews: true, Stateful: true,
+		ForeignSchema: true, PathAware: true, Extra: json.RawMessage(`{"icons": []}`), ForeignHints: true}}
+	if back := toolFromWire(toolToWire(&want[0])); !cmp.Equal(want[0], back) {
+		t.Errorf("at the host's end: %+v", back)
+	}
+	p := overTheWire(t)
+	var got []sdk.Tool
+	sdk.Configure(p.Plugin, func(_ context.Context, r *sdk.Request, _ struct{}) error { got = r.KnownTools; return nil })
+	if err := p.Client.Configure(t.Context(), nil, "", want...); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestTimeoutCrossesTheWire(t *testing.T) {
 	p := overTheWire(t)
 	for in, want := range map[time.Duration]time.Duration{

@@ -75,7 +75,10 @@ type DescribeResponse struct {
 	// The list of tools depends on the configuration or changes while running: describe again after Configure.
 	Dynamic bool `protobuf:"varint,6,opt,name=dynamic,proto3" json:"dynamic,omitempty"`
 	// What the operator should know: a discovery that failed, a tool that was left out and why.
-	Notices       []string `protobuf:"bytes,7,rep,name=notices,proto3" json:"notices,omitempty"`
+	Notices []string `protobuf:"bytes,7,rep,name=notices,proto3" json:"notices,omitempty"`
+	// A dynamic plugin's list of tools may be shown until the plugin is needed, also after it has ended: the host keeps it and hands
+	// it over with the next Configure.
+	Recallable    bool `protobuf:"varint,8,opt,name=recallable,proto3" json:"recallable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -157,6 +160,13 @@ func (x *DescribeResponse) GetNotices() []string {
 		return x.Notices
 	}
 	return nil
+}
+
+func (x *DescribeResponse) GetRecallable() bool {
+	if x != nil {
+		return x.Recallable
+	}
+	return false
 }
 
 type Tool struct {
@@ -413,9 +423,11 @@ func (x *Hints) GetOpenWorld() bool {
 }
 
 type ConfigureRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Config        []byte                 `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	Workdir       string                 `protobuf:"bytes,2,opt,name=workdir,proto3" json:"workdir,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Config  []byte                 `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	Workdir string                 `protobuf:"bytes,2,opt,name=workdir,proto3" json:"workdir,omitempty"`
+	// The recallable list of tools that the plugin reported when it last ran with this configuration.
+	KnownTools    []*Tool `protobuf:"bytes,3,rep,name=known_tools,json=knownTools,proto3" json:"known_tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -462,6 +474,13 @@ func (x *ConfigureRequest) GetWorkdir() string {
 		return x.Workdir
 	}
 	return ""
+}
+
+func (x *ConfigureRequest) GetKnownTools() []*Tool {
+	if x != nil {
+		return x.KnownTools
+	}
+	return nil
 }
 
 type ConfigureResponse struct {
@@ -1910,7 +1929,7 @@ var File_toolhost_plugin_v1_plugin_proto protoreflect.FileDescriptor
 const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\x1ftoolhost/plugin/v1/plugin.proto\x12\x12toolhost.plugin.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\xdb\x01\n" +
+	"\x0fDescribeRequest\"\xfb\x01\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -1918,7 +1937,10 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05tools\x18\x04 \x03(\v2\x18.toolhost.plugin.v1.ToolR\x05tools\x12#\n" +
 	"\rconfig_schema\x18\x05 \x01(\fR\fconfigSchema\x12\x18\n" +
 	"\adynamic\x18\x06 \x01(\bR\adynamic\x12\x18\n" +
-	"\anotices\x18\a \x03(\tR\anotices\"\xab\x04\n" +
+	"\anotices\x18\a \x03(\tR\anotices\x12\x1e\n" +
+	"\n" +
+	"recallable\x18\b \x01(\bR\n" +
+	"recallable\"\xab\x04\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1952,10 +1974,12 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"_read_onlyB\x0e\n" +
 	"\f_destructiveB\r\n" +
 	"\v_idempotentB\r\n" +
-	"\v_open_world\"D\n" +
+	"\v_open_world\"\x7f\n" +
 	"\x10ConfigureRequest\x12\x16\n" +
 	"\x06config\x18\x01 \x01(\fR\x06config\x12\x18\n" +
-	"\aworkdir\x18\x02 \x01(\tR\aworkdir\"D\n" +
+	"\aworkdir\x18\x02 \x01(\tR\aworkdir\x129\n" +
+	"\vknown_tools\x18\x03 \x03(\v2\x18.toolhost.plugin.v1.ToolR\n" +
+	"knownTools\"D\n" +
 	"\x11ConfigureResponse\x12/\n" +
 	"\x05error\x18\x01 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\"\xb5\x01\n" +
 	"\x0ePreviewRequest\x12\x17\n" +
@@ -2124,40 +2148,41 @@ var file_toolhost_plugin_v1_plugin_proto_goTypes = []any{
 var file_toolhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	2,  // 0: toolhost.plugin.v1.DescribeResponse.tools:type_name -> toolhost.plugin.v1.Tool
 	3,  // 1: toolhost.plugin.v1.Tool.hints:type_name -> toolhost.plugin.v1.Hints
-	19, // 2: toolhost.plugin.v1.ConfigureResponse.error:type_name -> toolhost.plugin.v1.Error
-	18, // 3: toolhost.plugin.v1.PreviewResponse.content:type_name -> toolhost.plugin.v1.Content
-	19, // 4: toolhost.plugin.v1.PreviewResponse.error:type_name -> toolhost.plugin.v1.Error
-	25, // 5: toolhost.plugin.v1.CallRequest.input_responses:type_name -> toolhost.plugin.v1.CallRequest.InputResponsesEntry
-	10, // 6: toolhost.plugin.v1.CallEvent.started:type_name -> toolhost.plugin.v1.Started
-	11, // 7: toolhost.plugin.v1.CallEvent.progress:type_name -> toolhost.plugin.v1.Progress
-	12, // 8: toolhost.plugin.v1.CallEvent.log:type_name -> toolhost.plugin.v1.Log
-	13, // 9: toolhost.plugin.v1.CallEvent.output:type_name -> toolhost.plugin.v1.Output
-	14, // 10: toolhost.plugin.v1.CallEvent.part:type_name -> toolhost.plugin.v1.Part
-	15, // 11: toolhost.plugin.v1.CallEvent.more:type_name -> toolhost.plugin.v1.More
-	16, // 12: toolhost.plugin.v1.CallEvent.result:type_name -> toolhost.plugin.v1.Result
-	18, // 13: toolhost.plugin.v1.Part.content:type_name -> toolhost.plugin.v1.Content
-	18, // 14: toolhost.plugin.v1.Result.content:type_name -> toolhost.plugin.v1.Content
-	19, // 15: toolhost.plugin.v1.Result.error:type_name -> toolhost.plugin.v1.Error
-	17, // 16: toolhost.plugin.v1.Result.input_required:type_name -> toolhost.plugin.v1.InputRequired
-	26, // 17: toolhost.plugin.v1.InputRequired.requests:type_name -> toolhost.plugin.v1.InputRequired.RequestsEntry
-	22, // 18: toolhost.plugin.v1.WatchEvent.tools_changed:type_name -> toolhost.plugin.v1.ToolsChanged
-	0,  // 19: toolhost.plugin.v1.PluginService.Describe:input_type -> toolhost.plugin.v1.DescribeRequest
-	4,  // 20: toolhost.plugin.v1.PluginService.Configure:input_type -> toolhost.plugin.v1.ConfigureRequest
-	6,  // 21: toolhost.plugin.v1.PluginService.Preview:input_type -> toolhost.plugin.v1.PreviewRequest
-	8,  // 22: toolhost.plugin.v1.PluginService.Call:input_type -> toolhost.plugin.v1.CallRequest
-	20, // 23: toolhost.plugin.v1.PluginService.Watch:input_type -> toolhost.plugin.v1.WatchRequest
-	23, // 24: toolhost.plugin.v1.PluginService.Overdue:input_type -> toolhost.plugin.v1.OverdueRequest
-	1,  // 25: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
-	5,  // 26: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
-	7,  // 27: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
-	9,  // 28: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
-	21, // 29: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
-	24, // 30: toolhost.plugin.v1.PluginService.Overdue:output_type -> toolhost.plugin.v1.OverdueResponse
-	25, // [25:31] is the sub-list for method output_type
-	19, // [19:25] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	2,  // 2: toolhost.plugin.v1.ConfigureRequest.known_tools:type_name -> toolhost.plugin.v1.Tool
+	19, // 3: toolhost.plugin.v1.ConfigureResponse.error:type_name -> toolhost.plugin.v1.Error
+	18, // 4: toolhost.plugin.v1.PreviewResponse.content:type_name -> toolhost.plugin.v1.Content
+	19, // 5: toolhost.plugin.v1.PreviewResponse.error:type_name -> toolhost.plugin.v1.Error
+	25, // 6: toolhost.plugin.v1.CallRequest.input_responses:type_name -> toolhost.plugin.v1.CallRequest.InputResponsesEntry
+	10, // 7: toolhost.plugin.v1.CallEvent.started:type_name -> toolhost.plugin.v1.Started
+	11, // 8: toolhost.plugin.v1.CallEvent.progress:type_name -> toolhost.plugin.v1.Progress
+	12, // 9: toolhost.plugin.v1.CallEvent.log:type_name -> toolhost.plugin.v1.Log
+	13, // 10: toolhost.plugin.v1.CallEvent.output:type_name -> toolhost.plugin.v1.Output
+	14, // 11: toolhost.plugin.v1.CallEvent.part:type_name -> toolhost.plugin.v1.Part
+	15, // 12: toolhost.plugin.v1.CallEvent.more:type_name -> toolhost.plugin.v1.More
+	16, // 13: toolhost.plugin.v1.CallEvent.result:type_name -> toolhost.plugin.v1.Result
+	18, // 14: toolhost.plugin.v1.Part.content:type_name -> toolhost.plugin.v1.Content
+	18, // 15: toolhost.plugin.v1.Result.content:type_name -> toolhost.plugin.v1.Content
+	19, // 16: toolhost.plugin.v1.Result.error:type_name -> toolhost.plugin.v1.Error
+	17, // 17: toolhost.plugin.v1.Result.input_required:type_name -> toolhost.plugin.v1.InputRequired
+	26, // 18: toolhost.plugin.v1.InputRequired.requests:type_name -> toolhost.plugin.v1.InputRequired.RequestsEntry
+	22, // 19: toolhost.plugin.v1.WatchEvent.tools_changed:type_name -> toolhost.plugin.v1.ToolsChanged
+	0,  // 20: toolhost.plugin.v1.PluginService.Describe:input_type -> toolhost.plugin.v1.DescribeRequest
+	4,  // 21: toolhost.plugin.v1.PluginService.Configure:input_type -> toolhost.plugin.v1.ConfigureRequest
+	6,  // 22: toolhost.plugin.v1.PluginService.Preview:input_type -> toolhost.plugin.v1.PreviewRequest
+	8,  // 23: toolhost.plugin.v1.PluginService.Call:input_type -> toolhost.plugin.v1.CallRequest
+	20, // 24: toolhost.plugin.v1.PluginService.Watch:input_type -> toolhost.plugin.v1.WatchRequest
+	23, // 25: toolhost.plugin.v1.PluginService.Overdue:input_type -> toolhost.plugin.v1.OverdueRequest
+	1,  // 26: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
+	5,  // 27: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
+	7,  // 28: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
+	9,  // 29: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
+	21, // 30: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
+	24, // 31: toolhost.plugin.v1.PluginService.Overdue:output_type -> toolhost.plugin.v1.OverdueResponse
+	26, // [26:32] is the sub-list for method output_type
+	20, // [20:26] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_toolhost_plugin_v1_plugin_proto_init() }

@@ -78,14 +78,28 @@ func (c *Cache) Load(ctx context.Context, k Key) *sdk.Description {
 	if d := e.load(steady); d != nil && !d.Dynamic && e.self {
 		return d
 	}
-	if !c.Offline {
-		return nil
-	}
 	d := e.load(unsteady)
-	if d != nil {
+	switch {
+	case d == nil || d.Recallable && e.self:
+		return d
+	case !c.Offline:
+		return nil
+	default:
 		d.Notices = append(d.Notices, staleNotice)
 	}
 	return d
+}
+
+// Recallable returns the tools that the plugin's last start with this key reported, if they are recallable; nil with
+// Refresh.
+func (e Entry) Recallable() []sdk.Tool {
+	if e.content == "" || e.cache.Refresh {
+		return nil
+	}
+	if d := e.load(unsteady); d != nil && d.Recallable {
+		return d.Tools
+	}
+	return nil
 }
 
 // An Entry is the place of one plugin's description, for as long as its program does not change.
@@ -106,7 +120,7 @@ func (c *Cache) Entry(ctx context.Context, k Key) Entry {
 }
 
 // Store keeps the description of the plugin that was started after the entry was found. It does nothing if the program
-// has changed since: then either of the two may have reported it.
+// has changed since: then either of the two may have reported it. A recallable description stays until there is another.
 func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 	if e.content == "" || e.cache.Entry(ctx, e.key).content != e.content {
 		return
@@ -115,14 +129,15 @@ func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 	if d.Dynamic || !e.self {
 		k = unsteady
 	}
-	if old := e.load(k); old == nil || !reflect.DeepEqual(old, d) {
+	old := e.load(k)
+	if old == nil || !reflect.DeepEqual(old, d) && (d.Recallable || !old.Recallable) {
 		e.cache.prune.Do(e.cache.folder.prune)
 		e.store(k, d)
 	}
 }
 
 // formatVersion changes whenever the meaning of entries does.
-const formatVersion = 1
+const formatVersion = 2
 
 // A kind separates what one program reports everywhere from what may change without it.
 type kind string
@@ -162,8 +177,8 @@ type storedDescription struct {
 }
 
 type storedTool struct {
-	Definition    sdk.Tool // without schemas
-	Input, Output []byte
+	Definition           sdk.Tool // without schemas and Extra
+	Input, Output, Extra []byte
 }
 
 func (e Entry) load(k kind) *sdk.Description {
@@ -192,8 +207,8 @@ func encode(key string, d *sdk.Description) storedDescription {
 	s := storedDescription{Key: key, Description: *d, Schema: d.ConfigSchema}
 	s.Description.Tools, s.Description.ConfigSchema = nil, nil
 	for _, t := range d.Tools {
-		st := storedTool{Definition: t, Input: t.InputSchema, Output: t.OutputSchema}
-		st.Definition.InputSchema, st.Definition.OutputSchema = nil, nil
+		st := storedTool{Definition: t, Input: t.InputSchema, Output: t.OutputSchema, Extra: t.Extra}
+		st.Definition.InputSchema, st.Definition.OutputSchema, st.Definition.Extra = nil, nil, nil
 		s.Tools = append(s.Tools, st)
 	}
 	return s
@@ -204,7 +219,7 @@ func (s storedDescription) decode() *sdk.Description {
 	d.ConfigSchema, d.Tools = s.Schema, nil
 	for _, st := range s.Tools {
 		t := st.Definition
-		t.InputSchema, t.OutputSchema = st.Input, st.Output
+		t.InputSchema, t.OutputSchema, t.Extra = st.Input, st.Output, st.Extra
 		d.Tools = append(d.Tools, t)
 	}
 	return &d
