@@ -1,0 +1,360 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// CallOptions are what a call needs beside its parameters.
+type CallOptions struct {
+	// Meta is the caller's _meta, a JSON object; members that belong to the caller's own hop are left out.
+	Meta json.RawMessage
+	// Capabilities are what this call's caller can answer, as MCP client capabilities; nil means those of the session. They
+	// count at 2026-07-28 only.
+	Capabilities json.RawMessage
+	// Headers are further HTTP headers.
+	Headers map[string]string
+	// LogLevel is the least level of log messages that the caller wants, such as "info"; empty means none in particular.
+	LogLevel string
+
+	// Progress receives the progress of the call, and Log its log messages, in the order in which they came and before the
+	// call returns. They run in the goroutine of the call. When they are slow, messages between the first 1,000 that wait
+	// and the newest are left out.
+	Progress func(Progress)
+	Log      func(LogMessage)
+	// Request answers what the server asks during the call, in its own goroutine; the context ends when the call does, or
+	// the server cancels the request. At revisions with a handshake a call with a Request waits until no other call runs,
+	// and others wait for it, if the session declares capabilities to the server: a question names no call there, and
+	// would reach the wrong person. A question for a call that was canceled may still reach the next one.
+	Request RequestFunc
+}
+
+// Progress is how far a call has come.
+type Progress struct {
+	Progress float64 `json:"progress"`
+	Total    float64 `json:"total"` // 0 if not known
+	Message  string  `json:"message"`
+}
+
+// Call sends a request and returns its result, a JSON object, byte for byte but for the members of its _meta that belong
+// to this hop. The parameters are a JSON object without a _meta, or nil. The error is an *[RPCError] if the server
+// answered with one, and a *[CallError] if there is no answer; that has the context's error when ctx ends first, and the
+// server is told then. An answer that MCP does not allow is a *[CallError] with a *[ProtocolError].
+func (s *Session) Call(ctx context.Context, method string, params json.RawMessage, o *CallOptions) (json.RawMessage,
+	error) {
+	if o == nil {
+		o = &CallOptions{}
+	}
+	leave, err := s.order(ctx, o)
+	if err != nil {
+		return nil, &CallError{Err: err}
+	}
+	defer leave()
+	s.raiseLogLevel(ctx, o.LogLevel)
+	return s.request(ctx, &call{method: method, options: *o, revision: s.server.Revision, byCall: true}, params)
+}
+
+// allTurns is the weight of a call that runs alone.
+const allTurns = math.MaxInt32
+
+// order waits until a call may run beside those that do, see [CallOptions].
+func (s *Session) order(ctx context.Context, o *CallOptions) (leave func(), err error) {
+	if !s.asks {
+		return func() {}, nil
+	}
+	weight := int64(1)
+	if o.Request != nil {
+		weight = allTurns
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(s.endError()) })()
+	if s.turns.Acquire(ctx, weight) != nil {
+		return nil, context.Cause(ctx)
+	}
+	return func() { s.turns.Release(weight) }, nil
+}
+
+// A call is a request that waits for its answer.
+type call struct {
+	method   string
+	options  CallOptions
+	revision string // "" for initialize
+	byCall   bool   // Call made it; others are the session's own
+
+	id     int64
+	events []event
+	wake   chan struct{} // has room for one
+}
+
+// An event is something that happened to a call.
+type event struct {
+	progress, log json.RawMessage // params
+	request       *serverRequest
+	answered      bool // result or err is the end of the call
+	result        json.RawMessage
+	err           error
+}
+
+const (
+	maxEvents       = 1000
+	maxPendingCalls = 10_000
+)
+
+// request is Call without order.
+func (s *Session) request(ctx context.Context, c *call, params json.RawMessage) (json.RawMessage, error) {
+	c.wake = make(chan struct{}, 1)
+	if err := s.begin(c); err != nil {
+		return nil, &CallError{Err: err}
+	}
+	callCtx, cancel := context.WithCancel(ctx)
+	defer s.end(c)
+	defer cancel()
+	m, err := s.message(c, params)
+	if err != nil {
+		return nil, &CallError{Err: err}
+	}
+	if err := s.transport.Send(ctx, m); err != nil {
+		return nil, s.notSent(ctx, c, err)
+	}
+	for {
+		select {
+		case <-c.wake:
+		case <-ctx.Done():
+		}
+		for _, e := range s.take(c) {
+			if e.answered {
+				return e.result, e.err
+			}
+			s.handle(callCtx, c, e)
+		}
+		if ctx.Err() != nil {
+			s.cancelRequest(c, context.Cause(ctx))
+			return nil, &CallError{Delivered: true, Err: context.Cause(ctx)}
+		}
+	}
+}
+
+// begin gives a call its id, unless the session has ended.
+func (s *Session) begin(c *call) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.ended:
+		return s.err
+	default:
+	}
+	if len(s.pending) >= maxPendingCalls {
+		return fmt.Errorf("%d calls wait for this server; try again when some have ended", maxPendingCalls)
+	}
+	s.last++
+	c.id = s.last
+	s.pending[c.id] = c
+	if c.byCall {
+		s.running++
+	}
+	return nil
+}
+
+// end forgets a call. Requests of the server that it has not seen are refused.
+func (s *Session) end(c *call) {
+	s.mu.Lock()
+	delete(s.pending, c.id)
+	if c.byCall {
+		s.running--
+	}
+	s.mu.Unlock()
+	for _, e := range s.take(c) {
+		if e.request != nil {
+			go s.reply(e.request, nil, errCallEnded)
+		}
+	}
+}
+
+var errCallEnded = &RPCError{Code: CodeInternalError, Message: "the call that asks this has ended"}
+
+// take returns what happened to a call since the last time.
+func (s *Session) take(c *call) []event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	events := c.events
+	c.events = nil
+	return events
+}
+
+// push adds an event for a call. Of notifications that nobody takes, the newest replaces the one before.
+func (s *Session) push(c *call, e event) {
+	if n := len(c.events); n >= maxEvents && !e.answered && e.request == nil && c.events[n-1].request == nil {
+		c.events[n-1] = e
+	} else {
+		c.events = append(c.events, e)
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// handle passes on what happened during a call.
+func (s *Session) handle(ctx context.Context, c *call, e event) {
+	o := &c.options
+	switch {
+	case e.progress != nil:
+		var p Progress
+		if json.Unmarshal(e.progress, &p) == nil && o.Progress != nil {
+			o.Progress(p)
+		}
+	case e.log != nil:
+		var l LogMessage
+		if json.Unmarshal(e.log, &l) == nil && o.Log != nil {
+			o.Log(l)
+		}
+	case e.request != nil:
+		go s.answer(ctx, e.request, o.Request)
+	}
+}
+
+// notSent is the error of a request that could not be sent. When the connection has ended as well, that is the reason.
+func (s *Session) notSent(ctx context.Context, c *call, err error) error {
+	failed, ok := errors.AsType[*CallError](err)
+	if !ok {
+		failed = &CallError{Err: err}
+	}
+	if ctx.Err() != nil {
+		if failed.Delivered {
+			s.cancelRequest(c, context.Cause(ctx))
+		}
+		return &CallError{Delivered: failed.Delivered, Err: context.Cause(ctx)}
+	}
+	for _, e := range s.take(c) {
+		if e.answered && e.err == nil {
+			return failed // it was answered all the same; see Transport.Send
+		}
+	}
+	return failed
+}
+
+// message builds the request of a call.
+func (s *Session) message(c *call, params json.RawMessage) (*Message, error) {
+	m := &Message{Method: c.method, ID: strconv.FormatInt(c.id, 10), Version: c.revision, Headers: c.options.Headers}
+	inner, err := s.params(m, params)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, len(inner)+len(c.method)+512)
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = append(b, m.ID...)
+	b = append(b, `,"method":`...)
+	b = appendString(b, c.method)
+	b = append(b, `,"params":{`...)
+	b = append(b, inner...)
+	b = s.appendMeta(b, c, len(inner) > 0)
+	m.JSON = append(b, `}}`...)
+	return m, nil
+}
+
+// params returns what is between the braces of parameters, and notes the name that the request is about.
+func (s *Session) params(m *Message, params json.RawMessage) ([]byte, error) {
+	params = bytes.TrimSpace(params)
+	if len(params) == 0 {
+		return nil, nil
+	}
+	if params[0] != '{' {
+		return nil, errors.New("the parameters are not a JSON object")
+	}
+	named := map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}[m.Method]
+	list := membersOf(params)
+	for list.next() {
+		switch name := string(list.name); {
+		case name == "_meta":
+			return nil, errors.New("the parameters have a _meta; it belongs into CallOptions.Meta")
+		case name == named:
+			_ = json.Unmarshal(list.value, &m.Name)
+		}
+	}
+	if list.err != nil {
+		return nil, fmt.Errorf("the parameters are not JSON: %w", list.err)
+	}
+	return bytes.TrimSpace(params[1 : len(params)-1]), nil
+}
+
+// appendMeta adds the _meta of a request: what the caller gave, and what the protocol needs.
+func (s *Session) appendMeta(b []byte, c *call, comma bool) []byte {
+	begin := len(b)
+	if comma {
+		b = append(b, ',')
+	}
+	b = append(b, `"_meta":`...)
+	empty := len(b)
+	o := &c.options
+	for m := membersOf(o.Meta); m.next(); {
+		if !ofOneHop(m.name) {
+			b = append(append(b, ','), o.Meta[m.start:m.end]...)
+		}
+	}
+	if o.Progress != nil {
+		b = strconv.AppendInt(append(b, `,"progressToken":`...), c.id, 10)
+	}
+	if c.revision >= Revision20260728 {
+		b = appendString(append(b, `,"`+reserved+`protocolVersion":`...), c.revision)
+		b = append(append(b, `,"`+reserved+`clientInfo":`...), s.options.clientInfo()...)
+		capabilities := orEmpty(s.options.Capabilities)
+		if o.Capabilities != nil {
+			capabilities = o.Capabilities
+		}
+		b = append(append(b, `,"`+reserved+`clientCapabilities":`...), capabilities...)
+		if o.LogLevel != "" {
+			b = appendString(append(b, `,"`+reserved+`logLevel":`...), o.LogLevel)
+		}
+	}
+	if len(b) == empty {
+		return b[:begin]
+	}
+	b[empty] = '{'
+	return append(b, '}')
+}
+
+func appendString(b []byte, s string) []byte {
+	quoted, _ := json.Marshal(s)
+	return append(b, quoted...)
+}
+
+func orEmpty(object json.RawMessage) json.RawMessage {
+	if len(object) == 0 {
+		return json.RawMessage("{}")
+	}
+	return object
+}
+
+func (o *Options) clientInfo() []byte {
+	info, _ := json.Marshal(struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}{o.Name, o.Version})
+	return info
+}
+
+// cancelLimit is how long it may take to tell a server that a request is canceled.
+const cancelLimit = 10 * time.Second
+
+// cancelRequest tells the server that the result of a call is of no use any more, without waiting for that.
+func (s *Session) cancelRequest(c *call, cause error) {
+	if c.method == "initialize" || c.method == "server/discover" {
+		return // the protocol forbids the first; an old server would not understand the second
+	}
+	id := strconv.FormatInt(c.id, 10)
+	b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), id...)
+	b = appendString(append(b, `,"reason":`...), cause.Error())
+	m := &Message{JSON: append(b, `}}`...), Method: "notifications/cancelled", Version: c.revision, Cancels: id}
+	go func() {
+		ctx, cancel := context.WithTimeout(s.ctx, cancelLimit)
+		defer cancel()
+		_ = s.transport.Send(ctx, m)
+	}()
+}

@@ -1,0 +1,109 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// The lists of a server.
+const (
+	Tools             = "tools"
+	Prompts           = "prompts"
+	Resources         = "resources"
+	ResourceTemplates = "resourceTemplates"
+)
+
+// Limits of a list.
+const (
+	MaxListItems = 10_000
+	maxListPages = 1000
+	maxListBytes = 64 << 20
+)
+
+// A Listing is what a server has of something.
+type Listing struct {
+	Items []json.RawMessage // JSON objects, byte for byte
+	TTL   time.Duration     // how long they stay valid, as the server says; 0 if it does not
+	Scope string            // cacheScope: "public", "private" or ""
+}
+
+// List returns all pages of one of the server's lists: [Tools], [Prompts], [Resources] or [ResourceTemplates]. With a
+// *[ListError] the list is cut at a limit and holds what came before; items that are no objects are left out.
+func (s *Session) List(ctx context.Context, list string) (*Listing, error) {
+	method := list + "/list"
+	if list == ResourceTemplates {
+		method = "resources/templates/list"
+	}
+	var l Listing
+	seen := map[string]bool{}
+	for size, cursor := 0, ""; ; {
+		var params json.RawMessage
+		if cursor != "" {
+			params = append(appendString([]byte(`{"cursor":`), cursor), '}')
+		}
+		text, err := s.request(ctx, &call{method: method, revision: s.server.Revision}, params)
+		if err != nil {
+			return nil, err
+		}
+		next, err := l.add(method, list, text)
+		if err != nil {
+			return &l, err
+		}
+		size += len(text)
+		switch {
+		case next == "":
+			return &l, nil
+		case seen[next]:
+			return &l, &ListError{method, "the pages of the list repeat without end; what came until then is used"}
+		case len(seen)+1 >= maxListPages:
+			return &l, &ListError{method, fmt.Sprintf("the list has more than %d pages; the rest is left out", maxListPages)}
+		case size > maxListBytes:
+			return &l, &ListError{method, fmt.Sprintf("the list has more than %d MiB; the rest is left out",
+				maxListBytes>>20)}
+		}
+		seen[next], cursor = true, next
+	}
+}
+
+// add adds a page and returns the cursor of the next one.
+func (l *Listing) add(method, list string, page []byte) (next string, err error) {
+	var items []byte
+	ttl := math.Inf(1)
+	for m := membersOf(page); m.next(); {
+		switch string(m.name) {
+		case list:
+			items = m.value
+		case "nextCursor":
+			_ = json.Unmarshal(m.value, &next)
+		case "ttlMs":
+			_ = json.Unmarshal(m.value, &ttl)
+		case "cacheScope":
+			_ = json.Unmarshal(m.value, &l.Scope)
+		}
+	}
+	if items == nil {
+		return "", &CallError{true, &ProtocolError{method, "the result has no " + list}}
+	}
+	found, more, err := elements(items, MaxListItems-len(l.Items))
+	if err != nil {
+		return "", &CallError{true, &ProtocolError{method, list + ": " + err.Error()}}
+	}
+	for _, item := range found {
+		if item[0] == '{' {
+			l.Items = append(l.Items, item)
+		}
+	}
+	if more {
+		return "", &ListError{method, fmt.Sprintf("the list has more than %d %s; the rest is left out", MaxListItems,
+			strings.ToLower(list))}
+	}
+	const longest = float64(24 * time.Hour / time.Millisecond)
+	if d := time.Duration(min(ttl, longest)) * time.Millisecond; ttl >= 0 && !math.IsInf(ttl, 1) && (l.TTL == 0 || d < l.TTL) {
+		l.TTL = d
+	}
+	return next, nil
+}

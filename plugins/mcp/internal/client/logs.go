@@ -1,0 +1,55 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// levels are those of log messages, the most talkative first.
+var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// setLevelLimit is how long a call waits for the answer to logging/setLevel.
+const setLevelLimit = 5 * time.Second
+
+// raiseLogLevel has a server of the handshake revisions send what a call wants. The level is that of the session: it
+// only ever becomes more talkative.
+func (s *Session) raiseLogLevel(ctx context.Context, level string) {
+	wanted := slices.Index(levels, level)
+	if wanted < 0 || s.modern.Load() || !s.has("logging") {
+		return
+	}
+	s.mu.Lock()
+	enough := wanted >= s.level
+	s.level = min(s.level, wanted)
+	s.mu.Unlock()
+	if enough {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, setLevelLimit)
+	defer cancel()
+	_, _ = s.request(ctx, &call{method: "logging/setLevel", revision: s.server.Revision},
+		append(appendString([]byte(`{"level":`), level), '}')) // a server that refuses sends what it likes
+}
+
+// has reports a capability of the server.
+func (s *Session) has(capability string) bool {
+	for m := membersOf(s.server.Capabilities); m.next(); {
+		if string(m.name) == capability {
+			return true
+		}
+	}
+	return false
+}
+
+// wants reports whether a call wants a log message of this level. Unknown levels are wanted.
+func (o *CallOptions) wants(params json.RawMessage) bool {
+	if o.Log == nil || o.LogLevel == "" {
+		return o.Log != nil
+	}
+	var l LogMessage
+	_ = json.Unmarshal(params, &l)
+	level := slices.Index(levels, l.Level)
+	return level < 0 || level >= slices.Index(levels, o.LogLevel)
+}

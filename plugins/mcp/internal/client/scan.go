@@ -1,0 +1,327 @@
+package client
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// maxDepth is how deep a message may be nested.
+const maxDepth = 1000
+
+// members walks over the members of a JSON object, and checks the syntax of all of it. A text that is another JSON value
+// has no members.
+//
+//	m := membersOf(text)
+//	for m.next() { … m.name, m.value … }
+//	if m.err != nil { … }
+type members struct {
+	text        []byte
+	at          int
+	begun, over bool
+
+	name, value []byte // of the current member: its name without escapes, its value's exact bytes
+	start, end  int    // where the member is in the text, from its name's quote to the end of its value
+	err         error
+}
+
+func membersOf(text []byte) *members { return &members{text: text} }
+
+// next moves to the next member. It returns false after the last one, or at the first error.
+func (m *members) next() bool {
+	if m.over {
+		return false
+	}
+	var more bool
+	more, m.err = m.advance()
+	m.over = !more || m.err != nil
+	return !m.over
+}
+
+func (m *members) advance() (more bool, err error) {
+	m.at = skipSpace(m.text, m.at)
+	switch {
+	case !m.begun && m.peek() != '{':
+		return false, m.finish(skipValue(m.text, m.at, 0))
+	case !m.begun:
+		m.begun = true
+		if m.at = skipSpace(m.text, m.at+1); m.peek() == '}' {
+			return false, m.finish(m.at+1, nil)
+		}
+	case m.peek() == '}':
+		return false, m.finish(m.at+1, nil)
+	case m.peek() == ',':
+		m.at = skipSpace(m.text, m.at+1)
+	default:
+		return false, wrong(m.text, m.at)
+	}
+	if m.peek() != '"' {
+		return false, wrong(m.text, m.at)
+	}
+	m.start = m.at
+	if m.at, err = skipString(m.text, m.at+1); err != nil {
+		return false, err
+	}
+	m.name = unquote(m.text[m.start:m.at])
+	if m.at = skipSpace(m.text, m.at); m.peek() != ':' {
+		return false, wrong(m.text, m.at)
+	}
+	from := skipSpace(m.text, m.at+1)
+	if m.at, err = skipValue(m.text, from, 1); err != nil {
+		return false, err
+	}
+	m.end, m.value = m.at, m.text[from:m.at]
+	return true, nil
+}
+
+// finish checks that nothing but white space follows.
+func (m *members) finish(at int, err error) error {
+	if err != nil {
+		return err
+	}
+	if at = skipSpace(m.text, at); at < len(m.text) {
+		return wrong(m.text, at)
+	}
+	return nil
+}
+
+func (m *members) peek() byte {
+	if m.at < len(m.text) {
+		return m.text[m.at]
+	}
+	return 0
+}
+
+// unquote returns what a JSON string means. Most names have no escapes.
+func unquote(quoted []byte) []byte {
+	inner := quoted[1 : len(quoted)-1]
+	for _, c := range inner {
+		if c == '\\' {
+			var s string
+			_ = json.Unmarshal(quoted, &s)
+			return []byte(s)
+		}
+	}
+	return inner
+}
+
+// elements returns the exact bytes of the elements of a JSON array, at most limit of them, and whether there are more.
+func elements(array []byte, limit int) (list []json.RawMessage, more bool, err error) {
+	at := skipSpace(array, 0)
+	if at == len(array) || array[at] != '[' {
+		return nil, false, errors.New("it is not an array")
+	}
+	if at = skipSpace(array, at+1); at < len(array) && array[at] == ']' {
+		return nil, false, nil
+	}
+	for {
+		from := skipSpace(array, at)
+		if at, err = skipValue(array, from, 1); err != nil {
+			return nil, false, err
+		}
+		if len(list) == limit {
+			return list, true, nil
+		}
+		list = append(list, array[from:at:at])
+		at = skipSpace(array, at)
+		switch {
+		case at < len(array) && array[at] == ',':
+			at++
+		case at < len(array) && array[at] == ']':
+			return list, false, nil
+		default:
+			return nil, false, wrong(array, at)
+		}
+	}
+}
+
+// checkSyntax reports what is wrong with a JSON text.
+func checkSyntax(text []byte) error {
+	at, err := skipValue(text, skipSpace(text, 0), 0)
+	if err != nil {
+		return err
+	}
+	if at = skipSpace(text, at); at < len(text) {
+		return wrong(text, at)
+	}
+	return nil
+}
+
+var errDeep = fmt.Errorf("it is nested more than %d deep", maxDepth)
+
+// skipValue returns the offset after the value that begins at an offset.
+func skipValue(b []byte, at, depth int) (int, error) {
+	if at >= len(b) {
+		return at, wrong(b, at)
+	}
+	switch c := b[at]; {
+	case c == '"':
+		return skipString(b, at+1)
+	case c == '{' || c == '[':
+		if depth >= maxDepth {
+			return at, errDeep
+		}
+		return skipContainer(b, at, depth)
+	case c == '-' || c >= '0' && c <= '9':
+		return skipNumber(b, at)
+	case c == 't':
+		return skipWord(b, at, "true")
+	case c == 'f':
+		return skipWord(b, at, "false")
+	case c == 'n':
+		return skipWord(b, at, "null")
+	}
+	return at, wrong(b, at)
+}
+
+func skipContainer(b []byte, at, depth int) (_ int, err error) {
+	object, closing := b[at] == '{', b[at]+2
+	if at = skipSpace(b, at+1); at < len(b) && b[at] == closing {
+		return at + 1, nil
+	}
+	for {
+		if object {
+			if at >= len(b) || b[at] != '"' {
+				return at, wrong(b, at)
+			}
+			if at, err = skipString(b, at+1); err != nil {
+				return at, err
+			}
+			if at = skipSpace(b, at); at >= len(b) || b[at] != ':' {
+				return at, wrong(b, at)
+			}
+			at = skipSpace(b, at+1)
+		}
+		if at, err = skipValue(b, at, depth+1); err != nil {
+			return at, err
+		}
+		at = skipSpace(b, at)
+		switch {
+		case at < len(b) && b[at] == closing:
+			return at + 1, nil
+		case at < len(b) && b[at] == ',':
+			at = skipSpace(b, at+1)
+		default:
+			return at, wrong(b, at)
+		}
+	}
+}
+
+// skipString returns the offset after the closing quote of a string whose content begins at an offset. It looks at eight
+// bytes at a time for a quote, a backslash or a control character.
+func skipString(b []byte, at int) (int, error) {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for {
+		for ; at+8 <= len(b); at += 8 {
+			w := binary.LittleEndian.Uint64(b[at:])
+			quote, backslash := w^(ones*'"'), w^(ones*'\\')
+			found := ((w-ones*' ')&^w | (quote-ones)&^quote | (backslash-ones)&^backslash) & highs
+			if found != 0 {
+				at += bits.TrailingZeros64(found) / 8
+				break
+			}
+		}
+		if at >= len(b) {
+			return at, wrong(b, at)
+		}
+		switch c := b[at]; {
+		case c == '"':
+			return at + 1, nil
+		case c == '\\':
+			n := escapeLength(b[at+1:])
+			if n == 0 {
+				return at, wrong(b, at)
+			}
+			at += 1 + n
+		case c < ' ':
+			return at, wrong(b, at)
+		default:
+			at++
+		}
+	}
+}
+
+// escapeLength is the number of bytes of an escape after its backslash; 0 if it is none.
+func escapeLength(b []byte) int {
+	if len(b) == 0 {
+		return 0
+	}
+	switch b[0] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 1
+	case 'u':
+		if len(b) < 5 {
+			return 0
+		}
+		for _, c := range b[1:5] {
+			if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
+				return 0
+			}
+		}
+		return 5
+	}
+	return 0
+}
+
+func skipNumber(b []byte, at int) (int, error) {
+	if b[at] == '-' {
+		at++
+	}
+	if at < len(b) && b[at] == '0' {
+		at++
+	} else if at = skipDigits(b, at); at < 0 {
+		return len(b), errNumber
+	}
+	if at < len(b) && b[at] == '.' {
+		if at = skipDigits(b, at+1); at < 0 {
+			return len(b), errNumber
+		}
+	}
+	if at < len(b) && (b[at] == 'e' || b[at] == 'E') {
+		if at++; at < len(b) && (b[at] == '+' || b[at] == '-') {
+			at++
+		}
+		if at = skipDigits(b, at); at < 0 {
+			return len(b), errNumber
+		}
+	}
+	return at, nil
+}
+
+var errNumber = errors.New("it has a number without digits")
+
+// skipDigits returns the offset after one digit or more, or -1.
+func skipDigits(b []byte, at int) int {
+	from := at
+	for at < len(b) && b[at] >= '0' && b[at] <= '9' {
+		at++
+	}
+	if at == from {
+		return -1
+	}
+	return at
+}
+
+func skipWord(b []byte, at int, word string) (int, error) {
+	if len(b)-at < len(word) || string(b[at:at+len(word)]) != word {
+		return at, wrong(b, at)
+	}
+	return at + len(word), nil
+}
+
+func skipSpace(b []byte, at int) int {
+	for at < len(b) && (b[at] == ' ' || b[at] == '\t' || b[at] == '\n' || b[at] == '\r') {
+		at++
+	}
+	return at
+}
+
+// wrong says where a text is not JSON.
+func wrong(b []byte, at int) error {
+	if at >= len(b) {
+		return fmt.Errorf("it ends too early, after %d bytes", len(b))
+	}
+	return fmt.Errorf("it has a wrong byte (%q) at offset %d", b[at], at)
+}

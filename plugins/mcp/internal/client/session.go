@@ -1,0 +1,143 @@
+// Package client is an MCP client that passes on what servers send byte for byte. It speaks all revisions from 2024-11-05
+// to 2026-07-28, expects servers to be wrong in every way, and decodes no result. [Dial] connects to a server over a
+// [Transport], of which this package has the one for processes, [Command].
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Options are the client's side of a session.
+type Options struct {
+	// Name and Version are what servers see of the client.
+	Name, Version string
+	// Capabilities are declared to the server: the client capabilities of MCP, a JSON object; nil means none. At
+	// 2026-07-28 each call declares its own, see [CallOptions].
+	Capabilities json.RawMessage
+	// Revision pins the protocol revision, such as "2025-11-25"; empty means to negotiate.
+	Revision string
+	// DiscoverTimeout is how long a server may take to answer server/discover before it gets an initialize request; zero
+	// means 3 s.
+	DiscoverTimeout time.Duration
+
+	// ListChanged is called after the server said that one of its lists changed: "tools", "prompts" or "resources". It is
+	// called once for many such notifications, for one list at a time, and at most ten times a second for each.
+	ListChanged func(list string)
+	// Log receives the log messages of the server that belong to no call.
+	Log func(LogMessage)
+	// Request answers requests of the server that belong to no call; nil refuses them. It runs in its own goroutine. Its
+	// context ends when the session ends, or the server cancels the request.
+	Request RequestFunc
+	// Warn receives what is wrong with the server but fails no call, such as lines that are no messages. Each kind is
+	// reported once.
+	Warn func(text string)
+}
+
+// A RequestFunc answers a request of a server, such as elicitation/create, with a result or an error.
+type RequestFunc func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *RPCError)
+
+// A LogMessage is one of a server's.
+type LogMessage struct {
+	Level  string          `json:"level"`
+	Logger string          `json:"logger"`
+	Data   json.RawMessage `json:"data"`
+}
+
+// The protocol revisions, newest first.
+const (
+	Revision20260728 = "2026-07-28"
+	Revision20251125 = "2025-11-25"
+	Revision20250618 = "2025-06-18"
+	Revision20250326 = "2025-03-26"
+	Revision20241105 = "2024-11-05"
+)
+
+// A Session is a connection to a server that has agreed on a protocol revision. Its methods may be called from several
+// goroutines.
+type Session struct {
+	transport Transport
+	options   Options
+	server    ServerInfo  // set before Dial returns
+	modern    atomic.Bool // there was no handshake: each request says what it needs
+	asks      bool        // the handshake told the server that it may ask questions
+
+	ctx    context.Context // ends with the session
+	cancel context.CancelFunc
+	ended  chan struct{} // closed when the connection has ended
+	// turns keeps calls whose caller answers questions apart from all others: see order.
+	turns *semaphore.Weighted
+
+	mu       sync.Mutex
+	err      error // why the connection ended; to be read after ended
+	last     int64 // id of the newest request
+	pending  map[int64]*call
+	running  int                           // calls of pending that are Call's
+	requests map[string]context.CancelFunc // of the server that run, by id
+	level    int                           // of logging, as set with logging/setLevel
+	warned   map[string]bool
+
+	changed map[string]chan struct{} // wakes announce, by list
+}
+
+// ServerInfo is what a server says of itself.
+type ServerInfo struct {
+	Revision     string          // of the protocol, that was agreed on
+	Capabilities json.RawMessage // a JSON object
+	Info         json.RawMessage // serverInfo, a JSON object; nil if the server has not told it
+	Instructions string
+}
+
+// Server returns what the server said of itself when the session began.
+func (s *Session) Server() ServerInfo { return s.server }
+
+// Done is closed when the connection has ended, for whatever reason.
+func (s *Session) Done() <-chan struct{} { return s.ended }
+
+// Err is why the connection ended; nil before that. It is an *[ExitError] if the server's process ended.
+func (s *Session) Err() error {
+	select {
+	case <-s.ended:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+// Close ends the session and the connection. Calls in flight fail.
+func (s *Session) Close() error {
+	s.cancel()
+	err := s.transport.Close()
+	<-s.ended
+	return err
+}
+
+// start opens a connection and reads from it.
+func start(ctx context.Context, open OpenFunc, o *Options) (*Session, error) {
+	t, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{transport: t, options: *o, ended: make(chan struct{}), turns: semaphore.NewWeighted(allTurns),
+		pending: map[int64]*call{}, requests: map[string]context.CancelFunc{}, warned: map[string]bool{}, level: len(levels)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.startAnnouncing()
+	go s.receive()
+	return s, nil
+}
+
+// warn reports what is wrong with the server, once for each kind.
+func (s *Session) warn(kind, text string) {
+	s.mu.Lock()
+	first := !s.warned[kind]
+	s.warned[kind] = true
+	s.mu.Unlock()
+	if first && s.options.Warn != nil {
+		s.options.Warn(text)
+	}
+}
