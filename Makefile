@@ -13,6 +13,8 @@ BUILD    := CGO_ENABLED=0 $(GO) build -trimpath
 RACE     := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo -race)
 # Packages in which goroutines share state: `make test` runs them with the race detector, `make test-long` the others.
 SHARED   := ./host ./host/internal/... ./host/audit ./host/supervise/... ./internal/wire/... ./sdk/...
+# Packages with tests that need MCP programs from npm. `make test` runs the other tests of them.
+MCPTESTS := ./internal/conformance
 FUZZTIME ?= 20s
 
 GOLANGCI_VERSION    := v2.15.0
@@ -48,6 +50,12 @@ test: vet ## run all tests, those of packages that share state between goroutine
 test-long: ## run the tests of all other packages with the race detector, and those that measure memory without it
 	$(GO) test $(RACE) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SHARED))")
 	$(GO) test -run 'TestGibibytes|TestStatusOfSixteenMebibytes' ./host/supervise
+
+.PHONY: conformance
+conformance: build ## run the MCP conformance suite, and the tests with MCP clients and servers from npm
+	@TOOLHOST_TEST_MCP_DIR="$$(.ci/need-mcp)" $(GO) test -count=1 -v -timeout 20m $(MCPTESTS)
+	@if [ -x .ci/conformance-client ]; then TOOLHOST_TEST_MCP_DIR="$$(.ci/need-mcp)" .ci/conformance-client; \
+		else echo "the client scenarios are not run: there is no .ci/conformance-client"; fi
 
 .PHONY: check
 check: fmt-check lint vet-macos test test-long ## what must be green before a commit: format, linters, tests

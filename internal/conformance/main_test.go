@@ -1,0 +1,164 @@
+//go:build unix
+
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// canary stands in the environment of every toolhost that a test starts. Nothing that comes out of one may have it.
+const canary = "canary-7f3a9c51e2"
+
+func TestMain(m *testing.M) {
+	if role, ok := roles[os.Getenv(roleVar)]; ok {
+		role()
+		return
+	}
+	adoptOrphans()
+	code := m.Run()
+	if programs.dir != "" {
+		_ = os.RemoveAll(programs.dir)
+	}
+	os.Exit(code)
+}
+
+// roles are programs that the test binary plays when roleVar names one: MCP servers of all sorts.
+var roles = map[string]func(){}
+
+const roleVar = "TOOLHOST_TEST_ROLE"
+
+// programs are toolhost and the plugins that the tests use, built once.
+var programs struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func bin(t testing.TB, name string) string {
+	t.Helper()
+	programs.once.Do(func() {
+		if programs.dir, programs.err = os.MkdirTemp("", "toolhost-conformance"); programs.err != nil {
+			return
+		}
+		build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", programs.dir, "./cmd/toolhost",
+			"./plugins/readfile", "./internal/tools/mcpfixture")
+		build.Dir = "../.."
+		if out, err := build.CombinedOutput(); err != nil {
+			programs.err = fmt.Errorf("%s: %w\n%s", build, err, out)
+		}
+	})
+	if programs.err != nil {
+		t.Fatal(programs.err)
+	}
+	return filepath.Join(programs.dir, name)
+}
+
+// A bed is a configuration with a home folder of its own.
+type bed struct {
+	t                  testing.TB
+	home, work, config string
+}
+
+// newBed writes a configuration. At the end of the test no process of it may be left, and no file of its home may have
+// the canary.
+func newBed(t testing.TB, config string) *bed {
+	t.Helper()
+	b := &bed{t: t, home: t.TempDir(), work: t.TempDir()}
+	b.config = filepath.Join(b.home, "config.hcl")
+	if err := os.WriteFile(b.config, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		checkNoneLeft(t)
+		b.checkFiles()
+	})
+	return b
+}
+
+// environment is the one in which toolhost runs. Variables of the person who runs the tests are not in it.
+func (b *bed) environment() []string {
+	return []string{"HOME=" + b.home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + b.t.TempDir(),
+		"XDG_CONFIG_HOME=" + filepath.Join(b.home, "config"), "XDG_STATE_HOME=" + filepath.Join(b.home, "state"),
+		"XDG_CACHE_HOME=" + filepath.Join(b.home, "cache"), "NO_COLOR=1", "SECRET_CANARY=" + canary,
+		"AWS_SECRET_ACCESS_KEY=" + canary}
+}
+
+// command is a toolhost with this configuration.
+func (b *bed) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, bin(b.t, "toolhost"), b.args(args...)...)
+	cmd.Env, cmd.Dir = b.environment(), b.work
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 20 * time.Second
+	return cmd
+}
+
+func (b *bed) args(args ...string) []string {
+	return append([]string{"--config", b.config, "--workdir", b.work}, args...)
+}
+
+// An outcome is what a command printed, and its exit code.
+type outcome struct {
+	out, errs string
+	code      int
+}
+
+// run runs a toolhost to its end.
+func (b *bed) run(args ...string) outcome { return b.feed("", args...) }
+
+func (b *bed) feed(stdin string, args ...string) outcome {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := b.command(ctx, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		b.t.Fatalf("toolhost %.200q does not end\n%s", args, tail(errs.String()))
+	}
+	if exit, is := errors.AsType[*exec.ExitError](err); err != nil && (!is || exit.ExitCode() < 0) {
+		b.t.Fatalf("toolhost %.200q: %v\n%s", args, err, tail(errs.String()))
+	}
+	b.checkText("standard output", out.Bytes())
+	b.checkText("standard error", errs.Bytes())
+	return outcome{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+func (b *bed) checkText(where string, text []byte) {
+	if bytes.Contains(text, []byte(canary)) {
+		b.t.Errorf("a secret of the host's environment is in %s", where)
+	}
+}
+
+// checkFiles looks for the canary in what was kept: the record, results, caches.
+func (b *bed) checkFiles() {
+	for _, root := range []string{b.home, b.work} {
+		_ = filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+			if err == nil && e.Type().IsRegular() {
+				if text, err := os.ReadFile(path); err == nil {
+					b.checkText(path, text)
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// tail is the end of a text that may be long.
+func tail(text string) string {
+	if excess := len(text) - 4000; excess > 0 {
+		return "…" + text[excess:]
+	}
+	return text
+}

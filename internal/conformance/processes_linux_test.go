@@ -1,0 +1,73 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// adoptOrphans has what the tests' programs leave behind become children of the tests, where checkNoneLeft sees it.
+func adoptOrphans() {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		panic(err)
+	}
+}
+
+// checkNoneLeft fails the test when processes that it started run on, and ends them.
+func checkNoneLeft(t testing.TB) {
+	t.Helper()
+	var left map[int]string
+	for range 200 {
+		if left = descendants(os.Getpid()); len(left) == 0 {
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // nothing reports the end of a process that is not a child
+	}
+	for pid, command := range left {
+		t.Errorf("process %d is left: %s", pid, command)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// descendants are the processes below one, with their command lines. Orphans that have ended are collected.
+func descendants(of int) map[int]string {
+	parents, commands := map[int]int{}, map[int]string{}
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		_, rest, found := bytes.Cut(text[max(0, bytes.LastIndexByte(text, ')')):], []byte(") "))
+		fields := strings.Fields(string(rest))
+		if err != nil || !found || len(fields) < 2 {
+			continue
+		}
+		parent, _ := strconv.Atoi(fields[1])
+		if fields[0] == "Z" {
+			if parent == of {
+				_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+			}
+			continue
+		}
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		parents[pid], commands[pid] = parent, string(bytes.ReplaceAll(line, []byte{0}, []byte(" ")))
+	}
+	below := map[int]string{}
+	for pid := range parents {
+		var seen []int
+		for at := pid; at > 1 && at != of && !slices.Contains(seen, at); at = parents[at] {
+			if seen = append(seen, at); parents[at] == of {
+				below[pid] = commands[pid]
+			}
+		}
+	}
+	return below
+}
