@@ -91,6 +91,37 @@ func (c *Catalog) Tools(ctx context.Context) ([]*Tool, []error) {
 	return listed, problems
 }
 
+// Plugins returns the labels of the plugins that may have tools of the catalog, in order. No plugin is listed for it.
+func (c *Catalog) Plugins() (labels []string) {
+	for name, l := range c.host.now.Load().registry.plugins {
+		if c.reaches(name) && !isBuiltIn(l.plugin) {
+			labels = append(labels, name)
+		}
+	}
+	slices.Sort(labels)
+	return labels
+}
+
+// ToolsOf returns the tools of one plugin that are in the catalog, as Tools does, and errors for those that are left
+// out. It lists that plugin alone, if need be; err says why it cannot be listed.
+func (c *Catalog) ToolsOf(ctx context.Context, plugin string) (tools []*Tool, problems []error, err error) {
+	r := c.host.now.Load().registry
+	l := r.plugins[plugin]
+	if l == nil || !c.reaches(plugin) {
+		return nil, nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	own, err := l.list(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	tools, problems = c.pick(own)
+	tools = slices.DeleteFunc(tools, r.hides)
+	slices.SortFunc(tools, byName)
+	return tools, problems, nil
+}
+
 func byName(a, b *Tool) int { return strings.Compare(a.Name, b.Name) }
 
 // all are the tools that the catalog holds, listed or not.

@@ -32,6 +32,9 @@ var rules = []struct {
 	{"host", besideHost, []string{module + "/host/supervise", module + "/host/config", hcl}, true,
 		"the route does not know how plugins run"},
 	{"host", besideHost, []string{goPlugin, "os/exec"}, false, "the route does not know how plugins run"},
+	{"", []string{"host/mcpserver", "plugins/mcp"}, []string{mcpSDK}, false, "embedders do not pay for it"},
+	{"host", []string{"host/mcpserver"}, []string{module + "/host/mcpserver"}, true,
+		"an agent that serves no MCP clients pays for none of it"},
 	{"host/lockfile", nil, []string{module + "/host/config"}, true,
 		"the configuration reads the lock file, not the other way round"},
 	{"host/answers", nil, []string{module + "/host/config"}, true, "an embedder may keep answers without a configuration"},
@@ -80,6 +83,7 @@ var rules = []struct {
 const (
 	hcl         = "github.com/hashicorp/hcl"
 	goPlugin    = "github.com/hashicorp/go-plugin"
+	mcpSDK      = "github.com/modelcontextprotocol/go-sdk"
 	shellParser = "mvdan.cc/sh"
 	foreign     = "..." // whatever is not of the standard library, ours too
 )

@@ -1,0 +1,89 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A definition is a tool as it is served.
+type definition struct {
+	name string // that clients call it by
+	tool *host.Tool
+	json json.RawMessage
+	// legacy is the definition for clients of revisions before 2026-07-28, in which results are JSON objects.
+	legacy json.RawMessage
+}
+
+// newDefinition writes a tool's definition. Schemas and unknown members keep their bytes.
+func newDefinition(name string, t *host.Tool) *definition {
+	d := &definition{name: name, tool: t}
+	d.json = definitionJSON(name, t, t.OutputSchema)
+	d.legacy = d.json
+	if t.OutputSchema != nil && !describesObject(t.OutputSchema) {
+		d.legacy = definitionJSON(name, t, nil)
+	}
+	return d
+}
+
+// definitionJSON leaves out "execution": it says how the tool's source runs tasks, and none are served.
+func definitionJSON(name string, t *host.Tool, output json.RawMessage) json.RawMessage {
+	extra := members(t.Extra)
+	var out object
+	out.addText("name", name)
+	if t.Title != "" {
+		out.addText("title", t.Title)
+	}
+	out.addText("description", t.Description)
+	out.add("inputSchema", objectSchema(t.InputSchema))
+	out.add("outputSchema", output)
+	out.add("annotations", annotations(t.Hints, find(extra, "annotations")))
+	out.addMembers(extra, "name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution")
+	return out.bytes()
+}
+
+// annotations are the hints that the host believes, and other annotations of the tool's source; nil when there are
+// none.
+func annotations(h sdk.Hints, others json.RawMessage) json.RawMessage {
+	var out object
+	var known []string
+	for _, hint := range []struct {
+		name string
+		is   *bool
+	}{{"readOnlyHint", h.ReadOnly}, {"destructiveHint", h.Destructive}, {"idempotentHint", h.Idempotent},
+		{"openWorldHint", h.OpenWorld}} {
+		known = append(known, hint.name)
+		if hint.is != nil {
+			out.add(hint.name, sdk.Encode(*hint.is))
+		}
+	}
+	out.addMembers(members(others), known...)
+	if out.isEmpty() {
+		return nil
+	}
+	return out.bytes()
+}
+
+// objectSchema returns an input schema whose root has "type":"object", which MCP requires, and which is true of all
+// arguments. The host checks them by the original.
+func objectSchema(schema json.RawMessage) json.RawMessage {
+	schema = bytes.TrimSpace(schema)
+	if !isObject(schema) {
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	all := members(schema)
+	if string(find(all, "type")) == `"object"` {
+		return schema
+	}
+	var out object
+	out.addText("type", "object")
+	out.addMembers(all, "type")
+	return out.bytes()
+}
+
+// describesObject reports whether all that fits a schema is an object, by its root alone.
+func describesObject(schema json.RawMessage) bool {
+	return string(find(members(schema), "type")) == `"object"`
+}

@@ -1,0 +1,192 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Revisions of the protocol.
+const (
+	modern       = "2026-07-28" // without handshake and sessions
+	lastOfLegacy = "2025-11-25"
+)
+
+// announcer is a tool of the SDK's own list, which is not served: adding it again makes the SDK tell clients that the
+// list has changed.
+const announcer = "toolhost-list-changed"
+
+func (e *endpoint) newMCP() *mcp.Server {
+	o := &e.server.options
+	s := mcp.NewServer(&mcp.Implementation{Name: "toolhost", Title: "toolhost", Version: o.Version}, &mcp.ServerOptions{
+		Instructions: o.Instructions, Logger: o.Logger,
+		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{},
+			Tools: &mcp.ToolCapabilities{ListChanged: true}},
+	})
+	s.AddReceivingMiddleware(e.receive)
+	return s
+}
+
+// announce tells clients that the list has changed.
+func (e *endpoint) announce() {
+	e.mcp.AddTool(&mcp.Tool{Name: announcer, InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
+}
+
+// receive answers what is about tools, and leaves the rest to the SDK. A panic ends the request, not the process.
+func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				e.server.options.Logger.Error("a panic was caught", "method", method, "panic", fmt.Sprint(cause),
+					"stack", string(debug.Stack()))
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
+					Message: "the request was stopped by a panic, which is a bug; the log of toolhost tells more"}
+			}
+		}()
+		switch r := req.(type) {
+		case *mcp.ServerRequest[*mcp.InitializeParams]:
+			// The SDK takes what a client asks for, not what is agreed, for the session's revision.
+			if !slices.Contains(mcp.SupportedProtocolVersions(), r.Params.ProtocolVersion) ||
+				r.Params.ProtocolVersion >= modern {
+				r.Params.ProtocolVersion = lastOfLegacy
+			}
+		case *mcp.ListToolsRequest:
+			return e.listTools(ctx, newRequest(r.Params, r.Extra, r.Session))
+		case *mcp.CallToolRequest:
+			return e.callTool(ctx, newRequest(r.Params, r.Extra, r.Session))
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// paramsHeader is the name under which transports hand on the bytes of a request's params. No header that comes over
+// HTTP has such a name.
+const paramsHeader = "\x00params"
+
+// A request is what a client asks, in its own bytes.
+type request struct {
+	session *mcp.ServerSession
+	params  []member
+	meta    []member
+}
+
+func newRequest(params mcp.Params, extra *mcp.RequestExtra, session *mcp.ServerSession) *request {
+	r := &request{session: session}
+	var raw json.RawMessage
+	if extra != nil && len(extra.Header[paramsHeader]) == 1 {
+		raw = json.RawMessage(extra.Header[paramsHeader][0])
+	} else { // of a JSON-RPC batch
+		raw, _ = json.Marshal(params) // it was JSON before
+	}
+	r.params = members(raw)
+	r.meta = members(find(r.params, "_meta"))
+	return r
+}
+
+// isModern reports whether the request follows the revision without sessions.
+func (r *request) isModern() bool {
+	return text(find(r.meta, mcp.MetaKeyProtocolVersion)) >= modern
+}
+
+// A result has the members that its maker wrote, byte for byte.
+type result struct {
+	mcp.ResultBase // with what the SDK adds to _meta
+	body           object
+	meta           object
+}
+
+// MarshalJSON writes the members, and then _meta.
+func (r *result) MarshalJSON() ([]byte, error) {
+	out, meta := object{slices.Clone(r.body.json)}, object{slices.Clone(r.meta.json)}
+	for name, value := range r.Meta {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		meta.add(name, raw)
+	}
+	if !meta.isEmpty() {
+		out.add("_meta", meta.bytes())
+	}
+	return out.bytes(), nil
+}
+
+// complete marks a result for a client that wants it.
+func (r *result) complete(req *request) *result {
+	if req.isModern() {
+		r.body.addText("resultType", "complete")
+	}
+	return r
+}
+
+func badParams(format string, a ...any) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, a...)}
+}
+
+// Limits of a page of the list.
+const (
+	pageTools = 1000
+	pageBytes = 4 << 20
+)
+
+// listTools returns a page of the list.
+func (e *endpoint) listTools(ctx context.Context, r *request) (mcp.Result, error) {
+	after, err := cursor(text(find(r.params, "cursor")))
+	if err != nil {
+		return nil, err
+	}
+	served, complete := e.catalog.show(ctx)
+	begin, _ := slices.BinarySearchFunc(served.all, after+"\x00", func(d *definition, name string) int {
+		return strings.Compare(d.name, name)
+	})
+	if after == "" {
+		begin = 0
+	}
+	page, end := []byte{'['}, begin
+	for _, d := range served.all[begin:] {
+		definition := d.json
+		if !r.isModern() {
+			definition = d.legacy
+		}
+		if end > begin && (end-begin >= pageTools || len(page)+len(definition) > pageBytes) {
+			break
+		}
+		if end > begin {
+			page = append(page, ',')
+		}
+		page = append(page, definition...)
+		end++
+	}
+	out := &result{}
+	out.body.add("tools", append(page, ']'))
+	if end < len(served.all) {
+		out.body.addText("nextCursor", base64.RawURLEncoding.EncodeToString([]byte(served.all[end-1].name)))
+	}
+	if r.isModern() {
+		ttl := 0
+		if complete {
+			ttl = listTTL
+		}
+		out.body.add("ttlMs", json.RawMessage(fmt.Sprint(ttl)))
+		out.body.addText("cacheScope", "private") // identities have lists of their own
+	}
+	return out.complete(r), nil
+}
+
+// listTTL is how long clients may keep the list, in milliseconds; they are told of changes before.
+const listTTL = 60_000
+
+func cursor(encoded string) (after string, err error) {
+	name, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil {
+		return "", badParams("the cursor %.100q is not one of this server", encoded)
+	}
+	return string(name), nil
+}

@@ -1,0 +1,257 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+const (
+	// listPatience is how long a list waits for plugins that have not said what tools they have.
+	listPatience = 700 * time.Millisecond
+	// A plugin that cannot list its tools is asked again after retryFirst, and then after times that double up to
+	// retryMost.
+	retryFirst = 2 * time.Second
+	retryMost  = 5 * time.Minute
+)
+
+// A catalog is the list of tools as it is served. It lists each plugin in the background: one that is slow, cannot be
+// started or hangs delays no other, and its tools appear when they are known.
+type catalog struct {
+	ctx     context.Context // ends the background
+	source  func() *host.Catalog
+	naming  naming
+	log     *slog.Logger
+	changed func() // the served list differs from one that a client has seen
+
+	background sync.WaitGroup
+
+	mu      sync.Mutex
+	plugins map[string]*pluginTools
+	step    chan struct{} // closed when a plugin is done
+	served  *servedTools
+	shown   bool            // a client has seen a list
+	logged  map[string]bool // problems that were logged
+}
+
+// pluginTools are the tools of one plugin, as it last said.
+type pluginTools struct {
+	tools    []*host.Tool
+	problems []error
+	listed   bool // it was asked, whether or not it answered
+	running  bool // it is being asked
+	again    bool // it has changed meanwhile
+	failed   int  // how often in a row
+	retry    *time.Timer
+}
+
+// servedTools are what a client sees, in order of their names. They never change.
+type servedTools struct {
+	all    []*definition
+	byName map[string]*definition
+}
+
+func newCatalog(ctx context.Context, source func() *host.Catalog, n naming, log *slog.Logger, changed func()) *catalog {
+	c := &catalog{ctx: ctx, source: source, naming: n, log: log, changed: changed, plugins: map[string]*pluginTools{},
+		step: make(chan struct{}), served: &servedTools{byName: map[string]*definition{}}, logged: map[string]bool{}}
+	c.refreshAll()
+	return c
+}
+
+// refreshAll asks every plugin, and forgets those that are gone.
+func (c *catalog) refreshAll() {
+	labels := c.source().Plugins()
+	c.mu.Lock()
+	gone := false
+	for label, p := range c.plugins {
+		if !slices.Contains(labels, label) {
+			if p.retry != nil {
+				p.retry.Stop()
+			}
+			delete(c.plugins, label)
+			gone = true
+		}
+	}
+	c.mu.Unlock()
+	for _, label := range labels {
+		c.refresh(label)
+	}
+	if gone {
+		c.rebuild()
+	}
+}
+
+// refresh asks one plugin again, once more if it is being asked. A plugin that the catalog does not reach has no tools.
+func (c *catalog) refresh(label string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.plugins[label]
+	if p == nil {
+		p = &pluginTools{}
+		c.plugins[label] = p
+	}
+	if c.ctx.Err() != nil {
+		return
+	}
+	if p.running {
+		p.again = true
+		return
+	}
+	p.running = true
+	c.background.Go(func() { c.ask(label, p) })
+}
+
+// ask lists a plugin, until it has not changed meanwhile.
+func (c *catalog) ask(label string, p *pluginTools) {
+	for again := true; again; {
+		tools, problems, err := c.source().ToolsOf(c.ctx, label)
+		c.mu.Lock()
+		if err == nil {
+			p.tools, p.problems, p.failed = tools, problems, 0
+		} else { // what it had stays: a plugin that is restarted has the same tools
+			p.problems = []error{err}
+			p.failed++
+		}
+		again, p.again = p.again && c.ctx.Err() == nil, false
+		p.listed, p.running = true, again
+		if p.failed > 0 && !again && c.ctx.Err() == nil {
+			wait := min(retryMost, retryFirst<<min(p.failed-1, 10))
+			p.retry = time.AfterFunc(wait, func() { c.refresh(label) })
+		}
+		close(c.step)
+		c.step = make(chan struct{})
+		c.mu.Unlock()
+		c.rebuild()
+	}
+}
+
+// close waits for the background, whose context has ended.
+func (c *catalog) close() {
+	c.mu.Lock()
+	for _, p := range c.plugins {
+		if p.retry != nil {
+			p.retry.Stop()
+		}
+	}
+	c.mu.Unlock()
+	c.background.Wait()
+}
+
+// now returns what is known.
+func (c *catalog) now() *servedTools {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.served
+}
+
+// show is wait for a list that a client sees.
+func (c *catalog) show(ctx context.Context) (served *servedTools, complete bool) {
+	served, complete = c.wait(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shown = true
+	return c.served, complete && served == c.served
+}
+
+// wait returns what is known when all plugins have been asked, or after a while; complete says that all have answered.
+func (c *catalog) wait(ctx context.Context) (served *servedTools, complete bool) {
+	limit := time.NewTimer(listPatience)
+	defer limit.Stop()
+	for {
+		c.mu.Lock()
+		served, complete = c.served, true
+		pending, step := false, c.step
+		for _, p := range c.plugins {
+			complete = complete && p.listed && p.failed == 0
+			pending = pending || !p.listed
+		}
+		c.mu.Unlock()
+		if !pending {
+			return served, complete
+		}
+		select {
+		case <-step:
+		case <-limit.C:
+			return served, complete
+		case <-ctx.Done():
+			return served, complete
+		}
+	}
+}
+
+// rebuild makes the list of what the plugins have, and reports when it differs from the one before.
+func (c *catalog) rebuild() {
+	c.mu.Lock()
+	next := c.build()
+	differs := c.shown && !slices.EqualFunc(c.served.all, next.all, func(a, b *definition) bool {
+		return bytes.Equal(a.json, b.json)
+	})
+	// the tools of plugins are new values each time, also when the list is the same
+	c.served = next
+	c.mu.Unlock()
+	if differs {
+		c.changed()
+	}
+}
+
+// build takes all tools whose names are theirs alone, and logs why others are left out. The caller holds the lock.
+func (c *catalog) build() *servedTools {
+	owners := map[string][]*host.Tool{}
+	for _, label := range slices.Sorted(maps.Keys(c.plugins)) {
+		p := c.plugins[label]
+		for _, err := range p.problems {
+			c.report(err)
+		}
+		for _, t := range p.tools {
+			key := strings.ToLower(c.naming.served(t.Name))
+			owners[key] = append(owners[key], t)
+		}
+	}
+	out := &servedTools{byName: map[string]*definition{}}
+	for _, key := range slices.Sorted(maps.Keys(owners)) {
+		if tools := owners[key]; len(tools) > 1 {
+			c.report(collision(c.naming.served(tools[0].Name), tools))
+			continue
+		}
+		t := owners[key][0]
+		d := newDefinition(c.naming.served(t.Name), t)
+		out.all = append(out.all, d)
+		out.byName[d.name] = d
+	}
+	slices.SortFunc(out.all, func(a, b *definition) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+func collision(name string, tools []*host.Tool) error {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	return fmt.Errorf("the tools %s would all be served as %s, and are left out; leave out all but one with a profile, "+
+		"or serve full names", strings.Join(names, " and "), name)
+}
+
+// report logs a problem once.
+func (c *catalog) report(err error) {
+	text := err.Error()
+	if c.logged[text] || errors.Is(err, context.Canceled) {
+		return
+	}
+	if len(c.logged) > maxLogged {
+		clear(c.logged)
+	}
+	c.logged[text] = true
+	c.log.Warn(text)
+}
+
+// maxLogged bounds the problems that are remembered.
+const maxLogged = 1000

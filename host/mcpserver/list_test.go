@@ -1,0 +1,81 @@
+package mcpserver
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// One plugin hangs and one cannot be started: the others are listed at once, and theirs come when they are known.
+func TestListDoesNotWaitForOnePlugin(t *testing.T) {
+	slow := &fake{tools: []sdk.Tool{readOnly("late")}, hold: make(chan struct{})}
+	s := &setup{plugins: map[string]*fake{
+		"good": {tools: []sdk.Tool{readOnly("b"), readOnly("a")}}, "slow": slow, "down": {err: errDown}}}
+	w := s.stdio(t)
+	w.handshake("2025-11-25", "{}")
+	began := time.Now()
+	if got := names(t, w.request("tools/list", "")); !slices.Equal(got, []string{"good__a", "good__b"}) {
+		t.Errorf("listed %q", got)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the list took %s", took)
+	}
+	close(slow.hold)
+	if line := w.read(); !strings.Contains(line, "notifications/tools/list_changed") {
+		t.Errorf("got %s", line)
+	}
+	if got := names(t, w.request("tools/list", "")); !slices.Equal(got, []string{"good__a", "good__b", "slow__late"}) {
+		t.Errorf("listed %q", got)
+	}
+	if !strings.Contains(s.log.String(), "the program cannot be found") {
+		t.Errorf("the log does not name the plugin that is down: %s", s.log)
+	}
+}
+
+// A definition keeps the bytes of its schemas and of members that toolhost does not know.
+func TestDefinitionKeepsBytes(t *testing.T) {
+	tool := readOnly("t")
+	tool.Title = "A <title>"
+	tool.InputSchema = []byte(`{"zeta":1,"properties":{"b":{"maximum":9007199254740993},"a":{"const":1.10}},"x-y":[true]}`)
+	tool.OutputSchema = []byte(`{"type":"array"}`)
+	tool.ForeignSchema = true
+	tool.Extra = []byte(`{"icons":[{"src":"data:,x"}],"annotations":{"title":"other","readOnlyHint":false},` +
+		`"_meta":{"z":12345678901234567890,"a":null},"execution":{"taskSupport":"optional"}}`)
+	w := (&setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{tool}}}}).stdio(t)
+	const common = `{"name":"p__t","title":"A <title>","description":"Does t.","inputSchema":{"type":"object","zeta":1,` +
+		`"properties":{"b":{"maximum":9007199254740993},"a":{"const":1.10}},"x-y":[true]},%"annotations":` +
+		`{"readOnlyHint":true,"title":"other"},"icons":[{"src":"data:,x"}],"_meta":{"z":12345678901234567890,"a":null}}`
+	w.handshake("2025-06-18", "{}")
+	for _, modern := range []bool{true, false} {
+		output, params := `"outputSchema":{"type":"array"},`, modernParams("", "{}")
+		if !modern { // of which results are objects
+			output, params = "", ""
+		}
+		want := `{"tools":[` + strings.Replace(common, "%", output, 1) + `]`
+		if got := string(w.request("tools/list", params).Result); !strings.HasPrefix(got, want) {
+			t.Errorf("modern %v:\n got %s\nwant %s", modern, got, want)
+		}
+	}
+}
+
+// A client is told of a change only if the list differs.
+func TestListChangedOnlyWhenItDiffers(t *testing.T) {
+	p := &fake{tools: []sdk.Tool{readOnly("a")}}
+	w := (&setup{plugins: map[string]*fake{"p": p}}).stdio(t)
+	w.handshake("2025-11-25", "{}")
+	names(t, w.request("tools/list", ""))
+	p.set(t, readOnly("a")) // the same
+	p.set(t, readOnly("a"), readOnly("b"))
+	if line := w.read(); !strings.Contains(line, "list_changed") {
+		t.Errorf("got %s", line)
+	}
+	if got := names(t, w.request("tools/list", "")); !slices.Equal(got, []string{"p__a", "p__b"}) {
+		t.Errorf("listed %q", got)
+	}
+	if len(w.other) > 0 {
+		t.Errorf("more than one notification: %q", w.other)
+	}
+}

@@ -1,0 +1,152 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"math"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// Limits of what waits to be sent of one call. What is over them is left out.
+const (
+	maxWaiting      = 1000
+	maxWaitingBytes = 4 << 20
+)
+
+// A notifier sends the events of one call as notifications, in their order.
+type notifier struct {
+	ctx   context.Context
+	r     *request
+	tool  string
+	token json.RawMessage // of progress; nil when the client wants none
+	last  float64         // progress that was sent
+
+	mu      sync.Mutex
+	waiting []sdk.Event
+	bytes   int
+	sending chan struct{} // closed when nothing waits any more; nil when nothing is being sent
+}
+
+func newNotifier(ctx context.Context, r *request, tool string) *notifier {
+	n := &notifier{ctx: ctx, r: r, tool: tool, token: find(r.meta, "progressToken")}
+	if string(n.token) == "null" {
+		n.token = nil
+	}
+	return n
+}
+
+// add takes an event without waiting until it is sent.
+func (n *notifier) add(e sdk.Event) {
+	switch {
+	case e.Type == sdk.EventLog:
+	case n.token != nil && (e.Type == sdk.EventProgress || e.Type == sdk.EventOutput):
+	default:
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	size := len(e.Data) + len(e.Message) + len(e.Attributes)
+	if len(n.waiting) >= maxWaiting || n.bytes+size > maxWaitingBytes {
+		return
+	}
+	n.waiting, n.bytes = append(n.waiting, e), n.bytes+size
+	if n.sending == nil {
+		n.sending = make(chan struct{})
+		go n.send()
+	}
+}
+
+// send sends what waits.
+func (n *notifier) send() {
+	for {
+		n.mu.Lock()
+		all := n.waiting
+		n.waiting, n.bytes = nil, 0
+		if len(all) == 0 {
+			close(n.sending)
+			n.sending = nil
+			n.mu.Unlock()
+			return
+		}
+		n.mu.Unlock()
+		for _, e := range all {
+			if n.ctx.Err() == nil {
+				n.sendOne(e)
+			}
+		}
+	}
+}
+
+// flush waits until all is sent, or the client gives up.
+func (n *notifier) flush() {
+	n.mu.Lock()
+	sending := n.sending
+	n.mu.Unlock()
+	if sending == nil {
+		return
+	}
+	select {
+	case <-sending:
+	case <-n.ctx.Done():
+	}
+}
+
+// sendOne sends one event. A client that cannot be reached gets no result either, so nothing is done about errors.
+func (n *notifier) sendOne(e sdk.Event) {
+	switch e.Type {
+	case sdk.EventProgress:
+		n.progress(e.Done, e.Total, e.Message)
+	case sdk.EventOutput: // a value must be higher than the one before
+		text, _ := textutil.Visible(string(e.Data), -1)
+		n.progress(math.Max(n.last+outputStep, math.Nextafter(n.last, math.Inf(1))), 0, text)
+	case sdk.EventLog:
+		_ = n.r.session.Log(n.ctx, &mcp.LoggingMessageParams{Level: level(e.Level), Logger: n.tool, Data: logData(e)})
+	}
+}
+
+// outputStep is the progress of a piece of output.
+const outputStep = 1e-6
+
+func (n *notifier) progress(done, total float64, message string) {
+	n.last = done
+	_ = n.r.session.NotifyProgress(n.ctx, &mcp.ProgressNotificationParams{ProgressToken: n.token, Progress: done,
+		Total: total, Message: message})
+}
+
+func logData(e sdk.Event) any {
+	attributes := members(e.Attributes)
+	if len(attributes) == 0 {
+		return e.Message
+	}
+	var out object
+	out.addText("message", e.Message)
+	out.addMembers(attributes, "message")
+	return out.bytes()
+}
+
+// level is the nearest level of MCP.
+func level(l slog.Level) mcp.LoggingLevel {
+	switch {
+	case l < slog.LevelInfo:
+		return "debug"
+	case l < slog.LevelInfo+2:
+		return "info"
+	case l < slog.LevelWarn:
+		return "notice"
+	case l < slog.LevelError:
+		return "warning"
+	case l < slog.LevelError+4:
+		return "error"
+	case l < slog.LevelError+8:
+		return "critical"
+	case l < slog.LevelError+12:
+		return "alert"
+	}
+	return "emergency"
+}

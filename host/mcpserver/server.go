@@ -1,0 +1,176 @@
+// Package mcpserver serves the tools of a host to MCP clients, over standard input and output and over streamable HTTP,
+// in all revisions from 2024-11-05 to 2026-07-28.
+//
+// A Server makes a host for each identity when that first needs it, with Options.Open. Calls take the route of every
+// call of that host: policy, approval, limits and record are the host's. What needs a person is asked through the
+// client whose call caused it.
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+// Options of a Server.
+type Options struct {
+	// Open makes the host of an identity; "" is who needs none. Its hooks belong into the options of that host.
+	Open func(ctx context.Context, identity string, hooks Hooks) (Backend, error)
+	// Version is the version of the program, which clients show.
+	Version string
+	// ServerName is what clients call this server: they put mcp__NAME__ before the names of tools. "" is "toolhost".
+	ServerName string
+	// PlainNames serves each tool under its own name, without the plugin. Of two with one name, neither is served.
+	PlainNames bool
+	// Instructions are for the model; "" has none.
+	Instructions string
+	// Logger gets the log; nil drops it.
+	Logger *slog.Logger
+}
+
+// A Backend is a host that is served, such as a *bootstrap.Instance.
+type Backend interface {
+	// Catalog holds the tools that are served. It may be another one after a reload.
+	Catalog() *host.Catalog
+	// Close ends the host and its plugins.
+	Close() error
+}
+
+// Hooks connect a host with the clients that it is served to.
+type Hooks struct {
+	// ToolsChanged belongs into host.Options.OnToolsChanged. With "" it is for all plugins, such as after a reload.
+	ToolsChanged func(plugin string)
+}
+
+// A Server serves hosts to MCP clients. Make one with New, and Close it.
+type Server struct {
+	options Options
+	ctx     context.Context
+	end     context.CancelFunc
+
+	mu        sync.Mutex
+	closed    bool
+	endpoints map[string]*endpoint // by identity
+}
+
+// New returns a server. Nothing is opened before the first request.
+func New(o Options) (*Server, error) {
+	if o.Open == nil {
+		return nil, errors.New("mcpserver: Options.Open is nil")
+	}
+	if o.ServerName == "" {
+		o.ServerName = "toolhost"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{options: o, endpoints: map[string]*endpoint{}}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Close ends all sessions, hosts and plugins.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	all := s.endpoints
+	s.endpoints = nil
+	s.mu.Unlock()
+	s.end()
+	var err error
+	for _, e := range all {
+		err = errors.Join(err, e.close())
+	}
+	return err
+}
+
+// endpoint opens the host of an identity, if that has not been done.
+func (s *Server) endpoint(ctx context.Context, identity string) (*endpoint, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, errors.New("the server is closed")
+	}
+	e := s.endpoints[identity]
+	if e == nil {
+		e = &endpoint{server: s, identity: identity, opened: make(chan struct{})}
+		s.endpoints[identity] = e
+		go e.open()
+	}
+	s.mu.Unlock()
+	select {
+	case <-e.opened:
+		if e.err != nil { // the next request tries again
+			s.mu.Lock()
+			if s.endpoints[identity] == e {
+				delete(s.endpoints, identity)
+			}
+			s.mu.Unlock()
+		}
+		return e, e.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// An endpoint serves the host of one identity.
+type endpoint struct {
+	server   *Server
+	identity string
+	opened   chan struct{} // closed when the fields below are set
+	err      error
+	backend  Backend
+	catalog  *catalog
+	mcp      *mcp.Server
+}
+
+func (e *endpoint) open() {
+	defer close(e.opened)
+	defer func() {
+		if cause := recover(); cause != nil {
+			e.err = fmt.Errorf("opening the host panicked: %v", cause)
+		}
+	}()
+	var mu sync.Mutex
+	var list *catalog // hooks may be called before there is one, which then lists all anyway
+	hooks := Hooks{ToolsChanged: func(plugin string) {
+		mu.Lock()
+		c := list
+		mu.Unlock()
+		switch {
+		case c == nil:
+		case plugin == "":
+			c.refreshAll()
+		default:
+			c.refresh(plugin)
+		}
+	}}
+	if e.backend, e.err = e.server.options.Open(e.server.ctx, e.identity, hooks); e.err != nil {
+		return
+	}
+	e.mcp = e.newMCP()
+	e.catalog = newCatalog(e.server.ctx, e.backend.Catalog, newNaming(e.server.options.ServerName,
+		e.server.options.PlainNames), e.server.options.Logger, e.announce)
+	mu.Lock()
+	list = e.catalog
+	mu.Unlock()
+}
+
+func (e *endpoint) close() error {
+	<-e.opened
+	if e.err != nil {
+		return nil //nolint:nilerr // it was reported to who needed the host
+	}
+	for session := range e.mcp.Sessions() {
+		go session.Close() // it waits for calls, which end when the host closes
+	}
+	err := e.backend.Close()
+	e.catalog.close()
+	return err
+}

@@ -1,0 +1,250 @@
+package mcpserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxLine is the longest message that is read.
+	maxLine = 16 << 20
+	// endGrace is how long requests may take to be answered once the client has closed its end.
+	endGrace = 2 * time.Second
+)
+
+// Run serves one client over a pair of streams, such as the standard ones of a process, with one message a line. It
+// ends when in does, or with ctx, and then closes the server.
+func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	e, err := s.endpoint(ctx, "")
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	session, err := e.mcp.Connect(ctx, &stdioTransport{in, out}, nil)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	return errors.Join(err, s.Close())
+}
+
+// stdioTransport is a transport of one message a line. Unlike the SDK's, it goes on after a line that is no message.
+type stdioTransport struct {
+	in  io.Reader
+	out io.Writer
+}
+
+func (t *stdioTransport) Connect(context.Context) (mcp.Connection, error) {
+	c := &stdioConnection{out: t.out, messages: make(chan jsonrpc.Message), closed: make(chan struct{}),
+		answered: make(chan struct{}, 1), open: map[jsonrpc.ID]*messageBatch{}}
+	go c.read(t.in)
+	return c, nil
+}
+
+type stdioConnection struct {
+	messages chan jsonrpc.Message
+	err      error // set before messages is closed
+	closing  sync.Once
+	closed   chan struct{}
+
+	writing sync.Mutex
+	out     io.Writer
+
+	mu       sync.Mutex
+	open     map[jsonrpc.ID]*messageBatch // requests without an answer; nil ones came alone
+	answered chan struct{}                // receives when none is open
+}
+
+// A messageBatch is the answers to a JSON-RPC batch, which revision 2025-03-26 has. They are sent together.
+type messageBatch struct {
+	left    int
+	answers []json.RawMessage
+}
+
+func (*stdioConnection) SessionID() string { return "" }
+
+// read reads messages until the end of the stream.
+func (c *stdioConnection) read(in io.Reader) {
+	lines := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, tooLong, err := readLine(lines)
+		switch {
+		case tooLong:
+			c.refuse(jsonrpc.CodeInvalidRequest, "the message is longer than 16 MiB")
+		case len(bytes.TrimSpace(line)) > 0:
+			c.accept(line)
+		}
+		if err != nil {
+			c.err = err
+			close(c.messages)
+			return
+		}
+	}
+}
+
+// readLine reads a line of at most maxLine bytes; the rest of a longer one is skipped.
+func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
+	for {
+		piece, err := in.ReadSlice('\n')
+		if len(line)+len(piece) > maxLine {
+			line, tooLong = nil, true
+		}
+		if !tooLong {
+			line = append(line, piece...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, tooLong, err
+		}
+	}
+}
+
+// accept hands on a message, or those of a batch.
+func (c *stdioConnection) accept(line []byte) {
+	var parts []json.RawMessage
+	if trimmed := bytes.TrimSpace(line); trimmed[0] != '[' {
+		parts = []json.RawMessage{trimmed}
+	} else if err := json.Unmarshal(trimmed, &parts); err != nil || len(parts) == 0 {
+		c.refuse(jsonrpc.CodeParseError, "the line is no JSON-RPC message")
+		return
+	}
+	var batch *messageBatch
+	if line[0] == '[' {
+		batch = &messageBatch{}
+	}
+	var messages []jsonrpc.Message
+	for _, part := range parts {
+		m, err := jsonrpc.DecodeMessage(part)
+		if err != nil {
+			c.refuse(jsonrpc.CodeParseError, "the line is no JSON-RPC message: "+err.Error())
+			continue
+		}
+		if r, is := m.(*jsonrpc.Request); is {
+			r.Extra = &mcp.RequestExtra{Header: http.Header{paramsHeader: {string(r.Params)}}}
+			if r.IsCall() {
+				c.begin(r.ID, batch)
+			}
+		}
+		messages = append(messages, m)
+	}
+	for _, m := range messages {
+		select {
+		case c.messages <- m:
+		case <-c.closed:
+		}
+	}
+}
+
+func (c *stdioConnection) begin(id jsonrpc.ID, batch *messageBatch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, twice := c.open[id]; twice {
+		return // the SDK refuses it
+	}
+	if batch != nil {
+		batch.left++
+	}
+	c.open[id] = batch
+}
+
+// refuse answers what cannot be read.
+func (c *stdioConnection) refuse(code int, why string) {
+	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code,
+		"message": why}})
+	_ = c.writeLine(answer) // a stream that is broken is noticed by the next answer
+}
+
+// Read returns the next message. At the end it waits a while until all requests are answered.
+func (c *stdioConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case m, ok := <-c.messages:
+		if ok {
+			return m, nil
+		}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-c.closed:
+		return nil, io.EOF
+	}
+	grace := time.NewTimer(endGrace)
+	defer grace.Stop()
+	for {
+		c.mu.Lock()
+		open := len(c.open)
+		c.mu.Unlock()
+		if open == 0 {
+			return nil, c.err
+		}
+		select {
+		case <-c.answered:
+		case <-grace.C:
+			return nil, c.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-c.closed:
+			return nil, io.EOF
+		}
+	}
+}
+
+// Write sends a message, or keeps it until its batch is complete.
+func (c *stdioConnection) Write(_ context.Context, m jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	answer, is := m.(*jsonrpc.Response)
+	if !is {
+		return c.writeLine(data)
+	}
+	c.mu.Lock()
+	batch, known := c.open[answer.ID]
+	delete(c.open, answer.ID)
+	if batch != nil {
+		batch.answers = append(batch.answers, data)
+		batch.left--
+		if batch.left > 0 {
+			c.mu.Unlock()
+			return nil
+		}
+		data, err = json.Marshal(batch.answers)
+	}
+	none := known && len(c.open) == 0
+	c.mu.Unlock()
+	if err == nil {
+		err = c.writeLine(data)
+	}
+	if none {
+		select {
+		case c.answered <- struct{}{}:
+		default:
+		}
+	}
+	return err
+}
+
+func (c *stdioConnection) writeLine(line []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.out.Write(append(line, '\n'))
+	return err
+}
+
+// Close ends reading; a read of the stream that waits is left alone.
+func (c *stdioConnection) Close() error {
+	c.closing.Do(func() { close(c.closed) })
+	return nil
+}
