@@ -1,6 +1,8 @@
 package host_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +20,52 @@ func TestPluginThatIsNotBelieved(t *testing.T) {
 	tools, _ := h.Tools(t.Context())
 	if got := tools[0]; got.Hints != (sdk.Hints{}) || got.Category != "" || got.CostTier != "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// An MCP server's hints neither loosen a decision nor choose the tools of a read-only profile, unless the operator
+// trusts them; those of the plugin itself count as before.
+func TestForeignHints(t *testing.T) {
+	t.Parallel()
+	foreign := toolWith("look", func(d *sdk.Tool) { d.Hints.ReadOnly, d.ForeignHints = sdk.Yes, true })
+	own := toolWith("own", func(d *sdk.Tool) { d.Hints.ReadOnly = sdk.Yes })
+	readOnly := must(policy.New(policy.Layer{Name: "user", Rules: []policy.Rule{
+		{Name: "reads", Hints: policy.Hints{ReadOnly: sdk.Yes}, Effect: policy.Allow}}}))
+	for name, c := range map[string]struct {
+		o      host.Options
+		trust  bool
+		effect policy.Effect
+		why    string
+	}{
+		"by hints":         {host.Options{}, false, policy.Ask, "marked read-only by a server that is not trusted"},
+		"by a rule":        {host.Options{Policy: readOnly}, false, policy.Ask, "those of a server that is not trusted"},
+		"in plan mode":     {host.Options{Mode: host.ModePlan}, false, policy.Deny, "only calls that read are allowed"},
+		"trusted by hints": {host.Options{}, true, policy.Allow, "marked read-only"},
+		"trusted by rule":  {host.Options{Policy: readOnly}, true, policy.Allow, ""},
+		"trusted in plan":  {host.Options{Mode: host.ModePlan}, true, policy.Allow, "marked read-only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.o.Plugins = map[string]host.PluginOptions{"test": {TrustForeignHints: c.trust}}
+			h := single(t, echoing(foreign, own), c.o)
+			d, err := h.Explain(t.Context(), call("test__look", ""))
+			trace := fmt.Sprint(d.Trace)
+			if err != nil || d.Effect != c.effect || !strings.Contains(trace, c.why) {
+				t.Errorf("%s, %v; want %s because %q; trace %s", d.Effect, err, c.effect, c.why, trace)
+			}
+			if d, err := h.Explain(t.Context(), call("test__own", "")); err != nil || d.Effect != policy.Allow {
+				t.Errorf("the plugin's own hint is not believed: %+v, %v", d, err)
+			}
+			reading, _ := catalog(t, h, host.Filter{ReadOnly: true}).Tools(t.Context())
+			if got := len(reading) == 2; got != c.trust {
+				t.Errorf("%d tools only read", len(reading))
+			}
+			tools, _ := h.Tools(t.Context())
+			look := tools[slices.IndexFunc(tools, func(d *host.Tool) bool { return d.Name == "test__look" })]
+			if c.trust && look.Hints.ReadOnly == nil || !c.trust && look.Unbelieved.ReadOnly == nil {
+				t.Errorf("its hints are lost: %+v, unbelieved %+v", look.Hints, look.Unbelieved)
+			}
+		})
 	}
 }
 

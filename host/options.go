@@ -124,6 +124,9 @@ type PluginOptions struct {
 	Limits
 	// IgnoreHints drops what the plugin says of how its tools behave: their hints, category and cost tier.
 	IgnoreHints bool
+	// TrustForeignHints believes also the hints for which the plugin does not vouch (sdk.Tool.ForeignHints), such as those
+	// of an MCP server.
+	TrustForeignHints bool
 }
 
 // fillIn replaces zero values by their defaults, and makes copies of what the embedder may change later.

@@ -42,7 +42,7 @@ func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *snapshot) 
 			return nil, fmt.Errorf("host: plugin %q is nil", name)
 		}
 		l := &listing{name: name, plugin: all[name], log: h.logger, turn: make(chan struct{}, 1), changes: &h.changes,
-			ignoreHints: o.Plugins[name].IgnoreHints, options: o.Tools, pins: pins{o.Pins[name], o.Pinned}}
+			ignoreHints: o.Plugins[name].IgnoreHints, trustForeign: o.Plugins[name].TrustForeignHints, options: o.Tools, pins: pins{o.Pins[name], o.Pinned}}
 		if before := old.listing(name); before.fits(l) {
 			l = before
 		}
@@ -115,14 +115,15 @@ func (r *registry) close() error {
 
 // A listing is what the registry knows of one plugin.
 type listing struct {
-	name        string
-	plugin      Plugin
-	log         func() *slog.Logger
-	turn        chan struct{} // holds a token while the plugin is being listed
-	ignoreHints bool
-	options     map[string]ToolOptions
-	pins        pins
-	changes     *atomic.Uint64 // the host's; counted under mu
+	name         string
+	plugin       Plugin
+	log          func() *slog.Logger
+	turn         chan struct{} // holds a token while the plugin is being listed
+	ignoreHints  bool
+	trustForeign bool // also hints for which the plugin does not vouch
+	options      map[string]ToolOptions
+	pins         pins
+	changes      *atomic.Uint64 // the host's; counted under mu
 
 	mu   sync.Mutex // held to change last
 	last atomic.Pointer[toolList]

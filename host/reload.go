@@ -103,6 +103,7 @@ func (h *snapshot) listing(plugin string) *listing {
 // fits reports whether the tools of a plugin, as listed, also hold for another listing of it.
 func (l *listing) fits(other *listing) bool {
 	return l != nil && same(l.plugin, other.plugin) && l.ignoreHints == other.ignoreHints &&
+		l.trustForeign == other.trustForeign &&
 		maps.Equal(l.overrides(), other.overrides()) &&
 		(l.pins.hashes == nil) == (other.pins.hashes == nil) && maps.Equal(l.pins.hashes, other.pins.hashes)
 }

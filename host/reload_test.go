@@ -391,6 +391,8 @@ func TestReloadTellsWhatChanged(t *testing.T) {
 			[]string{"same"}},
 		"hints": {old, host.Options{Plugins: map[string]host.PluginOptions{"gone": {IgnoreHints: true}}},
 			[]string{"gone"}},
+		"foreign hints": {old, host.Options{Plugins: map[string]host.PluginOptions{"gone": {TrustForeignHints: true}}},
+			[]string{"gone"}},
 		"limits": {old, host.Options{Plugins: map[string]host.PluginOptions{"gone": {Limits: host.Limits{MaxCalls: 1}}}},
 			nil},
 		"rules": {old, host.Options{Policy: must(policy.New(policy.Layer{Name: "user",

@@ -29,6 +29,9 @@ type Tool struct {
 	Plugin string
 	// Invisible is how many invisible characters were removed from its descriptions: they may hide text from people.
 	Invisible int
+	// Unbelieved are the hints of a third party that the configuration does not trust. They decide nothing; clients of MCP
+	// receive them, since they do not trust them either. Hints are empty then.
+	Unbelieved sdk.Hints
 	// Unchecked says which parts of a foreign schema are not checked, and why.
 	Unchecked []string
 	// Aliases are other names that it may be called by.
@@ -44,11 +47,14 @@ type Tool struct {
 	arguments      func() *arguments.Schema // of the input schema
 }
 
-// MarshalJSON puts the plugin and the aliases beside the definition.
+// MarshalJSON puts the plugin, the aliases and hints that are not believed beside the definition.
 func (t Tool) MarshalJSON() ([]byte, error) {
 	definition, err := json.Marshal(t.Tool)
 	if err != nil {
 		return nil, err
+	}
+	if t.Unbelieved != (sdk.Hints{}) {
+		definition = slices.Concat([]byte(`{"unbelieved_hints":`), sdk.Encode(t.Unbelieved), []byte(","), definition[1:])
 	}
 	if len(t.Aliases) > 0 {
 		definition = slices.Concat([]byte(`{"aliases":`), sdk.Encode(t.Aliases), []byte(","), definition[1:])
@@ -61,10 +67,11 @@ func (t *Tool) clone() *Tool {
 	out := *t
 	out.InputSchema, out.OutputSchema = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema)
 	out.Extra = bytes.Clone(t.Extra)
-	for _, hint := range []**bool{&out.Hints.ReadOnly, &out.Hints.Destructive, &out.Hints.Idempotent,
-		&out.Hints.OpenWorld} {
-		if *hint != nil {
-			*hint = new(**hint)
+	for _, h := range []*sdk.Hints{&out.Hints, &out.Unbelieved} {
+		for _, hint := range []**bool{&h.ReadOnly, &h.Destructive, &h.Idempotent, &h.OpenWorld} {
+			if *hint != nil {
+				*hint = new(**hint)
+			}
 		}
 	}
 	return &out
@@ -103,8 +110,11 @@ func (l *listing) newTool(declared sdk.Tool, name string) (*Tool, error) {
 	t.Name = name
 	t.Description = cmp.Or(l.options[name].Description, t.Description)
 	t.Aliases = l.options[name].Aliases
-	if l.ignoreHints {
+	switch {
+	case l.ignoreHints:
 		t.Hints, t.Category, t.CostTier = sdk.Hints{}, "", ""
+	case t.ForeignHints && !l.trustForeign:
+		t.Unbelieved, t.Hints = t.Hints, sdk.Hints{}
 	}
 	if name != l.name+"__"+declared.Name && t.OriginalName == "" {
 		t.OriginalName = declared.Name

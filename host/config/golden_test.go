@@ -111,6 +111,7 @@ type limitsView struct {
 type pluginSettingsView struct {
 	Limits      limitsView `json:"limits,omitzero"`
 	IgnoreHints bool       `json:"ignore_hints,omitzero"`
+	TrustHints  bool       `json:"trust_foreign_hints,omitzero"`
 	FreeTools   bool       `json:"free_tools,omitzero"`
 }
 
@@ -257,7 +258,8 @@ func viewOf(c *Config) view {
 func (v *view) rules(c *Config) {
 	v.PluginSettings, v.Profiles = map[string]pluginSettingsView{}, map[string]profileView{}
 	for name, p := range c.Host.Plugins {
-		if s := (pluginSettingsView{limitsView(p.Limits), p.IgnoreHints, c.FreeTools[name]}); s != (pluginSettingsView{}) {
+		s := pluginSettingsView{limitsView(p.Limits), p.IgnoreHints, p.TrustForeignHints, c.FreeTools[name]}
+		if s != (pluginSettingsView{}) {
 			v.PluginSettings[name] = s
 		}
 	}

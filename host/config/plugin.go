@@ -53,7 +53,10 @@ func (r *reader) plugin(top *hclfile.Body, b *hclsyntax.Block, plugins hclfile.N
 	if in.IsFalse("pin_tools") {
 		r.config.FreeTools[name] = true
 	}
-	options := host.PluginOptions{IgnoreHints: in.IsFalse("trust_hints")}
+	var options host.PluginOptions
+	if trust := in.OptionalBool("trust_hints"); trust != nil {
+		options.IgnoreHints, options.TrustForeignHints = !*trust, *trust
+	}
 	if b := in.Block("limits"); b != nil {
 		limits := in.Inner(b)
 		options.Limits = readLimits(limits)

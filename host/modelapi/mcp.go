@@ -1,9 +1,14 @@
 package modelapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/modelapi/internal/toolschema"
@@ -19,15 +24,10 @@ var mcp = vendor{
 	results:  mcpResults,
 }
 
-// mcpTool returns a tool of tools/list. Hints are left out where the plugin gives none: their defaults are not all
-// false. https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
+// mcpTool returns a tool of tools/list, with the members that a tool of an MCP server has at its source, such as icons
+// and _meta. Hints are left out where the plugin gives none: their defaults are not all false.
+// https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
 func mcpTool(t *host.Tool) (any, error) {
-	type hints struct {
-		ReadOnly    *bool `json:"readOnlyHint,omitempty"`
-		Destructive *bool `json:"destructiveHint,omitempty"`
-		Idempotent  *bool `json:"idempotentHint,omitempty"`
-		OpenWorld   *bool `json:"openWorldHint,omitempty"`
-	}
 	input, err := toolschema.MCP(t.InputSchema)
 	if err != nil {
 		return nil, badSchema(err)
@@ -35,14 +35,116 @@ func mcpTool(t *host.Tool) (any, error) {
 	if t.OutputSchema != nil && !json.Valid(t.OutputSchema) {
 		return nil, errors.New("its output schema is not valid JSON")
 	}
-	return struct {
-		Name         string          `json:"name"`
-		Title        string          `json:"title,omitempty"`
-		Description  string          `json:"description"`
-		InputSchema  json.RawMessage `json:"inputSchema"`
-		OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-		Annotations  hints           `json:"annotations,omitzero"`
-	}{t.Name, t.Title, t.Description, input, t.OutputSchema, hints(t.Hints)}, nil
+	extra, err := readMembers(t.Extra)
+	if err != nil {
+		return nil, fmt.Errorf("its extra members: %w", err)
+	}
+	annotations, err := mcpAnnotations(t, extra)
+	if err != nil {
+		return nil, err
+	}
+	out := members{{"name", sdk.Encode(t.Name)}}
+	if t.Title != "" {
+		out = append(out, member{"title", sdk.Encode(t.Title)})
+	}
+	out = append(out, member{"description", sdk.Encode(t.Description)}, member{"inputSchema", input})
+	if t.OutputSchema != nil {
+		out = append(out, member{"outputSchema", t.OutputSchema})
+	}
+	if len(annotations) > 0 {
+		out = append(out, member{"annotations", annotations.object()})
+	}
+	return out.with(extra, "title", "outputSchema", "annotations").object(), nil
+}
+
+// mcpAnnotations are the hints, also those that the host does not believe, and what else the source has there.
+func mcpAnnotations(t *host.Tool, extra members) (out members, err error) {
+	hints := t.Hints
+	if hints == (sdk.Hints{}) {
+		hints = t.Unbelieved
+	}
+	var names []string
+	for _, h := range []struct {
+		name string
+		hint *bool
+	}{{"readOnlyHint", hints.ReadOnly}, {"destructiveHint", hints.Destructive},
+		{"idempotentHint", hints.Idempotent}, {"openWorldHint", hints.OpenWorld}} {
+		if names = append(names, h.name); h.hint != nil {
+			out = append(out, member{h.name, sdk.Encode(h.hint)})
+		}
+	}
+	others, err := readMembers(extra.value("annotations"))
+	if err != nil {
+		return nil, fmt.Errorf("its annotations: %w", err)
+	}
+	return out.with(others, names...), nil
+}
+
+// members are those of a JSON object, in their order, with their bytes.
+type members []member
+
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// readMembers reads a JSON object; nothing is one without members.
+func readMembers(object json.RawMessage) (out members, err error) {
+	if len(object) == 0 {
+		return nil, nil
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(object))
+	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
+		return nil, errors.New("not a JSON object")
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: name.String()}
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		m.value = bytes.Clone(value)
+		out = append(out, m)
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// value returns the value of a member; nil when there is none.
+func (m members) value(name string) json.RawMessage {
+	i := slices.IndexFunc(m, func(o member) bool { return o.name == name })
+	if i < 0 {
+		return nil
+	}
+	return m[i].value
+}
+
+// with adds the others whose names are neither there nor reserved.
+func (m members) with(others members, reserved ...string) members {
+	for _, o := range others {
+		if m.value(o.name) == nil && !slices.Contains(reserved, o.name) {
+			m = append(m, o)
+		}
+	}
+	return m
+}
+
+// object is the JSON object with these members.
+func (m members) object() json.RawMessage {
+	out := []byte("{")
+	for i, o := range m {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, sdk.Encode(o.name)...), ':'), o.value...)
+	}
+	return append(out, '}')
 }
 
 // mcpCalls reads a tools/call request, its params, or an array of those. The id of a request, a string or a number, is
@@ -73,15 +175,10 @@ func mcpCalls(v value) ([]host.Call, error) {
 	return calls, err
 }
 
-// mcpResults returns results of tools/call. Structured data is kept if it is an object; clients before 2026 accept
-// nothing else and have its text.
+// mcpResults returns results of tools/call, with _meta and other members of the source. Structured data is kept if it
+// is an object; clients before 2026 accept nothing else and have its text.
 func mcpResults(results []*host.Result) (any, error) {
-	type result struct {
-		Content    []sdk.Content   `json:"content"`
-		Structured json.RawMessage `json:"structuredContent,omitempty"`
-		IsError    bool            `json:"isError"`
-	}
-	out := make([]result, len(results))
+	out := make([]json.RawMessage, len(results))
 	for i, r := range results {
 		if len(r.Structured) > 0 && !json.Valid(r.Structured) {
 			return nil, errors.New("the structured result of " + r.Tool + " is not valid JSON")
@@ -94,10 +191,16 @@ func mcpResults(results []*host.Result) (any, error) {
 		case len(content) == 0:
 			content = append(content, visibleContent(r)...)
 		}
-		out[i] = result{Content: content, IsError: r.Error != nil}
-		if strings.HasPrefix(strings.TrimSpace(string(r.Structured)), "{") {
-			out[i].Structured = r.Structured
+		extra, err := readMembers(r.Extra)
+		if err != nil {
+			return nil, fmt.Errorf("the extra members of the result of %s: %w", r.Tool, err)
 		}
+		result := members{{"content", sdk.Encode(content)}}
+		if strings.HasPrefix(strings.TrimSpace(string(r.Structured)), "{") {
+			result = append(result, member{"structuredContent", r.Structured})
+		}
+		result = append(result, member{"isError", sdk.Encode(r.Error != nil)})
+		out[i] = result.with(extra, "structuredContent").object()
 	}
 	if len(out) == 1 {
 		return out[0], nil

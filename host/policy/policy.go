@@ -153,8 +153,13 @@ func byHints(q *Query) Step {
 		return Step{Layer: ByHints, Rule: "read_only", Matched: true, Effect: Allow,
 			Reason: "the tool is marked read-only by its plugin"}
 	}
-	return Step{Layer: ByHints, Rule: "not_read_only", Matched: true, Effect: Ask,
+	s := Step{Layer: ByHints, Rule: "not_read_only", Matched: true, Effect: Ask,
 		Reason: "the tool may change something, and no rule matches"}
+	if isTrue(q.Unbelieved.ReadOnly) {
+		s.Reason = "the tool is marked read-only by a server that is not trusted to say so, and no rule matches; " +
+			"trust_hints = true in the block of its plugin believes it"
+	}
+	return s
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

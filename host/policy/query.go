@@ -9,8 +9,10 @@ import (
 // in them.
 type Query struct {
 	// Tool is the full name, Plugin the first part of it.
-	Tool, Plugin       string
-	Hints              Hints
+	Tool, Plugin string
+	Hints        Hints
+	// Unbelieved are hints of a third party that the operator does not trust. They decide nothing; traces name them.
+	Unbelieved         Hints
 	Category, CostTier string
 	// Caller is who makes the call; it may be empty.
 	Caller string
@@ -42,8 +44,8 @@ func (q *Query) Unsure() bool { return q.unsure }
 
 // About is the same query about another path.
 func (q *Query) About(p Path) *Query {
-	return &Query{Tool: q.Tool, Plugin: q.Plugin, Hints: q.Hints, Category: q.Category, CostTier: q.CostTier,
-		Caller: q.Caller, Arguments: q.Arguments, Workdir: q.Workdir, Properties: q.Properties, Path: &p, fields: q.fields}
+	return &Query{Tool: q.Tool, Plugin: q.Plugin, Hints: q.Hints, Unbelieved: q.Unbelieved,
+		Category: q.Category, CostTier: q.CostTier, Caller: q.Caller, Arguments: q.Arguments, Workdir: q.Workdir, Properties: q.Properties, Path: &p, fields: q.fields}
 }
 
 // Kept caches the result of work under the key: conditions of many rules use the same arguments.

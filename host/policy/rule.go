@@ -119,6 +119,10 @@ func (s *Step) unsure(r *Rule) {
 func (r *Rule) differs(q *Query) string {
 	switch {
 	case !r.Hints.in(q.Hints):
+		if r.Hints.in(q.Unbelieved) {
+			return "the tool's hints are those of a server that is not trusted (trust_hints = true in the block of its plugin " +
+				"believes them)"
+		}
 		return "the tool's hints differ"
 	case len(r.Categories) > 0 && !slices.Contains(r.Categories, q.Category):
 		return fmt.Sprintf("the tool's category is %q", q.Category)

@@ -201,7 +201,8 @@ func sameDefinition(a, b *sdk.Tool) bool {
 		sameHint(a.Hints.Idempotent, b.Hints.Idempotent) && sameHint(a.Hints.OpenWorld, b.Hints.OpenWorld) &&
 		a.CostTier == b.CostTier && a.Timeout == b.Timeout && a.MaxResultBytes == b.MaxResultBytes &&
 		a.OriginalName == b.OriginalName && a.Previews == b.Previews &&
-		a.Stateful == b.Stateful && a.ForeignSchema == b.ForeignSchema && a.PathAware == b.PathAware
+		a.Stateful == b.Stateful && a.ForeignSchema == b.ForeignSchema && a.PathAware == b.PathAware &&
+		a.ForeignHints == b.ForeignHints && bytes.Equal(a.Extra, b.Extra)
 }
 
 // An inFlightCall is one call that runs in a generation.

@@ -7,6 +7,7 @@
 package toolschema
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,11 +16,15 @@ import (
 )
 
 // MCP returns a schema for inputSchema. It adds the type of the root, which MCP requires, and writes properties that
-// are true or false as objects: some clients drop the whole list for one.
+// are true or false as objects: some clients drop the whole list for one. A schema that needs neither keeps its bytes.
 // https://modelcontextprotocol.io/specification/2025-11-25/server/tools
 // https://github.com/modelcontextprotocol/python-sdk/pull/3354
 func MCP(raw json.RawMessage) (json.RawMessage, error) {
 	root, err := read(raw)
+	if err != nil {
+		return nil, err
+	}
+	before, err := encode(root)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +43,11 @@ func MCP(raw json.RawMessage) (json.RawMessage, error) {
 			properties.members[name] = o
 		}
 	}
-	return encode(root)
+	after, err := encode(root)
+	if err == nil && bytes.Equal(before, after) {
+		return raw, nil
+	}
+	return after, err
 }
 
 // Gemini returns a schema for parametersJsonSchema: JSON Schema 2020-12 without $schema. Beside a reference the API
