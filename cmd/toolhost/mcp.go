@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +13,13 @@ import (
 	"github.com/toolhost/toolhost/host/mcpserver"
 )
 
+// mcpTokenVar names the variable with the bearer token of `toolhost mcp --http`. A flag would show it in lists of
+// processes.
+const mcpTokenVar = "TOOLHOST_MCP_TOKEN"
+
 type mcpFlags struct {
+	http       string
+	stateless  bool
 	profile    string
 	approve    string
 	serverName string
@@ -24,25 +32,54 @@ func newMCP(g *globals) *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve the tools to MCP clients",
 		Long: "Serve the tools to an MCP client on standard input and output. The client starts this command, and\n" +
-			"ends it by closing its standard input. The log goes to standard error.\n" +
+			"ends it by closing its standard input. The log goes to standard error. With --http, serve many\n" +
+			"clients over streamable HTTP instead, until interrupted.\n" +
 			"\n" +
 			"A tool is called PLUGIN__TOOL. With the prefix mcp__SERVER__ that clients put before it, a name has\n" +
-			"at most 64 characters: longer ones end in a short hash.",
+			"at most 64 characters: longer ones end in a short hash.\n" +
+			"\n" +
+			"With --http, clients must send the bearer token that " + mcpTokenVar + " has, if it is set. Without\n" +
+			"one, only clients of this machine are served.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.serveMCP(cmd.Context(), f) },
 	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.http, "http", "", "serve streamable HTTP at this `address`, such as 127.0.0.1:8080, under "+
+		mcpserver.Path)
+	fs.BoolVar(&f.stateless, "stateless", false, "with --http, no sessions, so that any of several servers can answer; "+
+		"only clients of revision 2026-07-28 can be asked something then")
 	g.profileFlag(cmd, &f.profile)
 	clientApproveFlag(cmd, &f.approve)
-	cmd.Flags().StringVar(&f.serverName, "server-name", "toolhost", "the `name` that the client has for this server")
-	cmd.Flags().BoolVar(&f.plainNames, "plain-names", false, "call each tool TOOL instead of PLUGIN__TOOL; of two with "+
-		"one name, neither is served")
+	fs.StringVar(&f.serverName, "server-name", "toolhost", "the `name` that the client has for this server")
+	fs.BoolVar(&f.plainNames, "plain-names", false, "call each tool TOOL instead of PLUGIN__TOOL; of two with one name, "+
+		"neither is served")
+	complete(cmd, "http", cobra.NoFileCompletions)
 	complete(cmd, "server-name", cobra.NoFileCompletions)
 	return cmd
 }
 
 func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
-	s, err := mcpserver.New(mcpserver.Options{
-		Version: version, ServerName: f.serverName, PlainNames: f.plainNames, Logger: g.logger(),
+	s, err := mcpserver.New(g.mcpOptions(f))
+	if err != nil {
+		return err
+	}
+	if f.http == "" {
+		if err = s.Run(ctx, g.in, g.out.w); errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return err
+	}
+	l, err := s.Listen(f.http)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	fmt.Fprintf(g.err, "toolhost: serving MCP at http://%s%s\n", l.Addr(), mcpserver.Path)
+	return s.Serve(ctx, l)
+}
+
+func (g *globals) mcpOptions(f mcpFlags) mcpserver.Options {
+	out := mcpserver.Options{
+		Version: version, ServerName: f.serverName, PlainNames: f.plainNames, Stateless: f.stateless, Logger: g.logger(),
 		Open: func(ctx context.Context, _ string, hooks mcpserver.Hooks) (mcpserver.Backend, error) {
 			o := g.options()
 			o.AskTrust = nil // standard input is the client's
@@ -50,13 +87,9 @@ func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
 			o.OnToolsChanged = hooks.ToolsChanged
 			return g.open(ctx, o)
 		},
-	})
-	if err != nil {
-		return err
 	}
-	err = s.Run(ctx, g.in, g.out.w)
-	if errors.Is(err, io.EOF) {
-		err = nil
+	if token := os.Getenv(mcpTokenVar); token != "" && f.http != "" {
+		out.Identities = []mcpserver.Identity{{Token: token}}
 	}
-	return err
+	return out
 }

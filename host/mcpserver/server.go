@@ -30,6 +30,11 @@ type Options struct {
 	PlainNames bool
 	// Instructions are for the model; "" has none.
 	Instructions string
+	// Identities are who may use the server over HTTP; without them everyone may who reaches it.
+	Identities []Identity
+	// Stateless serves all revisions over HTTP without sessions: such clients can be asked nothing, unless theirs is
+	// 2026-07-28.
+	Stateless bool
 	// Logger gets the log; nil drops it.
 	Logger *slog.Logger
 }
@@ -54,6 +59,9 @@ type Server struct {
 	ctx     context.Context
 	end     context.CancelFunc
 
+	streams    context.Context // ends before the server does, with streams of HTTP that carry no calls
+	endStreams context.CancelFunc
+
 	mu        sync.Mutex
 	closed    bool
 	endpoints map[string]*endpoint // by identity
@@ -64,6 +72,9 @@ func New(o Options) (*Server, error) {
 	if o.Open == nil {
 		return nil, errors.New("mcpserver: Options.Open is nil")
 	}
+	if err := checkIdentities(o.Identities); err != nil {
+		return nil, err
+	}
 	if o.ServerName == "" {
 		o.ServerName = "toolhost"
 	}
@@ -72,6 +83,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{options: o, endpoints: map[string]*endpoint{}}
 	s.ctx, s.end = context.WithCancel(context.Background())
+	s.streams, s.endStreams = context.WithCancel(s.ctx)
 	return s, nil
 }
 
@@ -128,6 +140,7 @@ type endpoint struct {
 	backend  Backend
 	catalog  *catalog
 	mcp      *mcp.Server
+	http     httpHandlers
 }
 
 func (e *endpoint) open() {
@@ -155,6 +168,7 @@ func (e *endpoint) open() {
 		return
 	}
 	e.mcp = e.newMCP()
+	e.http = e.newHTTP()
 	e.catalog = newCatalog(e.server.ctx, e.backend.Catalog, newNaming(e.server.options.ServerName,
 		e.server.options.PlainNames), e.server.options.Logger, e.announce)
 	mu.Lock()

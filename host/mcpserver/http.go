@@ -1,0 +1,211 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Limits of HTTP.
+const (
+	maxBody        = 4 << 20          // bytes of a request
+	bodyTime       = 30 * time.Second // for the body of a request
+	writeTime      = 30 * time.Second // for each piece of a response
+	maxSessions    = 200              // of an identity
+	sessionTimeout = 8 * time.Hour    // without a request
+	minToken       = 16               // characters
+)
+
+// An Identity is someone who may use the server over HTTP.
+type Identity struct {
+	// Name is for rules and the record; Options.Open makes a host for it.
+	Name string
+	// Token is the bearer token.
+	Token string
+}
+
+// checkIdentities refuses tokens that can be guessed, and those that do not tell identities apart.
+func checkIdentities(all []Identity) error {
+	names, tokens := map[string]bool{}, map[string]string{}
+	for _, i := range all {
+		other, same := tokens[i.Token]
+		switch {
+		case len(i.Token) < minToken:
+			return fmt.Errorf("mcpserver: the token of identity %q has %d characters; it needs %d at least, such as those "+
+				"that `openssl rand -hex 32` prints", i.Name, len(i.Token), minToken)
+		case same:
+			return fmt.Errorf("mcpserver: the identities %q and %q have the same token", other, i.Name)
+		case names[i.Name]:
+			return fmt.Errorf("mcpserver: there are two identities %q", i.Name)
+		}
+		names[i.Name], tokens[i.Token] = true, i.Name
+	}
+	return nil
+}
+
+// Handler serves the streamable HTTP transport: clients of the handshake revisions have sessions, requests of revision
+// 2026-07-28 need none. With Options.Identities each request needs the bearer token of one. Requests from the pages of
+// other origins are refused, and on a loopback address those for another host.
+func (s *Server) Handler() http.Handler {
+	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(s.serveHTTP))
+}
+
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if !sameOrigin(r) { // the protection leaves out requests that only read
+		http.Error(w, "requests from the pages of other origins are refused", http.StatusForbidden)
+		return
+	}
+	identity, ok := s.authenticate(r)
+	if !ok {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		http.Error(w, "a valid bearer token is needed", http.StatusUnauthorized)
+		return
+	}
+	out := &deadlineWriter{ResponseWriter: w, control: http.NewResponseController(w)}
+	body, err := readBody(w, r)
+	if err != nil {
+		status := http.StatusBadRequest
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(out, "the body cannot be read: "+err.Error(), status)
+		return
+	}
+	e, err := s.endpoint(r.Context(), identity)
+	if err != nil {
+		s.options.Logger.Error("the host cannot be opened", "identity", identity, "error", err)
+		http.Error(out, "the host cannot be opened; the log of toolhost says why", http.StatusServiceUnavailable)
+		return
+	}
+	e.serveHTTP(out, r, body)
+}
+
+// authenticate takes as long for each wrong token.
+func (s *Server) authenticate(r *http.Request) (identity string, ok bool) {
+	if len(s.options.Identities) == 0 {
+		return "", true
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	given := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	for _, i := range s.options.Identities {
+		want := sha256.Sum256([]byte(i.Token))
+		if subtle.ConstantTimeCompare(given[:], want[:]) == 1 {
+			identity, ok = i.Name, true
+		}
+	}
+	return identity, ok && strings.EqualFold(scheme, "Bearer")
+}
+
+// sameOrigin reports whether a request is not one of a page of another origin.
+func sameOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, r.Host)
+}
+
+// readBody reads the body, within limits.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // a writer of a test may have none
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_ = control.SetReadDeadline(time.Time{})
+	return body, err
+}
+
+// httpHandlers are the two forms in which the SDK serves HTTP.
+type httpHandlers struct{ stateful, stateless http.Handler }
+
+func (e *endpoint) newHTTP() httpHandlers {
+	server := func(*http.Request) *mcp.Server { return e.mcp }
+	log := e.server.options.Logger
+	return httpHandlers{
+		mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody,
+			SessionTimeout: sessionTimeout}),
+		mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody,
+			Stateless: true, PropagateRequestCancellation: true}),
+	}
+}
+
+// serveHTTP hands the request to the form of the SDK that serves its revision, together with the bytes of its params.
+func (e *endpoint) serveHTTP(w http.ResponseWriter, r *http.Request, body []byte) {
+	message := members(body)
+	params := find(message, "params")
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if isObject(params) {
+		r.Header[paramsHeader] = []string{string(params)}
+	}
+	switch {
+	case e.server.options.Stateless, isModern(r, params):
+		if r.Method == http.MethodGet || text(find(message, "method")) == "subscriptions/listen" {
+			var end context.CancelFunc
+			r, end = e.endingWithServer(r)
+			defer end()
+		}
+		e.http.stateless.ServeHTTP(w, r)
+	case r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && e.sessions() >= maxSessions:
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, fmt.Sprintf("there are %d sessions, which is the limit; end one with DELETE", maxSessions),
+			http.StatusServiceUnavailable)
+	default:
+		if r.Method == http.MethodGet {
+			var end context.CancelFunc
+			r, end = e.endingWithServer(r)
+			defer end()
+		}
+		e.http.stateful.ServeHTTP(w, r)
+	}
+}
+
+// isModern reports whether a request follows the revision without sessions. What it says twice and differently is
+// refused there.
+func isModern(r *http.Request, params json.RawMessage) bool {
+	return r.Header.Get("Mcp-Protocol-Version") >= modern ||
+		text(find(members(find(members(params), "_meta")), mcp.MetaKeyProtocolVersion)) >= modern
+}
+
+// endingWithServer ends a stream without calls when the server shuts down.
+func (e *endpoint) endingWithServer(r *http.Request) (*http.Request, context.CancelFunc) {
+	ctx, end := context.WithCancel(r.Context())
+	stop := context.AfterFunc(e.server.streams, end)
+	return r.WithContext(ctx), func() { stop(); end() }
+}
+
+// sessions counts those with a name.
+func (e *endpoint) sessions() (n int) {
+	for s := range e.mcp.Sessions() {
+		if s.ID() != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// A deadlineWriter gives up on a client that does not read.
+type deadlineWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (w *deadlineWriter) Write(p []byte) (int, error) {
+	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime)) // a writer of a test may have none
+	n, err := w.ResponseWriter.Write(p)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (w *deadlineWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

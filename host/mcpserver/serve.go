@@ -1,0 +1,71 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+const (
+	// Path is where Serve answers.
+	Path = "/mcp"
+
+	headerTime     = 10 * time.Second
+	idleTime       = 2 * time.Minute
+	maxHeader      = 64 << 10
+	maxConnections = 1000
+	// stopGrace is how long calls may take to end once the server stops.
+	stopGrace = 5 * time.Second
+)
+
+// Listen listens on an address for Serve. It refuses one that others can reach unless there are identities. A port
+// alone is one of the loopback address.
+func (s *Server) Listen(address string) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		if host, port, err = net.SplitHostPort(":" + address); err != nil {
+			return nil, fmt.Errorf("%q is no address; use HOST:PORT, such as 127.0.0.1:8080", address)
+		}
+		host = "127.0.0.1"
+	}
+	if len(s.options.Identities) == 0 && !isLoopback(host) {
+		return nil, fmt.Errorf("%s can be reached by others, and nothing asks them for a token; set TOOLHOST_MCP_TOKEN, "+
+			"name identities in an mcp block of the configuration, or listen on 127.0.0.1:%s", address, port)
+	}
+	return net.Listen("tcp", net.JoinHostPort(host, port))
+}
+
+// isLoopback takes names for what they are now: only "localhost" is one of this machine whatever answers.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Serve serves HTTP on the listener, at Path, until ctx ends. Then it lets calls end, for five seconds at most, and
+// closes the server.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	mux := http.NewServeMux()
+	mux.Handle(Path, s.Handler())
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(netutil.LimitListener(l, maxConnections)) }()
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		s.endStreams()
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+		defer cancel()
+		_ = server.Shutdown(limited) // what has not ended is ended below
+	}
+	err = errors.Join(err, s.Close(), server.Close())
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
