@@ -49,19 +49,20 @@ func TestServerScenarios(t *testing.T) {
 // checks are those of one scenario, as the suite writes them to a file.
 type checks []struct{ ID, Status, ErrorMessage string }
 
-// problem says why the scenario does not pass: a check failed, or none was made.
+// problem says why the scenario does not pass: a check failed, or none was made. Warnings are about what servers should
+// do, and are logged.
 func (c checks) problem() string {
 	var lines []string
-	passed := 0
+	made := 0
 	for _, check := range c {
 		switch check.Status {
-		case "SUCCESS":
-			passed++
+		case "SUCCESS", "WARNING":
+			made++
 		case "FAILURE":
 			lines = append(lines, check.ID+": "+check.ErrorMessage)
 		}
 	}
-	if passed == 0 && len(lines) == 0 {
+	if made == 0 && len(lines) == 0 {
 		return "no check was made"
 	}
 	return strings.Join(lines, "\n")

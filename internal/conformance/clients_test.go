@@ -1,0 +1,106 @@
+//go:build unix
+
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/testutil"
+)
+
+// The official TypeScript clients, of both eras, use every part of the protocol over both transports.
+func TestTypeScriptClient(t *testing.T) {
+	npm := testutil.MCP(t)
+	for _, c := range []struct{ name, generation, era, transport string }{
+		{"v1 stdio", "v1", "legacy", "stdio"},
+		{"v1 http", "v1", "legacy", "http"},
+		{"v2 stdio legacy", "v2", "legacy", "stdio"},
+		{"v2 http legacy", "v2", "legacy", "http"},
+		{"v2 stdio modern", "v2", "modern", "stdio"},
+		{"v2 http modern", "v2", "modern", "http"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBed(t, fixtureConfig(t))
+			target := append([]string{bin(t, "toolhost")}, b.args("mcp", "--plain-names")...)
+			if c.transport == "http" {
+				target = []string{b.serve("--plain-names").url}
+			}
+			out := b.node(npm, append([]string{"testdata/npm/client.mjs", npm.Dir, c.generation, c.era}, target...)...)
+			var o struct {
+				Version, Canceled                       string
+				Tools, Changed, Asked                   []string
+				Text, Failure, Elicited, Sampled, Added json.RawMessage
+				Odd, Refused                            json.RawMessage
+				Progress                                []float64
+			}
+			if err := json.Unmarshal(out, &o); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if (o.Version == modern) != (c.era == "modern") {
+				t.Errorf("the client and toolhost speak %s", o.Version)
+			}
+			for what, holds := range map[string]bool{
+				"the tools":      slices.Contains(o.Tools, "test_simple_text") && !slices.Contains(o.Tools, "added_1"),
+				"the text":       strings.Contains(firstText(o.Text), "simple text response"),
+				"the odd result": bytes.Contains(o.Odd, []byte("structuredContent")) || bytes.Contains(o.Odd, []byte("nvalid")),
+				"the failure":    strings.Contains(firstText(o.Failure), "intentionally returns an error"),
+				"bad arguments":  bytes.Contains(o.Refused, []byte("E_TOOL_INVALID_ARGS")),
+				"progress":       slices.Equal(o.Progress, []float64{0, 50, 100}),
+				"the questions":  slices.Equal(o.Asked, []string{"Who are you?", "sampling"}),
+				"elicitation":    strings.Contains(firstText(o.Elicited), "ada@example.org"),
+				"sampling":       strings.Contains(firstText(o.Sampled), "Paris"),
+				"cancellation":   o.Canceled == "canceled",
+				"list_changed":   slices.Contains(o.Changed, "added_1"),
+				"the added tool": firstText(o.Added) == "added_1",
+			} {
+				if !holds {
+					t.Error(what)
+				}
+			}
+			if t.Failed() {
+				t.Logf("%.5000s", out)
+			}
+		})
+	}
+}
+
+// node runs a script, and returns what it prints.
+func (b *bed) node(npm testutil.NPM, args ...string) []byte {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, npm.Node, args...)
+	cmd.Env = append(b.environment(), "MCP_CATALOG_PATH="+b.t.TempDir()+"/catalog.json")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		b.t.Fatalf("%.300q: %v\n%s\n%s", args, err, tail(out.String()), tail(errs.String()))
+	}
+	return out.Bytes()
+}
+
+// The inspector's command line lists and calls through `toolhost mcp`.
+func TestInspector(t *testing.T) {
+	npm := testutil.MCP(t)
+	b := newBed(t, fixtureConfig(t))
+	inspect := func(args ...string) []byte {
+		t.Helper()
+		launcher := npm.Module("@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
+		return b.node(npm, append([]string{launcher, "--cli", bin(t, "toolhost"), "mcp", "-e", "TOOLHOST_CONFIG=" + b.config,
+			"--format", "json", "-q"}, args...)...)
+	}
+	if out := inspect("--method", "tools/list"); !bytes.Contains(out, []byte(`"fixture__test_simple_text"`)) {
+		t.Errorf("tools/list: %s", out)
+	}
+	out := inspect("--method", "tools/call", "--tool-name", "fixture__echo", "--tool-arg", "message=hi")
+	if !bytes.Contains(out, []byte(`hi`)) {
+		t.Errorf("tools/call: %s", out)
+	}
+}
