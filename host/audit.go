@@ -1,10 +1,12 @@
 package host
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -57,7 +59,7 @@ func (h *snapshot) record(next CallFunc) CallFunc {
 		changes := !isTrue(c.Definition.Hints.ReadOnly)
 		decision := func() audit.Record {
 			r := c.decisionRecord()
-			r.Kind, r.Sync = audit.KindDecision, changes
+			r.Kind, r.Sync, r.Later = audit.KindDecision, changes, !changes
 			return r
 		}
 		if err := h.append(c, decision); err != nil && changes {
@@ -106,15 +108,37 @@ func (c *Call) endRecord(result *sdk.Result, e *sdk.Error, took time.Duration) a
 	r := c.decisionRecord()
 	r.Kind, r.Status, r.DurationMS = audit.KindCall, StatusOK, float64(took.Microseconds())/1000
 	r.Attempts, r.Generation = c.attempts()
-	r.Later = e != nil && e.Code == sdk.CodeLimit && c.request == nil
+	r.Later = true // what it may have changed is in the record since its decision
 	if e != nil {
 		r.Status, r.Code, r.Name, r.Outcome = StatusError, string(e.Code), e.Name, string(e.Outcome)
 		r.Reason = e.Message
 	}
 	if result != nil {
-		r.Result, _ = json.Marshal(map[string]any{"content": result.Content, "structured": result.Structured})
+		r.Content = resultContent{result}
 	}
 	return r
+}
+
+// resultContent is a result as the record hashes and keeps it.
+type resultContent struct{ *sdk.Result }
+
+// WriteTo writes texts, bytes and JSON of the result in their order, with nothing between them.
+func (r resultContent) WriteTo(w io.Writer) (n int64, err error) {
+	buffered := bufio.NewWriter(w) // without it each text is copied as a whole
+	for _, c := range r.Result.Content {
+		buffered.WriteString(c.Text)
+		buffered.Write(c.Data)
+		buffered.Write(c.Raw)
+		buffered.Write(c.Extra)
+		n += int64(len(c.Text) + len(c.Data) + len(c.Raw) + len(c.Extra))
+	}
+	buffered.Write(r.Structured)
+	return n + int64(len(r.Structured)), buffered.Flush()
+}
+
+// MarshalJSON writes what a model and a program read of the result.
+func (r resultContent) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"content": r.Result.Content, "structured": r.Structured})
 }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }

@@ -117,7 +117,7 @@ func TestRecords(t *testing.T) {
 	type line struct {
 		Kind                         audit.Kind
 		Effect, Rule, Status, Answer string
-		Sync                         bool
+		Sync, Later                  bool
 		Attempts                     int
 	}
 	cases := map[string]struct {
@@ -125,14 +125,14 @@ func TestRecords(t *testing.T) {
 		answer host.Answer
 		want   []line
 	}{
-		"reads": {"look", no, []line{{audit.KindDecision, "allow", "read_only", "", "", false, 0},
-			{audit.KindCall, "allow", "read_only", "ok", "", false, 1}}},
+		"reads": {"look", no, []line{{audit.KindDecision, "allow", "read_only", "", "", false, true, 0},
+			{audit.KindCall, "allow", "read_only", "ok", "", false, true, 1}}},
 		"writes": {"write", host.Yes(),
-			[]line{{audit.KindDecision, "ask", "not_read_only", "", "approved", true, 0},
-				{audit.KindCall, "ask", "not_read_only", "ok", "approved", false, 1}}},
-		"no":     {"write", no, []line{{audit.KindCall, "ask", "not_read_only", "error", "rejected", false, 0}}},
-		"denied": {"never", no, []line{{audit.KindCall, "deny", "never", "error", "", false, 0}}},
-		"absent": {"absent", no, []line{{audit.KindCall, "", "", "error", "", false, 0}}},
+			[]line{{audit.KindDecision, "ask", "not_read_only", "", "approved", true, false, 0},
+				{audit.KindCall, "ask", "not_read_only", "ok", "approved", false, true, 1}}},
+		"no":     {"write", no, []line{{audit.KindCall, "ask", "not_read_only", "error", "rejected", false, true, 0}}},
+		"denied": {"never", no, []line{{audit.KindCall, "deny", "never", "error", "", false, true, 0}}},
+		"absent": {"absent", no, []line{{audit.KindCall, "", "", "error", "", false, true, 0}}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,8 @@ func TestRecords(t *testing.T) {
 			r := h.Call(t.Context(), call("test__"+c.tool, `{"a":1}`))
 			var got []line
 			for _, l := range log.all {
-				out := line{Kind: l.Kind, Effect: l.Effect, Rule: l.Rule, Status: l.Status, Sync: l.Sync, Attempts: l.Attempts}
+				out := line{Kind: l.Kind, Effect: l.Effect, Rule: l.Rule, Status: l.Status, Sync: l.Sync,
+					Later: l.Later, Attempts: l.Attempts}
 				if l.Approval != nil {
 					out.Answer = l.Approval.Answer
 				}

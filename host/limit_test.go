@@ -174,7 +174,7 @@ func TestOverALimitNothingIsDone(t *testing.T) {
 			t.Errorf("record %+v", last)
 		}
 		q.all()
-		if last := log.soFar()[len(log.soFar())-1]; last.CallID != "first" || last.Later {
+		if last := log.soFar()[len(log.soFar())-1]; last.CallID != "first" || last.Status != "ok" {
 			t.Errorf("record %+v", last)
 		}
 	})

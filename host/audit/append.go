@@ -2,6 +2,9 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,43 +19,53 @@ import (
 // waits at most five seconds for a process that holds the lock and writes nothing, a minute for others that write all
 // the time, and longer only for a slow disk.
 func (l *Log) Append(r Record) error {
+	if err := l.prepare(&r); err != nil {
+		return refused(l.path, err)
+	}
 	if r.Later {
 		later := r // so that other records are not allocated
 		if l.postpone(&later) {
-			return l.later.problem()
+			return l.queue.problem()
 		}
 	}
-	return l.appendAll([]Record{r})
+	return l.enqueue(r)
 }
 
-func (l *Log) appendAll(records []Record) error {
-	for i := range records {
-		if err := l.prepare(&records[i]); err != nil {
-			return l.refused(err)
+func refused(path string, err error) error {
+	return fmt.Errorf("nothing was written to the audit log %s: %w", path, err)
+}
+
+// A group are records that are written together.
+type group struct {
+	records []*Record
+	errs    []error // of each
+	sync    bool
+	began   time.Time // when the first caller began to wait
+}
+
+// writeRecords writes a group under one lock.
+func (l *Log) writeRecords(g *group) {
+	err := func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.file == nil {
+			return errClosed
+		}
+		if err := l.lock(g.began); err != nil {
+			return err
+		}
+		defer l.unlock()
+		return l.append(g)
+	}()
+	for i := range g.errs {
+		if g.errs[i] = cmp.Or(g.errs[i], err); g.errs[i] != nil {
+			g.errs[i] = refused(l.path, g.errs[i])
 		}
 	}
-	began := time.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil {
-		return l.refused(errors.New("it is closed"))
-	}
-	if err := l.lock(began); err != nil {
-		return l.refused(err)
-	}
-	defer l.unlock()
-	return l.refused(l.append(records))
 }
 
-func (l *Log) refused(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("nothing was written to the audit log %s: %w", l.path, err)
-}
-
-// append writes while the file is locked.
-func (l *Log) append(records []Record) error {
+// append writes while the file is locked. A record that cannot be written leaves the others in their chain.
+func (l *Log) append(g *group) error {
 	size, err := l.size()
 	if err != nil {
 		return err
@@ -63,22 +76,19 @@ func (l *Log) append(records []Record) error {
 			return err
 		}
 	}
-	sync := false
-	for _, r := range records {
-		if err := c.add(r); err != nil {
-			return err
-		}
-		sync = sync || r.Sync
+	for i, r := range g.records {
+		g.errs[i] = c.add(r)
 	}
 	l.known = unknown
-	if err := l.write(c, sync); err != nil {
+	l.groups++
+	if err := l.writeChain(c, g.sync); err != nil {
 		return errors.Join(err, l.undo(size))
 	}
 	l.known = ending{size: size + int64(len(c.text)), last: c.last}
 	return nil
 }
 
-func (l *Log) write(c *chain, sync bool) error {
+func (l *Log) writeChain(c *chain, sync bool) error {
 	if _, err := l.file.Write(c.text); err != nil {
 		return err
 	}
@@ -164,7 +174,7 @@ func (c *chain) setAside(rest []byte) error {
 	if len(rest) == 0 {
 		return nil
 	}
-	return c.add(Record{Time: time.Now().UTC(), Kind: KindTorn,
+	return c.add(&Record{Time: time.Now().UTC(), Kind: KindTorn,
 		Torn: &Torn{Bytes: int64(len(rest)), SHA256: hashOf(rest)}})
 }
 
@@ -174,7 +184,7 @@ func (c *chain) recordCut(cut bool, head Head) error {
 		return nil
 	}
 	c.last.Seq = max(c.last.Seq, head.Seq)
-	return c.add(Record{Time: time.Now().UTC(), Kind: KindCut, Head: &head})
+	return c.add(&Record{Time: time.Now().UTC(), Kind: KindCut, Head: &head})
 }
 
 const (
@@ -198,10 +208,26 @@ func (l *Log) prepare(r *Record) error {
 	}
 	l.keep(r, "arguments", &r.Arguments, &r.ArgumentsSHA256, &r.ArgumentsBytes)
 	l.keep(r, "result", &r.Result, &r.ResultSHA256, &r.ResultBytes)
+	if r.Content != nil {
+		l.keepContent(r)
+	}
 	for _, text := range r.texts() {
-		*text = textutil.Cut(l.redact.Text(*text), maxText)
+		if *text != "" {
+			*text = textutil.Cut(l.redact.Text(*text), maxText)
+		}
 	}
 	return nil
+}
+
+// keepContent hashes a result, and has its JSON made only if that is kept.
+func (l *Log) keepContent(r *Record) {
+	hash := sha256.New()
+	size, _ := r.Content.WriteTo(hash) // a hash takes everything
+	if l.content {
+		r.Result, _ = r.Content.MarshalJSON() // what has no JSON form is left out
+		l.keep(r, "result", &r.Result, &r.ResultSHA256, &r.ResultBytes)
+	}
+	r.ResultSHA256, r.ResultBytes, r.Content = hex.EncodeToString(hash.Sum(nil)), size, nil
 }
 
 // keep hashes content, and keeps it only as far as the options allow.
@@ -215,7 +241,7 @@ func (l *Log) keep(r *Record, what string, content *json.RawMessage, sum *string
 		return
 	}
 	valid := json.Valid(*content)
-	text := bytes.ToValidUTF8(l.redact.JSON(*content), []byte("\ufffd"))
+	text := bytes.ToValidUTF8(l.redact.JSONStart(*content, maxContent+1), []byte("\ufffd"))
 	if valid && len(text) <= maxContent {
 		*content = text
 		return

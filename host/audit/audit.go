@@ -35,12 +35,13 @@ type Log struct {
 	content bool
 	redact  *redact.Redactor
 
-	later backlog
+	queue queue
 
 	mu         sync.Mutex
 	file, head *os.File  // nil once closed
 	known      ending    // how the file ended after our last record
 	freed      time.Time // when this process had the lock last
+	groups     int       // how many groups of records were written
 }
 
 // An ending is where a chain continues.
@@ -56,7 +57,7 @@ var unknown = ending{size: -1}
 // if the file cannot be written or is not a regular file.
 func Open(path string, o Options) (*Log, error) {
 	l := &Log{path: path, content: o.Content, redact: redact.New(o.Secrets...), known: unknown}
-	l.later.records = make(chan *Record, maxLater)
+	l.queue.open()
 	if err := l.open(); err != nil {
 		_ = l.Close()
 		return nil, fmt.Errorf("the audit log cannot be used: %w", err)
@@ -117,7 +118,7 @@ func openFile(path string, flags int) (*os.File, error) {
 
 // Close writes the records that wait, and closes the files. A second Close does nothing.
 func (l *Log) Close() error {
-	err := l.closeLater()
+	err := l.closeQueue()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range []*os.File{l.file, l.head} {

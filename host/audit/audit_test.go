@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,7 @@ func TestLineHasEverything(t *testing.T) {
 	want := `{"seq":1,"time":"2026-11-20T10:00:00.000000005Z","kind":"decision","call_id":"c1","tool":"shell__exec",` +
 		`"plugin":"shell","caller":"agent","session_id":"s1",` +
 		`"workdir":"/src","arguments_sha256":"` + hashOf([]byte(`{"command": "ls <a>"}`)) +
-		`","arguments_bytes":21,"arguments":{"command":"ls <a>"},` +
+		`","arguments_bytes":21,"arguments":{"command": "ls <a>"},` +
 		`"effect":"ask","rule":"everyday","layer":"project","source":"config.hcl:4","reason":"not on a ` +
 		`list","approval":{"by":"ann","answer":"approved","scope":"tool"},` +
 		`"prev":"` + noHash + `"}`
@@ -90,7 +91,8 @@ func TestContent(t *testing.T) {
 		want func(kept string) bool
 		note bool
 	}{
-		"JSON":     {`{"a": 1}`, func(k string) bool { return k == `{"a":1}` }, false},
+		"JSON":     {`{"a": 1}`, func(k string) bool { return k == `{"a": 1}` }, false},
+		"lines":    {"{\"a\":\r\n 1}", func(k string) bool { return k == `{"a":1}` }, false},
 		"not JSON": {`{"a"`, func(k string) bool { return k == `"{\"a\""` }, false},
 		"secret": {`{"password":"x","to":"hunt\u0065r22"}`,
 			func(k string) bool { return k == `{"password":"[redacted]","to":"[redacted]"}` }, false},
@@ -175,7 +177,9 @@ func TestRefusedRecords(t *testing.T) {
 		"torn by hand": {Kind: KindTorn},
 		"cut by hand":  {Kind: KindCut},
 		"no number":    {Kind: KindCall, DurationMS: nan()},
+		"infinite":     {Kind: KindCall, DurationMS: math.Inf(1)},
 		"no date":      {Kind: KindCall, Time: day.AddDate(9000, 0, 0)},
+		"no year":      {Kind: KindCall, Time: day.AddDate(-3000, 0, 0)},
 	} {
 		if err := l.Append(r); err == nil ||
 			!strings.HasPrefix(err.Error(), "nothing was written to the audit log "+path+": ") {

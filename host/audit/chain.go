@@ -31,21 +31,19 @@ type chain struct {
 }
 
 // add links a record, and appends its line.
-func (c *chain) add(r Record) error {
+func (c *chain) add(r *Record) error {
 	r.Seq, r.Prev, r.Hash = c.last.Seq+1, c.last.Hash, ""
-	var line bytes.Buffer
-	e := json.NewEncoder(&line)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(&r); err != nil {
-		return fmt.Errorf("the record cannot be written as JSON: %w", err)
+	begin := len(c.text)
+	text, err := r.appendJSON(c.text)
+	body := text[begin:]
+	if err == nil && len(body)+sealed > maxLine {
+		err = fmt.Errorf("the record is too long: %d bytes, at most %d", len(body), maxLine-sealed)
 	}
-	body := bytes.TrimSuffix(line.Bytes(), []byte("\n"))
+	if err != nil {
+		return err
+	}
 	hash := hashOf(body)
-	if len(body)+sealed > maxLine {
-		return fmt.Errorf("the record is too long: %d bytes, at most %d", len(body), maxLine-sealed)
-	}
-	c.text = append(c.text, body[:len(body)-1]...)
-	c.text = append(c.text, hashKey+hash+"\"}\n"...)
+	c.text = append(text[:len(text)-1], hashKey+hash+"\"}\n"...)
 	c.last = Head{Seq: r.Seq, Hash: hash}
 	return nil
 }

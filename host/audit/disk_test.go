@@ -225,3 +225,54 @@ func TestNotALog(t *testing.T) {
 		t.Errorf("Append: %v", err)
 	}
 }
+
+// Records that come while others are written are the next group, with one write and one head for all.
+func TestRecordsThatWaitAreWrittenTogether(t *testing.T) {
+	path := written(t, 1)
+	other, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	const callers = 50
+	synctest.Test(t, func(t *testing.T) {
+		l := openLog(t, path, Options{})
+		if err := unix.Flock(int(other.Fd()), unix.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for i := range callers {
+			r := call(i)
+			r.Sync, r.Later = i%2 == 0, i%5 == 1
+			all.Go(func() {
+				if err := l.Append(r); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		unlock(other)
+		all.Wait()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if l.groups > 4 { // the first caller's, those that waited for it, and two of those for later
+			t.Errorf("%d records were written in %d groups", callers, l.groups)
+		}
+	})
+	checkWhole(t, path, callers+1)
+}
+
+// A record that cannot be written costs the others of its group nothing.
+func TestRecordThatCannotBeWrittenInAGroup(t *testing.T) {
+	path := logPath(t)
+	l := openLog(t, path, Options{})
+	bad := call(2)
+	bad.DurationMS = nan()
+	g := &group{records: []*Record{new(call(1)), &bad, new(call(3))}, errs: make([]error, 3), began: time.Now()}
+	l.writeRecords(g)
+	if g.errs[0] != nil || g.errs[1] == nil || g.errs[2] != nil {
+		t.Errorf("errors %v", g.errs)
+	}
+	checkWhole(t, path, 2)
+}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/json"
+	"io"
 	"time"
 )
 
@@ -61,7 +62,7 @@ type Record struct {
 	Code    string `json:"code,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
-	// ResultSHA256, ResultBytes and Result are like the three fields of the arguments.
+	// ResultSHA256, ResultBytes and Result are like the three fields of the arguments, of Content if that is given.
 	ResultSHA256 string          `json:"result_sha256,omitempty"`
 	ResultBytes  int64           `json:"result_bytes,omitempty"`
 	Result       json.RawMessage `json:"result,omitempty"`
@@ -82,13 +83,23 @@ type Record struct {
 	Prev string `json:"prev"`
 	Hash string `json:"hash,omitempty"`
 
+	// Content is the result, in place of Result: the log hashes what WriteTo writes, and asks for its JSON only with
+	// Options.Content. It is not used after Append.
+	Content Content `json:"-"`
+
 	// Sync makes Append wait until the record is on the disk. Hosts ask for it before a call that may change things.
 	Sync bool `json:"-"`
-	// Later lets Append return before the record is written, which happens within moments, and at the latest when the log
-	// is closed; a process that is killed before loses it. A failure to write it is the error of a later Append, or of
-	// Close. Hosts ask for it for calls over a limit, which were not run: an overload must not make others wait for the
-	// disk.
+	// Later lets Append return before the record is written, which happens within a few milliseconds, and at the latest
+	// when the log is closed; a process that is killed before loses it. A failure to write it is the error of a later
+	// Append, or of Close. Hosts ask for it for calls that only read, for calls over a limit, which were not run, and for
+	// the ends of calls.
 	Later bool `json:"-"`
+}
+
+// Content is a result to be hashed, and kept as JSON.
+type Content interface {
+	io.WriterTo
+	json.Marshaler
 }
 
 // An Approval is a person's answer to a call.

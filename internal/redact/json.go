@@ -3,9 +3,11 @@ package redact
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/internal/lazy"
 	"golang.org/x/text/unicode/norm"
@@ -31,20 +33,34 @@ var (
 // such as password or api_key are secrets as a whole, unless they are null, true, false or "". What was JSON stays
 // JSON; what was not is taken for text. The text itself is never changed, and is the result if there is nothing to
 // redact.
-func (r *Redactor) JSON(text []byte) []byte {
+func (r *Redactor) JSON(text []byte) []byte { return r.JSONStart(text, math.MaxInt) }
+
+// redactMargin is how far past its end the start of a text is searched, for secrets of which a part is in it.
+const redactMargin = 16 << 10
+
+// JSONStart returns the start of what JSON returns, of at least so many bytes if that has as many. It looks at little
+// more than that, and so costs the same however long the text is.
+func (r *Redactor) JSONStart(text []byte, least int) []byte {
 	plain := string(text)
+	most := least
+	if least < math.MaxInt-redactMargin {
+		most += redactMargin
+	}
 	if !json.Valid(text) {
-		return []byte(r.Text(plain))
+		return []byte(r.Text(plain[:min(len(plain), most)]))
 	}
 	if !strings.Contains(plain, `\u`) && !strings.Contains(plain, `\/`) && !r.suspects(plain) {
 		return text // nothing is hidden in other escapes: for those there is one spelling only
 	}
-	out := make([]byte, 0, len(text))
+	out := make([]byte, 0, min(len(text), least))
 	// the string before, if a comma is all that follows it: in an array of arguments it may say what comes next
 	option := ""
-	for i := 0; i < len(text); {
+	for i := 0; i < len(text) && len(out) < least; {
 		n := len(token(text[i:]))
 		part := text[i : i+n]
+		if room := most - len(out); part[0] == '"' && n > room {
+			part = cutString(part, room)
+		}
 		i += n
 		from := nameEnds(text[i:])
 		if part[0] == '"' && from == 0 {
@@ -65,6 +81,21 @@ func (r *Redactor) JSON(text []byte) []byte {
 		}
 	}
 	return out
+}
+
+// cutString shortens a string to so many bytes, outside of an escape and of a character.
+func cutString(part []byte, most int) []byte {
+	end := most
+	if i := bytes.LastIndexByte(part[:end], '\\'); i >= end-6 { // \u1234 is the longest
+		for i > 0 && part[i-1] == '\\' {
+			i--
+		}
+		end = max(i, 1)
+	}
+	for end > 1 && !utf8.RuneStart(part[end]) {
+		end--
+	}
+	return append(bytes.Clone(part[:end]), '"')
 }
 
 // token is the first token of valid JSON: a string, a run of blanks, a run of letters and digits, or one other byte.

@@ -1,0 +1,87 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// What appendJSON writes reads as what encoding/json writes, and is one line.
+func TestRecordIsWrittenAsItsTagsSay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := func(name string) string {
+			return rapid.OneOf(rapid.Just(""), rapid.String(), rapid.SampledFrom([]string{"<a&b>", "\u2028", "\"\\\n\x00", "\xff"})).
+				Draw(t, name)
+		}
+		raw := func(name string) json.RawMessage {
+			v := rapid.SampledFrom([]string{"", "{}", `{"a": [1, 2.50, 9007199254740993]}`, "[\n1,\r\n2]", `"\u003c<"`, "null"}).
+				Draw(t, name)
+			if v == "" {
+				return nil
+			}
+			return json.RawMessage(v)
+		}
+		r := Record{Seq: rapid.Int64Min(1).Draw(t, "seq"), Time: time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "time"),
+			rapid.Int64Range(0, 999_999_999).Draw(t, "nanoseconds")).UTC(), Kind: KindCall, Prev: noHash,
+			Arguments: raw("arguments"), Result: raw("result"), DurationMS: rapid.Float64Range(-1e15, 1e15).Draw(t, "duration"),
+			ArgumentsBytes: rapid.Int64().Draw(t, "bytes"), ResultBytes: rapid.Int64().Draw(t, "result bytes"),
+			Attempts: rapid.Int().Draw(t, "attempts"), Generation: rapid.Int().Draw(t, "generation")}
+		if rapid.Bool().Draw(t, "approval") {
+			r.Approval = &Approval{}
+		}
+		if rapid.Bool().Draw(t, "torn") {
+			r.Torn, r.Head = &Torn{Bytes: 3, SHA256: noHash}, &Head{Seq: 1, Hash: noHash}
+		}
+		for _, field := range r.texts() {
+			*field = text("text")
+		}
+		got, err := r.appendJSON([]byte("before"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = got[len("before"):]; bytes.ContainsAny(got, "\r\n") {
+			t.Fatalf("more than one line: %s", got)
+		}
+		want, err := json.Marshal(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(members(t, want), members(t, got)); d != "" {
+			t.Fatalf("(-want +got):\n%s", d)
+		}
+	})
+}
+
+// members are the names of an object's members in their order, each with its value.
+func members(t *rapid.T, object []byte) (out []any) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	for {
+		token, err := d.Token()
+		if err != nil {
+			if d.More() {
+				t.Fatalf("%v in %s", err, object)
+			}
+			return out
+		}
+		if n, ok := token.(json.Number); ok && strings.ContainsAny(string(n), ".e") {
+			token, _ = n.Float64()
+		}
+		out = append(out, token)
+	}
+}
+
+func BenchmarkAppendJSON(b *testing.B) {
+	r := call(1)
+	r.Prev = noHash
+	var text []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		text, _ = r.appendJSON(text[:0])
+	}
+}

@@ -1,0 +1,239 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Limits of the records that wait to be written. One that comes when they are reached is written at once.
+const (
+	maxLater      = 32 << 10 // records
+	maxLaterBytes = 64 << 20 // of arguments and results
+	maxGroup      = 256      // records for later that are written under one lock
+	laterPause    = 2 * time.Millisecond
+)
+
+// A queue holds the records that are not written yet. What comes while a group is being written is the next group,
+// which costs one lock, one write and, if a record of it asks for that, one fsync: so many callers wait for the disk as
+// long as one. The first caller writes for all that wait; the records for which no one waits go along, or are written
+// after a pause. Adding one of those takes no lock that sleeps: ten thousand calls over a limit may add theirs at once.
+type queue struct {
+	mu      sync.Mutex
+	waiting []*pending // a call waits for each
+	writing bool       // a goroutine writes, or is about to
+	idle    sync.Cond  // for Close
+
+	later      chan *Record
+	laterBytes atomic.Int64
+	scheduled  atomic.Bool           // a timer will write the records for later
+	err        atomic.Pointer[error] // of records for later, until a caller has received it
+
+	closing sync.RWMutex // held for reading to add a record for later
+	closed  atomic.Bool  // set under it, and under mu
+}
+
+// A pending is a record for which a call waits.
+type pending struct {
+	record Record
+	since  time.Time
+	done   chan error
+}
+
+func (q *queue) open() {
+	q.later = make(chan *Record, maxLater)
+	q.idle.L = &q.mu
+}
+
+var errClosed = errors.New("it is closed")
+
+// enqueue returns when the record is written.
+func (l *Log) enqueue(r Record) error {
+	p := &pending{record: r, since: time.Now(), done: make(chan error, 1)}
+	q := &l.queue
+	q.mu.Lock()
+	if q.closed.Load() {
+		q.mu.Unlock()
+		return errClosed
+	}
+	q.waiting = append(q.waiting, p)
+	writer := !q.writing
+	q.writing = true
+	q.mu.Unlock()
+	if writer && !l.writeGroup() {
+		go l.writeAll() // what came meanwhile must not hold this call back
+	}
+	return <-p.done
+}
+
+// postpone accepts a record to be written later; false means that the queue is full or closed.
+func (l *Log) postpone(r *Record) bool {
+	q := &l.queue
+	q.closing.RLock()
+	defer q.closing.RUnlock()
+	if q.closed.Load() {
+		return false
+	}
+	if q.laterBytes.Add(r.size()) > maxLaterBytes || !q.add(r) {
+		q.laterBytes.Add(-r.size())
+		return false
+	}
+	l.schedule()
+	return true
+}
+
+func (r *Record) size() int64 { return int64(len(r.Arguments) + len(r.Result)) }
+
+func (q *queue) add(r *Record) bool {
+	select {
+	case q.later <- r:
+		return true
+	default:
+		return false
+	}
+}
+
+// schedule has the records for later written in a moment.
+func (l *Log) schedule() {
+	if l.queue.scheduled.CompareAndSwap(false, true) {
+		time.AfterFunc(laterPause, l.writeLater)
+	}
+}
+
+func (l *Log) writeLater() {
+	q := &l.queue
+	q.scheduled.Store(false)
+	q.mu.Lock()
+	writer := !q.writing && !q.closed.Load() // else the one that writes, or Close, takes them
+	q.writing = q.writing || writer
+	q.mu.Unlock()
+	if writer {
+		l.writeAll()
+	}
+}
+
+func (l *Log) writeAll() {
+	for !l.writeGroup() {
+	}
+}
+
+// writeGroup writes what waits, and reports whether nothing waits any more: then its caller is no longer the writer.
+func (l *Log) writeGroup() (done bool) {
+	q := &l.queue
+	q.mu.Lock()
+	waiting := q.waiting
+	q.waiting = nil
+	q.mu.Unlock()
+	l.write(waiting, q.takeLater())
+
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) > 0 {
+		return false
+	}
+	q.writing = false
+	q.idle.Broadcast()
+	if len(q.later) > 0 && !q.closed.Load() {
+		l.schedule()
+	}
+	return true
+}
+
+// takeLater returns the records for later that are next.
+func (q *queue) takeLater() (out []*Record) {
+	for len(out) < maxGroup {
+		select {
+		case r := <-q.later:
+			q.laterBytes.Add(-r.size())
+			out = append(out, r)
+		default:
+			return out
+		}
+	}
+	return out
+}
+
+// write writes a group, and answers those who wait. The records for later go first: the decision of a call comes before
+// its end.
+func (l *Log) write(waiting []*pending, later []*Record) {
+	if len(waiting)+len(later) == 0 {
+		return
+	}
+	g := &group{began: time.Now()}
+	for _, r := range later {
+		g.records, g.errs = append(g.records, r), append(g.errs, nil)
+	}
+	for _, p := range waiting {
+		g.records, g.errs = append(g.records, &p.record), append(g.errs, nil)
+		g.sync = g.sync || p.record.Sync
+		if p.since.Before(g.began) {
+			g.began = p.since
+		}
+	}
+	l.writeRecords(g)
+	for i, p := range waiting {
+		p.done <- g.errs[len(later)+i]
+	}
+	missing, first := 0, error(nil)
+	for _, err := range g.errs[:len(later)] {
+		if err != nil {
+			missing++
+			first = err
+		}
+	}
+	if missing > 0 {
+		l.queue.lost(missing, first)
+	}
+}
+
+func (q *queue) lost(missing int, err error) {
+	err = fmt.Errorf("%d records of calls are missing: %w", missing, err)
+	q.err.CompareAndSwap(nil, &err) // the first says enough
+}
+
+// problem returns the error of earlier records, once.
+func (q *queue) problem() error {
+	if q.err.Load() == nil {
+		return nil
+	}
+	if err := q.err.Swap(nil); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// close accepts no more records and returns when all are written. After a failure the rest is not tried: each try may
+// take as long as the wait for a lock.
+func (l *Log) closeQueue() error {
+	q := &l.queue
+	q.closing.Lock()
+	q.mu.Lock()
+	q.closed.Store(true)
+	q.closing.Unlock()
+	for q.writing {
+		q.idle.Wait()
+	}
+	q.writing = true
+	q.mu.Unlock()
+	defer func() {
+		q.mu.Lock()
+		q.writing = false
+		q.idle.Broadcast()
+		q.mu.Unlock()
+	}()
+	for later := q.takeLater(); len(later) > 0; later = q.takeLater() {
+		if q.err.Load() == nil {
+			l.write(nil, later)
+			continue
+		}
+		missing := len(later)
+		for rest := q.takeLater(); len(rest) > 0; rest = q.takeLater() {
+			missing += len(rest)
+		}
+		err := fmt.Errorf("%w; %d more were not tried", *q.err.Load(), missing)
+		q.err.Store(&err)
+	}
+	return q.problem()
+}
