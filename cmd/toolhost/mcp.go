@@ -55,6 +55,7 @@ func newMCP(g *globals) *cobra.Command {
 		"neither is served")
 	complete(cmd, "http", cobra.NoFileCompletions)
 	complete(cmd, "server-name", cobra.NoFileCompletions)
+	g.withClients(cmd)
 	return cmd
 }
 

@@ -129,6 +129,9 @@ func TestScripts(t *testing.T) {
 		Condition: offers,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BIN", bin)
+			if own, err := exec.LookPath("toolhost"); err == nil { // as scripts find it
+				e.Setenv("TOOLHOST", own)
+			}
 			e.Setenv("SHIPPED", shipped)
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // with the race detector each command would end a second later

@@ -1,0 +1,428 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/internal/mcpclients"
+	"github.com/toolhost/toolhost/internal/mcpclients/document"
+	"github.com/toolhost/toolhost/internal/redact"
+)
+
+// A reachFlags says how a client gets to this toolhost, if it is not to start it.
+type reachFlags struct{ url, tokenVar string }
+
+func (f *reachFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.url, "url", "", "the client reaches a toolhost that serves at this `address`, such as "+
+		"http://127.0.0.1:8080/mcp, instead of starting one")
+	cmd.Flags().StringVar(&f.tokenVar, "token-env", "", "the `variable` that has the bearer token for --url; the client's "+
+		"file refers to it")
+}
+
+// withClients adds to the command mcp what is about the settings of clients.
+func (g *globals) withClients(cmd *cobra.Command) {
+	var client string
+	var reach reachFlags
+	cmd.Flags().StringVar(&client, "print-config", "", "print what to put into the settings of `client`, and serve "+
+		"nothing: "+strings.Join(mcpclients.Names(), ", "))
+	complete(cmd, "print-config", cobra.FixedCompletions(mcpclients.Names(), cobra.ShellCompDirectiveNoFileComp))
+	reach.add(cmd)
+	serve := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !cmd.Flags().Changed("print-config") {
+			if reach != (reachFlags{}) {
+				return errors.New("--url and --token-env go with --print-config")
+			}
+			return serve(cmd, args)
+		}
+		return g.printClientConfig(cmd, client, reach)
+	}
+	cmd.AddCommand(newMCPAddTo(g, cmd))
+}
+
+// printClientConfig prints the block on standard output, and where it goes on standard error.
+func (g *globals) printClientConfig(mcp *cobra.Command, name string, reach reachFlags) error {
+	client, entry, err := g.clientEntry(mcp, name, reach)
+	if err != nil {
+		return err
+	}
+	block, err := client.Block(entry)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(g.out, block)
+	fmt.Fprintf(g.err, "\nThis goes into the settings of %s, beside what is there:\n", client.Title)
+	for _, place := range client.Places() {
+		fmt.Fprintf(g.err, "  %s\n", place)
+	}
+	if file := client.ProjectFile(); file != "" {
+		fmt.Fprintf(g.err, "  for one project: %s in its folder\n", file)
+	}
+	fmt.Fprintf(g.err, "`toolhost mcp add-to %s` puts it there, after showing the change. See %s\n", client.Name, client.Docs)
+	g.clientNotes(client, entry)
+	return nil
+}
+
+// clientNotes say what a person should know of an entry.
+func (g *globals) clientNotes(client *mcpclients.Client, e mcpclients.Entry) {
+	if client.Note != "" {
+		fmt.Fprintf(g.err, "%s.\n", client.Note)
+	}
+	if e.TokenVar != "" {
+		fmt.Fprintf(g.err, "Set %s to the token where %s starts.\n", e.TokenVar, client.Title)
+	}
+	if e.URL == "" && !slices.Contains(e.Args, "--workdir") {
+		fmt.Fprintf(g.err, "Tools work in the folder in which %s starts toolhost; --workdir DIR names another.\n",
+			client.Title)
+	}
+}
+
+// clientEntry is what the client is given, from the flags of the command mcp.
+func (g *globals) clientEntry(mcp *cobra.Command, name string, reach reachFlags) (*mcpclients.Client, mcpclients.Entry,
+	error) {
+	client, err := mcpclients.Find(name)
+	if err != nil {
+		return nil, mcpclients.Entry{}, err
+	}
+	e := mcpclients.Entry{Name: "toolhost"}
+	if f := mcp.Flags().Lookup("server-name"); f != nil {
+		e.Name = f.Value.String()
+	}
+	if address := mcp.Flags().Lookup("http"); address != nil && address.Changed && reach.url == "" {
+		reach.url = addressURL(address.Value.String())
+	}
+	if err := reach.check(); err != nil {
+		return nil, e, err
+	}
+	e.URL, e.TokenVar = reach.url, reach.tokenVar
+	if e.URL == "" {
+		if e.Command, err = ownPath(); err == nil {
+			e.Args, err = g.serveArgs(mcp)
+		}
+	}
+	return client, e, err
+}
+
+// addressURL is the URL of what is served at an address.
+func addressURL(address string) string {
+	if strings.Contains(address, "://") {
+		return address
+	}
+	if strings.HasPrefix(address, ":") {
+		address = "127.0.0.1" + address
+	}
+	return "http://" + address + "/mcp"
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (f reachFlags) check() error {
+	switch {
+	case f.url == "" && f.tokenVar != "":
+		return errors.New("--token-env goes with --url")
+	case f.url == "":
+		return nil
+	case f.tokenVar != "" && !variableName.MatchString(f.tokenVar):
+		return errors.New("--token-env must be the name of a variable, not the token itself")
+	}
+	u, err := url.Parse(f.url)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return errors.New("--url must be an address such as http://127.0.0.1:8080/mcp, without a password")
+	}
+	return nil
+}
+
+// ownPath is the absolute path of this program as it was named, so that a link to it that follows updates stays one.
+func ownPath() (string, error) {
+	own, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("the path of this program is not known: %w", err)
+	}
+	named, err := exec.LookPath(os.Args[0])
+	if err == nil {
+		named, err = filepath.Abs(named)
+	}
+	if err != nil {
+		return own, nil
+	}
+	a, errA := os.Stat(own)
+	b, errB := os.Stat(named)
+	if errA == nil && errB == nil && os.SameFile(a, b) {
+		return named, nil
+	}
+	return own, nil
+}
+
+// serveArgs are the arguments to serve what the flags of the command mcp ask for. A configuration that was found, not
+// named, is still to be trusted when the client starts it.
+func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
+	args := []string{"mcp"}
+	path, err := bootstrap.ConfigPath(g.options())
+	if _, none := errors.AsType[*bootstrap.NotFoundError](err); err != nil && !none {
+		return nil, err
+	}
+	if err == nil {
+		if path, err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("the configuration cannot be used: %w", err)
+		}
+		args = append(args, "--config", path)
+		if g.checkTrust || g.config == "" && os.Getenv("TOOLHOST_CONFIG") == "" {
+			args = append(args, "--check-trust")
+		}
+	}
+	if g.workdir != "" {
+		dir, err := filepath.Abs(g.workdir)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--workdir", dir)
+	}
+	own := []string{"config", "check-trust", "workdir", "print-config", "url", "token-env", "no-color", "help"}
+	mcp.Flags().Visit(func(f *pflag.Flag) {
+		switch {
+		case slices.Contains(own, f.Name):
+		case f.Value.Type() == "bool":
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		default:
+			args = append(args, "--"+f.Name, f.Value.String())
+		}
+	})
+	return args, nil
+}
+
+type addToFlags struct {
+	yes, project bool
+	file         string
+	reach        reachFlags
+}
+
+func newMCPAddTo(g *globals, mcp *cobra.Command) *cobra.Command {
+	var f addToFlags
+	cmd := &cobra.Command{
+		Use:   "add-to CLIENT [-- FLAG...]",
+		Short: "Add this toolhost to the settings of an MCP client",
+		Long: "Add this toolhost to the settings of an MCP client: " + strings.Join(mcpclients.Names(), ", ") + ".\n" +
+			"The change is shown before it is written. Comments, order and everything else in the file stay as\n" +
+			"they are, and the file as it was is kept beside it. A file that cannot be read is not changed.\n" +
+			"Doing it again changes nothing, or updates the entry. Flags of `toolhost mcp` after -- are what the\n" +
+			"client starts it with.\n" +
+			"\n" +
+			"Exit codes: 0 it is there; 2 usage, a file that cannot be changed, or neither --yes nor a terminal;\n" +
+			"3 a person refused; 130 interrupted.",
+		Example: "  toolhost mcp add-to cursor\n" +
+			"  toolhost mcp add-to claude-code --project -- --profile readonly\n" +
+			"  toolhost mcp add-to codex --url http://127.0.0.1:8080/mcp --token-env TOOLHOST_TOKEN",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if n := cmd.ArgsLenAtDash(); len(args) == 0 || n == 0 || n < 0 && len(args) > 1 || n > 1 {
+				return fmt.Errorf("name one client: %s", strings.Join(mcpclients.Names(), ", "))
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.FixedCompletions(mcpclients.Names(), cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := mcp.ParseFlags(args[1:]); err != nil {
+				return flagMistake(mcp, err)
+			}
+			if rest := mcp.Flags().Args(); len(rest) > 0 {
+				return fmt.Errorf("after -- there are flags of `toolhost mcp`, and %q is none", rest[0])
+			}
+			return g.addToClient(cmd.Context(), mcp, args[0], f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before the file is changed")
+	cmd.Flags().BoolVar(&f.project, "project", false, "change the file in the current folder, for this project alone")
+	cmd.Flags().StringVar(&f.file, "file", "", "change this `file` instead of the usual one")
+	f.reach.add(cmd)
+	return cmd
+}
+
+func (g *globals) addToClient(ctx context.Context, mcp *cobra.Command, name string, f addToFlags) error {
+	client, entry, err := g.clientEntry(mcp, name, f.reach)
+	if err != nil {
+		return err
+	}
+	path, err := f.path(client)
+	if err != nil {
+		return err
+	}
+	file, err := readSettings(path)
+	if err != nil {
+		return err
+	}
+	after, err := client.Add(file.data, entry)
+	if err != nil {
+		return g.byHand(client, entry, file.path, err)
+	}
+	if bytes.Equal(after, file.data) && file.there {
+		fmt.Fprintf(g.out, "%s: toolhost is there already; nothing was changed\n", visible(file.path))
+		return nil
+	}
+	return g.writeSettings(ctx, file, after, f.yes, func() { g.clientNotes(client, entry) })
+}
+
+// path is the file to change.
+func (f addToFlags) path(client *mcpclients.Client) (string, error) {
+	switch {
+	case f.file != "" && f.project:
+		return "", errors.New("--file and --project both name a file; use one of them")
+	case f.file != "":
+		return filepath.Abs(f.file)
+	case !f.project:
+		return client.File(os.Getenv)
+	case client.ProjectFile() == "":
+		return "", fmt.Errorf("%s has no file for one project; without --project the user's is changed", client.Title)
+	}
+	return filepath.Abs(filepath.FromSlash(client.ProjectFile()))
+}
+
+// byHand explains why a file is not changed, and gives what to add to it.
+func (g *globals) byHand(client *mcpclients.Client, e mcpclients.Entry, path string, err error) error {
+	_, cannot := errors.AsType[*document.ByHandError](err)
+	if _, broken := errors.AsType[*document.SyntaxError](err); !cannot && !broken {
+		return err
+	}
+	err = fmt.Errorf("%s is not changed: %w", path, err)
+	if block, failed := client.Block(e); cannot && failed == nil {
+		fmt.Fprint(g.err, "To add by hand:\n"+block)
+	}
+	return err
+}
+
+// settings are a file that is to be changed.
+type settings struct {
+	path  string // without links
+	data  []byte
+	mode  fs.FileMode
+	there bool
+}
+
+// readSettings reads a file that need not be there, and follows links to it.
+func readSettings(path string) (settings, error) {
+	s := settings{path: path, mode: 0o600}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(path); err == nil {
+			return s, fmt.Errorf("%s is a link to a file that is not there", path)
+		}
+		return s, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		return s, fmt.Errorf("%s is not a regular file", path)
+	}
+	if err == nil {
+		s.path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return s, err
+	}
+	f, err := os.Open(s.path)
+	if err != nil {
+		return s, err
+	}
+	defer f.Close()
+	s.data, err = io.ReadAll(io.LimitReader(f, document.MaxSize+1))
+	s.there, s.mode = true, info.Mode().Perm()
+	return s, err
+}
+
+// writeSettings shows a change, asks, keeps the file as it was, and replaces it.
+func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, yes bool, done func()) error {
+	g.showDiff(s, after)
+	person := g.personAt(false)
+	switch {
+	case yes:
+	case person == nil:
+		return errors.New("there is no terminal to ask at, so nothing was written; --yes writes it")
+	default:
+		agreed, err := newPrompter(g, person).sure(ctx, "Write this? [y/N] ")
+		if ctx.Err() != nil {
+			return errInterrupted
+		} else if err != nil || !agreed {
+			return &exitError{exitDenied, "nothing was written"}
+		}
+	}
+	now, err := readSettings(s.path)
+	if err != nil {
+		return err
+	}
+	if now.there != s.there || !bytes.Equal(now.data, s.data) {
+		return fmt.Errorf("%s has changed in the meantime; nothing was written. Run the command again", s.path)
+	}
+	if !s.there {
+		if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+			return err
+		}
+	}
+	backup, err := s.backUp()
+	if err != nil {
+		return fmt.Errorf("nothing was written, since the file as it is cannot be kept: %w", err)
+	}
+	if err := errors.Join(fsutil.WriteFile(s.path, after, s.mode), os.Chmod(s.path, s.mode)); err != nil {
+		return err
+	}
+	fmt.Fprintf(g.out, "%s is written\n", visible(s.path))
+	if backup != "" {
+		fmt.Fprintf(g.err, "As it was it is in %s\n", visible(backup))
+	}
+	done()
+	return nil
+}
+
+// showDiff prints a change without the secrets that a file has.
+func (g *globals) showDiff(s settings, after []byte) {
+	old := s.path
+	if !s.there {
+		old = os.DevNull
+	}
+	diff := strings.TrimRight(udiff.Unified(old, s.path, string(s.data), string(after)), "\n")
+	var lines []string
+	hide := redact.New()
+	for line := range strings.SplitSeq(diff, "\n") {
+		lines = append(lines, hide.Text(visible(line)))
+	}
+	fmt.Fprintln(g.out, strings.Join(lines, "\n"))
+}
+
+// backUp copies the file to one beside it that is not there yet; "" if there is no file.
+func (s settings) backUp() (path string, err error) {
+	if !s.there {
+		return "", nil
+	}
+	for i := range 1000 {
+		path = s.path + ".before-toolhost"
+		if i > 0 {
+			path += fmt.Sprintf("-%d", i+1)
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, s.mode)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = f.Write(s.data)
+		return path, cmp.Or(err, f.Chmod(s.mode), f.Close())
+	}
+	return "", fmt.Errorf("there are too many of %s", path)
+}

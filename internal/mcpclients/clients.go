@@ -1,0 +1,181 @@
+// Package mcpclients has the formats of MCP clients: what each has to be given so that it runs a toolhost, where that
+// goes, and how the servers in such files become plugins.
+package mcpclients
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/mcpclients/document"
+	"github.com/toolhost/toolhost/internal/textutil"
+)
+
+// A Client is a program that uses MCP servers.
+type Client struct {
+	Name, Title string
+	// Docs is the page of its documentation that the format is from.
+	Docs string
+	// Syntax is that of the file.
+	Syntax document.Syntax
+	// Note is what else a person should know, or "".
+	Note string
+
+	path    []string // the names that lead to the servers in the file
+	listed  bool     // the servers are an array
+	places  map[string][]string
+	project string // the file in a project's folder, "" if there is none
+	stdio   func(Entry) *document.Node
+	http    func(*Client, Entry) *document.Node // nil: an address cannot be in the file
+	noHTTP  string                              // where it goes instead
+	token   func(name string) string            // a reference to a variable; nil: there are none
+}
+
+// An Entry is a toolhost as a client is to run or reach it.
+type Entry struct {
+	Name    string // in the file
+	Command string
+	Args    []string
+
+	URL      string // instead of Command
+	TokenVar string // the variable with the bearer token for URL, or ""
+}
+
+// transport are the members of which only those of one transport can stand in an entry.
+var transport = []string{"command", "args", "cmd", "url", "httpUrl", "serverUrl", "uri", "source", "bearer_token_env_var"}
+
+// Find returns the client of a name, regardless of case, blanks and dashes.
+func Find(name string) (*Client, error) {
+	plain := func(s string) string {
+		return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
+	}
+	for _, c := range clients {
+		if plain(c.Name) == plain(name) || plain(c.Title) == plain(name) || slices.Contains(aliases[c.Name], plain(name)) {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no client %q%s; there are %s", name, textutil.DidYouMean(name, Names()),
+		strings.Join(Names(), ", "))
+}
+
+var aliases = map[string][]string{"claude-code": {"claude"}, "vscode": {"code", "copilot"}, "gemini": {"geminicli"},
+	"codex": {"codexcli", "openaicodex"}, "claude-desktop": {"desktop"}}
+
+// Names are those of all clients.
+func Names() (out []string) {
+	for _, c := range clients {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// Block is what to paste: a whole file with nothing else in it. It fails if the client cannot do that.
+func (c *Client) Block(e Entry) (string, error) {
+	change, err := c.change(e)
+	if err != nil {
+		return "", err
+	}
+	return document.Show(c.Syntax, change), nil
+}
+
+// Add returns the file with the entry in it, and all else as it is.
+func (c *Client) Add(file []byte, e Entry) ([]byte, error) {
+	change, err := c.change(e)
+	if err != nil {
+		return nil, err
+	}
+	return document.Apply(c.Syntax, file, change)
+}
+
+func (c *Client) change(e Entry) (document.Change, error) {
+	out := document.Change{Path: c.path, Name: e.Name, Listed: c.listed, Instead: transport}
+	switch {
+	case e.URL == "":
+		out.Value = c.stdio(e)
+	case c.http == nil:
+		return out, fmt.Errorf("%s takes no address in its file; %s. Without --http the block runs toolhost itself",
+			c.Title, c.noHTTP)
+	case e.TokenVar != "" && c.token == nil && c.Name != "codex":
+		return out, fmt.Errorf("%s cannot refer to a variable in its file, and a token is not written into it; "+
+			"without --http the block runs toolhost itself, which needs no token", c.Title)
+	default:
+		out.Value = c.http(c, e)
+	}
+	if c.listed {
+		out.Value.Members = append([]document.Member{{Name: "name", Value: document.Text(e.Name)}}, out.Value.Members...)
+	}
+	return out, nil
+}
+
+// bearer is the value of the Authorization header.
+func (c *Client) bearer(e Entry) string { return "Bearer " + c.token(e.TokenVar) }
+
+// Places are the paths of the user's file on Linux, macOS and Windows, for people to read.
+func (c *Client) Places() []string {
+	var out []string
+	for _, system := range [][2]string{{"linux", "Linux"}, {"darwin", "macOS"}, {"windows", "Windows"}} {
+		if paths := c.places[system[0]]; len(paths) > 0 {
+			path := placeVariable.ReplaceAllString(paths[0], "$2")
+			if system[0] == "windows" {
+				path = strings.ReplaceAll(paths[0], "/", `\`)
+			}
+			out = append(out, system[1]+": "+path)
+		}
+	}
+	return out
+}
+
+// ProjectFile is the path of the file in a project's folder, "" if the client has none.
+func (c *Client) ProjectFile() string { return c.project }
+
+// File is the path of the user's file on this system: of several the first that exists, else the first. Variables are
+// those of getenv.
+func (c *Client) File(getenv func(string) string) (string, error) {
+	paths := c.places[runtime.GOOS]
+	if len(paths) == 0 {
+		paths = c.places["linux"]
+	}
+	var out string
+	for _, template := range paths {
+		path, err := expand(template, getenv)
+		if err != nil {
+			return "", fmt.Errorf("the file of %s is not known: %w", c.Title, err)
+		}
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+		out = cmp.Or(out, path)
+	}
+	return out, nil
+}
+
+var placeVariable = regexp.MustCompile(`^(?:\$\{?(\w+)(?::-([^}]*)\})?|%(\w+)%)`)
+
+// expand replaces the variable or ~ that a path begins with.
+func expand(template string, getenv func(string) string) (string, error) {
+	m := placeVariable.FindStringSubmatch(template)
+	if m != nil {
+		value := getenv(m[1] + m[3])
+		if value == "" && m[2] == "" {
+			return "", fmt.Errorf("the variable %s is not set", m[1]+m[3])
+		}
+		template = cmp.Or(value, m[2]) + template[len(m[0]):]
+	}
+	if rest, ok := strings.CutPrefix(template, "~"); ok {
+		home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
+		if home == "" {
+			return "", fmt.Errorf("the variable HOME is not set")
+		}
+		template = home + rest
+	}
+	path := filepath.FromSlash(strings.ReplaceAll(template, `\`, "/"))
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("%s is no absolute path", path)
+	}
+	return path, nil
+}

@@ -1,0 +1,271 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// parseJSON reads JSON with comments and commas behind last items.
+func parseJSON(data []byte) (*Node, error) {
+	p := &jsonParser{data: data, line: 1}
+	if bytes.HasPrefix(data, bom) {
+		p.at = len(bom)
+	}
+	p.blanks()
+	if p.err == nil && p.at == len(data) {
+		return &Node{Kind: Object, Start: p.at, End: p.at}, nil
+	}
+	n := p.value(0)
+	p.blanks()
+	if p.err == nil && p.at < len(data) {
+		p.fail("there is more behind the end of the value")
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return n, nil
+}
+
+type jsonParser struct {
+	data  []byte
+	at    int
+	line  int // of at
+	nodes int
+	err   error
+}
+
+func (p *jsonParser) fail(format string, a ...any) {
+	if p.err == nil {
+		p.err = &SyntaxError{JSON, p.line, fmt.Sprintf(format, a...)}
+	}
+}
+
+// blanks skips white space and comments.
+func (p *jsonParser) blanks() {
+	for p.at < len(p.data) {
+		rest := p.data[p.at:]
+		switch {
+		case rest[0] == '\n':
+			p.line++
+			p.at++
+		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r':
+			p.at++
+		case bytes.HasPrefix(rest, []byte("//")):
+			end := bytes.IndexByte(rest, '\n')
+			if end < 0 {
+				end = len(rest)
+			}
+			p.at += end
+		case bytes.HasPrefix(rest, []byte("/*")):
+			end := bytes.Index(rest[2:], []byte("*/"))
+			if end < 0 {
+				p.fail("this comment has no end")
+				p.at = len(p.data)
+				return
+			}
+			p.line += bytes.Count(rest[:end+4], []byte("\n"))
+			p.at += end + 4
+		default:
+			return
+		}
+	}
+}
+
+// value reads a value; it returns nil after a failure.
+func (p *jsonParser) value(depth int) *Node {
+	if p.nodes++; p.nodes > maxNodes {
+		p.fail("more than %d values", maxNodes)
+	}
+	if depth > maxDepth {
+		p.fail("more than %d values inside each other", maxDepth)
+	}
+	if p.err != nil || p.at == len(p.data) {
+		p.fail("the text ends where a value is expected")
+		return nil
+	}
+	n := &Node{Start: p.at, Line: p.line}
+	switch c := p.data[p.at]; {
+	case c == '{':
+		n.Kind, n.form = Object, inline
+		p.items('}', func() {
+			m := Member{Start: p.at, Line: p.line, Name: p.text()}
+			p.blanks()
+			if p.err == nil && !p.take(':') {
+				p.fail("a colon is missing after the key %q", brief(m.Name))
+			}
+			p.blanks()
+			if m.Value = p.value(depth + 1); m.Value != nil {
+				n.Members = append(n.Members, m)
+			}
+		})
+	case c == '[':
+		n.Kind = Array
+		p.items(']', func() {
+			if item := p.value(depth + 1); item != nil {
+				n.Items = append(n.Items, item)
+			}
+		})
+	case c == '"':
+		n.Kind, n.Text = String, p.text()
+	default:
+		p.word(n)
+	}
+	n.End = p.at
+	if p.err != nil {
+		return nil
+	}
+	return n
+}
+
+// items reads what is between brackets.
+func (p *jsonParser) items(end byte, item func()) {
+	opened := p.line
+	p.at++
+	for first := true; ; first = false {
+		p.blanks()
+		if p.take(end) {
+			return
+		}
+		switch {
+		case p.err != nil:
+			return
+		case p.at == len(p.data):
+			p.fail("the %q that opens on line %d is not closed", map[byte]string{'}': "{", ']': "["}[end], opened)
+			return
+		case !first && !p.take(','):
+			p.fail("a comma or %q is missing before %q", end, brief(string(p.data[p.at:min(p.at+20, len(p.data))])))
+			return
+		}
+		p.blanks()
+		if !first && p.take(end) { // a comma behind the last item
+			return
+		}
+		item()
+	}
+}
+
+func (p *jsonParser) take(c byte) bool {
+	if p.at < len(p.data) && p.data[p.at] == c {
+		p.at++
+		return true
+	}
+	return false
+}
+
+// text reads a string.
+func (p *jsonParser) text() (out string) {
+	start := p.at
+	if !p.take('"') {
+		if p.at == len(p.data) {
+			p.fail("the text ends where a key is expected")
+		} else {
+			p.fail("a key in double quotes is expected, not %q", brief(string(p.data[p.at:min(p.at+20, len(p.data))])))
+		}
+		return ""
+	}
+	for p.at < len(p.data) && p.data[p.at] != '\n' {
+		switch c := p.data[p.at]; c {
+		case '\\':
+			p.at += 2
+			continue
+		case '"':
+			p.at++
+			if json.Unmarshal(p.data[start:p.at], &out) != nil {
+				p.fail("the string %s has an escape or character that JSON does not allow",
+					brief(string(p.data[start:p.at])))
+			}
+			return out
+		}
+		p.at++
+	}
+	p.at = min(p.at, len(p.data))
+	p.fail("this string is not closed on its line")
+	return ""
+}
+
+func (p *jsonParser) word(n *Node) {
+	end := p.at
+	for end < len(p.data) && !strings.ContainsRune(" \t\r\n,:{}[]\"/", rune(p.data[end])) {
+		end++
+	}
+	n.Text = string(p.data[p.at:end])
+	switch n.Text {
+	case "null":
+		n.Kind = Null
+	case "true", "false":
+		n.Kind = Bool
+	default:
+		n.Kind = Number
+		if end == p.at || !json.Valid(p.data[p.at:end]) {
+			p.fail("%q is no value", brief(string(p.data[p.at:min(max(end, p.at+1), len(p.data))])))
+		}
+	}
+	p.at = end
+}
+
+// brief makes a text fit for messages.
+func brief(text string) string {
+	if r := []rune(text); len(r) > 40 {
+		return string(r[:40]) + "…"
+	}
+	return text
+}
+
+// quoteJSON writes a string without escapes that only HTML needs.
+func quoteJSON(text string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string can always be written
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// writeJSON writes a value over several lines: objects have a line for each member, arrays of scalars are on one line.
+// Lines but the first begin with indent; without a unit all is on one line.
+func writeJSON(n *Node, indent, unit, newline string) string {
+	if n.Kind != Object || len(n.Members) == 0 {
+		return flow(n)
+	}
+	var out strings.Builder
+	out.WriteString("{")
+	for i, m := range n.Members {
+		if i > 0 {
+			out.WriteString(",")
+		}
+		if unit == "" {
+			out.WriteString(" " + quoteJSON(m.Name) + ": " + writeJSON(m.Value, indent, unit, newline))
+			continue
+		}
+		out.WriteString(newline + indent + unit + quoteJSON(m.Name) + ": " +
+			writeJSON(m.Value, indent+unit, unit, newline))
+	}
+	if unit == "" {
+		return out.String() + " }"
+	}
+	return out.String() + newline + indent + "}"
+}
+
+// flow writes a value on one line, as JSON, which YAML takes too.
+func flow(n *Node) string {
+	var parts []string
+	switch n.Kind {
+	case String:
+		return quoteJSON(n.Text)
+	case Array:
+		for _, item := range n.Items {
+			parts = append(parts, flow(item))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case Object:
+		for _, m := range n.Members {
+			parts = append(parts, quoteJSON(m.Name)+": "+flow(m.Value))
+		}
+		if len(parts) == 0 {
+			return "{}"
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
+	}
+	return n.Text
+}

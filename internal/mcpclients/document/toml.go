@@ -1,0 +1,429 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// parseTOML reads TOML 1.0.
+func parseTOML(data []byte) (*Node, error) {
+	p := &tomlParser{jsonParser: jsonParser{data: data, line: 1}, root: &Node{Kind: Object, Line: 1, form: header}}
+	if bytes.HasPrefix(data, bom) {
+		p.at = len(bom)
+	}
+	p.root.Start, p.root.End = p.at, p.at
+	p.table = p.root
+	for p.skip(true); p.err == nil && p.at < len(p.data); p.skip(true) {
+		if p.data[p.at] == '[' {
+			p.header()
+		} else {
+			p.assignment()
+		}
+		p.endOfLine()
+	}
+	if p.err != nil {
+		p.err.(*SyntaxError).Syntax = TOML
+		return nil, p.err
+	}
+	return p.root, nil
+}
+
+type tomlParser struct {
+	jsonParser
+	root, table *Node
+}
+
+// skip skips blanks and comments, also over lines.
+func (p *tomlParser) skip(lines bool) {
+	for p.at < len(p.data) {
+		switch c := p.data[p.at]; {
+		case c == '\n' && lines:
+			p.line++
+			p.at++
+		case c == ' ' || c == '\t' || c == '\r' && lines:
+			p.at++
+		case c == '#':
+			end := bytes.IndexByte(p.data[p.at:], '\n')
+			if end < 0 {
+				end = len(p.data) - p.at
+			}
+			p.at += end
+		default:
+			return
+		}
+	}
+}
+
+// endOfLine wants nothing but blanks and a comment.
+func (p *tomlParser) endOfLine() {
+	p.skip(false)
+	if p.err == nil && p.at < len(p.data) && p.data[p.at] != '\n' && !bytes.HasPrefix(p.data[p.at:], []byte("\r\n")) {
+		p.fail("%q is not expected here; the line should end", brief(p.restOfLine()))
+	}
+}
+
+func (p *tomlParser) restOfLine() string {
+	line, _, _ := bytes.Cut(p.data[p.at:], []byte("\n"))
+	return strings.TrimSpace(string(line[:min(len(line), 200)]))
+}
+
+// header opens the table of [a.b], or a new one of the array of [[a.b]].
+func (p *tomlParser) header() {
+	start, many := p.at, bytes.HasPrefix(p.data[p.at:], []byte("[["))
+	p.at++
+	if many {
+		p.at++
+	}
+	path := p.key()
+	if !p.take(']') || many && !p.take(']') {
+		p.fail("the header of a table is not closed with ]")
+	}
+	if p.err != nil {
+		return
+	}
+	over := p.descend(p.root, path[:len(path)-1])
+	if over == nil {
+		return
+	}
+	last := path[len(path)-1]
+	there := over.Get(last)
+	made := &Node{Kind: Object, Start: start, End: p.at, Line: p.line, form: header}
+	switch {
+	case many && there == nil:
+		over.Members = append(over.Members, Member{last, &Node{Kind: Array, Items: []*Node{made}, Start: start,
+			End: p.at, Line: p.line, form: header}, start, p.line})
+	case many && there.Kind == Array && there.form == header:
+		there.Items = append(there.Items, made)
+	case !many && there == nil:
+		over.Members = append(over.Members, Member{last, made, start, p.line})
+	case !many && there.Kind == Object && there.form == implicit:
+		there.Start, there.End, there.Line, there.form = start, p.at, p.line, header
+		made = there
+	default:
+		p.fail("%s is there already, on line %d", strings.Join(path, "."), there.Line)
+		return
+	}
+	p.count(len(path))
+	p.table = made
+}
+
+func (p *tomlParser) count(n int) {
+	if p.nodes += n; p.nodes > maxNodes {
+		p.fail("more than %d values", maxNodes)
+	}
+}
+
+// descend finds the table of a path below n, and makes those that are missing; nil after a failure.
+func (p *tomlParser) descend(n *Node, path []string) *Node {
+	if len(path) > maxDepth {
+		p.fail("more than %d tables inside each other", maxDepth)
+		return nil
+	}
+	for _, name := range path {
+		next := n.Get(name)
+		if next == nil {
+			next = &Node{Kind: Object, Start: p.at, End: p.at, Line: p.line, form: implicit}
+			n.Members = append(n.Members, Member{name, next, p.at, p.line})
+			p.count(1)
+		}
+		if next.Kind == Array && next.form == header {
+			next = next.Items[len(next.Items)-1]
+		}
+		if next.Kind != Object || next.form == inline {
+			p.fail("%s is no table that can be added to; it is on line %d", name, next.Line)
+			return nil
+		}
+		n = next
+	}
+	return n
+}
+
+func (p *tomlParser) assignment() {
+	p.assign(p.table, 0)
+	p.table.End = p.at
+}
+
+// assign reads one key and value into the table.
+func (p *tomlParser) assign(table *Node, depth int) {
+	start, line := p.at, p.line
+	path := p.key()
+	if p.err == nil && !p.take('=') {
+		p.fail("a = is missing after the key %q", brief(strings.Join(path, ".")))
+	}
+	p.skip(false)
+	value := p.tomlValue(depth + 1)
+	if p.err != nil {
+		return
+	}
+	over := p.descend(table, path[:len(path)-1])
+	if over == nil {
+		return
+	}
+	last := path[len(path)-1]
+	if there := over.Get(last); there != nil {
+		p.line = line
+		p.fail("the key %q is there twice, first on line %d", brief(last), there.Line)
+		return
+	}
+	over.Members = append(over.Members, Member{last, value, start, line})
+}
+
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+`)
+
+// key reads a key with dots, and the blanks after it.
+func (p *tomlParser) key() (path []string) {
+	for p.err == nil {
+		p.skip(false)
+		rest := p.data[p.at:]
+		switch {
+		case len(rest) > 0 && (rest[0] == '"' || rest[0] == '\''):
+			n := &Node{}
+			p.tomlText(n, false)
+			path = append(path, n.Text)
+		default:
+			word := bareKey.Find(rest[:min(len(rest), 1000)])
+			if len(word) == 0 {
+				p.fail("a key is expected, not %q", brief(p.restOfLine()))
+				break
+			}
+			p.at += len(word)
+			path = append(path, string(word))
+		}
+		p.skip(false)
+		if !p.take('.') {
+			break
+		}
+	}
+	if len(path) == 0 {
+		path = []string{""}
+	}
+	return path
+}
+
+// tomlValue reads a value; nil after a failure.
+func (p *tomlParser) tomlValue(depth int) *Node {
+	p.count(1)
+	if depth > maxDepth {
+		p.fail("more than %d values inside each other", maxDepth)
+	}
+	if p.err != nil || p.at == len(p.data) {
+		p.fail("a value is missing")
+		return nil
+	}
+	n := &Node{Start: p.at, Line: p.line}
+	switch p.data[p.at] {
+	case '"', '\'':
+		p.tomlText(n, true)
+	case '[':
+		n.Kind = Array
+		p.list(']', func() {
+			if item := p.tomlValue(depth + 1); item != nil {
+				n.Items = append(n.Items, item)
+			}
+		})
+	case '{':
+		n.Kind, n.form = Object, implicit // until it is closed, for dotted keys inside
+		p.list('}', func() { p.assign(n, depth) })
+		n.form = inline
+	default:
+		p.tomlWord(n)
+	}
+	n.End = p.at
+	if p.err != nil {
+		return nil
+	}
+	return n
+}
+
+func (p *tomlParser) list(end byte, item func()) {
+	opened := p.line
+	p.at++
+	for first := true; p.err == nil; first = false {
+		p.skip(true)
+		if p.take(end) {
+			return
+		}
+		switch {
+		case p.at == len(p.data):
+			p.fail("what opens on line %d is not closed with %q", opened, end)
+			return
+		case !first && !p.take(','):
+			p.fail("a comma or %q is missing before %q", end, brief(p.restOfLine()))
+			return
+		}
+		p.skip(true)
+		if !first && p.take(end) {
+			return
+		}
+		if p.at == len(p.data) {
+			continue
+		}
+		item()
+	}
+}
+
+// tomlText reads a string of one of the four kinds.
+func (p *tomlParser) tomlText(n *Node, multiline bool) {
+	n.Kind = String
+	quote := p.data[p.at : p.at+1]
+	long := bytes.Repeat(quote, 3)
+	if bytes.HasPrefix(p.data[p.at:], long) && multiline {
+		p.longText(n, long)
+		return
+	}
+	start := p.at + 1
+	for i := start; i < len(p.data) && p.data[i] != '\n'; i++ {
+		switch {
+		case p.data[i] == '\\' && quote[0] == '"':
+			i++
+		case p.data[i] == quote[0]:
+			p.at = i + 1
+			n.Text = string(p.data[start:i])
+			if quote[0] == '"' {
+				n.Text = p.unescape(n.Text)
+			}
+			return
+		}
+	}
+	p.fail("this string is not closed on its line")
+}
+
+func (p *tomlParser) longText(n *Node, long []byte) {
+	start := p.at + len(long)
+	for i := start; i < len(p.data); i++ {
+		if p.data[i] == '\\' && long[0] == '"' {
+			i++
+			continue
+		}
+		if !bytes.HasPrefix(p.data[i:], long) {
+			continue
+		}
+		for n := 0; n < 2 && i+len(long) < len(p.data) && p.data[i+len(long)] == long[0]; n++ {
+			i++ // up to two quotes at the end belong to the text
+		}
+		text := string(p.data[start:i])
+		p.line += strings.Count(text, "\n")
+		p.at = i + len(long)
+		text = strings.TrimPrefix(strings.TrimPrefix(text, "\r"), "\n")
+		if long[0] == '"' {
+			text = p.unescape(text)
+		}
+		n.Text = text
+		return
+	}
+	p.fail("this string is not closed")
+}
+
+var tomlContinued = regexp.MustCompile(`^[ \t]*\r?\n[ \t\r\n]*`)
+
+// unescape replaces the escapes of a string in double quotes.
+func (p *tomlParser) unescape(text string) string {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, `\`)
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		if blank := tomlContinued.FindString(rest); blank != "" {
+			text = rest[len(blank):]
+			continue
+		}
+		if rest == "" {
+			p.fail(`a \ without a character behind it`)
+			return ""
+		}
+		digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[rest[0]]
+		const letters, meant = `btnfre"\`, "\b\t\n\f\r\x1b\"\\"
+		switch i := strings.IndexByte(letters, rest[0]); {
+		case i >= 0:
+			out.WriteByte(meant[i])
+			text = rest[1:]
+		case digits > 0 && len(rest) > digits:
+			code, err := strconv.ParseUint(rest[1:1+digits], 16, 32)
+			if err != nil || code > 0x10ffff || code >= 0xd800 && code < 0xe000 {
+				p.fail(`\%s is no character`, rest[:1+digits])
+			}
+			out.WriteRune(rune(code))
+			text = rest[1+digits:]
+		default:
+			p.fail(`TOML has no escape \%c`, []rune(rest)[0])
+			return ""
+		}
+	}
+}
+
+var (
+	tomlWordEnd = regexp.MustCompile(`^[^\s,\]\}#=]+( \d[\d:.]*(Z|[+-][\d:]+)?)?`) // a date and a time may have a blank between
+	tomlNumber  = regexp.MustCompile(`^([+-]?(\d+(_\d+)*)(\.\d+(_\d+)*)?([eE][+-]?\d+)?|0x[0-9A-Fa-f_]+|0o[0-7_]+|` +
+		`0b[01_]+|[+-]?(inf|nan))$`)
+	tomlDate = regexp.MustCompile(`^(\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?)?|` +
+		`\d\d:\d\d(:\d\d(\.\d+)?)?)$`)
+)
+
+func (p *tomlParser) tomlWord(n *Node) {
+	word := tomlWordEnd.FindString(string(p.data[p.at:min(p.at+200, len(p.data))]))
+	n.Text = word
+	switch {
+	case word == "true" || word == "false":
+		n.Kind = Bool
+	case tomlNumber.MatchString(word):
+		n.Kind = Number
+	case tomlDate.MatchString(word):
+		n.Kind = Other
+	default:
+		p.fail("%q is no value; text needs quotes", brief(p.restOfLine()))
+	}
+	p.at += len(word)
+}
+
+// quoteTOML writes a string.
+func quoteTOML(text string) string {
+	var out strings.Builder
+	out.WriteByte('"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			out.WriteString(`\` + string(r))
+		case r == '\n':
+			out.WriteString(`\n`)
+		case r == '\t':
+			out.WriteString(`\t`)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&out, `\u%04X`, r)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String() + `"`
+}
+
+func tomlKey(name string) string {
+	if bareKey.FindString(name) == name && name != "" {
+		return name
+	}
+	return quoteTOML(name)
+}
+
+// flowTOML writes a value on one line.
+func flowTOML(n *Node) string {
+	var parts []string
+	switch n.Kind {
+	case String:
+		return quoteTOML(n.Text)
+	case Array:
+		for _, item := range n.Items {
+			parts = append(parts, flowTOML(item))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case Object:
+		for _, m := range n.Members {
+			parts = append(parts, tomlKey(m.Name)+" = "+flowTOML(m.Value))
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
+	}
+	return n.Text
+}

@@ -1,0 +1,181 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// parseYAML reads the one document of a YAML file.
+func parseYAML(data []byte) (*Node, error) {
+	d := yaml.NewDecoder(strings.NewReader(string(data)))
+	var top yaml.Node
+	if err := d.Decode(&top); errors.Is(err, io.EOF) || err == nil && len(top.Content) == 0 {
+		return &Node{Kind: Object, form: blockYAML}, nil
+	} else if err != nil {
+		return nil, yamlError(err)
+	}
+	var more yaml.Node
+	if err := d.Decode(&more); err == nil {
+		return nil, &SyntaxError{YAML, more.Line, "there is a second document; a file with one is expected"}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, yamlError(err)
+	}
+	c := &yamlConverter{starts: lineStarts(data), seen: map[*yaml.Node]bool{}}
+	n := c.node(top.Content[0], 0)
+	if c.err != nil {
+		return nil, c.err
+	}
+	if n.Kind == Null { // only comments
+		return &Node{Kind: Object, Start: n.Start, End: n.Start, Line: n.Line, form: blockYAML}, nil
+	}
+	return n, nil
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+): `)
+
+func yamlError(err error) error {
+	out := &SyntaxError{Syntax: YAML, Line: 1, Message: strings.TrimPrefix(err.Error(), "yaml: ")}
+	if m := yamlLine.FindStringSubmatch(out.Message); m != nil {
+		out.Line, _ = strconv.Atoi(m[1])
+		out.Message = strings.Replace(out.Message, m[0], "", 1)
+	}
+	return out
+}
+
+// lineStarts are the bytes where lines begin.
+func lineStarts(data []byte) []int {
+	out := []int{0}
+	for i, c := range data {
+		if c == '\n' {
+			out = append(out, i+1)
+		}
+	}
+	return out
+}
+
+type yamlConverter struct {
+	starts []int
+	nodes  int
+	seen   map[*yaml.Node]bool // what an alias is being followed for
+	err    error
+}
+
+func (c *yamlConverter) fail(n *yaml.Node, format string, a ...any) *Node {
+	if c.err == nil {
+		c.err = &SyntaxError{YAML, max(n.Line, 1), fmt.Sprintf(format, a...)}
+	}
+	return &Node{}
+}
+
+// start is the byte of a node; its column counts characters, which is the same for what is changed here.
+func (c *yamlConverter) start(n *yaml.Node) int {
+	if n.Line < 1 || n.Line > len(c.starts) {
+		return 0
+	}
+	return c.starts[n.Line-1] + n.Column - 1
+}
+
+func (c *yamlConverter) node(from *yaml.Node, depth int) *Node {
+	if c.nodes++; c.nodes > maxNodes {
+		return c.fail(from, "more than %d values, with those that aliases repeat", maxNodes)
+	}
+	if depth > maxDepth {
+		return c.fail(from, "more than %d values inside each other", maxDepth)
+	}
+	if c.err != nil {
+		return &Node{}
+	}
+	n := &Node{Text: from.Value, Start: c.start(from), Line: from.Line}
+	n.End = n.Start
+	switch from.Kind {
+	case yaml.AliasNode:
+		if c.seen[from.Alias] {
+			return c.fail(from, "the alias *%s is inside what it stands for", brief(from.Value))
+		}
+		c.seen[from.Alias] = true
+		n = c.node(from.Alias, depth+1)
+		delete(c.seen, from.Alias)
+		return n
+	case yaml.SequenceNode:
+		n.Kind = Array
+		for _, item := range from.Content {
+			n.Items = append(n.Items, c.node(item, depth+1))
+		}
+	case yaml.MappingNode:
+		c.members(n, from, depth)
+	default:
+		n.Kind = map[string]Kind{"!!str": String, "!!null": Null, "!!bool": Bool, "!!int": Number, "!!float": Number}[from.
+			ShortTag()]
+		if n.Kind == Null && from.ShortTag() != "!!null" {
+			n.Kind = Other
+		}
+		if n.Kind == Bool {
+			n.Text = strings.ToLower(n.Text)
+		}
+	}
+	if from.Kind != yaml.ScalarNode && from.Style&yaml.FlowStyle == 0 {
+		n.form = blockYAML
+	} else if from.Kind != yaml.ScalarNode {
+		n.form = inline
+	}
+	return n
+}
+
+func (c *yamlConverter) members(n *Node, from *yaml.Node, depth int) {
+	n.Kind = Object
+	seen := map[string]int{}
+	for i := 0; i+1 < len(from.Content); i += 2 {
+		key := from.Content[i]
+		if key.Kind != yaml.ScalarNode {
+			c.fail(key, "a key that is no text")
+			return
+		}
+		if line, twice := seen[key.Value]; twice {
+			c.fail(key, "the key %q is there twice, first on line %d", brief(key.Value), line)
+			return
+		}
+		seen[key.Value] = key.Line
+		n.Members = append(n.Members, Member{key.Value, c.node(from.Content[i+1], depth+1), c.start(key), key.Line})
+	}
+}
+
+var plainYAML = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./-]*$`)
+
+// yamlText writes a string, without quotes where it cannot be anything else.
+func yamlText(text string) string {
+	switch strings.ToLower(text) {
+	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
+		return quoteJSON(text)
+	}
+	if plainYAML.MatchString(text) {
+		return text
+	}
+	return quoteJSON(text)
+}
+
+// writeYAML writes a value behind a key, over several lines; lines but the first begin with indent.
+func writeYAML(n *Node, indent, newline string) string {
+	var out strings.Builder
+	switch {
+	case n.Kind == String:
+		return " " + yamlText(n.Text)
+	case n.Kind == Object && len(n.Members) > 0:
+		for _, m := range n.Members {
+			out.WriteString(newline + indent + yamlText(m.Name) + ":" + writeYAML(m.Value, indent+"  ", newline))
+		}
+		return out.String()
+	case n.Kind == Array && len(n.Items) > 0:
+		for _, item := range n.Items {
+			out.WriteString(newline + indent + "-" + strings.TrimPrefix(writeYAML(item, indent+"  ", newline),
+				newline+indent+" "))
+		}
+		return out.String()
+	}
+	return " " + flow(n)
+}
