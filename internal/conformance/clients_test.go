@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -102,5 +104,50 @@ func TestInspector(t *testing.T) {
 	out := inspect("--method", "tools/call", "--tool-name", "fixture__echo", "--tool-arg", "message=hi")
 	if !bytes.Contains(out, []byte(`hi`)) {
 		t.Errorf("tools/call: %s", out)
+	}
+}
+
+// The MCP client of Gemini CLI's core lists and calls through `toolhost mcp`, over both transports.
+func TestGeminiMCPClient(t *testing.T) {
+	installed, err := filepath.Abs("../../.bin/gemini-cli-core")
+	if err == nil {
+		_, err = os.Stat(filepath.Join(installed, "installed"))
+	}
+	switch {
+	case os.Getenv("TOOLHOST_TEST_MCP_DIR") == "":
+		t.Skip("needs Gemini CLI's core; `make conformance` installs it and runs this test")
+	case err != nil && os.Getenv("TOOLHOST_TEST_GEMINI") == "required":
+		t.Fatalf("Gemini CLI's core is not installed, and is required: see .ci/need-gemini: %v", err)
+	case err != nil:
+		t.Skip("Gemini CLI's core is not installed; .ci/need-gemini does it, with Node 20 and npm")
+	}
+	for _, transport := range []string{"stdio", "http"} {
+		t.Run(transport, func(t *testing.T) {
+			b := newBed(t, fixtureConfig(t))
+			target := append([]string{bin(t, "toolhost")}, b.args("mcp")...)
+			if transport == "http" {
+				target = []string{b.serve().url}
+			}
+			file := filepath.Join(t.TempDir(), "outcome.json")
+			b.node(testutil.NPM{Node: "node"}, append([]string{"testdata/npm/gemini.mjs", installed, file}, target...)...)
+			out, err := os.ReadFile(file)
+			var o struct {
+				Tools                []struct{ Name, Own string }
+				Text, Image, Failure struct {
+					Shown, Model json.RawMessage
+					Error        string
+				}
+			}
+			if err == nil {
+				err = json.Unmarshal(out, &o)
+			}
+			if err != nil || len(o.Tools) < 30 {
+				t.Fatalf("%v: %.3000s", err, out)
+			}
+			if !bytes.Contains(o.Text.Model, []byte("hi")) || !bytes.Contains(o.Image.Model, []byte(`"inlineData"`)) ||
+				!bytes.Contains(o.Failure.Model, []byte("intentionally")) {
+				t.Errorf("%.4000s", out)
+			}
+		})
 	}
 }
