@@ -14,7 +14,7 @@ import (
 var sandboxLevels = []string{string(sandbox.Supervised), string(sandbox.Confined), string(sandbox.Isolated)}
 
 // ShippedPlugins are the plugins that come with toolhost. They run supervised by default.
-var ShippedPlugins = []string{"discover", "edit", "http", "readfile", "shell"}
+var ShippedPlugins = []string{"discover", "edit", "http", "mcp", "readfile", "shell"}
 
 // mayBeShipped says whether the plugin may be one of ShippedPlugins. Whether it is turns out when its program is found.
 func mayBeShipped(name string, command []string) bool {

@@ -2,4 +2,8 @@
 // address.
 package main
 
-func main() {}
+import "github.com/toolhost/toolhost/sdk"
+
+const version = "0.1.0"
+
+func main() { sdk.Serve(newBridge().plugin) }

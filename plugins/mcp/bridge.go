@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+	"github.com/toolhost/toolhost/sdk/proctree"
+)
+
+// A bridge offers the tools of one configured server. The server is connected to when the tools are not known, or a tool
+// is called.
+type bridge struct {
+	plugin *sdk.Plugin
+	ctx    context.Context // ends with the plugin
+	end    context.CancelFunc
+
+	*settings // set by configure
+
+	upstreams upstreams
+	suspended suspended
+
+	mu      sync.Mutex
+	catalog *catalog // what the server last listed, or what an earlier start did; nil when nothing is known
+	trouble string   // why the server cannot be used now, for the operator
+	shown   []sdk.BoundTool
+	notices []string
+}
+
+func newBridge() *bridge {
+	b := &bridge{plugin: sdk.New("mcp", version)}
+	b.ctx, b.end = context.WithCancel(context.Background())
+	b.upstreams.bridge, b.suspended.ctx = b, b.ctx
+	b.plugin.Dynamic()
+	b.plugin.AtEnd(b.close)
+	sdk.Configure(b.plugin, b.configure)
+	return b
+}
+
+// close ends the connections. A process that does not end in time is killed when the plugin ends.
+func (b *bridge) close() {
+	b.end()
+	b.upstreams.close()
+}
+
+// configure offers the tools of an earlier start, if they are known. Otherwise it asks the server for them, and returns
+// without them if that takes too long for the host: they come later.
+func (b *bridge) configure(ctx context.Context, r *sdk.Request, c config) (err error) {
+	if reflect.DeepEqual(c, config{}) { // found in a folder of plugins, and not configured
+		return b.plugin.SetTools(nil)
+	}
+	if b.settings, err = c.settings(r.Workdir); err != nil {
+		return err
+	}
+	if r.KnownTools != nil {
+		b.setCatalog(b.recalled(r.KnownTools))
+		return nil
+	}
+	first := make(chan error, 1)
+	go b.discover(first)
+	timer := time.NewTimer(proctree.LimitsFor(ctx, b.connectTimeout).Run)
+	defer timer.Stop()
+	select {
+	case <-first:
+	case <-timer.C:
+		b.setTrouble(fmt.Sprintf("%s is still starting; its tools appear when it is ready, at most %s after its start. "+
+			"A first start that downloads a program takes long: start_timeout in the plugin's block makes the host wait "+
+			"for it", b.who(), b.connectTimeout))
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// recalled is the catalog of tools that the plugin reported before.
+func (b *bridge) recalled(tools []sdk.Tool) *catalog {
+	c, own := &catalog{}, b.ownNames()
+	for _, t := range tools {
+		if slices.Contains(own, t.Name) {
+			continue
+		}
+		t.Timeout = 0 // the operator's, which timed adds
+		d := &definition{Tool: t, original: t.Name}
+		if t.OriginalName != "" {
+			d.original = t.OriginalName
+		}
+		d.headers, _ = paramHeaders(t.InputSchema) // those of a tool that is offered have no error
+		c.tools = append(c.tools, d)
+	}
+	return c
+}
+
+// Times between two attempts to find the tools of a server of which nothing is known.
+const (
+	firstRetry = time.Second
+	lastRetry  = time.Minute
+)
+
+// discover connects to the server until its tools are known. The first attempt is reported.
+func (b *bridge) discover(first chan<- error) {
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		u, err := b.upstreams.use(b.workdir)
+		if err == nil {
+			_, err = u.connected(b.ctx, nil)
+			u.release()
+		}
+		if err != nil && b.ctx.Err() == nil {
+			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most", err, lastRetry))
+		}
+		if first != nil {
+			first <- err
+			first = nil
+		}
+		if err == nil || !pause(b.ctx, wait) {
+			return
+		}
+	}
+}
+
+// pause waits, and reports whether ctx has not ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// setCatalog offers what the server listed.
+func (b *bridge) setCatalog(c *catalog) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.catalog, b.trouble = c, ""
+	b.show()
+}
+
+// setTrouble says why the server cannot be used; "" when it can. Tools that are known stay.
+func (b *bridge) setTrouble(why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.trouble = why
+	b.show()
+}
+
+// show gives the plugin its tools and notices, if they are others than it has.
+func (b *bridge) show() {
+	var tools []sdk.BoundTool
+	var notices []string
+	if b.trouble != "" {
+		notices = append(notices, b.trouble)
+	}
+	if b.catalog != nil {
+		for _, d := range b.catalog.tools {
+			tools = append(tools, sdk.BoundTool{Tool: b.timed(d.Tool), Handler: b.handler(d)})
+		}
+		tools = append(tools, b.ownTools()...)
+		notices = append(notices, b.catalog.notices...)
+	}
+	if b.notices != nil && slices.Equal(notices, b.notices) && slices.EqualFunc(tools, b.shown, sameTool) {
+		return
+	}
+	b.plugin.Recallable(b.catalog != nil)
+	if err := b.plugin.SetTools(tools, notices...); err != nil { // a bug: the catalog has checked them
+		b.plugin.Recallable(false)
+		_ = b.plugin.SetTools(nil, fmt.Sprintf("no tools: %v", err))
+	}
+	b.shown, b.notices = tools, append([]string{}, notices...)
+}
+
+// timed adds the operator's limit to a tool.
+func (b *bridge) timed(t sdk.Tool) sdk.Tool {
+	t.Timeout = b.timeout
+	return t
+}
+
+func sameTool(a, b sdk.BoundTool) bool { return reflect.DeepEqual(a.Tool, b.Tool) }
+
+// closed is the error of calls that the end of the plugin ends.
+var errClosed = errors.New("the plugin is ending")

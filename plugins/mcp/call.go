@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// handler makes the calls of a tool.
+func (b *bridge) handler(d *definition) sdk.Handler {
+	return func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
+		q := &query{bridge: b, request: r, activity: make(chan struct{}, 1), tool: d, method: "tools/call", headers: headersOf(d.headers, r.Arguments),
+			params: []member{{"name", sdk.Encode(d.original)}, {"arguments", argumentsOf(r)}}}
+		return q.run(ctx)
+	}
+}
+
+// argumentsOf is the arguments byte for byte: what was checked and approved is what the server gets.
+func argumentsOf(r *sdk.Request) json.RawMessage {
+	if len(r.Arguments) == 0 {
+		return json.RawMessage("{}")
+	}
+	return r.Arguments
+}
+
+// A query is one request to the server for a call.
+type query struct {
+	bridge  *bridge
+	request *sdk.Request // the first one, if there are several for a call that has questions
+	tool    *definition  // nil for a tool of the plugin's own
+	method  string
+	params  []member
+	headers map[string]string
+	read    func(json.RawMessage) (reply, error) // nil reads the result of a tool
+
+	session  *client.Session
+	activity chan struct{} // something came from the server; has room for one
+	silences atomic.Int32  // questions that are open: the server waits, too
+
+	events   sync.Mutex   // held while an event is passed on
+	attached *sdk.Request // receives events; nil while no one does
+}
+
+// run makes the request, or goes on with one that had questions.
+func (q *query) run(ctx context.Context) (*sdk.Result, error) {
+	if q.request.RequestState != "" {
+		return q.resume(ctx)
+	}
+	return q.start(ctx)
+}
+
+// start makes the request.
+func (q *query) start(ctx context.Context) (*sdk.Result, error) {
+	u, err := q.bridge.upstreams.use(q.workdir())
+	if err != nil {
+		return nil, err
+	}
+	if q.session, err = q.connect(ctx, u); err != nil {
+		u.release()
+		return nil, err
+	}
+	if !q.modern() && q.mayAsk() {
+		return q.begin(ctx, u) // which may go on after this call, and releases u
+	}
+	defer u.release()
+	q.attach(q.request)
+	defer q.attach(nil)
+	if q.modern() {
+		return q.callModern(ctx)
+	}
+	return q.finish(q.call(ctx, nil))
+}
+
+// attach lets a request receive the events of the call. Those of the one before are over when it returns.
+func (q *query) attach(r *sdk.Request) {
+	q.events.Lock()
+	defer q.events.Unlock()
+	q.attached = r
+}
+
+// quiet counts open questions, during which the server need not be active.
+func (q *query) quiet(more int32) {
+	q.silences.Add(more)
+	q.active()
+}
+
+func (q *query) workdir() string {
+	if q.request.Workdir != "" {
+		return q.request.Workdir
+	}
+	return q.bridge.workdir
+}
+
+// modern reports whether the server asks by returning questions, and not in the middle of a call.
+func (q *query) modern() bool { return q.session.Server().Revision >= client.Revision20260728 }
+
+// connect returns a session whose tool is the one that was decided on.
+func (q *query) connect(ctx context.Context, u *upstream) (*client.Session, error) {
+	session, err := u.connected(ctx, func(since time.Duration) {
+		q.request.Progress(since.Seconds(), 0, "starting %s (%s)", q.bridge.who(), since.Round(time.Second))
+	})
+	if err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	if q.tool == nil {
+		return session, nil
+	}
+	switch now := u.current(q.tool.original); {
+	case now == nil:
+		return nil, &sdk.Error{Name: "ToolGone", Message: fmt.Sprintf("%s has no tool %q any more; nothing was run",
+			q.bridge.who(), q.tool.original), Suggestion: "List the tools again."}
+	case !reflect.DeepEqual(now.Tool, q.tool.Tool):
+		return nil, &sdk.Error{Name: "DefinitionChanged", Retryable: true, Message: fmt.Sprintf(
+			"the definition of the tool %q is not the one that this call was decided on; nothing was run", q.tool.original),
+			Suggestion: "Read the tool's definition again, then make the call again."}
+	}
+	return session, nil
+}
+
+var errIdle = errors.New("idle")
+
+// call sends the request and waits for its result, which is an error when the server is silent for too long.
+func (q *query) call(ctx context.Context, ask client.RequestFunc) (json.RawMessage, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go q.watch(ctx, cancel)
+	return q.session.Call(ctx, q.method, object(q.params...), &client.CallOptions{
+		Meta: q.request.Meta, Capabilities: q.capabilities(), Headers: q.headers, LogLevel: q.logLevel(),
+		Progress: q.progress, Log: q.log, Request: ask,
+	})
+}
+
+// watch ends a call that shows no activity within the idle time.
+func (q *query) watch(ctx context.Context, end context.CancelCauseFunc) {
+	for {
+		timer := time.NewTimer(q.bridge.idleTimeout)
+		select {
+		case <-q.activity:
+			timer.Stop()
+		case <-timer.C:
+			if q.silences.Load() == 0 {
+				end(errIdle)
+				return
+			}
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// active notes that something came from the server.
+func (q *query) active() {
+	select {
+	case q.activity <- struct{}{}:
+	default:
+	}
+}
+
+func (q *query) progress(p client.Progress) {
+	q.emit(sdk.Event{Type: sdk.EventProgress, Done: p.Progress, Total: p.Total, Message: p.Message})
+}
+
+// levels are those of MCP's log messages.
+var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "notice": slog.LevelInfo,
+	"warning": slog.LevelWarn, "error": slog.LevelError, "critical": slog.LevelError, "alert": slog.LevelError,
+	"emergency": slog.LevelError}
+
+func (q *query) log(m client.LogMessage) { q.emit(logEvent(m)) }
+
+// emit passes on an event of the server.
+func (q *query) emit(e sdk.Event) {
+	q.active()
+	q.events.Lock()
+	defer q.events.Unlock()
+	if q.attached != nil && q.attached.Events != nil {
+		q.attached.Events(e)
+	}
+}
+
+// logEvent is a log message of a server as an event. Its attributes have what the message was.
+func logEvent(m client.LogMessage) sdk.Event {
+	message, isText := text(m.Data)
+	if !isText {
+		message = string(m.Data)
+	}
+	attributes := []member{{"mcp_level", sdk.Encode(m.Level)}}
+	if m.Logger != "" {
+		attributes = append(attributes, member{"logger", sdk.Encode(m.Logger)})
+	}
+	if !isText && m.Data != nil {
+		attributes = append(attributes, member{"data", m.Data})
+	}
+	return sdk.Event{Type: sdk.EventLog, Level: levels[m.Level], Message: message, Attributes: object(attributes...)}
+}
+
+// logLevel is the least level of log messages that the caller asks for.
+func (q *query) logLevel() string {
+	level, _ := text(memberOf(q.request.Meta, "io.modelcontextprotocol/logLevel"))
+	return level
+}
+
+// finish makes the call's result of what a server with a handshake answered.
+func (q *query) finish(raw json.RawMessage, err error) (*sdk.Result, error) {
+	if err != nil {
+		return q.failure(err)
+	}
+	reply, err := q.reply(raw)
+	if err == nil && reply.asking {
+		err = badResult(q, errors.New("it asks in a way that its protocol revision does not have"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reply.result, nil
+}
+
+// reply reads what the server answered.
+func (q *query) reply(raw json.RawMessage) (reply, error) {
+	read := q.read
+	if read == nil {
+		read = readReply
+	}
+	out, err := read(raw)
+	if err != nil {
+		return reply{}, badResult(q, err)
+	}
+	return out, nil
+}
+
+func badResult(q *query, err error) error {
+	return &sdk.Error{Name: "BadResult", Outcome: sdk.OutcomeUnknown,
+		Message:    fmt.Sprintf("%s answered, but not as MCP says: %v", q.bridge.who(), err),
+		Suggestion: "The call may have run. Find out what it has done before you make it again."}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+const (
+	maxOriginal = 1 << 10   // of a server's name of a tool, in bytes
+	maxTitle    = 256       // of a title
+	maxSchema   = 512 << 10 // of a schema
+	maxExtra    = 64 << 10  // of the members that have no field
+)
+
+// A definition is a tool of a server: what hosts see of it, and what a call needs.
+type definition struct {
+	sdk.Tool
+	original string // the server's name of it
+	headers  []paramHeader
+	notes    []string // what is to be said of it, for the operator
+}
+
+func (d *definition) note(format string, a ...any) {
+	d.notes = append(d.notes, fmt.Sprintf(format, a...))
+}
+
+// readDefinition makes a definition of an item of a server's list. An error says why the tool cannot be called.
+func readDefinition(item json.RawMessage) (*definition, error) {
+	if first(item) != '{' {
+		return nil, fmt.Errorf("it is %s, not an object", kind(item))
+	}
+	d := &definition{Tool: sdk.Tool{ForeignSchema: true, ForeignHints: true, Category: "mcp"}}
+	var title, description, annotations, input, output json.RawMessage
+	var extra []member
+	for _, m := range members(item) {
+		switch m.name {
+		case "name":
+			d.original, _ = text(m.value)
+		case "title":
+			title = m.value
+		case "description":
+			description = m.value
+		case "annotations":
+			annotations = m.value
+		case "inputSchema":
+			input = m.value
+		case "outputSchema":
+			output = m.value
+		default:
+			extra = append(extra, m)
+		}
+	}
+	switch {
+	case strings.TrimSpace(d.original) == "":
+		return nil, errors.New("it has no name")
+	case len(d.original) > maxOriginal:
+		return nil, fmt.Errorf("its name %q… has %d bytes; the limit is %d", textutil.Cut(d.original, 60), len(d.original),
+			maxOriginal)
+	}
+	d.Name = fitName(d.original)
+	extra = append(extra, d.readAnnotations(annotations)...)
+	d.readTitle(title)
+	d.readDescription(description)
+	if err := d.readInput(input); err != nil {
+		return nil, err
+	}
+	d.readOutput(output)
+	d.readExtra(extra)
+	return d, nil
+}
+
+// readAnnotations reads the hints, and returns the annotations that are none.
+func (d *definition) readAnnotations(raw json.RawMessage) []member {
+	var rest []member
+	for _, m := range members(raw) {
+		var hint **bool
+		switch m.name {
+		case "readOnlyHint":
+			hint = &d.Hints.ReadOnly
+		case "destructiveHint":
+			hint = &d.Hints.Destructive
+		case "idempotentHint":
+			hint = &d.Hints.Idempotent
+		case "openWorldHint":
+			hint = &d.Hints.OpenWorld
+		case "title":
+			d.readTitle(m.value)
+		}
+		var value bool
+		if kind(m.value) != "a boolean" || hint == nil || json.Unmarshal(m.value, &value) != nil {
+			rest = append(rest, m)
+			continue
+		}
+		*hint = &value
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return []member{{"annotations", object(rest...)}}
+}
+
+// readTitle sets the title, unless there is none.
+func (d *definition) readTitle(raw json.RawMessage) {
+	title, _ := text(raw)
+	if title, _ = textutil.Visible(title, '\uFFFD'); strings.TrimSpace(title) != "" {
+		d.Title = textutil.Cut(title, maxTitle)
+	}
+}
+
+func (d *definition) readDescription(raw json.RawMessage) {
+	description, _ := text(raw)
+	description, hidden := textutil.Visible(description, '\uFFFD')
+	if hidden > 0 {
+		d.note("its description has %d characters that cannot be seen; they are shown as \uFFFD", hidden)
+	}
+	if strings.TrimSpace(description) == "" {
+		description = fmt.Sprintf("The tool %s of an MCP server, which does not describe it.",
+			textutil.Cut(d.original, 200))
+	}
+	const mark = "…"
+	if len(description) > sdk.MaxDescription {
+		d.note("its description of %d bytes is cut; the limit is %d", len(description), sdk.MaxDescription)
+		description = textutil.Cut(description, sdk.MaxDescription-len(mark)) + mark
+	}
+	d.Description = description
+}
+
+// readInput keeps the schema's bytes where it describes objects. An error means that no arguments fit it.
+func (d *definition) readInput(raw json.RawMessage) error {
+	const any = `{"type":"object"}`
+	switch {
+	case first(raw) != '{':
+		d.note("its inputSchema is %s; its arguments are not checked here", kind(raw))
+		d.InputSchema = json.RawMessage(any)
+		return nil
+	case len(raw) > maxSchema:
+		d.note("its inputSchema has %d bytes, of which %d can be read; its arguments are not checked here", len(raw),
+			maxSchema)
+		d.InputSchema = json.RawMessage(any)
+		return nil
+	}
+	all := members(raw)
+	i := slices.IndexFunc(all, func(m member) bool { return m.name == "type" })
+	switch {
+	case i < 0:
+		d.note("its inputSchema has no type; \"type\":\"object\" is added")
+		all = append([]member{{"type", json.RawMessage(`"object"`)}}, all...)
+		raw = object(all...)
+	case !allowsObject(all[i].value):
+		return fmt.Errorf("its arguments would have the type %.60s, and MCP passes objects only", all[i].value)
+	case first(all[i].value) == '[':
+		d.note("its inputSchema allows other types than object; \"type\":\"object\" is in their place")
+		all[i].value = json.RawMessage(`"object"`)
+		raw = object(all...)
+	}
+	var err error
+	d.InputSchema = slices.Clone(raw)
+	d.headers, err = paramHeaders(raw)
+	return err
+}
+
+// allowsObject reads the keyword type.
+func allowsObject(types json.RawMessage) bool {
+	list, ok := items(types)
+	if !ok {
+		list = []json.RawMessage{types}
+	}
+	return slices.ContainsFunc(list, func(t json.RawMessage) bool { name, _ := text(t); return name == "object" })
+}
+
+func (d *definition) readOutput(raw json.RawMessage) {
+	switch {
+	case raw == nil:
+	case first(raw) != '{':
+		d.note("its outputSchema is %s, and is not used", kind(raw))
+	case len(raw) > maxSchema:
+		d.note("its outputSchema has %d bytes; the limit is %d, so it is not used", len(raw), maxSchema)
+	default:
+		d.OutputSchema = slices.Clone(raw)
+	}
+}
+
+// readExtra keeps what has no field, unless it is too large together: then the largest members go first.
+func (d *definition) readExtra(extra []member) {
+	for {
+		if d.Extra = object(extra...); len(d.Extra) <= maxExtra {
+			return
+		}
+		largest := 0
+		for i, m := range extra {
+			if len(m.value) > len(extra[largest].value) {
+				largest = i
+			}
+		}
+		d.note("its member %s of %d bytes is left out; the limit of such members is %d bytes",
+			textutil.Cut(extra[largest].name, 60), len(extra[largest].value), maxExtra)
+		extra = slices.Delete(extra, largest, largest+1)
+	}
+}

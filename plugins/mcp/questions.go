@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// sessionCapabilities are what servers with a handshake are told. Whether the caller of a call can be asked turns out
+// when the server asks.
+var sessionCapabilities = json.RawMessage(`{"roots":{},"elicitation":{"form":{},"url":{}},"sampling":{}}`)
+
+const (
+	methodElicit = "elicitation/create"
+	methodSample = "sampling/createMessage"
+	methodRoots  = "roots/list"
+)
+
+// codeURLElicitation is the error of a tool that needs a person to visit an address first.
+const codeURLElicitation = -32042
+
+// answerable tells whether a caller with these capabilities can be asked a question.
+func answerable(capabilities json.RawMessage, method string, params json.RawMessage) bool {
+	switch method {
+	case methodSample:
+		return first(memberOf(capabilities, "sampling")) == '{'
+	case methodRoots:
+		return first(memberOf(capabilities, "roots")) == '{'
+	case methodElicit:
+		elicitation := memberOf(capabilities, "elicitation")
+		if mode, _ := text(memberOf(params, "mode")); mode == "url" {
+			return memberOf(elicitation, "url") != nil
+		}
+		// An empty object is that of a client from before there were modes.
+		return first(elicitation) == '{' && (memberOf(elicitation, "form") != nil || memberOf(elicitation, "url") == nil)
+	}
+	return false
+}
+
+// mayAsk tells whether the caller can be asked anything at all.
+func (q *query) mayAsk() bool {
+	return slices.ContainsFunc(members(q.request.Capabilities), func(m member) bool {
+		return m.name == "elicitation" || m.name == "sampling" || m.name == "roots"
+	})
+}
+
+// roots is the answer to roots/list: the work folder.
+func roots(workdir string) json.RawMessage {
+	path := filepath.ToSlash(workdir)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // of Windows
+	}
+	u := url.URL{Scheme: "file", Path: path}
+	return object(member{"roots", sdk.Encode([]map[string]string{{"uri": u.String(), "name": filepath.Base(workdir)}})})
+}
+
+// answer answers a question of the server that belongs to no call, or to one whose caller answers nothing.
+func (u *upstream) answer(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, *client.RPCError) {
+	if method == methodRoots {
+		return roots(u.workdir), nil
+	}
+	return nil, refuseQuestion(method)
+}
+
+func refuseQuestion(method string) *client.RPCError {
+	switch method {
+	case methodElicit:
+		return &client.RPCError{Code: client.CodeInvalidRequest,
+			Message: "elicitation/create is refused: the caller of this tool has no one who could answer a question"}
+	case methodSample:
+		return &client.RPCError{Code: client.CodeInvalidRequest,
+			Message: "sampling/createMessage is refused: the caller of this tool offers no model"}
+	}
+	return &client.RPCError{Code: client.CodeMethodNotFound, Message: fmt.Sprintf("this client does not answer %.60q", method)}
+}
+
+// The state of a call that has questions says how it goes on.
+const (
+	serverState = "server:" // the server gets the rest back
+	callState   = "call:"   // the call with this id is suspended
+	againState  = "again:"  // the call is made once more
+)
+
+// A passedState is the state of a server that asks by returning questions.
+type passedState struct {
+	State string   `json:"state,omitempty"`
+	Roots []string `json:"roots,omitempty"` // keys of the questions that the plugin answers itself
+}
+
+func (s passedState) String() string { return serverState + string(sdk.Encode(s)) }
+
+// resume goes on with a call that had questions.
+func (q *query) resume(ctx context.Context) (*sdk.Result, error) {
+	state := q.request.RequestState
+	if rest, ok := strings.CutPrefix(state, serverState); ok {
+		var passed passedState
+		if json.Unmarshal([]byte(rest), &passed) == nil {
+			q.answers(passed, q.request.InputResponses)
+			return q.start(ctx)
+		}
+	}
+	if id, ok := strings.CutPrefix(state, callState); ok {
+		return q.goOn(ctx, id)
+	}
+	if state == againState {
+		for _, response := range q.request.InputResponses {
+			if action, _ := text(memberOf(response, "action")); action != "accept" {
+				return nil, &sdk.Error{Name: "QuestionDeclined", Message: "what the tool needs first was declined; nothing was " +
+					"run"}
+			}
+		}
+		return q.start(ctx)
+	}
+	return nil, &sdk.Error{Code: sdk.CodeInvalidArgs, Name: "UnknownState", Message: "the state that came with the " +
+		"answers is none of this tool's; nothing was run", Suggestion: "Make the call without answers and state."}
+}
+
+// answers adds the answers and the state to the request's parameters.
+func (q *query) answers(passed passedState, responses map[string]json.RawMessage) {
+	all := map[string]json.RawMessage{}
+	for _, key := range passed.Roots {
+		all[key] = roots(q.workdir())
+	}
+	for key, response := range responses {
+		if json.Valid(response) {
+			all[key] = response
+		}
+	}
+	var list []member
+	for key, response := range all {
+		list = append(list, member{key, response})
+	}
+	slices.SortFunc(list, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	q.params = slices.DeleteFunc(q.params, func(m member) bool {
+		return m.name == "inputResponses" || m.name == "requestState"
+	})
+	if list != nil {
+		q.params = append(q.params, member{"inputResponses", object(list...)})
+	}
+	if passed.State != "" {
+		q.params = append(q.params, member{"requestState", sdk.Encode(passed.State)})
+	}
+}
+
+// maxRounds is how often in a row a server may ask for the roots alone.
+const maxRounds = 10
+
+// callModern makes a request of a server that asks by returning questions. Those for the roots the plugin answers itself
+// if the caller has none.
+func (q *query) callModern(ctx context.Context) (*sdk.Result, error) {
+	for range maxRounds {
+		raw, err := q.call(ctx, nil)
+		if err != nil {
+			return q.failure(err)
+		}
+		reply, err := q.reply(raw)
+		if err != nil || !reply.asking {
+			return reply.result, err
+		}
+		passed := passedState{State: reply.state}
+		rest := map[string]json.RawMessage{}
+		for key, question := range reply.asks {
+			if method, _ := text(memberOf(question, "method")); method == methodRoots && !q.ownRoots() {
+				passed.Roots = append(passed.Roots, key)
+			} else {
+				rest[key] = question
+			}
+		}
+		slices.Sort(passed.Roots)
+		if len(rest) > 0 || len(passed.Roots) == 0 {
+			reply.result.InputRequired = &sdk.InputRequired{Requests: rest, State: passed.String()}
+			return reply.result, nil
+		}
+		q.answers(passed, nil)
+	}
+	return nil, badResult(q, fmt.Errorf("it asked for the roots %d times in a row", maxRounds))
+}
+
+// ownRoots tells whether the caller answers for the roots itself.
+func (q *query) ownRoots() bool { return answerable(q.request.Capabilities, methodRoots, nil) }
+
+// capabilities are what the server is told of the caller.
+func (q *query) capabilities() json.RawMessage {
+	all := members(q.request.Capabilities)
+	if q.ownRoots() {
+		return q.request.Capabilities
+	}
+	all = slices.DeleteFunc(all, func(m member) bool { return m.name == "roots" })
+	return object(append(all, member{"roots", json.RawMessage("{}")})...)
+}
+
+// urlQuestions are the addresses that an error asks a person to visit, as questions; nil if it does not, or the caller
+// cannot be asked that.
+func (q *query) urlQuestions(e *client.RPCError) map[string]json.RawMessage {
+	list, _ := items(memberOf(e.Data, "elicitations"))
+	if e.Code != codeURLElicitation || len(list) == 0 {
+		return nil
+	}
+	asks := map[string]json.RawMessage{}
+	for i, params := range list {
+		if !answerable(q.request.Capabilities, methodElicit, params) {
+			return nil
+		}
+		asks[fmt.Sprintf("url-%d", i+1)] = object(member{"method", sdk.Encode(methodElicit)}, member{"params", params})
+	}
+	return asks
+}

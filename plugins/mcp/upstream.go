@@ -1,0 +1,368 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// An upstream is the connection to a server for the callers of one work folder, which is what the server is told as its
+// root: callers of different folders never share a process. It is made when it is needed, by one attempt for all who
+// wait, and again after its end.
+type upstream struct {
+	bridge  *bridge
+	workdir string
+
+	mu       sync.Mutex
+	session  *client.Session        // nil when there is none
+	tools    map[string]*definition // of the session, by the server's names
+	attempt  *attempt               // that runs
+	failures int                    // in a row
+	retryAt  time.Time              // when the next attempt may begin
+	failure  error                  // of the last attempt
+	users    int                    // calls; those of upstreams.mu
+	used     time.Time              // last; likewise
+}
+
+// An attempt is one try to connect.
+type attempt struct {
+	done    chan struct{}
+	session *client.Session
+	err     error
+	began   time.Time
+}
+
+// upstreams are those of a bridge.
+type upstreams struct {
+	bridge *bridge
+	mu     sync.Mutex
+	all    map[string]*upstream // by work folder
+	closed bool
+}
+
+// maxUpstreams is how many work folders one server serves at a time.
+const maxUpstreams = 8
+
+// use returns the upstream of a work folder, for one call until its release. The one that was used longest ago is closed
+// when there are too many.
+func (s *upstreams) use(workdir string) (*upstream, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	u := s.all[workdir]
+	if u == nil {
+		if err := s.makeRoom(); err != nil {
+			return nil, err
+		}
+		u = &upstream{bridge: s.bridge, workdir: workdir}
+		if s.all == nil {
+			s.all = map[string]*upstream{}
+		}
+		s.all[workdir] = u
+	}
+	u.users++
+	u.used = time.Now()
+	return u, nil
+}
+
+func (u *upstream) release() {
+	s := &u.bridge.upstreams
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u.users--
+	u.used = time.Now()
+}
+
+// makeRoom closes an upstream that no call uses, if there are too many; never that of the host's work folder.
+func (s *upstreams) makeRoom() error {
+	if len(s.all) < maxUpstreams {
+		return nil
+	}
+	var oldest *upstream
+	for workdir, u := range s.all {
+		if u.users == 0 && workdir != s.bridge.workdir && (oldest == nil || u.used.Before(oldest.used)) {
+			oldest = u
+		}
+	}
+	if oldest == nil {
+		return &sdk.Error{Name: "ServerBusy", Retryable: true, Message: fmt.Sprintf(
+			"%s serves calls in %d work folders at this moment; the limit is %[2]d", s.bridge.who(), maxUpstreams),
+			Suggestion: "Make the call again when calls in other folders have ended."}
+	}
+	delete(s.all, oldest.workdir)
+	go oldest.close()
+	return nil
+}
+
+// close ends all connections, at the same time.
+func (s *upstreams) close() {
+	s.mu.Lock()
+	all := s.all
+	s.all, s.closed = nil, true
+	s.mu.Unlock()
+	var wait sync.WaitGroup
+	for _, u := range all {
+		wait.Go(u.close)
+	}
+	wait.Wait()
+}
+
+func (u *upstream) close() {
+	u.mu.Lock()
+	session := u.session
+	u.session = nil
+	u.mu.Unlock()
+	if session != nil {
+		_ = session.Close()
+	}
+}
+
+// stillStarting is how often who waits for a server hears of it.
+const stillStarting = 2 * time.Second
+
+// connected returns the session, and connects if there is none. While it waits it reports to waiting, which may be nil.
+// The error says when the next attempt may be made.
+func (u *upstream) connected(ctx context.Context, waiting func(time.Duration)) (*client.Session, error) {
+	session, a, err := u.begin()
+	if a == nil {
+		return session, err
+	}
+	tick := time.NewTicker(stillStarting)
+	defer tick.Stop()
+	for {
+		select {
+		case <-a.done:
+			return a.session, a.err
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-tick.C:
+			if waiting != nil {
+				waiting(time.Since(a.began))
+			}
+		}
+	}
+}
+
+// begin returns the session, or the attempt to wait for, or why there is none now.
+func (u *upstream) begin() (*client.Session, *attempt, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.session != nil && u.session.Err() == nil {
+		return u.session, nil, nil
+	}
+	if u.session != nil {
+		go u.session.Close() // frees what the ended connection holds
+		u.session = nil
+	}
+	switch {
+	case u.attempt != nil:
+	case u.bridge.ctx.Err() != nil:
+		return nil, nil, errClosed
+	case time.Now().Before(u.retryAt):
+		return nil, nil, &notConnectedError{u.failure, time.Until(u.retryAt)}
+	default:
+		u.attempt = &attempt{done: make(chan struct{}), began: time.Now()}
+		go u.connect(u.attempt)
+	}
+	return nil, u.attempt, nil
+}
+
+// A notConnectedError says why there is no connection.
+type notConnectedError struct {
+	err   error
+	retry time.Duration // after which the next call tries again
+}
+
+func (e *notConnectedError) Error() string {
+	text := e.err.Error()
+	if e.retry > 0 {
+		text += fmt.Sprintf(" (the next attempt is made by the first call in %s)", max(e.retry, time.Second).
+			Round(time.Second))
+	}
+	return text
+}
+
+func (e *notConnectedError) Unwrap() error { return e.err }
+
+// connect makes an attempt: it connects, and lists the tools.
+func (u *upstream) connect(a *attempt) {
+	ctx, cancel := context.WithTimeoutCause(u.bridge.ctx, u.bridge.connectTimeout,
+		fmt.Errorf("it has not answered within %s (connect_timeout)", u.bridge.connectTimeout))
+	defer cancel()
+	session, c, err := u.dial(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = timedOut(context.Cause(ctx), err)
+	}
+	u.mu.Lock()
+	u.attempt = nil
+	if err == nil {
+		u.session, u.failures, u.failure = session, 0, nil
+		u.adopt(c)
+	} else {
+		u.failures++
+		if _, named := errors.AsType[*sdk.Error](err); !named {
+			err = fmt.Errorf("%s cannot be used: %w", u.bridge.who(), err)
+		}
+		u.failure = err
+		retry := backoff(u.failures)
+		u.retryAt = time.Now().Add(retry)
+		err = &notConnectedError{u.failure, retry}
+	}
+	u.mu.Unlock()
+	switch {
+	case err != nil:
+		u.report(err)
+	case u.primary():
+		u.bridge.setCatalog(c)
+	}
+	if u.bridge.ctx.Err() != nil { // close may not have seen the session
+		u.close()
+	}
+	a.session, a.err = session, err
+	close(a.done)
+}
+
+// timedOut adds to the end of the time what the server said until then.
+func timedOut(cause, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, cause) {
+		if _, rest, found := cutLast(err.Error(), "; its last lines"); found {
+			return fmt.Errorf("%w; its last lines%s", cause, rest)
+		}
+		return cause
+	}
+	return fmt.Errorf("%w: %w", cause, err)
+}
+
+// backoff is how long after so many failed attempts calls fail at once.
+func backoff(failures int) time.Duration {
+	if failures <= 1 {
+		return 0 // what was wrong may have been put right
+	}
+	return min(time.Second<<min(failures-2, 6), time.Minute)
+}
+
+// report tells the operator of a failed attempt. Tools that are known stay.
+func (u *upstream) report(err error) {
+	if !u.primary() || u.bridge.ctx.Err() != nil {
+		return
+	}
+	u.bridge.mu.Lock()
+	known := u.bridge.catalog != nil
+	u.bridge.mu.Unlock()
+	if known { // of a server that never answered, discover tells
+		u.bridge.setTrouble(fmt.Sprintf("its tools are those of before: %v; the next call tries again", u.failure))
+	}
+}
+
+// primary reports whether the connection is that of the host's own work folder, whose list counts.
+func (u *upstream) primary() bool { return u.workdir == u.bridge.workdir }
+
+// dial connects and lists.
+func (u *upstream) dial(ctx context.Context) (*client.Session, *catalog, error) {
+	session, err := client.Dial(ctx, u.bridge.opener(u.workdir), client.Options{
+		Name: "toolhost", Version: version, Capabilities: sessionCapabilities, Revision: u.bridge.protocol,
+		ListChanged: u.listChanged, Request: u.answer,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := u.list(ctx, session)
+	if err != nil {
+		_ = session.Close()
+		return nil, nil, err
+	}
+	return session, c, nil
+}
+
+// list asks the server for its tools. A server without tools may have resources or prompts.
+func (u *upstream) list(ctx context.Context, session *client.Session) (*catalog, error) {
+	listing, err := session.List(ctx, client.Tools)
+	cut, isCut := errors.AsType[*client.ListError](err)
+	refused, isRefused := errors.AsType[*client.RPCError](err)
+	switch {
+	case isCut && listing != nil:
+	case isRefused && refused.Code == client.CodeMethodNotFound:
+		listing = &client.Listing{}
+	case err != nil:
+		return nil, fmt.Errorf("it does not list its tools: %w", err)
+	}
+	c := readCatalog(listing.Items, u.bridge.choice, u.bridge.ownNames())
+	if isCut {
+		c.notices = append([]string{cut.Error()}, c.notices...)
+	}
+	if len(listing.Items) == 0 && len(u.bridge.ownNames()) == 0 {
+		c.notices = append(c.notices, u.bridge.who()+" has no tools")
+	}
+	return c, nil
+}
+
+// adopt keeps the definitions of the session. It is called with mu held.
+func (u *upstream) adopt(c *catalog) {
+	u.tools = make(map[string]*definition, len(c.tools))
+	for _, d := range c.tools {
+		u.tools[d.original] = d
+	}
+}
+
+// relistInterval is the least time between two lists of a server that announces changes without end.
+const relistInterval = time.Second
+
+// listChanged lists again after the server said that a list changed. It is not called twice at a time.
+func (u *upstream) listChanged(list string) {
+	if list != client.Tools {
+		return
+	}
+	u.mu.Lock()
+	session, a := u.session, u.attempt
+	u.mu.Unlock()
+	if session == nil { // the change came before the session was in use
+		if a != nil {
+			select {
+			case <-a.done:
+			case <-u.bridge.ctx.Done():
+			}
+			session = a.session
+		}
+		if session == nil {
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(u.bridge.ctx, u.bridge.connectTimeout)
+	defer cancel()
+	c, err := u.list(ctx, session)
+	if err != nil {
+		if u.primary() && session.Err() == nil {
+			u.bridge.setTrouble("its tools are those of before: it announced a change, but " +
+				textutil.Cut(err.Error(), 1000))
+		}
+		return
+	}
+	u.mu.Lock()
+	current := u.session == session
+	if current {
+		u.adopt(c)
+	}
+	u.mu.Unlock()
+	if current && u.primary() {
+		u.bridge.setCatalog(c)
+	}
+	select {
+	case <-session.Done():
+	case <-time.After(relistInterval):
+	}
+}
+
+// current is the session's definition of a tool, nil if it has none.
+func (u *upstream) current(original string) *definition {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.tools[original]
+}
