@@ -60,7 +60,12 @@ func newMCP(g *globals) *cobra.Command {
 }
 
 func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
-	s, err := mcpserver.New(g.mcpOptions(f))
+	o := g.mcpOptions(f)
+	var err error
+	if o.StateKey, err = bootstrap.MCPStateKey(); err != nil { // then this server alone knows what it asked
+		g.logger().Warn("the key for questions to MCP clients cannot be kept", "error", err)
+	}
+	s, err := mcpserver.New(o)
 	if err != nil {
 		return err
 	}
@@ -85,7 +90,7 @@ func (g *globals) mcpOptions(f mcpFlags) mcpserver.Options {
 			o := g.options()
 			o.AskTrust = nil // standard input is the client's
 			o.Profile, o.Approve = f.profile, bootstrap.Approve(f.approve)
-			o.OnToolsChanged = hooks.ToolsChanged
+			o.OnToolsChanged, o.Approver, o.Input = hooks.ToolsChanged, hooks.Approver, hooks.Input
 			return g.open(ctx, o)
 		},
 	}

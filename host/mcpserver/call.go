@@ -1,11 +1,14 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
@@ -15,41 +18,144 @@ import (
 // callTool makes one call through the host.
 func (e *endpoint) callTool(ctx context.Context, r *request) (mcp.Result, error) {
 	name := text(find(r.params, "name"))
-	full, err := e.fullName(ctx, name)
+	d, err := e.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	events := newNotifier(ctx, r, full)
-	out := e.backend.Catalog().Call(ctx, host.Call{
-		Tool: full, Arguments: arguments(r), Caller: e.caller(), SessionID: e.sessionID(r), Events: events.add,
-		Meta: find(r.params, "_meta"),
-	})
+	c, err := e.newCall(r, d.tool)
+	if err != nil {
+		return nil, err
+	}
+	events := newNotifier(ctx, r, d.tool.Name)
+	call := host.Call{
+		Tool: d.tool.Name, Arguments: c.arguments, Caller: e.caller(), SessionID: e.sessionID(r), Events: events.add,
+		Meta: find(r.params, "_meta"), Capabilities: c.capabilities, ReturnInput: r.isModern(), InputResponses: c.answers,
+	}
+	if c.state != nil {
+		call.RequestState = c.state.Upstream
+	}
+	if _, ours := c.answers[approvalKey]; ours {
+		call.InputResponses = withoutApproval(c.answers)
+	}
+	out := e.backend.Catalog().Call(context.WithValue(ctx, callKey{}, c), call)
 	events.flush()
-	if out.Error != nil && (out.Error.Code == sdk.CodeToolNotFound || out.Error.Code == sdk.CodeNotInCatalog) {
+	switch {
+	case out.Error != nil && (out.Error.Code == sdk.CodeToolNotFound || out.Error.Code == sdk.CodeNotInCatalog):
 		return nil, badParams("unknown tool %.100q: %s", name, out.Error.Message)
+	case out.Error != nil && out.Error.Name == approvalPending && c.pending != nil:
+		return c.askApproval(d.tool.Name)
+	case out.InputRequired != nil:
+		return c.askFurther(d.tool.Name, out)
 	}
 	return e.callResult(r, out), nil
 }
 
-// arguments are those of the call; none stand for {}.
-func arguments(r *request) json.RawMessage {
-	if raw := find(r.params, "arguments"); raw != nil && string(raw) != "null" {
-		return raw
+// newCall reads what a client sent with a call, and checks the state in it.
+func (e *endpoint) newCall(r *request, t *host.Tool) (*toolCall, error) {
+	c := &toolCall{e: e, r: r, arguments: find(r.params, "arguments"), capabilities: r.capabilities()}
+	if c.arguments == nil || string(c.arguments) == "null" {
+		c.arguments = json.RawMessage("{}")
 	}
-	return json.RawMessage("{}")
+	if !r.isModern() {
+		return c, nil
+	}
+	c.definition = definitionHash(t)
+	for _, m := range members(find(r.params, "inputResponses")) {
+		if c.answers == nil {
+			c.answers = map[string]json.RawMessage{}
+		}
+		c.answers[m.name] = m.value
+	}
+	var err error
+	if sent := find(r.params, "requestState"); sent != nil && string(sent) != "null" {
+		c.state, err = e.seal.open(text(sent), t.Name, c.definition, c.arguments)
+	}
+	return c, err
 }
 
-// fullName returns the name of the tool in the host. A name that is not in the list as it is known may be that of a
-// plugin that was not listed yet.
-func (e *endpoint) fullName(ctx context.Context, name string) (string, error) {
+func withoutApproval(all map[string]json.RawMessage) map[string]json.RawMessage {
+	var out map[string]json.RawMessage
+	for key, answer := range all {
+		if key == approvalKey {
+			continue
+		}
+		if out == nil {
+			out = map[string]json.RawMessage{}
+		}
+		out[key] = answer
+	}
+	return out
+}
+
+// askApproval returns the question whether the call may run.
+func (c *toolCall) askApproval(tool string) (mcp.Result, error) {
+	st := c.newState(tool)
+	st.Asks, st.Preview, st.Expires = true, c.pending.preview, c.pending.expires
+	if c.state != nil {
+		st.Upstream = c.state.Upstream
+	}
+	return c.inputRequired(map[string]json.RawMessage{approvalKey: questionJSON(methodElicit, c.pending.params)}, st), nil
+}
+
+// askFurther returns the questions of the tool.
+func (c *toolCall) askFurther(tool string, out *host.Result) (mcp.Result, error) {
+	for _, raw := range out.InputRequired.Requests {
+		if q := parseQuestion(raw); !c.declares(q) {
+			return nil, c.missing(q)
+		}
+	}
+	st := c.newState(tool)
+	st.Upstream, st.Approved, st.Preview = out.InputRequired.State, c.approved, c.preview
+	result := c.inputRequired(out.InputRequired.Requests, st)
+	addMeta(result, members(out.Extra))
+	return result, nil
+}
+
+// missing is the error for a client that does not declare what a tool needs.
+func (c *toolCall) missing(q question) error {
+	var needed object
+	switch path := q.capability(); len(path) {
+	case 0:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the tool asks for " + cmp.Or(q.method, "something") +
+			", which no client answers"}
+	case 1:
+		needed.add(path[0], json.RawMessage("{}"))
+	default:
+		var mode object
+		mode.add(path[1], json.RawMessage("{}"))
+		needed.add(path[0], mode.bytes())
+	}
+	var data object
+	data.add("requiredCapabilities", needed.bytes())
+	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Data: data.bytes(),
+		Message: "the tool needs a client that answers " + q.method + ", and this one does not declare that it does"}
+}
+
+func (c *toolCall) inputRequired(requests map[string]json.RawMessage, st state) *result {
+	out := &result{}
+	out.body.addText("resultType", "input_required")
+	out.body.add("inputRequests", sdk.Encode(requests))
+	out.body.addText("requestState", c.e.seal.close(st))
+	return out
+}
+
+func questionJSON(method string, params json.RawMessage) json.RawMessage {
+	var out object
+	out.addText("method", method)
+	out.add("params", params)
+	return out.bytes()
+}
+
+// find returns the tool of a name. One that is not in the list as it is known may be of a plugin that was not listed yet.
+func (e *endpoint) find(ctx context.Context, name string) (*definition, error) {
 	if d := e.catalog.now().byName[name]; d != nil {
-		return d.tool.Name, nil
+		return d, nil
 	}
 	served, _ := e.catalog.wait(ctx)
 	if d := served.byName[name]; d != nil {
-		return d.tool.Name, nil
+		return d, nil
 	}
-	return "", badParams("unknown tool %.100q", name)
+	return nil, badParams("unknown tool %.100q", name)
 }
 
 // caller is whom rules name.
@@ -71,4 +177,10 @@ func (e *endpoint) sessionID(r *request) string {
 		id += "-" + hex.EncodeToString(sum[:6])
 	}
 	return id
+}
+
+// addMeta adds the members of an upstream's _meta that are not about one hop.
+func addMeta(to *result, extra []member) {
+	all := slices.DeleteFunc(members(find(extra, "_meta")), func(m member) bool { return aboutOneHop(m.name) })
+	to.meta.addMembers(all)
 }

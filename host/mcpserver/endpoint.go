@@ -1,10 +1,12 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -26,17 +28,64 @@ const announcer = "toolhost-list-changed"
 func (e *endpoint) newMCP() *mcp.Server {
 	o := &e.server.options
 	s := mcp.NewServer(&mcp.Implementation{Name: "toolhost", Title: "toolhost", Version: o.Version}, &mcp.ServerOptions{
-		Instructions: o.Instructions, Logger: o.Logger,
+		Instructions: o.Instructions, Logger: slog.New(quiet{o.Logger.Handler()}),
 		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{},
-			Tools: &mcp.ToolCapabilities{ListChanged: true}},
+			Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{},
+			Prompts: &mcp.PromptCapabilities{}}, // there are none; clients ask whatever is declared
 	})
 	s.AddReceivingMiddleware(e.receive)
+	s.AddSendingMiddleware(sendExact, e.announceOnly)
 	return s
 }
 
-// announce tells clients that the list has changed.
-func (e *endpoint) announce() {
-	e.mcp.AddTool(&mcp.Tool{Name: announcer, InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
+// listChanged keeps the SDK's list up to date, and tells clients that have seen another one.
+func (e *endpoint) listChanged(now *servedTools, seen bool) {
+	next := map[string]bool{}
+	for _, d := range now.all {
+		if bytes.Contains(d.tool.InputSchema, []byte("x-mcp-header")) && e.addHeaders(d) {
+			next[d.name] = true
+		}
+	}
+	for name := range e.headers {
+		if !next[name] {
+			e.mcp.RemoveTools(name)
+		}
+	}
+	e.headers = next
+	if seen {
+		e.announced.Store(true)
+		e.mcp.AddTool(&mcp.Tool{Name: announcer, InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
+	}
+}
+
+// addHeaders adds a tool to the SDK's list, by which it checks the headers that repeat arguments. The SDK panics when the
+// schema asks for headers in a way that the protocol does not allow; no client sends such headers.
+func (e *endpoint) addHeaders(d *definition) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	e.mcp.AddTool(&mcp.Tool{Name: d.name, InputSchema: objectSchema(d.tool.InputSchema)}, nil)
+	return true
+}
+
+// announceOnly drops what the SDK sends when its list grows before a client has seen the served one.
+func (e *endpoint) announceOnly(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if method == "notifications/tools/list_changed" && !e.announced.Load() {
+			return nil, nil
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// quiet logs what the SDK says of clients and their mistakes for debugging only.
+type quiet struct{ slog.Handler }
+
+func (h quiet) Enabled(ctx context.Context, _ slog.Level) bool {
+	return h.Handler.Enabled(ctx, slog.LevelDebug)
+}
+
+func (h quiet) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = slog.LevelDebug
+	return h.Handler.Handle(ctx, r)
 }
 
 // receive answers what is about tools, and leaves the rest to the SDK. A panic ends the request, not the process.

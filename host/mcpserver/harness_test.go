@@ -177,7 +177,7 @@ func (s *setup) open(hooks Hooks) (Backend, error) {
 		plugins[name] = p
 	}
 	o := s.host
-	o.OnToolsChanged = hooks.ToolsChanged
+	o.OnToolsChanged, o.Approver, o.Input = hooks.ToolsChanged, hooks.Approver, hooks.Input
 	h, err := host.New(plugins, o)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -131,7 +132,7 @@ type httpHandlers struct{ stateful, stateless http.Handler }
 
 func (e *endpoint) newHTTP() httpHandlers {
 	server := func(*http.Request) *mcp.Server { return e.mcp }
-	log := e.server.options.Logger
+	log := slog.New(quiet{e.server.options.Logger.Handler()})
 	return httpHandlers{
 		mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody,
 			SessionTimeout: sessionTimeout}),

@@ -27,13 +27,16 @@ const (
 // A catalog is the list of tools as it is served. It lists each plugin in the background: one that is slow, cannot be
 // started or hangs delays no other, and its tools appear when they are known.
 type catalog struct {
-	ctx     context.Context // ends the background
-	source  func() *host.Catalog
-	naming  naming
-	log     *slog.Logger
-	changed func() // the served list differs from one that a client has seen
+	ctx    context.Context // ends the background
+	source func() *host.Catalog
+	naming naming
+	log    *slog.Logger
+	// changed is called with each list that differs from the one before; seen says that a client knows that one.
+	changed func(now *servedTools, seen bool)
 
 	background sync.WaitGroup
+
+	rebuilding sync.Mutex // held to make a list and to report it
 
 	mu      sync.Mutex
 	plugins map[string]*pluginTools
@@ -60,7 +63,8 @@ type servedTools struct {
 	byName map[string]*definition
 }
 
-func newCatalog(ctx context.Context, source func() *host.Catalog, n naming, log *slog.Logger, changed func()) *catalog {
+func newCatalog(ctx context.Context, source func() *host.Catalog, n naming, log *slog.Logger,
+	changed func(*servedTools, bool)) *catalog {
 	c := &catalog{ctx: ctx, source: source, naming: n, log: log, changed: changed, plugins: map[string]*pluginTools{},
 		step: make(chan struct{}), served: &servedTools{byName: map[string]*definition{}}, logged: map[string]bool{}}
 	c.refreshAll()
@@ -190,16 +194,18 @@ func (c *catalog) wait(ctx context.Context) (served *servedTools, complete bool)
 
 // rebuild makes the list of what the plugins have, and reports when it differs from the one before.
 func (c *catalog) rebuild() {
+	c.rebuilding.Lock()
+	defer c.rebuilding.Unlock()
 	c.mu.Lock()
 	next := c.build()
-	differs := c.shown && !slices.EqualFunc(c.served.all, next.all, func(a, b *definition) bool {
+	differs, seen := !slices.EqualFunc(c.served.all, next.all, func(a, b *definition) bool {
 		return bytes.Equal(a.json, b.json)
-	})
+	}), c.shown
 	// the tools of plugins are new values each time, also when the list is the same
 	c.served = next
 	c.mu.Unlock()
 	if differs {
-		c.changed()
+		c.changed(next, seen)
 	}
 }
 

@@ -21,11 +21,7 @@ func (e *endpoint) callResult(r *request, out *host.Result) *result {
 		structured = nil // before 2026-07-28 it was an object
 	}
 	to := &result{}
-	for _, m := range members(find(extra, "_meta")) {
-		if !strings.HasPrefix(m.name, "io.modelcontextprotocol/") { // they are about one hop
-			to.meta.add(m.name, m.value)
-		}
-	}
+	addMeta(to, extra)
 	if out.Error != nil {
 		content = append(content, sdk.TextContent(errorText(out.Error)))
 		to.meta.add(errorKey, sdk.Encode(out.Error))
@@ -39,6 +35,11 @@ func (e *endpoint) callResult(r *request, out *host.Result) *result {
 	}
 	to.body.addMembers(extra, "content", "structuredContent", "isError", "_meta", "resultType")
 	return to.complete(r)
+}
+
+// aboutOneHop reports whether a member of _meta is between a client and the next server only.
+func aboutOneHop(name string) bool {
+	return strings.HasPrefix(name, "io.modelcontextprotocol/") || name == "progressToken"
 }
 
 func contentJSON(parts []sdk.Content) json.RawMessage {

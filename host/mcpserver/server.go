@@ -8,10 +8,12 @@ package mcpserver
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -28,6 +30,9 @@ type Options struct {
 	ServerName string
 	// PlainNames serves each tool under its own name, without the plugin. Of two with one name, neither is served.
 	PlainNames bool
+	// StateKey authenticates what clients of revision 2026-07-28 send back with an answer, 32 random bytes. Servers with
+	// the same key accept each other's; nil makes one for this server alone.
+	StateKey []byte
 	// Instructions are for the model; "" has none.
 	Instructions string
 	// Identities are who may use the server over HTTP; without them everyone may who reaches it.
@@ -49,6 +54,9 @@ type Backend interface {
 
 // Hooks connect a host with the clients that it is served to.
 type Hooks struct {
+	// Approver and Input belong into the fields of host.Options with these names: they ask the client whose call it is.
+	Approver host.Approver
+	Input    host.InputHandler
 	// ToolsChanged belongs into host.Options.OnToolsChanged. With "" it is for all plugins, such as after a reload.
 	ToolsChanged func(plugin string)
 }
@@ -67,6 +75,9 @@ type Server struct {
 	endpoints map[string]*endpoint // by identity
 }
 
+// minStateKey is how many bytes a key has at least.
+const minStateKey = 32
+
 // New returns a server. Nothing is opened before the first request.
 func New(o Options) (*Server, error) {
 	if o.Open == nil {
@@ -74,6 +85,13 @@ func New(o Options) (*Server, error) {
 	}
 	if err := checkIdentities(o.Identities); err != nil {
 		return nil, err
+	}
+	if o.StateKey == nil {
+		o.StateKey = make([]byte, minStateKey)
+		_, _ = rand.Read(o.StateKey) // it never fails
+	}
+	if len(o.StateKey) < minStateKey {
+		return nil, fmt.Errorf("mcpserver: Options.StateKey has %d bytes; it needs %d", len(o.StateKey), minStateKey)
 	}
 	if o.ServerName == "" {
 		o.ServerName = "toolhost"
@@ -141,6 +159,10 @@ type endpoint struct {
 	catalog  *catalog
 	mcp      *mcp.Server
 	http     httpHandlers
+	seal     *seal
+
+	headers   map[string]bool // tools in the SDK's list; used by one goroutine at a time
+	announced atomic.Bool     // clients were told of a change
 }
 
 func (e *endpoint) open() {
@@ -152,7 +174,7 @@ func (e *endpoint) open() {
 	}()
 	var mu sync.Mutex
 	var list *catalog // hooks may be called before there is one, which then lists all anyway
-	hooks := Hooks{ToolsChanged: func(plugin string) {
+	hooks := Hooks{Approver: asker{}, Input: asker{}, ToolsChanged: func(plugin string) {
 		mu.Lock()
 		c := list
 		mu.Unlock()
@@ -169,8 +191,9 @@ func (e *endpoint) open() {
 	}
 	e.mcp = e.newMCP()
 	e.http = e.newHTTP()
+	e.seal = newSeal(e.server.options.StateKey, e.identity)
 	e.catalog = newCatalog(e.server.ctx, e.backend.Catalog, newNaming(e.server.options.ServerName,
-		e.server.options.PlainNames), e.server.options.Logger, e.announce)
+		e.server.options.PlainNames), e.server.options.Logger, e.listChanged)
 	mu.Lock()
 	list = e.catalog
 	mu.Unlock()

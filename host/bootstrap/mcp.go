@@ -1,0 +1,63 @@
+package bootstrap
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
+)
+
+// mcpKeySize is the size of the key, in bytes.
+const mcpKeySize = 32
+
+// MCPStateKey returns the user's key for mcpserver.Options.StateKey: all servers of the user accept what one of them
+// asked. It is made when there is none.
+func MCPStateKey() ([]byte, error) {
+	path, err := StateFolder("mcp-state.key")
+	if err != nil {
+		return nil, err
+	}
+	if key, err := readKey(path); !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	key := make([]byte, mcpKeySize)
+	_, _ = rand.Read(key) // it never fails
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	made := fmt.Sprintf("%s.%s", path, rand.Text())
+	if err := os.WriteFile(made, key, 0o600); err != nil {
+		return nil, err
+	}
+	// a link appears whole, and never in the place of a key that another process has made
+	err = errors.Join(ignore(os.Link(made, path), fs.ErrExist), os.Remove(made))
+	if err != nil {
+		return nil, err
+	}
+	return readKey(path)
+}
+
+func ignore(err, expected error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
+	return err
+}
+
+func readKey(path string) ([]byte, error) {
+	f, err := fsutil.OpenPrivate(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	key, err := io.ReadAll(io.LimitReader(f, mcpKeySize+1))
+	if err == nil && len(key) != mcpKeySize {
+		err = fmt.Errorf("%s has not the %d bytes of a key; remove it, and a new one is made", path, mcpKeySize)
+	}
+	return key, err
+}

@@ -1,0 +1,212 @@
+package mcpserver
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// approvalKey is the key of the question whether a call may run.
+const approvalKey = "toolhost_approval"
+
+// approvalPending is the name of the error of a call that was made to find out that a person must be asked. The client
+// makes it again with the answer.
+const approvalPending = "ApprovalPending"
+
+// An approvalQuestion is the question whether a call may run, for a client that answers with the next request.
+type approvalQuestion struct {
+	params  json.RawMessage
+	preview string
+	expires time.Time
+}
+
+// The decisions that a person may choose from.
+const (
+	decideApprove   = "approve"
+	decideArguments = "approve, and the same arguments from now on"
+	decidePrefix    = "approve, and from now on: "
+	decideTool      = "approve, and every call of this tool from now on"
+	decideDeny      = "deny"
+)
+
+// Approve asks the client whose call it is, if that can ask its user.
+func (asker) Approve(ctx context.Context, r *host.ApprovalRequest) (host.Answer, error) {
+	c, ok := ctx.Value(callKey{}).(*toolCall)
+	if !ok {
+		return host.Answer{}, host.ErrNobodyToAsk
+	}
+	q := question{methodElicit, approvalForm(r)}
+	if !c.declares(q) {
+		return host.Answer{}, cannotAsk(r)
+	}
+	if !c.r.isModern() {
+		raw, err := c.ask(ctx, q)
+		if err != nil {
+			return host.Answer{}, err
+		}
+		return approvalAnswer(raw, r), nil
+	}
+	if answer, ok := c.answered(r); ok {
+		return answer, nil
+	}
+	c.pending = &approvalQuestion{q.params, c.preview, r.Expires}
+	return host.Answer{}, &sdk.Error{Code: sdk.CodeApprovalUnavailable, Name: approvalPending,
+		Message: fmt.Sprintf("a person is asked through the MCP client whether %s may run; the client makes the call "+
+			"again with the answer; nothing was run", r.Tool.Name), Retryable: true}
+}
+
+// answered returns the answer that came with the request, if it is one to this question.
+func (c *toolCall) answered(r *host.ApprovalRequest) (host.Answer, bool) {
+	c.preview = previewHash(r)
+	st := c.state
+	if st == nil || st.Preview != c.preview || definitionHash(r.Tool) != st.Definition {
+		return host.Answer{}, false
+	}
+	if st.Approved {
+		c.approved = true
+		return host.Yes(), true
+	}
+	raw := c.answers[approvalKey]
+	if !st.Asks || raw == nil {
+		return host.Answer{}, false
+	}
+	answer := approvalAnswer(raw, r)
+	if answer.Approved && !c.e.seal.use(st) {
+		return host.No("this approval was used already, for the same call; make the call again without requestState"), true
+	}
+	c.approved = answer.Approved
+	return answer, true
+}
+
+func cannotAsk(r *host.ApprovalRequest) error {
+	e := &sdk.Error{Code: sdk.CodeApprovalUnavailable, Name: "ApprovalUnavailable",
+		Message: fmt.Sprintf("%s needs a person's approval (%s), and this MCP client cannot ask a person: it has no "+
+			"elicitation; nothing was run", r.Tool.Name, r.Decision.Why()),
+		Suggestion: "Use a tool that only reads, or ask the user to allow this call with a rule. If the client asks its " +
+			"user before each call, the user can start the server with: toolhost mcp --approve client"}
+	if r.Fresh() {
+		e.Suggestion = "Only a person can approve this call, each time: ask the user to make it at a terminal with " +
+			"toolhost call, or reach the goal another way."
+	}
+	return e
+}
+
+// Limits of what a person is shown, in characters.
+const (
+	maxShownArguments = 2000
+	maxShownPreview   = 4000
+	maxShownReason    = 500
+)
+
+// approvalForm is the elicitation whether a call may run. Nothing in it is chosen beforehand.
+func approvalForm(r *host.ApprovalRequest) json.RawMessage {
+	lines := []string{"Allow the tool " + r.Tool.Name + " to run?", "Asked because: " + shown(r.Decision.Why(),
+		maxShownReason)}
+	if risk := risks(r.Tool.Hints); risk != "" {
+		lines = append(lines, "Risk: "+risk)
+	}
+	lines = append(lines, "Arguments: "+shown(string(r.Arguments), maxShownArguments))
+	if r.Preview != nil {
+		var texts []string
+		for _, part := range r.Preview.Content {
+			texts = append(texts, part.Text)
+		}
+		if preview := shown(strings.Join(texts, "\n"), maxShownPreview); preview != "" {
+			lines = append(lines, "What it would do:\n"+preview)
+		}
+	}
+	return sdk.Encode(map[string]any{
+		"mode": "form", "message": strings.Join(lines, "\n"),
+		"requestedSchema": map[string]any{"type": "object", "required": []string{"decision"}, "properties": map[string]any{
+			"decision": map[string]any{"type": "string", "title": "Decision", "enum": decisions(r)},
+			"reason": map[string]any{"type": "string", "title": "Reason",
+				"description": "Why not; the model reads it"},
+		}},
+	})
+}
+
+func decisions(r *host.ApprovalRequest) []string {
+	if r.Fresh() { // nothing is remembered
+		return []string{decideApprove, decideDeny}
+	}
+	out := []string{decideApprove, decideArguments}
+	if r.Prefix != nil {
+		out = append(out, prefixDecision(r))
+	}
+	return append(out, decideTool, decideDeny)
+}
+
+func prefixDecision(r *host.ApprovalRequest) string {
+	return decidePrefix + shown(strings.Join(r.Prefix, " "), maxShownReason) + " ..."
+}
+
+// approvalAnswer reads what a client answered. Whatever is not clearly a yes is a no.
+func approvalAnswer(raw json.RawMessage, r *host.ApprovalRequest) host.Answer {
+	answer := members(raw)
+	content := members(find(answer, "content"))
+	reason := shown(text(find(content, "reason")), maxShownReason)
+	switch action := text(find(answer, "action")); action {
+	case "accept":
+	case "decline":
+		return host.No(reason)
+	default:
+		return host.No("the question was dismissed without an answer")
+	}
+	decision := text(find(content, "decision"))
+	if !slices.Contains(decisions(r), decision) {
+		return host.No("the MCP client sent no decision")
+	}
+	switch decision {
+	case decideApprove:
+		return host.Yes()
+	case decideArguments:
+		return host.Always(host.ScopeArguments)
+	case decideTool:
+		return host.Always(host.ScopeTool)
+	case decideDeny:
+		return host.No(reason)
+	}
+	return host.Always(host.ScopePrefix)
+}
+
+// risks words the hints of a tool.
+func risks(h sdk.Hints) string {
+	var out []string
+	for _, risk := range []struct {
+		hint *bool
+		when bool
+		text string
+	}{{h.Destructive, true, "it may delete or overwrite"}, {h.OpenWorld, true, "it reaches things outside, such as the " +
+		"network"}, {h.ReadOnly, true, "it says that it changes nothing"}} {
+		if risk.hint != nil && *risk.hint == risk.when {
+			out = append(out, risk.text)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// shown is a text for people, without characters that cannot be seen.
+func shown(s string, limit int) string {
+	visible, _ := textutil.Visible(s, -1)
+	return textutil.CutRunes(visible, limit, "... (cut)")
+}
+
+// previewHash identifies what a person is shown, beside the call itself.
+func previewHash(r *host.ApprovalRequest) string {
+	raw, _ := json.Marshal([]any{r.Preview, r.Decision.Effect, r.Decision.Why()}) // it came as JSON
+	return hashOf(raw)
+}
+
+// newState is the state of the next question of the call.
+func (c *toolCall) newState(tool string) state {
+	return state{Tool: tool, Definition: c.definition, Arguments: hashOf(c.arguments), Nonce: rand.Text(),
+		Expires: time.Now().Add(stateTime)}
+}

@@ -1,0 +1,193 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+// callKey is the context key of the *toolCall that a host's question is about.
+type callKey struct{}
+
+// A toolCall is a call of a client while it runs.
+type toolCall struct {
+	e            *endpoint
+	r            *request
+	definition   string          // the hash of the tool's
+	arguments    json.RawMessage // as the client sent them
+	capabilities json.RawMessage // of the client
+	state        *state          // of the question that the client answers; nil in a new call
+	answers      map[string]json.RawMessage
+	pending      *approvalQuestion // that the client is to be asked
+	approved     bool              // a person has approved the call
+	preview      string            // the hash of what that person was shown
+}
+
+// asker asks the client whose call caused the question.
+type asker struct{}
+
+// Capabilities are those of no client: each call has its own.
+func (asker) Capabilities() json.RawMessage { return nil }
+
+// AnswerInput passes the questions of a tool on to the client, one after the other.
+func (asker) AnswerInput(ctx context.Context, r *host.InputRequest) (map[string]json.RawMessage, error) {
+	c, ok := ctx.Value(callKey{}).(*toolCall)
+	if !ok {
+		return nil, host.ErrNobodyToAsk
+	}
+	if missing := c.undeclared(r.Requests); missing != "" {
+		return nil, fmt.Errorf("this MCP client does not answer %s", missing)
+	}
+	answers := map[string]json.RawMessage{}
+	for _, key := range slices.Sorted(maps.Keys(r.Requests)) {
+		answer, err := c.ask(ctx, parseQuestion(r.Requests[key]))
+		if err != nil {
+			return nil, err
+		}
+		answers[key] = answer
+	}
+	return answers, nil
+}
+
+// A question is a request of MCP to a client.
+type question struct {
+	method string
+	params json.RawMessage
+}
+
+func parseQuestion(raw json.RawMessage) question {
+	all := members(raw)
+	q := question{text(find(all, "method")), find(all, "params")}
+	if !isObject(q.params) {
+		q.params = json.RawMessage("{}")
+	}
+	return q
+}
+
+// The methods of questions.
+const (
+	methodElicit = "elicitation/create"
+	methodSample = "sampling/createMessage"
+	methodRoots  = "roots/list"
+)
+
+// capability is what a client must declare to be asked, as a path in its capabilities; nil for a question that no client
+// answers.
+func (q question) capability() []string {
+	switch q.method {
+	case methodElicit:
+		if text(find(members(q.params), "mode")) == "url" {
+			return []string{"elicitation", "url"}
+		}
+		return []string{"elicitation", "form"}
+	case methodSample:
+		return []string{"sampling"}
+	case methodRoots:
+		return []string{"roots"}
+	}
+	return nil
+}
+
+// declares reports whether the client declares that it answers the question.
+func (c *toolCall) declares(q question) bool {
+	path := q.capability()
+	if path == nil {
+		return false
+	}
+	declared := find(members(c.capabilities), path[0])
+	if !isObject(declared) || len(path) == 1 {
+		return isObject(declared)
+	}
+	modes := members(declared)
+	if find(modes, "form") == nil && find(modes, "url") == nil {
+		return path[1] == "form" // as before there were modes
+	}
+	return find(modes, path[1]) != nil
+}
+
+// undeclared returns the method of a question that the client does not answer, "" when it answers all.
+func (c *toolCall) undeclared(requests map[string]json.RawMessage) string {
+	for _, key := range slices.Sorted(maps.Keys(requests)) {
+		if q := parseQuestion(requests[key]); !c.declares(q) {
+			return fmt.Sprintf("%.100q", q.method)
+		}
+	}
+	return ""
+}
+
+// paramsKey is the context key of the params of a question, byte for byte.
+type paramsKey struct{}
+
+// exactParams have the bytes that the maker of a question wrote.
+type exactParams struct {
+	*mcp.ElicitParams // for the methods of mcp.Params
+	json              json.RawMessage
+}
+
+// MarshalJSON returns the bytes.
+func (p *exactParams) MarshalJSON() ([]byte, error) { return p.json, nil }
+
+// sendExact replaces the params of questions by the bytes that are in the context.
+func sendExact(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		raw, ok := ctx.Value(paramsKey{}).(json.RawMessage)
+		session, is := req.GetSession().(*mcp.ServerSession)
+		if ok && is && (method == methodElicit || method == methodSample || method == methodRoots) {
+			req = &mcp.ServerRequest[*exactParams]{Session: session, Params: &exactParams{&mcp.ElicitParams{}, raw}}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// ask sends a question to a client of the handshake revisions, and returns its answer.
+func (c *toolCall) ask(ctx context.Context, q question) (json.RawMessage, error) {
+	ctx = context.WithValue(ctx, paramsKey{}, q.params)
+	var answer any
+	var err error
+	switch q.method {
+	case methodElicit:
+		// without a schema the SDK does not check the answer, of which it knows less than the tool
+		answer, err = c.r.session.Elicit(ctx, &mcp.ElicitParams{Mode: q.capability()[1]})
+	case methodSample:
+		answer, err = c.r.session.CreateMessageWithTools(ctx, &mcp.CreateMessageWithToolsParams{}) //nolint:staticcheck // revisions before 2026-07-28 have it
+	case methodRoots:
+		answer, err = c.r.session.ListRoots(ctx, nil) //nolint:staticcheck // likewise
+	default:
+		err = fmt.Errorf("no client answers %.100q", q.method)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(answer)
+}
+
+// capabilities are those that the client declares.
+func (r *request) capabilities() json.RawMessage {
+	if r.isModern() {
+		return find(r.meta, mcp.MetaKeyClientCapabilities)
+	}
+	init := r.session.InitializeParams()
+	if init == nil || init.Capabilities == nil {
+		return json.RawMessage("{}")
+	}
+	c := init.Capabilities
+	var out object
+	for _, m := range []struct {
+		name string
+		is   bool
+		v    any
+	}{{"experimental", c.Experimental != nil, c.Experimental}, {"extensions", c.Extensions != nil, c.Extensions},
+		{"roots", c.RootsV2 != nil, c.RootsV2}, {"sampling", c.Sampling != nil, c.Sampling}, //nolint:staticcheck // likewise
+		{"elicitation", c.Elicitation != nil, c.Elicitation}} {
+		if raw, err := json.Marshal(m.v); m.is && err == nil {
+			out.add(m.name, raw)
+		}
+	}
+	return out.bytes()
+}
