@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // silentPlugin says that it runs, and then nothing.
@@ -76,7 +78,7 @@ func TestInterruptedArguments(t *testing.T) {
 // What a parent ignores, as nohup does, is left so.
 func TestIgnoredSignals(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
-	t.Cleanup(func() { signal.Reset(syscall.SIGHUP) })
+	t.Cleanup(func() { signal.Reset(syscall.SIGHUP); testutil.DefaultSignals() })
 	want := []os.Signal{syscall.SIGTERM, syscall.SIGPIPE}
 	if got := handled(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE); !slices.Equal(got, want) {
 		t.Errorf("heeded are %v, want %v", got, want)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/testutil"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 type built struct{ tests *testing.M }
 
 func (b built) Run() int {
+	testutil.DefaultSignals()
 	dir, err := os.MkdirTemp("", "toolhost-test")
 	if err == nil {
 		defer os.RemoveAll(dir)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -100,7 +99,6 @@ func standardProject(t *testing.T) string {
 // program is toolhost in a project whose configuration it is told to use, with a temporary folder of its own.
 func program(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, errs *bytes.Buffer, temp string) {
 	t.Helper()
-	defaultSignals(t)
 	temp, errs = t.TempDir(), &bytes.Buffer{}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // should it hang, it is killed
 	t.Cleanup(cancel)
@@ -108,15 +106,6 @@ func program(t *testing.T, dir string, args ...string) (cmd *exec.Cmd, errs *byt
 	cmd.Dir, cmd.Stderr = dir, errs
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "XDG_RUNTIME_DIR="+temp, "TOOLHOST_CONFIG=config.hcl")
 	return cmd, errs, temp
-}
-
-// defaultSignals gives programs that are started the signals that a terminal would: whoever runs the tests, such as a
-// shell in the background, may have chosen to ignore some, and programs inherit that. What is caught is not inherited.
-func defaultSignals(t *testing.T) {
-	t.Helper()
-	caught := make(chan os.Signal, 1)
-	signal.Notify(caught, os.Interrupt, syscall.SIGHUP)
-	t.Cleanup(func() { signal.Stop(caught) })
 }
 
 // brokenPipe is a pipe that nobody reads.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // roleVar makes the test binary play a program. The roles beyond "host" are in
@@ -27,6 +29,7 @@ func TestMain(m *testing.M) {
 		roles[role]()
 		return
 	}
+	testutil.DefaultSignals()
 	os.Exit(m.Run())
 }
 
