@@ -100,6 +100,7 @@ type callState struct {
 	counted     bool         // in the budget of its session, while it runs
 	request     *sdk.Request // once dispatched
 	outcome     sdk.Outcome  // of what was dispatched so far; "" before
+	keptFiles   []string     // with what was cut from the result
 
 	ran          *Call           // what was decided on and run, after middleware; nil before, and without middleware
 	shown        *Tool           // the Definition that middleware was given last

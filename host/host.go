@@ -176,6 +176,7 @@ func (h *snapshot) finish(c *Call, r *sdk.Result, err error, took time.Duration)
 	}
 	if r != nil {
 		out.Content, out.Structured, out.Truncated, out.Extra = r.Content, r.Structured, r.Truncated, r.Extra
+		out.KeptFiles = c.keptFiles
 	}
 	if r != nil && r.InputRequired != nil && out.Error == nil {
 		out.Status, out.InputRequired = StatusInputRequired, r.InputRequired

@@ -34,8 +34,10 @@ type Result struct {
 	// Extra is a JSON object with members of the result at its source that no other field has, such as _meta of an MCP
 	// server; nil when there is none.
 	Extra json.RawMessage
-	// Truncated says that Content or Structured was cut.
+	// Truncated says that Content or Structured was cut, and KeptFiles are paths of files with the whole of what the host
+	// cut.
 	Truncated bool
+	KeptFiles []string
 
 	Duration time.Duration
 	// Attempts is how often the plugin was asked, Generation the start of it that was asked last; zero when the call did
@@ -60,10 +62,11 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		InputRequired *sdk.InputRequired `json:"input_required,omitempty"`
 		Extra         json.RawMessage    `json:"extra,omitempty"`
 		Truncated     bool               `json:"truncated"`
+		KeptFiles     []string           `json:"kept_files,omitempty"`
 		DurationMS    float64            `json:"duration_ms"`
 		Attempts      int                `json:"attempts"`
 		Generation    int                `json:"generation"`
-	}{r.CallID, r.Tool, r.Plugin, r.Status, content, r.Structured, r.Error, r.InputRequired, r.Extra, r.Truncated,
+	}{r.CallID, r.Tool, r.Plugin, r.Status, content, r.Structured, r.Error, r.InputRequired, r.Extra, r.Truncated, r.KeptFiles,
 		float64(r.Duration.Microseconds()) / 1000, r.Attempts, r.Generation})
 }
 

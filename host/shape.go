@@ -61,6 +61,7 @@ type cutter struct {
 	limit int // bytes
 	id    string
 	store *resultStore
+	kept  *[]string // paths of what was stored
 }
 
 // newCutter has the limit that the user set, else the tool's, else the host's; in a batch the call's share, if that is
@@ -73,7 +74,7 @@ func (h *snapshot) newCutter(c *Call) cutter {
 	if c.item != nil {
 		limit = min(limit, c.item.share)
 	}
-	return cutter{int(min(limit, sdk.MaxResult)), c.ID, h.results}
+	return cutter{int(min(limit, sdk.MaxResult)), c.ID, h.results, &c.keptFiles}
 }
 
 // cut shortens the texts of r, all text parts together and that of each resource alone. JSON is kept whole or left out.
@@ -112,13 +113,13 @@ func (x cutter) cut(r *sdk.Result) {
 }
 
 func (x cutter) cutMiddle(s string) string {
-	return middleCut(s, x.limit, x.store.save(x.id, ".txt", []byte(s)))
+	return middleCut(s, x.limit, x.save(".txt", []byte(s)))
 }
 
 // leaveOut returns what a model sees instead of JSON that is too large.
 func (x cutter) leaveOut(what string, raw []byte) sdk.Content {
 	return sdk.TextContent(fmt.Sprintf("[%s has %d bytes and is left out; %s]", what, len(raw),
-		x.store.save(x.id, ".json", raw)))
+		x.save(".json", raw)))
 }
 
 // replaceTexts puts one text where the first text was, and removes the others.
@@ -155,11 +156,12 @@ type resultStore struct {
 }
 
 // save returns text that says where the whole is. Its file is new, whatever the call's id: callers may use one twice.
-func (s *resultStore) save(id, suffix string, whole []byte) string {
-	path, err := s.write(safeName(id)+"-*"+suffix, whole)
+func (x cutter) save(suffix string, whole []byte) string {
+	path, err := x.store.write(safeName(x.id)+"-*"+suffix, whole)
 	if err != nil {
 		return "the whole could not be kept: " + err.Error()
 	}
+	*x.kept = append(*x.kept, path)
 	return "the whole is in " + path
 }
 

@@ -77,8 +77,8 @@ const (
 	methodRoots  = "roots/list"
 )
 
-// capability is what a client must declare to be asked, as a path in its capabilities; nil for a question that no client
-// answers.
+// capability is what a client must declare to be asked, as a path in its capabilities; nil for a question that no
+// client answers.
 func (q question) capability() []string {
 	switch q.method {
 	case methodElicit:

@@ -61,7 +61,8 @@ func TestApprovalByElicitation(t *testing.T) {
 			t.Errorf("the question does not say what would run: %s", asked)
 		}
 		r := w.await(id)
-		if got := string(r.Result); !strings.Contains(strings.ReplaceAll(got, `\"`, `"`), test.says) || p.made() > 0 != test.runs {
+		if got := string(r.Result); !strings.Contains(strings.ReplaceAll(got, `\"`, `"`), test.says) ||
+			p.made() > 0 != test.runs {
 			t.Errorf("%s: got %s, %d calls", test.answer, got, p.made())
 		}
 	}
@@ -173,16 +174,19 @@ func TestQuestionsOfATool(t *testing.T) {
 	if got := string(w.answerNext("elicitation/create", answer)); got != params {
 		t.Errorf("asked %s", got)
 	}
-	if got := string(w.await(id).Result); !strings.Contains(got, `\"name\":\"Ann\"`) || !strings.Contains(got, "upstream-state") {
+	if got := string(w.await(id).Result); !strings.Contains(got, `\"name\":\"Ann\"`) ||
+		!strings.Contains(got, "upstream-state") {
 		t.Errorf("got %s", got)
 	}
 	_, state := required(t, w.request("tools/call", modernParams("{"+call+"}", canElicit)))
-	requests, state := required(t, w.request("tools/call", modernParams(answered(call, approvalKey, yes, state), canElicit)))
+	requests, state := required(t,
+		w.request("tools/call", modernParams(answered(call, approvalKey, yes, state), canElicit)))
 	if want := `{"method":"elicitation/create","params":` + params + `}`; string(requests["who"]) != want {
 		t.Errorf("asked %s", requests["who"])
 	}
 	r := w.request("tools/call", modernParams(answered(call, "who", answer, state), canElicit))
-	if got := string(r.Result); !strings.Contains(got, `hello {\"action\":\"accept\",\"content\":{\"name\":\"Ann\"}} upstream-state`) {
+	if got := string(r.Result); !strings.Contains(got,
+		`hello {\"action\":\"accept\",\"content\":{\"name\":\"Ann\"}} upstream-state`) {
 		t.Errorf("got %s", got)
 	}
 }

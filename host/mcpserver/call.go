@@ -29,7 +29,7 @@ func (e *endpoint) callTool(ctx context.Context, r *request) (mcp.Result, error)
 	events := newNotifier(ctx, r, d.tool.Name)
 	call := host.Call{
 		Tool: d.tool.Name, Arguments: c.arguments, Caller: e.caller(), SessionID: e.sessionID(r), Events: events.add,
-		Meta: find(r.params, "_meta"), Capabilities: c.capabilities, ReturnInput: r.isModern(), InputResponses: c.answers,
+		Meta: e.levels.meta(r), Capabilities: c.capabilities, ReturnInput: r.isModern(), InputResponses: c.answers,
 	}
 	if c.state != nil {
 		call.RequestState = c.state.Upstream
@@ -47,7 +47,7 @@ func (e *endpoint) callTool(ctx context.Context, r *request) (mcp.Result, error)
 	case out.InputRequired != nil:
 		return c.askFurther(d.tool.Name, out)
 	}
-	return e.callResult(r, out), nil
+	return e.callResult(r, d.tool, out), nil
 }
 
 // newCall reads what a client sent with a call, and checks the state in it.
@@ -146,7 +146,8 @@ func questionJSON(method string, params json.RawMessage) json.RawMessage {
 	return out.bytes()
 }
 
-// find returns the tool of a name. One that is not in the list as it is known may be of a plugin that was not listed yet.
+// find returns the tool of a name. One that is not in the list as it is known may be of a plugin that was not listed
+// yet.
 func (e *endpoint) find(ctx context.Context, name string) (*definition, error) {
 	if d := e.catalog.now().byName[name]; d != nil {
 		return d, nil

@@ -58,8 +58,8 @@ func (e *endpoint) listChanged(now *servedTools, seen bool) {
 	}
 }
 
-// addHeaders adds a tool to the SDK's list, by which it checks the headers that repeat arguments. The SDK panics when the
-// schema asks for headers in a way that the protocol does not allow; no client sends such headers.
+// addHeaders adds a tool to the SDK's list, by which it checks the headers that repeat arguments. The SDK panics when
+// the schema asks for headers in a way that the protocol does not allow; no client sends such headers.
 func (e *endpoint) addHeaders(d *definition) (ok bool) {
 	defer func() { ok = recover() == nil }()
 	e.mcp.AddTool(&mcp.Tool{Name: d.name, InputSchema: objectSchema(d.tool.InputSchema)}, nil)
@@ -110,6 +110,10 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			return e.listTools(ctx, newRequest(r.Params, r.Extra, r.Session))
 		case *mcp.CallToolRequest:
 			return e.callTool(ctx, newRequest(r.Params, r.Extra, r.Session))
+		case *mcp.ReadResourceRequest:
+			return e.readResource(newRequest(r.Params, r.Extra, r.Session))
+		case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]:
+			e.levels.note(r.Session, string(r.Params.Level), e.mcp)
 		}
 		return next(ctx, method, req)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -106,7 +107,7 @@ func (n *notifier) sendOne(e sdk.Event) {
 		text, _ := textutil.Visible(string(e.Data), -1)
 		n.progress(math.Max(n.last+outputStep, math.Nextafter(n.last, math.Inf(1))), 0, text)
 	case sdk.EventLog:
-		_ = n.r.session.Log(n.ctx, &mcp.LoggingMessageParams{Level: level(e.Level), Logger: n.tool, Data: logData(e)})
+		_ = n.r.session.Log(n.ctx, n.logMessage(e))
 	}
 }
 
@@ -119,16 +120,28 @@ func (n *notifier) progress(done, total float64, message string) {
 		Total: total, Message: message})
 }
 
-func logData(e sdk.Event) any {
+// logMessage is a log event as a message: that of an MCP server as it was.
+func (n *notifier) logMessage(e sdk.Event) *mcp.LoggingMessageParams {
 	attributes := members(e.Attributes)
-	if len(attributes) == 0 {
-		return e.Message
+	if upstream := text(find(attributes, "mcp_level")); slices.Contains(logLevelNames, upstream) {
+		out := &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(upstream), Logger: text(find(attributes, "logger")),
+			Data: e.Message}
+		if data := find(attributes, "data"); data != nil {
+			out.Data = data
+		}
+		return out
 	}
-	var out object
-	out.addText("message", e.Message)
-	out.addMembers(attributes, "message")
-	return out.bytes()
+	out := &mcp.LoggingMessageParams{Level: level(e.Level), Logger: n.tool, Data: e.Message}
+	if len(attributes) > 0 {
+		var data object
+		data.addText("message", e.Message)
+		data.addMembers(attributes, "message")
+		out.Data = data.bytes()
+	}
+	return out
 }
+
+var logLevelNames = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // level is the nearest level of MCP.
 func level(l slog.Level) mcp.LoggingLevel {
@@ -149,4 +162,38 @@ func level(l slog.Level) mcp.LoggingLevel {
 		return "alert"
 	}
 	return "emergency"
+}
+
+// logLevels are those that clients of the handshake revisions have set for their sessions.
+type logLevels struct {
+	mu  sync.Mutex
+	set map[*mcp.ServerSession]string
+}
+
+// note keeps the level of a session, and forgets those of sessions that have ended.
+func (l *logLevels) note(session *mcp.ServerSession, level string, of *mcp.Server) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next := map[*mcp.ServerSession]string{session: level}
+	for open := range of.Sessions() {
+		if before, ok := l.set[open]; ok && open != session {
+			next[open] = before
+		}
+	}
+	l.set = next
+}
+
+// meta is the _meta of a request for the tool, with the level of its session.
+func (l *logLevels) meta(r *request) json.RawMessage {
+	raw := find(r.params, "_meta")
+	l.mu.Lock()
+	level := l.set[r.session]
+	l.mu.Unlock()
+	if level == "" || r.isModern() {
+		return raw
+	}
+	var out object
+	out.addMembers(r.meta, mcp.MetaKeyLogLevel) //nolint:staticcheck // revisions before 2026-07-28 have logging
+	out.addText(mcp.MetaKeyLogLevel, level)     //nolint:staticcheck // likewise
+	return out.bytes()
 }

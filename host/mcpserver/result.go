@@ -3,6 +3,8 @@ package mcpserver
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
@@ -12,28 +14,43 @@ import (
 // errorKey is the member of _meta with the error of a call that failed.
 const errorKey = "toolhost/error"
 
-// callResult writes the result of a call.
-func (e *endpoint) callResult(r *request, out *host.Result) *result {
+// upstreamError is the name of the error of a result that an MCP server marks as one: its content says all that there
+// is to say.
+const upstreamError = "MCPToolError"
+
+// callResult writes the result of a call of a tool.
+func (e *endpoint) callResult(r *request, t *host.Tool, out *host.Result) *result {
 	extra := members(out.Extra)
-	content := append([]sdk.Content{}, out.Content...)
-	structured := out.Structured
-	if !r.isModern() && !isObject(structured) {
-		structured = nil // before 2026-07-28 it was an object
-	}
 	to := &result{}
 	addMeta(to, extra)
-	if out.Error != nil {
+	content, structured, failed := append([]sdk.Content{}, out.Content...), out.Structured, out.Error != nil
+	switch {
+	case failed && out.Error.Code == sdk.CodeTool && out.Error.Name == upstreamError: // it stays unchanged
+	case failed:
 		content = append(content, sdk.TextContent(errorText(out.Error)))
 		to.meta.add(errorKey, sdk.Encode(out.Error))
-	} else if len(content) == 0 && len(out.Structured) > 0 {
+	case len(content) == 0 && !t.ForeignSchema: // what an MCP server leaves out stays left out
 		content = out.Readable()
+	}
+	if !r.isModern() && structured != nil && !isObject(structured) { // an object is all that there was before
+		if len(content) == 0 {
+			content = append(content, sdk.TextContent(string(structured)))
+		}
+		structured = nil
+	}
+	for _, path := range out.KeptFiles {
+		content = append(content, e.keptLink(path))
+	}
+	if out.Truncated && structured == nil && t.OutputSchema != nil {
+		failed = true // clients refuse a result without what its schema promises
 	}
 	to.body.add("content", contentJSON(content))
 	to.body.add("structuredContent", structured)
-	if out.Error != nil {
+	if failed {
 		to.body.add("isError", json.RawMessage("true"))
 	}
-	to.body.addMembers(extra, "content", "structuredContent", "isError", "_meta", "resultType")
+	to.body.addMembers(extra, "content", "structuredContent", "isError", "_meta", "resultType", "inputRequests",
+		"requestState")
 	return to.complete(r)
 }
 
@@ -68,4 +85,23 @@ func errorText(e *sdk.Error) string {
 		text += "\n" + e.Suggestion
 	}
 	return text
+}
+
+// keptLink is a link to a file with what was cut from a result, which resources/read serves to the same identity.
+func (e *endpoint) keptLink(path string) sdk.Content {
+	link := sdk.LinkContent(e.keptURI(path), filepath.Base(path), keptType(path))
+	var extra object
+	extra.addText("description", "The whole of what was cut from this result.")
+	if info, err := os.Stat(path); err == nil {
+		extra.add("size", sdk.Encode(info.Size()))
+	}
+	link.Extra = extra.bytes()
+	return link
+}
+
+func keptType(path string) string {
+	if filepath.Ext(path) == ".json" {
+		return "application/json"
+	}
+	return "text/plain"
 }

@@ -160,6 +160,7 @@ type endpoint struct {
 	mcp      *mcp.Server
 	http     httpHandlers
 	seal     *seal
+	levels   logLevels
 
 	headers   map[string]bool // tools in the SDK's list; used by one goroutine at a time
 	announced atomic.Bool     // clients were told of a change

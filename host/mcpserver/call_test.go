@@ -1,0 +1,218 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// calling is a server with one tool that only reads.
+func calling(t *testing.T, call func(ctx context.Context, r *sdk.Request) (*sdk.Result, error)) *wire {
+	t.Helper()
+	return (&setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{readOnly("t")}, call: call}}}).stdio(t)
+}
+
+// What a call reports comes before its result, in order.
+func TestEventsComeInOrderBeforeTheResult(t *testing.T) {
+	const events = 200
+	w := calling(t, func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		for i := range events {
+			r.Progress(float64(i), events, "step %d", i)
+		}
+		r.Output("stdout", []byte("printed\n"))
+		r.Logger().Warn("careful", "n", 5)
+		return sdk.Text("done"), nil
+	})
+	w.handshake("2025-06-18", "{}")
+	w.request("logging/setLevel", `{"level":"warning"}`)
+	w.other = nil
+	w.request("tools/call", `{"name":"p__t","_meta":{"progressToken":9007199254740993}}`)
+	if len(w.other) != events+2 {
+		t.Fatalf("%d notifications: %q", len(w.other), w.other)
+	}
+	last := -1.0
+	for i, line := range w.other[:events+1] {
+		var note struct {
+			Params struct {
+				ProgressToken json.RawMessage
+				Progress      float64
+				Message       string
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &note); err != nil {
+			t.Fatal(err)
+		}
+		p := note.Params
+		if want := fmt.Sprintf("step %d", i); i < events && p.Message != want || p.Progress <= last ||
+			string(p.ProgressToken) != "9007199254740993" || i == events && p.Message != "printed\n" {
+			t.Errorf("notification %d: %s", i, line)
+		}
+		last = p.Progress
+	}
+	if line := w.other[events+1]; !strings.Contains(line, `"data":{"message":"careful","n":5}`) ||
+		!strings.Contains(line, `"level":"warning"`) {
+		t.Errorf("got %s", line)
+	}
+}
+
+// A client that wants no progress and no log gets none.
+func TestNothingIsReportedUnasked(t *testing.T) {
+	w := calling(t, func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
+		r.Progress(1, 2, "half")
+		r.Output("stdout", []byte("printed\n"))
+		r.Logger().Error("bad")
+		return sdk.Text("done"), nil
+	})
+	w.handshake("2025-11-25", "{}")
+	w.request("tools/call", `{"name":"p__t"}`)
+	w.request("tools/call", modernParams(`{"name":"p__t"}`, "{}"))
+	if len(w.other) > 0 {
+		t.Errorf("got %q", w.other)
+	}
+}
+
+func TestCanceledCallEnds(t *testing.T) {
+	began, ended := make(chan struct{}, 1), make(chan error, 1)
+	w := calling(t, func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
+		began <- struct{}{}
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return nil, ctx.Err()
+	})
+	w.handshake("2025-11-25", "{}")
+	for _, params := range []string{`{"name":"p__t"}`, modernParams(`{"name":"p__t"}`, "{}")} {
+		id := w.begin("tools/call", params)
+		<-began
+		w.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
+		if err := <-ended; err == nil {
+			t.Error("the call was not canceled")
+		}
+	}
+}
+
+func TestUnknownToolIsAnError(t *testing.T) {
+	w := calling(t, nil)
+	w.handshake("2025-11-25", "{}")
+	for _, params := range []string{`{"name":"p__x"}`, `{"name":"t"}`, `{"name":""}`, `{"name":"toolhost__search"}`,
+		`{}`} {
+		if r := w.request("tools/call", params); r.Error == nil || r.Error.Code != -32602 {
+			t.Errorf("%s: got %s, %+v", params, r.Result, r.Error)
+		}
+	}
+}
+
+// A failure is a result that a model can act on, and programs find the error in _meta.
+func TestFailureIsAResult(t *testing.T) {
+	w := calling(t, func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		out := sdk.Text("part")
+		out.Error = &sdk.Error{Name: "MatchNotFound", Message: "there is no such text", Suggestion: "Read the file."}
+		return out, nil
+	})
+	w.handshake("2025-11-25", "{}")
+	got := string(w.request("tools/call", `{"name":"p__t"}`).Result)
+	want := `{"content":[{"type":"text","text":"part"},{"type":"text","text":"E_TOOL MatchNotFound: there is no such ` +
+		`text\nRead the file."}],"isError":true,` +
+		`"_meta":{"toolhost/error":{"code":"E_TOOL","name":"MatchNotFound","message":"there is no such text",` +
+		`"suggestion":"Read the file.","retryable":false,"outcome":"failed"}}}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// What an MCP server answered is passed on byte for byte, also when it is a failure.
+func TestResultOfAnMCPServerStaysUnchanged(t *testing.T) {
+	content := []sdk.Content{
+		{Type: "text", Text: "a <b> \u2028 é",
+			Extra: json.RawMessage(`{"annotations":{"priority":0.10,"audience":["user"]}}`)},
+		{Raw: json.RawMessage(`{"type":"hologram","z":1,"a":9007199254740993}`)},
+		{Type: "image", Data: make([]byte, 100_000), MIMEType: "image/png"},
+	}
+	for _, failed := range []bool{false, true} {
+		w := calling(t, func(context.Context, *sdk.Request) (*sdk.Result, error) {
+			r := &sdk.Result{Content: content, Structured: json.RawMessage(`{"z":12345678901234567890,"a":1.50}`),
+				Extra: json.RawMessage(`{"_meta":{"y":1,"b":[2.0],"io.modelcontextprotocol/serverInfo":{"name":"x"}},` +
+					`"future":{"k":1}}`)}
+			if failed {
+				r.Error = &sdk.Error{Name: "MCPToolError", Message: "a <b>"}
+			}
+			return r, nil
+		})
+		w.handshake("2025-11-25", "{}")
+		got := string(w.request("tools/call", `{"name":"p__t"}`).Result)
+		parts, _ := json.Marshal(content[2])
+		isError := ""
+		if failed {
+			isError = `"isError":true,`
+		}
+		want := `{"content":[{"type":"text","text":"a <b> \u2028 é","annotations":{"priority":0.10,"audience":["user"]}},` +
+			`{"type":"hologram","z":1,"a":9007199254740993},` + string(parts) + `],"structuredContent":` +
+			`{"z":12345678901234567890,"a":1.50},` + isError + `"future":{"k":1},"_meta":{"y":1,"b":[2.0]}}`
+		if got != want {
+			t.Errorf("got  %.600s\nwant %.600s", got, want)
+		}
+	}
+}
+
+// A long text is cut, and the client can read the whole under a link that no other identity can use.
+func TestLongResultIsLinked(t *testing.T) {
+	whole := strings.Repeat("0123456789", 1000)
+	image := make([]byte, 50_000)
+	s := &setup{plugins: map[string]*fake{"p": {tools: []sdk.Tool{readOnly("t")},
+		call: func(context.Context, *sdk.Request) (*sdk.Result, error) {
+			return sdk.Text(whole).Add(sdk.ImageContent(image, "image/png")), nil
+		}}}, options: Options{StateKey: make([]byte, 32)}}
+	s.host.MaxResultBytes, s.host.ResultDir = 1000, t.TempDir()
+	w := s.stdio(t)
+	w.handshake("2025-11-25", "{}")
+	var result struct {
+		Content []struct {
+			Type, Text, URI, MIMEType string
+			Data                      []byte
+			Size                      int
+		}
+	}
+	if err := json.Unmarshal(w.request("tools/call", `{"name":"p__t"}`).Result, &result); err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Content) != 3 || len(result.Content[0].Text) > 1500 || len(result.Content[1].Data) != len(image) ||
+		result.Content[2].Type != "resource_link" || result.Content[2].Size != len(whole) {
+		t.Fatalf("got %.500q", fmt.Sprint(result))
+	}
+	uri := result.Content[2].URI
+	read := func(w *wire, uri string) reply { return w.request("resources/read", fmt.Sprintf(`{"uri":%q}`, uri)) }
+	if got := read(w, uri); !strings.Contains(string(got.Result), whole) {
+		t.Errorf("got %.500s, %+v", got.Result, got.Error)
+	}
+	other := &endpoint{seal: newSeal(make([]byte, 32), "other")}
+	if _, ok := other.keptPath(uri); ok {
+		t.Error("another identity can read it")
+	}
+	for _, wrong := range []string{uri + "x", strings.Replace(uri, "kept/", "kept/0", 1),
+		"toolhost://kept/x/%2Fetc%2Fpasswd",
+		"file:///etc/passwd", "toolhost://kept/"} {
+		if got := read(w, wrong); got.Error == nil || got.Error.Code != -32602 {
+			t.Errorf("%s: got %s", wrong, got.Result)
+		}
+	}
+}
+
+// Before 2026-07-28 a structured result was an object.
+func TestStructuredResultThatIsNoObject(t *testing.T) {
+	w := calling(t, func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		return &sdk.Result{Structured: json.RawMessage(`[1,2.0]`)}, nil
+	})
+	w.handshake("2025-11-25", "{}")
+	if got := string(w.request("tools/call",
+		`{"name":"p__t"}`).Result); got != `{"content":[{"type":"text","text":"[1,2.0]"}]}` {
+		t.Errorf("got %s", got)
+	}
+	got := string(w.request("tools/call", modernParams(`{"name":"p__t"}`, "{}")).Result)
+	if !strings.HasPrefix(got,
+		`{"content":[{"type":"text","text":"[1,2.0]"}],"structuredContent":[1,2.0],"resultType":"complete"`) {
+		t.Errorf("got %s", got)
+	}
+}

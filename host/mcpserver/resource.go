@@ -1,0 +1,62 @@
+package mcpserver
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/internal/fsutil"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// keptPrefix begins the URIs of files with what was cut from results: the checksum of path and identity follows, and
+// then the path.
+const keptPrefix = "toolhost://kept/"
+
+// maxKept is how much of such a file is read.
+const maxKept = 2 * sdk.MaxResult
+
+func (e *endpoint) keptURI(path string) string {
+	return keptPrefix + hex.EncodeToString(e.seal.mac("file", path)[:16]) + "/" + url.PathEscape(path)
+}
+
+// keptPath returns the path in a URI, if this server gave it to this identity.
+func (e *endpoint) keptPath(uri string) (path string, ok bool) {
+	rest, ok := strings.CutPrefix(uri, keptPrefix)
+	_, escaped, _ := strings.Cut(rest, "/")
+	path, err := url.PathUnescape(escaped)
+	return path, ok && err == nil && e.keptURI(path) == uri
+}
+
+// readResource serves such a file; others do not exist, whatever is wrong with them.
+func (e *endpoint) readResource(r *request) (mcp.Result, error) {
+	uri := text(find(r.params, "uri"))
+	path, ok := e.keptPath(uri)
+	if !ok {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	f, err := fsutil.OpenPrivate(path)
+	if err != nil { // it was removed after some days
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	defer f.Close()
+	whole, err := io.ReadAll(io.LimitReader(f, maxKept))
+	if err != nil {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	var content object
+	content.addText("uri", uri)
+	content.addText("mimeType", keptType(path))
+	content.addText("text", string(whole))
+	out := &result{}
+	out.body.add("contents", append(append(json.RawMessage("["), content.bytes()...), ']'))
+	if r.isModern() {
+		out.body.add("ttlMs", json.RawMessage("0"))
+		out.body.addText("cacheScope", "private")
+	}
+	return out.complete(r), nil
+}
