@@ -47,7 +47,7 @@ type Tool struct {
 	arguments      func() *arguments.Schema // of the input schema
 }
 
-// MarshalJSON puts the plugin, the aliases and hints that are not believed beside the definition.
+// MarshalJSON puts the plugin, the aliases, hints that are not believed and what is not checked beside the definition.
 func (t Tool) MarshalJSON() ([]byte, error) {
 	definition, err := json.Marshal(t.Tool)
 	if err != nil {
@@ -55,6 +55,9 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 	}
 	if t.Unbelieved != (sdk.Hints{}) {
 		definition = slices.Concat([]byte(`{"unbelieved_hints":`), sdk.Encode(t.Unbelieved), []byte(","), definition[1:])
+	}
+	if len(t.Unchecked) > 0 {
+		definition = slices.Concat([]byte(`{"unchecked":`), sdk.Encode(t.Unchecked), []byte(","), definition[1:])
 	}
 	if len(t.Aliases) > 0 {
 		definition = slices.Concat([]byte(`{"aliases":`), sdk.Encode(t.Aliases), []byte(","), definition[1:])
@@ -146,7 +149,18 @@ func (t *Tool) compile() (err error) {
 	if t.OutputSchema == nil {
 		return nil
 	}
-	if t.output, err = schema.Compile(t.OutputSchema); err != nil {
+	compileOutput := schema.Compile
+	if t.ForeignSchema {
+		compileOutput = schema.CompileForeignOutput
+	}
+	t.output, err = compileOutput(t.OutputSchema)
+	switch {
+	case err == nil:
+	case t.ForeignSchema:
+		t.Unchecked = append(t.Unchecked,
+			fmt.Sprintf("its structured results are not checked, since its output schema cannot be used: %v", err))
+		return nil
+	default:
 		return fmt.Errorf("its output schema cannot be used: %w", err)
 	}
 	for _, what := range t.output.Unchecked {

@@ -50,9 +50,9 @@ type Tool struct {
 	// Stateful is true for a tool that uses state that other calls left in the plugin's process, such as jobs or a
 	// history. A host that makes one call and ends does not offer it.
 	Stateful bool `json:"stateful,omitempty"`
-	// ForeignSchema is true when the input schema was written for other clients, as those of discovered tools are. A host
-	// checks the formats in it, and does not check a part that it does not support, such as a pattern with a lookahead,
-	// instead of refusing the tool.
+	// ForeignSchema is true when the schemas were written for other clients, as those of discovered tools are. A host
+	// checks the formats in the input schema, and does not check a part that it does not support, such as a pattern with a
+	// back reference, instead of refusing the tool.
 	ForeignSchema bool `json:"foreign_schema,omitempty"`
 	// PathAware is true for a tool that takes files and folders as the arguments path or paths, the work folder by
 	// default, that leaves out what Request.LeaveOut names, and that reads in Request.Roots. Where a rule denies a part of
@@ -220,8 +220,14 @@ func (t *Tool) checkSchema(which string, schema json.RawMessage) error {
 	if err := json.Unmarshal(schema, &object); err != nil || object == nil {
 		return fmt.Errorf("tool %q: the %s schema must be a JSON object such as {\"type\":\"object\"}", t.Name, which)
 	}
-	if kind, ok := object["type"]; which == "input" && ok && string(kind) != `"object"` {
+	if kind, ok := object["type"]; which == "input" && ok && string(kind) != `"object"` && !t.mayBeObject(kind) {
 		return fmt.Errorf("tool %q: the input schema must have \"type\":\"object\", not %.40s", t.Name, kind)
 	}
 	return nil
+}
+
+// mayBeObject says whether a foreign schema lists several types, and object is one of them.
+func (t *Tool) mayBeObject(types json.RawMessage) bool {
+	var names []string
+	return t.ForeignSchema && json.Unmarshal(types, &names) == nil && slices.Contains(names, "object")
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,11 +122,7 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		fmt.Fprintf(g.err, "there is no configuration, so these are the plugins of %s; `toolhost validate` says where one "+
 			"is looked for\n", s.Config().PluginDirs[0])
 	}
-	for _, t := range tools {
-		for _, what := range t.Unchecked {
-			g.complain(fmt.Errorf("tool %s: %s", t.Name, what))
-		}
-	}
+	g.complainAll(uncheckedNotices(tools)...)
 	if len(tools) == 0 && f.format == "table" {
 		g.tellNone(s, f)
 	}
@@ -142,6 +139,26 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil // Gemini CLI does not start with a discovery command that fails; the other tools are better than none
+}
+
+// uncheckedNotices say which plugins have tools whose schemas are not checked in all parts, with one such part each.
+func uncheckedNotices(tools []*host.Tool) (out []error) {
+	byPlugin := map[string][]*host.Tool{}
+	for _, t := range tools {
+		if len(t.Unchecked) > 0 {
+			byPlugin[t.Plugin] = append(byPlugin[t.Plugin], t)
+		}
+	}
+	for _, plugin := range slices.Sorted(maps.Keys(byPlugin)) {
+		own := byPlugin[plugin]
+		text := fmt.Sprintf("tool %s: %s", own[0].Name, own[0].Unchecked[0])
+		if len(own) > 1 || len(own[0].Unchecked) > 1 {
+			text += fmt.Sprintf("; parts of %s of plugin %q are not: toolhost discover --format json has them as \"unchecked\"",
+				counted(len(own), "schema"), plugin)
+		}
+		out = append(out, errors.New(text))
+	}
+	return out
 }
 
 // tellNone says why there is nothing to list.

@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,8 +27,7 @@ type rule struct {
 	maxItems  int
 	minLength int
 	maxLength int
-	pattern   *regexp.Regexp
-	program   int // its instructions
+	pattern   *pattern
 	low, high float64
 	lowOpen   bool // low itself is too low
 	highOpen  bool
@@ -277,8 +275,8 @@ func (a *attempt) text(r *rule) bool {
 	if r.pattern == nil {
 		return true
 	}
-	a.work -= size * r.program / 64
-	return a.work >= 0 && r.pattern.Match(value)
+	a.work -= size * r.pattern.size / 64
+	return a.work >= 0 && r.pattern.matches(value)
 }
 
 func (s *scalars) text(value []byte) bool {
@@ -411,9 +409,7 @@ func (m *ruleMaker) fill(r *rule, n *node) {
 	setCount(&r.maxItems, n.maxItems)
 	setCount(&r.minLength, n.minLength)
 	setCount(&r.maxLength, n.maxLength)
-	if n.pattern != nil {
-		r.pattern, r.program = n.pattern.re, n.pattern.size
-	}
+	r.pattern = n.pattern
 	m.fillBounds(r, n)
 	m.fillProperties(r, n)
 	if n.items != nil {

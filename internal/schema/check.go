@@ -175,7 +175,7 @@ func (c *checker) text(n *node, s string, at *place) {
 	if n.pattern == nil {
 		return
 	}
-	if c.work -= len(s) * n.pattern.size / 100; c.work >= 0 && !n.pattern.re.MatchString(s) {
+	if c.work -= len(s) * n.pattern.size / 100; c.work >= 0 && !n.pattern.matches([]byte(s)) {
 		c.add(at, "pattern", "must match the pattern %s, got %s", textutil.CutRunes(n.pattern.text, 2*maxQuoted, "…"),
 			c.show(s, at))
 	}

@@ -53,7 +53,7 @@ func (n *node) keywords() map[string]any {
 		out["enum"] = n.enum
 	}
 	if n.pattern != nil {
-		out["pattern"] = n.pattern.re.String()
+		n.pattern.put(out)
 	}
 	if n.format != nil {
 		out["format"] = n.format.name
@@ -84,6 +84,21 @@ func (n *node) putSchemas(out map[string]any) {
 		if members := *field(n); len(members) > 0 {
 			out[word] = emitMembers(members)
 		}
+	}
+}
+
+// put writes a pattern, and its lookaheads as patterns of their own.
+func (p *pattern) put(out map[string]any) {
+	out["pattern"] = p.re.String()
+	for _, l := range p.ahead {
+		asks := map[string]any{"type": "string", "pattern": l.re.String()}
+		if l.refuses {
+			asks = map[string]any{"not": asks}
+		} else {
+			delete(asks, "type")
+		}
+		list, _ := out["allOf"].([]any)
+		out["allOf"] = append(list, asks)
 	}
 }
 

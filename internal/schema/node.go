@@ -52,7 +52,8 @@ type node struct {
 	formatName                                                       string
 	openEnded                                                        bool // a pattern of its properties was left out
 
-	partial bool // a keyword in it, or in a schema that it holds or refers to, is not checked
+	partial bool     // a keyword in it, or in a schema that it holds or refers to, is not checked
+	leftOut []string // its keywords that are not checked; "" for a pattern
 
 	shared int // number among the nodes that are referred to, from 1; 0 if none refers to it
 	spread int // how many schemas are applied to a value when this one is, itself included
@@ -126,12 +127,14 @@ func (n *node) inPlace(f func(*node)) {
 // link resolves every $ref and numbers the schemas that are referred to.
 func (r *reader) link(root *node) (shared []*node, err error) {
 	for _, n := range r.refs {
-		if err := r.outsideEmbedded(n); err != nil {
+		target, err := r.target(n)
+		switch {
+		case err == nil:
+		case r.foreign:
+			r.leaveOut(n, "$ref", err)
+			continue
+		default:
 			return nil, err
-		}
-		target, ok := r.index[canonicalPointer(n.refText)]
-		if !ok {
-			return nil, fault(n.at+"/$ref", "%s points at no schema in here", quote(n.refText))
 		}
 		n.ref = target
 		if target.shared == 0 {
@@ -140,6 +143,18 @@ func (r *reader) link(root *node) (shared []*node, err error) {
 		}
 	}
 	return shared, r.noLoops(root)
+}
+
+// target is the schema that n refers to.
+func (r *reader) target(n *node) (*node, error) {
+	if err := r.outsideEmbedded(n); err != nil {
+		return nil, err
+	}
+	target, ok := r.index[canonicalPointer(n.refText)]
+	if !ok {
+		return nil, fault(n.at+"/$ref", "%s points at no schema in here", quote(n.refText))
+	}
+	return target, nil
 }
 
 func (r *reader) outsideEmbedded(n *node) error {

@@ -12,9 +12,21 @@ import (
 
 // pattern is a regular expression of the schema. RE2 matches in linear time, times the size of its program.
 type pattern struct {
-	text string // as the author wrote it
-	re   *regexp.Regexp
-	size int // instructions
+	text  string // as the author wrote it
+	re    *regexp.Regexp
+	ahead []lookahead // that stood at its start
+	size  int         // instructions of all
+}
+
+// A lookahead is one that a pattern begins with, after its ^: what it asks of a text is as well asked on its own.
+type lookahead struct {
+	re      *regexp.Regexp
+	refuses bool // (?!...)
+}
+
+func (p *pattern) matches(text []byte) bool {
+	return p.re.Match(text) &&
+		!slices.ContainsFunc(p.ahead, func(l lookahead) bool { return l.re.Match(text) == l.refuses })
 }
 
 // patternOf compiles a pattern. One that only another engine could run is left out and noted, and the result is nil: a
@@ -28,11 +40,7 @@ func (r *reader) patternOf(n *node, at, s string) (*pattern, error) {
 	if _, unsupported := err.(unsupportedError); !unsupported && !r.foreign { //nolint:errorlint // never wrapped
 		return nil, fault
 	}
-	n.partial = true
-	const most = 10
-	if len(r.unchecked) < most {
-		r.unchecked = append(r.unchecked, fmt.Sprintf("%v; it is not checked", fault))
-	}
+	r.leaveOut(n, "", fault)
 	return nil, nil
 }
 
@@ -45,6 +53,31 @@ func (r *reader) compilePattern(s string) (*pattern, error) {
 	if len(s) > maxPattern {
 		return nil, unsupportedError(fmt.Sprintf("is %d bytes long; the limit is %d", len(s), maxPattern))
 	}
+	p := &pattern{text: s}
+	var err error
+	if p.re, err = p.compile(r, s); err == nil {
+		return p, nil
+	}
+	rest, ahead := splitLookaheads(s)
+	if len(ahead) == 0 {
+		return nil, err
+	}
+	for _, group := range ahead {
+		re, failed := p.compile(r, "^(?:"+group[len("(?="):])
+		if failed != nil {
+			return nil, err
+		}
+		p.ahead = append(p.ahead, lookahead{re, group[2] == '!'})
+	}
+	var failed error
+	if p.re, failed = p.compile(r, rest); failed != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// compile compiles a part of a pattern, and counts its instructions.
+func (p *pattern) compile(r *reader, s string) (*regexp.Regexp, error) {
 	if r.programs > maxPrograms {
 		return nil, unsupportedError(fmt.Sprintf("the patterns of this schema have more than %d instructions together",
 			maxPrograms))
@@ -59,14 +92,57 @@ func (r *reader) compilePattern(s string) (*pattern, error) {
 	}
 	size := len(prog.Inst)
 	r.programs += size // also of those that are left out: they cost as much up to here
-	if size > maxProgram {
-		return nil, unsupportedError(fmt.Sprintf("repeats too much (%d instructions; the limit is %d)", size, maxProgram))
+	if p.size += size; p.size > maxProgram {
+		return nil, unsupportedError(fmt.Sprintf("repeats too much (%d instructions; the limit is %d)", p.size, maxProgram))
 	}
-	re, err := regexp.Compile(fromECMA(s))
-	if err != nil {
-		return nil, err
+	return regexp.Compile(fromECMA(s))
+}
+
+// splitLookaheads takes the lookaheads off the start of a pattern: ^(?=A)(?!B)C asks of a text what ^C and ^(?:A) ask,
+// and that ^(?:B) does not match. Without any, or where they are not simply at the start, it returns none.
+func splitLookaheads(s string) (rest string, ahead []string) {
+	rest, anchored := strings.CutPrefix(s, "^")
+	if !anchored || strings.Contains(s, "[]") || strings.Contains(s, "[^]") { // which RE2 reads differently
+		return s, nil
 	}
-	return &pattern{text: s, re: re, size: size}, nil
+	for strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") {
+		end, _ := scanGroup(rest)
+		if end < 0 {
+			return s, nil
+		}
+		ahead, rest = append(ahead, rest[:end]), rest[end:]
+	}
+	_, alternatives := scanGroup(rest)
+	if alternatives || rest != "" && strings.Contains("*+?{", rest[:1]) {
+		return s, nil
+	}
+	return "^" + rest, ahead
+}
+
+// scanGroup returns where the group ends that s begins with, -1 if it begins with none, and whether s has alternatives
+// outside of groups.
+func scanGroup(s string) (end int, alternatives bool) {
+	end = -1
+	depth, class := 0, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			i++
+		case class:
+			class = c != ']'
+		case c == '[':
+			class = true
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 && end < 0 {
+				end = i + 1
+			}
+		case c == '|' && depth == 0:
+			alternatives = true
+		}
+	}
+	return end, alternatives
 }
 
 // parseError distinguishes what ECMA-262 has and RE2 has not from what is malformed in both.

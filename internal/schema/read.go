@@ -19,6 +19,8 @@ type reader struct {
 	embedded  []string         // pointers of inner schemas with an $id of their own
 	programs  int              // instructions of all patterns
 	foreign   bool             // see CompileForeign
+	formats   bool             // are checked
+	declared  bool             // the dialect is the author's word
 	unchecked []string         // see Schema.Unchecked
 }
 
@@ -58,8 +60,13 @@ func (r *reader) chooseDialect(v any) error {
 		return fault("/$schema", "unknown dialect %s; known: %s", showPlain(o.members["$schema"]),
 			strings.Join(slices.Sorted(maps.Keys(dialectNames)), ", "))
 	}
-	r.dialect = d
+	r.dialect, r.declared = d, true
 	return nil
+}
+
+// knows says whether a keyword means anything in the schema. Authors who name no dialect write tuples of all.
+func (r *reader) knows(keyword string) bool {
+	return r.dialect.knows(keyword) || r.foreign && !r.declared && keyword == "additionalItems"
 }
 
 func (r *reader) schema(at string, v any) (*node, error) {
@@ -75,13 +82,30 @@ func (r *reader) schema(at string, v any) (*node, error) {
 	return nil, fault(at, "must be a schema (an object or a boolean), got %s", showPlain(v))
 }
 
+// part is schema for one of several under a keyword. One that is none, in a foreign schema, accepts anything.
+func (r *reader) part(at string, v any) (*node, error) {
+	n, err := r.schema(at, v)
+	if err != nil && r.foreign {
+		n = r.index[at]
+		r.normalize(n)
+		r.leaveOut(n, "", err)
+		return n, nil
+	}
+	return n, err
+}
+
 func (r *reader) keywords(n *node, o *object) error {
 	for _, word := range o.names {
-		if !r.dialect.knows(word) {
+		if !r.knows(word) {
 			continue
 		}
 		asserts, err := r.keyword(n, word, o.members[word])
-		if err != nil {
+		switch {
+		case err == nil:
+		case r.foreign:
+			r.leaveOut(n, word, err)
+			continue
+		default:
 			return err
 		}
 		n.asserts = n.asserts || asserts
@@ -89,6 +113,40 @@ func (r *reader) keywords(n *node, o *object) error {
 	n.nullable(o)
 	r.normalize(n)
 	return nil
+}
+
+// maxUnchecked is how many keywords that are not checked are named.
+const maxUnchecked = 10
+
+// leaveOut notes that a keyword of n is not checked, and why.
+func (r *reader) leaveOut(n *node, word string, why error) {
+	n.partial = true
+	n.leftOut = append(n.leftOut, word)
+	if len(r.unchecked) < maxUnchecked {
+		r.unchecked = append(r.unchecked, fmt.Sprintf("%v; it is not checked", why))
+	}
+}
+
+// withoutLeftOut removes what would refuse more beside a keyword that is left out: such as additionalProperties beside
+// properties.
+func (r *reader) withoutLeftOut(n *node) {
+	for _, word := range n.leftOut {
+		switch word {
+		case "properties", "patternProperties":
+			n.openEnded = true
+		case "prefixItems", "items":
+			n.items, n.additionalItems, n.unevaluatedItems = nil, nil, nil
+		case "minContains":
+			n.contains = nil
+		case "if":
+			n.cond, n.then, n.otherwise = nil, nil, nil
+		case "$ref":
+			if r.dialect <= draft7 { // its siblings mean nothing there
+				*n = node{at: n.at, partial: true}
+				return
+			}
+		}
+	}
 }
 
 // keyword reads one keyword into n and says whether it can refuse anything.
@@ -127,7 +185,7 @@ func (r *reader) schemaList(at string, v any) ([]*node, error) {
 	}
 	out := make([]*node, len(list))
 	for i, item := range list {
-		n, err := r.schema(at+"/"+strconv.Itoa(i), item)
+		n, err := r.part(at+"/"+strconv.Itoa(i), item)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +201,7 @@ func (r *reader) members(at string, v any) ([]member, error) {
 	}
 	out := make([]member, len(o.names))
 	for i, name := range o.names {
-		n, err := r.schema(at+"/"+textutil.EscapePointer(name), o.members[name])
+		n, err := r.part(at+"/"+textutil.EscapePointer(name), o.members[name])
 		if err != nil {
 			return nil, err
 		}
@@ -197,11 +255,17 @@ func readPatternProperties(r *reader, n *node, at string, v any) (err error) {
 		if err != nil {
 			return err
 		}
+		if p != nil && len(p.ahead) > 0 { // the library takes one expression for a name
+			r.leaveOut(n, "", fault(at+"/"+textutil.EscapePointer(m.name),
+				"lookaheads in names of properties are not supported"))
+			p = nil
+		}
 		if p == nil {
 			n.openEnded = true
 			continue
 		}
 		if seen[p.re.String()] {
+			n.patternProperties = nil
 			return fault(at, "pattern %s is there twice, written differently", quote(m.name))
 		}
 		seen[p.re.String()] = true
@@ -257,7 +321,7 @@ func readItems(r *reader, n *node, at string, v any) (err error) {
 	case !ok:
 		n.items, err = r.schema(at, v)
 		return err
-	case r.dialect >= draft2020:
+	case r.dialect >= draft2020 && (!r.foreign || r.declared):
 		return fault(at, "must be one schema, got array; a list of schemas is \"prefixItems\" now, or declare an older "+
 			"\"$schema\"")
 	}
@@ -315,6 +379,8 @@ func readType(_ *reader, n *node, at string, v any) error {
 	if !ok {
 		words = []any{v}
 	}
+	var types kind
+	var names []string
 	for _, w := range words {
 		name, _ := w.(string)
 		k, known := kindNames[name]
@@ -322,15 +388,16 @@ func readType(_ *reader, n *node, at string, v any) error {
 		case !known:
 			return fault(at, "unknown type %s; known: array, boolean, integer, null, number, object, string; leave \"type\" "+
 				"out to allow anything", showPlain(w))
-		case n.types&k != 0:
+		case types&k != 0:
 			return fault(at, "type %q is listed twice", name)
 		}
-		n.types |= k
-		n.typeWords = append(n.typeWords, name)
+		types |= k
+		names = append(names, name)
 	}
 	if len(words) == 0 {
 		return fault(at, "must name at least one type")
 	}
+	n.types, n.typeWords = types, names
 	return nil
 }
 
@@ -471,6 +538,9 @@ func (r *reader) silent(n *node, word, at string, v any) error {
 	}
 	want, ok := annotations[word]
 	if ok && kindOf(v) != want {
+		if r.foreign { // it asserts nothing, however it is written
+			return nil
+		}
 		return fault(at, "must be %s, got %s", article(want.String()), showPlain(v))
 	}
 	if word == "title" {
@@ -481,7 +551,7 @@ func (r *reader) silent(n *node, word, at string, v any) error {
 
 // format takes a foreign schema's word for what a text must be.
 func (r *reader) format(n *node, v any) {
-	if name, ok := v.(string); ok && r.foreign {
+	if name, ok := v.(string); ok && r.formats {
 		n.format = formats[name]
 		n.formatName = name
 	}
@@ -622,8 +692,9 @@ var annotations = map[string]kind{
 
 // normalize turns what older dialects say differently into the newest form.
 func (r *reader) normalize(n *node) {
+	r.withoutLeftOut(n)
 	if n.refText != "" && r.dialect <= draft7 {
-		*n = node{at: n.at, asserts: true, refText: n.refText} // siblings of $ref mean nothing there
+		*n = node{at: n.at, asserts: true, partial: n.partial, refText: n.refText} // siblings of $ref mean nothing there
 		return
 	}
 	if n.exclusiveMinimumFlag && n.minimum != nil {

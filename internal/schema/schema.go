@@ -27,7 +27,7 @@ import (
 const (
 	maxSchemaSize   = 64 << 10 // bytes
 	maxSchemaDepth  = 32       // nested JSON objects and arrays
-	maxSchemaValues = 2000     // JSON values of any kind, so sub-schemas too
+	maxSchemaValues = 8000     // JSON values of any kind, so sub-schemas too
 	maxSpread       = 10000    // schemas applied to one value, references followed
 	maxChain        = 64       // of those, nested in each other
 	maxPattern      = 512      // bytes
@@ -49,7 +49,8 @@ const (
 // Schema is a compiled JSON Schema. It is safe for concurrent use.
 type Schema struct {
 	// Unchecked says which keywords are not checked, where each stands and why, at most ten: patterns that are right in
-	// ECMA-262 and that RE2 does not offer, such as lookaheads, or that are larger than the limits.
+	// ECMA-262 and that RE2 does not offer, such as back references, or that are larger than the limits; of a foreign
+	// schema also other keywords that cannot be used.
 	Unchecked []string
 
 	root *node
@@ -98,11 +99,18 @@ func (s *Schema) ValidateShowing(doc []byte, shown map[string]string) *Invalid {
 	return words()
 }
 
-// CompileForeign compiles a schema that was written for clients of another kind, which compile with ajv: formats are
-// checked, a list of items is a tuple where no dialect is named, and a pattern that cannot be compiled is left out,
-// also when it is malformed.
+// CompileForeign compiles an input schema that was written for clients of another kind, which compile with ajv: formats
+// are checked, and a list of items is a tuple where no dialect is named. A keyword that cannot be used, because it is
+// malformed, leads out of the schema or is over a limit, is left out, noted in Unchecked, and costs no other check. An
+// error means that nothing of the schema can be used: no JSON, an unknown dialect, too large, or a loop.
 func CompileForeign(raw json.RawMessage) (*Schema, error) {
-	return compile(raw, &reader{dialect: draft2019, index: map[string]*node{}, foreign: true})
+	return compile(raw, &reader{dialect: draft2020, index: map[string]*node{}, foreign: true, formats: true})
+}
+
+// CompileForeignOutput is CompileForeign for the schema of results, without formats: what a call has already brought is
+// worth more than the form of a text in it.
+func CompileForeignOutput(raw json.RawMessage) (*Schema, error) {
+	return compile(raw, &reader{dialect: draft2020, index: map[string]*node{}, foreign: true})
 }
 
 // nullable reads the keyword of OpenAPI 3.0, which beside a type allows null too.

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,7 +115,11 @@ func TestRefused(t *testing.T) {
 // A pattern of ECMA-262 that RE2 does not offer costs the check of that pattern, never the schema.
 func TestUncheckedPatterns(t *testing.T) {
 	for pattern, why := range map[string]string{
-		`^(?!a)b$`:                        `(?!...) is not available in RE2`,
+		`^a(?!a)b$`:                       `(?!...) is not available in RE2`,
+		`^(?!a)b|c$`:                      `(?!...) is not available in RE2`,
+		`^(?!(?=a))b$`:                    `(?!...) is not available in RE2`,
+		`^(?!a)*b$`:                       `(?!...) is not available in RE2`,
+		`^(?!a[^]])b$`:                    `(?!...) is not available in RE2`,
 		`(?=.*[0-9])`:                     `(?=...) is not available in RE2`,
 		`(?<=a)b`:                         `(?<=...) is not available in RE2`,
 		`(?<!a)b`:                         `(?<!...) is not available in RE2`,
@@ -124,9 +129,6 @@ func TestUncheckedPatterns(t *testing.T) {
 		`(?:a{1000}b){9}`:                 `the repeat count`,
 		`^[a-z]{900}[^a]{900}[b-c]{900}$`: `repeats too much (`,
 		strings.Repeat("a", 513):          `is 513 bytes long; the limit is 512`,
-		// The pattern of zod's email().
-		`^(?!\\.)(?!.*\\.\\.)([A-Za-z0-9_'+\\-\\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\\-]*\\.)+[A-Za-z]{2,` +
-			`}$`: `(?!...) is not available in RE2`,
 	} {
 		s, err := Compile([]byte(`{"properties":{"a":{"type":"string","pattern":"` + pattern +
 			`","maxLength":2}},"required":["a"]}`))
@@ -147,22 +149,56 @@ func TestUncheckedPatterns(t *testing.T) {
 	}
 }
 
+// Lookaheads at the start of a pattern are checked, in linear time.
+func TestLookaheads(t *testing.T) {
+	for _, c := range []struct{ pattern, fit, unfit string }{
+		{`^(?!a)b`, `b bc`, `a ab c`},
+		{`^(?!a|b)`, `c`, `a b`},
+		{`^(?=.*[A-Z])(?=.*\\d)(?!.*[)|\\]]).{4,}$`, `Abc1 1abC`, `abc1 Abcd Ab1 Abc1| Abc1)`},
+		{`^(?=.{1,5}$)(a|b)+$`, `ab ababa`, `ababab c`},
+		// That of zod's email().
+		{`^(?!\\.)(?!.*\\.\\.)([A-Za-z0-9_'+\\-\\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\\-]*\\.)+[A-Za-z]{2,}$`,
+			`ada@example.org a.b+c@x-y.example.org`, `.ada@example.org a..b@example.org ada@example ada.@example.org`},
+	} {
+		raw := `{"anyOf":[{"type":"object"},{"pattern":"` + c.pattern + `"}]}`
+		s := mustCompile(t, raw)
+		if len(s.Unchecked) > 0 {
+			t.Errorf("%s: %q", c.pattern, s.Unchecked)
+		}
+		check := func(texts string, fits bool) {
+			for text := range strings.FieldsSeq(texts) {
+				doc := []byte(strconv.Quote(text))
+				valid, words := s.lib.verdict(text)
+				if got := s.Validate(doc) == nil; got != fits || valid != fits {
+					t.Errorf("%s: %s fits: %v, the library says %v (%v)", c.pattern, doc, got, valid, words())
+				}
+			}
+		}
+		check(c.fit, true)
+		check(c.unfit, false)
+		if invalid := s.Validate([]byte(`5`)); invalid != nil {
+			t.Errorf("a number has to match: %v", invalid)
+		}
+	}
+}
+
 // Where a schema that accepts more would make the schema around it accept less, the keyword around it is not checked
 // either.
 func TestUncheckedPatternsRefuseNothing(t *testing.T) {
 	for schema, docs := range map[string][]string{
-		`{"not":{"pattern":"^(?!a)"}}`: {`"a"`, `1`},
-		`{"not":{"properties":{"x":{"$ref":"#/$defs/p"}},"required":["x"]},"$defs":{"p":{"pattern":"^(?!a)"}}}`: {`{"x":"a"}`,
+		`{"not":{"pattern":"^(?:(?!a))"}}`: {`"a"`, `1`},
+		`{"not":{"properties":{"x":{"$ref":"#/$defs/p"}},"required":["x"]},` +
+			`"$defs":{"p":{"pattern":"^(?:(?!a))"}}}`: {`{"x":"a"}`,
 			`{}`},
-		`{"oneOf":[{"pattern":"^(?!a)"},{"pattern":"^(?=a)"}]}`: {`"a"`,
+		`{"oneOf":[{"pattern":"^(?:(?!a))"},{"pattern":"^(?:(?=a))"}]}`: {`"a"`,
 			`"b"`},
-		`{"oneOf":[{"pattern":"^(?!a)"},{"pattern":"^a"}],"anyOf":[{"type":"string"}]}`: {`"a"`,
+		`{"oneOf":[{"pattern":"^(?:(?!a))"},{"pattern":"^a"}],"anyOf":[{"type":"string"}]}`: {`"a"`,
 			`"b"`},
-		`{"if":{"pattern":"^(?!a)"},"then":{"maxLength":1},"else":{"minLength":2}}`: {`"abc"`,
+		`{"if":{"pattern":"^(?:(?!a))"},"then":{"maxLength":1},"else":{"minLength":2}}`: {`"abc"`,
 			`"b"`},
-		`{"contains":{"pattern":"^(?!a)"},"maxContains":1}`:                             {`["a","b","ab"]`},
-		`{"patternProperties":{"^(?!a)":{}},"additionalProperties":false}`:              {`{"b":1}`},
-		`{"allOf":[{"patternProperties":{"^(?!a)":{}}}],"unevaluatedProperties":false}`: {`{"b":1}`},
+		`{"contains":{"pattern":"^(?:(?!a))"},"maxContains":1}`:                             {`["a","b","ab"]`},
+		`{"patternProperties":{"^(?:(?!a))":{}},"additionalProperties":false}`:              {`{"b":1}`},
+		`{"allOf":[{"patternProperties":{"^(?:(?!a))":{}}}],"unevaluatedProperties":false}`: {`{"b":1}`},
 	} {
 		s := mustCompile(t, schema)
 		for _, doc := range docs {
@@ -294,8 +330,8 @@ func TestForeignSchemas(t *testing.T) {
 			[]string{`{"d":"2026-11-22"}`, `{"d":"192.0.2.1"}`}, []string{`{"d":"192.0.2"}`}},
 		{"a format that is refused", `{"properties":{"d":{"type":"string","not":{"format":"date"}}}}`, nil,
 			[]string{`{"d":"x"}`}, []string{`{"d":"2026-11-22"}`}},
-		{"lookahead", `{"properties":{"a":{"type":"string","pattern":"^(?!x)","maxLength":2}},"required":["a"]}`,
-			[]string{`#/properties/a/pattern: pattern "^(?!x)"`},
+		{"lookahead", `{"properties":{"a":{"type":"string","pattern":"(?!x)","maxLength":2}},"required":["a"]}`,
+			[]string{`#/properties/a/pattern: pattern "(?!x)"`},
 			[]string{`{"a":"x"}`}, []string{`{"a":"abc"}`, `{}`}},
 		{"no regular expression", `{"properties":{"a":{"pattern":"["}}}`, []string{`#/properties/a/pattern`},
 			[]string{`{"a":"b"}`}, nil},
@@ -334,8 +370,10 @@ func TestForeignSchemas(t *testing.T) {
 			}
 		})
 	}
-	if _, err := CompileForeign([]byte(`{"$ref":"#/gone"}`)); err == nil {
-		t.Error("a reference to nothing compiles")
+	for _, raw := range []string{`{"$schema":"https://example.org/dialect"}`, `{"$ref":"#"}`, `[]`, `{`} {
+		if s, err := CompileForeign([]byte(raw)); err == nil {
+			t.Errorf("%s compiles, without %q", raw, s.Unchecked)
+		}
 	}
 }
 

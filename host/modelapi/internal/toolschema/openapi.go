@@ -20,8 +20,8 @@ var parameterName = lazy.Regexp(`^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`)
 // GeminiOpenAPI returns a schema for parameters, the older field. It takes a subset of OpenAPI 3.0's schemas, and the
 // API refuses a request with any other keyword. References are inlined. The result is nil for a tool without named
 // arguments, for which the field must be absent. The subset cannot express a value of any type, an array of anything
-// and an object without named properties: such an optional property is left out, a required one is an error, and so is
-// a recursive schema. https://ai.google.dev/api/caching#Schema
+// an object without named properties, and a recursive schema: such an optional property is left out, a required one is
+// an error. https://ai.google.dev/api/caching#Schema
 func GeminiOpenAPI(raw json.RawMessage) (json.RawMessage, error) {
 	s, err := open(raw)
 	if err != nil {
@@ -80,6 +80,10 @@ func (c *converter) convert(value any, at string) (*object, error) {
 		}
 	}()
 	o, err := c.flatten(o, &entered)
+	if e, ok := errors.AsType[*inexpressible](err); ok {
+		e.at = at
+		return nil, e
+	}
 	if err != nil {
 		return nil, fmt.Errorf("at %.200s: %w", at, err)
 	}
@@ -123,8 +127,7 @@ func (c *converter) flatten(o *object, entered *[]string) (*object, error) {
 	switch {
 	case !ok || slices.Contains(*entered, ref): // the same reference for the same value adds nothing
 	case c.active[ref]:
-		return nil, fmt.Errorf("the reference %.100q leads back to itself, which cannot be expressed in this format; "+
-			"use the format gemini", ref)
+		return nil, &inexpressible{what: fmt.Sprintf("the reference %.100q, which leads back to itself,", ref)}
 	default:
 		c.active[ref] = true
 		*entered = append(*entered, ref)

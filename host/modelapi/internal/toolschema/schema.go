@@ -33,11 +33,16 @@ func open(raw []byte) (*schema, error) {
 		return nil, err
 	}
 	if kind, ok := root.members["type"]; ok && kind != "object" {
-		return nil, errors.New(`the type of its root is not "object"`)
+		if !slices.Contains(root.strings("type"), "object") {
+			return nil, errors.New(`the type of its root is not "object"`)
+		}
+		root.set("type", "object") // arguments are never anything else
 	}
 	each(root, upgrade)
 	requireType(root)
-	return &schema{root: root}, nil
+	s := &schema{root: root}
+	s.repair()
+	return s, nil
 }
 
 // requireType makes "type": "object" the first member of a root without type.
@@ -134,17 +139,9 @@ func anys(list []string) (out []any) {
 	return out
 }
 
-// bytes encodes the schema. It fails if a reference points at something that has been left out.
+// bytes encodes the schema. References to what has been left out are left out too, which permits more.
 func (s *schema) bytes() ([]byte, error) {
-	var err error
-	each(s.root, func(o *object) {
-		if ref, ok := o.members["$ref"].(string); ok && err == nil {
-			_, err = s.target(ref)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
+	s.dropOpenReferences()
 	return encode(s.root)
 }
 
