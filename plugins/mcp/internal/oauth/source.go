@@ -1,0 +1,288 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth/extauth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+
+	"github.com/toolhost/toolhost/internal/redact"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// A Source gives the Authorization header of one server, and renews the token behind it: once, however many calls wait
+// for it, in this process and others. It may be used from several goroutines.
+type Source struct {
+	server Server
+	path   string
+	client *http.Client
+	turn   chan struct{} // has one token: whoever took it renews
+
+	// The last failure of a refresh, which calls that waited for it share. Whoever has the turn may use it.
+	failed   error
+	failedAt time.Time
+
+	mu     sync.Mutex
+	cached *record
+	info   os.FileInfo // of the file that cached is from, nil if there was none
+}
+
+// NewSource returns the source for a server. It reads nothing yet.
+func NewSource(s Server) (*Source, error) {
+	path, err := s.path()
+	if err != nil {
+		return nil, err
+	}
+	out := &Source{server: s, path: path, client: newClient(&s), turn: make(chan struct{}, 1)}
+	out.turn <- struct{}{}
+	return out, nil
+}
+
+// renewLimit bounds one exchange with the authorization server. It runs to its end even if the call that needs it is
+// canceled: a refresh token may be good for one use, and its successor must be kept.
+const renewLimit = 30 * time.Second
+
+// Authorization returns the value of the header, "" if there is no token: then the server is asked without.
+func (s *Source) Authorization(ctx context.Context) (string, error) {
+	r, err := s.current()
+	if err != nil {
+		return "", err
+	}
+	if value := r.header(); value != "" || r.AccessToken == "" {
+		return value, nil
+	}
+	return s.renewed(ctx, "Bearer "+r.AccessToken, nil)
+}
+
+// Challenge renews the token after the server refused a request with this value of the header. It fails when a person is
+// needed, with the command to run.
+func (s *Source) Challenge(ctx context.Context, value string, answer *http.Response) error {
+	_, err := s.renewed(ctx, value, answer)
+	return err
+}
+
+// failureTime is how long the failure of a refresh counts for other calls.
+const failureTime = 3 * time.Second
+
+// current is the record of now; the file is read only when it has changed.
+func (s *Source) current() (*record, error) {
+	info, err := os.Lstat(s.path)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	same := s.cached != nil && (err != nil && s.info == nil || err == nil && s.info != nil && os.SameFile(info, s.info) &&
+		info.ModTime().Equal(s.info.ModTime()) && info.Size() == s.info.Size())
+	if same {
+		return s.cached, nil
+	}
+	r, err2 := load(s.path)
+	if err2 != nil {
+		return nil, err2
+	}
+	s.cached = r
+	if s.info = info; err != nil {
+		s.info = nil
+	}
+	return r, nil
+}
+
+// renewed returns a header that is not the refused one. Answer is the server's refusal, nil if the token has expired.
+func (s *Source) renewed(ctx context.Context, refused string, answer *http.Response) (string, error) {
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	type outcome struct {
+		value string
+		err   error
+	}
+	done := make(chan outcome, 1)
+	challenge, scopes := "", false
+	if answer != nil {
+		challenge = strings.Join(answer.Header.Values("WWW-Authenticate"), ", ")
+		scopes = answer.StatusCode == http.StatusForbidden
+	}
+	go func() {
+		defer func() { s.turn <- struct{}{} }()
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewLimit)
+		defer cancel()
+		value, err := s.renew(detached, refused, challenge, scopes)
+		done <- outcome{value, err}
+	}()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// renew does it, alone among all processes.
+func (s *Source) renew(ctx context.Context, refused, challenge string, moreScopes bool) (string, error) {
+	unlock, err := lock(ctx, s.path)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	r, err := load(s.path)
+	if err != nil {
+		return "", err
+	}
+	if value := r.header(); value != "" && value != refused && !sameToken(value, refused) {
+		return value, nil // it was renewed in the meantime
+	}
+	if s.server.Config.Grant == clientCredentials {
+		return s.obtain(ctx, r, challenge)
+	}
+	if challenge != "" || moreScopes {
+		r.Challenge, r.MoreScopes = challenge, moreScopes
+	}
+	if !moreScopes && r.RefreshToken != "" {
+		if s.failed != nil && time.Since(s.failedAt) < failureTime {
+			return "", s.failed
+		}
+		value, err := s.refresh(ctx, r)
+		s.failed, s.failedAt = err, time.Now()
+		return value, err
+	}
+	why := "needs a login"
+	switch {
+	case moreScopes:
+		why = "wants more scopes than the login has given"
+	case r.AccessToken != "" && r.RefreshToken == "":
+		why = "needs a new login: the token is no longer valid, and there is none to refresh it with"
+	}
+	if err := r.keep(s); err != nil {
+		return "", err
+	}
+	return "", s.server.loginNeeded(why)
+}
+
+// sameToken compares headers without their scheme.
+func sameToken(a, b string) bool {
+	_, a, _ = strings.Cut(a, " ")
+	_, b, _ = strings.Cut(b, " ")
+	return a == b
+}
+
+// keep saves the record of a source.
+func (r *record) keep(s *Source) error {
+	r.Server = s.server.URL
+	return r.save(s.path)
+}
+
+// refresh gets a new token with the refresh token.
+func (s *Source) refresh(ctx context.Context, r *record) (string, error) {
+	c := oauth2.Config{ClientID: r.ClientID, ClientSecret: r.secret(&s.server),
+		Endpoint: oauth2.Endpoint{TokenURL: r.TokenURL, AuthStyle: r.AuthStyle}}
+	client := *s.client
+	client.Transport = &forResource{client.Transport, r.Resource}
+	t, err := c.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, &client),
+		&oauth2.Token{RefreshToken: r.RefreshToken}).Token()
+	if err != nil {
+		return s.refreshFailed(r, err)
+	}
+	r.set(t)
+	if err := r.keep(s); err != nil {
+		return "", err
+	}
+	return r.header(), nil
+}
+
+// secret is the client's: the operator's is not written to the file.
+func (r *record) secret(s *Server) string {
+	if r.ClientID == s.Config.ClientID {
+		return s.Config.ClientSecret
+	}
+	return r.ClientSecret
+}
+
+// refreshFailed tells a refresh token that is no longer good from an authorization server that does not work.
+func (s *Source) refreshFailed(r *record, err error) (string, error) {
+	why := s.clean(r, err)
+	answer, ok := errors.AsType[*oauth2.RetrieveError](err)
+	if !ok || answer.Response == nil || answer.Response.StatusCode >= http.StatusInternalServerError ||
+		answer.Response.StatusCode == http.StatusTooManyRequests {
+		return "", &sdk.Error{Name: "TokenRefreshFailed", Retryable: true,
+			Message: fmt.Sprintf("the token for the MCP server at %s cannot be refreshed now: %s", s.server.shown(), why)}
+	}
+	r.drop()
+	if answer.ErrorCode == "invalid_client" {
+		r.ClientID, r.ClientSecret, r.Registered = "", "", false
+	}
+	if err := r.keep(s); err != nil {
+		return "", err
+	}
+	return "", s.server.loginNeeded("needs a new login: its authorization server refused to refresh the token (" + why + ")")
+}
+
+// clean words an error of the authorization server without what is secret.
+func (s *Source) clean(r *record, err error) string {
+	text := err.Error()
+	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		status := "an answer that cannot be read"
+		if answer.Response != nil {
+			status = "HTTP status " + answer.Response.Status
+		}
+		text = strings.TrimSpace(status + " " + answer.ErrorCode + " " + answer.ErrorDescription)
+	}
+	return visible(redact.New(r.AccessToken, r.RefreshToken, r.ClientSecret, s.server.Config.ClientSecret).Text(text))
+}
+
+// obtain gets a token with the client's own credentials. Where to get it, the challenge says.
+func (s *Source) obtain(ctx context.Context, r *record, challenge string) (string, error) {
+	c := s.server.Config
+	h, err := extauth.NewClientCredentialsHandler(&extauth.ClientCredentialsHandlerConfig{HTTPClient: s.client,
+		Credentials: &oauthex.ClientCredentials{ClientID: c.ClientID, Issuer: c.Issuer,
+			ClientSecretAuth: &oauthex.ClientSecretAuth{ClientSecret: c.ClientSecret}}})
+	if err != nil {
+		return "", err
+	}
+	if challenge == "" {
+		challenge = r.Challenge
+	}
+	req, resp, err := challenged(ctx, s.server.URL, challenge)
+	if err != nil {
+		return "", err
+	}
+	if err = h.Authorize(ctx, req, resp); err != nil {
+		return "", &sdk.Error{Name: "TokenRefused",
+			Message:    fmt.Sprintf("there is no token for the MCP server at %s: %s", s.server.shown(), s.clean(r, err)),
+			Suggestion: "The operator checks client_id, client_secret and scopes of the plugin's oauth block."}
+	}
+	source, err := h.TokenSource(ctx)
+	if err != nil || source == nil {
+		return "", errors.Join(err, errors.New("the authorization server gave no token"))
+	}
+	t, err := source.Token()
+	if err != nil {
+		return "", err
+	}
+	r.set(t)
+	r.Challenge = challenge // it says again where the next token is
+	if err := r.keep(s); err != nil {
+		return "", err
+	}
+	return r.header(), nil
+}
+
+// challenged is a request that was refused, as the handlers of the SDK want it.
+func challenged(ctx context.Context, url, challenge string) (*http.Request, *http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)
+	if err != nil {
+		return nil, nil, err
+	}
+	resp := &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}, Body: http.NoBody, Request: req}
+	if challenge != "" {
+		resp.Header.Set("WWW-Authenticate", challenge)
+	}
+	return req, resp, nil
+}
