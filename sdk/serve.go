@@ -170,3 +170,7 @@ func (p *Plugin) serveListener(ctx context.Context, lis net.Listener) error {
 // KeepDir is a folder for temporary files that outlive the plugin for a while, unlike those in os.TempDir, which a host
 // removes with the plugin. Other plugins use it too: make a private folder in it, and remove that in time.
 func KeepDir() string { return cmp.Or(os.Getenv(wire.EnvKeepDir), os.TempDir()) }
+
+// Instance is the name under which the host's configuration has this plugin, for messages that say what to run; "" if
+// the program was not started by a host.
+func Instance() string { return os.Getenv(wire.EnvInstance) }

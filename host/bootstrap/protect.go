@@ -140,7 +140,7 @@ func userFolders() (dirs []string) {
 			dirs = append(dirs, dir)
 		}
 	}
-	for _, name := range []string{"counts", "gemini"} {
+	for _, name := range []string{"counts", "gemini", "mcp"} {
 		if dir, err := StateFolder(name); err == nil {
 			dirs = append(dirs, dir)
 		}

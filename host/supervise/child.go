@@ -266,7 +266,7 @@ func (l *remainderReader) Read(b []byte) (int, error) {
 
 // inherited are the variables of the host's environment that plugins get, besides LC_*. All others, tokens above all,
 // stay with the host.
-var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "TERM"}
+var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "TERM", "XDG_STATE_HOME"}
 
 // environment is that of a plugin's process: the allow-list, a folder for temporary files, the spec's, then go-plugin's
 // and our own, which nothing replaces.
@@ -276,7 +276,8 @@ func environment(spec Spec, temp string, protocol []string) []string {
 		out = append(out, name+"="+spec.Env[name])
 	}
 	return append(append(out, protocol...),
-		wire.EnvKeepDir+"="+os.TempDir(), wire.EnvLifeline+"=stdin", wire.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
+		wire.EnvInstance+"="+spec.Name, wire.EnvKeepDir+"="+os.TempDir(), wire.EnvLifeline+"=stdin",
+		wire.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
 }
 
 func inheritedEnvironment(spec Spec) (out []string) {

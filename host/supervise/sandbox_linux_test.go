@@ -218,7 +218,7 @@ func TestEveryLevel(t *testing.T) {
 	leak := must(syscall.Open(makeAttackTargets(t).Secret, syscall.O_RDONLY, 0)) // not closed on exec
 	defer syscall.Close(leak)
 	t.Setenv("SECRET_TOKEN", "s3cret")
-	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM FIXTURE PREY GORACE PLUGIN_UNIX_SOCKET_DIR " +
+	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM XDG_STATE_HOME FIXTURE PREY GORACE PLUGIN_UNIX_SOCKET_DIR " +
 		"PLUGIN_MIN_PORT PLUGIN_MAX_PORT " +
 		"PLUGIN_PROTOCOL_VERSIONS TOOLHOST_PLUGIN TOOLHOST_LIFELINE TOOLHOST_HOST_PID TOOLHOST_KEEP_DIR PROCTREE_ID")
 	for _, level := range allLevels {

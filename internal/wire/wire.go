@@ -29,6 +29,8 @@ const (
 	EnvHostPID = "TOOLHOST_HOST_PID"
 	// EnvKeepDir is a folder for temporary files that outlive the plugin, unlike those in TMPDIR. See sdk.KeepDir.
 	EnvKeepDir = "TOOLHOST_KEEP_DIR"
+	// EnvInstance is the label of the plugin in the host's configuration. See sdk.Instance.
+	EnvInstance = "TOOLHOST_INSTANCE"
 	// EnvToken is what the host sends with each request, see WithToken; without it no request needs one.
 	EnvToken = "TOOLHOST_TOKEN"
 	// EnvLifeline is "stdin" when the plugin must end as soon as its standard input does.
