@@ -57,7 +57,7 @@ func (s *Session) Call(ctx context.Context, method string, params json.RawMessag
 	}
 	defer leave()
 	s.raiseLogLevel(ctx, o.LogLevel)
-	return s.request(ctx, &call{method: method, options: *o, revision: s.server.Revision, byCall: true}, params)
+	return s.request(ctx, &call{method: method, options: *o, revision: s.Server().Revision, byCall: true}, params)
 }
 
 // allTurns is the weight of a call that runs alone.
@@ -119,6 +119,9 @@ func (s *Session) request(ctx context.Context, c *call, params json.RawMessage) 
 	m, err := s.message(c, params)
 	if err != nil {
 		return nil, &CallError{Err: err}
+	}
+	if ctx.Err() != nil {
+		return nil, &CallError{Err: context.Cause(ctx)}
 	}
 	if err := s.transport.Send(ctx, m); err != nil {
 		return nil, s.notSent(ctx, c, err)
@@ -220,7 +223,7 @@ func (s *Session) handle(ctx context.Context, c *call, e event) {
 	}
 }
 
-// notSent is the error of a request that could not be sent. When the connection has ended as well, that is the reason.
+// notSent is the error of a request that could not be sent.
 func (s *Session) notSent(ctx context.Context, c *call, err error) error {
 	failed, ok := errors.AsType[*CallError](err)
 	if !ok {
@@ -231,11 +234,6 @@ func (s *Session) notSent(ctx context.Context, c *call, err error) error {
 			s.cancelRequest(c, context.Cause(ctx))
 		}
 		return &CallError{Delivered: failed.Delivered, Err: context.Cause(ctx)}
-	}
-	for _, e := range s.take(c) {
-		if e.answered && e.err == nil {
-			return failed // it was answered all the same; see Transport.Send
-		}
 	}
 	return failed
 }

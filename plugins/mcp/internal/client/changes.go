@@ -79,7 +79,7 @@ func (s *Session) listen() {
 	go func() {
 		for wait := firstResubscribe; ; wait = min(2*wait, lastResubscribe) {
 			began := time.Now()
-			_, err := s.request(s.ctx, &call{method: "subscriptions/listen", revision: s.server.Revision}, params)
+			_, err := s.request(s.ctx, &call{method: "subscriptions/listen", revision: s.Server().Revision}, params)
 			if _, refused := errors.AsType[*RPCError](err); refused || s.ctx.Err() != nil {
 				return
 			}
@@ -103,6 +103,6 @@ func (s *Session) announces(list string) bool {
 	var capabilities map[string]struct {
 		ListChanged bool `json:"listChanged"`
 	}
-	_ = json.Unmarshal(s.server.Capabilities, &capabilities) // what fits is read all the same
+	_ = json.Unmarshal(s.Server().Capabilities, &capabilities) // what fits is read all the same
 	return capabilities[list].ListChanged
 }

@@ -132,8 +132,7 @@ func (s *Session) adopt(d discovery) error {
 	if d.err != nil {
 		return d.err
 	}
-	s.server = d.ServerInfo
-	s.modern.Store(true)
+	s.server.Store(&d.ServerInfo)
 	s.listen()
 	return nil
 }
@@ -163,7 +162,7 @@ func (s *Session) initialize(ctx context.Context, revision string) error {
 		return fmt.Errorf("the server wants protocol revision %q instead of %q, to which it is pinned", r.Revision,
 			s.options.Revision)
 	}
-	s.server = ServerInfo{r.Revision, orEmpty(r.Capabilities), r.Info, r.Instructions}
+	s.server.Store(&ServerInfo{r.Revision, orEmpty(r.Capabilities), r.Info, r.Instructions})
 	for m := membersOf(s.options.Capabilities); m.next(); {
 		s.asks = s.asks || slices.Contains([]string{"elicitation", "sampling", "roots"}, string(m.name))
 	}

@@ -45,7 +45,7 @@ func (s *Session) List(ctx context.Context, list string) (*Listing, error) {
 		if cursor != "" {
 			params = append(appendString([]byte(`{"cursor":`), cursor), '}')
 		}
-		text, err := s.request(ctx, &call{method: method, revision: s.server.Revision}, params)
+		text, err := s.request(ctx, &call{method: method, revision: s.Server().Revision}, params)
 		if err != nil {
 			return nil, err
 		}

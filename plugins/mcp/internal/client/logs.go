@@ -17,7 +17,7 @@ const setLevelLimit = 5 * time.Second
 // only ever becomes more talkative.
 func (s *Session) raiseLogLevel(ctx context.Context, level string) {
 	wanted := slices.Index(levels, level)
-	if wanted < 0 || s.modern.Load() || !s.has("logging") {
+	if wanted < 0 || s.modern() || !s.Server().Has("logging") {
 		return
 	}
 	s.mu.Lock()
@@ -29,18 +29,8 @@ func (s *Session) raiseLogLevel(ctx context.Context, level string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, setLevelLimit)
 	defer cancel()
-	_, _ = s.request(ctx, &call{method: "logging/setLevel", revision: s.server.Revision},
+	_, _ = s.request(ctx, &call{method: "logging/setLevel", revision: s.Server().Revision},
 		append(appendString([]byte(`{"level":`), level), '}')) // a server that refuses sends what it likes
-}
-
-// has reports a capability of the server.
-func (s *Session) has(capability string) bool {
-	for m := membersOf(s.server.Capabilities); m.next(); {
-		if string(m.name) == capability {
-			return true
-		}
-	}
-	return false
 }
 
 // wants reports whether a call wants a log message of this level. Unknown levels are wanted.

@@ -196,14 +196,9 @@ func (s *Session) response(e *envelope, from string) {
 	if c == nil && isNull(e.id) && !isNull(e.err) {
 		c = s.only(from)
 	}
-	if c == nil {
-		s.mu.Unlock()
-		s.warn("answer", "the server answers a request that does not wait for it, with the id "+
-			textutil.Cut(string(e.id), 40)+"; such answers are dropped")
-		return
-	}
 	defer s.mu.Unlock()
 	switch {
+	case c == nil:
 	case !isNull(e.err):
 		s.finish(c, nil, s.rpcError(c, e.err))
 	case e.result == nil:

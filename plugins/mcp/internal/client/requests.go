@@ -9,11 +9,10 @@ import (
 
 // A serverRequest is a request of the server, such as elicitation/create.
 type serverRequest struct {
-	id      json.RawMessage // as the server wrote it
-	method  string
-	params  json.RawMessage
-	answers string          // the request on whose stream it came
-	ctx     context.Context // ends when the server cancels it, or the session ends
+	id     json.RawMessage // as the server wrote it
+	method string
+	params json.RawMessage
+	ctx    context.Context // ends when the server cancels it, or the session ends
 }
 
 // maxServerRequests is how many requests of the server may run at a time.
@@ -23,7 +22,7 @@ const maxServerRequests = 64
 // the caller of that. Otherwise it is for the only call that runs, if that answers questions; see CallOptions.Request for
 // why it is the right one.
 func (s *Session) serverRequest(e *envelope, from string) {
-	r := &serverRequest{id: e.id, params: forNextHop(orEmpty(e.params)), answers: from}
+	r := &serverRequest{id: e.id, params: forNextHop(orEmpty(e.params))}
 	if (e.id[0] != '"' && e.id[0] != '-' && (e.id[0] < '0' || e.id[0] > '9')) || len(e.id) > 1000 ||
 		json.Unmarshal(e.method, &r.method) != nil {
 		s.warn("request", "the server sends requests without a valid id or method; they are dropped")
@@ -46,7 +45,7 @@ func (s *Session) serverRequest(e *envelope, from string) {
 	switch {
 	case r.method == "ping":
 		go s.reply(r, json.RawMessage("{}"), nil)
-	case s.modern.Load():
+	case s.modern():
 		go s.reply(r, nil, &RPCError{Code: CodeMethodNotFound, Message: "protocol revision " + Revision20260728 +
 			" has no requests of servers; ask with a result of type input_required"})
 	case c != nil && c.options.Request != nil:
@@ -92,7 +91,7 @@ func (s *Session) reply(r *serverRequest, result json.RawMessage, failure *RPCEr
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, cancelLimit)
 	defer cancel()
-	_ = s.transport.Send(ctx, &Message{JSON: append(b, '}'), Version: s.server.Revision, Answers: r.answers})
+	_ = s.transport.Send(ctx, &Message{JSON: append(b, '}'), Version: s.Server().Revision})
 }
 
 // forget frees the id of a request.

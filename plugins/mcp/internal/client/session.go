@@ -63,9 +63,8 @@ const (
 type Session struct {
 	transport Transport
 	options   Options
-	server    ServerInfo  // set before Dial returns
-	modern    atomic.Bool // there was no handshake: each request says what it needs
-	asks      bool        // the handshake told the server that it may ask questions
+	server    atomic.Pointer[ServerInfo]
+	asks      bool // the handshake told the server that it may ask questions; set before Dial returns
 
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
@@ -93,8 +92,21 @@ type ServerInfo struct {
 	Instructions string
 }
 
-// Server returns what the server said of itself when the session began.
-func (s *Session) Server() ServerInfo { return s.server }
+// Has reports whether the server has a capability, such as "tools".
+func (i *ServerInfo) Has(capability string) bool {
+	for m := membersOf(i.Capabilities); m.next(); {
+		if string(m.name) == capability {
+			return true
+		}
+	}
+	return false
+}
+
+// Server returns what the server said of itself when the session began. It is not to be changed.
+func (s *Session) Server() *ServerInfo { return s.server.Load() }
+
+// modern reports a session without a handshake, where each request says what it needs.
+func (s *Session) modern() bool { return s.Server().Revision >= Revision20260728 }
 
 // Done is closed when the connection has ended, for whatever reason.
 func (s *Session) Done() <-chan struct{} { return s.ended }
@@ -125,6 +137,7 @@ func start(ctx context.Context, open OpenFunc, o *Options) (*Session, error) {
 	}
 	s := &Session{transport: t, options: *o, ended: make(chan struct{}), turns: semaphore.NewWeighted(allTurns),
 		pending: map[int64]*call{}, requests: map[string]context.CancelFunc{}, warned: map[string]bool{}, level: len(levels)}
+	s.server.Store(&ServerInfo{})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.startAnnouncing()
 	go s.receive()

@@ -22,7 +22,8 @@ type Command struct {
 	Dir  string
 	// Env is the whole environment of the process; nil means an empty one.
 	Env []string
-	// Stderr receives each line that the process writes to its standard error, cut at 4 KiB.
+	// Stderr receives each line that the process writes to its standard error, cut at 4 KiB. While it runs no more is
+	// read, so that a process that writes much waits.
 	Stderr func(line string)
 	// MaxMessage is the longest message that is read, in bytes; zero means 32 MiB. A longer one is skipped, and the call
 	// that it answers fails with a *[SizeError].
@@ -75,6 +76,7 @@ func (c *Command) Open(ctx context.Context) (Transport, error) {
 		defer close(p.gone)
 		p.exit, p.runErr = cmd.Run(running)
 		_, _ = stdin.Close(), stdout.Close()
+		p.output.expire(exitLimit) // where a process can escape, it may hold the output open
 		p.stderr.flush()
 	}()
 	select {

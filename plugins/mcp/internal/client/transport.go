@@ -30,8 +30,6 @@ type Message struct {
 	// Cancels is the id of the request that this notification cancels. A transport that cancels in another way, by
 	// closing a stream, does so and sends nothing.
 	Cancels string
-	// Answers is the id of the call that a response is for, if the transport has said so of the server's request.
-	Answers string
 }
 
 // A Received is one message from a server, or the failure of one request.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,17 +120,10 @@ func (w *writer) flush() {
 // close ends the input. Lines that wait are not written.
 func (w *writer) close() error {
 	w.mu.Lock()
-	w.failed = cmpErr(w.failed, errClosed)
+	w.failed = cmp.Or(w.failed, errClosed)
 	w.mu.Unlock()
 	if err := w.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err
 	}
 	return nil
-}
-
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
