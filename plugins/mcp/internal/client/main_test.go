@@ -144,7 +144,7 @@ func (f *fake) serve() {
 		f.handle(&m)
 	}
 	if f.modes["ignores-eof"] {
-		select {}
+		time.Sleep(time.Hour)
 	}
 }
 
@@ -175,6 +175,10 @@ func (f *fake) handle(m *fakeMessage) {
 		f.listen = string(m.ID)
 		f.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":`+
 			`{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID)
+	case "notifications/initialized":
+		if f.modes["deaf"] {
+			time.Sleep(time.Hour)
+		}
 	case "tools/call":
 		f.calls.Go(func() { f.call(m) })
 	default:

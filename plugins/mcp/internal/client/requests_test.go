@@ -185,8 +185,8 @@ func TestQuestionEnds(t *testing.T) {
 
 func TestManyQuestionsAreBounded(t *testing.T) {
 	var warnings []string
-	started, release := make(chan bool, 1000), make(chan bool)
-	_, w := wired(t, client.Options{Warn: func(text string) { warnings = append(warnings, text) },
+	started, release, read := make(chan bool, 1000), make(chan bool), make(chan bool)
+	_, w := wired(t, client.Options{Log: func(client.LogMessage) { close(read) }, Warn: func(text string) { warnings = append(warnings, text) },
 		Request: func(context.Context, string, json.RawMessage) (json.RawMessage, *client.RPCError) {
 			started <- true
 			<-release
@@ -197,6 +197,8 @@ func TestManyQuestionsAreBounded(t *testing.T) {
 	}
 	w.tell(`{"jsonrpc":"2.0","id":null,"method":"roots/list"}`, "")
 	w.tell(`{"jsonrpc":"2.0","id":5,"method":"roots/list"}`, "") // open already
+	w.tell(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`, "")
+	<-read
 	for range 64 {
 		<-started
 	}

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -48,7 +48,7 @@ func (f *fake) call(m *fakeMessage) {
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")
 		os.Exit(5)
 	case "kill":
-		_ = exec.Command("kill", "-9", strconv.Itoa(os.Getpid())).Run()
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "large": // a result of so many bytes and a little more, with the id in front or at the end
 		var large struct {
 			Bytes int
@@ -60,11 +60,9 @@ func (f *fake) call(m *fakeMessage) {
 		f.mu.Lock()
 		f.out.WriteString(`{"jsonrpc":"2.0","id":`)
 		f.out.Flush()
-		select {}
-	case "deaf": // no more reading
-		f.result(id, `{"content":[]}`)
+		time.Sleep(time.Hour)
 	case "children":
-		cmd := exec.Command("sleep", "1000")
+		cmd := exec.Command("/bin/sleep", "1000")
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		_ = cmd.Start()
 		f.result(id, `{"content":[],"structuredContent":%d}`, cmd.Process.Pid)

@@ -1,0 +1,253 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
+)
+
+func TestDialAgreesOnARevision(t *testing.T) {
+	for _, c := range []struct {
+		name, pinned, want string
+		modes              []string
+		starts             int32
+	}{
+		{"without handshake", "", "2026-07-28", []string{"modern"}, 1},
+		{"newest handshake", "", "2025-11-25", nil, 1},
+		{"oldest handshake", "", "2024-11-05", []string{"2024-11-05"}, 1},
+		{"pinned", "2025-06-18", "2025-06-18", []string{"modern"}, 1},
+		{"pinned to no handshake", "2026-07-28", "2026-07-28", []string{"modern"}, 1},
+		{"silence", "", "2025-11-25", []string{"silent-on-discover"}, 1},
+		{"a wrong answer", "", "2025-11-25", []string{"nonsense-on-discover"}, 1},
+		{"an error without an id", "", "2025-11-25", []string{"null-id"}, 1},
+		{"an exit", "", "2025-11-25", []string{"exits-on-discover"}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var starts atomic.Int32
+			cmd := command(t, c.modes...)
+			s := dialTo(t, func(ctx context.Context) (client.Transport, error) {
+				starts.Add(1)
+				return cmd.Open(ctx)
+			}, client.Options{Revision: c.pinned, DiscoverTimeout: timeoutFor(c.modes)})
+			info := s.Server()
+			if info.Revision != c.want || starts.Load() != c.starts || info.Instructions != "be kind" ||
+				string(info.Info) != `{"name":"fake","version":"1"}` || !info.Has("tools") || info.Has("prompts") {
+				t.Errorf("%+v, %d starts", info, starts.Load())
+			}
+			if got, err := callTool(context.Background(), s, "echo", `{}`, nil); err != nil {
+				t.Error(got, err)
+			}
+		})
+	}
+}
+
+// timeoutFor is short for a server that is silent, and long for others on a busy machine.
+func timeoutFor(modes []string) time.Duration {
+	if len(modes) > 0 && modes[0] == "silent-on-discover" {
+		return 100 * time.Millisecond
+	}
+	return time.Minute
+}
+
+func TestDialFails(t *testing.T) {
+	for _, c := range []struct {
+		name, pinned string
+		modes        []string
+		want         string
+	}{
+		{"no such revision", "2023-01-01", nil, `"2023-01-01" is no protocol revision that this client speaks`},
+		{"pinned and not spoken", "2026-07-28", nil, "Method not found (JSON-RPC error -32601)"},
+		{"pinned and exit", "2026-07-28", []string{"exits-on-discover"}, "the server ended with exit code 7"},
+		{"another revision than pinned", "2025-06-18", []string{"2024-11-05"},
+			`the server wants protocol revision "2024-11-05" instead of "2025-06-18", to which it is pinned`},
+		{"a revision from the future", "", []string{"2031-01-01"}, `the server wants protocol revision "2031-01-01"`},
+		{"dies at start", "", []string{"dies-at-start"},
+			"the server ended with exit code 3; its last lines on standard error:\nerror: no token is set"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := client.Dial(context.Background(), command(t, c.modes...).Open, client.Options{Revision: c.pinned})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, %v; want %s", s, err, c.want)
+			}
+		})
+	}
+	t.Run("silence", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancelCause(context.Background())
+		late := errors.New("too late")
+		cmd := command(t, "silent-on-initialize")
+		cmd.Stderr = func(string) { cancel(late) } // it has read initialize
+		_, err := client.Dial(ctx, cmd.Open, client.Options{})
+		if !errors.Is(err, late) || !strings.Contains(err.Error(), "waiting for the moon") {
+			t.Error(err)
+		}
+	})
+	t.Run("no program", func(t *testing.T) {
+		t.Parallel()
+		_, err := client.Dial(context.Background(), (&client.Command{Path: "nosuch", Env: []string{"PATH=/bin"}}).Open, client.Options{})
+		if err == nil || err.Error() != `exec: "nosuch": not found in PATH` {
+			t.Error(err)
+		}
+	})
+	t.Run("no environment", func(t *testing.T) {
+		t.Parallel()
+		_, err := client.Dial(context.Background(), (&client.Command{Path: "sh"}).Open, client.Options{})
+		if err == nil || err.Error() != `exec: "sh": not found: its environment has no PATH` {
+			t.Error(err)
+		}
+	})
+}
+
+// A server that needs longer than the time for server/discover reads both requests. The answer to initialize counts,
+// unless that is an error.
+func TestSlowServerReadsBothRequests(t *testing.T) {
+	for answer, want := range map[string]string{
+		`"result":{"protocolVersion":"2025-11-25","capabilities":{}}`: "2025-11-25",
+		`"error":{"code":-32601,"message":"there is no handshake"}`:   "2026-07-28",
+	} {
+		w := newWire(t)
+		go func() {
+			discover := w.nextOf("server/discover")
+			initialize := w.nextOf("initialize")
+			w.tell(`{"jsonrpc":"2.0","id":`+discover.ID+`,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}`, "")
+			w.tell(`{"jsonrpc":"2.0","id":`+initialize.ID+`,`+answer+`}`, "")
+		}()
+		s := dialTo(t, func(context.Context) (client.Transport, error) { return w, nil },
+			client.Options{DiscoverTimeout: time.Millisecond})
+		if got := s.Server().Revision; got != want {
+			t.Errorf("%s after %s", got, answer)
+		}
+	}
+}
+
+func TestListBounds(t *testing.T) {
+	for mode, want := range map[string]struct {
+		items int
+		err   string
+	}{
+		"many-tools":    {client.MaxListItems, "tools/list: the list has more than 10000 tools; the rest is left out"},
+		"endless-pages": {2, "tools/list: the pages of the list repeat without end; what came until then is used"},
+		"many-pages":    {1000, "tools/list: the list has more than 1000 pages; the rest is left out"},
+		"no-tools":      {0, "tools/list: the result has no tools"},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			s := dial(t, client.Options{}, mode)
+			l, err := s.List(context.Background(), client.Tools)
+			if err == nil || err.Error() != want.err || len(l.Items) != want.items {
+				t.Errorf("%d, %v", len(l.Items), err)
+			}
+		})
+	}
+}
+
+// However many notifications a server sends, few of them cause work, and calls go on.
+func TestListChangedStorm(t *testing.T) {
+	var calls atomic.Int32
+	s := dial(t, client.Options{ListChanged: func(list string) {
+		if list == "tools" {
+			calls.Add(1)
+		}
+	}}, "storm")
+	began := time.Now()
+	for range 20 {
+		if _, err := callTool(context.Background(), s, "echo", `1`, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, func() bool { return calls.Load() >= 3 })
+	if most := int32(time.Since(began)/(100*time.Millisecond)) + 2; calls.Load() > most {
+		t.Errorf("%d calls, more than %d", calls.Load(), most)
+	}
+}
+
+// until waits for a condition.
+func until(t *testing.T, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not come true")
+		}
+	}
+}
+
+// At 2026-07-28 changes of lists come after a subscription. One that ends is made again, and one that is refused is not.
+func TestSubscription(t *testing.T) {
+	changed := make(chan string, 100)
+	_, w := wired(t, client.Options{ListChanged: func(list string) { changed <- list }}, client.Revision20260728)
+	m := w.nextOf("subscriptions/listen")
+	if !strings.Contains(string(m.JSON), `"params":{"notifications":{"toolsListChanged":true},"_meta":{`) {
+		t.Errorf("%s", m.JSON)
+	}
+	w.tell(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{}}}`, "")
+	if got := <-changed; got != "tools" {
+		t.Error(got)
+	}
+	w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
+	if got := <-changed; got != "tools" { // something may have been missed
+		t.Error(got)
+	}
+	m = w.nextOf("subscriptions/listen")
+	w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"error":{"code":-32601,"message":"no"}}`, "")
+	w.settle()
+}
+
+func TestNobodyWantsToKnowOfChanges(t *testing.T) {
+	_, w := wired(t, client.Options{}, client.Revision20260728)
+	w.tell(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, "")
+	w.settle() // nothing but the answer is sent
+}
+
+func TestCancellation(t *testing.T) {
+	for _, mode := range []string{"2025-11-25", "modern"} {
+		cmd := command(t, mode)
+		lines := make(chan string, 100)
+		cmd.Stderr = func(line string) { lines <- line }
+		s := dialTo(t, cmd.Open, client.Options{Warn: func(text string) { t.Error(text) }})
+		ctx, cancel := context.WithCancelCause(context.Background())
+		done := make(chan outcome, 1)
+		go func() {
+			r, err := callTool(ctx, s, "hang", `{}`, nil)
+			done <- outcome{r, err}
+		}()
+		<-lines // it hangs
+		why := errors.New("the person left")
+		cancel(why)
+		got := await(t, done)
+		if call, ok := errors.AsType[*client.CallError](got.err); !ok || !call.Delivered || !errors.Is(got.err, why) {
+			t.Errorf("%+v", got)
+		}
+		if line := <-lines; !strings.HasPrefix(line, "canceled ") {
+			t.Error(line)
+		}
+		// The late answer is dropped, and the next call has its own.
+		if got, err := callTool(context.Background(), s, "echo", `1`, nil); err != nil || !strings.Contains(got, "1") {
+			t.Error(got, err)
+		}
+		if _, err := callTool(ctx, s, "echo", `1`, nil); !errors.Is(err, why) {
+			t.Error(err)
+		} else if call, _ := errors.AsType[*client.CallError](err); call.Delivered {
+			t.Error("a call that was canceled before it began counts as delivered")
+		}
+	}
+}
+
+func TestErrorOfTheServer(t *testing.T) {
+	s := dial(t, client.Options{})
+	_, err := callTool(context.Background(), s, "nosuch", `{}`, nil)
+	if e, ok := errors.AsType[*client.RPCError](err); !ok || e.Code != -32602 || e.Message != "Unknown tool: nosuch" {
+		t.Error(err)
+	}
+	text, _ := json.Marshal(&client.RPCError{Code: 1, Message: "m"})
+	if string(text) != `{"code":1,"message":"m"}` {
+		t.Errorf("%s", text)
+	}
+}
