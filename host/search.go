@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/toolhost/toolhost/host/internal/toolsearch"
@@ -20,7 +21,7 @@ type Hit struct {
 }
 
 // Search returns up to n tools of the catalog that match a query in plain words, the best first; ten if n is not
-// positive. It searches names, titles, descriptions, categories and parameters. The last word of the query may be
+// positive. A tool whose name or full name is the query comes before all others. It searches names, titles, descriptions, categories and parameters. The last word of the query may be
 // incomplete, and a word of five letters or more that no tool has may be misspelled. A query without words finds
 // nothing. Tools of plugins that cannot be listed are not searched; Catalog.Tools reports those plugins.
 func (c *Catalog) Search(ctx context.Context, query string, n int) []Hit {
@@ -34,14 +35,27 @@ func (c *Catalog) Search(ctx context.Context, query string, n int) []Hit {
 		documents[i] = t.searchDocument()
 	}
 	var hits []Hit
+	best, exact := 0.0, strings.TrimSpace(query)
 	for i, score := range q.Rank(documents) {
-		if score > 0 {
+		best = max(best, score)
+		if score > 0 || tools[i].isCalled(exact) {
 			hits = append(hits, Hit{tools[i], score})
+		}
+	}
+	for i, h := range hits {
+		if h.Tool.isCalled(exact) {
+			hits[i].Score += best + 1
 		}
 	}
 	// equal ones stay sorted by name
 	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
 	return hits[:min(len(hits), firstPositive(n, 10))]
+}
+
+// isCalled reports whether a name is the tool's own, or its full one, whatever the case.
+func (t *Tool) isCalled(name string) bool {
+	return strings.EqualFold(name, t.Name) || strings.EqualFold(name, t.declared.Name) ||
+		strings.EqualFold(name, t.OriginalName)
 }
 
 // SearchToolName is the full name of the built-in tool that searches the catalog. Every host and every catalog has it;

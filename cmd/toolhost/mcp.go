@@ -24,6 +24,8 @@ type mcpFlags struct {
 	approve    string
 	serverName string
 	plainNames bool
+	deferred   bool
+	list       []string
 }
 
 func newMCP(g *globals) *cobra.Command {
@@ -53,6 +55,10 @@ func newMCP(g *globals) *cobra.Command {
 	fs.StringVar(&f.serverName, "server-name", "toolhost", "the `name` that the client has for this server")
 	fs.BoolVar(&f.plainNames, "plain-names", false, "call each tool TOOL instead of PLUGIN__TOOL; of two with one name, "+
 		"neither is served")
+	fs.BoolVar(&f.deferred, "deferred", false, "list two tools instead of all, one that finds tools and one that calls "+
+		"them, for clients that would read too many definitions")
+	fs.StringArrayVar(&f.list, "list", nil, "with --deferred, list tools of this `pattern` too, such as readfile__*")
+	complete(cmd, "list", cobra.NoFileCompletions)
 	complete(cmd, "http", cobra.NoFileCompletions)
 	complete(cmd, "server-name", cobra.NoFileCompletions)
 	g.withClients(cmd)
@@ -85,7 +91,8 @@ func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
 
 func (g *globals) mcpOptions(f mcpFlags) mcpserver.Options {
 	out := mcpserver.Options{
-		Version: version, ServerName: f.serverName, PlainNames: f.plainNames, Stateless: f.stateless, Logger: g.logger(),
+		Version: version, ServerName: f.serverName, PlainNames: f.plainNames, Stateless: f.stateless,
+		Deferred: f.deferred, List: f.list, Logger: g.logger(),
 		Open: func(ctx context.Context, _ string, hooks mcpserver.Hooks) (mcpserver.Backend, error) {
 			o := g.options()
 			o.AskTrust = nil // standard input is the client's

@@ -17,18 +17,35 @@ import (
 
 // callTool makes one call through the host.
 func (e *endpoint) callTool(ctx context.Context, r *request) (mcp.Result, error) {
-	name := text(find(r.params, "name"))
+	name, args := text(find(r.params, "name")), find(r.params, "arguments")
 	d, err := e.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	c, err := e.newCall(r, d.tool)
+	if e.server.options.Deferred && name == callName {
+		var wrong *sdk.Error
+		if name, args, wrong = inner(args); wrong != nil {
+			return e.failed(r, wrong), nil
+		}
+		if d = e.findInner(ctx, name); d == nil {
+			return e.notFound(ctx, r, name), nil
+		}
+	}
+	if e.server.options.Deferred && name == searchName {
+		return e.search(ctx, r, args), nil
+	}
+	return e.callFound(ctx, r, d.tool, args)
+}
+
+// callFound makes the call of a tool that can be called.
+func (e *endpoint) callFound(ctx context.Context, r *request, t *host.Tool, args json.RawMessage) (mcp.Result, error) {
+	c, err := e.newCall(r, t, args)
 	if err != nil {
 		return nil, err
 	}
-	events := newNotifier(ctx, r, d.tool.Name)
+	events := newNotifier(ctx, r, t.Name)
 	call := host.Call{
-		Tool: d.tool.Name, Arguments: c.arguments, Caller: e.caller(), SessionID: e.sessionID(r), Events: events.add,
+		Tool: t.Name, Arguments: c.arguments, Caller: e.caller(), SessionID: e.sessionID(r), Events: events.add,
 		Meta: e.levels.meta(r), Capabilities: c.capabilities, ReturnInput: r.isModern(), InputResponses: c.answers,
 	}
 	if c.state != nil {
@@ -41,18 +58,18 @@ func (e *endpoint) callTool(ctx context.Context, r *request) (mcp.Result, error)
 	events.flush()
 	switch {
 	case out.Error != nil && (out.Error.Code == sdk.CodeToolNotFound || out.Error.Code == sdk.CodeNotInCatalog):
-		return nil, badParams("unknown tool %.100q: %s", name, out.Error.Message)
+		return nil, badParams("unknown tool %.100q: %s", text(find(r.params, "name")), out.Error.Message)
 	case out.Error != nil && out.Error.Name == approvalPending && c.pending != nil:
-		return c.askApproval(d.tool.Name)
+		return c.askApproval(t.Name)
 	case out.InputRequired != nil:
-		return c.askFurther(d.tool.Name, out)
+		return c.askFurther(t.Name, out)
 	}
-	return e.callResult(r, d.tool, out), nil
+	return e.callResult(r, t, out), nil
 }
 
 // newCall reads what a client sent with a call, and checks the state in it.
-func (e *endpoint) newCall(r *request, t *host.Tool) (*toolCall, error) {
-	c := &toolCall{e: e, r: r, arguments: find(r.params, "arguments"), capabilities: r.capabilities()}
+func (e *endpoint) newCall(r *request, t *host.Tool, arguments json.RawMessage) (*toolCall, error) {
+	c := &toolCall{e: e, r: r, arguments: arguments, capabilities: r.capabilities()}
 	if c.arguments == nil || string(c.arguments) == "null" {
 		c.arguments = json.RawMessage("{}")
 	}
@@ -156,7 +173,19 @@ func (e *endpoint) find(ctx context.Context, name string) (*definition, error) {
 	if d := served.byName[name]; d != nil {
 		return d, nil
 	}
+	if e.server.options.Deferred {
+		return nil, badParams("unknown tool %.100q: find tools with %s, and call them with %s", name, searchName, callName)
+	}
 	return nil, badParams("unknown tool %.100q", name)
+}
+
+// findInner returns the tool of a name that the search has given; nil if there is none.
+func (e *endpoint) findInner(ctx context.Context, name string) *definition {
+	if d := e.catalog.now().full[name]; d != nil {
+		return d
+	}
+	served, _ := e.catalog.wait(ctx)
+	return served.full[name]
 }
 
 // caller is whom rules name.

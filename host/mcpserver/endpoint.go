@@ -41,7 +41,7 @@ func (e *endpoint) newMCP() *mcp.Server {
 // listChanged keeps the SDK's list up to date, and tells clients that have seen another one.
 func (e *endpoint) listChanged(now *servedTools, seen bool) {
 	next := map[string]bool{}
-	for _, d := range now.all {
+	for _, d := range now.listed {
 		if bytes.Contains(d.tool.InputSchema, []byte("x-mcp-header")) && e.addHeaders(d) {
 			next[d.name] = true
 		}
@@ -196,14 +196,14 @@ func (e *endpoint) listTools(ctx context.Context, r *request) (mcp.Result, error
 		return nil, err
 	}
 	served, complete := e.catalog.show(ctx)
-	begin, _ := slices.BinarySearchFunc(served.all, after+"\x00", func(d *definition, name string) int {
+	begin, _ := slices.BinarySearchFunc(served.listed, after+"\x00", func(d *definition, name string) int {
 		return strings.Compare(d.name, name)
 	})
 	if after == "" {
 		begin = 0
 	}
 	page, end := []byte{'['}, begin
-	for _, d := range served.all[begin:] {
+	for _, d := range served.listed[begin:] {
 		definition := d.json
 		if !r.isModern() {
 			definition = d.legacy
@@ -219,8 +219,8 @@ func (e *endpoint) listTools(ctx context.Context, r *request) (mcp.Result, error
 	}
 	out := &result{}
 	out.body.add("tools", append(page, ']'))
-	if end < len(served.all) {
-		out.body.addText("nextCursor", base64.RawURLEncoding.EncodeToString([]byte(served.all[end-1].name)))
+	if end < len(served.listed) {
+		out.body.addText("nextCursor", base64.RawURLEncoding.EncodeToString([]byte(served.listed[end-1].name)))
 	}
 	if r.isModern() {
 		ttl := 0

@@ -30,6 +30,7 @@ type catalog struct {
 	ctx    context.Context // ends the background
 	source func() *host.Catalog
 	naming naming
+	lists  func(full string) bool // the tools of a deferred list beside search and call; nil lists all
 	log    *slog.Logger
 	// changed is called with each list that differs from the one before; seen says that a client knows that one.
 	changed func(now *servedTools, seen bool)
@@ -57,16 +58,27 @@ type pluginTools struct {
 	retry    *time.Timer
 }
 
-// servedTools are what a client sees, in order of their names. They never change.
+// servedTools are what clients can call. They never change.
 type servedTools struct {
-	all    []*definition
-	byName map[string]*definition
+	listed []*definition          // what a client sees, in the order of their names
+	byName map[string]*definition // those
+	full   map[string]*definition // all that can be called, by their full names in the host
 }
 
-func newCatalog(ctx context.Context, source func() *host.Catalog, n naming, log *slog.Logger,
+func (s *servedTools) list(d *definition) {
+	s.listed = append(s.listed, d)
+	s.byName[d.name] = d
+}
+
+func newCatalog(ctx context.Context, source func() *host.Catalog, o *Options,
 	changed func(*servedTools, bool)) *catalog {
-	c := &catalog{ctx: ctx, source: source, naming: n, log: log, changed: changed, plugins: map[string]*pluginTools{},
-		step: make(chan struct{}), served: &servedTools{byName: map[string]*definition{}}, logged: map[string]bool{}}
+	c := &catalog{ctx: ctx, source: source, naming: newNaming(o.ServerName, o.PlainNames), log: o.Logger, changed: changed,
+		plugins: map[string]*pluginTools{},
+		step:    make(chan struct{}), served: &servedTools{}, logged: map[string]bool{}}
+	if o.Deferred {
+		c.lists = func(full string) bool { return matchesAny(o.List, full) }
+	}
+	c.rebuild()
 	c.refreshAll()
 	return c
 }
@@ -198,7 +210,7 @@ func (c *catalog) rebuild() {
 	defer c.rebuilding.Unlock()
 	c.mu.Lock()
 	next := c.build()
-	differs, seen := !slices.EqualFunc(c.served.all, next.all, func(a, b *definition) bool {
+	differs, seen := !slices.EqualFunc(c.served.listed, next.listed, func(a, b *definition) bool {
 		return bytes.Equal(a.json, b.json)
 	}), c.shown
 	// the tools of plugins are new values each time, also when the list is the same
@@ -222,7 +234,12 @@ func (c *catalog) build() *servedTools {
 			owners[key] = append(owners[key], t)
 		}
 	}
-	out := &servedTools{byName: map[string]*definition{}}
+	out := &servedTools{byName: map[string]*definition{}, full: map[string]*definition{}}
+	if c.lists != nil {
+		for _, t := range deferredTools {
+			owners[t.Name] = []*host.Tool{t} // no plugin's tool takes their names
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(owners)) {
 		if tools := owners[key]; len(tools) > 1 {
 			c.report(collision(c.naming.served(tools[0].Name), tools))
@@ -230,10 +247,15 @@ func (c *catalog) build() *servedTools {
 		}
 		t := owners[key][0]
 		d := newDefinition(c.naming.served(t.Name), t)
-		out.all = append(out.all, d)
-		out.byName[d.name] = d
+		meta := c.lists != nil && slices.Contains(deferredTools, t)
+		if !meta {
+			out.full[t.Name] = d
+		}
+		if meta || c.lists == nil || c.lists(t.Name) {
+			out.list(d)
+		}
 	}
-	slices.SortFunc(out.all, func(a, b *definition) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(out.listed, func(a, b *definition) int { return strings.Compare(a.name, b.name) })
 	return out
 }
 

@@ -33,6 +33,10 @@ type Options struct {
 	// StateKey authenticates what clients of revision 2026-07-28 send back with an answer, 32 random bytes. Servers with
 	// the same key accept each other's; nil makes one for this server alone.
 	StateKey []byte
+	// Deferred lists two tools instead of all: one finds tools, the other calls them. Policy, approval, limits and record
+	// are about the tool that is called. List are globs of full names of tools that are listed beside them.
+	Deferred bool
+	List     []string
 	// Instructions are for the model; "" has none.
 	Instructions string
 	// Identities are who may use the server over HTTP; without them everyone may who reaches it.
@@ -84,6 +88,9 @@ func New(o Options) (*Server, error) {
 		return nil, errors.New("mcpserver: Options.Open is nil")
 	}
 	if err := checkIdentities(o.Identities); err != nil {
+		return nil, err
+	}
+	if err := checkGlobs(o.List); err != nil {
 		return nil, err
 	}
 	if o.StateKey == nil {
@@ -193,8 +200,7 @@ func (e *endpoint) open() {
 	e.mcp = e.newMCP()
 	e.http = e.newHTTP()
 	e.seal = newSeal(e.server.options.StateKey, e.identity)
-	e.catalog = newCatalog(e.server.ctx, e.backend.Catalog, newNaming(e.server.options.ServerName,
-		e.server.options.PlainNames), e.server.options.Logger, e.listChanged)
+	e.catalog = newCatalog(e.server.ctx, e.backend.Catalog, &e.server.options, e.listChanged)
 	mu.Lock()
 	list = e.catalog
 	mu.Unlock()
