@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// A bridge offers the tools of one configured server. The server is connected to when the tools are not known, or a tool
-// is called.
+// A bridge offers the tools of one configured server. The server is connected to when the tools are not known, or a
+// tool is called.
 type bridge struct {
 	plugin *sdk.Plugin
 	ctx    context.Context // ends with the plugin

@@ -18,8 +18,9 @@ import (
 // handler makes the calls of a tool.
 func (b *bridge) handler(d *definition) sdk.Handler {
 	return func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-		q := &query{bridge: b, request: r, activity: make(chan struct{}, 1), tool: d, method: "tools/call", headers: headersOf(d.headers, r.Arguments),
-			params: []member{{"name", sdk.Encode(d.original)}, {"arguments", argumentsOf(r)}}}
+		q := &query{bridge: b, request: r, activity: make(chan struct{}, 1), tool: d, method: "tools/call",
+			headers: headersOf(d.headers, r.Arguments),
+			params:  []member{{"name", sdk.Encode(d.original)}, {"arguments", argumentsOf(r)}}}
 		return q.run(ctx)
 	}
 }

@@ -86,8 +86,9 @@ func quoted(name string) string {
 	return fmt.Sprintf("%q", textutil.CutRunes(name, 60, "…"))
 }
 
-// settleNames gives each tool a name of its own. Of tools whose names became one, or differ only by letter case, the one
-// that kept its own name, else the first by its original name, keeps it; the others get a hash of their original names.
+// settleNames gives each tool a name of its own. Of tools whose names became one, or differ only by letter case, the
+// one that kept its own name, else the first by its original name, keeps it; the others get a hash of their original
+// names.
 func (c *catalog) settleNames(found []*definition, own []string) {
 	ranked := slices.Clone(found)
 	slices.SortStableFunc(ranked, func(a, b *definition) int {

@@ -70,7 +70,8 @@ func TestToolsOfOneName(t *testing.T) {
 }
 
 func TestDefinitionKeepsWhatTheServerSaid(t *testing.T) {
-	input := `{ "type":"object","$schema":"http://json-schema.org/draft-07/schema#", "properties":{"z":{},"a":{"maximum":9007199254740993}} }`
+	input := `{ "type":"object","$schema":"http://json-schema.org/draft-07/schema#", ` +
+		`"properties":{"z":{},"a":{"maximum":9007199254740993}} }`
 	c := catalogOf(t, `[{"name":"a.b","title":"A B","description":"Does it.","inputSchema":`+input+`,
 		"outputSchema":{"type":"array"},"annotations":{"title":"other","readOnlyHint":true,"openWorldHint":false,"x":1,
 		"destructiveHint":"no"},"icons":[{"src":"data:,"}],"execution":{"taskSupport":"optional"},"_meta":{"k" : 1}}]`,
@@ -120,12 +121,16 @@ func TestBadToolsCostNoOthers(t *testing.T) {
 		`{}`:             "tool 2 of the list is left out: it has no name",
 		`{"name":" "}`:   `the tool " " is left out: it has no name`,
 		`{"name":["x"]}`: "tool 2 of the list is left out: it has no name",
-		tool("s", `"inputSchema":{"type":"string"}`):                                                                                                  `the tool "s" is left out: its arguments would have the type "string"`,
-		tool("h", `"inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}`):                                          `the tool "h" is left out: x-mcp-header of the property "a": the property is no string`,
-		tool("h", `"inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"a b"}}}`):                                        `is no name of a header`,
-		tool("h", `"inputSchema":{"type":"object","items":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`):                                `does not belong to one argument`,
-		tool("h", `"inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}`): `two properties have the x-mcp-header "a"`,
-		`{"name":"` + strings.Repeat("n", 2000) + `"}`:                                                                                                "has 2000 bytes",
+		tool("s", `"inputSchema":{"type":"string"}`):                                                         `the tool "s" is left out: its arguments would have the type "string"`,
+		tool("h", `"inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}`): `the tool "h" is left out: x-mcp-header of the property "a": the property is no string`,
+		tool("h", `"inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"a `+
+			`b"}}}`): `is no name of a header`,
+		tool("h", `"inputSchema":{"type":"object","items":{"properties":{"a":{"type":"string",`+
+			`"x-mcp-header":"A"}}}}`): `does not belong to one argument`,
+		tool("h", `"inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"},`+
+			`"b":{"type":"string","x-mcp-header":"a"}}}`): `two properties have the x-mcp-header "a"`,
+		`{"name":"` + strings.Repeat("n", 2000) +
+			`"}`: "has 2000 bytes",
 	} {
 		c := catalogOf(t, `[`+tool("a", "")+`,`+bad+`,`+tool("b", "")+`]`, selection{})
 		if diff := cmp.Diff([]string{"a", "b"}, c.names()); diff != "" {
@@ -151,7 +156,8 @@ func TestDescriptions(t *testing.T) {
 		t.Errorf("%q %q", got.Description, got.Title)
 	}
 	all := strings.Join(c.notices, "\n")
-	if !strings.Contains(all, "its description of 10000 bytes is cut") || !strings.Contains(all, "2 characters that cannot") {
+	if !strings.Contains(all, "its description of 10000 bytes is cut") ||
+		!strings.Contains(all, "2 characters that cannot") {
 		t.Error(all)
 	}
 }
@@ -218,7 +224,8 @@ func TestManyTools(t *testing.T) {
 		list = append(list, json.RawMessage(tool(fmt.Sprintf("t%d", i), big)))
 	}
 	c = readCatalog(list, selection{}, nil)
-	if len(c.tools) < 300 || len(c.tools) == 1000 || !strings.Contains(strings.Join(c.notices, "\n"), "and those after it") {
+	if len(c.tools) < 300 || len(c.tools) == 1000 ||
+		!strings.Contains(strings.Join(c.notices, "\n"), "and those after it") {
 		t.Errorf("%d tools, %q", len(c.tools), c.notices)
 	}
 }

@@ -78,7 +78,8 @@ func refuseQuestion(method string) *client.RPCError {
 		return &client.RPCError{Code: client.CodeInvalidRequest,
 			Message: "sampling/createMessage is refused: the caller of this tool offers no model"}
 	}
-	return &client.RPCError{Code: client.CodeMethodNotFound, Message: fmt.Sprintf("this client does not answer %.60q", method)}
+	return &client.RPCError{Code: client.CodeMethodNotFound,
+		Message: fmt.Sprintf("this client does not answer %.60q", method)}
 }
 
 // The state of a call that has questions says how it goes on.
@@ -152,8 +153,8 @@ func (q *query) answers(passed passedState, responses map[string]json.RawMessage
 // maxRounds is how often in a row a server may ask for the roots alone.
 const maxRounds = 10
 
-// callModern makes a request of a server that asks by returning questions. Those for the roots the plugin answers itself
-// if the caller has none.
+// callModern makes a request of a server that asks by returning questions. Those for the roots the plugin answers
+// itself if the caller has none.
 func (q *query) callModern(ctx context.Context) (*sdk.Result, error) {
 	for range maxRounds {
 		raw, err := q.call(ctx, nil)

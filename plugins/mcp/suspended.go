@@ -19,9 +19,9 @@ const (
 	suspendedTime = 10 * time.Minute
 )
 
-// suspended are the calls of a bridge that wait for answers. A server with a handshake asks in the middle of a call; the
-// caller learns the questions by the end of its own call, and makes that again with the answers. In between the call to
-// the server waits here.
+// suspended are the calls of a bridge that wait for answers. A server with a handshake asks in the middle of a call;
+// the caller learns the questions by the end of its own call, and makes that again with the answers. In between the
+// call to the server waits here.
 type suspended struct {
 	ctx  context.Context // ends with the plugin
 	mu   sync.Mutex
@@ -103,7 +103,8 @@ func (o *ongoing) ask(ctx context.Context, method string, params json.RawMessage
 	case answer := <-q.answer:
 		return answer, nil
 	case <-ctx.Done():
-		return nil, &client.RPCError{Code: client.CodeInternalError, Message: "the question has no answer: the call has ended"}
+		return nil, &client.RPCError{Code: client.CodeInternalError,
+			Message: "the question has no answer: the call has ended"}
 	}
 }
 

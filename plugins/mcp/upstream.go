@@ -49,8 +49,8 @@ type upstreams struct {
 // maxUpstreams is how many work folders one server serves at a time.
 const maxUpstreams = 8
 
-// use returns the upstream of a work folder, for one call until its release. The one that was used longest ago is closed
-// when there are too many.
+// use returns the upstream of a work folder, for one call until its release. The one that was used longest ago is
+// closed when there are too many.
 func (s *upstreams) use(workdir string) (*upstream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+func TestWrongConfigurations(t *testing.T) {
+	for written, want := range map[string]string{
+		`{"command":["a"],"url":"http://x"}`:    "a server has one of them",
+		`{"cwd":"/"}`:                           "command is missing",
+		`{"timeout":"1m"}`:                      "no server is named",
+		`{"command":["a"],"headers":{"A":"b"}}`: "headers and transport belong to url",
+		`{"command":[""]}`:                      "begins with an empty word",
+		`{"command":["npx -y x"]}`: `write each argument as a word of its own: ["npx", "-y", ` +
+			`"x"]`,
+		`{"command":["a\u0000"]}`:                              "NUL character",
+		`{"command":["a"],"env":{"A=B":"c"}}`:                  `"A=B" cannot be a variable`,
+		`{"url":"ftp://x"}`:                                    `scheme "ftp"`,
+		`{"url":"https://"}`:                                   "names no host",
+		`{"url":"https://x","env":{"A":"b"}}`:                  "env and cwd belong to command",
+		`{"url":"https://x","headers":{"A b":"c"}}`:            `"A b" cannot be a header`,
+		`{"url":"https://x","headers":{"A":"b\r\nC: d"}}`:      `"A" cannot be a header`,
+		`{"command":["a"],"timeout":"90"}`:                     `timeout = "90": write a time`,
+		`{"command":["a"],"idle_timeout":"-1s"}`:               `idle_timeout = "-1s"`,
+		`{"command":["a"],"connect_timeout":"2h"}`:             `connect_timeout = "2h"`,
+		`{"command":["a"],"include_tools":[""]}`:               "include_tools has an empty name",
+		`{"url":"https://user:hunter2@x:bad/","headers":null}`: "url is not an address",
+	} {
+		var c config
+		if err := json.Unmarshal([]byte(written), &c); err != nil {
+			t.Fatal(err)
+		}
+		_, err := c.settings("/work")
+		e, _ := err.(*sdk.Error) //nolint:errorlint // nothing wraps it
+		if e == nil || !strings.Contains(e.Message, want) || strings.Contains(e.Message, "hunter2") ||
+			!strings.Contains(string(e.Details), `"path":`) {
+			t.Errorf("%s: %v, want %s", written, err, want)
+		}
+	}
+}
+
+func TestDefaultsOfTheConfiguration(t *testing.T) {
+	c := config{Command: []string{"bin/server"}, ExcludeTools: []string{"danger(rm"}, Cwd: "sub"}
+	s, err := c.settings("/work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.timeout != time.Hour || s.idleTimeout != 5*time.Minute || s.connectTimeout != time.Minute ||
+		s.cwd != "/work/sub" ||
+		s.command[0] != "/work/bin/server" || s.choice.exclude[0] != "danger" {
+		t.Errorf("%+v", s)
+	}
+	c = config{URL: "https://user:pass@example.com/mcp?key=secret#x"}
+	if s, err = c.settings("/work"); err != nil || s.who() != "the MCP server at https://example.com/mcp" {
+		t.Errorf("%s %v", s.who(), err)
+	}
+}

@@ -1,0 +1,222 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+var asksPeople = json.RawMessage(`{"elicitation":{}}`)
+
+// asked is the only question of a result.
+func asked(t *testing.T, r *sdk.Result) (key string, request string, state string) {
+	t.Helper()
+	if r.Error != nil || r.InputRequired == nil || len(r.InputRequired.Requests) != 1 {
+		t.Fatalf("no question: %+v %+v", r, r.Error)
+	}
+	key = slices.Collect(maps.Keys(r.InputRequired.Requests))[0]
+	return key, string(r.InputRequired.Requests[key]), r.InputRequired.State
+}
+
+func answers(key, answer string) map[string]json.RawMessage {
+	return map[string]json.RawMessage{key: json.RawMessage(answer)}
+}
+
+// A server with a handshake asks in the middle of a call: the caller gets the question as its result, and the rest of
+// the same call with the answer.
+func TestQuestionInTheMiddleOfACall(t *testing.T) {
+	f := newFake(t, "elicit")
+	f.start("")
+	r := f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "s"})
+	key, request, state := asked(t, r)
+	if request != `{"method":"elicitation/create","params":{"message":"Your name?","requestedSchema":{"type":"object"}}}` {
+		t.Error(request)
+	}
+	const answer = `{"action":"accept","content":{"n": 9007199254740993}}`
+	r = f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "s", RequestState: state,
+		InputResponses: answers(key, answer)})
+	if r.Error != nil || r.Content[0].Text != answer {
+		t.Errorf("%+v %+v", r, r.Error)
+	}
+	if calls := f.lines("calls"); len(calls) != 1 {
+		t.Errorf("the server got %v", calls)
+	}
+	r = f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "s", RequestState: state,
+		InputResponses: answers(key, answer)})
+	if r.Error == nil || r.Error.Name != "QuestionExpired" {
+		t.Errorf("a second repeat: %+v", r)
+	}
+}
+
+func TestSeveralQuestionsOneAfterTheOther(t *testing.T) {
+	f := newFake(t, "twice")
+	f.start("")
+	key, request, state := asked(t, f.ask(sdk.Request{Tool: "twice", Capabilities: asksPeople}))
+	if !strings.Contains(request, "first") {
+		t.Error(request)
+	}
+	// a repeat without an answer is asked again
+	key, _, state = asked(t, f.ask(sdk.Request{Tool: "twice", Capabilities: asksPeople, RequestState: state,
+		InputResponses: answers("another", `{}`)}))
+	key, request, state = asked(t, f.ask(sdk.Request{Tool: "twice", Capabilities: asksPeople, RequestState: state,
+		InputResponses: answers(key, `{"action":"accept","content":{"a":1}}`)}))
+	if !strings.Contains(request, "second") {
+		t.Error(request)
+	}
+	r := f.ask(sdk.Request{Tool: "twice", Capabilities: asksPeople, RequestState: state,
+		InputResponses: answers(key, `{"action":"decline"}`)})
+	if r.Error != nil || r.Content[0].Text != `{"action":"accept","content":{"a":1}}{"action":"decline"}` {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The state of a call belongs to that call alone.
+func TestStateOfAnotherCall(t *testing.T) {
+	f := newFake(t, "elicit", "echo")
+	f.start("")
+	key, _, state := asked(t, f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "mine"}))
+	for what, r := range map[string]sdk.Request{
+		"another session":   {Tool: "elicit", SessionID: "other"},
+		"another tool":      {Tool: "echo", SessionID: "mine"},
+		"other arguments":   {Tool: "elicit", SessionID: "mine", Arguments: json.RawMessage(`{"a":1}`)},
+		"an invented state": {Tool: "elicit", SessionID: "mine", RequestState: "call:x"},
+		"no state of ours":  {Tool: "elicit", SessionID: "mine", RequestState: "x"},
+	} {
+		r.Capabilities, r.InputResponses = asksPeople, answers(key, `{"action":"accept"}`)
+		if r.RequestState == "" {
+			r.RequestState = state
+		}
+		if got := f.ask(r); got.Error == nil || got.Error.Name != "UnknownState" && got.Error.Name != "QuestionExpired" {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+	r := f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "mine", RequestState: state,
+		InputResponses: answers(key, `{"action":"accept"}`)})
+	if r.Error != nil {
+		t.Errorf("the call itself: %+v", r.Error)
+	}
+}
+
+// Who answers no questions is not asked any: the server learns why.
+func TestQuestionsOfACallerWithoutCapabilities(t *testing.T) {
+	f := newFake(t, "elicit", "sample", "roots")
+	f.start("")
+	for tool, capabilities := range map[string]string{"elicit": "", "sample": `{"elicitation":{}}`} {
+		r := f.ask(sdk.Request{Tool: tool, Capabilities: json.RawMessage(capabilities)})
+		if r.Error != nil || !strings.Contains(r.Content[0].Text, "is refused: the caller of this tool") {
+			t.Errorf("%s: %+v", tool, r)
+		}
+	}
+	r := f.ask(sdk.Request{Tool: "roots", Capabilities: asksPeople})
+	if r.Error != nil || !strings.Contains(r.Content[0].Text, `{"roots":[{"name":`) {
+		t.Errorf("%+v", r)
+	}
+	key, _, state := asked(t, f.ask(sdk.Request{Tool: "roots", Capabilities: json.RawMessage(`{"roots":{}}`)}))
+	r = f.ask(sdk.Request{Tool: "roots", Capabilities: json.RawMessage(`{"roots":{}}`), RequestState: state,
+		InputResponses: answers(key, `{"roots":[]}`)})
+	if r.Error != nil || r.Content[0].Text != `{"roots":[]}` {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The state of a server that asks by its result comes back to it exactly, and the roots are answered here.
+func TestQuestionsOfTheModernEra(t *testing.T) {
+	f := newFake(t, "modern")
+	f.file("modern", "")
+	f.start("")
+	const arguments = `{"a":"é\n"}`
+	r := f.ask(sdk.Request{Tool: "modern", Arguments: json.RawMessage(arguments), Capabilities: asksPeople})
+	key, request, state := asked(t, r)
+	if key != "q" || request != `{"method":"elicitation/create","params":{"message":"?"}}` {
+		t.Errorf("%s: %s", key, request)
+	}
+	r = f.ask(sdk.Request{Tool: "modern", Arguments: json.RawMessage(arguments), Capabilities: asksPeople,
+		RequestState: state, InputResponses: answers("q", `{"action":"accept", "content":{}}`)})
+	if r.Error != nil {
+		t.Fatal(r.Error)
+	}
+	got := r.Content[0].Text
+	if !strings.HasPrefix(got, `st"ate`+arguments+`{"q":{"action":"accept", "content":{}},"r":{"roots":[{`) {
+		t.Error(got)
+	}
+}
+
+// A person may take longer to answer than a server may be silent.
+func TestQuestionsAreNoSilence(t *testing.T) {
+	f := newFake(t, "elicit")
+	f.start(`,"idle_timeout":"50ms"`)
+	key, _, state := asked(t, f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople}))
+	time.Sleep(300 * time.Millisecond) // six times what ends a call
+	r := f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, RequestState: state,
+		InputResponses: answers(key, `{"action":"cancel"}`)})
+	if r.Error != nil {
+		t.Error(r.Error)
+	}
+}
+
+// Servers of before input_required say with an error that a person has to visit an address first.
+func TestAddressesToVisit(t *testing.T) {
+	f := newFake(t, "raw")
+	f.start("")
+	arguments := json.RawMessage(`{"error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url",` +
+		`"elicitationId":"1","url":"https://example.com/x","message":"Sign in"}]}}}`)
+	capabilities := json.RawMessage(`{"elicitation":{"url":{}}}`)
+	r := f.ask(sdk.Request{Tool: "raw", Arguments: arguments, Capabilities: capabilities})
+	key, request, state := asked(t, r)
+	if !strings.Contains(request, `"params":{"mode":"url","elicitationId":"1"`) {
+		t.Error(request)
+	}
+	r = f.ask(sdk.Request{Tool: "raw", Arguments: arguments, Capabilities: capabilities, RequestState: state,
+		InputResponses: answers(key, `{"action":"decline"}`)})
+	if r.Error == nil || r.Error.Name != "QuestionDeclined" {
+		t.Errorf("%+v", r)
+	}
+	r = f.ask(sdk.Request{Tool: "raw", Arguments: arguments, Capabilities: capabilities, RequestState: state,
+		InputResponses: answers(key, `{"action":"accept"}`)})
+	asked(t, r) // the call was made again
+	if r := f.ask(sdk.Request{Tool: "raw", Arguments: arguments}); r.Error == nil || r.Error.Name != "MCPError" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The end of a server ends the calls that wait for answers.
+func TestServerExitsDuringAQuestion(t *testing.T) {
+	f := newFake(t, "elicit", "echo")
+	f.start("")
+	key, _, state := asked(t, f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople}))
+	f.kill()
+	r := f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, RequestState: state,
+		InputResponses: answers(key, `{"action":"accept"}`)})
+	if r.Error == nil || r.Error.Name != "ServerExited" {
+		t.Errorf("%+v", r)
+	}
+	if got := f.text("echo", `{}`); got != "{}" {
+		t.Error(got)
+	}
+}
+
+func TestCancellationReachesTheServer(t *testing.T) {
+	f := newFake(t, "hang")
+	f.start("")
+	for _, capabilities := range []json.RawMessage{nil, asksPeople} {
+		before := len(f.lines("calls"))
+		ended := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			defer close(ended)
+			_, _ = f.Call(ctx, &sdk.Request{Tool: "hang", Workdir: f.dir, Capabilities: capabilities})
+		}()
+		eventually(t, "the call runs", func() bool { return len(f.lines("calls")) > before })
+		cancel()
+		<-ended
+		eventually(t, "the server is told", func() bool { return len(f.lines("canceled")) > before })
+	}
+}
