@@ -245,7 +245,7 @@ func (s *Session) message(c *call, params json.RawMessage) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, len(inner)+len(c.method)+512)
+	b := make([]byte, 0, len(inner)+len(c.options.Meta)+len(c.options.Capabilities)+len(c.method)+512)
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = append(b, m.ID...)
 	b = append(b, `,"method":`...)

@@ -2,8 +2,10 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -55,6 +57,12 @@ type line struct {
 // line reads a line. A text after the last line end is none.
 func (l *lineReader) line() (out line, err error) {
 	for {
+		if len(l.pending) == 0 && len(out.text) >= readSize && out.end == nil {
+			if done, err := l.extend(&out); done || err != nil {
+				return out, err
+			}
+			continue
+		}
 		if len(l.pending) == 0 {
 			if err := l.fill(); err != nil {
 				return out, err
@@ -82,6 +90,25 @@ func (l *lineReader) fill() error {
 		return nil
 	}
 	return err
+}
+
+// extend reads more of a long line to where it stays, and reports whether that was the end of it.
+func (l *lineReader) extend(out *line) (done bool, err error) {
+	have := len(out.text)
+	if cap(out.text)-have < readSize {
+		out.text = slices.Grow(out.text, have) // twice as much
+	}
+	n, err := l.file.Read(out.text[have : have+readSize])
+	if n == 0 {
+		return false, cmp.Or(err, io.ErrNoProgress)
+	}
+	piece := out.text[have : have+n]
+	if at := bytes.IndexByte(piece, '\n'); at >= 0 {
+		l.pending = l.buffer[:copy(l.buffer, piece[at+1:])]
+		piece, done = piece[:at], true
+	}
+	out.add(piece, l.limit)
+	return done, nil
 }
 
 // add appends a piece, and gives up a line that becomes too long but for its ends.

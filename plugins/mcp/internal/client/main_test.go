@@ -130,6 +130,10 @@ func (f *fake) serve() {
 		fmt.Fprintln(os.Stderr, "error: no token is set")
 		os.Exit(3)
 	}
+	if f.modes["bench"] {
+		f.serveBenchmark()
+		return
+	}
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
 		line, err := in.ReadBytes('\n')

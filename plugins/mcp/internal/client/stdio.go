@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -98,11 +99,9 @@ func (p *process) grace() time.Duration { return cmp.Or(p.command.Grace, default
 
 // Send writes a message as one line. Line ends in it can only be between its tokens.
 func (p *process) Send(ctx context.Context, m *Message) error {
-	line := make([]byte, len(m.JSON)+1)
-	copy(line, m.JSON)
-	blankLineEnds(line)
-	line[len(line)-1] = '\n'
-	err := p.input.write(ctx, line)
+	blank(m.JSON, '\n')
+	blank(m.JSON, '\r')
+	err := p.input.write(ctx, append(m.JSON, '\n'))
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -115,11 +114,11 @@ func (p *process) Send(ctx context.Context, m *Message) error {
 	return p.endError(err)
 }
 
-func blankLineEnds(b []byte) {
-	for i, c := range b {
-		if c == '\n' || c == '\r' {
-			b[i] = ' '
-		}
+// blank replaces a byte by blanks.
+func blank(b []byte, c byte) {
+	for at := bytes.IndexByte(b, c); at >= 0; at = bytes.IndexByte(b, c) {
+		b[at] = ' '
+		b = b[at+1:]
 	}
 }
 

@@ -21,7 +21,7 @@ type Transport interface {
 
 // A Message is an outgoing JSON-RPC message, with what a transport needs to know of it.
 type Message struct {
-	JSON    json.RawMessage   // it may contain line ends between its tokens
+	JSON    json.RawMessage   // it may contain line ends between its tokens; Send may change it
 	Method  string            // "" for a response
 	ID      string            // of a request; "" for notifications and responses
 	Name    string            // the tool, the prompt or the URI of the resource of a request, "" if it has none

@@ -1,0 +1,84 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// FuzzMembers compares the scanner with encoding/json: both accept the same texts, and see the same members.
+func FuzzMembers(f *testing.F) {
+	for _, text := range []string{
+		`{}`, ` { "a" : 1 , "b":[{"c":null}], "\u0061":"\"\\\u00e9" } `, `{"a":1,}`, `{"a"}`, `{"a":01}`, `-`, `1.`, `1e+`, `-0.5E-3`,
+		`"abcdefgh\"ijklmnop"`, "\"abcdefgh\x1f\"", `"\x"`, `"\u12g4"`, `[1,]`, `[,]`, `tru`, `nulll`, ``, ` `, `{"a":{"a":}}`, "{\"\xff\":1}",
+		`{"a":1}{`, `[`, `{"a":[[[[[]]]]]}`, `"\ud800"`, `{"jsonrpc":"2.0","id":1,"result":{}}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m := membersOf(text)
+		rebuilt := []byte{'{'}
+		for m.next() {
+			if !bytes.Equal(text[m.end-len(m.value):m.end], m.value) || text[m.start] != '"' {
+				t.Fatalf("member %q at %d to %d", m.name, m.start, m.end)
+			}
+			if len(rebuilt) > 1 {
+				rebuilt = append(rebuilt, ',')
+			}
+			rebuilt = append(rebuilt, text[m.start:m.end]...)
+		}
+		deep := m.err == errDeep
+		if valid := json.Valid(text); valid != (m.err == nil) && !deep {
+			t.Fatalf("%q: valid %v, but %v", text, valid, m.err)
+		}
+		if err := checkSyntax(text); (err == nil) != (m.err == nil) {
+			t.Fatalf("%q: %v and %v", text, err, m.err)
+		}
+		if m.err != nil {
+			return
+		}
+		var want, got map[string]json.RawMessage
+		if json.Unmarshal(text, &want) == nil && want != nil {
+			if err := json.Unmarshal(append(rebuilt, '}'), &got); err != nil || len(got) != len(want) {
+				t.Fatalf("%q: %q, %v", text, rebuilt, err)
+			}
+		}
+		var array []json.RawMessage
+		if list, more, err := elements(text, 1<<20); json.Unmarshal(text, &array) == nil && array != nil &&
+			(err != nil || more || len(list) != len(array)) {
+			t.Fatalf("%q: %q, %v", text, list, err)
+		}
+		if out := forNextHop(text); !json.Valid(out) {
+			t.Fatalf("%q becomes %q", text, out)
+		}
+	})
+}
+
+func TestScannerBoundsDepth(t *testing.T) {
+	nested := func(n int) []byte { return []byte(strings.Repeat("[", n) + strings.Repeat("]", n)) }
+	if err := checkSyntax(nested(maxDepth)); err != nil {
+		t.Error(err)
+	}
+	for _, n := range []int{maxDepth + 1, 10 << 20} {
+		if err := checkSyntax(nested(n)); err != errDeep {
+			t.Error(n, err)
+		}
+	}
+}
+
+func BenchmarkScan(b *testing.B) {
+	text := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat("0123456789", 100_000) + `"}]}}`)
+	numbers := []byte(`{"result":[` + strings.Repeat(`{"a":1.5,"b":[true,null]},`, 40_000) + `0]}`)
+	for name, text := range map[string][]byte{"text": text, "numbers": numbers} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				var e envelope
+				if err := e.open(text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
