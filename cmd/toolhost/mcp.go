@@ -62,6 +62,7 @@ func newMCP(g *globals) *cobra.Command {
 	complete(cmd, "http", cobra.NoFileCompletions)
 	complete(cmd, "server-name", cobra.NoFileCompletions)
 	g.withClients(cmd)
+	cmd.AddCommand(newMCPLogin(g), newMCPLogout(g))
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/plugins/mcp/internal/oauth"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -24,6 +25,8 @@ type config struct {
 	URL       string            `json:"url,omitempty" jsonschema:"The address of the server, in place of command: http or https."`
 	Headers   map[string]string `json:"headers,omitempty" jsonschema:"Headers of every request to url."`
 	Transport string            `json:"transport,omitempty" enum:"auto|http|sse" default:"auto" jsonschema:"How url is spoken to: http is streamable HTTP, sse the older HTTP with SSE, auto tries one after the other."`
+
+	OAuth *oauth.Config `json:"oauth,omitempty" jsonschema:"How to get tokens for url, if the server asks for OAuth and its defaults are not right."`
 
 	IncludeTools []string `json:"include_tools,omitempty" jsonschema:"Only these tools are offered: names, or patterns with * and ?."`
 	ExcludeTools []string `json:"exclude_tools,omitempty" jsonschema:"These tools are not offered, also if include_tools names them."`
@@ -52,6 +55,7 @@ type settings struct {
 	url       *url.URL // nil when there is a command
 	headers   http.Header
 	transport string // auto, http or sse
+	tokens    *oauth.Source
 
 	choice             selection
 	resources, prompts bool
@@ -90,6 +94,9 @@ func (s *settings) readServer(c *config) error {
 }
 
 func (s *settings) readCommand(c *config) error {
+	if c.OAuth != nil {
+		return invalidConfig("oauth", "oauth belongs to url, and there is a command; remove it")
+	}
 	if len(c.Headers) > 0 || c.Transport != "" && c.Transport != "auto" {
 		return invalidConfig("headers", "headers and transport belong to url, and there is a command; remove them, or pass "+
 			"secrets in env")
@@ -146,7 +153,24 @@ func (s *settings) readURL(c *config) error {
 		}
 		s.headers.Set(name, value)
 	}
-	return nil
+	if s.headers.Get("Authorization") != "" && c.OAuth == nil {
+		return nil // the operator has a token
+	}
+	server := s.oauthServer(c)
+	if key, err := server.Config.Check(); err != nil {
+		return invalidConfig("oauth."+key, "oauth: %v", err)
+	}
+	s.tokens, err = oauth.NewSource(server)
+	return err
+}
+
+// oauthServer is what tokens are for.
+func (s *settings) oauthServer(c *config) oauth.Server {
+	out := oauth.Server{Name: sdk.Instance(), URL: s.url.String(), ProxyFromEnvironment: true}
+	if c.OAuth != nil {
+		out.Config = *c.OAuth
+	}
+	return out
 }
 
 // behindName is behind a tool in lists of other clients, such as "tool(": of it only the name counts.

@@ -61,6 +61,13 @@ func (q *query) failure(err error) (*sdk.Result, error) {
 			"the call of %s ended before the server answered, and the server was told to cancel it", q.bridge.who())},
 			delivered)
 	}
+	if e, ok := errors.AsType[*sdk.Error](err); ok { // the transport's, which says what to do
+		e = new(*e)
+		if delivered {
+			return nil, delivery(e, true)
+		}
+		return nil, e
+	}
 	details := map[string]any{"delivered": delivered}
 	e := &sdk.Error{Name: "ServerFailed", Details: sdk.Details(details),
 		Message: fmt.Sprintf("%s failed during the call: %s", q.bridge.who(), textutil.Cut(err.Error(), maxFault))}

@@ -2,8 +2,17 @@
 // address.
 package main
 
-import "github.com/toolhost/toolhost/sdk"
+import (
+	"os"
+
+	"github.com/toolhost/toolhost/sdk"
+)
 
 const version = "0.1.0"
 
-func main() { sdk.Serve(newBridge().plugin) }
+func main() {
+	if len(os.Args) > 1 {
+		os.Exit(account(os.Args[1], os.Stdin, os.Stdout, os.Stderr))
+	}
+	sdk.Serve(newBridge().plugin)
+}

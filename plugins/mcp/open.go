@@ -45,6 +45,10 @@ func (s *settings) openCommand(ctx context.Context, workdir string) (client.Tran
 
 // openURL connects to the server's address.
 func (s *settings) openURL() (client.Transport, error) {
-	return httptransport.New(httptransport.Options{URL: s.url.String(), Header: s.headers,
-		LegacySSE: s.transport == "sse", ProxyFromEnvironment: true})
+	o := httptransport.Options{URL: s.url.String(), Header: s.headers, LegacySSE: s.transport == "sse",
+		ProxyFromEnvironment: true}
+	if s.tokens != nil {
+		o.Authorizer = s.tokens
+	}
+	return httptransport.New(o)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
+	"github.com/toolhost/toolhost/plugins/mcp/internal/oauth"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -213,6 +214,9 @@ func (u *upstream) connect(a *attempt) {
 		}
 		u.failure = err
 		retry := backoff(u.failures)
+		if e, ok := errors.AsType[*sdk.Error](err); ok && e.Name == oauth.LoginRequired {
+			retry = 0 // the login may be there any moment, and does not disturb the server
+		}
 		u.retryAt = time.Now().Add(retry)
 		err = &notConnectedError{u.failure, retry}
 	}

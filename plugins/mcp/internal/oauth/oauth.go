@@ -119,9 +119,12 @@ func stateFolder() (string, error) {
 	return filepath.Join(state, "toolhost", "mcp"), nil
 }
 
+// LoginRequired is the name of the error of calls that wait for a person.
+const LoginRequired = "LoginRequired"
+
 // loginNeeded is the error of a call that waits for a person.
 func (s *Server) loginNeeded(why string) error {
-	return &sdk.Error{Name: "LoginRequired",
+	return &sdk.Error{Name: LoginRequired,
 		Message:    fmt.Sprintf("the MCP server at %s %s", s.shown(), why),
 		Suggestion: "A person runs this in a terminal, then the call works: " + s.command(),
 		Details:    sdk.Details(map[string]string{"command": s.command()})}

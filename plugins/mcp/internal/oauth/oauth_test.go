@@ -131,7 +131,9 @@ func (w *world) issue() map[string]any {
 		"scope": w.granted}
 }
 
-func (w *world) server(dir string) Server { return Server{Name: "tickets", URL: w.URL + "/mcp", Dir: dir} }
+func (w *world) server(dir string) Server {
+	return Server{Name: "tickets", URL: w.URL + "/mcp", Dir: dir}
+}
 
 // A browser opens the address that Login prints.
 type browser struct {
