@@ -55,7 +55,7 @@ func (g *globals) withClients(cmd *cobra.Command) {
 		}
 		return g.printClientConfig(cmd, client, reach)
 	}
-	cmd.AddCommand(newMCPAddTo(g, cmd))
+	cmd.AddCommand(newMCPAddTo(g, cmd), newMCPImport(g))
 }
 
 // printClientConfig prints the block on standard output, and where it goes on standard error.

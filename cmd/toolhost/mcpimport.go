@@ -1,0 +1,252 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/internal/mcpclients"
+	"github.com/toolhost/toolhost/internal/mcpclients/document"
+)
+
+type importFlags struct {
+	from       string
+	project    bool
+	write, yes bool
+}
+
+func newMCPImport(g *globals) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import [FILE]",
+		Short: "Make plugins of the MCP servers in a client's settings",
+		Long: "Make plugins of the MCP servers in a client's settings: config.hcl blocks are printed, and nothing is\n" +
+			"changed. The settings are those in FILE, on standard input, or with --from those of a client on\n" +
+			"this machine. Their format is found out: mcpServers, servers (VS Code), context_servers (Zed),\n" +
+			"mcp_servers (Codex), mcp (opencode), extensions (goose), as JSON, TOML or YAML.\n" +
+			"\n" +
+			"Secrets are not copied: what looks like one becomes a reference to a variable, and which variables\n" +
+			"have to be set is said on standard error, as are servers that cannot be taken over, and why.\n" +
+			"Servers that are disabled become comments. --write adds the blocks to the configuration, after\n" +
+			"showing the change, and keeps the file as it was beside it.\n" +
+			"\n" +
+			"Exit codes: 0 all servers were taken over; 1 some were not; 2 usage, or a file that cannot be used;\n" +
+			"3 a person refused --write.",
+		Example: "  toolhost mcp import < mcp.json\n" +
+			"  toolhost mcp import --from cursor\n" +
+			"  toolhost mcp import --from claude-code --write",
+		Args: atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error { return g.importServers(cmd.Context(), args, f) },
+	}
+	cmd.Flags().StringVar(&f.from, "from", "", "take the settings of this `client`: "+strings.Join(mcpclients.Names(), ", "))
+	complete(cmd, "from", cobra.FixedCompletions(mcpclients.Names(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().BoolVar(&f.project, "project", false, "with --from: the client's file in the current folder")
+	cmd.Flags().BoolVar(&f.write, "write", false, "add the blocks to the configuration, after showing the change")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --write: do not ask")
+	return cmd
+}
+
+func (g *globals) importServers(ctx context.Context, args []string, f importFlags) error {
+	from, data, err := g.clientSettings(args, f)
+	if err != nil {
+		return err
+	}
+	root, syntax, err := document.Detect(data)
+	if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", from, err)
+	}
+	servers, formats, err := mcpclients.Servers(root)
+	if err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	into, err := g.importInto(f)
+	if err != nil {
+		return err
+	}
+	o := &mcpclients.Import{Program: mcpProgram(filepath.Dir(into.path)), Taken: pluginsIn(into.data),
+		Reserved: append(config.ShippedPlugins, "mcp")}
+	plugins, variables := o.Plugins(servers)
+	var text strings.Builder
+	for _, p := range plugins {
+		if p.HCL != "" {
+			if text.Len() > 0 {
+				text.WriteString("\n")
+			}
+			text.WriteString(p.HCL)
+		}
+	}
+	fmt.Fprintf(g.err, "%s has %s, in %s (%s).\n", from, counted(len(servers), "MCP server"),
+		strings.Join(formats, " and "), syntax)
+	if f.write {
+		err = g.appendBlocks(ctx, into, text.String(), f.yes)
+	} else {
+		fmt.Fprint(g.out, text.String())
+	}
+	if err != nil {
+		return err
+	}
+	return g.explainImport(plugins, variables)
+}
+
+// clientSettings reads what is to be imported; from is what it is called.
+func (g *globals) clientSettings(args []string, f importFlags) (from string, data []byte, err error) {
+	var in io.Reader
+	switch {
+	case f.yes && !f.write, f.project && f.from == "":
+		return "", nil, errors.New("--yes goes with --write, and --project with --from")
+	case f.from != "" && len(args) > 0:
+		return "", nil, errors.New("there are both a file and --from; use one of them")
+	case f.from != "":
+		client, err := mcpclients.Find(f.from)
+		if err != nil {
+			return "", nil, err
+		}
+		path, err := addToFlags{project: f.project}.path(client)
+		if err != nil {
+			return "", nil, err
+		}
+		args = []string{path}
+	case len(args) == 0 && isTerminal(g.in):
+		return "", nil, errors.New("name a file with the settings of a client, or a client with --from: " +
+			strings.Join(mcpclients.Names(), ", "))
+	}
+	if from = "standard input"; len(args) == 0 || args[0] == "-" {
+		in = g.in
+	} else {
+		from = args[0]
+		info, err := os.Stat(from)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil, fmt.Errorf("there is no %s; name the file that has the settings", visible(from))
+		}
+		if err == nil && !info.Mode().IsRegular() {
+			err = fmt.Errorf("%s is not a regular file", visible(from))
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		file, err := os.Open(from)
+		if err != nil {
+			return "", nil, err
+		}
+		defer file.Close()
+		in = file
+	}
+	data, err = io.ReadAll(io.LimitReader(in, document.MaxSize+1))
+	return visible(from), data, err
+}
+
+// importInto is the configuration that the blocks are for. It need not be there.
+func (g *globals) importInto(f importFlags) (settings, error) {
+	path, err := bootstrap.ConfigPath(g.options())
+	if _, none := errors.AsType[*bootstrap.NotFoundError](err); none {
+		path, err = "config.hcl", nil
+	}
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return settings{}, err
+	}
+	into, err := readSettings(path)
+	into.mode = cmp.Or(into.mode, 0o600)
+	if err != nil && !f.write { // only looked at, for the names in it
+		return settings{path: path}, nil
+	}
+	return into, err
+}
+
+var pluginBlock = regexp.MustCompile(`(?m)^[ \t]*plugin[ \t]+"?([a-z][a-z0-9-]*)"?[ \t]*\{`)
+
+// pluginsIn are the names of the plugins in a configuration, which may have mistakes.
+func pluginsIn(configuration []byte) (names []string) {
+	for _, m := range pluginBlock.FindAllSubmatch(configuration, -1) {
+		names = append(names, string(m[1]))
+	}
+	return names
+}
+
+// mcpProgram is the program of the plugin: the one beside this program, as it is written in a configuration in dir, else
+// one to be looked up in PATH.
+func mcpProgram(dir string) string {
+	const name = "toolhost-plugin-mcp"
+	own, err := ownPath()
+	if err != nil {
+		return name
+	}
+	path := filepath.Join(filepath.Dir(own), name)
+	if _, err := os.Stat(path); err != nil {
+		return name
+	}
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return "./" + filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// appendBlocks adds the blocks at the end of the configuration.
+func (g *globals) appendBlocks(ctx context.Context, into settings, blocks string, yes bool) error {
+	if blocks == "" {
+		fmt.Fprintln(g.err, "There is nothing to write.")
+		return nil
+	}
+	before := string(into.data)
+	if before != "" {
+		before = strings.TrimRight(before, "\r\n") + "\n\n"
+	}
+	return g.writeSettings(ctx, into, []byte(before+blocks), yes, func() {
+		fmt.Fprintln(g.err, "`toolhost validate` checks it; a configuration that was trusted has to be trusted again.")
+	})
+}
+
+// explainImport says what is left to do.
+func (g *globals) explainImport(plugins []mcpclients.Plugin, variables []mcpclients.Variable) error {
+	left := 0
+	for _, p := range plugins {
+		name := fmt.Sprintf("%q", visible(fit(p.Server.Name, 60)))
+		if p.Server.Problem != "" {
+			left++
+			where := ""
+			if p.Server.Line > 0 {
+				where = fmt.Sprintf(" (line %d)", p.Server.Line)
+			}
+			fmt.Fprintf(g.err, "Not taken over: %s%s: %s.\n", name, where, visible(p.Server.Problem))
+			continue
+		}
+		if p.Server.Disabled {
+			fmt.Fprintf(g.err, "%s is disabled, and so its plugin is a comment.\n", name)
+		}
+		if p.Name != p.Server.Name {
+			fmt.Fprintf(g.err, "%s is the plugin %s.\n", name, p.Name)
+		}
+		for _, n := range p.Server.Notes {
+			fmt.Fprintf(g.err, "%s: %s.\n", name, visible(n))
+		}
+	}
+	if len(variables) > 0 {
+		fmt.Fprintln(g.err, "Set these variables where toolhost runs; without them the configuration is refused:")
+		rows := [][]string{}
+		for _, v := range variables {
+			where := "as for the client"
+			if v.Held != "" {
+				where = "the value is in the settings: " + v.Held
+			}
+			rows = append(rows, []string{"  " + v.Name, where})
+		}
+		writeTable(g.err, rows, widest)
+	}
+	if left > 0 {
+		return &exitError{exitDiffers, ""}
+	}
+	return nil
+}

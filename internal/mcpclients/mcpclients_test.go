@@ -1,0 +1,140 @@
+package mcpclients
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/internal/mcpclients/document"
+)
+
+// Every client's block is read back as it was meant, and adding it twice changes nothing.
+func TestBlocks(t *testing.T) {
+	run := Entry{Name: "toolhost", Command: `/opt/my "tools"/toolhost`, Args: []string{"mcp", "--config", `/home/ü/c.hcl`}}
+	reach := Entry{Name: "toolhost", URL: "http://127.0.0.1:8080/mcp", TokenVar: "TOKEN"}
+	for _, name := range Names() {
+		c, err := Find(strings.ToUpper(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range []Entry{run, reach} {
+			block, err := c.Block(e)
+			if err != nil {
+				if e.URL != "" && slices.Contains([]string{"claude-desktop", "zed", "cline"}, name) {
+					continue
+				}
+				t.Fatalf("%s: %v", name, err)
+			}
+			again, err := c.Add([]byte(block), e)
+			if err != nil || string(again) != block {
+				t.Errorf("%s: added again it is\n%s\n%v", name, again, err)
+			}
+			root, err := document.Parse(c.Syntax, []byte(block))
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, block)
+			}
+			servers, _, err := Servers(root)
+			if err != nil || len(servers) != 1 || servers[0].Problem != "" {
+				t.Fatalf("%s: %v, %+v\n%s", name, err, servers, block)
+			}
+			s := servers[0]
+			if e.URL == "" && !slices.Equal(s.Command, append([]string{e.Command}, e.Args...)) || s.URL != e.URL ||
+				s.Name != e.Name || s.Disabled {
+				t.Errorf("%s is read as %+v\n%s", name, s, block)
+			}
+			_, variables := (&Import{Program: "p"}).Plugins(servers)
+			if e.URL != "" && (len(variables) != 1 || variables[0].Name != "TOKEN" || variables[0].Held != "") {
+				t.Errorf("%s: the variables are %v\n%s", name, variables, block)
+			}
+			if len(s.Notes) > 0 {
+				t.Errorf("%s: %v", name, s.Notes)
+			}
+		}
+	}
+}
+
+func TestFile(t *testing.T) {
+	home := t.TempDir()
+	vars := map[string]string{"HOME": home}
+	getenv := func(name string) string { return vars[name] }
+	c, _ := Find("opencode")
+	if got, err := c.File(getenv); err != nil || got != filepath.Join(home, ".config/opencode/opencode.json") {
+		t.Error(got, err)
+	}
+	second := filepath.Join(home, ".config/opencode/opencode.jsonc")
+	if err := os.MkdirAll(filepath.Dir(second), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(second, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.File(getenv); err != nil || got != second {
+		t.Error(got, err)
+	}
+	vars["CODEX_HOME"] = "/elsewhere"
+	c, _ = Find("codex")
+	if got, err := c.File(getenv); err != nil || got != "/elsewhere/config.toml" {
+		t.Error(got, err)
+	}
+	delete(vars, "HOME")
+	c, _ = Find("cursor")
+	if got, err := c.File(getenv); err == nil || !strings.Contains(err.Error(), "HOME is not set") {
+		t.Error(got, err)
+	}
+}
+
+func TestSecretsByLook(t *testing.T) {
+	for _, secret := range []string{"ghp_0123456789abcdefghijABCDEFGHIJ012345", "sk-proj-A1b2C3d4E5f6G7h8I9j0",
+		"AKIAIOSFODNN7EXAMPLE", "postgres://me:hunter22@localhost/x", "0a1b2c3d4e5f60718293a4b5c6d7e8f9"} {
+		if !looksSecret(secret) {
+			t.Errorf("%s is not seen as a secret", secret)
+		}
+	}
+	for _, text := range []string{"@modelcontextprotocol/server-everything@2026.8.31", "claude-3-5-sonnet-20241022",
+		"https://mcp.linear.app/mcp", "/usr/local/share/something", "debug", "us-east-1", "server-sequential-thinking"} {
+		if looksSecret(text) {
+			t.Errorf("%s is seen as a secret", text)
+		}
+	}
+	for name, want := range map[string]bool{"GITHUB_TOKEN": true, "OPENAI_KEY": true, "GH_PAT": true, "api-key": true,
+		"Authorization": true, "PASSWORD": true, "LOG_LEVEL": false, "PATH": false, "KEYBOARD": false, "DOMAIN": false} {
+		if secretName(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
+
+// A text comes out of the configuration as it went in, whatever it has, and nothing in it is evaluated.
+func FuzzText(f *testing.F) {
+	for _, s := range []string{"", "a", `"`, `\`, "${x}", "$${x}", "$$${x}", "%{if true}", "%%{x}", "$", "$$", "%", "\n\r\t\x01",
+		"a$", "\u2028", "~/x", "}", "//", "#", "\ufeff", "${", "%%%{", "\\${", "\\u0024{"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !norm.NFC.IsNormalString(text) || strings.ContainsRune(text, 0) || strings.ToValidUTF8(text, "") != text ||
+			len(text) > 10_000 {
+			return
+		}
+		c, err := config.Parse("config.hcl", []byte(`plugin "p" {
+  command = ["x"]
+  config {
+    a = `+quoteHCL(text)+`
+    b = `+(value{{text: text}, {variable: "HOME"}, {text: text}}).hcl()+"\n  }\n}\n"))
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		var got struct{ A, B string }
+		if err := json.Unmarshal(c.Plugins[0].Config, &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.A != text || got.B != text+os.Getenv("HOME")+text {
+			t.Errorf("%q became %q and %q", text, got.A, got.B)
+		}
+	})
+}
