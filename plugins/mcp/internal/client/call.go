@@ -15,8 +15,8 @@ import (
 type CallOptions struct {
 	// Meta is the caller's _meta, a JSON object; members that belong to the caller's own hop are left out.
 	Meta json.RawMessage
-	// Capabilities are what this call's caller can answer, as MCP client capabilities; nil means those of the session. They
-	// count at 2026-07-28 only.
+	// Capabilities are what this call's caller can answer, as MCP client capabilities; nil means those of the session.
+	// They count at 2026-07-28 only.
 	Capabilities json.RawMessage
 	// Headers are further HTTP headers.
 	Headers map[string]string
@@ -24,14 +24,15 @@ type CallOptions struct {
 	LogLevel string
 
 	// Progress receives the progress of the call, and Log its log messages, in the order in which they came and before the
-	// call returns. They run in the goroutine of the call. When they are slow, messages between the first 1,000 that wait
-	// and the newest are left out.
+	// call returns. They run in the goroutine of the call. When they are slow, messages between the first 1,000 that wait,
+	// or the first 4 MiB, and the newest are left out.
 	Progress func(Progress)
 	Log      func(LogMessage)
 	// Request answers what the server asks during the call, in its own goroutine; the context ends when the call does, or
 	// the server cancels the request. At revisions with a handshake a call with a Request waits until no other call runs,
 	// and others wait for it, if the session declares capabilities to the server: a question names no call there, and
-	// would reach the wrong person. A question for a call that was canceled may still reach the next one.
+	// would reach the wrong person. For the same reason others wait, at most 2 s, until the server has answered a ping
+	// after a call that was canceled. A question that it asks for such a call later than that reaches the next one.
 	Request RequestFunc
 }
 
@@ -42,10 +43,10 @@ type Progress struct {
 	Message  string  `json:"message"`
 }
 
-// Call sends a request and returns its result, a JSON object, byte for byte but for the members of its _meta that belong
-// to this hop. The parameters are a JSON object without a _meta, or nil. The error is an *[RPCError] if the server
-// answered with one, and a *[CallError] if there is no answer; that has the context's error when ctx ends first, and the
-// server is told then. An answer that MCP does not allow is a *[CallError] with a *[ProtocolError].
+// Call sends a request and returns its result, a JSON object, byte for byte but for the members of its _meta that
+// belong to this hop. The parameters are a JSON object without a _meta, or nil. The error is an *[RPCError] if the
+// server answered with one, and a *[CallError] if there is no answer; that has the context's error when ctx ends first,
+// and the server is told then. An answer that MCP does not allow is a *[CallError] with a *[ProtocolError].
 func (s *Session) Call(ctx context.Context, method string, params json.RawMessage, o *CallOptions) (json.RawMessage,
 	error) {
 	if o == nil {
@@ -55,9 +56,10 @@ func (s *Session) Call(ctx context.Context, method string, params json.RawMessag
 	if err != nil {
 		return nil, &CallError{Err: err}
 	}
-	defer leave()
 	s.raiseLogLevel(ctx, o.LogLevel)
-	return s.request(ctx, &call{method: method, options: *o, revision: s.Server().Revision, byCall: true}, params)
+	c := &call{method: method, options: *o, revision: s.Server().Revision, byCall: true}
+	defer func() { s.afterCall(c, leave) }()
+	return s.request(ctx, c, params)
 }
 
 // allTurns is the weight of a call that runs alone.
@@ -81,6 +83,25 @@ func (s *Session) order(ctx context.Context, o *CallOptions) (leave func(), err 
 	return func() { s.turns.Release(weight) }, nil
 }
 
+// settleLimit is how long other calls wait for a server to answer a ping after a call was canceled.
+const settleLimit = 2 * time.Second
+
+// afterCall lets others run. After a call that was canceled, a question of it may still be on its way: it comes before
+// the answer to a ping, and reaches nobody.
+func (s *Session) afterCall(c *call, leave func()) {
+	if c.canceled == nil || !s.asks {
+		leave()
+		return
+	}
+	go func() {
+		defer leave()
+		<-c.canceled
+		ctx, cancel := context.WithTimeout(s.ctx, settleLimit)
+		defer cancel()
+		_, _ = s.request(ctx, &call{method: "ping", revision: c.revision}, nil)
+	}()
+}
+
 // A call is a request that waits for its answer.
 type call struct {
 	method   string
@@ -88,9 +109,11 @@ type call struct {
 	revision string // "" for initialize
 	byCall   bool   // Call made it; others are the session's own
 
-	id     int64
-	events []event
-	wake   chan struct{} // has room for one
+	id       int64
+	events   []event
+	size     int           // bytes of events
+	wake     chan struct{} // has room for one
+	canceled chan struct{} // closed when the server has been told; nil if it need not be
 }
 
 // An event is something that happened to a call.
@@ -104,6 +127,7 @@ type event struct {
 
 const (
 	maxEvents       = 1000
+	maxEventBytes   = 4 << 20
 	maxPendingCalls = 10_000
 )
 
@@ -187,22 +211,28 @@ func (s *Session) take(c *call) []event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	events := c.events
-	c.events = nil
+	c.events, c.size = nil, 0
 	return events
 }
 
 // push adds an event for a call. Of notifications that nobody takes, the newest replaces the one before.
 func (s *Session) push(c *call, e event) {
-	if n := len(c.events); n >= maxEvents && !e.answered && e.request == nil && c.events[n-1].request == nil {
+	n := len(c.events)
+	full := n >= maxEvents || n > 0 && c.size+e.size() > maxEventBytes
+	if full && !e.answered && e.request == nil && c.events[n-1].request == nil {
+		c.size -= c.events[n-1].size()
 		c.events[n-1] = e
 	} else {
 		c.events = append(c.events, e)
 	}
+	c.size += e.size()
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
 }
+
+func (e *event) size() int { return len(e.progress) + len(e.log) }
 
 // handle passes on what happened during a call.
 func (s *Session) handle(ctx context.Context, c *call, e event) {
@@ -245,6 +275,9 @@ func (s *Session) message(c *call, params json.RawMessage) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkSyntax(orEmpty(c.options.Capabilities)); err != nil {
+		return nil, fmt.Errorf("the capabilities are not JSON: %w", err)
+	}
 	b := make([]byte, 0, len(inner)+len(c.options.Meta)+len(c.options.Capabilities)+len(c.method)+512)
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = append(b, m.ID...)
@@ -252,8 +285,8 @@ func (s *Session) message(c *call, params json.RawMessage) (*Message, error) {
 	b = appendString(b, c.method)
 	b = append(b, `,"params":{`...)
 	b = append(b, inner...)
-	b = s.appendMeta(b, c, len(inner) > 0)
-	m.JSON = append(b, `}}`...)
+	b = append(s.appendMeta(b, c, len(inner) > 0), `}}`...)
+	m.JSON = b
 	return m, nil
 }
 
@@ -269,10 +302,10 @@ func (s *Session) params(m *Message, params json.RawMessage) ([]byte, error) {
 	named := map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}[m.Method]
 	list := membersOf(params)
 	for list.next() {
-		switch name := string(list.name); {
-		case name == "_meta":
+		if string(list.name) == "_meta" {
 			return nil, errors.New("the parameters have a _meta; it belongs into CallOptions.Meta")
-		case name == named:
+		}
+		if named != "" && string(list.name) == named {
 			_ = json.Unmarshal(list.value, &m.Name)
 		}
 	}
@@ -350,7 +383,10 @@ func (s *Session) cancelRequest(c *call, cause error) {
 	b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), id...)
 	b = appendString(append(b, `,"reason":`...), cause.Error())
 	m := &Message{JSON: append(b, `}}`...), Method: "notifications/cancelled", Version: c.revision, Cancels: id}
+	canceled := make(chan struct{})
+	c.canceled = canceled
 	go func() {
+		defer close(canceled)
 		ctx, cancel := context.WithTimeout(s.ctx, cancelLimit)
 		defer cancel()
 		_ = s.transport.Send(ctx, m)

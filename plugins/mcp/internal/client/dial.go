@@ -12,9 +12,10 @@ import (
 // An OpenFunc opens a connection to a server. Its context limits the opening, not the connection.
 type OpenFunc func(ctx context.Context) (Transport, error)
 
-// Dial opens a connection and agrees with the server on a protocol revision. It asks with server/discover first; a server
-// that does not understand that, or is silent, gets an initialize request. If the connection ends instead, Dial opens
-// another one and begins with initialize. The context limits Dial, not the session; after an error nothing is left open.
+// Dial opens a connection and agrees with the server on a protocol revision. It asks with server/discover first; a
+// server that does not understand that, or is silent, gets an initialize request. If the connection ends instead, Dial
+// opens another one and begins with initialize. The context limits Dial, not the session; after an error nothing is
+// left open.
 func Dial(ctx context.Context, open OpenFunc, o Options) (*Session, error) {
 	if o.Revision != "" && !slices.Contains(revisions, o.Revision) {
 		return nil, fmt.Errorf("%q is no protocol revision that this client speaks; use one of %q", o.Revision, revisions)
@@ -55,8 +56,8 @@ const (
 	lateDiscovery = time.Second
 )
 
-// negotiate agrees on a revision. A slow server may read both requests, and answer both; the answer to initialize counts
-// unless it is an error.
+// negotiate agrees on a revision. A slow server may read both requests, and answer both; the answer to initialize
+// counts unless it is an error.
 func (s *Session) negotiate(ctx context.Context) error {
 	pinned := s.options.Revision
 	ctx, cancel := context.WithCancel(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 )
@@ -72,7 +71,8 @@ func (s *Session) List(ctx context.Context, list string) (*Listing, error) {
 // add adds a page and returns the cursor of the next one.
 func (l *Listing) add(method, list string, page []byte) (next string, err error) {
 	var items []byte
-	ttl := math.Inf(1)
+	var ttl float64
+	given := false
 	for m := membersOf(page); m.next(); {
 		switch string(m.name) {
 		case list:
@@ -80,7 +80,7 @@ func (l *Listing) add(method, list string, page []byte) (next string, err error)
 		case "nextCursor":
 			_ = json.Unmarshal(m.value, &next)
 		case "ttlMs":
-			_ = json.Unmarshal(m.value, &ttl)
+			given = json.Unmarshal(m.value, &ttl) == nil
 		case "cacheScope":
 			_ = json.Unmarshal(m.value, &l.Scope)
 		}
@@ -102,7 +102,7 @@ func (l *Listing) add(method, list string, page []byte) (next string, err error)
 			strings.ToLower(list))}
 	}
 	const longest = float64(24 * time.Hour / time.Millisecond)
-	if d := time.Duration(min(ttl, longest)) * time.Millisecond; ttl >= 0 && !math.IsInf(ttl, 1) && (l.TTL == 0 || d < l.TTL) {
+	if d := time.Duration(min(ttl, longest)) * time.Millisecond; given && ttl >= 0 && (l.TTL == 0 || d < l.TTL) {
 		l.TTL = d
 	}
 	return next, nil

@@ -38,8 +38,13 @@ func (o *CallOptions) wants(params json.RawMessage) bool {
 	if o.Log == nil || o.LogLevel == "" {
 		return o.Log != nil
 	}
-	var l LogMessage
-	_ = json.Unmarshal(params, &l)
-	level := slices.Index(levels, l.Level)
-	return level < 0 || level >= slices.Index(levels, o.LogLevel)
+	var level string
+	for m := membersOf(params); m.next(); {
+		if string(m.name) == "level" {
+			_ = json.Unmarshal(m.value, &level)
+			break
+		}
+	}
+	at := slices.Index(levels, level)
+	return at < 0 || at >= slices.Index(levels, o.LogLevel)
 }

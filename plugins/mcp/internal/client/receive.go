@@ -187,8 +187,8 @@ func (s *Session) broken(e *envelope, text []byte, from string, err error) {
 }
 
 // response ends the request that it answers. An error counts before a result. An error for no known request is that of
-// the only one in flight, since a server that could not read a request does not know its id. All other answers are late,
-// sent twice or made up, and dropped.
+// the only one in flight, since a server that could not read a request does not know its id. All other answers are
+// late, sent twice or made up, and dropped.
 func (s *Session) response(e *envelope, from string) {
 	isNull := func(v []byte) bool { return v == nil || string(v) == "null" }
 	s.mu.Lock()

@@ -208,3 +208,29 @@ func TestLogLevelOfASessionOnlyBecomesMoreTalkative(t *testing.T) {
 		t.Errorf("%q", levels)
 	}
 }
+
+// Large messages that wait for a slow caller take little memory.
+func TestMessagesThatWaitAreBoundedInBytes(t *testing.T) {
+	s, w := wired(t, client.Options{}, client.Revision20251125)
+	seen := 0
+	first, release := make(chan bool, 1), make(chan bool)
+	m, done := begin(context.Background(), s, w, &client.CallOptions{Log: func(l client.LogMessage) {
+		if seen++; seen == 1 {
+			first <- true
+			<-release
+		}
+	}})
+	for i := range 100 {
+		w.tell(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%d%s"}}`, i,
+			strings.Repeat("x", 1<<20)), "")
+		if i == 0 {
+			<-first
+		}
+	}
+	w.settle()
+	close(release)
+	w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
+	if got := await(t, done); got.err != nil || seen > 10 {
+		t.Errorf("%+v, %d messages", got, seen)
+	}
+}

@@ -18,9 +18,9 @@ type serverRequest struct {
 // maxServerRequests is how many requests of the server may run at a time.
 const maxServerRequests = 64
 
-// serverRequest finds out who answers a request, and has it answered. A question that came on the stream of a call is for
-// the caller of that. Otherwise it is for the only call that runs, if that answers questions; see CallOptions.Request for
-// why it is the right one.
+// serverRequest finds out who answers a request, and has it answered. A question that came on the stream of a call is
+// for the caller of that. Otherwise it is for the only call that runs, if that answers questions; see
+// CallOptions.Request for why it is the right one.
 func (s *Session) serverRequest(e *envelope, from string) {
 	r := &serverRequest{id: e.id, params: forNextHop(orEmpty(e.params))}
 	if (e.id[0] != '"' && e.id[0] != '-' && (e.id[0] < '0' || e.id[0] > '9')) || len(e.id) > 1000 ||

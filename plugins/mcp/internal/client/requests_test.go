@@ -217,3 +217,33 @@ func TestManyQuestionsAreBounded(t *testing.T) {
 		t.Errorf("%q, %d more", warnings, len(started))
 	}
 }
+
+// A question of a canceled call that is still on its way reaches nobody, least of all the next caller.
+func TestQuestionOfACanceledCallReachesNobody(t *testing.T) {
+	s, w := wired(t, canAsk, client.Revision20251125)
+	ctx, cancel := context.WithCancel(context.Background())
+	_, done := begin(ctx, s, w, &client.CallOptions{Request: says("first")})
+	cancel()
+	await(t, done)
+	second := make(chan outcome, 1)
+	go func() {
+		r, err := callTool(context.Background(), s, "t", "{}", &client.CallOptions{Request: says("second")})
+		second <- outcome{r, err}
+	}()
+	w.nextOf("notifications/cancelled")
+	ping := w.nextOf("ping")
+	w.tell(question, "")
+	w.tell(`{"jsonrpc":"2.0","id":`+ping.ID+`,"result":{}}`, "")
+	var call *client.Message
+	for range 2 { // the answer to the question, and the second call
+		if m := w.next(); m.Method == "tools/call" {
+			call = m
+		} else if got := answered(m); got != `"error":{"code":-32601,"message":"this client does not answer \"elicitation/create\""}` {
+			t.Error(got)
+		}
+	}
+	w.tell(`{"jsonrpc":"2.0","id":`+call.ID+`,"result":{}}`, "")
+	if got := await(t, second); got.err != nil {
+		t.Error(got)
+	}
+}

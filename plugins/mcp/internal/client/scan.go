@@ -11,8 +11,8 @@ import (
 // maxDepth is how deep a message may be nested.
 const maxDepth = 1000
 
-// members walks over the members of a JSON object, and checks the syntax of all of it. A text that is another JSON value
-// has no members.
+// members walks over the members of a JSON object, and checks the syntax of all of it. A text that is another JSON
+// value has no members.
 //
 //	m := membersOf(text)
 //	for m.next() { … m.name, m.value … }
@@ -209,8 +209,8 @@ func skipContainer(b []byte, at, depth int) (_ int, err error) {
 	}
 }
 
-// skipString returns the offset after the closing quote of a string whose content begins at an offset. It looks at eight
-// bytes at a time for a quote, a backslash or a control character.
+// skipString returns the offset after the closing quote of a string whose content begins at an offset. It looks at
+// eight bytes at a time for a quote, a backslash or a control character.
 func skipString(b []byte, at int) (int, error) {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for {

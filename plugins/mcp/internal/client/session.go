@@ -1,6 +1,6 @@
-// Package client is an MCP client that passes on what servers send byte for byte. It speaks all revisions from 2024-11-05
-// to 2026-07-28, expects servers to be wrong in every way, and decodes no result. [Dial] connects to a server over a
-// [Transport], of which this package has the one for processes, [Command].
+// Package client is an MCP client that passes on what servers send byte for byte. It speaks all revisions from
+// 2024-11-05 to 2026-07-28, expects servers to be wrong in every way, and decodes no result. [Dial] connects to a
+// server over a [Transport], of which this package has the one for processes, [Command].
 package client
 
 import (
@@ -27,9 +27,10 @@ type Options struct {
 	DiscoverTimeout time.Duration
 
 	// ListChanged is called after the server said that one of its lists changed: "tools", "prompts" or "resources". It is
-	// called once for many such notifications, for one list at a time, and at most ten times a second for each.
+	// called once for many such notifications, not twice at a time for one list, at most ten times a second for each, and
+	// perhaps before Dial returns.
 	ListChanged func(list string)
-	// Log receives the log messages of the server that belong to no call.
+	// Log receives the log messages of the server that belong to no call. Nothing else is received while it runs.
 	Log func(LogMessage)
 	// Request answers requests of the server that belong to no call; nil refuses them. It runs in its own goroutine. Its
 	// context ends when the session ends, or the server cancels the request.

@@ -135,7 +135,8 @@ func (p *process) Receive() (Received, error) {
 	return Received{}, p.endError(err)
 }
 
-// exitLimit is how long a process whose output has ended may take to end itself, so that the error can say how it ended.
+// exitLimit is how long a process whose output has ended may take to end itself, so that the error can say how it
+// ended.
 const exitLimit = 500 * time.Millisecond
 
 // endError is why the connection has ended.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// A Transport carries JSON-RPC messages to one server and back. Receive is called by one goroutine, the other methods by
-// any number.
+// A Transport carries JSON-RPC messages to one server and back. Receive is called by one goroutine, the other methods
+// by any number.
 type Transport interface {
 	// Send sends one message. It returns when the message is written to the server, or is on its way over HTTP, but
 	// waits for no answer: what becomes of it later is for Receive. When ctx ends it returns at once. An error says that

@@ -12,7 +12,8 @@ import (
 // maxQueued is how many bytes may wait for a server that does not read its input.
 const maxQueued = 64 << 20
 
-// A writer writes lines to the input of a process. Writing does not wait for earlier lines that the process does not read.
+// A writer writes lines to the input of a process. Writing does not wait for earlier lines that the process does not
+// read.
 type writer struct {
 	file *os.File
 
@@ -32,8 +33,8 @@ type queued struct {
 
 func newWriter(f *os.File) *writer { return &writer{file: f} }
 
-// write writes a line, or returns when ctx ends. Then a line that is not begun is withdrawn. A line of which the process
-// got a part has not been delivered unless all of it follows.
+// write writes a line, or returns when ctx ends. Then a line that is not begun is withdrawn. A line of which the
+// process got a part has not been delivered unless all of it follows.
 func (w *writer) write(ctx context.Context, line []byte) error {
 	q, err := w.enqueue(line)
 	if q == nil {
