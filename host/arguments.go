@@ -17,9 +17,9 @@ import (
 // change, but for strings and a code fence around the object, which are taken off.
 func (h *Host) parse(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if c.Truncated != "" { // it may look whole: vendors send what they have, even {} in its place
+		if c.StopReason != "" { // it may look whole: vendors send what they have, even {} in its place
 			e := fail(sdk.CodeInvalidArgs, "TruncatedCall",
-				"the call of %.100q is not complete: the answer was cut off (%.50s); nothing was run", c.Tool, c.Truncated)
+				"the call of %.100q is not complete: the answer was cut off (%.50s); nothing was run", c.Tool, c.StopReason)
 			e.Suggestion = "Make the call again, in smaller parts if it was long."
 			return nil, e
 		}

@@ -460,7 +460,7 @@ func TestTruncatedCallIsRefused(t *testing.T) {
 	t.Parallel()
 	p := answering(sdk.Text("done"), nil)
 	c := call("test__run", `{}`)
-	c.Truncated = "max_tokens"
+	c.StopReason = "max_tokens"
 	e := failed(t, single(t, p, host.Options{}).Call(t.Context(), c), sdk.CodeInvalidArgs)
 	if e.Name != "TruncatedCall" || !strings.Contains(e.Message, "max_tokens") || p.called.Load() > 0 {
 		t.Errorf("%+v, %d calls", e, p.called.Load())

@@ -25,9 +25,9 @@ type Call struct {
 	// TextArguments says that the model wrote each argument as text: Host.Call converts them to the types that the tool's
 	// input schema asks for.
 	TextArguments bool
-	// Truncated is why the model's message ended inside this call, such as "max_tokens". Host.Call refuses such a call,
+	// StopReason is why the model's message ended inside this call, such as "max_tokens". Host.Call refuses such a call,
 	// even if its arguments look complete. It is empty for a complete call.
-	Truncated string
+	StopReason string
 	// Caller says on whose behalf it is made, for rules that name callers; it may be empty.
 	Caller string
 	// SessionID tells sessions apart; it may be empty.

@@ -102,7 +102,9 @@ func (g *globals) discover(ctx context.Context, f discoverFlags) error {
 	forGemini := f.format == string(modelapi.FormatGemini)
 	o := g.options()
 	o.Plugins, o.Profile, o.Refresh, o.Offline = f.plugins, f.profile, f.refresh, f.offline
-	o.SingleCall, o.Shipped = forGemini, !forGemini
+	if forGemini {
+		o.SingleCall, o.DefaultDir = true, ""
+	}
 	s, err := g.open(ctx, o)
 	switch {
 	case err != nil && forGemini:
@@ -176,7 +178,7 @@ func (g *globals) tellNone(s *bootstrap.Instance, f discoverFlags) {
 // tellNoPlugins says how to come to some.
 func (g *globals) tellNoPlugins(s *bootstrap.Instance) {
 	fmt.Fprintf(g.err, "no plugins: %s leads to none; this line leads to all that are in the folder:\n  %s\n",
-		s.Config().Path, bootstrap.ExampleDirs())
+		s.Config().Path, exampleDirs())
 }
 
 // listTools lists the catalog by name, or what a search finds in it by rank.

@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
@@ -64,7 +65,7 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 	d := diagnosis{Versions: versions(), Machine: examine(m, bubblewrap), Folders: g.folders(c),
 		Plugins: []pluginFinding{}}
 	if err != nil {
-		d.Problems = append(d.Problems, err.Error())
+		d.Problems = append(d.Problems, err.Error()+adviceFor(err))
 	} else {
 		d.plugins(c.FindOffline(ctx), m)
 	}
@@ -180,7 +181,7 @@ func readOnlyWords(paths []string) string {
 	}
 	short := make([]string, len(paths))
 	for i, path := range paths {
-		short[i] = bootstrap.Shortened(path)
+		short[i] = fsutil.Shortened(path)
 	}
 	return "cannot change " + strings.Join(short, ", ")
 }

@@ -21,7 +21,7 @@ func TestDiscoveryForGeminiNeverFails(t *testing.T) {
 		why    string
 	}{
 		"no configuration": {"", nil, "there is no configuration at "},
-		"not trusted":      {"plugin_dirs = []\n", nil, "config.hcl was found here and is not trusted"},
+		"not trusted":      {"plugin_dirs = []\n", nil, "config.hcl is not trusted, so nothing of it was run"},
 		"broken":           {"plugin \"x\" {", nil, "config.hcl:1"},
 		"a mistake":        {"plugin_dirs = 5\n", []string{"--config", "config.hcl"}, "config.hcl:1"},
 		"another file":     {"", []string{"--config", "gone.hcl"}, "gone.hcl"},

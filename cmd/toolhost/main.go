@@ -40,7 +40,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // complain prints an error on standard error.
 func (t *terminal) complain(err error) {
 	if err != nil && err.Error() != "" {
-		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), clean(t.hide(err.Error())))
+		fmt.Fprintf(t.err, "%s %s\n", t.paint(red, "toolhost:"), clean(t.hide(err.Error()+adviceFor(err))))
 	}
 }
 

@@ -176,7 +176,7 @@ func ownPath() (string, error) {
 func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 	args := []string{"mcp"}
 	path, err := bootstrap.ConfigPath(g.options())
-	if _, none := errors.AsType[*bootstrap.NotFoundError](err); err != nil && !none {
+	if missing, none := errors.AsType[*bootstrap.NotFoundError](err); err != nil && (!none || missing.Named) {
 		return nil, err
 	}
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 // options are those of every command. No one is asked to trust a configuration but at a terminal.
 func (g *globals) options() bootstrap.Options {
 	return bootstrap.Options{
-		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, Shipped: true,
+		Config: g.config, TrustNamed: !g.checkTrust, Workdir: g.workdir, DefaultDir: shippedFolder(),
 		AskTrust: g.askTrust(g.personAt(false)),
 		Logger:   g.logger(),
 		OnConfig: func(c *config.Config) { g.conceal(c.References) },
@@ -53,7 +53,7 @@ func (g *globals) open(ctx context.Context, o bootstrap.Options) (*bootstrap.Ins
 // load reads the configuration, which must exist.
 func (g *globals) load() (*bootstrap.Configuration, error) {
 	o := g.options()
-	o.Shipped = false
+	o.DefaultDir = ""
 	return bootstrap.Load(o)
 }
 

@@ -23,7 +23,7 @@ func newPluginLock(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lock [NAME]...",
 		Short: "Lock the programs and tools of plugins",
-		Long: "Lock the programs and tools of plugins: their checksums are written to " + bootstrap.LockName + "\n" +
+		Long: "Lock the programs and tools of plugins: their checksums are written to toolhost.lock.hcl\n" +
 			"beside the configuration. From then on a plugin with another program, other arguments or variables\n" +
 			"does not start, and a tool that is new or has another definition is disabled, until they are\n" +
 			"locked again.\n" +
@@ -99,9 +99,6 @@ func (f lockFlags) programs(names []string) (map[string]string, error) {
 		if !ok || file == "" {
 			return nil, fmt.Errorf("--platform must look like OS_ARCH=FILE, not %q", p)
 		}
-		if err := bootstrap.CheckPlatform(platform); err != nil {
-			return nil, fmt.Errorf("--platform %s: %w", p, err)
-		}
 		out[platform] = file
 	}
 	return out, nil
@@ -109,7 +106,7 @@ func (f lockFlags) programs(names []string) (map[string]string, error) {
 
 // agreeToStart asks the person before a program runs that is not what was locked: it could do harm while it is asked
 // for its tools. Without a terminal and without --yes it is not started.
-func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.Relock, f lockFlags) (bool, error) {
+func (g *globals) agreeToStart(ctx context.Context, lock *bootstrap.LockPlan, f lockFlags) (bool, error) {
 	others := slices.DeleteFunc(slices.Clone(lock.Plugins), func(p *bootstrap.LockedPlugin) bool { return !p.RunsOther() })
 	person := g.personAt(false)
 	if f.check || f.yes || len(others) == 0 || person == nil { // without a person, writeLock refuses
@@ -162,8 +159,8 @@ func (g *globals) showLock(p *bootstrap.LockedPlugin) {
 	if len(p.Kept) > 0 && p.OtherProgram() {
 		note("the checksums of other platforms stay as they were: %s", strings.Join(p.Kept, " "))
 	}
-	if p.Partial {
-		note("%s", bootstrap.PartialChecksum)
+	if p.Partial != "" {
+		note("%s", p.Partial)
 	}
 	for _, file := range p.Unpinned {
 		note("the argument %s names a file, whose content is not locked", visible(file))
@@ -222,7 +219,7 @@ func summary(definition json.RawMessage) string {
 }
 
 // writeLock writes what is new, after asking about what is a change.
-func (g *globals) writeLock(ctx context.Context, lock *bootstrap.Relock, f lockFlags) error {
+func (g *globals) writeLock(ctx context.Context, lock *bootstrap.LockPlan, f lockFlags) error {
 	var differing []*bootstrap.LockedPlugin
 	ask := false
 	for _, p := range lock.Plugins {
@@ -233,7 +230,7 @@ func (g *globals) writeLock(ctx context.Context, lock *bootstrap.Relock, f lockF
 	}
 	switch {
 	case f.check && len(differing) > 0:
-		return &exitError{exitDiffers, bootstrap.LockName + " does not match the plugins; nothing was changed"}
+		return &exitError{exitDiffers, "toolhost.lock.hcl does not match the plugins; nothing was changed"}
 	case f.check || len(differing) == 0:
 		return nil
 	case ask:
@@ -258,7 +255,7 @@ func (g *globals) writeLock(ctx context.Context, lock *bootstrap.Relock, f lockF
 }
 
 // lockFailures says which plugins could not be inspected, and why.
-func lockFailures(lock *bootstrap.Relock, check bool) error {
+func lockFailures(lock *bootstrap.LockPlan, check bool) error {
 	var all []error
 	for _, p := range lock.Plugins {
 		if p.Problem == nil {

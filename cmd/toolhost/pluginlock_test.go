@@ -25,7 +25,7 @@ func TestLockAtTheTerminal(t *testing.T) {
 	p, dir := atTerminal(t)
 	p.enter(`toolhost plugin lock readfile; echo "added:$?:"`)
 	p.sees("added:0:")
-	path := filepath.Join(dir, bootstrap.LockName)
+	path := filepath.Join(dir, "toolhost.lock.hcl")
 	err := lockfile.Update(path, func(l *lockfile.File) error {
 		l.Plugin("readfile").Level = sandbox.Isolated
 		return nil
@@ -153,7 +153,7 @@ func TestWordsOfWhatIsNotLocked(t *testing.T) {
 			`plugin "p" is not locked: x was not found in PATH`},
 	} {
 		c.plugin.Name = "p"
-		if got := lockFailures(&bootstrap.Relock{Plugins: []*bootstrap.LockedPlugin{&c.plugin}},
+		if got := lockFailures(&bootstrap.LockPlan{Plugins: []*bootstrap.LockedPlugin{&c.plugin}},
 			c.check).Error(); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}

@@ -118,7 +118,7 @@ func TestWatchedFiles(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
 	changes := p.now.Changes(t.Context())
-	for _, file := range []string{p.g.config, filepath.Join(p.dir, bootstrap.LockName), p.plugin.path} {
+	for _, file := range []string{p.g.config, filepath.Join(p.dir, "toolhost.lock.hcl"), p.plugin.path} {
 		text, _ := os.ReadFile(file)
 		writeText(t, file, "%s\n", text)
 		select {

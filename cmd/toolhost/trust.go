@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
 func newTrust(g *globals) *cobra.Command {
@@ -57,7 +58,7 @@ func (g *globals) trustFile(ctx context.Context, path string) error {
 	if err := c.Trust(); err != nil {
 		return err
 	}
-	fmt.Fprintf(g.out, "%s is trusted until it changes\n", visible(bootstrap.Shortened(c.Path)))
+	fmt.Fprintf(g.out, "%s is trusted until it changes\n", visible(fsutil.Shortened(c.Path)))
 	return nil
 }
 
@@ -67,9 +68,9 @@ func (g *globals) revokeTrust(path string) error {
 	case err != nil:
 		return err
 	case was:
-		fmt.Fprintf(g.out, "%s is not trusted\n", visible(bootstrap.Shortened(path)))
+		fmt.Fprintf(g.out, "%s is not trusted\n", visible(fsutil.Shortened(path)))
 	default:
-		fmt.Fprintf(g.out, "%s was not trusted; `toolhost trust --list` lists what is\n", visible(bootstrap.Shortened(path)))
+		fmt.Fprintf(g.out, "%s was not trusted; `toolhost trust --list` lists what is\n", visible(fsutil.Shortened(path)))
 	}
 	return nil
 }

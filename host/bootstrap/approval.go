@@ -48,7 +48,7 @@ func (a alwaysApprover) Approve(ctx context.Context, r *host.ApprovalRequest) (h
 	case a.person != nil:
 		return a.person.Approve(ctx, r)
 	}
-	return host.Answer{}, fmt.Errorf("--approve always does not stand for it: %w", host.ErrNobodyToAsk)
+	return host.Answer{}, fmt.Errorf("to approve all calls does not cover it: %w", host.ErrNobodyToAsk)
 }
 
 // clientApprover passes on the yes that a client's user gave, where a yes that was given elsewhere counts.

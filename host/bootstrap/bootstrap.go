@@ -26,6 +26,9 @@ import (
 	"github.com/toolhost/toolhost/host/supervise"
 )
 
+// ErrNoWorkdir says that the current folder cannot be found, and Options.Workdir names no other.
+var ErrNoWorkdir = errors.New("the current folder cannot be found")
+
 // Options of Open and Load. The zero value opens the configuration at the usual places, if it is trusted.
 type Options struct {
 	// Config names the configuration file. "" is $TOOLHOST_CONFIG, else ./config.hcl, else config.hcl in toolhost's
@@ -36,8 +39,8 @@ type Options struct {
 	TrustNamed bool
 	// AskTrust asks a person whether to trust a configuration in its present form; yes is remembered. nil refuses.
 	AskTrust func(ctx context.Context, r *TrustRequest) (bool, error)
-	// Shipped uses the plugins beside this program where there is no configuration.
-	Shipped bool
+	// DefaultDir is the folder whose plugins are used where there is no configuration; "" makes that an error.
+	DefaultDir string
 
 	// Workdir is the folder that tools work in; "" is the current one.
 	Workdir string
@@ -153,8 +156,7 @@ func (p *Plugins) open(ctx context.Context, rules bool) (_ *Instance, err error)
 		return nil, ctx.Err()
 	}
 	if _, err := os.Getwd(); o.Workdir == "" && err != nil {
-		return nil, fmt.Errorf("the current folder cannot be found (%w); go to one that is there, or name one with --workdir",
-			err)
+		return nil, fmt.Errorf("%w: %w", ErrNoWorkdir, err)
 	}
 	o.Logger = c.redactor.logger(o.Logger)
 	i := &Instance{options: o, redactor: c.redactor}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,8 +28,8 @@ type Configuration struct {
 func Load(o Options) (*Configuration, error) {
 	c := &Configuration{options: o, redactor: &redactor{}}
 	path, err := ConfigPath(o)
-	if _, none := errors.AsType[*NotFoundError](err); none && o.Shipped && shippedFolder() != "" {
-		c.Config, c.builtin = &config.Config{PluginDirs: []string{shippedFolder()}}, true
+	if _, none := errors.AsType[*NotFoundError](err); none && o.DefaultDir != "" && namedConfig(o) == "" {
+		c.Config, c.builtin = &config.Config{PluginDirs: []string{o.DefaultDir}}, true
 		return c, nil
 	} else if err != nil {
 		return nil, err
@@ -64,6 +63,9 @@ func (c *Configuration) secrets() []string {
 // ConfigPath is where the options find the configuration: the error is a *NotFoundError when there is none.
 func ConfigPath(o Options) (string, error) {
 	if named := namedConfig(o); named != "" {
+		if _, err := os.Stat(named); errors.Is(err, fs.ErrNotExist) {
+			return "", &NotFoundError{Places: []string{named}, Named: true}
+		}
 		return named, nil
 	}
 	places := []string{"config.hcl"}
@@ -75,35 +77,23 @@ func ConfigPath(o Options) (string, error) {
 			return p, nil
 		}
 	}
-	return "", &NotFoundError{places}
+	return "", &NotFoundError{Places: places}
 }
 
 func namedConfig(o Options) string { return cmp.Or(o.Config, os.Getenv("TOOLHOST_CONFIG")) }
 
-// A NotFoundError says that no configuration was named, and none is at the usual places.
-type NotFoundError struct{ Places []string }
+// A NotFoundError says that there is no configuration where it was looked for. It is an fs.ErrNotExist.
+type NotFoundError struct {
+	Places []string
+	Named  bool // the user named the one place
+}
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("there is no configuration at %s; write one, or name one with --config. This line is enough for "+
-		"one:\n"+
-		"  plugin_dirs = [%q]", strings.Join(e.Places, " or "), cmp.Or(shippedFolder(), "DIR"))
+	return "there is no configuration at " + strings.Join(e.Places, " or ")
 }
 
-// shippedFolder is the absolute path of the folder of this program if plugins are there too, else "".
-func shippedFolder() string {
-	program, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	dir := filepath.Dir(program)
-	if found, _ := filepath.Glob(filepath.Join(dir, "toolhost-plugin-*")); len(found) == 0 || !filepath.IsAbs(dir) {
-		return ""
-	}
-	return dir
-}
-
-// ExampleDirs returns a plugin_dirs line to suggest to the user: the plugins beside this program, if there are any.
-func ExampleDirs() string { return fmt.Sprintf("plugin_dirs = [%q]", cmp.Or(shippedFolder(), "DIR")) }
+// Is reports whether the target is fs.ErrNotExist.
+func (e *NotFoundError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Plugins are the plugins that a configuration finds. Nothing is started before Open.
 type Plugins struct {
@@ -147,7 +137,7 @@ func (c *Configuration) find(ctx context.Context, commands []supervise.Discovery
 func (c *Configuration) Discoveries() []supervise.Discovery {
 	out := slices.Clone(c.Discovery)
 	for i := range out {
-		out[i].Protect = slices.Concat(c.protected(), c.reserved(c.Plugins))
+		out[i].ReadOnly = slices.Concat(c.protected(), c.reserved(c.Plugins))
 	}
 	return out
 }

@@ -29,8 +29,8 @@ const (
 	Differs   LockState = "differs"
 )
 
-// PartialChecksum is the notice about a program whose checksum does not cover all that runs.
-const PartialChecksum = "it is a script, or loads what is beside it: the checksum is of the program file alone"
+// partialChecksum is the notice about a program whose checksum does not cover all that runs.
+const partialChecksum = "it is a script, or loads what is beside it: the checksum is of the program file alone"
 
 // LockState compares a plugin's program and settings with the lock file. The notice is what its checksum leaves open.
 func (p *Plugins) LockState(name string) (state LockState, notice string) {
@@ -50,7 +50,7 @@ func (p *Plugins) LockState(name string) (state LockState, notice string) {
 	case err != nil || program.SHA256 != spec.Lock.SHA256:
 		return Differs, ""
 	case program.InPlace:
-		notice = PartialChecksum
+		notice = partialChecksum
 	}
 	return Locked, notice
 }
@@ -97,12 +97,9 @@ func reducedSandbox(plugin string, c *sandbox.Confinement) error {
 		plugin, c.Requested, c.Effective, strings.Join(c.Missing, "; "))
 }
 
-// LockName is the name of the lock file, beside the configuration.
-const LockName = lockfile.Name
-
-// A Relock compares plugins with the lock file, and writes what they are now. Its steps, in order: PlanLock starts
+// A LockPlan compares plugins with the lock file, and can write it. Its steps, in order: PlanLock starts
 // nothing; Inspect starts plugins for their tools; Write changes the lock file.
-type Relock struct {
+type LockPlan struct {
 	// Plugins are those to lock, and those that are locked and gone.
 	Plugins []*LockedPlugin
 
@@ -116,7 +113,7 @@ type LockedPlugin struct {
 	Gone     bool                       // it is locked, and no longer exists
 	Problem  error                      // why it cannot be inspected
 	Program  string                     // the absolute path of the file
-	Partial  bool                       // the checksum does not cover all that runs; see PartialChecksum
+	Partial  string                     // why the checksum does not cover all that runs; "" if it does
 	Asked    bool                       // it was started, and Tools are known
 	Tools    map[string]json.RawMessage // the present definitions, by the tools' own names
 	Unpinned []string                   // arguments that name files, whose content is not locked
@@ -129,9 +126,12 @@ type LockedPlugin struct {
 
 // PlanLock looks at the named plugins, or at all. The platforms are the files of programs for other platforms, by
 // platform such as linux_amd64; they go with one name.
-func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*Relock, error) {
+func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*LockPlan, error) {
 	sums := map[string]string{}
 	for platform, file := range platforms {
+		if err := checkPlatform(platform); err != nil {
+			return nil, err
+		}
 		sum, err := fingerprint(file)
 		if err != nil {
 			return nil, err
@@ -143,7 +143,7 @@ func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*Relock
 			return nil, fmt.Errorf("there is no plugin %q%s", n, meantOf(n, p.names()))
 		}
 	}
-	r := &Relock{from: p}
+	r := &LockPlan{from: p}
 	for _, spec := range p.Specs {
 		if len(named) == 0 || slices.Contains(named, spec.Name) {
 			r.Plugins = append(r.Plugins, p.planOne(spec, sums))
@@ -159,13 +159,13 @@ func (p *Plugins) PlanLock(named []string, platforms map[string]string) (*Relock
 	return r, nil
 }
 
-// CheckPlatform says what is wrong with a platform to lock a program for.
-func CheckPlatform(platform string) error {
+// checkPlatform says what is wrong with a platform to lock a program for.
+func checkPlatform(platform string) error {
 	switch {
 	case !lockfile.IsPlatform(platform):
-		return fmt.Errorf("the platform must look like %s, not %q", lockfile.Platform(), platform)
+		return fmt.Errorf("a platform must look like %s, not %q", lockfile.Platform(), platform)
 	case platform == lockfile.Platform():
-		return fmt.Errorf("%s is this machine, where the program is the one that runs; leave --platform out", platform)
+		return fmt.Errorf("the platform %s is this machine, where the program is the one that runs; leave it out", platform)
 	}
 	return nil
 }
@@ -180,7 +180,10 @@ func (p *Plugins) planOne(spec supervise.Spec, sums map[string]string) *LockedPl
 		return l
 	}
 	now := lockfile.New(spec, p.Dir)
-	now.SHA256, l.Program, l.Partial = map[string]string{}, program.Path, program.InPlace
+	now.SHA256, l.Program = map[string]string{}, program.Path
+	if program.InPlace {
+		l.Partial = partialChecksum
+	}
 	if l.old != nil {
 		maps.Copy(now.SHA256, l.old.SHA256)
 		now.Version, now.Tools, now.Dynamic, now.Interpreters = l.old.Version, l.old.Tools, l.old.Dynamic, l.old.Interpreters
@@ -211,7 +214,7 @@ func (p *Plugins) planOne(spec supervise.Spec, sums map[string]string) *LockedPl
 
 // Inspect starts plugins for their tools: those that were not locked before if added is set, those whose program or
 // settings have changed if changed is set, and all others.
-func (r *Relock) Inspect(ctx context.Context, added, changed bool) error {
+func (r *LockPlan) Inspect(ctx context.Context, added, changed bool) error {
 	byName := map[string]*LockedPlugin{}
 	at := &Plugins{Configuration: &Configuration{Config: r.from.Config, options: r.from.options, redactor: r.from.redactor,
 		builtin: r.from.builtin}}
@@ -368,7 +371,7 @@ func (l *LockedPlugin) ToolDifferences() (out []ToolDifference) {
 
 // Write changes the lock file for the plugins that differ, unless another process has changed it since it was read.
 // It returns the path of the file.
-func (r *Relock) Write(plugins []*LockedPlugin) (path string, err error) {
+func (r *LockPlan) Write(plugins []*LockedPlugin) (path string, err error) {
 	path = filepath.Join(r.from.Dir, lockfile.Name)
 	for _, p := range plugins {
 		keepDefinitions(p.definitions)

@@ -84,7 +84,7 @@ func (p *Plugins) superviseOptions() supervise.Options {
 	return supervise.Options{
 		Logger: p.redactor.logger(o.Logger), Workdir: o.Workdir, CacheDir: definitionsCache(),
 		Refresh: o.Refresh, Offline: o.Offline,
-		Protect: p.protected(), Hide: p.masked(), Reserve: p.reserved(p.Specs),
+		ReadOnly: p.protected(), Masked: p.masked(), Reserved: p.reserved(p.Specs),
 	}
 }
 

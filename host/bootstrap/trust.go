@@ -41,12 +41,7 @@ type UntrustedError struct {
 }
 
 func (e *UntrustedError) Error() string {
-	name := filepath.Base(e.Path)
-	if e.Refused {
-		return name + " is not trusted, so nothing of it was run"
-	}
-	return fmt.Sprintf("%s was found here and is not trusted, so nothing of it is run\n"+
-		"  Look at the file. `toolhost trust` trusts it until it changes; --config %s uses it this once.", name, name)
+	return filepath.Base(e.Path) + " is not trusted, so nothing of it was run"
 }
 
 // Trusted says whether the configuration may start programs and loosen rules: the user chose it, or trusted it in its
@@ -119,6 +114,16 @@ func RevokeTrust(path string) (was bool, err error) {
 	})
 	return was, err
 }
+
+// A TrustListError says why the list of trusted files cannot be changed.
+type TrustListError struct{ Err error }
+
+func (e *TrustListError) Error() string {
+	return "the list of trusted files cannot be changed: " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *TrustListError) Unwrap() error { return e.Err }
 
 // A TrustedFile is a configuration that was trusted in some form.
 type TrustedFile struct {
@@ -195,8 +200,7 @@ func readTrusted() (map[string]string, error) {
 func changeTrusted(change func(known map[string]string)) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("the list of trusted files cannot be changed: %w; --config FILE uses a file without being "+
-				"listed there", err)
+			err = &TrustListError{err}
 		}
 	}()
 	path, err := UserFile("trusted")
@@ -243,7 +247,7 @@ func (c *Configuration) wouldRun(ctx context.Context) (lines []string) {
 		lines = append(lines, p.Error())
 	}
 	if c.Audit != nil && c.Audit.Path != "" {
-		lines = append(lines, "record: writes to "+Shortened(c.Audit.Path))
+		lines = append(lines, "record: writes to "+fsutil.Shortened(c.Audit.Path))
 	}
 	return lines
 }
@@ -276,11 +280,11 @@ func commandLine(command []string) string {
 	var words []string
 	for i, w := range command {
 		if i == 0 {
-			if w = Shortened(w); w != command[0] && !strings.Contains(w, "/") {
+			if w = fsutil.Shortened(w); w != command[0] && !strings.Contains(w, "/") {
 				w = "./" + w
 			}
 		} else if filepath.IsAbs(w) {
-			w = Shortened(w)
+			w = fsutil.Shortened(w)
 		}
 		if w == "" || strings.ContainsAny(w, " \t\r\n'\"\\") {
 			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
@@ -288,18 +292,6 @@ func commandLine(command []string) string {
 		words = append(words, w)
 	}
 	return strings.Join(words, " ")
-}
-
-// Shortened is a path from the current folder, if it leads into it.
-func Shortened(path string) string {
-	here, err := filepath.Abs(".")
-	if err != nil || !filepath.IsAbs(path) {
-		return path
-	}
-	if rel, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
 }
 
 // forged says why another user may have written a file of rules or of trust, or "".

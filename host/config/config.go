@@ -110,8 +110,7 @@ func Load(path string) (*Config, error) {
 func readFile(path string) ([]byte, error) {
 	switch info, err := os.Stat(path); {
 	case os.IsNotExist(err):
-		return nil, fmt.Errorf(`config file %s: %w; make one with the line plugin_dirs = ["./bin"], `+
-			"or name another with --config", path, fs.ErrNotExist)
+		return nil, fmt.Errorf("config file %s: %w", path, fs.ErrNotExist)
 	case err != nil:
 		return nil, fmt.Errorf("config file: %w", err)
 	case info.IsDir():

@@ -31,8 +31,7 @@ func TestLoadRefuses(t *testing.T) {
 		path, want string
 		is         error
 	}{
-		"nothing there": {filepath.Join(dir, "no.hcl"), `make one with the line plugin_dirs = ["./bin"]`,
-			fs.ErrNotExist},
+		"nothing there":      {filepath.Join(dir, "no.hcl"), "no.hcl: file does not exist", fs.ErrNotExist},
 		"a folder":           {dir, "is a folder; name a file, such as " + filepath.Join(dir, "config.hcl"), nil},
 		"a file as a folder": {filepath.Join(write(t, dir, "file", ""), "config.hcl"), "config file", nil},
 		"a device":           {os.DevNull, "is not a regular file", nil},

@@ -65,7 +65,7 @@ func anthropicContent(message object) ([]host.Call, error) {
 	blocks, _ := content.items()
 	if reason := message.truncation("stop_reason", anthropicEnds); reason != "" && len(calls) > 0 {
 		if last, err := blocks[len(blocks)-1].object(); err == nil && last.is("type", "tool_use") {
-			calls[len(calls)-1].Truncated = reason
+			calls[len(calls)-1].StopReason = reason
 		}
 	}
 	return calls, err

@@ -35,7 +35,7 @@ func newID() string { return madeID + rand.Text() }
 //
 // A call without an id gets one; two calls with the same id are an error. Arguments are not checked, which is left to
 // Host.Call, and keep their bytes, so that numbers stay exact; those written as a JSON string are its text. A call in
-// which the message ends has host.Call.Truncated set. An error says where the message differs from the format.
+// which the message ends has host.Call.StopReason set. An error says where the message differs from the format.
 func ParseCalls(f Format, message []byte) ([]host.Call, error) {
 	v, err := f.vendor()
 	if err != nil {
@@ -247,7 +247,7 @@ func newCall(id, name, args value) ([]host.Call, error) {
 // their text shows it.
 func truncateBlank(calls []host.Call, reason string) []host.Call {
 	if n := len(calls); n > 0 && arguments.IsBlank(calls[n-1].Arguments) {
-		calls[n-1].Truncated = reason
+		calls[n-1].StopReason = reason
 	}
 	return calls
 }

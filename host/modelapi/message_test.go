@@ -24,7 +24,7 @@ func diffCalls(t *testing.T, want, got []host.Call) {
 		}
 	}
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(host.Call{}),
-		cmpopts.IgnoreFields(host.Call{}, "Truncated", "TextArguments"), cmpopts.EquateEmpty()); d != "" {
+		cmpopts.IgnoreFields(host.Call{}, "StopReason", "TextArguments"), cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

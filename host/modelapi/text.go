@@ -76,7 +76,7 @@ func textCalls(v value) (calls []host.Call, err error) {
 			return nil, fmt.Errorf("block %d of its calls has no tool's name: it must hold %s", i+1, form)
 		}
 		if !b.closed {
-			c.Truncated = unclosed
+			c.StopReason = unclosed
 		}
 		calls = append(calls, c)
 	}

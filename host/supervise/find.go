@@ -157,9 +157,9 @@ type Discovery struct {
 	Timeout time.Duration // how long it may take; zero is 10 seconds
 	// Sandbox is its sandbox, nil for Supervised. It is as a plugin's, except that no folder is writable when its Write is
 	// nil.
-	Sandbox *sandbox.Spec
-	Protect []string // as Options.Protect
-	Source  string   // where it was configured, for display
+	Sandbox  *sandbox.Spec
+	ReadOnly []string // as Options.ReadOnly
+	Source   string   // where it was configured, for display
 }
 
 // maxDiscovery is how many bytes a discovery command may print.
@@ -167,7 +167,7 @@ const maxDiscovery = 1 << 20
 
 // Confine reports the sandbox that the command would get on a machine. It fails if the command would be refused.
 func (d Discovery) Confine(m proctree.Capabilities) (sandbox.Confinement, error) {
-	return Options{Workdir: d.Dir, Protect: d.Protect}.Confine(Spec{Sandbox: d.sandbox()}, m)
+	return Options{Workdir: d.Dir, ReadOnly: d.ReadOnly}.Confine(Spec{Sandbox: d.sandbox()}, m)
 }
 
 func (d Discovery) sandbox() sandbox.Spec {
@@ -249,7 +249,7 @@ func (d Discovery) prepare(run *runDir) (how sandbox.Prepared, err error) {
 		return how, fmt.Errorf("making a folder for its temporary files: %w", err)
 	}
 	l := &launchContext{workdir: d.Dir, runDir: run, tempDir: run, stores: []string{binaries.NewStore("", "", nil).Dir()},
-		protect: d.Protect, capabilities: capabilities}
+		readOnly: d.ReadOnly, capabilities: capabilities}
 	p := sandbox.Program{Path: path, Env: append(inheritedEnvironment(spec), "TMPDIR="+temp), Temp: temp}
 	return l.prepareSandbox(spec, p, func() []string { return nil })
 }

@@ -94,7 +94,7 @@ func TestDiscoveryChangesNoConfiguration(t *testing.T) {
 	d := Discovery{Name: "x",
 		Command: []string{"sh", "-c",
 			"echo new >config.hcl; echo new >.git/config; echo x >made; cat config.hcl .git/config made"}, Dir: dir,
-		Sandbox: &sandbox.Spec{Write: []string{dir}}, Protect: []string{filepath.Join(dir, "config.hcl")}}
+		Sandbox: &sandbox.Spec{Write: []string{dir}}, ReadOnly: []string{filepath.Join(dir, "config.hcl")}}
 	got, err := d.Confine(proctree.DetectCapabilities())
 	if err != nil || slices.Contains(got.ReadOnly, filepath.Join(dir, "config.hcl")) != namespaces(t) {
 		t.Errorf("%+v, %v", got, err)
@@ -191,7 +191,7 @@ func hungMount(at, run string) error {
 // neighbors of a plugin whose program hangs start as if it were not there.
 func neighbors(at, run string) error {
 	s, err := New(Options{RunDir: run, BinDir: filepath.Join(run, "bin"),
-		Protect: []string{filepath.Join(at, "config.hcl")}})
+		ReadOnly: []string{filepath.Join(at, "config.hcl")}})
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func TestProtectedPaths(t *testing.T) {
 			dir := project(t, files...)
 			must(0, os.Chmod(filepath.Join(dir, "bin/deep/lint"), 0o755))
 			s := supervisorOf(t, Options{Workdir: dir,
-				Protect: []string{filepath.Join(dir, "config.hcl"), filepath.Join(dir, "not-there"), filepath.Join(dir, "plugins") +
+				ReadOnly: []string{filepath.Join(dir, "config.hcl"), filepath.Join(dir, "not-there"), filepath.Join(dir, "plugins") +
 					"/"}})
 			lint := fixture("lint", "good")
 			lint.Command = []string{filepath.Join(dir, "bin/deep/lint")}
@@ -226,7 +226,7 @@ func TestLinksToOurs(t *testing.T) {
 		filepath.Join(dir, "nowhere"):             "nowhere",
 		filepath.Join(dir, "nowhere/file"):        "nowhere",
 	} {
-		got := must(Options{Workdir: dir, Protect: []string{path}}.Confine(attackingShell(sandbox.Spec{}),
+		got := must(Options{Workdir: dir, ReadOnly: []string{path}}.Confine(attackingShell(sandbox.Spec{}),
 			proctree.DetectCapabilities()))
 		told := strings.Contains(strings.Join(got.Missing, "\n"), "the symbolic link "+filepath.Join(dir, link))
 		if told != (link != "") || namespaces(t) && (got.Effective == sandbox.Supervised) != told {
@@ -235,13 +235,13 @@ func TestLinksToOurs(t *testing.T) {
 	}
 	must(0, errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755),
 		os.Symlink("../out/file", filepath.Join(dir, "bin/link"))))
-	kept := Options{Workdir: dir, Protect: []string{filepath.Join(dir, "bin"), filepath.Join(dir, "bin/link")}}
+	kept := Options{Workdir: dir, ReadOnly: []string{filepath.Join(dir, "bin"), filepath.Join(dir, "bin/link")}}
 	if got := must(kept.Confine(attackingShell(sandbox.Spec{}),
 		proctree.DetectCapabilities())); strings.Contains(strings.Join(got.Missing,
 		"\n"), "bin/link") == namespaces(t) {
 		t.Errorf("a link in a protected folder: %+v", got)
 	}
-	s := supervisorOf(t, Options{Workdir: dir, Protect: []string{filepath.Join(dir, "nowhere")}})
+	s := supervisorOf(t, Options{Workdir: dir, ReadOnly: []string{filepath.Join(dir, "nowhere")}})
 	mustCall(t, add(t, s, attackingShell(sandbox.Spec{})), "facts", "") // which a link that leads nowhere does not prevent
 }
 
@@ -309,7 +309,7 @@ func TestWhatIsNotThereYet(t *testing.T) {
 			dir := project(t, "tools/beside")
 			reserved := []string{".git", "toolhost.lock.hcl", "tools/lint", "bin/deep/lint"}
 			s := supervisorOf(t, Options{Workdir: dir,
-				Reserve: []string{filepath.Join(dir, "toolhost.lock.hcl"), filepath.Join(dir, "tools/lint")}})
+				Reserved: []string{filepath.Join(dir, "toolhost.lock.hcl"), filepath.Join(dir, "tools/lint")}})
 			later := fixture("later", "good")
 			later.Command = []string{filepath.Join(dir, "bin/deep/lint")}
 			add(t, s, later)
@@ -362,7 +362,7 @@ func TestPlaceholderThatIsReplaced(t *testing.T) {
 	}
 	dir := project(t)
 	lock := filepath.Join(dir, "toolhost.lock.hcl")
-	s := supervisorOf(t, Options{Workdir: dir, Reserve: []string{lock}})
+	s := supervisorOf(t, Options{Workdir: dir, Reserved: []string{lock}})
 	mustCall(t, add(t, s, attackingShell(sandbox.Spec{})), "facts", "")
 	if !sandbox.IsPlaceholder(lock) {
 		t.Fatal("there is no placeholder")
@@ -421,7 +421,7 @@ func TestHiddenFilesCannotBeLocked(t *testing.T) {
 	inside, outside := filepath.Join(dir, "kept"), filepath.Join(state, "record")
 	for _, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
 		t.Run(string(level), func(t *testing.T) {
-			s := supervisorOf(t, Options{Workdir: dir, Hide: []string{inside, outside}})
+			s := supervisorOf(t, Options{Workdir: dir, Masked: []string{inside, outside}})
 			p := add(t, s, attackingShell(sandbox.Spec{Level: level}))
 			mustCall(t, p, "run", "echo begin")
 			for _, path := range []string{inside, outside} {

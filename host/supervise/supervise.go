@@ -52,16 +52,16 @@ type Options struct {
 	// user's cache folder, or the private folder if there is none. Hosts may share it. A copy that cannot be made there,
 	// or that another process keeps locked, is made in the private folder, with a warning in the log.
 	BinDir string
-	// Protect are files and folders that no confined plugin may change unless its sandbox names them in Write, such as
+	// ReadOnly are files and folders that no confined plugin may change unless its sandbox names them in Write, such as
 	// configuration and records. A path that ends in a slash is a folder that plugins cannot make either. Plugins'
 	// programs and the folders above are always protected. It takes process namespaces, and Linux 5.12.
-	Protect []string
-	// Hide are files that are empty for confined plugins, which can neither read nor lock them, such as the record of
-	// calls. A file that does not exist is made. It takes what Protect takes.
-	Hide []string
-	// Reserve are files that no confined plugin may make or change, such as a lock file. While one runs, a symbolic link
-	// that leads nowhere stands in for each that does not exist. It takes what Protect takes.
-	Reserve []string
+	ReadOnly []string
+	// Masked are files that are empty for confined plugins, which can neither read nor lock them, such as the record of
+	// calls. A file that does not exist is made. It takes what ReadOnly takes.
+	Masked []string
+	// Reserved are files that no confined plugin may make or change, such as a lock file. While one runs, a symbolic link
+	// that leads nowhere stands in for each that does not exist. It takes what ReadOnly takes.
+	Reserved []string
 }
 
 // maxPlugins is how many plugins one host may have.
@@ -123,7 +123,7 @@ func New(o Options) (*Supervisor, error) {
 	store := binaries.NewStore(o.BinDir, filepath.Join(run.path, "bin"), log)
 	return &Supervisor{
 		launchContext: launchContext{workdir: workdir, runDir: run, tempDir: temp, stores: []string{store.Dir(), cache.Dir()},
-			protect: o.Protect, hide: o.Hide, reserve: o.Reserve, capabilities: proctree.AssumedCapabilities},
+			readOnly: o.ReadOnly, masked: o.Masked, reserved: o.Reserved, capabilities: proctree.AssumedCapabilities},
 		log: log, binaries: store, cache: cache, offline: o.Offline, onState: o.OnState, removing: map[*Process]struct{}{},
 		reloading: make(chan struct{}, 1), starts: make(chan struct{}, max(4, 2*runtime.NumCPU())),
 	}, nil
@@ -226,9 +226,9 @@ type launchContext struct {
 	runDir       *runDir  // for sockets
 	tempDir      *runDir  // for temporary files; may be runDir
 	stores       []string // folders of verified programs and of the tool cache
-	protect      []string // see Options.Protect
-	hide         []string // see Options.Hide
-	reserve      []string // see Options.Reserve
+	readOnly     []string // see Options.ReadOnly
+	masked       []string // see Options.Masked
+	reserved     []string // see Options.Reserved
 	capabilities func() proctree.Capabilities
 	lookup       sandbox.PathLookup
 }
@@ -247,7 +247,7 @@ func (l *launchContext) prepareSandbox(spec Spec, p sandbox.Program, others func
 		Lookup: &l.lookup, Notes: l.runDir.path,
 		Paths: func() sandbox.Paths {
 			return sandbox.Paths{
-				ReadOnly: l.protect, Reserved: slices.Concat(l.reserve, others()), Masked: l.hide,
+				ReadOnly: l.readOnly, Reserved: slices.Concat(l.reserved, others()), Masked: l.masked,
 				Stores: l.stores, Private: []string{l.runDir.path, l.tempDir.path},
 			}
 		},
@@ -267,7 +267,7 @@ func (o Options) Confine(spec Spec, m proctree.Capabilities) (sandbox.Confinemen
 		return sandbox.Confinement{}, err
 	}
 	paths := sandbox.Paths{
-		ReadOnly: o.Protect, Reserved: o.Reserve, Masked: o.Hide,
+		ReadOnly: o.ReadOnly, Reserved: o.Reserved, Masked: o.Masked,
 		Stores:  []string{binaries.NewStore(o.BinDir, "", nil).Dir(), o.CacheDir},
 		Private: []string{chooseRunBase(o.RunDir), chooseRunBase(cmp.Or(o.RunDir, os.TempDir()))},
 	}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/toolhost/toolhost/host/bootstrap"
+)
+
+// adviceFor says what a person at the command line can do about an error, as lines to print after it; "" if nothing.
+func adviceFor(err error) string {
+	if missing, ok := errors.AsType[*bootstrap.NotFoundError](err); ok {
+		text := "\n  Write one, or name one with --config. This line is enough for one:\n    "
+		if missing.Named {
+			text = "\n  Write one, or name another with --config. This line is enough for one:\n    "
+		}
+		return text + exampleDirs()
+	}
+	if e, ok := errors.AsType[*bootstrap.UntrustedError](err); ok && !e.Refused {
+		return fmt.Sprintf("\n  Look at the file. `toolhost trust` trusts it until it changes; --config %s uses it this "+
+			"once.",
+			filepath.Base(e.Path))
+	}
+	if _, ok := errors.AsType[*bootstrap.TrustListError](err); ok {
+		return "\n  --config FILE uses a file that is not in the list."
+	}
+	if errors.Is(err, bootstrap.ErrNoWorkdir) {
+		return "\n  Go to a folder that exists, or name one with --workdir."
+	}
+	return ""
+}
+
+// shippedFolder is the absolute path of the folder of this program if plugins are there too, else "".
+func shippedFolder() string {
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	dir := filepath.Dir(program)
+	if found, _ := filepath.Glob(filepath.Join(dir, "toolhost-plugin-*")); len(found) == 0 || !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
+}
+
+// exampleDirs is a line of configuration to suggest: the plugins beside this program, if there are any.
+func exampleDirs() string { return fmt.Sprintf("plugin_dirs = [%q]", cmp.Or(shippedFolder(), "DIR")) }
