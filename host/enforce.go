@@ -68,7 +68,8 @@ func (c *Call) query() *policy.Query {
 	t := c.Definition
 	return &policy.Query{
 		Tool: t.Name, Plugin: t.Plugin, Hints: policy.Hints(t.Hints), Unbelieved: policy.Hints(t.Unbelieved),
-		Category: t.Category, CostTier: string(t.CostTier), Caller: c.Caller, Arguments: bytes.Clone(c.Arguments), Workdir: c.Workdir, Properties: t.siblings,
+		Category: t.Category, CostTier: string(t.CostTier), Caller: c.Caller, Arguments: bytes.Clone(c.Arguments),
+		Workdir: c.Workdir, Properties: t.siblings,
 	}
 }
 

@@ -163,12 +163,19 @@ func nearest(name string, tools []*Tool, most int) []string {
 	return near[:min(3, len(near))]
 }
 
-// distance counts the edits to the tool's full name, its own, or that of its plugin, whichever are fewest.
+// distance counts the edits to the tool's full name, its own, that at its source, alone or behind the plugin's, or that
+// of its plugin, whichever are fewest.
 func distance(name string, t *Tool) int {
 	name = strings.ToLower(name)
-	return min(levenshtein.Distance(name, strings.ToLower(t.Name), nil),
-		levenshtein.Distance(name, strings.ToLower(t.declared.Name), nil),
-		levenshtein.Distance(name, t.Plugin, nil))
+	names := []string{t.Name, t.declared.Name, t.Plugin}
+	if source := t.declared.OriginalName; source != "" && len(source) <= 4*maxName {
+		names = append(names, source, t.Plugin+"__"+source)
+	}
+	least := len(name) + maxName
+	for _, other := range names {
+		least = min(least, levenshtein.Distance(name, strings.ToLower(other), nil))
+	}
+	return least
 }
 
 // aliasPattern is a name that every model vendor accepts.

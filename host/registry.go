@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,8 @@ func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *snapshot) 
 			return nil, fmt.Errorf("host: plugin %q is nil", name)
 		}
 		l := &listing{name: name, plugin: all[name], log: h.logger, turn: make(chan struct{}, 1), changes: &h.changes,
-			ignoreHints: o.Plugins[name].IgnoreHints, trustForeign: o.Plugins[name].TrustForeignHints, options: o.Tools, pins: pins{o.Pins[name], o.Pinned}}
+			ignoreHints: o.Plugins[name].IgnoreHints, trustForeign: o.Plugins[name].TrustForeignHints, options: o.Tools,
+			pins: pins{o.Pins[name], o.Pinned}}
 		if before := old.listing(name); before.fits(l) {
 			l = before
 		}
@@ -233,13 +235,15 @@ func (l *listing) ended(ctx context.Context) error {
 const maxTools = 256
 
 // accept checks the definitions one by one: a wrong one costs only that tool. Two of one name, or of names that differ
-// only by case, cost both: a call of either could mean the other. Of too many tools, the first by name are kept.
+// only by case or look alike, cost both: a call of either could mean the other. Of too many tools, the first by name
+// are kept.
 func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 	var problems []error
-	spellings := map[string][]string{} // of each name, without case
+	spellings, looks := map[string][]string{}, map[string][]string{} // of each name, without case and as it looks
 	for _, d := range declared {
 		name := fullName(l.name, d.Name)
 		spellings[strings.ToLower(name)] = append(spellings[strings.ToLower(name)], name)
+		looks[appearance(name)] = append(looks[appearance(name)], name)
 	}
 	if len(declared) > maxTools {
 		declared = slices.SortedStableFunc(slices.Values(declared),
@@ -252,15 +256,17 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 		name := fullName(l.name, d.Name)
 		t, err := l.newTool(d, name)
 		if err == nil {
-			err = clash(name, spellings[strings.ToLower(name)])
+			err = cmp.Or(clash(name, spellings[strings.ToLower(name)], "whose names differ only by letter case"),
+				clash(name, looks[appearance(name)], "whose names look alike"))
 		}
 		if err != nil {
 			problems = append(problems,
-				&toolProblem{name: name, plugin: l.name, why: strings.ReplaceAll(err.Error(), "\n", "; ")})
+				&toolProblem{name, cmp.Or(d.OriginalName, d.Name), l.name, strings.ReplaceAll(err.Error(), "\n", "; "), nil})
 			continue
 		}
 		if e := l.pins.check(d, name, l.name); e != nil {
-			problems = append(problems, &toolProblem{name, l.name, e.Message + "; " + e.Suggestion, e})
+			problems = append(problems,
+				&toolProblem{name, cmp.Or(d.OriginalName, d.Name), l.name, e.Message + "; " + e.Suggestion, e})
 			continue
 		}
 		tools[name] = t
@@ -280,8 +286,13 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 	return tools, problems
 }
 
+// appearance maps names that look alike in many fonts to one.
+func appearance(name string) string { return lookAlike.Replace(name) }
+
+var lookAlike = strings.NewReplacer("I", "l", "1", "l", "O", "0")
+
 // clash says why a name cannot be told from others of its plugin; nil when it can.
-func clash(name string, spellings []string) error {
+func clash(name string, spellings []string, how string) error {
 	same := 0
 	for _, s := range spellings {
 		if s == name {
@@ -293,18 +304,19 @@ func clash(name string, spellings []string) error {
 		return fmt.Errorf("the plugin declares it %d times", same)
 	case len(spellings) > 1:
 		slices.Sort(spellings)
-		return fmt.Errorf("the plugin declares %s, whose names differ only by letter case",
-			strings.Join(slices.Compact(spellings), " and "))
+		return fmt.Errorf("the plugin declares %s, %s: it has to rename one of them; of an MCP server, exclude_tools "+
+			"leaves one out", strings.Join(slices.Compact(spellings), " and "), how)
 	}
 	return nil
 }
 
 // A toolProblem is why a declared tool cannot be called.
 type toolProblem struct {
-	name    string // in full
-	plugin  string
-	why     string
-	refusal *sdk.Error // the answer to a call of it; nil for one that is "not found"
+	name     string // in full
+	original string // at its source
+	plugin   string
+	why      string
+	refusal  *sdk.Error // the answer to a call of it; nil for one that is "not found"
 }
 
 func (e *toolProblem) Error() string {

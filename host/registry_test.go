@@ -129,7 +129,8 @@ func TestNamesInCapitals(t *testing.T) {
 	h := single(t, p, host.Options{})
 	tools, problems := h.Tools(t.Context())
 	diff(t, []string{"test__getWeather", "test__setChatAction"}, names(tools))
-	const why = "the plugin declares test__sendMail and test__sendmail, whose names differ only by letter case"
+	const why = "the plugin declares test__sendMail and test__sendmail, whose names differ only by letter case: it has to " +
+		"rename one of them; of an MCP server, exclude_tools leaves one out"
 	diff(t, []string{`plugin "test": tool test__sendMail is left out: ` + why,
 		`plugin "test": tool test__sendmail is left out: ` + why}, texts(problems))
 	r := h.Call(t.Context(), call("test__getWeather", ""))

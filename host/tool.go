@@ -65,6 +65,14 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, `{"plugin":%q,%s`, t.Plugin, definition[1:]), nil
 }
 
+// StatedHints are the hints as they were stated, believed or not, for clients that decide by themselves.
+func (t *Tool) StatedHints() sdk.Hints {
+	if t.Hints == (sdk.Hints{}) {
+		return t.Unbelieved
+	}
+	return t.Hints
+}
+
 // clone returns a tool that may be changed.
 func (t *Tool) clone() *Tool {
 	out := *t

@@ -31,7 +31,8 @@ func newCall(g *globals) *cobra.Command {
 		Use:   "call TOOL [JSON | - | KEY=VALUE...]",
 		Short: "Call one tool and print its result",
 		Long: "Call one tool and print its result. The arguments are a JSON object, given as an argument or, with\n" +
-			"-, on standard input; without any they are {}. Only the tool's own plugin is started.\n" +
+			"-, on standard input; without any they are {}. Only the tool's own plugin is started. TOOL is its\n" +
+			"full name, PLUGIN__TOOL, or mcp://PLUGIN/NAME with the name that an MCP server has for it.\n" +
 			"\n" +
 			"They may also be words, which are read by the tool's schema: KEY=VALUE, where a number, true or\n" +
 			"false is one if the tool asks for it; KEY=@FILE for what is in a file; KEY:=JSON for anything;\n" +
@@ -114,16 +115,20 @@ func (g *globals) call(ctx context.Context, args []string, f callFlags) error {
 		return err
 	}
 	defer g.close(s)
+	tool, err := resolved(ctx, s, args[0])
+	if err != nil {
+		return err
+	}
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-		if arguments, err = typedArguments(ctx, s, args[0], given); err != nil {
+		if arguments, err = typedArguments(ctx, s, tool, given); err != nil {
 			return err
 		}
 	}
 	watch := g.watcher(f)
-	result := s.Catalog().Call(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName,
+	result := s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName,
 		SessionID: f.session, Timeout: timeout, Events: watch.event})
 	watch.end()
-	plugin, _, _ := strings.Cut(args[0], "__")
+	plugin, _, _ := strings.Cut(tool, "__")
 	if result.Error != nil && result.Error.Code == sdk.CodeToolNotFound {
 		g.complainAll(append(s.Plugins().Problems, notices(s, plugin)...)...)
 	} else {
@@ -147,6 +152,15 @@ func (g *globals) print(r *host.Result, f callFlags) error {
 		return nil
 	}
 	return &exitError{codeFor(r.Error), listed(r.Error)}
+}
+
+// resolved is the full name of a tool that may be given by its address, mcp://SERVER/TOOL.
+func resolved(ctx context.Context, s *bootstrap.Instance, name string) (string, error) {
+	tool, err := s.Catalog().Resolve(ctx, name)
+	if e, coded := errors.AsType[*sdk.Error](err); coded {
+		return "", &exitError{codeFor(e), listed(e)}
+	}
+	return tool, err
 }
 
 // listed is describe with a way to the names of tools.

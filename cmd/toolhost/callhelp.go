@@ -42,6 +42,9 @@ func (g *globals) helpWith(ctx context.Context, tool, profile string) error {
 		return err
 	}
 	defer g.close(s)
+	if tool, err = resolved(ctx, s, tool); err != nil {
+		return err
+	}
 	t := toolNamed(ctx, s, tool)
 	if t == nil { // the host knows near names, and why a tool is not there
 		r := s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: json.RawMessage("[]"), Caller: callerName})

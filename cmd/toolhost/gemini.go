@@ -152,6 +152,9 @@ func (g *globals) toolCall(ctx context.Context, tool string, o bootstrap.Options
 		return err
 	}
 	defer g.close(s)
+	if tool, err = resolved(ctx, s, tool); err != nil {
+		return err
+	}
 	r := s.Catalog().Call(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName, SessionID: session})
 	g.printContent(r.Readable())
 	if r.Error == nil {

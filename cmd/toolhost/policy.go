@@ -65,12 +65,16 @@ func (g *globals) explain(ctx context.Context, args []string, format, profile st
 		return err
 	}
 	defer g.close(s)
+	tool, err := resolved(ctx, s, args[0])
+	if err != nil {
+		return err
+	}
 	if given := args[1:]; len(given) > 0 && isArgWord(given[0]) {
-		if arguments, err = typedArguments(ctx, s, args[0], given); err != nil {
+		if arguments, err = typedArguments(ctx, s, tool, given); err != nil {
 			return err
 		}
 	}
-	d, err := s.Catalog().Explain(ctx, host.Call{Tool: args[0], Arguments: arguments, Caller: callerName})
+	d, err := s.Catalog().Explain(ctx, host.Call{Tool: tool, Arguments: arguments, Caller: callerName})
 	if e, coded := errors.AsType[*sdk.Error](err); coded && e.Code == sdk.CodePluginUnavailable && !s.Trusted() {
 		return &bootstrap.UntrustedError{Path: s.Config().Path} // and so the tool's definition is not known
 	} else if coded {

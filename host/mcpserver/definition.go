@@ -39,13 +39,13 @@ func definitionJSON(name string, t *host.Tool, output json.RawMessage) json.RawM
 	out.addText("description", t.Description)
 	out.add("inputSchema", objectSchema(t.InputSchema))
 	out.add("outputSchema", output)
-	out.add("annotations", annotations(t.Hints, find(extra, "annotations")))
+	out.add("annotations", annotations(t.StatedHints(), find(extra, "annotations")))
 	out.addMembers(extra, "name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution")
 	return out.bytes()
 }
 
-// annotations are the hints that the host believes, and other annotations of the tool's source; nil when there are
-// none.
+// annotations are the hints, also those that the host does not believe, and other annotations of the tool's source;
+// nil when there are none.
 func annotations(h sdk.Hints, others json.RawMessage) json.RawMessage {
 	var out object
 	var known []string

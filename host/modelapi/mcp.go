@@ -59,10 +59,7 @@ func mcpTool(t *host.Tool) (any, error) {
 
 // mcpAnnotations are the hints, also those that the host does not believe, and what else the source has there.
 func mcpAnnotations(t *host.Tool, extra members) (out members, err error) {
-	hints := t.Hints
-	if hints == (sdk.Hints{}) {
-		hints = t.Unbelieved
-	}
+	hints := t.StatedHints()
 	var names []string
 	for _, h := range []struct {
 		name string

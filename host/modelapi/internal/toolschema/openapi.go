@@ -19,7 +19,7 @@ var parameterName = lazy.Regexp(`^[a-zA-Z_][a-zA-Z0-9_]{0,63}$`)
 
 // GeminiOpenAPI returns a schema for parameters, the older field. It takes a subset of OpenAPI 3.0's schemas, and the
 // API refuses a request with any other keyword. References are inlined. The result is nil for a tool without named
-// arguments, for which the field must be absent. The subset cannot express a value of any type, an array of anything
+// arguments, for which the field must be absent. The subset cannot express a value of any type, an array of anything,
 // an object without named properties, and a recursive schema: such an optional property is left out, a required one is
 // an error. https://ai.google.dev/api/caching#Schema
 func GeminiOpenAPI(raw json.RawMessage) (json.RawMessage, error) {

@@ -1,0 +1,98 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// addressForm is what the address of a tool looks like.
+const addressForm = "An address is mcp://SERVER/TOOL: the label of the server's plugin and the server's own name of the " +
+	"tool, in which all but letters, digits, -, _, . and ~ is percent-encoded, such as %2F for /."
+
+// Resolve returns the full name of the tool with an address, mcp://SERVER/TOOL: SERVER is a plugin's label, and TOOL the
+// name that the tool has at its source, which for a tool of an MCP server need not be the last part of its full name.
+// Any other name is returned as it is given. It lists the plugin if need be. Whether the tool may be called is not its
+// question: Call answers that. An error is an *sdk.Error with CodeToolNotFound, CodeNotInCatalog or that of a plugin
+// that cannot be listed.
+func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
+	scheme, rest, is := strings.Cut(name, "://")
+	if !is {
+		return name, nil
+	}
+	wrong := func(kind, format string, a ...any) (string, error) {
+		e := fail(sdk.CodeToolNotFound, kind, format, a...)
+		e.Suggestion = addressForm
+		return "", e
+	}
+	if !strings.EqualFold(scheme, "mcp") {
+		return wrong("UnknownScheme", "%.100q is not the address of a tool: only mcp:// is known, not %.40q", name,
+			scheme+"://")
+	}
+	label, tool, _ := strings.Cut(rest, "/")
+	label, err := url.PathUnescape(label)
+	original, err2 := url.PathUnescape(tool)
+	if errors.Join(err, err2) != nil || label == "" || original == "" || strings.ContainsAny(tool, "/?#") {
+		return wrong("InvalidAddress", "%.100q is not the address of a tool", name)
+	}
+	r := c.host.now.Load().registry
+	l := r.plugins[label]
+	switch {
+	case l == nil:
+		return wrong("UnknownServer", "there is no plugin %.50q%s", label, textutil.DidYouMean(label, c.Plugins()))
+	case !c.reaches(label):
+		return "", fail(sdk.CodeNotInCatalog, "NotInCatalog", "the tools of plugin %q are not in this catalog; nothing was run",
+			label)
+	}
+	limited, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	own, err := l.list(limited)
+	if err != nil {
+		return "", err
+	}
+	if full := own.named(original); full != "" {
+		return full, nil
+	}
+	tools, _ := c.pick(own)
+	var near []string
+	for _, t := range tools {
+		near = append(near, t.sourceName())
+	}
+	e := fail(sdk.CodeToolNotFound, "ToolNotFound", "plugin %q has no tool that its source calls %.100q%s", label, original,
+		textutil.DidYouMean(original, near))
+	e.Suggestion = addressForm
+	return "", e
+}
+
+// named returns the full name of the tool with a name at its source, also of one that was left out; "" when there is
+// none. The source's name goes before the plugin's, which another tool may have.
+func (l toolList) named(original string) string {
+	for full, t := range l.tools {
+		if t.sourceName() == original {
+			return full
+		}
+	}
+	for _, p := range l.problems {
+		if out, ok := errors.AsType[*toolProblem](p); ok && out.original == original {
+			return out.name
+		}
+	}
+	for full, t := range l.tools {
+		if t.declared.Name == original {
+			return full
+		}
+	}
+	return ""
+}
+
+// sourceName is the name of the tool at its source.
+func (t *Tool) sourceName() string {
+	if t.declared.OriginalName != "" {
+		return t.declared.OriginalName
+	}
+	return t.declared.Name
+}
