@@ -18,7 +18,7 @@ import (
 )
 
 // listening serves p in memory and gives a client, and what ServeListener returns.
-func listening(t *testing.T, ctx context.Context, p *sdk.Plugin) (*client.Client, *bufconn.Listener, <-chan error) {
+func listening(t testing.TB, ctx context.Context, p *sdk.Plugin) (*client.Client, *bufconn.Listener, <-chan error) {
 	t.Helper()
 	lis, ended := bufconn.Listen(1<<20), make(chan error, 1)
 	go func() { ended <- sdktest.ServeListener(ctx, p, lis) }()

@@ -42,7 +42,7 @@ func (s *server) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := &pluginv1.DescribeResponse{Name: clean(p.name), Version: clean(p.version), Sdk: kitVersion,
-		ConfigSchema: p.configSchema, Dynamic: p.dynamic, Recallable: p.recall}
+		ConfigSchema: p.configSchema, Sessions: true, Dynamic: p.dynamic, Recallable: p.recall}
 	for _, e := range p.tools {
 		out.Tools = append(out.Tools, toolToWire(&e.Tool))
 	}
@@ -95,8 +95,13 @@ func (s *server) Preview(ctx context.Context, r *pluginv1.PreviewRequest) (*plug
 	return previewToWire(preview, failure), nil
 }
 
-func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer[pluginv1.CallEvent]) (err error) {
-	ctx, end := s.begin(stream.Context())
+func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer[pluginv1.CallEvent]) error {
+	return s.call(stream.Context(), r, wire.NewSender(stream))
+}
+
+// call runs a call, over Call or Session. Its error is the status that ends the call without a result.
+func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Sender) (err error) {
+	ctx, end := s.begin(ctx)
 	defer end()
 	id := cmp.Or(r.GetRunId(), r.GetCallId())
 	if !s.runs.begin(id) { // a status and no result: what the first run of the call returned is not known here
@@ -108,7 +113,6 @@ func (s *server) Call(r *pluginv1.CallRequest, stream grpc.ServerStreamingServer
 		)
 	}
 	defer s.runs.end(id)
-	out := wire.NewSender(stream)
 	out.Event(eventToWire(Event{Type: EventStarted}))
 	if failure := wire.CheckRequest(r); failure != nil {
 		return out.Result(&pluginv1.Result{Error: failure})

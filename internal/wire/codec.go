@@ -22,6 +22,8 @@ const (
 	fieldParts = 1
 	fieldEnd   = 7 // the Result in a CallEvent
 
+	fieldEvents = 2 // of SessionEvent
+
 	tooMany = "elements in one message; the limit is"
 )
 
@@ -51,6 +53,8 @@ func elements(data []byte, v any) (n, most int) {
 	switch v.(type) {
 	case *pluginv1.CallEvent:
 		return count(data, fieldEnd, fieldParts), maxParts
+	case *pluginv1.SessionEvent:
+		return count(data, fieldEvents) + count(data, fieldEvents, fieldEnd, fieldParts), maxParts
 	case *pluginv1.PreviewResponse:
 		return count(data, fieldParts), maxParts
 	case *pluginv1.DescribeResponse:

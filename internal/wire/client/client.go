@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	goplugin "github.com/hashicorp/go-plugin"
@@ -22,7 +24,11 @@ import (
 
 // A Client calls one running plugin. It is safe for concurrent use.
 type Client struct {
-	wire pluginv1.PluginServiceClient
+	wire     pluginv1.PluginServiceClient
+	sessions atomic.Bool // the plugin has said that it has them
+
+	mu      sync.Mutex
+	current *session
 }
 
 // New returns a client of the plugin at the other end of conn, which stays the caller's to close.
@@ -54,6 +60,7 @@ func (c *Client) Describe(ctx context.Context) (*sdk.Description, error) {
 	if err != nil {
 		return nil, broken(ctx, err, false)
 	}
+	c.sessions.Store(r.GetSessions())
 	return descriptionFromWire(r), nil
 }
 
@@ -127,6 +134,9 @@ func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) 
 		refusal.Outcome = sdk.OutcomeNotSent
 		return &sdk.Result{Error: refusal}, nil
 	}
+	if c.sessions.Load() && small(request) {
+		return c.callSession(ctx, request, r.Events)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the stream however the call ends
 	stream, err := c.wire.Call(ctx, request)
@@ -139,20 +149,8 @@ func (c *Client) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) 
 		if err != nil {
 			return nil, withOutcome(broken(ctx, err, true), sdk.OutcomeUnknown)
 		}
-		event, result, err := in.Take(m)
-		if event != nil && r.Events != nil {
-			if e, known := eventFromWire(event); known {
-				r.Events(e)
-			}
-		}
-		if exceeded, ok := errors.AsType[*wire.ExceededError](err); ok {
-			return nil, errorFromWire(exceeded.Failure)
-		}
-		if err != nil {
-			return nil, &BrokenError{Delivered: true, Err: err}
-		}
-		if result != nil {
-			return resultFromWire(result), nil
+		if result, err := takeEvent(&in, m, r.Events); result != nil || err != nil {
+			return result, err
 		}
 	}
 }

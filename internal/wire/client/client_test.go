@@ -109,8 +109,8 @@ func TestForeignPluginsBreakRules(t *testing.T) {
 		"a status that means a full buffer": {script(status.Error(codes.ResourceExhausted, "full")), "too large: full",
 			sdk.CodeResultTooLarge},
 	} {
-		t.Run(name, func(t *testing.T) {
-			result, err := clientOf(t, c.foreignPlugin).Call(t.Context(), &sdk.Request{Tool: "x"})
+		overBoth(t, name, c.foreignPlugin, func(t *testing.T, client *Client) {
+			result, err := client.Call(t.Context(), &sdk.Request{Tool: "x"})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("result %.200v and error %.300v, want one with %q", result, err, c.want)
 			}
@@ -158,8 +158,8 @@ func TestForeignPluginsHaveTheirWays(t *testing.T) {
 		"parts ahead and in the result": {script(nil, textPart("a", 1), last(text("b"))),
 			sdk.Text("a").Add(sdk.TextContent("b"))},
 	} {
-		t.Run(name, func(t *testing.T) {
-			result, err := clientOf(t, c.foreignPlugin).Call(t.Context(), &sdk.Request{Tool: "x",
+		overBoth(t, name, c.foreignPlugin, func(t *testing.T, client *Client) {
+			result, err := client.Call(t.Context(), &sdk.Request{Tool: "x",
 				Events: func(e sdk.Event) { t.Errorf("event %+v", e) }})
 			if err != nil {
 				t.Fatal(err)
@@ -173,18 +173,19 @@ func TestForeignPluginsHaveTheirWays(t *testing.T) {
 
 func TestForeignPluginThatNeverEnds(t *testing.T) {
 	started := &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Started{Started: &pluginv1.Started{}}}
-	c := clientOf(t, endless(started))
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := c.Call(ctx, &sdk.Request{Tool: "x"}); sdk.CodeOf(err) != sdk.CodeTimeout {
-		t.Errorf("error is %v", err)
-	}
-	ctx, cancel = context.WithCancel(t.Context())
-	defer cancel()
-	if _, err := c.Call(ctx, &sdk.Request{Tool: "x",
-		Events: func(sdk.Event) { cancel() }}); sdk.CodeOf(err) != sdk.CodeCanceled {
-		t.Errorf("error is %v", err)
-	}
+	overBoth(t, "endless", endless(started), func(t *testing.T, c *Client) {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := c.Call(ctx, &sdk.Request{Tool: "x"}); sdk.CodeOf(err) != sdk.CodeTimeout {
+			t.Errorf("error is %v", err)
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		defer cancel()
+		if _, err := c.Call(ctx, &sdk.Request{Tool: "x",
+			Events: func(sdk.Event) { cancel() }}); sdk.CodeOf(err) != sdk.CodeCanceled {
+			t.Errorf("error is %v", err)
+		}
+	})
 }
 
 // What a client will not send does not reach the plugin, and a server holds to the same.

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/toolhost/toolhost/internal/wire"
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 )
 
@@ -147,3 +149,67 @@ func outputEvent(stream string, data []byte) *pluginv1.CallEvent {
 }
 
 var startedEvent = &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Started{Started: &pluginv1.Started{}}}
+
+// overBoth runs a test of a foreignPlugin over streams of Call and over a session.
+func overBoth(t *testing.T, name string, s *foreignPlugin, test func(t *testing.T, c *Client)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Run("call", func(t *testing.T) { test(t, clientOf(t, s)) })
+		t.Run("session", func(t *testing.T) { test(t, sessionClientOf(t, sessioned{s})) })
+	})
+}
+
+// sessionClientOf is clientOf for a plugin that has sessions, and has said so.
+func sessionClientOf(t *testing.T, s pluginv1.PluginServiceServer) *Client {
+	t.Helper()
+	c := clientOf(t, s)
+	if _, err := c.Describe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A sessioned foreignPlugin makes its calls over sessions too.
+type sessioned struct{ *foreignPlugin }
+
+func (sessioned) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
+	return &pluginv1.DescribeResponse{Sessions: true}, nil
+}
+
+func (s sessioned) Session(stream grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionEvent]) error {
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	all, end := context.WithCancel(stream.Context())
+	defer end()
+	var sending sync.Mutex
+	send := func(m *pluginv1.SessionEvent) error {
+		sending.Lock()
+		defer sending.Unlock()
+		return stream.Send(m)
+	}
+	running := map[uint64]context.CancelFunc{}
+	for {
+		m, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if m.GetCall() == nil {
+			running[m.GetId()]()
+			continue
+		}
+		ctx, cancel := context.WithCancel(all)
+		running[m.GetId()] = cancel
+		calls.Go(func() {
+			defer cancel()
+			err := s.call(func(e *pluginv1.CallEvent) error {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				return send(&pluginv1.SessionEvent{Id: m.GetId(), Events: []*pluginv1.CallEvent{e}})
+			})
+			st := status.Convert(err)
+			_ = send(&pluginv1.SessionEvent{Id: m.GetId(), // the stream may have ended
+				Status: &pluginv1.Status{Code: int32(st.Code()), Message: st.Message()}})
+		})
+	}
+}

@@ -78,7 +78,9 @@ type DescribeResponse struct {
 	Notices []string `protobuf:"bytes,7,rep,name=notices,proto3" json:"notices,omitempty"`
 	// A dynamic plugin's list of tools may be shown until the plugin is needed, also after it has ended: the host keeps it and hands
 	// it over with the next Configure.
-	Recallable    bool `protobuf:"varint,8,opt,name=recallable,proto3" json:"recallable,omitempty"`
+	Recallable bool `protobuf:"varint,8,opt,name=recallable,proto3" json:"recallable,omitempty"`
+	// The plugin has Session.
+	Sessions      bool `protobuf:"varint,9,opt,name=sessions,proto3" json:"sessions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -165,6 +167,13 @@ func (x *DescribeResponse) GetNotices() []string {
 func (x *DescribeResponse) GetRecallable() bool {
 	if x != nil {
 		return x.Recallable
+	}
+	return false
+}
+
+func (x *DescribeResponse) GetSessions() bool {
+	if x != nil {
+		return x.Sessions
 	}
 	return false
 }
@@ -862,6 +871,258 @@ func (x *CallRequest) GetMeta() []byte {
 	return nil
 }
 
+type SessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// New for each call of the stream.
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Types that are valid to be assigned to Request:
+	//
+	//	*SessionRequest_Call
+	//	*SessionRequest_Cancel
+	Request isSessionRequest_Request `protobuf_oneof:"request"`
+	// How long the call may take, in microseconds; 0 is without a limit.
+	TimeoutUs     int64 `protobuf:"varint,4,opt,name=timeout_us,json=timeoutUs,proto3" json:"timeout_us,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionRequest) Reset() {
+	*x = SessionRequest{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionRequest) ProtoMessage() {}
+
+func (x *SessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionRequest.ProtoReflect.Descriptor instead.
+func (*SessionRequest) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SessionRequest) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *SessionRequest) GetRequest() isSessionRequest_Request {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *SessionRequest) GetCall() *CallRequest {
+	if x != nil {
+		if x, ok := x.Request.(*SessionRequest_Call); ok {
+			return x.Call
+		}
+	}
+	return nil
+}
+
+func (x *SessionRequest) GetCancel() *Cancel {
+	if x != nil {
+		if x, ok := x.Request.(*SessionRequest_Cancel); ok {
+			return x.Cancel
+		}
+	}
+	return nil
+}
+
+func (x *SessionRequest) GetTimeoutUs() int64 {
+	if x != nil {
+		return x.TimeoutUs
+	}
+	return 0
+}
+
+type isSessionRequest_Request interface {
+	isSessionRequest_Request()
+}
+
+type SessionRequest_Call struct {
+	Call *CallRequest `protobuf:"bytes,2,opt,name=call,proto3,oneof"`
+}
+
+type SessionRequest_Cancel struct {
+	Cancel *Cancel `protobuf:"bytes,3,opt,name=cancel,proto3,oneof"`
+}
+
+func (*SessionRequest_Call) isSessionRequest_Request() {}
+
+func (*SessionRequest_Cancel) isSessionRequest_Request() {}
+
+// Cancel says that the caller has given up: the context of the call's handler ends.
+type Cancel struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cancel) Reset() {
+	*x = Cancel{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cancel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cancel) ProtoMessage() {}
+
+func (x *Cancel) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
+func (*Cancel) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+}
+
+type SessionEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Those that follow on the call's last, in their order.
+	Events []*CallEvent `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`
+	// Ends the call without a result, as a status other than OK ends a stream of Call.
+	Status        *Status `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionEvent) Reset() {
+	*x = SessionEvent{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionEvent) ProtoMessage() {}
+
+func (x *SessionEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionEvent.ProtoReflect.Descriptor instead.
+func (*SessionEvent) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SessionEvent) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *SessionEvent) GetEvents() []*CallEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *SessionEvent) GetStatus() *Status {
+	if x != nil {
+		return x.Status
+	}
+	return nil
+}
+
+// Status is one of gRPC.
+type Status struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Code          int32                  `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Status) Reset() {
+	*x = Status{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Status) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Status) ProtoMessage() {}
+
+func (x *Status) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Status.ProtoReflect.Descriptor instead.
+func (*Status) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Status) GetCode() int32 {
+	if x != nil {
+		return x.Code
+	}
+	return 0
+}
+
+func (x *Status) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 type CallEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:
@@ -880,7 +1141,7 @@ type CallEvent struct {
 
 func (x *CallEvent) Reset() {
 	*x = CallEvent{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -892,7 +1153,7 @@ func (x *CallEvent) String() string {
 func (*CallEvent) ProtoMessage() {}
 
 func (x *CallEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -905,7 +1166,7 @@ func (x *CallEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallEvent.ProtoReflect.Descriptor instead.
 func (*CallEvent) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CallEvent) GetEvent() isCallEvent_Event {
@@ -1033,7 +1294,7 @@ type Started struct {
 
 func (x *Started) Reset() {
 	*x = Started{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +1306,7 @@ func (x *Started) String() string {
 func (*Started) ProtoMessage() {}
 
 func (x *Started) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +1319,7 @@ func (x *Started) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Started.ProtoReflect.Descriptor instead.
 func (*Started) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 type Progress struct {
@@ -1073,7 +1334,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +1346,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +1359,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1135,7 +1396,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1147,7 +1408,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1160,7 +1421,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Log) GetLevel() string {
@@ -1196,7 +1457,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1208,7 +1469,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1221,7 +1482,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Output) GetStream() string {
@@ -1251,7 +1512,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1263,7 +1524,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1276,7 +1537,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Part) GetContent() *Content {
@@ -1303,7 +1564,7 @@ type More struct {
 
 func (x *More) Reset() {
 	*x = More{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1315,7 +1576,7 @@ func (x *More) String() string {
 func (*More) ProtoMessage() {}
 
 func (x *More) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1328,7 +1589,7 @@ func (x *More) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use More.ProtoReflect.Descriptor instead.
 func (*More) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *More) GetData() []byte {
@@ -1355,7 +1616,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1367,7 +1628,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1380,7 +1641,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Result) GetContent() []*Content {
@@ -1439,7 +1700,7 @@ type InputRequired struct {
 
 func (x *InputRequired) Reset() {
 	*x = InputRequired{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +1712,7 @@ func (x *InputRequired) String() string {
 func (*InputRequired) ProtoMessage() {}
 
 func (x *InputRequired) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,7 +1725,7 @@ func (x *InputRequired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputRequired.ProtoReflect.Descriptor instead.
 func (*InputRequired) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *InputRequired) GetRequests() map[string][]byte {
@@ -1501,7 +1762,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1513,7 +1774,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1526,7 +1787,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Content) GetType() string {
@@ -1603,7 +1864,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +1876,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +1889,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Error) GetCode() string {
@@ -1695,7 +1956,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1707,7 +1968,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1720,7 +1981,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 type WatchEvent struct {
@@ -1735,7 +1996,7 @@ type WatchEvent struct {
 
 func (x *WatchEvent) Reset() {
 	*x = WatchEvent{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1747,7 +2008,7 @@ func (x *WatchEvent) String() string {
 func (*WatchEvent) ProtoMessage() {}
 
 func (x *WatchEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1760,7 +2021,7 @@ func (x *WatchEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEvent.ProtoReflect.Descriptor instead.
 func (*WatchEvent) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchEvent) GetEvent() isWatchEvent_Event {
@@ -1797,7 +2058,7 @@ type ToolsChanged struct {
 
 func (x *ToolsChanged) Reset() {
 	*x = ToolsChanged{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +2070,7 @@ func (x *ToolsChanged) String() string {
 func (*ToolsChanged) ProtoMessage() {}
 
 func (x *ToolsChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +2083,7 @@ func (x *ToolsChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolsChanged.ProtoReflect.Descriptor instead.
 func (*ToolsChanged) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 type OverdueRequest struct {
@@ -1835,7 +2096,7 @@ type OverdueRequest struct {
 
 func (x *OverdueRequest) Reset() {
 	*x = OverdueRequest{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1847,7 +2108,7 @@ func (x *OverdueRequest) String() string {
 func (*OverdueRequest) ProtoMessage() {}
 
 func (x *OverdueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1860,7 +2121,7 @@ func (x *OverdueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverdueRequest.ProtoReflect.Descriptor instead.
 func (*OverdueRequest) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *OverdueRequest) GetGraceMs() int64 {
@@ -1882,7 +2143,7 @@ type OverdueResponse struct {
 
 func (x *OverdueResponse) Reset() {
 	*x = OverdueResponse{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1894,7 +2155,7 @@ func (x *OverdueResponse) String() string {
 func (*OverdueResponse) ProtoMessage() {}
 
 func (x *OverdueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1907,7 +2168,7 @@ func (x *OverdueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverdueResponse.ProtoReflect.Descriptor instead.
 func (*OverdueResponse) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *OverdueResponse) GetHandlers() int64 {
@@ -1929,7 +2190,7 @@ var File_toolhost_plugin_v1_plugin_proto protoreflect.FileDescriptor
 const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\x1ftoolhost/plugin/v1/plugin.proto\x12\x12toolhost.plugin.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\xfb\x01\n" +
+	"\x0fDescribeRequest\"\x97\x02\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -1940,7 +2201,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\anotices\x18\a \x03(\tR\anotices\x12\x1e\n" +
 	"\n" +
 	"recallable\x18\b \x01(\bR\n" +
-	"recallable\"\xab\x04\n" +
+	"recallable\x12\x1a\n" +
+	"\bsessions\x18\t \x01(\bR\bsessions\"\xab\x04\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2020,7 +2282,22 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04meta\x18\x0e \x01(\fR\x04meta\x1aA\n" +
 	"\x13InputResponsesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\x82\x03\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xb7\x01\n" +
+	"\x0eSessionRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x125\n" +
+	"\x04call\x18\x02 \x01(\v2\x1f.toolhost.plugin.v1.CallRequestH\x00R\x04call\x124\n" +
+	"\x06cancel\x18\x03 \x01(\v2\x1a.toolhost.plugin.v1.CancelH\x00R\x06cancel\x12\x1d\n" +
+	"\n" +
+	"timeout_us\x18\x04 \x01(\x03R\ttimeoutUsB\t\n" +
+	"\arequest\"\b\n" +
+	"\x06Cancel\"\x89\x01\n" +
+	"\fSessionEvent\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x125\n" +
+	"\x06events\x18\x02 \x03(\v2\x1d.toolhost.plugin.v1.CallEventR\x06events\x122\n" +
+	"\x06status\x18\x03 \x01(\v2\x1a.toolhost.plugin.v1.StatusR\x06status\"6\n" +
+	"\x06Status\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\x05R\x04code\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"\x82\x03\n" +
 	"\tCallEvent\x127\n" +
 	"\astarted\x18\x01 \x01(\v2\x1b.toolhost.plugin.v1.StartedH\x00R\astarted\x12:\n" +
 	"\bprogress\x18\x02 \x01(\v2\x1c.toolhost.plugin.v1.ProgressH\x00R\bprogress\x12+\n" +
@@ -2094,12 +2371,13 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"A\n" +
 	"\x0fOverdueResponse\x12\x1a\n" +
 	"\bhandlers\x18\x01 \x01(\x03R\bhandlers\x12\x12\n" +
-	"\x04late\x18\x02 \x01(\x03R\x04late2\xff\x03\n" +
+	"\x04late\x18\x02 \x01(\x03R\x04late2\xd4\x04\n" +
 	"\rPluginService\x12U\n" +
 	"\bDescribe\x12#.toolhost.plugin.v1.DescribeRequest\x1a$.toolhost.plugin.v1.DescribeResponse\x12X\n" +
 	"\tConfigure\x12$.toolhost.plugin.v1.ConfigureRequest\x1a%.toolhost.plugin.v1.ConfigureResponse\x12R\n" +
 	"\aPreview\x12\".toolhost.plugin.v1.PreviewRequest\x1a#.toolhost.plugin.v1.PreviewResponse\x12H\n" +
-	"\x04Call\x12\x1f.toolhost.plugin.v1.CallRequest\x1a\x1d.toolhost.plugin.v1.CallEvent0\x01\x12K\n" +
+	"\x04Call\x12\x1f.toolhost.plugin.v1.CallRequest\x1a\x1d.toolhost.plugin.v1.CallEvent0\x01\x12S\n" +
+	"\aSession\x12\".toolhost.plugin.v1.SessionRequest\x1a .toolhost.plugin.v1.SessionEvent(\x010\x01\x12K\n" +
 	"\x05Watch\x12 .toolhost.plugin.v1.WatchRequest\x1a\x1e.toolhost.plugin.v1.WatchEvent0\x01\x12R\n" +
 	"\aOverdue\x12\".toolhost.plugin.v1.OverdueRequest\x1a#.toolhost.plugin.v1.OverdueResponseB5Z3github.com/toolhost/toolhost/internal/wire/pluginv1b\x06proto3"
 
@@ -2115,7 +2393,7 @@ func file_toolhost_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_toolhost_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_toolhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_toolhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_toolhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil),   // 0: toolhost.plugin.v1.DescribeRequest
 	(*DescribeResponse)(nil),  // 1: toolhost.plugin.v1.DescribeResponse
@@ -2126,63 +2404,73 @@ var file_toolhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*PreviewRequest)(nil),    // 6: toolhost.plugin.v1.PreviewRequest
 	(*PreviewResponse)(nil),   // 7: toolhost.plugin.v1.PreviewResponse
 	(*CallRequest)(nil),       // 8: toolhost.plugin.v1.CallRequest
-	(*CallEvent)(nil),         // 9: toolhost.plugin.v1.CallEvent
-	(*Started)(nil),           // 10: toolhost.plugin.v1.Started
-	(*Progress)(nil),          // 11: toolhost.plugin.v1.Progress
-	(*Log)(nil),               // 12: toolhost.plugin.v1.Log
-	(*Output)(nil),            // 13: toolhost.plugin.v1.Output
-	(*Part)(nil),              // 14: toolhost.plugin.v1.Part
-	(*More)(nil),              // 15: toolhost.plugin.v1.More
-	(*Result)(nil),            // 16: toolhost.plugin.v1.Result
-	(*InputRequired)(nil),     // 17: toolhost.plugin.v1.InputRequired
-	(*Content)(nil),           // 18: toolhost.plugin.v1.Content
-	(*Error)(nil),             // 19: toolhost.plugin.v1.Error
-	(*WatchRequest)(nil),      // 20: toolhost.plugin.v1.WatchRequest
-	(*WatchEvent)(nil),        // 21: toolhost.plugin.v1.WatchEvent
-	(*ToolsChanged)(nil),      // 22: toolhost.plugin.v1.ToolsChanged
-	(*OverdueRequest)(nil),    // 23: toolhost.plugin.v1.OverdueRequest
-	(*OverdueResponse)(nil),   // 24: toolhost.plugin.v1.OverdueResponse
-	nil,                       // 25: toolhost.plugin.v1.CallRequest.InputResponsesEntry
-	nil,                       // 26: toolhost.plugin.v1.InputRequired.RequestsEntry
+	(*SessionRequest)(nil),    // 9: toolhost.plugin.v1.SessionRequest
+	(*Cancel)(nil),            // 10: toolhost.plugin.v1.Cancel
+	(*SessionEvent)(nil),      // 11: toolhost.plugin.v1.SessionEvent
+	(*Status)(nil),            // 12: toolhost.plugin.v1.Status
+	(*CallEvent)(nil),         // 13: toolhost.plugin.v1.CallEvent
+	(*Started)(nil),           // 14: toolhost.plugin.v1.Started
+	(*Progress)(nil),          // 15: toolhost.plugin.v1.Progress
+	(*Log)(nil),               // 16: toolhost.plugin.v1.Log
+	(*Output)(nil),            // 17: toolhost.plugin.v1.Output
+	(*Part)(nil),              // 18: toolhost.plugin.v1.Part
+	(*More)(nil),              // 19: toolhost.plugin.v1.More
+	(*Result)(nil),            // 20: toolhost.plugin.v1.Result
+	(*InputRequired)(nil),     // 21: toolhost.plugin.v1.InputRequired
+	(*Content)(nil),           // 22: toolhost.plugin.v1.Content
+	(*Error)(nil),             // 23: toolhost.plugin.v1.Error
+	(*WatchRequest)(nil),      // 24: toolhost.plugin.v1.WatchRequest
+	(*WatchEvent)(nil),        // 25: toolhost.plugin.v1.WatchEvent
+	(*ToolsChanged)(nil),      // 26: toolhost.plugin.v1.ToolsChanged
+	(*OverdueRequest)(nil),    // 27: toolhost.plugin.v1.OverdueRequest
+	(*OverdueResponse)(nil),   // 28: toolhost.plugin.v1.OverdueResponse
+	nil,                       // 29: toolhost.plugin.v1.CallRequest.InputResponsesEntry
+	nil,                       // 30: toolhost.plugin.v1.InputRequired.RequestsEntry
 }
 var file_toolhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	2,  // 0: toolhost.plugin.v1.DescribeResponse.tools:type_name -> toolhost.plugin.v1.Tool
 	3,  // 1: toolhost.plugin.v1.Tool.hints:type_name -> toolhost.plugin.v1.Hints
 	2,  // 2: toolhost.plugin.v1.ConfigureRequest.known_tools:type_name -> toolhost.plugin.v1.Tool
-	19, // 3: toolhost.plugin.v1.ConfigureResponse.error:type_name -> toolhost.plugin.v1.Error
-	18, // 4: toolhost.plugin.v1.PreviewResponse.content:type_name -> toolhost.plugin.v1.Content
-	19, // 5: toolhost.plugin.v1.PreviewResponse.error:type_name -> toolhost.plugin.v1.Error
-	25, // 6: toolhost.plugin.v1.CallRequest.input_responses:type_name -> toolhost.plugin.v1.CallRequest.InputResponsesEntry
-	10, // 7: toolhost.plugin.v1.CallEvent.started:type_name -> toolhost.plugin.v1.Started
-	11, // 8: toolhost.plugin.v1.CallEvent.progress:type_name -> toolhost.plugin.v1.Progress
-	12, // 9: toolhost.plugin.v1.CallEvent.log:type_name -> toolhost.plugin.v1.Log
-	13, // 10: toolhost.plugin.v1.CallEvent.output:type_name -> toolhost.plugin.v1.Output
-	14, // 11: toolhost.plugin.v1.CallEvent.part:type_name -> toolhost.plugin.v1.Part
-	15, // 12: toolhost.plugin.v1.CallEvent.more:type_name -> toolhost.plugin.v1.More
-	16, // 13: toolhost.plugin.v1.CallEvent.result:type_name -> toolhost.plugin.v1.Result
-	18, // 14: toolhost.plugin.v1.Part.content:type_name -> toolhost.plugin.v1.Content
-	18, // 15: toolhost.plugin.v1.Result.content:type_name -> toolhost.plugin.v1.Content
-	19, // 16: toolhost.plugin.v1.Result.error:type_name -> toolhost.plugin.v1.Error
-	17, // 17: toolhost.plugin.v1.Result.input_required:type_name -> toolhost.plugin.v1.InputRequired
-	26, // 18: toolhost.plugin.v1.InputRequired.requests:type_name -> toolhost.plugin.v1.InputRequired.RequestsEntry
-	22, // 19: toolhost.plugin.v1.WatchEvent.tools_changed:type_name -> toolhost.plugin.v1.ToolsChanged
-	0,  // 20: toolhost.plugin.v1.PluginService.Describe:input_type -> toolhost.plugin.v1.DescribeRequest
-	4,  // 21: toolhost.plugin.v1.PluginService.Configure:input_type -> toolhost.plugin.v1.ConfigureRequest
-	6,  // 22: toolhost.plugin.v1.PluginService.Preview:input_type -> toolhost.plugin.v1.PreviewRequest
-	8,  // 23: toolhost.plugin.v1.PluginService.Call:input_type -> toolhost.plugin.v1.CallRequest
-	20, // 24: toolhost.plugin.v1.PluginService.Watch:input_type -> toolhost.plugin.v1.WatchRequest
-	23, // 25: toolhost.plugin.v1.PluginService.Overdue:input_type -> toolhost.plugin.v1.OverdueRequest
-	1,  // 26: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
-	5,  // 27: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
-	7,  // 28: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
-	9,  // 29: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
-	21, // 30: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
-	24, // 31: toolhost.plugin.v1.PluginService.Overdue:output_type -> toolhost.plugin.v1.OverdueResponse
-	26, // [26:32] is the sub-list for method output_type
-	20, // [20:26] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	23, // 3: toolhost.plugin.v1.ConfigureResponse.error:type_name -> toolhost.plugin.v1.Error
+	22, // 4: toolhost.plugin.v1.PreviewResponse.content:type_name -> toolhost.plugin.v1.Content
+	23, // 5: toolhost.plugin.v1.PreviewResponse.error:type_name -> toolhost.plugin.v1.Error
+	29, // 6: toolhost.plugin.v1.CallRequest.input_responses:type_name -> toolhost.plugin.v1.CallRequest.InputResponsesEntry
+	8,  // 7: toolhost.plugin.v1.SessionRequest.call:type_name -> toolhost.plugin.v1.CallRequest
+	10, // 8: toolhost.plugin.v1.SessionRequest.cancel:type_name -> toolhost.plugin.v1.Cancel
+	13, // 9: toolhost.plugin.v1.SessionEvent.events:type_name -> toolhost.plugin.v1.CallEvent
+	12, // 10: toolhost.plugin.v1.SessionEvent.status:type_name -> toolhost.plugin.v1.Status
+	14, // 11: toolhost.plugin.v1.CallEvent.started:type_name -> toolhost.plugin.v1.Started
+	15, // 12: toolhost.plugin.v1.CallEvent.progress:type_name -> toolhost.plugin.v1.Progress
+	16, // 13: toolhost.plugin.v1.CallEvent.log:type_name -> toolhost.plugin.v1.Log
+	17, // 14: toolhost.plugin.v1.CallEvent.output:type_name -> toolhost.plugin.v1.Output
+	18, // 15: toolhost.plugin.v1.CallEvent.part:type_name -> toolhost.plugin.v1.Part
+	19, // 16: toolhost.plugin.v1.CallEvent.more:type_name -> toolhost.plugin.v1.More
+	20, // 17: toolhost.plugin.v1.CallEvent.result:type_name -> toolhost.plugin.v1.Result
+	22, // 18: toolhost.plugin.v1.Part.content:type_name -> toolhost.plugin.v1.Content
+	22, // 19: toolhost.plugin.v1.Result.content:type_name -> toolhost.plugin.v1.Content
+	23, // 20: toolhost.plugin.v1.Result.error:type_name -> toolhost.plugin.v1.Error
+	21, // 21: toolhost.plugin.v1.Result.input_required:type_name -> toolhost.plugin.v1.InputRequired
+	30, // 22: toolhost.plugin.v1.InputRequired.requests:type_name -> toolhost.plugin.v1.InputRequired.RequestsEntry
+	26, // 23: toolhost.plugin.v1.WatchEvent.tools_changed:type_name -> toolhost.plugin.v1.ToolsChanged
+	0,  // 24: toolhost.plugin.v1.PluginService.Describe:input_type -> toolhost.plugin.v1.DescribeRequest
+	4,  // 25: toolhost.plugin.v1.PluginService.Configure:input_type -> toolhost.plugin.v1.ConfigureRequest
+	6,  // 26: toolhost.plugin.v1.PluginService.Preview:input_type -> toolhost.plugin.v1.PreviewRequest
+	8,  // 27: toolhost.plugin.v1.PluginService.Call:input_type -> toolhost.plugin.v1.CallRequest
+	9,  // 28: toolhost.plugin.v1.PluginService.Session:input_type -> toolhost.plugin.v1.SessionRequest
+	24, // 29: toolhost.plugin.v1.PluginService.Watch:input_type -> toolhost.plugin.v1.WatchRequest
+	27, // 30: toolhost.plugin.v1.PluginService.Overdue:input_type -> toolhost.plugin.v1.OverdueRequest
+	1,  // 31: toolhost.plugin.v1.PluginService.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
+	5,  // 32: toolhost.plugin.v1.PluginService.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
+	7,  // 33: toolhost.plugin.v1.PluginService.Preview:output_type -> toolhost.plugin.v1.PreviewResponse
+	13, // 34: toolhost.plugin.v1.PluginService.Call:output_type -> toolhost.plugin.v1.CallEvent
+	11, // 35: toolhost.plugin.v1.PluginService.Session:output_type -> toolhost.plugin.v1.SessionEvent
+	25, // 36: toolhost.plugin.v1.PluginService.Watch:output_type -> toolhost.plugin.v1.WatchEvent
+	28, // 37: toolhost.plugin.v1.PluginService.Overdue:output_type -> toolhost.plugin.v1.OverdueResponse
+	31, // [31:38] is the sub-list for method output_type
+	24, // [24:31] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_toolhost_plugin_v1_plugin_proto_init() }
@@ -2192,6 +2480,10 @@ func file_toolhost_plugin_v1_plugin_proto_init() {
 	}
 	file_toolhost_plugin_v1_plugin_proto_msgTypes[3].OneofWrappers = []any{}
 	file_toolhost_plugin_v1_plugin_proto_msgTypes[9].OneofWrappers = []any{
+		(*SessionRequest_Call)(nil),
+		(*SessionRequest_Cancel)(nil),
+	}
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[13].OneofWrappers = []any{
 		(*CallEvent_Started)(nil),
 		(*CallEvent_Progress)(nil),
 		(*CallEvent_Log)(nil),
@@ -2200,7 +2492,7 @@ func file_toolhost_plugin_v1_plugin_proto_init() {
 		(*CallEvent_More)(nil),
 		(*CallEvent_Result)(nil),
 	}
-	file_toolhost_plugin_v1_plugin_proto_msgTypes[21].OneofWrappers = []any{
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[25].OneofWrappers = []any{
 		(*WatchEvent_ToolsChanged)(nil),
 	}
 	type x struct{}
@@ -2209,7 +2501,7 @@ func file_toolhost_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolhost_plugin_v1_plugin_proto_rawDesc), len(file_toolhost_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,188 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+	"github.com/toolhost/toolhost/sdk"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+type sessionStream = grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionEvent]
+
+// A raw plugin has a session of its own, which may break every rule.
+type raw struct {
+	sessioned
+	session func(stream sessionStream) error
+}
+
+func (r raw) Session(stream sessionStream) error { return r.session(stream) }
+
+func result(id uint64, text string) *pluginv1.SessionEvent {
+	return &pluginv1.SessionEvent{Id: id, Events: []*pluginv1.CallEvent{last(&pluginv1.Result{
+		Content: []*pluginv1.Content{{Type: "text", Text: []byte(text)}}})}}
+}
+
+func TestSessionsThatBreakRules(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(stream sessionStream, id uint64) error
+		want   string // of the result, or of the error
+	}{
+		"for another call": {func(s sessionStream, id uint64) error {
+			return errors.Join(s.Send(result(id+1, "other")), s.Send(result(0, "none")), s.Send(result(id, "mine")))
+		}, "mine"},
+		"twice": {func(s sessionStream, id uint64) error {
+			return errors.Join(s.Send(result(id, "mine")), s.Send(result(id, "again")))
+		}, "mine"},
+		"nothing": {func(s sessionStream, id uint64) error {
+			return errors.Join(s.Send(&pluginv1.SessionEvent{}), s.Send(&pluginv1.SessionEvent{Id: id}),
+				s.Send(&pluginv1.SessionEvent{Id: id, Events: make([]*pluginv1.CallEvent, 3)}), s.Send(result(id, "mine")))
+		}, "mine"},
+		"a status that is none": {func(s sessionStream, id uint64) error {
+			return s.Send(&pluginv1.SessionEvent{Id: id, Status: &pluginv1.Status{}})
+		}, "the plugin ended the call without a result"},
+		"an odd status": {func(s sessionStream, id uint64) error {
+			return s.Send(&pluginv1.SessionEvent{Id: id, Status: &pluginv1.Status{Code: -1, Message: "odd"}})
+		}, "odd"},
+		"the end of the session": {func(sessionStream, uint64) error { return io.EOF }, "without a result"},
+		"a broken session": {func(sessionStream, uint64) error { return status.Error(codes.Internal, "it broke") },
+			"it broke (Internal)"},
+		"too many events at once": {func(s sessionStream, id uint64) error {
+			return s.Send(&pluginv1.SessionEvent{Id: id, Events: make([]*pluginv1.CallEvent, 4001)})
+		}, "4001 elements"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plugin := sessionClientOf(t, raw{sessioned: sessioned{&foreignPlugin{}}, session: func(stream sessionStream) error {
+				for {
+					m, err := stream.Recv()
+					if err != nil {
+						return err
+					}
+					if m.GetCall() == nil {
+						continue
+					}
+					if err := c.answer(stream, m.GetId()); errors.Is(err, io.EOF) {
+						return nil
+					} else if err != nil {
+						return err
+					}
+				}
+			}})
+			for range 2 { // what breaks a session breaks the calls in it, and no later one
+				r, err := plugin.Call(t.Context(), &sdk.Request{Tool: "x"})
+				got := fmt.Sprint(err)
+				if err == nil {
+					got = r.Content[0].Text
+				}
+				if !strings.Contains(got, c.want) {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
+				if b, ok := errors.AsType[*BrokenError](err); ok && !b.Delivered {
+					t.Error("it was delivered")
+				}
+			}
+		})
+	}
+}
+
+// While a plugin does not read, callers still give up in time, and what was not sent counts as not sent.
+func TestSessionOfAPluginThatDoesNotRead(t *testing.T) {
+	release := make(chan struct{})
+	plugin := sessionClientOf(t, raw{sessioned: sessioned{&foreignPlugin{}}, session: func(stream sessionStream) error {
+		<-release
+		for {
+			if _, err := stream.Recv(); err != nil {
+				return err
+			}
+		}
+	}})
+	defer close(release)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	outcomes := make(chan sdk.Outcome)
+	const calls = 400 // of 100 KiB: more than flow control lets through
+	for range calls {
+		go func() {
+			_, err := plugin.Call(ctx, &sdk.Request{Tool: "x", Arguments: []byte(`"` + xs(100<<10) + `"`)})
+			e, _ := errors.AsType[*sdk.Error](err)
+			if e == nil || e.Code != sdk.CodeTimeout {
+				t.Errorf("error %v", err)
+				e = &sdk.Error{}
+			}
+			outcomes <- e.Outcome
+		}()
+	}
+	got := map[sdk.Outcome]int{}
+	for range calls {
+		got[<-outcomes]++
+	}
+	if got[sdk.OutcomeNotSent] == 0 || got[sdk.OutcomeUnknown] == 0 {
+		t.Errorf("outcomes %v, want some of both", got)
+	}
+}
+
+// A caller that is slow to take events holds no other call of the session back.
+func TestSlowCallerHoldsNoOtherBack(t *testing.T) {
+	plugin := sessionClientOf(t, sessioned{&foreignPlugin{call: func(send func(*pluginv1.CallEvent) error) error {
+		for i := range 200 {
+			if err := send(progressEvent(float64(i))); err != nil {
+				return err
+			}
+		}
+		return send(last(&pluginv1.Result{}))
+	}}})
+	stuck, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	var once sync.Once
+	go func() {
+		_, err := plugin.Call(t.Context(), &sdk.Request{Tool: "x", Events: func(sdk.Event) {
+			once.Do(func() { close(stuck) })
+			<-release
+		}})
+		ended <- err
+	}()
+	<-stuck
+	for range 20 {
+		if _, err := plugin.Call(t.Context(), &sdk.Request{Tool: "x"}); err != nil {
+			t.Error(err)
+		}
+	}
+	close(release)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// A plugin cannot have its host keep more of a result than the limits, however slow the caller is.
+func TestInboxIsBounded(t *testing.T) {
+	c := &sessionCall{wake: make(chan struct{}, 1)}
+	for range 1000 {
+		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{piece(xs(256 << 10))}})
+		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{progressEvent(1)}})
+	}
+	kept := 0
+	all, full := c.take()
+	for _, m := range all {
+		kept += resultBytes(m)
+	}
+	if kept > maxInboxBytes || !full {
+		t.Errorf("%d bytes were kept, full: %v", kept, full)
+	}
+	c = &sessionCall{wake: make(chan struct{}, 1)}
+	for range 2 * maxInbox {
+		c.deliver(&pluginv1.SessionEvent{Events: []*pluginv1.CallEvent{progressEvent(1)}})
+	}
+	c.deliver(result(1, "the end"))
+	if all, full := c.take(); full || len(all) != maxInbox+1 || all[maxInbox].GetEvents()[0].GetResult() == nil {
+		t.Errorf("%d messages, full: %v", len(all), full)
+	}
+}
