@@ -127,7 +127,11 @@ func TestDeadlineInASession(t *testing.T) {
 // A call that takes its time says that it has begun before it ends.
 func TestStartedInASession(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
-	c := sessions(t, with(func(context.Context, *sdk.Request) (*sdk.Result, error) { <-release; return sdk.Text(""), nil }))
+	c := sessions(t, with(func(context.Context, *sdk.Request) (*sdk.Result, error) {
+		<-release
+		return sdk.Text(""),
+			nil
+	}))
 	ended := make(chan error, 1)
 	go func() {
 		_, err := c.Call(t.Context(), &sdk.Request{Tool: "x", Events: func(e sdk.Event) {
