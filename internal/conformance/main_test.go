@@ -52,7 +52,7 @@ func bin(t testing.TB, name string) string {
 			return
 		}
 		build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", programs.dir, "./cmd/toolhost",
-			"./plugins/readfile", "./internal/tools/mcpfixture")
+			"./plugins/mcp", "./internal/tools/mcpfixture")
 		build.Dir = "../.."
 		if out, err := build.CombinedOutput(); err != nil {
 			programs.err = fmt.Errorf("%s: %w\n%s", build, err, out)
@@ -68,6 +68,7 @@ func bin(t testing.TB, name string) string {
 type bed struct {
 	t                  testing.TB
 	home, work, config string
+	secrets            []string // beside the canary
 }
 
 // newBed writes a configuration. At the end of the test no process of it may be left, and no file of its home may have
@@ -136,8 +137,10 @@ func (b *bed) feed(stdin string, args ...string) outcome {
 }
 
 func (b *bed) checkText(where string, text []byte) {
-	if bytes.Contains(text, []byte(canary)) {
-		b.t.Errorf("a secret of the host's environment is in %s", where)
+	for _, secret := range append(b.secrets, canary) {
+		if bytes.Contains(text, []byte(secret)) && where != b.config {
+			b.t.Errorf("the secret %s is in %s", secret, where)
+		}
 	}
 }
 

@@ -71,3 +71,21 @@ func descendants(of int) map[int]string {
 	}
 	return below
 }
+
+// peakMemory is the most that a process below the tests has used so far, in bytes.
+func peakMemory(t testing.TB) (most int) {
+	t.Helper()
+	for pid := range descendants(os.Getpid()) {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		for line := range strings.Lines(string(status)) {
+			if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmHWM:" {
+				kilobytes, _ := strconv.Atoi(fields[1])
+				most = max(most, kilobytes<<10)
+			}
+		}
+	}
+	if most == 0 {
+		t.Error("no process is below the tests")
+	}
+	return most
+}

@@ -8,3 +8,6 @@ func adoptOrphans() {}
 
 // checkNoneLeft does nothing: orphans cannot be found here.
 func checkNoneLeft(testing.TB) {}
+
+// peakMemory returns nothing: it is not known here.
+func peakMemory(testing.TB) int { return 0 }

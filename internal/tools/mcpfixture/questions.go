@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -30,7 +29,7 @@ func (q question) capability() string {
 func form(message, properties string, required ...string) question {
 	return question{"elicitation/create", fmt.Sprintf(
 		`{"message":%s,"requestedSchema":{"type":"object","properties":%s,"required":%s}}`,
-		sdk.Encode(message), properties, sdk.Encode(slices.Concat([]string{}, required)))}
+		sdk.Encode(message), properties, sdk.Encode(append([]string{}, required...)))}
 }
 
 func sample(prompt string, maxTokens int) question {
