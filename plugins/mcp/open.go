@@ -39,9 +39,13 @@ func (s *settings) openCommand(ctx context.Context, workdir string) (client.Tran
 	if err != nil {
 		return nil, fmt.Errorf("%w. Fix: install it, or write its whole path in command", err)
 	}
-	c := &client.Command{Path: program.Path, Args: s.command[1:], Dir: dir, Env: append(env, "PATH="+program.PATH)}
+	c := &client.Command{Path: program.Path, Args: s.command[1:], Dir: dir, Env: append(env, "PATH="+program.PATH),
+		Stderr: logLine}
 	return c.Open(ctx)
 }
+
+// logLine passes on a line of the standard error of the server's program. The host logs it with the plugin's own.
+func logLine(line string) { fmt.Fprintln(os.Stderr, line) }
 
 // openURL connects to the server's address.
 func (s *settings) openURL() (client.Transport, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -273,7 +274,7 @@ func (u *upstream) primary() bool { return u.workdir == u.bridge.workdir }
 func (u *upstream) dial(ctx context.Context) (*client.Session, *catalog, error) {
 	session, err := client.Dial(ctx, u.bridge.opener(u.workdir), client.Options{
 		Name: "toolhost", Version: version, Capabilities: sessionCapabilities, Revision: u.bridge.protocol,
-		ListChanged: u.listChanged, Request: u.answer,
+		ListChanged: u.listChanged, Request: u.answer, Warn: u.warn, Log: u.log,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -284,6 +285,14 @@ func (u *upstream) dial(ctx context.Context) (*client.Session, *catalog, error) 
 		return nil, nil, err
 	}
 	return session, c, nil
+}
+
+// warn logs what is wrong with the server but fails no call.
+func (u *upstream) warn(text string) { slog.Warn(u.bridge.who() + ": " + text) }
+
+// log passes on a log message of the server that belongs to no call.
+func (u *upstream) log(m client.LogMessage) {
+	slog.Log(u.bridge.ctx, levels[m.Level], u.bridge.who()+": "+textutil.Cut(logEvent(m).Message, maxFault))
 }
 
 // list asks the server for its tools. A server without tools may have resources or prompts.

@@ -127,14 +127,15 @@ func TestCloseEndsEverything(t *testing.T) {
 func TestServerThatStopsReading(t *testing.T) {
 	s := dial(t, client.Options{}, "deaf")
 	blob := `"` + strings.Repeat("x", 1<<20) + `"`
-	first := func(arguments string) outcome {
-		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	first := func(arguments string, limit time.Duration) outcome {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
 		r, err := callTool(ctx, s, "echo", arguments, nil)
 		return outcome{r, err}
 	}
+	limits := []time.Duration{time.Second, 50 * time.Millisecond, 50 * time.Millisecond}
 	for i, delivered := range []bool{true, false, false} { // the first is partly in the pipe
-		got := first(blob)
+		got := first(blob, limits[i])
 		call, ok := errors.AsType[*client.CallError](got.err)
 		if !ok || call.Delivered != delivered || !errors.Is(got.err, context.DeadlineExceeded) {
 			t.Errorf("call %d: %+v", i, got.err)
