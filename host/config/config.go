@@ -187,12 +187,24 @@ func newReader(path string, src []byte) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	file.Homes = blockHomes
 	return &reader{File: file, conditions: when.NewCompiler(file.Scope), config: &Config{
 		Path: file.Abs, Dir: filepath.Dir(file.Abs), shown: file.Path, report: file.Report, positions: map[string]position{},
 		Host:      host.Options{Tools: map[string]host.ToolOptions{}, Plugins: map[string]host.PluginOptions{}},
 		FreeTools: map[string]bool{}, ToolSources: map[string]string{},
 	}}, nil
 }
+
+// blockHomes say where each block belongs.
+var blockHomes = map[string]string{
+	"approval": atTop, "audit": atTop, "locals": atTop, "plugin": atTop, "plugin_discovery": atTop, "policy": atTop,
+	"profile": atTop, "root": atTop,
+	"commands": "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
+	"restart": "in a plugin block", "rule": "in a policy or a profile block", "sandbox": "in a plugin or a plugin_discovery block",
+	"tool": "in a plugin block",
+}
+
+const atTop = "at the top level of config.hcl"
 
 // maxResult is the largest max_result_bytes.
 const maxResult = 64 << 20

@@ -302,6 +302,11 @@ func asked(t *testing.T) map[string]map[string]string {
 		}
 		delete(out, copied)
 	}
+	for block := range out {
+		if name := block[strings.LastIndexByte(block, '.')+1:]; name != "" && blockHomes[name] == "" {
+			t.Errorf("blockHomes does not say where %s blocks belong", name)
+		}
+	}
 	return out
 }
 

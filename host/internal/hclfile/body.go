@@ -194,7 +194,10 @@ func (b *Body) Done() {
 			b.Wrong(inner.TypeRange, "%q is an attribute, not a block", name).
 				WithHint("write %s = …, with an equals sign", name)
 		default:
-			b.Wrong(inner.TypeRange, "unknown block %q", name).Hint = Suggest(name, b.known(), "known here")
+			m := b.Wrong(inner.TypeRange, "unknown block %q", name)
+			if m.Hint = Suggest(name, b.known(), "known here"); b.Homes[name] != "" {
+				m.Hint = fmt.Sprintf("%s belongs %s", name, b.Homes[name])
+			}
 		}
 	}
 }

@@ -31,6 +31,8 @@ type File struct {
 	// Asked, if set, is called with each attribute and block that reading asks for: the path of the block around it, such
 	// as "plugin.sandbox", its name, and what it must be. The configuration reference is made of that.
 	Asked func(block, name, form string)
+	// Homes say where blocks belong, such as "in a policy block", for the hint when one is where it is not known.
+	Homes map[string]string
 	limit int // of its size, in bytes
 }
 

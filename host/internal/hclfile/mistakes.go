@@ -155,6 +155,8 @@ var wordings = map[string]wording{
 		"this string does not end on its line", `add the closing quote; \n in a string stands for a new line`},
 	"Invalid single-argument block definition": {
 		"a block on one line has one argument only", "put each argument on a line of its own"},
+	"Argument definition required": {
+		"a block on one line has one argument and no block", "put each argument and block on a line of its own"},
 	"Invalid template interpolation value": {"", "refer to a part of it that is text, a number or a bool"},
 	"Missing attribute separator":          {"", "put each entry on a line of its own, or a comma between them"},
 	"Missing item separator": {
