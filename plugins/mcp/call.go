@@ -134,10 +134,12 @@ func (q *query) call(ctx context.Context, ask client.RequestFunc) (json.RawMessa
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go q.watch(ctx, cancel)
-	return q.session.Call(ctx, q.method, object(q.params...), &client.CallOptions{
-		Meta: q.request.Meta, Capabilities: q.capabilities(), Headers: q.headers, LogLevel: q.logLevel(),
-		Progress: q.progress, Log: q.log, Request: ask,
-	})
+	o := &client.CallOptions{Meta: q.request.Meta, Capabilities: q.capabilities(), Headers: q.headers,
+		LogLevel: q.logLevel(), Progress: q.progress, Log: q.log, Request: ask}
+	if q.tool != nil && q.tool.needsTask() && !q.modern() {
+		return q.callTask(ctx, o)
+	}
+	return q.session.Call(ctx, q.method, object(q.params...), o)
 }
 
 // watch ends a call that shows no activity within the idle time.

@@ -161,6 +161,9 @@ func (s *settings) readURL(c *config) error {
 		return invalidConfig("oauth."+key, "oauth: %v", err)
 	}
 	s.tokens, err = oauth.NewSource(server)
+	if err != nil && c.OAuth == nil {
+		s.tokens, err = nil, nil // a server that asks for no login needs no place for tokens
+	}
 	return err
 }
 

@@ -48,9 +48,6 @@ func (q *query) failure(err error) (*sdk.Result, error) {
 			"%s sent a result of %d bytes; the limit is %d bytes, so it was not read", q.bridge.who(), e.Size, e.Limit),
 			Suggestion: "Ask for less at once.", Outcome: sdk.OutcomeFailed}
 	}
-	if e, ok := errors.AsType[*sdk.Error](err); ok {
-		return nil, delivery(new(*e), delivered)
-	}
 	if errors.Is(err, errIdle) {
 		return nil, delivery(&sdk.Error{Code: sdk.CodeTimeout, Name: "ServerSilent", Message: fmt.Sprintf(
 			"%s showed no sign of the call for %s (idle_timeout), and was told to cancel it", q.bridge.who(),

@@ -5,10 +5,19 @@ import (
 	"encoding/hex"
 	"regexp"
 	"strings"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
-// maxName leaves room for the plugin's name in front.
-const maxName = 40
+// maxName leaves room for the plugin's name in front: a full name has at most 64 characters.
+var maxName = nameLimit(sdk.Instance())
+
+func nameLimit(instance string) int {
+	if instance == "" {
+		return 40
+	}
+	return max(31, min(61, 64-len("__")-len(instance)))
+}
 
 var fitting = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
