@@ -214,7 +214,7 @@ var errorMeanings = map[string]map[string]string{
 		"Silence":            "the server sent nothing for too long",
 		"StreamEnded":        "the server ended its answer before it was complete",
 		"TLSFailed":          "the certificate or the TLS handshake failed",
-		"TokenRefused":       "the server refuses the token that was made for it",
+		"TokenRefused":       "there is no token for the server: it was refused",
 		"TooSlow":            "the server sends its answer too slowly",
 		"TokenRefreshFailed": "the token for the server cannot be renewed; nothing was run",
 		"ToolGone":           "the server has no such tool any more; nothing was run",

@@ -124,7 +124,7 @@ const LoginRequired = "LoginRequired"
 
 // loginNeeded is the error of a call that waits for a person.
 func (s *Server) loginNeeded(why string) error {
-	return &sdk.Error{Name: LoginRequired,
+	return &sdk.Error{Name: "LoginRequired", // a literal, which docs/errors.md is checked with
 		Message:    fmt.Sprintf("the MCP server at %s %s", s.shown(), why),
 		Suggestion: "A person runs this in a terminal, then the call works: " + s.command(),
 		Details:    sdk.Details(map[string]string{"command": s.command()})}
