@@ -31,7 +31,8 @@ func newDoctor(g *globals) *cobra.Command {
 			"each plugin of the configuration the sandbox level that is asked for and the one that can be\n" +
 			"reached, or why it could not be started. No plugin is started, and no discovery command is run.\n" +
 			"The exit code is 4 if a plugin could not be started, as one that requires more than this machine\n" +
-			"can do, or whose program is not there; else 0.",
+			"can do, or whose program is not there; else 0. Of MCP servers it shows where their programs are\n" +
+			"found, and which folders were looked in for one that is not.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return g.doctor(cmd.Context(), format) },
 	}
@@ -47,7 +48,9 @@ type diagnosis struct {
 	Plugins  []pluginFinding   `json:"plugins"`
 	// Discovery are the commands that find plugins.
 	Discovery []pluginFinding `json:"discovery,omitempty"`
-	Problems  []string        `json:"problems,omitempty"`
+	// Servers are the MCP servers of plugins.
+	Servers  []serverFinding `json:"mcp_servers,omitempty"`
+	Problems []string        `json:"problems,omitempty"`
 }
 
 // A pluginFinding is what keeps one plugin in, or one discovery command, if it were started now.
@@ -67,7 +70,9 @@ func (g *globals) doctor(ctx context.Context, format string) error {
 	if err != nil {
 		d.Problems = append(d.Problems, err.Error()+adviceFor(err))
 	} else {
-		d.plugins(c.FindOffline(ctx), m)
+		there := c.FindOffline(ctx)
+		d.plugins(there, m)
+		d.Servers = examineServers(there.Specs)
 	}
 	d.conceal(g)
 	if err := d.print(g, format); err != nil {
@@ -86,11 +91,15 @@ func (d *diagnosis) conceal(g *globals) {
 			findings[i].Refused = g.hide(p.Refused)
 		}
 	}
+	for i, f := range d.Servers {
+		d.Servers[i].Problem, d.Servers[i].URL = g.hide(f.Problem), g.hide(f.URL)
+	}
 }
 
 // verdict is an error when a plugin could not be started.
 func (d *diagnosis) verdict() error {
-	if slices.ContainsFunc(slices.Concat(d.Plugins, d.Discovery), func(p pluginFinding) bool { return p.Refused != "" }) {
+	if slices.ContainsFunc(slices.Concat(d.Plugins, d.Discovery), func(p pluginFinding) bool { return p.Refused != "" }) ||
+		slices.ContainsFunc(d.Servers, func(f serverFinding) bool { return f.Problem != "" }) {
 		return &exitError{code: exitUnavailable}
 	}
 	return nil
@@ -170,6 +179,7 @@ func (d *diagnosis) printPlugins(g *globals) {
 		fmt.Fprintln(g.out)
 		writeTable(g.out, rows, widest)
 	}
+	d.printServers(g)
 	for _, p := range d.Problems {
 		fmt.Fprintf(g.out, "\n%s\n", clean(p))
 	}

@@ -171,8 +171,8 @@ func ownPath() (string, error) {
 	return own, nil
 }
 
-// serveArgs are the arguments to serve what the flags of the command mcp ask for. A configuration that was found, not
-// named, is still to be trusted when the client starts it.
+// serveArgs are the arguments to serve what the flags of the command mcp ask for. A configuration that was found, and is
+// neither named nor the user's own, is still to be trusted when the client starts it.
 func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 	args := []string{"mcp"}
 	path, err := bootstrap.ConfigPath(g.options())
@@ -187,7 +187,8 @@ func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 			return nil, fmt.Errorf("the configuration cannot be used: %w", err)
 		}
 		args = append(args, "--config", path)
-		if g.checkTrust || g.config == "" && os.Getenv("TOOLHOST_CONFIG") == "" {
+		user, _ := bootstrap.UserFile("config.hcl")
+		if g.checkTrust || g.config == "" && os.Getenv("TOOLHOST_CONFIG") == "" && path != user {
 			args = append(args, "--check-trust")
 		}
 	}
@@ -202,6 +203,10 @@ func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 	mcp.Flags().Visit(func(f *pflag.Flag) {
 		switch {
 		case slices.Contains(own, f.Name):
+		case len(listOf(f)) > 0:
+			for _, item := range listOf(f) {
+				args = append(args, "--"+f.Name, item)
+			}
 		case f.Value.Type() == "bool":
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		default:
@@ -209,6 +214,14 @@ func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 		}
 	})
 	return args, nil
+}
+
+// listOf are the values of a flag that may be given again.
+func listOf(f *pflag.Flag) []string {
+	if list, is := f.Value.(pflag.SliceValue); is {
+		return list.GetSlice()
+	}
+	return nil
 }
 
 type addToFlags struct {

@@ -272,12 +272,19 @@ var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDI
 // and our own, which nothing replaces.
 func environment(spec Spec, temp string, protocol []string) []string {
 	out := append(inheritedEnvironment(spec), "TMPDIR="+temp)
+	return append(append(append(out, ownEnvironment(spec)...), protocol...),
+		wire.EnvInstance+"="+spec.Name, wire.EnvKeepDir+"="+os.TempDir(), wire.EnvLifeline+"=stdin",
+		wire.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
+}
+
+// Environment is what a plugin gets of the host's environment now, and the variables of the spec.
+func (s Spec) Environment() []string { return append(inheritedEnvironment(s), ownEnvironment(s)...) }
+
+func ownEnvironment(spec Spec) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
 		out = append(out, name+"="+spec.Env[name])
 	}
-	return append(append(out, protocol...),
-		wire.EnvInstance+"="+spec.Name, wire.EnvKeepDir+"="+os.TempDir(), wire.EnvLifeline+"=stdin",
-		wire.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
+	return out
 }
 
 func inheritedEnvironment(spec Spec) (out []string) {
