@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 )
@@ -29,10 +28,7 @@ type CallOptions struct {
 	Progress func(Progress)
 	Log      func(LogMessage)
 	// Request answers what the server asks during the call, in its own goroutine; the context ends when the call does, or
-	// the server cancels the request. At revisions with a handshake a call with a Request waits until no other call runs,
-	// and others wait for it, if the session declares capabilities to the server: a question names no call there, and
-	// would reach the wrong person. For the same reason others wait, at most 2 s, until the server has answered a ping
-	// after a call that was canceled. A question that it asks for such a call later than that reaches the next one.
+	// the server cancels the request. See order.go for how a question finds its call.
 	Request RequestFunc
 }
 
@@ -60,46 +56,6 @@ func (s *Session) Call(ctx context.Context, method string, params json.RawMessag
 	c := &call{method: method, options: *o, revision: s.Server().Revision, byCall: true}
 	defer func() { s.afterCall(c, leave) }()
 	return s.request(ctx, c, params)
-}
-
-// allTurns is the weight of a call that runs alone.
-const allTurns = math.MaxInt32
-
-// order waits until a call may run beside those that do, see [CallOptions].
-func (s *Session) order(ctx context.Context, o *CallOptions) (leave func(), err error) {
-	if !s.asks {
-		return func() {}, nil
-	}
-	weight := int64(1)
-	if o.Request != nil {
-		weight = allTurns
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(s.ctx, func() { cancel(s.endError()) })()
-	if s.turns.Acquire(ctx, weight) != nil {
-		return nil, context.Cause(ctx)
-	}
-	return func() { s.turns.Release(weight) }, nil
-}
-
-// settleLimit is how long other calls wait for a server to answer a ping after a call was canceled.
-const settleLimit = 2 * time.Second
-
-// afterCall lets others run. After a call that was canceled, a question of it may still be on its way: it comes before
-// the answer to a ping, and reaches nobody.
-func (s *Session) afterCall(c *call, leave func()) {
-	if c.canceled == nil || !s.asks {
-		leave()
-		return
-	}
-	go func() {
-		defer leave()
-		<-c.canceled
-		ctx, cancel := context.WithTimeout(s.ctx, settleLimit)
-		defer cancel()
-		_, _ = s.request(ctx, &call{method: "ping", revision: c.revision}, nil)
-	}()
 }
 
 // A call is a request that waits for its answer.
@@ -194,7 +150,7 @@ func (s *Session) end(c *call) {
 	s.mu.Lock()
 	delete(s.pending, c.id)
 	if c.byCall {
-		s.running--
+		s.left(c.canceled != nil)
 	}
 	s.mu.Unlock()
 	for _, e := range s.take(c) {

@@ -18,9 +18,7 @@ type serverRequest struct {
 // maxServerRequests is how many requests of the server may run at a time.
 const maxServerRequests = 64
 
-// serverRequest finds out who answers a request, and has it answered. A question that came on the stream of a call is
-// for the caller of that. Otherwise it is for the only call that runs, if that answers questions; see
-// CallOptions.Request for why it is the right one.
+// serverRequest has a request answered: by the call on whose stream it came, or the only one that runs, or the session.
 func (s *Session) serverRequest(e *envelope, from string) {
 	r := &serverRequest{id: e.id, params: forNextHop(orEmpty(e.params))}
 	if (e.id[0] != '"' && e.id[0] != '-' && (e.id[0] < '0' || e.id[0] > '9')) || len(e.id) > 1000 ||
@@ -48,10 +46,10 @@ func (s *Session) serverRequest(e *envelope, from string) {
 	case s.modern():
 		go s.reply(r, nil, &RPCError{Code: CodeMethodNotFound, Message: "protocol revision " + Revision20260728 +
 			" has no requests of servers; ask with a result of type input_required"})
-	case c != nil && c.options.Request != nil:
-		s.push(c, event{request: r})
+	case c == nil && s.running > 1 && s.settling == 0 && s.asks && r.method != "roots/list":
+		s.park(r)
 	default:
-		go s.answer(r.ctx, r, s.options.Request)
+		s.deliver(r, c)
 	}
 	s.mu.Unlock()
 }

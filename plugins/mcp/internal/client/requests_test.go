@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 )
@@ -69,42 +71,90 @@ func TestQuestionReachesTheCallThatCausedIt(t *testing.T) {
 	})
 }
 
-// A call that can be asked runs alone: a question names no call.
+// No call begins in the first seconds of one that can be asked: a question names no call.
 func TestCallsThatCanBeAskedWaitForOthers(t *testing.T) {
-	s, w := wired(t, canAsk, client.Revision20251125)
-	asked := func(ctx context.Context, o *client.CallOptions) <-chan outcome {
-		done := make(chan outcome, 1)
-		go func() {
-			r, err := callTool(ctx, s, "t", "{}", o)
-			done <- outcome{r, err}
-		}()
-		return done
+	synctest.Test(t, func(t *testing.T) {
+		s, w := wired(t, canAsk, client.Revision20251125)
+		first, one := begin(context.Background(), s, w, nil)
+		second, two := begin(context.Background(), s, w, nil) // two that cannot be asked run together
+		ctx, cancel := context.WithCancel(context.Background())
+		given := inBackground(ctx, s, &client.CallOptions{Request: says("")})
+		synctest.Wait()
+		cancel()
+		if got := await(t, given); !errors.Is(got.err, context.Canceled) {
+			t.Errorf("a call that is canceled while it waits: %+v", got)
+		}
+		alone := inBackground(context.Background(), s, &client.CallOptions{Request: says("alone")})
+		synctest.Wait()
+		w.settle() // no request has been sent
+		w.answer(first)
+		w.answer(second)
+		await(t, one)
+		await(t, two)
+		third := w.nextOf("tools/call")
+		last := inBackground(context.Background(), s, nil)
+		synctest.Wait()
+		w.settle()
+		w.tell(question, "")
+		if got := answered(w.next()); got != `"result":{"said":"alone"}` {
+			t.Error(got)
+		}
+		w.answer(third)
+		await(t, alone)
+		w.answer(w.nextOf("tools/call"))
+		await(t, last)
+	})
+}
+
+// A long call does not keep others out. A question that may be of one of several calls waits until one is left,
+// and is refused if one is canceled, or when that takes too long.
+func TestQuestionThatMayBeOfSeveralCallsWaits(t *testing.T) {
+	const refused = `"error":{"code":-32601,"message":"this client does not answer \"elicitation/create\""}`
+	for name, c := range map[string]struct {
+		then func(w *wire, cancel func(), second *client.Message)
+		want string
+	}{
+		"until the other has ended":   {func(w *wire, _ func(), second *client.Message) { w.answer(second) }, `"result":{"said":"first"}`},
+		"until the other is canceled": {func(_ *wire, cancel func(), _ *client.Message) { cancel() }, refused},
+		"at most so long":             {func(*wire, func(), *client.Message) { time.Sleep(time.Minute) }, refused},
+		"until the server cancels it": {func(w *wire, _ func(), second *client.Message) {
+			w.tell(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`, "")
+			w.answer(second)
+			synctest.Wait()
+			w.tell(strings.Replace(question, "elicitation/create", "ping", 1), "")
+		}, `"result":{}`}, // that of the ping
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, w := wired(t, canAsk, client.Revision20251125)
+				first, one := begin(context.Background(), s, w, &client.CallOptions{Request: says("first")})
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				began := time.Now()
+				two := inBackground(ctx, s, &client.CallOptions{Request: says("second")})
+				second := w.nextOf("tools/call")
+				if waited := time.Since(began); waited != 5*time.Second {
+					t.Errorf("the second call began after %s", waited)
+				}
+				w.tell(question, "")
+				synctest.Wait()
+				c.then(w, cancel, second)
+				for {
+					m := w.next()
+					if m.Method == "" {
+						if got := answered(m); got != c.want {
+							t.Errorf("%s\nwant %s", got, c.want)
+						}
+						break
+					}
+				}
+				w.answer(first)
+				await(t, one)
+				w.answer(second)
+				await(t, two)
+			})
+		})
 	}
-	first, one := begin(context.Background(), s, w, nil)
-	second, two := begin(context.Background(), s, w, nil) // two that cannot be asked run together
-	ctx, cancel := context.WithCancel(context.Background())
-	given := asked(ctx, &client.CallOptions{Request: says("")})
-	cancel()
-	if got := await(t, given); !errors.Is(got.err, context.Canceled) {
-		t.Errorf("a call that is canceled while it waits: %+v", got)
-	}
-	alone := asked(context.Background(), &client.CallOptions{Request: says("alone")})
-	w.settle() // no request has been sent
-	for m, done := range map[*client.Message]<-chan outcome{first: one, second: two} {
-		w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
-		await(t, done)
-	}
-	third := w.nextOf("tools/call")
-	last := asked(context.Background(), nil)
-	w.settle()
-	w.tell(question, "")
-	if got := answered(w.next()); got != `"result":{"said":"alone"}` {
-		t.Error(got)
-	}
-	w.tell(`{"jsonrpc":"2.0","id":`+third.ID+`,"result":{}}`, "")
-	await(t, alone)
-	w.tell(`{"jsonrpc":"2.0","id":`+w.nextOf("tools/call").ID+`,"result":{}}`, "")
-	await(t, last)
 }
 
 func TestAnswersToQuestions(t *testing.T) {

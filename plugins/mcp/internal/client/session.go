@@ -65,7 +65,7 @@ type Session struct {
 	transport Transport
 	options   Options
 	server    atomic.Pointer[ServerInfo]
-	asks      bool // the handshake told the server that it may ask questions; set before Dial returns
+	asks      bool // the handshake declared that the client can be asked; set before Dial returns
 
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
@@ -79,6 +79,8 @@ type Session struct {
 	pending  map[int64]*call
 	running  int                           // calls of pending that are Call's
 	requests map[string]context.CancelFunc // of the server that run, by id
+	parked   []*serverRequest              // that nobody knows whose they are
+	settling int                           // calls that were canceled, of which questions may be on their way
 	level    int                           // of logging, as set with logging/setLevel
 	warned   map[string]bool
 
