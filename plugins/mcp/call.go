@@ -78,7 +78,17 @@ func (q *query) start(ctx context.Context) (*sdk.Result, error) {
 	if q.modern() {
 		return q.callModern(ctx)
 	}
-	return q.finish(q.call(ctx, nil))
+	return q.finish(q.callInTurn(ctx, u, nil))
+}
+
+// callInTurn makes a call to a server with a handshake, when it may run. o is nil if the caller answers no questions.
+func (q *query) callInTurn(ctx context.Context, u *upstream, o *ongoing) (raw json.RawMessage, err error) {
+	leave, err := u.enter(ctx, &runningCall{q.request.SessionID, o})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { leave(err) }()
+	return q.call(ctx)
 }
 
 // attach lets a request receive the events of the call. Those of the one before are over when it returns.
@@ -90,8 +100,8 @@ func (q *query) attach(r *sdk.Request) {
 
 // quiet counts open questions, during which the server need not be active.
 func (q *query) quiet(more int32) {
+	q.active() // before, so that no silence of before counts
 	q.silences.Add(more)
-	q.active()
 }
 
 func (q *query) workdir() string {
@@ -130,12 +140,12 @@ func (q *query) connect(ctx context.Context, u *upstream) (*client.Session, erro
 var errIdle = errors.New("idle")
 
 // call sends the request and waits for its result, which is an error when the server is silent for too long.
-func (q *query) call(ctx context.Context, ask client.RequestFunc) (json.RawMessage, error) {
+func (q *query) call(ctx context.Context) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go q.watch(ctx, cancel)
 	o := &client.CallOptions{Meta: q.request.Meta, Capabilities: q.capabilities(), Headers: q.headers,
-		LogLevel: q.logLevel(), Progress: q.progress, Log: q.log, Request: ask}
+		LogLevel: q.logLevel(), Progress: q.progress, Log: q.log}
 	if q.tool != nil && q.tool.needsTask() && !q.modern() {
 		return q.callTask(ctx, o)
 	}
@@ -150,7 +160,7 @@ func (q *query) watch(ctx context.Context, end context.CancelCauseFunc) {
 		case <-q.activity:
 			timer.Stop()
 		case <-timer.C:
-			if q.silences.Load() == 0 {
+			if q.silences.Load() == 0 && len(q.activity) == 0 {
 				end(errIdle)
 				return
 			}

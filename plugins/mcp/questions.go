@@ -61,14 +61,6 @@ func roots(workdir string) json.RawMessage {
 	return object(member{"roots", sdk.Encode([]map[string]string{{"uri": u.String(), "name": filepath.Base(workdir)}})})
 }
 
-// answer answers a question of the server that belongs to no call, or to one whose caller answers nothing.
-func (u *upstream) answer(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, *client.RPCError) {
-	if method == methodRoots {
-		return roots(u.workdir), nil
-	}
-	return nil, refuseQuestion(method)
-}
-
 func refuseQuestion(method string) *client.RPCError {
 	switch method {
 	case methodElicit:
@@ -157,7 +149,7 @@ const maxRounds = 10
 // itself if the caller has none.
 func (q *query) callModern(ctx context.Context) (*sdk.Result, error) {
 	for range maxRounds {
-		raw, err := q.call(ctx, nil)
+		raw, err := q.call(ctx)
 		if err != nil {
 			return q.failure(err)
 		}

@@ -5,10 +5,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolhost/toolhost/sdk"
@@ -151,15 +153,29 @@ func TestQuestionsOfTheModernEra(t *testing.T) {
 
 // A person may take longer to answer than a server may be silent.
 func TestQuestionsAreNoSilence(t *testing.T) {
-	f := newFake(t, "elicit")
-	f.start(`,"idle_timeout":"50ms"`)
-	key, _, state := asked(t, f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople}))
-	time.Sleep(300 * time.Millisecond) // six times what ends a call
-	r := f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, RequestState: state,
-		InputResponses: answers(key, `{"action":"cancel"}`)})
-	if r.Error != nil {
-		t.Error(r.Error)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		q := &query{bridge: &bridge{settings: &settings{idleTimeout: time.Minute}}, activity: make(chan struct{}, 1)}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go q.watch(ctx, cancel)
+		for range 10 {
+			time.Sleep(50 * time.Second)
+			q.active()
+		}
+		q.quiet(1)
+		time.Sleep(time.Hour)
+		if ctx.Err() != nil {
+			t.Errorf("the call ended: %v", context.Cause(ctx))
+		}
+		q.quiet(-1)
+		time.Sleep(50 * time.Second)
+		if ctx.Err() != nil {
+			t.Errorf("the call ended: %v", context.Cause(ctx))
+		}
+		time.Sleep(11 * time.Second)
+		if !errors.Is(context.Cause(ctx), errIdle) {
+			t.Errorf("the call did not end: %v", context.Cause(ctx))
+		}
+	})
 }
 
 // Servers of before input_required say with an error that a person has to visit an address first.
@@ -218,5 +234,57 @@ func TestCancellationReachesTheServer(t *testing.T) {
 		cancel()
 		<-ended
 		eventually(t, "the server is told", func() bool { return len(f.lines("canceled")) > before })
+	}
+}
+
+// A call that waits for an answer keeps no other waiting.
+func TestOtherCallsRunDuringAQuestion(t *testing.T) {
+	f := newFake(t, "elicit", "echo", "hang")
+	f.start("")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = f.Call(ctx, &sdk.Request{Tool: "hang", Workdir: f.dir, Capabilities: asksPeople, SessionID: "a"})
+	}()
+	eventually(t, "one call hangs", func() bool { return len(f.lines("calls")) == 1 })
+	key, _, state := asked(t, f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "a"}))
+	for _, session := range []string{"a", "b"} {
+		r := f.ask(sdk.Request{Tool: "echo", Capabilities: asksPeople, SessionID: session})
+		if r.Error != nil {
+			t.Errorf("another call: %v", r.Error)
+		}
+	}
+	r := f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "a", RequestState: state,
+		InputResponses: answers(key, `{"action":"accept"}`)})
+	if r.Error != nil {
+		t.Errorf("%v", r.Error)
+	}
+	cancel()
+	<-ended
+}
+
+// A question that may be for several callers reaches none of them. From then on each question has one caller.
+func TestQuestionsThatMayBeForSeveralCallers(t *testing.T) {
+	f := newFake(t, "elicit", "hang")
+	f.start(`,"idle_timeout":"1s"`)
+	hung := make(chan *sdk.Result, 1)
+	go func() {
+		r, _ := f.Call(t.Context(), &sdk.Request{Tool: "hang", Workdir: f.dir, Capabilities: asksPeople, SessionID: "a"})
+		hung <- r
+	}()
+	eventually(t, "one call runs", func() bool { return len(f.lines("calls")) == 1 })
+	r := f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "b"})
+	if r.Error != nil || r.InputRequired != nil || !strings.Contains(r.Content[0].Text, "several calls") {
+		t.Fatalf("%+v", r)
+	}
+	key, _, state := asked(t, f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "b"}))
+	if r := <-hung; r == nil || r.Error == nil || r.Error.Name != "ServerSilent" {
+		t.Errorf("%+v", r)
+	}
+	r = f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "b", RequestState: state,
+		InputResponses: answers(key, `{"action":"accept"}`)})
+	if r.Error != nil {
+		t.Error(r.Error)
 	}
 }

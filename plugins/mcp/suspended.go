@@ -31,10 +31,11 @@ type suspended struct {
 // An ongoing is a call to a server that may outlive the call of a host.
 type ongoing struct {
 	*query
-	cancel context.CancelCauseFunc
-	done   chan struct{} // closed when the server has answered; then result and err are set
-	result *sdk.Result
-	err    error
+	running context.Context // of the call to the server
+	cancel  context.CancelCauseFunc
+	done    chan struct{} // closed when the server has answered; then result and err are set
+	result  *sdk.Result
+	err     error
 
 	news  chan struct{} // there are questions; has room for one
 	mu    sync.Mutex
@@ -54,14 +55,12 @@ var errExpired = fmt.Errorf("no answer to its question came within %s", suspende
 // begin makes a call to a server with a handshake, which may ask in the middle of it. It releases u in the end.
 func (q *query) begin(ctx context.Context, u *upstream) (*sdk.Result, error) {
 	o := &ongoing{query: q, done: make(chan struct{}), news: make(chan struct{}, 1), open: map[string]*question{}}
-	var running context.Context
-	running, o.cancel = context.WithCancelCause(q.bridge.ctx)
+	o.running, o.cancel = context.WithCancelCause(q.bridge.ctx)
 	go func() {
 		defer close(o.done)
 		defer u.release()
 		defer o.cancel(nil)
-		raw, err := q.call(running, o.ask)
-		o.result, o.err = q.finish(raw, err)
+		o.result, o.err = q.finish(q.callInTurn(o.running, u, o))
 	}()
 	return o.await(ctx, q.request)
 }
@@ -122,6 +121,13 @@ func (o *ongoing) remove(key string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.open, key)
+}
+
+// waits reports whether there are open questions.
+func (o *ongoing) waits() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.open) > 0
 }
 
 func (o *ongoing) notify() {

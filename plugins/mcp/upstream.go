@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/plugins/mcp/internal/oauth"
@@ -28,8 +30,12 @@ type upstream struct {
 	failures int                    // in a row
 	retryAt  time.Time              // when the next attempt may begin
 	failure  error                  // of the last attempt
-	users    int                    // calls; those of upstreams.mu
-	used     time.Time              // last; likewise
+	turns    *semaphore.Weighted
+	running  []*runningCall // in the order in which they began
+	canceled time.Time      // when a call last was
+	oneByOne bool           // a question could have been for several callers
+	users    int            // calls; those of upstreams.mu
+	used     time.Time      // last; likewise
 }
 
 // An attempt is one try to connect.
@@ -64,7 +70,7 @@ func (s *upstreams) use(workdir string) (*upstream, error) {
 		if err := s.makeRoom(); err != nil {
 			return nil, err
 		}
-		u = &upstream{bridge: s.bridge, workdir: workdir}
+		u = &upstream{bridge: s.bridge, workdir: workdir, turns: semaphore.NewWeighted(allTurns)}
 		if s.all == nil {
 			s.all = map[string]*upstream{}
 		}
