@@ -149,6 +149,9 @@ var lists = map[string]func(cursor string) (tools, next string){
 		n, _ := strconv.Atoi(cursor)
 		return plainTool("echo") + "," + plainTool("tool_"+cursor), strconv.Itoa(n + 1)
 	},
+	"deep": func(string) (string, string) {
+		return plainTool("echo") + `,{"name":"deep","inputSchema":` + deepSchema(50_000) + `}`, ""
+	},
 	"samecursor": func(string) (string, string) { return plainTool("echo"), "again" },
 	"control": func(string) (string, string) {
 		return plainTool("echo") + `,{"name":"shown","title":"\u001b[31mred\u0007","description":` +
@@ -166,7 +169,7 @@ var lists = map[string]func(cursor string) (tools, next string){
 			fmt.Fprintf(&defs, `"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, n, n+1, n+1)
 		}
 		bomb := `{"type":"object","$defs":{` + defs.String() + `"a40":{"type":"object"}},"allOf":[{"$ref":"#/$defs/a0"}]}`
-		deep := strings.Repeat(`{"type":"object","properties":{"a":`, 5000) + "{}" + strings.Repeat("}}", 5000)
+		deep := deepSchema(400)
 		regex := `{"type":"object","properties":{"a":{"type":"string","pattern":"^(?=a)(a+)+$"}}}`
 		remote := `{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1:9/schema.json"}}}`
 		loop := `{"type":"object","properties":{"a":{"$ref":"#/$defs/l"}},"$defs":{"l":{"$ref":"#/$defs/l"}}}`
@@ -178,6 +181,11 @@ var lists = map[string]func(cursor string) (tools, next string){
 		}
 		return tools.String() + plainTool("echo"), ""
 	},
+}
+
+// deepSchema has two levels for each of its properties.
+func deepSchema(properties int) string {
+	return strings.Repeat(`{"type":"object","properties":{"a":`, properties) + "{}" + strings.Repeat("}}", properties)
 }
 
 func (s *fakeServer) list(r fakeRequest) {

@@ -64,6 +64,14 @@ func bin(t testing.TB, name string) string {
 	return filepath.Join(programs.dir, name)
 }
 
+// long skips a test that takes many seconds, unless `make conformance` runs it.
+func long(t testing.TB) {
+	t.Helper()
+	if os.Getenv("TOOLHOST_TEST_LONG") == "" {
+		t.Skip("takes long; `make conformance` runs it, or TOOLHOST_TEST_LONG=1")
+	}
+}
+
 // A bed is a configuration with a home folder of its own.
 type bed struct {
 	t                  testing.TB

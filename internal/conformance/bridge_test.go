@@ -1,0 +1,223 @@
+//go:build unix
+
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/internal/testutil"
+)
+
+// A toolhost in front of a toolhost in front of a server changes no byte of what the protocol lets it keep.
+func TestBridgeOfBridge(t *testing.T) {
+	npm := testutil.MCP(t)
+	inner := filepath.Join(t.TempDir(), "inner.hcl")
+	if err := os.WriteFile(inner, []byte(npmConfig(t, "up", npm.Server("everything"))+fakeConfig(t, "odd", "old")),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	outer := npmConfig(t, "outer", []string{bin(t, "toolhost"), "--config", inner, "--workdir", work, "mcp", "--approve",
+		"always"})
+	// A toolhost keeps state in the home folder and has a sandbox for each plugin: it does not fit into one itself.
+	outer = strings.Replace(outer, "  config {", "  sandbox {\n    level = \"supervised\"\n  }\n  config {", 1)
+	far := newBed(t, outer).mcp(handshake, "--approve", "always")
+	direct := connect(t, exec.CommandContext(context.Background(), npm.Server("everything")[0],
+		npm.Server("everything")[1:]...), handshake)
+	until(t, "the inner tools", func() bool { return far.named("up_echo") != "" && far.named("odd_exact") != "" })
+	definitions := map[string]json.RawMessage{}
+	for _, d := range far.definitions() {
+		definitions[nameOf(t, d)] = d
+	}
+	listed := direct.definitions()
+	if len(listed) < 10 {
+		t.Fatalf("server-everything lists %d tools", len(listed))
+	}
+	for _, d := range listed {
+		name := nameOf(t, d)
+		t.Run(name, func(t *testing.T) {
+			arguments, is := everythingArguments[name]
+			if !is {
+				t.Fatalf("server-everything has a tool %s that this test does not know", name)
+			}
+			if name == "simulate-research-query" && far.named("up_"+name) == "" {
+				t.Skip("it needs a task, and may be left out")
+			}
+			long := far.named("up_" + name)
+			sameMembers(t, "definition", without(t, d, "name"), without(t, definitions[long], "name"))
+			want, got := direct.call(name, arguments), far.call(long, arguments)
+			if slices.Contains(changing, name) {
+				if fmt.Sprint(kinds(t, want)) != fmt.Sprint(kinds(t, got)) {
+					t.Errorf("kinds of content: %v and %v", kinds(t, want), kinds(t, got))
+				}
+				return
+			}
+			sameMembers(t, "result", want, got)
+		})
+	}
+	sameMembers(t, "odd result", []byte(exactResult), far.call(far.named("odd_exact"), "{}"))
+}
+
+// npmConfig is a plugin block for an MCP server.
+func npmConfig(t testing.TB, label string, command []string, more ...string) string {
+	words, err := json.Marshal(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("plugin %q {\n  command = [%q]\n  trust_hints = true\n  config {\n    command = %s\n    %s\n  }\n}\n",
+		label, bin(t, "mcp"), words, strings.Join(more, "\n    "))
+}
+
+// everythingArguments are for each tool of server-everything.
+var everythingArguments = map[string]string{
+	"echo":                           `{"message":"<&>\u2028"}`,
+	"get-annotated-message":          `{"messageType":"error","includeImage":true}`,
+	"get-env":                        `{}`,
+	"get-resource-links":             `{"count":4}`,
+	"get-resource-reference":         `{"resourceType":"Blob","resourceId":3}`,
+	"get-structured-content":         `{"location":"Chicago"}`,
+	"get-sum":                        `{"a":1.5,"b":2}`,
+	"get-tiny-image":                 `{}`,
+	"gzip-file-as-resource":          `{"name":"a.gz","data":"data:text/plain;base64,aGVsbG8=","outputType":"resource"}`,
+	"toggle-simulated-logging":       `{}`,
+	"toggle-subscriber-updates":      `{}`,
+	"trigger-long-running-operation": `{"duration":0.2,"steps":2}`,
+	"simulate-research-query":        `{"topic":"bridges"}`,
+	"get-roots-list":                 `{}`,
+	"trigger-elicitation-request":    `{}`,
+	"trigger-sampling-request":       `{"prompt":"Hello?","maxTokens":10}`,
+	"trigger-url-elicitation":        `{"url":"https://example.org/"}`,
+}
+
+// changing are tools whose results differ between two processes: the environment, the time in a compressed file, the
+// id of a session.
+var changing = []string{"get-env", "gzip-file-as-resource", "get-resource-reference", "toggle-simulated-logging",
+	"toggle-subscriber-updates"}
+
+// named is the full name of a tool that has this one at its source; "" when there is none.
+func (c *client) named(name string) string {
+	for _, full := range c.tools() {
+		if strings.HasSuffix(full, "_"+name) {
+			return full
+		}
+	}
+	return ""
+}
+
+func nameOf(t testing.TB, definition json.RawMessage) string {
+	var d struct{ Name string }
+	if err := json.Unmarshal(definition, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d.Name
+}
+
+func kinds(t testing.TB, result json.RawMessage) (out []string) {
+	var r struct{ Content []struct{ Type string } }
+	if err := json.Unmarshal(result, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Content {
+		out = append(out, c.Type)
+	}
+	return out
+}
+
+// sameMembers compares the members of two objects byte for byte, in any order. What a hop adds of itself is allowed:
+// resultType, and its own names in _meta. So is what ends at a hop: execution says how a server takes tasks.
+func sameMembers(t testing.TB, what string, want, got json.RawMessage) {
+	t.Helper()
+	w, g := objectOf(t, want), objectOf(t, got)
+	for _, name := range slices.Sorted(maps.Keys(w)) {
+		switch {
+		case name == "_meta":
+			inner := objectOf(t, g[name])
+			for key, value := range objectOf(t, w[name]) {
+				if !strings.HasPrefix(key, "io.modelcontextprotocol/") && !bytes.Equal(inner[key], value) {
+					t.Errorf("%s: _meta %s is %s, not %s", what, key, inner[key], value)
+				}
+			}
+		case name == "content":
+			sameContent(t, what, w[name], g[name])
+		case name == "resultType", name == "execution", name == "isError" && string(w[name]) == "false" && g[name] == nil:
+		case !bytes.Equal(w[name], g[name]):
+			t.Errorf("%s: %s is\n%.3000s\nnot\n%.3000s", what, name, g[name], w[name])
+		}
+	}
+	for name := range g {
+		if w[name] == nil && name != "_meta" && name != "resultType" {
+			t.Errorf("%s: %s was added: %.300s", what, name, g[name])
+		}
+	}
+}
+
+// sameContent compares parts: those of unknown kinds byte for byte; of the others each member, texts by their
+// characters, since JSON has several ways to write one.
+func sameContent(t testing.TB, what string, want, got json.RawMessage) {
+	t.Helper()
+	var w, g []json.RawMessage
+	if json.Unmarshal(want, &w) != nil || json.Unmarshal(got, &g) != nil || len(w) != len(g) {
+		t.Errorf("%s: content is\n%.3000s\nnot\n%.3000s", what, got, want)
+		return
+	}
+	for i := range w {
+		samePart(t, fmt.Sprintf("%s: part %d", what, i), w[i], g[i])
+	}
+}
+
+func samePart(t testing.TB, what string, want, got json.RawMessage) {
+	t.Helper()
+	w, g := objectOf(t, want), objectOf(t, got)
+	var kind string
+	_ = json.Unmarshal(w["type"], &kind) // a resource in a part has none
+	if kind != "" && !slices.Contains([]string{"text", "image", "audio", "resource", "resource_link"}, kind) {
+		if !bytes.Equal(want, got) {
+			t.Errorf("%s is %s, not %s", what, got, want)
+		}
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(w)) {
+		var a, b string
+		switch {
+		case bytes.Equal(w[name], g[name]):
+		case name == "resource":
+			samePart(t, what+": resource", w[name], g[name])
+		case json.Unmarshal(w[name], &a) != nil || json.Unmarshal(g[name], &b) != nil || a != b:
+			t.Errorf("%s: %s is %.1000s, not %.1000s", what, name, g[name], w[name])
+		}
+	}
+	for name := range g {
+		if w[name] == nil {
+			t.Errorf("%s: %s was added: %.300s", what, name, g[name])
+		}
+	}
+}
+
+func objectOf(t testing.TB, text json.RawMessage) map[string]json.RawMessage {
+	t.Helper()
+	out := map[string]json.RawMessage{}
+	if text != nil && json.Unmarshal(text, &out) != nil {
+		t.Errorf("%.300s is no object", text)
+	}
+	return out
+}
+
+func without(t testing.TB, text json.RawMessage, member string) json.RawMessage {
+	object := objectOf(t, text)
+	delete(object, member)
+	out, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
