@@ -3,6 +3,7 @@ package httptransport
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -77,9 +78,29 @@ func (s *stream) pause(ctx context.Context, failures int) error {
 	}
 }
 
+// streamWait is how long a session begins later so that the stream beside requests is open before the first call: what a
+// server asks on it before that is lost.
+const streamWait = 500 * time.Millisecond
+
+// openStream begins to listen.
+func (t *Transport) openStream(ctx context.Context) {
+	open := make(chan struct{})
+	if !t.start(func(ctx context.Context) { t.listen(ctx, sync.OnceFunc(func() { close(open) })) }) {
+		return
+	}
+	timer := time.NewTimer(streamWait)
+	defer timer.Stop()
+	select {
+	case <-open:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // listen reads the stream of messages that belong to no request, as sessions of the handshake era have it, for as long
-// as the server offers it.
-func (t *Transport) listen(ctx context.Context) {
+// as the server offers it. It calls answered when the server has said whether it does.
+func (t *Transport) listen(ctx context.Context, answered func()) {
+	defer answered()
 	s := &stream{t: t, retry: -1}
 	for failures := 0; failures < maxFailures; failures++ {
 		if failures > 0 || s.lastID != "" {
@@ -88,6 +109,7 @@ func (t *Transport) listen(ctx context.Context) {
 			}
 		}
 		a, err := s.get(ctx)
+		answered()
 		if err != nil {
 			continue
 		}

@@ -39,7 +39,7 @@ func (t *Transport) Send(ctx context.Context, m *client.Message) error {
 		legacy := t.legacy != nil
 		t.mu.Unlock()
 		if !legacy {
-			t.start(t.listen)
+			t.openStream(ctx)
 		}
 	}
 	return err
