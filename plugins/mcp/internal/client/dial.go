@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -101,7 +102,13 @@ type discovery struct {
 }
 
 func (s *Session) discover(ctx context.Context) (d discovery) {
-	text, err := s.request(ctx, &call{method: "server/discover", revision: Revision20260728}, nil)
+	ask := func() (json.RawMessage, error) {
+		return s.request(ctx, &call{method: "server/discover", revision: Revision20260728}, nil)
+	}
+	text, err := ask()
+	if refusedOnce(err) {
+		text, err = ask()
+	}
 	if err != nil {
 		d.err = err
 		return d
@@ -126,6 +133,19 @@ func (s *Session) discover(ctx context.Context) (d discovery) {
 	}
 	d.ServerInfo = ServerInfo{Revision20260728, orEmpty(r.Capabilities), r.Info, r.Instructions}
 	return d
+}
+
+// refusedOnce reports whether a server refused the revision and names it among those that it speaks, as one of several
+// servers behind an address may.
+func refusedOnce(err error) bool {
+	e, ok := errors.AsType[*RPCError](err)
+	if !ok || e.Code != CodeUnsupportedVersion {
+		return false
+	}
+	var data struct {
+		Supported []string `json:"supported"`
+	}
+	return json.Unmarshal(e.Data, &data) == nil && slices.Contains(data.Supported, Revision20260728)
 }
 
 // adopt begins a session without a handshake.
