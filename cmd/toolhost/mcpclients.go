@@ -24,7 +24,6 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 	"github.com/toolhost/toolhost/internal/mcpclients"
 	"github.com/toolhost/toolhost/internal/mcpclients/document"
-	"github.com/toolhost/toolhost/internal/redact"
 )
 
 // A reachFlags says how a client gets to this toolhost, if it is not to start it.
@@ -200,9 +199,9 @@ func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 		args = append(args, "--workdir", dir)
 	}
 	own := []string{"config", "check-trust", "workdir", "print-config", "url", "token-env", "no-color", "help"}
-	mcp.Flags().Visit(func(f *pflag.Flag) {
+	mcp.Flags().VisitAll(func(f *pflag.Flag) {
 		switch {
-		case slices.Contains(own, f.Name):
+		case !f.Changed || slices.Contains(own, f.Name):
 		case len(listOf(f)) > 0:
 			for _, item := range listOf(f) {
 				args = append(args, "--"+f.Name, item)
@@ -291,7 +290,11 @@ func (g *globals) addToClient(ctx context.Context, mcp *cobra.Command, name stri
 		fmt.Fprintf(g.out, "%s: toolhost is there already; nothing was changed\n", visible(file.path))
 		return nil
 	}
-	return g.writeSettings(ctx, file, after, f.yes, func() { g.clientNotes(client, entry) })
+	block, err := client.Block(entry)
+	if err != nil {
+		return err
+	}
+	return g.writeSettings(ctx, file, after, block, f.yes, func() { g.clientNotes(client, entry) })
 }
 
 // path is the file to change.
@@ -359,9 +362,11 @@ func readSettings(path string) (settings, error) {
 	return s, err
 }
 
-// writeSettings shows a change, asks, keeps the file as it was, and replaces it.
-func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, yes bool, done func()) error {
-	g.showDiff(s, after)
+// writeSettings shows a change, asks, keeps the file as it was, and replaces it. What is added is known to have no
+// secrets.
+func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, added string, yes bool,
+	done func()) error {
+	g.showDiff(s, after, added)
 	person := g.personAt(false)
 	switch {
 	case yes:
@@ -403,18 +408,23 @@ func (g *globals) writeSettings(ctx context.Context, s settings, after []byte, y
 }
 
 // showDiff prints a change without the secrets that a file has.
-func (g *globals) showDiff(s settings, after []byte) {
+func (g *globals) showDiff(s settings, after []byte, added string) {
 	old := s.path
 	if !s.there {
 		old = os.DevNull
 	}
-	diff := strings.TrimRight(udiff.Unified(old, s.path, string(s.data), string(after)), "\n")
-	var lines []string
-	hide := redact.New()
-	for line := range strings.SplitSeq(diff, "\n") {
-		lines = append(lines, hide.Text(visible(line)))
+	plain := func(line string) string { return strings.Trim(line, " \t\r\n,") }
+	ours := map[string]bool{}
+	for line := range strings.Lines(added) {
+		ours[plain(line)] = true
 	}
-	fmt.Fprintln(g.out, strings.Join(lines, "\n"))
+	diff := strings.TrimRight(udiff.Unified(old, s.path, string(s.data), string(after)), "\n")
+	for line := range strings.SplitSeq(diff, "\n") {
+		if text, is := strings.CutPrefix(line, "+"); !is || !ours[plain(text)] {
+			line = mcpclients.HideSecrets(line)
+		}
+		fmt.Fprintln(g.out, visible(strings.TrimSuffix(line, "\r")))
+	}
 }
 
 // backUp copies the file to one beside it that is not there yet; "" if there is no file.

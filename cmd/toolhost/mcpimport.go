@@ -204,7 +204,7 @@ func (g *globals) appendBlocks(ctx context.Context, into settings, blocks string
 	if before != "" {
 		before = strings.TrimRight(before, "\r\n") + "\n\n"
 	}
-	return g.writeSettings(ctx, into, []byte(before+blocks), yes, func() {
+	return g.writeSettings(ctx, into, []byte(before+blocks), blocks, yes, func() {
 		fmt.Fprintln(g.err, "`toolhost validate` checks it; a configuration that was trusted has to be trusted again.")
 	})
 }

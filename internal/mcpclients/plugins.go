@@ -90,10 +90,11 @@ var usedVariable = regexp.MustCompile(`\benv\.(\w+)`)
 func (s Server) variables() (out []string) {
 	texts := append([]string{s.URL, s.Cwd}, s.Command...)
 	for _, p := range slices.Concat(s.Env, s.Headers) {
-		texts = append(texts, p.Value)
 		if p.Variable != "" {
 			out = append(out, p.Variable)
+			continue
 		}
+		texts = append(texts, p.Value)
 	}
 	for _, text := range texts {
 		v, _ := readValue(text, true)
@@ -190,10 +191,10 @@ func (o *Import) secret(plugin, wanted, text, held string) value {
 // pair makes the value of a variable or a header.
 func (o *Import) pair(p *Plugin, pair Pair, kind string) (value, error) {
 	if pair.Variable != "" {
-		if !variablePattern.MatchString(pair.Variable) {
-			return nil, fmt.Errorf("it refers to %q, which is no name of a variable", brief(pair.Variable))
+		if !variablePattern.MatchString(pair.Variable) || looksSecret(pair.Variable) {
+			return nil, fmt.Errorf("%s %s should be the name of a variable, and looks like a value", kind, pair.Name)
 		}
-		return value{{variable: pair.Variable}}, nil
+		return value{{text: pair.Value}, {variable: pair.Variable}}.filled(), nil
 	}
 	v, err := readValue(pair.Value, true)
 	if err != nil {

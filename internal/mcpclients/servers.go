@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// maxServers is how many servers of a file are read.
+// maxServers is how many servers are read of one place in a file.
 const maxServers = 1000
 
 // A Server is an MCP server as the settings of a client name it.
@@ -38,8 +38,8 @@ type Server struct {
 	Notes []string
 }
 
-// A Pair is a variable or a header. Value has the references of the client; Variable is that of the environment which
-// has the value instead, or "".
+// A Pair is a variable or a header. Value has the references of the client. With Variable the value is that of a variable
+// of the environment, behind the text Value.
 type Pair struct{ Name, Value, Variable string }
 
 // Servers are those in the settings of a client, in their order, and the names of the formats that they are in.
@@ -55,18 +55,18 @@ func Servers(root *document.Node) (out []Server, formats []string, err error) {
 		if !knownHolder(path, holder) {
 			continue
 		}
+		if n := len(holder.Members) + len(holder.Items); n > maxServers {
+			return nil, nil, fmt.Errorf("%s names %d servers; the limit is %d", path, n, maxServers)
+		}
 		formats = append(formats, path)
 		out = append(out, readAll(path, holder)...)
 	}
-	if len(formats) == 0 && len(root.Members) > 0 && isServers(root) { // the servers alone
+	if n := len(root.Members); len(formats) == 0 && n > 0 && n <= maxServers && isServers(root) { // the servers alone
 		return readAll("", root), []string{"the names of servers"}, nil
 	}
-	switch {
-	case len(formats) == 0:
+	if len(formats) == 0 {
 		return nil, nil, errors.New("no MCP servers are in it: there is none of the keys mcpServers, servers, " +
 			"context_servers, mcp_servers, mcp and extensions")
-	case len(out) > maxServers:
-		return nil, nil, fmt.Errorf("it names %d servers; the limit is %d", len(out), maxServers)
 	}
 	return out, formats, nil
 }
@@ -310,7 +310,7 @@ func (r *reading) address() {
 		r.Headers = append(r.Headers, Pair{Name: p.Name, Variable: p.Value})
 	}
 	if name := r.text("bearer_token_env_var"); name != "" {
-		r.Headers = append(r.Headers, Pair{Name: "Authorization", Value: "Bearer ${env:" + name + "}"})
+		r.Headers = append(r.Headers, Pair{Name: "Authorization", Value: "Bearer ", Variable: name})
 	}
 	if len(r.Command) > 0 && len(r.Headers) > 0 && r.URL == "" {
 		r.Headers = nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/redact"
@@ -69,8 +70,8 @@ func readValue(text string, withBare bool) (out value, err error) {
 			out = append(out, part{variable: variableFrom(group(6))})
 		default:
 			p := part{variable: group(1) + group(3) + group(5)}
-			if m[8] >= 0 {
-				p.fallback = new(group(4))
+			if given := group(4); m[8] >= 0 && !looksSecret(given) && (!secretName(p.variable) || ordinary(given)) {
+				p.fallback = &given
 			}
 			out = append(out, p)
 		}
@@ -183,7 +184,7 @@ func secretName(name string) bool {
 
 // looksSecret says whether a text is a key by its look.
 func looksSecret(text string) bool {
-	if redactor.Text(text) != text {
+	if redactor.Text(text) != text || strings.ContainsAny(text, "{[") && string(redactor.JSON([]byte(text))) != text {
 		return true
 	}
 	for _, run := range random.FindAllString(text, -1) {
@@ -200,8 +201,30 @@ func looksSecret(text string) bool {
 	return false
 }
 
-// ordinary says whether a text cannot be a secret whatever its name is: a number, a boolean, nothing.
+var assignment = regexp.MustCompile(`^([+ -]?\s*(?:- )?["']?([\w.-]+)["']?\s*[:=]\s*)(\S.*)$`)
+
+// HideSecrets replaces the secrets in a line of settings by [redacted].
+func HideSecrets(line string) string {
+	if m := assignment.FindStringSubmatch(line); m != nil && secretName(m[2]) && !ordinary(strings.Trim(m[3], `"',`)) &&
+		!strings.HasPrefix(m[3], "{") && !strings.HasPrefix(m[3], "[") {
+		return m[1] + "[redacted]"
+	}
+	line = redactor.Text(line)
+	for _, run := range random.FindAllString(line, -1) {
+		if looksSecret(run) {
+			line = strings.ReplaceAll(line, run, "[redacted]")
+		}
+	}
+	return line
+}
+
+// ordinary says whether a text is no secret whatever its name is: a number, a boolean, a path, nothing.
 func ordinary(text string) bool {
+	for _, root := range []string{"/", "./", "../", "~/"} {
+		if strings.HasPrefix(text, root) && !looksSecret(text) {
+			return true
+		}
+	}
 	switch strings.ToLower(text) {
 	case "", "true", "false", "yes", "no", "on", "off", "null", "none":
 		return true
@@ -246,6 +269,11 @@ func secretQuery(text string, refer func(name string) string) (value, error) {
 		out = append(out, part{text: "#" + fragment})
 	}
 	return out.joined(), nil
+}
+
+// filled is the value without empty texts.
+func (v value) filled() value {
+	return slices.DeleteFunc(v, func(p part) bool { return p.variable == "" && p.text == "" })
 }
 
 // joined puts texts beside each other together.

@@ -215,6 +215,9 @@ func Detect(data []byte) (*Node, Syntax, error) {
 		n, err := Parse(JSON, data)
 		return n, JSON, err
 	}
+	if n, err := Parse(JSON, data); err == nil {
+		return n, JSON, nil
+	}
 	n, err := Parse(TOML, data)
 	if err == nil {
 		return n, TOML, nil

@@ -28,6 +28,7 @@ func parseJSON(data []byte) (*Node, error) {
 	return n, nil
 }
 
+// A jsonParser puts no values in its errors, which may be secrets.
 type jsonParser struct {
 	data  []byte
 	at    int
@@ -135,7 +136,7 @@ func (p *jsonParser) items(end byte, item func()) {
 			p.fail("the %q that opens on line %d is not closed", map[byte]string{'}': "{", ']': "["}[end], opened)
 			return
 		case !first && !p.take(','):
-			p.fail("a comma or %q is missing before %q", end, brief(string(p.data[p.at:min(p.at+20, len(p.data))])))
+			p.fail("a comma or %q is missing before this line's %q", end, rune(p.data[p.at]))
 			return
 		}
 		p.blanks()
@@ -161,7 +162,7 @@ func (p *jsonParser) text() (out string) {
 		if p.at == len(p.data) {
 			p.fail("the text ends where a key is expected")
 		} else {
-			p.fail("a key in double quotes is expected, not %q", brief(string(p.data[p.at:min(p.at+20, len(p.data))])))
+			p.fail("a key in double quotes is expected")
 		}
 		return ""
 	}
@@ -173,8 +174,7 @@ func (p *jsonParser) text() (out string) {
 		case '"':
 			p.at++
 			if json.Unmarshal(p.data[start:p.at], &out) != nil {
-				p.fail("the string %s has an escape or character that JSON does not allow",
-					brief(string(p.data[start:p.at])))
+				p.fail("this string has an escape or character that JSON does not allow")
 			}
 			return out
 		}
@@ -199,7 +199,7 @@ func (p *jsonParser) word(n *Node) {
 	default:
 		n.Kind = Number
 		if end == p.at || !json.Valid(p.data[p.at:end]) {
-			p.fail("%q is no value", brief(string(p.data[p.at:min(max(end, p.at+1), len(p.data))])))
+			p.fail("this is no value of JSON; text needs double quotes")
 		}
 	}
 	p.at = end

@@ -34,6 +34,22 @@ func parseTOML(data []byte) (*Node, error) {
 type tomlParser struct {
 	jsonParser
 	root, table *Node
+	index       map[*Node]map[string]*Node // the members of tables
+}
+
+// get returns the member of a table, or nil.
+func (p *tomlParser) get(n *Node, name string) *Node { return p.index[n][name] }
+
+// add adds a member that is not there yet.
+func (p *tomlParser) add(n *Node, m Member) {
+	n.Members = append(n.Members, m)
+	if p.index == nil {
+		p.index = map[*Node]map[string]*Node{}
+	}
+	if p.index[n] == nil {
+		p.index[n] = map[string]*Node{}
+	}
+	p.index[n][m.Name] = m.Value
 }
 
 // skip skips blanks and comments, also over lines.
@@ -61,13 +77,8 @@ func (p *tomlParser) skip(lines bool) {
 func (p *tomlParser) endOfLine() {
 	p.skip(false)
 	if p.err == nil && p.at < len(p.data) && p.data[p.at] != '\n' && !bytes.HasPrefix(p.data[p.at:], []byte("\r\n")) {
-		p.fail("%q is not expected here; the line should end", brief(p.restOfLine()))
+		p.fail("the line should end after the value; a key, a value or a comment is written wrongly")
 	}
-}
-
-func (p *tomlParser) restOfLine() string {
-	line, _, _ := bytes.Cut(p.data[p.at:], []byte("\n"))
-	return strings.TrimSpace(string(line[:min(len(line), 200)]))
 }
 
 // header opens the table of [a.b], or a new one of the array of [[a.b]].
@@ -89,16 +100,16 @@ func (p *tomlParser) header() {
 		return
 	}
 	last := path[len(path)-1]
-	there := over.Get(last)
+	there := p.get(over, last)
 	made := &Node{Kind: Object, Start: start, End: p.at, Line: p.line, form: header}
 	switch {
 	case many && there == nil:
-		over.Members = append(over.Members, Member{last, &Node{Kind: Array, Items: []*Node{made}, Start: start,
-			End: p.at, Line: p.line, form: header}, start, p.line})
+		p.add(over, Member{last, &Node{Kind: Array, Items: []*Node{made}, Start: start, End: p.at, Line: p.line,
+			form: header}, start, p.line})
 	case many && there.Kind == Array && there.form == header:
 		there.Items = append(there.Items, made)
 	case !many && there == nil:
-		over.Members = append(over.Members, Member{last, made, start, p.line})
+		p.add(over, Member{last, made, start, p.line})
 	case !many && there.Kind == Object && there.form == implicit:
 		there.Start, there.End, there.Line, there.form = start, p.at, p.line, header
 		made = there
@@ -123,10 +134,10 @@ func (p *tomlParser) descend(n *Node, path []string) *Node {
 		return nil
 	}
 	for _, name := range path {
-		next := n.Get(name)
+		next := p.get(n, name)
 		if next == nil {
 			next = &Node{Kind: Object, Start: p.at, End: p.at, Line: p.line, form: implicit}
-			n.Members = append(n.Members, Member{name, next, p.at, p.line})
+			p.add(n, Member{name, next, p.at, p.line})
 			p.count(1)
 		}
 		if next.Kind == Array && next.form == header {
@@ -163,12 +174,12 @@ func (p *tomlParser) assign(table *Node, depth int) {
 		return
 	}
 	last := path[len(path)-1]
-	if there := over.Get(last); there != nil {
+	if there := p.get(over, last); there != nil {
 		p.line = line
 		p.fail("the key %q is there twice, first on line %d", brief(last), there.Line)
 		return
 	}
-	over.Members = append(over.Members, Member{last, value, start, line})
+	p.add(over, Member{last, value, start, line})
 }
 
 var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+`)
@@ -186,7 +197,7 @@ func (p *tomlParser) key() (path []string) {
 		default:
 			word := bareKey.Find(rest[:min(len(rest), 1000)])
 			if len(word) == 0 {
-				p.fail("a key is expected, not %q", brief(p.restOfLine()))
+				p.fail("a key is expected")
 				break
 			}
 			p.at += len(word)
@@ -251,7 +262,7 @@ func (p *tomlParser) list(end byte, item func()) {
 			p.fail("what opens on line %d is not closed with %q", opened, end)
 			return
 		case !first && !p.take(','):
-			p.fail("a comma or %q is missing before %q", end, brief(p.restOfLine()))
+			p.fail("a comma or %q is missing", end)
 			return
 		}
 		p.skip(true)
@@ -375,7 +386,7 @@ func (p *tomlParser) tomlWord(n *Node) {
 	case tomlDate.MatchString(word):
 		n.Kind = Other
 	default:
-		p.fail("%q is no value; text needs quotes", brief(p.restOfLine()))
+		p.fail("this is no value of TOML; text needs quotes")
 	}
 	p.at += len(word)
 }
