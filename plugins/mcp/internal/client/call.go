@@ -182,10 +182,7 @@ func (s *Session) push(c *call, e event) {
 		c.events = append(c.events, e)
 	}
 	c.size += e.size()
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+	signal(c.wake)
 }
 
 func (e *event) size() int { return len(e.progress) + len(e.log) }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"time"
@@ -51,21 +52,21 @@ func (s *Session) pause(d time.Duration) {
 
 // announce notes that a list has changed.
 func (s *Session) announce(list string) {
-	select {
-	case s.changed[list] <- struct{}{}:
-	default: // it is noted already, or nobody wants to know
+	if s.changed != nil {
+		signal(s.changed[list])
 	}
 }
 
-// Times between two subscriptions.
 const (
+	// acknowledgeLimit is how long Dial waits for the server to acknowledge a subscription, so that no change after it is
+	// missed.
+	acknowledgeLimit = time.Second
 	firstResubscribe = time.Second
 	lastResubscribe  = 5 * time.Minute
 )
 
-// listen subscribes to changes of the lists, as far as the server has them. A subscription that the server ends is made
-// again, later each time, and after that all lists may have changed.
-func (s *Session) listen() {
+// listen subscribes to changes of the lists that the server announces.
+func (s *Session) listen(ctx context.Context) {
 	wanted := map[string]bool{}
 	for _, list := range lists {
 		if s.options.ListChanged != nil && s.announces(list) {
@@ -75,27 +76,60 @@ func (s *Session) listen() {
 	if len(wanted) == 0 {
 		return
 	}
+	ready := make(chan struct{}, 1)
+	go s.subscribe(wanted, ready)
+	select {
+	case <-ready:
+	case <-time.After(acknowledgeLimit):
+	case <-ctx.Done():
+	}
+}
+
+// subscribe keeps a subscription. One that the server ends is made again, later each time. What may have changed while
+// there was none is announced.
+func (s *Session) subscribe(wanted map[string]bool, ready chan<- struct{}) {
 	params, _ := json.Marshal(map[string]any{"notifications": wanted})
-	go func() {
-		for wait := firstResubscribe; ; wait = min(2*wait, lastResubscribe) {
-			began := time.Now()
+	opened := time.Now()
+	for wait := firstResubscribe; ; wait = min(2*wait, lastResubscribe) {
+		began := time.Now()
+		done := make(chan error, 1)
+		go func() {
 			_, err := s.request(s.ctx, &call{method: "subscriptions/listen", revision: s.Server().Revision}, params)
-			if _, refused := errors.AsType[*RPCError](err); refused || s.ctx.Err() != nil {
-				return
-			}
-			if time.Since(began) > lastResubscribe {
-				wait = firstResubscribe
-			}
-			if s.pause(wait); s.ctx.Err() != nil {
-				return
-			}
-			for _, list := range lists {
-				if wanted[list+"ListChanged"] {
-					s.announce(list)
+			done <- err
+		}()
+		var err error
+		select {
+		case <-s.acknowledged:
+			if time.Since(opened) >= acknowledgeLimit {
+				for _, list := range lists {
+					if wanted[list+"ListChanged"] {
+						s.announce(list)
+					}
 				}
 			}
+			signal(ready)
+			err = <-done
+		case err = <-done:
+			signal(ready)
 		}
-	}()
+		if _, refused := errors.AsType[*RPCError](err); refused {
+			return
+		}
+		if time.Since(began) > lastResubscribe {
+			wait = firstResubscribe
+		}
+		if s.pause(wait); s.ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// signal leaves a message in a channel with room for one, if there is none yet.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // announces reports whether the server says of one of its lists that it announces changes.

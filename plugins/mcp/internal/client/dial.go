@@ -75,7 +75,7 @@ func (s *Session) negotiate(ctx context.Context) error {
 		select {
 		case d := <-found:
 			if d.err == nil || pinned != "" || s.Err() != nil || ctx.Err() != nil {
-				return s.adopt(d)
+				return s.adopt(ctx, d)
 			}
 			found = nil
 		case <-silent.C:
@@ -88,7 +88,7 @@ func (s *Session) negotiate(ctx context.Context) error {
 	select {
 	case d := <-found:
 		if d.err == nil {
-			return s.adopt(d)
+			return s.adopt(ctx, d)
 		}
 	case <-time.After(lateDiscovery):
 	}
@@ -149,12 +149,12 @@ func refusedOnce(err error) bool {
 }
 
 // adopt begins a session without a handshake.
-func (s *Session) adopt(d discovery) error {
+func (s *Session) adopt(ctx context.Context, d discovery) error {
 	if d.err != nil {
 		return d.err
 	}
 	s.server.Store(&d.ServerInfo)
-	s.listen()
+	s.listen(ctx)
 	return nil
 }
 

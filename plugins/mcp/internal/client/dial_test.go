@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
@@ -179,25 +180,51 @@ func until(t *testing.T, done func() bool) {
 	}
 }
 
-// At 2026-07-28 changes of lists come after a subscription. One that ends is made again, and one that is refused is not.
+// At 2026-07-28 changes of lists come after a subscription. What may have changed before it began, or while there was
+// none, counts as changed. One that ends is made again, and one that is refused is not.
 func TestSubscription(t *testing.T) {
-	changed := make(chan string, 100)
-	_, w := wired(t, client.Options{ListChanged: func(list string) { changed <- list }}, client.Revision20260728)
-	m := w.nextOf("subscriptions/listen")
-	if !strings.Contains(string(m.JSON), `"params":{"notifications":{"toolsListChanged":true},"_meta":{`) {
-		t.Errorf("%s", m.JSON)
-	}
-	w.tell(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{}}}`, "")
-	if got := <-changed; got != "tools" {
-		t.Error(got)
-	}
-	w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "")
-	if got := <-changed; got != "tools" { // something may have been missed
-		t.Error(got)
-	}
-	m = w.nextOf("subscriptions/listen")
-	w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"error":{"code":-32601,"message":"no"}}`, "")
-	w.settle()
+	synctest.Test(t, func(t *testing.T) {
+		changed := make(chan string, 100)
+		began := time.Now()
+		_, w := wired(t, client.Options{ListChanged: func(list string) { changed <- list }}, client.Revision20260728)
+		if waited := time.Since(began); waited != time.Second {
+			t.Errorf("Dial waits %s for a server that does not acknowledge", waited)
+		}
+		acknowledge := func() {
+			w.tell(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`, "")
+		}
+		expect := func(least, most int) {
+			t.Helper()
+			time.Sleep(time.Second / 2)
+			synctest.Wait()
+			if n := len(changed); n < least || n > most {
+				t.Errorf("%d changes, not %d to %d", n, least, most)
+			}
+			for len(changed) > 0 {
+				if list := <-changed; list != "tools" {
+					t.Error(list)
+				}
+			}
+		}
+		m := w.nextOf("subscriptions/listen")
+		if !strings.Contains(string(m.JSON), `"params":{"notifications":{"toolsListChanged":true},"_meta":{`) {
+			t.Errorf("%s", m.JSON)
+		}
+		acknowledge()
+		expect(1, 1) // late
+		for range 10 {
+			w.tell(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{}}}`, "")
+		}
+		expect(1, 2) // the first, and all others
+		w.answer(m)
+		m = w.nextOf("subscriptions/listen")
+		expect(0, 0)
+		acknowledge()
+		expect(1, 1)
+		w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"error":{"code":-32601,"message":"no"}}`, "")
+		time.Sleep(time.Hour)
+		w.settle()
+	})
 }
 
 func TestNobodyWantsToKnowOfChanges(t *testing.T) {

@@ -25,7 +25,11 @@ const modeVariable = "MCP_TEST_SERVER"
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(modeVariable); mode != "" {
-		newFake(mode).serve()
+		if mode == "sdk" {
+			serveOfficial()
+		} else {
+			newFake(mode).serve()
+		}
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)

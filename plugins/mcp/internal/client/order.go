@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// At revisions with a handshake a server's question names no call, unless the transport knows on whose stream it came. It
-// must not reach the wrong person. So, if the handshake declares capabilities to be asked:
+// At revisions with a handshake a server's question names no call, unless the transport knows on whose stream it came.
+// It must not reach the wrong person. So, if the handshake declares capabilities to be asked:
 //
-//   - A call whose caller answers questions begins when no other call is in its first seconds, and none begins in its own.
-//     Most questions come then. A question is for a call when no other runs.
-//   - When several run, the question waits until all but one have ended: a call that asks does not end before it has the
-//     answer. If that takes too long, or one of them is canceled, Options.Request gets the question, and no caller.
-//   - After a call that was canceled others wait until the server has answered a ping. Questions of the canceled call that
-//     are on their way come before that, and reach no caller. One that comes still later is taken for the next call's.
+//   - A call whose caller answers questions begins when no other call is in its first seconds, and none begins in its
+//     own. Most questions come then. A question is for a call when no other runs.
+//   - When several run, the question waits until all but one have ended: a call that asks does not end before it has
+//     the answer. If that takes too long, or one of them is canceled, Options.Request gets the question, and no caller.
+//   - After a call that was canceled others wait until the server has answered a ping. Questions of the canceled call
+//     that are on their way come before that, and reach no caller. One that comes still later is taken for the next
+//     call's.
 const (
 	firstTime   = 5 * time.Second  // how long others wait for a call that has begun
 	parkLimit   = 30 * time.Second // how long a question waits for calls to end

@@ -272,6 +272,8 @@ func (s *Session) notification(e *envelope, from string) {
 		}
 	case "notifications/cancelled":
 		s.cancelServerRequest(e.params)
+	case "notifications/subscriptions/acknowledged":
+		signal(s.acknowledged)
 	case "notifications/tools/list_changed":
 		s.announce("tools")
 	case "notifications/prompts/list_changed":

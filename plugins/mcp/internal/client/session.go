@@ -84,7 +84,8 @@ type Session struct {
 	level    int                           // of logging, as set with logging/setLevel
 	warned   map[string]bool
 
-	changed map[string]chan struct{} // wakes announce, by list
+	changed      map[string]chan struct{} // lists that have changed; each has room for one
+	acknowledged chan struct{}            // a subscription; has room for one
 }
 
 // ServerInfo is what a server says of itself.
@@ -139,7 +140,8 @@ func start(ctx context.Context, open OpenFunc, o *Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{transport: t, options: *o, ended: make(chan struct{}), turns: semaphore.NewWeighted(allTurns),
-		pending: map[int64]*call{}, requests: map[string]context.CancelFunc{}, warned: map[string]bool{}, level: len(levels)}
+		pending: map[int64]*call{}, requests: map[string]context.CancelFunc{}, warned: map[string]bool{}, level: len(levels),
+		acknowledged: make(chan struct{}, 1)}
 	s.server.Store(&ServerInfo{})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.startAnnouncing()
