@@ -36,13 +36,13 @@ type Plugin struct {
 	configure     func(context.Context, *Request) error
 	configSchema  json.RawMessage
 
-	mu      sync.Mutex
-	tools   []*entry
-	dynamic bool
-	recall  bool
-	notices []string
-	changed chan struct{} // closed and replaced whenever the tools change
-	ends    []func()
+	mu        sync.Mutex
+	tools     []*entry
+	dynamic   bool
+	cacheable bool
+	notices   []string
+	changed   chan struct{} // closed and replaced whenever the tools change
+	ends      []func()
 }
 
 // An entry is a tool with its functions.
@@ -208,13 +208,13 @@ func (p *Plugin) Dynamic() {
 	p.dynamic = true
 }
 
-// Recallable says whether the list of tools may be shown until the plugin is needed, also after it has ended, for a plugin
-// that takes long to find its tools. A host then keeps the list, does not start the plugin to show it, and hands it over
-// as Request.KnownTools with the next Configure. It implies Dynamic.
-func (p *Plugin) Recallable(is bool) {
+// Cacheable says whether the list of tools may be shown until the plugin is needed, also after it has ended, for a
+// plugin that takes long to find its tools. A host then keeps the list, does not start the plugin to show it, and hands it
+// over as Request.KnownTools with the next Configure. It implies Dynamic.
+func (p *Plugin) Cacheable(is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dynamic, p.recall = true, is
+	p.dynamic, p.cacheable = true, is
 }
 
 func must[T any](v T, err error) T {

@@ -37,7 +37,7 @@ type Request struct {
 	// Meta is the caller's _meta, a JSON object, for tools that pass it on; nil when there is none.
 	Meta json.RawMessage
 
-	// KnownTools is for Configure: the recallable list of tools that the plugin reported when it last ran with this
+	// KnownTools is for Configure: the cacheable list of tools that the plugin reported when it last ran with this
 	// configuration; nil when none is known.
 	KnownTools []Tool
 

@@ -42,7 +42,7 @@ func (s *server) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := &pluginv1.DescribeResponse{Name: clean(p.name), Version: clean(p.version), Sdk: kitVersion,
-		ConfigSchema: p.configSchema, Sessions: true, Dynamic: p.dynamic, Recallable: p.recall}
+		ConfigSchema: p.configSchema, Sessions: true, Dynamic: p.dynamic, Cacheable: p.cacheable}
 	for _, e := range p.tools {
 		out.Tools = append(out.Tools, toolToWire(&e.Tool))
 	}

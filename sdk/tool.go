@@ -132,8 +132,8 @@ type Description struct {
 	ConfigSchema json.RawMessage
 	// Dynamic says that the tools depend on the configuration or change while running.
 	Dynamic bool
-	// Recallable says that a host may list the tools of an earlier start with the same configuration.
-	Recallable bool
+	// Cacheable says that a host may list the tools of an earlier start with the same configuration.
+	Cacheable bool
 	// Notices are for the operator: what SetTools was given.
 	Notices []string
 }

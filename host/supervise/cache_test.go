@@ -455,9 +455,9 @@ func (c *caching) stored(tool string) bool {
 	})
 }
 
-// A plugin whose list is recallable is not started to show it, receives it with its configuration, and changes it while
+// A plugin whose list is cacheable is not started to show it, receives it with its configuration, and changes it while
 // it runs.
-func TestRecallableTools(t *testing.T) {
+func TestCacheableTools(t *testing.T) {
 	settleProgram(t)
 	c := newCaching(t)
 	spec := c.fixture("dynamic", "dynamic")

@@ -259,7 +259,7 @@ func goodPlugin() *sdk.Plugin {
 type dynamicConfig struct {
 	Tools  []string `json:"tools"`
 	Refuse string   `json:"refuse,omitempty"`
-	Recall bool     `json:"recall,omitempty"` // the tools are recallable, and those that are known count
+	Recall bool     `json:"recall,omitempty"` // the tools are cacheable, and those that are known count
 }
 
 // dynamicPlugin has the tools that its configuration names; calling one adds the tool that its argument names.
@@ -278,7 +278,7 @@ func dynamicPlugin() *sdk.Plugin {
 	}
 	sdk.Configure(p, func(_ context.Context, r *sdk.Request, c dynamicConfig) error {
 		if c.Recall {
-			p.Recallable(true)
+			p.Cacheable(true)
 		}
 		if c.Recall && r.KnownTools != nil {
 			c.Tools = nil

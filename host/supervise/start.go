@@ -135,7 +135,7 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 	if err != nil {
 		return g, fmt.Errorf("it did not describe itself: %w", err)
 	}
-	if err := g.configure(ctx, d, spec, s.workdir, cached.Recallable()); err != nil {
+	if err := g.configure(ctx, d, spec, s.workdir, cached.Cacheable()); err != nil {
 		return g, err
 	}
 	if len(d.ConfigSchema) > 0 { // its tools may depend on its configuration
@@ -291,7 +291,7 @@ func (g *generation) watch(store func(int, *sdk.Description)) {
 			if d, err := g.describe(asking); err == nil {
 				g.described.Store(d)
 				store(g.number, d)
-				if d.Recallable {
+				if d.Cacheable {
 					g.cached.Store(asking, d)
 				}
 			}

@@ -167,9 +167,9 @@ func (b *bridge) show() {
 	if b.notices != nil && slices.Equal(notices, b.notices) && slices.EqualFunc(tools, b.shown, sameTool) {
 		return
 	}
-	b.plugin.Recallable(b.catalog != nil)
+	b.plugin.Cacheable(b.catalog != nil)
 	if err := b.plugin.SetTools(tools, notices...); err != nil { // a bug: the catalog has checked them
-		b.plugin.Recallable(false)
+		b.plugin.Cacheable(false)
 		_ = b.plugin.SetTools(nil, fmt.Sprintf("no tools: %v", err))
 	}
 	b.shown, b.notices = tools, append([]string{}, notices...)

@@ -32,7 +32,7 @@ func TestToolsOfAServer(t *testing.T) {
 		t.Errorf("the server got %s", got)
 	}
 	d, err := f.Describe(t.Context())
-	if err != nil || !d.Recallable || !d.Dynamic || len(d.Notices) != 0 {
+	if err != nil || !d.Cacheable || !d.Dynamic || len(d.Notices) != 0 {
 		t.Errorf("%+v %v", d, err)
 	}
 }
@@ -208,7 +208,7 @@ func TestServerThatComesLater(t *testing.T) {
 	f.file("fail", "")
 	f.start("")
 	d, err := f.Describe(t.Context())
-	if err != nil || len(d.Tools) != 0 || d.Recallable || len(d.Notices) != 1 ||
+	if err != nil || len(d.Tools) != 0 || d.Cacheable || len(d.Notices) != 1 ||
 		!strings.Contains(d.Notices[0], "no license key") {
 		t.Fatalf("%+v %v", d, err)
 	}

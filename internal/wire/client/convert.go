@@ -35,7 +35,7 @@ func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 func descriptionFromWire(r *pluginv1.DescribeResponse) *sdk.Description {
 	out := &sdk.Description{Name: oneLine(r.GetName(), maxWord), Version: oneLine(r.GetVersion(), maxWord),
 		SDK:          oneLine(r.GetSdk(), maxWord),
-		ConfigSchema: orNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Recallable: r.GetRecallable(),
+		ConfigSchema: orNil(r.GetConfigSchema()), Dynamic: r.GetDynamic(), Cacheable: r.GetCacheable(),
 		Notices: notices(r.GetNotices())}
 	for _, t := range r.GetTools() {
 		out.Tools = append(out.Tools, toolFromWire(t))

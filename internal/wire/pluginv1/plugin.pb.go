@@ -78,7 +78,7 @@ type DescribeResponse struct {
 	Notices []string `protobuf:"bytes,7,rep,name=notices,proto3" json:"notices,omitempty"`
 	// A dynamic plugin's list of tools may be shown until the plugin is needed, also after it has ended: the host keeps it and hands
 	// it over with the next Configure.
-	Recallable bool `protobuf:"varint,8,opt,name=recallable,proto3" json:"recallable,omitempty"`
+	Cacheable bool `protobuf:"varint,8,opt,name=cacheable,proto3" json:"cacheable,omitempty"`
 	// The plugin has Session.
 	Sessions      bool `protobuf:"varint,9,opt,name=sessions,proto3" json:"sessions,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -164,9 +164,9 @@ func (x *DescribeResponse) GetNotices() []string {
 	return nil
 }
 
-func (x *DescribeResponse) GetRecallable() bool {
+func (x *DescribeResponse) GetCacheable() bool {
 	if x != nil {
-		return x.Recallable
+		return x.Cacheable
 	}
 	return false
 }
@@ -435,7 +435,7 @@ type ConfigureRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Config  []byte                 `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
 	Workdir string                 `protobuf:"bytes,2,opt,name=workdir,proto3" json:"workdir,omitempty"`
-	// The recallable list of tools that the plugin reported when it last ran with this configuration.
+	// The cacheable list of tools that the plugin reported when it last ran with this configuration.
 	KnownTools    []*Tool `protobuf:"bytes,3,rep,name=known_tools,json=knownTools,proto3" json:"known_tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2190,7 +2190,7 @@ var File_toolhost_plugin_v1_plugin_proto protoreflect.FileDescriptor
 const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\n" +
 	"\x1ftoolhost/plugin/v1/plugin.proto\x12\x12toolhost.plugin.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\x97\x02\n" +
+	"\x0fDescribeRequest\"\x95\x02\n" +
 	"\x10DescribeResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -2198,10 +2198,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x05tools\x18\x04 \x03(\v2\x18.toolhost.plugin.v1.ToolR\x05tools\x12#\n" +
 	"\rconfig_schema\x18\x05 \x01(\fR\fconfigSchema\x12\x18\n" +
 	"\adynamic\x18\x06 \x01(\bR\adynamic\x12\x18\n" +
-	"\anotices\x18\a \x03(\tR\anotices\x12\x1e\n" +
-	"\n" +
-	"recallable\x18\b \x01(\bR\n" +
-	"recallable\x12\x1a\n" +
+	"\anotices\x18\a \x03(\tR\anotices\x12\x1c\n" +
+	"\tcacheable\x18\b \x01(\bR\tcacheable\x12\x1a\n" +
 	"\bsessions\x18\t \x01(\bR\bsessions\"\xab\x04\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +

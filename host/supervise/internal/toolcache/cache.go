@@ -80,7 +80,7 @@ func (c *Cache) Load(ctx context.Context, k Key) *sdk.Description {
 	}
 	d := e.load(unsteady)
 	switch {
-	case d == nil || d.Recallable && e.self:
+	case d == nil || d.Cacheable && e.self:
 		return d
 	case !c.Offline:
 		return nil
@@ -90,13 +90,13 @@ func (c *Cache) Load(ctx context.Context, k Key) *sdk.Description {
 	return d
 }
 
-// Recallable returns the tools that the plugin's last start with this key reported, if they are recallable; nil with
+// Cacheable returns the tools that the plugin's last start with this key reported, if they are cacheable; nil with
 // Refresh.
-func (e Entry) Recallable() []sdk.Tool {
+func (e Entry) Cacheable() []sdk.Tool {
 	if e.content == "" || e.cache.Refresh {
 		return nil
 	}
-	if d := e.load(unsteady); d != nil && d.Recallable {
+	if d := e.load(unsteady); d != nil && d.Cacheable {
 		return d.Tools
 	}
 	return nil
@@ -120,7 +120,7 @@ func (c *Cache) Entry(ctx context.Context, k Key) Entry {
 }
 
 // Store keeps the description of the plugin that was started after the entry was found. It does nothing if the program
-// has changed since: then either of the two may have reported it. A recallable description stays until there is another.
+// has changed since: then either of the two may have reported it. A cacheable description stays until there is another.
 func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 	if e.content == "" || e.cache.Entry(ctx, e.key).content != e.content {
 		return
@@ -130,7 +130,7 @@ func (e Entry) Store(ctx context.Context, d *sdk.Description) {
 		k = unsteady
 	}
 	old := e.load(k)
-	if old == nil || !reflect.DeepEqual(old, d) && (d.Recallable || !old.Recallable) {
+	if old == nil || !reflect.DeepEqual(old, d) && (d.Cacheable || !old.Cacheable) {
 		e.cache.prune.Do(e.cache.folder.prune)
 		e.store(k, d)
 	}
