@@ -175,6 +175,11 @@ func (s *fakeServer) call(r *fakeRequest) {
 		os.Exit(7)
 	case "hang":
 		progress(1)
+	case "hold":
+		for !s.has("go") {
+			time.Sleep(time.Millisecond)
+		}
+		text("done")
 	case "progress":
 		for i := range 3 {
 			progress(i + 1)

@@ -12,7 +12,7 @@ import (
 
 // A question of a server with a handshake names no call. This file finds the call that it is for, so that it reaches the
 // one who made that. Calls run side by side as long as that is possible; once a question could have been for several
-// callers, those of callers that answer questions run one at a time.
+// callers, calls of callers that answer questions run one at a time.
 
 // A runningCall is one that a question may be for.
 type runningCall struct {
@@ -54,38 +54,73 @@ func (u *upstream) enter(ctx context.Context, c *runningCall) (leave func(error)
 		u.mu.Lock()
 		defer u.mu.Unlock()
 		u.running = slices.DeleteFunc(u.running, func(r *runningCall) bool { return r == c })
+		close(u.left)
+		u.left = make(chan struct{})
 		if _, refused := errors.AsType[*client.RPCError](err); err != nil && !refused {
 			u.canceled = time.Now() // the server may still work on it
 		}
 	}, nil
 }
 
-// owner returns the call that a question is for; nil if that is not known, or its caller answers nothing. A call that
-// waits for an answer asks nothing else.
-func (u *upstream) owner() (owner *ongoing, ambiguous bool) {
+// owner returns the call that a question is for; nil if its caller answers nothing, or it is not known: because of
+// several calls, of which others may end, or because of one that was canceled. A call that waits for an answer asks
+// nothing else.
+func (u *upstream) owner() (owner *ongoing, several, canceled bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	candidates := slices.DeleteFunc(slices.Clone(u.running), func(c *runningCall) bool {
 		return c.ongoing != nil && c.ongoing.waits()
 	})
 	if !slices.ContainsFunc(candidates, func(c *runningCall) bool { return c.ongoing != nil }) {
-		return nil, false
+		return nil, false, false
+	}
+	if time.Since(u.canceled) < settleTime {
+		return nil, false, true
 	}
 	last := candidates[len(candidates)-1]
 	for _, c := range candidates {
 		if c.session != last.session || (c.ongoing == nil) != (last.ongoing == nil) {
-			ambiguous = true
+			u.oneByOne = true
+			return nil, true, false
 		}
 	}
-	if ambiguous || time.Since(u.canceled) < settleTime {
-		return nil, true
-	}
-	return last.ongoing, false
+	return last.ongoing, false, false
 }
 
-// answer answers a question of the server that the connection could not give to a call.
+// ownerTime is how long a question waits until only one call is left that can have asked it: that does not end before it
+// is answered.
+const ownerTime = 30 * time.Second
+
+// awaitOwner is owner, after the others have ended.
+func (u *upstream) awaitOwner(ctx context.Context) (owner *ongoing, unknown bool) {
+	ctx, cancel := context.WithTimeout(ctx, ownerTime)
+	defer cancel()
+	for {
+		u.mu.Lock()
+		left := u.left
+		u.mu.Unlock()
+		owner, several, canceled := u.owner()
+		if !several {
+			return owner, canceled
+		}
+		select {
+		case <-left:
+		case <-ctx.Done():
+			return nil, true
+		}
+	}
+}
+
+// answer answers a question of the server.
 func (u *upstream) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *client.RPCError) {
-	owner, ambiguous := u.owner()
+	var owner *ongoing
+	var unknown bool
+	switch method {
+	case methodElicit, methodSample:
+		owner, unknown = u.awaitOwner(ctx)
+	case methodRoots: // those of the work folder are never wrong
+		owner, _, _ = u.owner()
+	}
 	switch {
 	case owner != nil:
 		ctx, cancel := context.WithCancel(ctx)
@@ -94,12 +129,9 @@ func (u *upstream) answer(ctx context.Context, method string, params json.RawMes
 		return owner.ask(ctx, method, params)
 	case method == methodRoots:
 		return roots(u.workdir), nil
-	case ambiguous && (method == methodElicit || method == methodSample):
-		u.mu.Lock()
-		u.oneByOne = true
-		u.mu.Unlock()
+	case unknown:
 		return nil, &client.RPCError{Code: client.CodeInvalidRequest, Message: method + " is refused: it does not say which " +
-			"of several calls it is for. From now on, calls run one at a time; make this one again"}
+			"of several calls it is for. Make the call again: from now on, calls that may ask run one at a time"}
 	}
 	return nil, refuseQuestion(method)
 }

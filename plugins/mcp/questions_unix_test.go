@@ -264,27 +264,48 @@ func TestOtherCallsRunDuringAQuestion(t *testing.T) {
 	<-ended
 }
 
-// A question that may be for several callers reaches none of them. From then on each question has one caller.
+// A question that may be for several callers waits until one is left, and reaches no other.
 func TestQuestionsThatMayBeForSeveralCallers(t *testing.T) {
-	f := newFake(t, "elicit", "hang")
-	f.start(`,"idle_timeout":"1s"`)
-	hung := make(chan *sdk.Result, 1)
-	go func() {
-		r, _ := f.Call(t.Context(), &sdk.Request{Tool: "hang", Workdir: f.dir, Capabilities: asksPeople, SessionID: "a"})
-		hung <- r
-	}()
-	eventually(t, "one call runs", func() bool { return len(f.lines("calls")) == 1 })
-	r := f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "b"})
-	if r.Error != nil || r.InputRequired != nil || !strings.Contains(r.Content[0].Text, "several calls") {
-		t.Fatalf("%+v", r)
+	f := newFake(t, "elicit", "hold", "hang")
+	f.start("")
+	call := func(ctx context.Context, tool, session string) <-chan *sdk.Result {
+		before, out := len(f.lines("calls")), make(chan *sdk.Result, 1)
+		go func() {
+			r, _ := f.Call(ctx, &sdk.Request{Tool: tool, Workdir: f.dir, Capabilities: asksPeople, SessionID: session})
+			out <- r
+		}()
+		eventually(t, "the call runs", func() bool { return len(f.lines("calls")) > before })
+		return out
 	}
-	key, _, state := asked(t, f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "b"}))
-	if r := <-hung; r == nil || r.Error == nil || r.Error.Name != "ServerSilent" {
+	held := call(t.Context(), "hold", "a")
+	elicited := call(t.Context(), "elicit", "b")
+	f.file("go", "")
+	if r := <-held; r == nil || r.Error != nil || r.InputRequired != nil {
 		t.Errorf("%+v", r)
 	}
-	r = f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "b", RequestState: state,
+	key, _, state := asked(t, <-elicited)
+	r := f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "b", RequestState: state,
 		InputResponses: answers(key, `{"action":"accept"}`)})
 	if r.Error != nil {
 		t.Error(r.Error)
+	}
+}
+
+// After a call was canceled nobody knows whose the next question is.
+func TestQuestionsAfterACanceledCall(t *testing.T) {
+	f := newFake(t, "elicit", "hang")
+	f.start("")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = f.Call(ctx, &sdk.Request{Tool: "hang", Workdir: f.dir, Capabilities: asksPeople, SessionID: "a"})
+	}()
+	eventually(t, "the call runs", func() bool { return len(f.lines("calls")) == 1 })
+	cancel()
+	<-ended
+	r := f.ask(sdk.Request{Tool: "elicit", Capabilities: asksPeople, SessionID: "b"})
+	if r.Error != nil || r.InputRequired == nil && !strings.Contains(r.Content[0].Text, "which of several calls") {
+		t.Errorf("%+v", r)
 	}
 }

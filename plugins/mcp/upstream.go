@@ -31,6 +31,7 @@ type upstream struct {
 	retryAt  time.Time              // when the next attempt may begin
 	failure  error                  // of the last attempt
 	turns    *semaphore.Weighted
+	left     chan struct{}  // closed, and replaced, when a call ends
 	running  []*runningCall // in the order in which they began
 	canceled time.Time      // when a call last was
 	oneByOne bool           // a question could have been for several callers
@@ -70,7 +71,8 @@ func (s *upstreams) use(workdir string) (*upstream, error) {
 		if err := s.makeRoom(); err != nil {
 			return nil, err
 		}
-		u = &upstream{bridge: s.bridge, workdir: workdir, turns: semaphore.NewWeighted(allTurns)}
+		u = &upstream{bridge: s.bridge, workdir: workdir, turns: semaphore.NewWeighted(allTurns),
+			left: make(chan struct{})}
 		if s.all == nil {
 			s.all = map[string]*upstream{}
 		}

@@ -66,6 +66,17 @@ func (s *Session) afterCall(c *call, leave func()) {
 	}()
 }
 
+// someAnswer reports whether a call that runs answers questions. If none does, Options.Request knows whose they are, or
+// nobody. It is called with mu held.
+func (s *Session) someAnswer() bool {
+	for _, c := range s.pending {
+		if c.byCall && c.options.Request != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // park lets a question wait until it is known whose it is. It is called with mu held.
 func (s *Session) park(r *serverRequest) {
 	s.parked = append(s.parked, r)

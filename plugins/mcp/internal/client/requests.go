@@ -46,7 +46,7 @@ func (s *Session) serverRequest(e *envelope, from string) {
 	case s.modern():
 		go s.reply(r, nil, &RPCError{Code: CodeMethodNotFound, Message: "protocol revision " + Revision20260728 +
 			" has no requests of servers; ask with a result of type input_required"})
-	case c == nil && s.running > 1 && s.settling == 0 && s.asks && r.method != "roots/list":
+	case c == nil && s.running > 1 && s.settling == 0 && s.asks && r.method != "roots/list" && s.someAnswer():
 		s.park(r)
 	default:
 		s.deliver(r, c)
