@@ -278,11 +278,20 @@ func (u *upstream) report(err error) {
 // primary reports whether the connection is that of the host's own work folder, whose list counts.
 func (u *upstream) primary() bool { return u.workdir == u.bridge.workdir }
 
+// discoverHTTP is how long a server at an address may take to answer server/discover. One that does not know it refuses
+// it; silence means that it is slow, not that it is old.
+const discoverHTTP = 10 * time.Second
+
 // dial connects and lists.
 func (u *upstream) dial(ctx context.Context) (*client.Session, *catalog, error) {
+	var discover time.Duration
+	if u.bridge.url != nil {
+		discover = discoverHTTP
+	}
 	session, err := client.Dial(ctx, u.bridge.opener(u.workdir), client.Options{
 		Name: "toolhost", Version: version, Capabilities: sessionCapabilities, Revision: u.bridge.protocol,
-		ListChanged: u.listChanged, Request: u.answer, Warn: u.warn, Log: u.log,
+		DiscoverTimeout: discover,
+		ListChanged:     u.listChanged, Request: u.answer, Warn: u.warn, Log: u.log,
 	})
 	if err != nil {
 		return nil, nil, err
