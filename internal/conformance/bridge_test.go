@@ -50,12 +50,15 @@ func TestBridgeOfBridge(t *testing.T) {
 			if !is {
 				t.Fatalf("server-everything has a tool %s that this test does not know", name)
 			}
-			if name == "simulate-research-query" && far.named("up_"+name) == "" {
-				t.Skip("it needs a task, and may be left out")
-			}
 			long := far.named("up_" + name)
 			sameMembers(t, "definition", without(t, d, "name"), without(t, definitions[long], "name"))
 			want, got := direct.call(name, arguments), far.call(long, arguments)
+			if name == "simulate-research-query" { // it needs a task, which the plugin makes
+				if !strings.Contains(string(want), `"isError":true`) || strings.Contains(string(got), `"isError":true`) {
+					t.Errorf("%s and %s", want, got)
+				}
+				return
+			}
 			if slices.Contains(changing, name) {
 				if fmt.Sprint(kinds(t, want)) != fmt.Sprint(kinds(t, got)) {
 					t.Errorf("kinds of content: %v and %v", kinds(t, want), kinds(t, got))
@@ -100,8 +103,8 @@ var everythingArguments = map[string]string{
 }
 
 // changing are tools whose results differ between two processes: the environment, the time in a compressed file, the
-// id of a session.
-var changing = []string{"get-env", "gzip-file-as-resource", "get-resource-reference", "toggle-simulated-logging",
+// id of a session, the work folder of the toolhost that started it.
+var changing = []string{"get-env", "get-roots-list", "gzip-file-as-resource", "get-resource-reference", "toggle-simulated-logging",
 	"toggle-subscriber-updates"}
 
 // named is the full name of a tool that has this one at its source; "" when there is none.
