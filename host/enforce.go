@@ -44,7 +44,7 @@ func (h *snapshot) decide(c *Call) policy.Decision {
 	d := validDecision(h.options.Policy.Decide(q))
 	if !h.options.WithoutFloor {
 		if why := shelltool.Catastrophe(q); why != "" { // such as rm -rf / or a fork bomb, whatever rules and people allow
-			d = d.Tighten(policy.Step{Layer: "floor", Rule: "catastrophe", Effect: policy.Deny, Matched: true, Reason: why})
+			d = d.Tighten(policy.Step{Layer: policy.Floor, Rule: "catastrophe", Effect: policy.Deny, Matched: true, Reason: why})
 		}
 	}
 	return h.options.Mode.apply(h.decidePaths(c, q, d), q)

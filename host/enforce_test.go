@@ -174,7 +174,7 @@ func TestFloor(t *testing.T) {
 					continue
 				}
 				e := failed(t, r, sdk.CodeDenied)
-				if !strings.Contains(e.Message, `rule "catastrophe" of the floor layer`) || len(a.questions) > 0 {
+				if !strings.Contains(e.Message, `toolhost's own rule "catastrophe"`) || len(a.questions) > 0 {
 					t.Errorf("mode %s: asked %d times: %s", mode, len(a.questions), e.Message)
 				}
 			}

@@ -142,7 +142,7 @@ const (
 	exitDenied      = 3 // by policy or a person
 	exitUnavailable = 4 // a plugin crashed or is not available
 	exitTimeout     = 5
-	exitInterrupted = 130
+	exitInterrupted = 130 // by Ctrl-C, SIGTERM or the end of the terminal
 )
 
 // An exitError ends the command with a code. Its text is shown unless it is empty.

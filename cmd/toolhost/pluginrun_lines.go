@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 
 const runHelp = "Lines:\n" +
 	"  TOOL {json}    call a tool, by its own name or PLUGIN__TOOL; without arguments they are {}\n" +
+	"  TOOL KEY=VALUE the same, the arguments as words like those of toolhost call; with blanks: KEY=\"A B\"\n" +
 	"  TOOL {json} &  the same, without waiting for the answer before the next line is read\n" +
 	"  tools          list the tools\n" +
 	"  status         show the plugin: its state and why, restarts, sandbox, what it printed last, the next try\n" +
@@ -148,6 +150,14 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 	if !strings.Contains(tool, "__") {
 		tool = r.name + "__" + tool
 	}
+	if isArgWord(arguments) {
+		read, err := typedArguments(ctx, r.instance, tool, lineWords(arguments))
+		if err != nil {
+			r.say("%v", err)
+			return
+		}
+		arguments = string(read)
+	}
 	c := host.Call{ID: rand.Text(), Tool: tool, Arguments: json.RawMessage(arguments), Caller: callerName}
 	if !background {
 		result := r.instance.Catalog().Call(ctx, c)
@@ -160,6 +170,21 @@ func (r *pluginRun) call(ctx context.Context, line string) {
 		defer r.background.Delete(c.ID)
 		r.answer(r.instance.Catalog().Call(ctx, c))
 	})
+}
+
+// lineWord is a word without blanks, or KEY="a value with blanks".
+var lineWord = regexp.MustCompile(`([^=:\s{}"'\[\]]+:?=)("[^"]*"|'[^']*')(\s|$)|\S+`)
+
+// lineWords splits a line at its blanks. Quotes around a whole value are taken off.
+func lineWords(line string) (out []string) {
+	for _, m := range lineWord.FindAllStringSubmatch(line, -1) {
+		if m[1] != "" {
+			out = append(out, m[1]+m[2][1:len(m[2])-1])
+		} else {
+			out = append(out, m[0])
+		}
+	}
+	return out
 }
 
 // answer prints a result, whole.

@@ -81,6 +81,20 @@ func TestPluginRunMends(t *testing.T) {
 }
 
 // A tool may have the name of one of the words, and a word may be mistyped.
+func TestLineWords(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string][]string{
+		"name=Ada n=1":                     {"name=Ada", "n=1"},
+		`name="Ada Lovelace"  b='x "y" z'`: {"name=Ada Lovelace", `b=x "y" z`},
+		`tags:='["a", "b"]' c="" d`:        {`tags:=["a", "b"]`, "c=", "d"},
+		`a="b"c "d`:                        {`a="b"c`, `"d`},
+	} {
+		if diff := cmp.Diff(want, lineWords(line)); diff != "" {
+			t.Errorf("%s: %s", line, diff)
+		}
+	}
+}
+
 func TestPluginRunWordsAndTools(t *testing.T) {
 	t.Parallel()
 	r := runVersioned(t, "status")

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -204,12 +205,20 @@ func (p *prompter) show(r *host.ApprovalRequest) {
 	if r.Preview == nil {
 		return
 	}
-	if r.Preview.Reason != "" && r.Preview.Reason != r.Decision.Reason {
-		p.field("the plugin", r.Preview.Reason)
+	if why := r.Preview.Reason; why != "" && why != r.Decision.Reason && !shows(r.Preview, why) {
+		p.field("the plugin", why)
 	}
 	for _, c := range r.Preview.Content {
 		p.preview(c)
 	}
+}
+
+// shows says whether the preview itself says why it asks; what comes before the first colon is only the kind of reason.
+func shows(p *sdk.Preview, why string) bool {
+	_, detail, _ := strings.Cut(why, ": ")
+	return slices.ContainsFunc(p.Content, func(c sdk.Content) bool {
+		return strings.Contains(c.Text, why) || detail != "" && strings.Contains(c.Text, detail)
+	})
 }
 
 // maxDescribed is how many characters of a tool's description a question shows: a long one must not push the arguments

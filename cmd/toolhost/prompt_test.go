@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/toolhost/toolhost/sdk"
 )
 
 // A pane is a real terminal with a shell in it.
@@ -279,6 +281,20 @@ func atTerminal(t *testing.T, env ...string) (*pane, string) {
 	env = append(env, "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "XDG_CONFIG_HOME="+home, "PS1=$ ", "TERM=screen",
 		"VISUAL=")
 	return openPane(t, dir, env...), dir
+}
+
+// Why a plugin asks is printed once: above what the call would do, or in it.
+func TestReasonIsShownOnce(t *testing.T) {
+	t.Parallel()
+	for why, want := range map[string]bool{
+		"it could do much harm: rm -rf build: it deletes": true, "rm -rf build: it deletes": true,
+		"other programs run it": false, "it could do much harm: it is new": false,
+	} {
+		p := &sdk.Preview{Content: []sdk.Content{sdk.TextContent("Risk: high\n  rm -rf build: it deletes\n")}}
+		if got := shows(p, why); got != want {
+			t.Errorf("%s: %t", why, got)
+		}
+	}
 }
 
 func TestDescribed(t *testing.T) {

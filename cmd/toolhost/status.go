@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"text/tabwriter"
@@ -12,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
 	"github.com/toolhost/toolhost/host/supervise/sandbox"
+	"github.com/toolhost/toolhost/sdk"
 )
 
 func newStatus(g *globals) *cobra.Command {
@@ -40,6 +42,11 @@ func (g *globals) status(ctx context.Context, format string) error {
 	}
 	left := s.Plugins().Problems
 	g.complainAll(left...)
+	for _, p := range problems {
+		if e, failed := errors.AsType[*sdk.Error](p); !failed || e.Code != sdk.CodePluginUnavailable || e.Name == "NoTools" {
+			g.complain(p) // else the table has it
+		}
+	}
 	if len(s.Processes())+len(left) == 0 {
 		g.tellNoPlugins(s)
 	}

@@ -127,10 +127,10 @@ func (v *validation) check(ctx context.Context) error {
 	return nil
 }
 
-// printPlugins says which file each interpreter runs, and which plugins were not started; of those that were asked to
+// printPlugins says which file each interpreter runs, and which plugins were started and which not; of those that were asked to
 // be started, how each is.
 func (v *validation) printPlugins() {
-	var left []string
+	var started, left []string
 	for _, p := range v.Plugins {
 		if p.Script != "" {
 			v.printf("plugin %q: %s runs %s\n", p.Name, visible(p.Command[0]), visible(p.Script))
@@ -138,6 +138,8 @@ func (v *validation) printPlugins() {
 		switch {
 		case !p.Started && p.OK:
 			left = append(left, p.Name)
+		case !v.start && p.Started:
+			started = append(started, p.Name)
 		case v.start && p.OK:
 			parts := []string{visible(p.Version), counted(p.Tools, "tool")}
 			v.printf("plugin %q: ok, %s\n", p.Name, strings.Join(slices.DeleteFunc(parts,
@@ -145,6 +147,9 @@ func (v *validation) printPlugins() {
 		case v.start:
 			v.printf("plugin %q: cannot be used\n", p.Name)
 		}
+	}
+	if len(started) > 0 {
+		v.printf("started, to check what is configured for them: %s\n", strings.Join(started, ", "))
 	}
 	if len(left) > 0 && v.Trusted {
 		v.printf("not started, so only looked at: %s; `toolhost validate --start` tries them\n", strings.Join(left, ", "))

@@ -114,6 +114,13 @@ func (out *Check) start(ctx context.Context, p *Plugins, asked []string, rules [
 			if status := process.Status(); process.Name() == one.Name {
 				one.Started, one.OK = true, status.State == supervise.Ready
 				one.Version, one.Tools = status.Version, status.Tools
+				usable := 0
+				for _, t := range tools {
+					if t.Plugin == one.Name {
+						usable++
+					}
+				}
+				one.OK = one.OK && usable >= status.Tools
 			}
 		}
 	}

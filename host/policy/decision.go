@@ -60,6 +60,8 @@ func (d Decision) By() string {
 	switch {
 	case d.Layer == ByHints:
 		return "its hints"
+	case d.Layer == Floor:
+		return fmt.Sprintf("toolhost's own rule %q", d.Rule)
 	case d.Source == "":
 		return fmt.Sprintf("rule %q of the %s layer", d.Rule, d.Layer)
 	}

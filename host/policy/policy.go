@@ -144,8 +144,11 @@ func (l *Layer) hides(q *Query) bool {
 	return false
 }
 
-// ByHints is the layer of a decision that no rule made.
-const ByHints = "hints"
+// The layers of decisions that no configured rule made.
+const (
+	ByHints = "hints" // the tool's own hints
+	Floor   = "floor" // what toolhost denies whatever rules and people allow
+)
 
 // byHints decides when no layer does.
 func byHints(q *Query) Step {

@@ -39,20 +39,21 @@ func launchError(spec Spec, err error) error {
 	} else if found, lookErr := exec.LookPath(path); lookErr == nil {
 		why = diagnose(found)
 	}
+	unusable := func(why string) error { return &unusableError{fmt.Errorf("%s cannot be run: %s", program, why)} }
 	switch {
 	case errors.Is(err, proctree.ErrNamespace): // its errno is not the program's
 	case errors.Is(err, exec.ErrNotFound):
 		return notInPath(program)
 	case why != "" && aboutFile(err):
-		return fmt.Errorf("%s cannot be run: %s", program, why)
+		return unusable(why)
 	case errors.Is(err, os.ErrNotExist) && missing:
-		return fmt.Errorf("%s cannot be run: it does not exist", program)
+		return unusable("it does not exist")
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%s cannot be run: it, its interpreter, or the folder to start in does not exist", program)
+		return unusable("it, its interpreter, or the folder to start in does not exist")
 	case errors.Is(err, syscall.EISDIR):
-		return fmt.Errorf("%s cannot be run: it is a folder", program)
+		return unusable("it is a folder")
 	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("%s cannot be run: permission denied; is it executable?", program)
+		return unusable("permission denied; is it executable?")
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return fmt.Errorf("%s cannot be run: too many open files; close some, or raise the limit (ulimit -n)", program)
 	case errors.Is(err, syscall.EAGAIN):
@@ -61,10 +62,15 @@ func launchError(spec Spec, err error) error {
 	case errors.Is(err, syscall.ETXTBSY):
 		return fmt.Errorf("%s cannot be run: another process still writes to it; try again when it is complete", program)
 	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Errorf("%s cannot be run: it is not a program for this machine", program)
+		return unusable("it is not a program for this machine")
 	}
 	return fmt.Errorf("%s cannot be run: %w", program, err)
 }
+
+// An unusableError says that a start fails until a person changes a file.
+type unusableError struct{ error }
+
+func (e *unusableError) Unwrap() error { return e.error }
 
 // aboutFile says whether an error can be about what is in a file, or its mode.
 func aboutFile(err error) bool {

@@ -699,12 +699,14 @@ func TestRefusalsAdvise(t *testing.T) {
 	wrong, ends := fixture("x", "good"), fixture("x", "exits")
 	wrong.SHA256 = strings.Repeat("0", 64)
 	ends.Restart = Restart{MaxCrashes: 9, Backoff: time.Hour, BackoffMax: time.Hour}
+	gone := Spec{Name: "x", Command: []string{filepath.Join(t.TempDir(), "gone")}}
 	const advice = "do without its tools, or ask the user to fix it."
 	for name, c := range map[string]struct {
 		spec Spec
 		want []string // of one call after the other
 	}{
 		"invalid": {wrong, []string{"D" + advice[1:], "D" + advice[1:]}},
+		"no file": {gone, []string{"D" + advice[1:]}},
 		"ends":    {ends, []string{"Try again once; then " + advice, "Try again once; then " + advice, "Try again in "}},
 	} {
 		t.Run(name, func(t *testing.T) {

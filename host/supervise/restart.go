@@ -141,6 +141,10 @@ func (m *stateMachine) startError(err error) error {
 		return e
 	}
 	e := m.unavailable("StartFailed", 0, "plugin %q could not be started: %v", m.p.name, err)
+	if _, unusable := errors.AsType[*unusableError](err); unusable {
+		e.Suggestion = "Do without its tools, or ask the user to fix it."
+		return e
+	}
 	e.Retryable, e.Suggestion = true, "Try again once; then do without its tools, or ask the user to fix it."
 	return e
 }

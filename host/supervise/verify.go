@@ -338,7 +338,9 @@ func (s Spec) lookPath(name string) (string, error) {
 	return "", notInPath(name)
 }
 
-func notInPath(name string) error { return fmt.Errorf("%s was not found in PATH", name) }
+func notInPath(name string) error {
+	return &unusableError{fmt.Errorf("%s was not found in PATH", name)}
+}
 
 // checkInterpreters checks the programs that run the program at path: other users cannot change them, and they are
 // those that were locked.

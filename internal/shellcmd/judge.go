@@ -63,7 +63,7 @@ func strictest(reasons []Reason) Verdict {
 func (r Rules) part(c *Command, at Context, refused bool) (effect, why string) {
 	for _, prefix := range r.Deny {
 		if denies(prefix, c) {
-			return deny, "the rule " + strings.Join(prefix, " ") + " denies it"
+			return deny, "commands that begin with " + strings.Join(prefix, " ") + " are denied"
 		}
 	}
 	denied, fileNames := r.mayDeny(c), c.fileNames(at.workdirs(c.dirs))

@@ -47,11 +47,11 @@ func TestJudgeSaysWhy(t *testing.T) {
 		"ls":                     "it only reads",
 		"ls > x":                 "it writes to x",
 		"cat ../x":               "../x is outside of the workspace",
-		"rm x":                   "the rule rm denies it",
+		"rm x":                   "commands that begin with rm are denied",
 		"sort -o x":              "the option -o of sort is not known to be harmless",
 		"cat $x":                 "$x is only known when it runs",
 		"make":                   "make is not known to only read",
-		"sh -c 'echo \"$(rm)\"'": "the rule rm denies it",
+		"sh -c 'echo \"$(rm)\"'": "commands that begin with rm are denied",
 		"ls (":                   "the command is not understood",
 	} {
 		v := shellcmd.Rules{ReadOnly: true, Deny: tokens("rm")}.Judge(text, here)

@@ -164,7 +164,7 @@ func (o *outcome) failure(err *sdk.Error) (*sdk.Result, error) {
 
 // timeout is a failure with the error that says so.
 func (o *outcome) timeout(c command, l limit) (*sdk.Result, error) {
-	what := o.stopped(fmt.Sprintf("not done after %v, and stopped", l.Shown(l.Run)))
+	what := o.stopped(fmt.Sprintf("not done after %v, and stopped", l.Shown()))
 	return o.failure(l.exceeded(fmt.Sprintf("%s was %s", c.short(), what)))
 }
 
@@ -302,9 +302,8 @@ func (l limit) exceeded(what string) *sdk.Error {
 	e := &sdk.Error{Code: sdk.CodeTimeout, Name: "Timeout", Message: what,
 		Suggestion: "Ask for less at once, or have the operator raise " + l.setting + "."}
 	if l.Call != 0 {
-		e.Message += fmt.Sprintf("; the call had %v, which is set by the caller or the user's configuration; %s cannot "+
-			"raise it",
-			l.Shown(l.Call), l.setting)
+		e.Message += "; the caller or the user's configuration sets the limit of the call, and " + l.setting +
+			" cannot raise it"
 		e.Suggestion = "Ask for less at once."
 	}
 	return e

@@ -430,8 +430,9 @@ func TestEndsBeforeTheCallersDeadline(t *testing.T) {
 			}
 			r.Error = e
 			wantError(t, r, "Timeout")
-			const why = ", which is set by the caller or the user's configuration; call_timeout_seconds cannot raise it"
-			if !strings.Contains(r.Error.Message, "; the call had ") || !strings.HasSuffix(r.Error.Message, why) ||
+			const why = "; the caller or the user's configuration sets the limit of the call, and call_timeout_seconds " +
+				"cannot raise it"
+			if !strings.HasSuffix(r.Error.Message, why) ||
 				r.Error.Suggestion != "Ask for less at once." {
 				t.Errorf("error %+v", r.Error)
 			}
@@ -547,7 +548,7 @@ func TestWhoseLimit(t *testing.T) {
 		raiseable  bool
 	}{
 		{"own", "late", limit{proctree.Limits{Run: time.Second}, "call_timeout_seconds"}, true},
-		{"the caller's", "late; the call had 10s, which is set by the caller or the user's configuration; " +
+		{"the caller's", "late; the caller or the user's configuration sets the limit of the call, and " +
 			"call_timeout_seconds cannot raise it",
 			limit{proctree.Limits{Run: 8998 * time.Millisecond, Call: 9997 * time.Millisecond}, "call_timeout_seconds"}, false},
 	} {

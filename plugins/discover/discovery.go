@@ -51,7 +51,7 @@ func (s *settings) discover(ctx context.Context) ([]byte, error) {
 
 // discoveryError says how long the command had, and what would give it more.
 func discoveryError(l proctree.Limits) string {
-	text := fmt.Sprintf("it was not done after %v and was stopped", l.Shown(l.Run))
+	text := fmt.Sprintf("it was not done after %v and was stopped", l.Shown())
 	if l.Call != 0 {
 		text += "; the plugin's start_timeout leaves it no more, raise that"
 	}

@@ -235,7 +235,7 @@ type limit struct {
 
 // exceeded reports a command that was stopped, and what went wrong with stopping it, if anything.
 func (l limit) exceeded(trouble error) error {
-	text := fmt.Sprintf("the command was not done after %v and was stopped", l.Shown(l.Run))
+	text := fmt.Sprintf("the command was not done after %v and was stopped", l.Shown())
 	if trouble == nil {
 		text += ", with everything it had started"
 	} else {
@@ -258,9 +258,7 @@ func (l limit) error(text string) error {
 		e.Suggestion = "Give it more time with timeout_seconds (at most 3600), or do the work in smaller steps."
 	}
 	if l.Call != 0 {
-		e.Message += fmt.Sprintf("; the call had %v, which is set by the caller or the user's configuration; "+
-			"timeout_seconds cannot raise it",
-			l.Shown(l.Call))
+		e.Message += "; the caller or the user's configuration sets the limit of the call, and timeout_seconds cannot raise it"
 		e.Suggestion = "Do the work in smaller steps, or have exec run it in the background."
 		if l.single {
 			e.Suggestion = "Do the work in smaller steps."

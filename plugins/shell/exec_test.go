@@ -47,7 +47,7 @@ func TestEndsBeforeTheCallersDeadline(t *testing.T) {
 				t.Fatal(r, err)
 			}
 			r.Error = e
-			wantError(t, r, sdk.CodeTimeout, "Timeout", "the call had ", "timeout_seconds cannot raise it")
+			wantError(t, r, sdk.CodeTimeout, "Timeout", "the limit of the call", "timeout_seconds cannot raise it")
 			if o := outcomeOf(t, r); o.Stdout != "so far\n" || o.Signal != "SIGKILL" || !o.TimedOut {
 				t.Errorf("structured %+v", o)
 			}

@@ -283,8 +283,7 @@ func TestInputThatNobodyReads(t *testing.T) {
 }
 
 func TestWhoseLimit(t *testing.T) {
-	const call = "; the call had 10s, which is set by the caller or the user's configuration; timeout_seconds cannot " +
-		"raise it"
+	const call = "; the caller or the user's configuration sets the limit of the call, and timeout_seconds cannot raise it"
 	own, callers := limit{Limits: proctree.Limits{Run: 1250 * time.Millisecond}},
 		limit{Limits: proctree.Limits{Run: 8998 * time.Millisecond, Call: 9997 * time.Millisecond}}
 	for _, test := range []struct {
@@ -299,7 +298,7 @@ func TestWhoseLimit(t *testing.T) {
 			"the command was not done after 1.25s and was stopped; it stays", true},
 		{"own, over before the start", own.tooShort(), "there was no time to start the command; nothing was run", true},
 		{"the caller's", callers.exceeded(nil),
-			"the command was not done after 9s and was stopped, with everything it had started" + call, false},
+			"the command was not done after 10s and was stopped, with everything it had started" + call, false},
 		{"the caller's, over before the start", callers.tooShort(),
 			"there was no time to start the command; nothing was run" + call, false},
 	} {

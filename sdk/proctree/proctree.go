@@ -239,14 +239,15 @@ func reserve(left time.Duration) time.Duration {
 	return min(3*time.Second, max(left/10, 100*time.Millisecond), left/2)
 }
 
-// Shown rounds one of the times for people: measured ones roughly, configured ones
-// hardly.
-func (l Limits) Shown(d time.Duration) time.Duration {
-	switch {
-	case l.Call == 0 || d < 100*time.Millisecond:
-		return d.Round(time.Millisecond)
-	case d < time.Second:
-		return d.Round(10 * time.Millisecond)
+// Shown is the limit that was over, for people. That of a call is measured when the plugin gets it: it is rounded up,
+// to what was most likely set.
+func (l Limits) Shown() time.Duration {
+	if l.Call == 0 {
+		return l.Run.Round(time.Millisecond)
 	}
-	return d.Round(100 * time.Millisecond)
+	step := time.Second
+	if l.Call < 10*time.Second {
+		step = 100 * time.Millisecond
+	}
+	return (l.Call + step - 1).Truncate(step)
 }
