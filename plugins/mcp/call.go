@@ -88,7 +88,18 @@ func (q *query) callInTurn(ctx context.Context, u *upstream, o *ongoing) (raw js
 		return nil, err
 	}
 	defer func() { leave(err) }()
-	return q.call(ctx)
+	if o != nil {
+		return q.call(ctx, o.ask)
+	}
+	return q.call(ctx, q.refuse)
+}
+
+// refuse answers the questions on the stream of a call whose caller answers none.
+func (q *query) refuse(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, *client.RPCError) {
+	if method == methodRoots {
+		return roots(q.workdir()), nil
+	}
+	return nil, refuseQuestion(method)
 }
 
 // attach lets a request receive the events of the call. Those of the one before are over when it returns.
@@ -139,13 +150,14 @@ func (q *query) connect(ctx context.Context, u *upstream) (*client.Session, erro
 
 var errIdle = errors.New("idle")
 
-// call sends the request and waits for its result, which is an error when the server is silent for too long.
-func (q *query) call(ctx context.Context) (json.RawMessage, error) {
+// call sends the request and waits for its result, which is an error when the server is silent for too long. Questions
+// that are known to be for the call go to ask.
+func (q *query) call(ctx context.Context, ask client.RequestFunc) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go q.watch(ctx, cancel)
 	o := &client.CallOptions{Meta: q.request.Meta, Capabilities: q.capabilities(), Headers: q.headers,
-		LogLevel: q.logLevel(), Progress: q.progress, Log: q.log}
+		LogLevel: q.logLevel(), Progress: q.progress, Log: q.log, Request: ask}
 	if q.tool != nil && q.tool.needsTask() && !q.modern() {
 		return q.callTask(ctx, o)
 	}

@@ -149,7 +149,7 @@ const maxRounds = 10
 // itself if the caller has none.
 func (q *query) callModern(ctx context.Context) (*sdk.Result, error) {
 	for range maxRounds {
-		raw, err := q.call(ctx)
+		raw, err := q.call(ctx, nil)
 		if err != nil {
 			return q.failure(err)
 		}

@@ -27,8 +27,8 @@ type CallOptions struct {
 	// or the first 4 MiB, and the newest are left out.
 	Progress func(Progress)
 	Log      func(LogMessage)
-	// Request answers what the server asks during the call, in its own goroutine; the context ends when the call does, or
-	// the server cancels the request. See order.go for how a question finds its call.
+	// Request answers what the server asks on the stream of the call, in its own goroutine; the context ends when the call
+	// does, or the server cancels the request. Other questions name no call and are for Options.Request.
 	Request RequestFunc
 }
 
@@ -48,14 +48,8 @@ func (s *Session) Call(ctx context.Context, method string, params json.RawMessag
 	if o == nil {
 		o = &CallOptions{}
 	}
-	leave, err := s.order(ctx, o)
-	if err != nil {
-		return nil, &CallError{Err: err}
-	}
 	s.raiseLogLevel(ctx, o.LogLevel)
-	c := &call{method: method, options: *o, revision: s.Server().Revision, byCall: true}
-	defer func() { s.afterCall(c, leave) }()
-	return s.request(ctx, c, params)
+	return s.request(ctx, &call{method: method, options: *o, revision: s.Server().Revision, byCall: true}, params)
 }
 
 // A call is a request that waits for its answer.
@@ -65,11 +59,10 @@ type call struct {
 	revision string // "" for initialize
 	byCall   bool   // Call made it; others are the session's own
 
-	id       int64
-	events   []event
-	size     int           // bytes of events
-	wake     chan struct{} // has room for one
-	canceled chan struct{} // closed when the server has been told; nil if it need not be
+	id     int64
+	events []event
+	size   int           // bytes of events
+	wake   chan struct{} // has room for one
 }
 
 // An event is something that happened to a call.
@@ -87,7 +80,7 @@ const (
 	maxPendingCalls = 10_000
 )
 
-// request is Call without order.
+// request is Call for all requests.
 func (s *Session) request(ctx context.Context, c *call, params json.RawMessage) (json.RawMessage, error) {
 	c.wake = make(chan struct{}, 1)
 	if err := s.begin(c); err != nil {
@@ -150,7 +143,7 @@ func (s *Session) end(c *call) {
 	s.mu.Lock()
 	delete(s.pending, c.id)
 	if c.byCall {
-		s.left(c.canceled != nil)
+		s.running--
 	}
 	s.mu.Unlock()
 	for _, e := range s.take(c) {
@@ -336,10 +329,7 @@ func (s *Session) cancelRequest(c *call, cause error) {
 	b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), id...)
 	b = appendString(append(b, `,"reason":`...), cause.Error())
 	m := &Message{JSON: append(b, `}}`...), Method: "notifications/cancelled", Version: c.revision, Cancels: id}
-	canceled := make(chan struct{})
-	c.canceled = canceled
 	go func() {
-		defer close(canceled)
 		ctx, cancel := context.WithTimeout(s.ctx, cancelLimit)
 		defer cancel()
 		_ = s.transport.Send(ctx, m)

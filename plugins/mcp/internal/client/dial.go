@@ -184,9 +184,6 @@ func (s *Session) initialize(ctx context.Context, revision string) error {
 			s.options.Revision)
 	}
 	s.server.Store(&ServerInfo{r.Revision, orEmpty(r.Capabilities), r.Info, r.Instructions})
-	for m := membersOf(s.options.Capabilities); m.next(); {
-		s.asks = s.asks || slices.Contains([]string{"elicitation", "sampling", "roots"}, string(m.name))
-	}
 	return s.transport.Send(ctx, &Message{JSON: json.RawMessage(`{"jsonrpc":"2.0","method":"notifications/initialized"}`),
 		Method: "notifications/initialized", Version: r.Revision})
 }

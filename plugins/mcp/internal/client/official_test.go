@@ -64,7 +64,10 @@ func TestOfficialServer(t *testing.T) {
 			cmd.Env, cmd.Stderr = []string{modeVariable + "=sdk"}, func(line string) { lines <- line }
 			var changes atomic.Int32
 			s := dialTo(t, cmd.Open, client.Options{Name: "n", Version: "v", Revision: revision,
-				Capabilities: json.RawMessage(`{"elicitation":{"form":{}}}`), ListChanged: func(list string) {
+				Capabilities: json.RawMessage(`{"elicitation":{"form":{}}}`), Request: func(context.Context, string,
+					json.RawMessage) (json.RawMessage, *client.RPCError) {
+					return json.RawMessage(`{"action":"decline"}`), nil
+				}, ListChanged: func(list string) {
 					if list == "tools" {
 						changes.Add(1)
 					}
@@ -100,10 +103,7 @@ func TestOfficialServer(t *testing.T) {
 				t.Error(n, err)
 			}
 			if revision != "" { // others ask in their result
-				got, err := callTool(ctx, s, "ask", `{}`, &client.CallOptions{Request: func(context.Context, string,
-					json.RawMessage) (json.RawMessage, *client.RPCError) {
-					return json.RawMessage(`{"action":"decline"}`), nil
-				}})
+				got, err := callTool(ctx, s, "ask", `{}`, nil)
 				if err != nil || !strings.Contains(got, "decline") {
 					t.Error(got, err)
 				}

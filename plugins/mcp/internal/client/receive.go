@@ -31,7 +31,7 @@ func (s *Session) receive() {
 // fail ends the session and the calls in flight.
 func (s *Session) fail(err error) {
 	s.mu.Lock()
-	s.err, s.parked = err, nil
+	s.err = err
 	close(s.ended)
 	for _, c := range s.pending {
 		s.push(c, event{answered: true, err: &CallError{Delivered: true, Err: err}})
@@ -66,8 +66,8 @@ func (s *Session) failRequest(id string, err error) {
 func (s *Session) finish(c *call, result json.RawMessage, err error) {
 	delete(s.pending, c.id)
 	if c.byCall {
+		s.running--
 		c.byCall = false
-		s.left(false)
 	}
 	s.push(c, event{answered: true, result: result, err: err})
 }
@@ -303,7 +303,7 @@ func (s *Session) owner(from string) *call {
 	if from != "" {
 		return s.waiting([]byte(from))
 	}
-	if s.running != 1 || s.settling > 0 {
+	if s.running != 1 {
 		return nil
 	}
 	for _, c := range s.pending {

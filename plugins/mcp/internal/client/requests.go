@@ -18,7 +18,7 @@ type serverRequest struct {
 // maxServerRequests is how many requests of the server may run at a time.
 const maxServerRequests = 64
 
-// serverRequest has a request answered: by the call on whose stream it came, or the only one that runs, or the session.
+// serverRequest has a request answered: by the call on whose stream it came, or else by the session's options.
 func (s *Session) serverRequest(e *envelope, from string) {
 	r := &serverRequest{id: e.id, params: forNextHop(orEmpty(e.params))}
 	if (e.id[0] != '"' && e.id[0] != '-' && (e.id[0] < '0' || e.id[0] > '9')) || len(e.id) > 1000 ||
@@ -39,17 +39,17 @@ func (s *Session) serverRequest(e *envelope, from string) {
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithCancel(s.ctx)
 	s.requests[string(r.id)] = cancel
-	c := s.owner(from)
+	c := s.waiting([]byte(from))
 	switch {
 	case r.method == "ping":
 		go s.reply(r, json.RawMessage("{}"), nil)
 	case s.modern():
 		go s.reply(r, nil, &RPCError{Code: CodeMethodNotFound, Message: "protocol revision " + Revision20260728 +
 			" has no requests of servers; ask with a result of type input_required"})
-	case c == nil && s.running > 1 && s.settling == 0 && s.asks && r.method != "roots/list" && s.someAnswer():
-		s.park(r)
+	case c != nil && c.options.Request != nil:
+		s.push(c, event{request: r})
 	default:
-		s.deliver(r, c)
+		go s.answer(r.ctx, r, s.options.Request)
 	}
 	s.mu.Unlock()
 }

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 )
 
 // Options are the client's side of a session.
@@ -32,8 +30,9 @@ type Options struct {
 	ListChanged func(list string)
 	// Log receives the log messages of the server that belong to no call. Nothing else is received while it runs.
 	Log func(LogMessage)
-	// Request answers requests of the server that belong to no call; nil refuses them. It runs in its own goroutine. Its
-	// context ends when the session ends, or the server cancels the request.
+	// Request answers requests of the server that came on the stream of no call, as all do over standard input and output;
+	// nil refuses them. It has to find out itself whom to ask. It runs in its own goroutine. Its context ends when the
+	// session ends, or the server cancels the request.
 	Request RequestFunc
 	// Warn receives what is wrong with the server but fails no call, such as lines that are no messages. Each kind is
 	// reported once.
@@ -65,13 +64,10 @@ type Session struct {
 	transport Transport
 	options   Options
 	server    atomic.Pointer[ServerInfo]
-	asks      bool // the handshake declared that the client can be asked; set before Dial returns
 
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when the connection has ended
-	// turns keeps calls whose caller answers questions apart from all others: see order.
-	turns *semaphore.Weighted
 
 	mu       sync.Mutex
 	err      error // why the connection ended; to be read after ended
@@ -79,8 +75,6 @@ type Session struct {
 	pending  map[int64]*call
 	running  int                           // calls of pending that are Call's
 	requests map[string]context.CancelFunc // of the server that run, by id
-	parked   []*serverRequest              // that nobody knows whose they are
-	settling int                           // calls that were canceled, of which questions may be on their way
 	level    int                           // of logging, as set with logging/setLevel
 	warned   map[string]bool
 
@@ -139,7 +133,7 @@ func start(ctx context.Context, open OpenFunc, o *Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{transport: t, options: *o, ended: make(chan struct{}), turns: semaphore.NewWeighted(allTurns),
+	s := &Session{transport: t, options: *o, ended: make(chan struct{}),
 		pending: map[int64]*call{}, requests: map[string]context.CancelFunc{}, warned: map[string]bool{}, level: len(levels),
 		acknowledged: make(chan struct{}, 1)}
 	s.server.Store(&ServerInfo{})

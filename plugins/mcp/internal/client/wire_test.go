@@ -126,16 +126,6 @@ func begin(ctx context.Context, s *client.Session, w *wire, o *client.CallOption
 	return w.nextOf("tools/call"), done
 }
 
-// inBackground is begin without the request.
-func inBackground(ctx context.Context, s *client.Session, o *client.CallOptions) <-chan outcome {
-	done := make(chan outcome, 1)
-	go func() {
-		r, err := callTool(ctx, s, "t", "{}", o)
-		done <- outcome{r, err}
-	}()
-	return done
-}
-
 // answer answers a request with an empty result.
 func (w *wire) answer(m *client.Message) { w.tell(`{"jsonrpc":"2.0","id":`+m.ID+`,"result":{}}`, "") }
 

@@ -67,6 +67,10 @@ func call(ctx context.Context, s *client.Session, tool, arguments string, o *cli
 	return string(out), err
 }
 
+func decline(context.Context, string, json.RawMessage) (json.RawMessage, *client.RPCError) {
+	return json.RawMessage(`{"action":"decline"}`), nil
+}
+
 func TestServersOfTheSDK(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -102,7 +106,7 @@ func TestServersOfTheSDK(t *testing.T) {
 			defer web.Close()
 			ctx := limited(t)
 			s, err := client.Dial(ctx, openTo(Options{URL: web.URL + "/mcp"}), client.Options{Name: "test", Version: "1",
-				Revision: tt.pin, Capabilities: json.RawMessage(`{"elicitation":{}}`)})
+				Revision: tt.pin, Capabilities: json.RawMessage(`{"elicitation":{}}`), Request: decline})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,10 +141,7 @@ func TestServersOfTheSDK(t *testing.T) {
 				t.Error("the server's handler goes on after the call was canceled")
 			}
 			if tt.revision < modernEra && !tt.o.JSONResponse {
-				out, err := call(ctx, s, "ask", `{}`, &client.CallOptions{Request: func(_ context.Context, method string,
-					_ json.RawMessage) (json.RawMessage, *client.RPCError) {
-					return json.RawMessage(`{"action":"decline"}`), nil
-				}})
+				out, err := call(ctx, s, "ask", `{}`, &client.CallOptions{Request: decline})
 				if err != nil || !strings.Contains(out, "decline") {
 					t.Errorf("ask gives %s, %v", out, err)
 				}
