@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -18,6 +19,8 @@ type session struct {
 	server *server
 	ctx    context.Context // ends with the stream, and with the plugin
 	calls  sync.WaitGroup
+	idle   chan func()  // to goroutines that calls have left
+	left   atomic.Int32 // such goroutines
 
 	sending sync.Mutex // held to send: calls are many goroutines
 	stream  grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionEvent]
@@ -30,7 +33,7 @@ type session struct {
 func (s *server) Session(stream grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionEvent]) error {
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer context.AfterFunc(s.base, cancel)()
-	c := &session{server: s, ctx: ctx, stream: stream, running: map[uint64]context.CancelFunc{}}
+	c := &session{server: s, ctx: ctx, stream: stream, idle: make(chan func()), running: map[uint64]context.CancelFunc{}}
 	ended := make(chan error, 1)
 	go func() { ended <- c.receive() }() // Recv returns when this function has returned
 	var err error
@@ -83,7 +86,7 @@ func (c *session) begin(id uint64, r *pluginv1.CallRequest, timeout time.Duratio
 		ctx, cancel = context.WithCancel(c.ctx)
 	}
 	c.running[id] = cancel
-	c.calls.Go(func() {
+	c.run(func() {
 		out := &sessionSender{session: c, id: id}
 		err := c.server.call(ctx, r, wire.NewSender(out))
 		cancel()
@@ -92,6 +95,34 @@ func (c *session) begin(id uint64, r *pluginv1.CallRequest, timeout time.Duratio
 		c.mu.Unlock()
 		if err != nil && c.ctx.Err() == nil {
 			out.end(err)
+		}
+	})
+}
+
+// maxIdle is how many goroutines wait for the next call.
+const maxIdle = 8
+
+// run runs a call in a goroutine that an earlier one has left, if there is any: its stack need not grow again, which is
+// a tenth of the cost of a small call.
+func (c *session) run(call func()) {
+	select {
+	case c.idle <- call:
+		return
+	default:
+	}
+	c.calls.Go(func() {
+		for {
+			call()
+			if c.left.Add(1) > maxIdle {
+				c.left.Add(-1)
+				return
+			}
+			select {
+			case call = <-c.idle:
+				c.left.Add(-1)
+			case <-c.ctx.Done():
+				return
+			}
 		}
 	})
 }

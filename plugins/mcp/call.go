@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +17,7 @@ import (
 // handler makes the calls of a tool.
 func (b *bridge) handler(d *definition) sdk.Handler {
 	return func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
-		q := &query{bridge: b, request: r, activity: make(chan struct{}, 1), tool: d, method: "tools/call",
+		q := &query{bridge: b, request: r, tool: d, method: "tools/call",
 			headers: headersOf(d.headers, r.Arguments),
 			params:  []member{{"name", sdk.Encode(d.original)}, {"arguments", argumentsOf(r)}}}
 		return q.run(ctx)
@@ -43,9 +42,9 @@ type query struct {
 	headers map[string]string
 	read    func(json.RawMessage) (reply, error) // nil reads the result of a tool
 
-	session  *client.Session
-	activity chan struct{} // something came from the server; has room for one
-	silences atomic.Int32  // questions that are open: the server waits, too
+	session    *client.Session
+	lastActive atomic.Pointer[time.Time] // when something last came from the server
+	silences   atomic.Int32              // questions that are open: the server waits, too
 
 	events   sync.Mutex   // held while an event is passed on
 	attached *sdk.Request // receives events; nil while no one does
@@ -140,7 +139,7 @@ func (q *query) connect(ctx context.Context, u *upstream) (*client.Session, erro
 	case now == nil:
 		return nil, &sdk.Error{Name: "ToolGone", Message: fmt.Sprintf("%s has no tool %q any more; nothing was run",
 			q.bridge.who(), q.tool.original), Suggestion: "List the tools again."}
-	case !reflect.DeepEqual(now.Tool, q.tool.Tool):
+	case !now.same(q.tool):
 		return nil, &sdk.Error{Name: "DefinitionChanged", Retryable: true, Message: fmt.Sprintf(
 			"the definition of the tool %q is not the one that this call was decided on; nothing was run", q.tool.original),
 			Suggestion: "Read the tool's definition again, then make the call again."}
@@ -155,7 +154,7 @@ var errIdle = errors.New("idle")
 func (q *query) call(ctx context.Context, ask client.RequestFunc) (json.RawMessage, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go q.watch(ctx, cancel)
+	defer q.watch(ctx, cancel)()
 	o := &client.CallOptions{Meta: q.request.Meta, Capabilities: q.capabilities(), Headers: q.headers,
 		LogLevel: q.logLevel(), Progress: q.progress, Log: q.log, Request: ask}
 	if q.tool != nil && q.tool.needsTask() && !q.modern() {
@@ -164,32 +163,28 @@ func (q *query) call(ctx context.Context, ask client.RequestFunc) (json.RawMessa
 	return q.session.Call(ctx, q.method, object(q.params...), o)
 }
 
-// watch ends a call that shows no activity within the idle time.
-func (q *query) watch(ctx context.Context, end context.CancelCauseFunc) {
-	for {
-		timer := time.NewTimer(q.bridge.idleTimeout)
-		select {
-		case <-q.activity:
-			timer.Stop()
-		case <-timer.C:
-			if q.silences.Load() == 0 && len(q.activity) == 0 {
-				end(errIdle)
-				return
-			}
-		case <-ctx.Done():
-			timer.Stop()
-			return
+// watch ends a call that shows no activity within the idle time. It costs a call without events one timer.
+func (q *query) watch(ctx context.Context, end context.CancelCauseFunc) (stop func() bool) {
+	q.active()
+	var check func()
+	check = func() {
+		left := q.bridge.idleTimeout
+		if q.silences.Load() == 0 {
+			left -= time.Since(*q.lastActive.Load())
+		}
+		switch {
+		case ctx.Err() != nil:
+		case left <= 0:
+			end(errIdle)
+		default:
+			time.AfterFunc(left, check)
 		}
 	}
+	return time.AfterFunc(q.bridge.idleTimeout, check).Stop
 }
 
 // active notes that something came from the server.
-func (q *query) active() {
-	select {
-	case q.activity <- struct{}{}:
-	default:
-	}
-}
+func (q *query) active() { q.lastActive.Store(new(time.Now())) }
 
 func (q *query) progress(p client.Progress) {
 	q.emit(sdk.Event{Type: sdk.EventProgress, Done: p.Progress, Total: p.Total, Message: p.Message})

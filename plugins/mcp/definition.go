@@ -1,11 +1,13 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
@@ -24,6 +26,17 @@ type definition struct {
 	original string // the server's name of it
 	headers  []paramHeader
 	notes    []string // what is to be said of it, for the operator
+
+	hashing sync.Once
+	hash    [sha256.Size]byte // of all that hosts see of it, once it is needed
+}
+
+// same reports whether hosts see the same of both. It is part of every call.
+func (d *definition) same(other *definition) bool { return d == other || d.sum() == other.sum() }
+
+func (d *definition) sum() [sha256.Size]byte {
+	d.hashing.Do(func() { d.hash = sha256.Sum256(sdk.Encode(d.Tool)) })
+	return d.hash
 }
 
 func (d *definition) note(format string, a ...any) {

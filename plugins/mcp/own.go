@@ -48,7 +48,7 @@ func (b *bridge) ownNames() (out []string) {
 
 // query is a request for one of the plugin's own tools.
 func (b *bridge) query(r *sdk.Request, method string, params ...member) *query {
-	return &query{bridge: b, request: r, activity: make(chan struct{}, 1), method: method, params: params}
+	return &query{bridge: b, request: r, method: method, params: params}
 }
 
 // lister handles a tool that returns lists of the server, with the bytes of their items.

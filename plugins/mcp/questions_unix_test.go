@@ -154,9 +154,9 @@ func TestQuestionsOfTheModernEra(t *testing.T) {
 // A person may take longer to answer than a server may be silent.
 func TestQuestionsAreNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &query{bridge: &bridge{settings: &settings{idleTimeout: time.Minute}}, activity: make(chan struct{}, 1)}
+		q := &query{bridge: &bridge{settings: &settings{idleTimeout: time.Minute}}}
 		ctx, cancel := context.WithCancelCause(t.Context())
-		go q.watch(ctx, cancel)
+		defer q.watch(ctx, cancel)()
 		for range 10 {
 			time.Sleep(50 * time.Second)
 			q.active()
