@@ -14,7 +14,7 @@ func TestEras(t *testing.T) {
 		for _, revision := range []string{handshake, modern} {
 			t.Run(server+" server, client of "+revision, func(t *testing.T) {
 				c := newBed(t, fakeConfig(t, "up", server)).mcp(revision)
-				until(t, "the server is listed", func() bool { return slices.Contains(c.tools(), "up__ask") })
+				c.lists("up__ask")
 				if text := c.text("up__echo", `{"b":1,"a":9007199254740993}`); text != `{"b":1,"a":9007199254740993}` {
 					t.Errorf("echo: %s", text)
 				}

@@ -19,7 +19,6 @@ import (
 // answer, one that redirects to another host, one that answers with what is no message.
 func TestHostileHTTP(t *testing.T) {
 	long(t)
-	const initialized = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"f","version":"1"}}`
 	for name, handle := range map[string]func(t *testing.T) http.HandlerFunc{
 		"slow header": func(*testing.T) http.HandlerFunc {
 			return func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
@@ -47,25 +46,20 @@ func TestHostileHTTP(t *testing.T) {
 			}
 		},
 		"endless call": func(*testing.T) http.HandlerFunc {
-			return func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				w.Header().Set("Content-Type", "application/json")
-				switch text := string(body); {
-				case strings.Contains(text, `"initialize"`):
-					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, idOf(text), initialized)
-				case strings.Contains(text, `"tools/list"`):
-					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, idOf(text), plainTool("echo"))
-				case strings.Contains(text, `"tools/call"`):
-					w.Header().Set("Content-Type", "text/event-stream")
-					for piece := []byte("data: " + strings.Repeat("x", 1<<20)); ; {
-						if _, err := w.Write(piece); err != nil {
-							return
-						}
+			return listing(func(w http.ResponseWriter, _ *http.Request) {
+				for piece := []byte("data: " + strings.Repeat("x", 1<<20)); ; {
+					if _, err := w.Write(piece); err != nil {
+						return
 					}
-				default:
-					w.WriteHeader(http.StatusAccepted)
 				}
-			}
+			})
+		},
+		"slow call": func(*testing.T) http.HandlerFunc { return listing(drip) },
+		"silent call": func(*testing.T) http.HandlerFunc {
+			return listing(func(w http.ResponseWriter, r *http.Request) {
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			})
 		},
 		"web page": func(*testing.T) http.HandlerFunc {
 			return func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>Log in, please.</html>") }
@@ -100,6 +94,9 @@ func TestHostileHTTP(t *testing.T) {
 				bin(t, "mcp"), upstream.URL+"/mcp")+fixtureConfig(t))
 			b.secrets = []string{"key-of-bad"}
 			c := b.mcp(handshake)
+			if strings.HasSuffix(name, " call") {
+				c.lists("bad__echo")
+			}
 			p := c.start("tools/call", `{"name":"bad__echo","arguments":{}}`)
 			c.fine()
 			m := p.wait()
@@ -108,10 +105,34 @@ func TestHostileHTTP(t *testing.T) {
 				t.Errorf("the call gives %.2000s", got)
 			}
 			c.fine()
+			checkCommandLines(t, b.secrets)
 			if most := peakMemory(t); most > 600<<20 {
 				t.Errorf("a process below toolhost used %d MiB", most>>20)
 			}
 		})
+	}
+}
+
+// listing is a server with the tool echo, each call of which is answered by f, as a stream.
+func listing(f http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch text := string(body); {
+		case strings.Contains(text, `"initialize"`):
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},`+
+				`"serverInfo":{"name":"f","version":"1"}}}`, idOf(text))
+		case strings.Contains(text, `"tools/list"`):
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`, idOf(text), plainTool("echo"))
+		case strings.Contains(text, `"tools/call"`):
+			w.Header().Set("Content-Type", "text/event-stream")
+			f(w, r)
+		case strings.Contains(text, `"server/discover"`):
+			w.WriteHeader(http.StatusBadRequest)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
 	}
 }
 

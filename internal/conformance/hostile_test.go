@@ -15,6 +15,12 @@ func hostileConfig(t testing.TB, mode string, more ...string) string {
 	return fakeConfig(t, "bad", mode, more...) + fixtureConfig(t)
 }
 
+// lists waits until the server lists a tool.
+func (c *client) lists(tool string) {
+	c.t.Helper()
+	until(c.t, tool+" is listed", func() bool { return slices.Contains(c.tools(), tool) })
+}
+
 // fine checks that the other plugin is not affected.
 func (c *client) fine() {
 	c.t.Helper()
@@ -30,6 +36,7 @@ func TestHostileCalls(t *testing.T) {
 	for _, era := range []string{"old", "new"} {
 		t.Run(era, func(t *testing.T) {
 			c := newBed(t, hostileConfig(t, era, `idle_timeout = "3s"`)).mcp(handshake)
+			c.lists("bad__echo")
 			for _, call := range []struct {
 				tool string
 				want []string // one of these is in the result
@@ -137,18 +144,21 @@ func TestSilentServer(t *testing.T) {
 func TestNoSecretReachesAServer(t *testing.T) {
 	b := newBed(t, hostileConfig(t, "old"))
 	c := b.mcp(handshake)
+	c.lists("bad__environment")
 	for _, tool := range []string{"bad__environment", "fixture__environment"} {
 		text := c.text(tool, "{}")
 		if !strings.Contains(text, "PATH=") || strings.Contains(text, canary) || strings.Contains(text, "SECRET_CANARY") {
 			t.Errorf("%s: %s", tool, text)
 		}
 	}
+	checkEnvironments(t, c.cmd.Process.Pid)
 }
 
 // SIGKILL of toolhost itself leaves no process.
 func TestKilledHost(t *testing.T) {
 	b := newBed(t, hostileConfig(t, "old"))
 	c := b.mcp(handshake)
+	c.lists("bad__child")
 	if text := c.text("bad__child", "{}"); text != "ok" {
 		t.Fatal(text)
 	}

@@ -89,3 +89,29 @@ func peakMemory(t testing.TB) (most int) {
 	}
 	return most
 }
+
+// checkEnvironments fails the test when the canary is in the environment of a process below a toolhost.
+func checkEnvironments(t testing.TB, toolhost int) {
+	t.Helper()
+	below := descendants(toolhost)
+	for pid, command := range below {
+		if text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); bytes.Contains(text, []byte(canary)) {
+			t.Errorf("a secret is in the environment of %s", command)
+		}
+	}
+	if len(below) == 0 {
+		t.Error("no process is below toolhost")
+	}
+}
+
+// checkCommandLines fails the test when a secret is in what every user of the machine sees of processes.
+func checkCommandLines(t testing.TB, secrets []string) {
+	t.Helper()
+	for _, command := range descendants(os.Getpid()) {
+		for _, secret := range append(secrets, canary) {
+			if strings.Contains(command, secret) {
+				t.Errorf("%s is in the command line %s", secret, command)
+			}
+		}
+	}
+}

@@ -19,6 +19,7 @@ func main() {
 	if err := f.plugin.SetTools(f.tools); err != nil {
 		panic(err)
 	}
+	f.plugin.Cacheable(true) // clients that list once need the list at once
 	sdk.Serve(f.plugin)
 }
 
