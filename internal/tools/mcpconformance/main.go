@@ -1,6 +1,6 @@
-// Command mcpconformance is the client that the MCP conformance suite drives: a host with the mcp plugin, as users have it,
-// that does what a scenario asks for. The suite gives the server's address as the last argument, and the scenario in the
-// environment. TOOLHOST_PLUGIN_MCP names the plugin's program. .ci/conformance-client runs it.
+// Command mcpconformance is the client that the MCP conformance suite drives: a host with the mcp plugin, as users have
+// it, that does what a scenario asks for. The suite gives the server's address as the last argument, and the scenario in
+// the environment. TOOLHOST_PLUGIN_MCP names the plugin's program. .ci/conformance-client runs it.
 package main
 
 import (
@@ -32,8 +32,9 @@ const maxLogins = 3
 
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
-	defer cancel()
-	if err := run(ctx); err != nil {
+	err := run(ctx)
+	cancel()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -183,8 +184,8 @@ func (s *scenario) call(ctx context.Context, tool, arguments string) error {
 	return r.Error
 }
 
-// withoutNull leaves out arguments that are null, as agents do for those that have no value: the host refuses null where
-// a schema does not allow it.
+// withoutNull leaves out arguments that are null, as agents do for those that have no value: the host refuses null
+// where a schema does not allow it.
 func withoutNull(text json.RawMessage) (json.RawMessage, error) {
 	var arguments map[string]json.RawMessage
 	if err := json.Unmarshal(text, &arguments); err != nil {

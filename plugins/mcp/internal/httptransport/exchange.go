@@ -3,6 +3,7 @@ package httptransport
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -171,7 +172,7 @@ func (t *Transport) roundTrip(parent context.Context, o outgoing) (*answer, erro
 		r.Body, r.GetBody = nil, nil
 	}
 	r.Header = o.header
-	got, err := t.http.Do(r)
+	got, err := t.http.Do(r) //nolint:bodyclose // it becomes the answer's, which the caller closes
 	if err != nil {
 		err = t.failure(ctx, err)
 		b.release()
@@ -206,7 +207,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if n > 0 && b.idle != nil {
 		b.idle.Reset(b.limit)
 	}
-	if err != nil && err != io.EOF && b.ctx.Err() != nil {
+	if err != nil && !errors.Is(err, io.EOF) && b.ctx.Err() != nil {
 		err = context.Cause(b.ctx)
 	}
 	return n, err

@@ -85,8 +85,8 @@ func (l *legacy) first(a *answer, r *eventReader) (*url.URL, error) {
 	}
 	text := strings.TrimSpace(string(e.data))
 	if e.name != "endpoint" || text == "" || len(text) > maxEndpoint {
-		return nil, &sdk.Error{Name: "BadReply", Message: fmt.Sprintf("the event stream of the MCP server at %s does not begin "+
-			"with an endpoint", l.t.shown())}
+		return nil, &sdk.Error{Name: "BadReply",
+			Message: fmt.Sprintf("the event stream of the MCP server at %s does not begin with an endpoint", l.t.shown())}
 	}
 	endpoint, err := l.t.base.Parse(text)
 	if err != nil || origin(endpoint) != origin(l.t.base) || endpoint.User != nil {

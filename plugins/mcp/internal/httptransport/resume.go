@@ -78,8 +78,8 @@ func (s *stream) pause(ctx context.Context, failures int) error {
 	}
 }
 
-// streamWait is how long a session begins later so that the stream beside requests is open before the first call: what a
-// server asks on it before that is lost.
+// streamWait is how long a session begins later so that the stream beside requests is open before the first call: what
+// a server asks on it before that is lost.
 const streamWait = 500 * time.Millisecond
 
 // openStream begins to listen.

@@ -19,8 +19,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Send posts a message. What becomes of a request is for Receive; for all others Send waits until the server has accepted
-// them.
+// Send posts a message. What becomes of a request is for Receive; for all others Send waits until the server has
+// accepted them.
 func (t *Transport) Send(ctx context.Context, m *client.Message) error {
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)

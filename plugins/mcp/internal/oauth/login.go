@@ -152,7 +152,7 @@ func (l *login) run(ctx context.Context, registered bool) (again bool, err error
 	if err != nil {
 		return false, err
 	}
-	req, resp, err := challenged(ctx, l.source.server.URL, l.challenge)
+	req, resp, err := challenged(ctx, l.source.server.URL, l.challenge) //nolint:bodyclose // it has none
 	if err != nil {
 		return false, err
 	}

@@ -221,7 +221,8 @@ func (s *Source) refreshFailed(r *record, err error) (string, error) {
 	if err := r.keep(s); err != nil {
 		return "", err
 	}
-	return "", s.server.loginNeeded("needs a new login: its authorization server refused to refresh the token (" + why + ")")
+	return "", s.server.loginNeeded("needs a new login: its authorization server refused to refresh the token (" + why +
+		")")
 }
 
 // clean words an error of the authorization server without what is secret.
@@ -249,7 +250,7 @@ func (s *Source) obtain(ctx context.Context, r *record, challenge string) (strin
 	if challenge == "" {
 		challenge = r.Challenge
 	}
-	req, resp, err := challenged(ctx, s.server.URL, challenge)
+	req, resp, err := challenged(ctx, s.server.URL, challenge) //nolint:bodyclose // it has none
 	if err != nil {
 		return "", err
 	}
