@@ -67,8 +67,10 @@ func newMCP(g *globals) *cobra.Command {
 }
 
 func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
-	o := g.mcpOptions(f)
-	var err error
+	o, err := g.mcpOptions(f)
+	if err != nil {
+		return err
+	}
 	if o.StateKey, err = bootstrap.MCPStateKey(); err != nil { // then this server alone knows what it asked
 		g.logger().Warn("the key for questions to MCP clients cannot be kept", "error", err)
 	}
@@ -90,20 +92,59 @@ func (g *globals) serveMCP(ctx context.Context, f mcpFlags) error {
 	return s.Serve(ctx, l)
 }
 
-func (g *globals) mcpOptions(f mcpFlags) mcpserver.Options {
+// mcpOptions has an identity for the token of the environment, or those of the configuration.
+func (g *globals) mcpOptions(f mcpFlags) (mcpserver.Options, error) {
 	out := mcpserver.Options{
 		Version: version, ServerName: f.serverName, PlainNames: f.plainNames, Stateless: f.stateless,
 		Deferred: f.deferred, List: f.list, Logger: g.logger(),
-		Open: func(ctx context.Context, _ string, hooks mcpserver.Hooks) (mcpserver.Backend, error) {
-			o := g.options()
-			o.AskTrust = nil // standard input is the client's
-			o.Profile, o.Approve = f.profile, bootstrap.Approve(f.approve)
-			o.OnToolsChanged, o.Approver, o.Input = hooks.ToolsChanged, hooks.Approver, hooks.Input
-			return g.open(ctx, o)
-		},
 	}
-	if token := os.Getenv(mcpTokenVar); token != "" && f.http != "" {
+	c, err := bootstrap.Load(g.options())
+	if err != nil {
+		return out, err
+	}
+	profiles := map[string]string{"": f.profile}
+	token := os.Getenv(mcpTokenVar)
+	switch {
+	case f.http == "":
+	case len(c.Identities) > 0 && (token != "" || f.profile != ""):
+		return out, fmt.Errorf("%s has identities in its mcp block, with tokens and profiles: unset %s, and leave out "+
+			"--profile", c.Path, mcpTokenVar)
+	case token != "":
 		out.Identities = []mcpserver.Identity{{Token: token}}
 	}
-	return out
+	if f.http != "" {
+		for _, i := range c.Identities {
+			out.Identities = append(out.Identities, mcpserver.Identity{Name: i.Name, Token: i.Token})
+			profiles[i.Name] = i.Profile
+		}
+	}
+	out.Open = func(ctx context.Context, identity string, hooks mcpserver.Hooks) (mcpserver.Backend, error) {
+		o := g.options()
+		o.AskTrust = nil // standard input is the client's
+		o.Profile, o.Approve, o.Remote = profiles[identity], bootstrap.Approve(f.approve), identity != ""
+		o.OnToolsChanged, o.Approver, o.Input = hooks.ToolsChanged, hooks.Approver, hooks.Input
+		i, err := g.open(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		go g.reloadOnChange(ctx, i, hooks)
+		return i, nil
+	}
+	return out, nil
+}
+
+// reloadOnChange goes on with what files have changed, until ctx ends.
+func (g *globals) reloadOnChange(ctx context.Context, i *bootstrap.Instance, hooks mcpserver.Hooks) {
+	for changes := i.Changes(ctx); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changes:
+		}
+		done, err := i.Reload(ctx)
+		if err := errors.Join(err, errors.Join(done.Failed...)); err != nil && ctx.Err() == nil {
+			g.logger().Error("not reloaded", "error", err)
+		}
+		hooks.ToolsChanged("") // by the profile as it is now
+	}
 }

@@ -83,7 +83,7 @@ func RevokeAnswer(id string) (bool, error) {
 // versions saved them, are left out: they would hold in every project.
 func (i *Instance) setRemembered(out *host.Options) error {
 	path, err := UserFile("approvals.hcl")
-	if err != nil {
+	if err != nil || i.options.Remote {
 		return nil //nolint:nilerr // without a place nothing is remembered
 	}
 	out.SaveAnswer = func(r host.Remembered) error { return answers.Save(path, r) }

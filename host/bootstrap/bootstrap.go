@@ -48,6 +48,9 @@ type Options struct {
 	Plugins []string
 	// Profile names the profile whose tools are offered, under its rules.
 	Profile string
+	// Remote says that calls come from others than the user: answers that the user had saved do not stand for them, and
+	// theirs are not saved.
+	Remote bool
 
 	// Approver is asked about calls that need a person's approval; nil refuses them.
 	Approver host.Approver

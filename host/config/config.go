@@ -7,7 +7,7 @@
 // set) and env("NAME", "default"). A plugin's config block becomes a JSON object: a block inside it is an object,
 // several blocks of one type are an array of objects, and a block's labels are listed under "labels".
 //
-// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, or here for the top level; and
+// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, mcp.go, or here for the top level; and
 // with its meaning in configuration_test.go, which writes docs/configuration.md.
 package config
 
@@ -66,6 +66,8 @@ type Config struct {
 	Profiles map[string]Profile
 	// Audit is nil when the file has no audit block.
 	Audit *Audit
+	// Identities are those of the mcp block, in the order of the file.
+	Identities []Identity
 	// LockMode is what the file says about plugins that are not locked; "" when it says nothing.
 	LockMode lockfile.Mode
 	// Locked is the lock file beside the file; nil when there is none, and after Parse.
@@ -248,6 +250,7 @@ func (r *reader) file(top *hclfile.Body) {
 		in.Done()
 	}
 	r.roots(top)
+	r.identities(top)
 	top.Done()
 	if len(r.Hidden.Texts) > 0 {
 		c.References = r.Hidden

@@ -46,6 +46,9 @@ profile "p" {
 root "r" {}
 approval {}
 audit {}
+mcp {
+  identity "i" {}
+}
 `
 
 // sections are the blocks in the order of the page, with their headings and an introduction.
@@ -71,6 +74,9 @@ var sections = []struct{ block, heading, text string }{
 		"trusted."},
 	{"approval", "approval", "How people are asked."},
 	{"audit", "audit", "The record of decisions and calls; without this block none is kept."},
+	{"mcp", "mcp", "Who may use `toolhost mcp --http`. See [mcp.md](mcp.md)."},
+	{"mcp.identity", `identity "NAME", in mcp`, "Each has plugin processes, sessions and remembered answers of its own. " +
+		"Rules know it as the caller `mcp:NAME`."},
 	{"locals", "locals", "Names for values: `locals { a = \"x\" }` is used as `local.a`."},
 }
 
@@ -109,7 +115,13 @@ var keys = map[string]map[string]key{
 		"root":                {"", "a folder outside of the work folder that tools may read"},
 		"approval":            {"", "how people are asked"},
 		"audit":               {"", "the record of decisions and calls"},
+		"mcp":                 {"", "who may use `toolhost mcp --http`"},
 		"locals":              {"", "names for values"},
+	},
+	"mcp": {"identity": {"", "someone with a token"}},
+	"mcp.identity": {
+		"token":   {"", "the bearer token, by reference, such as `env.MCP_TOKEN`; 16 characters at least"},
+		"profile": {"all tools", "the profile whose tools it sees, under its rules"},
 	},
 	"plugin": {
 		"command": {"`toolhost-plugin-NAME` from `plugin_dirs`",

@@ -88,6 +88,7 @@ type view struct {
 	Profiles       map[string]profileView        `json:"profiles,omitempty"`
 	Approval       approvalView                  `json:"approval,omitzero"`
 	Audit          *auditView                    `json:"audit,omitempty"`
+	Identities     []Identity                    `json:"identities,omitempty"`
 	MaxCostTier    string                        `json:"max_cost_tier,omitempty"`
 	MaxConcurrency int                           `json:"max_concurrency,omitempty"`
 	Roots          []rootView                    `json:"roots,omitempty"`
@@ -278,6 +279,7 @@ func (v *view) rules(c *Config) {
 	for _, r := range h.Roots {
 		v.Roots = append(v.Roots, rootView{portable(c, []string{r.Path})[0], string(r.Effect)})
 	}
+	v.Identities = c.Identities
 	if a := c.Audit; a != nil {
 		v.Audit = &auditView{portable(c, []string{a.Path})[0], a.Content, a.Secrets}
 	}
