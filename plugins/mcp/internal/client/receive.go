@@ -40,16 +40,6 @@ func (s *Session) fail(err error) {
 	s.cancel()
 }
 
-var errClosed = errors.New("the session with the server is closed")
-
-// endError is why the session ended, or is about to.
-func (s *Session) endError() error {
-	if err := s.Err(); err != nil {
-		return err
-	}
-	return errClosed
-}
-
 // failRequest ends one call without an answer.
 func (s *Session) failRequest(id string, err error) {
 	if _, ok := errors.AsType[*CallError](err); !ok {

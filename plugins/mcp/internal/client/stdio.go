@@ -135,6 +135,8 @@ func (p *process) Receive() (Received, error) {
 	return Received{}, p.endError(err)
 }
 
+var errClosed = errors.New("the session with the server is closed")
+
 // exitLimit is how long a process whose output has ended may take to end itself, so that the error can say how it
 // ended.
 const exitLimit = 500 * time.Millisecond
