@@ -46,8 +46,9 @@ func newCall(g *globals) *cobra.Command {
 			"\n" +
 			"Exit codes: 0 the tool answered; 1 the tool answered with an error, or the answer could not be\n" +
 			"written; 2 usage, configuration, unknown tool, or arguments that do not fit; 3 denied by a rule or\n" +
-			"a person; 4 the plugin crashed or cannot be used; 5 timeout; 130 interrupted or terminated. A command that fails\n" +
-			"inside shell__exec is an answer, not a failure: its own exit code is part of the result.",
+			"a person; 4 the plugin crashed or cannot be used; 5 timeout; 130 interrupted or terminated. A\n" +
+			"command that fails inside shell__exec is an answer, not a failure: its own exit code is part of\n" +
+			"the result.",
 		Example: `  toolhost call readfile__read '{"path": "README.md", "end_line": 5}'
   toolhost call readfile__read path=README.md end_line=5
   echo '{"command": "ls"}' | toolhost call shell__exec - --format json`,

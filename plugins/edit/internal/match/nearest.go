@@ -18,6 +18,7 @@ const (
 	maxAsked      = 40       // lines of old_string that are looked for, fewer in a large file
 	maxLooked     = 80 << 20 // bytes that are searched for them
 	maxNear       = 60       // lines of the file that are compared with each
+	minStretch    = 0.7      // similarity of a part of a line that is shown instead of the line
 	minShared     = 0.05     // how much of a line of old_string a line of the file must share to be shown at all
 	fewShared     = 0.3      // with less than that in common it is more likely that the file is another one
 	maxOneLine    = 2000     // bytes of a line that is shown whole
@@ -38,6 +39,9 @@ func (t *Text) notFound(c Change, readings []*reading) *Refusal {
 		if one.lastPass == 9 {
 			read = one
 		}
+	}
+	if t.showStretch(c, read.old, r) {
+		return r
 	}
 	all := t.windows(read)
 	if len(all) == 0 && read.index != nil { // no line is equal: where most words are
@@ -451,14 +455,92 @@ func (t *Text) nearestLines(old []byte, own *bytePairs, sum float32, pairs *pair
 	slices.SortStableFunc(all, func(a, b nearLine) int { return cmp.Compare(b.score, a.score) })
 	all = all[:min(len(all), maxNear)]
 	x := squeeze(old)
+	part := bytes.TrimSpace(old)
 	for i := range all { // of two that have all of it, the one that has little else is nearer
 		y := t.key(all[i].line)
 		all[i].score = (all[i].score + t.compare(x, y)) / 2
 		if len(x) > 3 && strings.Contains(y, x) {
 			all[i].score = max(all[i].score, 0.95)
+		} else if line := t.text(all[i].line); len(line) <= maxOneLine && alnums(part) >= 4 {
+			if _, alike := t.stretch(part, line); alike >= minStretch {
+				all[i].score = max(all[i].score, alike*0.9)
+			}
 		}
 	}
 	return all
+}
+
+// showStretch shows the part of a line that is most similar to an old_string of one line, when that is more similar
+// than the line as a whole.
+func (t *Text) showStretch(c Change, old *source, r *Refusal) bool {
+	asked := old.filledLines(2)
+	if len(asked) != 1 {
+		return false
+	}
+	text := bytes.TrimSpace(old.text(asked[0]))
+	if alnums(text) < 4 {
+		return false
+	}
+	i, _, _ := t.nearestBlock(c, old)
+	if i >= len(t.lines) || len(t.text(i)) > maxOneLine {
+		return false
+	}
+	part, alike := t.stretch(text, t.text(i))
+	if alike < minStretch || alike < similarity(squeeze(text), t.key(i))+0.05 {
+		return false
+	}
+	r.Message = fmt.Sprintf("old_string is not in the file. Closest: line %d has %s (%.0f %% alike).", i+1,
+		quoteAround(string(part), string(text)), alike*100)
+	r.Hint = "If that is the place, copy old_string from this line, exactly; else read the file again."
+	t.showLines(r, i, i+1)
+	r.Candidates[0].Similarity, r.Candidates[0].Why = math.Round(alike*100)/100, "a part of the line"
+	if r.Exact = ""; bytes.Count(t.data, part) == 1 {
+		r.Exact = string(part)
+	}
+	r.Diff = "-" + cutAround(text, part) + "\n+" + cutAround(part, text) + "\n"
+	return true
+}
+
+// stretch finds the part of a line that takes the fewest edits to become a text, and how similar it is. It does not
+// begin or end inside a word when the text has a word there.
+func (t *Text) stretch(text, line []byte) (part []byte, alike float64) {
+	x, y := clipRunes(string(text)), []rune(string(line))
+	if t.work += len(x) * len(y); t.work > maxWork || len(x) == 0 {
+		return nil, 0
+	}
+	edits, starts := make([]int, len(x)+1), make([]int, len(x)+1) // of each head of x against a part that ends here
+	for i := range edits {
+		edits[i] = i
+	}
+	from, to, least := 0, 0, len(x)
+	for j, c := range y {
+		diagonal, at := 0, j
+		edits[0], starts[0] = 0, j+1
+		for i := 1; i <= len(x); i++ {
+			n, start := diagonal, at
+			if x[i-1] != c {
+				n++
+			}
+			diagonal, at = edits[i], starts[i]
+			if edits[i]+1 < n {
+				n, start = edits[i]+1, starts[i]
+			}
+			if edits[i-1]+1 < n {
+				n, start = edits[i-1]+1, starts[i-1]
+			}
+			edits[i], starts[i] = n, start
+		}
+		if edits[len(x)] <= least { // of two that are as near, the later end: a text that has a letter wrong at its end
+			least, from, to = edits[len(x)], starts[len(x)], j+1
+		}
+	}
+	for wordRune(x[0]) && from > 0 && from < len(y) && wordRune(y[from]) && wordRune(y[from-1]) {
+		from--
+	}
+	for wordRune(x[len(x)-1]) && to > 0 && to < len(y) && wordRune(y[to-1]) && wordRune(y[to]) {
+		to++
+	}
+	return bytes.TrimSpace([]byte(string(y[from:to]))), 1 - float64(least)/float64(len(x))
 }
 
 // showPart shows the part of a very long line that is most similar to old_string.

@@ -19,12 +19,18 @@ func TestNearestLines(t *testing.T) {
 		{"two lines", "a.go", "a()\nb := one(1, 2)\nc := two(3)\nd()\n", "b := one(1, 5)\nc := two(9)\n",
 			"b := one(1, 2)\nc := two(3)", "lines 2 to 3", "+c := two(3)"},
 		{"a part of a line", "a.js", "f({ name: 'web', timeout: 30, retries: 2 });\ng();\n", "timeout: 60",
-			"f({ name: 'web', timeout: 30, retries: 2 });", "line 1", ""},
+			"timeout: 30", `line 1 has "timeout: 30"`, "-timeout: 60\n+timeout: 30\n"},
+		{"a misspelt part of a line", "a.go", goFile + "\tsum += it.Price * it.Quantity // in cents, before taxes\n",
+			"it.Price * it.Quantiti", "it.Price * it.Quantity", `has "it.Price * it.Quantity" (95 % alike)`, ""},
+		{"a misspelt start of a part", "a.go", "func computeTotal(items []Item) (int, error) {\n", "computTotal(items",
+			"computeTotal(items", `line 1 has "computeTotal(items"`, ""},
+		{"a part that lacks a blank", "a.go", "x()\nreturn foo(a, b)\n", "foo(a,c)", "foo(a, b)", `line 2 has "foo(a, b)"`, ""},
 		{"letters of other scripts", "a.md", "첫째 줄입니다\n마감 시간은 서른 분\n",
 			"마감 시간은 예순 분", "마감 시간은 서른 분", "line 2", ""},
 		{"few letters", "a.c", "x = 1;\ny = 2;\n", "y = 3;", "y = 2;", `"2" where old_string has "3"`, ""},
 		{"signs only", "a.c", "a\n){;}\nb\n", "){;;", "){;}", "line 2", ""},
-		{"a long line is whole", "a.txt", "x\n" + long + "\ny\n", "alpha=1;timeout=60;beta=2;", long, "line 2", ""},
+		{"a part of a long line", "a.txt", "x\n" + long + "\ny\n", "alpha=1;timeout=60;beta=2;", "alpha=1;timeout=30;beta=2;",
+			"line 2", ""},
 		{"twice the same, so with its neighbor", "a.go", "func a() {\n\tlog(x, 30)\n}\n\nfunc b() {\n\tlog(x, 30)\n}\n",
 			"\tlog(x, 60)", "func a() {\n\tlog(x, 30)", "line 2", ""},
 		{"a part of a very long line", "a.js", minified + "\nlast\n", "server.listen(9090,'localhost');",
@@ -47,7 +53,8 @@ func TestNearestLines(t *testing.T) {
 				t.Errorf("candidates %v, exact %q, want %q", r.Candidates, r.Exact, c.exact)
 			}
 			for l := range strings.SplitSeq(r.Exact, "\n") {
-				if !strings.Contains(r.Excerpt, "\t"+l+"\n") {
+				if whole := r.Candidates[0].Why != "a part of the line"; !strings.Contains(r.Excerpt, l) ||
+					whole && !strings.Contains(r.Excerpt, "\t"+l+"\n") {
 					t.Errorf("the excerpt lacks %q:\n%s", l, r.Excerpt)
 				}
 			}

@@ -2,6 +2,7 @@ package match
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,5 +163,17 @@ func TestRefusalsAreShort(t *testing.T) {
 		if n := len(r.Message) + len(r.Hint) + len(r.Excerpt) + len(r.Diff) + len(r.Exact); n > 5000 || len(r.Message) > 900 {
 			t.Errorf("%d bytes, %d of them the message", n, len(r.Message))
 		}
+	}
+}
+
+// An ambiguous old_string names each line once, with how often it fits there, and shows no block twice.
+func TestAmbiguousLinesAreNamedOnce(t *testing.T) {
+	r := refused(t, "a.go", "x := a + a\nreturn f(a)\ndone()\n", Change{Old: "a", New: "b"})
+	if want := "fits 3 places, at lines 1 (2 times), 2."; r.Count != 3 || !strings.Contains(r.Message, want) {
+		t.Errorf("%d places: %s", r.Count, r.Message)
+	}
+	blocks := strings.Split(r.Excerpt, "\n\n")
+	if len(blocks) != len(slices.Compact(slices.Sorted(slices.Values(blocks)))) {
+		t.Errorf("a block is shown twice:\n%s", r.Excerpt)
 	}
 }

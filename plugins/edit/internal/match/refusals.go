@@ -174,6 +174,7 @@ func (t *Text) several(f *finding) *Refusal {
 	r := &Refusal{Kind: Ambiguous, Count: len(f.hits)}
 	shown := f.hits[:min(len(f.hits), maxPlaces)]
 	var b strings.Builder
+	blocks := map[[2]int]bool{} // that are shown
 	for i, h := range shown {
 		from, to := t.span(h.Range)
 		above := t.distinctAbove(shown, i)
@@ -185,15 +186,18 @@ func (t *Text) several(f *finding) *Refusal {
 		if b.Len() > maxExcerpt*2/3 && i > 1 {
 			continue
 		}
-		if i > 0 {
-			b.WriteString("\n")
-		}
 		if above >= 0 && from-above <= maxMore && t.once(above, to) {
 			from = above
 		} else if first, last := t.unique(from, to); first < from || last > to {
 			from, to = first, last
 		} else {
 			from, to = from-1, to+1
+		}
+		if from, to = max(from, 0), min(to, len(t.lines)); blocks[[2]int{from, to}] {
+			continue
+		}
+		if blocks[[2]int{from, to}] = true; b.Len() > 0 {
+			b.WriteString("\n")
 		}
 		b.WriteString(t.numberedLines(from, to))
 	}
@@ -220,11 +224,19 @@ func (t *Text) distinctAbove(hits []hit, which int) int {
 // lineList names the first lines of places.
 func (t *Text) lineList(hits []hit) string {
 	var out []string
-	for _, h := range hits[:min(len(hits), maxPlaces)] {
-		out = append(out, strconv.Itoa(t.lineAt(h.Start)+1))
-	}
-	if len(hits) > maxPlaces {
-		out = append(out, "...")
+	for i := 0; i < len(hits); {
+		line, n := t.lineAt(hits[i].Start), 0
+		for ; i < len(hits) && t.lineAt(hits[i].Start) == line; i++ {
+			n++
+		}
+		switch {
+		case len(out) == maxPlaces:
+			return strings.Join(append(out, "..."), ", ")
+		case n > 1:
+			out = append(out, fmt.Sprintf("%d (%d times)", line+1, n))
+		default:
+			out = append(out, strconv.Itoa(line+1))
+		}
 	}
 	return strings.Join(out, ", ")
 }
