@@ -155,23 +155,21 @@ func ownPath() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the path of this program is not known: %w", err)
 	}
-	named, err := exec.LookPath(os.Args[0])
-	if err == nil {
-		named, err = filepath.Abs(named)
-	}
-	if err != nil {
-		return own, nil
-	}
-	a, errA := os.Stat(own)
-	b, errB := os.Stat(named)
-	if errA == nil && errB == nil && os.SameFile(a, b) {
-		return named, nil
+	named, _ := exec.LookPath(os.Args[0])
+	if abs, err := filepath.Abs(named); named != "" && err == nil && isSameFile(own, abs) {
+		return abs, nil
 	}
 	return own, nil
 }
 
-// serveArgs are the arguments to serve what the flags of the command mcp ask for. A configuration that was found, and is
-// neither named nor the user's own, is still to be trusted when the client starts it.
+func isSameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
+}
+
+// serveArgs are the arguments to serve what the flags of the command mcp ask for. A configuration that was found, and
+// is neither named nor the user's own, is still to be trusted when the client starts it.
 func (g *globals) serveArgs(mcp *cobra.Command) ([]string, error) {
 	args := []string{"mcp"}
 	path, err := bootstrap.ConfigPath(g.options())
@@ -419,8 +417,8 @@ func (g *globals) showDiff(s settings, after []byte, added string) {
 		ours[plain(line)] = true
 	}
 	diff := strings.TrimRight(udiff.Unified(old, s.path, string(s.data), string(after)), "\n")
-	for line := range strings.SplitSeq(diff, "\n") {
-		if text, is := strings.CutPrefix(line, "+"); !is || !ours[plain(text)] {
+	for i, line := range strings.Split(diff, "\n") {
+		if text, is := strings.CutPrefix(line, "+"); i > 1 && (!is || !ours[plain(text)]) { // the first lines are the names
 			line = mcpclients.HideSecrets(line)
 		}
 		fmt.Fprintln(g.out, visible(strings.TrimSuffix(line, "\r")))

@@ -66,7 +66,11 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 	if err != nil {
 		return fmt.Errorf("%s cannot be read: %w", from, err)
 	}
-	servers, formats, err := mcpclients.Servers(root)
+	dir, err := filepath.Abs(g.workdir)
+	if err != nil {
+		return err
+	}
+	servers, formats, err := mcpclients.Servers(root, dir)
 	if err != nil {
 		return fmt.Errorf("%s: %w", from, err)
 	}
@@ -88,6 +92,10 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 	}
 	fmt.Fprintf(g.err, "%s has %s, in %s (%s).\n", from, counted(len(servers), "MCP server"),
 		strings.Join(formats, " and "), syntax)
+	if n := mcpclients.Elsewhere(root, dir); n > 0 {
+		fmt.Fprintf(g.err, "It also has %s for other folders; --workdir names the one to import.\n",
+			counted(n, "MCP server"))
+	}
 	if f.write {
 		err = g.appendBlocks(ctx, into, text.String(), f.yes)
 	} else {
@@ -176,8 +184,8 @@ func pluginsIn(configuration []byte) (names []string) {
 	return names
 }
 
-// mcpProgram is the program of the plugin: the one beside this program, as it is written in a configuration in dir, else
-// one to be looked up in PATH.
+// mcpProgram is the program of the plugin: the one beside this program, as it is written in a configuration in dir,
+// else one to be looked up in PATH.
 func mcpProgram(dir string) string {
 	const name = "toolhost-plugin-mcp"
 	own, err := ownPath()

@@ -1,6 +1,10 @@
 package mcpclients
 
-import "github.com/toolhost/toolhost/internal/mcpclients/document"
+import (
+	"slices"
+
+	"github.com/toolhost/toolhost/internal/mcpclients/document"
+)
 
 // clients are all that are known, each with the page of its documentation.
 var clients = []*Client{
@@ -24,7 +28,7 @@ func run(e Entry, before ...any) *document.Node {
 
 // reach is an entry with an address and, with a token, headers.
 func (c *Client) reach(e Entry, key string, before ...any) *document.Node {
-	pairs := append(before, key, e.URL)
+	pairs := slices.Concat(before, []any{key, e.URL})
 	if e.TokenVar != "" {
 		pairs = append(pairs, "headers", document.Map("Authorization", c.bearer(e)))
 	}

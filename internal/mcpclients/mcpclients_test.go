@@ -39,7 +39,7 @@ func TestBlocks(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v\n%s", name, err, block)
 			}
-			servers, _, err := Servers(root)
+			servers, _, err := Servers(root, "")
 			if err != nil || len(servers) != 1 || servers[0].Problem != "" {
 				t.Fatalf("%s: %v, %+v\n%s", name, err, servers, block)
 			}

@@ -38,12 +38,13 @@ type Server struct {
 	Notes []string
 }
 
-// A Pair is a variable or a header. Value has the references of the client. With Variable the value is that of a variable
-// of the environment, behind the text Value.
+// A Pair is a variable or a header. Value has the references of the client. With Variable the value is that of this
+// variable of the environment, behind the text Value.
 type Pair struct{ Name, Value, Variable string }
 
-// Servers are those in the settings of a client, in their order, and the names of the formats that they are in.
-func Servers(root *document.Node) (out []Server, formats []string, err error) {
+// Servers are those in the settings of a client, in their order, and the names of the formats that they are in. Claude
+// Code keeps servers for single folders too: of these, those for dir are read.
+func Servers(root *document.Node, dir string) (out []Server, formats []string, err error) {
 	if root.Kind != document.Object {
 		return nil, nil, fmt.Errorf("the file is %s; the settings of an MCP client are an object", root.Kind)
 	}
@@ -61,6 +62,10 @@ func Servers(root *document.Node) (out []Server, formats []string, err error) {
 		formats = append(formats, path)
 		out = append(out, readAll(path, holder)...)
 	}
+	if local := root.Get("projects").Get(dir).Get("mcpServers"); local != nil && len(local.Members) <= maxServers {
+		formats = append(formats, "mcpServers of this folder")
+		out = append(out, readAll("mcpServers", local)...)
+	}
 	if n := len(root.Members); len(formats) == 0 && n > 0 && n <= maxServers && isServers(root) { // the servers alone
 		return readAll("", root), []string{"the names of servers"}, nil
 	}
@@ -69,6 +74,18 @@ func Servers(root *document.Node) (out []Server, formats []string, err error) {
 			"context_servers, mcp_servers, mcp and extensions")
 	}
 	return out, formats, nil
+}
+
+// Elsewhere is how many servers of Claude Code are for other folders than dir.
+func Elsewhere(root *document.Node, dir string) (n int) {
+	if projects := root.Get("projects"); projects != nil {
+		for _, m := range projects.Members {
+			if local := m.Value.Get("mcpServers"); m.Name != dir && local != nil {
+				n += len(local.Members)
+			}
+		}
+	}
+	return n
 }
 
 // knownHolder says whether a member of the file holds servers.

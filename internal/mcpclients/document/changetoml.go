@@ -5,7 +5,8 @@ import "strings"
 // addTOML adds a table at the end of the file.
 func (w writer) addTOML(holder *Node, c Change) (edit, error) {
 	if holder != nil && holder.form == inline {
-		return edit{}, &ByHandError{holder.Line, strings.Join(c.Path, ".") + " is written in braces, which cannot be added to"}
+		return edit{}, &ByHandError{holder.Line,
+			strings.Join(c.Path, ".") + " is written in braces, which cannot be added to"}
 	}
 	var names, lines []string
 	for _, name := range append(c.Path[:len(c.Path):len(c.Path)], c.Name) {

@@ -145,7 +145,7 @@ func byName(n *Node) []Member {
 	return out
 }
 
-// Text, List, Flag, Int and Map make values for [Set].
+// Text makes a string.
 func Text(s string) *Node { return &Node{Kind: String, Text: s} }
 
 // List makes an array of strings.

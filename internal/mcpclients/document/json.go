@@ -34,7 +34,7 @@ type jsonParser struct {
 	at    int
 	line  int // of at
 	nodes int
-	err   error
+	err   *SyntaxError
 }
 
 func (p *jsonParser) fail(format string, a ...any) {
@@ -87,8 +87,8 @@ func (p *jsonParser) value(depth int) *Node {
 		return nil
 	}
 	n := &Node{Start: p.at, Line: p.line}
-	switch c := p.data[p.at]; {
-	case c == '{':
+	switch p.data[p.at] {
+	case '{':
 		n.Kind, n.form = Object, inline
 		p.items('}', func() {
 			m := Member{Start: p.at, Line: p.line, Name: p.text()}
@@ -101,14 +101,14 @@ func (p *jsonParser) value(depth int) *Node {
 				n.Members = append(n.Members, m)
 			}
 		})
-	case c == '[':
+	case '[':
 		n.Kind = Array
 		p.items(']', func() {
 			if item := p.value(depth + 1); item != nil {
 				n.Items = append(n.Items, item)
 			}
 		})
-	case c == '"':
+	case '"':
 		n.Kind, n.Text = String, p.text()
 	default:
 		p.word(n)

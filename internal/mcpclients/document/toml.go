@@ -25,7 +25,7 @@ func parseTOML(data []byte) (*Node, error) {
 		p.endOfLine()
 	}
 	if p.err != nil {
-		p.err.(*SyntaxError).Syntax = TOML
+		p.err.Syntax = TOML
 		return nil, p.err
 	}
 	return p.root, nil
