@@ -61,8 +61,8 @@ func (b *bridge) configure(ctx context.Context, r *sdk.Request, c config) (err e
 		b.setCatalog(b.recalled(r.KnownTools))
 		return nil
 	}
-	first := make(chan error, 1)
-	go b.discover(first)
+	first := make(chan struct{})
+	go b.discover(sync.OnceFunc(func() { close(first) }))
 	timer := time.NewTimer(proctree.LimitsFor(ctx, b.connectTimeout).Run)
 	defer timer.Stop()
 	select {
@@ -101,8 +101,8 @@ const (
 	lastRetry  = time.Minute
 )
 
-// discover connects to the server until its tools are known. The first attempt is reported.
-func (b *bridge) discover(first chan<- error) {
+// discover connects to the server until its tools are known. It calls tried after each attempt.
+func (b *bridge) discover(tried func()) {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		u, err := b.upstreams.use(b.workdir)
 		if err == nil {
@@ -112,10 +112,7 @@ func (b *bridge) discover(first chan<- error) {
 		if err != nil && b.ctx.Err() == nil {
 			b.setTrouble(fmt.Sprintf("no tools: %v; it is tried again every %s at most", err, lastRetry))
 		}
-		if first != nil {
-			first <- err
-			first = nil
-		}
+		tried()
 		if err == nil || !pause(b.ctx, wait) {
 			return
 		}

@@ -218,7 +218,7 @@ func TestServerThatComesLater(t *testing.T) {
 
 func TestProgramThatIsNotThere(t *testing.T) {
 	b := newFake(t)
-	err := b.bridge.configure(t.Context(), &sdk.Request{Workdir: b.dir}, config{Command: []string{"no-such-program-x"}})
+	err := b.configure(t.Context(), &sdk.Request{Workdir: b.dir}, config{Command: []string{"no-such-program-x"}})
 	d, _ := b.Describe(t.Context())
 	if err != nil || len(d.Notices) != 1 ||
 		!strings.Contains(d.Notices[0], "no-such-program-x is not found; looked in PATH") {
@@ -413,6 +413,6 @@ func TestNoServerSurvives(t *testing.T) {
 	go func() { _, _ = f.Call(t.Context(), &sdk.Request{Tool: "hang", Workdir: f.dir}) }()
 	eventually(t, "the call runs", func() bool { return len(f.lines("calls")) == 1 })
 	pid, _ := strconv.Atoi(f.lines("starts")[0])
-	f.bridge.close()
+	f.close()
 	eventually(t, "the server has ended", func() bool { return syscall.Kill(pid, 0) != nil })
 }

@@ -36,7 +36,7 @@ func TestWrongConfigurations(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := c.settings("/work")
-		e, _ := err.(*sdk.Error) //nolint:errorlint // nothing wraps it
+		e, _ := err.(*sdk.Error)
 		if e == nil || !strings.Contains(e.Message, want) || strings.Contains(e.Message, "hunter2") ||
 			!strings.Contains(string(e.Details), `"path":`) {
 			t.Errorf("%s: %v, want %s", written, err, want)

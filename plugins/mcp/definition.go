@@ -146,16 +146,16 @@ func (d *definition) readDescription(raw json.RawMessage) {
 
 // readInput keeps the schema's bytes where it describes objects. An error means that no arguments fit it.
 func (d *definition) readInput(raw json.RawMessage) error {
-	const any = `{"type":"object"}`
+	const unchecked = `{"type":"object"}`
 	switch {
 	case first(raw) != '{':
 		d.note("its inputSchema is %s; its arguments are not checked here", kind(raw))
-		d.InputSchema = json.RawMessage(any)
+		d.InputSchema = json.RawMessage(unchecked)
 		return nil
 	case len(raw) > maxSchema:
 		d.note("its inputSchema has %d bytes, of which %d can be read; its arguments are not checked here", len(raw),
 			maxSchema)
-		d.InputSchema = json.RawMessage(any)
+		d.InputSchema = json.RawMessage(unchecked)
 		return nil
 	}
 	all := members(raw)

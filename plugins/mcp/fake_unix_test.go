@@ -208,8 +208,8 @@ func (s *fakeServer) call(r *fakeRequest) {
 	case "roots":
 		text(string(s.ask("roots/list", `{}`)))
 	case "modern": // asks by its result
-		switch {
-		case r.Params.RequestState == "":
+		switch r.Params.RequestState {
+		case "":
 			result(`{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create",`+
 				`"params":{"message":"?"}},`+
 				`"r":{"method":"roots/list","params":{}}},"requestState":%s}`, sdk.Encode(`st"ate`+string(r.Params.Arguments)))
@@ -296,7 +296,7 @@ func (f *fake) tryStart(settings string, known ...sdk.Tool) error {
 	if err := json.Unmarshal([]byte(written), &c); err != nil {
 		return err
 	}
-	return f.bridge.configure(f.t.Context(), &sdk.Request{Workdir: f.dir, KnownTools: known}, c)
+	return f.configure(f.t.Context(), &sdk.Request{Workdir: f.dir, KnownTools: known}, c)
 }
 
 // lines are those that the server noted.

@@ -10,8 +10,8 @@ import (
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 )
 
-// A question of a server with a handshake names no call. This file finds the call that it is for, so that it reaches the
-// one who made that. Calls run side by side as long as that is possible; once a question could have been for several
+// A question of a server with a handshake names no call. This file finds the call that it is for, so that it reaches
+// the one who made that. Calls run side by side as long as that is possible; once a question could have been for several
 // callers, calls of callers that answer questions run one at a time.
 
 // A runningCall is one that a question may be for.
@@ -87,8 +87,8 @@ func (u *upstream) owner() (owner *ongoing, several, canceled bool) {
 	return last.ongoing, false, false
 }
 
-// ownerTime is how long a question waits until only one call is left that can have asked it: that does not end before it
-// is answered.
+// ownerTime is how long a question waits until only one call is left that can have asked it: that does not end before
+// it is answered.
 const ownerTime = 30 * time.Second
 
 // awaitOwner is owner, after the others have ended.

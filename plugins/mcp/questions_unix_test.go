@@ -61,12 +61,12 @@ func TestQuestionInTheMiddleOfACall(t *testing.T) {
 func TestSeveralQuestionsOneAfterTheOther(t *testing.T) {
 	f := newFake(t, "twice")
 	f.start("")
-	key, request, state := asked(t, f.ask(sdk.Request{Tool: "twice", Capabilities: asksPeople}))
+	_, request, first := asked(t, f.ask(sdk.Request{Tool: "twice", Capabilities: asksPeople}))
 	if !strings.Contains(request, "first") {
 		t.Error(request)
 	}
 	// a repeat without an answer is asked again
-	key, _, state = asked(t, f.ask(sdk.Request{Tool: "twice", Capabilities: asksPeople, RequestState: state,
+	key, _, state := asked(t, f.ask(sdk.Request{Tool: "twice", Capabilities: asksPeople, RequestState: first,
 		InputResponses: answers("another", `{}`)}))
 	key, request, state = asked(t, f.ask(sdk.Request{Tool: "twice", Capabilities: asksPeople, RequestState: state,
 		InputResponses: answers(key, `{"action":"accept","content":{"a":1}}`)}))

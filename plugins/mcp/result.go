@@ -196,18 +196,18 @@ func readFilled(raw json.RawMessage, ok *bool) string {
 }
 
 func readBase64(raw json.RawMessage, ok *bool) []byte {
-	encoded := raw
 	if len(raw) < 2 || raw[0] != '"' {
 		*ok = false
 		return nil
 	}
-	if encoded = raw[1 : len(raw)-1]; bytes.IndexByte(encoded, '\\') >= 0 { // "\/" is "/"
+	encoded := raw[1 : len(raw)-1]
+	if bytes.IndexByte(encoded, '\\') >= 0 { // "\/" is "/"
 		all, _ := text(raw)
 		encoded = json.RawMessage(all)
 	}
 	data := make([]byte, base64.StdEncoding.DecodedLen(len(encoded)))
 	n, err := strictBase64.Decode(data, encoded)
-	*ok = *ok && err == nil && bytes.IndexAny(encoded, "\r\n") < 0
+	*ok = *ok && err == nil && !bytes.ContainsAny(encoded, "\r\n")
 	return data[:n]
 }
 

@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Some tools of revision 2025-11-25 run as tasks only: the server returns at once, and has the result later. A call waits
-// for it, so that such a tool is one like any other.
+// Some tools of revision 2025-11-25 run as tasks only: the server returns at once, and has the result later. A call
+// waits for it, so that such a tool is one like any other.
 
 // needsTask tells whether a tool can only be called as a task.
 func (d *definition) needsTask() bool {
@@ -39,13 +40,14 @@ type taskState struct {
 
 // callTask makes a call as a task, and waits for its result.
 func (q *query) callTask(ctx context.Context, o *client.CallOptions) (json.RawMessage, error) {
-	params := append(q.params[:len(q.params):len(q.params)], member{"task", taskTime})
+	params := slices.Concat(q.params, []member{{"task", taskTime}})
 	raw, err := q.session.Call(ctx, q.method, object(params...), o)
 	if err != nil {
 		return nil, err
 	}
 	var state taskState
-	if json.Unmarshal(memberOf(raw, "task"), &state) != nil || state.ID == "" {
+	_ = json.Unmarshal(memberOf(raw, "task"), &state)
+	if state.ID == "" {
 		return raw, nil // the server made no task of it
 	}
 	id := object(member{"taskId", sdk.Encode(state.ID)})

@@ -169,7 +169,8 @@ func (u *upstream) begin() (*client.Session, *attempt, error) {
 		return u.session, nil, nil
 	}
 	if u.session != nil {
-		go u.session.Close() // frees what the ended connection holds
+		ended := u.session
+		go func() { _ = ended.Close() }() // frees what it holds
 		u.session = nil
 	}
 	switch {
@@ -232,7 +233,7 @@ func (u *upstream) connect(a *attempt) {
 	u.mu.Unlock()
 	switch {
 	case err != nil:
-		u.report(err)
+		u.report()
 	case u.primary():
 		u.bridge.setCatalog(c)
 	}
@@ -263,7 +264,7 @@ func backoff(failures int) time.Duration {
 }
 
 // report tells the operator of a failed attempt. Tools that are known stay.
-func (u *upstream) report(err error) {
+func (u *upstream) report() {
 	if !u.primary() || u.bridge.ctx.Err() != nil {
 		return
 	}
