@@ -38,7 +38,6 @@ func fakeConfig(t testing.TB, label, mode string, more ...string) string {
 type fakeServer struct {
 	mode string
 	mu   sync.Mutex // of standard output
-	wg   sync.WaitGroup
 
 	asked   sync.Mutex
 	answers map[string]chan json.RawMessage
