@@ -200,7 +200,7 @@ func newReader(path string, src []byte) (*reader, error) {
 // blockHomes say where each block belongs.
 var blockHomes = map[string]string{
 	"approval": atTop, "audit": atTop, "locals": atTop, "plugin": atTop, "plugin_discovery": atTop, "policy": atTop,
-	"profile": atTop, "root": atTop,
+	"mcp": atTop, "profile": atTop, "root": atTop, "identity": "in the mcp block",
 	"commands": "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
 	"restart": "in a plugin block", "rule": "in a policy or a profile block", "sandbox": "in a plugin or a plugin_discovery block",
 	"tool": "in a plugin block",
