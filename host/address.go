@@ -11,14 +11,15 @@ import (
 )
 
 // addressForm is what the address of a tool looks like.
-const addressForm = "An address is mcp://SERVER/TOOL: the label of the server's plugin and the server's own name of the " +
+const addressForm = "An address is mcp://SERVER/TOOL: the label of the server's plugin and the server's own name of " +
+	"the " +
 	"tool, in which all but letters, digits, -, _, . and ~ is percent-encoded, such as %2F for /."
 
-// Resolve returns the full name of the tool with an address, mcp://SERVER/TOOL: SERVER is a plugin's label, and TOOL the
-// name that the tool has at its source, which for a tool of an MCP server need not be the last part of its full name.
-// Any other name is returned as it is given. It lists the plugin if need be. Whether the tool may be called is not its
-// question: Call answers that. An error is an *sdk.Error with CodeToolNotFound, CodeNotInCatalog or that of a plugin
-// that cannot be listed.
+// Resolve returns the full name of the tool with an address, mcp://SERVER/TOOL: SERVER is a plugin's label, and TOOL
+// the name that the tool has at its source, which for a tool of an MCP server need not be the last part of its full
+// name. Any other name is returned as it is given. It lists the plugin if need be. Whether the tool may be called is
+// not its question: Call answers that. An error is an *sdk.Error with CodeToolNotFound, CodeNotInCatalog or that of a
+// plugin that cannot be listed.
 func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 	scheme, rest, is := strings.Cut(name, "://")
 	if !is {
@@ -45,7 +46,8 @@ func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 	case l == nil:
 		return wrong("UnknownServer", "there is no plugin %.50q%s", label, textutil.DidYouMean(label, c.Plugins()))
 	case !c.reaches(label):
-		return "", fail(sdk.CodeNotInCatalog, "NotInCatalog", "the tools of plugin %q are not in this catalog; nothing was run",
+		return "", fail(sdk.CodeNotInCatalog, "NotInCatalog",
+			"the tools of plugin %q are not in this catalog; nothing was run",
 			label)
 	}
 	limited, cancel := context.WithTimeout(ctx, r.timeout)
@@ -62,7 +64,8 @@ func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 	for _, t := range tools {
 		near = append(near, t.sourceName())
 	}
-	e := fail(sdk.CodeToolNotFound, "ToolNotFound", "plugin %q has no tool that its source calls %.100q%s", label, original,
+	e := fail(sdk.CodeToolNotFound, "ToolNotFound", "plugin %q has no tool that its source calls %.100q%s", label,
+		original,
 		textutil.DidYouMean(original, near))
 	e.Suggestion = addressForm
 	return "", e

@@ -120,25 +120,25 @@ func (c *Call) endRecord(result *sdk.Result, e *sdk.Error, took time.Duration) a
 }
 
 // resultContent is a result as the record hashes and keeps it.
-type resultContent struct{ *sdk.Result }
+type resultContent struct{ result *sdk.Result }
 
 // WriteTo writes texts, bytes and JSON of the result in their order, with nothing between them.
 func (r resultContent) WriteTo(w io.Writer) (n int64, err error) {
 	buffered := bufio.NewWriter(w) // without it each text is copied as a whole
-	for _, c := range r.Result.Content {
-		buffered.WriteString(c.Text)
-		buffered.Write(c.Data)
-		buffered.Write(c.Raw)
-		buffered.Write(c.Extra)
+	for _, c := range r.result.Content {
+		_, _ = buffered.WriteString(c.Text) // Flush returns the first error
+		_, _ = buffered.Write(c.Data)
+		_, _ = buffered.Write(c.Raw)
+		_, _ = buffered.Write(c.Extra)
 		n += int64(len(c.Text) + len(c.Data) + len(c.Raw) + len(c.Extra))
 	}
-	buffered.Write(r.Structured)
-	return n + int64(len(r.Structured)), buffered.Flush()
+	_, _ = buffered.Write(r.result.Structured)
+	return n + int64(len(r.result.Structured)), buffered.Flush()
 }
 
 // MarshalJSON writes what a model and a program read of the result.
 func (r resultContent) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]any{"content": r.Result.Content, "structured": r.Structured})
+	return json.Marshal(map[string]any{"content": r.result.Content, "structured": r.result.Structured})
 }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }

@@ -66,7 +66,8 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		DurationMS    float64            `json:"duration_ms"`
 		Attempts      int                `json:"attempts"`
 		Generation    int                `json:"generation"`
-	}{r.CallID, r.Tool, r.Plugin, r.Status, content, r.Structured, r.Error, r.InputRequired, r.Extra, r.Truncated, r.KeptFiles,
+	}{r.CallID, r.Tool, r.Plugin, r.Status, content, r.Structured, r.Error, r.InputRequired, r.Extra, r.Truncated,
+		r.KeptFiles,
 		float64(r.Duration.Microseconds()) / 1000, r.Attempts, r.Generation})
 }
 

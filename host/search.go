@@ -21,9 +21,10 @@ type Hit struct {
 }
 
 // Search returns up to n tools of the catalog that match a query in plain words, the best first; ten if n is not
-// positive. A tool whose name or full name is the query comes before all others. It searches names, titles, descriptions, categories and parameters. The last word of the query may be
-// incomplete, and a word of five letters or more that no tool has may be misspelled. A query without words finds
-// nothing. Tools of plugins that cannot be listed are not searched; Catalog.Tools reports those plugins.
+// positive. A tool whose name or full name is the query comes before all others. It searches names, titles,
+// descriptions, categories and parameters. The last word of the query may be incomplete, and a word of five letters or
+// more that no tool has may be misspelled. A query without words finds nothing. Tools of plugins that cannot be listed
+// are not searched; Catalog.Tools reports those plugins.
 func (c *Catalog) Search(ctx context.Context, query string, n int) []Hit {
 	q := toolsearch.ParseQuery(query)
 	if len(q) == 0 {

@@ -166,8 +166,8 @@ func (p *Plugin) tool(name string) *entry {
 // Configure declares that the plugin takes configuration: a Go struct C, whose schema is inferred as in AddTool. The
 // host checks the user's configuration against the schema. f is called once, before the first call, also without
 // configuration, which is {}; its error keeps the plugin from being used. An *Error may name the setting that it is
-// about, as path in its Details: {"path": "server.port"}. Of the request only Workdir, Arguments and KnownTools are set.
-// Configure panics when it is called twice.
+// about, as path in its Details: {"path": "server.port"}. Of the request only Workdir, Arguments and KnownTools are
+// set. Configure panics when it is called twice.
 func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) error) {
 	if p.configure != nil {
 		panic("sdk: Configure is called twice; the second would replace the first")
@@ -209,8 +209,8 @@ func (p *Plugin) Dynamic() {
 }
 
 // Cacheable says whether the list of tools may be shown until the plugin is needed, also after it has ended, for a
-// plugin that takes long to find its tools. A host then keeps the list, does not start the plugin to show it, and hands it
-// over as Request.KnownTools with the next Configure. It implies Dynamic.
+// plugin that takes long to find its tools. A host then keeps the list, does not start the plugin to show it, and hands
+// it over as Request.KnownTools with the next Configure. It implies Dynamic.
 func (p *Plugin) Cacheable(is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

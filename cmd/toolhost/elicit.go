@@ -139,7 +139,7 @@ const maxFields = 100
 // readFields returns the properties of the form in the order of the schema.
 func readFields(e *elicitation) (out []field, err error) {
 	d := json.NewDecoder(bytes.NewReader(e.RequestedSchema.Properties))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+	if start, _ := d.Token(); start != json.Delim('{') {
 		return nil, nil // a question without a form
 	}
 	for d.More() {

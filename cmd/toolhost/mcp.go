@@ -15,7 +15,7 @@ import (
 
 // mcpTokenVar names the variable with the bearer token of `toolhost mcp --http`. A flag would show it in lists of
 // processes.
-const mcpTokenVar = "TOOLHOST_MCP_TOKEN"
+const mcpTokenVar = "TOOLHOST_MCP_TOKEN" //nolint:gosec // a name
 
 type mcpFlags struct {
 	http       string

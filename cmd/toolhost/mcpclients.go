@@ -32,8 +32,9 @@ type reachFlags struct{ url, tokenVar string }
 func (f *reachFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.url, "url", "", "the client reaches a toolhost that serves at this `address`, such as "+
 		"http://127.0.0.1:8080/mcp, instead of starting one")
-	cmd.Flags().StringVar(&f.tokenVar, "token-env", "", "the `variable` that has the bearer token for --url; the client's "+
-		"file refers to it")
+	cmd.Flags().StringVar(&f.tokenVar, "token-env", "",
+		"the `variable` that has the bearer token for --url; the client's "+
+			"file refers to it")
 }
 
 // withClients adds to the command mcp what is about the settings of clients.
@@ -75,7 +76,8 @@ func (g *globals) printClientConfig(mcp *cobra.Command, name string, reach reach
 	if file := client.ProjectFile(); file != "" {
 		fmt.Fprintf(g.err, "  for one project: %s in its folder\n", file)
 	}
-	fmt.Fprintf(g.err, "`toolhost mcp add-to %s` puts it there, after showing the change. See %s\n", client.Name, client.Docs)
+	fmt.Fprintf(g.err, "`toolhost mcp add-to %s` puts it there, after showing the change. See %s\n", client.Name,
+		client.Docs)
 	g.clientNotes(client, entry)
 	return nil
 }

@@ -49,7 +49,8 @@ func newMCPImport(g *globals) *cobra.Command {
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error { return g.importServers(cmd.Context(), args, f) },
 	}
-	cmd.Flags().StringVar(&f.from, "from", "", "take the settings of this `client`: "+strings.Join(mcpclients.Names(), ", "))
+	cmd.Flags().StringVar(&f.from, "from", "", "take the settings of this `client`: "+
+		strings.Join(mcpclients.Names(), ", "))
 	complete(cmd, "from", cobra.FixedCompletions(mcpclients.Names(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&f.project, "project", false, "with --from: the client's file in the current folder")
 	cmd.Flags().BoolVar(&f.write, "write", false, "add the blocks to the configuration, after showing the change")

@@ -43,7 +43,8 @@ func (c *chain) add(r *Record) error {
 		return err
 	}
 	hash := hashOf(body)
-	c.text = append(text[:len(text)-1], hashKey+hash+"\"}\n"...)
+	c.text = text[:len(text)-1]
+	c.text = append(c.text, hashKey+hash+"\"}\n"...)
 	c.last = Head{Seq: r.Seq, Hash: hash}
 	return nil
 }

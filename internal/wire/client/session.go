@@ -54,7 +54,7 @@ func (c *Client) session(ctx context.Context) (*session, error) {
 		s = &session{opened: make(chan struct{}), ended: make(chan struct{}), out: make(chan outgoing, 16),
 			calls: map[uint64]*sessionCall{}}
 		c.current = s
-		go s.run(c.wire)
+		go s.run(c.wire) //nolint:gosec // the session is not the first call's, and outlives it
 	}
 	c.mu.Unlock()
 	select {
