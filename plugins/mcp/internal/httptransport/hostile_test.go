@@ -358,6 +358,36 @@ func TestStreamThatNeverGoesOnIsGivenUp(t *testing.T) {
 	}
 }
 
+func TestAnswerOnTheStreamBesideRequestsEndsTheRequest(t *testing.T) {
+	answer, resumed, dropped := make(chan string, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	url := serve(t, scripted{
+		"tools/call": func(w http.ResponseWriter, r *http.Request, id json.RawMessage) {
+			events(w, "id: e1\nretry: 0\ndata:\n\n")
+			answer <- fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"a\":1}}\n\n", id)
+		},
+		"GET": func(w http.ResponseWriter, r *http.Request, _ json.RawMessage) {
+			events(w, ": here\n\n")
+			if r.Header.Get("Last-Event-ID") == "" {
+				<-resumed
+				events(w, <-answer)
+				<-r.Context().Done()
+				return
+			}
+			resumed <- struct{}{}
+			<-r.Context().Done()
+			dropped <- struct{}{}
+		}})
+	s := dial(t, Options{URL: url})
+	if out, err := call(limited(t), s, "x", "{}", nil); err != nil || out != `{"a":1}` {
+		t.Fatalf("%s, %v", out, err)
+	}
+	select {
+	case <-dropped:
+	case <-limited(t).Done():
+		t.Error("the request's own stream stays open")
+	}
+}
+
 func TestStreamBesideRequestsBringsNotifications(t *testing.T) {
 	var gets atomic.Int32
 	url := serve(t, scripted{

@@ -275,7 +275,9 @@ func (t *Transport) deliverBody(ctx context.Context, m *client.Message, a *answe
 // take delivers a message and says whether it is, or has, the response to m.
 func (t *Transport) take(ctx context.Context, m *client.Message, text json.RawMessage) (answered bool, err error) {
 	if m == nil {
-		return false, t.deliver(ctx, client.Received{JSON: text})
+		err := t.deliver(ctx, client.Received{JSON: text})
+		t.answeredElsewhere(text)
+		return false, err
 	}
 	if trimmed := bytes.TrimLeft(text, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
 		var batch []head
@@ -293,6 +295,21 @@ func (t *Transport) take(ctx context.Context, m *client.Message, text json.RawMe
 			Message: fmt.Sprintf("the MCP server at %s answered with what is no JSON-RPC message", t.shown())})
 	}
 	return answered, t.deliver(ctx, client.Received{JSON: text, For: m.ID})
+}
+
+// answeredElsewhere drops the stream of a request whose response came on the stream beside requests: it is not resumed
+// anymore.
+func (t *Transport) answeredElsewhere(text json.RawMessage) {
+	var h head
+	if json.Unmarshal(text, &h) != nil || h.Method != nil || h.ID == nil {
+		return
+	}
+	t.mu.Lock()
+	drop := t.pending[strings.Trim(string(h.ID), `"`)]
+	t.mu.Unlock()
+	if drop != nil {
+		drop(context.Canceled)
+	}
 }
 
 // A head is what tells messages apart.
