@@ -23,14 +23,6 @@ plugin "project" {
   }
 }
 
-# An MCP server is one more plugin: the tools of this one are called everything__echo and so on. See plugins/mcp.
-# plugin "everything" {
-#   command = ["./bin/toolhost-plugin-mcp"]
-#   config {
-#     command = ["npx", "-y", "@modelcontextprotocol/server-everything"]
-#   }
-# }
-
 # What calls may do. Until this file is trusted (`toolhost trust`), it allows nothing and starts nothing.
 policy "project" {
   rule "no-force-push" {
@@ -73,3 +65,11 @@ approval {
 
 # Every decision and call is a line of the record: `toolhost audit tail` shows the last ones.
 audit {}
+
+# An MCP server is one more plugin: the tools of this one are called everything__echo and so on. See plugins/mcp.
+# plugin "everything" {
+#   command = ["./bin/toolhost-plugin-mcp"]
+#   config {
+#     command = ["npx", "-y", "@modelcontextprotocol/server-everything"]
+#   }
+# }
