@@ -29,7 +29,7 @@ func (e *endpoint) newMCP() *mcp.Server {
 	o := &e.server.options
 	s := mcp.NewServer(&mcp.Implementation{Name: "toolhost", Title: "toolhost", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: o.Instructions, Logger: slog.New(quiet{o.Logger.Handler()}),
-		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{},
+		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, //nolint:staticcheck // clients of all revisions may have logging
 			Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{},
 			Prompts: &mcp.PromptCapabilities{}}, // there are none; clients ask whatever is declared
 	})
@@ -112,7 +112,7 @@ func (e *endpoint) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			return e.callTool(ctx, newRequest(r.Params, r.Extra, r.Session))
 		case *mcp.ReadResourceRequest:
 			return e.readResource(newRequest(r.Params, r.Extra, r.Session))
-		case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]:
+		case *mcp.ServerRequest[*mcp.SetLoggingLevelParams]: //nolint:staticcheck // clients of all revisions may have logging
 			e.levels.note(r.Session, string(r.Params.Level), e.mcp)
 		}
 		return next(ctx, method, req)

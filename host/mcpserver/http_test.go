@@ -317,11 +317,18 @@ func TestServeEnds(t *testing.T) {
 		t.Fatal(out, err)
 	}
 	defer out.Body.Close()
+	call, _ := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost, w.url,
+		strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"p__t"}}`))
+	call.Header = http.Header{"Content-Type": {"application/json"}, "Mcp-Session-Id": {w.session},
+		"Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {w.version}}
+	answered := make(chan struct{})
 	go func() {
-		r := w.post(context.WithoutCancel(t.Context()),
-			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"p__t"}}`)
-		_ = r.Body.Close()
+		defer close(answered)
+		if r, err := http.DefaultClient.Do(call); err == nil { // it fails when the server ends
+			_ = r.Body.Close()
+		}
 	}()
+	defer func() { <-answered }()
 	<-began
 	cancel()
 	select {

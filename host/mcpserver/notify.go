@@ -107,7 +107,7 @@ func (n *notifier) sendOne(e sdk.Event) {
 		text, _ := textutil.Visible(string(e.Data), -1)
 		n.progress(math.Max(n.last+outputStep, math.Nextafter(n.last, math.Inf(1))), 0, text)
 	case sdk.EventLog:
-		_ = n.r.session.Log(n.ctx, n.logMessage(e))
+		_ = n.r.session.Log(n.ctx, n.logMessage(e)) //nolint:staticcheck // clients of all revisions may have logging
 	}
 }
 
@@ -121,17 +121,17 @@ func (n *notifier) progress(done, total float64, message string) {
 }
 
 // logMessage is a log event as a message: that of an MCP server as it was.
-func (n *notifier) logMessage(e sdk.Event) *mcp.LoggingMessageParams {
+func (n *notifier) logMessage(e sdk.Event) *mcp.LoggingMessageParams { //nolint:staticcheck // clients of all revisions may have logging
 	attributes := members(e.Attributes)
 	if upstream := text(find(attributes, "mcp_level")); slices.Contains(logLevelNames, upstream) {
-		out := &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(upstream), Logger: text(find(attributes, "logger")),
+		out := &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(upstream), Logger: text(find(attributes, "logger")), //nolint:staticcheck // clients of all revisions may have logging
 			Data: e.Message}
 		if data := find(attributes, "data"); data != nil {
 			out.Data = data
 		}
 		return out
 	}
-	out := &mcp.LoggingMessageParams{Level: level(e.Level), Logger: n.tool, Data: e.Message}
+	out := &mcp.LoggingMessageParams{Level: level(e.Level), Logger: n.tool, Data: e.Message} //nolint:staticcheck // clients of all revisions may have logging
 	if len(attributes) > 0 {
 		var data object
 		data.addText("message", e.Message)
@@ -144,7 +144,7 @@ func (n *notifier) logMessage(e sdk.Event) *mcp.LoggingMessageParams {
 var logLevelNames = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // level is the nearest level of MCP.
-func level(l slog.Level) mcp.LoggingLevel {
+func level(l slog.Level) mcp.LoggingLevel { //nolint:staticcheck // clients of all revisions may have logging
 	switch {
 	case l < slog.LevelInfo:
 		return "debug"

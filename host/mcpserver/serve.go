@@ -28,7 +28,7 @@ const (
 func (s *Server) Listen(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		if host, port, err = net.SplitHostPort(":" + address); err != nil {
+		if _, port, err = net.SplitHostPort(":" + address); err != nil {
 			return nil, fmt.Errorf("%q is no address; use HOST:PORT, such as 127.0.0.1:8080", address)
 		}
 		host = "127.0.0.1"
@@ -37,7 +37,7 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s can be reached by others, and nothing asks them for a token; set TOOLHOST_MCP_TOKEN, "+
 			"name identities in an mcp block of the configuration, or listen on 127.0.0.1:%s", address, port)
 	}
-	return net.Listen("tcp", net.JoinHostPort(host, port))
+	return new(net.ListenConfig).Listen(s.ctx, "tcp", net.JoinHostPort(host, port))
 }
 
 // isLoopback takes names for what they are now: only "localhost" is one of this machine whatever answers.

@@ -212,7 +212,7 @@ func (e *endpoint) close() error {
 		return nil //nolint:nilerr // it was reported to who needed the host
 	}
 	for session := range e.mcp.Sessions() {
-		go session.Close() // it waits for calls, which end when the host closes
+		go func() { _ = session.Close() }() // it waits for calls, which end when the host closes
 	}
 	err := e.backend.Close()
 	e.catalog.close()
