@@ -1,6 +1,6 @@
 // Command mcpconformance is the client that the MCP conformance suite drives: a host with the mcp plugin, as users have
-// it, that does what a scenario asks for. The suite gives the server's address as the last argument, and the scenario in
-// the environment. TOOLHOST_PLUGIN_MCP names the plugin's program. .ci/conformance-client runs it.
+// it, that does what a scenario asks for. The suite gives the server's address as the last argument, and the scenario
+// in the environment. TOOLHOST_PLUGIN_MCP names the plugin's program. .ci/conformance-client runs it.
 package main
 
 import (

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// newClient is what speaks to authorization servers. Servers name those, so it connects to addresses that are not public
-// only if the server itself is at one.
+// newClient is what speaks to authorization servers. Servers name those, so it connects to addresses that are not
+// public only if the server itself is at one.
 func newClient(s *Server) *http.Client {
 	g := &guard{}
 	if u, err := url.Parse(s.URL); err == nil {

@@ -24,8 +24,8 @@ import (
 // loginTime is how long a person may take in the browser.
 const loginTime = 10 * time.Minute
 
-// Login has a person log in at the server's authorization server, and keeps the tokens. It writes to out what to do: the
-// address to open in a browser. Earlier tokens stay until the new ones are there, and so does the client that was
+// Login has a person log in at the server's authorization server, and keeps the tokens. It writes to out what to do:
+// the address to open in a browser. Earlier tokens stay until the new ones are there, and so does the client that was
 // registered. It takes 10 minutes at most.
 func Login(ctx context.Context, s Server, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
