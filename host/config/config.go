@@ -7,8 +7,8 @@
 // set) and env("NAME", "default"). A plugin's config block becomes a JSON object: a block inside it is an object,
 // several blocks of one type are an array of objects, and a block's labels are listed under "labels".
 //
-// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, mcp.go, or here for the top level; and
-// with its meaning in configuration_test.go, which writes docs/configuration.md.
+// A key is added where its block is read: plugin.go, sandbox.go, profile.go, rule.go, mcp.go, or here for the top level;
+// and with its meaning in configuration_test.go, which writes docs/configuration.md.
 package config
 
 import (
@@ -202,7 +202,8 @@ var blockHomes = map[string]string{
 	"approval": atTop, "audit": atTop, "locals": atTop, "plugin": atTop, "plugin_discovery": atTop, "policy": atTop,
 	"mcp": atTop, "profile": atTop, "root": atTop, "identity": "in the mcp block",
 	"commands": "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
-	"restart": "in a plugin block", "rule": "in a policy or a profile block", "sandbox": "in a plugin or a plugin_discovery block",
+	"restart": "in a plugin block", "rule": "in a policy or a profile block",
+	"sandbox": "in a plugin or a plugin_discovery block",
 	"tool": "in a plugin block",
 }
 
