@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host"
 )
 
-// slowServer is an MCP server of the revision 2025-11-25 with the tools self, which returns what distinguishes its process
-// from others, and wait, which writes a file and answers when another is there.
+// slowServer is an MCP server of the revision 2025-11-25 with the tools self, which returns what distinguishes its
+// process from others, and wait, which writes a file and answers when another is there.
 const slowServer = `#!/bin/sh
 self=$(od -An -N8 -tx1 /dev/urandom | tr -d ' ')
 while IFS= read -r line; do

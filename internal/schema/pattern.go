@@ -113,7 +113,7 @@ func splitLookaheads(s string) (rest string, ahead []string) {
 		ahead, rest = append(ahead, rest[:end]), rest[end:]
 	}
 	_, alternatives := scanGroup(rest)
-	if alternatives || rest != "" && strings.Contains("*+?{", rest[:1]) {
+	if alternatives || rest != "" && strings.ContainsRune("*+?{", rune(rest[0])) {
 		return s, nil
 	}
 	return "^" + rest, ahead
