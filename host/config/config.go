@@ -204,7 +204,7 @@ var blockHomes = map[string]string{
 	"commands": "in a rule block", "config": "in a plugin block", "limits": "in a plugin or a sandbox block",
 	"restart": "in a plugin block", "rule": "in a policy or a profile block",
 	"sandbox": "in a plugin or a plugin_discovery block",
-	"tool": "in a plugin block",
+	"tool":    "in a plugin block",
 }
 
 const atTop = "at the top level of config.hcl"

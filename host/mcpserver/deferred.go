@@ -77,13 +77,15 @@ func (e *endpoint) search(ctx context.Context, r *request, arguments json.RawMes
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"input_schema"`
 	}
-	served := e.catalog.now()
+	_, _ = e.catalog.wait(ctx)
 	found := []foundTool{}
 	limit := defaultFound
 	if in.Limit > 0 {
 		limit = min(in.Limit, maxFound)
 	}
-	for _, hit := range e.backend.Catalog().Search(ctx, in.Query, limit) {
+	hits := e.backend.Catalog().Search(ctx, in.Query, limit)
+	served := e.catalog.now() // after the search, which finds tools of plugins that have just been listed
+	for _, hit := range hits {
 		if served.full[hit.Tool.Name] != nil {
 			found = append(found, foundTool{hit.Tool.Name, hit.Tool.Description, objectSchema(hit.Tool.InputSchema)})
 		}
