@@ -57,7 +57,8 @@ func newAuditVerify(g *globals) *cobra.Command {
 }
 
 // outcomeWords explain the outcome of a failed call.
-const outcomeWords = "The outcome of a call that failed is not_sent (the plugin never saw it), failed (it ended with an\n" +
+const outcomeWords = "The outcome of a call that failed is not_sent (the plugin never saw it), failed (it ended with " +
+	"an\n" +
 	"error) or outcome_unknown (it may have done something: look before you repeat it)."
 
 func newAuditTail(g *globals) *cobra.Command {
@@ -131,7 +132,7 @@ func (g *globals) verifyAudit(ctx context.Context, path string) error {
 		return err
 	}
 	if r.OK() {
-		fmt.Fprintf(g.out, "%s, chain ok\n", counted(r.Records, "record"))
+		fmt.Fprintf(g.out, "%s, chain ok\n", textutil.Count(r.Records, "record"))
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintln(g.out, clean(place(path, p.Line)+": "+p.Text))
@@ -140,7 +141,7 @@ func (g *globals) verifyAudit(ctx context.Context, path string) error {
 		fmt.Fprintln(g.out, note)
 	}
 	if !r.OK() {
-		return &exitError{exitBroken, fmt.Sprintf("%s: %s", path, counted(len(r.Problems)+r.More, "problem"))}
+		return &exitError{exitBroken, fmt.Sprintf("%s: %s", path, textutil.Count(len(r.Problems)+r.More, "problem"))}
 	}
 	return nil
 }
@@ -176,13 +177,14 @@ func place(path string, line int) string {
 // auditNotes are findings that are no problems.
 func auditNotes(r audit.Report) (out []string) {
 	if r.More > 0 {
-		out = append(out, fmt.Sprintf("and %s more", counted(r.More, "problem")))
+		out = append(out, fmt.Sprintf("and %s more", textutil.Count(r.More, "problem")))
 	}
 	if r.Torn > 0 {
-		out = append(out, fmt.Sprintf("%s left unfinished by a crash, and set aside", counted(r.Torn, "line")))
+		out = append(out, fmt.Sprintf("%s left unfinished by a crash, and set aside", textutil.Count(r.Torn, "line")))
 	}
 	if r.Newer > 0 {
-		out = append(out, fmt.Sprintf("%s newer than the head, as a crash leaves them", counted(int(r.Newer), "record")))
+		out = append(out, fmt.Sprintf("%s newer than the head, as a crash leaves them",
+			textutil.Count(int(r.Newer), "record")))
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/modelapi"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -156,7 +157,7 @@ func uncheckedNotices(tools []*host.Tool) (out []error) {
 		text := fmt.Sprintf("tool %s: %s", own[0].Name, own[0].Unchecked[0])
 		if len(own) > 1 || len(own[0].Unchecked) > 1 {
 			text += fmt.Sprintf("; parts of %s of plugin %q are not: toolhost discover --format json has them as \"unchecked\"",
-				counted(len(own), "schema"), plugin)
+				textutil.Count(len(own), "schema"), plugin)
 		}
 		out = append(out, errors.New(text))
 	}
@@ -309,7 +310,8 @@ func sumTokens(tools []*host.Tool) (sum int) {
 }
 
 func tokenSum(tools []*host.Tool) string {
-	return fmt.Sprintf("%s: about %s in each prompt\n", counted(len(tools), "tool"), counted(sumTokens(tools), "token"))
+	return fmt.Sprintf("%s: about %s in each prompt\n", textutil.Count(len(tools), "tool"),
+		textutil.Count(sumTokens(tools), "token"))
 }
 
 // deferred are the tools that a prompt offers at first when all are deferred: those of discover --deferred.
@@ -325,8 +327,8 @@ func deferred(ctx context.Context, s *bootstrap.Instance) ([]*host.Tool, []error
 func saving(tools, deferred []*host.Tool) string {
 	all, alone := sumTokens(tools), sumTokens(deferred)
 	if alone >= all {
-		return fmt.Sprintf("a search tool instead of them: about %s, which saves nothing\n", counted(alone, "token"))
+		return fmt.Sprintf("a search tool instead of them: about %s, which saves nothing\n", textutil.Count(alone, "token"))
 	}
-	return fmt.Sprintf("a search tool instead of them: about %s, which saves %d (%d %%)\n", counted(alone, "token"),
+	return fmt.Sprintf("a search tool instead of them: about %s, which saves %d (%d %%)\n", textutil.Count(alone, "token"),
 		all-alone, (all-alone)*100/all)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/internal/mcpclients"
 	"github.com/toolhost/toolhost/internal/mcpclients/document"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 type importFlags struct {
@@ -91,11 +92,11 @@ func (g *globals) importServers(ctx context.Context, args []string, f importFlag
 			text.WriteString(p.HCL)
 		}
 	}
-	fmt.Fprintf(g.err, "%s has %s, in %s (%s).\n", from, counted(len(servers), "MCP server"),
+	fmt.Fprintf(g.err, "%s has %s, in %s (%s).\n", from, textutil.Count(len(servers), "MCP server"),
 		strings.Join(formats, " and "), syntax)
 	if n := mcpclients.Elsewhere(root, dir); n > 0 {
 		fmt.Fprintf(g.err, "It also has %s for other folders; --workdir names the one to import.\n",
-			counted(n, "MCP server"))
+			textutil.Count(n, "MCP server"))
 	}
 	if f.write {
 		err = g.appendBlocks(ctx, into, text.String(), f.yes)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/bootstrap"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 type lockFlags struct {
@@ -249,7 +250,7 @@ func (g *globals) writeLock(ctx context.Context, lock *bootstrap.LockPlan, f loc
 	}
 	path, err := lock.Write(differing)
 	if err == nil {
-		fmt.Fprintf(g.out, "%s: %s written\n", path, counted(len(differing), "plugin"))
+		fmt.Fprintf(g.out, "%s: %s written\n", path, textutil.Count(len(differing), "plugin"))
 	}
 	return err
 }

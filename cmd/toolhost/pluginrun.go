@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/textutil"
 	"github.com/toolhost/toolhost/sdk"
 )
 
@@ -146,7 +147,7 @@ func (r *pluginRun) begin(ctx context.Context) error {
 		r.say("%v; waiting for a change", err)
 	default:
 		r.known = tools
-		r.say("%s with %s; `help` lists the commands", r.process().Status().State, counted(len(tools), "tool"))
+		r.say("%s with %s; `help` lists the commands", r.process().Status().State, textutil.Count(len(tools), "tool"))
 	}
 	return nil
 }
@@ -304,7 +305,7 @@ func (r *pluginRun) tellTools(ctx context.Context) error {
 	lines := changesOf(before, after)
 	switch {
 	case before == nil:
-		r.say("%s with %s", r.process().Status().State, counted(len(after), "tool"))
+		r.say("%s with %s", r.process().Status().State, textutil.Count(len(after), "tool"))
 		return nil
 	case len(lines) == 0:
 		r.say("reloaded; its tools are the same")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/bootstrap"
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/internal/textutil"
 )
 
 func newValidate(g *globals) *cobra.Command {
@@ -122,13 +123,13 @@ func (v *validation) check(ctx context.Context) error {
 	if found.Locked >= 0 {
 		locked = fmt.Sprintf(", %d locked", found.Locked)
 	}
-	v.printf("%s %s: %s%s\n", v.Path, checked, counted(len(v.Plugins), "plugin"), locked)
+	v.printf("%s %s: %s%s\n", v.Path, checked, textutil.Count(len(v.Plugins), "plugin"), locked)
 	v.printPlugins()
 	return nil
 }
 
-// printPlugins says which file each interpreter runs, and which plugins were started and which not; of those that were asked to
-// be started, how each is.
+// printPlugins says which file each interpreter runs, and which plugins were started and which not. Of those that were
+// asked to be started it says how each is.
 func (v *validation) printPlugins() {
 	var started, left []string
 	for _, p := range v.Plugins {
@@ -141,7 +142,7 @@ func (v *validation) printPlugins() {
 		case !v.start && p.Started:
 			started = append(started, p.Name)
 		case v.start && p.OK:
-			parts := []string{visible(p.Version), counted(p.Tools, "tool")}
+			parts := []string{visible(p.Version), textutil.Count(p.Tools, "tool")}
 			v.printf("plugin %q: ok, %s\n", p.Name, strings.Join(slices.DeleteFunc(parts,
 				func(s string) bool { return s == "" }), ", "))
 		case v.start:
@@ -170,11 +171,4 @@ func (v *validation) warn(warnings ...error) {
 			v.g.complain(w)
 		}
 	}
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

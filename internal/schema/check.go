@@ -186,11 +186,11 @@ func (c *checker) length(n *node, runes int, at *place) {
 		if runes == 0 && *n.minLength == 1 {
 			c.add(at, "minLength", "must not be empty")
 		} else {
-			c.add(at, "minLength", "must be at least %s long, got %d", plural(*n.minLength, "character"), runes)
+			c.add(at, "minLength", "must be at least %s long, got %d", textutil.Count(*n.minLength, "character"), runes)
 		}
 	}
 	if n.maxLength != nil && runes > *n.maxLength {
-		c.add(at, "maxLength", "must be at most %s long, got %d", plural(*n.maxLength, "character"), runes)
+		c.add(at, "maxLength", "must be at most %s long, got %d", textutil.Count(*n.maxLength, "character"), runes)
 	}
 }
 
@@ -232,10 +232,10 @@ func (c *checker) object(n *node, obj map[string]any, at *place) {
 		c.unevaluatedProperties(n, obj, at)
 	}
 	if n.minProperties != nil && len(obj) < *n.minProperties {
-		c.add(at, "minProperties", "must have at least %s, got %d", plural(*n.minProperties, "property"), len(obj))
+		c.add(at, "minProperties", "must have at least %s, got %d", textutil.Count(*n.minProperties, "property"), len(obj))
 	}
 	if n.maxProperties != nil && len(obj) > *n.maxProperties {
-		c.add(at, "maxProperties", "must have at most %s, got %d", plural(*n.maxProperties, "property"), len(obj))
+		c.add(at, "maxProperties", "must have at most %s, got %d", textutil.Count(*n.maxProperties, "property"), len(obj))
 	}
 }
 
@@ -385,13 +385,13 @@ func (c *checker) array(n *node, list []any, at *place) {
 		}
 	}
 	if n.items != nil && n.items.never && len(list) > len(n.prefixItems) {
-		c.add(at, "items", "must have at most %s, got %d", plural(len(n.prefixItems), "item"), len(list))
+		c.add(at, "items", "must have at most %s, got %d", textutil.Count(len(n.prefixItems), "item"), len(list))
 	}
 	if n.minItems != nil && len(list) < *n.minItems {
-		c.add(at, "minItems", "must have at least %s, got %d", plural(*n.minItems, "item"), len(list))
+		c.add(at, "minItems", "must have at least %s, got %d", textutil.Count(*n.minItems, "item"), len(list))
 	}
 	if n.maxItems != nil && len(list) > *n.maxItems {
-		c.add(at, "maxItems", "must have at most %s, got %d", plural(*n.maxItems, "item"), len(list))
+		c.add(at, "maxItems", "must have at most %s, got %d", textutil.Count(*n.maxItems, "item"), len(list))
 	}
 	if n.uniqueItems {
 		c.unique(list, at)
@@ -431,10 +431,11 @@ func (c *checker) contains(n *node, list []any, at *place) {
 		least = *n.minContains
 	}
 	if found < least {
-		c.add(at, "contains", "must have at least %s that is %s, got %d", plural(least, "item"), n.contains.describe(), found)
+		c.add(at, "contains", "must have at least %s that is %s, got %d", textutil.Count(least, "item"),
+			n.contains.describe(), found)
 	}
 	if n.maxContains != nil && found > *n.maxContains {
-		c.add(at, "maxContains", "must have at most %s that is %s, got %d", plural(*n.maxContains, "item"),
+		c.add(at, "maxContains", "must have at most %s that is %s, got %d", textutil.Count(*n.maxContains, "item"),
 			n.contains.describe(), found)
 	}
 }

@@ -44,7 +44,7 @@ func (i *Invalid) Error() string {
 	}
 	text := strings.Join(words, "; ")
 	if i.More > 0 {
-		text += "; and " + plural(i.More, "more problem")
+		text += "; and " + textutil.Count(i.More, "more problem")
 	}
 	return text
 }
@@ -203,16 +203,6 @@ func showWhole(v any) string {
 		}
 	}
 	return show(v)
-}
-
-func plural(n int, one string) string {
-	switch {
-	case n == 1:
-		return "1 " + one
-	case strings.HasSuffix(one, "y"):
-		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(one, "y"))
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // listed joins words, as many as stay readable.

@@ -2,7 +2,6 @@ package when
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -177,7 +176,8 @@ func (v *vetting) call(n *hclsyntax.FunctionCallExpr) {
 		most = len(n.Args)
 	}
 	if !n.ExpandFinal && (len(n.Args) < least || len(n.Args) > most) {
-		v.Add(n.Range(), "%s does not take %s", n.Name, plural(len(n.Args), "argument")).WithHint("write %s", usage[n.Name])
+		v.Add(n.Range(), "%s does not take %s", n.Name, textutil.Count(len(n.Args), "argument")).WithHint("write %s",
+			usage[n.Name])
 		return
 	}
 	if n.Name == "matches" {
@@ -225,11 +225,4 @@ func (v *vetting) pattern(n *hclsyntax.FunctionCallExpr) {
 		n.Args[0] = pattern{text, v.patterns[value.AsString()]}
 		n.Args[1] = metered{Expression: n.Args[1], factor: work}
 	})
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
