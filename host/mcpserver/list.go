@@ -137,6 +137,9 @@ func (c *catalog) ask(label string, p *pluginTools) {
 			p.problems = []error{err}
 			p.failed++
 		}
+		c.mu.Unlock()
+		c.rebuild() // before who waits for this plugin looks at the list
+		c.mu.Lock()
 		again, p.again = p.again && c.ctx.Err() == nil, false
 		p.listed, p.running = true, again
 		if p.failed > 0 && !again && c.ctx.Err() == nil {
@@ -146,7 +149,6 @@ func (c *catalog) ask(label string, p *pluginTools) {
 		close(c.step)
 		c.step = make(chan struct{})
 		c.mu.Unlock()
-		c.rebuild()
 	}
 }
 
