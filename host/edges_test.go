@@ -26,9 +26,9 @@ func numbered(n int) (out []sdk.Tool) {
 func TestLimitOfTools(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int][]string{
-		256: nil,
-		257: {`plugin "test" declares 257 tools, at most 256 are allowed: those from "t00256" on, by name, are left out`},
-		10_000: {`plugin "test" declares 10000 tools, at most 256 are allowed: those from "t00256" on, by name, are left ` +
+		2048: nil,
+		2049: {`plugin "test" declares 2049 tools, at most 2048 are allowed: those from "t02048" on, by name, are left out`},
+		10_000: {`plugin "test" declares 10000 tools, at most 2048 are allowed: those from "t02048" on, by name, are left ` +
 			`out`},
 	} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -37,14 +37,14 @@ func TestLimitOfTools(t *testing.T) {
 			h := newHost(t, map[string]host.Plugin{"test": p, "other": answering(sdk.Text("fine"), nil)}, host.Options{})
 			tools, problems := h.Tools(t.Context())
 			diff(t, want, texts(problems))
-			if len(tools) != 257 || tools[256].Name != "test__t00255" {
+			if len(tools) != 2049 || tools[2048].Name != "test__t02047" {
 				t.Errorf("%d tools, the last %s", len(tools), tools[len(tools)-1].Name)
 			}
-			succeeded(t, h.Call(t.Context(), call("test__t00255", "")))
+			succeeded(t, h.Call(t.Context(), call("test__t02047", "")))
 			succeeded(t, h.Call(t.Context(), call("other__run", "")))
-			if n > 256 {
-				e := failed(t, h.Call(t.Context(), call("test__t00256", "")), sdk.CodeToolNotFound)
-				if !strings.Contains(e.Message, "at most 256 are allowed") {
+			if n > 2048 {
+				e := failed(t, h.Call(t.Context(), call("test__t02048", "")), sdk.CodeToolNotFound)
+				if !strings.Contains(e.Message, "at most 2048 are allowed") {
 					t.Errorf("error %+v", e)
 				}
 			}
@@ -55,13 +55,13 @@ func TestLimitOfTools(t *testing.T) {
 // A catalog tells what is left out too: it may be what the catalog wants.
 func TestSurplusInACatalog(t *testing.T) {
 	t.Parallel()
-	h := single(t, answering(nil, nil, numbered(300)...), host.Options{})
-	c, err := h.Catalog(host.Filter{Tools: []string{"test__t0029*"}})
+	h := single(t, answering(nil, nil, numbered(2100)...), host.Options{})
+	c, err := h.Catalog(host.Filter{Tools: []string{"test__t0209*"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if tools, problems := c.Tools(t.Context()); len(tools) != 0 || len(problems) != 1 ||
-		!strings.Contains(problems[0].Error(), "declares 300 tools") {
+		!strings.Contains(problems[0].Error(), "declares 2100 tools") {
 		t.Errorf("tools %v, problems %v", names(tools), problems)
 	}
 }
@@ -69,9 +69,9 @@ func TestSurplusInACatalog(t *testing.T) {
 // A name that is declared twice is no tool, also when the second is over the limit.
 func TestDoubledNameOverTheLimit(t *testing.T) {
 	t.Parallel()
-	defined := append(numbered(256), tool("t00255"))
+	defined := append(numbered(2048), tool("t02047"))
 	tools, _ := single(t, answering(nil, nil, defined...), host.Options{}).Tools(t.Context())
-	if len(tools) != 255 || slices.Contains(names(tools), "test__t00255") {
+	if len(tools) != 2047 || slices.Contains(names(tools), "test__t02047") {
 		t.Errorf("%d tools", len(tools))
 	}
 }

@@ -408,12 +408,22 @@ func unfit(lines []string) string {
 	return ""
 }
 
+// downloads reports whether the first start of the server downloads it, which takes longer than a host waits by default.
+func (p *Plugin) downloads() bool {
+	return len(p.Server.Command) > 0 && slices.Contains([]string{"npx", "pnpx", "bunx", "uvx", "uv", "pipx", "docker", "podman"},
+		p.Server.Command[0])
+}
+
 func (o *Import) write(p *Plugin, lines []string) string {
 	var out strings.Builder
 	if p.Name != p.Server.Name {
 		fmt.Fprintf(&out, "# %s\n", visibleName(p.Server.Name))
 	}
-	fmt.Fprintf(&out, "plugin %q {\n  command = [%s]\n  config {\n", p.Name, quoteHCL(o.Program))
+	fmt.Fprintf(&out, "plugin %q {\n  command = [%s]\n", p.Name, quoteHCL(o.Program))
+	if p.downloads() {
+		out.WriteString("  start_timeout = \"2m\" # a first start downloads the server\n")
+	}
+	out.WriteString("  config {\n")
 	for _, line := range aligned(lines) {
 		fmt.Fprintf(&out, "    %s\n", line)
 	}
