@@ -231,8 +231,8 @@ func (l *listing) ended(ctx context.Context) error {
 	return e
 }
 
-// maxTools is how many tools a plugin may have: more than servers with hundreds have, which a catalog or a search offers in
-// part, and few enough to be listed in a moment.
+// maxTools is how many tools a plugin may have: more than servers with hundreds have, which a catalog or a search
+// offers in part, and few enough to be listed in a moment.
 const maxTools = 2048
 
 // accept checks the definitions one by one: a wrong one costs only that tool. Two of one name, or of names that differ

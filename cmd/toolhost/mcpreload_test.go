@@ -46,15 +46,15 @@ func TestReloadRestartsOnlyServersThatChanged(t *testing.T) {
 	p := newProject(t, nothing)
 	server := filepath.Join(p.dir, "server.sh")
 	writeText(t, server, "%s", slowServer)
-	if err := os.Chmod(server, 0o755); err != nil { //nolint:gosec // it is a program
+	if err := os.Chmod(server, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	block := func(label, folder string) string {
 		return fmt.Sprintf("plugin %q {\n  command = [%q]\n  trust_hints = true\n  config { command = [%q, %q] }\n}\n", label,
 			filepath.Join(bin, "toolhost-plugin-mcp"), server, folder)
 	}
-	old, now := filepath.Join(p.dir, "old"), filepath.Join(p.dir, "now")            // where confined servers may write
-	if err := errors.Join(os.Mkdir(old, 0o755), os.Mkdir(now, 0o755)); err != nil { //nolint:gosec // for tests
+	old, now := filepath.Join(p.dir, "old"), filepath.Join(p.dir, "now") // where confined servers may write
+	if err := errors.Join(os.Mkdir(old, 0o755), os.Mkdir(now, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	p.configure("%s%s", block("same", old), block("other", old))

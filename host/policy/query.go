@@ -45,7 +45,8 @@ func (q *Query) Unsure() bool { return q.unsure }
 // About is the same query about another path.
 func (q *Query) About(p Path) *Query {
 	return &Query{Tool: q.Tool, Plugin: q.Plugin, Hints: q.Hints, Unbelieved: q.Unbelieved,
-		Category: q.Category, CostTier: q.CostTier, Caller: q.Caller, Arguments: q.Arguments, Workdir: q.Workdir, Properties: q.Properties, Path: &p, fields: q.fields}
+		Category: q.Category, CostTier: q.CostTier, Caller: q.Caller, Arguments: q.Arguments, Workdir: q.Workdir,
+		Properties: q.Properties, Path: &p, fields: q.fields}
 }
 
 // Kept caches the result of work under the key: conditions of many rules use the same arguments.

@@ -408,10 +408,12 @@ func unfit(lines []string) string {
 	return ""
 }
 
-// downloads reports whether the first start of the server downloads it, which takes longer than a host waits by default.
+// downloads reports whether the first start of the server downloads it, which takes longer than a host waits by
+// default.
 func (p *Plugin) downloads() bool {
-	return len(p.Server.Command) > 0 && slices.Contains([]string{"npx", "pnpx", "bunx", "uvx", "uv", "pipx", "docker", "podman"},
-		p.Server.Command[0])
+	return len(p.Server.Command) > 0 &&
+		slices.Contains([]string{"npx", "pnpx", "bunx", "uvx", "uv", "pipx", "docker", "podman"},
+			p.Server.Command[0])
 }
 
 func (o *Import) write(p *Plugin, lines []string) string {

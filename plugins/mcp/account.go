@@ -18,8 +18,8 @@ import (
 const maxConfig = 1 << 20
 
 // account does what a person does with the account at the server, in place of serving: `toolhost mcp login` and
-// `logout` run it. The plugin's configuration is on standard input, so that secrets are in no list of processes. It returns the
-// exit code.
+// `logout` run it. The plugin's configuration is on standard input, so that secrets are in no list of processes. It
+// returns the exit code.
 func account(verb string, in io.Reader, out, errOut io.Writer) int {
 	verbs := map[string]func(context.Context, oauth.Server, io.Writer) error{"login": oauth.Login, "logout": oauth.Logout}
 	run := verbs[verb]

@@ -141,7 +141,7 @@ func TestKnownToolsCrossTheWire(t *testing.T) {
 	p := overTheWire(t)
 	var got []sdk.Tool
 	sdk.Configure(p.Plugin, func(_ context.Context, r *sdk.Request, _ struct{}) error { got = r.KnownTools; return nil })
-	if err := p.Client.Configure(t.Context(), nil, "", want...); err != nil {
+	if err := p.Configure(t.Context(), nil, "", want...); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
