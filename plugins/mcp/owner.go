@@ -11,8 +11,8 @@ import (
 )
 
 // A question of a server with a handshake names no call. This file finds the call that it is for, so that it reaches
-// the one who made that. Calls run side by side as long as that is possible; once a question could have been for several
-// callers, calls of callers that answer questions run one at a time.
+// the one who made that. Calls run side by side as long as that is possible; once a question could have been for
+// several callers, calls of callers that answer questions run one at a time.
 
 // A runningCall is one that a question may be for.
 type runningCall struct {
@@ -112,7 +112,8 @@ func (u *upstream) awaitOwner(ctx context.Context) (owner *ongoing, unknown bool
 }
 
 // answer answers a question of the server.
-func (u *upstream) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *client.RPCError) {
+func (u *upstream) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage,
+	*client.RPCError) {
 	var owner *ongoing
 	var unknown bool
 	switch method {
@@ -130,7 +131,8 @@ func (u *upstream) answer(ctx context.Context, method string, params json.RawMes
 	case method == methodRoots:
 		return roots(u.workdir), nil
 	case unknown:
-		return nil, &client.RPCError{Code: client.CodeInvalidRequest, Message: method + " is refused: it does not say which " +
+		return nil, &client.RPCError{Code: client.CodeInvalidRequest, Message: method +
+			" is refused: it does not say which " +
 			"of several calls it is for. Make the call again: from now on, calls that may ask run one at a time"}
 	}
 	return nil, refuseQuestion(method)

@@ -62,8 +62,8 @@ func (s *Source) Authorization(ctx context.Context) (string, error) {
 	return s.renewed(ctx, "Bearer "+r.AccessToken, nil)
 }
 
-// Challenge renews the token after the server refused a request with this value of the header. It fails when a person is
-// needed, with the command to run.
+// Challenge renews the token after the server refused a request with this value of the header. It fails when a person
+// is needed, with the command to run.
 func (s *Source) Challenge(ctx context.Context, value string, answer *http.Response) error {
 	_, err := s.renewed(ctx, value, answer)
 	return err
