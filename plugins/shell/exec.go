@@ -258,7 +258,8 @@ func (l limit) error(text string) error {
 		e.Suggestion = "Give it more time with timeout_seconds (at most 3600), or do the work in smaller steps."
 	}
 	if l.Call != 0 {
-		e.Message += "; the caller or the user's configuration sets the limit of the call, and timeout_seconds cannot raise it"
+		e.Message += "; the caller or the user's configuration sets the limit of the call, and timeout_seconds cannot " +
+			"raise it"
 		e.Suggestion = "Do the work in smaller steps, or have exec run it in the background."
 		if l.single {
 			e.Suggestion = "Do the work in smaller steps."
