@@ -92,19 +92,54 @@ func (b *bed) node(npm testutil.NPM, args ...string) []byte {
 func TestInspector(t *testing.T) {
 	npm := testutil.MCP(t)
 	b := newBed(t, fixtureConfig(t))
-	inspect := func(args ...string) []byte {
-		t.Helper()
-		launcher := npm.Module("@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
-		return b.node(npm, append([]string{launcher, "--cli", bin(t, "toolhost"), "mcp", "-e", "TOOLHOST_CONFIG=" + b.config,
-			"--format", "json", "-q"}, args...)...)
-	}
-	if out := inspect("--method", "tools/list"); !bytes.Contains(out, []byte(`"fixture__test_simple_text"`)) {
+	if out := b.inspect(npm, "--method", "tools/list"); !bytes.Contains(out, []byte(`"fixture__test_simple_text"`)) {
 		t.Errorf("tools/list: %s", out)
 	}
-	out := inspect("--method", "tools/call", "--tool-name", "fixture__echo", "--tool-arg", "message=hi")
+	out := b.inspect(npm, "--method", "tools/call", "--tool-name", "fixture__echo", "--tool-arg", "message=hi")
 	if !bytes.Contains(out, []byte(`hi`)) {
 		t.Errorf("tools/call: %s", out)
 	}
+}
+
+// The reference servers work through `toolhost mcp` as the inspector starts it.
+func TestInspectorUsesReferenceServers(t *testing.T) {
+	npm := testutil.MCP(t)
+	b := newBed(t, "")
+	writeFile(t, b.config, referenceServers(t, npm, b.work))
+	writeFile(t, filepath.Join(b.work, "note.txt"), "a note\n")
+	b.run("discover") // so that the lists are known, however slow the machine is
+	listed := string(b.inspect(npm, "--approve", "always", "--method", "tools/list"))
+	for _, c := range []struct{ tool, argument, want string }{
+		{"everything__echo", "message=hi", "Echo: hi"},
+		{"filesystem__read_text_file", "path=note.txt", "a note"},
+		{"memory__search_nodes", "query=x", "entities"},
+		{"thinking__sequentialthinking", `{"thought":"one","nextThoughtNeeded":false,"thoughtNumber":1,"totalThoughts":1}`,
+			"thoughtHistoryLength"},
+	} {
+		if !strings.Contains(listed, `"`+c.tool+`"`) {
+			t.Errorf("%s is not in the list: %.2000s", c.tool, listed)
+		}
+		flag := "--tool-arg"
+		if strings.HasPrefix(c.argument, "{") {
+			flag = "--tool-args-json"
+		}
+		out := b.inspect(npm, "--approve", "always", "--method", "tools/call", "--tool-name", c.tool, flag, c.argument)
+		if !bytes.Contains(out, []byte(c.want)) {
+			t.Errorf("%s: %s", c.tool, out)
+		}
+	}
+}
+
+// inspect runs the inspector's command line with `toolhost mcp` as its server. The flag --approve is toolhost's.
+func (b *bed) inspect(npm testutil.NPM, args ...string) []byte {
+	b.t.Helper()
+	server := []string{bin(b.t, "toolhost"), "mcp"}
+	if args[0] == "--approve" {
+		server, args = append(server, args[:2]...), args[2:]
+	}
+	launcher := npm.Module("@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
+	return b.node(npm, slices.Concat([]string{launcher, "--cli"}, server,
+		[]string{"-e", "TOOLHOST_CONFIG=" + b.config, "--format", "json", "-q"}, args)...)
 }
 
 // The MCP client of Gemini CLI's core lists and calls through `toolhost mcp`, over both transports.

@@ -17,11 +17,7 @@ import (
 func TestReferenceServers(t *testing.T) {
 	npm := testutil.MCP(t)
 	b := newBed(t, "")
-	config := npmConfig(t, "everything", npm.Server("everything")) +
-		npmConfig(t, "filesystem", npm.Server("filesystem", b.work)) +
-		npmConfig(t, "memory", npm.Server("memory"), `env = { MEMORY_FILE_PATH = "`+b.work+`/memory.jsonl" }`) +
-		npmConfig(t, "thinking", npm.Server("sequential-thinking"))
-	writeFile(t, b.config, config)
+	writeFile(t, b.config, referenceServers(t, npm, b.work))
 	writeFile(t, filepath.Join(b.work, "note.txt"), "a note\n")
 	writeFile(t, filepath.Join(b.work, "dot.png"), "\x89PNG\r\n\x1a\nnot really")
 	listed := b.run("discover", "--format", "json")
@@ -49,6 +45,15 @@ func TestReferenceServers(t *testing.T) {
 			t.Errorf("%s %s: exit code %d\n%s%s", c.tool, c.arguments, o.code, o.out, o.errs)
 		}
 	}
+}
+
+// referenceServers is a configuration of four plugins.
+func referenceServers(t *testing.T, npm testutil.NPM, work string) string {
+	t.Helper()
+	return npmConfig(t, "everything", npm.Server("everything")) +
+		npmConfig(t, "filesystem", npm.Server("filesystem", work)) +
+		npmConfig(t, "memory", npm.Server("memory"), `env = { MEMORY_FILE_PATH = "`+work+`/memory.jsonl" }`) +
+		npmConfig(t, "thinking", npm.Server("sequential-thinking"))
 }
 
 // SIGKILL of a server in the middle of a call ends that call, at once and in words; the next one starts the server
