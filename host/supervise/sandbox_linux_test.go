@@ -218,9 +218,11 @@ func TestEveryLevel(t *testing.T) {
 	leak := must(syscall.Open(makeAttackTargets(t).Secret, syscall.O_RDONLY, 0)) // not closed on exec
 	defer syscall.Close(leak)
 	t.Setenv("SECRET_TOKEN", "s3cret")
-	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM XDG_STATE_HOME FIXTURE PREY GORACE PLUGIN_UNIX_SOCKET_DIR " +
+	known := strings.Fields("PATH HOME USER LOGNAME LANG TZ TMPDIR TERM XDG_STATE_HOME FIXTURE PREY GORACE " +
+		"PLUGIN_UNIX_SOCKET_DIR " +
 		"PLUGIN_MIN_PORT PLUGIN_MAX_PORT " +
-		"PLUGIN_PROTOCOL_VERSIONS TOOLHOST_PLUGIN TOOLHOST_LIFELINE TOOLHOST_HOST_PID TOOLHOST_KEEP_DIR PROCTREE_ID")
+		"PLUGIN_PROTOCOL_VERSIONS TOOLHOST_PLUGIN TOOLHOST_LIFELINE TOOLHOST_HOST_PID TOOLHOST_KEEP_DIR TOOLHOST_INSTANCE " +
+		"PROCTREE_ID")
 	for _, level := range allLevels {
 		for _, memory := range []int64{0, 1 << 30} { // for which there is a confiner
 			t.Run(fmt.Sprintf("%s %d", level, memory), func(t *testing.T) {

@@ -72,19 +72,7 @@ func TestKilledServers(t *testing.T) {
 	p := c.start("tools/call", `{"name":"everything__trigger-long-running-operation",`+
 		`"arguments":{"duration":600,"steps":6000},"_meta":{"progressToken":"p"}}`)
 	until(t, "the call runs", func() bool { return len(c.received("notifications/progress")) > 0 })
-	killed := 0
-	for pid, command := range descendants(os.Getpid()) {
-		if strings.Contains(command, "server-everything") && strings.Contains(command, "node") &&
-			!strings.Contains(command, "toolhost") {
-			killed++
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if killed == 0 {
-		t.Fatalf("no process of the server: %v", descendants(os.Getpid()))
-	}
+	signalServer(t, "server-everything", syscall.SIGKILL)
 	var result struct {
 		IsError bool
 		Meta    struct {
@@ -102,6 +90,58 @@ func TestKilledServers(t *testing.T) {
 	}
 	if text := c.text("everything__echo", `{"message":"again"}`); text != "Echo: again" {
 		t.Errorf("the next call: %s", text)
+	}
+}
+
+// SIGKILL of a server that has stopped costs the call that waits for it, and no other: the next one works, and so do the
+// other servers. Whether the stopped server was given the call is not known: then it fails, else it runs on the next.
+func TestStoppedServers(t *testing.T) {
+	npm := testutil.MCP(t)
+	b := newBed(t, "")
+	writeFile(t, b.config, referenceServers(t, npm, b.work)+fixtureConfig(t))
+	writeFile(t, filepath.Join(b.work, "note.txt"), "a note\n")
+	b.run("discover") // so that the lists are known, however slow the machine is
+	c := b.mcp(handshake, "--approve", "always")
+	for _, s := range []struct{ server, tool, arguments, want string }{
+		{"server-everything", "everything__echo", `{"message":"hi"}`, "Echo: hi"},
+		{"server-filesystem", "filesystem__read_text_file", `{"path":"note.txt"}`, "a note"},
+		{"server-memory", "memory__read_graph", `{}`, "entities"},
+		{"server-sequential-thinking", "thinking__sequentialthinking",
+			`{"thought":"one","nextThoughtNeeded":false,"thoughtNumber":1,"totalThoughts":1}`, "thoughtHistoryLength"},
+	} {
+		t.Run(s.server, func(t *testing.T) {
+			if text := c.text(s.tool, s.arguments); !strings.Contains(text, s.want) {
+				t.Fatalf("before: %s", text)
+			}
+			signalServer(t, s.server, syscall.SIGSTOP)
+			p := c.start("tools/call", `{"name":"`+s.tool+`","arguments":`+s.arguments+`}`)
+			c.fine()
+			signalServer(t, s.server, syscall.SIGKILL)
+			if m := p.wait(); !strings.Contains(string(m.Result), "ServerExited") && !strings.Contains(string(m.Result), s.want) {
+				t.Errorf("the call in flight gives %s%s", m.Result, m.Error)
+			}
+			c.fine()
+			if text := c.text(s.tool, s.arguments); !strings.Contains(text, s.want) {
+				t.Errorf("the next call: %s", text)
+			}
+		})
+	}
+}
+
+// signalServer sends a signal to the processes of a server of this test.
+func signalServer(t *testing.T, server string, signal syscall.Signal) {
+	t.Helper()
+	found := false
+	for pid, command := range descendants(os.Getpid()) {
+		if strings.Contains(command, server) && strings.Contains(command, "node") && !strings.Contains(command, "toolhost") {
+			found = true
+			if err := syscall.Kill(pid, signal); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !found {
+		t.Fatalf("no process of %s: %v", server, descendants(os.Getpid()))
 	}
 }
 
