@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/testutil"
 )
 
 // canary stands in the environment of every toolhost that a test starts. Nothing that comes out of one may have it.
@@ -175,4 +177,20 @@ func tail(text string) string {
 		return "…" + text[excess:]
 	}
 	return text
+}
+
+// referenceServers is a configuration of four plugins.
+func referenceServers(t *testing.T, npm testutil.NPM, work string) string {
+	t.Helper()
+	return npmConfig(t, "everything", npm.Server("everything")) +
+		npmConfig(t, "filesystem", npm.Server("filesystem", work)) +
+		npmConfig(t, "memory", npm.Server("memory"), `env = { MEMORY_FILE_PATH = "`+work+`/memory.jsonl" }`) +
+		npmConfig(t, "thinking", npm.Server("sequential-thinking"))
+}
+
+func writeFile(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -47,15 +47,6 @@ func TestReferenceServers(t *testing.T) {
 	}
 }
 
-// referenceServers is a configuration of four plugins.
-func referenceServers(t *testing.T, npm testutil.NPM, work string) string {
-	t.Helper()
-	return npmConfig(t, "everything", npm.Server("everything")) +
-		npmConfig(t, "filesystem", npm.Server("filesystem", work)) +
-		npmConfig(t, "memory", npm.Server("memory"), `env = { MEMORY_FILE_PATH = "`+work+`/memory.jsonl" }`) +
-		npmConfig(t, "thinking", npm.Server("sequential-thinking"))
-}
-
 // SIGKILL of a server in the middle of a call ends that call, at once and in words; the next one starts the server
 // again, and the other servers do not notice.
 func TestKilledServers(t *testing.T) {
@@ -142,12 +133,5 @@ func signalServer(t *testing.T, server string, signal syscall.Signal) {
 	}
 	if !found {
 		t.Fatalf("no process of %s: %v", server, descendants(os.Getpid()))
-	}
-}
-
-func writeFile(t testing.TB, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
