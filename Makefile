@@ -57,6 +57,10 @@ conformance: build ## run the MCP conformance suite, and the tests with MCP clie
 	@TOOLHOST_TEST_LONG=1 TOOLHOST_TEST_MCP_DIR="$$(.ci/need-mcp)" $(GO) test -count=1 -v -timeout 20m $(MCPTESTS)
 	@TOOLHOST_TEST_MCP_DIR="$$(.ci/need-mcp)" .ci/conformance-client
 
+.PHONY: test-kits
+test-kits: ## run the tests of the kits for Node and Python
+	@.ci/test-kits
+
 .PHONY: check
 check: fmt-check lint vet-macos test test-long ## what must be green before a commit: format, linters, tests
 
@@ -94,8 +98,8 @@ release: ## build the archives of VERSION for all systems into dist/
 	@.ci/release $(VERSION) $(SYSTEMS)
 
 .PHONY: gen
-gen: ## regenerate the wire's Go code from plugin.proto
-	$(GO) run ./internal/wire/pluginv1/gen internal/wire/pluginv1
+gen: ## regenerate what is made from sdk/proto/plugin.proto
+	$(GO) run ./internal/wire/pluginv1/gen
 
 .PHONY: bench
 bench: ## run the benchmarks; compare ratios within one run, not figures between runs

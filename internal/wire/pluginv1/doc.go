@@ -1,2 +1,2 @@
-// Package pluginv1 is the wire between a host and a plugin, version 1: plugin.proto and the code made from it.
+// Package pluginv1 is the wire between a host and a plugin, version 1: the code made from sdk/proto/plugin.proto.
 package pluginv1

@@ -1,5 +1,6 @@
-// The wire between a host and a plugin, version 1. Within v1 only additive change: plugin_test.go holds this file
-// against testdata/v1.txt, which lists every field that has shipped.
+// The protocol between a host and a plugin, version 1. docs/protocol.md says what is around it: the handshake, the
+// environment, limits. Within v1 changes are additive only: no field, number, type or method that has shipped changes or
+// goes, and both ends accept that new ones are absent. Copy this file freely.
 //
 // JSON travels as bytes, exact. What a tool or a plugin has to say about a failure travels inside the messages; a gRPC
 // status other than OK means that the plugin or the transport broke.

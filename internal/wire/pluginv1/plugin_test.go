@@ -13,14 +13,21 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 var update = flag.Bool("update", false, "add what is new to testdata/v1.txt")
 
-// compiled is plugin.proto as it stands in this folder.
+const (
+	top    = "../../../"
+	folder = top + "sdk/proto"
+)
+
+// compiled is plugin.proto as it stands.
 func compiled(t *testing.T) protoreflect.FileDescriptor {
 	t.Helper()
-	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{})}
+	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+		ImportPaths: []string{folder}})}
 	files, err := compiler.Compile(t.Context(), "plugin.proto")
 	if err != nil {
 		t.Fatal(err)
@@ -35,6 +42,16 @@ func TestGeneratedCodeIsUpToDate(t *testing.T) {
 	if !proto.Equal(want, got) {
 		t.Error("plugin.pb.go is not what plugin.proto says: run make gen")
 	}
+	if read(t, top+"sdk/node/plugin.proto") != read(t, folder+"/plugin.proto") {
+		t.Error("sdk/node has another plugin.proto: run make gen")
+	}
+	var inPython descriptorpb.FileDescriptorProto
+	if err := proto.Unmarshal([]byte(read(t, top+"sdk/python/toolhost/plugin.desc")), &inPython); err != nil {
+		t.Fatal(err)
+	}
+	if !proto.Equal(want, &inPython) {
+		t.Error("sdk/python has another plugin.desc: run make gen")
+	}
 }
 
 // TestGeneratorsArePinned reads the pins where they are kept, in gen/main.go.
@@ -46,7 +63,7 @@ func TestGeneratorsArePinned(t *testing.T) {
 			t.Errorf("no file here was made by %s %s: run make gen", pin[1], pin[2])
 		}
 		if pin[1] == "protoc-gen-go" &&
-			!strings.Contains(read(t, "../../../go.mod"), "google.golang.org/protobuf "+pin[2]+"\n") {
+			!strings.Contains(read(t, top+"go.mod"), "google.golang.org/protobuf "+pin[2]+"\n") {
 			t.Errorf("protoc-gen-go %s is not the version of google.golang.org/protobuf in go.mod", pin[2])
 		}
 	}

@@ -1,4 +1,5 @@
-// Command gen makes plugin.pb.go and plugin_grpc.pb.go from plugin.proto, in the folder named by its argument.
+// Command gen makes what is generated from sdk/proto/plugin.proto, from the top of the project: plugin.pb.go and
+// plugin_grpc.pb.go of internal/wire/pluginv1, and the copies that the kits of other languages carry.
 //
 // It parses with a library and runs Go's own two code generators at pinned versions, so that regenerating needs
 // nothing but Go and takes seconds. Run it as `make gen`.
@@ -20,7 +21,13 @@ import (
 )
 
 const (
+	folder = "sdk/proto"
 	source = "plugin.proto"
+	// goCode is where Go's code goes.
+	goCode = "internal/wire/pluginv1"
+	// nodeCopy is read by the Node kit when it starts, pythonCopy, a serialized FileDescriptorProto, by the Python kit.
+	nodeCopy   = "sdk/node/plugin.proto"
+	pythonCopy = "sdk/python/toolhost/plugin.desc"
 	// registered is the file's name in the process-wide registry of descriptors, where two equal names are a panic.
 	registered = "toolhost/plugin/v1/plugin.proto"
 )
@@ -32,33 +39,46 @@ var generators = []string{
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: gen FOLDER")
-		os.Exit(2)
-	}
-	if err := run(os.Args[1]); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string) error {
-	request, err := parse(dir)
+func run() error {
+	request, err := parse()
 	if err != nil {
 		return err
 	}
 	for _, g := range generators {
-		if err := generate(g, request, dir); err != nil {
+		if err := generate(g, request); err != nil {
 			return fmt.Errorf("%s: %w", g, err)
 		}
 	}
-	return nil
+	return copyForKits(request.GetProtoFile()[0])
+}
+
+func copyForKits(file *descriptorpb.FileDescriptorProto) error {
+	text, err := os.ReadFile(filepath.Join(folder, source))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(nodeCopy, text, 0o644); err != nil {
+		return err
+	}
+	file = proto.CloneOf(file)
+	file.SourceCodeInfo = nil
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(file)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(pythonCopy, data, 0o644)
 }
 
 // parse gives what a code generator reads: the compiled file and what to make of it.
-func parse(dir string) (*pluginpb.CodeGeneratorRequest, error) {
+func parse() (*pluginpb.CodeGeneratorRequest, error) {
 	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{dir}}),
+		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{folder}}),
 		SourceInfoMode: protocompile.SourceInfoStandard,
 	}
 	files, err := compiler.Compile(context.Background(), source)
@@ -74,7 +94,7 @@ func parse(dir string) (*pluginpb.CodeGeneratorRequest, error) {
 	}, nil
 }
 
-func generate(generator string, request *pluginpb.CodeGeneratorRequest, dir string) error {
+func generate(generator string, request *pluginpb.CodeGeneratorRequest) error {
 	in, err := proto.Marshal(request)
 	if err != nil {
 		return err
@@ -85,10 +105,10 @@ func generate(generator string, request *pluginpb.CodeGeneratorRequest, dir stri
 	if err != nil {
 		return err
 	}
-	return write(out, dir)
+	return write(out)
 }
 
-func write(out []byte, dir string) error {
+func write(out []byte) error {
 	var response pluginpb.CodeGeneratorResponse
 	if err := proto.Unmarshal(out, &response); err != nil {
 		return err
@@ -97,7 +117,7 @@ func write(out []byte, dir string) error {
 		return fmt.Errorf("%s", *response.Error)
 	}
 	for _, f := range response.File {
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(f.GetName())), []byte(f.GetContent()), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(goCode, filepath.Base(f.GetName())), []byte(f.GetContent()), 0o644); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,142 @@
+"""The plugin that the tests call."""
+
+import asyncio
+import dataclasses
+import enum
+import subprocess
+import sys
+from typing import Annotated, Dict, List, Optional
+
+from toolhost import Call, Field, InvalidArguments, Plugin, Preview, Result, ToolError, image, resource, text
+
+plugin = Plugin("fixture", "1.2.3")
+setting = {}
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclasses.dataclass
+class Point:
+    x: float
+    y: float = 0
+
+
+@plugin.configure
+def configure(greeting: str = "Hello", retries: Annotated[int, Field(minimum=0)] = 1):
+    if greeting == "bad":
+        raise ToolError("BadGreeting", "greeting must be kind", details={"path": "greeting"})
+    setting.update(greeting=greeting, retries=retries)
+
+
+@plugin.tool
+def hello(name: Annotated[str, "Who to greet"]) -> str:
+    """Greets a person."""
+    return f"{setting['greeting']}, {name}."
+
+
+@plugin.tool(read_only=True, idempotent=True, timeout=1.5, title="Typed", category="test")
+def typed(points: List[Point], color: Color, tags: Optional[Dict[str, int]] = None, ratio: float = 1):
+    """Takes typed arguments."""
+    return {"xs": [p.x + p.y for p in points], "color": color.name, "tags": tags, "ratio": ratio}
+
+
+@plugin.tool(schema={"type": "object"}, output_schema={"type": "object"})
+def echo(arguments):
+    """Returns its arguments."""
+    return arguments
+
+
+@plugin.tool
+def fail(how: str):
+    """Fails."""
+    if how == "tool":
+        raise ToolError("NotFound", "there is no such thing", suggestion="Ask for another.", retryable=True,
+                        details={"known": ["a"]}, outcome_unknown=True)
+    if how == "arguments":
+        raise InvalidArguments("how is wrong")
+    if how == "exit":
+        sys.exit(3)
+    if how == "json":
+        return {"x": float("nan")}
+    raise KeyError(how)
+
+
+@plugin.tool
+def report(call: Call):
+    """Reports what a call can report."""
+    print("printed")
+    for i in range(3):
+        call.progress(i + 1, 3, f"step {i + 1}")
+    call.log("logged", level="warn", n=1)
+    call.output("out")
+    call.output(b"err\xff", stream="stderr")
+    return Result(content=[text("done"), image(b"\x00\xff", "image/png"), resource("file:///a", "b", "text/plain")],
+                  structured={"workdir": call.workdir, "session": call.session_id, "attempt": call.attempt})
+
+
+@plugin.tool
+def flood(events: int, call: Call):
+    """Sends many events."""
+    for i in range(events):
+        call.progress(i)
+
+
+@plugin.tool
+def large(size: int):
+    """Returns a text of a size."""
+    return "é" * (size // 2)
+
+
+@plugin.tool
+def wait(ignore: bool = False, call: Call = None):
+    """Waits until the call is canceled, and with ignore for three seconds more."""
+    call.progress(0)
+    try:
+        call.wait(60)
+    finally:
+        if ignore:
+            import time
+            time.sleep(3)
+
+
+@plugin.tool
+async def wait_async(call: Call):
+    """Waits in an async function."""
+    call.progress(0)
+    await asyncio.sleep(60)
+
+
+@plugin.tool
+def start_program():
+    """Starts a program that reads its standard input."""
+    return subprocess.run(["cat"], capture_output=True, timeout=10, check=True).stdout.decode() + "read to the end"
+
+
+@plugin.tool
+def ask(call: Call):
+    """Asks before it goes on."""
+    if not call.input_responses:
+        return Result(questions={"name": {"method": "elicitation/create", "params": {"message": "Who?"}}}, state="s1")
+    return f"{call.input_responses['name']['content']['name']} {call.request_state}"
+
+
+@plugin.tool
+def add_tool():
+    """Adds a tool while the plugin runs."""
+    plugin.tool("late", "Was added later.")(lambda: "new")
+
+
+@plugin.preview("hello")
+def preview_hello(name: str):
+    return Preview(content=[text(f"would greet {name}")], effect="ask", reason="it greets", structured={"kind": "greeting"})
+
+
+@plugin.at_end
+def at_end():
+    print("cleaned up", file=sys.stderr)
+
+
+plugin.serve()

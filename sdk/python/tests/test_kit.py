@@ -1,0 +1,276 @@
+"""Tests of the kit: a plugin in a process of its own, called as a host calls it. Run: python3 -m unittest discover tests"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import grpc
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+from toolhost import Field, Plugin, schema, wire  # noqa: E402
+
+TOKEN = (("toolhost-token", "t0"),)
+
+
+class Process:
+    """A plugin that runs, and a connection to it."""
+
+    def __init__(self):
+        self.dir = tempfile.TemporaryDirectory()
+        env = {**os.environ, wire.COOKIE[0]: wire.COOKIE[1], "PLUGIN_UNIX_SOCKET_DIR": self.dir.name,
+               "TOOLHOST_LIFELINE": "stdin", "TOOLHOST_TOKEN": TOKEN[0][1], "PYTHONPATH": os.path.dirname(HERE)}
+        self.process = subprocess.Popen([sys.executable, os.path.join(HERE, "fixture.py")], env=env,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.handshake = self.process.stdout.readline().decode()
+        path = self.handshake.split("|")[3]
+        self.channel = grpc.insecure_channel("unix:" + path, [("grpc.max_receive_message_length", -1)])
+
+    def unary(self, method, request, answer, token=TOKEN):
+        f = self.channel.unary_unary(f"/{wire.SERVICE}/{method}", lambda m: m.SerializeToString(), answer.FromString)
+        return f(request, metadata=token, timeout=30)
+
+    def stream(self, tool, arguments, timeout=30, **fields):
+        f = self.channel.unary_stream(f"/{wire.SERVICE}/Call", lambda m: m.SerializeToString(), wire.CallEvent.FromString)
+        raw = arguments if isinstance(arguments, bytes) else json.dumps(arguments).encode()
+        return f(wire.CallRequest(tool=tool, arguments=raw, **fields), metadata=TOKEN, timeout=timeout)
+
+    def events(self, tool, arguments, **fields):
+        return list(self.stream(tool, arguments, **fields))
+
+    def result(self, tool, arguments, **fields):
+        return self.events(tool, arguments, **fields)[-1].result
+
+    def close(self):
+        self.channel.close()
+        self.process.stdin.close()
+        self.process.wait(30)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        self.dir.cleanup()
+
+
+class Served(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.p = Process()
+        cls.p.unary("Configure", wire.ConfigureRequest(config=b'{"greeting":"Hi"}', workdir="/w"), wire.ConfigureResponse)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.p.close()
+
+    def test_handshake(self):
+        self.assertRegex(self.p.handshake, r"^1\|1\|unix\|/.+\|grpc\|\n$")
+
+    def test_describe(self):
+        d = self.p.unary("Describe", wire.DescribeRequest(), wire.DescribeResponse)
+        self.assertEqual((d.name, d.version, d.sdk), ("fixture", "1.2.3", "python/0.1.0"))
+        tools = {t.name: t for t in d.tools}
+        self.assertEqual(json.loads(tools["hello"].input_schema), {
+            "type": "object", "properties": {"name": {"type": "string", "description": "Who to greet"}},
+            "required": ["name"], "additionalProperties": False})
+        self.assertTrue(tools["hello"].previews)
+        typed = tools["typed"]
+        self.assertTrue(typed.hints.read_only and typed.hints.idempotent and not typed.hints.HasField("destructive"))
+        self.assertEqual((typed.timeout_ms, typed.title, typed.category), (1500, "Typed", "test"))
+        self.assertEqual(json.loads(d.config_schema)["properties"]["retries"], {"type": "integer", "minimum": 0, "default": 1})
+
+    def test_typed_arguments(self):
+        r = self.p.result("typed", {"points": [{"x": 1}, {"x": 2, "y": 3}], "color": "blue", "tags": {"a": 1}})
+        self.assertEqual(json.loads(r.structured), {"xs": [1, 5], "color": "BLUE", "tags": {"a": 1}, "ratio": 1})
+
+    def test_json_is_exact(self):
+        raw = '{"n":12345678901234567890123,"s":"<ü\\u0000>","z":1,"a":{"b":[null,true]}}'
+        r = self.p.result("echo", raw.encode())
+        self.assertEqual(json.loads(r.structured), json.loads(raw))
+        self.assertEqual(list(json.loads(r.structured)), ["n", "s", "z", "a"])
+        self.assertIn("12345678901234567890123", r.structured.decode())
+
+    def test_reports(self):
+        events = self.p.events("report", {}, workdir="/work", session_id="s", attempt=2)
+        kinds = [e.WhichOneof("event") for e in events]
+        self.assertEqual(kinds, ["started", "progress", "progress", "progress", "log", "output", "output", "result"])
+        self.assertEqual((events[4].log.level, events[4].log.attributes), ("warn", b'{"n": 1}'))
+        self.assertEqual((events[6].output.stream, events[6].output.data), ("stderr", b"err\xff"))
+        r = events[-1].result
+        self.assertEqual([c.type for c in r.content], ["text", "image", "resource"])
+        self.assertEqual(json.loads(r.structured), {"workdir": "/work", "session": "s", "attempt": 2})
+
+    def test_failures(self):
+        e = self.p.result("fail", {"how": "tool"}).error
+        self.assertEqual((e.name, e.message, e.suggestion, e.retryable, e.outcome_unknown, e.details),
+                         ("NotFound", "there is no such thing", "Ask for another.", True, True, b'{"known": ["a"]}'))
+        self.assertEqual(self.p.result("fail", {"how": "arguments"}).error.code, "E_TOOL_INVALID_ARGS")
+        self.assertEqual(self.p.result("fail", {"how": "exit"}).error.name, "SystemExit")
+        self.assertEqual(self.p.result("fail", {"how": "json"}).error.name, "BadResult")
+        e = self.p.result("fail", {"how": "key"}).error
+        self.assertEqual((e.name, e.message), ("KeyError", "'key'"))
+        self.assertEqual(self.p.result("nothing", {}).error.code, "E_TOOL_NOT_FOUND")
+        self.assertEqual(self.p.result("hello", {"nme": 1}).error.code, "E_TOOL_INVALID_ARGS")
+        self.assertEqual(self.p.result("hello", b"{").error.name, "JSONDecodeError")
+
+    def test_preview(self):
+        p = self.p.unary("Preview", wire.PreviewRequest(tool="hello", arguments=b'{"name":"A"}'), wire.PreviewResponse)
+        self.assertEqual((p.content[0].text, p.effect, p.reason, p.structured),
+                         (b"would greet A", "ask", "it greets", b'{"kind": "greeting"}'))
+
+    def test_large_results_come_in_pieces(self):
+        for size in (1000, wire.PIECE + 2, 3 << 20):
+            whole, last = b"", None
+            for e in self.p.events("large", {"size": size}):
+                kind = e.WhichOneof("event")
+                if kind == "part":
+                    self.assertEqual(e.part.size, size)
+                    self.assertLessEqual(len(e.part.content.text), wire.PIECE)
+                    whole += e.part.content.text
+                elif kind == "more":
+                    self.assertLessEqual(len(e.more.data), wire.PIECE)
+                    whole += e.more.data
+                elif kind == "result":
+                    whole += b"".join(c.text for c in e.result.content)
+            self.assertEqual(whole, ("é" * (size // 2)).encode())
+
+    def test_cancel(self):
+        for tool, arguments in (("wait", {}), ("wait_async", {}), ("wait", {"ignore": True})):
+            call = self.p.stream(tool, arguments)
+            for e in call:
+                if e.WhichOneof("event") == "progress":
+                    break
+            call.cancel()
+            overdue = lambda: self.p.unary("Overdue", wire.OverdueRequest(), wire.OverdueResponse).handlers  # noqa: E731
+            end = time.monotonic() + 30
+            if arguments:
+                while overdue() == 0 and time.monotonic() < end:  # the cancellation is on its way
+                    pass
+            while overdue() > 0 and time.monotonic() < end:
+                pass
+            self.assertLess(time.monotonic(), end)
+
+    def test_deadline(self):
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.p.events("wait", {}, timeout=0.3)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+
+    def test_a_repeat_is_not_run(self):
+        self.p.result("hello", {"name": "A"}, run_id="r1", call_id="c")
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.p.result("hello", {"name": "A"}, run_id="r1", call_id="c")
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.ALREADY_EXISTS)
+        self.p.result("hello", {"name": "A"}, run_id="r2", call_id="c")
+
+    def test_token(self):
+        for token in ((), (("toolhost-token", "t1"),), TOKEN + TOKEN):
+            with self.assertRaises(grpc.RpcError) as caught:
+                self.p.unary("Describe", wire.DescribeRequest(), wire.DescribeResponse, token)
+            self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
+
+    def test_parallel_calls(self):
+        results, threads = [], []
+        for i in range(32):
+            threads.append(threading.Thread(target=lambda i=i: results.append(self.p.result("echo", {"i": i}).structured)))
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(sorted(json.loads(r)["i"] for r in results), list(range(32)))
+
+    def test_too_many_events_are_dropped(self):
+        events = self.p.events("flood", {"events": 20000})
+        self.assertLess(len(events), 15000)
+        self.assertRegex(events[-2].log.message, r"^\d+ events were over the limits")
+        self.assertEqual(events[-1].WhichOneof("event"), "result")
+
+    def test_programs_do_not_inherit_the_lifeline(self):
+        self.assertEqual(self.p.result("start_program", {}).content[0].text, b"read to the end")
+
+    def test_questions(self):
+        r = self.p.result("ask", {})
+        self.assertEqual(json.loads(r.input_required.requests["name"])["method"], "elicitation/create")
+        r = self.p.result("ask", {}, input_responses={"name": b'{"action":"accept","content":{"name":"Ada"}}'},
+                          request_state=r.input_required.state)
+        self.assertEqual(r.content[0].text, b"Ada s1")
+
+
+class Life(unittest.TestCase):
+    def test_a_wrong_configuration_is_refused(self):
+        p = Process()
+        try:
+            r = p.unary("Configure", wire.ConfigureRequest(config=b'{"greeting":"bad"}'), wire.ConfigureResponse)
+            self.assertEqual((r.error.name, r.error.details), ("BadGreeting", b'{"path": "greeting"}'))
+        finally:
+            p.close()
+
+    def test_added_tools_are_announced(self):
+        p = Process()
+        try:
+            f = p.channel.unary_stream(f"/{wire.SERVICE}/Watch", lambda m: m.SerializeToString(), wire.WatchEvent.FromString)
+            watch = f(wire.WatchRequest(), metadata=TOKEN)
+            next(watch)
+            p.result("add_tool", {})
+            next(watch)
+            d = p.unary("Describe", wire.DescribeRequest(), wire.DescribeResponse)
+            self.assertIn("late", [t.name for t in d.tools])
+            self.assertTrue(d.dynamic)
+            self.assertEqual(p.result("late", {}).content[0].text, b"new")
+            watch.cancel()
+        finally:
+            p.close()
+
+    def test_ends_with_the_host_and_by_sigterm(self):
+        for end in (lambda p: p.process.stdin.close(), lambda p: p.process.send_signal(signal.SIGTERM)):
+            p = Process()
+            call = p.stream("wait", {"ignore": True})
+            next(call)
+            end(p)
+            self.assertEqual(p.process.wait(30), 0)
+            self.assertIn(b"cleaned up", p.process.stderr.read())
+            p.close()
+
+    def test_run_by_hand(self):
+        out = subprocess.run([sys.executable, os.path.join(HERE, "fixture.py")], capture_output=True, timeout=30, check=False,
+                             env={**os.environ, "PYTHONPATH": os.path.dirname(HERE)})
+        self.assertEqual((out.returncode, out.stdout), (2, b""))
+        self.assertIn(b"is a toolhost plugin", out.stderr)
+
+
+class Definitions(unittest.TestCase):
+    def test_mistakes(self):
+        p = Plugin("p")
+
+        def undocumented(a: str):
+            pass
+
+        def untyped(a):
+            """Says nothing of a."""
+
+        def strange(a: complex):
+            """Takes what JSON does not have."""
+        for function, name, said in ((undocumented, None, "no description"), (untyped, None, "a has no type"),
+                                     (strange, None, "complex"), (untyped, "a b", "must match"), (untyped, "a__b", "must match")):
+            with self.assertRaises((ValueError, TypeError)) as caught:
+                p.tool(name)(function)
+            self.assertIn(said, str(caught.exception))
+        with self.assertRaises(ValueError):
+            Plugin("No Capitals")
+        with self.assertRaises(TypeError) as caught:
+            Field(minlength=1)
+        self.assertIn("min_length", str(caught.exception))
+        p.tool("Same", "One.", schema={"type": "object"})(lambda a: a)
+        with self.assertRaises(ValueError):
+            p.tool("same", "Two.", schema={"type": "object"})(lambda a: a)
+
+    def test_types(self):
+        self.assertEqual(schema.of(dict), {"type": "object"})
+        self.assertEqual(schema.of(float), {"type": "number"})
+
+
+if __name__ == "__main__":
+    unittest.main()

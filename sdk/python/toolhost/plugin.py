@@ -1,0 +1,330 @@
+"""What an author uses: a plugin, its tools, and what a handler gets and returns."""
+
+import dataclasses
+import functools
+import inspect
+import json
+import re
+import threading
+import typing
+
+from . import schema as schemas
+from . import wire
+
+_PLUGIN_NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
+_TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+class ToolError(Exception):
+    """A failure as data that a model can act on: a name of one CamelCase word for programs, a message that says what
+    happened and where, a suggestion of what to do next. outcome_unknown: the tool cannot tell whether it has done its
+    work, or a part. Of other exceptions the model reads the type and the text."""
+
+    code = ""
+
+    def __init__(self, name, message, *, suggestion="", retryable=False, details=None, help_url="",
+                 outcome_unknown=False):
+        super().__init__(message)
+        self.name, self.message, self.suggestion, self.retryable = name, message, suggestion, retryable
+        self.details, self.help_url, self.outcome_unknown = details, help_url, outcome_unknown
+
+
+class InvalidArguments(ToolError):
+    """The arguments are wrong in a way that the schema does not say; nothing was done."""
+
+    code = "E_TOOL_INVALID_ARGS"
+
+    def __init__(self, message, **more):
+        super().__init__("InvalidArguments", message, **more)
+
+
+class Canceled(ToolError):
+    """The call was canceled, its deadline passed, or the plugin stops. Call.check raises it."""
+
+    code = "E_CANCELED"
+
+    def __init__(self):
+        super().__init__("Canceled", "the call was canceled")
+
+
+def text(s):
+    """A part of text."""
+    return wire.Content(type="text", text=wire.clean(s).encode())
+
+
+def image(data, mime_type):
+    """An image; data is bytes."""
+    return wire.Content(type="image", data=data, mime_type=mime_type)
+
+
+def audio(data, mime_type):
+    """A sound; data is bytes."""
+    return wire.Content(type="audio", data=data, mime_type=mime_type)
+
+
+def resource(uri, data, mime_type=""):
+    """The content of a file or the like: text when data is a str, else bytes."""
+    c = wire.Content(type="resource", uri=uri, mime_type=mime_type)
+    if isinstance(data, str):
+        c.text = wire.clean(data).encode()
+    else:
+        c.data = data
+    return c
+
+
+def link(uri, name, mime_type=""):
+    """A link, such as to a file that is too large to show."""
+    return wire.Content(type="resource_link", uri=uri, name=name, mime_type=mime_type)
+
+
+@dataclasses.dataclass
+class Result:
+    """What a call returns, for handlers that return more than a str or something with a JSON form.
+
+    content: parts made by text, image, audio, resource and link. structured: the result for programs; a tool with an
+    output schema sets it. truncated: content is only a part. error: a ToolError, where there is a result beside it.
+    questions and state: the call cannot go on without answers; questions are MCP's input requests by keys of the tool's
+    choice, and the call is made again with Call.input_responses and Call.request_state."""
+
+    content: list = dataclasses.field(default_factory=list)
+    structured: typing.Any = None
+    truncated: bool = False
+    error: typing.Optional[ToolError] = None
+    questions: typing.Optional[dict] = None
+    state: str = ""
+
+
+@dataclasses.dataclass
+class Preview:
+    """What a call would do, for the person who approves it. effect is "", "allow", "ask", "always_ask" or "deny": it
+    makes the host's decision stricter, never looser; unless_allowed ignores it where a rule of the operator allows the
+    call."""
+
+    content: list = dataclasses.field(default_factory=list)
+    effect: str = ""
+    reason: str = ""
+    structured: typing.Any = None
+    unless_allowed: bool = False
+
+
+class Call:
+    """One call of a tool: who asks, where, and ways to report. Handlers take it as a parameter named call."""
+
+    def __init__(self, request, emit):
+        self._emit, self._ended, self._meter = emit, threading.Event(), wire.Meter()
+        self.tool, self.call_id, self.session_id = request.tool, request.call_id, request.session_id
+        self.workdir = request.workdir  # the folder that the caller works in
+        self.arguments = json.loads(request.arguments or b"{}")
+        get = functools.partial(getattr, request)  # a preview has fewer fields
+        self.attempt, self.run_id, self.single_call = get("attempt", 1), get("run_id", ""), request.single_call
+        self.leave_out = [p.decode("utf-8", "surrogateescape") for p in get("leave_out", [])]
+        self.roots = [p.decode("utf-8", "surrogateescape") for p in get("roots", [])]
+        self.input_responses = {k: json.loads(v) for k, v in get("input_responses", {}).items()}
+        self.request_state = get("request_state", b"").decode("utf-8", "replace")
+        self.capabilities = json.loads(get("capabilities", b"") or b"null")
+        self.meta = json.loads(get("meta", b"") or b"null")
+
+    @property
+    def canceled(self):
+        """Whether nobody waits for the result any more. A handler returns soon when it becomes true."""
+        return self._ended.is_set()
+
+    def check(self):
+        """Raises Canceled when the call is canceled: for long loops."""
+        if self.canceled:
+            raise Canceled()
+
+    def wait(self, seconds):
+        """Waits, and raises Canceled as soon as the call is canceled. In async functions use asyncio.sleep."""
+        self._ended.wait(seconds)
+        self.check()
+
+    def progress(self, done, total=0, message=""):
+        """Reports done of total, in any unit; a total of 0 is not known."""
+        self._send("progress", done=done, total=total, message=wire.cut(message, wire.EVENT_TEXT))
+
+    def log(self, message, level="info", **attributes):
+        """Writes a line to the host's log; level is debug, info, warn or error."""
+        raw = json.dumps(attributes, default=str).encode() if attributes else b""
+        self._send("log", level=level, message=wire.cut(message, wire.EVENT_TEXT),
+                   attributes=raw if len(raw) <= wire.EVENT_TEXT else b"")
+
+    def output(self, data, stream="stdout"):
+        """Sends what the call prints to people who watch; it is not part of the result. data is str or bytes."""
+        data = wire.clean(data).encode() if isinstance(data, str) else bytes(data)
+        for i in range(0, len(data), wire.EVENT_DATA):
+            self._send("output", stream=stream, data=data[i:i + wire.EVENT_DATA])
+
+    def _send(self, kind, **fields):
+        event = wire.CallEvent()
+        message = getattr(event, kind)
+        message.SetInParent()
+        for name, value in fields.items():
+            setattr(message, name, value)
+        if self._meter.admits(event.ByteSize()) and not self._ended.is_set():
+            self._emit(event)
+
+
+class _Tool:
+    def __init__(self, function, definition, by_name):
+        self.function, self.definition, self.by_name, self.preview = function, definition, by_name, None
+
+
+class Plugin:
+    """A named set of tools. The name must match ^[a-z][a-z0-9-]{0,31}$."""
+
+    def __init__(self, name, version="0.0.0"):
+        if not _PLUGIN_NAME.fullmatch(name):
+            raise ValueError(f"plugin name {name!r} must match ^[a-z][a-z0-9-]{{0,31}}$")
+        self.name, self.version, self.notices = name, version, []
+        self.workdir = ""  # set before the first call, when the plugin takes configuration
+        self.dynamic = False  # the tools depend on the configuration, or change while the plugin runs
+        self.tools, self.ends = {}, []
+        self.configuration, self.config_schema = None, b""
+        self.changed = lambda: None  # set by serve
+
+    def tool(self, name=None, description=None, *, schema=None, output_schema=None, title="", category="", cost_tier="",
+             read_only=None, destructive=None, idempotent=None, open_world=None, timeout=None, max_result_bytes=0,
+             stateful=False, foreign_schema=False):
+        """Makes a function a tool. Name and description are the function's name and docstring if left out. The input
+        schema comes from the types of its parameters (see schema.Field); with schema=, a JSON Schema, the function
+        takes the arguments as one dict. A parameter named call is the Call. The function may be async. timeout is in
+        seconds. ValueError and TypeError say what is wrong with the definition."""
+        if callable(name):
+            return self.tool()(name)
+
+        def add(function):
+            own = name or function.__name__
+            taken = [n for n in self.tools if n.lower() == own.lower()]
+            if not _TOOL_NAME.fullmatch(own) or "__" in own:
+                raise ValueError(f"tool name {own!r} must match ^[A-Za-z0-9][A-Za-z0-9_-]*$ and not have '__'")
+            if taken:
+                raise ValueError(f"tool {own!r} has the name of {taken[0]!r}; names differ by more than letter case")
+            said = description or inspect.getdoc(function)
+            if not said:
+                raise ValueError(f"tool {own!r} has no description; write a docstring that says what it does, and when "
+                                 "to use it")
+            takes = schema if schema is not None else schemas.of_function(function, {"call"})
+            if takes.get("type") != "object":
+                raise ValueError(f"tool {own!r}: the input schema must have \"type\": \"object\"")
+            t = wire.Tool(name=own, title=title, description=said, input_schema=_json(takes), category=category,
+                          cost_tier=cost_tier, timeout_ms=int((timeout or 0) * 1000), max_result_bytes=max_result_bytes,
+                          stateful=stateful, foreign_schema=foreign_schema,
+                          output_schema=_json(output_schema) if output_schema is not None else b"")
+            hints = {"read_only": read_only, "destructive": destructive, "idempotent": idempotent,
+                     "open_world": open_world}
+            for hint, value in hints.items():
+                if value is not None:
+                    setattr(t.hints, hint, value)
+            self.tools = {**self.tools, own: _Tool(function, t, by_name=schema is None)}
+            self.changed()
+            return function
+
+        return add
+
+    def preview(self, tool):
+        """Makes a function the preview of a tool: it takes what the tool takes, changes nothing, and returns a Preview
+        or a str."""
+        def add(function):
+            if tool not in self.tools:
+                raise ValueError(f"there is no tool {tool!r} to preview")
+            self.tools[tool].preview = function
+            self.tools[tool].definition.previews = True
+            return function
+
+        return add
+
+    def remove(self, tool):
+        """Removes a tool, also while serving: the host lists the tools again."""
+        self.tools = {n: t for n, t in self.tools.items() if n != tool}
+        self.changed()
+
+    def configure(self, function):
+        """Makes a function take the plugin's configuration: its parameters are the settings. It is called once, before
+        the first call; its error keeps the plugin from being used."""
+        self.configuration, self.config_schema = function, _json(schemas.of_function(function, set()))
+        return function
+
+    def at_end(self, function):
+        """Has a function run when the plugin stops, for less than a second. It does not run when the plugin is killed."""
+        self.ends.append(function)
+        return function
+
+    def serve(self):
+        """Serves until the host ends the plugin, and does not return. The last line of the program."""
+        from .server import serve
+        serve(self)
+
+
+def _json(value):
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+
+
+def bound(function, by_name, call):
+    """A function that calls the handler with the arguments of the call."""
+    parameters = inspect.signature(function).parameters
+    more = {"call": call} if "call" in parameters else {}
+    if not by_name:
+        return functools.partial(function, call.arguments, **more)
+    return functools.partial(function, **fitted(function, call.arguments), **more)
+
+
+def fitted(function, arguments):
+    """JSON arguments as the types of the function's parameters."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    unknown = [k for k in arguments if k not in hints]
+    if unknown:  # the host has checked the arguments; a test may call without one
+        raise InvalidArguments(f"there is no parameter {unknown[0]!r}")
+    return {k: schemas.fit(hints[k], v) for k, v in arguments.items()}
+
+
+def to_result(value):
+    """What a handler returned, as the message of the wire."""
+    if isinstance(value, Result):
+        out = wire.WireResult(content=value.content, truncated=value.truncated)
+        if value.structured is not None:
+            out.structured = _json(_plain(value.structured))
+        if value.error is not None:
+            out.error.CopyFrom(to_error(value.error))
+        if value.questions is not None:
+            out.input_required.state = wire.clean(value.state).encode()
+            for key, question in value.questions.items():
+                out.input_required.requests[key] = _json(question)
+        return out
+    if value is None:
+        return wire.WireResult()
+    if isinstance(value, wire.Content):
+        return wire.WireResult(content=[value])
+    if isinstance(value, str):
+        return wire.WireResult(content=[text(value)])
+    value = _plain(value)
+    raw = _json(value)
+    structured = raw if isinstance(value, (dict, list)) else b""
+    return wire.WireResult(content=[wire.Content(type="text", text=raw)], structured=structured)
+
+
+def _plain(value):
+    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value
+
+
+def to_error(e):
+    """An exception as the message of the wire."""
+    if not isinstance(e, ToolError):
+        return wire.Error(name=type(e).__name__, message=wire.clean(e) or f"it raised {type(e).__name__} without a message")
+    out = wire.Error(code=e.code, name=wire.clean(e.name), message=wire.clean(e.message), retryable=e.retryable,
+                     suggestion=wire.clean(e.suggestion), help_url=wire.clean(e.help_url),
+                     outcome_unknown=e.outcome_unknown)
+    if e.details is not None:
+        out.details = _json(e.details)
+    return out
+
+
+def to_preview(value):
+    """What a preview returned, as the message of the wire."""
+    if isinstance(value, str):
+        value = Preview(content=[text(value)])
+    if value is None:
+        value = Preview()
+    return wire.PreviewResponse(content=value.content, effect=value.effect, reason=wire.clean(value.reason),
+                                unless_allowed=value.unless_allowed,
+                                structured=b"" if value.structured is None else _json(_plain(value.structured)))
