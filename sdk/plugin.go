@@ -38,6 +38,7 @@ type Plugin struct {
 
 	mu        sync.Mutex
 	tools     []*entry
+	names     toolNames // of tools
 	dynamic   bool
 	cacheable bool
 	notices   []string
@@ -60,7 +61,7 @@ func New(name, version string) *Plugin {
 	if !pluginName.MatchString(name) {
 		panic(fmt.Sprintf("sdk: plugin name %q must match %s", name, pluginName))
 	}
-	return &Plugin{name: name, version: version, changed: make(chan struct{})}
+	return &Plugin{name: name, version: version, names: toolNames{}, changed: make(chan struct{})}
 }
 
 // AddTool adds a tool whose arguments are the Go struct In. Unless t has an InputSchema, it is inferred from In: fields
@@ -92,11 +93,11 @@ func AddTool[In any](p *Plugin, t Tool, handle func(ctx context.Context, r *Requ
 func (p *Plugin) AddRawTool(t Tool, handle Handler) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	tools, err := add(p.tools, &entry{Tool: t, handle: handle})
-	if err != nil {
+	e := &entry{Tool: t, handle: handle}
+	if err := p.names.add(e); err != nil {
 		panic("sdk: " + err.Error())
 	}
-	p.set(tools)
+	p.set(append(p.tools, e))
 }
 
 // A BoundTool is a tool with its handler, for SetTools.
@@ -108,40 +109,41 @@ type BoundTool struct {
 // SetTools replaces all tools at once, at any time, also while serving: hosts are notified and list the tools again. A
 // wrong definition is an error, and then nothing changes. Notices are for the operator: what was left out, and why.
 func (p *Plugin) SetTools(tools []BoundTool, notices ...string) error {
-	var entries []*entry
-	for _, t := range tools {
-		var err error
-		if entries, err = add(entries, &entry{Tool: t.Tool, handle: t.Handler}); err != nil {
+	entries, names := make([]*entry, len(tools)), make(toolNames, len(tools))
+	for i, t := range tools {
+		entries[i] = &entry{Tool: t.Tool, handle: t.Handler}
+		if err := names.add(entries[i]); err != nil {
 			return err
 		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dynamic, p.notices = true, notices
+	p.dynamic, p.notices, p.names = true, notices, names
 	p.set(entries)
 	return nil
 }
 
-func add(tools []*entry, e *entry) ([]*entry, error) {
+// toolNames are the names of tools by their lower case: those of one plugin differ by more than that.
+type toolNames map[string]string
+
+// add takes the name of a tool, after checking the tool.
+func (n toolNames) add(e *entry) error {
 	if err := e.Check(); err != nil {
-		return nil, err
+		return err
 	}
 	if e.handle == nil {
-		return nil, fmt.Errorf("tool %q has no handler", e.Name)
+		return fmt.Errorf("tool %q has no handler", e.Name)
 	}
-	for _, other := range tools {
-		switch {
-		case other.Name == e.Name:
-			return nil, fmt.Errorf("tool %q is there twice", e.Name)
-		case strings.EqualFold(other.Name, e.Name):
-			return nil, fmt.Errorf(
-				"tools %q and %q have names that differ only by letter case; rename one of them",
-				other.Name,
-				e.Name,
-			)
-		}
+	lower := strings.ToLower(e.Name)
+	switch other, taken := n[lower]; {
+	case !taken:
+		n[lower] = e.Name
+		return nil
+	case other == e.Name:
+		return fmt.Errorf("tool %q is there twice", e.Name)
+	default:
+		return fmt.Errorf("tools %q and %q have names that differ only by letter case; rename one of them", other, e.Name)
 	}
-	return append(slices.Clip(tools), e), nil
 }
 
 func index(tools []*entry, name string) int {

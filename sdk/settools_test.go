@@ -3,6 +3,7 @@ package sdk_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,28 @@ func TestSetTools(t *testing.T) {
 	}
 	if result := c.Run(t, "b", ""); result.Error != nil || result.Content[0].Text != "b" {
 		t.Errorf("a new tool gives %+v", result)
+	}
+}
+
+// Twice as many tools cost twice as much memory, and not four times.
+func TestSetToolsTakesMemoryInProportionToTheTools(t *testing.T) {
+	allocated := func(count int) uint64 {
+		tools := make([]sdk.BoundTool, count)
+		for i := range tools {
+			tools[i] = sdk.BoundTool{Tool: tool(fmt.Sprint("t", i)), Handler: returns(nil, nil)}
+		}
+		p := sdk.New("p", "1.0.0")
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := p.SetTools(tools); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	allocated(1) // what is made once
+	if half, whole := allocated(2048), allocated(4096); whole > 3*half {
+		t.Errorf("2048 tools take %d bytes and 4096 take %d", half, whole)
 	}
 }
 
