@@ -157,6 +157,11 @@ func (d *definition) readInput(raw json.RawMessage) error {
 			maxSchema)
 		d.InputSchema = json.RawMessage(unchecked)
 		return nil
+	case deep(raw):
+		d.note("its inputSchema has more than %d objects and arrays in each other; its arguments are not checked here",
+			maxNesting)
+		d.InputSchema = json.RawMessage(unchecked)
+		return nil
 	}
 	all := members(raw)
 	i := slices.IndexFunc(all, func(m member) bool { return m.name == "type" })
@@ -194,6 +199,8 @@ func (d *definition) readOutput(raw json.RawMessage) {
 		d.note("its outputSchema is %s, and is not used", kind(raw))
 	case len(raw) > maxSchema:
 		d.note("its outputSchema has %d bytes; the limit is %d, so it is not used", len(raw), maxSchema)
+	case deep(raw):
+		d.note("its outputSchema has more than %d objects and arrays in each other, and is not used", maxNesting)
 	default:
 		d.OutputSchema = slices.Clone(raw)
 	}
@@ -201,6 +208,13 @@ func (d *definition) readOutput(raw json.RawMessage) {
 
 // readExtra keeps what has no field, unless it is too large together: then the largest members go first.
 func (d *definition) readExtra(extra []member) {
+	extra = slices.DeleteFunc(extra, func(m member) bool {
+		if deep(m.value) {
+			d.note("its member %s is left out: it has more than %d objects and arrays in each other",
+				textutil.Cut(m.name, 60), maxNesting)
+		}
+		return deep(m.value)
+	})
 	for {
 		if d.Extra = object(extra...); len(d.Extra) <= maxExtra {
 			return

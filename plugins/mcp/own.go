@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/toolhost/toolhost/plugins/mcp/internal/client"
 	"github.com/toolhost/toolhost/sdk"
@@ -77,7 +78,9 @@ func (b *bridge) lister(lists ...string) sdk.Handler {
 			case err != nil:
 				return q.failure(err)
 			}
-			all = append(all, member{list, array(listing.Items)})
+			fit := slices.DeleteFunc(listing.Items, func(i json.RawMessage) bool { return first(i) != '{' || deep(i) })
+			truncated = truncated || len(fit) < len(listing.Items)
+			all = append(all, member{list, array(fit)})
 		}
 		out := object(all...)
 		return &sdk.Result{Structured: out, Content: []sdk.Content{sdk.TextContent(string(out))}, Truncated: truncated}, nil

@@ -142,6 +142,28 @@ func (s *scanner) word() {
 	}
 }
 
+// maxNesting is how many objects and arrays a part of a definition may have in each other. Hosts check schemas of 32.
+const maxNesting = 60
+
+// deep reports JSON that is nested deeper than maxNesting.
+func deep(raw json.RawMessage) bool {
+	open, inText := 0, false
+	for i := 0; i < len(raw) && open <= maxNesting; i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			inText = !inText
+		case c == '\\':
+			i++ // the character behind it is part of a text
+		case inText:
+		case c == '{' || c == '[':
+			open++
+		case c == '}' || c == ']':
+			open--
+		}
+	}
+	return open > maxNesting
+}
+
 // first returns the first byte of a JSON value, which tells its kind; 0 if there is none.
 func first(raw json.RawMessage) byte {
 	for _, c := range raw {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -64,6 +65,9 @@ type call struct {
 	size   int           // bytes of events
 	wake   chan struct{} // has room for one
 }
+
+// lists reports whether the session made the call for a list.
+func (c *call) lists() bool { return !c.byCall && strings.HasSuffix(c.method, "/list") }
 
 // An event is something that happened to a call.
 type event struct {

@@ -17,7 +17,8 @@ func TestCallReturnsTheBytesOfTheResult(t *testing.T) {
 				t.Errorf("got %s, %v; want %s", got, err, want)
 			}
 			list, err := s.List(context.Background(), client.Tools)
-			if err != nil || len(list.Items) != 2 || string(list.Items[0]) != `{"name":"one","b":1,"a":9007199254740993}` ||
+			if err != nil || len(list.Items) != 3 || string(list.Items[1]) != "5" ||
+				string(list.Items[0]) != `{"name":"one","b":1,"a":9007199254740993}` ||
 				list.TTL.Milliseconds() != 3000 || list.Scope != "public" {
 				t.Errorf("tools: %+v, %v", list, err)
 			}

@@ -25,13 +25,14 @@ const (
 
 // A Listing is what a server has of something.
 type Listing struct {
-	Items []json.RawMessage // JSON objects, byte for byte
+	Items []json.RawMessage // byte for byte
 	TTL   time.Duration     // how long they stay valid, as the server says; 0 if it does not
 	Scope string            // cacheScope: "public", "private" or ""
 }
 
 // List returns all pages of one of the server's lists: [Tools], [Prompts], [Resources] or [ResourceTemplates]. With a
-// *[ListError] the list is cut at a limit and holds what came before; items that are no objects are left out.
+// *[ListError] the list is cut at a limit and holds what came before. Items need not be objects, and may be nested to
+// any depth.
 func (s *Session) List(ctx context.Context, list string) (*Listing, error) {
 	method := list + "/list"
 	if list == ResourceTemplates {
@@ -73,7 +74,7 @@ func (l *Listing) add(method, list string, page []byte) (next string, err error)
 	var items []byte
 	var ttl float64
 	given := false
-	for m := membersOf(page); m.next(); {
+	for m := deepMembersOf(page); m.next(); {
 		switch string(m.name) {
 		case list:
 			items = m.value
@@ -92,11 +93,7 @@ func (l *Listing) add(method, list string, page []byte) (next string, err error)
 	if err != nil {
 		return "", &CallError{true, &ProtocolError{method, list + ": " + err.Error()}}
 	}
-	for _, item := range found {
-		if item[0] == '{' {
-			l.Items = append(l.Items, item)
-		}
-	}
+	l.Items = append(l.Items, found...)
 	if more {
 		return "", &ListError{method, fmt.Sprintf("the list has more than %d %s; the rest is left out", MaxListItems,
 			strings.ToLower(list))}

@@ -78,8 +78,9 @@ type envelope struct {
 }
 
 // open reads the members of a message. After an error it has those that came before.
-func (e *envelope) open(text []byte) error {
-	m := membersOf(text)
+func (e *envelope) open(text []byte) error { return e.read(membersOf(text)) }
+
+func (e *envelope) read(m *members) error {
 	for m.next() {
 		switch string(m.name) {
 		case "jsonrpc":
@@ -110,6 +111,9 @@ func (s *Session) dispatch(text []byte, from string) {
 	}
 	var e envelope
 	err := e.open(text)
+	if errors.Is(err, errDeep) {
+		err = s.openDeep(&e, text)
+	}
 	switch {
 	case string(e.version) != `"2.0"`:
 		s.junk(text, from, err)
@@ -122,6 +126,21 @@ func (s *Session) dispatch(text []byte, from string) {
 	default:
 		s.serverRequest(&e, from)
 	}
+}
+
+// openDeep reads the members of a message that is nested deeper than maxDepth. That is an error unless it answers a
+// list: there it costs only the items that are nested so deep.
+func (s *Session) openDeep(e *envelope, text []byte) error {
+	*e = envelope{}
+	if err := e.read(deepMembersOf(text)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.waiting(e.id); e.method == nil && c != nil && c.lists() {
+		return nil
+	}
+	return errDeep
 }
 
 const maxBatch = 10_000

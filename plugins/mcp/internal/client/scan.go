@@ -21,13 +21,17 @@ type members struct {
 	text        []byte
 	at          int
 	begun, over bool
+	skip        func(b []byte, at, depth int) (int, error) // skipValue, or skipDeep
 
 	name, value []byte // of the current member: its name without escapes, its value's exact bytes
 	start, end  int    // where the member is in the text, from its name's quote to the end of its value
 	err         error
 }
 
-func membersOf(text []byte) *members { return &members{text: text} }
+func membersOf(text []byte) *members { return &members{text: text, skip: skipValue} }
+
+// deepMembersOf is membersOf without the limit of nesting.
+func deepMembersOf(text []byte) *members { return &members{text: text, skip: skipDeep} }
 
 // next moves to the next member. It returns false after the last one, or at the first error.
 func (m *members) next() bool {
@@ -44,7 +48,7 @@ func (m *members) advance() (more bool, err error) {
 	m.at = skipSpace(m.text, m.at)
 	switch {
 	case !m.begun && m.peek() != '{':
-		return false, m.finish(skipValue(m.text, m.at, 0))
+		return false, m.finish(m.skip(m.text, m.at, 0))
 	case !m.begun:
 		m.begun = true
 		if m.at = skipSpace(m.text, m.at+1); m.peek() == '}' {
@@ -69,7 +73,7 @@ func (m *members) advance() (more bool, err error) {
 		return false, wrong(m.text, m.at)
 	}
 	from := skipSpace(m.text, m.at+1)
-	if m.at, err = skipValue(m.text, from, 1); err != nil {
+	if m.at, err = m.skip(m.text, from, 1); err != nil {
 		return false, err
 	}
 	m.end, m.value = m.at, m.text[from:m.at]
@@ -108,6 +112,7 @@ func unquote(quoted []byte) []byte {
 }
 
 // elements returns the exact bytes of the elements of a JSON array, at most limit of them, and whether there are more.
+// They may be nested to any depth.
 func elements(array []byte, limit int) (list []json.RawMessage, more bool, err error) {
 	at := skipSpace(array, 0)
 	if at == len(array) || array[at] != '[' {
@@ -118,7 +123,7 @@ func elements(array []byte, limit int) (list []json.RawMessage, more bool, err e
 	}
 	for {
 		from := skipSpace(array, at)
-		if at, err = skipValue(array, from, 1); err != nil {
+		if at, err = skipDeep(array, from, 1); err != nil {
 			return nil, false, err
 		}
 		if len(list) == limit {
@@ -137,16 +142,10 @@ func elements(array []byte, limit int) (list []json.RawMessage, more bool, err e
 	}
 }
 
-// checkSyntax reports what is wrong with a JSON text.
+// checkSyntax reports what is wrong with a JSON text, which may be nested to any depth.
 func checkSyntax(text []byte) error {
-	at, err := skipValue(text, skipSpace(text, 0), 0)
-	if err != nil {
-		return err
-	}
-	if at = skipSpace(text, at); at < len(text) {
-		return wrong(text, at)
-	}
-	return nil
+	m := members{text: text}
+	return m.finish(skipDeep(text, skipSpace(text, 0), 0))
 }
 
 var errDeep = fmt.Errorf("it is nested more than %d deep", maxDepth)
@@ -183,16 +182,9 @@ func skipContainer(b []byte, at, depth int) (_ int, err error) {
 	}
 	for {
 		if object {
-			if at >= len(b) || b[at] != '"' {
-				return at, wrong(b, at)
-			}
-			if at, err = skipString(b, at+1); err != nil {
+			if at, err = skipName(b, at); err != nil {
 				return at, err
 			}
-			if at = skipSpace(b, at); at >= len(b) || b[at] != ':' {
-				return at, wrong(b, at)
-			}
-			at = skipSpace(b, at+1)
 		}
 		if at, err = skipValue(b, at, depth+1); err != nil {
 			return at, err
@@ -207,6 +199,66 @@ func skipContainer(b []byte, at, depth int) (_ int, err error) {
 			return at, wrong(b, at)
 		}
 	}
+}
+
+// skipName returns the offset of the value after the name of a member.
+func skipName(b []byte, at int) (_ int, err error) {
+	if at >= len(b) || b[at] != '"' {
+		return at, wrong(b, at)
+	}
+	if at, err = skipString(b, at+1); err != nil {
+		return at, err
+	}
+	if at = skipSpace(b, at); at >= len(b) || b[at] != ':' {
+		return at, wrong(b, at)
+	}
+	return skipSpace(b, at+1), nil
+}
+
+// skipDeep is skipValue without a limit of nesting: it takes a byte of memory for each level, and no stack.
+func skipDeep(b []byte, at, _ int) (_ int, err error) {
+	var closings []byte // of the containers around
+	for {
+		if at < len(b) && (b[at] == '{' || b[at] == '[') {
+			closing := b[at] + 2
+			closings = append(closings, closing)
+			if at = skipSpace(b, at+1); at >= len(b) || b[at] != closing {
+				if closing == '}' {
+					at, err = skipName(b, at)
+				}
+				if err != nil {
+					return at, err
+				}
+				continue
+			}
+		} else if at, err = skipValue(b, at, 0); err != nil || len(closings) == 0 {
+			return at, err
+		}
+		if at, closings, err = skipEnds(b, at, closings); err != nil || len(closings) == 0 {
+			return at, err
+		}
+	}
+}
+
+// skipEnds skips what follows a value in containers: the ends of some, then a comma and the name of the next member.
+func skipEnds(b []byte, at int, closings []byte) (int, []byte, error) {
+	for len(closings) > 0 {
+		last := closings[len(closings)-1]
+		at = skipSpace(b, at)
+		switch {
+		case at < len(b) && b[at] == last:
+			at, closings = at+1, closings[:len(closings)-1]
+			continue
+		case at >= len(b) || b[at] != ',':
+			return at, closings, wrong(b, at)
+		}
+		var err error
+		if at = skipSpace(b, at+1); last == '}' {
+			at, err = skipName(b, at)
+		}
+		return at, closings, err
+	}
+	return at, closings, nil
 }
 
 // skipString returns the offset after the closing quote of a string whose content begins at an offset. It looks at

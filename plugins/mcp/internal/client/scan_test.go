@@ -32,8 +32,14 @@ func FuzzMembers(f *testing.F) {
 		if valid := json.Valid(text); valid != (m.err == nil) && !deep {
 			t.Fatalf("%q: valid %v, but %v", text, valid, m.err)
 		}
-		if err := checkSyntax(text); (err == nil) != (m.err == nil) {
+		if err := checkSyntax(text); (err == nil) != (m.err == nil) && !deep {
 			t.Fatalf("%q: %v and %v", text, err, m.err)
+		}
+		same := deepMembersOf(text)
+		for same.next() {
+		}
+		if (same.err == nil) != (m.err == nil) && !deep || m.err == nil && same.at != m.at {
+			t.Fatalf("%q: %v at %d and %v at %d", text, same.err, same.at, m.err, m.at)
 		}
 		if m.err != nil {
 			return
@@ -57,12 +63,16 @@ func FuzzMembers(f *testing.F) {
 
 func TestScannerBoundsDepth(t *testing.T) {
 	nested := func(n int) []byte { return []byte(strings.Repeat("[", n) + strings.Repeat("]", n)) }
-	if err := checkSyntax(nested(maxDepth)); err != nil {
-		t.Error(err)
-	}
-	for _, n := range []int{maxDepth + 1, 10 << 20} {
-		if err := checkSyntax(nested(n)); err != errDeep {
+	for n, want := range map[int]error{maxDepth: nil, maxDepth + 1: errDeep, 10 << 20: errDeep} {
+		m := membersOf(nested(n))
+		if m.next(); m.err != want {
+			t.Error(n, m.err)
+		}
+		if err := checkSyntax(nested(n)); err != nil {
 			t.Error(n, err)
+		}
+		if err := checkSyntax(nested(n)[:2*n-1]); err == nil {
+			t.Error(n, "the last bracket may be missing")
 		}
 	}
 }
