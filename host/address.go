@@ -10,16 +10,16 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// addressForm is what the address of a tool looks like.
+// addressForm matches the address of a tool, mcp://SERVER/TOOL.
 const addressForm = "An address is mcp://SERVER/TOOL: the label of the server's plugin and the server's own name of " +
 	"the " +
 	"tool, in which all but letters, digits, -, _, . and ~ is percent-encoded, such as %2F for /."
 
 // Resolve returns the full name of the tool with an address, mcp://SERVER/TOOL: SERVER is a plugin's label, and TOOL
-// the name that the tool has at its source, which for a tool of an MCP server need not be the last part of its full
-// name. Any other name is returned as it is given. It lists the plugin if need be. Whether the tool may be called is
-// not its question: Call answers that. An error is an *sdk.Error with CodeToolNotFound, CodeNotInCatalog or that of a
-// plugin that cannot be listed.
+// is the tool's name at its source, which for a tool of an MCP server can differ from the last part of its full name.
+// Any other name is returned unchanged. Resolve lists the plugin if necessary. It does not check whether the tool may
+// be called: Call does. An error is an *sdk.Error with CodeToolNotFound, CodeNotInCatalog or the code of the failure
+// to list the plugin.
 func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 	scheme, rest, is := strings.Cut(name, "://")
 	if !is {
@@ -71,8 +71,8 @@ func (c *Catalog) Resolve(ctx context.Context, name string) (string, error) {
 	return "", e
 }
 
-// named returns the full name of the tool with a name at its source, also of one that was left out; "" when there is
-// none. The source's name goes before the plugin's, which another tool may have.
+// named returns the full name of the tool with a name at its source, also when that tool was left out; "" when there
+// is none. The name at the source is tried before the plugin's own name, which may belong to another tool.
 func (l toolList) named(original string) string {
 	for full, t := range l.tools {
 		if t.sourceName() == original {

@@ -11,10 +11,11 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// An Approver asks a person, or decides in a person's place. The host asks one question of a session at a time, in the
-// order of its calls, and those of many sessions at once, unless Options.OneQuestion is set; calls without a SessionID
-// are of one session. An error or a panic counts as a refusal. The host stops waiting when ctx ends, whether or not
-// Approve returns; but an Approver that does not return gets no other question of that session.
+// An Approver approves or rejects calls, by asking a person or by itself. The host asks one question of a session at
+// a time, in the order of the session's calls, and questions of different sessions concurrently, unless
+// Options.OneQuestion is set. Calls without a SessionID share one session. An error or a panic counts as a rejection.
+// The host stops waiting when ctx ends, whether or not Approve returns; but while Approve has not returned, the
+// session gets no other question.
 type Approver interface {
 	Approve(ctx context.Context, r *ApprovalRequest) (Answer, error)
 }
@@ -22,49 +23,50 @@ type Approver interface {
 // ErrNobodyToAsk is the error of an Approver that cannot reach a person: the call ends with CodeApprovalUnavailable.
 var ErrNobodyToAsk = errors.New("nobody can be asked here")
 
-// An ApprovalRequest is the question whether a call may run. It is the approver's own copy.
+// An ApprovalRequest asks whether a call may run. It is the approver's own copy.
 type ApprovalRequest struct {
 	CallID, Caller, SessionID, Workdir string
-	// Tool is what would be called.
+	// Tool is the tool that would be called.
 	Tool *Tool
-	// Arguments are byte for byte what would run.
+	// Arguments are the bytes that the plugin would receive.
 	Arguments json.RawMessage
-	// Preview is what the plugin says that the call would do; nil when it says nothing.
+	// Preview is the plugin's description of what the call would do; nil when it gives none.
 	Preview *sdk.Preview
-	// Decision is why it is asked: its Reason, and the trace of the rules.
+	// Decision says why approval is needed: its Reason, and the trace of the rules.
 	Decision policy.Decision
-	// Prefix is the beginning of the command that an answer with ScopePrefix stands for, such as ["git", "push"]; nil when
-	// there is none.
+	// Prefix is the beginning of the command that ScopePrefix would approve, such as ["git", "push"]; nil when there is
+	// none.
 	Prefix []string
-	// Problem says why the arguments that the last answer gave do not fit; "" when there were none. The question is about
-	// the arguments of before.
+	// Problem says why the arguments in the previous answer were invalid; "" when it had none. The question is about
+	// the arguments before that edit.
 	Problem string
 	// Expires is when the host stops waiting for the answer.
 	Expires time.Time
 }
 
-// Fresh says that only a person's approval to this very call counts: an automatic approver must not answer, and a Scope
-// in the answer counts as ScopeOnce.
+// Fresh requires a person's approval of this call alone: an automatic approver must not answer, and a Scope in the
+// answer counts as ScopeOnce.
 func (r *ApprovalRequest) Fresh() bool { return r.Decision.Effect == policy.AlwaysAsk }
 
-// An Answer is what a person said. The zero Answer is a no.
+// An Answer is the reply to an ApprovalRequest. The zero Answer rejects the call.
 type Answer struct {
 	// Approved lets this call run, once.
 	Approved bool
-	// Scope makes a yes hold for more than this call.
+	// Scope extends the approval to later calls.
 	Scope Scope
-	// Saved keeps the yes after the host ends, where people can read and revoke it. It needs a Scope.
+	// Saved keeps the approval after the host ends, where people can read and revoke it. It needs a Scope.
 	Saved bool
-	// Arguments, when not nil, replace those of the call. They are validated, decided and asked about again.
+	// Arguments, when not nil, replace those of the call. They are validated, decided on and, if necessary, approved
+	// again.
 	Arguments json.RawMessage
-	// Reason is given to the model with a no.
+	// Reason explains a rejection to the model.
 	Reason string
-	// CancelRest is for a no in a batch: the calls after this one are not run.
+	// CancelRest cancels the later calls of the batch when this one is rejected.
 	CancelRest bool
 }
 
-// Scope says which later calls in the same work folder a yes stands for. None of them is asked about; what a rule
-// denies is still denied.
+// Scope says which later calls in the same work folder an approval covers. No question is asked about them; what a
+// rule denies is still denied.
 type Scope string
 
 // The scopes, from narrow to wide.
@@ -75,16 +77,16 @@ const (
 	ScopeTool      Scope = "tool"      // the same tool
 )
 
-// Yes is a yes to this call.
+// Yes approves this call.
 func Yes() Answer { return Answer{Approved: true} }
 
-// Always is a yes that also stands for later calls, until the host ends.
+// Always approves this call and later ones within a scope, until the host ends.
 func Always(s Scope) Answer { return Answer{Approved: true, Scope: s} }
 
-// No is a no with a reason that the model sees.
+// No rejects the call, with a reason that the model reads.
 func No(reason string) Answer { return Answer{Reason: reason} }
 
-// ApproverFunc is a function that approves.
+// ApproverFunc is a function that implements Approver.
 type ApproverFunc func(ctx context.Context, r *ApprovalRequest) (Answer, error)
 
 // Approve calls f.

@@ -17,11 +17,11 @@ import (
 // Limits of an approval.
 const (
 	defaultApprovalTimeout = 10 * time.Minute
-	approvalLife           = 2 * time.Minute // from the yes to the run: a call may have to wait for its slot
+	approvalLife           = 2 * time.Minute // from the approval to the run: a call may have to wait for its slot
 	maxEdits               = 20              // changes of the arguments of one call
 )
 
-// approve asks about calls that the policy wants asked about, unless an earlier approval stands for them.
+// approve asks for approval of calls that the policy wants approved, unless an earlier approval covers them.
 func (h *snapshot) approve(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		c.Decision = h.applyApprovals(c, c.Decision)
@@ -44,15 +44,15 @@ func (h *snapshot) approve(next CallFunc) CallFunc {
 			return nil, rejected(c, answer)
 		}
 		c.approved, c.question = time.Now(), question{}
-		if c.Decision.Effect.Asks() { // else an answer to another question stands for this one
+		if c.Decision.Effect.Asks() { // otherwise an answer to another question would count for this one
 			c.question = asked
 		}
 		return next(ctx, c)
 	}
 }
 
-// A question is what a person was asked about, and by whom. A yes to it holds when a call is decided on again, such as
-// after a Reload, and comes to the same question.
+// A question identifies what a person was asked, and by which approver. Its approval still holds when a call is
+// decided on again, such as after a Reload, and the question is the same.
 type question struct {
 	approver   Approver
 	mode       Mode
@@ -68,7 +68,7 @@ func (q question) same(other question) bool {
 		a.Rule == b.Rule && a.Layer == b.Layer && a.Reason == b.Reason && reflect.DeepEqual(q.preview, other.preview)
 }
 
-// checkApprovalAge refuses a yes that is too old to still be meant.
+// checkApprovalAge refuses to use an approval older than approvalLife.
 func (c *Call) checkApprovalAge() error {
 	if c.approved.IsZero() || time.Since(c.approved) < approvalLife {
 		return nil
@@ -77,7 +77,7 @@ func (c *Call) checkApprovalAge() error {
 		"the yes to %s is more than %s old, because the call had to wait; nothing was run", c.Tool, approvalLife)
 }
 
-// ask puts the question when it is this call's turn, and waits for the answer.
+// ask waits for this call's turn, asks the approver, and waits for the answer.
 func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
 	switch {
 	case h.options.Mode == ModeNeverAsk || h.options.Mode == ModePlan:
@@ -88,7 +88,7 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
 	case h.options.Approver == nil:
 		return Answer{}, unavailable(c, ErrNobodyToAsk.Error())
 	}
-	c.leave() // it joins the queues again when it may run
+	c.leave() // the call joins the queues again before it runs
 	c.setStatus(AwaitingApproval)
 	turns, err := h.takeTurns(ctx, c)
 	if err != nil {
@@ -100,7 +100,7 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
 			turns.leave()
 		}
 	}()
-	// by the answer to the question before
+	// the answer to the previous question may cover this call
 	if c.Decision = h.applyApprovals(c, c.Decision); c.Decision.Effect == policy.Allow {
 		return Yes(), nil
 	}
@@ -113,7 +113,7 @@ func (h *snapshot) ask(ctx context.Context, c *Call) (Answer, error) {
 	return answer, h.approvalError(ctx, limited, c, err)
 }
 
-// turns are those that a question needs: of its session, and with Options.OneQuestion of the host.
+// turns are the turns that a question needs: its session's, and with Options.OneQuestion also the host's.
 type turns []*questionTurn
 
 func (all turns) show() {
@@ -128,10 +128,11 @@ func (all turns) leave() {
 	}
 }
 
-// takeTurns waits until no other question of the session is open, and then, if need be, until none is.
+// takeTurns waits until no other question of the session is open and, with Options.OneQuestion, no other question at
+// all.
 func (h *snapshot) takeTurns(ctx context.Context, c *Call) (all turns, err error) {
 	by := []asker{{session: c.SessionID}}
-	if h.options.OneQuestion { // in this order, so that each session has one in the queue of all
+	if h.options.OneQuestion { // in this order, so that each session has at most one question in the host's queue
 		by = append(by, asker{all: true})
 	}
 	for _, a := range by {
@@ -149,14 +150,14 @@ func (h *snapshot) takeTurns(ctx context.Context, c *Call) (all turns, err error
 	return all, nil
 }
 
-// newRequest is the approver's own copy of what it decides on.
+// newRequest makes the approver's own copy of what it decides on.
 func (h *snapshot) newRequest(ctx context.Context, c *Call) *ApprovalRequest {
 	r := &ApprovalRequest{CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Workdir: c.Workdir,
 		Tool:      c.Definition.clone(),
 		Arguments: bytes.Clone(c.Arguments), Decision: c.Decision, Problem: c.problem}
 	r.Expires, _ = ctx.Deadline()
 	r.Decision.Trace = slices.Clone(r.Decision.Trace)
-	if c.Decision.Effect != policy.AlwaysAsk { // else no answer is remembered
+	if c.Decision.Effect != policy.AlwaysAsk { // otherwise no answer is remembered
 		r.Prefix = commandPrefix(c)
 	}
 	if c.preview != nil {
@@ -171,8 +172,7 @@ func (h *snapshot) newRequest(ctx context.Context, c *Call) *ApprovalRequest {
 	return r
 }
 
-// awaitAnswer calls the approver, and ends the turns when it has returned, also long after no one waits for the
-// answer.
+// awaitAnswer calls the approver, and releases the turns when it returns, even long after the caller stopped waiting.
 func (h *snapshot) awaitAnswer(ctx context.Context, c *Call, r *ApprovalRequest, turns turns) (Answer, error) {
 	type reply struct {
 		Answer
@@ -192,8 +192,8 @@ func (h *snapshot) awaitAnswer(ctx context.Context, c *Call, r *ApprovalRequest,
 	}
 }
 
-// callApprover returns when the effects of the answer on other calls hold, before one of them is asked about. A panic
-// of the approver is a refusal.
+// callApprover returns after the answer has taken effect on other calls, so that no needless question is asked about
+// them. A panic of the approver is a rejection.
 func (h *snapshot) callApprover(ctx context.Context, c *Call, r *ApprovalRequest) (a Answer, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -215,7 +215,7 @@ func (h *snapshot) callApprover(ctx context.Context, c *Call, r *ApprovalRequest
 	return a, nil
 }
 
-// approvalError says why there is no answer. An approver may return codes of approvals itself.
+// approvalError says why there is no answer. An approver may itself return an error with an approval code.
 func (h *snapshot) approvalError(ctx, asking context.Context, c *Call, err error) error {
 	e, coded := errors.AsType[*sdk.Error](err)
 	switch {
@@ -236,8 +236,8 @@ func (h *snapshot) approvalError(ctx, asking context.Context, c *Call, err error
 	return failed
 }
 
-// runEdited runs the call with the arguments that the person gave: they are decided and asked about like the first. If
-// they do not fit, the person is asked again about those of before.
+// runEdited runs the call with the arguments that the person gave: they are decided on and approved like the first
+// ones. If they are invalid, the person is asked again about the previous ones.
 func (h *snapshot) runEdited(ctx context.Context, c *Call, a Answer) (*sdk.Result, error) {
 	if c.edits++; c.edits > maxEdits {
 		return nil, rejected(c, No(fmt.Sprintf("the arguments were changed %d times", maxEdits)))

@@ -13,11 +13,11 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// parse makes sure that the arguments are one JSON object that every reader understands the same way. The bytes do not
-// change, but for strings and a code fence around the object, which are taken off.
+// parse checks that the arguments are one JSON object that every reader understands the same way. It removes JSON
+// strings and a code fence around the object; otherwise the bytes do not change.
 func (h *Host) parse(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if c.StopReason != "" { // it may look whole: vendors send what they have, even {} in its place
+		if c.StopReason != "" { // incomplete arguments can look complete: vendors send what they have, or {} instead
 			e := fail(sdk.CodeInvalidArgs, "TruncatedCall",
 				"the call of %.100q is not complete: the answer was cut off (%.50s); nothing was run", c.Tool, c.StopReason)
 			e.Suggestion = "Make the call again, in smaller parts if it was long."
@@ -32,7 +32,7 @@ func (h *Host) parse(next CallFunc) CallFunc {
 		if c.TextArguments {
 			c.Arguments = c.Definition.arguments().Typed(object,
 				func(text json.RawMessage) bool { return c.Definition.input.Validate(text) == nil })
-			c.TextArguments = false // they have been converted
+			c.TextArguments = false // they are converted now
 		}
 		return next(ctx, c)
 	}
@@ -75,14 +75,14 @@ func unfit(c *Call, invalid *schema.Invalid) *sdk.Error {
 const enoughMisses = 3
 
 // refuse completes the error of a call with unusable arguments: it adds the schema and, from the third such call in a
-// row on, their number and an example.
+// row, their count and an example.
 func (h *Host) refuse(c *Call, e *sdk.Error) *sdk.Error {
 	input := json.RawMessage("{}")
 	if json.Valid(c.Definition.InputSchema) {
 		input = c.Definition.InputSchema
 	}
 	details := map[string]json.RawMessage{}
-	_ = json.Unmarshal(e.Details, &details) // no details add nothing
+	_ = json.Unmarshal(e.Details, &details) // invalid details add nothing
 	details["schema"] = input
 	if n := h.misses.add(c); n >= enoughMisses {
 		sample := c.Definition.arguments().Example()
@@ -108,10 +108,10 @@ func ordinal(n int) string {
 // maxMissCounts bounds what a missCounter remembers; a count that it drops restarts at one.
 const maxMissCounts = 1024
 
-// A missCounter counts, for each tool in each session, the calls in a row whose arguments could not be used.
+// A missCounter counts, per tool and session, the consecutive calls whose arguments could not be used.
 type missCounter struct {
 	mu     sync.Mutex
-	counts map[uint64]int // by a hash of session and tool: names of any length take the same space
+	counts map[uint64]int // by a hash of session and tool, so that long names take no more memory
 	oldest []uint64       // a ring, in the order in which the counts began
 	next   int
 }
@@ -139,7 +139,7 @@ func (m *missCounter) add(c *Call) int {
 	return m.counts[key]
 }
 
-// reset is called when the arguments of a call could be used.
+// reset is called after a call with usable arguments.
 func (m *missCounter) reset(c *Call) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

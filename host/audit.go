@@ -14,13 +14,13 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Recorder keeps the record of decisions and calls. *audit.Log is one. An error of Append means that the record was
-// not written.
+// A Recorder keeps the record of decisions and calls. *audit.Log implements it. An error of Append means that the
+// record was not written.
 type Recorder interface {
 	Append(r audit.Record) error
 }
 
-// audit writes a log line and a record for each call, also for those that were refused.
+// audit writes a log line and a record for each call, also for refused ones.
 func (h *snapshot) audit(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		started, in := time.Now(), len(c.Arguments)
@@ -71,8 +71,8 @@ func (h *snapshot) record(next CallFunc) CallFunc {
 	}
 }
 
-// append adds a record, which is made only if there is a Recorder: it holds the whole result as JSON. A recorder that
-// panics has not written.
+// append builds and adds a record if there is a Recorder; building it encodes the whole result as JSON. A panic of
+// the recorder counts as a failed write.
 func (h *snapshot) append(c *Call, r func() audit.Record) (err error) {
 	if h.options.Audit == nil {
 		return nil
@@ -84,7 +84,7 @@ func (h *snapshot) append(c *Call, r func() audit.Record) (err error) {
 		}
 	}()
 	record := r()
-	if _, ours := h.options.Audit.(*audit.Log); !ours { // which does not change the arguments
+	if _, ours := h.options.Audit.(*audit.Log); !ours { // audit.Log does not change the arguments
 		record.Arguments = bytes.Clone(record.Arguments)
 	}
 	return h.options.Audit.Append(record)
@@ -108,7 +108,7 @@ func (c *Call) endRecord(result *sdk.Result, e *sdk.Error, took time.Duration) a
 	r := c.decisionRecord()
 	r.Kind, r.Status, r.DurationMS = audit.KindCall, StatusOK, float64(took.Microseconds())/1000
 	r.Attempts, r.Generation = c.attempts()
-	r.Later = true // what it may have changed is in the record since its decision
+	r.Later = true // its effects are in the record since its decision
 	if e != nil {
 		r.Status, r.Code, r.Name, r.Outcome = StatusError, string(e.Code), e.Name, string(e.Outcome)
 		r.Reason = e.Message
@@ -119,12 +119,12 @@ func (c *Call) endRecord(result *sdk.Result, e *sdk.Error, took time.Duration) a
 	return r
 }
 
-// resultContent is a result as the record hashes and keeps it.
+// resultContent is a result in the form that is hashed and recorded.
 type resultContent struct{ result *sdk.Result }
 
-// WriteTo writes texts, bytes and JSON of the result in their order, with nothing between them.
+// WriteTo writes the texts, bytes and JSON of the result in order, without separators.
 func (r resultContent) WriteTo(w io.Writer) (n int64, err error) {
-	buffered := bufio.NewWriter(w) // without it each text is copied as a whole
+	buffered := bufio.NewWriter(w) // without it, each text is copied whole
 	for _, c := range r.result.Content {
 		_, _ = buffered.WriteString(c.Text) // Flush returns the first error
 		_, _ = buffered.Write(c.Data)
@@ -136,7 +136,7 @@ func (r resultContent) WriteTo(w io.Writer) (n int64, err error) {
 	return n + int64(len(r.result.Structured)), buffered.Flush()
 }
 
-// MarshalJSON writes what a model and a program read of the result.
+// MarshalJSON writes the parts of the result that models and programs read.
 func (r resultContent) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"content": r.result.Content, "structured": r.result.Structured})
 }

@@ -16,30 +16,28 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// BatchOptions say how CallAll runs a batch. The zero value works.
+// BatchOptions configure CallAll. The zero value works.
 type BatchOptions struct {
-	// Parallel is how many calls that only read run at once; zero is 8.
+	// Parallel is how many read-only calls run at once; zero is 8.
 	Parallel int
-	// StopOnRejection cancels, when a person says no to a call, those after it that have not begun. An Answer with
+	// StopOnRejection cancels, when a person rejects a call, the later ones that have not begun. An Answer with
 	// CancelRest does so in any case.
 	StopOnRejection bool
-	// MaxResultBytes is how much text the results of the batch keep together; zero leaves it to the calls. Each call gets
-	// an equal share of what is left when it begins, so that those after a short result get more. The notes of what was
-	// cut are not counted.
+	// MaxResultBytes is how much text all results of the batch may have together; zero sets no common limit. Each call
+	// gets an equal share of what is left when it begins, so that later calls get more after a short result. Notes
+	// about what was cut are not counted.
 	MaxResultBytes int64
 }
 
-// maxBatch is how many calls a batch may have.
+// maxBatch is the most calls that a batch may have.
 const maxBatch = 128
 
-// CallAll runs the calls that a model made in one turn. There is one result for each, in the order of the calls.
-//
-// Calls that only read run in parallel with their neighbors that do so too: those of tools that say that they are
-// read-only, and shell commands of which the host knows that each part only reads. Every other call waits until all
-// before it have ended, and runs alone; none after it begins earlier. So a model needs no argument such as
-// wait_for_previous: it writes calls down in the order that it means. If a person or a middleware changes a call so
-// that it no longer only reads, it waits until none of the batch runs, and then runs alone.
-//
+// CallAll runs the calls that a model made in one turn. It returns one result for each, in the order of the calls.
+// Neighboring calls that only read run in parallel: those of tools with the read-only hint, and shell commands whose
+// every part is known to only read. Every other call waits until all earlier ones have ended and runs alone; later
+// ones wait for it. So a model needs no argument such as wait_for_previous: the order of its calls is enough. If a
+// person or a middleware changes a call so that it no longer only reads, it waits until no other call of the batch
+// runs, and then runs alone.
 // A batch has at most 128 calls; a larger one is refused as a whole (CodeLimit). A call with the id of an earlier one
 // of the batch is refused (CodeInvalidArgs). When ctx ends, calls that have not begun are not run.
 func (h *Host) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*Result {
@@ -76,7 +74,7 @@ func (h *Host) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*Res
 	return results
 }
 
-// CallAll is Host.CallAll for tools of the catalog.
+// CallAll runs a batch as Host.CallAll does, with the tools of the catalog.
 func (c *Catalog) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*Result {
 	calls = slices.Clone(calls)
 	for i := range calls {
@@ -85,7 +83,7 @@ func (c *Catalog) CallAll(ctx context.Context, calls []Call, o BatchOptions) []*
 	return c.host.CallAll(ctx, calls, o)
 }
 
-// A batch is calls that are run together.
+// A batch is a set of calls that run together.
 type batch struct {
 	host     *Host
 	options  BatchOptions
@@ -93,10 +91,10 @@ type batch struct {
 	budget   outputBudget
 	parallel chan struct{} // holds a token for each call that runs in parallel
 	running  sync.WaitGroup
-	alone    *semaphore.Weighted // held in part by calls that only read, in whole by others
+	alone    *semaphore.Weighted // shared by calls that only read, held exclusively by others
 
 	mu       sync.Mutex
-	rejected *batchItem // the first in order, once there is one
+	rejected *batchItem // the first in order, if any
 }
 
 // A batchItem is one call of a batch.
@@ -104,15 +102,15 @@ type batchItem struct {
 	batch   *batch
 	index   int
 	call    Call
-	refusal *sdk.Error // why it does not run at all
+	refusal *sdk.Error // why the call does not run at all
 	share   int64      // of the output, in bytes
 	result  *Result
 
-	begun  bool               // the plugin has it; guarded by the batch's lock
-	cancel context.CancelFunc // once started; guarded too
+	begun  bool               // the plugin has received it; guarded by the batch's lock
+	cancel context.CancelFunc // once started; guarded by the batch's lock
 }
 
-// start runs the call when it is its turn. A call that only reads may still run when start returns.
+// start waits for the call's turn and runs it. A read-only call may still be running when start returns.
 func (i *batchItem) start(ctx context.Context) {
 	b := i.batch
 	if !b.host.now.Load().onlyReads(ctx, i) {
@@ -129,7 +127,7 @@ func (i *batchItem) start(ctx context.Context) {
 	})
 }
 
-// onlyReads reports whether the call, as its caller gave it, only reads.
+// onlyReads reports whether the call, with its original arguments, only reads.
 func (h *snapshot) onlyReads(ctx context.Context, i *batchItem) bool {
 	if i.tooLate(ctx, nil) != nil {
 		return false
@@ -148,7 +146,7 @@ func (h *snapshot) onlyReads(ctx context.Context, i *batchItem) bool {
 	return c.onlyReads()
 }
 
-// onlyReads uses the tool's hint or, of a shell command, by the host's judgement of each part.
+// onlyReads uses the tool's hint or, for a shell command, the judgement of each of its parts.
 func (c *Call) onlyReads() bool {
 	if isTrue(c.Definition.Hints.ReadOnly) {
 		return true
@@ -160,7 +158,8 @@ func (c *Call) onlyReads() bool {
 	return err == nil && j.Effect == policy.Allow
 }
 
-// awaitBatch waits until the call may run beside the running calls of its batch, and keeps others waiting until leave.
+// awaitBatch waits until the call may run beside the running calls of its batch. Conflicting calls wait until leave
+// is called.
 func (c *Call) awaitBatch(ctx context.Context) (leave func(), e *sdk.Error) {
 	if c.item == nil {
 		return func() {}, nil
@@ -193,8 +192,8 @@ func (i *batchItem) run(ctx context.Context) {
 	i.end()
 }
 
-// tooLate says why the call does not run any more, or not at all. If it does, cancel is for a rejection of an earlier
-// call; nil while it is not started.
+// tooLate returns why the call must not run, nil if it may. It stores cancel, with which a rejection of an earlier call
+// ends this one; nil while the call is not started.
 func (i *batchItem) tooLate(ctx context.Context, cancel context.CancelFunc) *sdk.Error {
 	i.batch.mu.Lock()
 	defer i.batch.mu.Unlock()
@@ -210,7 +209,7 @@ func (i *batchItem) tooLate(ctx context.Context, cancel context.CancelFunc) *sdk
 	return nil
 }
 
-// canceled is the error of a call after a rejected one. The caller holds the lock, as for reject.
+// canceled is the error of a call after a rejected one. Callers of canceled and reject hold the lock.
 func (i *batchItem) canceled() *sdk.Error {
 	r := i.batch.rejected
 	if r == nil || i.index <= r.index {
@@ -235,7 +234,7 @@ func (i *batchItem) reject() {
 	}
 }
 
-// begin is called before the plugin gets the call: from then on no rejection of another call cancels it.
+// begin is called before the plugin receives the call: from then on a rejection of another call does not cancel it.
 func (c *Call) begin() *sdk.Error {
 	if c.item == nil {
 		return nil
@@ -249,7 +248,7 @@ func (c *Call) begin() *sdk.Error {
 	return nil
 }
 
-// cancelRest is called when a person has said no. If that holds for the calls after it, none of them begins, or is
+// cancelRest is called when a person has rejected the call. If that covers later calls, none of them begins or is
 // asked about.
 func (c *Call) cancelRest(a Answer) {
 	if c.item == nil || !a.CancelRest && !c.item.batch.options.StopOnRejection {
@@ -260,8 +259,8 @@ func (c *Call) cancelRest(a Answer) {
 	c.item.reject()
 }
 
-// end cancels the calls after this one if its result says so. A plugin cannot say no in a person's name: a call that
-// reached it was not rejected.
+// end cancels the later calls if the result is a rejection. Only people reject: a call that reached its plugin was
+// not rejected, whatever the plugin returns.
 func (i *batchItem) end() {
 	b, r := i.batch, i.result
 	b.mu.Lock()
@@ -275,19 +274,19 @@ func (i *batchItem) end() {
 	var details struct {
 		CancelRest bool `json:"cancel_rest"`
 	}
-	_ = json.Unmarshal(r.Error.Details, &details) // no details say nothing
+	_ = json.Unmarshal(r.Error.Details, &details) // invalid details say nothing
 	if b.options.StopOnRejection || details.CancelRest {
 		i.reject()
 	}
 }
 
-// An outputBudget is what the calls of a batch may still put out.
+// An outputBudget is the number of bytes that the remaining calls of a batch may return.
 type outputBudget struct {
 	limited bool
 
 	mu    sync.Mutex
 	left  int64 // bytes
-	calls int   // that have not taken their share yet
+	calls int   // calls that have not taken their share yet
 }
 
 // take returns the next call's share, at least one byte.
@@ -303,8 +302,8 @@ func (b *outputBudget) take() int64 {
 	return share
 }
 
-// settle returns what a call has left of its share, or takes what it has put out above it. Structured often is the text
-// once more, and counts once.
+// settle returns the unused part of a call's share to the budget, or takes the excess from it. A structured result
+// that repeats the text counts once.
 func (b *outputBudget) settle(share int64, r *Result) {
 	if !b.limited {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// budget refuses calls that cost too much, and those of a session that has used up its calls, before a person is asked.
-// A call that does not run after all is not counted, and one whose arguments a person has changed is counted once.
+// budget refuses calls that cost too much and calls of a session over its limit, before a person is asked. A call
+// that in the end does not run is not counted; one whose arguments a person changed is counted once.
 func (h *snapshot) budget(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
 		if e := h.tooExpensive(c.Definition); e != nil {
@@ -42,7 +42,7 @@ func (h *snapshot) budget(next CallFunc) CallFunc {
 // tiers are the cost tiers, in rising order.
 var tiers = []sdk.CostTier{sdk.Free, sdk.Cheap, sdk.Expensive}
 
-// tier is cheap when the plugin does not say.
+// tools without a cost tier count as cheap
 func (t *Tool) tier() sdk.CostTier {
 	if t.CostTier == "" {
 		return sdk.Cheap
@@ -76,7 +76,7 @@ type allowance struct {
 	most int
 }
 
-// allowances are those that a call of the tool is counted against.
+// allowances returns the allowances that apply to a call of the tool.
 func (h *snapshot) allowances(t *Tool) (all []allowance) {
 	if n := h.options.Tools[t.Name].MaxCalls; n > 0 {
 		all = append(all, allowance{fmt.Sprintf("tool %q", t.Name), n})
@@ -94,7 +94,7 @@ func (a allowance) spent() *sdk.Error {
 	return e
 }
 
-// spent refuses a call whose session has used up its calls. Nothing is counted.
+// spent refuses a call whose session has used up its calls, without counting it.
 func (h *snapshot) spent(c *Call, t *Tool) *sdk.Error {
 	of := h.allowances(t)
 	if len(of) == 0 || c.counted {
@@ -111,7 +111,8 @@ func (h *snapshot) spent(c *Call, t *Tool) *sdk.Error {
 	return nil
 }
 
-// count counts one call against the allowances of its session, or says which is used up and counts nothing.
+// count counts one call against the allowances of its session. If one is used up, it returns an error and counts
+// nothing.
 func (h *snapshot) count(ctx context.Context, session string, of []allowance) (giveBack func(), e *sdk.Error) {
 	if h.options.Counter == nil {
 		return h.sessions.count(session, of)
@@ -148,14 +149,14 @@ func (h *snapshot) count(ctx context.Context, session string, of []allowance) (g
 	}, nil
 }
 
-// maxSessions is how many sessions' calls are remembered.
+// maxSessions is the most sessions whose calls are counted.
 const maxSessions = 10_000
 
-// sessions count calls. When there are too many, the session that has not called for longest is forgotten.
+// sessions count calls per session. Over the limit, the session that has not called for longest is forgotten.
 type sessions struct {
 	mu     sync.Mutex
 	byID   map[sessionID]*list.Element
-	recent list.List // of *session, the one that called last in front
+	recent list.List // of *session, the most recent caller first
 }
 
 // A sessionID is a hash: callers' ids may be long.
@@ -163,7 +164,7 @@ type sessionID [sha256.Size]byte
 
 type session struct {
 	id    sessionID
-	calls map[string]int // by what the allowances are of
+	calls map[string]int // by allowance
 }
 
 func (s *sessions) count(id string, of []allowance) (giveBack func(), e *sdk.Error) {
@@ -187,7 +188,7 @@ func (s *sessions) count(id string, of []allowance) (giveBack func(), e *sdk.Err
 	}, nil
 }
 
-// find returns the session, which then is the one that called last.
+// find returns the session and marks it as the most recent one.
 func (s *sessions) find(id sessionID) *session {
 	if e := s.byID[id]; e != nil {
 		s.recent.MoveToFront(e)
@@ -204,28 +205,28 @@ func (s *sessions) find(id sessionID) *session {
 	return caller
 }
 
-// A Counter keeps what limits count where the next host finds it, for hosts that make one call and end. Change calls
-// change with what is kept of a session, which no other host changes meanwhile, and keeps the result unless change
-// failed. A Counter that cannot keep counts returns an error, and the call that should be counted is refused.
+// A Counter stores the counts of limits for later hosts, for hosts that make one call and end. Change calls change
+// with the stored counts of a session, which no other host changes meanwhile, and stores the result unless change
+// failed. A Counter that cannot store counts returns an error, and the call is refused.
 type Counter interface {
 	Change(ctx context.Context, session string, change func(*Counted) error) error
 }
 
-// Counted is what is kept. Its keys are what a limit is set for, such as `tool "shell__exec"`.
+// Counted is what a Counter stores. Its keys name what has a limit, such as `tool "shell__exec"`.
 type Counted struct {
-	// Calls are how many calls the session has made.
+	// Calls is the number of calls that the session has made.
 	Calls map[string]int
-	// Rates say how many calls may follow at once, those of all sessions together.
+	// Rates are the tokens of each rate limit, shared by all sessions.
 	Rates map[string]Tokens
 }
 
-// Tokens are how many calls a rate let through at a time; there are more of them later.
+// Tokens are the calls that a rate allowed at a point in time; more accrue later.
 type Tokens struct {
 	Left float64
 	At   time.Time
 }
 
-// at returns the tokens that there are by now. A clock that was set back adds none.
+// at returns the tokens at a later time. A clock that was set back adds none.
 func (t Tokens) at(now time.Time, l queue.Limits) float64 {
 	if t.At.IsZero() {
 		return float64(l.Burst)
@@ -233,7 +234,7 @@ func (t Tokens) at(now time.Time, l queue.Limits) float64 {
 	return min(t.Left+max(now.Sub(t.At).Seconds(), 0)*l.Rate, float64(l.Burst))
 }
 
-// pace refuses a call that comes before the rates allow it, calls of earlier hosts included.
+// pace refuses a call that exceeds a rate, counting calls of earlier hosts too.
 func (h *snapshot) pace(ctx context.Context, t *Tool) *sdk.Error {
 	if h.options.Counter == nil {
 		return nil

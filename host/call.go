@@ -55,21 +55,21 @@ type Call struct {
 	// Decision is the policy's, set by the enforce step.
 	Decision policy.Decision
 
-	catalog *Catalog // which must have the tool; nil has all
-	slots   slots    // what it takes up of the limits
+	catalog *Catalog // restricts the tools of the call; nil allows all
+	slots   slots    // its places in the queues
 
 	*callState // set by the host
 }
 
-// A CallFunc runs a call, or the rest of its chain. Its error carries a code: see sdk.CodeOf.
+// A CallFunc runs a call, or the rest of its chain. Its error has a code: see sdk.CodeOf.
 type CallFunc func(ctx context.Context, c *Call) (*sdk.Result, error)
 
-// A Middleware wraps one step around the rest of a call's chain. Those of Options see calls before lookup: also of
-// unknown tools, whose Definition is nil, and with arguments that are not JSON. They do not see calls after Close,
-// calls with IDs over their limits, and calls of a batch that are refused before they start. Fields that one sets
-// before it calls next hold: another Tool is looked up, and catalog, rules and limits hold for that one; Arguments are
-// checked. It may not set ID, Definition or Decision, nor pass on another Call: such a call is refused. What it sets
-// afterwards changes neither the result nor the record, which are about what ran.
+// A Middleware wraps the rest of a call's chain. Those of Options see calls before lookup: also calls of unknown
+// tools, whose Definition is nil, and calls whose arguments are not JSON. They do not see calls after Close, calls
+// with IDs over their limits, and calls of a batch that are refused before they start. Fields that a middleware sets
+// before it calls next take effect: another Tool is looked up and is subject to its own catalog, rules and limits;
+// Arguments are checked. A middleware may not set ID, Definition or Decision, nor pass on another Call: such a call
+// is refused. What it sets afterwards changes neither the result nor the record.
 type Middleware func(next CallFunc) CallFunc
 
 // wrap puts the middlewares around f, the first outermost.
@@ -80,40 +80,40 @@ func wrap(f CallFunc, around ...Middleware) CallFunc {
 	return f
 }
 
-// A callState is what the host itself knows of one call, from its entry to its result. Copies of a Call share it, so an
+// A callState is the host's own data about one call, from its entry to its result. Copies of a Call share it, so an
 // embedder's changes to a Call change nothing here.
 type callState struct {
 	id       string     // as the caller gave it
 	called   string     // the name that the caller used
 	item     *batchItem // of the call's batch, if any
 	leaveOut []string   // paths that the tool must not show
-	roots    []string   // folders outside of the work folder that it may read in
+	roots    []string   // folders outside the work folder that the tool may read in
 
 	preview     *sdk.Preview
 	previewTime time.Duration // counts against the call's timeout
-	previewAsks bool          // the preview itself wants a person to be asked
-	approved    time.Time     // when a person said yes
-	question    question      // that this answered
+	previewAsks bool          // the preview requests approval
+	approved    time.Time     // when a person approved it
+	question    question      // that was approved
 	approval    *audit.Approval
-	problem     string       // of the arguments that a person gave last
+	problem     string       // with the arguments that a person last gave
 	edits       int          // how often a person changed the arguments
-	counted     bool         // in the budget of its session, while it runs
+	counted     bool         // against the budget of its session, while it runs
 	request     *sdk.Request // once dispatched
-	outcome     sdk.Outcome  // of what was dispatched so far; "" before
-	keptFiles   []string     // with what was cut from the result
+	outcome     sdk.Outcome  // the worst of all attempts; "" before the first
+	keptFiles   []string     // with the parts of the result that were cut
 
-	ran          *Call           // what was decided on and run, after middleware; nil before, and without middleware
-	shown        *Tool           // the Definition that middleware was given last
-	decision     policy.Decision // likewise
-	failedLookup failedLookup    // the lookup for middleware
+	ran          *Call           // the call as decided on and run, after middleware; nil before that, and without middleware
+	shown        *Tool           // the Definition last given to middleware
+	decision     policy.Decision // the Decision last given to middleware
+	failedLookup failedLookup    // of the lookup for middleware
 
 	events   sync.Mutex // held while the caller receives an event
 	progress int        // of the last status
 	ended    bool       // no event follows
 }
 
-// recorded is the call that records, logs and results are about: what was decided on and run, whatever a middleware has
-// changed in its own Call since.
+// recorded is the call that records, logs and results describe: the one that was decided on and run, whatever a
+// middleware has changed in its own Call since.
 func (c *Call) recorded() *Call {
 	if c.ran != nil {
 		return c.ran
@@ -121,14 +121,14 @@ func (c *Call) recorded() *Call {
 	return c
 }
 
-// copyArguments makes the arguments the call's own. Those that are too large are refused, and not copied.
+// copyArguments gives the call its own copy of the arguments. Arguments over the limit are refused and not copied.
 func (c *Call) copyArguments() {
 	if len(c.Arguments) <= sdk.MaxArguments {
 		c.Arguments = bytes.Clone(c.Arguments)
 	}
 }
 
-// attempts returns how often the plugin was asked, and the generation that was asked last.
+// attempts returns how often the plugin was called, and the last generation that was called.
 func (c *Call) attempts() (attempts, generation int) {
 	if c.request == nil {
 		return 0, 0
@@ -138,25 +138,25 @@ func (c *Call) attempts() (attempts, generation int) {
 
 func newID() string { return rand.Text() }
 
-// A CallStatus says how far a call has come.
+// A CallStatus is the progress of a call.
 type CallStatus string
 
-// The statuses, in the order in which a call may take them. The last three are final.
+// The statuses, in the order in which a call may pass them. The last three are final.
 const (
-	Generating       CallStatus = "generating"        // the model is still writing it
-	Generated        CallStatus = "generated"         // it is complete
+	Generating       CallStatus = "generating"        // the model is still writing the call
+	Generated        CallStatus = "generated"         // the call is complete
 	AwaitingApproval CallStatus = "awaiting_approval" // a person is asked
 	Calling          CallStatus = "calling"           // the tool runs
 	Done             CallStatus = "done"              // the tool has answered
-	Errored          CallStatus = "errored"           // it cannot be run, or failed
-	Canceled         CallStatus = "canceled"          // the caller gave up
+	Errored          CallStatus = "errored"           // it could not run, or it failed
+	Canceled         CallStatus = "canceled"          // the caller canceled it
 )
 
 var statusOrder = map[CallStatus]int{Generating: 1, Generated: 2, AwaitingApproval: 3, Calling: 4, Done: 5, Errored: 5,
 	Canceled: 5}
 
-// setStatus reports a status to the caller. Statuses never go back, as when a middleware runs the call a second time,
-// and none is reported twice but AwaitingApproval, once for each question.
+// setStatus reports a status to the caller. Statuses never go back, such as when a middleware runs the call a second
+// time, and none is reported twice except AwaitingApproval, once per question.
 func (c *Call) setStatus(s CallStatus) {
 	c.events.Lock()
 	defer c.events.Unlock()
@@ -170,7 +170,7 @@ func (c *Call) setStatus(s CallStatus) {
 	}
 }
 
-// setFinalStatus survives a receiver that panics: the result is returned all the same.
+// setFinalStatus recovers from a receiver that panics, so that the result is returned anyway.
 func (c *Call) setFinalStatus(log *slog.Logger, e *sdk.Error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -187,7 +187,7 @@ func (c *Call) setFinalStatus(log *slog.Logger, e *sdk.Error) {
 	}
 }
 
-// forward passes an event of the plugin on. Statuses are the host's alone, and nothing follows the last of them.
+// forward passes an event of the plugin on. Only the host reports statuses, and no event follows the final one.
 func (c *Call) forward(e sdk.Event) {
 	c.events.Lock()
 	defer c.events.Unlock()

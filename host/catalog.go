@@ -13,36 +13,36 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Catalog is what one agent, profile or step may see and call, and nothing else: a view of a host's tools that is an
-// allowlist too. Host.Catalog makes one, cheap enough for each turn of a model. It never changes, but the tools do: a
-// new one that the filter holds is in the catalog at once. It is safe for concurrent use.
+// A Catalog is the set of tools that one agent, profile or step may see and call: an allowlist and a view of a host's
+// tools. Host.Catalog makes one, cheaply enough for each turn of a model. A Catalog never changes, but the tools do:
+// a new tool that matches the filter is in the catalog at once. It is safe for concurrent use.
 type Catalog struct {
 	host     *Host
-	filters  []Filter // all must allow
+	filters  []Filter // all must allow a tool
 	defaults CallDefaults
-	deferral *deferral // what it lists; nil is all
+	deferral *deferral // which tools are listed; nil lists all
 	seen     atomic.Pointer[catalogTools]
 }
 
-// catalogTools are what a catalog held when the tools last changed.
+// catalogTools are the tools of a catalog since the last change.
 type catalogTools struct {
 	changes  uint64
 	tools    []*Tool
 	problems []error
 }
 
-// CallDefaults are what a catalog's calls have that leave it out. What is empty is left to the host.
+// CallDefaults are used for fields that a catalog's calls leave empty. Empty defaults leave the choice to the host.
 type CallDefaults struct {
 	Caller, SessionID string
-	// Workdir is absolute.
+	// Workdir is an absolute path.
 	Workdir string
 }
 
-// Catalog returns a catalog of the tools that f holds. No plugin is listed for it. It fails for an invalid glob and for
-// an unknown cost tier; a glob that matches no tool is no error, since a plugin may be down: see Unmatched.
+// Catalog returns a catalog of the tools that match f. It lists no plugin. It fails for an invalid glob and for an
+// unknown cost tier; a glob that matches no tool is no error, since a plugin may be down: see Unmatched.
 func (h *Host) Catalog(f Filter) (*Catalog, error) { return (&Catalog{host: h}).Narrow(f) }
 
-// Narrow returns a catalog within this one, as for a step or a sub-agent: it holds what both hold.
+// Narrow returns a catalog of the tools in this one that also match f, such as for a step or a sub-agent.
 func (c *Catalog) Narrow(f Filter) (*Catalog, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func (c *Catalog) Narrow(f Filter) (*Catalog, error) {
 	return c.with(append(slices.Clone(c.filters), f)), nil
 }
 
-// WithDefaults returns a catalog of the same tools whose calls have these defaults, as for one sub-agent or one
-// session. What is empty in d does not change. Calls that name a caller, session or work folder keep theirs. Catalogs
+// WithDefaults returns a catalog of the same tools with these defaults for calls, such as for one sub-agent or one
+// session. Empty fields of d change nothing. Calls that name a caller, session or work folder keep theirs. Catalogs
 // narrowed from it have the defaults too.
 func (c *Catalog) WithDefaults(d CallDefaults) *Catalog {
 	out := c.with(c.filters)
@@ -62,14 +62,14 @@ func (c *Catalog) WithDefaults(d CallDefaults) *Catalog {
 	return out
 }
 
-// with is a catalog like this one with other filters.
+// with returns a copy of this catalog with other filters.
 func (c *Catalog) with(filters []Filter) *Catalog {
 	return &Catalog{host: c.host, filters: filters, defaults: c.defaults, deferral: c.deferral}
 }
 
-// Call runs one tool of the catalog, as Host.Call does. A tool outside fails with sdk.CodeNotInCatalog, an unknown one
-// with sdk.CodeToolNotFound. No plugin is started to tell these two apart: as long as the plugin is not listed, a name
-// that the filters refuse counts as that of a tool. Only tools of the catalog are suggested instead.
+// Call runs one tool of the catalog, as Host.Call does. A tool outside fails with sdk.CodeNotInCatalog, an unknown
+// one with sdk.CodeToolNotFound. No plugin is started to distinguish the two: until the plugin is listed, a name that
+// the filters refuse counts as that of a tool. Only tools of the catalog are suggested.
 func (c *Catalog) Call(ctx context.Context, call Call) *Result {
 	call.catalog = c
 	return c.host.Call(ctx, call)
@@ -124,9 +124,9 @@ func (c *Catalog) ToolsOf(ctx context.Context, plugin string) (tools []*Tool, pr
 
 func byName(a, b *Tool) int { return strings.Compare(a.Name, b.Name) }
 
-// all are the tools that the catalog holds, listed or not.
+// all returns the tools that the catalog holds, listed or not.
 func (c *Catalog) all(ctx context.Context) ([]*Tool, []error) {
-	changes := c.host.changes.Load() // before listing: a later change outdates what is seen
+	changes := c.host.changes.Load() // read before listing, so that a later change makes the list stale
 	if seen := c.seen.Load(); seen != nil && seen.changes == changes {
 		return slices.Clone(seen.tools), slices.Clone(seen.problems)
 	}
@@ -137,9 +137,9 @@ func (c *Catalog) all(ctx context.Context) ([]*Tool, []error) {
 	return tools, problems
 }
 
-// Unmatched returns the globs of the catalog's filters that match no tool of the host, in order: as a rule typing
-// errors. It lists the plugins that they may mean; a glob that may mean a plugin that cannot be listed is not among
-// them.
+// Unmatched returns the globs of the catalog's filters that match no tool of the host, in order: usually typing
+// errors. It lists the plugins that the globs may refer to; a glob that may refer to a plugin that cannot be listed
+// is not returned.
 func (c *Catalog) Unmatched(ctx context.Context) []string {
 	var globs []string
 	for _, f := range c.filters {
@@ -157,7 +157,8 @@ func (c *Catalog) Unmatched(ctx context.Context) []string {
 	return out
 }
 
-// mayHave reports whether the plugin has a tool that the glob matches, also one that was left out, or cannot be listed.
+// mayHave reports whether the plugin has a tool that the glob matches, including one that was left out, or cannot be
+// listed.
 func (l listed) mayHave(glob string) bool {
 	if l.err != nil {
 		return globReaches(glob, l.plugin)
@@ -170,12 +171,12 @@ func (l listed) mayHave(glob string) bool {
 	return slices.ContainsFunc(l.problems, func(p error) bool { return matches(glob, problemTool(p)) })
 }
 
-// allows reports whether a tool is in the catalog. Every tool is in a nil one.
+// allows reports whether a tool is in the catalog. A nil catalog has every tool.
 func (c *Catalog) allows(t *Tool) bool {
 	return c == nil || isBuiltIn(t.plugin) || !slices.ContainsFunc(c.filters, func(f Filter) bool { return !f.allows(t) })
 }
 
-// allowsName is false for names that the filters refuse whatever the tool is.
+// allowsName is false for names that the filters refuse for any tool.
 func (c *Catalog) allowsName(name string) bool {
 	return c == nil || name == SearchToolName ||
 		!slices.ContainsFunc(c.filters, func(f Filter) bool { return !f.allowsName(name) })
@@ -185,7 +186,7 @@ func (c *Catalog) reaches(plugin string) bool {
 	return c == nil || !slices.ContainsFunc(c.filters, func(f Filter) bool { return !f.reaches(plugin) })
 }
 
-// pick returns the tools of a plugin that are in the catalog, and the problems of those that would be.
+// pick returns the tools of a plugin that are in the catalog, and the problems of tools that would be.
 func (c *Catalog) pick(list toolList) (tools []*Tool, problems []error) {
 	for _, t := range list.tools {
 		if c.allows(t) {
@@ -200,26 +201,26 @@ func (c *Catalog) pick(list toolList) (tools []*Tool, problems []error) {
 	return tools, problems
 }
 
-// A Filter says which tools a Catalog holds: those that meet every condition. The zero Filter holds all. What a plugin
-// does not say of a tool counts against it.
+// A Filter selects the tools of a Catalog: those that meet every condition. The zero Filter selects all. A property
+// that a plugin does not state counts against the tool.
 type Filter struct {
-	// Tools are globs of full names, such as "readfile__*" or "shell__exec": * stands for any characters, ? for one,
-	// [a-c] for one of several. Nil holds all tools; empty but not nil holds none.
+	// Tools are globs of full names, such as "readfile__*" or "shell__exec": * matches any characters, ? one, [a-c] one
+	// of several. Nil selects all tools; empty but not nil selects none.
 	Tools []string
 	// Exclude are globs of full names that are left out, whatever Tools says.
 	Exclude []string
-	// ReadOnly holds only tools that say that they change nothing.
+	// ReadOnly selects only tools with the read-only hint.
 	ReadOnly bool
-	// Categories hold only tools of one of these. Nil holds all tools; empty but not nil holds none.
+	// Categories selects only tools of these categories. Nil selects all tools; empty but not nil selects none.
 	Categories []string
-	// MaxCostTier holds only tools that cost no more. "" holds all; a tool without a cost tier counts as sdk.Cheap.
+	// MaxCostTier selects only tools that cost no more. "" selects all; a tool without a cost tier counts as sdk.Cheap.
 	MaxCostTier sdk.CostTier
-	// Match is any further condition; nil is none. It must answer the same for the same tool each time, since answers are
-	// kept, and it may be called concurrently.
+	// Match is a further condition; nil is none. It must return the same for the same tool each time, since its results
+	// are cached, and it may be called concurrently.
 	Match func(*Tool) bool
 }
 
-// check returns all that is wrong with the filter.
+// check returns all errors in the filter.
 func (f *Filter) check() error {
 	var all []error
 	for _, g := range slices.Concat(f.Tools, f.Exclude) {
@@ -237,7 +238,7 @@ func (f *Filter) isEmpty() bool {
 	return f.Tools != nil && len(f.Tools) == 0 || f.Categories != nil && len(f.Categories) == 0
 }
 
-// allowsName is false for names that no tool of the filter has, whatever the tool is.
+// allowsName is false for names that the filter refuses for any tool.
 func (f *Filter) allowsName(name string) bool {
 	return !f.isEmpty() && (f.Tools == nil || matchesAny(f.Tools, name)) && !matchesAny(f.Exclude, name)
 }
@@ -256,7 +257,7 @@ func (f *Filter) allows(t *Tool) bool {
 	return f.Match == nil || f.Match(t)
 }
 
-// reaches reports whether a plugin may have a tool that the filter holds, without listing the plugin.
+// reaches reports whether a plugin may have a tool that the filter selects, without listing the plugin.
 func (f *Filter) reaches(plugin string) bool {
 	switch {
 	case f.isEmpty():
@@ -271,7 +272,7 @@ func matchesAny(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(g string) bool { return matches(g, name) })
 }
 
-// matches takes a glob that has been checked.
+// matches expects a valid glob.
 func matches(glob, name string) bool {
 	if glob == name {
 		return true
@@ -298,7 +299,7 @@ func globCovers(glob, plugin string) bool {
 		matches(strings.Join(steps, ""), prefix[:len(steps)])
 }
 
-// globSteps splits a glob into parts that match one byte of a name each, up to the first star, and the rest from there.
+// globSteps splits a glob into parts that match one byte of a name each, up to the first star, and the rest after it.
 // Names are ASCII.
 func globSteps(glob string) (steps []string, rest string) {
 	for glob != "" && glob[0] != '*' {

@@ -14,16 +14,16 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Definition writes all that a plugin says of a tool as JSON, in one form whatever the white space, escapes and order
-// of its schemas, and returns the SHA-256 of that, in hex. The hash identifies the definition in Options.Pins.
+// Definition returns all that a plugin declares of a tool as canonical JSON, independent of white space, escapes and
+// member order, and its SHA-256 in hex. The hash identifies the definition in Options.Pins.
 func Definition(t sdk.Tool) (definition json.RawMessage, hash string) {
 	definition = canonical(t)
 	return definition, hashOf(definition)
 }
 
-// canonical writes a definition in one form. Numbers keep their digits.
+// canonical writes a definition as canonical JSON. Numbers keep their digits.
 func canonical(t any) json.RawMessage {
-	definition, _ := json.Marshal(t) // a struct of plain fields, which has been JSON before
+	definition, _ := json.Marshal(t) // cannot fail: a struct of plain fields, decoded from JSON
 	v := jsontext.Value(definition)
 	if v.Format(jsontext.ReorderRawObjects(true)) != nil {
 		return definition
@@ -36,14 +36,14 @@ func hashOf(definition []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// pins are the tools that a plugin may have, and the hashes of their definitions.
+// pins are the tools that a plugin may have, with the hashes of their definitions.
 type pins struct {
-	hashes map[string]string // by the tool's own name; nil allows any
+	hashes map[string]string // by the tool's own name; nil allows any tool
 	recall func(hash string) json.RawMessage
 }
 
-// check refuses a tool that the lock does not have. What the tool says of itself is not in the error: it may be meant
-// for the model that reads it.
+// check refuses a tool that is not in the lock. The error does not quote the tool's texts: they may try to influence
+// the model that reads it.
 func (p pins) check(t sdk.Tool, name, plugin string) *sdk.Error {
 	if p.hashes == nil {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// start is the last check before the plugin gets the call.
+// start is the last check before the plugin receives the call.
 func (h *snapshot) start(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
-		if h.base.Err() != nil { // Close ends calls one after the other, so this one may have got the slot of another
+		if h.base.Err() != nil { // Close ends calls one after the other, so this call may have got the slot of another
 			return nil, fail(sdk.CodeCanceled, "HostClosed", "the host was closed before the call began; nothing was run")
 		}
 		if h.now.Load() != h {
@@ -34,13 +34,13 @@ func (h *snapshot) start(next CallFunc) CallFunc {
 // maxTimeout bounds every call.
 const maxTimeout = time.Hour
 
-// timeout is the caller's, else the user's setting, else the tool's, else the host's.
+// timeout is the caller's, otherwise the user's setting, otherwise the tool's, otherwise the host's.
 func (h *snapshot) timeout(c *Call) time.Duration {
 	return min(maxTimeout, firstPositive(c.Timeout, h.options.Tools[c.Tool].Timeout, c.Definition.Timeout,
 		h.options.DefaultTimeout))
 }
 
-// timed sets the call's deadline, which starts only now: its timeout, less the time of its preview.
+// timed sets the call's deadline, which starts here: its timeout, less the time of its preview.
 func (h *snapshot) timed(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		timeout := h.timeout(c)
@@ -60,7 +60,7 @@ func (h *snapshot) timed(next CallFunc) CallFunc {
 	}
 }
 
-// deadlinePassed allows for a plugin that notices the deadline a moment before the timer here does.
+// deadlinePassed tolerates a plugin that notices the deadline a moment before the host's timer does.
 func deadlinePassed(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return ok && time.Until(deadline) < 10*time.Millisecond
@@ -76,12 +76,12 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	c.request = r
 	c.setStatus(Calling)
 	before := c.outcome
-	c.outcome = sdk.OutcomeUnknown // if the plugin panics
+	c.outcome = sdk.OutcomeUnknown // in case the plugin panics
 	if isBuiltIn(c.Definition.plugin) {
 		ctx = context.WithValue(ctx, catalogKey{}, c.catalog)
 	}
 	result, err := c.Definition.plugin.Call(ctx, r)
-	// The event of a change may still be on its way.
+	// The event of the change may not have arrived yet.
 	if e := asError(err); e != nil && e.Name == client.NameListedOtherwise {
 		if l := h.now.Load().listing(c.Definition.Plugin); l != nil && l.load().tools[c.Tool] == c.Definition {
 			l.drop()
@@ -92,7 +92,7 @@ func (h *snapshot) dispatch(ctx context.Context, c *Call) (*sdk.Result, error) {
 	return c.checkOutput(checkResult(result, err))
 }
 
-// toRequest is the call as the plugin sees it, with its own copy of the arguments.
+// toRequest makes the plugin's request, with its own copy of the arguments.
 func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {
 	if !filepath.IsAbs(c.Workdir) {
 		return nil, fail(sdk.CodeInvalidArgs, "BadWorkdir", "the work folder %.100q is not an absolute path; nothing was run",
@@ -104,10 +104,10 @@ func (h *snapshot) toRequest(c *Call) (*sdk.Request, error) {
 		Meta: c.Meta, Capabilities: h.capabilities(c), InputResponses: c.InputResponses, RequestState: c.RequestState}, nil
 }
 
-// maxLogText is how many characters of a plugin's log line are kept, and of its attributes.
+// maxLogText is the most characters that are kept of a plugin's log line, and of its attributes.
 const maxLogText = 4000
 
-// forwardEvents returns what receives the plugin's events: they go to the caller, and log lines to the log too, at
+// forwardEvents returns the receiver of the plugin's events: they go to the caller, and log lines also to the log, at
 // level warn at most.
 func (h *snapshot) forwardEvents(ctx context.Context, c *Call) func(sdk.Event) {
 	return func(e sdk.Event) {
@@ -119,8 +119,8 @@ func (h *snapshot) forwardEvents(ctx context.Context, c *Call) func(sdk.Event) {
 	}
 }
 
-// checkResult drops the parts of a result that are invalid, and reports it: an empty success would hide that. The sdk
-// has done so for plugins behind the wire.
+// checkResult removes the invalid parts of a result and reports them: an empty success would hide the fault. For
+// plugins behind the wire the sdk has already done so.
 func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 	if result == nil || err != nil {
 		return result, err
@@ -155,7 +155,7 @@ func checkResult(result *sdk.Result, err error) (*sdk.Result, error) {
 }
 
 // checkOutput validates a structured result against the tool's output schema. The call has run, so the model still
-// reads the content; programs get no JSON that the schema does not promise.
+// reads the content; programs get no JSON that the schema forbids.
 func (c *Call) checkOutput(result *sdk.Result, err error) (*sdk.Result, error) {
 	output := c.Definition.output
 	if output == nil || result == nil || result.Error != nil || result.Structured == nil || err != nil {

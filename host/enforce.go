@@ -13,7 +13,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Policy decides whether a call may run. *policy.Policy is one. Decide is called concurrently and must not block.
+// A Policy decides whether a call may run. *policy.Policy implements it. Decide is called concurrently and must not
+// block.
 type Policy interface {
 	Decide(q *policy.Query) policy.Decision
 }
@@ -27,7 +28,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// enforce asks the policy. A call that it denies goes no further.
+// enforce asks the policy, and refuses a call that it denies.
 func (h *snapshot) enforce(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		c.Decision = h.decide(c)
@@ -38,19 +39,19 @@ func (h *snapshot) enforce(next CallFunc) CallFunc {
 	}
 }
 
-// decide returns the policy's decision as paths, the limits of every host and the mode of approval change it.
+// decide returns the policy's decision, adjusted for paths, the floor and the approval mode.
 func (h *snapshot) decide(c *Call) policy.Decision {
 	q := c.query()
 	d := validDecision(h.options.Policy.Decide(q))
 	if !h.options.WithoutFloor {
-		if why := shelltool.Catastrophe(q); why != "" { // such as rm -rf / or a fork bomb, whatever rules and people allow
+		if why := shelltool.Catastrophe(q); why != "" { // such as rm -rf / or a fork bomb: denied whatever rules and people allow
 			d = d.Tighten(policy.Step{Layer: policy.Floor, Rule: "catastrophe", Effect: policy.Deny, Matched: true, Reason: why})
 		}
 	}
 	return h.options.Mode.apply(h.decidePaths(c, q, d), q)
 }
 
-// validDecision handles policies that are not ours: no effect asks, and an unknown one denies.
+// validDecision handles decisions of an embedder's policy: no effect counts as ask, and an unknown one as deny.
 func validDecision(d policy.Decision) policy.Decision {
 	switch d.Effect {
 	case policy.Allow, policy.Ask, policy.AlwaysAsk, policy.Deny:
@@ -63,7 +64,7 @@ func validDecision(d policy.Decision) policy.Decision {
 	return d
 }
 
-// query is the call as the policy sees it, with its own copy of the arguments.
+// query describes the call to the policy, with its own copy of the arguments.
 func (c *Call) query() *policy.Query {
 	t := c.Definition
 	return &policy.Query{
@@ -73,14 +74,14 @@ func (c *Call) query() *policy.Query {
 	}
 }
 
-// Explain returns the decision on a call as far as it is known without a preview or a person. The error is the one that
-// the call would end with before it came to a decision.
+// Explain returns the decision on a call without making a preview or asking a person. The error is the one that the
+// call would end with before a decision.
 func (c *Catalog) Explain(ctx context.Context, call Call) (policy.Decision, error) {
 	call.catalog = c
 	return c.host.Explain(ctx, call)
 }
 
-// Explain is Catalog.Explain for all tools.
+// Explain explains a call as Catalog.Explain does, with all tools.
 func (h *Host) Explain(ctx context.Context, c Call) (policy.Decision, error) {
 	now := h.now.Load()
 	decide := func(_ context.Context, c *Call) (*sdk.Result, error) {
@@ -92,10 +93,9 @@ func (h *Host) Explain(ctx context.Context, c Call) (policy.Decision, error) {
 	return c.Decision, err
 }
 
-// hides reports tools that are not offered: those of which the policy denies every call, and those that this host
-// cannot run.
+// hides reports whether a tool is not offered: the policy denies every call of it, or this host cannot run it.
 func (h *snapshot) hides(t *Tool) bool {
-	if isBuiltIn(t.plugin) || h.options.SingleCall && t.Stateful { // deferred catalogs list the built-in one
+	if isBuiltIn(t.plugin) || h.options.SingleCall && t.Stateful { // only deferred catalogs list the built-in tool
 		return true
 	}
 	p, able := h.options.Policy.(interface{ Hides(*policy.Query) bool })
@@ -118,18 +118,18 @@ func decisionDetails(d policy.Decision) []byte {
 	return sdk.Details(map[string]string{"rule": d.Rule, "layer": d.Layer, "source": d.Source, "reason": d.Reason})
 }
 
-// Mode says what becomes of calls that a person would be asked about.
+// Mode says what happens to calls that need approval.
 type Mode string
 
 // The modes.
 const (
 	ModeAsk      Mode = "ask"       // the approver is asked; "" is the same
-	ModeAutoEdit Mode = "auto_edit" // tools of category "edit" run unasked, unless a rule or a preview asks
-	ModePlan     Mode = "plan"      // only calls that read run, and no person is asked
-	ModeNeverAsk Mode = "never_ask" // what would be asked is denied
+	ModeAutoEdit Mode = "auto_edit" // tools of category "edit" run without approval, unless a rule or a preview asks for it
+	ModePlan     Mode = "plan"      // only calls that read run, and no one is asked
+	ModeNeverAsk Mode = "never_ask" // calls that need approval are denied
 )
 
-// modeLayer is the layer of a decision that a mode made.
+// modeLayer is the layer of a decision made by a mode.
 const modeLayer = "approval"
 
 func (m Mode) check() error {
@@ -141,7 +141,7 @@ func (m Mode) check() error {
 
 var planPolicy = must(policy.New(ReadOnlyLayer("plan mode")))
 
-// apply changes a decision by the mode. No mode loosens what a rule says.
+// apply adjusts a decision to the mode. No mode loosens a rule.
 func (m Mode) apply(d policy.Decision, q *policy.Query) policy.Decision {
 	byHints := d.Layer == policy.ByHints
 	switch {
@@ -158,8 +158,8 @@ func (m Mode) apply(d policy.Decision, q *policy.Query) policy.Decision {
 	return d
 }
 
-// ReadOnlyLayer is a layer under which nothing is changed: tools whose hint says that they only read run, and shell
-// commands of which every part is known to only read; all else is denied.
+// ReadOnlyLayer is a layer that allows tools with the read-only hint, and shell commands whose every part is known to
+// only read; it denies all else.
 func ReadOnlyLayer(name string) policy.Layer {
 	return policy.Layer{Name: name, Rules: []policy.Rule{
 		{Name: "reads", Hints: policy.Hints{ReadOnly: sdk.Yes}, Effect: policy.Allow, Reason: "the tool only reads"},

@@ -1,7 +1,7 @@
 // Package host runs the tool calls of an agent. It knows the plugins, finds the tool that a call names, checks the
-// arguments, asks the policy and people, runs the call, and always answers with a Result that a model can act on.
-//
-// It does not know how plugins run. Package supervise runs them as processes, package sdktest in the memory of a test.
+// arguments, asks the policy and people, runs the call, and always returns a Result that a model can act on.
+// It does not know how plugins run. Package supervise runs them as processes, package sdktest in the memory of a
+// test.
 package host
 
 import (
@@ -18,20 +18,20 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Plugin is a running set of tools. *supervise.Process is one. Its methods may be called concurrently, and return
-// soon after their context ends: the host waits for them, also past a deadline.
+// A Plugin is a running set of tools. *supervise.Process implements it. Its methods may be called concurrently, and
+// return soon after their context ends: the host waits for them, also past a deadline.
 type Plugin interface {
 	// Tools returns the definitions of its tools.
 	Tools(ctx context.Context) ([]sdk.Tool, error)
-	// Call runs one tool. A tool that fails is a result with an Error; an error of Call is an *sdk.Error with a code. Its
-	// Name is "ListedOtherwise" when the tool is not the one in r.Listed, and so did not run: the host relists the plugin.
+	// Call runs one tool. A tool that fails returns a result with an Error; an error of Call is an *sdk.Error with a
+	// code. Its Name is "ListedOtherwise" when the tool's definition is not the one in r.Listed, so that the call did
+	// not run: the host then relists the plugin.
 	Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
 	// Close ends the plugin.
 	Close() error
 }
 
-// A Watcher is a Plugin that reports when its tools have changed. Watch calls changed each time and returns when ctx
-// ends.
+// A Watcher is a Plugin that reports changes of its tools. Watch calls changed each time and returns when ctx ends.
 type Watcher interface {
 	Watch(ctx context.Context, changed func()) error
 }
@@ -44,7 +44,7 @@ type Host struct {
 	calls     *queue.Queue // of all plugins together
 	sessions  sessions
 	misses    missCounter
-	changes   atomic.Uint64 // counts changes of what any plugin offers
+	changes   atomic.Uint64 // counts changes of any plugin's tools
 
 	reloading sync.Mutex
 	mu        sync.Mutex // held to begin a call, to change the snapshot, and to end base
@@ -54,7 +54,7 @@ type Host struct {
 	watches   map[string]watch // by plugin
 }
 
-// New returns a host of the plugins, by their labels. Plugins that can start lazily are not started.
+// New returns a host with the plugins, by their labels. Plugins that can start lazily are not started.
 func New(plugins map[string]Plugin, o Options) (*Host, error) {
 	if err := o.fillIn(); err != nil {
 		return nil, err
@@ -70,13 +70,13 @@ func New(plugins map[string]Plugin, o Options) (*Host, error) {
 	return h, nil
 }
 
-// Call runs one tool and always answers: what goes wrong is in the result's Error. It returns soon after ctx ends.
+// Call runs one tool and always returns a result: failures are in its Error. It returns soon after ctx ends.
 func (h *Host) Call(ctx context.Context, c Call) *Result {
 	c.copyArguments()
 	return h.call(ctx, c, nil)
 }
 
-// call is Call for a call, of a batch or of none, that shares its arguments with no one.
+// call runs a call, with or without a batch, whose arguments are not shared.
 func (h *Host) call(ctx context.Context, c Call, item *batchItem) *Result {
 	started, now := time.Now(), h.now.Load()
 	now.prepare(&c).item = item
@@ -92,8 +92,8 @@ func (h *Host) Tools(ctx context.Context) ([]*Tool, []error) {
 	return tools, problems
 }
 
-// A snapshot is a configuration snapshot: plugins, options, and the chain made of them, which hold until the next
-// Reload. It never changes, and a call uses one at a time.
+// A snapshot is a configuration snapshot: plugins, options, and the chain made of them, which are in use until the
+// next Reload. It never changes, and a call uses one at a time.
 type snapshot struct {
 	*Host
 	options  Options
@@ -101,15 +101,15 @@ type snapshot struct {
 	registry *registry
 	aliases  map[string]string // full names of tools by alias
 	results  *resultStore
-	queues   map[string]*queue.Queue // by plugin; of those that have limits
+	queues   map[string]*queue.Queue // by plugin; only of those with limits
 	chain    CallFunc
 	renewed  CallFunc // the chain of a call whose snapshot was replaced before it ran
 	edited   CallFunc // the chain of a call whose arguments a person has changed
 	fitting  CallFunc // the part of it that checks the arguments
 }
 
-// newSnapshot prepares a snapshot that takes over from old what is the same; old is nil for the first. Nothing changes
-// before Host.change.
+// newSnapshot prepares a snapshot that reuses the unchanged parts of old, which is nil for the first. Nothing takes
+// effect before Host.change.
 func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) (*snapshot, error) {
 	r, err := h.newRegistry(plugins, o, old)
 	if err != nil {
@@ -127,8 +127,8 @@ func (h *Host) newSnapshot(plugins map[string]Plugin, o Options, old *snapshot) 
 	return n, nil
 }
 
-// buildChain puts the chain of a call together, outermost first. No step after approve may change the arguments. Only
-// a call of a batch that is refused before it starts goes through audit and outcome alone, see batch.go.
+// buildChain builds the chain of a call, outermost step first. No step after approve may change the arguments. Only a
+// call of a batch that is refused before it starts passes audit and outcome alone, see batch.go.
 func (h *snapshot) buildChain() {
 	outside := []Middleware{h.audit, h.outcome, h.guard, h.shed, h.open, h.shape}
 	if len(h.options.Middleware) > 0 {
@@ -155,7 +155,7 @@ func (h *snapshot) prepare(c *Call) *Call {
 	return c
 }
 
-// fillIn sets what the caller has left to the catalog and the host.
+// fillIn sets empty fields from the defaults of the catalog and the host.
 func (h *snapshot) fillIn(c *Call) {
 	if c.catalog != nil {
 		d := c.catalog.defaults
@@ -168,7 +168,7 @@ func (h *snapshot) fillIn(c *Call) {
 	c.Workdir = cmp.Or(c.Workdir, h.options.Workdir)
 }
 
-// finish makes the result of a call, and reports its last status.
+// finish makes the result of a call, and reports its final status.
 func (h *snapshot) finish(c *Call, r *sdk.Result, err error, took time.Duration) *Result {
 	out := &Result{CallID: c.id, Tool: c.called, Status: StatusOK, Error: failure(r, err), Duration: took}
 	if out.Error != nil {
@@ -189,7 +189,7 @@ func (h *snapshot) finish(c *Call, r *sdk.Result, err error, took time.Duration)
 	return out
 }
 
-// open lets calls in until Close, and ends their contexts then.
+// open refuses calls after Close, and cancels the running ones then.
 func (h *Host) open(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if !h.begin() {
@@ -213,11 +213,11 @@ func (h *Host) begin() bool {
 	return true
 }
 
-// closeGrace is how long Close waits for calls whose context has ended.
+// closeGrace is how long Close waits for canceled calls to return.
 const closeGrace = 5 * time.Second
 
-// Close lets no more calls in, ends those that run, and then closes all plugins. It waits five seconds at most for
-// calls to end. Closing again does nothing.
+// Close refuses further calls, cancels the running ones, and then closes all plugins. It waits at most five seconds
+// for calls to return. Closing again does nothing.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	first := h.base.Err() == nil

@@ -18,18 +18,18 @@ import (
 // An InputHandler answers the questions that a tool asks before it goes on, such as the elicitations of an MCP server.
 // It may be called for many calls at once.
 type InputHandler interface {
-	// Capabilities are the kinds of questions that it answers, as MCP's client capabilities, a JSON object such as
+	// Capabilities are the kinds of questions that it answers, as MCP's client capabilities: a JSON object such as
 	// {"elicitation":{"form":{}}}.
 	Capabilities() json.RawMessage
-	// AnswerInput returns the answers, JSON objects by the keys of the questions. With an error the call fails, with
-	// ErrNobodyToAsk in words that say so.
+	// AnswerInput returns the answers, JSON objects by the keys of the questions. If it returns an error, the call
+	// fails; for ErrNobodyToAsk the message says that no one can be asked.
 	AnswerInput(ctx context.Context, r *InputRequest) (map[string]json.RawMessage, error)
 }
 
-// An InputRequest are the questions of one call. It is the handler's own copy.
+// An InputRequest has the questions of one call. It is the handler's own copy.
 type InputRequest struct {
 	CallID, Caller, SessionID string
-	// Tool is what asks.
+	// Tool is the tool that asks.
 	Tool *Tool
 	// Requests are MCP's input requests by their keys, JSON objects: {"method":"elicitation/create","params":{…}}.
 	Requests map[string]json.RawMessage
@@ -38,8 +38,8 @@ type InputRequest struct {
 // maxRounds is how often one call may ask.
 const maxRounds = 10
 
-// input has the questions of a tool answered, and makes the call again with the answers. The time that answers take
-// does not count against the call's deadline.
+// input has the tool's questions answered, and repeats the call with the answers. The time that answers take does not
+// count against the call's deadline.
 func (h *snapshot) input(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		for round := 1; ; round++ {
@@ -61,7 +61,7 @@ func (h *snapshot) input(next CallFunc) CallFunc {
 	}
 }
 
-// answer asks the handler, for as long as an approval may take.
+// answer asks the handler, and waits as long as for an approval.
 func (h *snapshot) answer(ctx context.Context, c *Call, in *sdk.InputRequired) (answers map[string]json.RawMessage,
 	err error) {
 	r := &InputRequest{CallID: c.ID, Caller: c.Caller, SessionID: c.SessionID, Tool: c.Definition.clone(),
@@ -123,7 +123,7 @@ func (h *snapshot) callInputHandler(ctx context.Context, c *Call, r *InputReques
 	}
 }
 
-// capabilities are what the plugin may ask of the caller.
+// capabilities are the kinds of questions that the plugin may ask the caller.
 func (h *snapshot) capabilities(c *Call) json.RawMessage {
 	if c.Capabilities == nil && !c.ReturnInput && h.options.Input != nil {
 		return h.options.Input.Capabilities()

@@ -15,12 +15,12 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// slots are a call's places in the queues: of its plugin, if that has limits, and of the host. The call joins at the
-// first look, so that a call over a limit is refused before anything is done for it, and leaves on every way out, and
-// before anything slow: a preview, or a question to a person. It joins again when it comes to limit.
+// slots are a call's places in the queues: its plugin's, if that has limits, and the host's. The call joins at its
+// first check, so that a call over a limit is refused before any work is done. It leaves on every return, and before
+// anything slow, such as a preview or a question to a person; it joins again at the step limit.
 type slots struct{ plugin, host *queue.Place }
 
-// leave gives up what the call has; nothing the second time.
+// leave gives up the call's places; calling it again does nothing.
 func (c *Call) leave() {
 	if c.slots.host != nil {
 		c.slots.host.Leave()
@@ -33,7 +33,7 @@ func (c *Call) leave() {
 
 func (c *Call) queueCaller() queue.Caller { return queue.Caller{Name: c.Caller, Session: c.SessionID} }
 
-// join has the call join the queues, unless it is in them. It does not wait.
+// join adds the call to the queues, unless it is in them. It does not wait.
 func (h *snapshot) join(c *Call, t *Tool) *sdk.Error {
 	if c.slots != (slots{}) {
 		return nil
@@ -43,7 +43,7 @@ func (h *snapshot) join(c *Call, t *Tool) *sdk.Error {
 		return nil
 	}
 	c.leave()
-	return cmp.Or(h.tooExpensive(t), h.spent(c, t), overLimit(refusal)) // first what a retry cannot help
+	return cmp.Or(h.tooExpensive(t), h.spent(c, t), overLimit(refusal)) // first the checks that a retry cannot pass
 }
 
 func (h *snapshot) joinQueues(c *Call, t *Tool) (refusal *queue.Refusal) {
@@ -51,7 +51,7 @@ func (h *snapshot) joinQueues(c *Call, t *Tool) (refusal *queue.Refusal) {
 		if c.slots.plugin, refusal = q.Join(t.Name, c.queueCaller()); refusal != nil {
 			return refusal
 		}
-		if !c.slots.plugin.Immediate() { // a call that waits for its plugin takes no slot from other plugins
+		if !c.slots.plugin.Immediate() { // a call that waits for its plugin takes no slot of the host
 			return h.calls.Check(t.Plugin, c.queueCaller())
 		}
 	}
@@ -59,8 +59,8 @@ func (h *snapshot) joinQueues(c *Call, t *Tool) (refusal *queue.Refusal) {
 	return refusal
 }
 
-// shed is admit for tools that are listed, before the call has even a context of its own: ten thousand calls that share
-// one wait for each other there. Middleware, which sees every call, comes before admit.
+// shed does the work of admit for listed tools, before the call has even a context of its own: ten thousand calls
+// that share one context contend for its lock. When there is middleware, which sees every call, only admit does it.
 func (h *snapshot) shed(next CallFunc) CallFunc {
 	if len(h.options.Middleware) > 0 {
 		return next
@@ -77,8 +77,8 @@ func (h *snapshot) shed(next CallFunc) CallFunc {
 	}
 }
 
-// listed returns the tool of a call without asking its plugin; nil if that takes more, or the call is refused for
-// another reason.
+// listed returns the tool of a call without asking its plugin; nil if the plugin must be asked, or the call is
+// refused for another reason.
 func (h *snapshot) listed(c *Call) *Tool {
 	plugin, _, _ := strings.Cut(c.Tool, "__")
 	l := h.registry.plugins[plugin]
@@ -102,7 +102,7 @@ func (h *snapshot) admit(next CallFunc) CallFunc {
 	}
 }
 
-// limit has the call wait for its slots.
+// limit makes the call wait for its slots.
 func (h *snapshot) limit(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		defer c.leave()
@@ -153,13 +153,13 @@ func notGranted(ctx context.Context, err error) *sdk.Error {
 // limitDetails are the details of CodeLimit.
 type limitDetails struct {
 	Setting string `json:"setting"`      // by its name in config.hcl
-	Of      string `json:"of,omitempty"` // what it is set for
+	Of      string `json:"of,omitempty"` // the tool, plugin or host that has it
 	Limit   any    `json:"limit"`
 	// RetryAfter is when a retry makes sense, in milliseconds; exact for a rate, an estimate for a queue.
 	RetryAfter int64 `json:"retry_after_ms,omitempty"`
 }
 
-// limitError is the error of a call over a limit: it names the setting, and why the call is over it.
+// limitError is the error of a call over a limit: it names the setting and the reason.
 func limitError(name string, d limitDetails, why string) *sdk.Error {
 	e := fail(sdk.CodeLimit, name, "%s (%s of %s); nothing was run", why, d.Setting, d.Of)
 	e.Details = sdk.Details(d)
@@ -191,7 +191,7 @@ func overLimit(r *queue.Refusal) *sdk.Error {
 	return e
 }
 
-// notBegun is the error of a call whose context ended before the plugin had the call.
+// notBegun is the error of a call whose context ended before the plugin received the call.
 func notBegun(ctx context.Context, when string) *sdk.Error {
 	e := sdk.EndedError(ctx)
 	what := "the call was canceled"
@@ -202,13 +202,13 @@ func notBegun(ctx context.Context, when string) *sdk.Error {
 	return e
 }
 
-// queueLimits are those of a queue, by their names here.
+// queueLimits converts Limits to those of a queue.
 func (l Limits) queueLimits() queue.Limits {
 	return queue.Limits{Concurrency: l.Concurrency, Queue: l.Queue, Rate: l.Rate, Burst: l.Burst}
 }
 
 // limitHost limits all calls together, and each plugin to three quarters of that, so that a flood of calls to one
-// plugin blocks no other. A host of few calls is one plugin's if need be.
+// plugin does not block others. Below 16 calls there is no such reserve.
 func (h *snapshot) limitHost() {
 	all := queue.Limits{Concurrency: h.options.MaxConcurrency, Queue: 4 * min(h.options.MaxConcurrency, math.MaxInt/4)}
 	var each map[string]queue.Limits
@@ -221,8 +221,8 @@ func (h *snapshot) limitHost() {
 	h.calls.SetLimits(all, each)
 }
 
-// limitPlugins makes a queue for each plugin that has limits, or one of whose tools has. Queues of before go on under
-// the new limits, or under none while there are calls in them.
+// limitPlugins makes a queue for each plugin with limits of its own or of a tool. Existing queues continue under the
+// new limits, or without limits while there are calls in them.
 func (h *snapshot) limitPlugins(before map[string]*queue.Queue) {
 	tools := map[string]map[string]queue.Limits{} // by plugin and by full name
 	for name, t := range h.options.Tools {
@@ -248,7 +248,7 @@ func (h *snapshot) limitPlugins(before map[string]*queue.Queue) {
 			continue
 		}
 		q.SetLimits(limits.queueLimits(), tools[name])
-		if limited || q.Busy() { // calls in it count when there are limits again
+		if limited || q.Busy() { // its calls count when there are limits again
 			h.queues[name] = q
 		}
 	}

@@ -34,13 +34,13 @@ func (h *snapshot) lookup(next CallFunc) CallFunc {
 	}
 }
 
-// Limits of what names a call, in bytes. The wire has the same.
+// Limits of the names in a call, in bytes. The wire has the same.
 const (
 	maxCallName = 256
 	maxWorkdir  = 4096
 )
 
-// checkNames refuses names of absurd length: they would be kept, logged and sent.
+// checkNames refuses overlong names: they would be kept, logged and sent.
 func (c *Call) checkNames() *sdk.Error {
 	for _, n := range []struct {
 		what, name string
@@ -87,8 +87,8 @@ func (r *registry) find(ctx context.Context, c *Call) (*Tool, error) {
 	return t, nil
 }
 
-// toolsFor lists the plugin if need be, within the caller's timeout, if there is one. It does not list it for a name
-// that the catalog refuses whatever the tool is.
+// toolsFor lists the plugin if necessary, within the caller's timeout, if there is one. It does not list the plugin
+// for a name that the catalog refuses for any tool.
 func (r *registry) toolsFor(ctx context.Context, c *Call, l *listing) (toolList, error) {
 	own := l.load()
 	switch {
@@ -113,18 +113,18 @@ func (r *registry) notFound(ctx context.Context, c *Call, own toolList) error {
 	return e
 }
 
-// notInCatalog says that the tool exists: callers that must not know that must not share a host with those who may.
+// notInCatalog reveals that the tool exists: callers that must not know it need a host of their own.
 func (r *registry) notInCatalog(ctx context.Context, c *Call, own toolList) error {
 	e := fail(sdk.CodeNotInCatalog, "NotInCatalog", "the tool %.100q is not in this catalog; nothing was run", c.Tool)
 	e.Suggestion = r.suggest(ctx, c, own, "Call only tools that are listed here, and do not try this one again.")
 	return e
 }
 
-// maxSuggesting bounds how long plugins are listed only to suggest a name.
+// maxSuggesting bounds the time for listing plugins only to suggest a name.
 const maxSuggesting = 5 * time.Second
 
-// suggest names up to three tools of the catalog that may have been meant: those of the plugin if it has any there,
-// else tools with the same use or a similar name. None of them is run.
+// suggest names up to three similar tools of the catalog: those of the same plugin if it has any there, otherwise
+// tools with the same use or a similar name. None of them is run.
 func (r *registry) suggest(ctx context.Context, c *Call, own toolList, otherwise string) string {
 	if len(c.Tool) > 2*maxName {
 		return otherwise
@@ -149,7 +149,7 @@ func (r *registry) suggest(ctx context.Context, c *Call, own toolList, otherwise
 	return "Did you mean " + strings.Join(near[:min(3, len(near))], ", ") + "?"
 }
 
-// nearest returns up to three names that are at most so many edits away, the nearest first.
+// nearest returns up to three names within that many edits, the nearest first.
 func nearest(name string, tools []*Tool, most int) []string {
 	distances := map[string]int{}
 	for _, t := range tools {
@@ -163,8 +163,8 @@ func nearest(name string, tools []*Tool, most int) []string {
 	return near[:min(3, len(near))]
 }
 
-// distance counts the edits to the tool's full name, its own, that at its source, alone or behind the plugin's, or that
-// of its plugin, whichever are fewest.
+// distance is the smallest edit distance to the tool's full name, its own name, its name at the source, alone or
+// after the plugin's, or the name of its plugin.
 func distance(name string, t *Tool) int {
 	name = strings.ToLower(name)
 	names := []string{t.Name, t.declared.Name, t.Plugin}
@@ -178,11 +178,11 @@ func distance(name string, t *Tool) int {
 	return least
 }
 
-// aliasPattern is a name that every model vendor accepts.
+// aliasPattern matches names that every model vendor accepts.
 var aliasPattern = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
-// newAliases returns the tools by alias. Two tools cannot share one, also if it differs by case, and none can be a name
-// that a tool of a plugin may have.
+// newAliases returns the tools by alias. Two tools cannot share an alias, ignoring case, and an alias cannot be a
+// possible name of a plugin's tool.
 func newAliases(plugins map[string]Plugin, tools map[string]ToolOptions) (map[string]string, error) {
 	out, owners := map[string]string{}, map[string]string{}
 	for _, tool := range slices.Sorted(maps.Keys(tools)) {
@@ -206,8 +206,8 @@ func newAliases(plugins map[string]Plugin, tools map[string]ToolOptions) (map[st
 	return out, nil
 }
 
-// otherNames are tools of other agents by what of ours has the same use. Models that were trained with those call them
-// by name. They are suggested; nothing runs by such a name unless it is an alias.
+// otherNames maps names of our tools to the names of other agents' tools with the same use. Models trained with those
+// agents call them by name. Ours are suggested; such a name runs a tool only if it is an alias.
 var otherNames = map[string]string{
 	"readfile__read": "read_file read_many_files view_file open_file view cat read",
 	"readfile__list": "list_directory list_dir list_files ls read_dir view_subdirectory",
@@ -227,13 +227,13 @@ var otherNames = map[string]string{
 	"http__get": "web_fetch fetch fetch_url fetch_url_content read_url_content http_request url_fetch fetch_webpage",
 }
 
-// categories are those of our tools by plugin.
+// categories are the categories of our tools by plugin.
 var categories = map[string]string{"readfile": "files", "edit": "edit", "shell": "shell", "http": "web"}
 
-// sameUse returns up to three tools with the same use as another agent's tool of that name. Our plugin may have any
-// label.
+// sameUse returns up to three tools with the same use as another agent's tool of that name. The plugin's label does
+// not matter.
 func sameUse(name string, tools []*Tool) (out []string) {
-	letters := func(name string) string { // run_terminal_command and RunTerminalCommand are one
+	letters := func(name string) string { // run_terminal_command and RunTerminalCommand are the same name
 		return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(name))
 	}
 	for full, others := range otherNames {

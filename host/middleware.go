@@ -11,8 +11,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// beforeMiddleware gives middleware a Call of its own before the tool is looked up: with its tool if it is known, and
-// arguments without what models put around them. An unknown name, and arguments that are not JSON, are left for later
+// beforeMiddleware gives middleware its own Call before the tool is looked up: with its tool if it is known, and
+// arguments without the wrappers that models add. Unknown names, and arguments that are not JSON, are left to later
 // steps.
 func (h *snapshot) beforeMiddleware(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
@@ -57,8 +57,8 @@ func (h *snapshot) findForMiddleware(ctx context.Context, c *Call) *Tool {
 	return nil
 }
 
-// afterMiddleware gives the later steps a Call that no middleware holds, so that nothing of it changes once it was
-// checked. What a middleware has set holds, except what would make the record untrue.
+// afterMiddleware gives the later steps a Call that no middleware can change after its checks. Changes by middleware
+// take effect, except those that would make the record untrue.
 func (h *snapshot) afterMiddleware(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		if e := h.checkMiddleware(ctx, c); e != nil {
@@ -76,7 +76,7 @@ func (h *snapshot) afterMiddleware(next CallFunc) CallFunc {
 	}
 }
 
-// checkMiddleware refuses what a middleware may not do to a call.
+// checkMiddleware refuses changes that a middleware may not make.
 func (h *snapshot) checkMiddleware(ctx context.Context, c *Call) *sdk.Error {
 	refuse := func(what, suggestion string) *sdk.Error {
 		e := fail(sdk.CodeInternal, "BadMiddleware", "a middleware of this host %s; nothing was run", what)

@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// outcome is where errors leave the chain: each says what became of the call, in a field for programs, and in its
-// message where that is not known. That sentence is not cut by the limit for error messages.
+// outcome is where errors leave the chain: it sets the outcome of each, in a field for programs, and in its message
+// where it is unknown. That sentence is not cut by the limit for error messages.
 func (h *Host) outcome(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		result, err := next(ctx, c)
@@ -22,14 +22,14 @@ func (h *Host) outcome(next CallFunc) CallFunc {
 			return result, setOutcome(e, c.outcome)
 		}
 		if result != nil && result.Error != nil {
-			result = new(*result) // the plugin may hold on to its own
+			result = new(*result) // the plugin may keep a reference to its own
 			result.Error = setOutcome(result.Error, c.outcome)
 		}
 		return result, nil
 	}
 }
 
-// unknown is what the model reads of OutcomeUnknown.
+// unknown is the text of OutcomeUnknown for models.
 const unknown = "It is not known whether the call has done its work, or a part: check before you repeat it."
 
 // setOutcome returns the error with the worst outcome: its own, or that of all attempts to call the plugin.
@@ -51,7 +51,7 @@ func setOutcome(e *sdk.Error, of sdk.Outcome) *sdk.Error {
 	return e
 }
 
-// outcomeOf is the outcome of calling a plugin. Of a plugin that is not supervised and does not say, the worst is
+// outcomeOf is the outcome of calling a plugin. For a plugin that is not supervised and states none, the worst is
 // assumed.
 func outcomeOf(r *sdk.Result, err error) sdk.Outcome {
 	e := asError(err)
@@ -63,10 +63,10 @@ func outcomeOf(r *sdk.Result, err error) sdk.Outcome {
 	case r != nil && r.Error != nil:
 		return cmp.Or(r.Error.Outcome, sdk.OutcomeFailed)
 	}
-	return sdk.OutcomeFailed // if the call fails all the same, then by a step after the plugin
+	return sdk.OutcomeFailed // if the call fails nevertheless, a step after the plugin failed
 }
 
-// outcomes are in rising order of what they demand of a caller who would repeat the call.
+// outcomes are sorted by how much they restrict a repetition of the call.
 var outcomes = []sdk.Outcome{"", sdk.OutcomeNotSent, sdk.OutcomeFailed, sdk.OutcomeUnknown}
 
 func worse(a, b sdk.Outcome) sdk.Outcome {
@@ -76,7 +76,7 @@ func worse(a, b sdk.Outcome) sdk.Outcome {
 	return b
 }
 
-// guard turns a panic of the steps inside it, such as an embedder's middleware, into an error.
+// guard turns a panic of an inner step, such as an embedder's middleware, into an error.
 func (h *snapshot) guard(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (result *sdk.Result, err error) {
 		defer func() {
@@ -99,7 +99,7 @@ func fail(code sdk.Code, name, format string, a ...any) *sdk.Error {
 	return &sdk.Error{Code: code, Name: name, Message: fmt.Sprintf(format, a...)}
 }
 
-// failure returns why a call failed, or nil: an error of the chain, else the tool's own.
+// failure returns why a call failed, or nil: an error of the chain, otherwise the tool's own.
 func failure(r *sdk.Result, err error) *sdk.Error {
 	if e := asError(err); e != nil {
 		return e
@@ -121,7 +121,7 @@ func asError(err error) *sdk.Error {
 		e = new(*e)
 		e.Message = err.Error()
 		return e
-	case isBroken: // of a plugin without a supervisor, which knows more
+	case isBroken: // of a plugin without a supervisor, which would know more
 		e := fail(sdk.CodePluginCrashed, "PluginCrashed", "%s", broken)
 		e.Outcome = sdk.OutcomeNotSent
 		if broken.Delivered {

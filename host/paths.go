@@ -13,11 +13,11 @@ import (
 	"github.com/toolhost/toolhost/internal/wire"
 )
 
-// A Root is a folder outside of the work folder in which tools that are sdk.Tool.PathAware may read.
+// A Root is a folder outside the work folder in which tools that are sdk.Tool.PathAware may read.
 type Root struct {
-	// Path is absolute.
+	// Path is an absolute path.
 	Path string
-	// Effect is policy.Allow, AlwaysAsk, or Ask, as "" is.
+	// Effect is policy.Allow, AlwaysAsk or Ask; "" is Ask.
 	Effect policy.Effect
 }
 
@@ -40,12 +40,12 @@ func (o *Options) checkRoots() error {
 	return nil
 }
 
-// maxProbes bounds how many files and folders are decided on for one call.
+// maxProbes bounds the files and folders that are decided on for one call.
 const maxProbes = 20_000
 
-// decidePaths makes the decision on a call that names files and folders as strict as that on what the paths lead to:
-// roots, targets of links, and the content of folders. If rules deny or ask about a part of a folder, a tool that is
-// PathAware leaves that part out; for other tools the strictest part decides.
+// decidePaths makes the decision on a call that names files and folders as strict as the decisions on what the paths
+// lead to: roots, targets of links, and the content of folders. If rules deny or ask about a part of a folder, a tool
+// that is PathAware leaves that part out; for other tools the strictest part decides.
 func (h *snapshot) decidePaths(c *Call, q *policy.Query, d policy.Decision) policy.Decision {
 	c.leaveOut, c.roots = nil, nil
 	p := &pathDecider{snapshot: h, q: q, own: d.Effect, left: maxProbes,
@@ -73,24 +73,25 @@ func (h *snapshot) decidePaths(c *Call, q *policy.Query, d policy.Decision) poli
 type pathDecider struct {
 	*snapshot
 	q         *policy.Query
-	own       policy.Effect // of the call, without what its paths lead to
+	own       policy.Effect // of the call, ignoring where its paths lead
 	aware     bool
-	rules     bool   // there are some about paths
+	rules     bool   // there are rules about paths
 	workdir   string // without links
 	left      int    // of maxProbes
 	roots     []string
 	leaveOut  []string
-	strictest policy.Decision // of what is left out
-	tooManyIn string          // a folder with more than can be decided on
+	strictest policy.Decision // of the parts that are left out
+	tooManyIn string          // a folder with more parts than can be decided on
 }
 
-// namedPaths are those in the arguments as file tools have them; a tool that is PathAware defaults to the work folder.
+// namedPaths are the paths in the arguments, by the names that file tools use; a tool that is PathAware defaults to
+// the work folder.
 func (p *pathDecider) namedPaths() (out []string) {
 	var one string
 	var many []string
 	var edits []struct{ Path string }
 	for name, into := range map[string]any{"path": &one, "paths": &many, "edits": &edits} {
-		_ = json.Unmarshal(p.q.Argument(name), into) // arguments of another form name no paths
+		_ = json.Unmarshal(p.q.Argument(name), into) // arguments of another type name no paths
 	}
 	for _, e := range edits {
 		many = append(many, e.Path)
@@ -112,7 +113,7 @@ func (p *pathDecider) decidePath(d policy.Decision, name string) policy.Decision
 		full = filepath.Join(p.q.Workdir, name)
 	}
 	full = filepath.Clean(full)
-	if p.aware && !isIn(full, p.q.Workdir) && !isIn(full, p.workdir) { // other tools do not know roots
+	if p.aware && !isIn(full, p.q.Workdir) && !isIn(full, p.workdir) { // other tools do not use roots
 		d = p.decideRoot(d, full)
 	}
 	if !p.rules {
@@ -143,7 +144,7 @@ func (p *pathDecider) decidePath(d policy.Decision, name string) policy.Decision
 	return d
 }
 
-// scan finds what is left out of a folder. It reads only those folders of which the rules decide differently on parts.
+// scan finds the parts of a folder to leave out. It reads only folders for whose parts the rules decide differently.
 func (p *pathDecider) scan(full string) {
 	entries, err := os.ReadDir(full)
 	if err != nil {
@@ -169,7 +170,7 @@ func (p *pathDecider) scan(full string) {
 	}
 }
 
-// leavesOut notes a path that the rules are stricter about than about the call.
+// leavesOut adds a path to leave out if the rules are stricter about it than about the call.
 func (p *pathDecider) leavesOut(at string, d policy.Decision) bool {
 	if !d.Effect.Stricter(p.own) {
 		return false
@@ -185,14 +186,14 @@ func (p *pathDecider) decide(about policy.Path) policy.Decision {
 	return validDecision(p.options.Policy.Decide(p.q.About(about)))
 }
 
-// decideBelow decides on all that is in a folder; not sure if the rules decide differently on parts of it.
+// decideBelow decides on everything in a folder; not sure if the rules decide differently on its parts.
 func (p *pathDecider) decideBelow(at string) (d policy.Decision, sure bool) {
 	q := p.q.About(policy.Path{Name: at, Below: true})
 	d = validDecision(p.options.Policy.Decide(q))
 	return d, !q.Unsure()
 }
 
-// tighten makes a decision as strict as that on what a path leads to.
+// tighten makes a decision as strict as the one on what a path leads to.
 func (p *pathDecider) tighten(d, by policy.Decision, what string) policy.Decision {
 	if !by.Effect.Stricter(p.own) {
 		return d
@@ -201,7 +202,7 @@ func (p *pathDecider) tighten(d, by policy.Decision, what string) policy.Decisio
 		Reason: what + ": " + by.Why()})
 }
 
-// decideRoot makes a decision as strict as those on the roots that a path is in.
+// decideRoot makes a decision as strict as those on the roots that contain the path.
 func (p *pathDecider) decideRoot(d policy.Decision, full string) policy.Decision {
 	inmost := ""
 	var effect policy.Effect
@@ -231,7 +232,7 @@ func (p *pathDecider) decideRoot(d policy.Decision, full string) policy.Decision
 		" lies outside of the work folder"})
 }
 
-// relative is a path as rules see it.
+// relative is a path in the form that rules match.
 func (p *pathDecider) relative(full string) string {
 	for _, folder := range []string{p.q.Workdir, p.workdir} {
 		if isIn(full, folder) {
@@ -258,7 +259,7 @@ func isIn(full, folder string) bool {
 		strings.TrimSuffix(folder, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// firstNames lists up to three names, and how many more there are.
+// firstNames lists up to three names, and the number of the others.
 func firstNames(names []string) string {
 	const most = 3
 	if len(names) <= most {

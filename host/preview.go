@@ -8,7 +8,8 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Previewer is a Plugin that can say what a call would do. An error of Preview is an *sdk.Error with a code.
+// A Previewer is a Plugin that can describe the effect of a call in advance. An error of Preview is an *sdk.Error
+// with a code.
 type Previewer interface {
 	Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, error)
 }
@@ -19,15 +20,15 @@ const (
 	maxPreviewReason = 1000 // characters
 )
 
-// preview lets the plugin of a tool that has previews say what the call would do, and be stricter about it than the
-// policy. A call whose preview fails ends here: no person is asked about what cannot run.
+// preview asks the plugin of a tool with previews what the call would do; the plugin can only make the decision
+// stricter. A call whose preview fails ends here: no person is asked about a call that cannot run.
 func (h *snapshot) preview(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		p, able := c.Definition.plugin.(Previewer)
 		if !able || !c.Definition.Previews {
 			return next(ctx, c)
 		}
-		c.leave() // it joins the queues again when it may run
+		c.leave() // the call joins the queues again before it runs
 		shown, err := h.callPreview(ctx, c, p)
 		if err != nil {
 			if shown == nil {
@@ -69,12 +70,12 @@ func (h *snapshot) callPreview(ctx context.Context, c *Call, p Previewer) (*sdk.
 	case e.Code == sdk.CodeTimeout && deadlinePassed(limited) && ctx.Err() == nil:
 		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "the preview of %s took longer than %s; nothing was run", c.Tool,
 			limit)
-	case e.Code == sdk.CodeTimeout && ctx.Err() == nil: // a limit of the plugin's own
+	case e.Code == sdk.CodeTimeout && ctx.Err() == nil: // a timeout of the plugin's own
 		return nil, fail(sdk.CodeTimeout, "PreviewTimeout", "the preview of %s gave up: %s; nothing was run", c.Tool,
 			e.Message)
 	case e.Code == sdk.CodeCanceled && ctx.Err() != nil:
 		return nil, fail(sdk.CodeCanceled, "Canceled", "the call was canceled during its preview; nothing was run")
-	default: // whatever became of the preview, the call was not made
+	default: // whatever the preview returned, the call was not made
 		e = new(*e)
 		e.Outcome = sdk.OutcomeNotSent
 		if e.Code == "" || e.Code == sdk.CodeRejected { // only people reject
@@ -84,7 +85,7 @@ func (h *snapshot) callPreview(ctx context.Context, c *Call, p Previewer) (*sdk.
 	}
 }
 
-// previewStep is what the plugin says of its own call. An unknown effect counts as ask.
+// previewStep is the plugin's step in the decision. An unknown effect counts as ask.
 func previewStep(plugin string, p *sdk.Preview) policy.Step {
 	s := policy.Step{Layer: "preview", Rule: plugin, Effect: policy.Effect(p.Effect),
 		Reason: cutText(p.Reason, maxPreviewReason)}

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// questions let one question of each session be open, in the order of the calls: a person, or an agent that asks its
-// own, has one to answer at a time, and one without an answer blocks its own session only.
+// questions allow one open question per session, in the order of the calls: a person, or an agent with its own
+// approver, answers one at a time, and an unanswered question blocks its own session only.
 type questions struct {
 	mu     sync.Mutex
-	queues map[asker]*questionQueue // that are in use
+	queues map[asker]*questionQueue // those in use
 }
 
-// An asker is a session, or all of them for hosts that ask one question at a time (Options.OneQuestion).
+// An asker is a session, or all sessions of a host that asks one question at a time (Options.OneQuestion).
 type asker struct {
 	session string
 	all     bool
@@ -22,25 +22,25 @@ type asker struct {
 
 type questionQueue struct {
 	turn  chan struct{} // holds a token while a question is open
-	users int           // that hold it or wait; guarded by the lock of questions, like shown
-	shown time.Time     // when the open question was put; zero before
+	users int           // goroutines that hold or await the turn; guarded by the lock of questions, like shown
+	shown time.Time     // when the open question was shown; zero before
 }
 
-// A questionTurn is the right to put a question. It ends with leave.
+// A questionTurn is the right to ask a question. It ends with leave.
 type questionTurn struct {
 	of    *questions
 	by    asker
 	queue *questionQueue
 }
 
-// errStuckQuestion says that the approver holds on to the question before.
+// errStuckQuestion says that the approver has not returned from the previous question.
 var errStuckQuestion = errors.New("the approver has not returned from an earlier question, though its time is over")
 
-// returnGrace is how long an approver may take to return from a question whose time is over.
+// returnGrace is how long an approver may take to return after a question has timed out.
 const returnGrace = 5 * time.Second
 
-// enter waits for the turn. Each question before has at most limit; the wait ends with errStuckQuestion when the
-// approver holds on to one for longer.
+// enter waits for the turn. Each earlier question has at most limit; the wait ends with errStuckQuestion when the
+// approver takes longer than that for one.
 func (q *questions) enter(ctx context.Context, by asker, limit time.Duration) (*questionTurn, error) {
 	t := &questionTurn{q, by, q.join(by)}
 	for wait := t.left(limit); ; {
@@ -48,7 +48,7 @@ func (q *questions) enter(ctx context.Context, by asker, limit time.Duration) (*
 		select {
 		case t.queue.turn <- struct{}{}:
 			timer.Stop()
-			if ctx.Err() != nil { // both at once, as after a no that cancels the rest of a batch
+			if ctx.Err() != nil { // both are ready, such as after a rejection that cancels the rest of a batch
 				t.leave()
 				return nil, ctx.Err()
 			}
@@ -66,7 +66,7 @@ func (q *questions) enter(ctx context.Context, by asker, limit time.Duration) (*
 	}
 }
 
-// left is how long the open question may still take.
+// left is the remaining time of the open question.
 func (t *questionTurn) left(limit time.Duration) time.Duration {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
@@ -76,7 +76,7 @@ func (t *questionTurn) left(limit time.Duration) time.Duration {
 	return limit + returnGrace - time.Since(t.queue.shown)
 }
 
-// show notes that the question is put now.
+// show records that the question is shown now.
 func (t *questionTurn) show() {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()

@@ -20,17 +20,17 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A registry knows every plugin and its tools. It lists a plugin when the first call needs it.
+// A registry knows every plugin and its tools. It lists a plugin when a call first needs it.
 type registry struct {
 	plugins    map[string]*listing
-	timeout    time.Duration    // of listing a plugin
-	hides      func(*Tool) bool // tools that are not offered, though they can be called
+	timeout    time.Duration    // for listing a plugin
+	hides      func(*Tool) bool // whether a tool is not offered, though it can be called
 	singleCall bool
 }
 
 var pluginPattern = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
 
-// newRegistry takes over the listings of plugins for which nothing has changed.
+// newRegistry reuses the listings of unchanged plugins.
 func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *snapshot) (*registry, error) {
 	r := &registry{plugins: map[string]*listing{}, timeout: o.DefaultTimeout, singleCall: o.SingleCall}
 	all := map[string]Plugin{builtIn: searchPlugin{h}}
@@ -53,8 +53,8 @@ func (h *Host) newRegistry(plugins map[string]Plugin, o Options, old *snapshot) 
 	return r, nil
 }
 
-// all returns the tools of a catalog by name, and errors for those left out. It is complete when every plugin could be
-// listed.
+// all returns the tools of a catalog by name, and errors for those left out. It is complete when every plugin could
+// be listed.
 func (r *registry) all(ctx context.Context, c *Catalog) (tools []*Tool, problems []error, complete bool) {
 	complete = true
 	for _, l := range r.listAll(ctx, c.reaches) {
@@ -70,14 +70,14 @@ func (r *registry) all(ctx context.Context, c *Catalog) (tools []*Tool, problems
 	return tools, problems, complete
 }
 
-// A listed is the tools of a plugin, or why it cannot be listed.
+// A listed has the tools of a plugin, or the reason why it cannot be listed.
 type listed struct {
 	plugin string
 	toolList
 	err error
 }
 
-// listAll lists the plugins that are wanted, concurrently, in any order.
+// listAll lists the given plugins concurrently, in any order.
 func (r *registry) listAll(ctx context.Context, wanted func(plugin string) bool) (out []listed) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -115,29 +115,29 @@ func (r *registry) close() error {
 	return errors.Join(all...)
 }
 
-// A listing is what the registry knows of one plugin.
+// A listing is the registry's data about one plugin.
 type listing struct {
 	name         string
 	plugin       Plugin
 	log          func() *slog.Logger
 	turn         chan struct{} // holds a token while the plugin is being listed
 	ignoreHints  bool
-	trustForeign bool // also hints for which the plugin does not vouch
+	trustForeign bool // also trusts hints that the plugin does not vouch for
 	options      map[string]ToolOptions
 	pins         pins
-	changes      *atomic.Uint64 // the host's; counted under mu
+	changes      *atomic.Uint64 // the host's; changed under mu
 
-	mu   sync.Mutex // held to change last
+	mu   sync.Mutex // locked after all others
 	last atomic.Pointer[toolList]
 }
 
-// A toolList is what a plugin last said of its tools.
+// A toolList is the last list of a plugin's tools.
 type toolList struct {
-	tools    map[string]*Tool // by full name; nil: to be listed
+	tools    map[string]*Tool // by full name; nil when not listed yet
 	problems []error          // of tools left out
 	dropped  int              // how often the tools were dropped
 	failed   int              // how often listing failed
-	failure  error            // the last time
+	failure  error            // the last one
 }
 
 func (l *listing) load() toolList {
@@ -155,7 +155,7 @@ func (l *listing) change(f func(*toolList)) {
 	l.last.Store(&list)
 }
 
-// drop has the plugin listed again when its tools are needed.
+// drop discards the list, so that the plugin is listed again when its tools are needed.
 func (l *listing) drop() {
 	l.change(func(list *toolList) {
 		list.tools, list.problems = nil, nil
@@ -164,8 +164,8 @@ func (l *listing) drop() {
 	})
 }
 
-// list returns the plugin's tools, and errors for those left out. Callers that come while the plugin is being listed
-// share the answer. A failure is shared too, but not kept: later callers list again.
+// list returns the plugin's tools, and errors for those left out. Callers that arrive while the plugin is being
+// listed share the result. A failure is shared too, but not cached: later callers list again.
 func (l *listing) list(ctx context.Context) (toolList, error) {
 	seen := l.load()
 	if seen.tools != nil {
@@ -195,14 +195,14 @@ func (l *listing) list(ctx context.Context) (toolList, error) {
 	}
 	tools, problems := l.accept(declared)
 	l.change(func(list *toolList) {
-		if list.dropped == now.dropped { // else it changed meanwhile
+		if list.dropped == now.dropped { // otherwise it changed meanwhile
 			list.tools, list.problems = tools, problems
 		}
 	})
 	return toolList{tools: tools, problems: problems}, nil
 }
 
-// ask calls the plugin. An error names the plugin and has a code.
+// ask lists the plugin. An error names the plugin and has a code.
 func (l *listing) ask(ctx context.Context) (tools []sdk.Tool, err error) {
 	unavailable := func(why string) error {
 		return fail(sdk.CodePluginUnavailable, "NoTools", "plugin %q cannot list its tools: %s", l.name, why)
@@ -231,16 +231,16 @@ func (l *listing) ended(ctx context.Context) error {
 	return e
 }
 
-// maxTools is how many tools a plugin may have: more than servers with hundreds have, which a catalog or a search
-// offers in part, and few enough to be listed in a moment.
+// maxTools is the most tools that a plugin may have: more than servers with hundreds of tools have, which a catalog
+// or a search offers in part, and few enough to be listed quickly.
 const maxTools = 2048
 
-// accept checks the definitions one by one: a wrong one costs only that tool. Two of one name, or of names that differ
-// only by case or look alike, cost both: a call of either could mean the other. Of too many tools, the first by name
-// are kept.
+// accept checks the definitions one by one: an invalid one excludes only that tool. Two of the same name, or of names
+// that differ only by case or look alike, are both excluded: a call of either could mean the other. Of too many
+// tools, the first by name are kept.
 func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 	var problems []error
-	spellings, looks := map[string][]string{}, map[string][]string{} // of each name, without case and as it looks
+	spellings, looks := map[string][]string{}, map[string][]string{} // of each name, by its lower-case form and its appearance
 	for _, d := range declared {
 		name := fullName(l.name, d.Name)
 		spellings[strings.ToLower(name)] = append(spellings[strings.ToLower(name)], name)
@@ -275,7 +275,7 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 	siblings := map[string]bool{}
 	for _, t := range tools {
 		own := t.Arguments()
-		if own == nil { // any names
+		if own == nil { // any names are allowed
 			siblings = nil
 			break
 		}
@@ -287,12 +287,12 @@ func (l *listing) accept(declared []sdk.Tool) (map[string]*Tool, []error) {
 	return tools, problems
 }
 
-// appearance maps names that look alike in many fonts to one.
+// appearance maps names that look alike in many fonts to the same string.
 func appearance(name string) string { return lookAlike.Replace(name) }
 
 var lookAlike = strings.NewReplacer("I", "l", "1", "l", "O", "0")
 
-// clash says why a name cannot be told from others of its plugin; nil when it can.
+// clash says why a name can be confused with others of its plugin; nil when it cannot.
 func clash(name string, spellings []string, how string) error {
 	same := 0
 	for _, s := range spellings {
@@ -317,7 +317,7 @@ type toolProblem struct {
 	original string // at its source
 	plugin   string
 	why      string
-	refusal  *sdk.Error // the answer to a call of it; nil for one that is "not found"
+	refusal  *sdk.Error // the error of a call to it; nil when that is "not found"
 }
 
 func (e *toolProblem) Error() string {
@@ -340,7 +340,7 @@ func (e *excessTools) Error() string {
 		e.plugin, maxTools+len(e.tools), maxTools, e.tools[0].Name)
 }
 
-// problemTool returns the full name of the tool that a problem left out, or "".
+// problemTool returns the full name of the tool that a problem excluded, or "".
 func problemTool(problem error) string {
 	if p, ok := errors.AsType[*toolProblem](problem); ok {
 		return p.name
@@ -348,7 +348,7 @@ func problemTool(problem error) string {
 	return ""
 }
 
-// concerns reports whether a problem is why there is no tool of this full name.
+// concerns reports whether the problem excluded the tool of this full name.
 func concerns(problem error, tool string) bool {
 	if e, ok := errors.AsType[*excessTools](problem); ok {
 		return slices.ContainsFunc(e.tools, func(d sdk.Tool) bool { return fullName(e.plugin, d.Name) == tool })
@@ -362,8 +362,8 @@ type watch struct {
 	end    context.CancelFunc
 }
 
-// updateWatches starts and ends watches so that there is one for each plugin that can be watched. The caller holds the
-// lock.
+// updateWatches starts and ends watches so that there is one for each plugin that can be watched. The caller holds
+// the lock.
 func (h *Host) updateWatches(n *snapshot) {
 	for name, w := range h.watches {
 		if l := n.listing(name); l == nil || !same(l.plugin, w.plugin) {
@@ -387,7 +387,8 @@ func (h *Host) updateWatches(n *snapshot) {
 	}
 }
 
-// toolsChanged drops what a plugin had for tools. An event of a watch that has ended is about a plugin of before.
+// toolsChanged drops the list of a plugin's tools. An event of a watch that has ended belongs to an earlier plugin
+// and is ignored.
 func (h *Host) toolsChanged(ctx context.Context, plugin string) {
 	now := h.now.Load()
 	if l := now.listing(plugin); l != nil && ctx.Err() == nil {

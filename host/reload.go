@@ -12,18 +12,16 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Reload replaces the host's plugins and options, all at once, by what New would take: what New refuses, Reload refuses
-// too, and then changes nothing. Later calls see only the new ones.
-//
-// A call that has reached its plugin goes on there. One that has not, because it waits for an approval or for its slot,
-// is looked up and decided on again: nothing begins to run under rules that no longer hold. A yes holds if the new
-// rules put the same question to the same Approver.
-//
+// Reload replaces the host's plugins and options atomically by those that New would accept; if New would refuse them,
+// Reload returns the error and changes nothing. Later calls see only the new ones.
+// A call that has reached its plugin continues there. One that has not, because it waits for an approval or for its
+// slot, is looked up and decided on again: no call starts under rules that have been replaced. An approval still
+// holds if the new rules ask the same question to the same Approver.
 // Approvals, the counts of sessions, and running and waiting calls are kept; but calls of a plugin that had no limits
-// when they began do not count against its first limits. Saved approvals become those of o.Remembered unless that is
-// nil. A plugin that is the same value stays listed. One that is gone is not closed, since calls may run in it: the
-// caller closes it. Catalogs stay valid, and OnToolsChanged of the new options is called for each plugin whose tools
-// may have changed.
+// when they began do not count against its first limits. Saved approvals are replaced by o.Remembered unless that is
+// nil. A plugin that is the same value stays listed. A plugin that is removed is not closed, since calls may run in
+// it: the caller closes it. Catalogs stay valid, and OnToolsChanged of the new options is called for each plugin
+// whose tools may have changed.
 func (h *Host) Reload(plugins map[string]Plugin, o Options) error {
 	if err := o.fillIn(); err != nil {
 		return err
@@ -51,7 +49,7 @@ func (h *Host) replace(plugins map[string]Plugin, o Options) (old, n *snapshot, 
 	return old, n, nil
 }
 
-// change puts a snapshot in place; false means that the host is closed.
+// change installs a snapshot; false means that the host is closed.
 func (h *Host) change(n *snapshot) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,7 +72,7 @@ func (h *Host) change(n *snapshot) bool {
 // errReplaced is the error of a call whose snapshot was replaced before it ran.
 var errReplaced = errors.New("host: the rules were replaced")
 
-// renew has such a call looked up and decided on by the new snapshot.
+// renew has such a call looked up and decided on again with the new snapshot.
 func (h *snapshot) renew(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		result, err := next(ctx, c)
@@ -86,13 +84,13 @@ func (h *snapshot) renew(next CallFunc) CallFunc {
 	}
 }
 
-// same compares two values of any kind; those that cannot be compared differ.
+// same compares two values of any type; values that cannot be compared differ.
 func same(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	return (!x.IsValid() || x.Comparable()) && (!y.IsValid() || y.Comparable()) && a == b
 }
 
-// listing is nil for an unknown plugin.
+// listing returns nil for an unknown plugin.
 func (h *snapshot) listing(plugin string) *listing {
 	if h == nil {
 		return nil
@@ -100,7 +98,7 @@ func (h *snapshot) listing(plugin string) *listing {
 	return h.registry.plugins[plugin]
 }
 
-// fits reports whether the tools of a plugin, as listed, also hold for another listing of it.
+// fits reports whether the tools of one listing of a plugin are valid for another.
 func (l *listing) fits(other *listing) bool {
 	return l != nil && same(l.plugin, other.plugin) && l.ignoreHints == other.ignoreHints &&
 		l.trustForeign == other.trustForeign &&

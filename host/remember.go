@@ -16,17 +16,18 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Remembered is an approval that stands for later calls. It turns ask into allow and nothing else.
+// A Remembered is an approval that covers later calls. It turns ask into allow and nothing else.
 type Remembered struct {
-	// ID names it, to revoke it.
+	// ID identifies it for Revoke.
 	ID string
-	// Tool is the full name, Definition the hash of the definition that the person saw: another one is asked about again.
+	// Tool is the full name, Definition the hash of the definition that the person saw: for another definition approval
+	// is needed again.
 	Tool, Definition string
 	Caller           string
 	Scope            Scope
-	// Arguments belong to ScopeArguments: to the byte, or, if Saved, whatever their white space and escapes.
+	// Arguments belong to ScopeArguments: they match byte for byte or, if Saved, regardless of white space and escapes.
 	Arguments json.RawMessage
-	// Workdir is the work folder that it holds in, the one where it was given; with "" it holds nowhere.
+	// Workdir is the work folder in which the approval was given and holds; with "" it holds nowhere.
 	Workdir string
 	// Prefix belongs to ScopePrefix.
 	Prefix []string
@@ -41,7 +42,7 @@ func (r Remembered) clone() Remembered {
 	return r
 }
 
-// cloneAll keeps nil nil.
+// cloneAll keeps nil as nil.
 func cloneAll(answers []Remembered) []Remembered {
 	out := slices.Clone(answers)
 	for i := range out {
@@ -50,13 +51,13 @@ func cloneAll(answers []Remembered) []Remembered {
 	return out
 }
 
-// approvals are those that stand for later calls.
+// approvals are those that cover later calls.
 type approvals struct {
 	mu  sync.Mutex
 	all []Remembered
 }
 
-// Remembered returns the approvals that stand for later calls, the oldest first.
+// Remembered returns the approvals that cover later calls, the oldest first.
 func (h *Host) Remembered() []Remembered {
 	h.approvals.mu.Lock()
 	defer h.approvals.mu.Unlock()
@@ -64,7 +65,7 @@ func (h *Host) Remembered() []Remembered {
 }
 
 // Revoke forgets an approval; false means that there is none with this id. Remove a saved one also from where it is
-// saved, else the next host has it again.
+// saved, otherwise the next host has it again.
 func (h *Host) Revoke(id string) bool {
 	h.approvals.mu.Lock()
 	defer h.approvals.mu.Unlock()
@@ -86,7 +87,7 @@ func (a *approvals) replaceSaved(by []Remembered) {
 	a.all = slices.Concat(by, kept)
 }
 
-// remember keeps an answer with a scope. An answer that cannot be saved is an error, so that no one relies on it.
+// remember stores an approval with a scope. One that cannot be saved is an error, so that no one relies on it.
 func (h *snapshot) remember(c *Call, a Answer) error {
 	if a.Scope == ScopeOnce {
 		return nil
@@ -124,8 +125,8 @@ func (h *snapshot) remember(c *Call, a Answer) error {
 	return nil
 }
 
-// applyApprovals turns ask into allow when an earlier approval stands for the call. What a preview asks about is
-// covered only by an approval of these very arguments.
+// applyApprovals turns ask into allow when an earlier approval covers the call. If the preview requested approval,
+// only an approval of exactly these arguments does.
 func (h *Host) applyApprovals(c *Call, d policy.Decision) policy.Decision {
 	if d.Effect != policy.Ask {
 		return d
@@ -154,7 +155,7 @@ func (h *Host) applyApprovals(c *Call, d policy.Decision) policy.Decision {
 	return d
 }
 
-// approvalsFor are those of this tool, for this caller and session in this work folder.
+// approvalsFor returns the approvals of this tool, caller and session in this work folder.
 func (h *Host) approvalsFor(c *Call) (out []Remembered) {
 	h.approvals.mu.Lock()
 	defer h.approvals.mu.Unlock()
@@ -187,5 +188,5 @@ func (r Remembered) step() policy.Step {
 	return policy.Step{Layer: "answers", Rule: r.ID, Reason: fmt.Sprintf("a person said yes to this, for %s", r.Scope)}
 }
 
-// commandPrefix is the beginning of the call's command that an answer may stand for, or nil.
+// commandPrefix is the beginning of the call's command that an approval may cover, or nil.
 func commandPrefix(c *Call) []string { return shelltool.Prefix(c.query()) }

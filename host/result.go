@@ -17,31 +17,31 @@ const (
 	StatusInputRequired = "input_required"
 )
 
-// A Result is the answer to a call.
+// A Result is the outcome of a call, for models and programs.
 type Result struct {
 	CallID string
 	Tool   string // the name that the caller used
 	Plugin string // "" when the tool was not found
 	Status string // StatusOK, StatusError or StatusInputRequired
 
-	// Content is for the model; there may be some beside an Error.
+	// Content is for the model; a failed call can have content too.
 	Content    []sdk.Content
 	Structured json.RawMessage
 	// Error is set when Status is StatusError.
 	Error *sdk.Error
-	// InputRequired is set when Status is StatusInputRequired: what the tool asks before it goes on.
+	// InputRequired is set when Status is StatusInputRequired: the questions that the tool asks before it continues.
 	InputRequired *sdk.InputRequired
-	// Extra is a JSON object with members of the result at its source that no other field has, such as _meta of an MCP
-	// server; nil when there is none.
+	// Extra is a JSON object of those members of the source's result that no other field has, such as _meta of an MCP
+	// server; nil when there are none.
 	Extra json.RawMessage
-	// Truncated says that Content or Structured was cut, and KeptFiles are paths of files with the whole of what the host
-	// cut.
+	// Truncated says that Content or Structured was cut, and KeptFiles are the paths of files with the full text of
+	// what the host cut.
 	Truncated bool
 	KeptFiles []string
 
 	Duration time.Duration
-	// Attempts is how often the plugin was asked, Generation the start of it that was asked last; zero when the call did
-	// not reach the plugin.
+	// Attempts is how often the plugin was called, Generation the last generation that was called; both are zero when
+	// the call did not reach the plugin.
 	Attempts, Generation int
 }
 
@@ -71,7 +71,7 @@ func (r Result) MarshalJSON() ([]byte, error) {
 		float64(r.Duration.Microseconds()) / 1000, r.Attempts, r.Generation})
 }
 
-// Readable is the content or, where a call that succeeded has none but empty text, the structured result as one text.
+// Readable is the content or, for a successful call without text, the structured result as one text.
 func (r *Result) Readable() []sdk.Content {
 	hasContent := slices.ContainsFunc(r.Content, func(c sdk.Content) bool { return c.Type != "text" || c.Text != "" })
 	if r.Error == nil && len(r.Structured) > 0 && !hasContent {
@@ -80,7 +80,7 @@ func (r *Result) Readable() []sdk.Content {
 	return r.Content
 }
 
-// Text is what a model should read: the texts of the readable content, and of a failed call the error's message and
+// Text is the text for a model: the texts of the readable content and, for a failed call, the error's message and
 // suggestion.
 func (r *Result) Text() string {
 	lines := []string{joinTexts(r.Readable())}

@@ -21,10 +21,10 @@ type Hit struct {
 }
 
 // Search returns up to n tools of the catalog that match a query in plain words, the best first; ten if n is not
-// positive. A tool whose name or full name is the query comes before all others. It searches names, titles,
-// descriptions, categories and parameters. The last word of the query may be incomplete, and a word of five letters or
-// more that no tool has may be misspelled. A query without words finds nothing. Tools of plugins that cannot be listed
-// are not searched; Catalog.Tools reports those plugins.
+// positive. A tool whose name or full name is the query comes first. Search looks at names, titles, descriptions,
+// categories and parameters. The last word of the query may be incomplete, and a word of five letters or more that no
+// tool has may be misspelled. A query without words finds nothing. Tools of plugins that cannot be listed are not
+// searched; Catalog.Tools reports those plugins.
 func (c *Catalog) Search(ctx context.Context, query string, n int) []Hit {
 	q := toolsearch.ParseQuery(query)
 	if len(q) == 0 {
@@ -53,7 +53,7 @@ func (c *Catalog) Search(ctx context.Context, query string, n int) []Hit {
 	return hits[:min(len(hits), firstPositive(n, 10))]
 }
 
-// isCalled reports whether a name is the tool's own, or its full one, whatever the case.
+// isCalled reports whether a name is the tool's own or full name, ignoring case.
 func (t *Tool) isCalled(name string) bool {
 	return strings.EqualFold(name, t.Name) || strings.EqualFold(name, t.declared.Name) ||
 		strings.EqualFold(name, t.OriginalName)
@@ -89,16 +89,17 @@ func (searchPlugin) Tools(context.Context) ([]sdk.Tool, error) { return []sdk.To
 // Close does nothing.
 func (searchPlugin) Close() error { return nil }
 
-// catalogKey is the context key of the catalog that a call of the search tool was made through.
+// catalogKey is the context key of the catalog through which the search tool was called.
 type catalogKey struct{}
 
-// Call searches the catalog that the call was made through, and adds what it finds to the tools that the catalog lists.
+// Call searches the catalog through which the call was made, and adds the tools that it finds to those that the
+// catalog lists.
 func (p searchPlugin) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 	var in struct {
 		Query string `json:"query"`
 		Limit int    `json:"limit"`
 	}
-	if err := json.Unmarshal(r.Arguments, &in); err != nil { // they fit the schema
+	if err := json.Unmarshal(r.Arguments, &in); err != nil { // cannot fail: they match the schema
 		return nil, fail(sdk.CodeInvalidArgs, "InvalidArguments", "%s", err)
 	}
 	c, _ := ctx.Value(catalogKey{}).(*Catalog)
@@ -121,7 +122,7 @@ func (p searchPlugin) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, er
 	return sdk.JSON(map[string]any{"tools": found}), nil
 }
 
-// A deferral is the set of tools that a deferred catalog lists. A nil one belongs to a catalog that defers nothing.
+// A deferral is the set of tools that a deferred catalog lists. It is nil for other catalogs.
 type deferral struct {
 	always []string // globs
 	mu     sync.Mutex
@@ -148,11 +149,10 @@ func (d *deferral) listed(tools []*Tool) []*Tool {
 	return slices.DeleteFunc(tools, func(t *Tool) bool { return !found[t.Name] && !matchesAny(d.always, t.Name) })
 }
 
-// Deferred returns a catalog of the same tools that lists only a few of them: the search tool, tools whose names match
+// Deferred returns a catalog of the same tools that lists only some of them: the search tool, tools whose names match
 // one of the globs, and tools that its search tool has found so far, so that they are in the next prompt. All of its
-// tools can be called and found. Make one for each session: what was found is kept in it, and shared with catalogs
-// narrowed from it. Deferred fails if a glob is invalid, or if an embedder's plugin has taken the name of the built-in
-// one.
+// tools can be called and found. Make one for each session: it keeps what was found, and shares it with catalogs
+// narrowed from it. Deferred fails if a glob is invalid, or if an embedder's plugin has the name of the built-in one.
 func (c *Catalog) Deferred(always ...string) (*Catalog, error) {
 	if err := (&Filter{Tools: always}).check(); err != nil {
 		return nil, err

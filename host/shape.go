@@ -16,12 +16,13 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// shape cuts error messages and results to what a model should see. Results that are cut are kept whole in a file.
+// shape cuts error messages and results to a size fit for a model. The full text of a result that is cut is kept in a
+// file.
 func (h *snapshot) shape(next CallFunc) CallFunc {
 	return func(ctx context.Context, c *Call) (*sdk.Result, error) {
 		result, err := next(ctx, c)
 		if result != nil {
-			out := *result // the plugin may hold on to its own
+			out := *result // the plugin may keep a reference to its own
 			out.Error = h.shapeError(out.Error)
 			h.newCutter(c).cut(&out)
 			result = &out
@@ -45,7 +46,7 @@ func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 	out.Name = cutText(out.Name, 100)
 	out.Message = cutText(out.Message, h.options.ErrorMessageLimit)
 	out.Suggestion = cutText(out.Suggestion, h.options.ErrorMessageLimit)
-	u, err := url.Parse(out.HelpURL) // the plugin's, shown beside our text
+	u, err := url.Parse(out.HelpURL) // it is the plugin's, shown beside our text
 	if err != nil || len(out.HelpURL) > maxURL || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" ||
 		strings.ContainsFunc(out.HelpURL, textutil.Invisible) {
 		out.HelpURL = ""
@@ -53,10 +54,10 @@ func (h *snapshot) shapeError(e *sdk.Error) *sdk.Error {
 	return &out
 }
 
-// cutText keeps the first characters of s.
+// cutText returns the first characters of s.
 func cutText(s string, limit int) string { return textutil.CutRunes(s, limit, "... (truncated)") }
 
-// A cutter shortens the result of one call, and stores the whole of what it cuts.
+// A cutter shortens the result of one call, and stores the full text of what it cuts.
 type cutter struct {
 	limit int // bytes
 	id    string
@@ -64,11 +65,11 @@ type cutter struct {
 	kept  *[]string // paths of what was stored
 }
 
-// newCutter has the limit that the user set, else the tool's, else the host's; in a batch the call's share, if that is
-// less.
+// newCutter uses the limit that the user set, otherwise the tool's, otherwise the host's; in a batch, the call's
+// share if that is less.
 func (h *snapshot) newCutter(c *Call) cutter {
 	limit := h.options.MaxResultBytes
-	if t := c.recorded().Definition; t != nil { // else a middleware has answered a call of an unknown tool
+	if t := c.recorded().Definition; t != nil { // nil when a middleware has answered a call of an unknown tool
 		limit = firstPositive(h.options.Tools[t.Name].MaxResultBytes, t.MaxResultBytes, limit)
 	}
 	if c.item != nil {
@@ -77,7 +78,8 @@ func (h *snapshot) newCutter(c *Call) cutter {
 	return cutter{int(min(limit, sdk.MaxResult)), c.ID, h.results, &c.keptFiles}
 }
 
-// cut shortens the texts of r, all text parts together and that of each resource alone. JSON is kept whole or left out.
+// cut shortens the texts of r: all text parts together, and that of each resource by itself. JSON is kept whole or
+// left out.
 func (x cutter) cut(r *sdk.Result) {
 	text := joinTexts(r.Content)
 	if len(text) > x.limit {
@@ -105,7 +107,7 @@ func (x cutter) cut(r *sdk.Result) {
 		r.Content[i] = p
 	}
 	if len(r.Structured) > x.limit {
-		if string(r.Structured) != text { // else it is in the same file
+		if string(r.Structured) != text { // otherwise it is in the same file
 			r.Content = append(slices.Clip(r.Content), x.leaveOut("The structured result", r.Structured))
 		}
 		r.Structured, r.Truncated = nil, true
@@ -116,7 +118,7 @@ func (x cutter) cutMiddle(s string) string {
 	return middleCut(s, x.limit, x.save(".txt", []byte(s)))
 }
 
-// leaveOut returns what a model sees instead of JSON that is too large.
+// leaveOut returns the text that replaces JSON over the limit.
 func (x cutter) leaveOut(what string, raw []byte) sdk.Content {
 	return sdk.TextContent(fmt.Sprintf("[%s has %d bytes and is left out; %s]", what, len(raw),
 		x.save(".json", raw)))
@@ -136,7 +138,7 @@ func replaceTexts(parts []sdk.Content, text string) (out []sdk.Content) {
 	return out
 }
 
-// middleCut keeps the beginning and the end of a text, which say most, and says what is missing.
+// middleCut keeps the beginning and the end of a text, its most informative parts, and says what is missing.
 func middleCut(text string, limit int, note string) string {
 	head, tail := limit-limit/4, len(text)-limit/4
 	for head > 0 && !utf8.RuneStart(text[head]) {
@@ -155,7 +157,8 @@ type resultStore struct {
 	dir string // "" until a temporary one is made
 }
 
-// save returns text that says where the whole is. Its file is new, whatever the call's id: callers may use one twice.
+// save stores the full text and returns a note that names the file. The file is always new: callers may use a call's
+// id twice.
 func (x cutter) save(suffix string, whole []byte) string {
 	path, err := x.store.write(safeName(x.id)+"-*"+suffix, whole)
 	if err != nil {
@@ -193,7 +196,7 @@ func (s *resultStore) makeDir() (string, error) {
 	return dir, err
 }
 
-// safeName keeps a caller's id from naming another folder.
+// safeName makes a caller's id safe as part of a file name.
 func safeName(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

@@ -22,14 +22,14 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A Tool is a tool as the host offers it: under its full name, PLUGIN__TOOL.
+// A Tool is a tool that the host offers, under its full name, PLUGIN__TOOL.
 type Tool struct {
 	sdk.Tool
 	// Plugin is the label of the plugin.
 	Plugin string
 	// Invisible is how many invisible characters were removed from its descriptions: they may hide text from people.
 	Invisible int
-	// Unbelieved are the hints of a third party that the configuration does not trust. They decide nothing; clients of MCP
+	// Unbelieved are the hints of a third party that the configuration does not trust. They decide nothing; MCP clients
 	// receive them, since they do not trust them either. Hints are empty then.
 	Unbelieved sdk.Hints
 	// Unchecked says which parts of a foreign schema are not checked, and why.
@@ -38,16 +38,16 @@ type Tool struct {
 	Aliases []string
 
 	plugin         Plugin
-	declared       *sdk.Tool // as the plugin defines it, under the name that the plugin knows
+	declared       *sdk.Tool // the plugin's own definition, with the name that the plugin uses
 	input          *schema.Schema
-	output         *schema.Schema  // nil: none is declared
-	siblings       map[string]bool // the arguments of all tools of the plugin; nil when they are not known
+	output         *schema.Schema  // nil when none is declared
+	siblings       map[string]bool // the argument names of all tools of the plugin; nil when unknown
 	searchDocument func() *toolsearch.Document
 	hash           func() string            // of the definition
 	arguments      func() *arguments.Schema // of the input schema
 }
 
-// MarshalJSON puts the plugin, the aliases, hints that are not believed and what is not checked beside the definition.
+// MarshalJSON adds the plugin, the aliases, untrusted hints and unchecked parts to the definition.
 func (t Tool) MarshalJSON() ([]byte, error) {
 	definition, err := json.Marshal(t.Tool)
 	if err != nil {
@@ -65,7 +65,7 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, `{"plugin":%q,%s`, t.Plugin, definition[1:]), nil
 }
 
-// StatedHints are the hints as they were stated, believed or not, for clients that decide by themselves.
+// StatedHints are the declared hints, trusted or not, for clients that decide themselves.
 func (t *Tool) StatedHints() sdk.Hints {
 	if t.Hints == (sdk.Hints{}) {
 		return t.Unbelieved
@@ -88,7 +88,7 @@ func (t *Tool) clone() *Tool {
 	return &out
 }
 
-// Arguments are the names of the arguments that the tool declares; nil when it declares none and takes any.
+// Arguments are the names of the arguments that the tool declares; nil when it declares none and accepts any.
 func (t *Tool) Arguments() map[string]bool {
 	var input struct {
 		Properties           map[string]json.RawMessage
@@ -105,7 +105,7 @@ func (t *Tool) Arguments() map[string]bool {
 	return names
 }
 
-// newTool makes the tool that the host offers under a full name of what a plugin declares.
+// newTool makes the host's tool, under a full name, from a plugin's definition.
 func (l *listing) newTool(declared sdk.Tool, name string) (*Tool, error) {
 	if err := declared.Check(); err != nil {
 		return nil, err
@@ -136,8 +136,8 @@ func (l *listing) newTool(declared sdk.Tool, name string) (*Tool, error) {
 	return t, nil
 }
 
-// compile prepares the checks of arguments and structured results. A foreign input schema that cannot be used is
-// replaced by one that accepts every object: the tool checks for itself.
+// compile prepares the validation of arguments and structured results. A foreign input schema that cannot be used is
+// replaced by one that accepts every object: the tool validates by itself.
 func (t *Tool) compile() (err error) {
 	compileInput := schema.Compile
 	if t.ForeignSchema {
@@ -177,7 +177,7 @@ func (t *Tool) compile() (err error) {
 	return nil
 }
 
-// maxName is the longest full name; model vendors allow no more.
+// maxName is the longest full name that model vendors allow.
 const maxName = 64
 
 // fullName joins both parts; a name that would be too long ends in a short hash of the whole name.
@@ -190,8 +190,8 @@ func fullName(plugin, tool string) string {
 	return strings.TrimRight(full[:maxName-9], "_") + "_" + hex.EncodeToString(sum[:4])
 }
 
-// removeInvisible removes from the definition what models read and people cannot see. Results are not changed: they are
-// marked as data, and a file is edited by its exact text.
+// removeInvisible removes characters that people cannot see from the texts that models read in a definition. Results
+// are not changed: they are marked as data, and a file is edited by its exact text.
 func (t *Tool) removeInvisible() error {
 	for _, text := range []*string{&t.Title, &t.Description, &t.Category, &t.OriginalName} {
 		var n int
@@ -215,8 +215,8 @@ func (t *Tool) removeInvisible() error {
 	return nil
 }
 
-// visibleSchema removes invisible characters from the titles and descriptions in a JSON Schema, and counts them. In the
-// name of a property they are an error: there they mean something to the plugin.
+// visibleSchema removes invisible characters from the titles and descriptions in a JSON Schema, and counts them. In a
+// property's name they are an error: the plugin may depend on them.
 func visibleSchema(schema json.RawMessage) (json.RawMessage, int, error) {
 	ascii := !bytes.ContainsFunc(schema, func(r rune) bool { return r > unicode.MaxASCII }) &&
 		!bytes.Contains(schema, []byte(`\u`))
