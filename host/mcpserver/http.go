@@ -73,7 +73,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a valid bearer token is needed", http.StatusUnauthorized)
 		return
 	}
-	out := &deadlineWriter{ResponseWriter: w, control: http.NewResponseController(w)}
+	out := newStreamWriter(w)
 	body, err := readBody(w, r)
 	if err != nil {
 		status := http.StatusBadRequest
@@ -135,14 +135,14 @@ func (e *endpoint) newHTTP() httpHandlers {
 	log := slog.New(quiet{e.server.options.Logger.Handler()})
 	return httpHandlers{
 		mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody,
-			SessionTimeout: sessionTimeout}),
+			SessionTimeout: sessionTimeout, EventStore: e.events}),
 		mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{Logger: log, MaxRequestBodyBytes: maxBody,
 			Stateless: true, PropagateRequestCancellation: true}),
 	}
 }
 
 // serveHTTP hands the request to the form of the SDK that serves its revision, together with the bytes of its params.
-func (e *endpoint) serveHTTP(w http.ResponseWriter, r *http.Request, body []byte) {
+func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 	message := members(body)
 	params := find(message, "params")
 	r = r.Clone(r.Context())
@@ -163,12 +163,7 @@ func (e *endpoint) serveHTTP(w http.ResponseWriter, r *http.Request, body []byte
 		http.Error(w, fmt.Sprintf("there are %d sessions, which is the limit; end one with DELETE", maxSessions),
 			http.StatusServiceUnavailable)
 	default:
-		if r.Method == http.MethodGet {
-			var end context.CancelFunc
-			r, end = e.endingWithServer(r)
-			defer end()
-		}
-		e.http.stateful.ServeHTTP(w, r)
+		e.serveSession(w, r)
 	}
 }
 
@@ -195,18 +190,3 @@ func (e *endpoint) sessions() (n int) {
 	}
 	return n
 }
-
-// A deadlineWriter gives up on a client that does not read.
-type deadlineWriter struct {
-	http.ResponseWriter
-	control *http.ResponseController
-}
-
-func (w *deadlineWriter) Write(p []byte) (int, error) {
-	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime)) // a writer of a test may have none
-	n, err := w.ResponseWriter.Write(p)
-	return n, err
-}
-
-// Unwrap is for http.ResponseController.
-func (w *deadlineWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -73,6 +73,7 @@ type Server struct {
 
 	streams    context.Context // ends before the server does, with streams of HTTP that carry no calls
 	endStreams context.CancelFunc
+	events     *eventStore
 
 	mu        sync.Mutex
 	closed    bool
@@ -106,7 +107,7 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{options: o, endpoints: map[string]*endpoint{}}
+	s := &Server{options: o, endpoints: map[string]*endpoint{}, events: newEventStore()}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.streams, s.endStreams = context.WithCancel(s.ctx)
 	return s, nil
@@ -166,6 +167,8 @@ type endpoint struct {
 	catalog  *catalog
 	mcp      *mcp.Server
 	http     httpHandlers
+	events   *identityEvents
+	streams  openStreams
 	seal     *seal
 	levels   logLevels
 
@@ -198,6 +201,7 @@ func (e *endpoint) open() {
 		return
 	}
 	e.mcp = e.newMCP()
+	e.events = e.server.events.identity()
 	e.http = e.newHTTP()
 	e.seal = newSeal(e.server.options.StateKey, e.identity)
 	e.catalog = newCatalog(e.server.ctx, e.backend.Catalog, &e.server.options, e.listChanged)
@@ -216,5 +220,6 @@ func (e *endpoint) close() error {
 	}
 	err := e.backend.Close()
 	e.catalog.close()
+	e.server.events.drop(e.events)
 	return err
 }

@@ -1,0 +1,145 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// serveSession serves a request of a session. A client that asks for the rest of a stream gets it, also while the
+// connection on which it had the stream looks alive here: that one is ended.
+func (e *endpoint) serveSession(w *streamWriter, r *http.Request) {
+	session := r.Header.Get("Mcp-Session-Id")
+	stream, _, _ := strings.Cut(r.Header.Get("Last-Event-ID"), "_")
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	if r.Method == http.MethodGet && stream == "" { // it carries no call
+		defer context.AfterFunc(e.server.streams, end)()
+	}
+	w.begin(&e.streams, session, end)
+	defer w.finish()
+	if r.Method == http.MethodGet && !e.streams.takeOver(ctx, streamKey{session, stream}, w) {
+		return // the client is gone
+	}
+	e.http.stateful.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// openStreams are the streams of sessions that are being sent.
+type openStreams struct {
+	mu  sync.Mutex
+	all map[streamKey]*streamWriter
+}
+
+// takeOver ends what is being sent of a stream, waits until it has ended, and makes w its writer; ok is false if ctx
+// ends first.
+func (o *openStreams) takeOver(ctx context.Context, key streamKey, w *streamWriter) (ok bool) {
+	for {
+		o.mu.Lock()
+		before := o.all[key]
+		if before == nil {
+			o.put(key, w)
+		}
+		o.mu.Unlock()
+		if before == nil {
+			return true
+		}
+		before.cut()
+		select {
+		case <-before.finished:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// put makes w the writer of a stream. The caller holds the lock.
+func (o *openStreams) put(key streamKey, w *streamWriter) {
+	if o.all == nil {
+		o.all = map[streamKey]*streamWriter{}
+	}
+	o.all[key], w.key, w.known = w, key, true
+}
+
+// A streamWriter is a response that gives up on a client that does not read. Of a stream of events it knows which it
+// is, and another connection can take that over.
+type streamWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+
+	streams  *openStreams // nil outside sessions
+	session  string
+	end      context.CancelFunc
+	finished chan struct{} // closed when nothing more is written
+
+	// Those of streams.mu.
+	key   streamKey
+	known bool
+
+	mu      sync.Mutex // held to set the deadline of writes
+	stopped bool
+}
+
+func newStreamWriter(w http.ResponseWriter) *streamWriter {
+	return &streamWriter{ResponseWriter: w, control: http.NewResponseController(w)}
+}
+
+// begin makes it the response to a request of a session, which end ends.
+func (w *streamWriter) begin(streams *openStreams, session string, end context.CancelFunc) {
+	w.streams, w.session, w.end, w.finished = streams, session, end, make(chan struct{})
+}
+
+// finish is called when the request has been served.
+func (w *streamWriter) finish() {
+	w.streams.mu.Lock()
+	if w.known && w.streams.all[w.key] == w {
+		delete(w.streams.all, w.key)
+	}
+	w.streams.mu.Unlock()
+	close(w.finished)
+}
+
+// cut ends the response, also while something is being written.
+func (w *streamWriter) cut() {
+	w.mu.Lock()
+	w.stopped = true
+	_ = w.control.SetWriteDeadline(time.Now()) // a writer of a test may have none
+	w.mu.Unlock()
+	w.end()
+}
+
+var errTakenOver = errors.New("another connection has the stream now")
+
+func (w *streamWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	if w.stopped {
+		w.mu.Unlock()
+		return 0, errTakenOver
+	}
+	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime)) // likewise
+	w.mu.Unlock()
+	if w.streams != nil {
+		w.learn(p)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// learn notes which stream it is from the ID of its first event: a client that has not got that cannot resume it.
+func (w *streamWriter) learn(event []byte) {
+	w.streams.mu.Lock()
+	defer w.streams.mu.Unlock()
+	if w.known {
+		return
+	}
+	head, _, _ := bytes.Cut(event, []byte("\ndata:"))
+	_, id, ok := strings.Cut(string(head), "\nid: ")
+	if stream, _, complete := strings.Cut(id, "_"); ok && complete {
+		w.streams.put(streamKey{w.session, stream}, w)
+	}
+}
+
+// Unwrap is for http.ResponseController.
+func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
