@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/wire"
 )
 
-// The yardstick is go-plugin as it comes, with AutoMTLS, in the same run: compare ratios, not figures of two runs.
+// The yardstick is plain go-plugin with AutoMTLS, in the same run: compare ratios, not figures of two runs.
 
 // stockPlugin serves nothing but go-plugin's own services.
 func stockPlugin() {
@@ -54,7 +54,7 @@ func startStock(b *testing.B) (*goplugin.Client, goplugin.ClientProtocol) {
 	return c, protocol
 }
 
-// BenchmarkStart is from nothing to the first answer, and the end.
+// BenchmarkStart measures a start up to the first answer, and the stop.
 func BenchmarkStart(b *testing.B) {
 	for _, level := range []sandbox.Level{sandbox.Supervised, sandbox.Confined} {
 		b.Run("toolhost/"+string(level), func(b *testing.B) {
@@ -95,7 +95,7 @@ func BenchmarkStartAtLevel(b *testing.B) {
 	}
 }
 
-// BenchmarkCall is one small call of a running plugin; stock is a Ping, which does less.
+// BenchmarkCall makes one small call of a running plugin; stock is a Ping, which does less.
 func BenchmarkCall(b *testing.B) {
 	b.Run("toolhost", func(b *testing.B) {
 		p := add(b, supervisor(b), fixture("good", "good"))
@@ -119,7 +119,7 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
-// BenchmarkDeath is from the SIGKILL of a plugin to the error of the call that was in it, and to the next answer.
+// BenchmarkDeath measures from the SIGKILL of a plugin to the error of the call in flight, and to the next answer.
 func BenchmarkDeath(b *testing.B) {
 	spec := fixture("good", "good")
 	spec.Restart = Restart{MaxCrashes: 1 << 20, Backoff: time.Nanosecond, BackoffMax: time.Nanosecond}
@@ -138,8 +138,8 @@ func BenchmarkDeath(b *testing.B) {
 	b.ReportMetric(float64(served.Microseconds())/float64(b.N), "us-to-answer")
 }
 
-// BenchmarkList is a whole host that lists a hundred plugins: from the cache, by starting them, and as go-plugin comes,
-// one after the other.
+// BenchmarkList measures a whole host that lists a hundred plugins: from the cache, by starting them, and with plain
+// go-plugin, one after the other.
 func BenchmarkList(b *testing.B) {
 	c := newCaching(b)
 	specs := c.linked(100)

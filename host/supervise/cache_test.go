@@ -19,7 +19,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A caching is a cache folder, and plugins that note each start.
+// A caching is a cache folder, and plugins that record each start.
 type caching struct {
 	t      testing.TB
 	folder string
@@ -32,14 +32,14 @@ func newCaching(t testing.TB) *caching {
 	return &caching{t, filepath.Join(dir, "cache"), filepath.Join(dir, "starts")}
 }
 
-// playing is a plugin that notes its starts.
+// fixture is the spec of a plugin that records its starts.
 func (c *caching) fixture(name, role string) Spec {
 	s := fixture(name, role)
 	s.Env["STARTS"] = c.starts
 	return s
 }
 
-// list makes a host with the plugins, has each tell its tools, and ends it.
+// list makes a host with the plugins, lists the tools of each, and closes it.
 func (c *caching) list(o Options, specs ...Spec) (all [][]sdk.Tool) {
 	c.t.Helper()
 	err := c.with(o, func(s *Supervisor) error {
@@ -58,7 +58,7 @@ func (c *caching) list(o Options, specs ...Spec) (all [][]sdk.Tool) {
 	return all
 }
 
-// with runs f with a host of its own.
+// with calls f with a new host.
 func (c *caching) with(o Options, f func(*Supervisor) error) error {
 	c.t.Helper()
 	o.RunDir, o.CacheDir = shortDir(c.t), c.folder
@@ -70,7 +70,7 @@ func (c *caching) with(o Options, f func(*Supervisor) error) error {
 	return f(s)
 }
 
-// started is how many plugins were started since it was last asked.
+// started returns how many plugins were started since its last call.
 func (c *caching) started() int {
 	c.t.Helper()
 	text, err := os.ReadFile(c.starts)
@@ -90,7 +90,7 @@ func (c *caching) wantStarts(n int, when string) {
 	}
 }
 
-// entries are the descriptions that are kept.
+// entries are the stored descriptions.
 func (c *caching) entries() []string {
 	c.t.Helper()
 	found, err := filepath.Glob(filepath.Join(c.folder, "description-*"))
@@ -100,7 +100,7 @@ func (c *caching) entries() []string {
 	return found
 }
 
-// linked are n plugins of n programs, which are links to this one.
+// linked returns n plugins with n programs, which are links to the test binary.
 func (c *caching) linked(n int) (specs []Spec) {
 	c.t.Helper()
 	dir := c.t.TempDir()
@@ -117,7 +117,7 @@ func (c *caching) linked(n int) (specs []Spec) {
 	return specs
 }
 
-// settle waits until the test's own program is no longer so young that it would be read each time.
+// settle waits until the test binary is old enough not to be hashed each time.
 func settleProgram(t testing.TB) {
 	t.Helper()
 	soon(t, "the test binary to have some age", patience, func() bool {
@@ -125,7 +125,7 @@ func settleProgram(t testing.TB) {
 	})
 }
 
-// Many plugins are listed again without a start, and all that they said is there, to the byte.
+// Many plugins are listed again without a start, with the same descriptions byte for byte.
 func TestListingAgainStartsNothing(t *testing.T) {
 	t.Parallel()
 	c := newCaching(t)
@@ -143,7 +143,7 @@ func TestListingAgainStartsNothing(t *testing.T) {
 	c.wantStarts(3, "refreshed")
 }
 
-// A call starts what a listing did not.
+// A call starts a plugin that was listed from the cache.
 func TestCallAfterACachedListing(t *testing.T) {
 	t.Parallel()
 	c := newCaching(t)
@@ -168,8 +168,8 @@ func TestCallAfterACachedListing(t *testing.T) {
 	c.wantStarts(1, "the call")
 }
 
-// A plugin that says something else when it starts is believed: who watches is told, calls that were decided by what it
-// said before are not made, and the next host knows.
+// The description of a started plugin replaces the cached one: watchers are notified, calls based on the old one are
+// refused, and the next host has the new one.
 func TestCacheIsCorrectedByTheStart(t *testing.T) {
 	c := newCaching(t)
 	spec := c.fixture("p", "fickle")
@@ -186,7 +186,7 @@ func TestCacheIsCorrectedByTheStart(t *testing.T) {
 			check(t, os.Chmod(mine.folder, 0o700))
 			check(t, os.CopyFS(mine.folder, os.DirFS(c.folder)))
 			for _, e := range mine.entries() {
-				check(t, os.Chmod(e, 0o600)) // the copy is more open
+				check(t, os.Chmod(e, 0o600)) // the copy has wider permissions
 			}
 			check(t, mine.with(Options{}, func(s *Supervisor) error {
 				checkCorrected(t, add(t, s, spec), tool, want)
@@ -231,12 +231,12 @@ func checkCorrected(t *testing.T, p *Process, tool string, want sdk.Code) {
 	if got := must(p.Tools(t.Context())); len(got) != 3 || got[2].Name != "comes" {
 		t.Errorf("now the tools are %v", got)
 	}
-	if tool == "changes" { // who has listed again may call it
+	if tool == "changes" { // a caller that has listed again may call it
 		mustCall(t, p, tool, "")
 	}
 }
 
-// Offline nothing is started: what is known is listed, with a word on what may have changed; the rest cannot be used.
+// Offline, nothing is started: cached tools are listed, with a notice of what may have changed; the rest fails.
 func TestOffline(t *testing.T) {
 	t.Parallel()
 	c := newCaching(t)
@@ -266,12 +266,12 @@ func TestOffline(t *testing.T) {
 	elsewhere := Options{Offline: true, Workdir: t.TempDir()}
 	check(t, c.with(elsewhere, func(s *Supervisor) error {
 		_, err := add(t, s, dynamic).Tools(t.Context())
-		checkError(t, err, sdk.CodePluginUnavailable, "the cache does not have") // what it said in another folder
+		checkError(t, err, sdk.CodePluginUnavailable, "the cache does not have") // its description in another folder
 		return nil
 	}))
 }
 
-// A checksum holds for what is listed too.
+// A checksum is also checked for cached tools.
 func TestCacheAndChecksum(t *testing.T) {
 	c := newCaching(t)
 	spec := c.fixture("p", "noted")
@@ -308,8 +308,8 @@ func chtimes(t testing.TB, path string, at time.Time) {
 	}
 }
 
-// What may make a plugin say something else makes it be asked again.
-func TestWhatIsListedAnew(t *testing.T) {
+// A change of anything that the description may depend on lists the plugin again.
+func TestWhatIsListedAgain(t *testing.T) {
 	copied := func(t *testing.T, s Spec) Spec {
 		s.Command = []string{filepath.Join(t.TempDir(), "plugin")}
 		copyFile(t, os.Args[0], s.Command[0])
@@ -379,14 +379,14 @@ func copyFile(t testing.TB, from, to string) {
 	}
 }
 
-// replace puts a copy in the place of a program, as builders do.
+// replace replaces a program with a copy, as builds do.
 func replace(t testing.TB, path, by string) {
 	t.Helper()
 	copyFile(t, by, path+".new")
 	check(t, os.Rename(path+".new", path))
 }
 
-// appendTo makes a program another that does the same.
+// appendTo changes a program's bytes but not its behavior.
 func appendTo(t testing.TB, path string) {
 	t.Helper()
 	f := must(os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0))
@@ -398,7 +398,7 @@ func appendTo(t testing.TB, path string) {
 	}
 }
 
-// A folder that is not the user's alone is not used; plugins work all the same.
+// A cache folder that others can write to is not used; plugins work without it.
 func TestUnusableCacheFolders(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(path string) error{
@@ -420,7 +420,7 @@ func TestUnusableCacheFolders(t *testing.T) {
 	}
 }
 
-// Several hosts that fill the same folder do not disturb each other.
+// Several hosts can fill the same folder concurrently.
 func TestManyHostsAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCaching(t)
@@ -447,7 +447,7 @@ func TestManyHostsAtOnce(t *testing.T) {
 	}
 }
 
-// stored tells whether a tool is in a description that is kept.
+// stored reports whether a tool is in a stored description.
 func (c *caching) stored(tool string) bool {
 	return slices.ContainsFunc(c.entries(), func(file string) bool {
 		text, err := os.ReadFile(file)
@@ -455,7 +455,7 @@ func (c *caching) stored(tool string) bool {
 	})
 }
 
-// A plugin whose list is cacheable is not started to show it, receives it with its configuration, and changes it while
+// A plugin with a cacheable list is not started to show it, receives it with its configuration, and changes it while
 // it runs.
 func TestCacheableTools(t *testing.T) {
 	settleProgram(t)
@@ -501,7 +501,7 @@ func TestCacheableTools(t *testing.T) {
 	call("a", "b")
 	c.wantStarts(1, "a call")
 	want("changed while it ran", 0, names(Options{}), "a", "b")
-	call("b", "c") // which the configuration alone does not have
+	call("b", "c") // not in the configuration alone
 	c.wantStarts(1, "a call of a known tool")
 	want("refreshed", 1, names(Options{Refresh: true}), "a")
 }

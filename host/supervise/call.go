@@ -16,11 +16,11 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// Call runs one tool, at most once, and starts the plugin if it does not run. A tool that fails returns a result with
-// an Error. The error of Call itself is an *sdk.Error with its Outcome: the plugin is not available, died during the
-// call, violated the protocol, or ctx ended. When the plugin dies, a call that provably never reached it, or whose tool
-// is listed in Spec.Idempotent, is made once more, with the same id and the time that is left of ctx. A call whose tool
-// differs from the one that was listed is not made.
+// Call runs one tool, at most once, and starts the plugin if it is not running. A tool that fails returns a result
+// with an Error. The error of Call itself is an *sdk.Error with its Outcome: the plugin is not available, died during
+// the call, violated the protocol, or ctx ended. When the plugin dies, a call that provably never reached it, or
+// whose tool is in Spec.Idempotent, is made once more, with the same id and the remaining time of ctx. A call of a
+// tool whose definition is no longer the listed one is not made.
 func (p *Process) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
 	listed := p.description.Load()
 	result, died, err := p.attempt(ctx, r, 1, listed)
@@ -35,7 +35,7 @@ func (p *Process) Call(ctx context.Context, r *sdk.Request) (*sdk.Result, error)
 	return result, err
 }
 
-// attempt calls a tool as it was listed. Died is set when the plugin has died during the call.
+// attempt calls a tool with its listed definition. Died is set when the plugin died during the call.
 func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, listed *sdk.Description) (
 	result *sdk.Result, died *client.BrokenError, err error) {
 	c, err := p.beginCall(ctx)
@@ -52,7 +52,7 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 	if err == nil {
 		switch e := result.Error; {
 		case e == nil:
-		case e.Code == sdk.CodeCanceled && c.stopped(): // the plugin answered before the host gave up the call
+		case e.Code == sdk.CodeCanceled && c.stopped(): // the plugin answered before the host abandoned the call
 			result.Error = withOutcome(p.lost(g, r, &client.BrokenError{Delivered: true, Err: errStopping}), e.Outcome)
 		case e.Code == sdk.CodeTool && e.Suggestion == "":
 			e.Suggestion = g.sandboxAdvice(e.Message)
@@ -63,7 +63,7 @@ func (p *Process) attempt(ctx context.Context, r *sdk.Request, number int, liste
 	if !ok {
 		c.end()
 		g.callAbandoned(p)
-		if sdk.CodeOf(err) != sdk.CodeResultTooLarge { // which is an answer
+		if sdk.CodeOf(err) != sdk.CodeResultTooLarge { // a result that is too large is an answer too
 			g.checkHealth()
 		}
 		return nil, nil, err
@@ -99,14 +99,14 @@ func (p *Process) Preview(ctx context.Context, r *sdk.Request) (*sdk.Preview, er
 	return preview, err
 }
 
-// disconnected is true for a connection that broke, false for a plugin that answered with something else than its
-// result. Canceled means that our end was closed, because the death of the plugin was known first.
+// disconnected is true for a broken connection, and false when the plugin answered with anything but its result.
+// Canceled means that the host closed its end, because it knew of the plugin's death first.
 func disconnected(b *client.BrokenError) bool {
 	code := status.Code(b.Err)
 	return !b.Delivered || code == codes.Unavailable || code == codes.Canceled
 }
 
-// withOutcome returns a copy: others may have the error too.
+// withOutcome returns a copy: the error may be shared.
 func withOutcome(e *sdk.Error, o sdk.Outcome) *sdk.Error {
 	e = new(*e)
 	e.Outcome = o
@@ -154,8 +154,8 @@ func (p *Process) lost(g *generation, r *sdk.Request, broken *client.BrokenError
 	return e
 }
 
-// checkDefinition fails if the tool is no longer what the caller saw: r.Listed, else what was listed when the call
-// began.
+// checkDefinition fails if the tool is no longer the one that the caller saw: r.Listed, otherwise the one listed when
+// the call began.
 func (p *Process) checkDefinition(r *sdk.Request, listed, now *sdk.Description) error {
 	seen := r.Listed
 	if seen == nil {
@@ -208,7 +208,7 @@ func sameDefinition(a, b *sdk.Tool) bool {
 // An inFlightCall is one call that runs in a generation.
 type inFlightCall struct {
 	generation *generation
-	ctx        context.Context // the caller's; also ends when the process is stopped
+	ctx        context.Context // derived from the caller's; also ends when the process is stopped
 	cancel     context.CancelCauseFunc
 	process    *Process
 }
@@ -216,7 +216,7 @@ type inFlightCall struct {
 // errStopping is the cause of the context of a call whose process is being stopped.
 var errStopping = errors.New("the plugin's process is being stopped")
 
-// beginCall registers a call in a generation that takes calls, starting one if need be. The caller calls end.
+// beginCall registers a call in a generation that accepts calls, and starts one if necessary. The caller calls end.
 func (p *Process) beginCall(ctx context.Context) (*inFlightCall, error) {
 	for {
 		g, err := p.acquire(ctx)
@@ -232,11 +232,11 @@ func (p *Process) beginCall(ctx context.Context) (*inFlightCall, error) {
 			p.calls.Add(1)
 			return c, nil
 		}
-		c.cancel(nil) // it was replaced a moment ago
+		c.cancel(nil) // it has just been replaced
 	}
 }
 
-// end may be called again.
+// end may be called more than once.
 func (c *inFlightCall) end() {
 	c.cancel(nil)
 	if c.generation.calls.remove(c) {
@@ -244,10 +244,11 @@ func (c *inFlightCall) end() {
 	}
 }
 
-// stopped says whether the call was ended because its process is being stopped.
+// stopped reports whether the call ended because its process is being stopped.
 func (c *inFlightCall) stopped() bool { return errors.Is(context.Cause(c.ctx), errStopping) }
 
-// broken says whether the call got no answer because its plugin or connection ended, or its process is being stopped.
+// broken reports whether the call got no answer because its plugin or connection ended, or its process is being
+// stopped.
 func (c *inFlightCall) broken(err error) (*client.BrokenError, bool) {
 	if b, ok := errors.AsType[*client.BrokenError](err); ok || err == nil || !c.stopped() {
 		return b, ok
@@ -264,8 +265,8 @@ type inFlightCalls struct {
 	mu       sync.Mutex
 	running  map[*inFlightCall]struct{}
 	lastLife time.Time     // when the process last answered something
-	closed   bool          // takes no more calls
-	canceled bool          // those that ran were canceled
+	closed   bool          // accepts no more calls
+	canceled bool          // the running calls were canceled
 	empty    chan struct{} // made by close; closed when the last call has ended
 }
 
@@ -282,7 +283,7 @@ func (s *inFlightCalls) add(c *inFlightCall) bool {
 	return true
 }
 
-// remove says whether the call was still registered.
+// remove reports whether the call was still registered.
 func (s *inFlightCalls) remove(c *inFlightCall) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -297,7 +298,7 @@ func (s *inFlightCalls) remove(c *inFlightCall) bool {
 	return true
 }
 
-// sawLife records that the process answered.
+// sawLife records that the process has answered.
 func (s *inFlightCalls) sawLife() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -86,7 +86,7 @@ func TestPluginStartsInTheWorkdir(t *testing.T) {
 	}
 }
 
-// A plugin that is killed in a call costs that call alone, which hears of it at once; the next call has a new process.
+// A plugin that is killed during a call fails that call alone, at once; the next call has a new process.
 func TestKilledDuringACall(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
@@ -98,7 +98,8 @@ func TestKilledDuringACall(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := <-ended
-	if took := time.Since(died); took > slack*time.Second { // typically 3 ms; the bound only tells it from a timeout
+	// typically 3 ms; the bound only distinguishes it from a timeout
+	if took := time.Since(died); took > slack*time.Second {
 		t.Errorf("the call heard of the death after %s", took)
 	}
 	checkError(t, err, sdk.CodePluginCrashed, "SIGKILL")
@@ -119,7 +120,7 @@ func TestKilledDuringACall(t *testing.T) {
 	}
 }
 
-func TestExitDuringACallTellsCodeAndLastWords(t *testing.T) {
+func TestExitDuringACallReportsCodeAndLastLines(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), fixture("good", "good"))
 	_, err := call(t, p, "die", "boredom")
@@ -197,7 +198,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// A plugin that stops itself answers nobody: its call ends with its deadline, and the plugin is replaced.
+// A plugin that stops itself answers nothing: its call ends at the deadline, and the plugin is replaced.
 func TestStoppedDuringACall(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), fixture("good", "good"))
@@ -278,7 +279,7 @@ func TestSameNameTwice(t *testing.T) {
 	}
 }
 
-// checkError checks a typed error's code and words.
+// checkError checks the code and the message of an error.
 func checkError(t testing.TB, err error, code sdk.Code, words ...string) {
 	t.Helper()
 	if got := sdk.CodeOf(err); got != code {
@@ -307,8 +308,8 @@ func factsOf(t testing.TB, err error) map[string]any {
 	return out
 }
 
-// A request for a process that is gone is provably not sent.
-func TestADeadProcessGetsNothing(t *testing.T) {
+// A request for a dead process is provably not sent.
+func TestDeadProcessGetsNoRequest(t *testing.T) {
 	p := add(t, supervisor(t), fixture("good", "good"))
 	g, err := p.acquire(t.Context())
 	if err != nil {
@@ -323,8 +324,8 @@ func TestADeadProcessGetsNothing(t *testing.T) {
 	})
 }
 
-// Only a connection that was cut is a reason to make a call again, not an answer that is none.
-func TestWhatIsACut(t *testing.T) {
+// Only a cut connection is a reason to repeat a call, not an invalid answer.
+func TestDisconnectedErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		broken client.BrokenError
 		want   bool
@@ -345,8 +346,8 @@ func TestWhatIsACut(t *testing.T) {
 	}
 }
 
-// A call is cut as well when the host has heard of the plugin's end, and closed the connection, before that broke.
-func TestAConnectionThatWeClose(t *testing.T) {
+// A call also counts as cut when the host knew of the plugin's end first, and closed the connection.
+func TestConnectionClosedByTheHost(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), fixture("good", "good"))
 	g, err := p.acquire(t.Context())
@@ -368,8 +369,8 @@ func TestAConnectionThatWeClose(t *testing.T) {
 	}
 }
 
-// The second attempt gets what is left of the time, the ids of the first, and a process that marks its run once more.
-func TestASecondAttemptHasTheTimeThatIsLeft(t *testing.T) {
+// The second attempt has the remaining time, the ids of the first, and a process that records its run once more.
+func TestSecondAttemptHasTheRemainingTime(t *testing.T) {
 	spec := fixture("marks", "marks")
 	marker := filepath.Join(t.TempDir(), "runs")
 	spec.Env["MARKER"], spec.Idempotent = marker, []string{"dies"}
@@ -392,7 +393,7 @@ func TestASecondAttemptHasTheTimeThatIsLeft(t *testing.T) {
 	}
 }
 
-// A shrinking context has an hour less once the call has run, as if that had taken so long.
+// A shrinking context has an hour less after the call has run, as if the call had taken that long.
 type shrinking struct {
 	context.Context
 	first, then time.Time
@@ -406,8 +407,8 @@ func (s shrinking) Deadline() (time.Time, bool) {
 	return s.first, true
 }
 
-// When the second attempt finds no plugin, what became of the first is still not known.
-func TestASecondAttemptThatCannotBeMade(t *testing.T) {
+// When there is no plugin for the second attempt, the outcome of the first is still unknown.
+func TestSecondAttemptWithoutAPlugin(t *testing.T) {
 	spec := fixture("marks", "marks")
 	spec.Env["MARKER"], spec.Env["ONCE"], spec.Idempotent = filepath.Join(t.TempDir(), "runs"), "1", []string{"dies"}
 	_, err := call(t, add(t, supervisor(t), spec), "dies", "")
@@ -415,8 +416,8 @@ func TestASecondAttemptThatCannotBeMade(t *testing.T) {
 	checkOutcome(t, err, sdk.OutcomeUnknown)
 }
 
-// playMarks is a plugin whose tool writes down its run and the deadline it has, and dies. With ONCE it does not start
-// again after that.
+// runMarks is a plugin whose tool records its run and its deadline, and dies. With ONCE it does not start again after
+// that.
 func runMarks() {
 	marker := os.Getenv("MARKER")
 	if _, err := os.Stat(marker); err == nil && os.Getenv("ONCE") != "" {
@@ -434,9 +435,9 @@ func runMarks() {
 	sdk.Serve(p)
 }
 
-// A call that was decided on before a reload is not made of a tool that is another since, whether the plugin ran or
-// not.
-func TestACallIsOfTheToolThatWasListed(t *testing.T) {
+// A call that was decided on before a reload is refused if its tool has changed, whether or not the plugin was
+// running.
+func TestCallOfAChangedToolIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, runs := range map[string]bool{"runs": true, "does not run": false} {
 		t.Run(name, func(t *testing.T) {
@@ -488,7 +489,7 @@ func mustStop(t *testing.T, p *Process) error {
 	return err
 }
 
-// Whatever differs makes another definition.
+// A difference in any field makes another definition.
 func TestSameDefinition(t *testing.T) {
 	full := func() *sdk.Tool {
 		return &sdk.Tool{Name: "n", InputSchema: []byte("{}"), OutputSchema: []byte("{}"),
@@ -515,7 +516,7 @@ func TestSameDefinition(t *testing.T) {
 	}
 }
 
-// change gives a field another value.
+// change sets a field to another value.
 func change(t *testing.T, f reflect.Value) {
 	t.Helper()
 	switch f.Kind() {
@@ -534,8 +535,8 @@ func change(t *testing.T, f reflect.Value) {
 	}
 }
 
-// What the end of a process's time makes of a call depends on what the call has come to.
-func TestCutVisits(t *testing.T) {
+// The error of a call whose process is ended depends on how far the call had come.
+func TestErrorsOfCutCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		err       error
 		broken    bool
@@ -561,7 +562,7 @@ func TestCutVisits(t *testing.T) {
 	}
 }
 
-// What was looked up for a spec is not kept when the plugin has been given another meanwhile.
+// A lookup of a spec is discarded when the plugin has another spec meanwhile.
 func TestRecalledForAnotherSpec(t *testing.T) {
 	p := add(t, supervisor(t), counting("1"))
 	p.recall = func(context.Context, Spec) *sdk.Description {

@@ -24,16 +24,17 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// A child is the process of one generation, under a launcher of its own, which ends everything that the process has
-// started. The launcher reports its end: the end of a pipe would not, since another process may hold it open.
+// A child is the process of one generation, under its own launcher, which ends everything that the process has
+// started. The launcher reports the end of the process: the end of a pipe would not, since another process may hold
+// it open.
 type child struct {
 	pid         int           // as this process sees it
 	handle      *os.Process   // this process, never another with the same number
 	containment string        // see proctree.Cmd.Containment
 	killAll     func()        // kills the process and everything it has started
-	exited      chan struct{} // closed when nothing of it is left and its output is read
+	exited      chan struct{} // closed when no process of it is left and its output has been read
 	tail        *tail
-	stdin       *os.File // the plugin ends when it closes
+	stdin       *os.File // the plugin ends when this is closed
 	readers     sync.WaitGroup
 	output      [2]*os.File // standard output and standard error, which the readers read
 
@@ -44,8 +45,8 @@ type child struct {
 	killReason string        // why the host killed it, or ""
 }
 
-// launch starts the plugin in a session of its own, without a terminal, and returns its standard output, which the
-// caller must read to its end. The end of ctx ends the start, not the process.
+// launch starts the plugin in its own session, without a terminal, and returns its standard output, which the caller
+// must read to the end. The end of ctx ends the start, not the process.
 func launch(ctx context.Context, spec Spec, how sandbox.Prepared, log *slog.Logger) (c *child, stdout *os.File,
 	err error) {
 	var stdin, out, stderr pipe
@@ -71,7 +72,7 @@ func launch(ctx context.Context, spec Spec, how sandbox.Prepared, log *slog.Logg
 	return c, out.r, nil
 }
 
-// run returns when the program runs; ended closes when nothing of it is left.
+// run returns when the program runs; ended closes when no process of it is left.
 func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -108,8 +109,8 @@ func (c *child) run(ctx context.Context, cmd *proctree.Cmd) (ended chan struct{}
 	return ended, err
 }
 
-// wait ends when everything that the process started has ended and its output is read. Its folder for temporary files
-// is removed.
+// wait returns when everything that the process started has ended and its output has been read. It removes the
+// process's folder for temporary files.
 func (c *child) wait(ended <-chan struct{}, how sandbox.Prepared) {
 	<-ended
 	c.mu.Lock()
@@ -128,13 +129,13 @@ func (c *child) wait(ended <-chan struct{}, how sandbox.Prepared) {
 
 func (c *child) terminate() { c.signal(syscall.SIGTERM, "") }
 
-// kill kills the process and everything it has started. The reason, or "", is reported as its end.
+// kill kills the process and everything it has started. The reason, or "", is reported with its end.
 func (c *child) kill(reason string) {
 	c.signal(syscall.SIGKILL, reason)
 	c.killAll()
 }
 
-// signal goes to the whole process group, unless the process has ended: its number may be another's by then.
+// signal goes to the whole process group, unless the process has ended: its number may have been reused by then.
 func (c *child) signal(sig syscall.Signal, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,8 +148,8 @@ func (c *child) signal(sig syscall.Signal, reason string) {
 	}
 }
 
-// gone says whether the process itself has ended, which the kernel knows before the launcher has ended the rest. It is
-// false where the kernel does not tell.
+// gone reports whether the process itself has ended, which the kernel knows before the launcher has ended the rest.
+// It is false where the kernel does not report it.
 func (c *child) gone() (ended bool) {
 	_ = c.handle.WithHandle(func(handle uintptr) {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}, 0)
@@ -158,7 +159,7 @@ func (c *child) gone() (ended bool) {
 }
 
 // exitError says how the process ended, with a phrase such as " before the handshake", and whether processes that it
-// started may be left. It has ended.
+// started may be left. The process must have ended.
 func (c *child) exitError(phrase string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -216,7 +217,7 @@ func (c *child) withStderr(err error) error {
 	}
 }
 
-// copyOutput reads what is left of a stream until it ends, so that the plugin never waits for a reader.
+// copyOutput reads a stream to its end, so that the plugin never blocks on a full pipe.
 func (c *child) copyOutput(f *os.File, in io.Reader, to io.Writer) {
 	defer c.readers.Done()
 	_, _ = io.Copy(to, in)        // ends with the process
@@ -224,22 +225,22 @@ func (c *child) copyOutput(f *os.File, in io.Reader, to io.Writer) {
 	_ = f.Close()
 }
 
-// A pipe has a reading and a writing end.
+// A pipe has a read end and a write end.
 type pipe struct{ r, w *os.File }
 
 func closeFiles(files ...*os.File) {
 	for _, f := range files {
-		_ = f.Close() // also nil
+		_ = f.Close() // no error for nil
 	}
 }
 
-// A remainderReader reads a pipe, and after its read deadline what is in it already.
+// A remainderReader reads a pipe and, after its read deadline, what is already in it.
 type remainderReader struct {
 	file *os.File
 	late int // bytes read after the deadline
 }
 
-// maxRemainder is what a pipe holds at most: a process that goes on writing is not read without end.
+// maxRemainder is the capacity of a pipe: a process that goes on writing is not read without end.
 const maxRemainder = 1 << 20
 
 func (l *remainderReader) Read(b []byte) (int, error) {
@@ -265,11 +266,11 @@ func (l *remainderReader) Read(b []byte) (int, error) {
 }
 
 // inherited are the variables of the host's environment that plugins get, besides LC_*. All others, tokens above all,
-// stay with the host.
+// are withheld.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "TERM", "XDG_STATE_HOME"}
 
-// environment is that of a plugin's process: the allow-list, a folder for temporary files, the spec's, then go-plugin's
-// and our own, which nothing replaces.
+// environment is the environment of a plugin's process: the allow-list, a folder for temporary files, the spec's
+// variables, then go-plugin's and the host's, which nothing overrides.
 func environment(spec Spec, temp string, protocol []string) []string {
 	out := append(inheritedEnvironment(spec), "TMPDIR="+temp)
 	return append(append(append(out, ownEnvironment(spec)...), protocol...),
@@ -277,7 +278,7 @@ func environment(spec Spec, temp string, protocol []string) []string {
 		wire.EnvHostPID+"="+strconv.Itoa(os.Getpid()))
 }
 
-// Environment is what a plugin gets of the host's environment now, and the variables of the spec.
+// Environment is the part of the host's environment that a plugin gets, and the variables of the spec.
 func (s Spec) Environment() []string { return append(inheritedEnvironment(s), ownEnvironment(s)...) }
 
 func ownEnvironment(spec Spec) (out []string) {

@@ -26,12 +26,12 @@ import (
 )
 
 func init() {
-	fixtures["ugly"] = func() { growUgly(); sdk.Serve(goodPlugin()) }
+	fixtures["ugly"] = func() { growTree(); sdk.Serve(goodPlugin()) }
 	fixtures["embedder"] = runEmbedder
 }
 
-// uglyTree leaves a group, a session, a daemon that is deaf to what can be heard, a pipeline, and one that is stopped.
-const uglyTree = `sleep 1000 &
+// processTree starts a process group, a session, a daemon that ignores signals, a pipeline, and a stopped process.
+const processTree = `sleep 1000 &
 bash -mc 'sleep 1000 & wait' &
 setsid sleep 1000 &
 setsid sh -c '(trap "" HUP TERM INT; (exec sleep 1000) &) &' &
@@ -39,9 +39,9 @@ sh -c 'sleep 1000 | sleep 1000 | sleep 1000' &
 setsid sh -c 'kill -STOP $$' &
 echo grown`
 
-// growUgly starts the ugly tree and goes on once all of it has been started.
-func growUgly() {
-	cmd := exec.Command("sh", "-c", uglyTree)
+// growTree starts the tree and returns once all of it runs.
+func growTree() {
+	cmd := exec.Command("sh", "-c", processTree)
 	cmd.Env = append(os.Environ(), "FIXTURE=")
 	out := must(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
@@ -50,15 +50,15 @@ func growUgly() {
 	_ = must(out.Read(make([]byte, 10)))
 }
 
-// levels are those with and without a process namespace, where the machine has them.
+// levels are the levels with and without a process namespace that the machine supports.
 var levels = []sandbox.Level{sandbox.Supervised, sandbox.Confined}
 
-// contained is what holds at a level on this machine.
+// contained is the containment of a level on this machine.
 func contained(l sandbox.Level) string {
 	return (&proctree.Cmd{Sandbox: proctree.Sandbox{Namespaces: l != sandbox.Supervised}}).Containment()
 }
 
-// A mark names the processes of one test, by a variable that they inherit.
+// A mark identifies the processes of one test by a variable that they inherit.
 func newMark(t *testing.T) string {
 	return fmt.Sprintf("%s-%d-%d", t.Name(), os.Getpid(), rand.Uint64())
 }
@@ -75,7 +75,7 @@ func markedProcesses(mark string) (found []string) {
 	return found
 }
 
-// checkGone waits until nothing has the mark.
+// checkGone waits until no process has the mark.
 func checkGone(t *testing.T, mark string) {
 	t.Helper()
 	var left []string
@@ -93,14 +93,14 @@ func ugly(t *testing.T, l sandbox.Level) (spec Spec, mark string) {
 	return spec, mark
 }
 
-// launcherOf gives the parent of a process.
+// launcherOf returns the parent of a process.
 func launcherOf(pid int) (ppid int) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, _ = fmt.Sscanf(string(text[bytes.LastIndexByte(text, ')')+1:]), " %c %d", new(rune), &ppid)
 	return ppid
 }
 
-// At whatever moment the host is killed, nothing of its plugin is left, and the next host finds nothing in its way.
+// At whatever moment the host is killed, no process of its plugin is left, and the next host starts normally.
 func TestHostKilledAtAnyMoment(t *testing.T) {
 	for _, l := range levels {
 		t.Run(string(l), func(t *testing.T) {
@@ -127,8 +127,7 @@ func killedHost(t *testing.T, l sandbox.Level, after time.Duration) {
 	checkSwept(t, run)
 }
 
-// A launcher that somebody kills takes the plugin along. The call that ran hears of it, and the next one has a new
-// process.
+// When a launcher is killed, its plugin ends too. The running call fails, and the next one has a new process.
 func TestLauncherKilled(t *testing.T) {
 	t.Parallel()
 	for _, l := range levels {
@@ -151,7 +150,7 @@ func TestLauncherKilled(t *testing.T) {
 	}
 }
 
-// A launcher that is stopped is in nobody's way: neither of calls nor of the end.
+// A stopped launcher delays neither calls nor the plugin's end.
 func TestLauncherStopped(t *testing.T) {
 	t.Parallel()
 	for _, l := range levels {
@@ -180,7 +179,7 @@ func TestLauncherStopped(t *testing.T) {
 	}
 }
 
-// A plugin that dies while its launcher is stopped is told as one that died, and the next one starts at once.
+// A plugin that dies while its launcher is stopped is reported as dead, and the next one starts at once.
 func TestPluginOfStoppedLauncherDies(t *testing.T) {
 	for _, l := range levels {
 		t.Run(string(l), func(t *testing.T) {
@@ -195,7 +194,7 @@ func TestPluginOfStoppedLauncherDies(t *testing.T) {
 			_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)
 			err := <-ended
 			if fd, missing := unix.PidfdOpen(os.Getpid(), 0); missing != nil {
-				checkError(t, err, sdk.CodeProtocol) // the kernel does not tell the end of those that are no children
+				checkError(t, err, sdk.CodeProtocol) // the kernel does not report the end of processes that are not children
 			} else {
 				_ = unix.Close(fd)
 				checkError(t, err, sdk.CodePluginCrashed, "killed by SIGKILL")
@@ -209,15 +208,14 @@ func TestPluginOfStoppedLauncherDies(t *testing.T) {
 	}
 }
 
-// A launcher that is stopped again and again, which only somebody outside can do in a namespace, is in nobody's way
-// either.
+// A launcher that is stopped again and again, which in a namespace only an outsider can do, delays nothing either.
 func TestLauncherStoppedAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	spec, mark := ugly(t, sandbox.Supervised)
 	s := supervisor(t)
 	p := add(t, s, spec)
 	mustCall(t, p, "echo", "")
-	launcher := must(os.FindProcess(launcherOf(p.Status().PID))) // and no other of its number, once it has ended
+	launcher := must(os.FindProcess(launcherOf(p.Status().PID))) // and no other process with its number, once it has ended
 	var stopping sync.WaitGroup
 	stopping.Go(func() {
 		for launcher.Signal(syscall.SIGSTOP) == nil {
@@ -238,8 +236,8 @@ func stateOf(pid int) string {
 	return after[:min(1, len(after))]
 }
 
-// All that a plugin leaves ends with it, however it ends.
-func TestUglyPluginsLeaveNothing(t *testing.T) {
+// However a plugin ends, all processes that it started end with it.
+func TestProcessTreesEndWithTheirPlugin(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(*testing.T, *Supervisor, *Process){
 		"killed": func(t *testing.T, _ *Supervisor, p *Process) { _ = syscall.Kill(p.Status().PID, syscall.SIGKILL) },
@@ -261,8 +259,9 @@ func TestUglyPluginsLeaveNothing(t *testing.T) {
 	}
 }
 
-// The status says what holds for the process that runs, and its pid is ours, whatever the plugin takes for its own.
-func TestStatusTellsContainment(t *testing.T) {
+// The status describes the containment of the running process, and its pid as the host sees it, whatever the plugin
+// sees.
+func TestStatusReportsContainment(t *testing.T) {
 	for _, l := range levels {
 		t.Run(string(l), func(t *testing.T) {
 			spec := fixture("good", "good")
@@ -283,7 +282,7 @@ func TestStatusTellsContainment(t *testing.T) {
 	}
 }
 
-// What is told of an end is the same in a namespace.
+// The report of an end is the same in a namespace.
 func TestEndsInANamespace(t *testing.T) {
 	t.Parallel()
 	spec := fixture("good", "good")
@@ -309,15 +308,15 @@ func TestNamespaceKeepsPluginsFromTheHost(t *testing.T) {
 		`kill -KILL $PPID; kill -STOP $PPID; kill -KILL $TOOLHOST_HOST_PID; test -e /proc/$TOOLHOST_HOST_PID; echo "seen: ` +
 			`$?" >&2; exit 3`}}
 	if contained(sandbox.Confined) != "pid-namespace" {
-		spec.Command[2] = "echo seen: 1 >&2; exit 3" // without one there is nothing that keeps it
+		spec.Command[2] = "echo seen: 1 >&2; exit 3" // without a namespace nothing prevents it
 	}
 	_, err := call(t, add(t, s, spec), "x", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "exited with code 3", "seen: 1")
 }
 
-// A plugin gets three files, whatever the host has open.
+// A plugin has three open files, whatever the host has open.
 func TestPluginsHaveThreeFiles(t *testing.T) {
-	leak, err := syscall.Dup(0) // which exec would pass on
+	leak, err := syscall.Dup(0) // exec would pass it on
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +329,7 @@ func TestPluginsHaveThreeFiles(t *testing.T) {
 	}
 }
 
-// Nothing is left open in the host after many starts.
+// The host leaks no files, however often plugins start.
 func TestStartsLeakNoFiles(t *testing.T) {
 	s := supervisor(t)
 	start := func(l sandbox.Level) {
@@ -350,8 +349,8 @@ func TestStartsLeakNoFiles(t *testing.T) {
 	soon(t, "as many files as before", patience, func() bool { return openFiles() <= before })
 }
 
-// When there is no memory left the kernel ends plugins before the host, and confined ones cannot change that.
-func TestPluginsGoFirstWithoutMemory(t *testing.T) {
+// Without free memory the kernel ends plugins before the host, and confined plugins cannot change that.
+func TestKernelEndsPluginsFirstWithoutMemory(t *testing.T) {
 	score := func(pid string) int {
 		return must(strconv.Atoi(strings.TrimSpace(string(must(os.ReadFile("/proc/" + pid + "/oom_score_adj"))))))
 	}
@@ -371,8 +370,8 @@ func TestPluginsGoFirstWithoutMemory(t *testing.T) {
 	}
 }
 
-// The end of the start's context while the launcher has not started anything yet ends it.
-func TestStartEndsBeforeItHasBegun(t *testing.T) {
+// When the context of a start ends before the launcher has started anything, the launcher ends.
+func TestStartCanceledBeforeTheLaunch(t *testing.T) {
 	s := supervisor(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -384,11 +383,11 @@ func TestStartEndsBeforeItHasBegun(t *testing.T) {
 	}
 }
 
-// A process that got away, with the plugin's output in its hands, hides the plugin's end from nobody.
-func TestOutputInStrangeHands(t *testing.T) {
+// An escaped process that holds the plugin's output does not hide the plugin's end.
+func TestOutputHeldByAnEscapedProcess(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), attacker(makeAttackTargets(t), sandbox.Spec{Level: sandbox.Supervised}))
-	// Without an environment it has no mark, and in a session of its own no group that anybody knows.
+	// Without an environment it has no mark, and in its own session no known group.
 	out := mustCall(t, p, "run", "env -i setsid sleep 100 </dev/null >/proc/$PPID/fd/1 2>/proc/$PPID/fd/2 & echo $!")
 	away, err := strconv.Atoi(strings.TrimSpace(out))
 	if err != nil {
@@ -406,8 +405,8 @@ func TestOutputInStrangeHands(t *testing.T) {
 	}
 }
 
-// When the host is killed its plugin and the plugin's child end by themselves, also when the plugin is stopped, and the
-// next host removes the folder that is left.
+// When the host is killed, its plugin and the plugin's child end by themselves, also when the plugin is stopped, and
+// the next host removes the folder that is left.
 func TestHostKilled(t *testing.T) {
 	for name, env := range map[string]string{"serving": "STOP=", "stopped": "STOP=1"} {
 		t.Run(name, func(t *testing.T) {
@@ -418,7 +417,7 @@ func TestHostKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			launcher := launcherOf(plugin)
-			h.line(t) // it is as it should be
+			h.line(t) // everything is in order
 			h.kill(t)
 			soon(t, "the plugin ends", patience, func() bool { return !alive(plugin) })
 			soon(t, "its child ends", patience, func() bool { return !alive(child) })
@@ -428,8 +427,8 @@ func TestHostKilled(t *testing.T) {
 	}
 }
 
-// A program that is no plugin knows of no lifeline: its launcher ends it with the host.
-func TestHostKilledWhileItStartsAStranger(t *testing.T) {
+// A program that is not a plugin does not know the lifeline: its launcher ends it with the host.
+func TestHostKilledWhileItStartsANonPlugin(t *testing.T) {
 	h := hostFixture(t, "RUN="+shortDir(t), "STRANGER=sleep")
 	var stranger int
 	soon(t, "the stranger runs", patience, func() bool {
@@ -445,7 +444,7 @@ func checkSwept(t *testing.T, run string) {
 	if left, _ := filepath.Glob(filepath.Join(run, "*")); len(left) != 1 {
 		t.Fatalf("a killed host leaves its folder: %v", left)
 	}
-	// A process that was being started when the host was killed may hold the lock for another moment.
+	// A process that was starting when the host was killed may hold the lock for another moment.
 	soon(t, "the next host removes it", patience, func() bool {
 		s, err := New(Options{RunDir: run})
 		if err != nil {
@@ -496,7 +495,7 @@ func (h *hostProcess) kill(t *testing.T) {
 	_ = h.cmd.Wait()
 }
 
-// childOf gives a child of a process, or 0.
+// childOf returns a child of a process, or 0.
 func childOf(pid int) (child int) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, f := range files {
@@ -513,18 +512,18 @@ func init() {
 		p := sdk.New("burrows", "1")
 		sdk.AddTool(p, sdk.Tool{Name: "burrow", Description: "makes folders in folders"},
 			func(context.Context, *sdk.Request, textArgs) (*sdk.Result, error) {
-				return sdk.Text("done"), errors.Join(burrow(os.Getenv("TMPDIR"), burrowDepth),
-					burrow(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), burrowDepth))
+				return sdk.Text("done"), errors.Join(makeDeepFolders(os.Getenv("TMPDIR"), folderDepth),
+					makeDeepFolders(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), folderDepth))
 			})
 		sdk.Serve(p)
 	}
 }
 
-// burrowDepth is more than a path may be long, and than a host has files open.
-const burrowDepth = 700
+// folderDepth exceeds the length limit of paths, and the host's limit of open files.
+const folderDepth = 700
 
-// burrow makes folders within folders, each with a file.
-func burrow(dir string, depth int) error {
+// makeDeepFolders makes nested folders, each with a file.
+func makeDeepFolders(dir string, depth int) error {
 	at, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
 	for range depth {
 		if err != nil {
@@ -541,7 +540,7 @@ func burrow(dir string, depth int) error {
 	return err
 }
 
-// What there is no time for is left together with the lock, and the next host goes on with it.
+// When time runs out, the rest is left together with the lock, and the next host continues.
 func TestRemovalInTime(t *testing.T) {
 	base := shortDir(t)
 	d := must(makeRunDir(base))
@@ -556,8 +555,8 @@ func TestRemovalInTime(t *testing.T) {
 	soon(t, "other hosts remove it", patience, func() bool { sweepRunDirs(base); return missing(d.path) })
 }
 
-// A link is not taken for the folder that it leads to, nor is another's folder for one that a host has left.
-func TestRemovalOfWhatIsNotOurs(t *testing.T) {
+// A link is not followed to the folder that it leads to, and a folder of someone else is not removed as abandoned.
+func TestRemovalSparesForeignFolders(t *testing.T) {
 	base := shortDir(t)
 	for _, dir := range []string{"kept", runPrefix + "others", runPrefix + "own"} {
 		must(0, os.Mkdir(filepath.Join(base, dir), 0o700))
@@ -583,7 +582,7 @@ func TestRemovalOfWhatIsNotOurs(t *testing.T) {
 	}
 }
 
-// What a plugin leaves in its folders costs the host neither files nor, at its end, time.
+// Files that a plugin leaves in its folders cost the host neither open files nor, when it closes, time.
 func TestPluginsLeaveDeepFolders(t *testing.T) {
 	s := supervisor(t)
 	p := add(t, s, fixture("burrows", "burrows"))
@@ -591,7 +590,7 @@ func TestPluginsLeaveDeepFolders(t *testing.T) {
 	before := len(must(os.ReadDir("/proc/self/fd")))
 	_ = syscall.Kill(p.Status().PID, syscall.SIGKILL)
 	soon(t, "its folders are gone", patience, func() bool {
-		if open := len(must(os.ReadDir("/proc/self/fd"))); open > before+burrowDepth/2 {
+		if open := len(must(os.ReadDir("/proc/self/fd"))); open > before+folderDepth/2 {
 			t.Fatalf("%d open files, %d before", open, before)
 		}
 		return len(foldersOf(s)) == 0
@@ -599,14 +598,14 @@ func TestPluginsLeaveDeepFolders(t *testing.T) {
 	mustCall(t, p, "burrow", "") // by the next generation, for the end of the host
 	began := time.Now()
 	_ = s.Close()
-	if took := time.Since(began); took > stopTime+removalTime+time.Second { // the second is the machine's
+	if took := time.Since(began); took > stopTime+removalTime+time.Second { // the second is for the machine
 		t.Errorf("closing took %s", took)
 	}
 	soon(t, "nothing is left", patience,
 		func() bool { sweepRunDirs(filepath.Dir(s.runDir.path)); return missing(s.runDir.path) })
 }
 
-// foldersOf are those of plugins.
+// foldersOf returns the folders of plugins.
 func foldersOf(s *Supervisor) (names []string) {
 	entries, _ := os.ReadDir(s.runDir.path)
 	for _, e := range entries {

@@ -67,12 +67,12 @@ func launchError(spec Spec, err error) error {
 	return fmt.Errorf("%s cannot be run: %w", program, err)
 }
 
-// An unusableError says that a start fails until a person changes a file.
+// An unusableError means that a start fails until a person changes a file.
 type unusableError struct{ error }
 
 func (e *unusableError) Unwrap() error { return e.error }
 
-// aboutFile says whether an error can be about what is in a file, or its mode.
+// aboutFile reports whether an error can be about a file's content or mode.
 func aboutFile(err error) bool {
 	for _, e := range []error{os.ErrNotExist, os.ErrPermission, syscall.EISDIR, syscall.ENOEXEC, syscall.EINVAL,
 		errIrregular} {
@@ -84,7 +84,7 @@ func aboutFile(err error) bool {
 	return ok && unix.ErrnoName(e) == "ELIBBAD" // only on Linux
 }
 
-// earlyExit says how a process ended that should have become a plugin, and why, if that can be found out.
+// earlyExit says how a process ended that should have become a plugin and, if it can be found out, why.
 func (g *generation) earlyExit(err error) error {
 	c := g.child
 	before := errors.Is(err, errEnded)
@@ -105,7 +105,7 @@ func (g *generation) earlyExit(err error) error {
 	return exit
 }
 
-// A withText is an error in other words.
+// A withText is an error with another message.
 type withText struct {
 	text string
 	error
@@ -114,7 +114,7 @@ type withText struct {
 func (e withText) Error() string { return e.text }
 func (e withText) Unwrap() error { return e.error }
 
-// notPermitted matches the messages of programs that a sandbox kept from something.
+// notPermitted matches messages of programs that a sandbox has refused something.
 var notPermitted = regexp.MustCompile(`(?i)permission denied|operation not ` +
 	`permitted|\bEACCES\b|\bEPERM\b|PermissionError|` +
 	`read-only file system|\bEROFS\b|resource busy|\bEBUSY\b|cross-device link|\bEXDEV\b`)
@@ -134,7 +134,7 @@ func (g *generation) withSandboxHint(err error) error {
 	return fmt.Errorf("%w (%s)", err, g.sandboxHint)
 }
 
-// sandboxAdvice is for a tool that failed with the message: what its sandbox may have refused, or "".
+// sandboxAdvice returns, for a tool that failed with the message, what its sandbox may have refused, or "".
 func (g *generation) sandboxAdvice(message string) string {
 	if g.sandboxHint == "" || !notPermitted.MatchString(message) {
 		return ""
@@ -142,8 +142,8 @@ func (g *generation) sandboxAdvice(message string) string {
 	return fmt.Sprintf("The sandbox of the plugin may have refused it: %s.", g.sandboxHint)
 }
 
-// diagnose says what in a file keeps it from being run, and how to fix it; "" when it finds nothing. It never blocks,
-// and reads only the headers.
+// diagnose says why a file cannot be run, and how to fix it; "" when it finds nothing. It never blocks, and reads
+// only the headers.
 func diagnose(path string) string {
 	info, err := os.Stat(path)
 	switch {
@@ -213,7 +213,7 @@ func scriptProblem(head []byte) string {
 	case !whole && len(line) > 255:
 		return "its #! line is longer than 255 bytes, the limit of the kernel"
 	}
-	if strings.HasSuffix(string(line), "\r") { // which belongs to the last word, as the kernel reads it
+	if strings.HasSuffix(string(line), "\r") { // the kernel makes it part of the last word
 		return fmt.Sprintf("its lines end with CR LF, as on Windows, so that its #! line names %q; save it with LF alone",
 			words[len(words)-1]+"\r")
 	}

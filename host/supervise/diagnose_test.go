@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// built is a small Go program for a system and a machine; "" when it cannot be built here.
+// built returns a small Go program for an operating system and an architecture; "" when it cannot be built here.
 func builtFor(t *testing.T, dir, system, arch string) string {
 	t.Helper()
 	source, out := filepath.Join(dir, "main.go"), filepath.Join(dir, system+"-"+arch)
@@ -27,7 +27,7 @@ func builtFor(t *testing.T, dir, system, arch string) string {
 	return out
 }
 
-// header is the smallest ELF file that names a machine.
+// header is the smallest ELF file with an architecture.
 func header(class elf.Class, order binary.ByteOrder, machine elf.Machine, kind elf.Type) []byte {
 	data := elf.ELFDATA2LSB
 	if order == binary.ByteOrder(binary.BigEndian) {
@@ -46,7 +46,7 @@ func header(class elf.Class, order binary.ByteOrder, machine elf.Machine, kind e
 	return b.Bytes()
 }
 
-// Each way in which a file is no program is named, with what to do. What is read is what a person reads.
+// Each kind of file that is not a program has an error that names it, and what to do.
 func TestProgramsThatCannotRun(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the messages are those of Linux")
@@ -113,7 +113,7 @@ func TestProgramsThatCannotRun(t *testing.T) {
 	}
 }
 
-// A program of another system may be started before anybody notices.
+// A program of another system may start before the mistake is noticed.
 func TestProgramOfAnotherSystem(t *testing.T) {
 	if why, want := diagnose(builtFor(t, t.TempDir(), "freebsd", runtime.GOARCH)), "it was built for freebsd/"+
 		runtime.GOARCH; !strings.HasPrefix(why, want) {
@@ -127,7 +127,7 @@ func TestProgramOfAnotherSystem(t *testing.T) {
 	}
 }
 
-// What was started and ended by itself before the handshake says so, and what it probably lacks.
+// A program that ends by itself before the handshake is reported as such, with the probable reason.
 func TestProgramsThatEndEarly(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ script, words string }{

@@ -36,8 +36,8 @@ type Sources struct {
 const binaryPrefix = "toolhost-plugin-"
 
 // Find returns the plugins of all sources, sorted by name. An error is about one source or one plugin, which is
-// skipped. A plugin configured by hand takes precedence over one that was found; of two that were found with one name
-// the first is kept.
+// skipped. A plugin configured by hand takes precedence over a discovered one; of two discovered plugins with the
+// same name the first is kept.
 func Find(ctx context.Context, from Sources) ([]Spec, []error) {
 	f := finder{specs: map[string]Spec{}, configured: map[string]bool{}}
 	programs := f.programsIn(from.Dirs)
@@ -130,7 +130,7 @@ func (f *finder) programsIn(dirs []string) map[string]string {
 	return out
 }
 
-// add adds a plugin that was found.
+// add adds a discovered plugin.
 func (f *finder) add(s Spec) {
 	other, taken := f.specs[s.Name]
 	err := s.Check()
@@ -155,17 +155,17 @@ type Discovery struct {
 	Command []string
 	Dir     string        // where it runs, and the base of relative programs that it prints
 	Timeout time.Duration // how long it may take; zero is 10 seconds
-	// Sandbox is its sandbox, nil for Supervised. It is as a plugin's, except that no folder is writable when its Write is
-	// nil.
+	// Sandbox is its sandbox, nil for Supervised. It works as a plugin's, except that no folder is writable when its
+	// Write is nil.
 	Sandbox  *sandbox.Spec
-	ReadOnly []string // as Options.ReadOnly
+	ReadOnly []string // like Options.ReadOnly
 	Source   string   // where it was configured, for display
 }
 
-// maxDiscovery is how many bytes a discovery command may print.
+// maxDiscovery is the most bytes that a discovery command may print.
 const maxDiscovery = 1 << 20
 
-// Confine reports the sandbox that the command would get on a machine. It fails if the command would be refused.
+// Confine returns the sandbox that the command would get on a machine. It fails if the command would be refused.
 func (d Discovery) Confine(m proctree.Capabilities) (sandbox.Confinement, error) {
 	return Options{Workdir: d.Dir, ReadOnly: d.ReadOnly}.Confine(Spec{Sandbox: d.sandbox()}, m)
 }
@@ -236,7 +236,7 @@ func (d Discovery) prepare(run *runDir) (how sandbox.Prepared, err error) {
 		return how, err
 	}
 	capabilities := proctree.AssumedCapabilities
-	if box.Requested().AtLeast(sandbox.Confined) { // then it matters whether there are namespaces, which takes a try
+	if box.Requested().AtLeast(sandbox.Confined) { // whether there are namespaces then matters, which takes a probe
 		capabilities = proctree.DetectCapabilities
 	}
 	spec := Spec{Name: d.Name, Command: d.Command, Dir: d.Dir, Sandbox: box}
@@ -312,7 +312,7 @@ func (d Discovery) parseSpec(raw json.RawMessage) (Spec, error) {
 	return s, nil
 }
 
-// withoutPath drops the operation and the path of a path error, which the message has already.
+// withoutPath drops the operation and the path of a path error: the message has them already.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// discovered is what a shell script finds that runs as a discovery command.
+// discovered runs a shell script as a discovery command and returns what it finds.
 func discovered(t *testing.T, dir string, box *sandbox.Spec, text string) (string, error) {
 	t.Helper()
 	d := Discovery{Name: "team", Command: []string{"sh", "-c", text}, Dir: dir, Timeout: patience, Sandbox: box}
@@ -28,7 +28,7 @@ func discovered(t *testing.T, dir string, box *sandbox.Spec, text string) (strin
 	return string(out), err
 }
 
-// Without a sandbox block a discovery command has what the level supervised has.
+// Without a sandbox block, a discovery command runs at the level supervised.
 func TestDiscoveryIsSupervised(t *testing.T) {
 	dir, temps := t.TempDir(), shortDir(t)
 	t.Setenv("TMPDIR", temps)
@@ -50,7 +50,8 @@ func TestDiscoveryIsSupervised(t *testing.T) {
 	}
 }
 
-// A sandbox block means for a discovery command what it means for a plugin, but that it can write nowhere by itself.
+// A sandbox block has the same effect on a discovery command as on a plugin, except that by default it can write
+// nowhere.
 func TestDiscoveryInASandbox(t *testing.T) {
 	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("s3cret"), 0o600); err != nil {
@@ -60,8 +61,8 @@ func TestDiscoveryInASandbox(t *testing.T) {
 	tests := []struct {
 		name, text string
 		box        sandbox.Spec
-		want       string // words of the error where its sandbox holds, "" if that lets it
-		free       string // what it prints where it is let
+		want       string // in the error where the sandbox refuses it, "" if allowed
+		free       string // its output where it is allowed
 	}{
 		{"confined, writes", write, sandbox.Spec{}, "can write to its TMPDIR only", "written\n"},
 		{"confined, may write", write, sandbox.Spec{Write: []string{dir}}, "", "written\n"},
@@ -88,7 +89,7 @@ func TestDiscoveryInASandbox(t *testing.T) {
 	}
 }
 
-// A command that may write to the folder of the configuration cannot change that, nor what git runs.
+// A command that may write to the folder of the configuration cannot change the configuration, nor what git runs.
 func TestDiscoveryChangesNoConfiguration(t *testing.T) {
 	dir := project(t, "config.hcl", ".git/config")
 	d := Discovery{Name: "x",
@@ -107,7 +108,7 @@ func TestDiscoveryChangesNoConfiguration(t *testing.T) {
 	}
 }
 
-// What cannot be kept to its sandbox is not run.
+// A command whose sandbox cannot be set up is not run.
 func TestDiscoveryIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	tests := map[string]struct {
@@ -144,8 +145,8 @@ func init() {
 	fixtures["hung"] = func() { fmt.Println(hungMount(os.Getenv("AT"), os.Getenv("RUN"))) }
 }
 
-// hungMount tries a plugin whose program comes to be on a file system that never answers. It is for a namespace of its
-// own, which takes the mount along when it ends.
+// hungMount runs a plugin whose program is on a file system that never answers. It needs its own namespace, which
+// removes the mount when it ends.
 func hungMount(at, run string) error {
 	s, err := New(Options{RunDir: run, CacheDir: filepath.Join(run, "cache"), BinDir: filepath.Join(at, "bin")})
 	if err != nil {
@@ -188,7 +189,7 @@ func hungMount(at, run string) error {
 	return err
 }
 
-// neighbors of a plugin whose program hangs start as if it were not there.
+// neighbors checks that plugins start normally beside one whose program hangs.
 func neighbors(at, run string) error {
 	s, err := New(Options{RunDir: run, BinDir: filepath.Join(run, "bin"),
 		ReadOnly: []string{filepath.Join(at, "config.hcl")}})
@@ -213,8 +214,8 @@ func neighbors(at, run string) error {
 	return nil
 }
 
-// leaveInTime asks all that looks at the plugin's program, and says who did not leave when its time was over, or left
-// something behind each time.
+// leaveInTime calls everything that looks at the plugin's program, and reports calls that did not return in time, or
+// leaked something each time.
 func leaveInTime(p *Process) error {
 	spec := *p.spec.Load()
 	asks := map[string]func(context.Context) error{
@@ -256,18 +257,18 @@ func leaves(ask func(context.Context) error) error {
 	}
 }
 
-// Whoever asks for a plugin leaves when its time is over, also if the program is on a file system that hangs, and
-// however often it asks.
+// Every request for a plugin returns in time, also if the program is on a file system that hangs, and however often
+// it is repeated.
 func TestHungFileSystem(t *testing.T) {
 	t.Run("a mount", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), slack*patience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, os.Args[0])
 		cmd.Env = append(os.Environ(), "FIXTURE=hung", "AT="+t.TempDir(), "RUN="+shortDir(t))
-		runtime.LockOSThread() // the signal means the thread that forked
+		runtime.LockOSThread() // the death signal is about the forking thread
 		defer runtime.UnlockOSThread()
 		cmd.SysProcAttr = &syscall.SysProcAttr{
-			Pdeathsig:   syscall.SIGKILL, // what waits for a file system hears no other
+			Pdeathsig:   syscall.SIGKILL, // a process that waits for a file system handles no other signal
 			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
 			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},

@@ -124,7 +124,7 @@ func TestDiscoveryOddities(t *testing.T) {
 	checkProblems(t, problems, "context canceled")
 }
 
-// Many hosts that come and go beside each other leave each other's folders alone.
+// Many concurrent hosts, starting and ending, do not remove each other's folders.
 func TestRunDirsOfMany(t *testing.T) {
 	base := shortDir(t)
 	var wg sync.WaitGroup
@@ -148,7 +148,7 @@ func TestRunDirsOfMany(t *testing.T) {
 	wg.Wait()
 }
 
-func TestRunDirsOfTheLivingAreKept(t *testing.T) {
+func TestRunDirsOfLiveHostsAreKept(t *testing.T) {
 	base := shortDir(t)
 	one, err := makeRunDir(base)
 	if err != nil {
@@ -168,8 +168,8 @@ func TestRunDirsOfTheLivingAreKept(t *testing.T) {
 	}
 }
 
-// A host that is killed while it makes its folder leaves it unfinished; a later one removes it, but none that is being
-// made.
+// A host that is killed while it makes its folder leaves it unfinished; a later one removes it, but none that is
+// still being made.
 func TestUnfinishedRunDirs(t *testing.T) {
 	base, old := shortDir(t), time.Now().Add(-2*unfinishedTime)
 	for name, c := range map[string]struct{ lock, old bool }{

@@ -29,14 +29,15 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// The test binary is also the fixtures: plugins, good and bad, and a host, each a real process. FIXTURE names one.
+// The test binary also serves as fixtures: plugins, good and bad, and a host, each a real process. FIXTURE selects
+// one.
 func TestMain(m *testing.M) {
 	if withFakeProcess, ok := fixtures[os.Getenv("FIXTURE")]; ok {
 		withFakeProcess()
 		os.Exit(0)
 	}
 	flag.Parse()
-	if !given("test.parallel") { // most tests here wait for processes: more of them run side by side than there are cores
+	if !given("test.parallel") { // most tests here wait for processes: more of them run in parallel than there are cores
 		_ = flag.Set("test.parallel", "6")
 	}
 	_ = os.Setenv(raceOptions, races)
@@ -48,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leaked says which goroutines do not end.
+// leaked returns the goroutines that do not end.
 func leaked() (err error) {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		if err = goleak.Find(); err == nil {
@@ -58,22 +59,21 @@ func leaked() (err error) {
 	return err
 }
 
-// patience is how long a test waits for what is bound to come. Only one that fails waits so long: it is for machines
-// that are far too busy.
+// patience is how long a test waits for an event that must come. Only a failing test waits that long: it allows for
+// very busy machines.
 const patience = 30 * time.Second
 
-// slack is how many times longer than it promises something may take on such a machine.
+// slack is the factor by which a bound is extended for such a machine.
 const slack = 4
 
-// given says whether a flag is on the command line.
+// given reports whether a flag is on the command line.
 func given(name string) (is bool) {
 	flag.Visit(func(f *flag.Flag) { is = is || f.Name == name })
 	return is
 }
 
-// Processes that are played end at once, not a second later as they do with the race detector, and a race in one of
-// them ends it in the middle of what it does, so that the test sees it: nobody reads what it prints, or how it ends
-// later.
+// Fixture processes end at once, not a second later as they do with the race detector, and a race in one of them ends
+// it immediately, so that the test fails: nothing else would notice it.
 const (
 	raceOptions = "GORACE"
 	races       = "atexit_sleep_ms=0 halt_on_error=1"
@@ -94,12 +94,13 @@ var fixtures = map[string]func(){
 	"later": func() {
 		serveConfigured(func(context.Context) error { return &sdk.Error{Message: "not yet", Retryable: true} })
 	},
-	"slow":        func() { serveConfigured(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }) },
-	"garbage":     func() { fmt.Println("hello, I am no plugin"); forever() },
-	"half":        func() { fmt.Print("1|1|unix"); forever() },
-	"long":        func() { fmt.Println(strings.Repeat("x", 70<<10)); forever() },
-	"silent":      forever,
-	"stopped":     func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP); forever() }, // another thread may get it first
+	"slow":    func() { serveConfigured(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }) },
+	"garbage": func() { fmt.Println("hello, I am no plugin"); forever() },
+	"half":    func() { fmt.Print("1|1|unix"); forever() },
+	"long":    func() { fmt.Println(strings.Repeat("x", 70<<10)); forever() },
+	"silent":  forever,
+	// another thread may receive it first
+	"stopped":     func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP); forever() },
 	"exits":       func() { fmt.Fprintln(os.Stderr, "I cannot go on"); os.Exit(3) },
 	"panics":      func() { panic("no good") },
 	"tcp":         func() { fmt.Println("1|1|tcp|127.0.0.1:22|grpc|"); forever() },
@@ -115,7 +116,7 @@ var fixtures = map[string]func(){
 
 func forever() { select {} }
 
-// listenAnd opens a socket where plugins do, says so in its own way, and never answers on it.
+// listenAnd opens a socket where plugins do, reports it in its own way, and never answers on it.
 func listenAnd(format string) {
 	path := filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "plugin1")
 	lis, err := net.Listen("unix", path)
@@ -130,7 +131,7 @@ func listenAnd(format string) {
 	}
 }
 
-// socketAnd opens a socket where plugins do, says so as they do, and goes on in its own way.
+// socketAnd opens and reports a socket as plugins do, and continues in its own way.
 func socketAnd(then func(net.Listener)) {
 	path := filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "plugin1")
 	lis := must(net.Listen("unix", path))
@@ -148,13 +149,13 @@ func leaveBehind(held *os.File) {
 	}
 }
 
-// bequeath leaves the listening socket to a process that never answers on it.
+// leaveSocket leaves the listening socket to a process that never answers on it.
 func leaveSocket(lis net.Listener) {
 	leaveBehind(must(lis.(*net.UnixListener).File()))
 	forever()
 }
 
-// knock answers nothing but go-plugin's broker, which it tells of one new connection after the other.
+// keepDialing answers only go-plugin's broker, with one new connection after the other.
 func keepDialing(lis net.Listener) {
 	s := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
 		if method, _ := grpc.MethodFromServerStream(stream); !strings.Contains(method, "Broker") {
@@ -173,7 +174,7 @@ func keepDialing(lis net.Listener) {
 	_ = s.Serve(lis)
 }
 
-// serveConfigured is a good plugin whose configuration ends with what f says.
+// serveConfigured is a good plugin whose Configure ends with f's result.
 func serveConfigured(f func(context.Context) error) {
 	p := goodPlugin()
 	sdk.Configure(p, func(ctx context.Context, _ *sdk.Request, _ struct{}) error { return f(ctx) })
@@ -182,7 +183,7 @@ func serveConfigured(f func(context.Context) error) {
 
 // flood writes to standard error without end, in the background.
 func flood() {
-	line, to := []byte(strings.Repeat("flood ", 20)+"\n"), os.Stderr // which go-plugin replaces
+	line, to := []byte(strings.Repeat("flood ", 20)+"\n"), os.Stderr // go-plugin replaces it
 	go func() {
 		for {
 			if _, err := to.Write(line); err != nil {
@@ -192,7 +193,7 @@ func flood() {
 	}()
 }
 
-// deaf is a plugin that neither watches its lifeline nor ends for SIGTERM.
+// deaf is a plugin that ignores its lifeline and SIGTERM.
 func deaf() {
 	signal.Ignore(syscall.SIGTERM)
 	_ = os.Unsetenv(wire.EnvLifeline)
@@ -259,7 +260,7 @@ func goodPlugin() *sdk.Plugin {
 type dynamicConfig struct {
 	Tools  []string `json:"tools"`
 	Refuse string   `json:"refuse,omitempty"`
-	Recall bool     `json:"recall,omitempty"` // the tools are cacheable, and those that are known count
+	Recall bool     `json:"recall,omitempty"` // the tools are cacheable, and cached ones are used
 }
 
 // dynamicPlugin has the tools that its configuration names; calling one adds the tool that its argument names.
@@ -308,8 +309,7 @@ func noteStart() {
 	}
 }
 
-// ficklePlugin has a tool for each line NAME DESCRIPTION of the file that FICKLE names, and does not say that they
-// change.
+// ficklePlugin has a tool for each line NAME DESCRIPTION of the file that FICKLE names, and does not report changes.
 func ficklePlugin() *sdk.Plugin {
 	p := sdk.New("fickle", "1.0.0")
 	for line := range strings.Lines(string(must(os.ReadFile(os.Getenv("FICKLE"))))) {
@@ -322,7 +322,7 @@ func ficklePlugin() *sdk.Plugin {
 	return p
 }
 
-// waitTool says that it has begun, and waits for its context's end. With text "deaf" it does not even look at that.
+// waitTool reports that it has begun, and waits for the end of its context. With text "deaf" it ignores its context.
 func waitTool(ctx context.Context, r *sdk.Request, in textArgs) (*sdk.Result, error) {
 	r.Progress(0, 0, "waiting")
 	if in.Text == "deaf" {
@@ -332,7 +332,7 @@ func waitTool(ctx context.Context, r *sdk.Request, in textArgs) (*sdk.Result, er
 	return nil, ctx.Err()
 }
 
-// supervisor makes one that ends with the test.
+// supervisor makes a supervisor that is closed with the test.
 func supervisor(t testing.TB) *Supervisor {
 	t.Helper()
 	s, err := New(Options{RunDir: shortDir(t)})
@@ -347,11 +347,11 @@ func supervisor(t testing.TB) *Supervisor {
 	return s
 }
 
-// playing is the spec of a plugin that the test binary plays.
+// fixture is the spec of a plugin that the test binary runs as.
 func fixture(name, role string) Spec {
 	return Spec{Name: name, Command: []string{os.Args[0]}, Env: map[string]string{"FIXTURE": role, raceOptions: races},
 		StartTimeout: patience,
-		Sandbox:      sandbox.Spec{Level: sandbox.Supervised}} // so that what it says of pids is what the test sees
+		Sandbox:      sandbox.Spec{Level: sandbox.Supervised}} // so that its pids are the same to the test
 }
 
 func add(t testing.TB, s *Supervisor, spec Spec) *Process {
@@ -363,7 +363,7 @@ func add(t testing.TB, s *Supervisor, spec Spec) *Process {
 	return p
 }
 
-// call runs a tool and gives its text.
+// call runs a tool and returns its text.
 func call(t testing.TB, p *Process, tool, text string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
@@ -392,7 +392,7 @@ func request(tool, text string) *sdk.Request {
 		Workdir: "/"}
 }
 
-// A late is a context whose deadline passes when the test says so.
+// A late is a context whose deadline passes when the test calls pass.
 type late struct {
 	context.Context
 	passed chan struct{}
@@ -400,7 +400,7 @@ type late struct {
 
 func lateIn(t testing.TB) *late { return &late{t.Context(), make(chan struct{})} }
 
-// Done, and Err, are of the deadline alone: the test ends it.
+// Done and Err are of the deadline alone, which the test controls.
 func (l *late) Done() <-chan struct{} { return l.passed }
 
 func (l *late) Err() error {
@@ -410,16 +410,16 @@ func (l *late) Err() error {
 	return nil
 }
 
-// pass lets the deadline pass.
+// pass makes the deadline pass.
 func (l *late) pass() { close(l.passed) }
 
-// begin starts a call of the tool wait and returns when the plugin is in it.
+// begin starts a call of the tool wait and returns when the plugin has it.
 func begin(t testing.TB, ctx context.Context, p *Process, text string) <-chan error {
 	t.Helper()
 	return beginTool(t, ctx, p, "wait", text)
 }
 
-// beginTool is begin for any tool that says that it waits.
+// beginTool is begin for any tool that reports that it waits.
 func beginTool(t testing.TB, ctx context.Context, p *Process, tool, text string) <-chan error {
 	t.Helper()
 	ended, begun := make(chan error, 1), make(chan struct{})
@@ -446,10 +446,10 @@ func beginTool(t testing.TB, ctx context.Context, p *Process, tool, text string)
 	return ended
 }
 
-// allLevels are those that can be asked for, from the loosest.
+// allLevels are the levels, from the loosest.
 var allLevels = []sandbox.Level{sandbox.Supervised, sandbox.Confined, sandbox.Isolated}
 
-// reached is the level that this machine reaches if that one is asked for.
+// reached is the level that this machine reaches for a requested one.
 func reached(asked sandbox.Level) sandbox.Level {
 	got, _ := sandbox.Spec{Level: asked}.Evaluate(proctree.DetectCapabilities())
 	return got.Effective
@@ -465,7 +465,7 @@ func soon(t testing.TB, what string, within time.Duration, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			if !ok() { // the test itself may have stood still meanwhile
+			if !ok() { // the test itself may have been suspended meanwhile
 				t.Fatalf("not within %s: %s", within, what)
 			}
 			return
@@ -473,7 +473,7 @@ func soon(t testing.TB, what string, within time.Duration, ok func() bool) {
 	}
 }
 
-// alive says whether a process exists and is no zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -483,8 +483,8 @@ func alive(pid int) bool {
 	return rest != "" && rest[0] != 'Z' && rest[0] != 'X'
 }
 
-// playHost is a host that runs one plugin with a child, tells their pids and that all is as it should be, and waits to
-// be killed. With STRANGER it runs that program in the place of a plugin.
+// runHost is a host that runs one plugin with a child, prints their pids and that all is in order, and waits to be
+// killed. With STRANGER it runs that program instead of a plugin.
 func runHost() {
 	s := must(New(Options{RunDir: os.Getenv("RUN")}))
 	spec := fixture("good", cmp.Or(os.Getenv("ROLE"), "good"))
@@ -511,7 +511,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// shortDir makes a folder whose path leaves room for socket names.
+// shortDir makes a folder with a path short enough for sockets.
 func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "th")

@@ -16,10 +16,10 @@ import (
 const (
 	// answerTime is how long a healthy plugin may take to answer a probe, or to describe itself again.
 	answerTime = 2 * time.Second
-	// probeAfterIdle is how long a plugin may be idle before it is probed ahead of the next call. Without calls there are
-	// no probes.
+	// probeAfterIdle is how long a plugin may be idle before it is probed ahead of the next call. Without calls there
+	// are no probes.
 	probeAfterIdle = 30 * time.Second
-	// maxMissedProbes is how many probes in a row a plugin may miss while it has calls; without calls it is one.
+	// maxMissedProbes is how many consecutive probes a plugin may miss while it has calls; without calls it is one.
 	maxMissedProbes = 3
 )
 
@@ -30,8 +30,8 @@ type healthCheck struct {
 }
 
 // checkHealth begins a health check, unless one runs: a plugin that left a call unanswered is killed if it answers no
-// probe either. A tool that is slow does not matter: probes are answered beside it. The channel closes at the end of
-// the check.
+// probe either. A slow tool does not matter: probes are answered concurrently. The channel closes at the end of the
+// check.
 func (g *generation) checkHealth() <-chan struct{} {
 	h := &g.health
 	h.mu.Lock()
@@ -49,7 +49,7 @@ func (g *generation) checkHealth() <-chan struct{} {
 				if missed == maxMissedProbes || g.calls.count() == 0 {
 					g.child.kill("it no longer answered")
 					within(killTime, g.done())
-					break // one that hangs in the kernel leaves its calls to their deadlines
+					break // a process that hangs in the kernel leaves its calls to their deadlines
 				}
 				within(answerTime-time.Since(began), g.done())
 			}
@@ -59,8 +59,8 @@ func (g *generation) checkHealth() <-chan struct{} {
 	return h.done
 }
 
-// takesCalls is false when the process has ended. One that was idle for long is checked first, so that no call is lost
-// in a process that does not answer.
+// takesCalls is false when the process has ended. A process that was idle for long is probed first, so that no call
+// is lost in one that no longer answers.
 func (g *generation) takesCalls(ctx context.Context) bool {
 	if g.calls.idle() < probeAfterIdle {
 		return true
@@ -73,7 +73,7 @@ func (g *generation) takesCalls(ctx context.Context) bool {
 	}
 }
 
-// probe asks go-plugin's health service, which every plugin has. A plugin without it has answered as well.
+// probe asks go-plugin's health service, which every plugin has. An error from a plugin without it is an answer too.
 func (g *generation) probe() error {
 	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
 	defer cancel()
@@ -87,14 +87,14 @@ func (g *generation) probe() error {
 	return fmt.Errorf("health check: %w", err)
 }
 
-// Handlers may go on in a plugin after their calls were canceled or timed out, which gRPC does not show. The host asks
-// the plugin how many do, only after such calls, and replaces a plugin with too many: each holds memory, and perhaps a
-// lock or a processor.
+// Handlers may continue in a plugin after their calls were canceled or timed out, which gRPC does not show. The host
+// asks the plugin how many do, only after such calls, and replaces a plugin with too many: each holds memory, and
+// perhaps a lock or a processor.
 const (
-	// overdueInterval is the time from an abandoned call to the first question, and between two of them.
+	// overdueInterval is the time from an abandoned call to the first question, and between questions.
 	overdueInterval = 3 * time.Second
-	// overdueAfter is how long a handler may go on after its context has ended: ten times what plugins are promised for
-	// cleaning up, and more than our longest step that cannot be canceled, an edit in a file of 10 MB.
+	// overdueAfter is how long a handler may continue after its context has ended: ten times what plugins are promised
+	// for cleaning up, and more than our longest step that cannot be canceled, an edit in a file of 10 MB.
 	overdueAfter = 10 * time.Second
 	// maxOverdue is how many handlers of a process may be overdue. Some may wait for a slow disk, and end.
 	maxOverdue = 16
@@ -105,17 +105,17 @@ type overdueLimits struct {
 	most            int
 }
 
-// abandonedCalls are the calls of a generation that ended for the host while the plugin had not answered them.
+// abandonedCalls are the calls of a generation that the host has ended without an answer of the plugin.
 type abandonedCalls struct {
 	mu          sync.Mutex
 	total       int
 	counting    bool // the plugin is being asked which of them still run
-	unsupported bool // the plugin cannot tell
+	unsupported bool // the plugin does not support the question
 	overdue     int  // at the last answer
 	stuck       bool // too many
 }
 
-// callAbandoned records that a call, or a preview, has ended while the plugin had not answered it.
+// callAbandoned records that a call, or a preview, has ended before the plugin answered it.
 func (g *generation) callAbandoned(p *Process) {
 	a := &g.abandoned
 	a.mu.Lock()
@@ -127,8 +127,8 @@ func (g *generation) callAbandoned(p *Process) {
 	}
 }
 
-// countOverdue asks for overdue handlers until none is left that could be, the plugin cannot tell, or it does not
-// answer.
+// countOverdue asks for overdue handlers until none can be left, the plugin does not support the question, or it does
+// not answer.
 func (g *generation) countOverdue(p *Process) {
 	a := &g.abandoned
 	for missed := 0; !within(p.overdue.interval, g.done()); {
@@ -157,7 +157,7 @@ func (g *generation) countOverdue(p *Process) {
 		if a.record(before, handlers, overdue, p.overdue.most) {
 			return
 		}
-		if a.isStuck() { // reported each time: the state machine knows what it has done about it
+		if a.isStuck() { // reported each time: the state machine knows whether it has acted on it
 			select {
 			case p.stuck <- g:
 			case <-g.done():
@@ -167,12 +167,12 @@ func (g *generation) countOverdue(p *Process) {
 	}
 }
 
-// record stores an answer of the plugin that was asked after so many abandoned calls; no more handlers than these can
-// be overdue. Done says that the counting has ended.
+// record stores the plugin's answer to a question asked after that many abandoned calls; no more handlers can be
+// overdue. Done means that the counting has ended.
 func (a *abandonedCalls) record(calls, handlers, overdue, most int) (done bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.stuck { // then it stays the number that made it stuck
+	if !a.stuck { // otherwise it stays the number that made it stuck
 		a.overdue = min(overdue, calls)
 		a.stuck = a.overdue > most
 	}

@@ -29,7 +29,7 @@ func init() {
 	fixtures["unwell"] = func() { socketAnd(unwell) }
 }
 
-// unwell leaves calls unanswered, answers everything else with nothing, and has a health of its own.
+// unwell leaves calls unanswered, answers everything else with empty messages, and has its own health service.
 func unwell(lis net.Listener) {
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }() // its lifeline
 	s := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
@@ -41,16 +41,16 @@ func unwell(lis net.Listener) {
 		}
 		return stream.SendMsg(&emptypb.Empty{})
 	}))
-	healthpb.RegisterHealthServer(s, &sickbed{})
+	healthpb.RegisterHealthServer(s, &probeRecorder{})
 	_ = s.Serve(lis)
 }
 
-// A sickbed notes each question in the file ASKED, and answers as HEALTH says.
-type sickbed struct {
+// A probeRecorder records each probe in the file ASKED, and answers as HEALTH says.
+type probeRecorder struct {
 	healthpb.UnimplementedHealthServer
 }
 
-func (sickbed) Check(ctx context.Context, _ *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
+func (probeRecorder) Check(ctx context.Context, _ *healthpb.HealthCheckRequest) (*healthpb.HealthCheckResponse, error) {
 	first := size(os.Getenv("ASKED")) == 0
 	_ = mark(os.Getenv("ASKED"))
 	switch how := os.Getenv("HEALTH"); {
@@ -59,7 +59,7 @@ func (sickbed) Check(ctx context.Context, _ *healthpb.HealthCheckRequest) (*heal
 	case how == "not serving":
 		return &healthpb.HealthCheckResponse{Status: healthpb.HealthCheckResponse_NOT_SERVING}, nil
 	case how == "silent", how == "silent once" && first:
-		forever() // also past the question's deadline, which may end here a moment earlier than there
+		forever() // also past the probe's deadline, which may pass here a moment earlier than in the host
 	case how == "held":
 		for size(os.Getenv("GO")) == 0 && ctx.Err() == nil {
 			<-time.After(time.Millisecond)
@@ -73,24 +73,25 @@ func size(path string) int {
 	return len(text)
 }
 
-// A sick plugin is one of those, with calls in it that its caller ends.
-type sick struct {
+// A sickPlugin is such a plugin with calls in flight that the test cancels.
+type sickPlugin struct {
 	*Process
 	asked, called, held string // files
 	ended               chan error
 }
 
-func (s *sick) call(t *testing.T, ctx context.Context) {
+func (s *sickPlugin) call(t *testing.T, ctx context.Context) {
 	t.Helper()
 	before := size(s.called)
 	go func() { _, err := s.Call(ctx, request("any", "")); s.ended <- err }()
 	soon(t, "the plugin has the call", patience, func() bool { return size(s.called) > before })
 }
 
-func sickening(t *testing.T, health string, env ...string) *sick {
+func startSick(t *testing.T, health string, env ...string) *sickPlugin {
 	t.Helper()
 	dir := t.TempDir()
-	s := &sick{asked: filepath.Join(dir, "asked"), called: filepath.Join(dir, "called"), held: filepath.Join(dir, "go"),
+	s := &sickPlugin{asked: filepath.Join(dir, "asked"), called: filepath.Join(dir, "called"),
+		held:  filepath.Join(dir, "go"),
 		ended: make(chan error, 20)}
 	spec := fixture("sick", "unwell")
 	spec.Env["HEALTH"], spec.Env["ASKED"], spec.Env["CALLED"], spec.Env["GO"] = health, s.asked, s.called, s.held
@@ -102,8 +103,8 @@ func sickening(t *testing.T, health string, env ...string) *sick {
 	return s
 }
 
-// After a call that was given up the plugin is asked whether it lives: it is killed only when it does not say so, and
-// when other calls run in it, only after three questions.
+// After an abandoned call the plugin is probed: it is killed only when it does not answer and, when other calls run
+// in it, only after three probes.
 func TestAbandonedCallAsksForHealth(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -124,7 +125,7 @@ func TestAbandonedCallAsksForHealth(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := sickening(t, c.health)
+			p := startSick(t, c.health)
 			ctx, giveUp := context.WithCancel(t.Context())
 			p.call(t, ctx)
 			for range c.others {
@@ -153,10 +154,10 @@ func TestAbandonedCallAsksForHealth(t *testing.T) {
 	}
 }
 
-// Two calls that are given up at once are one reason to ask.
+// Two calls that are abandoned at once cause one health check.
 func TestOneCheckForCallsAbandonedAtOnce(t *testing.T) {
 	t.Parallel()
-	p := sickening(t, "held")
+	p := startSick(t, "held")
 	ctx, giveUp := context.WithCancel(t.Context())
 	for range 5 {
 		p.call(t, ctx)
@@ -176,7 +177,7 @@ func TestOneCheckForCallsAbandonedAtOnce(t *testing.T) {
 	}
 }
 
-// awaitVerdict waits for the end of the question that is under way.
+// awaitVerdict waits for the end of the running health check.
 func awaitVerdict(t *testing.T, g *generation) {
 	t.Helper()
 	g.health.mu.Lock()
@@ -189,7 +190,7 @@ func awaitVerdict(t *testing.T, g *generation) {
 	}
 }
 
-// stop stops the plugin and waits until all its threads have.
+// stop stops the plugin and waits until all its threads have stopped.
 func stop(t *testing.T, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -198,7 +199,7 @@ func stop(t *testing.T, pid int) {
 	awaitStopped(t, pid)
 }
 
-// awaitStopped waits until a process has been stopped, by whom ever, with all its threads.
+// awaitStopped waits until all threads of a process have stopped.
 func awaitStopped(t *testing.T, pid int) {
 	t.Helper()
 	soon(t, "it is stopped", patience, func() bool {
@@ -212,7 +213,7 @@ func awaitStopped(t *testing.T, pid int) {
 	})
 }
 
-// agePlugin makes the plugin idle for an hour.
+// agePlugin makes the plugin look idle for an hour.
 func agePlugin(t *testing.T, p *Process) {
 	t.Helper()
 	g, err := p.acquire(t.Context())
@@ -224,8 +225,7 @@ func agePlugin(t *testing.T, p *Process) {
 	g.calls.lastLife = time.Now().Add(-time.Hour)
 }
 
-// A plugin that stopped while nobody called it loses no call: it is found out ahead of the next, however many come at
-// once.
+// A plugin that stopped while idle loses no call: it is detected before the next one, however many come at once.
 func TestStoppedWhileIdle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -248,10 +248,10 @@ func TestStoppedWhileIdle(t *testing.T) {
 	}
 }
 
-// A caller who gives up while an idle plugin is asked is no reason to kill it.
-func TestGivenUpWhileAnIdlePluginIsAsked(t *testing.T) {
+// A caller who gives up while an idle plugin is probed is no reason to kill it.
+func TestCanceledWhileAnIdlePluginIsProbed(t *testing.T) {
 	t.Parallel()
-	p := sickening(t, "held")
+	p := startSick(t, "held")
 	g, err := p.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -271,10 +271,10 @@ func TestGivenUpWhileAnIdlePluginIsAsked(t *testing.T) {
 	}
 }
 
-// Nobody asks a plugin with a call in it, however long that takes, or one that nobody calls.
-func TestLongCallsAreNotAskedAbout(t *testing.T) {
+// A plugin is not probed because of a long call, nor while it is idle.
+func TestLongCallsAreNotProbed(t *testing.T) {
 	t.Parallel()
-	p := sickening(t, "silent")
+	p := startSick(t, "silent")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	p.call(t, ctx)
@@ -301,7 +301,7 @@ func init() {
 	}
 }
 
-// overdueOf is what unwell says of handlers that still run: as OVERDUE says, and noted in the file COUNTED.
+// overdueOf answers for unwell how many handlers still run: as OVERDUE says, recorded in the file COUNTED.
 func overdueOf(stream grpc.ServerStream) error {
 	_ = mark(os.Getenv("COUNTED"))
 	m := &emptypb.Empty{}
@@ -317,10 +317,10 @@ func overdueOf(stream grpc.ServerStream) error {
 	return stream.SendMsg(m)
 }
 
-// often counts handlers as late from the end of their calls on.
+// often makes handlers overdue from the end of their calls on.
 var often = overdueLimits{interval: 5 * time.Millisecond, most: maxOverdue}
 
-// leave makes so many calls of a tool that has its way of ending, and ends them when all of them run.
+// leave makes calls of a tool that has its own way of ending, and cancels them when all of them run.
 func leave(t *testing.T, p *Process, n int, tool, text string) {
 	t.Helper()
 	ctx, giveUp := context.WithCancel(t.Context())
@@ -334,7 +334,7 @@ func leave(t *testing.T, p *Process, n int, tool, text string) {
 	}
 }
 
-// counted waits until the plugin is asked no more.
+// counted waits until the plugin is no longer asked.
 func counted(t *testing.T, g *generation) {
 	t.Helper()
 	soon(t, "it is asked no more", patience, func() bool {
@@ -344,8 +344,8 @@ func counted(t *testing.T, g *generation) {
 	})
 }
 
-// A plugin that ignores 300 cancellations is stuck, and replaced with all that it started. Calls that others have in it
-// go on, and no other plugin notices.
+// A plugin that ignores 300 cancellations is stuck, and is replaced with all that it started. Other calls in it
+// continue, and no other plugin notices.
 func TestIgnoredCancellations(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
@@ -387,7 +387,7 @@ func TestIgnoredCancellations(t *testing.T) {
 	}
 }
 
-// Other calls in a process that is stuck have a bounded time, and an error that says why it ended.
+// Other calls in a stuck process have a bounded time, and an error that says why it ended.
 func TestStuckProcessEnds(t *testing.T) {
 	t.Parallel()
 	spec := fixture("good", "good")
@@ -420,7 +420,7 @@ func TestOverdueHandlersAreShown(t *testing.T) {
 	}
 }
 
-// Handlers that end a little late do not count, however many they are.
+// Handlers that end slightly late do not count, however many they are.
 func TestHandlersThatEndALittleLate(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "go")
@@ -442,19 +442,19 @@ func TestHandlersThatEndALittleLate(t *testing.T) {
 	}
 }
 
-// A plugin without the sdk may be unable to count, may lie, or leave the question unanswered: none of that ends one
-// that is healthy.
+// A plugin without the sdk may be unable to count, may lie, or leave the question unanswered: none of that ends a
+// healthy plugin.
 func TestPluginsThatCannotCount(t *testing.T) {
 	t.Parallel()
 	for how, c := range map[string]struct{ calls, overdue, asked int }{
 		"none":   {maxOverdue + 1, 0, 1},
 		"silent": {maxOverdue + 1, 0, maxMissedProbes},
-		"lies":   {maxOverdue, maxOverdue, -1}, // it has no more of them than calls were left
+		"lies":   {maxOverdue, maxOverdue, -1}, // it cannot have more of them than abandoned calls
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "counted")
-			p := sickening(t, "serving", "OVERDUE="+how, "COUNTED="+file)
+			p := startSick(t, "serving", "OVERDUE="+how, "COUNTED="+file)
 			p.overdue = often
 			ctx, giveUp := context.WithCancel(t.Context())
 			for range c.calls {
@@ -490,8 +490,7 @@ func TestPluginsThatCannotCount(t *testing.T) {
 	}
 }
 
-// A plugin that is stuck again and again waits longer for its next process, and ends in quarantine, as one that
-// crashes.
+// A plugin that is stuck repeatedly waits longer for its next process, and ends in quarantine, like one that crashes.
 func TestStuckAgainAndAgain(t *testing.T) {
 	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		for i := range Defaults.Restart.MaxCrashes {
@@ -519,7 +518,7 @@ func TestStuckAgainAndAgain(t *testing.T) {
 	})
 }
 
-// A process that is stuck goes on when no other can be started, until there were too many tries.
+// A stuck process stays in use when no other can be started, until there were too many tries.
 func TestStuckWithoutReplacement(t *testing.T) {
 	bad := errors.New("bad")
 	withFakeProcess(t, []error{nil, bad, bad, bad, bad, bad, bad}, func(t *testing.T, p *Process, a *fakeProcess) {
@@ -536,7 +535,7 @@ func TestStuckWithoutReplacement(t *testing.T) {
 	})
 }
 
-// Without a drain_timeout calls have a minute in a process that is stuck.
+// Without a drain_timeout, calls have a minute in a stuck process.
 func TestTimeInAStuckProcess(t *testing.T) {
 	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		v := must(p.beginCall(t.Context()))
@@ -549,7 +548,7 @@ func TestTimeInAStuckProcess(t *testing.T) {
 	})
 }
 
-// What died or was replaced meanwhile is not stuck.
+// A process that died or was replaced meanwhile is not stuck.
 func TestStuckTooLate(t *testing.T) {
 	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		first := must(p.acquire(t.Context()))
@@ -562,7 +561,7 @@ func TestStuckTooLate(t *testing.T) {
 	})
 }
 
-// getStuck says that a generation has too many late handlers.
+// getStuck reports that a generation has too many overdue handlers.
 func getStuck(p *Process, g *generation) {
 	g.child.over, g.child.killAll = true, func() {} // no signal ends it
 	g.abandoned.record(maxOverdue+1, maxOverdue+1, maxOverdue+1, maxOverdue)

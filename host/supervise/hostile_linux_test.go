@@ -38,17 +38,16 @@ func init() {
 	fixtures["flooded host"] = floodedHost
 }
 
-// gibibyte is what a flood plugin sends, if it is not stopped.
+// gibibyte is what a flood plugin sends if it is not stopped.
 const gibibyte = 1 << 30
 
-// printing is how much of it a flood plugin prints, of which every line is read, however many are dropped: a host that
-// kept it would grow by more than twice what it may. crowd is how many calls pour at once. With the race detector,
-// which needs ten times the processor and four times the memory, both are smaller; `make test` runs them without it
-// too.
+// printing is how many bytes a flood plugin prints; every line is read, however many are dropped: a host that kept
+// them would grow by more than twice its bound. crowd is how many floods run at once. With the race detector, which
+// needs ten times the processor and four times the memory, both are smaller; `make test` runs them without it too.
 func printing() int { return map[bool]int{true: gibibyte / 16, false: gibibyte / 8}[raced()] }
 func crowd() int    { return map[bool]int{true: 16, false: 64}[raced()] }
 
-// floodPlugin has no limits of a gRPC library: each of its tools sends a gibibyte of something.
+// floodPlugin is without the limits of a gRPC library: each of its tools sends a gibibyte of something.
 func floodPlugin() {
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
 	socketAnd(func(lis net.Listener) {
@@ -114,7 +113,7 @@ func number(n protowire.Number, v int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(nil, n, protowire.VarintType), uint64(v))
 }
 
-// again writes one message until a gibibyte is out.
+// again writes one message until a gibibyte is sent.
 func again(payload []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		for out := 0; out < gibibyte; out += len(payload) + 5 {
@@ -141,7 +140,7 @@ func printed(f *os.File) func(io.Writer) error {
 
 func text(s string) []byte { return field(7, field(1, field(1, []byte("text")), field(2, []byte(s)))) }
 
-// The numbers are those of plugin.proto.
+// The field numbers are those of plugin.proto.
 var floodBodies = map[string]func(io.Writer) error{
 	"asked":    func(w io.Writer) error { return frame(w, text(fmt.Sprint(described.Load()))) },
 	"echo":     func(w io.Writer) error { return frame(w, text("through")) },
@@ -167,7 +166,7 @@ var floodBodies = map[string]func(io.Writer) error{
 		return nil
 	},
 	"one message": func(w io.Writer) error {
-		_, err := w.Write([]byte{0, 0x40, 0, 0, 0}) // 1 GiB is to come
+		_, err := w.Write([]byte{0, 0x40, 0, 0, 0}) // 1 GiB is announced
 		for block := make([]byte, 64<<10); err == nil; {
 			_, err = w.Write(block)
 		}
@@ -187,20 +186,20 @@ var floodBodies = map[string]func(io.Writer) error{
 	},
 }
 
-// A spill is what came of a gibibyte poured on a host.
-type spill struct {
-	Grown  int            // MiB that the host's peak of memory rose by
-	Codes  map[string]int // of the calls that poured, "" for a result
-	Others []string       // what went wrong with calls beside them
+// A floodResult is the effect of a gibibyte sent to a host.
+type floodResult struct {
+	Grown  int            // MiB that the host's peak memory grew by
+	Codes  map[string]int // of the flood calls, "" for a result
+	Others []string       // failures of concurrent calls
 	Told   string         // the first call's error
 }
 
-// floodedHost is a host that makes CALLS calls of the tool POUR at once, makes others beside them on the same plugin
+// floodedHost is a host that makes CALLS calls of the tool POUR at once, makes others concurrently on the same plugin
 // and on another, and prints the spill.
 func floodedHost() {
 	s := must(New(Options{RunDir: os.Getenv("RUN"), Logger: slog.New(slog.DiscardHandler)}))
 	bad, good := must(s.Add(fixture("flood", "flood"))), must(s.Add(fixture("good", "good")))
-	var out spill
+	var out floodResult
 	out.beside(bad, good)
 	before := peak()
 	done := make(chan struct{})
@@ -213,7 +212,7 @@ func floodedHost() {
 	_ = s.Close()
 }
 
-func (f *spill) pour(p *Process) {
+func (f *floodResult) pour(p *Process) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	f.Codes = map[string]int{}
@@ -231,13 +230,13 @@ func (f *spill) pour(p *Process) {
 	wg.Wait()
 }
 
-func (f *spill) besideUntil(done <-chan struct{}, plugins ...*Process) {
+func (f *floodResult) besideUntil(done <-chan struct{}, plugins ...*Process) {
 	for !isClosed(done) {
 		f.beside(plugins...)
 	}
 }
 
-func (f *spill) beside(plugins ...*Process) {
+func (f *floodResult) beside(plugins ...*Process) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
 	for _, p := range plugins {
@@ -248,17 +247,17 @@ func (f *spill) beside(plugins ...*Process) {
 	}
 }
 
-// peak is the most memory that this process ever had, in KiB.
+// peak is this process's peak memory, in KiB.
 func peak() int {
 	status := string(must(os.ReadFile("/proc/self/status")))
 	_, rest, _ := strings.Cut(status, "VmHWM:")
 	return must(strconv.Atoi(strings.Fields(rest)[0]))
 }
 
-// floods are as many as run at once: they compute.
+// floods bounds how many run at once: they use a processor each.
 var floods = make(chan struct{}, 2)
 
-func floodHost(t *testing.T, pour string, calls int) (f spill) {
+func floodHost(t *testing.T, pour string, calls int) (f floodResult) {
 	t.Helper()
 	floods <- struct{}{}
 	defer func() { <-floods }()
@@ -277,8 +276,8 @@ func floodHost(t *testing.T, pour string, calls int) (f spill) {
 	return f
 }
 
-// bound is what the limits let the memory of a host grow by, in MiB: what runs beside, and for each call a message,
-// what it is taken apart into, and the garbage of both. The race detector needs more.
+// bound is how much the limits let the memory of a host grow, in MiB: the concurrent work, and for each call a
+// message, its decoded form, and the garbage of both. The race detector needs more.
 func bound(calls int) int {
 	most := 24 + 13*calls
 	if raced() {
@@ -287,14 +286,14 @@ func bound(calls int) int {
 	return most
 }
 
-// raced says whether the race detector looks on.
+// raced reports whether the race detector is on.
 func raced() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// Whatever a plugin pours out, its host's memory grows by what the limits say, the call ends with what it was, and
-// other calls, on the same plugin and on another, get their answers.
+// Whatever a plugin sends, its host's memory grows within the limits, the call ends with an error that names the
+// limit, and other calls, on the same plugin and on another, succeed.
 func TestGibibytes(t *testing.T) {
 	const tooLarge = string(sdk.CodeResultTooLarge)
 	for pour, c := range map[string]struct {
@@ -333,7 +332,7 @@ func TestGibibytes(t *testing.T) {
 	}
 }
 
-// Headers far over their limit break the connection: that costs the plugin its calls, and nobody else.
+// Headers far over their limit break the connection: the plugin's calls fail, and no others.
 func TestStatusOfSixteenMebibytes(t *testing.T) {
 	f := floodHost(t, "status", 1)
 	if f.Codes[""] > 0 || len(f.Told) > 5000 || f.Grown > bound(1) {
@@ -346,7 +345,7 @@ func TestStatusOfSixteenMebibytes(t *testing.T) {
 	}
 }
 
-// A plugin whose description is over a limit, or never comes, is not started; the error says which limit.
+// A plugin whose description is over a limit, or never comes, is not started; the error names the limit.
 func TestEndlessDescriptions(t *testing.T) {
 	t.Parallel()
 	for describe, c := range map[string]struct {
@@ -370,7 +369,7 @@ func TestEndlessDescriptions(t *testing.T) {
 	}
 }
 
-// A plugin that tells of changes without end is asked for its tools a few times a second.
+// A plugin that reports changes without end is listed only a few times a second.
 func TestChangesWithoutEnd(t *testing.T) {
 	spec := fixture("restless", "flood")
 	spec.Env["WATCH"] = "1"
@@ -384,10 +383,10 @@ func TestChangesWithoutEnd(t *testing.T) {
 	}
 }
 
-// A plugin starts no more processes than it may, but for root's, which is told.
+// A plugin cannot exceed its limit of processes, unless it runs as root, which is reported.
 func TestLimitOfProcesses(t *testing.T) {
 	most := 150
-	if !proctree.DetectCapabilities().Namespaces { // in which only its own count
+	if !proctree.DetectCapabilities().Namespaces { // only its own processes count in one
 		most += len(threadsOfTheUser())
 	}
 	p := add(t, supervisor(t), attacker(makeAttackTargets(t), sandbox.Spec{Limits: sandbox.Limits{Processes: most}}))
@@ -410,7 +409,7 @@ func threadsOfTheUser() []string {
 
 func init() { fixtures["visitor"] = func() { sdk.Serve(visitorPlugin()) } }
 
-// visitorPlugin has a tool that calls the other plugins of its host by their sockets, and says what they answered.
+// visitorPlugin has a tool that calls the other plugins of its host by their sockets, and returns their answers.
 func visitorPlugin() *sdk.Plugin {
 	p := sdk.New("visitor", "1.0.0")
 	sdk.AddTool(p, sdk.Tool{Name: "visit", Description: "calls others"},
@@ -435,7 +434,7 @@ func visitorPlugin() *sdk.Plugin {
 	return p
 }
 
-// A plugin finds the sockets of others, but they answer the host alone, also where they cannot tell who connects.
+// A plugin finds the sockets of others, but they answer the host alone, also where they cannot identify the peer.
 func TestPluginsDoNotCallEachOther(t *testing.T) {
 	t.Parallel()
 	for _, l := range levels {
@@ -456,7 +455,7 @@ func init() {
 	fixtures["locker"] = func() { sdk.Serve(lockerPlugin()) }
 }
 
-// lockerPlugin locks all that is in the folders DIRS, as far as it can read it, for as long as it lives.
+// lockerPlugin locks every file in the folders DIRS that it can read, for as long as it lives.
 func lockerPlugin() *sdk.Plugin {
 	p := sdk.New("locker", "1.0.0")
 	sdk.AddTool(p, sdk.Tool{Name: "lock", Description: "locks everything"},
@@ -476,9 +475,9 @@ func lockerPlugin() *sdk.Plugin {
 	return p
 }
 
-// A confined plugin that locks what it can read keeps no other from starting, or from starting again: not in the folder
-// of copies, and not in the host's own.
-func TestAPluginThatLocksCopies(t *testing.T) {
+// A confined plugin that locks every file that it can read does not prevent others from starting, or restarting:
+// neither in the folder of copies nor in the host's own.
+func TestPluginThatLocksCopies(t *testing.T) {
 	bin, run := filepath.Join(t.TempDir(), "bin"), shortDir(t)
 	host := func() *Supervisor {
 		s := must(New(Options{RunDir: run, BinDir: bin}))
@@ -495,14 +494,14 @@ func TestAPluginThatLocksCopies(t *testing.T) {
 	locker.Env["DIRS"], locker.Sandbox = bin+":"+run, sandbox.Spec{Level: sandbox.Confined, Write: []string{t.TempDir()}}
 	l, p := add(t, s, locker), add(t, s, spec)
 	for i := range 3 {
-		if n := mustCall(t, l, "lock", ""); i == 0 && n == "0" { // later it has most of it
+		if n := mustCall(t, l, "lock", ""); i == 0 && n == "0" { // later it holds most of them
 			t.Error("nothing could be locked")
 		}
 		mustCall(t, p, "pid", "")
 		if exe := must(s.verified(spec)); !strings.HasPrefix(exe, s.runDir.path) {
 			t.Errorf("it runs from %s", exe)
 		}
-		p.Reset() // its crashes are forgotten
+		p.Reset() // its crashes are reset
 		_ = mustStop(t, p)
 	}
 	mustCall(t, add(t, host(), spec), "pid", "")

@@ -23,11 +23,11 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// Each is a real process that goes wrong at its start: a typed error within the start's time, no process left, and
-// another plugin that works on.
+// Each is a real process that fails at its start: a typed error within the start's time, no process left, and another
+// plugin works on.
 func TestBadStarts(t *testing.T) {
 	t.Parallel()
-	// of those that do not end by themselves; two of them must have come as far as to say where they listen
+	// for those that do not end by themselves; two of them must get as far as the handshake
 	limits := map[string]time.Duration{
 		"half": time.Second, "silent": time.Second, "stopped": time.Second, "slow": time.Second, "mute": 10 * time.Second,
 		"bequeaths": 10 * time.Second,
@@ -51,7 +51,7 @@ func TestBadStarts(t *testing.T) {
 		"vanishes":    {"exited with code 5"},
 		"daemon":      {"exited with code 0 before the handshake: did main call sdk.Serve?"},
 		"later":       {"not yet"},
-		"slow":        {"could not be started"}, // by its own word, or by our clock
+		"slow":        {"could not be started"}, // by its own message, or by the host's clock
 	} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
@@ -77,8 +77,8 @@ func TestBadStarts(t *testing.T) {
 	}
 }
 
-// Plugins that wait for something in their start keep others from it for a moment only.
-func TestSilentPluginsDelayNobody(t *testing.T) {
+// Plugins that wait for something in their start delay others only for a moment.
+func TestSilentPluginsDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
 	for i := range cap(s.starts) {
@@ -90,7 +90,7 @@ func TestSilentPluginsDelayNobody(t *testing.T) {
 	mustCall(t, add(t, s, fixture("good", "good")), "echo", "")
 }
 
-// go-plugin's client keeps for ever what a plugin sends to its broker; ours has none.
+// go-plugin's client keeps everything that a plugin sends to its broker; ours refuses the broker.
 func TestBrokerIsRefused(t *testing.T) {
 	s := supervisor(t)
 	p := add(t, s, fixture("knocks", "knocks"))
@@ -108,14 +108,14 @@ func TestBrokerIsRefused(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := heap()
-	within(time.Second, g.done()) // it lives on, and knocks
+	within(time.Second, g.done()) // it lives on, and keeps dialing
 	if grown := int64(heap()) - int64(before); grown > 16<<20 {
 		t.Errorf("the host's memory grew by %d bytes in a second", grown)
 	}
-	g.child.kill("") // it heeds nothing else
+	g.child.kill("") // it ignores everything else
 }
 
-// A second death in a repeated call is told as what it is.
+// A second death in a repeated call is reported as such.
 func TestIdempotentCallDiesTwice(t *testing.T) {
 	spec := fixture("good", "good")
 	spec.Idempotent = []string{"die"}
@@ -123,7 +123,7 @@ func TestIdempotentCallDiesTwice(t *testing.T) {
 	checkError(t, err, sdk.CodePluginCrashed, "exited with code 7")
 }
 
-// A preview that a stopped plugin leaves unanswered is as good a reason to doubt it as a call.
+// A preview that a stopped plugin leaves unanswered causes a health check, like a call.
 func TestPreviewOfAStoppedPlugin(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), fixture("good", "good"))
@@ -137,7 +137,7 @@ func TestPreviewOfAStoppedPlugin(t *testing.T) {
 	soon(t, "the stopped process is killed", patience, func() bool { return p.Status().State == Crashed })
 }
 
-// Plugins that can be configured later are not given up.
+// Plugins that can be configured later are not marked invalid.
 func TestRefusalForNow(t *testing.T) {
 	p := add(t, supervisor(t), fixture("later", "later"))
 	_, err := call(t, p, "echo", "")
@@ -147,7 +147,7 @@ func TestRefusalForNow(t *testing.T) {
 	}
 }
 
-func TestFloodOfStderrHurtsNobody(t *testing.T) {
+func TestFloodOfStderrAffectsNoOthers(t *testing.T) {
 	p := add(t, supervisor(t), fixture("flood", "flood"))
 	for range 20 {
 		if got := mustCall(t, p, "echo", "through"); got != "through" {
@@ -186,7 +186,7 @@ func TestBadPrograms(t *testing.T) {
 	}
 }
 
-// A checksum is taken of the file that runs: in the folder that the plugin starts in, and never of a pipe.
+// A checksum is taken of the file that runs: relative to the folder that the plugin starts in, and never of a pipe.
 func TestChecksumOfTheRightFile(t *testing.T) {
 	workdir, elsewhere := t.TempDir(), t.TempDir()
 	for _, dir := range []string{workdir, elsewhere} {
@@ -259,7 +259,7 @@ func TestConfigurationForAPluginThatTakesNone(t *testing.T) {
 	checkError(t, err, sdk.CodePluginUnavailable, "takes no configuration", "config.hcl:7")
 }
 
-func TestStartGivesUpWithItsCaller(t *testing.T) {
+func TestStartEndsWithItsCaller(t *testing.T) {
 	p := add(t, supervisor(t), fixture("silent", "silent"))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -267,7 +267,7 @@ func TestStartGivesUpWithItsCaller(t *testing.T) {
 	checkError(t, err, sdk.CodeTimeout)
 }
 
-// lines is how many the role of that name prints before it ends.
+// lines is how many lines the fixture of that name prints before it ends.
 const lines = 300
 
 func init() {
@@ -287,7 +287,7 @@ func init() {
 	}
 }
 
-// deep calls itself n times, which takes more stack than there is.
+// deep recurses n times, which overflows the stack.
 func deep(n int) int {
 	if n == 0 {
 		return 0
@@ -295,10 +295,10 @@ func deep(n int) int {
 	return deep(n-1) + n
 }
 
-// faults are the known faults of go-plugin and of programs that use it as it comes, and which test holds us to be
-// without each of them.
+// faults are the known faults of go-plugin and of programs that use it unchanged, and the test that shows toolhost
+// without each.
 var faults = []struct{ fault, test string }{
-	{"a log line with fields of a wrong type makes the host panic", "TestWhatPluginsPrint"},
+	{"a log line with fields of a wrong type makes the host panic", "TestPluginOutput"},
 	{"a certificate that nobody asked for makes the host panic", "TestHandshake"},
 	{"a panic in a start is the host's", "TestPanicInAStart"},
 	{"a stopped plugin cannot be stopped, and no question to it ends", "TestCloseIsBounded"},
@@ -341,8 +341,7 @@ func TestFaultsHaveTests(t *testing.T) {
 	}
 }
 
-// Pipes that are held by a process that nothing can end, since it is none of the plugin's, hide the plugin's end no
-// better.
+// A process that does not belong to the plugin and holds its pipes cannot hide the plugin's end.
 func TestDeathIsSeenWhilePipesAreHeld(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), fixture("good", "good"))
@@ -365,7 +364,7 @@ func TestFailedStartLeavesNoProcess(t *testing.T) {
 			t.Parallel()
 			pids := filepath.Join(t.TempDir(), "pids")
 			spec := fixture("bad", role)
-			spec.StartTimeout = 3 * time.Second // which it must have begun in
+			spec.StartTimeout = 3 * time.Second // within which it must have begun
 			spec.Command = []string{"/bin/sh", "-c", "echo $$ >> " + pids + "; exec " + os.Args[0]}
 			p := add(t, supervisor(t), spec)
 			_, err := call(t, p, "echo", "")
@@ -383,7 +382,7 @@ func TestFailedStartLeavesNoProcess(t *testing.T) {
 	}
 }
 
-// go-plugin panics where nobody expects it, and the checks before it may miss how.
+// go-plugin panics in unexpected places, and the checks before it may miss an input.
 func TestPanicInAStart(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
@@ -396,7 +395,7 @@ func TestPanicInAStart(t *testing.T) {
 	mustCall(t, p, "echo", "")
 }
 
-// What says most is told of a death, also when the trace of all goroutines comes after it.
+// The error of a death shows the most informative lines, even when the trace of all goroutines follows them.
 func TestLongTrace(t *testing.T) {
 	t.Parallel()
 	_, err := call(t, add(t, supervisor(t), fixture("bad", "overflows")), "echo", "")
@@ -444,7 +443,7 @@ func sockets(t *testing.T, s *Supervisor) (out []string) {
 		if err == nil && d.Type() == os.ModeSocket {
 			out = append(out, path)
 		}
-		return nil // what goes while we look has gone
+		return nil // closed meanwhile
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -474,7 +473,7 @@ func TestLinesStayInOrder(t *testing.T) {
 	}
 }
 
-// A panic costs the call that it was in, and no other.
+// A panic fails its call, and no other.
 func TestPanicInAHandler(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), fixture("good", "panicky"))
@@ -513,10 +512,10 @@ func TestStandardInputIsNotTheHosts(t *testing.T) {
 	}
 }
 
-// A tally counts what became of calls.
+// A tally counts the outcomes of calls.
 type tally struct{ ok, failed, late atomic.Int64 }
 
-// one makes a call and checks it: an answer in time, at most one run, and a run if it says so.
+// one makes a call and checks it: an answer in time, at most one run, and exactly one if it succeeded.
 func (c *tally) one(t *testing.T, p *Process, dir, id string) {
 	const deadline = time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
@@ -539,7 +538,7 @@ func (c *tally) one(t *testing.T, p *Process, dir, id string) {
 	}
 }
 
-// Kills, stops, reloads good and bad, and resets come at random while calls run: each call has its answer, none runs
+// Kills, stops, good and bad reloads, and resets at random while calls run: each call gets an answer, none runs
 // twice, and in the end the plugin works and nothing is left.
 func TestFaultsUnderLoad(t *testing.T) {
 	const steps = 60
@@ -590,9 +589,9 @@ func TestFaultsUnderLoad(t *testing.T) {
 	}
 	close(over)
 	wg.Wait()
-	// one that was stopped last would be found out only when the next call's time is over
+	// a plugin stopped last would be detected only at the next call's deadline
 	signal(syscall.SIGCONT)()
-	if p.spec.Load().Env["FIXTURE"] == "exits" { // a plugin that does not run takes any spec
+	if p.spec.Load().Env["FIXTURE"] == "exits" { // a plugin that is not running takes any spec
 		t.Log("reloaded, since the last spec it took is the broken one")
 		mustReload(t, p, spec)
 	}
@@ -607,7 +606,7 @@ func TestFaultsUnderLoad(t *testing.T) {
 	}
 }
 
-// checkLegal checks what a status may say.
+// checkLegal checks that a status is consistent.
 func checkLegal(t *testing.T, s Status) {
 	t.Helper()
 	legal := []State{Known, Starting, Ready, Crashed, Backoff}
@@ -619,7 +618,7 @@ func checkLegal(t *testing.T, s Status) {
 
 func init() { fixtures["poor"] = runWithFewFiles }
 
-// playPoor is a host that makes one call, and tells its answer or what kept it from one.
+// runWithFewFiles is a host that makes one call, and prints its answer or its error.
 func runWithFewFiles() {
 	s, err := New(Options{RunDir: os.Getenv("RUN")})
 	if err != nil {
@@ -637,7 +636,7 @@ func runWithFewFiles() {
 	fmt.Println(r.Content[0].Text)
 }
 
-// A host that may open too few files says so, ends, and leaves nothing that the next one does not remove.
+// A host with too low a limit of open files says so, ends, and leaves nothing that the next one does not remove.
 func TestTooFewFiles(t *testing.T) {
 	t.Parallel()
 	run, outputs := shortDir(t), ""
@@ -665,7 +664,7 @@ func TestTooFewFiles(t *testing.T) {
 	}
 }
 
-// What the machine has against a start is told with what can be done.
+// The error of a start that the machine prevents says what to do.
 func TestStartProblems(t *testing.T) {
 	for why, words := range map[error]string{
 		syscall.EMFILE:  "too many open files; close some, or raise the limit (ulimit -n)",
@@ -681,7 +680,7 @@ func TestStartProblems(t *testing.T) {
 	}
 }
 
-// A folder that cannot be made is told with what names another, and is not left half made.
+// The error about a folder that cannot be made says how to name another one, and no partial folder is left.
 func TestNoPrivateFolder(t *testing.T) {
 	file := filepath.Join(shortDir(t), "file")
 	check(t, os.WriteFile(file, nil, 0o600))
@@ -693,8 +692,8 @@ func TestNoPrivateFolder(t *testing.T) {
 	}
 }
 
-// Who gets no answer from a plugin that is down hears what can be done.
-func TestRefusalsAdvise(t *testing.T) {
+// The error of a call to a plugin that is down says what to do.
+func TestErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	wrong, ends := fixture("x", "good"), fixture("x", "exits")
 	wrong.SHA256 = strings.Repeat("0", 64)
@@ -703,7 +702,7 @@ func TestRefusalsAdvise(t *testing.T) {
 	const advice = "do without its tools, or ask the user to fix it."
 	for name, c := range map[string]struct {
 		spec Spec
-		want []string // of one call after the other
+		want []string // for consecutive calls
 	}{
 		"invalid": {wrong, []string{"D" + advice[1:], "D" + advice[1:]}},
 		"no file": {gone, []string{"D" + advice[1:]}},

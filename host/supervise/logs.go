@@ -15,18 +15,18 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// Limits of what a plugin may print. The excess is dropped: a plugin that floods its log is never blocked, nor does it
+// Limits of a plugin's output. The excess is dropped: a plugin that floods its log is never blocked, nor does it
 // block the host.
 const (
 	maxLine   = 8 << 10  // bytes of one line; the rest is cut
 	maxRate   = 64 << 10 // bytes a second that reach the log
 	tailLines = 50       // lines kept for error messages
 	tailWidth = 300      // bytes kept of each
-	traceGap  = 250      // lines at most between a panic and the first goroutine of its trace, or two goroutines
+	traceGap  = 250      // most lines between a panic and the first goroutine of its trace, or between two goroutines
 )
 
-// An outputLog logs what a plugin prints, line by line, without values by reference and what looks like a secret. Lines
-// are data: their level is at most warn. What exceeds the rate is neither parsed nor copied.
+// An outputLog logs a plugin's output line by line, without values by reference and texts that look like secrets.
+// Lines are data: their level is at most warn. Output over the rate is neither parsed nor copied.
 type outputLog struct {
 	log    *slog.Logger
 	stream string
@@ -72,8 +72,8 @@ func (p *outputLog) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// drop drops whole lines when this second's rate is used up, and returns how many bytes they have. It leaves the last
-// lines, which the tail keeps, and all of them if one begins a block that has to be parsed.
+// drop drops whole lines when this second's rate is used up, and returns their size in bytes. It keeps the last
+// lines, for the tail, and all of them if one begins a block that has to be parsed.
 func (p *outputLog) drop(data []byte) int {
 	if p.logged < maxRate || len(p.line) > 0 || p.cut || !p.keys.Quiet(data) || !p.tail.ignores(data) {
 		return 0
@@ -119,7 +119,7 @@ type record struct {
 	attrs   []slog.Attr
 }
 
-// secrets redacts what looks like a secret.
+// secrets redacts texts that look like secrets.
 var secrets = redact.New()
 
 // parseLine parses hclog's JSON lines, which go-plugin and the sdk write. Any other line is a message.
@@ -160,7 +160,7 @@ func plain(key string, v any) any {
 	return v
 }
 
-// levelOf is at most warn: a plugin's error is no error of the host.
+// levelOf is at most warn: a plugin's error is not an error of the host.
 func levelOf(v any) slog.Level {
 	switch name, _ := v.(string); name {
 	case "warn", "error":
@@ -177,7 +177,8 @@ func printable(s string) string {
 	return strings.TrimSpace(strings.ReplaceAll(s, "\t", " "))
 }
 
-// traces begin the lines in which a Go program says why it ends: a panic, a fatal error of its runtime, or a signal.
+// traces begin the lines with which a Go program explains its end: a panic, a fatal error of its runtime, or a
+// signal.
 var traces = [][]byte{[]byte("panic: "), []byte("fatal error: "), []byte("SIG")}
 
 // beginsTrace is true for the first line of a panic's trace.
@@ -191,7 +192,7 @@ func beginsTrace(line []byte) bool {
 	return ok && len(name) > 3 && bytes.HasPrefix(name, traces[2]) && bytes.Equal(name, bytes.ToUpper(name))
 }
 
-// A tail keeps the last lines that a plugin printed. They are parsed when they are read.
+// A tail keeps the last lines of a plugin's output. They are parsed when they are read.
 type tail struct {
 	mu       sync.Mutex
 	lines    []tailLine // a ring, once it has tailLines
@@ -217,7 +218,7 @@ func (l tailLine) String() string {
 func (t *tail) add(line []byte, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch t.since++; { // remember where a panic began while its trace goes on, which may take thousands of lines
+	switch t.since++; { // remember where a panic began during its trace, which may take thousands of lines
 	case beginsTrace(line):
 		t.panicked, t.since = tailLine{text: line}.String(), 0
 	case bytes.HasPrefix(line, []byte("goroutine ")):

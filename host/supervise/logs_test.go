@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A recorder is a slog.Handler that keeps what is logged.
+// A recorder is a slog.Handler that keeps the records.
 type recorder struct {
 	mu    sync.Mutex
 	lines []string
@@ -38,7 +38,7 @@ func (r *recorder) Handle(_ context.Context, rec slog.Record) error {
 	return nil
 }
 
-func TestWhatPluginsPrint(t *testing.T) {
+func TestPluginOutput(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   string
 		want []string
@@ -121,7 +121,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// The trace of a panic may be longer than what is kept of it.
+// The trace of a panic may be longer than the kept lines.
 func TestTailOfALongTrace(t *testing.T) {
 	for _, start := range []string{"panic: boom", "fatal error: stack overflow", "SIGSEGV: segmentation violation"} {
 		var tl tail
@@ -157,8 +157,8 @@ func FuzzPump(f *testing.F) {
 	})
 }
 
-// However a flood comes, in what pieces, the log, the count and the tail are the same: lines that are dropped at once
-// are not treated otherwise than those that are dropped one by one.
+// However a flood is split into writes, the log, the count and the tail are the same: lines that are dropped together
+// are treated like those that are dropped one by one.
 func TestFloodInAnyPieces(t *testing.T) {
 	key := "-----BEGIN PRIVATE" + " KEY-----\n" + strings.Repeat("QUJD\n", 30) + "-----END PRIVATE" + " KEY-----\n"
 	for name, in := range map[string]string{
@@ -201,7 +201,7 @@ func TestFloodInAnyPieces(t *testing.T) {
 	}
 }
 
-// A private key that is printed line by line reaches neither the log nor what errors show.
+// A private key that is printed line by line reaches neither the log nor errors.
 func TestKeysThatArePrinted(t *testing.T) {
 	r, tl := &recorder{}, &tail{}
 	p := newOutputLog(slog.New(r), "stderr", tl, References{})

@@ -16,9 +16,9 @@ import (
 	"github.com/toolhost/toolhost/internal/wire"
 )
 
-// RunOnce runs the plugin's program with these arguments instead of serving, for something that a person does, such as
-// a login: with the plugin's environment and its configuration on standard input, outside of any sandbox. The program
-// is checked as before a start. When ctx ends it gets SIGTERM, and 5 seconds.
+// RunOnce runs the plugin's program with these arguments instead of serving, for an action of a person such as a
+// login: with the plugin's environment and its configuration on standard input, outside any sandbox. The program is
+// checked as before a start. When ctx ends, it gets SIGTERM, and 5 seconds to end.
 func (s Spec) RunOnce(ctx context.Context, args []string, out, errOut io.Writer) error {
 	if err := s.Verify(); err != nil {
 		return err

@@ -8,14 +8,14 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A ConfigProblem is one thing that is wrong with the configuration of a plugin. It is in the details of the *sdk.Error
-// with which the plugin cannot be used.
+// A ConfigProblem is one error in the configuration of a plugin. It is in the details of the *sdk.Error with which
+// the plugin cannot be used.
 type ConfigProblem struct {
 	Path    string `json:"path,omitempty"` // where in the configuration, such as server.port; "" for the whole
 	Message string `json:"message"`        // what is wrong, with the path
 }
 
-// ConfigProblems are those that keep a plugin from being used, none if the error is about something else. At most five
+// ConfigProblems are those that prevent the use of a plugin, none if the error is about something else. At most five
 // are listed; more is the number of others.
 func ConfigProblems(err error) (plugin string, problems []ConfigProblem, more int) {
 	e, ok := errors.AsType[*sdk.Error](err)
@@ -33,8 +33,8 @@ func ConfigProblems(err error) (plugin string, problems []ConfigProblem, more in
 	return details.Plugin, details.Problems, details.More
 }
 
-// A configError says what is wrong with a plugin's configuration: what its schema does not allow, or what the plugin
-// itself refuses.
+// A configError has the errors in a plugin's configuration: those that its schema finds, or the one that the plugin
+// itself returns.
 type configError struct {
 	reason  string
 	invalid *schema.Invalid
@@ -48,8 +48,8 @@ func (e *configError) Error() string {
 	return e.reason + e.invalid.Error()
 }
 
-// problems are those of the error without the values that hide takes out. A plugin names the setting that it refuses in
-// the details of its error, as path.
+// problems are those of the error, without the values that hide removes. A plugin names the setting that it refuses
+// in the details of its error, as path.
 func (e *configError) problems(hide func(string) string) (out []ConfigProblem, more int) {
 	if e.refusal != nil {
 		var details struct {

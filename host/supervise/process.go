@@ -17,14 +17,14 @@ import (
 )
 
 // A Process is one plugin under supervision: the same value through every crash, restart and reload. It is safe for
-// concurrent use, and is a host.Plugin.
+// concurrent use, and implements host.Plugin.
 type Process struct {
 	name    string
 	spec    atomic.Pointer[Spec] // complete; replaced by a reload
 	workdir string               // for specs without Dir
 	log     *slog.Logger
 	onState func(Status)                                 // or nil
-	recall  func(context.Context, Spec) *sdk.Description // from the tool cache, or nil; may be nil
+	recall  func(context.Context, Spec) *sdk.Description // looks up the tool cache; may be nil and may return nil
 	overdue overdueLimits
 
 	// Events of the state machine.
@@ -32,7 +32,7 @@ type Process struct {
 	reloads   chan reload
 	resets    chan chan<- struct{}
 	stuck     chan *generation
-	removed   chan struct{} // closed: no new calls, and the end when the running calls have ended
+	removed   chan struct{} // closed: no new calls, and the process ends after the running calls
 	closing   chan struct{} // closed by Close
 	done      chan struct{} // closed when the state machine has ended
 	leaveOnce sync.Once
@@ -74,7 +74,7 @@ func newProcess(spec Spec, log *slog.Logger, start startFunc, onState func(Statu
 func (p *Process) Name() string { return p.name }
 
 // Tools returns the plugin's tools. The first time it starts the plugin, unless the tool cache has them; later it
-// returns what the plugin last reported, also while it is down.
+// returns the last reported ones, also while the plugin is down.
 func (p *Process) Tools(ctx context.Context) ([]sdk.Tool, error) {
 	if d := p.known(ctx); d != nil && !isClosed(p.closing) {
 		return slices.Clone(d.Tools), nil
@@ -86,7 +86,7 @@ func (p *Process) Tools(ctx context.Context) ([]sdk.Tool, error) {
 	return slices.Clone(g.description().Tools), nil
 }
 
-// Watch calls changed whenever the list of tools has changed, until ctx ends. It does not start the plugin.
+// Watch calls changed after each change of the list of tools, until ctx ends. It does not start the plugin.
 func (p *Process) Watch(ctx context.Context, changed func()) error {
 	p.mu.Lock()
 	p.watchers[&changed] = struct{}{}
@@ -104,8 +104,8 @@ func (p *Process) Watch(ctx context.Context, changed func()) error {
 	}
 }
 
-// Reset forgets the plugin's crashes: one in backoff, quarantined or invalid is started by the next call, an eager one
-// at once. It does nothing to a process that runs.
+// Reset resets the plugin's crashes: one in backoff, quarantined or invalid is started by the next call, an eager one
+// at once. It does not affect a running process.
 func (p *Process) Reset() {
 	done := make(chan struct{})
 	select {
@@ -128,7 +128,7 @@ func (p *Process) closedError() *sdk.Error {
 		Message: fmt.Sprintf("plugin %q has been closed", p.name)}
 }
 
-// acquire returns a generation that takes calls, starting one if need be.
+// acquire returns a generation that accepts calls, and starts one if necessary.
 func (p *Process) acquire(ctx context.Context) (*generation, error) {
 	var program binaries.Identity
 	switch p.status.Load().State {
@@ -157,7 +157,7 @@ func (p *Process) acquire(ctx context.Context) (*generation, error) {
 	}
 }
 
-// known returns what the plugin last reported, else what the tool cache has, else nil.
+// known returns the plugin's last description, otherwise the cached one, otherwise nil.
 func (p *Process) known(ctx context.Context) *sdk.Description {
 	if d := p.description.Load(); d != nil || p.recall == nil {
 		return d
@@ -174,7 +174,8 @@ func (p *Process) known(ctx context.Context) *sdk.Description {
 	return p.description.Load()
 }
 
-// storeRecalled keeps a description from the tool cache, unless the plugin has reported one or has another spec by now.
+// storeRecalled keeps a description from the tool cache, unless the plugin has reported one or has another spec by
+// now.
 func (p *Process) storeRecalled(of *Spec, program binaries.Identity, d *sdk.Description) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,8 +184,8 @@ func (p *Process) storeRecalled(of *Spec, program binaries.Identity, d *sdk.Desc
 	}
 }
 
-// storeDescription keeps what a generation reported, unless a later one has, and calls the watchers if the tools
-// changed.
+// storeDescription keeps a generation's description, unless a later one has reported, and calls the watchers if the
+// tools changed.
 func (p *Process) storeDescription(generation int, d *sdk.Description) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +198,7 @@ func (p *Process) storeDescription(generation int, d *sdk.Description) {
 	}
 }
 
-// forgetDescription drops what is known: the plugin will be another.
+// forgetDescription discards the description, because the plugin will be another.
 func (p *Process) forgetDescription() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -219,15 +220,15 @@ func sameTools(a, b []sdk.Tool) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// describedProgram is the program that the description is from, as far as is known: the one that ran last, else the one
-// of the tool cache.
+// describedProgram is the program that the description is from, if known: the last one that ran, otherwise the one of
+// the tool cache.
 func (p *Process) describedProgram(ran binaries.Identity) binaries.Identity {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return cmp.Or(ran, p.recalled)
 }
 
-// identifyProgram is identify for as long as ctx and the plugin last; ok is false when one of them has ended.
+// identifyProgram calls identify until ctx or the plugin ends; ok is false when one of them has ended.
 func (p *Process) identifyProgram(ctx context.Context, spec Spec) (id binaries.Identity, ok bool) {
 	return runDetached(ctx, p, p.identify, func() binaries.Identity { return identify(spec) })
 }
@@ -243,10 +244,10 @@ func (p *Process) identifyForStart(ctx context.Context, spec Spec) (binaries.Ide
 	return id, nil
 }
 
-// missingProgram is the identity of a program that is not there.
+// missingProgram is the identity of a program that does not exist.
 var missingProgram = binaries.Identity{Size: -1}
 
-// identify returns the state of a spec's program file, by which a changed program is known.
+// identify returns the state of a spec's program file, which shows whether the program has changed.
 func identify(spec Spec) binaries.Identity {
 	if len(spec.Command) == 0 {
 		return missingProgram
@@ -265,9 +266,9 @@ func identify(spec Spec) binaries.Identity {
 // A slot admits one detached operation at a time.
 type slot chan struct{}
 
-// runDetached runs a file operation beside the caller, who returns when ctx or the plugin ends (ok is false then): a
-// program may be on a network file system that hangs. The operation goes on and keeps the slot until it returns, so
-// that callers who retry do not pile up.
+// runDetached runs a file operation in its own goroutine and returns when ctx or the plugin ends (ok is false then):
+// a program may be on a network file system that hangs. The operation continues and keeps the slot until it returns,
+// so that retries do not pile up.
 func runDetached[T any](ctx context.Context, p *Process, s slot, operation func() T) (result T, ok bool) {
 	select {
 	case s <- struct{}{}:
@@ -291,7 +292,7 @@ func runDetached[T any](ctx context.Context, p *Process, s slot, operation func(
 	}
 }
 
-// within waits for a channel to close, but not longer than d, and says whether it closed.
+// within waits for a channel to close, at most for d, and reports whether it closed.
 func within(d time.Duration, c <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

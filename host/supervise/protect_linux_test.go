@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// namespaces says whether paths can be protected here; if not, it is told.
+// namespaces reports whether paths can be protected here; if not, it logs that.
 func namespaces(t *testing.T) bool {
 	if !proctree.DetectCapabilities().Namespaces {
 		t.Logf("this machine has no namespaces: %s", proctree.DetectCapabilities().NamespacesError)
@@ -28,7 +28,7 @@ func namespaces(t *testing.T) bool {
 	return proctree.DetectCapabilities().Namespaces
 }
 
-// project is a work folder with what a project has, and the home folder, which is elsewhere.
+// project is a work folder with typical files of a project, and a home folder elsewhere.
 func project(t *testing.T, files ...string) string {
 	t.Helper()
 	dir := must(filepath.EvalSymlinks(shortDir(t)))
@@ -40,7 +40,7 @@ func project(t *testing.T, files ...string) string {
 	return dir
 }
 
-// vandal may write to its work folder and what else the box names.
+// attackingShell may write to its work folder and the folders of the box.
 func attackingShell(box sandbox.Spec) Spec {
 	spec := fixture("vandal", "attacker")
 	spec.Env["PREY"] = "{}"
@@ -58,7 +58,7 @@ func supervisorOf(t *testing.T, o Options) *Supervisor {
 	return s
 }
 
-// What others run or obey is not a plugin's to change, nor to make where it is not.
+// A plugin can neither change nor create files that other programs run or read as configuration.
 func TestProtectedPaths(t *testing.T) {
 	files := []string{".git/config", ".git/hooks/pre-commit", ".idea/tasks.xml", "config.hcl", "bin/deep/lint",
 		".claude/settings.json", "free/file"}
@@ -67,8 +67,8 @@ func TestProtectedPaths(t *testing.T) {
 			dir := project(t, files...)
 			must(0, os.Chmod(filepath.Join(dir, "bin/deep/lint"), 0o755))
 			s := supervisorOf(t, Options{Workdir: dir,
-				ReadOnly: []string{filepath.Join(dir, "config.hcl"), filepath.Join(dir, "not-there"), filepath.Join(dir, "plugins") +
-					"/"}})
+				ReadOnly: []string{filepath.Join(dir, "config.hcl"), filepath.Join(dir, "not-there"),
+					filepath.Join(dir, "plugins") + "/"}})
 			lint := fixture("lint", "good")
 			lint.Command = []string{filepath.Join(dir, "bin/deep/lint")}
 			add(t, s, lint)
@@ -140,7 +140,7 @@ func TestProtectedPaths(t *testing.T) {
 	}
 }
 
-// What the user names with write is the plugin's.
+// Paths that the user names in write are writable for the plugin.
 func TestProtectedPathsThatAreNamed(t *testing.T) {
 	dir := project(t, ".git/config", ".idea/x")
 	p := add(t, supervisorOf(t, Options{Workdir: dir}),
@@ -152,8 +152,8 @@ func TestProtectedPathsThatAreNamed(t *testing.T) {
 	}
 }
 
-// A plugin's error tells what it was kept from.
-func TestProtectedPathsAreTold(t *testing.T) {
+// A plugin's error says which access was refused.
+func TestProtectedPathsAreReported(t *testing.T) {
 	if !namespaces(t) {
 		return
 	}
@@ -164,8 +164,8 @@ func TestProtectedPathsAreTold(t *testing.T) {
 		"unless its write names them")
 }
 
-// A link cannot be protected, and a home folder has too much in it: both are told.
-func TestWhatCannotBeProtected(t *testing.T) {
+// A link cannot be protected, and a home folder has too many files: both are reported.
+func TestUnprotectablePathsAreReported(t *testing.T) {
 	if !namespaces(t) {
 		return
 	}
@@ -193,7 +193,7 @@ func TestWhatCannotBeProtected(t *testing.T) {
 	checkError(t, err, sdk.CodePluginUnavailable, `requires the sandbox level "confined"`, "your home folder")
 }
 
-// On a kernel that cannot protect them plugins run all the same, and their status says what they can change.
+// On a kernel that cannot protect paths, plugins run anyway, and their status says what they can change.
 func TestProtectedPathsOnOldKernels(t *testing.T) {
 	dir := project(t, ".git/config")
 	s, m := supervisorOf(t, Options{Workdir: dir}), proctree.DetectCapabilities()
@@ -207,8 +207,8 @@ func TestProtectedPathsOnOldKernels(t *testing.T) {
 	}
 }
 
-// What toolhost finds by a link can be replaced with the link, wherever that leads.
-func TestLinksToOurs(t *testing.T) {
+// Files that toolhost finds through a link are not protected from a replacement of the link.
+func TestLinksToToolhostFiles(t *testing.T) {
 	dir, elsewhere := project(t, "config.hcl"), must(filepath.EvalSymlinks(shortDir(t)))
 	must(0, errors.Join(os.WriteFile(filepath.Join(elsewhere, "file"), nil, 0o600),
 		os.Symlink(elsewhere, filepath.Join(dir, "out")),
@@ -242,10 +242,11 @@ func TestLinksToOurs(t *testing.T) {
 		t.Errorf("a link in a protected folder: %+v", got)
 	}
 	s := supervisorOf(t, Options{Workdir: dir, ReadOnly: []string{filepath.Join(dir, "nowhere")}})
-	mustCall(t, add(t, s, attackingShell(sandbox.Spec{})), "facts", "") // which a link that leads nowhere does not prevent
+	mustCall(t, add(t, s, attackingShell(sandbox.Spec{})), "facts", "") // a dangling link does not prevent it
 }
 
-// Who may write to something in a protected folder can write to all of it, which is told; nothing is put in there.
+// A plugin that may write to something in a protected folder can write to all of it, which is reported; no
+// placeholder is made in there.
 func TestProtectedPathsThatAreNamedInPart(t *testing.T) {
 	dir := project(t, ".git/objects/x")
 	p := add(t, supervisorOf(t, Options{Workdir: dir}),
@@ -281,7 +282,7 @@ func TestPlaceholdersThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// A lock that somebody else had on a placeholder when its plugin ended leaves it to the end of the host.
+// A placeholder that another process has locked when its plugin ends is left until the host ends.
 func TestPlaceholderThatIsLocked(t *testing.T) {
 	if !namespaces(t) {
 		return
@@ -298,9 +299,8 @@ func TestPlaceholderThatIsLocked(t *testing.T) {
 	}
 }
 
-// What is not there yet can be made by no plugin, in whatever way, and other programs see nothing of what keeps it from
-// that.
-func TestWhatIsNotThereYet(t *testing.T) {
+// No plugin can create what does not exist yet, in any way, and other programs see nothing of the placeholders.
+func TestProtectedPathsThatDoNotExist(t *testing.T) {
 	if !namespaces(t) {
 		return
 	}
@@ -355,7 +355,7 @@ func TestWhatIsNotThereYet(t *testing.T) {
 	}
 }
 
-// What the user makes in the place of a placeholder is the user's, and stays.
+// A file of the user that replaces a placeholder is kept.
 func TestPlaceholderThatIsReplaced(t *testing.T) {
 	if !namespaces(t) {
 		return
@@ -374,8 +374,9 @@ func TestPlaceholderThatIsReplaced(t *testing.T) {
 	}
 }
 
-// What goes away between the look at it and the start does not prevent that: anybody may work in the folder.
-func TestAPathGoesDuringAStart(t *testing.T) {
+// A path that disappears between its check and the start does not prevent the start: other programs may work in the
+// folder.
+func TestPathVanishesDuringAStart(t *testing.T) {
 	if !namespaces(t) {
 		return
 	}
@@ -396,7 +397,7 @@ func TestAPathGoesDuringAStart(t *testing.T) {
 	<-c.exited
 }
 
-// A plugin has shared memory of its own, and no folder of the user's in it.
+// A plugin has its own shared memory, without the user's folders.
 func TestFoldersInSharedMemory(t *testing.T) {
 	if !namespaces(t) {
 		return
@@ -415,7 +416,7 @@ func TestFoldersInSharedMemory(t *testing.T) {
 	checkError(t, err, sdk.CodePluginUnavailable, "it would not find "+inside, "of its own")
 }
 
-// A plugin that could lock the record would hold up every call of all hosts that is to be recorded.
+// A plugin that could lock the record would delay every recorded call of all hosts.
 func TestHiddenFilesCannotBeLocked(t *testing.T) {
 	dir, state := project(t, "kept"), filepath.Join(must(filepath.EvalSymlinks(shortDir(t))), "state")
 	inside, outside := filepath.Join(dir, "kept"), filepath.Join(state, "record")
@@ -445,7 +446,7 @@ func TestHiddenFilesCannotBeLocked(t *testing.T) {
 	}
 }
 
-// doctor knows of the folder for temporary files also when sockets are elsewhere.
+// doctor finds the folder for temporary files also when sockets are elsewhere.
 func TestTemporaryFilesAreInTheWorkFolder(t *testing.T) {
 	dir := project(t)
 	t.Setenv("XDG_RUNTIME_DIR", must(filepath.EvalSymlinks(shortDir(t))))
@@ -462,7 +463,7 @@ func init() {
 	fixtures["handle"] = writeByHandle
 }
 
-// writeByHandle opens a file by what names it in its file system, on the mount that the work folder is on.
+// writeByHandle opens a file by its handle in its file system, on the mount that the work folder is on.
 func writeByHandle() {
 	h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, os.Getenv("AT"), 0)
 	if err == nil {
@@ -486,7 +487,7 @@ func holdAndWait() {
 	select {}
 }
 
-// What a killed host has left goes with the next one.
+// The next host removes the placeholders of a killed host.
 func TestPlaceholdersOfAKilledHost(t *testing.T) {
 	if !namespaces(t) {
 		return
@@ -510,7 +511,7 @@ func TestPlaceholdersOfAKilledHost(t *testing.T) {
 	})
 }
 
-// What a plugin puts in the place of a folder that it may write to gives it nothing at the next start.
+// A link that a plugin puts in place of a folder that it may write to grants it nothing at the next start.
 func TestLinksInOwnFolders(t *testing.T) {
 	if reached(sandbox.Confined) != sandbox.Confined {
 		t.Logf("this machine confines nothing: Landlock %d", proctree.DetectCapabilities().Landlock)
@@ -533,7 +534,7 @@ func TestLinksInOwnFolders(t *testing.T) {
 	}
 }
 
-// A program that is found by a link in a folder of the plugin's cannot be read at isolated, and that is said.
+// A program found through a link in a folder of the plugin cannot be read at level isolated, and the error says so.
 func TestProgramByALinkInOwnFolders(t *testing.T) {
 	if reached(sandbox.Isolated) != sandbox.Isolated {
 		t.Logf("this machine reaches %s", reached(sandbox.Isolated))
@@ -548,8 +549,8 @@ func TestProgramByALinkInOwnFolders(t *testing.T) {
 		os.Args[0]+" itself")
 }
 
-// Folders of ours in a work folder are kept from the plugin. If they cannot be, it is not called confined, and is not
-// started when it must be.
+// Folders of toolhost in a work folder are protected from the plugin. If they cannot be, its level is not confined,
+// and it is not started when it requires confined.
 func TestOwnFoldersInAWorkFolder(t *testing.T) {
 	if reached(sandbox.Confined) != sandbox.Confined {
 		t.Logf("this machine reaches %s", reached(sandbox.Confined))

@@ -16,24 +16,22 @@ import (
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
-// References are the values that a configuration refers to by name, such as env.API_KEY, and what is displayed instead
-// of each. The zero value has none.
+// References are the values that a configuration refers to by name, such as env.API_KEY, and the text displayed
+// instead of each. The zero value has none.
 type References struct {
-	// Config is what is displayed for values of Spec.Config, by JSON pointer.
+	// Config has the text displayed for values of Spec.Config, by JSON pointer.
 	Config map[string]string
-	// Words are the words of Spec.Command as they are displayed, and Locked as a lock file keeps them; nil when no word is
-	// by reference.
+	// Words are the words of Spec.Command for display, and Locked for a lock file; nil when no word is by reference.
 	Words, Locked []string
-	// Texts is what is displayed for values anywhere in a text, such as an error or a log line. AddText fills it.
+	// Texts has the text displayed for values anywhere in a text, such as an error or a log line. AddText fills it.
 	Texts map[string]string
 }
 
-// minReference is how many bytes a value must have to be hidden in texts. Shorter ones are ordinary words and numbers.
+// minReference is the fewest bytes of a value that is hidden in texts. Shorter ones are ordinary words and numbers.
 const minReference = 6
 
-// AddText hides a value in texts, and displays name instead. It does nothing for a value of less than 6 bytes, and for
-// the path of a file that exists, which errors have to name. Of a value with several lines each long line is hidden
-// too.
+// AddText hides a value in texts, and displays name instead. It ignores values of less than 6 bytes, and the path of
+// an existing file, which errors have to name. Of a value with several lines each long line is hidden too.
 func (r *References) AddText(value, name string) {
 	if len(value) < minReference {
 		return
@@ -60,7 +58,7 @@ func (r *References) AddText(value, name string) {
 // Hide replaces values in the text by their names, also values that were cut short by "…" or "...".
 func (r References) Hide(text string) string { return r.Hider()(text) }
 
-// Hider is Hide for many texts.
+// Hider returns Hide for use on many texts.
 func (r References) Hider() func(text string) string {
 	if len(r.Texts) == 0 {
 		return func(text string) string { return text }
@@ -82,7 +80,7 @@ func hideIn(text string, spellings []spelling) string {
 	return text
 }
 
-// A spelling is one way to write a value: as it is, quoted, or escaped.
+// A spelling is one way to write a value: plain, quoted, or escaped.
 type spelling struct{ text, name string }
 
 // spellings are sorted by length, the longest first: one value may be part of another.
@@ -104,7 +102,7 @@ func (r References) spellings() (out []spelling) {
 	return slices.Compact(out)
 }
 
-// hideCut replaces beginnings of values before a mark that something was cut.
+// hideCut replaces beginnings of values that are followed by a mark of a cut.
 func hideCut(text, mark string, spellings []spelling) string {
 	var out strings.Builder
 	for {

@@ -16,11 +16,10 @@ import (
 // maxDraining is how many replaced processes one plugin may have, beside the one that takes calls.
 const maxDraining = 8
 
-// Reload makes the plugins those of the specs: it adds new ones, removes those without a spec when their calls have
-// ended, and reloads, in parallel, those whose spec or program has changed. It does not touch the others. A plugin that
-// fails stays as it was, and costs only itself.
-//
-// A program has changed when the file of its command has another place, size or time; what it loads does not count.
+// Reload replaces the plugins by those of the specs: it adds new ones, removes those without a spec when their calls
+// have ended, and reloads, in parallel, those whose spec or program has changed. It does not touch the others. A
+// plugin that fails is left unchanged, and affects no other.
+// A program has changed when the file of its command has another path, size or time; what it loads does not count.
 func (s *Supervisor) Reload(ctx context.Context, specs []Spec) []error {
 	select {
 	case s.reloading <- struct{}{}:
@@ -52,7 +51,7 @@ func (s *Supervisor) Reload(ctx context.Context, specs []Spec) []error {
 	return slices.DeleteFunc(problems, func(e error) bool { return e == nil })
 }
 
-// removeOthers removes the plugins without a spec, whose running calls go on, and returns the others by name.
+// removeOthers removes the plugins without a spec, whose running calls continue, and returns the others by name.
 func (s *Supervisor) removeOthers(specs []Spec) (map[string]*Process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +78,8 @@ func (s *Supervisor) removeOthers(specs []Spec) (map[string]*Process, error) {
 	return known, nil
 }
 
-// reloadIfChanged reloads the plugin if its process would differ, and else takes over the settings of its supervision.
+// reloadIfChanged reloads the plugin if its process would differ, and otherwise updates the settings of its
+// supervision.
 func (p *Process) reloadIfChanged(ctx context.Context, spec Spec) error {
 	spec = spec.complete(p.workdir)
 	now, known := p.status.Load(), *p.spec.Load()
@@ -96,11 +96,10 @@ func (p *Process) reloadIfChanged(ctx context.Context, spec Spec) error {
 	return p.requestReload(r)
 }
 
-// Reload starts a new generation of the plugin from the spec beside the one that runs. Once it is ready it takes all
-// new calls, and the old one ends when its calls have (see Spec.DrainTimeout). If it fails, or ctx ends first, the old
-// one goes on, and the error says why. A plugin that does not run gets the spec, and its crashes are reset.
-//
-// Reloads of one plugin wait for each other, and for a start under way. The spec must have the plugin's name.
+// Reload starts a new generation of the plugin from the spec beside the running one. Once it is ready, it takes all
+// new calls, and the old one ends after its calls (see Spec.DrainTimeout). If it fails, or ctx ends first, the old
+// one stays, and the error says why. A plugin that is not running gets the spec, and its crashes are reset.
+// Reloads of one plugin wait for each other, and for a running start. The spec must have the plugin's name.
 func (p *Process) Reload(ctx context.Context, spec Spec) error {
 	if err := spec.Check(); err != nil {
 		return err
@@ -116,7 +115,7 @@ func (p *Process) Reload(ctx context.Context, spec Spec) error {
 	return p.verifyAndReload(reload{ctx: ctx, spec: spec, program: program, forced: true})
 }
 
-// A reload asks the state machine to change to a spec.
+// A reload is a request to the state machine to change to a spec.
 type reload struct {
 	ctx     context.Context
 	spec    Spec
@@ -197,13 +196,13 @@ func (m *stateMachine) reload(r reload) {
 	}
 }
 
-// sameTools says whether what is known of the plugin's tools holds for the spec and the program of a reload.
+// sameTools reports whether the known tools of the plugin are valid for the spec and the program of a reload.
 func (m *stateMachine) sameTools(r reload) bool {
 	by := m.p.describedProgram(m.ran)
 	return (!by.Known() || by == r.program) && sameProcess(*m.p.spec.Load(), r.spec)
 }
 
-// adoptSettings takes over how the plugin is supervised; its process stays.
+// adoptSettings updates how the plugin is supervised; its process stays.
 func (m *stateMachine) adoptSettings(spec Spec) {
 	m.p.spec.Store(&spec)
 	m.crashes.limits = spec.Restart
@@ -215,7 +214,7 @@ func (m *stateMachine) adoptSettings(spec Spec) {
 	m.scheduleEager()
 }
 
-// replaceSpec gives a plugin that does not run another spec, or another program, whose tools are not known.
+// replaceSpec gives a plugin that is not running another spec, or another program, whose tools are unknown.
 func (m *stateMachine) replaceSpec(r reload) {
 	same := m.sameTools(r)
 	m.p.spec.Store(&r.spec)
@@ -227,7 +226,7 @@ func (m *stateMachine) replaceSpec(r reload) {
 	}
 }
 
-// reloadFailed leaves everything as it was, and counts no crash.
+// reloadFailed changes nothing, and counts no crash.
 func (m *stateMachine) reloadFailed(r *reload, err error) {
 	m.lastError = fmt.Errorf("not reloaded: %w", err)
 	m.p.log.Warn("plugin was not reloaded", "error", err)
@@ -247,7 +246,7 @@ func (m *stateMachine) reloadFailed(r *reload, err error) {
 	r.reply <- m.p.reloadError(err)
 }
 
-// sameProcess says whether a process of spec a serves for b: they differ in nothing but how it is supervised.
+// sameProcess reports whether a process of spec a serves for b: they differ only in how it is supervised.
 func sameProcess(a, b Spec) bool {
 	return reflect.DeepEqual(a.processSettings(), b.processSettings())
 }

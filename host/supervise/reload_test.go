@@ -34,8 +34,8 @@ func init() {
 	}
 }
 
-// countingPlugin notes each run of its tool count in a file of the call's id. What it is called, how long a run takes
-// and which other tools it has comes from its environment.
+// countingPlugin records each run of its tool count in a file named after the call's id. Its name, the duration of a
+// run and its other tools come from its environment.
 func countingPlugin() *sdk.Plugin {
 	p := sdk.New("counts", os.Getenv("VERSION"))
 	sdk.AddTool(p, sdk.Tool{Name: "count", Description: "notes its run"},
@@ -91,8 +91,8 @@ func mustReload(t testing.TB, p *Process, spec Spec) {
 	}
 }
 
-// Over a hundred reloads under load every call is answered, by one process, and run once. The calls take a while, so
-// that each new process finds some that are still in the old one.
+// During a hundred reloads under load every call is answered, by one process, and run once. The calls take a while,
+// so that each new process starts while calls run in the old one.
 func TestReloadsUnderLoad(t *testing.T) {
 	const callers, reloads, takes = 8, 100, "TAKES=20ms"
 	dir := t.TempDir()
@@ -142,7 +142,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 	}
 }
 
-// What is wrong with a reload costs nothing but the reload.
+// A broken reload leaves the running plugin as it was.
 func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
@@ -179,8 +179,8 @@ func TestBrokenReloadLeavesTheOldServing(t *testing.T) {
 	}
 }
 
-// Who watches is told once of changed tools, and not of a reload that changes none.
-func TestReloadTellsOfChangedTools(t *testing.T) {
+// Watchers are notified once of changed tools, and not of a reload that changes none.
+func TestReloadReportsChangedTools(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), counting("1", "TOOLS=a b"))
 	_ = toolNames(t, p)
@@ -201,7 +201,7 @@ func TestReloadTellsOfChangedTools(t *testing.T) {
 	}
 }
 
-// A new process that dies right after the swap is started again as any other.
+// A new process that dies right after the swap is restarted like any other.
 func TestCrashAfterTheSwap(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), counting("1"))
@@ -219,7 +219,7 @@ func TestCrashAfterTheSwap(t *testing.T) {
 	checkError(t, <-ended, sdk.CodeCanceled, "closed")
 }
 
-// A plugin that does not run only gets the spec.
+// A plugin that is not running only gets the spec.
 func TestReloadOfAPluginThatDoesNotRun(t *testing.T) {
 	p := add(t, supervisor(t), counting("1"))
 	mustReload(t, p, counting("2"))
@@ -238,7 +238,7 @@ func TestReloadOfAPluginThatDoesNotRun(t *testing.T) {
 }
 
 // A reload ends with its context or with the plugin, and leaves no process.
-func TestReloadGivenUp(t *testing.T) {
+func TestReloadCanceled(t *testing.T) {
 	t.Parallel()
 	for name, giveUp := range map[string]func(p *Process, cancel func()){
 		"by its caller": func(_ *Process, cancel func()) { cancel() },
@@ -268,8 +268,8 @@ func TestReloadGivenUp(t *testing.T) {
 	}
 }
 
-// When the old process dies while the new one starts, calls wait for the new one; and when that does not come up, they
-// are answered as after any crash.
+// When the old process dies while the new one starts, calls wait for the new one; if that fails, they are answered as
+// after any crash.
 func TestOldDiesWhileTheNewStarts(t *testing.T) {
 	t.Parallel()
 	for gate, version := range map[string]string{"open": "2", "shut": "1"} {
@@ -308,7 +308,7 @@ func TestOldDiesWhileTheNewStarts(t *testing.T) {
 	}
 }
 
-// Reloads of one plugin come one after the other.
+// Reloads of one plugin run one after the other.
 func TestReloadsWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), counting("0"))
@@ -383,8 +383,8 @@ func TestSupervisorReload(t *testing.T) {
 	}
 }
 
-// What a reload could not do is told for as long as it is wanted.
-func TestReloadToWhatRuns(t *testing.T) {
+// A failed reload is reported for as long as the spec is wanted.
+func TestReloadToTheRunningSpec(t *testing.T) {
 	t.Parallel()
 	s, good := supervisor(t), fixture("x", "good")
 	p := add(t, s, good)
@@ -402,8 +402,8 @@ func TestReloadToWhatRuns(t *testing.T) {
 	}
 }
 
-// A plugin that its user has closed is waited for as any other, also when a reload has found it so.
-func TestCloseWaitsForWhatAReloadFoundClosed(t *testing.T) {
+// Close waits for a plugin that its user has closed, also when a reload has found it so.
+func TestCloseWaitsForAPluginThatAReloadFoundClosed(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
 	p := add(t, s, fixture("deaf", "deaf"))
@@ -420,8 +420,8 @@ func TestCloseWaitsForWhatAReloadFoundClosed(t *testing.T) {
 	}
 }
 
-// What is known of a plugin without a start goes with its program, and with its spec; while both stay, so does that.
-func TestReloadForgetsWhatItKnewOfAnotherProgram(t *testing.T) {
+// Tools that are known without a start are forgotten when the program or the spec changes, and only then.
+func TestReloadForgetsToolsOfAnotherProgram(t *testing.T) {
 	c := newCaching(t)
 	spec := c.fixture("p", "fickle")
 	dir := t.TempDir()

@@ -60,7 +60,7 @@ func (h *crashHistory) delay(n int) time.Duration {
 	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // nobody gains by guessing it
 }
 
-// countCrash records a crash and moves to crashed, backoff or quarantined.
+// countCrash records a crash and changes the state to crashed, backoff or quarantined.
 func (m *stateMachine) countCrash() {
 	retryAt, quarantined := m.crashes.add(time.Now(), m.readyAt)
 	m.retryAt, m.readyAt = retryAt, time.Time{}
@@ -84,7 +84,7 @@ func (m *stateMachine) quarantine() {
 	m.setState(Quarantined, "it crashed in the one start after its quarantine")
 }
 
-// resetCrashes makes the next start of a plugin that does not run the first one.
+// resetCrashes makes the next start of a plugin that is not running count as its first.
 func (m *stateMachine) resetCrashes(why string) {
 	m.crashes = crashHistory{limits: m.p.spec.Load().Restart}
 	if m.current != nil || m.attempt != nil {
@@ -95,7 +95,7 @@ func (m *stateMachine) resetCrashes(why string) {
 	m.scheduleEager()
 }
 
-// scheduleEager starts an eager plugin without a call, as soon as a call might start it.
+// scheduleEager schedules the start of an eager plugin for the earliest time at which a call could start it.
 func (m *stateMachine) scheduleEager() {
 	if m.p.spec.Load().Eager {
 		m.restartAt = time.After(time.Until(m.retryAt))
@@ -109,7 +109,7 @@ func (m *stateMachine) restartEager() {
 	}
 }
 
-// mayStart returns nil, or why the plugin is not started now.
+// mayStart returns nil, or the reason why the plugin is not started now.
 func (m *stateMachine) mayStart() error {
 	wait := time.Until(m.retryAt)
 	switch {
@@ -160,7 +160,7 @@ func (m *stateMachine) unavailable(name string, wait time.Duration, format strin
 	return e
 }
 
-// roundUp shortens a wait for display, never to less than it is.
+// roundUp rounds a wait for display, never below its value.
 func roundUp(d time.Duration) time.Duration {
 	step := time.Millisecond
 	if d > time.Second {
@@ -169,7 +169,7 @@ func roundUp(d time.Duration) time.Duration {
 	return (d + step - 1).Truncate(step)
 }
 
-// An invalidError says that no later start can work.
+// An invalidError means that no later start can work.
 type invalidError struct{ error }
 
 func (e *invalidError) Unwrap() error { return e.error }

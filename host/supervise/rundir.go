@@ -23,21 +23,21 @@ const (
 	runPrefix  = "toolhost-"
 	unfinished = ".new-" + runPrefix // begins the name of a folder that is being made
 	lockName   = "lock"
-	// unfinishedTime is longer than making a folder takes: an older unfinished one is of a host that was killed.
+	// unfinishedTime is longer than making a folder takes: an older unfinished one belongs to a host that was killed.
 	unfinishedTime = time.Hour
 	// maxRunBase keeps socket paths under the 104 bytes that all systems allow.
 	maxRunBase = 45
 )
 
-// How long a host removes what plugins have left; the rest is left to the next host.
+// How long a host spends on removing what plugins have left; the rest is left to the next host.
 const (
 	removalTime           = 2 * time.Second        // while a caller waits
-	backgroundRemovalTime = time.Minute            // when no one does
+	backgroundRemovalTime = time.Minute            // when no caller waits
 	sweepTime             = 500 * time.Millisecond // at the start, for what other hosts have left
 )
 
-// makeRunDir makes the folder and removes those of dead hosts beside it. It gets its name when it is locked, so that no
-// other host takes it for abandoned before.
+// makeRunDir makes the folder and removes those of dead hosts beside it. It gets its name only when it is locked, so
+// that no other host takes it for abandoned before.
 func makeRunDir(base string) (*runDir, error) {
 	base, err := filepath.Abs(chooseRunBase(base))
 	if err != nil {
@@ -54,14 +54,15 @@ func makeRunDir(base string) (*runDir, error) {
 		err = os.Rename(fresh, path)
 	}
 	if err != nil {
-		_ = lock.Close() // also nil
+		_ = lock.Close() // no error for nil
 		removeUnfinished(fresh)
 		return nil, err
 	}
 	return &runDir{path, lock}, nil
 }
 
-// chooseRunBase is the folder that run folders are made in: base, "" for $XDG_RUNTIME_DIR, else the temporary folder.
+// chooseRunBase is the folder that run folders are made in: base, "" for $XDG_RUNTIME_DIR, otherwise the temporary
+// folder.
 func chooseRunBase(base string) string {
 	if base == "" {
 		base = os.Getenv("XDG_RUNTIME_DIR")
@@ -119,8 +120,8 @@ func ownFolder(dir string) bool {
 // temp makes a folder for the temporary files of one generation.
 func (d *runDir) temp() (string, error) { return os.MkdirTemp(d.path, "t") }
 
-// remove removes the folder when all plugins have ended. A placeholder that another process has locked may be left. The
-// lock goes last: without it no host would look for what is left.
+// remove removes the folder when all plugins have ended. A placeholder that another process has locked may be left.
+// The lock is removed last: without it no host would look for the rest.
 func (d *runDir) remove() error {
 	defer d.lock.Close()
 	placeholder.RemoveNoted(d.path)

@@ -27,7 +27,7 @@ func init() {
 	fixtures["mounter"] = func() { fmt.Print(message(syscall.Mount("none", os.Getenv("AT"), "tmpfs", 0, ""))) }
 }
 
-// A prey is what an attacker knows of the world outside.
+// attackTargets are what an attacker knows of the world outside.
 type attackTargets struct {
 	Outside, Inside string // folders; Inside has the folders a and b
 	Secret, Lease   string // files in Outside
@@ -39,7 +39,7 @@ type attackTargets struct {
 	TerminalDevice  uint64 // the file system that it is on
 }
 
-// attacks try something from inside a plugin; nil is that it worked. Each must leave the world as it was.
+// attacks try something from inside a plugin; nil means that it worked. Each must leave the world unchanged.
 var attacks = map[string]func(p attackTargets) error{
 	"create outside": func(p attackTargets) error {
 		return undo(p.Outside+"/new",
@@ -238,7 +238,7 @@ func setxattrat(path string) error {
 	return err
 }
 
-// renice sets the priority of the host to what it is. The kernel gives that as 20 less it.
+// renice sets the priority of the host to its current value. The kernel returns it as 20 minus the value.
 func renice(p attackTargets) error {
 	is, err := unix.Getpriority(unix.PRIO_PROCESS, p.Host)
 	if err != nil {
@@ -247,7 +247,7 @@ func renice(p attackTargets) error {
 	return unix.Setpriority(unix.PRIO_PROCESS, p.Host, 20-is)
 }
 
-// setFlags sets the flags of a file to what they are, which takes the same right.
+// setFlags sets the flags of a file to their current value, which takes the same permission.
 func setFlags(fd int) error {
 	flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
 	if err != nil {
@@ -256,7 +256,7 @@ func setFlags(fd int) error {
 	return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags)
 }
 
-// makeSetuid makes a file with the bit, if it has that afterwards.
+// makeSetuid makes a file with the setuid bit, and reports whether it has that afterwards.
 func makeSetuid(path string) error {
 	fd, err := unix.Open(path, unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o4755)
 	return hasSetuid(path, fd, err)
@@ -330,7 +330,7 @@ type self struct {
 	Core, Files, File    uint64
 	Memory               uint64
 	NoNewPrivs, Admin    bool
-	Environment, Foreign []string // names of variables; what open files are that are none of its own
+	Environment, Foreign []string // names of variables; open files that are not its own
 }
 
 func factsOfMyself() self {
@@ -368,8 +368,8 @@ func undo(path string, err error) error {
 	return err
 }
 
-// signalParent sends whatever could end or stop it to a parent that is the first process of a namespace: if one did,
-// that would be the end of us.
+// signalParent sends every signal that could end or stop it to a parent that is the first process of a namespace: if
+// one did, this process would end too.
 func signalParent() error {
 	if os.Getppid() != 1 {
 		return syscall.Kill(os.Getppid(), 0)
@@ -456,7 +456,7 @@ func socketOf(domain, kind, protocol int) error {
 	return err
 }
 
-// mptcp connects by multipath TCP, which Landlock does not know.
+// mptcp connects by multipath TCP, which Landlock does not cover.
 func mptcp(p attackTargets) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 262)
 	if err != nil {
@@ -470,7 +470,7 @@ func mptcp(p attackTargets) error {
 	return unix.Connect(fd, &unix.SockaddrInet4{Port: to.Port, Addr: [4]byte{127, 0, 0, 1}})
 }
 
-// seize traces a process without stopping it; the end of the thread lets it go.
+// seize traces a process without stopping it; the end of the thread releases it.
 func seize(pid int) error {
 	done := make(chan error)
 	go func() {
@@ -547,7 +547,7 @@ func terminal(attackTargets) error {
 	return opened(os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0))
 }
 
-// usersTerminal opens one that is not the plugin's. By its path another one may be found.
+// usersTerminal opens a terminal that is not the plugin's. Its path may lead to another one.
 func usersTerminal(p attackTargets) error {
 	f, err := os.OpenFile(p.Terminal, os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -561,7 +561,7 @@ func usersTerminal(p attackTargets) error {
 	return nil
 }
 
-// threads starts some at once.
+// threads starts several threads at once.
 func threads(attackTargets) error {
 	done := make(chan bool)
 	for range 8 {
@@ -573,7 +573,7 @@ func threads(attackTargets) error {
 	return nil
 }
 
-// lease would hold up whoever opens the file.
+// lease would block others that open the file.
 func lease(p attackTargets) error {
 	f, err := os.Open(p.Lease)
 	if err != nil {

@@ -69,7 +69,7 @@ func (h holding) at(l sandbox.Level) bool {
 		sandbox.Isolated: h.isolated}[l]
 }
 
-// makePrey makes a world to attack.
+// makeAttackTargets makes a world to attack.
 func makeAttackTargets(t *testing.T) attackTargets {
 	t.Helper()
 	dir := shortDir(t)
@@ -96,7 +96,7 @@ func makeAttackTargets(t *testing.T) attackTargets {
 		_, _ = udp.Close(), gram.Close()
 	})
 	p.TCP, p.UDP = tcp.Addr().String(), udp.LocalAddr().String()
-	if master, terminal, err := pty.Open(); err == nil { // there are systems without
+	if master, terminal, err := pty.Open(); err == nil { // some systems have none
 		t.Cleanup(func() { _, _ = master.Close(), terminal.Close() })
 		var st unix.Stat_t
 		must(0, unix.Fstat(int(terminal.Fd()), &st))
@@ -105,7 +105,7 @@ func makeAttackTargets(t *testing.T) attackTargets {
 	return p
 }
 
-// attacker is the spec of one that may write to the inside.
+// attacker is the spec of a plugin that may write to the inside.
 func attacker(p attackTargets, box sandbox.Spec) Spec {
 	spec := fixture("attacker", "attacker")
 	if box.Write == nil {
@@ -115,8 +115,8 @@ func attacker(p attackTargets, box sandbox.Spec) Spec {
 	return spec
 }
 
-// freely says which attacks work without any sandbox on this machine, as this user.
-func freely(t *testing.T, p attackTargets) map[string]bool {
+// worksUnconfined returns the attacks that work without any sandbox on this machine, as this user.
+func worksUnconfined(t *testing.T, p attackTargets) map[string]bool {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "FIXTURE=attacks", "TMPDIR="+p.Inside, "PREY="+string(must(json.Marshal(p))))
@@ -144,17 +144,17 @@ func init() {
 	}
 }
 
-// Each attack is tried at each level, with process namespaces and without. What does not even work without a sandbox,
-// on this machine and as this user, works at no level; where the machine lacks what a level needs, what was got is what
-// must hold.
+// Each attack is tried at each level, with process namespaces and without. An attack that does not even work without
+// a sandbox, on this machine and as this user, works at no level; where the machine lacks what a level needs, the
+// reached level must hold.
 func TestAttacks(t *testing.T) {
-	free := freely(t, makeAttackTargets(t))
+	free := worksUnconfined(t, makeAttackTargets(t))
 	for _, level := range allLevels {
 		t.Run(string(level), func(t *testing.T) {
 			attackAt(t, sandbox.Spec{Level: level}, proctree.DetectCapabilities().Namespaces,
 				free)
 		})
-		t.Run(string(level)+" by a confiner", func(t *testing.T) { // which a limit of memory asks for
+		t.Run(string(level)+" by a confiner", func(t *testing.T) { // a limit of memory needs one
 			attackAt(t, sandbox.Spec{Level: level, Limits: sandbox.Limits{Memory: 1 << 40}},
 				proctree.DetectCapabilities().Namespaces, free)
 		})
@@ -172,7 +172,7 @@ func attackAt(t *testing.T, box sandbox.Spec, namespaces bool, free map[string]b
 	must(0, json.Unmarshal([]byte(mustCall(t, proc, "attack", "")), &said))
 	got, tried := proc.Status().Sandbox.Effective, proc.Status().Sandbox.Effective
 	if !namespaces && box.Level.AtLeast(sandbox.Confined) && m.Landlock > 0 && m.Seccomp {
-		tried = box.Level // most of it holds all the same, which is not enough to call it so
+		tried = box.Level // most of it holds anyway, which is not enough for the level
 		if got != sandbox.Supervised {
 			t.Errorf("without namespaces it is called %s", got)
 		}
@@ -191,29 +191,29 @@ func attackAt(t *testing.T, box sandbox.Spec, namespaces bool, free map[string]b
 	}
 }
 
-// withoutNamespaces says at which levels an attack works where there are none.
+// withoutNamespaces says at which levels an attack works where there are no namespaces.
 func withoutNamespaces(name string, h holding) holding {
 	switch name {
 	case "hook inside":
 		return always
-	case "priority of the host": // which takes root its capabilities
+	case "priority of the host": // it takes root's capabilities
 		return holding{true, os.Geteuid() != 0, os.Geteuid() != 0}
 	case "chmod outside", "fchmod outside", "fchmodat2 outside", "chmod by /proc", "chown outside", "lchown outside",
 		"times outside",
 		"old times outside", "attribute outside", "attribute removed", "attribute by a call of 2024", "access list outside",
 		"flags outside", "folder's mode outside", "hook's mode":
-		return reach // a filter refuses them all when isolated
+		return reach // a filter refuses them all at isolated
 	case "chmod inside", "times inside", "chmod in TMPDIR":
 		return reach
-	case "x32", // its calls cannot be told apart by the filter that keeps limits
-		"terminal",      // which would be among its user's
-		"shared memory": // which others have theirs in
+	case "x32", // the filter that keeps limits cannot distinguish its calls
+		"terminal",      // it would be one of its user's
+		"shared memory": // others have theirs in it
 		return touch
 	}
 	return h
 }
 
-// What holds at every level from Supervised on.
+// Properties of every level from Supervised on.
 func TestEveryLevel(t *testing.T) {
 	leak := must(syscall.Open(makeAttackTargets(t).Secret, syscall.O_RDONLY, 0)) // not closed on exec
 	defer syscall.Close(leak)
@@ -224,7 +224,7 @@ func TestEveryLevel(t *testing.T) {
 		"PLUGIN_PROTOCOL_VERSIONS TOOLHOST_PLUGIN TOOLHOST_LIFELINE TOOLHOST_HOST_PID TOOLHOST_KEEP_DIR TOOLHOST_INSTANCE " +
 		"PROCTREE_ID")
 	for _, level := range allLevels {
-		for _, memory := range []int64{0, 1 << 30} { // for which there is a confiner
+		for _, memory := range []int64{0, 1 << 30} { // they have a confiner
 			t.Run(fmt.Sprintf("%s %d", level, memory), func(t *testing.T) {
 				p := makeAttackTargets(t)
 				proc := add(t, supervisor(t),
@@ -277,14 +277,14 @@ func TestDefaultLimits(t *testing.T) {
 	}
 }
 
-// umask is that of this process.
+// umask is the umask of this process.
 func umask() int {
 	ours := syscall.Umask(0o022)
 	syscall.Umask(ours)
 	return ours
 }
 
-// Files get the modes that the user's other files get, at every level, unless they are to be private.
+// Files get the same modes as the user's other files, at every level, unless they are to be private.
 func TestFilesGetTheUsersUmask(t *testing.T) {
 	ours := syscall.Umask(0o027)
 	defer syscall.Umask(ours)
@@ -300,9 +300,9 @@ func TestFilesGetTheUsersUmask(t *testing.T) {
 	}
 }
 
-// network = false holds the network back at every level, and network = true gives it to an isolated plugin.
+// network = false removes the network at every level, and network = true gives it to an isolated plugin.
 func TestNetwork(t *testing.T) {
-	free := freely(t, makeAttackTargets(t))
+	free := worksUnconfined(t, makeAttackTargets(t))
 	for _, level := range allLevels {
 		for _, network := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s %t", level, network), func(t *testing.T) {
@@ -375,7 +375,7 @@ func TestScriptPlugin(t *testing.T) {
 
 // With /dev/pts among its folders a confined plugin has terminals.
 func TestTerminalsAreGranted(t *testing.T) {
-	if !freely(t, makeAttackTargets(t))["terminal"] {
+	if !worksUnconfined(t, makeAttackTargets(t))["terminal"] {
 		t.Log("this user has no terminals at all")
 		return
 	}
@@ -398,7 +398,7 @@ func TestNewPrivileges(t *testing.T) {
 	}
 }
 
-// A plugin that dies of what it may not do is told of together with what it may.
+// The error of a plugin that dies of a refused access says what the sandbox allows.
 func TestHint(t *testing.T) {
 	t.Setenv("HOME", shortDir(t))
 	p := makeAttackTargets(t)
@@ -416,9 +416,9 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// A plugin that requires more than the machine has is not run at all; one that does not is run, and its status says
-// what it lacks.
-func TestLesserMachines(t *testing.T) {
+// A plugin that requires more than the machine has is not run; one that does not is run, and its status says what is
+// missing.
+func TestMachinesBelowTheLevel(t *testing.T) {
 	mark := filepath.Join(shortDir(t), "ran")
 	for name, c := range map[string]struct {
 		lack    func(*proctree.Capabilities)
@@ -489,7 +489,7 @@ func TestLesserMachines(t *testing.T) {
 	}
 }
 
-// A sandbox that cannot be set up is told as such.
+// A sandbox that cannot be set up is reported as such.
 func TestSandboxThatFails(t *testing.T) {
 	s := supervisor(t)
 	if proctree.DetectCapabilities().Landlock == 0 {
@@ -502,7 +502,7 @@ func TestSandboxThatFails(t *testing.T) {
 	checkError(t, err, sdk.CodePluginUnavailable, "its sandbox cannot be set up", "/etc/passwd/x", "ENOTDIR")
 }
 
-// A start that asks for more than there is comes to nothing, and nothing is run.
+// A start that requires more than there is fails, and nothing is run.
 func TestRefusedStarts(t *testing.T) {
 	mark := filepath.Join(shortDir(t), "ran")
 	toucher := func(box sandbox.Spec) Spec {
@@ -537,14 +537,14 @@ type lack struct {
 	errno syscall.Errno
 }
 
-// lacks are those that each machine of the test has some of.
+// lacks are the lacks that the test's machines combine.
 var lacks = map[string]lack{
 	"namespaces": {[]uint32{unix.SYS_UNSHARE, unix.SYS_CLONE, unix.SYS_CLONE3, unix.SYS_SETNS}, unix.EPERM},
 	"landlock": {[]uint32{unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF},
 		unix.ENOSYS},
 	"mounts":  {[]uint32{unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT}, unix.EPERM},
 	"filters": {[]uint32{unix.SYS_SECCOMP, unix.SYS_PRCTL}, unix.EINVAL},
-	// What a look at the kernel does not find, and only a start does.
+	// Refusals that a probe of the kernel does not find, and only a start does.
 	"mount":              {[]uint32{unix.SYS_MOUNT}, unix.EPERM},
 	"move_mount":         {[]uint32{unix.SYS_MOVE_MOUNT}, unix.EPERM},
 	"open_tree":          {[]uint32{unix.SYS_OPEN_TREE}, unix.EPERM},
@@ -600,20 +600,20 @@ func refuse(names []string) error {
 		uintptr(unsafe.Pointer(&program))))
 }
 
-// A verdict is what came of a plugin on such a machine.
+// A verdict is the result of a plugin on such a machine.
 type verdict struct {
 	Box    *sandbox.Confinement
 	Said   map[string]string // of the attacks
 	Err    string            // of the plugin that requires nothing
-	Strict string            // of one that requires what it asks for
+	Strict string            // of one that requires the level it asks for
 	Log    string
-	Told   sandbox.Confinement // by what doctor asks
+	Told   sandbox.Confinement // as doctor reports it
 }
 
-func init() { fixtures["lesser host"] = runLesserHost }
+func init() { fixtures["lesser host"] = runWeakHost }
 
-// playLesserHost is a host on a machine that lacks LACKS. It looks at the machine before its first start, or not.
-func runLesserHost() {
+// runWeakHost is a host on a machine that lacks LACKS. It probes the machine before its first start, or not.
+func runWeakHost() {
 	if names := os.Getenv("LACKS"); names != "" {
 		must(0, refuse(strings.Split(names, "+")))
 	}
@@ -645,9 +645,9 @@ func runLesserHost() {
 	os.Exit(0)
 }
 
-// On machines that lack things, whichever and in whatever way, nothing works for a plugin that the level which it is
-// said to have keeps it from; one that requires the level is not run; and each start tells what is missing.
-func TestMachinesThatLackThings(t *testing.T) {
+// On machines that lack things, in whatever combination, a plugin can do nothing that its reported level forbids; one
+// that requires the level is not run; and each start reports what is missing.
+func TestMachinesWithMissingFeatures(t *testing.T) {
 	if reached(sandbox.Isolated) != sandbox.Isolated {
 		t.Logf("this machine lacks things itself: it reaches %s", reached(sandbox.Isolated))
 		return
@@ -672,7 +672,7 @@ func TestMachinesThatLackThings(t *testing.T) {
 		for i, level := range []sandbox.Level{sandbox.Confined, sandbox.Isolated} {
 			for _, looks := range []string{"", "yes"} {
 				if slices.Contains(machines[:1<<len(main)], machine) && (looks == "") != (i == strings.Count(machine, "+")%2) {
-					continue // half of those are enough
+					continue // half of them are enough
 				}
 				t.Run(fmt.Sprintf("%s, %s, %s", machine, level, looks), func(t *testing.T) {
 					t.Parallel()
@@ -703,8 +703,8 @@ func onMachine(t *testing.T, machine string, level sandbox.Level, looks string) 
 	return v, mark
 }
 
-// notRefused are machines where what is refused is not needed, and lateRefusals those whose look at the kernel promises
-// what a start does not get: it fails then.
+// notRefused are machines where the refused calls are not needed, and lateRefusals those whose probe of the kernel
+// promises what a start does not get: it fails then.
 var (
 	notRefused   = []string{"", "clone3 alone"}
 	lateRefusals = []string{"landlock, at last", "filters, at last", "openat2, as it was"}
@@ -743,8 +743,7 @@ func (v verdict) check(t *testing.T, machine string, level sandbox.Level) {
 
 func init() { fixtures["refused"] = runRefused }
 
-// playRefused is a host that starts confined plugins without having asked what the machine can do, and tells what came
-// of it.
+// runRefused is a host that starts confined plugins without having probed the machine, and prints the results.
 func runRefused() {
 	s := must(New(Options{RunDir: os.Getenv("RUN")}))
 	for _, name := range []string{"first", "second"} {
@@ -758,9 +757,9 @@ func runRefused() {
 	os.Exit(0)
 }
 
-// The first start finds out whether there are namespaces: where they are refused the plugin is started without, and
-// told to have what is left, as on a machine that is known to have none.
-func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
+// The first start finds out whether there are namespaces: where they are refused, the plugin is started without, and
+// its status has the remaining level, as on a machine that is known to have none.
+func TestFirstStartDetectsNamespaces(t *testing.T) {
 	for name, refuse := range map[string]proctree.Sandbox{"as it is": {},
 		"refused": {NoNewPrivileges: true, NoRareCalls: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -797,8 +796,8 @@ func TestNamespacesAreFoundOutByTheFirstStart(t *testing.T) {
 	}
 }
 
-// What a start beside this one finds out does not make half of its sandbox one for another machine.
-func TestAStartLooksAtTheMachineOnce(t *testing.T) {
+// A discovery by a concurrent start does not change the machine in the middle of this one.
+func TestStartProbesTheMachineOnce(t *testing.T) {
 	s, looks := supervisor(t), 0
 	s.capabilities = func() proctree.Capabilities {
 		looks++
@@ -815,8 +814,8 @@ func TestAStartLooksAtTheMachineOnce(t *testing.T) {
 	}
 }
 
-// bubblewrap gives a command that lets the plugin write to the inside alone, and whether it is the real bwrap: else it
-// is a script that only does what every wrapper must.
+// bubblewrap returns a command that lets the plugin write to the inside alone, and whether it is the real bwrap:
+// otherwise it is a script that only does what every wrapper must.
 func bubblewrap(t *testing.T, p attackTargets) (command []string, genuine bool) {
 	t.Helper()
 	if path, err := exec.LookPath("bwrap"); err == nil {
@@ -859,7 +858,7 @@ func TestWrapper(t *testing.T) {
 	}
 }
 
-// A level that is asked for holds around the wrapper too.
+// A requested level also holds around the wrapper.
 func TestWrapperWithinALevel(t *testing.T) {
 	p := makeAttackTargets(t)
 	proc := add(t, supervisor(t),
@@ -874,9 +873,9 @@ func TestWrapperWithinALevel(t *testing.T) {
 	}
 }
 
-// What embeds the host stays as it is: nobody touches its signals, its children, its mask, its limits or its
+// The process that embeds the host is not changed: neither its signals, its children, its mask, its limits nor its
 // environment.
-func TestEmbedderStaysAsItIs(t *testing.T) {
+func TestEmbedderIsNotChanged(t *testing.T) {
 	for _, l := range levels {
 		h := hostFixture(t, "FIXTURE=embedder", "RUN="+shortDir(t), "LEVEL="+string(l))
 		if got := h.line(t); got != "as before" {
@@ -886,9 +885,8 @@ func TestEmbedderStaysAsItIs(t *testing.T) {
 	}
 }
 
-// playEmbedder compares itself before and after it has run plugins, one of which was killed. Only what signals are
-// caught is compared from the second host on: the runtime sets up some of its own once, such as the one that wakes
-// threads.
+// runEmbedder compares itself before and after it has run plugins, one of which was killed. The caught signals are
+// compared from the second host on: the runtime sets up some of its own once, such as the one that wakes threads.
 func runEmbedder() {
 	child := exec.Command("sh", "-c", "exit 7")
 	if err := child.Start(); err != nil {
@@ -914,7 +912,7 @@ func runEmbedder() {
 	}
 }
 
-// runPlugins runs one, has it killed, runs it again, and gives the pid of the last.
+// runPlugins runs a plugin, has it killed, runs it again, and returns the last pid.
 func runPlugins(l sandbox.Level) int {
 	s := must(New(Options{RunDir: os.Getenv("RUN")}))
 	spec := fixture("good", "good")
@@ -936,7 +934,7 @@ func caughtSignals() string {
 	return "caught" + mask
 }
 
-// condition is what a process has of its own.
+// condition is the state of a process that a host could change.
 func condition() string {
 	var out []string
 	status := must(os.ReadFile("/proc/self/status"))

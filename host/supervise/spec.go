@@ -18,7 +18,7 @@ import (
 type Spec struct {
 	// Name is the plugin's label, ^[a-z][a-z0-9-]{0,31}$; its tools are called NAME__TOOL.
 	Name string
-	// Command is the program and its arguments. It is never given to a shell.
+	// Command is the program and its arguments. It is never passed to a shell.
 	Command []string
 	// Script is the absolute path of the argument that an interpreter runs; "" if there is none or it is not known. It
 	// must exist.
@@ -38,8 +38,8 @@ type Spec struct {
 	Eager bool
 	// StartTimeout is how long the plugin may take from its start until it has described itself.
 	StartTimeout time.Duration
-	// DrainTimeout is how long calls may go on in the old process after a reload, or after the plugin was removed, at most
-	// an hour; zero is until their deadlines.
+	// DrainTimeout is how long calls may continue in the old process after a reload, or after the plugin was removed,
+	// at most an hour; zero is until their deadlines.
 	DrainTimeout time.Duration
 	// Restart is the policy after a crash.
 	Restart Restart
@@ -59,8 +59,8 @@ type Spec struct {
 type Lock struct {
 	// SHA256 is the checksum, in hex, that the program file must have besides that of the spec; "" accepts any.
 	SHA256 string
-	// Interpreters are the checksums, by path, of the programs that run it if it is a script, or env; others are refused.
-	// They have no effect without SHA256.
+	// Interpreters are the checksums, by path, of the programs that run it if it is a script, or env; others are
+	// refused. They have no effect without SHA256.
 	Interpreters map[string]string
 	// Source is where the entry is, such as "toolhost.lock.hcl:12", and Advice how to update it, for errors.
 	Source, Advice string
@@ -114,7 +114,7 @@ func isSHA256(s string) bool {
 	return len(s) == 64 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
 }
 
-// complete returns a copy, which shares nothing with the spec, with the defaults.
+// complete returns a deep copy with the defaults.
 func (s Spec) complete(workdir string) Spec {
 	s.Command, s.Idempotent = slices.Clone(s.Command), slices.Clone(s.Idempotent)
 	s.Env, s.Config = maps.Clone(s.Env), bytes.Clone(s.Config)

@@ -48,9 +48,9 @@ type generation struct {
 	client     *client.Client
 	conn       *grpc.ClientConn // under client, for go-plugin's health service
 	goPlugin   *goplugin.Client
-	socketDir  string // of the plugin's socket, once it was made
+	socketDir  string // of the plugin's socket, once it exists
 
-	confinement *sandbox.Confinement // nil before it was launched
+	confinement *sandbox.Confinement // nil before the launch
 	sandboxHint string               // what the sandbox may have refused, for errors
 
 	described atomic.Pointer[sdk.Description]
@@ -64,8 +64,8 @@ type generation struct {
 func (g *generation) description() *sdk.Description { return g.described.Load() }
 func (g *generation) done() <-chan struct{}         { return g.child.exited }
 
-// startSlotTime is how long a start counts among those that run in parallel. A longer one waits for something, and
-// leaves the processors to others.
+// startSlotTime is how long a start counts among the parallel ones. A longer one waits for something, and leaves the
+// processors to others.
 const startSlotTime = time.Second
 
 // start brings up one generation within Spec.StartTimeout. It is the startFunc of the supervisor's plugins.
@@ -149,7 +149,7 @@ func (s *Supervisor) launchAndConfigure(ctx context.Context, spec Spec, number i
 }
 
 // connect launches the process and connects to it with go-plugin's client. That has no context: the end of ctx kills
-// the process, which makes it return. It may panic at what a plugin sends.
+// the process, which makes it return. It may panic at a plugin's input.
 func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -165,10 +165,10 @@ func (g *generation) connect(ctx context.Context, s *Supervisor, spec Spec) (err
 		RunnerFunc:       r.make,
 		SkipHostEnv:      true,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: s.runDir.path},
-		StartTimeout:     spec.StartTimeout + time.Second, // ours comes first
+		StartTimeout:     spec.StartTimeout + time.Second, // our timeout comes first
 		SyncStdout:       newOutputLog(r.log, "stdout", nil, spec.References),
 		SyncStderr:       newOutputLog(r.log, "stderr", nil, spec.References),
-		Logger:           hclog.NewNullLogger(), // it does not parse what a plugin prints; logs.go does
+		Logger:           hclog.NewNullLogger(), // go-plugin does not parse the plugin's output; logs.go does
 	}
 	g.goPlugin = goplugin.NewClient(config)
 	_, err = g.goPlugin.Start()
@@ -229,7 +229,7 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 		d.Notices[i] = hide(notice)
 	}
 	noticed := len(d.Notices) > 0
-	// What its author probably got wrong, and would not notice:
+	// Probable mistakes of its author that would go unnoticed:
 	file, ours := strings.CutPrefix(strings.TrimSuffix(filepath.Base(g.program), ".exe"), binaryPrefix)
 	if ours && d.Name != "" && d.Name != file {
 		d.Notices = append(d.Notices,
@@ -242,7 +242,7 @@ func (g *generation) describe(ctx context.Context) (*sdk.Description, error) {
 	return d, nil
 }
 
-// configure validates the plugin's configuration by the schema that it publishes, and sends it.
+// configure validates the plugin's configuration against the schema that it publishes, and sends it.
 func (g *generation) configure(ctx context.Context, d *sdk.Description, spec Spec, workdir string,
 	known []sdk.Tool) error {
 	if len(d.ConfigSchema) == 0 {
@@ -284,7 +284,7 @@ func (g *generation) watch(store func(int, *sdk.Description)) {
 	if !g.description().Dynamic {
 		return
 	}
-	// The first report only says that the watch has begun; asking then closes the gap since the description.
+	// The first report only means that the watch has begun; asking then closes the gap since the description.
 	go func() {
 		_ = g.client.Watch(ctx, func() {
 			asking, cancel := context.WithTimeout(ctx, answerTime)
@@ -332,15 +332,15 @@ type failedStart struct {
 
 func (e *failedStart) Unwrap() error { return e.error }
 
-// A runner is our process behind go-plugin's interface for processes. go-plugin gets the handshake line, already
-// checked, and nothing else: no pipes, no standard input, no control over the end of the process.
+// A runner is the plugin's process behind go-plugin's interface for processes. go-plugin gets the handshake line,
+// already checked, and nothing else: no pipes, no standard input, no control over the end of the process.
 type runner struct {
 	ctx        context.Context // ends when the start has taken too long
 	spec       Spec
 	supervisor *Supervisor
 	generation *generation
 	log        *slog.Logger
-	prepared   func(sandbox.Prepared) // before a launch
+	prepared   func(sandbox.Prepared) // called before a launch
 
 	env       []string
 	token     string // authenticates the host to the plugin
@@ -375,8 +375,8 @@ func (r *runner) Start(context.Context) error {
 	return nil
 }
 
-// launch starts the process with a folder of its own for temporary files; again if the start found out that the machine
-// can do less, or if a protected path vanished or became a link since it was looked up.
+// launch starts the process with its own folder for temporary files; again if the start found out that the machine
+// can do less, or if a protected path vanished or became a link since it was checked.
 func (r *runner) launch() (c *child, stdout *os.File, err error) {
 	s := r.supervisor
 	temp, err := s.tempDir.temp()
@@ -437,13 +437,13 @@ func (r *runner) Kill(context.Context) error {
 	return nil
 }
 
-// Name and ID are the plugin's name. go-plugin cleans up only what has an ID.
+// Name and ID are the plugin's name. go-plugin cleans up only processes with an ID.
 func (r *runner) Name() string { return r.spec.Name }
 
 // ID is Name.
 func (r *runner) ID() string { return r.spec.Name }
 
-// Diagnose has nothing to add.
+// Diagnose adds nothing.
 func (r *runner) Diagnose(context.Context) string { return "" }
 
 // PluginToHost and HostToPlugin translate no paths.
@@ -456,7 +456,7 @@ func (r *runner) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// maxHandshake is the limit, in bytes, of the line by which a plugin says where it listens.
+// maxHandshake is the limit, in bytes, of the handshake line.
 const maxHandshake = 4 << 10
 
 var (
@@ -465,8 +465,8 @@ var (
 	errConnecting  = errors.New("connecting to it") // after a good handshake
 )
 
-// readHandshake reads and checks the first line that the plugin prints, before go-plugin gets it: go-plugin would dial
-// any address, and panics at some lines. The file's read deadline ends it.
+// readHandshake reads and checks the first line that the plugin prints, before go-plugin gets it: go-plugin would
+// dial any address, and panics at some lines. The file's read deadline ends it.
 func readHandshake(r *bufio.Reader, socketDir string) (string, error) {
 	line, err := r.ReadSlice('\n')
 	text := strings.TrimRight(string(line), "\r\n")

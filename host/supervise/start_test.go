@@ -84,7 +84,7 @@ func TestWrongConfiguration(t *testing.T) {
 	}
 }
 
-func TestChangedToolsAreTold(t *testing.T) {
+func TestChangedToolsAreReported(t *testing.T) {
 	p := dynamic(t, `{"tools":["a"]}`)
 	told := make(chan struct{}, 10)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -176,8 +176,8 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
-// What is in a pipe at its deadline is read, however late anybody comes to it, and nobody is waited for.
-func TestLastWordsOutliveTheDeadline(t *testing.T) {
+// What is in a pipe at its deadline is read, however late, and without waiting for more.
+func TestPipeIsReadAfterTheDeadline(t *testing.T) {
 	text := strings.Repeat("last words\n", 3000)
 	for name, closed := range map[string]bool{"the writer has ended": true, "the writer holds on": false} {
 		t.Run(name, func(t *testing.T) {
@@ -199,8 +199,8 @@ func TestLastWordsOutliveTheDeadline(t *testing.T) {
 	}
 }
 
-// Who writes without end is not read without end.
-func TestLastWordsHaveAnEnd(t *testing.T) {
+// A writer without end is not read without end.
+func TestReadAfterTheDeadlineIsBounded(t *testing.T) {
 	r, w := must2(os.Pipe())
 	done := make(chan struct{})
 	go func() {
@@ -226,7 +226,7 @@ func must2[A, B any](a A, b B, err error) (A, B) {
 	return a, b
 }
 
-// Each generation has a private folder for temporary files, which is gone after it with all that is in it.
+// Each generation has a private folder for temporary files, which is removed with its content afterwards.
 func TestTemporaryFolder(t *testing.T) {
 	t.Parallel()
 	for _, l := range []sandbox.Level{sandbox.Supervised, sandbox.Confined} {
@@ -254,7 +254,7 @@ func TestTemporaryFolder(t *testing.T) {
 	}
 }
 
-// Temporary files are not put where only small things have room.
+// Temporary files are not put on file systems meant for small files.
 func TestTemporaryFolderIsNotInTheRuntimeFolder(t *testing.T) {
 	runtime, tmp := shortDir(t), shortDir(t)
 	t.Setenv("XDG_RUNTIME_DIR", runtime)
@@ -285,8 +285,8 @@ func TestTemporaryFolderOfAFailedStart(t *testing.T) {
 	})
 }
 
-// Whoever configures TMPDIR for a plugin has the last word.
-func TestTemporaryFolderOfTheOperator(t *testing.T) {
+// A TMPDIR that is configured for a plugin takes precedence.
+func TestConfiguredTemporaryFolder(t *testing.T) {
 	spec := fixture("good", "good")
 	spec.Env["TMPDIR"] = t.TempDir()
 	if got := mustCall(t, add(t, supervisor(t), spec), "litter", ""); got != spec.Env["TMPDIR"] {
@@ -318,7 +318,7 @@ func TestDiscoveryIsContained(t *testing.T) {
 	}
 }
 
-// What is done to a spec after it was given changes nothing.
+// Changes to a spec after it was given have no effect.
 func TestSpecsAreCopied(t *testing.T) {
 	t.Parallel()
 	no := false
@@ -341,7 +341,7 @@ func TestSpecsAreCopied(t *testing.T) {
 	}
 }
 
-// A tool that fails with what a sandbox says is told of the sandbox, and of how to allow more.
+// The error of a tool that fails with a sandbox's typical message explains the sandbox, and how to allow more.
 func TestAdviceAboutTheSandbox(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
@@ -367,7 +367,7 @@ func TestAdviceAboutTheSandbox(t *testing.T) {
 				t.Fatalf("it gave %+v, %v", result, err)
 			}
 			if proctree.DetectCapabilities().Landlock == 0 {
-				c.advice = nil // then nothing is kept from it
+				c.advice = nil // nothing is refused then
 			}
 			if got := result.Error.Suggestion; (got == "") != (c.advice == nil) {
 				t.Errorf("the advice is %q", got)

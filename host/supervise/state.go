@@ -21,9 +21,9 @@ const (
 	Stuck       State = "stuck"       // takes calls until it is replaced: too many handlers ignore cancellation
 	Crashed     State = "crashed"     // died; the next call starts it
 	Backoff     State = "backoff"     // died again; calls fail at once until Status.RetryAt
-	Quarantined State = "quarantined" // died too often; nothing for five minutes, then one start
+	Quarantined State = "quarantined" // died too often; no start for five minutes, then one
 	Invalid     State = "invalid"     // cannot work: wrong checksum, refused configuration; see Process.Reset
-	Draining    State = "draining"    // takes no more calls; ends when its running calls have ended
+	Draining    State = "draining"    // accepts no more calls; ends after its running calls
 	Stopped     State = "stopped"     // ended permanently
 )
 
@@ -48,19 +48,19 @@ type stateMachine struct {
 	state      State
 	since      time.Time
 	reason     string
-	generation int           // the number that the state is about
-	published  Status        // as OnState last got it
-	draining   []*generation // replaced, with calls that still run
+	generation int           // the number that the state belongs to
+	published  Status        // as OnState last received it
+	draining   []*generation // replaced, with calls still running
 	drained    chan *generation
-	background sync.WaitGroup // what ends generations
+	background sync.WaitGroup // goroutines that end generations
 
 	newest  int           // number of the newest start
 	current *generation   // takes calls, or nil
-	attempt *startAttempt // the one start under way, or nil
+	attempt *startAttempt // the running start, or nil
 	waiters []chan<- startResult
 
 	crashes   crashHistory
-	restarts  int // starts after the first, without reloads
+	restarts  int // starts after the first, not counting reloads
 	readyAt   time.Time
 	retryAt   time.Time         // when a crashed plugin may be started again
 	replaceAt <-chan time.Time  // when a stuck generation is replaced; nil is never
@@ -74,25 +74,25 @@ type stateMachine struct {
 // and leaves no process behind when it fails.
 type startFunc func(ctx context.Context, spec Spec, number int) (*generation, error)
 
-// An acquireRequest asks for a generation that takes calls. Program is the program's file now, if that matters.
+// An acquireRequest asks for a generation that accepts calls. Program is the current program file, if that matters.
 type acquireRequest struct {
 	reply   chan<- startResult
 	program binaries.Identity
 }
 
-// A startResult is a generation, or why there is none.
+// A startResult is a generation, or the reason why there is none.
 type startResult struct {
 	g   *generation
 	err error
 }
 
-// A startAttempt is a start under way.
+// A startAttempt is a running start.
 type startAttempt struct {
 	spec    Spec
 	abort   context.CancelFunc
 	program binaries.Identity // set when it has ended
 	ended   chan startResult
-	reload  *reload // that asked for it, beside the generation that runs; or nil
+	reload  *reload // that requested it, beside the running generation; or nil
 }
 
 func (m *stateMachine) run() {
@@ -102,7 +102,7 @@ func (m *stateMachine) run() {
 		var startEnded <-chan startResult
 		reloads := m.p.reloads
 		if m.attempt != nil {
-			startEnded, reloads = m.attempt.ended, nil // a reload waits for the start under way
+			startEnded, reloads = m.attempt.ended, nil // a reload waits for the running start
 		}
 		select {
 		case r := <-m.p.acquires:
@@ -147,7 +147,7 @@ func (m *stateMachine) setState(s State, reason string) {
 	m.state, m.since, m.reason = s, time.Now(), reason
 }
 
-// acquire answers with the current generation, with why there is none, or when a start has ended.
+// acquire answers with the current generation, with the reason why there is none, or when a start has ended.
 func (m *stateMachine) acquire(r acquireRequest) {
 	if isClosed(m.exited()) {
 		m.processDied()
@@ -169,7 +169,7 @@ func (m *stateMachine) acquire(r acquireRequest) {
 	m.waiters = append(m.waiters, r.reply)
 }
 
-// begin starts a generation; for a reload beside the current one. At most one start is under way.
+// begin starts a generation; for a reload, beside the current one. At most one start runs.
 func (m *stateMachine) begin(why string, spec Spec, r *reload) {
 	m.newest++
 	m.restartAt = nil
@@ -221,7 +221,7 @@ func (m *stateMachine) startEnded(r startResult) {
 	}
 }
 
-// becomeReady makes a generation the current one and drains the one before.
+// becomeReady makes a generation the current one and drains the previous one.
 func (m *stateMachine) becomeReady(a *startAttempt, g *generation) {
 	old, why := m.current, "it has started and described itself"
 	switch {
@@ -262,7 +262,7 @@ func (m *stateMachine) startFailed(err error) {
 	m.countCrash()
 }
 
-// processDied records that the current generation ended although no one asked for it.
+// processDied records that the current generation ended unexpectedly.
 func (m *stateMachine) processDied() {
 	g := m.current
 	m.lastError, m.stderr = errors.New(g.describeEnd()), g.child.tail.last(statusLines)
@@ -301,7 +301,7 @@ func (m *stateMachine) markStuck(why error) {
 func (m *stateMachine) replaceStuck() {
 	m.replaceAt = nil
 	switch {
-	case m.current == nil || m.attempt != nil: // the start under way replaces it
+	case m.current == nil || m.attempt != nil: // the running start replaces it
 	case len(m.draining) >= maxDraining:
 		m.replaceAt = time.After(time.Second)
 	default:

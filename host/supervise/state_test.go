@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// A fakeProcess is a plugin whose process is made up, so that hours pass in no time. Each start takes the next entry of
+// A fakeProcess is a plugin without a real process, so that hours pass in no time. Each start takes the next entry of
 // its script: nil is a start that works.
 type fakeProcess struct {
 	script []error
@@ -48,14 +48,14 @@ func (a *fakeProcess) start(ctx context.Context, _ Spec, number int) (*generatio
 	return g, nil
 }
 
-// starts are when it was started.
+// starts are the times of its starts.
 func (a *fakeProcess) starts() []time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.began)
 }
 
-// note remembers the states that were told.
+// note records the reported states.
 func (a *fakeProcess) note(s Status) { a.told = append(a.told, s.State) }
 
 // crash ends the live process.
@@ -76,8 +76,8 @@ func withFakeProcess(t *testing.T, script []error, f func(t *testing.T, p *Proce
 	})
 }
 
-// Every change of state is told once, in order.
-func TestStatesAreTold(t *testing.T) {
+// Every change of state is reported once, in order.
+func TestStatesAreReported(t *testing.T) {
 	var a *fakeProcess
 	withFakeProcess(t, []error{errors.New("not yet")}, func(t *testing.T, p *Process, fixture *fakeProcess) {
 		a = fixture
@@ -106,7 +106,7 @@ func TestFirstRestartIsAtOnceLaterOnesWait(t *testing.T) {
 			}
 			if want == Backoff {
 				checkBackoff(t, p)
-				time.Sleep(time.Second) // of made-up time
+				time.Sleep(time.Second) // of fake time
 			}
 		}
 		if _, err := p.acquire(t.Context()); err != nil || len(a.starts()) != 4 {
@@ -115,7 +115,7 @@ func TestFirstRestartIsAtOnceLaterOnesWait(t *testing.T) {
 	})
 }
 
-// checkBackoff: a call fails at once and says when to come back.
+// checkBackoff checks that a call fails at once and says when to retry.
 func checkBackoff(t *testing.T, p *Process) {
 	t.Helper()
 	before := time.Now()
@@ -182,8 +182,8 @@ func TestInvalidIsNeverStartedAgain(t *testing.T) {
 		})
 }
 
-// A generation that died a moment ago, unnoticed yet, is not handed out.
-func TestADeadGenerationIsNotHandedOut(t *testing.T) {
+// A generation that has just died, not noticed yet, is not returned.
+func TestDeadGenerationIsNotReturned(t *testing.T) {
 	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		first, _ := p.acquire(t.Context())
 		close(a.live.child.exited)
@@ -249,7 +249,7 @@ func TestDelayNeverOverflows(t *testing.T) {
 	}
 }
 
-// Many plugins that crash together do not come back together.
+// Many plugins that crash together do not restart together.
 func TestDelaysDiffer(t *testing.T) {
 	h := crashHistory{limits: Restart{Backoff: time.Second, BackoffMax: time.Minute}}
 	soonest, latest := time.Minute, time.Duration(0)
@@ -263,7 +263,7 @@ func TestDelaysDiffer(t *testing.T) {
 	}
 }
 
-// playEager is play for an eager plugin.
+// withEagerFake is withFake for an eager plugin.
 func withEagerFake(t *testing.T, script []error, f func(t *testing.T, p *Process, a *fakeProcess)) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &fakeProcess{script: script}
@@ -277,7 +277,7 @@ func withEagerFake(t *testing.T, script []error, f func(t *testing.T, p *Process
 	})
 }
 
-func TestEagerComesBackByItself(t *testing.T) {
+func TestEagerRestartsByItself(t *testing.T) {
 	withEagerFake(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		for i, wait := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond,
 			800 * time.Millisecond} {
@@ -338,7 +338,7 @@ func TestInvalidIsLeftByReset(t *testing.T) {
 			if _, err := p.acquire(t.Context()); err != nil || p.Status().State != Ready {
 				t.Errorf("%v, %+v", err, p.Status())
 			}
-			p.Reset() // leaves one that runs alone
+			p.Reset() // does not affect one that runs
 			if got := p.Status(); got.State != Ready || got.Generation != 2 {
 				t.Errorf("%+v", got)
 			}
@@ -385,7 +385,7 @@ func TestResetOfAClosedPluginReturns(t *testing.T) {
 	})
 }
 
-// What really runs is counted by what ran, not by what the owner believes.
+// Starts are counted by the running processes, not by what the owner assumes.
 func TestStartsAreCounted(t *testing.T) {
 	dir := t.TempDir()
 	marks, program := filepath.Join(dir, "marks"), filepath.Join(dir, "program")
@@ -426,7 +426,7 @@ func TestStartsAreCounted(t *testing.T) {
 	}
 }
 
-// A start that hangs in the kernel holds nobody for longer than its time and that of a stop.
+// A start that hangs in the kernel delays callers by its timeout and that of a stop at most.
 func TestStartThatHangsInTheSystem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextFor(t, 10*time.Second)
@@ -445,7 +445,7 @@ func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelF
 	return context.WithTimeoutCause(t.Context(), d, fmt.Errorf("it was not ready within %s", d))
 }
 
-// An embedder sees each step of a plugin's life, with its reason, and then the end of the channel.
+// An embedder receives each step of a plugin's life, with its reason, and then the end of the channel.
 func TestEventsOfALife(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
@@ -493,7 +493,7 @@ func TestEventsOfALife(t *testing.T) {
 	}
 }
 
-// A reader that is too slow loses the oldest events and hears how many; one that keeps up loses none.
+// A reader that is too slow loses the oldest events and learns how many; one that keeps up loses none.
 func TestSlowReadersOfEvents(t *testing.T) {
 	const told = 3*maxEvents + 7
 	synctest.Test(t, func(t *testing.T) {
@@ -527,7 +527,7 @@ func TestSlowReadersOfEvents(t *testing.T) {
 	})
 }
 
-// Reader and teller at the same time: nothing comes twice or out of order, and what is lost is told.
+// With a concurrent reader and publisher no event comes twice or out of order, and lost events are counted.
 func TestEventsAreCountedWhileTheyAreRead(t *testing.T) {
 	const told = 200_000
 	var e events

@@ -20,8 +20,8 @@ type Status struct {
 	// Containment says what ends together with the process, see proctree.Cmd.Containment.
 	Containment string `json:"containment,omitempty"`
 	Generation  int    `json:"generation"` // number of the start that serves, or of the last one
-	Restarts    int    `json:"restarts"`   // starts after the first, without reloads
-	// Crashes within Restart.Window, of which more than Restart.MaxCrashes quarantine the plugin; see crashHistory.count.
+	Restarts    int    `json:"restarts"`   // starts after the first, not counting reloads
+	// Crashes within Restart.Window; more than Restart.MaxCrashes quarantine the plugin; see crashHistory.count.
 	Crashes  int    `json:"crashes,omitempty"`
 	Calls    int    `json:"calls,omitempty"`    // in flight
 	Draining int    `json:"draining,omitempty"` // replaced processes whose calls still run
@@ -43,7 +43,7 @@ type Status struct {
 // statusLines is how many lines Status.Stderr has.
 const statusLines = 5
 
-// A snapshot is a status without what changes from moment to moment, and where that is found.
+// A snapshot is a status without the parts that change from moment to moment, and the sources of those.
 type snapshot struct {
 	Status
 	running *generation // or nil
@@ -93,7 +93,7 @@ func (m *stateMachine) publish() {
 	m.published = s
 }
 
-// An Event is one change of a plugin's state, or the change to another generation of one that stays ready.
+// An Event is a change of a plugin's state, or to another generation of one that stays ready.
 type Event struct {
 	Time   time.Time `json:"time"`
 	Plugin string    `json:"plugin"`
@@ -106,7 +106,7 @@ type Event struct {
 	// Stderr has the last lines that the plugin printed, as in Status.
 	Stderr  []string  `json:"stderr,omitempty"`
 	RetryAt time.Time `json:"retry_at,omitzero"`
-	// Lost is how many older events were dropped because the reader was slow, since the event before.
+	// Lost is how many older events were dropped since the previous event because the reader was slow.
 	Lost int `json:"lost,omitempty"`
 }
 
@@ -118,7 +118,7 @@ const maxEvents = 256
 // closed, after the last event.
 func (s *Supervisor) Events(ctx context.Context) <-chan Event { return s.events.subscribe(ctx) }
 
-// reporter returns the OnState of one plugin, whose changes come one after the other.
+// reporter returns the OnState of one plugin, whose changes arrive in order.
 func (s *Supervisor) reporter() func(Status) {
 	var from State
 	return func(now Status) {

@@ -18,13 +18,13 @@ const (
 	stopTime  = stdinTime + termTime + killTime
 )
 
-// How long the calls of a replaced process may go on.
+// How long the calls of a replaced process may continue.
 const (
 	maxDrain   = time.Hour
 	stuckDrain = time.Minute // in a stuck process
 )
 
-// close ends the plugin permanently; requests that come meanwhile get an error.
+// close ends the plugin permanently; requests that arrive meanwhile get an error.
 func (m *stateMachine) close(why string) {
 	m.setState(Draining, why)
 	m.restartAt = nil
@@ -63,8 +63,8 @@ func (m *stateMachine) close(why string) {
 	}
 }
 
-// drain ends a generation in the background: it takes no more calls, and those that run go on until they have ended,
-// the longest of their deadlines has passed, or the plugin is closed.
+// drain ends a generation in the background: it accepts no more calls, and the running ones continue until they have
+// ended, the longest of their deadlines has passed, or the plugin is closed.
 func (m *stateMachine) drain(g *generation) {
 	limit := maxDrain
 	if g.abandoned.isStuck() {
@@ -98,7 +98,7 @@ func (m *stateMachine) removeDrained(g *generation) {
 	m.draining = slices.DeleteFunc(m.draining, func(d *generation) bool { return d == g })
 }
 
-// stopLate stops a generation that came up after no one waited for it any more.
+// stopLate stops a generation that became ready after all callers had stopped waiting.
 func stopLate(r startResult) {
 	if r.g != nil {
 		r.g.stop()
@@ -121,13 +121,13 @@ func (g *generation) stop() {
 	g.release()
 }
 
-// release frees what go-plugin holds for a process that has ended. It must not be called before: go-plugin's Kill waits
-// without limit for a plugin that does not answer.
+// release frees go-plugin's resources of a process that has ended. It must not be called before: go-plugin's Kill
+// waits without limit for a plugin that does not answer.
 func (g *generation) release() {
 	if g.stopWatch != nil {
 		g.stopWatch()
 	}
-	if g.socketDir != "" { // removed here, in the background: the plugin may have left anything in it
+	if g.socketDir != "" { // removed here, in the background: the plugin may have left any number of files
 		moved := filepath.Join(filepath.Dir(g.socketDir), "s"+rand.Text())
 		if os.Rename(g.socketDir, moved) == nil {
 			go func() { _ = removal.All(moved, backgroundRemovalTime) }()
@@ -141,8 +141,8 @@ func (g *generation) release() {
 // exitDelay is how long a process may take to end after its connection broke. Measured: 2 to 9 ms.
 const exitDelay = 500 * time.Millisecond
 
-// hasEnded says, after the connection broke, whether the process has ended. Its launcher may still end what it left,
-// which takes a moment, and longer on a busy machine.
+// hasEnded reports, after the connection broke, whether the process has ended. Its launcher may still be ending
+// processes that it left, which takes a moment, and longer on a busy machine.
 func (g *generation) hasEnded() bool {
 	return within(exitDelay, g.done()) || g.child.gone() && within(killTime, g.done())
 }

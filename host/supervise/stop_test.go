@@ -23,8 +23,8 @@ func init() {
 	fixtures["hoards"] = func() { signal.Ignore(syscall.SIGTERM); leaveBehind(os.Stdout); deaf() }
 }
 
-// halves serves well until its tool wait has said that it waits: then it sends half an HTTP/2 frame, and nothing ever
-// again. It ends for nothing but SIGKILL.
+// halves serves well until its tool wait has reported that it waits: then it sends half an HTTP/2 frame, and nothing
+// more. Only SIGKILL ends it.
 func halves(lis net.Listener) {
 	signal.Ignore(syscall.SIGTERM)
 	p := sdk.New("halves", "1")
@@ -50,7 +50,7 @@ func (c cut) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// closes ends the plugin, checks that it took no longer than it may, and that nothing is left of it.
+// closes ends the plugin, checks that it took no longer than allowed, and that nothing is left of it.
 func closes(t *testing.T, p *Process) {
 	t.Helper()
 	pid, began := p.Status().PID, time.Now()
@@ -66,7 +66,7 @@ func closes(t *testing.T, p *Process) {
 	}
 }
 
-// Whatever a plugin is in, it ends in time, and its calls have their answer at once.
+// In any state, a plugin ends in time, and its calls are answered at once.
 func TestCloseIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -121,7 +121,7 @@ func kill(p *Process, in State) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// A plugin that takes no calls ends in time too, and those who wait for it hear of it.
+// A plugin that takes no calls ends in time too, and those who wait for it get an error.
 func TestCloseWithoutAProcess(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -165,8 +165,8 @@ func TestCloseWithoutAProcess(t *testing.T) {
 	}
 }
 
-// A process that has ended is told from one that goes on, also when its launcher takes long to say so.
-func TestDeathBeforeItIsTold(t *testing.T) {
+// A process that has ended is distinguished from one that continues, also when its launcher takes long to report it.
+func TestDeathBeforeItIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
@@ -180,7 +180,7 @@ func TestDeathBeforeItIsTold(t *testing.T) {
 			defer func() { _ = in.Close(); _ = cmd.Wait() }()
 			g := &generation{child: &child{handle: must(os.FindProcess(cmd.Process.Pid)), exited: make(chan struct{})}}
 			if knows := g.child.handle.WithHandle(func(uintptr) {}) == nil; !knows {
-				c.dies = false // the kernel does not say
+				c.dies = false // the kernel does not report it
 			}
 			soon(t, "it has ended", patience, func() bool { return g.child.gone() == c.dies })
 			if c.dies {
@@ -193,7 +193,7 @@ func TestDeathBeforeItIsTold(t *testing.T) {
 	}
 }
 
-// Closing twice and from many sides waits for one end.
+// Concurrent and repeated calls of Close wait for the same end.
 func TestCloseManyTimes(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
@@ -214,7 +214,7 @@ func TestCloseManyTimes(t *testing.T) {
 	closes(t, p)
 }
 
-// A removed plugin with calls that go on does not keep the supervisor from its end.
+// A removed plugin with running calls does not delay the supervisor's end.
 func TestCloseDuringARemoval(t *testing.T) {
 	t.Parallel()
 	s := supervisor(t)
@@ -244,7 +244,7 @@ func init() {
 	}
 }
 
-// A plugin that is replaced, or closed, may end by itself first, and do what it has to.
+// A plugin that is replaced, or closed, may first end by itself, and clean up.
 func TestPluginsEndByThemselves(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -265,7 +265,7 @@ func TestPluginsEndByThemselves(t *testing.T) {
 	}
 }
 
-// A call that runs ends in the process that it began in, while new calls go to the new one.
+// A running call ends in the process that it began in, while new calls go to the new one.
 func TestReloadDrains(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), counting("1"))
@@ -284,7 +284,7 @@ func TestReloadDrains(t *testing.T) {
 	soon(t, "the old process ends", patience, func() bool { return p.Status().Draining == 0 && !alive(old) })
 }
 
-// The crash of an old process is told to its calls and changes nothing else.
+// The crash of an old process fails its calls and changes nothing else.
 func TestCrashWhileDraining(t *testing.T) {
 	t.Parallel()
 	p := add(t, supervisor(t), counting("1"))
@@ -343,8 +343,8 @@ func TestTooManyOldProcesses(t *testing.T) {
 	checkError(t, p.Reload(t.Context(), counting("2")), sdk.CodePluginUnavailable, "still have calls")
 }
 
-// Calls in a plugin that is closed are let go at once, and not when its process has ended.
-func TestClosingLetsCallsGoFirst(t *testing.T) {
+// Calls in a plugin that is closed are ended at once, not when its process has ended.
+func TestClosingEndsCallsFirst(t *testing.T) {
 	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		v := must(p.beginCall(t.Context()))
 		defer v.end()
@@ -356,7 +356,7 @@ func TestClosingLetsCallsGoFirst(t *testing.T) {
 	})
 }
 
-// The calls of a process that is replaced have the time of the longest of them, and a limit.
+// The calls of a replaced process have the time of the longest of them, up to a limit.
 func TestTimeToDrain(t *testing.T) {
 	const none, limit = time.Duration(0), time.Hour
 	for name, c := range map[string]struct {
@@ -371,7 +371,7 @@ func TestTimeToDrain(t *testing.T) {
 		"a late one":       {[]time.Duration{2 * limit}, limit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // where no time passes
+			synctest.Test(t, func(t *testing.T) { // with fake time
 				var s inFlightCalls
 				for _, left := range c.calls {
 					ctx, cancel := t.Context(), context.CancelFunc(func() {})
@@ -389,7 +389,7 @@ func TestTimeToDrain(t *testing.T) {
 	}
 }
 
-// A plugin that is closed ends within the time of one stop, also when neither its process nor those before it do.
+// A plugin that is closed ends within the time of one stop, also when neither its process nor the previous ones end.
 func TestClosingStopsAllAtOnce(t *testing.T) {
 	withFakeProcess(t, nil, func(t *testing.T, p *Process, a *fakeProcess) {
 		for _, version := range []string{"1", "2", "3"} {

@@ -1,7 +1,6 @@
-// Package supervise keeps plugin processes running: it finds plugins, starts each with its first call, in its sandbox,
-// speaks to it over go-plugin's handshake and gRPC, notices its death within milliseconds, restarts it within limits,
-// and ends it with everything it has started. It has no rules and asks no one; package host does.
-//
+// Package supervise keeps plugin processes running: it finds plugins, starts each with its first call, in its
+// sandbox, talks to it over go-plugin's handshake and gRPC, notices its death within milliseconds, restarts it within
+// limits, and ends it with everything it has started. It has no rules and asks no one; package host does.
 // A Supervisor owns what the processes share. A Process is one plugin through all its restarts, and is used as a
 // host.Plugin.
 package supervise
@@ -29,7 +28,7 @@ import (
 
 // Options of a Supervisor. The zero value works.
 type Options struct {
-	// Logger receives what happens to plugins and what they print; nil disables it. It must not block.
+	// Logger receives the events and the output of plugins; nil disables it. It must not block.
 	Logger *slog.Logger
 	// Workdir is the folder that plugins start in; "" is the current one.
 	Workdir string
@@ -39,32 +38,32 @@ type Options struct {
 	// RunDir is the folder for the private folder of sockets and temporary files; "" is $XDG_RUNTIME_DIR for the sockets,
 	// if there is one, and else the system's temporary folder.
 	RunDir string
-	// CacheDir is a folder of this user that keeps the tools of plugins, so that listing a plugin that has not changed
-	// does not start it; it is made if need be. "" keeps nothing. Plugins with dynamic tools, and programs that run
-	// others, such as scripts, are started all the same.
+	// CacheDir is a folder of this user that stores the tools of plugins, so that listing an unchanged plugin does not
+	// start it; it is made if necessary. "" stores nothing. Plugins with dynamic tools, and programs that run others,
+	// such as scripts, are always started.
 	CacheDir string
-	// Refresh starts plugins to list them whatever CacheDir has, and updates that.
+	// Refresh starts plugins to list them, whatever CacheDir has, and updates CacheDir.
 	Refresh bool
 	// Offline starts no plugin. Those in CacheDir are listed, with a notice if their tools may have changed; the others
 	// fail.
 	Offline bool
 	// BinDir is the folder for copies of programs with a checksum, which run in their place; "" is toolhost/bin in the
-	// user's cache folder, or the private folder if there is none. Hosts may share it. A copy that cannot be made there,
-	// or that another process keeps locked, is made in the private folder, with a warning in the log.
+	// user's cache folder, or the private folder if there is none. Hosts may share it. A copy that cannot be made
+	// there, or that another process keeps locked, is made in the private folder, with a warning in the log.
 	BinDir string
 	// ReadOnly are files and folders that no confined plugin may change unless its sandbox names them in Write, such as
-	// configuration and records. A path that ends in a slash is a folder that plugins cannot make either. Plugins'
-	// programs and the folders above are always protected. It takes process namespaces, and Linux 5.12.
+	// configuration and records. A path that ends in a slash is a folder that plugins cannot create either. Plugins'
+	// programs and the folders above are always protected. It needs process namespaces, and Linux 5.12.
 	ReadOnly []string
-	// Masked are files that are empty for confined plugins, which can neither read nor lock them, such as the record of
-	// calls. A file that does not exist is made. It takes what ReadOnly takes.
+	// Masked are files that appear empty to confined plugins, which can neither read nor lock them, such as the record
+	// of calls. A file that does not exist is made. It needs what ReadOnly needs.
 	Masked []string
-	// Reserved are files that no confined plugin may make or change, such as a lock file. While one runs, a symbolic link
-	// that leads nowhere stands in for each that does not exist. It takes what ReadOnly takes.
+	// Reserved are files that no confined plugin may create or change, such as a lock file. While one runs, a dangling
+	// symbolic link stands in for each that does not exist. It needs what ReadOnly needs.
 	Reserved []string
 }
 
-// maxPlugins is how many plugins one host may have.
+// maxPlugins is the most plugins that one host may have.
 const maxPlugins = 256
 
 // A Supervisor owns plugin processes and what they share.
@@ -73,7 +72,7 @@ type Supervisor struct {
 	log       *slog.Logger
 	binaries  *binaries.Store
 	cache     *toolcache.Cache // or nil
-	starts    chan struct{}    // holds one token for each start under way
+	starts    chan struct{}    // holds one token for each running start
 	reloading chan struct{}    // holds a token during a reload
 	offline   bool
 	onState   func(Status)
@@ -129,7 +128,7 @@ func New(o Options) (*Supervisor, error) {
 	}, nil
 }
 
-// Add adds a plugin, up to 256 of them. Nothing is started unless the spec is eager.
+// Add adds a plugin, up to 256 of them. It starts nothing unless the spec is eager.
 func (s *Supervisor) Add(spec Spec) (*Process, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
@@ -163,16 +162,16 @@ func (s *Supervisor) Process(name string) *Process {
 	return nil
 }
 
-// Processes returns all plugins, in the order in which they were added.
+// Processes returns all plugins in the order in which they were added.
 func (s *Supervisor) Processes() []*Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.processes)
 }
 
-// Close ends all plugins, in parallel, each within five seconds, and removes the private folder. It removes the files
-// that plugins have left for at most two seconds; an error reports that some are left for the next host to remove.
-// Closing again does nothing.
+// Close ends all plugins, in parallel, each within five seconds, and removes the private folder. It spends at most
+// two seconds on removing files that plugins have left; an error reports that some are left for the next host to
+// remove. Closing again does nothing.
 func (s *Supervisor) Close() error {
 	s.mu.Lock()
 	processes, again := slices.AppendSeq(slices.Clone(s.processes), maps.Keys(s.removing)), s.closed
@@ -201,18 +200,18 @@ func (s *Supervisor) recall(ctx context.Context, spec Spec) *sdk.Description {
 	}
 	path, err := s.verified(spec)
 	if err != nil {
-		return nil // the start reports it
+		return nil // the start reports the error
 	}
 	return s.cache.Load(ctx, s.cacheKey(spec, path))
 }
 
-// cacheKey is what the description of a plugin depends on, whose program is the file at path.
+// cacheKey identifies what the description of a plugin depends on, whose program is the file at path.
 func (s *Supervisor) cacheKey(spec Spec, path string) toolcache.Key {
 	return toolcache.Key{Program: path, Command: spec.Command, Env: spec.Env, Inherited: inheritedEnvironment(spec),
 		Dir: spec.Dir, Workdir: s.workdir, Config: spec.Config}
 }
 
-// pluginPrograms are the programs of all plugins, as their commands name them.
+// pluginPrograms are the programs of all plugins, as written in their commands.
 func (s *Supervisor) pluginPrograms() (paths []string) {
 	for _, p := range s.Processes() {
 		paths = append(paths, p.spec.Load().named())
@@ -220,7 +219,7 @@ func (s *Supervisor) pluginPrograms() (paths []string) {
 	return paths
 }
 
-// A launchContext is where programs run: their folders, and the paths that are protected from them.
+// A launchContext has the folders where programs run, and the paths that are protected from them.
 type launchContext struct {
 	workdir      string
 	runDir       *runDir  // for sockets
@@ -238,7 +237,7 @@ func (l *launchContext) prepareSandbox(spec Spec, p sandbox.Program, others func
 	if spec.Sandbox.Require != "" {
 		proctree.DetectCapabilities() // so that everything that is missing is known before a start
 	}
-	if spec.Sandbox.Requested() != sandbox.Supervised { // it can keep nothing elsewhere
+	if spec.Sandbox.Requested() != sandbox.Supervised { // it can store nothing elsewhere
 		p.Env = append(slices.Clip(p.Env), wire.EnvKeepDir+"="+p.Temp)
 	}
 	p.Named, p.Argv = spec.programFile, slices.Clone(spec.Command)

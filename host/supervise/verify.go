@@ -18,13 +18,13 @@ import (
 	"github.com/toolhost/toolhost/internal/fsutil"
 )
 
-// A Program is the file that a plugin's command names, as it is now.
+// A Program is the current state of the file that a plugin's command names.
 type Program struct {
-	// Path is absolute, as exec finds it.
+	// Path is absolute, as exec resolves it.
 	Path string
 	// SHA256 is the checksum of the file, in hex.
 	SHA256 string
-	// InPlace says that it runs from its own path, because it needs what is beside it: a script, or a program that loads
+	// InPlace means that it runs from its own path, because it needs files beside it: a script, or a program that loads
 	// libraries from there. What it loads is not part of the checksum.
 	InPlace bool
 	// Interpreters are the programs that run it, if it is a script, or env.
@@ -34,8 +34,8 @@ type Program struct {
 // An Interpreter is a program that runs a plugin's script: its path, and the checksum of the file, in hex.
 type Interpreter struct{ Path, SHA256 string }
 
-// Inspect reads the plugin's program without running it. It fails if users other than this one and root can replace the
-// program or an interpreter.
+// Inspect reads the plugin's program without running it. It fails if users other than this one and root can replace
+// the program or an interpreter.
 func (s Spec) Inspect() (Program, error) {
 	path, sum, inPlace, err := s.inspectFile()
 	if err != nil {
@@ -104,9 +104,9 @@ func (s Spec) Verify() error {
 	return s.checkInterpreters(path)
 }
 
-// verified verifies a spec for a start and returns the file to run: a copy with the checksum that only this user can
-// change, if the program can run from elsewhere. That is read in the copy, because the program may have changed by
-// then.
+// verified verifies a spec for a start and returns the file to run: if the program can run from elsewhere, a copy
+// with the checksum that only this user can change. The copy decides whether it can, because the program may have
+// changed by then.
 func (s *Supervisor) verified(spec Spec) (string, error) {
 	if err := spec.checkLock(); err != nil {
 		return "", err
@@ -161,7 +161,7 @@ func (s Spec) checkScript() error {
 	return nil
 }
 
-// sum is the checksum that the program must have, "" for any.
+// sum is the required checksum of the program, "" for any.
 func (s Spec) sum() string { return strings.ToLower(cmp.Or(s.SHA256, s.Lock.SHA256)) }
 
 // checkSum compares the program's checksum with those of the spec and its lock.
@@ -205,7 +205,7 @@ func (s Spec) programFile() (string, error) {
 		return "", err
 	}
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() { // reading a pipe for its checksum would wait for ever
+	if err == nil && !info.Mode().IsRegular() { // reading a pipe for its checksum would block without limit
 		err = errIrregular
 	}
 	return path, err
@@ -222,15 +222,15 @@ func (s Spec) named() string {
 	return name
 }
 
-// maxInterpreters is how many scripts may each be the interpreter of the one before, as in the kernel.
+// maxInterpreters is the longest chain of scripts that interpret each other, as in the kernel.
 const maxInterpreters = 5
 
-// errUnclear says that the interpreter depends on more than a path and PATH.
+// errUnclear means that the interpreter depends on more than a path and PATH.
 var errUnclear = errors.New("which program runs it cannot be determined from its #! line or its command. Fix: name " +
 	"the interpreter by its path")
 
 // interpreters finds the programs that run the program at path, outermost first; for machine code only env has any.
-// With an error they are those that were found.
+// With an error it returns those found so far.
 func (s Spec) interpreters(path string) (found []string, err error) {
 	args := s.Command[1:]
 	for range maxInterpreters {
@@ -262,7 +262,7 @@ func (s Spec) interpreters(path string) (found []string, err error) {
 }
 
 // shebang returns the interpreter of a script, and the one argument that the kernel makes of the rest of the #! line;
-// nothing for what is no script, see https://man7.org/linux/man-pages/man2/execve.2.html.
+// nothing for other files, see https://man7.org/linux/man-pages/man2/execve.2.html.
 func shebang(path string) ([]string, error) {
 	f, err := binaries.Open(path)
 	if err != nil {
@@ -290,8 +290,8 @@ func shebang(path string) ([]string, error) {
 	return []string{line}, nil
 }
 
-// envProgram returns the program that env runs with these arguments, and that program's; "" for none, which the script
-// names.
+// envProgram returns the program that env runs with these arguments, and that program's; "" for none, when the script
+// names it.
 func envProgram(args []string) (name string, rest []string, err error) {
 	for i, arg := range args {
 		split, isSplit := strings.CutPrefix(arg, "-S")
@@ -342,8 +342,8 @@ func notInPath(name string) error {
 	return &unusableError{fmt.Errorf("%s was not found in PATH", name)}
 }
 
-// checkInterpreters checks the programs that run the program at path: other users cannot change them, and they are
-// those that were locked.
+// checkInterpreters checks that the programs that run the program at path cannot be changed by other users, and are
+// the locked ones.
 func (s Spec) checkInterpreters(path string) error {
 	found, err := s.interpreters(path)
 	for _, interpreter := range found {
@@ -352,7 +352,7 @@ func (s Spec) checkInterpreters(path string) error {
 		}
 	}
 	if s.Lock.SHA256 == "" {
-		return nil // an interpreter that cannot be found is for the start to report
+		return nil // the start reports an interpreter that cannot be found
 	}
 	if err != nil {
 		return interpreterError(path, err)
@@ -383,7 +383,7 @@ func interpreterError(path string, err error) error {
 	return wrapped
 }
 
-// interpreterSums has the checksums of files in states that cannot change unseen, by binaries.Identity.
+// interpreterSums has the checksums of files in states that cannot change unnoticed, by binaries.Identity.
 var interpreterSums sync.Map
 
 func interpreterSum(path string) (string, error) {

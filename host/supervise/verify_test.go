@@ -31,8 +31,8 @@ func writeProgram(t testing.TB, path string, text []byte) {
 	}
 }
 
-// vaulted is a supervisor with a vault of its own.
-func vaulted(t testing.TB, bin string) *Supervisor {
+// withStore is a supervisor with its own store of verified copies.
+func withStore(t testing.TB, bin string) *Supervisor {
 	t.Helper()
 	s, err := New(Options{RunDir: shortDir(t), BinDir: bin})
 	if err != nil {
@@ -42,7 +42,7 @@ func vaulted(t testing.TB, bin string) *Supervisor {
 	return s
 }
 
-// A program that others could change is not run, whoever names it.
+// A program that others could change is not run, wherever it is configured.
 func TestWritableByOthers(t *testing.T) {
 	dir := t.TempDir()
 	path := script(t, dir, "toolhost-plugin-open", "exit 0")
@@ -64,14 +64,14 @@ func TestWritableByOthers(t *testing.T) {
 	checkProblems(t, problems, `plugin_discovery "team": `+dir+" is writable by other users")
 }
 
-// A script keeps its folder.
+// A script runs from its own folder.
 func TestScriptsRunFromTheirOwnPath(t *testing.T) {
 	path := script(t, t.TempDir(), "plugin", "exit 0")
 	sum, err := sumOf(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := vaulted(t, filepath.Join(t.TempDir(), "bin"))
+	s := withStore(t, filepath.Join(t.TempDir(), "bin"))
 	spec := Spec{Name: "p", Command: []string{path}, SHA256: sum}
 	if got, err := s.verified(spec); got != path || err != nil {
 		t.Errorf("runs from %s, %v", got, err)
@@ -85,7 +85,7 @@ func TestScriptsRunFromTheirOwnPath(t *testing.T) {
 	}
 }
 
-// The whole way, with a plugin: it runs from the copy under the name of its command.
+// A plugin runs from its verified copy, under the name of its command.
 func TestPluginFromItsCopy(t *testing.T) {
 	sum, err := sumOf(os.Args[0])
 	if err != nil {
@@ -94,14 +94,14 @@ func TestPluginFromItsCopy(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "bin")
 	spec := fixture("good", "good")
 	spec.Lock = Lock{SHA256: sum, Source: "toolhost.lock.hcl:3", Advice: "lock it again"}
-	p := add(t, vaulted(t, bin), spec)
+	p := add(t, withStore(t, bin), spec)
 	pid := mustCall(t, p, "pid", "")
 	if exe, err := os.Readlink("/proc/" + pid + "/exe"); runtime.GOOS == "linux" &&
 		(err != nil || !strings.HasPrefix(exe, bin)) {
 		t.Errorf("it runs from %s, %v", exe, err)
 	}
 	spec.Lock.SHA256 = strings.Repeat("0", 64)
-	q := add(t, vaulted(t, bin), spec)
+	q := add(t, withStore(t, bin), spec)
 	_, err = call(t, q, "pid", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "is not the program that was locked", sum,
 		"locked at toolhost.lock.hcl:3; lock it again", "not 000")
@@ -109,15 +109,15 @@ func TestPluginFromItsCopy(t *testing.T) {
 		t.Errorf("state %s", s.State)
 	}
 	spec.Lock = Lock{Refused: "nobody has locked it"}
-	_, err = call(t, add(t, vaulted(t, bin), spec), "pid", "")
+	_, err = call(t, add(t, withStore(t, bin), spec), "pid", "")
 	checkError(t, err, sdk.CodePluginUnavailable, "nobody has locked it")
 }
 
-// Copies that cannot go to the user's folder are in the host's private one, and end with it.
+// Copies that cannot be made in the user's folder are in the host's private one, and are removed with it.
 func TestCopiesEndWithTheHost(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
-	t.Setenv("HOME", "/dev/null/nowhere") // for systems that know no other
-	s, spec := vaulted(t, ""), fixture("good", "good")
+	t.Setenv("HOME", "/dev/null/nowhere") // for systems without XDG folders
+	s, spec := withStore(t, ""), fixture("good", "good")
 	sum, err := sumOf(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
@@ -135,13 +135,13 @@ func TestCopiesEndWithTheHost(t *testing.T) {
 	}
 }
 
-// What a start of a plugin with a checksum costs beside one without, when nothing has changed: a few system calls.
+// The cost of starting an unchanged plugin with a checksum, compared with one without: a few system calls.
 func BenchmarkVerifiedAgain(b *testing.B) {
 	sum, err := sumOf(os.Args[0])
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, spec := vaulted(b, filepath.Join(b.TempDir(), "bin")), fixture("good", "good")
+	s, spec := withStore(b, filepath.Join(b.TempDir(), "bin")), fixture("good", "good")
 	spec.SHA256 = sum
 	settleProgram(b)
 	for range 2 { // the copy is made, then its state recorded
@@ -156,14 +156,14 @@ func BenchmarkVerifiedAgain(b *testing.B) {
 	}
 }
 
-// runnable puts a program into a folder, which is a copy of sh: as good as any interpreter.
+// runnable puts a program, a copy of sh, into a folder, for use as an interpreter.
 func runnable(t *testing.T, path string) string {
 	t.Helper()
 	must(0, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, must(os.ReadFile("/bin/sh")), 0o755)))
 	return path
 }
 
-// What runs a script is what its first line says, or its command, along the PATH that the plugin gets.
+// The interpreter of a script is found from its first line, or its command, along the PATH that the plugin gets.
 func TestInterpreters(t *testing.T) {
 	dir := must(filepath.EvalSymlinks(shortDir(t)))
 	lisp, other := runnable(t, dir+"/bin/lisp"), runnable(t, dir+"/other/lisp")
@@ -212,7 +212,7 @@ func TestInterpreters(t *testing.T) {
 	}
 }
 
-// An interpreter that others can write to, or that lies where they can, is refused like a program, before it is run.
+// An interpreter that others can change, by itself or its folder, is refused like a program, before it is run.
 func TestInterpretersOfOthers(t *testing.T) {
 	dir := must(filepath.EvalSymlinks(shortDir(t)))
 	own, open := runnable(t, dir+"/own/lisp"), runnable(t, dir+"/open/lisp")
