@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 )
 
-// counting is a plugin whose tool x counts how often it runs, and waits for release.
+// counting is a plugin whose tool x counts its runs, and waits for release.
 func counting(runs *atomic.Int32, release <-chan struct{}) *sdk.Plugin {
 	return with(func(context.Context, *sdk.Request) (*sdk.Result, error) {
 		runs.Add(1)
@@ -79,7 +79,7 @@ func TestARepeatIsRefused(t *testing.T) {
 	}
 }
 
-// The first run goes on undisturbed.
+// The first run continues undisturbed.
 func TestARepeatOfARunningCallIsRefused(t *testing.T) {
 	var runs atomic.Int32
 	release := make(chan struct{})
@@ -100,7 +100,7 @@ func TestARepeatOfARunningCallIsRefused(t *testing.T) {
 	}
 }
 
-// gRPC brings a call twice when it is told that the first was not looked at, though retries are off.
+// gRPC sends a call twice when the peer says that it did not process the first one, even without retries.
 func TestGRPCBringsACallTwice(t *testing.T) {
 	var runs atomic.Int32
 	lis, ended := bufconn.Listen(1<<20), make(chan error, 1)
@@ -114,7 +114,7 @@ func TestGRPCBringsACallTwice(t *testing.T) {
 	t.Cleanup(func() { _ = conn.Close() })
 	_, err = client.New(conn).Call(t.Context(), &sdk.Request{CallID: "1", Tool: "x"})
 	checkRepeat(t, err)
-	stop() // the first was accepted, and may only be about to run
+	stop() // the first was accepted, and may be about to run
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
@@ -123,8 +123,8 @@ func TestGRPCBringsACallTwice(t *testing.T) {
 	}
 }
 
-// refusing connects through a peer that says of the first stream, once the server has begun to answer on it, that it
-// was never looked at.
+// refusing connects through a proxy that reports the first stream as not processed, once the server has begun to
+// answer on it.
 func refusing(lis *bufconn.Listener) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, _ string) (net.Conn, error) {
 		server, err := lis.DialContext(ctx)
@@ -138,7 +138,7 @@ func refusing(lis *bufconn.Listener) func(context.Context, string) (net.Conn, er
 	}
 }
 
-// passRefusing passes HTTP/2 frames on. https://www.rfc-editor.org/rfc/rfc9113#section-4.1
+// passRefusing forwards HTTP/2 frames. https://www.rfc-editor.org/rfc/rfc9113#section-4.1
 func passRefusing(to io.Writer, from io.Reader) error {
 	const headers, rstStream, refusedStream = 1, 3, 7
 	for refused := false; ; {
@@ -163,7 +163,7 @@ func passRefusing(to io.Writer, from io.Reader) error {
 	}
 }
 
-// A request that is too large to be sent, or whose ctx has ended, is one that nobody got.
+// A request that is too large to send, or whose ctx has ended, is not sent.
 func TestNotSent(t *testing.T) {
 	var runs atomic.Int32
 	p := sdktest.Start(t, counting(&runs, closed()))
@@ -206,7 +206,7 @@ func checkOverdue(t *testing.T, c *client.Client, grace time.Duration, handlers,
 	}
 }
 
-// Handlers count from the moment when their ctx ends, however that ends, until they return.
+// Handlers count as overdue from the end of their ctx, for whatever reason, until they return.
 func TestOverdue(t *testing.T) {
 	for name, c := range map[string]struct {
 		end func(giveUp func())
@@ -269,7 +269,7 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// A plugin of this kit drops what is over its limits itself, and says so.
+// A plugin of this sdk drops events over its limits itself, and reports it.
 func TestPluginHoldsItsEventsBack(t *testing.T) {
 	p := sdk.New("p", "1")
 	p.AddRawTool(sdk.Tool{Name: "x", Description: "floods", InputSchema: json.RawMessage(`{}`)},
@@ -292,7 +292,7 @@ func TestPluginHoldsItsEventsBack(t *testing.T) {
 	}
 }
 
-// A plugin holds the limits of requests also against a host that does not.
+// A plugin enforces the limits of requests even if the host does not.
 func TestPluginRefusesRequestsOverTheLimit(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	lis, ended := bufconn.Listen(1<<20), make(chan error, 1)
@@ -323,7 +323,7 @@ func TestPluginRefusesRequestsOverTheLimit(t *testing.T) {
 	}
 }
 
-// The author of a result over the limits reads what a host would say.
+// In a test, the author of a result over the limits gets the host's error.
 func TestResultsOverTheLimit(t *testing.T) {
 	for name, r := range map[string]*sdk.Result{
 		"text":      sdk.Text(strings.Repeat("x", sdk.MaxResult+1)),

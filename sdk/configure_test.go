@@ -65,7 +65,7 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// ownLog has the process log, where panics outside of calls go, into a buffer.
+// ownLog redirects the process log, which has panics outside of calls, to a buffer.
 func ownLog(t *testing.T) *bytes.Buffer {
 	var log bytes.Buffer
 	old := slog.Default()

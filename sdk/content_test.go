@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Members that no field has are written after those that have one, byte for byte and in their order.
+// Members without a field are written after those with one, byte for byte and in their order.
 func TestContentKeepsExtraMembers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

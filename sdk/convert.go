@@ -10,8 +10,8 @@ import (
 )
 
 // This file converts the types of this package to messages and back at the plugin's end;
-// internal/wire/client/convert.go does it at the host's, in the same order. Text in proto strings is made valid UTF-8,
-// since gRPC fails the whole call otherwise; JSON and content travel as bytes.
+// internal/wire/client/convert.go does so at the host's, in the same order. Text in proto strings is made valid
+// UTF-8, since gRPC fails the whole call otherwise; JSON and content travel as bytes.
 
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
@@ -76,7 +76,7 @@ func pathsFromWire(paths [][]byte) (out []string) {
 	return out
 }
 
-// orNil returns absent bytes in one form: the wire does not tell nil from empty.
+// orNil returns nil for empty bytes: the wire does not distinguish the two.
 func orNil(raw []byte) json.RawMessage {
 	if len(raw) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func contentsToWire(parts []Content) []*pluginv1.Content {
 	return out
 }
 
-// resultToWire does not copy the texts of a result that is too large to be sent.
+// resultToWire does not copy the texts of a result that is too large to send.
 func resultToWire(r *Result) *pluginv1.Result {
 	size := len(r.Structured) + len(r.Extra)
 	for _, c := range r.Content {

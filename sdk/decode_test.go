@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A sample has one of everything that a schema is inferred from.
+// A sample has a field of every kind that a schema is inferred from.
 type sample struct {
 	Text     string            `json:"text" jsonschema:"free text"`
 	Level    int               `json:"level" minimum:"0" maximum:"9"`

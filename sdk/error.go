@@ -13,18 +13,18 @@ type Error struct {
 	// Code is one of the Code constants. Handlers leave it empty, which means CodeTool, or set CodeInvalidArgs,
 	// CodeTimeout or CodeCanceled; only hosts set the others.
 	Code Code `json:"code"`
-	// Name says how it failed in one CamelCase word, such as MatchNotFound.
+	// Name identifies the failure in one CamelCase word, such as MatchNotFound.
 	Name string `json:"name,omitempty"`
 	// Message says what happened, and where.
 	Message string `json:"message"`
 	// Suggestion says what to do next.
 	Suggestion string `json:"suggestion,omitempty"`
-	// HelpURL points to more.
+	// HelpURL links to more information.
 	HelpURL string `json:"help_url,omitempty"`
 	// Retryable is true when the same call may work later.
 	Retryable bool `json:"retryable"`
-	// Outcome reports whether the call ran. The host sets it; a handler may set OutcomeUnknown, when it does not know how
-	// far the work came. The model is then told to check before it repeats the call.
+	// Outcome reports whether the call ran. The host sets it; a handler may set OutcomeUnknown when it does not know
+	// how far the work came. The model is then told to check before it repeats the call.
 	Outcome Outcome `json:"outcome,omitempty"`
 	// Details is a JSON object for programs, or nil.
 	Details json.RawMessage `json:"details,omitempty"`
@@ -41,8 +41,8 @@ const (
 	CodeTool                Code = "E_TOOL"                 // the handler failed; Name says how
 	CodeToolNotFound        Code = "E_TOOL_NOT_FOUND"       // no such tool
 	CodeInvalidArgs         Code = "E_TOOL_INVALID_ARGS"    // not JSON, or not what the schema asks; nothing was run
-	CodeNotInCatalog        Code = "E_TOOL_NOT_IN_CATALOG"  // it exists, but not for this caller
-	CodeDenied              Code = "E_DENIED"               // a policy rule, a pinned definition, or no record to write to
+	CodeNotInCatalog        Code = "E_TOOL_NOT_IN_CATALOG"  // the tool exists, but not for this caller
+	CodeDenied              Code = "E_DENIED"               // by a policy rule, a pinned definition, or because the decision could not be recorded
 	CodeRejected            Code = "E_REJECTED"             // a person rejected the call
 	CodeApprovalTimeout     Code = "E_APPROVAL_TIMEOUT"     // no one answered
 	CodeApprovalUnavailable Code = "E_APPROVAL_UNAVAILABLE" // no one can be asked here
@@ -50,13 +50,13 @@ const (
 	CodeTimeout             Code = "E_TIMEOUT"              // the deadline passed
 	CodeCanceled            Code = "E_CANCELED"             // the call was canceled
 	CodePluginCrashed       Code = "E_PLUGIN_CRASHED"       // the plugin died during the call
-	CodePluginUnavailable   Code = "E_PLUGIN_UNAVAILABLE"   // the plugin cannot be started, or not now
+	CodePluginUnavailable   Code = "E_PLUGIN_UNAVAILABLE"   // the plugin cannot be started, at least for now
 	CodeProtocol            Code = "E_PROTOCOL"             // the plugin violated the protocol
-	CodeResultTooLarge      Code = "E_RESULT_TOO_LARGE"     // the result is over the hard cap
-	CodeInternal            Code = "E_INTERNAL"             // a bug of the host
+	CodeResultTooLarge      Code = "E_RESULT_TOO_LARGE"     // the result is over the hard limit
+	CodeInternal            Code = "E_INTERNAL"             // a bug in the host
 )
 
-// An Outcome says what a call that failed has done, and so whether it is safe to repeat it.
+// An Outcome is what is known about a failed call's effects, and so whether it is safe to repeat.
 type Outcome string
 
 // The outcomes.
@@ -65,8 +65,8 @@ const (
 	OutcomeNotSent Outcome = "not_sent"
 	// OutcomeFailed: the call ran to its end and the plugin answered, possibly with a result that is too large to be used.
 	OutcomeFailed Outcome = "failed"
-	// OutcomeUnknown: the call may have done nothing, a part, or all. The plugin was sent the call and did not answer: it
-	// died, its connection broke, the deadline passed, or the call was canceled. Or its tool said so (see Error).
+	// OutcomeUnknown: the call may have done nothing, a part, or all. The plugin received the call and did not answer:
+	// it died, its connection broke, the deadline passed, or the call was canceled. Or its tool said so (see Error).
 	OutcomeUnknown Outcome = "outcome_unknown"
 )
 
@@ -123,8 +123,8 @@ func plainError(err error) *Error {
 	return e
 }
 
-// EndedError returns the error of a call whose ctx ended: CodeCanceled when it was canceled, else CodeTimeout. It has
-// no Outcome, which depends on when ctx ended.
+// EndedError returns the error of a call whose ctx ended: CodeCanceled when it was canceled, otherwise CodeTimeout.
+// It has no Outcome, which depends on when ctx ended.
 func EndedError(ctx context.Context) *Error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return &Error{Code: CodeCanceled, Name: "Canceled", Message: "the call was canceled"}

@@ -15,11 +15,11 @@ import (
 	"github.com/toolhost/toolhost/internal/wire"
 )
 
-// An Event is something that happens while a call runs. Type says which of the other fields are meant.
+// An Event is something that happens while a call runs. Type determines which other fields are used.
 type Event struct {
 	Type EventType `json:"type"`
 
-	// Done of Total is how far the call has come, in units of its own; Total is zero when not known. For EventProgress.
+	// Done of Total is the progress of the call, in any unit; Total is zero when not known. For EventProgress.
 	Done  float64 `json:"done,omitempty"`
 	Total float64 `json:"total,omitempty"`
 	// Message is for people. For EventProgress and EventLog; for EventStatus it is the status.
@@ -27,7 +27,7 @@ type Event struct {
 	// Level and Attributes belong to EventLog; Attributes is a JSON object or nil.
 	Level      slog.Level      `json:"level,omitempty"`
 	Attributes json.RawMessage `json:"attributes,omitempty"`
-	// Stream is "stdout" or "stderr", Data the bytes that were printed. For EventOutput.
+	// Stream is "stdout" or "stderr", Data the printed bytes. For EventOutput.
 	Stream string `json:"stream,omitempty"`
 	Data   []byte `json:"data,omitempty"`
 }
@@ -37,8 +37,8 @@ type EventType string
 
 // The types of events.
 const (
-	EventStarted  EventType = "started"  // the plugin has the call
-	EventProgress EventType = "progress" // how far the call is
+	EventStarted  EventType = "started"  // the plugin has received the call
+	EventProgress EventType = "progress" // the progress of the call
 	EventLog      EventType = "log"      // a line for the host's log
 	EventOutput   EventType = "output"   // bytes that the call prints
 	EventStatus   EventType = "status"   // the status of the call in the host; plugins do not send it
@@ -50,14 +50,14 @@ func (r *Request) emit(e Event) {
 	}
 }
 
-// Progress reports how far the call is: done of total, in any unit. A total of 0 means not known.
+// Progress reports the progress of the call: done of total, in any unit. A total of 0 means not known.
 func (r *Request) Progress(done, total float64, format string, a ...any) {
 	r.emit(Event{Type: EventProgress, Done: done, Total: total, Message: fmt.Sprintf(format, a...)})
 }
 
 // Output sends bytes that the call prints to people who watch. Stream is "stdout" or "stderr". It is not part of the
-// result. Data is not used after Output returns. More than 2 MiB a second, or 8 MiB at once, is dropped, and a log line
-// says so.
+// result. Data is not used after Output returns. The excess over 2 MiB a second, or 8 MiB at once, is dropped, and a
+// log line says so.
 func (r *Request) Output(stream string, data []byte) {
 	for piece := range slices.Chunk(data, wire.MaxEventData) {
 		r.emit(Event{Type: EventOutput, Stream: stream, Data: piece})
@@ -96,7 +96,8 @@ func (h *eventHandler) WithGroup(name string) slog.Handler {
 	return &eventHandler{h.request, name, h.attrs}
 }
 
-// with returns the handler's attributes and these in its group, in a new slice, since others may log through h.
+// with returns the handler's attributes followed by these, in its group. The slice is new, since h may be used
+// concurrently.
 func (h *eventHandler) with(attrs []slog.Attr) []slog.Attr {
 	if h.group != "" {
 		attrs = []slog.Attr{slog.GroupAttrs(h.group, attrs...)}
@@ -124,7 +125,7 @@ func flatten(object map[string]any, prefix string, a slog.Attr) {
 		}
 		return
 	}
-	if a.Key != "" { // else its members belong to the group around it
+	if a.Key != "" { // otherwise its members belong to the enclosing group
 		prefix += a.Key + "."
 	}
 	for _, member := range v.Group() {
@@ -145,7 +146,7 @@ func jsonable(v slog.Value) any {
 }
 
 const (
-	outputPiece = 32 << 10               // bytes that are sent at once, at most
+	outputPiece = 32 << 10               // most bytes that are sent at once
 	outputDelay = 100 * time.Millisecond // how long output waits for more
 )
 
@@ -189,7 +190,7 @@ func (w *outputWriter) tick() {
 	w.flush()
 }
 
-// flush sends what is pending, without a character at its end that is not complete.
+// flush sends what is pending, except for an incomplete character at its end.
 func (w *outputWriter) flush() {
 	n := len(textutil.TrimPartialEnd(w.pending))
 	w.request.Output(w.stream, w.pending[:n])

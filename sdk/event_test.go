@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-// events calls the tool x and gives what happened meanwhile.
+// events calls the tool x and returns its events.
 func events(t *testing.T, handle func(ctx context.Context, r *sdk.Request)) (out []sdk.Event) {
 	t.Helper()
 	p := sdktest.Start(t, with(func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
@@ -128,7 +128,7 @@ func TestEventsWithoutAWatcher(t *testing.T) {
 	if got := p.Run(t, "x", ""); got.Content[0].Text != "done" {
 		t.Errorf("the result is %+v", got)
 	}
-	var r sdk.Request // as in a test that calls the handler itself
+	var r sdk.Request // as in a test that calls the handler directly
 	r.Progress(1, 2, "x")
 	r.Output("stdout", []byte("x"))
 	r.Logger().Info("x")
@@ -153,7 +153,7 @@ func TestLogAttributes(t *testing.T) {
 	}
 }
 
-// The logger is a proper slog.Handler. Time is the host's to tell, so the one rule about it does not apply.
+// The logger is a proper slog.Handler. The host sets the time, so slogtest's rule about it does not apply.
 func TestLoggerKeepsTheRulesOfSlog(t *testing.T) {
 	var last sdk.Event
 	r := &sdk.Request{Events: func(e sdk.Event) { last = e }}
@@ -173,7 +173,7 @@ func TestLoggerKeepsTheRulesOfSlog(t *testing.T) {
 	})
 }
 
-// put nests what has a dotted key, as slogtest wants to see it.
+// put nests dotted keys, as slogtest expects.
 func put(object map[string]any, path []string, value any) {
 	if len(path) == 1 {
 		object[path[0]] = value

@@ -25,7 +25,7 @@ func main() {
 	sdk.Serve(p)
 }
 
-// A whole plugin. Run by hand instead of by a host, it says what it is.
+// A whole plugin. Run by hand instead of by a host, it prints what it is.
 func Example() {
 	fmt.Println(runByHand("greet"))
 	// Output:

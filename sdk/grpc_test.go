@@ -17,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/sdk/sdktest"
 )
 
-// listening serves p in memory and gives a client, and what ServeListener returns.
+// listening serves p in memory and returns a client, and what ServeListener returns.
 func listening(t testing.TB, ctx context.Context, p *sdk.Plugin) (*client.Client, *bufconn.Listener, <-chan error) {
 	t.Helper()
 	lis, ended := bufconn.Listen(1<<20), make(chan error, 1)
@@ -29,7 +29,7 @@ func listening(t testing.TB, ctx context.Context, p *sdk.Plugin) (*client.Client
 	return client.New(conn), lis, ended
 }
 
-// waiting is a plugin whose handler waits for its ctx, tells that, and then for leave to return.
+// waiting is a plugin whose handler waits for its ctx, reports that, and then waits for leave.
 func waiting() (p *sdk.Plugin, told, leave chan struct{}) {
 	told, leave = make(chan struct{}), make(chan struct{})
 	return with(func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
@@ -57,7 +57,7 @@ func call(t *testing.T, c *client.Client) <-chan *sdk.Result {
 	return out
 }
 
-// However serving ends, ServeListener tells the handlers and returns when they have.
+// However serving ends, ServeListener cancels the handlers and returns after them.
 func TestServeListenerWaitsForCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		end   func(stop context.CancelFunc, lis net.Listener)

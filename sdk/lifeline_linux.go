@@ -9,8 +9,8 @@ import (
 )
 
 // A plugin that is stopped (SIGSTOP) when its host dies does not see the end of its lifeline: the kernel wakes it
-// (SIGCONT), so that its handlers can clean up. A plugin with a launcher is killed with that by PR_SET_PDEATHSIG, which
-// stays unchanged set. The setting belongs to the thread that the process began with, and only init functions are sure
+// (SIGCONT), so that its handlers can clean up. A plugin with a launcher is killed by PR_SET_PDEATHSIG instead, which
+// is left unchanged. The setting belongs to the thread that the process began with, and only init functions are sure
 // to run on it.
 func init() {
 	const prSetPdeathsig, prGetPdeathsig = 1, 2

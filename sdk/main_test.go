@@ -32,14 +32,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// as makes a command of the test binary in a role, with env on top of the environment.
+// as makes a command of the test binary in a role, with env added to the environment.
 func as(ctx context.Context, role string, env ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(append(os.Environ(), envRole+"="+role), env...)
 	return cmd
 }
 
-// runByHand gives what a plugin prints when a person starts it.
+// runByHand returns what a plugin prints when a person starts it.
 func runByHand(role string) string {
 	out, _ := as(context.Background(), role).CombinedOutput() // it exits with 2
 	return strings.TrimSpace(string(out))

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recorder is a request that keeps what it passes on.
+// recorder is a request that keeps its events.
 func recorder(out *[]string) *Request {
 	return &Request{Events: func(e Event) { *out = append(*out, e.Stream+":"+string(e.Data)) }}
 }
 
-// write writes and fails the test if that does.
+// write writes and fails the test on an error.
 func write(t *testing.T, s io.Writer, text string) {
 	t.Helper()
 	if n, err := s.Write([]byte(text)); n != len(text) || err != nil {
@@ -72,7 +72,7 @@ func TestWriterPassesOnWhatIsNoCharacter(t *testing.T) {
 func TestWriterChunks(t *testing.T) {
 	var got []string
 	s := recorder(&got).Writer("")
-	want := strings.Repeat("ä", 40_001) // an odd place for each border
+	want := strings.Repeat("ä", 40_001) // borders of pieces at odd places
 	write(t, s, "x"+want)
 	_ = s.Close()
 	for i, piece := range got {

@@ -64,13 +64,12 @@ func New(name, version string) *Plugin {
 	return &Plugin{name: name, version: version, names: toolNames{}, changed: make(chan struct{})}
 }
 
-// AddTool adds a tool whose arguments are the Go struct In. Unless t has an InputSchema, it is inferred from In: fields
-// appear under their json names, in order; a field is required unless it is a pointer or has omitempty or omitzero;
-// other keys are refused. Further keywords of JSON Schema are tags of the same name: enum:"a|b", minimum:"1",
-// maximum:"9", minLength:"1", maxLength:"80", pattern:"^[a-z]+$", format:"email", minItems:"1", maxItems:"9",
-// default:"x"; the description is jsonschema:"text". On a list, keywords of single values hold for its items. A default
-// tells the model what an absent field means; the handler fills it in.
-//
+// AddTool adds a tool whose arguments are the Go struct In. Unless t has an InputSchema, it is inferred from In:
+// fields appear under their json names, in order; a field is required unless it is a pointer or has omitempty or
+// omitzero; other keys are refused. Further keywords of JSON Schema are tags of the same name: enum:"a|b",
+// minimum:"1", maximum:"9", minLength:"1", maxLength:"80", pattern:"^[a-z]+$", format:"email", minItems:"1",
+// maxItems:"9", default:"x"; the description is jsonschema:"text". On a list, keywords of single values apply to its
+// items. A default tells the model what an absent field means; the handler fills it in.
 // AddTool panics when the definition is wrong or the name is taken, so that the first run finds the mistake.
 func AddTool[In any](p *Plugin, t Tool, handle func(ctx context.Context, r *Request, in In) (*Result, error)) {
 	if t.InputSchema == nil {
@@ -106,8 +105,8 @@ type BoundTool struct {
 	Handler Handler
 }
 
-// SetTools replaces all tools at once, at any time, also while serving: hosts are notified and list the tools again. A
-// wrong definition is an error, and then nothing changes. Notices are for the operator: what was left out, and why.
+// SetTools replaces all tools at once, at any time, also while serving: hosts are notified and list the tools again.
+// A wrong definition is an error, and then nothing changes. Notices tell the operator what was left out, and why.
 func (p *Plugin) SetTools(tools []BoundTool, notices ...string) error {
 	entries, names := make([]*entry, len(tools)), make(toolNames, len(tools))
 	for i, t := range tools {
@@ -123,10 +122,10 @@ func (p *Plugin) SetTools(tools []BoundTool, notices ...string) error {
 	return nil
 }
 
-// toolNames are the names of tools by their lower case: those of one plugin differ by more than that.
+// toolNames are the names of tools by their lower case: names within a plugin must differ by more than case.
 type toolNames map[string]string
 
-// add takes the name of a tool, after checking the tool.
+// add checks a tool and reserves its name.
 func (n toolNames) add(e *entry) error {
 	if err := e.Check(); err != nil {
 		return err
@@ -166,10 +165,10 @@ func (p *Plugin) tool(name string) *entry {
 }
 
 // Configure declares that the plugin takes configuration: a Go struct C, whose schema is inferred as in AddTool. The
-// host checks the user's configuration against the schema. f is called once, before the first call, also without
-// configuration, which is {}; its error keeps the plugin from being used. An *Error may name the setting that it is
-// about, as path in its Details: {"path": "server.port"}. Of the request only Workdir, Arguments and KnownTools are
-// set. Configure panics when it is called twice.
+// host checks the user's configuration against the schema. f is called once, before the first call; without
+// configuration it receives {}. If it returns an error, the plugin cannot be used. An *Error may name the setting
+// that it is about, as path in its Details: {"path": "server.port"}. Of the request only Workdir, Arguments and
+// KnownTools are set. Configure panics when it is called twice.
 func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) error) {
 	if p.configure != nil {
 		panic("sdk: Configure is called twice; the second would replace the first")
@@ -184,15 +183,15 @@ func Configure[C any](p *Plugin, f func(ctx context.Context, r *Request, c C) er
 	}
 }
 
-// AtEnd registers f to run when the plugin stops, to clean up what outlives calls, such as processes and folders. Calls
-// may still be running. f has less than a second, and does not run when the plugin is killed.
+// AtEnd registers f to run when the plugin stops, to clean up what outlives calls, such as processes and folders.
+// Calls may still be running. f has less than a second, and does not run when the plugin is killed.
 func (p *Plugin) AtEnd(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ends = append(p.ends, f)
 }
 
-// end runs what AtEnd was given, once.
+// end runs the functions given to AtEnd, once.
 func (p *Plugin) end() {
 	p.mu.Lock()
 	ends := p.ends
@@ -210,9 +209,9 @@ func (p *Plugin) Dynamic() {
 	p.dynamic = true
 }
 
-// Cacheable says whether the list of tools may be shown until the plugin is needed, also after it has ended, for a
-// plugin that takes long to find its tools. A host then keeps the list, does not start the plugin to show it, and hands
-// it over as Request.KnownTools with the next Configure. It implies Dynamic.
+// Cacheable declares that the list of tools may be cached and shown without starting the plugin, for a plugin that
+// takes long to find its tools. A host then keeps the list, does not start the plugin to show it, and passes it as
+// Request.KnownTools with the next Configure. It implies Dynamic.
 func (p *Plugin) Cacheable(is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -232,16 +231,17 @@ type PreviewHandler func(ctx context.Context, r *Request) (*Preview, error)
 
 // A Preview is shown to the person who decides whether a call may run.
 type Preview struct {
-	// Content is what the call would do, such as a diff.
+	// Content describes the effect of the call, such as a diff.
 	Content []Content
 	// Effect is "", "allow", "ask", "always_ask" or "deny". It makes the host's decision stricter, never looser.
 	Effect string
-	// UnlessAllowed ignores Effect where a rule of the operator allows the call. A mode or the tool's hints are no rule.
+	// UnlessAllowed ignores Effect where a rule of the operator allows the call. Modes and the tool's hints are not
+	// rules.
 	UnlessAllowed bool
 	// Reason explains Effect.
 	Reason string
-	// Structured is the same as a JSON object, for programs that show it in their own way; nil when there is none. Its
-	// member "kind" says which other members it has.
+	// Structured is the same as a JSON object, for programs with their own display; nil when there is none. Its member
+	// "kind" says which other members it has.
 	Structured json.RawMessage
 }
 
@@ -265,7 +265,7 @@ func (p *Plugin) addPreview(tool string, f PreviewHandler) {
 	}
 	e := *p.tools[i]
 	e.Previews, e.preview = true, f
-	tools := slices.Clone(p.tools) // a call may hold the old one
+	tools := slices.Clone(p.tools) // a running call may use the old one
 	tools[i] = &e
 	p.set(tools)
 }

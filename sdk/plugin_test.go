@@ -21,7 +21,7 @@ import (
 
 type none struct{}
 
-// with makes a plugin of one tool, named x, whose arguments nobody looks at.
+// with makes a plugin with one tool, named x, whose arguments do not matter.
 func with(handle sdk.Handler) *sdk.Plugin {
 	p := sdk.New("p", "1.0.0")
 	p.AddRawTool(tool("x"), handle)
@@ -36,7 +36,7 @@ func returns(r *sdk.Result, err error) sdk.Handler {
 	return func(context.Context, *sdk.Request) (*sdk.Result, error) { return r, err }
 }
 
-// badError is an error that cannot be shown.
+// badError is an error whose Error method panics.
 type badError struct{}
 
 func (*badError) Error() string { panic("no words") }
@@ -245,7 +245,7 @@ func stubborn(t *testing.T) (p *sdktest.Plugin, release func()) {
 	})), func() { close(held) }
 }
 
-// endOnProgress gives the arguments of a call that its caller ends once the handler runs.
+// endOnProgress returns the arguments of a call that its caller cancels once the handler runs.
 func endOnProgress(t *testing.T) (context.Context, *sdk.Request) {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)

@@ -24,7 +24,7 @@ import (
 // soon bounds what takes milliseconds, or a second where handlers are waited for, on a machine that may be busy.
 const soon = 10 * time.Second
 
-// slow is a plugin of tools that only an ending ctx ends, or not even that.
+// slow is a plugin with tools that end only with their ctx, or not even then.
 func slow() {
 	p := sdk.New("slow", "1.0.0")
 	add := func(name string, handle sdk.Handler) {
@@ -51,7 +51,7 @@ func slow() {
 // atEndVar names a file that slow writes at its end.
 const atEndVar = "SDK_TEST_AT_END"
 
-// A process is a plugin that runs, with what a host keeps of it.
+// A process is a running plugin, with the host's data about it.
 type process struct {
 	*client.Client
 	cmd      *exec.Cmd
@@ -63,14 +63,14 @@ type process struct {
 // cookie is what a host puts into the environment of every plugin.
 var cookie = wire.Handshake.MagicCookieKey + "=" + wire.Handshake.MagicCookieValue
 
-// socketDir has a plugin listen in a folder that goes with the test.
+// socketDir makes a plugin listen in a temporary folder of the test.
 func socketDir(t *testing.T) string { return "PLUGIN_UNIX_SOCKET_DIR=" + t.TempDir() }
 
 func lifelined() []string {
 	return []string{wire.EnvLifeline + "=stdin", wire.EnvHostPID + "=" + strconv.Itoa(os.Getpid())}
 }
 
-// start starts the test binary as a plugin, the way a host does, and connects.
+// start starts the test binary as a plugin, as a host does, and connects.
 func start(t *testing.T, role string, prepare func(*exec.Cmd), env ...string) *process {
 	t.Helper()
 	cmd := as(t.Context(), role, append(env, cookie, socketDir(t))...)
@@ -94,7 +94,7 @@ func start(t *testing.T, role string, prepare func(*exec.Cmd), env ...string) *p
 	return p
 }
 
-// handshake reads the one line with which a plugin tells where it listens.
+// handshake reads the handshake line of a plugin.
 func handshake(t *testing.T, stdout *bufio.Reader) (socket string) {
 	t.Helper()
 	line, err := stdout.ReadString('\n')
@@ -112,7 +112,7 @@ func (p *process) dial(t *testing.T, pid int) *grpc.ClientConn {
 	return conn
 }
 
-// begin starts a call and returns when its handler runs. The channel gives the call's error.
+// begin starts a call and returns when its handler runs. The channel receives the call's error.
 func (p *process) begin(t *testing.T, tool, workdir string) <-chan error {
 	t.Helper()
 	running, ended := make(chan struct{}), make(chan error, 1)

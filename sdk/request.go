@@ -4,16 +4,16 @@ import "encoding/json"
 
 // A Request is one call of one tool. A handler reads it, and reports progress, output and log lines through it.
 type Request struct {
-	// CallID names this call in logs and results. The host's caller chose it; it need not be unique.
+	// CallID identifies this call in logs and results. The host's caller chose it; it need not be unique.
 	CallID string
-	// RunID is unique within a host: a plugin refuses a second run with the same id, or with the same CallID when RunID is
-	// "". A second attempt has the ids of the first.
+	// RunID is unique within a host: a plugin refuses a second run with the same id, or with the same CallID when RunID
+	// is "". A second attempt has the ids of the first.
 	RunID string
 	// Tool is the tool's own name, without the plugin.
 	Tool string
 	// Arguments is a JSON object, byte for byte the one that was checked and approved.
 	Arguments json.RawMessage
-	// Workdir is the absolute path of the folder where relative paths start and that file tools do not leave.
+	// Workdir is the absolute path of the folder that relative paths start from and that file tools do not leave.
 	Workdir string
 	// SessionID names the session of the host; it may be empty.
 	SessionID string
@@ -27,8 +27,8 @@ type Request struct {
 	LeaveOut []string
 	// Roots are absolute paths of folders outside Workdir in which a PathAware tool may read during this call.
 	Roots []string
-	// Capabilities are the kinds of questions that the caller answers, as MCP's client capabilities, a JSON object; nil
-	// when it answers none.
+	// Capabilities are the kinds of questions that the caller can answer, as MCP's client capabilities, a JSON object;
+	// nil when it answers none.
 	Capabilities json.RawMessage
 	// InputResponses are the answers to the questions of an earlier result of this call, by their keys, and RequestState
 	// is the State of that result; both are empty in a new call.
@@ -46,7 +46,6 @@ type Request struct {
 	Listed *Tool
 	// Generation is for hosts: the number of the plugin's start that ran the call.
 	Generation int
-	// Events receives what happens while the call runs; nil drops it. It must not block, and is never called by two
-	// goroutines at once.
+	// Events receives the events of the call; nil drops them. It must not block, and is never called concurrently.
 	Events func(Event)
 }

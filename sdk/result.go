@@ -16,26 +16,26 @@ type Result struct {
 	Structured json.RawMessage
 	// Error says how the tool failed; nil when it did not.
 	Error *Error
-	// Truncated says that Content is only a part.
+	// Truncated means that Content is incomplete.
 	Truncated bool
-	// Extra is a JSON object with the members of the result at its source that no other field has, such as _meta; nil when
-	// there is none.
+	// Extra is a JSON object of those members of the source's result that no other field has, such as _meta; nil when
+	// there are none.
 	Extra json.RawMessage
-	// InputRequired, when not nil, says that the call has questions; nothing but Extra is set beside it.
+	// InputRequired, when not nil, means that the call has questions; nothing but Extra is set beside it.
 	InputRequired *InputRequired
 }
 
-// InputRequired are the questions of a call that cannot go on without answers. The host asks the caller, and makes the
-// call again with Request.InputResponses and Request.RequestState.
+// InputRequired has the questions of a call that cannot continue without answers. The host asks the caller, and makes
+// the call again with Request.InputResponses and Request.RequestState.
 type InputRequired struct {
-	// Requests are MCP's input requests, JSON objects such as {"method":"elicitation/create","params":{…}}, by keys of the
-	// tool's choice.
+	// Requests are MCP's input requests, JSON objects such as {"method":"elicitation/create","params":{…}}, by keys
+	// that the tool chooses.
 	Requests map[string]json.RawMessage `json:"requests"`
-	// State comes back with the answers, unchanged. Callers may read and change it: a tool that relies on it signs it.
+	// State is returned with the answers. Callers may read and change it: a tool that relies on it signs it.
 	State string `json:"state,omitempty"`
 }
 
-// Limits of a call, in bytes. Both ends of the wire hold them.
+// Limits of a call, in bytes. Both ends of the wire enforce them.
 const (
 	MaxArguments = 1 << 20 // the arguments object: 1 MiB
 	MaxResult    = 4 << 20 // all parts and the structured JSON of a result together: 4 MiB
@@ -67,7 +67,7 @@ func (r *Result) Add(parts ...Content) *Result {
 	return r
 }
 
-// Content is one part of a result. Its kinds and its JSON form are those of MCP.
+// Content is one part of a result. Its kinds and its JSON form are MCP's.
 type Content struct {
 	// Type is "text", "image", "audio", "resource" or "resource_link"; any other kind is in Raw.
 	Type string
@@ -81,7 +81,7 @@ type Content struct {
 	URI, Name string
 	// Raw is the whole JSON object of any other kind.
 	Raw json.RawMessage
-	// Extra is a JSON object with the members of the part that no other field has, such as annotations and _meta; its
+	// Extra is a JSON object of those members of the part that no other field has, such as annotations and _meta; its
 	// member "resource" holds those of the object in a resource. Nil when there are none.
 	Extra json.RawMessage
 }
@@ -143,13 +143,13 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return appendMembers(Encode(out), extra, "type", "text", "data", "resource", "uri", "name", "mimeType"), nil
 }
 
-// A member is one of a JSON object, with its value's bytes.
+// A member is a name of a JSON object, with its value's bytes.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// members returns those of a JSON object in their order; none for other JSON.
+// members returns the members of a JSON object in order; none for other JSON.
 func members(object json.RawMessage) (out []member) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {
@@ -166,7 +166,7 @@ func members(object json.RawMessage) (out []member) {
 	return out
 }
 
-// appendMembers adds to an object that is not empty the members whose names it does not define itself.
+// appendMembers adds those members to a non-empty object whose names the object does not have itself.
 func appendMembers(object json.RawMessage, extra []member, defined ...string) json.RawMessage {
 	for _, m := range extra {
 		if !slices.Contains(defined, m.name) {
@@ -176,7 +176,7 @@ func appendMembers(object json.RawMessage, extra []member, defined ...string) js
 	return object
 }
 
-// contentJSON has the members of all kinds, in their order. Those that appear even when they are empty are pointers.
+// contentJSON has the members of all kinds, in order. Members that are written even when empty are pointers.
 type contentJSON struct {
 	Type     string          `json:"type"`
 	Text     *string         `json:"text,omitempty"`

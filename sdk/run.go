@@ -12,7 +12,7 @@ import (
 	"runtime/debug"
 )
 
-// run calls the tool's handler and turns whatever it returns into a result.
+// run calls the tool's handler and converts whatever it returns to a result.
 func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	e := p.tool(r.Tool)
 	if e == nil {
@@ -33,7 +33,7 @@ func (p *Plugin) run(ctx context.Context, r *Request) *Result {
 	case result == nil:
 		return failed(failure)
 	case failure != nil:
-		result = new(*result) // the handler may hold on to the one it returned
+		result = new(*result) // the handler may keep a reference to the one it returned
 		result.Error = failure
 	}
 	if result.Error != nil && result.Error.Message == "" {
@@ -64,7 +64,7 @@ func worded(failure *Error, tool string) *Error {
 	return failure
 }
 
-// guard converts the error of f, also a panic, whose stack it logs.
+// guard converts the error of f, or its panic, whose stack it logs.
 func guard[T any](r *Request, who string, f func() (T, error)) (out T, failure *Error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -81,7 +81,7 @@ func guard[T any](r *Request, who string, f func() (T, error)) (out T, failure *
 	return out, asError(err)
 }
 
-// decode fills a Go value from a JSON object, and refuses keys that it does not know.
+// decode decodes a JSON object into a Go value, and refuses unknown keys.
 func decode[T any](raw json.RawMessage, complaint string) (T, error) {
 	var out T
 	if len(bytes.TrimSpace(raw)) == 0 {

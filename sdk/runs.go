@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// maxEnded is how many calls that have ended a plugin recognizes. A call that comes twice does so at once: gRPC sends a
-// request again that the other end is said not to have looked at, also where retries are off.
+// maxEnded is how many ended calls a plugin recognizes. A repeated call comes soon: gRPC resends a request that the
+// other end reports as not processed, even without retries.
 const maxEnded = 4096
 
-// runIDs recognizes the calls that run and the last that have ended by their ids, hashed: ids of any length take the
-// same space, about 100 KiB for all.
+// runIDs recognizes the running calls and the last ended ones by their hashed ids: long ids take no more memory,
+// about 100 KiB for all.
 type runIDs struct {
 	mu    sync.Mutex
 	known map[uint64]struct{}
@@ -22,8 +22,7 @@ type runIDs struct {
 
 var runIDSeed = maphash.MakeSeed()
 
-// begin reports whether the call is new. A new one is known from then on, and ends with end. Calls without an id are
-// all new.
+// begin reports whether the call is new, and records it; end ends it. Calls without an id are all new.
 func (m *runIDs) begin(id string) bool {
 	if id == "" {
 		return true
@@ -41,7 +40,7 @@ func (m *runIDs) begin(id string) bool {
 	return true
 }
 
-// end records that the call has ended, and forgets the one that ended longest ago if there are more than maxEnded.
+// end records that the call has ended, and forgets the oldest ended one if there are more than maxEnded.
 func (m *runIDs) end(id string) {
 	if id == "" {
 		return
@@ -58,8 +57,8 @@ func (m *runIDs) end(id string) {
 	m.next = (m.next + 1) % maxEnded
 }
 
-// overdue knows the handlers that run, and which of them still do though their context has ended. The zero value knows
-// none.
+// overdue counts the running handlers, and those that still run though their context has ended. The zero value is
+// empty.
 type overdue struct {
 	mu      sync.Mutex
 	running map[*handlerRun]struct{}
@@ -67,7 +66,7 @@ type overdue struct {
 
 type handlerRun struct {
 	ctx   context.Context
-	ended time.Time // when ctx did; zero before that was noticed
+	ended time.Time // when ctx ended; zero until that is noticed
 }
 
 // watch counts a handler from the end of its ctx until returned is called.
@@ -98,8 +97,8 @@ func (h *handlerRun) notice() {
 	}
 }
 
-// count returns how many there are, and how many of them have run for grace or longer since their ctx ended. It looks
-// at each ctx itself: the function that runs after its end may come later than the next question.
+// count returns how many there are, and how many of them have run for grace or longer since their ctx ended. It
+// checks each ctx itself: the function that runs after its end may be late.
 func (o *overdue) count(grace time.Duration) (handlers, late int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"unicode"
 )
 
-// inferSchema returns the JSON Schema (2020-12) of a Go struct. Errors begin with subject, which is what the schema is
-// for. The output depends on the type alone, field by field in the order of the source, so that it is the same from
-// build to build.
+// inferSchema returns the JSON Schema (2020-12) of a Go struct. Errors begin with subject, which is what the schema
+// is for. The output depends on the type alone, field by field in the order of the source, so that it is the same in
+// every build.
 func inferSchema[T any](subject string) (json.RawMessage, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {
@@ -50,7 +50,7 @@ var (
 	jsonType   = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// schemaOf returns the schema of t. Parents are the types around it: a type inside itself has no finite schema.
+// schemaOf returns the schema of t. Parents are the enclosing types: a recursive type has no finite schema.
 func schemaOf(t reflect.Type, parents []reflect.Type) (string, error) {
 	if s := knownSchema(t); s != "" {
 		return s, nil
@@ -74,7 +74,7 @@ func schemaOf(t reflect.Type, parents []reflect.Type) (string, error) {
 	return "", fmt.Errorf("%v has no JSON Schema; use another type, or bring an InputSchema", t)
 }
 
-// knownSchema returns the schema of a type that contains no others, or "". It is what the type decodes from.
+// knownSchema returns the schema of a type that contains no others, or "". It describes what the type decodes from.
 func knownSchema(t reflect.Type) string {
 	switch {
 	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
@@ -164,7 +164,8 @@ func (o *object) addField(f reflect.StructField, parents []reflect.Type) error {
 	return o.addProperty(f, cmp.Or(name, f.Name), strings.Split(options, ","), parents)
 }
 
-// hiddenField refuses a field that was meant for JSON but is never filled. One without tags is not meant for JSON.
+// hiddenField refuses a field that was meant for JSON but is never filled. A field without tags is not meant for
+// JSON.
 func hiddenField(f reflect.StructField) error {
 	for _, name := range tagNames(f.Tag) {
 		if name == "json" || slices.ContainsFunc(schemaTags, func(k schemaTag) bool { return k.tag == name }) {
@@ -218,7 +219,7 @@ func (o *object) addProperty(f reflect.StructField, name string, options []strin
 	return nil
 }
 
-// invalidInName reports characters with which encoding/json silently ignores a name and uses that of the field.
+// invalidInName returns characters that make encoding/json silently ignore a name and use the field's.
 func invalidInName(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && (r < ' ' || r > '~' || strings.ContainsRune("\"'`\\", r))
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A schemaTag says how the text of a field's tag becomes a keyword of its schema. The tag has the name of the keyword,
+// A schemaTag converts the text of a field's tag to a keyword of its schema. The tag has the name of the keyword,
 // except jsonschema, which is the description.
 type schemaTag struct {
 	tag, keyword string
@@ -18,7 +18,8 @@ type schemaTag struct {
 	literal      func(t reflect.Type, text string) (string, error)
 }
 
-// A target is what a keyword constrains. On an array, those of strings, numbers or single values constrain the items.
+// A target is what a keyword constrains. On an array, keywords of strings, numbers or single values constrain the
+// items.
 type target int
 
 const (
@@ -133,7 +134,7 @@ func countOf(_ reflect.Type, text string) (string, error) {
 	return text, nil
 }
 
-// patternOf returns an expression that hosts can compile: RE2, as in package regexp.
+// patternOf returns a pattern that hosts can compile: RE2, as in package regexp.
 func patternOf(_ reflect.Type, text string) (string, error) {
 	if _, err := regexp.Compile(text); err != nil {
 		return "", err
@@ -212,7 +213,8 @@ var otherTags = map[string]string{
 	"jsonschema_extras":      "tags with the names of the keywords",
 }
 
-// otherKeywords are those in a jsonschema tag of github.com/invopop/jsonschema, with the tags that mean the same here.
+// otherKeywords are keywords in a jsonschema tag of github.com/invopop/jsonschema, with the tags that mean the same
+// here.
 var otherKeywords = map[string]string{
 	"description": "jsonschema", "title": "jsonschema", "minimum": "minimum", "maximum": "maximum",
 	"minLength": "minLength", "maxLength": "maxLength",
@@ -245,7 +247,7 @@ func unknownTag(f reflect.StructField) error {
 	return nil
 }
 
-// short is a common short form of a keyword of a length, such as minLen.
+// short is a common short form of a length keyword, such as minLen.
 func (k schemaTag) short() string { return strings.TrimSuffix(k.tag, "gth") }
 
 // tagNames returns the names of a field's tags.
@@ -262,8 +264,8 @@ func tagNames(tag reflect.StructTag) (out []string) {
 	return out
 }
 
-// otherStyle says how to write a jsonschema tag that is a list of keywords, as of another library. A text that begins
-// with none of those keywords is a description.
+// otherStyle says how to replace a jsonschema tag that is a list of keywords, as in another library. A text that
+// begins with none of those keywords is a description.
 func otherStyle(text string) error {
 	parts := strings.Split(strings.ReplaceAll(text, `\,`, "\x00"), ",")
 	for i, part := range parts {

@@ -53,7 +53,7 @@ func TestTagsOfFields(t *testing.T) {
 
 type uint8x uint16
 
-// What an author gets wrong is said by the first run, and how to write it.
+// The first run reports an author's mistake, and how to write it instead.
 func TestTagsThatMeanNothing(t *testing.T) {
 	for name, c := range map[string]struct{ got, want string }{
 		"another library": {infer[struct {

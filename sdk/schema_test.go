@@ -26,10 +26,10 @@ type (
 		ID   string `json:"id"`
 		Note string `json:"note,omitempty"`
 	}
-	stamped struct{ time.Time } // reads itself from text, through the type inside
+	stamped struct{ time.Time } // unmarshals itself from text, through the embedded type
 )
 
-// infer gives the schema, or the error's text.
+// infer returns the schema, or the error's text.
 func infer[T any]() string {
 	s, err := inferSchema[T](`tool "t"`)
 	if err != nil {
@@ -38,7 +38,7 @@ func infer[T any]() string {
 	return string(s)
 }
 
-// of is the schema of a struct whose one field f, required, has this schema.
+// of is the schema of a struct with one required field f that has this schema.
 func of(field string) string {
 	return `{"type":"object","properties":{"f":` + field + `},"required":["f"],"additionalProperties":false}`
 }

@@ -25,16 +25,15 @@ import (
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
-// This file is the only seam with go-plugin at the plugin's end. The host keeps processes in host/supervise.
+// This file is the only one that uses go-plugin at the plugin's end. The host's processes are in host/supervise.
 
-// cleanup is how long handlers have to end when the plugin stops.
+// cleanup is how long handlers have to return when the plugin stops.
 const cleanup = time.Second
 
 // Serve makes this process the plugin p until its host ends it, and does not return. It is the last line of main. Run
-// by hand it prints one line that says what it is, and exits with code 2.
-//
-// While it serves, what the process prints on standard output and standard error goes to the host's log. If the plugin
-// dies, the error of its calls quotes the last lines of standard error.
+// by hand, it prints one line that says what it is, and exits with code 2.
+// While it serves, the process's standard output and standard error go to the host's log. If the plugin dies, the
+// error of its calls quotes the last lines of standard error.
 func Serve(p *Plugin) {
 	if os.Getenv(wire.Handshake.MagicCookieKey) != wire.Handshake.MagicCookieValue {
 		fmt.Fprintln(os.Stderr, p.byHand())
@@ -56,7 +55,7 @@ func Serve(p *Plugin) {
 	os.Exit(0)
 }
 
-// byHand is what a person who runs the plugin reads.
+// byHand is the text for a person who runs the plugin.
 func (p *Plugin) byHand() string {
 	var names []string
 	for _, e := range p.tools {
@@ -70,10 +69,10 @@ func (p *Plugin) byHand() string {
 		p.name, p.version, tools)
 }
 
-// serve returns when go-plugin does, which the host asks for.
+// serve returns when go-plugin does, at the host's request.
 func (s *server) serve() {
 	token := os.Getenv(wire.EnvToken)
-	_ = os.Unsetenv(wire.EnvToken)                         // it is not for what the plugin starts
+	_ = os.Unsetenv(wire.EnvToken)                         // not for processes that the plugin starts
 	hostPID, _ := strconv.Atoi(os.Getenv(wire.EnvHostPID)) // absent or broken: 0, any process of this user
 	stderr := keepStderr()
 	goplugin.Serve(&goplugin.ServeConfig{
@@ -87,8 +86,8 @@ func (s *server) serve() {
 	})
 }
 
-// drain waits for the handlers, whose contexts have ended, and for the functions that AtEnd was given, but no longer
-// than cleanup. No other handler begins after it.
+// drain waits for the handlers, whose contexts have ended, and for the functions given to AtEnd, but no longer than
+// cleanup. No further handler begins after it.
 func (s *server) drain() {
 	var ends sync.WaitGroup
 	ends.Go(s.plugin.end)
@@ -104,7 +103,7 @@ func (s *server) drain() {
 	}
 }
 
-// glue is what go-plugin wants for each end.
+// glue implements go-plugin's interface for both ends.
 type glue struct {
 	goplugin.NetRPCUnsupportedPlugin
 	server *server
@@ -121,24 +120,24 @@ func (*glue) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn)
 	return nil, errors.New("the plugin's end calls nothing")
 }
 
-// A stderr is the standard error that the plugin was given. go-plugin puts a pipe in its place and sends what comes out
-// of that to the host, by calls: what a plugin prints right before it ends would be lost on that way.
+// A stderr is the plugin's original standard error. go-plugin replaces it by a pipe whose content it sends to the
+// host in calls: what a plugin prints right before it ends would be lost that way.
 type stderr struct {
 	given, replaced *os.File
 	once            sync.Once
 }
 
-// keepStderr is called before go-plugin is. A host that is gone, and reads no more, must not end the plugin before it
-// has cleaned up, as SIGPIPE would; it is caught and not ignored, since programs that the plugin starts inherit the
-// latter.
+// keepStderr is called before go-plugin starts. When the host is gone and no longer reads, SIGPIPE must not end the
+// plugin before it has cleaned up; it is caught rather than ignored, since programs that the plugin starts would
+// inherit the latter.
 func keepStderr() *stderr {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return &stderr{given: os.Stderr}
 }
 
-// option has the server put it back ahead of the first request, which is after go-plugin took it and before any
-// handler. It holds on to go-plugin's pipe: once that is collected and so closed, go-plugin reads its end over and
-// over.
+// option makes the server restore it before the first request, after go-plugin has replaced it and before any handler
+// runs. It keeps a reference to go-plugin's pipe: if that were collected, and so closed, go-plugin would read its end
+// in a loop.
 func (s *stderr) option() grpc.ServerOption {
 	return grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
 		s.once.Do(func() { s.replaced, os.Stderr = os.Stderr, s.given })
@@ -162,15 +161,15 @@ func (p *Plugin) serveListener(ctx context.Context, lis net.Listener) error {
 	g.Stop() // for when the listener broke; it waits for the calls
 	p.end()
 	if ctx.Err() != nil {
-		return nil // also when it ended before Serve began, which is an error to gRPC
+		return nil // also when it ended before Serve began, which gRPC reports as an error
 	}
 	return err
 }
 
-// KeepDir is a folder for temporary files that outlive the plugin for a while, unlike those in os.TempDir, which a host
-// removes with the plugin. Other plugins use it too: make a private folder in it, and remove that in time.
+// KeepDir is a folder for temporary files that outlive the plugin for a while, unlike those in os.TempDir, which a
+// host removes with the plugin. Other plugins use it too: make a private folder in it, and remove that in time.
 func KeepDir() string { return cmp.Or(os.Getenv(wire.EnvKeepDir), os.TempDir()) }
 
-// Instance is the name under which the host's configuration has this plugin, for messages that say what to run; "" if
-// the program was not started by a host.
+// Instance is the plugin's label in the host's configuration, for messages that say what to run; "" if the program
+// was not started by a host.
 func Instance() string { return os.Getenv(wire.EnvInstance) }

@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/sdk"
 )
 
-// family is a plugin with a child of its own in its process group. The child holds the pipe that the test watches.
+// family is a plugin with a child in its process group. The child holds the pipe that the test watches.
 func family() {
 	child := as(context.Background(), "hang")
 	child.ExtraFiles = []*os.File{os.NewFile(3, "watched")}
@@ -26,7 +26,7 @@ func family() {
 	sdk.Serve(sdk.New("family", "1.0.0"))
 }
 
-// host starts a plugin, has it stopped, prints its process id, and hangs until it is killed.
+// host starts a plugin, stops it, prints its process id, and hangs until it is killed.
 func host() {
 	plugin := as(context.Background(), "greet", append(lifelined(), cookie)...)
 	plugin.ExtraFiles = []*os.File{os.NewFile(3, "watched")}
@@ -42,7 +42,7 @@ func host() {
 	_ = lifeline.Close()
 }
 
-// watched gives a pipe to start processes with, and a function that waits until the last of them has ended.
+// watched returns a pipe to start processes with, and a function that waits until the last of them has ended.
 func watched(t *testing.T) (w *os.File, gone func() error) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -76,7 +76,7 @@ func TestExitTakesTheGroupAlong(t *testing.T) {
 	}
 }
 
-// A plugin that was stopped when its host died wakes up, finds its lifeline cut, and ends.
+// A plugin that was stopped when its host died wakes up, finds its lifeline closed, and ends.
 func TestStoppedPluginOutlivesNoHost(t *testing.T) {
 	w, gone := watched(t)
 	cmd := as(t.Context(), "host", socketDir(t))

@@ -136,7 +136,7 @@ func TestLifeline(t *testing.T) {
 	})
 }
 
-// unheard gives cmd a standard error that nobody reads, as when the host was killed.
+// unheard gives cmd a standard error without a reader, as when the host was killed.
 func unheard(cmd *exec.Cmd) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -25,10 +25,10 @@ type server struct {
 	overdue overdue
 }
 
-// kitVersion is what the Go sdk calls itself on the wire.
+// kitVersion is the Go sdk's identification on the wire.
 const kitVersion = "go/0.1.0"
 
-// begin makes a handler count as running until end is called, and gives it a context that also ends with the plugin.
+// begin counts a handler as running until end is called, and gives it a context that also ends with the plugin.
 func (s *server) begin(ctx context.Context) (_ context.Context, end func()) {
 	s.running.RLock()
 	ctx, cancel := context.WithCancel(ctx)
@@ -104,7 +104,7 @@ func (s *server) call(ctx context.Context, r *pluginv1.CallRequest, out *wire.Se
 	ctx, end := s.begin(ctx)
 	defer end()
 	id := cmp.Or(r.GetRunId(), r.GetCallId())
-	if !s.runs.begin(id) { // a status and no result: what the first run of the call returned is not known here
+	if !s.runs.begin(id) { // a status and no result: the result of the first run is not known here
 		return status.Errorf(
 			codes.AlreadyExists,
 			"call %.100q of %.100s is a repeat of one that this plugin has had; it is not run again",

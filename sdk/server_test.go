@@ -24,10 +24,10 @@ type watchStream struct {
 func (s *watchStream) Context() context.Context        { return s.ctx }
 func (s *watchStream) Send(*pluginv1.WatchEvent) error { s.send(); return nil }
 
-// A change while the one before it is being told is told as well.
+// A change during the notification of the previous one is reported too.
 func TestWatchLosesNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a Watch that waits for ever
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a Watch that would wait without limit
 		defer cancel()
 		p, told := New("p", "1"), 0
 		stream := &watchStream{ctx: ctx, send: func() {
@@ -43,7 +43,7 @@ func TestWatchLosesNoChange(t *testing.T) {
 	})
 }
 
-// Any grace is a number that makes sense.
+// Any grace gives a sensible number.
 func TestGraceOfOverdue(t *testing.T) {
 	s := &server{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -57,7 +57,7 @@ func TestGraceOfOverdue(t *testing.T) {
 	}
 }
 
-// What is remembered is bounded; what runs is never forgotten.
+// The number of remembered runs is bounded; running ones are never forgotten.
 func TestRunIDsAreBounded(t *testing.T) {
 	var m runIDs
 	if !m.begin("running") {

@@ -19,17 +19,17 @@ type session struct {
 	server *server
 	ctx    context.Context // ends with the stream, and with the plugin
 	calls  sync.WaitGroup
-	idle   chan func()  // to goroutines that calls have left
-	left   atomic.Int32 // such goroutines
+	idle   chan func()  // to goroutines of earlier calls
+	left   atomic.Int32 // the number of those goroutines
 
-	sending sync.Mutex // held to send: calls are many goroutines
+	sending sync.Mutex // held to send: each call has its own goroutine
 	stream  grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionEvent]
 
 	mu      sync.Mutex
 	running map[uint64]context.CancelFunc // nil once no call may begin
 }
 
-// Session serves calls until the stream or the plugin ends, and returns when their handlers have.
+// Session serves calls until the stream or the plugin ends, and returns after their handlers.
 func (s *server) Session(stream grpc.BidiStreamingServer[pluginv1.SessionRequest, pluginv1.SessionEvent]) error {
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer context.AfterFunc(s.base, cancel)()
@@ -102,8 +102,8 @@ func (c *session) begin(id uint64, r *pluginv1.CallRequest, timeout time.Duratio
 // maxIdle is how many goroutines wait for the next call.
 const maxIdle = 8
 
-// run runs a call in a goroutine that an earlier one has left, if there is any: its stack need not grow again, which is
-// a tenth of the cost of a small call.
+// run runs a call in a goroutine of an earlier one, if there is any: its stack need not grow again, which is a tenth
+// of the cost of a small call.
 func (c *session) run(call func()) {
 	select {
 	case c.idle <- call:
@@ -136,11 +136,11 @@ type sessionSender struct {
 	session *session
 	id      uint64
 	begun   bool
-	held    *pluginv1.CallEvent // the first event
+	held    *pluginv1.CallEvent // the first event, delayed
 	timer   *time.Timer
 }
 
-// Send sends an event with the one that waits.
+// Send sends an event together with the delayed one.
 func (s *sessionSender) Send(e *pluginv1.CallEvent) error {
 	s.session.sending.Lock()
 	defer s.session.sending.Unlock()
@@ -181,5 +181,5 @@ func (s *sessionSender) end(err error) {
 	}
 	st := status.Convert(err)
 	_ = s.session.stream.Send(&pluginv1.SessionEvent{Id: s.id,
-		Status: &pluginv1.Status{Code: int32(st.Code()), Message: st.Message()}}) // likewise
+		Status: &pluginv1.Status{Code: int32(st.Code()), Message: st.Message()}}) // as above
 }

@@ -25,7 +25,7 @@ func sessions(t *testing.T, p *sdk.Plugin) *client.Client {
 	return c
 }
 
-// Many calls at once each get their own events, in order, and their own result, small or large.
+// Concurrent calls each get their own events, in order, and their own result, small or large.
 func TestCallsOfASessionDoNotMix(t *testing.T) {
 	c := sessions(t, with(func(_ context.Context, r *sdk.Request) (*sdk.Result, error) {
 		var in struct{ N, Size int }
@@ -62,7 +62,7 @@ func TestCallsOfASessionDoNotMix(t *testing.T) {
 	all.Wait()
 }
 
-// A caller that gives up ends the context of its handler, and of no other.
+// Canceling a call ends the context of its handler, and of no other.
 func TestCancelInASession(t *testing.T) {
 	begun, canceled := make(chan struct{}, 2), make(chan string, 2)
 	c := sessions(t, with(func(ctx context.Context, r *sdk.Request) (*sdk.Result, error) {
@@ -104,7 +104,7 @@ func TestRepeatInASession(t *testing.T) {
 	}
 }
 
-// A handler that is at work when its deadline passes has the same deadline as its caller.
+// A handler has the same deadline as its caller.
 func TestDeadlineInASession(t *testing.T) {
 	left := make(chan bool, 1)
 	c := sessions(t, with(func(ctx context.Context, _ *sdk.Request) (*sdk.Result, error) {
@@ -124,7 +124,7 @@ func TestDeadlineInASession(t *testing.T) {
 	}
 }
 
-// A call that takes its time says that it has begun before it ends.
+// A long call reports that it has begun before it ends.
 func TestStartedInASession(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	c := sessions(t, with(func(context.Context, *sdk.Request) (*sdk.Result, error) {

@@ -103,7 +103,7 @@ func TestSetTools(t *testing.T) {
 	}
 }
 
-// Twice as many tools cost twice as much memory, and not four times.
+// Twice as many tools take twice as much memory, and not four times.
 func TestSetToolsTakesMemoryInProportionToTheTools(t *testing.T) {
 	allocated := func(count int) uint64 {
 		tools := make([]sdk.BoundTool, count)
@@ -119,13 +119,13 @@ func TestSetToolsTakesMemoryInProportionToTheTools(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	allocated(1) // what is made once
+	allocated(1) // allocations that are made once
 	if half, whole := allocated(2048), allocated(4096); whole > 3*half {
 		t.Errorf("2048 tools take %d bytes and 4096 take %d", half, whole)
 	}
 }
 
-// However fast the tools change, whoever watches knows the last of them in the end.
+// However fast the tools change, watchers see the last change in the end.
 func TestWatch(t *testing.T) {
 	p := with(returns(nil, nil))
 	c := sdktest.Start(t, p)

@@ -14,10 +14,10 @@ import (
 )
 
 // A Handler runs one tool. A toolhost has checked the arguments in r against the tool's input schema.
-//
-// Handlers run in parallel, also with themselves. When ctx ends (the call was canceled, the deadline passed, the host
-// is closing) a handler has about a second to clean up and return. A failure is best an *Error; of other errors the
-// model reads the text. A panic fails the call, not the process, unless it is in a goroutine that the handler started.
+// Handlers run concurrently, also with themselves. When ctx ends (the call was canceled, the deadline passed, the
+// host is closing) a handler has about a second to clean up and return. It should fail with an *Error; of other
+// errors the model reads the text. A panic fails the call, not the process, unless it is in a goroutine that the
+// handler started.
 type Handler func(ctx context.Context, r *Request) (*Result, error)
 
 // A Tool is the definition of a tool: what a model reads before it calls, and what the host needs to know.
@@ -37,9 +37,9 @@ type Tool struct {
 	Hints Hints `json:"hints,omitzero"`
 	// Category is any word to group tools by, of at most 64 bytes.
 	Category string `json:"category,omitempty"`
-	// CostTier says what a call costs: Free, Cheap, Expensive, or "" when not known.
+	// CostTier is the cost of a call: Free, Cheap, Expensive, or "" when not known.
 	CostTier CostTier `json:"cost_tier,omitempty"`
-	// Timeout is how long a call usually may take; zero leaves it to the host, whose configuration overrides it.
+	// Timeout is how long a call may usually take; zero leaves it to the host, whose configuration overrides it.
 	Timeout time.Duration `json:"-"`
 	// MaxResultBytes is how many bytes of a result the model should see; zero leaves it to the host.
 	MaxResultBytes int64 `json:"max_result_bytes,omitempty"`
@@ -55,14 +55,14 @@ type Tool struct {
 	// back reference, instead of refusing the tool.
 	ForeignSchema bool `json:"foreign_schema,omitempty"`
 	// PathAware is true for a tool that takes files and folders as the arguments path or paths, the work folder by
-	// default, that leaves out what Request.LeaveOut names, and that reads in Request.Roots. Where a rule denies a part of
-	// a folder, the host refuses calls of other tools for that folder.
+	// default, that leaves out what Request.LeaveOut names, and that reads in Request.Roots. Where a rule denies a part
+	// of a folder, the host refuses calls of other tools for that folder.
 	PathAware bool `json:"path_aware,omitempty"`
-	// Extra is a JSON object with the members of the definition at its source that no other field has, such as icons and
+	// Extra is a JSON object of those members of the source's definition that no other field has, such as icons and
 	// _meta of an MCP server; at most 64 KiB.
 	Extra json.RawMessage `json:"extra,omitempty"`
-	// ForeignHints is true when the hints are those of a third party for which the plugin does not vouch. A host believes
-	// them only where its operator says so.
+	// ForeignHints is true when the hints are a third party's and the plugin does not vouch for them. A host trusts
+	// them only if its operator says so.
 	ForeignHints bool `json:"foreign_hints,omitempty"`
 }
 
@@ -112,7 +112,7 @@ var (
 	No  = new(false)
 )
 
-// CostTier says what one call of a tool costs its user.
+// CostTier is what one call of a tool costs its user.
 type CostTier string
 
 // The cost tiers, in rising order.
@@ -122,7 +122,7 @@ const (
 	Expensive CostTier = "expensive"
 )
 
-// A Description is what a plugin says of itself to its host. A Plugin makes it; tests read it.
+// A Description is a plugin's description of itself for its host. A Plugin makes it; tests read it.
 type Description struct {
 	Name, Version string
 	// SDK is the kit that the plugin is written with, such as "go/0.1.0".
@@ -134,7 +134,7 @@ type Description struct {
 	Dynamic bool
 	// Cacheable says that a host may list the tools of an earlier start with the same configuration.
 	Cacheable bool
-	// Notices are for the operator: what SetTools was given.
+	// Notices are for the operator, from SetTools.
 	Notices []string
 }
 
@@ -214,7 +214,7 @@ func (t *Tool) checkExtra() error {
 	return nil
 }
 
-// checkSchema looks at the type of a schema alone; a host compiles it.
+// checkSchema checks only the type of a schema; a host compiles it.
 func (t *Tool) checkSchema(which string, schema json.RawMessage) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &object); err != nil || object == nil {
@@ -226,7 +226,7 @@ func (t *Tool) checkSchema(which string, schema json.RawMessage) error {
 	return nil
 }
 
-// mayBeObject says whether a foreign schema lists several types, and object is one of them.
+// mayBeObject reports whether a foreign schema lists several types, and object is one of them.
 func (t *Tool) mayBeObject(types json.RawMessage) bool {
 	var names []string
 	return t.ForeignSchema && json.Unmarshal(types, &names) == nil && slices.Contains(names, "object")

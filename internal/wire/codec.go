@@ -17,7 +17,7 @@ import (
 const (
 	maxListed  = 1 << 14  // tools, or notices, of a plugin
 	fewEnough  = maxParts // bytes of a message that cannot have too many elements
-	fieldTools = 4        // of DescribeResponse; the others likewise, as in plugin.proto
+	fieldTools = 4        // of DescribeResponse; as in plugin.proto, like the others
 	fieldNotes = 7
 	fieldParts = 1
 	fieldEnd   = 7 // the Result in a CallEvent
@@ -27,12 +27,12 @@ const (
 	tooMany = "elements in one message; the limit is"
 )
 
-// hostCodec is gRPC's codec, which decodes only messages of few elements.
+// hostCodec is gRPC's codec with a limit on the elements of decoded messages.
 var hostCodec encoding.CodecV2 = codec{encoding.GetCodecV2(proto.Name)}
 
 type codec struct{ encoding.CodecV2 }
 
-// Unmarshal fails for too many elements with a text that TooManyElements knows.
+// Unmarshal fails for too many elements with a text that TooManyElements recognizes.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if data.Len() <= fewEnough {
 		return c.CodecV2.Unmarshal(data, v)
@@ -45,10 +45,11 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.CodecV2.Unmarshal(mem.BufferSlice{whole}, v)
 }
 
-// TooManyElements tells the error of a message that the codec has refused, by its text: gRPC keeps nothing else of it.
+// TooManyElements recognizes the error of a message that the codec has refused by its text: gRPC keeps nothing else
+// of it.
 func TooManyElements(err error) bool { return strings.Contains(err.Error(), tooMany) }
 
-// elements counts those of the list that makes a message of v's kind large, and gives how many there may be.
+// elements counts the elements of the list that can make a message of v's kind large, and returns their limit.
 func elements(data []byte, v any) (n, most int) {
 	switch v.(type) {
 	case *pluginv1.CallEvent:
@@ -63,8 +64,8 @@ func elements(data []byte, v any) (n, most int) {
 	return 0, 0
 }
 
-// count counts the fields of a number, or those that the path leads to in them. It stops where the message is broken,
-// which its decoder finds again.
+// count counts the fields with a number, or those at the end of the path. It stops where the message is malformed;
+// the decoder reports that.
 func count(data []byte, field protowire.Number, path ...protowire.Number) (n int) {
 	for len(data) > 0 {
 		number, kind, size := protowire.ConsumeTag(data)

@@ -14,14 +14,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// PeerCredentials are gRPC transport credentials that ask the kernel who is at the other end of a Unix socket: the same
-// user, and, when pid is not zero, that very process. Within a private folder this proves what mutual TLS would, for
-// microseconds instead of milliseconds. Nothing is encrypted, and nothing leaves the machine.
+// PeerCredentials are gRPC transport credentials that ask the kernel for the peer of a Unix socket: it must be the
+// same user and, when pid is not zero, exactly that process. Within a private folder this proves what mutual TLS
+// would, in microseconds instead of milliseconds. Nothing is encrypted, and nothing leaves the machine.
 func PeerCredentials(pid int) credentials.TransportCredentials { return peerCredentials{pid: pid} }
 
 type peerCredentials struct{ pid int }
 
-// A peer is what the kernel says of the other end. A pid of zero is one that the system does not tell.
+// A peer is the kernel's information about the other end. A pid of zero is unknown.
 type peer struct{ uid, pid int }
 
 type peerInfo struct{ credentials.CommonAuthInfo }
@@ -76,16 +76,16 @@ func (c peerCredentials) Clone() credentials.TransportCredentials { return c }
 // OverrideServerName does nothing: there are no names.
 func (peerCredentials) OverrideServerName(string) error { return nil }
 
-// A token is what a host sends with each request to the plugin that it has given it to, in EnvToken. In a process
-// namespace of its own a plugin cannot tell who of the same user connects: every process outside has the pid 0.
+// A token is sent by a host with each request to the plugin that received it in EnvToken. In its own process
+// namespace a plugin cannot tell processes of the same user apart: every process outside has the pid 0.
 type token string
 
 const tokenHeader = "toolhost-token"
 
-// WithToken is the host's option for a connection to a plugin that has the token.
+// WithToken is the host's option for a connection to a plugin with the token.
 func WithToken(text string) grpc.DialOption { return grpc.WithPerRPCCredentials(token(text)) }
 
-// GetRequestMetadata is what gRPC sends along.
+// GetRequestMetadata returns the metadata that gRPC sends.
 func (t token) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
 	return map[string]string{tokenHeader: string(t)}, nil
 }
@@ -93,7 +93,7 @@ func (t token) GetRequestMetadata(context.Context, ...string) (map[string]string
 // RequireTransportSecurity is false: nothing leaves the machine.
 func (t token) RequireTransportSecurity() bool { return false }
 
-// RequireToken has a server refuse every request without the token. An empty token admits all.
+// RequireToken makes a server refuse every request without the token. An empty token accepts all.
 func RequireToken(text string) []grpc.ServerOption {
 	t := token(text)
 	return []grpc.ServerOption{

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf asks LOCAL_PEERCRED (unix(4)), which tells the user, and LOCAL_PEERPID, which tells the process.
+// peerOf asks LOCAL_PEERCRED (unix(4)) for the user, and LOCAL_PEERPID for the process.
 func peerOf(conn *net.UnixConn) (out peer, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf asks SO_PEERCRED (unix(7)): who connected, or who listens.
+// peerOf asks SO_PEERCRED (unix(7)) for the process that connected, or listens.
 func peerOf(conn *net.UnixConn) (peer, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// peerOf refuses: without a way to ask there is no connection.
+// peerOf refuses: without a way to identify the peer there is no connection.
 func peerOf(*net.UnixConn) (peer, error) {
 	return peer{}, errors.New("this system does not tell who is at the other end; toolhost runs on Linux and macOS")
 }

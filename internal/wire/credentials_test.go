@@ -30,7 +30,7 @@ func listen(t *testing.T) net.Listener {
 	return lis
 }
 
-// pair gives both ends of a connection over lis.
+// pair returns both ends of a connection over lis.
 func pair(t *testing.T, lis net.Listener) (client, server net.Conn) {
 	t.Helper()
 	client, err := net.Dial(lis.Addr().Network(), lis.Addr().String())
@@ -94,7 +94,7 @@ func TestPeerCredentialsWithoutAPeer(t *testing.T) {
 	}
 }
 
-// Through gRPC, as host and plugin use it, each end refuses a process that it does not expect.
+// Through gRPC, as host and plugin use it, each end refuses an unexpected process.
 func TestPeerCredentialsThroughGRPC(t *testing.T) {
 	ours := os.Getpid()
 	for _, c := range []struct {
@@ -126,13 +126,13 @@ func TestPeerCredentialsThroughGRPC(t *testing.T) {
 	}
 }
 
-// Whoever is at the other end must be of the same user, and the process that is meant, if one is.
+// The peer must be of the same user and, if a process is expected, that one.
 func TestWhoIsAccepted(t *testing.T) {
 	me := os.Getuid()
 	for name, c := range map[string]struct {
 		meant int
 		peer  peer
-		words string // "" for accepted
+		words string // in the error, "" for accepted
 	}{
 		"the one that is meant":          {7, peer{me, 7}, ""},
 		"any of the user":                {0, peer{me, 7}, ""},
@@ -148,7 +148,7 @@ func TestWhoIsAccepted(t *testing.T) {
 	}
 }
 
-// A plugin that has a token answers whoever shows it, with unary calls and with streams.
+// A plugin with a token accepts any process that sends it, for unary calls and for streams.
 func TestToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		has   string

@@ -10,17 +10,17 @@ import (
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
-// Limits that both ends hold. Sizes are in bytes. Those of events are in meter.go, those of what a host shows of a
+// Limits that both ends enforce. Sizes are in bytes. Those of events are in meter.go, those of what a host shows of a
 // plugin in package client, those of definitions in package sdk.
 const (
 	MaxArguments  = 1 << 20 // the arguments of a call, a JSON object
 	MaxResult     = 4 << 20 // all parts of a result and its structured JSON, together
-	MaxPaths      = 10_000  // paths to leave out, and of roots, of a request
+	MaxPaths      = 10_000  // paths to leave out, or roots, of a request
 	maxPathsBytes = 1 << 20 // of both together
-	maxID         = 256     // of a call, a session, a tool
+	maxID         = 256     // of the ids of a call and a session, and of a tool's name
 	maxWorkdir    = 4096    // PATH_MAX of Linux
 
-	maxEnvelope = 256 << 10               // what a result may have around its bytes: types, names, its error
+	maxEnvelope = 256 << 10               // of a result besides its bytes: types, names, its error
 	maxMessage  = MaxResult + maxEnvelope // the largest message
 	maxParts    = 4000                    // parts of a result, or of a preview
 	maxPiece    = 256 << 10               // a part larger than this travels in pieces
@@ -37,19 +37,19 @@ const (
 	maxJSONNodes = 100_000 // values
 )
 
-// Codes of errors that the protocol itself gives; package sdk lists all.
+// Codes of errors of the protocol itself; package sdk lists all.
 const (
 	codeInvalidArgs = "E_TOOL_INVALID_ARGS"
 	codeTooLarge    = "E_RESULT_TOO_LARGE"
 )
 
-// A Bounded is a text with the most bytes that it may have.
+// A Bounded is a text and its limit in bytes.
 type Bounded struct {
 	What, Text string
 	Most       int
 }
 
-// TooLong names the first text that is over its limit, or returns "".
+// TooLong names the first text over its limit, or returns "".
 func TooLong(texts ...Bounded) string {
 	for _, b := range texts {
 		if len(b.Text) > b.Most {
@@ -59,7 +59,7 @@ func TooLong(texts ...Bounded) string {
 	return ""
 }
 
-// CheckRequest says which limit a request exceeds, or returns nil. Both ends ask.
+// CheckRequest returns an error that names the limit that a request exceeds, or nil. Both ends call it.
 func CheckRequest(r *pluginv1.CallRequest) *pluginv1.Error {
 	refused := func(name, suggestion, format string, a ...any) *pluginv1.Error {
 		return &pluginv1.Error{Code: codeInvalidArgs, Name: name, Message: fmt.Sprintf(format, a...), Suggestion: suggestion}
@@ -95,7 +95,7 @@ func CheckRequest(r *pluginv1.CallRequest) *pluginv1.Error {
 	return nil
 }
 
-// TooLarge is the error of a result, or a preview, that is over a limit.
+// TooLarge is the error of a result, or a preview, over a limit.
 func TooLarge(format string, a ...any) *pluginv1.Error {
 	return &pluginv1.Error{Code: codeTooLarge, Name: "ResultTooLarge", Message: fmt.Sprintf(format, a...),
 		Suggestion: "Ask for less, such as a range, a filter, or a file to write the result to.",
@@ -108,11 +108,11 @@ func PayloadTooLarge(what string, size int) *pluginv1.Error {
 }
 
 func details[V any](facts map[string]V) []byte {
-	out, _ := json.Marshal(facts) // maps of strings and numbers have a JSON form
+	out, _ := json.Marshal(facts) // maps of strings and numbers always have a JSON form
 	return out
 }
 
-// LimitDetails replaces details of an error that are over the limit of 32 KiB by an object that says so.
+// LimitDetails replaces an error's details over the limit of 32 KiB by an object that says so.
 func LimitDetails(e *pluginv1.Error) {
 	if n := len(e.GetDetails()); n > maxDetails {
 		e.Details = details(map[string]string{"left_out": fmt.Sprintf("details of %d bytes; the limit is %d", n, maxDetails)})
@@ -122,7 +122,7 @@ func LimitDetails(e *pluginv1.Error) {
 // A weight is what counts against the limits of a result.
 type weight struct {
 	payload, envelope, parts int
-	excess                   string // what is wrong with the first part, or JSON, that is over a limit of its own
+	excess                   string // the error of the first part, or JSON, over its own limit
 }
 
 func (w *weight) add(parts ...*pluginv1.Content) {
@@ -148,7 +148,7 @@ func (w *weight) add(parts ...*pluginv1.Content) {
 	}
 }
 
-// addJSON leaves JSON that is not valid to those who read it.
+// addJSON ignores invalid JSON: readers handle it.
 func (w *weight) addJSON(what string, raw []byte) {
 	if w.excess != "" {
 		return
@@ -164,7 +164,7 @@ func (w *weight) addError(e *pluginv1.Error) {
 		len(e.GetHelpUrl()) + len(e.GetDetails())
 }
 
-// addRest adds what a result has besides its parts.
+// addRest adds everything of a result besides its parts.
 func (w *weight) addRest(r *pluginv1.Result) {
 	w.payload += len(r.GetStructured())
 	w.addJSON("its structured JSON", r.GetStructured())
@@ -179,7 +179,7 @@ func (w *weight) addRest(r *pluginv1.Result) {
 	w.addError(r.GetError())
 }
 
-// check returns the error of a result, or a preview, that is too large to travel, or nil.
+// check returns the error of a result, or a preview, that is too large to send, or nil.
 func (w *weight) check(what string) *pluginv1.Error {
 	switch {
 	case w.payload > MaxResult:
@@ -195,7 +195,7 @@ func (w *weight) check(what string) *pluginv1.Error {
 	return nil
 }
 
-// CheckPreview says which limit a preview exceeds that a host has received, or returns nil.
+// CheckPreview returns an error that names the limit that a received preview exceeds, or nil.
 func CheckPreview(p *pluginv1.PreviewResponse) *pluginv1.Error {
 	LimitDetails(p.GetError())
 	var w weight
@@ -207,7 +207,7 @@ func CheckPreview(p *pluginv1.PreviewResponse) *pluginv1.Error {
 	return w.check("preview")
 }
 
-// JSONExcess says that JSON is nested too deep or has too many values to be decoded, or returns "".
+// JSONExcess says that JSON is too deeply nested or has too many values to be decoded, or returns "".
 func JSONExcess(raw []byte) string {
 	if len(raw) <= maxJSONDepth {
 		return ""
@@ -221,7 +221,7 @@ func JSONExcess(raw []byte) string {
 	return ""
 }
 
-// jsonWeight counts what decoding would cost. Empty objects and arrays count twice.
+// jsonWeight counts the cost of decoding. Empty objects and arrays count twice.
 func jsonWeight(raw []byte) (depth, nodes int) {
 	nodes = 1
 	for i, open := 0, 0; i < len(raw); i++ {
@@ -241,7 +241,7 @@ func jsonWeight(raw []byte) (depth, nodes int) {
 	return depth, nodes
 }
 
-// stringEnd is where the quote is that ends the string whose text begins at i.
+// stringEnd returns the position of the quote that ends the string whose text begins at i.
 func stringEnd(raw []byte, i int) int {
 	for i < len(raw) {
 		n := bytes.IndexAny(raw[i:], `"\`)

@@ -13,14 +13,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// An edge is a limit, with what is told of something of size n that is held against it.
+// An edge is a limit, with the check that enforces it on something of size n.
 type edge struct {
 	limit int
 	check func(n int) error // nil within the limit
-	words string            // that the error must hold
+	words string            // required in the error
 }
 
-// checkEdges goes to each limit and one above.
+// checkEdges checks each limit, and one above it.
 func checkEdges(t *testing.T, edges map[string]edge) {
 	t.Helper()
 	for name, e := range edges {
@@ -68,7 +68,7 @@ func TestLimitsOfARequest(t *testing.T) {
 	}
 }
 
-// received is what a host makes of the events of one call.
+// received returns what a host makes of the events of one call.
 func received(events ...*pluginv1.CallEvent) (result *pluginv1.Result, err error) {
 	in := NewReceiver()
 	for _, e := range events {
@@ -228,8 +228,8 @@ func TestLimitsOfElements(t *testing.T) {
 	})
 }
 
-// Several results in one message are one to protobuf, so they count together; whatever is broken is the decoder's to
-// say.
+// Several results in one message are one to protobuf, so they count together; malformed messages are left to the
+// decoder.
 func TestElementsOfOddMessages(t *testing.T) {
 	one, err := proto.Marshal(last(&pluginv1.Result{Content: emptyContents(3000)}))
 	if err != nil {

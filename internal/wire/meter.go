@@ -8,26 +8,26 @@ import (
 	"github.com/toolhost/toolhost/internal/wire/pluginv1"
 )
 
-// Limits of the events of one call: of each, and of all together. Events are for people who watch, and the result does
-// not depend on them, so what is over the limits is dropped, and a log event says so when the call ends. Both ends hold
-// them; the host's are twice as wide, so that a plugin that holds them is within the host's, however bad its connection
-// is. The call of one that holds none is ended.
+// Limits of the events of one call: of each, and of all together. Events are for people who watch, and the result
+// does not depend on them, so the excess is dropped, and a log event reports that when the call ends. Both ends
+// enforce them; the host's are twice as wide, so that a plugin within its limits is within the host's, however bad
+// its connection is. A call that ignores them is ended.
 const (
 	maxEventText  = 8 << 10  // bytes of a progress message, a log line, a log line's attributes
 	MaxEventData  = 64 << 10 // bytes of output in one event
-	eventRate     = 1000     // events a second, in the long run
+	eventRate     = 1000     // events a second, on average
 	eventBurst    = 4000
-	eventBytes    = 2 << 20 // bytes a second, in the long run
+	eventBytes    = 2 << 20 // bytes a second, on average
 	eventBytesMax = 8 << 20 // at once
 
 	maxDropped = 200_000  // events that are dropped before the call is ended
-	maxCut     = 16 << 20 // bytes of events that are dropped, likewise
+	maxCut     = 16 << 20 // bytes of dropped events, likewise
 )
 
 // A bucket is a leaky bucket: it empties at a steady rate and holds no more than its size.
 type bucket struct{ rate, size, level float64 }
 
-// pour puts n in, and reports whether there was room. What does not fit is not kept.
+// pour adds n, and reports whether there was room. Otherwise nothing is added.
 func (b *bucket) pour(n int, since time.Duration) bool {
 	b.level = max(0, b.level-b.rate*since.Seconds())
 	if b.level+float64(n) > b.size {
@@ -37,16 +37,16 @@ func (b *bucket) pour(n int, since time.Duration) bool {
 	return true
 }
 
-// A meter counts the events of one call. Its owner must not use it from two goroutines at once.
+// A meter counts the events of one call. It is not safe for concurrent use.
 type meter struct {
 	last          time.Time
 	started       bool
 	count, size   bucket
 	droppedEvents int
-	droppedBytes  int // of those and of events that were cut
+	droppedBytes  int // of those and of the cut parts of others
 }
 
-// newMeter makes a meter of the limits times wider.
+// newMeter makes a meter with limits multiplied by times.
 func newMeter(wider float64) meter {
 	return meter{last: time.Now(),
 		count: bucket{rate: wider * eventRate, size: wider * eventBurst},
@@ -69,7 +69,7 @@ func (m *meter) pass(e *pluginv1.CallEvent) bool {
 	return true
 }
 
-// shorten returns the bytes that are left.
+// shorten returns the remaining number of bytes.
 func (m *meter) shorten(e *pluginv1.CallEvent) int {
 	switch v := e.GetEvent().(type) {
 	case *pluginv1.CallEvent_Progress:
@@ -104,7 +104,7 @@ func (m *meter) shortenText(text *string) int {
 	return len(*text)
 }
 
-// flooded is the error of a call whose plugin holds to no limit, or nil. Reading on would only cost time.
+// flooded is the error of a call whose plugin ignores all limits, or nil. Reading on would only cost time.
 func (m *meter) flooded() *pluginv1.Error {
 	if m.droppedEvents <= maxDropped && m.droppedBytes <= maxCut {
 		return nil
@@ -116,7 +116,7 @@ func (m *meter) flooded() *pluginv1.Error {
 	return e
 }
 
-// dropped is the log event that says what was dropped, or nil.
+// dropped is the log event that reports dropped events, or nil.
 func (m *meter) dropped() *pluginv1.CallEvent {
 	if m.droppedEvents == 0 && m.droppedBytes == 0 {
 		return nil

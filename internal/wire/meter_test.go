@@ -39,7 +39,7 @@ func TestLimitsOfAnEvent(t *testing.T) {
 	}
 }
 
-// passed counts how many of n events get through.
+// passed counts how many of n events pass.
 func passed(m *meter, n int, e *pluginv1.CallEvent) (out int) {
 	for range n {
 		if m.pass(e) {
@@ -83,7 +83,7 @@ func TestRateOfEvents(t *testing.T) {
 	}
 }
 
-// The limits of bytes hold to the byte.
+// The limits of bytes are exact.
 func TestBytesOfEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMeter(1)
@@ -125,7 +125,7 @@ func TestFloodOfEvents(t *testing.T) {
 	}
 }
 
-// A plugin that holds to the limits is never over those of its host, even if all it said in a while comes at once.
+// A plugin within its limits is never over those of its host, even if its events of a while arrive at once.
 func TestHostsLimitsAreWider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plugin, host := newMeter(1), newMeter(2)

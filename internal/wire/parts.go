@@ -8,10 +8,10 @@ import (
 )
 
 // This file is how the messages of one call travel: the plugin's Sender cuts a large result into pieces, the host's
-// Receiver puts it together again, and both hold the same limits.
+// Receiver reassembles it, and both enforce the same limits.
 
-// A Sender sends the events of one call and its result. It is safe for concurrent use: gRPC streams do not take two
-// Sends at once, and handlers may be many goroutines. What comes after the result is dropped.
+// A Sender sends the events of one call and its result. It is safe for concurrent use: gRPC streams do not allow
+// concurrent Sends, and handlers may use many goroutines. Everything after the result is dropped.
 type Sender struct {
 	stream eventStream
 
@@ -37,8 +37,8 @@ func (s *Sender) Event(e *pluginv1.CallEvent) {
 	}
 }
 
-// Result sends the result of the call, large parts first, piece by piece. In the place of one that is over the limits
-// it sends the error that says so.
+// Result sends the result of the call, large parts first, piece by piece. A result over the limits is replaced by the
+// error that says so.
 func (s *Sender) Result(r *pluginv1.Result) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *Sender) Result(r *pluginv1.Result) error {
 	return s.stream.Send(&pluginv1.CallEvent{Event: &pluginv1.CallEvent_Result{Result: r}})
 }
 
-// part sends a part, whose size goes ahead of its bytes.
+// part sends a part; its size is sent before its bytes.
 func (s *Sender) part(c *pluginv1.Content) error {
 	size := int64(len(c.GetText()) + len(c.GetData()))
 	body := body(c)
@@ -82,7 +82,7 @@ func (s *Sender) part(c *pluginv1.Content) error {
 	return err
 }
 
-// body is the one of a part's two bodies that is cut, and so where later pieces belong.
+// body is the one of a part's two bodies that is cut, to which later pieces belong.
 func body(c *pluginv1.Content) *[]byte {
 	if len(c.GetText()) > 0 || c.GetType() == "text" {
 		return &c.Text
@@ -98,28 +98,28 @@ func cut(b *[]byte) []byte {
 	return rest
 }
 
-// A Receiver takes the messages of one call. A part tells its size first, and the size counts at once, but takes no
-// memory until its bytes come: a plugin cannot make its host hold more than the limits, nor more than it has sent.
+// A Receiver takes the messages of one call. A part's size is sent first and counts at once, but takes no memory
+// until its bytes arrive: a plugin cannot make its host hold more than the limits, nor more than it has sent.
 type Receiver struct {
 	meter   meter
 	weight  weight
 	parts   []*pluginv1.Content
 	tail    []byte // the body of the last part, while it is incomplete
-	missing int    // how many bytes the tail lacks
-	pieces  int    // that came after the first of their parts
+	missing int    // bytes still missing from the tail
+	pieces  int    // pieces after the first of their parts
 }
 
 // NewReceiver makes the receiver of one call.
 func NewReceiver() Receiver { return Receiver{meter: newMeter(2)} }
 
-// An ExceededError says that what the plugin sent is over a limit.
+// An ExceededError means that the plugin's messages are over a limit.
 type ExceededError struct{ Failure *pluginv1.Error }
 
-// Error says which limit.
+// Error names the limit.
 func (e *ExceededError) Error() string { return e.Failure.GetMessage() }
 
-// Take takes the next message. It returns the event for those who watch, if there is one, and the result once it is
-// complete. The error is an *ExceededError, or says how the messages break the protocol; the call has ended then.
+// Take takes the next message. It returns the event for people who watch, if there is one, and the result once it is
+// complete. The error is an *ExceededError, or says how the messages violate the protocol; the call has ended then.
 func (in *Receiver) Take(e *pluginv1.CallEvent) (event *pluginv1.CallEvent, result *pluginv1.Result, err error) {
 	switch v := e.GetEvent().(type) {
 	case *pluginv1.CallEvent_Part:
@@ -175,7 +175,7 @@ func (in *Receiver) begin(p *pluginv1.Part) error {
 }
 
 func (in *Receiver) more(data []byte) error {
-	if in.pieces++; in.pieces > maxPieces { // each costs time, however little is in it
+	if in.pieces++; in.pieces > maxPieces { // each costs time, however small it is
 		return exceeded(TooLarge("the result comes in more than %d pieces", maxPieces))
 	}
 	if len(data) > in.missing {

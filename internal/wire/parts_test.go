@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A pipe hands what a Sender sends to a Receiver, by way of its bytes.
+// A pipe passes what a Sender sends to a Receiver, encoded as bytes.
 type pipe struct {
 	in      Receiver
 	sent    int
@@ -38,7 +38,7 @@ func (p *pipe) Send(sent *pluginv1.CallEvent) error {
 	return nil
 }
 
-// through sends r and gives what comes out.
+// through sends r and returns what arrives.
 func through(r *pluginv1.Result) (*pipe, error) {
 	p := &pipe{in: NewReceiver()}
 	if err := NewSender(p).Result(r); err != nil {
@@ -95,7 +95,7 @@ func TestResultsInPieces(t *testing.T) {
 	}
 }
 
-// gRPC forbids to send when the handler has returned, and goroutines that it left behind may try.
+// gRPC forbids sending after the handler has returned, and goroutines that it left behind may try.
 func TestNothingIsSentAfterTheResult(t *testing.T) {
 	p := &pipe{in: NewReceiver()}
 	s := NewSender(p)
@@ -165,7 +165,7 @@ func TestAnyResultInPieces(t *testing.T) {
 
 var zeros = make([]byte, maxMessage)
 
-// drawEvent is any event of a call: rule or not, sizes true or not.
+// drawEvent is any event of a call, within the rules or not, with true sizes or not.
 func drawEvent(t *rapid.T) *pluginv1.CallEvent {
 	size := rapid.SampledFrom([]int{0, 1, 2, 100, maxPiece, maxPiece + 1, MaxResult, maxMessage})
 	blob := func(label string) []byte { n := size.Draw(t, label); return zeros[:n:n] }
@@ -188,7 +188,7 @@ func drawEvent(t *rapid.T) *pluginv1.CallEvent {
 	return &pluginv1.CallEvent{}
 }
 
-// reassembles feeds a Receiver anything and holds it against the limits after every event.
+// reassembles feeds arbitrary events to a Receiver and checks the limits after every one.
 func reassembles(t *rapid.T) {
 	in := NewReceiver()
 	for range rapid.IntRange(0, 30).Draw(t, "events") {
@@ -212,7 +212,7 @@ func within(t *rapid.T, parts []*pluginv1.Content, more int) {
 	for _, c := range parts {
 		held += len(c.GetText()) + cap(c.GetData()) + len(c.GetRaw()) + len(c.GetUri()) + len(c.GetName())
 	}
-	if held > 2*maxMessage { // a part in the making and its first piece are held twice
+	if held > 2*maxMessage { // an incomplete part and its first piece are held twice
 		t.Fatalf("%d bytes are held", held)
 	}
 }
@@ -237,7 +237,7 @@ func last(r *pluginv1.Result) *pluginv1.CallEvent {
 	return &pluginv1.CallEvent{Event: &pluginv1.CallEvent_Result{Result: r}}
 }
 
-// A size that is told takes no memory; what has come takes twice as much at most.
+// An announced size takes no memory; received bytes take at most twice as much.
 func TestToldSizeTakesNoMemory(t *testing.T) {
 	in := NewReceiver()
 	if _, _, err := in.Take(textPart("a", MaxResult)); err != nil {

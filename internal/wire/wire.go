@@ -1,7 +1,7 @@
-// Package wire is the protocol between a host and its plugins, as far as both ends share it: the handshake, the
-// settings of their gRPC connection, who may connect, limits, and how large results travel. It knows the messages of
-// pluginv1 and nothing of the types that authors and hosts use: package sdk converts those of the plugin's end, package
-// client those of the host's.
+// Package wire is the part of the protocol between a host and its plugins that both ends share: the handshake, the
+// settings of their gRPC connection, who may connect, limits, and how large results travel. It uses the messages of
+// pluginv1 and none of the types of authors and hosts: package sdk converts those at the plugin's end, package client
+// those at the host's.
 package wire
 
 import (
@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Handshake is what host and plugin must agree on before anything else. The cookie keeps people from running a plugin
-// by hand; it protects nothing. It never changes.
+// Handshake must be the same in host and plugin. The cookie prevents people from running a plugin by hand; it
+// protects nothing. It never changes.
 var Handshake = goplugin.HandshakeConfig{
 	ProtocolVersion:  1,
 	MagicCookieKey:   "TOOLHOST_PLUGIN",
@@ -31,7 +31,7 @@ const (
 	EnvKeepDir = "TOOLHOST_KEEP_DIR"
 	// EnvInstance is the label of the plugin in the host's configuration. See sdk.Instance.
 	EnvInstance = "TOOLHOST_INSTANCE"
-	// EnvToken is what the host sends with each request, see WithToken; without it no request needs one.
+	// EnvToken is the token that the host sends with each request, see WithToken; without it no request needs one.
 	EnvToken = "TOOLHOST_TOKEN"
 	// EnvLifeline is "stdin" when the plugin must end as soon as its standard input does.
 	EnvLifeline = "TOOLHOST_LIFELINE"
@@ -40,7 +40,7 @@ const (
 // A fixed flow-control window saves the pings that measure one (measured: a tenth off large calls).
 const window = 4 << 20
 
-// DialOptions are the host's options for a connection to the plugin with this process id: who is at the other end, the
+// DialOptions are the host's options for a connection to the plugin with this process id: peer credentials, the
 // limits of messages, and no automatic retries. A pid of 0 accepts any process of the same user.
 func DialOptions(pid int) []grpc.DialOption {
 	return []grpc.DialOption{
@@ -63,5 +63,5 @@ func ServerOptions() []grpc.ServerOption {
 }
 
 // ServeListener serves an *sdk.Plugin on a listener over plain gRPC, without go-plugin, until ctx ends, and returns
-// when all calls have ended. Package sdk sets it for package sdktest, so that authors do not see it.
+// when all calls have ended. Package sdk sets it for package sdktest, so that it is not part of sdk's API.
 var ServeListener func(ctx context.Context, plugin any, lis net.Listener) error

@@ -10,17 +10,17 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// A Confinement is what was requested for a plugin, and what it has.
+// A Confinement says what was requested for a plugin, and what is effective.
 type Confinement struct {
 	Requested Level `json:"asked"`
-	// Effective is the highest level, at most the requested one, all of whose promises hold.
+	// Effective is the highest level, at most the requested one, whose promises all hold.
 	Effective Level `json:"got"`
-	// Missing are sentences about what of the requested level is not there, with consequences.
+	// Missing are sentences about the parts of the requested level that are missing, with the consequences.
 	Missing []string `json:"missing,omitempty"`
-	// ReadOnly are files and folders that it cannot change, though they are in folders that it may write to: what toolhost
-	// and others run or read by themselves, such as .git. Some may not exist.
+	// ReadOnly are files and folders that it cannot change, though they are in folders that it may write to: those that
+	// toolhost and others run or read by themselves, such as .git. Some may not exist.
 	ReadOnly []string `json:"read_only,omitempty"`
-	// Masked are files that are empty for it, such as the record of calls.
+	// Masked are files that appear empty to it, such as the record of calls.
 	Masked []string `json:"hidden,omitempty"`
 	// Network reports whether the plugin can reach the network.
 	Network bool `json:"network"`
@@ -28,8 +28,8 @@ type Confinement struct {
 	Wrapper string `json:"wrapper,omitempty"`
 }
 
-// Evaluate returns what the sandbox amounts to on a machine, without the paths that a Host protects. It fails when
-// that is less than the sandbox requires.
+// Evaluate returns the effect of the sandbox on a machine, without the paths that a Host protects. It fails when the
+// effective level is below the required one.
 func (s Spec) Evaluate(m proctree.Capabilities) (Confinement, error) {
 	c := Confinement{Requested: s.Requested(), Network: s.HasNetwork() || !m.Seccomp}
 	if len(s.Wrapper) > 0 {
@@ -56,8 +56,8 @@ func (c Confinement) Meets(require Level) error {
 
 func (c Confinement) missingError() error { return errors.New(strings.Join(c.Missing, "\n")) }
 
-// unlimited reports limits that have no effect: the kernel counts root's processes and does not limit them, except a
-// root that is one in a user namespace only, see https://man7.org/linux/man-pages/man2/getrlimit.2.html.
+// unlimited reports limits that have no effect: the kernel counts root's processes and does not limit them, except
+// for a root that is one in a user namespace only, see https://man7.org/linux/man-pages/man2/getrlimit.2.html.
 func (s Spec) unlimited(m proctree.Capabilities) []string {
 	if s.Limits.Processes == 0 || !m.Sandbox || os.Geteuid() != 0 {
 		return nil
@@ -70,12 +70,12 @@ func (s Spec) unlimited(m proctree.Capabilities) []string {
 		"run toolhost as an ordinary user"}
 }
 
-// A promise is one thing that a level keeps a plugin from, as the table in docs/security.md says. A level is
-// effective where all of its promises hold, and those of the levels before it.
+// A promise is one thing that a level prevents, as in the table in docs/security.md. A level is effective where all
+// of its promises hold, and those of the levels below it.
 type promise struct {
 	level Level
 	holds func(proctree.Capabilities) bool
-	needs means  // what is missing where it does not hold
+	needs means  // reported as missing where it does not hold
 	open  string // what the plugin can do then
 }
 
@@ -89,7 +89,8 @@ const (
 	filters
 )
 
-// The versions of Landlock that brought what a level needs, see https://docs.kernel.org/userspace-api/landlock.html.
+// The versions of Landlock that introduced what a level needs, see
+// https://docs.kernel.org/userspace-api/landlock.html.
 const (
 	landlockRefer    = 2
 	landlockTruncate = 3
@@ -136,7 +137,7 @@ func hasLandlock(m proctree.Capabilities) bool   { return m.Landlock > 0 }
 func hasNamespaces(m proctree.Capabilities) bool { return m.Namespaces }
 func hasFilters(m proctree.Capabilities) bool    { return m.Seccomp }
 
-// effective is the highest level up to the requested one all of whose promises hold on a machine.
+// effective is the highest level, up to the requested one, whose promises all hold on a machine.
 func effective(requested Level, m proctree.Capabilities) Level {
 	switch {
 	case !m.Sandbox || !m.NoNewPrivs:
@@ -156,8 +157,8 @@ func effective(requested Level, m proctree.Capabilities) Level {
 	return Isolated
 }
 
-// missing are sentences about what of the requested level does not hold, one for each of the means that is missing:
-// what the plugin can do for that, and what helps. Sentences after those take nothing from the level.
+// missing are sentences about promises of the requested level that do not hold, one for each missing means: what the
+// plugin can do, and how to fix it. Later sentences do not affect the level.
 func missing(requested Level, m proctree.Capabilities, network bool) (out []string) {
 	switch {
 	case !m.Sandbox:
@@ -206,7 +207,7 @@ func (of means) cause(m proctree.Capabilities) string {
 	return "there are no filters of system calls"
 }
 
-// fixes are what helps where means are missing.
+// fixes say how to provide missing means.
 var fixes = map[means]string{
 	landlock: "It takes Linux 5.13 or newer with landlock in the lsm= of its command line, " +
 		"and a container that allows its calls",
@@ -217,7 +218,7 @@ var fixes = map[means]string{
 	filters: "They take a kernel with CONFIG_SECCOMP_FILTER, on amd64 or arm64",
 }
 
-// gaps are what the machine leaves open that no level promises, or cannot do for a plugin.
+// gaps are things that the machine leaves open and no level prevents, or that it cannot do for a plugin.
 func gaps(requested Level, m proctree.Capabilities) (out []string) {
 	for _, gap := range []struct {
 		since       int

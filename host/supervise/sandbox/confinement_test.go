@@ -40,7 +40,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What a machine cannot do is never called done.
+// A restriction that the machine cannot apply is never reported as applied.
 func TestWhatMachinesReach(t *testing.T) {
 	all := proctree.Capabilities{Sandbox: true, NoNewPrivs: true, Landlock: 7, Seccomp: true, Namespaces: true}
 	with := func(change func(*proctree.Capabilities)) proctree.Capabilities {
@@ -59,7 +59,7 @@ func TestWhatMachinesReach(t *testing.T) {
 		machine proctree.Capabilities
 		box     Spec
 		got     Level
-		missing string // words, "" for nothing at all
+		missing string // words of a sentence, "" for none
 		network bool
 		refused string
 	}{
@@ -130,7 +130,7 @@ func TestWhatMachinesReach(t *testing.T) {
 	}
 }
 
-// A system that limits nothing is not said to make root an exception.
+// On a system without such limits, root is not reported as an exception.
 func TestLimitsWithoutEffect(t *testing.T) {
 	got, err := Spec{Limits: Limits{Processes: 1}}.Evaluate(proctree.Capabilities{})
 	if err != nil || len(got.Missing) != 1 {

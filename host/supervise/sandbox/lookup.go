@@ -15,8 +15,8 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
 )
 
-// PathLookup resolves paths in the background, since a file system may hang. Each path is looked up once at a time,
-// for all that ask for it. The zero value is ready.
+// PathLookup resolves paths in the background, since a file system may hang. Concurrent requests for one path share a
+// lookup. The zero value is ready.
 type PathLookup struct {
 	mu      sync.Mutex
 	pending map[string]*lookup
@@ -28,7 +28,7 @@ type lookup struct {
 	path     string   // without links
 	links    []string // symbolic links on the way
 	exists   bool
-	dangling bool // the path is a link that leads nowhere
+	dangling bool // the path is a dangling link
 }
 
 func (l *PathLookup) start(path string) *lookup {
@@ -64,7 +64,7 @@ func (l *lookup) run(path string) {
 		}
 		path = found
 	}
-	if placeholder.IsLink(path) { // nothing is there
+	if placeholder.IsLink(path) { // nothing exists there
 		l.path, l.links = linksOn(filepath.Dir(path))
 		l.path = filepath.Join(l.path, filepath.Base(path))
 		return
@@ -74,7 +74,7 @@ func (l *lookup) run(path string) {
 	l.exists, l.dangling = err == nil, err == nil && info.Mode()&os.ModeSymlink != 0
 }
 
-// lookupTime is how long paths are looked up, so that one on a file system that hangs prevents no start of a plugin.
+// lookupTime bounds the lookup of paths, so that a file system that hangs does not prevent the start of a plugin.
 const lookupTime = time.Second
 
 // A hostPath is one of Paths.
@@ -83,22 +83,22 @@ type hostPath struct {
 	kind pathKind
 
 	links    []string // symbolic links on the way
-	dangling bool     // there is nothing but links
+	dangling bool     // it ends in a dangling link
 	unknown  bool     // it could not be looked up in time
 }
 
 type pathKind int
 
 const (
-	existing       pathKind = iota // it may exist
-	reserved                       // a file that may exist, and that the plugin must not make
-	reservedFolder                 // a folder that may exist, and that the plugin must not make
+	existing       pathKind = iota // may exist
+	reserved                       // a file that may exist, and that the plugin must not create
+	reservedFolder                 // a folder that may exist, and that the plugin must not create
 	store                          // a folder that toolhost makes
-	private                        // where plugins have sockets and temporary files, and so must write
-	masked                         // a file that toolhost writes, and plugins must not even read; it is made
+	private                        // contains sockets and temporary files of plugins, which must be able to write there
+	masked                         // a file that toolhost writes, and plugins must not even read; it is created
 )
 
-// resolve looks up all the paths, and leaves out those that do not exist and need not.
+// resolve looks up all the paths, and leaves out those that need not exist and do not.
 func (l *PathLookup) resolve(p Paths) (out []hostPath) {
 	var named []hostPath
 	add := func(kind pathKind, paths []string) {
@@ -129,7 +129,7 @@ func (l *PathLookup) resolve(p Paths) (out []hostPath) {
 		case <-at.done:
 		case <-ctx.Done():
 		}
-		select { // both may have ended
+		select { // both may be ready
 		case <-at.done:
 			if at.exists || n.kind != existing {
 				out = append(out, hostPath{path: at.path, kind: n.kind, links: at.links, dangling: at.dangling})
@@ -144,8 +144,8 @@ func (l *PathLookup) resolve(p Paths) (out []hostPath) {
 	return out
 }
 
-// What lies in a folder that the plugin may write to is the plugin's to replace, by a link to anywhere. So a path
-// that leads through such a folder never becomes a rule of its own; the folder's rule covers it.
+// A plugin can replace anything in a folder that it may write to, such as by a link to anywhere. So a path that leads
+// through such a folder never becomes a rule of its own; the folder's rule covers it.
 
 // withoutNested drops the paths that lead through one of the folders.
 func withoutNested(paths, folders []string) []string {
@@ -153,8 +153,8 @@ func withoutNested(paths, folders []string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return through(path, folders, ends) != "" })
 }
 
-// through returns the first of the folders that a path leads through, "" for none. It looks from the top, and so at
-// nothing that could have been replaced. The ends are the folders without links.
+// through returns the first of the folders that a path leads through, "" for none. It looks from the top, so that it
+// never follows a path that the plugin could have replaced. The ends are the folders without links.
 func through(path string, folders, ends []string) string {
 	for i, c := range path {
 		if c != filepath.Separator {
@@ -170,8 +170,8 @@ func through(path string, folders, ends []string) string {
 	return ""
 }
 
-// nestedError is what is wrong with a path that leads into a folder that the plugin may write to, and out again; it
-// begins with the prefix.
+// nestedError is the error for a path that leads into a folder that the plugin may write to, and out again; it begins
+// with the prefix.
 func nestedError(prefix, path string, folders []string) error {
 	f := through(path, folders, allResolved(folders))
 	if to := resolved(path); f != "" && !within(to, resolved(f)) {
@@ -202,14 +202,14 @@ func within(path, folder string) bool {
 	return err == nil && filepath.IsLocal(inside)
 }
 
-// linksOn returns the path without links, and the symbolic links on the way there.
+// linksOn returns the path without links, and the symbolic links on the way.
 func linksOn(path string) (to string, links []string) {
 	link, rest := firstLink(path)
 	if link == "" {
 		return filepath.Clean(path), nil
 	}
 	to = resolved(path)
-	const most = 40 // as the kernel
+	const most = 40 // the same limit as the kernel's
 	for n := 0; n < most && link != ""; n++ {
 		links = append(links, link)
 		target, err := os.Readlink(link)

@@ -15,31 +15,31 @@ import (
 	"github.com/toolhost/toolhost/sdk/proctree"
 )
 
-// A Host is where plugins are started: what the machine is capable of, and the paths that are toolhost's own.
+// A Host is the machine on which plugins are started: its capabilities, and the paths of toolhost.
 type Host struct {
 	Workdir      string
 	Capabilities proctree.Capabilities
-	// Paths returns toolhost's own paths; nil is none. It is called for sandboxes from Confined on only.
+	// Paths returns toolhost's own paths; nil is none. It is called only for sandboxes from Confined on.
 	Paths func() Paths
 	// Lookup looks up Paths; nil uses a new one.
 	Lookup *PathLookup
-	// Notes is a folder of this host's for notes about placeholders, see placeholder.Hold.
+	// Notes is a folder for this host's notes about placeholders, see placeholder.Hold.
 	Notes string
 }
 
 // A Program is what is started, and the folders of this start.
 type Program struct {
-	Named        func() (string, error) // finds the file that the user names
+	Named        func() (string, error) // returns the file that the user names
 	Path         string                 // the file to run, which may be a copy
 	Argv         []string
 	Env          []string
-	Temp, Socket string // folders of its own for temporary files and for its socket, or ""
+	Temp, Socket string // its folders for temporary files and for its socket, or ""
 }
 
-// A Prepared program can be run in its sandbox. Release it when the program has ended, with all that it started.
+// A Prepared program can be run in its sandbox. Call Release when the program and all that it started have ended.
 type Prepared struct {
 	Confinement Confinement
-	Hint        string // for errors of a plugin that was not allowed something, "" at levels that allow all
+	Hint        string // for errors of a plugin that was refused something, "" at levels that refuse nothing
 	Temp        string // see Program
 
 	cmd          proctree.Cmd
@@ -60,22 +60,21 @@ func (p Prepared) Release() {
 	}
 }
 
-// request is one sandbox on one host.
+// A request is one sandbox on one host.
 type request struct {
 	Host
 	spec         Spec
 	temp, socket string
 }
 
-// Evaluate returns what a sandbox amounts to on this host, without a start. It fails when a start would be refused
-// for it.
+// Evaluate returns the effect of a sandbox on this host, without a start. It fails when a start would be refused.
 func (h Host) Evaluate(s Spec) (Confinement, error) {
 	c, _, err := request{Host: h, spec: s}.evaluate()
 	return c, err
 }
 
-// CheckFolders returns which folder to write to does not exist, and which leads elsewhere: leaving it out would show
-// only in the middle of a call.
+// CheckFolders reports writable folders that do not exist or lead elsewhere: a plugin without them would fail only
+// during a call.
 func (h Host) CheckFolders(s Spec) error { return request{Host: h, spec: s}.checkFolders() }
 
 func (r request) evaluate() (c Confinement, p protection, err error) {
@@ -94,7 +93,7 @@ func (r request) evaluate() (c Confinement, p protection, err error) {
 	return c, p, c.Meets(r.spec.Require)
 }
 
-// Prepare makes what the sandbox of a program needs, such as placeholders.
+// Prepare creates what the sandbox of a program needs, such as placeholders.
 func (h Host) Prepare(s Spec, p Program) (Prepared, error) {
 	r := request{h, s, p.Temp, p.Socket}
 	c, protects, err := r.evaluate()
@@ -127,9 +126,9 @@ func (h Host) Prepare(s Spec, p Program) (Prepared, error) {
 	return out, nil
 }
 
-// wrap returns the program and its arguments, with the wrapper before them.
+// wrap returns the program and its arguments, preceded by the wrapper.
 func (r request) wrap(p Program) (path string, argv []string, err error) {
-	if r.spec.Requested() == Isolated { // which could not read it
+	if r.spec.Requested() == Isolated { // the plugin could not read it
 		err = nestedError("it is run as", p.Path, r.writable())
 	}
 	wrapper := r.spec.Wrapper
@@ -146,10 +145,10 @@ func (r request) wrap(p Program) (path string, argv []string, err error) {
 	return path, slices.Concat(argv, []string{p.Path}, p.Argv[1:]), nil
 }
 
-// oomScoreAdj makes the kernel end a plugin before the host when there is no memory left: half of what there is.
+// oomScoreAdj makes the kernel end a plugin before the host when there is no memory left: half of the maximum.
 const oomScoreAdj = 500
 
-// restrictions are what this machine can do of the sandbox, without mounts.
+// restrictions are the restrictions of the sandbox that this machine supports, without mounts.
 func (r request) restrictions() proctree.Sandbox {
 	s, m, confined := r.spec, r.Capabilities, r.spec.confined()
 	box := proctree.Sandbox{
@@ -159,7 +158,7 @@ func (r request) restrictions() proctree.Sandbox {
 		MaxFileSize: uint64(cmp.Or(s.Limits.FileSize, DefaultFileSize)),
 		MaxMemory:   uint64(s.Limits.Memory), MaxProcesses: uint64(s.Limits.Processes),
 	}
-	if !box.NoNewPrivileges { // nothing below can be done without
+	if !box.NoNewPrivileges { // everything below depends on it
 		return box
 	}
 	box.RestrictWrites = confined && m.Landlock > 0
@@ -167,7 +166,7 @@ func (r request) restrictions() proctree.Sandbox {
 	box.NoTCP, box.NoSockets = !s.HasNetwork(), !s.HasNetwork() && m.Seccomp
 	box.NoRareCalls = s.Requested() == Isolated && m.Seccomp
 	box.NoInterference, box.NoSetID = confined && m.Seccomp, confined && m.Seccomp
-	box.NoMetadata = box.NoRareCalls && !m.ReadOnlyMounts() // else what is not the plugin's is read-only
+	box.NoMetadata = box.NoRareCalls && !m.ReadOnlyMounts() // otherwise everything but the plugin's folders is read-only
 	box.Write = slices.Concat(devices, r.ownFolders())
 	if confined && m.Namespaces {
 		box.Write = append(box.Write, SharedMemory, pseudoTerminals)
@@ -178,21 +177,21 @@ func (r request) restrictions() proctree.Sandbox {
 	return box
 }
 
-// devices are what every program may write to.
+// devices are the devices that every program may write to.
 var devices = []string{
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx",
 }
 
-// SharedMemory is where programs keep what their processes share, locks above all. It is a plugin's own in a process
-// namespace; without one it is where other programs of the user have theirs.
+// SharedMemory is where programs keep memory that their processes share, locks above all. A plugin has its own in a
+// process namespace; without one it shares the folder with the user's other programs.
 const SharedMemory = "/dev/shm"
 
-// pseudoTerminals are a plugin's own in a process namespace. Without one a plugin that can open them can write to its
-// user's terminals, and read what is typed there: then they are granted only by write = ["/dev/pts"].
+// pseudoTerminals are a plugin's own in a process namespace. Without one, a plugin that can open them can write to
+// its user's terminals, and read what is typed there: then only write = ["/dev/pts"] grants them.
 const pseudoTerminals = "/dev/pts"
 
-// readable is what programs need to run, without secrets: /etc has those, so it is not here as a whole. Other
-// processes in /proc are the kernel's to hide: Landlock keeps their memory and environment.
+// readable is what programs need to run, without secrets: /etc has those, so it is not included as a whole. The
+// kernel hides other processes in /proc: Landlock protects their memory and environment.
 var readable = []string{
 	"/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/gnu/store",
 	"/proc", "/sys/devices/system/cpu", "/sys/kernel/mm/transparent_hugepage", "/sys/fs/cgroup",
@@ -204,8 +203,8 @@ var readable = []string{
 	"/etc/inputrc", "/etc/terminfo", "/etc/mime.types", "/etc/bash.bashrc", "/etc/profile", "/etc/gitconfig",
 }
 
-// programFolders are the program and the folder it comes from, which may hold what it needs; but not one that holds the
-// user's home. Run is the file that is started, such as a wrapper.
+// programFolders are the program and the folder it is in, which may hold files that it needs; but not one that
+// contains the user's home. Run is the file that is started, such as a wrapper.
 func programFolders(p Program, run string) []string {
 	out := []string{p.Path, run}
 	named, err := p.Named()
@@ -227,8 +226,8 @@ func (r request) writable() []string {
 	return r.spec.Write
 }
 
-// ownFolders are all that the plugin may write to, but for shared memory and terminals. What is reached through
-// another of them comes with that.
+// ownFolders are all folders that the plugin may write to, except for shared memory and terminals. A folder that is
+// reached through another of them is covered by that one.
 func (r request) ownFolders() []string {
 	own := slices.DeleteFunc([]string{r.temp, r.socket}, func(path string) bool { return path == "" })
 	return withoutNested(slices.Concat(own, r.writable()), r.writable())
@@ -274,7 +273,7 @@ func (r request) checkFolders() error {
 	return nil
 }
 
-// hint says what a confined plugin may do, and how to allow it more.
+// hint says what a confined plugin may do, and how to allow more.
 func (r request) hint(readOnly []string) string {
 	level, folders, but := r.spec.Requested(), strings.Join(r.writable(), ", "), ""
 	if len(readOnly) > 0 {
@@ -297,7 +296,7 @@ func (r request) hint(readOnly []string) string {
 	return text
 }
 
-// reason is an error of the file system, or of a search for a program, without the call and the path.
+// reason is an error of the file system, or of a lookup of a program, without the operation and the path.
 func reason(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

@@ -26,7 +26,7 @@ func TestWrapperThatIsNotThere(t *testing.T) {
 	}
 }
 
-// The folder of an isolated plugin's program can be read, but not when that is where the user lives.
+// The folder of an isolated plugin's program can be read, unless it contains the user's home.
 func TestProgramFolder(t *testing.T) {
 	t.Setenv("HOME", "/home/user")
 	for named, want := range map[string]string{"/home/user/bin/plugin": "/home/user/bin",
@@ -42,7 +42,7 @@ func TestProgramFolder(t *testing.T) {
 	}
 }
 
-// What is kept from plugins is not edited without a question either.
+// Editing a file that is protected from plugins needs approval too.
 func TestProtectedNamesAreAutoExecuted(t *testing.T) {
 	for _, name := range slices.Concat(reservedNames, protectedNames, homeNames) {
 		if name != "bin" && !filenames.AutoExecuted(name) {
@@ -104,7 +104,7 @@ func TestThrough(t *testing.T) {
 	}
 }
 
-// What a plugin puts in a folder of its own while that is looked at never becomes a rule.
+// A link that a plugin puts in its own folder during a lookup never becomes a rule.
 func TestNestedFoldersAreNoRules(t *testing.T) {
 	own, other := t.TempDir(), t.TempDir()
 	check(t, os.Symlink(other, own+"/a"))

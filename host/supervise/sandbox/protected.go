@@ -13,36 +13,36 @@ import (
 	"github.com/toolhost/toolhost/host/supervise/internal/placeholder"
 )
 
-// Protected paths: what toolhost reads or runs, and what other programs run by themselves (auto-executed paths), must
-// not be a plugin's to change, though it lies in a folder that the plugin may write to. From Confined on such paths
-// are read-only, reserved (they cannot be made either) or masked (hidden: empty for the plugin). Write lets a plugin
-// change what it names.
+// Protected paths: files that toolhost reads or runs, and files that other programs run by themselves (auto-executed
+// paths), must not be changed by a plugin, even in a folder that it may write to. From Confined on such paths are
+// read-only, reserved (they cannot be created either) or masked (they appear empty to the plugin). Paths named in
+// Write stay writable.
 
 // Paths are toolhost's own files and folders.
 type Paths struct {
-	// ReadOnly cannot be changed where they exist. One that ends in a slash is a folder that cannot be made either.
+	// ReadOnly cannot be changed where they exist. One that ends in a slash is a folder that cannot be created either.
 	ReadOnly []string
-	// Reserved are files that cannot be made or changed, such as programs of plugins; a name without slashes is one in
-	// PATH.
+	// Reserved are files that cannot be created or changed, such as programs of plugins; a name without slashes is one
+	// in PATH.
 	Reserved []string
-	// Masked are files that are empty for plugins, such as the record of calls. One that does not exist is made.
+	// Masked are files that appear empty to plugins, such as the record of calls. One that does not exist is created.
 	Masked []string
-	// Stores are folders that cannot be changed, and are made.
+	// Stores are folders that cannot be changed, and are created if necessary.
 	Stores []string
 	// Private are the folders in which plugins have sockets and temporary files: a plugin that can write to one of them
 	// as a whole has no level from Confined on.
 	Private []string
 }
 
-// reservedNames are at the top of a writable folder, and protected also while they do not exist.
+// reservedNames are names at the top of a writable folder that are protected also while they do not exist.
 var reservedNames = []string{".git", ".vscode", ".idea"}
 
-// linkedName is the one of them whose placeholder is a link: git, go and their like take a folder for a repository. The
-// others would be seen by git if they were links.
+// linkedName is the one of them whose placeholder is a link: git, go and the like take a folder for a repository.
+// Links with the other names would show up in git.
 const linkedName = ".git"
 
-// protectedNames are protected where they exist: settings of editors and agents that name commands, and usual places
-// of git hooks.
+// protectedNames are protected where they exist: settings of editors and agents that contain commands, and usual
+// places of git hooks.
 var protectedNames = []string{
 	".husky", ".githooks", ".devcontainer", ".zed", ".fleet", ".mcp.json",
 	".claude", ".codex", ".continue", ".cursor", ".gemini",
@@ -60,11 +60,11 @@ var homeNames = []string{
 type protection struct {
 	pinned, readOnly, masked []string // see proctree.Sandbox
 
-	folders []string // of readOnly, those whose placeholder is a folder
-	links   []string // of readOnly, those whose placeholder is a link
-	stores  []string // of readOnly, folders of ours that are made first
-	missing []string // what is not protected, and what follows
-	broken  bool     // some of that breaks the level
+	folders []string // the part of readOnly whose placeholder is a folder
+	links   []string // the part of readOnly whose placeholder is a link
+	stores  []string // the part of readOnly that toolhost creates first
+	missing []string // what is not protected, with the consequences
+	broken  bool     // some of that lowers the level
 }
 
 // protection determines what is protected in the plugin's folders. It changes nothing.
@@ -72,11 +72,11 @@ func (r request) protection() (p protection) {
 	var roots []string // the user's folders that the plugin may write to, without links
 	for _, folder := range r.writable() {
 		folder = resolved(folder)
-		if info, err := os.Stat(folder); err == nil && info.IsDir() && folder != SharedMemory { // which is the plugin's own
+		if info, err := os.Stat(folder); err == nil && info.IsDir() && folder != SharedMemory { // it is the plugin's own
 			roots = append(roots, folder)
 		}
 	}
-	named := allResolved(r.spec.Write) // what the user lets it write to explicitly
+	named := allResolved(r.spec.Write) // the user allows these explicitly
 	canMount := r.Capabilities.ReadOnlyMounts()
 	if r.Paths != nil {
 		lookup := r.Lookup
@@ -86,7 +86,7 @@ func (r request) protection() (p protection) {
 		p.addHostPaths(roots, named, lookup.resolve(r.Paths()), canMount)
 	}
 	if !canMount {
-		if len(p.masked) > 0 && r.spec.Requested() != Isolated { // which cannot open them anyhow
+		if len(p.masked) > 0 && r.spec.Requested() != Isolated { // it cannot open them anyway
 			p.missing = append(p.missing, fmt.Sprintf("it can read %s, and lock it, which delays calls that are recorded: "+
 				"preventing that takes process namespaces, and Linux 5.12", strings.Join(p.masked, ", ")))
 		}
@@ -99,7 +99,7 @@ func (r request) protection() (p protection) {
 		home = resolved(home)
 	}
 	p.addNames(roots, named, home, canMount)
-	if root := rootOf(home, roots); home != "" && root != "" { // too much in there is run by others for a list of it
+	if root := rootOf(home, roots); home != "" && root != "" { // it has too many auto-executed files to list
 		p.broken = true
 		p.missing = append(p.missing, fmt.Sprintf("it can write to %s, and so to your home folder, much of which is run by "+
 			"others; name less with write, or work in a folder below", root))
@@ -108,8 +108,7 @@ func (r request) protection() (p protection) {
 	return p
 }
 
-// addHostPaths adds toolhost's own paths. A plugin that can change one could have its own programs run in the place
-// of others.
+// addHostPaths adds toolhost's own paths. A plugin that can change one could replace programs of others by its own.
 func (p *protection) addHostPaths(roots, named []string, paths []hostPath, canMount bool) {
 	var open, links []string
 	for _, h := range paths {
@@ -150,7 +149,7 @@ func (p *protection) addHostPaths(roots, named []string, paths []hostPath, canMo
 	}
 }
 
-// isVacant reports whether nothing is there but a placeholder.
+// isVacant reports whether nothing but a placeholder exists there.
 func isVacant(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && placeholder.IsLink(path)
@@ -171,7 +170,7 @@ func rootOf(path string, roots []string) (root string) {
 	return root
 }
 
-// addNames adds what other programs run.
+// addNames adds auto-executed paths.
 func (p *protection) addNames(roots, named []string, home string, canMount bool) {
 	var open []string
 	for _, path := range autoExecuted(roots, home) {
@@ -202,12 +201,12 @@ func (p *protection) addNames(roots, named []string, home string, canMount bool)
 	}
 }
 
-// autoExecuted are all paths that have one of the names.
+// autoExecuted are all paths with one of the names.
 func autoExecuted(roots []string, home string) (paths []string) {
 	for _, r := range roots {
 		isReserved := func(part string) bool { return slices.Contains(reservedNames, part) }
 		if slices.ContainsFunc(strings.Split(r, "/"), isReserved) {
-			continue // they have no effect in there
+			continue // they have no effect there
 		}
 		for _, name := range slices.Concat(reservedNames, protectedNames) {
 			paths = append(paths, filepath.Join(r, name))
@@ -223,7 +222,7 @@ func autoExecuted(roots []string, home string) (paths []string) {
 	return paths
 }
 
-// simplify leaves out what lies in what is read-only as a whole, and pins the folders on the way to the rest.
+// simplify leaves out paths in folders that are read-only as a whole, and pins the folders on the way to the rest.
 func (p *protection) simplify(roots []string) {
 	slices.Sort(p.readOnly)
 	all := slices.Compact(p.readOnly)
@@ -242,7 +241,7 @@ func (p *protection) simplify(roots []string) {
 	p.pinned = slices.Compact(p.pinned)
 }
 
-// hold makes what must exist to be protected, and adds to what is missing what could not be made.
+// hold creates what must exist to be protected, and adds what it could not create to missing.
 func (p *protection) hold(notes string, lacks *[]string) (placeholders []*placeholder.Placeholder) {
 	for _, path := range p.stores {
 		_ = os.MkdirAll(path, 0o700)
@@ -264,7 +263,7 @@ func (p *protection) hold(notes string, lacks *[]string) (placeholders []*placeh
 	links := p.links
 	p.links = nil
 	for _, path := range links {
-		if !slices.Contains(p.readOnly, path) { // it is in a folder that is
+		if !slices.Contains(p.readOnly, path) { // a read-only folder covers it
 			continue
 		}
 		for above := filepath.Dir(path); above != path && isVacant(above); above = filepath.Dir(above) {
@@ -277,7 +276,7 @@ func (p *protection) hold(notes string, lacks *[]string) (placeholders []*placeh
 	for _, path := range p.masked {
 		_ = os.MkdirAll(filepath.Dir(path), 0o700)
 		if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
-			_ = f.Close() // if it cannot be made, nothing has to be masked
+			_ = f.Close() // if it cannot be created, there is nothing to mask
 		}
 	}
 	gone := func(path string) bool { return absent(path) || placeholder.IsLink(path) }
@@ -286,8 +285,8 @@ func (p *protection) hold(notes string, lacks *[]string) (placeholders []*placeh
 	return placeholders
 }
 
-// isClosed reports whether the plugin cannot make the path either, for the reason that we could not: a folder that
-// may not be written to is one of another user, since its own user can change that.
+// isClosed reports whether the plugin cannot create the path either, for the reason that we could not: a folder that
+// is not writable counts only if it belongs to another user, since its own user can change that.
 func isClosed(path string, err error) bool {
 	if !errors.Is(err, syscall.EACCES) {
 		return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)

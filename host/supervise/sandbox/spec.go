@@ -1,6 +1,6 @@
-// Package sandbox describes how a plugin is kept from the rest of the machine: the level that its configuration
-// requests, the level that is effective with what the machine is capable of, and the mounts and restrictions that
-// package proctree starts its program with.
+// Package sandbox describes how a plugin is isolated from the rest of the machine: the level that its configuration
+// requests, the level that is effective with the machine's capabilities, and the mounts and restrictions with which
+// package proctree starts its program.
 package sandbox
 
 import (
@@ -11,32 +11,32 @@ import (
 	"strings"
 )
 
-// A Level is how far a plugin is kept from the rest of the machine.
+// A Level is a degree of isolation from the rest of the machine.
 type Level string
 
-// The levels. Each of the first three has what the one before it has.
+// The levels. Each of the first three includes the one before it.
 const (
 	// Supervised: a launcher that ends what it started, no terminal, a short environment, limits, a private TMPDIR, no new
 	// privileges.
 	Supervised Level = "supervised"
-	// Confined: it can write to its folders only, and cannot signal or trace processes outside. What it can still do is
-	// change modes and times of its user's files, and ask services such as D-Bus or docker for things by their Unix
-	// sockets; these a Spec keeps from it whose Network is false.
+	// Confined: it can write only to its folders, and cannot signal or trace processes outside. It can still change
+	// modes and times of its user's files and, unless Network is false, use services such as D-Bus or docker through
+	// their Unix sockets.
 	Confined Level = "confined"
 	// Isolated: it can read only what it needs, and has no network.
 	Isolated Level = "isolated"
-	// Container: Supervised, and a wrapper of the user's around it, which decides what else it is kept from. It can be
-	// requested by a wrapper only.
+	// Container: Supervised, inside a wrapper of the user's, which decides on further isolation. It is requested by
+	// setting a wrapper.
 	Container Level = "container"
-	// None: not even Supervised. It cannot be requested; systems without the means have nothing better.
+	// None: not even Supervised. It cannot be requested; it is the level of systems without the means.
 	None Level = "none"
 )
 
 // requestable are the levels that can be requested, from the loosest.
 var requestable = []Level{Supervised, Confined, Isolated}
 
-// AtLeast reports whether all that the other level promises is known to hold at this one. What a wrapper does is not
-// known.
+// AtLeast reports whether all promises of the other level are known to hold at this one. The effect of a wrapper is
+// not known.
 func (l Level) AtLeast(other Level) bool { return l.rank() >= other.rank() }
 
 func (l Level) rank() int {
@@ -48,29 +48,31 @@ func (l Level) rank() int {
 
 // A Spec is the sandbox that is requested for a plugin.
 type Spec struct {
-	// Level is what is requested; "" is Confined, with a Wrapper Container. What the system cannot do is left out and
+	// Level is the requested level; "" is Confined, with a Wrapper Container. Unsupported parts are left out and
 	// reported, see Confinement.
 	Level Level
-	// Require is the least level that must be effective: below it the plugin is not started. "" is none.
+	// Require is the least effective level: below it the plugin is not started. "" is none.
 	Require Level
-	// Write are the folders that it may write to from Confined on, absolute; nil is the work folder.
+	// Write are the folders that it may write to from Confined on, absolute paths; nil is the work folder.
 	Write []string
-	// Read are folders and files that it may read at Isolated, besides those it writes to and what programs need to run.
+	// Read are folders and files that it may read at Isolated, besides those it writes to and what programs need to
+	// run.
 	Read []string
 	// Network allows the network; nil leaves it to the level: Isolated has none.
 	Network *bool
 	// NewPrivileges lets programs such as sudo work, at Supervised only.
 	NewPrivileges bool
-	// PrivateFiles gives files that it makes the modes 0600 and 0700, instead of those that the host's own would have.
+	// PrivateFiles gives files that it creates the modes 0600 and 0700, instead of those that the host's umask would
+	// give.
 	PrivateFiles bool
 	// Wrapper is a command that runs the plugin's command, such as bwrap with its options; empty is none. In it
-	// {socket_dir}, {tmp_dir} and {workdir} stand for the folders that the plugin must find, the first two for writing.
+	// {socket_dir}, {tmp_dir} and {workdir} stand for folders that the plugin must have, the first two writable.
 	Wrapper []string
-	// Limits are those of each of its processes.
+	// Limits apply to each of its processes.
 	Limits Limits
 }
 
-// The limits of a plugin's processes that have no others: far above what sane programs need.
+// The limits of a plugin's processes that have no others: far above what normal programs need.
 const (
 	DefaultFiles    = 4096
 	DefaultFileSize = 16 << 30
@@ -95,10 +97,10 @@ func (s Spec) Requested() Level {
 	return s.Level
 }
 
-// confined reports whether Confined at least is requested.
+// confined reports whether at least Confined is requested.
 func (s Spec) confined() bool { return s.Requested().AtLeast(Confined) }
 
-// HasNetwork reports whether the plugin is allowed the network.
+// HasNetwork reports whether the plugin may use the network.
 func (s Spec) HasNetwork() bool {
 	if s.Network != nil {
 		return *s.Network
@@ -106,7 +108,7 @@ func (s Spec) HasNetwork() bool {
 	return s.Requested() != Isolated
 }
 
-// Check returns what in the sandbox contradicts itself; the folders it names are not looked up.
+// Check returns contradictions in the sandbox; it does not look up the folders.
 func (s Spec) Check() error {
 	for _, l := range []Level{s.Level, s.Require} {
 		if l != "" && !slices.Contains(requestable, l) {
