@@ -79,7 +79,7 @@ func BenchmarkMCPBridge(b *testing.B) {
 	for _, size := range []struct {
 		name         string
 		bytes, calls int
-	}{{"100B", 100, 50}, {"1MB", 1_000_000, 2}} {
+	}{{"100B", 100, 50}, {"10KB", 10_000, 50}, {"1MB", 1_000_000, 2}} {
 		arguments, err := json.Marshal(map[string]string{"text": strings.Repeat("0123456789", size.bytes/10)})
 		if err != nil {
 			b.Fatal(err)

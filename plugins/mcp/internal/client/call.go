@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // CallOptions are what a call needs beside its parameters.
@@ -225,7 +227,7 @@ func (s *Session) message(c *call, params json.RawMessage) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSyntax(orEmpty(c.options.Capabilities)); err != nil {
+	if err := rawjson.Check(orEmpty(c.options.Capabilities)); err != nil {
 		return nil, fmt.Errorf("the capabilities are not JSON: %w", err)
 	}
 	b := make([]byte, 0, len(inner)+len(c.options.Meta)+len(c.options.Capabilities)+len(c.method)+512)
@@ -250,17 +252,17 @@ func (s *Session) params(m *Message, params json.RawMessage) ([]byte, error) {
 		return nil, errors.New("the parameters are not a JSON object")
 	}
 	named := map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}[m.Method]
-	list := membersOf(params)
-	for list.next() {
-		if string(list.name) == "_meta" {
+	list := rawjson.MembersOf(params)
+	for list.Next() {
+		if string(list.Name) == "_meta" {
 			return nil, errors.New("the parameters have a _meta; it belongs into CallOptions.Meta")
 		}
-		if named != "" && string(list.name) == named {
-			_ = json.Unmarshal(list.value, &m.Name)
+		if named != "" && string(list.Name) == named {
+			_ = json.Unmarshal(list.Value, &m.Name)
 		}
 	}
-	if list.err != nil {
-		return nil, fmt.Errorf("the parameters are not JSON: %w", list.err)
+	if list.Err != nil {
+		return nil, fmt.Errorf("the parameters are not JSON: %w", list.Err)
 	}
 	return bytes.TrimSpace(params[1 : len(params)-1]), nil
 }
@@ -274,9 +276,9 @@ func (s *Session) appendMeta(b []byte, c *call, comma bool) []byte {
 	b = append(b, `"_meta":`...)
 	empty := len(b)
 	o := &c.options
-	for m := membersOf(o.Meta); m.next(); {
-		if !ofOneHop(m.name) {
-			b = append(append(b, ','), o.Meta[m.start:m.end]...)
+	for m := rawjson.MembersOf(o.Meta); m.Next(); {
+		if !ofOneHop(m.Name) {
+			b = append(append(b, ','), o.Meta[m.Start:m.End]...)
 		}
 	}
 	if o.Progress != nil {

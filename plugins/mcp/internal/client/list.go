@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // The lists of a server.
@@ -74,22 +76,22 @@ func (l *Listing) add(method, list string, page []byte) (next string, err error)
 	var items []byte
 	var ttl float64
 	given := false
-	for m := deepMembersOf(page); m.next(); {
-		switch string(m.name) {
+	for m := rawjson.DeepMembersOf(page); m.Next(); {
+		switch string(m.Name) {
 		case list:
-			items = m.value
+			items = m.Value
 		case "nextCursor":
-			_ = json.Unmarshal(m.value, &next)
+			_ = json.Unmarshal(m.Value, &next)
 		case "ttlMs":
-			given = json.Unmarshal(m.value, &ttl) == nil
+			given = json.Unmarshal(m.Value, &ttl) == nil
 		case "cacheScope":
-			_ = json.Unmarshal(m.value, &l.Scope)
+			_ = json.Unmarshal(m.Value, &l.Scope)
 		}
 	}
 	if items == nil {
 		return "", &CallError{true, &ProtocolError{method, "the result has no " + list}}
 	}
-	found, more, err := elements(items, MaxListItems-len(l.Items))
+	found, more, err := rawjson.Elements(items, MaxListItems-len(l.Items))
 	if err != nil {
 		return "", &CallError{true, &ProtocolError{method, list + ": " + err.Error()}}
 	}

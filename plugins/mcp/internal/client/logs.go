@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // levels are those of log messages, the most talkative first.
@@ -39,9 +41,9 @@ func (o *CallOptions) wants(params json.RawMessage) bool {
 		return o.Log != nil
 	}
 	var level string
-	for m := membersOf(params); m.next(); {
-		if string(m.name) == "level" {
-			_ = json.Unmarshal(m.value, &level)
+	for m := rawjson.MembersOf(params); m.Next(); {
+		if string(m.Name) == "level" {
+			_ = json.Unmarshal(m.Value, &level)
 			break
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // reserved begins the names of members of _meta that belong to one hop.
@@ -20,20 +22,20 @@ func forNextHop(object json.RawMessage) json.RawMessage {
 		return object
 	}
 	before := 0 // the end of the member before
-	for m := membersOf(object); m.next(); before = m.end {
-		if string(m.name) != "_meta" {
+	for m := rawjson.MembersOf(object); m.Next(); before = m.End {
+		if string(m.Name) != "_meta" {
 			continue
 		}
-		start, end := m.start, m.end
-		value := end - len(m.value)
-		kept := keptMeta(m.value)
+		start, end := m.Start, m.End
+		value := end - len(m.Value)
+		kept := keptMeta(m.Value)
 		switch {
 		case kept != nil:
 			return splice(object, value, end, kept)
 		case before > 0:
 			return splice(object, before, end, nil)
-		case m.next():
-			return splice(object, start, m.start, nil)
+		case m.Next():
+			return splice(object, start, m.Start, nil)
 		}
 		return splice(object, start, end, nil)
 	}
@@ -48,9 +50,9 @@ func splice(b []byte, from, to int, with []byte) []byte {
 // keptMeta returns the members of a _meta that are for the next hop as an object, nil if there are none.
 func keptMeta(meta []byte) []byte {
 	var kept []byte
-	for m := membersOf(meta); m.next(); {
-		if !ofOneHop(m.name) {
-			kept = append(append(kept, ','), meta[m.start:m.end]...)
+	for m := rawjson.MembersOf(meta); m.Next(); {
+		if !ofOneHop(m.Name) {
+			kept = append(append(kept, ','), meta[m.Start:m.End]...)
 		}
 	}
 	if kept == nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/internal/rawjson"
 	"github.com/toolhost/toolhost/internal/textutil"
 )
 
@@ -78,26 +79,26 @@ type envelope struct {
 }
 
 // open reads the members of a message. After an error it has those that came before.
-func (e *envelope) open(text []byte) error { return e.read(membersOf(text)) }
+func (e *envelope) open(text []byte) error { return e.read(rawjson.MembersOf(text)) }
 
-func (e *envelope) read(m *members) error {
-	for m.next() {
-		switch string(m.name) {
+func (e *envelope) read(m rawjson.Members) error {
+	for m.Next() {
+		switch string(m.Name) {
 		case "jsonrpc":
-			e.version = m.value
+			e.version = m.Value
 		case "id":
-			e.id = m.value
+			e.id = m.Value
 		case "method":
-			e.method = m.value
+			e.method = m.Value
 		case "params":
-			e.params = m.value
+			e.params = m.Value
 		case "result":
-			e.result = m.value
+			e.result = m.Value
 		case "error":
-			e.err = m.value
+			e.err = m.Value
 		}
 	}
-	return m.err
+	return m.Err
 }
 
 // dispatch gives a message to whom it is for.
@@ -111,7 +112,7 @@ func (s *Session) dispatch(text []byte, from string) {
 	}
 	var e envelope
 	err := e.open(text)
-	if errors.Is(err, errDeep) {
+	if errors.Is(err, rawjson.ErrDeep) {
 		err = s.openDeep(&e, text)
 	}
 	switch {
@@ -128,11 +129,11 @@ func (s *Session) dispatch(text []byte, from string) {
 	}
 }
 
-// openDeep reads the members of a message that is nested deeper than maxDepth. That is an error unless it answers a
+// openDeep reads the members of a message that is nested deeper than rawjson.MaxDepth. That is an error unless it answers a
 // list: there it costs only the items that are nested so deep.
 func (s *Session) openDeep(e *envelope, text []byte) error {
 	*e = envelope{}
-	if err := e.read(deepMembersOf(text)); err != nil {
+	if err := e.read(rawjson.DeepMembersOf(text)); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -140,7 +141,7 @@ func (s *Session) openDeep(e *envelope, text []byte) error {
 	if c := s.waiting(e.id); e.method == nil && c != nil && c.lists() {
 		return nil
 	}
-	return errDeep
+	return rawjson.ErrDeep
 }
 
 const maxBatch = 10_000
@@ -148,11 +149,11 @@ const maxBatch = 10_000
 // dispatchBatch takes the messages of a batch one by one. Only the revision 2025-03-26 has batches, but it does no harm
 // to understand them at all times.
 func (s *Session) dispatchBatch(text []byte, from string) {
-	if err := checkSyntax(text); err != nil {
+	if err := rawjson.Check(text); err != nil {
 		s.junk(text, from, err)
 		return
 	}
-	batch, more, err := elements(text, maxBatch)
+	batch, more, err := rawjson.Elements(text, maxBatch)
 	if err != nil || more {
 		s.warn("batch", fmt.Sprintf("the server sent a batch of more than %d messages; the rest is dropped", maxBatch))
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // A serverRequest is a request of the server, such as elicitation/create.
@@ -86,7 +88,7 @@ func (s *Session) reply(r *serverRequest, result json.RawMessage, failure *RPCEr
 			text, _ = json.Marshal(&RPCError{Code: failure.Code, Message: failure.Message})
 		}
 		b = append(append(b, `,"error":`...), text...)
-	case checkSyntax(orEmpty(result)) != nil:
+	case rawjson.Check(orEmpty(result)) != nil:
 		b = append(b, `,"error":{"code":-32603,"message":"the client's answer is not JSON"}`...)
 	default:
 		b = append(append(b, `,"result":`...), forNextHop(orEmpty(result))...)
@@ -108,12 +110,12 @@ func (s *Session) forget(r *serverRequest) {
 
 // cancelServerRequest ends a request that the server wants no answer to any more.
 func (s *Session) cancelServerRequest(params []byte) {
-	for m := membersOf(params); m.next(); {
-		if string(m.name) != "requestId" {
+	for m := rawjson.MembersOf(params); m.Next(); {
+		if string(m.Name) != "requestId" {
 			continue
 		}
 		s.mu.Lock()
-		if cancel := s.requests[string(m.value)]; cancel != nil {
+		if cancel := s.requests[string(m.Value)]; cancel != nil {
 			cancel()
 		}
 		s.mu.Unlock()

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/rawjson"
 )
 
 // Options are the client's side of a session.
@@ -92,8 +94,8 @@ type ServerInfo struct {
 
 // Has reports whether the server has a capability, such as "tools".
 func (i *ServerInfo) Has(capability string) bool {
-	for m := membersOf(i.Capabilities); m.next(); {
-		if string(m.name) == capability {
+	for m := rawjson.MembersOf(i.Capabilities); m.Next(); {
+		if string(m.Name) == capability {
 			return true
 		}
 	}

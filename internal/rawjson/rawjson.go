@@ -1,6 +1,10 @@
-package client
+// Package rawjson takes JSON apart without decoding it: what is passed on keeps its bytes, such as the order of members,
+// the digits of numbers and the escapes of strings. Names of members are compared exactly, and each of two members of
+// one name is seen.
+package rawjson
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -8,43 +12,44 @@ import (
 	"math/bits"
 )
 
-// maxDepth is how deep a message may be nested.
-const maxDepth = 1000
+// MaxDepth is how deep a text may be nested where nothing else is said.
+const MaxDepth = 1000
 
-// members walks over the members of a JSON object, and checks the syntax of all of it. A text that is another JSON
+// Members walks over the members of a JSON object, and checks the syntax of all of it. A text that is another JSON
 // value has no members.
 //
-//	m := membersOf(text)
-//	for m.next() { … m.name, m.value … }
-//	if m.err != nil { … }
-type members struct {
+//	m := rawjson.MembersOf(text)
+//	for m.Next() { … m.Name, m.Value … }
+//	if m.Err != nil { … }
+type Members struct {
 	text        []byte
 	at          int
 	begun, over bool
 	skip        func(b []byte, at, depth int) (int, error) // skipValue, or skipDeep
 
-	name, value []byte // of the current member: its name without escapes, its value's exact bytes
-	start, end  int    // where the member is in the text, from its name's quote to the end of its value
-	err         error
+	Name, Value []byte // of the current member: its name without escapes, its value's exact bytes
+	Start, End  int    // where the member is in the text, from its name's quote to the end of its value
+	Err         error
 }
 
-func membersOf(text []byte) *members { return &members{text: text, skip: skipValue} }
+// MembersOf begins before the first member of a text.
+func MembersOf(text []byte) Members { return Members{text: text, skip: skipValue} }
 
-// deepMembersOf is membersOf without the limit of nesting.
-func deepMembersOf(text []byte) *members { return &members{text: text, skip: skipDeep} }
+// DeepMembersOf is MembersOf without the limit of nesting.
+func DeepMembersOf(text []byte) Members { return Members{text: text, skip: skipDeep} }
 
-// next moves to the next member. It returns false after the last one, or at the first error.
-func (m *members) next() bool {
+// Next moves to the next member. It returns false after the last one, or at the first error.
+func (m *Members) Next() bool {
 	if m.over {
 		return false
 	}
 	var more bool
-	more, m.err = m.advance()
-	m.over = !more || m.err != nil
+	more, m.Err = m.advance()
+	m.over = !more || m.Err != nil
 	return !m.over
 }
 
-func (m *members) advance() (more bool, err error) {
+func (m *Members) advance() (more bool, err error) {
 	m.at = skipSpace(m.text, m.at)
 	switch {
 	case !m.begun && m.peek() != '{':
@@ -64,11 +69,11 @@ func (m *members) advance() (more bool, err error) {
 	if m.peek() != '"' {
 		return false, wrong(m.text, m.at)
 	}
-	m.start = m.at
+	m.Start = m.at
 	if m.at, err = skipString(m.text, m.at+1); err != nil {
 		return false, err
 	}
-	m.name = unquote(m.text[m.start:m.at])
+	m.Name = unquote(m.text[m.Start:m.at])
 	if m.at = skipSpace(m.text, m.at); m.peek() != ':' {
 		return false, wrong(m.text, m.at)
 	}
@@ -76,12 +81,12 @@ func (m *members) advance() (more bool, err error) {
 	if m.at, err = m.skip(m.text, from, 1); err != nil {
 		return false, err
 	}
-	m.end, m.value = m.at, m.text[from:m.at]
+	m.End, m.Value = m.at, m.text[from:m.at]
 	return true, nil
 }
 
 // finish checks that nothing but white space follows.
-func (m *members) finish(at int, err error) error {
+func (m *Members) finish(at int, err error) error {
 	if err != nil {
 		return err
 	}
@@ -91,29 +96,34 @@ func (m *members) finish(at int, err error) error {
 	return nil
 }
 
-func (m *members) peek() byte {
+func (m *Members) peek() byte {
 	if m.at < len(m.text) {
 		return m.text[m.at]
 	}
 	return 0
 }
 
-// unquote returns what a JSON string means. Most names have no escapes.
+// unquote returns what a JSON string means. Most strings have no escapes.
 func unquote(quoted []byte) []byte {
-	inner := quoted[1 : len(quoted)-1]
-	for _, c := range inner {
-		if c == '\\' {
-			var s string
-			_ = json.Unmarshal(quoted, &s)
-			return []byte(s)
-		}
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
 	}
-	return inner
+	var s string
+	_ = json.Unmarshal(quoted, &s)
+	return []byte(s)
 }
 
-// elements returns the exact bytes of the elements of a JSON array, at most limit of them, and whether there are more.
+// Text returns what a JSON string means; ok is false for other JSON. The text has passed Members, Elements or Check.
+func Text(raw []byte) (text string, ok bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	return string(unquote(raw)), true
+}
+
+// Elements returns the exact bytes of the elements of a JSON array, at most limit of them, and whether there are more.
 // They may be nested to any depth.
-func elements(array []byte, limit int) (list []json.RawMessage, more bool, err error) {
+func Elements(array []byte, limit int) (list []json.RawMessage, more bool, err error) {
 	at := skipSpace(array, 0)
 	if at == len(array) || array[at] != '[' {
 		return nil, false, errors.New("it is not an array")
@@ -142,13 +152,14 @@ func elements(array []byte, limit int) (list []json.RawMessage, more bool, err e
 	}
 }
 
-// checkSyntax reports what is wrong with a JSON text, which may be nested to any depth.
-func checkSyntax(text []byte) error {
-	m := members{text: text}
+// Check reports what is wrong with a JSON text, which may be nested to any depth.
+func Check(text []byte) error {
+	m := Members{text: text}
 	return m.finish(skipDeep(text, skipSpace(text, 0), 0))
 }
 
-var errDeep = fmt.Errorf("it is nested more than %d deep", maxDepth)
+// ErrDeep is the error of a text that is nested deeper than MaxDepth.
+var ErrDeep = fmt.Errorf("it is nested more than %d deep", MaxDepth)
 
 // skipValue returns the offset after the value that begins at an offset.
 func skipValue(b []byte, at, depth int) (int, error) {
@@ -159,8 +170,8 @@ func skipValue(b []byte, at, depth int) (int, error) {
 	case c == '"':
 		return skipString(b, at+1)
 	case c == '{' || c == '[':
-		if depth >= maxDepth {
-			return at, errDeep
+		if depth >= MaxDepth {
+			return at, ErrDeep
 		}
 		return skipContainer(b, at, depth)
 	case c == '-' || c >= '0' && c <= '9':

@@ -1,4 +1,4 @@
-package client
+package rawjson
 
 import (
 	"bytes"
@@ -17,31 +17,31 @@ func FuzzMembers(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		m := membersOf(text)
+		m := MembersOf(text)
 		rebuilt := []byte{'{'}
-		for m.next() {
-			if !bytes.Equal(text[m.end-len(m.value):m.end], m.value) || text[m.start] != '"' {
-				t.Fatalf("member %q at %d to %d", m.name, m.start, m.end)
+		for m.Next() {
+			if !bytes.Equal(text[m.End-len(m.Value):m.End], m.Value) || text[m.Start] != '"' {
+				t.Fatalf("member %q at %d to %d", m.Name, m.Start, m.End)
 			}
 			if len(rebuilt) > 1 {
 				rebuilt = append(rebuilt, ',')
 			}
-			rebuilt = append(rebuilt, text[m.start:m.end]...)
+			rebuilt = append(rebuilt, text[m.Start:m.End]...)
 		}
-		deep := m.err == errDeep
-		if valid := json.Valid(text); valid != (m.err == nil) && !deep {
-			t.Fatalf("%q: valid %v, but %v", text, valid, m.err)
+		deep := m.Err == ErrDeep
+		if valid := json.Valid(text); valid != (m.Err == nil) && !deep {
+			t.Fatalf("%q: valid %v, but %v", text, valid, m.Err)
 		}
-		if err := checkSyntax(text); (err == nil) != (m.err == nil) && !deep {
-			t.Fatalf("%q: %v and %v", text, err, m.err)
+		if err := Check(text); (err == nil) != (m.Err == nil) && !deep {
+			t.Fatalf("%q: %v and %v", text, err, m.Err)
 		}
-		same := deepMembersOf(text)
-		for same.next() {
+		same := DeepMembersOf(text)
+		for same.Next() {
 		}
-		if (same.err == nil) != (m.err == nil) && !deep || m.err == nil && same.at != m.at {
-			t.Fatalf("%q: %v at %d and %v at %d", text, same.err, same.at, m.err, m.at)
+		if (same.Err == nil) != (m.Err == nil) && !deep || m.Err == nil && same.at != m.at {
+			t.Fatalf("%q: %v at %d and %v at %d", text, same.Err, same.at, m.Err, m.at)
 		}
-		if m.err != nil {
+		if m.Err != nil {
 			return
 		}
 		var want, got map[string]json.RawMessage
@@ -51,27 +51,24 @@ func FuzzMembers(f *testing.F) {
 			}
 		}
 		var array []json.RawMessage
-		if list, more, err := elements(text, 1<<20); json.Unmarshal(text, &array) == nil && array != nil &&
+		if list, more, err := Elements(text, 1<<20); json.Unmarshal(text, &array) == nil && array != nil &&
 			(err != nil || more || len(list) != len(array)) {
 			t.Fatalf("%q: %q, %v", text, list, err)
-		}
-		if out := forNextHop(text); !json.Valid(out) {
-			t.Fatalf("%q becomes %q", text, out)
 		}
 	})
 }
 
 func TestScannerBoundsDepth(t *testing.T) {
 	nested := func(n int) []byte { return []byte(strings.Repeat("[", n) + strings.Repeat("]", n)) }
-	for n, want := range map[int]error{maxDepth: nil, maxDepth + 1: errDeep, 10 << 20: errDeep} {
-		m := membersOf(nested(n))
-		if m.next(); m.err != want {
-			t.Error(n, m.err)
+	for n, want := range map[int]error{MaxDepth: nil, MaxDepth + 1: ErrDeep, 10 << 20: ErrDeep} {
+		m := MembersOf(nested(n))
+		if m.Next(); m.Err != want {
+			t.Error(n, m.Err)
 		}
-		if err := checkSyntax(nested(n)); err != nil {
+		if err := Check(nested(n)); err != nil {
 			t.Error(n, err)
 		}
-		if err := checkSyntax(nested(n)[:2*n-1]); err == nil {
+		if err := Check(nested(n)[:2*n-1]); err == nil {
 			t.Error(n, "the last bracket may be missing")
 		}
 	}
@@ -84,9 +81,11 @@ func BenchmarkScan(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				var e envelope
-				if err := e.open(text); err != nil {
-					b.Fatal(err)
+				m := MembersOf(text)
+				for m.Next() {
+				}
+				if m.Err != nil {
+					b.Fatal(m.Err)
 				}
 			}
 		})
