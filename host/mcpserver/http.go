@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -20,13 +21,25 @@ import (
 
 // Limits of HTTP.
 const (
-	maxBody        = 4 << 20          // bytes of a request
-	bodyTime       = 30 * time.Second // for the body of a request
-	writeTime      = 30 * time.Second // for each piece of a response
-	maxSessions    = 200              // of an identity
-	sessionTimeout = 8 * time.Hour    // without a request
-	minToken       = 16               // characters
+	maxBody        = 4 << 20       // bytes of a request
+	maxSessions    = 200           // of an identity
+	sessionTimeout = 8 * time.Hour // without a request
+	minToken       = 16            // characters
 )
+
+// limits bound what clients take of the server.
+type limits struct {
+	header, body time.Duration // for those of a request
+	write        time.Duration // for each piece of a response
+	idle         time.Duration // between two requests of a connection
+	connections  int
+	requests     int // of one identity at a time
+	bodies       int // bytes, of all requests of one identity
+	allBodies    int // bytes
+}
+
+var defaultLimits = limits{header: 10 * time.Second, body: 30 * time.Second, write: 30 * time.Second,
+	idle: 2 * time.Minute, connections: 1000, requests: 400, bodies: 64 << 20, allBodies: 256 << 20}
 
 // An Identity is someone who may use the server over HTTP.
 type Identity struct {
@@ -59,37 +72,88 @@ func checkIdentities(all []Identity) error {
 // 2026-07-28 need none. With Options.Identities each request needs the bearer token of one. Requests from the pages of
 // other origins are refused, and on a loopback address those for another host.
 func (s *Server) Handler() http.Handler {
-	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(s.serveHTTP))
+	return s.bounded(http.NewCrossOriginProtection().Handler(http.HandlerFunc(s.serveHTTP)))
+}
+
+// bounded bounds the time for the body of a request, also of one that is refused without it: then net/http reads some
+// of it first.
+func (s *Server) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// a writer of a test may have no deadlines
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.limits.body))
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if !sameOrigin(r) { // the protection leaves out requests that only read
-		http.Error(w, "requests from the pages of other origins are refused", http.StatusForbidden)
+		refuse(w, http.StatusForbidden, "requests from the pages of other origins are refused")
 		return
 	}
 	identity, ok := s.authenticate(r)
 	if !ok {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		http.Error(w, "a valid bearer token is needed", http.StatusUnauthorized)
+		refuse(w, http.StatusUnauthorized, "a valid bearer token is needed")
 		return
 	}
-	out := newStreamWriter(w)
-	body, err := readBody(w, r)
-	if err != nil {
-		status := http.StatusBadRequest
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			status = http.StatusRequestEntityTooLarge
-		}
-		http.Error(out, "the body cannot be read: "+err.Error(), status)
+	done, ok := serving(r.Context())
+	if !ok {
+		refuseFor(w, retryBusy, fmt.Sprintf("%d connections serve requests, which is the limit", s.limits.connections))
 		return
 	}
+	defer done()
+	taken, ok := s.load.begin(identity, &s.limits)
+	if !ok {
+		refuseFor(w, retryBusy, fmt.Sprintf("%d requests are being served, which is the limit", s.limits.requests))
+		return
+	}
+	defer taken.end()
+	out := &streamWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: s.limits.write}
+	body, err := io.ReadAll(http.MaxBytesReader(w, taken.reader(r.Body), maxBody))
+	switch {
+	case errors.Is(err, errBodies):
+		refuseFor(out, retryBusy, err.Error())
+		return
+	case err != nil:
+		refuse(out, bodyStatus(err), "the body cannot be read: "+err.Error())
+		return
+	}
+	_ = out.control.SetReadDeadline(time.Time{})
 	e, err := s.endpoint(r.Context(), identity)
 	if err != nil {
 		s.options.Logger.Error("the host cannot be opened", "identity", identity, "error", err)
-		http.Error(out, "the host cannot be opened; the log of toolhost says why", http.StatusServiceUnavailable)
+		refuse(out, http.StatusServiceUnavailable, "the host cannot be opened; the log of toolhost says why")
 		return
 	}
 	e.serveHTTP(out, r, body)
+}
+
+// refuse answers a request without reading more of it.
+func refuse(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Connection", "close")
+	http.Error(w, why, status)
+}
+
+// refuseFor is refuse for a client that may come again after some seconds.
+func refuseFor(w http.ResponseWriter, seconds, why string) {
+	w.Header().Set("Retry-After", seconds)
+	refuse(w, http.StatusServiceUnavailable, why)
+}
+
+const (
+	retryBusy     = "10"
+	retrySessions = "60"
+)
+
+func bodyStatus(err error) int {
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case large:
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return http.StatusRequestTimeout
+	}
+	return http.StatusBadRequest
 }
 
 // authenticate takes as long for each wrong token.
@@ -116,15 +180,6 @@ func sameOrigin(r *http.Request) bool {
 	}
 	u, err := url.Parse(origin)
 	return err == nil && strings.EqualFold(u.Host, r.Host)
-}
-
-// readBody reads the body, within limits.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // a writer of a test may have none
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = control.SetReadDeadline(time.Time{})
-	return body, err
 }
 
 // httpHandlers are the two forms in which the SDK serves HTTP.
@@ -159,9 +214,8 @@ func (e *endpoint) serveHTTP(w *streamWriter, r *http.Request, body []byte) {
 		}
 		e.http.stateless.ServeHTTP(w, r)
 	case r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && e.sessions() >= maxSessions:
-		w.Header().Set("Retry-After", "60")
-		http.Error(w, fmt.Sprintf("there are %d sessions, which is the limit; end one with DELETE", maxSessions),
-			http.StatusServiceUnavailable)
+		refuseFor(w, retrySessions, fmt.Sprintf("there are %d sessions, which is the limit; end one with DELETE",
+			maxSessions))
 	default:
 		e.serveSession(w, r)
 	}

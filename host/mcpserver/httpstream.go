@@ -69,6 +69,7 @@ func (o *openStreams) put(key streamKey, w *streamWriter) {
 type streamWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
+	limit   time.Duration // for each write
 
 	streams  *openStreams // nil outside sessions
 	session  string
@@ -81,10 +82,6 @@ type streamWriter struct {
 
 	mu      sync.Mutex // held to set the deadline of writes
 	stopped bool
-}
-
-func newStreamWriter(w http.ResponseWriter) *streamWriter {
-	return &streamWriter{ResponseWriter: w, control: http.NewResponseController(w)}
 }
 
 // begin makes it the response to a request of a session, which end ends.
@@ -119,7 +116,7 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 		w.mu.Unlock()
 		return 0, errTakenOver
 	}
-	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime)) // likewise
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.limit)) // likewise
 	w.mu.Unlock()
 	if w.streams != nil {
 		w.learn(p)

@@ -7,18 +7,13 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 const (
 	// Path is where Serve answers.
 	Path = "/mcp"
 
-	headerTime     = 10 * time.Second
-	idleTime       = 2 * time.Minute
-	maxHeader      = 64 << 10
-	maxConnections = 1000
+	maxHeader = 64 << 10
 	// stopGrace is how long calls may take to end once the server stops.
 	stopGrace = 5 * time.Second
 )
@@ -51,9 +46,10 @@ func isLoopback(host string) bool {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	mux.Handle(Path, s.Handler())
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader}
+	server := &http.Server{Handler: s.bounded(mux), ReadHeaderTimeout: s.limits.header, IdleTimeout: s.limits.idle,
+		MaxHeaderBytes: maxHeader, ConnContext: withConnection}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(netutil.LimitListener(l, maxConnections)) }()
+	go func() { failed <- server.Serve(&connections{Listener: l, limit: s.limits.connections}) }()
 	var err error
 	select {
 	case err = <-failed:

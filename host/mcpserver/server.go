@@ -74,6 +74,8 @@ type Server struct {
 	streams    context.Context // ends before the server does, with streams of HTTP that carry no calls
 	endStreams context.CancelFunc
 	events     *eventStore
+	limits     limits
+	load       load
 
 	mu        sync.Mutex
 	closed    bool
@@ -107,7 +109,8 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{options: o, endpoints: map[string]*endpoint{}, events: newEventStore()}
+	s := &Server{options: o, endpoints: map[string]*endpoint{}, events: newEventStore(),
+		limits: defaultLimits}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.streams, s.endStreams = context.WithCancel(s.ctx)
 	return s, nil
