@@ -58,7 +58,7 @@ conformance: build ## run the MCP conformance suite, and the tests with MCP clie
 	@TOOLHOST_TEST_MCP_DIR="$$(.ci/need-mcp)" .ci/conformance-client
 
 .PHONY: test-kits
-test-kits: ## run the tests of the kits for Node and Python
+test-kits: build ## run the tests of the kits for Node and Python
 	@.ci/test-kits
 
 .PHONY: check

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // The plugin that the tests call.
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -48,6 +49,11 @@ plugin.tool({ name: "flood", description: "Sends many events.", schema: any }, (
 });
 
 plugin.tool({ name: "large", description: "Returns a text of a size.", schema: any }, ({ size }) => "é".repeat(size / 2));
+
+plugin.tool({ name: "print_line", description: "Prints a long line.", schema: any }, ({ size }) => {
+  console.log("x".repeat(size));
+  return "printed";
+});
 
 plugin.tool({ name: "wait", description: "Waits until the call is canceled.", schema: any }, async ({ ignore }, call) => {
   call.progress(0);

@@ -3,9 +3,12 @@
 import asyncio
 import dataclasses
 import enum
+import os
 import subprocess
 import sys
 from typing import Annotated, Dict, List, Optional
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 from toolhost import Call, Field, InvalidArguments, Plugin, Preview, Result, ToolError, image, resource, text
 
@@ -88,6 +91,13 @@ def flood(events: int, call: Call):
 def large(size: int):
     """Returns a text of a size."""
     return "é" * (size // 2)
+
+
+@plugin.tool
+def print_line(size: int):
+    """Prints a long line."""
+    print("x" * size)
+    return "printed"
 
 
 @plugin.tool

@@ -1,0 +1,204 @@
+// Package plugincheck tests a plugin in any language against the protocol (docs/protocol.md), item by item, as a host
+// would meet it. It calls only tools that it is told to call: a plugin's tools may delete things.
+package plugincheck
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/toolhost/toolhost/sdk"
+)
+
+// Options say what to check.
+type Options struct {
+	// Command is the program and its arguments. It is run in the current folder.
+	Command []string
+	// Config is the plugin's configuration, a JSON object; nil is {}.
+	Config json.RawMessage
+	// Workdir is a folder for the work folders of calls: each call has a new one, so that it can be made again.
+	Workdir string
+	// Timeout is how long a start, a call and an end may take each; zero is ten seconds.
+	Timeout time.Duration
+	// Examples must succeed; they are made many times, also in parallel. Each of the others is a call that shows one
+	// behavior: Wait goes on until it is canceled, Panic fails badly within the handler, Events sends very many events,
+	// Large returns more than 256 KiB, Print prints a line of 1 MiB or more.
+	Examples, Wait, Panic, Events, Large, Print []Call
+	// Sandboxed makes the examples again at the sandbox levels confined and isolated.
+	Sandboxed bool
+}
+
+// A Call is a tool and its arguments, a JSON object.
+type Call struct {
+	Tool      string
+	Arguments json.RawMessage
+}
+
+// Status is how an item ended.
+type Status string
+
+// The statuses.
+const (
+	Pass Status = "pass"
+	Warn Status = "warn" // it works, and could be better
+	Fail Status = "fail"
+	Skip Status = "skip" // it could not be checked; the message says what is missing
+)
+
+// A Finding is the outcome of one item.
+type Finding struct {
+	Item    string        `json:"item"`  // a word for programs
+	Title   string        `json:"title"` // what must hold
+	Status  Status        `json:"status"`
+	Message string        `json:"message,omitempty"`
+	Fix     string        `json:"fix,omitempty"` // what to do about it
+	Took    time.Duration `json:"-"`
+}
+
+// A Report has a finding for each item, in order.
+type Report struct {
+	Plugin   string    `json:"plugin"` // name, version and kit, as the plugin says
+	Findings []Finding `json:"findings"`
+}
+
+// Failed says whether an item failed.
+func (r *Report) Failed() bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Status == Fail })
+}
+
+// An item is one thing that must hold. It returns what is wrong; nil is a pass.
+type item struct {
+	name, title string
+	check       func(*checker, context.Context) *problem
+}
+
+// A problem is an item that does not pass.
+type problem struct {
+	status       Status
+	message, fix string
+}
+
+func failed(fix, format string, a ...any) *problem {
+	return &problem{Fail, fmt.Sprintf(format, a...), fix}
+}
+
+func warned(fix, format string, a ...any) *problem {
+	return &problem{Warn, fmt.Sprintf(format, a...), fix}
+}
+
+func skipped(format string, a ...any) *problem { return &problem{Skip, fmt.Sprintf(format, a...), ""} }
+
+// needed are the items without which the rest cannot be checked.
+var needed = []string{"handshake", "describe", "configure"}
+
+// items are all, in the order of a plugin's life.
+var items = []item{
+	{"by_hand", "says what it is when a person runs it, and exits with code 2", (*checker).byHand},
+	{"handshake", "prints the handshake alone on its first line", (*checker).handshake},
+	{"describe", "describes itself", (*checker).describe},
+	{"token", "answers only requests with its token", (*checker).token},
+	{"health", "answers health checks", (*checker).health},
+	{"definitions", "has valid definitions and schemas", (*checker).definitions},
+	{"descriptions", "describes each tool and each argument to models", (*checker).descriptions},
+	{"vendors", "has definitions that each model vendor takes", (*checker).vendors},
+	{"configure", "takes its configuration", (*checker).configure},
+	{"unknown_tool", "refuses a tool that it does not have", (*checker).unknownTool},
+	{"bad_arguments", "refuses arguments that are not JSON", (*checker).badArguments},
+	{"unknown_fields", "ignores fields of a later version", (*checker).unknownFields},
+	{"large_arguments", "takes arguments of 1 MiB", (*checker).largeArguments},
+	{"repeat", "does not run a repeated call again", (*checker).repeat},
+	{"examples", "answers the example calls", (*checker).examples},
+	{"parallel", "answers 32 calls at once", (*checker).parallel},
+	{"leftovers", "leaves nothing behind after 50 calls", (*checker).leftovers},
+	{"cancel", "stops a canceled call within a second", (*checker).cancel},
+	{"panic", "survives a handler that panics", (*checker).panics},
+	{"events", "survives a flood of events", (*checker).events},
+	{"large_result", "returns a large result whole", (*checker).largeResult},
+	{"long_line", "survives a log line of 1 MiB", (*checker).longLine},
+	{"sigterm", "ends at SIGTERM", (*checker).sigterm},
+	{"host_death", "ends with its host, and leaves no process", (*checker).hostDeath},
+	{"sandbox", "works at the sandbox levels confined and isolated", (*checker).sandboxed},
+}
+
+// Run checks a plugin. The error says that the check itself could not be made.
+func Run(ctx context.Context, o Options) (*Report, error) { return run(ctx, o, items) }
+
+func run(ctx context.Context, o Options, items []item) (*Report, error) {
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Second
+	}
+	program, err := filepath.Abs(o.Command[0])
+	if err != nil {
+		return nil, err
+	}
+	o.Command = append([]string{program}, o.Command[1:]...)
+	c := &checker{Options: o}
+	defer c.stop()
+	report := &Report{}
+	broken := "" // the item without which the rest cannot be checked
+	for _, i := range items {
+		f := Finding{Item: i.name, Title: i.title, Status: Pass}
+		started := time.Now()
+		var p *problem
+		if broken != "" {
+			p = skipped("and all that follow: the item %s has to pass first", broken)
+		} else {
+			p = i.check(c, ctx)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		f.Took = time.Since(started)
+		if p != nil {
+			f.Status, f.Message, f.Fix = p.status, p.message, p.fix
+		}
+		if f.Status == Fail && slices.Contains(needed, i.name) {
+			broken = i.name
+		}
+		report.Findings = append(report.Findings, f)
+	}
+	if d := c.description; d != nil {
+		report.Plugin = fmt.Sprintf("%s %s (%s)", d.Name, d.Version, d.SDK)
+	}
+	return report, nil
+}
+
+// newWorkdir makes the work folder of a call.
+func (c *checker) newWorkdir() (string, error) { return os.MkdirTemp(c.Workdir, "call-") }
+
+// A checker is one run: the plugin's present process, and what it has said.
+type checker struct {
+	Options
+	process     *process
+	description *sdk.Description
+}
+
+// running returns a process of the plugin that is configured and answers, starting one if the last has ended.
+func (c *checker) running(ctx context.Context) (*process, *problem) {
+	if c.process != nil && !c.process.exited() {
+		return c.process, nil
+	}
+	c.stop()
+	p, err := start(ctx, c.Options)
+	if err != nil {
+		return nil, failed("An earlier item may say why it ended.", "it does not start again: %v", err)
+	}
+	c.process = p
+	if c.description != nil && len(c.description.ConfigSchema) > 0 {
+		if err := c.sendConfig(ctx, p); err != nil {
+			return nil, failed("", "it refuses its configuration at the second start: %v", err)
+		}
+	}
+	return p, nil
+}
+
+func (c *checker) stop() {
+	if c.process != nil {
+		c.process.kill()
+		c.process = nil
+	}
+}

@@ -1,0 +1,113 @@
+//go:build unix
+
+package plugincheck
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/testutil"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "bad-plugin" {
+		serveBadly(os.Args[2])
+		return
+	}
+	testutil.DefaultSignals()
+	os.Exit(m.Run())
+}
+
+func calls(tool string) []Call { return []Call{{Tool: tool, Arguments: json.RawMessage(`{"x":"y"}`)}} }
+
+func checkBad(t *testing.T, breaks string, items []item) *Report {
+	t.Helper()
+	report, err := run(t.Context(), Options{Command: []string{os.Args[0], "bad-plugin", breaks}, Workdir: t.TempDir(),
+		Timeout: 20 * time.Second, Examples: calls("echo"), Wait: calls("wait"), Panic: calls("panic"),
+		Events: calls("events"), Large: calls("large"), Print: calls("print"), Sandboxed: true}, items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func TestAPluginThatBreaksNoRulePasses(t *testing.T) {
+	for _, f := range checkBad(t, none, items).Findings {
+		if f.Status != Pass && (f.Item != "sandbox" || runtime.GOOS == "linux") && f.Item != "leftovers" {
+			t.Errorf("%s: %s: %s", f.Item, f.Status, f.Message)
+		}
+	}
+}
+
+// Each broken rule is found by its item, and by it first.
+func TestEachBrokenRuleIsFound(t *testing.T) {
+	for n, i := range items {
+		if (i.name == "sandbox" || i.name == "leftovers") && runtime.GOOS != "linux" {
+			continue
+		}
+		t.Run(i.name, func(t *testing.T) {
+			report := checkBad(t, i.name, items[:n+1])
+			for _, f := range report.Findings {
+				switch {
+				case f.Status == Pass || f.Status == Skip:
+				case f.Item != i.name:
+					t.Errorf("%s is found first: %s", f.Item, f.Message)
+					return
+				default:
+					return
+				}
+			}
+			var b strings.Builder
+			_ = report.Text(&b)
+			t.Errorf("nothing is found:\n%s", b.String())
+		})
+	}
+}
+
+func TestReports(t *testing.T) {
+	r := &Report{Plugin: "p 1 (go)\x1b[31m", Findings: []Finding{
+		{Item: "a", Title: "is right", Status: Pass, Took: 2 * time.Second},
+		{Item: "b", Title: "is fast", Status: Warn, Message: "slow", Fix: "Hurry."},
+		{Item: "c", Title: "is good", Status: Fail, Message: "it <prints>\x1b", Fix: "Print nothing."},
+		{Item: "d", Title: "is there", Status: Skip, Message: "give it"},
+	}}
+	var text, junit strings.Builder
+	if err := r.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := text.String(), "p 1 (go)?[31m\n\n"+
+		"pass  is right (2.0 s)\n"+
+		"warn  is fast\n      slow\n      Fix: Hurry.\n"+
+		"fail  is good\n      it <prints>?\n      Fix: Print nothing.\n"+
+		"skip  is there\n      give it\n\n"+
+		"1 passed, 1 failed, 1 warning, 1 skipped\n"; got != want {
+		t.Errorf("text is\n%s\nwant\n%s", got, want)
+	}
+	if err := r.JUnit(&junit); err != nil {
+		t.Fatal(err)
+	}
+	var suite struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Skipped  int `xml:"skipped,attr"`
+		Cases    []struct {
+			Failure *struct {
+				Message string `xml:"message,attr"`
+			} `xml:"failure"`
+		} `xml:"testcase"`
+	}
+	if err := xml.Unmarshal([]byte(junit.String()), &suite); err != nil {
+		t.Fatal(err)
+	}
+	if suite.Tests != 4 || suite.Failures != 1 || suite.Skipped != 1 || suite.Cases[2].Failure.Message != "it <prints>?" {
+		t.Errorf("JUnit's XML reads as %+v", suite)
+	}
+	if !r.Failed() || (&Report{Findings: r.Findings[:2]}).Failed() {
+		t.Error("a report fails when an item does")
+	}
+}

@@ -1,0 +1,213 @@
+package plugincheck
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/toolhost/toolhost/host/supervise"
+	"github.com/toolhost/toolhost/internal/textutil"
+	"github.com/toolhost/toolhost/internal/wire"
+	"github.com/toolhost/toolhost/internal/wire/client"
+	"github.com/toolhost/toolhost/internal/wire/pluginv1"
+)
+
+// A process is a plugin that was started without a supervisor, so that the check sees what a host hides.
+type process struct {
+	cmd     *exec.Cmd
+	dir     string // of its socket
+	stdin   io.Closer
+	took    time.Duration // until the handshake
+	path    string
+	token   string
+	conn    *grpc.ClientConn
+	client  *client.Client
+	raw     pluginv1.PluginServiceClient
+	stderr  tail
+	done    chan struct{} // closed when it has ended
+	exit    error         // valid then
+	killing sync.Once
+}
+
+// environment is that of a host, but for the cookie.
+func environment(dir, token string) []string {
+	return append(supervise.Spec{}.Environment(), "TMPDIR="+dir, "PLUGIN_UNIX_SOCKET_DIR="+dir,
+		"PLUGIN_PROTOCOL_VERSIONS=1", wire.EnvToken+"="+token, wire.EnvLifeline+"=stdin", wire.EnvKeepDir+"="+dir,
+		wire.EnvInstance+"=check", fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()))
+}
+
+var cookie = wire.Handshake.MagicCookieKey + "=" + wire.Handshake.MagicCookieValue
+
+// start runs the plugin until its handshake, and connects to it.
+func start(ctx context.Context, o Options) (_ *process, err error) {
+	dir, err := os.MkdirTemp("", "toolhost-check-")
+	if err != nil {
+		return nil, err
+	}
+	p := &process{dir: dir, token: rand.Text(), done: make(chan struct{})}
+	p.cmd = exec.Command(o.Command[0], o.Command[1:]...)
+	p.cmd.Env = append(environment(dir, p.token), cookie)
+	p.cmd.Stderr = &p.stderr
+	p.cmd.SysProcAttr = ownGroup()
+	p.cmd.WaitDelay = time.Second // for those who hold its standard error
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := p.cmd.Start(); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			p.kill()
+		}
+	}()
+	type line struct {
+		text string
+		err  error
+	}
+	first := make(chan line, 1)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		r := bufio.NewReader(io.LimitReader(stdout, 64<<10))
+		text, err := r.ReadString('\n')
+		first <- line{text, err}
+		_, _ = io.Copy(io.Discard, stdout)
+	}()
+	go func() {
+		<-read // Wait closes the pipe
+		p.exit = p.cmd.Wait()
+		close(p.done)
+	}()
+	select {
+	case got := <-first:
+		p.took = time.Since(began)
+		if got.err != nil {
+			return p, fmt.Errorf("it ended before the handshake (%w)%s", p.waitExit(o.Timeout), p.stderr.quote())
+		}
+		if err := p.connect(got.text); err != nil {
+			return p, err
+		}
+		return p, nil
+	case <-time.After(o.Timeout):
+		return p, fmt.Errorf("no handshake within %s%s", o.Timeout, p.stderr.quote())
+	case <-ctx.Done():
+		return p, context.Cause(ctx)
+	}
+}
+
+// connect reads the handshake and makes the client.
+func (p *process) connect(line string) error {
+	f := strings.Split(strings.TrimRight(line, "\r\n"), "|")
+	switch {
+	case len(f) < 5 || f[0] != "1" || f[2] != "unix" || f[4] != "grpc":
+		return fmt.Errorf("its first line is %.100q, and must be 1|1|unix|PATH|grpc|", line)
+	case f[1] != "1":
+		return fmt.Errorf("it speaks version %.20q of the protocol; this is version 1", f[1])
+	case filepath.Dir(f[3]) != p.dir:
+		return fmt.Errorf("it listens at %.200q, which is not directly in PLUGIN_UNIX_SOCKET_DIR", f[3])
+	}
+	p.path = f[3]
+	var err error
+	if p.conn, err = p.dial(p.token); err != nil {
+		return err
+	}
+	p.client, p.raw = client.New(p.conn), pluginv1.NewPluginServiceClient(p.conn)
+	return nil
+}
+
+// dial connects as a host does, with a token or, where it is empty, without one.
+func (p *process) dial(token string) (*grpc.ClientConn, error) {
+	options := wire.DialOptions(0)
+	if token != "" {
+		options = append(options, wire.WithToken(token))
+	}
+	return grpc.NewClient("unix:"+p.path, options...)
+}
+
+func (p *process) exited() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// waitExit waits for the end of the process and returns how it ended, in words.
+func (p *process) waitExit(d time.Duration) error {
+	select {
+	case <-p.done:
+	case <-time.After(d):
+		return fmt.Errorf("it still runs after %s", d)
+	}
+	if p.exit == nil {
+		return errors.New("exit code 0")
+	}
+	return p.exit
+}
+
+// kill ends the process and all of its group, and removes its folder.
+func (p *process) kill() {
+	p.killing.Do(func() {
+		if p.conn != nil {
+			_ = p.conn.Close()
+		}
+		_ = p.stdin.Close()
+		killGroup(p.cmd.Process)
+		<-p.done
+		_ = os.RemoveAll(p.dir)
+	})
+}
+
+// A tail keeps the end of what a process prints.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailSize = 4 << 10
+
+func (t *tail) Write(data []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, data...)
+	if n := len(t.text) - tailSize; n > 0 {
+		t.text = append(t.text[:0], t.text[n:]...)
+	}
+	return len(data), nil
+}
+
+// quote is the last lines, for the end of a message.
+func (t *tail) quote() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(bytes.ToValidUTF8(t.text, []byte("?")))), "\n")
+	if len(lines) == 1 && lines[0] == "" {
+		return "; it printed nothing on standard error"
+	}
+	return "; the last lines of its standard error: " + visible(strings.Join(lines[max(0, len(lines)-6):], " | "))
+}
+
+func visible(s string) string {
+	s, _ = textutil.Visible(s, '?')
+	return s
+}
